@@ -2,8 +2,8 @@ package compute
 
 import (
 	"context"
+	"maps"
 	"slices"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -16,187 +16,166 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// writer carries out one plan, and keeps the state true to the cluster.
+// writer applies one plan, and keeps the state consistent with the cluster.
 type writer struct {
 	*writing
 
-	done    objects  // what has been applied, all of it or up to an error, and what could not be removed
-	removed []string // keys of the objects that were removed
-
-	unfinished bool // the creation ended before all objects were applied, for no fault of theirs
+	existing    objects  // the objects that exist, after a complete or a failed apply
+	deleted     []string // the keys of the deleted objects
+	interrupted bool     // a failure of the server ended the creation before all objects were applied
 }
 
-// Apply applies the planned objects, puts the compute into state, and waits.
-func (hooks) Apply(ctx context.Context, w *writing) {
-	writer := &writer{writing: w}
+// Apply applies the planned objects, saves the state, and waits for readiness.
+func (hooks) Apply(ctx context.Context, writing *writing) {
+	w := &writer{writing: writing}
 	if w.Creating {
-		writer.create(ctx)
+		w.create(ctx)
 	} else {
-		writer.update(ctx)
+		w.update(ctx)
 	}
 }
 
 func (w *writer) create(ctx context.Context) {
 	w.Plan.fillAddresses(ctx)
-	w.PrivateState.Designed = privateState{}.designedFor(w.Plan, w.Prior)
+	w.PrivateState.DesignReplicas = privateState{}.designReplicas(w.Plan, w.Prior)
 	w.apply(ctx, objects{})
-	w.PrivateState.Origin = originOf(w.Config, w.Data.Defaults)
-	if len(w.done) == 0 { // nothing exists, so nothing goes into state
+	w.PrivateState.Origin = usedDefaults(w.Config, w.Data.Defaults)
+	if len(w.existing) == 0 { // nothing exists, so nothing goes into state
 		if !w.Diags.HasError() {
-			w.Diags.Append(nothingApplied())
+			w.Diags.AddAttributeError(endpointURL(), noObjects, noObjectsDetail("Nothing was created."))
 		}
 		return
 	}
 	w.save(ctx)
-	w.wait(ctx)
+	w.waitReady(ctx)
 }
 
-// update applies the objects that change and removes those that are no longer wanted.
+// update applies the objects that change, and deletes those that the plan no longer contains.
 func (w *writer) update(ctx context.Context) {
-	prior, diags := objectsOf(ctx, w.Prior.Manifests)
-	w.Diags.Append(diags...)
-	if w.Diags.HasError() {
+	prior, err := objectsOf(w.Prior.Manifests)
+	if err != nil {
+		w.Diags.AddError("Cannot read the state", err.Error())
 		return
 	}
 	w.Prior.recoverMemory(w.Memory, prior)
-	w.PrivateState.Designed = w.PrivateState.designedFor(w.Plan, w.Prior)
+	w.PrivateState.DesignReplicas = w.PrivateState.designReplicas(w.Plan, w.Prior)
 	if w.PrivateState.Origin == nil {
-		w.PrivateState.Origin = observedOrigin(w.Prior, prior)
+		w.PrivateState.Origin = observedDefaults(w.Prior, prior)
 	}
-	w.PrivateState.Origin = originOf(w.Config, w.PrivateState.Origin.keep(w.Data.Defaults))
+	w.PrivateState.Origin = usedDefaults(w.Config, w.PrivateState.Origin.override(w.Data.Defaults))
 	mustWait := w.Plan.Ready.IsUnknown()
 	w.Plan.Ready = w.Prior.Ready
 	w.apply(ctx, prior)
 	if w.Diags.HasError() {
-		w.savePartly(ctx)
+		w.saveFailedUpdate(ctx, prior)
 		return
 	}
 	w.PrivateState.Configured = true
 	w.save(ctx)
 	if mustWait {
-		w.wait(ctx)
+		w.waitReady(ctx)
 	}
 }
 
-// Delete removes the objects in the foreground and waits until the pods are gone,
-// so that their GPUs are free when it returns.
-func (hooks) Delete(ctx context.Context, d *deleting) {
-	prior, diags := objectsOf(ctx, d.State.Manifests)
-	d.Diags.Append(diags...)
-	if diags.HasError() {
-		return
+// save saves the plan in the state, before the wait for readiness.
+func (w *writer) save(ctx context.Context) {
+	w.Plan.Manifests = withNulls(w.existing.value(), w.Plan.Manifests)
+	if !isKnown(w.Plan.Ready) {
+		w.Plan.Ready = types.BoolValue(false)
 	}
-	d.State.recoverMemory(d.Memory, prior)
-	_, diags = remove(ctx, d.Data.Cluster, d.RecordedCluster, prior, d.Memory, d.State.podLabels(ctx))
-	d.Diags.Append(diags...)
-}
-
-// WaitTimeout is how long an apply waits for readiness.
-func (hooks) WaitTimeout(data *tf.ProviderData, plan *model) time.Duration {
-	return plan.waitTimeout(data.Defaults)
-}
-
-// waitTimeout is that of wait_timeout, otherwise as long as the server may take to
-// start.
-func (m *model) waitTimeout(defaults tf.Defaults) time.Duration {
-	for _, given := range []tf.Duration{m.WaitTimeout, m.LaunchTimeout} {
-		if timeout, ok := parsed(given); ok {
-			return timeout
-		}
+	if w.Plan.UID.IsUnknown() {
+		w.Plan.UID = types.StringNull()
 	}
-	return defaults.LaunchTimeout
+	w.Save(ctx)
 }
 
-// recoverMemory adds what the attributes tell of objects in state, where the
-// private state with what was remembered of all of them is lost.
+// saveFailedUpdate saves the prior state, except for the objects that were applied or deleted before the failure.
+func (w *writer) saveFailedUpdate(ctx context.Context, prior objects) {
+	current := maps.Clone(prior)
+	maps.Copy(current, w.existing)
+	for _, key := range w.deleted {
+		delete(current, key)
+	}
+	w.Prior.Manifests = current.value()
+	w.SaveAs(ctx, w.Prior)
+}
+
+// recoverMemory adds the objects in state to the memory if the private state was lost.
 func (m *model) recoverMemory(memory owned.Memory, applied objects) {
 	if len(memory) > 0 || m.UID.ValueString() == "" {
 		return
 	}
-	decoded, err := applied.decode()
-	if err != nil {
-		return // who needs the objects reports it
-	}
-	for _, obj := range decoded {
+	for key, object := range applied {
 		uid := apitypes.UID("")
-		if roleOf(obj) == manifest.RoleWorkload {
+		if roleOf(object.content) == manifest.RoleWorkload {
 			uid = apitypes.UID(m.UID.ValueString())
 		}
-		memory.Recover(manifest.Key(obj), uid, true)
+		memory.Recover(key, uid, true)
 	}
 }
 
-// apply sends the planned objects that differ from prior ones, exactly as the
-// plan showed them, and deletes the prior ones that are no longer wanted.
+// apply sends the planned objects that differ from prior ones, exactly as in the plan, and deletes the prior ones that
+// the plan no longer contains.
 func (w *writer) apply(ctx context.Context, prior objects) {
-	planned, diags := objectsOf(ctx, w.Plan.Manifests)
-	w.Diags.Append(diags...)
+	planned, err := objectsOf(w.Plan.Manifests)
+	if err != nil {
+		w.Diags.AddError("Cannot read the plan", err.Error())
+	}
 	if w.Plan.Manifests.IsUnknown() {
 		planned = w.render(ctx, prior)
 	} else {
-		w.decideRegistration(ctx, prior, planned)
+		w.addRegistration(ctx, prior, planned)
 	}
 	if w.Diags.HasError() {
 		return
 	}
-	w.done = objects{}
-	changed, gone := planned.changedFrom(prior)
-	for key := range gone {
-		if w.Memory.NeverApplied(key) {
-			delete(gone, key) // it was imported, but is not wanted: it stays with those whose it is
-		}
-	}
+	w.existing = objects{}
+	changed, obsolete := planned.changedFrom(prior)
+	maps.DeleteFunc(obsolete, func(key string, _ *object) bool {
+		return w.Memory.NeverApplied(key) // imported from another owner, which keeps it
+	})
 	for key, object := range planned {
 		if changed[key] == nil {
-			w.done[key] = object
+			w.existing[key] = object
 		}
 	}
-	decoded, err := changed.decode()
-	if err != nil {
-		w.Diags.AddError("Cannot read the plan", err.Error())
-		return
-	}
-	if err := w.prepareCreate(ctx, decoded, prior); err != nil {
+	if err := w.prepareCreate(ctx, changed, prior); err != nil {
 		w.Diags.Append(owned.Failure(err))
 		return
 	}
-	for _, obj := range decoded {
+	for _, obj := range changed.sorted() {
 		key := manifest.Key(obj)
-		if err := w.applyOne(ctx, key, obj, prior[key]); err != nil {
-			w.failed(err, len(prior) == 0)
-			switch {
-			case w.unfinished:
-				w.expectRest(planned)
-			case prior[key] == nil && kube.OutcomeUnknown(err):
-				w.done[key] = planned[key] // it may exist: who has it in state can delete it
+		if err := w.applyObject(ctx, key, obj, prior[key]); err != nil {
+			w.reportFailure(err, planned, len(prior) == 0)
+			if prior[key] == nil && kube.OutcomeUnknown(err) {
+				w.existing[key] = planned[key] // it may exist, and can be deleted only if it is in state
 			}
 			return
 		}
-		w.done[key] = planned[key]
+		w.existing[key] = planned[key]
 	}
-	w.removeOld(ctx, gone)
+	w.deleteObsolete(ctx, obsolete)
 }
 
-// render makes the objects that the plan could not show.
+// render returns the objects that the plan could not show.
 func (w *writer) render(ctx context.Context, prior objects) objects {
-	found, diags := renderingsOf(w.Data, w.Config, w.Plan, prior)
+	_, next, diags := versionsOf(w.Data, w.Config, w.Plan, prior)
 	w.Diags.Append(diags...)
 	if diags.HasError() {
 		return nil
 	}
-	with := renderOptionsOf(ctx, w.Data, prior, w.PrivateState, w.PrivateState.Designed)
-	with.rendering = found.next
-	w.Plan.fillRendering(found.next)
-	planned, diags := render(ctx, w.Plan.asConfigured(w.Config), with)
+	options := renderOptionsOf(ctx, w.Data, prior, w.PrivateState, w.PrivateState.DesignReplicas)
+	options.versions = next
+	w.Plan.fillVersions(next)
+	planned, diags := render(ctx, w.Plan.asConfigured(w.Config), options)
 	w.Diags.Append(diags...)
 	return planned
 }
 
-// prepareCreate sees to it that the objects which are new can be created. It
-// looks at all before it creates the first: that one decides what the others
-// may take over.
-func (w *writer) prepareCreate(ctx context.Context, decoded []*unstructured.Unstructured, prior objects) error {
-	for _, obj := range decoded {
+// prepareCreate checks that the new objects can be created. It checks all of them first, since the creation of one
+// determines which others may be adopted.
+func (w *writer) prepareCreate(ctx context.Context, changed, prior objects) error {
+	for _, obj := range changed.sorted() {
 		if prior[manifest.Key(obj)] != nil {
 			continue
 		}
@@ -207,10 +186,9 @@ func (w *writer) prepareCreate(ctx context.Context, decoded []*unstructured.Unst
 	return nil
 }
 
-// applyOne applies an object of which before is the one that was applied last,
-// nil where it is new.
-func (w *writer) applyOne(ctx context.Context, key string, obj *unstructured.Unstructured, before *object) error {
-	obj = appliable(obj)
+// applyObject applies an object. before is the object that was applied last; nil if it is new.
+func (w *writer) applyObject(ctx context.Context, key string, obj *unstructured.Unstructured, before *object) error {
+	obj = withoutUnserved(obj)
 	live, diags, err := w.send(ctx, obj, before)
 	w.Diags.Append(diags...)
 	if err != nil {
@@ -232,23 +210,24 @@ func (w *writer) send(
 	if before == nil {
 		return owned.Create(ctx, cluster, w.Memory, w.Creation, obj)
 	}
-	sent, err := carry(ctx, cluster, w.Memory, before, obj)
+	sent, err := mergeForeign(ctx, cluster, w.Memory, before, obj)
 	if err != nil {
 		return nil, nil, err
 	}
-	return owned.ApplyAs(ctx, cluster, w.Memory, obj, w.precisely(sent))
+	// The UID makes the server reject the request if the workload was deleted, instead of creating another one.
+	if uid := w.Plan.UID.ValueString(); uid != "" && roleOf(sent) == manifest.RoleWorkload {
+		sent = sent.DeepCopy()
+		sent.SetUID(apitypes.UID(uid))
+	}
+	return owned.ApplyAs(ctx, cluster, w.Memory, obj, sent)
 }
 
-// carry returns what to send of a workload that others write into as well.
-func carry(
+// mergeForeign returns a workload with the list items that other clients have added, which an apply would remove.
+func mergeForeign(
 	ctx context.Context, cluster *kube.Cluster, memory owned.Memory, before *object, obj *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
 	if before == nil || roleOf(obj) != manifest.RoleWorkload {
 		return obj, nil
-	}
-	was, err := before.decode()
-	if err != nil {
-		return nil, err
 	}
 	ref, err := cluster.RefOf(ctx, obj)
 	if err != nil {
@@ -261,15 +240,27 @@ func carry(
 	if err != nil {
 		return nil, err
 	}
-	return memory.MergeForeign(before.key, was, obj, live)
+	return memory.MergeForeign(before.key, before.content, obj, live)
 }
 
-// precisely adds the UID to an object that the plan knows to be there, so that
-// the server refuses to make another one if it has gone since.
-func (w *writer) precisely(obj *unstructured.Unstructured) *unstructured.Unstructured {
-	if uid := w.Plan.UID.ValueString(); uid != "" && roleOf(obj) == manifest.RoleWorkload {
-		obj = obj.DeepCopy()
-		obj.SetUID(apitypes.UID(uid))
+// reportFailure reports an object that could not be applied. If the server failed after a creation has applied other
+// objects, this is a warning, since an error would taint the compute, and the next apply would replace it. The other
+// planned objects are then saved as planned. The next refresh detects that they are missing.
+func (w *writer) reportFailure(err error, planned objects, creating bool) {
+	if !creating || len(w.existing) == 0 || !kube.AboutServer(err) {
+		w.Diags.Append(owned.Failure(err))
+		return
 	}
-	return obj
+	w.interrupted, w.PrivateState.Unready = true, true
+	w.Diags.Append(tf.Warning(err, "Other objects of the compute exist, and it is in state with `ready = false`. "+
+		"The next plan shows the missing objects, and its apply creates them and replaces nothing."))
+	for key, object := range planned {
+		if w.existing[key] != nil {
+			continue
+		}
+		w.existing[key] = object
+		if _, known := w.Memory[key]; !known {
+			w.Memory.Expect(key, w.Creation)
+		}
+	}
 }

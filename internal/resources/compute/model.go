@@ -8,8 +8,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
-// model is one kt_compute. Collections are Terraform values rather than Go
-// ones, since any of them may be unknown in a plan.
+// model is one kt_compute. Collections are Terraform values, since a plan may contain unknown ones.
 type model struct {
 	lifecycle.Common
 

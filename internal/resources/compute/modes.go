@@ -5,69 +5,67 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// mode is the attribute mode, unknown while what decides it is.
-func (m *model) mode(ctx context.Context) types.String {
-	for _, decides := range []attr.Value{m.Autoscale, m.Distribute, m.Manifest, m.Selector, m.Runtime} {
-		if decides.IsUnknown() {
+// mode returns the attribute mode. It is unknown if an attribute is that determines it.
+func (m *model) mode(c *converter) types.String {
+	for _, value := range []attr.Value{m.Autoscale, m.Distribute, m.Manifest, m.Selector, m.Runtime} {
+		if value.IsUnknown() {
 			return types.StringUnknown()
 		}
 	}
-	d := decoder{ctx: ctx}
-	c := manifest.Compute{Manifest: d.manifest(m.Manifest), Runtime: m.Runtime.ValueString()}
+	out := manifest.Compute{Manifest: c.decodeManifest(m.Manifest), Runtime: m.Runtime.ValueString()}
 	if !m.Autoscale.IsNull() {
-		c.Autoscale = &manifest.Autoscale{}
+		out.Autoscale = &manifest.Autoscale{}
 	}
 	if !m.Selector.IsNull() {
-		c.Selector = map[string]string{"": ""} // its labels may not be known yet
+		out.Selector = map[string]string{"": ""} // its values may be unknown
 	}
 	if !m.Distribute.IsNull() {
-		way, _ := m.Distribute.Attributes()["type"].(types.String)
-		if way.IsUnknown() {
+		distribution, _ := m.Distribute.Attributes()["type"].(types.String)
+		if distribution.IsUnknown() {
 			return types.StringUnknown()
 		}
-		c.Distribute = &manifest.Distribute{Type: way.ValueString()}
+		out.Distribute = &manifest.Distribute{Type: distribution.ValueString()}
 	}
-	return types.StringValue(c.Mode())
+	return types.StringValue(out.Mode())
 }
 
-// changesMode reports whether the pods will be run by another kind of workload.
+// changesMode reports whether another kind of workload will run the pods.
 func (p *planner) changesMode() bool {
-	moves := func(planned, before types.String) bool { return !planned.IsUnknown() && !planned.Equal(before) }
-	return !p.Creating && (moves(p.Plan.Mode, p.State.Mode) || moves(p.Plan.Runtime, p.State.Runtime))
+	differs := func(planned, before types.String) bool { return !planned.IsUnknown() && !planned.Equal(before) }
+	return !p.Creating && (differs(p.Plan.Mode, p.State.Mode) || differs(p.Plan.Runtime, p.State.Runtime))
 }
 
-// defaults fills in what the configuration leaves out and depends on the mode.
-// What a manifest says is known when it is rendered: see observe.
-func (p *planner) defaults(ctx context.Context) {
+// defaults sets the attributes that the configuration omits and whose defaults depend on the mode. A manifest may set
+// them too, so they are then unknown until it is rendered: see fillFromWorkload.
+func (p *planner) defaults() {
 	plan, config := p.Plan, p.Config
 	plan.Replicas, plan.ServiceAccountName, plan.ImageRef = config.Replicas, config.ServiceAccountName, config.ImageRef
-	plan.Image, plan.ImageSetup = config.imageAndSetup(ctx)
-	byo := plan.Mode.IsUnknown() || !config.Manifest.IsNull()
+	plan.Image, plan.ImageSetup = config.imageAndSetup(p.converter.ctx)
+	mayBeInManifest := plan.Mode.IsUnknown() || !config.Manifest.IsNull()
 	mode := plan.Mode.ValueString()
-	podless := !byo && (mode == kind.ModeSelector || mode == kind.ModeCompute) // or the operator's own
-	for attribute, otherwise := range map[*types.String]string{
+	hasDefaults := mode != kind.ModeSelector && mode != kind.ModeCompute // those of operators are not known
+	for attribute, value := range map[*types.String]string{
 		&plan.Image: manifest.DefaultImage, &plan.ServiceAccountName: manifest.DefaultServiceAccount,
 	} {
 		switch {
-		case !attribute.IsNull() || podless:
-		case byo:
+		case !attribute.IsNull():
+		case mayBeInManifest:
 			*attribute = types.StringUnknown()
-		default:
-			*attribute = types.StringValue(otherwise)
+		case hasDefaults:
+			*attribute = types.StringValue(value)
 		}
 	}
 	switch {
 	case !plan.Replicas.IsNull():
-	case byo:
+	case mayBeInManifest:
 		plan.Replicas = types.Int64Unknown()
-	case manifest.HasReplicas(plan.Mode.ValueString()):
+	case kind.OfMode(mode).Scales:
 		plan.Replicas = workers(config.Distribute)
 	}
 }
@@ -85,7 +83,7 @@ func (m *model) imageAndSetup(ctx context.Context) (types.String, types.Object) 
 	return m.Image, m.ImageSetup
 }
 
-// workers is how many pods a compute is spread over; one where it says nothing.
+// workers returns distribute.workers, or 1 if it is not set.
 func workers(distribute types.Object) types.Int64 {
 	if distribute.IsUnknown() {
 		return types.Int64Unknown()
@@ -96,38 +94,32 @@ func workers(distribute types.Object) types.Int64 {
 	return types.Int64Value(1)
 }
 
-// observe reads a workload of this compute back.
-func (m *model) observe(workload *unstructured.Unstructured) manifest.Compute {
-	return manifest.Observe(workload, fieldPath(m.PodTemplatePath)...)
-}
-
-// observe takes from the rendered workload what only its manifest says.
-func (p *planner) observe() {
-	workload, err := p.rendered.workload()
-	if err != nil || workload == nil {
+// fillFromWorkload sets the unknown attributes that the manifest may have set, from the rendered workload.
+func (p *planner) fillFromWorkload() {
+	workload := p.rendered.workload()
+	if workload == nil {
 		return
 	}
 	seen := p.Plan.observe(workload)
-	for attribute, text := range map[*types.String]string{
+	for attribute, value := range map[*types.String]string{
 		&p.Plan.Image: seen.Image, &p.Plan.ServiceAccountName: seen.ServiceAccountName,
 	} {
 		if attribute.IsUnknown() {
-			*attribute = textOrNull(text)
+			*attribute = textOrNull(value)
 		}
 	}
 	if p.Plan.Replicas.IsUnknown() {
 		p.Plan.Replicas = types.Int64Null()
-		if manifest.HasReplicas(p.Plan.Mode.ValueString()) {
+		if kind.OfMode(p.Plan.Mode.ValueString()).Scales {
 			p.Plan.Replicas = types.Int64Value(seen.Replicas)
 		}
 	}
 }
 
-// keepWording keeps the texts that an import found where the configuration
-// renders the same objects: they are the objects' own. Terraform allows a plan to
-// keep a value that is not null.
-func (p *planner) keepWording() {
-	if !p.rendersWhatWasImported() {
+// preserveImportedText keeps the texts of an import if the configuration renders the same objects. Terraform allows a
+// plan to keep the prior value instead of the configured one.
+func (p *planner) preserveImportedText() {
+	if !p.rendersImported() {
 		return
 	}
 	if !p.State.Manifest.IsNull() && !p.Config.Manifest.IsNull() {
@@ -138,16 +130,16 @@ func (p *planner) keepWording() {
 	}
 }
 
-func (p *planner) rendersWhatWasImported() bool {
+// rendersImported reports whether the configuration renders the imported objects.
+func (p *planner) rendersImported() bool {
 	return !p.Creating && p.rendered != nil && len(p.PrivateState.Imported) > 0 &&
 		p.Plan.Manifests.Equal(p.State.Manifests)
 }
 
-// keepImported keeps what an import gave to settings that no object has, where
-// the plan then changes nothing at all: an update takes every setting from the
-// configuration.
-func (p *planner) keepImported() {
-	if p.PrivateState.Configured || !p.rendersWhatWasImported() {
+// preserveImportedSettings keeps the settings of an import that no object contains, if the plan then has no changes at
+// all. An update sets all of them from the configuration.
+func (p *planner) preserveImportedSettings() {
+	if p.PrivateState.Configured || !p.rendersImported() {
 		return
 	}
 	state, config := p.State, p.Config
@@ -156,16 +148,15 @@ func (p *planner) keepImported() {
 		owned.PreserveSetting(&plan.QueueScheduler, state.QueueScheduler, config.QueueScheduler)
 		owned.PreserveSetting(&plan.GPUType, state.GPUType, config.GPUType)
 		owned.PreserveSetting(&plan.AdoptExisting, state.AdoptExisting, config.AdoptExisting)
-		// of a suspended compute, no object has it
+		// No object of a suspended compute contains the number of replicas.
 		owned.PreserveSetting(&plan.Replicas, state.Replicas, config.Replicas)
 		if config.ImageRef.IsNull() {
-			plan.ImageRef = state.ImageRef // the objects do not show whether image_ref was set
+			plan.ImageRef = state.ImageRef // the objects do not contain whether image_ref was set
 		}
 	})
 }
 
-// asConfigured is the plan without what defaults filled in, as the renderer
-// takes it.
+// asConfigured returns the plan without the defaults, as the renderer requires it.
 func (m *model) asConfigured(config *model) *model {
 	out := *m
 	out.Replicas, out.ServiceAccountName = config.Replicas, config.ServiceAccountName

@@ -16,91 +16,98 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// objects are the objects of one compute by manifest.Key.
+// objects are the objects of one compute by [manifest.Key].
 type objects map[string]*object
 
-// object is one object of a compute. It does not change, and is decoded at most
-// once: not at all if it was rendered by this request.
+// object is one object of a compute, as JSON and decoded. It is immutable.
 type object struct {
-	key, text string                     // the JSON in the attribute manifests
-	content   *unstructured.Unstructured // nil until it is decoded
+	key, text string // key and value in the attribute manifests
+	content   *unstructured.Unstructured
+}
+
+// parseObject decodes an element of the attribute manifests.
+func parseObject(key, text string) (*object, error) {
+	content := &unstructured.Unstructured{}
+	if err := content.UnmarshalJSON([]byte(text)); err != nil {
+		return nil, fmt.Errorf("manifests[%q]: %w", key, err)
+	}
+	return &object{key: key, text: text, content: content}, nil
 }
 
 // objectOf returns the object with the content, normalized.
 func objectOf(content *unstructured.Unstructured) (*object, error) {
 	text, err := manifest.JSON(content)
-	return &object{key: manifest.Key(content), text: text}, err
-}
-
-func (o *object) decode() (*unstructured.Unstructured, error) {
-	if o.content == nil {
-		content := &unstructured.Unstructured{}
-		if err := content.UnmarshalJSON([]byte(o.text)); err != nil {
-			return nil, fmt.Errorf("manifests[%q]: %w", o.key, err)
-		}
-		o.content = content
+	if err != nil {
+		return nil, err
 	}
-	return o.content, nil
+	return parseObject(manifest.Key(content), text)
 }
 
-// same reports whether both objects exist and have the same JSON.
-func (o *object) same(other *object) bool { return o != nil && other != nil && o.text == other.text }
+// equal reports whether both objects exist and have the same JSON.
+func (o *object) equal(other *object) bool { return o != nil && other != nil && o.text == other.text }
 
 // renderOptions are the inputs of the objects of a compute in addition to its attributes.
 type renderOptions struct {
 	defaults tf.Defaults
-	// designedFor is the number of replicas that the workload is made for,
-	// which may be another than the one that runs.
-	designedFor int64
-	registered  bool // Kubetorch's CRD is installed
-	held        bool // the workload begins suspended, for its queue to release
-	resumed     bool // the workload was suspended before
-	kept        bool // the number of replicas is somebody else's, and stays
-	rendering
-	// hasField reports whether the kind that the cluster serves has a field; nil where there is none to ask.
+	versions
+	// designReplicas is the number of replicas that the update strategy is selected for. It differs from the current
+	// number if another client has scaled the workload.
+	designReplicas   int64
+	preserveReplicas bool // keep the number of replicas that another client has set
+	registered       bool // render the registration with Kubetorch
+	heldByQueue      bool // create or resume the workload suspended, until its queue admits it
+	wasSuspended     bool
+	// hasField reports whether the served version of a kind has a field; nil if no cluster is available.
 	hasField func(gvk schema.GroupVersionKind, path ...string) bool
 }
 
-// render makes the objects of a wholly known model.
-func render(ctx context.Context, m *model, with renderOptions) (objects, diag.Diagnostics) {
-	spec, diags := m.spec(ctx, with.defaults)
+// render returns the objects of a model without unknown values.
+func render(ctx context.Context, m *model, options renderOptions) (objects, diag.Diagnostics) {
+	spec, diags := m.spec(&converter{ctx: ctx}, options.defaults)
 	if diags.HasError() {
 		return nil, diags
 	}
-	spec.Registered, spec.HeldByQueue, spec.Resumed = with.registered, with.held, with.resumed
-	spec.ReplicasKept = with.kept
-	spec.Revision = with.revision
+	rendered, rejected := renderSpec(spec, options)
+	return rendered, append(diags, rejected...)
+}
+
+// renderSpec is render for a model that has been converted.
+func renderSpec(spec manifest.Compute, options renderOptions) (objects, diag.Diagnostics) {
+	spec.Registered, spec.HeldByQueue, spec.Resumed = options.registered, options.heldByQueue, options.wasSuspended
+	spec.ReplicasKept = options.preserveReplicas
+	spec.Revision = options.revision
 	if !manifest.RunsTensorServer(spec.Runtime) {
-		spec.KubetorchVersion = with.version
+		spec.KubetorchVersion = options.kubetorch
 	}
-	if with.hasField != nil && spec.Runtime == kind.RuntimeSkyTorch {
-		spec.NoOverride = !with.hasField(kind.SkyTorchCompute().GroupVersionKind, "spec", "override")
+	if options.hasField != nil && spec.Runtime == kind.RuntimeSkyTorch {
+		spec.NoOverride = !options.hasField(kind.SkyTorchCompute().GroupVersionKind, "spec", "override")
 	}
-	if spec.Manifest == nil || with.kept { // else it says itself what it is made for
-		spec.DesignedFor = with.designedFor
+	if spec.Manifest == nil || options.preserveReplicas { // otherwise the manifest contains the strategy
+		spec.DesignedFor = options.designReplicas
 	}
 	rendered, err := manifest.Render(spec)
 	if err != nil {
-		return nil, append(diags, renderErrors(err)...)
+		return nil, renderErrors(err)
 	}
 	out := objects{}
-	for _, obj := range rendered {
-		obj = appliable(obj)
-		object, err := objectOf(obj)
+	for _, content := range rendered {
+		content = withoutUnserved(content)
+		text, err := manifest.JSON(content)
 		if err != nil {
-			return nil, append(diags, renderErrors(err)...)
+			return nil, renderErrors(err)
 		}
-		object.content = obj // the renderer has normalized it
-		out[object.key] = object
+		key := manifest.Key(content)
+		out[key] = &object{key: key, text: text, content: content}
 	}
-	return out, diags
+	return out, nil
 }
 
-// appliable is an object without the fields that no server takes.
-func appliable(obj *unstructured.Unstructured) *unstructured.Unstructured {
-	paths := manifest.Unserved(obj.GroupVersionKind())
+// withoutUnserved returns an object without the fields that no API server accepts.
+func withoutUnserved(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	paths := kind.WorkloadOf(obj.GroupVersionKind().GroupKind()).Unserved
 	if len(paths) == 0 {
 		return obj
 	}
@@ -111,24 +118,23 @@ func appliable(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	return obj
 }
 
-// objectsOf reads the attribute manifests; it has no objects where it, or an
-// element, is null or unknown.
-func objectsOf(ctx context.Context, manifests types.Map) (objects, diag.Diagnostics) {
+// objectsOf decodes the attribute manifests. Null and unknown elements are no objects.
+func objectsOf(manifests types.Map) (objects, error) {
 	out := objects{}
-	if manifests.IsNull() || manifests.IsUnknown() {
-		return out, nil
-	}
-	texts := map[string]types.String{}
-	diags := manifests.ElementsAs(ctx, &texts, false)
-	for key, text := range texts {
-		if !text.IsNull() && !text.IsUnknown() {
-			out[key] = &object{key: key, text: text.ValueString()}
+	for key, element := range manifests.Elements() {
+		text, ok := element.(types.String)
+		if !ok || !isKnown(text) {
+			continue
+		}
+		var err error
+		if out[key], err = parseObject(key, text.ValueString()); err != nil {
+			return objects{}, err
 		}
 	}
-	return out, diags
+	return out, nil
 }
 
-// value is the attribute manifests.
+// value returns the attribute manifests.
 func (o objects) value() types.Map {
 	elements := make(map[string]attr.Value, len(o))
 	for key, object := range o {
@@ -137,93 +143,85 @@ func (o objects) value() types.Map {
 	return types.MapValueMust(types.StringType, elements)
 }
 
-// decode returns the objects in the order in which they are applied: the
-// workload, what leads to it, its registration.
-func (o objects) decode() ([]*unstructured.Unstructured, error) {
+// sorted returns the content of the objects in the order in which they are applied: workload, Services, registration.
+func (o objects) sorted() []*unstructured.Unstructured {
 	var out []*unstructured.Unstructured
 	for _, key := range slices.Sorted(maps.Keys(o)) {
-		obj, err := o[key].decode()
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, obj)
+		out = append(out, o[key].content)
 	}
+	order := []manifest.Role{manifest.RoleWorkload, manifest.RoleService, manifest.RoleRegistration}
 	slices.SortStableFunc(out, func(a, b *unstructured.Unstructured) int {
-		return cmp.Compare(slices.Index(roles(), roleOf(a)), slices.Index(roles(), roleOf(b)))
+		return cmp.Compare(slices.Index(order, roleOf(a)), slices.Index(order, roleOf(b)))
 	})
-	return out, nil
-}
-
-// roles are in the order in which their objects are applied.
-func roles() []manifest.Role {
-	return []manifest.Role{manifest.RoleWorkload, manifest.RoleService, manifest.RoleRegistration}
+	return out
 }
 
 func roleOf(obj *unstructured.Unstructured) manifest.Role {
 	return manifest.RoleOf(obj.GroupVersionKind())
 }
 
-// changedFrom returns the objects that differ from prior ones or are new, and
-// the ones of prior that are no more.
-func (o objects) changedFrom(prior objects) (changed, gone objects) {
-	changed, gone = objects{}, objects{}
+// label returns the value of a label of the objects, or "".
+func (o objects) label(name string) string { return owned.Label(o.sorted(), name) }
+
+// withRole returns the first object with a role, or nil.
+func (o objects) withRole(role manifest.Role) *unstructured.Unstructured {
+	for _, obj := range o.sorted() {
+		if roleOf(obj) == role {
+			return obj
+		}
+	}
+	return nil
+}
+
+// workload returns the workload, or nil.
+func (o objects) workload() *unstructured.Unstructured { return o.withRole(manifest.RoleWorkload) }
+
+// registered reports whether the objects contain the registration with Kubetorch.
+func (o objects) registered() bool { return o.withRole(manifest.RoleRegistration) != nil }
+
+// hasSuspension reports whether the workload has a field that suspends it. A queue removes it from the owned fields
+// when it admits the workload.
+func (o objects) hasSuspension() bool {
+	workload := o.workload()
+	if workload == nil {
+		return false
+	}
+	return slices.ContainsFunc(manifest.LeftAfterCreation(workload.GroupVersionKind()), func(path []string) bool {
+		_, found, _ := unstructured.NestedFieldNoCopy(workload.Object, path...)
+		return found
+	})
+}
+
+// changedFrom returns the objects that are new or differ from the prior ones, and the prior ones that no longer exist.
+func (o objects) changedFrom(prior objects) (changed, obsolete objects) {
+	changed, obsolete = objects{}, objects{}
 	for key, object := range o {
-		if !object.same(prior[key]) {
+		if !object.equal(prior[key]) {
 			changed[key] = object
 		}
 	}
 	for key, object := range prior {
 		if o[key] == nil {
-			gone[key] = object
+			obsolete[key] = object
 		}
 	}
-	return changed, gone
+	return changed, obsolete
 }
 
-// keepImported keeps the prior text of each imported object that applying the
-// planned one would not change: it is the server's text, and says the same in
-// other words. Between two texts of the renderer, every difference is a change.
-func (o objects) keepImported(prior objects, imported []string, unchanged func(planned, prior *object) bool) objects {
+// preserve returns the objects, of which the prior version replaces each different one for which unchanged is true.
+func (o objects) preserve(prior objects, unchanged func(planned, prior *object) bool) objects {
 	out := maps.Clone(o)
-	for _, key := range imported {
-		planned, known := o[key], prior[key]
-		if planned != nil && known != nil && !planned.same(known) && unchanged(planned, known) {
-			out[key] = known
+	for key, planned := range o {
+		if before := prior[key]; before != nil && !planned.equal(before) && unchanged(planned, before) {
+			out[key] = before
 		}
 	}
 	return out
 }
 
-// keepWithoutEmptyText keeps the prior text of each object that the first release
-// of the provider would have rendered so.
-func (o objects) keepWithoutEmptyText(prior objects) objects {
-	out := maps.Clone(o)
-	for key, known := range prior {
-		planned := o[key]
-		if planned == nil || planned.same(known) {
-			continue
-		}
-		obj, err := planned.decode()
-		if err != nil {
-			continue
-		}
-		if former, err := manifest.JSONWithoutEmptyText(obj); err == nil && former == known.text {
-			out[key] = known
-		}
-	}
-	return out
-}
-
-// workload returns the workload among the objects, nil where there is none.
-func (o objects) workload() (*unstructured.Unstructured, error) {
-	decoded, err := o.decode()
-	if err != nil {
-		return nil, err
-	}
-	for _, obj := range decoded {
-		if roleOf(obj) == manifest.RoleWorkload {
-			return obj, nil
-		}
-	}
-	return nil, nil
+// differsInEmptyText reports whether the prior object is the planned one as the first release of the provider rendered
+// it, which omitted empty strings.
+func differsInEmptyText(planned, prior *object) bool {
+	text, err := manifest.JSONWithoutEmptyText(planned.content)
+	return err == nil && text == prior.text
 }

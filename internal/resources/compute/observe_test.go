@@ -16,14 +16,14 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// blank is a model in which every attribute is null.
+// blank returns a model in which every attribute is null.
 func blank(t testing.TB) *model {
 	t.Helper()
 	var described resource.SchemaResponse
 	(&computeResource{}).Schema(t.Context(), resource.SchemaRequest{}, &described)
 	object, ok := described.Schema.Type().TerraformType(t.Context()).(tftypes.Object)
 	if !ok {
-		t.Fatal("the schema is no object")
+		t.Fatal("the schema is not an object")
 	}
 	nulls := map[string]tftypes.Value{}
 	for name, attribute := range object.AttributeTypes {
@@ -37,7 +37,7 @@ func blank(t testing.TB) *model {
 	return &m
 }
 
-// planned is a blank model with what every configuration has.
+// planned returns a blank model with the attributes that every configuration has.
 func planned(t testing.TB, set ...func(*model)) *model {
 	t.Helper()
 	m := blank(t)
@@ -55,7 +55,7 @@ var defaults = tf.Defaults{
 
 func rendered(t *testing.T, m *model, with tf.Defaults) objects {
 	t.Helper()
-	out, diags := render(t.Context(), m, renderOptions{defaults: with, designedFor: 1, held: true})
+	out, diags := render(t.Context(), m, renderOptions{defaults: with, designReplicas: 1, heldByQueue: true})
 	if diags.HasError() {
 		t.Fatal(diags)
 	}
@@ -73,11 +73,7 @@ func sameQuantities() cmp.Option {
 
 func workloadOf(t *testing.T, o objects) *unstructured.Unstructured {
 	t.Helper()
-	all, err := o.decode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all[0]
+	return o.sorted()[0]
 }
 
 func texts(t testing.TB, m map[string]string) types.Map {
@@ -89,10 +85,10 @@ func texts(t testing.TB, m map[string]string) types.Map {
 	return out
 }
 
-// settings are ways to set every attribute that a workload shows.
+// settings returns functions that set every attribute that a workload contains.
 func settings(t *testing.T) map[string]func(*model) {
 	t.Helper()
-	f := &follower{ctx: t.Context()}
+	c := &converter{ctx: t.Context()}
 	return map[string]func(*model){
 		"nothing": func(*model) {},
 		"resources": func(m *model) {
@@ -111,31 +107,38 @@ func settings(t *testing.T) map[string]func(*model) {
 		},
 		"scheduling": func(m *model) {
 			m.NodeSelector = texts(t, map[string]string{"zone": "a"})
-			m.Tolerations = listOf(f, m.Tolerations.ElementType(f.ctx),
-				[]manifest.Toleration{{Key: "spot", Operator: "Exists"}}, f.toleration)
+			m.Tolerations = encodeList(c, m.Tolerations.ElementType(c.ctx),
+				[]manifest.Toleration{{Key: "spot", Operator: "Exists"}}, (*converter).encodeToleration)
 			m.GPUAntiAffinity = types.BoolValue(true)
 			m.ServiceAccountName, m.PriorityClassName = types.StringValue("runner"), types.StringValue("high")
 		},
 		"container": func(m *model) {
 			m.Image, m.ImagePullPolicy = types.StringValue("one:1"), types.StringValue("Always")
-			m.ImagePullSecrets = listOf(f, types.StringType, []string{"registry"}, func(s string) string { return s })
+			m.ImagePullSecrets = encodeList(c, types.StringType, []string{"registry"}, unconverted)
 			m.WorkingDir, m.EnvVars = types.StringValue("/work"),
 				texts(t, map[string]string{"MODE": "fast", "EMPTY": ""})
 		},
 		"log level as a variable": func(m *model) { m.EnvVars = texts(t, map[string]string{"KT_LOG_LEVEL": "TRACE"}) },
 		"mounts": func(m *model) {
-			m.Secrets = listOf(f, m.Secrets.ElementType(f.ctx),
-				[]manifest.SecretRef{{Name: "tokens", EnvVars: []string{"HF_TOKEN"}, MountPath: "/tokens"}}, f.secret)
-			m.Volumes = listOf(f, m.Volumes.ElementType(f.ctx),
-				[]manifest.VolumeRef{{ClaimName: "data", MountPath: "/data", ReadOnly: true}}, f.volume)
+			m.Secrets = encodeList(c, m.Secrets.ElementType(c.ctx),
+				[]manifest.SecretRef{{Name: "tokens", EnvVars: []string{"HF_TOKEN"}, MountPath: "/tokens"}},
+				(*converter).encodeSecret)
+			m.Volumes = encodeList(c, m.Volumes.ElementType(c.ctx),
+				[]manifest.VolumeRef{{ClaimName: "data", MountPath: "/data", ReadOnly: true}},
+				(*converter).encodeVolume)
 		},
-		"queue of Kueue": func(m *model) { m.QueueName, m.QueueScheduler = types.StringValue("a"), types.StringValue("kueue") },
-		"queue of KAI":   func(m *model) { m.QueueName, m.QueueScheduler = types.StringValue("a"), types.StringValue("kai") },
+		"queue of Kueue": func(m *model) {
+			m.QueueName, m.QueueScheduler = types.StringValue("a"), types.StringValue("kueue")
+		},
+		"queue of KAI": func(m *model) {
+			m.QueueName, m.QueueScheduler = types.StringValue("a"), types.StringValue(
+				"kai")
+		},
 		"behaviour": func(m *model) {
 			m.Freeze, m.InactivityTTL, m.LaunchTimeout = types.BoolValue(true), tf.DurationOf("2h"),
 				tf.DurationOf("90s")
-			m.Logging = f.object(m.Logging, loggingModel{Level: types.StringValue("debug")})
-			m.AllowedSerialization = listOf(f, types.StringType, []string{"json"}, func(s string) string { return s })
+			c.setObject(&m.Logging, loggingModel{Level: types.StringValue("debug")})
+			m.AllowedSerialization = encodeList(c, types.StringType, []string{"json"}, unconverted)
 		},
 	}
 }
@@ -152,7 +155,7 @@ func TestFollowSetsAttributesThatRenderTheLiveObjects(t *testing.T) {
 				if diags := m.follow(t.Context(), observed(t, before), observed(t, after)); diags.HasError() {
 					t.Fatal(diags)
 				}
-				// compared as seen: the order of variables is free
+				// compared as observed, since the order of variables is not significant
 				if diff := cmp.Diff(observed(t, after), observed(t, rendered(t, m, defaults)),
 					sameQuantities()); diff != "" {
 					t.Errorf("-in the cluster +rendered from the attributes:\n%s", diff)
@@ -194,7 +197,7 @@ func TestAdoptSetsAttributesThatRenderTheImportedObjects(t *testing.T) {
 	t.Parallel()
 	gpus := defaults
 	gpus.GPUAntiAffinity = true
-	for withName, with := range map[string]tf.Defaults{"": defaults, "off GPU nodes by default": gpus} {
+	for withName, with := range map[string]tf.Defaults{"": defaults, "with GPU anti-affinity by default": gpus} {
 		for name, set := range settings(t) {
 			t.Run(name+" "+withName, func(t *testing.T) {
 				t.Parallel()

@@ -11,57 +11,59 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// planner completes one plan. Its methods fill in Plan, in the order in which
-// the hook calls them.
+// planner completes one plan. Its methods set attributes of Plan, in the order in which the hook calls them.
 type planner struct {
 	*planning
 
-	written  *written // what lifecycle.ignore_changes has changed, nil for nothing
-	prior    objects  // of the state; nil while something is unknown
-	rendered objects  // nil while something is unknown
-	replace  bool     // a field changes that Kubernetes never lets change
+	converter *converter
+	unignored *unignoredConfig // nil if lifecycle.ignore_changes has changed nothing
+	prior     objects          // nil while the configuration is not fully known
+	rendered  objects          // nil while the configuration is not fully known
+	replace   bool             // an immutable field changes
 }
 
-// Plan renders what will be applied, so that the plan shows it, and asks the
-// cluster to validate the changes.
-func (hooks) Plan(ctx context.Context, planned *planning) {
-	p := &planner{planning: planned, written: writtenConfig(ctx, planned.Data, planned.Request)}
-	p.addresses(ctx)
-	p.defaults(ctx)
+// Plan renders the objects that will be applied, and validates the changes with a server-side dry run.
+func (hooks) Plan(ctx context.Context, planning *planning) {
+	p := &planner{
+		planning: planning, converter: &converter{ctx: ctx},
+		unignored: unignoredConfigOf(ctx, planning.Data, planning.Request),
+	}
+	p.addresses()
+	p.defaults()
 	p.ReplaceIfMoved()
 	if p.changesMode() {
-		p.Replace.Append(path.Root("mode"), path.Root("runtime")) // Terraform heeds those that differ
+		p.Replace.Append(path.Root("mode"), path.Root("runtime")) // Terraform ignores those that do not differ
 	}
-	if p.Request.Config.Raw.IsFullyKnown() && !p.Plan.Namespace.IsUnknown() && p.Data.Configured() {
+	if p.ConfigKnown() && !p.Plan.Namespace.IsUnknown() && p.Data.Configured() {
 		p.render(ctx)
 	} else {
 		p.Plan.Manifests = types.MapUnknown(types.StringType)
-		p.leaveRendering()
+		p.setUnknownVersions()
 	}
-	p.keepWording()
+	p.preserveImportedText()
 	if !p.Diags.HasError() {
 		p.dryRun(ctx)
 	}
-	p.computed()
-	p.keepImported()
+	p.status()
+	p.preserveImportedSettings()
 	if p.replace {
 		p.Replace.Append(path.Root("manifests"))
 	}
-	if p.PrivateState.Ending {
+	if p.PrivateState.Terminating {
 		p.Replace.Append(path.Root("uid"))
 	}
 }
 
-// computesLike reports whether all computed attributes are equal. Writing a whole
-// model back costs more than all else that a plan without changes does.
-func (m *model) computesLike(o *model) bool {
+// sameComputed reports whether all computed attributes are equal. Setting a complete model takes longer than all other
+// parts of a plan without changes.
+func (m *model) sameComputed(o *model) bool {
 	return m.Replicas.Equal(o.Replicas) && m.Image.Equal(o.Image) &&
 		m.ImageRef.Equal(o.ImageRef) && m.ImageSetup.Equal(o.ImageSetup) &&
 		m.ServiceAccountName.Equal(o.ServiceAccountName) &&
@@ -75,15 +77,14 @@ func (m *model) computesLike(o *model) bool {
 		m.Manifests.Equal(o.Manifests)
 }
 
-// addresses fills in what follows from the name, the namespace and the mode.
-func (p *planner) addresses(ctx context.Context) {
-	p.Plan.ServiceName, p.Plan.Mode = p.Plan.Name, p.Config.mode(ctx)
+// addresses sets the mode, and the attributes that depend on the name, the namespace and the mode.
+func (p *planner) addresses() {
+	p.Plan.ServiceName, p.Plan.Mode = p.Plan.Name, p.Config.mode(p.converter)
 	p.Plan.URL, p.Plan.GRPCTarget = types.StringUnknown(), types.StringUnknown()
-	p.Plan.fillAddresses(ctx)
+	p.Plan.fillAddresses(p.converter.ctx)
 }
 
-// fillAddresses fills in the addresses that are unknown, unless the name or the
-// namespace is.
+// fillAddresses sets unknown addresses, unless the name or the namespace is unknown.
 func (m *model) fillAddresses(ctx context.Context) {
 	if m.Name.IsUnknown() || m.Namespace.IsUnknown() {
 		return
@@ -96,8 +97,7 @@ func (m *model) fillAddresses(ctx context.Context) {
 	}
 }
 
-// address is the attribute url; unknown while the endpoint is, and null where
-// nothing speaks HTTP.
+// address returns the attribute url, which is null for tensor servers.
 func address(ctx context.Context, m *model) types.String {
 	if m.Endpoint.IsUnknown() || m.Runtime.IsUnknown() {
 		return types.StringUnknown()
@@ -115,7 +115,7 @@ func address(ctx context.Context, m *model) types.String {
 		m.Name.ValueString(), m.Namespace.ValueString(), kind.ServicePort))
 }
 
-// grpcTarget is the attribute grpc_target; null where nothing speaks gRPC.
+// grpcTarget returns the attribute grpc_target, which is null except for tensor servers.
 func grpcTarget(m *model) types.String {
 	switch {
 	case m.Runtime.IsUnknown():
@@ -127,71 +127,142 @@ func grpcTarget(m *model) types.String {
 		m.Name.ValueString(), m.Namespace.ValueString(), kind.TensorServerPort))
 }
 
-// render fills in manifests.
+// render sets the attribute manifests.
 func (p *planner) render(ctx context.Context) {
-	prior, diags := objectsOf(ctx, p.State.Manifests)
-	p.Diags.Append(diags...)
+	prior, err := objectsOf(p.State.Manifests)
+	if err != nil {
+		p.Diags.AddError("Cannot read the state", err.Error())
+		return
+	}
 	p.prior = prior
 	remembered := p.PrivateState
 	if remembered.Origin == nil && !p.Creating {
-		remembered.Origin = observedOrigin(p.State, prior)
+		remembered.Origin = observedDefaults(p.State, prior)
 	}
-	with := renderOptionsOf(ctx, p.Data, prior, remembered, p.PrivateState.designedFor(p.Plan, p.State))
-	with.kept = p.keepsReplicas()
-	with.held = with.held || p.State.Suspend.ValueBool() || with.resumed
-	rendered := p.renderPods(ctx, prior, with)
+	options := renderOptionsOf(ctx, p.Data, prior, remembered, p.PrivateState.designReplicas(p.Plan, p.State))
+	options.preserveReplicas = p.preservesReplicas()
+	options.heldByQueue = options.heldByQueue || p.State.Suspend.ValueBool() || options.wasSuspended
+	spec, diags := p.Plan.asConfigured(p.Config).spec(p.converter, options.defaults)
+	p.Diags.Append(diags...)
+	if p.Diags.HasError() {
+		return
+	}
+	rendered := p.renderVersions(ctx, spec, prior, options)
 	if p.Diags.HasError() {
 		return
 	}
 	p.rendered = rendered
 	p.Diags.Append(owned.PlanObjects(p.Data, p.Creation(), maps.Keys(rendered))...)
-	p.refuseNothing()
-	p.last(ctx, prior)
+	p.requireObjects()
+	p.replaceIfImmutable(ctx)
 	if manifest.RunsTensorServer(p.Plan.Runtime.ValueString()) {
 		p.Diags.Append(p.warnOfClaims(ctx)...)
-		p.Diags.Append(warnOfDropped(ctx, p.State, p.Plan)...)
+		p.Diags.Append(warnOfOmitted(ctx, p.State, p.Plan)...)
 	}
-	p.observe()
+	p.fillFromWorkload()
 	p.Plan.Manifests = p.rendered.value()
-	p.leaveRegistration()
-	p.keepUnsaid()
-	if p.Creating && with.defaults.CompactPlans {
+	p.planRegistration()
+	p.preserveNullVersions()
+	if p.Creating && options.defaults.CompactPlans {
 		p.Plan.Manifests = types.MapUnknown(types.StringType)
 	}
 }
 
-// renderOptionsOf are those of a compute that has objects already, or none yet.
+// renderOptionsOf returns the options for the prior objects of a compute, which a new one lacks.
 func renderOptionsOf(
-	ctx context.Context, data *tf.ProviderData, prior objects, n privateState, designedFor int64,
+	ctx context.Context, data *tf.ProviderData, prior objects, remembered privateState, designReplicas int64,
 ) renderOptions {
 	return renderOptions{
-		defaults:    n.Origin.keep(owned.PreserveCreator(data.Defaults, prior.decoded())),
-		designedFor: designedFor,
-		registered:  registers(ctx, data.Cluster, prior, n),
-		held:        len(prior) == 0,
-		resumed:     hasSuspension(prior),
+		defaults:       remembered.Origin.override(owned.PreserveCreator(data.Defaults, prior.sorted())),
+		designReplicas: designReplicas,
+		registered:     wantsRegistration(ctx, data.Cluster, prior, remembered),
+		heldByQueue:    len(prior) == 0,
+		wasSuspended:   prior.hasSuspension(),
 		hasField: func(gvk schema.GroupVersionKind, path ...string) bool {
 			has, err := data.Cluster.HasField(ctx, gvk, path...)
-			return has || err != nil // who cannot read the schema learns from the dry run
+			return has || err != nil // the dry run reports the error
 		},
 	}
 }
 
-// replaces reports whether the compute has to be made anew.
-func (p *planner) replaces() bool { return p.replace || p.PrivateState.Ending }
+// preservesReplicas reports whether the configuration contains the number of replicas that another client has set.
+// Terraform passes it if lifecycle.ignore_changes contains replicas.
+func (p *planner) preservesReplicas() bool {
+	return !p.Creating && isKnown(p.Config.Replicas) && p.Config.Replicas.Equal(p.State.Replicas) &&
+		p.PrivateState.DesignReplicas > 0 && p.PrivateState.DesignReplicas != p.State.Replicas.ValueInt64()
+}
 
-// computed decides what the remaining computed attributes will be.
-func (p *planner) computed() {
-	anew := p.Creating || p.replaces()
-	changes := anew || !p.Plan.Manifests.Equal(p.State.Manifests)
+// appliesNothing reports whether applying the planned text of an imported object would leave the object unchanged. If
+// the texts are not sufficient, since the server may have set a default, it uses a dry run.
+func (p *planner) appliesNothing(ctx context.Context, planned, prior *object) bool {
+	switch p.Memory().Compare(planned.key, planned.content, prior.content) {
+	case fields.Equal:
+		return true
+	case fields.Undecided:
+		same, err := p.Data.Cluster.ApplyChangesNothing(ctx, p.Memory().Marked(planned.key, planned.content))
+		if unanswered(err) {
+			p.Diags.Append(tf.Failure(err))
+		}
+		return err == nil && same
+	default:
+		return false
+	}
+}
+
+// unanswered reports whether a dry run failed without a verdict on the object. A rejection is such a verdict, which
+// the dry run of the whole plan explains.
+func unanswered(err error) bool {
+	class := kube.ClassOf(err)
+	return err != nil && (class == kube.Unreachable || class == kube.Canceled)
+}
+
+// requireObjects rejects a plan without objects. For a new compute this is a warning, since the same run may install
+// the CRD of the registration, and the apply checks again.
+func (p *planner) requireObjects() {
+	switch {
+	case len(p.rendered) > 0:
+	case p.Creating:
+		p.Diags.AddAttributeWarning(endpointURL(), noObjects,
+			noObjectsDetail("The apply fails unless the same run installs it before."))
+	default:
+		p.Diags.AddAttributeError(endpointURL(), noObjects, noObjectsDetail(""))
+	}
+}
+
+func endpointURL() path.Path { return path.Root("endpoint").AtName("url") }
+
+const noObjects = "The compute has no objects"
+
+// noObjectsDetail explains that the pods and the Service of a compute exist already, and that it cannot be registered.
+func noObjectsDetail(consequence string) string {
+	return fmt.Sprintf("With selector and endpoint.url, a compute consists only of a %s, and its CRD is not installed "+
+		"in this cluster. %s\n\nNext step: Install Kubetorch's CRDs first, or remove endpoint.url so that a Service "+
+		"is created.", kind.KubetorchWorkload().Kind, consequence)
+}
+
+// replaces reports whether the plan replaces the compute.
+func (p *planner) replaces() bool {
+	return p.replace || p.PrivateState.Terminating || p.changesIdentity()
+}
+
+// changesIdentity reports whether the name, the namespace or the mode changes.
+func (p *planner) changesIdentity() bool {
+	return p.changesMode() ||
+		!p.Creating && (!p.Plan.Name.Equal(p.State.Name) || !p.Plan.Namespace.Equal(p.State.Namespace))
+}
+
+// status sets uid and ready.
+func (p *planner) status() {
+	recreates := p.Creating || p.replace || p.PrivateState.Terminating
 	switch {
 	case p.Plan.Mode.ValueString() == kind.ModeSelector:
 		p.Plan.UID = types.StringNull()
-	case anew || p.State.UID.IsNull(): // null: the workload was deleted
+	case recreates || p.State.UID.IsNull(): // null: the workload was deleted
 		p.Plan.UID = types.StringUnknown()
 	default:
 		p.Plan.UID = p.State.UID
 	}
+	changes := recreates || !p.Plan.Manifests.Equal(p.State.Manifests)
 	waits := p.Plan.OnNotReady.ValueString() != ignoreOnNotReady && p.PrivateState.Unready && !p.State.Ready.ValueBool()
 	if changes || waits {
 		p.Plan.Ready = types.BoolUnknown()
@@ -200,127 +271,54 @@ func (p *planner) computed() {
 	}
 }
 
-// dryRun asks the server about every object that is new or changes. Objects
-// that stay as they are cost no request.
+// dryRun validates each new or changed object with a server-side dry run. An unchanged object costs no request.
 func (p *planner) dryRun(ctx context.Context) {
-	prior := p.prior
-	changed, _ := p.rendered.changedFrom(prior)
-	if len(changed) == 0 {
-		return
+	changes, _ := p.rendered.changedFrom(p.prior)
+	if len(changes) == 0 || p.Short() || p.changesIdentity() {
+		return // Terraform plans the replacement next, as a creation
 	}
-	if p.moves() {
-		return // the plan of the replacement is asked for next, as a creation
-	}
-	decoded, err := changed.decode()
-	if err != nil {
-		p.Diags.AddError("Cannot read the plan", err.Error())
-		return
-	}
-	cluster := p.Data.Cluster
-	goesOn := true
-	preview := func() { goesOn = p.preview(ctx, decoded, prior) }
+	changed := changes.sorted()
+	validated := true
+	preview := func() { validated = p.preview(ctx, changed) }
 	if p.Creating {
-		cluster.PreviewCreation(ctx, preview)
+		p.Data.Cluster.PreviewCreation(ctx, preview)
 	} else {
 		preview()
 	}
-	if !goesOn {
+	if !validated {
 		return
 	}
-	p.warnOfUnchangedPods(prior)
-	p.restarts(prior)
-	p.queue(ctx, decoded)
-	p.gpus(ctx, decoded)
-	if p.Plan.Mode.ValueString() == kind.ModeSelector {
-		return
+	p.warnOfUnchangedPods()
+	p.warnOfRestart()
+	if workload := changes.workload(); workload != nil && !p.Plan.Suspend.ValueBool() {
+		p.warnOfQueue(ctx, workload)
+		p.warnOfGPUs(ctx, workload)
 	}
-	account := p.Plan.ServiceAccountName.ValueString()
-	if account != "" && !cluster.ServiceAccountExists(ctx, p.Plan.Namespace.ValueString(), account) {
-		p.Diags.AddAttributeWarning(path.Root("service_account_name"), "The service account does not exist yet",
-			fmt.Sprintf("Kubernetes rejects pods whose service account does not exist.\n\nNext step: Create it "+
-				"before the compute:\n"+
-				"  kubectl create serviceaccount %s -n %s", account, p.Plan.Namespace.ValueString()))
-	}
+	p.warnOfServiceAccount(ctx)
 }
 
-// preview runs the apply of objects dry. It is false where that says all there is
-// to say.
-func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructured, prior objects) bool {
+// preview validates the changed objects. It returns false if further checks would only report the same problem.
+func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructured) bool {
 	creation := p.Creation()
 	for _, obj := range changed {
 		key := manifest.Key(obj)
-		before, known := prior[key]
+		before, exists := p.prior[key]
 		asNew := creation
-		if known {
+		if exists {
 			asNew = nil
 		}
-		if sent, err := carry(ctx, p.Data.Cluster, p.Memory(), before, obj); err == nil {
-			obj = sent // else the dry run meets the same error
+		if sent, err := mergeForeign(ctx, p.Data.Cluster, p.Memory(), before, obj); err == nil {
+			obj = sent // otherwise the dry run fails with the same error
 		}
-		verdict := owned.Preview(ctx, p.Data.Cluster, obj, asNew, p.goes(ctx, key, obj))
-		p.replace = p.replace || (verdict.Immutable && known)
-		p.Diags.Append(verdict.Diagnostics(p.Creating, known)...)
-		if known {
+		verdict := owned.Preview(ctx, p.Data.Cluster, obj, asNew, p.replacedUID(ctx, key, obj))
+		p.replace = p.replace || (verdict.Immutable && exists)
+		p.Diags.Append(verdict.Diagnostics(p.Creating, exists)...)
+		if exists {
 			p.Diags.Append(p.Memory().RetainedWarning(verdict.Ref, key, verdict.After)...)
 		}
 		if verdict.Unreachable || p.Diags.HasError() {
-			return false // the next object would only say the same again
+			return false
 		}
 	}
 	return true
-}
-
-// queue warns of what can already be seen to keep a workload in its queue.
-func (p *planner) queue(ctx context.Context, changed []*unstructured.Unstructured) {
-	if p.Plan.QueueName.IsNull() || p.Plan.Suspend.ValueBool() {
-		return
-	}
-	for _, obj := range changed {
-		if roleOf(obj) != manifest.RoleWorkload {
-			continue
-		}
-		pods, requests := manifest.Demand(obj, fieldPath(p.Plan.PodTemplatePath)...)
-		causes, err := observe.QueueForecast(ctx, p.Data.Cluster,
-			p.Plan.QueueScheduler.ValueString(), obj.GetNamespace(), p.Plan.QueueName.ValueString(),
-			ready.Ask{Pods: int(pods), Requests: requests}, obj.GetKind()+" "+p.Plan.ID.ValueString())
-		if err != nil {
-			return // the dry run has said what is wrong with the cluster
-		}
-		for _, cause := range causes {
-			p.Diags.AddAttributeWarning(path.Root("queue_name"), "The queue will not admit the compute immediately",
-				tf.Explain(tf.ComputeType, *cause, nil))
-		}
-	}
-}
-
-// gpus warns of GPUs that no node can ever hold.
-func (p *planner) gpus(ctx context.Context, changed []*unstructured.Unstructured) {
-	if p.Data.Defaults.IgnoreGPUs || p.Plan.Suspend.ValueBool() {
-		return
-	}
-	for _, obj := range changed {
-		if roleOf(obj) != manifest.RoleWorkload {
-			continue
-		}
-		seen := p.Plan.observe(obj)
-		pods, _ := manifest.Demand(obj, fieldPath(p.Plan.PodTemplatePath)...)
-		ask := observe.GPUAsk{NodeSelector: manifest.NodeSelector(seen), Each: seen.GPUs, Pods: pods}
-		causes, err := observe.GPUForecast(ctx, p.Data.Cluster, ask, obj.GetKind()+" "+p.Plan.ID.ValueString())
-		if err != nil {
-			return // the dry run has said what is wrong with the cluster
-		}
-		for _, cause := range causes {
-			at := path.Root("gpus")
-			if cause.Subject == "GPU product" {
-				at = path.Root("gpu_type")
-			}
-			p.Diags.AddAttributeWarning(at, "No node can run the pods", tf.Explain(tf.ComputeType, *cause, nil))
-		}
-	}
-}
-
-// moves reports whether another name, namespace or mode makes it another compute.
-func (p *planner) moves() bool {
-	return p.changesMode() ||
-		!p.Creating && (!p.Plan.Name.Equal(p.State.Name) || !p.Plan.Namespace.Equal(p.State.Namespace))
 }

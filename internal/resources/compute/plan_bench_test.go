@@ -9,8 +9,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// BenchmarkUnchangedPlan is what the hook Plan does to render a compute without changes.
-// It decodes each object of the state once.
+// BenchmarkUnchangedPlan measures the part of the hook Plan that renders a compute without changes. It decodes each
+// object of the state once.
 func BenchmarkUnchangedPlan(b *testing.B) {
 	revisions := manifest.Revisions()
 	data := &tf.ProviderData{Unknown: true, Defaults: defaults, Revisions: revisions}
@@ -20,8 +20,8 @@ func BenchmarkUnchangedPlan(b *testing.B) {
 	})
 	state := *config
 	prior, diags := render(b.Context(), config, renderOptions{
-		defaults: defaults, designedFor: 1,
-		rendering: rendering{version: manifest.KubetorchVersion, revision: revisions[len(revisions)-1]},
+		defaults: defaults, designReplicas: 1,
+		versions: versions{kubetorch: manifest.KubetorchVersion, revision: revisions[len(revisions)-1]},
 	})
 	if diags.HasError() {
 		b.Fatal(diags)
@@ -29,24 +29,27 @@ func BenchmarkUnchangedPlan(b *testing.B) {
 	state.Mode, state.Manifests = types.StringValue("deployment"), prior.value()
 	state.KubetorchVersion = types.StringValue(manifest.KubetorchVersion)
 	state.RendererRevision = types.Int64Value(revisions[len(revisions)-1].Number)
-	registers := false
+	installed := false
 	b.ReportAllocs()
 	for b.Loop() {
 		plan := state
-		p := &planner{planning: &planning{
+		p := &planner{converter: &converter{ctx: b.Context()}, planning: &planning{
 			Data: data, Plan: &plan, Config: config, State: &state,
-			PrivateState: privateState{Designed: 1, Registers: &registers, EmptyText: true, Origin: &origin{}},
+			PrivateState: privateState{
+				DesignReplicas: 1, CRDInstalled: &installed, EmptyText: true, Origin: &creationDefaults{},
+			},
 		}}
-		before, _ := objectsOf(b.Context(), state.Manifests)
-		p.prior = before
-		p.rendered = p.renderPods(b.Context(), before, renderOptionsOf(b.Context(), data, before, p.PrivateState, 1))
-		p.last(b.Context(), before)
-		p.observe()
+		p.prior, _ = objectsOf(state.Manifests)
+		options := renderOptionsOf(b.Context(), data, p.prior, p.PrivateState, 1)
+		spec, _ := plan.asConfigured(config).spec(p.converter, options.defaults)
+		p.rendered = p.renderVersions(b.Context(), spec, p.prior, options)
+		p.replaceIfImmutable(b.Context())
+		p.fillFromWorkload()
 		plan.Manifests = p.rendered.value()
-		p.leaveRegistration()
-		p.keepWording()
+		p.planRegistration()
+		p.preserveImportedText()
 		p.dryRun(b.Context())
-		p.computed()
+		p.status()
 		if p.Diags.HasError() || !plan.Manifests.Equal(state.Manifests) {
 			b.Fatal(p.Diags, "the plan has changes")
 		}

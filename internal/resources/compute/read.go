@@ -15,158 +15,166 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// reader brings one state up to date.
+// reader refreshes or imports one state.
 type reader struct{ *reading }
 
-// Refresh updates the state from the shared collections, so that refreshing a
-// thousand computes costs two lists.
-func (hooks) Refresh(ctx context.Context, r *reading) error {
-	l := &reader{r}
-	return l.noteRegistration(ctx, l.refresh(ctx))
-}
-
-// Import reads the objects of a compute into a new state.
-func (hooks) Import(ctx context.Context, r *reading) error {
-	l := &reader{r}
-	return l.noteRegistration(ctx, l.imported(ctx))
-}
-
-// refresh looks at every object that was applied.
-func (l *reader) refresh(ctx context.Context) error {
-	applied, diags := objectsOf(ctx, l.State.Manifests)
-	l.Diags.Append(diags...)
-	sent, err := applied.decode()
-	if err != nil {
+// Refresh updates the state from the shared collections, so that a refresh of a thousand computes costs two lists.
+func (hooks) Refresh(ctx context.Context, reading *reading) error {
+	r := &reader{reading}
+	if err := r.refresh(ctx); err != nil {
 		return err
 	}
-	if l.PrivateState.Origin == nil {
-		l.PrivateState.Origin = observedOrigin(l.State, applied)
-	}
-	l.State.recoverMemory(l.Memory, applied)
-	l.State.observeRendering(applied)
-	now := objects{}
-	for _, obj := range sent {
-		key := manifest.Key(obj)
-		ref, found, err := l.find(ctx, key, obj)
-		switch {
-		case errors.Is(err, owned.ErrGone):
-			if roleOf(obj) == manifest.RoleWorkload {
-				l.workloadGone()
-			}
-			continue
-		case err != nil:
-			return err
-		}
-		live := found.Live
-		now[key] = applied[key]
-		if roleOf(obj) == manifest.RoleWorkload {
-			l.workload(ctx, ref, live)
-			if obj, err = l.release(key, obj, live, now); err != nil {
-				return err
-			}
-		}
-		fresh, err := l.Memory.Refresh(key, obj, live)
-		if err != nil {
-			return err
-		}
-		l.MemoryChanged = l.MemoryChanged || fresh.MemoryChanged
-		l.Diags.Append(owned.DriftWarning(ref, fresh.Changes)...)
-		if !fresh.Differs {
-			continue
-		}
-		observed := fresh.Object
-		if now[key], err = objectOf(observed); err != nil {
-			return err
-		}
-		switch roleOf(obj) {
-		case manifest.RoleWorkload:
-			l.Diags.Append(l.State.follow(ctx, l.State.observe(obj), l.State.observe(observed))...)
-		case manifest.RoleService:
-			l.Diags.Append(l.State.followService(ctx, obj, observed)...)
-		case manifest.RoleRegistration: // no attribute follows it
-		}
-	}
-	if l.State.Mode.ValueString() == kind.ModeSelector {
-		l.State.Ready = types.BoolValue(l.selected(ctx).ready(ctx))
-	}
-	if len(now) == 0 {
-		return owned.ErrGone
-	}
-	// A compute of which only the Service is left stays in state, so that a
-	// destroy finds it.
-	l.State.Manifests = now.value()
+	r.rememberCRD(ctx)
 	return nil
 }
 
-// find looks for an object that was applied. One whose kind was removed from the
-// cluster is gone.
-func (l *reader) find(ctx context.Context, key string, obj *unstructured.Unstructured) (kube.Ref, owned.Found, error) {
-	cluster := l.Data.Cluster
+// Import reads the objects of a compute into a new state.
+func (hooks) Import(ctx context.Context, reading *reading) error {
+	r := &reader{reading}
+	if err := r.importObjects(ctx); err != nil {
+		return err
+	}
+	r.rememberCRD(ctx)
+	return nil
+}
+
+// refresh compares every applied object with the cluster.
+func (r *reader) refresh(ctx context.Context) error {
+	applied, err := objectsOf(r.State.Manifests)
+	if err != nil {
+		return err
+	}
+	if r.PrivateState.Origin == nil {
+		r.PrivateState.Origin = observedDefaults(r.State, applied)
+	}
+	r.State.recoverMemory(r.Memory, applied)
+	r.State.observeVersions(applied)
+	current := objects{}
+	for _, obj := range applied.sorted() {
+		if err := r.refreshObject(ctx, obj, applied, current); err != nil {
+			return err
+		}
+	}
+	if r.State.Mode.ValueString() == kind.ModeSelector {
+		r.State.Ready = types.BoolValue(podsOf(ctx, r.Data.Cluster, r.State).ready(ctx))
+	}
+	if len(current) == 0 {
+		return owned.ErrGone
+	}
+	// A compute of which only the Service is left stays in state, so that a destroy deletes the Service.
+	r.State.Manifests = current.value()
+	return nil
+}
+
+// refreshObject adds an object to the current ones if it exists, and updates the attributes that differ.
+func (r *reader) refreshObject(ctx context.Context, obj *unstructured.Unstructured, applied, current objects) error {
+	key, role := manifest.Key(obj), roleOf(obj)
+	ref, found, err := r.find(ctx, key, obj)
+	switch {
+	case errors.Is(err, owned.ErrGone):
+		if role == manifest.RoleWorkload {
+			r.clearStatus()
+		}
+		return nil
+	case err != nil:
+		return err
+	}
+	current[key] = applied[key]
+	if role == manifest.RoleWorkload {
+		r.setStatus(ctx, ref, found.Live)
+		if obj, err = r.release(key, obj, found.Live, current); err != nil {
+			return err
+		}
+	}
+	refreshed, err := r.Memory.Refresh(key, obj, found.Live)
+	if err != nil {
+		return err
+	}
+	r.MemoryChanged = r.MemoryChanged || refreshed.MemoryChanged
+	r.Diags.Append(owned.DriftWarning(ref, refreshed.Changes)...)
+	if !refreshed.Differs {
+		return nil
+	}
+	if current[key], err = objectOf(refreshed.Object); err != nil {
+		return err
+	}
+	switch role {
+	case manifest.RoleWorkload:
+		r.Diags.Append(r.State.follow(ctx, r.State.observe(obj), r.State.observe(refreshed.Object))...)
+	case manifest.RoleService:
+		r.Diags.Append(r.State.followService(ctx, obj, refreshed.Object)...)
+	case manifest.RoleRegistration: // its attributes do not show drift
+	}
+	return nil
+}
+
+// find returns the live version of an applied object, or [owned.ErrGone]. An object is also gone if its kind was
+// removed from the cluster.
+func (r *reader) find(ctx context.Context, key string, obj *unstructured.Unstructured) (kube.Ref, owned.Found, error) {
+	cluster := r.Data.Cluster
 	var found owned.Found
 	ref, err := cluster.LiveRef(ctx, obj)
 	if err == nil {
 		var diags diag.Diagnostics
-		found, diags, err = owned.Find(ctx, cluster, l.Memory, key, ref, "kt_compute "+l.State.ID.ValueString())
-		l.Diags.Append(diags...)
-		l.MemoryChanged = l.MemoryChanged || found.MemoryChanged
+		found, diags, err = owned.Find(ctx, cluster, r.Memory, key, ref, "kt_compute "+r.State.ID.ValueString())
+		r.Diags.Append(diags...)
+		r.MemoryChanged = r.MemoryChanged || found.MemoryChanged
 	}
-	if l.RecordedCluster.KindRemoved(ctx, cluster, ref, err) {
-		l.Diags.Append(owned.RemovedWarning(ref))
+	if r.RecordedCluster.KindRemoved(ctx, cluster, ref, err) {
+		r.Diags.Append(owned.RemovedWarning(ref))
 		err = owned.ErrGone
 	}
 	return ref, found, err
 }
 
-// release leaves to a queue what it has taken over: from then on it is neither
-// drift, nor applied again. A compute that the user has suspended is not in its
-// queue.
-func (l *reader) release(
-	key string, sent, live *unstructured.Unstructured, now objects,
+// release removes the fields that a queue has taken over from an applied workload and from current: they are no longer
+// drift, and are not applied again. A compute that the user has suspended is not in a queue.
+func (r *reader) release(
+	key string, applied, live *unstructured.Unstructured, current objects,
 ) (*unstructured.Unstructured, error) {
-	kept := appliable(sent) // a plan that was made without the cluster may hold more
-	if !l.State.Suspend.ValueBool() {
-		left, released, err := l.Memory.Release(key, kept, live, manifest.LeftAfterCreation(sent.GroupVersionKind()))
+	remaining := withoutUnserved(applied) // a plan without a cluster may contain more fields
+	if !r.State.Suspend.ValueBool() {
+		left, released, err := r.Memory.Release(key, remaining, live,
+			manifest.LeftAfterCreation(applied.GroupVersionKind()))
 		if err != nil {
-			return sent, err
+			return applied, err
 		}
-		kept, l.MemoryChanged = left, l.MemoryChanged || released
+		remaining, r.MemoryChanged = left, r.MemoryChanged || released
 	}
-	if kept == sent {
-		return sent, nil
+	if remaining == applied {
+		return applied, nil
 	}
 	var err error
-	now[key], err = objectOf(kept)
-	return kept, err
+	current[key], err = objectOf(remaining)
+	return remaining, err
 }
 
-// judge reports whether a workload is ready. Its pods are looked at too where its
-// status does not tell, and after a wait that failed: the status of some kinds
-// says less than the wait saw.
-func (l *reader) judge(ctx context.Context, ref kube.Ref, live *unstructured.Unstructured) bool {
+// isReady reports whether a workload is ready. It assesses the pods too if the status is not sufficient, and after a
+// failed wait, since the status of some kinds contains less than the wait has observed.
+func (r *reader) isReady(ctx context.Context, ref kube.Ref, live *unstructured.Unstructured) bool {
 	isReady := ready.Assess(ready.Snapshot{Workload: live}).Ready
-	if isReady && l.PrivateState.Unready || !isReady && ready.NeedsPods(live) {
-		pods := l.selected(ctx)
+	if isReady && r.PrivateState.Unready || !isReady && ready.NeedsPods(live) {
+		pods := podsOf(ctx, r.Data.Cluster, r.State)
 		pods.workload = &ref
 		return pods.ready(ctx)
 	}
 	return isReady
 }
 
-// workload takes over what the live workload says of the compute as a whole.
-func (l *reader) workload(ctx context.Context, ref kube.Ref, live *unstructured.Unstructured) {
-	l.State.UID = types.StringValue(string(live.GetUID()))
-	isReady := l.judge(ctx, ref, live)
-	// Knative says Ready of a suspended one too
-	l.State.Ready = types.BoolValue(isReady && !l.State.Suspend.ValueBool())
-	l.PrivateState.Unready = l.PrivateState.Unready && !isReady
-	if l.PrivateState.Ending = live.GetDeletionTimestamp() != nil; l.PrivateState.Ending {
-		l.Diags.Append(owned.TerminatingWarning(ref, live))
+// setStatus sets the attributes about the live workload.
+func (r *reader) setStatus(ctx context.Context, ref kube.Ref, live *unstructured.Unstructured) {
+	r.State.UID = types.StringValue(string(live.GetUID()))
+	isReady := r.isReady(ctx, ref, live)
+	// Knative also reports a suspended Service as ready.
+	r.State.Ready = types.BoolValue(isReady && !r.State.Suspend.ValueBool())
+	r.PrivateState.Unready = r.PrivateState.Unready && !isReady
+	if r.PrivateState.Terminating = live.GetDeletionTimestamp() != nil; r.PrivateState.Terminating {
+		r.Diags.Append(owned.TerminatingWarning(ref, live))
 	}
 }
 
-// workloadGone notes that there is no workload, so that none is being deleted
-// either.
-func (l *reader) workloadGone() {
-	l.State.UID, l.State.Ready = types.StringNull(), types.BoolValue(false)
-	l.PrivateState.Ending = false
+// clearStatus sets the attributes about the workload if it does not exist.
+func (r *reader) clearStatus() {
+	r.State.UID, r.State.Ready = types.StringNull(), types.BoolValue(false)
+	r.PrivateState.Terminating = false
 }

@@ -13,50 +13,49 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 )
 
-// deploymentThat is a live Deployment with that UID, which is being deleted or not.
-func deploymentThat(uid string, ends bool) *unstructured.Unstructured {
+// liveDeployment returns a Deployment with a UID, which may be terminating.
+func liveDeployment(uid string, terminating bool) *unstructured.Unstructured {
 	live := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment"}}
 	live.SetUID(apitypes.UID(uid))
-	if ends {
+	if terminating {
 		live.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1, 0)})
 	}
 	return live
 }
 
-// What is remembered of a deletion ends with the object that it was of: the next
-// workload of that name is not replaced for it.
+// A recorded deletion must not replace the next workload of the same name.
 func TestDeletionOfAWorkloadIsRecordedUntilItIsDeleted(t *testing.T) {
 	t.Parallel()
 	ref := kube.Ref{Kind: kind.Deployment(), Namespace: "ml", Name: "trainer"}
 	for name, c := range map[string]struct {
-		look func(*reader)
+		read func(*reader)
 		was  bool
 		want bool
 		uid  types.String
 	}{
-		"it begins": {
-			func(l *reader) { l.workload(t.Context(), ref, deploymentThat("old", true)) }, false, true,
+		"the deletion has started": {
+			func(r *reader) { r.setStatus(t.Context(), ref, liveDeployment("old", true)) }, false, true,
 			types.StringValue("old"),
 		},
-		"it goes on": {
-			func(l *reader) { l.workload(t.Context(), ref, deploymentThat("old", true)) }, true, true,
+		"the deletion continues": {
+			func(r *reader) { r.setStatus(t.Context(), ref, liveDeployment("old", true)) }, true, true,
 			types.StringValue("old"),
 		},
-		"another workload is there": {
-			func(l *reader) { l.workload(t.Context(), ref, deploymentThat("new", false)) }, true, false,
+		"another workload exists": {
+			func(r *reader) { r.setStatus(t.Context(), ref, liveDeployment("new", false)) }, true, false,
 			types.StringValue("new"),
 		},
-		"no workload is there": {(*reader).workloadGone, true, false, types.StringNull()},
+		"no workload exists": {(*reader).clearStatus, true, false, types.StringNull()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := &reader{&reading{State: planned(t), PrivateState: privateState{Ending: c.was}}}
-			c.look(l)
-			if l.PrivateState.Ending != c.want || !l.State.UID.Equal(c.uid) || l.State.Ready.ValueBool() {
-				t.Errorf("ending %t, uid %s, ready %s", l.PrivateState.Ending, l.State.UID, l.State.Ready)
+			r := &reader{&reading{State: planned(t), PrivateState: privateState{Terminating: c.was}}}
+			c.read(r)
+			if r.PrivateState.Terminating != c.want || !r.State.UID.Equal(c.uid) || r.State.Ready.ValueBool() {
+				t.Errorf("terminating %t, uid %s, ready %s", r.PrivateState.Terminating, r.State.UID, r.State.Ready)
 			}
-			if warned := len(l.Diags) > 0; warned != c.want {
-				t.Errorf("warnings %v", l.Diags)
+			if warned := len(r.Diags) > 0; warned != c.want {
+				t.Errorf("warnings %v", r.Diags)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-// Package compute is the resource kt_compute.
+// Package compute implements the resource kt_compute.
 package compute
 
 import (
@@ -14,7 +14,7 @@ type computeResource struct {
 	lifecycle.Resource[model, *model, privateState]
 }
 
-// hooks are what is special to computes in the common life cycle.
+// hooks implement the parts of the common life cycle that are specific to computes.
 type hooks struct{}
 
 type (
@@ -33,15 +33,16 @@ var (
 	_ lifecycle.Waiter[model]             = hooks{}
 )
 
-// New makes the resource.
+// New returns the resource.
 func New() resource.Resource {
 	return &computeResource{lifecycle.Resource[model, *model, privateState]{
 		Kind: lifecycle.Kind{
 			Type: "kt_compute", Noun: "compute", Example: "trainer",
 			Create: 5 * time.Minute, Update: 5 * time.Minute, // in addition to the wait for readiness
-			Delete: 10 * time.Minute,
+			Delete:     10 * time.Minute,
+			FromConfig: []string{"image_setup"},
 		},
 		Hooks: hooks{},
-		Same:  (*model).computesLike,
+		Same:  (*model).sameComputed,
 	}}
 }

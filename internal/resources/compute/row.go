@@ -5,143 +5,127 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// attribute and input return the place of a value in what Terraform and the renderer take.
+// attribute and input return the address of a value in the model and in the input of the renderer.
 type (
 	attribute[A any] = func(*model) *A
-	input[C any]     = func(*manifest.Compute) *C
+	input[V any]     = func(*manifest.Compute) *V
 )
 
-// row is one attribute: what supports it, and how its value passes between [model] and [manifest.Compute].
+// row is one attribute: what supports it, and how its value is converted between [model] and [manifest.Compute].
 type row struct {
 	name    string
-	runners manifest.Runners // that support the attribute
+	runners kind.Runners // that support the attribute
 	value   func(m *model) attr.Value
 	unset   attr.Value // a value that counts as not set, in addition to null and empty collections; nil for none
 
-	// spec puts the value into what the renderer takes.
-	spec func(d *decoder, m *model, c *manifest.Compute)
-	// follow updates the value if it differs between two observations; nil if workloads do not show it.
-	follow func(f *follower, m *model, before, after *manifest.Compute)
-	// override is the field of a SkyTorch Compute's override that has the value, and that no tested version of the
-	// operator applies (pkg/controllers/statefulset.go of github.com/astefanutti/skytorch at commit 39cbfc9).
+	// decode sets the input of the renderer.
+	decode func(c *converter, m *model, out *manifest.Compute)
+	// follow updates the attribute if it differs between two observations; nil if workloads do not contain it.
+	follow func(c *converter, m *model, before, after *manifest.Compute)
+	// override is the field of a SkyTorch Compute's override that contains the value, and that no tested version of
+	// the operator applies (pkg/controllers/statefulset.go of github.com/astefanutti/skytorch at commit 39cbfc9).
 	override string
 }
 
 // isSet reports whether the user has set the attribute, to more than its default.
 func (r row) isSet(m *model) bool {
 	value := r.value(m)
-	return isFilled(value) && (r.unset == nil || !value.Equal(r.unset))
+	return hasContent(value) && (r.unset == nil || !value.Equal(r.unset))
 }
 
-// unobserved is the row of an attribute that workloads do not show.
+// unobserved returns the row of an attribute that workloads do not contain.
 func (r row) unobserved() row {
 	r.follow = nil
 	return r
 }
 
-// observed is the row with another way to follow.
-func (r row) observed(follow func(f *follower, m *model, before, after *manifest.Compute)) row {
+// followedBy returns the row with another function follow.
+func (r row) followedBy(follow func(c *converter, m *model, before, after *manifest.Compute)) row {
 	r.follow = follow
 	return r
 }
 
-// omitted is the row of an attribute that SkyTorch's operator omits; see [row.override].
-func (r row) omitted(override string) row {
+// omittedFrom returns the row of an attribute that the operator of SkyTorch omits; see [row.override].
+func (r row) omittedFrom(override string) row {
 	r.override = override
 	return r
 }
 
-// bind is a row of which the renderer only learns that it is set.
-func bind[A attr.Value](name string, runners manifest.Runners, of attribute[A]) row {
-	return row{
-		name: name, runners: runners,
-		value: func(m *model) attr.Value { return *of(m) },
-		spec:  func(*decoder, *model, *manifest.Compute) {},
-	}
-}
-
-// scalar is a row whose value is one field of what the renderer takes, and follows it if they differ.
-func scalar[A attr.Value, C comparable](
-	name string, runners manifest.Runners, of attribute[A], in input[C],
-	decode func(A) C, encode func(C) A,
+// custom returns a row that converts its value by itself.
+func custom[A attr.Value](
+	name string, runners kind.Runners, of attribute[A], decode func(*converter, *model, *manifest.Compute),
 ) row {
-	r := bind(name, runners, of)
-	r.spec = func(_ *decoder, m *model, c *manifest.Compute) { *in(c) = decode(*of(m)) }
-	r.follow = func(_ *follower, m *model, before, after *manifest.Compute) {
-		if *in(before) != *in(after) {
-			*of(m) = encode(*in(after))
-		}
-	}
-	return r
+	return row{name: name, runners: runners, value: func(m *model) attr.Value { return *of(m) }, decode: decode}
 }
 
-func text(name string, runners manifest.Runners, of attribute[types.String], in input[string]) row {
+// field returns a row of which the value is one field of the renderer's input.
+func field[A attr.Value, V any](
+	name string, runners kind.Runners, of attribute[A], in input[V],
+	decode func(c *converter, value A) V, follow func(c *converter, value *A, before, after V),
+) row {
+	return custom(name, runners, of, func(c *converter, m *model, out *manifest.Compute) {
+		*in(out) = decode(c, *of(m))
+	}).followedBy(func(c *converter, m *model, before, after *manifest.Compute) {
+		follow(c, of(m), *in(before), *in(after))
+	})
+}
+
+// scalar returns a row of which both conversions always succeed.
+func scalar[A attr.Value, V any](
+	name string, runners kind.Runners, of attribute[A], in input[V], decode func(A) V, encode func(V) A,
+) row {
+	return field(name, runners, of, in,
+		func(_ *converter, value A) V { return decode(value) },
+		func(_ *converter, value *A, before, after V) { setChanged(value, before, after, encode) })
+}
+
+func text(name string, runners kind.Runners, of attribute[types.String], in input[string]) row {
 	return scalar(name, runners, of, in, types.String.ValueString, textOrNull)
 }
 
-func boolean(name string, runners manifest.Runners, of attribute[types.Bool], in input[bool]) row {
+func boolean(name string, runners kind.Runners, of attribute[types.Bool], in input[bool]) row {
 	r := scalar(name, runners, of, in, types.Bool.ValueBool, types.BoolValue)
 	r.unset = types.BoolValue(false)
 	return r
 }
 
-func number(name string, runners manifest.Runners, of attribute[types.Int64], in input[int64]) row {
+func number(name string, runners kind.Runners, of attribute[types.Int64], in input[int64]) row {
 	r := scalar(name, runners, of, in, types.Int64.ValueInt64, types.Int64Value)
 	r.unset = types.Int64Value(0)
 	return r
 }
 
-func size(name string, runners manifest.Runners, of attribute[tf.Quantity], in input[*resource.Quantity]) row {
-	r := bind(name, runners, of)
-	r.spec = func(d *decoder, m *model, c *manifest.Compute) { *in(c) = d.quantity(name, *of(m)) }
-	r.follow = func(_ *follower, m *model, before, after *manifest.Compute) {
-		followQuantity(of(m), *in(before), *in(after))
-	}
-	return r
+func quantityRow(name string, runners kind.Runners, of attribute[tf.Quantity], in input[*resource.Quantity]) row {
+	return field(name, runners, of, in,
+		func(c *converter, value tf.Quantity) *resource.Quantity { return c.decodeQuantity(name, value) },
+		func(_ *converter, value *tf.Quantity, before, after *resource.Quantity) {
+			setChanged(value, before, after, encodeQuantity)
+		})
 }
 
-func pairs(name string, runners manifest.Runners, of attribute[types.Map], in input[map[string]string]) row {
-	r := bind(name, runners, of)
-	r.spec = func(d *decoder, m *model, c *manifest.Compute) { *in(c) = decodeMap(d, *of(m)) }
-	r.follow = func(f *follower, m *model, before, after *manifest.Compute) {
-		f.maps(of(m), *in(before), *in(after))
-	}
-	return r
+func textMap(name string, runners kind.Runners, of attribute[types.Map], in input[map[string]string]) row {
+	return field(name, runners, of, in, (*converter).decodeMap, (*converter).followMap)
 }
 
-// list is a row of items: M in the model, C in what the renderer takes.
-func list[M, C any](
-	name string, runners manifest.Runners, of attribute[types.List], in input[[]C],
-	decode func(*decoder, M) C, encode func(*follower, C) M,
+// list returns a row of items: T in the model, V in the input of the renderer.
+func list[T, V any](
+	name string, runners kind.Runners, of attribute[types.List], in input[[]V],
+	decode func(*converter, T) V, encode func(*converter, V) T,
 ) row {
-	r := bind(name, runners, of)
-	r.spec = func(d *decoder, m *model, c *manifest.Compute) {
-		*in(c) = decodeItems(d, *of(m), decode)
-	}
-	r.follow = func(f *follower, m *model, before, after *manifest.Compute) {
-		followList(f, of(m), *in(before), *in(after), func(item C) M { return encode(f, item) })
-	}
-	return r
+	return field(name, runners, of, in,
+		func(c *converter, value types.List) []V { return decodeList(c, value, decode) },
+		func(c *converter, value *types.List, before, after []V) {
+			setChanged(value, before, after, func(items []V) types.List {
+				return encodeList(c, value.ElementType(c.ctx), items, encode)
+			})
+		})
 }
 
-func words(name string, runners manifest.Runners, of attribute[types.List], in input[[]string]) row {
-	return list(name, runners, of, in,
-		func(_ *decoder, word string) string { return word },
-		func(_ *follower, word string) string { return word })
-}
-
-func nested[C any](
-	name string, runners manifest.Runners, of attribute[types.Object], in input[*C],
-	decode func(*decoder, types.Object) *C, follow func(m *model, f *follower, before, after *C),
-) row {
-	r := bind(name, runners, of)
-	r.spec = func(d *decoder, m *model, c *manifest.Compute) { *in(c) = decode(d, *of(m)) }
-	r.follow = func(f *follower, m *model, before, after *manifest.Compute) {
-		follow(m, f, *in(before), *in(after))
-	}
-	return r
+func textList(name string, runners kind.Runners, of attribute[types.List], in input[[]string]) row {
+	return list(name, runners, of, in, unconverted, unconverted)
 }

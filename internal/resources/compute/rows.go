@@ -5,63 +5,61 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
 // What supports an attribute.
 const (
-	// anyCompute supports what concerns the compute as a whole.
-	anyCompute = anyPods | manifest.Existing
-	// anyPods support what every pod template has.
-	anyPods = manifest.Kubetorch | tensorServers
-	// tensorServers are all Computes of operators.
-	tensorServers = manifest.SkyTorch | manifest.SkyTorch010 | manifest.KPU
-	// anyOverride supports what a Compute has only in its override.
-	anyOverride = manifest.Kubetorch | manifest.SkyTorch
-	// kubetorchPods support what only Kubetorch's server or its workloads have.
-	kubetorchPods = manifest.Kubetorch
-	// registered supports what Kubetorch's clients read.
-	registered = manifest.Kubetorch | manifest.Existing
+	anyCompute = anyPods | kind.Existing
+	anyPods    = kind.Kubetorch | tensorServers
+	// tensorServers are the Computes of all operators.
+	tensorServers = kind.SkyTorch | kind.SkyTorch010 | kind.KPU
+	// anyOverride supports attributes that a Compute has only in its override.
+	anyOverride = kind.Kubetorch | kind.SkyTorch
+	// kubetorchPods support attributes of Kubetorch's server or its workloads.
+	kubetorchPods = kind.Kubetorch
+	// registered supports attributes for the clients of Kubetorch.
+	registered = kind.Kubetorch | kind.Existing
 )
 
-// rows are the attributes that decide the objects of a compute. A value that an earlier row has followed may
-// decide what a later one shows: env_vars stands above logging, replicas above suspend, and image and image_setup above
+// rows are the attributes that determine the objects of a compute. The order matters, since follow of a row may use
+// the values of earlier ones: env_vars is before logging, replicas before suspend, and image and image_setup before
 // image_ref.
 //
-//nolint:gochecknoglobals // built once, since every plan uses it; nothing writes to it
+//nolint:gochecknoglobals // a constant table that every plan uses
 var rows = []row{
-	size("cpus", anyPods, func(m *model) *tf.Quantity { return &m.CPUs },
+	quantityRow("cpus", anyPods, func(m *model) *tf.Quantity { return &m.CPUs },
 		func(c *manifest.Compute) **resource.Quantity { return &c.CPUs }),
-	size("memory", anyPods, func(m *model) *tf.Quantity { return &m.Memory },
+	quantityRow("memory", anyPods, func(m *model) *tf.Quantity { return &m.Memory },
 		func(c *manifest.Compute) **resource.Quantity { return &c.Memory }),
-	size("disk_size", anyPods, func(m *model) *tf.Quantity { return &m.DiskSize },
+	quantityRow("disk_size", anyPods, func(m *model) *tf.Quantity { return &m.DiskSize },
 		func(c *manifest.Compute) **resource.Quantity { return &c.DiskSize }),
 	number("gpus", anyPods, func(m *model) *types.Int64 { return &m.GPUs },
 		func(c *manifest.Compute) *int64 { return &c.GPUs }),
-	text("gpu_type", anyOverride, func(m *model) *types.String { return &m.GPUType },
-		func(c *manifest.Compute) *string { return &c.GPUType }).observed(followNodes).omitted("nodeSelector"),
-	size("gpu_memory", kubetorchPods, func(m *model) *tf.Quantity { return &m.GPUMemory },
+	gpuType(),
+	quantityRow("gpu_memory", kubetorchPods, func(m *model) *tf.Quantity { return &m.GPUMemory },
 		func(c *manifest.Compute) **resource.Quantity { return &c.GPUMemory }),
-	size("shared_memory_limit", kubetorchPods, func(m *model) *tf.Quantity { return &m.SharedMemoryLimit },
+	quantityRow("shared_memory_limit", kubetorchPods, func(m *model) *tf.Quantity { return &m.SharedMemoryLimit },
 		func(c *manifest.Compute) **resource.Quantity { return &c.SharedMemoryLimit }),
 	replicas(),
 	boolean("suspend", anyPods, func(m *model) *types.Bool { return &m.Suspend },
 		func(c *manifest.Compute) *bool { return &c.Suspend }),
 
-	pairs("labels", anyCompute, func(m *model) *types.Map { return &m.Labels },
+	textMap("labels", anyCompute, func(m *model) *types.Map { return &m.Labels },
 		func(c *manifest.Compute) *map[string]string { return &c.Labels }),
-	pairs("annotations", anyCompute, func(m *model) *types.Map { return &m.Annotations },
+	textMap("annotations", anyCompute, func(m *model) *types.Map { return &m.Annotations },
 		func(c *manifest.Compute) *map[string]string { return &c.Annotations }),
-	pairs("node_selector", anyOverride, func(m *model) *types.Map { return &m.NodeSelector },
+	textMap("node_selector", anyOverride, func(m *model) *types.Map { return &m.NodeSelector },
 		func(c *manifest.Compute) *map[string]string { return &c.NodeSelector }).
-		unobserved().omitted("nodeSelector"), // follows with gpu_type
+		unobserved().omittedFrom("nodeSelector"), // follows with gpu_type
 	list("tolerations", anyOverride, func(m *model) *types.List { return &m.Tolerations },
 		func(c *manifest.Compute) *[]manifest.Toleration { return &c.Tolerations },
-		(*decoder).toleration, (*follower).toleration).omitted("tolerations"),
+		(*converter).decodeToleration, (*converter).encodeToleration).omittedFrom("tolerations"),
 	gpuAntiAffinity(),
 	text("service_account_name", anyOverride, func(m *model) *types.String { return &m.ServiceAccountName },
-		func(c *manifest.Compute) *string { return &c.ServiceAccountName }).omitted("serviceAccountName"),
+		func(c *manifest.Compute) *string { return &c.ServiceAccountName }).omittedFrom("serviceAccountName"),
 	text("priority_class_name", kubetorchPods, func(m *model) *types.String { return &m.PriorityClassName },
 		func(c *manifest.Compute) *string { return &c.PriorityClassName }),
 	text("queue_name", kubetorchPods, func(m *model) *types.String { return &m.QueueName },
@@ -72,44 +70,51 @@ var rows = []row{
 		func(c *manifest.Compute) *string { return &c.Image }),
 	text("image_pull_policy", kubetorchPods, func(m *model) *types.String { return &m.ImagePullPolicy },
 		func(c *manifest.Compute) *string { return &c.ImagePullPolicy }),
-	words("image_pull_secrets", anyOverride, func(m *model) *types.List { return &m.ImagePullSecrets },
-		func(c *manifest.Compute) *[]string { return &c.ImagePullSecrets }).omitted("imagePullSecrets"),
-	nested("image_setup", kubetorchPods, func(m *model) *types.Object { return &m.ImageSetup },
+	textList("image_pull_secrets", anyOverride, func(m *model) *types.List { return &m.ImagePullSecrets },
+		func(c *manifest.Compute) *[]string { return &c.ImagePullSecrets }).omittedFrom("imagePullSecrets"),
+	field("image_setup", kubetorchPods, func(m *model) *types.Object { return &m.ImageSetup },
 		func(c *manifest.Compute) **manifest.ImageSetup { return &c.ImageSetup },
-		(*decoder).imageSetup, (*model).followImageSetup),
+		(*converter).decodeImageSetup, (*converter).followImageSetup),
 	imageRef(),
 	text("working_dir", kubetorchPods, func(m *model) *types.String { return &m.WorkingDir },
 		func(c *manifest.Compute) *string { return &c.WorkingDir }),
-	words("command", tensorServers, func(m *model) *types.List { return &m.Command },
+	textList("command", tensorServers, func(m *model) *types.List { return &m.Command },
 		func(c *manifest.Compute) *[]string { return &c.Command }),
-	words("args", tensorServers, func(m *model) *types.List { return &m.Args },
+	textList("args", tensorServers, func(m *model) *types.List { return &m.Args },
 		func(c *manifest.Compute) *[]string { return &c.Args }),
-	pairs("env_vars", anyPods, func(m *model) *types.Map { return &m.EnvVars },
+	textMap("env_vars", anyPods, func(m *model) *types.Map { return &m.EnvVars },
 		func(c *manifest.Compute) *map[string]string { return &c.EnvVars }),
 	list("secrets", anyOverride, func(m *model) *types.List { return &m.Secrets },
 		func(c *manifest.Compute) *[]manifest.SecretRef { return &c.Secrets },
-		(*decoder).secret, (*follower).secret),
+		(*converter).decodeSecret, (*converter).encodeSecret),
 	list("volumes", anyOverride, func(m *model) *types.List { return &m.Volumes },
 		func(c *manifest.Compute) *[]manifest.VolumeRef { return &c.Volumes },
-		(*decoder).volume, (*follower).volume),
-	list("volume_claim_templates", manifest.SkyTorch, func(m *model) *types.List { return &m.VolumeClaimTemplates },
+		(*converter).decodeVolume, (*converter).encodeVolume),
+	list("volume_claim_templates", kind.SkyTorch, func(m *model) *types.List { return &m.VolumeClaimTemplates },
 		func(c *manifest.Compute) *[]manifest.VolumeClaimTemplate { return &c.VolumeClaimTemplates },
-		(*decoder).claimTemplate, (*follower).claimTemplate),
+		(*converter).decodeClaimTemplate, (*converter).encodeClaimTemplate),
 
-	nested("autoscale", kubetorchPods, func(m *model) *types.Object { return &m.Autoscale },
+	field("autoscale", kubetorchPods, func(m *model) *types.Object { return &m.Autoscale },
 		func(c *manifest.Compute) **manifest.Autoscale { return &c.Autoscale },
-		(*decoder).autoscale, (*model).followAutoscale),
-	nested("distribute", kubetorchPods, func(m *model) *types.Object { return &m.Distribute },
+		(*converter).decodeAutoscale, (*converter).followAutoscale),
+	field("distribute", kubetorchPods, func(m *model) *types.Object { return &m.Distribute },
 		func(c *manifest.Compute) **manifest.Distribute { return &c.Distribute },
-		(*decoder).distribute, (*model).followDistribute),
-	workloadManifest(),
-	podTemplatePath(),
-	pairs("selector", registered, func(m *model) *types.Map { return &m.Selector },
+		(*converter).decodeDistribute, (*converter).followDistribute),
+	custom("manifest", kubetorchPods, func(m *model) *tf.Document { return &m.Manifest },
+		func(c *converter, m *model, out *manifest.Compute) { out.Manifest = c.decodeManifest(m.Manifest) }),
+	custom("pod_template_path", kubetorchPods, func(m *model) *types.String { return &m.PodTemplatePath },
+		func(_ *converter, m *model, out *manifest.Compute) {
+			out.PodTemplatePath = decodeFieldPath(m.PodTemplatePath)
+		}),
+	textMap("selector", registered, func(m *model) *types.Map { return &m.Selector },
 		func(c *manifest.Compute) *map[string]string { return &c.Selector }).unobserved(), // followed with the Service
-	nested("endpoint", registered, func(m *model) *types.Object { return &m.Endpoint },
+	field("endpoint", registered, func(m *model) *types.Object { return &m.Endpoint },
 		func(c *manifest.Compute) **manifest.Endpoint { return &c.Endpoint },
-		(*decoder).endpoint, nil).unobserved(), // followed with the Service
-	serviceTemplate(),
+		(*converter).decodeEndpoint, nil).unobserved(), // followed with the Service
+	custom("service_template", anyPods, func(m *model) *jsontypes.Normalized { return &m.ServiceTemplate },
+		func(c *converter, m *model, out *manifest.Compute) {
+			out.ServiceTemplate = c.decodeTemplate(m.ServiceTemplate.StringValue)
+		}),
 
 	boolean("freeze", kubetorchPods, func(m *model) *types.Bool { return &m.Freeze },
 		func(c *manifest.Compute) *bool { return &c.Freeze }),
@@ -117,108 +122,105 @@ var rows = []row{
 		func(c *manifest.Compute) *string { return &c.InactivityTTL }, tf.Duration.ValueString, tf.DurationOf),
 	launchTimeout(),
 	text("kubetorch_version", registered, func(m *model) *types.String { return &m.KubetorchVersion },
-		func(c *manifest.Compute) *string { return &c.KubetorchVersion }).unobserved(), // see observeRendering
-	bind("renderer_revision", registered, func(m *model) *types.Int64 { return &m.RendererRevision }),
+		func(c *manifest.Compute) *string { return &c.KubetorchVersion }).unobserved(), // see versionsOf
+	custom("renderer_revision", registered, func(m *model) *types.Int64 { return &m.RendererRevision },
+		func(*converter, *model, *manifest.Compute) {}), // see versionsOf
 	logging(),
-	words("allowed_serialization", registered, func(m *model) *types.List { return &m.AllowedSerialization },
+	textList("allowed_serialization", registered, func(m *model) *types.List { return &m.AllowedSerialization },
 		func(c *manifest.Compute) *[]string { return &c.AllowedSerialization }),
 }
 
 func replicas() row {
-	r := bind("replicas", anyPods, func(m *model) *types.Int64 { return &m.Replicas })
-	r.spec = func(_ *decoder, m *model, c *manifest.Compute) {
-		c.Replicas, c.ReplicasGiven = m.Replicas.ValueInt64(), isGiven(m.Replicas)
-	}
-	return r.observed(func(_ *follower, m *model, before, after *manifest.Compute) {
-		if before.Replicas != after.Replicas { // a workload that was suspended is resumed
+	return custom("replicas", anyPods, func(m *model) *types.Int64 { return &m.Replicas },
+		func(_ *converter, m *model, out *manifest.Compute) {
+			out.Replicas, out.ReplicasGiven = m.Replicas.ValueInt64(), isKnown(m.Replicas)
+		},
+	).followedBy(func(_ *converter, m *model, before, after *manifest.Compute) {
+		if before.Replicas != after.Replicas { // scaling resumes a suspended workload
 			m.Replicas, m.Suspend = types.Int64Value(after.Replicas), types.BoolValue(false)
 		}
 	})
 }
 
+func gpuType() row {
+	return custom("gpu_type", anyOverride, func(m *model) *types.String { return &m.GPUType },
+		func(c *converter, m *model, out *manifest.Compute) {
+			if !m.GPUType.IsNull() {
+				var err error
+				out.GPUType, err = manifest.ParseGPUType(m.GPUType.ValueString())
+				c.invalid("gpu_type", err)
+			}
+		},
+	).followedBy(followNodeLabels).omittedFrom("nodeSelector")
+}
+
 // gpuAntiAffinity overrides the default of the provider.
 func gpuAntiAffinity() row {
-	r := boolean("gpu_anti_affinity", anyOverride, func(m *model) *types.Bool { return &m.GPUAntiAffinity }, nil)
-	r.spec = func(_ *decoder, m *model, c *manifest.Compute) {
-		if !m.GPUAntiAffinity.IsNull() {
-			c.GPUAntiAffinity = m.GPUAntiAffinity.ValueBool()
-		}
-	}
-	return r.observed(func(_ *follower, m *model, before, after *manifest.Compute) {
+	r := custom("gpu_anti_affinity", anyOverride, func(m *model) *types.Bool { return &m.GPUAntiAffinity },
+		func(_ *converter, m *model, out *manifest.Compute) {
+			if !m.GPUAntiAffinity.IsNull() {
+				out.GPUAntiAffinity = m.GPUAntiAffinity.ValueBool()
+			}
+		},
+	).followedBy(func(_ *converter, m *model, before, after *manifest.Compute) {
 		unset := m.GPUAntiAffinity.IsNull() && !after.GPUAntiAffinity
 		if before.GPUAntiAffinity != after.GPUAntiAffinity && !unset {
 			m.GPUAntiAffinity = types.BoolValue(after.GPUAntiAffinity)
 		}
 	})
+	r.unset = types.BoolValue(false)
+	return r
 }
 
 func queueScheduler() row {
 	r := text("queue_scheduler", kubetorchPods, func(m *model) *types.String { return &m.QueueScheduler },
 		func(c *manifest.Compute) *string { return &c.QueueScheduler })
-	r.unset = types.StringValue(manifest.QueueSchedulerKueue) // the default of every compute
-	changed := r.follow
-	return r.observed(func(f *follower, m *model, before, after *manifest.Compute) {
-		if after.QueueScheduler != "" { // only a queue tells
-			changed(f, m, before, after)
+	r.unset = types.StringValue(kind.QueueSchedulerKueue) // the default of every compute
+	follow := r.follow
+	return r.followedBy(func(c *converter, m *model, before, after *manifest.Compute) {
+		if after.QueueScheduler != "" { // known only with a queue
+			follow(c, m, before, after)
 		}
 	})
 }
 
 // imageRef sets image and image_setup.
 func imageRef() row {
-	r := bind("image_ref", kubetorchPods, func(m *model) *types.Object { return &m.ImageRef })
-	r.spec = func(d *decoder, m *model, c *manifest.Compute) {
+	return custom("image_ref", kubetorchPods, func(m *model) *types.Object { return &m.ImageRef },
+		func(c *converter, m *model, out *manifest.Compute) {
+			if !m.ImageRef.IsNull() {
+				image, setup := m.imageAndSetup(c.ctx)
+				out.Image, out.ImageSetup = image.ValueString(), c.decodeImageSetup(setup)
+			}
+		},
+	).followedBy(func(c *converter, m *model, _, _ *manifest.Compute) {
 		if !m.ImageRef.IsNull() {
-			image, setup := m.imageAndSetup(d.ctx)
-			c.Image, c.ImageSetup = image.ValueString(), d.imageSetup(setup)
-		}
-	}
-	return r.observed(func(f *follower, m *model, _, _ *manifest.Compute) {
-		if !m.ImageRef.IsNull() {
-			m.ImageRef = f.object(m.ImageRef, imageRefModel{m.Image, m.ImageSetup})
+			c.setObject(&m.ImageRef, imageRefModel{m.Image, m.ImageSetup})
 		}
 	})
 }
 
 // launchTimeout overrides the default of the provider.
 func launchTimeout() row {
-	r := bind("launch_timeout", anyCompute, func(m *model) *tf.Duration { return &m.LaunchTimeout })
-	r.spec = func(d *decoder, m *model, c *manifest.Compute) {
-		if timeout := d.duration("launch_timeout", m.LaunchTimeout); timeout != nil {
-			c.LaunchTimeout = *timeout
-		}
-	}
-	return r.observed(func(_ *follower, m *model, before, after *manifest.Compute) {
+	return custom("launch_timeout", anyCompute, func(m *model) *tf.Duration { return &m.LaunchTimeout },
+		func(c *converter, m *model, out *manifest.Compute) {
+			if timeout := c.decodeDuration("launch_timeout", m.LaunchTimeout); timeout != nil {
+				out.LaunchTimeout = *timeout
+			}
+		},
+	).followedBy(func(_ *converter, m *model, before, after *manifest.Compute) {
 		if before.LaunchTimeout != after.LaunchTimeout && after.LaunchTimeout > 0 {
-			m.LaunchTimeout = tf.DurationOf(durationText(after.LaunchTimeout))
+			m.LaunchTimeout = encodeDuration(after.LaunchTimeout)
 		}
 	})
 }
 
 func logging() row {
-	r := bind("logging", registered, func(m *model) *types.Object { return &m.Logging })
-	r.spec = func(d *decoder, m *model, c *manifest.Compute) { c.LogLevel, c.Logging = d.logging(m.Logging) }
-	return r.observed(func(f *follower, m *model, before, after *manifest.Compute) {
-		m.followLogLevel(f, before.LogLevel, after.LogLevel)
+	return custom("logging", registered, func(m *model) *types.Object { return &m.Logging },
+		func(c *converter, m *model, out *manifest.Compute) {
+			out.LogLevel, out.Logging = c.decodeLogging(m.Logging)
+		},
+	).followedBy(func(c *converter, m *model, before, after *manifest.Compute) {
+		m.followLogLevel(c, before.LogLevel, after.LogLevel)
 	})
-}
-
-func workloadManifest() row {
-	r := bind("manifest", kubetorchPods, func(m *model) *tf.Document { return &m.Manifest })
-	r.spec = func(d *decoder, m *model, c *manifest.Compute) { c.Manifest = d.manifest(m.Manifest) }
-	return r
-}
-
-func podTemplatePath() row {
-	r := bind("pod_template_path", kubetorchPods, func(m *model) *types.String { return &m.PodTemplatePath })
-	r.spec = func(_ *decoder, m *model, c *manifest.Compute) { c.PodTemplatePath = fieldPath(m.PodTemplatePath) }
-	return r
-}
-
-func serviceTemplate() row {
-	r := bind("service_template", anyPods, func(m *model) *jsontypes.Normalized { return &m.ServiceTemplate })
-	r.spec = func(d *decoder, m *model, c *manifest.Compute) {
-		c.ServiceTemplate = d.template(m.ServiceTemplate.StringValue)
-	}
-	return r
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
-	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 var update = flag.Bool("update", false, "write the table of attributes into the template of the documentation")
 
-// withoutRow are the attributes that no object shows, or that identify them.
+// withoutRow returns the attributes that no object contains, or that identify the objects.
 func withoutRow() []string {
 	return []string{
 		"adopt_existing", "deletion_protection", "name", "namespace", "on_not_ready", "runtime", "timeouts",
@@ -71,10 +71,10 @@ func TestDocumentationListsWhichRuntimesSupportAnAttribute(t *testing.T) {
 	}
 }
 
-// runtimesTable has one line per attribute, with what supports it.
+// runtimesTable returns a table with one line per attribute.
 func runtimesTable() string {
-	columns := []manifest.Runners{
-		manifest.Kubetorch, manifest.Existing, manifest.SkyTorch, manifest.SkyTorch010, manifest.KPU,
+	columns := []kind.Runners{
+		kind.Kubetorch, kind.Existing, kind.SkyTorch, kind.SkyTorch010, kind.KPU,
 	}
 	out := "| attribute | `kubetorch` | existing pods (`selector`) | `skytorch` | SkyTorch 0.1.0 | `kpu` |\n" +
 		"|---|---|---|---|---|---|\n"

@@ -82,11 +82,8 @@ func resourceAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "Number of GPUs of each pod (`nvidia.com/gpu`). Must be an integer; `0` means none. " +
 				"Adds the tolerations that GPU nodes require.",
 		},
-		"gpu_type": schema.StringAttribute{
-			Optional: true, Validators: []validator.String{tf.GPUType()},
-			MarkdownDescription: "GPU product of the nodes that run the pods (label `nvidia.com/gpu.product`), or " +
-				"any node label as `key: value`.",
-		},
+		"gpu_type": optionalText("GPU product of the nodes that run the pods (label `nvidia.com/gpu.product`), or "+
+			"any node label as `key: value`.", tf.GPUType()),
 		"gpu_memory": schema.StringAttribute{
 			Optional: true, CustomType: tf.QuantityType{}, PlanModifiers: keepQuantity(),
 			MarkdownDescription: "Share of the memory of one GPU, such as `4Gi`, for GPU sharing with the KAI " +
@@ -127,18 +124,14 @@ func podAttributes() map[string]schema.Attribute {
 			Optional: true, Validators: []validator.List{tf.NoNulls()},
 			MarkdownDescription: "Tolerations of the pods, in addition to those for GPU nodes if `gpus` is set.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"key": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelKey()},
-					MarkdownDescription: "Key of the taint. If not set, with `Exists`, all taints are tolerated."},
-				"operator": schema.StringAttribute{Optional: true,
-					Validators:          []validator.String{stringvalidator.OneOf("Exists", "Equal")},
-					MarkdownDescription: "Operator, `Equal` or `Exists`. Kubernetes defaults to `Equal`."},
-				"value": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelValue()},
-					MarkdownDescription: "Value of the taint, for `Equal`."},
-				"effect": schema.StringAttribute{Optional: true,
-					Validators: []validator.String{stringvalidator.OneOf("NoSchedule", "PreferNoSchedule",
-						"NoExecute")},
-					MarkdownDescription: "Effect of the taint: `NoSchedule`, `PreferNoSchedule` or `NoExecute`. If " +
-						"not set, all effects are tolerated."},
+				"key": optionalText("Key of the taint. If not set, with `Exists`, all taints are tolerated.",
+					tf.LabelKey()),
+				"operator": optionalText("Operator, `Equal` or `Exists`. Kubernetes defaults to `Equal`.",
+					stringvalidator.OneOf("Exists", "Equal")),
+				"value": optionalText("Value of the taint, for `Equal`.", tf.LabelValue()),
+				"effect": optionalText("Effect of the taint: `NoSchedule`, `PreferNoSchedule` or `NoExecute`. If not "+
+					"set, all effects are tolerated.",
+					stringvalidator.OneOf("NoSchedule", "PreferNoSchedule", "NoExecute")),
 				"toleration_seconds": schema.Int64Attribute{Optional: true, CustomType: tf.IntegerType{},
 					MarkdownDescription: "Number of seconds for which a `NoExecute` taint is tolerated."},
 			}},
@@ -149,20 +142,16 @@ func podAttributes() map[string]schema.Attribute {
 				"`kubetorch-service-account`. With `runtime = \"skytorch\"` or `\"kpu\"`, defaults to the default " +
 				"service account of the namespace.",
 		},
-		"priority_class_name": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()},
-			MarkdownDescription: "Priority class of the pods."},
-		"image_pull_policy": schema.StringAttribute{Optional: true,
-			Validators: []validator.String{stringvalidator.OneOf("Always", "IfNotPresent", "Never")},
-			MarkdownDescription: "Image pull policy, `Always`, `IfNotPresent` or `Never`. If not set, Kubernetes " +
-				"selects it by the tag of the image."},
+		"priority_class_name": optionalText("Priority class of the pods.", tf.ObjectName()),
+		"image_pull_policy": optionalText("Image pull policy, `Always`, `IfNotPresent` or `Never`. If not set, "+
+			"Kubernetes selects it by the tag of the image.", stringvalidator.OneOf("Always", "IfNotPresent", "Never")),
 		"image_pull_secrets": schema.ListAttribute{Optional: true, ElementType: types.StringType,
 			Validators: []validator.List{listvalidator.UniqueValues(), tf.NoNulls(),
 				listvalidator.ValueStringsAre(tf.ObjectName())},
 			MarkdownDescription: "Names of Secrets of the same namespace, of type `kubernetes.io/dockerconfigjson`, " +
 				"with credentials to pull the images of the pods. Kubernetes then ignores the image pull secrets of " +
 				"the service account. Changing this restarts the pods."},
-		"working_dir": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.AbsolutePath()},
-			MarkdownDescription: "Working directory of the container. Must be an absolute path."},
+		"working_dir": optionalText("Working directory of the container. Must be an absolute path.", tf.AbsolutePath()),
 		"image": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.ImageReference()},
 			MarkdownDescription: "Container image. Conflicts with `image_ref`, which sets it. Defaults to the value " +
@@ -175,8 +164,7 @@ func podAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "Container image and its setup: `kt_image.x.ref`. Sets `image` and `image_setup`, " +
 				"and conflicts with both.",
 			Attributes: map[string]schema.Attribute{
-				"image": schema.StringAttribute{Required: true, Validators: []validator.String{tf.ImageReference()},
-					MarkdownDescription: "Container image."},
+				"image": requiredText("Container image.", tf.ImageReference()),
 				"setup": schema.SingleNestedAttribute{Required: true, Attributes: imageSetupAttributes(),
 					MarkdownDescription: "Setup of the container, as `image_setup`."},
 			},
@@ -197,33 +185,26 @@ func podAttributes() map[string]schema.Attribute {
 			Optional: true, Validators: []validator.List{tf.NoNulls()},
 			MarkdownDescription: "Secrets of the same namespace to use as environment variables, as files, or both.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"name": schema.StringAttribute{Required: true, Validators: []validator.String{tf.ObjectName()},
-					MarkdownDescription: "Name of the Secret."},
+				"name": requiredText("Name of the Secret.", tf.ObjectName()),
 				"env_vars": schema.ListAttribute{Optional: true, ElementType: types.StringType,
 					MarkdownDescription: "Keys of the Secret to set as environment variables of the same name.",
 					Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls(),
 						listvalidator.ValueStringsAre(tf.EnvVarName())}},
-				"mount_path": schema.StringAttribute{Optional: true,
-					MarkdownDescription: "Directory where the keys are mounted as read-only files.",
-					Validators:          []validator.String{tf.MountPath()}},
-				"default_mode": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.FileMode()},
-					MarkdownDescription: "Permission bits of the files in `mount_path`, as four octal digits from " +
-						"`0000` to `0777`, such as `0400`. Defaults to the default of Kubernetes, `0644`. " +
-						"`ref` of `kt_secret` sets `0400` for SSH keys. The files are owned by root. For pods that " +
-						"run as another user, see [kt_secret](secret.md#permissions-of-files). Changing this " +
-						"restarts the pods."},
+				"mount_path": optionalText("Directory where the keys are mounted as read-only files.", tf.MountPath()),
+				"default_mode": optionalText("Permission bits of the files in `mount_path`, as four octal digits "+
+					"from `0000` to `0777`, such as `0400`. Defaults to the default of Kubernetes, `0644`. `ref` "+
+					"of `kt_secret` sets `0400` for SSH keys. The files are owned by root. For pods that run as "+
+					"another user, see [kt_secret](secret.md#permissions-of-files). Changing this restarts the "+
+					"pods.", tf.FileMode()),
 			}},
 		},
 		"volumes": schema.ListNestedAttribute{
 			Optional: true, Validators: []validator.List{tf.NoNulls()},
 			MarkdownDescription: "PersistentVolumeClaims of the same namespace to mount.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"claim_name": schema.StringAttribute{Required: true, Validators: []validator.String{tf.ObjectName()},
-					MarkdownDescription: "Name of the claim."},
-				"mount_path": schema.StringAttribute{Required: true, Validators: []validator.String{tf.MountPath()},
-					MarkdownDescription: "Mount path of the volume. Must be an absolute path."},
-				"read_only": schema.BoolAttribute{Optional: true,
-					MarkdownDescription: "Whether to mount the volume read-only."},
+				"claim_name": requiredText("Name of the claim.", tf.ObjectName()),
+				"mount_path": requiredText("Mount path of the volume. Must be an absolute path.", tf.MountPath()),
+				"read_only":  optionalBool("Whether to mount the volume read-only."),
 			}},
 		},
 	}
@@ -231,9 +212,8 @@ func podAttributes() map[string]schema.Attribute {
 
 func behaviourAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"queue_name": schema.StringAttribute{Optional: true,
-			Validators:          []validator.String{tf.LabelValue(), stringvalidator.LengthAtLeast(1)},
-			MarkdownDescription: "Name of the queue that admits the pods: a LocalQueue of Kueue or a queue of KAI."},
+		"queue_name": optionalText("Name of the queue that admits the pods: a LocalQueue of Kueue or a queue of KAI.",
+			tf.LabelValue(), stringvalidator.LengthAtLeast(1)),
 		"queue_scheduler": schema.StringAttribute{
 			Optional: true, Computed: true, Default: stringdefault.StaticString("kueue"),
 			Validators:          []validator.String{stringvalidator.OneOf("kueue", "kai")},
@@ -262,9 +242,8 @@ func behaviourAttributes() map[string]schema.Attribute {
 				"creation is kept, and updated to the latest one by the next change that restarts the pods. Changing " +
 				"this restarts the pods.",
 		},
-		"gpu_anti_affinity": schema.BoolAttribute{Optional: true,
-			MarkdownDescription: "Whether to keep the pods off GPU nodes. Applies only to computes without GPUs. " +
-				"Defaults to the provider's `gpu_anti_affinity`, otherwise to `false`."},
+		"gpu_anti_affinity": optionalBool("Whether to keep the pods off GPU nodes. Applies only to computes without " +
+			"GPUs. Defaults to the provider's `gpu_anti_affinity`, otherwise to `false`."),
 		"logging": schema.SingleNestedAttribute{
 			Optional: true, MarkdownDescription: "Logging of the Kubetorch server in the container. All attributes " +
 				"except `level` configure the clients that read the log. They are stored in the KubetorchWorkload of " +
@@ -288,9 +267,7 @@ func behaviourAttributes() map[string]schema.Attribute {
 		"endpoint": schema.SingleNestedAttribute{
 			Optional: true, MarkdownDescription: "Endpoint of the pods, instead of the Service of the compute.",
 			Attributes: map[string]schema.Attribute{
-				"url": schema.StringAttribute{Optional: true,
-					MarkdownDescription: "URL of an existing Service or Ingress. No Service is created.",
-					Validators:          []validator.String{tf.EndpointURL()}},
+				"url": optionalText("URL of an existing Service or Ingress. No Service is created.", tf.EndpointURL()),
 				"selector": schema.MapAttribute{Optional: true, ElementType: types.StringType,
 					MarkdownDescription: "Labels of the pods that the Service selects, instead of the labels of the " +
 						"compute.",
@@ -342,6 +319,18 @@ func computedAttributes() map[string]schema.Attribute {
 				"plan shows the values to apply, a refresh the current values.",
 		},
 	}
+}
+
+func requiredText(description string, validators ...validator.String) schema.StringAttribute {
+	return schema.StringAttribute{Required: true, MarkdownDescription: description, Validators: validators}
+}
+
+func optionalText(description string, validators ...validator.String) schema.StringAttribute {
+	return schema.StringAttribute{Optional: true, MarkdownDescription: description, Validators: validators}
+}
+
+func optionalBool(description string) schema.BoolAttribute {
+	return schema.BoolAttribute{Optional: true, MarkdownDescription: description}
 }
 
 func quantity(description string) schema.StringAttribute {

@@ -33,11 +33,8 @@ func modeAttributes() map[string]schema.Attribute {
 				"fields. The main container is `pytorch`, `tensorflow`, `mxnet` or `xgboost` in the respective " +
 				"training jobs, otherwise `kubetorch`.",
 		},
-		"pod_template_path": schema.StringAttribute{
-			Optional: true, Validators: []validator.String{tf.FieldPath()},
-			MarkdownDescription: "Path of the pod template in a `manifest` of a kind that the provider does not " +
-				"support by name, such as `spec.template`.",
-		},
+		"pod_template_path": optionalText("Path of the pod template in a `manifest` of a kind that the provider does "+
+			"not support by name, such as `spec.template`.", tf.FieldPath()),
 		"selector": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType, Validators: append(tf.Labels(), mapvalidator.SizeAtLeast(1)),
 			MarkdownDescription: "Labels of existing pods. Without `manifest`, no workload is created, only a " +
@@ -49,18 +46,13 @@ func modeAttributes() map[string]schema.Attribute {
 
 func imageSetupAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"config_map": schema.StringAttribute{Required: true, Validators: []validator.String{tf.ObjectName()},
-			MarkdownDescription: "Name of the ConfigMap with `setup.sh`."},
-		"digest": schema.StringAttribute{Required: true,
-			Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
-			MarkdownDescription: "Digest of the content of the ConfigMap. Changing this replaces the pods."},
-		"python_path": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.AbsolutePath()},
-			MarkdownDescription: "Absolute path of the Python interpreter that runs the server. Defaults to " +
-				"`python3`, otherwise `python`, in `PATH`."},
-		"install_cmd": schema.StringAttribute{Optional: true,
-			Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
-			MarkdownDescription: "Command that installs Kubetorch. Defaults to uv if the image contains it, " +
-				"otherwise pip."},
+		"config_map": requiredText("Name of the ConfigMap with `setup.sh`.", tf.ObjectName()),
+		"digest": requiredText("Digest of the content of the ConfigMap. Changing this replaces the pods.",
+			stringvalidator.LengthAtLeast(1)),
+		"python_path": optionalText("Absolute path of the Python interpreter that runs the server. Defaults to "+
+			"`python3`, otherwise `python`, in `PATH`.", tf.AbsolutePath()),
+		"install_cmd": optionalText("Command that installs Kubetorch. Defaults to uv if the image contains it, "+
+			"otherwise pip.", stringvalidator.LengthAtLeast(1)),
 	}
 }
 
@@ -81,11 +73,9 @@ func autoscaleAttributes() map[string]schema.Attribute {
 			Validators: []validator.Int64{int64validator.Between(1, 100)},
 			MarkdownDescription: "Percentage of `target` at which pods are added, from 1 to 100. Defaults to the " +
 				"default of Knative, `70`."},
-		"metric": schema.StringAttribute{Optional: true,
-			Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
-			MarkdownDescription: "Metric of the load: `concurrency`, `rps`, `cpu`, `memory` or a custom metric. " +
-				"Knative defaults to `concurrency`. `cpu` and `memory` require `autoscaler_class = " +
-				"\"hpa.autoscaling.knative.dev\"`."},
+		"metric": optionalText("Metric of the load: `concurrency`, `rps`, `cpu`, `memory` or a custom metric. "+
+			"Knative defaults to `concurrency`. `cpu` and `memory` require `autoscaler_class = "+
+			"\"hpa.autoscaling.knative.dev\"`.", stringvalidator.LengthAtLeast(1)),
 		"window": duration("Time over which the load is averaged, from `6s` to `1h`. Defaults " +
 			"to the default of Knative, `60s`."),
 		"concurrency": scale(0,
@@ -95,10 +85,9 @@ func autoscaleAttributes() map[string]schema.Attribute {
 			"to `1m`."),
 		"scale_to_zero_pod_retention_period": duration("Duration for which the last pod is kept before scaling to " +
 			"zero. Defaults to `10m`."),
-		"autoscaler_class": schema.StringAttribute{Optional: true,
-			Validators: []validator.String{stringvalidator.OneOf(kind.KPAClass, kind.HPAClass)},
-			MarkdownDescription: "Autoscaler, `kpa.autoscaling.knative.dev` or `hpa.autoscaling.knative.dev`. " +
-				"Knative defaults to `kpa.autoscaling.knative.dev`."},
+		"autoscaler_class": optionalText("Autoscaler, `kpa.autoscaling.knative.dev` or "+
+			"`hpa.autoscaling.knative.dev`. Knative defaults to `kpa.autoscaling.knative.dev`.",
+			stringvalidator.OneOf(kind.KPAClass, kind.HPAClass)),
 		"progress_deadline": duration("Maximum time for a revision to become ready. Defaults to the " +
 			"longest of `10m`, `launch_timeout` plus one minute, and 1.2 times `launch_timeout`."),
 		"extra_annotations": schema.MapAttribute{Optional: true, ElementType: types.StringType,
@@ -128,9 +117,8 @@ func distributeAttributes() map[string]schema.Attribute {
 		"quorum_workers": workers("Number of workers that must be available before a call starts. Defaults to all " +
 			"workers."),
 		"quorum_timeout": duration("Maximum time that a call waits for the quorum. Defaults to `launch_timeout`."),
-		"monitor_members": schema.BoolAttribute{Optional: true,
-			MarkdownDescription: "Whether a change of the members ends a running call. Defaults to the default of " +
-				"Kubetorch."},
+		"monitor_members": optionalBool("Whether a change of the members ends a running call. Defaults to the " +
+			"default of Kubetorch."),
 		"args": schema.StringAttribute{
 			Optional: true, CustomType: jsontypes.NormalizedType{}, Validators: []validator.String{tf.JSONObject()},
 			MarkdownDescription: "Additional settings of the type as JSON, such as `jsonencode({ num_proc = 8 })`. " +
@@ -141,21 +129,18 @@ func distributeAttributes() map[string]schema.Attribute {
 
 // loggingAttributes returns the attributes of Kubetorch's LoggingConfig.
 func loggingAttributes() map[string]schema.Attribute {
-	option := func(description string) schema.Attribute {
-		return schema.BoolAttribute{Optional: true, MarkdownDescription: description}
-	}
 	return map[string]schema.Attribute{
 		"level": schema.StringAttribute{
 			Optional: true, Computed: true, Default: stringdefault.StaticString("info"),
 			Validators:          []validator.String{stringvalidator.OneOf("debug", "info", "warning", "error")},
 			MarkdownDescription: "Log level of the server: `debug`, `info`, `warning` or `error`. Defaults to `info`.",
 		},
-		"stream_logs": option("Whether calls show the log. Defaults to the default of Kubetorch, `true`."),
-		"include_system_logs": option("Whether calls also show the log lines of the server. Defaults to the default " +
-			"of Kubetorch, `false`."),
-		"include_events": option("Whether calls show Kubernetes events during startup. Defaults to the default of " +
-			"Kubetorch, `true`."),
-		"include_name": option("Whether each line starts with the name of the compute. Defaults to the default " +
+		"stream_logs": optionalBool("Whether calls show the log. Defaults to the default of Kubetorch, `true`."),
+		"include_system_logs": optionalBool("Whether calls also show the log lines of the server. Defaults to the " +
+			"default of Kubetorch, `false`."),
+		"include_events": optionalBool("Whether calls show Kubernetes events during startup. Defaults to the default " +
+			"of Kubetorch, `true`."),
+		"include_name": optionalBool("Whether each line starts with the name of the compute. Defaults to the default " +
 			"of Kubetorch, `true`."),
 		"grace_period": duration("Time that a call waits for late log lines. Defaults to the default of " +
 			"Kubetorch, `2s`."),

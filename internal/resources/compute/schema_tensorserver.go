@@ -12,9 +12,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// tensorServerAttributes returns the runtime, and the attributes of tensor
-// servers. [manifest.Validate] requires the attributes of items of
-// volume_claim_templates; see podAttributes for the reason.
+// tensorServerAttributes returns the runtime, and the attributes of tensor servers.
 func tensorServerAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"runtime": schema.StringAttribute{
@@ -48,21 +46,15 @@ func tensorServerAttributes() map[string]schema.Attribute {
 				"is destroyed. A larger `size` is applied in place if the storage class of the claim allows " +
 				"expansion, and is otherwise ignored. Any other change except of `mount_path` replaces the compute.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"name": schema.StringAttribute{Required: true, Validators: []validator.String{tf.ServiceName()},
-					MarkdownDescription: "Name of the template."},
+				"name": requiredText("Name of the template.", tf.ServiceName()),
 				"size": schema.StringAttribute{Required: true, CustomType: tf.QuantityType{},
 					PlanModifiers: keepQuantity(), MarkdownDescription: "Size of the claim, such as `100Gi`."},
-				"mount_path": schema.StringAttribute{Required: true, Validators: []validator.String{tf.MountPath()},
-					MarkdownDescription: "Mount path of the volume. Must be an absolute path."},
-				"storage_class": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ObjectName()},
-					MarkdownDescription: "Storage class. Defaults to the default class of the cluster."},
-				"access_mode": schema.StringAttribute{
-					Optional: true, Validators: []validator.String{stringvalidator.OneOf("ReadWriteOnce",
-						"ReadOnlyMany",
-						"ReadWriteMany", "ReadWriteOncePod")},
-					MarkdownDescription: "Access mode of the claim: `ReadWriteOnce`, `ReadWriteOncePod`, " +
-						"`ReadWriteMany` or `ReadOnlyMany`. Defaults to `ReadWriteOnce`.",
-				},
+				"mount_path": requiredText("Mount path of the volume. Must be an absolute path.", tf.MountPath()),
+				"storage_class": optionalText("Storage class. Defaults to the default class of the cluster.",
+					tf.ObjectName()),
+				"access_mode": optionalText("Access mode of the claim: `ReadWriteOnce`, `ReadWriteOncePod`, "+
+					"`ReadWriteMany` or `ReadOnlyMany`. Defaults to `ReadWriteOnce`.",
+					stringvalidator.OneOf("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")),
 			}},
 		},
 	}

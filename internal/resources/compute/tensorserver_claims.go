@@ -16,8 +16,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// sameButSize reports whether two lists of claim templates differ in the sizes of claims at most.
-func sameButSize(before, after any) bool {
+// differOnlyInSize reports whether two lists of claim templates are equal except for the sizes of the claims.
+func differOnlyInSize(before, after any) bool {
 	return equality.Semantic.DeepEqual(withoutSizes(before), withoutSizes(after))
 }
 
@@ -35,10 +35,10 @@ func withoutSizes(templates any) any {
 	return list
 }
 
-// templatesLast reports whether the operator made the templates those of a StatefulSet, which never lets them
-// change. Since commit deb2850 of February 2026 (pkg/controllers/pvc.go of github.com/astefanutti/skytorch),
-// SkyTorch's applies a claim of the template's name instead, whose size may grow.
-func (p *planner) templatesLast(ctx context.Context, workload *unstructured.Unstructured) bool {
+// hasImmutableTemplates reports whether the operator uses the templates as those of a StatefulSet, which are immutable.
+// Since commit deb2850 of February 2026 (pkg/controllers/pvc.go of github.com/astefanutti/skytorch), the operator of
+// SkyTorch instead applies a claim with the name of the template, which can be expanded.
+func (p *planner) hasImmutableTemplates(ctx context.Context, workload *unstructured.Unstructured) bool {
 	ref := kube.Ref{Kind: kind.StatefulSet(), Namespace: workload.GetNamespace(), Name: workload.GetName()}
 	live, err := p.Data.Cluster.Get(ctx, ref)
 	if err != nil {
@@ -48,21 +48,20 @@ func (p *planner) templatesLast(ctx context.Context, workload *unstructured.Unst
 	return len(templates) > 0
 }
 
-// warnOfClaims warns of templates whose claim is not what the template says: one that stays although the template
-// changes, and one that belongs to something else.
+// warnOfClaims warns of templates whose claim will differ from the template: an existing claim of a changed template,
+// and a claim that is shared.
 func (p *planner) warnOfClaims(ctx context.Context) diag.Diagnostics {
 	var diags diag.Diagnostics
-	d := decoder{ctx: ctx}
-	made := decodeItems(&d, p.State.VolumeClaimTemplates, (*decoder).claimTemplate)
-	for i, t := range decodeItems(&d, p.Plan.VolumeClaimTemplates, (*decoder).claimTemplate) {
+	applied := decodeList(p.converter, p.State.VolumeClaimTemplates, (*converter).decodeClaimTemplate)
+	for i, t := range decodeList(p.converter, p.Plan.VolumeClaimTemplates, (*converter).decodeClaimTemplate) {
 		at := path.Root("volume_claim_templates").AtListIndex(i)
-		was := slices.IndexFunc(made, func(o manifest.VolumeClaimTemplate) bool { return o.Name == t.Name })
+		was := slices.IndexFunc(applied, func(o manifest.VolumeClaimTemplate) bool { return o.Name == t.Name })
 		switch {
 		case was < 0 && t.Name != "":
 			diags.Append(p.warnOfSharedClaim(ctx, at, t.Name)...)
-		case was >= 0 && t.Size != nil && made[was].Size != nil &&
-			(made[was].Size.Cmp(*t.Size) != 0 || made[was].StorageClass != t.StorageClass ||
-				made[was].AccessMode != t.AccessMode):
+		case was >= 0 && t.Size != nil && applied[was].Size != nil &&
+			(applied[was].Size.Cmp(*t.Size) != 0 || applied[was].StorageClass != t.StorageClass ||
+				applied[was].AccessMode != t.AccessMode):
 			claim := fmt.Sprintf("%s-%s-0", t.Name, p.Plan.Name.ValueString())
 			diags.AddAttributeWarning(at, "The claim is not changed",
 				fmt.Sprintf("The PersistentVolumeClaim of the template keeps its data, class and access mode, and "+
@@ -75,7 +74,8 @@ func (p *planner) warnOfClaims(ctx context.Context) diag.Diagnostics {
 	return diags
 }
 
-// warnOfSharedClaim warns of a claim of a new template's name that is there, or that another compute of this run makes.
+// warnOfSharedClaim warns if a claim with the name of a new template exists, or if another compute of this run has
+// such a template.
 func (p *planner) warnOfSharedClaim(ctx context.Context, at path.Path, name string) diag.Diagnostics {
 	var diags diag.Diagnostics
 	namespace := p.Plan.Namespace.ValueString()

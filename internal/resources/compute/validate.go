@@ -20,16 +20,11 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// ValidateConfig checks offline what concerns more than one attribute: the
-// rules are those of [manifest.Validate]. The schema checks each attribute by
-// itself, so the rules say nothing about one that the schema refuses, nor about
-// one that is unknown yet: that is checked in the plan.
+// ValidateConfig checks the rules of [manifest.Validate] for combinations of attributes, without a cluster. It ignores
+// invalid attributes, which the schema reports, and unknown ones, which the plan checks.
 func (r *computeResource) ValidateConfig(
 	ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse,
 ) {
-	if id, ok := configID(ctx, req.Config); ok && r.Data() != nil {
-		r.Data().Configs.Store(id, req.Config.Raw)
-	}
 	masked, hidden := mask(req.Config, func(name string) bool {
 		var value attr.Value
 		return !req.Config.GetAttribute(ctx, path.Root(name), &value).HasError()
@@ -39,49 +34,56 @@ func (r *computeResource) ValidateConfig(
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	resp.Diagnostics.Append(checkTimes(&known)...)
-	// Nothing of the provider block is known here, nor does it matter to what
-	// goes together.
-	spec, unreadable := known.spec(ctx, tf.Defaults{LaunchTimeout: time.Minute})
-	for _, d := range unreadable {
+	resp.Diagnostics.Append(validate(ctx, &known, hidden)...)
+}
+
+// ValidateKnown is like ValidateConfig, for a configuration that is known.
+func (hooks) ValidateKnown(ctx context.Context, config *model) diag.Diagnostics {
+	return validate(ctx, config, pathSet{})
+}
+
+// validate checks a configuration without the values at the hidden paths.
+func validate(ctx context.Context, known *model, hidden pathSet) diag.Diagnostics {
+	diags := checkDurations(known)
+	// The provider block may be unknown here. The rules do not depend on it.
+	spec, invalid := known.spec(&converter{ctx: ctx}, tf.Defaults{LaunchTimeout: time.Minute})
+	for _, d := range invalid {
 		placed, ok := d.(diag.DiagnosticWithPath)
 		if !ok {
-			resp.Diagnostics.Append(d)
-			return
+			return append(diags, d)
 		}
 		hidden[placed.Path().String()] = true
 	}
-	hideRefused(&spec, hidden)
+	hideInvalid(&spec, hidden)
 	if spec.Namespace == "" {
 		spec.Namespace = cmp.Or(namespaceOf(spec.Manifest), namespaceOf(spec.ServiceTemplate), "default")
 	}
-	resp.Diagnostics.Append(renderErrors(manifest.Validate(spec, hidden.has))...)
+	return append(diags, renderErrors(manifest.Validate(spec, hidden.has))...)
 }
 
-func isGiven(value attr.Value) bool { return !value.IsNull() && !value.IsUnknown() }
+func isKnown(value attr.Value) bool { return !value.IsNull() && !value.IsUnknown() }
 
-// places is a set of attributes, by path.
-type places map[string]bool
+// pathSet is a set of paths of attributes.
+type pathSet map[string]bool
 
-// has reports whether an attribute, or one that it is part of, is in the set.
-func (p places) has(at manifest.Path) bool {
+// has reports whether the set contains a path or one of its parents.
+func (s pathSet) has(at manifest.Path) bool {
 	for i := range at {
-		if p[at[:i+1].String()] {
+		if s[at[:i+1].String()] {
 			return true
 		}
 	}
 	return false
 }
 
-// hideRefused adds numbers and texts that the schema refuses, and that can be
-// read all the same.
-func hideRefused(spec *manifest.Compute, hidden places) {
-	for attribute, refused := range map[string]bool{
+// hideInvalid adds the attributes that the schema rejects although they can be decoded.
+func hideInvalid(spec *manifest.Compute, hidden pathSet) {
+	for attribute, invalid := range map[string]bool{
 		"name":              spec.Name == "" || len(spec.Name) > 63,
 		"replicas":          spec.Replicas < 0 || spec.Replicas > math.MaxInt32,
 		"pod_template_path": slices.Contains(spec.PodTemplatePath, ""),
 	} {
-		if refused {
+		if invalid {
 			hidden[attribute] = true
 		}
 	}
@@ -90,10 +92,10 @@ func hideRefused(spec *manifest.Compute, hidden places) {
 	}
 }
 
-// checkTimes looks at durations that are well formed but unlikely to be meant.
-func checkTimes(config *model) diag.Diagnostics {
+// checkDurations checks for durations that are valid but probably not intended.
+func checkDurations(config *model) diag.Diagnostics {
 	var diags diag.Diagnostics
-	if ttl, ok := parsed(config.InactivityTTL); ok && ttl < time.Minute {
+	if ttl, ok := parseDuration(config.InactivityTTL); ok && ttl < time.Minute {
 		diags.AddAttributeWarning(path.Root("inactivity_ttl"), "Very short inactivity_ttl",
 			fmt.Sprintf("Kubetorch may delete the compute before its first call: inactivity_ttl is %s, less than a "+
 				"minute.", config.InactivityTTL.ValueString()))
@@ -104,7 +106,7 @@ func checkTimes(config *model) diag.Diagnostics {
 }
 
 func checkPositive(name string, text tf.Duration) diag.Diagnostics {
-	if timeout, ok := parsed(text); !ok || timeout > 0 {
+	if timeout, ok := parseDuration(text); !ok || timeout > 0 {
 		return nil
 	}
 	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(path.Root(name), "Invalid "+name,
@@ -112,27 +114,27 @@ func checkPositive(name string, text tf.Duration) diag.Diagnostics {
 			"wait.", name, text.ValueString()))}
 }
 
-func parsed(text tf.Duration) (time.Duration, bool) {
-	if text.IsNull() || text.IsUnknown() {
+// parseDuration returns false for a value that is null, unknown or invalid.
+func parseDuration(text tf.Duration) (time.Duration, bool) {
+	if !isKnown(text) {
 		return 0, false
 	}
 	d, err := manifest.ParseDuration(text.ValueString())
 	return d, err == nil
 }
 
-// namespaceOf is the namespace that a manifest or template gives the workload,
-// which is right where the compute's own turns out to be the same.
+// namespaceOf returns the namespace in a manifest or template. Until the namespace of the compute is resolved, it is
+// assumed to be the same.
 func namespaceOf(object map[string]any) string {
 	namespace, _, _ := unstructured.NestedString(object, "metadata", "namespace")
 	return namespace
 }
 
-// mask returns a configuration without the values that the rules cannot judge,
-// and the places of these: values that are unknown, that cannot be read, or that
-// the schema refuses, as it does a null in a collection and an empty text.
-// Attributes become null. Entries of maps and items of lists stay, and are empty.
-func mask(config tfsdk.Config, readable func(attribute string) bool) (tfsdk.Config, places) {
-	hidden := places{}
+// mask returns a configuration without the values that the rules cannot check, and the paths of these. They are values
+// that are unknown or cannot be decoded, and those that the schema rejects: null in a collection and empty text.
+// Attributes become null. Entries of maps and items of lists become empty.
+func mask(config tfsdk.Config, readable func(attribute string) bool) (tfsdk.Config, pathSet) {
+	hidden := pathSet{}
 	raw, err := tftypes.Transform(config.Raw, func(at *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
 		steps := at.Steps()
 		if len(steps) == 0 {
@@ -146,7 +148,7 @@ func mask(config tfsdk.Config, readable func(attribute string) bool) (tfsdk.Conf
 		default:
 			return v, nil
 		}
-		hidden[placeOf(at).String()] = true
+		hidden[pathOf(at).String()] = true
 		if inObject {
 			return tftypes.NewValue(v.Type(), nil), nil
 		}
@@ -158,7 +160,7 @@ func mask(config tfsdk.Config, readable func(attribute string) bool) (tfsdk.Conf
 	return tfsdk.Config{Raw: raw, Schema: config.Schema}, hidden
 }
 
-// emptyValue is an empty text, or an object whose attributes are null.
+// emptyValue returns an empty text, or an object whose attributes are null.
 func emptyValue(of tftypes.Type) tftypes.Value {
 	object, ok := of.(tftypes.Object)
 	switch {
@@ -174,17 +176,17 @@ func emptyValue(of tftypes.Type) tftypes.Value {
 	return tftypes.NewValue(of, attributes)
 }
 
-func placeOf(at *tftypes.AttributePath) manifest.Path {
-	var place manifest.Path
+func pathOf(at *tftypes.AttributePath) manifest.Path {
+	var out manifest.Path
 	for _, step := range at.Steps() {
 		switch step := step.(type) {
 		case tftypes.AttributeName:
-			place = append(place, manifest.Name(step))
+			out = append(out, manifest.Name(step))
 		case tftypes.ElementKeyString:
-			place = append(place, manifest.Entry(step))
+			out = append(out, manifest.Entry(step))
 		case tftypes.ElementKeyInt:
-			place = append(place, manifest.Index(step))
+			out = append(out, manifest.Index(step))
 		}
 	}
-	return place
+	return out
 }

@@ -15,15 +15,14 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// setting is an attribute that a user may set to a zero.
+// setting is an attribute that a user may set to zero.
 type setting struct {
 	name string // as in a message: logging.stream_logs
 	at   path.Path
 	zero attr.Value
 }
 
-// settingsOf are the booleans, numbers, strings and maps of strings among the
-// attributes below a path.
+// settingsOf returns the booleans, numbers, strings and maps of strings among the attributes below a path.
 func settingsOf(attributes map[string]schema.Attribute, below path.Path, within string) []setting {
 	var out []setting
 	for _, name := range slices.Sorted(maps.Keys(attributes)) {
@@ -55,8 +54,8 @@ func settingsOf(attributes map[string]schema.Attribute, below path.Path, within 
 	return out
 }
 
-// beside are the attributes that a setting is of use with.
-func beside(name string) map[string]attr.Value {
+// required returns the attributes without which a setting has no effect.
+func required(name string) map[string]attr.Value {
 	parent, _, nested := strings.Cut(name, ".")
 	text := func(s string) attr.Value { return types.StringValue(s) }
 	switch {
@@ -76,22 +75,22 @@ func beside(name string) map[string]attr.Value {
 	return nil
 }
 
-// Of every boolean, number and map of strings, the zero is another object than
-// none, or it is said here why it is not. Strings are not: an empty one is
-// refused, or no setting at all.
+// For every boolean, number and map of strings, zero and null render different objects, except for those below.
+// Empty strings are rejected or mean null.
 func TestZeroOfEveryAttributeIsRendered(t *testing.T) {
 	t.Parallel()
 	same := map[string]string{
-		"adopt_existing": "of the provider alone", "deletion_protection": "of the provider alone",
-		"renderer_revision": "none is chosen", "freeze": "the default", "suspend": "the default", "gpus": "the default",
-		"gpu_anti_affinity": "the provider's default, here false", "volumes.read_only": "the default",
-		"distribute.workers": "none is asked for",
+		"adopt_existing": "only used by the provider", "deletion_protection": "only used by the provider",
+		"renderer_revision": "no revision is selected", "freeze": "the default", "suspend": "the default",
+		"gpus":              "the default",
+		"gpu_anti_affinity": "equal to the provider's default", "volumes.read_only": "the default",
+		"distribute.workers": "no number is requested",
 	}
 	var described resource.SchemaResponse
 	(&computeResource{}).Schema(t.Context(), resource.SchemaRequest{}, &described)
 	object, ok := described.Schema.Type().TerraformType(t.Context()).(tftypes.Object)
 	if !ok {
-		t.Fatal("the schema is no object")
+		t.Fatal("the schema is not an object")
 	}
 	nulls := map[string]tftypes.Value{}
 	for name, attribute := range object.AttributeTypes {
@@ -117,7 +116,7 @@ func TestZeroOfEveryAttributeIsRendered(t *testing.T) {
 		if m.Replicas.IsNull() && m.Autoscale.IsNull() && m.Distribute.IsNull() && m.Selector.IsNull() {
 			m.Replicas = types.Int64Value(1)
 		}
-		with := renderOptions{defaults: defaults, designedFor: 1, registered: true}
+		with := renderOptions{defaults: defaults, designReplicas: 1, registered: true}
 		out, diags := render(t.Context(), &m, with)
 		if diags.HasError() {
 			return nil
@@ -129,7 +128,7 @@ func TestZeroOfEveryAttributeIsRendered(t *testing.T) {
 		if s.zero.Type(t.Context()) == types.StringType {
 			continue
 		}
-		around := beside(s.name)
+		around := required(s.name)
 		delete(around, s.name)
 		without := renderWith(around)
 		if around == nil {
@@ -138,16 +137,16 @@ func TestZeroOfEveryAttributeIsRendered(t *testing.T) {
 		around[s.name] = s.zero
 		zero := renderWith(around)
 		if zero == nil {
-			t.Logf("%s: refused", s.name)
-			continue // it is no value of this attribute
+			t.Logf("%s: rejected", s.name)
+			continue // not a valid value of this attribute
 		}
 		tested++
 		why, isSame := same[s.name]
 		if equalObjects(zero, without) != isSame {
-			t.Errorf("%s: the zero is rendered like none: %v; this is expected: %v (%s)", s.name, !isSame, isSame, why)
+			t.Errorf("%s: zero is rendered like null: %v, want %v (%s)", s.name, !isSame, isSame, why)
 		}
 	}
 	if tested < 15 {
-		t.Errorf("%d attributes: the walk has missed some", tested)
+		t.Errorf("only %d attributes tested", tested)
 	}
 }

@@ -17,8 +17,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 )
 
-// stored is a Deployment as the API server keeps it: without the zeros that its
-// type leaves out.
+// stored returns a Deployment as the API server stores it, without the zeros that its type omits.
 func stored(t *testing.T, sent map[string]any) (*unstructured.Unstructured, bool) {
 	t.Helper()
 	var typed appsv1.Deployment
@@ -32,7 +31,7 @@ func stored(t *testing.T, sent map[string]any) (*unstructured.Unstructured, bool
 	return &unstructured.Unstructured{Object: object}, true
 }
 
-func deploymentWith(f field, value any) map[string]any {
+func deploymentWith(f apiField, value any) map[string]any {
 	object := f.with(value)
 	object["apiVersion"], object["kind"] = "apps/v1", "Deployment"
 	if object["metadata"] == nil {
@@ -41,7 +40,7 @@ func deploymentWith(f field, value any) map[string]any {
 	return object
 }
 
-// deleteAt removes a field, and says whether it was there.
+// deleteAt removes a field. It reports whether the field existed.
 func deleteAt(object any, path []string) bool {
 	for _, step := range path[:len(path)-1] {
 		switch at := object.(type) {
@@ -82,7 +81,7 @@ func TestDriftOfEveryExplicitZeroShows(t *testing.T) {
 		}
 		live, ok := stored(t, sent)
 		if !ok {
-			continue // the zero is no value of this field
+			continue // not a valid value of this field
 		}
 		raw, err := fields.Format(set)
 		if err != nil {
@@ -96,28 +95,28 @@ func TestDriftOfEveryExplicitZeroShows(t *testing.T) {
 		applied, _ := fields.Admit(sent, live, set)
 		tested++
 		if _, changes := applied.Drift(live, kube.Manager); len(changes) > 0 {
-			t.Errorf("%s: nothing has changed, but %v shows", f, changes)
+			t.Errorf("%s: no change, but drift %v", f, changes)
 		}
 		if other, ok := stored(t, deploymentWith(f, f.other)); ok {
 			other.SetManagedFields(record)
 			if _, changes := applied.Drift(other, kube.Manager); len(changes) == 0 {
-				t.Errorf("%s: %v instead of %v does not show", f, f.other, f.zero)
+				t.Errorf("%s: no drift for %v instead of %v", f, f.other, f.zero)
 			}
 		}
 		if gone := live.DeepCopy(); deleteAt(gone.Object, f.path) {
 			removed++
 			if _, changes := applied.Drift(gone, kube.Manager); len(changes) == 0 {
-				t.Errorf("%s: removing %v does not show", f, f.zero)
+				t.Errorf("%s: no drift if %v is removed", f, f.zero)
 			}
 		}
 	}
 	if tested < 500 || removed < 50 {
-		t.Errorf("%d fields tested, of which %d are stored: the walk has missed some", tested, removed)
+		t.Errorf("only %d fields tested, %d of them stored", tested, removed)
 	}
 }
 
-// isKey tells the fields that name the item of a list they are in.
-func isKey(f field) bool {
+// isKey reports whether a field identifies the list item that contains it.
+func isKey(f apiField) bool {
 	last := f.path[len(f.path)-1]
 	return strings.Contains("*-", f.path[len(f.path)-2]) &&
 		strings.Contains(" name mountPath devicePath ip topologyKey containerPort protocol key type uid "+

@@ -19,19 +19,17 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// field is a boolean, a number or a string of an API type: where it is in an
-// object, its zero, and another value. A step "*" is the item of a list of named
-// items, "-" of another list.
-type field struct {
+// apiField is a boolean, a number or a string of an API type: its path in an object, its zero, and another value. A
+// step "*" is the item of a list of named items, "-" of another list.
+type apiField struct {
 	path        []string
 	zero, other any
 }
 
-func (f field) String() string { return strings.Join(f.path, ".") }
+func (f apiField) String() string { return strings.Join(f.path, ".") }
 
-// with is an object that holds value in the field, and nothing else. Items of
-// lists have the names that let a template address them.
-func (f field) with(value any) map[string]any {
+// with returns an object that contains only the field. Items of lists have names by which a template can address them.
+func (f apiField) with(value any) map[string]any {
 	for i, step := range slices.Backward(f.path) {
 		if step != "*" && step != "-" {
 			value = map[string]any{step: value}
@@ -55,25 +53,25 @@ func (f field) with(value any) map[string]any {
 	return object
 }
 
-// fieldsOf finds the fields of a type below a path.
-func fieldsOf(kind reflect.Type, path []string, within ...reflect.Type) []field {
+// fieldsOf returns the fields of a type below a path.
+func fieldsOf(kind reflect.Type, path []string, within ...reflect.Type) []apiField {
 	for kind.Kind() == reflect.Pointer {
 		kind = kind.Elem()
 	}
-	scalar := func(zero, other any) []field { return []field{{path: path, zero: zero, other: other}} }
+	scalar := func(zero, other any) []apiField { return []apiField{{path: path, zero: zero, other: other}} }
 	switch kind {
 	case reflect.TypeFor[intstr.IntOrString]():
 		return scalar(int64(0), int64(1))
 	case reflect.TypeFor[resource.Quantity]():
 		return scalar("0", "1")
 	case reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.FieldsV1]():
-		return nil // only the server writes these
+		return nil // set only by the server
 	}
 	if slices.Contains(within, kind) {
 		return nil
 	}
 	within = append(slices.Clone(within), kind)
-	below := func(kind reflect.Type, step string) []field {
+	below := func(kind reflect.Type, step string) []apiField {
 		return fieldsOf(kind, append(slices.Clone(path), step), within...)
 	}
 	switch kind.Kind() {
@@ -92,9 +90,9 @@ func fieldsOf(kind reflect.Type, path []string, within ...reflect.Type) []field 
 			}
 			return below(kind.Elem(), "-")
 		}
-		return nil // an item is no field
+		return nil // items are not fields
 	case reflect.Struct:
-		var out []field
+		var out []apiField
 		for member := range kind.Fields() {
 			name, _, _ := strings.Cut(member.Tag.Get("json"), ",")
 			switch {
@@ -110,14 +108,13 @@ func fieldsOf(kind reflect.Type, path []string, within ...reflect.Type) []field 
 	}
 }
 
-// A zero in service_template or manifest is a value like any other.
 func TestExplicitZeroOfEveryFieldIsAChange(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		kind reflect.Type
 		set  func(m *model, template map[string]any)
-		same []string // rendered by itself, or giving way to what is
-		skip []string // fields of the pods whose types are tested already
+		same []string // the zero is the default, or is replaced by one
+		skip []string // fields of the pods whose types are already tested
 	}{
 		"service_template of a Deployment": {
 			reflect.TypeFor[appsv1.Deployment](), func(m *model, template map[string]any) {
@@ -144,58 +141,59 @@ func TestExplicitZeroOfEveryFieldIsAChange(t *testing.T) {
 			with := func(template map[string]any) (objects, bool) {
 				m := planned(t)
 				c.set(m, template)
-				out, diags := render(t.Context(), m, renderOptions{defaults: defaults, designedFor: 1})
+				out, diags := render(t.Context(), m, renderOptions{defaults: defaults, designReplicas: 1})
 				return out, !diags.HasError()
 			}
 			tested := 0
-			beside := map[string]objects{}
+			withParent := map[string]objects{}
 			for _, f := range fieldsOf(c.kind, nil) {
 				if f.path[0] != "spec" || len(f.path) > 3 && slices.Contains(c.skip, f.path[3]) {
 					continue
 				}
 				zero, ok := with(f.with(f.zero))
 				if !ok {
-					continue // the provider sets it
+					continue // the provider sets this field
 				}
 				tested++
-				parent := field{path: f.path[:len(f.path)-1]}
-				without, known := beside[parent.String()]
+				parent := apiField{path: f.path[:len(f.path)-1]}
+				without, known := withParent[parent.String()]
 				if !known {
 					without, _ = with(parent.with(map[string]any{}))
-					beside[parent.String()] = without
+					withParent[parent.String()] = without
 				}
 				other, ok := with(f.with(f.other))
 				if !ok {
-					other = nil // not a value of this field
+					other = nil // not a valid value of this field
 				}
 				if equalObjects(zero, without) && !slices.Contains(c.same, f.String()) {
-					t.Errorf("%s: %v is no change", f, f.zero)
+					t.Errorf("%s: %v is not a change", f, f.zero)
 				}
 				if other != nil && equalObjects(zero, other) {
-					t.Errorf("%s: %v instead of %v is no change", f, f.zero, f.other)
+					t.Errorf("%s: %v instead of %v is not a change", f, f.zero, f.other)
 				}
 			}
 			if tested < 200 {
-				t.Errorf("%d fields: the walk has missed some", tested)
+				t.Errorf("only %d fields tested", tested)
 			}
 		})
 	}
 }
 
-// equalObjects reports whether a plan from one to the other shows no change.
+// equalObjects reports whether a plan from a to b has no changes.
 func equalObjects(a, b objects) bool {
-	changed, gone := a.keepImported(b, nil, nil).changedFrom(b)
-	return len(changed) == 0 && len(gone) == 0
+	changed, obsolete := a.changedFrom(b)
+	return len(changed) == 0 && len(obsolete) == 0
 }
 
 func TestExplicitZeroIsAChangeBetweenTwoRenderings(t *testing.T) {
 	t.Parallel()
 	before := rendered(t, planned(t), defaults)
 	after := rendered(t, planned(t, func(m *model) {
-		m.ServiceTemplate = jsontypes.NewNormalizedValue(`{"spec":{"template":{"spec":{"hostNetwork":false,"hostname":"","terminationGracePeriodSeconds":0}}}}`)
+		m.ServiceTemplate = jsontypes.NewNormalizedValue(
+			`{"spec":{"template":{"spec":{"hostNetwork":false,"hostname":"","terminationGracePeriodSeconds":0}}}}`)
 	}), defaults)
 	for _, step := range []struct{ from, to objects }{{before, after}, {after, before}} {
-		changed, _ := step.to.keepImported(step.from, nil, nil).changedFrom(step.from)
+		changed, _ := step.to.changedFrom(step.from)
 		if got := slices.Collect(maps.Keys(changed)); !slices.Equal(got, []string{"Deployment/ml/trainer"}) {
 			t.Errorf("changed: %v", got)
 		}
@@ -214,8 +212,7 @@ func TestExplicitZeroIsAChangeBetweenTwoRenderings(t *testing.T) {
 	}
 }
 
-// The first release left empty strings out. What it applied stays unchanged until
-// something else changes.
+// The first release omitted empty strings. Its objects stay unchanged until they have another change.
 func TestManifestsOfTheFirstReleaseAreUnchanged(t *testing.T) {
 	t.Parallel()
 	m := planned(t, func(m *model) { m.EnvVars = texts(t, map[string]string{"EMPTY": "", "FULL": "x"}) })
@@ -225,14 +222,15 @@ func TestManifestsOfTheFirstReleaseAreUnchanged(t *testing.T) {
 	former[key] = &object{
 		key: key, text: strings.Replace(now[key].text, `{"name":"EMPTY","value":""}`, `{"name":"EMPTY"}`, 1),
 	}
-	if former[key].same(now[key]) {
+	if former[key].equal(now[key]) {
 		t.Fatalf("no empty variable in %s", now[key].text)
 	}
-	if changed, _ := now.keepWithoutEmptyText(former).changedFrom(former); len(changed) > 0 {
+	if changed, _ := now.preserve(former, differsInEmptyText).changedFrom(former); len(changed) > 0 {
 		t.Errorf("changed: %v", changed)
 	}
 	m.EnvVars = texts(t, map[string]string{"EMPTY": "", "FULL": "y"})
-	if changed, _ := rendered(t, m, defaults).keepWithoutEmptyText(former).changedFrom(former); len(changed) != 1 {
+	preserved := rendered(t, m, defaults).preserve(former, differsInEmptyText)
+	if changed, _ := preserved.changedFrom(former); len(changed) != 1 {
 		t.Errorf("changed: %v, want the Deployment", changed)
 	}
 }

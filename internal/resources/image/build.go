@@ -74,14 +74,13 @@ func (b inputs) render(runs string) (image.Rendered, diag.Diagnostics) {
 
 // object returns the ConfigMap of a setup.
 func (m *model) object(
-	ctx context.Context, b inputs, r image.Rendered, defaults tf.Defaults,
+	b inputs, r image.Rendered, defaults tf.Defaults,
 ) (*unstructured.Unstructured, diag.Diagnostics) {
-	labels, diags := decodeMap(ctx, m.Labels)
-	annotations, found := decodeMap(ctx, m.Annotations)
-	diags.Append(found...)
+	var diags diag.Diagnostics
 	obj, err := image.ConfigMap(image.Meta{
 		Name: m.Name.ValueString(), Namespace: m.Namespace.ValueString(), Username: defaults.Username,
-		Labels: union(defaults.Labels, labels), Annotations: union(defaults.Annotations, annotations),
+		Labels:      union(defaults.Labels, tf.Texts(m.Labels)),
+		Annotations: union(defaults.Annotations, tf.Texts(m.Annotations)),
 	}, b.spec, r)
 	if err != nil {
 		diags.AddError("Image setup too large for a ConfigMap",
@@ -100,28 +99,25 @@ func union(all ...map[string]string) map[string]string {
 
 // setComputed sets the computed attributes of the image and its setup.
 func (m *model) setComputed(config *model, pin registry.Pin, r image.Rendered) {
-	m.Image, m.Digest = types.StringValue(pin.Image), text(pin.Digest)
-	m.RenderedDockerfile = types.StringValue(r.Dockerfile)
-	m.setRefs(types.StringValue(r.Digest))
-	m.ImageID, m.Dockerfile = config.ImageID, config.Dockerfile
-	if m.ImageID.IsNull() {
-		m.ImageID = m.Image
-	}
-	if m.Dockerfile.IsNull() {
-		m.Dockerfile = m.RenderedDockerfile
-	}
+	m.setImage(config, types.StringValue(pin.Image), tf.TextOrNull(pin.Digest), types.StringValue(r.Dockerfile),
+		types.StringValue(r.Digest))
 }
 
 // setUnknown marks the attributes that depend on the image as unknown.
 func (m *model) setUnknown(config *model, setup types.String) {
-	m.Image, m.Digest, m.RenderedDockerfile = types.StringUnknown(), types.StringUnknown(), types.StringUnknown()
+	unknown := types.StringUnknown()
+	m.setImage(config, unknown, unknown, unknown, setup)
+}
+
+func (m *model) setImage(config *model, image, digest, dockerfile, setup types.String) {
+	m.Image, m.Digest, m.RenderedDockerfile = image, digest, dockerfile
 	m.setRefs(setup)
 	m.ImageID, m.Dockerfile = config.ImageID, config.Dockerfile
 	if m.ImageID.IsNull() {
-		m.ImageID = types.StringUnknown()
+		m.ImageID = image
 	}
 	if m.Dockerfile.IsNull() {
-		m.Dockerfile = types.StringUnknown()
+		m.Dockerfile = dockerfile
 	}
 }
 

@@ -68,7 +68,7 @@ func (w writer) write(ctx context.Context) {
 	}
 	w.Plan.setComputed(w.Config, pin, rendered)
 	defaults := owned.PreserveCreator(w.Data.Defaults, owned.Manifests(w.Prior.Manifests))
-	obj, diags := w.Plan.object(ctx, in, rendered, defaults)
+	obj, diags := w.Plan.object(in, rendered, defaults)
 	w.Diags.Append(diags...)
 	if w.Diags.HasError() || !w.asPlanned(obj) {
 		return

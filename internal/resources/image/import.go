@@ -16,6 +16,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 	"github.com/ktdev/terraform-provider-kt/internal/registry"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
@@ -74,16 +75,16 @@ func (l reader) adopt(ctx context.Context, live *unstructured.Unstructured, own 
 		return nil
 	}
 	m := l.State
-	m.ImageID, m.Base, m.Dockerfile = text(spec.ImageID), text(spec.Base), text(spec.Dockerfile)
-	m.PythonPath, m.InstallCmd, m.PinDigest = text(spec.PythonPath), text(spec.InstallCmd),
-		types.BoolValue(spec.PinDigest)
+	m.ImageID, m.Base = tf.TextOrNull(spec.ImageID), tf.TextOrNull(spec.Base)
+	m.PythonPath, m.InstallCmd = tf.TextOrNull(spec.PythonPath), tf.TextOrNull(spec.InstallCmd)
+	m.Dockerfile, m.PinDigest = tf.TextOrNull(spec.Dockerfile), types.BoolValue(spec.PinDigest)
 	l.Diags.Append(m.setSteps(ctx, spec.Steps)...)
 
 	defaults := l.Data.Defaults
 	mine := &unstructured.Unstructured{Object: own}
-	m.Labels = l.given(ctx, mine.GetLabels(), defaults.Labels,
+	m.Labels = configurable(mine.GetLabels(), defaults.Labels,
 		kind.AppLabel, kind.ManagedByLabel, kind.UsernameLabel, image.ImageLabel)
-	m.Annotations = l.given(ctx, mine.GetAnnotations(), defaults.Annotations, image.SpecAnnotation,
+	m.Annotations = configurable(mine.GetAnnotations(), defaults.Annotations, image.SpecAnnotation,
 		image.DigestAnnotation)
 
 	whole, _, err := unstructured.NestedString(live.Object, "data", image.DockerfileKey)
@@ -128,22 +129,12 @@ func (m *model) setSteps(ctx context.Context, steps []image.Step) (diags diag.Di
 	return diags
 }
 
-// given returns the labels or annotations that are neither set by the provider
-// nor equal to its defaults, or null if there are none.
-func (l reader) given(ctx context.Context, all, defaults map[string]string, own ...string) types.Map {
-	out := map[string]string{}
-	for key, value := range all {
-		if d, ok := defaults[key]; !ok || d != value {
-			out[key] = value
-		}
-	}
-	for _, key := range own {
+// configurable returns the labels or annotations that a configuration must contain: neither reserved ones nor defaults
+// of the provider.
+func configurable(all, defaults map[string]string, reserved ...string) types.Map {
+	out := tf.WithoutDefaults(all, defaults)
+	for _, key := range reserved {
 		delete(out, key)
 	}
-	if len(out) == 0 {
-		return types.MapNull(types.StringType)
-	}
-	m, diags := types.MapValueFrom(ctx, types.StringType, out)
-	l.Diags.Append(diags...)
-	return m
+	return tf.TextMapOrNull(out)
 }

@@ -69,7 +69,7 @@ func (p *planner) build(ctx context.Context) {
 		return
 	}
 	defaults := owned.PreserveCreator(p.Data.Defaults, owned.Manifests(p.State.Manifests))
-	obj, diags := p.Plan.object(ctx, in, rendered, defaults)
+	obj, diags := p.Plan.object(in, rendered, defaults)
 	p.Diags.Append(diags...)
 	if diags.HasError() {
 		return
@@ -117,7 +117,8 @@ func (p *planner) dryRun(ctx context.Context) {
 			p.Diags.Append(owned.PreviewOwner(ctx, p.Data.Cluster, p.Plan.ref(), creation).Diagnostics(true, false)...)
 		})
 	}
-	if p.object == nil || p.Plan.Manifests.Equal(p.State.Manifests) || p.changesIdentity() {
+	if p.object == nil || p.Plan.Manifests.Equal(p.State.Manifests) || p.changesIdentity() ||
+		p.Short() {
 		return
 	}
 	if p.Creating {

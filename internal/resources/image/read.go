@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
@@ -83,16 +83,16 @@ func (l reader) refresh(ctx context.Context) error {
 
 // follow updates the entries of an attribute to their current values.
 func follow(given types.Map, now map[string]string) types.Map {
-	elements := map[string]attr.Value{}
-	for key := range given.Elements() {
-		if value, ok := now[key]; ok {
-			elements[key] = types.StringValue(value)
-		}
-	}
 	if given.IsNull() {
 		return given
 	}
-	return types.MapValueMust(types.StringType, elements)
+	current := map[string]string{}
+	for key := range given.Elements() {
+		if value, ok := now[key]; ok {
+			current[key] = value
+		}
+	}
+	return tf.TextMap(current)
 }
 
 // registry requests the current digest of a pinned image, for the plan.

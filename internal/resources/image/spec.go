@@ -55,7 +55,7 @@ func stepOf(ctx context.Context, s image.Step) (stepModel, diag.Diagnostics) {
 	m := stepModel{
 		PipInstall: types.ListNull(types.StringType), Env: types.MapNull(types.StringType),
 		Copy:    types.ObjectNull(copyTypes()),
-		RunBash: text(s.RunBash), SyncPackage: text(s.SyncPackage),
+		RunBash: tf.TextOrNull(s.RunBash), SyncPackage: tf.TextOrNull(s.SyncPackage),
 	}
 	var diags, found diag.Diagnostics
 	if len(s.PipInstall) > 0 {
@@ -72,14 +72,6 @@ func stepOf(ctx context.Context, s image.Step) (stepModel, diag.Diagnostics) {
 		})
 	}
 	return m, diags
-}
-
-// text converts a string, and "" to null.
-func text(s string) types.String {
-	if s == "" {
-		return types.StringNull()
-	}
-	return types.StringValue(s)
 }
 
 // reference returns the configured image of a spec, before pinning.
@@ -119,13 +111,4 @@ func (m *model) applied() (key, text string) {
 		}
 	}
 	return "", ""
-}
-
-func decodeMap(ctx context.Context, m types.Map) (map[string]string, diag.Diagnostics) {
-	out := map[string]string{}
-	if m.IsNull() {
-		return out, nil
-	}
-	diags := m.ElementsAs(ctx, &out, false)
-	return out, diags
 }

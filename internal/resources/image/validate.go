@@ -27,17 +27,22 @@ func (r *imageResource) ValidateConfig(
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	resp.Diagnostics.Append(hooks{}.ValidateKnown(ctx, &config)...)
+}
+
+// ValidateKnown is like ValidateConfig. It ignores unknown values.
+func (hooks) ValidateKnown(ctx context.Context, config *model) diag.Diagnostics {
 	parsed, diags := checkDockerfile(config.Dockerfile)
-	resp.Diagnostics.Append(diags...)
 	if !diags.HasError() {
-		resp.Diagnostics.Append(checkSource(&config, parsed)...)
+		diags.Append(checkSource(config, parsed)...)
 	}
-	resp.Diagnostics.Append(checkTexts(&config)...)
-	resp.Diagnostics.Append(checkSteps(ctx, config.Steps)...)
-	resp.Diagnostics.Append(checkOwn("labels", config.Labels, kind.AppLabel, kind.ManagedByLabel, kind.UsernameLabel,
+	diags.Append(checkTexts(config)...)
+	diags.Append(checkSteps(ctx, config.Steps)...)
+	diags.Append(checkOwn("labels", config.Labels, kind.AppLabel, kind.ManagedByLabel, kind.UsernameLabel,
 		image.ImageLabel)...)
-	resp.Diagnostics.Append(checkOwn("annotations", config.Annotations, image.SpecAnnotation,
+	diags.Append(checkOwn("annotations", config.Annotations, image.SpecAnnotation,
 		image.DigestAnnotation)...)
+	return diags
 }
 
 func isGiven(value attr.Value) bool { return !value.IsNull() && !value.IsUnknown() }

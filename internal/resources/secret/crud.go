@@ -213,7 +213,7 @@ func (w writer) prepareCreate(
 func (w writer) prune(
 	ctx context.Context, applied *unstructured.Unstructured, keys []string,
 ) *unstructured.Unstructured {
-	shown := texts(w.Prior.Keys)
+	shown := tf.Texts(w.Prior.Keys)
 	extra := slices.DeleteFunc(extraKeys(applied, keys), func(key string) bool {
 		_, planned := shown[key]
 		return !planned && !w.Creating
@@ -246,7 +246,7 @@ func (w writer) record(manifests types.Map, source content, sent, live *unstruct
 	for key, entry := range w.PrivateState.digests.Values {
 		keys[key] = entry.Text
 	}
-	for key, text := range texts(w.Prior.Keys) { // keys that could not be removed
+	for key, text := range tf.Texts(w.Prior.Keys) { // keys that could not be removed
 		if _, there := kube.SecretData(live)[key]; there && keys[key] == "" {
 			keys[key] = text
 		}
@@ -257,7 +257,7 @@ func (w writer) record(manifests types.Map, source content, sent, live *unstruct
 		w.remember(sent, live)
 		w.Plan.UID = types.StringValue(string(live.GetUID()))
 	}
-	w.Plan.Keys = textMap(keys)
+	w.Plan.Keys = tf.TextMap(keys)
 	w.Plan.Manifests = manifests
 	mount := mountPath(w.Plan, source)
 	w.Plan.Ref = reference(w.Plan.Name, mount, defaultMode(w.Plan, w.Prior, mount), source.keys())

@@ -57,7 +57,7 @@ type revisions struct {
 
 func revisionsOf(plan, state *model, digests spec.Digests, config *model, creating bool) revisions {
 	return revisions{
-		digests: digests, shown: texts(state.Keys), creating: creating,
+		digests: digests, shown: tf.Texts(state.Keys), creating: creating,
 		versioned:      !config.ValuesWO.IsNull() && !plan.ValuesWOVersion.IsNull(),
 		versionChanged: !plan.ValuesWOVersion.Equal(state.ValuesWOVersion),
 	}
@@ -110,7 +110,7 @@ func (r revisions) planned(c content) types.Map {
 func (r revisions) resolveEntries(c content, plan types.Map) (map[string]spec.Entry, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	entries := map[string]spec.Entry{}
-	promised := texts(plan)
+	promised := tf.Texts(plan)
 	for _, key := range c.keys() {
 		entry := r.entry(key, c.data[key], c.external)
 		if text, known := promised[key]; known && text != entry.Text {

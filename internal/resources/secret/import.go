@@ -1,6 +1,8 @@
 package secret
 
 import (
+	"maps"
+
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -9,6 +11,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
 // imported completes a state that contains only the name. A Secret does not record its source, but the digests show
@@ -45,11 +48,11 @@ func (l reader) imported(live *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
-	l.State.Manifests = textMap(map[string]string{manifest.Key(doc): text})
+	l.State.Manifests = tf.TextMap(map[string]string{manifest.Key(doc): text})
 	l.State.UID = types.StringValue(string(live.GetUID()))
-	l.State.Keys = textMap(keys)
-	l.State.Labels = l.configured(doc.GetLabels(), l.Data.Defaults.Labels)
-	l.State.Annotations = l.configured(doc.GetAnnotations(), l.Data.Defaults.Annotations)
+	l.State.Keys = tf.TextMap(keys)
+	l.State.Labels = configurable(doc.GetLabels(), l.Data.Defaults.Labels)
+	l.State.Annotations = configurable(doc.GetAnnotations(), l.Data.Defaults.Annotations)
 	l.State.AdoptExisting = types.BoolValue(doc.GetAnnotations()[spec.OverrideAnnotation] == "true")
 	l.State.DeletionProtection = types.BoolValue(false)
 	mount := ""
@@ -58,23 +61,16 @@ func (l reader) imported(live *unstructured.Unstructured) error {
 	}
 	mode := doc.GetAnnotations()[spec.DefaultModeAnnotation]
 	if mode != presetMode(doc.GetLabels()[spec.ProviderLabel]) {
-		l.State.DefaultMode = textOrNull(mode)
+		l.State.DefaultMode = tf.TextOrNull(mode)
 	}
 	l.State.Ref = reference(l.State.Name, mount, mode, content{data: kube.SecretData(masked)}.keys())
 	return nil
 }
 
-// configured returns the labels or annotations that a configuration must contain: neither reserved ones nor defaults
+// configurable returns the labels or annotations that a configuration must contain: neither reserved ones nor defaults
 // of the provider.
-func (l reader) configured(there, defaults map[string]string) types.Map {
-	out := map[string]string{}
-	for key, value := range there {
-		if preset, is := defaults[key]; !spec.IsReserved(key) && (!is || preset != value) {
-			out[key] = value
-		}
-	}
-	if len(out) == 0 {
-		return types.MapNull(types.StringType)
-	}
-	return textMap(out)
+func configurable(there, defaults map[string]string) types.Map {
+	out := tf.WithoutDefaults(there, defaults)
+	maps.DeleteFunc(out, func(key, _ string) bool { return spec.IsReserved(key) })
+	return tf.TextMapOrNull(out)
 }

@@ -57,10 +57,3 @@ func refuseUnusedMode(m *model, mount string) diag.Diagnostics {
 		"default_mode applies to files, but the keys of this secret become environment variables: set mount_path, or "+
 			"remove default_mode.")}
 }
-
-func textOrNull(text string) types.String {
-	if text == "" {
-		return types.StringNull()
-	}
-	return types.StringValue(text)
-}

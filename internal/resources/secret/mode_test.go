@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
 // A Secret of an earlier release has no mode in state. It keeps none, because a mode would restart the pods that
@@ -11,7 +13,7 @@ import (
 func TestDefaultModeIsSetWhenFilesAreFirstMounted(t *testing.T) {
 	t.Parallel()
 	const ssh, here, there = "ssh", "/root/.ssh", "/keys"
-	text := textOrNull
+	text := tf.TextOrNull
 	state := func(provider, mount, mode string) model {
 		return model{ProviderName: text(provider), Ref: reference(types.StringValue("x"), mount, mode, []string{"k"})}
 	}

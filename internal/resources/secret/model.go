@@ -49,23 +49,3 @@ const (
 	addedInCluster   = "added in the cluster"
 	imported         = "imported"
 )
-
-// textMap returns a map of texts as an attribute.
-func textMap(texts map[string]string) types.Map {
-	elements := make(map[string]attr.Value, len(texts))
-	for key, text := range texts {
-		elements[key] = types.StringValue(text)
-	}
-	return types.MapValueMust(types.StringType, elements)
-}
-
-// texts returns the known elements of a map of texts.
-func texts(m types.Map) map[string]string {
-	out := map[string]string{}
-	for key, element := range m.Elements() {
-		if text, ok := element.(types.String); ok && !text.IsNull() && !text.IsUnknown() {
-			out[key] = text.ValueString()
-		}
-	}
-	return out
-}

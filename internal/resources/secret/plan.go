@@ -180,7 +180,7 @@ func render(
 		Provider: m.ProviderName.ValueString(), Adopt: m.AdoptExisting.ValueBool(),
 		SourceDir: c.sourceDir, Filenames: c.keys(), DefaultMode: mode,
 		DefaultLabels: defaults.Labels, DefaultAnnotations: defaults.Annotations,
-		Labels: texts(m.Labels), Annotations: texts(m.Annotations),
+		Labels: tf.Texts(m.Labels), Annotations: tf.Texts(m.Annotations),
 	}
 	if !m.MountPath.IsNull() {
 		s.SourceDir = m.MountPath.ValueString()
@@ -189,7 +189,7 @@ func render(
 	if err == nil {
 		var text string
 		if text, err = manifest.JSON(object); err == nil {
-			return object, textMap(map[string]string{manifest.Key(object): text}), nil
+			return object, tf.TextMap(map[string]string{manifest.Key(object): text}), nil
 		}
 	}
 	failure := diag.NewErrorDiagnostic("Cannot render the secret", err.Error())
@@ -199,7 +199,8 @@ func render(
 // needsDryRun reports whether a server-side dry run is required.
 func (p *planner) needsDryRun() bool {
 	known := p.object != nil && p.content.known()
-	return !p.same() && (known || p.Creating) && len(p.Replace) == 0 && !p.Plan.ID.IsUnknown() && p.Data.Configured()
+	return !p.Short() && !p.same() && (known || p.Creating) && len(p.Replace) == 0 && !p.Plan.ID.IsUnknown() &&
+		p.Data.Configured()
 }
 
 // dryRun runs a server-side dry run, and checks an existing Secret.

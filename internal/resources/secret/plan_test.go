@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
@@ -15,8 +16,8 @@ func TestUIDIsUnknownIfTheApplySetsIt(t *testing.T) {
 	none, some := types.StringNull(), types.StringValue("u")
 	as := func(uid types.String, key, label string) model {
 		return model{
-			Common: lifecycle.Common{UID: uid, Manifests: textMap(map[string]string{"Secret/ml/token": label})},
-			Keys:   textMap(map[string]string{"KEY": key}),
+			Common: lifecycle.Common{UID: uid, Manifests: tf.TextMap(map[string]string{"Secret/ml/token": label})},
+			Keys:   tf.TextMap(map[string]string{"KEY": key}),
 		}
 	}
 	for name, c := range map[string]struct {

@@ -92,7 +92,7 @@ func (l reader) refresh(live *unstructured.Unstructured) error {
 		l.PrivateState.digests.Confirm(data)
 	}
 	masked := l.PrivateState.digests.Mask(live, data)
-	extra := extraKeys(live, keysOf(l.PrivateState.digests))
+	extra := extraKeys(live, slices.Collect(maps.Keys(l.PrivateState.digests.Values)))
 	memory, err := withForeignKeys(l.Memory, key, extra)
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func (l reader) refresh(live *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
-	l.State.Manifests = textMap(map[string]string{key: text})
+	l.State.Manifests = tf.TextMap(map[string]string{key: text})
 	l.State.Labels = follow(l.State.Labels, sent.GetLabels(), now.GetLabels())
 	l.State.Annotations = follow(l.State.Annotations, sent.GetAnnotations(), now.GetAnnotations())
 	return nil
@@ -152,7 +152,7 @@ func (l reader) updateDigests(
 
 // sent returns the applied Secret, with digests instead of values.
 func (l reader) sent() (*unstructured.Unstructured, error) {
-	for _, text := range texts(l.State.Manifests) {
+	for _, text := range tf.Texts(l.State.Manifests) {
 		obj := &unstructured.Unstructured{}
 		if err := obj.UnmarshalJSON([]byte(text)); err != nil {
 			return nil, fmt.Errorf("cannot read the attribute manifests: %w", err)
@@ -183,23 +183,15 @@ func (l reader) keys(data map[string][]byte, extra []string, changes []fields.Ch
 	for _, key := range extra {
 		out[key] = addedInCluster
 	}
-	for key, text := range texts(l.State.Keys) { // unchanged until the first apply after an import
+	for key, text := range tf.Texts(l.State.Keys) { // unchanged until the first apply after an import
 		if _, there := out[key]; there && text == imported && out[key] != missingInCluster {
 			out[key] = imported
 		}
 	}
-	l.State.Keys = textMap(out)
+	l.State.Keys = tf.TextMap(out)
 }
 
 func dataPath(key string) fieldpath.Path { return fieldpath.MakePathOrDie("data", key) }
-
-func keysOf(digests spec.Digests) []string {
-	var out []string
-	for key := range digests.Values {
-		out = append(out, key)
-	}
-	return out
-}
 
 // withForeignKeys returns the memory as if keys of others were ours and had been absent. Their presence is then
 // reported like any other change.
@@ -225,7 +217,7 @@ func withForeignKeys(memory owned.Memory, key string, extra []string) (owned.Mem
 
 // follow sets labels or annotations of the configuration to their live values. Others appear only in manifests.
 func follow(attribute types.Map, before, after map[string]string) types.Map {
-	configured := texts(attribute)
+	configured := tf.Texts(attribute)
 	changed := false
 	for key := range configured {
 		if before[key] == after[key] {
@@ -241,5 +233,5 @@ func follow(attribute types.Map, before, after map[string]string) types.Map {
 	if !changed {
 		return attribute
 	}
-	return textMap(configured)
+	return tf.TextMap(configured)
 }

@@ -45,6 +45,7 @@ func New() resource.Resource {
 		Kind: lifecycle.Kind{
 			Type: "kt_secret", Noun: "secret", Example: "huggingface",
 			Create: timeLimit, Update: timeLimit, Delete: timeLimit,
+			FromConfig: []string{"values_wo"},
 		},
 		Hooks: hooks{},
 	}}

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
 // content contains the values of a source, as far as they are known.
@@ -75,7 +76,7 @@ func gather(config *model, m *localSource) (content, diag.Diagnostics) {
 		out.at = "path"
 	default:
 		var err error
-		if out.data, err = m.variables(texts(config.EnvVars)); err != nil {
+		if out.data, err = m.variables(tf.Texts(config.EnvVars)); err != nil {
 			fail("env_vars", err)
 		}
 		out.at, out.external = "env_vars", true
@@ -92,7 +93,7 @@ func (m *localSource) provider(p spec.Provider, config *model, names []string) (
 	if !config.Path.IsNull() || !config.EnvVars.IsNull() {
 		dir = config.Path.ValueString() // these replace the usual locations
 	}
-	variables := texts(config.EnvVars)
+	variables := tf.Texts(config.EnvVars)
 	if dir == p.Dir && config.EnvVars.IsNull() {
 		for _, name := range p.EnvVars {
 			variables[name] = name

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
 // fixture returns a source with files below its home directory, and with environment variables.
@@ -99,7 +100,8 @@ func TestCredentialsOfEachProviderAreRead(t *testing.T) {
 			file(".aws/credentials"),
 			{
 				variables: map[string]string{"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"},
-				want:      found{Data: map[string]string{"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}, Env: true},
+				want: found{Data: map[string]string{"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"},
+					Env: true},
 			},
 			{ // files win
 				files:     map[string]string{".aws/config": "c"},
@@ -204,11 +206,11 @@ func TestPathsFilenamesAndVariablesAreRead(t *testing.T) {
 			return m
 		}, want: found{Data: map[string]string{"token": "4\n"}, Mount: "/etc/creds"}},
 		"variables": {config: func(string) *model {
-			return config(func(m *model) { m.EnvVars = textMap(map[string]string{"TOKEN": "LOCAL"}) })
+			return config(func(m *model) { m.EnvVars = tf.TextMap(map[string]string{"TOKEN": "LOCAL"}) })
 		}, want: found{Data: map[string]string{"TOKEN": "v"}, Env: true}},
 		"variables of a provider": {config: func(string) *model {
 			m := ofProvider("aws")
-			m.EnvVars = textMap(map[string]string{"AWS_ACCESS_KEY_ID": "LOCAL"})
+			m.EnvVars = tf.TextMap(map[string]string{"AWS_ACCESS_KEY_ID": "LOCAL"})
 			return m
 		}, want: found{Data: map[string]string{"AWS_ACCESS_KEY_ID": "v"}, Env: true}},
 
@@ -228,7 +230,7 @@ func TestPathsFilenamesAndVariablesAreRead(t *testing.T) {
 			problem: "set the absolute path"},
 		"a variable that is not set": {config: func(string) *model {
 			return config(func(m *model) {
-				m.EnvVars = textMap(map[string]string{"A": "MISSING_A", "B": "MISSING_B", "C": "LOCAL"})
+				m.EnvVars = tf.TextMap(map[string]string{"A": "MISSING_A", "B": "MISSING_B", "C": "LOCAL"})
 			})
 		}, problem: "env_vars: not set, or empty, in the environment of Terraform: MISSING_A, MISSING_B."},
 	} {
@@ -258,8 +260,10 @@ func TestUnknownSourcesAreUnknown(t *testing.T) {
 	t.Parallel()
 	m := fixture(t, nil, nil)
 	for name, cfg := range map[string]*model{
-		"path":      config(func(m *model) { m.Path = types.StringUnknown() }),
-		"filenames": config(func(m *model) { m.Path, m.Filenames = types.StringValue("~"), types.ListUnknown(types.StringType) }),
+		"path": config(func(m *model) { m.Path = types.StringUnknown() }),
+		"filenames": config(func(m *model) {
+			m.Path, m.Filenames = types.StringValue("~"), types.ListUnknown(types.StringType)
+		}),
 		"a variable": config(func(m *model) {
 			m.EnvVars = types.MapValueMust(types.StringType, map[string]attr.Value{"A": types.StringUnknown()})
 		}),
@@ -319,10 +323,10 @@ func TestRevisionsCountChanges(t *testing.T) {
 		for key, value := range test.data {
 			c.data[key] = []byte(value)
 		}
-		if diff := cmp.Diff(test.want, texts(test.r.planned(c))); diff != "" {
+		if diff := cmp.Diff(test.want, tf.Texts(test.r.planned(c))); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}
-		if _, diags := test.r.resolveEntries(c, textMap(test.want)); diags.HasError() {
+		if _, diags := test.r.resolveEntries(c, tf.TextMap(test.want)); diags.HasError() {
 			t.Errorf("%s: an apply of the same values is rejected: %v", name, diags)
 		}
 	}

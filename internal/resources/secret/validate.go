@@ -26,7 +26,16 @@ func (r *secretResource) ValidateConfig(
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	v := validation{config: &m}
+	resp.Diagnostics.Append(validate(&m, req.ClientCapabilities.WriteOnlyAttributesAllowed)...)
+}
+
+// ValidateKnown is like ValidateConfig, for a client that supports write-only attributes.
+func (hooks) ValidateKnown(_ context.Context, config *model) diag.Diagnostics {
+	return validate(config, true)
+}
+
+func validate(m *model, writeOnly bool) diag.Diagnostics {
+	v := validation{config: m}
 	v.sources()
 	v.companions()
 	v.values("values", m.Values)
@@ -35,7 +44,7 @@ func (r *secretResource) ValidateConfig(
 	v.files()
 	v.metadata("labels", m.Labels)
 	v.metadata("annotations", m.Annotations)
-	if writeOnly := req.ClientCapabilities.WriteOnlyAttributesAllowed; !writeOnly && !m.ValuesWO.IsNull() {
+	if !writeOnly && !m.ValuesWO.IsNull() {
 		v.diags.AddError("values_wo requires a newer Terraform",
 			"values_wo is a write-only attribute, which requires Terraform 1.11 or OpenTofu 1.11.\n\n"+
 				"Next step: Upgrade, or use another source: provider_name, path or env_vars, whose values are not in "+
@@ -45,7 +54,7 @@ func (r *secretResource) ValidateConfig(
 			"Anyone who can read the state or a saved plan can read values. values_wo accepts the same map, and "+
 				"Terraform does not store it.")
 	}
-	resp.Diagnostics.Append(v.diags...)
+	return v.diags
 }
 
 type validation struct {

@@ -43,7 +43,7 @@ func (w writer) create(ctx context.Context) bool {
 	if w.Diags.HasError() {
 		return false
 	}
-	object := w.planned(ctx)
+	object := w.planned()
 	if object == nil {
 		return false
 	}
@@ -61,7 +61,7 @@ func (w writer) create(ctx context.Context) bool {
 // update applies the claim if it changes, and waits if it grows. It sends no request for an unchanged claim.
 func (w writer) update(ctx context.Context) {
 	mustWait := w.Plan.Phase.IsUnknown()
-	object := w.planned(ctx)
+	object := w.planned()
 	if object == nil {
 		return
 	}
@@ -89,10 +89,10 @@ func (w writer) keepStatus(prior *model) {
 
 // planned returns the claim of the plan. It renders the claim if the plan could not. It returns nil with a
 // diagnostic on failure.
-func (w writer) planned(ctx context.Context) *unstructured.Unstructured {
+func (w writer) planned() *unstructured.Unstructured {
 	if w.Plan.Manifests.IsUnknown() {
 		var diags diag.Diagnostics
-		w.Plan.Manifests, diags = w.Plan.render(ctx, w.Data.Defaults)
+		w.Plan.Manifests, diags = w.Plan.render(w.Data.Defaults)
 		w.Diags.Append(diags...)
 	}
 	object, err := w.Plan.object()

@@ -3,7 +3,6 @@ package volume
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -13,6 +12,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
@@ -52,23 +52,13 @@ func (l reader) imported(ctx context.Context) error {
 	l.State.AdoptExisting, l.State.DeletionProtection = types.BoolValue(false), types.BoolValue(false)
 	if ours {
 		defaults, seen := l.Data.Defaults, claim.Observe(doc)
-		l.State.VolumeName = textOrNull(seen.VolumeName)
-		l.Diags.Append(followMap(ctx, &l.State.Labels, nil, without(seen.Labels, defaults.Labels))...)
-		l.Diags.Append(followMap(ctx, &l.State.Annotations, nil, without(seen.Annotations, defaults.Annotations))...)
+		l.State.VolumeName = tf.TextOrNull(seen.VolumeName)
+		l.State.Labels = tf.TextMapOrNull(tf.WithoutDefaults(seen.Labels, defaults.Labels))
+		l.State.Annotations = tf.TextMapOrNull(tf.WithoutDefaults(seen.Annotations, defaults.Annotations))
 	}
 	if l.State.Manifests, err = manifestsOf(doc); err != nil {
 		return err
 	}
 	l.updateStatus(ref, live)
 	return nil
-}
-
-// without removes the entries that the provider's defaults add.
-func without(m, defaults map[string]string) map[string]string {
-	rest := maps.Clone(m)
-	maps.DeleteFunc(rest, func(key, value string) bool {
-		added, ok := defaults[key]
-		return ok && added == value
-	})
-	return rest
 }

@@ -1,7 +1,6 @@
 package volume
 
 import (
-	"context"
 	"errors"
 	"strings"
 
@@ -59,11 +58,12 @@ func (m *model) claimRef() kube.Ref {
 }
 
 // spec converts a completely known model to the input of the renderer.
-func (m *model) spec(ctx context.Context, defaults tf.Defaults) (claim.Claim, diag.Diagnostics) {
+func (m *model) spec(defaults tf.Defaults) (claim.Claim, diag.Diagnostics) {
 	c := claim.Claim{
 		Name: m.Name.ValueString(), Namespace: m.Namespace.ValueString(),
 		AccessMode: m.AccessMode.ValueString(), StorageClass: m.StorageClass.ValueStringPointer(),
 		VolumeName: m.VolumeName.ValueString(), MountPath: m.MountPath.ValueString(),
+		Labels: tf.Texts(m.Labels), Annotations: tf.Texts(m.Annotations),
 		DefaultLabels: defaults.Labels, DefaultAnnotations: defaults.Annotations,
 	}
 	var diags diag.Diagnostics
@@ -71,21 +71,12 @@ func (m *model) spec(ctx context.Context, defaults tf.Defaults) (claim.Claim, di
 	if c.Size, err = manifest.ParseQuantity(m.Size.ValueString()); err != nil {
 		diags.AddAttributeError(path.Root("size"), "Invalid quantity", "size "+err.Error())
 	}
-	diags.Append(elements(ctx, m.Labels, &c.Labels)...)
-	diags.Append(elements(ctx, m.Annotations, &c.Annotations)...)
 	return c, diags
 }
 
-func elements(ctx context.Context, m types.Map, into *map[string]string) diag.Diagnostics {
-	if m.IsNull() {
-		return nil
-	}
-	return m.ElementsAs(ctx, into, false)
-}
-
 // render returns the attribute manifests of a completely known model.
-func (m *model) render(ctx context.Context, defaults tf.Defaults) (types.Map, diag.Diagnostics) {
-	spec, diags := m.spec(ctx, defaults)
+func (m *model) render(defaults tf.Defaults) (types.Map, diag.Diagnostics) {
+	spec, diags := m.spec(defaults)
 	if diags.HasError() {
 		return types.MapNull(types.StringType), diags
 	}
@@ -158,11 +149,4 @@ func (m *model) ref() types.Object {
 	return types.ObjectValueMust(map[string]attr.Type{
 		"claim_name": types.StringType, "mount_path": types.StringType, "read_only": types.BoolType,
 	}, map[string]attr.Value{"claim_name": m.Name, "mount_path": m.MountPath, "read_only": readOnly})
-}
-
-func textOrNull(text string) types.String {
-	if text == "" {
-		return types.StringNull()
-	}
-	return types.StringValue(text)
 }

@@ -1,10 +1,8 @@
 package volume
 
 import (
-	"context"
 	"maps"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -15,22 +13,21 @@ import (
 
 // follow updates the typed attributes with the differences between two observations of the claim. An attribute whose
 // field did not change keeps its notation. Immutable fields cannot differ.
-func (m *model) follow(ctx context.Context, before, after claim.Claim) diag.Diagnostics {
+func (m *model) follow(before, after claim.Claim) {
 	if before.Size.Cmp(after.Size) != 0 {
 		m.Size = tf.QuantityOf(after.Size.String())
 	}
 	if before.MountPath != after.MountPath {
-		m.MountPath = textOrNull(after.MountPath)
+		m.MountPath = tf.TextOrNull(after.MountPath)
 	}
-	diags := followMap(ctx, &m.Labels, before.Labels, after.Labels)
-	return append(diags, followMap(ctx, &m.Annotations, before.Annotations, after.Annotations)...)
+	followMap(&m.Labels, before.Labels, after.Labels)
+	followMap(&m.Annotations, before.Annotations, after.Annotations)
 }
 
 // followMap updates the keys of the attribute, and adds new ones. A key from the defaults of the provider appears
 // only in manifests.
-func followMap(ctx context.Context, attribute *types.Map, before, after map[string]string) diag.Diagnostics {
-	current := map[string]string{}
-	diags := elements(ctx, *attribute, &current)
+func followMap(attribute *types.Map, before, after map[string]string) {
+	current := tf.Texts(*attribute)
 	was := maps.Clone(current)
 	for key, value := range after {
 		old, had := before[key]
@@ -43,28 +40,21 @@ func followMap(ctx context.Context, attribute *types.Map, before, after map[stri
 		_, still := after[key]
 		return had && !still
 	})
-	if maps.Equal(was, current) {
-		return diags
+	if !maps.Equal(was, current) {
+		*attribute = tf.TextMapOrNull(current)
 	}
-	*attribute = types.MapNull(types.StringType)
-	if len(current) > 0 {
-		value, more := types.MapValueFrom(ctx, types.StringType, current)
-		diags.Append(more...)
-		*attribute = value
-	}
-	return diags
 }
 
 // observe sets the attributes that any claim has, regardless of its owner.
 func (m *model) observe(live *unstructured.Unstructured) {
 	seen := claim.Observe(live)
 	m.Size = tf.QuantityOf(seen.Size.String())
-	m.AccessMode = textOrNull(seen.AccessMode)
+	m.AccessMode = tf.TextOrNull(seen.AccessMode)
 	m.StorageClass = types.StringPointerValue(seen.StorageClass)
-	m.MountPath = textOrNull(seen.MountPath)
+	m.MountPath = tf.TextOrNull(seen.MountPath)
 	m.VolumeName = types.StringNull()
 	if _, found := live.GetAnnotations()["pv.kubernetes.io/bound-by-controller"]; !found {
-		m.VolumeName = textOrNull(seen.VolumeName) // selected by the creator of the claim rather than by Kubernetes
+		m.VolumeName = tf.TextOrNull(seen.VolumeName) // selected by the creator of the claim rather than by Kubernetes
 	}
 	m.status(live)
 }

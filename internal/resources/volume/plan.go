@@ -36,7 +36,7 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 		p.findExisting(ctx)
 	} else {
 		p.before = p.State
-		if before, _ := destroyRequested(ctx, p.Request.Private); before {
+		if before, _ := destroyRequested(ctx, p.PriorPrivate); before {
 			p.Diags.Append(markDestroyRequested(ctx, p.Private, false)...)
 		}
 	}
@@ -52,7 +52,7 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 		return // Terraform plans the replacement next, as a creation
 	}
 	if !p.Diags.HasError() {
-		p.render(ctx, p.Request.Config.Raw.IsFullyKnown())
+		p.render(p.ConfigKnown())
 	}
 	if !p.Diags.HasError() {
 		p.dryRun(ctx)
@@ -99,7 +99,7 @@ func (p *planner) findExisting(ctx context.Context) {
 }
 
 // render sets manifests.
-func (p *planner) render(ctx context.Context, known bool) {
+func (p *planner) render(known bool) {
 	if !known || !p.Data.Configured() || p.Plan.ID.IsUnknown() || p.Plan.StorageClass.IsUnknown() {
 		p.Plan.Manifests = types.MapUnknown(types.StringType)
 		return
@@ -109,7 +109,7 @@ func (p *planner) render(ctx context.Context, known bool) {
 		rendered.StorageClass = types.StringNull() // Kubernetes selected it and still owns it
 	}
 	var diags diag.Diagnostics
-	p.Plan.Manifests, diags = rendered.render(ctx, p.Data.Defaults)
+	p.Plan.Manifests, diags = rendered.render(p.Data.Defaults)
 	p.Diags.Append(diags...)
 }
 
@@ -132,7 +132,7 @@ func (p *planner) dryRun(ctx context.Context) {
 		return
 	}
 	known := !p.Creating
-	if object == nil || (known && p.Plan.Manifests.Equal(p.State.Manifests)) {
+	if object == nil || p.Short() || known && p.Plan.Manifests.Equal(p.State.Manifests) {
 		return
 	}
 	if !known {

@@ -26,9 +26,10 @@ func TestUIDIsUnknownIfTheApplySetsIt(t *testing.T) {
 		resizes, waiting bool
 		want             types.String
 	}{
-		"nothing changes":                 {none, objects("a"), false, false, none},
-		"the claim changes":               {none, objects("b"), false, false, types.StringUnknown()},
-		"the claim may change":            {none, types.MapUnknown(types.StringType), false, false, types.StringUnknown()},
+		"nothing changes":   {none, objects("a"), false, false, none},
+		"the claim changes": {none, objects("b"), false, false, types.StringUnknown()},
+		"the claim may change": {none, types.MapUnknown(types.StringType), false, false,
+			types.StringUnknown()},
 		"it grows":                        {none, objects("b"), true, false, types.StringUnknown()},
 		"it is awaited":                   {none, objects("a"), false, true, types.StringUnknown()},
 		"a claim with a UID changes":      {some, objects("b"), true, false, some},

@@ -49,7 +49,7 @@ func (l reader) refresh(ctx context.Context) error {
 		if l.State.Manifests, err = manifestsOf(fresh.Object); err != nil {
 			return err
 		}
-		l.Diags.Append(l.State.follow(ctx, claim.Observe(sent), claim.Observe(fresh.Object))...)
+		l.State.follow(claim.Observe(sent), claim.Observe(fresh.Object))
 	}
 	l.updateStatus(ref, found.Live)
 	return nil
@@ -89,7 +89,7 @@ func (l reader) updateStatus(ref kube.Ref, live *unstructured.Unstructured) {
 func (m *model) status(live *unstructured.Unstructured) {
 	text := func(path ...string) types.String {
 		value, _, _ := unstructured.NestedString(live.Object, path...)
-		return textOrNull(value)
+		return tf.TextOrNull(value)
 	}
 	m.UID = types.StringValue(string(live.GetUID()))
 	m.Phase = text("status", "phase")

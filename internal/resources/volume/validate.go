@@ -23,9 +23,15 @@ func (r *volumeResource) ValidateConfig(
 	if req.Config.Get(ctx, &config).HasError() {
 		return // the schema reports the error
 	}
-	resp.Diagnostics.Append(checkSize(config.Size)...)
-	resp.Diagnostics.Append(checkClass(ctx, config.StorageClass)...)
-	resp.Diagnostics.Append(checkConflicts(&config)...)
+	resp.Diagnostics.Append(hooks{}.ValidateKnown(ctx, &config)...)
+}
+
+// ValidateKnown is like ValidateConfig. It ignores unknown values.
+func (hooks) ValidateKnown(ctx context.Context, config *model) diag.Diagnostics {
+	diags := checkSize(config.Size)
+	diags.Append(checkClass(ctx, config.StorageClass)...)
+	diags.Append(checkConflicts(config)...)
+	return diags
 }
 
 // checkSize requires at least one byte. A smaller size is usually 10m instead of 10M.
@@ -68,21 +74,10 @@ func checkConflicts(config *model) diag.Diagnostics {
 		return nil
 	}
 	known := claim.Claim{Name: config.Name.ValueString(), MountPath: config.MountPath.ValueString()}
-	known.Labels, known.Annotations = texts(config.Labels), texts(config.Annotations)
+	known.Labels, known.Annotations = tf.Texts(config.Labels), tf.Texts(config.Annotations)
 	_, err := claim.Render(known)
 	if err == nil {
 		return nil
 	}
 	return renderErrors(err)
-}
-
-// texts returns the entries of a map that are known and not null.
-func texts(m types.Map) map[string]string {
-	out := map[string]string{}
-	for key, element := range m.Elements() {
-		if text, ok := element.(types.String); ok && !text.IsNull() && !text.IsUnknown() {
-			out[key] = text.ValueString()
-		}
-	}
-	return out
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// droppedAttributes are the attributes whose part of a Compute's override an operator left out.
-func (m *model) droppedAttributes(field string) []string {
+// omittedAttributes returns the attributes that set a field of a Compute's override which the operator omitted.
+func (m *model) omittedAttributes(field string) []string {
 	name, key, _ := strings.Cut(strings.TrimSuffix(field, "]"), "[")
 	var found []string
 	for _, r := range rows {
@@ -36,19 +36,19 @@ func (m *model) droppedAttributes(field string) []string {
 	return found
 }
 
-// selectsNodesBy reports whether gpu_type or node_selector has the label.
+// selectsNodesBy reports whether gpu_type or node_selector contains the label.
 func (m *model) selectsNodesBy(attribute, label string) bool {
 	if attribute == "gpu_type" {
-		key, _, err := manifest.ParseGPUType(m.GPUType.ValueString())
-		return err == nil && key == label
+		gpu, err := manifest.ParseGPUType(m.GPUType.ValueString())
+		return err == nil && gpu.Key == label
 	}
 	_, ok := m.NodeSelector.Elements()[label]
 	return ok
 }
 
-// atDropped places the error of a wait that ended because the operator left out fields: one at each attribute that they
-// were rendered from. Any other error stays as it is.
-func (m *model) atDropped(err error, failure diag.Diagnostic) diag.Diagnostics {
+// omittedErrors returns the errors of a wait that ended because the operator omitted fields: one for each attribute
+// that sets them. Any other failure is returned unchanged.
+func (m *model) omittedErrors(err error, failure diag.Diagnostic) diag.Diagnostics {
 	notReady, ok := errors.AsType[*observe.NotReadyError](err)
 	if !ok || notReady.Verdict.Cause == nil || len(notReady.Verdict.Cause.Fields) == 0 {
 		return diag.Diagnostics{failure}
@@ -56,7 +56,7 @@ func (m *model) atDropped(err error, failure diag.Diagnostic) diag.Diagnostics {
 	var diags diag.Diagnostics
 	fields := map[string][]string{}
 	for _, field := range notReady.Verdict.Cause.Fields {
-		for _, attribute := range m.droppedAttributes(field) {
+		for _, attribute := range m.omittedAttributes(field) {
 			fields[attribute] = append(fields[attribute], field)
 		}
 	}
@@ -69,10 +69,10 @@ func (m *model) atDropped(err error, failure diag.Diagnostic) diag.Diagnostics {
 	return diags
 }
 
-// warnOfDropped warns of new values of attributes that no version of SkyTorch's operator applies, as far as
-// its source was read (pkg/controllers/statefulset.go of github.com/astefanutti/skytorch at commit 39cbfc9).
-// One that does makes the warning wrong, so it is no error: after the apply, the StatefulSet tells.
-func warnOfDropped(ctx context.Context, state, m *model) diag.Diagnostics {
+// warnOfOmitted warns of new values of attributes that no tested version of SkyTorch's operator applies
+// (pkg/controllers/statefulset.go of github.com/astefanutti/skytorch at commit 39cbfc9). It is not an error, since
+// other versions may apply them. After the apply, the StatefulSet shows which ones are applied.
+func warnOfOmitted(ctx context.Context, state, m *model) diag.Diagnostics {
 	var diags diag.Diagnostics
 	if m.Runtime.ValueString() != kind.RuntimeSkyTorch {
 		return diags
@@ -92,22 +92,21 @@ func warnOfDropped(ctx context.Context, state, m *model) diag.Diagnostics {
 		return diags
 	}
 	for i, secret := range tf.Items[secretModel](ctx, m.Secrets) {
-		if isGiven(secret.MountPath) {
+		if isKnown(secret.MountPath) {
 			warn(path.Root("secrets").AtListIndex(i).AtName("mount_path"))
 		}
 	}
 	return diags
 }
 
-// isFilled reports whether a value is given and is more than an empty
-// collection.
-func isFilled(value attr.Value) bool {
+// hasContent reports whether a value is known and not an empty collection.
+func hasContent(value attr.Value) bool {
 	switch value := value.(type) {
 	case interface{ Elements() map[string]attr.Value }:
 		return len(value.Elements()) > 0
 	case interface{ Elements() []attr.Value }:
 		return len(value.Elements()) > 0
 	default:
-		return isGiven(value)
+		return isKnown(value)
 	}
 }

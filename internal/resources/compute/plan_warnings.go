@@ -1,0 +1,83 @@
+package compute
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// warnOfQueue warns of problems that will prevent the queue from admitting the workload.
+func (p *planner) warnOfQueue(ctx context.Context, workload *unstructured.Unstructured) {
+	if p.Plan.QueueName.IsNull() {
+		return
+	}
+	pods, requests := manifest.Demand(workload, decodeFieldPath(p.Plan.PodTemplatePath)...)
+	causes, err := observe.QueueForecast(ctx, p.Data.Cluster,
+		p.Plan.QueueScheduler.ValueString(), workload.GetNamespace(), p.Plan.QueueName.ValueString(),
+		ready.Ask{Pods: int(pods), Requests: requests}, workload.GetKind()+" "+p.Plan.ID.ValueString())
+	if err != nil {
+		return // the dry run has reported the problem
+	}
+	for _, cause := range causes {
+		p.Diags.AddAttributeWarning(path.Root("queue_name"), "The queue will not admit the compute immediately",
+			tf.Explain(tf.ComputeType, *cause, nil))
+	}
+}
+
+// warnOfGPUs warns of requests for GPUs that no node can satisfy.
+func (p *planner) warnOfGPUs(ctx context.Context, workload *unstructured.Unstructured) {
+	if p.Data.Defaults.IgnoreGPUs {
+		return
+	}
+	seen := p.Plan.observe(workload)
+	pods, _ := manifest.Demand(workload, decodeFieldPath(p.Plan.PodTemplatePath)...)
+	ask := observe.GPUAsk{NodeSelector: manifest.NodeSelector(seen), Each: seen.GPUs, Pods: pods}
+	causes, err := observe.GPUForecast(ctx, p.Data.Cluster, ask, workload.GetKind()+" "+p.Plan.ID.ValueString())
+	if err != nil {
+		return // the dry run has reported the problem
+	}
+	for _, cause := range causes {
+		at := path.Root("gpus")
+		if cause.Subject == "GPU product" {
+			at = path.Root("gpu_type")
+		}
+		p.Diags.AddAttributeWarning(at, "No node can run the pods", tf.Explain(tf.ComputeType, *cause, nil))
+	}
+}
+
+// warnOfServiceAccount warns of a missing service account.
+func (p *planner) warnOfServiceAccount(ctx context.Context) {
+	account, namespace := p.Plan.ServiceAccountName.ValueString(), p.Plan.Namespace.ValueString()
+	if p.Plan.Mode.ValueString() == kind.ModeSelector || account == "" ||
+		p.Data.Cluster.ServiceAccountExists(ctx, namespace, account) {
+		return
+	}
+	p.Diags.AddAttributeWarning(path.Root("service_account_name"), "The service account does not exist yet",
+		fmt.Sprintf("Kubernetes rejects pods whose service account does not exist.\n\nNext step: Create it "+
+			"before the compute:\n"+
+			"  kubectl create serviceaccount %s -n %s", account, namespace))
+}
+
+// warnOfUnchangedPods warns if the pod template changes but running pods are not updated, because the apply would
+// seem to have changed them.
+func (p *planner) warnOfUnchangedPods() {
+	if p.Creating || p.replaces() || p.Plan.Suspend.ValueBool() || p.prior.hasSuspension() {
+		return // no pods of the old template will exist
+	}
+	before, after := p.prior.workload(), p.rendered.workload()
+	if before == nil || after == nil || !manifest.KeepsPods(before, after) {
+		return
+	}
+	p.Diags.AddAttributeWarning(path.Root("manifests"), "Running pods are not updated",
+		fmt.Sprintf("The pod template changes, but the controller of a %s uses it only for new pods.\n\nNext step: "+
+			"To create all pods again, replace the compute with\n  terraform apply -replace=ADDRESS\n"+
+			"or apply it with suspend = true and again without.", after.GetKind()))
+}

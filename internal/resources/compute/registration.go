@@ -1,0 +1,84 @@
+package compute
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+)
+
+// wantsRegistration reports whether a compute is registered with Kubetorch. For a new compute, it returns whether the
+// CRD is installed. For an existing one, it returns the result of the last refresh, so that a CRD that is installed
+// between a plan and its apply does not change the apply.
+func wantsRegistration(ctx context.Context, cluster *kube.Cluster, prior objects, remembered privateState) bool {
+	switch {
+	case len(prior) == 0:
+		installed, err := cluster.Installed(ctx, kind.KubetorchWorkload())
+		return installed && err == nil
+	case remembered.CRDInstalled != nil:
+		return *remembered.CRDInstalled
+	default:
+		return prior.registered()
+	}
+}
+
+// rememberCRD records for the plan whether Kubetorch's CRD is installed, unless that cannot be determined.
+func (r *reader) rememberCRD(ctx context.Context) {
+	installed, err := r.Data.Cluster.Installed(ctx, kind.KubetorchWorkload())
+	if err == nil && !manifest.RunsTensorServer(r.State.Runtime.ValueString()) {
+		r.PrivateState.CRDInstalled = &installed
+	}
+}
+
+// planRegistration makes the registration of a new compute unknown if the CRD is not installed, since the same run may
+// install it. The apply then sets an object or null. A refresh removes the null.
+func (p *planner) planRegistration() {
+	switch {
+	case p.Plan.Manifests.IsUnknown():
+	case !p.Creating:
+		p.Plan.Manifests = withNulls(p.Plan.Manifests, p.State.Manifests)
+	case !p.rendered.registered() && !manifest.RunsTensorServer(p.Plan.Runtime.ValueString()):
+		p.Plan.Manifests = withElement(p.Plan.Manifests, registrationKey(p.Plan), types.StringUnknown())
+	}
+}
+
+func registrationKey(m *model) string {
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(kind.KubetorchWorkload().GroupVersionKind)
+	obj.SetNamespace(m.Namespace.ValueString())
+	obj.SetName(m.Name.ValueString())
+	return manifest.Key(obj)
+}
+
+// addRegistration adds a registration that is unknown in the plan, if the CRD is installed now.
+func (w *writer) addRegistration(ctx context.Context, prior, planned objects) {
+	key := registrationKey(w.Plan)
+	element, ok := w.Plan.Manifests.Elements()[key]
+	if !ok || !element.IsUnknown() || !wantsRegistration(ctx, w.Data.Cluster, objects{}, privateState{}) {
+		return
+	}
+	if object, ok := w.render(ctx, prior)[key]; ok {
+		planned[key] = object
+	}
+}
+
+// withNulls adds a null to manifests for each null or unknown element of other that manifests lacks.
+func withNulls(manifests, other types.Map) types.Map {
+	for key, value := range other.Elements() {
+		if _, ok := manifests.Elements()[key]; !ok && !isKnown(value) {
+			manifests = withElement(manifests, key, types.StringNull())
+		}
+	}
+	return manifests
+}
+
+func withElement(manifests types.Map, key string, value attr.Value) types.Map {
+	elements := manifests.Elements() // a copy
+	elements[key] = value
+	return types.MapValueMust(types.StringType, elements)
+}

@@ -1,0 +1,191 @@
+package compute
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// versions determine the content of the pods in addition to the attributes.
+type versions struct {
+	kubetorch string
+	revision  manifest.Revision
+}
+
+// versionsOf returns the versions of the prior objects and those for the next restart of their pods. A version of the
+// configuration applies at once. Otherwise, existing objects keep their versions, and new objects get the newest.
+func versionsOf(
+	data *tf.ProviderData, config, state *model, prior objects,
+) (current, next versions, diags diag.Diagnostics) {
+	revisions := data.Revisions
+	newest := revisions[len(revisions)-1]
+	next = versions{
+		kubetorch: cmp.Or(config.KubetorchVersion.ValueString(), data.Defaults.KubetorchVersion,
+			manifest.KubetorchVersion),
+		revision: newest,
+	}
+	revision := config.RendererRevision.ValueInt64()
+	if revision != 0 {
+		var ok bool
+		if next.revision, ok = revisionNumbered(revisions, revision); !ok {
+			diags.AddAttributeError(path.Root("renderer_revision"), "Unknown renderer_revision",
+				fmt.Sprintf("renderer_revision is %d, but this release of the provider renders 1 to %d. "+
+					"Remove it, or use another release.", revision, newest.Number))
+			return versions{}, versions{}, diags
+		}
+	}
+	current = next
+	if len(prior) == 0 {
+		return current, next, nil
+	}
+	if config.KubetorchVersion.IsNull() && data.Defaults.KubetorchVersion == "" {
+		current.kubetorch = cmp.Or(state.KubetorchVersion.ValueString(), prior.label(kind.VersionLabel), next.kubetorch)
+	}
+	if revision == 0 { // the state of the first release has no revision
+		if applied, ok := revisionNumbered(revisions, max(1, state.RendererRevision.ValueInt64())); ok {
+			current.revision = applied
+		}
+	}
+	return current, next, nil
+}
+
+func revisionNumbered(revisions []manifest.Revision, number int64) (manifest.Revision, bool) {
+	i := slices.IndexFunc(revisions, func(r manifest.Revision) bool { return r.Number == number })
+	if i < 0 {
+		return manifest.Revision{}, false
+	}
+	return revisions[i], true
+}
+
+// renderVersions renders with the versions of the prior objects, or with the next ones if the pods restart in any case.
+func (p *planner) renderVersions(
+	ctx context.Context, spec manifest.Compute, prior objects, options renderOptions,
+) objects {
+	current, next, diags := versionsOf(p.Data, p.Config, p.State, prior)
+	p.Diags.Append(diags...)
+	if diags.HasError() {
+		return nil
+	}
+	options.versions = current
+	rendered := p.renderWith(ctx, spec, prior, options)
+	differ := current.kubetorch != next.kubetorch || current.revision.Number != next.revision.Number
+	if differ && !p.Diags.HasError() && !p.samePods(prior, rendered) {
+		options.versions = next
+		rendered = p.renderWith(ctx, spec, prior, options)
+	}
+	p.setVersions(options.versions)
+	return rendered
+}
+
+// renderWith renders with fixed versions. Objects that the apply would not change are those of the prior ones.
+func (p *planner) renderWith(ctx context.Context, spec manifest.Compute, prior objects, options renderOptions) objects {
+	rendered, diags := renderSpec(spec, options)
+	p.Diags.Append(diags...)
+	if p.Diags.HasError() {
+		return nil
+	}
+	rendered = p.preserveIgnored(ctx, rendered, prior, options)
+	if !p.PrivateState.EmptyText {
+		rendered = rendered.preserve(prior, differsInEmptyText)
+	}
+	return rendered.preserve(prior, func(planned, before *object) bool {
+		return slices.Contains(p.PrivateState.Imported, planned.key) && p.appliesNothing(ctx, planned, before)
+	})
+}
+
+// samePods reports whether the workloads are of the same kind and have the same pod template.
+func (p *planner) samePods(prior, rendered objects) bool {
+	before, after := prior.workload(), rendered.workload()
+	if before == nil || after == nil {
+		return before == nil && after == nil
+	}
+	return before.GroupVersionKind() == after.GroupVersionKind() &&
+		manifest.SamePods(before, after, decodeFieldPath(p.Plan.PodTemplatePath)...)
+}
+
+// setVersions sets the attributes to the versions of the plan.
+func (p *planner) setVersions(v versions) {
+	if manifest.RunsTensorServer(p.Plan.Runtime.ValueString()) {
+		p.Plan.KubetorchVersion, p.Plan.RendererRevision = types.StringNull(), types.Int64Null()
+		return
+	}
+	p.Plan.KubetorchVersion = types.StringValue(v.kubetorch)
+	p.Plan.RendererRevision = types.Int64Value(v.revision.Number)
+}
+
+// setUnknownVersions makes the attributes unknown in a plan that cannot be rendered yet, unless they are configured.
+func (p *planner) setUnknownVersions() {
+	p.Plan.KubetorchVersion, p.Plan.RendererRevision = p.Config.KubetorchVersion, p.Config.RendererRevision
+	if manifest.RunsTensorServer(p.Plan.Runtime.ValueString()) {
+		return
+	}
+	if p.Plan.KubetorchVersion.IsNull() {
+		p.Plan.KubetorchVersion = types.StringUnknown()
+	}
+	if p.Plan.RendererRevision.IsNull() {
+		p.Plan.RendererRevision = types.Int64Unknown()
+	}
+}
+
+// preserveNullVersions keeps the attributes null in an unchanged state of an earlier release that was not refreshed.
+func (p *planner) preserveNullVersions() {
+	if p.Creating || !p.Plan.Manifests.Equal(p.State.Manifests) {
+		return
+	}
+	if p.State.KubetorchVersion.IsNull() && p.Config.KubetorchVersion.IsNull() {
+		p.Plan.KubetorchVersion = p.State.KubetorchVersion
+	}
+	if p.State.RendererRevision.IsNull() && p.Config.RendererRevision.IsNull() {
+		p.Plan.RendererRevision = p.State.RendererRevision
+	}
+}
+
+// warnOfRestart warns if the pods restart because the configuration sets another version or revision.
+func (p *planner) warnOfRestart() {
+	if p.Creating || p.replaces() || p.Plan.Suspend.ValueBool() || p.samePods(p.prior, p.rendered) {
+		return
+	}
+	warn := func(name string, configured bool, before, after attr.Value) {
+		if configured && !before.IsNull() && !before.Equal(after) {
+			p.Diags.AddAttributeWarning(path.Root(name), "The pods restart",
+				fmt.Sprintf("%s changes from %s to %s, and with it the pod template. Changing this restarts the pods.",
+					name, before, after))
+		}
+	}
+	hasVersion := !p.Config.KubetorchVersion.IsNull() || p.Data.Defaults.KubetorchVersion != ""
+	warn("kubetorch_version", hasVersion, p.State.KubetorchVersion, p.Plan.KubetorchVersion)
+	warn("renderer_revision", !p.Config.RendererRevision.IsNull(), p.State.RendererRevision, p.Plan.RendererRevision)
+}
+
+// observeVersions sets null attributes from applied objects, for the state of an earlier release and for an import.
+func (m *model) observeVersions(applied objects) {
+	if manifest.RunsTensorServer(m.Runtime.ValueString()) {
+		return
+	}
+	if version := applied.label(kind.VersionLabel); m.KubetorchVersion.IsNull() && version != "" {
+		m.KubetorchVersion = types.StringValue(version)
+	}
+	if m.RendererRevision.IsNull() && !m.KubetorchVersion.IsNull() {
+		m.RendererRevision = types.Int64Value(1)
+	}
+}
+
+// fillVersions sets unknown attributes in an apply.
+func (m *model) fillVersions(v versions) {
+	if m.KubetorchVersion.IsUnknown() {
+		m.KubetorchVersion = types.StringValue(v.kubetorch)
+	}
+	if m.RendererRevision.IsUnknown() {
+		m.RendererRevision = types.Int64Value(v.revision.Number)
+	}
+}

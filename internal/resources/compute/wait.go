@@ -1,0 +1,76 @@
+package compute
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// WaitTimeout returns how long an apply waits for readiness.
+func (hooks) WaitTimeout(data *tf.ProviderData, plan *model) time.Duration {
+	return plan.waitTimeout(data.Defaults)
+}
+
+// waitTimeout returns wait_timeout, otherwise the maximum start time of the server.
+func (m *model) waitTimeout(defaults tf.Defaults) time.Duration {
+	for _, configured := range []tf.Duration{m.WaitTimeout, m.LaunchTimeout} {
+		if timeout, ok := parseDuration(configured); ok {
+			return timeout
+		}
+	}
+	return defaults.LaunchTimeout
+}
+
+// waitReady waits for readiness according to on_not_ready, and saves the result.
+func (w *writer) waitReady(ctx context.Context) {
+	if w.Diags.HasError() || w.interrupted {
+		return
+	}
+	onNotReady := w.Plan.OnNotReady.ValueString()
+	isReady, err := w.podsReady(ctx, onNotReady)
+	w.reportNotReady(err)
+	w.Plan.Ready = types.BoolValue(isReady && !w.Plan.Suspend.ValueBool())
+	w.PrivateState.Unready = err != nil || onNotReady == ignoreOnNotReady && !isReady
+	w.Save(ctx)
+}
+
+// podsReady waits for the pods, or only assesses them if on_not_ready is "ignore".
+func (w *writer) podsReady(ctx context.Context, onNotReady string) (bool, error) {
+	pods := podsOf(ctx, w.Data.Cluster, w.Plan)
+	if workload := w.existing.workload(); workload != nil {
+		ref, err := w.Data.Cluster.RefOf(ctx, workload)
+		if err != nil {
+			return false, err
+		}
+		pods.workload = &ref
+	}
+	if onNotReady == ignoreOnNotReady {
+		return pods.ready(ctx), nil
+	}
+	ctx, cancel := tf.WithTimeLimit(ctx, w.Plan.waitTimeout(w.Data.Defaults), "wait_timeout")
+	defer cancel()
+	return pods.wait(ctx)
+}
+
+// reportNotReady reports the error of a wait. After an error in a creation, Terraform taints the compute, and the next
+// apply destroys it. Only a permanent failure is therefore an error.
+func (w *writer) reportNotReady(err error) {
+	const waitsAgain = "The compute is in state with `ready = false`. " +
+		"The next plan waits for it again, and does not replace it."
+	onNotReady := w.Plan.OnNotReady.ValueString()
+	switch permanent := observe.IsPermanent(err); {
+	case err == nil:
+	case permanent && onNotReady == failOnNotReady:
+		w.Diags.Append(w.Plan.omittedErrors(err, tf.Failure(err))...)
+	case permanent:
+		w.Diags.Append(tf.Warning(err,
+			fmt.Sprintf("`on_not_ready = %q` makes this a warning. %s", onNotReady, waitsAgain)))
+	default:
+		w.Diags.Append(tf.Warning(err, waitsAgain))
+	}
+}

@@ -1,0 +1,236 @@
+package image
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
+	"github.com/ktdev/terraform-provider-kt/internal/registry"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+func TestOnlyTagsToPinRequireARegistry(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reference string
+		pins      bool
+		want      registry.Pin
+		known     bool
+	}{
+		"a tag":                {"a:1", false, registry.Pin{Image: "a:1"}, true},
+		"a tag to pin":         {"a:1", true, registry.Pin{Image: "a:1"}, false},
+		"a digest":             {"a@sha256:1", false, registry.Pin{Image: "a@sha256:1", Digest: "sha256:1"}, true},
+		"a digest to validate": {"a@sha256:1", true, registry.Pin{Image: "a@sha256:1"}, false},
+	} {
+		got, known := inputs{spec: image.Spec{PinDigest: c.pins}, reference: c.reference}.withoutRegistry()
+		if got != c.want || known != c.known {
+			t.Errorf("%s: %+v, %t", name, got, known)
+		}
+	}
+}
+
+func TestImageOfASpecIsTheConfiguredOne(t *testing.T) {
+	t.Parallel()
+	from := image.Dockerfile{From: "from:1"}
+	for name, c := range map[string]struct {
+		spec image.Spec
+		want string
+	}{
+		"image_id":   {image.Spec{ImageID: "id:1"}, "id:1"},
+		"dockerfile": {image.Spec{Dockerfile: "FROM from:1"}, "from:1"},
+	} {
+		if got, err := reference(c.spec, from); err != nil || got != c.want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	if got, err := reference(image.Spec{Base: "no such base"}, from); err == nil {
+		t.Errorf("an invalid base is accepted as %q", got)
+	}
+}
+
+// The UID is unknown whenever the apply sets it.
+func TestUIDIsUnknownIfTheObjectIsCreatedOrReplaced(t *testing.T) {
+	t.Parallel()
+	text := types.StringValue
+	common := func(name, uid string) model {
+		m := model{Common: lifecycle.Common{Name: text(name), Namespace: text("ml"), UID: text(uid)}}
+		if uid == "" {
+			m.UID = types.StringNull()
+		}
+		return m
+	}
+	for name, c := range map[string]struct {
+		state, plan model
+		p           planner
+		want        types.String
+	}{
+		"update": {state: common("a", "u"), plan: common("a", ""), want: text("u")},
+		"creation": {plan: common("a", ""), p: planner{planning: &planning{Creating: true}},
+			want: types.StringUnknown()},
+		"rename":        {state: common("a", "u"), plan: common("b", ""), want: types.StringUnknown()},
+		"lost response": {state: common("a", ""), plan: common("a", ""), want: types.StringUnknown()},
+		"immutable field": {state: common("a", "u"), plan: common("a", ""), p: planner{replace: true},
+			want: types.StringUnknown()},
+		"deleted by another client": {state: common("a", "u"), plan: common("a", ""),
+			p: planner{planning: &planning{PrivateState: privateState{Ending: true}}}, want: types.StringUnknown()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := c.p
+			if p.planning == nil {
+				p.planning = &planning{}
+			}
+			p.State, p.Plan = &c.state, &c.plan
+			p.decideUID()
+			if !p.Plan.UID.Equal(c.want) {
+				t.Errorf("uid is %s, want %s", p.Plan.UID, c.want)
+			}
+		})
+	}
+}
+
+func TestLastDigestIsUsedWhileTheReferenceIsTheSame(t *testing.T) {
+	t.Parallel()
+	last := registry.Pin{Image: "a@sha256:1", Digest: "sha256:1"}
+	p := planner{planning: &planning{PrivateState: privateState{Reference: "a:1", Pin: last}}, run: &run{}}
+	got, known := p.pin(t.Context(), inputs{spec: image.Spec{PinDigest: true}, reference: "a:1"})
+	if got != last || !known || len(p.Diags) > 0 {
+		t.Errorf("%+v, %t, %v", got, known, p.Diags)
+	}
+	// Retrying does not make an invalid reference valid.
+	_, known = p.pin(t.Context(), inputs{spec: image.Spec{PinDigest: true}, reference: "A:1"})
+	if known {
+		t.Error("an invalid reference is resolved")
+	}
+	expect(t, p.Diags, "Error\npin_digest\nInvalid image reference")
+}
+
+func TestErrorsOfRegistriesStateTheNextStep(t *testing.T) {
+	t.Parallel()
+	for reason, want := range map[registry.Reason]string{
+		registry.Missing: "Image not found in the registry", registry.Refused: "Registry access denied",
+		registry.Invalid: "Invalid image reference", registry.Unreachable: "Cannot reach the registry",
+	} {
+		err := &registry.Error{Image: "a:1", Reason: reason, Err: errors.New("no reply")}
+		expect(t, diag.Diagnostics{pinFailure(err, "")}, "Error\npin_digest\n"+want,
+			"digest of a:1. no reply\n\nNext step: ")
+		expect(t, diag.Diagnostics{pinFailure(err, "The plan continues.")}, "Warning\npin_digest\n"+want,
+			"The plan continues.")
+	}
+}
+
+func TestChangedFilesFailTheApply(t *testing.T) {
+	t.Parallel()
+	object, err := image.ConfigMap(image.Meta{Name: "torch", Namespace: "ml"}, image.Spec{ImageID: "a:1"},
+		image.Rendered{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, summary, err := summarize(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		planned types.Map
+		want    []string
+	}{
+		"as planned": {manifests(key, summary), nil},
+		"unknown":    {types.MapUnknown(types.StringType), nil},
+		"different":  {manifests(key, "{}"), []string{"Error\nmanifests\nImage setup changed after the plan"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := writer{writing: &writing{Plan: &model{Common: lifecycle.Common{Manifests: c.planned}},
+				Diags: &diag.Diagnostics{}}}
+			if ok := w.asPlanned(object); ok != (c.want == nil) {
+				t.Errorf("as planned: %t", ok)
+			}
+			expect(t, *w.Diags, c.want...)
+		})
+	}
+}
+
+func TestDriftOfLabelsChangesOnlyConfiguredOnes(t *testing.T) {
+	t.Parallel()
+	labels := func(pairs ...string) types.Map {
+		elements := map[string]attr.Value{}
+		for _, pair := range pairs {
+			key, value, _ := strings.Cut(pair, "=")
+			elements[key] = types.StringValue(value)
+		}
+		return types.MapValueMust(types.StringType, elements)
+	}
+	now := map[string]string{"a": "2", "other": "x"}
+	if got := follow(labels("a=1", "gone=1"), now); !got.Equal(labels("a=2")) {
+		t.Errorf("labels %s", got)
+	}
+	if got := follow(types.MapNull(types.StringType), now); !got.IsNull() {
+		t.Errorf("labels %s", got)
+	}
+}
+
+// importFrom imports the image torch from a cluster with the documents.
+func importFrom(t *testing.T, docs map[string]string) (*reading, error) {
+	t.Helper()
+	server := httptest.NewServer(kubetest.API{Answer: func(verb, path string, request *http.Request) (int, any) {
+		if code, body, ok := kubetest.GetsOnly(verb, path, request); ok {
+			return code, body
+		}
+		var body map[string]any
+		if err := yaml.Unmarshal([]byte(docs[path]), &body); err != nil {
+			t.Error(err)
+		}
+		if body == nil {
+			return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound,
+				Details: &metav1.StatusDetails{Kind: "configmaps", Name: "x"}}
+		}
+		return http.StatusOK, body
+	}})
+	t.Cleanup(server.Close)
+	settings := config.Config{Host: server.URL, Token: "x", Env: config.Env{Getenv: func(string) string { return "" }}}
+	cluster := kube.NewCluster(t.Context(), settings).WithClock(&kubetest.Clock{})
+	l := &reading{
+		Data: &tf.ProviderData{Cluster: cluster}, Memory: owned.Memory{},
+		State: &model{Common: lifecycle.Common{Name: types.StringValue("torch"), Namespace: types.StringValue("ml")}},
+	}
+	return l, hooks{run: &run{}}.Import(t.Context(), l)
+}
+
+func TestImportOfAConfigMapOfAnotherClientReadsOnlyItsName(t *testing.T) {
+	t.Parallel()
+	name := image.ConfigMapName("torch")
+	l, err := importFrom(t, map[string]string{
+		"/api/v1/namespaces/ml/configmaps/" + name: `{apiVersion: v1, kind: ConfigMap,
+		metadata: {name: ` + name + `, namespace: ml, uid: u-1, resourceVersion: "1"},
+		data: {Dockerfile: "FROM a:1"}}`})
+	if err != nil || len(l.Diags) > 0 {
+		t.Fatal(err, l.Diags)
+	}
+	if s := l.State; s.UID.ValueString() != "u-1" || !s.ImageID.IsNull() || s.AdoptExisting.ValueBool() ||
+		!l.PrivateState.Imported || !l.MemoryChanged {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestImportOfAMissingConfigMapFails(t *testing.T) {
+	t.Parallel()
+	l, err := importFrom(t, nil)
+	if !errors.Is(err, owned.ErrGone) {
+		t.Errorf("error %v", err)
+	}
+	expect(t, l.Diags, "Cannot import: object not found", "kubectl get configmaps -n ml")
+}

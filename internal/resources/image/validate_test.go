@@ -1,0 +1,148 @@
+package image
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
+)
+
+// messages returns the severity, the path, the summary and the detail of diagnostics.
+func messages(diags diag.Diagnostics) string {
+	var out []string
+	for _, d := range diags {
+		at := ""
+		if located, ok := d.(diag.DiagnosticWithPath); ok {
+			at = located.Path().String()
+		}
+		out = append(out, strings.Join([]string{d.Severity().String(), at, d.Summary(), d.Detail()}, "\n"))
+	}
+	return strings.Join(out, "\n")
+}
+
+// expect fails the test unless the diagnostics contain all texts, or are empty if there are none.
+func expect(t *testing.T, diags diag.Diagnostics, want ...string) {
+	t.Helper()
+	got := messages(diags)
+	if len(want) == 0 && got != "" {
+		t.Errorf("unexpected diagnostics:\n%s", got)
+	}
+	for _, text := range want {
+		if !strings.Contains(got, text) {
+			t.Errorf("no %q in the diagnostics:\n%s", text, got)
+		}
+	}
+}
+
+func TestImageHasExactlyOneSource(t *testing.T) {
+	t.Parallel()
+	text, unknown := types.StringValue, types.StringUnknown()
+	for name, c := range map[string]struct {
+		config model
+		want   []string
+	}{
+		"image_id":                {model{ImageID: text("a:1")}, nil},
+		"base":                    {model{Base: text("pytorch")}, nil},
+		"dockerfile":              {model{Dockerfile: text("FROM a:1")}, nil},
+		"image_id and dockerfile": {model{ImageID: text("a:1"), Dockerfile: text("RUN x")}, nil},
+		"unknown image_id":        {model{ImageID: unknown}, nil},
+		"unknown dockerfile":      {model{Dockerfile: unknown}, nil},
+		"none":                    {model{}, []string{"Missing image", "does not specify the image to run"}},
+		"dockerfile without FROM": {model{Dockerfile: text("RUN x")},
+			[]string{"dockerfile", "The Dockerfile has no FROM"}},
+		"image_id and base": {model{ImageID: text("a:1"), Base: text("pytorch")},
+			[]string{"Conflicting attributes", "image_id and base each specify the image"}},
+		"base and FROM": {model{Base: text("pytorch"), Dockerfile: text("FROM a:1")},
+			[]string{"dockerfile\nConflicting attributes", "base and the FROM of dockerfile"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			parsed, diags := checkDockerfile(c.config.Dockerfile)
+			expect(t, append(diags, checkSource(&c.config, parsed)...), c.want...)
+		})
+	}
+}
+
+func TestDockerfileIsChecked(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"FROM a:1\nRUN x":           nil,
+		"FROM a:1\nCMD [\"x\"]":     {"Warning", "CMD has no effect", "Line 2 of the Dockerfile"},
+		"FROM a:1\nONBUILD RUN x":   {"Error\ndockerfile\nInvalid Dockerfile", "Line 2 of the Dockerfile: "},
+		"FROM a:1 AS b\nFROM c:1":   {"Error\ndockerfile\nInvalid Dockerfile"},
+		"FROM a:1\nVOLUME [\"/x\"]": {"Error\ndockerfile\nInvalid Dockerfile"},
+	} {
+		_, diags := checkDockerfile(types.StringValue(text))
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			expect(t, diags, want...)
+		})
+	}
+}
+
+func TestTextsOfAnImageAreChecked(t *testing.T) {
+	t.Parallel()
+	text := types.StringValue
+	for name, c := range map[string]struct {
+		config model
+		want   []string
+	}{
+		"none":               {model{}, nil},
+		"unknown":            {model{Base: types.StringUnknown(), InstallCmd: types.StringUnknown()}, nil},
+		"an install command": {model{InstallCmd: text("uv pip install")}, nil},
+		"an empty command":   {model{InstallCmd: text(" ")}, []string{"install_cmd", "must be a single line"}},
+		"two lines":          {model{InstallCmd: text("a\nb")}, []string{"install_cmd", "must be a single line"}},
+		"a wrong base":       {model{Base: text("Torch!")}, []string{"base\nInvalid base"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			expect(t, checkTexts(&c.config), c.want...)
+		})
+	}
+}
+
+func TestStepHasExactlyOneAttribute(t *testing.T) {
+	t.Parallel()
+	list, env, files := types.ListNull(types.StringType), types.MapNull(types.StringType), types.ObjectNull(copyTypes())
+	step := func(change func(*stepModel)) stepModel {
+		s := stepModel{PipInstall: list, Env: env, Copy: files}
+		change(&s)
+		return s
+	}
+	at := path.Root("steps").AtListIndex(2)
+	for name, c := range map[string]struct {
+		step stepModel
+		want []string
+	}{
+		"run_bash": {step(func(s *stepModel) { s.RunBash = types.StringValue("ls") }), nil},
+		"unknown":  {step(func(s *stepModel) { s.Env = types.MapUnknown(types.StringType) }), nil},
+		"none":     {step(func(*stepModel) {}), []string{"steps[2]\nEmpty step"}},
+		"two": {step(func(s *stepModel) { s.RunBash, s.SyncPackage = types.StringValue("ls"), types.StringValue("p") }),
+			[]string{"steps[2].sync_package\nMultiple attributes in a step", "run_bash and sync_package"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			expect(t, checkStep(at, c.step), c.want...)
+		})
+	}
+}
+
+func TestReservedLabelsAreRejected(t *testing.T) {
+	t.Parallel()
+	labels := types.MapValueMust(types.StringType, map[string]attr.Value{"team": types.StringValue("ml")})
+	expect(t, checkOwn("labels", labels, image.ImageLabel))
+	expect(t, checkOwn("labels", labels, "team"), "Error\nlabels[\"team\"]\nReserved key")
+	expect(t, checkOwn("labels", types.MapNull(types.StringType), "team"))
+}
+
+func TestErrorsOfAnImageNameTheirStepOrLine(t *testing.T) {
+	t.Parallel()
+	expect(t, specErrors(image.Errors{{Step: 1, Field: "copy", Detail: "x does not exist"}, {Line: 3, Detail: "bad"}}),
+		"steps[1].copy\nInvalid step\nsteps[1].copy: x does not exist.",
+		"dockerfile\nInvalid Dockerfile\nLine 3 of the Dockerfile: bad.")
+}

@@ -1,0 +1,68 @@
+package volume
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+// private is the private state of a resource.
+type private map[string][]byte
+
+func (p private) GetKey(_ context.Context, key string) ([]byte, diag.Diagnostics) { return p[key], nil }
+
+func (p private) SetKey(_ context.Context, key string, value []byte) diag.Diagnostics {
+	p[key] = value
+	return nil
+}
+
+const boundClaim = `{apiVersion: v1, kind: PersistentVolumeClaim,
+  metadata: {name: data, namespace: ml, uid: u-1, resourceVersion: "1"},
+  spec: {accessModes: [ReadWriteOnce], storageClassName: standard, volumeName: pv-1,
+    resources: {requests: {storage: 10Gi}}},
+  status: {phase: Bound, capacity: {storage: 10Gi}}}`
+
+func TestClaimIsDeletedOnlyIfItIsTheRequestedOne(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		claim     string
+		requested bool
+		deleted   bool
+		says      string
+	}{
+		"no claim":  {"", true, false, ""},
+		"the claim": {boundClaim, true, true, ""},
+		"a bound claim, without a request": {boundClaim, false, false,
+			"Replacement of a bound volume was not requested"},
+		"a claim without data": {strings.ReplaceAll(strings.Replace(boundClaim, "volumeName: pv-1,", "", 1), "Bound",
+			"Pending"), false, true, ""},
+		"another claim": {strings.Replace(boundClaim, "uid: u-1", "uid: u-2", 1), true, false,
+			"PersistentVolumeClaim ml/data"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			docs := map[string]string{}
+			if c.claim != "" {
+				docs[claimsPath+"/data"] = c.claim
+			}
+			data, server := clusterOf(t, docs)
+			saved, diags := private{}, diag.Diagnostics{}
+			if c.requested {
+				diags = hooks{}.PlanDestroy(t.Context(), saved)
+			}
+			hooks{}.Delete(t.Context(), &deleting{Data: data, State: bound(), Private: saved, Diags: &diags,
+				Memory: owned.Memory{"PersistentVolumeClaim/ml/data": {UID: "u-1"}}})
+			got := messages(diags)
+			if (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
+				t.Errorf("diagnostics %q, want %q", got, c.says)
+			}
+			if deleted := len(server.deleted) > 0; deleted != c.deleted {
+				t.Errorf("deleted %q", server.deleted)
+			}
+		})
+	}
+}

@@ -1,0 +1,122 @@
+package volume
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+func TestStorageClassOfANewVolume(t *testing.T) {
+	t.Parallel()
+	const (
+		block = "provisioner: ebs.csi.aws.com, allowVolumeExpansion: true"
+		nfs   = "provisioner: nfs.csi.k8s.io"
+	)
+	null, unknown, text := types.StringNull(), types.StringUnknown(), types.StringValue
+	none := func(*model) {}
+	for name, c := range map[string]struct {
+		docs   map[string]string // nil: the cluster is not known yet
+		config func(*model)
+		want   types.String
+		hidden bool // selected again at apply, and therefore unknown in the plan
+		says   string
+	}{
+		"the default": {docs: classes("standard "+block, "nfs "+nfs), config: none, want: text("standard"),
+			hidden: true},
+		"a shared class": {docs: classes("standard "+block, "nfs "+nfs), config: shared, want: text("nfs"),
+			hidden: true},
+		"the configured":   {docs: classes("standard "+block, "nfs "+nfs), config: class("nfs"), want: text("nfs")},
+		"configured: none": {docs: classes("standard " + block), config: class(""), want: text("")},
+		"a static volume": {docs: classes("standard " + block),
+			config: func(m *model) { m.VolumeName = text("pv-1") }, want: text("")},
+		"an unknown provider": {config: none, want: unknown},
+		"configured, with an unknown provider": {
+			config: class("nfs"), want: text("nfs"),
+		},
+		"an unknown access mode": {
+			docs: classes("standard " + block), config: func(m *model) { m.AccessMode = unknown }, want: unknown,
+		},
+		"one that the run may create": {
+			docs: classes("nfs " + nfs), config: class("fast"), want: text("fast"),
+			says: `The cluster has no StorageClass "fast"`,
+		},
+		"no default": {
+			docs: classes("nfs " + nfs), config: none, want: unknown, hidden: true,
+			says: "the cluster has no default StorageClass.\n\nNext step: Set storage_class to one of these: nfs",
+		},
+		"neither a default nor a shared class": {
+			docs: classes("fixed " + block), config: shared, want: unknown, hidden: true,
+			says: "no default StorageClass, nor one of the NFS or CephFS CSI driver for ReadWriteMany",
+		},
+		"without permission to list classes": {
+			docs: map[string]string{classesPath: forbidden}, config: none, want: unknown,
+			says: "Kubernetes selects the default storage class of the cluster",
+		},
+		"configured, without permission": {
+			docs: map[string]string{classesPath: forbidden}, config: class("nfs"), want: text("nfs"),
+		},
+		"a class that cannot be shared": {
+			docs: classes("standard " + block), config: shared, want: text("standard"), hidden: true,
+			says: "written from one node at a time",
+		},
+		"a class that waits for a pod": {
+			docs: classes("standard " + block + ", volumeBindingMode: WaitForFirstConsumer"),
+			config: func(m *model) {
+				m.WaitForBound = types.BoolValue(true)
+			},
+			want: text("standard"), hidden: true,
+			says: `StorageClass "standard" provides a volume only when a pod uses it`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data := &tf.ProviderData{Unknown: true}
+			if c.docs != nil {
+				data, _ = clusterOf(t, c.docs)
+			}
+			config := &model{AccessMode: text("ReadWriteOnce"), StorageClass: null, VolumeName: null}
+			c.config(config)
+			plan := *config
+			p := planner{planning: &planning{Data: data, Plan: &plan, Config: config, State: &model{}, Creating: true}}
+			p.setImmutable(t.Context())
+			if !plan.StorageClass.Equal(c.want) {
+				t.Errorf("storage class %s, want %s", plan.StorageClass, c.want)
+			}
+			p.hideClass()
+			if hidden := plan.StorageClass.IsUnknown() && p.selectsAtApply; hidden != c.hidden {
+				t.Errorf("hidden: %t, storage class %s", hidden, plan.StorageClass)
+			}
+			got := messages(p.Diags)
+			if p.Diags.HasError() || (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
+				t.Errorf("diagnostics %q, want a warning that contains %q", got, c.says)
+			}
+		})
+	}
+}
+
+func class(name string) func(*model) {
+	return func(m *model) { m.StorageClass = types.StringValue(name) }
+}
+
+func shared(m *model) { m.AccessMode = types.StringValue("ReadWriteMany") }
+
+func TestOmittedImmutableAttributesKeepTheirValues(t *testing.T) {
+	t.Parallel()
+	null := types.StringNull()
+	config := &model{AccessMode: null, StorageClass: null, VolumeName: null}
+	state := bound()
+	p := planner{planning: &planning{Plan: &model{}, Config: config, State: state}, before: state}
+	p.setImmutable(t.Context())
+	if got := p.Plan; !got.AccessMode.Equal(state.AccessMode) || !got.StorageClass.Equal(state.StorageClass) ||
+		!got.VolumeName.IsNull() {
+		t.Errorf("%s, %s, %s", got.AccessMode, got.StorageClass, got.VolumeName)
+	}
+	p = planner{planning: &planning{Plan: &model{}, Config: config, State: &model{}, Creating: true}}
+	p.setImmutable(t.Context())
+	if p.Plan.AccessMode.ValueString() != "ReadWriteMany" {
+		t.Errorf("the default access mode is %s", p.Plan.AccessMode)
+	}
+}
