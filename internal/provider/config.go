@@ -59,11 +59,6 @@ type execModel struct {
 	Env        map[string]string `tfsdk:"env"`
 }
 
-const (
-	defaultInstallNamespace = "kubetorch"
-	defaultLaunchTimeout    = 15 * time.Minute
-)
-
 // clusterConfig merges the provider block with the KUBE_* variables. An
 // attribute takes precedence over its variable. Some attributes of the block
 // also take precedence over other variables:
@@ -175,7 +170,7 @@ func boolVariable(env config.Env, name string, diags *diag.Diagnostics) *bool {
 func (m model) defaults(ctx context.Context, env config.Env) (tf.Defaults, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	d := tf.Defaults{
-		InstallNamespace: cmp.Or(m.InstallNamespace.ValueString(), defaultInstallNamespace),
+		InstallNamespace: cmp.Or(m.InstallNamespace.ValueString(), manifest.DefaultInstallNamespace),
 		LaunchTimeout:    m.launchTimeout(env, &diags),
 		GPUAntiAffinity:  m.GPUAntiAffinity.ValueBool(),
 		CompactPlans:     m.CompactPlans.ValueBool(),
@@ -206,7 +201,7 @@ func (m model) launchTimeout(env config.Env, diags *diag.Diagnostics) time.Durat
 		text, source = env.Get("KT_LAUNCH_TIMEOUT"), "The environment variable KT_LAUNCH_TIMEOUT"
 	}
 	if text == "" {
-		return defaultLaunchTimeout
+		return manifest.DefaultLaunchTimeout
 	}
 	timeout, err := manifest.ParseDuration(text)
 	if err == nil && timeout <= 0 {

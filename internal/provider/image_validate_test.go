@@ -23,71 +23,71 @@ func TestImageReportsInvalidInputAtItsAttribute(t *testing.T) {
 	t.Parallel()
 	o := serveOffline(t)
 	for _, c := range []badInput{
-		{name: "image", config: `{"image_id": "a b"}`, at: "image_id", says: `image_id is "a b"`},
-		{name: "base", config: `{"base": "alpine"}`, at: "base", says: `base is "alpine", but must be debian`},
+		{name: "image", config: `{"image_id": "a b"}`, at: "image_id", text: `image_id is "a b"`},
+		{name: "base", config: `{"base": "alpine"}`, at: "base", text: `base is "alpine", but must be debian`},
 		{name: "base of no version", config: `{"base": "python"}`, at: "base",
-			says: "is not a Python version: use a version such as python3.12"},
+			text: "is not a Python version: use a version such as python3.12"},
 		{name: "base of two versions", config: `{"base": "python3.12:3.12"}`, at: "base",
-			says: "is not a Python version"},
-		{name: "base with a bad tag", config: `{"base": "ray:a b"}`, at: "base", says: `has "a b" after the colon`},
-		{name: "base with an empty tag", config: `{"base": "debian:"}`, at: "base", says: `has "" after the colon`},
-		{name: "python_path", config: `{"python_path": "bin/python"}`, at: "python_path", says: "a relative path"},
+			text: "is not a Python version"},
+		{name: "base with a bad tag", config: `{"base": "ray:a b"}`, at: "base", text: `has "a b" after the colon`},
+		{name: "base with an empty tag", config: `{"base": "debian:"}`, at: "base", text: `has "" after the colon`},
+		{name: "python_path", config: `{"python_path": "bin/python"}`, at: "python_path", text: "a relative path"},
 		{name: "install_cmd of two lines", config: `{"install_cmd": "pip\ninstall"}`, at: "install_cmd",
-			says: "must be a single line"},
-		{name: "empty install_cmd", config: `{"install_cmd": " "}`, at: "install_cmd", says: "must be a single line"},
+			text: "must be a single line"},
+		{name: "empty install_cmd", config: `{"install_cmd": " "}`, at: "install_cmd", text: "must be a single line"},
 		{name: "image and base", config: `{"image_id": "debian:12", "base": "debian"}`, at: "base",
-			says: "image_id and base each specify the image to run"},
+			text: "image_id and base each specify the image to run"},
 		{name: "image and FROM", config: `{"image_id": "debian:12", "dockerfile": "FROM debian:12"}`, at: "dockerfile",
-			says: "image_id and the FROM of dockerfile each specify"},
-		{name: "no FROM", config: `{"dockerfile": "RUN echo"}`, at: "dockerfile", says: "The Dockerfile has no FROM"},
-		{name: "empty dockerfile", config: `{"image_id": "a", "dockerfile": ""}`, at: "dockerfile", says: "at least 1"},
+			text: "image_id and the FROM of dockerfile each specify"},
+		{name: "no FROM", config: `{"dockerfile": "RUN echo"}`, at: "dockerfile", text: "The Dockerfile has no FROM"},
+		{name: "empty dockerfile", config: `{"image_id": "a", "dockerfile": ""}`, at: "dockerfile", text: "at least 1"},
 		{name: "line of the dockerfile", config: `{"dockerfile": "FROM debian:12\n\nWORKDIR /app"}`, at: "dockerfile",
-			says: "Line 3 of the Dockerfile: WORKDIR is not supported, because no image is built: use working_dir of " +
+			text: "Line 3 of the Dockerfile: WORKDIR is not supported, because no image is built: use working_dir of " +
 				"kt_compute"},
 		{name: "heredoc", config: `{"dockerfile": "FROM debian:12\nRUN <<E\nWORKDIR\nE"}`, at: "dockerfile",
-			says: "Line 2 of the Dockerfile: here-documents are not supported"},
+			text: "Line 2 of the Dockerfile: here-documents are not supported"},
 		{name: "CMD", config: `{"dockerfile": "FROM debian:12\nCMD python"}`, at: "dockerfile",
-			says: "Line 2 of the Dockerfile sets the command of the container, but a compute always runs Kubetorch's " +
+			text: "Line 2 of the Dockerfile sets the command of the container, but a compute always runs Kubetorch's " +
 				"server", warns: true},
-		{name: "no steps", config: `{"steps": []}`, at: "steps", says: "at least 1"},
-		{name: "null step", config: `{"steps": [null]}`, at: "steps[0]", says: "steps[0] is null"},
+		{name: "no steps", config: `{"steps": []}`, at: "steps", text: "at least 1"},
+		{name: "null step", config: `{"steps": [null]}`, at: "steps[0]", text: "steps[0] is null"},
 		{name: "empty step", config: `{"steps": [{"run_bash": "a"}, {}]}`, at: "steps[1]",
-			says: "steps[1] sets no attribute"},
+			text: "steps[1] sets no attribute"},
 		{name: "two attributes in a step", config: `{"steps": [{"run_bash": "a", "env": {"A": "b"}}]}`,
-			at: "steps[0].env", says: "steps[0] sets run_bash and env, whose order is undefined"},
-		{name: "empty command", config: `{"steps": [{"run_bash": ""}]}`, at: "steps[0].run_bash", says: "at least 1"},
+			at: "steps[0].env", text: "steps[0] sets run_bash and env, whose order is undefined"},
+		{name: "empty command", config: `{"steps": [{"run_bash": ""}]}`, at: "steps[0].run_bash", text: "at least 1"},
 		{name: "long command", config: `{"steps": [{"run_bash": "` + strings.Repeat("a", 128<<10) + `"}]}`,
-			at: "steps[0].run_bash", says: "the command is 131072 bytes long, but Linux accepts at most"},
+			at: "steps[0].run_bash", text: "the command is 131072 bytes long, but Linux accepts at most"},
 		{name: "no packages", config: `{"steps": [{"pip_install": []}]}`, at: "steps[0].pip_install",
-			says: "at least 1"},
+			text: "at least 1"},
 		{name: "blank package", config: `{"steps": [{"pip_install": ["torch", " "]}]}`, at: "steps[0].pip_install",
-			says: `" " is not a package`},
+			text: `" " is not a package`},
 		{name: "null package", config: `{"steps": [{"pip_install": [null]}]}`, at: "steps[0].pip_install[0]",
-			says: "is null"},
+			text: "is null"},
 		{name: "name of a variable", config: `{"steps": [{"env": {"A-B": "x"}}]}`, at: "steps[0].env",
-			says: `"A-B" is not a valid name of an environment variable`},
+			text: `"A-B" is not a valid name of an environment variable`},
 		{name: "value of two lines", config: `{"steps": [{"env": {"A": "x\ny"}}]}`, at: "steps[0].env",
-			says: "has a line break"},
+			text: "has a line break"},
 		{name: "copy without source", config: `{"steps": [{"copy": {"dest": "/a"}}]}`, at: "steps[0].copy.source",
-			says: "Must set a configuration value"},
+			text: "Must set a configuration value"},
 		{name: "copy without dest", config: `{"steps": [{"copy": {"source": "a"}}]}`, at: "steps[0].copy.dest",
-			says: "Must set a configuration value"},
+			text: "Must set a configuration value"},
 		{name: "copy to a home", config: `{"steps": [{"copy": {"source": "a", "dest": "~/a"}}]}`, at: "steps[0].copy",
-			says: "~ is not expanded"},
+			text: "~ is not expanded"},
 		{name: "own label", config: `{"labels": {"kubetorch.com/image": "x"}}`, at: `labels["kubetorch.com/image"]`,
-			says: "is set by the provider."},
+			text: "is set by the provider."},
 		{name: "own annotation", config: `{"annotations": {"kubetorch.com/image-spec": "x"}}`,
-			at: `annotations["kubetorch.com/image-spec"]`, says: "is set by the provider."},
-		{name: "label", config: `{"labels": {"team": "a b"}}`, at: `labels["team"]`, says: "the value of a label"},
+			at: `annotations["kubetorch.com/image-spec"]`, text: "is set by the provider."},
+		{name: "label", config: `{"labels": {"team": "a b"}}`, at: `labels["team"]`, text: "the value of a label"},
 		{
 			name: "zero timeout", config: `{"timeouts": {"create": "0s"}}`,
-			at: "timeouts.create", says: "must be more than zero",
+			at: "timeouts.create", text: "must be more than zero",
 		},
 		{
 			name: "timeout without a unit", config: `{"timeouts": {"delete": "5"}}`,
-			at: "timeouts.delete", says: "is not a duration",
+			at: "timeouts.delete", text: "is not a duration",
 		},
-		{name: "namespace", config: `{"namespace": "ML"}`, at: "namespace", says: `Did you mean "ml"?`},
+		{name: "namespace", config: `{"namespace": "ML"}`, at: "namespace", text: `Did you mean "ml"?`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -97,8 +97,8 @@ func TestImageReportsInvalidInputAtItsAttribute(t *testing.T) {
 				severity = tfprotov6.DiagnosticSeverityWarning
 			}
 			if len(found) != 1 || found[0].severity != severity || found[0].path != c.at ||
-				!strings.Contains(found[0].detail, c.says) {
-				t.Errorf("%s gives %v\nwant one %s at %s that contains: %s", c.config, found, severity, c.at, c.says)
+				!strings.Contains(found[0].detail, c.text) {
+				t.Errorf("%s gives %v\nwant one %s at %s that contains: %s", c.config, found, severity, c.at, c.text)
 			}
 		})
 	}

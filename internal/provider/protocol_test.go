@@ -20,7 +20,9 @@ import (
 // or a configuration.
 type offline struct {
 	server tfprotov6.ProviderServer
-	types  map[string]tftypes.Object // types of the resources
+	// verifying is configured, and compares its short path with the framework.
+	verifying tfprotov6.ProviderServer
+	types     map[string]tftypes.Object // types of the resources
 }
 
 func serveOffline(tb testing.TB) offline {
@@ -39,7 +41,30 @@ func serveOffline(tb testing.TB) offline {
 		}
 		types[name] = object
 	}
-	return offline{server: server, types: types}
+	return offline{server: server, verifying: serveVerifying(tb, schemas.Provider), types: types}
+}
+
+// serveVerifying returns a provider that is configured for a server that does not exist.
+func serveVerifying(tb testing.TB, schema *tfprotov6.Schema) tfprotov6.ProviderServer {
+	tb.Helper()
+	env := config.Env{Getenv: func(name string) string {
+		return map[string]string{"KT_SHORT_PATH": "verify", "KUBE_HOST": "https://127.0.0.1:1"}[name]
+	}}
+	server := provider.NewServer(provider.New(tb.Context(), "test", env, nil)())
+	object, _ := schema.ValueType().(tftypes.Object)
+	unset := map[string]tftypes.Value{}
+	for name, of := range object.AttributeTypes {
+		unset[name] = tftypes.NewValue(of, nil)
+	}
+	encoded, err := tfprotov6.NewDynamicValue(object, tftypes.NewValue(object, unset))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	resp, err := server.ConfigureProvider(tb.Context(), &tfprotov6.ConfigureProviderRequest{Config: &encoded})
+	if err != nil || len(resp.Diagnostics) > 0 {
+		tb.Fatal(err, resp.Diagnostics)
+	}
+	return server
 }
 
 // validate sends the request of `terraform validate` for one resource.
@@ -54,11 +79,29 @@ func (o offline) validate(tb testing.TB, resource string, config tftypes.Value) 
 	if err != nil {
 		tb.Fatal(err)
 	}
+	o.verify(tb, resource, &encoded)
 	findings := make([]finding, len(resp.Diagnostics))
 	for i, d := range resp.Diagnostics {
 		findings[i] = finding{d.Severity, pathText(d.Attribute), d.Summary, d.Detail}
 	}
 	return findings
+}
+
+// verify fails if the short path accepts a configuration that the framework rejects.
+func (o offline) verify(tb testing.TB, resource string, config *tfprotov6.DynamicValue) {
+	tb.Helper()
+	resp, err := o.verifying.ValidateResourceConfig(tb.Context(), &tfprotov6.ValidateResourceConfigRequest{
+		TypeName: resource, Config: config,
+		ClientCapabilities: &tfprotov6.ValidateResourceConfigClientCapabilities{WriteOnlyAttributesAllowed: true},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, d := range resp.Diagnostics {
+		if d.Summary == "The short path gives another response" {
+			tb.Error(d.Detail)
+		}
+	}
 }
 
 // finding is a diagnostic with its path in the notation of configurations.

@@ -43,7 +43,8 @@ func NewWith(
 	ctx context.Context, version string, env config.Env, revisions []manifest.Revision, completions *kube.Completions,
 ) func() provider.Provider {
 	return func() provider.Provider {
-		return &kt{ctx: ctx, version: version, env: env, revisions: revisions, completions: completions}
+		return &kt{ctx: ctx, version: version, env: env, revisions: revisions, completions: completions,
+			resources: []func() resource.Resource{compute.New, volume.New, image.New(), ktsecret.New}}
 	}
 }
 
@@ -54,7 +55,8 @@ type kt struct {
 
 	revisions   []manifest.Revision
 	completions *kube.Completions
-	cluster     atomic.Pointer[kube.Cluster] // nil before it is configured
+	resources   []func() resource.Resource
+	data        atomic.Pointer[tf.ProviderData] // nil before the provider is configured
 }
 
 var (
@@ -176,6 +178,7 @@ func (p *kt) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 func (p *kt) Configure(ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
 	data := &tf.ProviderData{Unknown: !req.Config.Raw.IsFullyKnown(), Revisions: p.revisions}
 	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = data, data, data
+	defer p.data.Store(data)
 	if data.Unknown {
 		return // the cluster is created in this run: plans are rendered without a dry run
 	}
@@ -190,11 +193,10 @@ func (p *kt) Configure(ctx context.Context, req provider.ConfigureRequest, resp 
 	resp.Diagnostics.Append(diags...)
 	p.completions.Flush(ctx) // from an earlier run of the same process, as under a debugger
 	data.Cluster = kube.NewCluster(p.ctx, config).WithCompletions(p.completions)
-	p.cluster.Store(data.Cluster)
 }
 
 func (p *kt) Resources(context.Context) []func() resource.Resource {
-	return []func() resource.Resource{compute.New, volume.New, image.New(), ktsecret.New}
+	return p.resources
 }
 
 func (p *kt) DataSources(context.Context) []func() datasource.DataSource { return datasources.All() }

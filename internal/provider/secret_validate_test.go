@@ -35,14 +35,14 @@ func TestSecretReportsInvalidInput(t *testing.T) {
 	o := serveOffline(t)
 	for name, c := range map[string]struct {
 		config string // JSON, without the name and its brace
-		at     string // "" for the whole resource: another path would make Terraform print the line of a value
-		says   string
+		at     string // "" for the resource: another path would make Terraform print the line of a value
+		text   string
 	}{
 		"no source": {``, "",
 			"Set one of values_wo, provider_name, path, env_vars and values."},
 		"two sources": {`"path": "~/a", "env_vars": {"A": "A"}`, "env_vars",
 			"Only one of path and env_vars can be set."},
-		"values beside a provider": {`"values": {"A": "canary"}, "provider_name": "aws"`, "provider_name",
+		"values with a provider": {`"values": {"A": "canary"}, "provider_name": "aws"`, "provider_name",
 			"Only one of values and provider_name can be set"},
 		"both kinds of values": {`"values": {"A": "canary"}, "values_wo": {"A": "canary"}`, "",
 			"Only one of values_wo and values can be set"},
@@ -52,7 +52,7 @@ func TestSecretReportsInvalidInput(t *testing.T) {
 			"set path or provider_name"},
 		"filenames of variables": {`"provider_name": "openai", "filenames": ["a"]`, "filenames",
 			"openai has no usual files"},
-		"a file name with a folder": {`"path": "~/a", "filenames": ["a", "b/c"]`, "filenames[1]",
+		"a filename with a directory": {`"path": "~/a", "filenames": ["a", "b/c"]`, "filenames[1]",
 			`is "b/c", but must be the name of a file`},
 		"a file twice": {`"path": "~/a", "filenames": ["a", "a"]`, "filenames",
 			`the file "a" is listed twice`},
@@ -98,8 +98,8 @@ func TestSecretReportsInvalidInput(t *testing.T) {
 			t.Parallel()
 			found := errorsOnly(o.validateSecret(t, secretJSON(c.config), true))
 			if len(found) != 1 || found[0].path != c.at || !strings.Contains(strings.ToLower(found[0].detail),
-				strings.ToLower(c.says)) {
-				t.Errorf("gives %v\nwant one error at %q that contains: %s", found, c.at, c.says)
+				strings.ToLower(c.text)) {
+				t.Errorf("gives %v\nwant one error at %q that contains: %s", found, c.at, c.text)
 			}
 			for _, f := range found {
 				if strings.Contains(f.summary+f.detail, "canary") {

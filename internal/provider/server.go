@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
@@ -15,7 +16,8 @@ import (
 
 // NewServer returns the protocol server of a provider of [New] or [NewWith]. It
 // handles requests that the framework does not forward: the state of each resource
-// before its plan, and the interruption of the run.
+// before its plan, and the interruption of the run. It answers requests about unchanged
+// resources without the framework.
 func NewServer(p provider.Provider) tfprotov6.ProviderServer {
 	framework := providerserver.NewProtocol6(p)()
 	own, ok := p.(*kt)
@@ -23,7 +25,11 @@ func NewServer(p provider.Provider) tfprotov6.ProviderServer {
 	if !ok || !implements {
 		return framework
 	}
-	return &server{frameworkServer: complete, kt: own}
+	return newServer(complete, own)
+}
+
+func newServer(framework frameworkServer, own *kt) *server {
+	return &server{frameworkServer: framework, kt: own, mode: own.env.Get(shortPathVariable)}
 }
 
 // frameworkServer contains all interfaces that the server of the framework
@@ -38,34 +44,64 @@ type frameworkServer interface {
 type server struct {
 	frameworkServer
 
-	kt *kt
+	kt    *kt
+	mode  string                    // of the short path
+	short atomic.Pointer[shortPath] // nil before the provider is configured, and if it is off
 
 	once    sync.Once
 	schemas map[string]*tfprotov6.Schema // of the resources
 }
 
-// ValidateResourceConfig removes diagnostics about attributes of unknown objects.
-// The framework takes the attributes of unknown items of a list for null, and reports
-// the required ones as missing:
-// https://github.com/hashicorp/terraform-plugin-framework/issues/186
+// ConfigureProvider prepares the short path.
+func (s *server) ConfigureProvider(
+	ctx context.Context, req *tfprotov6.ConfigureProviderRequest,
+) (*tfprotov6.ConfigureProviderResponse, error) {
+	resp, err := s.frameworkServer.ConfigureProvider(ctx, req)
+	data := s.kt.data.Load()
+	if err != nil || data == nil || s.mode == shortPathOff {
+		return resp, err
+	}
+	short, err := newShortPath(ctx, s.kt.resources, data)
+	s.short.Store(short)
+	return resp, err
+}
+
+// ValidateResourceConfig stores the configuration for the plan, which follows.
 func (s *server) ValidateResourceConfig(
+	ctx context.Context, req *tfprotov6.ValidateResourceConfigRequest,
+) (*tfprotov6.ValidateResourceConfigResponse, error) {
+	if id, ok := configID(req.TypeName, req.Config); ok && s.kt.data.Load() != nil {
+		s.kt.data.Load().Configs.Store(id, req.Config)
+	}
+	var short *tfprotov6.ValidateResourceConfigResponse
+	if path := s.short.Load(); path != nil {
+		short = path.validate(ctx, req)
+	}
+	if short != nil && s.mode != shortPathVerify {
+		return short, nil
+	}
+	resp, err := s.validate(ctx, req)
+	if short != nil && err == nil {
+		resp.Diagnostics = append(resp.Diagnostics, verifyValid(resp)...)
+	}
+	return resp, err
+}
+
+// validate removes diagnostics about attributes of unknown objects. The framework takes
+// the attributes of unknown items of a list for null, and reports the required ones as
+// missing: https://github.com/hashicorp/terraform-plugin-framework/issues/186
+func (s *server) validate(
 	ctx context.Context, req *tfprotov6.ValidateResourceConfigRequest,
 ) (*tfprotov6.ValidateResourceConfigResponse, error) {
 	resp, err := s.frameworkServer.ValidateResourceConfig(ctx, req)
 	if err != nil || len(resp.Diagnostics) == 0 {
 		return resp, err
 	}
-	s.once.Do(func() {
-		schemas, err := s.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
-		if err == nil {
-			s.schemas = schemas.ResourceSchemas
-		}
-	})
-	schema, ok := s.schemas[req.TypeName]
+	typ, ok := s.typeOf(ctx, req.TypeName)
 	if !ok {
 		return resp, nil
 	}
-	config, err := req.Config.Unmarshal(schema.ValueType())
+	config, err := req.Config.Unmarshal(typ)
 	if err != nil {
 		return resp, nil //nolint:nilerr // the framework reports it
 	}
@@ -77,22 +113,87 @@ func (s *server) ValidateResourceConfig(
 	return resp, nil
 }
 
+func (s *server) typeOf(ctx context.Context, resourceType string) (tftypes.Type, bool) {
+	s.once.Do(func() {
+		schemas, err := s.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
+		if err == nil {
+			s.schemas = schemas.ResourceSchemas
+		}
+	})
+	schema, ok := s.schemas[resourceType]
+	if !ok {
+		return nil, false
+	}
+	return schema.ValueType(), true
+}
+
 // UpgradeResourceState records the object of a resource in state. Terraform sends
 // this request for each resource before its plan, even without a refresh. For a
 // tainted resource, it is the only request with the state.
 func (s *server) UpgradeResourceState(
 	ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest,
 ) (*tfprotov6.UpgradeResourceStateResponse, error) {
-	if cluster := s.kt.cluster.Load(); cluster != nil && req.RawState != nil {
-		var state struct {
-			ID  string    `json:"id"`
-			UID types.UID `json:"uid"`
-		}
-		if err := json.Unmarshal(req.RawState.JSON, &state); err == nil { // otherwise the framework reports the error
-			cluster.Hold(state.UID, req.TypeName+" "+state.ID)
-		}
+	var state map[string]json.RawMessage
+	data := s.kt.data.Load()
+	if !data.Configured() || req.RawState == nil || json.Unmarshal(req.RawState.JSON, &state) != nil {
+		return s.frameworkServer.UpgradeResourceState(ctx, req) // which reports the error
 	}
-	return s.frameworkServer.UpgradeResourceState(ctx, req)
+	var id, uid string
+	if json.Unmarshal(state["id"], &id) == nil && json.Unmarshal(state["uid"], &uid) == nil {
+		data.Cluster.Hold(types.UID(uid), req.TypeName+" "+id)
+	}
+	var short *tfprotov6.UpgradeResourceStateResponse
+	if path := s.short.Load(); path != nil {
+		short = path.upgradeState(req, state)
+	}
+	if short != nil && s.mode != shortPathVerify {
+		return short, nil
+	}
+	resp, err := s.frameworkServer.UpgradeResourceState(ctx, req)
+	if short != nil && err == nil {
+		resp.Diagnostics = append(resp.Diagnostics, s.verifyUpgraded(ctx, req.TypeName, resp, short)...)
+	}
+	return resp, err
+}
+
+// ReadResource refreshes a resource.
+func (s *server) ReadResource(
+	ctx context.Context, req *tfprotov6.ReadResourceRequest,
+) (*tfprotov6.ReadResourceResponse, error) {
+	var short *tfprotov6.ReadResourceResponse
+	if path := s.short.Load(); path != nil {
+		short = path.read(ctx, req)
+	}
+	if short != nil && s.mode != shortPathVerify {
+		return short, nil
+	}
+	resp, err := s.frameworkServer.ReadResource(ctx, req)
+	if short != nil && err == nil {
+		resp.Diagnostics = append(resp.Diagnostics, s.verifyRead(ctx, req.TypeName, resp, short)...)
+	}
+	return resp, err
+}
+
+// PlanResourceChange plans a resource.
+func (s *server) PlanResourceChange(
+	ctx context.Context, req *tfprotov6.PlanResourceChangeRequest,
+) (*tfprotov6.PlanResourceChangeResponse, error) {
+	if id, ok := configID(req.TypeName, req.Config); ok && s.kt.data.Load() != nil {
+		defer s.kt.data.Load().Configs.Delete(id)
+	}
+	var short *tfprotov6.PlanResourceChangeResponse
+	keep := func() bool { return false }
+	if path := s.short.Load(); path != nil {
+		short, keep = path.plan(ctx, req)
+	}
+	if short != nil && s.mode != shortPathVerify && keep() {
+		return short, nil
+	}
+	resp, err := s.frameworkServer.PlanResourceChange(ctx, req)
+	if short != nil && s.mode == shortPathVerify && err == nil {
+		resp.Diagnostics = append(resp.Diagnostics, s.verifyPlan(ctx, req.TypeName, resp, short)...)
+	}
+	return resp, err
 }
 
 // StopProvider is called when the run is interrupted. From then on, Terraform may

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
 func served(t *testing.T) (*server, *kt) {
@@ -27,7 +28,7 @@ func TestServerRecordsTheObjectsInState(t *testing.T) {
 	t.Parallel()
 	s, own := served(t)
 	cluster := kube.NewCluster(t.Context(), config.Config{})
-	own.cluster.Store(cluster)
+	own.data.Store(&tf.ProviderData{Cluster: cluster})
 	for _, state := range []string{`{"id": "ml/x", "uid": "u"}`, `{"id": "ml/y", "uid": null}`, `{"id": 1}`, `[`} {
 		request := &tfprotov6.UpgradeResourceStateRequest{TypeName: "kt_volume",
 			RawState: &tfprotov6.RawState{JSON: []byte(state)}}

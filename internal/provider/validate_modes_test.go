@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// bringing returns a configuration with a manifest and other attributes, as JSON.
-func bringing(manifest string, attributes ...string) string {
+// withYAML returns a configuration with a manifest and other attributes, as JSON.
+func withYAML(manifest string, attributes ...string) string {
 	text, err := json.Marshal(manifest)
 	if err != nil {
 		panic(err) // strings can always be encoded
@@ -36,37 +36,37 @@ const (
 func badAutoscale() []badInput {
 	cases := []badInput{
 		{name: "min_scale above max_scale", config: `{"autoscale": {"min_scale": 5, "max_scale": 2}}`,
-			at: "autoscale.min_scale", says: "autoscale.min_scale is 5, more than autoscale.max_scale, 2: decrease " +
+			at: "autoscale.min_scale", text: "autoscale.min_scale is 5, more than autoscale.max_scale, 2: decrease " +
 				"the former or increase the latter."},
-		{name: "min_scale above max_scale beside an unknown window", config: `{"autoscale": {"min_scale": 5,
+		{name: "min_scale above max_scale with an unknown window", config: `{"autoscale": {"min_scale": 5,
 			"max_scale": 2, "window": "` + unknown + `"}}`,
-			at: "autoscale.min_scale", says: "more than autoscale.max_scale, 2"},
+			at: "autoscale.min_scale", text: "more than autoscale.max_scale, 2"},
 		{name: "scale_down_delay of the HPA", config: `{"autoscale": {"autoscaler_class": "hpa.autoscaling.knative.dev",
 			"scale_down_delay": "2m"}}`,
 			at:   "autoscale.scale_down_delay",
-			says: `is "2m", but only kpa.autoscaling.knative.dev supports it: remove it.`},
+			text: `is "2m", but only kpa.autoscaling.knative.dev supports it: remove it.`},
 		{name: "extra annotation against an attribute", config: `{"autoscale": {"min_scale": 1,
 			"extra_annotations": {"min-scale": "3"}}}`,
 			at:   `autoscale.extra_annotations["min-scale"]`,
-			says: `is "3", but autoscale.min_scale sets this annotation to "1": remove one of the two.`},
+			text: `is "3", but autoscale.min_scale sets this annotation to "1": remove one of the two.`},
 		{name: "extra annotation with its domain against an attribute", config: `{"autoscale": {"metric": "rps",
 			"extra_annotations": {"autoscaling.knative.dev/metric": "concurrency"}}}`,
 			at:   `autoscale.extra_annotations["autoscaling.knative.dev/metric"]`,
-			says: `autoscale.metric sets this annotation to "rps"`},
+			text: `autoscale.metric sets this annotation to "rps"`},
 		{name: "extra annotation against the deadline", config: `{"autoscale": {"progress_deadline": "20m",
 			"extra_annotations": {"serving.knative.dev/progress-deadline": "5m"}}}`,
 			at:   `autoscale.extra_annotations["serving.knative.dev/progress-deadline"]`,
-			says: `autoscale.progress_deadline sets this annotation to "20m"`},
+			text: `autoscale.progress_deadline sets this annotation to "20m"`},
 		{name: "null extra annotation", config: `{"autoscale": {"extra_annotations": {"min-scale": null}}}`,
-			at: `autoscale.extra_annotations["min-scale"]`, says: "is null"},
+			at: `autoscale.extra_annotations["min-scale"]`, text: "is null"},
 		{name: "key of an extra annotation", config: `{"autoscale": {"extra_annotations": {"min scale": "1"}}}`,
-			at: `autoscale.extra_annotations["min scale"]`, says: `is "min scale", but must be the key`},
+			at: `autoscale.extra_annotations["min scale"]`, text: `is "min scale", but must be the key`},
 		{name: "annotation against autoscale", config: `{"autoscale": {"min_scale": 1},
 			"annotations": {"autoscaling.knative.dev/min-scale": "3"}}`,
 			at:   "annotations",
-			says: `annotations sets autoscaling.knative.dev/min-scale to "3", but it must be "1" here`},
+			text: `annotations sets autoscaling.knative.dev/min-scale to "3", but it must be "1" here`},
 	}
-	for _, c := range []struct{ attribute, value, says string }{
+	for _, c := range []struct{ attribute, value, text string }{
 		{"min_scale", `-1`, "must be between 0 and 2147483647, got: -1"},
 		{"min_scale", `1.5`, "autoscale.min_scale is 1.5, but must be an integer."},
 		{"max_scale", `2147483648`, "must be between 0 and 2147483647, got: 2147483648"},
@@ -99,7 +99,7 @@ func badAutoscale() []badInput {
 		cases = append(cases, badInput{
 			name:   "autoscale." + c.attribute + " " + c.value,
 			config: fmt.Sprintf(`{"autoscale": {%q: %s}}`, c.attribute, c.value),
-			at:     "autoscale." + c.attribute, says: c.says,
+			at:     "autoscale." + c.attribute, text: c.text,
 		})
 	}
 	return cases
@@ -109,19 +109,19 @@ func badDistribute() []badInput {
 	cases := []badInput{
 		{name: "quorum above the workers", config: `{"distribute": {"workers": 4, "quorum_workers": 5}}`,
 			at: "distribute.quorum_workers",
-			says: "distribute.quorum_workers is 5, but there are 4 workers: decrease it, or increase " +
+			text: "distribute.quorum_workers is 5, but there are 4 workers: decrease it, or increase " +
 				"distribute.workers."},
 		{name: "quorum without workers", config: `{"distribute": {"quorum_workers": 2}}`,
-			at: "distribute.quorum_workers", says: "is 2, but without distribute.workers there is one worker"},
+			at: "distribute.quorum_workers", text: "is 2, but without distribute.workers there is one worker"},
 		{name: "name too long for the headless Service", config: `{"name": "` + strings.Repeat("a", 55) +
 			`", "distribute": {"workers": 2}}`, at: "name",
-			says: "name has 55 characters, but a distributed compute also has a Service <name>-headless, and the " +
+			text: "name has 55 characters, but a distributed compute also has a Service <name>-headless, and the " +
 				"name of a Service can have at most 63: use a name of at most 54."},
 		{name: "version of Ray as a number",
 			config: `{"distribute": {"type": "ray", "args": "{\"rayVersion\": 2.46}"}}`, at: "distribute.args",
-			says: "distribute.args has 2.46 as rayVersion, which must be a string"},
+			text: "distribute.args has 2.46 as rayVersion, which must be a string"},
 	}
-	for _, c := range []struct{ attribute, value, says string }{
+	for _, c := range []struct{ attribute, value, text string }{
 		{"type", `"mpi"`, `must be one of: ["spmd" "pytorch" "jax" "tensorflow" "monarch" "ray"], got: "mpi"`},
 		{"type", `"Ray"`, `got: "Ray"`},
 		{"workers", `0`, "must be between 1 and 2147483647, got: 0"},
@@ -142,7 +142,7 @@ func badDistribute() []badInput {
 		cases = append(cases, badInput{
 			name:   "distribute." + c.attribute + " " + c.value,
 			config: fmt.Sprintf(`{"distribute": {%q: %s}}`, c.attribute, c.value),
-			at:     "distribute." + c.attribute, says: c.says,
+			at:     "distribute." + c.attribute, text: c.text,
 		})
 	}
 	return cases
@@ -150,72 +150,72 @@ func badDistribute() []badInput {
 
 func badModes() []badInput {
 	return []badInput{
-		{name: "autoscale beside distribute", config: `{"autoscale": {}, "distribute": {}}`, at: "distribute",
-			says: "distribute and autoscale cannot both be set: a compute either has a fixed number of workers or is " +
+		{name: "autoscale with distribute", config: `{"autoscale": {}, "distribute": {}}`, at: "distribute",
+			text: "distribute and autoscale cannot both be set: a compute either has a fixed number of workers or is " +
 				"scaled by its load. Remove one of the two."},
-		{name: "autoscale beside manifest", config: bringing(deployment, `"autoscale": {"min_scale": 1}`),
-			at: "manifest", says: "in manifest can have annotations of autoscaling.knative.dev"},
-		{name: "autoscale beside a manifest of Knative", config: bringing(knative, `"autoscale": {}`), at: "manifest",
-			says: "manifest and autoscale cannot both be set"},
-		{name: "autoscale beside replicas", config: `{"autoscale": {"max_scale": 4}, "replicas": 2}`, at: "replicas",
-			says: "Knative controls the number of pods, from autoscale.min_scale to max_scale"},
-		{name: "replicas beside distribute", config: `{"distribute": {"workers": 4}, "replicas": 2}`, at: "replicas",
-			says: "their number is distribute.workers. Remove one of the two"},
-		{name: "replicas beside workers that are unknown",
+		{name: "autoscale with manifest", config: withYAML(deployment, `"autoscale": {"min_scale": 1}`),
+			at: "manifest", text: "in manifest can have annotations of autoscaling.knative.dev"},
+		{name: "autoscale with a manifest of Knative", config: withYAML(knative, `"autoscale": {}`), at: "manifest",
+			text: "manifest and autoscale cannot both be set"},
+		{name: "autoscale with replicas", config: `{"autoscale": {"max_scale": 4}, "replicas": 2}`, at: "replicas",
+			text: "Knative controls the number of pods, from autoscale.min_scale to max_scale"},
+		{name: "replicas with distribute", config: `{"distribute": {"workers": 4}, "replicas": 2}`, at: "replicas",
+			text: "their number is distribute.workers. Remove one of the two"},
+		{name: "replicas with workers that are unknown",
 			config: `{"distribute": {"workers": "` + unknown + `"}, "replicas": 4}`, at: "replicas",
-			says: "their number is distribute.workers"},
+			text: "their number is distribute.workers"},
 		{name: "Service that selects pods with autoscale",
 			config: `{"autoscale": {}, "endpoint": {"selector": {"app": "x"}}}`, at: "endpoint.selector",
-			says: "but Knative creates the Service of this compute: set endpoint.url"},
+			text: "but Knative creates the Service of this compute: set endpoint.url"},
 		{name: "Service that selects pods of a Knative manifest",
-			config: bringing(knative, `"endpoint": {"selector": {"app": "x"}}`), at: "endpoint.selector",
-			says: "Knative creates the Service"},
-		{name: "ray with a Deployment", config: bringing(deployment, `"distribute": {"type": "ray"}`),
+			config: withYAML(knative, `"endpoint": {"selector": {"app": "x"}}`), at: "endpoint.selector",
+			text: "Knative creates the Service"},
+		{name: "ray with a Deployment", config: withYAML(deployment, `"distribute": {"type": "ray"}`),
 			at: "distribute.type",
-			says: `distribute.type is "ray", but manifest has the mode deployment: use a RayCluster, or set another ` +
+			text: `distribute.type is "ray", but manifest has the mode deployment: use a RayCluster, or set another ` +
 				`type.`},
-		{name: "workers of a Knative manifest", config: bringing(knative,
-			`"distribute": {"type": "spmd", "workers": 2}`), at: "distribute", says: "distribute requires a fixed " +
+		{name: "workers of a Knative manifest", config: withYAML(knative,
+			`"distribute": {"type": "spmd", "workers": 2}`), at: "distribute", text: "distribute requires a fixed " +
 			"number of workers, but manifest is a Knative"},
-		{name: "workers against those of the manifest", config: bringing(statefulSet, `"distribute": {"type": "spmd",
+		{name: "workers against those of the manifest", config: withYAML(statefulSet, `"distribute": {"type": "spmd",
 			"workers": 4}`),
-			at: "distribute.workers", says: "distribute.workers requests 4 pods, but manifest runs 2 " +
+			at: "distribute.workers", text: "distribute.workers requests 4 pods, but manifest runs 2 " +
 				"(spec.replicas): use the same number, or remove one of the two."},
-		{name: "workers of a DaemonSet", config: bringing(daemonSet, `"distribute": {"type": "pytorch", "workers": 4}`),
-			at: "distribute.workers", says: "the provider cannot set the number of pods of a DaemonSet"},
-		{name: "replicas against those of the manifest", config: bringing(statefulSet, `"replicas": 3`), at: "replicas",
-			says: "replicas requests 3 pods, but manifest runs 2 (spec.replicas)"},
-		{name: "replicas against the roles of a PyTorchJob", config: bringing(pyTorchJob, `"replicas": 8`),
-			at: "replicas", says: "replicas requests 8 pods, but manifest runs 4"},
-		{name: "replicas against the workers of a RayCluster", config: bringing(rayCluster, `"replicas": 2`),
-			at: "replicas", says: "replicas requests 2 pods, but manifest runs 3"},
-		{name: "replicas of a DaemonSet", config: bringing(daemonSet, `"replicas": 3`), at: "replicas",
-			says: "replicas requests 3 pods, but the provider cannot set the number of pods of a DaemonSet"},
-		{name: "replicas of a Pod", config: bringing(pod, `"replicas": 2`), at: "replicas",
-			says: "the number of pods of a Pod"},
-		{name: "replicas of a CronJob", config: bringing(cronJob, `"replicas": 2`), at: "replicas",
-			says: "the number of pods of a CronJob"},
-		{name: "replicas of a Knative manifest", config: bringing(knative, `"replicas": 2`), at: "replicas",
-			says: "the number of pods of a Service"},
-		{name: "replicas of an unknown kind", config: bringing(workflow, `"pod_template_path": "spec.templates.0.pod"`,
-			`"replicas": 2`), at: "replicas", says: "the number of pods of a Workflow"},
-		{name: "negative replicas beside a manifest", config: bringing(statefulSet, `"replicas": -1`), at: "replicas",
-			says: "must be between 0 and 2147483647, got: -1"},
-		{name: "suspended Pod", config: bringing(pod, `"suspend": true`), at: "suspend",
-			says: "suspend is true, but the provider cannot suspend a Pod"},
-		{name: "suspended kind that is unknown", config: bringing(workflow,
+		{name: "workers of a DaemonSet", config: withYAML(daemonSet, `"distribute": {"type": "pytorch", "workers": 4}`),
+			at: "distribute.workers", text: "the provider cannot set the number of pods of a DaemonSet"},
+		{name: "replicas against those of the manifest", config: withYAML(statefulSet, `"replicas": 3`), at: "replicas",
+			text: "replicas requests 3 pods, but manifest runs 2 (spec.replicas)"},
+		{name: "replicas against the roles of a PyTorchJob", config: withYAML(pyTorchJob, `"replicas": 8`),
+			at: "replicas", text: "replicas requests 8 pods, but manifest runs 4"},
+		{name: "replicas against the workers of a RayCluster", config: withYAML(rayCluster, `"replicas": 2`),
+			at: "replicas", text: "replicas requests 2 pods, but manifest runs 3"},
+		{name: "replicas of a DaemonSet", config: withYAML(daemonSet, `"replicas": 3`), at: "replicas",
+			text: "replicas requests 3 pods, but the provider cannot set the number of pods of a DaemonSet"},
+		{name: "replicas of a Pod", config: withYAML(pod, `"replicas": 2`), at: "replicas",
+			text: "the number of pods of a Pod"},
+		{name: "replicas of a CronJob", config: withYAML(cronJob, `"replicas": 2`), at: "replicas",
+			text: "the number of pods of a CronJob"},
+		{name: "replicas of a Knative manifest", config: withYAML(knative, `"replicas": 2`), at: "replicas",
+			text: "the number of pods of a Service"},
+		{name: "replicas of an unknown kind", config: withYAML(workflow, `"pod_template_path": "spec.templates.0.pod"`,
+			`"replicas": 2`), at: "replicas", text: "the number of pods of a Workflow"},
+		{name: "negative replicas with a manifest", config: withYAML(statefulSet, `"replicas": -1`), at: "replicas",
+			text: "must be between 0 and 2147483647, got: -1"},
+		{name: "suspended Pod", config: withYAML(pod, `"suspend": true`), at: "suspend",
+			text: "suspend is true, but the provider cannot suspend a Pod"},
+		{name: "suspended kind that is unknown", config: withYAML(workflow,
 			`"pod_template_path": "spec.templates.0.pod"`,
-			`"suspend": true`), at: "suspend", says: "the provider cannot suspend a Workflow"},
-		{name: "scheduler without a queue for a manifest", config: bringing(job, `"queue_scheduler": "kai"`),
-			at: "queue_scheduler", says: "set queue_name too"},
-		{name: "gpu_memory beside gpus for a manifest", config: bringing(job, `"gpus": 1`, `"gpu_memory": "4Gi"`),
-			at: "gpu_memory", says: "set only one of the two"},
+			`"suspend": true`), at: "suspend", text: "the provider cannot suspend a Workflow"},
+		{name: "scheduler without a queue for a manifest", config: withYAML(job, `"queue_scheduler": "kai"`),
+			at: "queue_scheduler", text: "set queue_name too"},
+		{name: "gpu_memory with gpus for a manifest", config: withYAML(job, `"gpus": 1`, `"gpu_memory": "4Gi"`),
+			at: "gpu_memory", text: "set only one of the two"},
 	}
 }
 
 func badManifests() []badInput {
 	cases := []badInput{}
-	for manifest, says := range map[string]string{
+	for manifest, text := range map[string]string{
 		``:                  "manifest contains no object: specify a manifest with apiVersion, kind and spec",
 		`# to be done`:      "manifest contains no object",
 		`a Deployment`:      "manifest contains no object",
@@ -242,18 +242,24 @@ func badManifests() []badInput {
 			"cluster can set: remove it.",
 		`{apiVersion: apps/v1, kind: Deployment, metadata: {uid: "1"}}`: "manifest sets metadata.uid, which only " +
 			"the cluster can set",
-		`{apiVersion: apps/v1, kind: Deployment, metadata: {resourceVersion: "1"}}`: "manifest sets metadata.resourceVersion",
-		`{apiVersion: apps/v1, kind: Deployment, metadata: {generateName: x-}}`:     "manifest sets metadata.generateName",
+		`{apiVersion: apps/v1, kind: Deployment,
+            metadata: {resourceVersion: "1"}}`: "manifest sets metadata.resourceVersion",
+		`{apiVersion: apps/v1, kind: Deployment,
+            metadata: {generateName: x-}}`: "manifest sets metadata.generateName",
 		`{apiVersion: apps/v1, kind: Deployment, metadata: {labels: trainer}}`: "manifest has a value that is not a " +
 			"map at metadata.labels or at a parent of it",
-		`{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {containers: {}}}}}`: "manifest has no list at spec.template.spec.containers.",
+		`{apiVersion: apps/v1, kind: Deployment,
+            spec: {template: {spec: {containers: {}}}}}`: "manifest has no list at spec.template.spec.containers.",
 		`{apiVersion: kubeflow.org/v1, kind: PyTorchJob}`: "manifest is a PyTorchJob without pods: add at least one " +
 			"pod template.",
-		`{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: {pytorchReplicaSpecs: {Master: {template: {spec: 1}}}}}`: "manifest has a value that is not a map at spec.pytorchReplicaSpecs.Master.template.spec",
-		`{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, spec: {replicatedJobs: []}}`:                              "manifest is a JobSet without pods",
+		`{apiVersion: kubeflow.org/v1, kind: PyTorchJob,
+            spec: {pytorchReplicaSpecs: {Master: {template: {spec: 1}}}}}`: "manifest has a value that is not a map " +
+			"at spec.pytorchReplicaSpecs.Master.template.spec",
+		`{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet,
+            spec: {replicatedJobs: []}}`: "manifest is a JobSet without pods",
 	} {
-		cases = append(cases, badInput{name: "manifest " + manifest, config: bringing(manifest), at: "manifest",
-			says: says})
+		cases = append(cases, badInput{name: "manifest " + manifest, config: withYAML(manifest), at: "manifest",
+			text: text})
 	}
 	return cases
 }
@@ -263,54 +269,58 @@ func badIdentityOfManifests() []badInput {
 		return `{apiVersion: apps/v1, kind: Deployment, metadata: ` + metadata + `}`
 	}
 	return []badInput{
-		{name: "manifest of another name", config: bringing(of(`{name: other}`)), at: "manifest",
-			says: "manifest sets metadata.name to other, but it must be trainer here: it is the name of the compute. " +
+		{name: "manifest of another name", config: withYAML(of(`{name: other}`)), at: "manifest",
+			text: "manifest sets metadata.name to other, but it must be trainer here: it is the name of the compute. " +
 				"Remove it."},
-		{name: "manifest of another namespace", config: bringing(of(`{namespace: other}`), `"namespace": "ml"`),
-			at: "manifest", says: "manifest sets metadata.namespace to other, but it must be ml here"},
-		{name: "manifest and template of two namespaces", config: bringing(of(`{namespace: ml}`),
-			`"service_template": "{\"metadata\": {\"namespace\": \"other\"}}"`), at: "service_template", says: "changes metadata.namespace"},
-		{name: "manifest of another compute", config: bringing(of(`{labels: {kubetorch.com/service: other}}`)),
-			at: "manifest", says: "manifest sets metadata.labels.kubetorch.com/service to other, but it must be " +
+		{name: "manifest of another namespace", config: withYAML(of(`{namespace: other}`), `"namespace": "ml"`),
+			at: "manifest", text: "manifest sets metadata.namespace to other, but it must be ml here"},
+		{name: "manifest and template of two namespaces", config: withYAML(of(`{namespace: ml}`),
+			`"service_template": "{\"metadata\": {\"namespace\": \"other\"}}"`), at: "service_template",
+			text: "changes metadata.namespace"},
+		{name: "manifest of another compute", config: withYAML(of(`{labels: {kubetorch.com/service: other}}`)),
+			at: "manifest", text: "manifest sets metadata.labels.kubetorch.com/service to other, but it must be " +
 				"trainer here"},
-		{name: "manifest of another manager", config: bringing(of(`{labels: {app.kubernetes.io/managed-by: Helm}}`)),
-			at: "manifest", says: "the provider finds its objects with it"},
-		{name: "manifest of another queue", config: bringing(of(`{labels: {kueue.x-k8s.io/queue-name: b}}`),
-			`"queue_name": "a"`), at: "manifest", says: "to b, but it must be a here: it is set from queue_name. " +
+		{name: "manifest of another manager", config: withYAML(of(`{labels: {app.kubernetes.io/managed-by: Helm}}`)),
+			at: "manifest", text: "the provider finds its objects with it"},
+		{name: "manifest of another queue", config: withYAML(of(`{labels: {kueue.x-k8s.io/queue-name: b}}`),
+			`"queue_name": "a"`), at: "manifest", text: "to b, but it must be a here: it is set from queue_name. " +
 			"Remove it."},
-		{name: "manifest that does not select its pods", config: bringing(`{apiVersion: apps/v1, kind: Deployment,
+		{name: "manifest that does not select its pods", config: withYAML(`{apiVersion: apps/v1, kind: Deployment,
             spec: {selector: {matchLabels: {tier: a}}, template: {metadata: {labels: {tier: b}}}}}`),
-			at: "manifest", says: "spec.template.metadata.labels.tier to b, but it must be a here: spec.selector " +
+			at: "manifest", text: "spec.template.metadata.labels.tier to b, but it must be a here: spec.selector " +
 				"selects the pods with it"},
-		{name: "label of the template of a manifest", config: bringing(deployment,
-			`"labels": {"kubetorch.com/template": "ksvc"}`), at: "labels", says: `it must be "deployment" here`},
+		{name: "label of the template of a manifest", config: withYAML(deployment,
+			`"labels": {"kubetorch.com/template": "ksvc"}`), at: "labels", text: `it must be "deployment" here`},
 	}
 }
 
 func badPodTemplatePaths() []badInput {
 	return []badInput{
 		{name: "pod_template_path without a manifest", config: `{"pod_template_path": "spec.template"}`,
-			at: "pod_template_path", says: "set manifest too, or remove pod_template_path"},
-		{name: "pod_template_path to nothing", config: bringing(workflow,
-			`"pod_template_path": "spec.podTemplate.pod"`), at: "pod_template_path", says: "pod_template_path is spec.podTemplate.pod, but manifest has no object at spec.podTemplate: set the path of its pod template"},
-		{name: "pod_template_path to no object", config: bringing(workflow, `"pod_template_path": "spec.schedule"`),
-			at: "pod_template_path", says: "manifest has no object at spec.schedule"},
-		{name: "pod_template_path through a text", config: bringing(workflow,
-			`"pod_template_path": "spec.schedule.template"`), at: "pod_template_path", says: "manifest has no object at spec.schedule.template"},
-		{name: "pod_template_path to a list", config: bringing(workflow, `"pod_template_path": "spec.templates"`),
-			at: "pod_template_path", says: "manifest has no object at spec.templates"},
+			at: "pod_template_path", text: "set manifest too, or remove pod_template_path"},
+		{name: "pod_template_path to nothing", config: withYAML(workflow,
+			`"pod_template_path": "spec.podTemplate.pod"`), at: "pod_template_path",
+			text: "pod_template_path is spec.podTemplate.pod, but manifest has no object at " +
+				"spec.podTemplate: set the path of its pod template"},
+		{name: "pod_template_path to no object", config: withYAML(workflow, `"pod_template_path": "spec.schedule"`),
+			at: "pod_template_path", text: "manifest has no object at spec.schedule"},
+		{name: "pod_template_path through a text", config: withYAML(workflow,
+			`"pod_template_path": "spec.schedule.template"`), at: "pod_template_path",
+			text: "manifest has no object at spec.schedule.template"},
+		{name: "pod_template_path to a list", config: withYAML(workflow, `"pod_template_path": "spec.templates"`),
+			at: "pod_template_path", text: "manifest has no object at spec.templates"},
 		{name: "pod_template_path past the end of a list",
-			config: bringing(workflow, `"pod_template_path": "spec.templates.1.pod"`), at: "pod_template_path",
-			says: "manifest has no object at spec.templates.1"},
-		{name: "empty pod_template_path", config: bringing(workflow, `"pod_template_path": ""`),
-			at: "pod_template_path", says: "which is not a valid field path"},
-		{name: "pod_template_path as JSONPath", config: bringing(workflow, `"pod_template_path": ".spec.template"`),
+			config: withYAML(workflow, `"pod_template_path": "spec.templates.1.pod"`), at: "pod_template_path",
+			text: "manifest has no object at spec.templates.1"},
+		{name: "empty pod_template_path", config: withYAML(workflow, `"pod_template_path": ""`),
+			at: "pod_template_path", text: "which is not a valid field path"},
+		{name: "pod_template_path as JSONPath", config: withYAML(workflow, `"pod_template_path": ".spec.template"`),
 			at: "pod_template_path",
-			says: `pod_template_path is ".spec.template", which is not a valid field path: separate the field names ` +
+			text: `pod_template_path is ".spec.template", which is not a valid field path: separate the field names ` +
 				`with dots`},
 		{name: "pod_template_path against a kind that is known",
-			config: bringing(job, `"pod_template_path": "spec.jobTemplate"`), at: "pod_template_path",
-			says: "pod_template_path is spec.jobTemplate, but the provider knows the pod template path of a Job: " +
+			config: withYAML(job, `"pod_template_path": "spec.jobTemplate"`), at: "pod_template_path",
+			text: "pod_template_path is spec.jobTemplate, but the provider knows the pod template path of a Job: " +
 				"remove it."},
 	}
 }
@@ -318,12 +328,12 @@ func badPodTemplatePaths() []badInput {
 func badSelectors() []badInput {
 	cases := []badInput{
 		{name: "selector that selects all", config: `{"selector": {}}`, at: "selector",
-			says: "must contain at least 1 elements, got: 0"},
+			text: "must contain at least 1 elements, got: 0"},
 		{name: "selector with a bad value", config: `{"selector": {"app": "my app"}}`, at: `selector["app"]`,
-			says: `selector["app"] is "my app", but must be the value of a label`},
+			text: `selector["app"] is "my app", but must be the value of a label`},
 		{name: "selector with a bad key", config: `{"selector": {"my app": "x"}}`, at: `selector["my app"]`,
-			says: `a key of selector is "my app"`},
-		{name: "selector with a null", config: `{"selector": {"app": null}}`, at: `selector["app"]`, says: "is null"},
+			text: `a key of selector is "my app"`},
+		{name: "selector with a null", config: `{"selector": {"app": null}}`, at: `selector["app"]`, text: "is null"},
 	}
 	for attribute, value := range map[string]string{
 		"autoscale": `{}`, "distribute": `{}`, "replicas": `2`, "cpus": `"1"`, "memory": `"1Gi"`, "disk_size": `"1Gi"`,
@@ -342,9 +352,9 @@ func badSelectors() []badInput {
 		"queue_name": `"q"`, "service_template": `"{\"spec\": {}}"`, "freeze": `true`, "suspend": `true`,
 	} {
 		cases = append(cases, badInput{
-			name: "selector alone beside " + attribute, config: fmt.Sprintf(`{"selector": {"app": "x"}, %q: %s}`,
+			name: "selector alone with " + attribute, config: fmt.Sprintf(`{"selector": {"app": "x"}, %q: %s}`,
 				attribute, value), at: attribute,
-			says: attribute + " configures a workload, but with selector alone the pods already exist and no " +
+			text: attribute + " configures a workload, but with selector alone the pods already exist and no " +
 				"workload is created: remove it, or specify the workload in manifest.",
 		})
 	}

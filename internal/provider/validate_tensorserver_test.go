@@ -11,69 +11,69 @@ import (
 func badTensorServers() []badInput {
 	cases := []badInput{
 		{name: "more than one tensor server", config: `{"runtime": "skytorch", "replicas": 2}`, at: "replicas",
-			says: `replicas is 2, but the operator of runtime "skytorch" runs one pod: remove it, or set suspend = ` +
+			text: `replicas is 2, but the operator of runtime "skytorch" runs one pod: remove it, or set suspend = ` +
 				`true to run none.`},
 		{name: "no tensor server", config: `{"runtime": "kpu", "replicas": 0}`, at: "replicas",
-			says: "set suspend = true to run none"},
+			text: "set suspend = true to run none"},
 		{name: "name too long for a StatefulSet", config: `{"name": "` + strings.Repeat("a", 53) +
 			`", "runtime": "skytorch"}`, at: "name",
-			says: "name has 53 characters. The pod of a tensor server has a label with the name, a dash and a " +
+			text: "name has 53 characters. The pod of a tensor server has a label with the name, a dash and a " +
 				"hash. The value of a label can have at most 63: use a name of at most 52."},
 		{name: "label of the operator", config: `{"runtime": "kpu", "labels": {"app.kubernetes.io/name": "mine"}}`,
 			at: "labels",
-			says: `labels sets app.kubernetes.io/name to "mine", but it must be "kpu-torch-server" here: the ` +
+			text: `labels sets app.kubernetes.io/name to "mine", but it must be "kpu-torch-server" here: the ` +
 				`operator selects the pods with it. Remove it.`},
 		{name: "template that changes the label",
 			config: `{"runtime": "kpu", "service_template": "{\"spec\": {\"labels\": {\"kubetorch.com/service\": ` +
-				`\"x\"}}}"}`, at: "service_template", says: "changes spec.labels.kubetorch.com/service"},
+				`\"x\"}}}"}`, at: "service_template", text: "changes spec.labels.kubetorch.com/service"},
 		{name: "command of Kubetorch", config: `{"command": ["serve"]}`, at: "command",
-			says: `command applies only to a tensor server: remove it, or set runtime = "skytorch" or "kpu".`},
+			text: `command applies only to a tensor server: remove it, or set runtime = "skytorch" or "kpu".`},
 		{name: "args of Kubetorch", config: `{"runtime": "kubetorch", "args": ["--x"]}`, at: "args",
-			says: "args applies only to a tensor server"},
+			text: "args applies only to a tensor server"},
 		{name: "claim template of Kubetorch", config: `{"volume_claim_templates": [{"name": "a", "size": "1Gi",
 			"mount_path": "/a"}]}`,
-			at: "volume_claim_templates", says: "volume_claim_templates applies only to a tensor server"},
-		{name: "Compute as a manifest", config: bringing(`{apiVersion: compute.skytorch.dev/v1alpha1, kind: Compute}`),
-			at: "manifest", says: "is a Compute of compute.skytorch.dev: set runtime instead"},
-		{name: "empty command", config: `{"runtime": "kpu", "command": []}`, at: "command", says: "at least 1"},
+			at: "volume_claim_templates", text: "volume_claim_templates applies only to a tensor server"},
+		{name: "Compute as a manifest", config: withYAML(`{apiVersion: compute.skytorch.dev/v1alpha1, kind: Compute}`),
+			at: "manifest", text: "is a Compute of compute.skytorch.dev: set runtime instead"},
+		{name: "empty command", config: `{"runtime": "kpu", "command": []}`, at: "command", text: "at least 1"},
 		{name: "null among the args", config: `{"runtime": "kpu", "args": ["a", null]}`, at: "args[1]",
-			says: "is null"},
+			text: "is null"},
 		{name: "claim template without a name",
 			config: `{"runtime": "skytorch", "volume_claim_templates": [{"size": "1Gi", "mount_path": "/a"}]}`,
 			at:     "volume_claim_templates[0].name",
-			says:   "Must set a configuration value"},
+			text:   "Must set a configuration value"},
 		{name: "claim template without a size",
 			config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "a", "mount_path": "/a"}]}`,
-			at:     "volume_claim_templates[0].size", says: "Must set a configuration value"},
+			at:     "volume_claim_templates[0].size", text: "Must set a configuration value"},
 		{name: "claim template without a path",
 			config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "a", "size": "1Gi"}]}`,
-			at:     "volume_claim_templates[0].mount_path", says: "Must set a configuration value"},
+			at:     "volume_claim_templates[0].mount_path", text: "Must set a configuration value"},
 		{name: "claim template of no size that is one",
 			config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "a", "size": "1gb",
-			"mount_path": "/a"}]}`, at: "volume_claim_templates[0].size", says: `did you mean "1G"`},
+			"mount_path": "/a"}]}`, at: "volume_claim_templates[0].size", text: `did you mean "1G"`},
 		{name: "name of a claim template",
 			config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "My_Data", "size": "1Gi",
-			"mount_path": "/a"}]}`, at: "volume_claim_templates[0].name", says: `Did you mean "my-data"?`},
+			"mount_path": "/a"}]}`, at: "volume_claim_templates[0].name", text: `Did you mean "my-data"?`},
 		{name: "access mode of a claim template",
 			config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "a", "size": "1Gi", "mount_path": "/a",
-			"access_mode": "RWO"}]}`, at: "volume_claim_templates[0].access_mode", says: `got: "RWO"`},
+			"access_mode": "RWO"}]}`, at: "volume_claim_templates[0].access_mode", text: `got: "RWO"`},
 		{name: "secret as variables", config: `{"runtime": "skytorch", "secrets": [{"name": "a", "mount_path": "/a"},
 			{"name": "b", "env_vars": ["B"]}]}`,
-			at: "secrets[1].env_vars", says: "secrets[1].env_vars exposes keys of a Secret as variables, which its " +
+			at: "secrets[1].env_vars", text: "secrets[1].env_vars exposes keys of a Secret as variables, which its " +
 				"operator does not support"},
 		{name: "claim templates of one name", config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "a",
 			"size": "1Gi", "mount_path": "/a"}, {"name": "a", "size": "1Gi", "mount_path": "/b"}]}`,
-			at: "volume_claim_templates[1].name", says: "is a, which is already the name of volume_claim_templates[0]"},
+			at: "volume_claim_templates[1].name", text: "is a, which is already the name of volume_claim_templates[0]"},
 		{name: "claim template where a claim is", config: `{"runtime": "skytorch", "volumes": [{"claim_name": "x",
 			"mount_path": "/a"}], "volume_claim_templates": [{"name": "a", "size": "1Gi", "mount_path": "/a/"}]}`,
-			at: "volume_claim_templates[0].mount_path", says: "volumes[0] is already mounted: use another path"},
+			at: "volume_claim_templates[0].mount_path", text: "volumes[0] is already mounted: use another path"},
 	}
 	for _, name := range []string{"PORT", "HOST", "LOG_LEVEL"} {
 		for runtime, prefix := range map[string]string{"skytorch": "SKYTORCH_", "kpu": "KPU_"} {
 			cases = append(cases, badInput{
 				name: prefix + name + " of the operator", config: fmt.Sprintf(`{"runtime": %q, "env_vars": {%q: "1"}}`,
 					runtime, prefix+name),
-				at: fmt.Sprintf("env_vars[%q]", prefix+name), says: "env_vars sets " + prefix + name +
+				at: fmt.Sprintf("env_vars[%q]", prefix+name), text: "env_vars sets " + prefix + name +
 					", which the operator sets",
 			})
 		}
@@ -82,14 +82,14 @@ func badTensorServers() []badInput {
 		cases = append(cases, badInput{
 			name: attribute + " with KPU", config: fmt.Sprintf(`{"runtime": "kpu", %q: %s}`, attribute,
 				beyondKPU()[attribute]),
-			at: attribute, says: attribute + " has no field in the Compute of KPU",
+			at: attribute, text: attribute + " has no field in the Compute of KPU",
 		})
 	}
 	for _, attribute := range slices.Sorted(maps.Keys(meaningless())) {
 		cases = append(cases, badInput{
 			name: attribute + " of a tensor server", config: fmt.Sprintf(`{"runtime": "skytorch", %q: %s}`, attribute,
 				meaningless()[attribute]),
-			at: attribute, says: attribute +
+			at: attribute, text: attribute +
 				` has no field in the Compute resource of runtime "skytorch": remove it.`,
 		})
 	}

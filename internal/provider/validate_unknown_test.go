@@ -31,7 +31,8 @@ func everything() map[string]string {
 			"install_cmd": "pip install kubetorch"},
 			"env_vars": {"A": "b"}, "secrets": [{"name": "hf", "env_vars": ["HF_TOKEN"], "mount_path": "/hf",
 			"default_mode": "0400"}],
-			"volumes": [{"claim_name": "data", "mount_path": "/data", "read_only": true}], "freeze": false, "gpu_anti_affinity": false`
+			"volumes": [{"claim_name": "data", "mount_path": "/data", "read_only": true}],
+			"freeze": false, "gpu_anti_affinity": false`
 		gpus  = `"gpus": 1, "gpu_type": "L4"`
 		queue = `"queue_name": "q", "queue_scheduler": "kueue"`
 	)
@@ -50,15 +51,21 @@ func everything() map[string]string {
 				"extra_annotations": {"panic-window-percentage": "20.0", "min-scale": "1"}}`),
 		"autoscaled by processor": set(inPod, `"autoscale": {"metric": "cpu", "target": 70,
 			"autoscaler_class": "hpa.autoscaling.knative.dev"}`),
-		"distributed by Ray": set(inPod, gpus, queue, `"service_template": "{\"spec\": {\"headGroupSpec\": {\"serviceType\": \"ClusterIP\"}}}",
-			"distribute": {"type": "ray", "workers": 4, "quorum_workers": 2, "quorum_timeout": "5m", "monitor_members": true, "args": "{\"rayVersion\": \"2.46.0\"}"}`),
-		"distributed by PyTorch": set(`"name": "`+strings.Repeat("a", 54)+`"`, inPod, gpus, queue, `"suspend": true, "endpoint": {"selector": {"app": "x"}},
-			"distribute": {"type": "pytorch", "workers": 4, "quorum_workers": 4, "quorum_timeout": "5m", "monitor_members": false, "args": "{\"num_proc\": 8}"}`),
-		"PyTorchJob": bringing(pyTorchJob, `"pod_template_path": "spec.pytorchReplicaSpecs.Master.template"`,
+		"distributed by Ray": set(inPod, gpus, queue,
+			`"service_template": "{\"spec\": {\"headGroupSpec\": {\"serviceType\": \"ClusterIP\"}}}",
+			"distribute": {"type": "ray", "workers": 4, "quorum_workers": 2, "quorum_timeout": "5m",
+			"monitor_members": true,
+			"args": "{\"rayVersion\": \"2.46.0\"}"}`),
+		"distributed by PyTorch": set(`"name": "`+strings.Repeat("a", 54)+`"`, inPod, gpus, queue,
+			`"suspend": true, "endpoint": {"selector": {"app": "x"}},
+			"distribute": {"type": "pytorch", "workers": 4, "quorum_workers": 4, "quorum_timeout": "5m",
+			"monitor_members": false,
+			"args": "{\"num_proc\": 8}"}`),
+		"PyTorchJob": withYAML(pyTorchJob, `"pod_template_path": "spec.pytorchReplicaSpecs.Master.template"`,
 			`"replicas": 4`,
 			`"service_template": "{\"spec\": {\"nprocPerNode\": \"8\"}}"`, `"selector": {"role": "head"}`,
 			`"suspend": false`, inPod, gpus, queue),
-		"unknown kind": bringing(workflow, `"pod_template_path": "spec.templates.0.pod"`,
+		"unknown kind": withYAML(workflow, `"pod_template_path": "spec.templates.0.pod"`,
 			`"endpoint": {"url": "http://x"}`, inPod, gpus, queue),
 		"existing pods": set(around, `"selector": {"app": "x", "role": "head"}, "endpoint": {"url": "http://x"},
 			"queue_scheduler": null,
@@ -77,7 +84,8 @@ func everything() map[string]string {
 			"storage_class": "fast", "access_mode": "ReadWriteOnce"}],
 			"service_template": "{\"spec\": {\"override\": {}}}"`, gpus),
 		"image of a kt_image": set(around, `"image_ref": {"image": "pytorch:2.4",
-			"setup": {"config_map": "kt-image-train", "digest": "abc", "python_path": "/usr/bin/python3", "install_cmd": "pip install kubetorch"}}`),
+			"setup": {"config_map": "kt-image-train", "digest": "abc",
+			"python_path": "/usr/bin/python3", "install_cmd": "pip install kubetorch"}}`),
 		"existing pods with an endpoint selector": set(around,
 			`"selector": {"app": "x"}, "endpoint": {"selector": {"app": "x", "role": "head"}}`),
 	}
@@ -86,13 +94,13 @@ func everything() map[string]string {
 // withUnknown returns a configuration with an unknown value at a path.
 func withUnknown(t *testing.T, config tftypes.Value, at *tftypes.AttributePath) tftypes.Value {
 	t.Helper()
-	changed, err := tftypes.Transform(config, func(path *tftypes.AttributePath, v tftypes.Value) (tftypes.Value,
-		error) {
+	replace := func(path *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
 		if path.Equal(at) {
 			return tftypes.NewValue(v.Type(), tftypes.UnknownValue), nil
 		}
 		return v, nil
-	})
+	}
+	changed, err := tftypes.Transform(config, replace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,16 +129,16 @@ func TestComputeReportsNothingForAnUnknownValue(t *testing.T) {
 	for name, config := range everything() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			whole := jsonConfig(t, o.types["kt_compute"], withName(config))
-			for _, f := range o.validate(t, "kt_compute", whole) {
+			complete := jsonConfig(t, o.types["kt_compute"], withName(config))
+			for _, f := range o.validate(t, "kt_compute", complete) {
 				t.Fatalf("fully known: %s", f)
 			}
-			set := places(t, whole)
+			set := places(t, complete)
 			if len(set) < 25 {
 				t.Fatalf("only %d values are set", len(set))
 			}
 			for _, at := range set {
-				for _, f := range o.validate(t, "kt_compute", withUnknown(t, whole, at)) {
+				for _, f := range o.validate(t, "kt_compute", withUnknown(t, complete, at)) {
 					t.Errorf("%s unknown: %s", pathText(at), f)
 				}
 			}
@@ -138,7 +146,7 @@ func TestComputeReportsNothingForAnUnknownValue(t *testing.T) {
 	}
 }
 
-// During validation, kt_volume.x.ref is unknown as a whole.
+// During validation, kt_volume.x.ref is completely unknown.
 func TestRequiredAttributesOfUnknownItemsAreNotMissing(t *testing.T) {
 	t.Parallel()
 	o := serveOffline(t)
@@ -172,10 +180,11 @@ func TestComputeReportsNothingForTwoUnknownAttributes(t *testing.T) {
 	for name, config := range everything() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			whole := jsonConfig(t, o.types["kt_compute"], withName(config))
+			complete := jsonConfig(t, o.types["kt_compute"], withName(config))
 			for i, a := range modes {
 				for _, b := range modes[:i] {
-					unknowns := withUnknown(t, withUnknown(t, whole, tftypes.NewAttributePath().WithAttributeName(a)),
+					unknowns := withUnknown(t, withUnknown(t, complete,
+						tftypes.NewAttributePath().WithAttributeName(a)),
 						tftypes.NewAttributePath().WithAttributeName(b))
 					for _, f := range o.validate(t, "kt_compute", unknowns) {
 						t.Errorf("%s and %s unknown: %s", a, b, f)
@@ -198,9 +207,9 @@ func TestComputeReportsNoAdditionalProblemsForUnknownValues(t *testing.T) {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
-				whole := jsonConfig(t, o.types["kt_compute"], withName(c.config))
-				for _, at := range places(t, whole) {
-					for _, f := range o.validate(t, "kt_compute", withUnknown(t, whole, at)) {
+				complete := jsonConfig(t, o.types["kt_compute"], withName(c.config))
+				for _, at := range places(t, complete) {
+					for _, f := range o.validate(t, "kt_compute", withUnknown(t, complete, at)) {
 						if f.path != c.at {
 							t.Errorf("%s unknown: %s", pathText(at), f)
 						}
@@ -317,12 +326,12 @@ func TestComputeReportsNoConflictsForUnknownValues(t *testing.T) {
 		`{"distribute": {"type": "ray"}, "manifest": "?"}`,
 		`{"manifest": "?", "pod_template_path": "spec.template", "replicas": 3, "suspend": true,
 			"labels": {"kubetorch.com/template": "pod"}}`,
-		bringing(workflow, `"pod_template_path": "?"`),
-		bringing(statefulSet, `"replicas": "?"`),
-		bringing(pod, `"suspend": "?"`),
-		bringing(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: other}}`, `"name": "?"`),
-		bringing(`{apiVersion: apps/v1, kind: Deployment, metadata: {namespace: other}}`, `"namespace": "?"`),
-		bringing(`{apiVersion: apps/v1, kind: Deployment, metadata: {labels: {kueue.x-k8s.io/queue-name: b}}}`,
+		withYAML(workflow, `"pod_template_path": "?"`),
+		withYAML(statefulSet, `"replicas": "?"`),
+		withYAML(pod, `"suspend": "?"`),
+		withYAML(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: other}}`, `"name": "?"`),
+		withYAML(`{apiVersion: apps/v1, kind: Deployment, metadata: {namespace: other}}`, `"namespace": "?"`),
+		withYAML(`{apiVersion: apps/v1, kind: Deployment, metadata: {labels: {kueue.x-k8s.io/queue-name: b}}}`,
 			`"queue_name": "?"`),
 		`{"image_setup": "?", "volumes": [{"claim_name": "c", "mount_path": "/etc/kubetorch/image"}]}`,
 		`{"image_setup": {"config_map": "?", "digest": "?"}}`,

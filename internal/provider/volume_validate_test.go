@@ -21,55 +21,55 @@ func TestVolumeReportsInvalidInputAtItsAttribute(t *testing.T) {
 	o := serveOffline(t)
 	long := strings.Repeat("a", 64)
 	for _, c := range []badInput{
-		{name: "no name", config: `{"size": "1Gi"}`, at: "name", says: "Must set a configuration value"},
-		{name: "no size", config: `{"name": "data"}`, at: "size", says: "Must set a configuration value"},
-		{name: "empty name", config: `{"name": "", "size": "1Gi"}`, at: "name", says: "name is empty"},
+		{name: "no name", config: `{"size": "1Gi"}`, at: "name", text: "Must set a configuration value"},
+		{name: "no size", config: `{"name": "data"}`, at: "size", text: "Must set a configuration value"},
+		{name: "empty name", config: `{"name": "", "size": "1Gi"}`, at: "name", text: "name is empty"},
 		{name: "name in upper case", config: `{"name": "Data", "size": "1Gi"}`, at: "name",
-			says: `Did you mean "data"?`},
+			text: `Did you mean "data"?`},
 		{name: "name longer than a label", config: `{"name": "` + long + `", "size": "1Gi"}`, at: "name",
-			says: "at most 63"},
+			text: "at most 63"},
 		{name: "namespace with dot", config: volumeOf(`"namespace": "ml.team"`), at: "namespace",
-			says: `Did you mean "ml-team"?`},
-		{name: "size without a number", config: `{"name": "data", "size": "big"}`, at: "size", says: `size is "big"`},
-		{name: "size with a wrong unit", config: `{"name": "data", "size": "10gb"}`, at: "size", says: "did you mean"},
+			text: `Did you mean "ml-team"?`},
+		{name: "size without a number", config: `{"name": "data", "size": "big"}`, at: "size", text: `size is "big"`},
+		{name: "size with a wrong unit", config: `{"name": "data", "size": "10gb"}`, at: "size", text: "did you mean"},
 		{name: "size of nothing", config: `{"name": "data", "size": "0"}`, at: "size",
-			says: "must be more than zero"},
+			text: "must be more than zero"},
 		{name: "size below nothing", config: `{"name": "data", "size": "-1Gi"}`, at: "size",
-			says: "must not be negative"},
+			text: "must not be negative"},
 		{name: "size in thousandths", config: `{"name": "data", "size": "10m"}`, at: "size",
-			says: "m means a thousandth, M a million"},
+			text: "m means a thousandth, M a million"},
 		{name: "relative mount path", config: `{"name": "data", "size": "1Gi", "mount_path": "data"}`, at: "mount_path",
-			says: "a relative path"},
+			text: "a relative path"},
 		{name: "mount path of the root", config: `{"name": "data", "size": "1Gi", "mount_path": "/"}`, at: "mount_path",
-			says: "would hide the image"},
+			text: "would hide the image"},
 		{name: "unknown access mode", config: volumeOf(`"access_mode": "RWX"`), at: "access_mode",
-			says: "ReadWriteOncePod"},
+			text: "ReadWriteOncePod"},
 		{name: "class with blanks", config: volumeOf(`"storage_class": "my class"`), at: "storage_class",
-			says: `storage_class is "my class"`},
+			text: `storage_class is "my class"`},
 		{name: "PersistentVolume in upper case", config: volumeOf(`"volume_name": "PV"`), at: "volume_name",
-			says: `Did you mean "pv"?`},
+			text: `Did you mean "pv"?`},
 		{name: "empty PersistentVolume", config: volumeOf(`"volume_name": ""`), at: "volume_name",
-			says: "volume_name is empty"},
+			text: "volume_name is empty"},
 		{name: "bad label", config: volumeOf(`"labels": {"a": "b c"}`), at: `labels["a"]`,
-			says: "the value of a label"},
-		{name: "null label", config: volumeOf(`"labels": {"a": null}`), at: `labels["a"]`, says: "is null"},
+			text: "the value of a label"},
+		{name: "null label", config: volumeOf(`"labels": {"a": null}`), at: `labels["a"]`, text: "is null"},
 		{name: "bad annotation", config: volumeOf(`"annotations": {"a b": "c"}`), at: `annotations["a b"]`,
-			says: "the key of a label or annotation"},
+			text: "the key of a label or annotation"},
 		{name: "label of another volume", config: volumeOf(`"labels": {"kubetorch.com/volume": "other"}`), at: "labels",
-			says: `must be "data" here`},
+			text: `must be "data" here`},
 		{name: "mount path as an annotation", config: volumeOf(`"annotations": {"kubetorch.com/mount-path": "/x"}`),
-			at: "annotations", says: "it is set from mount_path"},
+			at: "annotations", text: "it is set from mount_path"},
 		{name: "timeout of nothing", config: volumeOf(`"timeouts": {"create": "0s"}`), at: "timeouts.create",
-			says: "must be more than zero"},
+			text: "must be more than zero"},
 		{name: "timeout without a unit", config: volumeOf(`"timeouts": {"delete": "soon"}`), at: "timeouts.delete",
-			says: "is not a duration"},
+			text: "is not a duration"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			found := o.validate(t, "kt_volume", jsonConfig(t, o.types["kt_volume"], c.config))
 			if len(found) != 1 || found[0].severity != tfprotov6.DiagnosticSeverityError || found[0].path != c.at ||
-				!strings.Contains(found[0].detail, c.says) {
-				t.Errorf("%s gives %v\nwant one error at %s that contains: %s", c.config, found, c.at, c.says)
+				!strings.Contains(found[0].detail, c.text) {
+				t.Errorf("%s gives %v\nwant one error at %s that contains: %s", c.config, found, c.at, c.text)
 			}
 			if len(found) > 0 && found[0].summary == "" {
 				t.Error("the diagnostic has no summary")

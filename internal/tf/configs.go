@@ -1,9 +1,10 @@
 package tf
 
 import (
+	"bytes"
 	"sync"
 
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 )
 
 // Configs stores the configurations of resources between their validation and
@@ -15,11 +16,25 @@ import (
 type Configs struct{ byID sync.Map }
 
 // Store stores the configuration of the resource with the given id.
-func (c *Configs) Store(id string, config tftypes.Value) { c.byID.Store(id, config) }
+func (c *Configs) Store(id string, config *tfprotov6.DynamicValue) { c.byID.Store(id, config) }
 
-// Pop returns the last stored configuration, and removes it.
-func (c *Configs) Pop(id string) (config tftypes.Value, ok bool) {
-	value, found := c.byID.LoadAndDelete(id)
-	config, ok = value.(tftypes.Value)
-	return config, found && ok
+// Is reports whether the last stored configuration is config.
+func (c *Configs) Is(id string, config *tfprotov6.DynamicValue) bool {
+	stored, ok := c.Get(id)
+	return ok && bytes.Equal(stored.MsgPack, config.MsgPack) && bytes.Equal(stored.JSON, config.JSON)
+}
+
+// Get returns the last stored configuration.
+func (c *Configs) Get(id string) (config *tfprotov6.DynamicValue, ok bool) {
+	value, _ := c.byID.Load(id)
+	config, ok = value.(*tfprotov6.DynamicValue)
+	return config, ok
+}
+
+// Delete removes the configuration.
+func (c *Configs) Delete(id string) { c.byID.Delete(id) }
+
+// ConfigID returns the id of a configuration. A namespace that it omits is empty.
+func ConfigID(resourceType, namespace, name string) string {
+	return resourceType + " " + namespace + "/" + name
 }

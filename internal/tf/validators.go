@@ -128,7 +128,7 @@ func Timeout() validator.String {
 func GPUType() validator.String {
 	return check("a GPU product such as L4, or any node label as \"key: value\"", "Invalid GPU type",
 		func(s string) error {
-			_, _, err := manifest.ParseGPUType(s)
+			_, err := manifest.ParseGPUType(s)
 			return err
 		})
 }

@@ -51,6 +51,11 @@ type Kind struct {
 	// name of the resource.
 	ObjectName func(name string) string
 
+	// FromConfig are attributes whose planned value the hooks derive from the configuration alone. Terraform may
+	// propose another value than the prior one for them although nothing changes: that of a write-only attribute, or
+	// null for a nested attribute that is optional and computed.
+	FromConfig []string
+
 	// Create, Update and Delete are the default time limits. Those of the attribute
 	// timeouts override them. See also [Waiter].
 	Create, Update, Delete time.Duration

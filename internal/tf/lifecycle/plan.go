@@ -27,15 +27,20 @@ type Planning[M, N any] struct {
 	ReplacedPrivateState N
 	// Replace lists attributes that force a replacement.
 	Replace path.Paths
-	// Request is that of the framework.
-	Request resource.ModifyPlanRequest
-	// Private is saved with the plan.
-	Private owned.PrivateWriter
+	// Request is that of the framework. It is nil on the [ShortPath], where the configuration is fully known, and as it
+	// is written: lifecycle.ignore_changes has replaced nothing in it. The short path discards a plan with changes, so
+	// hooks send no dry run then.
+	Request *resource.ModifyPlanRequest
+	// PriorPrivate is the private state of the resource, and Private is saved with the plan.
+	PriorPrivate owned.PrivateReader
+	Private      owned.PrivateWriter
 
 	creation     func() *owned.Creation
 	memory       func() owned.Memory
 	privateState PrivateStateCodec[N]
-	plan, state  *Common
+	plan         *Common
+	config       *Common
+	state        *Common
 }
 
 // Creation returns the creation of the plan, also for objects that an update adds. Each call returns a new one,
@@ -64,6 +69,14 @@ func (p *Planning[M, N]) SavePrivateState(ctx context.Context) {
 	p.Diags.Append(p.privateState.save(ctx, p.Private, p.PrivateState)...)
 }
 
+// Short reports whether this is the [ShortPath].
+func (p *Planning[M, N]) Short() bool { return p.Request == nil }
+
+// ConfigKnown reports whether the configuration is fully known.
+func (p *Planning[M, N]) ConfigKnown() bool {
+	return p.Short() || p.Request.Config.Raw.IsFullyKnown()
+}
+
 // Destroyer is a hook for planned destructions.
 type Destroyer interface {
 	PlanDestroy(context.Context, owned.PrivateWriter) diag.Diagnostics
@@ -88,18 +101,40 @@ func (r *Resource[M, P, N]) ModifyPlan(
 	}
 	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
 	resp.Diagnostics.Append(req.Config.Get(ctx, config)...)
-	privateState, diags := r.PrivateState.load(ctx, req.Private)
-	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	proposed := *plan
+	p := r.planning(ctx, plan, config, state, creating, privateData{req.Private, resp.Private})
+	p.Request = &req
+	if p.Diags.HasError() {
+		resp.Diagnostics.Append(p.Diags...)
+		return
+	}
+	if !creating {
+		p.Diags.Append(owned.PlanKeep(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)...)
+	}
+	r.plan(ctx, p)
+	resp.RequiresReplace = append(resp.RequiresReplace, p.Replace...)
+	resp.Diagnostics.Append(p.Diags...)
+	if !r.same((*M)(plan), &proposed) {
+		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
+	}
+}
+
+// planning prepares a plan. It reads the private state.
+func (r *Resource[M, P, N]) planning(
+	ctx context.Context, plan, config, state P, creating bool, private privateData,
+) *Planning[M, N] {
 	p := &Planning[M, N]{
 		Data: r.data, Plan: (*M)(plan), Config: (*M)(config), State: (*M)(state), Creating: creating,
-		Request: req, Private: resp.Private, privateState: r.PrivateState, plan: plan.common(), state: state.common(),
+		PriorPrivate: private, Private: private, privateState: r.PrivateState,
+		plan: plan.common(), state: state.common(), config: config.common(),
 	}
+	privateState, diags := r.PrivateState.load(ctx, private)
+	p.Diags.Append(diags...)
 	load := func() owned.Memory {
-		memory, diags := owned.LoadMemory(ctx, req.Private)
+		memory, diags := owned.LoadMemory(ctx, private)
 		p.Diags.Append(diags...)
 		return memory
 	}
@@ -109,28 +144,26 @@ func (r *Resource[M, P, N]) ModifyPlan(
 	} else {
 		p.memory, p.PrivateState = sync.OnceValue(load), privateState
 	}
-	p.Diags.Append(r.setIdentity(plan.common(), config.common(), state.common())...)
 	p.creation = func() *owned.Creation {
-		creation := r.creation(plan.common())
+		creation := r.creation(p.plan)
 		creation.Replaced, creation.PerObject = p.Replaced, !creating
 		if creating && r.data.Configured() {
 			creation.HeldBy = r.data.Cluster.HeldBy
 		}
 		return creation
 	}
-	if creating {
-		p.Diags.Append(owned.PlanCreate(r.data, p.Creation(), p.Replaced.Contains(r.Kind.object(plan.common())))...)
-	} else {
-		p.Diags.Append(owned.PlanKeep(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)...)
+	return p
+}
+
+// plan completes a plan.
+func (r *Resource[M, P, N]) plan(ctx context.Context, p *Planning[M, N]) {
+	p.Diags.Append(r.setIdentity(p.plan, p.config, p.state)...)
+	if p.Creating {
+		p.Diags.Append(owned.PlanCreate(r.data, p.Creation(), p.Replaced.Contains(r.Kind.object(p.plan)))...)
 	}
 	r.Hooks.Plan(ctx, p)
-	resp.RequiresReplace = append(resp.RequiresReplace, p.Replace...)
 	if len(p.Replace) > 0 {
-		p.Diags.Append(r.refuseIfProtected(state.common())...)
-	}
-	resp.Diagnostics.Append(p.Diags...)
-	if !r.same((*M)(plan), &proposed) {
-		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
+		p.Diags.Append(r.refuseIfProtected(p.state)...)
 	}
 }
 

@@ -46,42 +46,72 @@ func (r *Resource[M, P, N]) Read(ctx context.Context, req resource.ReadRequest, 
 	state := P(new(M))
 	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, state.common().Identity())...)
-	if resp.Diagnostics.HasError() || !r.data.Configured() {
-		return // the cluster is created in this run: keep the state
-	}
-	recordedCluster, diags := owned.ClusterOf(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)
-	resp.Diagnostics.Append(diags...)
-	if diags.HasError() {
+	if resp.Diagnostics.HasError() {
 		return
 	}
-	memory, diags := owned.LoadMemory(ctx, req.Private)
+	result, diags := r.read(ctx, state, privateData{req.Private, resp.Private})
 	resp.Diagnostics.Append(diags...)
-	privateState, diags := r.PrivateState.load(ctx, req.Private)
-	resp.Diagnostics.Append(diags...)
+	switch result {
+	case stateKept:
+	case stateChanged:
+		resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
+	case stateRemoved:
+		resp.State.RemoveResource(ctx)
+	}
+}
+
+// readResult says what becomes of the state.
+type readResult int
+
+const (
+	stateKept readResult = iota
+	stateChanged
+	stateRemoved
+)
+
+// privateData is the private state of a request and of its response.
+type privateData struct {
+	owned.PrivateReader
+	owned.PrivateWriter
+}
+
+// read updates state, which is kept while the provider is not configured.
+func (r *Resource[M, P, N]) read(ctx context.Context, state P, private privateData) (readResult, diag.Diagnostics) {
+	if !r.data.Configured() {
+		return stateKept, nil // the cluster is created in this run
+	}
+	recordedCluster, diags := owned.ClusterOf(ctx, r.data, private, r.Kind.Type, state.common().ID)
+	if diags.HasError() {
+		return stateKept, diags
+	}
+	memory, unreadable := owned.LoadMemory(ctx, private)
+	diags.Append(unreadable...)
+	privateState, unreadable := r.PrivateState.load(ctx, private)
+	diags.Append(unreadable...)
 	before := *state
 
 	reading := &Reading[M, N]{Data: r.data, RecordedCluster: recordedCluster, State: (*M)(state), Memory: memory,
 		PrivateState: privateState}
 	err := r.refresh(ctx, reading, state.common())
 	if reading.MemoryChanged {
-		resp.Diagnostics.Append(memory.Save(ctx, resp.Private)...)
+		diags.Append(memory.Save(ctx, private)...)
 	}
 	if r.PrivateState.Save != nil && err == nil || r.PrivateState.Save == nil &&
 		!reflect.DeepEqual(reading.PrivateState, privateState) {
-		resp.Diagnostics.Append(r.PrivateState.save(ctx, resp.Private, reading.PrivateState)...)
+		diags.Append(r.PrivateState.save(ctx, private, reading.PrivateState)...)
 	}
-	resp.Diagnostics.Append(reading.Diags...)
+	diags.Append(reading.Diags...)
 	switch {
 	case errors.Is(err, owned.ErrGone):
-		resp.State.RemoveResource(ctx)
+		return stateRemoved, diags
 	case err != nil:
-		resp.Diagnostics.Append(readFailure(err))
-	default:
-		resp.Diagnostics.Append(recordedCluster.Record(ctx, resp.Private)...)
-		if !r.same((*M)(state), &before) {
-			resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
-		}
+		return stateKept, append(diags, readFailure(err))
 	}
+	diags.Append(recordedCluster.Record(ctx, private)...)
+	if r.same((*M)(state), &before) {
+		return stateKept, diags
+	}
+	return stateChanged, diags
 }
 
 func (r *Resource[M, P, N]) refresh(ctx context.Context, reading *Reading[M, N], state *Common) error {

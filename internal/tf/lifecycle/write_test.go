@@ -141,9 +141,10 @@ func TestProtectionRejectsReplacementsAndDestructions(t *testing.T) {
 		want      string
 		replaces  int
 	}{
-		"destruction":               {protected: true, want: protected},
-		"destruction, unprotected":  {},
-		"another name":              {protected: true, changes: map[string]any{"name": "y"}, want: protected, replaces: 1},
+		"destruction":              {protected: true, want: protected},
+		"destruction, unprotected": {},
+		"another name": {protected: true, changes: map[string]any{"name": "y"}, want: protected,
+			replaces: 1},
 		"another name, unprotected": {changes: map[string]any{"name": "y"}, replaces: 1},
 		"another namespace": {
 			protected: true, changes: map[string]any{"namespace": "web"}, want: protected, replaces: 1,

@@ -30,13 +30,7 @@ func PlanCreate(data *tf.ProviderData, creation *Creation, replacement bool) dia
 func PlanKeep(
 	ctx context.Context, data *tf.ProviderData, private PrivateReader, resourceType string, id types.String,
 ) diag.Diagnostics {
-	if !data.Configured() || id.ValueString() == "" {
-		return nil
-	}
-	if _, diags := ClusterOf(ctx, data, private, resourceType, id); diags.HasError() {
-		return diags
-	}
-	return conflict(data.Cluster.Planned(resourceType+" "+id.ValueString()).Keep(), resourceType, id.ValueString())
+	return planInState(ctx, data, private, resourceType, id, kube.Planned.Keep)
 }
 
 // PlanDestroy records that a resource is destroyed without a replacement. It returns an error if the provider is
@@ -44,13 +38,20 @@ func PlanKeep(
 func PlanDestroy(
 	ctx context.Context, data *tf.ProviderData, private PrivateReader, resourceType string, id types.String,
 ) diag.Diagnostics {
+	return planInState(ctx, data, private, resourceType, id, kube.Planned.Destroy)
+}
+
+func planInState(
+	ctx context.Context, data *tf.ProviderData, private PrivateReader, resourceType string, id types.String,
+	record func(kube.Planned) kube.PlanConflict,
+) diag.Diagnostics {
 	if !data.Configured() || id.ValueString() == "" {
 		return nil
 	}
 	if _, diags := ClusterOf(ctx, data, private, resourceType, id); diags.HasError() {
 		return diags
 	}
-	return conflict(data.Cluster.Planned(resourceType+" "+id.ValueString()).Destroy(), resourceType, id.ValueString())
+	return conflict(record(data.Cluster.Planned(resourceType+" "+id.ValueString())), resourceType, id.ValueString())
 }
 
 // PlanObjects records the keys of the objects of a resource. It returns an error if another resource of the run
@@ -69,25 +70,21 @@ func PlanObjects(data *tf.ProviderData, creation *Creation, keys iter.Seq[string
 }
 
 func conflict(found kube.PlanConflict, resourceType, id string) diag.Diagnostics {
-	var summary, detail string
+	summary, detail := fmt.Sprintf("Two %s resources are named %s", resourceType, id), ""
 	switch found {
 	case kube.NoConflict:
 		return nil
 	case kube.CreatedTwice:
-		summary = fmt.Sprintf("Two %s resources are named %s", resourceType, id)
 		detail = fmt.Sprintf("Another %s of this configuration also creates %s, and both would write to the same "+
 			"object.\n\n"+
 			"Next step: Change the name or the namespace of one of them.", resourceType, id)
 	case kube.CreatedAndKept:
-		summary = fmt.Sprintf("Two %s resources are named %s", resourceType, id)
 		detail = "One is in state and manages the object, and another one would be created with the same namespace " +
 			"and name.\n\nNext step: Change the name or the namespace of one of them."
 	case kube.KeptTwice:
-		summary = fmt.Sprintf("Two %s resources are named %s", resourceType, id)
 		detail = "Both are in state and manage the same object. Destroying one of them would delete it for both.\n\n" +
 			"Next step: Remove one of them from the state and from the configuration:\n  terraform state rm ADDRESS"
 	case kube.KeptAndDestroyed:
-		summary = fmt.Sprintf("Two %s resources are named %s", resourceType, id)
 		detail = "Both are in state and manage the same object. One of them would be destroyed, which would delete " +
 			"the object of the other.\n\n" +
 			"Next step: Remove the destroyed one from the state, which does not delete the object:\n" +

@@ -217,6 +217,10 @@ func (e *foreignError) Error() string {
 		e.ref, strings.Join(e.managers, ", "), added)
 }
 
+func (e *foreignError) diagnostic() diag.Diagnostic {
+	return diag.NewErrorDiagnostic(e.ref+" was not created by this provider", e.Error())
+}
+
 // Managers returns the managers that own fields of an object, for messages.
 func Managers(obj *unstructured.Unstructured) []string {
 	var out []string

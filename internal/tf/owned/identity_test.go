@@ -21,7 +21,8 @@ func from(id string) func(*unstructured.Unstructured) {
 	return func(obj *unstructured.Unstructured) {
 		obj.SetAnnotations(map[string]string{kube.CreationAnnotation: id})
 		records := obj.GetManagedFields()
-		records[0].FieldsV1 = metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:kt.dev/creation":{}}},"f:spec":{}}`)
+		records[0].FieldsV1 = metav1.NewFieldsV1(
+			`{"f:metadata":{"f:annotations":{"f:kt.dev/creation":{}}},"f:spec":{}}`)
 		obj.SetManagedFields(records)
 	}
 }
@@ -55,14 +56,19 @@ func TestHasRecognizesTheObjectInState(t *testing.T) {
 		live  *unstructured.Unstructured
 		want  bool
 	}{
-		"the UID":                                      {entry: &Entry{UID: "u"}, live: live(theirs), want: true},
-		"another UID":                                  {entry: &Entry{UID: "v"}, live: live(ours, unfinished)},
-		"first object of the creation":                 {entry: &Entry{Creation: "some"}, live: live(ours, unfinished), want: true},
-		"second object of the creation":                {entry: &Entry{Creation: "some"}, live: live(ours, from("some")), want: true},
-		"first object of another creation":             {entry: &Entry{Creation: "other"}, live: live(ours, unfinished)},
-		"second object of another creation":            {entry: &Entry{Creation: "other"}, live: live(ours, from("some"))},
-		"completed by another state":                   {entry: &Entry{Creation: "some"}, live: live(ours)},
-		"marked by another manager":                    {entry: &Entry{Creation: "some"}, live: live(theirs, unfinished)},
+		"the UID":     {entry: &Entry{UID: "u"}, live: live(theirs), want: true},
+		"another UID": {entry: &Entry{UID: "v"}, live: live(ours, unfinished)},
+		"first object of the creation": {entry: &Entry{Creation: "some"}, live: live(ours, unfinished),
+			want: true},
+		"second object of the creation": {entry: &Entry{Creation: "some"},
+			live: live(ours, from("some")), want: true},
+		"first object of another creation": {entry: &Entry{Creation: "other"},
+			live: live(ours, unfinished)},
+		"second object of another creation": {entry: &Entry{Creation: "other"},
+			live: live(ours, from("some"))},
+		"completed by another state": {entry: &Entry{Creation: "some"}, live: live(ours)},
+		"marked by another manager": {entry: &Entry{Creation: "some"},
+			live: live(theirs, unfinished)},
 		"no entry, unfinished object":                  {live: live(ours, unfinished), want: true},
 		"no entry, complete object":                    {live: live(ours)},
 		"UID in the attributes":                        {uid: "u", live: live(ours), want: true},

@@ -29,7 +29,7 @@ type Entry struct {
 	Set      json.RawMessage `json:"set,omitempty"` // FieldsV1; nil until a response was received
 	Admitted map[string]any  `json:"admitted,omitempty"`
 	// Sent is the object that was sent, if the object in state contains changes of others.
-	Sent json.RawMessage `json:"sent,omitempty"`
+	Sent *unstructured.Unstructured `json:"sent,omitempty"`
 	// Assumed is true if no response to the apply was received. Then Set contains the fields that a refresh found to
 	// be ours.
 	Assumed bool `json:"assumed,omitempty"`
@@ -139,12 +139,11 @@ func (m Memory) recall(key string, sent *unstructured.Unstructured) (applied fie
 		return fields.Applied{}, false, nil
 	}
 	set, err := fields.Parse(e.Set)
-	if err == nil && e.Sent != nil {
-		sent = &unstructured.Unstructured{}
-		err = sent.UnmarshalJSON(e.Sent)
-	}
 	if err != nil {
 		return fields.Applied{}, false, err
+	}
+	if e.Sent != nil {
+		sent = e.Sent
 	}
 	applied = fields.Applied{
 		Object: sent.Object, Set: set, Admitted: e.Admitted, Recorded: !e.Assumed, Shared: manifest.Queued(sent),
@@ -180,13 +179,8 @@ func (m Memory) Refresh(key string, inState, live *unstructured.Unstructured) (R
 			return Refreshed{Object: inState}, err
 		}
 		applied = fields.Applied{Object: inState.Object, Set: set, Shared: manifest.Queued(inState)}
-		switch {
-		case m[key].Recovered:
-			ok = true
-		case m.Expects(key):
-			ok = kube.CreationOf(live) == m[key].Creation
-		default:
-			ok = kube.UnfinishedCreation(live) != ""
+		if ok, err = m.Has(key, live); err != nil {
+			return Refreshed{}, err
 		}
 		if ok {
 			raw, err := fields.Format(set)
@@ -219,7 +213,7 @@ func (m Memory) Refresh(key string, inState, live *unstructured.Unstructured) (R
 		entry.Sent, out.MemoryChanged = nil, true
 		m[key] = entry
 	case entry.Sent == nil:
-		entry.Sent, out.MemoryChanged = json.RawMessage(was), true
+		entry.Sent, out.MemoryChanged = inState, true
 		m[key] = entry
 	}
 	return out, nil
@@ -251,8 +245,11 @@ func (m Memory) MergeForeign(
 func (m Memory) Release(
 	key string, sent, live *unstructured.Unstructured, paths [][]string,
 ) (kept *unstructured.Unstructured, ok bool, err error) {
+	if len(paths) == 0 {
+		return sent, false, nil
+	}
 	applied, known, err := m.recall(key, sent)
-	if err != nil || !known || len(paths) == 0 {
+	if err != nil || !known {
 		return sent, false, err
 	}
 	released, err := applied.Released(live, kube.Manager, paths)

@@ -17,7 +17,8 @@ func labelled(manager, team string, change ...func(*unstructured.Unstructured)) 
 		obj.SetLabels(map[string]string{"team": team})
 		obj.SetManagedFields([]metav1.ManagedFieldsEntry{{
 			Manager: manager, Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1",
-			FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:kt.dev/unfinished":{}},"f:labels":{"f:team":{}}}}`),
+			FieldsV1: metav1.NewFieldsV1(
+				`{"f:metadata":{"f:annotations":{"f:kt.dev/unfinished":{}},"f:labels":{"f:team":{}}}}`),
 		}})
 	}}, change...)...)
 }
@@ -71,7 +72,8 @@ func TestEmptyValuesOfAnAssumedObjectAreNotChanges(t *testing.T) {
 	there := labelled(kube.Manager, "ml", unfinished, func(obj *unstructured.Unstructured) {
 		obj.SetLabels(map[string]string{"team": "ml", "empty": ""})
 		records := obj.GetManagedFields()
-		records[0].FieldsV1 = metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{"f:empty":{},"f:team":{}},"f:annotations":{"f:kt.dev/unfinished":{}}}}`)
+		records[0].FieldsV1 = metav1.NewFieldsV1(
+			`{"f:metadata":{"f:labels":{"f:empty":{},"f:team":{}},"f:annotations":{"f:kt.dev/unfinished":{}}}}`)
 		obj.SetManagedFields(records)
 	})
 	memory := Memory{}

@@ -129,24 +129,21 @@ func (o Forecast) immutableError() diag.Diagnostic {
 			o.err, kind, name, o.Ref.Namespace))
 }
 
+// ownershipError is an error of this package.
+type ownershipError interface {
+	error
+	diagnostic() diag.Diagnostic
+}
+
 // Failure is like tf.Failure, but also explains errors about objects of others.
 func Failure(err error) diag.Diagnostic {
-	if foreign, ok := errors.AsType[*foreignError](err); ok {
-		return diag.NewErrorDiagnostic(foreign.ref+" was not created by this provider", foreign.Error())
-	}
-	if taken, ok := errors.AsType[*takenError](err); ok {
-		return taken.diagnostic()
-	}
-	if shared, ok := errors.AsType[*sharedError](err); ok {
-		return shared.diagnostic()
+	if ownership, ok := errors.AsType[ownershipError](err); ok {
+		return ownership.diagnostic()
 	}
 	if failed, ok := errors.AsType[*kube.CreationFailedError](err); ok {
 		return diag.NewErrorDiagnostic(failed.Ref.String()+" is not deleted", failed.Error()+
 			". This resource stays in the state.\n\nNext step: Correct the cause of the failed creation, and apply "+
 			"again.")
-	}
-	if other, ok := errors.AsType[*otherObjectError](err); ok {
-		return other.diagnostic()
 	}
 	return tf.Failure(err)
 }

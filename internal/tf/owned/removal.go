@@ -58,10 +58,10 @@ func ClaimRemovedFields(
 		return err
 	}
 	removed := fields.Removed(before, next)
-	return cluster.SetRecords(ctx, ref, live, func(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry, bool,
-		error) {
+	claim := func(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry, bool, error) {
 		return fields.ClaimRemoved(live, kube.Manager, removed)
-	})
+	}
+	return cluster.SetRecords(ctx, ref, live, claim)
 }
 
 // claimRemovedFields is like ClaimRemovedFields, but reads the object from the shared cache.
@@ -92,10 +92,10 @@ func claimRemovedFields(
 func TakeOver(
 	ctx context.Context, cluster *kube.Cluster, ref kube.Ref, live *unstructured.Unstructured,
 ) diag.Diagnostics {
-	err := cluster.SetRecords(ctx, ref, live, func(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry, bool,
-		error) {
+	takeOver := func(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry, bool, error) {
 		return fields.TakeOver(live, kube.Manager)
-	})
+	}
+	err := cluster.SetRecords(ctx, ref, live, takeOver)
 	if err == nil {
 		return nil
 	}

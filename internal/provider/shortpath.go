@@ -1,0 +1,203 @@
+package provider
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/decode"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+// Values of the environment variable KT_SHORT_PATH. Other values have no effect.
+const (
+	shortPathVariable = "KT_SHORT_PATH"
+	// The framework handles all requests.
+	shortPathOff = "off"
+	// Both handle all requests, and it is an error if the short path gives another response than the framework.
+	shortPathVerify = "verify"
+)
+
+// shortPath answers requests about resources that nothing changes by [lifecycle.ShortPath]. Its methods return nil for
+// a request that the framework has to handle. See docs/adr/0021-short-path.md.
+type shortPath struct {
+	configs *tf.Configs
+	types   map[string]shortType // by the name of the resource type
+}
+
+// shortType is a resource type with its short path.
+type shortType struct {
+	version int64
+	wire    tftypes.Object
+	path    lifecycle.ShortPath
+}
+
+// newShortPath returns the short path of a configured provider.
+func newShortPath(
+	ctx context.Context, resources []func() resource.Resource, data *tf.ProviderData,
+) (*shortPath, error) {
+	s := &shortPath{configs: &data.Configs, types: map[string]shortType{}}
+	for _, newResource := range resources {
+		one := newResource()
+		var name resource.MetadataResponse
+		one.Metadata(ctx, resource.MetadataRequest{}, &name)
+		var found resource.SchemaResponse
+		one.Schema(ctx, resource.SchemaRequest{}, &found)
+		with, ok := one.(interface {
+			NewShortPath(context.Context, *tf.ProviderData, schema.Schema) (lifecycle.ShortPath, error)
+		})
+		wire, isObject := found.Schema.Type().TerraformType(ctx).(tftypes.Object)
+		if !ok || !isObject {
+			return nil, fmt.Errorf("%s has no short path", name.TypeName)
+		}
+		path, err := with.NewShortPath(ctx, data, found.Schema)
+		if err != nil {
+			return nil, err
+		}
+		s.types[name.TypeName] = shortType{version: found.Schema.Version, wire: wire, path: path}
+	}
+	return s, nil
+}
+
+// upgradeState answers with the state as it is, if it conforms to the schema. attributes are those of the state.
+func (s *shortPath) upgradeState(
+	req *tfprotov6.UpgradeResourceStateRequest, attributes map[string]json.RawMessage,
+) *tfprotov6.UpgradeResourceStateResponse {
+	short, ok := s.types[req.TypeName]
+	if !ok || req.Version != short.version || !decode.Conforms(attributes, short.wire) {
+		return nil
+	}
+	return &tfprotov6.UpgradeResourceStateResponse{UpgradedState: &tfprotov6.DynamicValue{JSON: req.RawState.JSON}}
+}
+
+// validate answers that a configuration is valid.
+func (s *shortPath) validate(
+	ctx context.Context, req *tfprotov6.ValidateResourceConfigRequest,
+) *tfprotov6.ValidateResourceConfigResponse {
+	short, ok := s.types[req.TypeName]
+	if !ok || !isMsgPack(req.Config) || req.ClientCapabilities == nil ||
+		!req.ClientCapabilities.WriteOnlyAttributesAllowed || !short.path.Valid(ctx, req.Config.MsgPack) {
+		return nil
+	}
+	return &tfprotov6.ValidateResourceConfigResponse{}
+}
+
+// read answers that the refresh of a resource changes nothing.
+func (s *shortPath) read(ctx context.Context, req *tfprotov6.ReadResourceRequest) *tfprotov6.ReadResourceResponse {
+	short, ok := s.types[req.TypeName]
+	if !ok || !isMsgPack(req.CurrentState) || !isNull(req.ProviderMeta) {
+		return nil
+	}
+	private, ok := privateState(req.Private)
+	if !ok {
+		return nil
+	}
+	identity, unchanged := short.path.Read(ctx, req.CurrentState.MsgPack, private)
+	if !unchanged {
+		return nil
+	}
+	current, ok := identityData(req.CurrentIdentity, identity)
+	if !ok {
+		return nil
+	}
+	return &tfprotov6.ReadResourceResponse{NewState: req.CurrentState, Private: req.Private, NewIdentity: current}
+}
+
+// plan answers that a plan changes nothing. keep then records that the run keeps the resource; it is false if the
+// framework has to report a conflict.
+func (s *shortPath) plan(
+	ctx context.Context, req *tfprotov6.PlanResourceChangeRequest,
+) (resp *tfprotov6.PlanResourceChangeResponse, keep func() bool) {
+	short, ok := s.types[req.TypeName]
+	id, known := configID(req.TypeName, req.Config)
+	if !ok || !known || !s.configs.Is(id, req.Config) || !isNull(req.ProviderMeta) ||
+		!isMsgPack(req.PriorState) || !isMsgPack(req.ProposedNewState) {
+		return nil, nil
+	}
+	private, ok := privateState(req.PriorPrivate)
+	if !ok {
+		return nil, nil
+	}
+	keep, unchanged := short.path.Plan(ctx, req.Config.MsgPack, req.PriorState.MsgPack, req.ProposedNewState.MsgPack,
+		private)
+	if !unchanged {
+		return nil, nil
+	}
+	identity := req.PriorIdentity
+	if identity == nil {
+		identity = &tfprotov6.ResourceIdentityData{IdentityData: &tfprotov6.DynamicValue{MsgPack: []byte{msgPackNil}}}
+	}
+	return &tfprotov6.PlanResourceChangeResponse{
+		PlannedState: req.PriorState, PlannedPrivate: req.PriorPrivate, PlannedIdentity: identity,
+	}, keep
+}
+
+const msgPackNil = 0xc0
+
+// isMsgPack reports whether a value is not null, and in MessagePack.
+func isMsgPack(value *tfprotov6.DynamicValue) bool {
+	return value != nil && len(value.MsgPack) > 0 && value.MsgPack[0] != msgPackNil
+}
+
+func isNull(value *tfprotov6.DynamicValue) bool {
+	return value == nil || len(value.JSON) == 0 && (len(value.MsgPack) == 0 || value.MsgPack[0] == msgPackNil)
+}
+
+// configID returns the id of a configuration. It is false if the name or the namespace is unknown.
+func configID(resourceType string, config *tfprotov6.DynamicValue) (string, bool) {
+	if !isMsgPack(config) {
+		return "", false
+	}
+	texts, err := decode.Texts(config.MsgPack, "name", "namespace")
+	if err != nil || texts["name"] == "" {
+		return "", false
+	}
+	return tf.ConfigID(resourceType, texts["namespace"], texts["name"]), true
+}
+
+// privateState decodes private state in the format of the framework. It is false if the state contains keys of the
+// framework itself, which start with a dot: it has been imported and not read yet.
+func privateState(data []byte) (map[string][]byte, bool) {
+	if len(data) == 0 {
+		return nil, true
+	}
+	var decoded map[string][]byte
+	if err := json.Unmarshal(data, &decoded); err != nil {
+		return nil, false
+	}
+	for key := range maps.Keys(decoded) {
+		if key == "" || key[0] == '.' {
+			return nil, false
+		}
+	}
+	return decoded, true
+}
+
+// identityType returns the type of [owned.Identity].
+func identityType() tftypes.Object {
+	return tftypes.Object{AttributeTypes: map[string]tftypes.Type{"name": tftypes.String, "namespace": tftypes.String}}
+}
+
+// identityData returns the identity as Terraform stores it. It is false if Terraform has stored another one.
+func identityData(
+	current *tfprotov6.ResourceIdentityData, identity owned.Identity,
+) (*tfprotov6.ResourceIdentityData, bool) {
+	if current != nil && isMsgPack(current.IdentityData) {
+		texts, err := decode.Texts(current.IdentityData.MsgPack, "name", "namespace")
+		return current, err == nil && texts["name"] == identity.Name.ValueString() &&
+			texts["namespace"] == identity.Namespace.ValueString()
+	}
+	value, err := tfprotov6.NewDynamicValue(identityType(), tftypes.NewValue(identityType(), map[string]tftypes.Value{
+		"name":      tftypes.NewValue(tftypes.String, identity.Name.ValueString()),
+		"namespace": tftypes.NewValue(tftypes.String, identity.Namespace.ValueString()),
+	}))
+	return &tfprotov6.ResourceIdentityData{IdentityData: &value}, err == nil
+}

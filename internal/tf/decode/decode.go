@@ -1,0 +1,142 @@
+// Package decode fills the models of resources from the wire format of Terraform. It gives the same values as the
+// framework, for a fraction of the cost: most attributes of a resource are null, and it allocates nothing for these.
+package decode
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	"github.com/vmihailenco/msgpack/v5"
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
+)
+
+// ErrUnknown is the error of a value that is not known yet.
+var ErrUnknown = errors.New("the value is not fully known")
+
+// errInvalid is the error of a value that its type does not accept. The framework reports the reason.
+var errInvalid = errors.New("invalid value")
+
+// Decoder decodes objects of one schema into the model M, a struct with one field for each attribute. It is safe for
+// concurrent use.
+type Decoder[M any] struct {
+	fields map[string]field
+	null   M // with all attributes null
+}
+
+type field struct {
+	name  string
+	index []int
+	typ   attr.Type
+	wire  tftypes.Type
+}
+
+// New returns a decoder. It returns an error unless each attribute has a field of its type, with the tag tfsdk, and
+// each field an attribute.
+func New[M any](ctx context.Context, attributes map[string]schema.Attribute) (*Decoder[M], error) {
+	d := &Decoder[M]{fields: map[string]field{}}
+	into := reflect.ValueOf(&d.null).Elem()
+	for _, structField := range reflect.VisibleFields(into.Type()) {
+		name, tagged := structField.Tag.Lookup("tfsdk")
+		if structField.Anonymous || !tagged {
+			continue
+		}
+		attribute, ok := attributes[name]
+		if !ok {
+			return nil, fmt.Errorf("the schema has no attribute %s", name)
+		}
+		typ := attribute.GetType()
+		f := field{name: name, index: structField.Index, typ: typ, wire: typ.TerraformType(ctx)}
+		if err := f.set(ctx, into, tftypes.NewValue(f.wire, nil)); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		d.fields[name] = f
+	}
+	if len(d.fields) != len(attributes) {
+		return nil, fmt.Errorf("the schema has %d attributes, but the model %d fields", len(attributes), len(d.fields))
+	}
+	return d, nil
+}
+
+// Value returns the value of an attribute, or nil if the schema does not have it.
+func (d *Decoder[M]) Value(model *M, name string) attr.Value {
+	f, ok := d.fields[name]
+	if !ok {
+		return nil
+	}
+	value, _ := reflect.TypeAssert[attr.Value](reflect.ValueOf(model).Elem().FieldByIndex(f.index))
+	return value
+}
+
+// Decode decodes a MessagePack object. It returns [ErrUnknown] if a part of the object is unknown, and another error
+// if the object does not match the schema.
+func (d *Decoder[M]) Decode(ctx context.Context, object []byte) (*M, error) {
+	in := msgpack.NewDecoder(bytes.NewReader(object))
+	length, err := in.DecodeMapLen()
+	if err != nil {
+		return nil, err
+	}
+	if length != len(d.fields) {
+		return nil, fmt.Errorf("the object has %d attributes, but the schema %d", length, len(d.fields))
+	}
+	model := d.null
+	into := reflect.ValueOf(&model).Elem()
+	for range length {
+		name, err := in.DecodeString()
+		if err != nil {
+			return nil, err
+		}
+		f, ok := d.fields[name]
+		if !ok {
+			return nil, fmt.Errorf("the schema has no attribute %s", name)
+		}
+		if code, err := in.PeekCode(); err != nil || code == msgpcode.Nil {
+			if err != nil || in.DecodeNil() != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			continue
+		}
+		if err := f.decode(ctx, in, into); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return &model, nil
+}
+
+func (f field) decode(ctx context.Context, in *msgpack.Decoder, into reflect.Value) error {
+	raw, err := in.DecodeRaw()
+	if err != nil {
+		return err
+	}
+	value, err := (&tfprotov6.DynamicValue{MsgPack: raw}).Unmarshal(f.wire)
+	if err != nil {
+		return err
+	}
+	if !value.IsFullyKnown() {
+		return ErrUnknown
+	}
+	return f.set(ctx, into, value)
+}
+
+func (f field) set(ctx context.Context, into reflect.Value, value tftypes.Value) error {
+	converted, err := f.typ.ValueFromTerraform(ctx, value)
+	if err != nil {
+		return err
+	}
+	if !validValue(ctx, path.Root(f.name), converted) {
+		return errInvalid
+	}
+	to, from := into.FieldByIndex(f.index), reflect.ValueOf(converted)
+	if !from.Type().AssignableTo(to.Type()) {
+		return fmt.Errorf("the attribute has the type %s, but the field %s", from.Type(), to.Type())
+	}
+	to.Set(from)
+	return nil
+}

@@ -1,0 +1,101 @@
+package decode
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/defaults"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+)
+
+// HasDefaults reports whether each attribute that the configuration omits, and that has a default, has this default in
+// the prior state. Terraform proposes the prior value for such an attribute, and the framework replaces it by the
+// default. config and prior return the value of a top-level attribute. It supports only defaults of booleans and
+// strings; with others it returns false.
+func HasDefaults(
+	ctx context.Context, attributes map[string]schema.Attribute, config, prior func(name string) attr.Value,
+) bool {
+	for name, attribute := range attributes {
+		if !hasDefault(ctx, path.Root(name), attribute, config(name), prior(name)) {
+			return false
+		}
+	}
+	return true
+}
+
+func hasDefault(ctx context.Context, at path.Path, attribute schema.Attribute, config, prior attr.Value) bool {
+	if config == nil || prior == nil {
+		return false
+	}
+	if config.IsNull() {
+		return isDefault(ctx, at, attribute, prior)
+	}
+	nested, ok := attribute.(schema.NestedAttribute)
+	if !ok {
+		return true
+	}
+	object := nested.GetNestedObject()
+	members := func(config, prior attr.Value) bool {
+		configured, ok := objectOf(ctx, config)
+		before, also := objectOf(ctx, prior)
+		if !ok || !also {
+			return false
+		}
+		for name, attribute := range object.GetAttributes() {
+			if !hasDefault(ctx, at.AtName(name), attribute, configured.Attributes()[name], before.Attributes()[name]) {
+				return false
+			}
+		}
+		return true
+	}
+	list, ok := config.(basetypes.ListValue)
+	if !ok {
+		return members(config, prior)
+	}
+	before, ok := prior.(basetypes.ListValue)
+	if !ok || len(before.Elements()) != len(list.Elements()) {
+		return false
+	}
+	for i, item := range list.Elements() {
+		if !members(item, before.Elements()[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// isDefault reports whether prior is the default of an attribute, or the attribute has none.
+func isDefault(ctx context.Context, at path.Path, attribute schema.Attribute, prior attr.Value) bool {
+	switch attribute := attribute.(type) {
+	case interface{ StringDefaultValue() defaults.String }:
+		if of := attribute.StringDefaultValue(); of != nil {
+			var resp defaults.StringResponse
+			of.DefaultString(ctx, defaults.StringRequest{Path: at}, &resp)
+			text, ok := prior.(basetypes.StringValuable)
+			if !ok {
+				return false
+			}
+			value, diags := text.ToStringValue(ctx)
+			return len(diags) == 0 && len(resp.Diagnostics) == 0 && value.Equal(resp.PlanValue)
+		}
+	case interface{ BoolDefaultValue() defaults.Bool }:
+		if of := attribute.BoolDefaultValue(); of != nil {
+			var resp defaults.BoolResponse
+			of.DefaultBool(ctx, defaults.BoolRequest{Path: at}, &resp)
+			return len(resp.Diagnostics) == 0 && prior.Equal(resp.PlanValue)
+		}
+	case interface{ Int64DefaultValue() defaults.Int64 }:
+		return attribute.Int64DefaultValue() == nil
+	case interface{ ListDefaultValue() defaults.List }:
+		return attribute.ListDefaultValue() == nil
+	case interface{ MapDefaultValue() defaults.Map }:
+		return attribute.MapDefaultValue() == nil
+	case interface{ ObjectDefaultValue() defaults.Object }:
+		return attribute.ObjectDefaultValue() == nil
+	default:
+		return false
+	}
+	return true
+}

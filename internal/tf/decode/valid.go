@@ -1,0 +1,226 @@
+package decode
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/attr/xattr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+)
+
+// Valid reports whether the schema accepts a fully known configuration without a diagnostic. It runs the validators of
+// all attributes and of their types, as the framework does. values returns the value of a top-level attribute. The
+// client supports write-only attributes. A false result gives no reason: the framework has to validate the
+// configuration, for its diagnostics or because Valid does not support what the schema or the configuration contains,
+// such as an attribute with an empty text or a null in a collection.
+func Valid(
+	ctx context.Context, config tfsdk.Config, attributes map[string]schema.Attribute,
+	values func(name string) attr.Value,
+) bool {
+	for name, attribute := range attributes {
+		at := position{config: config, path: path.Root(name), expression: path.MatchRoot(name)}
+		if !validAttribute(ctx, at, attribute, values(name)) {
+			return false
+		}
+	}
+	return true
+}
+
+// position is that of a value in the configuration.
+type position struct {
+	config     tfsdk.Config
+	path       path.Path
+	expression path.Expression
+}
+
+func (p position) attribute(name string) position {
+	return position{p.config, p.path.AtName(name), p.expression.AtName(name)}
+}
+
+func (p position) item(index int) position {
+	return position{p.config, p.path.AtListIndex(index), p.expression.AtListIndex(index)}
+}
+
+func validAttribute(ctx context.Context, at position, attribute schema.Attribute, value attr.Value) bool {
+	switch {
+	case value == nil, attribute.IsRequired() && value.IsNull(), isEmptyOrHasNull(value),
+		!validValue(ctx, at.path, value), !validatorsAccept(ctx, at, attribute, value):
+		return false
+	case value.IsNull():
+		return true
+	case attribute.IsComputed() && !attribute.IsOptional(), attribute.GetDeprecationMessage() != "":
+		return false
+	}
+	nested, ok := attribute.(schema.NestedAttribute)
+	if !ok {
+		return true
+	}
+	object := nested.GetNestedObject()
+	valid := func(at position, value attr.Value) bool {
+		if with, ok := object.(objectValidators); ok && !objectsAccept(ctx, at, with.ObjectValidators(), value) {
+			return false
+		}
+		members, ok := objectOf(ctx, value)
+		if !ok || members.IsNull() {
+			return false
+		}
+		values := members.Attributes()
+		for name, attribute := range object.GetAttributes() {
+			if !validAttribute(ctx, at.attribute(name), attribute, values[name]) {
+				return false
+			}
+		}
+		return true
+	}
+	list, ok := value.(basetypes.ListValue)
+	if !ok {
+		return valid(at, value)
+	}
+	for i, item := range list.Elements() {
+		if !valid(at.item(i), item) {
+			return false
+		}
+	}
+	return true
+}
+
+func objectOf(ctx context.Context, value attr.Value) (basetypes.ObjectValue, bool) {
+	valuable, ok := value.(basetypes.ObjectValuable)
+	if !ok {
+		return basetypes.ObjectValue{}, false
+	}
+	object, diags := valuable.ToObjectValue(ctx)
+	return object, len(diags) == 0
+}
+
+// isEmptyOrHasNull reports whether a value is an empty text, or a collection with a null.
+func isEmptyOrHasNull(value attr.Value) bool {
+	switch value := value.(type) {
+	case basetypes.ListValue:
+		return slices.ContainsFunc(value.Elements(), attr.Value.IsNull)
+	case basetypes.MapValue:
+		for _, element := range value.Elements() {
+			if element.IsNull() {
+				return true
+			}
+		}
+	case interface {
+		attr.Value
+		ValueString() string
+	}:
+		return value.ValueString() == "" && !value.IsNull()
+	}
+	return false
+}
+
+// validValue runs the validation of a custom type, also for the elements of a collection.
+func validValue(ctx context.Context, at path.Path, value attr.Value) bool {
+	if with, ok := value.(xattr.ValidateableAttribute); ok {
+		var resp xattr.ValidateAttributeResponse
+		with.ValidateAttribute(ctx, xattr.ValidateAttributeRequest{Path: at}, &resp)
+		return len(resp.Diagnostics) == 0
+	}
+	switch value := value.(type) {
+	case basetypes.ListValue:
+		for i, item := range value.Elements() {
+			if !validValue(ctx, at.AtListIndex(i), item) {
+				return false
+			}
+		}
+	case basetypes.MapValue:
+		for key, element := range value.Elements() {
+			if !validValue(ctx, at.AtMapKey(key), element) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// validatorsAccept runs the validators of an attribute, also if its value is null.
+func validatorsAccept(ctx context.Context, at position, attribute schema.Attribute, value attr.Value) bool {
+	switch attribute := attribute.(type) {
+	case interface{ StringValidators() []validator.String }:
+		text, ok := value.(basetypes.StringValuable)
+		return ok && accept(ctx, attribute.StringValidators(), text.ToStringValue,
+			func(one validator.String, value types.String) diag.Diagnostics {
+				var resp validator.StringResponse
+				one.ValidateString(ctx, validator.StringRequest{Path: at.path, PathExpression: at.expression,
+					Config: at.config, ConfigValue: value}, &resp)
+				return resp.Diagnostics
+			})
+	case interface{ Int64Validators() []validator.Int64 }:
+		number, ok := value.(basetypes.Int64Valuable)
+		return ok && accept(ctx, attribute.Int64Validators(), number.ToInt64Value,
+			func(one validator.Int64, value types.Int64) diag.Diagnostics {
+				var resp validator.Int64Response
+				one.ValidateInt64(ctx, validator.Int64Request{Path: at.path, PathExpression: at.expression,
+					Config: at.config, ConfigValue: value}, &resp)
+				return resp.Diagnostics
+			})
+	case interface{ BoolValidators() []validator.Bool }:
+		return len(attribute.BoolValidators()) == 0
+	case interface{ ListValidators() []validator.List }:
+		list, ok := value.(basetypes.ListValuable)
+		return ok && accept(ctx, attribute.ListValidators(), list.ToListValue,
+			func(one validator.List, value types.List) diag.Diagnostics {
+				var resp validator.ListResponse
+				one.ValidateList(ctx, validator.ListRequest{Path: at.path, PathExpression: at.expression,
+					Config: at.config, ConfigValue: value}, &resp)
+				return resp.Diagnostics
+			})
+	case interface{ MapValidators() []validator.Map }:
+		entries, ok := value.(basetypes.MapValuable)
+		return ok && accept(ctx, attribute.MapValidators(), entries.ToMapValue,
+			func(one validator.Map, value types.Map) diag.Diagnostics {
+				var resp validator.MapResponse
+				one.ValidateMap(ctx, validator.MapRequest{Path: at.path, PathExpression: at.expression,
+					Config: at.config, ConfigValue: value}, &resp)
+				return resp.Diagnostics
+			})
+	case objectValidators:
+		return objectsAccept(ctx, at, attribute.ObjectValidators(), value)
+	}
+	return false
+}
+
+// objectValidators is an attribute or a nested object with validators.
+type objectValidators interface{ ObjectValidators() []validator.Object }
+
+func objectsAccept(ctx context.Context, at position, validators []validator.Object, value attr.Value) bool {
+	object, ok := value.(basetypes.ObjectValuable)
+	return ok && accept(ctx, validators, object.ToObjectValue,
+		func(one validator.Object, value types.Object) diag.Diagnostics {
+			var resp validator.ObjectResponse
+			one.ValidateObject(ctx, validator.ObjectRequest{Path: at.path, PathExpression: at.expression,
+				Config: at.config, ConfigValue: value}, &resp)
+			return resp.Diagnostics
+		})
+}
+
+// accept reports whether all validators accept a value.
+func accept[Validator, Value any](
+	ctx context.Context, validators []Validator, convert func(context.Context) (Value, diag.Diagnostics),
+	validate func(Validator, Value) diag.Diagnostics,
+) bool {
+	if len(validators) == 0 {
+		return true
+	}
+	value, diags := convert(ctx)
+	if len(diags) > 0 {
+		return false
+	}
+	for _, one := range validators {
+		if len(validate(one, value)) > 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,142 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/decode"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+// ShortPath answers the requests of a plan without the framework, if the answer is that nothing is wrong and nothing
+// changes. It runs the same hooks as the framework's path. It gives no other answer: where a method returns false, the
+// framework has to handle the request. The values are in MessagePack.
+type ShortPath interface {
+	// Valid reports whether a configuration is fully known and valid, without a warning. The client supports write-only
+	// attributes.
+	Valid(ctx context.Context, config []byte) bool
+	// Read reports whether a refresh changes neither the state nor the private state, without a diagnostic. It
+	// returns the identity of the resource.
+	Read(ctx context.Context, state []byte, private map[string][]byte) (owned.Identity, bool)
+	// Plan reports whether a plan changes nothing, without a diagnostic. keep then records that the run keeps the
+	// resource, and reports whether there is no conflict with another resource of the run. A conflict is not recorded,
+	// so the framework finds it again.
+	Plan(
+		ctx context.Context, config, state, proposed []byte, private map[string][]byte,
+	) (keep func() bool, unchanged bool)
+}
+
+// ConfigValidator is a hook that validates a configuration, in addition to the schema. The configuration is fully
+// known, valid by the schema, and contains neither empty attributes nor null elements. The client supports write-only
+// attributes.
+type ConfigValidator[M any] interface {
+	ValidateKnown(context.Context, *M) diag.Diagnostics
+}
+
+type shortPath[M any, P Model[M], N any] struct {
+	resource *Resource[M, P, N]
+	schema   schema.Schema
+	wire     tftypes.Type
+	decoder  *decode.Decoder[M]
+	validate func(context.Context, *M) diag.Diagnostics
+}
+
+// NewShortPath configures the resource, and returns its short path.
+func (r *Resource[M, P, N]) NewShortPath(
+	ctx context.Context, data *tf.ProviderData, resourceSchema schema.Schema,
+) (ShortPath, error) {
+	validator, ok := r.Hooks.(ConfigValidator[M])
+	if !ok {
+		return nil, fmt.Errorf("the hooks of %s do not validate", r.Kind.Type)
+	}
+	decoder, err := decode.New[M](ctx, resourceSchema.Attributes)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Kind.Type, err)
+	}
+	r.data = data
+	return &shortPath[M, P, N]{resource: r, schema: resourceSchema,
+		wire: resourceSchema.Type().TerraformType(ctx), decoder: decoder, validate: validator.ValidateKnown}, nil
+}
+
+func (s *shortPath[M, P, N]) Valid(ctx context.Context, config []byte) bool {
+	model, err := s.decoder.Decode(ctx, config)
+	if err != nil {
+		return false
+	}
+	raw, err := (&tfprotov6.DynamicValue{MsgPack: config}).Unmarshal(s.wire)
+	if err != nil {
+		return false
+	}
+	return decode.Valid(ctx, tfsdk.Config{Raw: raw, Schema: s.schema}, s.schema.Attributes,
+		func(name string) attr.Value { return s.decoder.Value(model, name) }) && len(s.validate(ctx, model)) == 0
+}
+
+func (s *shortPath[M, P, N]) Read(
+	ctx context.Context, state []byte, private map[string][]byte,
+) (owned.Identity, bool) {
+	if s.resource.PrivateState.Save != nil {
+		return owned.Identity{}, false // the refresh gets the object, and may save private state: not twice
+	}
+	model, err := s.decoder.Decode(ctx, state)
+	if err != nil {
+		return owned.Identity{}, false
+	}
+	saved := &recorder{saved: private}
+	result, diags := s.resource.read(ctx, model, privateData{saved, saved})
+	return P(model).common().Identity(), result == stateKept && len(diags) == 0 && !saved.changed
+}
+
+func (s *shortPath[M, P, N]) Plan(
+	ctx context.Context, config, state, proposed []byte, private map[string][]byte,
+) (keep func() bool, unchanged bool) {
+	if !decode.EqualExcept(state, proposed, s.resource.Kind.FromConfig...) {
+		return nil, false
+	}
+	prior, err := s.decoder.Decode(ctx, state)
+	if err != nil {
+		return nil, false
+	}
+	configured, err := s.decoder.Decode(ctx, config)
+	if err != nil {
+		return nil, false
+	}
+	if !decode.HasDefaults(ctx, s.schema.Attributes,
+		func(name string) attr.Value { return s.decoder.Value(configured, name) },
+		func(name string) attr.Value { return s.decoder.Value(prior, name) }) {
+		return nil, false
+	}
+	planned := *prior
+	saved := &recorder{saved: private}
+	p := s.resource.planning(ctx, &planned, configured, prior, false, privateData{saved, saved})
+	s.resource.plan(ctx, p)
+	if len(p.Diags) > 0 || len(p.Replace) > 0 || saved.changed || !s.resource.same(&planned, prior) {
+		return nil, false
+	}
+	return func() bool {
+		return len(owned.PlanKeep(ctx, s.resource.data, saved, s.resource.Kind.Type, P(prior).common().ID)) == 0
+	}, true
+}
+
+// recorder is private state that reports whether it changes, but does not change it.
+type recorder struct {
+	saved   map[string][]byte
+	changed bool
+}
+
+func (r *recorder) GetKey(_ context.Context, key string) ([]byte, diag.Diagnostics) {
+	return r.saved[key], nil
+}
+
+func (r *recorder) SetKey(_ context.Context, key string, value []byte) diag.Diagnostics {
+	r.changed = r.changed || !slices.Equal(r.saved[key], value)
+	return nil
+}

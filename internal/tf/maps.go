@@ -1,0 +1,54 @@
+package tf
+
+import (
+	"maps"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+// TextOrNull returns a text as an attribute, and null for "".
+func TextOrNull(text string) types.String {
+	if text == "" {
+		return types.StringNull()
+	}
+	return types.StringValue(text)
+}
+
+// Texts returns the entries of a map of texts that are known and not null.
+func Texts(m types.Map) map[string]string {
+	out := map[string]string{}
+	for key, element := range m.Elements() {
+		if text, ok := element.(types.String); ok && !text.IsNull() && !text.IsUnknown() {
+			out[key] = text.ValueString()
+		}
+	}
+	return out
+}
+
+// TextMap returns a map of texts as an attribute.
+func TextMap(texts map[string]string) types.Map {
+	elements := make(map[string]attr.Value, len(texts))
+	for key, text := range texts {
+		elements[key] = types.StringValue(text)
+	}
+	return types.MapValueMust(types.StringType, elements)
+}
+
+// TextMapOrNull returns a map of texts as an attribute, and null for an empty map.
+func TextMapOrNull(texts map[string]string) types.Map {
+	if len(texts) == 0 {
+		return types.MapNull(types.StringType)
+	}
+	return TextMap(texts)
+}
+
+// WithoutDefaults returns the labels or annotations that the defaults of the provider do not add.
+func WithoutDefaults(m, defaults map[string]string) map[string]string {
+	rest := maps.Clone(m)
+	maps.DeleteFunc(rest, func(key, value string) bool {
+		added, ok := defaults[key]
+		return ok && added == value
+	})
+	return rest
+}
