@@ -21,7 +21,7 @@ import (
 )
 
 // Cluster is a dev cluster, or the cluster of KT_ACC_KUBECONFIG. Each test uses
-// namespaces of its own in it.
+// separate namespaces.
 type Cluster struct {
 	binary     string
 	start      func() (*running, error)
@@ -77,7 +77,7 @@ func SharedCluster() *Cluster {
 }
 
 // OwnCluster starts a dev cluster with one node for a single test that changes
-// what the whole cluster shares. It stops when the test ends.
+// what all tests of a cluster share. It stops when the test ends.
 func OwnCluster(t *testing.T, args ...string) *Cluster {
 	t.Helper()
 	c := newCluster("TF_ACC", func() (*running, error) {

@@ -71,15 +71,19 @@ func SharedClusterWithCRDs() *Cluster {
 	})
 }
 
+// CRDArgs returns the arguments of the dev cluster that install the CRDs of all kinds of
+// a compute.
+func CRDArgs() ([]string, error) { return crdArgs(append(computeCRDs(), uncontrolledCRDs()...)) }
+
 // crdArgs returns the arguments of the dev cluster that install CRDs.
 func crdArgs(files []moduleFile) ([]string, error) {
-	folders, err := moduleFolders()
+	dirs, err := moduleDirs()
 	if err != nil {
 		return nil, err
 	}
 	var args []string
 	for _, file := range files {
-		path, err := locate(folders, file)
+		path, err := locate(dirs, file)
 		if err != nil {
 			return nil, err
 		}
@@ -88,59 +92,59 @@ func crdArgs(files []moduleFile) ([]string, error) {
 	return args, nil
 }
 
-// moduleFolders returns the directories of the modules in ecosystem/crds/go.mod,
+// moduleDirs returns the directories of the modules in ecosystem/crds/go.mod,
 // and downloads missing ones. A module can have several, in the order of that file.
-func moduleFolders() (map[string][]string, error) {
+func moduleDirs() (map[string][]string, error) {
 	command := exec.Command("go", "mod", "download", "-json")
 	command.Dir = filepath.Join(Root(), "ecosystem", "crds")
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	out, err := command.Output()
-	folders, decoded := decodeFolders(bytes.NewReader(out))
+	dirs, decoded := decodeDirs(bytes.NewReader(out))
 	if err := errors.Join(decoded, err); err != nil {
 		return nil, fmt.Errorf("go mod download in %s: %w\n%s", command.Dir, err, stderr.String())
 	}
-	return folders, nil
+	return dirs, nil
 }
 
-// decodeFolders reads the output of `go mod download -json`.
-func decodeFolders(out io.Reader) (map[string][]string, error) {
-	folders := map[string][]string{}
+// decodeDirs reads the output of `go mod download -json`.
+func decodeDirs(out io.Reader) (map[string][]string, error) {
+	dirs := map[string][]string{}
 	decoder := json.NewDecoder(out)
 	for {
 		var module struct{ Path, Version, Dir, Error string }
 		switch err := decoder.Decode(&module); {
 		case errors.Is(err, io.EOF):
-			return folders, nil
+			return dirs, nil
 		case err != nil:
 			return nil, err
 		case module.Error != "":
 			return nil, fmt.Errorf("%s@%s: %s", module.Path, module.Version, module.Error)
 		}
-		folders[module.Path] = append(folders[module.Path], module.Dir)
+		dirs[module.Path] = append(dirs[module.Path], module.Dir)
 	}
 }
 
 // locate finds a file in the first directory of its module that contains it.
-func locate(folders map[string][]string, file moduleFile) (string, error) {
-	for _, folder := range folders[file.module] {
-		path := filepath.Join(folder, filepath.FromSlash(file.path))
+func locate(dirs map[string][]string, file moduleFile) (string, error) {
+	for _, dir := range dirs[file.module] {
+		path := filepath.Join(dir, filepath.FromSlash(file.path))
 		if _, err := os.Stat(path); err == nil {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("%s is not in module %s of ecosystem/crds/go.mod, whose folders are %q", file.path,
-		file.module, folders[file.module])
+	return "", fmt.Errorf("%s is not in module %s of ecosystem/crds/go.mod, whose directories are %q", file.path,
+		file.module, dirs[file.module])
 }
 
 // InstallRayCluster installs the CRD of KubeRay's RayCluster in a running cluster.
 func (c *Cluster) InstallRayCluster(t *testing.T) {
 	t.Helper()
-	folders, err := moduleFolders()
+	dirs, err := moduleDirs()
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := locate(folders, moduleFile{kubeRayModule, "config/crd/bases/ray.io_rayclusters.yaml"})
+	file, err := locate(dirs, moduleFile{kubeRayModule, "config/crd/bases/ray.io_rayclusters.yaml"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,19 +8,19 @@ import (
 	"testing"
 )
 
-func TestModuleFoldersAreReadInTheirOrder(t *testing.T) {
+func TestModuleDirsAreReadInTheirOrder(t *testing.T) {
 	t.Parallel()
-	folders, err := decodeFolders(strings.NewReader(`{"Path": "a", "Version": "v2.0.0", "Dir": "/a2"}
+	dirs, err := decodeDirs(strings.NewReader(`{"Path": "a", "Version": "v2.0.0", "Dir": "/a2"}
 {"Path": "b", "Version": "v1.0.0", "Dir": "/b"}
 {"Path": "a", "Version": "v1.0.0", "Dir": "/a1"}`))
-	if err != nil || strings.Join(folders["a"], " ") != "/a2 /a1" || len(folders) != 2 {
-		t.Errorf("%v, %v", folders, err)
+	if err != nil || strings.Join(dirs["a"], " ") != "/a2 /a1" || len(dirs) != 2 {
+		t.Errorf("%v, %v", dirs, err)
 	}
-	_, err = decodeFolders(strings.NewReader(`{"Path": "a", "Version": "v2.0.0", "Error": "not found"}`))
+	_, err = decodeDirs(strings.NewReader(`{"Path": "a", "Version": "v2.0.0", "Error": "not found"}`))
 	if err == nil || !strings.Contains(err.Error(), "a@v2.0.0: not found") {
 		t.Errorf("error %v; want the module's", err)
 	}
-	if _, err = decodeFolders(strings.NewReader(`{`)); err == nil {
+	if _, err = decodeDirs(strings.NewReader(`{`)); err == nil {
 		t.Error("no error for output that was cut off")
 	}
 }
@@ -34,13 +34,13 @@ func TestFileIsLocatedInTheFirstDirectoryThatContainsIt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	folders := map[string][]string{"m": {newer, older}}
+	dirs := map[string][]string{"m": {newer, older}}
 	for name, c := range map[string]struct{ file, want string }{
 		"in both":         {"both", filepath.Join(newer, "both")},
 		"in the older":    {"gone", filepath.Join(older, "gone")},
 		"in none of them": {"none", ""},
 	} {
-		if got, err := locate(folders, moduleFile{"m", c.file}); got != c.want || (err == nil) != (c.want != "") {
+		if got, err := locate(dirs, moduleFile{"m", c.file}); got != c.want || (err == nil) != (c.want != "") {
 			t.Errorf("%s: %q, %v; want %q", name, got, err, c.want)
 		}
 	}

@@ -33,7 +33,7 @@ type controller struct {
 func SharedEcosystem() *Cluster { return newCluster("KT_ECOSYSTEM", startEcosystem) }
 
 func startEcosystem() (*running, error) {
-	folders, err := moduleFolders()
+	dirs, err := moduleDirs()
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func startEcosystem() (*running, error) {
 		return errors.Join(errors.Join(errs...), cluster.stop())
 	}}
 	for _, c := range controllers() {
-		stop, err := c.run(cluster.kubeconfig, folders)
+		stop, err := c.run(cluster.kubeconfig, dirs)
 		if err != nil {
 			return nil, errors.Join(err, all.stop())
 		}
@@ -65,10 +65,10 @@ func startEcosystem() (*running, error) {
 	return all, nil
 }
 
-func (c controller) run(kubeconfig string, folders map[string][]string) (stop func() error, err error) {
+func (c controller) run(kubeconfig string, dirs map[string][]string) (stop func() error, err error) {
 	args := []string{"--kubeconfig", kubeconfig}
 	if c.webhooks.module != "" {
-		file, err := locate(folders, c.webhooks)
+		file, err := locate(dirs, c.webhooks)
 		if err != nil {
 			return nil, err
 		}

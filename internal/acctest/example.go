@@ -49,7 +49,7 @@ func (e Example) Run(t *testing.T, on *Cluster) {
 	}
 }
 
-// unprotect turns deletion protection off in the files of a directory.
+// unprotect disables deletion protection in the files of a directory.
 func unprotect(t *testing.T, dir string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(file string, _ fs.DirEntry, err error) error {

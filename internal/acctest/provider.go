@@ -3,6 +3,7 @@ package acctest
 import (
 	"context"
 	"fmt"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -58,9 +59,27 @@ func FactoriesRendering(
 	})
 	return map[string]func() (tfprotov6.ProviderServer, error){
 		"kt": func() (tfprotov6.ProviderServer, error) {
-			return provider.NewServer(provider.NewWith(next(), "test", env, revisions, completions)()), nil
+			return provider.NewServer(provider.NewWith(next(), "test", verifyShortPath(env), revisions,
+				completions)()), nil
 		},
 	}
+}
+
+// verifyShortPath makes the provider compare its short path with the framework, unless the environment of the tests
+// sets KT_SHORT_PATH.
+func verifyShortPath(env kubeconfig.Env) kubeconfig.Env {
+	mode, set := os.LookupEnv("KT_SHORT_PATH")
+	if !set {
+		mode = "verify"
+	}
+	verifying := env
+	verifying.Getenv = func(name string) string {
+		if name == "KT_SHORT_PATH" {
+			return mode
+		}
+		return env.Get(name)
+	}
+	return verifying
 }
 
 // Config returns a configuration with a provider block for the cluster and the

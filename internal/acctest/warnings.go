@@ -12,20 +12,24 @@ import (
 // Providers are the providers of a test case in terraform-plugin-testing.
 type Providers = map[string]func() (tfprotov6.ProviderServer, error)
 
-// Warnings records the diagnostics of the provider, which terraform-plugin-testing
-// does not return.
+// Warnings records the diagnostics of the provider, which terraform-plugin-testing does not return.
 type Warnings struct {
 	mu   sync.Mutex
 	seen []string
 }
 
 // Watch records the diagnostics of refreshes and applies.
-func (w *Warnings) Watch(all Providers) Providers {
+func (w *Warnings) Watch(all Providers) Providers { return w.watch(all, false) }
+
+// WatchPlans records the diagnostics of refreshes, applies and plans.
+func (w *Warnings) WatchPlans(all Providers) Providers { return w.watch(all, true) }
+
+func (w *Warnings) watch(all Providers, plans bool) Providers {
 	watched := Providers{}
 	for name, factory := range all {
 		watched[name] = func() (tfprotov6.ProviderServer, error) {
 			server, err := factory()
-			return watchedServer{server, w}, err
+			return watchedServer{server, w, plans}, err
 		}
 	}
 	return watched
@@ -34,6 +38,7 @@ func (w *Warnings) Watch(all Providers) Providers {
 type watchedServer struct {
 	tfprotov6.ProviderServer
 	warnings *Warnings
+	plans    bool
 }
 
 func (s watchedServer) ReadResource(
@@ -46,37 +51,20 @@ func (s watchedServer) ReadResource(
 	return resp, err
 }
 
-func (s watchedServer) ApplyResourceChange(
-	ctx context.Context, req *tfprotov6.ApplyResourceChangeRequest,
-) (*tfprotov6.ApplyResourceChangeResponse, error) {
-	resp, err := s.ProviderServer.ApplyResourceChange(ctx, req)
-	if resp != nil {
+func (s watchedServer) PlanResourceChange(
+	ctx context.Context, req *tfprotov6.PlanResourceChangeRequest,
+) (*tfprotov6.PlanResourceChangeResponse, error) {
+	resp, err := s.ProviderServer.PlanResourceChange(ctx, req)
+	if resp != nil && s.plans {
 		s.warnings.add(resp.Diagnostics)
 	}
 	return resp, err
 }
 
-// WatchPlans records the diagnostics of refreshes, applies and plans.
-func (w *Warnings) WatchPlans(all Providers) Providers {
-	watched := Providers{}
-	for name, factory := range w.Watch(all) {
-		watched[name] = func() (tfprotov6.ProviderServer, error) {
-			server, err := factory()
-			return plannedServer{server, w}, err
-		}
-	}
-	return watched
-}
-
-type plannedServer struct {
-	tfprotov6.ProviderServer
-	warnings *Warnings
-}
-
-func (s plannedServer) PlanResourceChange(
-	ctx context.Context, req *tfprotov6.PlanResourceChangeRequest,
-) (*tfprotov6.PlanResourceChangeResponse, error) {
-	resp, err := s.ProviderServer.PlanResourceChange(ctx, req)
+func (s watchedServer) ApplyResourceChange(
+	ctx context.Context, req *tfprotov6.ApplyResourceChangeRequest,
+) (*tfprotov6.ApplyResourceChangeResponse, error) {
+	resp, err := s.ProviderServer.ApplyResourceChange(ctx, req)
 	if resp != nil {
 		s.warnings.add(resp.Diagnostics)
 	}

@@ -74,16 +74,13 @@ func computeSchema() schema.Schema {
 }
 
 func readCompute(ctx context.Context, cluster *kube.Cluster, m *computeModel) diag.Diagnostics {
-	at, diags := m.Resolve(cluster)
-	if diags.HasError() {
-		return diags
-	}
-	found, err := computeState(ctx, cluster, m.Namespace.ValueString(), m.Name.ValueString())
-	if err != nil {
-		return append(diags, diag.WithPath(at, tf.Failure(err)))
-	}
-	m.fill(found)
-	return diags
+	return readTarget(cluster, &m.Target, func(namespace, name string) error {
+		found, err := computeState(ctx, cluster, namespace, name)
+		if err == nil {
+			m.fill(found)
+		}
+		return err
+	})
 }
 
 // observation is the current state of a compute.
@@ -134,7 +131,7 @@ func (m *computeModel) fill(s observation) {
 			types.StringValue(string(workload.GetUID()))
 		observed := manifest.Observe(workload)
 		m.Image = textOrNull(imageOf(workload, observed))
-		if manifest.HasReplicas(m.Mode.ValueString()) {
+		if kind.OfMode(m.Mode.ValueString()).Scales {
 			m.Replicas = types.Int64Value(observed.Replicas)
 		}
 	}

@@ -89,6 +89,18 @@ func (s *source[M]) Read(ctx context.Context, req datasource.ReadRequest, resp *
 	}
 }
 
+// readTarget resolves the compute that a data source reads. An error of read is one of the attribute that names it.
+func readTarget(cluster *kube.Cluster, t *tf.Target, read func(namespace, name string) error) diag.Diagnostics {
+	at, diags := t.Resolve(cluster)
+	if diags.HasError() {
+		return diags
+	}
+	if err := read(t.Namespace.ValueString(), t.Name.ValueString()); err != nil {
+		diags.Append(diag.WithPath(at, tf.Failure(err)))
+	}
+	return diags
+}
+
 // withTarget adds the attributes that identify the compute.
 func withTarget(attributes map[string]schema.Attribute) map[string]schema.Attribute {
 	maps.Copy(attributes, tf.TargetAttributes(

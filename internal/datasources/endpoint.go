@@ -113,18 +113,13 @@ func readEndpoint(
 }
 
 // find reads the endpoint of the target with its pods.
-func find(ctx context.Context, cluster *kube.Cluster, t *tf.Target) (*endpoint.Endpoint, diag.Diagnostics) {
-	at, diags := t.Resolve(cluster)
-	if diags.HasError() {
-		return nil, diags
-	}
-	e, err := endpoint.Of(ctx, cluster, t.Namespace.ValueString(), t.Name.ValueString())
-	if err == nil {
-		err = e.ReadPods(ctx, cluster)
-	}
-	if err != nil {
-		diags.Append(diag.WithPath(at, tf.Failure(err)))
-	}
+func find(ctx context.Context, cluster *kube.Cluster, t *tf.Target) (e *endpoint.Endpoint, diags diag.Diagnostics) {
+	diags = readTarget(cluster, t, func(namespace, name string) (err error) {
+		if e, err = endpoint.Of(ctx, cluster, namespace, name); err != nil {
+			return err
+		}
+		return e.ReadPods(ctx, cluster)
+	})
 	return e, diags
 }
 

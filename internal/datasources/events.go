@@ -69,20 +69,17 @@ func eventsSchema() schema.Schema {
 }
 
 func readEvents(ctx context.Context, cluster *kube.Cluster, m *eventsModel) diag.Diagnostics {
-	at, diags := m.Resolve(cluster)
-	if diags.HasError() {
-		return diags
-	}
 	filter := observe.EventFilter{Type: m.Type.ValueString(), Reasons: m.Reasons, Limit: defaultEvents}
 	if !m.Limit.IsNull() {
 		filter.Limit = int(m.Limit.ValueInt64())
 	}
-	events, err := observe.Events(ctx, cluster, m.Namespace.ValueString(), m.Name.ValueString(), filter)
-	if err != nil {
-		return append(diags, diag.WithPath(at, tf.Failure(err)))
-	}
-	m.Events = eventsOf(events)
-	return diags
+	return readTarget(cluster, &m.Target, func(namespace, name string) error {
+		events, err := observe.Events(ctx, cluster, namespace, name, filter)
+		if err == nil {
+			m.Events = eventsOf(events)
+		}
+		return err
+	})
 }
 
 func eventsOf(events []*corev1.Event) []eventModel {

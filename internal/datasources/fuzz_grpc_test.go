@@ -73,9 +73,11 @@ func metricsSeeds(tb testing.TB) [][]byte {
 	var seeds [][]byte
 	for _, value := range []float64{0, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64,
 		math.SmallestNonzeroFloat64} {
-		seed, err := proto.Marshal(&skymetrics.GetMetricsResponse{Snapshots: []*skymetrics.MetricsSnapshot{{Source: "gpu", Metrics: []*skymetrics.Metric{
-			{Name: "a", Value: value, Type: 77, Labels: map[string]string{"": "\x00"}, Timestamp: math.MinInt64}, {},
-		}}}})
+		seed, err := proto.Marshal(&skymetrics.GetMetricsResponse{Snapshots: []*skymetrics.MetricsSnapshot{
+			{Source: "gpu", Metrics: []*skymetrics.Metric{
+				{Name: "a", Value: value, Type: 77, Labels: map[string]string{"": "\x00"}, Timestamp: math.MinInt64},
+				{},
+			}}}})
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -28,7 +28,8 @@ metadata: {name: it, labels: {team: ml}}
 spec:
   replicas: 0
   selector: {matchLabels: {app: it}}
-  template: {metadata: {labels: {app: it}}, spec: {containers: [{name: main, image: "example.com/main:1", env: [{name: KEY, value: not-for-annotations}]}]}}`,
+  template: {metadata: {labels: {app: it}}, spec: {containers: [
+    {name: main, image: "example.com/main:1", env: [{name: KEY, value: not-for-annotations}]}]}}`,
 			checks: func(ns string) (compute, endpoint map[string]knownvalue.Check) {
 				return map[string]knownvalue.Check{
 						// without replicas

@@ -22,6 +22,7 @@ import (
 	"k8s.io/cri-streaming/pkg/streaming/portforward"
 
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
 // kubelet is a node whose pods are simulated by this process: their ports are those of
@@ -113,26 +114,14 @@ spec:
 }
 
 // PortForward connects a stream to a port of this process.
-func (k *kubelet) PortForward(ctx context.Context, _, _ string, port int32, stream io.ReadWriteCloser) error {
+func (k *kubelet) PortForward(ctx context.Context, pod, uid string, port int32, stream io.ReadWriteCloser) error {
 	k.mu.Lock()
 	gate := k.gate
 	k.mu.Unlock()
 	if gate != nil {
 		gate()
 	}
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	defer stream.Close()
-	go func() {
-		_, _ = io.Copy(conn, stream)
-		_ = conn.(*net.TCPConn).CloseWrite()
-	}()
-	_, err = io.Copy(stream, conn)
-	return err
+	return kubetest.Loopback{}.PortForward(ctx, pod, uid, port, stream)
 }
 
 // forwarded returns the targets of the port-forwards so far.

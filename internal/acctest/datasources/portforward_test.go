@@ -30,19 +30,34 @@ import (
 func greeter(t *testing.T) (port int) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_,
-			_ = io.WriteString(w, "hello")
+		_, _ = io.WriteString(w, "hello")
 	}))
 	t.Cleanup(server.Close)
 	return server.Listener.Addr().(*net.TCPAddr).Port
 }
 
-func TestAccPortForwardIsOpenDuringTheRunAndClosedAfterwards(t *testing.T) {
-	t.Parallel()
-	ns := cluster.Namespace(t)
+// startWeb creates the pod web-0 on a node, and the Service web in front of it.
+func startWeb(t *testing.T, ns string) *kubelet {
+	t.Helper()
 	node := startKubelet(t, cluster, ns)
 	node.run(t, ns, "web-0", "web")
 	node.expose(t, ns, "web", "http", 80, greeter(t))
+	return node
+}
+
+// expectGreeting checks the response that a provisioner wrote to the file answer.
+func expectGreeting(t *testing.T, cli *acctest.CLI) {
+	t.Helper()
+	answer, err := os.ReadFile(filepath.Join(cli.Dir, "answer"))
+	if err != nil || !bytes.HasSuffix(answer, []byte("\r\n\r\nhello")) {
+		t.Errorf("the port-forward returned %q, %v", answer, err)
+	}
+}
+
+func TestAccPortForwardIsOpenDuringTheRunAndClosedAfterwards(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	startWeb(t, ns)
 	cli := acctest.NewCLI(t)
 	cli.Write(t, cluster.Config(ns, `
 ephemeral "kt_port_forward" "web" {
@@ -66,10 +81,7 @@ resource "terraform_data" "call" {
   }
 }`))
 	cli.MustRun(t, "apply", "-auto-approve")
-	answer, err := os.ReadFile(filepath.Join(cli.Dir, "answer"))
-	if err != nil || !bytes.HasSuffix(answer, []byte("\r\n\r\nhello")) {
-		t.Errorf("the port-forward returned %q, %v", answer, err)
-	}
+	expectGreeting(t, cli)
 	address, err := os.ReadFile(filepath.Join(cli.Dir, "address"))
 	if err != nil {
 		t.Fatal(err)
@@ -87,9 +99,7 @@ resource "terraform_data" "call" {
 func TestAccPortForwardReturnsAnAddress(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	node := startKubelet(t, cluster, ns)
-	node.run(t, ns, "web-0", "web")
-	node.expose(t, ns, "web", "http", 80, greeter(t))
+	node := startWeb(t, ns)
 	node.expose(t, ns, "idle", "http", 80, 1)
 	port := regexp.MustCompile(`^127\.0\.0\.1:\d+$`)
 	for name, target := range map[string]string{
@@ -135,9 +145,7 @@ resource "echo" "it" {}`, target)),
 func TestAccPortForwardFailureIsExplained(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	node := startKubelet(t, cluster, ns)
-	node.run(t, ns, "web-0", "web")
-	node.expose(t, ns, "web", "http", 80, greeter(t))
+	node := startWeb(t, ns)
 	node.expose(t, ns, "idle", "http", 80, 1)
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -174,9 +182,7 @@ func TestAccPortForwardFailureIsExplained(t *testing.T) {
 func TestAccPortForwardReachesAReplacedPod(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	node := startKubelet(t, cluster, ns)
-	node.run(t, ns, "web-0", "web")
-	node.expose(t, ns, "web", "http", 80, greeter(t))
+	node := startWeb(t, ns)
 	from := kube.NewCluster(t.Context(), kubeconfig.Config{ConfigPaths: []string{cluster.Kubeconfig()}})
 	backend, err := portforward.ServiceBackend(t.Context(), from, ns, "web", 80)
 	if err != nil {
@@ -254,8 +260,5 @@ resource "terraform_data" "call" {
   }
 }`, binary, cluster.Kubeconfig())))
 	cli.MustRun(t, "apply", "-auto-approve")
-	answer, err := os.ReadFile(filepath.Join(cli.Dir, "answer"))
-	if err != nil || !bytes.HasSuffix(answer, []byte("\r\n\r\nhello")) {
-		t.Errorf("the port-forward returned %q, %v", answer, err)
-	}
+	expectGreeting(t, cli)
 }

@@ -30,7 +30,8 @@ spec:
           metadata: Object.metadata{annotations: {"policy.example/seen": "yes"}, labels: {"team": "enforced"}},
           spec: Object.spec{
             template: Object.spec.template{
-              spec: Object.spec.template.spec{priorityClassName: "system-cluster-critical", terminationGracePeriodSeconds: 7}}}}
+              spec: Object.spec.template.spec{
+                priorityClassName: "system-cluster-critical", terminationGracePeriodSeconds: 7}}}}
 ---
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicyBinding

@@ -190,7 +190,8 @@ func changes() []change {
 			name: "probe replaced by a command",
 			kubectl: jsonPatch("deployment/trainer", `[
 				{"op": "remove", "path": "/spec/template/spec/containers/1/livenessProbe/httpGet"},
-				{"op": "add", "path": "/spec/template/spec/containers/1/livenessProbe/exec", "value": {"command": ["true"]}}]`),
+				{"op": "add", "path": "/spec/template/spec/containers/1/livenessProbe/exec",
+				 "value": {"command": ["true"]}}]`),
 			fields:   []string{container + "livenessProbe.httpGet"},
 			warnings: []string{named + "livenessProbe.httpGet.path: removed ("},
 		},

@@ -45,7 +45,8 @@ func TestAccIgnoredDriftIsNotReverted(t *testing.T) {
 			other:      "\n annotations = { a = \"b\" }",
 			kubectl: jsonPatch("raycluster/trainer", `[
 				{"op": "test", "path": "/spec/headGroupSpec/template/spec/containers/0/env/0/name", "value": "MODE"},
-				{"op": "replace", "path": "/spec/headGroupSpec/template/spec/containers/0/env/0/value", "value": "slow"}]`),
+				{"op": "replace", "path": "/spec/headGroupSpec/template/spec/containers/0/env/0/value",
+				 "value": "slow"}]`),
 			object: "raycluster/trainer",
 			values: map[string]string{worker: "fast", head: "slow", "jsonpath={.metadata.annotations.a}": "b"},
 		},

@@ -21,7 +21,8 @@ kind: %s
 spec:
   %s:
     %s: {replicas: 1, template: {spec: {containers: [{name: %[4]s, image: "mine:1"}]}}}
-    Worker: {replicas: %d, template: {spec: {containers: [{name: %[4]s, image: "mine:1"}]}}}`, kind, specs, primary, container, workers))
+    Worker: {replicas: %d, template: {spec: {containers: [{name: %[4]s, image: "mine:1"}]}}}`, kind,
+		specs, primary, container, workers))
 }
 
 // workersRun gives the workers of roles another image.
@@ -42,7 +43,26 @@ spec:
       spec:
         parallelism: %[2]d
         completions: %[2]d
-        template: {spec: {containers: [{name: kubetorch, image: "mine:1", command: [python, train.py]}]}}`, more, parallelism))
+        template: {spec: {containers: [{name: kubetorch, image: "mine:1", command: [python, train.py]}]}}`,
+		more, parallelism))
+}
+
+// rayOf is a RayCluster of the user's with a number of workers.
+func rayOf(workers int) string {
+	return acctest.Manifest(fmt.Sprintf(`
+apiVersion: ray.io/v1
+kind: RayCluster
+spec:
+  headGroupSpec:
+    rayStartParams: {}
+    template: {spec: {containers: [{name: kubetorch, image: "rayproject/ray:2.41.0"}]}}
+  workerGroupSpecs:
+  - groupName: small
+    replicas: %d
+    minReplicas: 0
+    maxReplicas: 5
+    rayStartParams: {}
+    template: {spec: {containers: [{name: kubetorch, image: "rayproject/ray:2.41.0"}]}}`, workers))
 }
 
 // groups is a LeaderWorkerSet of the user's: groups of a leader and workers.
@@ -66,20 +86,8 @@ func TestEcoLifeCycleOfEveryKind(t *testing.T) {
 		},
 		{
 			Name: "ray of the user's", Mode: "raycluster",
-			Created: acctest.Manifest(`
-apiVersion: ray.io/v1
-kind: RayCluster
-spec:
-  headGroupSpec: {rayStartParams: {}, template: {spec: {containers: [{name: kubetorch, image: "rayproject/ray:2.41.0"}]}}}
-  workerGroupSpecs:
-  - {groupName: small, replicas: 1, minReplicas: 0, maxReplicas: 5, rayStartParams: {}, template: {spec: {containers: [{name: kubetorch, image: "rayproject/ray:2.41.0"}]}}}`),
-			Changed: acctest.Manifest(`
-apiVersion: ray.io/v1
-kind: RayCluster
-spec:
-  headGroupSpec: {rayStartParams: {}, template: {spec: {containers: [{name: kubetorch, image: "rayproject/ray:2.41.0"}]}}}
-  workerGroupSpecs:
-  - {groupName: small, replicas: 2, minReplicas: 0, maxReplicas: 5, rayStartParams: {}, template: {spec: {containers: [{name: kubetorch, image: "rayproject/ray:2.41.0"}]}}}`),
+			Created: rayOf(1),
+			Changed: rayOf(2),
 			Kubectl: []string{"label", "raycluster/trainer", "--overwrite", "app=other"}, Drifts: []string{"labels"},
 			Hidden: []string{"distribute", "manifest"},
 		},
@@ -122,7 +130,7 @@ spec:
 			Hidden: []string{"distribute"},
 		},
 		{
-			Name: "groups with leaders of their own", Mode: "leaderworkerset",
+			Name: "groups with separate leaders", Mode: "leaderworkerset",
 			Created: groups("{leaderWorkerTemplate: {size: 3, leaderTemplate: {metadata: {annotations: {role: " +
 				"leader}}}}}"),
 			Changed: groups("{leaderWorkerTemplate: {size: 2, leaderTemplate: {metadata: {annotations: {role: " +
@@ -142,9 +150,9 @@ spec:
 type queued struct {
 	name       string
 	attributes string
-	object     string // whose suspension Kueue takes back; none where it gates pods
+	object     string // object that Kueue suspends and resumes; empty if it gates pods
 	suspension string
-	ends       bool // its pods do their work at once, after which nothing is released again
+	ends       bool // its pods complete immediately, so that Kueue does not resume it a second time
 }
 
 func inQueues() []queued {
@@ -195,10 +203,11 @@ func TestEcoQueueAdmitsComputesWithoutDrift(t *testing.T) {
 			}
 			seen, uid := &acctest.Warnings{}, ""
 			warned := func(*terraform.State) error {
-				says := regexp.MustCompile(`(?s)is not ready: queued.*nvidia\.com/gpu.*kubectl.*The next plan waits ` +
-					`for it again`)
-				if text := seen.Text(); !says.MatchString(text) {
-					return fmt.Errorf("no warning matches %s: %s", says, text)
+				warning := regexp.MustCompile(
+					`(?s)is not ready: queued.*nvidia\.com/gpu.*kubectl.*The next plan waits ` +
+						`for it again`)
+				if text := seen.Text(); !warning.MatchString(text) {
+					return fmt.Errorf("no warning matches %s: %s", warning, text)
 				}
 				return nil
 			}
@@ -207,12 +216,12 @@ func TestEcoQueueAdmitsComputesWithoutDrift(t *testing.T) {
 				Steps: []resource.TestStep{
 					{
 						Config:             config(waits("20s")),
-						ExpectNonEmptyPlan: true, // it waits again
+						ExpectNonEmptyPlan: true, // the apply waits again
 						Check: resource.ComposeAggregateTestCheckFunc(
 							is("false", "true"),
-							resource.TestCheckResourceAttrWith(acctest.Trainer, "uid", keeps(&uid)), warned),
+							resource.TestCheckResourceAttrWith(acctest.Trainer, "uid", unchanged(&uid)), warned),
 					},
-					{ // what Kueue has not admitted in time keeps its place
+					{ // a compute that was not admitted in time stays in the queue
 						PreConfig: func() { cluster.SetQuota(t, ns, 6) },
 						Config:    config(waits("2m")),
 						ConfigPlanChecks: acctest.PreApply(
@@ -220,14 +229,15 @@ func TestEcoQueueAdmitsComputesWithoutDrift(t *testing.T) {
 						),
 						Check: resource.ComposeAggregateTestCheckFunc(
 							is("true", "false"),
-							resource.TestCheckResourceAttrWith(acctest.Trainer, "uid", keeps(&uid))),
+							resource.TestCheckResourceAttrWith(acctest.Trainer, "uid", unchanged(&uid))),
 					},
 					{Config: config(waits("2m") + "\n suspend = true"), Check: is("false", "true")},
 					{Config: config(waits("2m")),
 						Check: is("true", map[bool]string{true: "true", false: "false"}[q.ends])},
 					{
-						RefreshState:      true,
-						RefreshPlanChecks: resource.RefreshPlanChecks{PostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}},
+						RefreshState: true,
+						RefreshPlanChecks: resource.RefreshPlanChecks{
+							PostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}},
 					},
 				},
 			})
@@ -243,23 +253,23 @@ func waits(limit string) string {
 	return fmt.Sprintf("timeouts = { create = %[1]q, update = %[1]q }", limit)
 }
 
-// keeps checks that an attribute has the value that it had before, if there was one.
-func keeps(value *string) func(string) error {
+// unchanged checks that an attribute has the value that it had before, if there was one.
+func unchanged(value *string) func(string) error {
 	return func(now string) error {
 		if *value != "" && now != *value {
-			return fmt.Errorf("it was %s, and is %s", *value, now)
+			return fmt.Errorf("it was %s and is now %s", *value, now)
 		}
 		*value = now
 		return nil
 	}
 }
 
-// What a queue will not admit is said by the plan, before anything exists.
+// The plan warns about a compute that its queue cannot admit, before any object exists.
 func TestEcoPlanWarnsOfTheQueue(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cluster.Queue(t, ns, 4)
-	for name, c := range map[string]struct{ attributes, says string }{
+	for name, c := range map[string]struct{ attributes, warning string }{
 		"a missing queue": {`queue_name = "nowhere"`, `(?s)nowhere.*team`},
 		"too small":       {"queue_name = \"team\"\n gpus = 1\n replicas = 6", `(?s)6 nvidia.com/gpu.*4`},
 	} {
@@ -269,8 +279,8 @@ func TestEcoPlanWarnsOfTheQueue(t *testing.T) {
 			cli.Setenv("KUBE_CONFIG_PATH", cluster.Kubeconfig())
 			cli.Setenv("KT_NAMESPACE", ns)
 			cli.Write(t, acctest.BareCompute(c.attributes))
-			if out := cli.MustRun(t, "plan"); !regexp.MustCompile(c.says).MatchString(acctest.Unwrap(out)) {
-				t.Errorf("the output of the plan is:\n%s\nwant %s", out, c.says)
+			if out := cli.MustRun(t, "plan"); !regexp.MustCompile(c.warning).MatchString(acctest.Unwrap(out)) {
+				t.Errorf("the output of the plan is:\n%s\nwant %s", out, c.warning)
 			}
 		})
 	}
@@ -294,7 +304,7 @@ func TestEcoTrainingJobIsNotReadyWhileItsWorkersCrash(t *testing.T) {
 						Config:      cluster.Config(ns, acctest.BareCompute(job)),
 						ExpectError: regexp.MustCompile(`(?s)is not ready: crash loop.*trainer-worker`),
 					},
-					{ // a refresh does not take it for ready either
+					{ // a refresh does not report it as ready either
 						Config:             cluster.Config(ns, acctest.BareCompute(job+`on_not_ready = "warn"`)),
 						Check:              resource.TestCheckResourceAttr(acctest.Trainer, "ready", "false"),
 						ExpectNonEmptyPlan: true,
@@ -305,7 +315,7 @@ func TestEcoTrainingJobIsNotReadyWhileItsWorkersCrash(t *testing.T) {
 	}
 }
 
-// Who runs these kinds makes only new pods from a changed template.
+// The controllers of these kinds use a changed template only for new pods.
 func TestEcoPlanWarnsOfPodsThatAreNotUpdated(t *testing.T) {
 	t.Parallel()
 	const warning = "Running pods are not updated"
@@ -319,7 +329,7 @@ func TestEcoPlanWarnsOfPodsThatAreNotUpdated(t *testing.T) {
 			`distribute = { type = "ray", workers = 3 }`, false},
 		"ray that is suspended": {"distribute = { type = \"ray\", workers = 2 }\n suspend = true",
 			"distribute = { type = \"ray\", workers = 2 }\n cpus = 1", false},
-		"ray that is told to": {
+		"ray with the upgrade strategy Recreate": {
 			"distribute = { type = \"ray\", workers = 2 }\n service_template = jsonencode({ spec = { " +
 				"upgradeStrategy = { type = \"Recreate\" } } })",
 			"distribute = { type = \"ray\", workers = 2 }\n service_template = jsonencode({ spec = { " +
@@ -341,7 +351,7 @@ func TestEcoPlanWarnsOfPodsThatAreNotUpdated(t *testing.T) {
 			cli.Write(t, acctest.BareCompute(c.changed))
 			if out := cli.MustRun(t, "plan"); strings.Contains(out, warning) != c.warns ||
 				strings.Contains(out, "must be replaced") {
-				t.Errorf("want a warning %t, the plan says:\n%s", c.warns, out)
+				t.Errorf("want a warning %t, the plan is:\n%s", c.warns, out)
 			}
 			cli.MustRun(t, "destroy", "-auto-approve")
 		})

@@ -5,13 +5,12 @@ import (
 	"testing"
 )
 
-// These hold the controllers to what the tests of the provider take for
-// granted: that they run, and are the real ones.
+// These tests verify what the tests of the provider assume: the controllers run, and are the
+// real ones.
 
 func TestEcoRayClusterBecomesReadyAndSuspends(t *testing.T) {
 	t.Parallel()
-	ns := cluster.Namespace(t)
-	cluster.Apply(t, rayCluster, "-n", ns)
+	ns := applied(t, rayCluster)
 	cluster.Await(t, ns, "raycluster/ray", "jsonpath={.status.state}=ready")
 	expectFields(t, ns, "raycluster/ray", "{.status.readyWorkerReplicas} {.status.head.serviceName}", "2 ray-head-svc")
 
@@ -21,8 +20,7 @@ func TestEcoRayClusterBecomesReadyAndSuspends(t *testing.T) {
 
 func TestEcoJobSetCompletesOnceItIsNotSuspended(t *testing.T) {
 	t.Parallel()
-	ns := cluster.Namespace(t)
-	cluster.Apply(t, suspendedJobSet, "-n", ns)
+	ns := applied(t, suspendedJobSet)
 	cluster.Await(t, ns, "jobset/set", "condition=Suspended")
 
 	cluster.Kubectl(t, "patch", "-n", ns, "jobset/set", "--type=merge", "-p", `{"spec": {"suspend": false}}`)
@@ -32,15 +30,13 @@ func TestEcoJobSetCompletesOnceItIsNotSuspended(t *testing.T) {
 
 func TestEcoJobSetWebhookSetsDefaults(t *testing.T) {
 	t.Parallel()
-	ns := cluster.Namespace(t)
-	cluster.Apply(t, suspendedJobSet, "-n", ns)
+	ns := applied(t, suspendedJobSet)
 	expectFields(t, ns, "jobset/set", "{.spec.replicatedJobs[0].template.spec.completionMode}", "Indexed")
 }
 
 func TestEcoLeaderWorkerSetBecomesAvailable(t *testing.T) {
 	t.Parallel()
-	ns := cluster.Namespace(t)
-	cluster.Apply(t, leaderWorkerSet, "-n", ns)
+	ns := applied(t, leaderWorkerSet)
 	cluster.Await(t, ns, "leaderworkerset/groups", "condition=Available")
 	expectFields(t, ns, "leaderworkerset/groups", "{.status.readyReplicas} {.spec.networkConfig.subdomainPolicy}",
 		"2 Shared")
@@ -49,8 +45,7 @@ func TestEcoLeaderWorkerSetBecomesAvailable(t *testing.T) {
 
 func TestEcoPyTorchJobRuns(t *testing.T) {
 	t.Parallel()
-	ns := cluster.Namespace(t)
-	cluster.Apply(t, pyTorchJob, "-n", ns)
+	ns := applied(t, pyTorchJob)
 	cluster.Await(t, ns, "pytorchjob/train", "condition=Running")
 	expectFields(t, ns, "pytorchjob/train",
 		"{.status.replicaStatuses.Master.active} {.status.replicaStatuses.Worker.active}", "1 2")
@@ -58,9 +53,7 @@ func TestEcoPyTorchJobRuns(t *testing.T) {
 
 func TestEcoQueueAdmitsPodsOfADeploymentUpToItsQuota(t *testing.T) {
 	t.Parallel()
-	ns := cluster.Namespace(t)
-	queue := cluster.Queue(t, ns, 4)
-	cluster.Apply(t, inQueue(deployment, queue), "-n", ns)
+	ns := appliedToQueue(t, deployment, 4)
 	cluster.Await(t, ns, "deployment/gpus", "jsonpath={.status.replicas}=6")
 	cluster.Await(t, ns, "deployment/gpus", "jsonpath={.status.readyReplicas}=4")
 	if got := gated(t, ns); got != 2 {
@@ -72,9 +65,7 @@ func TestEcoQueueAdmitsPodsOfADeploymentUpToItsQuota(t *testing.T) {
 
 func TestEcoQueueHoldsAJobUntilThereIsQuota(t *testing.T) {
 	t.Parallel()
-	ns := cluster.Namespace(t)
-	queue := cluster.Queue(t, ns, 4)
-	cluster.Apply(t, inQueue(job, queue), "-n", ns)
+	ns := appliedToQueue(t, job, 4)
 	cluster.Await(t, ns, "job/gpus", "jsonpath={.spec.suspend}=true")
 	workload := workloadOf(t, ns, "Job")
 	cluster.Await(t, ns, workload, "condition=QuotaReserved=false")
@@ -89,9 +80,7 @@ func TestEcoQueueHoldsAJobUntilThereIsQuota(t *testing.T) {
 
 func TestEcoQueueStartsAPyTorchJob(t *testing.T) {
 	t.Parallel()
-	ns := cluster.Namespace(t)
-	queue := cluster.Queue(t, ns, 0)
-	cluster.Apply(t, inQueue(pyTorchJob, queue), "-n", ns)
+	ns := appliedToQueue(t, pyTorchJob, 0)
 	cluster.Await(t, ns, "pytorchjob/train", "jsonpath={.spec.runPolicy.suspend}=true")
 	cluster.SetQuota(t, ns, 3)
 	cluster.Await(t, ns, "pytorchjob/train", "condition=Running")
@@ -120,6 +109,22 @@ func TestEcoQueueReadsAnOlderVersionOfItsAPI(t *testing.T) {
 		"jsonpath={.spec.cohort}"); !strings.HasSuffix(got, "research") {
 		t.Errorf("spec.cohort of v1beta1 is %q; want research", got)
 	}
+}
+
+// applied creates an object in a new namespace.
+func applied(t *testing.T, manifest string) (ns string) {
+	t.Helper()
+	ns = cluster.Namespace(t)
+	cluster.Apply(t, manifest, "-n", ns)
+	return ns
+}
+
+// appliedToQueue creates an object in a new namespace, and a queue for it with a quota of GPUs.
+func appliedToQueue(t *testing.T, manifest string, gpus int) (ns string) {
+	t.Helper()
+	ns = cluster.Namespace(t)
+	cluster.Apply(t, inQueue(manifest, cluster.Queue(t, ns, gpus)), "-n", ns)
+	return ns
 }
 
 // inQueue labels an object of the manifests below for a LocalQueue.

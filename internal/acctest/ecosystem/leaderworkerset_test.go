@@ -15,8 +15,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// Calls reach leaders alone, and the Services by which the pods of a group find
-// their leader are there in addition to the one of the compute.
+// Calls reach only leaders. The Services with which the pods of a group find their
+// leader exist in addition to the Service of the compute.
 func TestEcoLeaderWorkerSetIsReachedAtItsLeaders(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
@@ -50,7 +50,7 @@ func TestEcoLeaderWorkerSetIsReachedAtItsLeaders(t *testing.T) {
 						"jsonpath={.items[*].endpoints[*].targetRef.name}"))
 					slices.Sort(leaders)
 					if !slices.Equal(leaders, []string{"trainer-0", "trainer-1"}) {
-						return fmt.Errorf("the Service leads to %q", leaders)
+						return fmt.Errorf("the endpoints of the Service are %q", leaders)
 					}
 					return nil
 				},
@@ -76,7 +76,7 @@ func TestEcoLeaderWorkerSetReportsTheCrashingPod(t *testing.T) {
 	})
 }
 
-// The webhook of LeaderWorkerSet refuses another size of subgroups.
+// The webhook of LeaderWorkerSet rejects changes to the size of subgroups.
 func TestEcoLeaderWorkerSetIsReplacedForAnotherSizeOfSubgroups(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)

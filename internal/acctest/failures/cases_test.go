@@ -18,7 +18,7 @@ type failure struct {
 	name       string   // of the compute
 	exists     string   // objects that exist in its namespace before
 	broken     string   // attributes of the compute
-	says       []string // texts in the diagnostic; <ns> is the namespace
+	texts      []string // texts in the diagnostic; <ns> is the namespace
 	fixed      string   // the corrected attributes
 	fixObjects string   // objects that correct it
 
@@ -43,7 +43,7 @@ func failuresOfUpdate() []failure {
 			"(has(request.dryRun) && request.dryRun) || object.spec.template.spec.containers[0].image != "+
 				"'registry.example.com/new:1'", "not today"),
 		broken: `image = "registry.example.com/new:1"`,
-		says: []string{"The API server rejected Deployment <ns>/refused", "not today",
+		texts: []string{"The API server rejected Deployment <ns>/refused", "not today",
 			"kubectl describe validatingadmissionpolicy refused.<ns>"},
 	})
 }
@@ -59,50 +59,50 @@ func failures() []failure {
 		{
 			name:   "pull",
 			broken: `image = "broken.invalid/pull:1"`,
-			says: []string{"broken.invalid/pull:1", "no such host", "Pod <ns>/pull-",
+			texts: []string{"broken.invalid/pull:1", "no such host", "Pod <ns>/pull-",
 				"Check the name of the registry in `image`", "kubectl -n <ns> describe pod pull-"},
 		},
 		{
 			name:   "crash",
 			broken: `image = "broken.invalid/crash:1"`,
-			says: []string{"exit code 1", "ModuleNotFoundError: No module named 'kubetorch'", "Pod <ns>/crash-",
+			texts: []string{"exit code 1", "ModuleNotFoundError: No module named 'kubetorch'", "Pod <ns>/crash-",
 				"kubectl -n <ns> logs crash-"},
 		},
 		{
 			name:   "oom",
 			broken: "image = \"broken.invalid/oom:1\"\nmemory = \"2Gi\"",
-			says: []string{"ran out of memory", "2Gi", "starting the server", "Pod <ns>/oom-",
+			texts: []string{"ran out of memory", "2Gi", "starting the server", "Pod <ns>/oom-",
 				"kubectl -n <ns> logs oom-"},
 		},
 		{
 			name:   "config",
 			broken: `image = "broken.invalid/config:1"`,
-			says: []string{`Secret "broken-config" does not exist in namespace <ns>`, "Pod <ns>/config-",
+			texts: []string{`Secret "broken-config" does not exist in namespace <ns>`, "Pod <ns>/config-",
 				"kubectl -n <ns> get secrets"},
 		},
 		{
 			name:   "too-many-gpus",
 			broken: `gpus = 9`,
-			says: []string{"9 nvidia.com/gpu", "has 8", "Pod <ns>/too-many-gpus-",
+			texts: []string{"9 nvidia.com/gpu", "has 8", "Pod <ns>/too-many-gpus-",
 				"kubectl -n <ns> describe pod too-many-gpus-"},
 		},
 		{
 			name:   "no-such-gpu",
 			broken: "gpus = 1\ngpu_type = \"NVIDIA-B200\"",
-			says: []string{"nvidia.com/gpu.product=NVIDIA-B200", "NVIDIA-H100-80GB-HBM3 (", "NVIDIA-L4 (",
+			texts: []string{"nvidia.com/gpu.product=NVIDIA-B200", "NVIDIA-H100-80GB-HBM3 (", "NVIDIA-L4 (",
 				"Pod <ns>/no-such-gpu-", "gpu_type", "kubectl -n <ns> describe pod"},
 			fixed: "gpus = 1\ngpu_type = \"NVIDIA-L4\"",
 		},
 		{
 			name:   "no-such-node",
 			broken: `node_selector = { disktype = "nvme" }`,
-			says: []string{"disktype=nvme", "node_selector", "Pod <ns>/no-such-node-",
+			texts: []string{"disktype=nvme", "node_selector", "Pod <ns>/no-such-node-",
 				"kubectl -n <ns> describe pod"},
 		},
 		{
 			name:   "no-secret",
 			broken: `secrets = [{ name = "huggingface", env_vars = ["HF_TOKEN"] }]`,
-			says: []string{`Secret "huggingface" does not exist in namespace <ns>`, "Pod <ns>/no-secret-",
+			texts: []string{`Secret "huggingface" does not exist in namespace <ns>`, "Pod <ns>/no-secret-",
 				"kubectl -n <ns> get secrets"},
 			fixed:      `secrets = [{ name = "huggingface", env_vars = ["HF_TOKEN"] }]`,
 			fixObjects: secretWithToken,
@@ -111,14 +111,14 @@ func failures() []failure {
 			name:   "no-secret-key",
 			exists: secretWithToken,
 			broken: `secrets = [{ name = "huggingface", env_vars = ["HUGGING_FACE_TOKEN"] }]`,
-			says: []string{`Secret "huggingface" in namespace <ns> has no key "HUGGING_FACE_TOKEN"`,
+			texts: []string{`Secret "huggingface" in namespace <ns> has no key "HUGGING_FACE_TOKEN"`,
 				"Pod <ns>/no-secret-key-", "kubectl -n <ns> describe secret huggingface"},
 			fixed: `secrets = [{ name = "huggingface", env_vars = ["HF_TOKEN"] }]`,
 		},
 		{
 			name:   "no-mounted-secret",
 			broken: `secrets = [{ name = "huggingface", mount_path = "/secrets" }]`,
-			says: []string{`Secret "huggingface" does not exist in namespace <ns>`, "Pod <ns>/no-mounted-secret-",
+			texts: []string{`Secret "huggingface" does not exist in namespace <ns>`, "Pod <ns>/no-mounted-secret-",
 				"kubectl -n <ns> get secrets"},
 			fixed:      `secrets = [{ name = "huggingface", mount_path = "/secrets" }]`,
 			fixObjects: secretWithToken,
@@ -126,7 +126,7 @@ func failures() []failure {
 		{
 			name:   "no-claim",
 			broken: `volumes = [{ claim_name = "weights", mount_path = "/weights" }]`,
-			says: []string{`PersistentVolumeClaim "weights" does not exist in namespace <ns>`, "Pod <ns>/no-claim-",
+			texts: []string{`PersistentVolumeClaim "weights" does not exist in namespace <ns>`, "Pod <ns>/no-claim-",
 				"kubectl -n <ns> get persistentvolumeclaims"},
 			fixed: `volumes = [{ claim_name = "weights", mount_path = "/weights" }]`,
 			fixObjects: `
@@ -145,7 +145,7 @@ metadata: {name: weights}
 spec: {storageClassName: fast, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 `,
 			broken: `volumes = [{ claim_name = "weights", mount_path = "/weights" }]`,
-			says: []string{`"weights"`, `StorageClass "fast" does not exist`,
+			texts: []string{`"weights"`, `StorageClass "fast" does not exist`,
 				"kubectl -n <ns> describe persistentvolumeclaim weights"},
 		},
 		{
@@ -157,7 +157,7 @@ metadata: {name: team}
 spec: {hard: {pods: "1"}}
 `,
 			broken: `replicas = 2`,
-			says: []string{"Quota team of namespace <ns>", "1 of 1 in use", "ReplicaSet <ns>/quota-of-pods-",
+			texts: []string{"Quota team of namespace <ns>", "1 of 1 in use", "ReplicaSet <ns>/quota-of-pods-",
 				"kubectl -n <ns> describe resourcequota team"},
 		},
 		{
@@ -169,14 +169,14 @@ metadata: {name: team}
 spec: {hard: {requests.nvidia.com/gpu: "2"}}
 `,
 			broken: `gpus = 4`,
-			says: []string{"Quota team of namespace <ns>", "4 requests.nvidia.com/gpu requested", "0 of 2 in use",
+			texts: []string{"Quota team of namespace <ns>", "4 requests.nvidia.com/gpu requested", "0 of 2 in use",
 				"ReplicaSet <ns>/quota-of-gpus-", "kubectl -n <ns> describe resourcequota team"},
 			fixed: `gpus = 2`,
 		},
 		{
 			name:   "no-service-account",
 			broken: `service_account_name = "reader"`,
-			says: []string{`ServiceAccount "reader" does not exist in namespace <ns>`,
+			texts: []string{`ServiceAccount "reader" does not exist in namespace <ns>`,
 				"ReplicaSet <ns>/no-service-account-", "service_account_name",
 				"kubectl -n <ns> create serviceaccount reader"},
 			fixed: `service_account_name = "reader"`,
@@ -192,7 +192,7 @@ metadata: {name: reader}
 				"object.spec.containers.all(c, c.image.startsWith('registry.example.com/'))",
 				"images must come from registry.example.com"),
 			broken: `cpus = "2"`,
-			says: []string{"images must come from registry.example.com", "policy-on-pods",
+			texts: []string{"images must come from registry.example.com", "policy-on-pods",
 				"ReplicaSet <ns>/policy-on-pods-", "kubectl describe validatingadmissionpolicy policy-on-pods"},
 			fixed: `image = "registry.example.com/server:1"`,
 		},
@@ -205,26 +205,26 @@ metadata: {name: small}
 spec: {limits: [{type: Container, max: {cpu: "4"}}]}
 `,
 			broken: `cpus = "8"`,
-			says: []string{"cpu limit of 4", "LimitRange", "ReplicaSet <ns>/limit-range-",
+			texts: []string{"cpu limit of 4", "LimitRange", "ReplicaSet <ns>/limit-range-",
 				"kubectl -n <ns> describe limitrange"},
 		},
 		{
 			name:   "no-priority-class",
 			broken: `priority_class_name = "urgent"`,
-			says: []string{"no PriorityClass with name urgent", "priority_class_name",
+			texts: []string{"no PriorityClass with name urgent", "priority_class_name",
 				"ReplicaSet <ns>/no-priority-class-", "kubectl get priorityclasses"},
 		},
 		{
-			name: "half-made", // what the plan was told, and what apply meets, need not agree
+			name: "half-made", // the dry run of the plan succeeds, and the apply fails
 			exists: policy("half-made", "", "v1", "services",
 				"has(request.dryRun) && request.dryRun", "no Services today"),
-			says: []string{"The API server rejected Service <ns>/half-made", "no Services today",
+			texts: []string{"The API server rejected Service <ns>/half-made", "no Services today",
 				"kubectl describe validatingadmissionpolicy half-made.<ns>"},
 			fixed: `endpoint = { url = "http://elsewhere.example.com" }`,
 		},
 		{
 			name: "no-namespace", noNamespace: true,
-			says: []string{`Namespace "<ns>" does not exist`, "kubectl create namespace <ns>", "depends_on"},
+			texts: []string{`Namespace "<ns>" does not exist`, "kubectl create namespace <ns>", "depends_on"},
 			fixObjects: `
 apiVersion: v1
 kind: Namespace
@@ -238,7 +238,7 @@ metadata: {name: kubetorch-service-account}
 		{
 			name: "too-slow", timesOut: true,
 			broken: "image = \"broken.invalid/never:1\"\ntimeouts = { create = \"25s\" }",
-			says: []string{"too-slow is not ready", acctest.TimedOut + " 25s (`timeouts.create`)",
+			texts: []string{"too-slow is not ready", acctest.TimedOut + " 25s (`timeouts.create`)",
 				"1 pulling an image", "increase `timeouts.create`", "kubectl -n <ns> describe deployments too-slow"},
 		},
 	}

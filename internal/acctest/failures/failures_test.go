@@ -8,8 +8,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// All failures happen in one run, side by side, as the waits in them take no
-// work: each says what its own compute meets.
+// All failures happen in one run, because their waits overlap. Each has its own diagnostic.
 //
 //nolint:tparallel // the subtests check one run, which continues after them
 func TestAccFailuresOfCreation(t *testing.T) {
@@ -52,7 +51,7 @@ func TestAccFailuresOfCreation(t *testing.T) {
 	run.cli.MustRun(t, "plan", "-detailed-exitcode") // fails unless the plan is empty
 }
 
-// A failed update leaves no taint, and what ran before goes on.
+// A failed update does not taint the compute, and its earlier pods continue to run.
 //
 //nolint:tparallel // the subtests check one run, which continues after them
 func TestAccFailuresOfUpdate(t *testing.T) {
@@ -106,7 +105,7 @@ func TestAccFailuresOfPlan(t *testing.T) { //nolint:tparallel // the subtests ch
 			exists: policy("few-replicas", "apps", "v1", "deployments",
 				"object.spec.replicas <= 2", "at most 2 replicas in a team's namespace"),
 			broken: `replicas = 3`,
-			says: []string{"The API server rejected Deployment <ns>/policy",
+			texts: []string{"The API server rejected Deployment <ns>/policy",
 				"at most 2 replicas in a team's namespace",
 				"kubectl describe validatingadmissionpolicy few-replicas.<ns>"},
 			fixed: `replicas = 2`,
@@ -115,7 +114,7 @@ func TestAccFailuresOfPlan(t *testing.T) { //nolint:tparallel // the subtests ch
 			name: "quota",
 			exists: "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: team}\nspec: {hard: {count/services: " +
 				"\"0\"}}\n",
-			says: []string{"The API server rejected Service <ns>/quota", "exceeded quota: team",
+			texts: []string{"The API server rejected Service <ns>/quota", "exceeded quota: team",
 				"kubectl -n <ns> describe resourcequota team"},
 			fixed: `endpoint = { url = "http://elsewhere.example.com" }`,
 		},
@@ -147,7 +146,7 @@ func TestAccFailuresThatOnNotReadyAllows(t *testing.T) {
 	t.Parallel()
 	run := newScenario(t, []failure{
 		{name: "warns", broken: "gpus = 9\non_not_ready = \"warn\"",
-			says: []string{"9 nvidia.com/gpu", "kubectl -n <ns> describe pod warns-", "on_not_ready = \"warn\"",
+			texts: []string{"9 nvidia.com/gpu", "kubectl -n <ns> describe pod warns-", "on_not_ready = \"warn\"",
 				"The next plan waits for it again"}},
 		{name: "ignores", broken: "image = \"broken.invalid/pull:1\"\non_not_ready = \"ignore\""},
 	})
@@ -176,10 +175,10 @@ func TestAccFailuresOfDeletion(t *testing.T) {
 	t.Parallel()
 	run := newScenario(t, []failure{
 		{name: "held",
-			says: []string{"Deployment <ns>/held is still being deleted", "held by finalizer example.com/backup",
+			texts: []string{"Deployment <ns>/held is still being deleted", "held by finalizer example.com/backup",
 				acctest.TimedOut + " 8s (`timeouts.delete`)", "kubectl -n <ns> get deployments held"}},
 		{name: "held-pod",
-			says: []string{"Deployment <ns>/held-pod is still being deleted", "its pods remain: held-pod-",
+			texts: []string{"Deployment <ns>/held-pod is still being deleted", "its pods remain: held-pod-",
 				"held by finalizer example.com/drain", "kubectl -n <ns> get pod held-pod-"}},
 	})
 	config := func(failure) string { return `timeouts = { delete = "8s" }` }

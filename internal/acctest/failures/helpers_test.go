@@ -64,7 +64,7 @@ func (s scenario) expand(f failure, text string) string {
 // texts returns the texts that the diagnostic of a failure contains.
 func (s scenario) texts(f failure) []string {
 	var out []string
-	for _, text := range f.says {
+	for _, text := range f.texts {
 		out = append(out, s.expand(f, text))
 	}
 	return out

@@ -81,7 +81,7 @@ resource "kt_compute" "pool" {
 	if err := syscall.Kill(-command.Process.Pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	_ = command.Wait() // it was killed: its status says nothing
+	_ = command.Wait() // it was killed, so its status has no meaning
 	acctest.ExpectNoProcess(t, command.Process.Pid)
 	before := uids(t, ns)
 
@@ -114,7 +114,7 @@ func TestAccSignalsProviderEndsWhenItsTerraformWasKilled(t *testing.T) {
 	if err := command.Process.Kill(); err != nil { // Terraform alone: it can tell its provider nothing
 		t.Fatal(err)
 	}
-	_ = command.Wait() // it was killed: its status says nothing
+	_ = command.Wait() // it was killed, so its status has no meaning
 	acctest.ExpectNoProcess(t, command.Process.Pid)
 	cluster.Kubectl(t, "delete", "deployments,services", "--all", "-n", ns, "--wait=false")
 }

@@ -9,8 +9,9 @@ import (
 )
 
 // gated holds the pods back as Kueue does: with a scheduling gate, which
-// somebody else removes.
-const gated = `service_template = jsonencode({ spec = { template = { spec = { schedulingGates = [{ name = "example.com/quota" }] } } } })
+// another client removes.
+const gated = `service_template = jsonencode({ spec = { template = { spec = {
+  schedulingGates = [{ name = "example.com/quota" }] } } } })
 `
 
 // ungate removes the gates of all pods of a namespace.
@@ -33,7 +34,7 @@ func one(t *testing.T, cli *acctest.CLI) acctest.Instance {
 	return state[0]
 }
 
-// planned runs a plan, and says which action it has for an address: "" for none.
+// planned runs a plan, and returns its action for an address, or "" for none.
 func planned(t *testing.T, cli *acctest.CLI, address string) string {
 	t.Helper()
 	a := cli.RunJSON(t, "plan")

@@ -303,7 +303,8 @@ func TestAccImageSetsUpACompute(t *testing.T) {
 			},
 			{
 				// Setting image and image_setup has the same result.
-				Config:            config("echo two", "image = kt_image.torch.image\n image_setup = kt_image.torch.setup"),
+				Config: config("echo two",
+					"image = kt_image.torch.image\n image_setup = kt_image.torch.setup"),
 				ConfigPlanChecks:  acctest.ExpectAction(acctest.Trainer, plancheck.ResourceActionUpdate),
 				ConfigStateChecks: []statecheck.StateCheck{same.AddStateValue(acctest.Trainer, manifests)},
 			},

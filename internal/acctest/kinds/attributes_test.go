@@ -37,7 +37,7 @@ func allAttributes() []attributes {
 			changed: "cpus = 0.25\n memory = \"1Gi\"\n disk_size = \"2G\"\n shared_memory_limit = \"128Mi\"",
 		},
 		{
-			name:    "whole GPUs",
+			name:    "number of GPUs",
 			created: "gpus = 1\n gpu_type = \"NVIDIA-L4\"",
 			changed: "gpus = 2\n gpu_type = \"nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3\"",
 		},
@@ -61,7 +61,8 @@ func allAttributes() []attributes {
 			objects: "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: runner}",
 			created: `
 			  node_selector        = { "kubernetes.io/os" = "linux" }
-			  tolerations          = [{ key = "spot", operator = "Exists" }, { key = "zone", value = "a", effect = "NoExecute", toleration_seconds = 60 }]
+			  tolerations          = [{ key = "spot", operator = "Exists" },
+			    { key = "zone", value = "a", effect = "NoExecute", toleration_seconds = 60 }]
 			  gpu_anti_affinity    = true
 			  service_account_name = "runner"`,
 			changed: `
@@ -110,8 +111,10 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}`,
 			objects: "apiVersion: v1\nkind: Secret\nmetadata: {name: keys}\nstringData: {id_rsa: none}",
 			created: `
 			  secrets = [
-			    { name = "keys", mount_path = "/none", default_mode = "0000" }, { name = "keys", mount_path = "/ssh", default_mode = "0400" },
-			    { name = "keys", mount_path = "/open", default_mode = "0644" }, { name = "keys", mount_path = "/default" },
+			    { name = "keys", mount_path = "/none", default_mode = "0000" },
+			    { name = "keys", mount_path = "/ssh", default_mode = "0400" },
+			    { name = "keys", mount_path = "/open", default_mode = "0644" },
+			    { name = "keys", mount_path = "/default" },
 			  ]`,
 			changed: `
 			  secrets = [
@@ -170,7 +173,8 @@ data: {setup.sh: "true"}`,
 			name: "service template", hidden: []string{"service_template"},
 			created: `service_template = jsonencode({ spec = { minReadySeconds = 1, template = { spec = {
 			  terminationGracePeriodSeconds = 5
-			  containers = [{ name = "kubetorch", readinessProbe = null, lifecycle = { preStop = { sleep = { seconds = 1 } } } }, { name = "sidecar", image = "sidecar:1" }]
+			  containers = [{ name = "kubetorch", readinessProbe = null,
+			    lifecycle = { preStop = { sleep = { seconds = 1 } } } }, { name = "sidecar", image = "sidecar:1" }]
 			} } } })`,
 			changed: `service_template = jsonencode({ spec = { template = { spec = { terminationGracePeriodSeconds ` +
 				`= 7 } } } })`,

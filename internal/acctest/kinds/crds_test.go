@@ -38,7 +38,8 @@ spec:
     username: alice
     deploymentMode: deployment
     distributedConfig: {distribution_type: pytorch, anything: [1]}
-    runtimeConfig: {logStreamingEnabled: true, metricsEnabled: true, logLevel: INFO, allowedSerialization: "json,pickle"}
+    runtimeConfig: {logStreamingEnabled: true, metricsEnabled: true, logLevel: INFO,
+      allowedSerialization: "json,pickle"}
   autoTermination: {inactivityTtl: 4h}
   serverPort: 32300
   resourceKind: Deployment

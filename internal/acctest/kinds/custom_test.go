@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -220,21 +221,29 @@ spec:
 	}.Run(t, on, ns)
 }
 
-// Fleet is a kind that the provider does not know, with a pod template.
-func TestAccKindWithAPodTemplatePathIsAppliedAndDestroyed(t *testing.T) {
-	t.Parallel()
-	on := withCRDs
-	ns := on.Namespace(t)
-	on.Apply(t, acctest.FleetCRD)
-	on.Kubectl(t, "wait", "--for=condition=Established", "crd/fleets.example.com")
-	fleets().play(t, on, ns)
-	config := func(image string) string {
-		return on.Config(ns, acctest.BareCompute(acctest.Manifest(fmt.Sprintf(`
+// withFleets returns the cluster with the kind Fleet, which the provider does not know.
+func withFleets(t *testing.T) *acctest.Cluster {
+	t.Helper()
+	withCRDs.Apply(t, acctest.FleetCRD)
+	withCRDs.Kubectl(t, "wait", "--for=condition=Established", "crd/fleets.example.com")
+	return withCRDs
+}
+
+// fleetOf returns the attributes of a compute that is a Fleet of two pods.
+func fleetOf(image string) string {
+	return acctest.Manifest(fmt.Sprintf(`
 apiVersion: example.com/v1
 kind: Fleet
-spec: {size: 2, pods: {template: {spec: {containers: [{name: kubetorch, image: %q}]}}}}`, image))+`
-  pod_template_path = "spec.pods.template"`))
-	}
+spec: {size: 2, pods: {template: {spec: {containers: [{name: kubetorch, image: %q}]}}}}`, image)) + `
+  pod_template_path = "spec.pods.template"`
+}
+
+func TestAccKindWithAPodTemplatePathIsAppliedAndDestroyed(t *testing.T) {
+	t.Parallel()
+	on := withFleets(t)
+	ns := on.Namespace(t)
+	fleets().play(t, on, ns)
+	config := func(image string) string { return on.Config(ns, acctest.BareCompute(fleetOf(image))) }
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		Steps: []resource.TestStep{
@@ -263,10 +272,8 @@ spec: {size: 2, pods: {template: {spec: {containers: [{name: kubetorch, image: %
 // the object is ready.
 func TestAccKindWithoutAReadyConditionIsReadyIfItsPodsAre(t *testing.T) {
 	t.Parallel()
-	on := withCRDs
+	on := withFleets(t)
 	ns := on.Namespace(t)
-	on.Apply(t, acctest.FleetCRD)
-	on.Kubectl(t, "wait", "--for=condition=Established", "crd/fleets.example.com")
 	fleet := fleets()
 	fleet.status = func(obj *unstructured.Unstructured) map[string]any {
 		return map[string]any{"phase": "Running", "observedGeneration": fmt.Sprint(obj.GetGeneration())}
@@ -274,11 +281,7 @@ func TestAccKindWithoutAReadyConditionIsReadyIfItsPodsAre(t *testing.T) {
 	fleet.pods = func(*unstructured.Unstructured) map[string]int64 { return map[string]int64{"spec.pods.template": 2} }
 	fleet.play(t, on, ns)
 	config := func(image, limit string) string {
-		return on.Config(ns, acctest.ComputeWithTimeout(limit, acctest.Manifest(fmt.Sprintf(`
-apiVersion: example.com/v1
-kind: Fleet
-spec: {size: 2, pods: {template: {spec: {containers: [{name: kubetorch, image: %q}]}}}}`, image))+`
-  pod_template_path = "spec.pods.template"`))
+		return on.Config(ns, acctest.ComputeWithTimeout(limit, fleetOf(image)))
 	}
 	ready := func(is string) resource.TestCheckFunc {
 		return resource.TestCheckResourceAttr(acctest.Trainer, "ready", is)
@@ -336,7 +339,7 @@ func TestAccComputesAreRegisteredIfKubetorchIsInstalled(t *testing.T) {
 				ProtoV6ProviderFactories: acctest.Factories(t),
 				Steps: []resource.TestStep{{
 					Config: on.Config(ns, acctest.BareCompute(c.attributes)),
-					ConfigPlanChecks: resource.ConfigPlanChecks{PostApplyPostRefresh: []plancheck.PlanCheck{acctest.PlanCheck(func(acctest.Plan) error {
+					Check: func(*terraform.State) error {
 						spec, err := json.Marshal(registered(t, on, ns))
 						if err != nil {
 							return err
@@ -347,7 +350,7 @@ func TestAccComputesAreRegisteredIfKubetorchIsInstalled(t *testing.T) {
 							}
 						}
 						return nil
-					})}},
+					},
 				}},
 			})
 			if left := on.Kubectl(t, "get", "kubetorchworkloads", "-n", ns, "-o", "name"); left != "" {

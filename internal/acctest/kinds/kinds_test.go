@@ -103,11 +103,13 @@ spec: {backoffLimit: 2, template: {spec: {containers: [{name: kubetorch, command
 			Created: acctest.Manifest(`
 apiVersion: batch/v1
 kind: CronJob
-spec: {schedule: "0 3 * * *", jobTemplate: {spec: {template: {spec: {containers: [{name: kubetorch, command: [python, train.py]}]}}}}}`),
+spec: {schedule: "0 3 * * *", jobTemplate: {spec: {template: {spec: {
+  containers: [{name: kubetorch, command: [python, train.py]}]}}}}}`),
 			Changed: acctest.Manifest(`
 apiVersion: batch/v1
 kind: CronJob
-spec: {schedule: "0 4 * * *", jobTemplate: {spec: {template: {spec: {containers: [{name: kubetorch, command: [python, train.py]}]}}}}}`) + `cpus = 1`,
+spec: {schedule: "0 4 * * *", jobTemplate: {spec: {template: {spec: {
+  containers: [{name: kubetorch, command: [python, train.py]}]}}}}}`) + `cpus = 1`,
 			Kubectl: []string{"patch", "cronjob/trainer", "-p", `{"spec": {"schedule": "0 5 * * *"}}`},
 			Hidden:  []string{"launch_timeout"},
 		},

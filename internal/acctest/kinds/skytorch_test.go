@@ -256,7 +256,8 @@ func TestAccTensorServerFailsEarlyIfItsStatefulSetIsRejected(t *testing.T) {
 		Steps: []resource.TestStep{{
 			Config: on.Config(ns, strings.Replace(acctest.BareCompute(`
 runtime          = "skytorch"
-service_template = jsonencode({ spec = { env = [{ name = "A", valueFrom = { fieldRef = { fieldPath = "metadata.name" } } }] } })`), `"2m"`, `"10m"`, 1)),
+service_template = jsonencode({ spec = { env = [
+  { name = "A", valueFrom = { fieldRef = { fieldPath = "metadata.name" } } }] } })`), `"2m"`, `"10m"`, 1)),
 			ExpectError: regexp.MustCompile(`(?s)StatefulSetNotAvailable.*StatefulSet\s+is\s+not\s+available`),
 		}},
 	})

@@ -104,6 +104,16 @@ func (r removalRun) containerFields() string {
 			"{.spec.template.spec.containers[0].resources.requests.memory}")
 }
 
+// edit changes the memory of the container, and the labels of all objects.
+func (r removalRun) edit() {
+	r.t.Helper()
+	for _, object := range []string{"deployment/same", "pvc/same", "secret/same", "configmap/kt-image-same"} {
+		cluster.Kubectl(r.t, "label", "--overwrite", object, "team=edited", "-n", r.ns)
+	}
+	cluster.Kubectl(r.t, "set", "resources", "deployment/same", "--requests=memory=2Gi", "-n", r.ns)
+	r.expect("edited", r.containerFields(), "/srv 2Gi")
+}
+
 func (r removalRun) expect(what, got, want string) {
 	r.t.Helper()
 	if strings.TrimSpace(got) != want {
@@ -111,9 +121,12 @@ func (r removalRun) expect(what, got, want string) {
 	}
 }
 
-// expectEmptyPlanAndDestroy checks that the plan is empty, and destroys all resources.
-func (r removalRun) expectEmptyPlanAndDestroy() {
+// expectLeft checks the labels and the fields of the container. Then it checks that the
+// plan is empty, and destroys all resources.
+func (r removalRun) expectLeft(labels, container string) {
 	r.t.Helper()
+	r.expect("labels", r.teamLabels(), labels)
+	r.expect("container", r.containerFields(), container)
 	if out := r.MustRun(r.t, "plan"); !strings.Contains(out, "No changes") {
 		r.t.Errorf("the last plan is not empty:\n%s", out)
 	}
@@ -142,9 +155,7 @@ func TestAccFieldsOfAnAdoptedObjectAreRemovedWithTheirAttributes(t *testing.T) {
 			run.apply(labelled+adopt, inPod)
 			run.expect("adopted", run.teamLabels(), allLabelled())
 			run.apply(adopt, "")
-			run.expect("labels", run.teamLabels(), "")
-			run.expect("container", run.containerFields(), "")
-			run.expectEmptyPlanAndDestroy()
+			run.expectLeft("", "")
 		})
 	}
 }
@@ -161,40 +172,27 @@ func TestAccFieldsOfAnImportedObjectAreRemovedWithTheirAttributes(t *testing.T) 
 	run.MustRun(t, "apply", "-auto-approve")
 	run.expect("imported", run.teamLabels(), allLabelled())
 	run.apply("", "")
-	run.expect("labels", run.teamLabels(), "")
-	run.expect("container", run.containerFields(), "")
-	run.expectEmptyPlanAndDestroy()
+	run.expectLeft("", "")
 }
 
 func TestAccEditsAddedToAndRemovedFromTheConfigurationAreRemoved(t *testing.T) {
 	t.Parallel()
 	run := newRemovalRun(t)
 	run.apply(labelled, inPod)
-	for _, object := range []string{"deployment/same", "pvc/same", "secret/same", "configmap/kt-image-same"} {
-		cluster.Kubectl(t, "label", "--overwrite", object, "team=edited", "-n", run.ns)
-	}
-	cluster.Kubectl(t, "set", "resources", "deployment/same", "--requests=memory=2Gi", "-n", run.ns)
-	run.expect("edited", run.containerFields(), "/srv 2Gi")
+	run.edit()
 	// The configuration adds the edited fields, except the pods' label, and removes them again.
 	run.apply(`labels = { team = "edited" }`, "working_dir = \"/srv\"\n memory = \"2Gi\"")
 	run.apply("", "working_dir = \"/srv\"")
-	run.expect("labels", run.teamLabels(), "")
-	run.expect("container", run.containerFields(), "/srv")
-	run.expectEmptyPlanAndDestroy()
+	run.expectLeft("", "/srv")
 }
 
 func TestAccEditedFieldsAreRemovedWithTheirAttributes(t *testing.T) {
 	t.Parallel()
 	run := newRemovalRun(t)
 	run.apply(labelled, inPod)
-	cluster.Kubectl(t, "set", "resources", "deployment/same", "--requests=memory=2Gi", "-n", run.ns)
-	for _, object := range []string{"deployment/same", "pvc/same", "secret/same", "configmap/kt-image-same"} {
-		cluster.Kubectl(t, "label", "--overwrite", object, "team=edited", "-n", run.ns)
-	}
+	run.edit()
 	run.apply("", "")
-	run.expect("labels", run.teamLabels(), "")
-	run.expect("container", run.containerFields(), "")
-	run.expectEmptyPlanAndDestroy()
+	run.expectLeft("", "")
 }
 
 func TestAccFieldsThatAnotherManagerAppliesAreKeptAndReported(t *testing.T) {
@@ -212,7 +210,5 @@ func TestAccFieldsThatAnotherManagerAppliesAreKeptAndReported(t *testing.T) {
 	acctest.ExpectText(t, acctest.Unwrap(out), "keeps fields that the plan removes",
 		`metadata.labels.team: managed by other`, `workingDir: managed by other`)
 	run.apply("", "")
-	run.expect("labels", run.teamLabels(), allLabelled())
-	run.expect("container", run.containerFields(), "/srv 1Gi")
-	run.expectEmptyPlanAndDestroy()
+	run.expectLeft(allLabelled(), "/srv 1Gi")
 }

@@ -101,7 +101,8 @@ func credentialPlugin(t *testing.T) string {
 	file := filepath.Join(t.TempDir(), "plugin.sh")
 	script := `#!/bin/sh
 [ "$1" = get-token ] || exit 2
-echo "{\"apiVersion\": \"client.authentication.k8s.io/v1\", \"kind\": \"ExecCredential\", \"status\": {\"token\": \"$TOKEN\"}}"
+echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",' \
+  "\"status\": {\"token\": \"$TOKEN\"}}"
 `
 	if err := os.WriteFile(file, []byte(script), 0o700); err != nil {
 		t.Fatal(err)

@@ -87,57 +87,54 @@ func total(seen map[string]int) int {
 	return sum
 }
 
+// pool returns resources of a kind, of which the first ones are changed.
+func pool(kind, attributes string, resources, changed int) string {
+	value := fmt.Sprintf(`(count.index < %d ? "yes" : "no")`, changed)
+	return fmt.Sprintf(`
+resource %q "pool" {
+  count = %d
+  name  = "pool-${count.index}"
+  %s
+}`, kind, resources, strings.ReplaceAll(attributes, "VALUE", value))
+}
+
 // TestAccRequestsOfARun counts all requests of runs with twenty resources of a type,
 // including shared requests such as lists and watches.
 func TestAccRequestsOfARun(t *testing.T) {
 	t.Parallel()
 	const resources = 20
 	for name, test := range map[string]struct {
-		config string // of %[1]d resources, of which the first %[2]d are changed
+		// Type and attributes of the resources. VALUE is "yes" for changed ones and "no" for the others.
+		kind, attributes string
 		// Maximum number of requests per resource. The plan includes all resources; the
 		// updates change one or all of them.
 		create, plan, updateOne, updateAll, destroy float64
 	}{
 		"computes": {
-			config: `
-resource "kt_compute" "pool" {
-  count  = %[1]d
-  name   = "pool-${count.index}"
-  image  = "python:3.12"
-  cpus   = "10m"
-  memory = "16Mi"
-  env_vars = { CHANGED = count.index < %[2]d ? "yes" : "no" }
-}`,
+			kind: "kt_compute",
+			attributes: `
+  image    = "python:3.12"
+  cpus     = "10m"
+  memory   = "16Mi"
+  env_vars = { CHANGED = VALUE }`,
 			create: 6, plan: 0.5, updateOne: 2, updateAll: 6, destroy: 3,
 		},
 		"volumes": {
-			config: `
-resource "kt_volume" "pool" {
-  count       = %[1]d
-  name        = "pool-${count.index}"
-  size        = "1Gi"
-  ` + acctest.ReadWriteOnce + `
-  labels      = { changed = count.index < %[2]d ? "yes" : "no" }
-}`,
+			kind: "kt_volume",
+			attributes: acctest.ReadWriteOnce + `
+  size   = "1Gi"
+  labels = { changed = VALUE }`,
 			create: 4, plan: 0.5, updateOne: 2, updateAll: 6, destroy: 4,
 		},
 		"secrets": {
-			config: `
-resource "kt_secret" "pool" {
-  count  = %[1]d
-  name   = "pool-${count.index}"
-  values = { TOKEN = count.index < %[2]d ? "yes" : "no" }
-}`,
+			kind: "kt_secret", attributes: "values = { TOKEN = VALUE }",
 			create: 4, plan: 1.5, updateOne: 2, updateAll: 7, destroy: 4.5,
 		},
 		"images": {
-			config: `
-resource "kt_image" "pool" {
-  count = %[1]d
-  name  = "pool-${count.index}"
+			kind: "kt_image",
+			attributes: `
   base  = "python:3.12"
-  steps = [{ run_bash = count.index < %[2]d ? "true" : "false" }]
-}`,
+  steps = [{ run_bash = "echo ${VALUE}" }]`,
 			create: 4, plan: 0.5, updateOne: 2, updateAll: 6, destroy: 3,
 		},
 	} {
@@ -151,7 +148,7 @@ resource "kt_image" "pool" {
 			})
 			cli := acctest.NewCLI(t)
 			run := func(title string, most float64, changed int, args ...string) {
-				cli.Write(t, proxy.Config(ns, fmt.Sprintf(test.config, resources, changed)))
+				cli.Write(t, proxy.Config(ns, pool(test.kind, test.attributes, resources, changed)))
 				count.take()
 				out := cli.MustRun(t, args...)
 				seen := count.take()

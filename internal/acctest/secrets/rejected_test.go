@@ -25,8 +25,10 @@ spec:
   - expression: "false"
     messageExpression: >
       ('the policy of this namespace denies ' +
-      (object == null || !has(object.data) ? 'nothing' : object.data.map(k, string(object.data[k])).join(', ')) + ' and ' +
-      (oldObject == null || !has(oldObject.data) ? 'nothing' : oldObject.data.map(k, string(oldObject.data[k])).join(', ')))
+      (object == null || !has(object.data) ? 'nothing' :
+      object.data.map(k, string(object.data[k])).join(', ')) + ' and ' +
+      (oldObject == null || !has(oldObject.data) ? 'nothing' :
+      oldObject.data.map(k, string(oldObject.data[k])).join(', ')))
 ---
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding

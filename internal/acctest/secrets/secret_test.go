@@ -99,7 +99,8 @@ output "ref" { value = kt_secret.x.ref }`)
 	edited := r.canary()
 	r.patch(t,
 		fmt.Sprintf(
-			`{"data":{"config":%q,"my-key.pem":null,"extra":%q},"metadata":{"labels":{"kubetorch.com/username":"mallory"}}}`,
+			`{"data":{"config":%q,"my-key.pem":null,"extra":%q},`+
+				`"metadata":{"labels":{"kubetorch.com/username":"mallory"}}}`,
 			base64.StdEncoding.EncodeToString([]byte(edited)), base64.StdEncoding.EncodeToString([]byte(edited))))
 	acctest.ExpectText(t, r.apply(t),
 		`~ "config" = "changed in the cluster" -> "revision 2 (`,

@@ -57,7 +57,8 @@ resource "kt_compute" "trainer" {
 				Check: claimIs(t, ns,
 					`{.metadata.labels} {.metadata.annotations.kubetorch\.com/mount-path} {.spec.accessModes} `+
 						`{.spec.storageClassName}`,
-					`{"app":"kubetorch","app.kubernetes.io/managed-by":"terraform-provider-kt","kubetorch.com/volume":"data"} /data ["ReadWriteOnce"] standard`),
+					`{"app":"kubetorch","app.kubernetes.io/managed-by":"terraform-provider-kt",`+
+						`"kubetorch.com/volume":"data"} /data ["ReadWriteOnce"] standard`),
 			},
 			{Config: strings.Replace(config, "1Gi", "1024Mi", 1), ConfigPlanChecks: acctest.ExpectEmptyPlan()},
 			{ResourceName: acctest.DataVolume, ImportState: true, ImportStateVerify: true},
