@@ -255,7 +255,8 @@ func testClaim(t *testing.T, c cluster, ns string) string {
 		ObjectMeta: metav1.ObjectMeta{Name: "data"},
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+			Resources: corev1.VolumeResourceRequirements{
+				Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
 		},
 	}
 	if _, err := c.client.CoreV1().PersistentVolumeClaims(ns).Create(t.Context(), claim,
@@ -264,7 +265,8 @@ func testClaim(t *testing.T, c cluster, ns string) string {
 	}
 	spec := imagePod("nginx")
 	spec.Volumes = []corev1.Volume{{Name: "v",
-		VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
+		VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
 	c.pod(t, ns, spec)
 	c.until(t, ns, "the pod to be ready", ready)
 	bound, err := c.client.CoreV1().PersistentVolumeClaims(ns).Get(t.Context(), "data", metav1.GetOptions{})

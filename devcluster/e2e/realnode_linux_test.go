@@ -113,7 +113,8 @@ func TestRealNodeReportsWhyItExited(t *testing.T) { //nolint:paralleltest // mus
 func pausePod(name string, asks bool) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceDefault},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "pause", Image: "localhost/devcluster/pause:1"}}},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{
+			{Name: "pause", Image: "localhost/devcluster/pause:1"}}},
 	}
 	if asks {
 		pod.Spec.NodeSelector = map[string]string{"kt.dev/real": "true"}

@@ -17,16 +17,13 @@ import (
 )
 
 func main() {
-	// As in JobSet's config/components/webhook/patches: only the pods of JobSets.
-	jobSetPods := manager.Exists(jobsetv1alpha2.JobSetNameKey)
 	os.Exit(manager.Main(manager.Program{
-		Name:   "jobset",
-		About:  "jobset runs the JobSet controllers and webhooks against a test cluster that has their CRD.",
-		Kinds:  []schema.GroupKind{jobsetv1alpha2.GroupVersion.WithKind("JobSet").GroupKind()},
-		Scheme: jobsetv1alpha2.AddToScheme,
-		Add:    add,
-		Webhooks: &manager.Webhooks{ObjectSelectors: map[string]manager.Selector{"mpod.kb.io": jobSetPods,
-			"vpod.kb.io": jobSetPods}},
+		Name:     "jobset",
+		About:    "jobset runs the JobSet controllers and webhooks against a test cluster that has their CRD.",
+		Kinds:    []schema.GroupKind{jobsetv1alpha2.GroupVersion.WithKind("JobSet").GroupKind()},
+		Scheme:   jobsetv1alpha2.AddToScheme,
+		Add:      add,
+		Webhooks: manager.OwnPods(jobsetv1alpha2.JobSetNameKey),
 	}))
 }
 

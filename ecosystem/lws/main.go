@@ -17,17 +17,13 @@ import (
 )
 
 func main() {
-	// As in LWS's config/webhook/mutating-patch.yaml and validating-patch.yaml: no other pods.
-	itsPods := manager.Exists(leaderworkersetv1.SetNameLabelKey)
 	os.Exit(manager.Main(manager.Program{
-		Name:   "lws",
-		About:  "lws runs the LeaderWorkerSet controllers and webhooks against a test cluster that has their CRD.",
-		Kinds:  []schema.GroupKind{leaderworkersetv1.GroupVersion.WithKind("LeaderWorkerSet").GroupKind()},
-		Scheme: leaderworkersetv1.AddToScheme,
-		Add:    add,
-		Webhooks: &manager.Webhooks{
-			ObjectSelectors: map[string]manager.Selector{"mpod.kb.io": itsPods, "vpod.kb.io": itsPods},
-		},
+		Name:     "lws",
+		About:    "lws runs the LeaderWorkerSet controllers and webhooks against a test cluster that has their CRD.",
+		Kinds:    []schema.GroupKind{leaderworkersetv1.GroupVersion.WithKind("LeaderWorkerSet").GroupKind()},
+		Scheme:   leaderworkersetv1.AddToScheme,
+		Add:      add,
+		Webhooks: manager.OwnPods(leaderworkersetv1.SetNameLabelKey),
 	}))
 }
 

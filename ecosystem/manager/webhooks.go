@@ -25,9 +25,11 @@ type Webhooks struct {
 // Selector is a label selector in its YAML form.
 type Selector map[string]any
 
-// Exists selects the objects that have a label.
-func Exists(label string) Selector {
-	return Selector{"matchExpressions": []any{map[string]any{"key": label, "operator": "Exists"}}}
+// OwnPods restricts the webhooks for pods to the pods with a label, as the kustomizations of JobSet and LeaderWorkerSet
+// do (config/components/webhook/patches and config/webhook/*-patch.yaml).
+func OwnPods(label string) *Webhooks {
+	pods := Selector{"matchExpressions": []any{map[string]any{"key": label, "operator": "Exists"}}}
+	return &Webhooks{ObjectSelectors: map[string]Selector{"mpod.kb.io": pods, "vpod.kb.io": pods}}
 }
 
 // registration contains the objects that register the webhooks with the API

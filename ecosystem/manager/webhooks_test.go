@@ -17,7 +17,7 @@ metadata: {name: mutating}
 webhooks:
 - name: mjob.example.com
   clientConfig: {service: {name: webhook-service, namespace: system, path: /mutate-job}}
-- name: mpod.example.com
+- name: mpod.kb.io
   clientConfig: {service: {name: webhook-service, namespace: system, path: /mutate-pod}}
 ---
 apiVersion: v1
@@ -36,8 +36,7 @@ func TestRegistrationPointsEveryWebhookAtThisProcess(t *testing.T) {
 	t.Parallel()
 	server := testServer(t)
 	file := write(t, configurations)
-	r, err := (&Webhooks{ObjectSelectors: map[string]Selector{"mpod.example.com": Exists("job")}}).registration("own",
-		file, server)
+	r, err := OwnPods("job").registration("own", file, server)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +61,7 @@ func TestRegistrationPointsEveryWebhookAtThisProcess(t *testing.T) {
 				t.Errorf("%s: clientConfig of %s is %v", configuration.GetName(), hook["name"], hook["clientConfig"])
 			}
 			_, selected := hook["objectSelector"]
-			if narrowed := hook["name"] == "mpod.example.com" || hook["name"] == markerName; selected != narrowed {
+			if narrowed := hook["name"] == "mpod.kb.io" || hook["name"] == markerName; selected != narrowed {
 				t.Errorf("%s: objectSelector of %s: %v", configuration.GetName(), hook["name"], hook["objectSelector"])
 			}
 		}

@@ -29,7 +29,8 @@ func TestRead(t *testing.T) {
 		want  string
 		err   string
 	}{
-		"a file":             {files: map[string]string{"a.yaml": widgets}, path: "a.yaml", want: "widgets.example.com"},
+		"a file": {files: map[string]string{"a.yaml": widgets},
+			path: "a.yaml", want: "widgets.example.com"},
 		"a file of any name": {files: map[string]string{"a": widgets}, path: "a", want: "widgets.example.com"},
 		"several documents, other kinds": {
 			files: map[string]string{"a.yaml": other + "---\n" + widgets + "---\n"},

@@ -41,14 +41,18 @@ func TestMissingForEnv(t *testing.T) {
 		"an optional key":            {env(secretKey("token", "k", true)), ""},
 		"only the first problem is reported": {env(secretKey("token", "key", false), configKey("cm-gone", "x"),
 			secretKey("gone", "x", false)), `configmap "cm-gone" not found`},
-		"a whole Secret":                       {from(corev1.EnvFromSource{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: local("gone")}}), `secret "gone" not found`},
-		"a whole ConfigMap":                    {from(corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: local("cm-gone")}}), `configmap "cm-gone" not found`},
-		"an optional whole Secret":             {from(corev1.EnvFromSource{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: local("gone"), Optional: &optional}}), ""},
+		"a whole Secret": {from(corev1.EnvFromSource{SecretRef: &corev1.SecretEnvSource{
+			LocalObjectReference: local("gone")}}), `secret "gone" not found`},
+		"a whole ConfigMap": {from(corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{
+			LocalObjectReference: local("cm-gone")}}), `configmap "cm-gone" not found`},
+		"an optional whole Secret": {from(corev1.EnvFromSource{SecretRef: &corev1.SecretEnvSource{
+			LocalObjectReference: local("gone"), Optional: &optional}}), ""},
 		"a Secret is not taken as a ConfigMap": {env(configKey("token", "key")), `configmap "token" not found`},
 		"envFrom is read before env": {
 			corev1.Container{
-				Env:     env(secretKey("gone", "key", false)).Env,
-				EnvFrom: []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: local("gone-too")}}},
+				Env: env(secretKey("gone", "key", false)).Env,
+				EnvFrom: []corev1.EnvFromSource{
+					{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: local("gone-too")}}},
 			},
 			`secret "gone-too" not found`,
 		},
@@ -79,7 +83,8 @@ func TestMissingForVolumes(t *testing.T) {
 			VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: sources}}}
 	}
 	local := func(name string) corev1.LocalObjectReference { return corev1.LocalObjectReference{Name: name} }
-	goneConfig := corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: local("cm-gone")}}
+	goneConfig := corev1.VolumeProjection{
+		ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: local("cm-gone")}}
 	const failed = `MountVolume.SetUp failed for volume "v" : `
 
 	for name, c := range map[string]struct {
@@ -102,7 +107,8 @@ func TestMissingForVolumes(t *testing.T) {
 			Optional: &optional}), nil},
 		"a projected ConfigMap": {projected("v", goneConfig), []string{failed + `configmap "cm-gone" not found`}},
 		"a projected Secret": {projected("v",
-			corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: local("gone")}}), []string{failed + `secret "gone" not found`}},
+			corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: local("gone")}}),
+			[]string{failed + `secret "gone" not found`}},
 		"one message per volume": {projected("v", goneConfig, goneConfig),
 			[]string{failed + `configmap "cm-gone" not found`}},
 		"the token of the pod": {projected("kube-api-access-x", goneConfig), nil},

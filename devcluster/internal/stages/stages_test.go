@@ -44,25 +44,32 @@ func TestEveryPodIsSimulatedOnce(t *testing.T) {
 	}
 	token := []corev1.VolumeProjection{
 		{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token"}},
-		{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"}}},
+		{ConfigMap: &corev1.ConfigMapProjection{
+			LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"}}},
 	}
 	for name, c := range map[string]struct {
 		change func(*corev1.PodSpec)
 		kwok   bool
 	}{
-		"an ordinary pod":    {func(*corev1.PodSpec) {}, true},
-		"its token":          {volume("kube-api-access-abc", projected(token...)), true},
-		"a field of the pod": {valueFrom(corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}), true},
-		"a claim": {volume("v",
-			corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}), true},
+		"an ordinary pod": {func(*corev1.PodSpec) {}, true},
+		"its token":       {volume("kube-api-access-abc", projected(token...)), true},
+		"a field of the pod": {valueFrom(corev1.EnvVarSource{
+			FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}), true},
+		"a claim": {volume("v", corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}), true},
 		"a projected field": {volume("v",
 			projected(corev1.VolumeProjection{DownwardAPI: &corev1.DownwardAPIProjection{}})), true},
 		"a driver with a Secret": {volume("v",
-			corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{NodePublishSecretRef: &corev1.LocalObjectReference{Name: "s"}}}), true},
-		"a similar image":          {container(func(c *corev1.Container) { c.Image = "example.com/broken.invalid/pull" }), true},
-		"a healthy init container": {func(spec *corev1.PodSpec) { spec.InitContainers = []corev1.Container{{Name: "i", Image: "busybox"}} }, true},
-		"a broken image":           {container(func(c *corev1.Container) { c.Image = "broken.invalid/pull:1" }), false},
-		"an unknown broken image":  {container(func(c *corev1.Container) { c.Image = "broken.invalid/" }), false},
+			corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{
+				NodePublishSecretRef: &corev1.LocalObjectReference{Name: "s"}}}), true},
+		"a similar image": {container(func(c *corev1.Container) {
+			c.Image = "example.com/broken.invalid/pull"
+		}), true},
+		"a healthy init container": {func(spec *corev1.PodSpec) {
+			spec.InitContainers = []corev1.Container{{Name: "i", Image: "busybox"}}
+		}, true},
+		"a broken image":          {container(func(c *corev1.Container) { c.Image = "broken.invalid/pull:1" }), false},
+		"an unknown broken image": {container(func(c *corev1.Container) { c.Image = "broken.invalid/" }), false},
 		"a broken second image": {func(spec *corev1.PodSpec) {
 			spec.Containers = append(spec.Containers, corev1.Container{Name: "b", Image: "broken.invalid/oom"})
 		}, false},
