@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -20,6 +21,9 @@ type Kind struct {
 	// LabelSelector and FieldSelector restrict the shared list and watch to
 	// relevant objects.
 	LabelSelector, FieldSelector string
+	// MetadataOnly excludes everything but the metadata from the shared list and
+	// watch.
+	MetadataOnly bool
 	// ClusterScoped kinds have no namespace.
 	ClusterScoped bool
 	// Grace is the grace period of a deletion in seconds. Zero means the default
@@ -213,6 +217,15 @@ func (k Kind) Custom() bool { return strings.Contains(k.Group, ".") }
 func (k Kind) All() Kind {
 	k.LabelSelector = ""
 	return k
+}
+
+// Named returns an object of this kind with its identity only.
+func (k Kind) Named(namespace, name string) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(k.GroupVersionKind)
+	obj.SetNamespace(namespace)
+	obj.SetName(name)
+	return obj
 }
 
 // Word returns the name of the kind in messages: its Kind, or Knative Service

@@ -35,8 +35,15 @@ func PersistentVolumeClaim() Kind {
 	return core("PersistentVolumeClaim", "persistentvolumeclaims", "spec")
 }
 
-// Secret is the core Secret. The shared watch contains only those of the provider.
+// Secret is the core Secret.
 func Secret() Kind { return core("Secret", "secrets", "type", "immutable", "data") }
+
+// SecretMetadata is the core Secret without its values.
+func SecretMetadata() Kind {
+	k := Secret()
+	k.MetadataOnly = true
+	return k
+}
 
 // ConfigMap is the core ConfigMap.
 func ConfigMap() Kind { return core("ConfigMap", "configmaps", "immutable", "data", "binaryData") }

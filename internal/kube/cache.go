@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -51,7 +52,7 @@ func (c *cache) collection(kind Kind, namespace string) *collection {
 // scopeKey returns the key of a collection. Collections of one kind with
 // different label or field selectors have different keys.
 func scopeKey(kind Kind, namespace string) string {
-	return kind.String() + "\x00" + kind.LabelSelector + "\x00" + kind.FieldSelector + "\x00" + namespace
+	return kind.String() + "\x00" + strconv.FormatBool(kind.MetadataOnly) + "\x00" + kind.LabelSelector + "\x00" + kind.FieldSelector + "\x00" + namespace
 }
 
 // note stores an object that the server returned for a write, so that no later
@@ -147,7 +148,7 @@ func newCollection(scope Ref) *collection {
 func (c *collection) run(ctx context.Context, cluster *Cluster) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	resource, err := cluster.resource(c.scope)
+	resource, err := cluster.lister(c.scope)
 	if err != nil {
 		c.failed(Wrap("list", c.scope, err))
 		return
@@ -180,7 +181,7 @@ func (c *collection) run(ctx context.Context, cluster *Cluster) {
 	expected := &unstructured.Unstructured{}
 	expected.SetGroupVersionKind(c.scope.Kind.GroupVersionKind)
 	clientcache.NewReflectorWithOptions(lw, expected, c, clientcache.ReflectorOptions{
-		Name: "terraform-provider-kt", TypeDescription: c.scope.Kind.Kind,
+		Name: Manager, TypeDescription: c.scope.Kind.Kind,
 	}).RunWithContext(ctx)
 }
 

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
@@ -25,7 +26,7 @@ import (
 )
 
 // Manager is the field manager of all objects that the provider applies.
-const Manager = "terraform-provider-kt"
+const Manager = kind.ManagedByValue
 
 // Cluster is the client of one cluster in one run of the provider. It connects
 // on first use. All methods are safe for concurrent use.
@@ -47,6 +48,7 @@ type Cluster struct {
 
 type connection struct {
 	dynamic   dynamic.Interface
+	metadata  metadata.Interface
 	rest      rest.Interface // for requests without objects: logs, API groups
 	namespace string
 	server    string // its address
@@ -89,6 +91,10 @@ func dial(settings config.Config, clock clock.WithDelayedExecution) (*connection
 	if err != nil {
 		return nil, &config.Error{Err: err}
 	}
+	meta, err := metadata.NewForConfigAndClient(metadata.ConfigFor(resolved.REST), httpClient)
+	if err != nil {
+		return nil, &config.Error{Err: err}
+	}
 	unversioned := rest.CopyConfig(resolved.REST)
 	unversioned.GroupVersion = &schema.GroupVersion{}
 	unversioned.NegotiatedSerializer = plainSerializer()
@@ -96,7 +102,7 @@ func dial(settings config.Config, clock clock.WithDelayedExecution) (*connection
 	if err != nil {
 		return nil, &config.Error{Err: err}
 	}
-	return &connection{dynamic: dyn, rest: raw, namespace: resolved.Namespace, server: resolved.REST.Host}, nil
+	return &connection{dynamic: dyn, metadata: meta, rest: raw, namespace: resolved.Namespace, server: resolved.REST.Host}, nil
 }
 
 // plainSerializer decodes only the Status of a failed request. The raw client

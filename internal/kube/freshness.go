@@ -102,7 +102,7 @@ func (c *collection) refreshQuiet(ctx context.Context) {
 // list lists the objects of a collection, and returns the version of the
 // list.
 func (c *Cluster) list(ctx context.Context, scope Ref) ([]any, string, error) {
-	resource, err := c.resource(scope)
+	resource, err := c.lister(scope)
 	if err != nil {
 		return nil, "", Wrap("list", scope, err)
 	}

@@ -161,8 +161,9 @@ func TestAccRequestsOfARun(t *testing.T) {
 				}
 			}
 			run("creation", test.create, 0, "apply", "-auto-approve")
-			run("plan without changes", test.plan, 0, "plan", "-detailed-exitcode")
+			run("plan after a creation", test.plan, 0, "plan", "-detailed-exitcode")
 			run("update of one", test.updateOne, 1, "apply", "-auto-approve")
+			run("plan after an apply", 0.5, 1, "plan", "-detailed-exitcode")
 			run("update of all", test.updateAll, resources, "apply", "-auto-approve")
 			run("destruction", test.destroy, resources, "destroy", "-auto-approve")
 		})

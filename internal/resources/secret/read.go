@@ -2,10 +2,10 @@ package secret
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,6 +24,16 @@ import (
 // Refresh compares the Secret with the applied one. It replaces the values by digests first, and uses only these.
 func (hooks) Refresh(ctx context.Context, r *reading) error {
 	l := reader{reading: r, ref: r.State.ref()}
+	listed, err := l.unchanged(ctx)
+	switch {
+	case listed != nil:
+		owned.RecordInState(r.Data.Cluster, l.ref, listed, l.resource())
+		return nil
+	case err == nil && r.Short:
+		return errValuesNeeded
+	case err != nil:
+		return err
+	}
 	live, err := r.Data.Cluster.GetSecret(ctx, l.ref)
 	switch {
 	case kube.IsNotFound(err):
@@ -42,6 +52,9 @@ func (hooks) Refresh(ctx context.Context, r *reading) error {
 	r.MemoryChanged = true
 	return nil
 }
+
+// errValuesNeeded ends a refresh on the short path, so that the Secret is not read twice.
+var errValuesNeeded = errors.New("the values have to be read")
 
 // Import reads a Secret into a new state.
 func (hooks) Import(ctx context.Context, r *reading) error {
@@ -73,6 +86,20 @@ type reader struct {
 
 // resource returns the type and ID.
 func (l reader) resource() string { return "kt_secret " + l.State.ID.ValueString() }
+
+// unchanged returns the metadata of the Secret if it is the version at which the values matched the digests. Then the
+// values need not be read. It returns nil otherwise, or if that is unknown.
+func (l reader) unchanged(ctx context.Context) (*unstructured.Unstructured, error) {
+	status := l.PrivateState.secretStatus
+	if status.Matched == "" || status.Ending {
+		return nil, nil
+	}
+	listed, err := l.Data.Cluster.ListedSecret(ctx, l.ref)
+	if err != nil || listed == nil || versionOf(listed) != status.Matched {
+		return nil, err
+	}
+	return listed, nil
+}
 
 // refresh compares the Secret with the applied one.
 func (l reader) refresh(live *unstructured.Unstructured) error {
@@ -131,14 +158,13 @@ func (l reader) refresh(live *unstructured.Unstructured) error {
 func secretKey(ref kube.Ref) string { return "Secret/" + ref.Namespace + "/" + ref.Name }
 
 // updateDigests records that the values match the digests, so that the next refresh need not compute them. It also
-// converts digests of the first version to the current method, which requires all values. It does nothing if a value
+// converts digests of the first version to the current method, which requires all values. It does nothing if anything
 // differs.
 func (l reader) updateDigests(
 	key string, live *unstructured.Unstructured, data map[string][]byte, extra []string, changes []fields.Change,
 ) {
 	l.PrivateState.secretStatus.Matched = ""
-	if len(extra) > 0 || len(data) != len(l.PrivateState.digests.Values) ||
-		slices.ContainsFunc(changes, func(c fields.Change) bool { return strings.HasPrefix(c.Path, "data") }) {
+	if len(extra) > 0 || len(changes) > 0 || len(data) != len(l.PrivateState.digests.Values) {
 		return
 	}
 	l.PrivateState.secretStatus.Matched = versionOf(live)

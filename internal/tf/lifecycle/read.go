@@ -24,6 +24,9 @@ type Reading[M, N any] struct {
 
 	// MemoryChanged reports that Memory has changed.
 	MemoryChanged bool
+	// Short reports whether this is the [ShortPath]. There, a hook may return any error instead of a result that
+	// needs requests of its own: the framework then repeats the refresh.
+	Short bool
 }
 
 // keepStateError leaves the state unchanged, with a warning.
@@ -49,7 +52,7 @@ func (r *Resource[M, P, N]) Read(ctx context.Context, req resource.ReadRequest, 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	result, diags := r.read(ctx, state, privateData{req.Private, resp.Private})
+	result, diags := r.read(ctx, state, privateData{req.Private, resp.Private}, false)
 	resp.Diagnostics.Append(diags...)
 	switch result {
 	case stateKept:
@@ -60,7 +63,7 @@ func (r *Resource[M, P, N]) Read(ctx context.Context, req resource.ReadRequest, 
 	}
 }
 
-// readResult says what becomes of the state.
+// readResult is the effect of a read on the state.
 type readResult int
 
 const (
@@ -76,7 +79,9 @@ type privateData struct {
 }
 
 // read updates state, which is kept while the provider is not configured.
-func (r *Resource[M, P, N]) read(ctx context.Context, state P, private privateData) (readResult, diag.Diagnostics) {
+func (r *Resource[M, P, N]) read(
+	ctx context.Context, state P, private privateData, short bool,
+) (readResult, diag.Diagnostics) {
 	if !r.data.Configured() {
 		return stateKept, nil // the cluster is created in this run
 	}
@@ -91,7 +96,7 @@ func (r *Resource[M, P, N]) read(ctx context.Context, state P, private privateDa
 	before := *state
 
 	reading := &Reading[M, N]{Data: r.data, RecordedCluster: recordedCluster, State: (*M)(state), Memory: memory,
-		PrivateState: privateState}
+		PrivateState: privateState, Short: short}
 	err := r.refresh(ctx, reading, state.common())
 	if reading.MemoryChanged {
 		diags.Append(memory.Save(ctx, private)...)

@@ -83,15 +83,12 @@ func (s *shortPath[M, P, N]) Valid(ctx context.Context, config []byte) bool {
 func (s *shortPath[M, P, N]) Read(
 	ctx context.Context, state []byte, private map[string][]byte,
 ) (owned.Identity, bool) {
-	if s.resource.PrivateState.Save != nil {
-		return owned.Identity{}, false // the refresh gets the object, and may save private state: not twice
-	}
 	model, err := s.decoder.Decode(ctx, state)
 	if err != nil {
 		return owned.Identity{}, false
 	}
 	saved := &recorder{saved: private}
-	result, diags := s.resource.read(ctx, model, privateData{saved, saved})
+	result, diags := s.resource.read(ctx, model, privateData{saved, saved}, true)
 	return P(model).common().Identity(), result == stateKept && len(diags) == 0 && !saved.changed
 }
 

@@ -1,0 +1,107 @@
+package kube
+
+import (
+	"context"
+	"maps"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/metadata"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+)
+
+// lister lists and watches the objects of one kind and namespace.
+type lister interface {
+	List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error)
+	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
+}
+
+func (c *Cluster) lister(scope Ref) (lister, error) {
+	if !scope.Kind.MetadataOnly {
+		return c.resource(scope)
+	}
+	conn, err := c.connect()
+	if err != nil {
+		return nil, err
+	}
+	return versions{conn.metadata.Resource(scope.gvr()).Namespace(scope.Namespace), scope.Kind.GroupVersionKind}, nil
+}
+
+// versions lists and watches the metadata of objects that can contain secrets. Of their annotations, it keeps only
+// those of the provider: kubectl apply stores the values of a Secret in one.
+type versions struct {
+	objects metadata.ResourceInterface
+	gvk     schema.GroupVersionKind
+}
+
+func (v versions) List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	list, err := v.objects.List(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	out := &unstructured.UnstructuredList{}
+	out.SetResourceVersion(list.ResourceVersion)
+	out.SetContinue(list.Continue)
+	for i := range list.Items {
+		out.Items = append(out.Items, *v.version(&list.Items[i]))
+	}
+	return out, nil
+}
+
+func (v versions) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	w, err := v.objects.Watch(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	return watch.Filter(w, func(event watch.Event) (watch.Event, bool) {
+		object, ok := event.Object.(*metav1.PartialObjectMetadata)
+		if !ok {
+			return event, true // the Status of an error
+		}
+		version := v.version(object)
+		if event.Type == watch.Bookmark {
+			version.SetAnnotations(object.Annotations) // the end of the initial events, which is no object
+		}
+		event.Object = version
+		return event, true
+	}), nil
+}
+
+func (v versions) version(object *metav1.PartialObjectMetadata) *unstructured.Unstructured {
+	out := &unstructured.Unstructured{}
+	out.SetGroupVersionKind(v.gvk)
+	out.SetNamespace(object.Namespace)
+	out.SetName(object.Name)
+	out.SetUID(object.UID)
+	out.SetResourceVersion(object.ResourceVersion)
+	out.SetLabels(object.Labels)
+	annotations := maps.Clone(object.Annotations)
+	maps.DeleteFunc(annotations, func(name, _ string) bool {
+		return name != UnfinishedAnnotation && name != CreationAnnotation
+	})
+	if len(annotations) > 0 {
+		out.SetAnnotations(annotations)
+	}
+	return out
+}
+
+// ListedSecret returns the UID, the resource version, the labels and the annotations of the provider of a Secret, from
+// the shared list and watch of the metadata of all Secrets of the provider in its namespace. It returns nil for a Secret
+// without the labels of the provider, and without permission to list Secrets.
+func (c *Cluster) ListedSecret(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
+	collection := c.cache.collection(kind.SecretMetadata(), ref.Namespace)
+	if err := collection.ready(ctx); err != nil {
+		if ClassOf(err) == Denied {
+			return nil, nil
+		}
+		return nil, err
+	}
+	entry, ok := collection.get(ref.Name)
+	if !ok {
+		return nil, nil
+	}
+	return entry.Object()
+}
