@@ -44,12 +44,33 @@ type frameworkServer interface {
 type server struct {
 	frameworkServer
 
-	kt    *kt
-	mode  string                    // of the short path
-	short atomic.Pointer[shortPath] // nil before the provider is configured, and if it is off
+	kt   *kt
+	mode string // of the short path
 
-	once    sync.Once
-	schemas map[string]*tfprotov6.Schema // of the resources
+	// configured is the short path of the configured provider. It is nil before, and if the short path is off.
+	configured atomic.Pointer[shortPath]
+	// offline is the short path of validations, which need no cluster. It is nil if the short path is off.
+	offline     *shortPath
+	offlineOnce sync.Once
+
+	schemas     map[string]*tfprotov6.Schema // of the resources
+	schemasOnce sync.Once
+}
+
+// respond returns the short response if there is one, and otherwise that of the framework. In the mode verify, it
+// always returns that of the framework; verify adds the differences to it.
+func respond[Request, Response any](
+	ctx context.Context, mode string, req *Request, short *Response,
+	framework func(context.Context, *Request) (*Response, error), verify func(framework *Response),
+) (*Response, error) {
+	if short != nil && mode != shortPathVerify {
+		return short, nil
+	}
+	resp, err := framework(ctx, req)
+	if short != nil && err == nil {
+		verify(resp)
+	}
+	return resp, err
 }
 
 // ConfigureProvider prepares the short path.
@@ -62,29 +83,29 @@ func (s *server) ConfigureProvider(
 		return resp, err
 	}
 	short, err := newShortPath(ctx, s.kt.resources, data)
-	s.short.Store(short)
+	s.configured.Store(short)
 	return resp, err
 }
 
-// ValidateResourceConfig stores the configuration for the plan, which follows.
+// ValidateResourceConfig stores the configuration for the plan, which follows. Terraform sends this request to two
+// processes: the first is not configured.
 func (s *server) ValidateResourceConfig(
 	ctx context.Context, req *tfprotov6.ValidateResourceConfigRequest,
 ) (*tfprotov6.ValidateResourceConfigResponse, error) {
-	if id, ok := configID(req.TypeName, req.Config); ok && s.kt.data.Load() != nil {
-		s.kt.data.Load().Configs.Store(id, req.Config)
+	if data := s.kt.data.Load(); data != nil {
+		if id, ok := configID(req.TypeName, req.Config); ok {
+			data.Configs.Store(id, req.Config)
+		}
 	}
-	var short *tfprotov6.ValidateResourceConfigResponse
-	if path := s.short.Load(); path != nil {
-		short = path.validate(ctx, req)
-	}
-	if short != nil && s.mode != shortPathVerify {
-		return short, nil
-	}
-	resp, err := s.validate(ctx, req)
-	if short != nil && err == nil {
+	s.offlineOnce.Do(func() {
+		if s.mode != shortPathOff {
+			s.offline, _ = newShortPath(ctx, s.kt.resources, nil) // ConfigureProvider returns the error
+		}
+	})
+	short := s.offline.validate(ctx, req)
+	return respond(ctx, s.mode, req, short, s.validate, func(resp *tfprotov6.ValidateResourceConfigResponse) {
 		resp.Diagnostics = append(resp.Diagnostics, verifyValid(resp)...)
-	}
-	return resp, err
+	})
 }
 
 // validate removes diagnostics about attributes of unknown objects. The framework takes
@@ -114,7 +135,7 @@ func (s *server) validate(
 }
 
 func (s *server) typeOf(ctx context.Context, resourceType string) (tftypes.Type, bool) {
-	s.once.Do(func() {
+	s.schemasOnce.Do(func() {
 		schemas, err := s.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
 		if err == nil {
 			s.schemas = schemas.ResourceSchemas
@@ -142,58 +163,52 @@ func (s *server) UpgradeResourceState(
 	if json.Unmarshal(state["id"], &id) == nil && json.Unmarshal(state["uid"], &uid) == nil {
 		data.Cluster.Hold(types.UID(uid), req.TypeName+" "+id)
 	}
-	var short *tfprotov6.UpgradeResourceStateResponse
-	if path := s.short.Load(); path != nil {
-		short = path.upgradeState(req, state)
-	}
-	if short != nil && s.mode != shortPathVerify {
-		return short, nil
-	}
-	resp, err := s.frameworkServer.UpgradeResourceState(ctx, req)
-	if short != nil && err == nil {
-		resp.Diagnostics = append(resp.Diagnostics, s.verifyUpgraded(ctx, req.TypeName, resp, short)...)
-	}
-	return resp, err
+	short := s.configured.Load().upgradeState(req, state)
+	return respond(ctx, s.mode, req, short, s.frameworkServer.UpgradeResourceState,
+		func(resp *tfprotov6.UpgradeResourceStateResponse) {
+			resp.Diagnostics = append(resp.Diagnostics, s.verifyUpgraded(ctx, req.TypeName, resp, short)...)
+		})
 }
 
 // ReadResource refreshes a resource.
 func (s *server) ReadResource(
 	ctx context.Context, req *tfprotov6.ReadResourceRequest,
 ) (*tfprotov6.ReadResourceResponse, error) {
-	var short *tfprotov6.ReadResourceResponse
-	if path := s.short.Load(); path != nil {
-		short = path.read(ctx, req)
-	}
-	if short != nil && s.mode != shortPathVerify {
-		return short, nil
-	}
-	resp, err := s.frameworkServer.ReadResource(ctx, req)
-	if short != nil && err == nil {
-		resp.Diagnostics = append(resp.Diagnostics, s.verifyRead(ctx, req.TypeName, resp, short)...)
-	}
-	return resp, err
+	short := s.configured.Load().read(ctx, req)
+	return respond(ctx, s.mode, req, short, s.frameworkServer.ReadResource,
+		func(resp *tfprotov6.ReadResourceResponse) {
+			resp.Diagnostics = append(resp.Diagnostics, s.verifyRead(ctx, req.TypeName, resp, short)...)
+		})
 }
 
 // PlanResourceChange plans a resource.
 func (s *server) PlanResourceChange(
 	ctx context.Context, req *tfprotov6.PlanResourceChangeRequest,
 ) (*tfprotov6.PlanResourceChangeResponse, error) {
-	if id, ok := configID(req.TypeName, req.Config); ok && s.kt.data.Load() != nil {
-		defer s.kt.data.Load().Configs.Delete(id)
-	}
 	var short *tfprotov6.PlanResourceChangeResponse
-	keep := func() bool { return false }
-	if path := s.short.Load(); path != nil {
-		short, keep = path.plan(ctx, req)
+	if id, ok := configID(req.TypeName, req.Config); ok && s.kt.data.Load() != nil {
+		configs := &s.kt.data.Load().Configs
+		defer configs.Delete(id)
+		if configs.Is(id, req.Config) {
+			short = s.planUnchanged(ctx, req)
+		}
 	}
-	if short != nil && s.mode != shortPathVerify && keep() {
-		return short, nil
+	return respond(ctx, s.mode, req, short, s.frameworkServer.PlanResourceChange,
+		func(resp *tfprotov6.PlanResourceChangeResponse) {
+			resp.Diagnostics = append(resp.Diagnostics, s.verifyPlan(ctx, req.TypeName, resp, short)...)
+		})
+}
+
+// planUnchanged returns the response of the short path, and records that the run keeps the resource. It returns nil if
+// the framework has to plan the resource, or to report a conflict with another resource.
+func (s *server) planUnchanged(
+	ctx context.Context, req *tfprotov6.PlanResourceChangeRequest,
+) *tfprotov6.PlanResourceChangeResponse {
+	short, keep := s.configured.Load().plan(ctx, req)
+	if short != nil && s.mode != shortPathVerify && !keep() {
+		return nil
 	}
-	resp, err := s.frameworkServer.PlanResourceChange(ctx, req)
-	if short != nil && s.mode == shortPathVerify && err == nil {
-		resp.Diagnostics = append(resp.Diagnostics, s.verifyPlan(ctx, req.TypeName, resp, short)...)
-	}
-	return resp, err
+	return short
 }
 
 // StopProvider is called when the run is interrupted. From then on, Terraform may

@@ -27,10 +27,9 @@ const (
 )
 
 // shortPath answers requests about resources that nothing changes by [lifecycle.ShortPath]. Its methods return nil for
-// a request that the framework has to handle. See docs/adr/0021-short-path.md.
+// a request that the framework has to handle; those of a nil shortPath always do. See docs/adr/0021-short-path.md.
 type shortPath struct {
-	configs *tf.Configs
-	types   map[string]shortType // by the name of the resource type
+	types map[string]shortType // by the name of the resource type
 }
 
 // shortType is a resource type with its short path.
@@ -40,11 +39,11 @@ type shortType struct {
 	path    lifecycle.ShortPath
 }
 
-// newShortPath returns the short path of a configured provider.
+// newShortPath returns the short path of a provider. Without data, it can only validate.
 func newShortPath(
 	ctx context.Context, resources []func() resource.Resource, data *tf.ProviderData,
 ) (*shortPath, error) {
-	s := &shortPath{configs: &data.Configs, types: map[string]shortType{}}
+	s := &shortPath{types: map[string]shortType{}}
 	for _, newResource := range resources {
 		one := newResource()
 		var name resource.MetadataResponse
@@ -67,11 +66,19 @@ func newShortPath(
 	return s, nil
 }
 
+func (s *shortPath) of(resourceType string) (shortType, bool) {
+	if s == nil {
+		return shortType{}, false
+	}
+	short, ok := s.types[resourceType]
+	return short, ok
+}
+
 // upgradeState answers with the state as it is, if it conforms to the schema. attributes are those of the state.
 func (s *shortPath) upgradeState(
 	req *tfprotov6.UpgradeResourceStateRequest, attributes map[string]json.RawMessage,
 ) *tfprotov6.UpgradeResourceStateResponse {
-	short, ok := s.types[req.TypeName]
+	short, ok := s.of(req.TypeName)
 	if !ok || req.Version != short.version || !decode.Conforms(attributes, short.wire) {
 		return nil
 	}
@@ -82,7 +89,7 @@ func (s *shortPath) upgradeState(
 func (s *shortPath) validate(
 	ctx context.Context, req *tfprotov6.ValidateResourceConfigRequest,
 ) *tfprotov6.ValidateResourceConfigResponse {
-	short, ok := s.types[req.TypeName]
+	short, ok := s.of(req.TypeName)
 	if !ok || !isMsgPack(req.Config) || req.ClientCapabilities == nil ||
 		!req.ClientCapabilities.WriteOnlyAttributesAllowed || !short.path.Valid(ctx, req.Config.MsgPack) {
 		return nil
@@ -92,7 +99,7 @@ func (s *shortPath) validate(
 
 // read answers that the refresh of a resource changes nothing.
 func (s *shortPath) read(ctx context.Context, req *tfprotov6.ReadResourceRequest) *tfprotov6.ReadResourceResponse {
-	short, ok := s.types[req.TypeName]
+	short, ok := s.of(req.TypeName)
 	if !ok || !isMsgPack(req.CurrentState) || !isNull(req.ProviderMeta) {
 		return nil
 	}
@@ -111,15 +118,13 @@ func (s *shortPath) read(ctx context.Context, req *tfprotov6.ReadResourceRequest
 	return &tfprotov6.ReadResourceResponse{NewState: req.CurrentState, Private: req.Private, NewIdentity: current}
 }
 
-// plan answers that a plan changes nothing. keep then records that the run keeps the resource; it is false if the
+// plan answers that a plan changes nothing. The configuration is as it was validated. keep then records that the run keeps the resource; it is false if the
 // framework has to report a conflict.
 func (s *shortPath) plan(
 	ctx context.Context, req *tfprotov6.PlanResourceChangeRequest,
 ) (resp *tfprotov6.PlanResourceChangeResponse, keep func() bool) {
-	short, ok := s.types[req.TypeName]
-	id, known := configID(req.TypeName, req.Config)
-	if !ok || !known || !s.configs.Is(id, req.Config) || !isNull(req.ProviderMeta) ||
-		!isMsgPack(req.PriorState) || !isMsgPack(req.ProposedNewState) {
+	short, ok := s.of(req.TypeName)
+	if !ok || !isNull(req.ProviderMeta) || !isMsgPack(req.PriorState) || !isMsgPack(req.ProposedNewState) {
 		return nil, nil
 	}
 	private, ok := privateState(req.PriorPrivate)

@@ -3,7 +3,6 @@
 package decode
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +22,8 @@ var ErrUnknown = errors.New("the value is not fully known")
 
 // errInvalid is the error of a value that its type does not accept. The framework reports the reason.
 var errInvalid = errors.New("invalid value")
+
+var errNoAttribute = errors.New("the schema has no such attribute")
 
 // Decoder decodes objects of one schema into the model M, a struct with one field for each attribute. It is safe for
 // concurrent use.
@@ -50,7 +51,7 @@ func New[M any](ctx context.Context, attributes map[string]schema.Attribute) (*D
 		}
 		attribute, ok := attributes[name]
 		if !ok {
-			return nil, fmt.Errorf("the schema has no attribute %s", name)
+			return nil, fmt.Errorf("%s: %w", name, errNoAttribute)
 		}
 		typ := attribute.GetType()
 		f := field{name: name, index: structField.Index, typ: typ, wire: typ.TerraformType(ctx)}
@@ -78,34 +79,25 @@ func (d *Decoder[M]) Value(model *M, name string) attr.Value {
 // Decode decodes a MessagePack object. It returns [ErrUnknown] if a part of the object is unknown, and another error
 // if the object does not match the schema.
 func (d *Decoder[M]) Decode(ctx context.Context, object []byte) (*M, error) {
-	in := msgpack.NewDecoder(bytes.NewReader(object))
-	length, err := in.DecodeMapLen()
+	model := d.null
+	into := reflect.ValueOf(&model).Elem()
+	count := 0
+	err := members(object, func(name string, in *msgpack.Decoder) error {
+		f, ok := d.fields[name]
+		if !ok {
+			return errNoAttribute
+		}
+		count++
+		if code, err := in.PeekCode(); err != nil || code == msgpcode.Nil {
+			return errors.Join(err, in.DecodeNil())
+		}
+		return f.decode(ctx, in, into)
+	})
 	if err != nil {
 		return nil, err
 	}
-	if length != len(d.fields) {
-		return nil, fmt.Errorf("the object has %d attributes, but the schema %d", length, len(d.fields))
-	}
-	model := d.null
-	into := reflect.ValueOf(&model).Elem()
-	for range length {
-		name, err := in.DecodeString()
-		if err != nil {
-			return nil, err
-		}
-		f, ok := d.fields[name]
-		if !ok {
-			return nil, fmt.Errorf("the schema has no attribute %s", name)
-		}
-		if code, err := in.PeekCode(); err != nil || code == msgpcode.Nil {
-			if err != nil || in.DecodeNil() != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
-			}
-			continue
-		}
-		if err := f.decode(ctx, in, into); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
+	if count != len(d.fields) {
+		return nil, fmt.Errorf("the object has %d attributes, but the schema %d", count, len(d.fields))
 	}
 	return &model, nil
 }

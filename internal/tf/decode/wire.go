@@ -3,6 +3,8 @@ package decode
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -10,34 +12,43 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-// Texts returns attributes of a MessagePack object that are strings. It omits attributes that are null. An attribute
-// that is unknown or not a string is an error.
-func Texts(object []byte, names ...string) (map[string]string, error) {
+// members calls visit for each attribute of a MessagePack object. visit has to read or skip the value.
+func members(object []byte, visit func(name string, in *msgpack.Decoder) error) error {
 	in := msgpack.NewDecoder(bytes.NewReader(object))
 	length, err := in.DecodeMapLen()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	texts := map[string]string{}
 	for range length {
 		name, err := in.DecodeString()
 		if err != nil {
-			return nil, err
+			return err
 		}
+		if err := visit(name, in); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// Texts returns attributes of a MessagePack object that are strings. It omits attributes that are null. An attribute
+// that is unknown or not a string is an error.
+func Texts(object []byte, names ...string) (map[string]string, error) {
+	texts := map[string]string{}
+	return texts, members(object, func(name string, in *msgpack.Decoder) error {
 		code, err := in.PeekCode()
 		switch {
 		case err != nil:
-		case code != msgpcode.Nil && slices.Contains(names, name):
-			texts[name], err = in.DecodeString()
-		default:
+		case code == msgpcode.Nil || !slices.Contains(names, name):
 			err = in.Skip()
+		default:
+			texts[name], err = in.DecodeString()
 		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return texts, nil
+		return err
+	})
 }
+
+var errDiffer = errors.New("the objects differ")
 
 // EqualExcept reports whether two MessagePack objects have the same attributes with the same values, except for the
 // values of some attributes. Terraform encodes the attributes of an object in the order of their names.
@@ -45,23 +56,27 @@ func EqualExcept(a, b []byte, except ...string) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}
-	first, second := msgpack.NewDecoder(bytes.NewReader(a)), msgpack.NewDecoder(bytes.NewReader(b))
-	length, err := first.DecodeMapLen()
-	if other, otherErr := second.DecodeMapLen(); err != nil || otherErr != nil || length != other {
-		return false
-	}
-	for range length {
-		name, err := first.DecodeString()
-		if other, otherErr := second.DecodeString(); err != nil || otherErr != nil || name != other {
-			return false
-		}
+	second := msgpack.NewDecoder(bytes.NewReader(b))
+	length, err := second.DecodeMapLen()
+	return err == nil && nil == members(a, func(name string, first *msgpack.Decoder) error {
+		length--
 		value, err := first.DecodeRaw()
-		other, otherErr := second.DecodeRaw()
-		if err != nil || otherErr != nil || !slices.Contains(except, name) && !bytes.Equal(value, other) {
-			return false
+		if err != nil {
+			return err
 		}
-	}
-	return true
+		otherName, err := second.DecodeString()
+		if err != nil {
+			return err
+		}
+		other, err := second.DecodeRaw()
+		if err != nil {
+			return err
+		}
+		if name != otherName || !bytes.Equal(value, other) && !slices.Contains(except, name) {
+			return errDiffer
+		}
+		return nil
+	}) && length == 0
 }
 
 // Conforms reports whether a JSON object has exactly the attributes of an object type, with values of their types.
