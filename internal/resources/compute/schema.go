@@ -20,6 +20,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
@@ -194,7 +195,7 @@ func podAttributes() map[string]schema.Attribute {
 				"default_mode": optionalText("Permission bits of the files in `mount_path`, as four octal digits "+
 					"from `0000` to `0777`, such as `0400`. Defaults to the default of Kubernetes, `0644`. `ref` "+
 					"of `kt_secret` sets `0400` for SSH keys. The files are owned by root. For pods that run as "+
-					"another user, see [kt_secret](secret.md#permissions-of-files). Changing this restarts the "+
+					"another user, see [kt_secret](secret.md#file-permissions). Changing this restarts the "+
 					"pods.", tf.FileMode()),
 			}},
 		},
@@ -215,8 +216,8 @@ func behaviourAttributes() map[string]schema.Attribute {
 		"queue_name": optionalText("Name of the queue that admits the pods: a LocalQueue of Kueue or a queue of KAI.",
 			tf.LabelValue(), stringvalidator.LengthAtLeast(1)),
 		"queue_scheduler": schema.StringAttribute{
-			Optional: true, Computed: true, Default: stringdefault.StaticString("kueue"),
-			Validators:          []validator.String{stringvalidator.OneOf("kueue", "kai")},
+			Optional: true, Computed: true, Default: stringdefault.StaticString(kind.QueueSchedulerKueue),
+			Validators:          []validator.String{stringvalidator.OneOf(kind.QueueSchedulerKueue, kind.QueueSchedulerKAI)},
 			MarkdownDescription: "Scheduler of the queue in `queue_name`, `kueue` or `kai`. Defaults to `kueue`.",
 		},
 		"freeze": toggle("Whether to disable live code sync. Nothing is then installed at startup, and the " +

@@ -105,7 +105,7 @@ func attributes() map[string]schema.Attribute {
 			Optional: true, Validators: []validator.String{tf.FileMode()},
 			MarkdownDescription: "Permission bits of the files in the container, as four octal digits from `0000` to " +
 				"`0777`. Defaults to `0400` for `provider_name = \"ssh\"`, otherwise to the default of Kubernetes, " +
-				"`0644`. See [Permissions of files](#permissions-of-files). Changing this restarts the pods that use " +
+				"`0644`. See [File permissions](#file-permissions). Changing this restarts the pods that use " +
 				"`ref`.",
 		},
 		"labels": schema.MapAttribute{
