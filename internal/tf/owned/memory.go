@@ -18,9 +18,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// Memory is the record of the provider's own writes, by manifest.Key. It distinguishes a value that somebody changed
-// from one that the server only writes in another notation, and a field that somebody took from us from one that we
-// never had.
+// Memory is the record of what the provider applied, by manifest.Key. It distinguishes a changed value from one that
+// the server only stores in another notation, and a field that another manager has taken over from one that the
+// provider never applied.
 type Memory map[string]Entry
 
 // Entry is the record of one object.
@@ -33,12 +33,11 @@ type Entry struct {
 	// Assumed is true if no response to the apply was received. Then Set contains the fields that a refresh found to
 	// be ours.
 	Assumed bool `json:"assumed,omitempty"`
-	// Creation is the id of the creation that made the object. While UID is empty, no
-	// response to that creation was received. With a UID, the object has the id in
-	// [kube.CreationAnnotation], and every apply keeps it.
+	// Creation is the id of the creation that made the object. While UID is empty, no response to that creation was
+	// received. With a UID, the object has the id in [kube.CreationAnnotation], and every apply keeps it.
 	Creation string `json:"creation,omitempty"`
-	// Recovered is true if the entry was lost, and is known from the attributes in state alone, until a refresh
-	// completes it: Terraform drops the private state if the provider dies during an update. Without a UID, the entry
+	// Recovered is true if the entry was lost and restored from the attributes in state alone, until a refresh
+	// completes it: Terraform drops the private state if the provider exits during an update. Without a UID, the entry
 	// is for any object of this provider.
 	Recovered bool `json:"recovered,omitempty"`
 }
@@ -46,7 +45,7 @@ type Entry struct {
 // recorded reports whether a response to the apply was received.
 func (e Entry) recorded() bool { return len(e.Set) > 0 }
 
-// Expect records that the creation may create an object whose response was lost.
+// Expect records that the creation may have created an object, although no response was received.
 func (m Memory) Expect(key string, creation *Creation) {
 	m[key] = Entry{Creation: creation.identity()}
 }
@@ -108,7 +107,7 @@ func (m Memory) RememberSet(
 	return rewritten, nil
 }
 
-// Marked returns the object to send: with the annotation of its creation, which an apply without it would remove.
+// Marked returns the object to send, with the annotation of its creation. An apply without the annotation removes it.
 func (m Memory) Marked(key string, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	if entry := m[key]; entry.UID != "" && entry.Creation != "" {
 		return kube.MarkCreation(obj, entry.Creation)
@@ -132,8 +131,8 @@ func (m Memory) Contains(identity Identity) bool {
 	return false
 }
 
-// recall returns the record of one object. ok is false if there is none.
-func (m Memory) recall(key string, sent *unstructured.Unstructured) (applied fields.Applied, ok bool, err error) {
+// lastApplied returns what was last applied of one object. ok is false if there is none.
+func (m Memory) lastApplied(key string, sent *unstructured.Unstructured) (applied fields.Applied, ok bool, err error) {
 	e := m[key]
 	if !e.recorded() {
 		return fields.Applied{}, false, nil
@@ -168,7 +167,7 @@ type Refreshed struct {
 // remembers them if the object is from an unfinished creation whose response was lost, or if its entry was recovered.
 // Any other object may belong to another state.
 func (m Memory) Refresh(key string, inState, live *unstructured.Unstructured) (Refreshed, error) {
-	applied, ok, err := m.recall(key, inState)
+	applied, ok, err := m.lastApplied(key, inState)
 	if err != nil {
 		return Refreshed{}, err
 	}
@@ -229,11 +228,11 @@ func (m Memory) Compare(key string, next, live *unstructured.Unstructured) field
 }
 
 // MergeForeign returns the object to send in order to change before to next. It includes what others have added
-// inside fields that are ours as a whole, because an apply without it would remove it.
+// inside fields that we own with all their content, because an apply without it would remove it.
 func (m Memory) MergeForeign(
 	key string, before, next, live *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
-	applied, known, err := m.recall(key, before)
+	applied, known, err := m.lastApplied(key, before)
 	if err != nil || !known {
 		return next, err
 	}
@@ -248,7 +247,7 @@ func (m Memory) Release(
 	if len(paths) == 0 {
 		return sent, false, nil
 	}
-	applied, known, err := m.recall(key, sent)
+	applied, known, err := m.lastApplied(key, sent)
 	if err != nil || !known {
 		return sent, false, err
 	}
@@ -261,7 +260,9 @@ func (m Memory) Release(
 	if err != nil {
 		return sent, false, err
 	}
-	m[key] = Entry{UID: m[key].UID, Set: raw, Admitted: applied.Admitted, Assumed: m[key].Assumed}
+	entry := m[key]
+	entry.Set, entry.Admitted, entry.Sent = raw, applied.Admitted, nil
+	m[key] = entry
 	return &unstructured.Unstructured{Object: applied.Object}, true, nil
 }
 

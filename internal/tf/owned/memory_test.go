@@ -23,7 +23,7 @@ func labelled(manager, team string, change ...func(*unstructured.Unstructured)) 
 	}}, change...)...)
 }
 
-// If the response to a creation is lost, the object has no entry.
+// If the response to a creation is lost, the object has no entry. A complete object may belong to another state.
 func TestRefreshRemembersTheObjectOfACreationWithoutResponse(t *testing.T) {
 	t.Parallel()
 	sent := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service"}}
@@ -33,14 +33,14 @@ func TestRefreshRemembersTheObjectOfACreationWithoutResponse(t *testing.T) {
 	key := manifest.Key(sent)
 	for name, c := range map[string]struct {
 		live    *unstructured.Unstructured
-		uid     types.UID // remembered, "" for nothing
+		uid     types.UID // in the entry; "" for no entry
 		changes int
 	}{
-		"ours, and unfinished":            {labelled(kube.Manager, "ml", unfinished), "u", 0},
-		"ours, unfinished and changed":    {labelled(kube.Manager, "web", unfinished), "u", 1},
-		"ours, possibly of another state": {labelled(kube.Manager, "ml"), "", 0},
-		"of another manager":              {labelled("kubectl", "ml"), "", 0},
-		"of another manager, marked":      {labelled("kubectl", "ml", unfinished), "", 0},
+		"an unfinished object":                      {labelled(kube.Manager, "ml", unfinished), "u", 0},
+		"an unfinished object with a changed label": {labelled(kube.Manager, "web", unfinished), "u", 1},
+		"a complete object":                         {labelled(kube.Manager, "ml"), "", 0},
+		"an object of another manager":              {labelled("kubectl", "ml"), "", 0},
+		"an unfinished object of another manager":   {labelled("kubectl", "ml", unfinished), "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -69,7 +69,7 @@ func TestRefreshRemembersTheObjectOfACreationWithoutResponse(t *testing.T) {
 func TestEmptyValuesOfAnAssumedObjectAreNotChanges(t *testing.T) {
 	t.Parallel()
 	sent := labelled(kube.Manager, "ml")
-	there := labelled(kube.Manager, "ml", unfinished, func(obj *unstructured.Unstructured) {
+	stored := labelled(kube.Manager, "ml", unfinished, func(obj *unstructured.Unstructured) {
 		obj.SetLabels(map[string]string{"team": "ml", "empty": ""})
 		records := obj.GetManagedFields()
 		records[0].FieldsV1 = metav1.NewFieldsV1(
@@ -78,15 +78,36 @@ func TestEmptyValuesOfAnAssumedObjectAreNotChanges(t *testing.T) {
 	})
 	memory := Memory{}
 	for range 2 {
-		fresh, err := memory.Refresh(manifest.Key(sent), sent, there)
+		fresh, err := memory.Refresh(manifest.Key(sent), sent, stored)
 		if err != nil || len(fresh.Changes) > 0 {
 			t.Errorf("changes %v, %v", fresh.Changes, err)
 		}
 	}
 	entry := memory[manifest.Key(sent)]
-	entry.Assumed = false // as after an answer
+	entry.Assumed = false // as after a response
 	memory[manifest.Key(sent)] = entry
-	if fresh, err := memory.Refresh(manifest.Key(sent), sent, there); err != nil || len(fresh.Changes) != 1 {
+	if fresh, err := memory.Refresh(manifest.Key(sent), sent, stored); err != nil || len(fresh.Changes) != 1 {
 		t.Errorf("after a response: changes %v, %v", fresh.Changes, err)
+	}
+}
+
+// Otherwise, the next apply would remove the annotation of the creation from the object.
+func TestReleaseOfAFieldKeepsTheRestOfTheEntry(t *testing.T) {
+	t.Parallel()
+	sent := labelled(kube.Manager, "ml")
+	key := manifest.Key(sent)
+	both := []byte(`{"f:metadata":{"f:labels":{"f:queue":{},"f:team":{}}}}`)
+	sent.SetLabels(map[string]string{"team": "ml", "queue": "a"})
+	memory := Memory{key: {UID: "u", Set: both, Creation: "some", Assumed: true}}
+	kept, released, err := memory.Release(key, sent, labelled(kube.Manager, "ml"),
+		[][]string{{"metadata", "labels", "queue"}})
+	if err != nil || !released || kept.GetLabels()["queue"] != "" || kept.GetLabels()["team"] != "ml" {
+		t.Fatalf("released %t, kept %v, %v", released, kept, err)
+	}
+	if entry := memory[key]; entry.UID != "u" || entry.Creation != "some" || !entry.Assumed {
+		t.Errorf("entry %+v", entry)
+	}
+	if marked := memory.Marked(key, kept); marked.GetAnnotations()[kube.CreationAnnotation] != "some" {
+		t.Errorf("the next apply sends the annotations %v", marked.GetAnnotations())
 	}
 }
