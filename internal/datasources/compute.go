@@ -117,8 +117,8 @@ func computeState(ctx context.Context, cluster *kube.Cluster, namespace, name st
 }
 
 func (m *computeModel) fill(s observation) {
-	m.Ready, m.Message = types.BoolValue(s.verdict.Ready), textOrNull(s.verdict.Message)
-	m.ServiceName, m.URL = textOrNull(s.endpoint.Service), textOrNull(s.endpoint.URL)
+	m.Ready, m.Message = types.BoolValue(s.verdict.Ready), tf.TextOrNull(s.verdict.Message)
+	m.ServiceName, m.URL = tf.TextOrNull(s.endpoint.Service), tf.TextOrNull(s.endpoint.URL)
 	if s.endpoint.GRPC {
 		m.GRPCTarget = types.StringValue(s.endpoint.Address())
 	}
@@ -130,7 +130,7 @@ func (m *computeModel) fill(s observation) {
 		m.Mode, m.UID = types.StringValue(manifest.Compute{Manifest: workload.Object}.Mode()),
 			types.StringValue(string(workload.GetUID()))
 		observed := manifest.Observe(workload)
-		m.Image = textOrNull(imageOf(workload, observed))
+		m.Image = tf.TextOrNull(imageOf(workload, observed))
 		if kind.OfMode(m.Mode.ValueString()).Scales {
 			m.Replicas = types.Int64Value(observed.Replicas)
 		}
@@ -171,7 +171,7 @@ func conditionsOf(workload *unstructured.Unstructured) []conditionModel {
 		condition, _ := item.(map[string]any)
 		text := func(field string) types.String {
 			value, _ := condition[field].(string)
-			return textOrNull(value)
+			return tf.TextOrNull(value)
 		}
 		conditions = append(conditions, conditionModel{Type: text("type"), Status: text("status"),
 			Reason: text("reason"), Message: text("message")})

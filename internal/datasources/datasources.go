@@ -18,8 +18,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// All returns the constructors of the data sources. The data sources of one
-// run share the results of their probes.
+// All returns the constructors of the data sources. The data sources of one run share the results of their probes.
 func All() []func() datasource.DataSource {
 	prober := &endpoint.Prober{}
 	return []func() datasource.DataSource{
@@ -39,8 +38,8 @@ type source[M any] struct {
 	name   string // without the provider's prefix
 	schema func() schema.Schema
 	read   func(ctx context.Context, cluster *kube.Cluster, m *M) diag.Diagnostics // completes the configuration
-	// nil until the provider is configured
-	data *tf.ProviderData
+
+	data *tf.ProviderData // nil until the provider is configured
 }
 
 func constructor[M any](
@@ -73,7 +72,7 @@ func (s *source[M]) Read(ctx context.Context, req datasource.ReadRequest, resp *
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
 	switch {
 	case resp.Diagnostics.HasError():
-	case s.data != nil && !s.data.Unknown:
+	case s.data.Configured():
 		resp.Diagnostics.Append(s.read(ctx, s.data.Cluster, &m)...)
 		if !resp.Diagnostics.HasError() {
 			resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
@@ -89,7 +88,8 @@ func (s *source[M]) Read(ctx context.Context, req datasource.ReadRequest, resp *
 	}
 }
 
-// readTarget resolves the compute that a data source reads. An error of read is one of the attribute that names it.
+// readTarget resolves the compute that a data source reads. It reports an error of read at the attribute that
+// identifies the compute.
 func readTarget(cluster *kube.Cluster, t *tf.Target, read func(namespace, name string) error) diag.Diagnostics {
 	at, diags := t.Resolve(cluster)
 	if diags.HasError() {
@@ -126,14 +126,6 @@ func computedBool(description string) schema.BoolAttribute {
 
 func computedMap(description string) schema.MapAttribute {
 	return schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: description}
-}
-
-// textOrNull converts "" to null.
-func textOrNull(text string) types.String {
-	if text == "" {
-		return types.StringNull()
-	}
-	return types.StringValue(text)
 }
 
 // finite converts a number from a server to a value that Terraform can store. NaN and infinities become null, because

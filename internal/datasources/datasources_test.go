@@ -29,7 +29,7 @@ func read(
 		configurable.Configure(ctx, datasource.ConfigureRequest{ProviderData: data}, &datasource.ConfigureResponse{})
 	}
 	req := datasource.ReadRequest{
-		Config:             tfsdk.Config{Schema: described.Schema, Raw: named(ctx, described.Schema)},
+		Config:             tfsdk.Config{Schema: described.Schema, Raw: configWithName(ctx, described.Schema)},
 		ClientCapabilities: datasource.ReadClientCapabilities{DeferralAllowed: deferral},
 	}
 	resp := &datasource.ReadResponse{State: tfsdk.State{Schema: described.Schema}}
@@ -37,8 +37,8 @@ func read(
 	return resp
 }
 
-// named returns a configuration that sets only the name.
-func named(ctx context.Context, s schema.Schema) tftypes.Value {
+// configWithName returns a configuration that sets only the name, if there is one.
+func configWithName(ctx context.Context, s schema.Schema) tftypes.Value {
 	all, _ := s.Type().TerraformType(ctx).(tftypes.Object)
 	values := map[string]tftypes.Value{}
 	for name, of := range all.AttributeTypes {
@@ -72,7 +72,7 @@ func TestDataSourcesDeferReadsWhileTheClusterIsUnknown(t *testing.T) {
 	}
 }
 
-func TestMissingMetricsErrorsNameTheSetting(t *testing.T) {
+func TestDiagnosticsWithoutMetricsNameTheSetting(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -87,14 +87,15 @@ func TestMissingMetricsErrorsNameTheSetting(t *testing.T) {
 	if failure := metricsFailure("ml/pool", err); !strings.Contains(failure.Detail(), "SKYTORCH_METRICS_SOURCES") {
 		t.Errorf("a server without the service: %s", failure.Detail())
 	}
-	for name, filter := range map[string]tensor.MetricsFilter{"none": {},
-		"other sources": {Sources: []string{"amd-gpu"}}} {
-		if warned := withoutSource("ml/pool", nil, filter); len(warned) != 1 ||
-			!strings.Contains(warned[0].Detail(), "SKYTORCH_METRICS_SOURCES") {
-			t.Errorf("%s: %v", name, warned)
+	for name, filter := range map[string]tensor.MetricsFilter{"no sources configured": {},
+		"other sources configured": {Sources: []string{"amd-gpu"}}} {
+		if warnings := sourceWarnings("ml/pool", nil, filter); len(warnings) != 1 ||
+			!strings.Contains(warnings[0].Detail(), "SKYTORCH_METRICS_SOURCES") {
+			t.Errorf("%s: %v", name, warnings)
 		}
 	}
-	if warned := withoutSource("ml/pool", []*skymetrics.MetricsSnapshot{{}}, tensor.MetricsFilter{}); len(warned) > 0 {
-		t.Errorf("with a source: %v", warned)
+	found := []*skymetrics.MetricsSnapshot{{}}
+	if warnings := sourceWarnings("ml/pool", found, tensor.MetricsFilter{}); len(warnings) > 0 {
+		t.Errorf("a server with a source: %v", warnings)
 	}
 }

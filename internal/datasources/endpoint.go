@@ -125,12 +125,12 @@ func find(ctx context.Context, cluster *kube.Cluster, t *tf.Target) (e *endpoint
 
 // fill sets the attributes that are known without a probe.
 func (m *endpointModel) fill(e *endpoint.Endpoint) {
-	m.ServiceName, m.Host, m.Port = textOrNull(e.Service), types.StringValue(e.Host), types.Int64Value(int64(e.Port))
+	m.ServiceName, m.Host, m.Port = tf.TextOrNull(e.Service), types.StringValue(e.Host), types.Int64Value(int64(e.Port))
 	m.Protocol, m.URL = types.StringValue("http"), types.StringValue(e.URL)
 	if e.GRPC {
 		m.Protocol, m.URL, m.GRPCTarget = types.StringValue("grpc"), types.StringNull(), types.StringValue(e.Address())
 	}
-	m.HeadlessHost, m.PortForwardCommand = textOrNull(e.Headless), textOrNull(e.PortForwardCommand())
+	m.HeadlessHost, m.PortForwardCommand = tf.TextOrNull(e.Headless), tf.TextOrNull(e.PortForwardCommand())
 	m.GatewayAddresses, m.Metadata = append([]string{}, e.Gateways...), map[string]string{}
 	if e.Runtime != kind.RuntimeKubetorch {
 		m.Metadata["compute-id"] = e.ID()
@@ -141,8 +141,8 @@ func (m *endpointModel) fill(e *endpoint.Endpoint) {
 	m.Pods = make([]podModel, 0, len(e.Pods))
 	for _, pod := range e.Pods {
 		m.Pods = append(m.Pods, podModel{
-			Name: types.StringValue(pod.Name), IP: textOrNull(pod.Status.PodIP), Node: textOrNull(pod.Spec.NodeName),
-			Ready: types.BoolValue(portforward.Ready(pod)),
+			Name: types.StringValue(pod.Name), IP: tf.TextOrNull(pod.Status.PodIP),
+			Node: tf.TextOrNull(pod.Spec.NodeName), Ready: types.BoolValue(portforward.Ready(pod)),
 		})
 	}
 }
@@ -159,7 +159,7 @@ func (m *endpointModel) probe(
 		diags.Append(diag.WithPath(path.Root("probe").AtName("via"), tf.Failure(err)))
 		return diags
 	}
-	m.Status, m.Detail = types.StringValue(string(result.Status)), textOrNull(result.Detail)
+	m.Status, m.Detail = types.StringValue(string(result.Status)), tf.TextOrNull(result.Detail)
 	if result.Latency > 0 {
 		m.LatencyMS = finite(result.LatencyMS())
 	}

@@ -94,8 +94,8 @@ func FuzzMetrics(f *testing.F) {
 	}
 	var body atomic.Pointer[[]byte]
 	target := arbitraryServer(f, &body)
-	f.Fuzz(func(t *testing.T, answer []byte) {
-		body.Store(&answer)
+	f.Fuzz(func(t *testing.T, response []byte) {
+		body.Store(&response)
 		snapshots, err := snapshotsOf(t.Context(), endpoint.Route{Target: target}, tensor.MetricsFilter{},
 			tf.Duration{})
 		if err != nil {
@@ -118,8 +118,8 @@ func FuzzProbe(f *testing.F) {
 	}
 	var body atomic.Pointer[[]byte]
 	target := arbitraryServer(f, &body)
-	f.Fuzz(func(t *testing.T, answer []byte) {
-		body.Store(&answer)
+	f.Fuzz(func(t *testing.T, response []byte) {
+		body.Store(&response)
 		for _, runtime := range []string{kind.RuntimeSkyTorch, kind.RuntimeKPU} {
 			q := endpoint.ProbeRequest{
 				Endpoint: &endpoint.Endpoint{Namespace: "ml", Name: "a", Runtime: runtime, GRPC: true},
@@ -140,7 +140,7 @@ func TestMetricsThatAreNotFiniteAreNull(t *testing.T) {
 		value float64
 		want  types.Float64
 	}{
-		"a number": {1.5, types.Float64Value(1.5)}, "zero": {0, types.Float64Value(0)},
+		"finite": {1.5, types.Float64Value(1.5)}, "zero": {0, types.Float64Value(0)},
 		"NaN": {math.NaN(), types.Float64Null()}, "infinite": {math.Inf(1), types.Float64Null()},
 		"negative infinite": {math.Inf(-1), types.Float64Null()},
 	} {

@@ -30,7 +30,7 @@ func FuzzObjects(f *testing.F) {
 	var body atomic.Value
 	body.Store("")
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer(w, r, body.Load().(string)) //nolint:forcetypeassert // nothing else is stored
+		respond(w, r, body.Load().(string)) //nolint:forcetypeassert // nothing else is stored
 	}))
 	server.Config.ConnState = func(conn net.Conn, state http.ConnState) {
 		if tcp, ok := conn.(*net.TCPConn); ok && state == http.StateNew {
@@ -56,9 +56,9 @@ func FuzzObjects(f *testing.F) {
 	})
 }
 
-// answer writes the object itself for a request of a single object, and a list with it for a collection. Text that is
+// respond writes the object itself for a request of a single object, and a list with it for a collection. Text that is
 // not JSON is sent unchanged.
-func answer(w http.ResponseWriter, r *http.Request, object string) {
+func respond(w http.ResponseWriter, r *http.Request, object string) {
 	w.Header().Set("Content-Type", "application/json")
 	path := r.URL.Path
 	last := path[strings.LastIndex(path, "/")+1:]
@@ -83,7 +83,7 @@ func answer(w http.ResponseWriter, r *http.Request, object string) {
 	}
 }
 
-// checkState fails if Terraform cannot store the state: its JSON has no infinite numbers.
+// checkState fails if Terraform cannot store the state, for example because JSON cannot represent infinite numbers.
 func checkState(t *testing.T, resp *datasource.ReadResponse) {
 	t.Helper()
 	if resp.Diagnostics.HasError() {

@@ -128,7 +128,7 @@ func summary(product observe.GPUProduct) gpuProductModel {
 		})
 	}
 	return gpuProductModel{
-		Product: textOrNull(product.Product), Capacity: types.Int64Value(capacity),
+		Product: tf.TextOrNull(product.Product), Capacity: types.Int64Value(capacity),
 		Allocatable: types.Int64Value(allocatable),
 		Free:        types.Int64Value(free), LargestFree: types.Int64Value(largest), Nodes: nodes,
 	}

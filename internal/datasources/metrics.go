@@ -88,7 +88,7 @@ func readMetrics(ctx context.Context, cluster *kube.Cluster, m *metricsModel) di
 		return append(diags, metricsFailure(e.ID(), err))
 	}
 	m.Metrics = metricsOf(snapshots)
-	return append(diags, withoutSource(e.ID(), snapshots, filter)...)
+	return append(diags, sourceWarnings(e.ID(), snapshots, filter)...)
 }
 
 func snapshotsOf(
@@ -124,8 +124,8 @@ func metricsFailure(id string, err error) diag.Diagnostic {
 	return diag.WithPath(path.Root("via"), tf.Failure(err))
 }
 
-// withoutSource returns a warning if the server returned no source.
-func withoutSource(id string, snapshots []*skymetrics.MetricsSnapshot, filter tensor.MetricsFilter) diag.Diagnostics {
+// sourceWarnings returns a warning if the server returned no source.
+func sourceWarnings(id string, snapshots []*skymetrics.MetricsSnapshot, filter tensor.MetricsFilter) diag.Diagnostics {
 	var diags diag.Diagnostics
 	switch {
 	case len(snapshots) > 0:
@@ -148,8 +148,8 @@ func metricsOf(snapshots []*skymetrics.MetricsSnapshot) []metricModel {
 			all = append(all, metricModel{
 				Source: types.StringValue(snapshot.GetSource()), Name: types.StringValue(metric.GetName()),
 				Type: types.StringValue(strings.ToLower(metric.GetType().String())), Value: finite(metric.GetValue()),
-				Unit: textOrNull(metric.GetUnit()), Labels: metric.GetLabels(), Help: textOrNull(metric.GetHelp()),
-				Timestamp: types.Int64Value(metric.GetTimestamp()),
+				Unit: tf.TextOrNull(metric.GetUnit()), Labels: metric.GetLabels(),
+				Help: tf.TextOrNull(metric.GetHelp()), Timestamp: types.Int64Value(metric.GetTimestamp()),
 			})
 		}
 	}

@@ -1,5 +1,4 @@
-// Package endpoint resolves how a compute is reached, and probes it. It is
-// independent of Terraform.
+// Package endpoint resolves how a compute is reached, and probes it. It is independent of Terraform.
 package endpoint
 
 import (
@@ -22,8 +21,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/portforward"
 )
 
-// Cluster is the part of the client that an endpoint uses. *kube.Cluster
-// implements it.
+// Cluster is the part of the client that an endpoint uses. *kube.Cluster implements it.
 type Cluster interface {
 	portforward.Cluster
 	Env() config.Env
@@ -31,7 +29,7 @@ type Cluster interface {
 	TensorCompute(ctx context.Context, namespace, name string) (string, *unstructured.Unstructured, error)
 }
 
-// Endpoint is the endpoint of a compute of any kind.
+// Endpoint describes how a compute of any kind is reached.
 type Endpoint struct {
 	Namespace, Name string
 	Runtime         string // one of kind.RuntimeKubetorch, RuntimeSkyTorch and RuntimeKPU
@@ -45,8 +43,7 @@ type Endpoint struct {
 	// Gateways are the host:port pairs of gateways for clients outside the
 	// cluster. They select the compute by the request metadata compute-id.
 	Gateways []string
-	// Pods are the pods of the Service, set by [Endpoint.ReadPods], or nil
-	// without permission to read them.
+	// Pods are the pods of the Service, set by [Endpoint.ReadPods], or nil without permission to read them.
 	Pods []*corev1.Pod
 	// Backend is the target of a port-forward.
 	Backend portforward.Backend
@@ -60,8 +57,7 @@ func (e *Endpoint) Address() string {
 	return net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port)))
 }
 
-// PortForwardCommand returns the kubectl command that forwards a port to the
-// endpoint, or "" if there is no target.
+// PortForwardCommand returns the kubectl command that forwards a port to the endpoint, or "" if there is no target.
 func (e *Endpoint) PortForwardCommand() string {
 	local, port := e.Port, fmt.Sprint(e.Port)
 	if local < 1024 {
@@ -82,9 +78,8 @@ func (e *Endpoint) PortForwardCommand() string {
 	return fmt.Sprintf("kubectl -n %s port-forward %s %d:%s", e.Namespace, target, local, port)
 }
 
-// Of returns the endpoint of a compute. All calls for a namespace share one
-// list and watch of Services and of pods. It returns a
-// *kube.MissingComputeError if no object has that name.
+// Of returns the endpoint of a compute. All calls for a namespace share one list and watch of Services and of pods. It
+// returns a *kube.MissingComputeError if no object has that name.
 func Of(ctx context.Context, c Cluster, namespace, name string) (*Endpoint, error) {
 	service, err := serviceNamed(ctx, c, namespace, name)
 	if err != nil {
@@ -93,7 +88,7 @@ func Of(ctx context.Context, c Cluster, namespace, name string) (*Endpoint, erro
 	e := &Endpoint{Namespace: namespace, Name: name, Runtime: kind.RuntimeKubetorch}
 	var compute *unstructured.Unstructured
 	if service == nil || service.Labels[kind.ServiceLabel] == "" ||
-		slices.ContainsFunc(service.Spec.Ports, speaksGRPC) {
+		slices.ContainsFunc(service.Spec.Ports, usesGRPC) {
 		if e.Runtime, compute, err = c.TensorCompute(ctx, namespace, name); err != nil {
 			return nil, err
 		}
@@ -171,14 +166,13 @@ func (e *Endpoint) fromService(service *corev1.Service) {
 	if len(ports) == 0 || service.Spec.Type == corev1.ServiceTypeExternalName {
 		return // the Service of Knative selects its gateway, not the pods
 	}
-	i := max(0, slices.IndexFunc(ports, speaksGRPC))
-	e.GRPC, e.Port, e.Backend.Port = speaksGRPC(ports[i]), ports[i].Port, portforward.TargetPort(ports[i])
+	i := max(0, slices.IndexFunc(ports, usesGRPC))
+	e.GRPC, e.Port, e.Backend.Port = usesGRPC(ports[i]), ports[i].Port, portforward.TargetPort(ports[i])
 }
 
-// speaksGRPC reports whether a port uses gRPC, by its name, by its appProtocol
-// (https://kubernetes.io/docs/concepts/services-networking/service/#application-protocol),
-// or by its number.
-func speaksGRPC(p corev1.ServicePort) bool {
+// usesGRPC reports whether a port uses gRPC, by its name, by its appProtocol
+// (https://kubernetes.io/docs/concepts/services-networking/service/#application-protocol), or by its number.
+func usesGRPC(p corev1.ServicePort) bool {
 	protocol := ""
 	if p.AppProtocol != nil {
 		protocol = *p.AppProtocol
@@ -210,8 +204,8 @@ func withPort(address string) string {
 	return net.JoinHostPort(strings.Trim(address, "[]"), strconv.Itoa(kind.TensorServerPort))
 }
 
-// fromWorkload is for a compute without a Service: a compute with a custom
-// endpoint, which only its registration contains, or a new one.
+// fromWorkload sets the fields of the endpoint of a compute without a Service. Either the compute has a custom address,
+// which only its registration contains, or it is new.
 func (e *Endpoint) fromWorkload(ctx context.Context, c Cluster) error {
 	registration, err := c.Get(ctx, kube.Ref{Kind: kind.KubetorchWorkload(), Namespace: e.Namespace, Name: e.Name})
 	if err != nil && !kube.IsNotFound(err) && kube.ClassOf(err) != kube.KindMissing {

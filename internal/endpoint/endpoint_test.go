@@ -77,7 +77,7 @@ func TestEndpointOfAComputeIncludesItsGateways(t *testing.T) {
 		map[string]any{"type": "Hostname", "value": "gw.example.com:443"},
 		map[string]any{"type": "IPAddress", "value": "2001:db8::7"},
 		map[string]any{"type": "IPAddress", "value": ""},
-		"nonsense",
+		"not an object",
 	}}}})
 	want := Endpoint{GRPC: true, Gateways: []string{"203.0.113.7:50051", "gw.example.com:443", "[2001:db8::7]:50051"},
 		Backend: portforward.Backend{Port: intstr.FromInt32(50051)}}
@@ -86,7 +86,7 @@ func TestEndpointOfAComputeIncludesItsGateways(t *testing.T) {
 	}
 }
 
-func TestEndpointOfAConfiguredAddress(t *testing.T) {
+func TestEndpointOfACustomAddressHasItsHostAndPort(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]Endpoint{
 		"http://h.example.com:8080": {URL: "http://h.example.com:8080", Host: "h.example.com", Port: 8080,
@@ -105,7 +105,7 @@ func TestEndpointOfAConfiguredAddress(t *testing.T) {
 	}
 }
 
-func TestPortForwardCommandNamesASupportedKind(t *testing.T) {
+func TestPortForwardCommandNamesTheServiceOrAReadyPod(t *testing.T) {
 	t.Parallel()
 	ready := kubetest.RunningPod("pool-0")
 	ready.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
@@ -120,7 +120,7 @@ func TestPortForwardCommandNamesASupportedKind(t *testing.T) {
 		"a Service at a high port": {Endpoint{Service: "pool", Port: 50051,
 			Backend: portforward.Backend{Port: intstr.FromString("grpc")}}, "kubectl -n ml port-forward service/pool " +
 			"50051:50051"},
-		"a pod without a Service that selects it": {Endpoint{Service: "pool", Port: 80,
+		"a Service that does not select pods": {Endpoint{Service: "pool", Port: 80,
 			Pods: []*corev1.Pod{kubetest.RunningPod("new"), ready}}, "kubectl -n ml port-forward pod/pool-0 8080:8012"},
 		"no ready pod": {Endpoint{Service: "pool", Port: 80, Pods: []*corev1.Pod{kubetest.RunningPod("new")}}, ""},
 	} {

@@ -55,8 +55,8 @@ func (p *Prober) Run(ctx context.Context, c Cluster, q ProbeRequest) (probe.Resu
 		result, err := q.Send(ctx, q.Route.dialer(&p.unresponsive))
 		return probeOutcome{result, err}
 	}))
-	f := result.(func() probeOutcome)() //nolint:errcheck // nothing else is stored
-	return f.result, f.err
+	outcome := result.(func() probeOutcome)() //nolint:errcheck // nothing else is stored
+	return outcome.result, outcome.err
 }
 
 // String returns the key of the request, which differs for different pods.
@@ -69,7 +69,7 @@ func (q ProbeRequest) String() string {
 	return b.String()
 }
 
-// Send sends the probe, unlike [Prober.Run] every time.
+// Send sends the probe. Unlike [Prober.Run], each call sends it.
 func (q ProbeRequest) Send(ctx context.Context, dial *Dialer) (probe.Result, error) {
 	e := q.Endpoint
 	var result probe.Result
@@ -107,8 +107,7 @@ func protocolOf(e *Endpoint) probe.Protocol {
 	}
 }
 
-// seedOf returns a different seed for each endpoint, so that the tensor of one
-// endpoint is never accepted from another.
+// seedOf returns a different seed for each endpoint, so that the tensor of one endpoint is never accepted from another.
 func seedOf(id string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(id)) // never fails

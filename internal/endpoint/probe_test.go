@@ -25,26 +25,26 @@ func TestProbeRequestsToDifferentPodsHaveDifferentKeys(t *testing.T) {
 			Status:     corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}},
 		}
 	}
-	ask := func(name, method string, bytes int64, pods ...*corev1.Pod) string {
+	key := func(name, method string, bytes int64, pods ...*corev1.Pod) string {
 		return ProbeRequest{Endpoint: &Endpoint{Namespace: "ml", Name: name, Pods: pods}, Method: method,
 			Bytes: bytes}.String()
 	}
-	same := ask("pool", MethodHealth, 0, pod("1", corev1.ConditionTrue))
+	same := key("pool", MethodHealth, 0, pod("1", corev1.ConditionTrue))
 	for name, test := range map[string]struct {
-		text string
+		key  string
 		same bool
 	}{
-		"the same request":        {ask("pool", MethodHealth, 0, pod("1", corev1.ConditionTrue)), true},
-		"another compute":         {ask("pond", MethodHealth, 0, pod("1", corev1.ConditionTrue)), false},
-		"another method":          {ask("pool", MethodTensor, 0, pod("1", corev1.ConditionTrue)), false},
-		"another size":            {ask("pool", MethodHealth, 1, pod("1", corev1.ConditionTrue)), false},
-		"a new pod":               {ask("pool", MethodHealth, 0, pod("2", corev1.ConditionTrue)), false},
-		"a pod that became ready": {ask("pool", MethodHealth, 0, pod("1", corev1.ConditionFalse)), false},
-		"an additional pod": {ask("pool", MethodHealth, 0, pod("1", corev1.ConditionTrue),
+		"the same request":        {key("pool", MethodHealth, 0, pod("1", corev1.ConditionTrue)), true},
+		"another compute":         {key("pond", MethodHealth, 0, pod("1", corev1.ConditionTrue)), false},
+		"another method":          {key("pool", MethodTensor, 0, pod("1", corev1.ConditionTrue)), false},
+		"another size":            {key("pool", MethodHealth, 1, pod("1", corev1.ConditionTrue)), false},
+		"a new pod":               {key("pool", MethodHealth, 0, pod("2", corev1.ConditionTrue)), false},
+		"a pod that became ready": {key("pool", MethodHealth, 0, pod("1", corev1.ConditionFalse)), false},
+		"an additional pod": {key("pool", MethodHealth, 0, pod("1", corev1.ConditionTrue),
 			pod("2", corev1.ConditionTrue)), false},
 	} {
-		if (test.text == same) != test.same {
-			t.Errorf("%s: %q and %q", name, same, test.text)
+		if (test.key == same) != test.same {
+			t.Errorf("%s: %q and %q", name, same, test.key)
 		}
 	}
 }
@@ -52,10 +52,10 @@ func TestProbeRequestsToDifferentPodsHaveDifferentKeys(t *testing.T) {
 func TestUnresponsiveAddressIsDialedOnce(t *testing.T) {
 	t.Parallel()
 	var unresponsive addresses
-	over, cancel := context.WithTimeout(t.Context(), 0)
+	expired, cancel := context.WithTimeout(t.Context(), 0)
 	defer cancel()
-	if _, err := unresponsive.dial(over, "192.0.2.1:50051"); errors.Is(err, errUnresponsive) ||
-		!errors.Is(over.Err(), context.DeadlineExceeded) {
+	if _, err := unresponsive.dial(expired, "192.0.2.1:50051"); errors.Is(err, errUnresponsive) ||
+		!errors.Is(expired.Err(), context.DeadlineExceeded) {
 		t.Fatalf("first dial: %v", err)
 	}
 	// This context has no deadline: dialing again would wait for minutes.
@@ -74,15 +74,15 @@ func TestUnresponsiveAddressIsDialedOnce(t *testing.T) {
 	_ = conn.Close()
 }
 
-// slow is a cluster whose API server takes 20 s to answer.
+// slow is a cluster whose API server takes 20 s to respond.
 type slow struct{ Cluster }
 
-var errAnswered = errors.New("answered")
+var errResponse = errors.New("response of the API server")
 
 func (slow) Get(ctx context.Context, _ kube.Ref) (*unstructured.Unstructured, error) {
 	select {
 	case <-time.After(20 * time.Second):
-		return nil, errAnswered
+		return nil, errResponse
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -92,7 +92,7 @@ func TestPortForwardWaitsForABusyAPIServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		route := Route{cluster: slow{}, backend: &portforward.Backend{Namespace: "ml", Pod: "pool-0"}}
-		if _, err := route.Dialer().Dial(t.Context(), ""); !errors.Is(err, errAnswered) {
+		if _, err := route.Dialer().Dial(t.Context(), ""); !errors.Is(err, errResponse) {
 			t.Errorf("err = %v, want that of the API server", err)
 		}
 	})

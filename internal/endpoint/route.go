@@ -40,8 +40,7 @@ type Route struct {
 	backend *portforward.Backend // target of the port-forward; nil for direct
 }
 
-// RouteTo returns the route to an endpoint. via is a constant such as
-// [ViaDirect], or "" for [ViaAuto].
+// RouteTo returns the route to an endpoint. via is a constant such as [ViaDirect], or "" for [ViaAuto].
 func RouteTo(c Cluster, e *Endpoint, via string) Route {
 	inside := inCluster(c)
 	if via = cmp.Or(via, ViaAuto); via == ViaAuto {
@@ -82,8 +81,7 @@ func (r Route) String() string {
 // Dialer returns a dialer for the connections of one read.
 func (r Route) Dialer() *Dialer { return r.dialer(&addresses{}) }
 
-// dialer returns a [Route.Dialer] that does not dial the addresses at which
-// other reads timed out.
+// dialer returns a [Route.Dialer] that does not dial the addresses at which other reads timed out.
 func (r Route) dialer(unresponsive *addresses) *Dialer {
 	return &Dialer{route: r, unresponsive: unresponsive}
 }
@@ -97,9 +95,8 @@ type Dialer struct {
 	last error
 }
 
-// addresses records addresses that accepted no connection before the deadline,
-// so that other reads do not wait for them, too. Hundreds of computes can share
-// the address of one gateway.
+// addresses records addresses that accepted no connection before the deadline, so that other reads do not wait for
+// them, too. Hundreds of computes can share the address of one gateway.
 type addresses struct{ since sync.Map } // of "host:port" to time.Time
 
 // unresponsiveFor is the time during which an unresponsive address is not dialed again.

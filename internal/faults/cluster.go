@@ -27,7 +27,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 )
 
-// waitingTime is the time after which the bench allows pods with the waiting label to be scheduled.
+// waitingTime is the time after their creation at which the bench allows pods with the waiting label to be scheduled.
 const waitingTime = 1500 * time.Millisecond
 
 // cluster is the connection of the bench to the dev cluster: without a proxy, and with all permissions.
@@ -134,7 +134,7 @@ type live struct {
 }
 
 // liveObjects returns the objects of a namespace that have the provider's field manager, by
-// Kind/namespace/name, like in `manifests`.
+// Kind/namespace/name, as in `manifests`.
 func (c *cluster) liveObjects(ctx context.Context, namespace string) (map[string]live, error) {
 	out := map[string]live{}
 	add := func(kind string, object metav1.Object, settled bool) {
@@ -194,8 +194,8 @@ func (c *cluster) remains(ctx context.Context, namespace string) ([]string, erro
 	return left, nil
 }
 
-// admitWaitingPods allows pods with the waiting label to be scheduled some time after their creation, like
-// the controller of a queue does. It returns when the context is cancelled.
+// admitWaitingPods allows pods with the waiting label to be scheduled some time after their creation, as the controller
+// of a queue does. It returns when the context is cancelled.
 func (c *cluster) admitWaitingPods(ctx context.Context) {
 	ticker := time.NewTicker(waitingTime / 5)
 	defer ticker.Stop()

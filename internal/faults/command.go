@@ -22,16 +22,16 @@ type workDir struct {
 	dir, cli, settings string
 }
 
-func (f workDir) state() string { return filepath.Join(f.dir, "terraform.tfstate") }
+func (w workDir) state() string { return filepath.Join(w.dir, "terraform.tfstate") }
 
 // run is a completed command of the CLI.
 type run struct {
-	args   string
-	code   int // -1 after a signal
-	output string
-	took   time.Duration
-	hung   bool     // the hard limit was exceeded
-	stayed []string // processes that outlived the command
+	args      string
+	code      int // -1 after a signal
+	output    string
+	took      time.Duration
+	hung      bool     // the hard limit was exceeded
+	remaining []string // processes that outlived the command
 }
 
 // running is a running command.
@@ -62,13 +62,12 @@ func (r *running) signal(kind proxy.Kind) {
 const emptyState = `{"version": 4, "terraform_version": "1.9.0", "serial": 0, "outputs": {}, "resources": [],
 	"lineage": "5f0a6f5e-0000-0000-0000-000000000000"}`
 
-// killBetweenWrites sends SIGKILL to the CLI, but not while it writes its state. The
-// CLI truncates the file and writes it in place (statemgr.Filesystem in OpenTofu 1.12
-// and Terraform), so a kill in between loses the complete state, regardless of the
-// provider. The file is valid before the first write, because it begins as emptyState.
+// killBetweenWrites sends SIGKILL to the CLI, but not while it writes its state. The CLI truncates the file and writes
+// it in place (statemgr.Filesystem in OpenTofu 1.12 and Terraform), so a kill in between loses the complete state,
+// regardless of the provider. The file is valid before the first write, because it begins as emptyState.
 func killBetweenWrites(pid int, state string) {
-	const pause, patience = 3 * time.Millisecond, 10 * time.Second
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+	const pause, timeout = 3 * time.Millisecond, 10 * time.Second
+	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); {
 		_ = syscall.Kill(pid, syscall.SIGSTOP) // it may already have exited
 		awaitStop(pid, deadline)
 		if data, err := os.ReadFile(state); err != nil || json.Valid(data) {
@@ -93,17 +92,17 @@ func awaitStop(pid int, deadline time.Time) {
 
 // execute runs a command until it exits, or until the hard limit. prepare is called with the started command,
 // which it can signal.
-func (f workDir) execute(
+func (w workDir) execute(
 	ctx context.Context, limit time.Duration, prepare func(*running), args ...string,
 ) (run, error) {
-	command := exec.Command(f.cli, append(args, "-no-color", "-input=false")...)
-	command.Dir = f.dir
-	tmp := filepath.Join(f.dir, "tmp")
+	command := exec.Command(w.cli, append(args, "-no-color", "-input=false")...)
+	command.Dir = w.dir
+	tmp := filepath.Join(w.dir, "tmp")
 	if err := os.MkdirAll(tmp, 0o700); err != nil {
 		return run{}, err
 	}
 	command.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + f.dir, "TMPDIR=" + tmp, "TF_CLI_CONFIG_FILE=" + f.settings,
+		"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir, "TMPDIR=" + tmp, "TF_CLI_CONFIG_FILE=" + w.settings,
 		"TF_IN_AUTOMATION=1", "CHECKPOINT_DISABLE=1",
 	}
 	for _, name := range []string{"KT_CI_RUN", "TF_LOG"} {
@@ -113,14 +112,14 @@ func (f workDir) execute(
 	}
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// Use a file, because a provider that outlives the command would keep its end of a pipe open.
-	output, err := os.Create(filepath.Join(f.dir, "output"))
+	output, err := os.Create(filepath.Join(w.dir, "output"))
 	if err != nil {
 		return run{}, err
 	}
 	defer output.Close()
 	command.Stdout, command.Stderr = output, output
 	start := time.Now()
-	r := &running{command: command, state: f.state()}
+	r := &running{command: command, state: w.state()}
 	if err := command.Start(); err != nil {
 		return run{}, err
 	}
@@ -148,18 +147,18 @@ func (f workDir) execute(
 		return run{}, err
 	}
 	out.code = command.ProcessState.ExitCode()
-	out.stayed = endGroup(command.Process.Pid)
+	out.remaining = endGroup(command.Process.Pid)
 	text, err := os.ReadFile(output.Name())
 	out.output = string(bytes.ToValidUTF8(text, []byte("?")))
 	return out, err
 }
 
-// goneWithin is the time for which a provider may outlive its command.
-const goneWithin = 10 * time.Second
+// exitTimeout is how long a provider may outlive its command.
+const exitTimeout = 10 * time.Second
 
 // endGroup waits until all processes of a group have exited. It kills and returns the remaining ones.
-func endGroup(pgid int) (stayed []string) {
-	deadline := time.Now().Add(goneWithin)
+func endGroup(pgid int) (remaining []string) {
+	deadline := time.Now().Add(exitTimeout)
 	for {
 		left := group(pgid)
 		if len(left) == 0 {
@@ -168,10 +167,10 @@ func endGroup(pgid int) (stayed []string) {
 		if time.Now().After(deadline) {
 			for _, pid := range left {
 				name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-				stayed = append(stayed, fmt.Sprintf("%s (%d)", strings.TrimSpace(string(name)), pid))
+				remaining = append(remaining, fmt.Sprintf("%s (%d)", strings.TrimSpace(string(name)), pid))
 			}
 			_ = syscall.Kill(-pgid, syscall.SIGKILL)
-			return stayed
+			return remaining
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -210,9 +209,9 @@ type state struct {
 }
 
 // readState reads the state file.
-func (f workDir) readState() (state, error) {
+func (w workDir) readState() (state, error) {
 	out := state{manifests: map[string]bool{}}
-	data, err := os.ReadFile(f.state())
+	data, err := os.ReadFile(w.state())
 	if err != nil {
 		return out, err
 	}

@@ -64,32 +64,32 @@ type environment struct {
 
 // newEnvironment creates a namespace and starts a proxy for it.
 func newEnvironment(ctx context.Context, c *cluster, name string, base workDir, http2 bool) (*environment, error) {
-	p := &environment{cluster: c, namespace: name, workDir: base}
-	p.workDir.dir = filepath.Join(base.dir, name)
-	if err := os.MkdirAll(p.workDir.dir, 0o700); err != nil {
+	e := &environment{cluster: c, namespace: name, workDir: base}
+	e.workDir.dir = filepath.Join(base.dir, name)
+	if err := os.MkdirAll(e.workDir.dir, 0o700); err != nil {
 		return nil, err
 	}
 	if err := c.makeNamespace(ctx, name); err != nil {
 		return nil, err
 	}
 	var err error
-	if p.proxy, err = c.startProxy(name, http2); err != nil {
+	if e.proxy, err = c.startProxy(name, http2); err != nil {
 		return nil, err
 	}
-	text, err := p.proxy.Kubeconfig()
+	text, err := e.proxy.Kubeconfig()
 	if err != nil {
 		return nil, err
 	}
-	return p, errors.Join(os.WriteFile(p.kubeconfig(), text, 0o600),
-		os.WriteFile(p.workDir.state(), []byte(emptyState), 0o600))
+	return e, errors.Join(os.WriteFile(e.kubeconfig(), text, 0o600),
+		os.WriteFile(e.workDir.state(), []byte(emptyState), 0o600))
 }
 
-func (p *environment) kubeconfig() string { return filepath.Join(p.workDir.dir, "kubeconfig") }
+func (e *environment) kubeconfig() string { return filepath.Join(e.workDir.dir, "kubeconfig") }
 
 // close deletes the namespace and the working directory. Afterwards, the garbage collector may still be deleting
 // objects.
-func (p *environment) close(ctx context.Context) error {
-	return errors.Join(p.proxy.Close(), p.cluster.deleteNamespace(ctx, p.namespace), os.RemoveAll(p.workDir.dir))
+func (e *environment) close(ctx context.Context) error {
+	return errors.Join(e.proxy.Close(), e.cluster.deleteNamespace(ctx, e.namespace), os.RemoveAll(e.workDir.dir))
 }
 
 // cycle is a running item.
@@ -100,7 +100,7 @@ type cycle struct {
 	result result
 	// log contains all commands with their output, for reports of violations.
 	log strings.Builder
-	// last are the requests of the last command with faults.
+	// last contains the requests of the last command with faults.
 	last []proxy.Record
 }
 
@@ -108,8 +108,8 @@ type cycle struct {
 var errEnded = errors.New("the cycle ended after a violation")
 
 // runCycle runs an item. It returns only errors of the bench itself.
-func (p *environment) runCycle(ctx context.Context, it item) (result, error) {
-	c := &cycle{environment: p, item: it, result: result{
+func (e *environment) runCycle(ctx context.Context, it item) (result, error) {
+	c := &cycle{environment: e, item: it, result: result{
 		requests: map[step][]proxy.Record{}, injected: map[proxy.Kind]int{}, exits: map[step]int{},
 		slowest: map[proxy.Kind]time.Duration{},
 	}}
@@ -128,7 +128,7 @@ func (c *cycle) run(ctx context.Context) error {
 		return err
 	}
 	if c.item.faults[plan] != nil {
-		if _, err := c.faulted(ctx, plan, "plan"); err != nil {
+		if _, err := c.runWithFaults(ctx, plan, "plan"); err != nil {
 			return err
 		}
 	}
@@ -161,7 +161,7 @@ func (c *cycle) change(ctx context.Context, at step) error {
 	if err != nil {
 		return err
 	}
-	faulted, err := c.faulted(ctx, at, "apply", "-auto-approve")
+	faulted, err := c.runWithFaults(ctx, at, "apply", "-auto-approve")
 	if err != nil {
 		return err
 	}
@@ -169,34 +169,34 @@ func (c *cycle) change(ctx context.Context, at step) error {
 	if err != nil {
 		return err
 	}
-	if err := c.remembered(at, after); err != nil {
+	if err := c.checkAllInState(at, after); err != nil {
 		return err
 	}
 	if err := c.converge(ctx, at, faulted); err != nil {
 		return err
 	}
-	if err := c.agree(ctx, at); err != nil {
+	if err := c.checkStateMatches(ctx, at); err != nil {
 		return err
 	}
 	now, err := c.cluster.liveObjects(ctx, c.namespace)
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.kept(at, before, now), c.kept(at, after, now))
+	return errors.Join(c.checkNotReplaced(at, before, now), c.checkNotReplaced(at, after, now))
 }
 
-// faulted runs a command with the faults of a step, and checks the requirements of all commands.
-func (c *cycle) faulted(ctx context.Context, at step, args ...string) (run, error) {
+// runWithFaults runs a command with the faults of a step, and checks the requirements of all commands.
+func (c *cycle) runWithFaults(ctx context.Context, at step, args ...string) (run, error) {
 	faults := c.item.faults[at]
 	if faults == nil {
 		faults = proxy.NoFaults
 	}
-	most := limit
+	hardLimit := limit
 	if c.item.slow {
-		most = slowLimit
+		hardLimit = slowLimit
 	}
 	var restarts errgroup.Group
-	out, err := c.workDir.execute(ctx, most, func(r *running) {
+	out, err := c.workDir.execute(ctx, hardLimit, func(r *running) {
 		c.proxy.Begin(faults, func(kind proxy.Kind) {
 			if kind == proxy.Restart {
 				restarts.Go(c.restart)
@@ -216,21 +216,22 @@ func (c *cycle) faulted(ctx context.Context, at step, args ...string) (run, erro
 			c.result.slowest[record.Fault] = max(c.result.slowest[record.Fault], out.took)
 		}
 	}
-	return out, c.sane(at, "with faults", out)
+	return out, c.checkCommand(at, "with faults", out)
 }
 
-// clean runs a command without faults.
-func (c *cycle) clean(ctx context.Context, at step, args ...string) (run, error) {
+// runWithoutFaults runs a command without faults.
+func (c *cycle) runWithoutFaults(ctx context.Context, at step, args ...string) (run, error) {
 	out, err := c.workDir.execute(ctx, limit, func(*running) { c.proxy.Begin(proxy.NoFaults, nil) }, args...)
 	c.proxy.End()
 	if err != nil {
 		return out, err
 	}
-	return out, c.sane(at, "without faults", out)
+	return out, c.checkCommand(at, "without faults", out)
 }
 
-// sane checks the requirements of all commands.
-func (c *cycle) sane(at step, how string, out run) error {
+// checkCommand checks the requirements of all commands: it ends in time, leaves no process behind, does not panic, and
+// shows no secret value.
+func (c *cycle) checkCommand(at step, how string, out run) error {
 	fmt.Fprintf(&c.log, "\n$ %s   (%s, exit %d, %.1f s)\n%s\n", out.args, how, out.code, out.took.Seconds(), out.output)
 	if how == "with faults" {
 		for _, record := range c.last {
@@ -241,8 +242,8 @@ func (c *cycle) sane(at step, how string, out run) error {
 	if out.hung {
 		errs = append(errs, c.violate(at, "hang: the command did not end within the hard limit"))
 	}
-	if len(out.stayed) > 0 {
-		errs = append(errs, c.violate(at, "processes outlive the command: "+strings.Join(out.stayed, ", ")))
+	if len(out.remaining) > 0 {
+		errs = append(errs, c.violate(at, "processes outlive the command: "+strings.Join(out.remaining, ", ")))
 	}
 	if !out.hung && !c.killed(proxy.KillProvider) &&
 		(strings.Contains(out.output, "panic:") || strings.Contains(out.output, "Plugin did not respond")) {
@@ -271,7 +272,7 @@ func (c *cycle) killed(kind proxy.Kind) bool {
 // converge checks that the cluster matches the configuration, at the latest after an apply without faults.
 func (c *cycle) converge(ctx context.Context, at step, faulted run) error {
 	if faulted.code == 0 {
-		out, err := c.clean(ctx, at, "plan", "-detailed-exitcode")
+		out, err := c.runWithoutFaults(ctx, at, "plan", "-detailed-exitcode")
 		if err != nil || out.code == 0 {
 			return err
 		}
@@ -279,14 +280,14 @@ func (c *cycle) converge(ctx context.Context, at step, faulted run) error {
 			return c.violate(at, "the apply with faults succeeded without a warning, but the next plan is not empty")
 		}
 	}
-	out, err := c.clean(ctx, at, "apply", "-auto-approve")
+	out, err := c.runWithoutFaults(ctx, at, "apply", "-auto-approve")
 	if err != nil {
 		return err
 	}
 	if out.code != 0 {
 		return c.violate(at, "an apply without faults does not converge")
 	}
-	if out, err = c.clean(ctx, at, "plan", "-detailed-exitcode"); err != nil {
+	if out, err = c.runWithoutFaults(ctx, at, "plan", "-detailed-exitcode"); err != nil {
 		return err
 	}
 	if out.code != 0 {
@@ -295,8 +296,8 @@ func (c *cycle) converge(ctx context.Context, at step, faulted run) error {
 	return nil
 }
 
-// agree checks that the state and the cluster contain the same objects.
-func (c *cycle) agree(ctx context.Context, at step) error {
+// checkStateMatches checks that the state and the cluster contain the same objects.
+func (c *cycle) checkStateMatches(ctx context.Context, at step) error {
 	state, err := c.workDir.readState()
 	if err != nil {
 		return err
@@ -329,9 +330,9 @@ func (c *cycle) agree(ctx context.Context, at step) error {
 	return errors.Join(errs...)
 }
 
-// remembered checks that all objects are in state, because a destroy would otherwise leave them behind. After
+// checkAllInState checks that all objects are in state, because a destroy would otherwise leave them behind. After
 // SIGKILL, the state contains only what was written before.
-func (c *cycle) remembered(at step, objects map[string]live) error {
+func (c *cycle) checkAllInState(at step, objects map[string]live) error {
 	if c.killed(proxy.KillCLI) || c.killed(proxy.KillProvider) {
 		return nil
 	}
@@ -348,8 +349,8 @@ func (c *cycle) remembered(at step, objects map[string]live) error {
 	return errors.Join(errs...)
 }
 
-// kept checks that settled objects were not replaced.
-func (c *cycle) kept(at step, before, now map[string]live) error {
+// checkNotReplaced checks that settled objects were not replaced.
+func (c *cycle) checkNotReplaced(at step, before, now map[string]live) error {
 	var errs []error
 	for key, object := range before {
 		if object.settled && now[key].uid != object.uid {
@@ -361,12 +362,12 @@ func (c *cycle) kept(at step, before, now map[string]live) error {
 
 // destroy destroys with faults, and again without faults if that failed, and checks that nothing is left.
 func (c *cycle) destroy(ctx context.Context) error {
-	out, err := c.faulted(ctx, destroy, "destroy", "-auto-approve")
+	out, err := c.runWithFaults(ctx, destroy, "destroy", "-auto-approve")
 	if err != nil {
 		return err
 	}
 	if out.code != 0 {
-		if out, err = c.clean(ctx, destroy, "destroy", "-auto-approve"); err != nil {
+		if out, err = c.runWithoutFaults(ctx, destroy, "destroy", "-auto-approve"); err != nil {
 			return err
 		}
 		if out.code != 0 {

@@ -1,7 +1,6 @@
-// Command faults is the fault bench: it runs the real CLI and the real provider
-// against a dev cluster, through a proxy that injects faults. After each fault, it
-// checks that an apply without faults converges, and that the state and the cluster
-// agree. It requires Linux.
+// Command faults is the fault bench: it runs the real CLI and the real provider against a dev cluster, through a proxy
+// that injects faults. After each fault, it checks that an apply without faults converges, and that the state and the
+// cluster agree. It requires Linux.
 package main
 
 import (
@@ -25,7 +24,7 @@ type options struct {
 	modes    string
 	kinds    []proxy.Kind
 	seed     int64
-	seeds    []int64 // of a short run; otherwise only seed is used
+	seeds    []int64 // of a short run; otherwise, only seed is used
 	runs     int
 	parallel int
 	short    bool
@@ -63,8 +62,8 @@ func main() {
 	}
 }
 
-// errFound reports that violations were found, which the report lists.
-var errFound = errors.New("violations were found")
+// errViolations reports that violations were found, which the report lists.
+var errViolations = errors.New("violations were found")
 
 func start(opts options) (err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -93,13 +92,13 @@ func start(opts options) (err error) {
 	if opts.short {
 		opts.shorten()
 	}
-	b := &bench{opts: opts, cluster: c, base: base, tally: newTally(opts.out), begun: time.Now()}
+	b := &bench{opts: opts, cluster: c, base: base, tally: newTally(opts.out), started: time.Now()}
 	if err := b.runAll(ctx); err != nil {
 		return err
 	}
-	b.tally.print(os.Stdout, time.Since(b.begun))
+	b.tally.print(os.Stdout, time.Since(b.started))
 	if len(b.tally.violations) > 0 || len(b.tally.errors) > 0 {
-		return errFound
+		return errViolations
 	}
 	return nil
 }
@@ -113,10 +112,10 @@ func newWorkDir(dir, cli string) (workDir, error) {
 	if _, err := os.Stat(filepath.Join(providers, "terraform-provider-kt")); err != nil {
 		return workDir{}, fmt.Errorf("%w; build the provider with: make build", err)
 	}
-	f := workDir{dir: dir, cli: cli, settings: filepath.Join(dir, "cli.tfrc")}
+	w := workDir{dir: dir, cli: cli, settings: filepath.Join(dir, "cli.tfrc")}
 	text := fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"ktdev/kt\" = %q\n  }\n  direct {}\n}\n",
 		providers)
-	return f, os.WriteFile(f.settings, []byte(text), 0o600)
+	return w, os.WriteFile(w.settings, []byte(text), 0o600)
 }
 
 type bench struct {
@@ -124,6 +123,6 @@ type bench struct {
 	cluster    *cluster
 	base       workDir
 	tally      *tally
-	begun      time.Time
+	started    time.Time
 	namespaces atomic.Int64
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/faults/proxy"
 )
 
-// moments is the number of requests of a creation at which the CLI is killed.
-const moments = 20
+// killCycles is the number of cycles of the mode kill. The mode restart has a quarter of it.
+const killCycles = 20
 
 func modes() []string { return []string{"exhaustive", "random", "rate5", "rate20", "kill", "restart"} }
 
@@ -61,7 +61,7 @@ func (b *bench) runAll(ctx context.Context) error {
 			}
 		}
 	}
-	// In random order, a run that ends early covers each mode.
+	// The order is random, so that a run that ends early covers each mode.
 	random := rand.New(rand.NewPCG(uint64(b.opts.seed), 0))
 	random.Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
 	b.runItems(ctx, items)
@@ -87,7 +87,7 @@ func (b *bench) items(ctx context.Context, mode string, seed int64) ([]item, err
 		}
 	case "random":
 		for i := range b.opts.runs {
-			items = append(items, storm(seed+int64(i), b.opts.kinds, allResources()))
+			items = append(items, atRandom(seed+int64(i), b.opts.kinds, allResources()))
 		}
 	case "rate5", "rate20":
 		percent := map[string]int{"rate5": 5, "rate20": 20}[mode]
@@ -95,13 +95,13 @@ func (b *bench) items(ctx context.Context, mode string, seed int64) ([]item, err
 			items = append(items, atRate(percent, seed+int64(i), proxy.Transient(), allResources()))
 		}
 	case "kill":
-		count := moments
+		count := killCycles
 		if b.opts.short {
 			count = shortKills
 		}
 		return b.spread(ctx, mode, proxy.KillCLI, count, seed, tenResources())
 	case "restart":
-		count := moments / 4
+		count := killCycles / 4
 		if b.opts.short {
 			count = shortRestarts
 		}
@@ -132,7 +132,7 @@ func (b *bench) spread(
 
 // runRestarts runs cycles sequentially on a separate cluster, which they restart.
 func (b *bench) runRestarts(ctx context.Context, items []item) (err error) {
-	if len(items) == 0 || b.late(ctx) {
+	if len(items) == 0 || b.outOfTime(ctx) {
 		return nil
 	}
 	args := []string{"--dir", filepath.Join(b.base.dir, "restarted"), "--node", "name=cpu-0"}
@@ -158,7 +158,7 @@ func (b *bench) runRestarts(ctx context.Context, items []item) (err error) {
 	defer cancel()
 	go c.admitWaitingPods(ctx)
 	for _, it := range items {
-		if b.late(ctx) {
+		if b.outOfTime(ctx) {
 			return nil
 		}
 		b.runItem(ctx, c, it, restart)
@@ -166,12 +166,12 @@ func (b *bench) runRestarts(ctx context.Context, items []item) (err error) {
 	return nil
 }
 
-// late reports whether the time limit for new cycles is exceeded.
-func (b *bench) late(ctx context.Context) bool {
-	return ctx.Err() != nil || b.opts.time > 0 && time.Since(b.begun) > b.opts.time
+// outOfTime reports whether the time limit for new cycles is exceeded.
+func (b *bench) outOfTime(ctx context.Context) bool {
+	return ctx.Err() != nil || b.opts.time > 0 && time.Since(b.started) > b.opts.time
 }
 
-// record runs two cycles without faults and returns the requests of their steps.
+// record runs two cycles without faults, and returns the requests of the steps in either of them.
 func (b *bench) record(ctx context.Context, sc scenario, steps ...step) (map[step]map[string]proxy.Request, error) {
 	it := item{name: "without faults", scenario: sc, faults: map[step]proxy.Plan{}}
 	seen := map[step]map[string]proxy.Request{}
@@ -200,13 +200,13 @@ func (b *bench) record(ctx context.Context, sc scenario, steps ...step) (map[ste
 
 // runOne runs an item in a new environment.
 func (b *bench) runOne(ctx context.Context, c *cluster, it item, restart func() error) (r result, err error) {
-	p, err := newEnvironment(ctx, c, fmt.Sprintf("faults-%d", b.namespaces.Add(1)), b.base, it.http2)
+	env, err := newEnvironment(ctx, c, fmt.Sprintf("faults-%d", b.namespaces.Add(1)), b.base, it.http2)
 	if err != nil {
 		return result{}, err
 	}
-	p.restart = restart
-	defer func() { err = errors.Join(err, p.close(context.WithoutCancel(ctx))) }()
-	return p.runCycle(ctx, it)
+	env.restart = restart
+	defer func() { err = errors.Join(err, env.close(context.WithoutCancel(ctx))) }()
+	return env.runCycle(ctx, it)
 }
 
 // runItems runs all items, several in parallel.
@@ -224,7 +224,7 @@ func (b *bench) runItems(ctx context.Context, items []item) {
 		workers.Go(func() {
 			defer close(queue)
 			for _, it := range items {
-				if b.late(ctx) {
+				if b.outOfTime(ctx) {
 					return
 				}
 				if it.slow == slow {

@@ -1,9 +1,6 @@
 package main
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // step is one command of a cycle in which faults can be injected.
 type step string
@@ -15,7 +12,7 @@ const (
 	destroy step = "destroy"
 )
 
-// waitingLabel is the label of pods that wait until the bench allows them to be scheduled, like in a queue.
+// waitingLabel is the label of pods that wait until the bench allows them to be scheduled, as in a queue.
 const waitingLabel = "faults.kt.dev/waiting"
 
 // scenario is a configuration in two versions: as created and as updated.
@@ -35,15 +32,13 @@ type settings struct {
 
 // allResources contains each resource of the provider, and a compute whose pods wait before they are scheduled.
 func allResources() scenario {
-	return scenario{name: "all", resources: func(s settings) string {
-		return set(s, "", true)
-	}}
+	return scenario{name: "all", resources: func(s settings) string { return oneOfEach(s, "") }}
 }
 
 // tenResources contains two sets of five resources each.
 func tenResources() scenario {
 	return scenario{name: "ten", resources: func(s settings) string {
-		return set(s, "a-", true) + set(s, "b-", true)
+		return oneOfEach(s, "a-") + oneOfEach(s, "b-")
 	}}
 }
 
@@ -66,9 +61,9 @@ provider "kt" {
 %s`, s.kubeconfig, s.namespace, sc.resources(s))
 }
 
-// set returns one of each resource, with names that start with a prefix.
-func set(s settings, prefix string, waiting bool) string {
-	text := fmt.Sprintf(`
+// oneOfEach returns one of each resource and a compute whose pods wait, with names that start with a prefix.
+func oneOfEach(s settings, prefix string) string {
+	return fmt.Sprintf(`
 resource "kt_secret" "%[1]stoken" {
   name              = "%[1]stoken"
   values_wo         = { TOKEN = %[2]q }
@@ -98,24 +93,20 @@ resource "kt_compute" "%[1]sweb" {
   volumes              = [kt_volume.%[1]sdata.ref]
   env_vars             = { VERSION = "v%[3]d" }
 }
-`, prefix, s.canary, s.version)
-	if !waiting {
-		return text
-	}
-	return text + strings.ReplaceAll(fmt.Sprintf(`
-resource "kt_compute" "PREFIXwaiting" {
-  name                 = "PREFIXwaiting"
+
+resource "kt_compute" "%[1]swaiting" {
+  name                 = "%[1]swaiting"
   cpus                 = "100m"
   memory               = "64Mi"
   service_account_name = "default"
   image                = "debian:12"
-  env_vars             = { VERSION = "v%d" }
+  env_vars             = { VERSION = "v%[3]d" }
   service_template = jsonencode({
     spec = { template = {
-      metadata = { labels = { %q = "true" } }
-      spec     = { schedulingGates = [{ name = %q }] }
+      metadata = { labels = { %[4]q = "true" } }
+      spec     = { schedulingGates = [{ name = %[4]q }] }
     } }
   })
 }
-`, s.version, waitingLabel, waitingLabel), "PREFIX", prefix)
+`, prefix, s.canary, s.version, waitingLabel)
 }

@@ -111,8 +111,8 @@ func atRate(percent int, seed int64, kinds []proxy.Kind, sc scenario) item {
 	return it
 }
 
-// storm injects some faults of any kind into each step.
-func storm(seed int64, kinds []proxy.Kind, sc scenario) item {
+// atRandom injects faults of any kind, except slow ones, into some requests of all steps.
+func atRandom(seed int64, kinds []proxy.Kind, sc scenario) item {
 	kinds = slices.DeleteFunc(slices.Clone(kinds), proxy.Kind.IsSlow)
 	it := random(0.03, seed, kinds, sc)
 	it.name, it.http2 = "random", seed%2 == 1
@@ -129,11 +129,11 @@ func random(rate float64, seed int64, kinds []proxy.Kind, sc scenario) item {
 			if float64(h%10000) >= rate*10000 {
 				return nil
 			}
-			fit := slices.DeleteFunc(slices.Clone(kinds), func(k proxy.Kind) bool { return !k.AppliesTo(r) })
-			if len(fit) == 0 {
+			applicable := slices.DeleteFunc(slices.Clone(kinds), func(k proxy.Kind) bool { return !k.AppliesTo(r) })
+			if len(applicable) == 0 {
 				return nil
 			}
-			return faultAt(fit[h/10000%uint64(len(fit))], h/1000000)
+			return faultAt(applicable[h/10000%uint64(len(applicable))], h/1000000)
 		}
 	}
 	return it

@@ -17,8 +17,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// timeLimit is the timeout of one request, including authentication. Plans wait
-// for the response.
+// timeLimit is the timeout of all requests for one reference, including authentication. Plans wait for them.
 const timeLimit = 8 * time.Second
 
 // Resolver resolves digests. It requests each reference once, even for several
@@ -52,13 +51,11 @@ type Pin struct {
 	Digest string // sha256:…
 }
 
-// Resolve returns the current digest of an image reference. For a multi-platform
-// image, it is the digest of the index, from which each node selects its
-// platform. A reference with a digest requires no request. The error is an
-// *Error, or the error of ctx.
+// Resolve returns the current digest of an image reference. For a multi-platform image, it is the digest of the index,
+// from which each node selects its platform. A reference with a digest requires no request. The error is an *Error, or
+// the error of ctx.
 //
-// Registries at localhost, loopback addresses and private addresses are also
-// tried without TLS.
+// Registries at localhost, loopback addresses and private addresses are also tried without TLS.
 func (r *Resolver) Resolve(ctx context.Context, image string) (Pin, error) {
 	named, err := reference.ParseNormalizedNamed(image)
 	if err != nil {
@@ -79,25 +76,25 @@ func (r *Resolver) Resolve(ctx context.Context, image string) (Pin, error) {
 	return Pin{Image: repository + "@" + digest, Digest: digest}, nil
 }
 
-// once requests a reference, or waits for the response to an earlier request.
-// The request continues if one of the callers is cancelled.
+// once requests a reference, or waits for the response to an earlier request. The request continues if a caller is
+// cancelled, because others may wait for it.
 func (r *Resolver) once(ctx context.Context, ref string) (string, error) {
 	r.mu.Lock()
-	a, requested := r.results[ref]
+	res, requested := r.results[ref]
 	if !requested {
-		a = &result{done: make(chan struct{})}
-		r.results[ref] = a
+		res = &result{done: make(chan struct{})}
+		r.results[ref] = res
 		go func() {
-			defer close(a.done)
+			defer close(res.done)
 			limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeLimit)
 			defer cancel()
-			a.digest, a.err = r.request(limited, ref)
+			res.digest, res.err = r.request(limited, ref)
 		}()
 	}
 	r.mu.Unlock()
 	select {
-	case <-a.done:
-		return a.digest, a.err
+	case <-res.done:
+		return res.digest, res.err
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
@@ -116,8 +113,7 @@ func (r *Resolver) request(ctx context.Context, ref string) (string, error) {
 	if err == nil {
 		return head.Digest.String(), nil
 	}
-	// A response to HEAD has no body, and some registries omit the digest: request
-	// the manifest instead.
+	// A response to HEAD has no body, and some registries omit the digest: request the manifest instead.
 	if reasonOf(err) == Unreachable {
 		return "", &Error{Image: ref, Reason: Unreachable, Err: err}
 	}

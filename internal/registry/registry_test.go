@@ -22,8 +22,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// served is a real in-memory registry on a loopback address.
-type served struct {
+// testRegistry is a real in-memory registry on a loopback address.
+type testRegistry struct {
 	t         *testing.T
 	server    *httptest.Server
 	host      string
@@ -32,17 +32,17 @@ type served struct {
 	intercept func(http.ResponseWriter, *http.Request) bool
 }
 
-func serve(t *testing.T, intercept func(http.ResponseWriter, *http.Request) bool) *served {
+func serve(t *testing.T, intercept func(http.ResponseWriter, *http.Request) bool) *testRegistry {
 	t.Helper()
-	s := &served{t: t, intercept: intercept}
-	behind := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
+	s := &testRegistry{t: t, intercept: intercept}
+	handler := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
 	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if strings.Contains(req.URL.Path, "/manifests/") &&
 			(req.Method == http.MethodHead || req.Method == http.MethodGet) {
 			s.manifests.Add(1)
 		}
 		if s.intercept == nil || !s.intercept(w, req) {
-			behind.ServeHTTP(w, req)
+			handler.ServeHTTP(w, req)
 		}
 	}))
 	t.Cleanup(s.server.Close)
@@ -51,7 +51,7 @@ func serve(t *testing.T, intercept func(http.ResponseWriter, *http.Request) bool
 }
 
 // push pushes a new image to a tag and returns its digest.
-func (s *served) push(tag string, options ...remote.Option) string {
+func (s *testRegistry) push(tag string, options ...remote.Option) string {
 	s.t.Helper()
 	img, err := random.Image(64, 1)
 	if err != nil {
@@ -72,8 +72,8 @@ func (s *served) push(tag string, options ...remote.Option) string {
 	return digest.String()
 }
 
-// ours reports whether a request was sent by a Resolver, and not by push.
-func ours(req *http.Request) bool {
+// fromResolver reports whether a request was sent by a Resolver, and not by push.
+func fromResolver(req *http.Request) bool {
 	return strings.Contains(req.Header.Get("User-Agent"), "terraform-provider-kt")
 }
 
@@ -89,8 +89,8 @@ func TestTagIsPinnedToItsDigest(t *testing.T) {
 	if err != nil || pin.Digest != digest || pin.Image != s.host+"/team/torch@"+digest {
 		t.Errorf("%+v, %v; want %s", pin, err, digest)
 	}
-	if asked := s.manifests.Load(); asked != 1 {
-		t.Errorf("%d requests, want 1", asked)
+	if requests := s.manifests.Load(); requests != 1 {
+		t.Errorf("%d requests, want 1", requests)
 	}
 	latest := s.push("team/torch")
 	pin, err = NewWith(noKeychain{}).Resolve(t.Context(), s.host+"/team/torch")
@@ -162,20 +162,20 @@ func TestRunRequestsEachReferenceOnce(t *testing.T) {
 		}
 	})
 	all.Wait()
-	if asked := s.manifests.Load(); asked != 2 {
-		t.Errorf("%d requests, want 2", asked)
+	if requests := s.manifests.Load(); requests != 2 {
+		t.Errorf("%d requests, want 2", requests)
 	}
-	moved := s.push("a:1")
+	updated := s.push("a:1")
 	if pin, err := r.Resolve(t.Context(), s.host+"/a:1"); err != nil || pin.Digest != before {
 		t.Errorf("the same run: %+v, %v; want the earlier result", pin, err)
 	}
-	if pin, err := NewWith(noKeychain{}).Resolve(t.Context(), s.host+"/a:1"); err != nil || pin.Digest != moved {
-		t.Errorf("the next run: %+v, %v; want the moved tag, %s", pin, err, moved)
+	if pin, err := NewWith(noKeychain{}).Resolve(t.Context(), s.host+"/a:1"); err != nil || pin.Digest != updated {
+		t.Errorf("the next run: %+v, %v; want the new digest of the tag, %s", pin, err, updated)
 	}
 }
 
-// passwords requires a user and a password, with basic authentication.
-func passwords(w http.ResponseWriter, req *http.Request) bool {
+// requirePassword requires a user and a password, with basic authentication.
+func requirePassword(w http.ResponseWriter, req *http.Request) bool {
 	if user, password, ok := req.BasicAuth(); ok && user == "ci" && password == "canary" {
 		return false
 	}
@@ -194,29 +194,29 @@ func (l login) Resolve(resource authn.Resource) (authn.Authenticator, error) {
 	return &authn.Basic{Username: l.user, Password: l.password}, nil
 }
 
-func TestCredentialsAreSentToTheirRegistry(t *testing.T) {
+func TestCredentialsAreSentToTheirRegistryAndNotShown(t *testing.T) {
 	t.Parallel()
-	s := serve(t, passwords)
+	s := serve(t, requirePassword)
 	digest := s.push("private:1", remote.WithAuth(&authn.Basic{Username: "ci", Password: "canary"}))
 	pin, err := NewWith(login{s.host, "ci", "canary"}).Resolve(t.Context(), s.host+"/private:1")
 	if err != nil || pin.Digest != digest {
 		t.Errorf("%+v, %v; want %s", pin, err, digest)
 	}
-	for what, keychain := range map[string]authn.Keychain{"no credentials": noKeychain{},
+	for name, keychain := range map[string]authn.Keychain{"no credentials": noKeychain{},
 		"a wrong password": login{s.host, "ci", "wrong-canary"}} {
 		_, err := NewWith(keychain).Resolve(t.Context(), s.host+"/private:1")
 		failed, ok := errors.AsType[*Error](err)
 		if !ok || failed.Reason != Refused {
-			t.Errorf("%s: %v, want access denied", what, err)
+			t.Errorf("%s: %v, want the reason Refused", name, err)
 			continue
 		}
 		if !strings.Contains(err.Error(), s.host+"/private:1") || strings.Contains(err.Error(), "canary") {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-func TestReasonsWhyADigestCannotBeResolved(t *testing.T) {
+func TestErrorStatesWhyADigestCannotBeResolved(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
 	s.push("there:1")
@@ -227,8 +227,8 @@ func TestReasonsWhyADigestCannotBeResolved(t *testing.T) {
 	down := serve(t, nil)
 	down.server.Close()
 	for image, want := range map[string]struct {
-		reason Reason
-		says   string
+		reason  Reason
+		message string
 	}{
 		s.host + "/there:2":     {Missing, "MANIFEST_UNKNOWN"},
 		s.host + "/nowhere:1":   {Missing, "NAME_UNKNOWN"},
@@ -243,8 +243,8 @@ func TestReasonsWhyADigestCannotBeResolved(t *testing.T) {
 			t.Errorf("%s: %v, want reason %d", image, err, want.reason)
 			continue
 		}
-		if !strings.Contains(err.Error(), want.says) || !strings.Contains(err.Error(), "the digest of "+image) {
-			t.Errorf("%s: %v, want a message that contains %s", image, err, want.says)
+		if !strings.Contains(err.Error(), want.message) || !strings.Contains(err.Error(), "the digest of "+image) {
+			t.Errorf("%s: %v, want a message that contains %s", image, err, want.message)
 		}
 	}
 }
@@ -252,7 +252,7 @@ func TestReasonsWhyADigestCannotBeResolved(t *testing.T) {
 func TestManifestIsRequestedFromARegistryWithoutHead(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, req *http.Request) bool {
-		if ours(req) && req.Method == http.MethodHead && strings.Contains(req.URL.Path, "/manifests/") {
+		if fromResolver(req) && req.Method == http.MethodHead && strings.Contains(req.URL.Path, "/manifests/") {
 			w.WriteHeader(http.StatusMethodNotAllowed)
 			return true
 		}
@@ -264,12 +264,12 @@ func TestManifestIsRequestedFromARegistryWithoutHead(t *testing.T) {
 	}
 }
 
-func TestCancelledCallerDoesNotWait(t *testing.T) {
+func TestCancelledCallerDoesNotCancelTheRequest(t *testing.T) {
 	t.Parallel()
-	release, asked := make(chan struct{}), make(chan struct{}, 10)
+	release, requested := make(chan struct{}), make(chan struct{}, 10)
 	s := serve(t, func(_ http.ResponseWriter, req *http.Request) bool {
-		if ours(req) && strings.Contains(req.URL.Path, "/manifests/") {
-			asked <- struct{}{}
+		if fromResolver(req) && strings.Contains(req.URL.Path, "/manifests/") {
+			requested <- struct{}{}
 			<-release
 		}
 		return false
@@ -277,14 +277,14 @@ func TestCancelledCallerDoesNotWait(t *testing.T) {
 	digest := s.push("slow:1")
 	r := NewWith(noKeychain{})
 	ctx, cancel := context.WithCancel(t.Context())
-	gone := make(chan error, 1)
+	canceled := make(chan error, 1)
 	go func() {
 		_, err := r.Resolve(ctx, s.host+"/slow:1")
-		gone <- err
+		canceled <- err
 	}()
-	<-asked
+	<-requested
 	cancel()
-	if err := <-gone; !errors.Is(err, context.Canceled) {
+	if err := <-canceled; !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled caller: %v", err)
 	}
 	close(release)

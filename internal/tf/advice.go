@@ -5,7 +5,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-// Types of the resources, as keys of their words.
+// Resource types.
 const (
 	ComputeType = "kt_compute"
 	VolumeType  = "kt_volume"
@@ -26,16 +26,15 @@ func typeOf(k kind.Kind) string {
 	return ComputeType
 }
 
-// Explain is like [ready.Explain], with the next step in the words of a type of
-// resource.
+// Explain is like [ready.Explain], but its next step names the attributes of a resource type.
 func Explain(resourceType string, cause ready.Cause, logs []string) string {
 	words := adviceWords()
 	cause.Hint = cause.Hint.Word(words[resourceType], words[""])
 	return ready.Explain(&cause, logs)
 }
 
-// adviceWords returns the words of Terraform for the fields and steps of an
-// advice by resource type. Those of all types are under "".
+// adviceWords returns Terraform's words for the fields and steps of an advice, by resource type. The key "" is for all
+// types.
 func adviceWords() map[string]map[ready.Advice]string {
 	const (
 		requests = "the requests (`gpus`, `cpus`, `memory`) or `replicas`"

@@ -11,8 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// NoNulls requires that no value of a map and no item of a list is null. It
-// reports each null at its path.
+// NoNulls requires that no value of a map and no item of a list is null. It reports each null at its path.
 func NoNulls() interface {
 	validator.Map
 	validator.List
@@ -44,8 +43,7 @@ func checkNotNull(at path.Path, value attr.Value, diags *diag.Diagnostics) {
 	}
 }
 
-// Items decodes the items of a list of objects, by index. It skips items that
-// are unknown or null.
+// Items decodes the items of a list of objects, by index. It skips items that are unknown or null.
 func Items[T any](ctx context.Context, list types.List) iter.Seq2[int, T] {
 	return func(yield func(int, T) bool) {
 		for i, element := range list.Elements() {

@@ -7,12 +7,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 )
 
-// Configs stores the configurations of resources between their validation and
-// their plan. Before a plan, Terraform replaces the attributes in
-// lifecycle.ignore_changes by their values in state. It validates the unchanged
-// configuration with the same provider immediately before that
-// (node_resource_abstract_instance.go in internal/terraform of Terraform and in
-// internal/tofu of OpenTofu).
+// Configs stores the configurations of resources between their validation and their plan. Before a plan, Terraform
+// replaces the attributes in lifecycle.ignore_changes by their values in state. It validates the unchanged
+// configuration with the same provider immediately before that (node_resource_abstract_instance.go in
+// internal/terraform of Terraform and in internal/tofu of OpenTofu).
 type Configs struct{ byID sync.Map }
 
 // Store stores the configuration of the resource with the given id.

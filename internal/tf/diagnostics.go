@@ -72,8 +72,8 @@ func explain(err error) (summary, detail string) {
 func explainNotReady(e *observe.NotReadyError) (summary, detail string) {
 	if e.Verdict.Cause != nil {
 		cause := *e.Verdict.Cause
-		cause.Summary += why(e.Err)
-		return fmt.Sprintf("%s is not ready: %s", e.Ref, words(cause.Reason)),
+		cause.Summary += endOfWait(e.Err)
+		return fmt.Sprintf("%s is not ready: %s", e.Ref, lowercaseWords(cause.Reason)),
 			Explain(typeOf(e.Ref.Kind), cause, e.Logs)
 	}
 	observed := "No status was reported, and no permanent failure was detected."
@@ -81,7 +81,7 @@ func explainNotReady(e *observe.NotReadyError) (summary, detail string) {
 		observed = fmt.Sprintf("Last status: %s. No permanent failure was detected.", e.Verdict.Message)
 	}
 	cause := ready.Cause{
-		Summary: strings.TrimSpace(why(e.Err) + " " + observed),
+		Summary: strings.TrimSpace(endOfWait(e.Err) + " " + observed),
 		Object:  e.Ref.String(),
 		Command: fmt.Sprintf("kubectl -n %s describe %s %s", e.Ref.Namespace, e.Ref.Kind.Argument(), e.Ref.Name),
 	}
@@ -94,23 +94,23 @@ func explainNotReady(e *observe.NotReadyError) (summary, detail string) {
 func explainDeletion(e *observe.DeletionError) (summary, detail string) {
 	const hint = "Run the destroy or apply again to continue waiting."
 	cause := ready.Cause{
-		Summary: fmt.Sprintf("The object is being deleted, but %s.%s", e.Blockers(), why(e.Err)),
+		Summary: fmt.Sprintf("The object is being deleted, but %s.%s", e.Blockers(), endOfWait(e.Err)),
 		Object:  e.Ref.String(),
 		Hint:    hint,
 		Command: fmt.Sprintf("kubectl -n %s get %s %s -o yaml", e.Ref.Namespace, e.Ref.Kind.Argument(), e.Ref.Name),
 	}
-	held := slices.IndexFunc(e.Pods, func(pod observe.RemainingPod) bool { return len(pod.Finalizers) > 0 })
-	if len(e.Finalizers) > 0 || held >= 0 {
+	blocking := slices.IndexFunc(e.Pods, func(pod observe.RemainingPod) bool { return len(pod.Finalizers) > 0 })
+	if len(e.Finalizers) > 0 || blocking >= 0 {
 		cause.Hint = "Check that the controller that removes the finalizer is running. " + hint
 	}
 	if len(e.Pods) > 0 && len(e.Finalizers) == 0 {
-		cause.Command = fmt.Sprintf("kubectl -n %s get pod %s -o yaml", e.Ref.Namespace, e.Pods[max(held, 0)].Name)
+		cause.Command = fmt.Sprintf("kubectl -n %s get pod %s -o yaml", e.Ref.Namespace, e.Pods[max(blocking, 0)].Name)
 	}
 	return fmt.Sprintf("%s is still being deleted", e.Ref), Explain(typeOf(e.Ref.Kind), cause, nil)
 }
 
-// why returns an additional sentence with the reason why a wait ended.
-func why(err error) string {
+// endOfWait returns a sentence, after a space, with the reason why a wait ended, or "" if err is nil.
+func endOfWait(err error) string {
 	var limit timeLimitError
 	switch {
 	case err == nil:
@@ -126,8 +126,7 @@ func why(err error) string {
 	}
 }
 
-// WithTimeLimit is like [context.WithTimeout]. The error of the context names the
-// attribute that sets the limit.
+// WithTimeLimit is like [context.WithTimeout]. The error of the context names the attribute that sets the limit.
 func WithTimeLimit(ctx context.Context, limit time.Duration, attribute string) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, limit, timeLimitError{limit: limit, attribute: attribute})
 }
@@ -150,8 +149,8 @@ func (l timeLimitError) Error() string {
 
 func (l timeLimitError) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// words formats a reason such as ImagePullFailed as lowercase words.
-func words(reason string) string {
+// lowercaseWords formats a reason such as ImagePullFailed as "image pull failed".
+func lowercaseWords(reason string) string {
 	var b strings.Builder
 	for i, r := range reason {
 		if i > 0 && unicode.IsUpper(r) {

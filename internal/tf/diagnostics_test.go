@@ -29,9 +29,10 @@ func crash() ready.Verdict {
 	return ready.Verdict{Message: "0 of 1 pods ready: 1 crashing", Cause: &ready.Cause{
 		Reason: ready.ReasonCrashLoop, Object: "Pod ml/trainer-1-a",
 		Summary: "Container kubetorch crashes repeatedly: exit code 1 (Error), 3 restarts.",
-		Hint:    "Its log says why.", Command: "kubectl -n ml logs trainer-1-a -c kubetorch --previous", Terminal: true,
-		Logs:   &ready.LogRef{Namespace: "ml", Pod: "trainer-1-a", Container: "kubetorch", Previous: true},
-		Events: []string{"BackOff: Back-off restarting failed container kubetorch (x3)"},
+		Hint:    "Check its log for the cause.", Terminal: true,
+		Command: "kubectl -n ml logs trainer-1-a -c kubetorch --previous",
+		Logs:    &ready.LogRef{Namespace: "ml", Pod: "trainer-1-a", Container: "kubetorch", Previous: true},
+		Events:  []string{"BackOff: Back-off restarting failed container kubetorch (x3)"},
 	}}
 }
 
@@ -44,8 +45,8 @@ func queued() ready.Verdict {
 	}}
 }
 
-// ended returns the error of a wait that exceeds the limit of an attribute.
-func ended(attribute string, limit time.Duration) error { return timeLimitError{limit, attribute} }
+// expired returns the error of a wait that has exceeded the time limit of an attribute.
+func expired(attribute string, limit time.Duration) error { return timeLimitError{limit, attribute} }
 
 func TestDiagnosticsStateTheCauseAndTheNextStep(t *testing.T) {
 	t.Parallel()
@@ -54,23 +55,23 @@ func TestDiagnosticsStateTheCauseAndTheNextStep(t *testing.T) {
 			Logs: []string{"Traceback (most recent call last):",
 				"ModuleNotFoundError: No module named 'kubetorch'"}},
 		"queued-too-long": &observe.NotReadyError{Ref: trainer(), Verdict: queued(),
-			Err: ended("wait_timeout", 90*time.Second)},
+			Err: expired("wait_timeout", 90*time.Second)},
 		"queued-interrupted": &observe.NotReadyError{Ref: trainer(), Verdict: queued(), Err: context.Canceled},
-		"slow": &observe.NotReadyError{Ref: trainer(),
+		"time-limit": &observe.NotReadyError{Ref: trainer(),
 			Verdict: ready.Verdict{Message: "0 of 1 pods ready: 1 pulling an image"},
-			Err:     ended("timeouts.create", 10*time.Minute)},
-		"never-seen": &observe.NotReadyError{Ref: trainer(), Err: ended("wait_timeout", time.Hour)},
+			Err:     expired("timeouts.create", 10*time.Minute)},
+		"no-status": &observe.NotReadyError{Ref: trainer(), Err: expired("wait_timeout", time.Hour)},
 		"deletion-finalizer": &observe.DeletionError{Ref: trainer(), Finalizers: []string{"example.com/backup"},
-			Err: ended("timeouts.delete", 10*time.Minute)},
+			Err: expired("timeouts.delete", 10*time.Minute)},
 		"deletion-pods": &observe.DeletionError{Ref: trainer(),
 			Pods: []observe.RemainingPod{{Name: "trainer-1-a"},
-				{Name: "trainer-1-b", Finalizers: []string{"example.com/drain"}}}, Err: ended("timeouts.delete",
+				{Name: "trainer-1-b", Finalizers: []string{"example.com/drain"}}}, Err: expired("timeouts.delete",
 				10*time.Minute)},
 		"deletion-slow-pods": &observe.DeletionError{Ref: trainer(),
-			Pods: []observe.RemainingPod{{Name: "trainer-1-a"}}, Err: ended("timeouts.delete", 10*time.Minute)},
-		"deletion-unexplored": &observe.DeletionError{Ref: trainer(), Err: context.Canceled},
-		"configuration":       fmt.Errorf("connect: %w", &config.Error{Err: errors.New("no cluster is configured")}),
-		"other":               errors.New("disk is full"),
+			Pods: []observe.RemainingPod{{Name: "trainer-1-a"}}, Err: expired("timeouts.delete", 10*time.Minute)},
+		"deletion-interrupted": &observe.DeletionError{Ref: trainer(), Err: context.Canceled},
+		"configuration":        fmt.Errorf("connect: %w", &config.Error{Err: errors.New("no cluster is configured")}),
+		"other":                errors.New("disk is full"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -103,18 +104,18 @@ func TestExplainDoesNotModifyTheCause(t *testing.T) {
 	}
 }
 
-func TestFailureIsAnErrorAndCautionIsAWarning(t *testing.T) {
+func TestWarningIsAFailureWithItsConsequence(t *testing.T) {
 	t.Parallel()
 	err := &observe.NotReadyError{Ref: trainer(), Verdict: crash()}
 	if got := Failure(err); got.Severity() != diag.SeverityError {
 		t.Errorf("Failure is a %v", got.Severity())
 	}
-	caution := Warning(err, "The run continues.")
-	if caution.Severity() != diag.SeverityWarning || caution.Summary() != Failure(err).Summary() {
-		t.Errorf("Caution is a %v: %s", caution.Severity(), caution.Summary())
+	warning := Warning(err, "The run continues.")
+	if warning.Severity() != diag.SeverityWarning || warning.Summary() != Failure(err).Summary() {
+		t.Errorf("Warning is a %v: %s", warning.Severity(), warning.Summary())
 	}
-	if !strings.HasSuffix(caution.Detail(), "\n\nThe run continues.") {
-		t.Errorf("the consequence is missing:\n%s", caution.Detail())
+	if !strings.HasSuffix(warning.Detail(), "\n\nThe run continues.") {
+		t.Errorf("the consequence is missing:\n%s", warning.Detail())
 	}
 }
 
@@ -142,7 +143,7 @@ func TestTimeLimitNamesItsAttribute(t *testing.T) {
 	}
 }
 
-func TestReasonsAreFormattedAsWords(t *testing.T) {
+func TestReasonsAreFormattedAsLowercaseWords(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[string]string{
 		ready.ReasonImagePullFailed: "image pull failed",
@@ -150,7 +151,7 @@ func TestReasonsAreFormattedAsWords(t *testing.T) {
 		ready.ReasonUnschedulable:   "unschedulable",
 		"":                          "",
 	} {
-		if got := words(reason); got != want {
+		if got := lowercaseWords(reason); got != want {
 			t.Errorf("%s is formatted as %q, want %q", reason, got, want)
 		}
 	}

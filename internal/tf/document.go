@@ -29,7 +29,7 @@ func (document) Same(a, b string) bool {
 	return errA == nil && errB == nil && reflect.DeepEqual(da, db)
 }
 
-// DocumentOf wraps a text, and "" as null.
+// DocumentOf converts a text to a value, and "" to null.
 func DocumentOf(text string) Document { return textOf[document](text) }
 
 // KeepSameDocument is like KeepSameQuantity, but for documents.

@@ -11,10 +11,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// IntegerType is the type of integers. Its values are of the type
-// [basetypes.Int64Value]. Unlike [basetypes.Int64Type], it reports a fraction, or
-// a number that exceeds 64 bits, as an error in the configuration rather than in
-// the provider.
+// IntegerType is the type of integers. Its values are of the type [basetypes.Int64Value]. Unlike [basetypes.Int64Type],
+// it reports a fraction, or a number that exceeds 64 bits, as an error in the configuration rather than in the
+// provider.
 type IntegerType struct {
 	basetypes.Int64Type
 }
@@ -28,7 +27,7 @@ func (t IntegerType) Equal(o attr.Type) bool {
 }
 
 // String returns the name of the type.
-func (t IntegerType) String() string { return "tf.WholeNumberType" }
+func (t IntegerType) String() string { return "tf.IntegerType" }
 
 // ValueFromTerraform converts a raw value.
 func (t IntegerType) ValueFromTerraform(ctx context.Context, in tftypes.Value) (attr.Value, error) {
@@ -47,8 +46,7 @@ func (t IntegerType) ValueFromTerraform(ctx context.Context, in tftypes.Value) (
 	return t.Int64Type.ValueFromTerraform(ctx, in)
 }
 
-// notInteger represents a number that is not a 64-bit integer, until validation
-// rejects it.
+// notInteger represents a number that is not a 64-bit integer, until validation rejects it.
 type notInteger struct {
 	basetypes.Int64Value
 	number *big.Float

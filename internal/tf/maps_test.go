@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestDefaultsOfTheProviderAreOmitted(t *testing.T) {
+func TestOnlyUnchangedDefaultsOfTheProviderAreOmitted(t *testing.T) {
 	t.Parallel()
 	got := WithoutDefaults(map[string]string{"a": "1", "team": "ml", "env": "dev"},
 		map[string]string{"team": "ml", "env": "prod"})

@@ -44,8 +44,7 @@ type Defaults struct {
 	LaunchTimeoutChosen    bool
 	GPUAntiAffinity        bool
 	GPUAntiAffinityChosen  bool
-	// KubetorchVersion is the release of Kubetorch that pods install, or "" if the
-	// provider block sets none.
+	// KubetorchVersion is the release of Kubetorch that pods install, or "" if the provider block sets none.
 	KubetorchVersion string
 	Labels           map[string]string
 	Annotations      map[string]string

@@ -20,35 +20,33 @@ type Target struct {
 	Namespace types.String `tfsdk:"namespace"`
 }
 
-// TargetAttributes returns the attributes of [Target]. text makes an attribute that is
-// optional and computed. Others are attributes that can be set instead of the ID or
-// the name.
+// TargetAttributes returns the attributes of [Target]. text creates an attribute that is optional and computed. others
+// are the names of attributes that can be set instead of the ID or the name.
 func TargetAttributes[A any](
 	text func(description string, validators ...validator.String) A, others ...string,
 ) map[string]A {
 	names := append([]string{"id", "name"}, others...)
-	one := "Exactly one of `" + strings.Join(names[:len(names)-1], "`, `") + "` and `" + names[len(names)-1] +
+	exactlyOne := "Exactly one of `" + strings.Join(names[:len(names)-1], "`, `") + "` and `" + names[len(names)-1] +
 		"` must be set."
 	expressions := make([]path.Expression, len(names))
 	for i, name := range names {
 		expressions[i] = path.MatchRoot(name)
 	}
 	return map[string]A{
-		"id": text("Compute as `namespace/name`, which is the `id` of a `kt_compute`. "+one+
+		"id": text("Compute as `namespace/name`, which is the `id` of a `kt_compute`. "+exactlyOne+
 			" Conflicts with `namespace`.",
 			stringvalidator.RegexMatches(
 				regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z]([-a-z0-9]*[a-z0-9])?$`),
 				"must be namespace/name, such as ml/trainer"),
 			stringvalidator.ConflictsWith(path.MatchRoot("namespace"))),
-		"name": text("Name of the compute. "+one, ServiceName(), stringvalidator.ExactlyOneOf(expressions...)),
+		"name": text("Name of the compute. "+exactlyOne, ServiceName(), stringvalidator.ExactlyOneOf(expressions...)),
 		"namespace": text("Namespace of the object. Defaults to the namespace of the provider. Conflicts with `id`.",
 			NamespaceName()),
 	}
 }
 
-// Resolve sets the attributes that are not configured, and returns the path of the
-// attribute that identifies the compute. Without an ID and a name, it sets only the
-// namespace.
+// Resolve sets the attributes that are not configured, and returns the path of the attribute that identifies the
+// compute. Without an ID and a name, it sets only the namespace.
 func (t *Target) Resolve(cluster *kube.Cluster) (path.Path, diag.Diagnostics) {
 	if !t.ID.IsNull() {
 		namespace, name, _ := strings.Cut(t.ID.ValueString(), "/") // validated

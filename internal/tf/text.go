@@ -26,8 +26,7 @@ type Syntax interface {
 	Same(a, b string) bool
 }
 
-// Quantity is a Kubernetes resource quantity ("500m", "4Gi"). Texts with the same
-// amount are equal.
+// Quantity is a Kubernetes resource quantity ("500m", "4Gi"). Texts with the same amount are equal.
 type Quantity = Text[quantity]
 
 // QuantityType is the attribute type of Quantity.
@@ -87,7 +86,7 @@ func (t TextType[S]) String() string {
 	return "tf." + s.Name()
 }
 
-// ValueFromString wraps a plain string value.
+// ValueFromString converts a string value.
 func (t TextType[S]) ValueFromString(
 	_ context.Context, in basetypes.StringValue,
 ) (basetypes.StringValuable, diag.Diagnostics) {
@@ -120,18 +119,13 @@ var (
 	_ xattr.ValidateableAttribute                = Text[quantity]{}
 )
 
-// QuantityOf wraps a text, and "" as null.
+// QuantityOf converts a text to a value, and "" to null.
 func QuantityOf(text string) Quantity { return textOf[quantity](text) }
 
-// DurationOf wraps a text, and "" as null.
+// DurationOf converts a text to a value, and "" to null.
 func DurationOf(text string) Duration { return textOf[duration](text) }
 
-func textOf[S Syntax](text string) Text[S] {
-	if text == "" {
-		return Text[S]{StringValue: basetypes.NewStringNull()}
-	}
-	return Text[S]{StringValue: basetypes.NewStringValue(text)}
-}
+func textOf[S Syntax](text string) Text[S] { return Text[S]{StringValue: TextOrNull(text)} }
 
 // Type returns the attribute type.
 func (v Text[S]) Type(context.Context) attr.Type { return TextType[S]{} }

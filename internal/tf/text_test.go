@@ -25,7 +25,7 @@ func TestTextsWithTheSameMeaningAreEqual(t *testing.T) {
 		{tf.QuantityOf("1000m"), tf.QuantityOf("1"), true},
 		{tf.QuantityOf("4096Mi"), tf.QuantityOf("4Gi"), true},
 		{tf.QuantityOf("4G"), tf.QuantityOf("4Gi"), false},
-		{tf.QuantityOf("4gb"), tf.QuantityOf("4gb"), false}, // not valid quantities
+		{tf.QuantityOf("4gb"), tf.QuantityOf("4gb"), false}, // an invalid quantity equals nothing
 		{tf.DurationOf("90s"), tf.DurationOf("1m30s"), true},
 		{tf.DurationOf("90"), tf.DurationOf("90s"), true},
 		{tf.DurationOf("1d"), tf.DurationOf("24h"), true},
@@ -63,7 +63,7 @@ func TestTextsAreStoredUnchanged(t *testing.T) {
 	}
 }
 
-func TestTextsAreCheckedAtTheirPath(t *testing.T) {
+func TestInvalidTextIsReportedAtItsPath(t *testing.T) {
 	t.Parallel()
 	check := func(v xattr.ValidateableAttribute) string {
 		resp := xattr.ValidateAttributeResponse{}
@@ -82,17 +82,17 @@ func TestTextsAreCheckedAtTheirPath(t *testing.T) {
 			t.Errorf("%q does not start with %q", got, want)
 		}
 	}
-	for _, fine := range []xattr.ValidateableAttribute{
+	for _, valid := range []xattr.ValidateableAttribute{
 		tf.QuantityOf("4Gi"), tf.DurationOf("1d"), tf.Quantity{StringValue: types.StringUnknown()},
 		tf.Duration{StringValue: types.StringNull()},
 	} {
-		if got := check(fine); got != "" {
-			t.Errorf("%v: %s", fine, got)
+		if got := check(valid); got != "" {
+			t.Errorf("%v: %s", valid, got)
 		}
 	}
 }
 
-func TestKeepSameKeepsTheTextInState(t *testing.T) {
+func TestTextWithTheSameMeaningStaysAsInState(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name        string
@@ -106,10 +106,11 @@ func TestKeepSameKeepsTheTextInState(t *testing.T) {
 			types.StringValue("5Gi")},
 		{"the same duration", tf.KeepSameDuration(), types.StringValue("90s"), types.StringValue("1m30s"),
 			types.StringValue("90s")},
-		{"nothing in state", tf.KeepSameDuration(), types.StringNull(), types.StringValue("90s"),
+		{"null in state", tf.KeepSameDuration(), types.StringNull(), types.StringValue("90s"),
 			types.StringValue("90s")},
-		{"removed", tf.KeepSameDuration(), types.StringValue("90s"), types.StringNull(), types.StringNull()},
-		{"unknown", tf.KeepSameDuration(), types.StringValue("90s"), types.StringUnknown(), types.StringUnknown()},
+		{"null in the plan", tf.KeepSameDuration(), types.StringValue("90s"), types.StringNull(), types.StringNull()},
+		{"unknown in the plan", tf.KeepSameDuration(), types.StringValue("90s"), types.StringUnknown(),
+			types.StringUnknown()},
 	} {
 		resp := planmodifier.StringResponse{PlanValue: c.plan}
 		c.modifier.PlanModifyString(t.Context(), planmodifier.StringRequest{StateValue: c.state, PlanValue: c.plan},
@@ -142,15 +143,15 @@ func TestIntegersAreAcceptedAndOtherNumbersAreRejected(t *testing.T) {
 		if back, err := value.ToTerraformValue(t.Context()); err != nil || !back.Equal(raw) {
 			t.Errorf("%s is returned as %s, %v", in, back, err)
 		}
-		refusable, refused := value.(xattr.ValidateableAttribute)
-		if !refused {
+		invalid, isInvalid := value.(xattr.ValidateableAttribute)
+		if !isInvalid {
 			if _, plain := value.(types.Int64); !plain || want != "" {
 				t.Errorf("%s is accepted as %#v, want %q", in, value, want)
 			}
 			continue
 		}
 		resp := xattr.ValidateAttributeResponse{}
-		refusable.ValidateAttribute(t.Context(), xattr.ValidateAttributeRequest{Path: path.Root("gpus")}, &resp)
+		invalid.ValidateAttribute(t.Context(), xattr.ValidateAttributeRequest{Path: path.Root("gpus")}, &resp)
 		if len(resp.Diagnostics) != 1 || resp.Diagnostics[0].Detail() != want {
 			t.Errorf("%s: %v, want %q", in, resp.Diagnostics, want)
 		}

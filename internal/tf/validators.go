@@ -20,8 +20,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// ServiceName requires a valid name of a Kubernetes Service: an RFC 1035 label of
-// at most 63 characters.
+// ServiceName requires a valid name of a Kubernetes Service: an RFC 1035 label of at most 63 characters.
 func ServiceName() validator.String {
 	return name("an RFC 1035 label of at most 63 lowercase letters, digits and dashes that starts with a letter "+
 		"and does not end with a dash, such as llm-train", validation.IsDNS1035Label)
@@ -68,8 +67,7 @@ func AbsolutePath() validator.String {
 	return check("an absolute path, such as /data", "Invalid path", absolutePath)
 }
 
-// MountPath requires an absolute path in the container at which a volume can be
-// mounted.
+// MountPath requires an absolute path in the container at which a volume can be mounted.
 func MountPath() validator.String {
 	return check("an absolute path other than /, such as /data", "Invalid path", func(s string) error {
 		switch err := absolutePath(s); {
@@ -108,8 +106,7 @@ func absolutePath(s string) error {
 	return nil
 }
 
-// Timeout requires a duration above zero, in the notation of
-// terraform-plugin-framework-timeouts.
+// Timeout requires a duration above zero, in the notation of terraform-plugin-framework-timeouts.
 func Timeout() validator.String {
 	return check("a duration such as 20m or 1h30m", "Invalid timeout", func(s string) error {
 		switch timeout, err := time.ParseDuration(s); {
@@ -149,8 +146,7 @@ func ImageReference() validator.String {
 	})
 }
 
-// EndpointURL requires the address of an HTTP server. Like in Kubetorch, the
-// scheme is optional.
+// EndpointURL requires the address of an HTTP server. As in Kubetorch, the scheme is optional.
 func EndpointURL() validator.String {
 	const example = "http://my-service.my-namespace.svc.cluster.local:8080"
 	return check("an address such as "+example, "Invalid URL", func(s string) error {
@@ -182,8 +178,7 @@ func FieldPath() validator.String {
 	})
 }
 
-// JSONObject requires that valid JSON is an object. The type of the attribute
-// reports invalid JSON.
+// JSONObject requires that valid JSON is an object. The type of the attribute reports invalid JSON.
 func JSONObject() validator.String {
 	return check("a JSON object", "Invalid JSON", func(s string) error {
 		if !json.Valid([]byte(s)) {
@@ -198,11 +193,11 @@ func JSONObject() validator.String {
 			return nil
 		}
 		return fmt.Errorf("is a JSON value of the type %s, but must be an object: set it as in jsonencode({ spec = "+
-			"{ … } })", kindOf(content))
+			"{ … } })", jsonType(content))
 	})
 }
 
-func kindOf(content any) string {
+func jsonType(content any) string {
 	switch content.(type) {
 	case []any:
 		return "list"
@@ -215,23 +210,18 @@ func kindOf(content any) string {
 	}
 }
 
-// name requires a lowercase name that follows a rule of Kubernetes.
-func name(what string, broken func(string) []string) validator.String {
+// name requires a lowercase name that follows a rule of Kubernetes. Its errors suggest a valid name, if there is one.
+func name(what string, validate func(string) []string) validator.String {
 	return check(what, "Invalid name", func(s string) error {
-		switch other := similarName(s); {
-		case len(broken(s)) == 0:
-			return nil
-		case s == "":
-			return fmt.Errorf("is empty, but must be %s", what)
-		case len(broken(other)) == 0:
-			return fmt.Errorf("is %s, but must be %s. Did you mean %q?", quoted(s), what, other)
-		default:
-			return fmt.Errorf("is %s, but must be %s", quoted(s), what)
+		err := requireValid(s, what, validate)
+		if other := similarName(s); err != nil && len(validate(other)) == 0 {
+			return fmt.Errorf("%w. Did you mean %q?", err, other)
 		}
+		return err
 	})
 }
 
-// similarName replaces characters that are never valid in names.
+// similarName suggests a valid name: lowercase, and without characters that are never valid in names.
 func similarName(s string) string {
 	return strings.Trim(strings.Map(func(r rune) rune {
 		if r == '_' || r == ' ' || r == '.' || r == '/' {
@@ -242,26 +232,28 @@ func similarName(s string) string {
 }
 
 // textRule requires a text that follows a rule of Kubernetes.
-func textRule(summary, what string, broken func(string) []string) validator.String {
-	return check(what, summary, func(s string) error {
-		switch {
-		case len(broken(s)) == 0:
-			return nil
-		case s == "":
-			return fmt.Errorf("is empty, but must be %s", what)
-		default:
-			return fmt.Errorf("is %s, but must be %s", quoted(s), what)
-		}
-	})
+func textRule(summary, what string, validate func(string) []string) validator.String {
+	return check(what, summary, func(s string) error { return requireValid(s, what, validate) })
 }
 
-// quoted quotes a configured text, and shortens it to fit into a message.
+func requireValid(s, what string, validate func(string) []string) error {
+	switch {
+	case len(validate(s)) == 0:
+		return nil
+	case s == "":
+		return fmt.Errorf("is empty, but must be %s", what)
+	default:
+		return fmt.Errorf("is %s, but must be %s", quoted(s), what)
+	}
+}
+
+// quoted quotes a configured text, and truncates a long one to fit into a message.
 func quoted(s string) string {
-	const longest = 100
-	if len(s) <= longest {
+	const maxLength = 100
+	if len(s) <= maxLength {
 		return fmt.Sprintf("%q", s)
 	}
-	return fmt.Sprintf("%.*q… (%d bytes)", longest, s, len(s))
+	return fmt.Sprintf("%.*q… (%d bytes)", maxLength, s, len(s))
 }
 
 // sentence formats the problem of a value as a sentence with the attribute as its

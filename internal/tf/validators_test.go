@@ -12,8 +12,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// verdict returns the message of a validator for a text at a path, or "" for none.
-func verdict(t *testing.T, v validator.String, at path.Path, value types.String) string {
+// validate returns the message of a validator for a value at a path, or "" if it is valid.
+func validate(t *testing.T, v validator.String, at path.Path, value types.String) string {
 	t.Helper()
 	resp := validator.StringResponse{}
 	v.ValidateString(t.Context(), validator.StringRequest{Path: at, ConfigValue: value}, &resp)
@@ -53,7 +53,7 @@ func TestValidatorsAcceptValidTexts(t *testing.T) {
 		"Timeout":        {"1ms", "20m", "1h30m", "1.5h"},
 	} {
 		for _, text := range texts {
-			if got := verdict(t, validators()[name], path.Root("x"), types.StringValue(text)); got != "" {
+			if got := validate(t, validators()[name], path.Root("x"), types.StringValue(text)); got != "" {
 				t.Errorf("%s of %.80q: %s", name, text, got)
 			}
 		}
@@ -78,7 +78,7 @@ func TestValidatorsRejectInvalidTexts(t *testing.T) {
 		"Timeout":        {"", "0", "0s", "-1s", "5", "1d", "5 minutes"},
 	} {
 		for _, text := range texts {
-			got := verdict(t, validators()[name], path.Root("x"), types.StringValue(text))
+			got := validate(t, validators()[name], path.Root("x"), types.StringValue(text))
 			if !strings.HasPrefix(got, "x ") || !strings.HasSuffix(got, ".") && !strings.HasSuffix(got, "?") ||
 				strings.Contains(got, "\n") || len(got) > 500 {
 				t.Errorf("%s of %.80q returns %q, want one sentence about x", name, text, got)
@@ -91,7 +91,7 @@ func TestValidatorsIgnoreNullAndUnknown(t *testing.T) {
 	t.Parallel()
 	for name, v := range validators() {
 		for _, value := range []types.String{types.StringNull(), types.StringUnknown()} {
-			if got := verdict(t, v, path.Root("x"), value); got != "" {
+			if got := validate(t, v, path.Root("x"), value); got != "" {
 				t.Errorf("%s of %s: %s", name, value, got)
 			}
 		}
@@ -105,14 +105,14 @@ func TestMessagesNameAttributeKeyAndSuggestion(t *testing.T) {
 	t.Parallel()
 	labels := path.Root("labels")
 	for want, got := range map[string]string{
-		`labels["team"] is "a b", but must be`: verdict(t, tf.LabelValue(), labels.AtMapKey("team"),
+		`labels["team"] is "a b", but must be`: validate(t, tf.LabelValue(), labels.AtMapKey("team"),
 			types.StringValue("a b")),
-		`a key of labels is "a b", but must be`: verdict(t, tf.LabelKey(), labels.AtMapKey("a b"),
+		`a key of labels is "a b", but must be`: validate(t, tf.LabelKey(), labels.AtMapKey("a b"),
 			types.StringValue("a b")),
-		`volumes[1].claim_name is "A", but must be`: verdict(t, tf.ObjectName(),
+		`volumes[1].claim_name is "A", but must be`: validate(t, tf.ObjectName(),
 			path.Root("volumes").AtListIndex(1).AtName("claim_name"), types.StringValue("A")),
-		`Did you mean "llm-train"?`: verdict(t, tf.ServiceName(), path.Root("name"), types.StringValue("LLM_Train ")),
-		`"` + strings.Repeat("a", 100) + `"… (200 byte`: verdict(t, tf.ServiceName(), path.Root("name"),
+		`Did you mean "llm-train"?`: validate(t, tf.ServiceName(), path.Root("name"), types.StringValue("LLM_Train ")),
+		`"` + strings.Repeat("a", 100) + `"… (200 byte`: validate(t, tf.ServiceName(), path.Root("name"),
 			types.StringValue(strings.Repeat("a", 200))),
 	} {
 		if !strings.Contains(got, want) {

@@ -68,8 +68,8 @@ type model struct {
 // tunnelKey is the key of the tunnel's identifier in the private data.
 const tunnelKey = "tunnel"
 
-// Open starts to listen. It first connects to a pod once, to report problems
-// early. Each connection then selects a pod.
+// Open listens on the local port. It first connects to a pod, to report problems early. Each connection then selects a
+// pod.
 func (p *portForward) Open(ctx context.Context, req ephemeral.OpenRequest, resp *ephemeral.OpenResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
@@ -116,23 +116,23 @@ func (p *portForward) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 	resp.Diagnostics.Append(resp.Result.Set(ctx, &m)...)
 }
 
-// try connects once, so that problems are reported when the tunnel opens. It
-// retries errors without a class, such as a reset stream, once.
+// try connects to the backend, so that problems are reported when the tunnel opens. It retries errors without a class,
+// such as a reset stream, twice.
 func (m *model) try(
 	ctx context.Context, cluster *kube.Cluster, backend portforward.Backend, at path.Path,
 ) diag.Diagnostics {
 	conn, err := portforward.Dial(ctx, cluster, backend)
-	var podless *portforward.NoPodError
+	var noPod *portforward.NoPodError
 	for range 2 {
-		if err == nil || errors.As(err, &podless) || kube.ClassOf(err) != kube.Other || ctx.Err() != nil {
+		if err == nil || errors.As(err, &noPod) || kube.ClassOf(err) != kube.Other || ctx.Err() != nil {
 			break
 		}
 		conn, err = portforward.Dial(ctx, cluster, backend)
 	}
 	if err != nil {
-		if errors.As(err, &podless) && !m.Required.IsNull() && !m.Required.ValueBool() {
-			caution := tf.Warning(err, "The tunnel is open. Each connection waits up to 30 seconds for a ready pod.")
-			return diag.Diagnostics{diag.WithPath(at, caution)}
+		if errors.As(err, &noPod) && !m.Required.IsNull() && !m.Required.ValueBool() {
+			warning := tf.Warning(err, "The tunnel is open. Each connection waits up to 30 seconds for a ready pod.")
+			return diag.Diagnostics{diag.WithPath(at, warning)}
 		}
 		return diag.Diagnostics{diag.WithPath(at, tf.Failure(err))}
 	}
@@ -152,7 +152,7 @@ func (p *portForward) Close(ctx context.Context, req ephemeral.CloseRequest, res
 	}
 	forward, ok := p.tunnels.open.LoadAndDelete(key)
 	if !ok {
-		return // the process that opened the tunnel has ended, which closed the tunnel
+		return // another process opened the tunnel, and closed it when it ended
 	}
 	//nolint:forcetypeassert,errcheck // nothing else is stored
 	if err := forward.(*portforward.Forward).Close(); err != nil && !errors.Is(err, net.ErrClosed) {

@@ -73,8 +73,7 @@ func computed(description string) schema.StringAttribute {
 	return schema.StringAttribute{Computed: true, MarkdownDescription: description}
 }
 
-// backend resolves the target of the tunnel, and returns the path of the attribute
-// that identifies it.
+// backend resolves the target of the tunnel, and returns the path of the attribute that identifies it.
 func (m *model) backend(
 	ctx context.Context, cluster *kube.Cluster,
 ) (backend portforward.Backend, at path.Path, diags diag.Diagnostics) {

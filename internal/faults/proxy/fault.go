@@ -20,7 +20,7 @@ const (
 	ThrottledRetry Kind = "429-retry-after" // with Retry-After: 1
 	InternalError  Kind = "500"
 	Unavailable    Kind = "503"
-	GatewayTimeout Kind = "504-after" // the gateway gave up on a request that was executed
+	GatewayTimeout Kind = "504-after" // the gateway timed out for a request that was executed
 	Delay          Kind = "delay"
 	CutBody        Kind = "cut-body"   // connection reset within the body, the request was executed
 	ShortBody      Kind = "short-body" // a complete response with half of the body, the request was executed
@@ -89,8 +89,7 @@ func (k Kind) AppliesTo(r Request) bool {
 	}
 }
 
-// Request identifies a request within one command of the CLI, consistently across
-// runs.
+// Request identifies a request within one command of the CLI, consistently across runs.
 type Request struct {
 	Method string
 	Path   string // without the scenario's namespace

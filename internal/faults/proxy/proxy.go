@@ -34,19 +34,19 @@ type Options struct {
 
 // Proxy is a running proxy.
 type Proxy struct {
-	opts    Options
-	gate    *gate
-	server  *http.Server
-	forward *httputil.ReverseProxy
-	cert    certificate
-	served  chan struct{}
+	opts     Options
+	listener *outageListener
+	server   *http.Server
+	forward  *httputil.ReverseProxy
+	cert     certificate
+	served   chan struct{}
 
 	mu       sync.Mutex
 	plan     Plan
 	signal   func(Kind)
 	counts   map[Request]int
 	records  []Record
-	begun    time.Time
+	started  time.Time
 	released chan struct{} // closed to release held requests
 }
 
@@ -56,25 +56,25 @@ func Start(opts Options) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	gate, err := newGate()
+	listener, err := newOutageListener()
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{opts: opts, gate: gate, cert: cert, served: make(chan struct{})}
+	p := &Proxy{opts: opts, listener: listener, cert: cert, served: make(chan struct{})}
 	p.Begin(NoFaults, nil)
-	quiet := log.New(io.Discard, "", 0) // resets are intentional
+	discard := log.New(io.Discard, "", 0) // resets are intentional
 	p.forward = &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(opts.Upstream) },
 		Transport:     opts.Transport,
 		FlushInterval: -1,
-		ErrorLog:      quiet,
+		ErrorLog:      discard,
 		// If the API server is unavailable, reset the connection instead of responding with a gateway error.
 		ErrorHandler: func(_ http.ResponseWriter, r *http.Request, _ error) { reset(r) },
 	}
 	p.server = &http.Server{
 		Handler:           http.HandlerFunc(p.serve),
 		ReadHeaderTimeout: time.Minute,
-		ErrorLog:          quiet,
+		ErrorLog:          discard,
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
 			return context.WithValue(ctx, connKey{}, conn)
 		},
@@ -85,7 +85,7 @@ func Start(opts Options) (*Proxy, error) {
 	}
 	go func() {
 		defer close(p.served)
-		_ = p.server.ServeTLS(gate, "", "") // returns after Close
+		_ = p.server.ServeTLS(listener, "", "") // returns after Close
 	}()
 	return p, nil
 }
@@ -96,13 +96,13 @@ func (p *Proxy) Begin(plan Plan, signal func(Kind)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.plan, p.signal = plan, signal
-	p.counts, p.records, p.begun = map[Request]int{}, nil, time.Now()
+	p.counts, p.records, p.started = map[Request]int{}, nil, time.Now()
 	p.released = make(chan struct{})
 }
 
 // End ends outages, releases held requests, and returns the requests since Begin.
 func (p *Proxy) End() []Record {
-	p.gate.reopen()
+	p.listener.reopen()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.plan = NoFaults
@@ -119,7 +119,7 @@ func (p *Proxy) Close() error {
 	p.End()
 	err := p.server.Close()
 	<-p.served
-	return errors.Join(err, p.gate.Close())
+	return errors.Join(err, p.listener.Close())
 }
 
 // Kubeconfig returns a kubeconfig for the proxy.
@@ -127,7 +127,7 @@ func (p *Proxy) Kubeconfig() ([]byte, error) {
 	const name = "proxy"
 	return clientcmd.Write(clientcmdapi.Config{
 		Clusters: map[string]*clientcmdapi.Cluster{
-			name: {Server: "https://" + p.gate.address, CertificateAuthorityData: p.cert.pem},
+			name: {Server: "https://" + p.listener.address, CertificateAuthorityData: p.cert.pem},
 		},
 		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {Token: p.opts.Token}},
 		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
@@ -146,7 +146,7 @@ func (p *Proxy) decide(r *http.Request) (fault *Fault, signal func(Kind), releas
 	if fault != nil && !fault.Kind.AppliesTo(request) {
 		fault = nil
 	}
-	record := Record{Request: request, After: time.Since(p.begun)}
+	record := Record{Request: request, After: time.Since(p.started)}
 	if fault != nil {
 		record.Fault = fault.Kind
 	}
@@ -175,7 +175,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 		sleep(r.Context(), released, fault.Duration)
 		p.forward.ServeHTTP(w, r)
 	case OutageRefused, OutageReset:
-		p.gate.outage(fault.Kind == OutageReset, fault.Duration)
+		p.listener.outage(fault.Kind == OutageReset, fault.Duration)
 		reset(r)
 	case Held:
 		sleep(r.Context(), released, time.Hour)
@@ -191,9 +191,9 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 			p.forward.ServeHTTP(w, r)
 			return
 		}
-		p.spoil(w, r, fault.Kind, signal)
+		p.failResponse(w, r, fault.Kind, signal)
 	default:
-		p.spoil(w, r, fault.Kind, signal)
+		p.failResponse(w, r, fault.Kind, signal)
 	}
 }
 
@@ -227,8 +227,8 @@ func (p *Proxy) reject(w http.ResponseWriter, kind Kind) {
 		message, reason, status)
 }
 
-// spoil forwards a request to the server and disturbs the response.
-func (p *Proxy) spoil(w http.ResponseWriter, r *http.Request, kind Kind, signal func(Kind)) {
+// failResponse forwards a request to the server, and injects the fault into the response.
+func (p *Proxy) failResponse(w http.ResponseWriter, r *http.Request, kind Kind, signal func(Kind)) {
 	response, err := p.execute(r)
 	if err != nil {
 		reset(r)
@@ -275,8 +275,7 @@ func (p *Proxy) spoil(w http.ResponseWriter, r *http.Request, kind Kind, signal 
 	}
 }
 
-// execute sends a request to the server, independently of the context of the
-// client.
+// execute sends a request to the server, independently of the context of the client.
 func (p *Proxy) execute(r *http.Request) (*http.Response, error) {
 	out := r.Clone(context.WithoutCancel(r.Context()))
 	out.URL.Scheme, out.URL.Host, out.Host, out.RequestURI = p.opts.Upstream.Scheme, p.opts.Upstream.Host,

@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-const answer = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x"}}`
+const configMap = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x"}}`
 
 // setup starts a server that counts executed requests, a proxy for it, and a client.
 func setup(t *testing.T, http2 bool) (p *Proxy, client *http.Client, base string, executed *atomic.Int64) {
@@ -32,7 +32,7 @@ func setup(t *testing.T, http2 bool) (p *Proxy, client *http.Client, base string
 			return
 		}
 		executed.Add(1)
-		_, _ = io.WriteString(w, answer)
+		_, _ = io.WriteString(w, configMap)
 		if r.URL.Query().Get("watch") == "true" {
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
@@ -111,17 +111,17 @@ func TestFaultsHaveTheEffectOfTheirKind(t *testing.T) {
 		{InternalError, http.MethodPatch, 500, "leader changed", false, 0},
 		{Unavailable, http.MethodPatch, 503, "shutting down", false, 0},
 		{GatewayTimeout, http.MethodPatch, 504, "<html>", false, 1},
-		{Delay, http.MethodPatch, 200, answer, false, 1},
+		{Delay, http.MethodPatch, 200, configMap, false, 1},
 		{CutBody, http.MethodPatch, 200, "", true, 1}, // the reset may overtake the half that was sent
-		{ShortBody, http.MethodPatch, 200, answer[:len(answer)/2], false, 1},
+		{ShortBody, http.MethodPatch, 200, configMap[:len(configMap)/2], false, 1},
 		{Unauthorized, http.MethodPatch, 401, "Unauthorized", false, 0},
 		{Conflict, http.MethodPatch, 409, "has been modified", false, 0},
 		{Gone, http.MethodGet, 410, "too old", false, 0},
 		{OutageRefused, http.MethodPatch, 0, "", true, 0},
 		{OutageReset, http.MethodPatch, 0, "", true, 0},
 		// Faults that apply only to writes do not affect other requests.
-		{Conflict, http.MethodGet, 200, answer, false, 1},
-		{WatchCut, http.MethodPatch, 200, answer, false, 1},
+		{Conflict, http.MethodGet, 200, configMap, false, 1},
+		{WatchCut, http.MethodPatch, 200, configMap, false, 1},
 	} {
 		for name, http2 := range map[string]bool{" over HTTP/1.1": false, " over HTTP/2": true} {
 			t.Run(string(c.kind)+" "+c.method+name, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestFaultsHaveTheEffectOfTheirKind(t *testing.T) {
 				p.End()
 				// The next request succeeds.
 				p.Begin(NoFaults, nil)
-				if _, body, err = send(t, client, http.MethodGet, base+path); err != nil || body != answer {
+				if _, body, err = send(t, client, http.MethodGet, base+path); err != nil || body != configMap {
 					t.Errorf("without a fault: %q, %v", body, err)
 				}
 			})
@@ -158,7 +158,7 @@ func TestOutageRefusesConnectionsUntilItEnds(t *testing.T) {
 		t.Errorf("during the outage: %v", err)
 	}
 	p.End()
-	if _, body, err := send(t, client, http.MethodGet, base+"/api"); err != nil || body != answer {
+	if _, body, err := send(t, client, http.MethodGet, base+"/api"); err != nil || body != configMap {
 		t.Errorf("after the outage: %q, %v", body, err)
 	}
 }
@@ -189,8 +189,8 @@ func TestWatchesAreResetOrSilent(t *testing.T) {
 	t.Parallel()
 	p, client, base, _ := setup(t, false)
 	p.Begin(always(WatchCut), nil)
-	if status, body, err := send(t, client, http.MethodGet, base+"/api?watch=true"); status != 200 || body != answer ||
-		err == nil {
+	if status, body, err := send(t, client, http.MethodGet, base+"/api?watch=true"); status != 200 ||
+		body != configMap || err == nil {
 		t.Errorf("cut: %d %q %v", status, body, err)
 	}
 	p.Begin(always(WatchSilent), nil)

@@ -34,42 +34,40 @@ type Exec struct {
 	Env        map[string]string
 }
 
-// Config describes how to connect to a cluster, in the terms of the provider block.
-// The KUBE_* variables have already been applied to attributes that were not set.
-// Empty fields are unset.
+// Config describes how to connect to a cluster, in the terms of the provider block. The KUBE_* variables have already
+// been applied to attributes that were not set. Empty fields are unset.
 type Config struct {
-	Host                 string // URL; https where it has no scheme
+	Host                 string // URL; https if it has no scheme
 	Token                string
-	ConfigPaths          []string // kubeconfig files; "~" is Env.Home
+	ConfigPaths          []string // kubeconfig files; "~" stands for Env.Home
 	ConfigContext        string
 	ConfigContextCluster string
 	ConfigContextUser    string
 	ClusterCACertificate string // PEM
 	ClientCertificate    string // PEM
 	ClientKey            string // PEM
-	Insecure             *bool  // nil leaves it to the kubeconfig
+	Insecure             *bool  // nil for the setting of the kubeconfig
 	TLSServerName        string
 	ProxyURL             string
 	Exec                 *Exec
 
-	Namespace string  // namespace of resources that name none
-	QPS       float32 // client-side limit in requests a second; 0 is none
-	Burst     int     // used with QPS only
+	Namespace string  // namespace of resources that set none
+	QPS       float32 // client-side limit in requests per second; 0 for no limit
+	Burst     int     // requests at once; used only with QPS
 	UserAgent string
 
-	// NodeAutoscaling is whether nodes are added on demand; nil to detect it.
+	// NodeAutoscaling reports whether nodes are added on demand; nil to detect it.
 	NodeAutoscaling *bool
 
-	// Env is the environment in which credentials and namespace are looked up.
+	// Env is the environment from which credentials and the namespace are read.
 	Env Env
 }
 
-// Env is what is read from outside of the configuration. The zero value contains
-// nothing; OSEnv is the environment of the process.
+// Env is the environment outside of the configuration. The zero value is empty. [OSEnv] returns that of the process.
 type Env struct {
 	Getenv       func(string) string
-	Home         string // folder of .kube and .kt; "" for none
-	InClusterDir string // service account files; "" for none
+	Home         string // directory of .kube and .kt; "" for none
+	InClusterDir string // directory of service account files; "" for none
 }
 
 // OSEnv returns the environment of this process.
@@ -81,7 +79,7 @@ func OSEnv() Env {
 	return Env{Getenv: os.Getenv, Home: home, InClusterDir: DefaultInClusterDir}
 }
 
-// Get returns the value of a variable, "" where it is not set.
+// Get returns the value of a variable, or "" if it is not set.
 func (e Env) Get(name string) string {
 	if e.Getenv == nil {
 		return ""
@@ -119,11 +117,10 @@ type Resolved struct {
 	Namespace string
 }
 
-// Resolve determines the cluster and the namespace. It reads files and sends no
-// request. The order is: ConfigPaths or Host, the variable KUBECONFIG or else
-// ~/.kube/config, and the service account of a pod. The other fields override
-// what is found. There is no implicit localhost: if nothing is found, the error,
-// an *Error, lists the sources that were searched.
+// Resolve determines the cluster and the namespace. It reads files and sends no request. The order is: ConfigPaths or
+// Host, the variable KUBECONFIG or else ~/.kube/config, and the service account of a pod. The other fields override
+// what is found. There is no implicit localhost: if nothing is found, the error, an *Error, lists the sources that were
+// searched.
 func (c Config) Resolve() (Resolved, error) {
 	if err := c.check(); err != nil {
 		return Resolved{}, err
@@ -158,12 +155,12 @@ func (c Config) find() (kubeconfig, error) {
 		"attribute host, KUBE_HOST: not set",
 		"attributes config_path and config_paths, KUBE_CONFIG_PATH, KUBE_CONFIG_PATHS: not set",
 	}
-	for _, look := range []func() (kubeconfig, string, error){c.fromVariable, c.fromHome, c.fromPod} {
-		found, why, err := look()
-		if err != nil || why == "" {
+	for _, search := range []func() (kubeconfig, string, error){c.fromVariable, c.fromHome, c.fromPod} {
+		found, skipped, err := search()
+		if err != nil || skipped == "" {
 			return found, err
 		}
-		tried = append(tried, why)
+		tried = append(tried, skipped)
 	}
 	return kubeconfig{}, &Error{
 		Tried: tried,
@@ -172,14 +169,13 @@ func (c Config) find() (kubeconfig, error) {
 	}
 }
 
-// hostOnly is for a host without kubeconfig files: those of the environment may
-// belong to another cluster.
+// hostOnly returns an empty kubeconfig for a host without kubeconfig files. It ignores the files of the environment,
+// because they may belong to another cluster.
 func (c Config) hostOnly() (kubeconfig, error) {
 	if cmp.Or(c.ConfigContext, c.ConfigContextCluster, c.ConfigContextUser) != "" {
-		return kubeconfig{}, newError("config_context", "config_context, config_context_cluster and "+
-			"config_context_user "+
-			"(or KUBE_CTX, KUBE_CTX_CLUSTER, KUBE_CTX_AUTH_INFO) select from a kubeconfig, but only host is set; "+
-			"set config_path, or remove them")
+		return kubeconfig{}, newError("config_context",
+			"config_context, config_context_cluster and config_context_user (or KUBE_CTX, KUBE_CTX_CLUSTER, "+
+				"KUBE_CTX_AUTH_INFO) select from a kubeconfig, but only host is set; set config_path, or remove them")
 	}
 	return kubeconfig{raw: clientcmdapi.NewConfig(), origin: "the provider's configuration"}, nil
 }
@@ -202,11 +198,10 @@ func (c Config) explicitFiles(paths []string) (kubeconfig, error) {
 	return found, nil
 }
 
-// The next three functions search one source each. The text that they return is
-// the reason why the source was skipped, empty if it was not.
+// The next three functions search one source each. They return the reason why the source was skipped, or "" if it was
+// not.
 
-// fromVariable reads the files that KUBECONFIG lists. Like kubectl, it skips
-// missing files.
+// fromVariable reads the files that KUBECONFIG lists. Like kubectl, it skips missing files.
 func (c Config) fromVariable() (kubeconfig, string, error) {
 	list := c.Env.Get("KUBECONFIG")
 	if list == "" {
@@ -286,9 +281,9 @@ func (c Config) namespace(contextNamespace, origin string) (string, error) {
 }
 
 func checkNamespace(name, source string) (string, error) {
-	if broken := validation.IsDNS1123Label(name); len(broken) > 0 {
+	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 		return "", newError("namespace", "%s contains the invalid namespace %q: %s", source, name,
-			strings.Join(broken, "; "))
+			strings.Join(problems, "; "))
 	}
 	return name, nil
 }

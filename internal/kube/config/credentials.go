@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// check validates the attributes that need no file. Its errors name the attribute
-// and never contain a credential.
+// check validates the attributes that need no file. Its errors name the attribute and never contain a credential.
 func (c Config) check() error {
 	for _, field := range []struct{ attribute, variable, text string }{
 		{"cluster_ca_certificate", "KUBE_CLUSTER_CA_CERT_DATA", c.ClusterCACertificate},
@@ -33,8 +32,7 @@ func (c Config) check() error {
 	if c.Insecure != nil && *c.Insecure && c.ClusterCACertificate != "" {
 		return newError("insecure",
 			"insecure (or KUBE_INSECURE) and cluster_ca_certificate (or KUBE_CLUSTER_CA_CERT_DATA) cannot both be "+
-				"set: "+
-				"with insecure, the certificate of the server is not verified")
+				"set: with insecure, the certificate of the server is not verified")
 	}
 	if err := checkProxy(c.ProxyURL); err != nil {
 		return newError("proxy_url", "proxy_url (or KUBE_PROXY_URL): %w", err)
@@ -60,7 +58,7 @@ func (c Config) checkPair() error {
 	return nil
 }
 
-// checkPEM recognizes values that are commonly set instead of PEM.
+// checkPEM requires PEM. Its errors explain how to correct values that are commonly set instead.
 func checkPEM(text string) error {
 	if text == "" {
 		return nil
@@ -109,12 +107,12 @@ func withoutUser(text string) string {
 	return regexp.MustCompile(`^([^@]*//)?.*@`).ReplaceAllString(text, "$1***@")
 }
 
-// checkPaths recognizes content that was set instead of a path. It may contain
-// credentials, so the error does not show it.
+// checkPaths returns an error if content was set instead of a path. The error does not contain it, because it may
+// contain credentials.
 func checkPaths(paths []string) error {
-	const longest = 1024
+	const maxLength = 1024
 	for _, path := range paths {
-		if strings.Contains(path, "\n") || len(path) > longest {
+		if strings.Contains(path, "\n") || len(path) > maxLength {
 			return errors.New("contains text that is not a path, probably the content of a kubeconfig; " +
 				"write the kubeconfig to a file and set its path")
 		}

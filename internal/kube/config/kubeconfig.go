@@ -18,16 +18,14 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// kubeconfig is the source of a client, before the attributes of the provider
-// block override it. Every source is converted into this form, so that the
-// attributes override all of them in the same way.
+// kubeconfig is the source of a client, before the attributes of the provider block override it. Every source is
+// converted into this form, so that the attributes override all of them in the same way.
 type kubeconfig struct {
 	raw    *clientcmdapi.Config
 	origin string // its name in messages
 }
 
-// loadFiles merges files as kubectl does: the first file that sets a value wins.
-// Missing files are skipped.
+// loadFiles merges files as kubectl does: the first file that sets a value wins. Missing files are skipped.
 func loadFiles(files []string) (kubeconfig, error) {
 	origin := "kubeconfig " + strings.Join(files, ", ")
 	rules := clientcmd.ClientConfigLoadingRules{Precedence: files}
@@ -38,8 +36,8 @@ func loadFiles(files []string) (kubeconfig, error) {
 	return kubeconfig{raw: raw, origin: origin}, nil
 }
 
-// inCluster is the service account of a pod as a kubeconfig. It refers to the file
-// of the token, since the kubelet renews it.
+// inCluster returns the service account of a pod as a kubeconfig. It refers to the file of the token, because the
+// kubelet renews the token.
 func inCluster(server, dir string) kubeconfig {
 	const name = "in-cluster"
 	namespace, _ := os.ReadFile(filepath.Join(dir, "namespace")) // optional: the default applies
@@ -55,16 +53,14 @@ func inCluster(server, dir string) kubeconfig {
 // empty reports whether it contains neither clusters nor contexts.
 func (k kubeconfig) empty() bool { return len(k.raw.Clusters) == 0 && len(k.raw.Contexts) == 0 }
 
-// client applies the attributes to a kubeconfig. It also returns the namespace of
-// the context.
+// client applies the attributes to a kubeconfig. It also returns the namespace of the context.
 func (c Config) client(k kubeconfig) (*rest.Config, string, error) {
 	kubeContext, err := c.choose(k)
 	if err != nil {
 		return nil, "", err
 	}
-	if c.identified() {
-		// Merged, both identities would be sent, and the server prefers a
-		// certificate to a token.
+	if c.hasCredentials() {
+		// client-go would send both identities, and the server prefers a certificate to a token.
 		for name := range k.raw.AuthInfos {
 			k.raw.AuthInfos[name] = clientcmdapi.NewAuthInfo()
 		}
@@ -101,7 +97,7 @@ func (c Config) choose(k kubeconfig) (clientcmdapi.Context, error) {
 		return chosen, err
 	}
 	if _, ok := k.raw.AuthInfos[chosen.AuthInfo]; chosen.AuthInfo != "" && !ok {
-		if !c.identified() || c.ConfigContextUser != "" {
+		if !c.hasCredentials() || c.ConfigContextUser != "" {
 			return chosen, newError("config_context_user",
 				"user %q is not in %s, which has the users: %s", chosen.AuthInfo, k.origin, names(k.raw.AuthInfos))
 		}
@@ -144,12 +140,12 @@ func (c Config) checkCluster(k kubeconfig, name string) error {
 	return nil
 }
 
-// identified reports whether the attributes contain credentials.
-func (c Config) identified() bool {
+// hasCredentials reports whether the attributes contain credentials.
+func (c Config) hasCredentials() bool {
 	return c.Token != "" || c.ClientCertificate != "" || c.Exec != nil
 }
 
-// overrides are the attributes as flags of kubectl.
+// overrides converts the attributes into the overrides that kubectl creates from its flags.
 func (c Config) overrides(kubeContext clientcmdapi.Context) (*clientcmd.ConfigOverrides, error) {
 	o := &clientcmd.ConfigOverrides{CurrentContext: c.ConfigContext}
 	o.Context.Cluster, o.Context.AuthInfo = kubeContext.Cluster, kubeContext.AuthInfo
@@ -191,6 +187,7 @@ func bytesOrNil(s string) []byte {
 	return []byte(s)
 }
 
+// expandAll replaces "~" at the start of paths with the home directory.
 func expandAll(paths []string, home string) []string {
 	out := make([]string, len(paths))
 	for i, path := range paths {
@@ -206,7 +203,7 @@ func nonEmpty(list []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == "" })
 }
 
-// reason is the cause of a failed file operation, without the path.
+// reason returns the cause of a failed file operation, without the path.
 func reason(err error) error {
 	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
 		return pathErr.Err
@@ -214,6 +211,7 @@ func reason(err error) error {
 	return err
 }
 
+// names lists the keys of a map, for messages.
 func names[T any](m map[string]*T) string {
 	if len(m) == 0 {
 		return "none"

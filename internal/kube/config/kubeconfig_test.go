@@ -16,8 +16,8 @@ current-context: one
 clusters:
 - {name: one, cluster: {server: "https://one.example.com", tls-server-name: one, proxy-url: "http://proxy-of-one:3128"}}
 - {name: two, cluster: {server: "https://two.example.com", insecure-skip-tls-verify: true}}
-- {name: nowhere, cluster: {proxy-url: "http://proxy:3128"}}
-- {name: odd, cluster: {server: "ftp://odd.example.com"}}
+- {name: no-server, cluster: {proxy-url: "http://proxy:3128"}}
+- {name: ftp, cluster: {server: "ftp://files.example.com"}}
 users:
 - {name: one, user: {token: one-token}}
 - {name: two, user: {token: two-token}}
@@ -29,13 +29,13 @@ contexts:
 - {name: two, context: {cluster: two, user: two}}
 - {name: password, context: {cluster: one, user: password}}
 - {name: plugin, context: {cluster: one, user: plugin}}
-- {name: nowhere, context: {cluster: nowhere, user: one}}
-- {name: odd, context: {cluster: odd, user: one}}
+- {name: no-server, context: {cluster: no-server, user: one}}
+- {name: ftp, context: {cluster: ftp, user: one}}
 - {name: no-cluster, context: {cluster: gone, user: one}}
 - {name: no-user, context: {cluster: one, user: gone}}
 `
 
-// client is what of a rest.Config the attributes decide.
+// client contains the fields of a rest.Config that the attributes determine.
 type client struct {
 	Host, Token, Username, Exec string
 	ServerName, Proxy           string
@@ -88,34 +88,34 @@ func TestAttributesOverrideTheKubeconfig(t *testing.T) {
 		},
 		"another user": {Config{ConfigContextUser: "two"},
 			with(one, func(c *client) { c.Token = "two-token" })},
-		"a host, whose name is another": {Config{Host: "https://mine.example.com"},
+		"a host, which resets the server name": {Config{Host: "https://mine.example.com"},
 			with(one, func(c *client) { c.Host, c.ServerName = "https://mine.example.com", "" })},
 		"a host without a scheme": {Config{Host: "10.0.0.1:6443"},
 			with(one, func(c *client) { c.Host, c.ServerName = "https://10.0.0.1:6443", "" })},
-		"a host for a dangling cluster": {Config{Host: "https://mine.example.com", ConfigContext: "no-cluster"},
+		"a host instead of a missing cluster": {Config{Host: "https://mine.example.com", ConfigContext: "no-cluster"},
 			client{Host: "https://mine.example.com", Token: "one-token", Namespace: "default"}},
 		"a token":                   {Config{Token: "mine"}, with(one, func(c *client) { c.Token = "mine" })},
 		"a token with a line break": {Config{Token: "mine\n"}, with(one, func(c *client) { c.Token = "mine" })},
-		"a token over a password": {Config{ConfigContext: "password", Token: "mine"},
+		"a token instead of a password": {Config{ConfigContext: "password", Token: "mine"},
 			with(one, func(c *client) { c.Token, c.Namespace = "mine", "default" })},
-		"a token over a plugin": {Config{ConfigContext: "plugin", Token: "mine"},
+		"a token instead of a plugin": {Config{ConfigContext: "plugin", Token: "mine"},
 			with(one, func(c *client) { c.Token, c.Namespace = "mine", "default" })},
-		"a token over a dangling user": {Config{ConfigContext: "no-user", Token: "mine"},
+		"a token instead of a missing user": {Config{ConfigContext: "no-user", Token: "mine"},
 			with(one, func(c *client) { c.Token, c.Namespace = "mine", "default" })},
-		"a certificate over a token": {
+		"a certificate instead of a token": {
 			Config{ClientCertificate: pair.certificate, ClientKey: pair.key},
 			with(one, func(c *client) { c.Token, c.Certificate, c.Key = "", pair.certificate, pair.key }),
 		},
-		"a plugin over a token": {
+		"a plugin instead of a token": {
 			Config{Exec: &Exec{APIVersion: "client.authentication.k8s.io/v1", Command: "/bin/plugin"}},
 			with(one, func(c *client) { c.Token, c.Exec = "", "/bin/plugin" }),
 		},
-		"the plugin of the file": {Config{ConfigContext: "plugin"},
+		"the plugin of the kubeconfig": {Config{ConfigContext: "plugin"},
 			with(one, func(c *client) { c.Token, c.Exec, c.Namespace = "", "/bin/plugin-of-file", "default" })},
-		"an authority over insecure": {Config{ConfigContext: "two", ClusterCACertificate: pair.certificate},
+		"a CA certificate instead of insecure": {Config{ConfigContext: "two", ClusterCACertificate: pair.certificate},
 			client{Host: "https://two.example.com", Token: "two-token", CA: pair.certificate, Namespace: "default"}},
 		"insecure": {Config{Insecure: new(true)}, with(one, func(c *client) { c.Insecure = true })},
-		"secure over insecure": {Config{ConfigContext: "two", Insecure: new(false)},
+		"insecure = false": {Config{ConfigContext: "two", Insecure: new(false)},
 			client{Host: "https://two.example.com", Token: "two-token", Namespace: "default"}},
 		"a server name": {Config{TLSServerName: "kubernetes"},
 			with(one, func(c *client) { c.ServerName = "kubernetes" })},
@@ -125,9 +125,9 @@ func TestAttributesOverrideTheKubeconfig(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			test.config.Env = w.env()
-			test.config.ConfigPaths = []string{w.write("config", twoClusters)}
+			e := newTestEnv(t)
+			test.config.Env = e.env()
+			test.config.ConfigPaths = []string{e.write("config", twoClusters)}
 			got, err := test.config.Resolve()
 			if err != nil {
 				t.Fatal(err)
@@ -141,17 +141,17 @@ func TestAttributesOverrideTheKubeconfig(t *testing.T) {
 
 func TestAttributesOverrideTheServiceAccount(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.inPod()
-	plain, err := Config{Env: w.env()}.Resolve()
+	e := newTestEnv(t)
+	e.inPod()
+	plain, err := Config{Env: e.env()}.Resolve()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if plain.REST.BearerTokenFile != filepath.Join(w.pod, "token") ||
-		plain.REST.CAFile != filepath.Join(w.pod, "ca.crt") {
+	if plain.REST.BearerTokenFile != filepath.Join(e.pod, "token") ||
+		plain.REST.CAFile != filepath.Join(e.pod, "ca.crt") {
 		t.Errorf("token file %q and CA file %q are not the pod's", plain.REST.BearerTokenFile, plain.REST.CAFile)
 	}
-	mine, err := Config{Env: w.env(), Token: "mine", ProxyURL: "http://proxy:3128", TLSServerName: "kubernetes",
+	mine, err := Config{Env: e.env(), Token: "mine", ProxyURL: "http://proxy:3128", TLSServerName: "kubernetes",
 		Insecure: new(true)}.Resolve()
 	if err != nil {
 		t.Fatal(err)
@@ -168,31 +168,31 @@ func TestAttributesOverrideTheServiceAccount(t *testing.T) {
 
 func TestResolveMergesConfigPaths(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	first := w.write("first", "current-context: both\ncontexts: [{name: both, context: {cluster: second, user: "+
+	e := newTestEnv(t)
+	first := e.write("first", "current-context: both\ncontexts: [{name: both, context: {cluster: second, user: "+
 		"shared}}]\nusers: [{name: shared, user: {token: of-first}}]\n")
-	second := w.write("second", strings.Replace(kubeconfigText("second"), "users: [",
+	second := e.write("second", strings.Replace(kubeconfigText("second"), "users: [",
 		"users: [{name: shared, user: {token: of-second}}, ", 1))
 	for name, test := range map[string]struct {
 		paths []string
-		want  identity
+		want  connection
 	}{
-		"the first file wins": {[]string{first, second},
-			identity{"https://second.example.com:6443", "of-first", "default"}},
-		"in the order given": {[]string{second, first},
-			identity{"https://second.example.com:6443", "second-token", "second-namespace"}},
-		"paths under the home": {[]string{"~/first", "~/second"},
-			identity{"https://second.example.com:6443", "of-first", "default"}},
-		"empty paths do not count": {[]string{"", second, ""},
-			identity{"https://second.example.com:6443", "second-token", "second-namespace"}},
+		"the first file takes precedence": {[]string{first, second},
+			connection{"https://second.example.com:6443", "of-first", "default"}},
+		"the files in the other order": {[]string{second, first},
+			connection{"https://second.example.com:6443", "second-token", "second-namespace"}},
+		"paths in the home directory": {[]string{"~/first", "~/second"},
+			connection{"https://second.example.com:6443", "of-first", "default"}},
+		"empty paths are ignored": {[]string{"", second, ""},
+			connection{"https://second.example.com:6443", "second-token", "second-namespace"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := Config{ConfigPaths: test.paths, Env: w.env()}.Resolve()
+			got, err := Config{ConfigPaths: test.paths, Env: e.env()}.Resolve()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.want, identity{got.REST.Host, got.REST.BearerToken, got.Namespace}); diff != "" {
+			if diff := cmp.Diff(test.want, connection{got.REST.Host, got.REST.BearerToken, got.Namespace}); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -202,7 +202,7 @@ func TestResolveMergesConfigPaths(t *testing.T) {
 func TestResolvePassesTheExecPlugin(t *testing.T) {
 	t.Parallel()
 	got, err := Config{
-		Host: "https://h", Env: newWorld(t).env(),
+		Host: "https://h", Env: newTestEnv(t).env(),
 		Exec: &Exec{APIVersion: "client.authentication.k8s.io/v1beta1", Command: "aws",
 			Args: []string{"eks", "get-token"}, Env: map[string]string{"B": "2", "A": "1"}},
 	}.Resolve()
@@ -222,13 +222,13 @@ func TestResolvePassesTheExecPlugin(t *testing.T) {
 	}
 }
 
-func TestOnlyATildeAloneIsExpandedToTheHomeDirectory(t *testing.T) {
+func TestTildeIsExpandedOnlyToTheHomeDirectoryOfTheUser(t *testing.T) {
 	t.Parallel()
 	got := expandAll([]string{"~", "~/x", "~anna/x", "/x/~", "x"}, "/home/otto")
 	if diff := cmp.Diff([]string{"/home/otto", "/home/otto/x", "~anna/x", "/x/~", "x"}, got); diff != "" {
 		t.Error(diff)
 	}
 	if got := expandAll([]string{"~/x"}, ""); got[0] != "~/x" {
-		t.Errorf("without a home, ~/x became %s", got[0])
+		t.Errorf("without a home directory, ~/x is expanded to %s", got[0])
 	}
 }

@@ -16,19 +16,16 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-// Backend is the target of forwarded connections: a port of one pod, or of any
-// ready pod that a selector matches.
+// Backend is the target of forwarded connections: a port of one pod, or of any ready pod that a selector matches.
 type Backend struct {
 	Namespace string
 	Pod       string            // name of the pod; if empty, one of
 	Selector  map[string]string // the pods with these labels
-	// Port is the port of the pod, by number or name. Zero means the first port
-	// that the pod declares.
+	// Port is the port of the pod, by number or name. Zero means the first port that the pod declares.
 	Port intstr.IntOrString
 }
 
-// Dial connects to a backend, as [DialPod] does. An error is a *kube.Error, or a
-// *NoPodError.
+// Dial connects to a backend, as [DialPod] does. An error is a *kube.Error, or a *NoPodError.
 func Dial(ctx context.Context, c Cluster, b Backend) (net.Conn, error) {
 	pod, err := target(ctx, c, b)
 	if err != nil {
@@ -74,15 +71,16 @@ func target(ctx context.Context, c Cluster, b Backend) (*corev1.Pod, error) {
 // Pods returns the pods of a backend, sorted by name, from a shared list and
 // watch of the pods of Kubetorch, or otherwise of all pods of the namespace.
 func Pods(ctx context.Context, c Cluster, b Backend) ([]*corev1.Pod, error) {
-	chosen := labels.SelectorFromSet(b.Selector)
+	selector := labels.SelectorFromSet(b.Selector)
 	pods, err := kube.ReadAllAs[corev1.Pod](ctx, c, podsOfBackend(b), b.Namespace,
-		func(e *kube.Entry) bool { return chosen.Matches(labels.Set(e.Labels)) })
+		func(e *kube.Entry) bool { return selector.Matches(labels.Set(e.Labels)) })
 	if kube.ClassOf(err) == kube.Denied {
 		return podsNow(ctx, c, b) // listing may be allowed without watching
 	}
 	return byName(pods), err
 }
 
+// podsOfBackend returns the kind whose shared list and watch contains the pods of a backend.
 func podsOfBackend(b Backend) kube.Kind {
 	if _, shared := b.Selector[kind.ServiceLabel]; shared {
 		return kind.Pod()
@@ -100,7 +98,7 @@ func byName(pods []*corev1.Pod) []*corev1.Pod {
 	return pods
 }
 
-// FirstReady returns the first pod that accepts calls, or nil.
+// FirstReady returns the first pod that is [Ready], or nil.
 func FirstReady(pods []*corev1.Pod) *corev1.Pod {
 	if i := slices.IndexFunc(pods, Ready); i >= 0 {
 		return pods[i]
@@ -108,7 +106,7 @@ func FirstReady(pods []*corev1.Pod) *corev1.Pod {
 	return nil
 }
 
-// Ready reports whether a pod accepts calls.
+// Ready reports whether a pod is ready and not being deleted.
 func Ready(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil && ready.PodReady(pod)
 }
@@ -173,6 +171,7 @@ func (e *NoPodError) Explain() (summary string, cause ready.Cause) {
 	}
 }
 
+// describe returns the reason why a pod is not ready, for messages.
 func describe(pod *corev1.Pod) string {
 	if pod.DeletionTimestamp != nil {
 		return "being deleted"
@@ -196,9 +195,8 @@ func TargetPort(p corev1.ServicePort) intstr.IntOrString {
 	return p.TargetPort
 }
 
-// ServiceBackend returns the backend of a port of a Service, or of its first
-// port if port is 0. A port that the Service does not have is used as a port of
-// the pods.
+// ServiceBackend returns the backend of a port of a Service, or of its first port if port is 0. A port that the Service
+// does not have is used as a port of the pods.
 func ServiceBackend(ctx context.Context, c Cluster, namespace, name string, port int32) (Backend, error) {
 	obj, err := c.Read(ctx, kube.Ref{Kind: kind.Service().All(), Namespace: namespace, Name: name})
 	if err != nil {

@@ -1,5 +1,4 @@
-// Package portforward connects to pods through the API server, as kubectl
-// port-forward does.
+// Package portforward connects to pods through the API server, as kubectl port-forward does.
 package portforward
 
 import (
@@ -31,8 +30,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 )
 
-// Cluster is the part of the client that a port-forward uses. *kube.Cluster
-// implements it.
+// Cluster is the part of the client that a port-forward uses. *kube.Cluster implements it.
 type Cluster interface {
 	kube.Reader
 	kube.Pages
@@ -43,9 +41,8 @@ type Cluster interface {
 	Clock() clock.WithDelayedExecution
 }
 
-// DialPod connects to a port of a pod. ctx applies only to connecting. Errors
-// are of type *kube.Error, with the class Denied without permission to create
-// pods/portforward. If nothing listens on the port, the first Read returns a
+// DialPod connects to a port of a pod. ctx applies only to connecting. Errors are of type *kube.Error, with the class
+// Denied without permission to create pods/portforward. If nothing listens on the port, the first Read returns a
 // *net.OpError.
 //
 // Each connection has a separate tunnel: the streams of one tunnel wait for
@@ -71,9 +68,8 @@ func forwardFailure(ref kube.Ref, err error) error {
 	return failure
 }
 
-// openTunnel opens the subresource portforward of a pod by WebSocket, or by
-// SPDY for API servers before Kubernetes 1.31 and proxies that block
-// WebSockets.
+// openTunnel opens the subresource portforward of a pod by WebSocket, or by SPDY for API servers before Kubernetes 1.31
+// and proxies that block WebSockets.
 func openTunnel(ctx context.Context, c Cluster, pod kube.Ref) (httpstream.Connection, error) {
 	config, err := c.RESTConfig()
 	if err != nil {
@@ -83,7 +79,7 @@ func openTunnel(ctx context.Context, c Cluster, pod kube.Ref) (httpstream.Connec
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(req *http.Request) (*http.Response, error) {
-			resp, err := next.RoundTrip(req.WithContext(ctx)) // the dialers take no context
+			resp, err := next.RoundTrip(req.WithContext(ctx)) // the dialers have no parameter for it
 			if err == nil && resp.StatusCode != http.StatusSwitchingProtocols {
 				resp.Body, rejection, err = statusOf(resp.Body)
 			}
@@ -94,8 +90,8 @@ func openTunnel(ctx context.Context, c Cluster, pod kube.Ref) (httpstream.Connec
 	if err != nil {
 		return nil, err
 	}
-	at := server.JoinPath("api/v1/namespaces", pod.Namespace, "pods", pod.Name, "portforward")
-	websocket, err := portforward.NewSPDYOverWebsocketDialerForStreaming(at, config)
+	url := server.JoinPath("api/v1/namespaces", pod.Namespace, "pods", pod.Name, "portforward")
+	websocket, err := portforward.NewSPDYOverWebsocketDialerForStreaming(url, config)
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +99,8 @@ func openTunnel(ctx context.Context, c Cluster, pod kube.Ref) (httpstream.Connec
 	if err != nil {
 		return nil, err
 	}
-	older := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, at)
-	dialer := portforward.NewFallbackDialerForStreaming(websocket, older, func(err error) bool {
+	spdyDialer := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, url)
+	dialer := portforward.NewFallbackDialerForStreaming(websocket, spdyDialer, func(err error) bool {
 		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
 	})
 	return untilDone(ctx, func() (httpstream.Connection, error) {
@@ -120,12 +116,11 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (r roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return r(req) }
 
-// statusOf returns the Status in the response of an API server that does not
-// upgrade a connection, because the SPDY client returns only its message. It
-// also returns the body to read again.
+// statusOf returns the Status in the response of an API server that does not upgrade a connection, because the SPDY
+// client returns only its message. It also returns the body to read again.
 func statusOf(body io.ReadCloser) (again io.ReadCloser, rejection, err error) {
-	const longest = 64 << 10
-	data, err := io.ReadAll(io.LimitReader(body, longest))
+	const maxBytes = 64 << 10
+	data, err := io.ReadAll(io.LimitReader(body, maxBytes))
 	if err := errors.Join(err, body.Close()); err != nil {
 		return nil, nil, err
 	}
@@ -136,8 +131,7 @@ func statusOf(body io.ReadCloser) (again io.ReadCloser, rejection, err error) {
 	return io.NopCloser(bytes.NewReader(data)), rejection, nil
 }
 
-// untilDone waits for a connection until ctx ends. It closes a later
-// connection.
+// untilDone waits for a connection until ctx ends. It closes a connection that is opened later.
 func untilDone(ctx context.Context, open func() (httpstream.Connection, error)) (httpstream.Connection, error) {
 	type result struct {
 		conn httpstream.Connection
@@ -177,7 +171,7 @@ func openStreams(tunnel httpstream.Connection, pod kube.Ref, port int32) (*podCo
 	}
 	address := podAddress(fmt.Sprintf("%s/%s:%d", pod.Namespace, pod.Name, port))
 	conn := &podConn{tunnel: tunnel, address: address, failureRead: make(chan struct{})}
-	go conn.listen(errorStream)
+	go conn.readFailure(errorStream)
 	headers.Set(corev1.StreamType, corev1.StreamTypeData)
 	conn.Stream, err = tunnel.CreateStream(headers)
 	if errors.Is(err, spdystream.ErrReset) {
@@ -189,12 +183,10 @@ func openStreams(tunnel httpstream.Connection, pod kube.Ref, port int32) (*podCo
 	return conn, nil
 }
 
-// resetStream is a data stream that the kubelet has reset before it was open.
-// The kubelet connects to the port when it receives the stream, and resets the
-// stream if that fails, possibly before its reply to the opening of the stream:
-// see portForward in
-// k8s.io/cri-streaming/pkg/streaming/portforward/httpstream.go and
-// newSpdyStream in k8s.io/streaming/pkg/httpstream/spdy/connection.go.
+// resetStream is a data stream that the kubelet has reset before it was open. The kubelet connects to the port when it
+// receives the stream, and resets the stream if that fails, possibly before its reply to the opening of the stream: see
+// portForward in k8s.io/cri-streaming/pkg/streaming/portforward/httpstream.go and newSpdyStream in
+// k8s.io/streaming/pkg/httpstream/spdy/connection.go.
 type resetStream struct{ httpstream.Stream }
 
 func (resetStream) Read([]byte) (int, error)  { return 0, spdystream.ErrReset }
@@ -210,11 +202,11 @@ type podConn struct {
 	failure     error
 }
 
-// listen reads the error of the kubelet until the stream or the tunnel ends.
-func (c *podConn) listen(errorStream io.Reader) {
+// readFailure reads the error of the kubelet until the stream or the tunnel ends.
+func (c *podConn) readFailure(errorStream io.Reader) {
 	defer close(c.failureRead)
-	const longest = 4 << 10
-	text, _ := io.ReadAll(io.LimitReader(errorStream, longest)) // the text before a read error is kept
+	const maxBytes = 4 << 10
+	text, _ := io.ReadAll(io.LimitReader(errorStream, maxBytes)) // the text before a read error is kept
 	if len(text) > 0 {
 		c.failure = &net.OpError{Op: "read", Net: c.address.Network(), Addr: c.address, Err: errors.New(string(text))}
 	}

@@ -12,32 +12,30 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 )
 
-// waitTime is the time that a connection waits for a ready pod, while the
-// previous one is replaced.
+// waitTime limits how long a connection waits for a ready pod, for example while the previous one is replaced.
 const waitTime = 30 * time.Second
 
 // Forward is a local port whose connections are forwarded to a backend.
 type Forward struct {
 	listener net.Listener
-	end      context.CancelFunc
+	cancel   context.CancelFunc
 	running  sync.WaitGroup
 }
 
-// Listen listens on a port of 127.0.0.1, or on any free port if it is 0, and
-// forwards connections to the backend until it is closed. It outlives ctx.
-// report receives the values of ctx and the errors of connections that could
-// not be forwarded.
+// Listen listens on a port of 127.0.0.1, or on any free port if it is 0, and forwards connections to the backend until
+// it is closed. It uses the values of ctx, and continues after ctx ends. report is called concurrently with the errors
+// of connections that could not be forwarded.
 //
-// Each connection selects a ready pod, so that the next connection after a
-// replacement of the pod reaches the new pod, and waits for it if necessary.
+// Each connection selects a ready pod, and waits for one if necessary. After a replacement of the pod, the next
+// connection therefore reaches the new pod.
 func Listen(ctx context.Context, c Cluster, b Backend, port int, report func(error)) (*Forward, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
 		return nil, err
 	}
-	ctx, end := context.WithCancel(context.WithoutCancel(ctx))
-	f := &Forward{listener: listener, end: end}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	f := &Forward{listener: listener, cancel: cancel}
 	f.running.Go(func() {
 		for {
 			local, err := listener.Accept()
@@ -60,17 +58,16 @@ func (f *Forward) Port() int {
 	return address.Port
 }
 
-// Close closes the port and all its connections, and returns when they have
-// ended.
+// Close closes the port and all its connections, and returns when they have ended.
 func (f *Forward) Close() error {
-	f.end()
+	f.cancel()
 	err := f.listener.Close()
 	f.running.Wait()
 	return err
 }
 
-// serve connects a local connection to the backend. If the backend aborts, the
-// local connection is reset instead of closed.
+// serve connects a local connection to the backend. If the remote connection fails, the local one is reset instead of
+// closed, so that the client does not treat incomplete data as complete.
 func serve(ctx context.Context, c Cluster, b Backend, local net.Conn) error {
 	defer local.Close()
 	remote, err := dialWithRetries(ctx, c, b)
@@ -91,8 +88,8 @@ func serve(ctx context.Context, c Cluster, b Backend, local net.Conn) error {
 			_ = remote.Close()
 			return
 		}
-		if half, ok := remote.(interface{ CloseWrite() error }); ok {
-			_ = half.CloseWrite()
+		if halfCloser, ok := remote.(interface{ CloseWrite() error }); ok {
+			_ = halfCloser.CloseWrite()
 		}
 	})
 	_, err = io.Copy(local, remote)
@@ -104,15 +101,14 @@ func serve(ctx context.Context, c Cluster, b Backend, local net.Conn) error {
 	return err
 }
 
-// reset makes readers of a connection fail instead of reaching its end.
+// reset makes the client read an error instead of the end of the data, once the connection is closed.
 func reset(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
 	}
 }
 
-// dialWithRetries connects, and waits for a ready pod if there is none. Permanent
-// errors end the wait immediately.
+// dialWithRetries connects, and waits for a ready pod if there is none. Permanent errors end the wait immediately.
 func dialWithRetries(ctx context.Context, c Cluster, b Backend) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, waitTime)
 	defer cancel()

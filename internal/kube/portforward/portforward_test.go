@@ -28,9 +28,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
-// kubeletBehind is an API server that serves only pods and their port-forwards. It
-// serves the streams with the code of kubelets and container runtimes.
-func kubeletBehind(t *testing.T, pods ...*corev1.Pod) *kube.Cluster {
+// clusterWith returns a client of an API server that serves only pods and their port-forwards. It serves the streams
+// with the code of kubelets and container runtimes.
+func clusterWith(t *testing.T, pods ...*corev1.Pod) *kube.Cluster {
 	t.Helper()
 	api := kubetest.API{Answer: func(verb, path string, _ *http.Request) (int, any) {
 		for _, pod := range pods {
@@ -39,7 +39,7 @@ func kubeletBehind(t *testing.T, pods ...*corev1.Pod) *kube.Cluster {
 			}
 		}
 		if strings.HasSuffix(path, "/portforward") {
-			// as before tunnels by WebSocket
+			// like an API server without tunnels by WebSocket
 			return kubetest.Failing(http.StatusBadRequest, metav1.StatusReasonBadRequest)
 		}
 		return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
@@ -83,8 +83,7 @@ func echo(t *testing.T) (port int32) {
 	return int32(listener.Addr().(*net.TCPAddr).Port)
 }
 
-// mustEcho sends more data than all buffers on the path can contain, and compares
-// the returned data.
+// mustEcho sends more data than all buffers on the path can contain, and compares the returned data.
 func mustEcho(t *testing.T, conn interface {
 	net.Conn
 	CloseWrite() error
@@ -104,7 +103,7 @@ func mustEcho(t *testing.T, conn interface {
 
 func TestDialPodTransfersDataAndClosesInBothDirections(t *testing.T) {
 	t.Parallel()
-	conn, err := DialPod(t.Context(), kubeletBehind(t, kubetest.RunningPod("trainer-0")), "ml", "trainer-0", echo(t))
+	conn, err := DialPod(t.Context(), clusterWith(t, kubetest.RunningPod("trainer-0")), "ml", "trainer-0", echo(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,12 +113,12 @@ func TestDialPodTransfersDataAndClosesInBothDirections(t *testing.T) {
 
 func TestDialPodReportsErrorsOfTheKubelet(t *testing.T) {
 	t.Parallel()
-	unused, err := net.ResolveTCPAddr("tcp", kubetest.UnusedAddress(t))
+	address, err := net.ResolveTCPAddr("tcp", kubetest.UnusedAddress(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	free := int32(unused.Port)
-	conn, err := DialPod(t.Context(), kubeletBehind(t, kubetest.RunningPod("trainer-0")), "ml", "trainer-0", free)
+	unused := int32(address.Port)
+	conn, err := DialPod(t.Context(), clusterWith(t, kubetest.RunningPod("trainer-0")), "ml", "trainer-0", unused)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +126,7 @@ func TestDialPodReportsErrorsOfTheKubelet(t *testing.T) {
 	_, err = conn.Read(make([]byte, 1))
 	var failed *net.OpError
 	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "connection refused") ||
-		!strings.Contains(err.Error(), fmt.Sprintf("ml/trainer-0:%d", free)) {
+		!strings.Contains(err.Error(), fmt.Sprintf("ml/trainer-0:%d", unused)) {
 		t.Errorf("the first read ends with %v", err)
 	}
 }
@@ -139,7 +138,7 @@ func TestDialPodReportsErrorsOfTheKubeletBeforeTheStreamIsOpen(t *testing.T) {
 	const failure = "error forwarding port 80: connection refused"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		if request.Method == http.MethodGet {
-			w.WriteHeader(http.StatusBadRequest) // no websockets
+			w.WriteHeader(http.StatusBadRequest) // no WebSockets
 			return
 		}
 		if _, err := httpstream.Handshake(request, w, []string{portforward.ProtocolV1Name}); err != nil {
@@ -196,11 +195,11 @@ func TestDialPodNamesTheMissingPermission(t *testing.T) {
 	summary, cause := failure.Explain()
 	if summary != "No permission to port-forward to Pod ml/trainer-0" ||
 		!strings.Contains(cause.Summary, `"pods/portforward"`) {
-		t.Errorf("it says %s:\n%s", summary, cause.Summary)
+		t.Errorf("got %s:\n%s", summary, cause.Summary)
 	}
 }
 
-func TestDialPodTimesOutIfTheServerDoesNotRespond(t *testing.T) {
+func TestDialPodCanBeCanceledIfTheServerDoesNotRespond(t *testing.T) {
 	t.Parallel()
 	stalled := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-stalled }))
@@ -219,15 +218,15 @@ func TestDialPodTimesOutIfTheServerDoesNotRespond(t *testing.T) {
 	}
 }
 
-func TestDialExplainsThatNoPodMatches(t *testing.T) {
+func TestDialExplainsWhyNoPodCanBeUsed(t *testing.T) {
 	t.Parallel()
 	pending := kubetest.RunningPod("pending")
 	pending.Status.Phase = corev1.PodPending
 	portless := kubetest.RunningPod("unnamed-0")
-	cluster := kubeletBehind(t, pending, portless)
+	cluster := clusterWith(t, pending, portless)
 	for name, test := range map[string]struct {
 		backend Backend
-		says    string
+		want    string
 	}{
 		"a pod that is not running": {Backend{Namespace: "ml", Pod: "pending", Port: intstr.FromInt32(80)},
 			"pod ml/pending is not running: it is Pending"},
@@ -239,17 +238,17 @@ func TestDialExplainsThatNoPodMatches(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if _, err := Dial(t.Context(), cluster, test.backend); err == nil ||
-				!strings.Contains(err.Error(), test.says) {
-				t.Errorf("error %v does not contain %q", err, test.says)
+				!strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v does not contain %q", err, test.want)
 			}
 		})
 	}
 }
 
-// It inspects all goroutines of the process, so it is not parallel.
+// The test inspects all goroutines of the process, so it is not parallel.
 func TestForwardClosesAllConnections(t *testing.T) {
 	port := echo(t)
-	cluster := kubeletBehind(t, kubetest.RunningPod("trainer-0"))
+	cluster := clusterWith(t, kubetest.RunningPod("trainer-0"))
 	forward, err := Listen(t.Context(), cluster, Backend{Namespace: "ml", Pod: "trainer-0",
 		Port: intstr.FromInt32(port)}, 0, func(err error) { t.Error(err) })
 	if err != nil {
@@ -270,7 +269,7 @@ func TestForwardClosesAllConnections(t *testing.T) {
 	}
 	clients.Wait()
 	if tunnels(t) == "" {
-		t.Fatal("a listening tunnel is not recognized")
+		t.Fatal("the goroutines of an open tunnel are not recognized")
 	}
 	idle, err := net.Dial("tcp", address) // closed without waiting for it
 	if err != nil {
@@ -292,7 +291,7 @@ func TestForwardClosesAllConnections(t *testing.T) {
 	if _, err := idle.Read(make([]byte, 1)); err == nil {
 		t.Error("a connection is still open")
 	}
-	for range 500 { // the ends in the server close asynchronously
+	for range 500 { // the server closes its connections asynchronously
 		if tunnels(t) == "" {
 			return
 		}

@@ -176,19 +176,19 @@ func configured(t *testing.T, data *tf.ProviderData, h *hooks) *server {
 	}
 	s := &server{ProviderServer: protocol, t: t, state: described.ResourceSchemas["kt_thing"].ValueType()}
 	empty := tftypes.Object{}
-	nothing, err := tfprotov6.NewDynamicValue(empty, tftypes.NewValue(empty, map[string]tftypes.Value{}))
+	emptyConfig, err := tfprotov6.NewDynamicValue(empty, tftypes.NewValue(empty, map[string]tftypes.Value{}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	configuration := &tfprotov6.ConfigureProviderRequest{Config: &nothing}
+	configuration := &tfprotov6.ConfigureProviderRequest{Config: &emptyConfig}
 	if resp, err := s.ConfigureProvider(t.Context(), configuration); err != nil || len(resp.Diagnostics) > 0 {
 		t.Fatal(err, resp)
 	}
 	return s
 }
 
-// thing returns a state, plan or configuration. A nil value is null, and a string or a boolean is known.
-func (s *server) thing(attributes map[string]any) *tfprotov6.DynamicValue {
+// value returns a state, plan or configuration. A nil attribute is null, and a string or a boolean is known.
+func (s *server) value(attributes map[string]any) *tfprotov6.DynamicValue {
 	s.t.Helper()
 	object, _ := s.state.(tftypes.Object)
 	values := map[string]tftypes.Value{}
@@ -198,7 +198,8 @@ func (s *server) thing(attributes map[string]any) *tfprotov6.DynamicValue {
 	return s.dynamic(tftypes.NewValue(s.state, values))
 }
 
-func (s *server) nothing() *tfprotov6.DynamicValue { return s.dynamic(tftypes.NewValue(s.state, nil)) }
+// null returns the state of no resource, or the plan of a destruction.
+func (s *server) null() *tfprotov6.DynamicValue { return s.dynamic(tftypes.NewValue(s.state, nil)) }
 
 func (s *server) dynamic(value tftypes.Value) *tfprotov6.DynamicValue {
 	s.t.Helper()
@@ -225,7 +226,7 @@ func (s *server) text(value *tfprotov6.DynamicValue, attribute string) string {
 	return text
 }
 
-func (s *server) isNothing(value *tfprotov6.DynamicValue) bool {
+func (s *server) isNull(value *tfprotov6.DynamicValue) bool {
 	s.t.Helper()
 	decoded, err := value.Unmarshal(s.state)
 	if err != nil {
@@ -234,8 +235,8 @@ func (s *server) isNothing(value *tfprotov6.DynamicValue) bool {
 	return decoded.IsNull()
 }
 
-// exists returns the attributes of a resource in state, with changes.
-func exists(changes map[string]any) map[string]any {
+// inState returns the attributes of a resource in state, with changes.
+func inState(changes map[string]any) map[string]any {
 	attributes := map[string]any{
 		"name": "x", "namespace": "ml", "id": "ml/x", "uid": "u", "size": "1", "manifests": map[string]tftypes.Value{},
 	}
@@ -257,8 +258,8 @@ func private(t *testing.T, values map[string]string) []byte {
 	return data
 }
 
-// remembered returns one value of private state, or "".
-func remembered(t *testing.T, data []byte, key string) string {
+// privateValue returns one value of private state, or "".
+func privateValue(t *testing.T, data []byte, key string) string {
 	t.Helper()
 	values := map[string][]byte{}
 	if len(data) > 0 {
@@ -269,8 +270,8 @@ func remembered(t *testing.T, data []byte, key string) string {
 	return string(values[key])
 }
 
-// refused returns the summary of the only error, or "".
-func refused(t *testing.T, diagnostics []*tfprotov6.Diagnostic) string {
+// errorSummary returns the summary of the only error, or "".
+func errorSummary(t *testing.T, diagnostics []*tfprotov6.Diagnostic) string {
 	t.Helper()
 	summary := ""
 	for _, d := range diagnostics {

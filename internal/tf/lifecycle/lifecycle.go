@@ -47,8 +47,7 @@ type Kind struct {
 	Noun    string // as in messages: volume
 	Example string // name in messages about imports
 
-	// ObjectName returns the name of the first object of a resource; nil if it is the
-	// name of the resource.
+	// ObjectName returns the name of the first object of a resource; nil if it is the name of the resource.
 	ObjectName func(name string) string
 
 	// FromConfig are attributes whose planned value the hooks derive from the configuration alone. Terraform may
@@ -64,8 +63,7 @@ type Kind struct {
 // Hooks are the part of the life cycle that differs between resources. M is the model, and N is what the resource
 // remembers in private state in addition to [owned.Memory].
 type Hooks[M, N any] interface {
-	// Refresh updates the state to what the cluster has. The error [owned.ErrGone]
-	// removes the resource from state.
+	// Refresh updates the state to what the cluster has. The error [owned.ErrGone] removes the resource from state.
 	Refresh(context.Context, *Reading[M, N]) error
 	// Import fills in a state of which only the identity is known.
 	Import(context.Context, *Reading[M, N]) error
@@ -77,14 +75,12 @@ type Hooks[M, N any] interface {
 	Delete(context.Context, *Deleting[M, N])
 }
 
-// Resource implements the methods of a resource except its schema. It is embedded
-// in the resource type.
+// Resource implements the methods of a resource except its schema. It is embedded in the resource type.
 type Resource[M any, P Model[M], N any] struct {
 	Kind         Kind
 	Hooks        Hooks[M, N]
 	PrivateState PrivateStateCodec[N]
-	// Same reports whether two models have the same computed attributes; nil compares
-	// all attributes.
+	// Same reports whether two models have the same computed attributes; nil compares all attributes.
 	Same func(a, b *M) bool
 
 	data *tf.ProviderData // nil until the provider is configured
@@ -153,18 +149,19 @@ type PrivateStateCodec[N any] struct {
 	Save func(context.Context, owned.PrivateWriter, N) diag.Diagnostics
 }
 
+// privateStateKey is the key in private state. States that exist contain it.
 const privateStateKey = "notes"
 
-func (n PrivateStateCodec[N]) load(ctx context.Context, private owned.PrivateReader) (N, diag.Diagnostics) {
-	if n.Load != nil {
-		return n.Load(ctx, private)
+func (c PrivateStateCodec[N]) load(ctx context.Context, private owned.PrivateReader) (N, diag.Diagnostics) {
+	if c.Load != nil {
+		return c.Load(ctx, private)
 	}
 	return owned.Load[N](ctx, private, privateStateKey)
 }
 
-func (n PrivateStateCodec[N]) save(ctx context.Context, private owned.PrivateWriter, privateState N) diag.Diagnostics {
-	if n.Save != nil {
-		return n.Save(ctx, private, privateState)
+func (c PrivateStateCodec[N]) save(ctx context.Context, private owned.PrivateWriter, privateState N) diag.Diagnostics {
+	if c.Save != nil {
+		return c.Save(ctx, private, privateState)
 	}
 	return owned.Save(ctx, private, privateStateKey, privateState)
 }

@@ -20,16 +20,16 @@ func TestResultOfARefreshDeterminesTheState(t *testing.T) {
 	t.Parallel()
 	denied := &kube.Error{Op: "read", Object: "Service ml/x", Class: kube.Denied, Err: errors.New("forbidden")}
 	for name, c := range map[string]struct {
-		err             error
-		size            string // in the new state, "" if the resource is removed
-		refused, warned string // parts of an error and of a warning
+		err            error
+		size           string // in the new state, "" if the resource is removed
+		failed, warned string // parts of an error and of a warning
 	}{
 		"found":  {size: "2"},
 		"gone":   {err: fmt.Errorf("x: %w", owned.ErrGone)},
 		"denied": {err: denied, size: "1", warned: "The state is kept unchanged."},
-		"failed": {err: errors.New("no connection"), size: "1", refused: "no connection"},
-		"kept with a reason": {
-			err: lifecycle.KeepState(errors.New("no answer"), "Size is old."), size: "1", warned: "Size is old.",
+		"failed": {err: errors.New("no connection"), size: "1", failed: "no connection"},
+		"kept with a consequence": {
+			err: lifecycle.KeepState(errors.New("no response"), "Size is old."), size: "1", warned: "Size is old.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -39,12 +39,12 @@ func TestResultOfARefreshDeterminesTheState(t *testing.T) {
 				return c.err
 			}})
 			resp, err := s.ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{
-				TypeName: "kt_thing", CurrentState: s.thing(exists(nil)),
+				TypeName: "kt_thing", CurrentState: s.value(inState(nil)),
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := s.text(resp.NewState, "size"); got != c.size || s.isNothing(resp.NewState) != (c.size == "") {
+			if got := s.text(resp.NewState, "size"); got != c.size || s.isNull(resp.NewState) != (c.size == "") {
 				t.Errorf("size %q, want %q", got, c.size)
 			}
 			var errs, warnings strings.Builder
@@ -55,18 +55,18 @@ func TestResultOfARefreshDeterminesTheState(t *testing.T) {
 				}
 				fmt.Fprintln(into, d.Summary, d.Detail)
 			}
-			for got, want := range map[*strings.Builder]string{&errs: c.refused, &warnings: c.warned} {
+			for got, want := range map[*strings.Builder]string{&errs: c.failed, &warnings: c.warned} {
 				if (got.Len() > 0) != (want != "") || !strings.Contains(got.String(), want) {
 					t.Errorf("got %q, want %q", got, want)
 				}
 			}
-			wantHome := ""
+			wantCluster := ""
 			if c.err == nil {
-				wantHome = `"uid":"a"`
+				wantCluster = `"uid":"a"`
 			}
-			if got := remembered(t, resp.Private, "cluster"); !strings.Contains(got, wantHome) ||
-				wantHome == "" && got != "" {
-				t.Errorf("remembered cluster %s, want %s", got, wantHome)
+			if got := privateValue(t, resp.Private, "cluster"); !strings.Contains(got, wantCluster) ||
+				wantCluster == "" && got != "" {
+				t.Errorf("saved cluster %s, want %s", got, wantCluster)
 			}
 		})
 	}
@@ -74,12 +74,12 @@ func TestResultOfARefreshDeterminesTheState(t *testing.T) {
 
 func TestPrivateStateIsSavedOnlyIfItChanges(t *testing.T) {
 	t.Parallel()
-	const odd = `{"visits": 1}` // not as the notes are written
+	const formatted = `{"visits": 1}` // formatted differently than by the provider
 	for name, c := range map[string]struct {
 		visits int
 		want   string
 	}{
-		"unchanged": {1, odd},
+		"unchanged": {1, formatted},
 		"changed":   {2, `{"visits":2}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -92,13 +92,13 @@ func TestPrivateStateIsSavedOnlyIfItChanges(t *testing.T) {
 				return nil
 			}})
 			resp, err := s.ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{
-				TypeName: "kt_thing", CurrentState: s.thing(exists(nil)),
-				Private: private(t, map[string]string{"notes": odd}),
+				TypeName: "kt_thing", CurrentState: s.value(inState(nil)),
+				Private: private(t, map[string]string{"notes": formatted}),
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := remembered(t, resp.Private, "notes"); got != c.want {
+			if got := privateValue(t, resp.Private, "notes"); got != c.want {
 				t.Errorf("the private state is %s, want %s", got, c.want)
 			}
 		})
@@ -107,20 +107,20 @@ func TestPrivateStateIsSavedOnlyIfItChanges(t *testing.T) {
 
 func TestMemoryIsSavedOnlyIfItChanged(t *testing.T) {
 	t.Parallel()
-	for _, learned := range []bool{false, true} {
+	for _, changed := range []bool{false, true} {
 		s := inCluster(t, "a", &hooks{refresh: func(r *reading) error {
 			r.Memory["Service/ml/x"] = owned.Entry{UID: "u"}
-			r.MemoryChanged = learned
+			r.MemoryChanged = changed
 			return nil
 		}})
 		resp, err := s.ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{
-			TypeName: "kt_thing", CurrentState: s.thing(exists(nil)),
+			TypeName: "kt_thing", CurrentState: s.value(inState(nil)),
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(string(resp.Private), `"applied"`); got != learned {
-			t.Errorf("memory changed %t: private state %s", learned, resp.Private)
+		if got := strings.Contains(string(resp.Private), `"applied"`); got != changed {
+			t.Errorf("memory changed %t: private state %s", changed, resp.Private)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func TestStateWithoutManifestsIsImported(t *testing.T) {
 	h := &hooks{}
 	s := inCluster(t, "a", h)
 	_, err := s.ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{
-		TypeName: "kt_thing", CurrentState: s.thing(map[string]any{"name": "x", "namespace": "ml", "id": "ml/x"}),
+		TypeName: "kt_thing", CurrentState: s.value(map[string]any{"name": "x", "namespace": "ml", "id": "ml/x"}),
 	})
 	if err != nil || !slices.Equal(h.called, []string{"import"}) {
 		t.Errorf("called %v: %v", h.called, err)
@@ -142,7 +142,7 @@ func TestStateIsKeptWhileTheClusterIsUnknown(t *testing.T) {
 	h := &hooks{}
 	s := configured(t, &tf.ProviderData{Unknown: true}, h)
 	resp, err := s.ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{
-		TypeName: "kt_thing", CurrentState: s.thing(exists(nil)),
+		TypeName: "kt_thing", CurrentState: s.value(inState(nil)),
 	})
 	if err != nil || len(resp.Diagnostics) > 0 || len(h.called) > 0 || s.text(resp.NewState, "size") != "1" {
 		t.Errorf("called %v, response %+v: %v", h.called, resp, err)

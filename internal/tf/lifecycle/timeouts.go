@@ -10,9 +10,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// TimeoutsAttribute returns the attribute timeouts with a description of each
-// operation. Unlike [timeouts.Attributes], its validators name the attribute and
-// reject zero and negative durations.
+// TimeoutsAttribute returns the attribute timeouts with a description of each operation. Unlike [timeouts.Attributes],
+// its validators name the attribute and reject zero and negative durations.
 func TimeoutsAttribute(create, update, del string) schema.Attribute {
 	timeout := func(description string) schema.StringAttribute {
 		return schema.StringAttribute{

@@ -8,9 +8,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 )
 
-// Upgrader returns a state upgrader that changes the attributes of a state in its
-// JSON form, which needs no previous schema. The result must match the current
-// schema. Attributes that it does not contain become null.
+// Upgrader returns a state upgrader that changes the attributes of a state in its JSON form, which needs no previous
+// schema. The result must match the current schema. Attributes that it does not contain become null.
 func Upgrader(change func(attributes map[string]json.RawMessage)) resource.StateUpgrader {
 	return resource.StateUpgrader{StateUpgrader: func(
 		_ context.Context, req resource.UpgradeStateRequest, resp *resource.UpgradeStateResponse,

@@ -141,14 +141,14 @@ func (r *Resource[M, P, N]) waitTimeout(plan *M) time.Duration {
 	return 0
 }
 
-// limit applies a time limit of the attribute timeouts, or its default.
+// limit applies a time limit of the attribute timeouts, or the default limit.
 func (r *Resource[M, P, N]) limit(
 	ctx context.Context, attribute string,
 	configured func(context.Context, time.Duration) (time.Duration, diag.Diagnostics),
 	defaultLimit time.Duration, diags *diag.Diagnostics,
 ) (context.Context, context.CancelFunc) {
-	limit, found := configured(ctx, defaultLimit)
-	diags.Append(found...)
+	limit, invalid := configured(ctx, defaultLimit)
+	diags.Append(invalid...)
 	return tf.WithTimeLimit(ctx, limit, attribute)
 }
 
@@ -164,7 +164,7 @@ type Deleting[M, N any] struct {
 	Private owned.PrivateReader
 }
 
-// Delete deletes what is in state, except in another cluster.
+// Delete deletes the objects in state. It returns an error if the provider is configured for another cluster.
 func (r *Resource[M, P, N]) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	state := P(new(M))
 	resp.Diagnostics.Append(req.State.Get(ctx, state)...)

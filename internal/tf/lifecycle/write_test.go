@@ -19,12 +19,12 @@ import (
 // create applies a planned creation with changed attributes.
 func (s *server) create(changes map[string]any) *tfprotov6.ApplyResourceChangeResponse {
 	s.t.Helper()
-	plan := exists(changes)
+	plan := inState(changes)
 	plan["uid"], plan["manifests"] = tftypes.UnknownValue, tftypes.UnknownValue
-	config := exists(changes)
+	config := inState(changes)
 	config["id"], config["uid"], config["manifests"] = nil, nil, nil
 	resp, err := s.ApplyResourceChange(s.t.Context(), &tfprotov6.ApplyResourceChangeRequest{
-		TypeName: "kt_thing", PriorState: s.nothing(), PlannedState: s.thing(plan), Config: s.thing(config),
+		TypeName: "kt_thing", PriorState: s.null(), PlannedState: s.value(plan), Config: s.value(config),
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -50,8 +50,8 @@ func TestCreationThatFailsBeforeItSavesLeavesNoState(t *testing.T) {
 		w.Diags.AddError("Rejected", "no quota")
 	}})
 	resp := s.create(nil)
-	if refused(t, resp.Diagnostics) != "Rejected" || !s.isNothing(resp.NewState) ||
-		remembered(t, resp.Private, "cluster") != "" {
+	if errorSummary(t, resp.Diagnostics) != "Rejected" || !s.isNull(resp.NewState) ||
+		privateValue(t, resp.Private, "cluster") != "" {
 		t.Errorf("response %+v, private state %s", resp, resp.Private)
 	}
 	_, err := cluster.DeleteUnlessClaimed(t.Context(), ref, func() error { return nil })
@@ -71,13 +71,13 @@ func TestCreationThatFailsAfterItHasSavedIsInState(t *testing.T) {
 		w.Diags.AddError("Not ready", "no image")
 	}})
 	resp := s.create(nil)
-	if refused(t, resp.Diagnostics) != "Not ready" || s.text(resp.NewState, "uid") != "u" {
+	if errorSummary(t, resp.Diagnostics) != "Not ready" || s.text(resp.NewState, "uid") != "u" {
 		t.Errorf("response %+v", resp)
 	}
-	if got := remembered(t, resp.Private, "notes"); got != `{"visits":2}` {
+	if got := privateValue(t, resp.Private, "notes"); got != `{"visits":2}` {
 		t.Errorf("the private state is %s", got)
 	}
-	if got := remembered(t, resp.Private, "cluster"); !strings.Contains(got, `"uid":"a"`) {
+	if got := privateValue(t, resp.Private, "cluster"); !strings.Contains(got, `"uid":"a"`) {
 		t.Errorf("the cluster is %s", got)
 	}
 }
@@ -101,14 +101,14 @@ func TestFirstSaveEndsTheClaimOfACreation(t *testing.T) {
 	}
 }
 
-func TestTimeLimitOfACreation(t *testing.T) {
+func TestTimeLimitOfACreationIsTheAttributeOrTheDefault(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		timeouts any
 		want     time.Duration
 	}{
-		"default with the wait timeout": {nil, createTime + waitTimeout},
-		"attribute": {map[string]tftypes.Value{
+		"the default, plus the wait timeout": {nil, createTime + waitTimeout},
+		"the attribute": {map[string]tftypes.Value{
 			"create": tftypes.NewValue(tftypes.String, "3h"), "update": tftypes.NewValue(tftypes.String, nil),
 			"delete": tftypes.NewValue(tftypes.String, nil),
 		}, 3 * time.Hour},
@@ -137,20 +137,20 @@ func TestProtectionRejectsReplacementsAndDestructions(t *testing.T) {
 	for name, c := range map[string]struct {
 		protected bool
 		changes   map[string]any // of the plan; nil for a destruction
-		manifests bool           // the hook replaces the resource
+		replace   bool           // by the hook
 		want      string
 		replaces  int
 	}{
-		"destruction":              {protected: true, want: protected},
-		"destruction, unprotected": {},
+		"a destruction":              {protected: true, want: protected},
+		"an unprotected destruction": {},
 		"another name": {protected: true, changes: map[string]any{"name": "y"}, want: protected,
 			replaces: 1},
-		"another name, unprotected": {changes: map[string]any{"name": "y"}, replaces: 1},
+		"another name of an unprotected resource": {changes: map[string]any{"name": "y"}, replaces: 1},
 		"another namespace": {
 			protected: true, changes: map[string]any{"namespace": "web"}, want: protected, replaces: 1,
 		},
 		"a replacement by the hook": {
-			protected: true, changes: map[string]any{}, manifests: true, want: protected, replaces: 1,
+			protected: true, changes: map[string]any{}, replace: true, want: protected, replaces: 1,
 		},
 		"an update in place": {protected: true, changes: map[string]any{"size": "2"}},
 	} {
@@ -158,26 +158,26 @@ func TestProtectionRejectsReplacementsAndDestructions(t *testing.T) {
 			t.Parallel()
 			s := inCluster(t, "a", &hooks{plan: func(p *planning) {
 				p.ReplaceIfMoved()
-				if c.manifests {
+				if c.replace {
 					p.Replace.Append(path.Root("manifests"))
 				}
 			}})
-			state := exists(map[string]any{"deletion_protection": c.protected})
+			state := inState(map[string]any{"deletion_protection": c.protected})
 			req := &tfprotov6.PlanResourceChangeRequest{
-				TypeName: "kt_thing", PriorState: s.thing(state), Config: s.nothing(), ProposedNewState: s.nothing(),
+				TypeName: "kt_thing", PriorState: s.value(state), Config: s.null(), ProposedNewState: s.null(),
 			}
 			if c.changes != nil {
 				c.changes["deletion_protection"] = c.protected
-				config := exists(c.changes)
+				config := inState(c.changes)
 				config["id"], config["uid"], config["manifests"] = nil, nil, nil
-				req.Config, req.ProposedNewState = s.thing(config), s.thing(exists(c.changes))
+				req.Config, req.ProposedNewState = s.value(config), s.value(inState(c.changes))
 			}
 			resp, err := s.PlanResourceChange(t.Context(), req)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := refused(t, resp.Diagnostics); got != c.want || len(resp.RequiresReplace) != c.replaces {
-				t.Errorf("refused %q, replaces %v", got, resp.RequiresReplace)
+			if got := errorSummary(t, resp.Diagnostics); got != c.want || len(resp.RequiresReplace) != c.replaces {
+				t.Errorf("rejected with %q, replaces %v", got, resp.RequiresReplace)
 			}
 		})
 	}
@@ -189,14 +189,14 @@ func TestProtectedResourceIsNotDeleted(t *testing.T) {
 		h := &hooks{}
 		s := inCluster(t, "a", h)
 		resp, err := s.ApplyResourceChange(t.Context(), &tfprotov6.ApplyResourceChangeRequest{
-			TypeName: "kt_thing", PriorState: s.thing(exists(map[string]any{"deletion_protection": protected})),
-			PlannedState: s.nothing(), Config: s.nothing(),
+			TypeName: "kt_thing", PriorState: s.value(inState(map[string]any{"deletion_protection": protected})),
+			PlannedState: s.null(), Config: s.null(),
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := refused(t, resp.Diagnostics) != ""; got != protected || s.isNothing(resp.NewState) == protected {
-			t.Errorf("protected %t: refused %t", protected, got)
+		if got := errorSummary(t, resp.Diagnostics) != ""; got != protected || s.isNull(resp.NewState) == protected {
+			t.Errorf("protected %t: rejected %t", protected, got)
 		}
 		if called := len(h.called) > 0; called == protected {
 			t.Errorf("protected %t: called %v", protected, h.called)
@@ -204,44 +204,44 @@ func TestProtectedResourceIsNotDeleted(t *testing.T) {
 	}
 }
 
-func TestAnotherClusterIsRefused(t *testing.T) {
+func TestAnotherClusterIsRejected(t *testing.T) {
 	t.Parallel()
 	recordedCluster := private(t, map[string]string{"cluster": `{"uid":"a","server":"https://before:6443"}`})
-	type answer struct {
+	type response struct {
 		diagnostics []*tfprotov6.Diagnostic
 		err         error
 	}
-	for name, operation := range map[string]func(*server) answer{
-		"refresh": func(s *server) answer {
+	for name, operation := range map[string]func(*server) response{
+		"refresh": func(s *server) response {
 			resp, err := s.ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{
-				TypeName: "kt_thing", CurrentState: s.thing(exists(nil)), Private: recordedCluster,
+				TypeName: "kt_thing", CurrentState: s.value(inState(nil)), Private: recordedCluster,
 			})
-			return answer{resp.Diagnostics, err}
+			return response{resp.Diagnostics, err}
 		},
-		"plan of a destruction": func(s *server) answer {
+		"plan of a destruction": func(s *server) response {
 			resp, err := s.PlanResourceChange(t.Context(), &tfprotov6.PlanResourceChangeRequest{
-				TypeName: "kt_thing", PriorState: s.thing(exists(nil)), Config: s.nothing(),
-				ProposedNewState: s.nothing(),
+				TypeName: "kt_thing", PriorState: s.value(inState(nil)), Config: s.null(),
+				ProposedNewState: s.null(),
 				PriorPrivate:     recordedCluster,
 			})
-			return answer{resp.Diagnostics, err}
+			return response{resp.Diagnostics, err}
 		},
-		"update": func(s *server) answer {
-			changed := exists(map[string]any{"size": "2"})
+		"update": func(s *server) response {
+			changed := inState(map[string]any{"size": "2"})
 			config := map[string]any{"name": "x", "size": "2"}
 			resp, err := s.ApplyResourceChange(t.Context(), &tfprotov6.ApplyResourceChangeRequest{
-				TypeName: "kt_thing", PriorState: s.thing(exists(nil)), PlannedState: s.thing(changed),
-				Config:         s.thing(config),
+				TypeName: "kt_thing", PriorState: s.value(inState(nil)), PlannedState: s.value(changed),
+				Config:         s.value(config),
 				PlannedPrivate: recordedCluster,
 			})
-			return answer{resp.Diagnostics, err}
+			return response{resp.Diagnostics, err}
 		},
-		"deletion": func(s *server) answer {
+		"deletion": func(s *server) response {
 			resp, err := s.ApplyResourceChange(t.Context(), &tfprotov6.ApplyResourceChangeRequest{
-				TypeName: "kt_thing", PriorState: s.thing(exists(nil)), PlannedState: s.nothing(), Config: s.nothing(),
+				TypeName: "kt_thing", PriorState: s.value(inState(nil)), PlannedState: s.null(), Config: s.null(),
 				PlannedPrivate: recordedCluster,
 			})
-			return answer{resp.Diagnostics, err}
+			return response{resp.Diagnostics, err}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -251,13 +251,14 @@ func TestAnotherClusterIsRefused(t *testing.T) {
 			if got.err != nil {
 				t.Fatal(got.err)
 			}
-			if refused(t, got.diagnostics) != "The provider is configured for another cluster" || len(h.called) > 0 {
+			if errorSummary(t, got.diagnostics) != "The provider is configured for another cluster" ||
+				len(h.called) > 0 {
 				t.Errorf("called %v, diagnostics %v", h.called, got.diagnostics)
 			}
 			same := &hooks{}
 			got = operation(inCluster(t, "a", same))
-			if got.err == nil && strings.Contains(refused(t, got.diagnostics), "cluster") {
-				t.Errorf("refused in the same cluster: %v", got.diagnostics)
+			if got.err == nil && strings.Contains(errorSummary(t, got.diagnostics), "cluster") {
+				t.Errorf("rejected in the same cluster: %v", got.diagnostics)
 			}
 		})
 	}

@@ -21,7 +21,7 @@ type RecordedCluster struct {
 }
 
 // ClusterOf reads the cluster of a resource from its private state. If it is not the configured one, ClusterOf
-// returns an error, because all objects of the resource would seem deleted there.
+// returns an error, because a refresh there would find none of the objects of the resource.
 func ClusterOf(
 	ctx context.Context, data *tf.ProviderData, private PrivateReader, resourceType string, id types.String,
 ) (RecordedCluster, diag.Diagnostics) {
@@ -29,8 +29,8 @@ func ClusterOf(
 		return RecordedCluster{}, nil
 	}
 	known, diags := Load[kube.Identity](ctx, private, clusterKey)
-	h := RecordedCluster{known: known, configured: data.Cluster.Identity(ctx)}
-	if known.UID != "" && h.configured.UID != "" && known.UID != h.configured.UID {
+	recorded := RecordedCluster{known: known, configured: data.Cluster.Identity(ctx)}
+	if known.UID != "" && recorded.configured.UID != "" && known.UID != recorded.configured.UID {
 		diags.AddError("The provider is configured for another cluster",
 			fmt.Sprintf("%s %s is in the cluster at %s (UID of the namespace kube-system: %s). "+
 				"The provider is configured for the cluster at %s (UID %s), where it cannot be found. "+
@@ -38,22 +38,23 @@ func ClusterOf(
 				"Next step: Correct the kubeconfig, its context, or the provider block. If the cluster was rebuilt "+
 				"and the objects are lost, remove the resource from the state:\n"+
 				"  terraform state rm ADDRESS",
-				resourceType, id.ValueString(), known.Server, known.UID, h.configured.Server, h.configured.UID))
+				resourceType, id.ValueString(), known.Server, known.UID, recorded.configured.Server,
+				recorded.configured.UID))
 	}
-	return h, diags
+	return recorded, diags
 }
 
 // Confirmed reports whether the resource was found in this cluster before.
-func (h RecordedCluster) Confirmed() bool {
-	return h.known.UID != "" && h.known.UID == h.configured.UID
+func (r RecordedCluster) Confirmed() bool {
+	return r.known.UID != "" && r.known.UID == r.configured.UID
 }
 
 // Record saves the cluster in which the resource was found, unless it is saved already.
-func (h RecordedCluster) Record(ctx context.Context, private PrivateWriter) diag.Diagnostics {
-	if h.known.UID != "" || h.configured.UID == "" {
+func (r RecordedCluster) Record(ctx context.Context, private PrivateWriter) diag.Diagnostics {
+	if r.known.UID != "" || r.configured.UID == "" {
 		return nil
 	}
-	return Save(ctx, private, clusterKey, h.configured)
+	return Save(ctx, private, clusterKey, r.configured)
 }
 
 // RecordCreated records that a created resource is in state, and saves its cluster.
@@ -66,8 +67,8 @@ func RecordCreated(
 
 // KindRemoved reports whether err means that ref was deleted with its kind: this is the cluster of the resource, and
 // its server no longer serves the kind.
-func (h RecordedCluster) KindRemoved(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, err error) bool {
-	return kube.ClassOf(err) == kube.KindMissing && h.Confirmed() && cluster.KindRemoved(ctx, ref.Kind)
+func (r RecordedCluster) KindRemoved(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, err error) bool {
+	return kube.ClassOf(err) == kube.KindMissing && r.Confirmed() && cluster.KindRemoved(ctx, ref.Kind)
 }
 
 // RemovedWarning reports that an object was deleted with its kind.

@@ -47,14 +47,14 @@ func inCluster(t *testing.T, uid string) *tf.ProviderData {
 func TestResourceIsRejectedOnlyInAnotherCluster(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		known, configured  string
-		refused, confirmed bool
-		remembered         string // afterwards
+		known, configured   string
+		rejected, confirmed bool
+		saved               string // in private state after Record
 	}{
-		"the same cluster":              {known: "a", configured: "a", confirmed: true, remembered: "a"},
-		"another cluster":               {known: "a", configured: "b", refused: true, remembered: "a"},
-		"state of an earlier version":   {configured: "b", remembered: "b"},
-		"no permission to read the UID": {known: "a", remembered: "a"},
+		"the same cluster":              {known: "a", configured: "a", confirmed: true, saved: "a"},
+		"another cluster":               {known: "a", configured: "b", rejected: true, saved: "a"},
+		"state of an earlier version":   {configured: "b", saved: "b"},
+		"no permission to read the UID": {known: "a", saved: "a"},
 		"both are unknown":              {},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -63,10 +63,10 @@ func TestResourceIsRejectedOnlyInAnotherCluster(t *testing.T) {
 			if c.known != "" {
 				state[clusterKey] = fmt.Appendf(nil, `{"uid":%q,"server":"https://before:6443"}`, c.known)
 			}
-			home, diags := ClusterOf(t.Context(), inCluster(t, c.configured), state, "kt_volume",
+			recorded, diags := ClusterOf(t.Context(), inCluster(t, c.configured), state, "kt_volume",
 				types.StringValue("ml/data"))
-			if diags.HasError() != c.refused || home.Confirmed() != c.confirmed {
-				t.Errorf("refused %t, confirmed %t: %v", diags.HasError(), home.Confirmed(), diags)
+			if diags.HasError() != c.rejected || recorded.Confirmed() != c.confirmed {
+				t.Errorf("rejected %t, confirmed %t: %v", diags.HasError(), recorded.Confirmed(), diags)
 			}
 			for _, d := range diags {
 				for _, want := range []string{"kt_volume ml/data", "https://before:6443", "http://127.0.0.1",
@@ -76,12 +76,12 @@ func TestResourceIsRejectedOnlyInAnotherCluster(t *testing.T) {
 					}
 				}
 			}
-			if diags := home.Record(t.Context(), state); diags.HasError() {
+			if diags := recorded.Record(t.Context(), state); diags.HasError() {
 				t.Error(diags)
 			}
-			if got := string(state[clusterKey]); !strings.Contains(got, fmt.Sprintf("%q", c.remembered)) &&
-				c.remembered != "" || got != "" && c.remembered == "" {
-				t.Errorf("remembered %s, want %q", got, c.remembered)
+			if got := string(state[clusterKey]); !strings.Contains(got, fmt.Sprintf("%q", c.saved)) &&
+				c.saved != "" || got != "" && c.saved == "" {
+				t.Errorf("saved cluster %s, want %q", got, c.saved)
 			}
 		})
 	}

@@ -93,20 +93,19 @@ func (c *Creation) explainRejection(ctx context.Context, cluster *kube.Cluster, 
 		return err
 	}
 	fresh := Creation{Type: c.Type, ID: c.ID}
-	if refused := fresh.Admit(ref, live); refused != nil {
-		return refused
+	if rejected := fresh.Admit(ref, live); rejected != nil {
+		return rejected
 	}
 	return err
 }
 
-// withdraw leaves an object to the manager that created it. If that is another run of this provider, the two cannot
-// be distinguished. Then the object keeps the fields of both, and the next apply of the other state restores its
-// own.
+// withdraw leaves an object to the manager that created it. If that is another run of this provider, the two cannot be
+// distinguished. Then the object keeps the fields of both, and the next apply of the other state restores its own.
 func (c *Creation) withdraw(ctx context.Context, cluster *kube.Cluster, found *kube.ExistsError) error {
 	others := otherManagers(found.Live)
 	if len(others) == 0 {
 		cluster.Complete(found.Ref, found.Live)
-		return &takenError{ref: found.Ref.String(), creation: c, overwritten: true}
+		return &otherResourceError{ref: found.Ref.String(), creation: c, overwritten: true}
 	}
 	err := cluster.Withdraw(ctx, found)
 	return &foreignError{ref: found.Ref.String(), managers: others, added: err}

@@ -73,13 +73,13 @@ func (c *Creation) Admit(ref kube.Ref, live *unstructured.Unstructured) error {
 	case c.resumed && !first, live.GetDeletionTimestamp() != nil:
 		return nil
 	}
-	return &takenError{ref: ref.String(), creation: c}
+	return &otherResourceError{ref: ref.String(), creation: c}
 }
 
 // resource returns the type and ID.
 func (c *Creation) resource() string { return c.Type + " " + c.ID }
 
-// skip ignores an object that is deleted before the creation.
+// skip counts an object that is deleted before the creation as admitted.
 func (c *Creation) skip() {
 	if c != nil {
 		c.pastFirst = true
@@ -149,15 +149,15 @@ func (c *Creation) Complete(cluster *kube.Cluster) {
 	}
 }
 
-// takenError reports that an object belongs to another resource, of this state or of another one.
-type takenError struct {
+// otherResourceError reports that an object belongs to another resource, of this state or of another one.
+type otherResourceError struct {
 	ref      string
 	creation *Creation
 
-	overwritten bool // both runs have created it at the same time
+	overwritten bool // two runs created it at the same time
 }
 
-func (e *takenError) Error() string {
+func (e *otherResourceError) Error() string {
 	overwritten := ""
 	if e.overwritten {
 		overwritten = "Another run created it at the same time as this one, and it now has the values of this " +
@@ -182,7 +182,7 @@ func importBlock(resourceType, id string) string {
 	return "      " + strings.Join(lines, "\n      ")
 }
 
-func (e *takenError) diagnostic() diag.Diagnostic {
+func (e *otherResourceError) diagnostic() diag.Diagnostic {
 	return diag.NewErrorDiagnostic(e.ref+" belongs to another resource", e.Error())
 }
 

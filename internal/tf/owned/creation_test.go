@@ -39,7 +39,7 @@ func terminating(obj *unstructured.Unstructured) {
 	obj.SetDeletionTimestamp(&now)
 }
 
-func TestCreationAdmitsObjects(t *testing.T) {
+func TestCreationRejectsObjectsOfOthersUnlessAdopted(t *testing.T) {
 	t.Parallel()
 	ref := kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}
 	const ours, theirs = kube.Manager, "kubectl"
@@ -51,20 +51,20 @@ func TestCreationAdmitsObjects(t *testing.T) {
 	for name, c := range map[string]struct {
 		creation Creation
 		objects  []*unstructured.Unstructured // in the order in which they are applied
-		refused  string                       // of the last one; "" for none
+		rejected string                       // part of the error for the last object; "" if it is admitted
 	}{
 		"no objects": {objects: []*unstructured.Unstructured{nil, nil}},
 		"an object of another manager": {objects: []*unstructured.Unstructured{live(theirs)},
-			refused: "was not created by this provider"},
+			rejected: "was not created by this provider"},
 		"an object of another state": {objects: []*unstructured.Unstructured{live(ours)},
-			refused: "belongs to another resource"},
+			rejected: "belongs to another resource"},
 		"an unfinished object": {objects: []*unstructured.Unstructured{live(ours, unfinished)}},
 		"an object after an unfinished one": {objects: []*unstructured.Unstructured{live(ours, unfinished),
 			live(ours)}},
 		"an object after a missing one": {objects: []*unstructured.Unstructured{nil, live(ours)},
-			refused: "belongs to another resource"},
+			rejected: "belongs to another resource"},
 		"an object of another manager after an unfinished one": {objects: []*unstructured.Unstructured{live(ours,
-			unfinished), live(theirs)}, refused: "was not created by this provider"},
+			unfinished), live(theirs)}, rejected: "was not created by this provider"},
 		"an unfinished object after a missing one": {objects: []*unstructured.Unstructured{nil,
 			live(ours, unfinished)}},
 		"an object that is being deleted": {objects: []*unstructured.Unstructured{live(ours, terminating)}},
@@ -75,12 +75,12 @@ func TestCreationAdmitsObjects(t *testing.T) {
 		"objects of this resource in state": {creation: Creation{HeldBy: held},
 			objects: []*unstructured.Unstructured{live(ours), live(ours)}},
 		"an object of another resource in state": {creation: Creation{HeldBy: other},
-			objects: []*unstructured.Unstructured{live(ours, unfinished)}, refused: "belongs to another resource"},
+			objects: []*unstructured.Unstructured{live(ours, unfinished)}, rejected: "belongs to another resource"},
 		"an object of another manager, recorded in state": {creation: Creation{HeldBy: held},
-			objects: []*unstructured.Unstructured{live(theirs)}, refused: "was not created by this provider"},
+			objects: []*unstructured.Unstructured{live(theirs)}, rejected: "was not created by this provider"},
 		"an object that an update adds": {
 			creation: Creation{PerObject: true}, objects: []*unstructured.Unstructured{live(ours, unfinished),
-				live(ours)}, refused: "belongs to another resource",
+				live(ours)}, rejected: "belongs to another resource",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -94,13 +94,13 @@ func TestCreationAdmitsObjects(t *testing.T) {
 				}
 			}
 			switch {
-			case c.refused == "" && err != nil:
-				t.Errorf("refused: %v", err)
-			case c.refused != "" && err == nil:
-				t.Error("taken over")
+			case c.rejected == "" && err != nil:
+				t.Errorf("rejected: %v", err)
+			case c.rejected != "" && err == nil:
+				t.Error("the object was admitted")
 			case err != nil:
-				if summary := Failure(err).Summary(); !strings.Contains(summary, c.refused) {
-					t.Errorf("the summary is %q, want %q", summary, c.refused)
+				if summary := Failure(err).Summary(); !strings.Contains(summary, c.rejected) {
+					t.Errorf("the summary is %q, want %q", summary, c.rejected)
 				}
 			}
 		})
@@ -112,7 +112,7 @@ func TestErrorForAnObjectOfAnotherResourceStatesSolutions(t *testing.T) {
 	creation := Creation{Type: "kt_volume", ID: "ml/x"}
 	err := creation.Admit(kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}, live(kube.Manager))
 	if err == nil {
-		t.Fatal("taken over")
+		t.Fatal("the object was admitted")
 	}
 	for _, want := range []string{"import {\n        to = kt_volume.NAME\n        id = \"ml/x\"\n      }",
 		"adopt_existing = true", "another name", "moved"} {
@@ -129,9 +129,9 @@ func TestOnlyTheFirstObjectIsMarkedUnlessAnUpdateAddsThem(t *testing.T) {
 		return one, creation.Mark(live(kube.Manager)).GetAnnotations()[kube.UnfinishedAnnotation]
 	}
 	if first, second := marked(&Creation{}); first == "" || second != "" {
-		t.Errorf("a creation marks %q and %q", first, second)
+		t.Errorf("a creation marks the objects with %q and %q", first, second)
 	}
 	if first, second := marked(&Creation{PerObject: true}); first == "" || second != first {
-		t.Errorf("an update marks %q and %q", first, second)
+		t.Errorf("an update marks the objects with %q and %q", first, second)
 	}
 }

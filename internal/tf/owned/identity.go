@@ -39,7 +39,8 @@ func (i Identity) ID() types.String {
 	return types.StringValue(i.Namespace.ValueString() + "/" + i.Name.ValueString())
 }
 
-// ImportState accepts namespace/name, or the identity. Read does the rest. example is a name for messages.
+// ImportState accepts namespace/name, or the identity, and sets both and the ID. Terraform then calls Read, which
+// completes the state. example is a name for messages.
 func ImportState(
 	ctx context.Context, data *tf.ProviderData, example string, req resource.ImportStateRequest,
 	resp *resource.ImportStateResponse,

@@ -51,8 +51,8 @@ func TestHasRecognizesTheObjectInState(t *testing.T) {
 	const ours, theirs = kube.Manager, "kubectl"
 	for name, c := range map[string]struct {
 		entry *Entry
-		uid   types.UID // that the attributes tell
-		any   bool      // the attributes tell that the private state is lost
+		uid   types.UID // in the attributes
+		any   bool      // the attributes contain UIDs of other objects
 		live  *unstructured.Unstructured
 		want  bool
 	}{

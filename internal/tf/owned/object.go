@@ -94,9 +94,8 @@ func (m Memory) ObjectToSend(
 	return out, nil
 }
 
-// PrepareCreate makes sure that a new object can be created. It returns an error for an existing object that
-// creation does not admit. It waits for an object that is still being deleted, and for the pods that podLabels
-// select.
+// PrepareCreate makes sure that a new object can be created. It returns an error for an existing object that creation
+// does not admit. It waits for an object that is still being deleted, and for the pods that podLabels select.
 func PrepareCreate(
 	ctx context.Context, cluster *kube.Cluster, creation *Creation, obj *unstructured.Unstructured,
 	podLabels map[string]string,

@@ -14,9 +14,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// PreserveCreator returns the defaults with the username that the applied objects
-// have as their label, even if they have none, unless the provider block sets a
-// username or nothing was applied yet.
+// PreserveCreator returns the defaults with the username in the label of the applied objects, or without a username if
+// they have no such label. It changes nothing if the provider block sets a username, or if nothing was applied yet.
 func PreserveCreator(defaults tf.Defaults, applied []*unstructured.Unstructured) tf.Defaults {
 	if len(applied) == 0 || defaults.UsernameChosen {
 		return defaults
@@ -35,8 +34,7 @@ func Label(objects []*unstructured.Unstructured, name string) string {
 	return ""
 }
 
-// Manifests returns the objects in the attribute manifests, sorted by key, without
-// those that cannot be read.
+// Manifests returns the objects in the attribute manifests, sorted by key, without those that cannot be read.
 func Manifests(attribute types.Map) []*unstructured.Unstructured {
 	var objects []*unstructured.Unstructured
 	elements := attribute.Elements()
@@ -50,9 +48,8 @@ func Manifests(attribute types.Map) []*unstructured.Unstructured {
 	return objects
 }
 
-// PreserveImported applies preserve to the plan if the plan then has no changes. It
-// is for settings that only the provider uses, which an import has to assume: any
-// update uses the configured settings.
+// PreserveImported applies preserve to the plan if the plan then has no changes. It is for settings that are not stored
+// in the cluster, so that an import has to assume them. Any other change also applies the configured settings.
 func PreserveImported[M any](plan, state *M, preserve func(plan *M)) {
 	unchanged := *plan
 	preserve(&unchanged)
@@ -61,16 +58,14 @@ func PreserveImported[M any](plan, state *M, preserve func(plan *M)) {
 	}
 }
 
-// PreserveSetting sets a planned attribute to its value in the state if that and
-// the configured value are both set.
+// PreserveSetting sets a planned attribute to its value in the state if that and the configured value are both set.
 func PreserveSetting[T attr.Value](planned *T, state, config T) {
 	if !state.IsNull() && !config.IsNull() {
 		*planned = state
 	}
 }
 
-// AdmissionWarnings warns of fields that admission has set to another value than
-// the one that was applied.
+// AdmissionWarnings warns of fields that admission has set to another value than the one that was applied.
 func AdmissionWarnings(object string, fields []string) diag.Diagnostics {
 	var diags diag.Diagnostics
 	for _, field := range fields {

@@ -9,16 +9,16 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// creators is the attribute manifests with a Service for each name of a creator.
-func creators(names ...string) types.Map {
+// createdBy returns the attribute manifests with a Service for each creator. "" is a Service without a creator.
+func createdBy(names ...string) types.Map {
 	elements := map[string]attr.Value{}
 	for i, name := range names {
 		labels := `{"kubetorch.com/username":"` + name + `"}`
 		if name == "" {
 			labels = `{}`
 		}
-		elements["Service/ml/"+string(rune('a'+
-			i))] = types.StringValue(`{"apiVersion":"v1","kind":"Service","metadata":{"labels":` + labels + `}}`)
+		key := "Service/ml/" + string(rune('a'+i))
+		elements[key] = types.StringValue(`{"apiVersion":"v1","kind":"Service","metadata":{"labels":` + labels + `}}`)
 	}
 	return types.MapValueMust(types.StringType, elements)
 }
@@ -32,11 +32,11 @@ func TestCreatorOfAppliedObjectsIsPreserved(t *testing.T) {
 	}{
 		"nothing was applied":             {types.MapNull(types.StringType), false, "now"},
 		"the applied objects are unknown": {types.MapUnknown(types.StringType), false, "now"},
-		"an object has a creator":         {creators("before"), false, "before"},
-		"only the second object does":     {creators("", "before"), false, "before"},
-		"no object has one":               {creators("", ""), false, ""},
-		"the provider block sets one":     {creators("before"), true, "now"},
-		"the first of several creators":   {creators("first", "second"), false, "first"},
+		"an object has a creator":         {createdBy("before"), false, "before"},
+		"only the second object has one":  {createdBy("", "before"), false, "before"},
+		"no object has one":               {createdBy("", ""), false, ""},
+		"the provider block sets one":     {createdBy("before"), true, "now"},
+		"the first of several creators":   {createdBy("first", "second"), false, "first"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -73,8 +73,8 @@ func previewNew(
 	if created {
 		return after, creation.Admit(ref, nil)
 	}
-	if refused := creation.check(ctx, cluster, ref); refused != nil {
-		return nil, refused
+	if rejected := creation.check(ctx, cluster, ref); rejected != nil {
+		return nil, rejected
 	}
 	return after, err
 }
@@ -92,17 +92,17 @@ func forecastOf(ref kube.Ref, err error) Forecast {
 // Diagnostics returns the errors and warnings for the plan. A changed immutable field of an object of ours means a
 // replacement, which is not an error. A missing object that the same run may still create is only a warning, and so
 // is an unreachable cluster while something new is planned.
-func (o Forecast) Diagnostics(creating, known bool) diag.Diagnostics {
-	if o.err == nil {
+func (f Forecast) Diagnostics(creating, known bool) diag.Diagnostics {
+	if f.err == nil {
 		return nil
 	}
-	if o.Immutable {
+	if f.Immutable {
 		if known {
 			return nil
 		}
-		return diag.Diagnostics{o.immutableError()}
+		return diag.Diagnostics{f.immutableError()}
 	}
-	return diag.Diagnostics{PlanRejection(o.err, creating)}
+	return diag.Diagnostics{PlanRejection(f.err, creating)}
 }
 
 // PlanRejection returns the diagnostic for a rejected plan. A missing object that the same run may still create is
@@ -120,13 +120,13 @@ func PlanRejection(err error, creating bool) diag.Diagnostic {
 	}
 }
 
-// immutableError reports that an object of somebody else cannot be changed as needed.
-func (o Forecast) immutableError() diag.Diagnostic {
-	kind, name := strings.ToLower(o.Ref.Kind.Kind), o.Ref.Name
-	return diag.NewErrorDiagnostic(o.Ref.String()+" cannot be taken over",
+// immutableError reports that an existing object cannot be taken over, because an immutable field differs.
+func (f Forecast) immutableError() diag.Diagnostic {
+	kind, name := strings.ToLower(f.Ref.Kind.Kind), f.Ref.Name
+	return diag.NewErrorDiagnostic(f.Ref.String()+" cannot be taken over",
 		fmt.Sprintf("The configuration changes an immutable field of it. %v\n\n"+
 			"Next step: Choose another name, or delete it and apply again:\n  kubectl delete %s %s -n %s",
-			o.err, kind, name, o.Ref.Namespace))
+			f.err, kind, name, f.Ref.Namespace))
 }
 
 // ownershipError is an error of this package.
@@ -135,7 +135,7 @@ type ownershipError interface {
 	diagnostic() diag.Diagnostic
 }
 
-// Failure is like tf.Failure, but also explains errors about objects of others.
+// Failure is like [tf.Failure], but also explains errors about the ownership of objects.
 func Failure(err error) diag.Diagnostic {
 	if ownership, ok := errors.AsType[ownershipError](err); ok {
 		return ownership.diagnostic()

@@ -21,11 +21,11 @@ func TestUnchangedComparesEveryAttribute(t *testing.T) {
 		plan model
 		want bool
 	}{
-		"the same":              {model{Name: types.StringValue("a"), Protected: types.BoolValue(false)}, true},
-		"the last one differs":  {model{Name: types.StringValue("a"), Protected: types.BoolValue(true)}, false},
-		"the first one differs": {model{Name: types.StringValue("b"), Protected: types.BoolValue(false)}, false},
-		"null is not unknown":   {model{Name: types.StringValue("a"), Protected: types.BoolUnknown()}, false},
-		"null is not the zero":  {model{Name: types.StringValue("a"), Protected: types.BoolNull()}, false},
+		"equal attributes":            {model{Name: types.StringValue("a"), Protected: types.BoolValue(false)}, true},
+		"the last attribute differs":  {model{Name: types.StringValue("a"), Protected: types.BoolValue(true)}, false},
+		"the first attribute differs": {model{Name: types.StringValue("b"), Protected: types.BoolValue(false)}, false},
+		"unknown instead of false":    {model{Name: types.StringValue("a"), Protected: types.BoolUnknown()}, false},
+		"null instead of false":       {model{Name: types.StringValue("a"), Protected: types.BoolNull()}, false},
 	} {
 		if got := owned.Unchanged(&c.plan, &state); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)

@@ -17,28 +17,28 @@ import (
 	"time"
 )
 
-// world is the outside of one test: a home folder, a pod's service account
-// folder, and variables. Nothing of this process's own is seen.
-type world struct {
+// testEnv is the environment of one test: a home directory, the directory of a pod's service account, and variables.
+// It contains nothing of the environment of the test process.
+type testEnv struct {
 	t    *testing.T
 	home string
 	pod  string
 	vars map[string]string
 }
 
-func newWorld(t *testing.T) world {
+func newTestEnv(t *testing.T) testEnv {
 	t.Helper()
-	return world{t: t, home: t.TempDir(), pod: t.TempDir(), vars: map[string]string{}}
+	return testEnv{t: t, home: t.TempDir(), pod: t.TempDir(), vars: map[string]string{}}
 }
 
-func (w world) env() Env {
-	return Env{Getenv: func(name string) string { return w.vars[name] }, Home: w.home, InClusterDir: w.pod}
+func (e testEnv) env() Env {
+	return Env{Getenv: func(name string) string { return e.vars[name] }, Home: e.home, InClusterDir: e.pod}
 }
 
-// write writes a file into the home folder and returns its path.
-func (w world) write(name, text string) string {
-	w.t.Helper()
-	return writeFile(w.t, filepath.Join(w.home, name), text)
+// write writes a file into the home directory and returns its path.
+func (e testEnv) write(name, text string) string {
+	e.t.Helper()
+	return writeFile(e.t, filepath.Join(e.home, name), text)
 }
 
 func writeFile(t *testing.T, path, text string) string {
@@ -52,16 +52,16 @@ func writeFile(t *testing.T, path, text string) string {
 	return path
 }
 
-// inPod makes the world that of a process in a pod.
-func (w world) inPod() {
-	w.t.Helper()
-	w.vars["KUBERNETES_SERVICE_HOST"], w.vars["KUBERNETES_SERVICE_PORT"] = "10.96.0.1", "443"
-	writeFile(w.t, filepath.Join(w.pod, "token"), "pod-token\n")
-	writeFile(w.t, filepath.Join(w.pod, "namespace"), "pod-namespace\n")
-	writeFile(w.t, filepath.Join(w.pod, "ca.crt"), newPair(w.t).certificate)
+// inPod sets up the environment of a process in a pod.
+func (e testEnv) inPod() {
+	e.t.Helper()
+	e.vars["KUBERNETES_SERVICE_HOST"], e.vars["KUBERNETES_SERVICE_PORT"] = "10.96.0.1", "443"
+	writeFile(e.t, filepath.Join(e.pod, "token"), "pod-token\n")
+	writeFile(e.t, filepath.Join(e.pod, "namespace"), "pod-namespace\n")
+	writeFile(e.t, filepath.Join(e.pod, "ca.crt"), newPair(e.t).certificate)
 }
 
-// kubeconfig is a kubeconfig whose cluster, user and context have one name.
+// kubeconfigText returns a kubeconfig whose cluster, user and context have the same name.
 func kubeconfigText(name string) string {
 	return fmt.Sprintf(`apiVersion: v1
 kind: Config
@@ -100,11 +100,11 @@ func newPair(t *testing.T) pair {
 	}
 }
 
-// identity is where a resolved configuration leads, and as whom.
-type identity struct{ Host, Token, Namespace string }
+// connection contains the server, the token and the namespace of a resolved configuration.
+type connection struct{ Host, Token, Namespace string }
 
-// mustFail resolves a configuration that must be refused because of the
-// attribute, with each text in the error, and with no localhost in it.
+// mustFail resolves an invalid configuration. It checks that the error names the attribute and contains each text, and
+// does not mention the server that client-go uses without a configuration.
 func mustFail(t *testing.T, c Config, attribute string, texts ...string) *Error {
 	t.Helper()
 	resolved, err := c.Resolve()
@@ -117,12 +117,12 @@ func mustFail(t *testing.T, c Config, attribute string, texts ...string) *Error 
 	}
 	for _, text := range texts {
 		if !strings.Contains(failure.Error(), text) {
-			t.Errorf("the error does not say %q:\n%v", text, failure)
+			t.Errorf("the error does not contain %q:\n%v", text, failure)
 		}
 	}
 	for _, text := range []string{"localhost", "KUBERNETES_MASTER"} {
 		if strings.Contains(failure.Error(), text) {
-			t.Errorf("the error speaks of %s:\n%v", text, failure)
+			t.Errorf("the error mentions %s:\n%v", text, failure)
 		}
 	}
 	return failure

@@ -20,7 +20,7 @@ func PlanCreate(data *tf.ProviderData, creation *Creation, replacement bool) dia
 		return nil
 	}
 	// Deleting a PersistentVolumeClaim deletes its data, in either order of the two operations.
-	mayDestroy := creation.Adopt && creation.Type != "kt_volume"
+	mayDestroy := creation.Adopt && creation.Type != tf.VolumeType
 	return conflict(data.Cluster.Planned(creation.Type+" "+creation.ID).Create(replacement, mayDestroy), creation.Type,
 		creation.ID)
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// gate is a listener on one port that can refuse or reset connections for some time.
-type gate struct {
+// outageListener is a listener on one port that can refuse or reset connections for some time.
+type outageListener struct {
 	address string
 
 	mu     sync.Mutex
@@ -19,25 +19,25 @@ type gate struct {
 	conns  map[net.Conn]bool
 }
 
-func newGate() (*gate, error) {
+func newOutageListener() (*outageListener, error) {
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	g := &gate{address: inner.Addr().String(), inner: inner, conns: map[net.Conn]bool{}}
-	g.change = sync.NewCond(&g.mu)
-	return g, nil
+	l := &outageListener{address: inner.Addr().String(), inner: inner, conns: map[net.Conn]bool{}}
+	l.change = sync.NewCond(&l.mu)
+	return l, nil
 }
 
 // Accept waits for a connection. During an outage, it waits for the end of the outage first.
-func (g *gate) Accept() (net.Conn, error) {
+func (l *outageListener) Accept() (net.Conn, error) {
 	for {
-		g.mu.Lock()
-		for g.inner == nil && !g.closed {
-			g.change.Wait()
+		l.mu.Lock()
+		for l.inner == nil && !l.closed {
+			l.change.Wait()
 		}
-		inner, closed := g.inner, g.closed
-		g.mu.Unlock()
+		inner, closed := l.inner, l.closed
+		l.mu.Unlock()
 		if closed {
 			return nil, net.ErrClosed
 		}
@@ -46,82 +46,82 @@ func (g *gate) Accept() (net.Conn, error) {
 			time.Sleep(time.Millisecond) // the listener was closed by an outage, or by Close
 			continue
 		}
-		g.mu.Lock()
-		resets := g.resets
+		l.mu.Lock()
+		resets := l.resets
 		if !resets {
-			g.conns[conn] = true
+			l.conns[conn] = true
 		}
-		g.mu.Unlock()
+		l.mu.Unlock()
 		if resets {
 			resetConn(conn)
 			continue
 		}
-		return &tracked{Conn: conn, gate: g}, nil
+		return &tracked{Conn: conn, listener: l}, nil
 	}
 }
 
 // outage resets all connections, and rejects new ones for some time.
-func (g *gate) outage(resets bool, duration time.Duration) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed || g.timer != nil {
+func (l *outageListener) outage(resets bool, duration time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || l.timer != nil {
 		return // closed, or an outage is in progress
 	}
 	if resets {
-		g.resets = true
+		l.resets = true
 	} else {
-		_ = g.inner.Close()
-		g.inner = nil
+		_ = l.inner.Close()
+		l.inner = nil
 	}
-	for conn := range g.conns {
+	for conn := range l.conns {
 		resetConn(conn)
 	}
-	clear(g.conns)
-	g.timer = time.AfterFunc(duration, g.reopen)
+	clear(l.conns)
+	l.timer = time.AfterFunc(duration, l.reopen)
 }
 
 // reopen ends an outage. Without an outage, it does nothing.
-func (g *gate) reopen() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.timer != nil {
-		g.timer.Stop()
-		g.timer = nil
+func (l *outageListener) reopen() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.timer != nil {
+		l.timer.Stop()
+		l.timer = nil
 	}
-	g.resets = false
-	for g.inner == nil && !g.closed {
+	l.resets = false
+	for l.inner == nil && !l.closed {
 		// Another process may temporarily use the port as the source of a connection.
-		inner, err := net.Listen("tcp", g.address)
+		inner, err := net.Listen("tcp", l.address)
 		if err != nil {
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
-		g.inner = inner
+		l.inner = inner
 	}
-	g.change.Broadcast()
+	l.change.Broadcast()
 }
 
 // Close closes the listener.
-func (g *gate) Close() error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed {
+func (l *outageListener) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
 		return nil // the server also closes its listeners
 	}
-	g.closed = true
-	if g.timer != nil {
-		g.timer.Stop()
+	l.closed = true
+	if l.timer != nil {
+		l.timer.Stop()
 	}
-	g.change.Broadcast()
-	if g.inner == nil {
+	l.change.Broadcast()
+	if l.inner == nil {
 		return nil
 	}
-	return g.inner.Close()
+	return l.inner.Close()
 }
 
 // Addr returns the address, even while connections are refused.
-func (g *gate) Addr() net.Addr {
-	address, err := net.ResolveTCPAddr("tcp", g.address)
+func (l *outageListener) Addr() net.Addr {
+	address, err := net.ResolveTCPAddr("tcp", l.address)
 	if err != nil {
 		return nil // cannot happen for an address of a listener
 	}
@@ -132,13 +132,13 @@ func (g *gate) Addr() net.Addr {
 type tracked struct {
 	net.Conn
 
-	gate *gate
+	listener *outageListener
 }
 
 func (c *tracked) Close() error {
-	c.gate.mu.Lock()
-	delete(c.gate.conns, c.Conn)
-	c.gate.mu.Unlock()
+	c.listener.mu.Lock()
+	delete(c.listener.conns, c.Conn)
+	c.listener.mu.Unlock()
 	return c.Conn.Close()
 }
 
