@@ -88,9 +88,9 @@ type Workload struct {
 	// Fixed are fields that service_template must not change, in addition to those
 	// of all kinds.
 	Fixed [][]string
-	// Lasting are fields that the API server allows to change, but whose changes the
-	// controller ignores.
-	Lasting [][]string
+	// CreationOnly are fields that the API server allows to change, but whose
+	// changes the controller ignores.
+	CreationOnly [][]string
 	// Unserved are fields that are rendered because Kubetorch renders them,
 	// although no release of the kind's CRD has them. Server-side apply refuses an
 	// object with such a field, so they must not be sent.

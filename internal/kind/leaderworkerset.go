@@ -24,9 +24,9 @@ func leaderWorkerSet() Kind {
 		Scales:     true,
 		Suspension: noReplicas(),
 		// They are copied to StatefulSets, in which they are immutable.
-		Lasting:     [][]string{lwsTemplate("volumeClaimTemplates")},
-		Route:       func(map[string]any) map[string]string { return map[string]string{workerIndexLabel: "0"} },
-		RouteLabels: []string{workerIndexLabel},
+		CreationOnly: [][]string{lwsTemplate("volumeClaimTemplates")},
+		Route:        func(map[string]any) map[string]string { return map[string]string{workerIndexLabel: "0"} },
+		RouteLabels:  []string{workerIndexLabel},
 		// The StatefulSet of the leaders has the name of the set. The StatefulSet of
 		// the workers of a group has the name of their leader.
 		Children:   children(map[string]string{"StatefulSet": `^(-\d+)?$`}),

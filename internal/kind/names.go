@@ -22,6 +22,7 @@ const (
 	ManagedByValue = "terraform-provider-kt"
 
 	AppLabel      = "app"
+	KubetorchApp  = "kubetorch" // value of AppLabel of volumes and images
 	ServiceLabel  = KubetorchGroup + "/service"
 	TemplateLabel = KubetorchGroup + "/template"
 	UsernameLabel = KubetorchGroup + "/username"
@@ -40,6 +41,9 @@ const (
 	// LoggingAnnotation contains the fields of LoggingConfig of Kubetorch that its
 	// CRD lacks, as JSON with the names of Kubetorch. Durations are in seconds.
 	LoggingAnnotation = KubetorchGroup + "/logging"
+
+	// BindCompletedAnnotation is set by Kubernetes on a PersistentVolumeClaim that has, or had, a volume.
+	BindCompletedAnnotation = "pv.kubernetes.io/bind-completed"
 )
 
 // Label selectors of shared lists and watches.
@@ -56,14 +60,16 @@ const (
 	KAIScheduler = "kai-scheduler"
 )
 
-// Names of GPUs in the device plugin and the GPU feature discovery of NVIDIA, and labels of GPU nodes in managed
-// clusters.
+// Names of GPUs in the device plugin and the GPU feature discovery of NVIDIA, and labels and taints of GPU nodes.
 const (
-	GPUResource         = "nvidia.com/gpu"
-	GPUProductLabel     = "nvidia.com/gpu.product"
-	GPUPresentLabel     = "nvidia.com/gpu.present"
+	NVIDIADomain        = "nvidia.com/"
+	GPUResource         = NVIDIADomain + "gpu" // also the key of a taint
+	GPUProductLabel     = GPUResource + ".product"
+	GPUPresentLabel     = GPUResource + ".present"
 	GKEAcceleratorLabel = "cloud.google.com/gke-accelerator"
 	EKSGPUCountLabel    = "eks.amazonaws.com/instance-gpu-count"
+	DedicatedTaint      = "dedicated" // key of a taint
+	DedicatedGPU        = "gpu"       // its value on GPU nodes
 )
 
 // Ports and the container of Kubetorch's server.

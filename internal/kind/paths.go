@@ -75,7 +75,7 @@ func NumberAt(root map[string]any, path []string) (int64, bool) {
 }
 
 // TextAt returns the string at a path, or "" if there is none.
-func TextAt(root map[string]any, path ...string) string {
+func TextAt(root any, path ...string) string {
 	value, _ := Find(root, path)
 	text, _ := value.(string)
 	return text

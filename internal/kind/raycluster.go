@@ -15,6 +15,7 @@ const (
 	// DefaultRayVersion is the default of Kubetorch.
 	DefaultRayVersion = "2.8.0"
 
+	rayPort        = 6379 // of the head, for the workers
 	rayWorkerGroup = "worker-group"
 	rayNodeLabel   = RayGroup + "/node-type"
 )
@@ -79,7 +80,7 @@ func rayClusterSpec(c Compute) (map[string]any, error) {
 		RayVersionArg:             cmp.Or(RayVersion(c.DistributionArgs), DefaultRayVersion),
 		"enableInTreeAutoscaling": false,
 		"headServicePorts": []any{
-			map[string]any{"name": "gcs", "port": int64(6379), "targetPort": int64(6379)},
+			map[string]any{"name": "gcs", "port": int64(rayPort), "targetPort": int64(rayPort)},
 		},
 		"headGroupSpec": map[string]any{
 			"rayStartParams": map[string]any{
@@ -88,7 +89,7 @@ func rayClusterSpec(c Compute) (map[string]any, error) {
 				"metrics-export-port": "8080",
 				"node-manager-port":   "8077",
 				"object-manager-port": "8076",
-				"port":                "6379",
+				"port":                strconv.Itoa(rayPort),
 			},
 			"template": head,
 		},

@@ -6,8 +6,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// StatefulSet is apps/v1 StatefulSet. The server names only the spec as a whole
-// where a field other than a few changes.
+// StatefulSet is apps/v1 StatefulSet. If an immutable field changes, the server
+// names only spec.
 func StatefulSet() Kind { return must("apps", "StatefulSet") }
 
 func statefulSet() Kind {

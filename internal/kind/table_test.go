@@ -126,11 +126,18 @@ func TestFieldsAndLabelsOfAllKindsAreListedOnce(t *testing.T) {
 }
 
 // TestKindsAreNamedOnlyInTheTable reads the source code: a kind or group of
-// another project must not be spelled out elsewhere, because a change of its row
-// would not change it.
+// another project, and a label, must not be spelled out elsewhere, because a
+// change of its row or constant would not change it.
 func TestKindsAreNamedOnlyInTheTable(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
+	for _, name := range []string{
+		kind.ManagedByLabel, kind.ManagedByValue, kind.OperatorNameLabel, kind.OperatorInstanceLabel, kind.KAIQueueLabel,
+		kind.KAIScheduler, kind.GPUResource, kind.GPUProductLabel, kind.GPUPresentLabel, kind.GKEAcceleratorLabel,
+		kind.EKSGPUCountLabel, kind.NVIDIADomain, kind.DedicatedTaint, kind.BindCompletedAnnotation,
+	} {
+		names[name] = true
+	}
 	var groups []string
 	for _, k := range append(kind.Workloads(), kind.KubetorchWorkload()) {
 		if !k.Custom() {
@@ -142,7 +149,9 @@ func TestKindsAreNamedOnlyInTheTable(t *testing.T) {
 		}
 	}
 	groups = append(groups, kind.KueueGroup, kind.KAIGroup)
-	for _, directory := range []string{"manifest", "kube", "tf", "resources", "datasources", "ephemeral", "provider"} {
+	for _, directory := range []string{
+		"manifest", "kube", "endpoint", "tf", "resources", "datasources", "ephemeral", "provider",
+	} {
 		err := filepath.WalkDir(filepath.Join("..", directory), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
@@ -158,7 +167,7 @@ func TestKindsAreNamedOnlyInTheTable(t *testing.T) {
 				}
 				text, _ := strconv.Unquote(literal.Value)
 				spelled := slices.ContainsFunc(groups, func(group string) bool {
-					return text == group || strings.HasPrefix(text, group+"/")
+					return text == group || strings.HasPrefix(text, group+"/") || strings.Contains(text, "."+group)
 				})
 				if names[text] || spelled {
 					t.Errorf("%s spells %q: use the row of the kind", path, text)

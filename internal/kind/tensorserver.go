@@ -65,12 +65,12 @@ func tensorServer(group string, server *TensorServer) Kind {
 		Suspension: suspendField("spec", "suspend"),
 		Fixed:      [][]string{{"spec", "labels", ServiceLabel}},
 		// They are copied to a StatefulSet, in which they are immutable.
-		Lasting:    [][]string{{"spec", "volumeClaimTemplates"}},
-		OwnService: true,
-		Children:   children(map[string]string{"StatefulSet": `^$`}),
-		Parts:      &Parts{Kind: made},
-		PodsDecide: true, // its status counts pods of any template
-		Readiness:  OfTensorServer,
+		CreationOnly: [][]string{{"spec", "volumeClaimTemplates"}},
+		OwnService:   true,
+		Children:     children(map[string]string{"StatefulSet": `^$`}),
+		Parts:        &Parts{Kind: made},
+		PodsDecide:   true, // its status counts pods of any template
+		Readiness:    OfTensorServer,
 	})
 	k.Grace = 30
 	return k

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 )
 
 // Server-side apply creates or changes an object, and responds with status 201
@@ -230,13 +230,10 @@ func (c *Cluster) applyNew(
 // such as fields without a manager, it removes only the managed fields entries
 // of the provider, and returns an error.
 func (c *Cluster) Withdraw(ctx context.Context, found *ExistsError) error {
-	empty := &unstructured.Unstructured{Object: map[string]any{}}
-	empty.SetGroupVersionKind(found.Ref.Kind.GroupVersionKind)
-	empty.SetNamespace(found.Ref.Namespace)
-	empty.SetName(found.Ref.Name)
+	empty := found.Ref.Kind.Named(found.Ref.Namespace, found.Ref.Name)
 	empty.SetUID(found.Live.GetUID()) // only this object of the name
 	apply := func(dryRun bool) (*unstructured.Unstructured, error) {
-		if found.Ref.Kind.GroupKind() == kind.Secret().GroupKind() {
+		if found.Ref.isSecret() {
 			return c.ApplySecret(ctx, empty, dryRun)
 		}
 		var options []string
@@ -267,12 +264,7 @@ func recordsOfOthers(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEnt
 
 // content returns an object without the fields that the server maintains.
 func content(obj *unstructured.Unstructured) map[string]any {
-	out := obj.DeepCopy()
-	for _, field := range []string{"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp"} {
-		unstructured.RemoveNestedField(out.Object, "metadata", field)
-	}
-	unstructured.RemoveNestedField(out.Object, "status")
-	return out.Object
+	return fields.Content(obj, "uid", "creationTimestamp")
 }
 
 // losesMore reports whether after lacks a value of live that was not sent. An

@@ -14,10 +14,7 @@ import (
 
 // CustomKinds returns the namespaced kinds that are not part of Kubernetes and
 // whose objects can be read, each in the preferred version of the server. A
-// group whose discovery fails is skipped. The groups of Kubernetes have no dot,
-// or end with .k8s.io
-// (https://kubernetes.io/docs/reference/using-api/deprecation-policy/); those
-// of its subprojects end with .x-k8s.io.
+// group whose discovery fails is skipped.
 func (c *Cluster) CustomKinds(ctx context.Context) ([]Kind, error) {
 	var groups metav1.APIGroupList
 	if _, err := c.discover(ctx, "", &groups); err != nil {
@@ -25,7 +22,7 @@ func (c *Cluster) CustomKinds(ctx context.Context) ([]Kind, error) {
 	}
 	var kinds []Kind
 	for _, group := range groups.Groups {
-		if !strings.Contains(group.Name, ".") || strings.HasSuffix(group.Name, ".k8s.io") {
+		if isKubernetes(group.Name) {
 			continue
 		}
 		gv := schema.GroupVersion{Group: group.Name, Version: group.PreferredVersion.Version}
@@ -42,4 +39,12 @@ func (c *Cluster) CustomKinds(ctx context.Context) ([]Kind, error) {
 	}
 	slices.SortFunc(kinds, func(a, b Kind) int { return cmp.Compare(a.GroupKind().String(), b.GroupKind().String()) })
 	return kinds, nil
+}
+
+// isKubernetes reports whether an API group is part of Kubernetes: it has no
+// dot, or ends with .k8s.io
+// (https://kubernetes.io/docs/reference/using-api/deprecation-policy/). Those of
+// subprojects end with .x-k8s.io.
+func isKubernetes(group string) bool {
+	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }

@@ -43,8 +43,8 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 	case KindMissing:
 		cause.Hint = toInstall(e.Kind)
 		cause.Command = "kubectl api-resources | grep -i " + strings.ToLower(e.Kind.Kind)
-		if group := e.Kind.Group; strings.Contains(group, ".") {
-			cause.Command = "kubectl api-resources --api-group=" + group
+		if e.Kind.Custom() {
+			cause.Command = "kubectl api-resources --api-group=" + e.Kind.Group
 		}
 		return "The cluster does not serve " + kind, cause
 	case Unauthorized:

@@ -51,6 +51,21 @@ func (r Ref) String() string {
 	}
 }
 
+func (r Ref) isSecret() bool { return r.Kind.GroupKind() == kind.Secret().GroupKind() }
+
 func (r Ref) gvr() schema.GroupVersionResource {
 	return r.Kind.GroupVersion().WithResource(r.Kind.Resource)
+}
+
+// path returns the REST path of the object. Without a namespace, its last but
+// one element is the path of the objects of all namespaces.
+func (r Ref) path() []string {
+	root := []string{"/apis", r.Kind.Group, r.Kind.Version}
+	if r.Kind.Group == "" {
+		root = []string{"/api", r.Kind.Version}
+	}
+	if !r.Kind.ClusterScoped && r.Namespace != "" {
+		root = append(root, "namespaces", r.Namespace)
+	}
+	return append(root, r.Kind.Resource, r.Name)
 }

@@ -63,17 +63,13 @@ func (c *Cluster) TensorCompute(
 	ctx context.Context, namespace, name string,
 ) (runtime string, compute *unstructured.Unstructured, err error) {
 	for _, of := range kind.TensorServers() {
-		named := &unstructured.Unstructured{}
-		named.SetGroupVersionKind(of.GroupVersionKind)
-		named.SetNamespace(namespace)
-		named.SetName(name)
 		if installed, err := c.Installed(ctx, of); err != nil || !installed {
 			if err != nil {
 				return "", nil, err
 			}
 			continue
 		}
-		ref, err := c.RefOf(ctx, named)
+		ref, err := c.RefOf(ctx, of.Named(namespace, name))
 		if err != nil {
 			return "", nil, err
 		}

@@ -9,8 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
-
-	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // Records returns the managed fields to set on an object, or false if it
@@ -43,7 +41,7 @@ func (c *Cluster) SetRecords(ctx context.Context, ref Ref, live *unstructured.Un
 
 // Fetch is Get, or GetSecret for a Secret.
 func (c *Cluster) Fetch(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
-	if ref.Kind.GroupKind() == kind.Secret().GroupKind() {
+	if ref.isSecret() {
 		return c.GetSecret(ctx, ref)
 	}
 	return c.Get(ctx, ref)
@@ -58,7 +56,7 @@ func (c *Cluster) patchRecords(
 		{Op: "replace", Path: "/metadata/managedFields", Value: entries},
 		{Op: "replace", Path: "/metadata/resourceVersion", Value: version},
 	}
-	if ref.Kind.GroupKind() != kind.Secret().GroupKind() {
+	if !ref.isSecret() {
 		return c.patchJSON(ctx, ref, patch, nil)
 	}
 	body, err := json.Marshal(patch)

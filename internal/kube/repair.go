@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/util/csaupgrade"
 	"k8s.io/client-go/util/retry"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 )
 
@@ -89,7 +90,7 @@ func (c *Cluster) patchLive(
 // applied member. Built-in kinds reject both members; a custom resource would
 // keep both.
 func (c *Cluster) removeForeignMembers(ctx context.Context, ref Ref, obj *unstructured.Unstructured) error {
-	if kubernetesOwn(ref.Kind) {
+	if isKubernetes(ref.Kind.Group) {
 		return nil
 	}
 	seen, err := c.Read(ctx, ref)
@@ -100,11 +101,6 @@ func (c *Cluster) removeForeignMembers(ctx context.Context, ref Ref, obj *unstru
 		return guarded(live, replaceUnions(obj, live))
 	})
 	return err
-}
-
-// kubernetesOwn reports whether the kind is part of Kubernetes.
-func kubernetesOwn(kind Kind) bool {
-	return !strings.Contains(kind.Group, ".") || strings.HasSuffix(kind.Group, ".k8s.io")
 }
 
 // conflictBackoff is the backoff of writes that conflict with a controller. It
@@ -298,11 +294,7 @@ func itemNamed(list any, name string) any {
 	return nil
 }
 
-func nameOf(item any) string {
-	m, _ := item.(map[string]any)
-	name, _ := m["name"].(string)
-	return name
-}
+func nameOf(item any) string { return kind.TextAt(item, "name") }
 
 // pointer formats steps as a JSON pointer (RFC 6901).
 func pointer(path []string) string {

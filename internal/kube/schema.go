@@ -38,8 +38,7 @@ func (c *Cluster) HasField(ctx context.Context, gvk schema.GroupVersionKind, pat
 		if err != nil {
 			return document, err
 		}
-		data, err := conn.rest.Get().AbsPath("/openapi/v3/apis/"+gvk.GroupVersion().String()).SetHeader("Accept",
-			"application/json").Do(ctx).Raw()
+		data, err := conn.document(ctx, "/openapi/v3/apis/"+gvk.GroupVersion().String())
 		switch {
 		case apierrors.IsNotFound(err):
 			return document, nil

@@ -201,8 +201,7 @@ func (c *Cluster) secretRequest(
 		return nil, err
 	}
 	request := conn.rest.Verb(verb).WarningHandler(rest.NoWarnings{}).
-		AbsPath("/api/v1/namespaces", ref.Namespace, ref.Kind.Resource, ref.Name).SetHeader("Accept",
-		"application/json")
+		AbsPath(ref.path()...).SetHeader("Accept", "application/json")
 	for name, value := range params {
 		request = request.Param(name, value)
 	}

@@ -27,8 +27,8 @@ const UnfinishedAnnotation = "kt.dev/unfinished"
 // CreationAnnotation is on the objects that the creation of a resource made in
 // addition to the one with UnfinishedAnnotation, with the same value. It
 // distinguishes them from objects of another state if the response to their
-// creation was lost. Later
-// applies keep it, so that a repair leaves an object exactly as it was.
+// creation was lost. Later applies keep it, so that a repair leaves an object
+// exactly as it was.
 const CreationAnnotation = "kt.dev/creation"
 
 // annotationPath returns the path of an annotation in managed fields.
@@ -112,8 +112,8 @@ func ownAnnotation(obj *unstructured.Unstructured, name string) string {
 // Restored reports whether obj was restored from a backup: the provider applied
 // it before the server created it, by the clock of the server. Backup tools
 // restore managedFields
-// (https://github.com/vmware-tanzu/velero/releases/tag/v1.17.2, «managed fields
-// patch»).
+// (https://github.com/vmware-tanzu/velero/releases/tag/v1.17.2, "managed fields
+// patch").
 func Restored(obj *unstructured.Unstructured) bool {
 	created := obj.GetCreationTimestamp()
 	return slices.ContainsFunc(obj.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
@@ -296,7 +296,7 @@ func (c *Cluster) removeUnfinished(ctx context.Context, ref Ref, uid types.UID, 
 	if err != nil {
 		return err
 	}
-	at := "/metadata/annotations/" + strings.ReplaceAll(UnfinishedAnnotation, "/", "~1") // RFC 6901
+	at := pointer([]string{"metadata", "annotations", UnfinishedAnnotation})
 	patch, err := json.Marshal([]map[string]any{
 		{"op": "test", "path": "/metadata/uid", "value": uid},
 		{"op": "test", "path": at, "value": id},
@@ -313,16 +313,3 @@ func (c *Cluster) removeUnfinished(ctx context.Context, ref Ref, uid types.UID, 
 // server supports it
 // (https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches).
 const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json"
-
-// path returns the REST path of the object. Without a namespace, its last but
-// one element is the path of the objects of all namespaces.
-func (r Ref) path() []string {
-	root := []string{"/apis", r.Kind.Group, r.Kind.Version}
-	if r.Kind.Group == "" {
-		root = []string{"/api", r.Kind.Version}
-	}
-	if !r.Kind.ClusterScoped && r.Namespace != "" {
-		root = append(root, "namespaces", r.Namespace)
-	}
-	return append(root, r.Kind.Resource, r.Name)
-}

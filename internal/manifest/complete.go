@@ -7,11 +7,11 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// complete returns the manifest of a compute with our defaults added, in every
-// pod template.
+// complete returns the manifest of a compute with the provider's defaults added,
+// in every pod template.
 //
-// If the user sets a command for the main container, our server does not run
-// there: its command, port and probes are omitted, and the Service uses the
+// If the user sets a command for the main container, Kubetorch's server does not
+// run there: its command, port and probes are omitted, and the Service uses the
 // first port of the container.
 func complete(c Compute, k kind.Kind) (map[string]any, error) {
 	workload, _ := kind.Copy(c.Manifest).(map[string]any)
@@ -144,7 +144,7 @@ func checkIdentity(c Compute, k kind.Kind, workload map[string]any) Errors {
 		}
 	}
 	refuse([]string{"metadata", "name"}, c.Name, "it is the name of the compute")
-	refuse([]string{"metadata", "namespace"}, c.Namespace, "it is the name of the computespace")
+	refuse([]string{"metadata", "namespace"}, c.Namespace, "it is the namespace of the compute")
 	object := union(identityLabels(c), queueLabels(c), providerLabels(k))
 	refuseAll := func(at []string, labels map[string]string) {
 		for _, key := range slices.Sorted(maps.Keys(labels)) {

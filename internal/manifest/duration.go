@@ -64,6 +64,18 @@ func hours(number string) (time.Duration, error) {
 	return time.ParseDuration(cmp.Or(number, "0") + "h")
 }
 
+// FormatDuration formats a duration without zero units: "1m30s", and "20m" for twenty minutes.
+func FormatDuration(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
 func tooLong(s string) error {
 	return fmt.Errorf("is %q, but must be less than 292 years", s)
 }

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -93,6 +94,29 @@ type reported struct{ problem *AttributeError }
 // concerning records other attributes on which the problem depends.
 func (r reported) concerning(paths ...Path) {
 	r.problem.Concerns = append(r.problem.Concerns, paths...)
+}
+
+// RejectOthers reports labels or annotations, of the provider block and of the resource, with other values than ours.
+// reason returns why a value is fixed, and concerns the attributes that determine it; nil for none.
+func (e *Errors) RejectOthers(
+	attribute string, defaults, given, ours map[string]string, reason func(key string) string,
+	concerns func(key string) []Path,
+) {
+	reject := func(where string, entries map[string]string) {
+		for _, key := range slices.Sorted(maps.Keys(entries)) {
+			want, ok := ours[key]
+			if !ok || entries[key] == want {
+				continue
+			}
+			found := e.report(At(attribute), "Invalid "+attribute,
+				"%s sets %s to %q, but it must be %q here: %s. Remove it.", where, key, entries[key], want, reason(key))
+			if concerns != nil {
+				found.concerning(concerns(key)...)
+			}
+		}
+	}
+	reject("the provider's default_"+attribute, defaults)
+	reject(attribute, given)
 }
 
 // known returns the problems that do not depend on an unknown attribute.

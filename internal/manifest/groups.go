@@ -11,7 +11,7 @@ import (
 // number.
 func requestedReplicas(c Compute) (n int64, attribute Path) {
 	switch {
-	case c.ReplicasKept:
+	case c.ReplicasPreserved:
 		return c.Replicas, At("replicas")
 	case c.Distribute != nil && c.Distribute.Workers > 0:
 		return c.Distribute.Workers, At("distribute", Name("workers"))
@@ -26,7 +26,7 @@ func requestedReplicas(c Compute) (n int64, attribute Path) {
 
 // configuredWorkers returns the configured number of workers, regardless of the live one.
 func configuredWorkers(c Compute) int64 {
-	c.ReplicasKept = false
+	c.ReplicasPreserved = false
 	workers, _ := requestedReplicas(c)
 	return workers
 }
@@ -51,7 +51,7 @@ func scale(c Compute, k kind.Kind, workload map[string]any) Errors {
 		return errs
 	}
 	g := groups[i]
-	if current := kind.PodCount(workload, groups); g.HasNumber(workload) && !c.ReplicasKept {
+	if current := kind.PodCount(workload, groups); g.HasNumber(workload) && !c.ReplicasPreserved {
 		if also, ok := kind.NumberAt(workload, g.Also); current != requested ||
 			ok && (also-g.Others)*max(g.Each, 1) != g.Count(workload) {
 			errs.at(attribute, "requests %d pods, but manifest runs %d (%s): use the same number, or remove one of "+

@@ -101,20 +101,12 @@ func knativeDuration(s string) string {
 	return shortDuration(d)
 }
 
-// shortDuration formats a duration without zero units: "10m" for ten minutes.
-// Fractions of a second are rounded up.
+// shortDuration is FormatDuration with fractions of a second rounded up.
 func shortDuration(d time.Duration) string {
 	if whole := d.Truncate(time.Second); whole < d {
 		d = whole + time.Second
 	}
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
+	return FormatDuration(d)
 }
 
 // validateAutoscale rejects settings that Knative's webhook would reject

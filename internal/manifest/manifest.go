@@ -24,6 +24,7 @@ const (
 	DefaultServiceAccount   = "kubetorch-service-account"
 	DefaultInstallNamespace = "kubetorch"
 	DefaultLogLevel         = "info"
+	DefaultDistribution     = "spmd"
 	DefaultLaunchTimeout    = 15 * time.Minute
 )
 
@@ -53,10 +54,10 @@ type Compute struct {
 	// ReplicasGiven reports whether the attribute is set. Otherwise, the numbers in
 	// Manifest apply, or the default.
 	ReplicasGiven bool
-	// ReplicasKept reports whether Replicas is the live number, which another client
+	// ReplicasPreserved reports whether Replicas is the live number, which another client
 	// has set and which is preserved. It overrides Distribute and Manifest.
-	ReplicasKept bool
-	Suspend      bool // renders no replicas; all else is unchanged
+	ReplicasPreserved bool
+	Suspend           bool // renders no replicas; all else is unchanged
 	// DesignedFor is the configured number of replicas, from which the strategy
 	// follows, if Replicas is not that number. Zero means Replicas.
 	DesignedFor int64
@@ -168,7 +169,7 @@ type Autoscale struct {
 	Concurrency                      *int64 // maximum number of concurrent requests per pod
 	ScaleDownDelay                   string
 	ScaleToZeroPodRetentionPeriod    string
-	AutoscalerClass                  string // "kpa.autoscaling.knative.dev" or "hpa.autoscaling.knative.dev"
+	AutoscalerClass                  string // kind.KPAClass or kind.HPAClass
 	ProgressDeadline                 string
 	// ExtraAnnotations are further annotations of the template. The domain
 	// autoscaling.knative.dev is added to a key without one.
@@ -177,7 +178,7 @@ type Autoscale struct {
 
 // Distribute configures distributed workers, as Kubetorch's distribute.
 type Distribute struct {
-	Type           string // "spmd" (also if empty), "pytorch", "jax", "tensorflow", "monarch" or "ray"
+	Type           string // DefaultDistribution (also if empty), "pytorch", "jax", "tensorflow", "monarch" or "ray"
 	Workers        int64  // all pods, including the first; zero: Replicas
 	QuorumWorkers  *int64 // number of workers that must be found before a call starts
 	QuorumTimeout  string // how long a call waits for them, a duration

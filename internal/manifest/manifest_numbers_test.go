@@ -88,7 +88,7 @@ func TestPreservedReplicasTakePrecedence(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			objects := render(t, minimal(c.change, func(c *manifest.Compute) {
-				c.Replicas, c.ReplicasGiven, c.ReplicasKept, c.Registered = 5, true, true, true
+				c.Replicas, c.ReplicasGiven, c.ReplicasPreserved, c.Registered = 5, true, true, true
 			}))
 			if got := leaves(objects[0].Object)[c.pointer]; got != c.want {
 				t.Errorf("%s is %v, want %d", c.pointer, got, c.want)

@@ -59,7 +59,7 @@ func mergeLists(base, over []any) []any {
 	for _, item := range over {
 		same := -1
 		if key != "" {
-			same = slices.IndexFunc(base, func(b any) bool { return nameOf(b, key) == nameOf(item, key) })
+			same = slices.IndexFunc(base, func(b any) bool { return kind.TextAt(b, key) == kind.TextAt(item, key) })
 		}
 		if same < 0 {
 			result = append(result, mergeValue(nil, item))
@@ -84,17 +84,11 @@ func mergeKey(base, over []any) string {
 func allNamed(list []any, key string) bool {
 	seen := make(map[string]bool, len(list))
 	for _, item := range list {
-		name := nameOf(item, key)
+		name := kind.TextAt(item, key)
 		if name == "" || seen[name] {
 			return false
 		}
 		seen[name] = true
 	}
 	return len(list) > 0
-}
-
-func nameOf(item any, key string) string {
-	m, _ := item.(map[string]any)
-	name, _ := m[key].(string)
-	return name
 }

@@ -132,6 +132,16 @@ func union(all ...map[string]string) map[string]string {
 	return result
 }
 
+// Without returns the entries of a map that another map does not have.
+func Without(m, others map[string]string) map[string]string {
+	rest := maps.Clone(m)
+	maps.DeleteFunc(rest, func(key, value string) bool {
+		other, ok := others[key]
+		return ok && other == value
+	})
+	return rest
+}
+
 // observeMetadata is the inverse of workloadMetadata.
 func observeMetadata(c *Compute, workload *unstructured.Unstructured) {
 	labels := union(workload.GetLabels())

@@ -73,7 +73,7 @@ func distributedConfig(c Compute) map[string]any {
 	config := MergeTemplate(nil, d.Args)
 	delete(config, kind.RayVersionArg)
 	maps.Copy(config, map[string]any{
-		"distribution_type": cmp.Or(d.Type, "spmd"),
+		"distribution_type": cmp.Or(d.Type, DefaultDistribution),
 		"quorum_workers":    workers,
 		"quorum_timeout":    seconds64(timeout),
 	})

@@ -18,7 +18,7 @@ func schedule(pod *corev1ac.PodSpecApplyConfiguration, c Compute) {
 	for _, t := range tolerations(c) {
 		pod.WithTolerations(tolerationConfiguration(t))
 	}
-	if c.GPUAntiAffinity && !wantsGPU(c) {
+	if c.GPUAntiAffinity && !c.WantsGPU() {
 		pod.WithAffinity(corev1ac.Affinity().WithNodeAffinity(offGPUNodes()))
 	}
 	if c.PriorityClassName != "" {
@@ -61,7 +61,8 @@ func keepsOffGPUs(selector *corev1.NodeSelector) bool {
 	})
 }
 
-func wantsGPU(c Compute) bool { return c.GPUs > 0 || c.GPUMemory != nil }
+// WantsGPU reports whether the pods request GPUs, or a share of one.
+func (c Compute) WantsGPU() bool { return c.GPUs > 0 || c.GPUMemory != nil }
 
 // NodeSelector returns the labels that the nodes of a compute must have, including that of its GPU type.
 func NodeSelector(c Compute) map[string]string {
@@ -91,7 +92,7 @@ func gpuTolerations() []Toleration {
 	return []Toleration{
 		{Key: kind.GPUResource, Operator: string(corev1.TolerationOpExists),
 			Effect: string(corev1.TaintEffectNoSchedule)},
-		{Key: "dedicated", Operator: string(corev1.TolerationOpEqual), Value: "gpu",
+		{Key: kind.DedicatedTaint, Operator: string(corev1.TolerationOpEqual), Value: kind.DedicatedGPU,
 			Effect: string(corev1.TaintEffectNoSchedule)},
 	}
 }

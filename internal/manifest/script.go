@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/shell"
 )
 
 // startupScript returns the script that bash runs in the container: it installs
@@ -29,8 +30,8 @@ func startupScript(c Compute, k kind.Kind) string {
 	}
 	lines = append(lines,
 		fmt.Sprintf("export KT_SERVER_PORT=%d KT_FREEZE=%s KT_INSTALL_NAMESPACE=%s KT_SERVICE=%s",
-			kind.ServerPort, freeze, shellQuote(cmp.Or(c.InstallNamespace, DefaultInstallNamespace)),
-			shellQuote(c.Name)),
+			kind.ServerPort, freeze, shell.Quote(cmp.Or(c.InstallNamespace, DefaultInstallNamespace)),
+			shell.Quote(c.Name)),
 		"ulimit -Sn hard || :")
 	setup := ImageSetup{}
 	if c.ImageSetup != nil {
@@ -69,8 +70,8 @@ var identifier = regexp.MustCompile(`^[A-Za-z_]\w*$`)
 
 func findPython(path string) string {
 	if path != "" {
-		return fmt.Sprintf(`py=$(command -v %s) || { echo %s >&2; exit 127; }`, shellQuote(path),
-			shellQuote("no python at "+path))
+		return fmt.Sprintf(`py=$(command -v %s) || { echo %s >&2; exit 127; }`, shell.Quote(path),
+			shell.Quote("no python at "+path))
 	}
 	return `py=$(command -v python3 || command -v python) || { echo "neither python3 nor python in PATH=$PATH" >&2; ` +
 		`exit 127; }`
@@ -79,9 +80,9 @@ func findPython(path string) string {
 // installKubetorch returns the lines that install a release with a command line to
 // which the package is appended. If it is empty, they use uv or pip.
 func installKubetorch(version, command string) []string {
-	pkg := shellQuote("kubetorch[server]==" + version)
+	pkg := shell.Quote("kubetorch[server]==" + version)
 	if command != "" {
-		return []string{"/bin/bash -c " + shellQuote(command+` "$@"`) + " install " + pkg}
+		return []string{"/bin/bash -c " + shell.Quote(command+` "$@"`) + " install " + pkg}
 	}
 	return []string{
 		"if command -v uv >/dev/null",
@@ -91,16 +92,13 @@ func installKubetorch(version, command string) []string {
 	}
 }
 
-// reference matches a shell variable in the value of another: $NAME or ${NAME}.
-var reference = regexp.MustCompile(`\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})`)
-
 // expansions returns the lines that export the variables whose values refer to
 // others, such as PATH="$PATH:/custom/bin", as in Kubetorch. They expand nothing else
 // in a value.
 func expansions(vars map[string]string) []string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		if reference.MatchString(vars[name]) {
+		if shell.Reference.MatchString(vars[name]) {
 			lines = append(lines, fmt.Sprintf("export %s=%s", name, expandingQuote(vars[name])))
 		}
 	}
@@ -111,7 +109,7 @@ func expansions(vars map[string]string) []string {
 // not be in the environment of the container, where it would replace the variable
 // that it extends.
 func refersToItself(name, value string) bool {
-	for _, match := range reference.FindAllStringSubmatch(value, -1) {
+	for _, match := range shell.Reference.FindAllStringSubmatch(value, -1) {
 		if match[1] == name || match[2] == name {
 			return true
 		}
@@ -121,23 +119,13 @@ func refersToItself(name, value string) bool {
 
 // expandingQuote quotes s as one word of a POSIX shell that expands references.
 func expandingQuote(s string) string {
-	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`", `$`, `\$`)
 	var b strings.Builder
 	end := 0
-	for _, at := range reference.FindAllStringIndex(s, -1) {
-		b.WriteString(escape.Replace(s[end:at[0]]))
+	for _, at := range shell.Reference.FindAllStringIndex(s, -1) {
+		b.WriteString(shell.Escape(s[end:at[0]]))
 		b.WriteString(s[at[0]:at[1]])
 		end = at[1]
 	}
-	b.WriteString(escape.Replace(s[end:]))
+	b.WriteString(shell.Escape(s[end:]))
 	return `"` + b.String() + `"`
-}
-
-// shellQuote quotes s as one word of a POSIX shell.
-func shellQuote(s string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,@%+"
-	if s != "" && strings.Trim(s, plain) == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -170,13 +170,13 @@ func TestChangedClaimTemplatesReplaceTensorServers(t *testing.T) {
 	t.Parallel()
 	for _, o := range render(t, tensorServer(kind.RuntimeSkyTorch)) {
 		if diff := cmp.Diff([][]string{{"spec", "volumeClaimTemplates"}},
-			kind.WorkloadOf(o.GroupVersionKind().GroupKind()).Lasting); diff != "" {
+			kind.WorkloadOf(o.GroupVersionKind().GroupKind()).CreationOnly); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 	}
 	for _, o := range render(t, minimal()) {
-		if lasting := kind.WorkloadOf(o.GroupVersionKind().GroupKind()).Lasting; len(lasting) > 0 {
-			t.Errorf("%s: %v", o.GetKind(), lasting)
+		if fields := kind.WorkloadOf(o.GroupVersionKind().GroupKind()).CreationOnly; len(fields) > 0 {
+			t.Errorf("%s: %v", o.GetKind(), fields)
 		}
 	}
 }

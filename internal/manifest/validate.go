@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"errors"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -102,7 +101,7 @@ func validateGPUs(c Compute, errs *Errors) {
 // validateScheduling rejects contradictory settings. The rules for tolerations are those of Kubernetes
 // (https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/).
 func validateScheduling(c Compute, errs *Errors) {
-	if c.GPUAntiAffinity && c.isSet("gpu_anti_affinity") && wantsGPU(c) {
+	if c.GPUAntiAffinity && c.isSet("gpu_anti_affinity") && c.WantsGPU() {
 		errs.report(At("gpu_anti_affinity"), conflict,
 			"gpu_anti_affinity keeps the pods off GPU nodes, but gpus or gpu_memory requests GPUs: remove one of "+
 				"the two.")
@@ -138,26 +137,18 @@ func validateScheduling(c Compute, errs *Errors) {
 // sets.
 func validateLabels(c Compute, errs *Errors) {
 	ours := union(identityLabels(c), operatorLabels(c), providerLabels(kindOf(c)), queueLabels(c))
-	rejectOthers(c, "labels", "the provider's default_labels", c.DefaultLabels, ours, errs)
-	rejectOthers(c, "labels", "labels", c.Labels, ours, errs)
+	rejectOthers(c, "labels", c.DefaultLabels, c.Labels, ours, errs)
 }
 
 func validateAnnotations(c Compute, errs *Errors) {
 	ours := union(autoscaleAnnotations(c), workloadAnnotations(c), gpuMemoryAnnotation(c))
-	rejectOthers(c, "annotations", "the provider's default_annotations", c.DefaultAnnotations, ours, errs)
-	rejectOthers(c, "annotations", "annotations", c.Annotations, ours, errs)
+	rejectOthers(c, "annotations", c.DefaultAnnotations, c.Annotations, ours, errs)
 }
 
-// rejectOthers rejects entries of a map whose values differ from ours.
-func rejectOthers(c Compute, attribute, where string, given, ours map[string]string, errs *Errors) {
-	for _, key := range slices.Sorted(maps.Keys(given)) {
-		if want, ok := ours[key]; ok && given[key] != want {
-			errs.report(At(attribute), "Invalid "+attribute,
-				"%s sets %s to %q, but it must be %q here: %s. Remove it.",
-				where, key, given[key], want, reasonFor(key, "the provider sets it")).
-				concerning(append(decidedBy(key, c), At(attribute, Entry(key)))...)
-		}
-	}
+func rejectOthers(c Compute, attribute string, defaults, given, ours map[string]string, errs *Errors) {
+	errs.RejectOthers(attribute, defaults, given, ours,
+		func(key string) string { return reasonFor(key, "the provider sets it") },
+		func(key string) []Path { return append(decidedBy(key, c), At(attribute, Entry(key))) })
 }
 
 // decidedBy returns the attributes that determine the value of a label or annotation of the provider.

@@ -3,6 +3,8 @@ package manifest
 import (
 	"path"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
@@ -110,7 +112,7 @@ func validateSuspend(c Compute, errs *Errors) {
 }
 
 // longestName is the maximum length of the name of a Service, and of the value of a label.
-const longestName = 63
+const longestName = validation.DNS1035LabelMaxLength
 
 // validateName rejects a name that is too long for the headless Service.
 func validateName(c Compute, errs *Errors) {

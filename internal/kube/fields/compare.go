@@ -15,8 +15,8 @@ const (
 	Different Match = iota
 	// Equal means that applying the object changes no field.
 	Equal
-	// Undecided means that the two differ only inside values that are owned as a whole, in fields that the server
-	// may have set to their defaults. A dry run decides.
+	// Undecided means that the two differ only inside atomic values, in fields that the server may have set to their
+	// defaults. A dry run decides.
 	Undecided
 )
 
@@ -88,7 +88,7 @@ func order(list any, elements []fieldpath.PathElement) []int {
 	return out
 }
 
-// leaf compares the values of a field that is owned as a whole.
+// leaf compares the values of an atomic field.
 func (c *comparison) leaf(wanted any, wants bool, is any, has bool) bool {
 	switch {
 	case wants && has:
@@ -137,13 +137,15 @@ func (c *comparison) mapValue(wanted, is map[string]any) bool {
 // SameContent reports whether two versions of an object differ only in status and in the metadata that the server
 // writes at each update.
 func SameContent(a, b *unstructured.Unstructured) bool {
-	return equal(content(a), content(b))
+	return equal(Content(a), Content(b))
 }
 
-func content(obj *unstructured.Unstructured) map[string]any {
+// Content returns an object without status, without the metadata that the server writes at each update, and without
+// other fields of its metadata.
+func Content(obj *unstructured.Unstructured, without ...string) map[string]any {
 	out := obj.DeepCopy()
 	delete(out.Object, "status")
-	for _, field := range []string{"managedFields", "resourceVersion", "generation"} {
+	for _, field := range append(without, "managedFields", "resourceVersion", "generation") {
 		unstructured.RemoveNestedField(out.Object, "metadata", field)
 	}
 	return out.Object

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Applied is the record of one object that we applied.
+// Applied is the record of one applied object.
 type Applied struct {
 	// Object is exactly what was sent.
 	Object map[string]any
@@ -18,18 +18,18 @@ type Applied struct {
 	Set *fieldpath.Set
 	// Admitted contains, by String of the path, the value that the server stored for a field if it differs from
 	// ours: a quantity in another notation, a zero that a type omits (nil), a value that a mutating webhook
-	// replaced. As long as the field has this value, nobody has changed it since.
+	// replaced. As long as the field has this value, it has not been changed since.
 	Admitted map[string]any
 	// Recorded is true if Admitted was written when the object was applied. Then a field without an entry in it has
-	// the value that was sent. Otherwise, a zero or empty value may be absent from the live object although nobody
-	// removed it.
+	// the value that was sent. Otherwise, a zero or empty value may be absent from the live object although it was not
+	// removed.
 	Recorded bool
-	// Shared is true if others may add to maps that are ours as a whole, such as node selectors. A queue does this
-	// when it admits a workload.
+	// Shared is true if others may add to our atomic maps, such as node selectors. A queue does this when it admits a
+	// workload.
 	Shared bool
 }
 
-// Change is one field of ours whose value is no longer the one that we applied.
+// Change is one field of ours whose value is no longer the applied one.
 type Change struct {
 	// Path is the field, in the format of String.
 	Path string
@@ -78,8 +78,8 @@ func Admit(sent map[string]any, response *unstructured.Unstructured, set *fieldp
 func isDefaultedZero(sent any) bool { return equal(sent, "") || equal(sent, int64(0)) }
 
 // Drift returns what was applied, with the live values of our fields. The document keeps the order and notation of
-// the applied one, so that the two differ only in changed fields. manager is our own name, which is never reported
-// as the author of a change.
+// the applied one, so that the two differ only in changed fields. manager is the name of the provider, which is never
+// reported as the author of a change.
 func (a Applied) Drift(live *unstructured.Unstructured, manager string) (map[string]any, []Change) {
 	doc := runtime.DeepCopyJSON(a.Object)
 	var changes []Change

@@ -7,10 +7,10 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Some fields are ours as a whole, with all of their content: lists whose schema does not identify items, such as
-// the worker groups of a RayCluster, and maps such as node selectors. The server sets defaults inside such lists,
-// and controllers add to them, but nobody except us can own any of it. Therefore items are compared only by what we
-// sent. What others add to them is theirs.
+// Some of our fields are atomic: lists whose schema does not identify items, such as the worker groups of a RayCluster,
+// and maps such as node selectors. The server sets defaults inside such lists, and controllers add to them, but no
+// other manager can own a part of the field. Therefore items are compared only by what was sent. What others add to
+// them is not ours.
 
 // expectation is the value that a field is expected to have: as it was sent, and as the server admitted it.
 type expectation struct {
@@ -85,7 +85,7 @@ func isQuantity(parent, field string) bool {
 	return field == "sizeLimit" || field == "divisor"
 }
 
-// matchedBy reports whether a value still contains everything that we sent, in our notation or as the server
+// matchedBy reports whether a value still contains everything that was sent, in this notation or as the server
 // admitted it.
 func (e expectation) matchedBy(now any, at location) bool {
 	switch was := e.sent.(type) {
@@ -138,7 +138,7 @@ func sameQuantity(a, b any) bool {
 	return errA == nil && errB == nil && qa.Cmp(qb) == 0
 }
 
-// hasForeignKey reports whether a map has a key that neither we nor the server set.
+// hasForeignKey reports whether a map has a key that was neither sent nor set by the server.
 func (e expectation) hasForeignKey(now map[string]any) bool {
 	for key := range now {
 		if field := e.at(key); !field.wasSent && !field.wasAdmitted {
@@ -148,8 +148,8 @@ func (e expectation) hasForeignKey(now map[string]any) bool {
 	return false
 }
 
-// inSentForm returns now in our notation wherever it has the values that we sent. It omits what others added where
-// they may add.
+// inSentForm returns now in the notation that was sent, wherever it has the sent values. It omits what others added
+// where they may add.
 func (e expectation) inSentForm(now any, at location) any {
 	if e.matchedBy(now, at) {
 		return e.sent

@@ -1,7 +1,8 @@
-// Package fields computes field ownership, without side effects: which fields of a live object are ours, their
-// current values, their values when we applied them, and who has changed them since.
+// Package fields computes field ownership, without side effects: which fields of a live object the provider owns, their
+// current values, their values when it applied them, and who has changed them since. In its comments, ours means owned
+// or applied by the provider.
 //
-// Ownership is what the API server wrote into metadata.managedFields for our server-side apply
+// Ownership is what the API server wrote into metadata.managedFields for the server-side apply
 // (https://kubernetes.io/docs/reference/using-api/server-side-apply/). The field set identifies list items by the
 // keys of the type's own schema. Therefore this package does not guess how a list merges, for built-in kinds and
 // CRDs alike.
@@ -143,7 +144,7 @@ func Paths(set *fieldpath.Set) []fieldpath.Path {
 }
 
 // find returns the index of the list item for a path element, or -1. The server adds keys that have a default
-// (protocol TCP of a port) to the element, but not to what we sent. If no item has all keys, find returns an item
+// (protocol TCP of a port) to the element, but not to what was sent. If no item has all keys, find returns an item
 // that lacks some of them.
 func find(list []any, pe fieldpath.PathElement) int {
 	if i := slices.IndexFunc(list, func(item any) bool { return matches(item, pe, true) }); i >= 0 || pe.Key == nil {

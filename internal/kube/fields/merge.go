@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// MergeForeign returns next, the object to apply, together with what other managers have since added inside fields
-// that are ours as a whole. Applying these fields without it would remove it. Lists whose order has no meaning keep
+// MergeForeign returns next, the object to apply, together with what other managers have since added inside our atomic
+// fields. Applying these fields without it would remove it. Lists whose order has no meaning keep
 // their live order, so that an unrelated change does not restart pods. next may be any other version of the object.
 func (a Applied) MergeForeign(next map[string]any, live *unstructured.Unstructured) map[string]any {
 	out := runtime.DeepCopyJSON(next)
@@ -62,10 +62,10 @@ func merge(next, was, now any, at location) any {
 	}
 }
 
-// replaceStruct reports whether a struct is sent without the fields that others have added, because somebody changed
-// a value of ours in it. What was added with that change would contradict our value: for example, the value of a
-// toleration whose operator becomes Exists again. This applies only to structs of scalars, not to maps that anybody
-// may extend, such as labels.
+// replaceStruct reports whether a struct is sent without the fields that others have added, because another client
+// changed a value of ours in it. What was added with that change would contradict our value: for example, the value of
+// a toleration whose operator becomes Exists again. This applies only to structs of scalars, not to maps that every
+// client may extend, such as labels.
 func replaceStruct(wanted, before, now map[string]any, field string) bool {
 	open := []string{"labels", "annotations", "nodeSelector", "matchLabels", "requests", "limits", "data"}
 	if slices.Contains(open, field) || !flat(wanted) || !flat(now) {

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// The server identifies items of a list with keys by these keys. It does not record their order, and nobody owns it.
+// The server identifies items of a list with keys by these keys. It does not record their order, which has no owner.
 // An order without meaning is left unchanged. A changed order with a meaning is drift: init containers run one after
 // another, and a variable can refer to those before it, $(NAME).
 

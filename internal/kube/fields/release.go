@@ -9,11 +9,11 @@ import (
 )
 
 // Some fields are set at creation and then left to others: Kueue sets spec.runPolicy.suspend of a queued training
-// job to false to start it. The server takes such a field from us when somebody else changes its value
-// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers). Until then it is ours, and an apply
-// without it would remove it and start the job in spite of its queue.
+// job to false to start it. The server makes another client the owner of such a field when that client changes its
+// value (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers). Until then it is ours, and an
+// apply without it would remove it and start the job in spite of its queue.
 
-// Released returns those of paths that we applied and that manager no longer owns in live. It returns none if
+// Released returns those of paths that were applied and that manager no longer owns in live. It returns none if
 // manager owns nothing at all: then its entry was lost, not the fields. Each path consists of field names, and
 // contains no list.
 func (a Applied) Released(live *unstructured.Unstructured, manager string, paths [][]string) ([][]string, error) {

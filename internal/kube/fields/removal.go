@@ -10,12 +10,12 @@ import (
 
 // An apply that omits a field removes it only if no other manager owns it
 // (https://kubernetes.io/docs/reference/using-api/server-side-apply/#clearing-managedfields and the preceding
-// sections). Others own fields of ours after an adoption, and after somebody edited a field:
+// sections). Others own fields of ours after an adoption, and after another client edited a field:
 //
-//  - An entry of operation Update states only who wrote the field last. It makes no claim for the future. Therefore we
-//    delete it for the fields that we remove.
+//  - An entry of operation Update states only which client wrote the field last. It is therefore deleted for the fields
+//    to remove.
 //  - An entry of operation Apply, or one of a subresource such as scale, belongs to a manager that continues to manage
-//    the field. We keep it, and the field with it.
+//    the field. It is preserved, and the field with it.
 
 // Removed returns the fields of before that are not in after.
 func Removed(before, after *fieldpath.Set) *fieldpath.Set { return before.Difference(after) }
@@ -28,7 +28,7 @@ func Contested(live *unstructured.Unstructured, manager string, set *fieldpath.S
 }
 
 // ClaimRemoved returns the managedFields of live changed so that manager owns the fields of removed by apply, and
-// nobody owns them by update. It returns false if they already are so.
+// no manager owns them by update. It returns false if nothing changes.
 func ClaimRemoved(
 	live *unstructured.Unstructured, manager string, removed *fieldpath.Set,
 ) ([]metav1.ManagedFieldsEntry, bool, error) {
@@ -61,7 +61,7 @@ func ClaimRemoved(
 }
 
 // TakeOver returns the managedFields of live changed so that only manager owns the fields that it applies;
-// subresources are not changed. It returns false if they already are so. It is for the adoption of an object: any
+// subresources are not changed. It returns false if nothing changes. It is for the adoption of an object: any
 // manager that applies the fields again owns them again.
 func TakeOver(live *unstructured.Unstructured, manager string) ([]metav1.ManagedFieldsEntry, bool, error) {
 	ours, found, err := Owned(live, manager)
@@ -71,7 +71,7 @@ func TakeOver(live *unstructured.Unstructured, manager string) ([]metav1.Managed
 	return withoutFields(live, manager, ours.Leaves(), func(metav1.ManagedFieldsEntry) bool { return true })
 }
 
-// RetainedField is a field that remains in an object although we no longer apply it.
+// RetainedField is a field that remains in an object although it is no longer applied.
 type RetainedField struct {
 	Path        string // in the format of String
 	Manager     string // the owner

@@ -11,8 +11,8 @@ import (
 
 // Some structs of the pod template are unions, of which at most one member can be set: the source of a volume, the
 // handler of a probe, value and valueFrom of an environment variable
-// (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.36/). Server-side apply does not know them: it
-// keeps a member that somebody else wrote next to ours. Built-in kinds then reject the object. Custom resources that
+// (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.36/). Server-side apply ignores this: it
+// keeps a member that another client wrote next to ours. Built-in kinds then reject the object. Custom resources that
 // contain a pod template keep both members.
 
 // unionMember returns a function that reports whether a key is a member of a union, of which at most one can be set.
@@ -63,7 +63,7 @@ type Union struct {
 }
 
 // MixedUnions returns the unions of wanted that have other members in live. List items are identified by name. Lists
-// without names are ignored, because they are applied as a whole.
+// without names are ignored, because they are atomic.
 func MixedUnions(wanted, live map[string]any) []Union {
 	return mixed("", wanted, live, nil)
 }

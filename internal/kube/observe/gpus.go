@@ -16,17 +16,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 )
 
-const (
-	// gpuName is the resource name of NVIDIA GPUs.
-	gpuName corev1.ResourceName = kind.GPUResource
-	// gpuProduct is the node label that NVIDIA's feature discovery sets to the
-	// product of the node's GPUs (https://github.com/NVIDIA/gpu-feature-discovery).
-	gpuProduct = kind.GPUProductLabel
-)
-
 // GPUFilter selects nodes. An empty field matches all nodes.
 type GPUFilter struct {
-	Product     string // value of the node label nvidia.com/gpu.product
+	Product     string // value of the label kind.GPUProductLabel
 	Selector    map[string]string
 	Schedulable bool // exclude nodes that currently accept no pods: cordoned, not ready
 }
@@ -53,7 +45,7 @@ func GPUs(ctx context.Context, pages kube.Pages, filter GPUFilter) ([]GPUProduct
 	selector := labels.Set{}
 	maps.Copy(selector, filter.Selector)
 	if filter.Product != "" {
-		selector[gpuProduct] = filter.Product
+		selector[kind.GPUProductLabel] = filter.Product
 	}
 	options := metav1.ListOptions{LabelSelector: selector.String()}
 	err := kube.Each[corev1.NodeList](ctx, pages, kube.Ref{Kind: kind.Node()}, options, func(live *corev1.Node) {
@@ -75,9 +67,9 @@ func GPUs(ctx context.Context, pages kube.Pages, filter GPUFilter) ([]GPUProduct
 
 // gpuNode converts a node. It returns false for a node without GPUs.
 func gpuNode(node *corev1.Node) (GPUNode, bool) {
-	capacity, allocatable := node.Status.Capacity[gpuName], node.Status.Allocatable[gpuName]
+	capacity, allocatable := node.Status.Capacity[kind.GPUResource], node.Status.Allocatable[kind.GPUResource]
 	n := GPUNode{
-		Name: node.Name, Product: node.Labels[gpuProduct],
+		Name: node.Name, Product: node.Labels[kind.GPUProductLabel],
 		Capacity: capacity.Value(), Allocatable: allocatable.Value(), Free: allocatable.Value(),
 		Schedulable: !node.Spec.Unschedulable &&
 			slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
@@ -91,7 +83,7 @@ func gpuNode(node *corev1.Node) (GPUNode, bool) {
 // containers.
 func gpusOf(pod *corev1.Pod) int64 {
 	requests := podresources.PodRequests(pod, podresources.PodResourcesOptions{})
-	gpus := requests[gpuName]
+	gpus := requests[kind.GPUResource]
 	return gpus.Value()
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,8 +15,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-// GPUAsk contains the GPU requests of a compute.
-type GPUAsk struct {
+// GPUDemand contains the GPU requests of a compute.
+type GPUDemand struct {
 	NodeSelector map[string]string // of its pods
 	Each         int64             // GPUs of one pod
 	Pods         int64             // that run at the same time; 0 means unknown
@@ -35,8 +34,8 @@ type gpuPlace struct {
 // can run. workload is the name for messages. It returns nothing without
 // permission to list nodes, or if nodes are added on demand. One list of nodes
 // is kept for the complete run. An error means that the request failed.
-func GPUForecast(ctx context.Context, c *kube.Cluster, ask GPUAsk, workload string) ([]*ready.Cause, error) {
-	if ask.Each <= 0 || Autoscaled(ctx, c) {
+func GPUForecast(ctx context.Context, c *kube.Cluster, demand GPUDemand, workload string) ([]*ready.Cause, error) {
+	if demand.Each <= 0 || Autoscaled(ctx, c) {
 		return nil, nil
 	}
 	places, err := kube.Recall(c, "GPU nodes", func() ([]gpuPlace, error) {
@@ -51,7 +50,7 @@ func GPUForecast(ctx context.Context, c *kube.Cluster, ask GPUAsk, workload stri
 	if err != nil || places == nil {
 		return nil, err
 	}
-	if cause := gpuForecast(places, ask, workload); cause != nil {
+	if cause := gpuForecast(places, demand, workload); cause != nil {
 		if c.NodeAutoscaling() == nil {
 			cause.Hint += ready.NodesOnDemand
 		}
@@ -75,9 +74,9 @@ func placeOf(node *corev1.Node) gpuPlace {
 const unknownCount = 1 << 20
 
 // gpuForecast compares with the total GPUs of nodes, not the free ones.
-func gpuForecast(places []gpuPlace, ask GPUAsk, workload string) *ready.Cause {
+func gpuForecast(places []gpuPlace, demand GPUDemand, workload string) *ready.Cause {
 	c := &ready.Cause{Reason: ready.ReasonUnschedulable, Object: workload, Subject: "gpus"}
-	chosen := labels.SelectorFromSet(ask.NodeSelector)
+	chosen := labels.SelectorFromSet(demand.NodeSelector)
 	var largest, room int64
 	var nodes int
 	for _, place := range places {
@@ -86,30 +85,31 @@ func gpuForecast(places []gpuPlace, ask GPUAsk, workload string) *ready.Cause {
 		}
 		nodes++
 		largest = max(largest, place.gpus)
-		room += place.gpus / ask.Each
+		room += place.gpus / demand.Each
 	}
 	where := ""
-	if len(ask.NodeSelector) > 0 {
+	if len(demand.NodeSelector) > 0 {
 		where = " with " + chosen.String()
 	}
-	c.Command = "kubectl get nodes -L " + gpuProduct
+	each := ready.Number(int(demand.Each), "GPU")
+	c.Command = "kubectl get nodes -L " + kind.GPUProductLabel
 	switch {
 	case nodes == 0 && where == "":
-		c.Summary = fmt.Sprintf("%s requests %s, and no node of the cluster has any.", workload, gpus(ask.Each))
+		c.Summary = fmt.Sprintf("%s requests %s, and no node of the cluster has any.", workload, each)
 		c.Hint = "Add nodes with GPUs, or remove " + ready.FieldGPUs + "."
 	case nodes == 0:
 		c.Subject = "GPU product"
-		c.Summary = fmt.Sprintf("%s requests %s, and no node%s has any; %s.", workload, gpus(ask.Each), where,
+		c.Summary = fmt.Sprintf("%s requests %s, and no node%s has any; %s.", workload, each, where,
 			offered(places))
 		c.Hint = "Correct " + ready.FieldNodeLabels + ", or add such nodes."
-	case ask.Each > largest:
+	case demand.Each > largest:
 		c.Summary = fmt.Sprintf("A pod of %s requests %s, and the largest of %d nodes%s has %d.", workload,
-			gpus(ask.Each), nodes, where, largest)
+			each, nodes, where, largest)
 		c.Hint = "Reduce " + ready.FieldGPUs + " to at most that number, distribute the work over more pods, or add " +
 			"larger nodes."
-	case ask.Pods > room:
+	case demand.Pods > room:
 		c.Summary = fmt.Sprintf("%d pods of %s request %s each, and the %d nodes%s can run %d such pods when "+
-			"nothing else runs there.", ask.Pods, workload, gpus(ask.Each), nodes, where, room)
+			"nothing else runs there.", demand.Pods, workload, each, nodes, where, room)
 		c.Hint = "Reduce the number of pods or the GPUs of each pod, or add nodes."
 	default:
 		return nil
@@ -117,29 +117,16 @@ func gpuForecast(places []gpuPlace, ask GPUAsk, workload string) *ready.Cause {
 	return c
 }
 
-func gpus(n int64) string {
-	if n == 1 {
-		return "1 GPU"
-	}
-	return fmt.Sprintf("%d GPUs", n)
-}
-
 // offered lists the existing products.
 func offered(places []gpuPlace) string {
 	products := map[string]bool{}
 	for _, place := range places {
-		if place.gpus > 0 && place.labels[gpuProduct] != "" {
-			products[place.labels[gpuProduct]] = true
+		if place.gpus > 0 && place.labels[kind.GPUProductLabel] != "" {
+			products[place.labels[kind.GPUProductLabel]] = true
 		}
 	}
 	if len(products) == 0 {
 		return "no node has a product label"
 	}
-	const most = 8
-	names := slices.Sorted(maps.Keys(products))
-	text := strings.Join(names[:min(len(names), most)], ", ")
-	if len(names) > most {
-		text += fmt.Sprintf(" and %d more", len(names)-most)
-	}
-	return "existing products: " + text
+	return "existing products: " + ready.Listed(slices.Sorted(maps.Keys(products)), 8)
 }

@@ -10,16 +10,17 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
 func gpuNodeOf(name, product, gpus string) corev1.Node {
 	n := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}}}
 	if product != "" {
-		n.Labels[gpuProduct] = product
+		n.Labels[kind.GPUProductLabel] = product
 	}
 	if gpus != "" {
-		n.Status.Capacity = corev1.ResourceList{gpuName: resource.MustParse(gpus)}
+		n.Status.Capacity = corev1.ResourceList{kind.GPUResource: resource.MustParse(gpus)}
 		n.Status.Allocatable = n.Status.Capacity
 	}
 	return n
@@ -27,30 +28,31 @@ func gpuNodeOf(name, product, gpus string) corev1.Node {
 
 func TestGPUForecastWarnsOfPodsThatFitOnNoNode(t *testing.T) {
 	t.Parallel()
-	h100 := map[string]string{gpuProduct: "H100"}
+	h100 := map[string]string{kind.GPUProductLabel: "H100"}
 	nodes := []corev1.Node{gpuNodeOf("a", "H100", "8"), gpuNodeOf("b", "H100", "4"), gpuNodeOf("c", "L4", "1"),
 		gpuNodeOf("d", "", "")}
 	for name, test := range map[string]struct {
-		nodes []corev1.Node
-		ask   GPUAsk
-		says  string // "" without a cause
+		nodes   []corev1.Node
+		demand  GPUDemand
+		summary string // "" without a cause
 	}{
-		"a pod that fits":     {nodes, GPUAsk{Each: 8}, ""},
-		"as many pods as fit": {nodes, GPUAsk{Each: 4, Pods: 3, NodeSelector: h100}, ""},
-		"a product that no node has": {nodes, GPUAsk{Each: 1, NodeSelector: map[string]string{gpuProduct: "B200"}},
+		"a pod that fits":     {nodes, GPUDemand{Each: 8}, ""},
+		"as many pods as fit": {nodes, GPUDemand{Each: 4, Pods: 3, NodeSelector: h100}, ""},
+		"a product that no node has": {nodes,
+			GPUDemand{Each: 1, NodeSelector: map[string]string{kind.GPUProductLabel: "B200"}},
 			"no node with nvidia.com/gpu.product=B200 has any; existing products: H100, L4."},
 		"a label of a node without GPUs": {[]corev1.Node{gpuNodeOf("d", "", "")},
-			GPUAsk{Each: 1, NodeSelector: map[string]string{"zone": "east"}},
+			GPUDemand{Each: 1, NodeSelector: map[string]string{"zone": "east"}},
 			"no node with zone=east has any; no node has a product label."},
-		"no GPUs in the cluster": {nodes[3:], GPUAsk{Each: 1},
+		"no GPUs in the cluster": {nodes[3:], GPUDemand{Each: 1},
 			"requests 1 GPU, and no node of the cluster has any."},
-		"more GPUs than any node has": {nodes, GPUAsk{Each: 16}, "requests 16 GPUs, and the largest of 3 nodes has 8."},
-		"more GPUs than any selected node has": {nodes, GPUAsk{Each: 2,
-			NodeSelector: map[string]string{gpuProduct: "L4"}}, "the largest of 1 nodes with " +
+		"more GPUs than any node has": {nodes, GPUDemand{Each: 16}, "requests 16 GPUs, and the largest of 3 nodes has 8."},
+		"more GPUs than any selected node has": {nodes, GPUDemand{Each: 2,
+			NodeSelector: map[string]string{kind.GPUProductLabel: "L4"}}, "the largest of 1 nodes with " +
 			"nvidia.com/gpu.product=L4 has 1."},
-		"more pods than fit": {nodes, GPUAsk{Each: 4, Pods: 4, NodeSelector: h100},
+		"more pods than fit": {nodes, GPUDemand{Each: 4, Pods: 4, NodeSelector: h100},
 			"can run 3 such pods when nothing else runs there."},
-		"a node that is being set up": {[]corev1.Node{gpuNodeOf("e", "H200", "")}, GPUAsk{Each: 8, Pods: 4}, ""},
+		"a node that is being set up": {[]corev1.Node{gpuNodeOf("e", "H200", "")}, GPUDemand{Each: 8, Pods: 4}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -58,12 +60,12 @@ func TestGPUForecastWarnsOfPodsThatFitOnNoNode(t *testing.T) {
 			for i := range test.nodes {
 				places = append(places, placeOf(&test.nodes[i]))
 			}
-			cause := gpuForecast(places, test.ask, "Deployment ml/trainer")
+			cause := gpuForecast(places, test.demand, "Deployment ml/trainer")
 			switch {
-			case test.says == "" && cause != nil:
+			case test.summary == "" && cause != nil:
 				t.Errorf("unexpected cause: %s", cause.Summary)
-			case test.says != "" && (cause == nil || !strings.Contains(cause.Summary, test.says)):
-				t.Errorf("got %+v, want %q", cause, test.says)
+			case test.summary != "" && (cause == nil || !strings.Contains(cause.Summary, test.summary)):
+				t.Errorf("got %+v, want %q", cause, test.summary)
 			}
 		})
 	}
@@ -98,7 +100,7 @@ func TestGPUForecastListsNodesOncePerRun(t *testing.T) {
 	var lists atomic.Int64
 	cluster := clusterOf(t, nodesAPI(&lists, false, true))
 	for _, each := range []int64{2, 3, 4} {
-		causes, err := GPUForecast(t.Context(), cluster, GPUAsk{Each: each}, "Deployment ml/trainer")
+		causes, err := GPUForecast(t.Context(), cluster, GPUDemand{Each: each}, "Deployment ml/trainer")
 		if err != nil || len(causes) != 1 || !strings.Contains(causes[0].Summary, "the largest of 2 nodes has 1") {
 			t.Fatalf("%v, %v", causes, err)
 		}
@@ -118,7 +120,7 @@ func TestGPUForecastReportsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			causes, err := GPUForecast(t.Context(), clusterOf(t,
-				nodesAPI(&atomic.Int64{}, api.autoscaler, api.mayList)), GPUAsk{Each: 99}, "Deployment ml/trainer")
+				nodesAPI(&atomic.Int64{}, api.autoscaler, api.mayList)), GPUDemand{Each: 99}, "Deployment ml/trainer")
 			if err != nil || len(causes) != 0 {
 				t.Errorf("%v, %v", causes, err)
 			}

@@ -33,7 +33,7 @@ func queueOf(
 	if q.NotInstalled = err == nil && version == ""; version == "" {
 		return q, nil
 	}
-	if q.Scheduler == ready.KAI {
+	if q.Scheduler == kind.QueueSchedulerKAI {
 		q.Queues = objects(ctx, c, kind.KAIQueue(), "", nil)
 		q.Holds = objects(ctx, c, kind.KAIPodGroup(), q.Namespace, func(e *kube.Entry) bool {
 			return slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return ready.PodGroupOf(pod) == e.Name })
@@ -54,7 +54,7 @@ func queueOf(
 
 // groupOf returns the API group of a scheduler with queues.
 func groupOf(scheduler string) string {
-	if scheduler == ready.KAI {
+	if scheduler == kind.QueueSchedulerKAI {
 		return kind.KAIGroup
 	}
 	return kind.KueueGroup
@@ -73,7 +73,7 @@ func isSuspended(workload *unstructured.Unstructured) bool {
 
 func waitsInQueue(pod *corev1.Pod) bool {
 	scheduler, _ := ready.QueueOf(&unstructured.Unstructured{}, []*corev1.Pod{pod})
-	return pod.Spec.NodeName == "" && (scheduler == ready.KAI || len(pod.Spec.SchedulingGates) > 0)
+	return pod.Spec.NodeName == "" && (scheduler == kind.QueueSchedulerKAI || len(pod.Spec.SchedulingGates) > 0)
 }
 
 // holds reports whether a Workload of Kueue belongs to this workload or to one
@@ -92,13 +92,13 @@ func holds(e *kube.Entry, workload *unstructured.Unstructured, pods []*corev1.Po
 // QueueForecast returns the causes that will keep a compute waiting in its
 // queue, as far as they can be determined before creation: a missing scheduler
 // or queue, an inactive queue, or requests above what it can ever admit.
-// scheduler is [ready.Kueue] (also "") or [ready.KAI]. workload is the name for
-// messages. Each queue is read once per run. Objects without read permission
-// are ignored. An error means that the request failed.
+// scheduler is [kind.QueueSchedulerKueue] (also "") or [kind.QueueSchedulerKAI].
+// workload is the name for messages. Each queue is read once per run. Objects
+// without read permission are ignored. An error means that the request failed.
 func QueueForecast(
-	ctx context.Context, c *kube.Cluster, scheduler, namespace, queue string, ask ready.Ask, workload string,
+	ctx context.Context, c *kube.Cluster, scheduler, namespace, queue string, demand ready.Demand, workload string,
 ) ([]*ready.Cause, error) {
-	scheduler = cmp.Or(scheduler, ready.Kueue)
+	scheduler = cmp.Or(scheduler, kind.QueueSchedulerKueue)
 	q, err := kube.Recall(c, "queue "+scheduler+" "+namespace+"/"+queue, func() (*ready.Queue, error) {
 		q, err := queueNamed(ctx, c, scheduler, namespace, queue)
 		if class := kube.ClassOf(err); class == kube.Denied || class == kube.Refused {
@@ -109,7 +109,7 @@ func QueueForecast(
 	if err != nil {
 		return nil, err
 	}
-	return ready.Forecast(q, ask, workload), nil
+	return ready.Forecast(q, demand, workload), nil
 }
 
 // queueNamed reads a queue by name, and lists the others only if it is missing.
@@ -126,7 +126,7 @@ func queueNamed(ctx context.Context, c *kube.Cluster, scheduler, namespace, name
 		return q, nil
 	}
 	ref := kube.Ref{Kind: kind.LocalQueue(version), Namespace: namespace, Name: name}
-	if scheduler == ready.KAI {
+	if scheduler == kind.QueueSchedulerKAI {
 		ref = kube.Ref{Kind: kind.KAIQueue(), Name: name}
 	}
 	found, err := c.Get(ctx, ref)

@@ -192,7 +192,7 @@ func TestQueueIsNotReadForRunningWorkloads(t *testing.T) {
 
 func TestForecastReadsEachQueueOnce(t *testing.T) {
 	t.Parallel()
-	sixGPUs := ready.Ask{Pods: 3, Requests: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("6")}}
+	sixGPUs := ready.Demand{Pods: 3, Requests: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("6")}}
 	for name, test := range map[string]struct {
 		change map[string]string
 		gone   []string

@@ -86,5 +86,5 @@ func assessClaim(ctx context.Context, c *kube.Cluster, ref kube.Ref) (ready.Verd
 // update its status, so that its volume needs no diagnosis. It returns false
 // for a claim that has lost its volume since.
 func bindCompleted(claim *corev1.PersistentVolumeClaim) bool {
-	return claim.Status.Phase != corev1.ClaimLost && claim.Annotations["pv.kubernetes.io/bind-completed"] == "yes"
+	return claim.Status.Phase != corev1.ClaimLost && claim.Annotations[kind.BindCompletedAnnotation] == "yes"
 }

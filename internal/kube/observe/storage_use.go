@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -122,9 +123,8 @@ func (e *InUseError) Explain() (summary string, cause ready.Cause) {
 
 // holders formats the first pods with their controllers.
 func (e *InUseError) holders() string {
-	const most = 5
 	var names []string
-	for _, pod := range e.Pods[:min(len(e.Pods), most)] {
+	for _, pod := range e.Pods {
 		name := "Pod " + pod.Name
 		var notes []string
 		if owner := ownerOf(pod); owner != "" {
@@ -141,11 +141,7 @@ func (e *InUseError) holders() string {
 		}
 		names = append(names, name)
 	}
-	text := strings.Join(names, ", ")
-	if more := len(e.Pods) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+	return ready.Listed(names, 5)
 }
 
 // ownerOf returns the name of the controller of a pod, or "": for a ReplicaSet,
@@ -156,7 +152,7 @@ func ownerOf(pod *corev1.Pod) string {
 		return ""
 	}
 	if i := strings.LastIndexByte(owner.Name, '-'); owner.Kind == kind.ReplicaSet().Kind && i > 0 &&
-		pod.Labels["pod-template-hash"] == owner.Name[i+1:] {
+		pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey] == owner.Name[i+1:] {
 		return "Deployment " + owner.Name[:i]
 	}
 	return owner.Kind + " " + owner.Name

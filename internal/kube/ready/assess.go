@@ -168,7 +168,7 @@ const (
 	ReasonNodeNotReady          = "NodeNotReady"
 	ReasonFailed                = "Failed" // reported by the workload
 	ReasonOperatorSilent        = "OperatorSilent"
-	ReasonOldPodInTheWay        = "OldPodInTheWay"      // in a StatefulSet with ordered pod management
+	ReasonRolloutBlocked        = "RolloutBlocked"      // in a StatefulSet with ordered pod management
 	ReasonOperatorDrops         = "OperatorDropsFields" // it does not apply fields of its object
 	ReasonGatewayNotReady       = "GatewayNotReady"
 )

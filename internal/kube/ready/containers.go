@@ -136,6 +136,12 @@ func startFailure(waiting string) bool {
 	return false
 }
 
+// isBeingCreated reports whether a container waits only because its pod is
+// being set up.
+func isBeingCreated(w *corev1.ContainerStateWaiting) bool {
+	return w.Reason == "ContainerCreating" || w.Reason == "PodInitializing"
+}
+
 // lastEnd returns the last termination of the container, and whether the
 // container was restarted since (its log is then the previous one).
 func lastEnd(cs corev1.ContainerStatus) (end *corev1.ContainerStateTerminated, previous bool) {
@@ -146,10 +152,10 @@ func lastEnd(cs corev1.ContainerStatus) (end *corev1.ContainerStateTerminated, p
 }
 
 func (s *diagnosis) crashCause(p *corev1.Pod, cs corev1.ContainerStatus, end *corev1.ContainerStateTerminated) *Cause {
-	summary := fmt.Sprintf("Container %s crashes repeatedly (%s).", cs.Name, number(int(cs.RestartCount), "restart"))
+	summary := fmt.Sprintf("Container %s crashes repeatedly (%s).", cs.Name, Number(int(cs.RestartCount), "restart"))
 	if end != nil {
 		summary = fmt.Sprintf("Container %s crashes repeatedly: %s, %s.%s",
-			cs.Name, exit(end), number(int(cs.RestartCount), "restart"), terminationMessage(end))
+			cs.Name, exit(end), Number(int(cs.RestartCount), "restart"), terminationMessage(end))
 	}
 	if e := s.containerEvents(p, cs.Name).latestWhere(killingProbe); e != nil {
 		summary += " Previous event: " + clip(e.Message) + "."

@@ -50,7 +50,7 @@ func (s Snapshot) deploymentRemark(d *appsv1.Deployment, rev revision) string {
 		return fmt.Sprintf("%d of %d pods ready", min(d.Status.ReadyReplicas, d.Status.UpdatedReplicas),
 			orOne(d.Spec.Replicas))
 	case old > 0:
-		return fmt.Sprintf("%s of the previous revision left", number(int(old), "pod"))
+		return fmt.Sprintf("%s of the previous revision left", Number(int(old), "pod"))
 	case len(rev.pods) == 0:
 		return "no pods yet"
 	}

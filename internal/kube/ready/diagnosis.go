@@ -167,7 +167,7 @@ func (s *diagnosis) workloadCause(reason, summary string) *Cause {
 		Object:  object(s.Workload),
 		Summary: summary,
 		Hint:    "Check the conditions and events of the workload.",
-		Command: kubectl(s.namespace, "describe "+resourceArg(s.Workload)),
+		Command: describe(s.Workload.GroupVersionKind(), s.namespace, name),
 		Events:  s.events.about(kind, name).render(),
 	}
 	return c.terminal(shortGrace)

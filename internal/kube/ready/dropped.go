@@ -112,7 +112,7 @@ func sameJSON(a, b any) bool {
 
 // isGPUToleration reports whether a toleration is one that every pod with GPUs gets.
 func isGPUToleration(t corev1.Toleration) bool {
-	return t.Key == kind.GPUResource || t.Key == "dedicated" && t.Value == "gpu"
+	return t.Key == kind.GPUResource || t.Key == kind.DedicatedTaint && t.Value == kind.DedicatedGPU
 }
 
 // onlyExcludes reports whether an affinity only excludes nodes with certain labels.

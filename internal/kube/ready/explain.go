@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -133,14 +134,14 @@ func object(u *unstructured.Unstructured) string {
 		u.GetName())
 }
 
-// resourceArg formats an object as arguments of kubectl, with its group if the
-// kind may be ambiguous: "deployment.apps svc".
-func resourceArg(u *unstructured.Unstructured) string {
-	kind := strings.ToLower(u.GetKind())
-	if group := u.GroupVersionKind().Group; group != "" {
-		kind += "." + group
+// describe returns the command that describes an object, with the group of its
+// kind, which may be ambiguous: "kubectl -n ml describe deployment.apps svc".
+func describe(of schema.GroupVersionKind, namespace, name string) string {
+	resource := strings.ToLower(of.Kind)
+	if of.Group != "" {
+		resource += "." + of.Group
 	}
-	return kind + " " + u.GetName()
+	return kubectl(namespace, "describe "+resource+" "+name)
 }
 
 func kubectl(namespace, rest string) string {
@@ -150,16 +151,16 @@ func kubectl(namespace, rest string) string {
 	return fmt.Sprintf("kubectl -n %s %s", namespace, rest)
 }
 
-// number formats a count with its noun: "1 node", "3 nodes".
-func number(n int, noun string) string {
+// Number formats a count with its noun: "1 node", "3 nodes".
+func Number(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// listed joins at most the given number of items, and counts the others.
-func listed(items []string, most int) string {
+// Listed joins at most the given number of items, and counts the others.
+func Listed(items []string, most int) string {
 	if len(items) > most {
 		return fmt.Sprintf("%s and %d more", strings.Join(items[:most], ", "), len(items)-most)
 	}

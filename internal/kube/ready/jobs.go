@@ -81,7 +81,7 @@ func job(s Snapshot, j *batchv1.Job) Verdict {
 	case wanted <= 0 || running >= wanted:
 		return isReady("%d of %d pods ready", running, max(wanted, running))
 	case j.Spec.Completions == nil && j.Status.Succeeded > 0:
-		return isReady("%s succeeded, the others are terminating", number(int(j.Status.Succeeded), "pod"))
+		return isReady("%s succeeded, the others are terminating", Number(int(j.Status.Succeeded), "pod"))
 	}
 	return s.diagnose(run{desired: wanted, alike: true, pods: s.controlledPods(), remark: s.counted(running, wanted)})
 }
@@ -106,7 +106,7 @@ func (s Snapshot) suspended(left int) Verdict {
 	case queueOf(s.Workload) != "":
 		return s.heldByQueue()
 	case left > 0:
-		return notReady("suspending: %s left", number(left, "pod"))
+		return notReady("suspending: %s left", Number(left, "pod"))
 	}
 	return noPodsRequested("suspended, no pods requested")
 }

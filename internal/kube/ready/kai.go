@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // The relevant fields of the objects of KAI (pkg/apis/scheduling/{v2,v2alpha2}
@@ -65,8 +67,8 @@ func (q *Queue) kai(c *Cause, workload string) *Cause {
 			if len(messages) == 0 {
 				messages = []string{strings.TrimSuffix(clip(condition.Message), ".")}
 			}
-			c.Summary = fmt.Sprintf("KAI cannot schedule %s now (queue %s): %s.", workload, q.Name, listed(messages, 3))
-			c.Command = kubectl(q.Namespace, "describe podgroup.scheduling.run.ai "+group.Metadata.Name)
+			c.Summary = fmt.Sprintf("KAI cannot schedule %s now (queue %s): %s.", workload, q.Name, Listed(messages, 3))
+			c.Command = describe(kind.KAIPodGroup().GroupVersionKind, q.Namespace, group.Metadata.Name)
 			return c
 		}
 	}
@@ -86,7 +88,7 @@ func (q *Queue) groups() []*kaiPodGroup {
 }
 
 // kaiForecast reports requests above the limits of the queue.
-func (q *Queue) kaiForecast(c *Cause, ask Ask) []*Cause {
+func (q *Queue) kaiForecast(c *Cause, demand Demand) []*Cause {
 	queue := decoded[kaiQueueObject](q.object())
 	if queue == nil {
 		return nil
@@ -98,14 +100,14 @@ func (q *Queue) kaiForecast(c *Cause, ask Ask) []*Cause {
 		limit float64
 		unit  float64 // in the unit of the resource
 	}{
-		{gpuResource, limits.GPU.Limit, 1},
+		{kind.GPUResource, limits.GPU.Limit, 1},
 		{corev1.ResourceCPU, limits.CPU.Limit, 1e-3},
 		{corev1.ResourceMemory, limits.Memory.Limit, 1e6},
 	} {
-		want, asked := ask.Requests[r.name]
+		want, asked := demand.Requests[r.name]
 		limit := resource.NewMilliQuantity(int64(r.limit*r.unit*1000), resource.DecimalSI)
 		if asked && r.limit > 0 && want.Cmp(*limit) > 0 {
-			never = append(never, fmt.Sprintf("%s requested, and its limit is %s", amountOf(r.name, ask.Requests),
+			never = append(never, fmt.Sprintf("%s requested, and its limit is %s", amountOf(r.name, demand.Requests),
 				amount(r.name, *limit)))
 		}
 	}
@@ -113,8 +115,8 @@ func (q *Queue) kaiForecast(c *Cause, ask Ask) []*Cause {
 		return nil
 	}
 	c.Reason = ReasonQueueShort
-	c.Summary = fmt.Sprintf("Queue %s cannot run this compute: %s.", q.Name, listed(never, 3))
+	c.Summary = fmt.Sprintf("Queue %s cannot run this compute: %s.", q.Name, Listed(never, 3))
 	c.Hint = "Request less, use another queue, or request a higher limit from the owner of the queue."
-	c.Command = "kubectl describe queue.scheduling.run.ai " + q.Name
+	c.Command = describe(kind.KAIQueue().GroupVersionKind, "", q.Name)
 	return []*Cause{c}
 }

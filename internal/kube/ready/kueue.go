@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // The relevant fields of the objects of Kueue, which are the same in v1beta1
@@ -93,11 +95,11 @@ func (q *Queue) kueue(c *Cause, workload string) *Cause {
 	c.Reason = ReasonQueued
 	c.Summary = fmt.Sprintf("Kueue has not admitted %s yet (queue %s)", workload, q.Name)
 	c.Hint = seeWorkload
-	c.Command = kubectl(q.Namespace, "get workloads.kueue.x-k8s.io -o wide")
+	c.Command = listKueueWorkloads(q.Namespace)
 	waiting := q.waiting()
 	if len(waiting) > 0 {
 		why, hint := waiting[0].why()
-		c.Command = kubectl(q.Namespace, "describe workload.kueue.x-k8s.io "+waiting[0].Metadata.Name)
+		c.Command = describe(kind.KueueWorkload("").GroupVersionKind, q.Namespace, waiting[0].Metadata.Name)
 		if why != "" {
 			c.Summary += ": " + strings.TrimSuffix(why, ".")
 		}
@@ -119,10 +121,15 @@ func (q *Queue) kueue(c *Cause, workload string) *Cause {
 	return c
 }
 
+// listKueueWorkloads returns the command that lists the Workloads of a namespace.
+func listKueueWorkloads(namespace string) string {
+	return kubectl(namespace, "get "+kind.KueueWorkload("").Argument()+" -o wide")
+}
+
 // inactive reports whether the LocalQueue or its ClusterQueue currently admits
 // no workloads.
 func (q *Queue) inactive(c *Cause) bool {
-	command := kubectl(q.Namespace, "describe localqueue.kueue.x-k8s.io "+q.Name)
+	command := describe(kind.LocalQueue("").GroupVersionKind, q.Namespace, q.Name)
 	object, why := "LocalQueue "+q.Name, condition{}
 	if lq := decoded[localQueue](q.object()); lq != nil {
 		why = conditionOf(lq.Status.Conditions, "Active")
@@ -130,7 +137,7 @@ func (q *Queue) inactive(c *Cause) bool {
 	if cq := decoded[clusterQueue](q.ClusterQueue); cq != nil {
 		if active := conditionOf(cq.Status.Conditions, "Active"); active.isFalse() {
 			object, why = "ClusterQueue "+cq.Metadata.Name, active
-			command = "kubectl describe clusterqueue.kueue.x-k8s.io " + cq.Metadata.Name
+			command = describe(kind.ClusterQueue("").GroupVersionKind, "", cq.Metadata.Name)
 		}
 	}
 	if !why.isFalse() {
@@ -179,7 +186,7 @@ func (w *kueueWorkload) why() (text string, hint Advice) {
 		if len(checks) == 0 {
 			return "its quota is reserved", ""
 		}
-		return "its quota is reserved, but admission checks are pending: " + listed(checks, 3),
+		return "its quota is reserved, but admission checks are pending: " + Listed(checks, 3),
 			"Contact the administrator of the controllers of the admission checks."
 	case evicted.isTrue():
 		text = "it was evicted" + evicted.suffix()
@@ -225,7 +232,7 @@ func (q *Queue) shortage(waiting []*kueueWorkload) (text string, never bool) {
 	if len(parts) == 0 {
 		return "", false
 	}
-	text = "Of its quota: " + listed(parts, 4)
+	text = "Of its quota: " + Listed(parts, 4)
 	if cohort := cq.cohort(); cohort != "" {
 		text += fmt.Sprintf(" (it may borrow from cohort %s)", cohort)
 	}
@@ -279,7 +286,7 @@ func add(sum, more corev1.ResourceList, n int64) {
 // kueueForecast reports an inactive queue, and requests above what the
 // ClusterQueue can ever admit. A resource without any quota also prevents
 // admission.
-func (q *Queue) kueueForecast(c *Cause, ask Ask) []*Cause {
+func (q *Queue) kueueForecast(c *Cause, demand Demand) []*Cause {
 	if q.inactive(c) {
 		return []*Cause{c}
 	}
@@ -288,9 +295,9 @@ func (q *Queue) kueueForecast(c *Cause, ask Ask) []*Cause {
 		return nil
 	}
 	nominal, most, used := cq.quotas()
-	requests := ask.Requests.DeepCopy()
+	requests := demand.Requests.DeepCopy()
 	if _, counted := nominal[corev1.ResourcePods]; counted {
-		requests[corev1.ResourcePods] = *resource.NewQuantity(int64(ask.Pods), resource.DecimalSI)
+		requests[corev1.ResourcePods] = *resource.NewQuantity(int64(demand.Pods), resource.DecimalSI)
 	}
 	var never, later []string
 	for _, name := range resourceNames(requests) {
@@ -312,17 +319,17 @@ func (q *Queue) kueueForecast(c *Cause, ask Ask) []*Cause {
 				amount(name, have), amount(name, inUse)))
 		}
 	}
-	c.Command = "kubectl describe clusterqueue.kueue.x-k8s.io " + cq.Metadata.Name
+	c.Command = describe(kind.ClusterQueue("").GroupVersionKind, "", cq.Metadata.Name)
 	switch {
 	case len(never) > 0:
 		c.Reason = ReasonQueueShort
 		c.Summary = fmt.Sprintf("ClusterQueue %s of queue %s cannot admit this compute: %s.", cq.Metadata.Name, q.Name,
-			listed(never, 4))
+			Listed(never, 4))
 		c.Hint = "Request less, use another queue, or request a higher quota."
 	case len(later) > 0:
 		c.Reason = ReasonQueued
 		c.Summary = fmt.Sprintf("ClusterQueue %s of queue %s cannot admit the requests of this compute now: %s. It "+
-			"waits in the queue until other workloads finish.", cq.Metadata.Name, q.Name, listed(later, 4))
+			"waits in the queue until other workloads finish.", cq.Metadata.Name, q.Name, Listed(later, 4))
 	default:
 		return nil
 	}

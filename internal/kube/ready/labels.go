@@ -9,36 +9,38 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	scheduling "k8s.io/component-helpers/scheduling/corev1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // labelMisfit explains a pod whose node selector or affinity matches no node,
 // by the first requirement that no node meets and the values that nodes have.
 func labelMisfit(p *corev1.Pod, nodes []*corev1.Node) misfit {
-	demands := labelDemands(p)
-	for _, d := range demands {
+	requirements := labelRequirements(p)
+	for _, d := range requirements {
 		if !slices.ContainsFunc(nodes, func(n *corev1.Node) bool { return meets(n, d) }) {
-			return demandMisfit(d, nodes)
+			return unmetRequirement(d, nodes)
 		}
 	}
-	if len(demands) == 0 {
+	if len(requirements) == 0 {
 		return misfit{
 			summary: "No node matches the pod's required node affinity.",
 			hint:    "Correct the affinity in " + FieldPodTemplate + ".",
 		}
 	}
 	var all []string
-	for _, d := range demands {
-		all = append(all, demandText(d))
+	for _, d := range requirements {
+		all = append(all, requirementText(d))
 	}
 	return misfit{
-		summary: "No node has all labels that the pod requires: " + listed(all, 5) + ".",
+		summary: "No node has all labels that the pod requires: " + Listed(all, 5) + ".",
 		hint:    "Remove or correct one of them in " + FieldNodeLabels + ".",
 	}
 }
 
-// labelDemands returns the requirements on a node: the node selector, and the
+// labelRequirements returns the requirements on a node: the node selector, and the
 // required affinity if it has one term (several are alternatives).
-func labelDemands(p *corev1.Pod) []corev1.NodeSelectorRequirement {
+func labelRequirements(p *corev1.Pod) []corev1.NodeSelectorRequirement {
 	var out []corev1.NodeSelectorRequirement
 	for _, key := range slices.Sorted(maps.Keys(p.Spec.NodeSelector)) {
 		out = append(out, corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpIn,
@@ -60,7 +62,7 @@ func meets(n *corev1.Node, d corev1.NodeSelectorRequirement) bool {
 	return ok || err != nil
 }
 
-func demandMisfit(d corev1.NodeSelectorRequirement, nodes []*corev1.Node) misfit {
+func unmetRequirement(d corev1.NodeSelectorRequirement, nodes []*corev1.Node) misfit {
 	values := map[string]int{}
 	for _, n := range nodes {
 		if v, ok := n.Labels[d.Key]; ok {
@@ -79,9 +81,9 @@ func demandMisfit(d corev1.NodeSelectorRequirement, nodes []*corev1.Node) misfit
 			hint: StepAllowGPUNodes + " if the pod may run on them, or add a node without the label.",
 		}
 	case len(values) == 0:
-		m.summary = fmt.Sprintf("No node has the label %s, with any value.", demandText(d))
+		m.summary = fmt.Sprintf("No node has the label %s, with any value.", requirementText(d))
 	default:
-		m.summary = fmt.Sprintf("No node has the label %s. Existing values: %s.", demandText(d), tally(values))
+		m.summary = fmt.Sprintf("No node has the label %s. Existing values: %s.", requirementText(d), tally(values))
 	}
 	if unlabelledGPU(d.Key, nodes) {
 		m.temporary = true
@@ -93,13 +95,13 @@ func demandMisfit(d corev1.NodeSelectorRequirement, nodes []*corev1.Node) misfit
 // unlabelledGPU reports whether a GPU node lacks a label that the GPU operator
 // sets some minutes after a node joins.
 func unlabelledGPU(key string, nodes []*corev1.Node) bool {
-	return strings.HasPrefix(key, "nvidia.com/") && slices.ContainsFunc(nodes, func(n *corev1.Node) bool {
+	return strings.HasPrefix(key, kind.NVIDIADomain) && slices.ContainsFunc(nodes, func(n *corev1.Node) bool {
 		_, labelled := n.Labels[key]
 		return !labelled && gpuByLabel(n)
 	})
 }
 
-func demandText(d corev1.NodeSelectorRequirement) string {
+func requirementText(d corev1.NodeSelectorRequirement) string {
 	switch {
 	case d.Operator == corev1.NodeSelectorOpExists:
 		return d.Key
@@ -108,7 +110,7 @@ func demandText(d corev1.NodeSelectorRequirement) string {
 	case d.Operator == corev1.NodeSelectorOpIn && len(d.Values) == 1:
 		return d.Key + "=" + d.Values[0]
 	}
-	return fmt.Sprintf("%s %s (%s)", d.Key, strings.ToLower(string(d.Operator)), listed(d.Values, 5))
+	return fmt.Sprintf("%s %s (%s)", d.Key, strings.ToLower(string(d.Operator)), Listed(d.Values, 5))
 }
 
 // tally formats the number of nodes by value, most frequent first: "a (2
@@ -119,7 +121,7 @@ func tally(counts map[string]int) string {
 	})
 	items := make([]string, len(keys))
 	for i, k := range keys {
-		items[i] = fmt.Sprintf("%s (%s)", k, number(counts[k], "node"))
+		items[i] = fmt.Sprintf("%s (%s)", k, Number(counts[k], "node"))
 	}
-	return listed(items, 8)
+	return Listed(items, 8)
 }

@@ -17,8 +17,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-const gpuResource corev1.ResourceName = kind.GPUResource
-
 // misfit describes why no node can run a pod, even if nothing else runs there.
 type misfit struct {
 	summary   string
@@ -51,7 +49,7 @@ func neverFits(p *corev1.Pod, nodes []*corev1.Node, replicas int) (misfit, bool)
 		return misfit{
 			summary: fmt.Sprintf("Node %s is labeled as a GPU node, but does not offer %s yet, because its device "+
 				"plugin has not registered. Installing the driver on a new node takes some "+
-				"minutes.", settingUp.Name, gpuResource),
+				"minutes.", settingUp.Name, kind.GPUResource),
 			hint:      "Check the GPU operator or the device plugin if this persists.",
 			temporary: true,
 		}, true
@@ -85,7 +83,7 @@ func amounts(want corev1.ResourceList) string {
 	if len(parts) == 0 {
 		return "no resources"
 	}
-	return listed(parts, 5)
+	return Listed(parts, 5)
 }
 
 // resourceNames returns the names, devices before CPU, memory and disk, because
@@ -172,11 +170,11 @@ func gpuLabels() []string {
 // registering returns a node that has GPUs by its labels, but does not offer
 // any yet.
 func registering(nodes []*corev1.Node, want corev1.ResourceList) *corev1.Node {
-	if _, ok := want[gpuResource]; !ok {
+	if _, ok := want[kind.GPUResource]; !ok {
 		return nil
 	}
 	for _, n := range nodes {
-		if have := ceiling(n, gpuResource); have.IsZero() && gpuByLabel(n) {
+		if have := ceiling(n, kind.GPUResource); have.IsZero() && gpuByLabel(n) {
 			return n
 		}
 	}
@@ -203,7 +201,7 @@ func tooManyReplicas(eligible []*corev1.Node, want corev1.ResourceList, replicas
 	}
 	return misfit{
 		summary: fmt.Sprintf("%s cannot run at the same time: each requests %s, and the %s that can run such a pod "+
-			"can run %d in total.", number(replicas, "pod"), amounts(want), number(len(eligible), "node"), room),
+			"can run %d in total.", Number(replicas, "pod"), amounts(want), Number(len(eligible), "node"), room),
 		hint: "Reduce " + FieldReplicas + " or the requests of each pod, or add nodes.",
 	}, true
 }
@@ -241,11 +239,11 @@ func resourceMisfit(nodes, all []*corev1.Node, want corev1.ResourceList) misfit 
 		case everywhere == 0:
 			offer = "no node has any"
 		case having == 0:
-			offer = fmt.Sprintf("none of the %s%s has any", number(len(nodes), "node"), where)
+			offer = fmt.Sprintf("none of the %s%s has any", Number(len(nodes), "node"), where)
 		case having == 1:
 			offer = fmt.Sprintf("the only %s%s has %s", nodeNoun(name), where, amount(name, largest))
 		default:
-			offer = fmt.Sprintf("the largest of %s%s has %s", number(having, nodeNoun(name)), where,
+			offer = fmt.Sprintf("the largest of %s%s has %s", Number(having, nodeNoun(name)), where,
 				amount(name, largest))
 		}
 		if having == 0 {
@@ -258,7 +256,7 @@ func resourceMisfit(nodes, all []*corev1.Node, want corev1.ResourceList) misfit 
 	}
 	return misfit{
 		summary: fmt.Sprintf("No node can run this pod: each of its requests fits on one of the %s that it may run "+
-			"on, but no node has all of %s.", number(len(nodes), "node"), amounts(want)),
+			"on, but no node has all of %s.", Number(len(nodes), "node"), amounts(want)),
 		hint: "Match the proportions of the requests to those of the nodes, or add larger nodes.",
 	}
 }
@@ -279,7 +277,7 @@ func offers(nodes []*corev1.Node, name corev1.ResourceName) (having int, largest
 }
 
 func nodeNoun(name corev1.ResourceName) string {
-	if name == gpuResource {
+	if name == kind.GPUResource {
 		return "GPU node"
 	}
 	return "node"
@@ -294,7 +292,7 @@ func requestOf(name corev1.ResourceName) Advice {
 		return FieldMemory
 	case corev1.ResourceEphemeralStorage:
 		return FieldDisk
-	case gpuResource:
+	case kind.GPUResource:
 		return FieldGPUs
 	}
 	return FieldPodTemplate

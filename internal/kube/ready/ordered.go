@@ -30,7 +30,7 @@ func (s Snapshot) blockingPod(set *appsv1.StatefulSet) *corev1.Pod {
 // failure are unrelated to the change. A pod that has not failed may become
 // ready, and is then replaced.
 func (s *diagnosis) oldPodCause(p *corev1.Pod) *Cause {
-	c := s.newPodCause(p, ReasonOldPodInTheWay, "", fmt.Sprintf(
+	c := s.newPodCause(p, ReasonRolloutBlocked, "", fmt.Sprintf(
 		"Pod %s/%s was created before the change and is not ready. The StatefulSet of the operator uses ordered pod "+
 			"management: it creates the new pod only when this pod is ready.", p.Namespace, p.Name),
 		Advise("Delete the pod with `%s`. The StatefulSet then creates a pod with the change.",
@@ -38,8 +38,7 @@ func (s *diagnosis) oldPodCause(p *corev1.Pod) *Cause {
 	c.Events = nil
 	if slices.ContainsFunc(p.Status.ContainerStatuses, func(status corev1.ContainerStatus) bool {
 		waiting := status.State.Waiting
-		return status.State.Terminated != nil || waiting != nil && waiting.Reason != "ContainerCreating" &&
-			waiting.Reason != "PodInitializing"
+		return status.State.Terminated != nil || waiting != nil && !isBeingCreated(waiting)
 	}) {
 		return c.terminal(shortGrace)
 	}

@@ -97,7 +97,7 @@ func stageOf(p *corev1.Pod) stage {
 			return stagePulling
 		case w != nil && w.Reason == crashLoopBackOff, failed(cs.State.Terminated):
 			return stageCrashing
-		case w != nil && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing":
+		case w != nil && !isBeingCreated(w):
 			return stageStarting // the image is available, but another dependency is not
 		}
 		started = started || cs.State.Running != nil || cs.State.Terminated != nil

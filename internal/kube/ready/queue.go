@@ -11,22 +11,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// Schedulers with queues, as values of `queue_scheduler`.
-const (
-	Kueue = kind.QueueSchedulerKueue
-	KAI   = kind.QueueSchedulerKAI
-)
-
-// Labels and names that assign workloads and pods to a queue.
-const (
-	kaiQueue   = kind.KAIQueueLabel
-	kueueQueue = kind.KueueQueueLabel
-	kueueGates = kind.KueueGroup + "/"
-)
-
 // Queue contains the known state of the queue of a workload.
 type Queue struct {
-	Scheduler string // Kueue or KAI
+	Scheduler string // kind.QueueSchedulerKueue or kind.QueueSchedulerKAI
 	Namespace string // of the workload
 	Name      string
 	// NotInstalled reports whether the cluster does not serve this kind of queue.
@@ -50,18 +37,20 @@ func QueueOf(workload *unstructured.Unstructured, pods []*corev1.Pod) (scheduler
 		}
 	}
 	for _, labels := range all {
-		if labels[kueueQueue] != "" {
-			return Kueue, labels[kueueQueue]
+		if queue := labels[kind.KueueQueueLabel]; queue != "" {
+			return kind.QueueSchedulerKueue, queue
 		}
-		if labels[kaiQueue] != "" {
-			return KAI, labels[kaiQueue]
+		if queue := labels[kind.KAIQueueLabel]; queue != "" {
+			return kind.QueueSchedulerKAI, queue
 		}
 	}
 	return "", ""
 }
 
 // queueOf returns the Kueue queue of a workload.
-func queueOf(workload *unstructured.Unstructured) string { return workload.GetLabels()[kueueQueue] }
+func queueOf(workload *unstructured.Unstructured) string {
+	return workload.GetLabels()[kind.KueueQueueLabel]
+}
 
 // isQueued reports whether a queue holds a pod without a node: by a scheduling
 // gate (of Kueue or another controller), or in KAI, which schedules from queues
@@ -72,7 +61,7 @@ func isQueued(p *corev1.Pod) bool {
 
 func gatedByKueue(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Spec.SchedulingGates,
-		func(g corev1.PodSchedulingGate) bool { return strings.HasPrefix(g.Name, kueueGates) })
+		func(g corev1.PodSchedulingGate) bool { return strings.HasPrefix(g.Name, kind.KueueGroup+"/") })
 }
 
 // queueCause explains pods that a queue holds, by the status of the queue.
@@ -80,10 +69,10 @@ func (s *diagnosis) queueCause() *Cause {
 	for _, p := range s.pods {
 		switch {
 		case s.Queue == nil || p.Spec.NodeName != "" || p.Status.Phase == corev1.PodFailed:
-		case gatedByKueue(p) && s.Queue.Scheduler == Kueue:
-			c := s.newPodCause(p, ReasonQueued, Kueue, "", "")
+		case gatedByKueue(p) && s.Queue.Scheduler == kind.QueueSchedulerKueue:
+			c := s.newPodCause(p, ReasonQueued, kind.QueueSchedulerKueue, "", "")
 			return s.Queue.kueue(c, object(s.Workload))
-		case p.Spec.SchedulerName == kind.KAIScheduler && s.Queue.Scheduler == KAI:
+		case p.Spec.SchedulerName == kind.KAIScheduler && s.Queue.ofKAI():
 			return s.Queue.kai(s.queued(p), object(s.Workload))
 		}
 	}
@@ -95,51 +84,45 @@ func (s *diagnosis) queueCause() *Cause {
 func (s Snapshot) heldByQueue() Verdict {
 	q := s.Queue
 	if q == nil {
-		q = &Queue{Scheduler: Kueue, Namespace: s.Workload.GetNamespace(), Name: queueOf(s.Workload)}
+		q = &Queue{Scheduler: kind.QueueSchedulerKueue, Namespace: s.Workload.GetNamespace(), Name: queueOf(s.Workload)}
 	}
 	if len(q.Holds) > 0 && len(q.waiting()) == 0 {
 		return notReady("admitted by Kueue, starting")
 	}
 	d := newDiagnosis(s, s.Pods)
 	c := q.kueue(d.workloadCause(ReasonQueued, ""), object(s.Workload))
-	c.Subject = Kueue
+	c.Subject = kind.QueueSchedulerKueue
 	return Verdict{Phase: phaseOf(c.Reason), Message: "held in queue " + q.Name, Cause: c}
 }
 
 // problem sets a cause in the queue itself. It returns false if there is none.
 func (q *Queue) problem(c *Cause, workload string) bool {
 	c.Terminal, c.Grace = false, 0
-	kind, where, list := "LocalQueue", "in namespace "+q.Namespace,
-		kubectl(q.Namespace, "get localqueues.kueue.x-k8s.io")
-	if q.Scheduler == KAI {
-		kind, where, list = "Queue", "in the cluster", "kubectl get queues.scheduling.run.ai"
+	of, namespace, where, product := kind.LocalQueue(""), q.Namespace, "in namespace "+q.Namespace, "Kueue"
+	if q.ofKAI() {
+		of, namespace, where, product = kind.KAIQueue(), "", "in the cluster", "the KAI scheduler"
 	}
 	switch {
 	case q.NotInstalled:
 		c.Reason = ReasonQueueMissing
 		c.Summary = fmt.Sprintf("%s is in queue %s, but %s is not installed. Workloads that it must admit never "+
-			"start, and all others start immediately without the queue.", workload, q.Name, q.product())
-		c.Hint = Advise("Install %s, or remove "+FieldQueue+".", q.product())
+			"start, and all others start immediately without the queue.", workload, q.Name, product)
+		c.Hint = Advise("Install %s, or remove "+FieldQueue+".", product)
 		c.Command = "kubectl get customresourcedefinitions"
 		c.terminal(volumeGrace)
 		return true
 	case q.Queues != nil && q.object() == nil:
 		c.Reason = ReasonQueueMissing
-		c.Summary = fmt.Sprintf("%s %q does not exist %s; %s.", kind, q.Name, where, q.others())
+		c.Summary = fmt.Sprintf("%s %q does not exist %s; %s.", of.Kind, q.Name, where, q.others())
 		c.Hint = "Correct " + FieldQueue + ", or create the queue."
-		c.Command = list
+		c.Command = kubectl(namespace, "get "+of.Argument())
 		c.terminal(volumeGrace) // the same run may still create it
 		return true
 	}
 	return false
 }
 
-func (q *Queue) product() string {
-	if q.Scheduler == KAI {
-		return "the KAI scheduler"
-	}
-	return "Kueue"
-}
+func (q *Queue) ofKAI() bool { return q.Scheduler == kind.QueueSchedulerKAI }
 
 // object returns the queue, or nil if it is missing or unknown.
 func (q *Queue) object() *unstructured.Unstructured {
@@ -163,11 +146,11 @@ func (q *Queue) others() string {
 		return "no queues exist"
 	}
 	slices.Sort(names)
-	return "existing queues: " + listed(names, 8)
+	return "existing queues: " + Listed(names, 8)
 }
 
-// Ask contains the requests of a compute that does not exist yet.
-type Ask struct {
+// Demand contains the requests of a compute that does not exist yet.
+type Demand struct {
 	Pods     int
 	Requests corev1.ResourceList // of all pods together
 }
@@ -175,19 +158,19 @@ type Ask struct {
 // Forecast returns the cause that will keep a compute waiting in its queue, as
 // far as it can be determined before creation. workload is the name for
 // messages.
-func Forecast(q *Queue, ask Ask, workload string) []*Cause {
+func Forecast(q *Queue, demand Demand, workload string) []*Cause {
 	if q == nil {
 		return nil
 	}
 	c := &Cause{Object: "LocalQueue " + q.Namespace + "/" + q.Name, Subject: q.Scheduler}
-	if q.Scheduler == KAI {
+	if q.ofKAI() {
 		c.Object = "Queue " + q.Name
 	}
 	switch {
 	case q.problem(c, workload):
 		return []*Cause{c}
-	case q.Scheduler == KAI:
-		return q.kaiForecast(c, ask)
+	case q.ofKAI():
+		return q.kaiForecast(c, demand)
 	}
-	return q.kueueForecast(c, ask)
+	return q.kueueForecast(c, demand)
 }

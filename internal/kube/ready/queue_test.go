@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 func parsed(t *testing.T, text string) *unstructured.Unstructured {
@@ -48,8 +50,9 @@ func cluster(quotas, more string) string {
 
 func TestForecastInAQueue(t *testing.T) {
 	t.Parallel()
+	const kueue, kai = kind.QueueSchedulerKueue, kind.QueueSchedulerKAI
 	gpus := func(n string) map[corev1.ResourceName]string {
-		return map[corev1.ResourceName]string{gpuResource: n}
+		return map[corev1.ResourceName]string{kind.GPUResource: n}
 	}
 	for name, test := range map[string]struct {
 		scheduler string
@@ -57,78 +60,78 @@ func TestForecastInAQueue(t *testing.T) {
 		queue     string // "" if it does not exist
 		unknown   bool   // no permission to read queues
 		cluster   string
-		ask       map[corev1.ResourceName]string
+		requests  map[corev1.ResourceName]string
 		reason    string // "" if nothing is reported
 		texts     []string
 	}{
-		"it fits now": {scheduler: Kueue, queue: activeLocal, cluster: cluster(fourGPUs, ""),
-			ask: gpus("2")},
-		"it fits later": {scheduler: Kueue, queue: activeLocal, cluster: cluster(fourGPUs, ""),
-			ask: gpus("4"), reason: ReasonQueued, texts: []string{"4 nvidia.com/gpu requested, it has 4, 2 in use"}},
-		"it never fits": {scheduler: Kueue, queue: activeLocal, cluster: cluster(fourGPUs, ""),
-			ask: gpus("6"), reason: ReasonQueueShort,
+		"it fits now": {scheduler: kueue, queue: activeLocal, cluster: cluster(fourGPUs, ""),
+			requests: gpus("2")},
+		"it fits later": {scheduler: kueue, queue: activeLocal, cluster: cluster(fourGPUs, ""),
+			requests: gpus("4"), reason: ReasonQueued, texts: []string{"4 nvidia.com/gpu requested, it has 4, 2 in use"}},
+		"it never fits": {scheduler: kueue, queue: activeLocal, cluster: cluster(fourGPUs, ""),
+			requests: gpus("6"), reason: ReasonQueueShort,
 			texts: []string{"6 nvidia.com/gpu requested", "never admit more than 4"}},
-		"it may borrow enough": {scheduler: Kueue, queue: activeLocal,
-			cluster: cluster(`{name: nvidia.com/gpu, nominalQuota: 4, borrowingLimit: 4}`, "cohort: team,"),
-			ask:     gpus("8"),
-			reason:  ReasonQueued},
-		"it may not borrow enough": {scheduler: Kueue, queue: activeLocal,
-			cluster: cluster(`{name: nvidia.com/gpu, nominalQuota: 4, borrowingLimit: 4}`, "cohortName: team,"),
-			ask:     gpus("9"),
-			reason:  ReasonQueueShort, texts: []string{"never admit more than 8"}},
-		"it may borrow without a limit": {scheduler: Kueue, queue: activeLocal,
-			cluster: cluster(fourGPUs, "cohortName: team,"), ask: gpus("99"), reason: ReasonQueued},
-		"a resource without quota": {scheduler: Kueue, queue: activeLocal, cluster: cluster(fourGPUs, ""),
-			ask: map[corev1.ResourceName]string{corev1.ResourceCPU: "1"}, reason: ReasonQueueShort,
+		"it may borrow enough": {scheduler: kueue, queue: activeLocal,
+			cluster:  cluster(`{name: nvidia.com/gpu, nominalQuota: 4, borrowingLimit: 4}`, "cohort: team,"),
+			requests: gpus("8"),
+			reason:   ReasonQueued},
+		"it may not borrow enough": {scheduler: kueue, queue: activeLocal,
+			cluster:  cluster(`{name: nvidia.com/gpu, nominalQuota: 4, borrowingLimit: 4}`, "cohortName: team,"),
+			requests: gpus("9"),
+			reason:   ReasonQueueShort, texts: []string{"never admit more than 8"}},
+		"it may borrow without a limit": {scheduler: kueue, queue: activeLocal,
+			cluster: cluster(fourGPUs, "cohortName: team,"), requests: gpus("99"), reason: ReasonQueued},
+		"a resource without quota": {scheduler: kueue, queue: activeLocal, cluster: cluster(fourGPUs, ""),
+			requests: map[corev1.ResourceName]string{corev1.ResourceCPU: "1"}, reason: ReasonQueueShort,
 			texts: []string{"no quota for cpu"}},
-		"a request of zero": {scheduler: Kueue, queue: activeLocal, cluster: cluster(fourGPUs, ""),
-			ask: map[corev1.ResourceName]string{corev1.ResourceCPU: "0"}},
-		"a quota for pods": {scheduler: Kueue, queue: activeLocal,
-			cluster: cluster(fourGPUs+`, {name: pods, nominalQuota: 2}`, ""), ask: gpus("1"), reason: ReasonQueueShort,
+		"a request of zero": {scheduler: kueue, queue: activeLocal, cluster: cluster(fourGPUs, ""),
+			requests: map[corev1.ResourceName]string{corev1.ResourceCPU: "0"}},
+		"a quota for pods": {scheduler: kueue, queue: activeLocal,
+			cluster: cluster(fourGPUs+`, {name: pods, nominalQuota: 2}`, ""), requests: gpus("1"), reason: ReasonQueueShort,
 			texts: []string{"3 pods"}},
-		"the ClusterQueue is unknown": {scheduler: Kueue, queue: activeLocal, ask: gpus("99")},
-		"the LocalQueue is unknown":   {scheduler: Kueue, unknown: true, ask: gpus("99")},
-		"the LocalQueue is missing": {scheduler: Kueue, ask: gpus("1"), reason: ReasonQueueMissing,
+		"the ClusterQueue is unknown": {scheduler: kueue, queue: activeLocal, requests: gpus("99")},
+		"the LocalQueue is unknown":   {scheduler: kueue, unknown: true, requests: gpus("99")},
+		"the LocalQueue is missing": {scheduler: kueue, requests: gpus("1"), reason: ReasonQueueMissing,
 			texts: []string{`LocalQueue "gpu" does not exist in namespace ml`}},
-		"Kueue is not installed": {scheduler: Kueue, missing: true, reason: ReasonQueueMissing,
+		"Kueue is not installed": {scheduler: kueue, missing: true, reason: ReasonQueueMissing,
 			texts: []string{"PyTorchJob ml/a", "Kueue is not installed"}},
-		"the LocalQueue is stopped": {scheduler: Kueue,
+		"the LocalQueue is stopped": {scheduler: kueue,
 			queue: strings.Replace(activeLocal, `status: "True"`,
 				`status: "False", reason: Stopped, message: LocalQueue is stopped`, 1), reason: ReasonQueueInactive,
 			texts: []string{"LocalQueue gpu currently admits no workloads (Stopped)"}},
-		"the ClusterQueue is inactive": {scheduler: Kueue, queue: activeLocal,
+		"the ClusterQueue is inactive": {scheduler: kueue, queue: activeLocal,
 			cluster: strings.Replace(cluster(fourGPUs, ""), `status: "True"`, `status: "False", reason: FlavorNotFound`,
 				1),
-			ask: gpus("1"), reason: ReasonQueueInactive,
+			requests: gpus("1"), reason: ReasonQueueInactive,
 			texts: []string{"ClusterQueue cq currently admits no workloads (FlavorNotFound)"}},
-		"the KAI queue is missing": {scheduler: KAI, reason: ReasonQueueMissing,
+		"the KAI queue is missing": {scheduler: kai, reason: ReasonQueueMissing,
 			texts: []string{`Queue "gpu" does not exist in the cluster`}},
-		"KAI is not installed": {scheduler: KAI, missing: true, reason: ReasonQueueMissing,
+		"KAI is not installed": {scheduler: kai, missing: true, reason: ReasonQueueMissing,
 			texts: []string{"the KAI scheduler is not installed"}},
-		"a KAI queue without limits": {scheduler: KAI,
-			queue: `{kind: Queue, metadata: {name: gpu}, spec: {resources: {gpu: {quota: 4, limit: -1}}}}`,
-			ask:   gpus("9")},
-		"a KAI queue without resources": {scheduler: KAI, queue: `{kind: Queue, metadata: {name: gpu}, spec: {}}`,
-			ask: gpus("9")},
-		"more GPUs than the KAI limit": {scheduler: KAI,
-			queue:  `{kind: Queue, metadata: {name: gpu}, spec: {resources: {gpu: {quota: 4, limit: 4}}}}`,
-			ask:    gpus("6"),
-			reason: ReasonQueueShort, texts: []string{"6 nvidia.com/gpu requested, and its limit is 4"}},
-		"as many GPUs as the KAI limit": {scheduler: KAI,
-			queue: `{kind: Queue, metadata: {name: gpu}, spec: {resources: {gpu: {quota: 4, limit: 4}}}}`,
-			ask:   gpus("4")},
-		"more memory than the KAI limit": {scheduler: KAI,
-			queue: `{kind: Queue, metadata: {name: gpu}, spec: {resources: {memory: {limit: 1000}}}}`,
-			ask:   map[corev1.ResourceName]string{corev1.ResourceMemory: "1Gi"}, reason: ReasonQueueShort,
+		"a KAI queue without limits": {scheduler: kai,
+			queue:    `{kind: Queue, metadata: {name: gpu}, spec: {resources: {gpu: {quota: 4, limit: -1}}}}`,
+			requests: gpus("9")},
+		"a KAI queue without resources": {scheduler: kai, queue: `{kind: Queue, metadata: {name: gpu}, spec: {}}`,
+			requests: gpus("9")},
+		"more GPUs than the KAI limit": {scheduler: kai,
+			queue:    `{kind: Queue, metadata: {name: gpu}, spec: {resources: {gpu: {quota: 4, limit: 4}}}}`,
+			requests: gpus("6"),
+			reason:   ReasonQueueShort, texts: []string{"6 nvidia.com/gpu requested, and its limit is 4"}},
+		"as many GPUs as the KAI limit": {scheduler: kai,
+			queue:    `{kind: Queue, metadata: {name: gpu}, spec: {resources: {gpu: {quota: 4, limit: 4}}}}`,
+			requests: gpus("4")},
+		"more memory than the KAI limit": {scheduler: kai,
+			queue:    `{kind: Queue, metadata: {name: gpu}, spec: {resources: {memory: {limit: 1000}}}}`,
+			requests: map[corev1.ResourceName]string{corev1.ResourceMemory: "1Gi"}, reason: ReasonQueueShort,
 			texts: []string{"1Gi memory"}},
-		"more CPUs than the KAI limit": {scheduler: KAI,
-			queue: `{kind: Queue, metadata: {name: gpu}, spec: {resources: {cpu: {limit: 1500}}}}`,
-			ask:   map[corev1.ResourceName]string{corev1.ResourceCPU: "2"}, reason: ReasonQueueShort,
+		"more CPUs than the KAI limit": {scheduler: kai,
+			queue:    `{kind: Queue, metadata: {name: gpu}, spec: {resources: {cpu: {limit: 1500}}}}`,
+			requests: map[corev1.ResourceName]string{corev1.ResourceCPU: "2"}, reason: ReasonQueueShort,
 			texts: []string{"2 cpu"}},
-		"fewer CPUs than the KAI limit": {scheduler: KAI,
-			queue: `{kind: Queue, metadata: {name: gpu}, spec: {resources: {cpu: {limit: 2500.5}}}}`,
-			ask:   map[corev1.ResourceName]string{corev1.ResourceCPU: "2"}},
-		"only another KAI queue exists": {scheduler: KAI, queue: `{kind: Queue, metadata: {name: other}}`,
+		"fewer CPUs than the KAI limit": {scheduler: kai,
+			queue:    `{kind: Queue, metadata: {name: gpu}, spec: {resources: {cpu: {limit: 2500.5}}}}`,
+			requests: map[corev1.ResourceName]string{corev1.ResourceCPU: "2"}},
+		"only another KAI queue exists": {scheduler: kai, queue: `{kind: Queue, metadata: {name: other}}`,
 			reason: ReasonQueueMissing, texts: []string{"existing queues: other"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -141,7 +144,7 @@ func TestForecastInAQueue(t *testing.T) {
 			if test.queue != "" {
 				q.Queues = append(q.Queues, parsed(t, test.queue))
 			}
-			causes := Forecast(q, Ask{Pods: 3, Requests: quantities(test.ask)}, "PyTorchJob ml/a")
+			causes := Forecast(q, Demand{Pods: 3, Requests: quantities(test.requests)}, "PyTorchJob ml/a")
 			if test.reason == "" {
 				if len(causes) > 0 {
 					t.Errorf("%s: %s", causes[0].Reason, causes[0].Summary)
@@ -158,7 +161,7 @@ func TestForecastInAQueue(t *testing.T) {
 			}
 		})
 	}
-	if Forecast(nil, Ask{}, "") != nil {
+	if Forecast(nil, Demand{}, "") != nil {
 		t.Error("a forecast without a queue")
 	}
 }
@@ -171,16 +174,16 @@ func TestQueueIsFoundByLabels(t *testing.T) {
 		return u
 	}
 	pod := &corev1.Pod{}
-	pod.Labels = map[string]string{kaiQueue: "research"}
+	pod.Labels = map[string]string{kind.KAIQueueLabel: "research"}
 	for _, test := range []struct {
 		workload        *unstructured.Unstructured
 		pods            []*corev1.Pod
 		scheduler, name string
 	}{
 		{workload(nil), nil, "", ""},
-		{workload(map[string]string{kueueQueue: "gpu"}), []*corev1.Pod{pod}, Kueue, "gpu"},
-		{workload(map[string]string{kaiQueue: "a"}), nil, KAI, "a"},
-		{workload(nil), []*corev1.Pod{nil, pod}, KAI, "research"},
+		{workload(map[string]string{kind.KueueQueueLabel: "gpu"}), []*corev1.Pod{pod}, kind.QueueSchedulerKueue, "gpu"},
+		{workload(map[string]string{kind.KAIQueueLabel: "a"}), nil, kind.QueueSchedulerKAI, "a"},
+		{workload(nil), []*corev1.Pod{nil, pod}, kind.QueueSchedulerKAI, "research"},
 	} {
 		if scheduler, name := QueueOf(test.workload, test.pods); scheduler != test.scheduler || name != test.name {
 			t.Errorf("%q %q, want %q %q", scheduler, name, test.scheduler, test.name)

@@ -93,7 +93,7 @@ func (s *diagnosis) refusedBy(kind, name, message string) *Cause {
 		Events:  s.events.about(kind, name).render(),
 	}
 	if kind == s.Workload.GetKind() && name == s.Workload.GetName() {
-		c.Object, c.Command = object(s.Workload), kubectl(s.namespace, "describe "+resourceArg(s.Workload))
+		c.Object, c.Command = object(s.Workload), describe(s.Workload.GroupVersionKind(), s.namespace, name)
 	}
 	return s.refused(c, message)
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 const (
@@ -21,19 +23,17 @@ func (s *diagnosis) queued(p *corev1.Pod) *Cause {
 	}
 	switch {
 	case gatedByKueue(p):
-		c := s.newPodCause(p, ReasonQueued, "kueue",
-			"Kueue has not admitted the pod yet"+inQueue(p.Labels[kueueQueue])+s.schedulerSuffix(p)+". "+
-				startsWithQuota,
-			seeWorkload)
-		c.Command = kubectl(p.Namespace, "get workloads.kueue.x-k8s.io -o wide")
+		c := s.newPodCause(p, ReasonQueued, kind.QueueSchedulerKueue,
+			"Kueue has not admitted the pod yet"+inQueue(p.Labels[kind.KueueQueueLabel])+s.schedulerSuffix(p)+". "+
+				startsWithQuota, seeWorkload)
+		c.Command = listKueueWorkloads(p.Namespace)
 		return c
 	case len(gates) > 0:
-		return s.newPodCause(p, ReasonQueued, "gates",
-			"The pod is held by scheduling gates: "+listed(gates,
-				5)+". It starts when the controllers that set the gates remove them.", "")
+		return s.newPodCause(p, ReasonQueued, "gates", "The pod is held by scheduling gates: "+Listed(gates, 5)+
+			". It starts when the controllers that set the gates remove them.", "")
 	}
-	return s.newPodCause(p, ReasonQueued, "kai",
-		"KAI has not scheduled the pod yet"+inQueue(p.Labels[kaiQueue])+s.schedulerSuffix(p)+". "+startsWithQuota, "")
+	return s.newPodCause(p, ReasonQueued, kind.QueueSchedulerKAI, "KAI has not scheduled the pod yet"+
+		inQueue(p.Labels[kind.KAIQueueLabel])+s.schedulerSuffix(p)+". "+startsWithQuota, "")
 }
 
 func inQueue(name string) string {

@@ -96,7 +96,7 @@ func (c *operated) readyAt() Verdict {
 	if len(at) == 0 {
 		return isReady("the tensor server is ready")
 	}
-	return isReady("the tensor server is ready at %s", listed(at, 3))
+	return isReady("the tensor server is ready at %s", Listed(at, 3))
 }
 
 // running returns the number of existing pods, including terminating ones.
@@ -134,7 +134,7 @@ func (s Snapshot) rolledOut(set *appsv1.StatefulSet) []*corev1.Pod {
 func (c *operated) runsIn(set *appsv1.StatefulSet) bool {
 	template := set.Spec.Template
 	i := slices.IndexFunc(template.Spec.Containers,
-		func(container corev1.Container) bool { return container.Name == "server" })
+		func(container corev1.Container) bool { return container.Name == kind.TensorServerContainer })
 	if i < 0 {
 		return true
 	}
@@ -179,7 +179,7 @@ func setsAll(have, want []corev1.EnvVar) bool {
 // StatefulSet, outdated pods cannot be identified otherwise.
 func (c *operated) podsOf(pods []*corev1.Pod) []*corev1.Pod {
 	return filter(pods, func(p *corev1.Pod) bool {
-		return c.Spec.Image == "" || container(p, "server").Image == c.Spec.Image
+		return c.Spec.Image == "" || container(p, kind.TensorServerContainer).Image == c.Spec.Image
 	})
 }
 

@@ -4,10 +4,6 @@
 package claim
 
 import (
-	"fmt"
-	"maps"
-	"slices"
-
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -17,7 +13,6 @@ import (
 
 // Labels and annotations of the claims of Kubetorch's volumes.
 const (
-	AppValue            = "kubetorch" // of the label app
 	VolumeLabel         = kind.KubetorchGroup + "/volume"
 	MountPathAnnotation = kind.KubetorchGroup + "/mount-path"
 )
@@ -70,7 +65,7 @@ func Render(c Claim) (*unstructured.Unstructured, error) {
 		"apiVersion": "v1", "kind": "PersistentVolumeClaim",
 		"metadata": map[string]any{
 			"name": c.Name, "namespace": c.Namespace,
-			"labels": kind.Texts(map[string]string{kind.AppLabel: AppValue}, c.DefaultLabels, c.Labels,
+			"labels": kind.Texts(map[string]string{kind.AppLabel: kind.KubetorchApp}, c.DefaultLabels, c.Labels,
 				reservedLabels(c)),
 			"annotations": annotations,
 		},
@@ -93,24 +88,15 @@ func reservedAnnotations(c Claim) map[string]string {
 // conflicts rejects labels and annotations that differ from reserved ones.
 func conflicts(c Claim) manifest.Errors {
 	var errs manifest.Errors
-	reason := map[string]string{
-		VolumeLabel:         "it contains the name of the volume",
-		kind.ManagedByLabel: "the provider finds its objects with it",
-		MountPathAnnotation: "it is set from mount_path",
+	reason := func(key string) string {
+		return map[string]string{
+			VolumeLabel:         "it contains the name of the volume",
+			kind.ManagedByLabel: "the provider finds its objects with it",
+			MountPathAnnotation: "it is set from mount_path",
+		}[key]
 	}
-	check := func(attribute, where string, configured, ours map[string]string) {
-		for _, key := range slices.Sorted(maps.Keys(configured)) {
-			if want, ok := ours[key]; ok && configured[key] != want {
-				errs = append(errs, &manifest.AttributeError{Path: manifest.At(attribute),
-					Detail: fmt.Sprintf("%s sets %s to %q, but it must be %q here: %s. Remove it.",
-						where, key, configured[key], want, reason[key])})
-			}
-		}
-	}
-	check("labels", "the provider's default_labels", c.DefaultLabels, reservedLabels(c))
-	check("labels", "labels", c.Labels, reservedLabels(c))
-	check("annotations", "the provider's default_annotations", c.DefaultAnnotations, reservedAnnotations(c))
-	check("annotations", "annotations", c.Annotations, reservedAnnotations(c))
+	errs.RejectOthers("labels", c.DefaultLabels, c.Labels, reservedLabels(c), reason, nil)
+	errs.RejectOthers("annotations", c.DefaultAnnotations, c.Annotations, reservedAnnotations(c), reason, nil)
 	return errs
 }
 
@@ -130,21 +116,11 @@ func Observe(o *unstructured.Unstructured) Claim {
 	}
 	c.VolumeName, _, _ = unstructured.NestedString(o.Object, "spec", "volumeName")
 	c.MountPath = o.GetAnnotations()[MountPathAnnotation]
-	c.Labels = without(o.GetLabels(), map[string]string{
-		kind.AppLabel: AppValue, VolumeLabel: c.Name, kind.ManagedByLabel: kind.ManagedByValue,
+	c.Labels = manifest.Without(o.GetLabels(), map[string]string{
+		kind.AppLabel: kind.KubetorchApp, VolumeLabel: c.Name, kind.ManagedByLabel: kind.ManagedByValue,
 	})
-	c.Annotations = without(o.GetAnnotations(), map[string]string{MountPathAnnotation: c.MountPath})
+	c.Annotations = manifest.Without(o.GetAnnotations(), map[string]string{MountPathAnnotation: c.MountPath})
 	return c
-}
-
-// without returns m without the entries that are also in added.
-func without(m, added map[string]string) map[string]string {
-	rest := maps.Clone(m)
-	maps.DeleteFunc(rest, func(key, value string) bool {
-		ours, ok := added[key]
-		return ok && ours == value
-	})
-	return rest
 }
 
 // CanBecome reports whether a claim can be changed to a wanted one, because no immutable field differs. In the spec
@@ -160,6 +136,6 @@ func CanBecome(live, wanted *unstructured.Unstructured) bool {
 // PersistentVolume may not be bound to it.
 func Bound(live *unstructured.Unstructured) bool {
 	phase, _, _ := unstructured.NestedString(live.Object, "status", "phase")
-	_, completed := live.GetAnnotations()["pv.kubernetes.io/bind-completed"] // written before the phase
+	_, completed := live.GetAnnotations()[kind.BindCompletedAnnotation] // written before the phase
 	return completed || phase == "Bound" || phase == "Lost"
 }

@@ -16,16 +16,16 @@ const (
 
 // Compare returns the effect of requesting wanted for a claim that requests another size and has a volume of a
 // capacity, or nil. It follows ValidatePersistentVolumeClaimUpdate of Kubernetes (pkg/apis/core/validation).
-func Compare(wanted, requested resource.Quantity, configured *resource.Quantity) Resize {
+func Compare(wanted, requested resource.Quantity, capacity *resource.Quantity) Resize {
 	order := wanted.Cmp(requested)
 	switch {
 	case order == 0:
 		return Same
-	case configured == nil:
+	case capacity == nil:
 		return Unbound
 	case order > 0:
 		return Grow
-	case wanted.Cmp(*configured) > 0:
+	case wanted.Cmp(*capacity) > 0:
 		return Lower
 	default:
 		return Shrink

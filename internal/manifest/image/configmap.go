@@ -68,16 +68,15 @@ func ConfigMap(m Meta, s Spec, r Rendered) (*unstructured.Unstructured, error) {
 	}
 	labels := map[string]string{}
 	maps.Copy(labels, m.Labels)
-	labels[kind.AppLabel], labels[kind.ManagedByLabel], labels[ImageLabel] = "kubetorch", kind.ManagedByValue, m.Name
+	labels[kind.AppLabel], labels[kind.ManagedByLabel], labels[ImageLabel] = kind.KubetorchApp, kind.ManagedByValue, m.Name
 	if m.Username != "" {
 		labels[kind.UsernameLabel] = m.Username
 	}
 	annotations := map[string]string{}
 	maps.Copy(annotations, m.Annotations)
 	annotations[SpecAnnotation], annotations[DigestAnnotation] = string(spec), r.Digest
-	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": data}}
-	object.SetName(ConfigMapName(m.Name))
-	object.SetNamespace(m.Namespace)
+	object := kind.ConfigMap().Named(m.Namespace, ConfigMapName(m.Name))
+	object.Object["data"] = data
 	object.SetLabels(labels)
 	object.SetAnnotations(annotations)
 	if len(binary) > 0 {

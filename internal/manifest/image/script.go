@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/shell"
 )
 
 // Keys that every ConfigMap has.
@@ -102,16 +104,16 @@ func (w *writer) indent(lines ...string) {
 func (w *writer) run(number int, s step, command string, words ...string) {
 	w.runs = true
 	for _, word := range words {
-		command += " " + quote(word)
+		command += " " + shell.Quote(word)
 	}
-	w.indent(fmt.Sprintf("_kt_step %d %s %s || return", number, quote(s.what), command))
+	w.indent(fmt.Sprintf("_kt_step %d %s %s || return", number, shell.Quote(s.what), command))
 }
 
 func (w *writer) step(number int, s step) error {
 	switch do := s.do.(type) {
 	case runAction:
 		if do.isShell() {
-			w.run(number, s, quote(do.words[0]), do.words[1:]...)
+			w.run(number, s, shell.Quote(do.words[0]), do.words[1:]...)
 		} else { // exec prevents that a builtin or function of this shell is run instead
 			w.run(number, s, `/bin/sh -c 'exec "$@"' sh`, do.words...)
 		}
@@ -147,10 +149,10 @@ func (w *writer) copy(number int, s step, do copyAction) error {
 	w.indent(before...)
 	w.copies = true
 	for _, packed := range all {
-		if key := quote(w.add(packed)); packed.Directory {
+		if key := shell.Quote(w.add(packed)); packed.Directory {
 			w.run(number, s, "_kt_folder "+key+" "+dest)
 		} else {
-			w.run(number, s, fmt.Sprintf("_kt_file %s %s %s %s", key, quote(packed.Name), packed.mode(), dest))
+			w.run(number, s, fmt.Sprintf("_kt_file %s %s %s %s", key, shell.Quote(packed.Name), packed.mode(), dest))
 		}
 	}
 	return nil
@@ -256,12 +258,12 @@ _kt_package() {
 // script of a compute does.
 func (w *writer) pipFunction() string {
 	if w.spec.InstallCmd != "" {
-		return fmt.Sprintf("_kt_pip() {\n  bash -c %s install \"$@\"\n}", quote(w.spec.InstallCmd+` "$@"`))
+		return fmt.Sprintf("_kt_pip() {\n  bash -c %s install \"$@\"\n}", shell.Quote(w.spec.InstallCmd+` "$@"`))
 	}
 	find := `$(command -v python3 || command -v python) || { echo "neither python3 nor python in PATH=$PATH" >&2; ` +
 		`return 127; }`
 	if w.spec.PythonPath != "" {
-		find = quote(w.spec.PythonPath)
+		find = shell.Quote(w.spec.PythonPath)
 	}
 	return `_kt_pip() {
   local _kt_python

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/shell"
 )
 
 // Word is a text with variables to expand.
@@ -41,12 +43,11 @@ func (w Word) literal() (string, bool) {
 // to local variables, because the meaning of quotes inside "${…}" depends on the
 // version of bash.
 func (w Word) bash(before *[]string) string {
-	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`", `$`, `\$`)
 	var b strings.Builder
 	for _, part := range w {
 		switch {
 		case part.Variable == "":
-			b.WriteString(escape.Replace(part.Text))
+			b.WriteString(shell.Escape(part.Text))
 		case part.Op == "":
 			b.WriteString("${" + part.Variable + "-}")
 		default:
@@ -59,26 +60,14 @@ func (w Word) bash(before *[]string) string {
 	return `"` + b.String() + `"`
 }
 
-// quote formats s as one word of a POSIX shell.
-func quote(s string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,@%+"
-	if s != "" && strings.Trim(s, plain) == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-var (
-	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*`)
-	reference  = regexp.MustCompile(`\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})`)
-)
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*`)
 
 // plainWord parses a text without quoting, in which only $NAME and ${NAME} are
 // expanded, like in env_vars of a compute.
 func plainWord(s string) Word {
 	var w Word
 	end := 0
-	for _, at := range reference.FindAllStringSubmatchIndex(s, -1) {
+	for _, at := range shell.Reference.FindAllStringSubmatchIndex(s, -1) {
 		name := s[at[0]+1 : at[1]]
 		if at[4] >= 0 {
 			name = s[at[4]:at[5]]

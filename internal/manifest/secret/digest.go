@@ -45,32 +45,32 @@ func NewDigests(sealer *Sealer) Digests {
 }
 
 // WithSealer returns stored digests with a sealer.
-func (l Digests) WithSealer(sealer *Sealer) Digests {
-	l.sealer = sealer
-	return l
+func (d Digests) WithSealer(sealer *Sealer) Digests {
+	d.sealer = sealer
+	return d
 }
 
 // Digest returns the digest of the value of a key.
-func (l Digests) Digest(key string, value []byte) []byte {
-	if l.Method == "" {
-		return hmacDigest(l.Seal, key, value)
+func (d Digests) Digest(key string, value []byte) []byte {
+	if d.Method == "" {
+		return hmacDigest(d.Seal, key, value)
 	}
-	return l.sealer.digest(l.Seal, key, value)
+	return d.sealer.digest(d.Seal, key, value)
 }
 
 // Confirm records that the values of a live Secret match the digests, so that they need not be digested.
-func (l Digests) Confirm(data map[string][]byte) {
+func (d Digests) Confirm(data map[string][]byte) {
 	for key, value := range data {
-		if entry, known := l.Values[key]; known && l.Method != "" {
-			l.sealer.confirm(l.Seal, key, value, entry.Digest)
+		if entry, known := d.Values[key]; known && d.Method != "" {
+			d.sealer.confirm(d.Seal, key, value, entry.Digest)
 		}
 	}
 }
 
 // Renewed returns digests of the same values, which data contains, with a new seal and the current method.
-func (l Digests) Renewed(data map[string][]byte) Digests {
-	next := NewDigests(l.sealer)
-	for key, entry := range l.Values {
+func (d Digests) Renewed(data map[string][]byte) Digests {
+	next := NewDigests(d.sealer)
+	for key, entry := range d.Values {
 		entry.Digest = next.Digest(key, data[key])
 		next.Values[key] = entry
 	}
@@ -78,46 +78,42 @@ func (l Digests) Renewed(data map[string][]byte) Digests {
 }
 
 // Mask returns a copy of a Secret with digests instead of the values.
-func (l Digests) Mask(obj *unstructured.Unstructured, data map[string][]byte) *unstructured.Unstructured {
-	out := WithoutData(obj)
-	masked := make(map[string]any, len(data))
+func (d Digests) Mask(obj *unstructured.Unstructured, data map[string][]byte) *unstructured.Unstructured {
+	digests := make(map[string][]byte, len(data))
 	for key, value := range data {
-		masked[key] = hex.EncodeToString(l.Digest(key, value))
+		digests[key] = d.Digest(key, value)
 	}
-	out.Object["data"] = masked
-	return out
+	return withData(WithoutData(obj), digests, hex.EncodeToString)
+}
+
+// MaskApplied is Mask with the digests of the applied values.
+func (d Digests) MaskApplied(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	digests := make(map[string][]byte, len(d.Values))
+	for key, entry := range d.Values {
+		digests[key] = entry.Digest
+	}
+	return withData(WithoutData(obj), digests, hex.EncodeToString)
 }
 
 // Same reports whether the value matches its digest.
-func (l Digests) Same(key string, value []byte) bool {
-	entry, known := l.Values[key]
-	return known && bytes.Equal(entry.Digest, l.Digest(key, value))
+func (d Digests) Same(key string, value []byte) bool {
+	entry, known := d.Values[key]
+	return known && bytes.Equal(entry.Digest, d.Digest(key, value))
 }
 
 // First returns the entry for the value of a key in a new Secret.
-func (l Digests) First(key string, value []byte) Entry {
-	return Entry{Digest: l.Digest(key, value), Revision: 1, Text: FirstText}
+func (d Digests) First(key string, value []byte) Entry {
+	return Entry{Digest: d.Digest(key, value), Revision: 1, Text: FirstText}
 }
 
 // Next returns the entry for a changed value, or for a new key. With stamp, its text contains the start of the
 // digest. Then the text of a value that changes again between a plan and its apply differs, and Terraform rejects
 // the apply.
-func (l Digests) Next(key string, value []byte, stamp bool) Entry {
-	entry := Entry{Digest: l.Digest(key, value), Revision: l.Values[key].Revision + 1}
+func (d Digests) Next(key string, value []byte, stamp bool) Entry {
+	entry := Entry{Digest: d.Digest(key, value), Revision: d.Values[key].Revision + 1}
 	entry.Text = fmt.Sprintf("revision %d", entry.Revision)
 	if stamp {
 		entry.Text += fmt.Sprintf(" (%x)", entry.Digest[:4])
 	}
 	return entry
-}
-
-// MaskApplied returns a copy of the object with the digests of the applied values, in the form of Mask.
-func (l Digests) MaskApplied(obj *unstructured.Unstructured) *unstructured.Unstructured {
-	out := WithoutData(obj)
-	masked := make(map[string]any, len(l.Values))
-	for key, entry := range l.Values {
-		masked[key] = hex.EncodeToString(entry.Digest)
-	}
-	out.Object["data"] = masked
-	return out
 }

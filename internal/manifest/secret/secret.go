@@ -98,13 +98,19 @@ func IsReserved(key string) bool {
 
 // WithData returns a copy of the object with the values.
 func WithData(obj *unstructured.Unstructured, data map[string][]byte) *unstructured.Unstructured {
-	out := obj.DeepCopy()
+	return withData(obj.DeepCopy(), data, base64.StdEncoding.EncodeToString)
+}
+
+// withData sets the data of an object, and returns it.
+func withData(
+	obj *unstructured.Unstructured, data map[string][]byte, encode func([]byte) string,
+) *unstructured.Unstructured {
 	encoded := make(map[string]any, len(data))
 	for key, value := range data {
-		encoded[key] = base64.StdEncoding.EncodeToString(value)
+		encoded[key] = encode(value)
 	}
-	out.Object["data"] = encoded
-	return out
+	obj.Object["data"] = encoded
+	return obj
 }
 
 // WithoutData returns a copy of the object without values.

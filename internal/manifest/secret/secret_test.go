@@ -97,26 +97,26 @@ func TestDirectoriesAreMountedAtTheirPath(t *testing.T) {
 func TestDigestsDistinguishValuesWithoutRevealingThem(t *testing.T) {
 	t.Parallel()
 	const canary = "canary-of-digests"
-	ledger := secret.NewDigests(secret.NewSealer())
-	ledger.Values["a"] = ledger.First("a", []byte(canary))
-	if !ledger.Same("a", []byte(canary)) || ledger.Same("a", []byte(canary+"x")) || ledger.Same("b", []byte(canary)) {
+	digests := secret.NewDigests(secret.NewSealer())
+	digests.Values["a"] = digests.First("a", []byte(canary))
+	if !digests.Same("a", []byte(canary)) || digests.Same("a", []byte(canary+"x")) || digests.Same("b", []byte(canary)) {
 		t.Error("values are not told apart")
 	}
 	other := secret.NewDigests(secret.NewSealer())
 	other.Values["a"] = other.First("a", []byte(canary))
-	if cmp.Equal(ledger.Values, other.Values) || cmp.Equal(ledger.Digest("a", nil), ledger.Digest("b", nil)) {
+	if cmp.Equal(digests.Values, other.Values) || cmp.Equal(digests.Digest("a", nil), digests.Digest("b", nil)) {
 		t.Error("two secrets, or two keys, have the same digest of one value")
 	}
 	obj, err := secret.Secret{Name: "x", Namespace: "ml"}.Object()
 	if err != nil {
 		t.Fatal(err)
 	}
-	masked := ledger.Mask(secret.WithData(obj, map[string][]byte{"a": []byte(canary)}),
+	masked := digests.Mask(secret.WithData(obj, map[string][]byte{"a": []byte(canary)}),
 		map[string][]byte{"a": []byte(canary)})
-	if diff := cmp.Diff(ledger.MaskApplied(obj), masked); diff != "" {
-		t.Errorf("what is remembered is not what is seen:\n%s", diff)
+	if diff := cmp.Diff(digests.MaskApplied(obj), masked); diff != "" {
+		t.Errorf("the masked values differ from the applied ones:\n%s", diff)
 	}
-	for _, v := range []any{ledger, masked.Object} {
+	for _, v := range []any{digests, masked.Object} {
 		text, err := json.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
@@ -128,8 +128,8 @@ func TestDigestsDistinguishValuesWithoutRevealingThem(t *testing.T) {
 			}
 		}
 	}
-	if next := ledger.Next("a", []byte("b"), true); next.Revision != 2 ||
-		!strings.HasPrefix(next.Text, "revision 2 (") || ledger.Next("c", nil, false).Text != "revision 1" {
+	if next := digests.Next("a", []byte("b"), true); next.Revision != 2 ||
+		!strings.HasPrefix(next.Text, "revision 2 (") || digests.Next("c", nil, false).Text != "revision 1" {
 		t.Errorf("the next revision is %+v", next)
 	}
 }
@@ -149,39 +149,39 @@ func TestDigestsOfTheFirstVersionAreRenewed(t *testing.T) {
 	}
 	old = old.WithSealer(sealer)
 	if !old.Same("a", []byte("value")) || old.Same("a", []byte("other")) {
-		t.Fatal("an old ledger does not know its values any more")
+		t.Fatal("stored digests of HMAC do not recognize their values")
 	}
 	renewed := old.Renewed(map[string][]byte{"a": []byte("value")})
 	if renewed.Method != secret.MethodArgon2id || cmp.Equal(renewed.Seal, old.Seal) ||
 		cmp.Equal(renewed.Values["a"].Digest, old.Values["a"].Digest) {
-		t.Errorf("it stays as it was: %+v", renewed)
+		t.Errorf("the digests are unchanged: %+v", renewed)
 	}
 	if entry := renewed.Values["a"]; entry.Revision != 3 || entry.Text != old.Values["a"].Text ||
 		!renewed.Same("a", []byte("value")) || renewed.Same("a", []byte("other")) {
-		t.Errorf("it remembers something else: %+v", entry)
+		t.Errorf("the entry is %+v", entry)
 	}
 }
 
 func TestDigestsOfKnownValuesAreNotComputed(t *testing.T) {
 	t.Parallel()
-	ledger := secret.NewDigests(secret.NewSealer())
+	digests := secret.NewDigests(secret.NewSealer())
 	const digest = "not computed"
-	ledger.Values["a"] = secret.Entry{Digest: []byte(digest), Revision: 1}
-	ledger.Confirm(map[string][]byte{"a": []byte("value"), "b": []byte("value")})
-	if string(ledger.Digest("a", []byte("value"))) != digest {
+	digests.Values["a"] = secret.Entry{Digest: []byte(digest), Revision: 1}
+	digests.Confirm(map[string][]byte{"a": []byte("value"), "b": []byte("value")})
+	if string(digests.Digest("a", []byte("value"))) != digest {
 		t.Error("the digest of a value that is known was computed")
 	}
 	for key, value := range map[string]string{"a": "other", "b": "value"} {
-		if string(ledger.Digest(key, []byte(value))) == digest {
+		if string(digests.Digest(key, []byte(value))) == digest {
 			t.Errorf("%s = %s has the digest of another value", key, value)
 		}
 	}
 }
 
 func BenchmarkDigest(b *testing.B) {
-	ledger := secret.NewDigests(secret.NewSealer())
+	digests := secret.NewDigests(secret.NewSealer())
 	for i := 0; b.Loop(); i++ {
-		ledger.Digest("a", fmt.Append(nil, i))
+		digests.Digest("a", fmt.Append(nil, i))
 	}
 }
 

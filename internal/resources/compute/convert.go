@@ -60,17 +60,7 @@ func (c *converter) decodeDuration(attribute string, text tf.Duration) *time.Dur
 	return &d
 }
 
-// encodeDuration formats 90s as "1m30s" and 20m as "20m".
-func encodeDuration(d time.Duration) tf.Duration {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return tf.DurationOf(text)
-}
+func encodeDuration(d time.Duration) tf.Duration { return tf.DurationOf(manifest.FormatDuration(d)) }
 
 // decodeFileMode returns permission bits in the notation that the schema has validated; nil if not set.
 func decodeFileMode(text types.String) *int32 {

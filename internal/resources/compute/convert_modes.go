@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -36,11 +37,9 @@ func (c *converter) decodeAutoscale(object types.Object) *manifest.Autoscale {
 
 // followAutoscale updates only the settings that changed, so that settings with their defaults stay null.
 func (c *converter) followAutoscale(attribute *types.Object, before, after *manifest.Autoscale) {
-	if after == nil || reflect.DeepEqual(before, after) {
+	before, changed := observedChange(before, after)
+	if !changed {
 		return // a workload that is not a Knative Service has another mode
-	}
-	if before == nil {
-		before = &manifest.Autoscale{}
 	}
 	m := decodeObject[autoscaleModel](c, *attribute)
 	if attribute.IsNull() {
@@ -61,6 +60,12 @@ func (c *converter) followAutoscale(attribute *types.Object, before, after *mani
 	setChanged(&m.ProgressDeadline, before.ProgressDeadline, after.ProgressDeadline, tf.DurationOf)
 	c.followMap(&m.ExtraAnnotations, before.ExtraAnnotations, after.ExtraAnnotations)
 	c.setObject(attribute, m)
+}
+
+// observedChange returns the earlier of two observations, empty instead of nil, and whether the later one exists and
+// differs from it.
+func observedChange[V any](before, after *V) (was *V, changed bool) {
+	return cmp.Or(before, new(V)), after != nil && !reflect.DeepEqual(before, after)
 }
 
 func (c *converter) decodeDistribute(object types.Object) *manifest.Distribute {
@@ -84,11 +89,9 @@ func (c *converter) decodeDistribute(object types.Object) *manifest.Distribute {
 
 // followDistribute updates the number of workers, and the settings of Ray.
 func (c *converter) followDistribute(attribute *types.Object, before, after *manifest.Distribute) {
-	if after == nil || reflect.DeepEqual(before, after) {
+	before, changed := observedChange(before, after)
+	if !changed {
 		return
-	}
-	if before == nil {
-		before = &manifest.Distribute{}
 	}
 	m := decodeObject[distributeModel](c, *attribute)
 	if attribute.IsNull() {
@@ -141,14 +144,12 @@ func (c *converter) decodeImageSetup(object types.Object) *manifest.ImageSetup {
 }
 
 func (c *converter) followImageSetup(attribute *types.Object, before, after *manifest.ImageSetup) {
-	switch {
-	case reflect.DeepEqual(before, after):
-		return
-	case after == nil:
+	if before != nil && after == nil {
 		*attribute = types.ObjectNull(attribute.AttributeTypes(c.ctx))
+	}
+	before, changed := observedChange(before, after)
+	if !changed {
 		return
-	case before == nil:
-		before = &manifest.ImageSetup{}
 	}
 	m := decodeObject[imageSetupModel](c, *attribute)
 	setChanged(&m.ConfigMap, before.ConfigMap, after.ConfigMap, textOrNull)

@@ -41,7 +41,7 @@ func observedDefaults(m *model, applied objects) *creationDefaults {
 	if m.LaunchTimeout.IsNull() && seen.LaunchTimeout > 0 {
 		used.LaunchTimeout = &seen.LaunchTimeout
 	}
-	if wantsGPU := seen.GPUs > 0 || seen.GPUMemory != nil; m.GPUAntiAffinity.IsNull() && !wantsGPU {
+	if m.GPUAntiAffinity.IsNull() && !seen.WantsGPU() {
 		used.GPUAntiAffinity = &seen.GPUAntiAffinity
 	}
 	return used

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -175,11 +176,7 @@ func hasNames(list []any) bool {
 	return !slices.ContainsFunc(list, func(item any) bool { return nameOf(item) == "" })
 }
 
-func nameOf(item any) string {
-	fields, _ := item.(map[string]any)
-	name, _ := fields["name"].(string)
-	return name
-}
+func nameOf(item any) string { return kind.TextAt(item, "name") }
 
 func itemNamed(list []any, name string) (any, bool) {
 	i := slices.IndexFunc(list, func(item any) bool { return nameOf(item) == name })

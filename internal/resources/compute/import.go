@@ -65,11 +65,7 @@ func (r *reader) findWorkload(ctx context.Context) (*unstructured.Unstructured, 
 	var unmanaged *unstructured.Unstructured
 	var denied error
 	for _, k := range kind.Workloads() {
-		named := &unstructured.Unstructured{}
-		named.SetGroupVersionKind(k.GroupVersionKind)
-		named.SetNamespace(r.State.Namespace.ValueString())
-		named.SetName(r.State.Name.ValueString())
-		live, err := r.get(ctx, named)
+		live, err := r.get(ctx, k.Named(r.State.Namespace.ValueString(), r.State.Name.ValueString()))
 		switch class := kube.ClassOf(err); {
 		case class == kube.NotFound, class == kube.KindMissing:
 			continue

@@ -77,7 +77,7 @@ func render(ctx context.Context, m *model, options renderOptions) (objects, diag
 // renderSpec is render for a model that has been converted.
 func renderSpec(spec manifest.Compute, options renderOptions) (objects, diag.Diagnostics) {
 	spec.Registered, spec.HeldByQueue, spec.Resumed = options.registered, options.heldByQueue, options.wasSuspended
-	spec.ReplicasKept = options.preserveReplicas
+	spec.ReplicasPreserved = options.preserveReplicas
 	spec.Revision = options.revision
 	if !manifest.RunsTensorServer(spec.Runtime) {
 		spec.KubetorchVersion = options.kubetorch

@@ -52,13 +52,12 @@ func (m *model) adopt(ctx context.Context, seen manifest.Compute, defaults tf.De
 	m.Runtime, m.OnNotReady = types.StringValue(cmp.Or(seen.Runtime, kind.RuntimeKubetorch)),
 		types.StringValue(failOnNotReady)
 	before := renderedDefaults(seen)
-	seen.Labels = without(seen.Labels, defaults.Labels)
-	seen.Annotations = without(seen.Annotations, defaults.Annotations)
+	seen.Labels = manifest.Without(seen.Labels, defaults.Labels)
+	seen.Annotations = manifest.Without(seen.Annotations, defaults.Annotations)
 	if seen.LaunchTimeout == defaults.LaunchTimeout {
 		seen.LaunchTimeout = 0 // from the default of the provider
 	}
-	if wantsGPU := seen.GPUs > 0 || seen.GPUMemory != nil; !wantsGPU &&
-		seen.GPUAntiAffinity != defaults.GPUAntiAffinity {
+	if !seen.WantsGPU() && seen.GPUAntiAffinity != defaults.GPUAntiAffinity {
 		m.GPUAntiAffinity = types.BoolValue(seen.GPUAntiAffinity)
 	}
 	before.Replicas, before.Freeze, before.GPUAntiAffinity = seen.Replicas, seen.Freeze, seen.GPUAntiAffinity
@@ -151,16 +150,6 @@ func selectorOf(endpoint *manifest.Endpoint) map[string]string {
 	return endpoint.Selector
 }
 
-func without(m, defaults map[string]string) map[string]string {
-	out := map[string]string{}
-	for key, value := range m {
-		if d, ok := defaults[key]; !ok || d != value {
-			out[key] = value
-		}
-	}
-	return out
-}
-
 // followNodeLabels updates node_selector and gpu_type, which may be one of its labels.
 func followNodeLabels(c *converter, m *model, before, after *manifest.Compute) {
 	setChanged(&m.GPUType, before.GPUType.Value, after.GPUType.Value, textOrNull)
@@ -171,7 +160,8 @@ func followNodeLabels(c *converter, m *model, before, after *manifest.Compute) {
 		if value != "" {
 			m.GPUType = types.StringValue(key + ": " + value)
 		}
-		was, is = without(was, map[string]string{key: was[key]}), without(is, map[string]string{key: value})
+		was = manifest.Without(was, map[string]string{key: was[key]})
+		is = manifest.Without(is, map[string]string{key: value})
 	}
 	c.followMap(&m.NodeSelector, was, is)
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// blank returns a model in which every attribute is null.
-func blank(t testing.TB) *model {
+// nullState returns a state in which every attribute is null.
+func nullState(t testing.TB) tfsdk.State {
 	t.Helper()
 	var described resource.SchemaResponse
 	(&computeResource{}).Schema(t.Context(), resource.SchemaRequest{}, &described)
@@ -29,18 +29,22 @@ func blank(t testing.TB) *model {
 	for name, attribute := range object.AttributeTypes {
 		nulls[name] = tftypes.NewValue(attribute, nil)
 	}
+	return tfsdk.State{Schema: described.Schema, Raw: tftypes.NewValue(object, nulls)}
+}
+
+func modelOf(t testing.TB, state tfsdk.State) *model {
+	t.Helper()
 	var m model
-	state := tfsdk.State{Schema: described.Schema, Raw: tftypes.NewValue(object, nulls)}
 	if diags := state.Get(t.Context(), &m); diags.HasError() {
 		t.Fatal(diags)
 	}
 	return &m
 }
 
-// planned returns a blank model with the attributes that every configuration has.
+// planned returns a model with only the attributes that every configuration has.
 func planned(t testing.TB, set ...func(*model)) *model {
 	t.Helper()
-	m := blank(t)
+	m := modelOf(t, nullState(t))
 	m.Name, m.Namespace, m.Replicas = types.StringValue("trainer"), types.StringValue("ml"), types.Int64Value(1)
 	for _, f := range set {
 		f(m)

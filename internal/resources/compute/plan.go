@@ -61,8 +61,9 @@ func (hooks) Plan(ctx context.Context, planning *planning) {
 	}
 }
 
-// sameComputed reports whether all computed attributes are equal. Setting a complete model takes longer than all other
-// parts of a plan without changes.
+// sameComputed reports whether two models have the same computed attributes, and the same of those that an import
+// preserves. All others change only together with manifests. Setting a complete model takes longer than all other parts
+// of a plan without changes.
 func (m *model) sameComputed(o *model) bool {
 	return m.Replicas.Equal(o.Replicas) && m.Image.Equal(o.Image) &&
 		m.ImageRef.Equal(o.ImageRef) && m.ImageSetup.Equal(o.ImageSetup) &&

@@ -22,7 +22,7 @@ func (p *planner) warnOfQueue(ctx context.Context, workload *unstructured.Unstru
 	pods, requests := manifest.Demand(workload, decodeFieldPath(p.Plan.PodTemplatePath)...)
 	causes, err := observe.QueueForecast(ctx, p.Data.Cluster,
 		p.Plan.QueueScheduler.ValueString(), workload.GetNamespace(), p.Plan.QueueName.ValueString(),
-		ready.Ask{Pods: int(pods), Requests: requests}, workload.GetKind()+" "+p.Plan.ID.ValueString())
+		ready.Demand{Pods: int(pods), Requests: requests}, workload.GetKind()+" "+p.Plan.ID.ValueString())
 	if err != nil {
 		return // the dry run has reported the problem
 	}
@@ -39,8 +39,8 @@ func (p *planner) warnOfGPUs(ctx context.Context, workload *unstructured.Unstruc
 	}
 	seen := p.Plan.observe(workload)
 	pods, _ := manifest.Demand(workload, decodeFieldPath(p.Plan.PodTemplatePath)...)
-	ask := observe.GPUAsk{NodeSelector: manifest.NodeSelector(seen), Each: seen.GPUs, Pods: pods}
-	causes, err := observe.GPUForecast(ctx, p.Data.Cluster, ask, workload.GetKind()+" "+p.Plan.ID.ValueString())
+	demand := observe.GPUDemand{NodeSelector: manifest.NodeSelector(seen), Each: seen.GPUs, Pods: pods}
+	causes, err := observe.GPUForecast(ctx, p.Data.Cluster, demand, workload.GetKind()+" "+p.Plan.ID.ValueString())
 	if err != nil {
 		return // the dry run has reported the problem
 	}

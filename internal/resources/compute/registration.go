@@ -5,7 +5,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -48,11 +47,7 @@ func (p *planner) planRegistration() {
 }
 
 func registrationKey(m *model) string {
-	obj := &unstructured.Unstructured{}
-	obj.SetGroupVersionKind(kind.KubetorchWorkload().GroupVersionKind)
-	obj.SetNamespace(m.Namespace.ValueString())
-	obj.SetName(m.Name.ValueString())
-	return manifest.Key(obj)
+	return manifest.Key(kind.KubetorchWorkload().Named(m.Namespace.ValueString(), m.Name.ValueString()))
 }
 
 // addRegistration adds a registration that is unknown in the plan, if the CRD is installed now.

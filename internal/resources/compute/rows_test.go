@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -27,10 +26,8 @@ func withoutRow() []string {
 
 func TestEveryConfigurableAttributeHasOneRow(t *testing.T) {
 	t.Parallel()
-	var described resource.SchemaResponse
-	(&computeResource{}).Schema(t.Context(), resource.SchemaRequest{}, &described)
 	var want []string
-	for name, attribute := range described.Schema.Attributes {
+	for name, attribute := range attributes() {
 		if attribute.IsRequired() || attribute.IsOptional() {
 			want = append(want, name)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -98,7 +99,7 @@ func autoscaleAttributes() map[string]schema.Attribute {
 
 // distributeTypes returns the values of distribute.type.
 func distributeTypes() []string {
-	return []string{"spmd", "pytorch", "jax", "tensorflow", "monarch", kind.DistributionRay}
+	return []string{manifest.DefaultDistribution, "pytorch", "jax", "tensorflow", "monarch", kind.DistributionRay}
 }
 
 func distributeAttributes() map[string]schema.Attribute {
@@ -108,7 +109,7 @@ func distributeAttributes() map[string]schema.Attribute {
 	}
 	return map[string]schema.Attribute{
 		"type": schema.StringAttribute{
-			Optional: true, Computed: true, Default: stringdefault.StaticString("spmd"),
+			Optional: true, Computed: true, Default: stringdefault.StaticString(manifest.DefaultDistribution),
 			Validators: []validator.String{stringvalidator.OneOf(distributeTypes()...)},
 			MarkdownDescription: "Type of the distribution: `spmd`, `pytorch`, `jax`, `tensorflow`, `monarch` or " +
 				"`ray`. Defaults to `spmd`.",
@@ -131,7 +132,7 @@ func distributeAttributes() map[string]schema.Attribute {
 func loggingAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"level": schema.StringAttribute{
-			Optional: true, Computed: true, Default: stringdefault.StaticString("info"),
+			Optional: true, Computed: true, Default: stringdefault.StaticString(manifest.DefaultLogLevel),
 			Validators:          []validator.String{stringvalidator.OneOf("debug", "info", "warning", "error")},
 			MarkdownDescription: "Log level of the server: `debug`, `info`, `warning` or `error`. Defaults to `info`.",
 		},

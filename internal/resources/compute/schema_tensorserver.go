@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -54,7 +55,7 @@ func tensorServerAttributes() map[string]schema.Attribute {
 					tf.ObjectName()),
 				"access_mode": optionalText("Access mode of the claim: `ReadWriteOnce`, `ReadWriteOncePod`, "+
 					"`ReadWriteMany` or `ReadOnlyMany`. Defaults to `ReadWriteOnce`.",
-					stringvalidator.OneOf("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")),
+					stringvalidator.OneOf(claim.AccessModes()...)),
 			}},
 		},
 	}

@@ -17,7 +17,7 @@ func (p *planner) replaceIfImmutable(ctx context.Context) {
 	if before == nil || after == nil || before.GroupVersionKind() != after.GroupVersionKind() {
 		return
 	}
-	for _, field := range kind.WorkloadOf(after.GroupVersionKind().GroupKind()).Lasting {
+	for _, field := range kind.WorkloadOf(after.GroupVersionKind().GroupKind()).CreationOnly {
 		was, _, _ := unstructured.NestedFieldNoCopy(before.Object, field...)
 		is, _, _ := unstructured.NestedFieldNoCopy(after.Object, field...)
 		if !equality.Semantic.DeepEqual(was, is) &&

@@ -87,7 +87,7 @@ func (p *planner) warnOfSharedClaim(ctx context.Context, at path.Path, name stri
 	}
 	if live, err := p.Data.Cluster.Get(ctx, ref); err == nil {
 		user = "the claim exists"
-		if manager := live.GetLabels()["app.kubernetes.io/managed-by"]; manager != "" {
+		if manager := live.GetLabels()[kind.ManagedByLabel]; manager != "" {
 			user += ", managed by " + manager
 		}
 	}

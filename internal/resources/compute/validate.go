@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -79,7 +80,7 @@ func (s pathSet) has(at manifest.Path) bool {
 // hideInvalid adds the attributes that the schema rejects although they can be decoded.
 func hideInvalid(spec *manifest.Compute, hidden pathSet) {
 	for attribute, invalid := range map[string]bool{
-		"name":              spec.Name == "" || len(spec.Name) > 63,
+		"name":              spec.Name == "" || len(spec.Name) > validation.DNS1035LabelMaxLength,
 		"replicas":          spec.Replicas < 0 || spec.Replicas > math.MaxInt32,
 		"pod_template_path": slices.Contains(spec.PodTemplatePath, ""),
 	} {

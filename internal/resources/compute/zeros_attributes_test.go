@@ -8,11 +8,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
 // setting is an attribute that a user may set to zero.
@@ -86,38 +83,25 @@ func TestZeroOfEveryAttributeIsRendered(t *testing.T) {
 		"gpu_anti_affinity": "equal to the provider's default", "volumes.read_only": "the default",
 		"distribute.workers": "no number is requested",
 	}
-	var described resource.SchemaResponse
-	(&computeResource{}).Schema(t.Context(), resource.SchemaRequest{}, &described)
-	object, ok := described.Schema.Type().TerraformType(t.Context()).(tftypes.Object)
-	if !ok {
-		t.Fatal("the schema is not an object")
-	}
-	nulls := map[string]tftypes.Value{}
-	for name, attribute := range object.AttributeTypes {
-		nulls[name] = tftypes.NewValue(attribute, nil)
-	}
-	all := settingsOf(described.Schema.Attributes, path.Empty(), "")
+	all := settingsOf(attributes(), path.Empty(), "")
 	places := map[string]path.Path{}
 	for _, s := range all {
 		places[s.name] = s.at
 	}
 	renderWith := func(values map[string]attr.Value) objects {
-		state := tfsdk.State{Schema: described.Schema, Raw: tftypes.NewValue(object, nulls)}
+		state := nullState(t)
 		for _, name := range slices.Sorted(maps.Keys(values)) {
 			if diags := state.SetAttribute(t.Context(), places[name], values[name]); diags.HasError() {
 				t.Fatalf("%s: %v", name, diags)
 			}
 		}
-		var m model
-		if diags := state.Get(t.Context(), &m); diags.HasError() {
-			t.Fatal(diags)
-		}
+		m := modelOf(t, state)
 		m.Name, m.Namespace = types.StringValue("trainer"), types.StringValue("ml")
 		if m.Replicas.IsNull() && m.Autoscale.IsNull() && m.Distribute.IsNull() && m.Selector.IsNull() {
 			m.Replicas = types.Int64Value(1)
 		}
 		with := renderOptions{defaults: defaults, designReplicas: 1, registered: true}
-		out, diags := render(t.Context(), &m, with)
+		out, diags := render(t.Context(), m, with)
 		if diags.HasError() {
 			return nil
 		}
