@@ -25,13 +25,20 @@ func BenchmarkValidateResourceConfig(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	req := &tfprotov6.ValidateResourceConfigRequest{TypeName: "kt_compute", Config: o.encoded(b, "kt_compute", data)}
-	b.ReportAllocs()
-	for b.Loop() {
-		resp, err := o.server.ValidateResourceConfig(b.Context(), req)
-		if err != nil || len(resp.Diagnostics) > 0 {
-			b.Fatal(err, resp)
-		}
+	for name, capabilities := range map[string]*tfprotov6.ValidateResourceConfigClientCapabilities{
+		"short path": {WriteOnlyAttributesAllowed: true}, "framework": nil,
+	} {
+		req := &tfprotov6.ValidateResourceConfigRequest{TypeName: "kt_compute", ClientCapabilities: capabilities,
+			Config: o.encoded(b, "kt_compute", data)}
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				resp, err := o.server.ValidateResourceConfig(b.Context(), req)
+				if err != nil || len(resp.Diagnostics) > 0 {
+					b.Fatal(err, resp)
+				}
+			}
+		})
 	}
 }
 
