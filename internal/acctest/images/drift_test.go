@@ -19,16 +19,16 @@ import (
 func TestAccChangedFilesOfAnImageAreShownByDigest(t *testing.T) {
 	t.Parallel()
 	ns, dir := cluster.Namespace(t), localFiles(t)
-	config := imageNamed(ns,
-		fmt.Sprintf("image_id = \"debian:12\"\n steps = [{ copy = { source = %q, dest = \"/app/\" } }, { "+
-			"sync_package = %q }]", filepath.Join(dir, "a.txt"), filepath.Join(dir, "package")))
+	config := torchConfig(ns,
+		fmt.Sprintf("image_id = \"debian:12\"\n steps = [{ copy = { source = %q, dest = \"/app/\" } }, "+
+			"{ sync_package = %q }]", filepath.Join(dir, "a.txt"), filepath.Join(dir, "package")))
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		CheckDestroy:             noImageLeft(t, ns),
 		Steps: []resource.TestStep{
 			{Config: config},
 			{
-				PreConfig:        func() { writeFile(t, filepath.Join(dir, "package", "__pycache__", "x"), "litter") },
+				PreConfig:        func() { writeFile(t, filepath.Join(dir, "package", "__pycache__", "x"), "cached") },
 				Config:           config,
 				ConfigPlanChecks: acctest.PreApply(plancheck.ExpectEmptyPlan()),
 			},
@@ -36,7 +36,7 @@ func TestAccChangedFilesOfAnImageAreShownByDigest(t *testing.T) {
 				PreConfig: func() { writeFile(t, filepath.Join(dir, "a.txt"), "a canary in the content") },
 				Config:    config,
 				ConfigPlanChecks: acctest.PreApply(
-					acctest.PlanChecks{theImage: func(p acctest.Plan) error {
+					acctest.PlanChecks{torchImage: func(p acctest.Plan) error {
 						if strings.Contains(fmt.Sprint(p.After), "canary") {
 							return fmt.Errorf("the plan contains the content: %v", p.After)
 						}
@@ -62,7 +62,7 @@ func TestAccChangedFilesOfAnImageAreShownByDigest(t *testing.T) {
 				Config:      config,
 				ExpectError: regexp.MustCompile(`(?s)steps\[0\].copy:\s+\S+\s+does\s+not\s+exist`),
 			},
-			{PreConfig: func() { writeFile(t, filepath.Join(dir, "a.txt"), "back") }, Config: config},
+			{PreConfig: func() { writeFile(t, filepath.Join(dir, "a.txt"), "restored") }, Config: config},
 		},
 	})
 }
@@ -70,11 +70,11 @@ func TestAccChangedFilesOfAnImageAreShownByDigest(t *testing.T) {
 func TestAccImageDriftIsReportedByFieldAndManager(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	config := imageNamed(ns,
+	config := torchConfig(ns,
 		"image_id = \"debian:12\"\n labels = { team = \"ml\" }\n steps = [{ run_bash = \"echo original\" }]")
 	seen := &acctest.Warnings{}
 	expectWarning := func(parts ...string) acctest.PlanChecks {
-		return acctest.PlanChecks{theImage: func(acctest.Plan) error {
+		return acctest.PlanChecks{torchImage: func(acctest.Plan) error {
 			return seen.ExpectAbout(ns+"/kt-image-torch", parts...)
 		}}
 	}
@@ -95,13 +95,13 @@ func TestAccImageDriftIsReportedByFieldAndManager(t *testing.T) {
 		{[]string{"label", "configmap/kt-image-torch", "app.kubernetes.io/managed-by-"}, "update",
 			[]string{"manifests"}, `metadata.labels["app.kubernetes.io/managed-by"]: removed`},
 		{[]string{"patch", "configmap/kt-image-torch", "-p",
-			`{"data": {"theirs": "x"}, "metadata": {"labels": {"theirs": "x"}}}`}, "no-op", nil, ""},
+			`{"data": {"other": "x"}, "metadata": {"labels": {"other": "x"}}}`}, "no-op", nil, ""},
 	} {
 		steps = append(steps, resource.TestStep{
 			PreConfig: func() { cluster.Kubectl(t, append(drift.kubectl, "-n", ns)...) },
 			Config:    config,
 			ConfigPlanChecks: resource.ConfigPlanChecks{
-				PreApply: []plancheck.PlanCheck{acctest.PlanChecks{theImage: imageChanges(drift.action,
+				PreApply: []plancheck.PlanCheck{acctest.PlanChecks{torchImage: imageChanges(drift.action,
 					drift.attributes...)}, expectWarning(drift.message)},
 				PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
 			},
@@ -111,7 +111,8 @@ func TestAccImageDriftIsReportedByFieldAndManager(t *testing.T) {
 		resource.TestStep{
 			PreConfig: func() { cluster.Kubectl(t, "delete", "configmap/kt-image-torch", "-n", ns) },
 			Config:    config,
-			ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(theImage, plancheck.ResourceActionCreate),
+			ConfigPlanChecks: acctest.PreApply(
+				plancheck.ExpectResourceAction(torchImage, plancheck.ResourceActionCreate),
 				expectWarning("no longer exists")),
 		},
 		resource.TestStep{
@@ -131,7 +132,7 @@ func TestAccImageDriftIsReportedByFieldAndManager(t *testing.T) {
 				cluster.Kubectl(t, "patch", "configmap/kt-image-torch", "-n", ns, "-p", `{"immutable": true}`)
 			},
 			Config: strings.Replace(config, "original", "another", 1),
-			ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(theImage,
+			ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(torchImage,
 				plancheck.ResourceActionDestroyBeforeCreate)),
 		},
 	)
@@ -146,7 +147,7 @@ func TestAccImageOfAnotherClientIsAdoptedOrImported(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cluster.Kubectl(t, "create", "configmap", "kt-image-torch", "-n", ns, "--from-literal=own=1")
-	adopted := imageNamed(ns, plainImage+"\nadopt_existing = true")
+	adopted := torchConfig(ns, plainImage+"\nadopt_existing = true")
 	keepsForeignKey := func(*terraform.State) error {
 		if got := cluster.Kubectl(t, "get", "configmap/kt-image-torch", "-n", ns, "-o",
 			"jsonpath={.data.own}"); got != "1" {
@@ -158,7 +159,7 @@ func TestAccImageOfAnotherClientIsAdoptedOrImported(t *testing.T) {
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		CheckDestroy:             noImageLeft(t, ns),
 		Steps: []resource.TestStep{
-			{Config: imageNamed(ns, plainImage),
+			{Config: torchConfig(ns, plainImage),
 				ExpectError: regexp.MustCompile(`(?s)ConfigMap \S+/kt-image-torch already exists.*kubectl-create`)},
 			{Config: adopted, Check: keepsForeignKey},
 			{Config: cluster.Config(ns, ""), Check: noImageLeft(t, ns)},
@@ -166,23 +167,23 @@ func TestAccImageOfAnotherClientIsAdoptedOrImported(t *testing.T) {
 				PreConfig: func() {
 					cluster.Kubectl(t, "create", "configmap", "kt-image-torch", "-n", ns, "--from-literal=own=1")
 				},
-				Config:       imageNamed(ns, plainImage),
-				ResourceName: theImage, ImportState: true, ImportStateId: ns + "/torch", ImportStatePersist: true,
+				Config:       torchConfig(ns, plainImage),
+				ResourceName: torchImage, ImportState: true, ImportStateId: ns + "/torch", ImportStatePersist: true,
 			},
 			{
-				Config: imageNamed(ns, plainImage),
-				ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(theImage,
+				Config: torchConfig(ns, plainImage),
+				ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(torchImage,
 					plancheck.ResourceActionUpdate)),
 				Check: keepsForeignKey,
 			},
 			{
-				Config:       imageNamed(ns, plainImage),
-				ResourceName: theImage, ImportState: true, ImportStateId: ns + "/kt-image-torch",
+				Config:       torchConfig(ns, plainImage),
+				ResourceName: torchImage, ImportState: true, ImportStateId: ns + "/kt-image-torch",
 				ExpectError: regexp.MustCompile(`(?s)Import\s+the\s+name\s+of\s+the\s+image`),
 			},
 			{
-				Config:       imageNamed(ns, plainImage),
-				ResourceName: theImage, ImportState: true, ImportStateId: "torch",
+				Config:       torchConfig(ns, plainImage),
+				ResourceName: torchImage, ImportState: true, ImportStateId: "torch",
 				ExpectError: regexp.MustCompile(`must have the format\s+namespace/name`),
 			},
 		},

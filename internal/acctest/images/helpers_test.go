@@ -12,8 +12,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// An imageCase is a kt_image whose attributes are created, changed, and then replaced
-// by those of plainImage.
+// imageCase is a kt_image that is created, changed, and then reduced to the attributes of plainImage.
 type imageCase struct{ name, created, changed string }
 
 // plainImage contains only the required attributes of an image.
@@ -55,12 +54,13 @@ func imageCases(dir string) []imageCase {
 	}
 }
 
-func imageConfig(ns string, cases []imageCase, of func(imageCase) string) string {
+// imageConfig returns a configuration with the images, whose attributes the function returns, and with a plain image.
+func imageConfig(ns string, cases []imageCase, attributesOf func(imageCase) string) string {
 	var out strings.Builder
 	for _, c := range append(cases, imageCase{name: "plain"}) {
 		attributes := plainImage
 		if c.name != "plain" {
-			attributes = of(c)
+			attributes = attributesOf(c)
 		}
 		fmt.Fprintf(&out, "resource \"kt_image\" %[1]q {\n name = %[1]q\n %[2]s\n}\n", c.name, attributes)
 	}
@@ -73,7 +73,7 @@ func localFiles(t *testing.T) string {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"a.txt": "hello", "directory/run.sh": "#!/bin/sh\n", "directory/deep/bytes": "\xff\x00",
-		"package/__init__.py": "x = 1", "package/.git/config": "not this",
+		"package/__init__.py": "x = 1", "package/.git/config": "excluded",
 	} {
 		writeFile(t, filepath.Join(dir, name), text)
 	}

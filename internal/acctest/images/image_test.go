@@ -51,14 +51,14 @@ func TestAccImageAttributesAreSetImportedChangedAndRemoved(t *testing.T) {
 			},
 			{
 				Config: imageConfig(ns, cases, func(imageCase) string { return plainImage }),
-				Check:  func(*terraform.State) error { return allImagesPlain(t, ns) },
+				Check:  func(*terraform.State) error { return checkFieldsRemoved(t, ns) },
 			},
 		},
 	})
 }
 
-// allImagesPlain checks that no fields of removed attributes are left.
-func allImagesPlain(t *testing.T, ns string) error {
+// checkFieldsRemoved checks that no ConfigMap contains fields of removed attributes.
+func checkFieldsRemoved(t *testing.T, ns string) error {
 	t.Helper()
 	var list struct {
 		Items []struct {
@@ -83,7 +83,7 @@ func allImagesPlain(t *testing.T, ns string) error {
 		}
 	}
 	if len(list.Items) < 2 {
-		errs = append(errs, fmt.Errorf("%d ConfigMaps", len(list.Items)))
+		errs = append(errs, fmt.Errorf("the namespace has %d ConfigMaps", len(list.Items)))
 	}
 	return errors.Join(errs...)
 }
@@ -99,7 +99,7 @@ func noImageLeft(t *testing.T, ns string) resource.TestCheckFunc {
 	}
 }
 
-func TestAccImageAttributesAreAllCovered(t *testing.T) {
+func TestAccEveryImageAttributeHasATestCase(t *testing.T) {
 	t.Parallel()
 	server, err := acctest.Factories(t)["kt"]()
 	if err != nil {
@@ -123,9 +123,10 @@ func TestAccImageAttributesAreAllCovered(t *testing.T) {
 	}
 }
 
-const theImage = "kt_image.torch"
+// torchImage is the address of the image in torchConfig.
+const torchImage = "kt_image.torch"
 
-func imageNamed(ns, attributes string) string {
+func torchConfig(ns, attributes string) string {
 	return cluster.Config(ns, "resource \"kt_image\" \"torch\" {\n name = \"torch\"\n"+attributes+"\n}")
 }
 
@@ -133,20 +134,20 @@ func TestAccImageExportsItsReferenceAndSetup(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	known := func(name string, value knownvalue.Check) statecheck.StateCheck {
-		return statecheck.ExpectKnownValue(theImage, tfjsonpath.New(name), value)
+		return statecheck.ExpectKnownValue(torchImage, tfjsonpath.New(name), value)
 	}
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		CheckDestroy:             noImageLeft(t, ns),
 		Steps: []resource.TestStep{
 			{
-				Config: imageNamed(ns,
+				Config: torchConfig(ns,
 					"base = \"pytorch\"\n python_path = \"/usr/bin/python3\"\n steps = [{ pip_install = [\"a\"] }]"),
 				// All values are known in the plan.
 				ConfigPlanChecks: acctest.PreApply(
-					plancheck.ExpectKnownValue(theImage, tfjsonpath.New("setup").AtMapKey("digest"),
+					plancheck.ExpectKnownValue(torchImage, tfjsonpath.New("setup").AtMapKey("digest"),
 						knownvalue.StringRegexp(regexp.MustCompile("^sha256:[0-9a-f]{64}$"))),
-					plancheck.ExpectKnownValue(theImage, tfjsonpath.New("manifests"), knownvalue.MapSizeExact(1)),
+					plancheck.ExpectKnownValue(torchImage, tfjsonpath.New("manifests"), knownvalue.MapSizeExact(1)),
 				),
 				ConfigStateChecks: []statecheck.StateCheck{
 					known("id", knownvalue.StringExact(ns+"/torch")),
@@ -173,7 +174,7 @@ func TestAccImageExportsItsReferenceAndSetup(t *testing.T) {
 					return nil
 				},
 			},
-			{ResourceName: theImage, ImportState: true, ImportStateVerify: true},
+			{ResourceName: torchImage, ImportState: true, ImportStateVerify: true},
 		},
 	})
 }
@@ -181,7 +182,7 @@ func TestAccImageExportsItsReferenceAndSetup(t *testing.T) {
 func TestAccImageWithDeletionProtectionIsNotDeletedOrRenamed(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	protected := imageNamed(ns, plainImage+"\ndeletion_protection = true")
+	protected := torchConfig(ns, plainImage+"\ndeletion_protection = true")
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		CheckDestroy:             noImageLeft(t, ns),
@@ -190,10 +191,10 @@ func TestAccImageWithDeletionProtectionIsNotDeletedOrRenamed(t *testing.T) {
 			{Config: cluster.Config(ns, ""), ExpectError: regexp.MustCompile("protected from deletion")},
 			{Config: strings.Replace(protected, `name = "torch"`, `name = "other"`, 1),
 				ExpectError: regexp.MustCompile("protected from deletion")},
-			{Config: imageNamed(ns, plainImage)},
+			{Config: torchConfig(ns, plainImage)},
 			{
-				Config: strings.Replace(imageNamed(ns, plainImage), `name = "torch"`, `name = "other"`, 1),
-				ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(theImage,
+				Config: strings.Replace(torchConfig(ns, plainImage), `name = "torch"`, `name = "other"`, 1),
+				ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(torchImage,
 					plancheck.ResourceActionDestroyBeforeCreate)),
 			},
 		},
@@ -203,7 +204,7 @@ func TestAccImageWithDeletionProtectionIsNotDeletedOrRenamed(t *testing.T) {
 func TestAccImageDeletionFailsAfterItsTimeout(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	config := imageNamed(ns, plainImage+"\ntimeouts = { delete = \"3s\" }")
+	config := torchConfig(ns, plainImage+"\ntimeouts = { delete = \"3s\" }")
 	setFinalizers := func(finalizers string) {
 		cluster.Kubectl(t, "patch", "configmap/kt-image-torch", "-n", ns,
 			"-p", `{"metadata": {"finalizers": `+finalizers+`}}`)
@@ -245,7 +246,7 @@ resource "kt_image" "torch" {
   ]
 }`),
 			ConfigStateChecks: []statecheck.StateCheck{
-				statecheck.ExpectKnownValue(theImage, tfjsonpath.New("image"),
+				statecheck.ExpectKnownValue(torchImage, tfjsonpath.New("image"),
 					knownvalue.StringExact("python:3.12-slim")),
 			},
 			ConfigPlanChecks: acctest.ExpectEmptyPlanAfterApply(),
@@ -258,7 +259,7 @@ func TestAccImageSetsUpACompute(t *testing.T) {
 	ns := cluster.Namespace(t)
 	// The image is unknown in the plan of terraform_data, but the setup is known.
 	config := func(command, attributes string) string {
-		return imageNamed(ns, "base = \"python${terraform_data.version.output}\"\n"+
+		return torchConfig(ns, "base = \"python${terraform_data.version.output}\"\n"+
 			"steps = [{ run_bash = \""+command+"\" }]") +
 			"\nresource \"terraform_data\" \"version\" {\n input = \"3.12\"\n}\n" + acctest.Compute(attributes)
 	}
@@ -318,8 +319,8 @@ func TestAccImageSetsUpACompute(t *testing.T) {
 	})
 }
 
-// digestInPods checks that the pod template contains the digest of the setup, and that
-// the digest changes.
+// digestInPods checks that the pod template contains the last digest of the setup, and that the first two digests
+// differ.
 type digestInPods struct {
 	t  *testing.T
 	ns string
@@ -339,19 +340,18 @@ func (d digestInPods) CompareValues(values ...any) error {
 	return nil
 }
 
-// Terraform imports by identity since 1.12, OpenTofu not yet. The test therefore
-// calls the provider directly.
-func TestAccImageImportByIdentity(t *testing.T) {
+// Terraform imports by identity since 1.12, OpenTofu not yet. Therefore the test calls the provider directly.
+func TestAccImageIsImportedByIdentity(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cluster.Kubectl(t, "create", "configmap", "kt-image-torch", "-n", ns, "--from-literal=own=1")
 	server := acctest.ConfiguredProvider(t, map[string]string{"config_path": cluster.Kubeconfig(), "namespace": ns})
 	for _, namespace := range []any{ns, nil} {
-		kind := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"namespace": tftypes.String,
+		identityType := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"namespace": tftypes.String,
 			"name": tftypes.String}}
 		imported, err := server.ImportResourceState(t.Context(), &tfprotov6.ImportResourceStateRequest{
 			TypeName: "kt_image",
-			Identity: &tfprotov6.ResourceIdentityData{IdentityData: acctest.DynamicValue(t, kind,
+			Identity: &tfprotov6.ResourceIdentityData{IdentityData: acctest.DynamicValue(t, identityType,
 				map[string]tftypes.Value{
 					"namespace": tftypes.NewValue(tftypes.String, namespace),
 					"name":      tftypes.NewValue(tftypes.String, "torch"),

@@ -33,12 +33,13 @@ type imageRegistry struct {
 	requests atomic.Int64 // requests of the provider for manifests
 }
 
+// serveRegistry starts a registry that requires a password, or none if it is empty.
 func serveRegistry(t *testing.T, password string) *imageRegistry {
 	t.Helper()
 	r := &imageRegistry{t: t, password: password}
 	served := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if _, given, _ := req.BasicAuth(); given != r.password {
+		if _, password, _ := req.BasicAuth(); password != r.password {
 			w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
 			w.WriteHeader(http.StatusUnauthorized)
 			return
@@ -87,12 +88,12 @@ func TestAccPinnedImageFollowsTheTagAndKeepsItsDigestWithoutTheRegistry(t *testi
 	ns, served := cluster.Namespace(t), serveRegistry(t, "")
 	first := served.push("team/torch:2.5")
 	second := "" // set when the tag is moved
-	config := imageNamed(ns,
+	config := torchConfig(ns,
 		fmt.Sprintf("dockerfile = \"FROM %s/team/torch:2.5\\nRUN echo\\n\"\n pin_digest = true", served.host))
 	seen := &acctest.Warnings{}
 	pinned := func(digest *string) resource.TestCheckFunc {
 		return func(s *terraform.State) error {
-			got := s.RootModule().Resources[theImage].Primary.Attributes
+			got := s.RootModule().Resources[torchImage].Primary.Attributes
 			image := served.host + "/team/torch@" + *digest
 			dockerfile := cluster.Kubectl(t, "get", "configmap/kt-image-torch", "-n", ns, "-o",
 				"jsonpath={.data.Dockerfile}")
@@ -111,7 +112,7 @@ func TestAccPinnedImageFollowsTheTagAndKeepsItsDigestWithoutTheRegistry(t *testi
 		CheckDestroy:             noImageLeft(t, ns),
 		Steps: []resource.TestStep{
 			{Config: config, Check: pinned(&first)},
-			{ResourceName: theImage, ImportState: true, ImportStateVerify: true},
+			{ResourceName: torchImage, ImportState: true, ImportStateVerify: true},
 			{
 				PreConfig:        func() { served.down.Store(true) },
 				Config:           config,
@@ -131,9 +132,9 @@ func TestAccPinnedImageFollowsTheTagAndKeepsItsDigestWithoutTheRegistry(t *testi
 				},
 				Config: config,
 				ConfigPlanChecks: acctest.PreApply(
-					acctest.PlanChecks{theImage: imageChanges("update", "digest", "image", "image_id",
+					acctest.PlanChecks{torchImage: imageChanges("update", "digest", "image", "image_id",
 						"ref", "rendered_dockerfile", "manifests")},
-					acctest.PlanChecks{theImage: func(acctest.Plan) error {
+					acctest.PlanChecks{torchImage: func(acctest.Plan) error {
 						if text := seen.Text(); !strings.Contains(text, "was "+first+", and is now "+second) {
 							return fmt.Errorf("the warnings are: %s", text)
 						}
@@ -173,7 +174,7 @@ func TestAccPinnedImageIsResolvedInTheApplyIfThePlanCannot(t *testing.T) {
 	}
 	cli.MustRun(t, "plan", "-out=plan")
 	served.down.Store(false)
-	if out := cli.MustRun(t, "apply", "plan"); !strings.Contains(cli.MustRun(t, "state", "show", theImage),
+	if out := cli.MustRun(t, "apply", "plan"); !strings.Contains(cli.MustRun(t, "state", "show", torchImage),
 		served.host+"/torch@"+digest) {
 		t.Errorf("the image is not pinned: %s", out)
 	}
@@ -185,17 +186,18 @@ func TestAccPinnedImageIsResolvedInTheApplyIfThePlanCannot(t *testing.T) {
 	planned := regexp.MustCompile(`-> "(sha256:[0-9a-f]{64})"`).FindStringSubmatch(cli.MustRun(t, "show", "plan"))
 	served.push("torch:1")
 	cli.MustRun(t, "apply", "plan")
-	if shown := cli.MustRun(t, "state", "show", theImage); len(planned) == 0 ||
+	if shown := cli.MustRun(t, "state", "show", torchImage); len(planned) == 0 ||
 		!strings.Contains(shown, "torch@"+planned[1]) {
 		t.Errorf("planned %v, applied:\n%s", planned, shown)
 	}
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
+// imageCLI returns a working directory with the configuration of an image.
 func imageCLI(t *testing.T, ns, attributes string) *acctest.CLI {
 	t.Helper()
 	cli := acctest.NewCLI(t)
-	cli.Write(t, imageNamed(ns, attributes))
+	cli.Write(t, torchConfig(ns, attributes))
 	return cli
 }
 
@@ -210,10 +212,10 @@ func TestAccPinnedImageUsesTheCredentialsOfDocker(t *testing.T) {
 		t.Errorf("without credentials: %v\n%s", err, out)
 	}
 
-	docker := t.TempDir()
-	writeFile(t, filepath.Join(docker, "config.json"),
+	dockerConfig := t.TempDir()
+	writeFile(t, filepath.Join(dockerConfig, "config.json"),
 		fmt.Sprintf(`{"auths": {%q: {"username": "ci", "password": %q}}}`, served.host, password))
-	cli.Setenv("DOCKER_CONFIG", docker)
+	cli.Setenv("DOCKER_CONFIG", dockerConfig)
 	cli.Setenv("TF_LOG", "TRACE")
 	out = cli.MustRun(t, "apply", "-auto-approve")
 	state := cli.MustRun(t, "show", "-json")

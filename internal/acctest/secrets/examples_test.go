@@ -71,21 +71,20 @@ resource "kt_secret" "x" {
 	r.must(t, "destroy", "-auto-approve", "-target=kt_secret.x")
 }
 
-func TestAccDefaultUserOfASecretIsKept(t *testing.T) {
+func TestAccUsernameOfASecretIsKept(t *testing.T) {
 	t.Parallel()
 	r := newSecretRun(t)
 	r.Setenv("LOCAL_TOKEN", r.canary())
-	as := func(more, attributes string) {
-		r.Write(t,
-			fmt.Sprintf("provider \"kt\" {\n config_path = %q\n namespace = %q\n %s\n}\n%s", cluster.Kubeconfig(), r.ns,
-				more,
-				secretX(`env_vars = { TOKEN = "LOCAL_TOKEN" }`+"\n"+attributes)))
+	write := func(providerAttributes, attributes string) {
+		r.Write(t, fmt.Sprintf("provider \"kt\" {\n config_path = %q\n namespace = %q\n %s\n}\n%s",
+			cluster.Kubeconfig(), r.ns, providerAttributes,
+			secretX(`env_vars = { TOKEN = "LOCAL_TOKEN" }`+"\n"+attributes)))
 	}
-	as(`username = "alice"`, `labels = { team = "ml" }`)
+	write(`username = "alice"`, `labels = { team = "ml" }`)
 	r.apply(t)
-	as("", `labels = { team = "ml" }`)
+	write("", `labels = { team = "ml" }`)
 	r.expectEmptyPlan(t)
-	as("default_labels = { org = \"x\" }\n default_annotations = { note = \"y\" }", "")
+	write("default_labels = { org = \"x\" }\n default_annotations = { note = \"y\" }", "")
 	acctest.ExpectText(t, r.apply(t), `+ org = "x"`, `- team = "ml"`, `+ note = "y"`)
 	r.patch(t, `{"metadata":{"annotations":{"note":"z"}}}`)
 	acctest.ExpectText(t, r.apply(t), `~ note = "z" -> "y"`, `metadata.annotations.note: changed by kubectl-patch`)

@@ -18,15 +18,14 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// secretRun is a working directory for a configuration with secrets. Its commands
-// log at level TRACE. When the test ends, it searches all files that they have
-// written for the canaries, the values of the secrets.
+// secretRun is a working directory for a configuration with secrets. Its commands log at level TRACE. At the end of the
+// test, all files that they have written are searched for the canaries, which are the values of the secrets.
 type secretRun struct {
 	*acctest.CLI
 	ns       string
 	home     string // home directory of Terraform, with fixtures
 	canaries []string
-	kept     int    // number of outputs and states that were stored for the search
+	stored   int    // number of outputs and states that were stored for the search
 	saved    string // file of the last plan
 }
 
@@ -44,8 +43,7 @@ func newSecretRun(t *testing.T) *secretRun {
 	return r
 }
 
-// canary returns a new value that no file may contain. Its characters are escaped in
-// every notation.
+// canary returns a new value that no file may contain. JSON, HCL and Go escape some of its characters.
 func (r *secretRun) canary() string {
 	text := fmt.Sprintf("canary-%s\n\"<&\\>\" %s", rand.Text(), rand.Text())
 	r.canaries = append(r.canaries, text)
@@ -74,7 +72,7 @@ func (r *secretRun) file(t *testing.T, name, content string) {
 func (r *secretRun) try(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	out, err := r.Run(t, args...)
-	r.keep(t, "output", []byte(out))
+	r.store(t, "output", []byte(out))
 	return out, err
 }
 
@@ -87,8 +85,8 @@ func (r *secretRun) must(t *testing.T, args ...string) string {
 	return out
 }
 
-// refused runs a command that must fail with these texts in its output.
-func (r *secretRun) refused(t *testing.T, args []string, texts ...string) string {
+// mustFail runs a command that must fail with these texts in its output.
+func (r *secretRun) mustFail(t *testing.T, args []string, texts ...string) string {
 	t.Helper()
 	out, err := r.try(t, args...)
 	if err == nil {
@@ -101,7 +99,7 @@ func (r *secretRun) refused(t *testing.T, args []string, texts ...string) string
 // plan saves a plan, stores it as JSON for the search, and returns its output.
 func (r *secretRun) plan(t *testing.T) string {
 	t.Helper()
-	r.saved = fmt.Sprintf("plan-%d.saved", r.kept)
+	r.saved = fmt.Sprintf("plan-%d.saved", r.stored)
 	out := r.must(t, "plan", "-out="+r.saved)
 	asJSON := r.must(t, "show", "-json", r.saved)
 	if !strings.Contains(asJSON, "kt_secret") {
@@ -110,8 +108,7 @@ func (r *secretRun) plan(t *testing.T) string {
 	return out
 }
 
-// apply applies a saved plan, checks that the next plan is empty, and returns the
-// output of the first plan.
+// apply plans, applies the plan, and checks that the next plan is empty. It returns the output of the first plan.
 func (r *secretRun) apply(t *testing.T) string {
 	t.Helper()
 	out := r.plan(t)
@@ -121,14 +118,16 @@ func (r *secretRun) apply(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.keep(t, "state", state)
+	r.store(t, "state", state)
 	return out
 }
 
-func (r *secretRun) keep(t *testing.T, kind string, content []byte) {
+// store writes content to a file for the search.
+func (r *secretRun) store(t *testing.T, kind string, content []byte) {
 	t.Helper()
-	r.kept++
-	if err := os.WriteFile(filepath.Join(r.Dir, fmt.Sprintf("kept-%d.%s", r.kept, kind)), content, 0o600); err != nil {
+	r.stored++
+	path := filepath.Join(r.Dir, fmt.Sprintf("stored-%d.%s", r.stored, kind))
+	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -143,20 +142,20 @@ func (r *secretRun) expectValue(t *testing.T, secret, key, value string) {
 	}
 }
 
-// leaks searches all files of a directory, and the files in its archives, for the
-// canaries and their random halves, in every notation.
+// leaks searches all files of a directory, and the files in its archives, for the canaries and their random parts, in
+// every encoding. It excludes main.tf, which may contain values.
 func leaks(t *testing.T, dir string, canaries []string) []string {
 	t.Helper()
 	var forms []string
 	for _, canary := range canaries {
-		forms = append(forms, notations(canary)...)
+		forms = append(forms, encodings(canary)...)
 	}
 	var found []string
 	search := func(name string, content []byte) {
 		for _, form := range forms {
 			if at := bytes.Index(content, []byte(form)); at >= 0 {
 				found = append(found,
-					fmt.Sprintf("%s has a canary: …%s…", name, content[max(0, at-200):min(len(content), at+100)]))
+					fmt.Sprintf("%s contains a canary: …%s…", name, content[max(0, at-200):min(len(content), at+100)]))
 			}
 		}
 	}
@@ -197,8 +196,8 @@ func unzip(t *testing.T, file *zip.File) []byte {
 	return content
 }
 
-// notations returns the forms in which a canary may occur in a file.
-func notations(canary string) []string {
+// encodings returns the forms in which a canary may occur in a file.
+func encodings(canary string) []string {
 	asJSON, _ := json.Marshal(canary)
 	forms := []string{canary, string(asJSON[1 : len(asJSON)-1]), strings.Trim(strconv.Quote(canary), `"`)}
 	first, last, _ := strings.Cut(canary, "\n")
@@ -218,33 +217,33 @@ variable "token" {
   type      = string
   sensitive = true
 }
-resource "kt_secret" "kept" {
-  name   = "kept"
+resource "kt_secret" "stored" {
+  name   = "stored"
   values = { TOKEN = var.token }
 }`)
 	canary := r.canary()
 	r.canaries = nil // values of this secret are in state, as documented
 	r.Setenv("TF_VAR_token", canary)
 	out := r.apply(t)
-	r.expectValue(t, "kept", "TOKEN", canary)
+	r.expectValue(t, "stored", "TOKEN", canary)
 	acctest.ExpectText(t, out, `+ "TOKEN" = "revision 1"`, "The values of this secret are in state")
 	if strings.Contains(out, strings.Split(canary, "\n")[0]) {
 		t.Errorf("the plan shows the value:\n%s", out)
 	}
-	where := strings.Join(leaks(t, r.Dir, []string{canary}), "\n")
-	for _, file := range []string{".state has", "terraform.tfstate has", "plan-0.saved/tfplan has"} {
-		if !strings.Contains(where, file) {
-			t.Errorf("the search does not find %q, only:\n%s", file, where)
+	found := strings.Join(leaks(t, r.Dir, []string{canary}), "\n")
+	for _, file := range []string{".state contains", "terraform.tfstate contains", "plan-0.saved/tfplan contains"} {
+		if !strings.Contains(found, file) {
+			t.Errorf("the search does not find %q, only:\n%s", file, found)
 		}
 	}
-	if strings.Contains(where, "trace.log has") {
-		t.Errorf("the log contains the value:\n%s", where)
+	if strings.Contains(found, "trace.log contains") {
+		t.Errorf("the log contains the value:\n%s", found)
 	}
 	log, err := os.ReadFile(filepath.Join(r.Dir, "trace.log"))
 	for _, text := range []string{"[TRACE]", "Calling provider defined Resource ModifyPlan",
 		"provider.terraform-provider-kt"} {
 		if !bytes.Contains(log, []byte(text)) {
-			t.Errorf("%v; the log has not the level TRACE: %q is missing", err, text)
+			t.Errorf("%v; the log does not have the level TRACE: %q is missing", err, text)
 		}
 	}
 	r.must(t, "destroy", "-auto-approve")

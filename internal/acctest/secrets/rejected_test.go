@@ -9,8 +9,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// quotingPolicy denies Secrets, or warns about them. Its message contains the values
-// of the new and the old object, encoded in base64.
+// quotingPolicy denies Secrets, or warns about them. Its message contains the values of the new and the old object,
+// encoded in base64.
 const quotingPolicy = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
@@ -36,29 +36,28 @@ metadata: {name: secrets-%[1]s}
 spec: {policyName: secrets-%[1]s, validationActions: [%[2]s]}
 `
 
-// quote makes the API server reject Secrets of the namespace, or warn about them,
-// with a message that quotes their values, until the returned function is called.
-func (r *secretRun) quote(t *testing.T, action string) (end func()) {
+// enforcePolicy applies quotingPolicy to the namespace until the returned function is called. The action is Deny or
+// Warn.
+func (r *secretRun) enforcePolicy(t *testing.T, action string) (remove func()) {
 	t.Helper()
 	cluster.Apply(t, fmt.Sprintf(quotingPolicy, r.ns, action))
-	ended := false
-	remove := func() {
-		if !ended {
+	removed := false
+	deletePolicy := func() {
+		if !removed {
 			cluster.Kubectl(t, "delete", "validatingadmissionpolicy/secrets-"+r.ns,
 				"validatingadmissionpolicybinding/secrets-"+r.ns)
 		}
-		ended = true
+		removed = true
 	}
-	t.Cleanup(remove)
+	t.Cleanup(deletePolicy)
 	r.waitForSecret(t, "denies cHJvYmU", true)
 	return func() {
-		remove()
+		deletePolicy()
 		r.waitForSecret(t, "denies", false)
 	}
 }
 
-// waitForSecret waits until the response of the API server to a new Secret contains
-// a text, or until it does not.
+// waitForSecret waits until the response of the API server to a new Secret contains a text, or until it does not.
 func (r *secretRun) waitForSecret(t *testing.T, text string, want bool) {
 	t.Helper()
 	cluster.WaitForOutput(t, text, want,
@@ -68,31 +67,31 @@ func (r *secretRun) waitForSecret(t *testing.T, text string, want bool) {
 func TestAccSecretValuesInPolicyMessagesAreMasked(t *testing.T) {
 	t.Parallel()
 	r := newSecretRun(t)
-	end := r.quote(t, "Deny")
+	removePolicy := r.enforcePolicy(t, "Deny")
 	r.Setenv("TF_VAR_token", r.canary())
 	r.write(t, fromVariables("values_wo = { TOKEN = var.token }"))
-	r.refused(t, []string{"plan"}, "The API server rejected Secret "+r.ns+"/x",
+	r.mustFail(t, []string{"plan"}, "The API server rejected Secret "+r.ns+"/x",
 		"the policy of this namespace denies (hidden)")
-	end()
+	removePolicy()
 	r.plan(t)
-	end = r.quote(t, "Deny")
-	r.refused(t, []string{"apply", r.saved}, "The API server rejected Secret "+r.ns+"/x", "denies (hidden)")
-	end()
+	removePolicy = r.enforcePolicy(t, "Deny")
+	r.mustFail(t, []string{"apply", r.saved}, "The API server rejected Secret "+r.ns+"/x", "denies (hidden)")
+	removePolicy()
 	r.apply(t)
 
-	end = r.quote(t, "Deny") // the message now also contains the values of the existing object
+	removePolicy = r.enforcePolicy(t, "Deny") // the message now also contains the values of the existing object
 	r.Setenv("TF_VAR_token", r.canary())
-	r.refused(t, []string{"plan"}, "denies (hidden)", "and (hidden)")
-	r.refused(t, []string{"destroy", "-auto-approve", "-refresh=false"}, "denies nothing and (hidden)")
-	end()
+	r.mustFail(t, []string{"plan"}, "denies (hidden)", "and (hidden)")
+	r.mustFail(t, []string{"destroy", "-auto-approve", "-refresh=false"}, "denies nothing and (hidden)")
+	removePolicy()
 
-	end = r.quote(t, "Warn") // client-go logs warnings by default
+	removePolicy = r.enforcePolicy(t, "Warn") // client-go logs warnings by default
 	r.apply(t)
-	end()
+	removePolicy()
 	r.must(t, "destroy", "-auto-approve")
 }
 
-func TestAccSecretRejectionsDoNotContainItsValues(t *testing.T) {
+func TestAccErrorsOfASecretDoNotContainItsValues(t *testing.T) {
 	t.Parallel()
 	r := newSecretRun(t)
 	r.Setenv("TF_VAR_token", r.canary())
@@ -100,35 +99,35 @@ func TestAccSecretRejectionsDoNotContainItsValues(t *testing.T) {
 
 	r.Write(t, fmt.Sprintf("provider \"kt\" {\n host = \"https://127.0.0.1:1\"\n namespace = %q\n}\n%s", r.ns, config))
 	r.plan(t)
-	r.refused(t, []string{"apply", "-auto-approve"}, "The Kubernetes API server cannot be reached")
+	r.mustFail(t, []string{"apply", "-auto-approve"}, "The Kubernetes API server cannot be reached")
 
 	r.write(t, strings.Replace(config, `name = "x"`, "name = \"x\"\n  namespace = \"none-such\"", 1))
 	acctest.ExpectText(t, r.plan(t), `Namespace "none-such" does not exist`)
-	r.refused(t, []string{"apply", "-auto-approve"}, `Namespace "none-such" does not exist`)
+	r.mustFail(t, []string{"apply", "-auto-approve"}, `Namespace "none-such" does not exist`)
 
 	cluster.Kubectl(t, "create", "quota", "few", "--hard=count/secrets=0", "-n", r.ns)
 	r.write(t, config)
 	r.waitForSecret(t, "exceeded quota", true)
-	r.refused(t, []string{"plan"}, "exceeded quota: few")
+	r.mustFail(t, []string{"plan"}, "exceeded quota: few")
 	cluster.Kubectl(t, "delete", "quota", "few", "-n", r.ns)
 	r.waitForSecret(t, "exceeded quota", false)
 
 	large := r.canary()
 	r.file(t, "creds/big", large+strings.Repeat("x", 1<<20))
 	r.write(t, secretX(`path = "~/creds"`))
-	r.refused(t, []string{"plan"}, "a Secret can contain at most 1048576 (1 MiB). The largest is big")
+	r.mustFail(t, []string{"plan"}, "a Secret can contain at most 1048576 (1 MiB). The largest is big")
 
 	r.Setenv("TF_VAR_token", "")
 	r.write(t, fromVariables("values_wo = { \"not a key\" = var.token }"))
-	r.refused(t, []string{"plan"}, `the key "not a key" must have`)
+	r.mustFail(t, []string{"plan"}, `the key "not a key" must have`)
 	literal := r.canary()
 	r.write(t, secretX(fmt.Sprintf("values = { TOKEN = %q }\n path = \"~/creds\"", literal)))
-	r.refused(t, []string{"plan"}, "Only one of values and path can be set")
+	r.mustFail(t, []string{"plan"}, "Only one of values and path can be set")
 	r.write(t, secretX(fmt.Sprintf("values = { TOKEN = %q, \"no key\" = %[1]q }", literal)))
-	r.refused(t, []string{"plan"}, `values: the key "no key" must have`)
+	r.mustFail(t, []string{"plan"}, `values: the key "no key" must have`)
 }
 
-func TestAccSecretWorksWithFewPermissions(t *testing.T) {
+func TestAccSecretIsWrittenWithoutPermissionToReadIt(t *testing.T) {
 	t.Parallel()
 	r := newSecretRun(t)
 	r.file(t, "creds/a", r.canary())
@@ -137,11 +136,11 @@ func TestAccSecretWorksWithFewPermissions(t *testing.T) {
 	cluster.Kubectl(t, "create", "rolebinding", "writer", "--role=writer", "--serviceaccount="+r.ns+":writer", "-n",
 		r.ns)
 	token := cluster.Kubectl(t, "create", "token", "writer", "-n", r.ns)
-	as := func(token, config string) {
+	writeAs := func(token, config string) {
 		r.Write(t, "provider \"kt\" {\n"+cluster.TokenAttributes(t, r.ns, token)+"\n}\n"+config)
 	}
 
-	as(token, secretX(`path = "~/creds"`))
+	writeAs(token, secretX(`path = "~/creds"`))
 	r.plan(t)
 	r.must(t, "apply", r.saved)
 	acctest.ExpectText(t, r.must(t, "plan", "-detailed-exitcode"), "No permission to read Secret "+r.ns+"/x",
@@ -152,18 +151,18 @@ func TestAccSecretWorksWithFewPermissions(t *testing.T) {
 	r.must(t, "apply", r.saved)
 	r.expectValue(t, "x", "a", value)
 
-	cluster.Kubectl(t, "create", "secret", "generic", "y", "-n", r.ns, "--from-literal=theirs="+r.canary())
-	as(token, strings.ReplaceAll(secretX(`path = "~/creds"`), `"x"`, `"y"`))
-	r.refused(t, []string{"plan", "-target=kt_secret.y"}, "Secret "+r.ns+"/y was not created by this provider",
+	cluster.Kubectl(t, "create", "secret", "generic", "y", "-n", r.ns, "--from-literal=other="+r.canary())
+	writeAs(token, strings.ReplaceAll(secretX(`path = "~/creds"`), `"x"`, `"y"`))
+	r.mustFail(t, []string{"plan", "-target=kt_secret.y"}, "Secret "+r.ns+"/y was not created by this provider",
 		"managed by kubectl-create")
 
-	nobody := cluster.ServiceAccount(t, r.ns, "nobody", "view")
+	viewer := cluster.ServiceAccount(t, r.ns, "viewer", "view")
 	r.file(t, "creds/a", r.canary())
-	as(nobody, secretX(`path = "~/creds"`))
+	writeAs(viewer, secretX(`path = "~/creds"`))
 	r.plan(t)
-	r.refused(t, []string{"apply", r.saved}, "No permission to apply Secret "+r.ns+"/x")
-	r.refused(t, []string{"destroy", "-auto-approve"}, "No permission to delete Secret "+r.ns+"/x")
-	as(token, secretX(`path = "~/creds"`))
+	r.mustFail(t, []string{"apply", r.saved}, "No permission to apply Secret "+r.ns+"/x")
+	r.mustFail(t, []string{"destroy", "-auto-approve"}, "No permission to delete Secret "+r.ns+"/x")
+	writeAs(token, secretX(`path = "~/creds"`))
 	r.must(t, "destroy", "-auto-approve")
 }
 
@@ -189,16 +188,16 @@ func TestAccSecretDeletionWaitsForFinalizers(t *testing.T) {
 	r.write(t, secretX("path = \"~/creds\"\n timeouts = { delete = \"3s\" }"))
 	acctest.ExpectText(t, r.apply(t), "+ timeouts", "0 to add, 1 to change, 0 to destroy")
 	r.patch(t, `{"metadata":{"finalizers":["example.com/hold"]}}`)
-	r.refused(t, []string{"destroy", "-auto-approve"}, "example.com/hold", "after 3s (`timeouts.delete`)")
+	r.mustFail(t, []string{"destroy", "-auto-approve"}, "example.com/hold", "after 3s (`timeouts.delete`)")
 	r.patch(t, `{"metadata":{"finalizers":null}}`)
 	r.must(t, "destroy", "-auto-approve")
 }
 
-// This test checks that the policy of the other tests works.
+// Without this test, a policy that does not work would make the tests of the error messages pass.
 func TestAccSecretPolicyMessageContainsTheValues(t *testing.T) {
 	t.Parallel()
 	r := newSecretRun(t)
-	r.quote(t, "Deny")
+	r.enforcePolicy(t, "Deny")
 	value := "canary-of-the-policy"
 	out, err := cluster.TryKubectl(t, "create", "secret", "generic", "z", "--from-literal=k="+value, "-n", r.ns)
 	if err == nil || !strings.Contains(out, "denies "+base64.StdEncoding.EncodeToString([]byte(value))) {

@@ -15,16 +15,15 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// The storage classes of a cluster, and the default class, are shared by all
-// namespaces. This test therefore uses a separate cluster.
+// All namespaces share the storage classes of a cluster and its default class. Therefore this test uses a separate
+// cluster.
 func TestAccVolumeSelectsAStorageClass(t *testing.T) {
 	t.Parallel()
 	own := acctest.OwnCluster(t)
 	ns := own.Namespace(t)
 	createClass := func(name, provisioner string) {
-		own.Apply(t,
-			fmt.Sprintf("apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: %s}\nprovisioner: %s",
-				name, provisioner))
+		own.Apply(t, fmt.Sprintf("apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: %s}\n"+
+			"provisioner: %s", name, provisioner))
 	}
 	setDefault := func(name, value string) {
 		own.Kubectl(t, "annotate", "storageclass", name, "--overwrite",
@@ -99,24 +98,23 @@ func TestAccVolumeIsPlannedWithoutAReachableCluster(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
-	block := "provider \"kt\" {\n host = \"https://" + acctest.ClosedPort(t) +
+	provider := "provider \"kt\" {\n host = \"https://" + acctest.ClosedPort(t) +
 		"\"\n token = \"none\"\n namespace = \"" + ns + "\"\n}\n"
-	cli.Write(t, block+acctest.Volume(`size = "1Gi"`))
+	cli.Write(t, provider+acctest.Volume(`size = "1Gi"`))
 	acctest.ExpectText(t, cli.MustRun(t, "plan"), "The Kubernetes API server cannot be reached",
 		"The storage class is selected at apply",
 		`+ ref = { + claim_name = "data" + mount_path = "/data" }`, "+ storage_class = (known after apply)",
 		"Plan: 1 to add")
 }
 
-// Storage classes are cluster-scoped: permissions in a namespace do not include
-// reading them.
-func TestAccVolumeWithoutPermissionToListClasses(t *testing.T) {
+// Storage classes are cluster-scoped: permissions in a namespace do not include reading them.
+func TestAccVolumeIsCreatedWithoutPermissionToListClasses(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
-	block := "provider \"kt\" {\n" +
+	provider := "provider \"kt\" {\n" +
 		cluster.TokenAttributes(t, ns, cluster.ServiceAccount(t, ns, "deployer", "admin")) + "}\n"
-	cli.Write(t, block+acctest.Volume(acctest.SmallVolume))
+	cli.Write(t, provider+acctest.Volume(acctest.SmallVolume))
 	acctest.ExpectText(t, cli.MustRun(t, "apply", "-auto-approve"), "No permission to",
 		"storageclasses.storage.k8s.io is forbidden", "Kubernetes selects the default storage class")
 	cli.MustRun(t, "plan", "-detailed-exitcode")
@@ -196,12 +194,11 @@ func TestAccVolumeGrowsToASizeThatIsUnknownInThePlan(t *testing.T) {
 	})
 }
 
-// Terraform imports by identity since 1.12, OpenTofu not yet. The test therefore
-// calls the provider directly.
-func TestAccVolumeImportByIdentity(t *testing.T) {
+// Terraform imports by identity since 1.12, OpenTofu not yet. Therefore the test calls the provider directly.
+func TestAccVolumeIsImportedByIdentity(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cluster.Apply(t, byHandClaim, "-n", ns)
+	cluster.Apply(t, existingClaim, "-n", ns)
 	server := acctest.ConfiguredProvider(t, map[string]string{"config_path": cluster.Kubeconfig(), "namespace": ns})
 	imported, err := server.ImportResourceState(t.Context(), &tfprotov6.ImportResourceStateRequest{
 		TypeName: "kt_volume",

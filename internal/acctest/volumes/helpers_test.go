@@ -14,8 +14,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// volumeChanges checks that a plan updates only these attributes of the volume, in
-// addition to manifests, and these fields of the claim.
+// volumeChanges checks that a plan updates only these attributes of the volume, in addition to manifests, and these
+// fields of the claim.
 func volumeChanges(attributes, claimFields []string) resource.ConfigPlanChecks {
 	for i, field := range claimFields {
 		claimFields[i] = "PersistentVolumeClaim " + field

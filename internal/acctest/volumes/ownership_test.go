@@ -13,19 +13,20 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-const byHandClaim = `
+// existingClaim is a claim that another client creates.
+const existingClaim = `
 apiVersion: v1
 kind: PersistentVolumeClaim
 metadata:
   name: data
-  annotations: {made-by: hand}
+  annotations: {created-by: admin}
 spec: {accessModes: [ReadWriteOnce], storageClassName: standard, resources: {requests: {storage: 2Gi}}}
 `
 
 func TestAccVolumeOfAnotherClientIsAdoptedOnlyOnRequest(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cluster.Apply(t, byHandClaim, "-n", ns)
+	cluster.Apply(t, existingClaim, "-n", ns)
 	cluster.Kubectl(t, "wait", "persistentvolumeclaim/data", "-n", ns, "--for=jsonpath={.status.phase}=Bound",
 		"--timeout=60s")
 	adopting := func(attributes string) string {
@@ -55,16 +56,16 @@ func TestAccVolumeOfAnotherClientIsAdoptedOnlyOnRequest(t *testing.T) {
 				ConfigPlanChecks: acctest.ExpectAction(acctest.DataVolume, plancheck.ResourceActionCreate),
 				ConfigStateChecks: []statecheck.StateCheck{volumeHas("access_mode", "ReadWriteOnce"),
 					volumeHas("storage_class", "standard"), volumeLacks("volume_name")},
-				Check: claimIs(t, ns, "{.metadata.annotations.made-by}", "hand"),
+				Check: claimIs(t, ns, "{.metadata.annotations.created-by}", "admin"),
 			},
 		},
 	})
 }
 
-func TestAccVolumeImportOfAForeignClaimChangesOnlyOwnership(t *testing.T) {
+func TestAccVolumeIsImportedFromAClaimOfAnotherClient(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cluster.Apply(t, byHandClaim, "-n", ns)
+	cluster.Apply(t, existingClaim, "-n", ns)
 	cluster.Kubectl(t, "wait", "persistentvolumeclaim/data", "-n", ns, "--for=jsonpath={.status.phase}=Bound",
 		"--timeout=60s")
 	config := cluster.Config(ns,
@@ -84,8 +85,8 @@ func TestAccVolumeImportOfAForeignClaimChangesOnlyOwnership(t *testing.T) {
 					})},
 					PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
 				},
-				Check: claimIs(t, ns, `{.metadata.annotations.made-by} {.metadata.labels.kubetorch\.com/volume}`,
-					"hand data"),
+				Check: claimIs(t, ns, `{.metadata.annotations.created-by} {.metadata.labels.kubetorch\.com/volume}`,
+					"admin data"),
 			},
 			{Config: config, ResourceName: acctest.DataVolume, ImportState: true, ImportStateId: ns + "/none",
 				ExpectError: regexp.MustCompile(`(?s)PersistentVolumeClaim \S+/none does not exist.*kubectl get ` +
@@ -96,15 +97,14 @@ func TestAccVolumeImportOfAForeignClaimChangesOnlyOwnership(t *testing.T) {
 	})
 }
 
-// A claim that is no longer in a state must be imported or adopted.
-func TestAccVolumeThatWasRemovedFromStateIsImported(t *testing.T) {
+func TestAccVolumeThatWasRemovedFromStateIsImportedOrAdopted(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	config := cluster.Config(ns, acctest.Volume(acctest.SmallVolume))
 	importing := fmt.Sprintf("import {\n to = kt_volume.data\n id = %q\n}\n", ns+"/data")
-	forget := cluster.Config(ns, "removed {\n from = kt_volume.data\n lifecycle {\n destroy = false\n }\n}")
+	removed := cluster.Config(ns, "removed {\n from = kt_volume.data\n lifecycle {\n destroy = false\n }\n}")
 	var uid string
-	same := resource.TestCheckResourceAttrWith(acctest.DataVolume, "uid",
+	sameUID := resource.TestCheckResourceAttrWith(acctest.DataVolume, "uid",
 		func(value string) error { return sameText("uid", value, uid) })
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
@@ -115,13 +115,14 @@ func TestAccVolumeThatWasRemovedFromStateIsImported(t *testing.T) {
 					"jsonpath={.metadata.uid}")
 				return nil
 			}},
-			{Config: forget},
+			{Config: removed},
 			{Config: config, ExpectError: regexp.MustCompile(`(?s)belongs to another resource.*import \{`)},
-			{Config: config + "\n" + importing, Check: same},
-			{Config: forget},
+			{Config: config + "\n" + importing, Check: sameUID},
+			{Config: removed},
 			{
 				Config:           cluster.Config(ns, acctest.Volume(acctest.SmallVolume+"adopt_existing = true")),
-				ConfigPlanChecks: acctest.ExpectAction(acctest.DataVolume, plancheck.ResourceActionCreate), Check: same,
+				ConfigPlanChecks: acctest.ExpectAction(acctest.DataVolume, plancheck.ResourceActionCreate),
+				Check:            sameUID,
 			},
 		},
 	})

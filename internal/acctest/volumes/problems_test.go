@@ -90,7 +90,7 @@ func TestAccVolumeThatIsNotBoundReportsTheCause(t *testing.T) {
 	}
 }
 
-func TestAccVolumeWithoutWaitForBoundIsCreatedAtOnce(t *testing.T) {
+func TestAccVolumeWithoutWaitForBoundIsNotAwaited(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	class := cluster.StorageClass(t, ns, "provisioner: silent.example.com")
@@ -106,8 +106,8 @@ func TestAccVolumeWithoutWaitForBoundIsCreatedAtOnce(t *testing.T) {
 	})
 }
 
-// A failed creation leaves a tainted volume, which Terraform replaces. If it was
-// bound in the meantime, it may contain data.
+// A failed creation leaves a tainted volume, which Terraform replaces. If it was bound in the meantime, it may contain
+// data.
 func TestAccTaintedVolumeIsNotReplacedOnceItIsBound(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
@@ -132,7 +132,7 @@ func TestAccTaintedVolumeIsNotReplacedOnceItIsBound(t *testing.T) {
 	cli.MustRun(t, "destroy", "-auto-approve") // a destroy is an explicit request
 }
 
-func TestAccVolumeIsReplacedOnRequest(t *testing.T) {
+func TestAccVolumeIsReplacedOnRequestUnlessProtected(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
@@ -159,7 +159,7 @@ func TestAccVolumeIsReplacedOnRequest(t *testing.T) {
 	cli.Write(t, cluster.Config(ns, acctest.Volume(acctest.SmallVolume)))
 	cli.MustRun(t, "apply", "-auto-approve")
 
-	// The error of a refused change describes this as the next step.
+	// The error of a rejected change states this as the next step.
 	cli.Write(t, cluster.Config(ns, acctest.Volume("size = \"1Gi\"\n access_mode = \"ReadWriteOncePod\"")))
 	if out, err := cli.Run(t, "plan"); err == nil {
 		t.Errorf("the plan changes the access mode:\n%s", out)
@@ -252,8 +252,8 @@ func TestAccVolumeReportsTheFinalizerThatBlocksItsDeletion(t *testing.T) {
 	})
 }
 
-// volumeWarns checks that the warnings about the volume of a namespace contain
-// every part, in which ID is replaced by namespace/name.
+// volumeWarns checks that the warnings about the volume of a namespace contain every part, in which ID is replaced by
+// namespace/name.
 func volumeWarns(seen *acctest.Warnings, ns string, parts ...string) plancheck.PlanCheck {
 	return volumePlan(func(acctest.Plan) error { return seen.ExpectAbout(ns+"/data", parts...) })
 }
@@ -262,10 +262,10 @@ func TestAccVolumeDriftIsReportedByAttributeAndManager(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	class := cluster.StorageClass(t, ns, "provisioner: kubernetes.io/host-path\nallowVolumeExpansion: true")
-	config := func(more string) string {
+	config := func(attributes string) string {
 		return cluster.Config(ns,
 			acctest.Volume(fmt.Sprintf("%s size = \"1Gi\"\n storage_class = %q\n labels = { team = \"ml\" }\n "+
-				"annotations = { owner = \"alice\" }\n %s", acctest.ReadWriteOnce, class, more)))
+				"annotations = { owner = \"alice\" }\n %s", acctest.ReadWriteOnce, class, attributes)))
 	}
 	kubectl := func(commands ...string) func() {
 		return func() {
@@ -301,7 +301,7 @@ func TestAccVolumeDriftIsReportedByAttributeAndManager(t *testing.T) {
 			},
 			{
 				// Labels and annotations that other clients add are not drift.
-				PreConfig: kubectl("label"+claim+"theirs=yes", "annotate"+claim+"theirs=yes"),
+				PreConfig: kubectl("label"+claim+"other=yes", "annotate"+claim+"other=yes"),
 				Config:    config(""), ConfigPlanChecks: acctest.ExpectEmptyPlan(),
 			},
 			{

@@ -129,7 +129,7 @@ func TestAccVolumeAttributesAreSetImportedChangedAndRemoved(t *testing.T) {
 	})
 }
 
-func TestAccVolumeThatWaitsForItsFirstConsumerIsCreatedAtOnce(t *testing.T) {
+func TestAccVolumeWithWaitForFirstConsumerIsNotAwaited(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	class := cluster.StorageClass(t, ns,
@@ -137,7 +137,7 @@ func TestAccVolumeThatWaitsForItsFirstConsumerIsCreatedAtOnce(t *testing.T) {
 	unbound := func(size string) string {
 		return acctest.Volume(fmt.Sprintf("%s size = %q\n storage_class = %q", acctest.ReadWriteOnce, size, class))
 	}
-	user := `
+	compute := `
 resource "kt_compute" "trainer" {
   name           = "trainer"
   launch_timeout = "1m"
@@ -159,9 +159,9 @@ resource "kt_compute" "trainer" {
 				ConfigPlanChecks: acctest.ExpectAction(acctest.DataVolume, plancheck.ResourceActionReplace),
 			},
 			{Config: cluster.Config(ns, unbound("1Gi"))},
-			{Config: cluster.Config(ns, unbound("1Gi")+user)},
+			{Config: cluster.Config(ns, unbound("1Gi")+compute)},
 			{
-				Config:            cluster.Config(ns, unbound("1Gi")+user),
+				Config:            cluster.Config(ns, unbound("1Gi")+compute),
 				ConfigPlanChecks:  acctest.ExpectAction(acctest.DataVolume, plancheck.ResourceActionNoop),
 				ConfigStateChecks: []statecheck.StateCheck{volumeHas("phase", "Bound"), volumeHas("capacity", "1Gi")},
 			},
@@ -174,14 +174,14 @@ func TestAccVolumeBindsAStaticPersistentVolume(t *testing.T) {
 	ns := cluster.Namespace(t)
 	pv := cluster.PersistentVolume(t, ns, "")
 	config := cluster.Config(ns, acctest.Volume(fmt.Sprintf("size = \"10Gi\"\n volume_name = %q", pv)))
-	left := cluster.Config(ns, acctest.Volume(`size = "10Gi"`))
+	withoutVolumeName := cluster.Config(ns, acctest.Volume(`size = "10Gi"`))
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		CheckDestroy:             noClaims(t, ns),
 		Steps: []resource.TestStep{
 			{
 				Config: config,
-				// 100Gi, although 10Gi were requested, are not drift
+				// The volume has 100Gi, although 10Gi are requested. This is not drift.
 				ConfigPlanChecks: acctest.ExpectAction(acctest.DataVolume, plancheck.ResourceActionCreate),
 				ConfigStateChecks: []statecheck.StateCheck{
 					volumeHas("storage_class", ""), volumeHas("bound_volume_name", pv), volumeHas("capacity", "100Gi"),
@@ -189,7 +189,7 @@ func TestAccVolumeBindsAStaticPersistentVolume(t *testing.T) {
 				},
 			},
 			{ResourceName: acctest.DataVolume, ImportState: true, ImportStateVerify: true},
-			{Config: left, ConfigPlanChecks: acctest.ExpectEmptyPlan()},
+			{Config: withoutVolumeName, ConfigPlanChecks: acctest.ExpectEmptyPlan()},
 			{
 				Config: cluster.Config(ns, acctest.Volume(`size = "20Gi"`)), PlanOnly: true,
 				ExpectError: regexp.MustCompile(`(?s)The volume cannot grow.*no storage class`),
@@ -202,10 +202,10 @@ func TestAccVolumeGrowsInPlace(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	class := cluster.StorageClass(t, ns, "provisioner: kubernetes.io/host-path\nallowVolumeExpansion: true")
-	sized := func(size, more string) string {
+	sized := func(size, attributes string) string {
 		return cluster.Config(ns,
 			acctest.Volume(fmt.Sprintf("%s storage_class = %q\n size = %q\n %s", acctest.ReadWriteOnce, class, size,
-				more)))
+				attributes)))
 	}
 	status := func(status string) plancheck.PlanCheck { return patchStatus(t, ns, status) }
 	seen := &acctest.Warnings{}
@@ -281,8 +281,8 @@ func volumePlan(check acctest.PlanCheck) plancheck.PlanCheck {
 	return acctest.PlanChecks{acctest.DataVolume: check}
 }
 
-// patchStatus acts as the resizer of a CSI driver: it patches the status of the
-// claim while the apply after the plan waits.
+// patchStatus acts as the resizer of a CSI driver: it patches the status of the claim while the apply after the plan
+// waits.
 func patchStatus(t *testing.T, ns, status string) plancheck.PlanCheck {
 	t.Helper()
 	return volumePlan(func(acctest.Plan) error {
@@ -329,16 +329,16 @@ func TestAccVolumeThatCannotGrowFailsThePlan(t *testing.T) {
 	})
 }
 
-func TestAccVolumeIsReplacedOnlyOnRequest(t *testing.T) {
+func TestAccVolumeRejectsChangesThatWouldLoseItsData(t *testing.T) {
 	t.Parallel()
 	ns, other := cluster.Namespace(t), cluster.Namespace(t)
-	config := func(name, more string) string {
+	config := func(name, attributes string) string {
 		return cluster.Config(ns,
 			fmt.Sprintf("resource \"kt_volume\" \"data\" {\n name = %q\n size = \"1Gi\"\n mount_path = "+
-				"\"/data\"\n %s\n}", name, more))
+				"\"/data\"\n %s\n}", name, attributes))
 	}
 	steps := []resource.TestStep{{Config: config("data", acctest.ReadWriteOnce)}}
-	for _, refused := range []struct{ name, more, message string }{
+	for _, change := range []struct{ name, attributes, message string }{
 		{"other", acctest.ReadWriteOnce, `has the name "data"`},
 		{"data", acctest.ReadWriteOnce + fmt.Sprintf("namespace = %q", other), `has the\s+namespace "` + ns + `"`},
 		{"data", "access_mode = \"ReadWriteMany\"", `has the access mode\s+"ReadWriteOnce"`},
@@ -347,8 +347,8 @@ func TestAccVolumeIsReplacedOnlyOnRequest(t *testing.T) {
 		{"data", acctest.ReadWriteOnce + "volume_name = \"pv\"", `has the\s+PersistentVolume\s+\(none\)`},
 	} {
 		steps = append(steps, resource.TestStep{
-			Config: config(refused.name, refused.more), PlanOnly: true,
-			ExpectError: regexp.MustCompile(`(?s)The data of the volume would be lost.*` + refused.message +
+			Config: config(change.name, change.attributes), PlanOnly: true,
+			ExpectError: regexp.MustCompile(`(?s)The data of the volume would be lost.*` + change.message +
 				`.*terraform destroy -refresh=false -target=ADDRESS`),
 		})
 	}

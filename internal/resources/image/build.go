@@ -18,54 +18,49 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// inputs are what the ConfigMap of a fully known configuration is rendered
-// from, except the resolved image, which may require a request to a registry.
+// inputs contains everything from which a ConfigMap is rendered, except the resolved image, which may require a request
+// to a registry.
 type inputs struct {
 	spec       image.Spec
 	dockerfile image.Dockerfile
 	packed     map[image.Source][]image.Packed
-	reference  string // the image, as configured
+	reference  string // configured image, before pinning
 }
 
 // loadInputs parses the configuration and reads the local files to copy.
 func loadInputs(ctx context.Context, config *model) (inputs, diag.Diagnostics) {
-	var b inputs
+	var in inputs
 	spec, diags := config.spec(ctx)
 	if diags.HasError() {
-		return b, diags
+		return in, diags
 	}
-	b.spec = spec
+	in.spec = spec
 	var err error
 	if spec.Dockerfile != "" {
-		if b.dockerfile, err = image.Parse(spec.Dockerfile); err != nil {
-			return b, specErrors(err)
+		if in.dockerfile, err = image.Parse(spec.Dockerfile); err != nil {
+			return in, specErrors(err)
 		}
 	}
-	if b.reference, err = reference(spec, b.dockerfile); err != nil {
+	if in.reference, err = reference(spec, in.dockerfile); err != nil {
 		diags.AddAttributeError(path.Root("base"), "Invalid base", "base "+err.Error()+".")
-		return b, diags
+		return in, diags
 	}
-	if b.packed, err = load(spec, b.dockerfile); err != nil {
+	if in.packed, err = load(spec, in.dockerfile); err != nil {
 		diags.Append(specErrors(err)...)
 	}
-	return b, diags
+	return in, diags
 }
 
-// withoutRegistry returns the image if no request to a registry is necessary,
-// because it is not pinned or is already specified by its digest.
-func (b inputs) withoutRegistry() (registry.Pin, bool) {
-	_, digest, known := strings.Cut(b.reference, "@")
-	switch {
-	case known && !b.spec.PinDigest:
-		return registry.Pin{Image: b.reference, Digest: digest}, true
-	default:
-		return registry.Pin{Image: b.reference}, !b.spec.PinDigest
-	}
+// withoutRegistry returns the configured image, with its digest if it contains one. It returns false if pin_digest
+// requires a [registry.Resolver], which also normalizes a reference with a digest.
+func (in inputs) withoutRegistry() (registry.Pin, bool) {
+	_, digest, _ := strings.Cut(in.reference, "@")
+	return registry.Pin{Image: in.reference, Digest: digest}, !in.spec.PinDigest
 }
 
-// render renders the setup for an image.
-func (b inputs) render(runs string) (image.Rendered, diag.Diagnostics) {
-	rendered, err := image.Render(b.spec, b.dockerfile, runs, b.packed)
+// render renders the setup with the resolved image.
+func (in inputs) render(resolved string) (image.Rendered, diag.Diagnostics) {
+	rendered, err := image.Render(in.spec, in.dockerfile, resolved, in.packed)
 	if err != nil {
 		return rendered, specErrors(err)
 	}
@@ -74,14 +69,14 @@ func (b inputs) render(runs string) (image.Rendered, diag.Diagnostics) {
 
 // object returns the ConfigMap of a setup.
 func (m *model) object(
-	b inputs, r image.Rendered, defaults tf.Defaults,
+	in inputs, rendered image.Rendered, defaults tf.Defaults,
 ) (*unstructured.Unstructured, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	obj, err := image.ConfigMap(image.Meta{
 		Name: m.Name.ValueString(), Namespace: m.Namespace.ValueString(), Username: defaults.Username,
-		Labels:      union(defaults.Labels, tf.Texts(m.Labels)),
-		Annotations: union(defaults.Annotations, tf.Texts(m.Annotations)),
-	}, b.spec, r)
+		Labels:      merged(defaults.Labels, tf.Texts(m.Labels)),
+		Annotations: merged(defaults.Annotations, tf.Texts(m.Annotations)),
+	}, in.spec, rendered)
 	if err != nil {
 		diags.AddError("Image setup too large for a ConfigMap",
 			fmt.Sprintf("kt_image %s: %v.", m.Name.ValueString(), err))
@@ -89,21 +84,21 @@ func (m *model) object(
 	return obj, diags
 }
 
-func union(all ...map[string]string) map[string]string {
+// merged returns the labels or annotations of an object. The configured ones override the defaults.
+func merged(defaults, configured map[string]string) map[string]string {
 	out := map[string]string{}
-	for _, one := range all {
-		maps.Copy(out, one)
-	}
+	maps.Copy(out, defaults)
+	maps.Copy(out, configured)
 	return out
 }
 
 // setComputed sets the computed attributes of the image and its setup.
-func (m *model) setComputed(config *model, pin registry.Pin, r image.Rendered) {
-	m.setImage(config, types.StringValue(pin.Image), tf.TextOrNull(pin.Digest), types.StringValue(r.Dockerfile),
-		types.StringValue(r.Digest))
+func (m *model) setComputed(config *model, pin registry.Pin, rendered image.Rendered) {
+	m.setImage(config, types.StringValue(pin.Image), tf.TextOrNull(pin.Digest), types.StringValue(rendered.Dockerfile),
+		types.StringValue(rendered.Digest))
 }
 
-// setUnknown marks the attributes that depend on the image as unknown.
+// setUnknown marks the attributes that depend on the image as unknown. setup is the digest of the setup, if known.
 func (m *model) setUnknown(config *model, setup types.String) {
 	unknown := types.StringUnknown()
 	m.setImage(config, unknown, unknown, unknown, setup)
@@ -134,7 +129,7 @@ func pinFailure(err error, consequence string) diag.Diagnostic {
 	if !ok || errors.Is(err, context.Canceled) {
 		return diag.WithPath(path.Root("pin_digest"), tf.Failure(err))
 	}
-	words := map[registry.Reason]struct{ summary, next string }{
+	texts := map[registry.Reason]struct{ summary, next string }{
 		registry.Missing: {"Image not found in the registry",
 			"Check the name and the tag. For a private repository, log in, because registries also report this to " +
 				"clients that are not logged in."},
@@ -146,9 +141,9 @@ func pinFailure(err error, consequence string) diag.Diagnostic {
 			"Run Terraform where the registry and its proxy are reachable, or set pin_digest = false."},
 	}[failed.Reason]
 	detail := fmt.Sprintf("pin_digest requires the digest of %s. %v\n\nNext step: %s", failed.Image, failed.Err,
-		words.next)
+		texts.next)
 	if consequence == "" {
-		return diag.NewAttributeErrorDiagnostic(path.Root("pin_digest"), words.summary, detail)
+		return diag.NewAttributeErrorDiagnostic(path.Root("pin_digest"), texts.summary, detail)
 	}
-	return diag.NewAttributeWarningDiagnostic(path.Root("pin_digest"), words.summary, detail+"\n\n"+consequence)
+	return diag.NewAttributeWarningDiagnostic(path.Root("pin_digest"), texts.summary, detail+"\n\n"+consequence)
 }

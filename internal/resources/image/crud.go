@@ -19,14 +19,14 @@ import (
 )
 
 // Apply applies the planned ConfigMap if it changes.
-func (h hooks) Apply(ctx context.Context, w *writing) { writer{writing: w, run: h.run}.write(ctx) }
+func (h hooks) Apply(ctx context.Context, w *writing) { writer{w, h.resolver}.write(ctx) }
 
 // Delete deletes the ConfigMap and waits until it no longer exists.
 func (hooks) Delete(ctx context.Context, d *deleting) {
 	cluster, ref := d.Data.Cluster, d.State.ref()
 	d.Memory.Recover(keyOf(ref), apitypes.UID(d.State.UID.ValueString()), false)
-	started, left, err := owned.Delete(ctx, cluster, d.Memory, keyOf(ref), ref)
-	d.Diags.Append(left...)
+	started, diags, err := owned.Delete(ctx, cluster, d.Memory, keyOf(ref), ref)
+	d.Diags.Append(diags...)
 	if started && err == nil {
 		err = observe.WaitGone(ctx, cluster, ref, nil)
 	}
@@ -41,12 +41,13 @@ func (m *model) ref() kube.Ref {
 	return kube.Ref{Kind: kind.ConfigMap(), Namespace: m.Namespace.ValueString(), Name: name}
 }
 
+// keyOf returns the [manifest.Key] of a ConfigMap.
 func keyOf(ref kube.Ref) string { return ref.Kind.Kind + "/" + ref.Namespace + "/" + ref.Name }
 
 // writer applies one plan.
 type writer struct {
 	*writing
-	run *run
+	resolver *sharedResolver
 }
 
 // write applies the ConfigMap and stores it in state.
@@ -70,7 +71,7 @@ func (w writer) write(ctx context.Context) {
 	defaults := owned.PreserveCreator(w.Data.Defaults, owned.Manifests(w.Prior.Manifests))
 	obj, diags := w.Plan.object(in, rendered, defaults)
 	w.Diags.Append(diags...)
-	if w.Diags.HasError() || !w.asPlanned(obj) {
+	if w.Diags.HasError() || !w.matchesPlan(obj) {
 		return
 	}
 	if !w.Plan.Manifests.Equal(w.Prior.Manifests) || w.Prior.UID.IsNull() {
@@ -79,7 +80,7 @@ func (w writer) write(ctx context.Context) {
 			if !w.Prior.UID.IsNull() || !kube.OutcomeUnknown(err) {
 				return
 			}
-			w.Plan.UID = types.StringNull() // it may exist: with an entry in state, it can be deleted
+			w.Plan.UID = types.StringNull() // it may exist, and can be deleted if it is in state
 		}
 	}
 	w.PrivateState = privateState{}
@@ -91,31 +92,31 @@ func (w writer) write(ctx context.Context) {
 
 // pin returns the planned image. If the plan could not resolve it, the registry
 // is requested again.
-func (w writer) pin(ctx context.Context, b inputs) (registry.Pin, error) {
-	if pin, ok := b.withoutRegistry(); ok {
+func (w writer) pin(ctx context.Context, in inputs) (registry.Pin, error) {
+	if pin, ok := in.withoutRegistry(); ok {
 		return pin, nil
 	}
 	if !w.Plan.Image.IsUnknown() {
 		return registry.Pin{Image: w.Plan.Image.ValueString(), Digest: w.Plan.Digest.ValueString()}, nil
 	}
-	return w.run.resolver(w.Data).Resolve(ctx, b.reference)
+	return w.resolver.of(w.Data).Resolve(ctx, in.reference)
 }
 
-// asPlanned reports an error if the ConfigMap differs from the planned one.
-func (w writer) asPlanned(obj *unstructured.Unstructured) bool {
+// matchesPlan sets manifests, and reports an error if the ConfigMap differs from the planned one.
+func (w writer) matchesPlan(obj *unstructured.Unstructured) bool {
 	key, summary, err := summarize(obj)
 	if err != nil {
 		w.Diags.AddError("Cannot render the ConfigMap", err.Error())
 		return false
 	}
-	now := manifests(key, summary)
-	if !w.Plan.Manifests.IsUnknown() && !w.Plan.Manifests.Equal(now) {
+	rendered := manifests(key, summary)
+	if !w.Plan.Manifests.IsUnknown() && !w.Plan.Manifests.Equal(rendered) {
 		w.Diags.AddAttributeError(path.Root("manifests"), "Image setup changed after the plan",
 			"The content of a copied file differs from its content during the plan.\n\n"+
 				"Next step: Create a new plan and apply it.")
 		return false
 	}
-	w.Plan.Manifests = now
+	w.Plan.Manifests = rendered
 	return true
 }
 
@@ -126,7 +127,7 @@ func (w writer) apply(ctx context.Context, obj *unstructured.Unstructured) error
 		return err
 	}
 	w.Plan.UID = types.StringValue(string(live.GetUID()))
-	// Later comparisons use summaries.
+	// The memory contains digests instead of contents, like the attribute manifests.
 	_, err = w.Memory.Remember(manifest.Key(obj), image.Summary(obj), image.Summary(live))
 	return err
 }

@@ -38,25 +38,27 @@ func load(s image.Spec, d image.Dockerfile) (map[image.Source][]image.Packed, er
 func packAll(source image.Source) ([]image.Packed, error) {
 	paths := []string{source.Path}
 	if _, err := os.Stat(source.Path); errors.Is(err, fs.ErrNotExist) && !source.Package {
-		matches, bad := filepath.Glob(source.Path)
+		matches, globErr := filepath.Glob(source.Path)
 		switch {
-		case bad != nil:
-			return nil, fmt.Errorf("invalid pattern %s: %w", source.Path, bad)
+		case globErr != nil:
+			return nil, fmt.Errorf("invalid pattern %s: %w", source.Path, globErr)
 		case len(matches) > 0:
 			paths = matches // sorted
 		}
 	}
 	var out []image.Packed
 	for _, path := range paths {
-		one, err := pack(path, source.Package)
+		packed, err := pack(path, source.Package)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, one)
+		out = append(out, packed)
 	}
 	return out, nil
 }
 
+// pack packs one file or directory under its base name. A package is packed without the files that
+// [image.Excluded] reports.
 func pack(path string, isPackage bool) (image.Packed, error) {
 	full, err := filepath.Abs(path)
 	if err != nil {
@@ -70,7 +72,7 @@ func pack(path string, isPackage bool) (image.Packed, error) {
 	case err != nil:
 		return image.Packed{}, fmt.Errorf("cannot read %s: %w", path, err)
 	}
-	name := filepath.Base(full) // resolves . and .., too
+	name := filepath.Base(full) // "." and ".." have no name of their own
 	if info.IsDir() {
 		var skip func(string) bool
 		if isPackage {

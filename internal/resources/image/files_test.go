@@ -13,13 +13,13 @@ import (
 func TestLocalPathsArePackedUnderTheirNames(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for path, text := range map[string]string{"a.py": "1", "b.py": "2", "c[1].py": "3", "pkg/x.py": "4",
+	for name, text := range map[string]string{"a.py": "1", "b.py": "2", "c[1].py": "3", "pkg/x.py": "4",
 		"pkg/.git/config": "5"} {
-		full := filepath.Join(dir, path)
-		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(full, []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -32,9 +32,9 @@ func TestLocalPathsArePackedUnderTheirNames(t *testing.T) {
 	} {
 		packed, err := packAll(image.Source{Path: dir + "/" + path})
 		var got []string
-		for _, one := range packed {
-			name := one.Name
-			if one.Directory {
+		for _, p := range packed {
+			name := p.Name
+			if p.Directory {
 				name += "/"
 			}
 			got = append(got, name)
@@ -45,14 +45,14 @@ func TestLocalPathsArePackedUnderTheirNames(t *testing.T) {
 	}
 }
 
-func TestErrorsNameThePathThatCannotBePacked(t *testing.T) {
+func TestPathsThatCannotBePackedAreReported(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "big"), make([]byte, 2<<20), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	heavy := filepath.Join(dir, "heavy")
-	if err := os.Mkdir(heavy, 0o755); err != nil {
+	large := filepath.Join(dir, "large")
+	if err := os.Mkdir(large, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	noise := make([]byte, 3<<20)
@@ -60,7 +60,7 @@ func TestErrorsNameThePathThatCannotBePacked(t *testing.T) {
 		state = state*1664525 + 1013904223
 		noise[i] = byte(state >> 24)
 	}
-	if err := os.WriteFile(filepath.Join(heavy, "weights.bin"), noise, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(large, "weights.bin"), noise, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for source, want := range map[image.Source]string{
@@ -68,7 +68,7 @@ func TestErrorsNameThePathThatCannotBePacked(t *testing.T) {
 		{Path: dir + "/*.py"}:                dir + "/*.py does not exist",
 		{Path: dir + "/[a"}:                  "invalid pattern",
 		{Path: dir + "/big"}:                 "big is 2048 KiB, but a ConfigMap can contain only 1024 KiB in total",
-		{Path: heavy}:                        "largest files so far:\n  - weights.bin: 3072 KiB",
+		{Path: large}:                        "largest files so far:\n  - weights.bin: 3072 KiB",
 		{Path: "/dev/null"}:                  "is neither a file nor a directory",
 		{Path: dir + "/none", Package: true}: "does not exist",
 	} {

@@ -7,8 +7,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
-// model is one kt_image. Collections are Terraform values rather than Go
-// values, because any of them may be unknown in a plan.
+// model is one kt_image. Collections are Terraform values, because any of them may be unknown in a plan.
 type model struct {
 	lifecycle.Common
 

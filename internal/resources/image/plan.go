@@ -16,18 +16,18 @@ import (
 // Plan renders the ConfigMap that will be applied, so that the plan shows its
 // changes, and sends a server-side dry run.
 func (h hooks) Plan(ctx context.Context, planned *planning) {
-	p := planner{planning: planned, run: h.run}
-	p.build(ctx)
+	p := planner{planning: planned, resolver: h.resolver}
+	p.render(ctx)
 	if !p.Diags.HasError() {
 		p.dryRun(ctx)
 	}
-	p.decideUID()
-	p.keepImported()
+	p.setUID()
+	p.preserveImported()
 	p.ReplaceIfMoved()
 	if p.replace {
 		p.Replace.Append(path.Root("manifests"))
 	}
-	if p.PrivateState.Ending {
+	if p.PrivateState.Terminating {
 		p.Replace.Append(path.Root("uid"))
 	}
 }
@@ -36,16 +36,16 @@ func (h hooks) Plan(ctx context.Context, planned *planning) {
 // [hooks.Plan] calls them.
 type planner struct {
 	*planning
-	run *run
+	resolver *sharedResolver
 
 	object  *unstructured.Unstructured // nil if an input is unknown
 	replace bool                       // an immutable field changes
 }
 
-// build sets the attributes of the image and its setup, and renders the object.
-func (p *planner) build(ctx context.Context) {
+// render sets the attributes of the image and its setup, and renders the object.
+func (p *planner) render(ctx context.Context) {
 	p.Plan.Manifests = types.MapUnknown(types.StringType)
-	if !p.Config.isSpecified(ctx) {
+	if !p.Config.isSpecKnown(ctx) {
 		p.Plan.setUnknown(p.Config, types.StringUnknown())
 		return
 	}
@@ -76,23 +76,22 @@ func (p *planner) build(ctx context.Context) {
 	}
 	key, summary, err := summarize(obj)
 	if err != nil {
-		p.Diags.AddError("Cannot write the plan", err.Error())
+		p.Diags.AddError("Cannot render the ConfigMap", err.Error())
 		return
 	}
 	p.object, p.Plan.Manifests = obj, manifests(key, summary)
 }
 
-// pin resolves the image to run: from the last refresh if that requested it,
-// otherwise from its registry. If the registry does not respond, the image stays
-// unknown.
-func (p *planner) pin(ctx context.Context, b inputs) (registry.Pin, bool) {
-	if pin, ok := b.withoutRegistry(); ok {
+// pin resolves the image. It uses the digest of the last refresh if the reference is the same, and otherwise requests
+// it from the registry. It returns false if that fails.
+func (p *planner) pin(ctx context.Context, in inputs) (registry.Pin, bool) {
+	if pin, ok := in.withoutRegistry(); ok {
 		return pin, true
 	}
-	if p.PrivateState.Reference == b.reference && p.PrivateState.Pin.Digest != "" {
+	if p.PrivateState.Reference == in.reference && p.PrivateState.Pin.Digest != "" {
 		return p.PrivateState.Pin, true
 	}
-	pin, err := p.run.resolver(p.Data).Resolve(ctx, b.reference)
+	pin, err := p.resolver.of(p.Data).Resolve(ctx, in.reference)
 	if err == nil {
 		return pin, true
 	}
@@ -108,8 +107,8 @@ func (p *planner) pin(ctx context.Context, b inputs) (registry.Pin, bool) {
 func (p *planner) dryRun(ctx context.Context) {
 	var creation *owned.Creation
 	key, _ := p.State.applied()
-	known := key != ""
-	if !known {
+	inState := key != ""
+	if !inState {
 		creation = p.Creation()
 	}
 	if p.Creating && p.object == nil && !p.Plan.ID.IsUnknown() && p.Data.Configured() {
@@ -128,18 +127,16 @@ func (p *planner) dryRun(ctx context.Context) {
 		})
 		return
 	}
-	verdict := owned.Preview(ctx, p.Data.Cluster, p.object, creation, "")
-	p.replace = verdict.Immutable && known
-	p.Diags.Append(verdict.Diagnostics(p.Creating, known)...)
-	if known {
-		p.Diags.Append(p.Memory().RetainedWarning(verdict.Ref, key, verdict.After)...)
+	forecast := owned.Preview(ctx, p.Data.Cluster, p.object, creation, "")
+	p.replace = forecast.Immutable && inState
+	p.Diags.Append(forecast.Diagnostics(p.Creating, inState)...)
+	if inState {
+		p.Diags.Append(p.Memory().RetainedWarning(forecast.Ref, key, forecast.After)...)
 	}
 }
 
-// keepImported preserves the value that an import set for a setting that only
-// the provider uses, if the plan then has no changes. Any update uses the
-// configured settings.
-func (p *planner) keepImported() {
+// preserveImported keeps the value of adopt_existing that an import has assumed, if the plan then has no changes.
+func (p *planner) preserveImported() {
 	if p.Creating || !p.PrivateState.Imported {
 		return
 	}
@@ -148,8 +145,8 @@ func (p *planner) keepImported() {
 	})
 }
 
-// decideUID marks the UID as unknown if the object will be created or replaced.
-func (p *planner) decideUID() {
+// setUID marks the UID as unknown if the apply sets it.
+func (p *planner) setUID() {
 	p.Plan.UID = p.State.UID
 	if p.Creating || p.replaces() || p.State.UID.IsNull() {
 		p.Plan.UID = types.StringUnknown()
@@ -157,7 +154,9 @@ func (p *planner) decideUID() {
 }
 
 // replaces reports whether the ConfigMap must be replaced.
-func (p *planner) replaces() bool { return p.changesIdentity() || p.replace || p.PrivateState.Ending }
+func (p *planner) replaces() bool {
+	return p.changesIdentity() || p.replace || p.PrivateState.Terminating
+}
 
 // changesIdentity reports whether the name or namespace changes.
 func (p *planner) changesIdentity() bool {

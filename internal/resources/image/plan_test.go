@@ -23,27 +23,27 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-func TestOnlyTagsToPinRequireARegistry(t *testing.T) {
+func TestOnlyPinDigestRequiresTheRegistry(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		reference string
-		pins      bool
+		pinDigest bool
 		want      registry.Pin
 		known     bool
 	}{
-		"a tag":                {"a:1", false, registry.Pin{Image: "a:1"}, true},
-		"a tag to pin":         {"a:1", true, registry.Pin{Image: "a:1"}, false},
-		"a digest":             {"a@sha256:1", false, registry.Pin{Image: "a@sha256:1", Digest: "sha256:1"}, true},
-		"a digest to validate": {"a@sha256:1", true, registry.Pin{Image: "a@sha256:1"}, false},
+		"tag":                    {"a:1", false, registry.Pin{Image: "a:1"}, true},
+		"tag with pin_digest":    {"a:1", true, registry.Pin{Image: "a:1"}, false},
+		"digest":                 {"a@sha256:1", false, registry.Pin{Image: "a@sha256:1", Digest: "sha256:1"}, true},
+		"digest with pin_digest": {"a@sha256:1", true, registry.Pin{Image: "a@sha256:1", Digest: "sha256:1"}, false},
 	} {
-		got, known := inputs{spec: image.Spec{PinDigest: c.pins}, reference: c.reference}.withoutRegistry()
+		got, known := inputs{spec: image.Spec{PinDigest: c.pinDigest}, reference: c.reference}.withoutRegistry()
 		if got != c.want || known != c.known {
-			t.Errorf("%s: %+v, %t", name, got, known)
+			t.Errorf("%s: %+v, %t; want %+v, %t", name, got, known, c.want, c.known)
 		}
 	}
 }
 
-func TestImageOfASpecIsTheConfiguredOne(t *testing.T) {
+func TestConfiguredImageIsImageIDBaseOrFrom(t *testing.T) {
 	t.Parallel()
 	from := image.Dockerfile{From: "from:1"}
 	for name, c := range map[string]struct {
@@ -51,6 +51,7 @@ func TestImageOfASpecIsTheConfiguredOne(t *testing.T) {
 		want string
 	}{
 		"image_id":   {image.Spec{ImageID: "id:1"}, "id:1"},
+		"base":       {image.Spec{Base: "pytorch"}, "nvcr.io/nvidia/pytorch:23.12-py3"},
 		"dockerfile": {image.Spec{Dockerfile: "FROM from:1"}, "from:1"},
 	} {
 		if got, err := reference(c.spec, from); err != nil || got != c.want {
@@ -62,11 +63,10 @@ func TestImageOfASpecIsTheConfiguredOne(t *testing.T) {
 	}
 }
 
-// The UID is unknown whenever the apply sets it.
-func TestUIDIsUnknownIfTheObjectIsCreatedOrReplaced(t *testing.T) {
+func TestUIDIsUnknownIfTheApplySetsIt(t *testing.T) {
 	t.Parallel()
 	text := types.StringValue
-	common := func(name, uid string) model {
+	named := func(name, uid string) model {
 		m := model{Common: lifecycle.Common{Name: text(name), Namespace: text("ml"), UID: text(uid)}}
 		if uid == "" {
 			m.UID = types.StringNull()
@@ -78,15 +78,16 @@ func TestUIDIsUnknownIfTheObjectIsCreatedOrReplaced(t *testing.T) {
 		p           planner
 		want        types.String
 	}{
-		"update": {state: common("a", "u"), plan: common("a", ""), want: text("u")},
-		"creation": {plan: common("a", ""), p: planner{planning: &planning{Creating: true}},
+		"update": {state: named("a", "u"), plan: named("a", ""), want: text("u")},
+		"creation": {plan: named("a", ""), p: planner{planning: &planning{Creating: true}},
 			want: types.StringUnknown()},
-		"rename":        {state: common("a", "u"), plan: common("b", ""), want: types.StringUnknown()},
-		"lost response": {state: common("a", ""), plan: common("a", ""), want: types.StringUnknown()},
-		"immutable field": {state: common("a", "u"), plan: common("a", ""), p: planner{replace: true},
+		"rename":        {state: named("a", "u"), plan: named("b", ""), want: types.StringUnknown()},
+		"lost response": {state: named("a", ""), plan: named("a", ""), want: types.StringUnknown()},
+		"immutable field": {state: named("a", "u"), plan: named("a", ""), p: planner{replace: true},
 			want: types.StringUnknown()},
-		"deleted by another client": {state: common("a", "u"), plan: common("a", ""),
-			p: planner{planning: &planning{PrivateState: privateState{Ending: true}}}, want: types.StringUnknown()},
+		"terminating ConfigMap": {state: named("a", "u"), plan: named("a", ""),
+			p:    planner{planning: &planning{PrivateState: privateState{Terminating: true}}},
+			want: types.StringUnknown()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,7 +96,7 @@ func TestUIDIsUnknownIfTheObjectIsCreatedOrReplaced(t *testing.T) {
 				p.planning = &planning{}
 			}
 			p.State, p.Plan = &c.state, &c.plan
-			p.decideUID()
+			p.setUID()
 			if !p.Plan.UID.Equal(c.want) {
 				t.Errorf("uid is %s, want %s", p.Plan.UID, c.want)
 			}
@@ -103,10 +104,11 @@ func TestUIDIsUnknownIfTheObjectIsCreatedOrReplaced(t *testing.T) {
 	}
 }
 
-func TestLastDigestIsUsedWhileTheReferenceIsTheSame(t *testing.T) {
+func TestDigestOfTheLastRefreshIsUsedForTheSameReference(t *testing.T) {
 	t.Parallel()
 	last := registry.Pin{Image: "a@sha256:1", Digest: "sha256:1"}
-	p := planner{planning: &planning{PrivateState: privateState{Reference: "a:1", Pin: last}}, run: &run{}}
+	p := planner{resolver: &sharedResolver{},
+		planning: &planning{PrivateState: privateState{Reference: "a:1", Pin: last}}}
 	got, known := p.pin(t.Context(), inputs{spec: image.Spec{PinDigest: true}, reference: "a:1"})
 	if got != last || !known || len(p.Diags) > 0 {
 		t.Errorf("%+v, %t, %v", got, known, p.Diags)
@@ -119,7 +121,7 @@ func TestLastDigestIsUsedWhileTheReferenceIsTheSame(t *testing.T) {
 	expect(t, p.Diags, "Error\npin_digest\nInvalid image reference")
 }
 
-func TestErrorsOfRegistriesStateTheNextStep(t *testing.T) {
+func TestRegistryErrorsStateTheNextStep(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[registry.Reason]string{
 		registry.Missing: "Image not found in the registry", registry.Refused: "Registry access denied",
@@ -133,7 +135,7 @@ func TestErrorsOfRegistriesStateTheNextStep(t *testing.T) {
 	}
 }
 
-func TestChangedFilesFailTheApply(t *testing.T) {
+func TestApplyFailsIfTheConfigMapDiffersFromThePlan(t *testing.T) {
 	t.Parallel()
 	object, err := image.ConfigMap(image.Meta{Name: "torch", Namespace: "ml"}, image.Spec{ImageID: "a:1"},
 		image.Rendered{})
@@ -148,23 +150,23 @@ func TestChangedFilesFailTheApply(t *testing.T) {
 		planned types.Map
 		want    []string
 	}{
-		"as planned": {manifests(key, summary), nil},
-		"unknown":    {types.MapUnknown(types.StringType), nil},
-		"different":  {manifests(key, "{}"), []string{"Error\nmanifests\nImage setup changed after the plan"}},
+		"the same":  {manifests(key, summary), nil},
+		"unknown":   {types.MapUnknown(types.StringType), nil},
+		"different": {manifests(key, "{}"), []string{"Error\nmanifests\nImage setup changed after the plan"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := writer{writing: &writing{Plan: &model{Common: lifecycle.Common{Manifests: c.planned}},
 				Diags: &diag.Diagnostics{}}}
-			if ok := w.asPlanned(object); ok != (c.want == nil) {
-				t.Errorf("as planned: %t", ok)
+			if ok := w.matchesPlan(object); ok != (c.want == nil) {
+				t.Errorf("matches the plan: %t", ok)
 			}
 			expect(t, *w.Diags, c.want...)
 		})
 	}
 }
 
-func TestDriftOfLabelsChangesOnlyConfiguredOnes(t *testing.T) {
+func TestLabelsOfOtherClientsAreNotAddedToTheAttribute(t *testing.T) {
 	t.Parallel()
 	labels := func(pairs ...string) types.Map {
 		elements := map[string]attr.Value{}
@@ -174,16 +176,16 @@ func TestDriftOfLabelsChangesOnlyConfiguredOnes(t *testing.T) {
 		}
 		return types.MapValueMust(types.StringType, elements)
 	}
-	now := map[string]string{"a": "2", "other": "x"}
-	if got := follow(labels("a=1", "gone=1"), now); !got.Equal(labels("a=2")) {
+	live := map[string]string{"a": "2", "other": "x"}
+	if got := currentEntries(labels("a=1", "removed=1"), live); !got.Equal(labels("a=2")) {
 		t.Errorf("labels %s", got)
 	}
-	if got := follow(types.MapNull(types.StringType), now); !got.IsNull() {
+	if got := currentEntries(types.MapNull(types.StringType), live); !got.IsNull() {
 		t.Errorf("labels %s", got)
 	}
 }
 
-// importFrom imports the image torch from a cluster with the documents.
+// importFrom imports the image torch from a cluster that serves the documents, which have their paths as keys.
 func importFrom(t *testing.T, docs map[string]string) (*reading, error) {
 	t.Helper()
 	server := httptest.NewServer(kubetest.API{Answer: func(verb, path string, request *http.Request) (int, any) {
@@ -203,34 +205,34 @@ func importFrom(t *testing.T, docs map[string]string) (*reading, error) {
 	t.Cleanup(server.Close)
 	settings := config.Config{Host: server.URL, Token: "x", Env: config.Env{Getenv: func(string) string { return "" }}}
 	cluster := kube.NewCluster(t.Context(), settings).WithClock(&kubetest.Clock{})
-	l := &reading{
+	r := &reading{
 		Data: &tf.ProviderData{Cluster: cluster}, Memory: owned.Memory{},
 		State: &model{Common: lifecycle.Common{Name: types.StringValue("torch"), Namespace: types.StringValue("ml")}},
 	}
-	return l, hooks{run: &run{}}.Import(t.Context(), l)
+	return r, hooks{resolver: &sharedResolver{}}.Import(t.Context(), r)
 }
 
 func TestImportOfAConfigMapOfAnotherClientReadsOnlyItsName(t *testing.T) {
 	t.Parallel()
 	name := image.ConfigMapName("torch")
-	l, err := importFrom(t, map[string]string{
+	r, err := importFrom(t, map[string]string{
 		"/api/v1/namespaces/ml/configmaps/" + name: `{apiVersion: v1, kind: ConfigMap,
 		metadata: {name: ` + name + `, namespace: ml, uid: u-1, resourceVersion: "1"},
 		data: {Dockerfile: "FROM a:1"}}`})
-	if err != nil || len(l.Diags) > 0 {
-		t.Fatal(err, l.Diags)
+	if err != nil || len(r.Diags) > 0 {
+		t.Fatal(err, r.Diags)
 	}
-	if s := l.State; s.UID.ValueString() != "u-1" || !s.ImageID.IsNull() || s.AdoptExisting.ValueBool() ||
-		!l.PrivateState.Imported || !l.MemoryChanged {
+	if s := r.State; s.UID.ValueString() != "u-1" || !s.ImageID.IsNull() || s.AdoptExisting.ValueBool() ||
+		!r.PrivateState.Imported || !r.MemoryChanged {
 		t.Errorf("%+v", s)
 	}
 }
 
 func TestImportOfAMissingConfigMapFails(t *testing.T) {
 	t.Parallel()
-	l, err := importFrom(t, nil)
+	r, err := importFrom(t, nil)
 	if !errors.Is(err, owned.ErrGone) {
 		t.Errorf("error %v", err)
 	}
-	expect(t, l.Diags, "Cannot import: object not found", "kubectl get configmaps -n ml")
+	expect(t, r.Diags, "Nothing to import", "kubectl get configmaps -n ml")
 }

@@ -17,99 +17,99 @@ import (
 
 // Refresh compares the ConfigMap with the applied one, and requests the current
 // digest of a pinned tag from the registry.
-func (h hooks) Refresh(ctx context.Context, r *reading) error {
-	l := reader{reading: r, run: h.run}
-	if err := l.refresh(ctx); err != nil {
+func (h hooks) Refresh(ctx context.Context, reading *reading) error {
+	r := reader{reading: reading, resolver: h.resolver}
+	if err := r.refresh(ctx); err != nil {
 		return err
 	}
-	l.registry(ctx)
+	r.refreshPin(ctx)
 	return nil
 }
 
 // Import completes the state from the live ConfigMap.
-func (h hooks) Import(ctx context.Context, r *reading) error {
-	l := reader{reading: r, run: h.run}
-	if err := l.imported(ctx); err != nil {
+func (h hooks) Import(ctx context.Context, reading *reading) error {
+	r := reader{reading: reading, resolver: h.resolver}
+	if err := r.importConfigMap(ctx); err != nil {
 		return err
 	}
-	l.registry(ctx)
+	r.refreshPin(ctx)
 	return nil
 }
 
-// reader updates one state.
+// reader refreshes or imports one state.
 type reader struct {
 	*reading
-	run *run
+	resolver *sharedResolver
 }
 
 // refresh compares the ConfigMap with the applied one.
-func (l reader) refresh(ctx context.Context) error {
-	key, summary := l.State.applied()
+func (r reader) refresh(ctx context.Context) error {
+	key, summary := r.State.applied()
 	sent := &unstructured.Unstructured{}
 	if err := sent.UnmarshalJSON([]byte(summary)); err != nil {
 		return fmt.Errorf("manifests[%q]: %w", key, err)
 	}
-	ref := l.State.ref()
-	l.Memory.Recover(key, apitypes.UID(l.State.UID.ValueString()), false)
-	found, diags, err := owned.Find(ctx, l.Data.Cluster, l.Memory, key, ref, "kt_image "+l.State.ID.ValueString())
-	l.Diags.Append(diags...)
-	l.MemoryChanged = found.MemoryChanged
+	ref := r.State.ref()
+	r.Memory.Recover(key, apitypes.UID(r.State.UID.ValueString()), false)
+	found, diags, err := owned.Find(ctx, r.Data.Cluster, r.Memory, key, ref, "kt_image "+r.State.ID.ValueString())
+	r.Diags.Append(diags...)
+	r.MemoryChanged = found.MemoryChanged
 	if err != nil {
 		return err
 	}
-	l.State.UID = types.StringValue(string(found.Live.GetUID()))
-	if l.PrivateState.Ending = found.Live.GetDeletionTimestamp() != nil; l.PrivateState.Ending {
-		l.Diags.Append(owned.TerminatingWarning(ref, found.Live))
+	r.State.UID = types.StringValue(string(found.Live.GetUID()))
+	if r.PrivateState.Terminating = found.Live.GetDeletionTimestamp() != nil; r.PrivateState.Terminating {
+		r.Diags.Append(owned.TerminatingWarning(ref, found.Live))
 	}
-	fresh, err := l.Memory.Refresh(key, sent, image.Summary(found.Live))
+	fresh, err := r.Memory.Refresh(key, sent, image.Summary(found.Live))
 	if err != nil {
 		return err
 	}
-	l.MemoryChanged = l.MemoryChanged || fresh.MemoryChanged
-	l.Diags.Append(owned.DriftWarning(ref, fresh.Changes)...)
+	r.MemoryChanged = r.MemoryChanged || fresh.MemoryChanged
+	r.Diags.Append(owned.DriftWarning(ref, fresh.Changes)...)
 	if !fresh.Differs {
 		return nil
 	}
 	observed := fresh.Object
-	now, err := manifest.JSON(observed)
+	text, err := manifest.JSON(observed)
 	if err != nil {
 		return err
 	}
-	l.State.Manifests = manifests(key, now)
-	l.State.Labels = follow(l.State.Labels, observed.GetLabels())
-	l.State.Annotations = follow(l.State.Annotations, observed.GetAnnotations())
+	r.State.Manifests = manifests(key, text)
+	r.State.Labels = currentEntries(r.State.Labels, observed.GetLabels())
+	r.State.Annotations = currentEntries(r.State.Annotations, observed.GetAnnotations())
 	return nil
 }
 
-// follow updates the entries of an attribute to their current values.
-func follow(given types.Map, now map[string]string) types.Map {
-	if given.IsNull() {
-		return given
+// currentEntries returns the configured labels or annotations with their live values. Others appear only in manifests.
+func currentEntries(configured types.Map, live map[string]string) types.Map {
+	if configured.IsNull() {
+		return configured
 	}
 	current := map[string]string{}
-	for key := range given.Elements() {
-		if value, ok := now[key]; ok {
+	for key := range configured.Elements() {
+		if value, ok := live[key]; ok {
 			current[key] = value
 		}
 	}
 	return tf.TextMap(current)
 }
 
-// registry requests the current digest of a pinned image, for the plan.
-func (l reader) registry(ctx context.Context) {
-	if !l.State.PinDigest.ValueBool() || l.PrivateState.Reference == "" {
+// refreshPin requests the current digest of a pinned image, for the plan.
+func (r reader) refreshPin(ctx context.Context) {
+	if !r.State.PinDigest.ValueBool() || r.PrivateState.Reference == "" {
 		return
 	}
-	pin, err := l.run.resolver(l.Data).Resolve(ctx, l.PrivateState.Reference)
+	pin, err := r.resolver.of(r.Data).Resolve(ctx, r.PrivateState.Reference)
 	if err != nil {
-		l.Diags.Append(pinFailure(err, fmt.Sprintf("The last known digest remains in use: %s.",
-			l.PrivateState.Pin.Digest)))
+		r.Diags.Append(pinFailure(err, fmt.Sprintf("The last known digest remains in use: %s.",
+			r.PrivateState.Pin.Digest)))
 		return
 	}
-	l.PrivateState.Pin = pin
-	if was := l.State.Digest.ValueString(); was != "" && was != pin.Digest {
-		l.Diags.AddAttributeWarning(path.Root("digest"), "Image tag moved",
+	r.PrivateState.Pin = pin
+	if previous := r.State.Digest.ValueString(); previous != "" && previous != pin.Digest {
+		r.Diags.AddAttributeWarning(path.Root("digest"), "Image tag moved",
 			fmt.Sprintf("The digest of %s was %s, and is now %s. The next apply uses the new image. "+
-				"To keep the previous image, set it by its digest.", l.PrivateState.Reference, was, pin.Digest))
+				"To keep the previous image, set it by its digest.", r.PrivateState.Reference, previous, pin.Digest))
 	}
 }

@@ -19,7 +19,7 @@ type imageResource struct {
 }
 
 // hooks are the part of the life cycle that is specific to images.
-type hooks struct{ run *run }
+type hooks struct{ resolver *sharedResolver }
 
 type (
 	reading  = lifecycle.Reading[model, privateState]
@@ -28,22 +28,23 @@ type (
 	deleting = lifecycle.Deleting[model, privateState]
 )
 
-// New returns a constructor of the resource. All instances share the responses
-// of registries, so that each reference is requested once per run.
+// New returns a constructor of the resource. All instances share a resolver, so that each reference is requested once
+// per run.
 func New() func() resource.Resource {
-	shared := &run{}
+	resolver := &sharedResolver{}
 	return func() resource.Resource {
 		return &imageResource{lifecycle.Resource[model, *model, privateState]{
 			Kind: lifecycle.Kind{
 				Type: "kt_image", Noun: "image", Example: "torch", ObjectName: image.ConfigMapName,
 				Create: timeLimit, Update: timeLimit, Delete: timeLimit,
 			},
-			Hooks: hooks{run: shared},
+			Hooks: hooks{resolver: resolver},
 		}}
 	}
 }
 
-// timeLimit is the default timeout of an operation, which sends only a few requests.
+// timeLimit is the default timeout of an operation, which sends only a few requests. A deletion also waits for
+// finalizers.
 const timeLimit = 5 * time.Minute
 
 var (
@@ -55,18 +56,19 @@ var (
 	_ resource.ResourceWithValidateConfig = (*imageResource)(nil)
 )
 
-// run contains the responses of registries since the provider was configured.
-type run struct {
+// sharedResolver contains the resolver of one run.
+type sharedResolver struct {
 	mu       sync.Mutex
 	data     *tf.ProviderData
-	resolved *registry.Resolver
+	resolver *registry.Resolver
 }
 
-func (r *run) resolver(data *tf.ProviderData) *registry.Resolver {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.resolved == nil || r.data != data { // with -debug, one process serves many runs
-		r.data, r.resolved = data, registry.New()
+// of returns the resolver of the run that configured the provider with data.
+func (s *sharedResolver) of(data *tf.ProviderData) *registry.Resolver {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.resolver == nil || s.data != data { // with -debug, one process serves many runs
+		s.data, s.resolver = data, registry.New()
 	}
-	return r.resolved
+	return s.resolver
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// isSpecified reports whether all attributes of the spec are known.
-func (m *model) isSpecified(ctx context.Context) bool {
+// isSpecKnown reports whether all attributes of the spec are known.
+func (m *model) isSpecKnown(ctx context.Context) bool {
 	return isFullyKnown(ctx, m.ImageID, m.Base, m.PythonPath, m.InstallCmd, m.Dockerfile, m.Steps, m.PinDigest)
 }
 
@@ -25,9 +25,9 @@ func (m *model) spec(ctx context.Context) (image.Spec, diag.Diagnostics) {
 		Dockerfile: m.Dockerfile.ValueString(), PinDigest: m.PinDigest.ValueBool(),
 	}
 	var diags diag.Diagnostics
-	for _, one := range tf.Items[stepModel](ctx, m.Steps) {
-		step, found := one.step(ctx)
-		diags.Append(found...)
+	for _, item := range tf.Items[stepModel](ctx, m.Steps) {
+		step, stepDiags := item.step(ctx)
+		diags.Append(stepDiags...)
 		s.Steps = append(s.Steps, step)
 	}
 	return s, diags
@@ -50,21 +50,21 @@ func (s stepModel) step(ctx context.Context) (image.Step, diag.Diagnostics) {
 	return step, diags
 }
 
-// stepOf is the inverse of step.
+// stepOf is the inverse of [stepModel.step].
 func stepOf(ctx context.Context, s image.Step) (stepModel, diag.Diagnostics) {
 	m := stepModel{
 		PipInstall: types.ListNull(types.StringType), Env: types.MapNull(types.StringType),
 		Copy:    types.ObjectNull(copyTypes()),
 		RunBash: tf.TextOrNull(s.RunBash), SyncPackage: tf.TextOrNull(s.SyncPackage),
 	}
-	var diags, found diag.Diagnostics
+	var diags, fieldDiags diag.Diagnostics
 	if len(s.PipInstall) > 0 {
-		m.PipInstall, found = types.ListValueFrom(ctx, types.StringType, s.PipInstall)
-		diags.Append(found...)
+		m.PipInstall, fieldDiags = types.ListValueFrom(ctx, types.StringType, s.PipInstall)
+		diags.Append(fieldDiags...)
 	}
 	if len(s.Env) > 0 {
-		m.Env, found = types.MapValueFrom(ctx, types.StringType, s.Env)
-		diags.Append(found...)
+		m.Env, fieldDiags = types.MapValueFrom(ctx, types.StringType, s.Env)
+		diags.Append(fieldDiags...)
 	}
 	if s.Copy != nil {
 		m.Copy = types.ObjectValueMust(copyTypes(), map[string]attr.Value{
@@ -86,7 +86,7 @@ func reference(s image.Spec, d image.Dockerfile) (string, error) {
 	}
 }
 
-// setRefs sets setup and ref for a digest of the setup and the image in m.
+// setRefs sets the attributes setup and ref. digest is the digest of the setup.
 func (m *model) setRefs(digest types.String) {
 	name := types.StringUnknown()
 	if !m.Name.IsUnknown() {
@@ -103,7 +103,7 @@ func manifests(key, text string) types.Map {
 	return types.MapValueMust(types.StringType, map[string]attr.Value{key: types.StringValue(text)})
 }
 
-// applied returns the key and the summary in the attribute manifests, or "" if there is none.
+// applied returns the key and the summary in the attribute manifests, or "" if the attribute is empty.
 func (m *model) applied() (key, text string) {
 	for key, value := range m.Manifests.Elements() {
 		if s, ok := value.(types.String); ok {

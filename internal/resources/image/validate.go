@@ -17,8 +17,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// ValidateConfig checks rules that the schema cannot express. Values that are
-// still unknown are checked during the plan, when Terraform validates again.
+// ValidateConfig checks rules that the schema cannot express. Terraform validates again during the plan, when more
+// values are known.
 func (r *imageResource) ValidateConfig(
 	ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse,
 ) {
@@ -36,22 +36,23 @@ func (hooks) ValidateKnown(ctx context.Context, config *model) diag.Diagnostics 
 	if !diags.HasError() {
 		diags.Append(checkSource(config, parsed)...)
 	}
-	diags.Append(checkTexts(config)...)
+	diags.Append(checkBaseAndInstallCmd(config)...)
 	diags.Append(checkSteps(ctx, config.Steps)...)
-	diags.Append(checkOwn("labels", config.Labels, kind.AppLabel, kind.ManagedByLabel, kind.UsernameLabel,
+	diags.Append(checkReserved("labels", config.Labels, kind.AppLabel, kind.ManagedByLabel, kind.UsernameLabel,
 		image.ImageLabel)...)
-	diags.Append(checkOwn("annotations", config.Annotations, image.SpecAnnotation,
+	diags.Append(checkReserved("annotations", config.Annotations, image.SpecAnnotation,
 		image.DigestAnnotation)...)
 	return diags
 }
 
-func isGiven(value attr.Value) bool { return !value.IsNull() && !value.IsUnknown() }
+// isKnown reports whether an attribute is set to a known value.
+func isKnown(value attr.Value) bool { return !value.IsNull() && !value.IsUnknown() }
 
 // checkDockerfile reports unsupported lines as errors, and instructions without
 // effect as warnings.
 func checkDockerfile(text types.String) (image.Dockerfile, diag.Diagnostics) {
 	var diags diag.Diagnostics
-	if !isGiven(text) {
+	if !isKnown(text) {
 		return image.Dockerfile{}, nil
 	}
 	parsed, err := image.Parse(text.ValueString())
@@ -70,8 +71,8 @@ func checkDockerfile(text types.String) (image.Dockerfile, diag.Diagnostics) {
 func specErrors(err error) diag.Diagnostics {
 	var diags diag.Diagnostics
 	all, ok := errors.AsType[image.Errors](err)
-	if one, isOne := errors.AsType[*image.Error](err); isOne && !ok {
-		all = image.Errors{one}
+	if single, isSingle := errors.AsType[*image.Error](err); isSingle && !ok {
+		all = image.Errors{single}
 	}
 	if all == nil {
 		diags.AddError("Invalid image setup", err.Error())
@@ -95,29 +96,26 @@ func specErrors(err error) diag.Diagnostics {
 func checkSource(config *model, parsed image.Dockerfile) diag.Diagnostics {
 	var diags diag.Diagnostics
 	var given []string
-	var at path.Path
-	for _, one := range []struct {
-		name  string
-		given bool
+	var at path.Path // of the last source
+	for _, source := range []struct {
+		attribute, text string
+		isSet           bool
 	}{
-		{"image_id", !config.ImageID.IsNull()},
-		{"base", !config.Base.IsNull()},
-		{"the FROM of dockerfile", parsed.From != ""},
+		{"image_id", "image_id", !config.ImageID.IsNull()},
+		{"base", "base", !config.Base.IsNull()},
+		{"dockerfile", "the FROM of dockerfile", parsed.From != ""},
 	} {
-		if one.given {
-			given = append(given, one.name)
-			at = path.Root(one.name)
+		if source.isSet {
+			given = append(given, source.text)
+			at = path.Root(source.attribute)
 		}
-	}
-	if len(given) > 0 && parsed.From != "" {
-		at = path.Root("dockerfile")
 	}
 	switch {
 	case len(given) > 1:
 		diags.AddAttributeError(at, "Conflicting attributes",
 			fmt.Sprintf("%s each specify the image to run, but only one of them can be set.\n\nNext step: Remove all "+
 				"but one.", strings.Join(given, " and ")))
-	case len(given) == 0 && isGiven(config.Dockerfile):
+	case len(given) == 0 && isKnown(config.Dockerfile):
 		diags.AddAttributeError(path.Root("dockerfile"), "Missing image",
 			"The Dockerfile has no FROM, and neither `image_id` nor `base` is set.\n\nNext step: Add a FROM, or set "+
 				"`image_id` or `base`.")
@@ -128,14 +126,14 @@ func checkSource(config *model, parsed image.Dockerfile) diag.Diagnostics {
 	return diags
 }
 
-func checkTexts(config *model) diag.Diagnostics {
+func checkBaseAndInstallCmd(config *model) diag.Diagnostics {
 	var diags diag.Diagnostics
-	if isGiven(config.Base) {
+	if isKnown(config.Base) {
 		if _, err := image.BaseImage(config.Base.ValueString()); err != nil {
 			diags.AddAttributeError(path.Root("base"), "Invalid base", "base "+err.Error()+".")
 		}
 	}
-	if text := config.InstallCmd.ValueString(); isGiven(config.InstallCmd) &&
+	if text := config.InstallCmd.ValueString(); isKnown(config.InstallCmd) &&
 		(strings.TrimSpace(text) == "" || strings.ContainsAny(text, "\n\x00")) {
 		diags.AddAttributeError(path.Root("install_cmd"), "Invalid install_cmd",
 			fmt.Sprintf("install_cmd is %q, but must be a single line, such as uv pip install --system.", text))
@@ -145,27 +143,27 @@ func checkTexts(config *model) diag.Diagnostics {
 
 func checkSteps(ctx context.Context, steps types.List) diag.Diagnostics {
 	var diags diag.Diagnostics
-	for i, one := range tf.Items[stepModel](ctx, steps) {
-		at := path.Root("steps").AtListIndex(i)
-		found := checkStep(at, one)
+	for i, item := range tf.Items[stepModel](ctx, steps) {
+		found := checkStep(path.Root("steps").AtListIndex(i), item)
 		diags.Append(found...)
-		if found.HasError() || !isFullyKnown(ctx, one.PipInstall, one.RunBash, one.Env, one.Copy, one.SyncPackage) {
+		if found.HasError() ||
+			!isFullyKnown(ctx, item.PipInstall, item.RunBash, item.Env, item.Copy, item.SyncPackage) {
 			continue
 		}
-		step, decoded := one.step(ctx)
-		if c := step.Copy; decoded.HasError() || c != nil && (c.Source == "" || c.Dest == "") {
+		step, decodeDiags := item.step(ctx)
+		if c := step.Copy; decodeDiags.HasError() || c != nil && (c.Source == "" || c.Dest == "") {
 			continue // null and empty values, which the schema reports
 		}
-		wrong, bad := errors.AsType[*image.Error](image.CheckStep(i, step))
-		if isEmpty := bad && wrong.Field == ""; bad && !isEmpty { // the schema reports empty steps
-			diags.Append(specErrors(wrong)...)
+		// The schema also reports empty attributes, for which the error has no field.
+		if invalid, ok := errors.AsType[*image.Error](image.CheckStep(i, step)); ok && invalid.Field != "" {
+			diags.Append(specErrors(invalid)...)
 		}
 	}
 	return diags
 }
 
 // checkStep requires exactly one attribute.
-func checkStep(at path.Path, one stepModel) diag.Diagnostics {
+func checkStep(at path.Path, step stepModel) diag.Diagnostics {
 	var diags diag.Diagnostics
 	var given []string
 	unknown := false
@@ -173,11 +171,11 @@ func checkStep(at path.Path, one stepModel) diag.Diagnostics {
 		name  string
 		value attr.Value
 	}{
-		{"pip_install", one.PipInstall}, {"run_bash", one.RunBash}, {"env", one.Env}, {"copy", one.Copy},
-		{"sync_package", one.SyncPackage},
+		{"pip_install", step.PipInstall}, {"run_bash", step.RunBash}, {"env", step.Env}, {"copy", step.Copy},
+		{"sync_package", step.SyncPackage},
 	} {
 		unknown = unknown || field.value.IsUnknown() // it may still be null
-		if isGiven(field.value) {
+		if isKnown(field.value) {
 			given = append(given, field.name)
 		}
 	}
@@ -193,11 +191,11 @@ func checkStep(at path.Path, one stepModel) diag.Diagnostics {
 	return diags
 }
 
-// checkOwn reports labels and annotations that only the provider may set.
-func checkOwn(attribute string, given types.Map, own ...string) diag.Diagnostics {
+// checkReserved reports labels and annotations that only the provider may set.
+func checkReserved(attribute string, configured types.Map, reserved ...string) diag.Diagnostics {
 	var diags diag.Diagnostics
-	for _, key := range own {
-		if _, taken := given.Elements()[key]; taken {
+	for _, key := range reserved {
+		if _, isSet := configured.Elements()[key]; isSet {
 			at := path.Root(attribute).AtMapKey(key)
 			diags.AddAttributeError(at, "Reserved key", at.String()+" is set by the provider.\n\nNext step: Remove it.")
 		}

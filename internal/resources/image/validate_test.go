@@ -52,7 +52,7 @@ func TestImageHasExactlyOneSource(t *testing.T) {
 		"image_id and dockerfile": {model{ImageID: text("a:1"), Dockerfile: text("RUN x")}, nil},
 		"unknown image_id":        {model{ImageID: unknown}, nil},
 		"unknown dockerfile":      {model{Dockerfile: unknown}, nil},
-		"none":                    {model{}, []string{"Missing image", "does not specify the image to run"}},
+		"no source":               {model{}, []string{"Missing image", "does not specify the image to run"}},
 		"dockerfile without FROM": {model{Dockerfile: text("RUN x")},
 			[]string{"dockerfile", "The Dockerfile has no FROM"}},
 		"image_id and base": {model{ImageID: text("a:1"), Base: text("pytorch")},
@@ -68,7 +68,7 @@ func TestImageHasExactlyOneSource(t *testing.T) {
 	}
 }
 
-func TestDockerfileIsChecked(t *testing.T) {
+func TestUnsupportedInstructionsAreReported(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{
 		"FROM a:1\nRUN x":           nil,
@@ -85,23 +85,23 @@ func TestDockerfileIsChecked(t *testing.T) {
 	}
 }
 
-func TestTextsOfAnImageAreChecked(t *testing.T) {
+func TestBaseAndInstallCmdAreValidated(t *testing.T) {
 	t.Parallel()
 	text := types.StringValue
 	for name, c := range map[string]struct {
 		config model
 		want   []string
 	}{
-		"none":               {model{}, nil},
-		"unknown":            {model{Base: types.StringUnknown(), InstallCmd: types.StringUnknown()}, nil},
-		"an install command": {model{InstallCmd: text("uv pip install")}, nil},
-		"an empty command":   {model{InstallCmd: text(" ")}, []string{"install_cmd", "must be a single line"}},
-		"two lines":          {model{InstallCmd: text("a\nb")}, []string{"install_cmd", "must be a single line"}},
-		"a wrong base":       {model{Base: text("Torch!")}, []string{"base\nInvalid base"}},
+		"not set":           {model{}, nil},
+		"unknown":           {model{Base: types.StringUnknown(), InstallCmd: types.StringUnknown()}, nil},
+		"valid install_cmd": {model{InstallCmd: text("uv pip install")}, nil},
+		"blank install_cmd": {model{InstallCmd: text(" ")}, []string{"install_cmd", "must be a single line"}},
+		"two lines":         {model{InstallCmd: text("a\nb")}, []string{"install_cmd", "must be a single line"}},
+		"invalid base":      {model{Base: text("Torch!")}, []string{"base\nInvalid base"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			expect(t, checkTexts(&c.config), c.want...)
+			expect(t, checkBaseAndInstallCmd(&c.config), c.want...)
 		})
 	}
 }
@@ -121,9 +121,11 @@ func TestStepHasExactlyOneAttribute(t *testing.T) {
 	}{
 		"run_bash": {step(func(s *stepModel) { s.RunBash = types.StringValue("ls") }), nil},
 		"unknown":  {step(func(s *stepModel) { s.Env = types.MapUnknown(types.StringType) }), nil},
-		"none":     {step(func(*stepModel) {}), []string{"steps[2]\nEmpty step"}},
-		"two": {step(func(s *stepModel) { s.RunBash, s.SyncPackage = types.StringValue("ls"), types.StringValue("p") }),
-			[]string{"steps[2].sync_package\nMultiple attributes in a step", "run_bash and sync_package"}},
+		"empty":    {step(func(*stepModel) {}), []string{"steps[2]\nEmpty step"}},
+		"two attributes": {
+			step(func(s *stepModel) { s.RunBash, s.SyncPackage = types.StringValue("ls"), types.StringValue("p") }),
+			[]string{"steps[2].sync_package\nMultiple attributes in a step", "run_bash and sync_package"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,15 +134,15 @@ func TestStepHasExactlyOneAttribute(t *testing.T) {
 	}
 }
 
-func TestReservedLabelsAreRejected(t *testing.T) {
+func TestReservedKeysAreRejected(t *testing.T) {
 	t.Parallel()
 	labels := types.MapValueMust(types.StringType, map[string]attr.Value{"team": types.StringValue("ml")})
-	expect(t, checkOwn("labels", labels, image.ImageLabel))
-	expect(t, checkOwn("labels", labels, "team"), "Error\nlabels[\"team\"]\nReserved key")
-	expect(t, checkOwn("labels", types.MapNull(types.StringType), "team"))
+	expect(t, checkReserved("labels", labels, image.ImageLabel))
+	expect(t, checkReserved("labels", labels, "team"), "Error\nlabels[\"team\"]\nReserved key")
+	expect(t, checkReserved("labels", types.MapNull(types.StringType), "team"))
 }
 
-func TestErrorsOfAnImageNameTheirStepOrLine(t *testing.T) {
+func TestErrorsContainTheirStepOrLine(t *testing.T) {
 	t.Parallel()
 	expect(t, specErrors(image.Errors{{Step: 1, Field: "copy", Detail: "x does not exist"}, {Line: 3, Detail: "bad"}}),
 		"steps[1].copy\nInvalid step\nsteps[1].copy: x does not exist.",

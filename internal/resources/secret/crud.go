@@ -31,10 +31,10 @@ func (hooks) Apply(ctx context.Context, w *writing) {
 	w.Save(ctx)
 }
 
-// Delete deletes the Secret if it is ours, and waits until it no longer exists.
+// Delete deletes the Secret in state, and waits until it no longer exists.
 func (hooks) Delete(ctx context.Context, d *deleting) {
 	cluster, ref := d.Data.Cluster, d.State.ref()
-	uid, diags, err := toDelete(ctx, d)
+	uid, diags, err := uidToDelete(ctx, d)
 	d.Diags.Append(diags...)
 	if err == nil && uid != "" {
 		var deleted bool
@@ -48,18 +48,18 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 	d.Diags.Append(owned.NotDeletedWarning(cluster, ref)...)
 }
 
-// toDelete returns the UID of the Secret to delete, or "". It does not return a Secret other than the one in state,
-// which it reports in a warning. Without permission to read it, it returns the UID in state, because the server then
-// deletes no other Secret.
-func toDelete(ctx context.Context, d *deleting) (apitypes.UID, diag.Diagnostics, error) {
-	ref, inState := d.State.ref(), apitypes.UID(d.State.UID.ValueString())
-	d.Memory.Recover(secretKey(ref), inState, false)
+// uidToDelete returns the UID of the Secret to delete, or "" if it does not exist. If another Secret was created in its
+// place, it returns "" and a warning. Without permission to read the Secret, it returns the UID in state, because the
+// server then deletes no other Secret.
+func uidToDelete(ctx context.Context, d *deleting) (apitypes.UID, diag.Diagnostics, error) {
+	ref, uid := d.State.ref(), apitypes.UID(d.State.UID.ValueString())
+	d.Memory.Recover(secretKey(ref), uid, false)
 	live, err := d.Data.Cluster.GetSecret(ctx, ref)
 	switch {
 	case kube.IsNotFound(err):
 		return "", nil, nil
-	case kube.ClassOf(err) == kube.Denied && inState != "":
-		return inState, nil, nil
+	case kube.ClassOf(err) == kube.Denied && uid != "":
+		return uid, nil, nil
 	case err != nil:
 		return "", nil, err
 	}
@@ -70,7 +70,7 @@ func toDelete(ctx context.Context, d *deleting) (apitypes.UID, diag.Diagnostics,
 	return live.GetUID(), nil, nil
 }
 
-// writer executes one plan.
+// writer applies one plan.
 type writer struct{ *writing }
 
 // write applies the Secret, and reports whether there is something to save in state.
@@ -186,25 +186,25 @@ func (w writer) send(
 	return owned.CreateSecret(ctx, cluster, w.Creation, ref, secret)
 }
 
-// prepareCreate makes sure that a Secret can be created although one exists, or although reading it is denied; live
-// is then nil. It returns the Secret that is taken over, or nil.
+// prepareCreate makes sure that a Secret can be created although it exists. live is nil without permission to read it,
+// in which case only its metadata is read. It returns the Secret that is taken over, or nil.
 func (w writer) prepareCreate(
 	ctx context.Context, ref kube.Ref, live *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
-	cluster, there := w.Data.Cluster, live
-	if there == nil {
+	cluster, existing := w.Data.Cluster, live
+	if existing == nil {
 		var err error
-		there, err = cluster.SecretMetadata(ctx, ref)
+		existing, err = cluster.SecretMetadata(ctx, ref)
 		if err != nil && !kube.IsNotFound(err) {
 			return nil, err
 		}
 	}
-	if err := w.Creation.Admit(ref, there); err != nil {
+	if err := w.Creation.Admit(ref, existing); err != nil {
 		w.Diags.Append(owned.Failure(err))
 		return live, nil
 	}
-	if there != nil && there.GetDeletionTimestamp() != nil {
-		return nil, observe.WaitSecretGone(ctx, cluster, ref, there.GetUID())
+	if existing != nil && existing.GetDeletionTimestamp() != nil {
+		return nil, observe.WaitSecretGone(ctx, cluster, ref, existing.GetUID())
 	}
 	return live, nil
 }
@@ -247,7 +247,7 @@ func (w writer) record(manifests types.Map, source content, sent, live *unstruct
 		keys[key] = entry.Text
 	}
 	for key, text := range tf.Texts(w.Prior.Keys) { // keys that could not be removed
-		if _, there := kube.SecretData(live)[key]; there && keys[key] == "" {
+		if _, exists := kube.SecretData(live)[key]; exists && keys[key] == "" {
 			keys[key] = text
 		}
 	}
@@ -263,6 +263,7 @@ func (w writer) record(manifests types.Map, source content, sent, live *unstruct
 	w.Plan.Ref = reference(w.Plan.Name, mount, defaultMode(w.Plan, w.Prior, mount), source.keys())
 }
 
+// remember records the response to the apply, with digests instead of values.
 func (w writer) remember(sent, live *unstructured.Unstructured) {
 	digests := w.PrivateState.digests
 	masked := digests.Mask(sent, kube.SecretData(sent))

@@ -23,20 +23,20 @@ const (
 	statusKey = "notes"
 )
 
-// secretStatus is what is remembered of the Secret in addition to its values.
+// secretStatus is what is remembered of the Secret in addition to the digests of its values.
 type secretStatus struct {
-	// Ending is true if the Secret was being deleted at the last refresh.
-	Ending bool `json:"ending,omitempty"`
-	// Matched is the UID and resource version at which the values matched the digests.
+	// Terminating is true if the Secret was being deleted at the last refresh.
+	Terminating bool `json:"ending,omitempty"`
+	// Matched is the version of the Secret, in the format of versionOf, in which the values matched the digests.
 	Matched string `json:"matched,omitempty"`
 }
 
-// versionOf identifies one version of a Secret.
+// versionOf returns the UID and the resource version of a Secret, separated by a slash.
 func versionOf(live *unstructured.Unstructured) string {
 	return string(live.GetUID()) + "/" + live.GetResourceVersion()
 }
 
-// sealerOf returns the sealer of the run.
+// sealerOf returns the sealer of the run, which caches digests. Without a cluster, nothing is cached between resources.
 func sealerOf(data *tf.ProviderData) *spec.Sealer {
 	if !data.Configured() {
 		return spec.NewSealer()
@@ -65,23 +65,23 @@ func revisionsOf(plan, state *model, digests spec.Digests, config *model, creati
 
 // entry returns the entry of a value after it is applied.
 func (r revisions) entry(key string, value []byte, stamp bool) spec.Entry {
-	known, had := r.digests.Values[key]
+	applied, exists := r.digests.Values[key]
 	switch {
 	case r.creating:
 		return r.digests.First(key, value)
-	case !had, r.versioned && r.versionChanged:
+	case !exists, r.versioned && r.versionChanged:
 		return r.digests.Next(key, value, stamp)
 	case r.digests.Same(key, value), r.isKept(key):
-		return known
+		return applied
 	default:
 		return r.digests.Next(key, value, stamp)
 	}
 }
 
-// isKept reports whether the value in the cluster is kept, regardless of values_wo.
+// isKept reports whether the value in the cluster is kept, because values_wo_version and the live value are unchanged.
 func (r revisions) isKept(key string) bool {
-	known, had := r.digests.Values[key]
-	return had && r.versioned && !r.versionChanged && r.shown[key] == known.Text
+	applied, exists := r.digests.Values[key]
+	return exists && r.versioned && !r.versionChanged && r.shown[key] == applied.Text
 }
 
 // planned returns the attribute keys of the plan.
@@ -110,10 +110,10 @@ func (r revisions) planned(c content) types.Map {
 func (r revisions) resolveEntries(c content, plan types.Map) (map[string]spec.Entry, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	entries := map[string]spec.Entry{}
-	promised := tf.Texts(plan)
+	planned := tf.Texts(plan)
 	for _, key := range c.keys() {
 		entry := r.entry(key, c.data[key], c.external)
-		if text, known := promised[key]; known && text != entry.Text {
+		if text, known := planned[key]; known && text != entry.Text {
 			diags.Append(changedSincePlan(c, key))
 		}
 		entries[key] = entry
@@ -122,12 +122,12 @@ func (r revisions) resolveEntries(c content, plan types.Map) (map[string]spec.En
 		return entries, diags
 	}
 	for _, key := range c.keys() {
-		if _, there := plan.Elements()[key]; !there {
+		if _, exists := plan.Elements()[key]; !exists {
 			diags.Append(changedSincePlan(c, key))
 		}
 	}
 	for key := range plan.Elements() {
-		if _, there := entries[key]; !there {
+		if _, exists := entries[key]; !exists {
 			diags.Append(changedSincePlan(c, key))
 		}
 	}
@@ -137,22 +137,21 @@ func (r revisions) resolveEntries(c content, plan types.Map) (map[string]spec.En
 func changedSincePlan(c content, key string) diag.Diagnostic {
 	summary := "The source of the secret changed between plan and apply"
 	detail := fmt.Sprintf("The key %q no longer has the value that %s had in the plan. Therefore nothing was "+
-		"applied.\n\n"+
-		"Next step: Run the plan again.", key, c.at)
-	if c.at == "values_wo" { // with its path, Terraform would print the line of the value
+		"applied.\n\nNext step: Run the plan again.", key, c.attribute)
+	if c.attribute == "values_wo" { // with its path, Terraform would print the line of the value
 		return diag.NewErrorDiagnostic(summary, detail+" If the value differs in every run, set values_wo_version.")
 	}
-	return diag.NewAttributeErrorDiagnostic(path.Root(c.at), summary, detail)
+	return diag.NewAttributeErrorDiagnostic(path.Root(c.attribute), summary, detail)
 }
 
 // valuesToSend returns the values to apply: those of the source, except for those that are kept in the cluster.
 func (r revisions) valuesToSend(c content, live *unstructured.Unstructured) map[string][]byte {
-	there := kube.SecretData(live)
+	current := kube.SecretData(live)
 	out := map[string][]byte{}
 	for key, value := range c.data {
 		out[key] = value
-		if current, ok := there[key]; ok && r.isKept(key) && r.digests.Same(key, current) {
-			out[key] = current
+		if kept, exists := current[key]; exists && r.isKept(key) && r.digests.Same(key, kept) {
+			out[key] = kept
 		}
 	}
 	return out
@@ -164,22 +163,19 @@ type privateState struct {
 	secretStatus secretStatus
 }
 
-func recall(ctx context.Context, private owned.PrivateReader, sealer *spec.Sealer) (privateState, diag.Diagnostics) {
-	var out privateState
-	var all diag.Diagnostics
-	var diags diag.Diagnostics
-	out.digests, diags = owned.Load[spec.Digests](ctx, private, valuesKey)
-	all.Append(diags...)
-	out.secretStatus, diags = owned.Load[secretStatus](ctx, private, statusKey)
-	all.Append(diags...)
-	out.digests = out.digests.WithSealer(sealer)
-	if len(out.digests.Seal) == 0 {
-		out.digests = spec.NewDigests(sealer)
+func loadPrivateState(
+	ctx context.Context, private owned.PrivateReader, sealer *spec.Sealer,
+) (privateState, diag.Diagnostics) {
+	digests, diags := owned.Load[spec.Digests](ctx, private, valuesKey)
+	status, statusDiags := owned.Load[secretStatus](ctx, private, statusKey)
+	diags.Append(statusDiags...)
+	if len(digests.Seal) == 0 {
+		return privateState{digests: spec.NewDigests(sealer), secretStatus: status}, diags
 	}
-	return out, all
+	return privateState{digests: digests.WithSealer(sealer), secretStatus: status}, diags
 }
 
-func save(ctx context.Context, private owned.PrivateWriter, r privateState) diag.Diagnostics {
-	return slices.Concat(owned.Save(ctx, private, valuesKey, r.digests),
-		owned.Save(ctx, private, statusKey, r.secretStatus))
+func savePrivateState(ctx context.Context, private owned.PrivateWriter, p privateState) diag.Diagnostics {
+	return slices.Concat(owned.Save(ctx, private, valuesKey, p.digests),
+		owned.Save(ctx, private, statusKey, p.secretStatus))
 }

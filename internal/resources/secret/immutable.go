@@ -17,9 +17,9 @@ func secretType(obj *unstructured.Unstructured) string {
 // immutableReason returns the reason why the values of a Secret cannot be changed, or ""
 // (https://kubernetes.io/docs/concepts/configuration/secret/#secret-immutable).
 func immutableReason(live *unstructured.Unstructured) string {
-	fixed, _, _ := unstructured.NestedBool(live.Object, "immutable")
+	immutable, _, _ := unstructured.NestedBool(live.Object, "immutable")
 	switch {
-	case fixed:
+	case immutable:
 		return "It has immutable: true, which cannot be reverted. Its values cannot be changed."
 	case secretType(live) != opaque:
 		return fmt.Sprintf("Its type is %s, which is immutable. A kt_secret has the type Opaque.", secretType(live))

@@ -14,10 +14,10 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// imported completes a state that contains only the name. A Secret does not record its source, but the digests show
-// whether a source has the same values. If the Secret is not ours, the next apply takes over its fields, which the
-// plan shows.
-func (l reader) imported(live *unstructured.Unstructured) error {
+// importSecret completes a state that contains only the name. A Secret does not record its source, but the digests show
+// whether a source has the same values. If another client created the Secret, the next apply takes over its fields,
+// which the plan shows.
+func (r reader) importSecret(live *unstructured.Unstructured) error {
 	set, ours, err := kube.OwnedFields(live)
 	if err != nil {
 		return err
@@ -27,7 +27,7 @@ func (l reader) imported(live *unstructured.Unstructured) error {
 	}
 	keys := map[string]string{}
 	for key, value := range kube.SecretData(live) {
-		entry := l.PrivateState.digests.First(key, value)
+		entry := r.PrivateState.digests.First(key, value)
 		switch {
 		case !ours:
 			keys[key] = imported
@@ -37,40 +37,40 @@ func (l reader) imported(live *unstructured.Unstructured) error {
 		default:
 			keys[key] = entry.Text
 		}
-		l.PrivateState.digests.Values[key] = entry
+		r.PrivateState.digests.Values[key] = entry
 	}
-	masked := l.PrivateState.digests.Mask(live, kube.SecretData(live))
+	masked := r.PrivateState.digests.Mask(live, kube.SecretData(live))
 	doc := &unstructured.Unstructured{Object: fields.Project(masked.Object, set)}
-	if _, err := l.Memory.RememberSet(manifest.Key(doc), doc, masked, set); err != nil {
+	if _, err := r.Memory.RememberSet(manifest.Key(doc), doc, masked, set); err != nil {
 		return err
 	}
 	text, err := manifest.JSON(spec.WithoutData(doc))
 	if err != nil {
 		return err
 	}
-	l.State.Manifests = tf.TextMap(map[string]string{manifest.Key(doc): text})
-	l.State.UID = types.StringValue(string(live.GetUID()))
-	l.State.Keys = tf.TextMap(keys)
-	l.State.Labels = configurable(doc.GetLabels(), l.Data.Defaults.Labels)
-	l.State.Annotations = configurable(doc.GetAnnotations(), l.Data.Defaults.Annotations)
-	l.State.AdoptExisting = types.BoolValue(doc.GetAnnotations()[spec.OverrideAnnotation] == "true")
-	l.State.DeletionProtection = types.BoolValue(false)
+	r.State.Manifests = tf.TextMap(map[string]string{manifest.Key(doc): text})
+	r.State.UID = types.StringValue(string(live.GetUID()))
+	r.State.Keys = tf.TextMap(keys)
+	r.State.Labels = configurable(doc.GetLabels(), r.Data.Defaults.Labels)
+	r.State.Annotations = configurable(doc.GetAnnotations(), r.Data.Defaults.Annotations)
+	r.State.AdoptExisting = types.BoolValue(doc.GetAnnotations()[spec.OverrideAnnotation] == "true")
+	r.State.DeletionProtection = types.BoolValue(false)
 	mount := ""
 	if doc.GetLabels()[spec.MountTypeLabel] == spec.VolumeMount {
 		mount = spec.MountPath(doc.GetAnnotations()[spec.PathAnnotation])
 	}
 	mode := doc.GetAnnotations()[spec.DefaultModeAnnotation]
-	if mode != presetMode(doc.GetLabels()[spec.ProviderLabel]) {
-		l.State.DefaultMode = tf.TextOrNull(mode)
+	if mode != providerMode(doc.GetLabels()[spec.ProviderLabel]) {
+		r.State.DefaultMode = tf.TextOrNull(mode)
 	}
-	l.State.Ref = reference(l.State.Name, mount, mode, content{data: kube.SecretData(masked)}.keys())
+	r.State.Ref = reference(r.State.Name, mount, mode, content{data: kube.SecretData(masked)}.keys())
 	return nil
 }
 
 // configurable returns the labels or annotations that a configuration must contain: neither reserved ones nor defaults
 // of the provider.
-func configurable(there, defaults map[string]string) types.Map {
-	out := tf.WithoutDefaults(there, defaults)
+func configurable(all, defaults map[string]string) types.Map {
+	out := tf.WithoutDefaults(all, defaults)
 	maps.DeleteFunc(out, func(key, _ string) bool { return spec.IsReserved(key) })
 	return tf.TextMapOrNull(out)
 }

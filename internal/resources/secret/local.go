@@ -20,9 +20,9 @@ type localSource struct {
 	getenv func(string) string
 }
 
-// sourceDir contains files of one directory, by file name.
-type sourceDir struct {
-	dir   string // as in the configuration or the table of providers, with ~
+// directory contains files of one directory, by file name.
+type directory struct {
+	path  string // as in the configuration or the table of providers, with ~
 	files map[string][]byte
 }
 
@@ -31,40 +31,40 @@ var errNoFiles = errors.New("none of the files exists")
 // read reads the named files of a directory, all of which must exist. Without names, it reads the usual files that
 // exist, and returns errNoFiles if none does. Without either, it reads all files. A path may also be the path of one
 // file.
-func (m localSource) read(path string, names, usual []string) (sourceDir, error) {
-	full, err := m.expand(path)
+func (s localSource) read(path string, names, usual []string) (directory, error) {
+	full, err := s.expand(path)
 	if err != nil {
-		return sourceDir{}, err
+		return directory{}, err
 	}
 	optional := len(names) == 0 && len(usual) > 0
 	info, err := os.Stat(full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && optional:
-		return sourceDir{}, errNoFiles
+		return directory{}, errNoFiles
 	case err != nil:
-		return sourceDir{}, problem(path, err)
+		return directory{}, fileError(path, err)
 	case !info.IsDir() && len(names) > 0:
-		return sourceDir{}, fmt.Errorf("%s is a file, not a directory: filenames selects files in a directory", path)
+		return directory{}, fmt.Errorf("%s is a file, not a directory: filenames selects files in a directory", path)
 	case !info.IsDir():
 		out, err := readFiles(filepath.Dir(full), []string{filepath.Base(full)}, false)
-		out.dir = parent(path)
+		out.path = parent(path)
 		return out, err
 	case optional:
 		names = usual
 	case len(names) == 0:
-		if names, err = listed(full); err != nil {
-			return sourceDir{}, problem(path, err)
+		if names, err = regularFiles(full); err != nil {
+			return directory{}, fileError(path, err)
 		}
 		if len(names) == 0 {
-			return sourceDir{}, fmt.Errorf("the directory %s contains no files, not counting subdirectories", path)
+			return directory{}, fmt.Errorf("the directory %s contains no files, not counting subdirectories", path)
 		}
 	}
 	out, err := readFiles(full, names, optional)
-	out.dir = path
+	out.path = path
 	return out, err
 }
 
-// parent returns the directory of a file, in the notation of the file.
+// parent returns the directory of a file. A ~ in the path is kept.
 func parent(path string) string {
 	if dir := strings.TrimSuffix(path, filepath.Base(path)); dir != "" {
 		return dir
@@ -72,8 +72,8 @@ func parent(path string) string {
 	return "."
 }
 
-// listed returns the names of the regular files of a directory, and of links to regular files.
-func listed(dir string) ([]string, error) {
+// regularFiles returns the names of the regular files of a directory, and of links to regular files.
+func regularFiles(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -87,10 +87,11 @@ func listed(dir string) ([]string, error) {
 	return names, nil
 }
 
-// readFiles checks the sizes before it reads anything, because a path may refer to a data set by mistake.
-func readFiles(dir string, names []string, optional bool) (sourceDir, error) {
-	out := sourceDir{files: map[string][]byte{}}
-	var there, missing []string
+// readFiles reads files of a directory. If they are optional, it skips those that do not exist, and returns errNoFiles
+// if none exists. It checks the sizes first, because a path may refer to a data set by mistake.
+func readFiles(dir string, names []string, optional bool) (directory, error) {
+	out := directory{files: map[string][]byte{}}
+	var existing, missing []string
 	total, largest, size := 0, "", -1
 	for _, name := range names {
 		info, err := os.Stat(filepath.Join(dir, name))
@@ -99,28 +100,28 @@ func readFiles(dir string, names []string, optional bool) (sourceDir, error) {
 			missing = append(missing, name)
 			continue
 		case err != nil:
-			return out, problem(filepath.Join(dir, name), err)
+			return out, fileError(filepath.Join(dir, name), err)
 		case !info.Mode().IsRegular():
 			return out, fmt.Errorf("%s is not a regular file", filepath.Join(dir, name))
 		}
-		there = append(there, name)
+		existing = append(existing, name)
 		total += int(info.Size())
 		if int(info.Size()) > size {
 			largest, size = name, int(info.Size())
 		}
 	}
 	switch {
-	case optional && len(there) == 0:
+	case optional && len(existing) == 0:
 		return out, errNoFiles
 	case !optional && len(missing) > 0:
 		return out, fmt.Errorf("the directory %s has no file %s", dir, strings.Join(missing, ", "))
 	case total > corev1.MaxSecretSize:
 		return out, spec.TooLargeError(total, largest, size)
 	}
-	for _, name := range there {
+	for _, name := range existing {
 		content, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
-			return out, problem(filepath.Join(dir, name), err)
+			return out, fileError(filepath.Join(dir, name), err)
 		}
 		out.files[name] = content
 	}
@@ -128,7 +129,7 @@ func readFiles(dir string, names []string, optional bool) (sourceDir, error) {
 }
 
 // expand replaces ~ by the home directory.
-func (m localSource) expand(path string) (string, error) {
+func (s localSource) expand(path string) (string, error) {
 	rest, inHome := strings.CutPrefix(path, "~")
 	switch {
 	case !inHome:
@@ -136,18 +137,18 @@ func (m localSource) expand(path string) (string, error) {
 	case rest != "" && !strings.HasPrefix(rest, "/"):
 		return "", fmt.Errorf("%s is the home directory of another user, which is not supported: set the absolute path",
 			path)
-	case m.home == "":
+	case s.home == "":
 		return "", fmt.Errorf("%s cannot be resolved: HOME is not set on the machine that runs Terraform", path)
 	}
-	return filepath.Join(m.home, rest), nil
+	return filepath.Join(s.home, rest), nil
 }
 
 // variables returns the values of environment variables, by key. The error lists all variables that are not set.
-func (m localSource) variables(byKey map[string]string) (map[string][]byte, error) {
+func (s localSource) variables(byKey map[string]string) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	var missing []string
 	for key, name := range byKey {
-		if value := m.getenv(name); value != "" {
+		if value := s.getenv(name); value != "" {
 			out[key] = []byte(value)
 		} else {
 			missing = append(missing, name)
@@ -160,14 +161,14 @@ func (m localSource) variables(byKey map[string]string) (map[string][]byte, erro
 	return out, nil
 }
 
-// problem describes an error of a file, with the path in the notation of the user.
-func problem(path string, err error) error {
-	var cause *fs.PathError
+// fileError adds the path to the error of a file operation.
+func fileError(path string, err error) error {
+	var pathErr *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s does not exist on the machine that runs Terraform", path)
-	case errors.As(err, &cause):
-		return fmt.Errorf("%s cannot be read: %w", path, cause.Err)
+	case errors.As(err, &pathErr):
+		return fmt.Errorf("%s cannot be read: %w", path, pathErr.Err)
 	}
 	return err
 }

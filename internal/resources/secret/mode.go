@@ -8,20 +8,20 @@ import (
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
 )
 
-// defaultMode returns the permission bits of the mounted files, or "" for the default of Kubernetes. The state is
-// empty for a new Secret.
+// defaultMode returns the permission bits of the mounted files as four octal digits, or "" for the default of
+// Kubernetes. The state is empty for a new Secret.
 //
-// The mode for the provider's tools is set when the files are first mounted, when they are mounted at another path,
-// and for another provider. Otherwise, a Secret that was created without a mode keeps none, because a mode would
+// The mode of the credential provider is set when the files are first mounted, when they are mounted at another path,
+// and when provider_name changes. Otherwise, a Secret that was created without a mode keeps none, because a mode would
 // restart the pods that mount it.
 func defaultMode(plan, state *model, mount string) string {
-	preset := presetMode(plan.ProviderName.ValueString())
-	switch was := refOf(state); {
+	preset := providerMode(plan.ProviderName.ValueString())
+	switch priorMount, priorMode := mountInRef(state); {
 	case mount == "":
 		return ""
 	case !plan.DefaultMode.IsNull():
 		return plan.DefaultMode.ValueString()
-	case mount != was.mount, was.mode != "":
+	case mount != priorMount, priorMode != "":
 		return preset
 	case !state.ProviderName.IsNull() && !plan.ProviderName.Equal(state.ProviderName):
 		return preset
@@ -30,24 +30,22 @@ func defaultMode(plan, state *model, mount string) string {
 	}
 }
 
-// presetMode returns the mode that the tools of a provider require, or "".
-func presetMode(provider string) string {
+// providerMode returns the mode that the tools of a credential provider require, or "".
+func providerMode(provider string) string {
 	p, _ := spec.ProviderNamed(provider)
 	return p.DefaultMode
 }
 
-// mounted is the directory and the permission bits in the attribute ref.
-type mounted struct{ mount, mode string }
-
-func refOf(m *model) mounted {
+// mountInRef returns mount_path and default_mode of the attribute ref, or "" for null.
+func mountInRef(m *model) (mount, mode string) {
 	text := func(name string) string {
 		value, _ := m.Ref.Attributes()[name].(types.String)
 		return value.ValueString()
 	}
-	return mounted{mount: text("mount_path"), mode: text("default_mode")}
+	return text("mount_path"), text("default_mode")
 }
 
-// refuseUnusedMode rejects a mode for files if the keys become environment variables.
+// refuseUnusedMode returns an error if default_mode is set, but the keys become environment variables.
 func refuseUnusedMode(m *model, mount string) diag.Diagnostics {
 	if mount != "" || m.DefaultMode.IsNull() {
 		return nil

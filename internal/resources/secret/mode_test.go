@@ -12,7 +12,7 @@ import (
 // mount it.
 func TestDefaultModeIsSetWhenFilesAreFirstMounted(t *testing.T) {
 	t.Parallel()
-	const ssh, here, there = "ssh", "/root/.ssh", "/keys"
+	const ssh, sshDir, otherDir = "ssh", "/root/.ssh", "/keys"
 	text := tf.TextOrNull
 	state := func(provider, mount, mode string) model {
 		return model{ProviderName: text(provider), Ref: reference(types.StringValue("x"), mount, mode, []string{"k"})}
@@ -22,23 +22,23 @@ func TestDefaultModeIsSetWhenFilesAreFirstMounted(t *testing.T) {
 		state, plan model
 		mount, want string
 	}{
-		"a new ssh key":                               {model{}, plan(ssh, ""), here, "0400"},
-		"a new ssh key with a mode":                   {model{}, plan(ssh, "0444"), here, "0444"},
-		"a new ssh key with no permission":            {model{}, plan(ssh, "0000"), here, "0000"},
+		"a new ssh key":                               {model{}, plan(ssh, ""), sshDir, "0400"},
+		"a new ssh key with a mode":                   {model{}, plan(ssh, "0444"), sshDir, "0444"},
+		"a new ssh key with no permission":            {model{}, plan(ssh, "0000"), sshDir, "0000"},
 		"new files of another provider":               {model{}, plan("aws", ""), "/root/.aws", ""},
-		"new files of no provider":                    {model{}, plan("", ""), here, ""},
+		"new files of no provider":                    {model{}, plan("", ""), sshDir, ""},
 		"new variables":                               {model{}, plan("aws", ""), "", ""},
-		"an ssh key of an earlier release":            {state(ssh, here, ""), plan(ssh, ""), here, ""},
-		"an ssh key that gets a mode":                 {state(ssh, here, ""), plan(ssh, "0400"), here, "0400"},
-		"an ssh key at another path":                  {state(ssh, here, ""), plan(ssh, ""), there, "0400"},
-		"an imported ssh key":                         {state("", here, ""), plan(ssh, ""), here, ""},
-		"an ssh key of this release":                  {state(ssh, here, "0400"), plan(ssh, ""), here, "0400"},
-		"an ssh key whose configured mode is removed": {state(ssh, here, "0444"), plan(ssh, ""), here, "0400"},
-		"files whose configured mode is removed":      {state("", here, "0400"), plan("", ""), here, ""},
-		"files that become an ssh key":                {state("aws", here, ""), plan(ssh, ""), here, "0400"},
-		"an ssh key that becomes another file":        {state(ssh, here, "0400"), plan("aws", ""), here, ""},
-		"an ssh key that becomes a variable":          {state(ssh, here, "0400"), plan("aws", ""), "", ""},
-		"a variable that becomes a mounted file":      {state(ssh, "", ""), plan(ssh, ""), here, "0400"},
+		"an ssh key of an earlier release":            {state(ssh, sshDir, ""), plan(ssh, ""), sshDir, ""},
+		"an ssh key that gets a mode":                 {state(ssh, sshDir, ""), plan(ssh, "0400"), sshDir, "0400"},
+		"an ssh key at another path":                  {state(ssh, sshDir, ""), plan(ssh, ""), otherDir, "0400"},
+		"an imported ssh key":                         {state("", sshDir, ""), plan(ssh, ""), sshDir, ""},
+		"an ssh key of this release":                  {state(ssh, sshDir, "0400"), plan(ssh, ""), sshDir, "0400"},
+		"an ssh key whose configured mode is removed": {state(ssh, sshDir, "0444"), plan(ssh, ""), sshDir, "0400"},
+		"files whose configured mode is removed":      {state("", sshDir, "0400"), plan("", ""), sshDir, ""},
+		"files that become an ssh key":                {state("aws", sshDir, ""), plan(ssh, ""), sshDir, "0400"},
+		"an ssh key that becomes another file":        {state(ssh, sshDir, "0400"), plan("aws", ""), sshDir, ""},
+		"an ssh key that becomes a variable":          {state(ssh, sshDir, "0400"), plan("aws", ""), "", ""},
+		"a variable that becomes a mounted file":      {state(ssh, "", ""), plan(ssh, ""), sshDir, "0400"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

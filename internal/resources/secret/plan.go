@@ -28,14 +28,14 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 		p.PrivateState = privateState{digests: spec.NewDigests(sealerOf(p.Data))}
 	}
 	p.ReplaceIfMoved()
-	if p.PrivateState.secretStatus.Ending {
+	if p.PrivateState.secretStatus.Terminating {
 		p.Replace.Append(path.Root("uid"))
 	}
 	p.gather()
 	if p.unread {
 		p.Plan.Keys, p.Plan.Ref, p.Plan.Manifests = p.State.Keys, p.State.Ref, p.State.Manifests
 	} else {
-		p.describe()
+		p.setRefAndManifests()
 	}
 	p.Plan.UID = p.uid()
 	if !p.Diags.HasError() && p.needsDryRun() {
@@ -56,14 +56,14 @@ type planner struct {
 
 	content content
 	object  *unstructured.Unstructured // without values; nil while something is unknown
-	unread  bool                       // the source cannot be read, and the Secret is kept unchanged
+	unread  bool                       // the source cannot be read, so the Secret is kept unchanged
 }
 
 // gather reads the source and sets keys. If the source cannot be read and nothing else changes, it keeps the Secret
 // unchanged. A machine without the files must be able to plan other resources, and to destroy this one.
 func (p *planner) gather() {
 	source, diags := gather(p.Config, localSourceOf(p.Data))
-	if diags.HasError() && p.isUnchanged() {
+	if diags.HasError() && p.isConfigUnchanged() {
 		for _, d := range diags {
 			warning := diag.NewWarningDiagnostic(d.Summary(), d.Detail()+"\n\n"+
 				"The Secret in the cluster is kept unchanged. The provider cannot compare its values with the "+
@@ -82,15 +82,15 @@ func (p *planner) gather() {
 	p.Plan.Keys = p.revisions().planned(source)
 }
 
-// same reports whether the Secret does not change.
-func (p *planner) same() bool {
+// isSecretUnchanged reports whether the plan does not change the Secret.
+func (p *planner) isSecretUnchanged() bool {
 	return p.Plan.Keys.Equal(p.State.Keys) && p.Plan.Manifests.Equal(p.State.Manifests)
 }
 
-// uid returns the UID in state. If state has none because the response to the creation was lost, the next apply sets
-// it.
+// uid returns the UID in state. It is unknown if the apply sets it: for a new Secret, or because the response to the
+// creation was lost.
 func (p *planner) uid() types.String {
-	if p.Creating || p.State.UID.IsNull() && !p.same() {
+	if p.Creating || p.State.UID.IsNull() && !p.isSecretUnchanged() {
 		return types.StringUnknown()
 	}
 	return p.State.UID
@@ -100,8 +100,8 @@ func (p *planner) revisions() revisions {
 	return revisionsOf(p.Plan, p.State, p.PrivateState.digests, p.Config, p.Creating)
 }
 
-// isUnchanged reports whether the configuration contains no other change.
-func (p *planner) isUnchanged() bool {
+// isConfigUnchanged reports whether all attributes that determine the Secret are unchanged, except for its values.
+func (p *planner) isConfigUnchanged() bool {
 	plan, state := p.Plan, p.State
 	return !p.Creating && len(p.Replace) == 0 && !state.Ref.IsNull() &&
 		plan.ProviderName.Equal(state.ProviderName) && plan.Path.Equal(state.Path) &&
@@ -120,8 +120,8 @@ func localSourceOf(data *tf.ProviderData) *localSource {
 	return &localSource{home: env.Home, getenv: env.Get}
 }
 
-// describe sets ref and manifests.
-func (p *planner) describe() {
+// setRefAndManifests sets the attributes ref and manifests, as far as they are known.
+func (p *planner) setRefAndManifests() {
 	p.Plan.Ref = types.ObjectUnknown(refTypes())
 	p.Plan.Manifests = types.MapUnknown(types.StringType)
 	if p.Diags.HasError() || p.content.unknown || anyUnknown(p.Plan.Name, p.Plan.MountPath, p.Plan.DefaultMode) {
@@ -142,7 +142,7 @@ func (p *planner) describe() {
 	p.object, p.Plan.Manifests = object, text
 }
 
-// mountPath returns the directory in the container where the keys are mounted, or "".
+// mountPath returns the directory in the container where the keys are mounted, or "" for environment variables.
 func mountPath(m *model, c content) string {
 	if !m.MountPath.IsNull() {
 		return m.MountPath.ValueString()
@@ -199,8 +199,8 @@ func render(
 // needsDryRun reports whether a server-side dry run is required.
 func (p *planner) needsDryRun() bool {
 	known := p.object != nil && p.content.known()
-	return !p.Short() && !p.same() && (known || p.Creating) && len(p.Replace) == 0 && !p.Plan.ID.IsUnknown() &&
-		p.Data.Configured()
+	return !p.Short() && !p.isSecretUnchanged() && (known || p.Creating) && len(p.Replace) == 0 &&
+		!p.Plan.ID.IsUnknown() && p.Data.Configured()
 }
 
 // dryRun runs a server-side dry run, and checks an existing Secret.
@@ -218,7 +218,7 @@ func (p *planner) dryRun(ctx context.Context) {
 	switch {
 	case kube.IsNotFound(err):
 	case kube.ClassOf(err) == kube.Denied:
-		if !p.admitUnread(ctx, ref) {
+		if !p.admitUnreadable(ctx, ref) {
 			return
 		}
 	case err != nil:
@@ -227,7 +227,7 @@ func (p *planner) dryRun(ctx context.Context) {
 	case p.Creating && p.Replaced[secretKey(ref)].UID == live.GetUID():
 		return // it is deleted first
 	case p.Creating:
-		p.takeOver(ref, live)
+		p.checkAdoption(ref, live)
 	case immutableReason(live) != "" && p.changesImmutableField(live):
 		p.Diags.AddWarning(ref.String()+" must be replaced",
 			immutableReason(live)+" The plan deletes and creates it again. Running pods keep their values.")
@@ -248,16 +248,16 @@ func (p *planner) dryRun(ctx context.Context) {
 	}
 }
 
-// admitUnread is like admit, for a Secret that may not be read. It reports whether a server-side dry run is
-// possible. Only a Secret that certainly does not exist counts as missing.
-func (p *planner) admitUnread(ctx context.Context, ref kube.Ref) bool {
+// admitUnreadable is like admit, without permission to read the Secret. It reports whether a server-side dry run is
+// possible: not if it is unknown whether the Secret exists.
+func (p *planner) admitUnreadable(ctx context.Context, ref kube.Ref) bool {
 	if !p.Creating {
 		return true
 	}
-	there, err := p.Data.Cluster.SecretMetadata(ctx, ref)
+	metadata, err := p.Data.Cluster.SecretMetadata(ctx, ref)
 	switch {
 	case err == nil:
-		p.admit(ref, there)
+		p.admit(ref, metadata)
 	case !kube.IsNotFound(err):
 		p.Diags.Append(owned.PlanRejection(err, p.Creating))
 		return false
@@ -265,7 +265,7 @@ func (p *planner) admitUnread(ctx context.Context, ref kube.Ref) bool {
 	return true
 }
 
-// admit returns an error for a Secret that cannot become an object of this resource.
+// admit reports an error for a Secret that cannot become the object of this resource.
 func (p *planner) admit(ref kube.Ref, live *unstructured.Unstructured) {
 	if err := p.Creation().Admit(ref, live); err != nil {
 		p.Diags.Append(owned.Failure(err))
@@ -274,12 +274,12 @@ func (p *planner) admit(ref kube.Ref, live *unstructured.Unstructured) {
 
 // changesImmutableField reports whether the values or the type differ from those in the cluster.
 func (p *planner) changesImmutableField(live *unstructured.Unstructured) bool {
-	there, wanted := kube.SecretData(live), p.revisions().valuesToSend(p.content, live)
-	return secretType(live) != opaque || !maps.EqualFunc(there, wanted, bytes.Equal)
+	current, wanted := kube.SecretData(live), p.revisions().valuesToSend(p.content, live)
+	return secretType(live) != opaque || !maps.EqualFunc(current, wanted, bytes.Equal)
 }
 
-// takeOver checks whether an existing Secret can be adopted, and reports the keys that will be removed.
-func (p *planner) takeOver(ref kube.Ref, live *unstructured.Unstructured) {
+// checkAdoption checks whether an existing Secret can be adopted, and reports the keys that will be removed.
+func (p *planner) checkAdoption(ref kube.Ref, live *unstructured.Unstructured) {
 	if !p.Plan.AdoptExisting.ValueBool() {
 		p.admit(ref, live)
 		return
@@ -290,15 +290,13 @@ func (p *planner) takeOver(ref kube.Ref, live *unstructured.Unstructured) {
 	if immutableReason(live) != "" && p.changesImmutableField(live) {
 		p.Diags.AddError(ref.String()+" cannot be taken over",
 			fmt.Sprintf("%s\n\nNext step: Choose another name, or delete it and apply again:\n  kubectl delete "+
-				"secret %s -n %s",
-				immutableReason(live), ref.Name, ref.Namespace))
+				"secret %s -n %s", immutableReason(live), ref.Name, ref.Namespace))
 		return
 	}
 	if extra := extraKeys(live, p.content.keys()); len(extra) > 0 {
 		p.Diags.AddWarning(ref.String()+" loses keys",
 			fmt.Sprintf("It exists, and adopt_existing takes it over. The apply removes its keys that are not in the "+
-				"source: %s.",
-				strings.Join(extra, ", ")))
+				"source: %s.", strings.Join(extra, ", ")))
 	}
 }
 

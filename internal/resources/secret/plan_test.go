@@ -13,8 +13,8 @@ import (
 // null.
 func TestUIDIsUnknownIfTheApplySetsIt(t *testing.T) {
 	t.Parallel()
-	none, some := types.StringNull(), types.StringValue("u")
-	as := func(uid types.String, key, label string) model {
+	none, known := types.StringNull(), types.StringValue("u")
+	secret := func(uid types.String, key, label string) model {
 		return model{
 			Common: lifecycle.Common{UID: uid, Manifests: tf.TextMap(map[string]string{"Secret/ml/token": label})},
 			Keys:   tf.TextMap(map[string]string{"KEY": key}),
@@ -25,12 +25,12 @@ func TestUIDIsUnknownIfTheApplySetsIt(t *testing.T) {
 		creating    bool
 		want        types.String
 	}{
-		"a creation":                       {model{}, as(none, "1", "a"), true, types.StringUnknown()},
-		"nothing changes":                  {as(none, "1", "a"), as(none, "1", "a"), false, none},
-		"a value changes":                  {as(none, "1", "a"), as(none, "2", "a"), false, types.StringUnknown()},
-		"a label changes":                  {as(none, "1", "a"), as(none, "1", "b"), false, types.StringUnknown()},
-		"a value of one with a UID":        {as(some, "1", "a"), as(some, "2", "a"), false, some},
-		"a Secret with a UID is unchanged": {as(some, "1", "a"), as(some, "1", "a"), false, some},
+		"creation":                    {model{}, secret(none, "1", "a"), true, types.StringUnknown()},
+		"nothing changes":             {secret(none, "1", "a"), secret(none, "1", "a"), false, none},
+		"a value changes":             {secret(none, "1", "a"), secret(none, "2", "a"), false, types.StringUnknown()},
+		"a label changes":             {secret(none, "1", "a"), secret(none, "1", "b"), false, types.StringUnknown()},
+		"a value changes, with a UID": {secret(known, "1", "a"), secret(known, "2", "a"), false, known},
+		"nothing changes, with a UID": {secret(known, "1", "a"), secret(known, "1", "a"), false, known},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -21,23 +21,23 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// Refresh compares the Secret with the applied one. It replaces the values by digests first, and uses only these.
-func (hooks) Refresh(ctx context.Context, r *reading) error {
-	l := reader{reading: r, ref: r.State.ref()}
-	listed, err := l.unchanged(ctx)
+// Refresh compares the Secret with the applied one. It compares digests instead of the values.
+func (hooks) Refresh(ctx context.Context, reading *reading) error {
+	r := reader{reading: reading, ref: reading.State.ref()}
+	listed, err := r.unchanged(ctx)
 	switch {
 	case listed != nil:
-		owned.RecordInState(r.Data.Cluster, l.ref, listed, l.resource())
+		owned.RecordInState(r.Data.Cluster, r.ref, listed, r.resource())
 		return nil
 	case err == nil && r.Short:
 		return errValuesNeeded
 	case err != nil:
 		return err
 	}
-	live, err := r.Data.Cluster.GetSecret(ctx, l.ref)
+	live, err := r.Data.Cluster.GetSecret(ctx, r.ref)
 	switch {
 	case kube.IsNotFound(err):
-		r.Diags.Append(r.Memory.Missing(secretKey(l.ref), l.ref))
+		r.Diags.Append(r.Memory.Missing(secretKey(r.ref), r.ref))
 		return owned.ErrGone
 	case kube.ClassOf(err) == kube.Denied:
 		return lifecycle.KeepState(err, "The state is kept unchanged, and changes in the cluster are not detected. "+
@@ -45,10 +45,10 @@ func (hooks) Refresh(ctx context.Context, r *reading) error {
 	case err != nil:
 		return err
 	}
-	if err := l.refresh(live); err != nil {
+	if err := r.refresh(live); err != nil {
 		return err
 	}
-	owned.RecordInState(r.Data.Cluster, l.ref, live, l.resource())
+	owned.RecordInState(r.Data.Cluster, r.ref, live, r.resource())
 	r.MemoryChanged = true
 	return nil
 }
@@ -57,13 +57,13 @@ func (hooks) Refresh(ctx context.Context, r *reading) error {
 var errValuesNeeded = errors.New("the values have to be read")
 
 // Import reads a Secret into a new state.
-func (hooks) Import(ctx context.Context, r *reading) error {
-	l := reader{reading: r, ref: r.State.ref()}
-	live, err := r.Data.Cluster.GetSecret(ctx, l.ref)
+func (hooks) Import(ctx context.Context, reading *reading) error {
+	r := reader{reading: reading, ref: reading.State.ref()}
+	live, err := r.Data.Cluster.GetSecret(ctx, r.ref)
 	switch {
 	case kube.IsNotFound(err):
 		r.Diags.AddError("Nothing to import", fmt.Sprintf(
-			"%s does not exist.\n\nInvestigate with:\n  kubectl get secrets -n %s", l.ref, l.ref.Namespace))
+			"%s does not exist.\n\nInvestigate with:\n  kubectl get secrets -n %s", r.ref, r.ref.Namespace))
 		return owned.ErrGone
 	case kube.ClassOf(err) == kube.Denied: // an error, because there is no state to keep
 		r.Diags.Append(tf.Failure(err))
@@ -71,30 +71,30 @@ func (hooks) Import(ctx context.Context, r *reading) error {
 	case err != nil:
 		return err
 	}
-	if err := l.imported(live); err != nil {
+	if err := r.importSecret(live); err != nil {
 		return err
 	}
 	r.MemoryChanged = true
 	return nil
 }
 
-// reader updates one state.
+// reader refreshes or imports one state.
 type reader struct {
 	*reading
 	ref kube.Ref
 }
 
-// resource returns the type and ID.
-func (l reader) resource() string { return "kt_secret " + l.State.ID.ValueString() }
+// resource returns the type and the ID of the resource, separated by a space.
+func (r reader) resource() string { return "kt_secret " + r.State.ID.ValueString() }
 
 // unchanged returns the metadata of the Secret if it is the version at which the values matched the digests. Then the
 // values need not be read. It returns nil otherwise, or if that is unknown.
-func (l reader) unchanged(ctx context.Context) (*unstructured.Unstructured, error) {
-	status := l.PrivateState.secretStatus
-	if status.Matched == "" || status.Ending {
+func (r reader) unchanged(ctx context.Context) (*unstructured.Unstructured, error) {
+	status := r.PrivateState.secretStatus
+	if status.Matched == "" || status.Terminating {
 		return nil, nil
 	}
-	listed, err := l.Data.Cluster.ListedSecret(ctx, l.ref)
+	listed, err := r.Data.Cluster.ListedSecret(ctx, r.ref)
 	if err != nil || listed == nil || versionOf(listed) != status.Matched {
 		return nil, err
 	}
@@ -102,25 +102,25 @@ func (l reader) unchanged(ctx context.Context) (*unstructured.Unstructured, erro
 }
 
 // refresh compares the Secret with the applied one.
-func (l reader) refresh(live *unstructured.Unstructured) error {
-	key := secretKey(l.ref)
-	l.Memory.Recover(key, apitypes.UID(l.State.UID.ValueString()), false)
-	_, diags, err := l.Memory.Recognize(key, l.ref, live, l.resource())
-	l.Diags.Append(diags...)
+func (r reader) refresh(live *unstructured.Unstructured) error {
+	key := secretKey(r.ref)
+	r.Memory.Recover(key, apitypes.UID(r.State.UID.ValueString()), false)
+	_, diags, err := r.Memory.Recognize(key, r.ref, live, r.resource())
+	r.Diags.Append(diags...)
 	if err != nil {
 		return err
 	}
-	sent, err := l.sent()
+	sent, err := r.sent()
 	if err != nil {
 		return err
 	}
 	data := kube.SecretData(live)
-	if l.PrivateState.secretStatus.Matched == versionOf(live) {
-		l.PrivateState.digests.Confirm(data)
+	if r.PrivateState.secretStatus.Matched == versionOf(live) {
+		r.PrivateState.digests.Confirm(data)
 	}
-	masked := l.PrivateState.digests.Mask(live, data)
-	extra := extraKeys(live, slices.Collect(maps.Keys(l.PrivateState.digests.Values)))
-	memory, err := withForeignKeys(l.Memory, key, extra)
+	masked := r.PrivateState.digests.Mask(live, data)
+	extra := extraKeys(live, slices.Collect(maps.Keys(r.PrivateState.digests.Values)))
+	memory, err := withForeignKeys(r.Memory, key, extra)
 	if err != nil {
 		return err
 	}
@@ -128,77 +128,77 @@ func (l reader) refresh(live *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
-	if entry, known := l.Memory[key]; known {
+	if entry, known := r.Memory[key]; known {
 		entry.Sent = memory[key].Sent // other fields are only for this comparison
-		l.Memory[key] = entry
+		r.Memory[key] = entry
 	}
-	l.keys(data, extra, fresh.Changes)
-	l.State.UID = types.StringValue(string(live.GetUID()))
-	l.PrivateState.secretStatus.Ending = live.GetDeletionTimestamp() != nil
-	if l.PrivateState.secretStatus.Ending {
-		l.Diags.Append(owned.TerminatingWarning(l.ref, live))
+	r.setKeys(data, extra, fresh.Changes)
+	r.State.UID = types.StringValue(string(live.GetUID()))
+	r.PrivateState.secretStatus.Terminating = live.GetDeletionTimestamp() != nil
+	if r.PrivateState.secretStatus.Terminating {
+		r.Diags.Append(owned.TerminatingWarning(r.ref, live))
 	}
-	l.updateDigests(key, live, data, extra, fresh.Changes)
-	l.Diags.Append(owned.DriftWarning(l.ref, fresh.Changes)...)
+	r.updateDigests(key, live, data, extra, fresh.Changes)
+	r.Diags.Append(owned.DriftWarning(r.ref, fresh.Changes)...)
 	if !fresh.Differs {
 		return nil
 	}
-	now := spec.WithoutData(fresh.Object)
-	text, err := manifest.JSON(now)
+	current := spec.WithoutData(fresh.Object)
+	text, err := manifest.JSON(current)
 	if err != nil {
 		return err
 	}
-	l.State.Manifests = tf.TextMap(map[string]string{key: text})
-	l.State.Labels = follow(l.State.Labels, sent.GetLabels(), now.GetLabels())
-	l.State.Annotations = follow(l.State.Annotations, sent.GetAnnotations(), now.GetAnnotations())
+	r.State.Manifests = tf.TextMap(map[string]string{key: text})
+	r.State.Labels = currentEntries(r.State.Labels, sent.GetLabels(), current.GetLabels())
+	r.State.Annotations = currentEntries(r.State.Annotations, sent.GetAnnotations(), current.GetAnnotations())
 	return nil
 }
 
-// secretKey returns the key of a Secret in manifests.
+// secretKey returns the [manifest.Key] of a Secret.
 func secretKey(ref kube.Ref) string { return "Secret/" + ref.Namespace + "/" + ref.Name }
 
 // updateDigests records that the values match the digests, so that the next refresh need not compute them. It also
 // converts digests of the first version to the current method, which requires all values. It does nothing if anything
 // differs.
-func (l reader) updateDigests(
+func (r reader) updateDigests(
 	key string, live *unstructured.Unstructured, data map[string][]byte, extra []string, changes []fields.Change,
 ) {
-	l.PrivateState.secretStatus.Matched = ""
-	if len(extra) > 0 || len(changes) > 0 || len(data) != len(l.PrivateState.digests.Values) {
+	r.PrivateState.secretStatus.Matched = ""
+	if len(extra) > 0 || len(changes) > 0 || len(data) != len(r.PrivateState.digests.Values) {
 		return
 	}
-	l.PrivateState.secretStatus.Matched = versionOf(live)
-	entry := l.Memory[key]
+	r.PrivateState.secretStatus.Matched = versionOf(live)
+	entry := r.Memory[key]
 	_, rewritten := entry.Admitted["data"]
-	// otherwise it also contains old digests
-	if l.PrivateState.digests.Method == "" && !rewritten && entry.Sent == nil {
-		l.PrivateState.digests = l.PrivateState.digests.Renewed(data)
+	// Otherwise the memory also contains digests of the first version.
+	if r.PrivateState.digests.Method == "" && !rewritten && entry.Sent == nil {
+		r.PrivateState.digests = r.PrivateState.digests.Renewed(data)
 	}
 }
 
 // sent returns the applied Secret, with digests instead of values.
-func (l reader) sent() (*unstructured.Unstructured, error) {
-	for _, text := range tf.Texts(l.State.Manifests) {
+func (r reader) sent() (*unstructured.Unstructured, error) {
+	for _, text := range tf.Texts(r.State.Manifests) {
 		obj := &unstructured.Unstructured{}
 		if err := obj.UnmarshalJSON([]byte(text)); err != nil {
 			return nil, fmt.Errorf("cannot read the attribute manifests: %w", err)
 		}
-		return l.PrivateState.digests.MaskApplied(obj), nil
+		return r.PrivateState.digests.MaskApplied(obj), nil
 	}
 	return nil, fmt.Errorf("the attribute manifests is empty")
 }
 
-// keys updates the attribute keys.
-func (l reader) keys(data map[string][]byte, extra []string, changes []fields.Change) {
+// setKeys updates the attribute keys.
+func (r reader) setKeys(data map[string][]byte, extra []string, changes []fields.Change) {
 	changed := map[string]bool{}
 	for _, change := range changes {
 		changed[change.Path] = true
 	}
 	out := map[string]string{}
-	for key, entry := range l.PrivateState.digests.Values {
-		_, there := data[key]
+	for key, entry := range r.PrivateState.digests.Values {
+		_, exists := data[key]
 		switch {
-		case !there:
+		case !exists:
 			out[key] = missingInCluster
 		case changed[fields.String(dataPath(key))]:
 			out[key] = changedInCluster
@@ -209,18 +209,18 @@ func (l reader) keys(data map[string][]byte, extra []string, changes []fields.Ch
 	for _, key := range extra {
 		out[key] = addedInCluster
 	}
-	for key, text := range tf.Texts(l.State.Keys) { // unchanged until the first apply after an import
-		if _, there := out[key]; there && text == imported && out[key] != missingInCluster {
+	for key, text := range tf.Texts(r.State.Keys) { // unchanged until the first apply after an import
+		if _, exists := out[key]; exists && text == imported && out[key] != missingInCluster {
 			out[key] = imported
 		}
 	}
-	l.State.Keys = tf.TextMap(out)
+	r.State.Keys = tf.TextMap(out)
 }
 
 func dataPath(key string) fieldpath.Path { return fieldpath.MakePathOrDie("data", key) }
 
-// withForeignKeys returns the memory as if keys of others were ours and had been absent. Their presence is then
-// reported like any other change.
+// withForeignKeys returns the memory as if the provider owned the keys that other clients added, and had applied them
+// as absent. A refresh then reports them like any other change.
 func withForeignKeys(memory owned.Memory, key string, extra []string) (owned.Memory, error) {
 	entry, known := memory[key]
 	if !known || len(extra) == 0 || len(entry.Set) == 0 {
@@ -241,8 +241,9 @@ func withForeignKeys(memory owned.Memory, key string, extra []string) (owned.Mem
 	return out, nil
 }
 
-// follow sets labels or annotations of the configuration to their live values. Others appear only in manifests.
-func follow(attribute types.Map, before, after map[string]string) types.Map {
+// currentEntries returns the configured labels or annotations with the changes between two observations. Others appear
+// only in manifests.
+func currentEntries(attribute types.Map, before, after map[string]string) types.Map {
 	configured := tf.Texts(attribute)
 	changed := false
 	for key := range configured {
@@ -250,7 +251,7 @@ func follow(attribute types.Map, before, after map[string]string) types.Map {
 			continue
 		}
 		changed = true
-		if value, there := after[key]; there {
+		if value, exists := after[key]; exists {
 			configured[key] = value
 		} else {
 			delete(configured, key)

@@ -13,7 +13,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// timeLimit is the default timeout of an operation. Only finalizers take time.
+// timeLimit is the default timeout of an operation, which sends only a few requests. A deletion also waits for
+// finalizers.
 const timeLimit = 5 * time.Minute
 
 // secretResource adds the schema and the validation to the common life cycle.
@@ -51,9 +52,9 @@ func New() resource.Resource {
 	}}
 	r.PrivateState = lifecycle.PrivateStateCodec[privateState]{
 		Load: func(ctx context.Context, private owned.PrivateReader) (privateState, diag.Diagnostics) {
-			return recall(ctx, private, sealerOf(r.Data()))
+			return loadPrivateState(ctx, private, sealerOf(r.Data()))
 		},
-		Save: save,
+		Save: savePrivateState,
 	}
 	return r
 }

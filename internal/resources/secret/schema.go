@@ -33,9 +33,9 @@ func (r *secretResource) Schema(_ context.Context, _ resource.SchemaRequest, res
 	}
 }
 
-// Diagnostics with the path values or values_wo would make Terraform print the
-// line of the configuration that contains the value. Neither attribute
-// therefore has validators. See ValidateConfig.
+// attributes returns the attributes of the schema. A diagnostic with the path values or values_wo would make Terraform
+// print the line of the configuration that contains the value. Therefore these attributes have no validators; see
+// ValidateConfig.
 func attributes() map[string]schema.Attribute {
 	replace := []planmodifier.String{stringplanmodifier.RequiresReplace()}
 	return map[string]schema.Attribute{

@@ -24,13 +24,13 @@ type content struct {
 	unknownKeys []string
 	// unknown is true if the keys are unknown, too.
 	unknown bool
-	// sourceDir is the directory where a file source is mounted, as returned by spec.SourceDir.
+	// sourceDir is the directory where a file source is mounted, as returned by spec.SourceDir; otherwise "".
 	sourceDir string
 	// external is true if the values are from files or environment variables. Terraform does not track these, and
 	// they can change between a plan and its apply.
 	external bool
-	// at is the attribute for error messages.
-	at string
+	// attribute is the attribute of the source, for error messages.
+	attribute string
 }
 
 // keys returns all keys, sorted.
@@ -41,7 +41,7 @@ func (c content) keys() []string {
 func (c content) known() bool { return !c.unknown && len(c.unknownKeys) == 0 }
 
 // gather reads the source of a configuration. Except for values_wo, it uses only attributes that are also in a plan.
-func gather(config *model, m *localSource) (content, diag.Diagnostics) {
+func gather(config *model, local *localSource) (content, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	var out content
 	fail := func(attribute string, err error) {
@@ -51,47 +51,47 @@ func gather(config *model, m *localSource) (content, diag.Diagnostics) {
 	names, namesKnown := fileNames(config.Filenames)
 	switch {
 	case !config.ValuesWO.IsNull():
-		out = configured(config.ValuesWO)
-		out.at = "values_wo"
+		out = configuredValues(config.ValuesWO)
+		out.attribute = "values_wo"
 	case !config.Values.IsNull():
-		out = configured(config.Values)
-		out.at = "values"
-	case m == nil, !namesKnown, anyUnknown(config.ProviderName, config.Path, config.EnvVars, config.MountPath):
+		out = configuredValues(config.Values)
+		out.attribute = "values"
+	case local == nil, !namesKnown, anyUnknown(config.ProviderName, config.Path, config.EnvVars, config.MountPath):
 		out = content{unknown: true}
 	case !config.ProviderName.IsNull():
 		p, _ := spec.ProviderNamed(config.ProviderName.ValueString())
 		var err error
-		if out, err = m.provider(p, config, names); err != nil {
+		if out, err = local.provider(p, config, names); err != nil {
 			fail("provider_name", err)
 		}
-		out.at = "provider_name"
+		out.attribute = "provider_name"
 	case !config.Path.IsNull():
-		read, err := m.read(config.Path.ValueString(), names, nil)
+		dir, err := local.read(config.Path.ValueString(), names, nil)
 		if err == nil {
-			out, err = m.mounted(read, config)
+			out, err = local.mountedFiles(dir, config)
 		}
 		if err != nil {
 			fail("path", err)
 		}
-		out.at = "path"
+		out.attribute = "path"
 	default:
 		var err error
-		if out.data, err = m.variables(tf.Texts(config.EnvVars)); err != nil {
+		if out.data, err = local.variables(tf.Texts(config.EnvVars)); err != nil {
 			fail("env_vars", err)
 		}
-		out.at, out.external = "env_vars", true
+		out.attribute, out.external = "env_vars", true
 	}
 	if err := spec.CheckSize(out.data); err != nil && !diags.HasError() {
-		diags.AddError("The secret is too large", out.at+": "+err.Error()+".")
+		diags.AddError("The secret is too large", out.attribute+": "+err.Error()+".")
 	}
 	return out, diags
 }
 
 // provider reads the credentials of a provider from its files, or otherwise from its environment variables.
-func (m *localSource) provider(p spec.Provider, config *model, names []string) (content, error) {
+func (s *localSource) provider(p spec.Provider, config *model, names []string) (content, error) {
 	dir := p.Dir
 	if !config.Path.IsNull() || !config.EnvVars.IsNull() {
-		dir = config.Path.ValueString() // these replace the usual locations
+		dir = config.Path.ValueString() // path and env_vars replace the usual locations
 	}
 	variables := tf.Texts(config.EnvVars)
 	if dir == p.Dir && config.EnvVars.IsNull() {
@@ -101,9 +101,9 @@ func (m *localSource) provider(p spec.Provider, config *model, names []string) (
 	}
 	var searched []string
 	if dir != "" {
-		read, err := m.read(dir, names, p.Files)
+		read, err := s.read(dir, names, p.Files)
 		if err == nil {
-			return m.exposed(read, p, config)
+			return s.variableOrFiles(read, p, config)
 		}
 		if !errors.Is(err, errNoFiles) {
 			return content{}, err
@@ -111,7 +111,7 @@ func (m *localSource) provider(p spec.Provider, config *model, names []string) (
 		searched = append(searched, fmt.Sprintf("the files %s in %s", strings.Join(p.Files, " and "), dir))
 	}
 	if len(variables) > 0 {
-		data, err := m.variables(variables)
+		data, err := s.variables(variables)
 		if err == nil {
 			return content{data: data, external: true}, nil
 		}
@@ -122,36 +122,36 @@ func (m *localSource) provider(p spec.Provider, config *model, names []string) (
 		config.ProviderName.ValueString(), strings.Join(searched, "; "))
 }
 
-// exposed returns an environment variable for a single file that the provider's tools accept as a variable, unless
-// it must be mounted. All other files are mounted.
-func (m *localSource) exposed(read sourceDir, p spec.Provider, config *model) (content, error) {
-	if p.FileKey == "" || len(read.files) != 1 || !config.MountPath.IsNull() {
-		return m.mounted(read, config)
+// variableOrFiles returns an environment variable for a single file if the tools of the provider accept its content as
+// a variable, and if mount_path is not set. Otherwise it returns the files.
+func (s *localSource) variableOrFiles(dir directory, p spec.Provider, config *model) (content, error) {
+	if p.FileKey == "" || len(dir.files) != 1 || !config.MountPath.IsNull() {
+		return s.mountedFiles(dir, config)
 	}
-	for _, file := range read.files {
+	for _, file := range dir.files {
 		return content{data: map[string][]byte{p.FileKey: bytes.TrimSpace(file)}, external: true}, nil
 	}
 	return content{}, errNoFiles
 }
 
-// mounted returns the files by key.
-func (m *localSource) mounted(read sourceDir, config *model) (content, error) {
-	keys, err := spec.Keys(slices.Sorted(maps.Keys(read.files)))
+// mountedFiles returns the files by key, and where they are mounted unless mount_path is set.
+func (s *localSource) mountedFiles(dir directory, config *model) (content, error) {
+	keys, err := spec.Keys(slices.Sorted(maps.Keys(dir.files)))
 	if err != nil {
 		return content{}, err
 	}
 	out := content{data: map[string][]byte{}, external: true}
 	for key, file := range keys {
-		out.data[key] = read.files[file]
+		out.data[key] = dir.files[file]
 	}
 	if config.MountPath.IsNull() {
-		out.sourceDir, err = spec.SourceDir(read.dir, m.home)
+		out.sourceDir, err = spec.SourceDir(dir.path, s.home)
 	}
 	return out, err
 }
 
-// configured returns the values in the configuration.
-func configured(values types.Map) content {
+// configuredValues returns the values in the configuration.
+func configuredValues(values types.Map) content {
 	out := content{data: map[string][]byte{}, unknown: values.IsUnknown()}
 	for key, element := range values.Elements() {
 		if value, ok := element.(types.String); ok && !value.IsUnknown() {

@@ -16,7 +16,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// fixture returns a source with files below its home directory, and with environment variables.
+// fixture returns a source with files in its home directory, and with environment variables.
 func fixture(t *testing.T, files, variables map[string]string) *localSource {
 	t.Helper()
 	home := t.TempDir()
@@ -42,6 +42,7 @@ func config(change func(*model)) *model {
 	return m
 }
 
+// ofProvider returns a configuration that sets only provider_name.
 func ofProvider(name string) *model {
 	return config(func(m *model) { m.ProviderName = types.StringValue(name) })
 }
@@ -61,9 +62,10 @@ type found struct {
 	Env   bool
 }
 
-func gatherSource(t *testing.T, m *localSource, cfg *model) (found, string) {
+// gatherSource returns the content of a source, or the detail of the error.
+func gatherSource(t *testing.T, local *localSource, cfg *model) (found, string) {
 	t.Helper()
-	c, diags := gather(cfg, m)
+	c, diags := gather(cfg, local)
 	if diags.HasError() {
 		return found{}, diags.Errors()[0].Detail()
 	}
@@ -103,7 +105,7 @@ func TestCredentialsOfEachProviderAreRead(t *testing.T) {
 				want: found{Data: map[string]string{"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"},
 					Env: true},
 			},
-			{ // files win
+			{ // files take precedence
 				files:     map[string]string{".aws/config": "c"},
 				variables: map[string]string{"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"},
 				want:      found{Data: map[string]string{"config": "c"}, Mount: "/root/.aws"},
@@ -120,7 +122,7 @@ func TestCredentialsOfEachProviderAreRead(t *testing.T) {
 		},
 		"github": {file(".config/gh/hosts.yml")},
 		"huggingface": {
-			{ // the file is exposed as the variable, without the line end that tools write
+			{ // the file becomes the variable, without the line end that tools write
 				files:     map[string]string{".cache/huggingface/token": "t\n"},
 				variables: map[string]string{"HF_TOKEN": "v"},
 				want:      found{Data: map[string]string{"HF_TOKEN": "t"}, Env: true},
@@ -192,14 +194,14 @@ func TestPathsFilenamesAndVariablesAreRead(t *testing.T) {
 			want: found{Data: map[string]string{"a": "1"}, Mount: "/root/creds"}},
 		"a file": {config: func(string) *model { return at("~/one/token", nil) },
 			want: found{Data: map[string]string{"token": "4\n"}, Mount: "/root/one"}},
-		"a file elsewhere": {config: func(string) *model { return at("~/one/token", mounted) },
+		"a file with mount_path": {config: func(string) *model { return at("~/one/token", mounted) },
 			want: found{Data: map[string]string{"token": "4\n"}, Mount: "/etc/creds"}},
 		"a file of a provider": {config: func(string) *model {
 			m := ofProvider("huggingface")
 			m.Path = types.StringValue("~/one/token")
 			return m
 		}, want: found{Data: map[string]string{"HF_TOKEN": "4"}, Env: true}},
-		"a file of a provider, mounted": {config: func(string) *model {
+		"a file of a provider with mount_path": {config: func(string) *model {
 			m := ofProvider("huggingface")
 			m.Path = types.StringValue("~/one")
 			mounted(m)
@@ -214,9 +216,9 @@ func TestPathsFilenamesAndVariablesAreRead(t *testing.T) {
 			return m
 		}, want: found{Data: map[string]string{"AWS_ACCESS_KEY_ID": "v"}, Env: true}},
 
-		"no such path": {config: func(string) *model { return at("~/none", nil) },
+		"a missing path": {config: func(string) *model { return at("~/none", nil) },
 			problem: "path: ~/none does not exist on the machine that runs Terraform."},
-		"no such file": {config: func(string) *model { return at("~/creds", named("a", "x", "y")) },
+		"missing files": {config: func(string) *model { return at("~/creds", named("a", "x", "y")) },
 			problem: "has no file x, y."},
 		"filenames with a file": {config: func(string) *model { return at("~/one/token", named("token")) },
 			problem: "~/one/token is a file, not a directory"},
@@ -224,7 +226,7 @@ func TestPathsFilenamesAndVariablesAreRead(t *testing.T) {
 			problem: "~/empty contains no files"},
 		"two files for one key": {config: func(string) *model { return at("~/clash", nil) },
 			problem: `"a b" and "a-b" would both become the key "a-b"`},
-		"over the home directory": {config: func(string) *model { return at("~/top", nil) },
+		"a file in the home directory without mount_path": {config: func(string) *model { return at("~/top", nil) },
 			problem: "hide the content of /root in the container: set mount_path"},
 		"another user's home directory": {config: func(string) *model { return at("~bob/x", nil) },
 			problem: "set the absolute path"},
@@ -236,8 +238,8 @@ func TestPathsFilenamesAndVariablesAreRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := fixture(t, files, map[string]string{"LOCAL": "v"})
-			got, problem := gatherSource(t, m, test.config(m.home))
+			local := fixture(t, files, map[string]string{"LOCAL": "v"})
+			got, problem := gatherSource(t, local, test.config(local.home))
 			if diff := cmp.Diff(test.want, got); diff != "" || !strings.Contains(problem, test.problem) ||
 				(test.problem == "") != (problem == "") {
 				t.Errorf("problem %q, want %q\n%s", problem, test.problem, diff)
@@ -248,28 +250,28 @@ func TestPathsFilenamesAndVariablesAreRead(t *testing.T) {
 
 func TestTooLargeSourcesAreRejectedWithoutReading(t *testing.T) {
 	t.Parallel()
-	m := fixture(t, map[string]string{"big/a": "x", "big/weights": strings.Repeat("x", 1<<20)}, nil)
-	_, problem := gatherSource(t, m, config(func(c *model) { c.Path = types.StringValue("~/big") }))
+	local := fixture(t, map[string]string{"big/a": "x", "big/weights": strings.Repeat("x", 1<<20)}, nil)
+	_, problem := gatherSource(t, local, config(func(m *model) { m.Path = types.StringValue("~/big") }))
 	if want := "1048577 bytes in total, but a Secret can contain at most 1048576 (1 MiB). The largest is weights " +
 		"with 1048576 bytes"; !strings.Contains(problem, want) {
 		t.Errorf("%q does not contain %q", problem, want)
 	}
 }
 
-func TestUnknownSourcesAreUnknown(t *testing.T) {
+func TestKeysOfUnknownSourcesAreUnknown(t *testing.T) {
 	t.Parallel()
-	m := fixture(t, nil, nil)
+	local := fixture(t, nil, nil)
 	for name, cfg := range map[string]*model{
 		"path": config(func(m *model) { m.Path = types.StringUnknown() }),
 		"filenames": config(func(m *model) {
 			m.Path, m.Filenames = types.StringValue("~"), types.ListUnknown(types.StringType)
 		}),
-		"a variable": config(func(m *model) {
+		"env_vars": config(func(m *model) {
 			m.EnvVars = types.MapValueMust(types.StringType, map[string]attr.Value{"A": types.StringUnknown()})
 		}),
 		"values": config(func(m *model) { m.Values = types.MapUnknown(types.StringType) }),
 	} {
-		if c, diags := gather(cfg, m); !c.unknown || diags.HasError() {
+		if c, diags := gather(cfg, local); !c.unknown || diags.HasError() {
 			t.Errorf("%s: %v %v", name, c.keys(), diags)
 		}
 	}
@@ -278,14 +280,14 @@ func TestUnknownSourcesAreUnknown(t *testing.T) {
 			"B": types.StringValue("b")})
 	}), nil)
 	if diff := cmp.Diff([]string{"A", "B"}, c.keys()); diff != "" || c.known() || c.unknown {
-		t.Errorf("one unknown value: %s", diff)
+		t.Errorf("the keys are unknown, although only a value is: %s", diff)
 	}
 	if c, _ := gather(ofProvider("aws"), nil); !c.unknown {
-		t.Error("a provider that is not configured reads local files")
+		t.Error("local files are read before the provider is configured")
 	}
 }
 
-func TestRevisionsCountChanges(t *testing.T) {
+func TestRevisionIncreasesWithEachChange(t *testing.T) {
 	t.Parallel()
 	digests := spec.NewDigests(spec.NewSealer())
 	digests.Values["a"], digests.Values["b"] = digests.First("a", []byte("1")), digests.First("b", []byte("2"))
@@ -300,22 +302,25 @@ func TestRevisionsCountChanges(t *testing.T) {
 		data map[string]string
 		want map[string]string
 	}{
-		"nothing": {revisions{shown: applied}, map[string]string{"a": "1", "b": "2"}, applied},
-		"a value": {revisions{shown: applied}, map[string]string{"a": "1", "b": "3"},
+		"no change": {revisions{shown: applied}, map[string]string{"a": "1", "b": "2"}, applied},
+		"a changed value": {revisions{shown: applied}, map[string]string{"a": "1", "b": "3"},
 			with(map[string]string{"b": "revision 2"})},
 		"a new key": {revisions{shown: applied}, map[string]string{"a": "1", "b": "2", "c": "3"},
 			with(map[string]string{"c": "revision 1"})},
 		"a removed key": {revisions{shown: applied}, map[string]string{"a": "1"}, map[string]string{"a": "revision 1"}},
-		"drift": {revisions{shown: with(map[string]string{"a": changedInCluster})},
+		"drift of a value": {revisions{shown: with(map[string]string{"a": changedInCluster})},
 			map[string]string{"a": "1", "b": "2"}, applied},
-		"drift and a new value": {revisions{shown: with(map[string]string{"a": changedInCluster})},
+		"drift and a changed value": {revisions{shown: with(map[string]string{"a": changedInCluster})},
 			map[string]string{"a": "9", "b": "2"}, with(map[string]string{"a": "revision 2"})},
-		"versioned": {revisions{shown: applied, versioned: true}, map[string]string{"a": "8", "b": "9"}, applied},
-		"versioned, a new version": {revisions{shown: applied, versioned: true, versionChanged: true},
+		"changed values with the same version": {revisions{shown: applied, versioned: true},
+			map[string]string{"a": "8", "b": "9"}, applied},
+		"a new version": {revisions{shown: applied, versioned: true, versionChanged: true},
 			map[string]string{"a": "1", "b": "9"}, map[string]string{"a": "revision 2", "b": "revision 2"}},
-		"versioned, drift": {revisions{shown: with(map[string]string{"a": missingInCluster}), versioned: true},
-			map[string]string{"a": "8", "b": "9"}, with(map[string]string{"a": "revision 2"})},
-		"versioned, drift of the same value": {revisions{shown: with(map[string]string{"a": missingInCluster}),
+		"a changed value and drift with the same version": {
+			revisions{shown: with(map[string]string{"a": missingInCluster}), versioned: true},
+			map[string]string{"a": "8", "b": "9"}, with(map[string]string{"a": "revision 2"}),
+		},
+		"drift with the same version": {revisions{shown: with(map[string]string{"a": missingInCluster}),
 			versioned: true}, map[string]string{"a": "1", "b": "9"}, applied},
 	} {
 		test.r.digests = digests
@@ -332,21 +337,22 @@ func TestRevisionsCountChanges(t *testing.T) {
 	}
 }
 
-func TestApplyOfAnotherValueThanPlannedIsRejected(t *testing.T) {
+func TestApplyRejectsValuesThatDifferFromThePlan(t *testing.T) {
 	t.Parallel()
 	r := revisions{digests: spec.NewDigests(spec.NewSealer()), shown: map[string]string{}}
 	planned := r.planned(content{data: map[string][]byte{"a": []byte("seen")}, external: true})
 	for name, c := range map[string]content{
-		"another value":   {data: map[string][]byte{"a": []byte("swapped")}, external: true, at: "path"},
-		"another key too": {data: map[string][]byte{"a": []byte("seen"), "b": nil}, external: true, at: "env_vars"},
-		"no such key":     {at: "path"},
+		"a changed value": {data: map[string][]byte{"a": []byte("swapped")}, external: true, attribute: "path"},
+		"an added key": {data: map[string][]byte{"a": []byte("seen"), "b": nil}, external: true,
+			attribute: "env_vars"},
+		"a removed key": {attribute: "path"},
 	} {
 		_, diags := r.resolveEntries(c, planned)
 		if !diags.HasError() {
-			t.Errorf("%s: it is applied", name)
+			t.Errorf("%s is applied", name)
 		}
 		for _, d := range diags {
-			if text := d.Detail(); strings.Contains(text, "swapped") || !strings.Contains(text, c.at) {
+			if text := d.Detail(); strings.Contains(text, "swapped") || !strings.Contains(text, c.attribute) {
 				t.Errorf("%s: %s", name, text)
 			}
 		}

@@ -16,8 +16,8 @@ import (
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
 )
 
-// ValidateConfig checks attributes that depend on each other, and the two that contain values. It reports problems
-// of values without a path, because with a path Terraform would print the line of the value.
+// ValidateConfig checks attributes that depend on each other, and the two that contain values. It reports errors in
+// values without a path, because with a path Terraform would print the line of the value.
 func (r *secretResource) ValidateConfig(
 	ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse,
 ) {
@@ -37,7 +37,7 @@ func (hooks) ValidateKnown(_ context.Context, config *model) diag.Diagnostics {
 func validate(m *model, writeOnly bool) diag.Diagnostics {
 	v := validation{config: m}
 	v.sources()
-	v.companions()
+	v.dependencies()
 	v.values("values", m.Values)
 	v.values("values_wo", m.ValuesWO)
 	v.variables()
@@ -96,8 +96,8 @@ func (v *validation) sources() {
 	}
 }
 
-// companions checks attributes that require another one.
-func (v *validation) companions() {
+// dependencies checks attributes that require another attribute.
+func (v *validation) dependencies() {
 	m := v.config
 	if !m.ValuesWOVersion.IsNull() && m.ValuesWO.IsNull() {
 		v.diags.AddAttributeError(path.Root("values_wo_version"), "values_wo is missing",
@@ -151,6 +151,7 @@ func (v *validation) values(name string, values types.Map) {
 	}
 }
 
+// variables checks the keys of env_vars.
 func (v *validation) variables() {
 	for _, key := range slices.Sorted(maps.Keys(v.config.EnvVars.Elements())) {
 		err := spec.CheckKey(key)
@@ -164,6 +165,7 @@ func (v *validation) variables() {
 	}
 }
 
+// files checks filenames, and whether the path in the container can be determined.
 func (v *validation) files() {
 	var names []string
 	for i, element := range v.config.Filenames.Elements() {

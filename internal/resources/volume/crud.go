@@ -19,23 +19,23 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// writer executes one plan, and keeps the state consistent with the cluster.
+// writer applies one plan.
 type writer struct{ *writing }
 
 // Apply creates or updates the claim, saves it in state, and waits.
-func (hooks) Apply(ctx context.Context, w *writing) {
-	writer := writer{w}
+func (hooks) Apply(ctx context.Context, writing *writing) {
+	w := writer{writing}
 	if !w.Creating {
-		writer.update(ctx)
+		w.update(ctx)
 		return
 	}
-	if writer.create(ctx) {
-		writer.wait(ctx)
+	if w.create(ctx) {
+		w.wait(ctx)
 	}
 	w.Diags.Append(markDestroyRequested(ctx, w.Private, false)...) // the mark was for the replaced volume
 }
 
-// create reports whether the claim exists and is in state.
+// create creates the claim and saves it in state. It reports whether it succeeded.
 func (w writer) create(ctx context.Context) bool {
 	if w.Plan.StorageClass.IsUnknown() {
 		w.selectClass(ctx)
@@ -66,7 +66,7 @@ func (w writer) update(ctx context.Context) {
 		return
 	}
 	if w.Plan.Manifests.Equal(w.Prior.Manifests) {
-		w.keepStatus(w.Prior)
+		w.keepStatus()
 		w.PrivateState.Imported = false // all settings of the configuration are in state now
 		w.save(ctx)
 	} else {
@@ -81,14 +81,13 @@ func (w writer) update(ctx context.Context) {
 	}
 }
 
-// keepStatus keeps the status in state.
-func (w writer) keepStatus(prior *model) {
-	w.Plan.UID = prior.UID
-	w.Plan.claimStatus = prior.claimStatus
+// keepStatus sets the UID and the status of the prior state.
+func (w writer) keepStatus() {
+	w.Plan.UID, w.Plan.claimStatus = w.Prior.UID, w.Prior.claimStatus
 }
 
-// planned returns the claim of the plan. It renders the claim if the plan could not. It returns nil with a
-// diagnostic on failure.
+// planned returns the claim of the plan. It renders the claim if manifests is unknown in the plan. It returns nil with
+// a diagnostic on failure.
 func (w writer) planned() *unstructured.Unstructured {
 	if w.Plan.Manifests.IsUnknown() {
 		var diags diag.Diagnostics
@@ -105,8 +104,8 @@ func (w writer) planned() *unstructured.Unstructured {
 	return object
 }
 
-// deleteUnfinished deletes a claim of ours that an earlier run left behind, if it is not bound, and therefore empty,
-// and if it cannot be changed to the wanted claim.
+// deleteUnfinished deletes the claim of an unfinished creation if it cannot be changed to the wanted claim. It keeps a
+// bound claim, which may contain data.
 func (w writer) deleteUnfinished(ctx context.Context, wanted *unstructured.Unstructured) error {
 	cluster, ref := w.Data.Cluster, w.Plan.claimRef()
 	live, err := cluster.Get(ctx, ref)
@@ -125,7 +124,7 @@ func (w writer) deleteUnfinished(ctx context.Context, wanted *unstructured.Unstr
 	return observe.WaitClaimGone(ctx, cluster, ref)
 }
 
-// apply sends the claim and saves it in state.
+// apply sends the claim and saves it in state. It reports whether the server applied it.
 func (w writer) apply(ctx context.Context, object *unstructured.Unstructured) bool {
 	var live *unstructured.Unstructured
 	var diags diag.Diagnostics
@@ -138,7 +137,7 @@ func (w writer) apply(ctx context.Context, object *unstructured.Unstructured) bo
 	w.Diags.Append(diags...)
 	switch {
 	case err == nil:
-		w.Plan.status(live)
+		w.Plan.setStatus(live)
 		w.PrivateState.Imported = false
 		w.save(ctx)
 		return true
@@ -189,11 +188,11 @@ func (w writer) wait(ctx context.Context) {
 
 // refreshStatus updates the status of the claim at the end of a wait, even if the wait was interrupted.
 func (w writer) refreshStatus(ctx context.Context) {
-	const moment = 5 * time.Second
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), moment)
+	const limit = 5 * time.Second
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	if live, err := w.Data.Cluster.Read(ctx, w.Plan.claimRef()); err == nil {
-		w.Plan.status(live)
+		w.Plan.setStatus(live)
 	}
 }
 
@@ -213,14 +212,14 @@ func (w writer) notReady(err error) {
 // Delete deletes the claim and waits until it no longer exists. It starts only when no pod uses the claim, because a
 // deletion cannot be undone and deletes the data when the last pod ends.
 func (hooks) Delete(ctx context.Context, d *deleting) {
-	wanted, diags := destroyRequested(ctx, d.Private)
+	requested, diags := destroyRequested(ctx, d.Private)
 	d.Diags.Append(diags...)
 	if diags.HasError() {
 		return
 	}
 	cluster, ref := d.Data.Cluster, d.State.claimRef()
-	if kept := owned.NotDeletedWarning(cluster, ref); len(kept) > 0 {
-		d.Diags.Append(kept...)
+	if warning := owned.NotDeletedWarning(cluster, ref); len(warning) > 0 {
+		d.Diags.Append(warning...)
 		return
 	}
 	d.Memory.Recover(d.State.key(), apitypes.UID(d.State.UID.ValueString()), false)
@@ -239,7 +238,7 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 	case !same: // another claim was created in its place
 		d.Diags.Append(owned.OtherObjectWarning(d.Memory, d.State.key(), ref, live, nil)...)
 		return
-	case !wanted && claim.Bound(live):
+	case !requested && claim.Bound(live):
 		d.Diags.Append(boundError(ref))
 		return
 	}
@@ -249,8 +248,8 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 			return
 		}
 	}
-	started, left, err := owned.Delete(ctx, cluster, d.Memory, d.State.key(), ref)
-	d.Diags.Append(left...)
+	started, diags, err := owned.Delete(ctx, cluster, d.Memory, d.State.key(), ref)
+	d.Diags.Append(diags...)
 	if err != nil {
 		d.Diags.Append(owned.Failure(err))
 	}
@@ -263,12 +262,12 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 	}
 }
 
-// boundError rejects the replacement of a bound volume that was not requested. Either Terraform has marked it as
+// boundError reports that the replacement of a bound volume was not requested. Either Terraform has marked it as
 // tainted because its creation failed, or it was not yet bound when the replacement was planned.
 func boundError(ref kube.Ref) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Replacement of a bound volume was not requested",
 		fmt.Sprintf("%s would be replaced because its creation failed (it is tainted) or because it was not bound "+
 			"when the plan was created. It is bound now and may contain data. Therefore nothing was deleted.\n\n"+
 			"To keep it, remove the taint if there is one, and plan again:\n  terraform untaint ADDRESS\n"+
-			"To replace it, also do this, and then run:\n  terraform apply -replace=ADDRESS", ref))
+			"To replace it, remove the taint as well, and then run:\n  terraform apply -replace=ADDRESS", ref))
 }

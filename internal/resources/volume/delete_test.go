@@ -10,7 +10,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// private is the private state of a resource.
+// private is the private state of a resource, in memory.
 type private map[string][]byte
 
 func (p private) GetKey(_ context.Context, key string) ([]byte, diag.Diagnostics) { return p[key], nil }
@@ -26,21 +26,21 @@ const boundClaim = `{apiVersion: v1, kind: PersistentVolumeClaim,
     resources: {requests: {storage: 10Gi}}},
   status: {phase: Bound, capacity: {storage: 10Gi}}}`
 
-func TestClaimIsDeletedOnlyIfItIsTheRequestedOne(t *testing.T) {
+func TestClaimIsDeletedOnlyIfRequestedOrNotBound(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		claim     string
 		requested bool
 		deleted   bool
-		says      string
+		message   string
 	}{
-		"no claim":  {"", true, false, ""},
-		"the claim": {boundClaim, true, true, ""},
-		"a bound claim, without a request": {boundClaim, false, false,
+		"no claim":      {"", true, false, ""},
+		"a bound claim": {boundClaim, true, true, ""},
+		"a bound claim without a request": {boundClaim, false, false,
 			"Replacement of a bound volume was not requested"},
-		"a claim without data": {strings.ReplaceAll(strings.Replace(boundClaim, "volumeName: pv-1,", "", 1), "Bound",
-			"Pending"), false, true, ""},
-		"another claim": {strings.Replace(boundClaim, "uid: u-1", "uid: u-2", 1), true, false,
+		"a claim that is not bound": {
+			strings.NewReplacer("volumeName: pv-1,", "", "Bound", "Pending").Replace(boundClaim), false, true, ""},
+		"another claim in its place": {strings.Replace(boundClaim, "uid: u-1", "uid: u-2", 1), true, false,
 			"PersistentVolumeClaim ml/data"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,11 +54,11 @@ func TestClaimIsDeletedOnlyIfItIsTheRequestedOne(t *testing.T) {
 			if c.requested {
 				diags = hooks{}.PlanDestroy(t.Context(), saved)
 			}
-			hooks{}.Delete(t.Context(), &deleting{Data: data, State: bound(), Private: saved, Diags: &diags,
+			hooks{}.Delete(t.Context(), &deleting{Data: data, State: boundVolume(), Private: saved, Diags: &diags,
 				Memory: owned.Memory{"PersistentVolumeClaim/ml/data": {UID: "u-1"}}})
 			got := messages(diags)
-			if (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
-				t.Errorf("diagnostics %q, want %q", got, c.says)
+			if (got == "") != (c.message == "") || !strings.Contains(got, c.message) {
+				t.Errorf("diagnostics %q, want %q", got, c.message)
 			}
 			if deleted := len(server.deleted) > 0; deleted != c.deleted {
 				t.Errorf("deleted %q", server.deleted)

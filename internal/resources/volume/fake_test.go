@@ -64,12 +64,12 @@ func (a *api) answer(verb, path string, request *http.Request) (int, any) {
 		body["apiVersion"], body["kind"], body["metadata"] = "v1", "List", map[string]any{"resourceVersion": "1"}
 	case !found:
 		return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound,
-			Details: &metav1.StatusDetails{Kind: "things", Name: path[strings.LastIndex(path, "/")+1:]}}
+			Details: &metav1.StatusDetails{Kind: "objects", Name: path[strings.LastIndex(path, "/")+1:]}}
 	}
 	return http.StatusOK, body
 }
 
-// clusterOf returns the provider data for a cluster with the documents.
+// clusterOf returns the provider data for a cluster that serves the documents, which have their paths as keys.
 func clusterOf(t *testing.T, docs map[string]string) (*tf.ProviderData, *api) {
 	t.Helper()
 	a := &api{docs: docs}
@@ -79,7 +79,8 @@ func clusterOf(t *testing.T, docs map[string]string) (*tf.ProviderData, *api) {
 	return &tf.ProviderData{Cluster: kube.NewCluster(t.Context(), settings).WithClock(&kubetest.Clock{})}, a
 }
 
-// classes returns a list of storage classes: their names, followed by fields of a class.
+// classes returns the documents of storage classes. Each argument is the name of a class, a space and its fields as
+// YAML. The class "standard" is the default.
 func classes(nameAndFields ...string) map[string]string {
 	docs := map[string]string{}
 	var items []string
@@ -98,8 +99,8 @@ func classes(nameAndFields ...string) map[string]string {
 	return docs
 }
 
-// bound returns a claim of 10Gi that is bound to pv-1.
-func bound() *model {
+// boundVolume returns the state of a volume of 10Gi that is bound to pv-1.
+func boundVolume() *model {
 	text := types.StringValue
 	return &model{
 		Common: lifecycle.Common{Name: text("data"), Namespace: text("ml"), ID: text("ml/data"), UID: text("u-1"),

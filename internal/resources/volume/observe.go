@@ -11,57 +11,58 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// follow updates the typed attributes with the differences between two observations of the claim. An attribute whose
-// field did not change keeps its notation. Immutable fields cannot differ.
-func (m *model) follow(before, after claim.Claim) {
+// setChanged updates the typed attributes with the differences between two observations of the claim. An attribute
+// whose field did not change keeps its notation. Immutable fields cannot differ.
+func (m *model) setChanged(before, after claim.Claim) {
 	if before.Size.Cmp(after.Size) != 0 {
 		m.Size = tf.QuantityOf(after.Size.String())
 	}
 	if before.MountPath != after.MountPath {
 		m.MountPath = tf.TextOrNull(after.MountPath)
 	}
-	followMap(&m.Labels, before.Labels, after.Labels)
-	followMap(&m.Annotations, before.Annotations, after.Annotations)
+	setChangedEntries(&m.Labels, before.Labels, after.Labels)
+	setChangedEntries(&m.Annotations, before.Annotations, after.Annotations)
 }
 
-// followMap updates the keys of the attribute, and adds new ones. A key from the defaults of the provider appears
-// only in manifests.
-func followMap(attribute *types.Map, before, after map[string]string) {
-	current := tf.Texts(*attribute)
-	was := maps.Clone(current)
+// setChangedEntries updates the configured labels or annotations, and adds new ones. Those from the defaults of the
+// provider appear only in manifests.
+func setChangedEntries(attribute *types.Map, before, after map[string]string) {
+	entries := tf.Texts(*attribute)
+	prior := maps.Clone(entries)
 	for key, value := range after {
-		old, had := before[key]
-		if _, mine := current[key]; !had || (mine && old != value) {
-			current[key] = value
+		old, existed := before[key]
+		if _, configured := entries[key]; !existed || (configured && old != value) {
+			entries[key] = value
 		}
 	}
-	maps.DeleteFunc(current, func(key, _ string) bool {
-		_, had := before[key]
-		_, still := after[key]
-		return had && !still
+	maps.DeleteFunc(entries, func(key, _ string) bool {
+		_, existed := before[key]
+		_, exists := after[key]
+		return existed && !exists
 	})
-	if !maps.Equal(was, current) {
-		*attribute = tf.TextMapOrNull(current)
+	if !maps.Equal(prior, entries) {
+		*attribute = tf.TextMapOrNull(entries)
 	}
 }
 
-// observe sets the attributes that any claim has, regardless of its owner.
+// observe sets the attributes that every claim has, whoever created it.
 func (m *model) observe(live *unstructured.Unstructured) {
-	seen := claim.Observe(live)
-	m.Size = tf.QuantityOf(seen.Size.String())
-	m.AccessMode = tf.TextOrNull(seen.AccessMode)
-	m.StorageClass = types.StringPointerValue(seen.StorageClass)
-	m.MountPath = tf.TextOrNull(seen.MountPath)
+	observed := claim.Observe(live)
+	m.Size = tf.QuantityOf(observed.Size.String())
+	m.AccessMode = tf.TextOrNull(observed.AccessMode)
+	m.StorageClass = types.StringPointerValue(observed.StorageClass)
+	m.MountPath = tf.TextOrNull(observed.MountPath)
 	m.VolumeName = types.StringNull()
-	if _, found := live.GetAnnotations()["pv.kubernetes.io/bound-by-controller"]; !found {
-		m.VolumeName = tf.TextOrNull(seen.VolumeName) // selected by the creator of the claim rather than by Kubernetes
+	// Kubernetes sets this annotation if it has selected the volume itself.
+	if _, selected := live.GetAnnotations()["pv.kubernetes.io/bound-by-controller"]; !selected {
+		m.VolumeName = tf.TextOrNull(observed.VolumeName)
 	}
-	m.status(live)
+	m.setStatus(live)
 }
 
-// less reports whether a quantity is known to be less than another.
-func less(a, b tf.Quantity) bool {
-	qa, errA := manifest.ParseQuantity(a.ValueString())
-	qb, errB := manifest.ParseQuantity(b.ValueString())
-	return errA == nil && errB == nil && qa.Cmp(qb) < 0
+// isSmaller reports whether the volume is known to be smaller than requested.
+func (m *model) isSmaller() bool {
+	capacity, capacityErr := manifest.ParseQuantity(m.Capacity.ValueString())
+	size, sizeErr := manifest.ParseQuantity(m.Size.ValueString())
+	return capacityErr == nil && sizeErr == nil && capacity.Cmp(size) < 0
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// planner completes one plan. Its methods are called in the order of their definition.
+// planner completes one plan. [hooks.Plan] calls its methods in order.
 type planner struct {
 	*planning
 
-	before      *model       // the existing claim, from state or from the cluster; nil for a new one
+	before      *model       // the existing claim, from state or from the cluster; nil for a new claim
 	replacedUID apitypes.UID // of an existing claim that is deleted first
 	resizes     bool
 	// selectsAtApply is true if the provider selects the storage class at apply.
@@ -32,11 +32,11 @@ func (hooks) PlanDestroy(ctx context.Context, private owned.PrivateWriter) diag.
 func (hooks) Plan(ctx context.Context, planned *planning) {
 	p := &planner{planning: planned}
 	if p.Creating {
-		p.replacement(ctx)
+		p.planReplacement(ctx)
 		p.findExisting(ctx)
 	} else {
 		p.before = p.State
-		if before, _ := destroyRequested(ctx, p.PriorPrivate); before {
+		if requested, _ := destroyRequested(ctx, p.PriorPrivate); requested {
 			p.Diags.Append(markDestroyRequested(ctx, p.Private, false)...)
 		}
 	}
@@ -57,12 +57,12 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 	if !p.Diags.HasError() {
 		p.dryRun(ctx)
 	}
-	p.computed()
-	p.keepImported()
+	p.setComputed()
+	p.preserveImported()
 }
 
-// replacement handles a volume that is deleted before this one is created.
-func (p *planner) replacement(ctx context.Context) {
+// planReplacement plans the deletion of a volume that this one replaces.
+func (p *planner) planReplacement(ctx context.Context) {
 	if len(p.Replaced) == 0 {
 		return
 	}
@@ -71,9 +71,9 @@ func (p *planner) replacement(ctx context.Context) {
 	p.Diags.Append(markDestroyRequested(ctx, p.Private, !p.ReplacedPrivateState.Empty)...)
 }
 
-// findExisting finds a claim that a new volume would take over: one that is adopted, or one of ours that an
-// interrupted run did not save in state. It ignores a claim that is deleted first, and one of ours that is not bound
-// and therefore empty, which is created again if necessary.
+// findExisting finds a claim that a new volume would take over: an adopted one, or one of an unfinished creation. It
+// ignores a claim that is deleted first. It also ignores the claim of an unfinished creation that is not bound, because
+// it contains no data and is created again if necessary.
 func (p *planner) findExisting(ctx context.Context) {
 	if p.Plan.ID.IsUnknown() || !p.Data.Configured() {
 		return
@@ -83,14 +83,13 @@ func (p *planner) findExisting(ctx context.Context) {
 		return
 	}
 	creation := p.Creation()
-	adopts := creation.Adopt
 	if err := creation.Admit(p.Plan.claimRef(), live); err != nil {
 		p.Diags.Append(owned.Failure(err))
 		return
 	}
 	switch {
 	case live.GetDeletionTimestamp() != nil, p.Replaced[p.Plan.key()].UID == live.GetUID(),
-		!adopts && !claim.Bound(live):
+		!creation.Adopt && !claim.Bound(live):
 		p.replacedUID = live.GetUID()
 	default:
 		p.before = &model{Common: lifecycle.Common{Name: p.Plan.Name, Namespace: p.Plan.Namespace}}
@@ -98,9 +97,9 @@ func (p *planner) findExisting(ctx context.Context) {
 	}
 }
 
-// render sets manifests.
-func (p *planner) render(known bool) {
-	if !known || !p.Data.Configured() || p.Plan.ID.IsUnknown() || p.Plan.StorageClass.IsUnknown() {
+// render sets manifests. configKnown is true if the configuration is fully known.
+func (p *planner) render(configKnown bool) {
+	if !configKnown || !p.Data.Configured() || p.Plan.ID.IsUnknown() || p.Plan.StorageClass.IsUnknown() {
 		p.Plan.Manifests = types.MapUnknown(types.StringType)
 		return
 	}
@@ -113,9 +112,8 @@ func (p *planner) render(known bool) {
 	p.Diags.Append(diags...)
 }
 
-// keepImported keeps the default that an import has assumed for a setting that only the provider uses, if the plan
-// then changes nothing: an update uses every setting of the configuration.
-func (p *planner) keepImported() {
+// preserveImported keeps the value of adopt_existing that an import has assumed, if the plan then has no changes.
+func (p *planner) preserveImported() {
 	if p.Creating || !p.PrivateState.Imported {
 		return
 	}
@@ -131,34 +129,31 @@ func (p *planner) dryRun(ctx context.Context) {
 		p.Diags.AddError("Cannot read the plan", err.Error())
 		return
 	}
-	known := !p.Creating
-	if object == nil || p.Short() || known && p.Plan.Manifests.Equal(p.State.Manifests) {
+	if object == nil || p.Short() || !p.Creating && p.Plan.Manifests.Equal(p.State.Manifests) {
 		return
 	}
-	if !known {
+	if p.Creating {
 		p.Data.Cluster.PreviewCreation(ctx, func() {
-			verdict := owned.Preview(ctx, p.Data.Cluster, object, p.Creation(), p.replacedUID)
-			p.Diags.Append(verdict.Diagnostics(true, false)...)
+			forecast := owned.Preview(ctx, p.Data.Cluster, object, p.Creation(), p.replacedUID)
+			p.Diags.Append(forecast.Diagnostics(true, false)...)
 		})
 		return
 	}
-	verdict := owned.Preview(ctx, p.Data.Cluster, object, nil, p.replacedUID)
-	if verdict.Immutable {
+	forecast := owned.Preview(ctx, p.Data.Cluster, object, nil, p.replacedUID)
+	if forecast.Immutable {
 		p.Diags.AddError("Immutable PersistentVolumeClaim field changed",
-			"The plan would change an immutable field of "+
-				p.Plan.claimRef().String()+
-				".\n\nNext step: Check what the plan changes in `manifests`, and revert this "+
-				"change.")
+			"The plan would change an immutable field of "+p.Plan.claimRef().String()+
+				".\n\nNext step: Check what the plan changes in `manifests`, and revert this change.")
 		return
 	}
-	p.Diags.Append(verdict.Diagnostics(false, true)...)
-	p.Diags.Append(p.Memory().RetainedWarning(verdict.Ref, p.Plan.key(), verdict.After)...)
+	p.Diags.Append(forecast.Diagnostics(false, true)...)
+	p.Diags.Append(p.Memory().RetainedWarning(forecast.Ref, p.Plan.key(), forecast.After)...)
 }
 
-// computed sets the other computed attributes.
-func (p *planner) computed() {
+// setComputed sets the other computed attributes.
+func (p *planner) setComputed() {
 	p.Plan.Ref = p.Plan.ref()
-	p.hideClass()
+	p.setClassUnknown()
 	if p.Creating {
 		if p.Data.Configured() && p.Data.Defaults.CompactPlans {
 			p.Plan.Manifests = types.MapUnknown(types.StringType)

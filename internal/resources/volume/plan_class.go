@@ -21,46 +21,47 @@ func (p *planner) setImmutable(ctx context.Context) {
 	if p.before != nil {
 		before = *p.before
 	}
-	p.Plan.AccessMode = orDefault(p.Config.AccessMode, before.AccessMode)
-	p.Plan.VolumeName = orDefault(p.Config.VolumeName, before.VolumeName)
+	p.Plan.AccessMode = firstSet(p.Config.AccessMode, before.AccessMode)
+	p.Plan.VolumeName = firstSet(p.Config.VolumeName, before.VolumeName)
 	if p.before != nil {
-		p.Plan.StorageClass = orDefault(p.Config.StorageClass, before.StorageClass)
+		p.Plan.StorageClass = firstSet(p.Config.StorageClass, before.StorageClass)
 		return
 	}
 	p.Plan.StorageClass = p.newClass(ctx)
 }
 
-func orDefault(configured, otherwise types.String) types.String {
+// firstSet returns the configured value, or the other one if it is null.
+func firstSet(configured, otherwise types.String) types.String {
 	if configured.IsNull() {
 		return otherwise
 	}
 	return configured
 }
 
-// newClass returns the storage class of a new claim. It is unknown if it cannot be selected yet. The provider may
-// select another class at apply if the same run has installed a driver or marked another class as the default.
-// Therefore the selected class is used for the dry run, but unknown in the plan.
+// newClass returns the storage class of a new claim. It is unknown if it cannot be selected yet. The apply may select
+// another class if the same run has installed a driver or marked another class as the default. Therefore the selected
+// class is used for the dry run, but unknown in the plan; see setClassUnknown.
 func (p *planner) newClass(ctx context.Context) types.String {
 	configured := p.Config.StorageClass
 	switch {
 	case configured.IsUnknown(), p.Plan.AccessMode.IsUnknown(), p.Plan.VolumeName.IsUnknown():
-		return orDefault(configured, types.StringUnknown())
+		return firstSet(configured, types.StringUnknown())
 	case configured.IsNull() && !p.Plan.VolumeName.IsNull():
 		return types.StringValue("") // a manually created PersistentVolume has none
 	case !p.Data.Configured():
-		return orDefault(configured, types.StringUnknown())
+		return firstSet(configured, types.StringUnknown())
 	case configured.Equal(types.StringValue("")):
 		return configured
 	}
 	classes, err := observe.StorageClasses(ctx, p.Data.Cluster)
 	if err != nil {
-		p.listClassesFailed(err)
-		return orDefault(configured, types.StringUnknown())
+		p.reportListError(err)
+		return firstSet(configured, types.StringUnknown())
 	}
 	p.selectsAtApply = configured.IsNull()
 	chosen := claim.Choose(p.Plan.AccessMode.ValueString(), classes)
 	if !configured.IsNull() {
-		chosen = named(classes, configured.ValueString())
+		chosen = classNamed(classes, configured.ValueString())
 	}
 	switch {
 	case chosen != nil:
@@ -73,13 +74,13 @@ func (p *planner) newClass(ctx context.Context) types.String {
 		return configured
 	}
 	p.Diags.AddAttributeWarning(path.Root("storage_class"), "No default storage class",
-		noClass(p.Plan.AccessMode, classes)+
+		noDefaultClass(p.Plan.AccessMode, classes)+
 			"\n\nThe plan continues, because the same run may create a class before the volume.")
 	return types.StringUnknown()
 }
 
-// hideClass makes a class unknown that is selected at apply.
-func (p *planner) hideClass() {
+// setClassUnknown marks a class that is selected at apply as unknown.
+func (p *planner) setClassUnknown() {
 	if p.selectsAtApply {
 		p.Plan.StorageClass, p.Plan.Manifests = types.StringUnknown(), types.MapUnknown(types.StringType)
 	}
@@ -97,18 +98,18 @@ func (w writer) selectClass(ctx context.Context) {
 		w.Diags.Append(tf.Failure(err))
 	case chosen == nil:
 		w.Diags.AddAttributeError(path.Root("storage_class"), "No default storage class",
-			noClass(w.Plan.AccessMode, classes))
+			noDefaultClass(w.Plan.AccessMode, classes))
 	default:
 		w.Plan.StorageClass = types.StringValue(chosen.Name)
 	}
 }
 
-func noClass(accessMode types.String, classes []*storagev1.StorageClass) string {
+func noDefaultClass(accessMode types.String, classes []*storagev1.StorageClass) string {
 	return fmt.Sprintf("storage_class is not set, and the cluster has no default StorageClass%s.\n\n"+
-		"Next step: Set storage_class to one of these: %s.", sharing(accessMode), claim.List(classes))
+		"Next step: Set storage_class to one of these: %s.", orShared(accessMode), claim.List(classes))
 }
 
-func named(classes []*storagev1.StorageClass, name string) *storagev1.StorageClass {
+func classNamed(classes []*storagev1.StorageClass, name string) *storagev1.StorageClass {
 	for _, class := range classes {
 		if class.Name == name {
 			return class
@@ -117,17 +118,17 @@ func named(classes []*storagev1.StorageClass, name string) *storagev1.StorageCla
 	return nil
 }
 
-// sharing adds the other classes that were searched for to a message.
-func sharing(accessMode types.String) string {
+// orShared returns the end of the sentence that a cluster has no default class.
+func orShared(accessMode types.String) string {
 	if accessMode.ValueString() != claim.DefaultAccessMode {
 		return ""
 	}
 	return ", nor one of the NFS or CephFS CSI driver for " + claim.DefaultAccessMode
 }
 
-// listClassesFailed reports that the classes cannot be listed. If a class is configured, the dry run reports this
-// too.
-func (p *planner) listClassesFailed(err error) {
+// reportListError reports that the classes cannot be listed. Nothing is reported for a configured class, which the
+// server-side dry run checks.
+func (p *planner) reportListError(err error) {
 	if !p.Config.StorageClass.IsNull() {
 		return
 	}
@@ -157,7 +158,6 @@ func (p *planner) warnAboutClass(class *storagev1.StorageClass) {
 		p.Diags.AddAttributeWarning(path.Root("wait_for_bound"), "wait_for_bound requires a pod that uses the volume",
 			fmt.Sprintf("StorageClass %q provides a volume only when a pod uses it. A compute of this configuration "+
 				"that uses the volume starts only after the wait.\n\nNext step: Remove wait_for_bound, unless "+
-				"another pod uses the volume.",
-				class.Name))
+				"another pod uses the volume.", class.Name))
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-func TestStorageClassOfANewVolume(t *testing.T) {
+func TestStorageClassOfANewVolumeIsSelectedAtApplyUnlessConfigured(t *testing.T) {
 	t.Parallel()
 	const (
 		block = "provisioner: ebs.csi.aws.com, allowVolumeExpansion: true"
@@ -18,57 +18,57 @@ func TestStorageClassOfANewVolume(t *testing.T) {
 	null, unknown, text := types.StringNull(), types.StringUnknown(), types.StringValue
 	none := func(*model) {}
 	for name, c := range map[string]struct {
-		docs   map[string]string // nil: the cluster is not known yet
-		config func(*model)
-		want   types.String
-		hidden bool // selected again at apply, and therefore unknown in the plan
-		says   string
+		docs    map[string]string // nil if the configuration of the provider is unknown
+		config  func(*model)
+		want    types.String
+		atApply bool // selected again at apply, and therefore unknown in the plan
+		warning string
 	}{
-		"the default": {docs: classes("standard "+block, "nfs "+nfs), config: none, want: text("standard"),
-			hidden: true},
+		"the default class": {docs: classes("standard "+block, "nfs "+nfs), config: none, want: text("standard"),
+			atApply: true},
 		"a shared class": {docs: classes("standard "+block, "nfs "+nfs), config: shared, want: text("nfs"),
-			hidden: true},
-		"the configured":   {docs: classes("standard "+block, "nfs "+nfs), config: class("nfs"), want: text("nfs")},
-		"configured: none": {docs: classes("standard " + block), config: class(""), want: text("")},
+			atApply: true},
+		"a configured class":   {docs: classes("standard "+block, "nfs "+nfs), config: class("nfs"), want: text("nfs")},
+		"no class, configured": {docs: classes("standard " + block), config: class(""), want: text("")},
 		"a static volume": {docs: classes("standard " + block),
 			config: func(m *model) { m.VolumeName = text("pv-1") }, want: text("")},
 		"an unknown provider": {config: none, want: unknown},
-		"configured, with an unknown provider": {
+		"a configured class with an unknown provider": {
 			config: class("nfs"), want: text("nfs"),
 		},
 		"an unknown access mode": {
 			docs: classes("standard " + block), config: func(m *model) { m.AccessMode = unknown }, want: unknown,
 		},
-		"one that the run may create": {
+		"a configured class that the run may create": {
 			docs: classes("nfs " + nfs), config: class("fast"), want: text("fast"),
-			says: `The cluster has no StorageClass "fast"`,
+			warning: `The cluster has no StorageClass "fast"`,
 		},
-		"no default": {
-			docs: classes("nfs " + nfs), config: none, want: unknown, hidden: true,
-			says: "the cluster has no default StorageClass.\n\nNext step: Set storage_class to one of these: nfs",
+		"no default class": {
+			docs: classes("nfs " + nfs), config: none, want: unknown, atApply: true,
+			warning: "the cluster has no default StorageClass.\n\nNext step: Set storage_class to one of these: nfs",
 		},
 		"neither a default nor a shared class": {
-			docs: classes("fixed " + block), config: shared, want: unknown, hidden: true,
-			says: "no default StorageClass, nor one of the NFS or CephFS CSI driver for ReadWriteMany",
+			docs: classes("fixed " + block), config: shared, want: unknown, atApply: true,
+			warning: "no default StorageClass, nor one of the NFS or CephFS CSI driver for ReadWriteMany",
 		},
 		"without permission to list classes": {
 			docs: map[string]string{classesPath: forbidden}, config: none, want: unknown,
-			says: "Kubernetes selects the default storage class of the cluster",
+			warning: "Kubernetes selects the default storage class of the cluster",
 		},
-		"configured, without permission": {
+		"a configured class without permission to list classes": {
 			docs: map[string]string{classesPath: forbidden}, config: class("nfs"), want: text("nfs"),
 		},
 		"a class that cannot be shared": {
-			docs: classes("standard " + block), config: shared, want: text("standard"), hidden: true,
-			says: "written from one node at a time",
+			docs: classes("standard " + block), config: shared, want: text("standard"), atApply: true,
+			warning: "written from one node at a time",
 		},
 		"a class that waits for a pod": {
 			docs: classes("standard " + block + ", volumeBindingMode: WaitForFirstConsumer"),
 			config: func(m *model) {
 				m.WaitForBound = types.BoolValue(true)
 			},
-			want: text("standard"), hidden: true,
-			says: `StorageClass "standard" provides a volume only when a pod uses it`,
+			want: text("standard"), atApply: true,
+			warning: `StorageClass "standard" provides a volume only when a pod uses it`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -85,29 +85,31 @@ func TestStorageClassOfANewVolume(t *testing.T) {
 			if !plan.StorageClass.Equal(c.want) {
 				t.Errorf("storage class %s, want %s", plan.StorageClass, c.want)
 			}
-			p.hideClass()
-			if hidden := plan.StorageClass.IsUnknown() && p.selectsAtApply; hidden != c.hidden {
-				t.Errorf("hidden: %t, storage class %s", hidden, plan.StorageClass)
+			p.setClassUnknown()
+			if atApply := plan.StorageClass.IsUnknown() && p.selectsAtApply; atApply != c.atApply {
+				t.Errorf("selected at apply: %t, storage class %s", atApply, plan.StorageClass)
 			}
 			got := messages(p.Diags)
-			if p.Diags.HasError() || (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
-				t.Errorf("diagnostics %q, want a warning that contains %q", got, c.says)
+			if p.Diags.HasError() || (got == "") != (c.warning == "") || !strings.Contains(got, c.warning) {
+				t.Errorf("diagnostics %q, want a warning that contains %q", got, c.warning)
 			}
 		})
 	}
 }
 
+// class returns a change that sets storage_class.
 func class(name string) func(*model) {
 	return func(m *model) { m.StorageClass = types.StringValue(name) }
 }
 
+// shared sets an access mode that requires a class with shared volumes.
 func shared(m *model) { m.AccessMode = types.StringValue("ReadWriteMany") }
 
 func TestOmittedImmutableAttributesKeepTheirValues(t *testing.T) {
 	t.Parallel()
 	null := types.StringNull()
 	config := &model{AccessMode: null, StorageClass: null, VolumeName: null}
-	state := bound()
+	state := boundVolume()
 	p := planner{planning: &planning{Plan: &model{}, Config: config, State: state}, before: state}
 	p.setImmutable(t.Context())
 	if got := p.Plan; !got.AccessMode.Equal(state.AccessMode) || !got.StorageClass.Equal(state.StorageClass) ||

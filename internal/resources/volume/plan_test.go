@@ -9,37 +9,37 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
-// objects returns the attribute manifests with one object.
-func objects(text string) types.Map {
+// claimManifests returns the attribute manifests with a text for the claim.
+func claimManifests(text string) types.Map {
 	return types.MapValueMust(types.StringType,
 		map[string]attr.Value{"PersistentVolumeClaim/ml/data": types.StringValue(text)})
 }
 
-// After a lost response, state has no UID. The next read or write of the claim sets it, which requires that the plan
-// is unknown rather than null.
+// After a lost response, state has no UID. The next read or write of the claim sets it, which requires that it is
+// unknown rather than null in the plan.
 func TestUIDIsUnknownIfTheApplySetsIt(t *testing.T) {
 	t.Parallel()
-	none, some := types.StringNull(), types.StringValue("u")
+	none, known := types.StringNull(), types.StringValue("u")
 	for name, c := range map[string]struct {
 		uid              types.String
 		manifests        types.Map
 		resizes, waiting bool
 		want             types.String
 	}{
-		"nothing changes":   {none, objects("a"), false, false, none},
-		"the claim changes": {none, objects("b"), false, false, types.StringUnknown()},
+		"nothing changes":   {none, claimManifests("a"), false, false, none},
+		"the claim changes": {none, claimManifests("b"), false, false, types.StringUnknown()},
 		"the claim may change": {none, types.MapUnknown(types.StringType), false, false,
 			types.StringUnknown()},
-		"it grows":                        {none, objects("b"), true, false, types.StringUnknown()},
-		"it is awaited":                   {none, objects("a"), false, true, types.StringUnknown()},
-		"a claim with a UID changes":      {some, objects("b"), true, false, some},
-		"a claim with a UID is awaited":   {some, objects("a"), false, true, some},
-		"a claim with a UID is unchanged": {some, objects("a"), false, false, some},
+		"the claim grows":                 {none, claimManifests("b"), true, false, types.StringUnknown()},
+		"the claim is awaited":            {none, claimManifests("a"), false, true, types.StringUnknown()},
+		"a claim with a UID changes":      {known, claimManifests("b"), true, false, known},
+		"a claim with a UID is awaited":   {known, claimManifests("a"), false, true, known},
+		"a claim with a UID is unchanged": {known, claimManifests("a"), false, false, known},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			state := &model{
-				Common:       lifecycle.Common{UID: c.uid, Manifests: objects("a")},
+				Common:       lifecycle.Common{UID: c.uid, Manifests: claimManifests("a")},
 				StorageClass: types.StringValue("standard"),
 			}
 			plan := *state
@@ -49,7 +49,7 @@ func TestUIDIsUnknownIfTheApplySetsIt(t *testing.T) {
 					PrivateState: privateState{Waiting: c.waiting}},
 				before: state, resizes: c.resizes,
 			}
-			p.computed()
+			p.setComputed()
 			if !p.Plan.UID.Equal(c.want) {
 				t.Errorf("uid is %s, want %s", p.Plan.UID, c.want)
 			}
@@ -57,16 +57,16 @@ func TestUIDIsUnknownIfTheApplySetsIt(t *testing.T) {
 	}
 }
 
-func TestUIDWithoutAResponseRemainsNull(t *testing.T) {
+func TestUIDRemainsNullIfTheClaimIsNotApplied(t *testing.T) {
 	t.Parallel()
 	prior := &model{
 		Common:      lifecycle.Common{UID: types.StringNull()},
 		claimStatus: claimStatus{Capacity: types.StringValue("1Gi")},
 	}
-	w := writer{&writing{Plan: &model{
+	w := writer{&writing{Prior: prior, Plan: &model{
 		Common: lifecycle.Common{UID: types.StringUnknown()}, claimStatus: unknownStatus(),
 	}}}
-	w.keepStatus(prior)
+	w.keepStatus()
 	if !w.Plan.UID.IsNull() || w.Plan.claimStatus != prior.claimStatus {
 		t.Errorf("%+v", w.Plan)
 	}

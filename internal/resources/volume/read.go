@@ -16,54 +16,54 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// reader updates one state.
+// reader refreshes or imports one state.
 type reader struct{ *reading }
 
 // Refresh updates the state from the shared cache.
 func (hooks) Refresh(ctx context.Context, r *reading) error { return reader{r}.refresh(ctx) }
 
 // Import reads a claim into a new state.
-func (hooks) Import(ctx context.Context, r *reading) error { return reader{r}.imported(ctx) }
+func (hooks) Import(ctx context.Context, r *reading) error { return reader{r}.importClaim(ctx) }
 
 // refresh compares the claim with the applied one.
-func (l reader) refresh(ctx context.Context) error {
-	sent, err := l.State.object()
+func (r reader) refresh(ctx context.Context) error {
+	sent, err := r.State.object()
 	if err != nil {
 		return err
 	}
-	ref, key := l.State.claimRef(), l.State.key()
-	l.Memory.Recover(key, apitypes.UID(l.State.UID.ValueString()), false)
-	found, diags, err := owned.Find(ctx, l.Data.Cluster, l.Memory, key, ref, "kt_volume "+l.State.ID.ValueString())
-	l.Diags.Append(diags...)
-	l.MemoryChanged = found.MemoryChanged
+	ref, key := r.State.claimRef(), r.State.key()
+	r.Memory.Recover(key, apitypes.UID(r.State.UID.ValueString()), false)
+	found, diags, err := owned.Find(ctx, r.Data.Cluster, r.Memory, key, ref, "kt_volume "+r.State.ID.ValueString())
+	r.Diags.Append(diags...)
+	r.MemoryChanged = found.MemoryChanged
 	if err != nil {
 		return err
 	}
-	fresh, err := l.Memory.Refresh(key, sent, found.Live)
+	fresh, err := r.Memory.Refresh(key, sent, found.Live)
 	if err != nil {
 		return err
 	}
-	l.MemoryChanged = l.MemoryChanged || fresh.MemoryChanged
-	l.Diags.Append(owned.DriftWarning(ref, fresh.Changes)...)
+	r.MemoryChanged = r.MemoryChanged || fresh.MemoryChanged
+	r.Diags.Append(owned.DriftWarning(ref, fresh.Changes)...)
 	if fresh.Differs {
-		if l.State.Manifests, err = manifestsOf(fresh.Object); err != nil {
+		if r.State.Manifests, err = manifestsOf(fresh.Object); err != nil {
 			return err
 		}
-		l.State.follow(claim.Observe(sent), claim.Observe(fresh.Object))
+		r.State.setChanged(claim.Observe(sent), claim.Observe(fresh.Object))
 	}
-	l.updateStatus(ref, found.Live)
+	r.updateStatus(ref, found.Live)
 	return nil
 }
 
-// updateStatus updates the status of the claim, and warns if its data is in danger.
-func (l reader) updateStatus(ref kube.Ref, live *unstructured.Unstructured) {
-	l.State.status(live)
-	l.State.Ref = l.State.ref()
-	bound := l.State.Phase.ValueString() == string(corev1.ClaimBound)
-	l.PrivateState.Waiting = l.PrivateState.Waiting && (!bound || l.State.isSmaller())
-	volume := l.State.BoundVolumeName.ValueString()
-	if l.State.Phase.ValueString() == string(corev1.ClaimLost) {
-		l.Diags.AddWarning(ref.String()+" has lost its volume",
+// updateStatus updates the status of the claim, and warns if its data is lost or will be deleted.
+func (r reader) updateStatus(ref kube.Ref, live *unstructured.Unstructured) {
+	r.State.setStatus(live)
+	r.State.Ref = r.State.ref()
+	bound := r.State.Phase.ValueString() == string(corev1.ClaimBound)
+	r.PrivateState.Waiting = r.PrivateState.Waiting && (!bound || r.State.isSmaller())
+	volume := r.State.BoundVolumeName.ValueString()
+	if r.State.Phase.ValueString() == string(corev1.ClaimLost) {
+		r.Diags.AddWarning(ref.String()+" has lost its volume",
 			fmt.Sprintf("PersistentVolume %q no longer exists, and pods that use the claim do not start. The state "+
 				"is kept.\n\n"+
 				"Next step: Restore the PersistentVolume with its name. To create an empty claim instead, remove the "+
@@ -72,21 +72,21 @@ func (l reader) updateStatus(ref kube.Ref, live *unstructured.Unstructured) {
 				ref.Name))
 	}
 	if deletedAt := live.GetDeletionTimestamp(); deletedAt != nil {
-		rescue := ""
+		nextStep := ""
 		if volume != "" {
-			rescue = fmt.Sprintf("\n\nNext step: To keep its data, retain the PersistentVolume now:\n"+
+			nextStep = fmt.Sprintf("\n\nNext step: To keep its data, retain the PersistentVolume now:\n"+
 				"  kubectl patch persistentvolume %s -p '{\"spec\":{\"persistentVolumeReclaimPolicy\":\"Retain\"}}'",
 				volume)
 		}
-		l.Diags.AddWarning(ref.String()+" is being deleted",
+		r.Diags.AddWarning(ref.String()+" is being deleted",
 			fmt.Sprintf("Its deletion began at %s and cannot be undone. It is deleted "+
 				"when no pod uses it. An apply after that creates a new, empty claim.%s",
-				deletedAt.UTC().Format(time.RFC3339), rescue))
+				deletedAt.UTC().Format(time.RFC3339), nextStep))
 	}
 }
 
-// status copies the status that Kubernetes reports.
-func (m *model) status(live *unstructured.Unstructured) {
+// setStatus sets the UID, the status that Kubernetes reports, and the storage class that it has selected.
+func (m *model) setStatus(live *unstructured.Unstructured) {
 	text := func(path ...string) types.String {
 		value, _, _ := unstructured.NestedString(live.Object, path...)
 		return tf.TextOrNull(value)
@@ -101,10 +101,4 @@ func (m *model) status(live *unstructured.Unstructured) {
 	if class := claim.Observe(live).StorageClass; m.StorageClass.IsNull() && class != nil {
 		m.StorageClass = types.StringValue(*class) // the default class, set by Kubernetes
 	}
-}
-
-// isSmaller reports whether the volume is smaller than requested.
-func (m *model) isSmaller() bool {
-	capacity, size := tf.QuantityOf(m.Capacity.ValueString()), m.Size
-	return less(capacity, size)
 }

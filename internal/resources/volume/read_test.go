@@ -16,17 +16,17 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-func TestImportReadsAClaim(t *testing.T) {
+func TestImportSetsTheAttributesFromTheClaim(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		claim string
-		says  string
+		claim   string
+		message string
 	}{
-		"one of another client": {claim: boundClaim},
-		"none":                  {says: "PersistentVolumeClaim ml/data does not exist.\n\nInvestigate with:"},
+		"a claim of another client": {claim: boundClaim},
+		"no claim":                  {message: "PersistentVolumeClaim ml/data does not exist.\n\nInvestigate with:"},
 		"several access modes": {
-			claim: strings.Replace(boundClaim, "[ReadWriteOnce]", "[ReadWriteOnce, ReadOnlyMany]", 1),
-			says:  "has ReadWriteOnce, ReadOnlyMany, but a kt_volume has one access mode",
+			claim:   strings.Replace(boundClaim, "[ReadWriteOnce]", "[ReadWriteOnce, ReadOnlyMany]", 1),
+			message: "has ReadWriteOnce, ReadOnlyMany, but a kt_volume has one access mode",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -37,30 +37,30 @@ func TestImportReadsAClaim(t *testing.T) {
 				docs[claimsPath] = "items: [" + c.claim + "]"
 			}
 			data, _ := clusterOf(t, docs)
-			l := &reading{Data: data, Memory: owned.Memory{}, State: &model{
+			r := &reading{Data: data, Memory: owned.Memory{}, State: &model{
 				Common: lifecycle.Common{Name: types.StringValue("data"), Namespace: types.StringValue("ml")}}}
-			err := hooks{}.Import(t.Context(), l)
-			if c.says != "" {
-				if got := messages(l.Diags); err == nil || !strings.Contains(got, c.says) {
-					t.Errorf("%v, %q, want %q", err, got, c.says)
+			err := hooks{}.Import(t.Context(), r)
+			if c.message != "" {
+				if got := messages(r.Diags); err == nil || !strings.Contains(got, c.message) {
+					t.Errorf("%v, %q, want %q", err, got, c.message)
 				}
 				return
 			}
-			if err != nil || len(l.Diags) > 0 {
-				t.Fatal(err, l.Diags)
+			if err != nil || len(r.Diags) > 0 {
+				t.Fatal(err, r.Diags)
 			}
-			got, want := l.State, bound()
-			if !got.Size.Equal(want.Size) || !got.AccessMode.Equal(
-				want.AccessMode) || got.claimStatus != want.claimStatus ||
+			got, want := r.State, boundVolume()
+			if !got.Size.Equal(want.Size) || !got.AccessMode.Equal(want.AccessMode) ||
+				got.claimStatus != want.claimStatus ||
 				!got.StorageClass.Equal(want.StorageClass) || !got.UID.Equal(want.UID) ||
-				got.VolumeName.ValueString() != "pv-1" || !l.PrivateState.Imported || !l.MemoryChanged {
+				got.VolumeName.ValueString() != "pv-1" || !r.PrivateState.Imported || !r.MemoryChanged {
 				t.Errorf("%+v", got)
 			}
 		})
 	}
 }
 
-func TestVolumeThatKubernetesSelectedIsNoAttribute(t *testing.T) {
+func TestVolumeNameIsNullIfKubernetesSelectedTheVolume(t *testing.T) {
 	t.Parallel()
 	live := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(boundClaim), &live.Object); err != nil {
@@ -74,25 +74,26 @@ func TestVolumeThatKubernetesSelectedIsNoAttribute(t *testing.T) {
 	}
 }
 
-func TestClaimInDangerIsReported(t *testing.T) {
+func TestPossibleLossOfDataIsReported(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ old, now, says string }{
+	for name, c := range map[string]struct{ old, replacement, message string }{
 		"lost": {"phase: Bound", "phase: Lost", "PersistentVolumeClaim ml/data has lost its volume"},
-		"deleted": {"uid: u-1", `uid: u-1, deletionTimestamp: "2026-01-02T03:04:05Z"`,
+		"being deleted": {"uid: u-1", `uid: u-1, deletionTimestamp: "2026-01-02T03:04:05Z"`,
 			"kubectl patch persistentvolume pv-1"},
-		"deleted without a volume": {"volumeName: pv-1,", "", ""},
+		"not bound": {"volumeName: pv-1,", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			live := &unstructured.Unstructured{}
-			if err := yaml.Unmarshal([]byte(strings.Replace(boundClaim, c.old, c.now, 1)), &live.Object); err != nil {
+			text := strings.Replace(boundClaim, c.old, c.replacement, 1)
+			if err := yaml.Unmarshal([]byte(text), &live.Object); err != nil {
 				t.Fatal(err)
 			}
-			l := reader{&reading{State: bound()}}
-			l.updateStatus(l.State.claimRef(), live)
-			got := messages(l.Diags)
-			if l.Diags.HasError() || (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
-				t.Errorf("%q, want %q", got, c.says)
+			r := reader{&reading{State: boundVolume()}}
+			r.updateStatus(r.State.claimRef(), live)
+			got := messages(r.Diags)
+			if r.Diags.HasError() || (got == "") != (c.message == "") || !strings.Contains(got, c.message) {
+				t.Errorf("%q, want %q", got, c.message)
 			}
 		})
 	}
@@ -107,29 +108,29 @@ func TestDriftChangesOnlyTheAttributesThatDiffer(t *testing.T) {
 		}
 		return claim.Claim{Size: size}
 	}
-	m := bound()
+	m := boundVolume()
 	m.Size.StringValue = types.StringValue("10240Mi")
 	before, after := quantity("10Gi"), quantity("10Gi")
 	after.MountPath = "/data"
-	if m.follow(before, after); m.Size.ValueString() != "10240Mi" || m.MountPath.ValueString() != "/data" {
+	if m.setChanged(before, after); m.Size.ValueString() != "10240Mi" || m.MountPath.ValueString() != "/data" {
 		t.Errorf("size %s, mount path %s", m.Size, m.MountPath)
 	}
-	if m.follow(after, quantity("20Gi")); m.Size.ValueString() != "20Gi" || !m.MountPath.IsNull() {
+	if m.setChanged(after, quantity("20Gi")); m.Size.ValueString() != "20Gi" || !m.MountPath.IsNull() {
 		t.Errorf("size %s, mount path %s", m.Size, m.MountPath)
 	}
 }
 
-func TestDriftOfLabels(t *testing.T) {
+func TestDriftOfLabelsChangesTheAttribute(t *testing.T) {
 	t.Parallel()
 	type labels = map[string]string
 	for name, c := range map[string]struct{ attribute, before, after, want labels }{
-		"none":    {labels{"a": "1"}, labels{"a": "1"}, labels{"a": "1"}, labels{"a": "1"}},
-		"changed": {labels{"a": "1"}, labels{"a": "1"}, labels{"a": "2"}, labels{"a": "2"}},
-		"added":   {nil, nil, labels{"a": "1"}, labels{"a": "1"}},
-		"removed": {labels{"a": "1"}, labels{"a": "1"}, nil, nil},
-		"a default of the provider": {labels{"a": "1"}, labels{"a": "1", "d": "1"}, labels{"a": "1", "d": "2"},
+		"unchanged": {labels{"a": "1"}, labels{"a": "1"}, labels{"a": "1"}, labels{"a": "1"}},
+		"changed":   {labels{"a": "1"}, labels{"a": "1"}, labels{"a": "2"}, labels{"a": "2"}},
+		"added":     {nil, nil, labels{"a": "1"}, labels{"a": "1"}},
+		"removed":   {labels{"a": "1"}, labels{"a": "1"}, nil, nil},
+		"a changed default of the provider": {labels{"a": "1"}, labels{"a": "1", "d": "1"}, labels{"a": "1", "d": "2"},
 			labels{"a": "1"}},
-		"a removed provider default": {labels{"a": "1"}, labels{"a": "1", "d": "1"}, labels{"a": "1"},
+		"a removed default of the provider": {labels{"a": "1"}, labels{"a": "1", "d": "1"}, labels{"a": "1"},
 			labels{"a": "1"}},
 		"configured, but never applied": {labels{"a": "1", "b": "1"}, labels{"a": "1"}, labels{"a": "1"},
 			labels{"a": "1", "b": "1"}},
@@ -140,7 +141,7 @@ func TestDriftOfLabels(t *testing.T) {
 			if c.attribute != nil {
 				attribute = tf.TextMap(c.attribute)
 			}
-			followMap(&attribute, c.before, c.after)
+			setChangedEntries(&attribute, c.before, c.after)
 			if !maps.Equal(tf.Texts(attribute), c.want) || attribute.IsNull() != (c.want == nil) {
 				t.Errorf("%s, want %v", attribute, c.want)
 			}

@@ -34,7 +34,8 @@ func (hooks) ValidateKnown(ctx context.Context, config *model) diag.Diagnostics 
 	return diags
 }
 
-// checkSize requires at least one byte. A smaller size is usually 10m instead of 10M.
+// checkSize requires an integer number of bytes that is more than zero. A fraction of a byte is usually a typo, such as
+// 10m instead of 10M.
 func checkSize(size tf.Quantity) diag.Diagnostics {
 	if size.IsNull() || size.IsUnknown() {
 		return nil
@@ -67,8 +68,7 @@ func checkClass(ctx context.Context, class types.String) diag.Diagnostics {
 	return resp.Diagnostics
 }
 
-// checkConflicts returns the conflicts of labels and annotations with those of the renderer, which gets only known
-// values.
+// checkConflicts reports labels and annotations that the renderer sets. It renders a claim from the known values.
 func checkConflicts(config *model) diag.Diagnostics {
 	if config.Name.IsUnknown() || config.MountPath.IsUnknown() {
 		return nil

@@ -10,22 +10,22 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-func TestValuesAreCheckedBeforeThePlan(t *testing.T) {
+func TestInvalidValuesAreReportedBeforeThePlan(t *testing.T) {
 	t.Parallel()
 	labels := func(key string) types.Map {
 		return types.MapValueMust(types.StringType, map[string]attr.Value{key: types.StringValue("x")})
 	}
 	for name, c := range map[string]struct {
-		config func(*model)
-		says   string
+		config  func(*model)
+		message string
 	}{
-		"valid":        {func(*model) {}, ""},
-		"unknown size": {func(m *model) { m.Size.StringValue = types.StringUnknown() }, ""},
-		"no size":      {func(m *model) { m.Size = tf.QuantityOf("0") }, "must be more than zero"},
-		"millibytes":   {func(m *model) { m.Size = tf.QuantityOf("10m") }, "fraction of a byte"},
-		"class":        {func(m *model) { m.StorageClass = types.StringValue("Fast_Class") }, "Fast_Class"},
-		"no class":     {func(m *model) { m.StorageClass = types.StringValue("") }, ""},
-		"own label":    {func(m *model) { m.Labels = labels("team") }, ""},
+		"valid":         {func(*model) {}, ""},
+		"unknown size":  {func(m *model) { m.Size.StringValue = types.StringUnknown() }, ""},
+		"zero size":     {func(m *model) { m.Size = tf.QuantityOf("0") }, "must be more than zero"},
+		"millibytes":    {func(m *model) { m.Size = tf.QuantityOf("10m") }, "fraction of a byte"},
+		"invalid class": {func(m *model) { m.StorageClass = types.StringValue("Fast_Class") }, "Fast_Class"},
+		"no class":      {func(m *model) { m.StorageClass = types.StringValue("") }, ""},
+		"label":         {func(m *model) { m.Labels = labels("team") }, ""},
 		"reserved label": {func(m *model) { m.Labels = labels("app.kubernetes.io/managed-by") },
 			"app.kubernetes.io/managed-by"},
 		"reserved label of an unknown name": {func(m *model) {
@@ -34,12 +34,12 @@ func TestValuesAreCheckedBeforeThePlan(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			config := bound()
+			config := boundVolume()
 			c.config(config)
 			diags := append(checkSize(config.Size), checkClass(t.Context(), config.StorageClass)...)
 			diags.Append(checkConflicts(config)...)
-			if got := messages(diags); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
-				t.Errorf("%q, want %q", got, c.says)
+			if got := messages(diags); (got == "") != (c.message == "") || !strings.Contains(got, c.message) {
+				t.Errorf("%q, want %q", got, c.message)
 			}
 		})
 	}

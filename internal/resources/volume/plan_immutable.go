@@ -15,8 +15,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
 )
 
-// dataLossHint explains how to delete the data. A plan with -replace returns the same error first, and so does a
-// destroy with a refresh, because it starts with a plan.
+// dataLossHint explains how to keep or delete the data. Without -refresh=false, a destroy starts with a plan, which
+// returns the same error. So does a plan with -replace.
 const dataLossHint = "To keep the data, restore the value. Alternatively, add another kt_volume, copy the data to " +
 	"it, and remove this one.\n" +
 	"To delete the data, destroy the volume first (after applying deletion_protection = false), then apply again:\n" +
@@ -46,7 +46,7 @@ func (p *planner) checkImmutable() {
 		if unchanged || field.after.IsUnknown() {
 			continue
 		}
-		if p.empty() {
+		if p.isEmpty() {
 			p.Replace = append(p.Replace, at)
 			continue
 		}
@@ -57,9 +57,9 @@ func (p *planner) checkImmutable() {
 	}
 }
 
-// empty reports whether the claim in state has never been bound and therefore contains no data, so that it can be
+// isEmpty reports whether the claim in state has never been bound and therefore contains no data, so that it can be
 // replaced. Delete checks that it is still not bound.
-func (p *planner) empty() bool {
+func (p *planner) isEmpty() bool {
 	return !p.Creating && p.State.Phase.ValueString() == string(corev1.ClaimPending)
 }
 
@@ -77,7 +77,7 @@ func (p *planner) resize(ctx context.Context) {
 		return
 	}
 	if p.Plan.Size.IsUnknown() {
-		p.resizes = true // possibly: attributes that are known in the plan must not change
+		p.resizes = true // possibly: then the status changes, and must be unknown in the plan
 		return
 	}
 	wanted, err := manifest.ParseQuantity(p.Plan.Size.ValueString())
@@ -85,41 +85,38 @@ func (p *planner) resize(ctx context.Context) {
 	if err != nil || requestedErr != nil {
 		return // render reports the error
 	}
-	var configured *resource.Quantity
-	if text := p.before.Capacity; !text.IsNull() {
-		if capacity, err := manifest.ParseQuantity(text.ValueString()); err == nil {
-			configured = &capacity
-		}
+	var capacity *resource.Quantity // nil until the claim is bound
+	if parsed, err := manifest.ParseQuantity(p.before.Capacity.ValueString()); err == nil {
+		capacity = &parsed
 	}
 	ref := p.before.claimRef()
-	refuse := func(summary, format string, args ...any) {
+	reject := func(summary, format string, args ...any) {
 		p.Diags.AddAttributeError(path.Root("size"), summary, fmt.Sprintf(format, args...))
 	}
-	switch claim.Compare(wanted, requested, configured) {
+	switch claim.Compare(wanted, requested, capacity) {
 	case claim.Same:
 	case claim.Shrink:
-		refuse("A volume cannot shrink",
+		reject("A volume cannot shrink",
 			"%s requests %s and has %s. Kubernetes cannot reduce the size of a volume to %s."+
 				"\n\nNext step: Set size = %q. %s",
-			ref, requested.String(), configured.String(), wanted.String(), requested.String(),
-			dataLossHint)
+			ref, requested.String(), capacity.String(), wanted.String(), requested.String(), dataLossHint)
 	case claim.Unbound:
-		if p.empty() {
+		if p.isEmpty() {
 			p.Replace = append(p.Replace, path.Root("size"))
 			return
 		}
-		refuse("The claim is not bound yet", "%s requests %s. Kubernetes can only change the size of bound claims."+
+		reject("The claim is not bound yet", "%s requests %s. Kubernetes can only change the size of bound claims."+
 			"\n\nNext step: Start a pod that uses the volume first, or restore size = %q.",
 			ref, requested.String(), requested.String())
 	case claim.Lower:
 		p.resizes = true
 	case claim.Grow:
 		p.resizes = true
-		if why := p.cannotGrow(ctx); why != "" {
-			refuse("The volume cannot grow",
+		if reason := p.cannotGrow(ctx); reason != "" {
+			reject("The volume cannot grow",
 				"%s has %s and cannot grow to %s: %s\n\nNext step: Set size = %q, or add a larger kt_volume and "+
 					"copy the data to it.",
-				ref, requested.String(), wanted.String(), why, requested.String())
+				ref, requested.String(), wanted.String(), reason, requested.String())
 		}
 	}
 }

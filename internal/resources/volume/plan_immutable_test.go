@@ -18,7 +18,7 @@ func TestChangeOfAVolumeIsAppliedReplacesItOrIsRejected(t *testing.T) {
 		resizes     bool
 		replaces    string   // attribute
 		rejects     string   // attribute
-		says        []string // in the error
+		errors      []string // parts of the error
 	}{
 		"no change":                {},
 		"the size in another unit": {plan: func(m *model) { m.Size = tf.QuantityOf("10240Mi") }},
@@ -27,18 +27,18 @@ func TestChangeOfAVolumeIsAppliedReplacesItOrIsRejected(t *testing.T) {
 			state:   func(m *model) { m.StorageClass = text("fixed") },
 			plan:    func(m *model) { m.Size = tf.QuantityOf("20Gi") },
 			resizes: true, rejects: "size",
-			says: []string{"The volume cannot grow", "has 10Gi and cannot grow to 20Gi", "provisioner disk.example.com",
-				"kubectl patch storageclass fixed", `Set size = "10Gi"`},
+			errors: []string{"The volume cannot grow", "has 10Gi and cannot grow to 20Gi",
+				"provisioner disk.example.com", "kubectl patch storageclass fixed", `Set size = "10Gi"`},
 		},
 		"growth without the class": {
 			state:   func(m *model) { m.StorageClass = text("gone") },
 			plan:    func(m *model) { m.Size = tf.QuantityOf("20Gi") },
-			resizes: true, rejects: "size", says: []string{`StorageClass "gone" no longer exists`},
+			resizes: true, rejects: "size", errors: []string{`StorageClass "gone" no longer exists`},
 		},
 		"growth of a claim without a class": {
 			state:   func(m *model) { m.StorageClass = text("") },
 			plan:    func(m *model) { m.Size = tf.QuantityOf("20Gi") },
-			resizes: true, rejects: "size", says: []string{"it has no storage class"},
+			resizes: true, rejects: "size", errors: []string{"it has no storage class"},
 		},
 		"cancelled growth": {
 			state:   func(m *model) { m.Size = tf.QuantityOf("20Gi") },
@@ -48,11 +48,11 @@ func TestChangeOfAVolumeIsAppliedReplacesItOrIsRejected(t *testing.T) {
 		"cancelled growth, to the capacity": {
 			state:   func(m *model) { m.Size = tf.QuantityOf("20Gi") },
 			plan:    func(m *model) { m.Size = tf.QuantityOf("10Gi") },
-			rejects: "size", says: []string{"A volume cannot shrink", "requests 20Gi and has 10Gi"},
+			rejects: "size", errors: []string{"A volume cannot shrink", "requests 20Gi and has 10Gi"},
 		},
 		"a smaller size": {
 			plan: func(m *model) { m.Size = tf.QuantityOf("5Gi") }, rejects: "size",
-			says: []string{"A volume cannot shrink", "cannot reduce the size of a volume to 5Gi", `Set size = "10Gi"`,
+			errors: []string{"A volume cannot shrink", "cannot reduce the size of a volume to 5Gi", `Set size = "10Gi"`,
 				"terraform destroy"},
 		},
 		"a size that is not known yet": {
@@ -64,17 +64,17 @@ func TestChangeOfAVolumeIsAppliedReplacesItOrIsRejected(t *testing.T) {
 		"another size before the status is known": {
 			state: func(m *model) { m.claimStatus = claimStatus{} },
 			plan:  func(m *model) { m.Size = tf.QuantityOf("20Gi") }, rejects: "size",
-			says: []string{"The claim is not bound yet", `restore size = "10Gi"`},
+			errors: []string{"The claim is not bound yet", `restore size = "10Gi"`},
 		},
 		"another access mode": {
 			plan: func(m *model) { m.AccessMode = text("ReadWriteMany") }, rejects: "access_mode",
-			says: []string{"The data of the volume would be lost",
+			errors: []string{"The data of the volume would be lost",
 				`has the access mode "ReadWriteOnce", which is immutable and cannot be changed to "ReadWriteMany"`,
 				"terraform destroy -refresh=false"},
 		},
 		"another class": {
 			plan: func(m *model) { m.StorageClass = text("fixed") }, rejects: "storage_class",
-			says: []string{`storage class "standard"`, `"fixed"`},
+			errors: []string{`storage class "standard"`, `"fixed"`},
 		},
 		"another class of an empty claim": {
 			state: pending, plan: func(m *model) { m.StorageClass = text("fixed") }, replaces: "storage_class",
@@ -82,21 +82,21 @@ func TestChangeOfAVolumeIsAppliedReplacesItOrIsRejected(t *testing.T) {
 		"a class that is not known yet": {plan: func(m *model) { m.StorageClass = types.StringUnknown() }},
 		"another name": {
 			plan: func(m *model) { m.Name = text("models") }, rejects: "name",
-			says: []string{`PersistentVolumeClaim ml/data has the name "data"`},
+			errors: []string{`PersistentVolumeClaim ml/data has the name "data"`},
 		},
-		"another namespace":        {plan: func(m *model) { m.Namespace = text("prod") }, rejects: "namespace"},
-		"the volume that is bound": {plan: func(m *model) { m.VolumeName = text("pv-1") }},
+		"another namespace": {plan: func(m *model) { m.Namespace = text("prod") }, rejects: "namespace"},
+		"the bound volume":  {plan: func(m *model) { m.VolumeName = text("pv-1") }},
 		"another volume": {plan: func(m *model) { m.VolumeName = text("pv-2") }, rejects: "volume_name",
-			says: []string{"(none)", `"pv-2"`}},
-		"another volume of a new claim": {state: pending, plan: func(m *model) { m.VolumeName = text("pv-2") },
+			errors: []string{"(none)", `"pv-2"`}},
+		"another volume of an empty claim": {state: pending, plan: func(m *model) { m.VolumeName = text("pv-2") },
 			replaces: "volume_name"},
-		"attributes that can change": {plan: func(m *model) {
+		"mutable attributes": {plan: func(m *model) {
 			m.MountPath, m.WaitForBound = text("/data"), types.BoolValue(true)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			state := bound()
+			state := boundVolume()
 			if c.state != nil {
 				c.state(state)
 			}
@@ -120,7 +120,7 @@ func TestChangeOfAVolumeIsAppliedReplacesItOrIsRejected(t *testing.T) {
 			if p.Diags.HasError() != (c.rejects != "") {
 				t.Fatalf("diagnostics: %s", got)
 			}
-			for _, want := range c.says {
+			for _, want := range c.errors {
 				if !strings.Contains(got, want) {
 					t.Errorf("no %q in: %s", want, got)
 				}
@@ -132,6 +132,7 @@ func TestChangeOfAVolumeIsAppliedReplacesItOrIsRejected(t *testing.T) {
 	}
 }
 
+// pending sets the status of a claim that was never bound.
 func pending(m *model) {
 	m.claimStatus = claimStatus{Phase: types.StringValue("Pending"), Capacity: types.StringNull(),
 		BoundVolumeName: types.StringNull()}
