@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -85,7 +86,8 @@ func (c *cache) has(ref Ref) bool {
 // complete object as JSON, which is much smaller than decoded maps.
 type Entry struct {
 	metav1.ObjectMeta
-	json []byte
+	json  []byte
+	typed atomic.Pointer[any] // the object, decoded to the type as which it was last read
 }
 
 // Object decodes the object.

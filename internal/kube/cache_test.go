@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -213,6 +215,24 @@ func TestEntriesContainTheCompleteObject(t *testing.T) {
 	}
 	if _, err := asEntry("a string"); err == nil {
 		t.Error("a string was accepted as an object")
+	}
+}
+
+func TestEntriesAreDecodedOnce(t *testing.T) {
+	t.Parallel()
+	e, err := asEntry(stored("a", "5"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := decodeAs[appsv1.Deployment](e)
+	if err != nil || first.Name != "a" {
+		t.Fatal(first, err)
+	}
+	if again, err := decodeAs[appsv1.Deployment](e); err != nil || again != first {
+		t.Errorf("decoded again: %v", err)
+	}
+	if other, err := decodeAs[metav1.PartialObjectMetadata](e); err != nil || other.Name != "a" {
+		t.Errorf("as another type: %v, %v", other, err)
 	}
 }
 

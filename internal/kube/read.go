@@ -89,8 +89,8 @@ func (c *Cluster) collection(kind Kind, namespace string) *collection {
 	return c.cache.collection(kind, namespace)
 }
 
-// ReadAllAs is [Cluster.ReadAll] with objects of the type T. The result is never
-// nil without an error.
+// ReadAllAs is [Cluster.ReadAll] with objects of the type T, which callers share
+// and must not modify. The result is never nil without an error.
 func ReadAllAs[T any](
 	ctx context.Context, reader Reader, kind Kind, namespace string, keep func(*Entry) bool,
 ) ([]*T, error) {
@@ -100,13 +100,30 @@ func ReadAllAs[T any](
 	}
 	out := make([]*T, 0, len(entries))
 	for _, e := range entries {
-		obj := new(T)
-		if err := json.Unmarshal(e.json, obj); err != nil {
+		obj, err := decodeAs[T](e)
+		if err != nil {
 			return nil, err
 		}
 		out = append(out, obj)
 	}
 	return out, nil
+}
+
+// decodeAs decodes an entry once: each resource that waits reads all its objects
+// again after every change in the namespace.
+func decodeAs[T any](e *Entry) (*T, error) {
+	if typed := e.typed.Load(); typed != nil {
+		if obj, ok := (*typed).(*T); ok {
+			return obj, nil
+		}
+	}
+	obj := new(T)
+	if err := json.Unmarshal(e.json, obj); err != nil {
+		return nil, err
+	}
+	var typed any = obj
+	e.typed.Store(&typed)
+	return obj, nil
 }
 
 // Convert converts an object to a typed one, such as *corev1.Pod.
