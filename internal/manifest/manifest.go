@@ -243,6 +243,19 @@ func Render(c Compute) ([]*unstructured.Unstructured, error) {
 }
 
 func renderObjects(c Compute) ([]*unstructured.Unstructured, error) {
+	rendered, err := renderMaps(c)
+	if err != nil {
+		return nil, err
+	}
+	objects := make([]*unstructured.Unstructured, len(rendered))
+	for i, object := range rendered {
+		objects[i] = &unstructured.Unstructured{Object: normalizeMap(object, "")}
+	}
+	return objects, nil
+}
+
+// renderMaps renders the objects without their final form, which is sufficient to find errors.
+func renderMaps(c Compute) ([]map[string]any, error) {
 	k := kindOf(c)
 	var rendered []map[string]any
 	var workload map[string]any
@@ -263,11 +276,7 @@ func renderObjects(c Compute) ([]*unstructured.Unstructured, error) {
 	if c.Registered && !k.RunsTensorServer() { // Kubetorch's clients speak another protocol
 		rendered = append(rendered, generated(renderRegistration(c, k, workload)))
 	}
-	objects := make([]*unstructured.Unstructured, len(rendered))
-	for i, object := range rendered {
-		objects[i] = &unstructured.Unstructured{Object: normalizeMap(object, "")}
-	}
-	return objects, nil
+	return rendered, nil
 }
 
 func renderWorkload(c Compute, k kind.Kind) (map[string]any, error) {

@@ -20,7 +20,7 @@ func Validate(c Compute, unknown func(Path) bool) Errors {
 	if slices.ContainsFunc(append(modeAttributes(), At("name")), unknown) {
 		return nil // it is not known what will be rendered
 	}
-	_, err := renderObjects(c)
+	_, err := renderMaps(c)
 	found, _ := errors.AsType[Errors](err)
 	return found.known(unknown)
 }

@@ -76,6 +76,35 @@ func (d *Decoder[M]) Value(model *M, name string) attr.Value {
 	return value
 }
 
+// Convert is [Decoder.Decode] for an object that is decoded already.
+func (d *Decoder[M]) Convert(ctx context.Context, object tftypes.Value) (*M, error) {
+	if !object.IsFullyKnown() {
+		return nil, ErrUnknown
+	}
+	var values map[string]tftypes.Value
+	if err := object.As(&values); err != nil {
+		return nil, err
+	}
+	if len(values) != len(d.fields) {
+		return nil, d.incomplete(len(values))
+	}
+	model := d.null
+	into := reflect.ValueOf(&model).Elem()
+	for name, value := range values {
+		f, ok := d.fields[name]
+		if !ok {
+			return nil, fmt.Errorf("%s: %w", name, errNoAttribute)
+		}
+		if value.IsNull() {
+			continue
+		}
+		if err := f.set(ctx, into, value); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return &model, nil
+}
+
 // Decode decodes a MessagePack object. It returns [ErrUnknown] if a part of the object is unknown, and another error
 // if the object does not match the schema.
 func (d *Decoder[M]) Decode(ctx context.Context, object []byte) (*M, error) {
@@ -97,9 +126,13 @@ func (d *Decoder[M]) Decode(ctx context.Context, object []byte) (*M, error) {
 		return nil, err
 	}
 	if count != len(d.fields) {
-		return nil, fmt.Errorf("the object has %d attributes, but the schema %d", count, len(d.fields))
+		return nil, d.incomplete(count)
 	}
 	return &model, nil
+}
+
+func (d *Decoder[M]) incomplete(count int) error {
+	return fmt.Errorf("the object has %d attributes, but the schema %d", count, len(d.fields))
 }
 
 func (f field) decode(ctx context.Context, in *msgpack.Decoder, into reflect.Value) error {

@@ -3,6 +3,7 @@ package decode_test
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -106,6 +107,10 @@ func TestDecodedModelEqualsThatOfTheFramework(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
+		}
+		converted, err := decoder.Convert(t.Context(), value)
+		if err != nil || !reflect.DeepEqual(converted, got) {
+			t.Errorf("%s is converted to %v, %v", name, converted, err)
 		}
 		var want model
 		state := tfsdk.State{Raw: value, Schema: schema.Schema{Attributes: attributes()}}
@@ -273,12 +278,17 @@ func FuzzDecode(f *testing.F) {
 		_, _ = decode.Texts(encoded, "name")
 		_ = decode.EqualExcept(full, encoded, "name")
 		got, err := decoder.Decode(t.Context(), encoded)
+		value, frameworkErr := (&tfprotov6.DynamicValue{MsgPack: encoded}).Unmarshal(typ)
+		if frameworkErr == nil {
+			if _, convertErr := decoder.Convert(t.Context(), value); (convertErr == nil) != (err == nil) {
+				t.Errorf("%x: %v if it is decoded, but %v if it is converted", encoded, err, convertErr)
+			}
+		}
 		if err != nil {
 			return
 		}
-		value, err := (&tfprotov6.DynamicValue{MsgPack: encoded}).Unmarshal(typ)
-		if err != nil {
-			t.Fatalf("%x is decoded, but not by the framework: %v", encoded, err)
+		if frameworkErr != nil {
+			t.Fatalf("%x is decoded, but not by the framework: %v", encoded, frameworkErr)
 		}
 		var want model
 		state := tfsdk.State{Raw: value, Schema: schema.Schema{Attributes: attributes()}}

@@ -68,11 +68,11 @@ func (r *Resource[M, P, N]) NewShortPath(
 }
 
 func (s *shortPath[M, P, N]) Valid(ctx context.Context, config []byte) bool {
-	model, err := s.decoder.Decode(ctx, config)
+	raw, err := (&tfprotov6.DynamicValue{MsgPack: config}).Unmarshal(s.wire)
 	if err != nil {
 		return false
 	}
-	raw, err := (&tfprotov6.DynamicValue{MsgPack: config}).Unmarshal(s.wire)
+	model, err := s.decoder.Convert(ctx, raw)
 	if err != nil {
 		return false
 	}
