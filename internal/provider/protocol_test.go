@@ -16,18 +16,19 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/provider"
 )
 
-// offline is the provider behind its protocol, without a cluster, an environment
-// or a configuration.
+// offline is the provider behind its protocol, without a cluster or a configuration.
 type offline struct {
 	server tfprotov6.ProviderServer
-	// verifying is configured, and compares its short path with the framework.
-	verifying tfprotov6.ProviderServer
-	types     map[string]tftypes.Object // types of the resources
+	types  map[string]tftypes.Object // types of the resources
 }
 
-func serveOffline(tb testing.TB) offline {
+// serveOffline returns a provider that compares its short path with the framework.
+func serveOffline(tb testing.TB) offline { return serveInMode(tb, "verify") }
+
+// serveInMode returns a provider with a value of KT_SHORT_PATH.
+func serveInMode(tb testing.TB, mode string) offline {
 	tb.Helper()
-	env := config.Env{Getenv: func(string) string { return "" }}
+	env := config.Env{Getenv: func(name string) string { return map[string]string{"KT_SHORT_PATH": mode}[name] }}
 	server := provider.NewServer(provider.New(tb.Context(), "test", env, nil)())
 	schemas, err := server.GetProviderSchema(tb.Context(), &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil || len(schemas.Diagnostics) > 0 {
@@ -41,30 +42,7 @@ func serveOffline(tb testing.TB) offline {
 		}
 		types[name] = object
 	}
-	return offline{server: server, verifying: serveVerifying(tb, schemas.Provider), types: types}
-}
-
-// serveVerifying returns a provider that is configured for a server that does not exist.
-func serveVerifying(tb testing.TB, schema *tfprotov6.Schema) tfprotov6.ProviderServer {
-	tb.Helper()
-	env := config.Env{Getenv: func(name string) string {
-		return map[string]string{"KT_SHORT_PATH": "verify", "KUBE_HOST": "https://127.0.0.1:1"}[name]
-	}}
-	server := provider.NewServer(provider.New(tb.Context(), "test", env, nil)())
-	object, _ := schema.ValueType().(tftypes.Object)
-	unset := map[string]tftypes.Value{}
-	for name, of := range object.AttributeTypes {
-		unset[name] = tftypes.NewValue(of, nil)
-	}
-	encoded, err := tfprotov6.NewDynamicValue(object, tftypes.NewValue(object, unset))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	resp, err := server.ConfigureProvider(tb.Context(), &tfprotov6.ConfigureProviderRequest{Config: &encoded})
-	if err != nil || len(resp.Diagnostics) > 0 {
-		tb.Fatal(err, resp.Diagnostics)
-	}
-	return server
+	return offline{server: server, types: types}
 }
 
 // validate sends the request of `terraform validate` for one resource.
@@ -74,34 +52,22 @@ func (o offline) validate(tb testing.TB, resource string, config tftypes.Value) 
 	if err != nil {
 		tb.Fatal(err)
 	}
-	resp, err := o.server.ValidateResourceConfig(tb.Context(),
-		&tfprotov6.ValidateResourceConfigRequest{TypeName: resource, Config: &encoded})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	o.verify(tb, resource, &encoded)
-	findings := make([]finding, len(resp.Diagnostics))
-	for i, d := range resp.Diagnostics {
-		findings[i] = finding{d.Severity, pathText(d.Attribute), d.Summary, d.Detail}
-	}
-	return findings
-}
-
-// verify fails if the short path accepts a configuration that the framework rejects.
-func (o offline) verify(tb testing.TB, resource string, config *tfprotov6.DynamicValue) {
-	tb.Helper()
-	resp, err := o.verifying.ValidateResourceConfig(tb.Context(), &tfprotov6.ValidateResourceConfigRequest{
-		TypeName: resource, Config: config,
+	resp, err := o.server.ValidateResourceConfig(tb.Context(), &tfprotov6.ValidateResourceConfigRequest{
+		TypeName: resource, Config: &encoded,
 		ClientCapabilities: &tfprotov6.ValidateResourceConfigClientCapabilities{WriteOnlyAttributesAllowed: true},
 	})
 	if err != nil {
 		tb.Fatal(err)
 	}
+	var findings []finding
 	for _, d := range resp.Diagnostics {
 		if d.Summary == "The short path gives another response" {
 			tb.Error(d.Detail)
+			continue
 		}
+		findings = append(findings, finding{d.Severity, pathText(d.Attribute), d.Summary, d.Detail})
 	}
+	return findings
 }
 
 // finding is a diagnostic with its path in the notation of configurations.
