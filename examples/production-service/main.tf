@@ -39,9 +39,14 @@ resource "kt_compute" "llm" {
     { key = "gpu-reserved", operator = "Exists", effect = "NoSchedule" },
   ]
 
-  # Fields without an attribute are merged into the rendered Deployment.
+  # Fields without an attribute are merged into the rendered Deployment. As in Kubetorch, more than one replica means
+  # that an update stops all pods before it starts new ones. Here, one pod is replaced after the other.
   service_template = jsonencode({
     spec = {
+      strategy = {
+        type          = "RollingUpdate"
+        rollingUpdate = { maxSurge = 0, maxUnavailable = 1 }
+      }
       template = {
         spec = {
           terminationGracePeriodSeconds = 60
