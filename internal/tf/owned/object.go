@@ -143,8 +143,13 @@ func OtherObjectWarning(
 		return nil
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic(ref.String()+" was not deleted",
-		fmt.Sprintf("%s It was not changed. If it is not needed, delete it:\n  kubectl delete %s %s -n %s",
-			otherObject(memory[key], ref, live), strings.ToLower(ref.Kind.Kind), ref.Name, ref.Namespace))}
+		fmt.Sprintf("%s It was not changed. If it is not needed, delete it:\n  %s",
+			otherObject(memory[key], ref, live), deleteCommand(ref)))}
+}
+
+// deleteCommand returns the command that deletes an object.
+func deleteCommand(ref kube.Ref) string {
+	return fmt.Sprintf("kubectl delete %s %s -n %s", ref.Kind.Argument(), ref.Name, ref.Namespace)
 }
 
 // otherObject describes how live differs from the object in state.
@@ -247,9 +252,8 @@ func (m Memory) Recognize(
 		fmt.Sprintf("%s It may belong to another configuration. Therefore it is neither changed nor deleted, and the "+
 			"resource is removed from the state.\n\n"+
 			"To manage it here, import it after this run:\n%s\n"+
-			"or set adopt_existing = true. To create a new one, delete it first:\n  kubectl delete %s %s -n %s",
-			otherObject(known, ref, live), importBlock(resourceType, id), strings.ToLower(ref.Kind.Kind), ref.Name,
-			ref.Namespace))
+			"or set adopt_existing = true. To create a new one, delete it first:\n  %s",
+			otherObject(known, ref, live), importBlock(resourceType, id), deleteCommand(ref)))
 	return false, diags, ErrGone
 }
 

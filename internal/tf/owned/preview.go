@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -122,11 +121,9 @@ func PlanRejection(err error, creating bool) diag.Diagnostic {
 
 // immutableError reports that an existing object cannot be taken over, because an immutable field differs.
 func (f Forecast) immutableError() diag.Diagnostic {
-	kind, name := strings.ToLower(f.Ref.Kind.Kind), f.Ref.Name
 	return diag.NewErrorDiagnostic(f.Ref.String()+" cannot be taken over",
 		fmt.Sprintf("The configuration changes an immutable field of it. %v\n\n"+
-			"Next step: Choose another name, or delete it and apply again:\n  kubectl delete %s %s -n %s",
-			f.err, kind, name, f.Ref.Namespace))
+			"Next step: Choose another name, or delete it and apply again:\n  %s", f.err, deleteCommand(f.Ref)))
 }
 
 // ownershipError is an error of this package.
