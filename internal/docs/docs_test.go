@@ -2,7 +2,6 @@
 package docs_test
 
 import (
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -47,62 +46,6 @@ func read(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	return string(text)
-}
-
-var (
-	fence   = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
-	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	heading = regexp.MustCompile(`(?m)^#+ +(.*)$`)
-	anchor  = regexp.MustCompile(`<a (?:id|name)="([^"]+)">`)
-	inCode  = regexp.MustCompile("`[^`\n]*`")
-	noWord  = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
-)
-
-// anchors returns the fragments that can follow the address of a page: those of its headings, as GitHub and the
-// registries make them, and those in HTML.
-func anchors(text string) map[string]bool {
-	text = fence.ReplaceAllString(text, "")
-	found := map[string]bool{}
-	for _, match := range heading.FindAllStringSubmatch(text, -1) {
-		name := strings.ReplaceAll(noWord.ReplaceAllString(strings.ToLower(match[1]), ""), " ", "-")
-		unique := name
-		for n := 1; found[unique]; n++ {
-			unique = fmt.Sprintf("%s-%d", name, n)
-		}
-		found[unique] = true
-	}
-	for _, match := range anchor.FindAllStringSubmatch(text, -1) {
-		found[match[1]] = true
-	}
-	return found
-}
-
-func TestLinksLeadToAnExistingFileAndHeading(t *testing.T) {
-	t.Parallel()
-	texts := pages(t)
-	for page, text := range texts {
-		text = inCode.ReplaceAllString(fence.ReplaceAllString(text, ""), "")
-		for _, match := range link.FindAllStringSubmatch(text, -1) {
-			target, fragment, _ := strings.Cut(match[1], "#")
-			if strings.Contains(target, ":") {
-				continue // another site
-			}
-			file := page
-			if target != "" {
-				file = filepath.Join(filepath.Dir(page), target)
-			}
-			if _, err := os.Stat(file); err != nil {
-				t.Errorf("%s links to %s, which does not exist", page, match[1])
-				continue
-			}
-			if fragment == "" || filepath.Ext(file) != ".md" {
-				continue
-			}
-			if !anchors(texts[file])[fragment] {
-				t.Errorf("%s links to %s, but there is no such heading", page, match[1])
-			}
-		}
-	}
 }
 
 var configuration = regexp.MustCompile("(?ms)^(<!-- not run: .*? -->\n+)?```(?:terraform|hcl)\n(.*?)^```$")
