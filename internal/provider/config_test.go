@@ -246,7 +246,7 @@ func TestConfigureReportsInvalidVariablesAndNames(t *testing.T) {
 	}
 }
 
-func TestAccountNamesAreNormalizedToLabelValues(t *testing.T) {
+func TestNamesOfAccountsAreNormalizedToLabelValues(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"anna":                           "anna",
