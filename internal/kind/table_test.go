@@ -132,7 +132,8 @@ func TestKindsAreNamedOnlyInTheTable(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
 	for _, name := range []string{
-		kind.ManagedByLabel, kind.ManagedByValue, kind.OperatorNameLabel, kind.OperatorInstanceLabel, kind.KAIQueueLabel,
+		kind.ManagedByLabel, kind.ManagedByValue, kind.OperatorNameLabel, kind.OperatorInstanceLabel,
+		kind.KAIQueueLabel,
 		kind.KAIScheduler, kind.GPUResource, kind.GPUProductLabel, kind.GPUPresentLabel, kind.GKEAcceleratorLabel,
 		kind.EKSGPUCountLabel, kind.NVIDIADomain, kind.DedicatedTaint, kind.BindCompletedAnnotation,
 	} {

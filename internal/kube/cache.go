@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,7 +54,8 @@ func (c *cache) collection(kind Kind, namespace string) *collection {
 // scopeKey returns the key of a collection. Collections of one kind with
 // different label or field selectors have different keys.
 func scopeKey(kind Kind, namespace string) string {
-	return kind.String() + "\x00" + strconv.FormatBool(kind.MetadataOnly) + "\x00" + kind.LabelSelector + "\x00" + kind.FieldSelector + "\x00" + namespace
+	return strings.Join([]string{kind.String(), strconv.FormatBool(kind.MetadataOnly), kind.LabelSelector,
+		kind.FieldSelector, namespace}, "\x00")
 }
 
 // note stores an object that the server returned for a write, so that no later

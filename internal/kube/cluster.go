@@ -102,7 +102,8 @@ func dial(settings config.Config, clock clock.WithDelayedExecution) (*connection
 	if err != nil {
 		return nil, &config.Error{Err: err}
 	}
-	return &connection{dynamic: dyn, metadata: meta, rest: raw, namespace: resolved.Namespace, server: resolved.REST.Host}, nil
+	return &connection{dynamic: dyn, metadata: meta, rest: raw, namespace: resolved.Namespace,
+		server: resolved.REST.Host}, nil
 }
 
 // plainSerializer decodes only the Status of a failed request. The raw client

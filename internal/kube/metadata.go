@@ -89,8 +89,8 @@ func (v versions) version(object *metav1.PartialObjectMetadata) *unstructured.Un
 }
 
 // ListedSecret returns the UID, the resource version, the labels and the annotations of the provider of a Secret, from
-// the shared list and watch of the metadata of all Secrets of the provider in its namespace. It returns nil for a Secret
-// without the labels of the provider, and without permission to list Secrets.
+// the shared list and watch of the metadata of all Secrets of the provider in its namespace. It returns nil for a
+// Secret without the labels of the provider, and without permission to list Secrets.
 func (c *Cluster) ListedSecret(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
 	collection := c.cache.collection(kind.SecretMetadata(), ref.Namespace)
 	if err := collection.ready(ctx); err != nil {

@@ -16,7 +16,8 @@ func validateModes(c Compute, errs *Errors) {
 		errs.mutuallyExclusive("replicas", "autoscale",
 			"Knative controls the number of pods, from autoscale.min_scale to max_scale")
 	}
-	if d := c.Distribute; d != nil && d.Workers > 0 && c.ReplicasGiven && !c.ReplicasPreserved && c.Replicas != d.Workers {
+	replicasGiven := c.ReplicasGiven && !c.ReplicasPreserved
+	if d := c.Distribute; d != nil && d.Workers > 0 && replicasGiven && c.Replicas != d.Workers {
 		errs.mutuallyExclusive("replicas", "distribute", "their number is distribute.workers")
 	}
 	validateManifest(c, errs)

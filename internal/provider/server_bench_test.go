@@ -27,9 +27,9 @@ func BenchmarkValidateResourceConfig(b *testing.B) {
 	for name, mode := range map[string]string{"short path": "", "framework": "off"} {
 		b.Run(name, func(b *testing.B) {
 			o := serveInMode(b, mode)
+			capabilities := &tfprotov6.ValidateResourceConfigClientCapabilities{WriteOnlyAttributesAllowed: true}
 			req := &tfprotov6.ValidateResourceConfigRequest{TypeName: "kt_compute",
-				Config:             o.encoded(b, "kt_compute", data),
-				ClientCapabilities: &tfprotov6.ValidateResourceConfigClientCapabilities{WriteOnlyAttributesAllowed: true}}
+				Config: o.encoded(b, "kt_compute", data), ClientCapabilities: capabilities}
 			b.ReportAllocs()
 			for b.Loop() {
 				resp, err := o.server.ValidateResourceConfig(b.Context(), req)

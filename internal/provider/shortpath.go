@@ -118,8 +118,8 @@ func (s *shortPath) read(ctx context.Context, req *tfprotov6.ReadResourceRequest
 	return &tfprotov6.ReadResourceResponse{NewState: req.CurrentState, Private: req.Private, NewIdentity: current}
 }
 
-// plan answers that a plan changes nothing. The configuration is as it was validated. keep then records that the run keeps the resource; it is false if the
-// framework has to report a conflict.
+// plan answers that a plan changes nothing. The configuration is as it was validated. keep then records that the run
+// keeps the resource; it is false if the framework has to report a conflict.
 func (s *shortPath) plan(
 	ctx context.Context, req *tfprotov6.PlanResourceChangeRequest,
 ) (resp *tfprotov6.PlanResourceChangeResponse, keep func() bool) {

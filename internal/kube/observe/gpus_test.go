@@ -46,7 +46,8 @@ func TestGPUForecastWarnsOfPodsThatFitOnNoNode(t *testing.T) {
 			"no node with zone=east has any; no node has a product label."},
 		"no GPUs in the cluster": {nodes[3:], GPUDemand{Each: 1},
 			"requests 1 GPU, and no node of the cluster has any."},
-		"more GPUs than any node has": {nodes, GPUDemand{Each: 16}, "requests 16 GPUs, and the largest of 3 nodes has 8."},
+		"more GPUs than any node has": {nodes, GPUDemand{Each: 16},
+			"requests 16 GPUs, and the largest of 3 nodes has 8."},
 		"more GPUs than any selected node has": {nodes, GPUDemand{Each: 2,
 			NodeSelector: map[string]string{kind.GPUProductLabel: "L4"}}, "the largest of 1 nodes with " +
 			"nvidia.com/gpu.product=L4 has 1."},

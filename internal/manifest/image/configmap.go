@@ -68,7 +68,8 @@ func ConfigMap(m Meta, s Spec, r Rendered) (*unstructured.Unstructured, error) {
 	}
 	labels := map[string]string{}
 	maps.Copy(labels, m.Labels)
-	labels[kind.AppLabel], labels[kind.ManagedByLabel], labels[ImageLabel] = kind.KubetorchApp, kind.ManagedByValue, m.Name
+	labels[kind.AppLabel], labels[kind.ManagedByLabel] = kind.KubetorchApp, kind.ManagedByValue
+	labels[ImageLabel] = m.Name
 	if m.Username != "" {
 		labels[kind.UsernameLabel] = m.Username
 	}

@@ -99,7 +99,8 @@ func TestDigestsDistinguishValuesWithoutRevealingThem(t *testing.T) {
 	const canary = "canary-of-digests"
 	digests := secret.NewDigests(secret.NewSealer())
 	digests.Values["a"] = digests.First("a", []byte(canary))
-	if !digests.Same("a", []byte(canary)) || digests.Same("a", []byte(canary+"x")) || digests.Same("b", []byte(canary)) {
+	if !digests.Same("a", []byte(canary)) || digests.Same("a", []byte(canary+"x")) ||
+		digests.Same("b", []byte(canary)) {
 		t.Error("values are not told apart")
 	}
 	other := secret.NewDigests(secret.NewSealer())

@@ -38,7 +38,8 @@ func TestOnlyADryRunWithoutAVerdictEndsThePlan(t *testing.T) {
 // A plan or refresh that changes only attributes that sameComputed omits would not be returned.
 func TestEveryComputedAttributeIsCompared(t *testing.T) {
 	t.Parallel()
-	constant := []string{"deletion_protection", "freeze", "runtime", "suspend"} // configured, or the default of the schema
+	// These are configured, or have the default of the schema.
+	constant := []string{"deletion_protection", "freeze", "runtime", "suspend"}
 	null := nullState(t)
 	for name, attribute := range null.Schema.GetAttributes() {
 		if !attribute.IsComputed() {

@@ -217,7 +217,8 @@ func behaviourAttributes() map[string]schema.Attribute {
 			tf.LabelValue(), stringvalidator.LengthAtLeast(1)),
 		"queue_scheduler": schema.StringAttribute{
 			Optional: true, Computed: true, Default: stringdefault.StaticString(kind.QueueSchedulerKueue),
-			Validators:          []validator.String{stringvalidator.OneOf(kind.QueueSchedulerKueue, kind.QueueSchedulerKAI)},
+			Validators: []validator.String{stringvalidator.OneOf(kind.QueueSchedulerKueue,
+				kind.QueueSchedulerKAI)},
 			MarkdownDescription: "Scheduler of the queue in `queue_name`, `kueue` or `kai`. Defaults to `kueue`.",
 		},
 		"freeze": toggle("Whether to disable live code sync. Nothing is then installed at startup, and the " +
