@@ -12,6 +12,6 @@ const (
 	SkyTorch
 	// SkyTorch010 is a Compute of SkyTorch 0.1.0, which has neither override nor volumeClaimTemplates.
 	SkyTorch010
-	// KPU is a Compute of the KPU operator, which has neither of these fields.
+	// KPU is a Compute of the KPU operator, which has neither of these fields, and no resources.
 	KPU
 )

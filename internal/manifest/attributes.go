@@ -46,7 +46,7 @@ func (c Compute) unsupported(runner, supporting kind.Runners) string {
 			kind.RuntimeSkyTorch, kind.RuntimeKPU)
 	case runner == kind.KPU && supporting&kind.SkyTorch != 0:
 		// pkg/apis/kpu/v1alpha1/compute_types.go of github.com/astefanutti/skytorch at commit 160d108
-		return fmt.Sprintf("has no field in the Compute of KPU, which has neither override nor "+
+		return fmt.Sprintf("has no field in the Compute of KPU, which has no resources, no override and no "+
 			"volumeClaimTemplates: remove it, or set runtime = %q.", kind.RuntimeSkyTorch)
 	case runner == kind.SkyTorch010 && supporting&kind.SkyTorch != 0:
 		return fmt.Sprintf("has no field in the installed Compute (CRD computes.%s, %s), which has neither override "+

@@ -27,7 +27,7 @@ func TestAttributesThatARunnerDoesNotSupportAreRejected(t *testing.T) {
 		"Kubetorch's of KPU": {runtime("kpu"),
 			kind.Kubetorch, `x has no field in the Compute resource of runtime "kpu": remove it.`},
 		"an override of KPU": {runtime("kpu"),
-			kind.SkyTorch, "x has no field in the Compute of KPU, which has neither override nor"},
+			kind.SkyTorch, "x has no field in the Compute of KPU, which has no resources"},
 		"an override of SkyTorch": {runtime("skytorch"), kind.SkyTorch, ""},
 		"an override of SkyTorch 0.1.0": {skyTorch010, kind.SkyTorch,
 			"x has no field in the installed Compute (CRD computes.compute.skytorch.dev, v1alpha1), which has " +

@@ -99,6 +99,7 @@ func badTensorServers() []badInput {
 // beyondKPU returns the attributes for which the Compute of KPU has no fields.
 func beyondKPU() map[string]string {
 	return map[string]string{
+		"cpus": `"1"`, "memory": `"1Gi"`, "disk_size": `"1Gi"`, "gpus": `1`,
 		"node_selector": `{"a": "b"}`, "gpu_type": `"L4"`, "tolerations": `[{"operator": "Exists"}]`,
 		"service_account_name":   `"a"`,
 		"image_pull_secrets":     `["registry"]`,

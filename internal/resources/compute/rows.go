@@ -16,6 +16,8 @@ const (
 	anyPods    = kind.Kubetorch | tensorServers
 	// tensorServers are the Computes of all operators.
 	tensorServers = kind.SkyTorch | kind.SkyTorch010 | kind.KPU
+	// withResources are the pods with configurable resources: the Compute of KPU has no field for them.
+	withResources = anyPods &^ kind.KPU
 	// anyOverride supports attributes that a Compute has only in its override.
 	anyOverride = kind.Kubetorch | kind.SkyTorch
 	// kubetorchPods support attributes of Kubetorch's server or its workloads.
@@ -30,13 +32,13 @@ const (
 //
 //nolint:gochecknoglobals // a constant table that every plan uses
 var rows = []row{
-	quantityRow("cpus", anyPods, func(m *model) *tf.Quantity { return &m.CPUs },
+	quantityRow("cpus", withResources, func(m *model) *tf.Quantity { return &m.CPUs },
 		func(c *manifest.Compute) **resource.Quantity { return &c.CPUs }),
-	quantityRow("memory", anyPods, func(m *model) *tf.Quantity { return &m.Memory },
+	quantityRow("memory", withResources, func(m *model) *tf.Quantity { return &m.Memory },
 		func(c *manifest.Compute) **resource.Quantity { return &c.Memory }),
-	quantityRow("disk_size", anyPods, func(m *model) *tf.Quantity { return &m.DiskSize },
+	quantityRow("disk_size", withResources, func(m *model) *tf.Quantity { return &m.DiskSize },
 		func(c *manifest.Compute) **resource.Quantity { return &c.DiskSize }),
-	number("gpus", anyPods, func(m *model) *types.Int64 { return &m.GPUs },
+	number("gpus", withResources, func(m *model) *types.Int64 { return &m.GPUs },
 		func(c *manifest.Compute) *int64 { return &c.GPUs }),
 	gpuType(),
 	quantityRow("gpu_memory", kubetorchPods, func(m *model) *tf.Quantity { return &m.GPUMemory },

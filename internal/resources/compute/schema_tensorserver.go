@@ -31,7 +31,8 @@ func tensorServerAttributes() map[string]schema.Attribute {
 				"No version supports keys of Secrets as environment variables (`secrets[*].env_vars`) and the " +
 				"environment variables `SKYTORCH_PORT`, `SKYTORCH_HOST` and `SKYTORCH_LOG_LEVEL` (`KPU_…`), which " +
 				"are rejected. The Compute of KPU and of SkyTorch 0.1.0 has no field for any of these, nor for " +
-				"`volumes` and `volume_claim_templates`.",
+				"`volumes` and `volume_claim_templates`. That of KPU has none for `cpus`, `memory`, `disk_size` and " +
+				"`gpus` either.",
 		},
 		"command": stringList("Command of the container of a tensor server, which replaces the entrypoint of the " +
 			"image."),
