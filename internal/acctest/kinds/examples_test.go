@@ -68,21 +68,28 @@ func TestAccExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 // Examples that require controllers of other projects are tested in the package ecosystem.
 func TestAccExamplesAreAllRun(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(filepath.Join(acctest.Root(), "examples", "*", "main.tf"))
+	examples := filepath.Join(acctest.Root(), "examples")
+	files, err := filepath.Glob(filepath.Join(examples, "*", "main.tf"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no examples found: %v", err)
 	}
+	guides, err := filepath.Glob(filepath.Join(examples, "guides", "*", "main.tf"))
+	if err != nil || len(guides) == 0 {
+		t.Fatalf("no examples of guides found: %v", err)
+	}
 	var source []byte
-	for _, file := range []string{"examples_test.go", filepath.Join("..", "ecosystem", "examples_test.go")} {
+	for _, file := range []string{"examples_test.go", "guides_test.go",
+		filepath.Join("..", "ecosystem", "examples_test.go")} {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		source = append(source, text...)
 	}
-	for _, file := range files {
-		if dir := filepath.Base(filepath.Dir(file)); !strings.Contains(string(source), fmt.Sprintf("Dir: %q", dir)) {
-			t.Errorf("no test applies examples/%s", dir)
+	for _, file := range append(files, guides...) {
+		dir, err := filepath.Rel(examples, filepath.Dir(file))
+		if err != nil || !strings.Contains(string(source), fmt.Sprintf("Dir: %q", filepath.ToSlash(dir))) {
+			t.Errorf("no test applies examples/%s: %v", dir, err)
 		}
 	}
 }
