@@ -48,7 +48,7 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-var configuration = regexp.MustCompile("(?ms)^(<!-- not run: .*? -->\n+)?```(?:terraform|hcl)\n(.*?)^```$")
+var configuration = regexp.MustCompile("(?s)\n(<!-- not run: [^\n]+ -->\n+)?```(?:terraform|hcl)\n(.*?)\n```")
 
 // The acceptance tests apply the examples. A configuration that is not an example says why: `<!-- not run: REASON -->`.
 func TestConfigurationsInTheDocsAreExamples(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	fence   = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
+	fence   = regexp.MustCompile("(?s)\n *```.*?\n *```")
 	link    = regexp.MustCompile(`\[([^\]]+)\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`(?m)^#+ +(.*)$`)
 	anchor  = regexp.MustCompile(`<a (?:id|name)="([^"]+)">`)
@@ -78,7 +78,8 @@ func TestLinksLeadToAnExistingFileAndHeading(t *testing.T) {
 func TestFilesAndTestsThatContributingNamesExist(t *testing.T) {
 	t.Parallel()
 	tests := testNames(t)
-	for _, found := range code.FindAllStringSubmatch(fence.ReplaceAllString(read(t, filepath.Join(root, "CONTRIBUTING.md")), ""), -1) {
+	page := fence.ReplaceAllString(read(t, filepath.Join(root, "CONTRIBUTING.md")), "")
+	for _, found := range code.FindAllStringSubmatch(page, -1) {
 		switch name := found[1]; {
 		case test.MatchString(name) && !slices.Contains(tests, name):
 			t.Errorf("the test %s does not exist", name)
