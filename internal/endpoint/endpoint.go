@@ -107,7 +107,7 @@ func Of(ctx context.Context, c Cluster, namespace, name string) (*Endpoint, erro
 		e.fromCompute(compute)
 	}
 	if e.Host == "" {
-		e.Host = dnsName(namespace, name)
+		e.Host = kind.ServiceHost(namespace, name)
 	}
 	e.Port = cmp.Or(e.Port, map[bool]int32{true: kind.TensorServerPort, false: kind.ServicePort}[e.GRPC])
 	if !e.GRPC && e.URL == "" {
@@ -117,7 +117,7 @@ func Of(ctx context.Context, c Cluster, namespace, name string) (*Endpoint, erro
 		headless, _ := c.ReadAll(ctx, kind.Service().All(), namespace, // optional
 			func(s *kube.Entry) bool { return s.Name == kind.HeadlessName(name) })
 		if len(headless) > 0 {
-			e.Headless = dnsName(namespace, kind.HeadlessName(name))
+			e.Headless = kind.ServiceHost(namespace, kind.HeadlessName(name))
 		}
 	}
 	e.Backend.Namespace = namespace
@@ -134,10 +134,6 @@ func (e *Endpoint) ReadPods(ctx context.Context, c Cluster) error {
 		return nil // the other fields are still useful
 	}
 	return err
-}
-
-func dnsName(namespace, service string) string {
-	return service + "." + namespace + ".svc.cluster.local"
 }
 
 // serviceNamed returns the Service of a name, or nil.
@@ -160,7 +156,7 @@ func (e *Endpoint) fromService(service *corev1.Service) {
 		e.Backend.Selector = service.Spec.Selector
 	}
 	if service.Spec.ClusterIP == corev1.ClusterIPNone && service.Spec.Type != corev1.ServiceTypeExternalName {
-		e.Headless = dnsName(service.Namespace, service.Name)
+		e.Headless = kind.ServiceHost(service.Namespace, service.Name)
 	}
 	ports := service.Spec.Ports
 	if len(ports) == 0 || service.Spec.Type == corev1.ServiceTypeExternalName {

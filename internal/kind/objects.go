@@ -29,6 +29,10 @@ func core(kind, resource string, immutable ...string) Kind {
 // Service is the core Service.
 func Service() Kind { return core("Service", "services", "spec.clusterIP", "spec.clusterIPs") }
 
+// ServiceHost returns the DNS name of a Service in a cluster with the default domain
+// (https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/).
+func ServiceHost(namespace, name string) string { return name + "." + namespace + ".svc.cluster.local" }
+
 // PersistentVolumeClaim is the core PersistentVolumeClaim. The server reports the
 // whole spec as immutable, except its size and its attributes class.
 func PersistentVolumeClaim() Kind {

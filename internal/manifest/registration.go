@@ -3,7 +3,6 @@ package manifest
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"strings"
 	"time"
@@ -50,7 +49,7 @@ func serviceConfig(c Compute, k kind.Kind, workload map[string]any) map[string]a
 	case c.Endpoint != nil:
 		return map[string]any{"selector": kind.Texts(c.Endpoint.Selector)}
 	case k.OwnService:
-		return map[string]any{"url": fmt.Sprintf("http://%s.%s.svc.cluster.local", c.Name, c.Namespace)}
+		return map[string]any{"url": "http://" + kind.ServiceHost(c.Namespace, c.Name)}
 	case k.Route != nil:
 		return map[string]any{"selector": kind.Texts(serviceSelector(c, k, workload))}
 	default:

@@ -112,8 +112,8 @@ func address(ctx context.Context, m *model) types.String {
 			return endpoint.URL
 		}
 	}
-	return types.StringValue(fmt.Sprintf("http://%s.%s.svc.cluster.local:%d",
-		m.Name.ValueString(), m.Namespace.ValueString(), kind.ServicePort))
+	return types.StringValue(fmt.Sprintf("http://%s:%d",
+		kind.ServiceHost(m.Namespace.ValueString(), m.Name.ValueString()), kind.ServicePort))
 }
 
 // grpcTarget returns the attribute grpc_target, which is null except for tensor servers.
@@ -124,8 +124,8 @@ func grpcTarget(m *model) types.String {
 	case !manifest.RunsTensorServer(m.Runtime.ValueString()):
 		return types.StringNull()
 	}
-	return types.StringValue(fmt.Sprintf("%s.%s.svc.cluster.local:%d",
-		m.Name.ValueString(), m.Namespace.ValueString(), kind.TensorServerPort))
+	return types.StringValue(fmt.Sprintf("%s:%d",
+		kind.ServiceHost(m.Namespace.ValueString(), m.Name.ValueString()), kind.TensorServerPort))
 }
 
 // render sets the attribute manifests.
