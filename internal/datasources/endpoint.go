@@ -66,8 +66,8 @@ func endpointSchema() schema.Schema {
 			MarkdownDescription: "Addresses of gateways that reach the compute from outside the cluster, as " +
 				"`host:port`. Requests must carry the metadata in `metadata`. Read from the status of a SkyTorch or " +
 				"KPU compute. Otherwise empty."},
-		"metadata": computedMap("Request metadata that a gateway uses to route to the compute: " +
-			"`compute-id`. Empty if the compute has no gateway."),
+		"metadata": computedMap("Request metadata that a gateway uses to route to a tensor server: " +
+			"`compute-id`. Empty with `runtime = \"kubetorch\"`."),
 		"port_forward_command": computedString("Command that forwards the endpoint to `127.0.0.1`. Null if no pod " +
 			"can be forwarded to."),
 		"probe": probeAttribute(),
