@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Generates the registry documentation from the provider's schema, templates/ and examples/.
 # usage: docs.sh DIR       write the documentation to DIR
-#        docs.sh --check   fail and print the differences if docs/ is out of date
+#        docs.sh --check   fail if docs/ is out of date, or does not follow the rules of the registry
 #
 # The CLI in KT_CLI reads the schema from bin/terraform-provider-kt, offline and through a development override.
 # tfplugindocs can run Terraform itself, but not OpenTofu, and would build the provider again.
@@ -47,5 +47,10 @@ rm -rf .cache/docs
 generate .cache/docs
 if ! diff -ru --exclude adr docs .cache/docs; then
 	echo "docs/ is out of date: run 'make docs' and commit the result." >&2
+	exit 1
+fi
+if ! report=$(bin/tfplugindocs validate --provider-name kt --providers-schema "$work/schema.json" 2>&1); then
+	echo "docs/ does not follow the rules of the registry:" >&2
+	grep -v DEBUG <<<"$report" >&2
 	exit 1
 fi
