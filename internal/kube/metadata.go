@@ -2,7 +2,6 @@ package kube
 
 import (
 	"context"
-	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -31,7 +30,7 @@ func (c *Cluster) lister(scope Ref) (lister, error) {
 }
 
 // versions lists and watches the metadata of objects that can contain secrets. Of their annotations, it keeps only
-// those of the provider: kubectl apply stores the values of a Secret in one.
+// UnfinishedAnnotation: kubectl apply stores the values of a Secret in one.
 type versions struct {
 	objects metadata.ResourceInterface
 	gvk     schema.GroupVersionKind
@@ -78,19 +77,15 @@ func (v versions) version(object *metav1.PartialObjectMetadata) *unstructured.Un
 	out.SetUID(object.UID)
 	out.SetResourceVersion(object.ResourceVersion)
 	out.SetLabels(object.Labels)
-	annotations := maps.Clone(object.Annotations)
-	maps.DeleteFunc(annotations, func(name, _ string) bool {
-		return name != UnfinishedAnnotation && name != CreationAnnotation
-	})
-	if len(annotations) > 0 {
-		out.SetAnnotations(annotations)
+	if id, unfinished := object.Annotations[UnfinishedAnnotation]; unfinished {
+		out.SetAnnotations(map[string]string{UnfinishedAnnotation: id})
 	}
 	return out
 }
 
-// ListedSecret returns the UID, the resource version, the labels and the annotations of the provider of a Secret, from
-// the shared list and watch of the metadata of all Secrets of the provider in its namespace. It returns nil for a
-// Secret without the labels of the provider, and without permission to list Secrets.
+// ListedSecret returns the UID, the resource version, the labels and UnfinishedAnnotation of a Secret, from the shared
+// list and watch of the metadata of all Secrets of the provider in its namespace. It returns nil for a Secret without
+// the labels of the provider, and without permission to list Secrets.
 func (c *Cluster) ListedSecret(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
 	collection := c.cache.collection(kind.SecretMetadata(), ref.Namespace)
 	if err := collection.ready(ctx); err != nil {

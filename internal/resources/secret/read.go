@@ -27,7 +27,7 @@ func (hooks) Refresh(ctx context.Context, reading *reading) error {
 	listed, err := r.unchanged(ctx)
 	switch {
 	case listed != nil:
-		owned.RecordInState(r.Data.Cluster, r.ref, listed, r.resource())
+		r.Data.Cluster.Hold(listed.GetUID(), r.resource())
 		return nil
 	case err == nil && r.Short:
 		return errValuesNeeded
@@ -87,8 +87,8 @@ type reader struct {
 // resource returns the type and the ID of the resource, separated by a space.
 func (r reader) resource() string { return "kt_secret " + r.State.ID.ValueString() }
 
-// unchanged returns the metadata of the Secret if it is the version at which the values matched the digests. Then the
-// values need not be read. It returns nil otherwise, or if that is unknown.
+// unchanged returns the metadata of the Secret if it is the version at which the values matched the digests, and its
+// creation is complete. Then the values need not be read. It returns nil otherwise, or if that is unknown.
 func (r reader) unchanged(ctx context.Context) (*unstructured.Unstructured, error) {
 	status := r.PrivateState.secretStatus
 	if status.Matched == "" || status.Terminating {
@@ -97,6 +97,9 @@ func (r reader) unchanged(ctx context.Context) (*unstructured.Unstructured, erro
 	listed, err := r.Data.Cluster.ListedSecret(ctx, r.ref)
 	if err != nil || listed == nil || versionOf(listed) != status.Matched {
 		return nil, err
+	}
+	if _, unfinished := listed.GetAnnotations()[kube.UnfinishedAnnotation]; unfinished {
+		return nil, nil // the refresh removes the annotation
 	}
 	return listed, nil
 }
