@@ -49,7 +49,7 @@ type server struct {
 
 	// configured is the short path of the configured provider. It is nil before, and if the short path is off.
 	configured atomic.Pointer[shortPath]
-	// offline is the short path of validations, which need no cluster. It is nil if the short path is off.
+	// offline is the short path of validations before that, which need no cluster. It is nil if the short path is off.
 	offline     *shortPath
 	offlineOnce sync.Once
 
@@ -97,15 +97,23 @@ func (s *server) ValidateResourceConfig(
 			data.Configs.Store(id, req.Config)
 		}
 	}
+	short := s.validating(ctx).validate(ctx, req)
+	return respond(ctx, s.mode, req, short, s.validate, func(resp *tfprotov6.ValidateResourceConfigResponse) {
+		resp.Diagnostics = append(resp.Diagnostics, verifyValid(resp)...)
+	})
+}
+
+// validating returns the short path of the configured provider, or else the one without a cluster.
+func (s *server) validating(ctx context.Context) *shortPath {
+	if short := s.configured.Load(); short != nil {
+		return short
+	}
 	s.offlineOnce.Do(func() {
 		if s.mode != shortPathOff {
 			s.offline, _ = newShortPath(ctx, s.kt.resources, nil) // ConfigureProvider returns the error
 		}
 	})
-	short := s.offline.validate(ctx, req)
-	return respond(ctx, s.mode, req, short, s.validate, func(resp *tfprotov6.ValidateResourceConfigResponse) {
-		resp.Diagnostics = append(resp.Diagnostics, verifyValid(resp)...)
-	})
+	return s.offline
 }
 
 // validate removes diagnostics about attributes of unknown objects. The framework takes

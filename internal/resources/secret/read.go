@@ -26,13 +26,13 @@ func (hooks) Refresh(ctx context.Context, reading *reading) error {
 	r := reader{reading: reading, ref: reading.State.ref()}
 	listed, err := r.unchanged(ctx)
 	switch {
+	case err != nil:
+		return err
 	case listed != nil:
 		r.Data.Cluster.Hold(listed.GetUID(), r.resource())
 		return nil
-	case err == nil && r.Short:
+	case r.Short:
 		return errValuesNeeded
-	case err != nil:
-		return err
 	}
 	live, err := r.Data.Cluster.GetSecret(ctx, r.ref)
 	switch {
