@@ -41,6 +41,15 @@ func TestAccExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 		}},
 		{Dir: "ddp-training"},
 		{Dir: "team-storage", Env: map[string]string{"HF_TOKEN": "not-a-real-token"}},
+		// The pages of docs/guides show these.
+		{Dir: "guides/getting-started"},
+		{Dir: "guides/ci"},
+		{Dir: "guides/drift"},
+		{Dir: "guides/from-kubernetes"},
+		{Dir: "guides/from-kubetorch", Env: map[string]string{
+			"HF_TOKEN": "not-a-real-token", "AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none",
+		}},
+		{Dir: "guides/multiple-clusters"},
 	} {
 		t.Run(e.Dir, func(t *testing.T) {
 			t.Parallel()
@@ -55,14 +64,17 @@ func TestAccExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 			knative().play(t, on, ns)
 		}}.Run(t, on)
 	})
-	t.Run("tensor-server", func(t *testing.T) {
-		t.Parallel()
-		on := withCRDs.WithComputes(t)
-		acctest.Example{Dir: "tensor-server", Prepare: func(t *testing.T, ns string) {
-			t.Helper()
-			acctest.SkyTorch().Run(t, on, ns)
-		}}.Run(t, on)
-	})
+	for _, e := range []acctest.Example{{Dir: "tensor-server"}, {Dir: "guides/tensor-servers"}} {
+		t.Run(e.Dir, func(t *testing.T) {
+			t.Parallel()
+			on := withCRDs.WithComputes(t)
+			e.Prepare = func(t *testing.T, ns string) {
+				t.Helper()
+				acctest.SkyTorch().Run(t, on, ns)
+			}
+			e.Run(t, on)
+		})
+	}
 }
 
 // Examples that require controllers of other projects are tested in the package ecosystem.
@@ -78,8 +90,7 @@ func TestAccExamplesAreAllRun(t *testing.T) {
 		t.Fatalf("no examples of guides found: %v", err)
 	}
 	var source []byte
-	for _, file := range []string{"examples_test.go", "guides_test.go",
-		filepath.Join("..", "ecosystem", "examples_test.go")} {
+	for _, file := range []string{"examples_test.go", filepath.Join("..", "ecosystem", "examples_test.go")} {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

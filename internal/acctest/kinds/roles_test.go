@@ -8,34 +8,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// The pages of docs/guides show these files.
-func TestAccGuidesApplyWithAnEmptySecondPlan(t *testing.T) {
-	t.Parallel()
-	for _, e := range []acctest.Example{
-		{Dir: "guides/getting-started"},
-		{Dir: "guides/ci"},
-		{Dir: "guides/drift"},
-		{Dir: "guides/from-kubernetes"},
-		{Dir: "guides/from-kubetorch", Env: map[string]string{
-			"HF_TOKEN": "not-a-real-token", "AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none",
-		}},
-		{Dir: "guides/multiple-clusters"},
-	} {
-		t.Run(e.Dir, func(t *testing.T) {
-			t.Parallel()
-			e.Run(t, cluster)
-		})
-	}
-	t.Run("guides/tensor-servers", func(t *testing.T) {
-		t.Parallel()
-		on := withCRDs.WithComputes(t)
-		acctest.Example{Dir: "guides/tensor-servers", Prepare: func(t *testing.T, ns string) {
-			t.Helper()
-			acctest.SkyTorch().Run(t, on, ns)
-		}}.Run(t, on)
-	})
-}
-
 // oneOfEach has a resource of each type, and a value that determines all of them.
 const oneOfEach = `
 provider "kt" {}
