@@ -73,8 +73,7 @@ func findPython(path string) string {
 		return fmt.Sprintf(`py=$(command -v %s) || { echo %s >&2; exit 127; }`, shell.Quote(path),
 			shell.Quote("no python at "+path))
 	}
-	return `py=$(command -v python3 || command -v python) || { echo "neither python3 nor python in PATH=$PATH" >&2; ` +
-		`exit 127; }`
+	return "py=" + shell.FindPython("exit 127")
 }
 
 // installKubetorch returns the lines that install a release with a command line to
@@ -84,12 +83,8 @@ func installKubetorch(version, command string) []string {
 	if command != "" {
 		return []string{"/bin/bash -c " + shell.Quote(command+` "$@"`) + " install " + pkg}
 	}
-	return []string{
-		"if command -v uv >/dev/null",
-		`then UV_BREAK_SYSTEM_PACKAGES=1 uv pip install --python "$py" ` + pkg,
-		`else PIP_BREAK_SYSTEM_PACKAGES=1 "$py" -m pip install ` + pkg,
-		"fi",
-	}
+	uv, pip := shell.PipInstall("py")
+	return []string{"if command -v uv >/dev/null", "then " + uv + pkg, "else " + pip + pkg, "fi"}
 }
 
 // expansions returns the lines that export the variables whose values refer to

@@ -90,7 +90,8 @@ func phaseOf(reason string) Phase {
 		return Crashing
 	case ReasonQuotaExceeded, ReasonServiceAccountMissing, ReasonPodsRefused:
 		return Refused
-	case ReasonUnschedulable, ReasonWaitingForCapacity, ReasonVolumeMissing, ReasonVolumeNotBound:
+	case ReasonUnschedulable, ReasonWaitingForCapacity, ReasonVolumeMissing, ReasonVolumeNotBound,
+		ReasonVolumeLost, ReasonClaimDeleted:
 		return Unschedulable
 	case ReasonQueued, ReasonQueueMissing, ReasonQueueInactive, ReasonQueueShort:
 		return Queued

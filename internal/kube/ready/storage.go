@@ -38,21 +38,10 @@ type ClaimSnapshot struct {
 // mount is ready too, and the message of the verdict states this.
 func AssessClaim(s ClaimSnapshot) Verdict {
 	d := claimDiagnosis{ClaimSnapshot: s, events: newEventLog(s.Events)}
-	var cause *Cause
-	switch {
-	case s.Claim.DeletionTimestamp != nil:
-		cause = d.cause(ReasonClaimDeleted, "is being deleted",
-			"Wait until it is deleted, and create it again.").terminal(0)
-	case s.Claim.Status.Phase == corev1.ClaimLost:
-		cause = d.cause(ReasonVolumeLost, fmt.Sprintf("has lost its PersistentVolume %q", s.Claim.Spec.VolumeName),
-			"Restore the PersistentVolume with the same name and the UID of the claim in claimRef, or delete the "+
-				"claim: its data is lost with the volume.").terminal(shortGrace)
-	case s.Claim.Status.Phase != corev1.ClaimBound:
-		cause = d.unbound()
-	default:
-		return d.bound()
+	if cause := d.unusable(); cause != nil {
+		return Verdict{Phase: Progressing, Message: cause.Summary, Cause: cause}
 	}
-	return Verdict{Phase: Progressing, Message: cause.Summary, Cause: cause}
+	return d.bound()
 }
 
 type claimDiagnosis struct {
@@ -74,6 +63,22 @@ func causeOfClaim(reason, namespace, name, what string, hint Advice) *Cause {
 		Hint:    hint,
 		Command: kubectl(namespace, "describe persistentvolumeclaim "+name),
 	}
+}
+
+// unusable returns the reason why a claim has no volume, or nil if it has one.
+func (s *claimDiagnosis) unusable() *Cause {
+	switch {
+	case s.Claim.DeletionTimestamp != nil:
+		return s.cause(ReasonClaimDeleted, "is being deleted",
+			"Wait until it is deleted, and create it again.").terminal(0)
+	case s.Claim.Status.Phase == corev1.ClaimLost:
+		return s.cause(ReasonVolumeLost, fmt.Sprintf("has lost its PersistentVolume %q", s.Claim.Spec.VolumeName),
+			"Restore the PersistentVolume with the same name and the UID of the claim in claimRef, or delete the "+
+				"claim: its data is lost with the volume.").terminal(shortGrace)
+	case s.Claim.Status.Phase != corev1.ClaimBound:
+		return s.unbound()
+	}
+	return nil
 }
 
 func (s *claimDiagnosis) notBound(what string, hint Advice) *Cause {
@@ -104,15 +109,17 @@ func (s *claimDiagnosis) unbound() *Cause {
 		c := s.notBound(fmt.Sprintf("StorageClass %q does not exist", class),
 			"Create the class, or set another storage class.").terminal(volumeGrace)
 		c.Command = "kubectl get storageclasses"
+		c.Missing = &Ref{Kind: "StorageClass", Name: class}
 		return c
 	case class == "" || (s.Class != nil && s.Class.Provisioner == byHand):
-		what := "it has no StorageClass"
+		what, matching := "it has no StorageClass", "without a class"
 		if class != "" {
 			what = fmt.Sprintf("StorageClass %q does not provision volumes (%s)", class, byHand)
+			matching = "of that class"
 		}
 		c := s.notBound(what+", and no PersistentVolume matches it",
-			"Create a PersistentVolume of that class with the access mode of the claim and at least its size, or set "+
-				"a class that provisions volumes.").terminal(volumeGrace)
+			Advise("Create a PersistentVolume %s with the access mode of the claim and at least its size, or set a "+
+				"class that provisions volumes.", matching)).terminal(volumeGrace)
 		c.Command = "kubectl get persistentvolumes,storageclasses"
 		return c
 	}

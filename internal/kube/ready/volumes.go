@@ -49,16 +49,39 @@ func (s *diagnosis) claimCause(p *corev1.Pod, name string) *Cause {
 			return s.claimMissing(p, name)
 		}
 		return nil
-	case claim.DeletionTimestamp != nil:
-		return s.unbound(p, name, "is being deleted",
-			"Wait until it is deleted and created again, or cancel the deletion.").terminal(volumeGrace)
-	case claim.Status.Phase == corev1.ClaimLost:
-		return s.unbound(p, name, "has lost its PersistentVolume",
-			"Bind the volume again manually, or recreate the claim, whose data may be lost.").terminal(shortGrace)
-	case claim.Status.Phase == corev1.ClaimPending:
-		return s.claimPending(p, claim)
 	}
-	return nil
+	log := s.events.about("PersistentVolumeClaim", name)
+	d := claimDiagnosis{ClaimSnapshot: ClaimSnapshot{Claim: claim, ClassMissing: classMissing(log)}, events: log}
+	if d.provisionedWithPod(message) {
+		return nil
+	}
+	c := d.unusable()
+	if c == nil {
+		return nil
+	}
+	if claim.DeletionTimestamp != nil {
+		c = c.terminal(volumeGrace) // the claim may be created again
+	}
+	c.Subject = "claim " + p.Namespace + "/" + name
+	return c
+}
+
+// classMissing reports whether the StorageClass of a claim does not exist, by
+// the last failure to provision its volume.
+func classMissing(log eventLog) bool {
+	e := log.latest("ProvisioningFailed", "VolumeMismatch")
+	return e != nil && noStorageClass.MatchString(e.Message)
+}
+
+// provisionedWithPod reports whether nothing prevents the volume of the claim
+// from being provisioned for its pod. The class is not known here, so this
+// follows from the message of the scheduler: it names a claim whose volume must
+// exist before.
+func (s *claimDiagnosis) provisionedWithPod(message string) bool {
+	return s.Claim.DeletionTimestamp == nil && s.Claim.Status.Phase == corev1.ClaimPending &&
+		s.className() != "" && s.Claim.Spec.VolumeName == "" &&
+		s.events.latest("ProvisioningFailed", "VolumeMismatch") == nil &&
+		!strings.Contains(message, "unbound immediate PersistentVolumeClaims")
 }
 
 func (s *diagnosis) claimMissing(p *corev1.Pod, name string) *Cause {
@@ -68,45 +91,6 @@ func (s *diagnosis) claimMissing(p *corev1.Pod, name string) *Cause {
 	c.Command = kubectl(p.Namespace, "get persistentvolumeclaims")
 	c.Missing = &Ref{Kind: "PersistentVolumeClaim", Namespace: p.Namespace, Name: name}
 	return c.terminal(shortGrace)
-}
-
-func (s *diagnosis) unbound(p *corev1.Pod, name, what string, hint Advice) *Cause {
-	c := causeOfClaim(ReasonVolumeNotBound, p.Namespace, name, what, hint)
-	c.Subject = "claim " + p.Namespace + "/" + name
-	c.Events = s.events.about("PersistentVolumeClaim", name).render()
-	return c
-}
-
-func (s *diagnosis) claimPending(p *corev1.Pod, claim *corev1.PersistentVolumeClaim) *Cause {
-	class := ""
-	if claim.Spec.StorageClassName != nil {
-		class = *claim.Spec.StorageClassName
-	}
-	log := s.events.about("PersistentVolumeClaim", claim.Name)
-	if e := log.latest("ProvisioningFailed", "VolumeMismatch"); e != nil {
-		if m := noStorageClass.FindStringSubmatch(e.Message); m != nil {
-			c := s.unbound(p, claim.Name, fmt.Sprintf("cannot be bound: StorageClass %q does not exist", m[1]),
-				"Create the class, or set another class in the claim (`kubectl get storageclasses`).")
-			c.Missing = &Ref{Kind: "StorageClass", Name: m[1]}
-			return c.terminal(volumeGrace)
-		}
-		c := s.unbound(p, claim.Name, "cannot be bound: "+strings.TrimSuffix(clip(e.Message), "."),
-			"Correct the problem that the provisioner reports in the claim or its StorageClass.")
-		return c.unlessRetried(log)
-	}
-	switch {
-	case class == "" && claim.Spec.VolumeName == "":
-		return s.unbound(p, claim.Name, "cannot be bound: it has no StorageClass, and no PersistentVolume matches it",
-			"Set a StorageClass in the claim (`kubectl get storageclasses`), or create a PersistentVolume for "+
-				"it.").terminal(volumeGrace)
-	case class == "":
-		return s.unbound(p, claim.Name, fmt.Sprintf("is not bound to PersistentVolume %q yet", claim.Spec.VolumeName),
-			"Check that the PersistentVolume exists, is Available, and has the size and access mode of the claim.")
-	case strings.Contains(schedulerMessage(p), "unbound immediate PersistentVolumeClaims"):
-		return s.unbound(p, claim.Name, fmt.Sprintf("is not bound yet: StorageClass %q has not provisioned a volume",
-			class), "Check the provisioner of the class if this persists.")
-	}
-	return nil
 }
 
 // unlessRetried marks a cause as permanent if the last failure of a provisioner

@@ -260,15 +260,15 @@ func (w *writer) pipFunction() string {
 	if w.spec.InstallCmd != "" {
 		return fmt.Sprintf("_kt_pip() {\n  bash -c %s install \"$@\"\n}", shell.Quote(w.spec.InstallCmd+` "$@"`))
 	}
-	find := `$(command -v python3 || command -v python) || { echo "neither python3 nor python in PATH=$PATH" >&2; ` +
-		`return 127; }`
+	find := shell.FindPython("return 127")
 	if w.spec.PythonPath != "" {
 		find = shell.Quote(w.spec.PythonPath)
 	}
+	uv, pip := shell.PipInstall("_kt_python")
 	return `_kt_pip() {
   local _kt_python
   _kt_python=` + find + `
-  if command -v uv >/dev/null; then UV_BREAK_SYSTEM_PACKAGES=1 uv pip install --python "$_kt_python" "$@"
-  else PIP_BREAK_SYSTEM_PACKAGES=1 "$_kt_python" -m pip install "$@"; fi
+  if command -v uv >/dev/null; then ` + uv + `"$@"
+  else ` + pip + `"$@"; fi
 }`
 }

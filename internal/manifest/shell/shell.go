@@ -1,4 +1,5 @@
-// Package shell quotes texts for a POSIX shell, and finds the variables in them.
+// Package shell quotes texts for a POSIX shell, finds the variables in them, and has the commands of the scripts that
+// run before a server.
 package shell
 
 import (
@@ -21,4 +22,18 @@ func Quote(s string) string {
 // Escape escapes s for double quotes, so that nothing in it is expanded.
 func Escape(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`", `$`, `\$`).Replace(s)
+}
+
+// FindPython returns a value for a variable: the path of the Python interpreter. Where there is none, the shell prints
+// an error and executes fail.
+func FindPython(fail string) string {
+	return `$(command -v python3 || command -v python) || { echo "neither python3 nor python in PATH=$PATH" >&2; ` +
+		fail + `; }`
+}
+
+// PipInstall returns the commands that install packages for the interpreter in a variable, with uv and with pip. Both
+// also install into the Python of a distribution (PEP 668).
+func PipInstall(variable string) (uv, pip string) {
+	return `UV_BREAK_SYSTEM_PACKAGES=1 uv pip install --python "$` + variable + `" `,
+		`PIP_BREAK_SYSTEM_PACKAGES=1 "$` + variable + `" -m pip install `
 }
