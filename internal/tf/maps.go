@@ -2,8 +2,11 @@ package tf
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
@@ -24,6 +27,18 @@ func Texts(m types.Map) map[string]string {
 		}
 	}
 	return out
+}
+
+// RejectReserved reports labels or annotations that only the provider may set.
+func RejectReserved(attribute string, configured types.Map, isReserved func(key string) bool) diag.Diagnostics {
+	var diags diag.Diagnostics
+	for _, key := range slices.Sorted(maps.Keys(configured.Elements())) {
+		if isReserved(key) {
+			at := path.Root(attribute).AtMapKey(key)
+			diags.AddAttributeError(at, "Reserved key", at.String()+" is set by the provider.\n\nNext step: Remove it.")
+		}
+	}
+	return diags
 }
 
 // TextMap returns a map of texts as an attribute.

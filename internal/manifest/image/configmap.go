@@ -86,6 +86,15 @@ func ConfigMap(m Meta, s Spec, r Rendered) (*unstructured.Unstructured, error) {
 	return object, nil
 }
 
+// IsReserved reports whether ConfigMap sets a label or annotation.
+func IsReserved(key string) bool {
+	switch key {
+	case kind.AppLabel, kind.ManagedByLabel, kind.UsernameLabel, ImageLabel, SpecAnnotation, DigestAnnotation:
+		return true
+	}
+	return false
+}
+
 func checkSize(sizes map[string]int) error {
 	total := 0
 	for _, size := range sizes {

@@ -12,7 +12,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -38,10 +37,8 @@ func (hooks) ValidateKnown(ctx context.Context, config *model) diag.Diagnostics 
 	}
 	diags.Append(checkBaseAndInstallCmd(config)...)
 	diags.Append(checkSteps(ctx, config.Steps)...)
-	diags.Append(checkReserved("labels", config.Labels, kind.AppLabel, kind.ManagedByLabel, kind.UsernameLabel,
-		image.ImageLabel)...)
-	diags.Append(checkReserved("annotations", config.Annotations, image.SpecAnnotation,
-		image.DigestAnnotation)...)
+	diags.Append(tf.RejectReserved("labels", config.Labels, image.IsReserved)...)
+	diags.Append(tf.RejectReserved("annotations", config.Annotations, image.IsReserved)...)
 	return diags
 }
 
@@ -187,18 +184,6 @@ func checkStep(at path.Path, step stepModel) diag.Diagnostics {
 	case len(given) == 0 && !unknown:
 		diags.AddAttributeError(at, "Empty step", at.String()+
 			" sets no attribute.\n\nNext step: Set one of `pip_install`, `run_bash`, `env`, `copy` and `sync_package`.")
-	}
-	return diags
-}
-
-// checkReserved reports labels and annotations that only the provider may set.
-func checkReserved(attribute string, configured types.Map, reserved ...string) diag.Diagnostics {
-	var diags diag.Diagnostics
-	for _, key := range reserved {
-		if _, isSet := configured.Elements()[key]; isSet {
-			at := path.Root(attribute).AtMapKey(key)
-			diags.AddAttributeError(at, "Reserved key", at.String()+" is set by the provider.\n\nNext step: Remove it.")
-		}
 	}
 	return diags
 }

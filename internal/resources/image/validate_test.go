@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -132,14 +131,6 @@ func TestStepHasExactlyOneAttribute(t *testing.T) {
 			expect(t, checkStep(at, c.step), c.want...)
 		})
 	}
-}
-
-func TestReservedKeysAreRejected(t *testing.T) {
-	t.Parallel()
-	labels := types.MapValueMust(types.StringType, map[string]attr.Value{"team": types.StringValue("ml")})
-	expect(t, checkReserved("labels", labels, image.ImageLabel))
-	expect(t, checkReserved("labels", labels, "team"), "Error\nlabels[\"team\"]\nReserved key")
-	expect(t, checkReserved("labels", types.MapNull(types.StringType), "team"))
 }
 
 func TestErrorsContainTheirStepOrLine(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
 // ValidateConfig checks attributes that depend on each other, and the two that contain values. It reports errors in
@@ -42,8 +43,8 @@ func validate(m *model, writeOnly bool) diag.Diagnostics {
 	v.values("values_wo", m.ValuesWO)
 	v.variables()
 	v.files()
-	v.metadata("labels", m.Labels)
-	v.metadata("annotations", m.Annotations)
+	v.diags.Append(tf.RejectReserved("labels", m.Labels, spec.IsReserved)...)
+	v.diags.Append(tf.RejectReserved("annotations", m.Annotations, spec.IsReserved)...)
 	if !writeOnly && !m.ValuesWO.IsNull() {
 		v.diags.AddError("values_wo requires a newer Terraform",
 			"values_wo is a write-only attribute, which requires Terraform 1.11 or OpenTofu 1.11.\n\n"+
@@ -187,16 +188,6 @@ func (v *validation) files() {
 		v.config.ProviderName.IsNull() {
 		if _, err := spec.SourceDir(file.ValueString(), ""); err != nil && !strings.HasPrefix(file.ValueString(), "/") {
 			v.diags.AddAttributeError(path.Root("path"), "Unknown path in the container", "path: "+err.Error()+".")
-		}
-	}
-}
-
-// metadata rejects keys that the provider sets.
-func (v *validation) metadata(attribute string, entries types.Map) {
-	for _, key := range slices.Sorted(maps.Keys(entries.Elements())) {
-		if spec.IsReserved(key) {
-			v.diags.AddAttributeError(path.Root(attribute).AtMapKey(key), "Reserved key",
-				fmt.Sprintf("%s[%q] is set by the provider: remove it.", attribute, key))
 		}
 	}
 }
