@@ -20,6 +20,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/server"
 )
 
@@ -58,7 +59,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("tensor-server", flag.ContinueOnError)
 	flags.SetOutput(out)
 	host := flags.String("host", "", "address to listen on; all addresses if empty")
-	port := flags.Uint("port", 50051, "port to listen on; 0 for any free port")
+	port := flags.Uint("port", kind.TensorServerPort, "port to listen on; 0 for any free port")
 	grace := flags.Duration("grace", 20*time.Second, "maximum time for running calls to end after SIGTERM")
 	stall := flags.Duration("stall-timeout", 30*time.Second, "time without progress after which a transfer is ended")
 	flags.Var(&memory, "memory-limit", "maximum `bytes` of all tensors together, such as 512Mi or 2Gi")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -145,6 +146,13 @@ func SuspendFields() [][]string {
 	}
 	slices.SortFunc(paths, func(a, b []string) int { return cmp.Compare(len(a), len(b)) })
 	return paths
+}
+
+// Guess returns a kind that may not be in the table. Its plural is the one that is usual in Kubernetes, and may differ
+// from that of a CRD.
+func Guess(gvk schema.GroupVersionKind) Kind {
+	plural, _ := meta.UnsafeGuessKindToResource(gvk)
+	return Kind{GroupVersionKind: gvk, Resource: plural.Resource}
 }
 
 // must returns a kind that is in the table.

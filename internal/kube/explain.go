@@ -133,7 +133,7 @@ func toInstall(missing Kind) ready.Advice {
 	case name == "":
 		name = "its operator"
 	}
-	crd := cmp.Or(missing.Resource, strings.ToLower(missing.Kind)+"s") + "." + missing.Group
+	crd := cmp.Or(missing.Resource, kind.Guess(missing.GroupVersionKind).Resource) + "." + missing.Group
 	return ready.Advise("Install %s, which provides the required CRD %s with version %s.", name, crd, missing.Version)
 }
 

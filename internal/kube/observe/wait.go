@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -154,8 +153,7 @@ func appeared(ctx context.Context, c *kube.Cluster, missing *ready.Ref) bool {
 	}
 	ref := kube.Ref{Kind: kind.StorageClass(), Namespace: missing.Namespace, Name: missing.Name}
 	if missing.Kind != ref.Kind.Kind {
-		ref.Kind = kube.Kind{Resource: strings.ToLower(missing.Kind) + "s"}
-		ref.Kind.GroupVersionKind = corev1.SchemeGroupVersion.WithKind(missing.Kind)
+		ref.Kind = kind.Guess(corev1.SchemeGroupVersion.WithKind(missing.Kind))
 	}
 	return c.Exists(ctx, ref)
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // Messages of the kubelet (pkg/kubelet/kubelet_pods.go,
@@ -115,7 +117,7 @@ func (c *Cause) missing(ref *Ref) {
 	case ref.Key != "" && ref.Name != "":
 		c.Command = kubectl(ref.Namespace, fmt.Sprintf("get %s %s -o yaml", resource, ref.Name))
 	case ref.Name != "":
-		c.Command = kubectl(ref.Namespace, "get "+resource+"s")
+		c.Command = kubectl(ref.Namespace, "get "+kind.Guess(corev1.SchemeGroupVersion.WithKind(ref.Kind)).Resource)
 	}
 }
 

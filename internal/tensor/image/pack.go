@@ -3,6 +3,7 @@ package main
 import (
 	"archive/tar"
 	"bytes"
+	"fmt"
 	"io"
 	"time"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // epoch returns the timestamp of everything in the image, which makes the image reproducible.
@@ -46,7 +49,7 @@ func imageOf(binary []byte, arch, version string) (v1.Image, error) {
 	img, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{
 		Created: epoch(), Architecture: arch, OS: "linux",
 		Config: v1.Config{
-			User: "65532:65532", ExposedPorts: map[string]struct{}{"50051/tcp": {}},
+			User: "65532:65532", ExposedPorts: map[string]struct{}{fmt.Sprintf("%d/tcp", kind.TensorServerPort): {}},
 			Entrypoint: []string{"/tensor-server"}, WorkingDir: "/",
 			Labels: map[string]string{
 				"org.opencontainers.image.title":   "tensor-server",
