@@ -71,7 +71,7 @@ func TestSecretReportsInvalidInput(t *testing.T) {
 			"name of an environment variable"},
 		"a relative mount path": {`"path": "~/a", "mount_path": "a"`, "mount_path", "a relative path"},
 		"a label of the provider's": {`"path": "~/a", "labels": {"kubetorch.com/provider": "x"}`,
-			`labels["kubetorch.com/provider"]`, "is set by the provider: remove it"},
+			`labels["kubetorch.com/provider"]`, "is set by the provider"},
 		"an annotation of the provider's": {`"path": "~/a", "annotations": {"kubetorch.com/override": "x"}`,
 			`annotations["kubetorch.com/override"]`, "is set by the provider"},
 		"too much": {fmt.Sprintf(`"values_wo": {"A": "%s"}`, strings.Repeat("canary", 1<<18)),

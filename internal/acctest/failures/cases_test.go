@@ -146,7 +146,7 @@ spec: {storageClassName: fast, accessModes: [ReadWriteOnce], resources: {request
 `,
 			broken: `volumes = [{ claim_name = "weights", mount_path = "/weights" }]`,
 			texts: []string{`"weights"`, `StorageClass "fast" does not exist`,
-				"kubectl -n <ns> describe persistentvolumeclaim weights"},
+				"kubectl get storageclasses"},
 		},
 		{
 			name: "quota-of-pods",
