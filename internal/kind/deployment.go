@@ -20,6 +20,7 @@ func deployment() Kind {
 		Groups:      replicated(),
 		Scales:      true,
 		Suspension:  noReplicas(),
+		Strategy:    strategyOfDeployment(),
 		Selects:     true,
 		ReplicaSets: true,
 		Readiness:   OfDeployment,
@@ -34,27 +35,34 @@ func deploymentSpec(c Compute) (map[string]any, error) {
 	spec := map[string]any{
 		"replicas": c.Replicas, "selector": map[string]any{"matchLabels": Texts(c.PodLabels)}, "template": template,
 	}
-	if recreated(c, c.Replicas) {
-		spec["strategy"] = recreate()
+	if strategy := strategyOf(c, c.Replicas); strategy != "" {
+		SetAt(map[string]any{"spec": spec}, strategyOfDeployment(), string(strategy))
 	}
 	return spec, nil
 }
 
-// recreated reports whether all pods are replaced together. It depends on the
+func strategyOfDeployment() []string { return []string{"spec", "strategy", "type"} }
+
+// strategyOf returns the strategy of a compute, or "" for the default of Kubernetes.
+func strategyOf(c Compute, replicas int64) appsv1.DeploymentStrategyType {
+	if c.Strategy == "" && recreated(c, replicas) {
+		return appsv1.RecreateDeploymentStrategyType
+	}
+	return appsv1.DeploymentStrategyType(c.Strategy)
+}
+
+// recreated reports whether all pods are replaced together by default, as in Kubetorch. It depends on the
 // configured number of replicas, so that suspending a compute changes only the
 // number.
 func recreated(c Compute, replicas int64) bool { return cmp.Or(c.DesignedFor, replicas) > 1 }
-
-func recreate() map[string]any {
-	return map[string]any{"type": string(appsv1.RecreateDeploymentStrategyType)}
-}
 
 func completeDeployment(c Compute, workload map[string]any) {
 	replicas := c.Replicas
 	if current, ok := NumberAt(workload, []string{"spec", "replicas"}); ok && !c.ReplicasGiven {
 		replicas = current
 	}
-	if _, ok := Find(workload, []string{"spec", "strategy"}); !ok && recreated(c, replicas) {
-		SetAt(workload, []string{"spec", "strategy"}, recreate())
+	_, given := Find(workload, []string{"spec", "strategy"})
+	if strategy := strategyOf(c, replicas); !given && strategy != "" {
+		SetAt(workload, strategyOfDeployment(), string(strategy))
 	}
 }

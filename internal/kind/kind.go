@@ -79,6 +79,8 @@ type Workload struct {
 	// Suspension contains the settings that stop all pods of a workload. Empty if the
 	// kind cannot be suspended.
 	Suspension []Setting
+	// Strategy is the path of the strategy by which pods are replaced. Empty if it cannot be chosen.
+	Strategy []string
 	// Admitted reports whether Kueue starts a workload by resuming it
 	// (https://kueue.sigs.k8s.io/docs/concepts/workload/). Then the field is set at
 	// creation only, and Kueue owns it afterwards. A workload that the user suspends
@@ -185,6 +187,7 @@ type Compute struct {
 	ReplicasGiven bool
 	DesignedFor   int64 // pods that the compute has when nothing is suspended; zero: Replicas
 
+	Strategy    string            // by which pods are replaced; "" for the default
 	PodLabels   map[string]string // the labels in spec.selector
 	QueueLabels map[string]string
 	// Subdomain is the Service with which distributed workers resolve each other,

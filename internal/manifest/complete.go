@@ -25,7 +25,7 @@ func complete(c Compute, k kind.Kind) (map[string]any, error) {
 		return nil, errs
 	}
 	for _, g := range k.Groups(workload) {
-		ours, err := toMap(podTemplate(c, k, g.Worker))
+		ours, err := podTemplate(c, k, g.Worker)
 		if err != nil {
 			return nil, err
 		}

@@ -31,8 +31,9 @@ func kindInput(c Compute, k kind.Kind) kind.Compute {
 	replicas, attribute := requestedReplicas(c)
 	view := choice(c)
 	view.Replicas, view.ReplicasGiven, view.DesignedFor = replicas, attribute != nil, c.DesignedFor
+	view.Strategy = c.Strategy
 	view.PodLabels, view.QueueLabels = ownPods(c), queueLabels(c)
-	view.PodTemplate = func(worker bool) (map[string]any, error) { return toMap(podTemplate(c, k, worker)) }
+	view.PodTemplate = func(worker bool) (map[string]any, error) { return podTemplate(c, k, worker) }
 	if c.Autoscale != nil {
 		view.Concurrency = c.Autoscale.Concurrency
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -45,10 +46,14 @@ type Compute struct {
 	DefaultLabels, DefaultAnnotations map[string]string
 
 	CPUs, Memory, DiskSize *resource.Quantity // requests of the container
-	GPUs                   int64              // complete NVIDIA GPUs
-	GPUMemory              *resource.Quantity // share of one GPU, for KAI; excludes GPUs
-	GPUType                NodeLabel          // of nodes with the requested GPUs
-	SharedMemoryLimit      *resource.Quantity // size of /dev/shm
+	// Limits are those of the container. Extended resources have the limit of their request.
+	Limits map[string]resource.Quantity
+	GPUs   int64 // complete NVIDIA GPUs
+	// ExtraResources are requests and limits of extended resources, by their complete name.
+	ExtraResources    map[string]resource.Quantity
+	GPUMemory         *resource.Quantity // share of one GPU, for KAI; excludes GPUs
+	GPUType           NodeLabel          // of nodes with the requested GPUs
+	SharedMemoryLimit *resource.Quantity // size of /dev/shm
 
 	Replicas int64
 	// ReplicasGiven reports whether the attribute is set. Otherwise, the numbers in
@@ -65,9 +70,14 @@ type Compute struct {
 	// Runtime is kind.RuntimeKubetorch (also if empty), kind.RuntimeSkyTorch or
 	// kind.RuntimeKPU.
 	Runtime string
-	// Only for tensor servers: the command of the container, by default that of the
-	// image, and templates of claims for its pod.
-	Command, Args        []string
+	// Command and Args are those of the container. If both are empty, Kubetorch's
+	// server runs, or the command of the image of a tensor server.
+	Command, Args []string
+	// Port and HealthPath describe the server that Command and Args run. Without a
+	// port, the container has no probes. Without a path, probes connect to the port.
+	Port       int64
+	HealthPath string
+	// VolumeClaimTemplates are templates of claims for the pod of a tensor server.
 	VolumeClaimTemplates []VolumeClaimTemplate
 	// NoOverride reports whether the installed CRD of a tensor server has neither
 	// override nor volumeClaimTemplates, as in SkyTorch 0.1.0. Attributes that need
@@ -75,14 +85,21 @@ type Compute struct {
 	NoOverride bool
 
 	Labels, Annotations map[string]string // on the workload and its pods
+	PodLabels           map[string]string // only on the pods, in addition to Labels
+	// Strategy is how a Deployment replaces its pods, "Recreate" or "RollingUpdate"; empty: the default of Kubetorch.
+	Strategy string
 
 	NodeSelector       map[string]string
 	Tolerations        []Toleration
 	GPUAntiAffinity    bool // excludes nodes with GPUs; ignored if GPUs are requested
 	ServiceAccountName string
 	PriorityClassName  string
-	QueueName          string
-	QueueScheduler     string // kind.QueueSchedulerKueue (also if empty) or kind.QueueSchedulerKAI
+	TopologySpread     []TopologySpread
+	Affinity           *corev1.Affinity // in addition to GPUAntiAffinity
+	// TerminationGracePeriod is the time between SIGTERM and SIGKILL, in whole seconds; nil: Kubernetes' default, 30 s.
+	TerminationGracePeriod *time.Duration
+	QueueName              string
+	QueueScheduler         string // kind.QueueSchedulerKueue (also if empty) or kind.QueueSchedulerKAI
 
 	Image                string
 	ImagePullPolicy      string
@@ -191,6 +208,13 @@ type Toleration struct {
 	Key, Operator, Value, Effect string
 
 	TolerationSeconds *int64
+}
+
+// TopologySpread is one topology spread constraint on the pods of the compute, as in the Kubernetes API.
+type TopologySpread struct {
+	TopologyKey       string
+	MaxSkew           int32
+	WhenUnsatisfiable string
 }
 
 // SecretRef exposes a Secret to the pods: keys as environment variables, all keys

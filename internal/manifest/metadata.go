@@ -48,7 +48,7 @@ func templateLabels(c Compute, worker bool) map[string]string {
 	if _, given := givenLabels(c)[kind.AppLabel]; worker && !given {
 		delete(labels, kind.AppLabel)
 	}
-	return labels
+	return union(labels, c.PodLabels)
 }
 
 func templateAnnotations(c Compute, k kind.Kind) map[string]string {

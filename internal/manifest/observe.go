@@ -44,6 +44,7 @@ func Observe(workload *unstructured.Unstructured, podTemplate ...string) Compute
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(main, &template) != nil {
 		return c // the template has an invalid field, which the attribute manifests shows
 	}
+	c.PodLabels = Without(template.Labels, workload.GetLabels())
 	observePod(&c, template.Spec)
 	for _, container := range template.Spec.Containers {
 		if container.Name == k.Container {
@@ -61,6 +62,7 @@ func observeScale(c *Compute, k kind.Kind, groups []kind.Group, workload map[str
 	if k.Scales {
 		c.Replicas = kind.PodCount(workload, groups)
 	}
+	c.Strategy = kind.TextAt(workload, k.Strategy...)
 	c.Suspend = len(k.Suspension) > 0 && !slices.ContainsFunc(k.Suspension, func(s kind.Setting) bool {
 		value, _ := kind.Find(workload, s.Path)
 		return value != s.Value || value == int64(0)

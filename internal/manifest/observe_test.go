@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -23,6 +24,38 @@ func asSeen(change ...func(*manifest.Compute)) manifest.Compute {
 	}}, change...)...)
 }
 
+func affinityOf(tb testing.TB) *corev1.Affinity {
+	tb.Helper()
+	affinity, err := manifest.ParseAffinity(`{
+		"nodeAffinity": {
+			"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+				{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a", "b"]}]},
+				{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node-1"]}]}
+			]},
+			"preferredDuringSchedulingIgnoredDuringExecution": [
+				{"weight": 1, "preference": {"matchExpressions": [{"key": "spot", "operator": "Exists"}]}}
+			]
+		},
+		"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+			{"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"team": "ml"}},
+				"namespaceSelector": {}}
+		]}
+	}`)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return affinity
+}
+
+func TestParseAffinityRejectsUnknownFields(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "[]", `{"nodeaffinity": {}}`, `{"nodeAffinity": {"required": {}}}`, `{"podAffinity": 1}`} {
+		if _, err := manifest.ParseAffinity(text); err == nil {
+			t.Errorf("%s is accepted", text)
+		}
+	}
+}
+
 func TestObserveIsTheInverseOfRender(t *testing.T) {
 	t.Parallel()
 	seconds := int64(60)
@@ -32,12 +65,55 @@ func TestObserveIsTheInverseOfRender(t *testing.T) {
 			c.CPUs, c.Memory = quantity(t, "0.5"), quantity(t, "4096Mi")
 			c.DiskSize, c.SharedMemoryLimit = quantity(t, "2G"), quantity(t, "1Gi")
 		},
+		"a server of one's own": func(c *manifest.Compute) {
+			c.Command, c.Args, c.Port, c.HealthPath = []string{"serve"}, []string{"-v"}, 8000, "/health?deep=1"
+			c.LogLevel = ""
+		},
+		"a server that is a script": func(c *manifest.Compute) {
+			c.Command, c.Args, c.Port = []string{"/bin/bash", "-c"}, []string{"exec python serve.py"}, 8000
+			c.LogLevel = ""
+		},
+		"arguments without a port": func(c *manifest.Compute) {
+			c.Args, c.LogLevel, c.LaunchTimeout = []string{"--batch"}, "", 0
+		},
 		"GPUs of a product": func(c *manifest.Compute) { c.GPUs, c.GPUType = 2, gpuProduct("NVIDIA-L4") },
 		"GPUs and tolerations": func(c *manifest.Compute) {
 			c.GPUs, c.Tolerations = 1, []manifest.Toleration{{Key: "spot", Operator: "Exists"}}
 		},
 		"a share of a GPU": func(c *manifest.Compute) { c.GPUMemory = quantity(t, "5Gi") },
-		"replicas":         func(c *manifest.Compute) { c.Replicas = 3 },
+		"replicas, with the strategy that Kubetorch uses by default": func(c *manifest.Compute) {
+			c.Replicas, c.Strategy = 3, "Recreate"
+		},
+		"strategy": func(c *manifest.Compute) { c.Replicas, c.Strategy = 3, "RollingUpdate" },
+		"limits": func(c *manifest.Compute) {
+			c.Memory, c.Limits = quantity(t, "1Gi"), map[string]resource.Quantity{
+				"cpu": *quantity(t, "2"), "memory": *quantity(t, "2Gi"), "hugepages-2Mi": *quantity(t, "4Mi"),
+			}
+		},
+		"extra resources": func(c *manifest.Compute) {
+			c.ExtraResources = map[string]resource.Quantity{
+				"nvidia.com/mig-1g.5gb": *quantity(t, "1"), "rdma/hca_shared_devices_a": *quantity(t, "1"),
+			}
+			c.Tolerations = []manifest.Toleration{{Key: "spot", Operator: "Exists"}}
+		},
+		"labels of the pods": func(c *manifest.Compute) {
+			c.Labels, c.PodLabels = map[string]string{"team": "ml"}, map[string]string{"sidecar": "yes", "app": "x"}
+		},
+		"termination": func(c *manifest.Compute) { c.TerminationGracePeriod = new(time.Duration) },
+		"topology spread": func(c *manifest.Compute) {
+			c.TopologySpread = []manifest.TopologySpread{
+				{TopologyKey: "topology.kubernetes.io/zone", MaxSkew: 1, WhenUnsatisfiable: "DoNotSchedule"},
+				{TopologyKey: "kubernetes.io/hostname", MaxSkew: 2, WhenUnsatisfiable: "ScheduleAnyway"},
+			}
+		},
+		"affinity": func(c *manifest.Compute) { c.Affinity = affinityOf(t) },
+		"affinity on nodes without GPUs": func(c *manifest.Compute) {
+			c.Affinity, c.GPUAntiAffinity = affinityOf(t), true
+		},
+		"affinity to pods on nodes without GPUs": func(c *manifest.Compute) {
+			c.Affinity, c.GPUAntiAffinity = affinityOf(t), true
+			c.Affinity.NodeAffinity = nil
+		},
 		"labels and annotations": func(c *manifest.Compute) {
 			c.Labels = map[string]string{"team": "ml", "empty": ""}
 			c.Annotations = map[string]string{"owner": "alice"}
@@ -100,7 +176,7 @@ func TestObserveReadsTheCurrentWorkload(t *testing.T) {
 	}{
 		"no replicas while suspended": {
 			func(c *manifest.Compute) { c.Replicas, c.Suspend = 3, true },
-			func(c *manifest.Compute) { c.Replicas = 0 },
+			func(c *manifest.Compute) { c.Replicas, c.Strategy = 0, "Recreate" },
 		},
 		"a GPU type by another label is a node selector": {
 			func(c *manifest.Compute) {

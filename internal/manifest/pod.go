@@ -8,8 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -18,49 +16,41 @@ import (
 // LogLevelVariable is the environment variable that holds the log level.
 const LogLevelVariable = "KT_LOG_LEVEL"
 
-// podTemplate returns the template of the pods that run Kubetorch's server.
-func podTemplate(c Compute, k kind.Kind, worker bool) *corev1ac.PodTemplateSpecApplyConfiguration {
+// podTemplate returns the template of the pods that run the server.
+func podTemplate(c Compute, k kind.Kind, worker bool) (map[string]any, error) {
 	volumes, mounts := volumesAndMounts(c)
 	pod := corev1ac.PodSpec().
 		WithContainers(container(c, k, mounts)).
 		WithServiceAccountName(cmp.Or(c.ServiceAccountName, DefaultServiceAccount)).
 		WithVolumes(volumes...)
-	schedule(pod, c)
-	return corev1ac.PodTemplateSpec().
+	if err := schedule(pod, c); err != nil {
+		return nil, err
+	}
+	return toMap(corev1ac.PodTemplateSpec().
 		WithLabels(templateLabels(c, worker)).
 		WithAnnotations(templateAnnotations(c, k)).
-		WithSpec(pod)
+		WithSpec(pod))
 }
 
 func container(
 	c Compute, k kind.Kind, mounts []*corev1ac.VolumeMountApplyConfiguration,
 ) *corev1ac.ContainerApplyConfiguration {
-	revision := c.revision()
-	probes := revision.Probes(c)
 	main := corev1ac.Container().
 		WithName(k.Container).
 		WithImage(cmp.Or(c.Image, DefaultImage)).
-		// As in Kubetorch, the script is an argument and not part of the command,
-		// so that its objects can be imported unchanged.
-		WithCommand("/bin/bash", "-c").
-		WithArgs(revision.StartupScript(c, k.GroupVersionKind)).
 		WithEnv(env(c)...).
-		WithPorts(corev1ac.ContainerPort().WithName("http1").WithContainerPort(kind.ServerPort)).
 		WithResources(resources(c)).
-		WithVolumeMounts(mounts...).
-		WithStartupProbe(probes.Startup).
-		WithReadinessProbe(probes.Readiness).
-		WithLivenessProbe(probes.Liveness)
+		WithVolumeMounts(mounts...)
+	if c.runsOwnServer() {
+		ownServer(main, c)
+	} else {
+		kubetorchServer(main, c, k)
+	}
 	if c.ImagePullPolicy != "" {
 		main.WithImagePullPolicy(corev1.PullPolicy(c.ImagePullPolicy))
 	}
 	if c.WorkingDir != "" {
 		main.WithWorkingDir(c.WorkingDir)
-	}
-	if !c.Freeze {
-		// Kubetorch's debugger attaches to the running server.
-		main.WithSecurityContext(corev1ac.SecurityContext().
-			WithCapabilities(corev1ac.Capabilities().WithAdd("SYS_PTRACE")))
 	}
 	return main
 }
@@ -68,20 +58,14 @@ func container(
 // healthProbes returns probes that request the health of the server.
 func healthProbes(c Compute) Probes {
 	return Probes{
-		Startup: healthProbe().
+		Startup: healthProbe(c).
 			WithInitialDelaySeconds(0).WithPeriodSeconds(startupPeriod).WithTimeoutSeconds(2).
 			WithFailureThreshold(startupFailures(c.LaunchTimeout)),
-		Readiness: healthProbe().
+		Readiness: healthProbe(c).
 			WithPeriodSeconds(3).WithTimeoutSeconds(5).WithSuccessThreshold(1).WithFailureThreshold(5),
-		Liveness: healthProbe().
+		Liveness: healthProbe(c).
 			WithPeriodSeconds(30).WithTimeoutSeconds(5).WithFailureThreshold(3),
 	}
-}
-
-func healthProbe() *corev1ac.ProbeApplyConfiguration {
-	return corev1ac.Probe().WithHTTPGet(corev1ac.HTTPGetAction().
-		WithPath("/health").
-		WithPort(intstr.FromInt32(kind.ServerPort)))
 }
 
 // startupPeriod is the number of seconds between two startup probes.
@@ -98,36 +82,8 @@ func startupFailures(timeout time.Duration) int32 {
 	return int32(min(max(int64(timeout/(startupPeriod*time.Second)), 1), most))
 }
 
-// resources returns requests. Only GPUs have a limit as well, because the request
-// and the limit of an extended resource must be equal.
-func resources(c Compute) *corev1ac.ResourceRequirementsApplyConfiguration {
-	requirements, requests := corev1ac.ResourceRequirements(), requests(c)
-	if gpus, ok := requests[kind.GPUResource]; ok {
-		requirements.WithLimits(corev1.ResourceList{kind.GPUResource: gpus})
-	}
-	if len(requests) > 0 {
-		requirements.WithRequests(requests)
-	}
-	return requirements
-}
-
-func requests(c Compute) corev1.ResourceList {
-	list := corev1.ResourceList{}
-	for name, quantity := range map[corev1.ResourceName]*resource.Quantity{
-		corev1.ResourceCPU: c.CPUs, corev1.ResourceMemory: c.Memory, corev1.ResourceEphemeralStorage: c.DiskSize,
-	} {
-		if quantity != nil {
-			list[name] = quantity.DeepCopy()
-		}
-	}
-	if c.GPUs > 0 {
-		list[kind.GPUResource] = *resource.NewQuantity(c.GPUs, resource.DecimalSI)
-	}
-	return list
-}
-
 // env returns the environment in Kubetorch's order: the variables of the user by
-// name, the log level unless the user or a secret sets it, and keys of secrets.
+// name, the log level of Kubetorch unless the user or a secret sets it, and keys of secrets.
 func env(c Compute) []*corev1ac.EnvVarApplyConfiguration {
 	var all []*corev1ac.EnvVarApplyConfiguration
 	for _, name := range slices.Sorted(maps.Keys(c.EnvVars)) {
@@ -135,7 +91,7 @@ func env(c Compute) []*corev1ac.EnvVarApplyConfiguration {
 			all = append(all, corev1ac.EnvVar().WithName(name).WithValue(c.EnvVars[name]))
 		}
 	}
-	if !givesLogLevel(c) {
+	if !givesLogLevel(c) && !c.runsOwnServer() {
 		level := strings.ToUpper(cmp.Or(c.LogLevel, DefaultLogLevel))
 		all = append(all, corev1ac.EnvVar().WithName(LogLevelVariable).WithValue(level))
 	}
@@ -163,24 +119,10 @@ func givesLogLevel(c Compute) bool {
 // observeContainer is the inverse of container, without the mounts.
 func observeContainer(c *Compute, container corev1.Container) {
 	c.Image, c.ImagePullPolicy, c.WorkingDir = container.Image, string(container.ImagePullPolicy), container.WorkingDir
-	for name, into := range map[corev1.ResourceName]**resource.Quantity{
-		corev1.ResourceCPU: &c.CPUs, corev1.ResourceMemory: &c.Memory, corev1.ResourceEphemeralStorage: &c.DiskSize,
-	} {
-		if quantity, ok := container.Resources.Requests[name]; ok {
-			*into = &quantity
-		}
-	}
-	gpus, ok := container.Resources.Requests[kind.GPUResource]
-	if !ok {
-		gpus, ok = container.Resources.Limits[kind.GPUResource] // which is also the request
-	}
-	if ok {
-		c.GPUs = gpus.Value()
-		c.Tolerations = withoutGPUTolerations(c.Tolerations)
-	}
+	observeResources(c, container.Resources)
 	security := container.SecurityContext
-	c.Freeze = security == nil || security.Capabilities == nil ||
-		!slices.Contains(security.Capabilities.Add, "SYS_PTRACE")
+	c.Freeze = !observeOwnServer(c, container) && (security == nil || security.Capabilities == nil ||
+		!slices.Contains(security.Capabilities.Add, "SYS_PTRACE"))
 	if probe := container.StartupProbe; probe != nil {
 		c.LaunchTimeout = time.Duration(probe.FailureThreshold) * startupPeriod * time.Second
 	}

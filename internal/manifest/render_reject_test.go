@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
@@ -44,6 +45,21 @@ func TestRenderRejects(t *testing.T) {
 			c.InactivityTTL = "1h"
 			c.Annotations = map[string]string{"kubetorch.com/inactivity-ttl": "2h"}
 		}, "annotations", "inactivity_ttl"},
+		"a port of Kubetorch's server": {func(c *manifest.Compute) {
+			c.Port, c.Settings = 8000, []manifest.Setting{{Attribute: "port", Runners: kind.Kubetorch}}
+		}, "port", "set command or args too"},
+		"a health path without a port": {func(c *manifest.Compute) {
+			c.Command, c.HealthPath = []string{"serve"}, "/health"
+		}, "health_path", "set port too"},
+		"a frozen server of one's own": {func(c *manifest.Compute) {
+			c.Command, c.Settings = []string{"serve"}, []manifest.Setting{{Attribute: "freeze", Runners: kind.Kubetorch}}
+		}, "freeze", "which command and args replace"},
+		"a server of one's own on Ray": {func(c *manifest.Compute) {
+			c.Command, c.Distribute = []string{"serve"}, &manifest.Distribute{Type: "ray", Workers: 2}
+		}, "command", "KubeRay starts"},
+		"a variable that extends itself without a script": {func(c *manifest.Compute) {
+			c.Command, c.EnvVars = []string{"serve"}, map[string]string{"PATH": "$PATH:/x"}
+		}, "env_vars[\"PATH\"]", "set the complete value"},
 		"an idle secret": {func(c *manifest.Compute) {
 			c.Secrets = []manifest.SecretRef{{Name: "hf"}}
 		}, "secrets[0]", "set env_vars, mount_path or both"},

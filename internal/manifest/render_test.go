@@ -16,6 +16,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
@@ -55,6 +56,30 @@ func goldens(tb testing.TB) map[string]manifest.Compute {
 		}),
 		"endpoint-selector": minimal(func(c *manifest.Compute) {
 			c.Endpoint = &manifest.Endpoint{Selector: map[string]string{"app": "ray", "role": "head"}}
+		}),
+		"own-server": minimal(func(c *manifest.Compute) {
+			c.Image, c.Command, c.Args = "vllm/vllm-openai:v0.11.0", []string{"vllm", "serve"}, []string{"org/model"}
+			c.Port, c.HealthPath, c.LaunchTimeout = 8000, "/health", 10*time.Minute
+			c.EnvVars = map[string]string{"HF_HOME": "$(CACHE)/hf"}
+		}),
+		"own-command-without-port": minimal(func(c *manifest.Compute) { c.Args = []string{"--batch"} }),
+		"devices": minimal(func(c *manifest.Compute) {
+			c.CPUs, c.Limits = quantity(tb, "2"), map[string]resource.Quantity{
+				"cpu": *quantity(tb, "4"), "hugepages-2Mi": *quantity(tb, "4Mi"),
+			}
+			c.GPUAntiAffinity = true
+			c.ExtraResources = map[string]resource.Quantity{
+				"amd.com/gpu": *quantity(tb, "8"), "nvidia.com/mig-1g.5gb": *quantity(tb, "1"),
+			}
+		}),
+		"placement": minimal(func(c *manifest.Compute) {
+			c.Replicas, c.Strategy, c.GPUAntiAffinity = 3, "RollingUpdate", true
+			c.Affinity = affinityOf(tb)
+			c.TopologySpread = []manifest.TopologySpread{
+				{TopologyKey: "zone", MaxSkew: 1, WhenUnsatisfiable: "DoNotSchedule"},
+			}
+			c.TerminationGracePeriod = new(2 * time.Minute)
+			c.Labels, c.PodLabels = map[string]string{"team": "ml"}, map[string]string{"team": "web", "mesh": "on"}
 		}),
 		"gpus-despite-anti-affinity": minimal(func(c *manifest.Compute) { c.GPUs = 8; c.GPUAntiAffinity = true }),
 	}

@@ -2,25 +2,31 @@ package manifest
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // schedule sets the fields of a pod for its scheduling and for pulling images.
-func schedule(pod *corev1ac.PodSpecApplyConfiguration, c Compute) {
+func schedule(pod *corev1ac.PodSpecApplyConfiguration, c Compute) error {
 	if selector := NodeSelector(c); len(selector) > 0 {
 		pod.WithNodeSelector(selector)
 	}
 	for _, t := range tolerations(c) {
 		pod.WithTolerations(tolerationConfiguration(t))
 	}
-	if c.GPUAntiAffinity && !c.WantsGPU() {
-		pod.WithAffinity(corev1ac.Affinity().WithNodeAffinity(offGPUNodes()))
+	affinity, err := podAffinity(c)
+	if err != nil {
+		return err
 	}
+	pod.Affinity = affinity
 	if c.PriorityClassName != "" {
 		pod.WithPriorityClassName(c.PriorityClassName)
 	}
@@ -30,6 +36,17 @@ func schedule(pod *corev1ac.PodSpecApplyConfiguration, c Compute) {
 	if c.QueueName != "" && c.QueueScheduler == kind.QueueSchedulerKAI {
 		pod.WithSchedulerName(kind.KAIScheduler)
 	}
+	if c.TerminationGracePeriod != nil {
+		pod.WithTerminationGracePeriodSeconds(int64(*c.TerminationGracePeriod / time.Second))
+	}
+	for _, spread := range c.TopologySpread {
+		pod.WithTopologySpreadConstraints(corev1ac.TopologySpreadConstraint().
+			WithTopologyKey(spread.TopologyKey).
+			WithMaxSkew(spread.MaxSkew).
+			WithWhenUnsatisfiable(corev1.UnsatisfiableConstraintAction(spread.WhenUnsatisfiable)).
+			WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(podSelector(c))))
+	}
+	return nil
 }
 
 // observePod is the inverse of schedule.
@@ -49,20 +66,30 @@ func observePod(c *Compute, pod corev1.PodSpec) {
 	for _, secret := range pod.ImagePullSecrets {
 		c.ImagePullSecrets = append(c.ImagePullSecrets, secret.Name)
 	}
-	c.GPUAntiAffinity = pod.Affinity != nil && pod.Affinity.NodeAffinity != nil &&
-		keepsOffGPUs(pod.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
-}
-
-func keepsOffGPUs(selector *corev1.NodeSelector) bool {
-	return selector != nil && slices.ContainsFunc(selector.NodeSelectorTerms, func(term corev1.NodeSelectorTerm) bool {
-		return slices.ContainsFunc(term.MatchExpressions, func(r corev1.NodeSelectorRequirement) bool {
-			return r.Key == kind.GPUResource && r.Operator == corev1.NodeSelectorOpDoesNotExist
+	if seconds := pod.TerminationGracePeriodSeconds; seconds != nil {
+		c.TerminationGracePeriod = new(time.Duration(*seconds) * time.Second)
+	}
+	for _, spread := range pod.TopologySpreadConstraints {
+		c.TopologySpread = append(c.TopologySpread, TopologySpread{
+			TopologyKey: spread.TopologyKey, MaxSkew: spread.MaxSkew,
+			WhenUnsatisfiable: string(spread.WhenUnsatisfiable),
 		})
-	})
+	}
+	observeAffinity(c, pod.Affinity)
 }
 
-// WantsGPU reports whether the pods request GPUs, or a share of one.
-func (c Compute) WantsGPU() bool { return c.GPUs > 0 || c.GPUMemory != nil }
+// WantsGPU reports whether the pods request GPUs of any vendor, or a share of one.
+func (c Compute) WantsGPU() bool {
+	if c.GPUs > 0 || c.GPUMemory != nil {
+		return true
+	}
+	for name := range c.ExtraResources {
+		if strings.HasPrefix(name, kind.NVIDIADomain) || strings.HasSuffix(name, "/gpu") {
+			return true
+		}
+	}
+	return false
+}
 
 // NodeSelector returns the labels that the nodes of a compute must have, including that of its GPU type.
 func NodeSelector(c Compute) map[string]string {
@@ -73,28 +100,47 @@ func NodeSelector(c Compute) map[string]string {
 	return selector
 }
 
-// tolerations returns the tolerations of the user and, if GPUs are requested, those
-// for common taints of GPU nodes that the user has not set.
+// tolerations returns the tolerations of the user and those for common taints of nodes with the requested devices that
+// the user has not set.
 func tolerations(c Compute) []Toleration {
 	all := slices.Clone(c.Tolerations)
-	if c.GPUs == 0 {
-		return all
-	}
-	for _, gpu := range gpuTolerations() {
-		if !slices.ContainsFunc(all, func(t Toleration) bool { return sameTaint(t, gpu) }) {
-			all = append(all, gpu)
+	for _, implied := range impliedTolerations(c) {
+		if !slices.ContainsFunc(all, func(t Toleration) bool { return sameTaint(t, implied) }) {
+			all = append(all, implied)
 		}
 	}
 	return all
 }
 
-func gpuTolerations() []Toleration {
-	return []Toleration{
-		{Key: kind.GPUResource, Operator: string(corev1.TolerationOpExists),
-			Effect: string(corev1.TaintEffectNoSchedule)},
-		{Key: kind.DedicatedTaint, Operator: string(corev1.TolerationOpEqual), Value: kind.DedicatedGPU,
-			Effect: string(corev1.TaintEffectNoSchedule)},
+// impliedTolerations returns the tolerations for the taints of nodes with GPUs, and for those of other devices: a taint
+// with the name of the resource, as in the ExtendedResourceToleration admission plugin of Kubernetes. Nodes with slices
+// of NVIDIA's GPUs have the taints of nodes with complete ones.
+func impliedTolerations(c Compute) []Toleration {
+	noSchedule := string(corev1.TaintEffectNoSchedule)
+	exists := func(key string) Toleration {
+		return Toleration{Key: key, Operator: string(corev1.TolerationOpExists), Effect: noSchedule}
 	}
+	var all []Toleration
+	if c.GPUs > 0 || c.requestsNVIDIA() {
+		all = append(all, exists(kind.GPUResource), Toleration{Key: kind.DedicatedTaint,
+			Operator: string(corev1.TolerationOpEqual), Value: kind.DedicatedGPU, Effect: noSchedule})
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.ExtraResources)) {
+		if !strings.HasPrefix(name, kind.NVIDIADomain) {
+			all = append(all, exists(name))
+		}
+	}
+	return all
+}
+
+// requestsNVIDIA reports whether the extra resources contain one of NVIDIA, such as a slice of a GPU.
+func (c Compute) requestsNVIDIA() bool {
+	for name := range c.ExtraResources {
+		if strings.HasPrefix(name, kind.NVIDIADomain) {
+			return true
+		}
+	}
+	return false
 }
 
 // sameTaint reports whether two tolerations are for the same taints. Equal is the
@@ -125,27 +171,10 @@ func tolerationConfiguration(t Toleration) *corev1ac.TolerationApplyConfiguratio
 	return result
 }
 
-// offGPUNodes excludes the nodes that have GPUs according to the labels of the device
-// plugin, EKS or GKE.
-func offGPUNodes() *corev1ac.NodeAffinityApplyConfiguration {
-	term := corev1ac.NodeSelectorTerm()
-	for _, label := range []string{
-		kind.GPUResource,
-		kind.EKSGPUCountLabel,
-		kind.GKEAcceleratorLabel,
-	} {
-		term.WithMatchExpressions(corev1ac.NodeSelectorRequirement().
-			WithKey(label).
-			WithOperator(corev1.NodeSelectorOpDoesNotExist))
-	}
-	return corev1ac.NodeAffinity().WithRequiredDuringSchedulingIgnoredDuringExecution(
-		corev1ac.NodeSelector().WithNodeSelectorTerms(term))
-}
-
-// withoutGPUTolerations omits the tolerations that schedule adds for GPUs.
-func withoutGPUTolerations(tolerations []Toleration) []Toleration {
+// withoutImplied omits the tolerations that schedule adds for the devices of c.
+func withoutImplied(tolerations []Toleration, c Compute) []Toleration {
 	return slices.DeleteFunc(slices.Clone(tolerations), func(t Toleration) bool {
-		return slices.ContainsFunc(gpuTolerations(),
-			func(gpu Toleration) bool { return sameTaint(t, gpu) && t.TolerationSeconds == nil })
+		return slices.ContainsFunc(impliedTolerations(c),
+			func(implied Toleration) bool { return sameTaint(t, implied) && t.TolerationSeconds == nil })
 	})
 }

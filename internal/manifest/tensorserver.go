@@ -78,7 +78,9 @@ func claimTemplate(t VolumeClaimTemplate) map[string]any {
 func tensorServerOverride(c Compute) (map[string]any, error) {
 	volumes, mounts := tensorServerVolumes(c)
 	pod := corev1ac.PodSpec().WithVolumes(volumes...)
-	schedule(pod, c)
+	if err := schedule(pod, c); err != nil {
+		return nil, err
+	}
 	if c.ServiceAccountName != "" {
 		pod.WithServiceAccountName(c.ServiceAccountName)
 	}

@@ -43,7 +43,7 @@ func underlayValue(field string, user, ours any) any {
 		case !ok || isProbe(field) && hasHandler(theirs):
 			return kind.Copy(user)
 		case field == "resources":
-			ours = withoutGPUsOf(ours, theirs)
+			ours = withoutExtendedOf(ours, theirs)
 		}
 		return underlay(field, theirs, ours)
 	case []any:
@@ -130,16 +130,20 @@ func hasHandler(probe map[string]any) bool {
 	})
 }
 
-// withoutGPUsOf omits our number of GPUs if the user sets one, because request and limit must be equal.
-func withoutGPUsOf(ours, user map[string]any) map[string]any {
-	gpus := kind.GPUResource
-	if _, ok := kind.Find(user, []string{"limits", gpus}); !ok {
-		if _, ok := kind.Find(user, []string{"requests", gpus}); !ok {
-			return ours
+// withoutExtendedOf omits our numbers of GPUs and other extended resources that the user sets, because request and limit
+// must be equal.
+func withoutExtendedOf(ours, user map[string]any) map[string]any {
+	result := ours
+	for _, list := range []string{"limits", "requests"} {
+		theirs, _ := user[list].(map[string]any)
+		for name := range theirs {
+			if !isExtended(name) {
+				continue
+			}
+			result, _ = kind.Copy(result).(map[string]any)
+			kind.SetAt(result, []string{"limits", name}, nil)
+			kind.SetAt(result, []string{"requests", name}, nil)
 		}
 	}
-	ours, _ = kind.Copy(ours).(map[string]any)
-	kind.SetAt(ours, []string{"limits", gpus}, nil)
-	kind.SetAt(ours, []string{"requests", gpus}, nil)
-	return ours
+	return result
 }

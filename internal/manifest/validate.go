@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -43,11 +44,13 @@ func validate(c Compute) Errors {
 	if c.Namespace == "" {
 		errs.add("namespace", "is empty: set the namespace of the compute.")
 	}
+	validateResources(c, &errs)
 	validateGPUs(c, &errs)
 	validateLabels(c, &errs)
 	validateAnnotations(c, &errs)
 	validateSecrets(c, &errs)
 	validateMounts(c, &errs)
+	validateOwnServer(c, &errs)
 	validateAutoscale(c, &errs)
 	validateDistribute(c, &errs)
 	if conflicts := validateRuntime(c); len(conflicts) > 0 {
@@ -76,6 +79,10 @@ func validateConfiguration(c Compute, errs *Errors) {
 	}
 	validateExistingPods(c, errs)
 	validatePodTemplatePath(c, errs)
+	if k := kindOf(c); c.Strategy != "" && len(k.Strategy) == 0 {
+		errs.report(At("strategy"), conflict, "strategy is how a Deployment replaces its pods, but the compute is a "+
+			"%s: remove it.", k.Word()).concerning(modeAttributes()...)
+	}
 }
 
 const conflict = "Conflicting attributes"
@@ -111,6 +118,15 @@ func validateScheduling(c Compute, errs *Errors) {
 			"queue_scheduler selects the scheduler of queue_name: set queue_name too, or remove queue_scheduler.").
 			concerning(At("queue_name"))
 	}
+	if period := c.TerminationGracePeriod; period != nil && *period%time.Second != 0 {
+		errs.add("termination_grace_period", "is %s, but Kubernetes only has whole seconds: round it.",
+			FormatDuration(*period))
+	}
+	if c.TerminationGracePeriod != nil && c.Autoscale != nil {
+		// pkg/apis/serving/fieldmask.go of github.com/knative/serving
+		errs.mutuallyExclusive("termination_grace_period", "autoscale", "Knative does not allow it in the pods of a "+
+			"Service")
+	}
 	for i, t := range c.Tolerations {
 		at := At("tolerations", Index(i))
 		refuse := func(attribute, format string) {
@@ -138,6 +154,7 @@ func validateScheduling(c Compute, errs *Errors) {
 func validateLabels(c Compute, errs *Errors) {
 	ours := union(identityLabels(c), operatorLabels(c), providerLabels(kindOf(c)), queueLabels(c))
 	rejectOthers(c, "labels", c.DefaultLabels, c.Labels, ours, errs)
+	rejectOthers(c, "pod_labels", nil, c.PodLabels, ours, errs)
 }
 
 func validateAnnotations(c Compute, errs *Errors) {

@@ -26,10 +26,8 @@ func badTensorServers() []badInput {
 		{name: "template that changes the label",
 			config: `{"runtime": "kpu", "service_template": "{\"spec\": {\"labels\": {\"kubetorch.com/service\": ` +
 				`\"x\"}}}"}`, at: "service_template", text: "changes spec.labels.kubetorch.com/service"},
-		{name: "command of Kubetorch", config: `{"command": ["serve"]}`, at: "command",
-			text: `command applies only to a tensor server: remove it, or set runtime = "skytorch" or "kpu".`},
-		{name: "args of Kubetorch", config: `{"runtime": "kubetorch", "args": ["--x"]}`, at: "args",
-			text: "args applies only to a tensor server"},
+		{name: "port of a tensor server", config: `{"runtime": "skytorch", "image": "a:1", "port": 8000}`, at: "port",
+			text: `port has no field in the Compute resource of runtime "skytorch"`},
 		{name: "claim template of Kubetorch", config: `{"volume_claim_templates": [{"name": "a", "size": "1Gi",
 			"mount_path": "/a"}]}`,
 			at: "volume_claim_templates", text: "volume_claim_templates applies only to a tensor server"},

@@ -21,7 +21,9 @@ func everything() map[string]string {
 			"runtime": "kubetorch", "on_not_ready": "error", "adopt_existing": false, "deletion_protection": false,
 			"timeouts": {"create": "20m", "update": "20m", "delete": "10m"}`
 		inPod = around + `, "cpus": "1", "memory": "4Gi", "disk_size": "10Gi", "shared_memory_limit": "1Gi",
-			"node_selector": {"zone": "a"},
+			"node_selector": {"zone": "a"}, "limits": {"cpu": "2"}, "extra_resources": {"rdma/hca": "1"},
+			"pod_labels": {"mesh": "on"}, "affinity": "{\"nodeAffinity\": {}}",
+			"topology_spread": [{"topology_key": "zone", "max_skew": 2, "when_unsatisfiable": "ScheduleAnyway"}],
 			"tolerations": [{"key": "a", "operator": "Equal", "value": "b", "effect": "NoExecute",
 			"toleration_seconds": 60}],
 			"service_account_name": "robot", "priority_class_name": "high", "image_pull_policy": "Always",
@@ -40,6 +42,9 @@ func everything() map[string]string {
 	return map[string]string{
 		"pods": set(inPod, gpus, queue, `"replicas": 2, "suspend": false, "endpoint": {"selector": {"app": "x"}},
 			"service_template": "{\"spec\": {\"minReadySeconds\": 5}}"`),
+		"server of one's own": set(around, gpus, `"image": "vllm/vllm-openai:v0.11.0", "command": ["vllm"],
+			"args": ["serve"], "port": 8000, "health_path": "/health", "env_vars": {"A": "$(B)"}, "replicas": 2,
+			"strategy": "RollingUpdate", "termination_grace_period": "2m", "suspend": false`),
 		"pods on a shared GPU": set(inPod,
 			`"gpu_memory": "4Gi", "queue_name": "q", "queue_scheduler": "kai", "suspend": true`),
 		"autoscaled": set(inPod, gpus, `"endpoint": {"url": "http://x"},
@@ -202,7 +207,7 @@ func TestComputeReportsNoAdditionalProblemsForUnknownValues(t *testing.T) {
 	for _, group := range [][]badInput{
 		badCombinations(), badDuplicates(), badIdentity(), badAutoscale(), badDistribute(), badModes(),
 		badManifests(), badIdentityOfManifests(), badPodTemplatePaths(), badSelectors(), badImageSetups(),
-		badTensorServers(),
+		badTensorServers(), badOwnServers(), badDevices(), badPlacement(),
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {

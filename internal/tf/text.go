@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr/xattr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
@@ -183,5 +184,32 @@ func (keepSame[S]) PlanModifyString(
 	}
 	if (Text[S]{StringValue: req.StateValue}).same(Text[S]{StringValue: req.PlanValue}) {
 		resp.PlanValue = req.StateValue
+	}
+}
+
+// KeepSameQuantities is like KeepSameQuantity, but for each entry of a map.
+func KeepSameQuantities() planmodifier.Map { return keepSameEntries{} }
+
+type keepSameEntries struct{}
+
+func (keepSameEntries) Description(context.Context) string {
+	return "Ignores changes to a text with the same meaning."
+}
+
+func (k keepSameEntries) MarkdownDescription(ctx context.Context) string { return k.Description(ctx) }
+
+func (keepSameEntries) PlanModifyMap(
+	_ context.Context, req planmodifier.MapRequest, resp *planmodifier.MapResponse,
+) {
+	before, after := req.StateValue.Elements(), req.PlanValue.Elements()
+	for key, value := range after {
+		was, known := before[key].(Quantity)
+		is, ok := value.(Quantity)
+		if known && ok && !was.IsNull() && !is.IsNull() && !is.IsUnknown() && was.same(is) {
+			after[key] = was
+		}
+	}
+	if len(after) > 0 {
+		resp.PlanValue, resp.Diagnostics = types.MapValue(QuantityType{}, after)
 	}
 }

@@ -121,6 +121,31 @@ func TestTextWithTheSameMeaningStaysAsInState(t *testing.T) {
 	}
 }
 
+func TestQuantitiesOfAMapWithTheSameMeaningStayAsInState(t *testing.T) {
+	t.Parallel()
+	quantities := func(texts map[string]string) types.Map {
+		elements := map[string]attr.Value{}
+		for key, text := range texts {
+			elements[key] = tf.QuantityOf(text)
+		}
+		return types.MapValueMust(tf.QuantityType{}, elements)
+	}
+	state := quantities(map[string]string{"cpu": "1000m", "memory": "4096Mi", "removed": "1"})
+	for _, c := range []struct{ plan, want types.Map }{
+		{quantities(map[string]string{"cpu": "1", "memory": "5Gi", "added": "1"}),
+			quantities(map[string]string{"cpu": "1000m", "memory": "5Gi", "added": "1"})},
+		{types.MapNull(tf.QuantityType{}), types.MapNull(tf.QuantityType{})},
+		{types.MapUnknown(tf.QuantityType{}), types.MapUnknown(tf.QuantityType{})},
+	} {
+		resp := planmodifier.MapResponse{PlanValue: c.plan}
+		req := planmodifier.MapRequest{StateValue: state, PlanValue: c.plan}
+		tf.KeepSameQuantities().PlanModifyMap(t.Context(), req, &resp)
+		if !resp.PlanValue.Equal(c.want) {
+			t.Errorf("planned %s, want %s", resp.PlanValue, c.want)
+		}
+	}
+}
+
 func TestIntegersAreAcceptedAndOtherNumbersAreRejected(t *testing.T) {
 	t.Parallel()
 	typ := tf.IntegerType{}

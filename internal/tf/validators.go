@@ -82,6 +82,20 @@ func MountPath() validator.String {
 	})
 }
 
+// URLPath requires the path of a URL, with an optional query.
+func URLPath() validator.String {
+	return check("the path of a URL, such as /health", "Invalid path", func(s string) error {
+		u, err := url.ParseRequestURI(s)
+		switch {
+		case err != nil || u.Host != "" || !strings.HasPrefix(s, "/"):
+			return fmt.Errorf("is %s: use the path of a URL that starts with a slash, such as /health", quoted(s))
+		case strings.Contains(s, "#"):
+			return fmt.Errorf("is %s: remove the fragment after #, which is never sent to a server", quoted(s))
+		}
+		return nil
+	})
+}
+
 // FileMode requires permission bits as four octal digits.
 func FileMode() validator.String {
 	return check("four octal digits from 0000 to 0777, such as 0400", "Invalid file mode", func(s string) error {
@@ -128,6 +142,26 @@ func GPUType() validator.String {
 			_, err := manifest.ParseGPUType(s)
 			return err
 		})
+}
+
+// Affinity requires the affinity of a pod as JSON.
+func Affinity() validator.String {
+	return check("an Affinity of Kubernetes as JSON", "Invalid affinity", func(s string) error {
+		if !json.Valid([]byte(s)) {
+			return nil // the type reports it
+		}
+		_, err := manifest.ParseAffinity(s)
+		return err
+	})
+}
+
+// Quantities requires a map with quantities of resources as values.
+func Quantities() []validator.Map {
+	return []validator.Map{NoNulls(), mapvalidator.SizeAtLeast(1), mapvalidator.ValueStringsAre(
+		check("a quantity such as 500m, 2 or 4Gi", "Invalid quantity", func(s string) error {
+			_, err := manifest.ParseQuantity(s)
+			return err
+		}))}
 }
 
 // ImageReference requires an image reference that the kubelet can parse, with the

@@ -42,6 +42,52 @@ func allAttributes() []attributes {
 			changed: "gpus = 2\n gpu_type = \"nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3\"",
 		},
 		{
+			name:    "limits",
+			created: "memory = \"1Gi\"\n limits = { cpu = 2, memory = \"2048Mi\" }",
+			changed: "memory = \"1Gi\"\n limits = { memory = \"3Gi\", \"ephemeral-storage\" = \"1Gi\" }",
+		},
+		{
+			name: "devices", always: `on_not_ready = "ignore"`, // no node has them
+			created: `extra_resources = { "amd.com/gpu" = 8, "rdma/hca" = 1 }`,
+			changed: `extra_resources = { "amd.com/gpu" = 4, "nvidia.com/mig-1g.5gb" = 1 }`,
+		},
+		{
+			name: "a server of one's own",
+			created: "command = [\"serve\", \"--model\", \"a\"]\n port = 8000\n health_path = \"/health\"\n " +
+				"launch_timeout = \"3m\"",
+			changed: "args = [\"--verbose\"]\n port = 9000\n launch_timeout = \"3m\"",
+		},
+		{
+			name:    "a command without a port",
+			created: `command = ["/bin/bash", "-c", "sleep infinity"]`,
+			changed: `command = ["sleep", "infinity"]`,
+		},
+		{
+			name: "placement",
+			created: `
+			  replicas        = 2
+			  pod_labels      = { mesh = "on" }
+			  strategy        = "RollingUpdate"
+			  affinity        = jsonencode({ podAntiAffinity = {
+			    preferredDuringSchedulingIgnoredDuringExecution = [{ weight = 1, podAffinityTerm = {
+			      topologyKey = "kubernetes.io/hostname", labelSelector = { matchLabels = { mesh = "on" } }
+			    } }]
+			  } })
+			  topology_spread = [{ topology_key = "kubernetes.io/hostname" }]
+			  termination_grace_period = "1m"`,
+			changed: `
+			  replicas          = 2
+			  labels            = { mesh = "half" }
+			  pod_labels        = { mesh = "off" }
+			  strategy          = "Recreate"
+			  gpu_anti_affinity = true
+			  affinity          = jsonencode({ nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution = {
+			    nodeSelectorTerms = [{ matchExpressions = [{ key = "kubernetes.io/os", operator = "In", values = ["linux"] }] }]
+			  } } })
+			  topology_spread   = [{ topology_key = "kubernetes.io/os", max_skew = 2, when_unsatisfiable = "ScheduleAnyway" }]
+			  termination_grace_period = 0`,
+		},
+		{
 			name:    "a share of a GPU",
 			created: `gpu_memory = "4Gi"`,
 			changed: `gpu_memory = "5000M"`,

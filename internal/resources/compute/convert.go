@@ -51,6 +51,32 @@ func encodeQuantity(q *resource.Quantity) tf.Quantity {
 	return tf.QuantityOf(q.String())
 }
 
+func (c *converter) decodeQuantities(attribute string, texts types.Map) map[string]resource.Quantity {
+	var out map[string]resource.Quantity
+	for name, text := range c.decodeMap(texts) {
+		q, err := manifest.ParseQuantity(text)
+		c.invalid(attribute, err)
+		if out == nil {
+			out = map[string]resource.Quantity{}
+		}
+		out[name] = q
+	}
+	return out
+}
+
+func (c *converter) encodeQuantities(quantities map[string]resource.Quantity) types.Map {
+	if len(quantities) == 0 {
+		return types.MapNull(tf.QuantityType{})
+	}
+	elements := map[string]attr.Value{}
+	for name, q := range quantities {
+		elements[name] = encodeQuantity(&q)
+	}
+	out, diags := types.MapValue(tf.QuantityType{}, elements)
+	c.diags.Append(diags...)
+	return out
+}
+
 func (c *converter) decodeDuration(attribute string, text tf.Duration) *time.Duration {
 	if text.IsNull() {
 		return nil
@@ -58,6 +84,13 @@ func (c *converter) decodeDuration(attribute string, text tf.Duration) *time.Dur
 	d, err := manifest.ParseDuration(text.ValueString())
 	c.invalid(attribute, err)
 	return &d
+}
+
+func optionalDuration(d *time.Duration) tf.Duration {
+	if d == nil {
+		return tf.DurationOf("")
+	}
+	return encodeDuration(*d)
 }
 
 func encodeDuration(d time.Duration) tf.Duration { return tf.DurationOf(manifest.FormatDuration(d)) }

@@ -1,7 +1,14 @@
 package compute
 
 import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/hashicorp/terraform-plugin-framework-jsontypes/jsontypes"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
@@ -18,6 +25,47 @@ func (c *converter) encodeToleration(t manifest.Toleration) tolerationModel {
 		Key: textOrNull(t.Key), Operator: textOrNull(t.Operator), Value: textOrNull(t.Value),
 		Effect: textOrNull(t.Effect), TolerationSeconds: types.Int64PointerValue(t.TolerationSeconds),
 	}
+}
+
+func (c *converter) decodeTopologySpread(s topologySpreadModel) manifest.TopologySpread {
+	return manifest.TopologySpread{
+		TopologyKey:       s.TopologyKey.ValueString(),
+		MaxSkew:           int32(min(max(s.MaxSkew.ValueInt64(), 1), math.MaxInt32)),
+		WhenUnsatisfiable: cmp.Or(s.WhenUnsatisfiable.ValueString(), string(corev1.DoNotSchedule)),
+	}
+}
+
+// encodeTopologySpread omits the defaults of the attributes.
+func (c *converter) encodeTopologySpread(s manifest.TopologySpread) topologySpreadModel {
+	m := topologySpreadModel{TopologyKey: types.StringValue(s.TopologyKey)}
+	if s.MaxSkew != 1 {
+		m.MaxSkew = types.Int64Value(int64(s.MaxSkew))
+	}
+	if s.WhenUnsatisfiable != string(corev1.DoNotSchedule) {
+		m.WhenUnsatisfiable = types.StringValue(s.WhenUnsatisfiable)
+	}
+	return m
+}
+
+func (c *converter) decodeAffinity(m *model, out *manifest.Compute) {
+	if m.Affinity.IsNull() {
+		return
+	}
+	var err error
+	if out.Affinity, err = manifest.ParseAffinity(m.Affinity.ValueString()); err != nil {
+		c.invalid("affinity", fmt.Errorf("affinity %w", err))
+	}
+}
+
+func (c *converter) followAffinity(m *model, before, after *manifest.Compute) {
+	setChanged(&m.Affinity, before.Affinity, after.Affinity, func(affinity *corev1.Affinity) jsontypes.Normalized {
+		if affinity == nil {
+			return jsontypes.NewNormalizedNull()
+		}
+		text, err := json.Marshal(affinity)
+		c.invalid("affinity", err)
+		return jsontypes.NewNormalizedValue(string(text))
+	})
 }
 
 func (c *converter) decodeSecret(s secretModel) manifest.SecretRef {

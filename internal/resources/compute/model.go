@@ -15,21 +15,28 @@ type model struct {
 	CPUs              tf.Quantity  `tfsdk:"cpus"`
 	Memory            tf.Quantity  `tfsdk:"memory"`
 	DiskSize          tf.Quantity  `tfsdk:"disk_size"`
+	Limits            types.Map    `tfsdk:"limits"`
+	ExtraResources    types.Map    `tfsdk:"extra_resources"`
 	GPUs              types.Int64  `tfsdk:"gpus"`
 	GPUType           types.String `tfsdk:"gpu_type"`
 	GPUMemory         tf.Quantity  `tfsdk:"gpu_memory"`
 	SharedMemoryLimit tf.Quantity  `tfsdk:"shared_memory_limit"`
 	Replicas          types.Int64  `tfsdk:"replicas"`
 
-	Labels             types.Map    `tfsdk:"labels"`
-	Annotations        types.Map    `tfsdk:"annotations"`
-	NodeSelector       types.Map    `tfsdk:"node_selector"`
-	Tolerations        types.List   `tfsdk:"tolerations"`
-	ServiceAccountName types.String `tfsdk:"service_account_name"`
-	PriorityClassName  types.String `tfsdk:"priority_class_name"`
-	ImagePullPolicy    types.String `tfsdk:"image_pull_policy"`
-	ImagePullSecrets   types.List   `tfsdk:"image_pull_secrets"`
-	WorkingDir         types.String `tfsdk:"working_dir"`
+	Labels                 types.Map            `tfsdk:"labels"`
+	Annotations            types.Map            `tfsdk:"annotations"`
+	PodLabels              types.Map            `tfsdk:"pod_labels"`
+	NodeSelector           types.Map            `tfsdk:"node_selector"`
+	Affinity               jsontypes.Normalized `tfsdk:"affinity"`
+	TopologySpread         types.List           `tfsdk:"topology_spread"`
+	Strategy               types.String         `tfsdk:"strategy"`
+	TerminationGracePeriod tf.Duration          `tfsdk:"termination_grace_period"`
+	Tolerations            types.List           `tfsdk:"tolerations"`
+	ServiceAccountName     types.String         `tfsdk:"service_account_name"`
+	PriorityClassName      types.String         `tfsdk:"priority_class_name"`
+	ImagePullPolicy        types.String         `tfsdk:"image_pull_policy"`
+	ImagePullSecrets       types.List           `tfsdk:"image_pull_secrets"`
+	WorkingDir             types.String         `tfsdk:"working_dir"`
 
 	Image    types.String `tfsdk:"image"`
 	ImageRef types.Object `tfsdk:"image_ref"`
@@ -37,9 +44,11 @@ type model struct {
 	Secrets  types.List   `tfsdk:"secrets"`
 	Volumes  types.List   `tfsdk:"volumes"`
 
-	Command              types.List `tfsdk:"command"`
-	Args                 types.List `tfsdk:"args"`
-	VolumeClaimTemplates types.List `tfsdk:"volume_claim_templates"`
+	Command              types.List   `tfsdk:"command"`
+	Args                 types.List   `tfsdk:"args"`
+	Port                 types.Int64  `tfsdk:"port"`
+	HealthPath           types.String `tfsdk:"health_path"`
+	VolumeClaimTemplates types.List   `tfsdk:"volume_claim_templates"`
 
 	Autoscale       types.Object `tfsdk:"autoscale"`
 	Distribute      types.Object `tfsdk:"distribute"`
@@ -80,6 +89,12 @@ type tolerationModel struct {
 	Value             types.String `tfsdk:"value"`
 	Effect            types.String `tfsdk:"effect"`
 	TolerationSeconds types.Int64  `tfsdk:"toleration_seconds"`
+}
+
+type topologySpreadModel struct {
+	TopologyKey       types.String `tfsdk:"topology_key"`
+	MaxSkew           types.Int64  `tfsdk:"max_skew"`
+	WhenUnsatisfiable types.String `tfsdk:"when_unsatisfiable"`
 }
 
 type secretModel struct {

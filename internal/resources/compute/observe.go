@@ -68,10 +68,10 @@ func (m *model) adopt(ctx context.Context, seen manifest.Compute, defaults tf.De
 	return m.follow(ctx, before, seen)
 }
 
-// renderedDefaults returns autoscale and distribute as a compute of this mode contains them if they are empty, so that
-// an import does not set attributes to their defaults.
+// renderedDefaults returns autoscale, distribute and strategy as a compute of this mode contains them if they are empty,
+// so that an import does not set attributes to their defaults.
 func renderedDefaults(seen manifest.Compute) manifest.Compute {
-	bare := manifest.Compute{Name: "x", Namespace: "x", Replicas: 1, LaunchTimeout: seen.LaunchTimeout}
+	bare := manifest.Compute{Name: "x", Namespace: "x", Replicas: seen.Replicas, LaunchTimeout: seen.LaunchTimeout}
 	if seen.Autoscale != nil {
 		bare.Autoscale = &manifest.Autoscale{}
 	}
@@ -86,7 +86,7 @@ func renderedDefaults(seen manifest.Compute) manifest.Compute {
 	if shown.Distribute != nil {
 		shown.Distribute.Workers = 0
 	}
-	return manifest.Compute{Autoscale: shown.Autoscale, Distribute: shown.Distribute}
+	return manifest.Compute{Autoscale: shown.Autoscale, Distribute: shown.Distribute, Strategy: shown.Strategy}
 }
 
 // adoptableSettings returns the settings of an unmanaged workload that every compute has. An apply takes these over. It
@@ -97,6 +97,7 @@ func adoptableSettings(seen manifest.Compute) manifest.Compute {
 	}
 	return manifest.Compute{
 		Replicas: seen.Replicas, Image: seen.Image, ServiceAccountName: seen.ServiceAccountName, Freeze: seen.Freeze,
+		Command: seen.Command, Args: seen.Args,
 	}
 }
 

@@ -108,6 +108,18 @@ func quantityRow(name string, runners kind.Runners, of attribute[tf.Quantity], i
 		})
 }
 
+func quantityMap(
+	name string, runners kind.Runners, of attribute[types.Map], in input[map[string]resource.Quantity],
+) row {
+	return field(name, runners, of, in,
+		func(c *converter, value types.Map) map[string]resource.Quantity {
+			return c.decodeQuantities(name, value)
+		},
+		func(c *converter, value *types.Map, before, after map[string]resource.Quantity) {
+			setChanged(value, before, after, c.encodeQuantities)
+		})
+}
+
 func textMap(name string, runners kind.Runners, of attribute[types.Map], in input[map[string]string]) row {
 	return field(name, runners, of, in, (*converter).decodeMap, (*converter).followMap)
 }

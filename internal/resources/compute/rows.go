@@ -1,6 +1,8 @@
 package compute
 
 import (
+	"time"
+
 	"github.com/hashicorp/terraform-plugin-framework-jsontypes/jsontypes"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -40,6 +42,10 @@ var rows = []row{
 		func(c *manifest.Compute) **resource.Quantity { return &c.DiskSize }),
 	number("gpus", withResources, func(m *model) *types.Int64 { return &m.GPUs },
 		func(c *manifest.Compute) *int64 { return &c.GPUs }),
+	quantityMap("limits", kubetorchPods, func(m *model) *types.Map { return &m.Limits },
+		func(c *manifest.Compute) *map[string]resource.Quantity { return &c.Limits }),
+	quantityMap("extra_resources", withResources, func(m *model) *types.Map { return &m.ExtraResources },
+		func(c *manifest.Compute) *map[string]resource.Quantity { return &c.ExtraResources }),
 	gpuType(),
 	quantityRow("gpu_memory", kubetorchPods, func(m *model) *tf.Quantity { return &m.GPUMemory },
 		func(c *manifest.Compute) **resource.Quantity { return &c.GPUMemory }),
@@ -53,6 +59,7 @@ var rows = []row{
 		func(c *manifest.Compute) *map[string]string { return &c.Labels }),
 	textMap("annotations", anyCompute, func(m *model) *types.Map { return &m.Annotations },
 		func(c *manifest.Compute) *map[string]string { return &c.Annotations }),
+	podLabels(),
 	textMap("node_selector", anyOverride, func(m *model) *types.Map { return &m.NodeSelector },
 		func(c *manifest.Compute) *map[string]string { return &c.NodeSelector }).
 		unobserved().omittedFrom("nodeSelector"), // follows with gpu_type
@@ -60,6 +67,22 @@ var rows = []row{
 		func(c *manifest.Compute) *[]manifest.Toleration { return &c.Tolerations },
 		(*converter).decodeToleration, (*converter).encodeToleration).omittedFrom("tolerations"),
 	gpuAntiAffinity(),
+	custom("affinity", kubetorchPods, func(m *model) *jsontypes.Normalized { return &m.Affinity }, (*converter).decodeAffinity).
+		followedBy((*converter).followAffinity),
+	list("topology_spread", kubetorchPods, func(m *model) *types.List { return &m.TopologySpread },
+		func(c *manifest.Compute) *[]manifest.TopologySpread { return &c.TopologySpread },
+		(*converter).decodeTopologySpread, (*converter).encodeTopologySpread),
+	text("strategy", kubetorchPods, func(m *model) *types.String { return &m.Strategy },
+		func(c *manifest.Compute) *string { return &c.Strategy }),
+	field("termination_grace_period", kubetorchPods,
+		func(m *model) *tf.Duration { return &m.TerminationGracePeriod },
+		func(c *manifest.Compute) **time.Duration { return &c.TerminationGracePeriod },
+		func(c *converter, text tf.Duration) *time.Duration {
+			return c.decodeDuration("termination_grace_period", text)
+		},
+		func(_ *converter, text *tf.Duration, before, after *time.Duration) {
+			setChanged(text, before, after, optionalDuration)
+		}),
 	text("service_account_name", anyOverride, func(m *model) *types.String { return &m.ServiceAccountName },
 		func(c *manifest.Compute) *string { return &c.ServiceAccountName }).omittedFrom("serviceAccountName"),
 	text("priority_class_name", kubetorchPods, func(m *model) *types.String { return &m.PriorityClassName },
@@ -80,10 +103,14 @@ var rows = []row{
 	imageRef(),
 	text("working_dir", kubetorchPods, func(m *model) *types.String { return &m.WorkingDir },
 		func(c *manifest.Compute) *string { return &c.WorkingDir }),
-	textList("command", tensorServers, func(m *model) *types.List { return &m.Command },
+	textList("command", anyPods, func(m *model) *types.List { return &m.Command },
 		func(c *manifest.Compute) *[]string { return &c.Command }),
-	textList("args", tensorServers, func(m *model) *types.List { return &m.Args },
+	textList("args", anyPods, func(m *model) *types.List { return &m.Args },
 		func(c *manifest.Compute) *[]string { return &c.Args }),
+	number("port", kubetorchPods, func(m *model) *types.Int64 { return &m.Port },
+		func(c *manifest.Compute) *int64 { return &c.Port }),
+	text("health_path", kubetorchPods, func(m *model) *types.String { return &m.HealthPath },
+		func(c *manifest.Compute) *string { return &c.HealthPath }),
 	textMap("env_vars", anyPods, func(m *model) *types.Map { return &m.EnvVars },
 		func(c *manifest.Compute) *map[string]string { return &c.EnvVars }),
 	list("secrets", anyOverride, func(m *model) *types.List { return &m.Secrets },
@@ -130,6 +157,15 @@ var rows = []row{
 	logging(),
 	textList("allowed_serialization", registered, func(m *model) *types.List { return &m.AllowedSerialization },
 		func(c *manifest.Compute) *[]string { return &c.AllowedSerialization }),
+}
+
+// podLabels ignores a label of a pod that differs from the workload because that of the workload has changed.
+func podLabels() row {
+	return textMap("pod_labels", kubetorchPods, func(m *model) *types.Map { return &m.PodLabels },
+		func(c *manifest.Compute) *map[string]string { return &c.PodLabels },
+	).followedBy(func(c *converter, m *model, before, after *manifest.Compute) {
+		c.followMap(&m.PodLabels, before.PodLabels, manifest.Without(after.PodLabels, before.Labels))
+	})
 }
 
 func replicas() row {

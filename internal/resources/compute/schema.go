@@ -3,6 +3,7 @@ package compute
 import (
 	"context"
 	"maps"
+	"math"
 
 	"github.com/hashicorp/terraform-plugin-framework-jsontypes/jsontypes"
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
@@ -19,6 +20,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -78,6 +81,19 @@ func resourceAttributes() map[string]schema.Attribute {
 		"cpus":      quantity("CPU request of each pod, such as `0.5` or `500m`."),
 		"memory":    quantity("Memory request of each pod, such as `4Gi`."),
 		"disk_size": quantity("Ephemeral storage request of each pod, such as `10Gi`."),
+		"limits": schema.MapAttribute{
+			Optional: true, ElementType: tf.QuantityType{}, Validators: tf.Quantities(),
+			PlanModifiers: []planmodifier.Map{tf.KeepSameQuantities()},
+			MarkdownDescription: "Limits of each pod by resource: `cpu`, `memory`, `ephemeral-storage` or " +
+				"`hugepages-<size>`. Without them, pods have no limits, unless a LimitRange of the namespace sets some.",
+		},
+		"extra_resources": schema.MapAttribute{
+			Optional: true, ElementType: tf.QuantityType{}, Validators: tf.Quantities(),
+			PlanModifiers: []planmodifier.Map{tf.KeepSameQuantities()},
+			MarkdownDescription: "Devices of each pod by extended resource, such as `{ \"amd.com/gpu\" = 8 }`, " +
+				"`google.com/tpu`, `nvidia.com/mig-1g.10gb` or `rdma/hca_shared_devices_a`. Must be integers. Adds " +
+				"tolerations for taints with the name of the resource, and for NVIDIA those of `gpus`.",
+		},
 		"gpus": schema.Int64Attribute{
 			Optional: true, CustomType: tf.IntegerType{}, Validators: []validator.Int64{int64validator.AtLeast(0)},
 			MarkdownDescription: "Number of GPUs of each pod (`nvidia.com/gpu`). Must be an integer; `0` means none. " +
@@ -116,6 +132,37 @@ func podAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "Annotations of the workload and its pods, merged with the provider's " +
 				"`default_annotations`, which they override.",
 		},
+		"pod_labels": schema.MapAttribute{
+			Optional: true, ElementType: types.StringType, Validators: tf.Labels(),
+			MarkdownDescription: "Labels of only the pods, in addition to `labels`, whose values they override.",
+		},
+		"affinity": schema.StringAttribute{
+			Optional: true, CustomType: jsontypes.NormalizedType{}, Validators: []validator.String{tf.Affinity()},
+			MarkdownDescription: "Affinity of the pods as JSON, as in `jsonencode({ podAntiAffinity = { … } })`, with " +
+				"the fields of `kubectl explain pod.spec.affinity`. `gpu_anti_affinity` is added to it.",
+		},
+		"topology_spread": schema.ListNestedAttribute{
+			Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
+			MarkdownDescription: "[Topology spread constraints](https://kubernetes.io/docs/concepts/scheduling-eviction/" +
+				"topology-spread-constraints/) on the pods of the compute.",
+			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+				"topology_key": requiredText("Label of the nodes whose values are the domains, such as "+
+					"`topology.kubernetes.io/zone`.", tf.LabelKey()),
+				"max_skew": schema.Int64Attribute{Optional: true, CustomType: tf.IntegerType{},
+					Validators:          []validator.Int64{int64validator.Between(1, math.MaxInt32)},
+					MarkdownDescription: "Maximum difference in the number of pods between two domains. Defaults to `1`."},
+				"when_unsatisfiable": optionalText("What happens to a pod that would violate the constraint: "+
+					"`DoNotSchedule` or `ScheduleAnyway`. Defaults to `DoNotSchedule`.",
+					stringvalidator.OneOf(string(corev1.DoNotSchedule), string(corev1.ScheduleAnyway))),
+			}},
+		},
+		"strategy": optionalText("How an update of a Deployment replaces its pods: `Recreate` stops all before it "+
+			"starts new ones, `RollingUpdate` starts new ones first. Defaults to that of Kubetorch: `Recreate` with "+
+			"more than one replica, whose workers must all run the same version, otherwise `RollingUpdate`.",
+			stringvalidator.OneOf(string(appsv1.RecreateDeploymentStrategyType),
+				string(appsv1.RollingUpdateDeploymentStrategyType))),
+		"termination_grace_period": duration("Time that a pod has to end after SIGTERM, in whole seconds, such as " +
+			"`2m`. Defaults to the default of Kubernetes, `30s`."),
 		"node_selector": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType,
 			Validators:          tf.Labels(),

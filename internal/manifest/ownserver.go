@@ -1,0 +1,121 @@
+package manifest
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+)
+
+// runsOwnServer reports whether the container runs a command of the user instead of Kubetorch's server.
+func (c Compute) runsOwnServer() bool {
+	return !RunsTensorServer(c.Runtime) && len(c.Command)+len(c.Args) > 0
+}
+
+// kubetorchServer sets the command of Kubetorch's server, with its port and probes.
+func kubetorchServer(main *corev1ac.ContainerApplyConfiguration, c Compute, k kind.Kind) {
+	revision := c.revision()
+	// As in Kubetorch, the script is an argument and not part of the command, so that its objects can be imported
+	// unchanged.
+	main.WithCommand(shellCommand()...).WithArgs(revision.StartupScript(c, k.GroupVersionKind))
+	serve(main, kind.ServerPort, revision.Probes(c))
+	if !c.Freeze {
+		// Kubetorch's debugger attaches to the running server.
+		main.WithSecurityContext(corev1ac.SecurityContext().
+			WithCapabilities(corev1ac.Capabilities().WithAdd("SYS_PTRACE")))
+	}
+}
+
+func shellCommand() []string { return []string{"/bin/bash", "-c"} }
+
+// ownServer sets the command of the user. Without a port, the container has no probes.
+func ownServer(main *corev1ac.ContainerApplyConfiguration, c Compute) {
+	main.WithCommand(c.Command...).WithArgs(c.Args...)
+	if c.Port > 0 {
+		serve(main, c.port(), healthProbes(c))
+	}
+}
+
+func (c Compute) port() int32 { return int32(min(max(c.Port, 0), math.MaxUint16)) }
+
+// serve sets the port of a server, with a name by which Knative recognizes HTTP/1.
+func serve(main *corev1ac.ContainerApplyConfiguration, port int32, probes Probes) {
+	main.WithPorts(corev1ac.ContainerPort().WithName("http1").WithContainerPort(port)).
+		WithStartupProbe(probes.Startup).
+		WithReadinessProbe(probes.Readiness).
+		WithLivenessProbe(probes.Liveness)
+}
+
+// healthProbe requests the health of the server, or connects to its port if it is the user's and has no health_path.
+func healthProbe(c Compute) *corev1ac.ProbeApplyConfiguration {
+	port, path := intstr.FromInt32(kind.ServerPort), "/health"
+	if c.runsOwnServer() {
+		port, path = intstr.FromInt32(c.port()), c.HealthPath
+	}
+	if path == "" {
+		return corev1ac.Probe().WithTCPSocket(corev1ac.TCPSocketAction().WithPort(port))
+	}
+	return corev1ac.Probe().WithHTTPGet(corev1ac.HTTPGetAction().WithPath(path).WithPort(port))
+}
+
+// observeOwnServer is the inverse of ownServer. It returns false for a container with Kubetorch's server, or with the
+// command of its image.
+func observeOwnServer(c *Compute, container corev1.Container) bool {
+	runsKubetorch := slices.Equal(container.Command, shellCommand()) &&
+		slices.ContainsFunc(container.Args, func(script string) bool { return strings.Contains(script, "kubetorch") })
+	if runsKubetorch || len(container.Command)+len(container.Args) == 0 {
+		return false
+	}
+	c.Command, c.Args = container.Command, container.Args
+	if len(container.Ports) > 0 {
+		c.Port = int64(container.Ports[0].ContainerPort)
+	}
+	if probe := container.ReadinessProbe; probe != nil && probe.HTTPGet != nil {
+		c.HealthPath = probe.HTTPGet.Path
+	}
+	return true
+}
+
+// validateOwnServer rejects attributes of a server without its command, and attributes of Kubetorch's server, which a
+// command replaces.
+func validateOwnServer(c Compute, errs *Errors) {
+	command, args := At("command"), At("args")
+	if RunsTensorServer(c.Runtime) {
+		return
+	}
+	if !c.runsOwnServer() {
+		for _, attribute := range []string{"port", "health_path"} {
+			if c.isSet(attribute) {
+				errs.report(At(attribute), conflict, "%s describes a server of your own, but Kubetorch's server runs "+
+					"in the pods: set command or args too, or remove it.", attribute).concerning(command, args)
+			}
+		}
+		return
+	}
+	if c.HealthPath != "" && c.Port == 0 {
+		errs.report(At("health_path"), "Missing port", "health_path is requested by probes at port: set port too, or "+
+			"remove health_path.").concerning(At("port"))
+	}
+	for _, attribute := range []string{"freeze", "image_setup", "image_ref"} {
+		if c.isSet(attribute) {
+			errs.report(At(attribute), conflict, "%s configures the startup script of Kubetorch's server, which "+
+				"command and args replace: remove it, or remove command and args.", attribute).concerning(command, args)
+		}
+	}
+	if c.Distribute != nil && c.Distribute.Type == kind.DistributionRay {
+		errs.mutuallyExclusive("command", "distribute", "the pods of a RayCluster run Ray, which KubeRay starts")
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.EnvVars)) {
+		if refersToItself(name, c.EnvVars[name]) {
+			errs.report(At("env_vars", Entry(name)), "Variable that extends itself", "env_vars[%q] refers to the "+
+				"variable of the image, which only the startup script of Kubetorch's server can extend: set the "+
+				"complete value.", name).concerning(command, args)
+		}
+	}
+}

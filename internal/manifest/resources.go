@@ -1,0 +1,144 @@
+package manifest
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+)
+
+// resources returns requests and limits. GPUs and extra resources have both, because the request and the limit of an
+// extended resource must be equal
+// (https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/#extended-resources).
+func resources(c Compute) *corev1ac.ResourceRequirementsApplyConfiguration {
+	requests, limits := requests(c), corev1.ResourceList{}
+	for name, quantity := range c.Limits {
+		limits[corev1.ResourceName(name)] = quantity.DeepCopy()
+	}
+	for name, quantity := range requests {
+		if isExtended(string(name)) {
+			limits[name] = quantity
+		}
+	}
+	requirements := corev1ac.ResourceRequirements()
+	if len(limits) > 0 {
+		requirements.WithLimits(limits)
+	}
+	if len(requests) > 0 {
+		requirements.WithRequests(requests)
+	}
+	return requirements
+}
+
+func requests(c Compute) corev1.ResourceList {
+	list := corev1.ResourceList{}
+	for name, quantity := range map[corev1.ResourceName]*resource.Quantity{
+		corev1.ResourceCPU: c.CPUs, corev1.ResourceMemory: c.Memory, corev1.ResourceEphemeralStorage: c.DiskSize,
+	} {
+		if quantity != nil {
+			list[name] = quantity.DeepCopy()
+		}
+	}
+	for name, quantity := range c.ExtraResources {
+		list[corev1.ResourceName(name)] = quantity.DeepCopy()
+	}
+	if c.GPUs > 0 {
+		list[kind.GPUResource] = *resource.NewQuantity(c.GPUs, resource.DecimalSI)
+	}
+	return list
+}
+
+// isExtended reports whether a resource is one of a device plugin.
+func isExtended(name string) bool {
+	domain, _, found := strings.Cut(name, "/")
+	return found && domain != "kubernetes.io" && !strings.HasSuffix(domain, ".kubernetes.io")
+}
+
+// observeResources is the inverse of resources.
+func observeResources(c *Compute, seen corev1.ResourceRequirements) {
+	for name, into := range map[corev1.ResourceName]**resource.Quantity{
+		corev1.ResourceCPU: &c.CPUs, corev1.ResourceMemory: &c.Memory, corev1.ResourceEphemeralStorage: &c.DiskSize,
+	} {
+		if quantity, ok := seen.Requests[name]; ok {
+			*into = &quantity
+		}
+	}
+	for _, list := range []corev1.ResourceList{seen.Limits, seen.Requests} { // of which one is sufficient
+		for name, quantity := range list {
+			switch {
+			case name == kind.GPUResource:
+				c.GPUs = quantity.Value()
+			case isExtended(string(name)):
+				c.ExtraResources = withQuantity(c.ExtraResources, name, quantity)
+			}
+		}
+	}
+	for name, quantity := range seen.Limits {
+		if !isExtended(string(name)) {
+			c.Limits = withQuantity(c.Limits, name, quantity)
+		}
+	}
+	c.Tolerations = withoutImplied(c.Tolerations, *c)
+}
+
+func withQuantity(
+	all map[string]resource.Quantity, name corev1.ResourceName, quantity resource.Quantity,
+) map[string]resource.Quantity {
+	if all == nil {
+		all = map[string]resource.Quantity{}
+	}
+	all[string(name)] = quantity
+	return all
+}
+
+// validateResources rejects resources that the API server refuses, or that another attribute sets.
+func validateResources(c Compute, errs *Errors) {
+	for _, name := range slices.Sorted(maps.Keys(c.Limits)) {
+		at, limit := At("limits", Entry(name)), c.Limits[name]
+		switch requested, asked := requests(c)[corev1.ResourceName(name)]; {
+		case name == kind.GPUResource:
+			errs.report(at, conflict, "%s limits GPUs, but their limit equals gpus: set gpus instead.", at)
+		case isExtended(name):
+			errs.report(at, conflict, "%s is an extended resource, whose limit equals its request: set it in "+
+				"extra_resources instead.", at)
+		case len(validation.IsQualifiedName(name)) > 0 || !isStandard(name):
+			errs.report(at, "Unknown resource", "%s is not a resource that a container can limit: use cpu, memory, "+
+				"ephemeral-storage or hugepages-<size>.", at)
+		case asked && requested.Cmp(limit) > 0:
+			requestedBy := At(map[string]string{
+				string(corev1.ResourceCPU): "cpus", string(corev1.ResourceMemory): "memory",
+				string(corev1.ResourceEphemeralStorage): "disk_size",
+			}[name])
+			errs.report(at, "Limit below the request", "%s is %s, but %s requests %s: increase the limit, or decrease "+
+				"the request.", at, limit.String(), requestedBy, requested.String()).concerning(requestedBy)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.ExtraResources)) {
+		at, quantity := At("extra_resources", Entry(name)), c.ExtraResources[name]
+		switch {
+		case name == kind.GPUResource:
+			errs.report(at, conflict, "%s requests GPUs of NVIDIA: set gpus instead.", at)
+		case !isExtended(name) || len(validation.IsQualifiedName(name)) > 0:
+			errs.report(at, "Unknown resource", "%s is not an extended resource: use the name that its device plugin "+
+				"advertises, with a domain, such as amd.com/gpu.", at)
+		case quantity.MilliValue()%1000 != 0:
+			errs.report(at, "Invalid quantity", "%s is %s, but extended resources can only be requested as integers.",
+				at, quantity.String())
+		}
+	}
+}
+
+// isStandard reports whether Kubernetes defines a resource of containers.
+func isStandard(name string) bool {
+	switch corev1.ResourceName(name) {
+	case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
+		return true
+	}
+	return strings.HasPrefix(name, corev1.ResourceHugePagesPrefix)
+}

@@ -1,0 +1,57 @@
+package provider_test
+
+// badDevices are limits and extended resources.
+func badDevices() []badInput {
+	return []badInput{
+		{name: "limit that is no quantity", config: `{"limits": {"memory": "4gb"}}`, at: `limits["memory"]`,
+			text: `limits["memory"] is "4gb"`},
+		{name: "limit of GPUs", config: `{"limits": {"nvidia.com/gpu": "1"}}`, at: `limits["nvidia.com/gpu"]`,
+			text: "set gpus instead"},
+		{name: "limit of a device", config: `{"limits": {"amd.com/gpu": "1"}}`, at: `limits["amd.com/gpu"]`,
+			text: "set it in extra_resources instead"},
+		{name: "limit of an unknown resource", config: `{"limits": {"cpus": "1"}}`, at: `limits["cpus"]`,
+			text: "use cpu, memory, ephemeral-storage or hugepages-<size>"},
+		{name: "limit below the request", config: `{"memory": "4Gi", "limits": {"memory": "2Gi"}}`,
+			at: `limits["memory"]`, text: "is 2Gi, but memory requests 4Gi"},
+		{name: "no limits", config: `{"limits": {}}`, at: "limits", text: "at least 1"},
+		{name: "null limit", config: `{"limits": {"cpu": null}}`, at: `limits["cpu"]`, text: "is null"},
+		{name: "GPUs as extra resources", config: `{"extra_resources": {"nvidia.com/gpu": "1"}}`,
+			at: `extra_resources["nvidia.com/gpu"]`, text: "set gpus instead"},
+		{name: "extra resource without a domain", config: `{"extra_resources": {"gpu": "1"}}`,
+			at: `extra_resources["gpu"]`, text: "with a domain, such as amd.com/gpu"},
+		{name: "half a device", config: `{"extra_resources": {"amd.com/gpu": "0.5"}}`,
+			at: `extra_resources["amd.com/gpu"]`, text: "only be requested as integers"},
+		{name: "extra resources of KPU", config: `{"runtime": "kpu", "image": "a:1", "extra_resources":
+			{"amd.com/gpu": "1"}}`, at: "extra_resources", text: "has no field in the Compute of KPU"},
+		{name: "GPUs of another vendor off GPU nodes", config: `{"extra_resources": {"amd.com/gpu": "1"},
+			"gpu_anti_affinity": true}`, at: "gpu_anti_affinity", text: "remove one of the two"},
+	}
+}
+
+// badPlacement is where and how pods run.
+func badPlacement() []badInput {
+	return []badInput{
+		{name: "affinity with an unknown field", config: `{"affinity": "{\"nodeaffinity\": {}}"}`, at: "affinity",
+			text: `unknown field "nodeaffinity"`},
+		{name: "affinity that is no object", config: `{"affinity": "[]"}`, at: "affinity", text: "is not an Affinity"},
+		{name: "spread without a label", config: `{"topology_spread": [{"topology_key": ""}]}`,
+			at: "topology_spread[0].topology_key", text: "topology_key is"},
+		{name: "spread with a skew of zero", config: `{"topology_spread": [{"topology_key": "zone", "max_skew": 0}]}`,
+			at: "topology_spread[0].max_skew", text: "between 1 and"},
+		{name: "spread with an unknown reaction", config: `{"topology_spread": [{"topology_key": "zone",
+			"when_unsatisfiable": "Wait"}]}`, at: "topology_spread[0].when_unsatisfiable", text: "DoNotSchedule"},
+		{name: "strategy of kubectl", config: `{"strategy": "recreate"}`, at: "strategy", text: "RollingUpdate"},
+		{name: "strategy of Knative", config: `{"strategy": "Recreate", "autoscale": {}}`, at: "strategy",
+			text: "the compute is a Knative Service: remove it"},
+		{name: "strategy of a tensor server", config: `{"strategy": "Recreate", "runtime": "skytorch", "image": "a:1"}`,
+			at: "strategy", text: "remove it"},
+		{name: "termination in fractions of a second", config: `{"termination_grace_period": "1500ms"}`,
+			at: "termination_grace_period", text: "only has whole seconds"},
+		{name: "termination in Knative", config: `{"termination_grace_period": "60s", "autoscale": {}}`,
+			at: "termination_grace_period", text: "Knative does not allow it"},
+		{name: "identity as a label of pods", config: `{"pod_labels": {"kubetorch.com/service": "x"}}`,
+			at: `pod_labels`, text: "kubetorch.com/service"},
+		{name: "label of pods with spaces", config: `{"pod_labels": {"team": "a b"}}`, at: `pod_labels["team"]`,
+			text: "a b"},
+	}
+}
