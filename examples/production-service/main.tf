@@ -47,13 +47,10 @@ resource "kt_compute" "llm" {
         type          = "RollingUpdate"
         rollingUpdate = { maxSurge = 0, maxUnavailable = 1 }
       }
-      template = {
-        spec = {
-          terminationGracePeriodSeconds = 60
-        }
-      }
     }
   })
+
+  termination_grace_period = "60s"
 
   deletion_protection = true
 

@@ -216,7 +216,8 @@ data: {setup.sh: "true"}`,
 				install_cmd = "pip" } }`,
 		},
 		{
-			name: "service template", hidden: []string{"service_template"},
+			// The grace period is imported as its attribute.
+			name: "service template", hidden: []string{"service_template", "termination_grace_period"},
 			created: `service_template = jsonencode({ spec = { minReadySeconds = 1, template = { spec = {
 			  terminationGracePeriodSeconds = 5
 			  containers = [{ name = "kubetorch", readinessProbe = null,

@@ -50,6 +50,7 @@ func TestAccExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 			"HF_TOKEN": "not-a-real-token", "AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none",
 		}},
 		{Dir: "guides/multiple-clusters"},
+		{Dir: "guides/own-servers"},
 	} {
 		t.Run(e.Dir, func(t *testing.T) {
 			t.Parallel()

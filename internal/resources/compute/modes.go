@@ -128,6 +128,9 @@ func (p *planner) preserveImportedText() {
 	if !p.State.ServiceTemplate.IsNull() && !p.Config.ServiceTemplate.IsNull() {
 		p.Plan.ServiceTemplate = p.State.ServiceTemplate
 	}
+	if !p.State.Affinity.IsNull() && !p.Config.Affinity.IsNull() {
+		p.Plan.Affinity = p.State.Affinity
+	}
 }
 
 // rendersImported reports whether the configuration renders the imported objects.

@@ -40,7 +40,8 @@ func (m *model) adopt(ctx context.Context, seen manifest.Compute, defaults tf.De
 	hasReplicas := kind.OfMode(m.Mode.ValueString()).Scales
 	switch {
 	case hasReplicas && seen.Replicas == 0:
-		m.Suspend, seen.Replicas = types.BoolValue(true), 1 // the number before the suspension is unknown
+		m.Suspend, seen.Replicas = types.BoolValue(true), 1 // the number before the suspension is unknown,
+		seen.Strategy = ""                                  // and so is whether its strategy is the default
 	case seen.Suspend && !heldByQueue:
 		m.Suspend = types.BoolValue(true)
 	}

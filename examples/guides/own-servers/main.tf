@@ -1,0 +1,32 @@
+# vLLM with one GPU, from its own image.
+resource "kt_compute" "vllm" {
+  name   = "vllm"
+  cpus   = 8
+  memory = "32Gi"
+  gpus   = 1
+  limits = { memory = "48Gi" }
+
+  image       = "vllm/vllm-openai:v0.11.0"
+  command     = ["vllm", "serve", "Qwen/Qwen3-8B"]
+  args        = ["--port", "8000", "--max-model-len", "16384"]
+  port        = 8000
+  health_path = "/health"
+
+  # The first start downloads the weights to the volume.
+  launch_timeout = "30m"
+  env_vars       = { HF_HOME = "/weights" }
+  volumes        = [{ claim_name = kt_volume.weights.name, mount_path = "/weights" }]
+
+  # Running requests can be completed before the pod ends.
+  termination_grace_period = "2m"
+}
+
+resource "kt_volume" "weights" {
+  name = "vllm-weights"
+  size = "50Gi"
+}
+
+output "url" {
+  description = "URL of the OpenAI-compatible API inside the cluster."
+  value       = kt_compute.vllm.url
+}

@@ -1,0 +1,16 @@
+# Several pods of NVIDIA Triton on different nodes. An update replaces one after the other.
+resource "kt_compute" "triton" {
+  name     = "triton"
+  cpus     = 4
+  memory   = "16Gi"
+  gpus     = 1
+  replicas = 2
+  strategy = "RollingUpdate"
+
+  image       = "nvcr.io/nvidia/tritonserver:25.08-py3"
+  command     = ["tritonserver", "--model-repository=/models"]
+  port        = 8000
+  health_path = "/v2/health/ready"
+
+  topology_spread = [{ topology_key = "kubernetes.io/hostname", when_unsatisfiable = "ScheduleAnyway" }]
+}
