@@ -2,6 +2,7 @@ package kind
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -28,6 +29,14 @@ func core(kind, resource string, immutable ...string) Kind {
 
 // Service is the core Service.
 func Service() Kind { return core("Service", "services", "spec.clusterIP", "spec.clusterIPs") }
+
+// PodDisruptionBudget is policy/v1 PodDisruptionBudget.
+func PodDisruptionBudget() Kind {
+	return Kind{
+		GroupVersionKind: policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"),
+		Resource:         "poddisruptionbudgets", LabelSelector: Ours,
+	}
+}
 
 // ServiceHost returns the DNS name of a Service in a cluster with the default domain
 // (https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/).

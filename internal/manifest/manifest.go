@@ -149,6 +149,9 @@ type Compute struct {
 	// that Service.
 	Endpoint *Endpoint
 
+	// DisruptionBudget limits evictions of the pods; nil for none.
+	DisruptionBudget *DisruptionBudget
+
 	// Settings are the attributes that the user has set.
 	Settings []Setting
 
@@ -255,7 +258,7 @@ type Endpoint struct {
 func (c Compute) Mode() string { return kindOf(c).Mode }
 
 // Render returns the normalized objects of a compute: the workload, unless the
-// pods exist already, then the Services and the registration, if any. They share
+// pods exist already, then the Services, the PodDisruptionBudget and the registration, if any. They share
 // no data with c.
 //
 // The error has the type [Errors]: every problem with its attribute.
@@ -296,6 +299,13 @@ func renderMaps(c Compute) ([]map[string]any, error) {
 	}
 	for _, service := range services {
 		rendered = append(rendered, generated(service))
+	}
+	if c.DisruptionBudget != nil {
+		budget, err := renderDisruptionBudget(c)
+		if err != nil {
+			return nil, err
+		}
+		rendered = append(rendered, generated(budget))
 	}
 	if c.Registered && !k.RunsTensorServer() { // Kubetorch's clients speak another protocol
 		rendered = append(rendered, generated(renderRegistration(c, k, workload)))

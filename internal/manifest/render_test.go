@@ -79,6 +79,7 @@ func goldens(tb testing.TB) map[string]manifest.Compute {
 				{TopologyKey: "zone", MaxSkew: 1, WhenUnsatisfiable: "DoNotSchedule"},
 			}
 			c.TerminationGracePeriod = new(2 * time.Minute)
+			c.DisruptionBudget = &manifest.DisruptionBudget{MaxUnavailable: "34%"}
 			c.Labels, c.PodLabels = map[string]string{"team": "ml"}, map[string]string{"team": "web", "mesh": "on"}
 		}),
 		"gpus-despite-anti-affinity": minimal(func(c *manifest.Compute) { c.GPUs = 8; c.GPUAntiAffinity = true }),

@@ -15,9 +15,10 @@ type Role string
 
 // The roles of the objects that Render returns.
 const (
-	RoleWorkload     Role = "workload"     // runs the pods
-	RoleService      Role = "service"      // makes them reachable
-	RoleRegistration Role = "registration" // makes the compute known to Python clients
+	RoleWorkload         Role = "workload"         // runs the pods
+	RoleService          Role = "service"          // makes them reachable
+	RoleDisruptionBudget Role = "disruptionbudget" // limits their eviction
+	RoleRegistration     Role = "registration"     // makes the compute known to Python clients
 )
 
 // RoleOf returns the role of a rendered object. An object of any other kind is a
@@ -26,6 +27,8 @@ func RoleOf(gvk schema.GroupVersionKind) Role {
 	switch gvk {
 	case kind.Service().GroupVersionKind:
 		return RoleService
+	case kind.PodDisruptionBudget().GroupVersionKind:
+		return RoleDisruptionBudget
 	case kind.KubetorchWorkload().GroupVersionKind:
 		return RoleRegistration
 	default:

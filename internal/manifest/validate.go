@@ -51,6 +51,7 @@ func validate(c Compute) Errors {
 	validateSecrets(c, &errs)
 	validateMounts(c, &errs)
 	validateOwnServer(c, &errs)
+	validateDisruptionBudget(c, &errs)
 	validateAutoscale(c, &errs)
 	validateDistribute(c, &errs)
 	if conflicts := validateRuntime(c); len(conflicts) > 0 {

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -142,6 +143,21 @@ func GPUType() validator.String {
 			_, err := manifest.ParseGPUType(s)
 			return err
 		})
+}
+
+// PodCount requires a number of pods or a percentage, as in a PodDisruptionBudget.
+func PodCount() validator.String {
+	return check("a number of pods or a percentage, such as 1 or 50%", "Invalid number of pods", func(s string) error {
+		digits, isPercentage := strings.CutSuffix(s, "%")
+		number, err := strconv.ParseInt(digits, 10, 32)
+		switch {
+		case err != nil || number < 0 || digits != strconv.FormatInt(number, 10):
+			return fmt.Errorf("is %s: use a number of pods or a percentage, such as 1 or 50%%", quoted(s))
+		case isPercentage && number > 100:
+			return fmt.Errorf("is %s: use at most 100%%", quoted(s))
+		}
+		return nil
+	})
 }
 
 // Affinity requires the affinity of a pod as JSON.

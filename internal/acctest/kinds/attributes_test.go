@@ -88,6 +88,11 @@ func allAttributes() []attributes {
 			  termination_grace_period = 0`,
 		},
 		{
+			name:    "pod disruption budget",
+			created: "pod_disruption_budget = { min_available = 1 }",
+			changed: "pod_disruption_budget = { max_unavailable = \"50%\" }",
+		},
+		{
 			name:    "a share of a GPU",
 			created: `gpu_memory = "4Gi"`,
 			changed: `gpu_memory = "5000M"`,

@@ -116,6 +116,16 @@ func (c *converter) encodeClaimTemplate(t manifest.VolumeClaimTemplate) claimTem
 	}
 }
 
+func (c *converter) decodeDisruptionBudget(object types.Object) *manifest.DisruptionBudget {
+	if object.IsNull() {
+		return nil
+	}
+	m := decodeObject[disruptionBudgetModel](c, object)
+	return &manifest.DisruptionBudget{
+		MinAvailable: m.MinAvailable.ValueString(), MaxUnavailable: m.MaxUnavailable.ValueString(),
+	}
+}
+
 func (c *converter) decodeEndpoint(object types.Object) *manifest.Endpoint {
 	if object.IsNull() {
 		return nil

@@ -35,6 +35,7 @@ func (r *reader) importObjects(ctx context.Context) error {
 		name := r.State.Name.ValueString()
 		for _, related := range []kube.Ref{
 			{Kind: kind.Service(), Name: name},
+			{Kind: kind.PodDisruptionBudget(), Name: name},
 			{Kind: kind.KubetorchWorkload(), Name: name},
 			{Kind: kind.Service(), Name: kind.HeadlessName(name)},
 		} {
@@ -121,7 +122,7 @@ func (r *reader) importWorkload(ctx context.Context, live *unstructured.Unstruct
 	return nil
 }
 
-// importRelated imports a Service or the registration. Without a workload, it must be of this provider, and the result
+// importRelated imports a Service, a PodDisruptionBudget or the registration. Without a workload, it must be of this provider, and the result
 // is a compute for existing pods.
 func (r *reader) importRelated(ctx context.Context, of kube.Kind, name string, found objects) error {
 	live, err := r.Data.Cluster.Get(ctx, kube.Ref{Kind: of, Namespace: r.State.Namespace.ValueString(), Name: name})
@@ -134,12 +135,17 @@ func (r *reader) importRelated(ctx context.Context, of kube.Kind, name string, f
 	_, managed, err := kube.OwnedFields(live)
 	isFirst := len(found) == 0
 	isHeadless := name != r.State.Name.ValueString()
-	if err != nil || !managed && (isFirst || isHeadless) {
+	isBudget := of.GroupVersionKind == kind.PodDisruptionBudget().GroupVersionKind
+	if err != nil || !managed && (isFirst || isHeadless || isBudget) || isFirst && isBudget {
 		return err
 	}
 	doc, _, err := r.importObject(live, found)
 	if err != nil || isHeadless {
 		return err
+	}
+	if isBudget {
+		r.Diags.Append(r.State.followDisruptionBudget(ctx, nil, doc)...)
+		return nil
 	}
 	isRegistration := roleOf(doc) == manifest.RoleRegistration
 	if isFirst && !isRegistration && r.refuseWithoutWorkload(doc) {

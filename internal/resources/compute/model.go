@@ -71,6 +71,7 @@ type model struct {
 	ServiceTemplate      jsontypes.Normalized `tfsdk:"service_template"`
 	Suspend              types.Bool           `tfsdk:"suspend"`
 	Endpoint             types.Object         `tfsdk:"endpoint"`
+	PodDisruptionBudget  types.Object         `tfsdk:"pod_disruption_budget"`
 	Runtime              types.String         `tfsdk:"runtime"`
 
 	OnNotReady  types.String `tfsdk:"on_not_ready"`
@@ -164,6 +165,11 @@ type imageSetupModel struct {
 	Digest     types.String `tfsdk:"digest"`
 	PythonPath types.String `tfsdk:"python_path"`
 	InstallCmd types.String `tfsdk:"install_cmd"`
+}
+
+type disruptionBudgetModel struct {
+	MinAvailable   types.String `tfsdk:"min_available"`
+	MaxUnavailable types.String `tfsdk:"max_unavailable"`
 }
 
 type endpointModel struct {

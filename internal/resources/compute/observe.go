@@ -145,6 +145,18 @@ func (m *model) followService(ctx context.Context, before, after *unstructured.U
 	return c.diags
 }
 
+// followDisruptionBudget updates pod_disruption_budget if the PodDisruptionBudget differs.
+func (m *model) followDisruptionBudget(ctx context.Context, before, after *unstructured.Unstructured) diag.Diagnostics {
+	was, is := manifest.ObserveDisruptionBudget(before), manifest.ObserveDisruptionBudget(after)
+	c := &converter{ctx: ctx}
+	if is != nil && !reflect.DeepEqual(was, is) {
+		c.setObject(&m.PodDisruptionBudget, disruptionBudgetModel{
+			MinAvailable: textOrNull(is.MinAvailable), MaxUnavailable: textOrNull(is.MaxUnavailable),
+		})
+	}
+	return c.diags
+}
+
 func selectorOf(endpoint *manifest.Endpoint) map[string]string {
 	if endpoint == nil {
 		return nil

@@ -103,6 +103,8 @@ func (r *reader) refreshObject(ctx context.Context, obj *unstructured.Unstructur
 		r.Diags.Append(r.State.follow(ctx, r.State.observe(obj), r.State.observe(refreshed.Object))...)
 	case manifest.RoleService:
 		r.Diags.Append(r.State.followService(ctx, obj, refreshed.Object)...)
+	case manifest.RoleDisruptionBudget:
+		r.Diags.Append(r.State.followDisruptionBudget(ctx, obj, refreshed.Object)...)
 	case manifest.RoleRegistration: // its attributes do not show drift
 	}
 	return nil

@@ -140,6 +140,9 @@ var rows = []row{
 	field("endpoint", registered, func(m *model) *types.Object { return &m.Endpoint },
 		func(c *manifest.Compute) **manifest.Endpoint { return &c.Endpoint },
 		(*converter).decodeEndpoint, nil).unobserved(), // followed with the Service
+	field("pod_disruption_budget", kubetorchPods, func(m *model) *types.Object { return &m.PodDisruptionBudget },
+		func(c *manifest.Compute) **manifest.DisruptionBudget { return &c.DisruptionBudget },
+		(*converter).decodeDisruptionBudget, nil).unobserved(), // followed with the PodDisruptionBudget
 	custom("service_template", anyPods, func(m *model) *jsontypes.Normalized { return &m.ServiceTemplate },
 		func(c *converter, m *model, out *manifest.Compute) {
 			out.ServiceTemplate = c.decodeTemplate(m.ServiceTemplate.StringValue)

@@ -3,7 +3,6 @@ package compute
 import (
 	"context"
 	"maps"
-	"math"
 
 	"github.com/hashicorp/terraform-plugin-framework-jsontypes/jsontypes"
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
@@ -20,8 +19,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -48,7 +45,7 @@ func attributes() map[string]schema.Attribute {
 			"Timeout of the deletion, including the termination of the last pod. Defaults to `10m`."),
 	}
 	for _, group := range []map[string]schema.Attribute{
-		identityAttributes(), resourceAttributes(), podAttributes(), modeAttributes(), tensorServerAttributes(),
+		identityAttributes(), resourceAttributes(), podAttributes(), placementAttributes(), modeAttributes(), tensorServerAttributes(),
 		behaviourAttributes(), lifecycleAttributes(), computedAttributes(),
 	} {
 		maps.Copy(all, group)
@@ -136,33 +133,6 @@ func podAttributes() map[string]schema.Attribute {
 			Optional: true, ElementType: types.StringType, Validators: tf.Labels(),
 			MarkdownDescription: "Labels of only the pods, in addition to `labels`, whose values they override.",
 		},
-		"affinity": schema.StringAttribute{
-			Optional: true, CustomType: jsontypes.NormalizedType{}, Validators: []validator.String{tf.Affinity()},
-			MarkdownDescription: "Affinity of the pods as JSON, as in `jsonencode({ podAntiAffinity = { … } })`, with " +
-				"the fields of `kubectl explain pod.spec.affinity`. `gpu_anti_affinity` is added to it.",
-		},
-		"topology_spread": schema.ListNestedAttribute{
-			Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
-			MarkdownDescription: "[Topology spread constraints](https://kubernetes.io/docs/concepts/scheduling-eviction/" +
-				"topology-spread-constraints/) on the pods of the compute.",
-			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"topology_key": requiredText("Label of the nodes whose values are the domains, such as "+
-					"`topology.kubernetes.io/zone`.", tf.LabelKey()),
-				"max_skew": schema.Int64Attribute{Optional: true, CustomType: tf.IntegerType{},
-					Validators:          []validator.Int64{int64validator.Between(1, math.MaxInt32)},
-					MarkdownDescription: "Maximum difference in the number of pods between two domains. Defaults to `1`."},
-				"when_unsatisfiable": optionalText("What happens to a pod that would violate the constraint: "+
-					"`DoNotSchedule` or `ScheduleAnyway`. Defaults to `DoNotSchedule`.",
-					stringvalidator.OneOf(string(corev1.DoNotSchedule), string(corev1.ScheduleAnyway))),
-			}},
-		},
-		"strategy": optionalText("How an update of a Deployment replaces its pods: `Recreate` stops all before it "+
-			"starts new ones, `RollingUpdate` starts new ones first. Defaults to that of Kubetorch: `Recreate` with "+
-			"more than one replica, whose workers must all run the same version, otherwise `RollingUpdate`.",
-			stringvalidator.OneOf(string(appsv1.RecreateDeploymentStrategyType),
-				string(appsv1.RollingUpdateDeploymentStrategyType))),
-		"termination_grace_period": duration("Time that a pod has to end after SIGTERM, in whole seconds, such as " +
-			"`2m`. Defaults to the default of Kubernetes, `30s`."),
 		"node_selector": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType,
 			Validators:          tf.Labels(),

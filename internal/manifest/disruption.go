@@ -1,0 +1,60 @@
+package manifest
+
+import (
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	policyv1ac "k8s.io/client-go/applyconfigurations/policy/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+)
+
+// DisruptionBudget limits how many pods an eviction, such as the drain of a node, may stop at a time. Exactly one of its
+// fields is set: a number of pods or a percentage, such as "1" or "50%".
+type DisruptionBudget struct {
+	MinAvailable, MaxUnavailable string
+}
+
+func renderDisruptionBudget(c Compute) (map[string]any, error) {
+	spec := policyv1ac.PodDisruptionBudgetSpec().
+		WithSelector(metav1ac.LabelSelector().WithMatchLabels(podSelector(c)))
+	if c.DisruptionBudget.MinAvailable != "" {
+		spec.WithMinAvailable(intstr.Parse(c.DisruptionBudget.MinAvailable))
+	} else {
+		spec.WithMaxUnavailable(intstr.Parse(c.DisruptionBudget.MaxUnavailable))
+	}
+	return toMap(policyv1ac.PodDisruptionBudget(c.Name, c.Namespace).WithLabels(serviceLabels(c)).WithSpec(spec))
+}
+
+// ObserveDisruptionBudget is the inverse of Render. It returns nil without an object.
+func ObserveDisruptionBudget(live *unstructured.Unstructured) *DisruptionBudget {
+	if live == nil {
+		return nil
+	}
+	value := func(field string) string {
+		found, _ := kind.Find(live.Object, []string{"spec", field})
+		switch found := found.(type) {
+		case string:
+			return found
+		case int64:
+			return strconv.FormatInt(found, 10)
+		}
+		return ""
+	}
+	return &DisruptionBudget{MinAvailable: value("minAvailable"), MaxUnavailable: value("maxUnavailable")}
+}
+
+// validateDisruptionBudget rejects a budget that is empty or contradictory.
+func validateDisruptionBudget(c Compute, errs *Errors) {
+	b, at := c.DisruptionBudget, At("pod_disruption_budget")
+	lowest, highest := at.At(Name("min_available")), at.At(Name("max_unavailable"))
+	switch {
+	case b == nil:
+	case b.MinAvailable == "" && b.MaxUnavailable == "":
+		errs.at(at, "is empty: set min_available or max_unavailable.").concerning(lowest, highest)
+	case b.MinAvailable != "" && b.MaxUnavailable != "":
+		errs.at(highest, "cannot be set beside min_available: remove one of the two.").concerning(lowest)
+	}
+}
