@@ -142,7 +142,7 @@ func (c *Cluster) TokenAttributes(t *testing.T, ns, token string) string {
 func (c *Cluster) NothingLeft(t *testing.T, ns string) resource.TestCheckFunc {
 	t.Helper()
 	return func(*terraform.State) error {
-		if left := c.Kubectl(t, "get", "deployments,services,pods", "-n", ns, "-o", "name"); left != "" {
+		if left := c.Kubectl(t, "get", "deployments,services,poddisruptionbudgets,pods", "-n", ns, "-o", "name"); left != "" {
 			return fmt.Errorf("left behind:\n%s", left)
 		}
 		return nil

@@ -40,6 +40,8 @@ resource "kt_compute" "trainer" {
   env_vars  = { VALUE = var.value }
   volumes   = [kt_volume.data.ref]
   secrets   = [kt_secret.token.ref]
+
+  pod_disruption_budget = { max_unavailable = var.value == "a" ? 1 : "50%" }
 }
 `
 
