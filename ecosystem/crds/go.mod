@@ -9,6 +9,7 @@ require (
 	github.com/kubeflow/training-operator-with-mxjob v1.8.1
 	github.com/ray-project/kuberay/ray-operator v1.6.2
 	knative.dev/serving v0.51.0
+	sigs.k8s.io/gateway-api v1.6.3
 	sigs.k8s.io/jobset v0.12.0
 	sigs.k8s.io/kueue v0.19.2
 	sigs.k8s.io/lws v0.9.0

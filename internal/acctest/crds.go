@@ -15,6 +15,7 @@ import (
 
 // Go modules of other projects. Their versions are in ecosystem/crds/go.mod.
 const (
+	gatewayModule  = "sigs.k8s.io/gateway-api"
 	jobSetModule   = "sigs.k8s.io/jobset"
 	knativeModule  = "knative.dev/serving"
 	kubeRayModule  = "github.com/ray-project/kuberay/ray-operator"
@@ -41,6 +42,8 @@ func computeCRDs() []moduleFile {
 // uncontrolledCRDs returns the CRDs of kinds whose controllers are not in ecosystem/.
 func uncontrolledCRDs() []moduleFile {
 	return []moduleFile{
+		{gatewayModule, "config/crd/standard/gateway.networking.k8s.io_grpcroutes.yaml"},
+		{gatewayModule, "config/crd/standard/gateway.networking.k8s.io_httproutes.yaml"},
 		{knativeModule, "config/core/300-resources/service.yaml"},
 		{trainingModule, "manifests/base/crds/kubeflow.org_mxjobs.yaml"},
 	}

@@ -174,7 +174,7 @@ func usesGRPC(p corev1.ServicePort) bool {
 		protocol = *p.AppProtocol
 	}
 	return p.Name == "grpc" || strings.HasPrefix(p.Name, "grpc-") || protocol == "grpc" ||
-		protocol == "kubernetes.io/h2c" || p.Port == kind.TensorServerPort
+		protocol == kind.PlainHTTP2 || p.Port == kind.TensorServerPort
 }
 
 // fromCompute sets the fields of the endpoint from the object of an operator.

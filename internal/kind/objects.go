@@ -2,6 +2,7 @@ package kind
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -37,6 +38,32 @@ func PodDisruptionBudget() Kind {
 		Resource:         "poddisruptionbudgets", LabelSelector: Ours,
 	}
 }
+
+// Ingress is networking.k8s.io/v1 Ingress.
+func Ingress() Kind {
+	return Kind{
+		GroupVersionKind: networkingv1.SchemeGroupVersion.WithKind("Ingress"),
+		Resource:         "ingresses", LabelSelector: Ours,
+	}
+}
+
+// HTTPRoute is gateway.networking.k8s.io/v1 HTTPRoute.
+func HTTPRoute() Kind { return gatewayRoute("HTTPRoute", "httproutes") }
+
+// GRPCRoute is gateway.networking.k8s.io/v1 GRPCRoute.
+func GRPCRoute() Kind { return gatewayRoute("GRPCRoute", "grpcroutes") }
+
+func gatewayRoute(kind, resource string) Kind {
+	return Kind{
+		GroupVersionKind: schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: kind},
+		Resource:         resource, LabelSelector: Ours,
+		Operator: "the Gateway API (https://gateway-api.sigs.k8s.io/)",
+	}
+}
+
+// PlainHTTP2 is the appProtocol of a port that serves HTTP/2 without TLS, such as gRPC
+// (https://kubernetes.io/docs/concepts/services-networking/service/#application-protocol).
+const PlainHTTP2 = "kubernetes.io/h2c"
 
 // ServiceHost returns the DNS name of a Service in a cluster with the default domain
 // (https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/).

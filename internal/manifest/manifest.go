@@ -152,6 +152,9 @@ type Compute struct {
 	// DisruptionBudget limits evictions of the pods; nil for none.
 	DisruptionBudget *DisruptionBudget
 
+	// Expose makes the Service reachable from outside of the cluster; nil for none.
+	Expose *Expose
+
 	// Settings are the attributes that the user has set.
 	Settings []Setting
 
@@ -258,7 +261,7 @@ type Endpoint struct {
 func (c Compute) Mode() string { return kindOf(c).Mode }
 
 // Render returns the normalized objects of a compute: the workload, unless the
-// pods exist already, then the Services, the PodDisruptionBudget and the registration, if any. They share
+// pods exist already, then the Services, and the others that attributes ask for. They share
 // no data with c.
 //
 // The error has the type [Errors]: every problem with its attribute.
@@ -306,6 +309,9 @@ func renderMaps(c Compute) ([]map[string]any, error) {
 			return nil, err
 		}
 		rendered = append(rendered, generated(budget))
+	}
+	if c.Expose != nil {
+		rendered = append(rendered, generated(renderExpose(c)))
 	}
 	if c.Registered && !k.RunsTensorServer() { // Kubetorch's clients speak another protocol
 		rendered = append(rendered, generated(renderRegistration(c, k, workload)))

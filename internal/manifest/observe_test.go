@@ -233,6 +233,42 @@ func TestObserveAcceptsObjectsThatAreNotWorkloads(t *testing.T) {
 	}
 }
 
+func TestObserveExposeIsTheInverseOfRender(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]manifest.Expose{
+		"the default Ingress": {Hosts: []string{"a.example.com"}},
+		"an Ingress": {Hosts: []string{"a.example.com", "b.example.com"}, Path: "/v1", IngressClass: "nginx",
+			TLSSecret: "certificate", Annotations: map[string]string{"a": "b"}},
+		"a route": {Hosts: []string{"a.example.com"}, Path: "/v1", Gateway: &manifest.GatewayRef{Name: "public",
+			Namespace: "gateways", SectionName: "https"}, Annotations: map[string]string{"a": "b"}},
+		"a route for gRPC": {Hosts: []string{"*.example.com"}, GRPC: true, Gateway: &manifest.GatewayRef{Name: "public"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			objects := render(t, minimal(func(c *manifest.Compute) { c.Expose = &want }))
+			got := manifest.ObserveExpose(objects[len(objects)-1])
+			if diff := cmp.Diff(&want, got); diff != "" {
+				t.Errorf("-rendered +observed:\n%s", diff)
+			}
+		})
+	}
+	if got := manifest.ObserveExpose(nil); got != nil {
+		t.Errorf("without an object it is %+v", got)
+	}
+}
+
+func TestObserveDisruptionBudgetIsTheInverseOfRender(t *testing.T) {
+	t.Parallel()
+	for _, want := range []manifest.DisruptionBudget{
+		{MinAvailable: "0"}, {MinAvailable: "50%"}, {MaxUnavailable: "0"}, {MaxUnavailable: "100%"},
+	} {
+		objects := render(t, minimal(func(c *manifest.Compute) { c.DisruptionBudget = &want }))
+		if diff := cmp.Diff(&want, manifest.ObserveDisruptionBudget(objects[len(objects)-1])); diff != "" {
+			t.Errorf("-rendered +observed:\n%s", diff)
+		}
+	}
+}
+
 func TestObserveEndpointIsTheInverseOfRender(t *testing.T) {
 	t.Parallel()
 	for name, endpoint := range map[string]*manifest.Endpoint{

@@ -82,6 +82,19 @@ func goldens(tb testing.TB) map[string]manifest.Compute {
 			c.DisruptionBudget = &manifest.DisruptionBudget{MaxUnavailable: "34%"}
 			c.Labels, c.PodLabels = map[string]string{"team": "ml"}, map[string]string{"team": "web", "mesh": "on"}
 		}),
+		"expose-by-ingress": minimal(func(c *manifest.Compute) {
+			c.Expose = &manifest.Expose{Hosts: []string{"a.example.com", "b.example.com"}, IngressClass: "nginx",
+				TLSSecret: "certificate", Annotations: map[string]string{"cert-manager.io/issuer": "ca"}}
+		}),
+		"expose-by-gateway": minimal(func(c *manifest.Compute) {
+			c.Expose = &manifest.Expose{Hosts: []string{"a.example.com"}, Path: "/v1",
+				Gateway: &manifest.GatewayRef{Name: "public", Namespace: "gateways", SectionName: "https"}}
+		}),
+		"expose-grpc": minimal(func(c *manifest.Compute) {
+			c.Command, c.Port = []string{"serve"}, 9000
+			c.Expose = &manifest.Expose{Hosts: []string{"*.example.com"}, GRPC: true,
+				Gateway: &manifest.GatewayRef{Name: "public"}}
+		}),
 		"gpus-despite-anti-affinity": minimal(func(c *manifest.Compute) { c.GPUs = 8; c.GPUAntiAffinity = true }),
 	}
 }

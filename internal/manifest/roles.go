@@ -18,6 +18,7 @@ const (
 	RoleWorkload         Role = "workload"         // runs the pods
 	RoleService          Role = "service"          // makes them reachable
 	RoleDisruptionBudget Role = "disruptionbudget" // limits their eviction
+	RoleExpose           Role = "expose"           // makes them reachable from outside
 	RoleRegistration     Role = "registration"     // makes the compute known to Python clients
 )
 
@@ -29,6 +30,8 @@ func RoleOf(gvk schema.GroupVersionKind) Role {
 		return RoleService
 	case kind.PodDisruptionBudget().GroupVersionKind:
 		return RoleDisruptionBudget
+	case kind.Ingress().GroupVersionKind, kind.HTTPRoute().GroupVersionKind, kind.GRPCRoute().GroupVersionKind:
+		return RoleExpose
 	case kind.KubetorchWorkload().GroupVersionKind:
 		return RoleRegistration
 	default:

@@ -23,14 +23,16 @@ func renderServices(c Compute, k kind.Kind, workload map[string]any) ([]map[stri
 	var services []map[string]any
 	port := serverPort(k, workload)
 	if pods := serviceSelector(c, k, workload); pods != nil {
+		public := corev1ac.ServicePort().
+			WithName("http").
+			WithPort(kind.ServicePort).
+			WithTargetPort(intstr.FromInt32(port))
+		if c.Expose != nil && c.Expose.GRPC {
+			public.WithAppProtocol(kind.PlainHTTP2)
+		}
 		service, err := toMap(corev1ac.Service(c.Name, c.Namespace).
 			WithLabels(serviceLabels(c)).
-			WithSpec(corev1ac.ServiceSpec().
-				WithSelector(pods).
-				WithPorts(corev1ac.ServicePort().
-					WithName("http").
-					WithPort(kind.ServicePort).
-					WithTargetPort(intstr.FromInt32(port)))))
+			WithSpec(corev1ac.ServiceSpec().WithSelector(pods).WithPorts(public)))
 		if err != nil {
 			return nil, err
 		}

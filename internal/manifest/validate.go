@@ -52,6 +52,7 @@ func validate(c Compute) Errors {
 	validateMounts(c, &errs)
 	validateOwnServer(c, &errs)
 	validateDisruptionBudget(c, &errs)
+	validateExpose(c, &errs)
 	validateAutoscale(c, &errs)
 	validateDistribute(c, &errs)
 	if conflicts := validateRuntime(c); len(conflicts) > 0 {

@@ -65,3 +65,25 @@ func badPlacement() []badInput {
 			text: "a b"},
 	}
 }
+
+func badExposures() []badInput {
+	return []badInput{
+		{name: "exposure without hosts", config: `{"expose": {"hosts": []}}`, at: "expose.hosts", text: "at least 1"},
+		{name: "exposure of a URL", config: `{"expose": {"hosts": ["https://a.example.com"]}}`, at: "expose.hosts[0]",
+			text: "a host name in lowercase"},
+		{name: "exposure of a relative path", config: `{"expose": {"hosts": ["a.example"], "path": "v1"}}`,
+			at: "expose.path", text: "starts with a slash"},
+		{name: "exposure of TCP", config: `{"expose": {"hosts": ["a.example"], "protocol": "tcp"}}`,
+			at: "expose.protocol", text: "grpc"},
+		{name: "class of a Gateway", config: `{"expose": {"hosts": ["a.example"], "ingress_class_name": "nginx",
+			"gateway": {"name": "public"}}}`, at: "expose.ingress_class_name", text: "remove one of the two"},
+		{name: "certificate of a Gateway", config: `{"expose": {"hosts": ["a.example"], "tls_secret_name": "tls",
+			"gateway": {"name": "public"}}}`, at: "expose.tls_secret_name", text: "whose listener has the certificate"},
+		{name: "path of gRPC", config: `{"expose": {"hosts": ["a.example"], "protocol": "grpc", "path": "/v1",
+			"gateway": {"name": "public"}}}`, at: "expose.path", text: "which a GRPCRoute does not have"},
+		{name: "exposure of Knative", config: `{"autoscale": {}, "expose": {"hosts": ["a.example"]}}`, at: "expose",
+			text: "Knative creates a route"},
+		{name: "exposure without a Service", config: `{"endpoint": {"url": "http://x"}, "expose":
+			{"hosts": ["a.example"]}}`, at: "expose", text: "has no Service that could be exposed"},
+	}
+}

@@ -45,9 +45,12 @@ func everything() map[string]string {
 		"server of one's own": set(around, gpus, `"image": "vllm/vllm-openai:v0.11.0", "command": ["vllm"],
 			"args": ["serve"], "port": 8000, "health_path": "/health", "env_vars": {"A": "$(B)"}, "replicas": 2,
 			"strategy": "RollingUpdate", "termination_grace_period": "2m", "suspend": false,
-			"pod_disruption_budget": {"min_available": "1"}`),
+			"pod_disruption_budget": {"min_available": "1"},
+			"expose": {"hosts": ["a.example"], "path": "/v1", "protocol": "http", "annotations": {"a": "b"},
+			"gateway": {"name": "public", "namespace": "gateways", "section_name": "https"}}`),
 		"server of one's own with a maximum": set(around, `"args": ["serve"],
-			"pod_disruption_budget": {"max_unavailable": "50%"}`),
+			"pod_disruption_budget": {"max_unavailable": "50%"},
+			"expose": {"hosts": ["a.example"], "ingress_class_name": "nginx", "tls_secret_name": "tls"}`),
 		"pods on a shared GPU": set(inPod,
 			`"gpu_memory": "4Gi", "queue_name": "q", "queue_scheduler": "kai", "suspend": true`),
 		"autoscaled": set(inPod, gpus, `"endpoint": {"url": "http://x"},
@@ -210,7 +213,7 @@ func TestComputeReportsNoAdditionalProblemsForUnknownValues(t *testing.T) {
 	for _, group := range [][]badInput{
 		badCombinations(), badDuplicates(), badIdentity(), badAutoscale(), badDistribute(), badModes(),
 		badManifests(), badIdentityOfManifests(), badPodTemplatePaths(), badSelectors(), badImageSetups(),
-		badTensorServers(), badOwnServers(), badDevices(), badPlacement(),
+		badTensorServers(), badOwnServers(), badDevices(), badPlacement(), badExposures(),
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {

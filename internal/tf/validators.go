@@ -145,6 +145,17 @@ func GPUType() validator.String {
 		})
 }
 
+// HostName requires a DNS name, whose first label may be a wildcard.
+func HostName() validator.String {
+	return textRule("Invalid host name", "a host name in lowercase, such as llm.example.com or *.example.com",
+		func(s string) []string {
+			if strings.HasPrefix(s, "*.") {
+				return validation.IsWildcardDNS1123Subdomain(s)
+			}
+			return validation.IsDNS1123Subdomain(s)
+		})
+}
+
 // PodCount requires a number of pods or a percentage, as in a PodDisruptionBudget.
 func PodCount() validator.String {
 	return check("a number of pods or a percentage, such as 1 or 50%", "Invalid number of pods", func(s string) error {

@@ -93,6 +93,14 @@ func allAttributes() []attributes {
 			changed: "pod_disruption_budget = { max_unavailable = \"50%\" }",
 		},
 		{
+			name: "exposure by an Ingress", hidden: []string{"expose"}, // no Ingress contains the protocol
+			created: `expose = { hosts = ["a.example.com"], protocol = "grpc" }`,
+			changed: `expose = {
+			    hosts = ["b.example.com", "*.example.com"], path = "/v1", ingress_class_name = "nginx"
+			    tls_secret_name = "certificate", annotations = { "example.com/timeout" = "60" }
+			  }`,
+		},
+		{
 			name:    "a share of a GPU",
 			created: `gpu_memory = "4Gi"`,
 			changed: `gpu_memory = "5000M"`,

@@ -36,6 +36,9 @@ func (r *reader) importObjects(ctx context.Context) error {
 		for _, related := range []kube.Ref{
 			{Kind: kind.Service(), Name: name},
 			{Kind: kind.PodDisruptionBudget(), Name: name},
+			{Kind: kind.Ingress(), Name: name},
+			{Kind: kind.HTTPRoute(), Name: name},
+			{Kind: kind.GRPCRoute(), Name: name},
 			{Kind: kind.KubetorchWorkload(), Name: name},
 			{Kind: kind.Service(), Name: kind.HeadlessName(name)},
 		} {
@@ -135,19 +138,24 @@ func (r *reader) importRelated(ctx context.Context, of kube.Kind, name string, f
 	_, managed, err := kube.OwnedFields(live)
 	isFirst := len(found) == 0
 	isHeadless := name != r.State.Name.ValueString()
-	isBudget := of.GroupVersionKind == kind.PodDisruptionBudget().GroupVersionKind
-	if err != nil || !managed && (isFirst || isHeadless || isBudget) || isFirst && isBudget {
+	role := manifest.RoleOf(of.GroupVersionKind)
+	isAddition := role == manifest.RoleDisruptionBudget || role == manifest.RoleExpose
+	if err != nil || !managed && (isFirst || isHeadless || isAddition) || isFirst && isAddition {
 		return err
 	}
 	doc, _, err := r.importObject(live, found)
 	if err != nil || isHeadless {
 		return err
 	}
-	if isBudget {
+	switch role {
+	case manifest.RoleDisruptionBudget:
 		r.Diags.Append(r.State.followDisruptionBudget(ctx, nil, doc)...)
 		return nil
+	case manifest.RoleExpose:
+		r.Diags.Append(r.State.followExpose(ctx, nil, doc)...)
+		return nil
 	}
-	isRegistration := roleOf(doc) == manifest.RoleRegistration
+	isRegistration := role == manifest.RoleRegistration
 	if isFirst && !isRegistration && r.refuseWithoutWorkload(doc) {
 		return owned.ErrGone
 	}

@@ -72,6 +72,7 @@ type model struct {
 	Suspend              types.Bool           `tfsdk:"suspend"`
 	Endpoint             types.Object         `tfsdk:"endpoint"`
 	PodDisruptionBudget  types.Object         `tfsdk:"pod_disruption_budget"`
+	Expose               types.Object         `tfsdk:"expose"`
 	Runtime              types.String         `tfsdk:"runtime"`
 
 	OnNotReady  types.String `tfsdk:"on_not_ready"`
@@ -165,6 +166,22 @@ type imageSetupModel struct {
 	Digest     types.String `tfsdk:"digest"`
 	PythonPath types.String `tfsdk:"python_path"`
 	InstallCmd types.String `tfsdk:"install_cmd"`
+}
+
+type exposeModel struct {
+	Hosts            types.List   `tfsdk:"hosts"`
+	Path             types.String `tfsdk:"path"`
+	Protocol         types.String `tfsdk:"protocol"`
+	Annotations      types.Map    `tfsdk:"annotations"`
+	IngressClassName types.String `tfsdk:"ingress_class_name"`
+	TLSSecretName    types.String `tfsdk:"tls_secret_name"`
+	Gateway          types.Object `tfsdk:"gateway"`
+}
+
+type gatewayModel struct {
+	Name        types.String `tfsdk:"name"`
+	Namespace   types.String `tfsdk:"namespace"`
+	SectionName types.String `tfsdk:"section_name"`
 }
 
 type disruptionBudgetModel struct {

@@ -144,14 +144,14 @@ func (o objects) value() types.Map {
 }
 
 // sorted returns the content of the objects in the order in which they are applied: workload, Services,
-// PodDisruptionBudget, registration.
+// PodDisruptionBudget, Ingress or route, registration.
 func (o objects) sorted() []*unstructured.Unstructured {
 	var out []*unstructured.Unstructured
 	for _, key := range slices.Sorted(maps.Keys(o)) {
 		out = append(out, o[key].content)
 	}
 	order := []manifest.Role{manifest.RoleWorkload, manifest.RoleService, manifest.RoleDisruptionBudget,
-		manifest.RoleRegistration}
+		manifest.RoleExpose, manifest.RoleRegistration}
 	slices.SortStableFunc(out, func(a, b *unstructured.Unstructured) int {
 		return cmp.Compare(slices.Index(order, roleOf(a)), slices.Index(order, roleOf(b)))
 	})

@@ -157,6 +157,16 @@ func (m *model) followDisruptionBudget(ctx context.Context, before, after *unstr
 	return c.diags
 }
 
+// followExpose updates expose if the Ingress or the route differs.
+func (m *model) followExpose(ctx context.Context, before, after *unstructured.Unstructured) diag.Diagnostics {
+	was, is := manifest.ObserveExpose(before), manifest.ObserveExpose(after)
+	c := &converter{ctx: ctx}
+	if is != nil && !reflect.DeepEqual(was, is) {
+		c.encodeExpose(&m.Expose, is)
+	}
+	return c.diags
+}
+
 func selectorOf(endpoint *manifest.Endpoint) map[string]string {
 	if endpoint == nil {
 		return nil

@@ -105,6 +105,8 @@ func (r *reader) refreshObject(ctx context.Context, obj *unstructured.Unstructur
 		r.Diags.Append(r.State.followService(ctx, obj, refreshed.Object)...)
 	case manifest.RoleDisruptionBudget:
 		r.Diags.Append(r.State.followDisruptionBudget(ctx, obj, refreshed.Object)...)
+	case manifest.RoleExpose:
+		r.Diags.Append(r.State.followExpose(ctx, obj, refreshed.Object)...)
 	case manifest.RoleRegistration: // its attributes do not show drift
 	}
 	return nil

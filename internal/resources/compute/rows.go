@@ -143,6 +143,9 @@ var rows = []row{
 	field("pod_disruption_budget", kubetorchPods, func(m *model) *types.Object { return &m.PodDisruptionBudget },
 		func(c *manifest.Compute) **manifest.DisruptionBudget { return &c.DisruptionBudget },
 		(*converter).decodeDisruptionBudget, nil).unobserved(), // followed with the PodDisruptionBudget
+	field("expose", registered, func(m *model) *types.Object { return &m.Expose },
+		func(c *manifest.Compute) **manifest.Expose { return &c.Expose },
+		(*converter).decodeExpose, nil).unobserved(), // followed with the Ingress or the route
 	custom("service_template", anyPods, func(m *model) *jsontypes.Normalized { return &m.ServiceTemplate },
 		func(c *converter, m *model, out *manifest.Compute) {
 			out.ServiceTemplate = c.decodeTemplate(m.ServiceTemplate.StringValue)

@@ -45,6 +45,7 @@ func placementAttributes() map[string]schema.Attribute {
 				string(appsv1.RollingUpdateDeploymentStrategyType))),
 		"termination_grace_period": duration("Time that a pod has to end after SIGTERM, in whole seconds, such as " +
 			"`2m`. Defaults to the default of Kubernetes, `30s`."),
+		"expose": exposeAttribute(),
 		"pod_disruption_budget": schema.SingleNestedAttribute{
 			Optional: true,
 			MarkdownDescription: "Limit for evictions, such as those of a node that is drained: a PodDisruptionBudget " +

@@ -1,0 +1,173 @@
+package manifest
+
+import (
+	"cmp"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+)
+
+// Expose makes the Service of a compute reachable from outside of the cluster: by an Ingress, or by a route of a
+// Gateway.
+type Expose struct {
+	Hosts       []string
+	Path        string // prefix of the paths, absolute; empty: "/"
+	GRPC        bool   // the server speaks gRPC over plain HTTP/2
+	Annotations map[string]string
+
+	// IngressClass is the class of the Ingress; empty: the default of the cluster.
+	IngressClass string
+	// TLSSecret is the Secret with the certificate of the Ingress; empty: plain HTTP.
+	TLSSecret string
+
+	// Gateway has the route; nil for an Ingress.
+	Gateway *GatewayRef
+}
+
+// GatewayRef is a Gateway, or one of its listeners.
+type GatewayRef struct {
+	Name        string
+	Namespace   string // empty: that of the compute
+	SectionName string // name of the listener; empty: all of them
+}
+
+// kindOfExpose returns the kind of the object that exposes a compute.
+func kindOfExpose(e Expose) kind.Kind {
+	switch {
+	case e.Gateway == nil:
+		return kind.Ingress()
+	case e.GRPC:
+		return kind.GRPCRoute()
+	default:
+		return kind.HTTPRoute()
+	}
+}
+
+func renderExpose(c Compute) map[string]any {
+	k, spec := kindOfExpose(*c.Expose), ingressSpec(c)
+	if c.Expose.Gateway != nil {
+		spec = routeSpec(c)
+	}
+	return map[string]any{
+		"apiVersion": k.GroupVersion().String(),
+		"kind":       k.Kind,
+		"metadata": map[string]any{
+			"name": c.Name, "namespace": c.Namespace,
+			"labels": kind.Texts(serviceLabels(c)), "annotations": kind.Texts(c.Expose.Annotations),
+		},
+		"spec": spec,
+	}
+}
+
+func ingressSpec(c Compute) map[string]any {
+	e := c.Expose
+	backend := map[string]any{"service": map[string]any{
+		"name": c.Name, "port": map[string]any{"number": int64(kind.ServicePort)},
+	}}
+	rules := make([]any, len(e.Hosts))
+	for i, host := range e.Hosts {
+		rules[i] = map[string]any{"host": host, "http": map[string]any{"paths": []any{map[string]any{
+			"path": cmp.Or(e.Path, "/"), "pathType": string(networkingv1.PathTypePrefix), "backend": backend,
+		}}}}
+	}
+	spec := map[string]any{"ingressClassName": e.IngressClass, "rules": rules}
+	if e.TLSSecret != "" {
+		spec["tls"] = []any{map[string]any{"hosts": listOf(e.Hosts), "secretName": e.TLSSecret}}
+	}
+	return spec
+}
+
+// routeSpec has the fields that HTTPRoute and GRPCRoute share, and the path of an HTTPRoute.
+func routeSpec(c Compute) map[string]any {
+	e := c.Expose
+	rule := map[string]any{"backendRefs": []any{map[string]any{"name": c.Name, "port": int64(kind.ServicePort)}}}
+	if !e.GRPC {
+		rule["matches"] = []any{map[string]any{"path": map[string]any{
+			"type": "PathPrefix", "value": cmp.Or(e.Path, "/"),
+		}}}
+	}
+	return map[string]any{
+		"parentRefs": []any{map[string]any{
+			"name": e.Gateway.Name, "namespace": e.Gateway.Namespace, "sectionName": e.Gateway.SectionName,
+		}},
+		"hostnames": listOf(e.Hosts),
+		"rules":     []any{rule},
+	}
+}
+
+// ObserveExpose is the inverse of Render for the object that exposes a compute. It returns nil without an object.
+func ObserveExpose(live *unstructured.Unstructured) *Expose {
+	if live == nil {
+		return nil
+	}
+	e := &Expose{Annotations: live.GetAnnotations()}
+	content := live.Object
+	rules := kind.ListAt(content, "spec", "rules")
+	if live.GetKind() == kind.Ingress().Kind {
+		e.IngressClass = kind.TextAt(content, "spec", "ingressClassName")
+		for _, rule := range rules {
+			e.Hosts = append(e.Hosts, kind.TextAt(rule, "host"))
+			for _, path := range kind.ListAt(rule, "http", "paths") {
+				e.Path = withoutRoot(kind.TextAt(path, "path"))
+			}
+		}
+		for _, tls := range kind.ListAt(content, "spec", "tls") {
+			e.TLSSecret = kind.TextAt(tls, "secretName")
+		}
+		return e
+	}
+	e.GRPC, e.Gateway = live.GetKind() == kind.GRPCRoute().Kind, &GatewayRef{}
+	e.Hosts, _, _ = unstructured.NestedStringSlice(content, "spec", "hostnames")
+	for _, parent := range kind.ListAt(content, "spec", "parentRefs") {
+		*e.Gateway = GatewayRef{Name: kind.TextAt(parent, "name"), Namespace: kind.TextAt(parent, "namespace"),
+			SectionName: kind.TextAt(parent, "sectionName")}
+	}
+	for _, rule := range rules {
+		for _, match := range kind.ListAt(rule, "matches") {
+			e.Path = withoutRoot(kind.TextAt(match, "path", "value"))
+		}
+	}
+	return e
+}
+
+// withoutRoot returns a path, and "" for the default.
+func withoutRoot(path string) string {
+	if path == "/" {
+		return ""
+	}
+	return path
+}
+
+// validateExpose rejects a compute without a Service of its own, and attributes of an Ingress beside a Gateway.
+func validateExpose(c Compute, errs *Errors) {
+	e, at := c.Expose, At("expose")
+	if e == nil {
+		return
+	}
+	if c.Endpoint != nil && c.Endpoint.URL != "" {
+		errs.mutuallyExclusive("expose", "endpoint.url", "the compute then has no Service that could be exposed")
+	}
+	if kindOf(c).OwnService {
+		errs.report(at, conflict, "expose routes to the Service of the compute, but Knative creates a route for a %s "+
+			"itself: remove expose.", kindOf(c).Word()).concerning(modeAttributes()...)
+	}
+	gateway := at.At(Name("gateway"))
+	if e.Gateway == nil {
+		return
+	}
+	for _, only := range []struct{ attribute, value string }{
+		{"ingress_class_name", e.IngressClass}, {"tls_secret_name", e.TLSSecret},
+	} {
+		if only.value != "" {
+			errs.report(at.At(Name(only.attribute)), conflict, "expose.%s configures an Ingress, but expose.gateway "+
+				"creates a route of a Gateway, whose listener has the certificate: remove one of the two.",
+				only.attribute).concerning(gateway)
+		}
+	}
+	if e.GRPC && e.Path != "" {
+		errs.report(at.At(Name("path")), conflict, "expose.path is a prefix of HTTP paths, which a GRPCRoute does not "+
+			"have: remove it.").concerning(gateway, at.At(Name("protocol")))
+	}
+}

@@ -1,0 +1,60 @@
+package compute
+
+import (
+	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// exposeAttribute returns how clients outside of the cluster reach the compute.
+func exposeAttribute() schema.Attribute {
+	return schema.SingleNestedAttribute{
+		Optional: true,
+		MarkdownDescription: "Makes the Service reachable from outside of the cluster: with `gateway`, by a route of the " +
+			"Gateway API, otherwise by an Ingress. An ingress controller or a Gateway must exist. DNS is not changed.",
+		Attributes: map[string]schema.Attribute{
+			"hosts": schema.ListAttribute{
+				Required: true, ElementType: types.StringType,
+				MarkdownDescription: "Host names, such as `llm.example.com` or `*.example.com`.",
+				Validators: []validator.List{listvalidator.SizeAtLeast(1), listvalidator.UniqueValues(), tf.NoNulls(),
+					listvalidator.ValueStringsAre(tf.HostName())},
+			},
+			"path": optionalText("Prefix of the paths that are routed, such as `/v1`. Defaults to `/`.", tf.URLPath()),
+			"protocol": optionalText("Protocol of the server in the pods, `http` or `grpc` (without TLS). With `grpc`, "+
+				"the port of the Service has the `appProtocol` `kubernetes.io/h2c`, and `gateway` uses a GRPCRoute. "+
+				"Defaults to `http`.", stringvalidator.OneOf(protocolHTTP, protocolGRPC)),
+			"annotations": schema.MapAttribute{
+				Optional: true, ElementType: types.StringType,
+				Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())},
+				MarkdownDescription: "Annotations of the Ingress or the route, such as those that configure an ingress " +
+					"controller.",
+			},
+			"ingress_class_name": optionalText("Class of the Ingress. Defaults to the default class of the cluster.",
+				tf.ObjectName()),
+			"tls_secret_name": optionalText("Secret with the certificate of the Ingress (`tls.crt` and `tls.key`). "+
+				"Without it, the Ingress uses HTTP.", tf.ObjectName()),
+			"gateway": schema.SingleNestedAttribute{
+				Optional: true,
+				MarkdownDescription: "Gateway that has the route. Its listeners contain the certificates, and must allow " +
+					"routes from the namespace of the compute.",
+				Attributes: map[string]schema.Attribute{
+					"name":         requiredText("Name of the Gateway.", tf.ObjectName()),
+					"namespace":    optionalText("Namespace of the Gateway. Defaults to that of the compute.", tf.NamespaceName()),
+					"section_name": optionalText("Name of a listener of the Gateway, such as `https`. Defaults to all.", tf.ObjectName()),
+				},
+			},
+		},
+	}
+}
+
+func gatewayTypes() map[string]attr.Type {
+	return map[string]attr.Type{
+		"name": types.StringType, "namespace": types.StringType, "section_name": types.StringType,
+	}
+}
