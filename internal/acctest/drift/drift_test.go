@@ -16,11 +16,22 @@ import (
 
 func TestAccDriftIsReportedByFieldAndRepaired(t *testing.T) {
 	t.Parallel()
+	checkDrift(t, changes())
+}
+
+func TestAccDriftOfServersIsReportedByFieldAndRepaired(t *testing.T) {
+	t.Parallel()
+	checkDrift(t, serverChanges())
+}
+
+// checkDrift makes all changes in one run, each to a separate compute.
+func checkDrift(t *testing.T, changes []change) {
+	t.Helper()
 	ns := cluster.Namespace(t)
 	seen := &acctest.Warnings{}
 	var resources []string
 	checks := acctest.PlanChecks{}
-	for _, c := range changes() {
+	for _, c := range changes {
 		resources = append(resources, acctest.ComputeNamed(c.slug(), cmp.Or(c.attributes, drifting)))
 		checks["kt_compute."+c.slug()] = func(p acctest.Plan) error {
 			return errors.Join(acctest.PlanShows(c.plans, c.fields)(p),
@@ -36,11 +47,11 @@ func TestAccDriftIsReportedByFieldAndRepaired(t *testing.T) {
 			{Config: config},
 			{
 				PreConfig: func() {
-					for _, c := range changes() {
+					for _, c := range changes {
 						addForeignFields(t, ns, c.slug())
 					}
 					before = cluster.LiveObjects(t, ns)
-					for _, c := range changes() {
+					for _, c := range changes {
 						cluster.Kubectl(t, append(c.commands(), "-n", ns)...)
 					}
 				},
@@ -49,7 +60,7 @@ func TestAccDriftIsReportedByFieldAndRepaired(t *testing.T) {
 				Check: func(*terraform.State) error {
 					var errs []error
 					after := cluster.LiveObjects(t, ns)
-					for _, c := range changes() {
+					for _, c := range changes {
 						if name := c.slug(); !c.recreated && after[name] != before[name] {
 							errs = append(errs,
 								fmt.Errorf("%s: the objects differ after the repair.\nbefore: %s\nafter:  %s",
