@@ -15,6 +15,7 @@ func TestAccClusterWithCRDsServesEveryKindOfCompute(t *testing.T) {
 		"pytorchjobs.kubeflow.org", "tfjobs.kubeflow.org", "xgboostjobs.kubeflow.org", "mxjobs.kubeflow.org",
 		"localqueues.kueue.x-k8s.io", "clusterqueues.kueue.x-k8s.io", "workloads.kueue.x-k8s.io",
 		"resourceflavors.kueue.x-k8s.io",
+		"httproutes.gateway.networking.k8s.io", "grpcroutes.gateway.networking.k8s.io",
 		"kubetorchworkloads.kubetorch.com",
 	} {
 		if !strings.Contains("\n"+served+"\n", "\n"+want+"\n") {

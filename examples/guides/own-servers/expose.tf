@@ -1,0 +1,23 @@
+# A server that clients outside of the cluster reach as https://chat.example.com, through an ingress controller.
+resource "kt_compute" "chat" {
+  name     = "chat"
+  cpus     = 2
+  memory   = "4Gi"
+  replicas = 3
+  strategy = "RollingUpdate"
+
+  image       = "registry.example.com/chat/server:1.0.0"
+  command     = ["/app/server"]
+  port        = 8080
+  health_path = "/healthz"
+
+  expose = {
+    hosts              = ["chat.example.com"]
+    ingress_class_name = "nginx"
+    tls_secret_name    = "chat-certificate"
+    annotations        = { "cert-manager.io/cluster-issuer" = "letsencrypt" }
+  }
+
+  # The drain of a node stops at most one pod at a time.
+  pod_disruption_budget = { max_unavailable = 1 }
+}
