@@ -2,12 +2,15 @@ package datasources
 
 import (
 	"context"
+	"errors"
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"google.golang.org/grpc"
@@ -72,6 +75,27 @@ func TestDataSourcesDeferReadsWhileTheClusterIsUnknown(t *testing.T) {
 	}
 }
 
+func TestFailuresToReadMetricsNameTheNextStep(t *testing.T) {
+	t.Parallel()
+	for class, want := range map[tensor.Class][]string{
+		tensor.TimedOut:    {"timeout", "did not respond within 30s", "increase `timeout`"},
+		tensor.Unreachable: {"via", "cannot be reached at pool:50051: broken", "Check that its pod is ready"},
+		tensor.Refused:     {"name", "The server of ml/pool: broken", "Read its log"},
+	} {
+		err := &tensor.Error{Op: "read metrics", Target: "pool:50051", Class: class, Err: errors.New("broken")}
+		got := metricsFailure("ml/pool", 30*time.Second, err)
+		placed, ok := got.(diag.DiagnosticWithPath)
+		if !ok || placed.Path().String() != want[0] {
+			t.Errorf("%v is not reported at %s: %v", class, want[0], got)
+		}
+		for _, text := range want[1:] {
+			if !strings.Contains(got.Detail(), text) {
+				t.Errorf("%v: %s; want %s", class, got.Detail(), text)
+			}
+		}
+	}
+}
+
 func TestDiagnosticsWithoutMetricsNameTheSetting(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -84,7 +108,7 @@ func TestDiagnosticsWithoutMetricsNameTheSetting(t *testing.T) {
 	t.Cleanup(func() { server.Stop(); <-done })
 	_, err = snapshotsOf(t.Context(), endpoint.Route{Target: listener.Addr().String()}, tensor.MetricsFilter{},
 		tf.Duration{})
-	if failure := metricsFailure("ml/pool", err); !strings.Contains(failure.Detail(), "SKYTORCH_METRICS_SOURCES") {
+	if failure := metricsFailure("ml/pool", time.Second, err); !strings.Contains(failure.Detail(), "SKYTORCH_METRICS_SOURCES") {
 		t.Errorf("a server without the service: %s", failure.Detail())
 	}
 	for name, filter := range map[string]tensor.MetricsFilter{"no sources configured": {},

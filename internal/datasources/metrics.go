@@ -2,8 +2,10 @@ package datasources
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/endpoint"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skymetrics"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -85,7 +88,7 @@ func readMetrics(ctx context.Context, cluster *kube.Cluster, m *metricsModel) di
 	filter := tensor.MetricsFilter{Names: m.MetricNames, Sources: m.Sources, Labels: m.LabelFilters}
 	snapshots, err := snapshotsOf(ctx, endpoint.RouteTo(cluster, e, m.Via.ValueString()), filter, m.Timeout)
 	if err != nil {
-		return append(diags, metricsFailure(e.ID(), err))
+		return append(diags, metricsFailure(e.ID(), timeoutOf(m.Timeout), err))
 	}
 	m.Metrics = metricsOf(snapshots)
 	return append(diags, sourceWarnings(e.ID(), snapshots, filter)...)
@@ -114,14 +117,29 @@ func snapshotsOf(
 const metricsSourcesHint = "Set `SKYTORCH_METRICS_SOURCES` in `env_vars` of the kt_compute to the sources that the " +
 	"server should read, such as `nvidia-gpu`."
 
-func metricsFailure(id string, err error) diag.Diagnostic {
-	if tensor.ClassOf(err) == tensor.Unsupported {
+func metricsFailure(id string, timeout time.Duration, err error) diag.Diagnostic {
+	failed, isCall := errors.AsType[*tensor.Error](err)
+	if !isCall {
+		return diag.WithPath(path.Root("via"), tf.Failure(err)) // of the port-forward
+	}
+	switch failed.Class {
+	case tensor.Unsupported:
 		return diag.NewAttributeErrorDiagnostic(path.Root("name"), "Tensor server without metrics service",
 			fmt.Sprintf("The server of %s implements neither skytorch.metrics.v1.Metrics nor "+
 				"kpu.metrics.v1.Metrics. Either no metrics source is configured, or this version of the server "+
 				"does not support metrics.\n\nNext step: %s", id, metricsSourcesHint))
+	case tensor.TimedOut:
+		return diag.NewAttributeErrorDiagnostic(path.Root("timeout"), "Metrics not received in time",
+			fmt.Sprintf("The server of %s did not respond within %s.\n\nNext step: Read the log of the server. If its "+
+				"sources need longer, increase `timeout`.", id, manifest.FormatDuration(timeout)))
+	case tensor.Unreachable:
+		return diag.NewAttributeErrorDiagnostic(path.Root("via"), "Tensor server unreachable",
+			fmt.Sprintf("The server of %s cannot be reached at %s: %v.\n\nNext step: Check that its pod is ready, and "+
+				"that `via` is a route from this machine.", id, failed.Target, failed.Err))
+	default:
+		return diag.NewAttributeErrorDiagnostic(path.Root("name"), "Cannot read metrics",
+			fmt.Sprintf("The server of %s: %v.\n\nNext step: Read its log.", id, failed.Err))
 	}
-	return diag.WithPath(path.Root("via"), tf.Failure(err))
 }
 
 // sourceWarnings returns a warning if the server returned no source.

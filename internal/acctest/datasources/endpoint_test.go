@@ -91,10 +91,12 @@ data "kt_endpoint" "pool" {
 data "kt_metrics" "pool" {
   id           = data.kt_endpoint.pool.id
   metric_names = [data.kt_metrics.all.metrics[0].name]
+  timeout      = "2m"
 }
 
 data "kt_metrics" "all" {
-  name = "pool"
+  name    = "pool"
+  timeout = "2m"
 }`),
 				ConfigStateChecks: []statecheck.StateCheck{
 					expectValue(it, "id", knownvalue.StringExact(ns+"/pool")),
