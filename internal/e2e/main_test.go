@@ -21,6 +21,9 @@ import (
 // allocateImage contains the program in allocate/.
 const allocateImage = "localhost/allocate:e2e"
 
+// serverOfOnesOwn contains the program in httpserver/.
+const serverOfOnesOwn = "localhost/httpserver:e2e"
+
 // serverImage is the name of the image that `make tensor-image` builds.
 var serverImage string
 
@@ -52,14 +55,19 @@ func run(m *testing.M) (code int, err error) {
 		"--kubelet", "--node", "name=cpu-0",
 		"--crds", acctest.Testdata("skytorch-compute-crd.yaml"),
 	}
-	server, allocate := filepath.Join(acctest.Root(), "bin", "tensor-server.tar"), filepath.Join(dir, "allocate.tar")
+	server := filepath.Join(acctest.Root(), "bin", "tensor-server.tar")
 	if serverImage, err = imageIn(server); err != nil {
 		return 1, fmt.Errorf("%w; build it with: make tensor-image", err)
 	}
-	if err := pack("./internal/e2e/allocate", allocateImage, allocate); err != nil {
-		return 1, err
+	arguments = append(arguments, "--image", server)
+	for _, image := range []string{allocateImage, serverOfOnesOwn} {
+		program := strings.TrimSuffix(strings.TrimPrefix(image, "localhost/"), ":e2e")
+		archive := filepath.Join(dir, program+".tar")
+		if err := pack("./internal/e2e/"+program, image, archive); err != nil {
+			return 1, err
+		}
+		arguments = append(arguments, "--image", archive)
 	}
-	arguments = append(arguments, "--image", server, "--image", allocate)
 	if cluster, err = acctest.StartCluster(arguments...); err != nil {
 		return 1, err
 	}

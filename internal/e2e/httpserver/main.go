@@ -1,0 +1,50 @@
+// Command httpserver is a server like that of a model: it needs time to start, answers health checks, and completes
+// running requests before it ends.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+func main() {
+	port := flag.Int("port", 8080, "port to listen on")
+	start := flag.Duration("start", 0, "time before the server listens, as for loading weights")
+	drain := flag.Duration("drain", 0, "time after SIGTERM in which new requests are still answered")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	if err := serve(ctx, *port, *start, *drain); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func serve(ctx context.Context, port int, start, drain time.Duration) error {
+	select {
+	case <-time.After(start):
+	case <-ctx.Done():
+		return nil
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/health", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("/version", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, os.Getenv("VERSION"))
+	})
+	server := &http.Server{Addr: fmt.Sprintf(":%d", port), Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	failed := make(chan error, 1)
+	go func() { failed <- server.ListenAndServe() }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	time.Sleep(drain) // clients may not know yet that this pod ends
+	return server.Shutdown(context.WithoutCancel(ctx))
+}
