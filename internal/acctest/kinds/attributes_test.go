@@ -93,7 +93,7 @@ func allAttributes() []attributes {
 			changed: "pod_disruption_budget = { max_unavailable = \"50%\" }",
 		},
 		{
-			name: "exposure by an Ingress", hidden: []string{"expose"}, // no Ingress contains the protocol
+			name:    "exposure by an Ingress",
 			created: `expose = { hosts = ["a.example.com"], protocol = "grpc" }`,
 			changed: `expose = {
 			    hosts = ["b.example.com", "*.example.com"], path = "/v1", ingress_class_name = "nginx"

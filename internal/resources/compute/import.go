@@ -115,8 +115,12 @@ func (r *reader) importWorkload(ctx context.Context, live *unstructured.Unstruct
 		seen = adoptableSettings(manifest.Observe(live))
 	}
 	r.State.Mode = types.StringValue(manifest.Compute{Manifest: live.Object}.Mode())
+	onlyByManifest := kind.OfMode(r.State.Mode.ValueString()).Picks == nil
+	if onlyByManifest {
+		seen = withoutPodDetails(seen)
+	}
 	r.Diags.Append(r.State.adopt(ctx, seen, r.Data.Defaults)...)
-	if kind.OfMode(r.State.Mode.ValueString()).Picks == nil {
+	if onlyByManifest {
 		r.State.Manifest = tf.DocumentOf(found[manifest.Key(doc)].text)
 	}
 	r.State.UID = types.StringValue(string(live.GetUID()))

@@ -128,6 +128,9 @@ func (p *planner) preserveImportedText() {
 	if !p.State.ServiceTemplate.IsNull() && !p.Config.ServiceTemplate.IsNull() {
 		p.Plan.ServiceTemplate = p.State.ServiceTemplate
 	}
+	if !p.State.Expose.IsNull() && !p.Config.Expose.IsNull() {
+		p.Plan.Expose = p.State.Expose // no Ingress contains the protocol
+	}
 	if !p.State.Affinity.IsNull() && !p.Config.Affinity.IsNull() {
 		p.Plan.Affinity = p.State.Affinity
 	}

@@ -102,6 +102,15 @@ func adoptableSettings(seen manifest.Compute) manifest.Compute {
 	}
 }
 
+// withoutPodDetails omits the settings that the manifest of a workload usually contains. An import cannot distinguish
+// whether an attribute or the manifest sets them.
+func withoutPodDetails(seen manifest.Compute) manifest.Compute {
+	seen.Command, seen.Args, seen.Port, seen.HealthPath = nil, nil, 0, ""
+	seen.Limits, seen.ExtraResources, seen.PodLabels = nil, nil, nil
+	seen.Affinity, seen.TopologySpread, seen.TerminationGracePeriod = nil, nil, nil
+	return seen
+}
+
 // adoptRegistration sets the attributes that only the registration of an imported compute contains. workload is nil if
 // there is none.
 func (m *model) adoptRegistration(

@@ -213,8 +213,7 @@ func (p *planner) appliesNothing(ctx context.Context, planned, prior *object) bo
 // unanswered reports whether a dry run failed without a verdict on the object. A rejection is such a verdict, which
 // the dry run of the whole plan explains.
 func unanswered(err error) bool {
-	class := kube.ClassOf(err)
-	return err != nil && (class == kube.Unreachable || class == kube.Canceled)
+	return kube.AboutServer(err)
 }
 
 // requireObjects rejects a plan without objects. For a new compute this is a warning, since the same run may install

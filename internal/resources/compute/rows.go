@@ -67,8 +67,8 @@ var rows = []row{
 		func(c *manifest.Compute) *[]manifest.Toleration { return &c.Tolerations },
 		(*converter).decodeToleration, (*converter).encodeToleration).omittedFrom("tolerations"),
 	gpuAntiAffinity(),
-	custom("affinity", kubetorchPods, func(m *model) *jsontypes.Normalized { return &m.Affinity }, (*converter).decodeAffinity).
-		followedBy((*converter).followAffinity),
+	custom("affinity", kubetorchPods, func(m *model) *jsontypes.Normalized { return &m.Affinity },
+		(*converter).decodeAffinity).followedBy((*converter).followAffinity),
 	list("topology_spread", kubetorchPods, func(m *model) *types.List { return &m.TopologySpread },
 		func(c *manifest.Compute) *[]manifest.TopologySpread { return &c.TopologySpread },
 		(*converter).decodeTopologySpread, (*converter).encodeTopologySpread),
