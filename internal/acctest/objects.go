@@ -142,7 +142,8 @@ func (c *Cluster) TokenAttributes(t *testing.T, ns, token string) string {
 func (c *Cluster) NothingLeft(t *testing.T, ns string) resource.TestCheckFunc {
 	t.Helper()
 	return func(*terraform.State) error {
-		if left := c.Kubectl(t, "get", "deployments,services,poddisruptionbudgets,pods", "-n", ns, "-o", "name"); left != "" {
+		left := c.Kubectl(t, "get", "deployments,services,poddisruptionbudgets,pods", "-n", ns, "-o", "name")
+		if left != "" {
 			return fmt.Errorf("left behind:\n%s", left)
 		}
 		return nil

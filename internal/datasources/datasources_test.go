@@ -108,7 +108,8 @@ func TestDiagnosticsWithoutMetricsNameTheSetting(t *testing.T) {
 	t.Cleanup(func() { server.Stop(); <-done })
 	_, err = snapshotsOf(t.Context(), endpoint.Route{Target: listener.Addr().String()}, tensor.MetricsFilter{},
 		tf.Duration{})
-	if failure := metricsFailure("ml/pool", time.Second, err); !strings.Contains(failure.Detail(), "SKYTORCH_METRICS_SOURCES") {
+	failure := metricsFailure("ml/pool", time.Second, err)
+	if !strings.Contains(failure.Detail(), "SKYTORCH_METRICS_SOURCES") {
 		t.Errorf("a server without the service: %s", failure.Detail())
 	}
 	for name, filter := range map[string]tensor.MetricsFilter{"no sources configured": {},

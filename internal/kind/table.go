@@ -38,7 +38,8 @@ var table = []Kind{
 //
 //nolint:gochecknoglobals // as table
 var others = []Kind{
-	KubetorchWorkload(), Service(), PodDisruptionBudget(), Ingress(), HTTPRoute(), GRPCRoute(), PersistentVolumeClaim(), Secret(), ConfigMap(),
+	KubetorchWorkload(), Service(), PodDisruptionBudget(), Ingress(), HTTPRoute(), GRPCRoute(), PersistentVolumeClaim(),
+	Secret(), ConfigMap(),
 }
 
 // queues contains the kinds that the provider only reads, in any version.

@@ -24,8 +24,8 @@ func ParseAffinity(text string) (*corev1.Affinity, error) {
 	return &affinity, nil
 }
 
-// podAffinity returns the affinity of the user, which also keeps the pods off GPU nodes if c requires that. The terms of
-// a node selector are alternatives, so each of them excludes the GPU nodes.
+// podAffinity returns the affinity of the user, which also keeps the pods off GPU nodes if c requires that. The terms
+// of a node selector are alternatives, so each of them excludes the GPU nodes.
 func podAffinity(c Compute) (*corev1ac.AffinityApplyConfiguration, error) {
 	affinity := &corev1.Affinity{}
 	if c.Affinity != nil {
@@ -89,18 +89,16 @@ func observeAffinity(c *Compute, live *corev1.Affinity) {
 }
 
 func keepsOffGPUs(term corev1.NodeSelectorTerm) bool {
-	return slices.Contains(keysWithout(term), kind.GPUResource)
+	return slices.ContainsFunc(term.MatchExpressions, func(r corev1.NodeSelectorRequirement) bool {
+		return r.Key == kind.GPUResource && keepsOff(r)
+	})
 }
 
-// keysWithout returns the labels that nodes of a term must not have.
-func keysWithout(term corev1.NodeSelectorTerm) []string {
-	var keys []string
-	for _, r := range term.MatchExpressions {
-		if r.Operator == corev1.NodeSelectorOpDoesNotExist {
-			keys = append(keys, r.Key)
-		}
-	}
-	return keys
+// keepsOff reports whether a requirement is one of offGPUNodes.
+func keepsOff(r corev1.NodeSelectorRequirement) bool {
+	return slices.ContainsFunc(offGPUNodes(), func(ours corev1.NodeSelectorRequirement) bool {
+		return r.Key == ours.Key && r.Operator == ours.Operator
+	})
 }
 
 // withoutGPUTerms omits the requirements of offGPUNodes, and terms with no other.
@@ -108,11 +106,7 @@ func withoutGPUTerms(terms []corev1.NodeSelectorTerm) []corev1.NodeSelectorTerm 
 	var rest []corev1.NodeSelectorTerm
 	for _, term := range terms {
 		if keepsOffGPUs(term) {
-			term.MatchExpressions = slices.DeleteFunc(term.MatchExpressions, func(r corev1.NodeSelectorRequirement) bool {
-				return slices.ContainsFunc(offGPUNodes(), func(ours corev1.NodeSelectorRequirement) bool {
-					return r.Key == ours.Key && r.Operator == ours.Operator
-				})
-			})
+			term.MatchExpressions = slices.DeleteFunc(term.MatchExpressions, keepsOff)
 		}
 		if len(term.MatchExpressions)+len(term.MatchFields) > 0 {
 			rest = append(rest, term)

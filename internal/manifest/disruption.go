@@ -11,8 +11,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// DisruptionBudget limits how many pods an eviction, such as the drain of a node, may stop at a time. Exactly one of its
-// fields is set: a number of pods or a percentage, such as "1" or "50%".
+// DisruptionBudget limits how many pods an eviction, such as the drain of a node, may stop at a time. Exactly one of
+// its fields is set: a number of pods or a percentage, such as "1" or "50%".
 type DisruptionBudget struct {
 	MinAvailable, MaxUnavailable string
 }

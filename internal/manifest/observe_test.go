@@ -49,7 +49,9 @@ func affinityOf(tb testing.TB) *corev1.Affinity {
 
 func TestParseAffinityRejectsUnknownFields(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"", "[]", `{"nodeaffinity": {}}`, `{"nodeAffinity": {"required": {}}}`, `{"podAffinity": 1}`} {
+	for _, text := range []string{
+		"", "[]", `{"nodeaffinity": {}}`, `{"nodeAffinity": {"required": {}}}`, `{"podAffinity": 1}`,
+	} {
 		if _, err := manifest.ParseAffinity(text); err == nil {
 			t.Errorf("%s is accepted", text)
 		}
@@ -241,7 +243,8 @@ func TestObserveExposeIsTheInverseOfRender(t *testing.T) {
 			TLSSecret: "certificate", Annotations: map[string]string{"a": "b"}},
 		"a route": {Hosts: []string{"a.example.com"}, Path: "/v1", Gateway: &manifest.GatewayRef{Name: "public",
 			Namespace: "gateways", SectionName: "https"}, Annotations: map[string]string{"a": "b"}},
-		"a route for gRPC": {Hosts: []string{"*.example.com"}, GRPC: true, Gateway: &manifest.GatewayRef{Name: "public"}},
+		"a route for gRPC": {Hosts: []string{"*.example.com"}, GRPC: true,
+			Gateway: &manifest.GatewayRef{Name: "public"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -52,7 +52,8 @@ func TestRenderRejects(t *testing.T) {
 			c.Command, c.HealthPath = []string{"serve"}, "/health"
 		}, "health_path", "set port too"},
 		"a frozen server of one's own": {func(c *manifest.Compute) {
-			c.Command, c.Settings = []string{"serve"}, []manifest.Setting{{Attribute: "freeze", Runners: kind.Kubetorch}}
+			c.Command = []string{"serve"}
+			c.Settings = []manifest.Setting{{Attribute: "freeze", Runners: kind.Kubetorch}}
 		}, "freeze", "which command and args replace"},
 		"a server of one's own on Ray": {func(c *manifest.Compute) {
 			c.Command, c.Distribute = []string{"serve"}, &manifest.Distribute{Type: "ray", Workers: 2}

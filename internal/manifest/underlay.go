@@ -130,8 +130,8 @@ func hasHandler(probe map[string]any) bool {
 	})
 }
 
-// withoutExtendedOf omits our numbers of GPUs and other extended resources that the user sets, because request and limit
-// must be equal.
+// withoutExtendedOf omits our numbers of GPUs and other extended resources that the user sets, because request and
+// limit must be equal.
 func withoutExtendedOf(ours, user map[string]any) map[string]any {
 	result := ours
 	for _, list := range []string{"limits", "requests"} {

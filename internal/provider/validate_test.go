@@ -29,7 +29,8 @@ func TestComputeReportsInvalidInputAtItsAttribute(t *testing.T) {
 		badTolerations(),
 		badCombinations(), badDuplicates(), badIdentity(), badGPUTypes(), badTemplates(), incomplete(),
 		badAutoscale(), badDistribute(), badModes(), badManifests(), badIdentityOfManifests(), badPodTemplatePaths(),
-		badSelectors(), badImageSetups(), badLogging(), badTensorServers(), badOwnServers(), badDevices(), badPlacement(), badExposures(),
+		badSelectors(), badImageSetups(), badLogging(), badTensorServers(), badOwnServers(),
+		badDevices(), badPlacement(), badExposures(),
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {

@@ -55,8 +55,9 @@ func serverChanges() []change {
 			warnings: []string{"spec.strategy.type: changed by kubectl-patch at "},
 		},
 		{
-			name: "label of the workload changed", kubectl: []string{"label", "deployment/trainer", "--overwrite", "team=web"},
-			plans: []string{"labels"}, fields: []string{dep + "metadata.labels.team"},
+			name:    "label of the workload changed",
+			kubectl: []string{"label", "deployment/trainer", "--overwrite", "team=web"},
+			plans:   []string{"labels"}, fields: []string{dep + "metadata.labels.team"},
 			warnings: []string{"metadata.labels.team: changed by kubectl-label at "},
 		},
 		{
@@ -66,7 +67,8 @@ func serverChanges() []change {
 		},
 		{
 			name: "termination changed", kubectl: replace(pod+"terminationGracePeriodSeconds", "5"),
-			plans: []string{"termination_grace_period"}, fields: []string{dep + thePod + "terminationGracePeriodSeconds"},
+			plans:    []string{"termination_grace_period"},
+			fields:   []string{dep + thePod + "terminationGracePeriodSeconds"},
 			warnings: []string{thePod + "terminationGracePeriodSeconds: changed by kubectl-patch at "},
 		},
 		{

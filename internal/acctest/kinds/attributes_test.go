@@ -82,9 +82,13 @@ func allAttributes() []attributes {
 			  strategy          = "Recreate"
 			  gpu_anti_affinity = true
 			  affinity          = jsonencode({ nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution = {
-			    nodeSelectorTerms = [{ matchExpressions = [{ key = "kubernetes.io/os", operator = "In", values = ["linux"] }] }]
+			    nodeSelectorTerms = [{ matchExpressions = [{
+			      key = "kubernetes.io/os", operator = "In", values = ["linux"]
+			    }] }]
 			  } } })
-			  topology_spread   = [{ topology_key = "kubernetes.io/os", max_skew = 2, when_unsatisfiable = "ScheduleAnyway" }]
+			  topology_spread   = [{
+			    topology_key = "kubernetes.io/os", max_skew = 2, when_unsatisfiable = "ScheduleAnyway"
+			  }]
 			  termination_grace_period = 0`,
 		},
 		{

@@ -14,7 +14,8 @@ func TestAccRoutesOfAGatewayAreCreatedChangedAndImported(t *testing.T) {
 	acctest.LifeCycle{
 		Mode: "deployment",
 		Created: `expose = {
-		  hosts = ["a.example.com"], path = "/v1", gateway = { name = "public", namespace = "gateways", section_name = "web" }
+		  hosts   = ["a.example.com"], path = "/v1"
+		  gateway = { name = "public", namespace = "gateways", section_name = "web" }
 		}`,
 		Changed: `
 		  command = ["serve"]

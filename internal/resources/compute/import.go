@@ -129,8 +129,8 @@ func (r *reader) importWorkload(ctx context.Context, live *unstructured.Unstruct
 	return nil
 }
 
-// importRelated imports a Service, a PodDisruptionBudget or the registration. Without a workload, it must be of this provider, and the result
-// is a compute for existing pods.
+// importRelated imports an object beside the workload. Without a workload, only a Service or the registration of this
+// provider is imported, and the result is a compute for existing pods.
 func (r *reader) importRelated(ctx context.Context, of kube.Kind, name string, found objects) error {
 	live, err := r.Data.Cluster.Get(ctx, kube.Ref{Kind: of, Namespace: r.State.Namespace.ValueString(), Name: name})
 	switch class := kube.ClassOf(err); {

@@ -69,8 +69,8 @@ func (m *model) adopt(ctx context.Context, seen manifest.Compute, defaults tf.De
 	return m.follow(ctx, before, seen)
 }
 
-// renderedDefaults returns autoscale, distribute and strategy as a compute of this mode contains them if they are empty,
-// so that an import does not set attributes to their defaults.
+// renderedDefaults returns autoscale, distribute and strategy as a compute of this mode contains them if they are
+// empty, so that an import does not set attributes to their defaults.
 func renderedDefaults(seen manifest.Compute) manifest.Compute {
 	bare := manifest.Compute{Name: "x", Namespace: "x", Replicas: seen.Replicas, LaunchTimeout: seen.LaunchTimeout}
 	if seen.Autoscale != nil {

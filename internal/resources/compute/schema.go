@@ -82,7 +82,8 @@ func resourceAttributes() map[string]schema.Attribute {
 			Optional: true, ElementType: tf.QuantityType{}, Validators: tf.Quantities(),
 			PlanModifiers: []planmodifier.Map{tf.KeepSameQuantities()},
 			MarkdownDescription: "Limits of each pod by resource: `cpu`, `memory`, `ephemeral-storage` or " +
-				"`hugepages-<size>`. Without them, pods have no limits, unless a LimitRange of the namespace sets some.",
+				"`hugepages-<size>`. Without them, pods have no limits, unless a LimitRange of the namespace " +
+				"sets some.",
 		},
 		"extra_resources": schema.MapAttribute{
 			Optional: true, ElementType: tf.QuantityType{}, Validators: tf.Quantities(),

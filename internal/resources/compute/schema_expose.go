@@ -16,8 +16,9 @@ import (
 func exposeAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
 		Optional: true,
-		MarkdownDescription: "Makes the Service reachable from outside of the cluster: with `gateway`, by a route of the " +
-			"Gateway API, otherwise by an Ingress. An ingress controller or a Gateway must exist. DNS is not changed.",
+		MarkdownDescription: "Makes the Service reachable from outside of the cluster: with `gateway`, by a route of " +
+			"the Gateway API, otherwise by an Ingress. An ingress controller or a Gateway must exist. DNS is not " +
+			"changed.",
 		Attributes: map[string]schema.Attribute{
 			"hosts": schema.ListAttribute{
 				Required: true, ElementType: types.StringType,
@@ -26,14 +27,14 @@ func exposeAttribute() schema.Attribute {
 					listvalidator.ValueStringsAre(tf.HostName())},
 			},
 			"path": optionalText("Prefix of the paths that are routed, such as `/v1`. Defaults to `/`.", tf.URLPath()),
-			"protocol": optionalText("Protocol of the server in the pods, `http` or `grpc` (without TLS). With `grpc`, "+
-				"the port of the Service has the `appProtocol` `kubernetes.io/h2c`, and `gateway` uses a GRPCRoute. "+
-				"Defaults to `http`.", stringvalidator.OneOf(protocolHTTP, protocolGRPC)),
+			"protocol": optionalText("Protocol of the server in the pods, `http` or `grpc` (without TLS). With "+
+				"`grpc`, the port of the Service has the `appProtocol` `kubernetes.io/h2c`, and `gateway` uses a "+
+				"GRPCRoute. Defaults to `http`.", stringvalidator.OneOf(protocolHTTP, protocolGRPC)),
 			"annotations": schema.MapAttribute{
 				Optional: true, ElementType: types.StringType,
 				Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())},
-				MarkdownDescription: "Annotations of the Ingress or the route, such as those that configure an ingress " +
-					"controller.",
+				MarkdownDescription: "Annotations of the Ingress or the route, such as those that configure an " +
+					"ingress controller.",
 			},
 			"ingress_class_name": optionalText("Class of the Ingress. Defaults to the default class of the cluster.",
 				tf.ObjectName()),
@@ -41,12 +42,14 @@ func exposeAttribute() schema.Attribute {
 				"Without it, the Ingress uses HTTP.", tf.ObjectName()),
 			"gateway": schema.SingleNestedAttribute{
 				Optional: true,
-				MarkdownDescription: "Gateway that has the route. Its listeners contain the certificates, and must allow " +
-					"routes from the namespace of the compute.",
+				MarkdownDescription: "Gateway that has the route. Its listeners contain the certificates, and must " +
+					"allow routes from the namespace of the compute.",
 				Attributes: map[string]schema.Attribute{
-					"name":         requiredText("Name of the Gateway.", tf.ObjectName()),
-					"namespace":    optionalText("Namespace of the Gateway. Defaults to that of the compute.", tf.NamespaceName()),
-					"section_name": optionalText("Name of a listener of the Gateway, such as `https`. Defaults to all.", tf.ObjectName()),
+					"name": requiredText("Name of the Gateway.", tf.ObjectName()),
+					"namespace": optionalText("Namespace of the Gateway. Defaults to that of the compute.",
+						tf.NamespaceName()),
+					"section_name": optionalText("Name of a listener of the Gateway, such as `https`. Defaults to all.",
+						tf.ObjectName()),
 				},
 			},
 		},

@@ -20,19 +20,20 @@ func placementAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"affinity": schema.StringAttribute{
 			Optional: true, CustomType: jsontypes.NormalizedType{}, Validators: []validator.String{tf.Affinity()},
-			MarkdownDescription: "Affinity of the pods as JSON, as in `jsonencode({ podAntiAffinity = { … } })`, with " +
-				"the fields of `kubectl explain pod.spec.affinity`. `gpu_anti_affinity` is added to it.",
+			MarkdownDescription: "Affinity of the pods as JSON, as in `jsonencode({ podAntiAffinity = { … } })`, " +
+				"with the fields of `kubectl explain pod.spec.affinity`. `gpu_anti_affinity` is added to it.",
 		},
 		"topology_spread": schema.ListNestedAttribute{
 			Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
-			MarkdownDescription: "[Topology spread constraints](https://kubernetes.io/docs/concepts/scheduling-eviction/" +
-				"topology-spread-constraints/) on the pods of the compute.",
+			MarkdownDescription: "[Topology spread constraints](https://kubernetes.io/docs/concepts/" +
+				"scheduling-eviction/topology-spread-constraints/) on the pods of the compute.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"topology_key": requiredText("Label of the nodes whose values are the domains, such as "+
 					"`topology.kubernetes.io/zone`.", tf.LabelKey()),
 				"max_skew": schema.Int64Attribute{Optional: true, CustomType: tf.IntegerType{},
-					Validators:          []validator.Int64{int64validator.Between(1, math.MaxInt32)},
-					MarkdownDescription: "Maximum difference in the number of pods between two domains. Defaults to `1`."},
+					Validators: []validator.Int64{int64validator.Between(1, math.MaxInt32)},
+					MarkdownDescription: "Maximum difference in the number of pods between two domains. " +
+						"Defaults to `1`."},
 				"when_unsatisfiable": optionalText("What happens to a pod that would violate the constraint: "+
 					"`DoNotSchedule` or `ScheduleAnyway`. Defaults to `DoNotSchedule`.",
 					stringvalidator.OneOf(string(corev1.DoNotSchedule), string(corev1.ScheduleAnyway))),
@@ -48,9 +49,9 @@ func placementAttributes() map[string]schema.Attribute {
 		"expose": exposeAttribute(),
 		"pod_disruption_budget": schema.SingleNestedAttribute{
 			Optional: true,
-			MarkdownDescription: "Limit for evictions, such as those of a node that is drained: a PodDisruptionBudget " +
-				"for the pods of the compute. Exactly one attribute must be set. A budget that allows no eviction, such " +
-				"as `min_available = 1` with one replica, blocks the drain of a node.",
+			MarkdownDescription: "Limit for evictions, such as those of a node that is drained: a " +
+				"PodDisruptionBudget for the pods of the compute. Exactly one attribute must be set. A budget that " +
+				"allows no eviction, such as `min_available = 1` with one replica, blocks the drain of a node.",
 			Attributes: map[string]schema.Attribute{
 				"min_available": optionalText("Number or percentage of pods that must remain, such as `1` or `50%`.",
 					tf.PodCount()),

@@ -36,16 +36,17 @@ func tensorServerAttributes() map[string]schema.Attribute {
 				"`gpus` either.",
 		},
 		"command": stringList("Command of the container, which replaces the entrypoint of the image. With " +
-			"`runtime = \"kubetorch\"`, `command` and `args` run a server of your own instead of Kubetorch's: nothing " +
-			"is installed, and calls from Kubetorch's Python client do not work. Variables such as `$(NAME)` are " +
-			"replaced by Kubernetes."),
+			"`runtime = \"kubetorch\"`, `command` and `args` run a server of your own instead of Kubetorch's: " +
+			"nothing is installed, and calls from Kubetorch's Python client do not work. Variables such as `$(NAME)` " +
+			"are replaced by Kubernetes."),
 		"args": stringList("Arguments of the container, which replace the arguments of the image. Without `command`, " +
 			"the entrypoint of the image receives them."),
 		"port": schema.Int64Attribute{
-			Optional: true, CustomType: tf.IntegerType{}, Validators: []validator.Int64{int64validator.Between(1, 65535)},
-			MarkdownDescription: "Port of the server that `command` or `args` run. The Service maps port 80 to it, and " +
-				"probes check it: until the server has started, at most for `launch_timeout`, and afterwards. Without " +
-				"it, a container is ready as soon as it runs.",
+			Optional: true, CustomType: tf.IntegerType{},
+			Validators: []validator.Int64{int64validator.Between(1, 65535)},
+			MarkdownDescription: "Port of the server that `command` or `args` run. The Service maps port 80 to it, " +
+				"and probes check it: until the server has started, at most for `launch_timeout`, and afterwards. " +
+				"Without it, a container is ready as soon as it runs.",
 		},
 		"health_path": optionalText("HTTP path that the probes request at `port`, such as `/health`. Any status from "+
 			"200 to 399 counts as healthy. Without it, a connection to the port is sufficient.", tf.URLPath()),
