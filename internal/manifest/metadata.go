@@ -142,6 +142,20 @@ func Without(m, others map[string]string) map[string]string {
 	return rest
 }
 
+// withoutIdentity returns labels without those that identify an object of a compute.
+func withoutIdentity(labels map[string]string, name string) map[string]string {
+	maps.DeleteFunc(labels, func(key, value string) bool {
+		switch key {
+		case kind.ServiceLabel, kind.TemplateLabel, kind.UsernameLabel, kind.VersionLabel, kind.ManagedByLabel:
+			return true
+		case kind.AppLabel:
+			return value == name
+		}
+		return false
+	})
+	return labels
+}
+
 // observeMetadata is the inverse of workloadMetadata.
 func observeMetadata(c *Compute, workload *unstructured.Unstructured) {
 	labels := union(workload.GetLabels())
@@ -152,14 +166,7 @@ func observeMetadata(c *Compute, workload *unstructured.Unstructured) {
 		}
 		delete(labels, key)
 	}
-	if labels[kind.AppLabel] == c.Name {
-		delete(labels, kind.AppLabel)
-	}
-	for _, key := range []string{kind.ServiceLabel, kind.TemplateLabel, kind.UsernameLabel, kind.VersionLabel,
-		kind.ManagedByLabel} {
-		delete(labels, key)
-	}
-	c.Labels = labels
+	c.Labels = withoutIdentity(labels, c.Name)
 
 	annotations := union(workload.GetAnnotations())
 	c.InactivityTTL = annotations[kind.InactivityTTLAnnotation]

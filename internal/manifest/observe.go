@@ -44,7 +44,7 @@ func Observe(workload *unstructured.Unstructured, podTemplate ...string) Compute
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(main, &template) != nil {
 		return c // the template has an invalid field, which the attribute manifests shows
 	}
-	c.PodLabels = Without(template.Labels, workload.GetLabels())
+	c.PodLabels = withoutIdentity(Without(template.Labels, workload.GetLabels()), c.Name)
 	observePod(&c, template.Spec)
 	for _, container := range template.Spec.Containers {
 		if container.Name == k.Container {

@@ -20,8 +20,9 @@ func main() {
 	drain := flag.Duration("drain", 0, "time after SIGTERM in which new requests are still answered")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
-	defer stop()
-	if err := serve(ctx, *port, *start, *drain); err != nil {
+	err := serve(ctx, *port, *start, *drain)
+	stop()
+	if err != nil {
 		log.Fatal(err)
 	}
 }
@@ -45,6 +46,6 @@ func serve(ctx context.Context, port int, start, drain time.Duration) error {
 		return err
 	case <-ctx.Done():
 	}
-	time.Sleep(drain) // clients may not know yet that this pod ends
+	<-time.After(drain) // clients may not know yet that this pod ends
 	return server.Shutdown(context.WithoutCancel(ctx))
 }

@@ -151,11 +151,11 @@ func (r *reader) importRelated(ctx context.Context, of kube.Kind, name string, f
 	if err != nil || isHeadless {
 		return err
 	}
-	switch role {
-	case manifest.RoleDisruptionBudget:
+	if role == manifest.RoleDisruptionBudget {
 		r.Diags.Append(r.State.followDisruptionBudget(ctx, nil, doc)...)
 		return nil
-	case manifest.RoleExpose:
+	}
+	if role == manifest.RoleExpose {
 		r.Diags.Append(r.State.followExpose(ctx, nil, doc)...)
 		return nil
 	}
