@@ -55,6 +55,6 @@ func validateDisruptionBudget(c Compute, errs *Errors) {
 	case b.MinAvailable == "" && b.MaxUnavailable == "":
 		errs.at(at, "is empty: set min_available or max_unavailable.").concerning(lowest, highest)
 	case b.MinAvailable != "" && b.MaxUnavailable != "":
-		errs.at(highest, "cannot be set beside min_available: remove one of the two.").concerning(lowest)
+		errs.at(highest, "cannot be set together with min_available: remove one of the two.").concerning(lowest)
 	}
 }
