@@ -13,7 +13,8 @@ import (
 const noopAttempts = 5
 
 // ApplyChangesNothing reports, by a dry run, whether Apply would leave the object
-// unchanged, apart from managedFields. It compares the result only with the
+// unchanged, apart from managedFields and UnfinishedAnnotation, which any later
+// run removes. It compares the result only with the
 // version on which the server based it: a controller can change the object
 // between the read and the dry run, and the shared watch can lag behind.
 func (c *Cluster) ApplyChangesNothing(ctx context.Context, obj *unstructured.Unstructured) (bool, error) {
@@ -31,7 +32,7 @@ func (c *Cluster) ApplyChangesNothing(ctx context.Context, obj *unstructured.Uns
 		if err != nil {
 			return false, err
 		}
-		if fields.SameContent(live, after) {
+		if fields.SameContent(withoutUnfinished(live), withoutUnfinished(after)) {
 			return true, nil
 		}
 		if after.GetResourceVersion() == live.GetResourceVersion() {

@@ -16,12 +16,17 @@ func TestApplyChangesNothingComparesWithTheVersionOfTheDryRun(t *testing.T) {
 	for name, test := range map[string]struct {
 		changes  int  // of a controller, each between a read and the dry run after it
 		replicas bool // whether the dry run changes replicas
-		want     bool
+		// unfinished reports whether the dry run removes UnfinishedAnnotation, as after a provider that was killed at
+		// the end of its run.
+		unfinished bool
+		want       bool
 	}{
 		"unchanged": {want: true},
 		"changed":   {replicas: true},
 		"unchanged, during changes by a controller": {changes: 2, want: true},
 		"changed, during changes by a controller":   {changes: 2, replicas: true},
+		"unchanged, with an unfinished creation":    {unfinished: true, want: true},
+		"changed, with an unfinished creation":      {unfinished: true, replicas: true},
 		"continuous changes by a controller":        {changes: 1000},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -33,6 +38,12 @@ func TestApplyChangesNothingComparesWithTheVersionOfTheDryRun(t *testing.T) {
 				obj.SetAnnotations(map[string]string{"controller": strconv.Itoa(version)})
 				return obj
 			}
+			live := func() *unstructured.Unstructured {
+				if test.unfinished {
+					return MarkUnfinished(object(), "id")
+				}
+				return object()
+			}
 			cluster := clusterOf(t, kubetest.API{Answer: func(verb, path string, request *http.Request) (int, any) {
 				mu.Lock()
 				defer mu.Unlock()
@@ -40,7 +51,7 @@ func TestApplyChangesNothingComparesWithTheVersionOfTheDryRun(t *testing.T) {
 					return code, body
 				}
 				if verb != "patch" {
-					return http.StatusOK, object()
+					return http.StatusOK, live()
 				}
 				if changes > 0 {
 					changes--

@@ -44,6 +44,20 @@ func MarkUnfinished(obj *unstructured.Unstructured, id string) *unstructured.Uns
 	return annotated(obj, UnfinishedAnnotation, id)
 }
 
+// withoutUnfinished returns obj, or a copy of it without UnfinishedAnnotation.
+func withoutUnfinished(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	annotations := obj.GetAnnotations()
+	if _, marked := annotations[UnfinishedAnnotation]; !marked {
+		return obj
+	}
+	out := obj.DeepCopy()
+	if delete(annotations, UnfinishedAnnotation); len(annotations) == 0 {
+		annotations = nil
+	}
+	out.SetAnnotations(annotations)
+	return out
+}
+
 // MarkCreation returns a copy of obj with CreationAnnotation.
 func MarkCreation(obj *unstructured.Unstructured, id string) *unstructured.Unstructured {
 	return annotated(obj, CreationAnnotation, id)
