@@ -206,7 +206,7 @@ func changes() []change {
 			name: "strategy changed",
 			kubectl: []string{"patch", "deployment/trainer", "-p",
 				`{"spec": {"strategy": {"type": "RollingUpdate"}}}`},
-			fields:   []string{dep + "spec.strategy.type"},
+			plans: []string{"strategy"}, fields: []string{dep + "spec.strategy.type"},
 			warnings: []string{"spec.strategy.type: changed by kubectl-patch at "},
 		},
 		{
