@@ -86,14 +86,17 @@ func ConfigMap(m Meta, s Spec, r Rendered) (*unstructured.Unstructured, error) {
 	return object, nil
 }
 
-// IsReserved reports whether ConfigMap sets a label or annotation.
-func IsReserved(key string) bool {
+// IsReservedLabel reports whether ConfigMap sets a label.
+func IsReservedLabel(key string) bool {
 	switch key {
-	case kind.AppLabel, kind.ManagedByLabel, kind.UsernameLabel, ImageLabel, SpecAnnotation, DigestAnnotation:
+	case kind.AppLabel, kind.ManagedByLabel, kind.UsernameLabel, ImageLabel:
 		return true
 	}
 	return false
 }
+
+// IsReservedAnnotation reports whether ConfigMap sets an annotation.
+func IsReservedAnnotation(key string) bool { return key == SpecAnnotation || key == DigestAnnotation }
 
 func checkSize(sizes map[string]int) error {
 	total := 0

@@ -37,8 +37,8 @@ func (hooks) ValidateKnown(ctx context.Context, config *model) diag.Diagnostics 
 	}
 	diags.Append(checkBaseAndInstallCmd(config)...)
 	diags.Append(checkSteps(ctx, config.Steps)...)
-	diags.Append(tf.RejectReserved("labels", config.Labels, image.IsReserved)...)
-	diags.Append(tf.RejectReserved("annotations", config.Annotations, image.IsReserved)...)
+	diags.Append(tf.RejectReserved("labels", config.Labels, image.IsReservedLabel)...)
+	diags.Append(tf.RejectReserved("annotations", config.Annotations, image.IsReservedAnnotation)...)
 	return diags
 }
 
