@@ -15,6 +15,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
 // Failure converts an error of the cluster to a diagnostic with the cause and the
@@ -138,13 +139,7 @@ type timeLimitError struct {
 }
 
 func (l timeLimitError) Error() string {
-	limit := l.limit.String() // 1h0m0s
-	for _, zero := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(limit, zero) {
-			limit = limit[:len(limit)-2]
-		}
-	}
-	return fmt.Sprintf("Timed out after %s (`%s`).", limit, l.attribute)
+	return fmt.Sprintf("Timed out after %s (`%s`).", manifest.FormatDuration(l.limit), l.attribute)
 }
 
 func (l timeLimitError) Is(target error) bool { return target == context.DeadlineExceeded }

@@ -29,6 +29,14 @@ func Texts(m types.Map) map[string]string {
 	return out
 }
 
+// Configurable returns the labels or annotations that a configuration must contain: neither those that only the
+// provider may set, nor its defaults.
+func Configurable(all, defaults map[string]string, isReserved func(key string) bool) types.Map {
+	out := WithoutDefaults(all, defaults)
+	maps.DeleteFunc(out, func(key, _ string) bool { return isReserved(key) })
+	return TextMapOrNull(out)
+}
+
 // RejectReserved reports labels or annotations that only the provider may set.
 func RejectReserved(attribute string, configured types.Map, isReserved func(key string) bool) diag.Diagnostics {
 	var diags diag.Diagnostics

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -74,9 +75,9 @@ func (s Secret) Object() (*unstructured.Unstructured, error) {
 		}
 	}
 	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1",
-		"kind":       "Secret",
-		"type":       "Opaque",
+		"apiVersion": kind.Secret().GroupVersion().String(),
+		"kind":       kind.Secret().Kind,
+		"type":       string(corev1.SecretTypeOpaque),
 		"metadata": map[string]any{
 			"name":        s.Name,
 			"namespace":   s.Namespace,
@@ -86,11 +87,19 @@ func (s Secret) Object() (*unstructured.Unstructured, error) {
 	}}, nil
 }
 
-// IsReserved reports whether Object sets a label or annotation.
-func IsReserved(key string) bool {
+// IsReservedLabel reports whether Object sets a label.
+func IsReservedLabel(key string) bool {
 	switch key {
-	case NameLabel, MountTypeLabel, ProviderLabel, kind.ManagedByLabel, kind.UsernameLabel,
-		PathAnnotation, FilenamesAnnotation, OverrideAnnotation, DefaultModeAnnotation:
+	case NameLabel, MountTypeLabel, ProviderLabel, kind.ManagedByLabel, kind.UsernameLabel:
+		return true
+	}
+	return false
+}
+
+// IsReservedAnnotation reports whether Object sets an annotation.
+func IsReservedAnnotation(key string) bool {
+	switch key {
+	case PathAnnotation, FilenamesAnnotation, OverrideAnnotation, DefaultModeAnnotation:
 		return true
 	}
 	return false

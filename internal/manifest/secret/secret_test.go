@@ -63,8 +63,14 @@ func TestObjectHasKubetorchsMetadata(t *testing.T) {
 			t.Errorf("%s:\n%s", name, diff)
 		}
 		for key := range test.labels {
-			if given := key == "team" || key == "org"; secret.IsReserved(key) == given {
-				t.Errorf("Own(%s) is %t", key, secret.IsReserved(key))
+			if given := key == "team" || key == "org"; secret.IsReservedLabel(key) == given ||
+				secret.IsReservedAnnotation(key) {
+				t.Errorf("the label %s is reserved: %t", key, secret.IsReservedLabel(key))
+			}
+		}
+		for key := range test.annotations {
+			if given := key == "note"; secret.IsReservedAnnotation(key) == given || secret.IsReservedLabel(key) {
+				t.Errorf("the annotation %s is reserved: %t", key, secret.IsReservedAnnotation(key))
 			}
 		}
 	}

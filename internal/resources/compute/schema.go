@@ -13,7 +13,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
@@ -118,27 +117,10 @@ func resourceAttributes() map[string]schema.Attribute {
 
 func podAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"labels": schema.MapAttribute{
-			Optional: true, ElementType: types.StringType,
-			Validators: tf.Labels(),
-			MarkdownDescription: "Labels of the workload and its pods, merged with the provider's `default_labels`, " +
-				"which they override.",
-		},
-		"annotations": schema.MapAttribute{
-			Optional: true, ElementType: types.StringType,
-			Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())},
-			MarkdownDescription: "Annotations of the workload and its pods, merged with the provider's " +
-				"`default_annotations`, which they override.",
-		},
-		"pod_labels": schema.MapAttribute{
-			Optional: true, ElementType: types.StringType, Validators: tf.Labels(),
-			MarkdownDescription: "Labels of only the pods, in addition to `labels`, whose values they override.",
-		},
-		"node_selector": schema.MapAttribute{
-			Optional: true, ElementType: types.StringType,
-			Validators:          tf.Labels(),
-			MarkdownDescription: "Labels that a node must have to run the pods.",
-		},
+		"labels":        tf.LabelsAttribute("the workload and its pods"),
+		"annotations":   tf.AnnotationsAttribute("the workload and its pods"),
+		"pod_labels":    tf.LabelMap("Labels of only the pods, in addition to `labels`, whose values they override."),
+		"node_selector": tf.LabelMap("Labels that a node must have to run the pods."),
 		"tolerations": schema.ListNestedAttribute{
 			Optional: true, Validators: []validator.List{tf.NoNulls()},
 			MarkdownDescription: "Tolerations of the pods, in addition to those for GPU nodes if `gpus` is set.",
@@ -239,7 +221,7 @@ func behaviourAttributes() map[string]schema.Attribute {
 				kind.QueueSchedulerKAI)},
 			MarkdownDescription: "Scheduler of the queue in `queue_name`, `kueue` or `kai`. Defaults to `kueue`.",
 		},
-		"freeze": toggle("Whether to disable live code sync. Nothing is then installed at startup, and the " +
+		"freeze": tf.Toggle("Whether to disable live code sync. Nothing is then installed at startup, and the " +
 			"container has no `SYS_PTRACE` capability. Use it with images that contain all code. Defaults to `false`."),
 		"inactivity_ttl": duration("Duration without calls after which Kubetorch deletes the compute, such as `2h`. " +
 			"With less than one minute, the compute may be deleted too early."),
@@ -282,7 +264,7 @@ func behaviourAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "JSON to merge into the rendered workload, as the last step. Objects are merged " +
 				"field by field and lists of named items by `name`. Other lists are replaced. A null removes a field.",
 		},
-		"suspend": toggle("Whether to scale the compute to zero and keep all other objects. `false` restores " +
+		"suspend": tf.Toggle("Whether to scale the compute to zero and keep all other objects. `false` restores " +
 			"`replicas`. Defaults to `false`."),
 		"endpoint": schema.SingleNestedAttribute{
 			Optional: true, MarkdownDescription: "Endpoint of the pods, instead of the Service of the compute.",
@@ -310,34 +292,29 @@ func lifecycleAttributes() map[string]schema.Attribute {
 		},
 		"wait_timeout": duration("Maximum time that an apply waits for the compute to become ready, such as `1h`. " +
 			"Defaults to `launch_timeout`. Changing this does not restart the pods and does not change any object."),
-		"adopt_existing": toggle("Whether to take over existing objects of the same name, regardless of who created " +
-			"them. Defaults to `false`, in which case an existing object is an error."),
-		"deletion_protection": toggle("Whether to prevent the deletion and replacement of the compute, until this is " +
-			"set to `false` and applied. Defaults to `false`."),
+		"adopt_existing": tf.Toggle("Whether to take over existing objects of the same name, regardless of who " +
+			"created them. Defaults to `false`, in which case an existing object is an error."),
+		"deletion_protection": tf.Toggle("Whether to prevent the deletion and replacement of the compute, until this " +
+			"is set to `false` and applied. Defaults to `false`."),
 	}
 }
 
 func computedAttributes() map[string]schema.Attribute {
-	computed := func(description string) schema.StringAttribute {
-		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
-	}
 	return map[string]schema.Attribute{
-		"id": computed("ID of the compute, as `namespace/name`."),
-		"mode": computed("Mode of the compute: `deployment`, `knative`, `raycluster`, `compute` for a tensor " +
-			"server, the kind of `manifest` in lowercase, or `selector` for existing pods."),
-		"service_name": computed("Name of the Service, which is the name of the compute."),
-		"url": computed("URL of the compute inside the cluster, `http://<name>.<namespace>.svc.cluster.local:80`, or " +
-			"`endpoint.url`. Null with `runtime = \"skytorch\"` or `\"kpu\"`."),
-		"grpc_target": computed("gRPC target of a tensor server inside the cluster, " +
+		"id": tf.ComputedString("ID of the compute, as `namespace/name`."),
+		"mode": tf.ComputedString("Mode of the compute: `deployment`, `knative`, `raycluster`, `compute` for a " +
+			"tensor server, the kind of `manifest` in lowercase, or `selector` for existing pods."),
+		"service_name": tf.ComputedString("Name of the Service, which is the name of the compute."),
+		"url": tf.ComputedString("URL of the compute inside the cluster, " +
+			"`http://<name>.<namespace>.svc.cluster.local:80`, or `endpoint.url`. Null with `runtime = \"skytorch\"` " +
+			"or `\"kpu\"`."),
+		"grpc_target": tf.ComputedString("gRPC target of a tensor server inside the cluster, " +
 			"`<name>.<namespace>.svc.cluster.local:50051`. Null with `runtime = \"kubetorch\"`."),
 		"ready": schema.BoolAttribute{Computed: true,
 			MarkdownDescription: "Whether the workload is ready. `false` while the compute is suspended."},
-		"uid": computed("UID of the workload. Null if `selector` is set without `manifest`."),
-		"manifests": schema.MapAttribute{
-			Computed: true, ElementType: types.StringType,
-			MarkdownDescription: "Fields of each object that the provider owns, as JSON by `Kind/namespace/name`. A " +
-				"plan shows the values to apply, a refresh the current values.",
-		},
+		"uid": tf.ComputedString("UID of the workload. Null if `selector` is set without `manifest`."),
+		"manifests": tf.ManifestsAttribute("Fields of each object that the provider owns, as JSON by " +
+			"`Kind/namespace/name`. A plan shows the values to apply, a refresh the current values."),
 	}
 }
 
@@ -363,9 +340,4 @@ func keepQuantity() []planmodifier.String { return []planmodifier.String{tf.Keep
 func duration(description string) schema.StringAttribute {
 	return schema.StringAttribute{Optional: true, CustomType: tf.DurationType{},
 		PlanModifiers: []planmodifier.String{tf.KeepSameDuration()}, MarkdownDescription: description}
-}
-
-func toggle(description string) schema.BoolAttribute {
-	return schema.BoolAttribute{Optional: true, Computed: true, Default: booldefault.StaticBool(false),
-		MarkdownDescription: description}
 }

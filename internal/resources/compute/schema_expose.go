@@ -2,7 +2,6 @@ package compute
 
 import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
-	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -30,12 +29,8 @@ func exposeAttribute() schema.Attribute {
 			"protocol": optionalText("Protocol of the server in the pods, `http` or `grpc` (without TLS). With "+
 				"`grpc`, the port of the Service has the `appProtocol` `kubernetes.io/h2c`, and `gateway` uses a "+
 				"GRPCRoute. Defaults to `http`.", stringvalidator.OneOf(protocolHTTP, protocolGRPC)),
-			"annotations": schema.MapAttribute{
-				Optional: true, ElementType: types.StringType,
-				Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())},
-				MarkdownDescription: "Annotations of the Ingress or the route, such as those that configure an " +
-					"ingress controller.",
-			},
+			"annotations": tf.AnnotationMap("Annotations of the Ingress or the route, such as those that configure " +
+				"an ingress controller."),
 			"ingress_class_name": optionalText("Class of the Ingress. Defaults to the default class of the cluster.",
 				tf.ObjectName()),
 			"tls_secret_name": optionalText("Secret with the certificate of the Ingress (`tls.crt` and `tls.key`). "+

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -83,10 +82,8 @@ func (r reader) importAttributes(ctx context.Context, live *unstructured.Unstruc
 
 	defaults := r.Data.Defaults
 	own := &unstructured.Unstructured{Object: applied}
-	m.Labels = configurable(own.GetLabels(), defaults.Labels,
-		kind.AppLabel, kind.ManagedByLabel, kind.UsernameLabel, image.ImageLabel)
-	m.Annotations = configurable(own.GetAnnotations(), defaults.Annotations, image.SpecAnnotation,
-		image.DigestAnnotation)
+	m.Labels = tf.Configurable(own.GetLabels(), defaults.Labels, image.IsReservedLabel)
+	m.Annotations = tf.Configurable(own.GetAnnotations(), defaults.Annotations, image.IsReservedAnnotation)
 
 	dockerfile, _, err := unstructured.NestedString(live.Object, "data", image.DockerfileKey)
 	if err != nil {
@@ -128,14 +125,4 @@ func (m *model) setSteps(ctx context.Context, steps []image.Step) (diags diag.Di
 	m.Steps = list
 	diags.Append(listDiags...)
 	return diags
-}
-
-// configurable returns the labels or annotations that a configuration must contain: neither reserved ones nor defaults
-// of the provider.
-func configurable(all, defaults map[string]string, reserved ...string) types.Map {
-	out := tf.WithoutDefaults(all, defaults)
-	for _, key := range reserved {
-		delete(out, key)
-	}
-	return tf.TextMapOrNull(out)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -96,8 +95,8 @@ func imageAttributes() map[string]schema.Attribute {
 				"`FROM`, `RUN`, `ENV`, `COPY`, and `CMD` and `ENTRYPOINT`, which have no effect. Paths of `COPY` are " +
 				"relative to the working directory of Terraform. Defaults to the value of `rendered_dockerfile`.",
 		},
-		"pin_digest": toggle("Whether to request the digest of the tag from the registry during the plan and to run " +
-			"that digest. A moved tag then appears in the plan. Uses the same credentials as docker. Defaults to " +
+		"pin_digest": tf.Toggle("Whether to request the digest of the tag from the registry during the plan and to " +
+			"run that digest. A moved tag then appears in the plan. Uses the same credentials as docker. Defaults to " +
 			"`false`."),
 	}
 }
@@ -152,21 +151,12 @@ func stepsAttribute() schema.Attribute {
 
 func lifecycleAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"labels": schema.MapAttribute{
-			Optional: true, ElementType: types.StringType, Validators: tf.Labels(),
-			MarkdownDescription: "Labels of the ConfigMap, merged with the provider's `default_labels`, which they " +
-				"override.",
-		},
-		"annotations": schema.MapAttribute{
-			Optional: true, ElementType: types.StringType, Validators: []validator.Map{tf.NoNulls(),
-				mapvalidator.KeysAre(tf.LabelKey())},
-			MarkdownDescription: "Annotations of the ConfigMap, merged with the provider's `default_annotations`, " +
-				"which they override.",
-		},
-		"adopt_existing": toggle("Whether to take over an existing ConfigMap of the same name. Defaults to `false`, " +
-			"in which case an existing ConfigMap is an error."),
-		"deletion_protection": toggle("Whether to prevent the deletion and replacement of the ConfigMap, until this " +
-			"is set to `false` and applied. Defaults to `false`."),
+		"labels":      tf.LabelsAttribute("the ConfigMap"),
+		"annotations": tf.AnnotationsAttribute("the ConfigMap"),
+		"adopt_existing": tf.Toggle("Whether to take over an existing ConfigMap of the same name. Defaults to " +
+			"`false`, in which case an existing ConfigMap is an error."),
+		"deletion_protection": tf.Toggle("Whether to prevent the deletion and replacement of the ConfigMap, until " +
+			"this is set to `false` and applied. Defaults to `false`."),
 		"timeouts": lifecycle.TimeoutsAttribute(
 			"Timeout of the creation. Defaults to `5m`.",
 			"Timeout of an update. Defaults to `5m`.",
@@ -175,45 +165,34 @@ func lifecycleAttributes() map[string]schema.Attribute {
 }
 
 func computedAttributes() map[string]schema.Attribute {
-	computed := func(description string) schema.StringAttribute {
-		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
-	}
 	setup := func(description string) schema.SingleNestedAttribute {
 		return schema.SingleNestedAttribute{
 			Computed: true, MarkdownDescription: description,
 			Attributes: map[string]schema.Attribute{
-				"config_map":  computed("Name of the ConfigMap."),
-				"digest":      computed("Digest of the setup, `sha256:…`. Pods are replaced when it changes."),
-				"python_path": computed("Value of `python_path`."),
-				"install_cmd": computed("Value of `install_cmd`."),
+				"config_map":  tf.ComputedString("Name of the ConfigMap."),
+				"digest":      tf.ComputedString("Digest of the setup, `sha256:…`. A change replaces the pods."),
+				"python_path": tf.ComputedString("Value of `python_path`."),
+				"install_cmd": tf.ComputedString("Value of `install_cmd`."),
 			},
 		}
 	}
 	return map[string]schema.Attribute{
-		"id":    computed("ID of the image, as `namespace/name`."),
-		"uid":   computed("UID of the ConfigMap."),
-		"image": computed("Image to run. With `pin_digest`, it has the form `repository@sha256:…`."),
-		"digest": computed("Digest of the image, `sha256:…`. Set with `pin_digest`, or if the image is specified by " +
-			"its digest. For a multi-platform image, this is the digest of the index."),
-		"rendered_dockerfile": computed("Complete setup as a Dockerfile: `dockerfile` with the resolved image, " +
-			"followed by `steps`."),
+		"id":    tf.ComputedString("ID of the image, as `namespace/name`."),
+		"uid":   tf.ComputedString("UID of the ConfigMap."),
+		"image": tf.ComputedString("Image to run. With `pin_digest`, it has the form `repository@sha256:…`."),
+		"digest": tf.ComputedString("Digest of the image, `sha256:…`. Set with `pin_digest`, or if the image is " +
+			"specified by its digest. For a multi-platform image, this is the digest of the index."),
+		"rendered_dockerfile": tf.ComputedString("Complete setup as a Dockerfile: `dockerfile` with the resolved " +
+			"image, followed by `steps`."),
 		"setup": setup("Setup of the image, as in `ref`."),
 		"ref": schema.SingleNestedAttribute{
 			Computed: true, MarkdownDescription: "Image and its setup, for `image_ref` of `kt_compute`.",
 			Attributes: map[string]schema.Attribute{
-				"image": computed("Value of `image`."),
+				"image": tf.ComputedString("Value of `image`."),
 				"setup": setup("Value of `setup`."),
 			},
 		},
-		"manifests": schema.MapAttribute{
-			Computed: true, ElementType: types.StringType,
-			MarkdownDescription: "Fields of the ConfigMap that the provider owns, as JSON by `Kind/namespace/name`. " +
-				"Contents are replaced by their digests.",
-		},
+		"manifests": tf.ManifestsAttribute("Fields of the ConfigMap that the provider owns, as JSON by " +
+			"`Kind/namespace/name`. Contents are replaced by their digests."),
 	}
-}
-
-func toggle(description string) schema.BoolAttribute {
-	return schema.BoolAttribute{Optional: true, Computed: true, Default: booldefault.StaticBool(false),
-		MarkdownDescription: description}
 }

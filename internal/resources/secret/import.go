@@ -1,8 +1,6 @@
 package secret
 
 import (
-	"maps"
-
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -51,8 +49,9 @@ func (r reader) importSecret(live *unstructured.Unstructured) error {
 	r.State.Manifests = tf.TextMap(map[string]string{manifest.Key(doc): text})
 	r.State.UID = types.StringValue(string(live.GetUID()))
 	r.State.Keys = tf.TextMap(keys)
-	r.State.Labels = configurable(doc.GetLabels(), r.Data.Defaults.Labels)
-	r.State.Annotations = configurable(doc.GetAnnotations(), r.Data.Defaults.Annotations)
+	defaults := r.Data.Defaults
+	r.State.Labels = tf.Configurable(doc.GetLabels(), defaults.Labels, spec.IsReservedLabel)
+	r.State.Annotations = tf.Configurable(doc.GetAnnotations(), defaults.Annotations, spec.IsReservedAnnotation)
 	r.State.AdoptExisting = types.BoolValue(doc.GetAnnotations()[spec.OverrideAnnotation] == "true")
 	r.State.DeletionProtection = types.BoolValue(false)
 	mount := ""
@@ -65,12 +64,4 @@ func (r reader) importSecret(live *unstructured.Unstructured) error {
 	}
 	r.State.Ref = reference(r.State.Name, mount, mode, content{data: kube.SecretData(masked)}.keys())
 	return nil
-}
-
-// configurable returns the labels or annotations that a configuration must contain: neither reserved ones nor defaults
-// of the provider.
-func configurable(all, defaults map[string]string) types.Map {
-	out := tf.WithoutDefaults(all, defaults)
-	maps.DeleteFunc(out, func(key, _ string) bool { return spec.IsReserved(key) })
-	return tf.TextMapOrNull(out)
 }

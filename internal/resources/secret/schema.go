@@ -9,7 +9,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -108,29 +107,20 @@ func attributes() map[string]schema.Attribute {
 				"`0644`. See [File permissions](#file-permissions). Changing this restarts the pods that use " +
 				"`ref`.",
 		},
-		"labels": schema.MapAttribute{
-			Optional: true, ElementType: types.StringType, Validators: tf.Labels(),
-			MarkdownDescription: "Labels of the Secret, merged with the provider's `default_labels`, which they " +
-				"override.",
-		},
-		"annotations": schema.MapAttribute{
-			Optional: true, ElementType: types.StringType,
-			Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())},
-			MarkdownDescription: "Annotations of the Secret, merged with the provider's `default_annotations`, which " +
-				"they override.",
-		},
-		"adopt_existing": toggle("Whether to take over an existing Secret of the same name, like Kubetorch's " +
+		"labels":      tf.LabelsAttribute("the Secret"),
+		"annotations": tf.AnnotationsAttribute("the Secret"),
+		"adopt_existing": tf.Toggle("Whether to take over an existing Secret of the same name, like Kubetorch's " +
 			"`override`. Keys that are not in the source are removed. Defaults to `false`, in which case an existing " +
 			"Secret is an error."),
-		"deletion_protection": toggle("Whether to prevent the deletion and replacement of the Secret, until this is " +
-			"set to `false` and applied. Defaults to `false`."),
+		"deletion_protection": tf.Toggle("Whether to prevent the deletion and replacement of the Secret, until this " +
+			"is set to `false` and applied. Defaults to `false`."),
 		"timeouts": lifecycle.TimeoutsAttribute(
 			"Timeout of the creation. Defaults to `5m`.",
 			"Timeout of an update. Defaults to `5m`.",
 			"Timeout of the deletion, including the wait for finalizers. Defaults to `5m`."),
 
-		"id":  computed("ID of the Secret, as `namespace/name`."),
-		"uid": computed("UID of the Secret."),
+		"id":  tf.ComputedString("ID of the Secret, as `namespace/name`."),
+		"uid": tf.ComputedString("UID of the Secret."),
 		"keys": schema.MapAttribute{
 			Computed: true, ElementType: types.StringType,
 			MarkdownDescription: "Revisions of the values by key, starting at 1. A key that differs in the cluster " +
@@ -140,26 +130,15 @@ func attributes() map[string]schema.Attribute {
 		"ref": schema.SingleNestedAttribute{
 			Computed: true, MarkdownDescription: "Reference to the Secret, as an item of `secrets` of `kt_compute`.",
 			Attributes: map[string]schema.Attribute{
-				"name": computed("Name of the Secret."),
+				"name": tf.ComputedString("Name of the Secret."),
 				"env_vars": schema.ListAttribute{Computed: true, ElementType: types.StringType,
 					MarkdownDescription: "Keys to set as environment variables."},
-				"mount_path":   computed("Directory in the container where the keys are mounted."),
-				"default_mode": computed("Permission bits of the mounted files. Null for the default of Kubernetes."),
+				"mount_path": tf.ComputedString("Directory in the container where the keys are mounted."),
+				"default_mode": tf.ComputedString("Permission bits of the mounted files. Null for the default of " +
+					"Kubernetes."),
 			},
 		},
-		"manifests": schema.MapAttribute{
-			Computed: true, ElementType: types.StringType,
-			MarkdownDescription: "Fields of the Secret that the provider owns, without the values, as JSON by " +
-				"`Secret/namespace/name`. A plan shows the fields to apply, a refresh the current fields.",
-		},
+		"manifests": tf.ManifestsAttribute("Fields of the Secret that the provider owns, without the values, as JSON " +
+			"by `Secret/namespace/name`. A plan shows the fields to apply, a refresh the current fields."),
 	}
-}
-
-func computed(description string) schema.StringAttribute {
-	return schema.StringAttribute{Computed: true, MarkdownDescription: description}
-}
-
-func toggle(description string) schema.BoolAttribute {
-	return schema.BoolAttribute{Optional: true, Computed: true, Default: booldefault.StaticBool(false),
-		MarkdownDescription: description}
 }

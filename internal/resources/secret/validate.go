@@ -43,8 +43,8 @@ func validate(m *model, writeOnly bool) diag.Diagnostics {
 	v.values("values_wo", m.ValuesWO)
 	v.variables()
 	v.files()
-	v.diags.Append(tf.RejectReserved("labels", m.Labels, spec.IsReserved)...)
-	v.diags.Append(tf.RejectReserved("annotations", m.Annotations, spec.IsReserved)...)
+	v.diags.Append(tf.RejectReserved("labels", m.Labels, spec.IsReservedLabel)...)
+	v.diags.Append(tf.RejectReserved("annotations", m.Annotations, spec.IsReservedAnnotation)...)
 	if !writeOnly && !m.ValuesWO.IsNull() {
 		v.diags.AddError("values_wo requires a newer Terraform",
 			"values_wo is a write-only attribute, which requires Terraform 1.11 or OpenTofu 1.11.\n\n"+

@@ -4,14 +4,11 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -77,59 +74,38 @@ func attributes() map[string]schema.Attribute {
 			MarkdownDescription: "Name of the PersistentVolume to bind, for a volume that was created manually. " +
 				"Cannot be changed.",
 		},
-		"labels": schema.MapAttribute{
-			Optional: true, ElementType: types.StringType, Validators: tf.Labels(),
-			MarkdownDescription: "Labels of the claim, merged with the provider's `default_labels`, which they " +
-				"override.",
-		},
-		"annotations": schema.MapAttribute{
-			Optional: true, ElementType: types.StringType,
-			Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())},
-			MarkdownDescription: "Annotations of the claim, merged with the provider's `default_annotations`, which " +
-				"they override.",
-		},
+		"labels":      tf.LabelsAttribute("the claim"),
+		"annotations": tf.AnnotationsAttribute("the claim"),
 		"wait_for_bound": schema.BoolAttribute{
 			Optional: true,
 			MarkdownDescription: "Whether to wait until the claim is bound, and after a change of `size` until the " +
 				"volume is expanded. Defaults to `true`, except for a class that provisions volumes only when a pod " +
 				"uses them (`WaitForFirstConsumer`).",
 		},
-		"adopt_existing": toggle("Whether to take over an existing claim of the same name and its data, regardless " +
-			"of who created it. Defaults to `false`, in which case an existing claim is an error."),
-		"deletion_protection": toggle("Whether to prevent the deletion and replacement of the volume, until this is " +
-			"set to `false` and applied. Defaults to `false`."),
+		"adopt_existing": tf.Toggle("Whether to take over an existing claim of the same name and its data, " +
+			"regardless of who created it. Defaults to `false`, in which case an existing claim is an error."),
+		"deletion_protection": tf.Toggle("Whether to prevent the deletion and replacement of the volume, until this " +
+			"is set to `false` and applied. Defaults to `false`."),
 		"timeouts": lifecycle.TimeoutsAttribute(
 			"Timeout of the creation, until the claim is bound. Defaults to `10m`.",
 			"Timeout of an update, until the volume is expanded. Defaults to `10m`.",
 			"Timeout of the deletion, including the wait for pods that are being deleted. Defaults to `5m`."),
 
-		"id":                computed("ID of the volume, as `namespace/name`."),
-		"uid":               computed("UID of the claim."),
-		"phase":             computed("Phase of the claim: `Bound`, `Pending` or `Lost`."),
-		"capacity":          computed("Provided capacity of the volume. Null until the claim is bound."),
-		"bound_volume_name": computed("Name of the bound PersistentVolume. Null until the claim is bound."),
+		"id":                tf.ComputedString("ID of the volume, as `namespace/name`."),
+		"uid":               tf.ComputedString("UID of the claim."),
+		"phase":             tf.ComputedString("Phase of the claim: `Bound`, `Pending` or `Lost`."),
+		"capacity":          tf.ComputedString("Provided capacity of the volume. Null until the claim is bound."),
+		"bound_volume_name": tf.ComputedString("Name of the bound PersistentVolume. Null until the claim is bound."),
 		"ref": schema.SingleNestedAttribute{
 			Computed: true, MarkdownDescription: "Reference to the volume, as an item of `volumes` of `kt_compute`.",
 			Attributes: map[string]schema.Attribute{
-				"claim_name": computed("Name of the claim."),
-				"mount_path": computed("Value of `mount_path`."),
+				"claim_name": tf.ComputedString("Name of the claim."),
+				"mount_path": tf.ComputedString("Value of `mount_path`."),
 				"read_only": schema.BoolAttribute{Computed: true,
 					MarkdownDescription: "`true` for `ReadOnlyMany`, otherwise null."},
 			},
 		},
-		"manifests": schema.MapAttribute{
-			Computed: true, ElementType: types.StringType,
-			MarkdownDescription: "Fields of the claim that the provider owns, as JSON by `Kind/namespace/name`. A " +
-				"plan shows the values to apply, a refresh the current values.",
-		},
+		"manifests": tf.ManifestsAttribute("Fields of the claim that the provider owns, as JSON by " +
+			"`Kind/namespace/name`. A plan shows the values to apply, a refresh the current values."),
 	}
-}
-
-func computed(description string) schema.StringAttribute {
-	return schema.StringAttribute{Computed: true, MarkdownDescription: description}
-}
-
-func toggle(description string) schema.BoolAttribute {
-	return schema.BoolAttribute{Optional: true, Computed: true, Default: booldefault.StaticBool(false),
-		MarkdownDescription: description}
 }
