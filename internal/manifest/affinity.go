@@ -1,13 +1,11 @@
 package manifest
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -24,9 +22,9 @@ func ParseAffinity(text string) (*corev1.Affinity, error) {
 	return &affinity, nil
 }
 
-// podAffinity returns the affinity of the user, which also keeps the pods off GPU nodes if c requires that. The terms
-// of a node selector are alternatives, so each of them excludes the GPU nodes.
-func podAffinity(c Compute) (*corev1ac.AffinityApplyConfiguration, error) {
+// podAffinity returns the affinity of the user, which also keeps the pods off GPU nodes if c requires that, or nil. The
+// terms of a node selector are alternatives, so each of them excludes the GPU nodes.
+func podAffinity(c Compute) *corev1.Affinity {
 	affinity := &corev1.Affinity{}
 	if c.Affinity != nil {
 		affinity = c.Affinity.DeepCopy()
@@ -45,14 +43,9 @@ func podAffinity(c Compute) (*corev1ac.AffinityApplyConfiguration, error) {
 		}
 	}
 	if *affinity == (corev1.Affinity{}) {
-		return nil, nil //nolint:nilnil // a pod without affinity
+		return nil
 	}
-	text, err := json.Marshal(affinity)
-	if err != nil {
-		return nil, err
-	}
-	var out corev1ac.AffinityApplyConfiguration
-	return &out, json.Unmarshal(text, &out)
+	return affinity
 }
 
 // offGPUNodes excludes the nodes that have GPUs according to the labels of the device

@@ -19,17 +19,21 @@ const LogLevelVariable = "KT_LOG_LEVEL"
 // podTemplate returns the template of the pods that run the server.
 func podTemplate(c Compute, k kind.Kind, worker bool) (map[string]any, error) {
 	volumes, mounts := volumesAndMounts(c)
-	pod := corev1ac.PodSpec().
+	spec, err := podSpec(c, corev1ac.PodSpec().
 		WithContainers(container(c, k, mounts)).
 		WithServiceAccountName(cmp.Or(c.ServiceAccountName, DefaultServiceAccount)).
-		WithVolumes(volumes...)
-	if err := schedule(pod, c); err != nil {
+		WithVolumes(volumes...))
+	if err != nil {
 		return nil, err
 	}
-	return toMap(corev1ac.PodTemplateSpec().
+	template, err := toMap(corev1ac.PodTemplateSpec().
 		WithLabels(templateLabels(c, worker)).
-		WithAnnotations(templateAnnotations(c, k)).
-		WithSpec(pod))
+		WithAnnotations(templateAnnotations(c, k)))
+	if err != nil {
+		return nil, err
+	}
+	template["spec"] = spec
+	return template, nil
 }
 
 func container(

@@ -14,19 +14,25 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// schedule sets the fields of a pod for its scheduling and for pulling images.
-func schedule(pod *corev1ac.PodSpecApplyConfiguration, c Compute) error {
+// podSpec returns the fields of a pod, including those for its scheduling. The affinity is separate because it is of the
+// type of the API, not an apply configuration.
+func podSpec(c Compute, pod *corev1ac.PodSpecApplyConfiguration) (map[string]any, error) {
+	schedule(pod, c)
+	spec, err := toMap(pod)
+	if affinity := podAffinity(c); err == nil && affinity != nil {
+		spec["affinity"], err = toMap(affinity)
+	}
+	return spec, err
+}
+
+// schedule sets the fields of a pod for its scheduling and for pulling images, except the affinity.
+func schedule(pod *corev1ac.PodSpecApplyConfiguration, c Compute) {
 	if selector := NodeSelector(c); len(selector) > 0 {
 		pod.WithNodeSelector(selector)
 	}
 	for _, t := range tolerations(c) {
 		pod.WithTolerations(tolerationConfiguration(t))
 	}
-	affinity, err := podAffinity(c)
-	if err != nil {
-		return err
-	}
-	pod.Affinity = affinity
 	if c.PriorityClassName != "" {
 		pod.WithPriorityClassName(c.PriorityClassName)
 	}
@@ -46,7 +52,6 @@ func schedule(pod *corev1ac.PodSpecApplyConfiguration, c Compute) error {
 			WithWhenUnsatisfiable(corev1.UnsatisfiableConstraintAction(spread.WhenUnsatisfiable)).
 			WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(podSelector(c))))
 	}
-	return nil
 }
 
 // observePod is the inverse of schedule.
@@ -80,16 +85,23 @@ func observePod(c *Compute, pod corev1.PodSpec) {
 
 // WantsGPU reports whether the pods request GPUs of any vendor, or a share of one.
 func (c Compute) WantsGPU() bool {
-	if c.GPUs > 0 || c.GPUMemory != nil {
-		return true
-	}
+	return c.GPUs > 0 || c.GPUMemory != nil || hasResource(c, func(name string) bool {
+		return ofNVIDIA(name) || strings.HasSuffix(name, "/gpu")
+	})
+}
+
+// hasResource reports whether the name of an extra resource satisfies is.
+func hasResource(c Compute, is func(name string) bool) bool {
 	for name := range c.ExtraResources {
-		if strings.HasPrefix(name, kind.NVIDIADomain) || strings.HasSuffix(name, "/gpu") {
+		if is(name) {
 			return true
 		}
 	}
 	return false
 }
+
+// ofNVIDIA reports whether a resource is one of NVIDIA's device plugin, such as a slice of a GPU.
+func ofNVIDIA(name string) bool { return strings.HasPrefix(name, kind.NVIDIADomain) }
 
 // NodeSelector returns the labels that the nodes of a compute must have, including that of its GPU type.
 func NodeSelector(c Compute) map[string]string {
@@ -121,26 +133,16 @@ func impliedTolerations(c Compute) []Toleration {
 		return Toleration{Key: key, Operator: string(corev1.TolerationOpExists), Effect: noSchedule}
 	}
 	var all []Toleration
-	if c.GPUs > 0 || c.requestsNVIDIA() {
+	if c.GPUs > 0 || hasResource(c, ofNVIDIA) {
 		all = append(all, exists(kind.GPUResource), Toleration{Key: kind.DedicatedTaint,
 			Operator: string(corev1.TolerationOpEqual), Value: kind.DedicatedGPU, Effect: noSchedule})
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.ExtraResources)) {
-		if !strings.HasPrefix(name, kind.NVIDIADomain) {
+		if !ofNVIDIA(name) {
 			all = append(all, exists(name))
 		}
 	}
 	return all
-}
-
-// requestsNVIDIA reports whether the extra resources contain one of NVIDIA, such as a slice of a GPU.
-func (c Compute) requestsNVIDIA() bool {
-	for name := range c.ExtraResources {
-		if strings.HasPrefix(name, kind.NVIDIADomain) {
-			return true
-		}
-	}
-	return false
 }
 
 // sameTaint reports whether two tolerations are for the same taints. Equal is the

@@ -78,9 +78,6 @@ func claimTemplate(t VolumeClaimTemplate) map[string]any {
 func tensorServerOverride(c Compute) (map[string]any, error) {
 	volumes, mounts := tensorServerVolumes(c)
 	pod := corev1ac.PodSpec().WithVolumes(volumes...)
-	if err := schedule(pod, c); err != nil {
-		return nil, err
-	}
 	if c.ServiceAccountName != "" {
 		pod.WithServiceAccountName(c.ServiceAccountName)
 	}
@@ -88,7 +85,7 @@ func tensorServerOverride(c Compute) (map[string]any, error) {
 		pod.WithContainers(corev1ac.Container().WithName(kind.TensorServerContainer).WithEnv(env...).
 			WithVolumeMounts(mounts...))
 	}
-	return toMap(pod)
+	return podSpec(c, pod)
 }
 
 // tensorServerVolumes returns volumes for mounted secrets and existing claims, and

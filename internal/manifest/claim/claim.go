@@ -62,7 +62,8 @@ func Render(c Claim) (*unstructured.Unstructured, error) {
 		delete(annotations, MountPathAnnotation)
 	}
 	rendered := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+		"apiVersion": kind.PersistentVolumeClaim().GroupVersion().String(),
+		"kind":       kind.PersistentVolumeClaim().Kind,
 		"metadata": map[string]any{
 			"name": c.Name, "namespace": c.Namespace,
 			"labels": kind.Texts(map[string]string{kind.AppLabel: kind.KubetorchApp}, c.DefaultLabels, c.Labels,
