@@ -11,7 +11,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"google.golang.org/grpc"
 
@@ -96,6 +98,30 @@ func TestFailuresToReadMetricsNameTheNextStep(t *testing.T) {
 	}
 }
 
+func TestInvalidSecurityOfAProbeIsReportedAtItsAttribute(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		security endpoint.Security
+		at       path.Path
+		want     string
+	}{
+		"no PEM": {endpoint.Security{TLS: true, CACertificate: "x"},
+			path.Root("probe").AtName("tls").AtName("ca_certificate"), "file(\"ca.crt\")"},
+		"no TLS": {endpoint.Security{Token: "s3cr3t"}, path.Root("probe").AtName("token"), "direct 10.0.0.1:50051"},
+	} {
+		diags := validateSecurity(path.Root("probe"), c.security, endpoint.Route{Target: "10.0.0.1:50051"})
+		at, ok := diags[0].(diag.DiagnosticWithPath)
+		if len(diags) != 1 || !ok || !at.Path().Equal(c.at) || !strings.Contains(at.Detail(), c.want) ||
+			strings.Contains(at.Detail(), "s3cr3t") {
+			t.Errorf("%s: %v", name, diags)
+		}
+	}
+	valid := securityOf(&tlsModel{}, types.StringValue("s3cr3t"))
+	if diags := validateSecurity(path.Empty(), valid, endpoint.Route{Target: "10.0.0.1:50051"}); len(diags) > 0 {
+		t.Errorf("%v", diags)
+	}
+}
+
 func TestDiagnosticsWithoutMetricsNameTheSetting(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -106,8 +132,8 @@ func TestDiagnosticsWithoutMetricsNameTheSetting(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	t.Cleanup(func() { server.Stop(); <-done })
-	_, err = snapshotsOf(t.Context(), endpoint.Route{Target: listener.Addr().String()}, tensor.MetricsFilter{},
-		tf.Duration{})
+	_, err = snapshotsOf(t.Context(), endpoint.Route{Target: listener.Addr().String()}, endpoint.Security{},
+		tensor.MetricsFilter{}, time.Minute)
 	failure := metricsFailure("ml/pool", time.Second, err)
 	if !strings.Contains(failure.Detail(), "SKYTORCH_METRICS_SOURCES") {
 		t.Errorf("a server without the service: %s", failure.Detail())

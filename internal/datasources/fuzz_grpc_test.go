@@ -21,7 +21,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skymetrics"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/probe"
-	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
 // rawCodec is a codec whose messages are sent as raw bytes.
@@ -96,8 +95,8 @@ func FuzzMetrics(f *testing.F) {
 	target := arbitraryServer(f, &body)
 	f.Fuzz(func(t *testing.T, response []byte) {
 		body.Store(&response)
-		snapshots, err := snapshotsOf(t.Context(), endpoint.Route{Target: target}, tensor.MetricsFilter{},
-			tf.Duration{})
+		snapshots, err := snapshotsOf(t.Context(), endpoint.Route{Target: target}, endpoint.Security{},
+			tensor.MetricsFilter{}, defaultTimeout)
 		if err != nil {
 			return
 		}

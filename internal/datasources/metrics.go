@@ -27,6 +27,8 @@ type metricsModel struct {
 	LabelFilters map[string]string `tfsdk:"label_filters"`
 	Via          types.String      `tfsdk:"via"`
 	Timeout      tf.Duration       `tfsdk:"timeout"`
+	TLS          *tlsModel         `tfsdk:"tls"`
+	Token        types.String      `tfsdk:"token"`
 	Metrics      []metricModel     `tfsdk:"metrics"`
 }
 
@@ -49,6 +51,8 @@ func metricsSchema() schema.Schema {
 			MarkdownDescription: "Sources to read from. Defaults to all sources of the server."},
 		"label_filters": schema.MapAttribute{Optional: true, ElementType: types.StringType,
 			MarkdownDescription: "Labels that a metric must have."},
+		"tls":     tlsAttribute(),
+		"token":   tokenAttribute(),
 		"via":     viaAttribute(),
 		"timeout": timeoutAttribute("Timeout of the read, such as `30s`. Defaults to `10s`."),
 		"metrics": schema.ListNestedAttribute{
@@ -86,7 +90,11 @@ func readMetrics(ctx context.Context, cluster *kube.Cluster, m *metricsModel) di
 		return diags
 	}
 	filter := tensor.MetricsFilter{Names: m.MetricNames, Sources: m.Sources, Labels: m.LabelFilters}
-	snapshots, err := snapshotsOf(ctx, endpoint.RouteTo(cluster, e, m.Via.ValueString()), filter, m.Timeout)
+	route, security := endpoint.RouteTo(cluster, e, m.Via.ValueString()), securityOf(m.TLS, m.Token)
+	if diags.Append(validateSecurity(path.Empty(), security, route)...); diags.HasError() {
+		return diags
+	}
+	snapshots, err := snapshotsOf(ctx, route, security, filter, timeoutOf(m.Timeout))
 	if err != nil {
 		return append(diags, metricsFailure(e.ID(), timeoutOf(m.Timeout), err))
 	}
@@ -95,12 +103,17 @@ func readMetrics(ctx context.Context, cluster *kube.Cluster, m *metricsModel) di
 }
 
 func snapshotsOf(
-	ctx context.Context, r endpoint.Route, filter tensor.MetricsFilter, timeout tf.Duration,
+	ctx context.Context, r endpoint.Route, security endpoint.Security, filter tensor.MetricsFilter,
+	timeout time.Duration,
 ) ([]*skymetrics.MetricsSnapshot, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeoutOf(timeout))
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	dial := r.Dialer()
-	client, err := tensor.New(r.Target, tensor.Options{ComputeID: r.ComputeID, Dialer: dial.Dial})
+	options, err := security.Options(r, dial)
+	if err != nil {
+		return nil, err
+	}
+	client, err := tensor.New(r.Target, options)
 	if err != nil {
 		return nil, err
 	}

@@ -30,6 +30,8 @@ type probeModel struct {
 	Timeout        tf.Duration  `tfsdk:"timeout"`
 	Required       types.Bool   `tfsdk:"required"`
 	RoundTripBytes types.Int64  `tfsdk:"round_trip_bytes"`
+	TLS            *tlsModel    `tfsdk:"tls"`
+	Token          types.String `tfsdk:"token"`
 }
 
 func probeAttribute() schema.Attribute {
@@ -48,6 +50,7 @@ func probeAttribute() schema.Attribute {
 			"via": viaAttribute(),
 			"timeout": timeoutAttribute("Timeout of the whole probe, such as `30s`. Defaults to `10s`. Connecting " +
 				"times out after 5 seconds at the latest, or 30 seconds through a port-forward."),
+			"tls": tlsAttribute(), "token": tokenAttribute(),
 			"required": schema.BoolAttribute{
 				Optional: true,
 				MarkdownDescription: "Whether a status other than `SERVING` is an error. Defaults to `false`, so " +
@@ -106,6 +109,8 @@ func newProbeRequest(
 			fmt.Sprintf("%s uses %s, which the method `%s` cannot probe.\n\nNext step: Set `method` to %s.", e.ID(),
 				protocol, q.Method, methods))
 	}
+	q.Security = securityOf(m.TLS, m.Token)
+	diags.Append(validateSecurity(path.Root("probe"), q.Security, q.Route)...)
 	if q.Method == endpoint.MethodTensor {
 		q.Bytes = cmp.Or(m.RoundTripBytes.ValueInt64(), defaultRoundTrip)
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/portforward"
-	"github.com/ktdev/terraform-provider-kt/internal/tensor"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/probe"
 )
 
@@ -28,6 +27,7 @@ type ProbeRequest struct {
 	Endpoint *Endpoint
 	Method   string
 	Route    Route
+	Security Security
 	Timeout  time.Duration
 	Bytes    int64 // size of the tensor of [MethodTensor]
 }
@@ -40,8 +40,9 @@ type Prober struct {
 }
 
 type probeKey struct {
-	cluster Cluster // with -debug, one process serves many runs
-	request string
+	cluster  Cluster // with -debug, one process serves many runs
+	request  string
+	security Security
 }
 
 type probeOutcome struct {
@@ -51,7 +52,7 @@ type probeOutcome struct {
 
 // Run sends the probe. An error has its cause on the client's side, such as a missing permission.
 func (p *Prober) Run(ctx context.Context, c Cluster, q ProbeRequest) (probe.Result, error) {
-	result, _ := p.results.LoadOrStore(probeKey{c, q.String()}, sync.OnceValue(func() probeOutcome {
+	result, _ := p.results.LoadOrStore(probeKey{c, q.String(), q.Security}, sync.OnceValue(func() probeOutcome {
 		result, err := q.Send(ctx, q.Route.dialer(&p.unresponsive))
 		return probeOutcome{result, err}
 	}))
@@ -59,7 +60,7 @@ func (p *Prober) Run(ctx context.Context, c Cluster, q ProbeRequest) (probe.Resu
 	return outcome.result, outcome.err
 }
 
-// String returns the key of the request, which differs for different pods.
+// String returns a description of the request, without its secrets. It differs for different pods.
 func (q ProbeRequest) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %s %s %d", q.Endpoint.ID(), q.Method, q.Route, q.Timeout, q.Bytes)
@@ -71,19 +72,13 @@ func (q ProbeRequest) String() string {
 
 // Send sends the probe. Unlike [Prober.Run], each call sends it.
 func (q ProbeRequest) Send(ctx context.Context, dial *Dialer) (probe.Result, error) {
-	e := q.Endpoint
-	var result probe.Result
+	send := q.grpc
 	if q.Method == MethodHTTP {
-		result = probe.HTTP(ctx, probe.Web{
-			URL: q.Route.URL, Timeout: q.Timeout,
-			Dialer: func(ctx context.Context, _, address string) (net.Conn, error) { return dial.Dial(ctx, address) },
-		})
-	} else {
-		result = probe.GRPC(ctx, probe.Endpoint{
-			Target: q.Route.Target, Protocol: protocolOf(e), RoundTrip: q.Bytes, Timeout: q.Timeout,
-			Seed:    seedOf(e.ID()),
-			Options: tensor.Options{ComputeID: q.Route.ComputeID, Dialer: dial.Dial},
-		})
+		send = q.http
+	}
+	result, err := send(ctx, dial)
+	if err != nil {
+		return result, err
 	}
 	if failure := dial.Failure(); failure != nil && result.Status != probe.Serving {
 		switch kube.ClassOf(failure) {
@@ -94,6 +89,28 @@ func (q ProbeRequest) Send(ctx context.Context, dial *Dialer) (probe.Result, err
 		}
 	}
 	return result, nil
+}
+
+func (q ProbeRequest) http(ctx context.Context, dial *Dialer) (probe.Result, error) {
+	config, err := q.Security.Config()
+	if err != nil {
+		return probe.Result{}, err
+	}
+	return probe.HTTP(ctx, probe.Web{
+		URL: q.Security.url(q.Route.URL), TLS: config, Token: q.Security.Token, Timeout: q.Timeout,
+		Dialer: func(ctx context.Context, _, address string) (net.Conn, error) { return dial.Dial(ctx, address) },
+	}), nil
+}
+
+func (q ProbeRequest) grpc(ctx context.Context, dial *Dialer) (probe.Result, error) {
+	options, err := q.Security.Options(q.Route, dial)
+	if err != nil {
+		return probe.Result{}, err
+	}
+	return probe.GRPC(ctx, probe.Endpoint{
+		Target: q.Route.Target, Protocol: protocolOf(q.Endpoint), RoundTrip: q.Bytes, Timeout: q.Timeout,
+		Seed: seedOf(q.Endpoint.ID()), Options: options,
+	}), nil
 }
 
 func protocolOf(e *Endpoint) probe.Protocol {

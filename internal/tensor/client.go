@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
@@ -30,6 +31,10 @@ type Options struct {
 	Dialer func(ctx context.Context, target string) (net.Conn, error)
 	// ComputeID is "<namespace>/<name>" of the compute, which a gateway uses for routing. Empty without a gateway.
 	ComputeID string
+	// Credentials secure the connection. Defaults to HTTP/2 without TLS.
+	Credentials credentials.TransportCredentials
+	// Token is a bearer token that each call carries, or "".
+	Token string
 	// ChunkSize is the number of data bytes in each sent chunk. Defaults to 1 MiB.
 	ChunkSize int
 	// MessageLimit is the maximum size of a received message, in bytes. Defaults to 16 MiB.
@@ -50,6 +55,9 @@ func (o Options) withDefaults() Options {
 		o.Dialer = func(ctx context.Context, target string) (net.Conn, error) {
 			return d.DialContext(ctx, "tcp", target)
 		}
+	}
+	if o.Credentials == nil {
+		o.Credentials = insecure.NewCredentials()
 	}
 	if o.MessageLimit <= 0 {
 		o.MessageLimit = 16 << 20
@@ -80,12 +88,11 @@ type Client struct {
 // window is the maximum number of bytes that a server may send before they are read.
 const window = 4 << 20
 
-// New returns a client of the server at target, "host:port", which uses HTTP/2
-// without TLS. The first call opens the connection.
+// New returns a client of the server at target, "host:port". The first call opens the connection.
 func New(target string, o Options) (*Client, error) {
 	o = o.withDefaults()
 	conn, err := grpc.NewClient("passthrough:///"+target,
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithTransportCredentials(o.Credentials),
 		grpc.WithContextDialer(o.Dialer),
 		grpc.WithDefaultCallOptions(
 			grpc.ForceCodecV2(wire.Codec{}),
@@ -172,12 +179,15 @@ func (c *Client) Metrics(ctx context.Context, f MetricsFilter) ([]*skymetrics.Me
 	return nil, c.failed(ctx, "read metrics", "", err)
 }
 
-// outgoing adds the metadata for a gateway.
+// outgoing adds the metadata for a gateway and the token.
 func (c *Client) outgoing(ctx context.Context) context.Context {
-	if c.options.ComputeID == "" {
-		return ctx
+	if c.options.ComputeID != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "compute-id", c.options.ComputeID)
 	}
-	return metadata.AppendToOutgoingContext(ctx, "compute-id", c.options.ComputeID)
+	if c.options.Token != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+c.options.Token)
+	}
+	return ctx
 }
 
 func (c *Client) failed(ctx context.Context, op, tensor string, err error) error {

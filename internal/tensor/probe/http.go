@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,10 @@ type Web struct {
 	URL string
 	// Dialer opens connections, for example through a port-forward. Defaults to TCP.
 	Dialer func(ctx context.Context, network, address string) (net.Conn, error)
+	// TLS configures a connection to an https URL. Defaults to the certificate authorities of the system.
+	TLS *tls.Config
+	// Token is a bearer token that the request carries, or "".
+	Token string
 	// Timeout is the timeout of the whole probe. Defaults to 10 s.
 	Timeout time.Duration
 }
@@ -36,6 +41,9 @@ func HTTP(ctx context.Context, w Web) Result {
 	if strings.Trim(req.URL.Path, "/") == "" {
 		req.URL.Path = "/health"
 	}
+	if w.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+w.Token)
+	}
 	dial := w.Dialer
 	if dial == nil {
 		dial = (&net.Dialer{}).DialContext
@@ -43,7 +51,7 @@ func HTTP(ctx context.Context, w Web) Result {
 	connected := time.Time{}
 	client := http.Client{
 		Transport: &http.Transport{
-			DisableKeepAlives: true,
+			DisableKeepAlives: true, TLSClientConfig: w.TLS,
 			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 				conn, err := dial(ctx, network, address)
 				if err == nil {

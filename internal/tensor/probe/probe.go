@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/grpc/credentials"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
@@ -85,7 +86,7 @@ func (p Protocol) services() []string {
 type Endpoint struct {
 	Target   string // host:port
 	Protocol Protocol
-	// Options configure the connection; see tensor.Options for Dialer and ComputeID.
+	// Options configure the connection; see tensor.Options for Dialer, Credentials, Token and ComputeID.
 	Options tensor.Options
 	// RoundTrip is the size of the tensor of the round trip, in bytes, or 0 for only the health check.
 	RoundTrip int64
@@ -108,8 +109,11 @@ func GRPC(ctx context.Context, e Endpoint) Result {
 	if e.RoundTrip == 0 && e.Options.Buffer == 0 {
 		e.Options.Buffer = 4 << 10 // sufficient for a health check, of which hundreds may run
 	}
-	var connected atomic.Bool
+	var connected, refused atomic.Bool
 	e.Options.Dialer = watched(e.Options.Dialer, &connected)
+	if e.Options.Credentials != nil {
+		e.Options.Credentials = handshake{e.Options.Credentials, &refused}
+	}
 	c, err := tensor.New(e.Target, e.Options)
 	if err != nil {
 		return Result{Status: Failed, Detail: err.Error()}
@@ -117,8 +121,11 @@ func GRPC(ctx context.Context, e Endpoint) Result {
 	defer c.Close()
 	if err := c.Connect(ctx); err != nil {
 		r := failure(err)
-		if r.Status == Timeout && !connected.Load() {
+		switch {
+		case r.Status == Timeout && !connected.Load():
 			r.Status = Unreachable
+		case r.Status == Unreachable && refused.Load():
+			r.Status = Failed // the server responds, but not as TLS requires
 		}
 		return r
 	}
@@ -147,6 +154,27 @@ func watched(
 		}
 		return conn, err
 	}
+}
+
+// handshake records that a TLS handshake failed, to distinguish a certificate that is not trusted from an unreachable
+// server.
+type handshake struct {
+	credentials.TransportCredentials
+	failed *atomic.Bool
+}
+
+func (h handshake) ClientHandshake(
+	ctx context.Context, authority string, raw net.Conn,
+) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := h.TransportCredentials.ClientHandshake(ctx, authority, raw)
+	if err != nil {
+		h.failed.Store(true)
+	}
+	return conn, info, err
+}
+
+func (h handshake) Clone() credentials.TransportCredentials {
+	return handshake{h.TransportCredentials.Clone(), h.failed}
 }
 
 // check requests the health of each service until the server knows one of them.
