@@ -1,19 +1,25 @@
 package datasources
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
 type gpusModel struct {
+	ResourceName    types.String      `tfsdk:"resource_name"`
+	ProductLabel    types.String      `tfsdk:"product_label"`
 	Product         types.String      `tfsdk:"product"`
 	NodeSelector    map[string]string `tfsdk:"node_selector"`
 	SchedulableOnly types.Bool        `tfsdk:"schedulable_only"`
@@ -47,13 +53,20 @@ func gpusSchema() schema.Schema {
 		free        = "Number of GPUs that no pod on the node requests."
 	)
 	return schema.Schema{
-		MarkdownDescription: "Counts the NVIDIA GPUs (`nvidia.com/gpu`) of the cluster by product. Free GPUs are " +
-			"computed from the requests of pods that are scheduled to a node and have not terminated. Pods that " +
-			"are not scheduled yet do not count. Requires permission to list nodes and pods in the whole cluster.",
+		MarkdownDescription: "Counts the GPUs of the cluster by product. Free GPUs are computed from the requests of " +
+			"pods that are scheduled to a node and have not terminated. Pods that are not scheduled yet do not count. " +
+			"Requires permission to list nodes and pods in the whole cluster.",
 		Attributes: map[string]schema.Attribute{
+			"resource_name": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelKey()},
+				MarkdownDescription: "Extended resource to count, such as `amd.com/gpu` or `nvidia.com/mig-1g.10gb`. " +
+					"Defaults to `nvidia.com/gpu`."},
+			"product_label": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelKey()},
+				MarkdownDescription: "Node label that contains the product. Defaults to `nvidia.com/gpu.product`, " +
+					"`amd.com/gpu.product-name` or `gpu.intel.com/product`, depending on the domain of " +
+					"`resource_name`. Resources of other domains have no products by default."},
 			"product": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelValue()},
-				MarkdownDescription: "GPU product to count, as in the node label `nvidia.com/gpu.product`. Defaults " +
-					"to all products."},
+				MarkdownDescription: "GPU product to count, as in the node label `product_label`. Defaults to all " +
+					"products."},
 			"node_selector": schema.MapAttribute{Optional: true, ElementType: types.StringType, Validators: tf.Labels(),
 				MarkdownDescription: "Labels that a node must have to be counted. Defaults to all nodes."},
 			"schedulable_only": schema.BoolAttribute{Optional: true,
@@ -66,7 +79,7 @@ func gpusSchema() schema.Schema {
 				Computed: true, MarkdownDescription: "GPU products, sorted by name.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 					"product": computedString("Name of the product. Null for nodes without the label " +
-						"`nvidia.com/gpu.product`."),
+						"`product_label`."),
 					"capacity":    computedInt(capacity),
 					"allocatable": computedInt(allocatable),
 					"free":        computedInt(free),
@@ -89,9 +102,20 @@ func gpusSchema() schema.Schema {
 }
 
 func readGPUs(ctx context.Context, cluster *kube.Cluster, m *gpusModel) diag.Diagnostics {
-	products, err := observe.GPUs(ctx, cluster, observe.GPUFilter{
+	filter := observe.GPUFilter{
+		Resource: cmp.Or(m.ResourceName.ValueString(), kind.GPUResource), ProductLabel: m.ProductLabel.ValueString(),
 		Product: m.Product.ValueString(), Schedulable: m.SchedulableOnly.ValueBool(), Selector: m.NodeSelector,
-	})
+	}
+	if filter.ProductLabel == "" {
+		filter.ProductLabel = kind.GPUProductLabelOf(filter.Resource)
+	}
+	if filter.Product != "" && filter.ProductLabel == "" {
+		return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(path.Root("product"), "Unknown product label",
+			fmt.Sprintf("product is %q, but the node label that contains the products of %s is not known.\n\nNext "+
+				"step: Set `product_label`, or select the nodes with `node_selector`.", filter.Product,
+				filter.Resource))}
+	}
+	products, err := observe.GPUs(ctx, cluster, filter)
 	if err != nil {
 		return diag.Diagnostics{tf.Failure(err)}
 	}

@@ -1,5 +1,7 @@
 package kind
 
+import "strings"
+
 // API groups of other projects.
 const (
 	KubetorchGroup       = "kubetorch.com"
@@ -71,6 +73,21 @@ const (
 	DedicatedTaint      = "dedicated" // key of a taint
 	DedicatedGPU        = "gpu"       // its value on GPU nodes
 )
+
+// GPUProductLabelOf returns the node label with the product of a device, or "" if none is known for its resource. The
+// labels are those of NVIDIA's GPU feature discovery, of the node labeller in ROCm/k8s-device-plugin, and of the rules for
+// Node Feature Discovery in intel/intel-device-plugins-for-kubernetes.
+func GPUProductLabelOf(resource string) string {
+	switch domain, _, _ := strings.Cut(resource, "/"); domain + "/" {
+	case NVIDIADomain:
+		return GPUProductLabel
+	case "amd.com/":
+		return "amd.com/gpu.product-name"
+	case "gpu.intel.com/":
+		return "gpu.intel.com/product"
+	}
+	return ""
+}
 
 // Ports and the container of Kubetorch's server.
 const (

@@ -2,6 +2,7 @@ package datasources_test
 
 import (
 	"fmt"
+	"regexp"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
@@ -95,6 +96,55 @@ func TestAccGPUsAreCountedByProduct(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAccGPUsOfAnotherVendorAreCounted(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cluster.Apply(t, fmt.Sprintf("apiVersion: v1\nkind: Node\nmetadata: {name: amd-%[1]s, labels: {%[1]s: all, "+
+		"amd.com/gpu.product-name: MI300X-%[1]s}}\n", ns))
+	t.Cleanup(func() { cluster.Kubectl(t, "delete", "node", "amd-"+ns) })
+	cluster.Kubectl(t, "patch", "node", "amd-"+ns, "--subresource=status", "--type=merge", "-p",
+		`{"status": {"capacity": {"amd.com/gpu": "8", "example.com/fpga": "2"}, `+
+			`"allocatable": {"amd.com/gpu": "7", "example.com/fpga": "2"}}}`)
+	config := func(filter string) string {
+		return cluster.Config(ns, fmt.Sprintf("data \"kt_gpus\" \"it\" {\n%s\nnode_selector = { %s = \"all\" }\n}\n",
+			filter, ns))
+	}
+	product := func(name knownvalue.Check, allocatable int64) []statecheck.StateCheck {
+		return []statecheck.StateCheck{
+			expectValue("data.kt_gpus.it", "allocatable", knownvalue.Int64Exact(allocatable)),
+			expectValue("data.kt_gpus.it", "products", knownvalue.ListExact([]knownvalue.Check{
+				knownvalue.ObjectPartial(map[string]knownvalue.Check{"product": name}),
+			})),
+		}
+	}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps: []resource.TestStep{
+			{
+				Config:            config("resource_name = \"amd.com/gpu\""),
+				ConfigStateChecks: product(knownvalue.StringExact("MI300X-"+ns), 7),
+			},
+			{
+				Config:            config("resource_name = \"example.com/fpga\""),
+				ConfigStateChecks: product(knownvalue.Null(), 2),
+			},
+			{
+				Config:            config("resource_name = \"example.com/fpga\"\nproduct_label = \"" + ns + "\""),
+				ConfigStateChecks: product(knownvalue.StringExact("all"), 2),
+			},
+			{
+				Config:      config("resource_name = \"example.com/fpga\"\nproduct = \"x\""),
+				ExpectError: regexp.MustCompile(`(?s)Unknown product label.*Set .product_label.`),
+			},
+			{
+				Config: cluster.Config(ns, "data \"kt_gpus\" \"it\" {\nresource_name = \"amd.com/gpu\"\nproduct = \"MI300X-"+
+					ns+"\"\n}\n"),
+				ConfigStateChecks: product(knownvalue.StringExact("MI300X-"+ns), 7),
+			},
+		},
+	})
 }
 
 func TestAccGPUsOfAnUnknownProductAreZero(t *testing.T) {

@@ -16,11 +16,18 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 )
 
-// GPUFilter selects nodes. An empty field matches all nodes.
+// GPUFilter selects GPUs and nodes. An empty field matches all nodes.
 type GPUFilter struct {
-	Product     string // value of the label kind.GPUProductLabel
-	Selector    map[string]string
-	Schedulable bool // exclude nodes that currently accept no pods: cordoned, not ready
+	Resource     string // extended resource, such as kind.GPUResource; required
+	ProductLabel string // node label with the product, or "" if the resource has none
+	Product      string // value of ProductLabel
+	Selector     map[string]string
+	Schedulable  bool // exclude nodes that currently accept no pods: cordoned, not ready
+}
+
+// NVIDIAGPUs selects all complete GPUs of NVIDIA.
+func NVIDIAGPUs() GPUFilter {
+	return GPUFilter{Resource: kind.GPUResource, ProductLabel: kind.GPUProductLabel}
 }
 
 // GPUNode is a node with GPUs, with integer numbers of GPUs.
@@ -45,11 +52,11 @@ func GPUs(ctx context.Context, pages kube.Pages, filter GPUFilter) ([]GPUProduct
 	selector := labels.Set{}
 	maps.Copy(selector, filter.Selector)
 	if filter.Product != "" {
-		selector[kind.GPUProductLabel] = filter.Product
+		selector[filter.ProductLabel] = filter.Product
 	}
 	options := metav1.ListOptions{LabelSelector: selector.String()}
 	err := kube.Each[corev1.NodeList](ctx, pages, kube.Ref{Kind: kind.Node()}, options, func(live *corev1.Node) {
-		if node, ok := gpuNode(live); ok && (node.Schedulable || !filter.Schedulable) {
+		if node, ok := gpuNode(live, filter); ok && (node.Schedulable || !filter.Schedulable) {
 			nodes[node.Name] = &node
 		}
 	})
@@ -59,17 +66,18 @@ func GPUs(ctx context.Context, pages kube.Pages, filter GPUFilter) ([]GPUProduct
 	options = metav1.ListOptions{FieldSelector: "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"}
 	err = kube.Each[corev1.PodList](ctx, pages, kube.Ref{Kind: kind.Pod()}, options, func(pod *corev1.Pod) {
 		if node := nodes[pod.Spec.NodeName]; node != nil {
-			node.Free = max(0, node.Free-gpusOf(pod))
+			node.Free = max(0, node.Free-gpusOf(pod, filter.Resource))
 		}
 	})
 	return byProduct(nodes), err
 }
 
 // gpuNode converts a node. It returns false for a node without GPUs.
-func gpuNode(node *corev1.Node) (GPUNode, bool) {
-	capacity, allocatable := node.Status.Capacity[kind.GPUResource], node.Status.Allocatable[kind.GPUResource]
+func gpuNode(node *corev1.Node, filter GPUFilter) (GPUNode, bool) {
+	name := corev1.ResourceName(filter.Resource)
+	capacity, allocatable := node.Status.Capacity[name], node.Status.Allocatable[name]
 	n := GPUNode{
-		Name: node.Name, Product: node.Labels[kind.GPUProductLabel],
+		Name: node.Name, Product: node.Labels[filter.ProductLabel],
 		Capacity: capacity.Value(), Allocatable: allocatable.Value(), Free: allocatable.Value(),
 		Schedulable: !node.Spec.Unschedulable &&
 			slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
@@ -81,9 +89,9 @@ func gpuNode(node *corev1.Node) (GPUNode, bool) {
 
 // gpusOf returns the requested GPUs of a pod like the scheduler, including init
 // containers.
-func gpusOf(pod *corev1.Pod) int64 {
+func gpusOf(pod *corev1.Pod, name string) int64 {
 	requests := podresources.PodRequests(pod, podresources.PodResourcesOptions{})
-	gpus := requests[kind.GPUResource]
+	gpus := requests[corev1.ResourceName(name)]
 	return gpus.Value()
 }
 

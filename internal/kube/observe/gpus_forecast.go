@@ -62,7 +62,7 @@ func GPUForecast(ctx context.Context, c *kube.Cluster, demand GPUDemand, workloa
 // placeOf converts a node. A node with GPU labels that does not offer GPUs yet
 // is still being set up, and may have any number.
 func placeOf(node *corev1.Node) gpuPlace {
-	n, has := gpuNode(node)
+	n, has := gpuNode(node, NVIDIAGPUs())
 	place := gpuPlace{labels: node.Labels, gpus: max(n.Capacity, n.Allocatable)}
 	if !has && (n.Product != "" || node.Labels[kind.GPUPresentLabel] == "true") {
 		place.gpus = unknownCount
