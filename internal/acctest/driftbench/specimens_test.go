@@ -33,6 +33,26 @@ const attributes = `
   shared_memory_limit = "256Mi"
   image_pull_policy   = "IfNotPresent"`
 
+// ownServer sets the attributes of a server of one's own, and of its placement and its exposure.
+const ownServer = `
+  image           = "mine:1"
+  command         = ["serve"]
+  args            = ["--model", "a"]
+  port            = 8000
+  health_path     = "/health"
+  replicas        = 2
+  memory          = "1Gi"
+  limits          = { cpu = 2, memory = "2Gi" }
+  extra_resources = { "rdma/hca" = 1 }
+  pod_labels      = { mesh = "on" }
+  strategy        = "RollingUpdate"
+  affinity        = jsonencode({ podAntiAffinity = { preferredDuringSchedulingIgnoredDuringExecution = [{
+    weight = 1, podAffinityTerm = { topologyKey = "zone", labelSelector = { matchLabels = { mesh = "on" } } }
+  }] } })
+  topology_spread          = [{ topology_key = "zone", when_unsatisfiable = "ScheduleAnyway" }]
+  termination_grace_period = "45s"
+  pod_disruption_budget    = { max_unavailable = 1 }`
+
 // podSpec contains what attributes cannot express: empty structs, unions, and lists
 // of each type.
 const podSpec = `
@@ -111,6 +131,17 @@ func specimens() []specimen {
 		"[{name: h2c, containerPort: 80}]")
 	return []specimen{
 		{name: "deployment", body: attributes + template, copies: 6},
+		{name: "own-server", copies: 3, body: ownServer + `
+  expose = {
+    hosts = ["a.example.com", "b.example.com"], path = "/v1", ingress_class_name = "nginx"
+    tls_secret_name = "certificate", annotations = { "example.com/timeout" = "60" }
+  }`},
+		{name: "http-route", copies: 2, body: `expose = {
+    hosts = ["c.example.com"], annotations = { owner = "alice" }
+    gateway = { name = "public", namespace = "gateways", section_name = "https" }
+  }`},
+		{name: "grpc-route", copies: 2, body: ownServer + `
+  expose = { hosts = ["d.example.com"], protocol = "grpc", gateway = { name = "public" } }`},
 		{name: "distributed",
 			body: "distribute = { type = \"pytorch\", workers = 2 }\n service_template = jsonencode({ spec = { " +
 				"paused = true } })", copies: 2},

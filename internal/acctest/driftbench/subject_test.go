@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	k8s "k8s.io/client-go/dynamic"
+	builtin "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
@@ -114,7 +115,8 @@ func (c clients) object(t *testing.T, text string) *object {
 	}
 }
 
-func isCustom(gvk schema.GroupVersionKind) bool { return strings.Contains(gvk.Group, ".") }
+// isCustom reports whether a CRD defines the kind.
+func isCustom(gvk schema.GroupVersionKind) bool { return !builtin.Scheme.Recognizes(gvk) }
 
 func (o *object) get(t *testing.T) *unstructured.Unstructured {
 	t.Helper()
