@@ -25,7 +25,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // statusError returns the error of client-go for a response with a Status.
 func statusError(code int32, reason metav1.StatusReason, message string, details *metav1.StatusDetails) error {
