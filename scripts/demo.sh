@@ -86,6 +86,11 @@ say "Somebody changes the cluster outside of Terraform"
 kubectl scale deployment trainer-bob -n ml --replicas=3
 kubectl set image deployment/trainer-bob -n ml kubetorch=nvcr.io/nvidia/pytorch:latest
 
+if [ -n "${KT_PICTURE:-}" ]; then # make picture
+    "$cli" plan | grep -v 'Refreshing state' | sed '/^─/,$d' >"$work/plan"
+    (cd "$repository" && go run ./internal/picture <"$work/plan" >"$KT_PICTURE")
+    exit
+fi
 say "The next plan shows each changed field, and who changed it"
 tf plan
 
