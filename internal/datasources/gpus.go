@@ -54,8 +54,8 @@ func gpusSchema() schema.Schema {
 	)
 	return schema.Schema{
 		MarkdownDescription: "Counts the GPUs of the cluster by product. Free GPUs are computed from the requests of " +
-			"pods that are scheduled to a node and have not terminated. Pods that are not scheduled yet do not count. " +
-			"Requires permission to list nodes and pods in the whole cluster.",
+			"pods that are scheduled to a node and have not terminated. Pods that are not scheduled yet do not " +
+			"count. Requires permission to list nodes and pods in the whole cluster.",
 		Attributes: map[string]schema.Attribute{
 			"resource_name": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelKey()},
 				MarkdownDescription: "Extended resource to count, such as `amd.com/gpu` or `nvidia.com/mig-1g.10gb`. " +

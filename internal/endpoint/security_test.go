@@ -31,6 +31,7 @@ func webServer(t *testing.T) *httptest.Server {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+token {
 			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
 		}
 	}))
 	t.Cleanup(server.Close)

@@ -75,8 +75,8 @@ const (
 )
 
 // GPUProductLabelOf returns the node label with the product of a device, or "" if none is known for its resource. The
-// labels are those of NVIDIA's GPU feature discovery, of the node labeller in ROCm/k8s-device-plugin, and of the rules for
-// Node Feature Discovery in intel/intel-device-plugins-for-kubernetes.
+// labels are those of NVIDIA's GPU feature discovery, of the node labeller in ROCm/k8s-device-plugin, and of the rules
+// for Node Feature Discovery in intel/intel-device-plugins-for-kubernetes.
 func GPUProductLabelOf(resource string) string {
 	switch domain, _, _ := strings.Cut(resource, "/"); domain + "/" {
 	case NVIDIADomain:

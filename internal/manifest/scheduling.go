@@ -14,8 +14,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// podSpec returns the fields of a pod, including those for its scheduling. The affinity is separate because it is of the
-// type of the API, not an apply configuration.
+// podSpec returns the fields of a pod, including those for its scheduling. The affinity is separate because it has the
+// type of the API, and is not an apply configuration.
 func podSpec(c Compute, pod *corev1ac.PodSpecApplyConfiguration) (map[string]any, error) {
 	schedule(pod, c)
 	spec, err := toMap(pod)

@@ -1,5 +1,5 @@
-// Command picture draws the output of a terminal as an SVG. It reads the output from stdin, with the escape sequences for
-// colors, and writes the SVG to stdout.
+// Command picture draws the output of a terminal as an SVG. It reads the output from stdin, with the escape sequences
+// for colors, and writes the SVG to stdout.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 func main() {
 	output, err := io.ReadAll(os.Stdin)
 	if err == nil {
-		_, err = io.WriteString(os.Stdout, draw(string(output)))
+		_, err = os.Stdout.WriteString(draw(string(output)))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "picture:", err)
@@ -48,8 +48,9 @@ func draw(output string) string {
 		body.WriteString("</text>\n")
 	}
 	width, height := 2*margin+int(float64(columns)*column), 2*margin+len(lines)*lineHeight
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]d" viewBox="0 0 %[1]d %[2]d">`+
-		"\n<style>%[3]s</style>\n<rect width=\"100%%\" height=\"100%%\" rx=\"6\"/>\n%[4]s</svg>\n",
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]d" `+
+		`viewBox="0 0 %[1]d %[2]d">`+"\n<style>%[3]s</style>\n"+
+		`<rect width="100%%" height="100%%" rx="6"/>`+"\n%[4]s</svg>\n",
 		width, height, style, body.String())
 }
 

@@ -10,7 +10,8 @@ import (
 
 func TestLinesKeepTheirTextAndTheirColors(t *testing.T) {
 	t.Parallel()
-	svg := draw("\n\x1b[1mPlan:\x1b[0m 1 to change\n\x1b[0m  \x1b[33m~\x1b[0m\x1b[0m replicas = 3 -> 1 <ok> &\n\x1b[1;31mred\nstill\x1b[0m\n\n")
+	svg := draw("\n\x1b[1mPlan:\x1b[0m 1 to change\n\x1b[0m  \x1b[33m~\x1b[0m\x1b[0m replicas = 3 -> 1 <ok> &\n" +
+		"\x1b[1;31mred\nstill\x1b[0m\n\n")
 	for _, want := range []string{
 		`<tspan class="bold">Plan:</tspan> 1 to change</text>`,
 		`  <tspan class="yellow">~</tspan> replicas = 3 -&gt; 1 &lt;ok&gt; &amp;</text>`,

@@ -139,8 +139,8 @@ func TestAccGPUsOfAnotherVendorAreCounted(t *testing.T) {
 				ExpectError: regexp.MustCompile(`(?s)Unknown product label.*Set .product_label.`),
 			},
 			{
-				Config: cluster.Config(ns, "data \"kt_gpus\" \"it\" {\nresource_name = \"amd.com/gpu\"\nproduct = \"MI300X-"+
-					ns+"\"\n}\n"),
+				Config: cluster.Config(ns, fmt.Sprintf(
+					"data \"kt_gpus\" \"it\" {\nresource_name = \"amd.com/gpu\"\nproduct = \"MI300X-%s\"\n}\n", ns)),
 				ConfigStateChecks: product(knownvalue.StringExact("MI300X-"+ns), 7),
 			},
 		},

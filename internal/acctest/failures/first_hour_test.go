@@ -88,7 +88,9 @@ func firstHour() []hourStep {
 			name: "missing-key", args: apply, fails: true,
 			prepare: func(t *testing.T, h *hour) {
 				h.cluster.Apply(t, strings.ReplaceAll(secretWithToken, "HF_TOKEN", "TOKEN"), "-n", "ml")
-				h.edit(t, memoryLine, memoryLine+"\n\n  secrets = [{ name = \"huggingface\", env_vars = [\"HF_TOKEN\"] }]")
+				h.edit(t, memoryLine, memoryLine+`
+
+  secrets = [{ name = "huggingface", env_vars = ["HF_TOKEN"] }]`)
 			},
 			texts: []string{`Secret "huggingface" in namespace ml has no key "HF_TOKEN"`},
 		},
@@ -159,7 +161,7 @@ var (
 	podName    = regexp.MustCompile(`\bhello-[0-9a-f]{6,10}-[0-9a-z]{5}\b`)
 	replicaSet = regexp.MustCompile(`\bhello-[0-9a-f]{6,10}\b`)
 	repeated   = regexp.MustCompile(` \(x\d+\)`) // of an event
-	shown      = regexp.MustCompile(`(?ms)^╷.*?^╵|^(Apply complete!|Destroy complete!|No changes\.|ready = |url = )[^\n]*`)
+	shown      = regexp.MustCompile(`(?ms)^(╷.*?\n╵|(Apply complete|Destroy complete|No changes|ready|url)\b[^\n]*)`)
 	spaces     = regexp.MustCompile(`(?m) +$`)
 )
 
