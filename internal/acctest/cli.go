@@ -77,12 +77,18 @@ func (c *CLI) Command(ctx context.Context, args ...string) *exec.Cmd {
 	return command
 }
 
-// Run runs a command and returns its output.
+// Run runs a command and returns its output, without colors and without frames of diagnostics.
 func (c *CLI) Run(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	return c.RunInColor(t, append(args, "-no-color")...)
+}
+
+// RunInColor runs a command and returns its output, with escape sequences for colors and frames of diagnostics.
+func (c *CLI) RunInColor(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Minute)
 	defer cancel()
-	command := c.Command(ctx, append(args, "-no-color")...)
+	command := c.Command(ctx, args...)
 	var out bytes.Buffer
 	command.Stdout, command.Stderr = &out, &out
 	err := command.Run()

@@ -1,14 +1,12 @@
 package failures_test
 
 import (
-	"context"
 	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
@@ -42,17 +40,6 @@ func (h *hour) edit(t *testing.T, old, replacement string) {
 		t.Fatal(err)
 	}
 }
-
-// run is like [acctest.CLI.Run], with the frames of diagnostics, which -no-color omits.
-func (h *hour) run(t *testing.T, args []string) (string, error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Minute)
-	defer cancel()
-	out, err := h.cli.Command(ctx, args...).CombinedOutput()
-	return escapes.ReplaceAllString(string(out), ""), err
-}
-
-var escapes = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
 const memoryLine = `memory = "4Gi"`
 
@@ -132,7 +119,8 @@ func TestAccFirstHourEndsWithARunningCompute(t *testing.T) {
 		if step.prepare != nil {
 			step.prepare(t, h)
 		}
-		out, err := h.run(t, step.args)
+		out, err := h.cli.RunInColor(t, step.args...) // for the frames
+		out = escapes.ReplaceAllString(out, "")
 		if (err != nil) != step.fails {
 			t.Fatalf("%s: %v\n%s", step.name, err, out)
 		}
@@ -158,6 +146,7 @@ func transcript(args []string, out string) string {
 }
 
 var (
+	escapes    = regexp.MustCompile(`\x1b\[[0-9;]*m`) // for colors
 	podName    = regexp.MustCompile(`\bhello-[0-9a-f]{6,10}-[0-9a-z]{5}\b`)
 	replicaSet = regexp.MustCompile(`\bhello-[0-9a-f]{6,10}\b`)
 	repeated   = regexp.MustCompile(` \(x\d+\)`) // of an event

@@ -91,9 +91,7 @@ func autoscaleAttributes() map[string]schema.Attribute {
 			stringvalidator.OneOf(kind.KPAClass, kind.HPAClass)),
 		"progress_deadline": duration("Maximum time for a revision to become ready. Defaults to the " +
 			"longest of `10m`, `launch_timeout` plus one minute, and 1.2 times `launch_timeout`."),
-		"extra_annotations": schema.MapAttribute{Optional: true, ElementType: types.StringType,
-			Validators:          []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())},
-			MarkdownDescription: "Additional annotations of the pod template, for Knative."},
+		"extra_annotations": tf.AnnotationMap("Additional annotations of the pod template, for Knative."),
 	}
 }
 
