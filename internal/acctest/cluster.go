@@ -23,7 +23,6 @@ import (
 // Cluster is a dev cluster, or the cluster of KT_ACC_KUBECONFIG. Each test uses
 // separate namespaces.
 type Cluster struct {
-	binary     string
 	start      func() (*running, error)
 	enabled    string // environment variable without which tests are skipped
 	once       sync.Once
@@ -32,10 +31,10 @@ type Cluster struct {
 	namespaces atomic.Int64
 }
 
-// running is a started cluster: the path of a cluster-admin kubeconfig, and how
-// to stop it.
+// running is a started cluster.
 type running struct {
-	kubeconfig string
+	kubeconfig string // path of a cluster-admin kubeconfig
+	cache      string // directory for what kubectl caches, or "" for its default
 	stop       func() error
 }
 
@@ -70,7 +69,7 @@ func StartCluster(args ...string) (*Cluster, error) {
 func SharedCluster() *Cluster {
 	return newCluster("TF_ACC", func() (*running, error) {
 		if kubeconfig := os.Getenv("KT_ACC_KUBECONFIG"); kubeconfig != "" {
-			return &running{kubeconfig, func() error { return nil }}, nil
+			return &running{kubeconfig: kubeconfig, stop: func() error { return nil }}, nil
 		}
 		return startDevCluster(manyNodes()...)
 	})
@@ -105,7 +104,7 @@ func RunTests(m *testing.M, clusters ...*Cluster) int {
 }
 
 func newCluster(enabled string, start func() (*running, error)) *Cluster {
-	return &Cluster{binary: programPath("KT_DEVCLUSTER", "devcluster"), start: start, enabled: enabled}
+	return &Cluster{start: start, enabled: enabled}
 }
 
 // programPath returns the path in an environment variable, or the program of bin/.
@@ -116,9 +115,12 @@ func programPath(variable, name string) string {
 	return filepath.Join(Root(), "bin", name)
 }
 
+// kubectl returns the path of kubectl: KT_KUBECTL, or bin/kubectl.
+func kubectl() string { return programPath("KT_KUBECTL", "kubectl") }
+
 func startDevCluster(args ...string) (*running, error) {
 	kubeconfig, stop, err := startUntilReady(programPath("KT_DEVCLUSTER", "devcluster"), args...)
-	return &running{kubeconfig, stop}, err
+	return &running{kubeconfig, filepath.Join(filepath.Dir(kubeconfig), "kubectl-cache"), stop}, err
 }
 
 // use starts the cluster, or waits until another test has started it.
@@ -217,8 +219,10 @@ func (c *Cluster) TryKubectl(t *testing.T, args ...string) (string, error) {
 	c.Started(t)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
 	defer cancel()
-	command := exec.CommandContext(ctx, c.binary,
-		append([]string{"kubectl", "--kubeconfig", c.Kubeconfig()}, args...)...)
+	command := exec.CommandContext(ctx, kubectl(), append([]string{"--kubeconfig", c.Kubeconfig()}, args...)...)
+	if c.running.cache != "" {
+		command.Env = append(os.Environ(), "KUBECACHEDIR="+c.running.cache)
+	}
 	out, err := command.CombinedOutput()
 	return strings.TrimSpace(string(out)), err
 }
@@ -228,7 +232,7 @@ func (c *Cluster) TryKubectl(t *testing.T, args ...string) (string, error) {
 func (c *Cluster) KubectlDir(t *testing.T, namespace string) string {
 	t.Helper()
 	dir := t.TempDir()
-	script := fmt.Sprintf("#!/bin/sh\nexec '%s' kubectl --kubeconfig '%s' -n '%s' \"$@\"\n", c.binary, c.Kubeconfig(),
+	script := fmt.Sprintf("#!/bin/sh\nexec '%s' --kubeconfig '%s' -n '%s' \"$@\"\n", kubectl(), c.Kubeconfig(),
 		namespace)
 	if err := os.WriteFile(filepath.Join(dir, "kubectl"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)

@@ -46,7 +46,7 @@ func startEcosystem() (*running, error) {
 		return nil, err
 	}
 	var stops []func() error
-	all := &running{cluster.kubeconfig, func() error { // the controllers first
+	all := &running{cluster.kubeconfig, cluster.cache, func() error { // the controllers first
 		errs := make([]error, len(stops))
 		var stopping sync.WaitGroup
 		for i, stop := range stops {

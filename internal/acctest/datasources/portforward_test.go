@@ -229,18 +229,10 @@ func TestAccPortForwardIsOpenedAfterTheCreationOfItsTarget(t *testing.T) {
 		[]byte(service(ns, "late", "web", "http", 80, greeter(t))), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	binary := os.Getenv("KT_DEVCLUSTER")
-	if binary == "" {
-		binary = filepath.Join(acctest.Root(), "bin", "devcluster")
-	}
-	binary, err := filepath.Abs(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
 	cli.Write(t, cluster.Config(ns, fmt.Sprintf(`
 resource "terraform_data" "late" {
   provisioner "local-exec" {
-    command = "%s kubectl --kubeconfig %s apply -f late.yaml"
+    command = "%s/kubectl apply -f late.yaml"
   }
 }
 
@@ -258,7 +250,7 @@ resource "terraform_data" "call" {
       PORT = ephemeral.kt_port_forward.late.local_port
     }
   }
-}`, binary, cluster.Kubeconfig())))
+}`, cluster.KubectlDir(t, ns))))
 	cli.MustRun(t, "apply", "-auto-approve")
 	expectGreeting(t, cli)
 }
