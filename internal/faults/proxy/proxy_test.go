@@ -223,16 +223,16 @@ func TestSignalsAreSentAfterTheExecution(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []Kind{KillCLI, InterruptCLI, KillProvider, Restart} {
 		p, client, base, executed := setup(t, false)
-		var signalled Kind
+		var signalled atomic.Value // the race detector does not see that the response follows the signal
 		p.Begin(always(kind), func(k Kind) {
 			if executed.Load() != 1 {
 				t.Errorf("%s: executed %d times", k, executed.Load())
 			}
-			signalled = k
+			signalled.Store(k)
 		})
 		_, _, err := send(t, client, http.MethodPatch, base+"/api")
-		if signalled != kind || (err == nil) != (kind == InterruptCLI) {
-			t.Errorf("%s: signalled %q, %v", kind, signalled, err)
+		if signalled.Load() != kind || (err == nil) != (kind == InterruptCLI) {
+			t.Errorf("%s: signalled %q, %v", kind, signalled.Load(), err)
 		}
 	}
 }
