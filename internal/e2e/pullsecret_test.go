@@ -8,10 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
@@ -30,6 +33,11 @@ func privateImage(t *testing.T) string {
 	}
 	image, err := tarball.ImageFromPath(archive, nil)
 	if err != nil {
+		t.Fatal(err)
+	}
+	// Since 1.35, a kubelet that pulled an image with a password pulls it again for each other name
+	// (KubeletEnsureSecretPulledImages). With another creation time, the image differs from that of the other tests.
+	if image, err = mutate.CreatedAt(image, v1.Time{Time: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	images := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
