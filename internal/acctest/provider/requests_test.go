@@ -106,12 +106,14 @@ func TestAccRequestsOfARun(t *testing.T) {
 	for name, test := range map[string]struct {
 		// Type and attributes of the resources. VALUE is "yes" for changed ones and "no" for the others.
 		kind, attributes string
+		// Resource of the objects.
+		objects string
 		// Maximum number of requests per resource. The plan includes all resources; the
 		// updates change one or all of them.
 		create, plan, updateOne, updateAll, destroy float64
 	}{
 		"computes": {
-			kind: "kt_compute",
+			kind: "kt_compute", objects: "deployments",
 			attributes: `
   image    = "python:3.12"
   cpus     = "10m"
@@ -120,18 +122,18 @@ func TestAccRequestsOfARun(t *testing.T) {
 			create: 6, plan: 0.5, updateOne: 2, updateAll: 6, destroy: 3,
 		},
 		"volumes": {
-			kind: "kt_volume",
+			kind: "kt_volume", objects: "persistentvolumeclaims",
 			attributes: acctest.ReadWriteOnce + `
   size   = "1Gi"
   labels = { changed = VALUE }`,
 			create: 4, plan: 0.5, updateOne: 2, updateAll: 6, destroy: 4,
 		},
 		"secrets": {
-			kind: "kt_secret", attributes: "values = { TOKEN = VALUE }",
+			kind: "kt_secret", objects: "secrets", attributes: "values = { TOKEN = VALUE }",
 			create: 4, plan: 1.5, updateOne: 2, updateAll: 7, destroy: 4.5,
 		},
 		"images": {
-			kind: "kt_image",
+			kind: "kt_image", objects: "configmaps",
 			attributes: `
   base  = "python:3.12"
   steps = [{ run_bash = "echo ${VALUE}" }]`,
@@ -156,7 +158,13 @@ func TestAccRequestsOfARun(t *testing.T) {
 				// Every three seconds, the provider checks whether Kubetorch's CRD was installed.
 				// These requests depend on the duration of the run, not on its resources.
 				repeated := max(0, seen["list /apis/kubetorch.com/v1alpha1"]-2)
-				if used := float64(total(seen)-repeated) / resources; used > most || total(seen) == 0 {
+				// Terraform gives a provider two seconds to end. On a busy machine, the next plan
+				// completes the remaining creations.
+				late := 0
+				if args[0] == "plan" {
+					late = min(resources, seen["patch "+test.objects])
+				}
+				if used := float64(total(seen)-repeated-late) / resources; used > most || total(seen) == 0 {
 					t.Errorf("%s: %.2f requests per resource, want at most %.2f\n%s", title, used, most, out)
 				}
 			}
