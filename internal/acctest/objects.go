@@ -75,6 +75,7 @@ func (c *Cluster) LiveObjects(t *testing.T, ns string) map[string]string {
 		if annotations, ok := metadata["annotations"].(map[string]any); ok {
 			delete(annotations, "deployment.kubernetes.io/revision")
 			delete(annotations, kube.CreationAnnotation) // differs by creation
+			delete(annotations, kube.UnfinishedAnnotation)
 			if len(annotations) == 0 {
 				delete(metadata, "annotations")
 			}

@@ -137,9 +137,10 @@ func (s *subject) learn(t *testing.T, random *rand.Rand) {
 		if err != nil || !ours {
 			t.Fatalf("the provider does not own %s: %v", o.title, err)
 		}
-		// the creation annotation is not in manifests, so plans do not show it
-		mark := fieldpath.MakePathOrDie("metadata", "annotations", kube.CreationAnnotation)
-		set = set.Difference(fieldpath.NewSet(mark))
+		// the annotations of the creation are not in manifests, so plans do not show them
+		set = set.Difference(fieldpath.NewSet(
+			fieldpath.MakePathOrDie("metadata", "annotations", kube.CreationAnnotation),
+			fieldpath.MakePathOrDie("metadata", "annotations", kube.UnfinishedAnnotation)))
 		for _, m := range mutations(live.Object, o.sent, set, o.custom) {
 			if n++; n%max(1, s.copies) == s.copy {
 				s.todo = append(s.todo, task{o, m})
@@ -301,12 +302,14 @@ func (a act) unrepaired(t *testing.T) string {
 }
 
 // content returns the object without the fields that servers and controllers write,
-// and without the creation annotation, which every repair restores.
+// and without the annotations of the creation: every repair restores one, and on a busy
+// machine, a later run removes the other.
 func content(obj *unstructured.Unstructured) map[string]any {
 	out := obj.DeepCopy()
 	annotations := out.GetAnnotations()
 	maps.DeleteFunc(annotations, func(key, _ string) bool {
-		return key == kube.CreationAnnotation || strings.HasPrefix(key, "deployment.kubernetes.io/") ||
+		return key == kube.CreationAnnotation || key == kube.UnfinishedAnnotation ||
+			strings.HasPrefix(key, "deployment.kubernetes.io/") ||
 			strings.HasPrefix(key, "deprecated.daemonset.template.")
 	})
 	labels := out.GetLabels()

@@ -3,6 +3,8 @@ package ecosystem_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
 // These tests verify what the tests of the provider assume: the controllers run, and are the
@@ -69,10 +71,10 @@ func TestEcoQueueHoldsAJobUntilThereIsQuota(t *testing.T) {
 	cluster.Await(t, ns, "job/gpus", "jsonpath={.spec.suspend}=true")
 	workload := workloadOf(t, ns, "Job")
 	cluster.Await(t, ns, workload, "condition=QuotaReserved=false")
-	if got := reason(t, ns, workload); !strings.Contains(got, "insufficient") ||
-		!strings.Contains(got, "nvidia.com/gpu") {
-		t.Errorf("not admitted for: %s; want the lack of GPUs", got)
-	}
+	acctest.WaitUntil(t, "Kueue reports the lack of GPUs", func() bool { // it may see the LocalQueue later
+		got := reason(t, ns, workload)
+		return strings.Contains(got, "insufficient") && strings.Contains(got, "nvidia.com/gpu")
+	})
 	cluster.SetQuota(t, ns, 6)
 	cluster.Await(t, ns, workload, "condition=Admitted")
 	cluster.Await(t, ns, "job/gpus", "condition=Complete")
