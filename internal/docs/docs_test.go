@@ -21,7 +21,7 @@ func pages(t *testing.T) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{"docs", "devcluster", "ecosystem"} {
+	for _, dir := range []string{"docs", "devcluster", "ecosystem", "modules"} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, _ fs.DirEntry, err error) error {
 			if filepath.Ext(path) == ".md" {
 				files = append(files, path)

@@ -136,6 +136,9 @@ func StorageClass() Kind {
 	}
 }
 
+// KueueVersion is the version of Kueue's API in which the provider writes objects.
+const KueueVersion = "v1beta2"
+
 // LocalQueue is the kind of Kueue, in the version that the server prefers: the fields
 // that the provider reads are the same in v1beta1 and v1beta2.
 func LocalQueue(version string) Kind { return kueue(version, "LocalQueue", "localqueues") }
@@ -143,6 +146,20 @@ func LocalQueue(version string) Kind { return kueue(version, "LocalQueue", "loca
 // ClusterQueue is the kind of Kueue; see [LocalQueue].
 func ClusterQueue(version string) Kind {
 	k := kueue(version, "ClusterQueue", "clusterqueues")
+	k.ClusterScoped = true
+	return k
+}
+
+// ResourceFlavor is the kind of Kueue; see [LocalQueue].
+func ResourceFlavor(version string) Kind {
+	k := kueue(version, "ResourceFlavor", "resourceflavors")
+	k.ClusterScoped = true
+	return k
+}
+
+// AdmissionCheck is the kind of Kueue; see [LocalQueue].
+func AdmissionCheck(version string) Kind {
+	k := kueue(version, "AdmissionCheck", "admissionchecks")
 	k.ClusterScoped = true
 	return k
 }

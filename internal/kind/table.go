@@ -39,13 +39,13 @@ var table = []Kind{
 //nolint:gochecknoglobals // as table
 var others = []Kind{
 	KubetorchWorkload(), Service(), PodDisruptionBudget(), Ingress(), HTTPRoute(), GRPCRoute(), PersistentVolumeClaim(),
-	Secret(), ConfigMap(),
+	Secret(), ConfigMap(), ResourceFlavor(KueueVersion), ClusterQueue(KueueVersion), LocalQueue(KueueVersion),
 }
 
 // queues contains the kinds that the provider only reads, in any version.
 //
 //nolint:gochecknoglobals // as table
-var queues = []Kind{LocalQueue(""), KAIQueue()}
+var queues = []Kind{KAIQueue()}
 
 // Workloads returns all kinds of workloads, kinds that need no manifest first.
 func Workloads() []Kind {

@@ -142,6 +142,13 @@ func (c *Cluster) PlanObject(key, resource string) (other string) {
 	return other
 }
 
+// PlansObject reports whether a resource of the run plans the object with the key
+// Kind/namespace/name. Terraform plans a resource after those that it references.
+func (c *Cluster) PlansObject(key string) bool {
+	_, planned := c.claims.planned.Load(key)
+	return planned
+}
+
 // Planned contains the plans of one run for one resource, by its type and ID.
 // Terraform plans each resource once per run, and a replacement twice: first
 // the existing resource, then its creation.

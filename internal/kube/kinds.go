@@ -2,6 +2,8 @@ package kube
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -49,6 +51,15 @@ func (r Ref) String() string {
 	default:
 		return r.Kind.Word() + " " + r.Namespace + "/" + r.Name
 	}
+}
+
+// Kubectl returns a command about the object for messages: kubectl -n ml describe deployment trainer.
+func (r Ref) Kubectl(verb string, options ...string) string {
+	words := []string{"kubectl", verb, r.Kind.Argument(), r.Name}
+	if !r.Kind.ClusterScoped {
+		words = slices.Insert(words, 1, "-n", r.Namespace)
+	}
+	return strings.Join(append(words, options...), " ")
 }
 
 func (r Ref) isSecret() bool { return r.Kind.GroupKind() == kind.Secret().GroupKind() }

@@ -119,8 +119,8 @@ func (e *Errors) RejectOthers(
 	reject(attribute, given)
 }
 
-// known returns the problems that do not depend on an unknown attribute.
-func (e Errors) known(unknown func(Path) bool) Errors {
+// Known returns the problems that do not depend on an unknown attribute.
+func (e Errors) Known(unknown func(Path) bool) Errors {
 	return slices.DeleteFunc(slices.Clone(e), func(found *AttributeError) bool {
 		return unknown(found.Path) || slices.ContainsFunc(found.Concerns, unknown)
 	})

@@ -16,14 +16,14 @@ func Validate(c Compute, unknown func(Path) bool) Errors {
 	errs := validate(c)
 	validateConfiguration(c, &errs)
 	if len(errs) > 0 {
-		return errs.known(unknown)
+		return errs.Known(unknown)
 	}
 	if slices.ContainsFunc(append(modeAttributes(), At("name")), unknown) {
 		return nil // it is not known what will be rendered
 	}
 	_, err := renderMaps(c)
 	found, _ := errors.AsType[Errors](err)
-	return found.known(unknown)
+	return found.Known(unknown)
 }
 
 // modeAttributes returns the attributes that select the kind of the workload.

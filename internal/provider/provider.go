@@ -26,6 +26,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/resources/compute"
 	"github.com/ktdev/terraform-provider-kt/internal/resources/image"
+	"github.com/ktdev/terraform-provider-kt/internal/resources/queue"
 	ktsecret "github.com/ktdev/terraform-provider-kt/internal/resources/secret" // secret is a function of this package
 	"github.com/ktdev/terraform-provider-kt/internal/resources/volume"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -44,7 +45,8 @@ func NewWith(
 ) func() provider.Provider {
 	return func() provider.Provider {
 		return &kt{ctx: ctx, version: version, env: env, revisions: revisions, completions: completions,
-			resources: []func() resource.Resource{compute.New, volume.New, image.New(), ktsecret.New}}
+			resources: []func() resource.Resource{compute.New, volume.New, image.New(), ktsecret.New,
+				queue.New}}
 	}
 }
 

@@ -23,7 +23,7 @@ var quoted = regexp.MustCompile("`([^`]+)`")
 func TestAdviceNamesAttributesOfItsResource(t *testing.T) {
 	t.Parallel()
 	schemas := schemasOf(t)
-	types := []string{tf.ComputeType, tf.VolumeType, tf.SecretType, tf.ImageType}
+	types := []string{tf.ComputeType, tf.VolumeType, tf.SecretType, tf.ImageType, tf.QueueType}
 	parts := partsOfAdvice(t)
 	if len(parts) < 20 {
 		t.Fatalf("only %d parts of advice found", len(parts))
@@ -83,7 +83,7 @@ func TestPackagesOfKubernetesHaveNoWordsOfTerraform(t *testing.T) {
 		}
 	}
 	words := regexp.MustCompile(`(?i)\bterraform\b|\btofu\b|depends_on|` +
-		`\bkt_(compute|volume|secret|image|gpus|endpoint)\b`)
+		`\bkt_(compute|volume|secret|image|queue|gpus|endpoint)\b`)
 	for _, dir := range []string{"endpoint", "kind", "kube", "registry", "tensor"} {
 		err := filepath.WalkDir(filepath.Join("..", dir), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {

@@ -11,10 +11,14 @@ const (
 	VolumeType  = "kt_volume"
 	SecretType  = "kt_secret"
 	ImageType   = "kt_image"
+	QueueType   = "kt_queue"
 )
 
 // typeOf returns the type of the resource that manages objects of a kind.
 func typeOf(k kind.Kind) string {
+	if k.Group == kind.KueueGroup {
+		return QueueType
+	}
 	switch k.Kind {
 	case kind.PersistentVolumeClaim().Kind:
 		return VolumeType
@@ -90,6 +94,10 @@ func adviceWords() map[string]map[ready.Advice]string {
 			ready.StepReplace: "Replace the volume, which deletes its data" + replace,
 		},
 		SecretType: {ready.StepReplace: "Replace the secret" + replace},
-		ImageType:  {ready.StepReplace: "Replace the image" + replace},
+		QueueType: {
+			ready.FieldStopPolicy: "`stop_policy`",
+			ready.StepReplace:     "Replace the queue" + replace,
+		},
+		ImageType: {ready.StepReplace: "Replace the image" + replace},
 	}
 }

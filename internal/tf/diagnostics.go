@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
@@ -84,7 +85,7 @@ func explainNotReady(e *observe.NotReadyError) (summary, detail string) {
 	cause := ready.Cause{
 		Summary: strings.TrimSpace(endOfWait(e.Err) + " " + observed),
 		Object:  e.Ref.String(),
-		Command: fmt.Sprintf("kubectl -n %s describe %s %s", e.Ref.Namespace, e.Ref.Kind.Argument(), e.Ref.Name),
+		Command: e.Ref.Kubectl("describe"),
 	}
 	if limit, ok := errors.AsType[timeLimitError](e.Err); ok {
 		cause.Hint = ready.Advise("If it only needs more time, increase `%s`.", limit.attribute)
@@ -98,11 +99,18 @@ func explainDeletion(e *observe.DeletionError) (summary, detail string) {
 		Summary: fmt.Sprintf("The object is being deleted, but %s.%s", e.Blockers(), endOfWait(e.Err)),
 		Object:  e.Ref.String(),
 		Hint:    hint,
-		Command: fmt.Sprintf("kubectl -n %s get %s %s -o yaml", e.Ref.Namespace, e.Ref.Kind.Argument(), e.Ref.Name),
+		Command: e.Ref.Kubectl("get", "-o yaml"),
 	}
 	blocking := slices.IndexFunc(e.Pods, func(pod observe.RemainingPod) bool { return len(pod.Finalizers) > 0 })
 	if len(e.Finalizers) > 0 || blocking >= 0 {
 		cause.Hint = "Check that the controller that removes the finalizer is running. " + hint
+	}
+	if e.Ref.Kind.GroupKind() == kind.ClusterQueue("").GroupKind() {
+		cause.Hint = "Kueue keeps the ClusterQueue until no workload has reserved quota. Delete the workloads. Or " +
+			"set `stop_policy = \"HoldAndDrain\"`, apply, and destroy again."
+	}
+	if e.Ref.Kind.GroupKind() == kind.ResourceFlavor("").GroupKind() {
+		cause.Hint = "A ClusterQueue still uses the flavor. Remove it from the quotas of all queues. " + hint
 	}
 	if len(e.Pods) > 0 && len(e.Finalizers) == 0 {
 		cause.Command = fmt.Sprintf("kubectl -n %s get pod %s -o yaml", e.Ref.Namespace, e.Pods[max(blocking, 0)].Name)

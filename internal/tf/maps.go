@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/api/equality"
 )
 
 // TextOrNull returns a text as an attribute, and null for "".
@@ -74,4 +75,33 @@ func WithoutDefaults(m, defaults map[string]string) map[string]string {
 		return ok && added == value
 	})
 	return rest
+}
+
+// SetChangedEntries updates labels or annotations with the differences between two observations of an object: the
+// configured ones, and new ones. Those from the defaults of the provider appear only in manifests.
+func SetChangedEntries(attribute *types.Map, before, after map[string]string) {
+	entries := Texts(*attribute)
+	prior := maps.Clone(entries)
+	for key, value := range after {
+		old, existed := before[key]
+		if _, configured := entries[key]; !existed || (configured && old != value) {
+			entries[key] = value
+		}
+	}
+	maps.DeleteFunc(entries, func(key, _ string) bool {
+		_, existed := before[key]
+		_, exists := after[key]
+		return existed && !exists
+	})
+	if !maps.Equal(prior, entries) {
+		*attribute = TextMapOrNull(entries)
+	}
+}
+
+// SetChanged sets an attribute if its field differs between two observations. Otherwise, the attribute keeps its
+// notation.
+func SetChanged[A attr.Value, V any](attribute *A, before, after V, encode func(V) A) {
+	if !equality.Semantic.DeepEqual(before, after) {
+		*attribute = encode(after)
+	}
 }

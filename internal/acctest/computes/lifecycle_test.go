@@ -219,8 +219,8 @@ func TestAccIncompatibleDeploymentIsNotAdopted(t *testing.T) {
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		Steps: []resource.TestStep{{
 			Config: cluster.Config(ns, acctest.Compute("adopt_existing = true")), PlanOnly: true,
-			ExpectError: regexp.MustCompile(`(?s)cannot be taken over.*spec\.selector.*kubectl delete deployments ` +
-				`trainer`),
+			ExpectError: regexp.MustCompile(`(?s)cannot be taken over.*spec\.selector.*kubectl -n \S+ delete ` +
+				`deployments trainer`),
 		}},
 	})
 }

@@ -147,3 +147,17 @@ func queueNamed(ctx context.Context, c *kube.Cluster, scheduler, namespace, name
 	}
 	return q, err
 }
+
+// WaitClusterQueue waits until Kueue admits workloads to a ClusterQueue. If ctx
+// ends before, it returns a *NotReadyError.
+func WaitClusterQueue(ctx context.Context, c *kube.Cluster, ref kube.Ref) error {
+	watched := func() bool { return c.Watches(ref) }
+	_, err := waitFor(ctx, c, ref, watched, ready.Verdict.Settled, func() (ready.Verdict, []kube.Kind, error) {
+		live, err := c.Read(ctx, ref)
+		if err != nil {
+			return ready.Verdict{}, nil, err
+		}
+		return ready.AssessClusterQueue(live).Verdict, []kube.Kind{ref.Kind}, nil
+	})
+	return err
+}

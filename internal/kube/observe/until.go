@@ -139,7 +139,7 @@ func (k *Kinds) Changed() []<-chan struct{} {
 // Refresh implements [Watch]. Events and nodes are used only for the diagnosis.
 func (k *Kinds) Refresh(ctx context.Context) {
 	for _, of := range k.Kinds {
-		if !of.ClusterScoped && of.GroupKind() != kind.Event().GroupKind() {
+		if of.GroupKind() != kind.Node().GroupKind() && of.GroupKind() != kind.Event().GroupKind() {
 			k.Changes.RefreshQuiet(ctx, of, k.Namespace)
 		}
 	}

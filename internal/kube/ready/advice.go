@@ -39,6 +39,7 @@ const (
 	FieldServiceAccount   Advice = "{the service account}"
 	FieldSharedMemory     Advice = "{the size limit of the volume at /dev/shm}"
 	FieldStartupTime      Advice = "{the startup probe}"
+	FieldStopPolicy       Advice = "{the stop policy}"
 	FieldTimeLimit        Advice = "{the timeout}"
 	FieldWaitLimit        Advice = "{the timeout of the wait}"
 )

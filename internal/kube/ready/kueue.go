@@ -49,7 +49,8 @@ type (
 
 	clusterQueue struct {
 		Metadata struct {
-			Name string `json:"name"`
+			Name       string `json:"name"`
+			Generation int64  `json:"generation"`
 		} `json:"metadata"`
 		Spec struct {
 			Cohort         string `json:"cohort"`
@@ -66,7 +67,11 @@ type (
 		} `json:"spec"`
 		Status struct {
 			Conditions         []condition `json:"conditions"`
+			PendingWorkloads   int64       `json:"pendingWorkloads"`
+			ReservingWorkloads int64       `json:"reservingWorkloads"`
+			AdmittedWorkloads  int64       `json:"admittedWorkloads"`
 			FlavorsReservation []struct {
+				Name      string `json:"name"`
 				Resources []struct {
 					Name  corev1.ResourceName `json:"name"`
 					Total resource.Quantity   `json:"total"`

@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -220,37 +219,6 @@ func textOrNull(text string) types.String {
 	return types.StringValue(text)
 }
 
-// setChanged sets an attribute if its field differs between two observations. Otherwise, the attribute keeps its
-// notation.
-func setChanged[A attr.Value, V any](attribute *A, before, after V, encode func(V) A) {
-	if !equality.Semantic.DeepEqual(before, after) {
-		*attribute = encode(after)
-	}
-}
-
-// followMap updates the keys that the attribute has, and adds new ones. Other keys are from the provider's defaults,
-// and appear only in manifests.
 func (c *converter) followMap(attribute *types.Map, before, after map[string]string) {
-	current := map[string]string{}
-	if !attribute.IsNull() {
-		c.diags.Append(attribute.ElementsAs(c.ctx, &current, false)...)
-	}
-	changed := false
-	for key, value := range after {
-		was, had := before[key]
-		_, set := current[key]
-		if !had || (set && was != value) {
-			current[key], changed = value, true
-		}
-	}
-	for key := range before {
-		_, remains := after[key]
-		if _, set := current[key]; set && !remains {
-			delete(current, key)
-			changed = true
-		}
-	}
-	if changed {
-		*attribute = c.encodeMap(current)
-	}
+	tf.SetChangedEntries(attribute, before, after)
 }

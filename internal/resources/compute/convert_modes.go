@@ -45,20 +45,20 @@ func (c *converter) followAutoscale(attribute *types.Object, before, after *mani
 	if attribute.IsNull() {
 		m.ExtraAnnotations = types.MapNull(types.StringType)
 	}
-	setChanged(&m.MinScale, before.MinScale, after.MinScale, types.Int64PointerValue)
-	setChanged(&m.MaxScale, before.MaxScale, after.MaxScale, types.Int64PointerValue)
-	setChanged(&m.InitialScale, before.InitialScale, after.InitialScale, types.Int64PointerValue)
-	setChanged(&m.Target, before.Target, after.Target, types.Int64PointerValue)
-	setChanged(&m.TargetUtilization, before.TargetUtilization, after.TargetUtilization, types.Int64PointerValue)
-	setChanged(&m.Concurrency, before.Concurrency, after.Concurrency, types.Int64PointerValue)
-	setChanged(&m.Metric, before.Metric, after.Metric, textOrNull)
-	setChanged(&m.AutoscalerClass, before.AutoscalerClass, after.AutoscalerClass, textOrNull)
-	setChanged(&m.Window, before.Window, after.Window, tf.DurationOf)
-	setChanged(&m.ScaleDownDelay, before.ScaleDownDelay, after.ScaleDownDelay, tf.DurationOf)
-	setChanged(&m.ScaleToZeroPodRetentionPeriod, before.ScaleToZeroPodRetentionPeriod,
+	tf.SetChanged(&m.MinScale, before.MinScale, after.MinScale, types.Int64PointerValue)
+	tf.SetChanged(&m.MaxScale, before.MaxScale, after.MaxScale, types.Int64PointerValue)
+	tf.SetChanged(&m.InitialScale, before.InitialScale, after.InitialScale, types.Int64PointerValue)
+	tf.SetChanged(&m.Target, before.Target, after.Target, types.Int64PointerValue)
+	tf.SetChanged(&m.TargetUtilization, before.TargetUtilization, after.TargetUtilization, types.Int64PointerValue)
+	tf.SetChanged(&m.Concurrency, before.Concurrency, after.Concurrency, types.Int64PointerValue)
+	tf.SetChanged(&m.Metric, before.Metric, after.Metric, textOrNull)
+	tf.SetChanged(&m.AutoscalerClass, before.AutoscalerClass, after.AutoscalerClass, textOrNull)
+	tf.SetChanged(&m.Window, before.Window, after.Window, tf.DurationOf)
+	tf.SetChanged(&m.ScaleDownDelay, before.ScaleDownDelay, after.ScaleDownDelay, tf.DurationOf)
+	tf.SetChanged(&m.ScaleToZeroPodRetentionPeriod, before.ScaleToZeroPodRetentionPeriod,
 		after.ScaleToZeroPodRetentionPeriod, tf.DurationOf)
-	setChanged(&m.ProgressDeadline, before.ProgressDeadline, after.ProgressDeadline, tf.DurationOf)
-	c.followMap(&m.ExtraAnnotations, before.ExtraAnnotations, after.ExtraAnnotations)
+	tf.SetChanged(&m.ProgressDeadline, before.ProgressDeadline, after.ProgressDeadline, tf.DurationOf)
+	tf.SetChangedEntries(&m.ExtraAnnotations, before.ExtraAnnotations, after.ExtraAnnotations)
 	c.setObject(attribute, m)
 }
 
@@ -97,7 +97,7 @@ func (c *converter) followDistribute(attribute *types.Object, before, after *man
 	if attribute.IsNull() {
 		m.Type = types.StringValue(after.Type)
 	}
-	setChanged(&m.Workers, before.Workers, after.Workers, types.Int64Value)
+	tf.SetChanged(&m.Workers, before.Workers, after.Workers, types.Int64Value)
 	if !reflect.DeepEqual(before.Args, after.Args) {
 		m.addArgs(after.Args)
 	}
@@ -152,10 +152,10 @@ func (c *converter) followImageSetup(attribute *types.Object, before, after *man
 		return
 	}
 	m := decodeObject[imageSetupModel](c, *attribute)
-	setChanged(&m.ConfigMap, before.ConfigMap, after.ConfigMap, textOrNull)
-	setChanged(&m.Digest, before.Digest, after.Digest, textOrNull)
-	setChanged(&m.PythonPath, before.PythonPath, after.PythonPath, textOrNull)
-	setChanged(&m.InstallCmd, before.InstallCmd, after.InstallCmd, textOrNull)
+	tf.SetChanged(&m.ConfigMap, before.ConfigMap, after.ConfigMap, textOrNull)
+	tf.SetChanged(&m.Digest, before.Digest, after.Digest, textOrNull)
+	tf.SetChanged(&m.PythonPath, before.PythonPath, after.PythonPath, textOrNull)
+	tf.SetChanged(&m.InstallCmd, before.InstallCmd, after.InstallCmd, textOrNull)
 	c.setObject(attribute, m)
 }
 
@@ -195,7 +195,7 @@ func (c *converter) adoptLogging(attribute *types.Object, found manifest.Logging
 // followLogLevel updates the log level in env_vars if it is set there, otherwise in logging.
 func (m *model) followLogLevel(c *converter, before, after string) {
 	if _, set := m.EnvVars.Elements()[manifest.LogLevelVariable]; set {
-		c.followMap(&m.EnvVars, logLevelVariable(before), logLevelVariable(after))
+		tf.SetChangedEntries(&m.EnvVars, logLevelVariable(before), logLevelVariable(after))
 		return
 	}
 	if before != after && after != "" && !(m.Logging.IsNull() && after == manifest.DefaultLogLevel) {

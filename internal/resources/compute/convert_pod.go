@@ -11,21 +11,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-func (c *converter) decodeToleration(t tolerationModel) manifest.Toleration {
-	return manifest.Toleration{
-		Key: t.Key.ValueString(), Operator: t.Operator.ValueString(), Value: t.Value.ValueString(),
-		Effect: t.Effect.ValueString(), TolerationSeconds: t.TolerationSeconds.ValueInt64Pointer(),
-	}
-}
+func (c *converter) decodeToleration(t tf.Toleration) manifest.Toleration { return t.Decode() }
 
-func (c *converter) encodeToleration(t manifest.Toleration) tolerationModel {
-	return tolerationModel{
-		Key: textOrNull(t.Key), Operator: textOrNull(t.Operator), Value: textOrNull(t.Value),
-		Effect: textOrNull(t.Effect), TolerationSeconds: types.Int64PointerValue(t.TolerationSeconds),
-	}
-}
+func (c *converter) encodeToleration(t manifest.Toleration) tf.Toleration { return tf.TolerationOf(t) }
 
 func (c *converter) decodeTopologySpread(s topologySpreadModel) manifest.TopologySpread {
 	return manifest.TopologySpread{
@@ -58,7 +49,7 @@ func (c *converter) decodeAffinity(m *model, out *manifest.Compute) {
 }
 
 func (c *converter) followAffinity(m *model, before, after *manifest.Compute) {
-	setChanged(&m.Affinity, before.Affinity, after.Affinity, func(affinity *corev1.Affinity) jsontypes.Normalized {
+	tf.SetChanged(&m.Affinity, before.Affinity, after.Affinity, func(affinity *corev1.Affinity) jsontypes.Normalized {
 		if affinity == nil {
 			return jsontypes.NewNormalizedNull()
 		}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // creationDefaults are the settings of objects that come from the environment or from a default of the provider
@@ -31,9 +32,9 @@ func usedDefaults(m *model, defaults tf.Defaults) *creationDefaults {
 }
 
 // observedDefaults returns the defaults of objects that a release applied which did not store them.
-func observedDefaults(m *model, applied objects) *creationDefaults {
+func observedDefaults(m *model, applied owned.Objects) *creationDefaults {
 	used := &creationDefaults{}
-	workload := applied.workload()
+	workload := workloadIn(applied)
 	if workload == nil {
 		return used
 	}

@@ -2,7 +2,6 @@ package compute
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
-	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
@@ -20,9 +18,7 @@ import (
 type writer struct {
 	*writing
 
-	existing    objects  // the objects that exist, after a complete or a failed apply
-	deleted     []string // the keys of the deleted objects
-	interrupted bool     // a failure of the server ended the creation before all objects were applied
+	change owned.Change
 }
 
 // Apply applies the planned objects, saves the state, and waits for readiness.
@@ -38,9 +34,9 @@ func (hooks) Apply(ctx context.Context, writing *writing) {
 func (w *writer) create(ctx context.Context) {
 	w.Plan.fillAddresses(ctx)
 	w.PrivateState.DesignReplicas = privateState{}.designReplicas(w.Plan, w.Prior)
-	w.apply(ctx, objects{})
+	w.apply(ctx, owned.Objects{})
 	w.PrivateState.Origin = usedDefaults(w.Config, w.Data.Defaults)
-	if len(w.existing) == 0 { // nothing exists, so nothing goes into state
+	if len(w.change.Existing) == 0 { // nothing exists, so nothing goes into state
 		if !w.Diags.HasError() {
 			w.Diags.AddAttributeError(endpointURL(), noObjects, noObjectsDetail("Nothing was created."))
 		}
@@ -52,7 +48,7 @@ func (w *writer) create(ctx context.Context) {
 
 // update applies the objects that change, and deletes those that the plan no longer contains.
 func (w *writer) update(ctx context.Context) {
-	prior, err := objectsOf(w.Prior.Manifests)
+	prior, err := owned.ObjectsOf(w.Prior.Manifests)
 	if err != nil {
 		w.Diags.AddError("Cannot read the state", err.Error())
 		return
@@ -67,7 +63,8 @@ func (w *writer) update(ctx context.Context) {
 	w.Plan.Ready = w.Prior.Ready
 	w.apply(ctx, prior)
 	if w.Diags.HasError() {
-		w.saveFailedUpdate(ctx, prior)
+		w.Prior.Manifests = w.change.After(prior).Value()
+		w.SaveAs(ctx, w.Prior)
 		return
 	}
 	w.PrivateState.Configured = true
@@ -79,7 +76,7 @@ func (w *writer) update(ctx context.Context) {
 
 // save saves the plan in the state, before the wait for readiness.
 func (w *writer) save(ctx context.Context) {
-	w.Plan.Manifests = withNulls(w.existing.value(), w.Plan.Manifests)
+	w.Plan.Manifests = withNulls(w.change.Existing.Value(), w.Plan.Manifests)
 	if !isKnown(w.Plan.Ready) {
 		w.Plan.Ready = types.BoolValue(false)
 	}
@@ -89,35 +86,16 @@ func (w *writer) save(ctx context.Context) {
 	w.Save(ctx)
 }
 
-// saveFailedUpdate saves the prior state, except for the objects that were applied or deleted before the failure.
-func (w *writer) saveFailedUpdate(ctx context.Context, prior objects) {
-	current := maps.Clone(prior)
-	maps.Copy(current, w.existing)
-	for _, key := range w.deleted {
-		delete(current, key)
-	}
-	w.Prior.Manifests = current.value()
-	w.SaveAs(ctx, w.Prior)
-}
-
 // recoverMemory adds the objects in state to the memory if the private state was lost.
-func (m *model) recoverMemory(memory owned.Memory, applied objects) {
-	if len(memory) > 0 || m.UID.ValueString() == "" {
-		return
-	}
-	for key, object := range applied {
-		uid := apitypes.UID("")
-		if roleOf(object.content) == manifest.RoleWorkload {
-			uid = apitypes.UID(m.UID.ValueString())
-		}
-		memory.Recover(key, uid, true)
-	}
+func (m *model) recoverMemory(memory owned.Memory, applied owned.Objects) {
+	memory.RecoverObjects(applied, apitypes.UID(m.UID.ValueString()),
+		func(obj *unstructured.Unstructured) bool { return roleOf(obj) == manifest.RoleWorkload })
 }
 
 // apply sends the planned objects that differ from prior ones, exactly as in the plan, and deletes the prior ones that
 // the plan no longer contains.
-func (w *writer) apply(ctx context.Context, prior objects) {
-	planned, err := objectsOf(w.Plan.Manifests)
+func (w *writer) apply(ctx context.Context, prior owned.Objects) {
+	planned, err := owned.ObjectsOf(w.Plan.Manifests)
 	if err != nil {
 		w.Diags.AddError("Cannot read the plan", err.Error())
 	}
@@ -129,36 +107,19 @@ func (w *writer) apply(ctx context.Context, prior objects) {
 	if w.Diags.HasError() {
 		return
 	}
-	w.existing = objects{}
-	changed, obsolete := planned.changedFrom(prior)
-	maps.DeleteFunc(obsolete, func(key string, _ *object) bool {
-		return w.Memory.NeverApplied(key) // imported from another owner, which keeps it
-	})
-	for key, object := range planned {
-		if changed[key] == nil {
-			w.existing[key] = object
-		}
+	w.change = owned.Change{
+		Cluster: w.Data.Cluster, RecordedCluster: w.RecordedCluster, Memory: w.Memory, Creation: w.Creation,
+		Rank: rank, DeletionRank: rank, PodLabels: w.Plan.podLabels(ctx), Send: w.applyObject,
+		Incomplete: "Other objects of the compute exist, and it is in state with `ready = false`. " +
+			"The next plan shows the missing objects, and its apply creates them and replaces nothing.",
 	}
-	if err := w.prepareCreate(ctx, changed, prior); err != nil {
-		w.Diags.Append(owned.Failure(err))
-		return
-	}
-	for _, obj := range changed.sorted() {
-		key := manifest.Key(obj)
-		if err := w.applyObject(ctx, key, obj, prior[key]); err != nil {
-			w.reportFailure(err, planned, len(prior) == 0)
-			if prior[key] == nil && kube.OutcomeUnknown(err) {
-				w.existing[key] = planned[key] // it may exist, and can be deleted only if it is in state
-			}
-			return
-		}
-		w.existing[key] = planned[key]
-	}
-	w.deleteObsolete(ctx, obsolete)
+	w.change.Run(ctx, planned, prior)
+	w.Diags.Append(w.change.Diags...)
+	w.PrivateState.Unready = w.PrivateState.Unready || w.change.Interrupted
 }
 
 // render returns the objects that the plan could not show.
-func (w *writer) render(ctx context.Context, prior objects) objects {
+func (w *writer) render(ctx context.Context, prior owned.Objects) owned.Objects {
 	_, next, diags := versionsOf(w.Data, w.Config, w.Plan, prior)
 	w.Diags.Append(diags...)
 	if diags.HasError() {
@@ -172,27 +133,14 @@ func (w *writer) render(ctx context.Context, prior objects) objects {
 	return planned
 }
 
-// prepareCreate checks that the new objects can be created. It checks all of them first, since the creation of one
-// determines which others may be adopted.
-func (w *writer) prepareCreate(ctx context.Context, changed, prior objects) error {
-	for _, obj := range changed.sorted() {
-		if prior[manifest.Key(obj)] != nil {
-			continue
-		}
-		if err := owned.PrepareCreate(ctx, w.Data.Cluster, w.Creation, obj, w.Plan.podLabels(ctx)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // applyObject applies an object. before is the object that was applied last; nil if it is new.
-func (w *writer) applyObject(ctx context.Context, key string, obj *unstructured.Unstructured, before *object) error {
-	obj = withoutUnserved(obj)
-	live, diags, err := w.send(ctx, obj, before)
-	w.Diags.Append(diags...)
+func (w *writer) applyObject(
+	ctx context.Context, obj *unstructured.Unstructured, before *owned.Object,
+) (diag.Diagnostics, error) {
+	key := manifest.Key(obj)
+	live, diags, err := w.send(ctx, withoutUnserved(obj), before)
 	if err != nil {
-		return err
+		return diags, err
 	}
 	w.PrivateState.Imported = slices.DeleteFunc(w.PrivateState.Imported,
 		func(imported string) bool { return imported == key })
@@ -200,11 +148,11 @@ func (w *writer) applyObject(ctx context.Context, key string, obj *unstructured.
 		w.Plan.UID = types.StringValue(string(live.GetUID()))
 		w.PrivateState.EmptyText = true
 	}
-	return nil
+	return diags, nil
 }
 
 func (w *writer) send(
-	ctx context.Context, obj *unstructured.Unstructured, before *object,
+	ctx context.Context, obj *unstructured.Unstructured, before *owned.Object,
 ) (*unstructured.Unstructured, diag.Diagnostics, error) {
 	cluster := w.Data.Cluster
 	if before == nil {
@@ -224,7 +172,8 @@ func (w *writer) send(
 
 // mergeForeign returns a workload with the list items that other clients have added, which an apply would remove.
 func mergeForeign(
-	ctx context.Context, cluster *kube.Cluster, memory owned.Memory, before *object, obj *unstructured.Unstructured,
+	ctx context.Context, cluster *kube.Cluster, memory owned.Memory, before *owned.Object,
+	obj *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
 	if before == nil || roleOf(obj) != manifest.RoleWorkload {
 		return obj, nil
@@ -240,27 +189,5 @@ func mergeForeign(
 	if err != nil {
 		return nil, err
 	}
-	return memory.MergeForeign(before.key, before.content, obj, live)
-}
-
-// reportFailure reports an object that could not be applied. If the server failed after a creation has applied other
-// objects, this is a warning, since an error would taint the compute, and the next apply would replace it. The other
-// planned objects are then saved as planned. The next refresh detects that they are missing.
-func (w *writer) reportFailure(err error, planned objects, creating bool) {
-	if !creating || len(w.existing) == 0 || !kube.AboutServer(err) {
-		w.Diags.Append(owned.Failure(err))
-		return
-	}
-	w.interrupted, w.PrivateState.Unready = true, true
-	w.Diags.Append(tf.Warning(err, "Other objects of the compute exist, and it is in state with `ready = false`. "+
-		"The next plan shows the missing objects, and its apply creates them and replaces nothing."))
-	for key, object := range planned {
-		if w.existing[key] != nil {
-			continue
-		}
-		w.existing[key] = object
-		if _, known := w.Memory[key]; !known {
-			w.Memory.Expect(key, w.Creation)
-		}
-	}
+	return memory.MergeForeign(before.Key, before.Content, obj, live)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // An attribute can determine several fields: labels are set on the workload, its pods and its Service. If another
@@ -84,7 +85,9 @@ func withoutIgnoring(plan, changed, original tftypes.Value) (tftypes.Value, bool
 
 // preserveIgnored returns the planned objects, in which the fields of ignored attributes have their prior values. These
 // are the fields that differ between the planned objects and those of the original configuration.
-func (p *planner) preserveIgnored(ctx context.Context, planned, prior objects, options renderOptions) objects {
+func (p *planner) preserveIgnored(
+	ctx context.Context, planned, prior owned.Objects, options renderOptions,
+) owned.Objects {
 	if p.unignored == nil {
 		return planned
 	}
@@ -100,11 +103,11 @@ func (p *planner) preserveIgnored(ctx context.Context, planned, prior objects, o
 	}
 	all := maps.Clone(planned)
 	maps.Copy(all, original)
-	out := objects{}
+	out := owned.Objects{}
 	for key := range all {
 		is, other, before := planned[key], original[key], prior[key]
 		switch {
-		case is != nil && other != nil && (is.equal(other) || before == nil):
+		case is != nil && other != nil && (is.Equal(other) || before == nil):
 			out[key] = is
 		case is != nil && other != nil:
 			out[key] = preserveObject(other, is, before)
@@ -116,9 +119,9 @@ func (p *planner) preserveIgnored(ctx context.Context, planned, prior objects, o
 }
 
 // preserveObject is preserveValue for objects.
-func preserveObject(original, planned, prior *object) *object {
-	preserved, err := objectOf(&unstructured.Unstructured{
-		Object: preserveFields(original.content.Object, planned.content.Object, prior.content.Object)})
+func preserveObject(original, planned, prior *owned.Object) *owned.Object {
+	preserved, err := owned.ObjectOf(&unstructured.Unstructured{
+		Object: preserveFields(original.Content.Object, planned.Content.Object, prior.Content.Object)})
 	if err != nil {
 		return planned
 	}

@@ -1,6 +1,10 @@
 package compute
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
 
 func TestFieldsOfAnIgnoredAttributeAreUnchanged(t *testing.T) {
 	t.Parallel()
@@ -33,16 +37,16 @@ func TestFieldsOfAnIgnoredAttributeAreUnchanged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			of := func(rest string) *object {
-				object, err := parseObject("X/ml/x", "{"+head+rest+"}")
+			of := func(rest string) *owned.Object {
+				object, err := owned.ParseObject("X/ml/x", "{"+head+rest+"}")
 				if err != nil {
 					t.Fatal(err)
 				}
 				return object
 			}
 			want := preserveObject(of(c.want), of(c.want), of(c.want))
-			if got := preserveObject(of(c.original), of(c.planned), of(c.prior)); !got.equal(want) {
-				t.Errorf("got\n%s\nwant\n%s", got.text, want.text)
+			if got := preserveObject(of(c.original), of(c.planned), of(c.prior)); !got.Equal(want) {
+				t.Errorf("got\n%s\nwant\n%s", got.Text, want.Text)
 			}
 		})
 	}

@@ -8,11 +8,9 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -25,7 +23,7 @@ func (r *reader) importObjects(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found := objects{}
+	found := owned.Objects{}
 	if workload != nil {
 		if err := r.importWorkload(ctx, workload, found); err != nil {
 			return err
@@ -55,7 +53,7 @@ func (r *reader) importObjects(ctx context.Context) error {
 		return owned.ErrGone
 	}
 	r.MemoryChanged, r.PrivateState.Imported = true, slices.Sorted(maps.Keys(found))
-	r.State.Manifests = found.value()
+	r.State.Manifests = found.Value()
 	r.State.observeVersions(found)
 	r.PrivateState.Origin = observedDefaults(r.State, found)
 	r.State.ServiceName = r.State.Name
@@ -105,8 +103,8 @@ func (r *reader) get(ctx context.Context, named *unstructured.Unstructured) (*un
 	return r.Data.Cluster.Get(ctx, ref)
 }
 
-func (r *reader) importWorkload(ctx context.Context, live *unstructured.Unstructured, found objects) error {
-	doc, managed, err := r.importObject(live, found)
+func (r *reader) importWorkload(ctx context.Context, live *unstructured.Unstructured, found owned.Objects) error {
+	doc, managed, err := found.Import(r.Memory, live)
 	if err != nil {
 		return err
 	}
@@ -121,7 +119,7 @@ func (r *reader) importWorkload(ctx context.Context, live *unstructured.Unstruct
 	}
 	r.Diags.Append(r.State.adopt(ctx, seen, r.Data.Defaults)...)
 	if onlyByManifest {
-		r.State.Manifest = tf.DocumentOf(found[manifest.Key(doc)].text)
+		r.State.Manifest = tf.DocumentOf(found[manifest.Key(doc)].Text)
 	}
 	r.State.UID = types.StringValue(string(live.GetUID()))
 	ref, err := r.Data.Cluster.RefOf(ctx, live)
@@ -131,7 +129,7 @@ func (r *reader) importWorkload(ctx context.Context, live *unstructured.Unstruct
 
 // importRelated imports an object beside the workload. Without a workload, only a Service or the registration of this
 // provider is imported, and the result is a compute for existing pods.
-func (r *reader) importRelated(ctx context.Context, of kube.Kind, name string, found objects) error {
+func (r *reader) importRelated(ctx context.Context, of kube.Kind, name string, found owned.Objects) error {
 	live, err := r.Data.Cluster.Get(ctx, kube.Ref{Kind: of, Namespace: r.State.Namespace.ValueString(), Name: name})
 	switch class := kube.ClassOf(err); {
 	case class == kube.NotFound, class == kube.KindMissing, class == kube.Denied && of.Group != "":
@@ -147,7 +145,7 @@ func (r *reader) importRelated(ctx context.Context, of kube.Kind, name string, f
 	if err != nil || !managed && (isFirst || isHeadless || isAddition) || isFirst && isAddition {
 		return err
 	}
-	doc, _, err := r.importObject(live, found)
+	doc, _, err := found.Import(r.Memory, live)
 	if err != nil || isHeadless {
 		return err
 	}
@@ -168,7 +166,7 @@ func (r *reader) importRelated(ctx context.Context, of kube.Kind, name string, f
 		r.Diags.Append(r.State.adopt(ctx, manifest.Compute{Labels: manifest.Observe(doc).Labels}, r.Data.Defaults)...)
 	}
 	if isRegistration {
-		r.Diags.Append(r.State.adoptRegistration(ctx, found.workload(), doc)...)
+		r.Diags.Append(r.State.adoptRegistration(ctx, workloadIn(found), doc)...)
 	} else {
 		r.Diags.Append(r.State.followService(ctx, nil, doc)...)
 	}
@@ -176,24 +174,4 @@ func (r *reader) importRelated(ctx context.Context, of kube.Kind, name string, f
 		r.State.Ready = types.BoolValue(podsOf(ctx, r.Data.Cluster, r.State).ready(ctx))
 	}
 	return nil
-}
-
-// importObject adds the owned fields of a live object to found and to the memory.
-func (r *reader) importObject(
-	live *unstructured.Unstructured, found objects,
-) (doc *unstructured.Unstructured, managed bool, err error) {
-	set, managed, err := kube.OwnedFields(live)
-	if err != nil {
-		return nil, false, err
-	}
-	if !managed {
-		set = fieldpath.NewSet() // no fields, only the identity
-	}
-	doc = &unstructured.Unstructured{Object: fields.Project(live.Object, set)}
-	key := manifest.Key(doc)
-	if found[key], err = objectOf(doc); err != nil {
-		return nil, false, err
-	}
-	_, err = r.Memory.RememberSet(key, doc, live, set)
-	return doc, managed, err
 }

@@ -85,14 +85,6 @@ type model struct {
 	Ready       types.Bool   `tfsdk:"ready"`
 }
 
-type tolerationModel struct {
-	Key               types.String `tfsdk:"key"`
-	Operator          types.String `tfsdk:"operator"`
-	Value             types.String `tfsdk:"value"`
-	Effect            types.String `tfsdk:"effect"`
-	TolerationSeconds types.Int64  `tfsdk:"toleration_seconds"`
-}
-
 type topologySpreadModel struct {
 	TopologyKey       types.String `tfsdk:"topology_key"`
 	MaxSkew           types.Int64  `tfsdk:"max_skew"`

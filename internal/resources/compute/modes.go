@@ -96,7 +96,7 @@ func workers(distribute types.Object) types.Int64 {
 
 // fillFromWorkload sets the unknown attributes that the manifest may have set, from the rendered workload.
 func (p *planner) fillFromWorkload() {
-	workload := p.rendered.workload()
+	workload := workloadIn(p.rendered)
 	if workload == nil {
 		return
 	}

@@ -144,7 +144,7 @@ func (m *model) followService(ctx context.Context, before, after *unstructured.U
 	was, is := manifest.ObserveEndpoint(before), manifest.ObserveEndpoint(after)
 	switch {
 	case m.Mode.ValueString() == kind.ModeSelector && m.Endpoint.IsNull():
-		c.followMap(&m.Selector, selectorOf(was), selectorOf(is))
+		tf.SetChangedEntries(&m.Selector, selectorOf(was), selectorOf(is))
 	case reflect.DeepEqual(was, is):
 	case is == nil:
 		m.Endpoint = types.ObjectNull(m.Endpoint.AttributeTypes(ctx))
@@ -184,8 +184,8 @@ func selectorOf(endpoint *manifest.Endpoint) map[string]string {
 }
 
 // followNodeLabels updates node_selector and gpu_type, which may be one of its labels.
-func followNodeLabels(c *converter, m *model, before, after *manifest.Compute) {
-	setChanged(&m.GPUType, before.GPUType.Value, after.GPUType.Value, textOrNull)
+func followNodeLabels(_ *converter, m *model, before, after *manifest.Compute) {
+	tf.SetChanged(&m.GPUType, before.GPUType.Value, after.GPUType.Value, textOrNull)
 	was, is := before.NodeSelector, after.NodeSelector
 	label, err := manifest.ParseGPUType(m.GPUType.ValueString())
 	if key, value := label.Key, is[label.Key]; err == nil && was[key] != value {
@@ -196,5 +196,5 @@ func followNodeLabels(c *converter, m *model, before, after *manifest.Compute) {
 		was = manifest.Without(was, map[string]string{key: was[key]})
 		is = manifest.Without(is, map[string]string{key: value})
 	}
-	c.followMap(&m.NodeSelector, was, is)
+	tf.SetChangedEntries(&m.NodeSelector, was, is)
 }

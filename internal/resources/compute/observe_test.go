@@ -14,6 +14,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // nullState returns a state in which every attribute is null.
@@ -57,7 +58,7 @@ var defaults = tf.Defaults{
 	Labels: map[string]string{"org": "x"}, Annotations: map[string]string{"cost": "1"},
 }
 
-func rendered(t *testing.T, m *model, with tf.Defaults) objects {
+func rendered(t *testing.T, m *model, with tf.Defaults) owned.Objects {
 	t.Helper()
 	out, diags := render(t.Context(), m, renderOptions{defaults: with, designReplicas: 1, heldByQueue: true})
 	if diags.HasError() {
@@ -66,7 +67,7 @@ func rendered(t *testing.T, m *model, with tf.Defaults) objects {
 	return out
 }
 
-func observed(t *testing.T, o objects) manifest.Compute {
+func observed(t *testing.T, o owned.Objects) manifest.Compute {
 	t.Helper()
 	return manifest.Observe(workloadOf(t, o))
 }
@@ -75,9 +76,9 @@ func sameQuantities() cmp.Option {
 	return cmp.Comparer(func(a, b quantities.Quantity) bool { return a.Cmp(b) == 0 })
 }
 
-func workloadOf(t *testing.T, o objects) *unstructured.Unstructured {
+func workloadOf(t *testing.T, o owned.Objects) *unstructured.Unstructured {
 	t.Helper()
-	return o.sorted()[0]
+	return sorted(o)[0]
 }
 
 func texts(t testing.TB, m map[string]string) types.Map {
@@ -212,7 +213,7 @@ func TestAdoptSetsAttributesThatRenderTheImportedObjects(t *testing.T) {
 					t.Fatal(diags)
 				}
 				if got := rendered(t, m, with); !equalObjects(got, want) {
-					t.Errorf("the imported attributes render\n%v\nwant\n%v", got.value(), want.value())
+					t.Errorf("the imported attributes render\n%v\nwant\n%v", got.Value(), want.Value())
 				}
 			})
 		}

@@ -11,8 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -24,8 +22,8 @@ type planner struct {
 
 	converter *converter
 	unignored *unignoredConfig // nil if lifecycle.ignore_changes has changed nothing
-	prior     objects          // nil while the configuration is not fully known
-	rendered  objects          // nil while the configuration is not fully known
+	prior     owned.Objects    // nil while the configuration is not fully known
+	rendered  owned.Objects    // nil while the configuration is not fully known
 	replace   bool             // an immutable field changes
 }
 
@@ -130,7 +128,7 @@ func grpcTarget(m *model) types.String {
 
 // render sets the attribute manifests.
 func (p *planner) render(ctx context.Context) {
-	prior, err := objectsOf(p.State.Manifests)
+	prior, err := owned.ObjectsOf(p.State.Manifests)
 	if err != nil {
 		p.Diags.AddError("Cannot read the state", err.Error())
 		return
@@ -161,7 +159,7 @@ func (p *planner) render(ctx context.Context) {
 		p.Diags.Append(warnOfOmitted(ctx, p.State, p.Plan)...)
 	}
 	p.fillFromWorkload()
-	p.Plan.Manifests = p.rendered.value()
+	p.Plan.Manifests = p.rendered.Value()
 	p.planRegistration()
 	p.preserveNullVersions()
 	if p.Creating && options.defaults.CompactPlans {
@@ -171,14 +169,14 @@ func (p *planner) render(ctx context.Context) {
 
 // renderOptionsOf returns the options for the prior objects of a compute, which a new one lacks.
 func renderOptionsOf(
-	ctx context.Context, data *tf.ProviderData, prior objects, remembered privateState, designReplicas int64,
+	ctx context.Context, data *tf.ProviderData, prior owned.Objects, remembered privateState, designReplicas int64,
 ) renderOptions {
 	return renderOptions{
-		defaults:       remembered.Origin.override(owned.PreserveCreator(data.Defaults, prior.sorted())),
+		defaults:       remembered.Origin.override(owned.PreserveCreator(data.Defaults, sorted(prior))),
 		designReplicas: designReplicas,
 		registered:     wantsRegistration(ctx, data.Cluster, prior, remembered),
 		heldByQueue:    len(prior) == 0,
-		wasSuspended:   prior.hasSuspension(),
+		wasSuspended:   hasSuspension(prior),
 		hasField: func(gvk schema.GroupVersionKind, path ...string) bool {
 			has, err := data.Cluster.HasField(ctx, gvk, path...)
 			return has || err != nil // the dry run reports the error
@@ -193,27 +191,13 @@ func (p *planner) preservesReplicas() bool {
 		p.PrivateState.DesignReplicas > 0 && p.PrivateState.DesignReplicas != p.State.Replicas.ValueInt64()
 }
 
-// appliesNothing reports whether applying the planned text of an imported object would leave the object unchanged. If
-// the texts are not sufficient, since the server may have set a default, it uses a dry run.
-func (p *planner) appliesNothing(ctx context.Context, planned, prior *object) bool {
-	switch p.Memory().Compare(planned.key, planned.content, prior.content) {
-	case fields.Equal:
-		return true
-	case fields.Undecided:
-		same, err := p.Data.Cluster.ApplyChangesNothing(ctx, p.Memory().Marked(planned.key, planned.content))
-		if unanswered(err) {
-			p.Diags.Append(tf.Failure(err))
-		}
-		return err == nil && same
-	default:
-		return false
+// appliesNothing reports whether applying the planned text of an imported object would leave the object unchanged.
+func (p *planner) appliesNothing(ctx context.Context, planned, prior *owned.Object) bool {
+	same, err := owned.AppliesNothing(ctx, p.Data.Cluster, p.Memory(), planned, prior)
+	if err != nil {
+		p.Diags.Append(tf.Failure(err))
 	}
-}
-
-// unanswered reports whether a dry run failed without a verdict on the object. A rejection is such a verdict, which
-// the dry run of the whole plan explains.
-func unanswered(err error) bool {
-	return kube.AboutServer(err)
+	return same
 }
 
 // requireObjects rejects a plan without objects. For a new compute this is a warning, since the same run may install
@@ -273,11 +257,11 @@ func (p *planner) status() {
 
 // dryRun validates each new or changed object with a server-side dry run. An unchanged object costs no request.
 func (p *planner) dryRun(ctx context.Context) {
-	changes, _ := p.rendered.changedFrom(p.prior)
+	changes, _ := p.rendered.ChangedFrom(p.prior)
 	if len(changes) == 0 || p.Short() || p.changesIdentity() {
 		return // Terraform plans the replacement next, as a creation
 	}
-	changed := changes.sorted()
+	changed := sorted(changes)
 	validated := true
 	preview := func() { validated = p.preview(ctx, changed) }
 	if p.Creating {
@@ -290,7 +274,7 @@ func (p *planner) dryRun(ctx context.Context) {
 	}
 	p.warnOfUnchangedPods()
 	p.warnOfRestart()
-	if workload := changes.workload(); workload != nil && !p.Plan.Suspend.ValueBool() {
+	if workload := workloadIn(changes); workload != nil && !p.Plan.Suspend.ValueBool() {
 		p.warnOfQueue(ctx, workload)
 		p.warnOfGPUs(ctx, workload)
 	}

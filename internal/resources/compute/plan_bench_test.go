@@ -7,6 +7,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // BenchmarkUnchangedPlan measures the part of the hook Plan that renders a compute without changes. It decodes each
@@ -26,7 +27,7 @@ func BenchmarkUnchangedPlan(b *testing.B) {
 	if diags.HasError() {
 		b.Fatal(diags)
 	}
-	state.Mode, state.Manifests = types.StringValue("deployment"), prior.value()
+	state.Mode, state.Manifests = types.StringValue("deployment"), prior.Value()
 	state.KubetorchVersion = types.StringValue(manifest.KubetorchVersion)
 	state.RendererRevision = types.Int64Value(revisions[len(revisions)-1].Number)
 	installed := false
@@ -39,13 +40,13 @@ func BenchmarkUnchangedPlan(b *testing.B) {
 				DesignReplicas: 1, CRDInstalled: &installed, EmptyText: true, Origin: &creationDefaults{},
 			},
 		}}
-		p.prior, _ = objectsOf(state.Manifests)
+		p.prior, _ = owned.ObjectsOf(state.Manifests)
 		options := renderOptionsOf(b.Context(), data, p.prior, p.PrivateState, 1)
 		spec, _ := plan.asConfigured(config).spec(p.converter, options.defaults)
 		p.rendered = p.renderVersions(b.Context(), spec, p.prior, options)
 		p.replaceIfImmutable(b.Context())
 		p.fillFromWorkload()
-		plan.Manifests = p.rendered.value()
+		plan.Manifests = p.rendered.Value()
 		p.planRegistration()
 		p.preserveImportedText()
 		p.dryRun(b.Context())

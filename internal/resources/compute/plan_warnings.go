@@ -26,7 +26,13 @@ func (p *planner) warnOfQueue(ctx context.Context, workload *unstructured.Unstru
 	if err != nil {
 		return // the dry run has reported the problem
 	}
+	queue := kind.LocalQueue(kind.KueueVersion).Named(workload.GetNamespace(), p.Plan.QueueName.ValueString())
+	created := p.Plan.QueueScheduler.ValueString() != kind.QueueSchedulerKAI &&
+		p.Data.Cluster.PlansObject(manifest.Key(queue))
 	for _, cause := range causes {
+		if created && cause.Reason == ready.ReasonQueueMissing {
+			continue // a kt_queue of the same run creates it
+		}
 		p.Diags.AddAttributeWarning(path.Root("queue_name"), "The queue will not admit the compute immediately",
 			tf.Explain(tf.ComputeType, *cause, nil))
 	}
@@ -69,10 +75,10 @@ func (p *planner) warnOfServiceAccount(ctx context.Context) {
 // warnOfUnchangedPods warns if the pod template changes but running pods are not updated, because the apply would
 // seem to have changed them.
 func (p *planner) warnOfUnchangedPods() {
-	if p.Creating || p.replaces() || p.Plan.Suspend.ValueBool() || p.prior.hasSuspension() {
+	if p.Creating || p.replaces() || p.Plan.Suspend.ValueBool() || hasSuspension(p.prior) {
 		return // no pods of the old template will exist
 	}
-	before, after := p.prior.workload(), p.rendered.workload()
+	before, after := workloadIn(p.prior), workloadIn(p.rendered)
 	if before == nil || after == nil || !manifest.KeepsPods(before, after) {
 		return
 	}

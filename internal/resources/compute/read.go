@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
@@ -40,7 +40,7 @@ func (hooks) Import(ctx context.Context, reading *reading) error {
 
 // refresh compares every applied object with the cluster.
 func (r *reader) refresh(ctx context.Context) error {
-	applied, err := objectsOf(r.State.Manifests)
+	applied, err := owned.ObjectsOf(r.State.Manifests)
 	if err != nil {
 		return err
 	}
@@ -49,8 +49,8 @@ func (r *reader) refresh(ctx context.Context) error {
 	}
 	r.State.recoverMemory(r.Memory, applied)
 	r.State.observeVersions(applied)
-	current := objects{}
-	for _, obj := range applied.sorted() {
+	current := owned.Objects{}
+	for _, obj := range sorted(applied) {
 		if err := r.refreshObject(ctx, obj, applied, current); err != nil {
 			return err
 		}
@@ -62,14 +62,16 @@ func (r *reader) refresh(ctx context.Context) error {
 		return owned.ErrGone
 	}
 	// A compute of which only the Service is left stays in state, so that a destroy deletes the Service.
-	r.State.Manifests = current.value()
+	r.State.Manifests = current.Value()
 	return nil
 }
 
 // refreshObject adds an object to the current ones if it exists, and updates the attributes that differ.
-func (r *reader) refreshObject(ctx context.Context, obj *unstructured.Unstructured, applied, current objects) error {
+func (r *reader) refreshObject(
+	ctx context.Context, obj *unstructured.Unstructured, applied, current owned.Objects,
+) error {
 	key, role := manifest.Key(obj), roleOf(obj)
-	ref, found, err := r.find(ctx, key, obj)
+	ref, found, err := r.FindObject(ctx, obj, tf.ComputeType+" "+r.State.ID.ValueString())
 	switch {
 	case errors.Is(err, owned.ErrGone):
 		if role == manifest.RoleWorkload {
@@ -95,7 +97,7 @@ func (r *reader) refreshObject(ctx context.Context, obj *unstructured.Unstructur
 	if !refreshed.Differs {
 		return nil
 	}
-	if current[key], err = objectOf(refreshed.Object); err != nil {
+	if current[key], err = owned.ObjectOf(refreshed.Object); err != nil {
 		return err
 	}
 	switch role {
@@ -112,29 +114,10 @@ func (r *reader) refreshObject(ctx context.Context, obj *unstructured.Unstructur
 	return nil
 }
 
-// find returns the live version of an applied object, or [owned.ErrGone]. An object is also gone if its kind was
-// removed from the cluster.
-func (r *reader) find(ctx context.Context, key string, obj *unstructured.Unstructured) (kube.Ref, owned.Found, error) {
-	cluster := r.Data.Cluster
-	var found owned.Found
-	ref, err := cluster.LiveRef(ctx, obj)
-	if err == nil {
-		var diags diag.Diagnostics
-		found, diags, err = owned.Find(ctx, cluster, r.Memory, key, ref, "kt_compute "+r.State.ID.ValueString())
-		r.Diags.Append(diags...)
-		r.MemoryChanged = r.MemoryChanged || found.MemoryChanged
-	}
-	if r.RecordedCluster.KindRemoved(ctx, cluster, ref, err) {
-		r.Diags.Append(owned.RemovedWarning(ref))
-		err = owned.ErrGone
-	}
-	return ref, found, err
-}
-
 // release removes the fields that a queue has taken over from an applied workload and from current: they are no longer
 // drift, and are not applied again. A compute that the user has suspended is not in a queue.
 func (r *reader) release(
-	key string, applied, live *unstructured.Unstructured, current objects,
+	key string, applied, live *unstructured.Unstructured, current owned.Objects,
 ) (*unstructured.Unstructured, error) {
 	remaining := withoutUnserved(applied) // a plan without a cluster may contain more fields
 	if !r.State.Suspend.ValueBool() {
@@ -149,7 +132,7 @@ func (r *reader) release(
 		return applied, nil
 	}
 	var err error
-	current[key], err = objectOf(remaining)
+	current[key], err = owned.ObjectOf(remaining)
 	return remaining, err
 }
 

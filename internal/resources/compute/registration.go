@@ -9,12 +9,13 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // wantsRegistration reports whether a compute is registered with Kubetorch. For a new compute, it returns whether the
 // CRD is installed. For an existing one, it returns the result of the last refresh, so that a CRD that is installed
 // between a plan and its apply does not change the apply.
-func wantsRegistration(ctx context.Context, cluster *kube.Cluster, prior objects, remembered privateState) bool {
+func wantsRegistration(ctx context.Context, cluster *kube.Cluster, prior owned.Objects, remembered privateState) bool {
 	switch {
 	case len(prior) == 0:
 		installed, err := cluster.Installed(ctx, kind.KubetorchWorkload())
@@ -22,7 +23,7 @@ func wantsRegistration(ctx context.Context, cluster *kube.Cluster, prior objects
 	case remembered.CRDInstalled != nil:
 		return *remembered.CRDInstalled
 	default:
-		return prior.registered()
+		return isRegistered(prior)
 	}
 }
 
@@ -41,7 +42,7 @@ func (p *planner) planRegistration() {
 	case p.Plan.Manifests.IsUnknown():
 	case !p.Creating:
 		p.Plan.Manifests = withNulls(p.Plan.Manifests, p.State.Manifests)
-	case !p.rendered.registered() && !manifest.RunsTensorServer(p.Plan.Runtime.ValueString()):
+	case !isRegistered(p.rendered) && !manifest.RunsTensorServer(p.Plan.Runtime.ValueString()):
 		p.Plan.Manifests = withElement(p.Plan.Manifests, registrationKey(p.Plan), types.StringUnknown())
 	}
 }
@@ -51,10 +52,10 @@ func registrationKey(m *model) string {
 }
 
 // addRegistration adds a registration that is unknown in the plan, if the CRD is installed now.
-func (w *writer) addRegistration(ctx context.Context, prior, planned objects) {
+func (w *writer) addRegistration(ctx context.Context, prior, planned owned.Objects) {
 	key := registrationKey(w.Plan)
 	element, ok := w.Plan.Manifests.Elements()[key]
-	if !ok || !element.IsUnknown() || !wantsRegistration(ctx, w.Data.Cluster, objects{}, privateState{}) {
+	if !ok || !element.IsUnknown() || !wantsRegistration(ctx, w.Data.Cluster, owned.Objects{}, privateState{}) {
 		return
 	}
 	if object, ok := w.render(ctx, prior)[key]; ok {

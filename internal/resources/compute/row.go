@@ -81,7 +81,7 @@ func scalar[A attr.Value, V any](
 ) row {
 	return field(name, runners, of, in,
 		func(_ *converter, value A) V { return decode(value) },
-		func(_ *converter, value *A, before, after V) { setChanged(value, before, after, encode) })
+		func(_ *converter, value *A, before, after V) { tf.SetChanged(value, before, after, encode) })
 }
 
 func text(name string, runners kind.Runners, of attribute[types.String], in input[string]) row {
@@ -104,7 +104,7 @@ func quantityRow(name string, runners kind.Runners, of attribute[tf.Quantity], i
 	return field(name, runners, of, in,
 		func(c *converter, value tf.Quantity) *resource.Quantity { return c.decodeQuantity(name, value) },
 		func(_ *converter, value *tf.Quantity, before, after *resource.Quantity) {
-			setChanged(value, before, after, encodeQuantity)
+			tf.SetChanged(value, before, after, encodeQuantity)
 		})
 }
 
@@ -116,7 +116,7 @@ func quantityMap(
 			return c.decodeQuantities(name, value)
 		},
 		func(c *converter, value *types.Map, before, after map[string]resource.Quantity) {
-			setChanged(value, before, after, c.encodeQuantities)
+			tf.SetChanged(value, before, after, c.encodeQuantities)
 		})
 }
 
@@ -132,7 +132,7 @@ func list[T, V any](
 	return field(name, runners, of, in,
 		func(c *converter, value types.List) []V { return decodeList(c, value, decode) },
 		func(c *converter, value *types.List, before, after []V) {
-			setChanged(value, before, after, func(items []V) types.List {
+			tf.SetChanged(value, before, after, func(items []V) types.List {
 				return encodeList(c, value.ElementType(c.ctx), items, encode)
 			})
 		})

@@ -81,7 +81,7 @@ var rows = []row{
 			return c.decodeDuration("termination_grace_period", text)
 		},
 		func(_ *converter, text *tf.Duration, before, after *time.Duration) {
-			setChanged(text, before, after, optionalDuration)
+			tf.SetChanged(text, before, after, optionalDuration)
 		}),
 	text("service_account_name", anyOverride, func(m *model) *types.String { return &m.ServiceAccountName },
 		func(c *manifest.Compute) *string { return &c.ServiceAccountName }).omittedFrom("serviceAccountName"),
@@ -169,8 +169,8 @@ var rows = []row{
 func podLabels() row {
 	return textMap("pod_labels", kubetorchPods, func(m *model) *types.Map { return &m.PodLabels },
 		func(c *manifest.Compute) *map[string]string { return &c.PodLabels },
-	).followedBy(func(c *converter, m *model, before, after *manifest.Compute) {
-		c.followMap(&m.PodLabels, before.PodLabels, manifest.Without(after.PodLabels, before.Labels))
+	).followedBy(func(_ *converter, m *model, before, after *manifest.Compute) {
+		tf.SetChangedEntries(&m.PodLabels, before.PodLabels, manifest.Without(after.PodLabels, before.Labels))
 	})
 }
 

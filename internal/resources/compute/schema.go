@@ -124,18 +124,7 @@ func podAttributes() map[string]schema.Attribute {
 		"tolerations": schema.ListNestedAttribute{
 			Optional: true, Validators: []validator.List{tf.NoNulls()},
 			MarkdownDescription: "Tolerations of the pods, in addition to those for GPU nodes if `gpus` is set.",
-			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"key": optionalText("Key of the taint. If not set, with `Exists`, all taints are tolerated.",
-					tf.LabelKey()),
-				"operator": optionalText("Operator, `Equal` or `Exists`. Kubernetes defaults to `Equal`.",
-					stringvalidator.OneOf("Exists", "Equal")),
-				"value": optionalText("Value of the taint, for `Equal`.", tf.LabelValue()),
-				"effect": optionalText("Effect of the taint: `NoSchedule`, `PreferNoSchedule` or `NoExecute`. If not "+
-					"set, all effects are tolerated.",
-					stringvalidator.OneOf("NoSchedule", "PreferNoSchedule", "NoExecute")),
-				"toleration_seconds": schema.Int64Attribute{Optional: true, CustomType: tf.IntegerType{},
-					MarkdownDescription: "Number of seconds for which a `NoExecute` taint is tolerated."},
-			}},
+			NestedObject:        schema.NestedAttributeObject{Attributes: tf.TolerationAttributes()},
 		},
 		"service_account_name": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.ObjectName()},
@@ -213,7 +202,8 @@ func podAttributes() map[string]schema.Attribute {
 
 func behaviourAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"queue_name": optionalText("Name of the queue that admits the pods: a LocalQueue of Kueue or a queue of KAI.",
+		"queue_name": optionalText("Name of the queue that admits the pods: a LocalQueue of Kueue, such as "+
+			"`kt_queue.….name`, or a queue of KAI.",
 			tf.LabelValue(), stringvalidator.LengthAtLeast(1)),
 		"queue_scheduler": schema.StringAttribute{
 			Optional: true, Computed: true, Default: stringdefault.StaticString(kind.QueueSchedulerKueue),

@@ -1,10 +1,7 @@
 package compute
 
 import (
-	"errors"
-
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -29,24 +26,5 @@ func (m *model) spec(c *converter, defaults tf.Defaults) (manifest.Compute, diag
 
 // renderErrors returns each error of the renderer as a diagnostic of its attribute.
 func renderErrors(err error) diag.Diagnostics {
-	var diags diag.Diagnostics
-	found, ok := errors.AsType[manifest.Errors](err)
-	if !ok {
-		diags.AddError("The objects of this compute cannot be rendered", err.Error())
-	}
-	for _, e := range found {
-		at := path.Empty()
-		for _, step := range e.Path {
-			switch step := step.(type) {
-			case manifest.Name:
-				at = at.AtName(string(step))
-			case manifest.Entry:
-				at = at.AtMapKey(string(step))
-			case manifest.Index:
-				at = at.AtListIndex(int(step))
-			}
-		}
-		diags.AddAttributeError(at, e.Summary, e.Detail)
-	}
-	return diags
+	return tf.AttributeErrors("The objects of this compute cannot be rendered", err)
 }

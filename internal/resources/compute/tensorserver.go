@@ -13,7 +13,7 @@ import (
 // replaceIfImmutable plans a replacement if a field changes that the API server allows to change but the operator does
 // not apply.
 func (p *planner) replaceIfImmutable(ctx context.Context) {
-	before, after := p.prior.workload(), p.rendered.workload()
+	before, after := workloadIn(p.prior), workloadIn(p.rendered)
 	if before == nil || after == nil || before.GroupVersionKind() != after.GroupVersionKind() {
 		return
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // versions determine the content of the pods in addition to the attributes.
@@ -25,7 +26,7 @@ type versions struct {
 // versionsOf returns the versions of the prior objects and those for the next restart of their pods. A version of the
 // configuration applies at once. Otherwise, existing objects keep their versions, and new objects get the newest.
 func versionsOf(
-	data *tf.ProviderData, config, state *model, prior objects,
+	data *tf.ProviderData, config, state *model, prior owned.Objects,
 ) (current, next versions, diags diag.Diagnostics) {
 	revisions := data.Revisions
 	newest := revisions[len(revisions)-1]
@@ -49,7 +50,8 @@ func versionsOf(
 		return current, next, nil
 	}
 	if config.KubetorchVersion.IsNull() && data.Defaults.KubetorchVersion == "" {
-		current.kubetorch = cmp.Or(state.KubetorchVersion.ValueString(), prior.label(kind.VersionLabel), next.kubetorch)
+		current.kubetorch = cmp.Or(state.KubetorchVersion.ValueString(),
+			owned.Label(sorted(prior), kind.VersionLabel), next.kubetorch)
 	}
 	if revision == 0 { // the state of the first release has no revision
 		if applied, ok := revisionNumbered(revisions, max(1, state.RendererRevision.ValueInt64())); ok {
@@ -69,8 +71,8 @@ func revisionNumbered(revisions []manifest.Revision, number int64) (manifest.Rev
 
 // renderVersions renders with the versions of the prior objects, or with the next ones if the pods restart in any case.
 func (p *planner) renderVersions(
-	ctx context.Context, spec manifest.Compute, prior objects, options renderOptions,
-) objects {
+	ctx context.Context, spec manifest.Compute, prior owned.Objects, options renderOptions,
+) owned.Objects {
 	current, next, diags := versionsOf(p.Data, p.Config, p.State, prior)
 	p.Diags.Append(diags...)
 	if diags.HasError() {
@@ -88,7 +90,9 @@ func (p *planner) renderVersions(
 }
 
 // renderWith renders with fixed versions. Objects that the apply would not change are those of the prior ones.
-func (p *planner) renderWith(ctx context.Context, spec manifest.Compute, prior objects, options renderOptions) objects {
+func (p *planner) renderWith(
+	ctx context.Context, spec manifest.Compute, prior owned.Objects, options renderOptions,
+) owned.Objects {
 	rendered, diags := renderSpec(spec, options)
 	p.Diags.Append(diags...)
 	if p.Diags.HasError() {
@@ -96,16 +100,16 @@ func (p *planner) renderWith(ctx context.Context, spec manifest.Compute, prior o
 	}
 	rendered = p.preserveIgnored(ctx, rendered, prior, options)
 	if !p.PrivateState.EmptyText {
-		rendered = rendered.preserve(prior, differsInEmptyText)
+		rendered = rendered.Preserve(prior, differsInEmptyText)
 	}
-	return rendered.preserve(prior, func(planned, before *object) bool {
-		return slices.Contains(p.PrivateState.Imported, planned.key) && p.appliesNothing(ctx, planned, before)
+	return rendered.Preserve(prior, func(planned, before *owned.Object) bool {
+		return slices.Contains(p.PrivateState.Imported, planned.Key) && p.appliesNothing(ctx, planned, before)
 	})
 }
 
 // samePods reports whether the workloads are of the same kind and have the same pod template.
-func (p *planner) samePods(prior, rendered objects) bool {
-	before, after := prior.workload(), rendered.workload()
+func (p *planner) samePods(prior, rendered owned.Objects) bool {
+	before, after := workloadIn(prior), workloadIn(rendered)
 	if before == nil || after == nil {
 		return before == nil && after == nil
 	}
@@ -168,11 +172,11 @@ func (p *planner) warnOfRestart() {
 }
 
 // observeVersions sets null attributes from applied objects, for the state of an earlier release and for an import.
-func (m *model) observeVersions(applied objects) {
+func (m *model) observeVersions(applied owned.Objects) {
 	if manifest.RunsTensorServer(m.Runtime.ValueString()) {
 		return
 	}
-	if version := applied.label(kind.VersionLabel); m.KubetorchVersion.IsNull() && version != "" {
+	if version := owned.Label(sorted(applied), kind.VersionLabel); m.KubetorchVersion.IsNull() && version != "" {
 		m.KubetorchVersion = types.StringValue(version)
 	}
 	if m.RendererRevision.IsNull() && !m.KubetorchVersion.IsNull() {

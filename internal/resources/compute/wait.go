@@ -28,7 +28,7 @@ func (m *model) waitTimeout(defaults tf.Defaults) time.Duration {
 
 // waitReady waits for readiness according to on_not_ready, and saves the result.
 func (w *writer) waitReady(ctx context.Context) {
-	if w.Diags.HasError() || w.interrupted {
+	if w.Diags.HasError() || w.change.Interrupted {
 		return
 	}
 	onNotReady := w.Plan.OnNotReady.ValueString()
@@ -42,7 +42,7 @@ func (w *writer) waitReady(ctx context.Context) {
 // podsReady waits for the pods, or only assesses them if on_not_ready is "ignore".
 func (w *writer) podsReady(ctx context.Context, onNotReady string) (bool, error) {
 	pods := podsOf(ctx, w.Data.Cluster, w.Plan)
-	if workload := w.existing.workload(); workload != nil {
+	if workload := workloadIn(w.change.Existing); workload != nil {
 		ref, err := w.Data.Cluster.RefOf(ctx, workload)
 		if err != nil {
 			return false, err

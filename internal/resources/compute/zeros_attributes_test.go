@@ -10,6 +10,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // setting is an attribute that a user may set to zero.
@@ -88,7 +90,7 @@ func TestZeroOfEveryAttributeIsRendered(t *testing.T) {
 	for _, s := range all {
 		places[s.name] = s.at
 	}
-	renderWith := func(values map[string]attr.Value) objects {
+	renderWith := func(values map[string]attr.Value) owned.Objects {
 		state := nullState(t)
 		for _, name := range slices.Sorted(maps.Keys(values)) {
 			if diags := state.SetAttribute(t.Context(), places[name], values[name]); diags.HasError() {

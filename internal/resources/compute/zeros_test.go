@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // apiField is a boolean, a number or a string of an API type: its path in an object, its zero, and another value. A
@@ -138,14 +139,14 @@ func TestExplicitZeroOfEveryFieldIsAChange(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			with := func(template map[string]any) (objects, bool) {
+			with := func(template map[string]any) (owned.Objects, bool) {
 				m := planned(t)
 				c.set(m, template)
 				out, diags := render(t.Context(), m, renderOptions{defaults: defaults, designReplicas: 1})
 				return out, !diags.HasError()
 			}
 			tested := 0
-			withParent := map[string]objects{}
+			withParent := map[string]owned.Objects{}
 			for _, f := range fieldsOf(c.kind, nil) {
 				if f.path[0] != "spec" || len(f.path) > 3 && slices.Contains(c.skip, f.path[3]) {
 					continue
@@ -180,8 +181,8 @@ func TestExplicitZeroOfEveryFieldIsAChange(t *testing.T) {
 }
 
 // equalObjects reports whether a plan from a to b has no changes.
-func equalObjects(a, b objects) bool {
-	changed, obsolete := a.changedFrom(b)
+func equalObjects(a, b owned.Objects) bool {
+	changed, obsolete := a.ChangedFrom(b)
 	return len(changed) == 0 && len(obsolete) == 0
 }
 
@@ -192,8 +193,8 @@ func TestExplicitZeroIsAChangeBetweenTwoRenderings(t *testing.T) {
 		m.ServiceTemplate = jsontypes.NewNormalizedValue(
 			`{"spec":{"template":{"spec":{"hostNetwork":false,"hostname":"","terminationGracePeriodSeconds":0}}}}`)
 	}), defaults)
-	for _, step := range []struct{ from, to objects }{{before, after}, {after, before}} {
-		changed, _ := step.to.changedFrom(step.from)
+	for _, step := range []struct{ from, to owned.Objects }{{before, after}, {after, before}} {
+		changed, _ := step.to.ChangedFrom(step.from)
 		if got := slices.Collect(maps.Keys(changed)); !slices.Equal(got, []string{"Deployment/ml/trainer"}) {
 			t.Errorf("changed: %v", got)
 		}
@@ -201,7 +202,7 @@ func TestExplicitZeroIsAChangeBetweenTwoRenderings(t *testing.T) {
 	var spec struct {
 		Spec struct{ Template struct{ Spec map[string]any } }
 	}
-	if err := json.Unmarshal([]byte(after["Deployment/ml/trainer"].text), &spec); err != nil {
+	if err := json.Unmarshal([]byte(after["Deployment/ml/trainer"].Text), &spec); err != nil {
 		t.Fatal(err)
 	}
 	for field, want := range map[string]any{"hostNetwork": false, "hostname": "",
@@ -219,18 +220,18 @@ func TestManifestsOfTheFirstReleaseAreUnchanged(t *testing.T) {
 	now := rendered(t, m, defaults)
 	former := maps.Clone(now)
 	key := "Deployment/ml/trainer"
-	former[key] = &object{
-		key: key, text: strings.Replace(now[key].text, `{"name":"EMPTY","value":""}`, `{"name":"EMPTY"}`, 1),
+	former[key] = &owned.Object{
+		Key: key, Text: strings.Replace(now[key].Text, `{"name":"EMPTY","value":""}`, `{"name":"EMPTY"}`, 1),
 	}
-	if former[key].equal(now[key]) {
-		t.Fatalf("no empty variable in %s", now[key].text)
+	if former[key].Equal(now[key]) {
+		t.Fatalf("no empty variable in %s", now[key].Text)
 	}
-	if changed, _ := now.preserve(former, differsInEmptyText).changedFrom(former); len(changed) > 0 {
+	if changed, _ := now.Preserve(former, differsInEmptyText).ChangedFrom(former); len(changed) > 0 {
 		t.Errorf("changed: %v", changed)
 	}
 	m.EnvVars = texts(t, map[string]string{"EMPTY": "", "FULL": "y"})
-	preserved := rendered(t, m, defaults).preserve(former, differsInEmptyText)
-	if changed, _ := preserved.changedFrom(former); len(changed) != 1 {
+	preserved := rendered(t, m, defaults).Preserve(former, differsInEmptyText)
+	if changed, _ := preserved.ChangedFrom(former); len(changed) != 1 {
 		t.Errorf("changed: %v, want the Deployment", changed)
 	}
 }

@@ -7,10 +7,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -36,15 +34,8 @@ func (r reader) importClaim(ctx context.Context) error {
 				strings.Join(modes, ", ")))
 		return owned.ErrGone
 	}
-	set, ours, err := kube.OwnedFields(live)
+	doc, ours, err := r.Memory.Import(live)
 	if err != nil {
-		return err
-	}
-	if !ours {
-		set = fieldpath.NewSet() // only its name is known
-	}
-	doc := &unstructured.Unstructured{Object: fields.Project(live.Object, set)}
-	if _, err := r.Memory.RememberSet(r.State.key(), doc, live, set); err != nil {
 		return err
 	}
 	r.MemoryChanged, r.PrivateState.Imported = true, true

@@ -1,8 +1,6 @@
 package volume
 
 import (
-	"maps"
-
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -20,29 +18,8 @@ func (m *model) setChanged(before, after claim.Claim) {
 	if before.MountPath != after.MountPath {
 		m.MountPath = tf.TextOrNull(after.MountPath)
 	}
-	setChangedEntries(&m.Labels, before.Labels, after.Labels)
-	setChangedEntries(&m.Annotations, before.Annotations, after.Annotations)
-}
-
-// setChangedEntries updates the configured labels or annotations, and adds new ones. Those from the defaults of the
-// provider appear only in manifests.
-func setChangedEntries(attribute *types.Map, before, after map[string]string) {
-	entries := tf.Texts(*attribute)
-	prior := maps.Clone(entries)
-	for key, value := range after {
-		old, existed := before[key]
-		if _, configured := entries[key]; !existed || (configured && old != value) {
-			entries[key] = value
-		}
-	}
-	maps.DeleteFunc(entries, func(key, _ string) bool {
-		_, existed := before[key]
-		_, exists := after[key]
-		return existed && !exists
-	})
-	if !maps.Equal(prior, entries) {
-		*attribute = tf.TextMapOrNull(entries)
-	}
+	tf.SetChangedEntries(&m.Labels, before.Labels, after.Labels)
+	tf.SetChangedEntries(&m.Annotations, before.Annotations, after.Annotations)
 }
 
 // observe sets the attributes that every claim has, whoever created it.

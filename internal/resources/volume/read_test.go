@@ -141,7 +141,7 @@ func TestDriftOfLabelsChangesTheAttribute(t *testing.T) {
 			if c.attribute != nil {
 				attribute = tf.TextMap(c.attribute)
 			}
-			setChangedEntries(&attribute, c.before, c.after)
+			tf.SetChangedEntries(&attribute, c.before, c.after)
 			if !maps.Equal(tf.Texts(attribute), c.want) || attribute.IsNull() != (c.want == nil) {
 				t.Errorf("%s, want %v", attribute, c.want)
 			}

@@ -7,8 +7,10 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
@@ -27,6 +29,27 @@ type Reading[M, N any] struct {
 	// Short reports whether this is the [ShortPath]. There, a hook may return any error instead of a result that
 	// needs requests of its own: the framework then repeats the refresh.
 	Short bool
+}
+
+// FindObject returns the live version of an applied object, or [owned.ErrGone] with a warning. An object is also gone if
+// its kind was removed from the cluster. resource is the type and ID of the resource.
+func (r *Reading[M, N]) FindObject(
+	ctx context.Context, obj *unstructured.Unstructured, resource string,
+) (kube.Ref, owned.Found, error) {
+	cluster := r.Data.Cluster
+	var found owned.Found
+	ref, err := cluster.LiveRef(ctx, obj)
+	if err == nil {
+		var diags diag.Diagnostics
+		found, diags, err = owned.Find(ctx, cluster, r.Memory, manifest.Key(obj), ref, resource)
+		r.Diags.Append(diags...)
+		r.MemoryChanged = r.MemoryChanged || found.MemoryChanged
+	}
+	if r.RecordedCluster.KindRemoved(ctx, cluster, ref, err) {
+		r.Diags.Append(owned.RemovedWarning(ref))
+		err = owned.ErrGone
+	}
+	return ref, found, err
 }
 
 // keepStateError leaves the state unchanged, with a warning.

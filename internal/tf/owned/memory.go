@@ -64,6 +64,21 @@ func (m Memory) Recover(key string, uid types.UID, acceptAnyOwned bool) {
 	}
 }
 
+// RecoverObjects adds entries for the objects in state if there are none. uid is the UID of the object for which hasUID
+// is true, or "" if the state contains none.
+func (m Memory) RecoverObjects(applied Objects, uid types.UID, hasUID func(*unstructured.Unstructured) bool) {
+	if len(m) > 0 || uid == "" {
+		return
+	}
+	for key, object := range applied {
+		if hasUID(object.Content) {
+			m.Recover(key, uid, true)
+		} else {
+			m.Recover(key, "", true)
+		}
+	}
+}
+
 // Has reports whether live is the object of the entry. Until a response contained its UID, this is the object that
 // the creation created. Without an entry, it must be from an unfinished creation, because a complete object may
 // belong to another state.

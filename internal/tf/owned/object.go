@@ -144,12 +144,7 @@ func OtherObjectWarning(
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic(ref.String()+" was not deleted",
 		fmt.Sprintf("%s It was not changed. If it is not needed, delete it:\n  %s",
-			otherObject(memory[key], ref, live), deleteCommand(ref)))}
-}
-
-// deleteCommand returns the command that deletes an object.
-func deleteCommand(ref kube.Ref) string {
-	return fmt.Sprintf("kubectl delete %s %s -n %s", ref.Kind.Argument(), ref.Name, ref.Namespace)
+			otherObject(memory[key], ref, live), ref.Kubectl("delete")))}
 }
 
 // otherObject describes how live differs from the object in state.
@@ -253,7 +248,7 @@ func (m Memory) Recognize(
 			"resource is removed from the state.\n\n"+
 			"To manage it here, import it after this run:\n%s\n"+
 			"or set adopt_existing = true. To create a new one, delete it first:\n  %s",
-			otherObject(known, ref, live), importBlock(resourceType, id), deleteCommand(ref)))
+			otherObject(known, ref, live), importBlock(resourceType, id), ref.Kubectl("delete")))
 	return false, diags, ErrGone
 }
 

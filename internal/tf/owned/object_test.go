@@ -25,7 +25,7 @@ func TestCommandThatDeletesAKnativeServiceNamesItsGroup(t *testing.T) {
 		"a refresh":  recognized[0].Detail(),
 		"a takeover": Forecast{Ref: ref}.immutableError().Detail(),
 	} {
-		if want := "kubectl delete services.serving.knative.dev x -n ml"; !strings.Contains(text, want) {
+		if want := "kubectl -n ml delete services.serving.knative.dev x"; !strings.Contains(text, want) {
 			t.Errorf("%s (%v) does not show %q:\n%s", name, err, want, text)
 		}
 	}

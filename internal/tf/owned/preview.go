@@ -123,7 +123,7 @@ func PlanRejection(err error, creating bool) diag.Diagnostic {
 func (f Forecast) immutableError() diag.Diagnostic {
 	return diag.NewErrorDiagnostic(f.Ref.String()+" cannot be taken over",
 		fmt.Sprintf("The configuration changes an immutable field of it. %v\n\n"+
-			"Next step: Choose another name, or delete it and apply again:\n  %s", f.err, deleteCommand(f.Ref)))
+			"Next step: Choose another name, or delete it and apply again:\n  %s", f.err, f.Ref.Kubectl("delete")))
 }
 
 // ownershipError is an error of this package.

@@ -1,0 +1,115 @@
+// Package kueue renders the queue of a team into the objects of Kueue: the ResourceFlavors that it defines, a
+// ClusterQueue with the quotas, and a LocalQueue in each namespace of the team.
+//
+// It is pure: it reads nothing from a cluster, a file or the environment. The fields are those of v1beta2 in
+// sigs.k8s.io/kueue, which Kueue serves since release 0.15 (its CHANGELOG-0.15.md).
+package kueue
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+)
+
+// Queue is the input for the objects of one kt_queue. A zero field is an attribute that is not set.
+type Queue struct {
+	Name       string   // of the ClusterQueue and of the LocalQueues
+	Namespace  string   // of the first LocalQueue
+	Namespaces []string // of the other LocalQueues
+
+	Cohort           string
+	Flavors          []Flavor // in the order in which Kueue tries them
+	Preemption       *Preemption
+	FairShareWeight  *resource.Quantity
+	AdmissionChecks  []string // names of AdmissionChecks, which must all pass
+	QueueingStrategy string   // one of QueueingStrategies; empty: Kueue's default, BestEffortFIFO
+	StopPolicy       string   // one of StopPolicies; empty: Kueue's default, None
+
+	Labels, Annotations map[string]string
+	// From the configuration of the provider. Labels and Annotations override them.
+	DefaultLabels, DefaultAnnotations map[string]string
+}
+
+// Flavor is the quota for one kind of nodes.
+type Flavor struct {
+	Name string // of the ResourceFlavor
+	// Definition is the ResourceFlavor to create; nil for one that exists.
+	Definition *Definition
+	Quotas     map[string]Quota // by resource, such as nvidia.com/gpu
+}
+
+// Definition contains the fields of a ResourceFlavor.
+type Definition struct {
+	NodeLabels   map[string]string // of the nodes; may be empty
+	NodeTaints   []Taint           // of the nodes, which workloads must tolerate
+	Tolerations  []manifest.Toleration
+	TopologyName string // of a Topology, for topology-aware scheduling
+}
+
+// Taint is one taint of nodes, as in the Kubernetes API.
+type Taint struct{ Key, Value, Effect string }
+
+// Quota is the quota of one resource in one flavor.
+type Quota struct {
+	Nominal resource.Quantity
+	// BorrowingLimit and LendingLimit require a cohort; nil: no limit.
+	BorrowingLimit, LendingLimit *resource.Quantity
+}
+
+// Preemption are the policies for the eviction of admitted workloads. Empty: Kueue's default, Never.
+type Preemption struct {
+	WithinClusterQueue  string
+	ReclaimWithinCohort string
+	BorrowWithinCohort  string
+	// MaxPriorityThreshold limits BorrowWithinCohort to workloads with at most this priority; nil: no limit.
+	MaxPriorityThreshold *int32
+}
+
+// QueueingStrategies returns the values of Queue.QueueingStrategy.
+func QueueingStrategies() []string { return []string{"BestEffortFIFO", "StrictFIFO"} }
+
+// StopPolicies returns the values of Queue.StopPolicy.
+func StopPolicies() []string { return []string{"None", "Hold", HoldAndDrain} }
+
+// HoldAndDrain is the stop policy that evicts the admitted workloads.
+const HoldAndDrain = "HoldAndDrain"
+
+// Never is the preemption policy that evicts nothing.
+const Never = "Never"
+
+// WithinClusterQueuePolicies returns the values of Preemption.WithinClusterQueue.
+func WithinClusterQueuePolicies() []string {
+	return []string{Never, "LowerPriority", "LowerOrNewerEqualPriority"}
+}
+
+// ReclaimWithinCohortPolicies returns the values of Preemption.ReclaimWithinCohort.
+func ReclaimWithinCohortPolicies() []string { return []string{Never, "LowerPriority", "Any"} }
+
+// BorrowWithinCohortPolicies returns the values of Preemption.BorrowWithinCohort.
+func BorrowWithinCohortPolicies() []string { return []string{Never, "LowerPriority"} }
+
+// allNamespaces returns the namespaces of all LocalQueues, sorted.
+func (q Queue) allNamespaces() []string {
+	all := append([]string{q.Namespace}, q.Namespaces...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// groups returns the flavors by resource group. Kueue requires that all flavors of a group have quotas for the same
+// resources, and that each resource is in one group only: flavors with quotas for the same resources are a group.
+func (q Queue) groups() [][]Flavor {
+	var groups [][]Flavor
+	for _, flavor := range q.Flavors {
+		i := slices.IndexFunc(groups, func(group []Flavor) bool {
+			return slices.Equal(group[0].resources(), flavor.resources())
+		})
+		if i < 0 {
+			groups = append(groups, []Flavor{flavor})
+		} else {
+			groups[i] = append(groups[i], flavor)
+		}
+	}
+	return groups
+}

@@ -1,0 +1,151 @@
+package kueue
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+)
+
+// validator collects the problems of a queue.
+type validator struct{ errs manifest.Errors }
+
+// Validate returns the problems of a queue, each with its attribute. Flavors without a name and quotas without
+// resources, which may be unknown, are ignored.
+func Validate(q Queue) manifest.Errors {
+	var v validator
+	reserved := map[string]string{kind.ManagedByLabel: kind.ManagedByValue}
+	v.errs.RejectOthers("labels", q.DefaultLabels, q.Labels, reserved,
+		func(string) string { return "the provider finds its objects with it" }, nil)
+	v.errs.RejectOthers("annotations", q.DefaultAnnotations, q.Annotations, ownerAnnotation(q),
+		func(string) string { return "it names the queue that defines a flavor" }, nil)
+	v.flavors(q)
+	v.groups(q)
+	v.cohort(q)
+	v.preemption(q)
+	return v.errs
+}
+
+func (v *validator) report(at manifest.Path, format string, args ...any) {
+	v.errs = append(v.errs, &manifest.AttributeError{Path: at, Summary: "Invalid " + at.Root(),
+		Detail: at.String() + " " + fmt.Sprintf(format, args...)})
+}
+
+func flavorAt(i int, inside ...manifest.Step) manifest.Path {
+	return manifest.At("flavors", manifest.Index(i)).At(inside...)
+}
+
+func quotaAt(i int, name string, inside ...manifest.Step) manifest.Path {
+	return flavorAt(i, manifest.Name("quotas"), manifest.Entry(name)).At(inside...)
+}
+
+// flavors rejects a flavor that is listed twice, and conditions of Kubernetes for tolerations.
+func (v *validator) flavors(q Queue) {
+	first := map[string]int{}
+	for i, flavor := range q.Flavors {
+		if other, listed := first[flavor.Name]; listed && flavor.Name != "" {
+			v.report(flavorAt(i, manifest.Name("name")), "is %q, which is also the name of flavors[%d]. A "+
+				"ClusterQueue can list a ResourceFlavor only once. Merge the quotas.", flavor.Name, other)
+		} else {
+			first[flavor.Name] = i
+		}
+		if flavor.Definition == nil {
+			continue
+		}
+		if d := flavor.Definition; d.TopologyName != "" && len(d.NodeLabels) == 0 {
+			v.reportOf(flavorAt(i, manifest.Name("node_labels")), flavorAt(i, manifest.Name("topology_name")),
+				"requires node_labels, which select the nodes of the topology.")
+		}
+		for j, t := range flavor.Definition.Tolerations {
+			at := flavorAt(i, manifest.Name("tolerations"), manifest.Index(j))
+			found := len(v.errs)
+			switch {
+			case t.Key == "" && t.Operator != "Exists":
+				v.report(at, "has no key, so its operator must be \"Exists\", which tolerates every taint.")
+			case t.Operator == "Exists" && t.Value != "":
+				v.report(at, "has operator \"Exists\" and a value: remove the value, or set operator = \"Equal\".")
+			case t.TolerationSeconds != nil && t.Effect != "NoExecute":
+				v.report(at, "has toleration_seconds, which requires effect = \"NoExecute\".")
+			}
+			for _, problem := range v.errs[found:] {
+				for _, name := range []string{"key", "operator", "value", "effect", "toleration_seconds"} {
+					problem.Concerns = append(problem.Concerns, at.At(manifest.Name(name)))
+				}
+			}
+		}
+	}
+}
+
+// groups rejects flavors that have some of their resources in common, but not all.
+func (v *validator) groups(q Queue) {
+	for i, flavor := range q.Flavors {
+		for j, other := range q.Flavors[:i] {
+			mine, others := flavor.resources(), other.resources()
+			if slices.Equal(mine, others) || !slices.ContainsFunc(mine, func(name string) bool {
+				return slices.Contains(others, name)
+			}) {
+				continue
+			}
+			v.report(flavorAt(i, manifest.Name("quotas")), "are for %s, and those of flavors[%d] for %s. Kueue "+
+				"requires that flavors with a common resource have quotas for the same resources: add the missing "+
+				"ones, with nominal = \"0\" where the nodes have none.", strings.Join(mine, ", "), j,
+				strings.Join(others, ", "))
+			break
+		}
+	}
+}
+
+// cohort rejects limits that Kueue accepts only in a cohort, and a lending limit above the quota.
+func (v *validator) cohort(q Queue) {
+	for i, flavor := range q.Flavors {
+		for _, name := range flavor.resources() {
+			quota := flavor.Quotas[name]
+			for attribute, limit := range map[string]*resource.Quantity{
+				"borrowing_limit": quota.BorrowingLimit, "lending_limit": quota.LendingLimit,
+			} {
+				at := quotaAt(i, name, manifest.Name(attribute))
+				if limit != nil && q.Cohort == "" {
+					v.reportOf(manifest.At("cohort"), at,
+						"requires cohort. Set cohort, or remove the limit.")
+				}
+			}
+			if limit := quota.LendingLimit; limit != nil && limit.Cmp(quota.Nominal) > 0 {
+				v.reportOf(quotaAt(i, name, manifest.Name("nominal")), quotaAt(i, name, manifest.Name("lending_limit")),
+					"is %s, which exceeds nominal (%s). Reduce lending_limit, or increase nominal.", limit,
+					&quota.Nominal)
+			}
+		}
+	}
+	slices.SortStableFunc(v.errs, func(a, b *manifest.AttributeError) int {
+		return strings.Compare(a.Path.String(), b.Path.String())
+	})
+}
+
+// reportOf is like report, for a problem that also depends on another attribute.
+func (v *validator) reportOf(other, at manifest.Path, format string, args ...any) {
+	v.report(at, format, args...)
+	v.errs[len(v.errs)-1].Concerns = []manifest.Path{other}
+}
+
+// preemption rejects combinations of policies that Kueue rejects or ignores.
+func (v *validator) preemption(q Queue) {
+	p := q.Preemption
+	if p == nil {
+		return
+	}
+	at := func(name string) manifest.Path { return manifest.At("preemption", manifest.Name(name)) }
+	borrows := p.BorrowWithinCohort != "" && p.BorrowWithinCohort != Never
+	if borrows && (p.ReclaimWithinCohort == "" || p.ReclaimWithinCohort == Never) {
+		v.reportOf(at("reclaim_within_cohort"), at("borrow_within_cohort"), "is %q, which requires "+
+			"reclaim_within_cohort with another value than %q.", p.BorrowWithinCohort, Never)
+	}
+	if p.MaxPriorityThreshold != nil && !borrows {
+		v.reportOf(at("borrow_within_cohort"), at("max_priority_threshold"), "applies only with "+
+			"borrow_within_cohort = \"LowerPriority\". Set borrow_within_cohort, or remove "+
+			"max_priority_threshold.")
+	}
+}

@@ -1,0 +1,251 @@
+package queue
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	"k8s.io/apimachinery/pkg/api/equality"
+	quantities "k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/kueue"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+// nullModel returns a model in which every attribute is null, but has its type.
+func nullModel(t *testing.T) *model {
+	t.Helper()
+	var described resource.SchemaResponse
+	(&queueResource{}).Schema(t.Context(), resource.SchemaRequest{}, &described)
+	object, ok := described.Schema.Type().TerraformType(t.Context()).(tftypes.Object)
+	if !ok {
+		t.Fatal("the schema is not an object")
+	}
+	nulls := map[string]tftypes.Value{}
+	for name, attribute := range object.AttributeTypes {
+		nulls[name] = tftypes.NewValue(attribute, nil)
+	}
+	var m model
+	state := tfsdk.State{Schema: described.Schema, Raw: tftypes.NewValue(object, nulls)}
+	if diags := state.Get(t.Context(), &m); diags.HasError() {
+		t.Fatal(diags)
+	}
+	m.Name, m.Namespace = types.StringValue("vision"), types.StringValue("ml")
+	return &m
+}
+
+func amount(text string) *quantities.Quantity {
+	q := quantities.MustParse(text)
+	return &q
+}
+
+// everything returns a queue with every attribute that follow sets, some of them zero.
+func everything() kueue.Queue {
+	seconds, threshold := int64(0), int32(0)
+	return kueue.Queue{
+		Cohort: "research", FairShareWeight: amount("0"), AdmissionChecks: []string{"budget"},
+		QueueingStrategy: "StrictFIFO", StopPolicy: "Hold",
+		Preemption: &kueue.Preemption{WithinClusterQueue: "LowerPriority", ReclaimWithinCohort: "Any",
+			BorrowWithinCohort: "LowerPriority", MaxPriorityThreshold: &threshold},
+		Flavors: []kueue.Flavor{
+			{Name: "spot", Definition: &kueue.Definition{
+				NodeLabels: map[string]string{"a": ""}, NodeTaints: []kueue.Taint{{Key: "spot", Effect: "NoSchedule"}},
+				Tolerations: []manifest.Toleration{{Key: "spot", Operator: "Exists", Effect: "NoExecute",
+					TolerationSeconds: &seconds}}, TopologyName: "racks",
+			}, Quotas: map[string]kueue.Quota{"cpu": {Nominal: *amount("0"), BorrowingLimit: amount("0"),
+				LendingLimit: amount("0")}}},
+			{Name: "all-nodes", Definition: &kueue.Definition{NodeLabels: map[string]string{}},
+				Quotas: map[string]kueue.Quota{"cpu": {Nominal: *amount("500m")}}},
+			{Name: "existing", Quotas: map[string]kueue.Quota{"memory": {Nominal: *amount("1Gi")}}},
+		},
+		Labels: map[string]string{"team": "vision"}, Annotations: map[string]string{"owner": ""},
+	}
+}
+
+func TestSpecIsTheInverseOfFollow(t *testing.T) {
+	t.Parallel()
+	want := everything()
+	m := nullModel(t)
+	if diags := m.follow(t.Context(), kueue.Queue{}, want); diags.HasError() {
+		t.Fatal(diags)
+	}
+	got, diags := m.spec(t.Context(), tf.Defaults{})
+	if diags.HasError() {
+		t.Fatal(diags)
+	}
+	want.Name, want.Namespace = "vision", "ml"
+	if !equality.Semantic.DeepEqual(got, want) {
+		t.Errorf("got\n%+v\nwant\n%+v", got, want)
+	}
+}
+
+// A refresh must not rewrite 1000m as 1.
+func TestUnchangedFieldsKeepTheNotationOfTheirAttributes(t *testing.T) {
+	t.Parallel()
+	m := nullModel(t)
+	before := everything()
+	m.follow(t.Context(), kueue.Queue{}, before)
+	m.FairShareWeight = tf.QuantityOf("0.0")
+	after := everything()
+	after.Cohort, after.Preemption, after.AdmissionChecks = "", nil, nil
+	if diags := m.follow(t.Context(), before, after); diags.HasError() {
+		t.Fatal(diags)
+	}
+	if m.FairShareWeight.ValueString() != "0.0" {
+		t.Errorf("fair_share_weight is %s", m.FairShareWeight)
+	}
+	if !m.Cohort.IsNull() || !m.Preemption.IsNull() || !m.AdmissionChecks.IsNull() {
+		t.Errorf("removed fields are %s, %s and %s", m.Cohort, m.Preemption, m.AdmissionChecks)
+	}
+}
+
+func TestFlavorIsCreatedIfItsNodesAreDescribed(t *testing.T) {
+	t.Parallel()
+	m := nullModel(t)
+	m.follow(t.Context(), kueue.Queue{}, everything())
+	spec, diags := m.spec(t.Context(), tf.Defaults{})
+	if diags.HasError() {
+		t.Fatal(diags)
+	}
+	objects, diags := render(spec)
+	if diags.HasError() {
+		t.Fatal(diags)
+	}
+	var keys []string
+	for _, obj := range objects.Sorted(kueue.Rank) {
+		keys = append(keys, manifest.Key(obj))
+	}
+	want := []string{"LocalQueue/ml/vision", "ResourceFlavor//all-nodes", "ResourceFlavor//spot",
+		"ClusterQueue//vision"}
+	if !slices.Equal(keys, want) {
+		t.Errorf("the objects are %v, want %v", keys, want)
+	}
+	for i, obj := range objects.Sorted(deletionRank) {
+		if first := isClusterQueue(obj); first != (i == 0) {
+			t.Errorf("%s is deleted at position %d", obj.GetKind(), i)
+		}
+	}
+}
+
+func TestApplyWaitsForAQueueThatShouldAdmit(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		wait   types.Bool
+		policy types.String
+		want   bool
+	}{
+		"default":                      {types.BoolNull(), types.StringNull(), true},
+		"explicitly admitting":         {types.BoolNull(), types.StringValue("None"), true},
+		"stopped":                      {types.BoolNull(), types.StringValue("Hold"), false},
+		"stopped with wait_for_active": {types.BoolValue(true), types.StringValue("Hold"), true},
+		"not wanted":                   {types.BoolValue(false), types.StringNull(), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := &model{WaitForActive: test.wait, StopPolicy: test.policy}
+			if got := m.waits(); got != test.want {
+				t.Errorf("got %t, want %t", got, test.want)
+			}
+		})
+	}
+}
+
+func TestStatusContainsTheUsageOfEachFlavor(t *testing.T) {
+	t.Parallel()
+	m := nullModel(t)
+	m.setStatus(&unstructured.Unstructured{Object: map[string]any{
+		"kind": "ClusterQueue", "metadata": map[string]any{"uid": "u-1"},
+		"status": map[string]any{"pendingWorkloads": int64(2), "flavorsReservation": []any{map[string]any{
+			"name": "h100", "resources": []any{map[string]any{"name": "nvidia.com/gpu", "total": "4"}}}}},
+	}})
+	usage, _ := m.Usage.Elements()["h100"].(types.Map)
+	if got := tf.Texts(usage)["nvidia.com/gpu"]; got != "4" || m.PendingWorkloads.ValueInt64() != 2 ||
+		m.UID.ValueString() != "u-1" || m.Active.ValueBool() {
+		t.Errorf("usage %s, status %+v", got, m.queueStatus)
+	}
+	m.setStatus(nil)
+	if !m.UID.IsNull() || m.Active.IsNull() || len(m.Usage.Elements()) > 0 {
+		t.Errorf("without a ClusterQueue: uid %s, %+v", m.UID, m.queueStatus)
+	}
+}
+
+func TestPlanWarnsOfAQuotaBelowTheUsage(t *testing.T) {
+	t.Parallel()
+	status := ready.ClusterQueueStatus{Reserved: map[string]map[string]quantities.Quantity{
+		"h100": {"nvidia.com/gpu": *amount("6")}}}
+	for name, test := range map[string]struct {
+		cohort, nominal string
+		borrowing       *quantities.Quantity
+		warns           bool
+	}{
+		"enough":                         {"", "6", nil, false},
+		"less":                           {"", "5", nil, true},
+		"unlimited borrowing":            {"all", "0", nil, false},
+		"enough with borrowing":          {"all", "4", amount("2"), false},
+		"less, although it borrows some": {"all", "4", amount("1"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &planner{planning: &planning{}, wanted: kueue.Queue{Cohort: test.cohort, Flavors: []kueue.Flavor{{
+				Name: "h100", Quotas: map[string]kueue.Quota{"nvidia.com/gpu": {Nominal: *amount(test.nominal),
+					BorrowingLimit: test.borrowing}}}}}}
+			p.warnOfUsage(status)
+			if got := len(p.Diags) == 1; got != test.warns {
+				t.Errorf("got %v", p.Diags)
+			}
+			if test.warns && !strings.Contains(p.Diags[0].Detail(), "6 of nvidia.com/gpu in flavor h100 is in use") {
+				t.Errorf("got %s", p.Diags[0].Detail())
+			}
+		})
+	}
+}
+
+// Without the rest of the quota, other queues of the cohort may evict the workloads that use it.
+func TestPlanWarnsOfAReducedQuotaThatIsInUse(t *testing.T) {
+	t.Parallel()
+	queueWith := func(nominal string) kueue.Queue {
+		return kueue.Queue{Name: "vision", Namespace: "ml", Cohort: "all", Flavors: []kueue.Flavor{{Name: "h100",
+			Quotas: map[string]kueue.Quota{"nvidia.com/gpu": {Nominal: *amount(nominal)}}}}}
+	}
+	contents, err := kueue.Render(queueWith("8"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	prior, err := owned.Rendered(contents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := ready.ClusterQueueStatus{Reserved: map[string]map[string]quantities.Quantity{
+		"h100": {"nvidia.com/gpu": *amount("6")}}}
+	for nominal, warns := range map[string]bool{"5": true, "6": false, "8": false} {
+		p := &planner{planning: &planning{}, prior: prior, wanted: queueWith(nominal)}
+		p.warnOfUsage(status)
+		if got := len(p.Diags) == 1 && strings.Contains(p.Diags[0].Detail(), "counts as borrowed"); got != warns {
+			t.Errorf("nominal %s: got %v", nominal, p.Diags)
+		}
+	}
+}
+
+func TestFlavorThatIsStillNamedIsReleased(t *testing.T) {
+	t.Parallel()
+	wanted := kueue.Queue{Flavors: []kueue.Flavor{{Name: "h100"}}}
+	released := stillNamed(wanted)
+	for _, test := range []struct {
+		kind, name string
+		want       bool
+	}{{"ResourceFlavor", "h100", true}, {"ResourceFlavor", "a100", false}, {"LocalQueue", "h100", false}} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"kind": test.kind,
+			"metadata": map[string]any{"name": test.name}}}
+		if got := released(obj); got != test.want {
+			t.Errorf("%s %s is released: %t", test.kind, test.name, got)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package queue
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/kueue"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+// inStateAndWaits is the consequence of a failure that is only a warning.
+const inStateAndWaits = "The queue is in state with `active = false`. The next apply waits for it again, and does " +
+	"not replace it."
+
+// writer applies one plan.
+type writer struct{ *writing }
+
+// Apply applies the planned objects, saves the state, and waits until the queue is active.
+func (hooks) Apply(ctx context.Context, writing *writing) {
+	w := writer{writing}
+	prior, err := owned.ObjectsOf(w.Prior.Manifests)
+	if err != nil {
+		w.Diags.AddError("Cannot read the state", err.Error())
+		return
+	}
+	w.Prior.recoverMemory(w.Memory, prior)
+	mustWait := w.Plan.Active.IsUnknown()
+	change, ok := w.apply(ctx, prior)
+	if !ok {
+		return
+	}
+	if w.Diags.HasError() && !w.Creating {
+		w.Prior.Manifests = change.After(prior).Value()
+		w.SaveAs(ctx, w.Prior)
+		return
+	}
+	if len(change.Existing) == 0 {
+		return // nothing exists, so nothing goes into state
+	}
+	w.Plan.Manifests = change.Existing.Value()
+	w.PrivateState.Configured = !w.Creating
+	if mustWait {
+		w.PrivateState.Waiting = change.Interrupted
+		w.refreshStatus(ctx)
+	}
+	w.Save(ctx)
+	if mustWait && !change.Interrupted {
+		w.wait(ctx)
+	}
+}
+
+// apply sends the planned objects that differ from prior ones, and deletes the prior ones that are not planned.
+func (w writer) apply(ctx context.Context, prior owned.Objects) (change *owned.Change, ok bool) {
+	planned, err := owned.ObjectsOf(w.Plan.Manifests)
+	if err != nil {
+		w.Diags.AddError("Cannot read the plan", err.Error())
+	}
+	wanted, problems := w.Plan.spec(ctx, w.Data.Defaults)
+	w.Diags.Append(problems...)
+	if w.Plan.Manifests.IsUnknown() {
+		planned, problems = render(wanted)
+		w.Diags.Append(problems...)
+	}
+	if w.Diags.HasError() {
+		return nil, false
+	}
+	change = &owned.Change{
+		Cluster: w.Data.Cluster, RecordedCluster: w.RecordedCluster, Memory: w.Memory, Creation: w.Creation,
+		Rank: kueue.Rank, DeletionRank: deletionRank, Send: w.send,
+		Released: func(obj *unstructured.Unstructured) bool {
+			return stillNamed(wanted)(obj) || w.releasesUsed(ctx, obj)
+		},
+		Incomplete: "Other objects of the queue exist, and it is in state with `active = false`. The next plan shows " +
+			"the missing objects, and its apply creates them and replaces nothing.",
+	}
+	change.Run(ctx, planned, prior)
+	w.Diags.Append(change.Diags...)
+	return change, true
+}
+
+// deletionRank is the opposite of [kueue.Rank].
+func deletionRank(obj *unstructured.Unstructured) int { return -kueue.Rank(obj) }
+
+// send applies one object. The UID makes the server reject a change of an object that was deleted, instead of creating
+// another one.
+func (w writer) send(
+	ctx context.Context, obj *unstructured.Unstructured, before *owned.Object,
+) (diag.Diagnostics, error) {
+	if before == nil {
+		_, diags, err := owned.Create(ctx, w.Data.Cluster, w.Memory, w.Creation, obj)
+		return diags, err
+	}
+	key := manifest.Key(obj)
+	sent := obj
+	if uid := w.Memory[key].UID; uid != "" {
+		sent = obj.DeepCopy()
+		sent.SetUID(uid)
+	}
+	_, diags, err := owned.ApplyAs(ctx, w.Data.Cluster, w.Memory, obj, sent)
+	if err == nil {
+		w.PrivateState.Imported = slices.DeleteFunc(w.PrivateState.Imported,
+			func(imported string) bool { return imported == key })
+	}
+	return diags, err
+}
+
+// refreshStatus sets the status of the ClusterQueue, even if the wait was interrupted. If the ClusterQueue cannot be
+// read, the queue counts as inactive and empty.
+func (w writer) refreshStatus(ctx context.Context) {
+	const limit = 5 * time.Second
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	live, err := w.Data.Cluster.Read(ctx, w.Plan.clusterQueueRef())
+	if err != nil {
+		live = nil
+	}
+	w.Plan.setStatus(live)
+	queue := w.Plan.clusterQueueRef()
+	if uid := w.Memory[manifest.Key(queue.Kind.Named("", queue.Name))].UID; uid != "" {
+		w.Plan.UID = types.StringValue(string(uid))
+	}
+}
+
+// wait waits until the queue is active, and saves the result. A queue that is not active is no error, which would taint
+// it: what is missing can still be created.
+func (w writer) wait(ctx context.Context) {
+	if w.Diags.HasError() || !w.Plan.waits() {
+		return
+	}
+	err := observe.WaitClusterQueue(ctx, w.Data.Cluster, w.Plan.clusterQueueRef())
+	if err != nil {
+		w.Diags.Append(tf.Warning(err, inStateAndWaits))
+	}
+	w.PrivateState.Waiting = err != nil
+	w.refreshStatus(ctx)
+	w.Save(ctx)
+}
+
+// Delete deletes the objects and waits until they are gone. Kueue keeps a ClusterQueue until no workload has reserved
+// quota. The LocalQueues and the flavors stay until then, so that the next destroy continues.
+func (hooks) Delete(ctx context.Context, d *deleting) {
+	applied, err := owned.ObjectsOf(d.State.Manifests)
+	if err != nil {
+		d.Diags.AddError("Cannot read the state", err.Error())
+		return
+	}
+	d.State.recoverMemory(d.Memory, applied)
+	var queues, others []*unstructured.Unstructured
+	for _, obj := range applied.Sorted(deletionRank) {
+		if isClusterQueue(obj) {
+			queues = append(queues, obj)
+			continue
+		}
+		others = append(others, obj)
+	}
+	remaining, diags := owned.DeleteObjects(ctx, d.Data.Cluster, d.RecordedCluster, queues, d.Memory, nil)
+	d.Diags.Append(diags...)
+	if len(remaining) > 0 {
+		return
+	}
+	others = slices.DeleteFunc(others, func(obj *unstructured.Unstructured) bool {
+		users := usersOf(ctx, d.Data.Cluster, obj, d.State.Name.ValueString())
+		d.Diags.Append(notDeleted(obj, users)...)
+		return len(users) > 0
+	})
+	_, diags = owned.DeleteObjects(ctx, d.Data.Cluster, d.RecordedCluster, others, d.Memory, nil)
+	d.Diags.Append(diags...)
+}

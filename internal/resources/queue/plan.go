@@ -1,0 +1,160 @@
+package queue
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/kueue"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+// planner completes one plan. [hooks.Plan] calls its methods in order.
+type planner struct {
+	*planning
+
+	prior    owned.Objects // nil while the configuration is not fully known
+	rendered owned.Objects // nil while the configuration is not fully known
+	wanted   kueue.Queue
+}
+
+// Plan renders the objects that will be applied, and validates the changes with a server-side dry run.
+func (hooks) Plan(ctx context.Context, planned *planning) {
+	p := &planner{planning: planned}
+	p.ReplaceIfMoved()
+	if p.PrivateState.Terminating {
+		p.Replace.Append(path.Root("uid"))
+	}
+	if p.ConfigKnown() && !p.Plan.ID.IsUnknown() && p.Data.Configured() {
+		p.render(ctx)
+	} else {
+		p.Plan.Manifests = types.MapUnknown(types.StringType)
+	}
+	if p.Diags.HasError() {
+		return
+	}
+	if len(p.Replace) == 0 { // otherwise, Terraform plans the replacement next, as a creation
+		p.dryRun(ctx)
+	}
+	p.status()
+	p.preserveImported()
+}
+
+// render sets the attribute manifests.
+func (p *planner) render(ctx context.Context) {
+	prior, err := owned.ObjectsOf(p.State.Manifests)
+	if err != nil {
+		p.Diags.AddError("Cannot read the state", err.Error())
+		return
+	}
+	wanted, diags := p.Plan.spec(ctx, p.Data.Defaults)
+	p.Diags.Append(diags...)
+	rendered, diags := render(wanted)
+	p.Diags.Append(diags...)
+	if p.Diags.HasError() {
+		return
+	}
+	p.Diags.Append(owned.PlanObjects(p.Data, p.Creation(), maps.Keys(rendered))...)
+	p.prior, p.wanted = prior, wanted
+	p.rendered = rendered.Preserve(prior, func(planned, before *owned.Object) bool {
+		if !slices.Contains(p.PrivateState.Imported, planned.Key) {
+			return false
+		}
+		same, err := owned.AppliesNothing(ctx, p.Data.Cluster, p.Memory(), planned, before)
+		if err != nil {
+			p.Diags.Append(tf.Failure(err))
+		}
+		return same
+	})
+	p.Plan.Manifests = p.rendered.Value()
+}
+
+// render returns the objects of a queue.
+func render(queue kueue.Queue) (owned.Objects, diag.Diagnostics) {
+	contents, err := kueue.Render(queue)
+	var objects owned.Objects
+	if err == nil {
+		objects, err = owned.Rendered(contents)
+	}
+	if err != nil {
+		return nil, renderErrors(err)
+	}
+	return objects, nil
+}
+
+// dryRun validates each new or changed object with a server-side dry run. An unchanged object costs no request.
+func (p *planner) dryRun(ctx context.Context) {
+	changed, obsolete := p.rendered.ChangedFrom(p.prior)
+	if p.rendered == nil || len(changed)+len(obsolete) == 0 || p.Short() {
+		return
+	}
+	validated := true
+	preview := func() { validated = p.preview(ctx, changed) }
+	if p.Creating {
+		p.Data.Cluster.PreviewCreation(ctx, preview)
+	} else {
+		preview()
+	}
+	if validated {
+		p.warn(ctx)
+		p.warnOfFlavors(obsolete)
+	}
+	if p.Creating && p.Data.Defaults.CompactPlans {
+		p.Plan.Manifests = types.MapUnknown(types.StringType)
+	}
+}
+
+// preview validates the changed objects. It returns false if further checks would only report the same problem.
+func (p *planner) preview(ctx context.Context, changed owned.Objects) bool {
+	creation := p.Creation()
+	for _, obj := range changed.Sorted(kueue.Rank) {
+		key := manifest.Key(obj)
+		asNew := creation
+		if p.prior[key] != nil {
+			asNew = nil
+		}
+		verdict := owned.Preview(ctx, p.Data.Cluster, obj, asNew, p.Replaced[key].UID)
+		p.Diags.Append(verdict.Diagnostics(p.Creating, asNew == nil)...)
+		if verdict.Immutable && asNew == nil {
+			p.Diags.AddError("Immutable field of "+verdict.Ref.String()+" changed", "The plan would change a field "+
+				"that Kueue does not allow to change, such as node_labels of a flavor with topology_name.\n\n"+
+				"Next step: Check what the plan changes in manifests. Revert this change, or use another name.")
+		}
+		if asNew == nil {
+			p.Diags.Append(p.Memory().RetainedWarning(verdict.Ref, key, verdict.After)...)
+		}
+		if verdict.Unreachable || p.Diags.HasError() {
+			return false
+		}
+	}
+	return true
+}
+
+// status sets the UID and the attributes that Kueue reports.
+func (p *planner) status() {
+	changes := p.Creating || len(p.Replace) > 0 || !p.Plan.Manifests.Equal(p.State.Manifests)
+	p.Plan.UID, p.Plan.queueStatus = p.State.UID, p.State.queueStatus
+	waits := p.PrivateState.Waiting && p.Plan.waits()
+	if changes || waits {
+		p.Plan.queueStatus = unknownStatus()
+	}
+	if p.Creating || len(p.Replace) > 0 || p.State.UID.IsNull() && (changes || waits) { // null: it does not exist
+		p.Plan.UID = types.StringUnknown()
+	}
+}
+
+// preserveImported keeps the value of adopt_existing that an import has assumed, if the plan then has no changes.
+func (p *planner) preserveImported() {
+	if p.Creating || p.PrivateState.Configured || len(p.PrivateState.Imported) == 0 {
+		return
+	}
+	owned.PreserveImported(p.Plan, p.State, func(plan *model) {
+		owned.PreserveSetting(&plan.AdoptExisting, p.State.AdoptExisting, p.Config.AdoptExisting)
+	})
+}

@@ -1,0 +1,177 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/kueue"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+// reader refreshes or imports one state.
+type reader struct{ *reading }
+
+// Refresh compares every applied object with the cluster.
+func (hooks) Refresh(ctx context.Context, reading *reading) error {
+	r := reader{reading}
+	applied, err := owned.ObjectsOf(r.State.Manifests)
+	if err != nil {
+		return err
+	}
+	r.State.recoverMemory(r.Memory, applied)
+	current := owned.Objects{}
+	var before, after []*unstructured.Unstructured
+	r.State.setStatus(nil)
+	r.PrivateState.Terminating = false
+	for _, obj := range applied.Sorted(kueue.Rank) {
+		refreshed, err := r.refreshObject(ctx, obj, applied, current)
+		switch {
+		case errors.Is(err, owned.ErrGone):
+			continue // the plan creates it again
+		case err != nil:
+			return err
+		}
+		before, after = append(before, obj), append(after, refreshed)
+	}
+	if len(current) == 0 {
+		return owned.ErrGone
+	}
+	r.State.Manifests = current.Value()
+	r.PrivateState.Waiting = r.PrivateState.Waiting && !r.State.Active.ValueBool()
+	r.Diags.Append(r.State.follow(ctx, kueue.Observe(before), kueue.Observe(after))...)
+	return nil
+}
+
+// refreshObject adds an object to the current ones if it exists, and returns its current fields.
+func (r reader) refreshObject(
+	ctx context.Context, obj *unstructured.Unstructured, applied, current owned.Objects,
+) (*unstructured.Unstructured, error) {
+	key := manifest.Key(obj)
+	ref, found, err := r.FindObject(ctx, obj, tf.QueueType+" "+r.State.ID.ValueString())
+	if err != nil {
+		return nil, err
+	}
+	if isClusterQueue(obj) {
+		r.State.setStatus(found.Live)
+	}
+	if found.Live.GetDeletionTimestamp() != nil {
+		r.PrivateState.Terminating = true
+		r.Diags.Append(owned.TerminatingWarning(ref, found.Live))
+	}
+	refreshed, err := r.Memory.Refresh(key, obj, found.Live)
+	if err != nil {
+		return nil, err
+	}
+	r.MemoryChanged = r.MemoryChanged || refreshed.MemoryChanged
+	r.Diags.Append(owned.DriftWarning(ref, refreshed.Changes)...)
+	current[key] = applied[key]
+	if refreshed.Differs {
+		current[key], err = owned.ObjectOf(refreshed.Object)
+	}
+	return refreshed.Object, err
+}
+
+// recoverMemory adds the objects in state to the memory if the private state was lost.
+func (m *model) recoverMemory(memory owned.Memory, applied owned.Objects) {
+	memory.RecoverObjects(applied, apitypes.UID(m.UID.ValueString()), isClusterQueue)
+}
+
+// Import reads the objects of a queue into a new state. Objects of this provider are complete. The fields of others
+// become owned with the next apply, which the plan shows.
+func (hooks) Import(ctx context.Context, reading *reading) error {
+	r := reader{reading}
+	queue, err := r.Data.Cluster.Get(ctx, r.State.clusterQueueRef())
+	if kube.IsNotFound(err) {
+		r.Diags.AddError("Nothing to import", r.State.clusterQueueRef().String()+" does not exist.\n\n"+
+			"Investigate with:\n  kubectl get "+r.State.clusterQueueRef().Kind.Argument())
+		return owned.ErrGone
+	}
+	if err != nil {
+		return err
+	}
+	found := owned.Objects{}
+	complete, ours, err := found.Import(r.Memory, queue)
+	if err != nil {
+		return err
+	}
+	seen := []*unstructured.Unstructured{queue}
+	if ours {
+		seen = []*unstructured.Unstructured{complete}
+	}
+	related, err := r.importRelated(ctx, queue, found)
+	if err != nil {
+		return err
+	}
+	r.State.adopt(ctx, kueue.Observe(append(seen, related...)), r.reading, ours)
+	r.State.setStatus(queue)
+	r.State.Manifests = found.Value()
+	r.MemoryChanged, r.PrivateState.Imported = true, slices.Sorted(maps.Keys(found))
+	return nil
+}
+
+// importRelated imports the LocalQueues of the ClusterQueue with its name, in the namespaces that it selects, and the
+// ResourceFlavors that this queue has defined.
+func (r reader) importRelated(
+	ctx context.Context, queue *unstructured.Unstructured, found owned.Objects,
+) ([]*unstructured.Unstructured, error) {
+	var related []*unstructured.Unstructured
+	read := func(ref kube.Ref, accept func(*unstructured.Unstructured) bool) error {
+		live, err := r.Data.Cluster.Get(ctx, ref)
+		if kube.IsNotFound(err) || err == nil && !accept(live) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		obj, _, err := found.Import(r.Memory, live)
+		related = append(related, obj)
+		return err
+	}
+	for _, flavor := range kueue.Observe([]*unstructured.Unstructured{queue}).Flavors {
+		ref := r.State.flavorRef(flavor.Name)
+		err := read(ref, func(obj *unstructured.Unstructured) bool {
+			return obj.GetAnnotations()[kueue.OwnerAnnotation] == r.State.ID.ValueString()
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, ref := range r.State.localQueueRefs(kueue.SelectedNamespaces(queue)) {
+		err := read(ref, func(obj *unstructured.Unstructured) bool {
+			target, _, _ := unstructured.NestedString(obj.Object, "spec", "clusterQueue")
+			return target == r.State.Name.ValueString()
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return related, nil
+}
+
+// adopt sets the attributes of an imported queue. Labels and annotations of other owners stay theirs.
+func (m *model) adopt(ctx context.Context, seen kueue.Queue, r *reading, ours bool) {
+	m.AdoptExisting, m.DeletionProtection = types.BoolValue(false), types.BoolValue(false)
+	defaults := r.Data.Defaults
+	seen.Labels, seen.Annotations = tf.WithoutDefaults(seen.Labels, defaults.Labels),
+		tf.WithoutDefaults(seen.Annotations, defaults.Annotations)
+	if !ours {
+		seen = kueue.Queue{Cohort: seen.Cohort, Flavors: seen.Flavors, Namespaces: seen.Namespaces}
+	}
+	r.Diags.Append(m.follow(ctx, kueue.Queue{}, seen)...)
+	var others []string
+	for _, namespace := range seen.Namespaces {
+		if namespace != m.Namespace.ValueString() {
+			others = append(others, namespace)
+		}
+	}
+	m.Namespaces = encodeTexts(others)
+}

@@ -1,0 +1,201 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/kueue"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
+)
+
+const description = "Manages a team's quota of GPUs and other resources of a cluster with " +
+	"[Kueue](https://kueue.sigs.k8s.io/): a ClusterQueue, a LocalQueue in each namespace of the team, and " +
+	"optionally the ResourceFlavors of the nodes. A `kt_compute` is queued with `queue_name = kt_queue.….name`.\n\n" +
+	"Requires Kueue 0.15 or newer (API version v1beta2)."
+
+func (r *queueResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+	resp.Schema = schema.Schema{MarkdownDescription: description, Attributes: attributes()}
+}
+
+func attributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"name": schema.StringAttribute{
+			Required: true, Validators: []validator.String{tf.ObjectName(), stringvalidator.LengthAtMost(63)},
+			MarkdownDescription: "Name of the ClusterQueue and of the LocalQueues, of at most 63 lowercase " +
+				"letters, digits, dashes and dots. The ClusterQueue has no namespace, so the name must be unique in " +
+				"the cluster. Changing this replaces the queue.",
+		},
+		"namespace": schema.StringAttribute{
+			Optional: true, Computed: true, Validators: []validator.String{tf.NamespaceName()},
+			MarkdownDescription: "Namespace of the team, with a LocalQueue. Defaults to a namespace that is resolved " +
+				"once, at creation, like the namespace of `kt_compute`. Changing this replaces the queue.",
+		},
+		"namespaces": schema.ListAttribute{
+			Optional: true, ElementType: types.StringType,
+			Validators: []validator.List{listvalidator.SizeAtLeast(1), listvalidator.UniqueValues(), tf.NoNulls(),
+				listvalidator.ValueStringsAre(tf.NamespaceName())},
+			MarkdownDescription: "Other namespaces of the team. Each gets a LocalQueue with the same name.",
+		},
+		"flavors":    flavorsAttribute(),
+		"preemption": preemptionAttribute(),
+		"cohort": optionalText("Cohort of the queue. Queues in the same cohort can borrow the unused quota of each "+
+			"other.", tf.ObjectName()),
+		"fair_share_weight": schema.StringAttribute{
+			Optional: true, CustomType: tf.QuantityType{}, PlanModifiers: []planmodifier.String{tf.KeepSameQuantity()},
+			MarkdownDescription: "Weight of the queue when the queues of a cohort compete for unused quota, such as " +
+				"`2` or `500m`. Requires fair sharing in the configuration of Kueue, which defaults to a weight of 1.",
+		},
+		"admission_checks": schema.ListAttribute{
+			Optional: true, ElementType: types.StringType,
+			Validators: []validator.List{listvalidator.SizeAtLeast(1), listvalidator.UniqueValues(), tf.NoNulls(),
+				listvalidator.ValueStringsAre(tf.ObjectName())},
+			MarkdownDescription: "Names of the AdmissionChecks that a workload must pass in addition to the quota.",
+		},
+		"queueing_strategy": optionalText("Order of the workloads: `BestEffortFIFO`, where a workload that does not "+
+			"fit does not block newer ones, or `StrictFIFO`, where it does. Kueue defaults to `BestEffortFIFO`.",
+			stringvalidator.OneOf(kueue.QueueingStrategies()...)),
+		"stop_policy": optionalText("Policy for stopping the queue: `None` (not stopped), `Hold` (admits no "+
+			"workloads, admitted ones continue) or `HoldAndDrain` (also evicts admitted ones). Kueue defaults to "+
+			"`None`.",
+			stringvalidator.OneOf(kueue.StopPolicies()...)),
+		"labels":      tf.LabelsAttribute("the objects of the queue"),
+		"annotations": tf.AnnotationsAttribute("the objects of the queue"),
+		"wait_for_active": schema.BoolAttribute{
+			Optional: true,
+			MarkdownDescription: "Whether to wait until the ClusterQueue is active. Defaults to `true`, " +
+				"except for a queue that `stop_policy` stops.",
+		},
+		"adopt_existing": tf.Toggle("Whether to take over existing objects of the same names, regardless of who " +
+			"created them. Defaults to `false`, in which case an existing object is an error."),
+		"deletion_protection": tf.Toggle("Whether to prevent the deletion and replacement of the queue, until this " +
+			"is set to `false` and applied. Defaults to `false`."),
+		"timeouts": lifecycle.TimeoutsAttribute(
+			"Timeout of the creation, until the queue is active. Defaults to `2m`.",
+			"Timeout of an update, until the queue is active. Defaults to `2m`.",
+			"Timeout of the deletion, including the wait for admitted workloads. Defaults to `10m`."),
+
+		"id":  tf.ComputedString("ID of the queue, as `namespace/name`."),
+		"uid": tf.ComputedString("UID of the ClusterQueue."),
+		"active": schema.BoolAttribute{Computed: true,
+			MarkdownDescription: "Whether the ClusterQueue is active, and can admit workloads."},
+		"pending_workloads":  count("Number of workloads that wait in the queue."),
+		"admitted_workloads": count("Number of workloads that are admitted and have not finished."),
+		"usage": schema.MapAttribute{
+			Computed: true, ElementType: types.MapType{ElemType: types.StringType},
+			MarkdownDescription: "Reserved quota by flavor and resource, including what is borrowed, such as " +
+				"`usage[\"h100\"][\"nvidia.com/gpu\"]`.",
+		},
+		"manifests": tf.ManifestsAttribute("Fields of the objects that the provider owns, as JSON by " +
+			"`Kind/namespace/name`, without a namespace for a ClusterQueue and a ResourceFlavor. A plan shows the " +
+			"values to apply, a refresh the current values."),
+	}
+}
+
+func flavorsAttribute() schema.Attribute {
+	return schema.ListNestedAttribute{
+		Required: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
+		MarkdownDescription: "ResourceFlavors (node types) with their quotas, in the order in which Kueue tries " +
+			"them. Flavors that have a resource in common must have quotas for the same resources.",
+		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+			"name": schema.StringAttribute{Required: true, Validators: []validator.String{tf.ObjectName()},
+				MarkdownDescription: "Name of the ResourceFlavor. It is created if `node_labels`, `node_taints`, " +
+					"`tolerations` or `topology_name` is set. Otherwise it must exist, for example as a flavor of " +
+					"another `kt_queue`."},
+			"node_labels": tf.LabelMap("Labels of the nodes, such as `{ \"nvidia.com/gpu.product\" = " +
+				"\"NVIDIA-H100-80GB-HBM3\" }`, or `{}` for all nodes. Kueue adds them to the node selectors of pods."),
+			"node_taints": schema.ListNestedAttribute{
+				Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
+				MarkdownDescription: "Taints of the nodes. A workload gets the flavor only if it, or `tolerations` " +
+					"of the flavor, tolerates them. `PreferNoSchedule` is ignored.",
+				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+					"key":   requiredText("Key of the taint.", tf.LabelKey()),
+					"value": optionalText("Value of the taint.", tf.LabelValue()),
+					"effect": requiredText("Effect of the taint: `NoSchedule`, `PreferNoSchedule` or `NoExecute`.",
+						tf.TaintEffect()),
+				}},
+			},
+			"tolerations": tolerationsAttribute(),
+			"topology_name": optionalText("Name of a Topology, for topology-aware scheduling. Requires "+
+				"`node_labels`. Once it is set, neither it nor `node_labels` and `tolerations` can be changed.",
+				tf.ObjectName()),
+			"quotas": schema.MapNestedAttribute{
+				Required: true,
+				Validators: []validator.Map{mapvalidator.SizeAtLeast(1), tf.NoNulls(),
+					mapvalidator.KeysAre(tf.LabelKey())},
+				MarkdownDescription: "Quotas by resource, such as `nvidia.com/gpu`, `cpu` or `memory`. Kueue does " +
+					"not admit workloads that request a resource without a quota.",
+				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+					"nominal": quantity(true, "Quota of the queue, such as `16` or `1Ti`. What is unused can be "+
+						"borrowed by the cohort, up to `lending_limit`."),
+					"borrowing_limit": quantity(false, "Maximum quantity to borrow from the cohort. If not set, there "+
+						"is no limit. Requires `cohort`."),
+					"lending_limit": quantity(false, "Maximum unused quantity that the queue lends to the cohort, at "+
+						"most `nominal`. If not set, there is no limit. Requires `cohort`."),
+				}},
+			},
+		}},
+	}
+}
+
+func tolerationsAttribute() schema.Attribute {
+	return schema.ListNestedAttribute{
+		Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
+		MarkdownDescription: "Tolerations that Kueue adds to pods that get the flavor.",
+		NestedObject:        schema.NestedAttributeObject{Attributes: tf.TolerationAttributes()},
+	}
+}
+
+func preemptionAttribute() schema.Attribute {
+	policy := func(text string, values []string) schema.StringAttribute {
+		return optionalText(fmt.Sprintf("%s One of `%s`. Kueue defaults to `%s`.", text, strings.Join(values, "`, `"),
+			kueue.Never), stringvalidator.OneOf(values...))
+	}
+	return schema.SingleNestedAttribute{
+		Optional: true,
+		MarkdownDescription: "Which admitted workloads Kueue may evict for a workload of this queue. If not set, it " +
+			"evicts none.",
+		Attributes: map[string]schema.Attribute{
+			"within_cluster_queue": policy("Eviction of workloads of this queue.", kueue.WithinClusterQueuePolicies()),
+			"reclaim_within_cohort": policy("Eviction of workloads of other queues of the cohort that use borrowed "+
+				"quota.",
+				kueue.ReclaimWithinCohortPolicies()),
+			"borrow_within_cohort": policy("Eviction of workloads of other queues of the cohort for a workload that "+
+				"must borrow. Requires `reclaim_within_cohort`, and has no effect with fair sharing.",
+				kueue.BorrowWithinCohortPolicies()),
+			"max_priority_threshold": schema.Int64Attribute{Optional: true, CustomType: tf.IntegerType{},
+				Validators: []validator.Int64{int64validator.Between(math.MinInt32, math.MaxInt32)},
+				MarkdownDescription: "Maximum priority of workloads that are evicted by `borrow_within_cohort`. If " +
+					"not set, there is no limit."},
+		},
+	}
+}
+
+func requiredText(description string, validators ...validator.String) schema.StringAttribute {
+	return schema.StringAttribute{Required: true, MarkdownDescription: description, Validators: validators}
+}
+
+func optionalText(description string, validators ...validator.String) schema.StringAttribute {
+	return schema.StringAttribute{Optional: true, MarkdownDescription: description, Validators: validators}
+}
+
+func quantity(required bool, description string) schema.StringAttribute {
+	return schema.StringAttribute{Required: required, Optional: !required, CustomType: tf.QuantityType{},
+		PlanModifiers: []planmodifier.String{tf.KeepSameQuantity()}, MarkdownDescription: description}
+}
+
+func count(description string) schema.Int64Attribute {
+	return schema.Int64Attribute{Computed: true, MarkdownDescription: description}
+}

@@ -1,0 +1,64 @@
+package owned
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+)
+
+// Import adds an entry for a live object that is not in state, and returns the fields that are ours. ours is false if
+// this provider has not applied the object. Then no fields are ours, and the result contains only the identity.
+func (m Memory) Import(live *unstructured.Unstructured) (obj *unstructured.Unstructured, ours bool, err error) {
+	set, ours, err := kube.OwnedFields(live)
+	if err != nil {
+		return nil, false, err
+	}
+	if !ours {
+		set = fieldpath.NewSet()
+	}
+	obj = &unstructured.Unstructured{Object: fields.Project(live.Object, set)}
+	_, err = m.RememberSet(manifest.Key(obj), obj, live, set)
+	return obj, ours, err
+}
+
+// Import adds the fields of a live object that are ours to the objects and to the memory; see [Memory.Import].
+func (o Objects) Import(
+	memory Memory, live *unstructured.Unstructured,
+) (obj *unstructured.Unstructured, ours bool, err error) {
+	obj, ours, err = memory.Import(live)
+	if err != nil {
+		return nil, false, err
+	}
+	object, err := ObjectOf(obj)
+	o[manifest.Key(obj)] = object
+	return obj, ours, err
+}
+
+// AppliesNothing reports whether applying the planned text of an imported object would leave the object unchanged. If
+// the texts are not sufficient, since the server may have set a default, it uses a dry run. It returns an error if the
+// dry run failed without a verdict on the object.
+func AppliesNothing(
+	ctx context.Context, cluster *kube.Cluster, memory Memory, planned, prior *Object,
+) (bool, error) {
+	switch memory.Compare(planned.Key, planned.Content, prior.Content) {
+	case fields.Equal:
+		return true, nil
+	case fields.Undecided:
+		same, err := cluster.ApplyChangesNothing(ctx, memory.Marked(planned.Key, planned.Content))
+		if unanswered(err) {
+			return false, err
+		}
+		return err == nil && same, nil
+	default:
+		return false, nil
+	}
+}
+
+// unanswered reports whether a dry run failed without a verdict on the object. A rejection is such a verdict, which
+// the dry run of the whole plan explains.
+func unanswered(err error) bool { return kube.AboutServer(err) }
