@@ -1,12 +1,14 @@
 # A GPU pool for a team: a queue with a quota, a shared volume, the team's tokens,
 # and one trainer for each member.
 module "pool" {
-  source = "./modules/pool"
+  source = "../../modules/gpu-pool"
 
   team     = "vision"
   gpus     = 16
   gpu_type = "NVIDIA-H100-80GB-HBM3"
   storage  = "1Ti"
+
+  deletion_protection = true # of the volume and of the queue
 
   tokens = {
     WANDB_API_KEY = "WANDB_API_KEY" # key of the Secret = environment variable of the machine that runs Terraform

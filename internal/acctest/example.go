@@ -12,6 +12,8 @@ import (
 type Example struct {
 	Dir string
 	Env map[string]string
+	// Without are files that are not applied.
+	Without []string
 	// Prepare creates prerequisites in the cluster.
 	Prepare func(t *testing.T, ns string)
 }
@@ -33,6 +35,15 @@ func (e Example) Run(t *testing.T, on *Cluster) {
 	if err := os.CopyFS(cli.Dir, os.DirFS(filepath.Join(Root(), "examples", e.Dir))); err != nil {
 		t.Fatal(err)
 	}
+	for _, name := range e.Without {
+		if err := os.Remove(filepath.Join(cli.Dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(cli.Dir, "versions.tf")); err != nil {
+		cli.Write(t, "") // main.tf with the source of the provider
+	}
+	useModules(t, cli.Dir)
 	cli.MustRun(t, "get") // modules; the provider is there
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.MustRun(t, "plan", "-detailed-exitcode") // an error if there is anything to do
@@ -52,6 +63,22 @@ func (e Example) Run(t *testing.T, on *Cluster) {
 // unprotect disables deletion protection in the files of a directory.
 func unprotect(t *testing.T, dir string) {
 	t.Helper()
+	replaceIn(t, dir, "deletion_protection = true", "deletion_protection = false")
+}
+
+// useModules makes copied examples use the modules of the project.
+func useModules(t *testing.T, dir string) {
+	t.Helper()
+	modules, err := filepath.Abs(filepath.Join(Root(), "modules"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	replaceIn(t, dir, `"../../modules/`, `"`+modules+"/")
+}
+
+// replaceIn replaces a text in the configurations of a directory.
+func replaceIn(t *testing.T, dir, old, by string) {
+	t.Helper()
 	err := filepath.WalkDir(dir, func(file string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(file) != ".tf" {
 			return err
@@ -60,7 +87,7 @@ func unprotect(t *testing.T, dir string) {
 		if err != nil {
 			return err
 		}
-		text = bytes.ReplaceAll(text, []byte("deletion_protection = true"), []byte("deletion_protection = false"))
+		text = bytes.ReplaceAll(text, []byte(old), []byte(by))
 		return os.WriteFile(file, text, 0o600)
 	})
 	if err != nil {

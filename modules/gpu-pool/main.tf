@@ -3,7 +3,7 @@ resource "kt_volume" "shared" {
   size                = var.storage
   mount_path          = "/shared"
   storage_class       = var.storage_class
-  deletion_protection = true
+  deletion_protection = var.deletion_protection
 }
 
 resource "kt_secret" "tokens" {
@@ -14,13 +14,12 @@ resource "kt_secret" "tokens" {
 }
 
 resource "kt_compute" "trainer" {
-  for_each   = var.trainers
-  depends_on = [terraform_data.queue, terraform_data.queue_removal]
+  for_each = var.trainers
 
   name                = "${var.team}-${each.key}"
-  queue_name          = var.team
-  cpus                = 8 * each.value
-  memory              = "${64 * each.value}Gi"
+  queue_name          = kt_queue.pool.name
+  cpus                = var.cpus_per_gpu * each.value
+  memory              = "${var.memory_per_gpu * each.value}Gi"
   gpus                = each.value
   gpu_type            = var.gpu_type
   shared_memory_limit = "16Gi"

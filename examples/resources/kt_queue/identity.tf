@@ -1,0 +1,7 @@
+import {
+  to = kt_queue.nlp
+  identity = {
+    namespace = "ml"
+    name      = "nlp"
+  }
+}

@@ -1,0 +1,4 @@
+import {
+  to = kt_queue.nlp
+  id = "ml/nlp"
+}

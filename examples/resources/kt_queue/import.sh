@@ -1,0 +1,1 @@
+terraform import kt_queue.nlp ml/nlp

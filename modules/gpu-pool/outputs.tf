@@ -1,0 +1,19 @@
+output "urls" {
+  description = "URL of each trainer inside the cluster."
+  value       = { for name, trainer in kt_compute.trainer : name => trainer.url }
+}
+
+output "volume" {
+  description = "ID of the volume that all trainers share, as namespace/name."
+  value       = kt_volume.shared.id
+}
+
+output "queue_name" {
+  description = "Queue of the team, for other computes in the same namespace."
+  value       = kt_queue.pool.name
+}
+
+output "flavor" {
+  description = "ResourceFlavor of the pool, for the pools of other teams on the same nodes."
+  value       = kt_queue.pool.flavors[0].name
+}

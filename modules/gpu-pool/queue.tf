@@ -1,0 +1,24 @@
+resource "kt_queue" "pool" {
+  name                = var.team
+  cohort              = var.cohort
+  deletion_protection = var.deletion_protection
+
+  flavors = [{
+    name        = coalesce(var.flavor, var.team)
+    node_labels = var.flavor == null ? { "nvidia.com/gpu.product" = var.gpu_type } : null
+    quotas = {
+      "nvidia.com/gpu" = {
+        nominal         = tostring(var.gpus)
+        borrowing_limit = var.borrowing_limit == null ? null : tostring(var.borrowing_limit)
+        lending_limit   = var.lending_limit == null ? null : tostring(var.lending_limit)
+      }
+      # Without limits: a workload that borrows GPUs also borrows their CPUs and memory.
+      cpu    = { nominal = tostring(var.gpus * var.cpus_per_gpu) }
+      memory = { nominal = "${var.gpus * var.memory_per_gpu}Gi" }
+    }
+  }]
+
+  preemption = var.cohort == null ? null : {
+    reclaim_within_cohort = "Any" # otherwise, lent GPUs return only when their workloads finish
+  }
+}

@@ -1,0 +1,121 @@
+# A mock replaces the provider, so no cluster is needed. The acceptance tests apply examples/gpu-pool in a cluster with
+# Kueue.
+mock_provider "kt" {
+  mock_resource "kt_volume" {
+    defaults = { # OpenTofu would generate a random text for each
+      ref = { claim_name = "vision-shared", mount_path = "/shared", read_only = false }
+    }
+  }
+}
+
+variables {
+  team     = "vision"
+  gpus     = 16
+  gpu_type = "NVIDIA-H100-80GB-HBM3"
+  storage  = "1Ti"
+}
+
+run "quotas_follow_the_gpus" {
+  command = plan
+
+  assert {
+    condition     = kt_queue.pool.flavors[0].quotas["nvidia.com/gpu"].nominal == "16"
+    error_message = "The GPU quota must be var.gpus."
+  }
+
+  assert {
+    condition     = kt_queue.pool.flavors[0].quotas["cpu"].nominal == "128"
+    error_message = "The CPU quota must be 8 for each GPU."
+  }
+
+  assert {
+    condition     = kt_queue.pool.flavors[0].quotas["memory"].nominal == "1024Gi"
+    error_message = "The memory quota must be 64 GiB for each GPU."
+  }
+
+  assert {
+    condition     = kt_queue.pool.flavors[0].node_labels["nvidia.com/gpu.product"] == "NVIDIA-H100-80GB-HBM3"
+    error_message = "The flavor must select the nodes of the GPU type."
+  }
+
+  assert {
+    condition     = kt_queue.pool.preemption == null && length(kt_secret.tokens) == 0
+    error_message = "Without a cohort and tokens, there must be neither preemption nor a Secret."
+  }
+}
+
+run "limits_apply_to_gpus_only" {
+  command = plan
+
+  variables {
+    cohort          = "research"
+    borrowing_limit = 8
+    lending_limit   = 4
+  }
+
+  assert {
+    condition     = kt_queue.pool.flavors[0].quotas["nvidia.com/gpu"].borrowing_limit == "8"
+    error_message = "The borrowing limit must be that of the variable."
+  }
+
+  assert {
+    condition     = kt_queue.pool.flavors[0].quotas["cpu"].borrowing_limit == null
+    error_message = "The CPU quota must have no borrowing limit."
+  }
+
+  assert {
+    condition     = kt_queue.pool.preemption.reclaim_within_cohort == "Any"
+    error_message = "Lent GPUs must be reclaimed."
+  }
+}
+
+run "trainers_request_their_share" {
+  command = plan
+
+  variables {
+    trainers = { alice = 2 }
+  }
+
+  assert {
+    condition     = kt_compute.trainer["alice"].gpus == 2 && kt_compute.trainer["alice"].memory == "128Gi"
+    error_message = "The requests of a trainer must follow its GPUs."
+  }
+
+  assert {
+    condition     = kt_compute.trainer["alice"].queue_name == "vision"
+    error_message = "The trainer must be in the queue of its team."
+  }
+}
+
+run "another_pool_names_the_flavor" {
+  command = plan
+
+  variables {
+    flavor = "h100"
+  }
+
+  assert {
+    condition     = kt_queue.pool.flavors[0].name == "h100" && kt_queue.pool.flavors[0].node_labels == null
+    error_message = "A pool with an existing flavor must not create one."
+  }
+}
+
+run "limits_require_a_cohort" {
+  command = plan
+
+  variables {
+    borrowing_limit = 8
+  }
+
+  expect_failures = [var.borrowing_limit]
+}
+
+run "gpus_are_integers" {
+  command = plan
+
+  variables {
+    gpus = 1.5
+  }
+
+  expect_failures = [var.gpus]
+}
