@@ -215,7 +215,7 @@ func TestEcoQueueAdmitsComputesWithoutDrift(t *testing.T) {
 				ProtoV6ProviderFactories: seen.Watch(acctest.Factories(t)),
 				Steps: []resource.TestStep{
 					{
-						Config:             config(waits("20s")),
+						Config:             config(waits("30s")),
 						ExpectNonEmptyPlan: true, // the apply waits again
 						Check: resource.ComposeAggregateTestCheckFunc(
 							is("false", "true"),

@@ -41,15 +41,18 @@ func queueOf(
 		return q, []kube.Kind{kind.KAIQueue(), kind.KAIPodGroup()}
 	}
 	localQueues, workloads := kind.LocalQueue(version), kind.KueueWorkload(version)
+	kinds := []kube.Kind{localQueues, workloads}
 	q.Queues = objects(ctx, c, localQueues, q.Namespace, nil)
 	q.Holds = objects(ctx, c, workloads, q.Namespace, func(e *kube.Entry) bool { return holds(e, workload, pods) })
 	if name := q.ClusterQueueOf(); name != "" {
+		clusterQueues := kind.ClusterQueue(version)
+		kinds = append(kinds, clusterQueues)
 		named := func(e *kube.Entry) bool { return e.Name == name }
-		for _, found := range objects(ctx, c, kind.ClusterQueue(version), "", named) {
+		for _, found := range objects(ctx, c, clusterQueues, "", named) {
 			q.ClusterQueue = found
 		}
 	}
-	return q, []kube.Kind{localQueues, workloads}
+	return q, kinds
 }
 
 // groupOf returns the API group of a scheduler with queues.

@@ -103,8 +103,8 @@ func (q *Queue) kueue(c *Cause, workload string) *Cause {
 	c.Command = listKueueWorkloads(q.Namespace)
 	waiting := q.waiting()
 	if len(waiting) > 0 {
-		why, hint := waiting[0].why()
-		c.Command = describe(kind.KueueWorkload("").GroupVersionKind, q.Namespace, waiting[0].Metadata.Name)
+		first, why, hint := explained(waiting)
+		c.Command = describe(kind.KueueWorkload("").GroupVersionKind, q.Namespace, first.Metadata.Name)
 		if why != "" {
 			c.Summary += ": " + strings.TrimSuffix(why, ".")
 		}
@@ -168,6 +168,19 @@ func (q *Queue) waiting() []*kueueWorkload {
 	}
 	slices.SortFunc(out, func(a, b *kueueWorkload) int { return strings.Compare(a.Metadata.Name, b.Metadata.Name) })
 	return out
+}
+
+// explained returns the first Workload with a reason, or the first one, of at
+// least one Workload. With SchedulingEquivalenceHashing (enabled since Kueue
+// 0.18), Kueue evaluates only one of several equal Workloads, such as those of
+// the pods of a Deployment, and may report no reason for the others.
+func explained(waiting []*kueueWorkload) (first *kueueWorkload, why string, hint Advice) {
+	for _, first = range waiting {
+		if why, hint = first.why(); why != "" {
+			return first, why, hint
+		}
+	}
+	return waiting[0], "", ""
 }
 
 // why returns the reason that Kueue reports for a waiting Workload, and the
