@@ -31,8 +31,8 @@ type Reading[M, N any] struct {
 	Short bool
 }
 
-// FindObject returns the live version of an applied object, or [owned.ErrGone] with a warning. An object is also gone if
-// its kind was removed from the cluster. resource is the type and ID of the resource.
+// FindObject returns the live version of an applied object, or [owned.ErrGone] with a warning. An object is also gone
+// if its kind was removed from the cluster. resource is the type and ID of the resource.
 func (r *Reading[M, N]) FindObject(
 	ctx context.Context, obj *unstructured.Unstructured, resource string,
 ) (kube.Ref, owned.Found, error) {
