@@ -14,9 +14,11 @@ import (
 )
 
 // Locate returns the workload of a compute, of any kind. It prefers workloads
-// that no controller created for another object.
+// that no controller created for another object, and skips kinds that it has no
+// permission to get.
 func (c *Cluster) Locate(ctx context.Context, namespace, name string) (*unstructured.Unstructured, error) {
-	if _, compute, err := c.TensorCompute(ctx, namespace, name); compute != nil || err != nil {
+	_, compute, err := c.TensorCompute(ctx, namespace, name)
+	if compute != nil || err != nil && ClassOf(err) != Denied {
 		return compute, err
 	}
 	var made *unstructured.Unstructured
