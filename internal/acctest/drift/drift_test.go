@@ -213,3 +213,39 @@ func TestAccDriftOfReplicasCanBeIgnored(t *testing.T) {
 		})
 	}
 }
+
+// Kubetorch's controller deletes the workload and the Service after inactivity_ttl. Other deletions are drift.
+func TestAccComputeThatKubetorchDeletesIsReportedAsThat(t *testing.T) {
+	t.Parallel()
+	const byKubetorch, bySomebody = "deleted, probably by Kubetorch", "deleted outside of Terraform"
+	for name, test := range map[string]struct{ attributes, deleted, says, not string }{
+		"expired":              {`inactivity_ttl = "2h"`, "deployment,service", byKubetorch, bySomebody},
+		"Service deleted":      {`inactivity_ttl = "2h"`, "service", bySomebody, byKubetorch},
+		"without a time limit": {"", "deployment,service", bySomebody, byKubetorch},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ns := cluster.Namespace(t)
+			seen := &acctest.Warnings{}
+			config := cluster.Config(ns, acctest.Compute(test.attributes))
+			resource.Test(t, resource.TestCase{
+				ProtoV6ProviderFactories: seen.WatchPlans(acctest.Factories(t)),
+				CheckDestroy:             cluster.NothingLeft(t, ns),
+				Steps: []resource.TestStep{
+					{Config: config},
+					{
+						PreConfig: func() { cluster.Kubectl(t, "delete", "-n", ns, test.deleted, "trainer") },
+						Config:    config,
+						Check: func(*terraform.State) error {
+							text := seen.Text()
+							if !strings.Contains(text, test.says) || strings.Contains(text, test.not) {
+								return errors.New("the warnings are: " + text)
+							}
+							return nil
+						},
+					},
+				},
+			})
+		})
+	}
+}

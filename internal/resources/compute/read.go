@@ -3,7 +3,11 @@ package compute
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -16,11 +20,17 @@ import (
 )
 
 // reader refreshes or imports one state.
-type reader struct{ *reading }
+type reader struct {
+	*reading
+
+	deleted   []string         // objects that somebody has deleted
+	deletions diag.Diagnostics // the warning about each of them
+	expired   bool             // Kubetorch has probably deleted them
+}
 
 // Refresh updates the state from the shared collections, so that a refresh of a thousand computes costs two lists.
 func (hooks) Refresh(ctx context.Context, reading *reading) error {
-	r := &reader{reading}
+	r := &reader{reading: reading}
 	if err := r.refresh(ctx); err != nil {
 		return err
 	}
@@ -30,7 +40,7 @@ func (hooks) Refresh(ctx context.Context, reading *reading) error {
 
 // Import reads the objects of a compute into a new state.
 func (hooks) Import(ctx context.Context, reading *reading) error {
-	r := &reader{reading}
+	r := &reader{reading: reading}
 	if err := r.importObjects(ctx); err != nil {
 		return err
 	}
@@ -55,6 +65,7 @@ func (r *reader) refresh(ctx context.Context) error {
 			return err
 		}
 	}
+	r.reportDeleted()
 	if r.State.Mode.ValueString() == kind.ModeSelector {
 		r.State.Ready = types.BoolValue(podsOf(ctx, r.Data.Cluster, r.State).ready(ctx))
 	}
@@ -71,11 +82,18 @@ func (r *reader) refreshObject(
 	ctx context.Context, obj *unstructured.Unstructured, applied, current owned.Objects,
 ) error {
 	key, role := manifest.Key(obj), roleOf(obj)
+	reported := len(r.Diags)
 	ref, found, err := r.FindObject(ctx, obj, tf.ComputeType+" "+r.State.ID.ValueString())
 	switch {
 	case errors.Is(err, owned.ErrGone):
+		deleted := errors.Is(err, owned.ErrDeleted)
+		if deleted {
+			r.deleted, r.deletions = append(r.deleted, ref.String()), append(r.deletions, r.Diags[reported:]...)
+			r.Diags = r.Diags[:reported]
+		}
 		if role == manifest.RoleWorkload {
 			r.clearStatus()
+			r.expired = deleted && isKnown(r.State.InactivityTTL)
 		}
 		return nil
 	case err != nil:
@@ -112,6 +130,20 @@ func (r *reader) refreshObject(
 	case manifest.RoleRegistration: // its attributes do not show drift
 	}
 	return nil
+}
+
+// reportDeleted warns about deleted objects. After inactivity_ttl, Kubetorch deletes the workload with all its objects.
+// It leaves no trace of the reason in the cluster.
+func (r *reader) reportDeleted() {
+	if !r.expired {
+		r.Diags.Append(r.deletions...)
+		return
+	}
+	r.Diags.AddAttributeWarning(path.Root("inactivity_ttl"), "The compute was deleted, probably by Kubetorch",
+		fmt.Sprintf("No longer in the cluster: %s. Kubetorch deletes a compute that was not called during "+
+			"inactivity_ttl, which is %s. The next apply creates it again.\n\n"+
+			"Next step: To keep it running, increase or remove inactivity_ttl. To keep it deleted, remove the "+
+			"resource from the configuration.", strings.Join(r.deleted, ", "), r.State.InactivityTTL.ValueString()))
 }
 
 // release removes the fields that a queue has taken over from an applied workload and from current: they are no longer

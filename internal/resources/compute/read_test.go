@@ -49,7 +49,7 @@ func TestDeletionOfAWorkloadIsRecordedUntilItIsDeleted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := &reader{&reading{State: planned(t), PrivateState: privateState{Terminating: c.was}}}
+			r := &reader{reading: &reading{State: planned(t), PrivateState: privateState{Terminating: c.was}}}
 			c.read(r)
 			if r.PrivateState.Terminating != c.want || !r.State.UID.Equal(c.uid) || r.State.Ready.ValueBool() {
 				t.Errorf("terminating %t, uid %s, ready %s", r.PrivateState.Terminating, r.State.UID, r.State.Ready)

@@ -190,6 +190,9 @@ func NotDeletedWarning(cluster *kube.Cluster, ref kube.Ref) diag.Diagnostics {
 // ErrGone reports that an object no longer exists.
 var ErrGone = errors.New("it does not exist")
 
+// ErrDeleted is ErrGone for an object that somebody has deleted.
+var ErrDeleted = fmt.Errorf("%w: it was deleted", ErrGone)
+
 // Found is a live object that was applied before.
 type Found struct {
 	Live *unstructured.Unstructured
@@ -197,15 +200,19 @@ type Found struct {
 	MemoryChanged bool
 }
 
-// Find returns the object that was applied. If it no longer exists, it returns ErrGone with a warning. An object
-// that was created in its place is another object, unless it was restored from a backup. resource is the type and ID
-// of its resource.
+// Find returns the object that was applied. If it no longer exists, it returns ErrGone or ErrDeleted, with a warning.
+// An object that was created in its place is another object, unless it was restored from a backup. resource is the type
+// and ID of its resource.
 func Find(
 	ctx context.Context, cluster *kube.Cluster, memory Memory, key string, ref kube.Ref, resource string,
 ) (Found, diag.Diagnostics, error) {
 	live, err := cluster.Read(ctx, ref)
 	if kube.IsNotFound(err) {
-		return Found{}, diag.Diagnostics{memory.Missing(key, ref)}, ErrGone
+		gone := ErrDeleted
+		if memory.Expects(key) {
+			gone = ErrGone
+		}
+		return Found{}, diag.Diagnostics{memory.Missing(key, ref)}, gone
 	}
 	if err != nil {
 		return Found{}, nil, err
