@@ -141,7 +141,11 @@ const KueueVersion = "v1beta2"
 
 // LocalQueue is the kind of Kueue, in the version that the server prefers: the fields
 // that the provider reads are the same in v1beta1 and v1beta2.
-func LocalQueue(version string) Kind { return kueue(version, "LocalQueue", "localqueues") }
+func LocalQueue(version string) Kind {
+	k := kueue(version, "LocalQueue", "localqueues")
+	k.Immutable = []string{"spec.clusterQueue"}
+	return k
+}
 
 // ClusterQueue is the kind of Kueue; see [LocalQueue].
 func ClusterQueue(version string) Kind {
@@ -154,6 +158,8 @@ func ClusterQueue(version string) Kind {
 func ResourceFlavor(version string) Kind {
 	k := kueue(version, "ResourceFlavor", "resourceflavors")
 	k.ClusterScoped = true
+	// With a topology, its other fields are immutable. The validation rules of the CRD report that for all of spec.
+	k.Immutable = []string{"spec"}
 	return k
 }
 

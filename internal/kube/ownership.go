@@ -39,6 +39,35 @@ func (c *Cluster) SetRecords(ctx context.Context, ref Ref, live *unstructured.Un
 	return err
 }
 
+// RemoveAnnotation removes an annotation from live, if the object still has its
+// UID and that value. It does nothing if live lacks the annotation.
+func (c *Cluster) RemoveAnnotation(
+	ctx context.Context, ref Ref, live *unstructured.Unstructured, name string,
+) error {
+	value, found := live.GetAnnotations()[name]
+	if !found {
+		return nil
+	}
+	resource, err := c.resource(ref)
+	if err != nil {
+		return Wrap("apply", ref, err)
+	}
+	at := pointer([]string{"metadata", "annotations", name})
+	patch, err := json.Marshal([]map[string]any{
+		{"op": "test", "path": "/metadata/uid", "value": live.GetUID()},
+		{"op": "test", "path": at, "value": value},
+		{"op": "remove", "path": at},
+	})
+	if err != nil {
+		return Wrap("apply", ref, err)
+	}
+	after, err := resource.Patch(ctx, ref.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: Manager})
+	if err == nil {
+		c.cache.note(ref, after)
+	}
+	return c.denied(ctx, "patch", ref, Wrap("apply", ref, err))
+}
+
 // Fetch is Get, or GetSecret for a Secret.
 func (c *Cluster) Fetch(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
 	if ref.isSecret() {

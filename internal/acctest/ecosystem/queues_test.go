@@ -171,82 +171,12 @@ func TestEcoTeamQueueBorrowsAndIsReclaimed(t *testing.T) {
 	})
 }
 
-// A flavor that another queue uses must survive the import of a queue that only names it, and the destruction of the
-// queue that defines it.
-func TestEcoTeamQueueLeavesAFlavorThatOthersUse(t *testing.T) {
-	t.Parallel()
-	vision, speech := cluster.Namespace(t), cluster.Namespace(t)
-	owner := queueNamed("vision", vision, flavor(vision, "2", "", "node_labels = {}"), "")
-	other := queueNamed("speech", speech, flavor(vision, "2", "", ""), fmt.Sprintf("namespace = %q", speech))
-	exists := func(*terraform.State) error {
-		if at := cluster.Kubectl(t, "get", "resourceflavor/"+vision, "-o",
-			"jsonpath={.metadata.deletionTimestamp}"); at != "" {
-			return errors.New("the flavor is being deleted since " + at)
-		}
-		return nil
-	}
-	t.Cleanup(func() { cluster.Kubectl(t, "delete", "resourceflavor/"+vision, "--ignore-not-found", "--wait=false") })
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: acctest.Factories(t),
-		Steps: []resource.TestStep{
-			{Config: cluster.Config(vision, owner+other)},
-			{Config: cluster.Config(vision, owner+
-				"removed {\n from = kt_queue.speech\n lifecycle {\n destroy = false\n }\n}")},
-			{
-				Config: cluster.Config(vision, owner+other) +
-					fmt.Sprintf("\nimport {\n to = kt_queue.speech\n id = \"%[1]s/%[1]s\"\n}", speech),
-				ConfigPlanChecks: acctest.PreApply(
-					acctest.PlanChecks{"kt_queue.speech": acctest.PlanShows(nil, nil)}),
-				Check: exists,
-			},
-			{Config: cluster.Config(vision, other), Check: exists},
-		},
-	})
-}
+// runs is the condition that the Deployment of startWorkload has while it is admitted.
+const runs = "jsonpath={.status.readyReplicas}=1"
 
-func TestEcoTeamQueueWithoutItsFlavorIsInactive(t *testing.T) {
-	t.Parallel()
-	ns := cluster.Namespace(t)
-	seen := &acctest.Warnings{}
-	config := cluster.Config(ns, queueNamed("team", ns, flavor(ns, "2", "", ""), `timeouts = { create = "10s" }`))
-	warns := func(texts ...string) resource.TestCheckFunc {
-		return func(*terraform.State) error {
-			for _, text := range texts {
-				if !regexp.MustCompile(text).MatchString(seen.Text()) {
-					return fmt.Errorf("no warning matches %s: %s", text, seen.Text())
-				}
-			}
-			return nil
-		}
-	}
-	t.Cleanup(func() { cluster.Kubectl(t, "delete", "resourceflavor/"+ns, "--ignore-not-found", "--wait=false") })
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: seen.WatchPlans(acctest.Factories(t)),
-		Steps: []resource.TestStep{
-			{
-				Config: config,
-				Check: resource.ComposeAggregateTestCheckFunc(
-					resource.TestCheckResourceAttr(teamQueue, "active", "false"),
-					warns("inactive until ResourceFlavor "+ns+" exists", "(?s)FlavorNotFound.*The next apply waits")),
-				ExpectNonEmptyPlan: true, // the apply waits again
-			},
-			{
-				PreConfig: func() {
-					cluster.Apply(t, fmt.Sprintf("apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\n"+
-						"metadata: {name: %s}", ns))
-				},
-				Config: config,
-				Check:  resource.TestCheckResourceAttr(teamQueue, "active", "true"),
-			},
-		},
-	})
-}
-
-func TestEcoTeamQueueIsDeletedAfterItsWorkloads(t *testing.T) {
-	t.Parallel()
-	ns := cluster.Namespace(t)
-	seen := &acctest.Warnings{}
-	const short = `timeouts = { delete = "15s" }`
+// startWorkload creates the Deployment busy in the queue with the name of the namespace. Terraform does not manage it.
+func startWorkload(t *testing.T, ns string) {
+	t.Helper()
 	cluster.Apply(t, strings.NewReplacer("NAME", ns).Replace(`
 apiVersion: apps/v1
 kind: Deployment
@@ -259,7 +189,15 @@ spec:
       containers: [{name: c, image: busybox, command: [sleep, infinity], resources: {requests: {nvidia.com/gpu: 1},
         limits: {nvidia.com/gpu: 1}}}]
 `), "-n", ns)
-	runs, waits := "jsonpath={.status.readyReplicas}=1", "jsonpath={.status.unavailableReplicas}=1"
+}
+
+func TestEcoTeamQueueIsDeletedAfterItsWorkloads(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	seen := &acctest.Warnings{}
+	const short = `timeouts = { delete = "15s" }`
+	startWorkload(t, ns)
+	const waits = "jsonpath={.status.unavailableReplicas}=1"
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: seen.WatchPlans(acctest.Factories(t)),
 		Steps: []resource.TestStep{

@@ -17,7 +17,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/kueue"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
-	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // nullModel returns a model in which every attribute is null, but has its type.
@@ -197,7 +196,7 @@ func TestPlanWarnsOfAQuotaBelowTheUsage(t *testing.T) {
 			p := &planner{planning: &planning{}, wanted: kueue.Queue{Cohort: test.cohort, Flavors: []kueue.Flavor{{
 				Name: "h100", Quotas: map[string]kueue.Quota{"nvidia.com/gpu": {Nominal: *amount(test.nominal),
 					BorrowingLimit: test.borrowing}}}}}}
-			p.warnOfUsage(status)
+			p.warnOfUsage(kueue.Queue{}, status)
 			if got := len(p.Diags) == 1; got != test.warns {
 				t.Errorf("got %v", p.Diags)
 			}
@@ -215,22 +214,56 @@ func TestPlanWarnsOfAReducedQuotaThatIsInUse(t *testing.T) {
 		return kueue.Queue{Name: "vision", Namespace: "ml", Cohort: "all", Flavors: []kueue.Flavor{{Name: "h100",
 			Quotas: map[string]kueue.Quota{"nvidia.com/gpu": {Nominal: *amount(nominal)}}}}}
 	}
-	contents, err := kueue.Render(queueWith("8"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	prior, err := owned.Rendered(contents)
-	if err != nil {
-		t.Fatal(err)
-	}
 	status := ready.ClusterQueueStatus{Reserved: map[string]map[string]quantities.Quantity{
 		"h100": {"nvidia.com/gpu": *amount("6")}}}
 	for nominal, warns := range map[string]bool{"5": true, "6": false, "8": false} {
-		p := &planner{planning: &planning{}, prior: prior, wanted: queueWith(nominal)}
-		p.warnOfUsage(status)
+		p := &planner{planning: &planning{}, wanted: queueWith(nominal)}
+		p.warnOfUsage(queueWith("8"), status)
 		if got := len(p.Diags) == 1 && strings.Contains(p.Diags[0].Detail(), "counts as borrowed"); got != warns {
 			t.Errorf("nominal %s: got %v", nominal, p.Diags)
 		}
+	}
+}
+
+func TestPlanWarnsOfARemovedQuotaThatIsInUse(t *testing.T) {
+	t.Parallel()
+	quota := map[string]kueue.Quota{"nvidia.com/gpu": {Nominal: *amount("8")}}
+	before := kueue.Queue{Flavors: []kueue.Flavor{{Name: "h100", Quotas: quota}, {Name: "a100", Quotas: quota}}}
+	p := &planner{planning: &planning{}, wanted: kueue.Queue{Flavors: []kueue.Flavor{{Name: "l4", Quotas: quota}}}}
+	p.warnOfRemoval(before, ready.ClusterQueueStatus{Reserved: map[string]map[string]quantities.Quantity{
+		"h100": {"nvidia.com/gpu": *amount("6")}, "a100": {"nvidia.com/gpu": *amount("0")}}})
+	if len(p.Diags) != 1 || !strings.Contains(p.Diags[0].Detail(), "6 of nvidia.com/gpu in flavor h100 is in use") {
+		t.Errorf("got %v", p.Diags)
+	}
+}
+
+func TestPlanWarnsOfSettingsThatAnAdoptedQueueKeeps(t *testing.T) {
+	t.Parallel()
+	before := kueue.Queue{Cohort: "research", StopPolicy: "None", QueueingStrategy: "BestEffortFIFO",
+		FairShareWeight: amount("2"), AdmissionChecks: []string{"capacity"},
+		Preemption: &kueue.Preemption{WithinClusterQueue: kueue.Never, ReclaimWithinCohort: "Any"}}
+	for name, test := range map[string]struct {
+		wanted kueue.Queue
+		warned []string
+	}{
+		"nothing is set": {warned: []string{"admission_checks", "cohort", "fair_share_weight",
+			"preemption.reclaim_within_cohort"}},
+		"all are set": {wanted: before},
+		"others are set": {warned: []string{"admission_checks"}, wanted: kueue.Queue{Cohort: "other",
+			FairShareWeight: amount("1"), Preemption: &kueue.Preemption{ReclaimWithinCohort: kueue.Never}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &planner{planning: &planning{}, wanted: test.wanted}
+			p.warnOfRetained(before)
+			var warned []string
+			for _, d := range p.Diags {
+				warned = append(warned, strings.Fields(d.Detail())[0])
+			}
+			if !slices.Equal(warned, test.warned) {
+				t.Errorf("warned about %v, want %v", warned, test.warned)
+			}
+		})
 	}
 }
 

@@ -75,9 +75,7 @@ func (w writer) apply(ctx context.Context, prior owned.Objects) (change *owned.C
 	change = &owned.Change{
 		Cluster: w.Data.Cluster, RecordedCluster: w.RecordedCluster, Memory: w.Memory, Creation: w.Creation,
 		Rank: kueue.Rank, DeletionRank: deletionRank, Send: w.send,
-		Released: func(obj *unstructured.Unstructured) bool {
-			return stillNamed(wanted)(obj) || w.releasesUsed(ctx, obj)
-		},
+		Release: releaser{w.Data.Cluster, w.Plan.Name.ValueString(), stillNamed(wanted), w.Diags}.release,
 		Incomplete: "Other objects of the queue exist, and it is in state with `active = false`. The next plan shows " +
 			"the missing objects, and its apply creates them and replaces nothing.",
 	}
@@ -166,10 +164,13 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 	if len(remaining) > 0 {
 		return
 	}
+	flavors := releaser{d.Data.Cluster, d.State.Name.ValueString(), stillNamed(kueue.Queue{}), d.Diags}
 	others = slices.DeleteFunc(others, func(obj *unstructured.Unstructured) bool {
-		users := usersOf(ctx, d.Data.Cluster, obj, d.State.Name.ValueString())
-		d.Diags.Append(notDeleted(obj, users)...)
-		return len(users) > 0
+		released, err := flavors.release(ctx, obj)
+		if err != nil {
+			d.Diags.Append(owned.Failure(err)) // the queue stays in state, and the next destroy continues
+		}
+		return released || err != nil
 	})
 	_, diags = owned.DeleteObjects(ctx, d.Data.Cluster, d.RecordedCluster, others, d.Memory, nil)
 	d.Diags.Append(diags...)

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,16 +12,36 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/kueue"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
+
+// refuseSharedFlavors reports flavors that another queue of this run defines, too.
+func (p *planner) refuseSharedFlavors(wanted kueue.Queue) {
+	for i, flavor := range wanted.Flavors {
+		if flavor.Definition == nil {
+			continue
+		}
+		ref := p.Plan.flavorRef(flavor.Name)
+		other := p.Data.Cluster.PlanObject(manifest.Key(ref.Kind.Named("", ref.Name)),
+			tf.QueueType+" "+p.Plan.ID.ValueString())
+		if other != "" {
+			p.Diags.AddAttributeError(path.Root("flavors").AtListIndex(i).AtName("name"),
+				ref.String()+" is defined by two queues", fmt.Sprintf("%s also defines it, and both would write to it."+
+					"\n\nNext step: Define it in one of them. In the other, remove node_labels, node_taints, "+
+					"tolerations and topology_name of this flavor.", other))
+		}
+	}
+}
 
 // warnOfFlavors warns about flavors that the queue no longer defines.
 func (p *planner) warnOfFlavors(obsolete owned.Objects) {
 	for _, obj := range obsolete.Sorted(kueue.Rank) {
 		ref := p.Plan.flavorRef(obj.GetName())
 		switch {
-		case obj.GetKind() != ref.Kind.Kind:
+		case !isFlavor(obj):
 		case stillNamed(p.wanted)(obj):
 			p.Diags.AddAttributeWarning(path.Root("flavors"), ref.String()+" is no longer managed",
 				"The configuration no longer describes its nodes, but still names it. It is not deleted, and this "+
@@ -37,8 +58,7 @@ func (p *planner) warnOfFlavors(obsolete owned.Objects) {
 // defining it. It is released instead of deleted, because the queue uses it.
 func stillNamed(wanted kueue.Queue) func(*unstructured.Unstructured) bool {
 	return func(obj *unstructured.Unstructured) bool {
-		return obj.GetKind() == kind.ResourceFlavor(kind.KueueVersion).Kind &&
-			namesFlavor(wanted, obj.GetName())
+		return isFlavor(obj) && namesFlavor(wanted, obj.GetName())
 	}
 }
 
@@ -46,43 +66,79 @@ func namesFlavor(queue kueue.Queue, name string) bool {
 	return slices.ContainsFunc(queue.Flavors, func(f kueue.Flavor) bool { return f.Name == name })
 }
 
-// releasesUsed reports whether an object is a flavor that other queues use, and warns about it.
-func (w writer) releasesUsed(ctx context.Context, obj *unstructured.Unstructured) bool {
-	users := usersOf(ctx, w.Data.Cluster, obj, w.Plan.Name.ValueString())
-	w.Diags.Append(notDeleted(obj, users)...)
-	return len(users) > 0
+func isFlavor(obj *unstructured.Unstructured) bool {
+	return obj.GetKind() == kind.ResourceFlavor(kind.KueueVersion).Kind
 }
 
-// usersOf returns the names of the other ClusterQueues that use a flavor. Without permission to list them, there are
-// none, and Kueue keeps the flavor until no ClusterQueue uses it.
-func usersOf(ctx context.Context, cluster *kube.Cluster, obj *unstructured.Unstructured, queue string) []string {
-	if obj.GetKind() != kind.ResourceFlavor(kind.KueueVersion).Kind {
-		return nil
+// isReleased reports whether an object is a flavor that no queue defines any more.
+func isReleased(obj *unstructured.Unstructured) bool {
+	return isFlavor(obj) && obj.GetAnnotations()[kueue.OwnerAnnotation] == ""
+}
+
+// releaser releases the flavors that a queue no longer defines and that are in use.
+type releaser struct {
+	cluster *kube.Cluster
+	queue   string // name of the ClusterQueue
+	named   func(*unstructured.Unstructured) bool
+	diags   *diag.Diagnostics
+}
+
+// release reports whether an object is a flavor that stays in the cluster. It then removes the annotation with the
+// queue that defines it, so that any queue may define it.
+func (r releaser) release(ctx context.Context, obj *unstructured.Unstructured) (bool, error) {
+	if !isFlavor(obj) {
+		return false, nil
 	}
-	all, err := cluster.ReadAll(ctx, kind.ClusterQueue(kind.KueueVersion), "",
-		func(e *kube.Entry) bool { return e.Name != queue })
+	if !r.named(obj) {
+		use, err := r.use(ctx, obj.GetName())
+		if err != nil || use == "" {
+			return false, err
+		}
+		r.diags.Append(notDeleted(obj, use))
+	}
+	ref := kube.Ref{Kind: kind.ResourceFlavor(kind.KueueVersion), Name: obj.GetName()}
+	live, err := r.cluster.Get(ctx, ref)
+	if err == nil && live.GetAnnotations()[kueue.OwnerAnnotation] == obj.GetAnnotations()[kueue.OwnerAnnotation] {
+		err = r.cluster.RemoveAnnotation(ctx, ref, live, kueue.OwnerAnnotation)
+	}
+	if kube.IsNotFound(err) {
+		return true, nil
+	}
+	return err == nil, err
+}
+
+// use describes what uses a flavor, apart from this queue, or returns "".
+func (r releaser) use(ctx context.Context, flavor string) (string, error) {
+	all, err := r.cluster.ReadAll(ctx, kind.ClusterQueue(kind.KueueVersion), "",
+		func(e *kube.Entry) bool { return e.Name != r.queue })
+	if kube.ClassOf(err) == kube.Denied {
+		return "Without permission to list ClusterQueues, it is unknown whether another one uses it.", nil
+	}
 	if err != nil {
-		return nil
+		return "", err
 	}
 	var users []string
 	for _, entry := range all {
 		other, err := entry.Object()
-		if err == nil && namesFlavor(kueue.Observe([]*unstructured.Unstructured{other}), obj.GetName()) {
+		if err != nil {
+			return "", err
+		}
+		if other.GetDeletionTimestamp() == nil &&
+			namesFlavor(kueue.Observe([]*unstructured.Unstructured{other}), flavor) {
 			users = append(users, entry.Name)
 		}
 	}
+	if len(users) == 0 {
+		return "", nil
+	}
 	slices.Sort(users)
-	return users
+	return "It is used by ClusterQueue " + strings.Join(users, ", ") + ".", nil
 }
 
-// notDeleted warns about a flavor that other queues use. Its deletion would wait for them, and could not be undone.
-func notDeleted(flavor *unstructured.Unstructured, users []string) diag.Diagnostics {
-	if len(users) == 0 {
-		return nil
-	}
+// notDeleted warns about a flavor that is in use. Its deletion would wait for its users, and could not be undone.
+func notDeleted(flavor *unstructured.Unstructured, use string) diag.Diagnostic {
 	ref := kube.Ref{Kind: kind.ResourceFlavor(kind.KueueVersion), Name: flavor.GetName()}
-	return diag.Diagnostics{diag.NewWarningDiagnostic(ref.String()+" was not deleted",
-		"It is used by ClusterQueue "+strings.Join(users, ", ")+". It stays in the cluster, and is no longer "+
-			"managed.\n\nTo manage it in another queue, define it there with adopt_existing = true. If no queue uses "+
-			"it, delete it:\n  "+ref.Kubectl("delete"))}
+	return diag.NewWarningDiagnostic(ref.String()+" was not deleted",
+		use+" It stays in the cluster, and is no longer managed.\n\nTo manage it again, define it in a queue. If no "+
+			"queue uses it, delete it:\n  "+ref.Kubectl("delete"))
 }

@@ -60,6 +60,10 @@ func (p *planner) render(ctx context.Context) {
 	if p.Diags.HasError() {
 		return
 	}
+	p.refuseSharedFlavors(wanted)
+	if p.Diags.HasError() {
+		return
+	}
 	p.Diags.Append(owned.PlanObjects(p.Data, p.Creation(), maps.Keys(rendered))...)
 	p.prior, p.wanted = prior, wanted
 	p.rendered = rendered.Preserve(prior, func(planned, before *owned.Object) bool {

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -19,16 +21,21 @@ import (
 // warn warns about what Kueue will do with the planned objects.
 func (p *planner) warn(ctx context.Context) {
 	p.warnOfMissing(ctx)
-	if p.Creating {
+	adopting := p.Plan.AdoptExisting.ValueBool() && len(p.Replaced) == 0
+	if p.Creating && !adopting {
 		return
 	}
 	live, err := p.Data.Cluster.Read(ctx, p.Plan.clusterQueueRef())
 	if err != nil {
-		return // the dry run has reported the problem
+		return // there is nothing to adopt, or the dry run has reported the problem
 	}
-	status := ready.AssessClusterQueue(live)
-	p.warnOfEviction(status)
-	p.warnOfUsage(status)
+	before, status := kueue.Observe([]*unstructured.Unstructured{live}), ready.AssessClusterQueue(live)
+	p.warnOfEviction(before, status)
+	p.warnOfUsage(before, status)
+	p.warnOfRemoval(before, status)
+	if p.Creating || len(p.PrivateState.Imported) > 0 {
+		p.warnOfRetained(before)
+	}
 }
 
 // warnOfMissing warns about flavors and admission checks that do not exist, without which Kueue admits nothing.
@@ -57,9 +64,8 @@ func (p *planner) warnOfMissing(ctx context.Context) {
 }
 
 // warnOfEviction warns if the plan evicts the admitted workloads.
-func (p *planner) warnOfEviction(status ready.ClusterQueueStatus) {
-	if p.Plan.StopPolicy.Equal(p.State.StopPolicy) || p.wanted.StopPolicy != kueue.HoldAndDrain ||
-		status.Reserving == 0 {
+func (p *planner) warnOfEviction(before kueue.Queue, status ready.ClusterQueueStatus) {
+	if before.StopPolicy == kueue.HoldAndDrain || p.wanted.StopPolicy != kueue.HoldAndDrain || status.Reserving == 0 {
 		return
 	}
 	p.Diags.AddAttributeWarning(path.Root("stop_policy"), "Workloads will be evicted",
@@ -72,15 +78,12 @@ const belowUsage = "Quota below current usage"
 
 // warnOfUsage warns about quotas below what is in use. Kueue evicts no workload for that, but other queues may reclaim
 // what then counts as borrowed.
-func (p *planner) warnOfUsage(status ready.ClusterQueueStatus) {
-	before := map[string]map[string]kueue.Quota{}
-	for _, flavor := range kueue.Observe(p.prior.Sorted(kueue.Rank)).Flavors {
-		before[flavor.Name] = flavor.Quotas
-	}
+func (p *planner) warnOfUsage(before kueue.Queue, status ready.ClusterQueueStatus) {
+	quotas := quotasOf(before)
 	for i, flavor := range p.wanted.Flavors {
 		for _, name := range slices.Sorted(maps.Keys(flavor.Quotas)) {
 			used, quota := status.Reserved[flavor.Name][name], flavor.Quotas[name]
-			was, existed := before[flavor.Name][name]
+			was, existed := quotas[flavor.Name][name]
 			reduced := existed && quota.Nominal.Cmp(was.Nominal) < 0
 			at := path.Root("flavors").AtListIndex(i).AtName("quotas").AtMapKey(name)
 			inUse := fmt.Sprintf("%s of %s in flavor %s is in use", &used, name, flavor.Name)
@@ -95,6 +98,68 @@ func (p *planner) warnOfUsage(status ready.ClusterQueueStatus) {
 			}
 		}
 	}
+}
+
+// warnOfRemoval warns about quotas that the plan removes while they are in use.
+func (p *planner) warnOfRemoval(before kueue.Queue, status ready.ClusterQueueStatus) {
+	wanted := quotasOf(p.wanted)
+	for _, flavor := range before.Flavors {
+		for _, name := range slices.Sorted(maps.Keys(flavor.Quotas)) {
+			used := status.Reserved[flavor.Name][name]
+			if _, kept := wanted[flavor.Name][name]; kept || used.Sign() <= 0 {
+				continue
+			}
+			p.Diags.AddAttributeWarning(path.Root("flavors"), "Quota in use is removed", fmt.Sprintf("%s of %s in "+
+				"flavor %s is in use, and the plan removes this quota. Admitted workloads continue, and the queue "+
+				"admits no others with it.", &used, name, flavor.Name))
+		}
+	}
+}
+
+func quotasOf(queue kueue.Queue) map[string]map[string]kueue.Quota {
+	quotas := map[string]map[string]kueue.Quota{}
+	for _, flavor := range queue.Flavors {
+		quotas[flavor.Name] = flavor.Quotas
+	}
+	return quotas
+}
+
+// warnOfRetained warns about settings of an imported or adopted ClusterQueue that stay: an apply removes no fields of
+// other clients.
+func (p *planner) warnOfRetained(before kueue.Queue) {
+	kept, wanted, prior := settings(before), settings(p.wanted), settings(kueue.Observe(p.prior.Sorted(kueue.Rank)))
+	for _, name := range slices.Sorted(maps.Keys(kept)) {
+		if isDefault(kept[name]) || wanted[name] != "" || prior[name] != "" {
+			continue
+		}
+		attribute, _, _ := strings.Cut(name, ".")
+		p.Diags.AddAttributeWarning(path.Root(attribute), "The ClusterQueue keeps "+name+" of another client",
+			fmt.Sprintf("%s has the value %s, which the configuration does not set. The apply does not remove it.\n\n"+
+				"Next step: Set %[1]s in the configuration, or remove the field with kubectl.", name, kept[name]))
+	}
+}
+
+// settings returns the settings of a ClusterQueue by attribute, or "" for one that is not set.
+func settings(queue kueue.Queue) map[string]string {
+	out := map[string]string{
+		"cohort": queue.Cohort, "stop_policy": queue.StopPolicy, "queueing_strategy": queue.QueueingStrategy,
+		"admission_checks": strings.Join(queue.AdmissionChecks, ", "),
+	}
+	if weight := queue.FairShareWeight; weight != nil {
+		out["fair_share_weight"] = weight.String()
+	}
+	if policies := queue.Preemption; policies != nil {
+		out["preemption.within_cluster_queue"] = policies.WithinClusterQueue
+		out["preemption.reclaim_within_cohort"] = policies.ReclaimWithinCohort
+		out["preemption.borrow_within_cohort"] = policies.BorrowWithinCohort
+	}
+	return out
+}
+
+// isDefault reports whether a setting has the value that Kueue's CRD sets by default.
+func isDefault(setting string) bool {
+	defaults := []string{"", kueue.StopPolicies()[0], kueue.QueueingStrategies()[0], kueue.Never, "1"}
+	return slices.Contains(defaults, setting)
 }
 
 // mostOf returns the maximum quantity that a queue can use. bounded is false if there is no limit.

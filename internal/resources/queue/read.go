@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
@@ -63,7 +64,11 @@ func (r reader) refreshObject(
 	if isClusterQueue(obj) {
 		r.State.setStatus(found.Live)
 	}
-	if found.Live.GetDeletionTimestamp() != nil {
+	switch {
+	case found.Live.GetDeletionTimestamp() == nil:
+	case isFlavor(obj):
+		r.Diags.Append(terminatingFlavor(ref))
+	default:
 		r.PrivateState.Terminating = true
 		r.Diags.Append(owned.TerminatingWarning(ref, found.Live))
 	}
@@ -78,6 +83,15 @@ func (r reader) refreshObject(
 		current[key], err = owned.ObjectOf(refreshed.Object)
 	}
 	return refreshed.Object, err
+}
+
+// terminatingFlavor warns about a flavor that somebody deletes. Replacing the queue would not end that while other
+// queues use the flavor.
+func terminatingFlavor(ref kube.Ref) diag.Diagnostic {
+	return diag.NewWarningDiagnostic(ref.String()+" is being deleted",
+		"Kueue keeps it until no ClusterQueue uses it, and its deletion cannot be undone. Until then, the queue works "+
+			"as before.\n\nNext step: To create it again, replace all queues that use it. For this one:\n"+
+			"  terraform apply -replace=ADDRESS")
 }
 
 // recoverMemory adds the objects in state to the memory if the private state was lost.
@@ -163,8 +177,8 @@ func (m *model) adopt(ctx context.Context, seen kueue.Queue, r *reading, ours bo
 	defaults := r.Data.Defaults
 	seen.Labels, seen.Annotations = tf.WithoutDefaults(seen.Labels, defaults.Labels),
 		tf.WithoutDefaults(seen.Annotations, defaults.Annotations)
-	if !ours {
-		seen = kueue.Queue{Cohort: seen.Cohort, Flavors: seen.Flavors, Namespaces: seen.Namespaces}
+	if !ours { // the others are not removed, so the plan must not show their removal; see warnOfRetained
+		seen = kueue.Queue{Flavors: seen.Flavors, Namespaces: seen.Namespaces}
 	}
 	r.Diags.Append(m.follow(ctx, kueue.Queue{}, seen)...)
 	var others []string

@@ -54,6 +54,8 @@ func New() resource.Resource {
 			Type: tf.QueueType, Noun: "queue", Example: "vision",
 			Create: 2 * time.Minute, Update: 2 * time.Minute, // Kueue reacts in seconds
 			Delete: 10 * time.Minute, // admitted workloads have to finish
+
+			Unclaimed: isReleased,
 		},
 		Hooks: hooks{},
 	}}

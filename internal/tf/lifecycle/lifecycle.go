@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -49,6 +50,9 @@ type Kind struct {
 
 	// ObjectName returns the name of the first object of a resource; nil if it is the name of the resource.
 	ObjectName func(name string) string
+
+	// Unclaimed is [owned.Creation.Unclaimed].
+	Unclaimed func(*unstructured.Unstructured) bool
 
 	// FromConfig are attributes whose planned value the hooks derive from the configuration alone. Terraform may
 	// propose another value than the prior one for them although nothing changes: that of a write-only attribute, or
@@ -135,7 +139,8 @@ func (k Kind) object(c *Common) owned.Identity {
 
 // creation returns the creation of the planned resource.
 func (r *Resource[M, P, N]) creation(c *Common) *owned.Creation {
-	return &owned.Creation{Type: r.Kind.Type, ID: c.Identity().ID().ValueString(), Adopt: c.AdoptExisting.ValueBool()}
+	return &owned.Creation{Type: r.Kind.Type, ID: c.Identity().ID().ValueString(), Adopt: c.AdoptExisting.ValueBool(),
+		Unclaimed: r.Kind.Unclaimed}
 }
 
 func (r *Resource[M, P, N]) refuseIfProtected(c *Common) diag.Diagnostics {

@@ -26,9 +26,9 @@ type Change struct {
 	PodLabels map[string]string
 	// Send applies one object. before is nil for a new one.
 	Send func(ctx context.Context, obj *unstructured.Unstructured, before *Object) (diag.Diagnostics, error)
-	// Released reports whether an object that is not planned remains in the cluster, unmanaged, instead of being
-	// deleted; nil for none.
-	Released func(*unstructured.Unstructured) bool
+	// Release reports whether an object that is not planned remains in the cluster, unmanaged, instead of being
+	// deleted, and prepares it for that. After an error, the object stays in state. nil: all are deleted.
+	Release func(context.Context, *unstructured.Unstructured) (bool, error)
 	// Incomplete is the consequence of a failure of the server that ends a creation, for a warning: a failure of the
 	// server is no error after the first object, since an error would taint the resource, and the next apply would
 	// replace it.
@@ -48,7 +48,6 @@ type Change struct {
 func (c *Change) Run(ctx context.Context, planned, prior Objects) {
 	c.Existing = Objects{}
 	changed, obsolete := planned.ChangedFrom(prior)
-	c.release(obsolete)
 	for key, object := range planned {
 		if changed[key] == nil {
 			c.Existing[key] = object
@@ -72,20 +71,33 @@ func (c *Change) Run(ctx context.Context, planned, prior Objects) {
 		}
 		c.Existing[key] = planned[key]
 	}
+	c.release(ctx, obsolete)
 	c.deleteObsolete(ctx, obsolete)
 }
 
 // release removes the objects from obsolete that are not deleted.
-func (c *Change) release(obsolete Objects) {
-	for key, object := range obsolete {
-		released := c.Released != nil && c.Released(object.Content)
-		if released {
+func (c *Change) release(ctx context.Context, obsolete Objects) {
+	for _, obj := range obsolete.Sorted(c.DeletionRank) {
+		key := manifest.Key(obj)
+		if c.Memory.NeverApplied(key) {
+			delete(obsolete, key)
+			continue
+		}
+		if c.Release == nil {
+			continue
+		}
+		released, err := c.Release(ctx, obj)
+		switch {
+		case err != nil:
+			c.Diags.Append(Failure(err))
+			c.Existing[key] = obsolete[key] // the next apply releases or deletes it
+		case released:
 			delete(c.Memory, key)
 			c.Deleted = append(c.Deleted, key)
+		default:
+			continue
 		}
-		if released || c.Memory.NeverApplied(key) {
-			delete(obsolete, key)
-		}
+		delete(obsolete, key)
 	}
 }
 

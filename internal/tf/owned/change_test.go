@@ -134,9 +134,39 @@ func TestReleasedObjectStaysInTheClusterWithoutState(t *testing.T) {
 	change := &Change{Memory: Memory{"ConfigMap/ml/b": {UID: "u"}}, Existing: Objects{},
 		Rank:         func(*unstructured.Unstructured) int { return 0 },
 		DeletionRank: func(*unstructured.Unstructured) int { return 0 },
-		Released:     func(obj *unstructured.Unstructured) bool { return obj.GetName() == "b" }}
+		Release: func(_ context.Context, obj *unstructured.Unstructured) (bool, error) {
+			return obj.GetName() == "b", nil
+		}}
 	change.Run(t.Context(), named(t, "1", "a"), prior) // a deletion would need a cluster
 	if got := keys(change.After(prior)); !slices.Equal(got, []string{"ConfigMap/ml/a"}) || len(change.Memory) > 0 {
 		t.Errorf("state %v, memory %v", got, change.Memory)
+	}
+}
+
+// The live objects are unchanged after a failed update, so the state must still contain the released one.
+func TestReleasedObjectStaysInStateAfterAFailure(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ send, release error }{
+		"of the update":  {send: errors.New("rejected")},
+		"of the release": {release: errors.New("unavailable")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			prior := named(t, "1", "a", "b")
+			change := &Change{Memory: Memory{"ConfigMap/ml/a": {UID: "v"}, "ConfigMap/ml/b": {UID: "u"}},
+				Creation:     &Creation{Type: "kt_thing", ID: "ml/x"},
+				Rank:         func(*unstructured.Unstructured) int { return 0 },
+				DeletionRank: func(*unstructured.Unstructured) int { return 0 },
+				Send: func(context.Context, *unstructured.Unstructured, *Object) (diag.Diagnostics, error) {
+					return nil, test.send
+				},
+				Release: func(context.Context, *unstructured.Unstructured) (bool, error) {
+					return test.release == nil, test.release
+				}}
+			change.Run(t.Context(), named(t, "2", "a"), prior)
+			if got := keys(change.After(prior)); len(got) != 2 || len(change.Memory) != 2 || !change.Diags.HasError() {
+				t.Errorf("state %v, memory %v, %v", got, change.Memory, change.Diags)
+			}
+		})
 	}
 }

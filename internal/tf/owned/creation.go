@@ -30,6 +30,9 @@ type Creation struct {
 	// HeldBy returns the type and ID of the resource in state that has the object with a UID, or "". A resource with
 	// the same type and ID is either replaced, or in conflict with the creation; see [PlanCreate].
 	HeldBy func(types.UID) string
+	// Unclaimed reports whether an object of this provider belongs to no resource, so that any may have it; nil for
+	// none.
+	Unclaimed func(*unstructured.Unstructured) bool
 	// PerObject is true if each object has the annotation and counts only for itself, because an update adds objects
 	// to an existing resource.
 	PerObject bool
@@ -67,6 +70,8 @@ func (c *Creation) Admit(ref kube.Ref, live *unstructured.Unstructured) error {
 		return &foreignError{ref: ref.String(), managers: Managers(live)}
 	case holder != "" && holder != c.resource():
 		return &sharedError{object: ref.String(), resource: c.resource(), other: holder}
+	case c.Unclaimed != nil && c.Unclaimed(live):
+		return nil
 	case holder != "", kube.UnfinishedCreation(live) != "":
 		c.resumed = c.resumed || first
 		return nil

@@ -47,6 +47,7 @@ func TestCreationRejectsObjectsOfOthersUnlessAdopted(t *testing.T) {
 		return func(uid types.UID) string { return map[types.UID]string{"u": resource}[uid] }
 	}
 	held, other := holder("kt_compute ml/x"), holder("kt_compute ml/y")
+	unclaimed := func(*unstructured.Unstructured) bool { return true }
 	replaced := Memory{manifest.Key(live(ours)): {UID: "u"}}
 	for name, c := range map[string]struct {
 		creation Creation
@@ -70,6 +71,12 @@ func TestCreationRejectsObjectsOfOthersUnlessAdopted(t *testing.T) {
 		"an object that is being deleted": {objects: []*unstructured.Unstructured{live(ours, terminating)}},
 		"adopted objects": {creation: Creation{Adopt: true},
 			objects: []*unstructured.Unstructured{live(theirs), live(ours)}},
+		"an object that belongs to no resource": {creation: Creation{Unclaimed: unclaimed},
+			objects: []*unstructured.Unstructured{nil, live(ours)}},
+		"an unclaimed object of another manager": {creation: Creation{Unclaimed: unclaimed},
+			objects: []*unstructured.Unstructured{live(theirs)}, rejected: "was not created by this provider"},
+		"an unclaimed object of another resource in state": {creation: Creation{Unclaimed: unclaimed, HeldBy: other},
+			objects: []*unstructured.Unstructured{live(ours)}, rejected: "belongs to another resource"},
 		"a replaced object": {creation: Creation{Replaced: replaced},
 			objects: []*unstructured.Unstructured{live(ours)}},
 		"objects of this resource in state": {creation: Creation{HeldBy: held},
