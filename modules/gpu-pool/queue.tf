@@ -1,3 +1,8 @@
+locals {
+  # Like gpu_type of a compute: "key: value" is another label than NVIDIA's.
+  gpu_label = split(":", strcontains(var.gpu_type, ":") ? var.gpu_type : "nvidia.com/gpu.product:${var.gpu_type}")
+}
+
 resource "kt_queue" "pool" {
   name                = var.team
   cohort              = var.cohort
@@ -5,7 +10,7 @@ resource "kt_queue" "pool" {
 
   flavors = [{
     name        = coalesce(var.flavor, var.team)
-    node_labels = var.flavor == null ? { "nvidia.com/gpu.product" = var.gpu_type } : null
+    node_labels = var.flavor == null ? { (trimspace(local.gpu_label[0])) = trimspace(local.gpu_label[1]) } : null
     quotas = {
       "nvidia.com/gpu" = {
         nominal         = tostring(var.gpus)

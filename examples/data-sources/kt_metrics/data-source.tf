@@ -5,5 +5,5 @@ data "kt_metrics" "pool" {
 }
 
 output "pool_gauges" {
-  value = { for m in data.kt_metrics.pool.metrics : m.name => "${m.value} ${coalesce(m.unit, "")}" if m.type == "gauge" }
+  value = { for m in data.kt_metrics.pool.metrics : m.name => { value = m.value, unit = m.unit } if m.type == "gauge" }
 }

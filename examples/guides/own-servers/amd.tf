@@ -5,6 +5,8 @@ resource "kt_compute" "rocm" {
   memory          = "64Gi"
   extra_resources = { "amd.com/gpu" = 1 }
 
+  service_account_name = "default"
+
   image       = "rocm/vllm:latest"
   command     = ["vllm", "serve", "Qwen/Qwen3-8B"]
   port        = 8000

@@ -6,6 +6,8 @@ resource "kt_compute" "chat" {
   replicas = 3
   strategy = "RollingUpdate"
 
+  service_account_name = "default"
+
   image       = "registry.example.com/chat/server:1.0.0"
   command     = ["/app/server"]
   port        = 8080

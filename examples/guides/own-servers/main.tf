@@ -6,6 +6,8 @@ resource "kt_compute" "vllm" {
   gpus   = 1
   limits = { memory = "48Gi" }
 
+  service_account_name = "default"
+
   image       = "vllm/vllm-openai:v0.11.0"
   command     = ["vllm", "serve", "Qwen/Qwen3-8B"]
   args        = ["--port", "8000", "--max-model-len", "16384"]
@@ -16,14 +18,16 @@ resource "kt_compute" "vllm" {
   launch_timeout = "30m"
   env_vars       = { HF_HOME = "/weights" }
   volumes        = [{ claim_name = kt_volume.weights.name, mount_path = "/weights" }]
+  strategy       = "Recreate" # a new pod could not mount the volume on another node
 
   # Running requests can be completed before the pod ends.
   termination_grace_period = "2m"
 }
 
 resource "kt_volume" "weights" {
-  name = "vllm-weights"
-  size = "50Gi"
+  name        = "vllm-weights"
+  size        = "50Gi"
+  access_mode = "ReadWriteOnce"
 }
 
 output "url" {

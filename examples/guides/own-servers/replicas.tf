@@ -7,6 +7,8 @@ resource "kt_compute" "triton" {
   replicas = 2
   strategy = "RollingUpdate"
 
+  service_account_name = "default"
+
   image       = "nvcr.io/nvidia/tritonserver:25.08-py3"
   command     = ["tritonserver", "--model-repository=/models"]
   port        = 8000

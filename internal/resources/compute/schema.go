@@ -168,8 +168,9 @@ func podAttributes() map[string]schema.Attribute {
 			Optional: true, ElementType: types.StringType,
 			Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.EnvVarName())},
 			MarkdownDescription: "Environment variables of the container. `$NAME` in a value is expanded by the " +
-				"shell, as in `$PATH:/custom/bin`. The values appear in the plan and in `manifests`, so use " +
-				"`secrets` for secret values.",
+				"shell, as in `$PATH:/custom/bin`. With `command` or `args` and for tensor servers, Kubernetes " +
+				"expands only `$(NAME)`. The values appear in the plan and in `manifests`, so use `secrets` for " +
+				"secret values.",
 		},
 		"secrets": schema.ListNestedAttribute{
 			Optional: true, Validators: []validator.List{tf.NoNulls()},

@@ -44,6 +44,19 @@ run "quotas_follow_the_gpus" {
   }
 }
 
+run "another_label_selects_the_nodes" {
+  command = plan
+
+  variables {
+    gpu_type = "cloud.google.com/gke-accelerator: nvidia-l4"
+  }
+
+  assert {
+    condition     = kt_queue.pool.flavors[0].node_labels == tomap({ "cloud.google.com/gke-accelerator" = "nvidia-l4" })
+    error_message = "The flavor must select the nodes by the label in gpu_type."
+  }
+}
+
 run "limits_apply_to_gpus_only" {
   command = plan
 
