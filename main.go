@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -43,6 +44,7 @@ func main() {
 		go parent.Watch(ctx, same, parentInterval, func() { os.Exit(1) })
 	}
 	completions := kube.NewCompletions(same)
+	go interruptOnSignal(completions)
 	var options []tf6server.ServeOpt
 	if *debugger {
 		options = append(options, tf6server.WithManagedDebug())
@@ -56,6 +58,15 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+}
+
+// interruptOnSignal handles a Ctrl-C, which the terminal also sends to the provider. After a second one, Terraform may
+// stop the provider before it has told it of the interruption, and does not write the state of what was created.
+func interruptOnSignal(completions *kube.Completions) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt)
+	<-signals
+	completions.Interrupt()
 }
 
 // flushTime is less than the 2 s that a plugin has to end by itself
