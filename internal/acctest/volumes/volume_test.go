@@ -169,6 +169,29 @@ resource "kt_compute" "trainer" {
 	})
 }
 
+// The plan contains the phase of the last refresh, from which the applied state must not differ.
+func TestAccVolumeThatIsBoundAfterTheRefreshIsUpdated(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	class := cluster.StorageClass(t, ns,
+		"provisioner: kubernetes.io/host-path\nvolumeBindingMode: WaitForFirstConsumer")
+	config := func(labels string) string {
+		return cluster.Config(ns, acctest.Volume(fmt.Sprintf("%s size = \"1Gi\"\n storage_class = %q\n %s",
+			acctest.ReadWriteOnce, class, labels)))
+	}
+	cli := acctest.NewCLI(t)
+	cli.Write(t, config(""))
+	cli.MustRun(t, "apply", "-auto-approve")
+	cluster.Apply(t, otherDeployment, "-n", ns)
+	cluster.Kubectl(t, "wait", "persistentvolumeclaim/data", "-n", ns, "--for=jsonpath={.status.phase}=Bound",
+		"--timeout=60s")
+	cli.Write(t, config(`labels = { team = "ml" }`))
+	cli.MustRun(t, "apply", "-auto-approve", "-refresh=false")
+	cli.MustRun(t, "plan", "-detailed-exitcode")
+	cluster.Kubectl(t, "delete", "deployment/other-client", "-n", ns)
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
 func TestAccVolumeBindsAStaticPersistentVolume(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)

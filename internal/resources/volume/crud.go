@@ -137,7 +137,11 @@ func (w writer) apply(ctx context.Context, object *unstructured.Unstructured) bo
 	w.Diags.Append(diags...)
 	switch {
 	case err == nil:
+		planned := w.Plan.claimStatus
 		w.Plan.setStatus(live)
+		if !planned.Phase.IsUnknown() { // a known value must not change; the next refresh updates it
+			w.Plan.claimStatus = planned
+		}
 		w.PrivateState.Imported = false
 		w.save(ctx)
 		return true
