@@ -286,6 +286,26 @@ func TestAccOwnershipATaintedResourceIsReplacedWithoutARefresh(t *testing.T) {
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
+// A template that made the creation fail is corrected, although that of a Job is immutable.
+func TestAccOwnershipATaintedJobIsReplacedWithAnotherTemplate(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cli := acctest.NewCLI(t)
+	for _, more := range []string{"", "adopt_existing = true"} {
+		job := func(command string) string {
+			return cluster.Config(ns, acctest.BareCompute(acctest.Manifest("apiVersion: batch/v1\nkind: Job\nspec: "+
+				"{template: {spec: {containers: [{name: kubetorch, command: ["+command+"]}]}}}")+more))
+		}
+		cli.Write(t, job("first"))
+		cli.MustRun(t, "apply", "-auto-approve")
+		cli.MustRun(t, "taint", "kt_compute.trainer")
+		cli.Write(t, job("second"))
+		cli.MustRun(t, "apply", "-auto-approve")
+		cli.MustRun(t, "plan", "-detailed-exitcode")
+		cli.MustRun(t, "destroy", "-auto-approve")
+	}
+}
+
 // A resource whose object another resource adopts stays in state until the other
 // resource has been created.
 func TestAccOwnershipAFailedAdoptionKeepsTheReplacedResourceInState(t *testing.T) {

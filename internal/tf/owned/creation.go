@@ -91,6 +91,11 @@ func (c *Creation) skip() {
 	}
 }
 
+// holds reports whether the resource in state has an object.
+func (c *Creation) holds(live *unstructured.Unstructured) bool {
+	return c.HeldBy != nil && c.HeldBy(live.GetUID()) == c.resource()
+}
+
 func (c *Creation) replaces(live *unstructured.Unstructured) bool {
 	return c.Replaced[manifest.Key(live)].UID == live.GetUID() && live.GetUID() != ""
 }

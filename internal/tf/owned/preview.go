@@ -58,6 +58,12 @@ func Preview(
 	default:
 		after, err = previewNew(ctx, cluster, ref, obj, creation)
 	}
+	if kube.ClassOf(err) == kube.Immutable && creation != nil {
+		// Terraform passes no state of a tainted resource, whose objects are deleted before the creation.
+		if live, readErr := cluster.Read(ctx, ref); readErr == nil && creation.holds(live) {
+			err = nil
+		}
+	}
 	out := forecastOf(ref, err)
 	out.After = after
 	return out
