@@ -28,6 +28,8 @@ type fakeController struct {
 	status func(*unstructured.Unstructured) map[string]any
 	// pods returns the number of pods for the template at each path. Nil means no pods.
 	pods func(*unstructured.Unstructured) map[string]int64
+	// service returns the spec of the Service that the controller creates, with the name of the object. Nil means none.
+	service func(*unstructured.Unstructured) map[string]any
 }
 
 func knative() fakeController {
@@ -38,6 +40,12 @@ func knative() fakeController {
 				"observedGeneration": obj.GetGeneration(),
 				"conditions":         conditions("ConfigurationsReady", "RoutesReady", "Ready"),
 			}
+		},
+		// pkg/reconciler/route/resources/service.go of knative.dev/serving: the address in the cluster is that of the
+		// ingress gateway.
+		service: func(*unstructured.Unstructured) map[string]any {
+			return map[string]any{"type": "ExternalName", "externalName": "kourier-internal.kourier-system.svc.cluster.local",
+				"ports": []any{map[string]any{"name": "http2", "port": int64(80)}}}
 		},
 	}
 }
@@ -90,14 +98,28 @@ func (s fakeController) run(ctx context.Context, client k8s.Interface, obj *unst
 			pod.SetAPIVersion("v1")
 			pod.SetKind("Pod")
 			pod.SetGenerateName(obj.GetName() + "-")
-			controller := true
-			pod.SetOwnerReferences([]metav1.OwnerReference{{
-				APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(), Name: obj.GetName(), UID: obj.GetUID(),
-				Controller: &controller, BlockOwnerDeletion: &controller,
-			}})
+			pod.SetOwnerReferences(controlledBy(obj))
 			_, _ = pods.Create(ctx, pod, metav1.CreateOptions{FieldManager: "controller"})
 		}
 	}
+}
+
+func controlledBy(obj *unstructured.Unstructured) []metav1.OwnerReference {
+	controller := true
+	return []metav1.OwnerReference{{
+		APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(), Name: obj.GetName(), UID: obj.GetUID(),
+		Controller: &controller, BlockOwnerDeletion: &controller,
+	}}
+}
+
+// serve creates the Service of an object.
+func (s fakeController) serve(ctx context.Context, client k8s.Interface, obj *unstructured.Unstructured) {
+	service := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service",
+		"spec": s.service(obj)}}
+	service.SetName(obj.GetName())
+	service.SetOwnerReferences(controlledBy(obj))
+	_, _ = client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "services"}).
+		Namespace(obj.GetNamespace()).Create(ctx, service, metav1.CreateOptions{FieldManager: "controller"})
 }
 
 func fleets() fakeController {
@@ -148,6 +170,9 @@ func (s fakeController) play(t *testing.T, on *acctest.Cluster, ns string) {
 			seen[obj.GetUID()] = obj.GetGeneration()
 			if s.pods != nil {
 				s.run(ctx, client, obj)
+			}
+			if s.service != nil {
+				s.serve(ctx, client, obj)
 			}
 			patch, err := json.Marshal(map[string]any{"status": s.status(obj)})
 			if err == nil {

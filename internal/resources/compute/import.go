@@ -31,8 +31,12 @@ func (r *reader) importObjects(ctx context.Context) error {
 	}
 	if r.State.Mode.ValueString() != kind.ModeCompute { // the operator owns the Service of a tensor server
 		name := r.State.Name.ValueString()
+		if workload == nil || !kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).OwnService {
+			if err := r.importRelated(ctx, kind.Service(), name, found); err != nil {
+				return err
+			}
+		}
 		for _, related := range []kube.Ref{
-			{Kind: kind.Service(), Name: name},
 			{Kind: kind.PodDisruptionBudget(), Name: name},
 			{Kind: kind.Ingress(), Name: name},
 			{Kind: kind.HTTPRoute(), Name: name},
