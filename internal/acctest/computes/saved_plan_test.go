@@ -150,3 +150,23 @@ func TestAccSavedPlanAppliesInAnotherEnvironment(t *testing.T) {
 	applier.MustRun(t, "plan", "-detailed-exitcode")
 	planner.MustRun(t, "destroy", "-auto-approve")
 }
+
+// The number of replicas determines the update strategy, which a failed update must not change.
+func TestAccFailedUpdateOfReplicasCanBeReverted(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cli := acctest.NewCLI(t)
+	before := cluster.Config(ns, acctest.Compute("replicas = 1"))
+	cli.Write(t, before)
+	cli.MustRun(t, "apply", "-auto-approve")
+	cli.Write(t, cluster.Config(ns, acctest.Compute("replicas = 3\n pod_disruption_budget = { max_unavailable = 1 }")))
+	cli.MustRun(t, "plan", "-out=tfplan")
+	cluster.Kubectl(t, "create", "poddisruptionbudget", "trainer", "-n", ns, "--selector=app=other", "--min-available=1")
+	if out, err := cli.Run(t, "apply", "tfplan"); err == nil {
+		t.Fatalf("the budget of another client was taken over:\n%s", out)
+	}
+	cluster.Kubectl(t, "delete", "poddisruptionbudget", "trainer", "-n", ns)
+	cli.Write(t, before)
+	cli.MustRun(t, "plan", "-detailed-exitcode")
+	cli.MustRun(t, "destroy", "-auto-approve")
+}

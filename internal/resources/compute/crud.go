@@ -54,6 +54,7 @@ func (w *writer) update(ctx context.Context) {
 		return
 	}
 	w.Prior.recoverMemory(w.Memory, prior)
+	designed := w.PrivateState.DesignReplicas
 	w.PrivateState.DesignReplicas = w.PrivateState.designReplicas(w.Plan, w.Prior)
 	if w.PrivateState.Origin == nil {
 		w.PrivateState.Origin = observedDefaults(w.Prior, prior)
@@ -63,6 +64,7 @@ func (w *writer) update(ctx context.Context) {
 	w.Plan.Ready = w.Prior.Ready
 	w.apply(ctx, prior)
 	if w.Diags.HasError() {
+		w.PrivateState.DesignReplicas = designed // the state keeps the prior number of replicas, too
 		w.Prior.Manifests = w.change.After(prior).Value()
 		w.SaveAs(ctx, w.Prior)
 		return
