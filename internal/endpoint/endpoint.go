@@ -4,6 +4,7 @@ package endpoint
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -87,9 +88,16 @@ func Of(ctx context.Context, c Cluster, namespace, name string) (*Endpoint, erro
 	}
 	e := &Endpoint{Namespace: namespace, Name: name, Runtime: kind.RuntimeKubetorch}
 	var compute *unstructured.Unstructured
+	var denied error // permission for tensor servers is not needed to find other computes
 	if service == nil || service.Labels[kind.ServiceLabel] == "" ||
 		slices.ContainsFunc(service.Spec.Ports, usesGRPC) {
-		if e.Runtime, compute, err = c.TensorCompute(ctx, namespace, name); err != nil {
+		runtime, found, err := c.TensorCompute(ctx, namespace, name)
+		switch {
+		case err == nil:
+			e.Runtime, compute = runtime, found
+		case kube.ClassOf(err) == kube.Denied:
+			denied = err
+		default:
 			return nil, err
 		}
 	}
@@ -97,7 +105,11 @@ func Of(ctx context.Context, c Cluster, namespace, name string) (*Endpoint, erro
 	case service != nil:
 		e.fromService(service)
 	case compute == nil:
-		if err := e.fromWorkload(ctx, c); err != nil {
+		err := e.fromWorkload(ctx, c)
+		if _, missing := errors.AsType[*kube.MissingComputeError](err); missing && denied != nil {
+			return nil, denied
+		}
+		if err != nil {
 			return nil, err
 		}
 	default:
@@ -204,7 +216,9 @@ func withPort(address string) string {
 // which only its registration contains, or it is new.
 func (e *Endpoint) fromWorkload(ctx context.Context, c Cluster) error {
 	registration, err := c.Get(ctx, kube.Ref{Kind: kind.KubetorchWorkload(), Namespace: e.Namespace, Name: e.Name})
-	if err != nil && !kube.IsNotFound(err) && kube.ClassOf(err) != kube.KindMissing {
+	switch class := kube.ClassOf(err); {
+	case err == nil, class == kube.NotFound, class == kube.KindMissing, class == kube.Denied:
+	default:
 		return err
 	}
 	if err == nil {

@@ -1,6 +1,8 @@
 package endpoint
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -9,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/portforward"
 )
@@ -102,6 +106,52 @@ func TestEndpointOfACustomAddressHasItsHostAndPort(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", address, diff)
 		}
+	}
+}
+
+// restricted is a cluster with one workload, in which the user may get nothing else.
+type restricted struct {
+	Cluster
+
+	workload string
+}
+
+func (restricted) denied(of kube.Kind) error {
+	return &kube.Error{Op: "get", Kind: of, Class: kube.Denied, Err: errors.New("forbidden")}
+}
+
+func (restricted) ReadAll(context.Context, kube.Kind, string, func(*kube.Entry) bool) ([]*kube.Entry, error) {
+	return nil, nil
+}
+
+func (restricted) Read(_ context.Context, ref kube.Ref) (*unstructured.Unstructured, error) {
+	return nil, &kube.Error{Op: "get", Kind: ref.Kind, Class: kube.NotFound, Err: errors.New("not found")}
+}
+
+func (c restricted) TensorCompute(context.Context, string, string) (string, *unstructured.Unstructured, error) {
+	return "", nil, c.denied(kind.TensorServers()[0])
+}
+
+func (c restricted) Get(context.Context, kube.Ref) (*unstructured.Unstructured, error) {
+	return nil, c.denied(kind.KubetorchWorkload())
+}
+
+func (c restricted) Locate(_ context.Context, namespace, name string) (*unstructured.Unstructured, error) {
+	if name != c.workload {
+		return nil, &kube.MissingComputeError{Namespace: namespace, Name: name}
+	}
+	return &unstructured.Unstructured{}, nil
+}
+
+func TestEndpointNeedsNoPermissionForOtherKindsOfComputes(t *testing.T) {
+	t.Parallel()
+	found, err := Of(t.Context(), restricted{workload: "trainer"}, "ml", "trainer")
+	if err != nil || found.Host != "trainer.ml.svc.cluster.local" {
+		t.Errorf("%+v, %v", found, err)
+	}
+	// A compute that is not found may be one without permission.
+	if _, err := Of(t.Context(), restricted{}, "ml", "trainer"); kube.ClassOf(err) != kube.Denied {
+		t.Errorf("%v, want the missing permission", err)
 	}
 }
 
