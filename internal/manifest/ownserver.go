@@ -102,6 +102,10 @@ func validateOwnServer(c Compute, errs *Errors) {
 		errs.report(At("health_path"), "Missing port", "health_path is requested by probes at port: set port too, or "+
 			"remove health_path.").concerning(At("port"))
 	}
+	if c.Expose != nil && c.Port == 0 && c.ServiceTemplate == nil && c.Manifest == nil {
+		errs.report(At("expose"), "Missing port", "expose routes requests to port: set port too, or remove expose.").
+			concerning(At("port"), At("service_template"), At("manifest"))
+	}
 	for _, attribute := range []string{"freeze", "image_setup", "image_ref"} {
 		if c.isSet(attribute) {
 			errs.report(At(attribute), conflict, "%s configures the startup script of Kubetorch's server, which "+

@@ -21,6 +21,9 @@ func TestRenderRejects(t *testing.T) {
 	}{
 		"no name":      {func(c *manifest.Compute) { c.Name = "" }, "name", "is empty"},
 		"no namespace": {func(c *manifest.Compute) { c.Namespace = "" }, "namespace", "is empty"},
+		"an exposed server without a port": {func(c *manifest.Compute) {
+			c.Command, c.Expose = []string{"/app/server"}, &manifest.Expose{Hosts: []string{"chat.example.com"}}
+		}, "expose", "set port too"},
 		"a share beside GPUs": {func(c *manifest.Compute) { c.GPUs = 1; c.GPUMemory = quantity(t, "4Gi") },
 			"gpu_memory", "KAI rejects"},
 		"a share of nothing": {func(c *manifest.Compute) { c.GPUMemory = quantity(t, "0") }, "gpu_memory",
