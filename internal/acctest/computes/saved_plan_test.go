@@ -161,7 +161,8 @@ func TestAccFailedUpdateOfReplicasCanBeReverted(t *testing.T) {
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.Write(t, cluster.Config(ns, acctest.Compute("replicas = 3\n pod_disruption_budget = { max_unavailable = 1 }")))
 	cli.MustRun(t, "plan", "-out=tfplan")
-	cluster.Kubectl(t, "create", "poddisruptionbudget", "trainer", "-n", ns, "--selector=app=other", "--min-available=1")
+	cluster.Kubectl(t, "create", "poddisruptionbudget", "trainer", "-n", ns, "--selector=app=other",
+		"--min-available=1")
 	if out, err := cli.Run(t, "apply", "tfplan"); err == nil {
 		t.Fatalf("the budget of another client was taken over:\n%s", out)
 	}

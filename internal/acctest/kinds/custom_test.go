@@ -44,8 +44,10 @@ func knative() fakeController {
 		// pkg/reconciler/route/resources/service.go of knative.dev/serving: the address in the cluster is that of the
 		// ingress gateway.
 		service: func(*unstructured.Unstructured) map[string]any {
-			return map[string]any{"type": "ExternalName", "externalName": "kourier-internal.kourier-system.svc.cluster.local",
-				"ports": []any{map[string]any{"name": "http2", "port": int64(80)}}}
+			return map[string]any{
+				"type": "ExternalName", "externalName": "kourier-internal.kourier-system.svc.cluster.local",
+				"ports": []any{map[string]any{"name": "http2", "port": int64(80)}},
+			}
 		},
 	}
 }
