@@ -48,7 +48,7 @@ func everything() map[string]string {
 			"pod_disruption_budget": {"min_available": "1"},
 			"expose": {"hosts": ["a.example"], "path": "/v1", "protocol": "http", "annotations": {"a": "b"},
 			"gateway": {"name": "public", "namespace": "gateways", "section_name": "https"}}`),
-		"server of one's own with a maximum": set(around, `"args": ["serve"],
+		"server of one's own with a maximum": set(around, `"args": ["serve"], "port": 8000,
 			"pod_disruption_budget": {"max_unavailable": "50%"},
 			"expose": {"hosts": ["a.example"], "ingress_class_name": "nginx", "tls_secret_name": "tls"}`),
 		"pods on a shared GPU": set(inPod,
