@@ -107,9 +107,19 @@ func (w *Warnings) Expect(ns string, parts ...string) PlanCheck {
 
 // ExpectAbout is Expect for the object namespace/name.
 func (w *Warnings) ExpectAbout(id string, parts ...string) error {
-	found := w.About(id)
+	wanted := make([]string, 0, len(parts))
 	for _, part := range parts {
-		if part = strings.ReplaceAll(part, "ID", id); !strings.Contains(found, part) {
+		wanted = append(wanted, strings.ReplaceAll(part, "ID", id))
+	}
+	return expectParts(w.About(id), wanted)
+}
+
+// ExpectText checks that the diagnostics contain every part.
+func (w *Warnings) ExpectText(parts ...string) error { return expectParts(w.Text(), parts) }
+
+func expectParts(found string, parts []string) error {
+	for _, part := range parts {
+		if !strings.Contains(found, part) {
 			return fmt.Errorf("no warning contains %q; the warnings are:\n%s", part, found)
 		}
 	}

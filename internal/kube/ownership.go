@@ -52,12 +52,7 @@ func (c *Cluster) RemoveAnnotation(
 	if err != nil {
 		return Wrap("apply", ref, err)
 	}
-	at := pointer([]string{"metadata", "annotations", name})
-	patch, err := json.Marshal([]map[string]any{
-		{"op": "test", "path": "/metadata/uid", "value": live.GetUID()},
-		{"op": "test", "path": at, "value": value},
-		{"op": "remove", "path": at},
-	})
+	patch, err := annotationRemoval(live.GetUID(), name, value)
 	if err != nil {
 		return Wrap("apply", ref, err)
 	}
@@ -66,6 +61,17 @@ func (c *Cluster) RemoveAnnotation(
 		c.cache.note(ref, after)
 	}
 	return c.denied(ctx, "patch", ref, Wrap("apply", ref, err))
+}
+
+// annotationRemoval returns the JSON patch that removes an annotation from the
+// object with a UID, if the annotation has that value.
+func annotationRemoval(uid types.UID, name, value string) ([]byte, error) {
+	at := pointer([]string{"metadata", "annotations", name})
+	return json.Marshal([]map[string]any{
+		{"op": "test", "path": "/metadata/uid", "value": uid},
+		{"op": "test", "path": at, "value": value},
+		{"op": "remove", "path": at},
+	})
 }
 
 // Fetch is Get, or GetSecret for a Secret.

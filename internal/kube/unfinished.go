@@ -3,7 +3,6 @@ package kube
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
@@ -310,12 +309,7 @@ func (c *Cluster) removeUnfinished(ctx context.Context, ref Ref, uid types.UID, 
 	if err != nil {
 		return err
 	}
-	at := pointer([]string{"metadata", "annotations", UnfinishedAnnotation})
-	patch, err := json.Marshal([]map[string]any{
-		{"op": "test", "path": "/metadata/uid", "value": uid},
-		{"op": "test", "path": at, "value": id},
-		{"op": "remove", "path": at},
-	})
+	patch, err := annotationRemoval(uid, UnfinishedAnnotation, id)
 	if err != nil {
 		return err
 	}

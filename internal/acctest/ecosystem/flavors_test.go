@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
@@ -106,10 +105,7 @@ func TestEcoTeamQueueOutlivesTheDeletionOfItsFlavor(t *testing.T) {
 				ConfigPlanChecks: acctest.PreApply(
 					plancheck.ExpectResourceAction(teamQueue, plancheck.ResourceActionUpdate)),
 				Check: func(*terraform.State) error {
-					if text := seen.Text(); !strings.Contains(text, "Kueue keeps it until no ClusterQueue uses it") {
-						return errors.New("no warning of the deletion: " + text)
-					}
-					return nil
+					return seen.ExpectText("Kueue keeps it until no ClusterQueue uses it")
 				},
 			},
 		},
@@ -138,8 +134,8 @@ func TestEcoTeamQueueRemovesAQuotaThatIsInUse(t *testing.T) {
 				Config: cluster.Config(ns, other),
 				Check: func(*terraform.State) error {
 					const warning = "1 of nvidia.com/gpu in flavor %s is in use, and the plan removes this quota"
-					if text := seen.Text(); !strings.Contains(text, fmt.Sprintf(warning, ns)) {
-						return errors.New("no warning of the usage: " + text)
+					if err := seen.ExpectText(fmt.Sprintf(warning, ns)); err != nil {
+						return err
 					}
 					if got := cluster.Kubectl(t, "get", "-n", ns, "deployment/busy", "-o",
 						"jsonpath={.status.readyReplicas}"); got != "1" {

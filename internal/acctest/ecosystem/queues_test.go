@@ -212,18 +212,15 @@ func TestEcoTeamQueueIsDeletedAfterItsWorkloads(t *testing.T) {
 			{ // a quota below the usage evicts nothing
 				Config: queueConfig(ns, "0", short),
 				Check: func(*terraform.State) error {
-					if text := seen.Text(); !strings.Contains(text, "1 of nvidia.com/gpu in flavor "+ns+" is in use") {
-						return errors.New("no warning of the usage: " + text)
-					}
-					return nil
+					return seen.ExpectText("1 of nvidia.com/gpu in flavor " + ns + " is in use")
 				},
 			},
 			{
 				Config: queueConfig(ns, "0", short+"\n stop_policy = \"HoldAndDrain\""),
 				Check: func(*terraform.State) error {
 					const eviction = "evict the workloads of the queue with reserved quota: 1 now"
-					if text := seen.Text(); !strings.Contains(text, eviction) {
-						return errors.New("no warning of the eviction: " + text)
+					if err := seen.ExpectText(eviction); err != nil {
+						return err
 					}
 					cluster.Await(t, ns, "deployment/busy", waits)
 					return nil

@@ -267,10 +267,7 @@ func TestAccVolumeGrowsInPlace(t *testing.T) {
 					`"True"}]}`)),
 				ConfigStateChecks: []statecheck.StateCheck{volumeHas("capacity", "2Gi"), volumeHas("size", "3Gi")},
 				Check: func(*terraform.State) error {
-					if text := seen.Text(); !strings.Contains(text, "is expanded by the next mount in a pod") {
-						return fmt.Errorf("no warning states that a pod must mount the volume: %s", text)
-					}
-					return nil
+					return seen.ExpectText("is expanded by the next mount in a pod")
 				},
 			},
 			{

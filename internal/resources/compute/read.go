@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,9 +22,7 @@ import (
 type reader struct {
 	*reading
 
-	deleted   []string         // objects that somebody has deleted
-	deletions diag.Diagnostics // the warning about each of them
-	expired   bool             // Kubetorch has probably deleted them
+	expired []string // objects that Kubetorch has probably deleted, the workload first
 }
 
 // Refresh updates the state from the shared collections, so that a refresh of a thousand computes costs two lists.
@@ -65,7 +62,7 @@ func (r *reader) refresh(ctx context.Context) error {
 			return err
 		}
 	}
-	r.reportDeleted()
+	r.reportExpired()
 	if r.State.Mode.ValueString() == kind.ModeSelector {
 		r.State.Ready = types.BoolValue(podsOf(ctx, r.Data.Cluster, r.State).ready(ctx))
 	}
@@ -86,14 +83,13 @@ func (r *reader) refreshObject(
 	ref, found, err := r.FindObject(ctx, obj, tf.ComputeType+" "+r.State.ID.ValueString())
 	switch {
 	case errors.Is(err, owned.ErrGone):
-		deleted := errors.Is(err, owned.ErrDeleted)
-		if deleted {
-			r.deleted, r.deletions = append(r.deleted, ref.String()), append(r.deletions, r.Diags[reported:]...)
-			r.Diags = r.Diags[:reported]
-		}
-		if role == manifest.RoleWorkload {
+		isWorkload := role == manifest.RoleWorkload
+		if isWorkload {
 			r.clearStatus()
-			r.expired = deleted && isKnown(r.State.InactivityTTL)
+		}
+		if errors.Is(err, owned.ErrDeleted) && isKnown(r.State.InactivityTTL) && (isWorkload || len(r.expired) > 0) {
+			r.expired = append(r.expired, ref.String())
+			r.Diags = r.Diags[:reported] // one warning reports all of them
 		}
 		return nil
 	case err != nil:
@@ -132,18 +128,17 @@ func (r *reader) refreshObject(
 	return nil
 }
 
-// reportDeleted warns about deleted objects. After inactivity_ttl, Kubetorch deletes the workload with all its objects.
-// It leaves no trace of the reason in the cluster.
-func (r *reader) reportDeleted() {
-	if !r.expired {
-		r.Diags.Append(r.deletions...)
+// reportExpired warns about the objects that Kubetorch has probably deleted. After inactivity_ttl, it deletes the
+// workload with all its objects, and leaves no trace of the reason in the cluster.
+func (r *reader) reportExpired() {
+	if len(r.expired) == 0 {
 		return
 	}
 	r.Diags.AddAttributeWarning(path.Root("inactivity_ttl"), "The compute was deleted, probably by Kubetorch",
 		fmt.Sprintf("No longer in the cluster: %s. Kubetorch deletes a compute that was not called during "+
 			"inactivity_ttl, which is %s. The next apply creates it again.\n\n"+
 			"Next step: To keep it running, increase or remove inactivity_ttl. To keep it deleted, remove the "+
-			"resource from the configuration.", strings.Join(r.deleted, ", "), r.State.InactivityTTL.ValueString()))
+			"resource from the configuration.", strings.Join(r.expired, ", "), r.State.InactivityTTL.ValueString()))
 }
 
 // release removes the fields that a queue has taken over from an applied workload and from current: they are no longer

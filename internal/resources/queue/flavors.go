@@ -24,7 +24,7 @@ func (p *planner) refuseSharedFlavors(wanted kueue.Queue) {
 		if flavor.Definition == nil {
 			continue
 		}
-		ref := p.Plan.flavorRef(flavor.Name)
+		ref := flavorRef(flavor.Name)
 		other := p.Data.Cluster.PlanObject(manifest.Key(ref.Kind.Named("", ref.Name)),
 			tf.QueueType+" "+p.Plan.ID.ValueString())
 		if other != "" {
@@ -39,7 +39,7 @@ func (p *planner) refuseSharedFlavors(wanted kueue.Queue) {
 // warnOfFlavors warns about flavors that the queue no longer defines.
 func (p *planner) warnOfFlavors(obsolete owned.Objects) {
 	for _, obj := range obsolete.Sorted(kueue.Rank) {
-		ref := p.Plan.flavorRef(obj.GetName())
+		ref := flavorRef(obj.GetName())
 		switch {
 		case !isFlavor(obj):
 		case stillNamed(p.wanted)(obj):
@@ -96,7 +96,7 @@ func (r releaser) release(ctx context.Context, obj *unstructured.Unstructured) (
 		}
 		r.diags.Append(notDeleted(obj, use))
 	}
-	ref := kube.Ref{Kind: kind.ResourceFlavor(kind.KueueVersion), Name: obj.GetName()}
+	ref := flavorRef(obj.GetName())
 	live, err := r.cluster.Get(ctx, ref)
 	if err == nil && live.GetAnnotations()[kueue.OwnerAnnotation] == obj.GetAnnotations()[kueue.OwnerAnnotation] {
 		err = r.cluster.RemoveAnnotation(ctx, ref, live, kueue.OwnerAnnotation)
@@ -137,7 +137,7 @@ func (r releaser) use(ctx context.Context, flavor string) (string, error) {
 
 // notDeleted warns about a flavor that is in use. Its deletion would wait for its users, and could not be undone.
 func notDeleted(flavor *unstructured.Unstructured, use string) diag.Diagnostic {
-	ref := kube.Ref{Kind: kind.ResourceFlavor(kind.KueueVersion), Name: flavor.GetName()}
+	ref := flavorRef(flavor.GetName())
 	return diag.NewWarningDiagnostic(ref.String()+" was not deleted",
 		use+" It stays in the cluster, and is no longer managed.\n\nTo manage it again, define it in a queue. If no "+
 			"queue uses it, delete it:\n  "+ref.Kubectl("delete"))

@@ -121,7 +121,7 @@ func isClusterQueue(obj *unstructured.Unstructured) bool {
 	return obj.GetKind() == kind.ClusterQueue(kind.KueueVersion).Kind
 }
 
-func (m *model) flavorRef(name string) kube.Ref {
+func flavorRef(name string) kube.Ref {
 	return kube.Ref{Kind: kind.ResourceFlavor(kind.KueueVersion), Name: name}
 }
 

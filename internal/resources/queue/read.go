@@ -151,7 +151,7 @@ func (r reader) importRelated(
 		return err
 	}
 	for _, flavor := range kueue.Observe([]*unstructured.Unstructured{queue}).Flavors {
-		ref := r.State.flavorRef(flavor.Name)
+		ref := flavorRef(flavor.Name)
 		err := read(ref, func(obj *unstructured.Unstructured) bool {
 			return obj.GetAnnotations()[kueue.OwnerAnnotation] == r.State.ID.ValueString()
 		})
