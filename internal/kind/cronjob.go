@@ -15,6 +15,7 @@ func cronJob() Kind {
 			}
 		},
 		Groups:     always(Group{Template: []string{"spec", "jobTemplate", "spec", "template"}}),
+		Unscaled:   true,
 		Suspension: suspendField("spec", "suspend"),
 		Children:   children(map[string]string{"Job": `^-\d+$`}),
 		Readiness:  OfCronJob,

@@ -15,6 +15,7 @@ func daemonSet() Kind {
 		Suspension: []Setting{
 			{Path: []string{"spec", "template", "spec", "nodeSelector", SuspendedNodeLabel}, Value: "true"},
 		},
+		Unscaled:  true,
 		Selects:   true,
 		Readiness: OfDaemonSet,
 	}, "spec.selector")

@@ -1,10 +1,6 @@
 package kind
 
-import (
-	"cmp"
-
-	appsv1 "k8s.io/api/apps/v1"
-)
+import appsv1 "k8s.io/api/apps/v1"
 
 // Deployment is apps/v1 Deployment, the default kind of a compute.
 func Deployment() Kind { return must("apps", "Deployment") }
@@ -35,7 +31,7 @@ func deploymentSpec(c Compute) (map[string]any, error) {
 	spec := map[string]any{
 		"replicas": c.Replicas, "selector": map[string]any{"matchLabels": Texts(c.PodLabels)}, "template": template,
 	}
-	if strategy := strategyOf(c, c.Replicas); strategy != "" {
+	if strategy := strategyOf(c); strategy != "" {
 		SetAt(map[string]any{"spec": spec}, strategyOfDeployment(), string(strategy))
 	}
 	return spec, nil
@@ -43,26 +39,18 @@ func deploymentSpec(c Compute) (map[string]any, error) {
 
 func strategyOfDeployment() []string { return []string{"spec", "strategy", "type"} }
 
-// strategyOf returns the strategy of a compute, or "" for the default of Kubernetes.
-func strategyOf(c Compute, replicas int64) appsv1.DeploymentStrategyType {
-	if c.Strategy == "" && recreated(c, replicas) {
+// strategyOf returns the strategy of a compute, or "" for the default of Kubernetes. By default, several pods are
+// replaced together, as in Kubetorch.
+func strategyOf(c Compute) appsv1.DeploymentStrategyType {
+	if c.Strategy == "" && c.Replicas > 1 {
 		return appsv1.RecreateDeploymentStrategyType
 	}
 	return appsv1.DeploymentStrategyType(c.Strategy)
 }
 
-// recreated reports whether all pods are replaced together by default, as in Kubetorch. It depends on the
-// configured number of replicas, so that suspending a compute changes only the
-// number.
-func recreated(c Compute, replicas int64) bool { return cmp.Or(c.DesignedFor, replicas) > 1 }
-
 func completeDeployment(c Compute, workload map[string]any) {
-	replicas := c.Replicas
-	if current, ok := NumberAt(workload, []string{"spec", "replicas"}); ok && !c.ReplicasGiven {
-		replicas = current
-	}
 	_, given := Find(workload, []string{"spec", "strategy"})
-	if strategy := strategyOf(c, replicas); !given && strategy != "" {
+	if strategy := strategyOf(c); !given && strategy != "" {
 		SetAt(workload, strategyOfDeployment(), string(strategy))
 	}
 }

@@ -1,13 +1,16 @@
 package kind
 
+import "slices"
+
 // Group is a set of pods of a workload with the same template.
 type Group struct {
+	Name     string   // for a kind whose groups have names
 	Template []string // path of the pod template
 	Number   []string // path of the number of pods; nil: one pod, or a number set by a controller
 	Also     []string // path of a field that must have the same value; nil: none
 	Absent   int64    // value of an absent number
 	Others   int64    // pods of other groups that the number includes
-	Each     int64    // pods for each unit of the number; zero: one
+	Sets     []string // path of a number by which the number is multiplied, one if absent; nil: one
 	Worker   bool     // its pods do not receive calls
 	Scaled   bool     // setting the number of pods changes this group
 }
@@ -21,7 +24,25 @@ func (g Group) Count(workload map[string]any) int64 {
 	if !ok {
 		n = g.Absent
 	}
-	return max(n-g.Others, 0) * max(g.Each, 1)
+	return max(n-g.Others, 0) * g.SetCount(workload)
+}
+
+// SetCount returns the number at Sets.
+func (g Group) SetCount(workload map[string]any) int64 {
+	if sets, ok := NumberAt(workload, g.Sets); ok {
+		return sets
+	}
+	return 1
+}
+
+// Numbers returns the paths of the fields that determine the number of pods; nil
+// for each that the kind lacks.
+func (g Group) Numbers() [][]string { return [][]string{g.Number, g.Also, g.Sets} }
+
+// Is reports whether the group of another workload of the same kind has the same
+// purpose.
+func (g Group) Is(other Group) bool {
+	return g.Name == other.Name && (g.Name != "" || slices.Equal(g.Template, other.Template))
 }
 
 // HasNumber reports whether the workload contains the number of the group.

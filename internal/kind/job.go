@@ -14,6 +14,7 @@ func job() Kind {
 		Container:  ContainerName,
 		Complete:   func(_ Compute, workload map[string]any) { restartJob(workload, nil) },
 		Groups:     always(jobGroup(nil)),
+		Unscaled:   true,
 		Scales:     true,
 		Suspension: suspendField("spec", "suspend"),
 		Admitted:   true,

@@ -21,7 +21,9 @@ func jobSet() Kind {
 			}
 		},
 		Groups:     jobSetGroups,
+		Unscaled:   true,
 		Scales:     true,
+		Headless:   jobSetHeadless,
 		Suspension: suspendField("spec", "suspend"),
 		Admitted:   true,
 		Children:   children(map[string]string{"Job": `^-.+-\d+$`}),
@@ -36,12 +38,20 @@ func jobSet() Kind {
 func jobSetGroups(workload map[string]any) []Group {
 	var groups []Group
 	for i, job := range ListAt(workload, "spec", "replicatedJobs") {
-		g := jobGroup([]string{"spec", "replicatedJobs", strconv.Itoa(i), "template"})
-		if jobs, ok := NumberAt(job, []string{"replicas"}); ok {
-			g.Each = jobs
-		}
-		g.Scaled = i == 0
+		at := []string{"spec", "replicatedJobs", strconv.Itoa(i)}
+		g := jobGroup(Under(at, "template"))
+		g.Name, g.Sets, g.Scaled = TextAt(job, "name"), Under(at, "replicas"), i == 0
 		groups = append(groups, g)
 	}
 	return groups
+}
+
+// jobSetHeadless returns the headless Service of the pods, which the controller
+// creates by default, with addresses of pods that are not ready
+// (pkg/controllers/jobset_controller.go, pkg/webhooks/jobset_webhook.go).
+func jobSetHeadless(workload map[string]any) string {
+	if hostnames, _ := Find(workload, []string{"spec", "network", "enableDNSHostnames"}); hostnames == false {
+		return ""
+	}
+	return TextAt(workload, "spec", "network", "subdomain")
 }

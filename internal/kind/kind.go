@@ -79,6 +79,11 @@ type Workload struct {
 	// Suspension contains the settings that stop all pods of a workload. Empty if the
 	// kind cannot be suspended.
 	Suspension []Setting
+	// Unscaled reports whether the controllers of the pods lack the subresource scale,
+	// without which Kubernetes can compute neither the percentages nor the
+	// maxUnavailable of a PodDisruptionBudget
+	// (https://kubernetes.io/docs/tasks/run-application/configure-pdb/).
+	Unscaled bool
 	// Strategy is the path of the strategy by which pods are replaced. Empty if it cannot be chosen.
 	Strategy []string
 	// Admitted reports whether Kueue starts a workload by resuming it
@@ -110,6 +115,9 @@ type Workload struct {
 	// OwnService reports whether the controller of the kind creates a Service with
 	// the name of the workload.
 	OwnService bool
+	// Headless returns the name of the headless Service that the controller of the
+	// kind creates for the pods of a workload, or "". Nil means none.
+	Headless func(workload map[string]any) string
 
 	// Children are the kinds of objects between the workload and its pods, each with
 	// the pattern of the suffix that controllers add to the name of the workload.
@@ -185,7 +193,6 @@ type Compute struct {
 	// attribute sets it, and not the manifest or the default.
 	Replicas      int64
 	ReplicasGiven bool
-	DesignedFor   int64 // pods that the compute has when nothing is suspended; zero: Replicas
 
 	Strategy    string            // by which pods are replaced; "" for the default
 	PodLabels   map[string]string // the labels in spec.selector

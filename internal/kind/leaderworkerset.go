@@ -43,24 +43,14 @@ func lwsTemplate(field string) []string { return []string{"spec", "leaderWorkerT
 // workers, and the workers. The size of a group includes both.
 func leaderWorkerGroups(workload map[string]any) []Group {
 	replicas := []string{"spec", "replicas"}
-	sets, ok := NumberAt(workload, replicas)
-	if !ok {
-		sets = 1
-	}
 	leader, _ := Find(workload, lwsTemplate("leaderTemplate"))
 	worker := Group{
-		Template: lwsTemplate("workerTemplate"), Number: lwsTemplate("size"), Absent: 1, Each: sets, Scaled: true,
-	}
-	if sets == 0 {
-		worker.Number, worker.Scaled = replicas, false // no group, whatever its size
+		Template: lwsTemplate("workerTemplate"), Number: lwsTemplate("size"), Absent: 1, Sets: replicas, Scaled: true,
 	}
 	if leader == nil {
 		return []Group{worker}
 	}
-	worker.Worker = true
-	if worker.Scaled {
-		worker.Others = 1
-	}
+	worker.Worker, worker.Others = true, 1
 	return []Group{{Template: lwsTemplate("leaderTemplate"), Number: replicas, Absent: 1}, worker}
 }
 

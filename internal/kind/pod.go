@@ -13,6 +13,7 @@ func pod() Kind {
 		Template:  "pod",
 		Container: ContainerName,
 		Groups:    always(Group{}),
+		Unscaled:  true,
 		Readiness: OfPod,
 	},
 		"spec", "spec.containers", "spec.initContainers", "spec.ephemeralContainers", "spec.nodeName",

@@ -35,6 +35,7 @@ func rayCluster() Kind {
 		ScriptRemark: "Kubetorch's server runs ray start itself.",
 		Groups:       rayGroups,
 		Scales:       true,
+		Unscaled:     true,
 		Suspension:   suspendField("spec", "suspend"),
 		Admitted:     true,
 		Unserved:     [][]string{{"spec", "headServicePorts"}},
@@ -58,9 +59,9 @@ func rayGroups(workload map[string]any) []Group {
 	groups := []Group{{Template: []string{"spec", "headGroupSpec", "template"}}}
 	for i, spec := range ListAt(workload, "spec", "workerGroupSpecs") {
 		at := []string{"spec", "workerGroupSpecs", strconv.Itoa(i)}
-		hosts, _ := NumberAt(spec, []string{"numOfHosts"})
 		groups = append(groups, Group{
-			Template: Under(at, "template"), Number: Under(at, "replicas"), Each: hosts, Worker: true, Scaled: i == 0,
+			Name: TextAt(spec, "groupName"), Template: Under(at, "template"), Number: Under(at, "replicas"),
+			Sets: Under(at, "numOfHosts"), Worker: true, Scaled: i == 0,
 		})
 	}
 	return groups

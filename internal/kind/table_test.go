@@ -92,7 +92,7 @@ func TestKindsAreFoundInAnyVersion(t *testing.T) {
 
 func TestGroupsCountPods(t *testing.T) {
 	t.Parallel()
-	workload := map[string]any{"spec": map[string]any{"replicas": int64(3), "size": int64(4)}}
+	workload := map[string]any{"spec": map[string]any{"replicas": int64(3), "size": int64(4), "zero": int64(0)}}
 	for name, test := range map[string]struct {
 		group kind.Group
 		want  int64
@@ -100,8 +100,9 @@ func TestGroupsCountPods(t *testing.T) {
 		"set by a controller":    {kind.Group{}, 1},
 		"a number":               {kind.Group{Number: []string{"spec", "replicas"}}, 3},
 		"an absent number":       {kind.Group{Number: []string{"spec", "none"}, Absent: 1}, 1},
-		"several pods for each":  {kind.Group{Number: []string{"spec", "replicas"}, Each: 2}, 6},
-		"including other groups": {kind.Group{Number: []string{"spec", "size"}, Others: 1, Each: 3}, 9},
+		"several pods for each":  {kind.Group{Number: []string{"spec", "replicas"}, Sets: []string{"spec", "size"}}, 12},
+		"no sets":                {kind.Group{Number: []string{"spec", "size"}, Sets: []string{"spec", "zero"}}, 0},
+		"including other groups": {kind.Group{Number: []string{"spec", "size"}, Others: 1, Sets: []string{"spec", "replicas"}}, 9},
 		"only other groups":      {kind.Group{Number: []string{"spec", "none"}, Others: 1}, 0},
 	} {
 		if n := test.group.Count(workload); n != test.want {

@@ -25,21 +25,28 @@ func pyTorchJob() Kind {
 }
 
 func tfJob() Kind {
-	return trainingJob("TFJob", "tensorflow", "tfReplicaSpecs", "Chief", "Master")
+	return unscaled(trainingJob("TFJob", "tensorflow", "tfReplicaSpecs", "Chief", "Master"))
 }
 
 func xgBoostJob() Kind {
-	return trainingJob("XGBoostJob", "xgboost", "xgbReplicaSpecs", "Master")
+	return unscaled(trainingJob("XGBoostJob", "xgboost", "xgbReplicaSpecs", "Master"))
 }
 
 // mxJob is MXJob, which the training operator supports up to release 1.8.
 func mxJob() Kind {
-	k := trainingJob("MXJob", "mxnet", "mxReplicaSpecs", "Scheduler")
+	k := unscaled(trainingJob("MXJob", "mxnet", "mxReplicaSpecs", "Scheduler"))
 	complete := k.Complete
 	k.Complete = func(c Compute, workload map[string]any) {
 		SetDefault(workload, "Train", "spec", "jobMode")
 		complete(c, workload)
 	}
+	return k
+}
+
+// unscaled is a training job whose CRD lacks the subresource scale, unlike that of
+// PyTorchJob (pkg/apis/kubeflow.org/v1 of the training operator).
+func unscaled(k Kind) Kind {
+	k.Unscaled = true
 	return k
 }
 
@@ -89,7 +96,7 @@ func trainingGroups(workload map[string]any, specs string, primary []string) []G
 	for i, role := range trainingRoles(workload, specs, primary) {
 		at := []string{"spec", specs, role}
 		groups = append(groups, Group{
-			Template: Under(at, "template"), Number: Under(at, "replicas"), Absent: 1,
+			Name: role, Template: Under(at, "template"), Number: Under(at, "replicas"), Absent: 1,
 			Worker: i > 0, Scaled: role == trainingWorker,
 		})
 	}

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -44,6 +45,13 @@ func ObserveDisruptionBudget(live *unstructured.Unstructured) *DisruptionBudget 
 		return ""
 	}
 	return &DisruptionBudget{MinAvailable: value("minAvailable"), MaxUnavailable: value("maxUnavailable")}
+}
+
+// AllowsNoEviction reports whether Kubernetes cannot compute a budget for the pods of
+// a workload. It then rejects every eviction.
+func (b DisruptionBudget) AllowsNoEviction(workload *unstructured.Unstructured) bool {
+	return kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Unscaled &&
+		(b.MaxUnavailable != "" || strings.HasSuffix(b.MinAvailable, "%"))
 }
 
 // validateDisruptionBudget rejects a budget that is empty or contradictory.

@@ -30,7 +30,7 @@ func choice(c Compute) kind.Compute {
 func kindInput(c Compute, k kind.Kind) kind.Compute {
 	replicas, attribute := requestedReplicas(c)
 	view := choice(c)
-	view.Replicas, view.ReplicasGiven, view.DesignedFor = replicas, attribute != nil, c.DesignedFor
+	view.Replicas, view.ReplicasGiven = replicas, attribute != nil
 	view.Strategy = c.Strategy
 	view.PodLabels, view.QueueLabels = ownPods(c), queueLabels(c)
 	view.PodTemplate = func(worker bool) (map[string]any, error) { return podTemplate(c, k, worker) }

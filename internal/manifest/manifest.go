@@ -59,13 +59,7 @@ type Compute struct {
 	// ReplicasGiven reports whether the attribute is set. Otherwise, the numbers in
 	// Manifest apply, or the default.
 	ReplicasGiven bool
-	// ReplicasPreserved reports whether Replicas is the live number, which another client
-	// has set and which is preserved. It overrides Distribute and Manifest.
-	ReplicasPreserved bool
-	Suspend           bool // renders no replicas; all else is unchanged
-	// DesignedFor is the configured number of replicas, from which the strategy
-	// follows, if Replicas is not that number. Zero means Replicas.
-	DesignedFor int64
+	Suspend       bool // renders no replicas; all else is unchanged
 
 	// Runtime is kind.RuntimeKubetorch (also if empty), kind.RuntimeSkyTorch or
 	// kind.RuntimeKPU.

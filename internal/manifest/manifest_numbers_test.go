@@ -1,6 +1,8 @@
 package manifest_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -68,37 +70,125 @@ func TestNumbersOfTheManifestAreKeptUnlessAttributesSetThem(t *testing.T) {
 	}
 }
 
-func TestPreservedReplicasTakePrecedence(t *testing.T) {
+func TestLiveNumbersOfPodsArePreserved(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		change  func(*manifest.Compute)
-		pointer string
-		want    int64
+	const jobSet = "{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, spec: {replicatedJobs: [%s]}}"
+	for name, test := range map[string]struct {
+		rendered, prior string
+		suspended       bool
+		resumed         int64
+		want            map[string]any
 	}{
-		"over the manifest's": {func(c *manifest.Compute) {
-			c.Manifest = fromYAML(t, "{apiVersion: apps/v1, kind: StatefulSet, spec: {replicas: 2}}")
-		}, "/spec/replicas", 5},
-		"over that of a job's workers": {func(c *manifest.Compute) {
-			c.Manifest = fromYAML(t, "{apiVersion: kubeflow.org/v1, kind: TFJob, spec: {tfReplicaSpecs: {Chief: {}, "+
-				"Worker: {replicas: 1}}}}")
-		}, "/spec/tfReplicaSpecs/Worker/replicas", 4},
-		"over the workers": {func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Workers: 3} },
-			"/spec/replicas", 5},
+		"of a Deployment": {
+			rendered: "{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 2}}",
+			prior:    "{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 5}}",
+			want:     map[string]any{"/spec/replicas": int64(5)},
+		},
+		"that nobody manages": {
+			rendered: "{apiVersion: apps/v1, kind: Deployment}", prior: "{apiVersion: apps/v1, kind: Deployment}",
+			want: map[string]any{"/spec/replicas": nil},
+		},
+		"of a Deployment without pods": {
+			rendered: "{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 2}}",
+			prior:    "{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 0}}",
+			want:     map[string]any{"/spec/replicas": int64(0)},
+		},
+		"not if the workload is suspended": {
+			rendered:  "{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 0}}",
+			prior:     "{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 5}}",
+			suspended: true, want: map[string]any{"/spec/replicas": int64(0)},
+		},
+		"before the suspension": {
+			rendered:  "{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 2}}",
+			prior:     "{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 0}}",
+			suspended: true, resumed: 5, want: map[string]any{"/spec/replicas": int64(5)},
+		},
+		"not if the one before the suspension is unknown": {
+			rendered:  "{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 2}}",
+			prior:     "{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 0}}",
+			suspended: true, want: map[string]any{"/spec/replicas": int64(2)},
+		},
+		"of a suspended Job": {
+			rendered:  "{apiVersion: batch/v1, kind: Job, spec: {parallelism: 2, completions: 2, suspend: true}}",
+			prior:     "{apiVersion: batch/v1, kind: Job, spec: {parallelism: 3, completions: 3}}",
+			suspended: true,
+			want:      map[string]any{"/spec/parallelism": int64(3), "/spec/completions": int64(3)},
+		},
+		"of a Job whose completions only the manifest has": {
+			rendered: "{apiVersion: batch/v1, kind: Job, spec: {parallelism: 2, completions: 8}}",
+			prior:    "{apiVersion: batch/v1, kind: Job, spec: {parallelism: 3, completions: 8}}",
+			want:     map[string]any{"/spec/parallelism": int64(3), "/spec/completions": int64(8)},
+		},
+		"of groups": {
+			rendered: "{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, spec: {replicas: 1, " +
+				"leaderWorkerTemplate: {size: 2}}}",
+			prior: "{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, spec: {replicas: 3, " +
+				"leaderWorkerTemplate: {size: 2}}}",
+			want: map[string]any{"/spec/replicas": int64(3), "/spec/leaderWorkerTemplate/size": int64(2)},
+		},
+		"of no groups": {
+			rendered: "{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, spec: {replicas: 1, " +
+				"leaderWorkerTemplate: {leaderTemplate: {}, size: 2}}}",
+			prior: "{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, spec: {replicas: 0, " +
+				"leaderWorkerTemplate: {leaderTemplate: {}, size: 4}}}",
+			want: map[string]any{"/spec/replicas": int64(0), "/spec/leaderWorkerTemplate/size": int64(4)},
+		},
+		"of the job with the same name": {
+			rendered: fmt.Sprintf(jobSet, "{name: new, replicas: 7}, {name: a, replicas: 1, template: {spec: "+
+				"{parallelism: 2}}}"),
+			prior: fmt.Sprintf(jobSet, "{name: a, replicas: 3, template: {spec: {parallelism: 4}}}"),
+			want: map[string]any{"/spec/replicatedJobs/0/replicas": int64(7),
+				"/spec/replicatedJobs/1/replicas":                  int64(3),
+				"/spec/replicatedJobs/1/template/spec/parallelism": int64(4)},
+		},
+		"of the workers of a training job": {
+			rendered: "{apiVersion: kubeflow.org/v1, kind: TFJob, spec: {tfReplicaSpecs: {Chief: {}, " +
+				"Worker: {replicas: 1}}}}",
+			prior: "{apiVersion: kubeflow.org/v1, kind: TFJob, spec: {tfReplicaSpecs: {Chief: {}, " +
+				"Worker: {replicas: 4}}}}",
+			want: map[string]any{"/spec/tfReplicaSpecs/Worker/replicas": int64(4)},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			objects := render(t, minimal(c.change, func(c *manifest.Compute) {
-				c.Replicas, c.ReplicasGiven, c.ReplicasPreserved, c.Registered = 5, true, true, true
-			}))
-			if got := leaves(objects[0].Object)[c.pointer]; got != c.want {
-				t.Errorf("%s is %v, want %d", c.pointer, got, c.want)
+			object := func(text string) *unstructured.Unstructured {
+				return &unstructured.Unstructured{Object: fromYAML(t, text)}
 			}
-			registration := leaves(objects[len(objects)-1].Object)
-			if quorum, ok := registration["/spec/workloadMetadata/distributedConfig/quorum_workers"]; ok &&
-				quorum != int64(3) {
-				t.Errorf("the quorum is %v, want the 3 that were asked for", quorum)
+			rendered := object(test.rendered)
+			manifest.PreserveReplicas(rendered, object(test.prior), test.suspended, test.resumed)
+			got := leaves(rendered.Object)
+			for pointer, want := range test.want {
+				if kind.Number(got[pointer]) != want {
+					t.Errorf("%s is %v, want %v", pointer, got[pointer], want)
+				}
 			}
 		})
+	}
+}
+
+func TestHeadlessServiceOfAControllerIsNotRendered(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		network string
+		want    []string
+	}{
+		"by default":             {"{}", []string{"x"}},
+		"with another name":      {"{subdomain: other}", []string{"x", "x-headless"}},
+		"that the user disabled": {"{enableDNSHostnames: false}", []string{"x", "x-headless"}},
+	} {
+		var services []string
+		for _, o := range render(t, minimal(func(c *manifest.Compute) {
+			c.Name, c.Distribute = "x", &manifest.Distribute{Type: "pytorch"}
+			c.Manifest = fromYAML(t, "{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, spec: {network: "+test.network+
+				", replicatedJobs: [{name: a}]}}")
+		})) {
+			if o.GetKind() == "Service" {
+				services = append(services, o.GetName())
+			}
+		}
+		if !slices.Equal(services, test.want) {
+			t.Errorf("%s: the Services are %v, want %v", name, services, test.want)
+		}
 	}
 }
 

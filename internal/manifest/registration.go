@@ -64,7 +64,7 @@ func distributedConfig(c Compute) map[string]any {
 	if d == nil {
 		return nil
 	}
-	workers := configuredWorkers(c)
+	workers, _ := requestedReplicas(c)
 	timeout := cmp.Or(c.LaunchTimeout, DefaultLaunchTimeout)
 	if given, err := ParseDuration(d.QuorumTimeout); err == nil {
 		timeout = given

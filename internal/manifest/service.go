@@ -18,7 +18,8 @@ func isDistributed(c Compute) bool {
 }
 
 // renderServices returns the Service of a compute, which maps port 80 to the server
-// in its pods, and the headless Service of a distributed compute.
+// in its pods, and the headless Service of a distributed compute unless a controller
+// creates it.
 func renderServices(c Compute, k kind.Kind, workload map[string]any) ([]map[string]any, error) {
 	var services []map[string]any
 	port := serverPort(k, workload)
@@ -38,8 +39,10 @@ func renderServices(c Compute, k kind.Kind, workload map[string]any) ([]map[stri
 		}
 		services = append(services, service)
 	}
-	if isDistributed(c) {
-		service, err := toMap(corev1ac.Service(kind.HeadlessName(c.Name), c.Namespace).
+	headless := kind.HeadlessName(c.Name)
+	exists := k.Headless != nil && k.Headless(workload) == headless
+	if isDistributed(c) && !exists {
+		service, err := toMap(corev1ac.Service(headless, c.Namespace).
 			WithLabels(serviceLabels(c)).
 			WithSpec(corev1ac.ServiceSpec().
 				WithClusterIP(corev1.ClusterIPNone).

@@ -16,8 +16,7 @@ func validateModes(c Compute, errs *Errors) {
 		errs.mutuallyExclusive("replicas", "autoscale",
 			"Knative controls the number of pods, from autoscale.min_scale to max_scale")
 	}
-	replicasGiven := c.ReplicasGiven && !c.ReplicasPreserved
-	if d := c.Distribute; d != nil && d.Workers > 0 && replicasGiven && c.Replicas != d.Workers {
+	if d := c.Distribute; d != nil && d.Workers > 0 && c.ReplicasGiven && c.Replicas != d.Workers {
 		errs.mutuallyExclusive("replicas", "distribute", "their number is distribute.workers")
 	}
 	validateManifest(c, errs)
@@ -100,7 +99,8 @@ func validateDistribute(c Compute, errs *Errors) {
 		return
 	}
 	workers, quorum := At("distribute", Name("workers")), At("distribute", Name("quorum_workers"))
-	switch most := max(configuredWorkers(c), 1); {
+	requested, _ := requestedReplicas(c)
+	switch most := max(requested, 1); {
 	case d.QuorumWorkers == nil || *d.QuorumWorkers <= most:
 	case d.Workers == 0 && c.Manifest == nil:
 		errs.at(quorum, "is %d, but without distribute.workers there is one worker: set distribute.workers.",

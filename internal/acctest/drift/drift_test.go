@@ -163,57 +163,6 @@ func TestAccDriftOfAttributesCanBeIgnored(t *testing.T) {
 	})
 }
 
-func TestAccDriftOfReplicasCanBeIgnored(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct{ object, attributes string }{
-		"attribute replicas":   {"deployment/trainer", ""},
-		"attribute distribute": {"deployment/trainer", `distribute = { type = "pytorch", workers = 3 }`},
-		"manifest of a Deployment": {"deployment/trainer",
-			acctest.Manifest("apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 2}")},
-		"manifest of a StatefulSet": {"statefulset/trainer",
-			acctest.Manifest("apiVersion: apps/v1\nkind: StatefulSet\nspec: {replicas: 2}")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ns := cluster.Namespace(t)
-			config := func(more string) string {
-				return cluster.Config(ns,
-					acctest.BareCompute(c.attributes+more+"\nlifecycle {\n ignore_changes = [replicas]\n}"))
-			}
-			scaled := func(replicas string) resource.TestStep {
-				return resource.TestStep{
-					PreConfig: func() { cluster.Kubectl(t, "scale", c.object, "--replicas="+replicas, "-n", ns) },
-					Config:    config(""),
-					ConfigPlanChecks: resource.ConfigPlanChecks{
-						PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
-					},
-				}
-			}
-			resource.Test(t, resource.TestCase{
-				ProtoV6ProviderFactories: acctest.Factories(t),
-				Steps: []resource.TestStep{
-					{Config: config("")},
-					scaled("3"), scaled("1"), scaled("4"),
-					{
-						Config: config("\nlabels = { a = \"b\" }"),
-						ConfigPlanChecks: acctest.PreApply(
-							plancheck.ExpectResourceAction(acctest.Trainer, plancheck.ResourceActionUpdate),
-							acctest.PlanCheck(func(p acctest.Plan) error { return p.ChangesOnly("labels") }),
-						),
-						Check: func(*terraform.State) error {
-							if got := cluster.Kubectl(t, "get", c.object, "-n", ns, "-o",
-								"jsonpath={.spec.replicas}"); got != "4" {
-								return fmt.Errorf("%s replicas, want the 4 that another client set", got)
-							}
-							return nil
-						},
-					},
-				},
-			})
-		})
-	}
-}
-
 // Kubetorch's controller deletes the workload and the Service after inactivity_ttl. Other deletions are drift.
 func TestAccComputeThatKubetorchDeletesIsReportedAsThat(t *testing.T) {
 	t.Parallel()

@@ -119,6 +119,15 @@ func TestEcoLifeCycleOfEveryKind(t *testing.T) {
 			Hidden:   []string{"launch_timeout"},
 		},
 		{
+			Name: "job set of distributed workers", Mode: "jobset",
+			Created:  jobSet(2, "suspend: false") + "distribute = { workers = 2 }",
+			Changed:  jobSet(2, "suspend: false") + "distribute = { workers = 2 }\n labels = { team = \"ml\" }",
+			Kubectl:  []string{"label", "jobset/trainer", "--overwrite", "app=other"},
+			Drifts:   []string{"labels"},
+			Replaces: true,
+			Hidden:   []string{"distribute", "launch_timeout"},
+		},
+		{
 			Name: "groups of workers", Mode: "leaderworkerset",
 			Created: groups("{replicas: 2}") + "distribute = { workers = 4 }",
 			Changed: groups("{replicas: 2}") + "distribute = { workers = 6 }\n gpus = 1",

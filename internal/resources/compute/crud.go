@@ -33,7 +33,6 @@ func (hooks) Apply(ctx context.Context, writing *writing) {
 
 func (w *writer) create(ctx context.Context) {
 	w.Plan.fillAddresses(ctx)
-	w.PrivateState.DesignReplicas = privateState{}.designReplicas(w.Plan, w.Prior)
 	w.apply(ctx, owned.Objects{})
 	w.PrivateState.Origin = usedDefaults(w.Config, w.Data.Defaults)
 	if len(w.change.Existing) == 0 { // nothing exists, so nothing goes into state
@@ -54,8 +53,6 @@ func (w *writer) update(ctx context.Context) {
 		return
 	}
 	w.Prior.recoverMemory(w.Memory, prior)
-	designed := w.PrivateState.DesignReplicas
-	w.PrivateState.DesignReplicas = w.PrivateState.designReplicas(w.Plan, w.Prior)
 	if w.PrivateState.Origin == nil {
 		w.PrivateState.Origin = observedDefaults(w.Prior, prior)
 	}
@@ -64,7 +61,6 @@ func (w *writer) update(ctx context.Context) {
 	w.Plan.Ready = w.Prior.Ready
 	w.apply(ctx, prior)
 	if w.Diags.HasError() {
-		w.PrivateState.DesignReplicas = designed // the state keeps the prior number of replicas, too
 		w.Prior.Manifests = w.change.After(prior).Value()
 		w.SaveAs(ctx, w.Prior)
 		return
@@ -127,7 +123,7 @@ func (w *writer) render(ctx context.Context, prior owned.Objects) owned.Objects 
 	if diags.HasError() {
 		return nil
 	}
-	options := renderOptionsOf(ctx, w.Data, prior, w.PrivateState, w.PrivateState.DesignReplicas)
+	options := renderOptionsOf(ctx, w.Data, prior, w.PrivateState)
 	options.versions = next
 	w.Plan.fillVersions(next)
 	planned, diags := render(ctx, w.Plan.asConfigured(w.Config), options)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
@@ -51,7 +52,10 @@ func unignoredConfigOf(ctx context.Context, data *tf.ProviderData, req *resource
 		return nil
 	}
 	config, err := validated.Unmarshal(req.Config.Schema.Type().TerraformType(ctx))
-	if err != nil || !config.IsFullyKnown() || config.Equal(req.Config.Raw) {
+	if err != nil {
+		return nil
+	}
+	if config, ok = withoutUnknown(config, req.Config.Raw); !ok || config.Equal(req.Config.Raw) {
 		return nil
 	}
 	plan, ok := withoutIgnoring(req.Plan.Raw, req.Config.Raw, config)
@@ -65,6 +69,24 @@ func unignoredConfigOf(ctx context.Context, data *tf.ProviderData, req *resource
 		return nil
 	}
 	return &out
+}
+
+// withoutUnknown returns the original configuration, in which unknown attributes are those of the changed one: if they
+// are known there, they are ignored.
+func withoutUnknown(original, changed tftypes.Value) (tftypes.Value, bool) {
+	if original.IsFullyKnown() {
+		return original, true
+	}
+	var out, known map[string]tftypes.Value
+	if original.As(&out) != nil || changed.As(&known) != nil {
+		return original, false
+	}
+	for name, value := range out {
+		if !value.IsFullyKnown() {
+			out[name] = known[name]
+		}
+	}
+	return tftypes.NewValue(original.Type(), out), changed.IsFullyKnown()
 }
 
 // withoutIgnoring returns a plan in which the attributes that differ between two configurations are those of the
@@ -115,6 +137,38 @@ func (p *planner) preserveIgnored(
 			out[key] = before
 		}
 	}
+	return out
+}
+
+// configured returns the plan as the renderer requires it. If replicas is ignored, Terraform passes the number of the
+// state. That is not a number that the configuration sets, and not one for all kinds of manifest: see preserveReplicas.
+func (p *planner) configured() *model {
+	config := *p.Config
+	if p.unignored != nil {
+		config.Replicas = p.unignored.config.Replicas
+	}
+	return p.Plan.asConfigured(&config)
+}
+
+// preserveReplicas returns the rendered objects with the prior numbers of pods if replicas is ignored.
+func (p *planner) preserveReplicas(rendered, prior owned.Objects) owned.Objects {
+	workload, before := workloadIn(rendered), workloadIn(prior)
+	if p.unignored == nil || p.unignored.config.Replicas.Equal(p.Config.Replicas) || workload == nil || before == nil {
+		return rendered
+	}
+	workload = workload.DeepCopy()
+	was, is := p.State.Suspend.ValueBool(), p.Plan.Suspend.ValueBool()
+	resumed := int64(0)
+	if was && !is {
+		resumed = p.Plan.Replicas.ValueInt64()
+	}
+	manifest.PreserveReplicas(workload, before, was || is, resumed, decodeFieldPath(p.Plan.PodTemplatePath)...)
+	preserved, err := owned.ObjectOf(workload)
+	if err != nil {
+		return rendered
+	}
+	out := maps.Clone(rendered)
+	out[preserved.Key] = preserved
 	return out
 }
 

@@ -65,8 +65,8 @@ func (p *planner) defaults() {
 	case !plan.Replicas.IsNull():
 	case mayBeInManifest:
 		plan.Replicas = types.Int64Unknown()
-	case kind.OfMode(mode).Scales:
-		plan.Replicas = workers(config.Distribute)
+	default:
+		plan.Replicas = defaultReplicas(mode, config.Distribute)
 	}
 }
 
@@ -83,8 +83,11 @@ func (m *model) imageAndSetup(ctx context.Context) (types.String, types.Object) 
 	return m.Image, m.ImageSetup
 }
 
-// workers returns distribute.workers, or 1 if it is not set.
-func workers(distribute types.Object) types.Int64 {
+// defaultReplicas returns distribute.workers, or 1 if it is not set. It returns null for a mode without replicas.
+func defaultReplicas(mode string, distribute types.Object) types.Int64 {
+	if !kind.OfMode(mode).Scales {
+		return types.Int64Null()
+	}
 	if distribute.IsUnknown() {
 		return types.Int64Unknown()
 	}
@@ -162,14 +165,14 @@ func (p *planner) preserveImportedSettings() {
 	})
 }
 
-// asConfigured returns the plan without the defaults, as the renderer requires it.
+// asConfigured returns the plan without the defaults that a manifest may set, as the renderer requires it.
 func (m *model) asConfigured(config *model) *model {
 	out := *m
 	out.Replicas, out.ServiceAccountName = config.Replicas, config.ServiceAccountName
 	out.Image, out.ImageSetup = config.Image, config.ImageSetup
 	out.KubetorchVersion = config.KubetorchVersion
-	if config.Manifest.IsNull() {
-		out.Replicas = m.Replicas
+	if config.Replicas.IsNull() && config.Manifest.IsNull() {
+		out.Replicas = defaultReplicas(m.Mode.ValueString(), config.Distribute)
 	}
 	return &out
 }

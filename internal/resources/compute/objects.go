@@ -18,13 +18,9 @@ import (
 type renderOptions struct {
 	defaults tf.Defaults
 	versions
-	// designReplicas is the number of replicas that the update strategy is selected for. It differs from the current
-	// number if another client has scaled the workload.
-	designReplicas   int64
-	preserveReplicas bool // keep the number of replicas that another client has set
-	registered       bool // render the registration with Kubetorch
-	heldByQueue      bool // create or resume the workload suspended, until its queue admits it
-	wasSuspended     bool
+	registered   bool // render the registration with Kubetorch
+	heldByQueue  bool // create or resume the workload suspended, until its queue admits it
+	wasSuspended bool
 	// hasField reports whether the served version of a kind has a field; nil if no cluster is available.
 	hasField func(gvk schema.GroupVersionKind, path ...string) bool
 }
@@ -42,16 +38,12 @@ func render(ctx context.Context, m *model, options renderOptions) (owned.Objects
 // renderSpec is render for a model that has been converted.
 func renderSpec(spec manifest.Compute, options renderOptions) (owned.Objects, diag.Diagnostics) {
 	spec.Registered, spec.HeldByQueue, spec.Resumed = options.registered, options.heldByQueue, options.wasSuspended
-	spec.ReplicasPreserved = options.preserveReplicas
 	spec.Revision = options.revision
 	if !manifest.RunsTensorServer(spec.Runtime) {
 		spec.KubetorchVersion = options.kubetorch
 	}
 	if options.hasField != nil && spec.Runtime == kind.RuntimeSkyTorch {
 		spec.NoOverride = !options.hasField(kind.SkyTorchCompute().GroupVersionKind, "spec", "override")
-	}
-	if spec.Manifest == nil || options.preserveReplicas { // otherwise the manifest contains the strategy
-		spec.DesignedFor = options.designReplicas
 	}
 	rendered, err := manifest.Render(spec)
 	if err != nil {

@@ -60,7 +60,7 @@ var defaults = tf.Defaults{
 
 func rendered(t *testing.T, m *model, with tf.Defaults) owned.Objects {
 	t.Helper()
-	out, diags := render(t.Context(), m, renderOptions{defaults: with, designReplicas: 1, heldByQueue: true})
+	out, diags := render(t.Context(), m, renderOptions{defaults: with, heldByQueue: true})
 	if diags.HasError() {
 		t.Fatal(diags)
 	}

@@ -138,10 +138,9 @@ func (p *planner) render(ctx context.Context) {
 	if remembered.Origin == nil && !p.Creating {
 		remembered.Origin = observedDefaults(p.State, prior)
 	}
-	options := renderOptionsOf(ctx, p.Data, prior, remembered, p.PrivateState.designReplicas(p.Plan, p.State))
-	options.preserveReplicas = p.preservesReplicas()
+	options := renderOptionsOf(ctx, p.Data, prior, remembered)
 	options.heldByQueue = options.heldByQueue || p.State.Suspend.ValueBool() || options.wasSuspended
-	spec, diags := p.Plan.asConfigured(p.Config).spec(p.converter, options.defaults)
+	spec, diags := p.configured().spec(p.converter, options.defaults)
 	p.Diags.Append(diags...)
 	if p.Diags.HasError() {
 		return
@@ -169,26 +168,18 @@ func (p *planner) render(ctx context.Context) {
 
 // renderOptionsOf returns the options for the prior objects of a compute, which a new one lacks.
 func renderOptionsOf(
-	ctx context.Context, data *tf.ProviderData, prior owned.Objects, remembered privateState, designReplicas int64,
+	ctx context.Context, data *tf.ProviderData, prior owned.Objects, remembered privateState,
 ) renderOptions {
 	return renderOptions{
-		defaults:       remembered.Origin.override(owned.PreserveCreator(data.Defaults, sorted(prior))),
-		designReplicas: designReplicas,
-		registered:     wantsRegistration(ctx, data.Cluster, prior, remembered),
-		heldByQueue:    len(prior) == 0,
-		wasSuspended:   hasSuspension(prior),
+		defaults:     remembered.Origin.override(owned.PreserveCreator(data.Defaults, sorted(prior))),
+		registered:   wantsRegistration(ctx, data.Cluster, prior, remembered),
+		heldByQueue:  len(prior) == 0,
+		wasSuspended: hasSuspension(prior),
 		hasField: func(gvk schema.GroupVersionKind, path ...string) bool {
 			has, err := data.Cluster.HasField(ctx, gvk, path...)
 			return has || err != nil // the dry run reports the error
 		},
 	}
-}
-
-// preservesReplicas reports whether the configuration contains the number of replicas that another client has set.
-// Terraform passes it if lifecycle.ignore_changes contains replicas.
-func (p *planner) preservesReplicas() bool {
-	return !p.Creating && isKnown(p.Config.Replicas) && p.Config.Replicas.Equal(p.State.Replicas) &&
-		p.PrivateState.DesignReplicas > 0 && p.PrivateState.DesignReplicas != p.State.Replicas.ValueInt64()
 }
 
 // appliesNothing reports whether applying the planned text of an imported object would leave the object unchanged.
@@ -279,6 +270,7 @@ func (p *planner) dryRun(ctx context.Context) {
 		p.warnOfGPUs(ctx, workload)
 	}
 	p.warnOfServiceAccount(ctx)
+	p.warnOfDisruptionBudget()
 }
 
 // preview validates the changed objects. It returns false if further checks would only report the same problem.

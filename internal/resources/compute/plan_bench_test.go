@@ -21,7 +21,7 @@ func BenchmarkUnchangedPlan(b *testing.B) {
 	})
 	state := *config
 	prior, diags := render(b.Context(), config, renderOptions{
-		defaults: defaults, designReplicas: 1,
+		defaults: defaults,
 		versions: versions{kubetorch: manifest.KubetorchVersion, revision: revisions[len(revisions)-1]},
 	})
 	if diags.HasError() {
@@ -37,11 +37,11 @@ func BenchmarkUnchangedPlan(b *testing.B) {
 		p := &planner{converter: &converter{ctx: b.Context()}, planning: &planning{
 			Data: data, Plan: &plan, Config: config, State: &state,
 			PrivateState: privateState{
-				DesignReplicas: 1, CRDInstalled: &installed, EmptyText: true, Origin: &creationDefaults{},
+				CRDInstalled: &installed, EmptyText: true, Origin: &creationDefaults{},
 			},
 		}}
 		p.prior, _ = owned.ObjectsOf(state.Manifests)
-		options := renderOptionsOf(b.Context(), data, p.prior, p.PrivateState, 1)
+		options := renderOptionsOf(b.Context(), data, p.prior, p.PrivateState)
 		spec, _ := plan.asConfigured(config).spec(p.converter, options.defaults)
 		p.rendered = p.renderVersions(b.Context(), spec, p.prior, options)
 		p.replaceIfImmutable(b.Context())

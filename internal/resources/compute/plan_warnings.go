@@ -72,6 +72,22 @@ func (p *planner) warnOfServiceAccount(ctx context.Context) {
 			"  kubectl create serviceaccount %s -n %s", account, namespace))
 }
 
+// warnOfDisruptionBudget warns of a new budget that prevents all evictions.
+func (p *planner) warnOfDisruptionBudget() {
+	if !p.Creating && !p.State.PodDisruptionBudget.IsNull() {
+		return
+	}
+	workload := workloadIn(p.rendered)
+	budget := manifest.ObserveDisruptionBudget(withRole(p.rendered, manifest.RoleDisruptionBudget))
+	if workload == nil || budget == nil || !budget.AllowsNoEviction(workload) {
+		return
+	}
+	p.Diags.AddAttributeWarning(path.Root("pod_disruption_budget"), "The budget allows no eviction",
+		fmt.Sprintf("Kubernetes computes max_unavailable and percentages from the scale of the controller of the pods, "+
+			"and the controllers of a %s have none. It then rejects every eviction, so that no node with one of the "+
+			"pods can be drained.\n\nNext step: Set min_available to a number of pods.", workload.GetKind()))
+}
+
 // warnOfUnchangedPods warns if the pod template changes but running pods are not updated, because the apply would
 // seem to have changed them.
 func (p *planner) warnOfUnchangedPods() {

@@ -2,9 +2,6 @@ package compute
 
 // privateState is what the provider stores for a compute, in addition to the memory of its objects.
 type privateState struct {
-	// DesignReplicas is the number of replicas that the update strategy was selected for, at least one. Another client
-	// may have scaled the workload since, which ignore_changes preserves.
-	DesignReplicas int64 `json:"designed,omitempty"`
 	// Unready is true if the last wait for readiness failed. The next plan then waits again.
 	Unready bool `json:"unready,omitempty"`
 	// Imported contains the keys of the objects that have not been applied since their import. State contains their
@@ -22,13 +19,4 @@ type privateState struct {
 	Origin *creationDefaults `json:"origin,omitempty"`
 	// CRDInstalled reports whether Kubetorch's CRD was installed at the last refresh; nil before the first one.
 	CRDInstalled *bool `json:"registers,omitempty"`
-}
-
-// designReplicas returns the number of replicas that the plan selects the update strategy for. A number that only
-// preserves that of the cluster is not a request of the configuration.
-func (s privateState) designReplicas(plan, state *model) int64 {
-	if s.DesignReplicas > 0 && plan.Replicas.Equal(state.Replicas) {
-		return s.DesignReplicas
-	}
-	return max(1, plan.Replicas.ValueInt64())
 }

@@ -51,7 +51,9 @@ func placementAttributes() map[string]schema.Attribute {
 			Optional: true,
 			MarkdownDescription: "Limit for evictions, such as those of a node that is drained: a " +
 				"PodDisruptionBudget for the pods of the compute. Exactly one attribute must be set. A budget that " +
-				"allows no eviction, such as `min_available = 1` with one replica, blocks the drain of a node.",
+				"allows no eviction, such as `min_available = 1` with one replica, blocks the drain of a node. So do " +
+				"`max_unavailable` and percentages for a RayCluster, Job, CronJob, JobSet, DaemonSet, Pod, TFJob, " +
+				"XGBoostJob or MXJob, whose scale Kubernetes does not know: a warning of the plan states it.",
 			Attributes: map[string]schema.Attribute{
 				"min_available": optionalText("Number or percentage of pods that must remain, such as `1` or `50%`.",
 					tf.PodCount()),

@@ -98,7 +98,7 @@ func (p *planner) renderWith(
 	if p.Diags.HasError() {
 		return nil
 	}
-	rendered = p.preserveIgnored(ctx, rendered, prior, options)
+	rendered = p.preserveReplicas(p.preserveIgnored(ctx, rendered, prior, options), prior)
 	if !p.PrivateState.EmptyText {
 		rendered = rendered.Preserve(prior, differsInEmptyText)
 	}

@@ -102,7 +102,7 @@ func TestZeroOfEveryAttributeIsRendered(t *testing.T) {
 		if m.Replicas.IsNull() && m.Autoscale.IsNull() && m.Distribute.IsNull() && m.Selector.IsNull() {
 			m.Replicas = types.Int64Value(1)
 		}
-		with := renderOptions{defaults: defaults, designReplicas: 1, registered: true}
+		with := renderOptions{defaults: defaults, registered: true}
 		out, diags := render(t.Context(), m, with)
 		if diags.HasError() {
 			return nil

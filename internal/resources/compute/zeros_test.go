@@ -142,7 +142,7 @@ func TestExplicitZeroOfEveryFieldIsAChange(t *testing.T) {
 			with := func(template map[string]any) (owned.Objects, bool) {
 				m := planned(t)
 				c.set(m, template)
-				out, diags := render(t.Context(), m, renderOptions{defaults: defaults, designReplicas: 1})
+				out, diags := render(t.Context(), m, renderOptions{defaults: defaults})
 				return out, !diags.HasError()
 			}
 			tested := 0
