@@ -3,6 +3,7 @@ package manifest
 import (
 	"reflect"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -50,6 +51,15 @@ func KeepsPods(before, after *unstructured.Unstructured) bool {
 		was, _ := kind.Find(before.Object, g.Template)
 		will, _ := kind.Find(after.Object, g.Template)
 		return was != nil && !reflect.DeepEqual(normalizeValue(was, ""), normalizeValue(will, ""))
+	})
+}
+
+// HasImmutablePods reports whether a pod template of a workload is immutable.
+func HasImmutablePods(workload *unstructured.Unstructured) bool {
+	k, _ := kindOfObject(workload.GroupVersionKind(), nil)
+	return slices.ContainsFunc(k.Groups(workload.Object), func(g kind.Group) bool {
+		spec := dotted(kind.Under(g.Template, "spec")) + "."
+		return slices.ContainsFunc(k.Immutable, func(field string) bool { return strings.HasPrefix(spec, field+".") })
 	})
 }
 

@@ -44,6 +44,7 @@ func (hooks) Plan(ctx context.Context, planning *planning) {
 	} else {
 		p.Plan.Manifests = types.MapUnknown(types.StringType)
 		p.setUnknownVersions()
+		p.replaceIfTemplateUnknown()
 	}
 	p.preserveImportedText()
 	if !p.Diags.HasError() {
