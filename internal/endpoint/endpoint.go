@@ -239,7 +239,8 @@ func (e *Endpoint) fromURL(address string) error {
 	if err != nil {
 		return fmt.Errorf("the registration of %s contains an invalid address: %w", e.ID(), err)
 	}
-	e.URL, e.Host, e.Elsewhere = address, parsed.Hostname(), true
+	_, rest, _ := strings.Cut(address, "://") // the scheme is case-insensitive, and parsed in lower case
+	e.URL, e.Host, e.Elsewhere = parsed.Scheme+"://"+rest, parsed.Hostname(), true
 	if port, err := strconv.ParseInt(parsed.Port(), 10, 32); err == nil {
 		e.Port = int32(port)
 	} else if parsed.Scheme == "https" {

@@ -97,6 +97,8 @@ func TestEndpointOfACustomAddressHasItsHostAndPort(t *testing.T) {
 			Elsewhere: true},
 		"https://h.example.com/v1": {URL: "https://h.example.com/v1", Host: "h.example.com", Port: 443,
 			Elsewhere: true},
+		"HTTPS://H.example.com/V1": {URL: "https://H.example.com/V1", Host: "H.example.com", Port: 443,
+			Elsewhere: true},
 		"h.example.com": {URL: "http://h.example.com", Host: "h.example.com", Elsewhere: true},
 	} {
 		var got Endpoint

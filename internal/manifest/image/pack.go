@@ -123,15 +123,23 @@ func isProject(directory fs.FS) bool {
 	return false
 }
 
+// IsTerraformState reports whether a file of this name contains a state or a plan of
+// Terraform. Both contain secret values, and an apply changes them, so that an image
+// with the working directory would never be up to date.
+func IsTerraformState(name string) bool {
+	return strings.Contains(name, ".tfstate") || strings.HasSuffix(name, ".tfplan") || name == "tfplan"
+}
+
 // Excluded reports whether a file or directory of this name is excluded from a
-// package: caches, virtual environments, and metadata of version control.
+// package: caches, virtual environments, metadata of version control, and
+// Terraform's state.
 func Excluded(name string) bool {
 	switch name {
 	case ".git", ".hg", ".svn", "__pycache__", ".venv", ".terraform", ".tox", ".ipynb_checkpoints", ".pytest_cache",
 		".mypy_cache", ".ruff_cache", ".DS_Store":
 		return true
 	default:
-		return strings.HasSuffix(name, ".pyc")
+		return strings.HasSuffix(name, ".pyc") || IsTerraformState(name)
 	}
 }
 

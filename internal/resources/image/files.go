@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 )
@@ -43,7 +44,9 @@ func packAll(source image.Source) ([]image.Packed, error) {
 		case globErr != nil:
 			return nil, fmt.Errorf("invalid pattern %s: %w", source.Path, globErr)
 		case len(matches) > 0:
-			paths = matches // sorted
+			paths = slices.DeleteFunc(matches, func(path string) bool { // sorted
+				return image.IsTerraformState(filepath.Base(path))
+			})
 		}
 	}
 	var out []image.Packed
@@ -57,8 +60,8 @@ func packAll(source image.Source) ([]image.Packed, error) {
 	return out, nil
 }
 
-// pack packs one file or directory under its base name. A package is packed without the files that
-// [image.Excluded] reports.
+// pack packs one file or directory under its base name. A directory is packed without Terraform's state, and a package
+// without the files that [image.Excluded] reports.
 func pack(path string, isPackage bool) (image.Packed, error) {
 	full, err := filepath.Abs(path)
 	if err != nil {
@@ -74,7 +77,7 @@ func pack(path string, isPackage bool) (image.Packed, error) {
 	}
 	name := filepath.Base(full) // "." and ".." have no name of their own
 	if info.IsDir() {
-		var skip func(string) bool
+		skip := image.IsTerraformState
 		if isPackage {
 			skip = image.Excluded
 		}

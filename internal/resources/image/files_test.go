@@ -45,6 +45,41 @@ func TestLocalPathsArePackedUnderTheirNames(t *testing.T) {
 	}
 }
 
+func TestStateOfTerraformIsNotPacked(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("secret"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	digests := func() (all []string) {
+		for _, source := range []image.Source{{Path: dir}, {Path: dir, Package: true}, {Path: dir + "/*"}} {
+			packed, err := packAll(source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range packed {
+				all = append(all, p.Digest())
+			}
+		}
+		return all
+	}
+	write("train.py")
+	before := digests()
+	for _, name := range []string{"terraform.tfstate", "terraform.tfstate.backup", ".terraform.tfstate.lock.info",
+		"terraform.tfstate.1700000000.backup", "tfplan", "prod.tfplan"} {
+		write(name)
+	}
+	if after := digests(); !slices.Equal(after, before) {
+		t.Errorf("the content is %v, want %v", after, before)
+	}
+	explicit, err := packAll(image.Source{Path: filepath.Join(dir, "tfplan")})
+	if err != nil || len(explicit) != 1 {
+		t.Errorf("a plan that is named: %v, %v", explicit, err)
+	}
+}
+
 func TestPathsThatCannotBePackedAreReported(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -125,7 +125,8 @@ func stepsAttribute() schema.Attribute {
 			},
 			"copy": schema.SingleNestedAttribute{
 				Optional: true, MarkdownDescription: "Local file or directory to copy, like `COPY` in a Dockerfile. " +
-					"For a directory, its content is copied.",
+					"For a directory, its content is copied, except for the state and plans of Terraform (`*.tfstate*`, " +
+					"`*.tfplan`, `tfplan`).",
 				Attributes: map[string]schema.Attribute{
 					"source": schema.StringAttribute{
 						Required: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
@@ -143,7 +144,7 @@ func stepsAttribute() schema.Attribute {
 				Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
 				MarkdownDescription: "Local directory of a Python package. A directory with a `pyproject.toml` or " +
 					"`setup.py` is installed. Any other directory is copied to a directory in `PYTHONPATH`. Caches, " +
-					"virtual environments and `.git` are excluded.",
+					"virtual environments, `.git`, and the state and plans of Terraform are excluded.",
 			},
 		}},
 	}
