@@ -40,13 +40,14 @@ func packAll(source image.Source) ([]image.Packed, error) {
 	paths := []string{source.Path}
 	if _, err := os.Stat(source.Path); errors.Is(err, fs.ErrNotExist) && !source.Package {
 		matches, globErr := filepath.Glob(source.Path)
+		matches = slices.DeleteFunc(matches, func(path string) bool {
+			return image.IsTerraformState(filepath.Base(path))
+		})
 		switch {
 		case globErr != nil:
 			return nil, fmt.Errorf("invalid pattern %s: %w", source.Path, globErr)
 		case len(matches) > 0:
-			paths = slices.DeleteFunc(matches, func(path string) bool { // sorted
-				return image.IsTerraformState(filepath.Base(path))
-			})
+			paths = matches // sorted
 		}
 	}
 	var out []image.Packed
