@@ -2,7 +2,9 @@ package failures_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
@@ -194,5 +196,60 @@ func TestAccVolumeThatIsNotBoundIsReplaced(t *testing.T) {
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 	cli.MustRun(t, "apply", "-auto-approve", "-replace="+acctest.DataVolume) // which asks for its end
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
+// While the deletion waits for a pod, the claim is bound and the pod can write data.
+func TestAccVolumeThatIsBoundWhileItsDeletionWaitsIsKept(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	var armed atomic.Bool
+	waits := make(chan struct{})
+	proxy := acctest.NewLossyProxy(t, cluster, func(r *http.Request) bool {
+		if strings.HasSuffix(r.URL.Path, "/pods") && armed.CompareAndSwap(true, false) {
+			close(waits)
+		}
+		return false
+	})
+	cli := acctest.NewCLI(t)
+	unbound := fmt.Sprintf("volume_name = %q\n timeouts = { create = \"2s\" }\n", "pv-"+ns)
+	cli.Write(t, proxy.Config(ns, acctest.Volume("size = \"1Gi\"\n"+unbound)))
+	cli.MustRun(t, "apply", "-auto-approve")
+	cli.Write(t, proxy.Config(ns, acctest.Volume("size = \"2Gi\"\n"+unbound)))
+	cli.MustRun(t, "plan", "-out=late.tfplan")
+	cluster.Apply(t, `
+apiVersion: v1
+kind: Pod
+metadata: {name: writer}
+spec:
+  nodeName: elsewhere # the scheduler would wait for the claim
+  containers: [{name: main, image: "main:1", volumeMounts: [{name: data, mountPath: /data}]}]
+  volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
+`, "-n", ns)
+	armed.Store(true)
+	type result struct {
+		out string
+		err error
+	}
+	applied := make(chan result, 1)
+	go func() {
+		out, err := cli.Run(t, "apply", "late.tfplan")
+		applied <- result{out, err}
+	}()
+	select {
+	case <-waits:
+	case got := <-applied:
+		t.Fatalf("the deletion did not wait for the pod: %v\n%s", got.err, got.out)
+	}
+	cluster.PersistentVolume(t, ns, "")
+	cluster.Kubectl(t, "wait", "persistentvolumeclaim/data", "-n", ns, "--for=jsonpath={.status.phase}=Bound",
+		"--timeout=60s")
+	cluster.Kubectl(t, "delete", "pod/writer", "-n", ns, "--force", "--grace-period=0")
+	got := <-applied
+	if got.err == nil {
+		t.Errorf("a volume that may contain data was replaced:\n%s", got.out)
+	}
+	acctest.ExpectText(t, got.out, "Replacement of a bound volume was not requested")
+	cli.Write(t, proxy.Config(ns, acctest.Volume("size = \"1Gi\"\n"+unbound)))
 	cli.MustRun(t, "destroy", "-auto-approve")
 }

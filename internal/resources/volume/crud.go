@@ -251,6 +251,10 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 			d.Diags.Append(tf.Failure(err))
 			return
 		}
+		if live, err = cluster.Get(ctx, ref); err == nil && !requested && claim.Bound(live) {
+			d.Diags.Append(boundError(ref)) // the pods that it waited for may have written data
+			return
+		}
 	}
 	started, diags, err := owned.Delete(ctx, cluster, d.Memory, d.State.key(), ref)
 	d.Diags.Append(diags...)
