@@ -105,15 +105,19 @@ func (r *Resolver) request(ctx context.Context, ref string) (string, error) {
 	if err != nil {
 		return "", &Error{Image: ref, Reason: Invalid, Err: err}
 	}
+	credentials, err := r.credentials(ctx, parsed.Context())
+	if err != nil {
+		return "", &Error{Image: ref, Reason: NoCredentials, Err: err}
+	}
 	options := []remote.Option{
-		remote.WithContext(ctx), remote.WithAuthFromKeychain(r.keychain), remote.WithUserAgent("terraform-provider-kt"),
+		remote.WithContext(ctx), remote.WithAuth(credentials), remote.WithUserAgent("terraform-provider-kt"),
 		remote.WithRetryBackoff(remote.Backoff{Duration: 300 * time.Millisecond, Factor: 1, Steps: 2}),
 	}
 	head, err := remote.Head(parsed, options...)
 	if err == nil {
 		return head.Digest.String(), nil
 	}
-	// A response to HEAD has no body, and some registries omit the digest: request the manifest instead.
+	// A response to HEAD has no body, and some registries omit headers: request the manifest instead.
 	if reasonOf(err) == Unreachable {
 		return "", &Error{Image: ref, Reason: Unreachable, Err: err}
 	}
@@ -122,6 +126,26 @@ func (r *Resolver) request(ctx context.Context, ref string) (string, error) {
 		return "", &Error{Image: ref, Reason: reasonOf(err), Err: err}
 	}
 	return got.Digest.String(), nil
+}
+
+// credentials returns the credentials for a repository. A credential helper is a program, which may fail or wait for
+// input.
+func (r *Resolver) credentials(ctx context.Context, repository name.Repository) (authn.Authenticator, error) {
+	type answer struct {
+		credentials authn.Authenticator
+		err         error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		credentials, err := authn.Resolve(ctx, r.keychain, repository)
+		answered <- answer{credentials, err}
+	}()
+	select {
+	case got := <-answered:
+		return got.credentials, got.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("the credential helper did not respond within %s", timeLimit)
+	}
 }
 
 // Reason is the reason why a digest could not be resolved.
@@ -137,13 +161,15 @@ const (
 	Refused
 	// Invalid: the image reference is invalid.
 	Invalid
+	// NoCredentials: the configuration of the credentials is invalid, or a credential helper failed.
+	NoCredentials
 )
 
 func reasonOf(err error) Reason {
 	failed, ok := errors.AsType[*transport.Error](err)
 	if !ok {
-		// The library reports a response without a digest as a plain error.
-		if strings.Contains(err.Error(), "Docker-Content-Digest") {
+		// The library reports a response without a header as a plain error.
+		if strings.Contains(err.Error(), "response did not include") {
 			return Missing
 		}
 		return Unreachable

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
@@ -262,6 +263,57 @@ func TestManifestIsRequestedFromARegistryWithoutHead(t *testing.T) {
 	if pin, err := NewWith(noKeychain{}).Resolve(t.Context(), s.host+"/old:1"); err != nil || pin.Digest != digest {
 		t.Errorf("%+v, %v; want %s", pin, err, digest)
 	}
+}
+
+func TestManifestIsRequestedIfTheResponseToHeadLacksHeaders(t *testing.T) {
+	t.Parallel()
+	for _, header := range []string{"Content-Type", "Content-Length", "Docker-Content-Digest"} {
+		s := serve(t, func(w http.ResponseWriter, req *http.Request) bool {
+			if !fromResolver(req) || req.Method != http.MethodHead || !strings.Contains(req.URL.Path, "/manifests/") {
+				return false
+			}
+			for name, value := range map[string]string{
+				"Content-Type": "application/vnd.oci.image.manifest.v1+json", "Content-Length": "100",
+				"Docker-Content-Digest": "sha256:" + strings.Repeat("0", 64),
+			} {
+				w.Header()[name] = []string{value}
+			}
+			w.Header()[header] = nil // the server of the standard library does not add it then
+			w.WriteHeader(http.StatusOK)
+			return true
+		})
+		digest := s.push("terse:1")
+		pin, err := NewWith(noKeychain{}).Resolve(t.Context(), s.host+"/terse:1")
+		if err != nil || pin.Digest != digest {
+			t.Errorf("without %s: %+v, %v; want %s", header, pin, err, digest)
+		}
+	}
+}
+
+// helper is a credential helper.
+type helper func() (authn.Authenticator, error)
+
+func (h helper) Resolve(authn.Resource) (authn.Authenticator, error) { return h() }
+
+func TestFailedCredentialHelperIsReportedAsThat(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		for want, keychain := range map[string]helper{
+			"exit status 1": func() (authn.Authenticator, error) { return nil, errors.New("exit status 1") },
+			"the credential helper did not respond within 8s": func() (authn.Authenticator, error) {
+				<-release
+				return authn.Anonymous, nil
+			},
+		} {
+			_, err := NewWith(keychain).Resolve(t.Context(), "registry.example.com/a:1")
+			failed, ok := errors.AsType[*Error](err)
+			if !ok || failed.Reason != NoCredentials || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %s", err, want)
+			}
+		}
+		close(release)
+	})
 }
 
 func TestCancelledCallerDoesNotCancelTheRequest(t *testing.T) {

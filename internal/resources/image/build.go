@@ -136,6 +136,9 @@ func pinFailure(err error, consequence string) diag.Diagnostic {
 		registry.Refused: {"Registry access denied",
 			"Log in where Terraform runs, for example with docker login. To use another directory with a " +
 				"config.json, set DOCKER_CONFIG."},
+		registry.NoCredentials: {"Cannot read the credentials of the registry",
+			"Check the credential helper that config.json of docker or podman names for this registry: it must work " +
+				"where Terraform runs, without input. To use another directory with a config.json, set DOCKER_CONFIG."},
 		registry.Invalid: {"Invalid image reference", "Use the form registry/repository:tag."},
 		registry.Unreachable: {"Cannot reach the registry",
 			"Run Terraform where the registry and its proxy are reachable, or set pin_digest = false."},

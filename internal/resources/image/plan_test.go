@@ -126,6 +126,7 @@ func TestRegistryErrorsStateTheNextStep(t *testing.T) {
 	for reason, want := range map[registry.Reason]string{
 		registry.Missing: "Image not found in the registry", registry.Refused: "Registry access denied",
 		registry.Invalid: "Invalid image reference", registry.Unreachable: "Cannot reach the registry",
+		registry.NoCredentials: "Cannot read the credentials of the registry",
 	} {
 		err := &registry.Error{Image: "a:1", Reason: reason, Err: errors.New("no reply")}
 		expect(t, diag.Diagnostics{pinFailure(err, "")}, "Error\npin_digest\n"+want,
