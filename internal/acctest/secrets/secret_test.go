@@ -3,6 +3,7 @@ package secrets_test
 import (
 	"encoding/base64"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -76,6 +77,37 @@ func TestAccSecretWithWriteOnlyValuesIsRotatedByVersion(t *testing.T) {
 	r.Setenv("TF_VAR_token", third) // without a version, a changed value is applied
 	acctest.ExpectText(t, r.apply(t), `~ "TOKEN" = `, `-> "revision 3"`)
 	r.expectValue(t, "x", "TOKEN", third)
+	r.must(t, "destroy", "-auto-approve")
+}
+
+// The plan keeps the value. To send it again, the update must read it.
+func TestAccSecretThatCannotBeReadKeepsItsValue(t *testing.T) {
+	t.Parallel()
+	r := newSecretRun(t)
+	proxy := acctest.NewLossyProxy(t, cluster, func(request *http.Request) bool {
+		return request.Method == http.MethodGet && strings.HasSuffix(request.URL.Path, "/secrets/x")
+	})
+	proxy.Forbidden = true
+	proxy.Repaired.Store(true)
+	write := func(attributes string) {
+		r.Write(t, proxy.Config(r.ns, fromVariables("values_wo = { TOKEN = var.token }\n "+attributes)))
+	}
+	first := r.canary()
+	r.Setenv("TF_VAR_token", first)
+	write("values_wo_version = 1")
+	r.apply(t)
+	proxy.Repaired.Store(false)
+	write("values_wo_version = 1\n labels = { team = \"ml\" }")
+	r.apply(t)
+	r.Setenv("TF_VAR_token", r.canary())
+	write("values_wo_version = 1\n labels = { team = \"web\" }")
+	out, err := r.try(t, "apply", "-auto-approve")
+	if err == nil {
+		t.Errorf("the update replaced the value:\n%s", out)
+	}
+	acctest.ExpectText(t, out, "cannot be kept", "change values_wo_version")
+	r.expectValue(t, "x", "TOKEN", first)
+	proxy.Repaired.Store(true)
 	r.must(t, "destroy", "-auto-approve")
 }
 

@@ -99,7 +99,10 @@ func (w writer) write(ctx context.Context) bool {
 			return false
 		}
 	}
-	if err != nil && !kube.IsNotFound(err) && kube.ClassOf(err) != kube.Denied {
+	switch denied := kube.ClassOf(err) == kube.Denied; {
+	case denied && !w.Creating:
+		w.Diags.Append(revisions.refuseUnreadable(source, ref)...)
+	case err != nil && !denied && !kube.IsNotFound(err):
 		w.fail(err)
 	}
 	if w.Diags.HasError() {

@@ -53,6 +53,8 @@ type revisions struct {
 	versioned bool
 	// versionChanged is true if values_wo_version changes.
 	versionChanged bool
+	// versionUnknown is true if values_wo_version may change.
+	versionUnknown bool
 }
 
 func revisionsOf(plan, state *model, digests spec.Digests, config *model, creating bool) revisions {
@@ -60,6 +62,7 @@ func revisionsOf(plan, state *model, digests spec.Digests, config *model, creati
 		digests: digests, shown: tf.Texts(state.Keys), creating: creating,
 		versioned:      !config.ValuesWO.IsNull() && !plan.ValuesWOVersion.IsNull(),
 		versionChanged: !plan.ValuesWOVersion.Equal(state.ValuesWOVersion),
+		versionUnknown: plan.ValuesWOVersion.IsUnknown(),
 	}
 }
 
@@ -95,6 +98,8 @@ func (r revisions) planned(c content) types.Map {
 		switch {
 		case r.creating: // a digest would cost time without showing anything
 			elements[key] = types.StringValue(spec.FirstText)
+		case r.versioned && r.versionUnknown:
+			elements[key] = types.StringUnknown()
 		case known:
 			elements[key] = types.StringValue(r.entry(key, value, c.external).Text)
 		case r.isKept(key):
@@ -155,6 +160,21 @@ func (r revisions) valuesToSend(c content, live *unstructured.Unstructured) map[
 		}
 	}
 	return out
+}
+
+// refuseUnreadable returns an error if values that the plan keeps would be replaced, because the Secret cannot be read.
+func (r revisions) refuseUnreadable(c content, ref kube.Ref) diag.Diagnostics {
+	for _, key := range c.keys() {
+		if r.isKept(key) && !r.digests.Same(key, c.data[key]) {
+			return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(path.Root("values_wo_version"),
+				"The values of "+ref.String()+" cannot be kept",
+				fmt.Sprintf("values_wo_version is unchanged, so the update keeps the values of the cluster. To send them "+
+					"again, it must read them, and the permission to get the Secret is missing. The configured value of "+
+					"the key %q is another one. Nothing was applied.\n\nNext step: Grant the permission, or change "+
+					"values_wo_version to apply the configured values.", key))}
+		}
+	}
+	return nil
 }
 
 // privateState is what is remembered of one Secret in addition to [owned.Memory].

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -333,6 +334,38 @@ func TestRevisionIncreasesWithEachChange(t *testing.T) {
 		}
 		if _, diags := test.r.resolveEntries(c, tf.TextMap(test.want)); diags.HasError() {
 			t.Errorf("%s: an apply of the same values is rejected: %v", name, diags)
+		}
+	}
+}
+
+func TestKeysAreUnknownWhileTheVersionIs(t *testing.T) {
+	t.Parallel()
+	digests := spec.NewDigests(spec.NewSealer())
+	digests.Values["a"] = digests.First("a", []byte("1"))
+	r := revisions{digests: digests, shown: map[string]string{"a": "revision 1"}, versioned: true,
+		versionChanged: true, versionUnknown: true}
+	c := content{data: map[string][]byte{"a": []byte("2")}}
+	planned := r.planned(c)
+	if !planned.Elements()["a"].IsUnknown() {
+		t.Errorf("the plan has %v", planned)
+	}
+	for name, version := range map[string]bool{"the same version": false, "a new version": true} {
+		r.versionUnknown, r.versionChanged = false, version
+		if _, diags := r.resolveEntries(c, planned); diags.HasError() {
+			t.Errorf("%s: %v", name, diags)
+		}
+	}
+}
+
+func TestUnreadableSecretIsNotUpdatedWithOtherValues(t *testing.T) {
+	t.Parallel()
+	digests := spec.NewDigests(spec.NewSealer())
+	digests.Values["a"] = digests.First("a", []byte("1"))
+	r := revisions{digests: digests, shown: map[string]string{"a": "revision 1"}, versioned: true}
+	for value, refused := range map[string]bool{"1": false, "2": true} {
+		c := content{data: map[string][]byte{"a": []byte(value)}}
+		if diags := r.refuseUnreadable(c, kube.SecretRef("ml", "x")); diags.HasError() != refused {
+			t.Errorf("value %s: %v", value, diags)
 		}
 	}
 }
