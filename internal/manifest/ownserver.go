@@ -89,6 +89,10 @@ func validateOwnServer(c Compute, errs *Errors) {
 	if RunsTensorServer(c.Runtime) {
 		return
 	}
+	if runsManifestCommand(c) {
+		validateManifestCommand(c, errs)
+		return
+	}
 	if !c.runsOwnServer() {
 		for _, attribute := range []string{"port", "health_path"} {
 			if c.isSet(attribute) {
@@ -115,11 +119,51 @@ func validateOwnServer(c Compute, errs *Errors) {
 	if c.Distribute != nil && c.Distribute.Type == kind.DistributionRay {
 		errs.mutuallyExclusive("command", "distribute", "the pods of a RayCluster run Ray, which KubeRay starts")
 	}
+	validateVariablesOfTheImage(c, errs, command, args)
+}
+
+// runsManifestCommand reports whether manifest sets the command of the main container in all pods.
+func runsManifestCommand(c Compute) bool {
+	if c.Manifest == nil {
+		return false
+	}
+	k := kindOf(c)
+	for _, g := range k.Groups(c.Manifest) {
+		containers := kind.ListAt(c.Manifest, kind.Under(g.Template, "spec", "containers")...)
+		if !slices.ContainsFunc(containers, func(container map[string]any) bool {
+			return container["name"] == k.Container && hasCommand(container)
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// validateManifestCommand rejects attributes that a command in manifest would leave without effect.
+func validateManifestCommand(c Compute, errs *Errors) {
+	for _, attribute := range []string{"command", "args", "port", "health_path"} {
+		if c.isSet(attribute) {
+			errs.report(At(attribute), conflict, "%s describes a server of your own, but manifest sets the command of "+
+				"the container %s: set it in manifest too, and remove %s.", attribute, kindOf(c).Container, attribute).
+				concerning(At("manifest"))
+		}
+	}
+	for _, attribute := range []string{"image_setup", "image_ref"} {
+		if c.ImageSetup != nil && c.isSet(attribute) {
+			errs.report(At(attribute), conflict, "%s has a setup for the startup script of Kubetorch's server, which "+
+				"the command in manifest replaces: remove one of the two.", attribute).concerning(At("manifest"))
+		}
+	}
+	validateVariablesOfTheImage(c, errs, At("manifest"))
+}
+
+// validateVariablesOfTheImage rejects variables that extend those of the image, if no startup script does that.
+func validateVariablesOfTheImage(c Compute, errs *Errors, because ...Path) {
 	for _, name := range slices.Sorted(maps.Keys(c.EnvVars)) {
 		if refersToItself(name, c.EnvVars[name]) {
 			errs.report(At("env_vars", Entry(name)), "Variable that extends itself", "env_vars[%q] refers to the "+
 				"variable of the image, which only the startup script of Kubetorch's server can extend: set the "+
-				"complete value.", name).concerning(command, args)
+				"complete value.", name).concerning(because...)
 		}
 	}
 }

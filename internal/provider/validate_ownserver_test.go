@@ -23,7 +23,23 @@ func badOwnServers() []badInput {
 			at: "command", text: "KubeRay starts"},
 		{name: "variable that extends itself", config: `{"command": ["serve"], "env_vars": {"PATH": "$PATH:/x"}}`,
 			at: `env_vars["PATH"]`, text: "set the complete value"},
+		{name: "arguments of a command in a manifest", config: manifestWithCommand(`"args": ["--x"]`), at: "args",
+			text: "set it in manifest too, and remove args"},
+		{name: "port of a command in a manifest", config: manifestWithCommand(`"port": 80`), at: "port",
+			text: "manifest sets the command of the container kubetorch"},
+		{name: "image setup with a command in a manifest", config: manifestWithCommand(`"image_setup":
+			{"config_map": "a", "digest": "sha256:` + digestOfNothing + `"}`), at: "image_setup",
+			text: "which the command in manifest replaces"},
+		{name: "variable that extends itself with a command in a manifest",
+			config: manifestWithCommand(`"env_vars": {"PATH": "$PATH:/x"}`), at: `env_vars["PATH"]`,
+			text: "set the complete value"},
 	}
+}
+
+// manifestWithCommand returns a configuration with a manifest in which the main container has a command.
+func manifestWithCommand(attributes string) string {
+	return `{"manifest": "{apiVersion: batch/v1, kind: Job, spec: {template: {spec: {containers: ` +
+		`[{name: kubetorch, command: [train]}]}}}}", ` + attributes + `}`
 }
 
 // digestOfNothing is the SHA-256 of no bytes.
