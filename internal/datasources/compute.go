@@ -135,7 +135,7 @@ func (m *computeModel) fill(s observation) {
 			m.Replicas = types.Int64Value(observed.Replicas)
 		}
 	}
-	m.Labels, m.Annotations = workload.GetLabels(), maps.Clone(workload.GetAnnotations())
+	m.Labels, m.Annotations = orEmpty(workload.GetLabels()), orEmpty(maps.Clone(workload.GetAnnotations()))
 	// a complete object, whose environment may contain anything
 	delete(m.Annotations, "kubectl.kubernetes.io/last-applied-configuration")
 	m.Conditions = conditionsOf(workload)

@@ -128,6 +128,14 @@ func computedMap(description string) schema.MapAttribute {
 	return schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: description}
 }
 
+// orEmpty returns a map that is not null, so that expressions can iterate over it.
+func orEmpty(m map[string]string) map[string]string {
+	if m == nil {
+		return map[string]string{}
+	}
+	return m
+}
+
 // finite converts a number from a server to a value that Terraform can store. NaN and infinities become null, because
 // Terraform cannot represent them.
 func finite(number float64) types.Float64 {

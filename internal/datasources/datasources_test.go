@@ -8,10 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -148,5 +150,48 @@ func TestDiagnosticsWithoutMetricsNameTheSetting(t *testing.T) {
 	found := []*skymetrics.MetricsSnapshot{{}}
 	if warnings := sourceWarnings("ml/pool", found, tensor.MetricsFilter{}); len(warnings) > 0 {
 		t.Errorf("a server with a source: %v", warnings)
+	}
+}
+
+func TestNullElementsAreRejected(t *testing.T) {
+	t.Parallel()
+	null := types.StringNull()
+	list := validator.ListRequest{ConfigValue: types.ListValueMust(types.StringType, []attr.Value{null})}
+	entries := validator.MapRequest{ConfigValue: types.MapValueMust(types.StringType, map[string]attr.Value{"a": null})}
+	for _, source := range All() {
+		var meta datasource.MetadataResponse
+		source().Metadata(t.Context(), datasource.MetadataRequest{ProviderTypeName: "kt"}, &meta)
+		var described datasource.SchemaResponse
+		source().Schema(t.Context(), datasource.SchemaRequest{}, &described)
+		for name, attribute := range described.Schema.Attributes {
+			var rejected diag.Diagnostics
+			switch attribute := attribute.(type) {
+			case schema.ListAttribute:
+				for _, v := range attribute.Validators {
+					var resp validator.ListResponse
+					v.ValidateList(t.Context(), list, &resp)
+					rejected.Append(resp.Diagnostics...)
+				}
+			case schema.MapAttribute:
+				for _, v := range attribute.Validators {
+					var resp validator.MapResponse
+					v.ValidateMap(t.Context(), entries, &resp)
+					rejected.Append(resp.Diagnostics...)
+				}
+			default:
+				continue
+			}
+			if attribute.IsOptional() && !rejected.HasError() {
+				t.Errorf("%s.%s accepts null", meta.TypeName, name)
+			}
+		}
+	}
+}
+
+func TestAbsentLabelsAreEmptyAndNotNull(t *testing.T) {
+	t.Parallel()
+	metrics := metricsOf([]*skymetrics.MetricsSnapshot{{Metrics: []*skymetrics.Metric{{Name: "up"}}}})
+	if len(metrics) != 1 || metrics[0].Labels == nil {
+		t.Errorf("%+v", metrics)
 	}
 }

@@ -44,6 +44,7 @@ func eventsSchema() schema.Schema {
 		"type": schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.OneOf("Normal",
 			"Warning")}, MarkdownDescription: "Type of the events to return: `Normal` or `Warning`. Defaults to both."},
 		"reasons": schema.ListAttribute{Optional: true, ElementType: types.StringType,
+			Validators: []validator.List{tf.NoNulls()},
 			MarkdownDescription: "Reasons of the events to return, such as `FailedScheduling` or `BackOff`. Defaults " +
 				"to all reasons."},
 		"limit": schema.Int64Attribute{Optional: true, Validators: []validator.Int64{int64validator.AtLeast(1)},

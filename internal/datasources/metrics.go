@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/endpoint"
@@ -46,10 +47,13 @@ type metricModel struct {
 func metricsSchema() schema.Schema {
 	attributes := withTarget(map[string]schema.Attribute{
 		"metric_names": schema.ListAttribute{Optional: true, ElementType: types.StringType,
+			Validators:          []validator.List{tf.NoNulls()},
 			MarkdownDescription: "Names of the metrics to read. Defaults to all metrics."},
 		"sources": schema.ListAttribute{Optional: true, ElementType: types.StringType,
+			Validators:          []validator.List{tf.NoNulls()},
 			MarkdownDescription: "Sources to read from. Defaults to all sources of the server."},
 		"label_filters": schema.MapAttribute{Optional: true, ElementType: types.StringType,
+			Validators:          []validator.Map{tf.NoNulls()},
 			MarkdownDescription: "Labels that a metric must have."},
 		"tls":     tlsAttribute(),
 		"token":   tokenAttribute(),
@@ -179,7 +183,7 @@ func metricsOf(snapshots []*skymetrics.MetricsSnapshot) []metricModel {
 			all = append(all, metricModel{
 				Source: types.StringValue(snapshot.GetSource()), Name: types.StringValue(metric.GetName()),
 				Type: types.StringValue(strings.ToLower(metric.GetType().String())), Value: finite(metric.GetValue()),
-				Unit: tf.TextOrNull(metric.GetUnit()), Labels: metric.GetLabels(),
+				Unit: tf.TextOrNull(metric.GetUnit()), Labels: orEmpty(metric.GetLabels()),
 				Help: tf.TextOrNull(metric.GetHelp()), Timestamp: types.Int64Value(metric.GetTimestamp()),
 			})
 		}
