@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
 )
 
@@ -50,6 +51,44 @@ func TestReadersNeverSeeMixedWrites(t *testing.T) {
 	all.Wait()
 	s.store.delete([]uint64{1})
 	waitEmpty(t, s)
+}
+
+func TestNewTensorDoesNotReplaceOneOfAConcurrentCall(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t, Options{})
+	written, err := zeros(s.store.budget, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	late, err := zeros(s.store.budget, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bytes8 := layout.Of(layout.Int8, 8)
+	s.store.add(1, view{layout: bytes8}, written)
+	s.store.addNew(1, bytes8, late)
+	_, got, err := s.store.get(1)
+	if err != nil || got != written {
+		t.Errorf("the content was replaced: %v", err)
+	}
+	got.release()
+	s.store.delete([]uint64{1})
+	waitEmpty(t, s)
+}
+
+// The destination can be created as a view of a source that is created by the same call.
+func TestCopyCreatesTheSourceFirst(t *testing.T) {
+	t.Parallel()
+	_, conn := start(t, Options{})
+	for id := uint64(1); id < 60; id += 2 {
+		source := &skytorch.TensorMetadata{Dtype: "torch.uint8", Shape: []int64{8}, Nbytes: 8}
+		view := &skytorch.TensorMetadata{Dtype: "torch.uint8", Shape: []int64{8}, TensorRef: &id}
+		if _, err := skytorch.NewServiceClient(conn).CopyTensor(t.Context(), &skytorch.CopyTensorRequest{
+			SrcTensorId: id, SrcMetadata: source, DstTensorId: id + 1, DstMetadata: view,
+		}); err != nil {
+			t.Fatalf("tensors %d and %d: %v", id, id+1, err)
+		}
+	}
 }
 
 func TestStopCancelsCallsAfterTheGracePeriod(t *testing.T) {

@@ -182,12 +182,14 @@ func (s *skyService) sendTensor(st grpc.ServerStream, id uint64, v view, c *cont
 func (s *skyService) CopyTensor(
 	ctx context.Context, req *skytorch.CopyTensorRequest,
 ) (*skytorch.TensorResponse, error) {
-	for id, m := range map[uint64]*skytorch.TensorMetadata{
-		req.GetSrcTensorId(): req.GetSrcMetadata(), req.GetDstTensorId(): req.GetDstMetadata(),
-	} {
-		if m != nil {
-			m.TensorId = id
-		}
+	if m := req.GetSrcMetadata(); m != nil {
+		m.TensorId = req.GetSrcTensorId()
+	}
+	if m := req.GetDstMetadata(); m != nil {
+		m.TensorId = req.GetDstTensorId()
+	}
+	// The destination may be a view of the source.
+	for _, m := range []*skytorch.TensorMetadata{req.GetSrcMetadata(), req.GetDstMetadata()} {
 		if err := s.server.store.ensure(m, s.server.options.TensorLimit); err != nil {
 			return nil, err
 		}

@@ -107,11 +107,19 @@ func (s *store) ensure(m *skytorch.TensorMetadata, largest int64) error {
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	numbering := s.spoken
-	s.mu.Unlock()
-	s.add(m.GetTensorId(), view{layout: l, numbering: numbering}, c)
+	s.addNew(m.GetTensorId(), l, c)
 	return nil
+}
+
+// addNew stores a new tensor, or releases its content if another call has created the tensor in the meantime.
+func (s *store) addNew(id uint64, l layout.Layout, c *content) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.views[id]; ok {
+		c.release()
+		return
+	}
+	s.views[id] = view{layout: l, numbering: s.spoken, storage: &storage{tensors: 1, content: c}}
 }
 
 func (s *store) addView(id, base uint64, l layout.Layout, span int64) error {
