@@ -2,6 +2,7 @@ package datasources
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
@@ -12,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/ktdev/terraform-provider-kt/internal/endpoint"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
@@ -76,6 +78,12 @@ func readEvents(ctx context.Context, cluster *kube.Cluster, m *eventsModel) diag
 	}
 	return readTarget(cluster, &m.Target, func(namespace, name string) error {
 		events, err := observe.Events(ctx, cluster, namespace, name, filter)
+		if _, missing := errors.AsType[*kube.MissingComputeError](err); missing { // its pods may have no workload
+			var e *endpoint.Endpoint
+			if e, err = endpoint.Of(ctx, cluster, namespace, name); err == nil {
+				events, err = observe.EventsOfPods(ctx, cluster, namespace, e.Backend.Selector, filter)
+			}
+		}
 		if err == nil {
 			m.Events = eventsOf(events)
 		}

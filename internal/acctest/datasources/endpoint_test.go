@@ -271,6 +271,33 @@ data "kt_events" "trainer" {
 	})
 }
 
+func TestAccEventsOfSelectedPodsAreListed(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cluster.Apply(t, `
+apiVersion: v1
+kind: Pod
+metadata: {name: mine, labels: {app: mine}}
+spec: {containers: [{name: main, image: "example.com/main:1"}]}`, "-n", ns)
+	acctest.WaitUntil(t, "the event of the pod", func() bool {
+		return cluster.Kubectl(t, "get", "events", "-n", ns, "-o",
+			`jsonpath={.items[?(@.reason=="Scheduled")].involvedObject.name}`) == "mine"
+	})
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps: []resource.TestStep{{
+			Config: cluster.Config(ns, acctest.BareCompute("selector = { app = \"mine\" }\n on_not_ready = \"ignore\"")+`
+data "kt_events" "trainer" {
+  id      = kt_compute.trainer.id
+  reasons = ["Scheduled"]
+}`),
+			ConfigStateChecks: []statecheck.StateCheck{
+				expectValue("data.kt_events.trainer", "events", knownvalue.ListSizeExact(1)),
+			},
+		}},
+	})
+}
+
 // The node accepts no connection before all two hundred have arrived, so the probes
 // must run in parallel.
 func TestAccTwoHundredEndpointsAreProbedInParallel(t *testing.T) {

@@ -29,7 +29,22 @@ func Events(ctx context.Context, c *kube.Cluster, namespace, name string, filter
 	if err != nil {
 		return nil, err
 	}
-	pods, err := kube.PodsNow(ctx, c, namespace, podLabels(ctx, c, workload))
+	return selectEvents(ctx, c, namespace, workload, podLabels(ctx, c, workload), filter)
+}
+
+// EventsOfPods is Events for the pods with labels, without a workload.
+func EventsOfPods(
+	ctx context.Context, c *kube.Cluster, namespace string, labels map[string]string, filter EventFilter,
+) ([]*corev1.Event, error) {
+	none := &unstructured.Unstructured{Object: map[string]any{}}
+	return selectEvents(ctx, c, namespace, none, labels, filter)
+}
+
+func selectEvents(
+	ctx context.Context, c *kube.Cluster, namespace string, workload *unstructured.Unstructured,
+	labels map[string]string, filter EventFilter,
+) ([]*corev1.Event, error) {
+	pods, err := kube.PodsNow(ctx, c, namespace, labels)
 	if err != nil {
 		return nil, err
 	}
