@@ -70,9 +70,10 @@ func isFlavor(obj *unstructured.Unstructured) bool {
 	return obj.GetKind() == kind.ResourceFlavor(kind.KueueVersion).Kind
 }
 
-// isReleased reports whether an object is a flavor that no queue defines any more.
-func isReleased(obj *unstructured.Unstructured) bool {
-	return isFlavor(obj) && obj.GetAnnotations()[kueue.OwnerAnnotation] == ""
+// ownerOf returns the ID of the queue that defines a flavor, which is "" if no queue defines it any more. Other objects
+// do not name their queue.
+func ownerOf(obj *unstructured.Unstructured) (id string, known bool) {
+	return obj.GetAnnotations()[kueue.OwnerAnnotation], isFlavor(obj)
 }
 
 // releaser releases the flavors that a queue no longer defines and that are in use.

@@ -55,7 +55,7 @@ func New() resource.Resource {
 			Create: 2 * time.Minute, Update: 2 * time.Minute, // Kueue reacts in seconds
 			Delete: 10 * time.Minute, // admitted workloads have to finish
 
-			Unclaimed: isReleased,
+			Owner: ownerOf,
 		},
 		Hooks: hooks{},
 	}}

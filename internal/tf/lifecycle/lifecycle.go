@@ -51,8 +51,8 @@ type Kind struct {
 	// ObjectName returns the name of the first object of a resource; nil if it is the name of the resource.
 	ObjectName func(name string) string
 
-	// Unclaimed is [owned.Creation.Unclaimed].
-	Unclaimed func(*unstructured.Unstructured) bool
+	// Owner is [owned.Creation.Owner].
+	Owner func(*unstructured.Unstructured) (id string, known bool)
 
 	// FromConfig are attributes whose planned value the hooks derive from the configuration alone. Terraform may
 	// propose another value than the prior one for them although nothing changes: that of a write-only attribute, or
@@ -140,7 +140,7 @@ func (k Kind) object(c *Common) owned.Identity {
 // creation returns the creation of the planned resource.
 func (r *Resource[M, P, N]) creation(c *Common) *owned.Creation {
 	return &owned.Creation{Type: r.Kind.Type, ID: c.Identity().ID().ValueString(), Adopt: c.AdoptExisting.ValueBool(),
-		Unclaimed: r.Kind.Unclaimed}
+		Owner: r.Kind.Owner}
 }
 
 func (r *Resource[M, P, N]) refuseIfProtected(c *Common) diag.Diagnostics {

@@ -30,9 +30,9 @@ type Creation struct {
 	// HeldBy returns the type and ID of the resource in state that has the object with a UID, or "". A resource with
 	// the same type and ID is either replaced, or in conflict with the creation; see [PlanCreate].
 	HeldBy func(types.UID) string
-	// Unclaimed reports whether an object of this provider belongs to no resource, so that any may have it; nil for
-	// none.
-	Unclaimed func(*unstructured.Unstructured) bool
+	// Owner returns the ID of the resource that an object of this provider names as its owner. known is false if the
+	// object has no such field. The ID is "" if it belongs to none, so that any may have it. Owner may be nil.
+	Owner func(*unstructured.Unstructured) (id string, known bool)
 	// PerObject is true if each object has the annotation and counts only for itself, because an update adds objects
 	// to an existing resource.
 	PerObject bool
@@ -63,6 +63,10 @@ func (c *Creation) Admit(ref kube.Ref, live *unstructured.Unstructured) error {
 	if c.HeldBy != nil {
 		holder = c.HeldBy(live.GetUID())
 	}
+	owner, known := "", false
+	if c.Owner != nil {
+		owner, known = c.Owner(live)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -70,8 +74,9 @@ func (c *Creation) Admit(ref kube.Ref, live *unstructured.Unstructured) error {
 		return &foreignError{ref: ref.String(), managers: Managers(live)}
 	case holder != "" && holder != c.resource():
 		return &sharedError{object: ref.String(), resource: c.resource(), other: holder}
-	case c.Unclaimed != nil && c.Unclaimed(live):
+	case known && owner == "":
 		return nil
+	case known && owner != c.ID && holder == "": // also if another object is from an interrupted run
 	case holder != "", kube.UnfinishedCreation(live) != "":
 		c.resumed = c.resumed || first
 		return nil

@@ -47,7 +47,11 @@ func TestCreationRejectsObjectsOfOthersUnlessAdopted(t *testing.T) {
 		return func(uid types.UID) string { return map[types.UID]string{"u": resource}[uid] }
 	}
 	held, other := holder("kt_compute ml/x"), holder("kt_compute ml/y")
-	unclaimed := func(*unstructured.Unstructured) bool { return true }
+	owner := func(id string) func(*unstructured.Unstructured) (string, bool) {
+		return func(live *unstructured.Unstructured) (string, bool) { return id, live.GetUID() == "flavor" }
+	}
+	unclaimed := owner("")
+	flavor := func(obj *unstructured.Unstructured) { obj.SetUID("flavor") }
 	replaced := Memory{manifest.Key(live(ours)): {UID: "u"}}
 	for name, c := range map[string]struct {
 		creation Creation
@@ -71,12 +75,20 @@ func TestCreationRejectsObjectsOfOthersUnlessAdopted(t *testing.T) {
 		"an object that is being deleted": {objects: []*unstructured.Unstructured{live(ours, terminating)}},
 		"adopted objects": {creation: Creation{Adopt: true},
 			objects: []*unstructured.Unstructured{live(theirs), live(ours)}},
-		"an object that belongs to no resource": {creation: Creation{Unclaimed: unclaimed},
-			objects: []*unstructured.Unstructured{nil, live(ours)}},
-		"an unclaimed object of another manager": {creation: Creation{Unclaimed: unclaimed},
-			objects: []*unstructured.Unstructured{live(theirs)}, rejected: "was not created by this provider"},
-		"an unclaimed object of another resource in state": {creation: Creation{Unclaimed: unclaimed, HeldBy: other},
-			objects: []*unstructured.Unstructured{live(ours)}, rejected: "belongs to another resource"},
+		"an object that belongs to no resource": {creation: Creation{Owner: unclaimed},
+			objects: []*unstructured.Unstructured{nil, live(ours, flavor)}},
+		"an unclaimed object of another manager": {creation: Creation{Owner: unclaimed},
+			objects: []*unstructured.Unstructured{live(theirs, flavor)}, rejected: "was not created by this provider"},
+		"an unclaimed object of another resource in state": {
+			creation: Creation{Owner: unclaimed, HeldBy: func(types.UID) string { return "kt_compute ml/y" }},
+			objects:  []*unstructured.Unstructured{live(ours, flavor)}, rejected: "belongs to another resource"},
+		"an object that names this resource, after an unfinished one": {creation: Creation{Owner: owner("ml/x")},
+			objects: []*unstructured.Unstructured{live(ours, unfinished), live(ours, flavor)}},
+		"an object that names another resource, after an unfinished one": {creation: Creation{Owner: owner("ml/y")},
+			objects:  []*unstructured.Unstructured{live(ours, unfinished), live(ours, flavor)},
+			rejected: "belongs to another resource"},
+		"an unfinished object that names another resource": {creation: Creation{Owner: owner("ml/y")},
+			objects: []*unstructured.Unstructured{live(ours, unfinished, flavor)}, rejected: "belongs to another resource"},
 		"a replaced object": {creation: Creation{Replaced: replaced},
 			objects: []*unstructured.Unstructured{live(ours)}},
 		"objects of this resource in state": {creation: Creation{HeldBy: held},
