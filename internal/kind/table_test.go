@@ -97,13 +97,15 @@ func TestGroupsCountPods(t *testing.T) {
 		group kind.Group
 		want  int64
 	}{
-		"set by a controller":    {kind.Group{}, 1},
-		"a number":               {kind.Group{Number: []string{"spec", "replicas"}}, 3},
-		"an absent number":       {kind.Group{Number: []string{"spec", "none"}, Absent: 1}, 1},
-		"several pods for each":  {kind.Group{Number: []string{"spec", "replicas"}, Sets: []string{"spec", "size"}}, 12},
-		"no sets":                {kind.Group{Number: []string{"spec", "size"}, Sets: []string{"spec", "zero"}}, 0},
-		"including other groups": {kind.Group{Number: []string{"spec", "size"}, Others: 1, Sets: []string{"spec", "replicas"}}, 9},
-		"only other groups":      {kind.Group{Number: []string{"spec", "none"}, Others: 1}, 0},
+		"set by a controller": {kind.Group{}, 1},
+		"a number":            {kind.Group{Number: []string{"spec", "replicas"}}, 3},
+		"an absent number":    {kind.Group{Number: []string{"spec", "none"}, Absent: 1}, 1},
+		"several pods for each": {
+			kind.Group{Number: []string{"spec", "replicas"}, Sets: []string{"spec", "size"}}, 12},
+		"no sets": {kind.Group{Number: []string{"spec", "size"}, Sets: []string{"spec", "zero"}}, 0},
+		"including other groups": {
+			kind.Group{Number: []string{"spec", "size"}, Others: 1, Sets: []string{"spec", "replicas"}}, 9},
+		"only other groups": {kind.Group{Number: []string{"spec", "none"}, Others: 1}, 0},
 	} {
 		if n := test.group.Count(workload); n != test.want {
 			t.Errorf("%s: %d pods, want %d", name, n, test.want)

@@ -179,8 +179,8 @@ func TestHeadlessServiceOfAControllerIsNotRendered(t *testing.T) {
 		var services []string
 		for _, o := range render(t, minimal(func(c *manifest.Compute) {
 			c.Name, c.Distribute = "x", &manifest.Distribute{Type: "pytorch"}
-			c.Manifest = fromYAML(t, "{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, spec: {network: "+test.network+
-				", replicatedJobs: [{name: a}]}}")
+			c.Manifest = fromYAML(t, "{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, "+
+				"spec: {network: "+test.network+", replicatedJobs: [{name: a}]}}")
 		})) {
 			if o.GetKind() == "Service" {
 				services = append(services, o.GetName())

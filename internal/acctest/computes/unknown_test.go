@@ -31,8 +31,8 @@ func TestAccUnknownValueInAnImmutableTemplateReplacesTheCompute(t *testing.T) {
 			t.Parallel()
 			ns := cluster.Namespace(t)
 			config := func(input string) string {
-				return cluster.Config(ns, fmt.Sprintf("resource \"terraform_data\" \"later\" {\n input = %q\n}\n", input)+
-					acctest.BareCompute(c.attributes+"\non_not_ready = \"ignore\""))
+				later := fmt.Sprintf("resource \"terraform_data\" \"later\" {\n input = %q\n}\n", input)
+				return cluster.Config(ns, later+acctest.BareCompute(c.attributes+"\non_not_ready = \"ignore\""))
 			}
 			resource.Test(t, resource.TestCase{
 				ProtoV6ProviderFactories: acctest.Factories(t),

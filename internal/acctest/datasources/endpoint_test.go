@@ -286,7 +286,9 @@ spec: {containers: [{name: main, image: "example.com/main:1"}]}`, "-n", ns)
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		Steps: []resource.TestStep{{
-			Config: cluster.Config(ns, acctest.BareCompute("selector = { app = \"mine\" }\n on_not_ready = \"ignore\"")+`
+			Config: cluster.Config(ns, acctest.BareCompute(`
+  selector     = { app = "mine" }
+  on_not_ready = "ignore"`)+`
 data "kt_events" "trainer" {
   id      = kt_compute.trainer.id
   reasons = ["Scheduled"]

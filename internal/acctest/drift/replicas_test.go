@@ -92,7 +92,8 @@ func TestAccDriftOfTheParallelismOfAJobCanBeIgnored(t *testing.T) {
 			{Config: config},
 			{
 				PreConfig: func() {
-					on.Kubectl(t, "patch", "job/trainer", "-n", ns, "--type", "merge", "-p", `{"spec":{"parallelism":3}}`)
+					on.Kubectl(t, "patch", "job/trainer", "-n", ns, "--type", "merge",
+						"-p", `{"spec":{"parallelism":3}}`)
 				},
 				Config:           config,
 				ConfigPlanChecks: acctest.PreApply(plancheck.ExpectEmptyPlan()),

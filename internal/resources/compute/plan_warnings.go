@@ -83,9 +83,9 @@ func (p *planner) warnOfDisruptionBudget() {
 		return
 	}
 	p.Diags.AddAttributeWarning(path.Root("pod_disruption_budget"), "The budget allows no eviction",
-		fmt.Sprintf("Kubernetes computes max_unavailable and percentages from the scale of the controller of the pods, "+
-			"and the controllers of a %s have none. It then rejects every eviction, so that no node with one of the "+
-			"pods can be drained.\n\nNext step: Set min_available to a number of pods.", workload.GetKind()))
+		fmt.Sprintf("Kubernetes computes max_unavailable and percentages from the scale of the controller of the "+
+			"pods, and the controllers of a %s have none. It then rejects every eviction, so that no node with one of "+
+			"the pods can be drained.\n\nNext step: Set min_available to a number of pods.", workload.GetKind()))
 }
 
 // warnOfUnchangedPods warns if the pod template changes but running pods are not updated, because the apply would

@@ -125,8 +125,8 @@ func stepsAttribute() schema.Attribute {
 			},
 			"copy": schema.SingleNestedAttribute{
 				Optional: true, MarkdownDescription: "Local file or directory to copy, like `COPY` in a Dockerfile. " +
-					"For a directory, its content is copied, except for the state and plans of Terraform (`*.tfstate*`, " +
-					"`*.tfplan`, `tfplan`).",
+					"For a directory, its content is copied, except for the state and plans of Terraform " +
+					"(`*.tfstate*`, `*.tfplan`, `tfplan`).",
 				Attributes: map[string]schema.Attribute{
 					"source": schema.StringAttribute{
 						Required: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},

@@ -168,10 +168,10 @@ func (r revisions) refuseUnreadable(c content, ref kube.Ref) diag.Diagnostics {
 		if r.isKept(key) && !r.digests.Same(key, c.data[key]) {
 			return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(path.Root("values_wo_version"),
 				"The values of "+ref.String()+" cannot be kept",
-				fmt.Sprintf("values_wo_version is unchanged, so the update keeps the values of the cluster. To send them "+
-					"again, it must read them, and the permission to get the Secret is missing. The configured value of "+
-					"the key %q is another one. Nothing was applied.\n\nNext step: Grant the permission, or change "+
-					"values_wo_version to apply the configured values.", key))}
+				fmt.Sprintf("values_wo_version is unchanged, so the update keeps the values of the cluster. To send "+
+					"them again, it must read them, and the permission to get the Secret is missing. The configured "+
+					"value of the key %q is another one. Nothing was applied.\n\nNext step: Grant the permission, or "+
+					"change values_wo_version to apply the configured values.", key))}
 		}
 	}
 	return nil
