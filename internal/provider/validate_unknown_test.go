@@ -13,6 +13,7 @@ import (
 func everything() map[string]string {
 	const (
 		around = `"namespace": "ml", "labels": {"team": "ml"}, "annotations": {"note": "x"}, "inactivity_ttl": "2h",
+			"on_expiry": "keep_suspended",
 			"launch_timeout": "30m", "wait_timeout": "1h", "kubetorch_version": "0.5.0", "renderer_revision": 1,
 			"allowed_serialization": ["json"],
 			"logging": {"level": "info", "stream_logs": true, "include_system_logs": false, "include_events": true,

@@ -201,6 +201,7 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}`,
 			  freeze                = true
 			  launch_timeout        = "3m"
 			  inactivity_ttl        = "2h"
+			  on_expiry             = "keep_suspended"
 			  allowed_serialization = ["json", "pickle"]
 			  logging               = { level = "debug", stream_logs = false }`,
 			changed: `
@@ -208,7 +209,8 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}`,
 			  inactivity_ttl        = "30m"
 			  allowed_serialization = ["json"]
 			  logging               = { level = "warning", grace_period = "5s" }`,
-			hidden: []string{"logging"}, // all but the level is in the registration, if there is one
+			// All of logging but the level is in the registration, if there is one.
+			hidden: []string{"logging", "on_expiry"},
 		},
 		{
 			name: "image set-up",

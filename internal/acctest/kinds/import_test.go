@@ -37,6 +37,7 @@ func importCases() []importCase {
 	}
 	notStored := map[string][]string{
 		// An update also sets the attributes that are not stored in objects.
+		"behaviour":                {"on_expiry", "on_not_ready"},
 		"service template":         {"on_not_ready", "service_template", "termination_grace_period"},
 		"settings of the provider": {"adopt_existing", "deletion_protection", "on_not_ready", "timeouts"},
 		// a Deployment is imported as a generated one

@@ -59,6 +59,9 @@ func (w *writer) update(ctx context.Context) {
 	w.PrivateState.Origin = usedDefaults(w.Config, w.PrivateState.Origin.override(w.Data.Defaults))
 	mustWait := w.Plan.Ready.IsUnknown()
 	w.Plan.Ready = w.Prior.Ready
+	if w.PrivateState.recreatesExpired(w.Plan, w.Prior) {
+		prior, w.PrivateState.Expired = w.PrivateState.existing(prior), nil
+	}
 	w.apply(ctx, prior)
 	if w.Diags.HasError() {
 		w.Prior.Manifests = w.change.After(prior).Value()

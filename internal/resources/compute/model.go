@@ -62,6 +62,7 @@ type model struct {
 
 	Freeze               types.Bool           `tfsdk:"freeze"`
 	InactivityTTL        tf.Duration          `tfsdk:"inactivity_ttl"`
+	OnExpiry             types.String         `tfsdk:"on_expiry"`
 	LaunchTimeout        tf.Duration          `tfsdk:"launch_timeout"`
 	GPUAntiAffinity      types.Bool           `tfsdk:"gpu_anti_affinity"`
 	KubetorchVersion     types.String         `tfsdk:"kubetorch_version"`

@@ -47,6 +47,7 @@ func (hooks) Plan(ctx context.Context, planning *planning) {
 		p.replaceIfTemplateUnknown()
 	}
 	p.preserveImportedText()
+	p.recreateExpired()
 	if !p.Diags.HasError() {
 		p.dryRun(ctx)
 	}
@@ -229,10 +230,13 @@ func (p *planner) changesIdentity() bool {
 
 // status sets uid and ready.
 func (p *planner) status() {
-	recreates := p.Creating || p.replace || p.PrivateState.Terminating
+	recreates := p.Creating || p.replace || p.PrivateState.Terminating ||
+		p.PrivateState.recreatesExpired(p.Plan, p.State)
 	switch {
 	case p.Plan.Mode.ValueString() == kind.ModeSelector:
 		p.Plan.UID = types.StringNull()
+	case !recreates && len(p.PrivateState.Expired) > 0:
+		p.Plan.UID = p.State.UID
 	case recreates || p.State.UID.IsNull(): // null: the workload was deleted
 		p.Plan.UID = types.StringUnknown()
 	default:

@@ -14,6 +14,8 @@ type privateState struct {
 	Terminating bool `json:"ending,omitempty"`
 	// EmptyText is true if the workload was applied with its empty strings, which the first release omitted.
 	EmptyText bool `json:"emptyText,omitempty"`
+	// Expired contains the keys of the objects in state that Kubetorch has deleted, and that on_expiry keeps in state.
+	Expired []string `json:"expired,omitempty"`
 	// Origin contains the defaults that the objects were created with. It is nil in the state of a release that did
 	// not store them.
 	Origin *creationDefaults `json:"origin,omitempty"`

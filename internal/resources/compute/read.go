@@ -3,10 +3,7 @@ package compute
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -22,7 +19,7 @@ import (
 type reader struct {
 	*reading
 
-	expired []string // objects that Kubetorch has probably deleted, the workload first
+	expired []deletedObject // that Kubetorch has probably deleted, the workload first
 }
 
 // Refresh updates the state from the shared collections, so that a refresh of a thousand computes costs two lists.
@@ -62,7 +59,7 @@ func (r *reader) refresh(ctx context.Context) error {
 			return err
 		}
 	}
-	r.reportExpired()
+	r.reportExpired(applied, current)
 	if r.State.Mode.ValueString() == kind.ModeSelector {
 		r.State.Ready = types.BoolValue(podsOf(ctx, r.Data.Cluster, r.State).ready(ctx))
 	}
@@ -88,7 +85,7 @@ func (r *reader) refreshObject(
 			r.clearStatus()
 		}
 		if errors.Is(err, owned.ErrDeleted) && isKnown(r.State.InactivityTTL) && (isWorkload || len(r.expired) > 0) {
-			r.expired = append(r.expired, ref.String())
+			r.expired = append(r.expired, deletedObject{key, ref})
 			r.Diags = r.Diags[:reported] // one warning reports all of them
 		}
 		return nil
@@ -126,19 +123,6 @@ func (r *reader) refreshObject(
 	case manifest.RoleRegistration: // its attributes do not show drift
 	}
 	return nil
-}
-
-// reportExpired warns about the objects that Kubetorch has probably deleted. After inactivity_ttl, it deletes the
-// workload with all its objects, and leaves no trace of the reason in the cluster.
-func (r *reader) reportExpired() {
-	if len(r.expired) == 0 {
-		return
-	}
-	r.Diags.AddAttributeWarning(path.Root("inactivity_ttl"), "The compute was deleted, probably by Kubetorch",
-		fmt.Sprintf("No longer in the cluster: %s. Kubetorch deletes a compute that was not called during "+
-			"inactivity_ttl, which is %s. The next apply creates it again.\n\n"+
-			"Next step: To keep it running, increase or remove inactivity_ttl. To keep it deleted, remove the "+
-			"resource from the configuration.", strings.Join(r.expired, ", "), r.State.InactivityTTL.ValueString()))
 }
 
 // release removes the fields that a queue has taken over from an applied workload and from current: they are no longer

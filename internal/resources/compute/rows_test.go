@@ -19,8 +19,8 @@ var update = flag.Bool("update", false, "write the table of attributes into the 
 // withoutRow returns the attributes that no object contains, or that identify the objects.
 func withoutRow() []string {
 	return []string{
-		"adopt_existing", "deletion_protection", "name", "namespace", "on_not_ready", "runtime", "timeouts",
-		"wait_timeout",
+		"adopt_existing", "deletion_protection", "name", "namespace", "on_expiry", "on_not_ready", "runtime",
+		"timeouts", "wait_timeout",
 	}
 }
 

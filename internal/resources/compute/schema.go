@@ -216,6 +216,16 @@ func behaviourAttributes() map[string]schema.Attribute {
 			"container has no `SYS_PTRACE` capability. Use it with images that contain all code. Defaults to `false`."),
 		"inactivity_ttl": duration("Duration without calls after which Kubetorch deletes the compute, such as `2h`. " +
 			"With less than one minute, the compute may be deleted too early."),
+		"on_expiry": schema.StringAttribute{
+			Optional: true,
+			Validators: []validator.String{stringvalidator.OneOf(recreateOnExpiry, keepOnExpiry),
+				stringvalidator.AlsoRequires(path.MatchRoot("inactivity_ttl"))},
+			MarkdownDescription: "Action after Kubetorch has deleted the compute because of `inactivity_ttl`: " +
+				"`recreate` or `keep_suspended`. Defaults to `recreate`, with which the next apply creates it again. " +
+				"With `keep_suspended`, the compute stays in state with `ready = false`, and `manifests` contains " +
+				"the objects that no longer exist. An apply creates them again if the configuration changes, or " +
+				"with `-replace`.",
+		},
 		"launch_timeout": duration("Maximum start time of the server in a container, such as `30m`. This is the " +
 			"limit of the startup probe, after which Kubernetes restarts the container. " +
 			"Defaults to the provider's `launch_timeout`, otherwise to `15m`. Changing this restarts the pods. To " +

@@ -11,7 +11,7 @@ import (
 
 // outsideOfPods are the attributes that change no pod template.
 func outsideOfPods() []string {
-	return []string{"adopt_existing", "deletion_protection", "endpoint", "expose", "on_not_ready",
+	return []string{"adopt_existing", "deletion_protection", "endpoint", "expose", "on_expiry", "on_not_ready",
 		"pod_disruption_budget", "timeouts", "wait_timeout"}
 }
 

@@ -19,6 +19,7 @@ func TestAttributesOutsideOfPodsChangeNoPodTemplate(t *testing.T) {
 		"deletion_protection":   {path.Root("deletion_protection"), true},
 		"endpoint":              {path.Root("endpoint").AtName("selector").AtMapKey("a"), "b"},
 		"expose":                {path.Root("expose").AtName("hosts").AtListIndex(0), "ml.example.com"},
+		"on_expiry":             {path.Root("on_expiry"), "recreate"},
 		"on_not_ready":          {path.Root("on_not_ready"), "warn"},
 		"pod_disruption_budget": {path.Root("pod_disruption_budget").AtName("min_available"), "1"},
 		"timeouts":              {path.Root("timeouts").AtName("create"), "1h"},
