@@ -48,6 +48,8 @@ type Endpoint struct {
 	Pods []*corev1.Pod
 	// Backend is the target of a port-forward.
 	Backend portforward.Backend
+
+	ports []corev1.ServicePort // of a Service that selects pods
 }
 
 // ID returns "namespace/name", the ID of the compute in gateways.
@@ -56,6 +58,18 @@ func (e *Endpoint) ID() string { return e.Namespace + "/" + e.Name }
 // Address returns host:port.
 func (e *Endpoint) Address() string {
 	return net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port)))
+}
+
+// BackendAt returns the target of a port-forward to a port of the Service or, if that has no such port, of the pods.
+func (e *Endpoint) BackendAt(port int32) portforward.Backend {
+	backend := e.Backend
+	backend.Port = intstr.FromInt32(port)
+	for _, p := range e.ports {
+		if p.Port == port {
+			backend.Port = portforward.TargetPort(p)
+		}
+	}
+	return backend
 }
 
 // PortForwardCommand returns the kubectl command that forwards a port to the endpoint, or "" if there is no target.
@@ -173,6 +187,9 @@ func (e *Endpoint) fromService(service *corev1.Service) {
 	ports := service.Spec.Ports
 	if len(ports) == 0 || service.Spec.Type == corev1.ServiceTypeExternalName {
 		return // the Service of Knative selects its gateway, not the pods
+	}
+	if len(service.Spec.Selector) > 0 {
+		e.ports = ports
 	}
 	i := max(0, slices.IndexFunc(ports, usesGRPC))
 	e.GRPC, e.Port, e.Backend.Port = usesGRPC(ports[i]), ports[i].Port, portforward.TargetPort(ports[i])

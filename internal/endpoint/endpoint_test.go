@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -66,7 +67,7 @@ func TestEndpointIsReadFromItsService(t *testing.T) {
 			t.Parallel()
 			var got Endpoint
 			got.fromService(serviceOf(test.spec))
-			if diff := cmp.Diff(test.want, got); diff != "" {
+			if diff := cmp.Diff(test.want, got, cmpopts.IgnoreUnexported(Endpoint{})); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -85,7 +86,7 @@ func TestEndpointOfAComputeIncludesItsGateways(t *testing.T) {
 	}}}})
 	want := Endpoint{GRPC: true, Gateways: []string{"203.0.113.7:50051", "gw.example.com:443", "[2001:db8::7]:50051"},
 		Backend: portforward.Backend{Port: intstr.FromInt32(50051)}}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Endpoint{})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -105,7 +106,7 @@ func TestEndpointOfACustomAddressHasItsHostAndPort(t *testing.T) {
 		if err := got.fromURL(address); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Endpoint{})); diff != "" {
 			t.Errorf("%s: %s", address, diff)
 		}
 	}
@@ -154,6 +155,31 @@ func TestEndpointNeedsNoPermissionForOtherKindsOfComputes(t *testing.T) {
 	// A compute that is not found may be one without permission.
 	if _, err := Of(t.Context(), restricted{}, "ml", "trainer"); kube.ClassOf(err) != kube.Denied {
 		t.Errorf("%v, want the missing permission", err)
+	}
+}
+
+func TestBackendAtAnotherPortIsThatOfTheServiceOrOfThePods(t *testing.T) {
+	t.Parallel()
+	metrics := corev1.ServicePort{Name: "metrics", Port: 9090, TargetPort: intstr.FromString("metrics")}
+	http := corev1.ServicePort{Name: "http", Port: 80, TargetPort: intstr.FromInt32(32300)}
+	pods := map[string]string{"app": "pool"}
+	for name, test := range map[string]struct {
+		service corev1.ServiceSpec
+		port    int32
+		want    intstr.IntOrString
+	}{
+		"of the Service": {corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{http, metrics}}, 9090,
+			intstr.FromString("metrics")},
+		"of the pods": {corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{http}}, 9090,
+			intstr.FromInt32(9090)},
+		"of the pods of Knative": {corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "kourier",
+			Ports: []corev1.ServicePort{metrics}}, 9090, intstr.FromInt32(9090)},
+	} {
+		var e Endpoint
+		e.fromService(serviceOf(test.service))
+		if got := e.BackendAt(test.port).Port; got != test.want {
+			t.Errorf("%s: %s, want %s", name, &got, &test.want)
+		}
 	}
 }
 

@@ -110,10 +110,7 @@ func computeBackend(
 			found.ID(), found.URL)
 	case port == 0 || port == found.Port:
 		return found.Backend, nil
-	case found.Service != "":
-		return portforward.ServiceBackend(ctx, cluster, namespace, found.Service, port)
+	default:
+		return found.BackendAt(port), nil
 	}
-	backend := found.Backend
-	backend.Port = intstr.FromInt32(port)
-	return backend, nil
 }
