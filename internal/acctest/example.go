@@ -2,13 +2,15 @@ package acctest
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
 )
 
-// Example is a directory of examples/ and its prerequisites.
+// Example is a directory of examples/ and its prerequisites. The IDs in its import blocks have the namespace ml, which
+// Run replaces.
 type Example struct {
 	Dir string
 	Env map[string]string
@@ -44,6 +46,7 @@ func (e Example) Run(t *testing.T, on *Cluster) {
 		cli.Write(t, "") // main.tf with the source of the provider
 	}
 	useModules(t, cli.Dir)
+	replaceIn(t, cli.Dir, `id = "ml/`, fmt.Sprintf("id = \"%s/", ns))
 	cli.MustRun(t, "get") // modules; the provider is there
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.MustRun(t, "plan", "-detailed-exitcode") // an error if there is anything to do

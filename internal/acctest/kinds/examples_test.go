@@ -30,6 +30,54 @@ spec:
   resources: {requests: {storage: 1Gi}}
 `
 
+// migrated are objects as other clients create them: Deployments with the selector of Kubetorch 0.5.0, one of them with
+// the headless Service of .distribute(), a claim and a Secret.
+const migrated = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: trainer}
+spec:
+  selector: {matchLabels: {kubetorch.com/service: trainer}}
+  template:
+    metadata: {labels: {kubetorch.com/service: trainer}}
+    spec: {containers: [{name: kubetorch, image: "server:1.0"}]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: alice-train}
+spec:
+  selector: {matchLabels: {kubetorch.com/service: alice-train}}
+  template:
+    metadata: {labels: {kubetorch.com/service: alice-train}}
+    spec: {containers: [{name: kubetorch, image: "server:1.0"}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: alice-train}
+spec:
+  selector: {kubetorch.com/service: alice-train}
+  ports: [{name: http, port: 80, targetPort: 32300}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: alice-train-headless}
+spec:
+  clusterIP: None
+  selector: {kubetorch.com/service: alice-train}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: datasets}
+spec:
+  accessModes: [ReadWriteOnce]
+  resources: {requests: {storage: 500Gi}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: huggingface}
+stringData: {HF_TOKEN: an-older-token}
+`
+
 func TestAccExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 	t.Parallel()
 	for _, e := range []acctest.Example{
@@ -49,6 +97,11 @@ func TestAccExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 		{Dir: "guides/from-kubetorch", Env: map[string]string{
 			"HF_TOKEN": "not-a-real-token", "AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none",
 		}},
+		{Dir: "guides/migration", Env: map[string]string{"HF_TOKEN": "not-a-real-token"},
+			Prepare: func(t *testing.T, ns string) {
+				t.Helper()
+				cluster.Apply(t, migrated, "-n", ns)
+			}},
 		{Dir: "guides/multiple-clusters"},
 		{Dir: "guides/own-servers"},
 	} {

@@ -1,0 +1,4 @@
+import {
+  to = kt_compute.trainer
+  id = "ml/trainer"
+}
