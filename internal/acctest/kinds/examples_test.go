@@ -118,13 +118,18 @@ func TestAccExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 			knative().play(t, on, ns)
 		}}.Run(t, on)
 	})
-	for _, e := range []acctest.Example{{Dir: "tensor-server"}, {Dir: "guides/tensor-servers"}} {
+	for _, e := range []acctest.Example{
+		{Dir: "tensor-server"},
+		// The others need a server that runs, so the tests with real pods apply them.
+		{Dir: "guides/tensor-servers", Without: []string{"probe.tf", "metrics.tf", "tunnel.tf"}},
+	} {
 		t.Run(e.Dir, func(t *testing.T) {
 			t.Parallel()
 			on := withCRDs.WithComputes(t)
 			e.Prepare = func(t *testing.T, ns string) {
 				t.Helper()
 				acctest.SkyTorch().Run(t, on, ns)
+				acctest.KPU().Run(t, on, ns)
 			}
 			e.Run(t, on)
 		})
