@@ -50,15 +50,15 @@ func TestE2EExamplesThatCallAServerApply(t *testing.T) {
 	result := filepath.Join(t.TempDir(), "result.json")
 	cli.Setenv("PATH", pythonThatCalls(t, result)+string(filepath.ListSeparator)+os.Getenv("PATH"))
 
-	cli.MustRun(t, "apply", "-auto-approve") // fails on the postconditions of the probes unless the servers are serving
+	cli.MustRun(t, "apply", "-auto-approve") // the probes have postconditions
 	if got := resultIn(t, result); got.Status != probe.Serving || got.Bytes != 1<<20 {
 		t.Errorf("through the tunnel: %+v", got)
 	}
 	acctest.ExpectText(t, cli.MustRun(t, "output", "gauges"), "tensors.limit")
 }
 
-// pythonThatCalls returns a directory with a command python that calls the server in TENSOR_SERVER, as the script of the
-// example does, and writes the result to a file.
+// pythonThatCalls returns a directory with a command python that calls the server in TENSOR_SERVER, as the script in
+// the example does, and writes the result to a file.
 func pythonThatCalls(t *testing.T, result string) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -66,8 +66,8 @@ func pythonThatCalls(t *testing.T, result string) string {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	script := fmt.Sprintf("#!/bin/sh\n%s=\"$TENSOR_SERVER\" %s=%q exec %q\n", callVariable, resultVariable, result, self)
-	//nolint:gosec // a command
+	script := fmt.Sprintf("#!/bin/sh\n%s=\"$TENSOR_SERVER\" %s=%q exec %q\n", callVariable, resultVariable, result,
+		self)
 	if err := os.WriteFile(filepath.Join(dir, "python"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
