@@ -58,6 +58,23 @@ func NewCLIWith(t *testing.T, bin string) *CLI {
 	return c
 }
 
+// Install installs the provider with `make install`, instead of the development override of [NewCLI]. The CLI then needs
+// init.
+func (c *CLI) Install(t *testing.T) {
+	t.Helper()
+	home := t.TempDir()
+	// -o: the binary was built before the tests.
+	command := exec.CommandContext(t.Context(), "make", "--silent", "-o", "build", "install",
+		"PLUGIN_DIR="+filepath.Join(home, ".terraform.d", "plugins"))
+	command.Dir = Root()
+	command.Env = append(os.Environ(), "MAKEFLAGS=", "MFLAGS=") // not those of make test
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", command.Args, err, out)
+	}
+	c.Setenv("HOME", home)
+	c.Setenv("TF_CLI_CONFIG_FILE", os.DevNull)
+}
+
 // Setenv adds a variable to the environment of the runs.
 func (c *CLI) Setenv(name, value string) { c.env = append(c.env, name+"="+value) }
 

@@ -49,6 +49,7 @@ func firstHour() []hourStep {
 		return func(_ *testing.T, h *hour) { h.cli.Setenv("KUBE_CTX", name) }
 	}
 	return []hourStep{
+		{name: "installed", args: []string{"init"}, texts: []string{"Installed ktdev/kt"}},
 		{name: "wrong-context", prepare: setContext("prod"), args: apply, fails: true,
 			texts: []string{`context "prod" is not in kubeconfig`}},
 		{name: "missing-namespace", prepare: setContext(""), args: apply, fails: true,
@@ -97,6 +98,7 @@ func TestAccFirstHourEndsWithARunningCompute(t *testing.T) {
 	h := &hour{cli: acctest.NewCLI(t), cluster: acctest.OwnCluster(t,
 		"--node", "name=h100-0,gpus=8,product=NVIDIA-H100-80GB-HBM3",
 		"--node", "name=h100-1,gpus=8,product=NVIDIA-H100-80GB-HBM3", "--node", "name=l4-0,gpus=1,product=NVIDIA-L4")}
+	h.cli.Install(t)
 	guide := filepath.Join(acctest.Root(), "examples", "guides", "getting-started")
 	if err := os.CopyFS(h.cli.Dir, os.DirFS(guide)); err != nil {
 		t.Fatal(err)
@@ -137,8 +139,9 @@ func transcript(args []string, out string) string {
 	text := "$ terraform " + strings.Join(args, " ") + "\n"
 	out = podName.ReplaceAllString(out, "hello-6d5f9c7b84-x7k2p")
 	out = replicaSet.ReplaceAllString(repeated.ReplaceAllString(out, ""), "hello-6d5f9c7b84")
+	out = strings.ReplaceAll(out, "OpenTofu", "Terraform")
 	for _, part := range shown.FindAllString(out, -1) {
-		if !strings.Contains(part, "Provider development overrides") {
+		if !strings.Contains(part, "Incomplete lock file information") { // concerns other platforms
 			text += spaces.ReplaceAllString(part, "") + "\n"
 		}
 	}
@@ -150,7 +153,7 @@ var (
 	podName    = regexp.MustCompile(`\bhello-[0-9a-f]{6,10}-[0-9a-z]{5}\b`)
 	replicaSet = regexp.MustCompile(`\bhello-[0-9a-f]{6,10}\b`)
 	repeated   = regexp.MustCompile(` \(x\d+\)`) // of an event
-	shown      = regexp.MustCompile(`(?ms)^(╷.*?\n╵|(Apply complete|Destroy complete|No changes|ready|url)\b[^\n]*)`)
+	shown      = regexp.MustCompile(`(?ms)^(╷.*?\n╵|(- Installed|Terraform has been|Apply complete|Destroy complete|No changes|ready|url)\b[^\n]*)`)
 	spaces     = regexp.MustCompile(`(?m) +$`)
 )
 
