@@ -58,8 +58,8 @@ func NewCLIWith(t *testing.T, bin string) *CLI {
 	return c
 }
 
-// Install installs the provider with `make install`, instead of the development override of [NewCLI]. The CLI then needs
-// init.
+// Install installs the provider with `make install`, instead of the development override of [NewCLI]. The CLI then
+// needs init.
 func (c *CLI) Install(t *testing.T) {
 	t.Helper()
 	home := t.TempDir()

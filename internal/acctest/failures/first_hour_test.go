@@ -153,7 +153,8 @@ var (
 	podName    = regexp.MustCompile(`\bhello-[0-9a-f]{6,10}-[0-9a-z]{5}\b`)
 	replicaSet = regexp.MustCompile(`\bhello-[0-9a-f]{6,10}\b`)
 	repeated   = regexp.MustCompile(` \(x\d+\)`) // of an event
-	shown      = regexp.MustCompile(`(?ms)^(╷.*?\n╵|(- Installed|Terraform has been|Apply complete|Destroy complete|No changes|ready|url)\b[^\n]*)`)
+	shown      = regexp.MustCompile(`(?ms)^(╷.*?\n╵|` +
+		`(- Installed|Terraform has been|Apply complete|Destroy complete|No changes|ready|url)\b[^\n]*)`)
 	spaces     = regexp.MustCompile(`(?m) +$`)
 )
 
