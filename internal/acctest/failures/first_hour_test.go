@@ -155,7 +155,7 @@ var (
 	repeated   = regexp.MustCompile(` \(x\d+\)`) // of an event
 	shown      = regexp.MustCompile(`(?ms)^(╷.*?\n╵|` +
 		`(- Installed|Terraform has been|Apply complete|Destroy complete|No changes|ready|url)\b[^\n]*)`)
-	spaces     = regexp.MustCompile(`(?m) +$`)
+	spaces = regexp.MustCompile(`(?m) +$`)
 )
 
 // compareTranscript compares a transcript with its file, except for line breaks, which depend on the length of names.
