@@ -100,6 +100,27 @@ func TestFailuresToReadMetricsNameTheNextStep(t *testing.T) {
 	}
 }
 
+func TestAFailedConnectionIsReportedAsThat(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := listener.Addr().String()
+	if err := listener.Close(); err != nil { // nothing listens there
+		t.Fatal(err)
+	}
+	for name, timeout := range map[string]time.Duration{"in time": time.Minute, "at the timeout": time.Nanosecond} {
+		_, err = snapshotsOf(t.Context(), endpoint.Route{Target: target}, endpoint.Security{}, tensor.MetricsFilter{},
+			timeout)
+		failure := metricsFailure("ml/pool", timeout, err)
+		if failure.Summary() != "Tensor server unreachable" ||
+			!strings.Contains(failure.Detail(), "cannot be reached at "+target) {
+			t.Errorf("%s: %s: %s", name, failure.Summary(), failure.Detail())
+		}
+	}
+}
+
 func TestInvalidSecurityOfAProbeIsReportedAtItsAttribute(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -123,10 +123,27 @@ func snapshotsOf(
 	}
 	defer client.Close()
 	snapshots, err := client.Metrics(ctx, filter)
-	if failure := dial.Failure(); err != nil && failure != nil {
-		return nil, failure
+	if err != nil {
+		return nil, connectionFailure(r, dial, err)
 	}
-	return snapshots, err
+	return snapshots, nil
+}
+
+// connectionFailure returns the reason why a call failed, if there was no connection.
+func connectionFailure(r endpoint.Route, dial *endpoint.Dialer, err error) error {
+	failure := dial.Failure()
+	class := tensor.ClassOf(err)
+	switch {
+	case r.Forwarded() && failure != nil:
+		return failure
+	case !dial.Connected() && (class == tensor.Unreachable || class == tensor.TimedOut):
+		if failure == nil {
+			failure = errors.Unwrap(err)
+		}
+		return &tensor.Error{Op: "connect", Target: r.Target, Class: tensor.Unreachable, Err: failure}
+	default:
+		return err
+	}
 }
 
 // metricsSourcesHint explains how to enable metrics on a SkyTorch server, which has none by default (README.md in

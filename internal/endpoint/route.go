@@ -71,8 +71,11 @@ func inCluster(c Cluster) bool {
 	return err == nil && (parsed.Hostname() == host || strings.HasPrefix(parsed.Hostname(), "kubernetes.default"))
 }
 
+// Forwarded reports whether the route is a port-forward.
+func (r Route) Forwarded() bool { return r.backend != nil }
+
 func (r Route) String() string {
-	if r.backend != nil {
+	if r.Forwarded() {
 		return ViaPortForward
 	}
 	return ViaDirect + " " + r.Target + " " + r.URL
@@ -91,8 +94,9 @@ type Dialer struct {
 	route        Route
 	unresponsive *addresses
 
-	mu   sync.Mutex
-	last error
+	mu        sync.Mutex
+	last      error
+	connected bool
 }
 
 // addresses records addresses that accepted no connection before the deadline, so that other reads do not wait for
@@ -122,12 +126,12 @@ func (d *Dialer) Dial(ctx context.Context, address string) (net.Conn, error) {
 	conn, err := d.dial(ctx, address)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.last = err
+	d.last, d.connected = err, d.connected || err == nil
 	return conn, err
 }
 
 func (d *Dialer) dial(ctx context.Context, address string) (net.Conn, error) {
-	if d.route.backend != nil {
+	if d.route.Forwarded() {
 		ctx, cancel := context.WithTimeout(ctx, portForwardTimeout)
 		defer cancel()
 		return portforward.Dial(ctx, d.route.cluster, *d.route.backend)
@@ -135,6 +139,13 @@ func (d *Dialer) dial(ctx context.Context, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, directTimeout)
 	defer cancel()
 	return d.unresponsive.dial(ctx, address)
+}
+
+// Connected reports whether an attempt has succeeded.
+func (d *Dialer) Connected() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.connected
 }
 
 // Failure returns the error of the last connection attempt, or nil if it succeeded.
