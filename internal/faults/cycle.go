@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -245,7 +244,7 @@ func (c *cycle) checkCommand(at step, how string, out run) error {
 	if len(out.remaining) > 0 {
 		errs = append(errs, c.violate(at, "processes outlive the command: "+strings.Join(out.remaining, ", ")))
 	}
-	if !out.hung && !c.killed(proxy.KillProvider) &&
+	if !out.hung && c.injected(proxy.KillProvider) == 0 &&
 		(strings.Contains(out.output, "panic:") || strings.Contains(out.output, "Plugin did not respond")) {
 		errs = append(errs, c.violate(at, "panic"))
 	}
@@ -264,9 +263,15 @@ func (c *cycle) checkCommand(at step, how string, out run) error {
 	return errors.Join(errs...)
 }
 
-// killed reports whether a fault of the kind was injected into the last command with faults.
-func (c *cycle) killed(kind proxy.Kind) bool {
-	return slices.ContainsFunc(c.last, func(r proxy.Record) bool { return r.Fault == kind })
+// injected counts the faults of a kind in the last command with faults.
+func (c *cycle) injected(kind proxy.Kind) int {
+	n := 0
+	for _, record := range c.last {
+		if record.Fault == kind {
+			n++
+		}
+	}
+	return n
 }
 
 // converge checks that the cluster matches the configuration, at the latest after an apply without faults.
@@ -331,9 +336,10 @@ func (c *cycle) checkStateMatches(ctx context.Context, at step) error {
 }
 
 // checkAllInState checks that all objects are in state, because a destroy would otherwise leave them behind. After
-// SIGKILL, the state contains only what was written before.
+// SIGKILL, the state contains only what was written before. After a second SIGINT as well: Terraform and OpenTofu then
+// exit at once, with the message «Two interrupts received».
 func (c *cycle) checkAllInState(at step, objects map[string]live) error {
-	if c.killed(proxy.KillCLI) || c.killed(proxy.KillProvider) {
+	if c.injected(proxy.KillCLI) > 0 || c.injected(proxy.KillProvider) > 0 || c.injected(proxy.InterruptCLI) > 1 {
 		return nil
 	}
 	state, err := c.workDir.readState()
