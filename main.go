@@ -8,7 +8,6 @@ import (
 	"log"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -34,9 +33,6 @@ func main() {
 	}
 	if !*debugger {
 		quiet()
-	}
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
 	}
 	ctx := context.Background()
 	same := sameParent()
@@ -83,12 +79,6 @@ func sameParent() func() bool {
 // parentInterval is how often the provider looks whether the Terraform that started it is still there. One
 // that was killed leaves its provider running, which would go on to write objects that no state will have.
 const parentInterval = 500 * time.Millisecond
-
-// gcPercent makes the collector run earlier than by default. Terraform validates
-// and plans many resources at the same time, and most of what a request
-// allocates is garbage when it ends: a plan over a thousand computes peaks a
-// third lower by this.
-const gcPercent = 40
 
 // quiet switches the SDK's own trace lines off where nobody asked for a log.
 // Terraform would drop them, but only after the SDK has formatted every one of

@@ -241,7 +241,7 @@ func (w *work) plans(ctx context.Context, s scenario) error {
 func (w *work) command(s subject, says string, args ...string) command {
 	c := command{dir: w.dirOf(s), subject: s, says: says, args: args}
 	if w.profiles != "" { // with the settings of main.go of the provider
-		c.env = []string{"KT_BENCH_PROFILE=" + w.profiles, "GOGC=40", "TF_LOG_SDK=off", "TF_LOG_SDK_PROTO=off",
+		c.env = []string{"KT_BENCH_PROFILE=" + w.profiles, "TF_LOG_SDK=off", "TF_LOG_SDK_PROTO=off",
 			"TF_LOG_SDK_FRAMEWORK=off"}
 	}
 	return c

@@ -1,6 +1,6 @@
 // Command profiled is the provider with profiles: each of its processes writes a CPU profile
 // and an allocation profile into the directory KT_BENCH_PROFILE, if that is set. The bench
-// sets GOGC and the log levels to the values that the provider uses.
+// sets the log levels to the values that the provider uses.
 package main
 
 import (
