@@ -1,7 +1,9 @@
 // Command bench measures the tensor client and server of this module on
 // loopback: upload, download and echo, compared with plain gRPC with messages of
-// the same size and with raw TCP, and the peak memory of both ends at the largest
-// size. Each server is a separate process. It requires Linux.
+// the same size and with raw TCP, of one tensor and of several at the same time.
+// It also measures the peak memory of both ends, for the largest size and for the
+// probe of a tensor that the client does not hold. Each server is a separate
+// process. It requires Linux.
 package main
 
 import (
@@ -21,23 +23,29 @@ const chunk = 1 << 20
 
 func main() {
 	sizes := flag.String("sizes", "1024,1048576,268435456,1073741824", "bytes of the tensors")
+	streams := flag.Int("streams", 4, "number of tensors that are transferred at the same time, after single ones")
+	probed := flag.Int64("probe", 10<<30, "bytes of the tensor of the probe")
 	runs := flag.Int("runs", 5, "number of runs, of which the fastest and the median are reported")
 	serve := flag.String("serve", "", "run a server of this kind: ours, grpc or tcp (internal)")
 	client := flag.String("client", "", "transfer one tensor with the server at this address and report memory "+
 		"(internal)")
 	kind := flag.String("kind", "", "kind of -client")
 	op := flag.String("op", "", "upload, download or echo, for -client")
+	limit := flag.Int64("limit", defaultMemory, "limit of the tensors of -serve, in bytes (internal)")
 	size := flag.Int64("size", 0, "bytes for -client")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	var err error
 	switch {
 	case *serve != "":
-		err = serveChild(ctx, *serve)
+		err = serveChild(ctx, *serve, *limit)
 	case *client != "":
 		err = clientChild(ctx, *kind, *client, *op, *size)
 	default:
-		err = run(ctx, *sizes, *runs)
+		err = run(ctx, *sizes, *streams, *runs)
+		if err == nil {
+			err = probeMemory(ctx, *probed)
+		}
 	}
 	stop()
 	if err != nil {
@@ -64,14 +72,11 @@ func do(ctx context.Context, p peer, op string, size int64) error {
 	case "download":
 		return p.download(ctx, size)
 	default:
-		if _, ok := p.(*ours); !ok {
-			size = fileSize(size) // the same bytes for all
-		}
 		return p.echo(ctx, size)
 	}
 }
 
-func run(ctx context.Context, list string, runs int) error {
+func run(ctx context.Context, list string, streams, runs int) error {
 	var sizes []int64
 	for text := range strings.SplitSeq(list, ",") {
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -80,8 +85,13 @@ func run(ctx context.Context, list string, runs int) error {
 		}
 		sizes = append(sizes, n)
 	}
-	peers, stop, err := startAll(ctx, slices.Max(sizes))
+	addresses, stop, err := startAll(ctx)
 	defer stop()
+	if err != nil {
+		return err
+	}
+	peers, closeAll, err := connect(ctx, addresses, 1, slices.Max(sizes))
+	defer closeAll()
 	if err != nil {
 		return err
 	}
@@ -95,37 +105,81 @@ func run(ctx context.Context, list string, runs int) error {
 			if err != nil {
 				return err
 			}
-			printRow(op, size, times)
+			printRow(bytesText(size), op, size, times)
 		}
+	}
+	if err := runTogether(ctx, addresses, streams, runs); err != nil {
+		return err
 	}
 	fmt.Println()
 	return memory(ctx, slices.Max(sizes))
 }
 
-// startAll starts a server of each kind and connects to it. The returned function
-// stops the servers and must be called even after an error.
-func startAll(ctx context.Context, largest int64) (peers map[string]peer, stop func(), err error) {
-	peers = map[string]peer{}
+// runTogether measures several tensors at the same time.
+func runTogether(ctx context.Context, addresses map[string]string, streams, runs int) error {
+	const each = 64 << 20
+	peers, closeAll, err := connect(ctx, addresses, streams, each)
+	defer closeAll()
+	if err != nil {
+		return err
+	}
+	for _, op := range ops() {
+		times, err := measure(ctx, peers, op, each, runs)
+		if err != nil {
+			return err
+		}
+		printRow(fmt.Sprintf("%d x %s", streams, bytesText(each)), op, each*int64(streams), times)
+	}
+	return nil
+}
+
+// startAll starts a server of each kind. The returned function stops the servers
+// and must be called even after an error.
+func startAll(ctx context.Context) (addresses map[string]string, stop func(), err error) {
+	addresses = map[string]string{}
 	var stops []func() string
 	stop = func() {
-		for _, p := range peers {
-			p.close()
-		}
 		for _, stop := range stops {
 			stop()
 		}
 	}
 	for _, kind := range kinds() {
-		address, stopServer, err := startServer(ctx, kind)
+		address, stopServer, err := startServer(ctx, kind, defaultMemory)
 		if err != nil {
-			return peers, stop, err
+			return addresses, stop, err
 		}
-		stops = append(stops, stopServer)
-		if peers[kind], err = newPeer(ctx, kind, address, fileSize(largest)); err != nil {
-			return peers, stop, err
+		stops, addresses[kind] = append(stops, stopServer), address
+	}
+	return addresses, stop, nil
+}
+
+// connect connects several clients of each kind, for tensors of at most the given
+// size. The returned function closes them and must be called even after an error.
+func connect(
+	ctx context.Context, addresses map[string]string, clients int, largest int64,
+) (peers map[string]peer, closeAll func(), err error) {
+	peers = map[string]peer{}
+	closeAll = func() {
+		for _, p := range peers {
+			p.close()
 		}
 	}
-	return peers, stop, nil
+	for _, kind := range kinds() {
+		var all together
+		for i := range clients {
+			p, err := newPeer(ctx, kind, addresses[kind], uint64(i+1), fileSize(largest))
+			if err != nil {
+				all.close()
+				return peers, closeAll, err
+			}
+			all = append(all, p)
+		}
+		peers[kind] = all
+		if clients == 1 {
+			peers[kind] = all[0]
+		}
+	}
+	return peers, closeAll, nil
 }
 
 // measure alternates between the kinds, so that other load affects all of them.
@@ -151,8 +205,8 @@ func measure(
 	return times, nil
 }
 
-func printRow(op string, size int64, times map[string][]time.Duration) {
-	cells := []string{bytesText(size), op}
+func printRow(what, op string, size int64, times map[string][]time.Duration) {
+	cells := []string{what, op}
 	rate := func(d time.Duration) float64 {
 		if size < chunk {
 			return 1 / d.Seconds()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"strconv"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -16,11 +17,12 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/torchfile"
 )
 
-func newPeer(ctx context.Context, kind, address string, largest int64) (peer, error) {
+// newPeer returns a client of a server. Clients of the same server have different IDs.
+func newPeer(ctx context.Context, kind, address string, id uint64, largest int64) (peer, error) {
 	switch kind {
 	case "ours":
 		c, err := tensor.New(address, tensor.Options{})
-		return &ours{client: c, data: newData(largest)}, err
+		return &ours{client: c, id: id, data: newData(largest)}, err
 	case "grpc":
 		c, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()),
 			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(16<<20)))
@@ -53,6 +55,7 @@ func (d *data) reset() { d.at = 0 }
 
 type ours struct {
 	client *tensor.Client
+	id     uint64 // of the tensor
 	data   *data
 	filled int64
 }
@@ -61,12 +64,12 @@ func (o *ours) close() { _ = o.client.Close() }
 
 func (o *ours) upload(ctx context.Context, size int64) error {
 	if o.filled != size && o.filled > 0 { // the shape of a tensor cannot change
-		if err := o.client.Delete(ctx, 1); err != nil {
+		if err := o.client.Delete(ctx, o.id); err != nil {
 			return err
 		}
 	}
 	o.filled = size
-	return o.client.UploadBytes(ctx, 1, layout.Of(layout.UInt8, size), o.data.bytes[:size])
+	return o.client.UploadBytes(ctx, o.id, layout.Of(layout.UInt8, size), o.data.bytes[:size])
 }
 
 func (o *ours) download(ctx context.Context, size int64) error {
@@ -76,20 +79,22 @@ func (o *ours) download(ctx context.Context, size int64) error {
 		}
 	}
 	o.data.reset()
-	_, err := o.client.Download(ctx, 1, layout.Of(layout.UInt8, size), o.data)
+	_, err := o.client.Download(ctx, o.id, layout.Of(layout.UInt8, size), o.data)
 	return err
 }
 
 func (o *ours) echo(ctx context.Context, size int64) error {
 	if o.filled > 0 { // only once, because the memory of the server is measured, too
 		o.filled = 0
-		if err := o.client.Delete(ctx, 1); err != nil {
+		if err := o.client.Delete(ctx, o.id); err != nil {
 			return err
 		}
 	}
 	sink := func(tensor.Arrival) (io.Writer, error) { return io.Discard, nil }
-	return o.client.Echo(ctx, sink, tensor.Tensor{ID: "1", Layout: layout.Of(layout.UInt8, size),
-		Bytes: o.data.bytes[:size]})
+	return o.client.Echo(ctx, sink, tensor.Tensor{
+		ID: strconv.FormatUint(o.id, 10), Layout: layout.Of(layout.UInt8, size),
+		Bytes: o.data.bytes[:size],
+	})
 }
 
 // fileSize returns the number of bytes that an echo of a tensor transfers: KPU sends it as a torch.save file.
@@ -164,6 +169,7 @@ func (p *plain) download(ctx context.Context, size int64) error {
 }
 
 func (p *plain) echo(ctx context.Context, size int64) error {
+	size = fileSize(size) // as many bytes as the others
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	st, err := p.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, plainMethod("Echo"))

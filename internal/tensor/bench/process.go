@@ -17,14 +17,19 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/server"
 )
 
-// startServer starts a server in a separate process, and returns its address and
-// a function that stops it.
-func startServer(ctx context.Context, kind string) (string, func() string, error) {
+// defaultMemory is the limit of the tensors of a server, in bytes.
+const defaultMemory = 8 << 30
+
+// startServer starts a server in a separate process, with a limit for its tensors.
+// It returns its address and a function that stops it, and returns its peak memory
+// in MiB.
+func startServer(ctx context.Context, kind string, limit int64) (string, func() string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, "-serve", kind) //nolint:gosec // ourselves
+	cmd := exec.CommandContext(ctx, self, "-serve", kind, //nolint:gosec // ourselves
+		"-limit", strconv.FormatInt(limit, 10))
 	cmd.Stderr = os.Stderr
 	// The server exits when this process exits, for whatever reason.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -54,7 +59,7 @@ func startServer(ctx context.Context, kind string) (string, func() string, error
 }
 
 // serveChild serves until its standard input is closed, then prints its peak memory.
-func serveChild(ctx context.Context, kind string) error {
+func serveChild(ctx context.Context, kind string, limit int64) error {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -66,7 +71,7 @@ func serveChild(ctx context.Context, kind string) error {
 	go func() {
 		switch kind {
 		case "ours":
-			served <- server.New(server.Options{MemoryLimit: 8 << 30}).Serve(ctx, l, time.Second)
+			served <- server.New(server.Options{MemoryLimit: limit}).Serve(ctx, l, time.Second)
 		case "grpc":
 			served <- servePlain(ctx, l)
 		default:
@@ -84,38 +89,49 @@ func serveChild(ctx context.Context, kind string) error {
 
 // memory transfers one large tensor between two new processes, and prints the peak memory of each.
 func memory(ctx context.Context, size int64) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
 	fmt.Fprintf(os.Stdout, "Peak memory (VmHWM) in MiB at %s, each in separate processes; the client keeps the "+
 		"tensor in memory\n\n", bytesText(size))
 	fmt.Fprintln(os.Stdout, "| | client | server |")
 	fmt.Fprintln(os.Stdout, "|---|---|---|")
 	for _, kind := range kinds()[:2] {
 		for _, op := range ops() {
-			address, stop, err := startServer(ctx, kind)
+			address, stop, err := startServer(ctx, kind, defaultMemory)
 			if err != nil {
 				return err
 			}
-			client := exec.CommandContext(ctx, self, //nolint:gosec // ourselves
-				"-client", address, "-kind", kind, "-op", op, "-size", strconv.FormatInt(size, 10))
-			client.Stderr = os.Stderr
-			out, err := client.Output()
+			used, err := runClient(ctx, address, kind, op, size)
 			served := stop()
 			if err != nil {
-				return fmt.Errorf("client %s: %w", kind, err)
+				return err
 			}
 			fmt.Fprintf(os.Stdout, "| %s, %s | %s | %s |\n",
-				map[string]string{"ours": "ours", "grpc": "plain gRPC"}[kind], op, strings.TrimSpace(string(out)),
-				served)
+				map[string]string{"ours": "ours", "grpc": "plain gRPC"}[kind], op, used, served)
 		}
 	}
 	return nil
 }
 
+// runClient runs clientChild in a separate process, and returns what it prints.
+func runClient(ctx context.Context, address, kind, op string, size int64) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	client := exec.CommandContext(ctx, self, //nolint:gosec // ourselves
+		"-client", address, "-kind", kind, "-op", op, "-size", strconv.FormatInt(size, 10))
+	client.Stderr = os.Stderr
+	out, err := client.Output()
+	if err != nil {
+		return "", fmt.Errorf("client %s: %w", kind, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
 func clientChild(ctx context.Context, kind, address, op string, size int64) error {
-	p, err := newPeer(ctx, kind, address, fileSize(size))
+	if kind == probeKind {
+		return probeChild(ctx, address, size)
+	}
+	p, err := newPeer(ctx, kind, address, 1, fileSize(size))
 	if err != nil {
 		return err
 	}
