@@ -29,6 +29,7 @@ func All() []func() datasource.DataSource {
 			}),
 		constructor("events", eventsSchema, readEvents),
 		constructor("gpus", gpusSchema, readGPUs),
+		func() datasource.DataSource { return &imageDigest{} },
 		constructor("metrics", metricsSchema, readMetrics),
 	}
 }

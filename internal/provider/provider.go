@@ -24,6 +24,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/registry"
 	"github.com/ktdev/terraform-provider-kt/internal/resources/compute"
 	"github.com/ktdev/terraform-provider-kt/internal/resources/image"
 	"github.com/ktdev/terraform-provider-kt/internal/resources/queue"
@@ -45,7 +46,7 @@ func NewWith(
 ) func() provider.Provider {
 	return func() provider.Provider {
 		return &kt{ctx: ctx, version: version, env: env, revisions: revisions, completions: completions,
-			resources: []func() resource.Resource{compute.New, volume.New, image.New(), ktsecret.New,
+			resources: []func() resource.Resource{compute.New, volume.New, image.New, ktsecret.New,
 				queue.New}}
 	}
 }
@@ -178,7 +179,7 @@ func (p *kt) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 }
 
 func (p *kt) Configure(ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
-	data := &tf.ProviderData{Unknown: !req.Config.Raw.IsFullyKnown(), Revisions: p.revisions}
+	data := &tf.ProviderData{Unknown: !req.Config.Raw.IsFullyKnown(), Revisions: p.revisions, Images: registry.New()}
 	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = data, data, data
 	defer p.data.Store(data)
 	if data.Unknown {

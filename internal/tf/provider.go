@@ -11,6 +11,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/registry"
 )
 
 // ProviderData is the data that a configured provider passes to its resources.
@@ -22,6 +23,8 @@ type ProviderData struct {
 	Defaults Defaults
 	// Revisions are the revisions of the renderer, the newest last.
 	Revisions []manifest.Revision
+	// Images resolves the digests of images. It requests each reference once per run.
+	Images *registry.Resolver
 	// Configs are the configurations that are validated but not planned yet.
 	Configs Configs
 }

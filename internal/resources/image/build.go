@@ -2,7 +2,6 @@ package image
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -122,31 +121,7 @@ func summarize(obj *unstructured.Unstructured) (key, text string, err error) {
 	return manifest.Key(obj), text, err
 }
 
-// pinFailure converts an error of a registry to a diagnostic at pin_digest: a
-// warning if there is a consequence to report, otherwise an error.
+// pinFailure is [tf.RegistryFailure] for pin_digest.
 func pinFailure(err error, consequence string) diag.Diagnostic {
-	failed, ok := errors.AsType[*registry.Error](err)
-	if !ok || errors.Is(err, context.Canceled) {
-		return diag.WithPath(path.Root("pin_digest"), tf.Failure(err))
-	}
-	texts := map[registry.Reason]struct{ summary, next string }{
-		registry.Missing: {"Image not found in the registry",
-			"Check the name and the tag. For a private repository, log in, because registries also report this to " +
-				"clients that are not logged in."},
-		registry.Refused: {"Registry access denied",
-			"Log in where Terraform runs, for example with docker login. To use another directory with a " +
-				"config.json, set DOCKER_CONFIG."},
-		registry.NoCredentials: {"Cannot read the credentials of the registry",
-			"Check the credential helper that config.json of docker or podman names for this registry: it must work " +
-				"where Terraform runs, without input. To use another directory with a config.json, set DOCKER_CONFIG."},
-		registry.Invalid: {"Invalid image reference", "Use the form registry/repository:tag."},
-		registry.Unreachable: {"Cannot reach the registry",
-			"Run Terraform where the registry and its proxy are reachable, or set pin_digest = false."},
-	}[failed.Reason]
-	detail := fmt.Sprintf("pin_digest requires the digest of %s. %v\n\nNext step: %s", failed.Image, failed.Err,
-		texts.next)
-	if consequence == "" {
-		return diag.NewAttributeErrorDiagnostic(path.Root("pin_digest"), texts.summary, detail)
-	}
-	return diag.NewAttributeWarningDiagnostic(path.Root("pin_digest"), texts.summary, detail+"\n\n"+consequence)
+	return tf.RegistryFailure(err, path.Root("pin_digest"), "set pin_digest = false", consequence)
 }

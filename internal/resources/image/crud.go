@@ -19,7 +19,7 @@ import (
 )
 
 // Apply applies the planned ConfigMap if it changes.
-func (h hooks) Apply(ctx context.Context, w *writing) { writer{w, h.resolver}.write(ctx) }
+func (hooks) Apply(ctx context.Context, w *writing) { writer{w}.write(ctx) }
 
 // Delete deletes the ConfigMap and waits until it no longer exists.
 func (hooks) Delete(ctx context.Context, d *deleting) {
@@ -47,7 +47,6 @@ func keyOf(ref kube.Ref) string { return ref.Kind.Kind + "/" + ref.Namespace + "
 // writer applies one plan.
 type writer struct {
 	*writing
-	resolver *sharedResolver
 }
 
 // write applies the ConfigMap and stores it in state.
@@ -99,7 +98,7 @@ func (w writer) pin(ctx context.Context, in inputs) (registry.Pin, error) {
 	if !w.Plan.Image.IsUnknown() {
 		return registry.Pin{Image: w.Plan.Image.ValueString(), Digest: w.Plan.Digest.ValueString()}, nil
 	}
-	return w.resolver.of(w.Data).Resolve(ctx, in.reference)
+	return w.Data.Images.Resolve(ctx, in.reference)
 }
 
 // matchesPlan sets manifests, and reports an error if the ConfigMap differs from the planned one.

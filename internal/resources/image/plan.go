@@ -15,8 +15,8 @@ import (
 
 // Plan renders the ConfigMap that will be applied, so that the plan shows its
 // changes, and sends a server-side dry run.
-func (h hooks) Plan(ctx context.Context, planned *planning) {
-	p := planner{planning: planned, resolver: h.resolver}
+func (hooks) Plan(ctx context.Context, planned *planning) {
+	p := planner{planning: planned}
 	p.render(ctx)
 	if !p.Diags.HasError() {
 		p.dryRun(ctx)
@@ -36,7 +36,6 @@ func (h hooks) Plan(ctx context.Context, planned *planning) {
 // [hooks.Plan] calls them.
 type planner struct {
 	*planning
-	resolver *sharedResolver
 
 	object  *unstructured.Unstructured // nil if an input is unknown
 	replace bool                       // an immutable field changes
@@ -91,7 +90,7 @@ func (p *planner) pin(ctx context.Context, in inputs) (registry.Pin, bool) {
 	if p.PrivateState.Reference == in.reference && p.PrivateState.Pin.Digest != "" {
 		return p.PrivateState.Pin, true
 	}
-	pin, err := p.resolver.of(p.Data).Resolve(ctx, in.reference)
+	pin, err := p.Data.Images.Resolve(ctx, in.reference)
 	if err == nil {
 		return pin, true
 	}

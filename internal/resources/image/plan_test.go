@@ -107,8 +107,8 @@ func TestUIDIsUnknownIfTheApplySetsIt(t *testing.T) {
 func TestDigestOfTheLastRefreshIsUsedForTheSameReference(t *testing.T) {
 	t.Parallel()
 	last := registry.Pin{Image: "a@sha256:1", Digest: "sha256:1"}
-	p := planner{resolver: &sharedResolver{},
-		planning: &planning{PrivateState: privateState{Reference: "a:1", Pin: last}}}
+	p := planner{planning: &planning{
+		Data: &tf.ProviderData{Images: registry.New()}, PrivateState: privateState{Reference: "a:1", Pin: last}}}
 	got, known := p.pin(t.Context(), inputs{spec: image.Spec{PinDigest: true}, reference: "a:1"})
 	if got != last || !known || len(p.Diags) > 0 {
 		t.Errorf("%+v, %t, %v", got, known, p.Diags)
@@ -207,10 +207,10 @@ func importFrom(t *testing.T, docs map[string]string) (*reading, error) {
 	settings := config.Config{Host: server.URL, Token: "x", Env: config.Env{Getenv: func(string) string { return "" }}}
 	cluster := kube.NewCluster(t.Context(), settings).WithClock(&kubetest.Clock{})
 	r := &reading{
-		Data: &tf.ProviderData{Cluster: cluster}, Memory: owned.Memory{},
+		Data: &tf.ProviderData{Cluster: cluster, Images: registry.New()}, Memory: owned.Memory{},
 		State: &model{Common: lifecycle.Common{Name: types.StringValue("torch"), Namespace: types.StringValue("ml")}},
 	}
-	return r, hooks{resolver: &sharedResolver{}}.Import(t.Context(), r)
+	return r, hooks{}.Import(t.Context(), r)
 }
 
 func TestImportOfAConfigMapOfAnotherClientReadsOnlyItsName(t *testing.T) {

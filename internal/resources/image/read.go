@@ -17,8 +17,8 @@ import (
 
 // Refresh compares the ConfigMap with the applied one, and requests the current
 // digest of a pinned tag from the registry.
-func (h hooks) Refresh(ctx context.Context, reading *reading) error {
-	r := reader{reading: reading, resolver: h.resolver}
+func (hooks) Refresh(ctx context.Context, reading *reading) error {
+	r := reader{reading: reading}
 	if err := r.refresh(ctx); err != nil {
 		return err
 	}
@@ -27,8 +27,8 @@ func (h hooks) Refresh(ctx context.Context, reading *reading) error {
 }
 
 // Import completes the state from the live ConfigMap.
-func (h hooks) Import(ctx context.Context, reading *reading) error {
-	r := reader{reading: reading, resolver: h.resolver}
+func (hooks) Import(ctx context.Context, reading *reading) error {
+	r := reader{reading: reading}
 	if err := r.importConfigMap(ctx); err != nil {
 		return err
 	}
@@ -39,7 +39,6 @@ func (h hooks) Import(ctx context.Context, reading *reading) error {
 // reader refreshes or imports one state.
 type reader struct {
 	*reading
-	resolver *sharedResolver
 }
 
 // refresh compares the ConfigMap with the applied one.
@@ -100,7 +99,7 @@ func (r reader) refreshPin(ctx context.Context) {
 	if !r.State.PinDigest.ValueBool() || r.PrivateState.Reference == "" {
 		return
 	}
-	pin, err := r.resolver.of(r.Data).Resolve(ctx, r.PrivateState.Reference)
+	pin, err := r.Data.Images.Resolve(ctx, r.PrivateState.Reference)
 	if err != nil {
 		r.Diags.Append(pinFailure(err, fmt.Sprintf("The last known digest remains in use: %s.",
 			r.PrivateState.Pin.Digest)))

@@ -2,14 +2,11 @@
 package image
 
 import (
-	"sync"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
-	"github.com/ktdev/terraform-provider-kt/internal/registry"
-	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
@@ -19,7 +16,7 @@ type imageResource struct {
 }
 
 // hooks are the part of the life cycle that is specific to images.
-type hooks struct{ resolver *sharedResolver }
+type hooks struct{}
 
 type (
 	reading  = lifecycle.Reading[model, privateState]
@@ -28,19 +25,15 @@ type (
 	deleting = lifecycle.Deleting[model, privateState]
 )
 
-// New returns a constructor of the resource. All instances share a resolver, so that each reference is requested once
-// per run.
-func New() func() resource.Resource {
-	resolver := &sharedResolver{}
-	return func() resource.Resource {
-		return &imageResource{lifecycle.Resource[model, *model, privateState]{
-			Kind: lifecycle.Kind{
-				Type: "kt_image", Noun: "image", Example: "torch", ObjectName: image.ConfigMapName,
-				Create: timeLimit, Update: timeLimit, Delete: timeLimit,
-			},
-			Hooks: hooks{resolver: resolver},
-		}}
-	}
+// New returns the resource.
+func New() resource.Resource {
+	return &imageResource{lifecycle.Resource[model, *model, privateState]{
+		Kind: lifecycle.Kind{
+			Type: "kt_image", Noun: "image", Example: "torch", ObjectName: image.ConfigMapName,
+			Create: timeLimit, Update: timeLimit, Delete: timeLimit,
+		},
+		Hooks: hooks{},
+	}}
 }
 
 // timeLimit is the default timeout of an operation, which sends only a few requests. A deletion also waits for
@@ -55,20 +48,3 @@ var (
 	_ resource.ResourceWithUpgradeState   = (*imageResource)(nil)
 	_ resource.ResourceWithValidateConfig = (*imageResource)(nil)
 )
-
-// sharedResolver contains the resolver of one run.
-type sharedResolver struct {
-	mu       sync.Mutex
-	data     *tf.ProviderData
-	resolver *registry.Resolver
-}
-
-// of returns the resolver of the run that configured the provider with data.
-func (s *sharedResolver) of(data *tf.ProviderData) *registry.Resolver {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.resolver == nil || s.data != data { // with -debug, one process serves many runs
-		s.data, s.resolver = data, registry.New()
-	}
-	return s.resolver
-}
