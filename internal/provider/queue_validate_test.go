@@ -25,13 +25,45 @@ func flavorsOf(flavors ...string) string {
 	return `"flavors": [` + strings.Join(flavors, ", ") + "]"
 }
 
+// kaiOf returns the attribute kai with no limits, and further attributes, which override them.
+func kaiOf(more string) string {
+	out := "{" + more
+	for _, name := range []string{"gpu", "cpu", "memory"} {
+		if !strings.Contains(more, `"`+name+`"`) {
+			out += `, "` + name + `": {"quota": "-1", "limit": "-1"}`
+		}
+	}
+	return strings.Replace(out, "{, ", "{", 1) + "}"
+}
+
+func kaiQueue(inside string, more ...string) string {
+	return "{" + strings.Join(append([]string{`"name": "vision"`, `"kai": ` + kaiOf(inside)}, more...), ", ") + "}"
+}
+
 func TestQueueReportsInvalidInputAtItsAttribute(t *testing.T) {
 	t.Parallel()
 	o := serveOffline(t)
 	const quotas = `"quotas": {"cpu": {"nominal": "8"}}`
 	for _, c := range []badInput{
-		{name: "no flavors", config: `{"name": "vision"}`, at: "flavors", text: "Must set a configuration value"},
-		{name: "empty flavors", config: `{"name": "vision", "flavors": []}`, at: "flavors", text: "at least 1"},
+		{name: "no flavors", config: `{"name": "vision"}`, at: "flavors", text: "flavors is required"},
+		{name: "flavors with kai", config: queueOf(`"kai": ` + kaiOf("")), at: "kai",
+			text: `Attribute "flavors" cannot be specified when "kai" is specified`},
+		{name: "a cohort with kai", config: kaiQueue("", `"cohort": "all"`), at: "kai", text: `"cohort" cannot be`},
+		{name: "kai without a share", config: kaiQueue(`"cpu": null`), at: "kai.cpu",
+			text: "Must set a configuration value"},
+		{name: "the queue as its parent", config: kaiQueue(`"parent_queue": "vision"`), at: "kai.parent_queue",
+			text: "is the queue itself"},
+		{name: "an empty display name", config: kaiQueue(`"display_name": ""`), at: "kai.display_name",
+			text: "at least 1"},
+		{name: "a duration that is none", config: kaiQueue(`"preempt_min_runtime": "long"`),
+			at: "kai.preempt_min_runtime", text: `kai.preempt_min_runtime is "long"`},
+		{name: "a negative quota", config: kaiQueue(`"gpu": {"quota": "-2", "limit": "-1"}`), at: "kai.gpu.quota",
+			text: "must not be negative"},
+		{name: "a share without a limit", config: kaiQueue(`"gpu": {"quota": "1"}`), at: "kai.gpu.limit",
+			text: "Must set a configuration value"},
+		{name: "a negative weight", config: kaiQueue(`"cpu": {"quota": "1", "limit": "1", "over_quota_weight": -1}`),
+			at: "kai.cpu.over_quota_weight", text: "at least 0"},
+		{name: "empty flavors", config: `{"name": "vision", "flavors": []}`, at: "flavors", text: "at least one"},
 		{name: "null flavor", config: `{"name": "vision", "flavors": [null]}`, at: "flavors[0]", text: "is null"},
 		{name: "name longer than a label", config: strings.Replace(queueOf(), "vision", strings.Repeat("a", 64), 1),
 			at: "name", text: "at most 63"},
@@ -114,6 +146,18 @@ func TestQueueAcceptsValidInput(t *testing.T) {
 			"borrow_within_cohort": "LowerPriority", "max_priority_threshold": -1}, "labels": {"team": "vision"},
 			"annotations": {"owner": "alice"}, "wait_for_active": false, "adopt_existing": true,
 			"deletion_protection": true, "timeouts": {"create": "1m", "update": "90s", "delete": "1h30m"}`),
+		"the required attributes of kai": kaiQueue(""),
+		"everything of kai": kaiQueue(`"parent_queue": "ml", "display_name": "Vision", "priority": 0,
+			"preempt_min_runtime": "0s", "reclaim_min_runtime": "1h", "gpu": {"quota": "0.5", "limit": "8",
+			"over_quota_weight": 0.5}, "memory": {"quota": "64Gi", "limit": "1T", "over_quota_weight": 0}`,
+			`"namespace": "ml", "labels": {"team": "vision"}`, `"adopt_existing": true`),
+		"unknown kai":              `{"name": "vision", "kai": "` + unknown + `"}`,
+		"unknown kai with flavors": queueOf(`"kai": "` + unknown + `"`),
+		"an unknown share":         kaiQueue(`"gpu": "` + unknown + `"`),
+		"an unknown quota of kai":  kaiQueue(`"gpu": {"quota": "` + unknown + `", "limit": "-1"}`),
+		"an unknown parent":        kaiQueue(`"parent_queue": "` + unknown + `"`),
+		"a name that is unknown with a parent": strings.Replace(kaiQueue(`"parent_queue": "ml"`), "vision", unknown,
+			1),
 		"limits with an unknown cohort": queueWith(limited, `"cohort": "`+unknown+`"`),
 		"a lending limit above an unknown quota": queueWith(`"quotas": {"cpu": {"nominal": "`+unknown+
 			`", "lending_limit": "1"}}`, `"cohort": "all"`),

@@ -33,6 +33,15 @@ type Quantity = Text[quantity]
 // QuantityType is the attribute type of Quantity.
 type QuantityType = TextType[quantity]
 
+// Limit is a quantity, or -1 for no limit, as KAI writes it. Texts with the same amount are equal.
+type Limit = Text[limit]
+
+// LimitType is the attribute type of Limit.
+type LimitType = TextType[limit]
+
+// NoLimit is the text of a Limit without a limit.
+const NoLimit = "-1"
+
 // Duration is a duration ("90s", "1m30s", "2d", or integer seconds as in
 // Kubetorch). Texts with the same duration are equal.
 type Duration = Text[duration]
@@ -54,6 +63,17 @@ func (quantity) Same(a, b string) bool {
 	qb, errB := manifest.ParseQuantity(b)
 	return errA == nil && errB == nil && qa.Cmp(qb) == 0
 }
+
+type limit struct{ quantity }
+
+func (l limit) Check(text string) error {
+	if text == NoLimit {
+		return nil
+	}
+	return l.quantity.Check(text)
+}
+
+func (l limit) Same(a, b string) bool { return a == b || l.quantity.Same(a, b) }
 
 type duration struct{}
 
@@ -123,6 +143,9 @@ var (
 // QuantityOf converts a text to a value, and "" to null.
 func QuantityOf(text string) Quantity { return textOf[quantity](text) }
 
+// LimitOf converts a text to a value, and "" to null.
+func LimitOf(text string) Limit { return textOf[limit](text) }
+
 // DurationOf converts a text to a value, and "" to null.
 func DurationOf(text string) Duration { return textOf[duration](text) }
 
@@ -164,6 +187,9 @@ func (v Text[S]) ValidateAttribute(
 // KeepSameQuantity is a plan modifier that keeps the text in state if the new
 // text has the same meaning, so that a change from "4096Mi" to "4Gi" plans nothing.
 func KeepSameQuantity() planmodifier.String { return keepSame[quantity]{} }
+
+// KeepSameLimit is like KeepSameQuantity, but for limits.
+func KeepSameLimit() planmodifier.String { return keepSame[limit]{} }
 
 // KeepSameDuration is like KeepSameQuantity, but for durations.
 func KeepSameDuration() planmodifier.String { return keepSame[duration]{} }

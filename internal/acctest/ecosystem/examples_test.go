@@ -15,7 +15,7 @@ func TestEcoExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 				t.Helper()
 				cluster.Queue(t, ns, 4)
 			}},
-		{Dir: "resources/kt_queue", Without: []string{"identity.tf", "import-by-string-id.tf"}},
+		{Dir: "resources/kt_queue", Without: []string{"identity.tf", "import-by-string-id.tf", "kai.tf"}},
 		{Dir: "gpu-pool", Env: map[string]string{"WANDB_API_KEY": "not-a-real-key"}},
 	} {
 		t.Run(e.Dir, func(t *testing.T) {

@@ -164,3 +164,25 @@ func WaitClusterQueue(ctx context.Context, c *kube.Cluster, ref kube.Ref) error 
 	})
 	return err
 }
+
+// WaitKAIChildren waits while the status of a Queue of KAI names child queues
+// of which none exists any more: KAI updates it after their deletion, and
+// refuses to delete the Queue until then. It does not wait for child queues
+// that exist.
+func WaitKAIChildren(ctx context.Context, c *kube.Cluster, ref kube.Ref) error {
+	watch := &Kinds{Changes: c, Kinds: []kube.Kind{ref.Kind}}
+	_, err := Until(ctx, c.Clock(), watch, func() (Step[bool], error) {
+		queue, err := c.Read(ctx, ref)
+		if kube.IsNotFound(err) {
+			return Step[bool]{Done: true}, nil
+		}
+		if err != nil {
+			return Step[bool]{}, err
+		}
+		existing, err := c.ReadAll(ctx, ref.Kind, "", nil)
+		return Step[bool]{Done: !ready.NamesDeletedChildren(queue, func(child string) bool {
+			return slices.ContainsFunc(existing, func(e *kube.Entry) bool { return e.Name == child })
+		})}, err
+	})
+	return err
+}

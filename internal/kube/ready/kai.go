@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -23,7 +24,14 @@ type (
 				Memory kaiResource `json:"memory"`
 			} `json:"resources"`
 		} `json:"spec"`
+		Status struct {
+			ChildQueues []string           `json:"childQueues"`
+			Allocated   resourceQuantities `json:"allocated"`
+			Requested   resourceQuantities `json:"requested"`
+		} `json:"status"`
 	}
+
+	resourceQuantities = map[string]resource.Quantity
 
 	kaiResource struct {
 		Limit float64 `json:"limit"`
@@ -85,6 +93,31 @@ func (q *Queue) groups() []*kaiPodGroup {
 	}
 	slices.SortFunc(out, func(a, b *kaiPodGroup) int { return strings.Compare(a.Metadata.Name, b.Metadata.Name) })
 	return out
+}
+
+// KAIUsage returns the resources that the workloads of a Queue of KAI and of its
+// child queues have, as "allocated", and request, as "requested".
+func KAIUsage(live *unstructured.Unstructured) map[string]map[string]resource.Quantity {
+	queue := decoded[kaiQueueObject](live)
+	if queue == nil {
+		return nil
+	}
+	usage := map[string]map[string]resource.Quantity{}
+	for name, quantities := range map[string]resourceQuantities{
+		"allocated": queue.Status.Allocated, "requested": queue.Status.Requested,
+	} {
+		if len(quantities) > 0 {
+			usage[name] = quantities
+		}
+	}
+	return usage
+}
+
+// NamesDeletedChildren reports whether the status of a Queue of KAI names child
+// queues, of which none exists.
+func NamesDeletedChildren(live *unstructured.Unstructured, exists func(queue string) bool) bool {
+	queue := decoded[kaiQueueObject](live)
+	return queue != nil && len(queue.Status.ChildQueues) > 0 && !slices.ContainsFunc(queue.Status.ChildQueues, exists)
 }
 
 // kaiForecast reports requests above the limits of the queue.

@@ -23,6 +23,10 @@ func Validate(q Queue) manifest.Errors {
 		func(string) string { return "the provider finds its objects with it" }, nil)
 	v.errs.RejectOthers("annotations", q.DefaultAnnotations, q.Annotations, ownerAnnotation(q),
 		func(string) string { return "it names the queue that defines a flavor" }, nil)
+	if len(q.Flavors) == 0 {
+		v.reportOf(manifest.At("kai"), manifest.At("flavors"), "is required. List at least one ResourceFlavor with "+
+			"its quotas, or set kai for a queue of the KAI scheduler.")
+	}
 	v.flavors(q)
 	v.groups(q)
 	v.cohort(q)

@@ -27,8 +27,10 @@ func (p *planner) warnOfQueue(ctx context.Context, workload *unstructured.Unstru
 		return // the dry run has reported the problem
 	}
 	queue := kind.LocalQueue(kind.KueueVersion).Named(workload.GetNamespace(), p.Plan.QueueName.ValueString())
-	created := p.Plan.QueueScheduler.ValueString() != kind.QueueSchedulerKAI &&
-		p.Data.Cluster.PlansObject(manifest.Key(queue))
+	if p.Plan.QueueScheduler.ValueString() == kind.QueueSchedulerKAI {
+		queue = kind.KAIQueue().Named("", p.Plan.QueueName.ValueString())
+	}
+	created := p.Data.Cluster.PlansObject(manifest.Key(queue))
 	for _, cause := range causes {
 		if created && cause.Reason == ready.ReasonQueueMissing {
 			continue // a kt_queue of the same run creates it

@@ -23,9 +23,9 @@ type converter struct {
 }
 
 // spec converts a model without unknown values into the input of the renderer.
-func (m *model) spec(ctx context.Context, defaults tf.Defaults) (kueue.Queue, diag.Diagnostics) {
+func (m *model) spec(ctx context.Context, defaults tf.Defaults) (spec, diag.Diagnostics) {
 	c := &converter{ctx: ctx}
-	out := kueue.Queue{
+	out := spec{Queue: kueue.Queue{
 		Name: m.Name.ValueString(), Namespace: m.Namespace.ValueString(), Namespaces: c.decodeTexts(m.Namespaces),
 		Cohort:          m.Cohort.ValueString(),
 		FairShareWeight: c.decodeQuantity(path.Root("fair_share_weight"), m.FairShareWeight),
@@ -33,7 +33,8 @@ func (m *model) spec(ctx context.Context, defaults tf.Defaults) (kueue.Queue, di
 		StopPolicy: m.StopPolicy.ValueString(), Preemption: c.decodePreemption(m.Preemption),
 		Labels: tf.Texts(m.Labels), Annotations: tf.Texts(m.Annotations),
 		DefaultLabels: defaults.Labels, DefaultAnnotations: defaults.Annotations,
-	}
+	}}
+	out.KAI = c.decodeKAI(m.KAI, out.Queue)
 	for i, flavor := range tf.Items[flavorModel](ctx, m.Flavors) {
 		out.Flavors = append(out.Flavors, c.decodeFlavor(path.Root("flavors").AtListIndex(i), flavor))
 	}
@@ -109,8 +110,9 @@ func (c *converter) decodePreemption(object types.Object) *kueue.Preemption {
 
 // follow updates the attributes with the differences between two observations of the objects. An attribute whose field
 // did not change keeps its notation.
-func (m *model) follow(ctx context.Context, before, after kueue.Queue) diag.Diagnostics {
+func (m *model) follow(ctx context.Context, before, after spec) diag.Diagnostics {
 	c := &converter{ctx: ctx}
+	tf.SetChanged(&m.KAI, before.KAI, after.KAI, c.kaiEncoder(m.KAI))
 	tf.SetChanged(&m.Cohort, before.Cohort, after.Cohort, tf.TextOrNull)
 	tf.SetChanged(&m.Flavors, before.Flavors, after.Flavors, c.flavorEncoder(m.Flavors))
 	tf.SetChanged(&m.Preemption, before.Preemption, after.Preemption, c.preemptionEncoder(m.Preemption))

@@ -47,9 +47,9 @@ func amount(text string) *quantities.Quantity {
 }
 
 // everything returns a queue with every attribute that follow sets, some of them zero.
-func everything() kueue.Queue {
+func everything() spec {
 	seconds, threshold := int64(0), int32(0)
-	return kueue.Queue{
+	return ofKueue(kueue.Queue{
 		Cohort: "research", FairShareWeight: amount("0"), AdmissionChecks: []string{"budget"},
 		QueueingStrategy: "StrictFIFO", StopPolicy: "Hold",
 		Preemption: &kueue.Preemption{WithinClusterQueue: "LowerPriority", ReclaimWithinCohort: "Any",
@@ -66,14 +66,16 @@ func everything() kueue.Queue {
 			{Name: "existing", Quotas: map[string]kueue.Quota{"memory": {Nominal: *amount("1Gi")}}},
 		},
 		Labels: map[string]string{"team": "vision"}, Annotations: map[string]string{"owner": ""},
-	}
+	})
 }
+
+func ofKueue(queue kueue.Queue) spec { return spec{Queue: queue} }
 
 func TestSpecIsTheInverseOfFollow(t *testing.T) {
 	t.Parallel()
 	want := everything()
 	m := nullModel(t)
-	if diags := m.follow(t.Context(), kueue.Queue{}, want); diags.HasError() {
+	if diags := m.follow(t.Context(), spec{}, want); diags.HasError() {
 		t.Fatal(diags)
 	}
 	got, diags := m.spec(t.Context(), tf.Defaults{})
@@ -91,7 +93,7 @@ func TestUnchangedFieldsKeepTheNotationOfTheirAttributes(t *testing.T) {
 	t.Parallel()
 	m := nullModel(t)
 	before := everything()
-	m.follow(t.Context(), kueue.Queue{}, before)
+	m.follow(t.Context(), spec{}, before)
 	m.FairShareWeight = tf.QuantityOf("0.0")
 	after := everything()
 	after.Cohort, after.Preemption, after.AdmissionChecks = "", nil, nil
@@ -109,12 +111,12 @@ func TestUnchangedFieldsKeepTheNotationOfTheirAttributes(t *testing.T) {
 func TestFlavorIsCreatedIfItsNodesAreDescribed(t *testing.T) {
 	t.Parallel()
 	m := nullModel(t)
-	m.follow(t.Context(), kueue.Queue{}, everything())
-	spec, diags := m.spec(t.Context(), tf.Defaults{})
+	m.follow(t.Context(), spec{}, everything())
+	wanted, diags := m.spec(t.Context(), tf.Defaults{})
 	if diags.HasError() {
 		t.Fatal(diags)
 	}
-	objects, diags := render(spec)
+	objects, diags := render(wanted)
 	if diags.HasError() {
 		t.Fatal(diags)
 	}
@@ -128,7 +130,7 @@ func TestFlavorIsCreatedIfItsNodesAreDescribed(t *testing.T) {
 		t.Errorf("the objects are %v, want %v", keys, want)
 	}
 	for i, obj := range objects.Sorted(deletionRank) {
-		if first := isClusterQueue(obj); first != (i == 0) {
+		if first := hasQuotas(obj); first != (i == 0) {
 			t.Errorf("%s is deleted at position %d", obj.GetKind(), i)
 		}
 	}
@@ -193,9 +195,9 @@ func TestPlanWarnsOfAQuotaBelowTheUsage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &planner{planning: &planning{}, wanted: kueue.Queue{Cohort: test.cohort, Flavors: []kueue.Flavor{{
-				Name: "h100", Quotas: map[string]kueue.Quota{"nvidia.com/gpu": {Nominal: *amount(test.nominal),
-					BorrowingLimit: test.borrowing}}}}}}
+			p := &planner{planning: &planning{}, wanted: ofKueue(kueue.Queue{Cohort: test.cohort,
+				Flavors: []kueue.Flavor{{Name: "h100", Quotas: map[string]kueue.Quota{"nvidia.com/gpu": {
+					Nominal: *amount(test.nominal), BorrowingLimit: test.borrowing}}}}})}
 			p.warnOfUsage(kueue.Queue{}, status)
 			if got := len(p.Diags) == 1; got != test.warns {
 				t.Errorf("got %v", p.Diags)
@@ -217,7 +219,7 @@ func TestPlanWarnsOfAReducedQuotaThatIsInUse(t *testing.T) {
 	status := ready.ClusterQueueStatus{Reserved: map[string]map[string]quantities.Quantity{
 		"h100": {"nvidia.com/gpu": *amount("6")}}}
 	for nominal, warns := range map[string]bool{"5": true, "6": false, "8": false} {
-		p := &planner{planning: &planning{}, wanted: queueWith(nominal)}
+		p := &planner{planning: &planning{}, wanted: ofKueue(queueWith(nominal))}
 		p.warnOfUsage(queueWith("8"), status)
 		if got := len(p.Diags) == 1 && strings.Contains(p.Diags[0].Detail(), "counts as borrowed"); got != warns {
 			t.Errorf("nominal %s: got %v", nominal, p.Diags)
@@ -229,7 +231,8 @@ func TestPlanWarnsOfARemovedQuotaThatIsInUse(t *testing.T) {
 	t.Parallel()
 	quota := map[string]kueue.Quota{"nvidia.com/gpu": {Nominal: *amount("8")}}
 	before := kueue.Queue{Flavors: []kueue.Flavor{{Name: "h100", Quotas: quota}, {Name: "a100", Quotas: quota}}}
-	p := &planner{planning: &planning{}, wanted: kueue.Queue{Flavors: []kueue.Flavor{{Name: "l4", Quotas: quota}}}}
+	p := &planner{planning: &planning{}, wanted: ofKueue(kueue.Queue{Flavors: []kueue.Flavor{{Name: "l4",
+		Quotas: quota}}})}
 	p.warnOfRemoval(before, ready.ClusterQueueStatus{Reserved: map[string]map[string]quantities.Quantity{
 		"h100": {"nvidia.com/gpu": *amount("6")}, "a100": {"nvidia.com/gpu": *amount("0")}}})
 	if len(p.Diags) != 1 || !strings.Contains(p.Diags[0].Detail(), "6 of nvidia.com/gpu in flavor h100 is in use") {
@@ -254,7 +257,7 @@ func TestPlanWarnsOfSettingsThatAnAdoptedQueueKeeps(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &planner{planning: &planning{}, wanted: test.wanted}
+			p := &planner{planning: &planning{}, wanted: ofKueue(test.wanted)}
 			p.warnOfRetained(before)
 			var warned []string
 			for _, d := range p.Diags {

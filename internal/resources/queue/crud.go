@@ -75,7 +75,7 @@ func (w writer) apply(ctx context.Context, prior owned.Objects) (change *owned.C
 	change = &owned.Change{
 		Cluster: w.Data.Cluster, RecordedCluster: w.RecordedCluster, Memory: w.Memory, Creation: w.Creation,
 		Rank: kueue.Rank, DeletionRank: deletionRank, Send: w.send,
-		Release: releaser{w.Data.Cluster, w.Plan.Name.ValueString(), stillNamed(wanted), w.Diags}.release,
+		Release: releaser{w.Data.Cluster, w.Plan.Name.ValueString(), stillNamed(wanted.Queue), w.Diags}.release,
 		Incomplete: "Other objects of the queue exist, and it is in state with `active = false`. The next plan shows " +
 			"the missing objects, and its apply creates them and replaces nothing.",
 	}
@@ -110,18 +110,18 @@ func (w writer) send(
 	return diags, err
 }
 
-// refreshStatus sets the status of the ClusterQueue, even if the wait was interrupted. If the ClusterQueue cannot be
-// read, the queue counts as inactive and empty.
+// refreshStatus sets the status of the queue, even if the wait was interrupted. If it cannot be read, it counts as
+// inactive and empty.
 func (w writer) refreshStatus(ctx context.Context) {
 	const limit = 5 * time.Second
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	live, err := w.Data.Cluster.Read(ctx, w.Plan.clusterQueueRef())
+	live, err := w.Data.Cluster.Read(ctx, w.Plan.ref())
 	if err != nil {
 		live = nil
 	}
 	w.Plan.setStatus(live)
-	queue := w.Plan.clusterQueueRef()
+	queue := w.Plan.ref()
 	if uid := w.Memory[manifest.Key(queue.Kind.Named("", queue.Name))].UID; uid != "" {
 		w.Plan.UID = types.StringValue(string(uid))
 	}
@@ -133,7 +133,7 @@ func (w writer) wait(ctx context.Context) {
 	if w.Diags.HasError() || !w.Plan.waits() {
 		return
 	}
-	err := observe.WaitClusterQueue(ctx, w.Data.Cluster, w.Plan.clusterQueueRef())
+	err := observe.WaitClusterQueue(ctx, w.Data.Cluster, w.Plan.ref())
 	if err != nil {
 		w.Diags.Append(tf.Warning(err, inStateAndWaits))
 	}
@@ -153,11 +153,14 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 	d.State.recoverMemory(d.Memory, applied)
 	var queues, others []*unstructured.Unstructured
 	for _, obj := range applied.Sorted(deletionRank) {
-		if isClusterQueue(obj) {
+		if hasQuotas(obj) {
 			queues = append(queues, obj)
 			continue
 		}
 		others = append(others, obj)
+	}
+	if d.State.ofKAI() { // an error also occurs in the deletion
+		_ = observe.WaitKAIChildren(ctx, d.Data.Cluster, d.State.ref())
 	}
 	remaining, diags := owned.DeleteObjects(ctx, d.Data.Cluster, d.RecordedCluster, queues, d.Memory, nil)
 	d.Diags.Append(diags...)

@@ -42,7 +42,7 @@ func (p *planner) warnOfFlavors(obsolete owned.Objects) {
 		ref := flavorRef(obj.GetName())
 		switch {
 		case !isFlavor(obj):
-		case stillNamed(p.wanted)(obj):
+		case stillNamed(p.wanted.Queue)(obj):
 			p.Diags.AddAttributeWarning(path.Root("flavors"), ref.String()+" is no longer managed",
 				"The configuration no longer describes its nodes, but still names it. It is not deleted, and this "+
 					"queue no longer changes it.")
@@ -125,7 +125,7 @@ func (r releaser) use(ctx context.Context, flavor string) (string, error) {
 			return "", err
 		}
 		if other.GetDeletionTimestamp() == nil &&
-			namesFlavor(kueue.Observe([]*unstructured.Unstructured{other}), flavor) {
+			namesFlavor(observed([]*unstructured.Unstructured{other}).Queue, flavor) {
 			users = append(users, entry.Name)
 		}
 	}

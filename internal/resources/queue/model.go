@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -29,13 +30,14 @@ type model struct {
 	StopPolicy       types.String `tfsdk:"stop_policy"`
 	Labels           types.Map    `tfsdk:"labels"`
 	Annotations      types.Map    `tfsdk:"annotations"`
+	KAI              types.Object `tfsdk:"kai"` // excludes the attributes of Kueue
 
 	WaitForActive types.Bool `tfsdk:"wait_for_active"`
 
 	queueStatus
 }
 
-// queueStatus contains the attributes that Kueue reports.
+// queueStatus contains the attributes that Kueue or KAI reports.
 type queueStatus struct {
 	Active            types.Bool  `tfsdk:"active"`
 	PendingWorkloads  types.Int64 `tfsdk:"pending_workloads"`
@@ -78,48 +80,76 @@ type preemptionModel struct {
 
 func usageType() types.MapType { return types.MapType{ElemType: types.StringType} }
 
-func unknownStatus() queueStatus {
-	return queueStatus{types.BoolUnknown(), types.Int64Unknown(), types.Int64Unknown(), types.MapUnknown(usageType())}
+func (m *model) unknownStatus() queueStatus {
+	status := queueStatus{types.BoolUnknown(), types.Int64Unknown(), types.Int64Unknown(),
+		types.MapUnknown(usageType())}
+	if m.ofKAI() {
+		status.PendingWorkloads, status.AdmittedWorkloads = types.Int64Null(), types.Int64Null()
+	}
+	return status
 }
 
 // statusOf returns the attributes for the status of the ClusterQueue.
 func statusOf(status ready.ClusterQueueStatus) queueStatus {
+	return queueStatus{types.BoolValue(status.Verdict.Ready), types.Int64Value(status.Pending),
+		types.Int64Value(status.Admitted), usageOf(status.Reserved)}
+}
+
+func usageOf(quantities map[string]map[string]resource.Quantity) types.Map {
 	usage := map[string]attr.Value{}
-	for flavor, resources := range status.Reserved {
+	for key, resources := range quantities {
 		texts := map[string]string{}
 		for name, quantity := range resources {
 			texts[name] = quantity.String()
 		}
-		usage[flavor] = tf.TextMap(texts)
+		usage[key] = tf.TextMap(texts)
 	}
-	return queueStatus{types.BoolValue(status.Verdict.Ready), types.Int64Value(status.Pending),
-		types.Int64Value(status.Admitted), types.MapValueMust(usageType(), usage)}
+	return types.MapValueMust(usageType(), usage)
 }
 
-// setStatus sets the UID and the status from the live ClusterQueue. Without one, the queue is inactive and empty.
+// setStatus sets the UID and the status from the live queue. Without one, the queue is inactive and empty.
 func (m *model) setStatus(live *unstructured.Unstructured) {
 	m.UID = types.StringNull()
 	if live != nil {
 		m.UID = types.StringValue(string(live.GetUID()))
 	}
+	if m.ofKAI() {
+		m.queueStatus = queueStatus{Active: types.BoolValue(live != nil), Usage: usageOf(ready.KAIUsage(live))}
+		return
+	}
 	m.queueStatus = statusOf(ready.AssessClusterQueue(live))
 }
 
-// waits reports whether the apply waits until the queue is active.
+// ofKAI reports whether KAI schedules the workloads of the queue, and not Kueue.
+func (m *model) ofKAI() bool { return !m.KAI.IsNull() }
+
+// waits reports whether the apply waits until the queue is active. A queue of KAI is active once it exists.
 func (m *model) waits() bool {
+	if m.ofKAI() {
+		return false
+	}
 	if m.WaitForActive.IsNull() {
 		return m.StopPolicy.IsNull() || m.StopPolicy.ValueString() == kueue.StopPolicies()[0]
 	}
 	return m.WaitForActive.ValueBool()
 }
 
-func (m *model) clusterQueueRef() kube.Ref {
+// ref returns the object with the quotas: a ClusterQueue, or a Queue of KAI.
+func (m *model) ref() kube.Ref {
+	if m.ofKAI() {
+		return kaiQueueRef(m.Name.ValueString())
+	}
 	return kube.Ref{Kind: kind.ClusterQueue(kind.KueueVersion), Name: m.Name.ValueString()}
 }
 
-func isClusterQueue(obj *unstructured.Unstructured) bool {
-	return obj.GetKind() == kind.ClusterQueue(kind.KueueVersion).Kind
+func kaiQueueRef(name string) kube.Ref { return kube.Ref{Kind: kind.KAIQueue(), Name: name} }
+
+// hasQuotas reports whether an object is the one of [model.ref].
+func hasQuotas(obj *unstructured.Unstructured) bool {
+	return obj.GetKind() == kind.ClusterQueue(kind.KueueVersion).Kind || isKAIQueue(obj)
 }
+
+func isKAIQueue(obj *unstructured.Unstructured) bool { return obj.GetKind() == kind.KAIQueue().Kind }
 
 func flavorRef(name string) kube.Ref {
 	return kube.Ref{Kind: kind.ResourceFlavor(kind.KueueVersion), Name: name}

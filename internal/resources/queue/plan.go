@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -21,13 +22,16 @@ type planner struct {
 
 	prior    owned.Objects // nil while the configuration is not fully known
 	rendered owned.Objects // nil while the configuration is not fully known
-	wanted   kueue.Queue
+	wanted   spec
 }
 
 // Plan renders the objects that will be applied, and validates the changes with a server-side dry run.
 func (hooks) Plan(ctx context.Context, planned *planning) {
 	p := &planner{planning: planned}
 	p.ReplaceIfMoved()
+	if !p.Creating && !p.Plan.KAI.IsUnknown() && p.Plan.ofKAI() != p.State.ofKAI() {
+		p.Replace.Append(path.Root("kai"))
+	}
 	if p.PrivateState.Terminating {
 		p.Replace.Append(path.Root("uid"))
 	}
@@ -60,7 +64,7 @@ func (p *planner) render(ctx context.Context) {
 	if p.Diags.HasError() {
 		return
 	}
-	p.refuseSharedFlavors(wanted)
+	p.refuseSharedFlavors(wanted.Queue)
 	if p.Diags.HasError() {
 		return
 	}
@@ -80,8 +84,8 @@ func (p *planner) render(ctx context.Context) {
 }
 
 // render returns the objects of a queue.
-func render(queue kueue.Queue) (owned.Objects, diag.Diagnostics) {
-	contents, err := kueue.Render(queue)
+func render(queue spec) (owned.Objects, diag.Diagnostics) {
+	contents, err := queue.render()
 	var objects owned.Objects
 	if err == nil {
 		objects, err = owned.Rendered(contents)
@@ -124,10 +128,16 @@ func (p *planner) preview(ctx context.Context, changed owned.Objects) bool {
 			asNew = nil
 		}
 		verdict := owned.Preview(ctx, p.Data.Cluster, obj, asNew, p.Replaced[key].UID)
+		if verdict.Refused && p.changesParent() {
+			p.Diags.AddAttributeWarning(path.Root("kai").AtName("parent_queue"), "Planned without the check of KAI",
+				fmt.Sprintf("KAI compares the quotas with those that the parent queue has now, and this run manages "+
+					"the parent queue, too. The response of KAI: %v", verdict.Err()))
+			continue
+		}
 		p.Diags.Append(verdict.Diagnostics(p.Creating, asNew == nil)...)
 		if verdict.Immutable && asNew == nil {
 			p.Diags.AddError("Immutable field of "+verdict.Ref.String()+" changed", "The plan would change a field "+
-				"that Kueue does not allow to change, such as node_labels of a flavor with topology_name.\n\n"+
+				"that cannot be changed, such as node_labels of a flavor with topology_name.\n\n"+
 				"Next step: Check what the plan changes in manifests. Revert this change, or use another name.")
 		}
 		if asNew == nil {
@@ -140,13 +150,13 @@ func (p *planner) preview(ctx context.Context, changed owned.Objects) bool {
 	return true
 }
 
-// status sets the UID and the attributes that Kueue reports.
+// status sets the UID and the attributes that Kueue or KAI reports.
 func (p *planner) status() {
 	changes := p.Creating || len(p.Replace) > 0 || !p.Plan.Manifests.Equal(p.State.Manifests)
 	p.Plan.UID, p.Plan.queueStatus = p.State.UID, p.State.queueStatus
 	waits := p.PrivateState.Waiting && p.Plan.waits()
 	if changes || waits {
-		p.Plan.queueStatus = unknownStatus()
+		p.Plan.queueStatus = p.Plan.unknownStatus()
 	}
 	if p.Creating || len(p.Replace) > 0 || p.State.UID.IsNull() && (changes || waits) { // null: it does not exist
 		p.Plan.UID = types.StringUnknown()

@@ -22,10 +22,10 @@ import (
 func (p *planner) warn(ctx context.Context) {
 	p.warnOfMissing(ctx)
 	adopting := p.Plan.AdoptExisting.ValueBool() && len(p.Replaced) == 0
-	if p.Creating && !adopting {
+	if p.Creating && !adopting || p.Plan.ofKAI() {
 		return
 	}
-	live, err := p.Data.Cluster.Read(ctx, p.Plan.clusterQueueRef())
+	live, err := p.Data.Cluster.Read(ctx, p.Plan.ref())
 	if err != nil {
 		return // there is nothing to adopt, or the dry run has reported the problem
 	}
@@ -41,8 +41,8 @@ func (p *planner) warn(ctx context.Context) {
 // warnOfMissing warns about flavors and admission checks that do not exist, without which Kueue admits nothing.
 func (p *planner) warnOfMissing(ctx context.Context) {
 	missing := func(ref kube.Ref) bool {
-		if p.Data.Cluster.PlansObject(manifest.Key(ref.Kind.Named("", ref.Name))) {
-			return false // another queue of the same run creates it
+		if p.plans(ref) {
+			return false
 		}
 		_, err := p.Data.Cluster.Get(ctx, ref)
 		return kube.IsNotFound(err)
@@ -61,6 +61,16 @@ func (p *planner) warnOfMissing(ctx context.Context) {
 				"The admission check does not exist yet", fmt.Sprintf(consequence, ref))
 		}
 	}
+}
+
+// plans reports whether another queue of the same run manages an object.
+func (p *planner) plans(ref kube.Ref) bool {
+	return p.Data.Cluster.PlansObject(manifest.Key(ref.Kind.Named("", ref.Name)))
+}
+
+// changesParent reports whether this run also manages the parent queue, which KAI compares with this one.
+func (p *planner) changesParent() bool {
+	return p.wanted.KAI != nil && p.wanted.KAI.ParentQueue != "" && p.plans(kaiQueueRef(p.wanted.KAI.ParentQueue))
 }
 
 // warnOfEviction warns if the plan evicts the admitted workloads.
@@ -102,7 +112,7 @@ func (p *planner) warnOfUsage(before kueue.Queue, status ready.ClusterQueueStatu
 
 // warnOfRemoval warns about quotas that the plan removes while they are in use.
 func (p *planner) warnOfRemoval(before kueue.Queue, status ready.ClusterQueueStatus) {
-	wanted := quotasOf(p.wanted)
+	wanted := quotasOf(p.wanted.Queue)
 	for _, flavor := range before.Flavors {
 		for _, name := range slices.Sorted(maps.Keys(flavor.Quotas)) {
 			used := status.Reserved[flavor.Name][name]
@@ -127,7 +137,8 @@ func quotasOf(queue kueue.Queue) map[string]map[string]kueue.Quota {
 // warnOfRetained warns about settings of an imported or adopted ClusterQueue that stay: an apply removes no fields of
 // other clients.
 func (p *planner) warnOfRetained(before kueue.Queue) {
-	kept, wanted, prior := settings(before), settings(p.wanted), settings(kueue.Observe(p.prior.Sorted(kueue.Rank)))
+	kept, wanted := settings(before), settings(p.wanted.Queue)
+	prior := settings(observed(p.prior.Sorted(kueue.Rank)).Queue)
 	for _, name := range slices.Sorted(maps.Keys(kept)) {
 		if isDefault(kept[name]) || wanted[name] != "" || prior[name] != "" {
 			continue

@@ -48,7 +48,7 @@ func (hooks) Refresh(ctx context.Context, reading *reading) error {
 	}
 	r.State.Manifests = current.Value()
 	r.PrivateState.Waiting = r.PrivateState.Waiting && !r.State.Active.ValueBool()
-	r.Diags.Append(r.State.follow(ctx, kueue.Observe(before), kueue.Observe(after))...)
+	r.Diags.Append(r.State.follow(ctx, observed(before), observed(after))...)
 	return nil
 }
 
@@ -61,7 +61,7 @@ func (r reader) refreshObject(
 	if err != nil {
 		return nil, err
 	}
-	if isClusterQueue(obj) {
+	if hasQuotas(obj) {
 		r.State.setStatus(found.Live)
 	}
 	switch {
@@ -96,19 +96,14 @@ func terminatingFlavor(ref kube.Ref) diag.Diagnostic {
 
 // recoverMemory adds the objects in state to the memory if the private state was lost.
 func (m *model) recoverMemory(memory owned.Memory, applied owned.Objects) {
-	memory.RecoverObjects(applied, apitypes.UID(m.UID.ValueString()), isClusterQueue)
+	memory.RecoverObjects(applied, apitypes.UID(m.UID.ValueString()), hasQuotas)
 }
 
 // Import reads the objects of a queue into a new state. Objects of this provider are complete. The fields of others
 // become owned with the next apply, which the plan shows.
 func (hooks) Import(ctx context.Context, reading *reading) error {
 	r := reader{reading}
-	queue, err := r.Data.Cluster.Get(ctx, r.State.clusterQueueRef())
-	if kube.IsNotFound(err) {
-		r.Diags.AddError("Nothing to import", r.State.clusterQueueRef().String()+" does not exist.\n\n"+
-			"Investigate with:\n  kubectl get "+r.State.clusterQueueRef().Kind.Argument())
-		return owned.ErrGone
-	}
+	queue, err := r.find(ctx)
 	if err != nil {
 		return err
 	}
@@ -121,15 +116,36 @@ func (hooks) Import(ctx context.Context, reading *reading) error {
 	if ours {
 		seen = []*unstructured.Unstructured{complete}
 	}
-	related, err := r.importRelated(ctx, queue, found)
-	if err != nil {
-		return err
+	if !isKAIQueue(queue) {
+		related, err := r.importRelated(ctx, queue, found)
+		if err != nil {
+			return err
+		}
+		seen = append(seen, related...)
 	}
-	r.State.adopt(ctx, kueue.Observe(append(seen, related...)), r.reading, ours)
+	r.State.adopt(ctx, observed(seen), r.reading, ours)
 	r.State.setStatus(queue)
 	r.State.Manifests = found.Value()
 	r.MemoryChanged, r.PrivateState.Imported = true, slices.Sorted(maps.Keys(found))
 	return nil
+}
+
+// find returns the queue to import: the ClusterQueue with the name, or else the Queue of KAI.
+func (r reader) find(ctx context.Context) (*unstructured.Unstructured, error) {
+	var err error
+	for _, ref := range []kube.Ref{r.State.ref(), kaiQueueRef(r.State.Name.ValueString())} {
+		var found *unstructured.Unstructured
+		found, err = r.Data.Cluster.Get(ctx, ref)
+		if err == nil {
+			return found, nil
+		}
+		if !kube.IsNotFound(err) && kube.ClassOf(err) != kube.KindMissing {
+			return nil, err
+		}
+	}
+	r.Diags.AddError("Nothing to import", r.State.ref().String()+" does not exist, nor does a Queue of KAI with this "+
+		"name.\n\nInvestigate with:\n  kubectl get "+r.State.ref().Kind.Argument())
+	return nil, owned.ErrGone
 }
 
 // importRelated imports the LocalQueues of the ClusterQueue with its name, in the namespaces that it selects, and the
@@ -150,7 +166,7 @@ func (r reader) importRelated(
 		related = append(related, obj)
 		return err
 	}
-	for _, flavor := range kueue.Observe([]*unstructured.Unstructured{queue}).Flavors {
+	for _, flavor := range observed([]*unstructured.Unstructured{queue}).Flavors {
 		ref := flavorRef(flavor.Name)
 		err := read(ref, func(obj *unstructured.Unstructured) bool {
 			return obj.GetAnnotations()[kueue.OwnerAnnotation] == r.State.ID.ValueString()
@@ -172,15 +188,15 @@ func (r reader) importRelated(
 }
 
 // adopt sets the attributes of an imported queue. Labels and annotations of other owners stay theirs.
-func (m *model) adopt(ctx context.Context, seen kueue.Queue, r *reading, ours bool) {
+func (m *model) adopt(ctx context.Context, seen spec, r *reading, ours bool) {
 	m.AdoptExisting, m.DeletionProtection = types.BoolValue(false), types.BoolValue(false)
 	defaults := r.Data.Defaults
 	seen.Labels, seen.Annotations = tf.WithoutDefaults(seen.Labels, defaults.Labels),
 		tf.WithoutDefaults(seen.Annotations, defaults.Annotations)
 	if !ours { // the others are not removed, so the plan must not show their removal; see warnOfRetained
-		seen = kueue.Queue{Flavors: seen.Flavors, Namespaces: seen.Namespaces}
+		seen = spec{Queue: kueue.Queue{Flavors: seen.Flavors, Namespaces: seen.Namespaces}, KAI: seen.KAI}
 	}
-	r.Diags.Append(m.follow(ctx, kueue.Queue{}, seen)...)
+	r.Diags.Append(m.follow(ctx, spec{}, seen)...)
 	var others []string
 	for _, namespace := range seen.Namespaces {
 		if namespace != m.Namespace.ValueString() {

@@ -23,8 +23,9 @@ import (
 
 const description = "Manages a team's quota of GPUs and other resources of a cluster with " +
 	"[Kueue](https://kueue.sigs.k8s.io/): a ClusterQueue, a LocalQueue in each namespace of the team, and " +
-	"optionally the ResourceFlavors of the nodes. A `kt_compute` is queued with `queue_name = kt_queue.….name`.\n\n" +
-	"Requires Kueue 0.15 or newer (API version v1beta2)."
+	"optionally the ResourceFlavors of the nodes. Or, with `kai`, a Queue of the " +
+	"[KAI scheduler](https://github.com/kai-scheduler/KAI-Scheduler). A `kt_compute` is queued with " +
+	"`queue_name = kt_queue.….name`.\n\nRequires Kueue 0.15 or newer (API version v1beta2), or KAI."
 
 func (r *queueResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{MarkdownDescription: description, Attributes: attributes()}
@@ -34,14 +35,15 @@ func attributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"name": schema.StringAttribute{
 			Required: true, Validators: []validator.String{tf.ObjectName(), stringvalidator.LengthAtMost(63)},
-			MarkdownDescription: "Name of the ClusterQueue and of the LocalQueues, of at most 63 lowercase " +
-				"letters, digits, dashes and dots. The ClusterQueue has no namespace, so the name must be unique in " +
-				"the cluster. Changing this replaces the queue.",
+			MarkdownDescription: "Name of the ClusterQueue and of the LocalQueues, or of the Queue of KAI. At most " +
+				"63 lowercase letters, digits, dashes and dots. A ClusterQueue and a Queue have no namespace, so the " +
+				"name must be unique in the cluster. Changing this replaces the queue.",
 		},
 		"namespace": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.NamespaceName()},
 			MarkdownDescription: "Namespace of the team, with a LocalQueue. Defaults to a namespace that is resolved " +
-				"once, at creation, like the namespace of `kt_compute`. Changing this replaces the queue.",
+				"once, at creation, like the namespace of `kt_compute`. With `kai`, it is only part of the ID. " +
+				"Changing this replaces the queue.",
 		},
 		"namespaces": schema.ListAttribute{
 			Optional: true, ElementType: types.StringType,
@@ -51,6 +53,7 @@ func attributes() map[string]schema.Attribute {
 		},
 		"flavors":    flavorsAttribute(),
 		"preemption": preemptionAttribute(),
+		"kai":        kaiAttribute(),
 		"cohort": optionalText("Cohort of the queue. Queues in the same cohort can borrow the unused quota of each "+
 			"other.", tf.ObjectName()),
 		"fair_share_weight": schema.StringAttribute{
@@ -88,27 +91,30 @@ func attributes() map[string]schema.Attribute {
 			"Timeout of the deletion, including the wait for admitted workloads. Defaults to `10m`."),
 
 		"id":  tf.ComputedString("ID of the queue, as `namespace/name`."),
-		"uid": tf.ComputedString("UID of the ClusterQueue."),
+		"uid": tf.ComputedString("UID of the ClusterQueue, or of the Queue of KAI."),
 		"active": schema.BoolAttribute{Computed: true,
-			MarkdownDescription: "Whether the ClusterQueue is active, and can admit workloads."},
-		"pending_workloads":  count("Number of workloads that wait in the queue."),
-		"admitted_workloads": count("Number of workloads that are admitted and have not finished."),
+			MarkdownDescription: "Whether the ClusterQueue is active, and can admit workloads. A Queue of KAI is " +
+				"active once it exists."},
+		"pending_workloads":  count("Number of workloads that wait in the queue. Null with `kai`."),
+		"admitted_workloads": count("Number of workloads that are admitted and have not finished. Null with `kai`."),
 		"usage": schema.MapAttribute{
 			Computed: true, ElementType: types.MapType{ElemType: types.StringType},
 			MarkdownDescription: "Reserved quota by flavor and resource, including what is borrowed, such as " +
-				"`usage[\"h100\"][\"nvidia.com/gpu\"]`.",
+				"`usage[\"h100\"][\"nvidia.com/gpu\"]`. With `kai`, the keys are `allocated` and `requested`, and " +
+				"the quantities include those of the child queues.",
 		},
 		"manifests": tf.ManifestsAttribute("Fields of the objects that the provider owns, as JSON by " +
-			"`Kind/namespace/name`, without a namespace for a ClusterQueue and a ResourceFlavor. A plan shows the " +
+			"`Kind/namespace/name`, without a namespace for an object of the cluster. A plan shows the " +
 			"values to apply, a refresh the current values."),
 	}
 }
 
 func flavorsAttribute() schema.Attribute {
 	return schema.ListNestedAttribute{
-		Required: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
+		Optional: true, Validators: []validator.List{tf.NoNulls()},
 		MarkdownDescription: "ResourceFlavors (node types) with their quotas, in the order in which Kueue tries " +
-			"them. Flavors that have a resource in common must have quotas for the same resources.",
+			"them. Flavors that have a resource in common must have quotas for the same resources. Required " +
+			"without `kai`.",
 		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 			"name": schema.StringAttribute{Required: true, Validators: []validator.String{tf.ObjectName()},
 				MarkdownDescription: "Name of the ResourceFlavor. It is created if `node_labels`, `node_taints`, " +

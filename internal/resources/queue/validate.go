@@ -6,11 +6,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
-	"github.com/ktdev/terraform-provider-kt/internal/manifest/kueue"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// ValidateConfig checks the rules of [kueue.Validate] for combinations of attributes, without a cluster. It ignores
+// ValidateConfig checks the rules of the scheduler for combinations of attributes, without a cluster. It ignores
 // invalid attributes, which the schema reports, and unknown ones, which the plan checks.
 func (r *queueResource) ValidateConfig(
 	ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse,
@@ -31,9 +30,9 @@ func (hooks) ValidateKnown(ctx context.Context, config *model) diag.Diagnostics 
 
 // validate checks a configuration without the values at the hidden paths.
 func validate(ctx context.Context, known *model, hidden tf.PathSet) diag.Diagnostics {
-	spec, invalid := known.spec(ctx, tf.Defaults{}) // the rules do not depend on the provider block
+	wanted, invalid := known.spec(ctx, tf.Defaults{}) // the rules do not depend on the provider block
 	hidden.Add(invalid)
-	if problems := kueue.Validate(spec).Known(hidden.Has); len(problems) > 0 {
+	if problems := wanted.validate().Known(hidden.Has); len(problems) > 0 {
 		return renderErrors(problems)
 	}
 	return nil

@@ -136,10 +136,12 @@ func (m Memory) NeverApplied(key string) bool {
 	return m[key].recorded() && err == nil && set.Empty()
 }
 
-// Contains reports whether there is an entry for an object with a namespace and name.
+// Contains reports whether there is an entry for an object with a namespace and name, or for one of the cluster with
+// the name.
 func (m Memory) Contains(identity Identity) bool {
+	id, ofCluster := "/"+identity.ID().ValueString(), "//"+identity.Name.ValueString()
 	for key := range m {
-		if strings.HasSuffix(key, "/"+identity.ID().ValueString()) {
+		if strings.HasSuffix(key, id) || strings.HasSuffix(key, ofCluster) {
 			return true
 		}
 	}

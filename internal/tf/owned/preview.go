@@ -17,6 +17,8 @@ import (
 type Forecast struct {
 	// Immutable is true if an immutable field changes.
 	Immutable bool
+	// Refused is true if an admission step rejects the object.
+	Refused bool
 	// Unreachable is true if the server sent no response.
 	Unreachable bool
 
@@ -90,9 +92,13 @@ func forecastOf(ref kube.Ref, err error) Forecast {
 		Ref:         ref,
 		err:         err,
 		Immutable:   class == kube.Immutable,
+		Refused:     class == kube.Refused,
 		Unreachable: class == kube.Unreachable || class == kube.Misconfigured || class == kube.Unauthorized,
 	}
 }
+
+// Err returns why the server rejects the object, or nil.
+func (f Forecast) Err() error { return f.err }
 
 // Diagnostics returns the errors and warnings for the plan. A changed immutable field of an object of ours means a
 // replacement, which is not an error. A missing object that the same run may still create is only a warning, and so

@@ -1,0 +1,59 @@
+package kai
+
+import (
+	"encoding/json"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+)
+
+// The fields of a Queue (pkg/apis/scheduling/v2 of KAI-Scheduler).
+type (
+	queue struct {
+		Spec struct {
+			ParentQueue       string           `json:"parentQueue"`
+			DisplayName       string           `json:"displayName"`
+			Priority          *int64           `json:"priority"`
+			PreemptMinRuntime *metav1.Duration `json:"preemptMinRuntime"`
+			ReclaimMinRuntime *metav1.Duration `json:"reclaimMinRuntime"`
+			Resources         map[string]share `json:"resources"`
+		} `json:"spec"`
+	}
+
+	share struct {
+		Quota           float64  `json:"quota"`
+		OverQuotaWeight *float64 `json:"overQuotaWeight"`
+		Limit           float64  `json:"limit"`
+	}
+)
+
+// Observe returns the attributes of a queue for its Queue, without the labels that Render adds. It is the inverse of
+// Render. An object that cannot be decoded is like an empty one.
+func Observe(obj *unstructured.Unstructured) Queue {
+	var found queue
+	text, err := json.Marshal(obj.Object)
+	if err != nil || json.Unmarshal(text, &found) != nil {
+		found = queue{}
+	}
+	spec := found.Spec
+	q := Queue{
+		Name: obj.GetName(), ParentQueue: spec.ParentQueue, DisplayName: spec.DisplayName, Priority: spec.Priority,
+		PreemptMinRuntime: durationOf(spec.PreemptMinRuntime), ReclaimMinRuntime: durationOf(spec.ReclaimMinRuntime),
+		Labels: manifest.Without(obj.GetLabels(), ownLabels()), Annotations: obj.GetAnnotations(),
+	}
+	for _, of := range units() {
+		s := spec.Resources[of.resource] // KAI treats an absent number as 0
+		*q.share(of) = Share{Quota: of.amount(s.Quota), Limit: of.amount(s.Limit), OverQuotaWeight: s.OverQuotaWeight}
+	}
+	return q
+}
+
+func durationOf(d *metav1.Duration) *time.Duration {
+	if d == nil {
+		return nil
+	}
+	return &d.Duration
+}

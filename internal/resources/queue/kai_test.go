@@ -1,0 +1,78 @@
+package queue
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/kai"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/kueue"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// everythingOfKAI returns a queue of KAI with every attribute, some of them zero.
+func everythingOfKAI() spec {
+	priority, weight, preempt, reclaim := int64(0), 0.0, time.Duration(0), time.Hour
+	return spec{
+		Queue: kueue.Queue{Labels: map[string]string{"team": "vision"}},
+		KAI: &kai.Queue{
+			ParentQueue: "ml", DisplayName: "Vision", Priority: &priority, PreemptMinRuntime: &preempt,
+			ReclaimMinRuntime: &reclaim,
+			GPU: kai.Share{Quota: kai.Amount{Quantity: *amount("500m")}, Limit: kai.Amount{Quantity: *amount("0")},
+				OverQuotaWeight: &weight},
+			CPU: kai.Share{Quota: kai.Amount{Unlimited: true}, Limit: kai.Amount{Unlimited: true}},
+			Memory: kai.Share{Quota: kai.Amount{Quantity: *amount("64Gi")},
+				Limit: kai.Amount{Quantity: *amount("1T")}},
+		},
+	}
+}
+
+func TestSpecIsTheInverseOfFollowForKAI(t *testing.T) {
+	t.Parallel()
+	want := everythingOfKAI()
+	m := nullModel(t)
+	if diags := m.follow(t.Context(), spec{}, want); diags.HasError() {
+		t.Fatal(diags)
+	}
+	got, diags := m.spec(t.Context(), tf.Defaults{})
+	if diags.HasError() {
+		t.Fatal(diags)
+	}
+	want.Name, want.Namespace, want.KAI.Name, want.KAI.Labels = "vision", "ml", "vision", want.Labels
+	if !equality.Semantic.DeepEqual(got, want) {
+		t.Errorf("got\n%+v\n%+v\nwant\n%+v\n%+v", got, got.KAI, want, want.KAI)
+	}
+	objects, diags := render(got)
+	if diags.HasError() || len(objects) != 1 {
+		t.Fatalf("got %v, %v", objects, diags)
+	}
+	seen := observed(objects.Sorted(kueue.Rank))
+	if diags := m.follow(t.Context(), seen, seen); diags.HasError() || m.KAI.IsNull() {
+		t.Errorf("after a refresh: %v, %v", m.KAI, diags)
+	}
+}
+
+func TestStatusOfKAIContainsItsUsage(t *testing.T) {
+	t.Parallel()
+	m := nullModel(t)
+	m.follow(t.Context(), spec{}, everythingOfKAI())
+	m.setStatus(&unstructured.Unstructured{Object: map[string]any{
+		"kind": "Queue", "metadata": map[string]any{"uid": "u-1"},
+		"status": map[string]any{"allocated": map[string]any{"nvidia.com/gpu": "4"}},
+	}})
+	usage, _ := m.Usage.Elements()["allocated"].(types.Map)
+	if got := tf.Texts(usage)["nvidia.com/gpu"]; got != "4" || !m.Active.ValueBool() ||
+		!m.PendingWorkloads.IsNull() || !m.AdmittedWorkloads.IsNull() || len(m.Usage.Elements()) != 1 {
+		t.Errorf("usage %s, status %+v", got, m.queueStatus)
+	}
+	m.setStatus(nil)
+	if m.Active.IsNull() || m.Active.ValueBool() || len(m.Usage.Elements()) != 0 {
+		t.Errorf("without a Queue: %+v", m.queueStatus)
+	}
+	if m.waits() {
+		t.Error("the apply waits for a queue that is active once it exists")
+	}
+}
