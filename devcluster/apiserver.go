@@ -64,7 +64,9 @@ func prepareAPIServer(
 		if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
 			return nil, err
 		}
-		args = append(args, "--audit-policy-file="+policy, "--audit-log-path="+auditLog)
+		// Without a size, the log is rotated after 100 MB, and a reader loses the rest.
+		args = append(args, "--audit-policy-file="+policy, "--audit-log-path="+auditLog,
+			"--audit-log-maxsize=100000")
 	}
 
 	opts := options.NewServerRunOptions()
