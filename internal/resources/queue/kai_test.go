@@ -55,6 +55,24 @@ func TestSpecIsTheInverseOfFollowForKAI(t *testing.T) {
 	}
 }
 
+// Only KAI is known to have no numbers of workloads.
+func TestNumbersOfWorkloadsAreUnknownUntilTheSchedulerIsKnown(t *testing.T) {
+	t.Parallel()
+	kueueQueue, kaiQueue, unknown := nullModel(t), nullModel(t), nullModel(t)
+	kaiQueue.follow(t.Context(), spec{}, everythingOfKAI())
+	unknown.KAI = types.ObjectUnknown(unknown.KAI.AttributeTypes(t.Context()))
+	for _, test := range []struct {
+		m    *model
+		null bool
+	}{{kueueQueue, false}, {kaiQueue, true}, {unknown, false}} {
+		got := test.m.unknownStatus()
+		if got.PendingWorkloads.IsNull() != test.null || got.AdmittedWorkloads.IsNull() != test.null ||
+			!got.Active.IsUnknown() || !got.Usage.IsUnknown() {
+			t.Errorf("with kai = %s: %+v", test.m.KAI, got)
+		}
+	}
+}
+
 func TestStatusOfKAIContainsItsUsage(t *testing.T) {
 	t.Parallel()
 	m := nullModel(t)

@@ -83,7 +83,7 @@ func usageType() types.MapType { return types.MapType{ElemType: types.StringType
 func (m *model) unknownStatus() queueStatus {
 	status := queueStatus{types.BoolUnknown(), types.Int64Unknown(), types.Int64Unknown(),
 		types.MapUnknown(usageType())}
-	if m.ofKAI() {
+	if m.ofKAI() && !m.KAI.IsUnknown() {
 		status.PendingWorkloads, status.AdmittedWorkloads = types.Int64Null(), types.Int64Null()
 	}
 	return status
