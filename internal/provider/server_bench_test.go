@@ -41,7 +41,8 @@ func BenchmarkValidateResourceConfig(b *testing.B) {
 	}
 }
 
-// BenchmarkUpgradeResourceState is what the provider does for each resource in state before the plan.
+// BenchmarkUpgradeResourceState is what the provider does before the plan for each resource whose state has an older
+// version of the schema.
 func BenchmarkUpgradeResourceState(b *testing.B) {
 	o := serveOffline(b)
 	data, err := json.Marshal(benchmarkedCompute())
