@@ -1,11 +1,11 @@
 package kai
 
 import (
-	"encoding/json"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
@@ -34,8 +34,7 @@ type (
 // Render. An object that cannot be decoded is like an empty one.
 func Observe(obj *unstructured.Unstructured) Queue {
 	var found queue
-	text, err := json.Marshal(obj.Object)
-	if err != nil || json.Unmarshal(text, &found) != nil {
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &found) != nil {
 		found = queue{}
 	}
 	spec := found.Spec

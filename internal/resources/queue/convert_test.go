@@ -71,17 +71,23 @@ func everything() spec {
 
 func ofKueue(queue kueue.Queue) spec { return spec{Queue: queue} }
 
-func TestSpecIsTheInverseOfFollow(t *testing.T) {
-	t.Parallel()
-	want := everything()
-	m := nullModel(t)
-	if diags := m.follow(t.Context(), spec{}, want); diags.HasError() {
+// followed sets the attributes of a model to those of a queue, and returns the spec of the model.
+func followed(t *testing.T, m *model, queue spec) spec {
+	t.Helper()
+	if diags := m.follow(t.Context(), spec{}, queue); diags.HasError() {
 		t.Fatal(diags)
 	}
 	got, diags := m.spec(t.Context(), tf.Defaults{})
 	if diags.HasError() {
 		t.Fatal(diags)
 	}
+	return got
+}
+
+func TestSpecIsTheInverseOfFollow(t *testing.T) {
+	t.Parallel()
+	want := everything()
+	got := followed(t, nullModel(t), want)
 	want.Name, want.Namespace = "vision", "ml"
 	if !equality.Semantic.DeepEqual(got, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", got, want)
@@ -110,13 +116,7 @@ func TestUnchangedFieldsKeepTheNotationOfTheirAttributes(t *testing.T) {
 
 func TestFlavorIsCreatedIfItsNodesAreDescribed(t *testing.T) {
 	t.Parallel()
-	m := nullModel(t)
-	m.follow(t.Context(), spec{}, everything())
-	wanted, diags := m.spec(t.Context(), tf.Defaults{})
-	if diags.HasError() {
-		t.Fatal(diags)
-	}
-	objects, diags := render(wanted)
+	objects, diags := render(followed(t, nullModel(t), everything()))
 	if diags.HasError() {
 		t.Fatal(diags)
 	}

@@ -125,7 +125,7 @@ func (r releaser) use(ctx context.Context, flavor string) (string, error) {
 			return "", err
 		}
 		if other.GetDeletionTimestamp() == nil &&
-			namesFlavor(observed([]*unstructured.Unstructured{other}).Queue, flavor) {
+			namesFlavor(kueue.Observe([]*unstructured.Unstructured{other}), flavor) {
 			users = append(users, entry.Name)
 		}
 	}

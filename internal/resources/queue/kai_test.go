@@ -34,13 +34,7 @@ func TestSpecIsTheInverseOfFollowForKAI(t *testing.T) {
 	t.Parallel()
 	want := everythingOfKAI()
 	m := nullModel(t)
-	if diags := m.follow(t.Context(), spec{}, want); diags.HasError() {
-		t.Fatal(diags)
-	}
-	got, diags := m.spec(t.Context(), tf.Defaults{})
-	if diags.HasError() {
-		t.Fatal(diags)
-	}
+	got := followed(t, m, want)
 	want.Name, want.Namespace, want.KAI.Name, want.KAI.Labels = "vision", "ml", "vision", want.Labels
 	if !equality.Semantic.DeepEqual(got, want) {
 		t.Errorf("got\n%+v\n%+v\nwant\n%+v\n%+v", got, got.KAI, want, want.KAI)

@@ -138,7 +138,7 @@ func quotasOf(queue kueue.Queue) map[string]map[string]kueue.Quota {
 // other clients.
 func (p *planner) warnOfRetained(before kueue.Queue) {
 	kept, wanted := settings(before), settings(p.wanted.Queue)
-	prior := settings(observed(p.prior.Sorted(kueue.Rank)).Queue)
+	prior := settings(kueue.Observe(p.prior.Sorted(kueue.Rank)))
 	for _, name := range slices.Sorted(maps.Keys(kept)) {
 		if isDefault(kept[name]) || wanted[name] != "" || prior[name] != "" {
 			continue

@@ -166,7 +166,7 @@ func (r reader) importRelated(
 		related = append(related, obj)
 		return err
 	}
-	for _, flavor := range observed([]*unstructured.Unstructured{queue}).Flavors {
+	for _, flavor := range kueue.Observe([]*unstructured.Unstructured{queue}).Flavors {
 		ref := flavorRef(flavor.Name)
 		err := read(ref, func(obj *unstructured.Unstructured) bool {
 			return obj.GetAnnotations()[kueue.OwnerAnnotation] == r.State.ID.ValueString()
