@@ -10,8 +10,11 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
+	"github.com/hashicorp/terraform-plugin-framework/function"
+	"github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
@@ -19,8 +22,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/actions"
 	"github.com/ktdev/terraform-provider-kt/internal/datasources"
 	"github.com/ktdev/terraform-provider-kt/internal/ephemeral/portforward"
+	"github.com/ktdev/terraform-provider-kt/internal/functions"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -64,7 +69,10 @@ type kt struct {
 
 var (
 	_ provider.Provider                       = (*kt)(nil)
+	_ provider.ProviderWithActions            = (*kt)(nil)
 	_ provider.ProviderWithEphemeralResources = (*kt)(nil)
+	_ provider.ProviderWithFunctions          = (*kt)(nil)
+	_ provider.ProviderWithListResources      = (*kt)(nil)
 )
 
 func (p *kt) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
@@ -181,6 +189,7 @@ func (p *kt) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 func (p *kt) Configure(ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
 	data := &tf.ProviderData{Unknown: !req.Config.Raw.IsFullyKnown(), Revisions: p.revisions, Images: registry.New()}
 	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = data, data, data
+	resp.ActionData, resp.ListResourceData = data, data
 	defer p.data.Store(data)
 	if data.Unknown {
 		return // the cluster is created in this run: plans are rendered without a dry run
@@ -203,6 +212,17 @@ func (p *kt) Resources(context.Context) []func() resource.Resource {
 }
 
 func (p *kt) DataSources(context.Context) []func() datasource.DataSource { return datasources.All() }
+
+// Actions returns the constructors of the actions.
+func (p *kt) Actions(context.Context) []func() action.Action { return actions.All() }
+
+// Functions returns the constructors of the functions.
+func (p *kt) Functions(context.Context) []func() function.Function { return functions.All() }
+
+// ListResources returns the constructors of the list resources.
+func (p *kt) ListResources(context.Context) []func() list.ListResource {
+	return []func() list.ListResource{}
+}
 
 func (p *kt) EphemeralResources(context.Context) []func() ephemeral.EphemeralResource {
 	return []func() ephemeral.EphemeralResource{portforward.New()}
