@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -38,6 +39,8 @@ type Cluster struct {
 	outages outages
 	memo    sync.Map // results for the complete run: see Recall
 	claims  runClaims
+
+	planning atomic.Bool // see Planning
 
 	absences  absences
 	deletions deletions
@@ -69,6 +72,9 @@ func (c *Cluster) WithCompletions(completions *Completions) *Cluster {
 	c.completions = completions
 	return c
 }
+
+// Planning states that this run only plans. Nothing is installed by a plan, so a missing kind stays missing.
+func (c *Cluster) Planning() { c.planning.Store(true) }
 
 // WithClock sets the clock for tests.
 func (c *Cluster) WithClock(clock clock.WithDelayedExecution) *Cluster {
