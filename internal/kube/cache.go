@@ -1,16 +1,12 @@
 package kube
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
@@ -18,47 +14,6 @@ import (
 	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 )
-
-// Entry is one object in the cache: its metadata without large fields, and the
-// complete object as JSON, which is much smaller than decoded maps.
-type Entry struct {
-	metav1.ObjectMeta
-	json  []byte
-	typed atomic.Pointer[any] // the object, decoded to the type as which it was last read
-}
-
-// Object decodes the object.
-func (e *Entry) Object() (*unstructured.Unstructured, error) {
-	obj := &unstructured.Unstructured{}
-	return obj, obj.UnmarshalJSON(e.json)
-}
-
-func (e *Entry) key() types.NamespacedName {
-	return types.NamespacedName{Namespace: e.Namespace, Name: e.Name}
-}
-
-// Mentions reports whether the JSON of the object contains text. It does not
-// decode the object.
-func (e *Entry) Mentions(text string) bool { return bytes.Contains(e.json, []byte(text)) }
-
-// compact is a client-go TransformFunc.
-func compact(obj any) (any, error) {
-	u, ok := obj.(*unstructured.Unstructured)
-	if !ok {
-		return obj, nil
-	}
-	data, err := u.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	return &Entry{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: u.GetName(), Namespace: u.GetNamespace(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
-			Labels: u.GetLabels(),
-		},
-		json: data,
-	}, nil
-}
 
 // collection contains the relevant objects of one kind, in one namespace or in
 // all. It is the store of a Reflector of client-go, which keeps it up to date.
@@ -121,9 +76,7 @@ func (c *collection) run(ctx context.Context, cluster *Cluster) {
 			return w, err
 		},
 	}
-	expected := &unstructured.Unstructured{}
-	expected.SetGroupVersionKind(c.scope.Kind.GroupVersionKind)
-	clientcache.NewReflectorWithOptions(lw, expected, c, clientcache.ReflectorOptions{
+	clientcache.NewReflectorWithOptions(lw, nil, c, clientcache.ReflectorOptions{ // nil: any type of object
 		Name: Manager, TypeDescription: c.scope.Kind.Kind,
 	}).RunWithContext(ctx)
 }
@@ -298,18 +251,6 @@ func (c *collection) Replace(list []any, version string) error {
 
 // Resync does nothing.
 func (c *collection) Resync() error { return nil }
-
-func asEntry(obj any) (*Entry, error) {
-	compacted, err := compact(obj)
-	if err != nil {
-		return nil, err
-	}
-	e, ok := compacted.(*Entry)
-	if !ok {
-		return nil, fmt.Errorf("%T is not an object", obj)
-	}
-	return e, nil
-}
 
 // older reports whether one resource version is known to be older than another.
 func older(version, than string) bool {

@@ -53,6 +53,7 @@ type connection struct {
 	dynamic   dynamic.Interface
 	metadata  metadata.Interface
 	rest      rest.Interface // for requests without objects: logs, API groups
+	entries   rest.Interface // for watches
 	namespace string
 	server    string // its address
 }
@@ -108,7 +109,13 @@ func dial(settings config.Config, clock clock.WithDelayedExecution) (*connection
 	if err != nil {
 		return nil, &config.Error{Err: err}
 	}
-	return &connection{dynamic: dyn, metadata: meta, rest: raw, namespace: resolved.Namespace,
+	watches := rest.CopyConfig(unversioned)
+	watches.NegotiatedSerializer = entrySerializer{plainSerializer()}
+	entries, err := rest.UnversionedRESTClientForConfigAndClient(watches, httpClient)
+	if err != nil {
+		return nil, &config.Error{Err: err}
+	}
+	return &connection{dynamic: dyn, metadata: meta, rest: raw, entries: entries, namespace: resolved.Namespace,
 		server: resolved.REST.Host}, nil
 }
 

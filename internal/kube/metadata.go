@@ -7,7 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -19,14 +21,31 @@ type lister interface {
 }
 
 func (c *Cluster) lister(scope Ref) (lister, error) {
-	if !scope.Kind.MetadataOnly {
-		return c.resource(scope)
-	}
 	conn, err := c.connect()
 	if err != nil {
 		return nil, err
 	}
+	if !scope.Kind.MetadataOnly {
+		objects, err := c.resource(scope)
+		return objectsOf{objects, conn.entries, scope}, err
+	}
 	return versions{conn.metadata.Resource(scope.gvr()).Namespace(scope.Namespace), scope.Kind.GroupVersionKind}, nil
+}
+
+// objectsOf lists and watches complete objects.
+type objectsOf struct {
+	dynamic.ResourceInterface
+
+	entries rest.Interface
+	scope   Ref
+}
+
+// Watch returns the objects as entries.
+func (o objectsOf) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	options.Watch = true
+	path := o.scope.path()
+	return o.entries.Get().AbsPath(path[:len(path)-1]...).
+		SpecificallyVersionedParams(&options, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).Watch(ctx)
 }
 
 // versions lists and watches the metadata of objects that can contain secrets. Of their annotations, it keeps only
