@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/mem"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/kputorch"
@@ -36,17 +35,32 @@ type Arrival struct {
 // Sink returns the writer for the torch.save file of a tensor.
 type Sink func(Arrival) (io.Writer, error)
 
-// file returns the tensor as a torch.save file.
-func (t Tensor) file(pool mem.BufferPool) (*torchfile.Encoder, source, error) {
-	e, err := torchfile.NewEncoder(t.Layout)
-	if err != nil {
-		return nil, nil, localError{err}
+// file is a tensor as a torch.save file.
+type file struct {
+	tensor Tensor
+	size   int64
+	chunks int64
+	data   source
+}
+
+// files returns the tensors as files, and the total number of their chunks.
+func (c *Client) files(tensors []Tensor) (files []file, chunks int64, err error) {
+	files = make([]file, len(tensors))
+	for i, t := range tensors {
+		e, err := torchfile.NewEncoder(t.Layout)
+		if err != nil {
+			return nil, 0, localError{err}
+		}
+		var data source = &bytesSource{t.Bytes}
+		if t.Reader != nil {
+			data = &readerSource{r: t.Reader, pool: c.pool}
+		}
+		chunkSize := int64(c.options.ChunkSize)
+		files[i] = file{tensor: t, size: e.Size(), chunks: (e.Size() + chunkSize - 1) / chunkSize,
+			data: newFileSource(e, data)}
+		chunks += files[i].chunks
 	}
-	var data source = &bytesSource{t.Bytes}
-	if t.Reader != nil {
-		data = &readerSource{r: t.Reader, pool: pool}
-	}
-	return e, newFileSource(e, data), nil
+	return files, chunks, nil
 }
 
 // Send sends tensors to a KPU server.
@@ -65,12 +79,16 @@ func names(tensors []Tensor) string {
 }
 
 func (c *Client) sendAll(t *transfer, tensors []Tensor) error {
+	files, _, err := c.files(tensors)
+	if err != nil {
+		return err
+	}
 	st, err := c.conn.NewStream(t.ctx, &grpc.StreamDesc{ClientStreams: true},
 		kputorch.Service_ReceiveTensors_FullMethodName)
 	if err != nil {
 		return err
 	}
-	if err := c.push(t, st, tensors); err != nil && !errors.Is(err, io.EOF) {
+	if err := c.push(t, st, files); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	var resp kputorch.TensorResponse
@@ -86,26 +104,22 @@ func (c *Client) sendAll(t *transfer, tensors []Tensor) error {
 	return nil
 }
 
-// push sends the chunks of all tensors. It returns io.EOF if the server ended the
+// push sends the chunks of all files. It returns io.EOF if the server ended the
 // call in the meantime.
-func (c *Client) push(t *transfer, st grpc.ClientStream, tensors []Tensor) error {
-	for _, tensor := range tensors {
-		e, data, err := tensor.file(c.pool)
-		if err != nil {
-			return err
-		}
-		size, chunkSize := e.Size(), int64(c.options.ChunkSize)
-		total := (size + chunkSize - 1) / chunkSize
-		for n := range total {
+func (c *Client) push(t *transfer, st grpc.ClientStream, files []file) error {
+	for _, f := range files {
+		size := int64(c.options.ChunkSize)
+		for n := range f.chunks {
 			//nolint:gosec // 2^32 chunks of 1 MiB
-			chunk := wire.KPUChunk{ID: tensor.ID, Number: uint32(n), Total: uint32(total), Last: n+1 == total}
+			chunk := wire.KPUChunk{ID: f.tensor.ID, Number: uint32(n), Total: uint32(f.chunks), Last: n+1 == f.chunks}
 			if n == 0 {
-				chunk.Metadata = fileMetadata(tensor.Layout, size)
+				chunk.Metadata = fileMetadata(f.tensor.Layout, f.size)
 			}
-			if chunk.Data, err = data.next(int(min(chunkSize, size-n*chunkSize))); err != nil {
+			var err error
+			if chunk.Data, err = f.data.next(int(min(size, f.size-n*size))); err != nil {
 				return err
 			}
-			err := st.SendMsg(&chunk)
+			err = st.SendMsg(&chunk)
 			chunk.Free()
 			if err != nil {
 				return err
@@ -159,14 +173,37 @@ func (c *Client) Echo(ctx context.Context, sink Sink, tensors ...Tensor) error {
 }
 
 func (c *Client) echo(t *transfer, sink Sink, tensors []Tensor) error {
-	st, err := c.conn.NewStream(t.ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true},
-		kputorch.Service_StreamTensors_FullMethodName)
+	files, chunks, err := c.files(tensors)
 	if err != nil {
 		return err
 	}
+	// A single chunk is sent with the end of the stream in one frame, like a unary call.
+	desc := &grpc.StreamDesc{ClientStreams: chunks != 1, ServerStreams: true}
+	st, err := c.conn.NewStream(t.ctx, desc, kputorch.Service_StreamTensors_FullMethodName)
+	if err != nil {
+		return err
+	}
+	var n int
+	if chunks == 1 {
+		// gRPC never waits with the first chunk, whatever its size, for the server to read it.
+		if err = c.push(t, st, files); err == nil || errors.Is(err, io.EOF) {
+			n, err = c.pullFiles(t, st, sink)
+		}
+	} else {
+		n, err = c.exchange(t, st, files, sink)
+	}
+	if err == nil && n != len(files) {
+		err = wire.Errorf(wire.Truncated, "%d of %d tensors were returned", n, len(files))
+	}
+	return err
+}
+
+// exchange sends files and receives tensors at the same time, because the server returns the first chunks before it
+// has received the last ones. It returns the number of received tensors.
+func (c *Client) exchange(t *transfer, st grpc.ClientStream, files []file, sink Sink) (int, error) {
 	pushed := make(chan error, 1)
 	go func() {
-		err := c.push(t, st, tensors)
+		err := c.push(t, st, files)
 		if err == nil {
 			err = st.CloseSend()
 		} else if !errors.Is(err, io.EOF) {
@@ -180,13 +217,10 @@ func (c *Client) echo(t *transfer, sink Sink, tensors []Tensor) error {
 	}
 	if sent := <-pushed; sent != nil && !errors.Is(sent, io.EOF) {
 		if _, ok := errors.AsType[localError](sent); ok || err == nil {
-			return sent
+			return n, sent
 		}
 	}
-	if err == nil && n != len(tensors) {
-		err = wire.Errorf(wire.Truncated, "%d of %d tensors were returned", n, len(tensors))
-	}
-	return err
+	return n, err
 }
 
 // incoming is a file of which not all chunks are received.

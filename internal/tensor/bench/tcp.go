@@ -125,7 +125,7 @@ func (p *tcpPeer) download(_ context.Context, size int64) error {
 }
 
 func (p *tcpPeer) echo(_ context.Context, size int64) error {
-	size = fileSize(size) // as many bytes as the others
+	size = p.data.fileSize(size) // as many bytes as the others
 	if err := p.ask('e', size); err != nil {
 		return err
 	}

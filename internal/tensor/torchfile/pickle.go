@@ -45,13 +45,13 @@ type pickler struct {
 // pickle returns the pickle of a contiguous tensor in storage "0".
 func pickle(l layout.Layout) []byte {
 	elements, _ := l.Elements()
-	p := &pickler{out: []byte{opProto, 2}}
+	p := &pickler{out: append(make([]byte, 0, 384), opProto, 2)}
 	p.global("torch._utils", "_rebuild_tensor_v2")
 	p.op(opMark)
 	{
 		p.op(opMark)
 		p.text("storage")
-		p.global("torch", storages()[l.DType])
+		p.global("torch", storage(l.DType))
 		p.text("0")
 		p.text("cpu")
 		p.int(elements)
@@ -84,7 +84,8 @@ func (p *pickler) put() {
 
 func (p *pickler) global(module, name string) {
 	p.out = append(p.out, opGlobal)
-	p.out = append(p.out, module+"\n"+name+"\n"...)
+	p.out = append(append(p.out, module...), '\n')
+	p.out = append(append(p.out, name...), '\n')
 	p.put()
 }
 

@@ -216,8 +216,8 @@ func storageOf(ref reference) (key string, elements int64, d layout.DType, err e
 	if class == "torch.storage.UntypedStorage" || class == "torch.UntypedStorage" {
 		return key, elements, "", nil
 	}
-	for d, name := range storages() {
-		if class == "torch."+global(name) {
+	for _, d := range layout.DTypes() {
+		if name := storage(d); name != "" && class == "torch."+global(name) {
 			return key, elements, d, nil
 		}
 	}

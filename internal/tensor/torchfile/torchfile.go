@@ -44,13 +44,35 @@ var ErrFormat = errors.New("not a torch.save file of one tensor")
 // directory is missing, or does not match a file of torch.save.
 var ErrArchive = errors.New("incomplete file")
 
-// storages maps element types to the names of PyTorch's typed storages
-// (torch/storage.py, _dtype_to_storage_type_map). Newer types have none.
-func storages() map[layout.DType]string {
-	return map[layout.DType]string{
-		layout.Float64: "DoubleStorage", layout.Float32: "FloatStorage", layout.Float16: "HalfStorage",
-		layout.BFloat16: "BFloat16Storage", layout.Int64: "LongStorage", layout.Int32: "IntStorage",
-		layout.Int16: "ShortStorage", layout.Int8: "CharStorage", layout.UInt8: "ByteStorage",
-		layout.Bool: "BoolStorage", layout.Complex64: "ComplexFloatStorage", layout.Complex128: "ComplexDoubleStorage",
+// storage returns the name of PyTorch's typed storage for an element type (torch/storage.py,
+// _dtype_to_storage_type_map), or "" for newer types, which have none.
+func storage(d layout.DType) string {
+	switch d {
+	case layout.Float64:
+		return "DoubleStorage"
+	case layout.Float32:
+		return "FloatStorage"
+	case layout.Float16:
+		return "HalfStorage"
+	case layout.BFloat16:
+		return "BFloat16Storage"
+	case layout.Int64:
+		return "LongStorage"
+	case layout.Int32:
+		return "IntStorage"
+	case layout.Int16:
+		return "ShortStorage"
+	case layout.Int8:
+		return "CharStorage"
+	case layout.UInt8:
+		return "ByteStorage"
+	case layout.Bool:
+		return "BoolStorage"
+	case layout.Complex64:
+		return "ComplexFloatStorage"
+	case layout.Complex128:
+		return "ComplexDoubleStorage"
+	default:
+		return ""
 	}
 }

@@ -1,8 +1,6 @@
 package torchfile
 
 import (
-	"archive/zip"
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -19,6 +17,7 @@ type Encoder struct {
 	data   int64
 	head   []byte
 	tail   []byte // with a checksum of 0
+	sums   [2]int // positions of the checksum in the tail
 }
 
 // NewEncoder returns an encoder for a tensor of this type and shape. Stride and
@@ -28,7 +27,7 @@ func NewEncoder(l layout.Layout) (*Encoder, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
 	}
-	if storages()[l.DType] == "" {
+	if storage(l.DType) == "" {
 		return nil, fmt.Errorf("%s has no typed storage in PyTorch; convert the tensor to another type", l.DType)
 	}
 	data, err := l.Bytes()
@@ -36,7 +35,8 @@ func NewEncoder(l layout.Layout) (*Encoder, error) {
 		return nil, err
 	}
 	e := &Encoder{layout: l, data: data}
-	return e, e.frame()
+	e.frame()
+	return e, nil
 }
 
 // Size returns the size of the file in bytes.
@@ -51,11 +51,9 @@ func (e *Encoder) Head() []byte { return e.head }
 // Tail returns the part of the file after the data. crc is the CRC-32 (IEEE) of the data.
 func (e *Encoder) Tail(crc uint32) []byte {
 	tail := slices.Clone(e.tail)
-	// The checksum is in the data descriptor, at the start of the tail, and in the directory, at byte 16 of the
-	// entry, whose name is at byte 46.
-	entry := bytes.LastIndex(tail, []byte(dataRecord)) - 46
-	binary.LittleEndian.PutUint32(tail[4:], crc)
-	binary.LittleEndian.PutUint32(tail[entry+16:], crc)
+	for _, at := range e.sums {
+		binary.LittleEndian.PutUint32(tail[at:], crc)
+	}
 	return tail
 }
 
@@ -72,101 +70,14 @@ func (e *Encoder) Write(w io.Writer, data io.Reader) error {
 	return err
 }
 
-// frame creates the parts before and after the data of the tensor. It writes the
-// archive with placeholder data, which is counted and discarded.
-func (e *Encoder) frame() error {
-	out := &gap{}
-	z := zip.NewWriter(out)
-	for _, r := range []struct {
-		name string
-		text []byte
-	}{{"data.pkl", pickle(e.layout)}, {"byteorder", []byte("little")}} {
-		if err := addRecord(z, out, r.name, r.text, nil); err != nil {
-			return err
-		}
-	}
-	// The checksum is known only after the data, so it is in a data descriptor, as in the files of PyTorch.
-	record := &zip.FileHeader{
-		Name: dataRecord, Method: zip.Store, Flags: 8,
-		CompressedSize64: uint64(e.data), UncompressedSize64: uint64(e.data), //nolint:gosec // never negative
-	}
-	body, err := startRecord(z, out, record)
-	if err != nil {
-		return err
-	}
-	e.head = slices.Clone(out.kept.Bytes())
-	out.kept.Reset()
-	out.discard = true
-	filler := make([]byte, min(e.data, 64<<10))
-	for left := e.data; left > 0; left -= int64(len(filler)) {
-		filler = filler[:min(left, int64(len(filler)))]
-		if _, err := body.Write(filler); err != nil {
-			return err
-		}
-	}
-	if err := z.Flush(); err != nil {
-		return err
-	}
-	out.discard = false
-	if err := addRecord(z, out, "version", []byte("3\n"), record); err != nil {
-		return err
-	}
-	if err := z.Close(); err != nil {
-		return err
-	}
-	e.tail = out.kept.Bytes()
-	return nil
-}
-
-// gap stores written bytes, except for a range that it only counts.
-type gap struct {
-	kept    bytes.Buffer
-	discard bool
-	at      int64
-}
-
-func (g *gap) Write(p []byte) (int, error) {
-	g.at += int64(len(p))
-	if g.discard {
-		return len(p), nil
-	}
-	return g.kept.Write(p)
-}
-
-// addRecord adds a record. before is the preceding record if its data descriptor is
-// not written yet.
-func addRecord(z *zip.Writer, out *gap, name string, data []byte, before *zip.FileHeader) error {
-	record := &zip.FileHeader{
-		Name: folder + "/" + name, Method: zip.Store, CRC32: crc32.ChecksumIEEE(data),
-		CompressedSize64: uint64(len(data)), UncompressedSize64: uint64(len(data)),
-	}
-	if before != nil {
-		// 4 bytes each for signature and checksum, and two sizes of 4 bytes or, in large files, 8 bytes.
-		out.at += 16
-		if before.UncompressedSize64 >= 1<<32-1 {
-			out.at += 8
-		}
-	}
-	w, err := startRecord(z, out, record)
-	if err != nil {
-		return err
-	}
-	if _, err = w.Write(data); err != nil {
-		return err
-	}
-	return z.Flush()
-}
-
-// startRecord writes a record's header, padded so that its data is aligned.
-func startRecord(z *zip.Writer, out *gap, record *zip.FileHeader) (io.Writer, error) {
-	const header, field = 30, 4 // the fixed part of a local file header, and of an extra field
-	start := out.at + header + field + int64(len(record.Name))
-	padding := int((alignment - start%alignment) % alignment)
-	record.Extra = append([]byte("FB"), binary.LittleEndian.AppendUint16(nil, uint16(padding))...)
-	record.Extra = append(record.Extra, bytes.Repeat([]byte{'Z'}, padding)...)
-	w, err := z.CreateRaw(record)
-	if err != nil {
-		return nil, err
-	}
-	return w, z.Flush()
+// frame creates the parts before and after the data of the tensor.
+func (e *Encoder) frame() {
+	a := archive{out: make([]byte, 0, 1536), records: make([]record, 0, 4)}
+	a.add(folder+"/data.pkl", pickle(e.layout))
+	a.add(folder+"/byteorder", []byte("little"))
+	head := a.skip(dataRecord, e.data)
+	a.add(folder+"/version", []byte("3\n"))
+	sums := a.close()
+	e.head, e.tail = a.out[:head:head], a.out[head:]
+	e.sums = [2]int{4, sums[2] - head} // in the data descriptor, after its signature, and in the directory
 }

@@ -13,7 +13,7 @@ type Codec struct{}
 
 var _ encoding.CodecV2 = Codec{}
 
-// message is a chunk of either protocol. Generated code encodes and decodes all of its fields except the data.
+// message is a chunk of either protocol. The fields that it encodes and decodes are all except the data.
 type message interface {
 	data() mem.BufferSlice
 	encode(b []byte) ([]byte, error)
@@ -55,7 +55,7 @@ func (Codec) Marshal(v any) (mem.BufferSlice, error) {
 		head = protowire.AppendVarint(head, uint64(n))
 	}
 	data.Ref() // gRPC frees its reference after sending; the sender frees its own
-	return append(mem.BufferSlice{mem.SliceBuffer(head)}, data...), nil
+	return append(append(make(mem.BufferSlice, 0, 1+len(data)), mem.SliceBuffer(head)), data...), nil
 }
 
 // Unmarshal decodes a chunk. Receive returns errors of the decoding, because gRPC

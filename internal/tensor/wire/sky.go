@@ -2,7 +2,7 @@ package wire
 
 import (
 	"bytes"
-	"iter"
+	"unicode/utf8"
 
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -41,7 +41,7 @@ func (n Numbering) first() protowire.Number {
 	return 5
 }
 
-// SkyChunk is skytorch.torch.TensorChunk. It is received in either numbering, and
+// SkyChunk is skytorch.torch.TensorChunk of proto/skytorch/torch/service.proto. It is received in either numbering, and
 // sent in the one of its field Numbering.
 type SkyChunk struct {
 	Numbering Numbering
@@ -80,30 +80,76 @@ func (c *SkyChunk) fault() error { return c.bad }
 func (c *SkyChunk) data() mem.BufferSlice { return c.Data }
 
 func (c *SkyChunk) encode(b []byte) ([]byte, error) {
-	fields, err := proto.MarshalOptions{}.MarshalAppend(b, &skytorch.TensorChunk{
-		TensorId: c.ID, ChunkNumber: c.Number, TotalChunks: c.Total, Shape: c.Layout.Shape, Stride: c.Layout.Stride,
-		StorageOffset: c.Layout.Offset, Dtype: string(c.Layout.DType), TotalBytes: c.TotalBytes, Metadata: c.Metadata,
-	})
-	return renumber(fields, From5, c.Numbering), err
+	first := c.Numbering.first()
+	b = appendNumber(b, 1, c.ID)
+	b = appendNumber(b, 2, uint64(c.Number))
+	b = appendNumber(b, 4, uint64(c.Total))
+	b = appendList(b, first, c.Layout.Shape)
+	b = appendList(b, first+1, c.Layout.Stride)
+	b = appendNumber(b, first+2, uint64(c.Layout.Offset)) //nolint:gosec // two's complement
+	b = appendText(b, first+3, string(c.Layout.DType))
+	b = appendNumber(b, first+4, c.TotalBytes)
+	if !utf8.ValidString(string(c.Layout.DType)) {
+		return nil, Errorf(Malformed, "the dtype %.80q is not UTF-8", c.Layout.DType)
+	}
+	if c.Metadata == nil {
+		return b, nil
+	}
+	b = protowire.AppendTag(b, first+5, protowire.BytesType)
+	b = protowire.AppendVarint(b, uint64(proto.Size(c.Metadata))) //nolint:gosec // never negative
+	return proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(b, c.Metadata)
 }
 
 func (c *SkyChunk) decode(fields []byte, data mem.BufferSlice) error {
-	n := numberingOf(fields)
-	var m skytorch.TensorChunk
-	if err := proto.Unmarshal(renumber(fields, n, From5), &m); err != nil {
-		return Errorf(Malformed, "%v", err)
+	m := SkyChunk{Numbering: numberingOf(fields), Data: data}
+	for len(fields) > 0 {
+		var f field
+		var err error
+		if f, fields, err = next(fields); err != nil {
+			return err
+		}
+		switch {
+		case f.is(1, protowire.VarintType):
+			m.ID = f.number
+		case f.is(2, protowire.VarintType):
+			m.Number = uint32(f.number) //nolint:gosec // protobuf truncates, too
+		case f.is(4, protowire.VarintType):
+			m.Total = uint32(f.number) //nolint:gosec // protobuf truncates, too
+		case f.num >= m.Numbering.first():
+			err = m.describe(f.num-m.Numbering.first(), f)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if max(len(m.GetShape()), len(m.GetStride())) > layout.MaxDims {
-		return Errorf(Limit, "more than %d dimensions", layout.MaxDims)
-	}
-	*c = SkyChunk{
-		Numbering: n, ID: m.GetTensorId(), Number: m.GetChunkNumber(), Total: m.GetTotalChunks(),
-		Layout: layout.Layout{
-			DType: layout.DType(m.GetDtype()), Shape: m.GetShape(), Stride: m.GetStride(), Offset: m.GetStorageOffset(),
-		},
-		TotalBytes: m.GetTotalBytes(), Metadata: m.GetMetadata(), Data: data,
-	}
+	*c = m
 	return nil
+}
+
+// describe sets a field that describes the tensor. at is its position in either numbering.
+func (c *SkyChunk) describe(at protowire.Number, f field) (err error) {
+	switch isNumber, isBytes := f.typ == protowire.VarintType, f.typ == protowire.BytesType; {
+	case at == 0 && (isNumber || isBytes):
+		c.Layout.Shape, err = f.appendNumbers(c.Layout.Shape)
+	case at == 1 && (isNumber || isBytes):
+		c.Layout.Stride, err = f.appendNumbers(c.Layout.Stride)
+	case at == 2 && isNumber:
+		c.Layout.Offset = int64(f.number) //nolint:gosec // two's complement
+	case at == 3 && isBytes:
+		var text string
+		text, err = f.text()
+		c.Layout.DType = layout.DType(text)
+	case at == 4 && isNumber:
+		c.TotalBytes = f.number
+	case at == 5 && isBytes:
+		if c.Metadata == nil {
+			c.Metadata = &skytorch.TensorMetadata{}
+		}
+		if err := (proto.UnmarshalOptions{Merge: true}).Unmarshal(f.bytes, c.Metadata); err != nil {
+			return Errorf(Malformed, "%v", err)
+		}
+	}
+	return err
 }
 
 // numberingOf detects the numbering by the position of the dtype name, or by fields
@@ -112,14 +158,18 @@ func (c *SkyChunk) decode(fields []byte, data mem.BufferSlice) error {
 func numberingOf(fields []byte) Numbering {
 	var text [13][]byte
 	above10 := false
-	for num, raw := range parts(fields) {
-		if num >= 5 && num <= 12 {
-			_, typ, n := protowire.ConsumeTag(raw)
-			if typ == protowire.BytesType {
-				text[num], _ = protowire.ConsumeBytes(raw[n:])
-			}
-			above10 = above10 || num > 10
+	for len(fields) > 0 {
+		f, rest, err := next(fields)
+		if err != nil {
+			break // decode rejects the chunk
 		}
+		if f.num >= 5 && f.num <= 12 {
+			if f.typ == protowire.BytesType {
+				text[f.num] = f.bytes
+			}
+			above10 = above10 || f.num > 10
+		}
+		fields = rest
 	}
 	switch dtype := []byte("torch."); {
 	case above10, bytes.HasPrefix(text[10], dtype):
@@ -128,40 +178,5 @@ func numberingOf(fields []byte) Numbering {
 		return From5
 	default:
 		return From7
-	}
-}
-
-// renumber changes the numbering of the fields that describe the tensor. It removes
-// numbers that the old numbering does not have.
-func renumber(fields []byte, from, to Numbering) []byte {
-	if from == to {
-		return fields
-	}
-	out := make([]byte, 0, cap(fields))
-	for num, raw := range parts(fields) {
-		_, typ, n := protowire.ConsumeTag(raw)
-		switch at := num - from.first(); {
-		case num < 5 || num > 12:
-			out = append(out, raw...)
-		case at >= 0 && at < 6:
-			out = append(protowire.AppendTag(out, to.first()+at, typ), raw[n:]...)
-		}
-	}
-	return out
-}
-
-// parts returns the number and the encoding of each field.
-func parts(fields []byte) iter.Seq2[protowire.Number, []byte] {
-	return func(yield func(protowire.Number, []byte) bool) {
-		for len(fields) > 0 {
-			num, _, n := protowire.ConsumeField(fields)
-			if n < 0 { // a number that protobuf rejects as well
-				n = len(fields)
-			}
-			if !yield(num, fields[:n]) {
-				return
-			}
-			fields = fields[n:]
-		}
 	}
 }
