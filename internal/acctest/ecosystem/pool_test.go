@@ -15,8 +15,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// createTokens creates a token for the service account of a pool, as clusters before Kubernetes 1.24 did. Release 1.13.4
-// of hashicorp/kubernetes waits for it, and crashes without it.
+// createTokens creates a token for the service account of a pool, as clusters before Kubernetes 1.24 did. Release
+// 1.13.4 of hashicorp/kubernetes waits for it, and crashes without it.
 func createTokens(t *testing.T, team string) {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(cluster.RESTConfig(t))
