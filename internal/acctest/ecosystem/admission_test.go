@@ -92,14 +92,13 @@ func TestEcoTeamQueuePreemptsLowerPriorities(t *testing.T) {
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.Write(t, config+computeOf("low"))
 	cli.MustRun(t, "apply", "-auto-approve")
-	if got := readyReplicas(t, ns, "low"); got != "2" {
-		t.Fatalf("%s pods of the lower priority are ready, want 2", got)
-	}
+	cluster.Await(t, ns, "deployment/low", "jsonpath={.status.readyReplicas}=2")
 	cli.Write(t, config+computeOf("low")+computeOf("high"))
 	out := cli.MustRun(t, "apply", "-auto-approve")
 	acctest.ExpectText(t, out, maybeLater, "until Kueue preempts other workloads")
-	if high, low := readyReplicas(t, ns, "high"), readyReplicas(t, ns, "low"); high != "2" || low != "" {
-		t.Errorf("%q pods of the higher and %q of the lower priority are ready, want 2 and none\n%s", high, low, out)
+	cluster.Await(t, ns, "deployment/high", "jsonpath={.status.readyReplicas}=2")
+	if low := readyReplicas(t, ns, "low"); low != "" {
+		t.Errorf("%s pods of the lower priority are ready, want none\n%s", low, out)
 	}
 	// The preempted workloads wait, and start again once the quota suffices for both.
 	cli.Write(t, strings.Replace(config, `nominal = "2"`, `nominal = "4"`, 1)+computeOf("low")+computeOf("high"))
