@@ -149,3 +149,37 @@ func TestEcoTeamQueueIsDeletedWhileWorkloadsWait(t *testing.T) {
 		},
 	})
 }
+
+// What a queue uses beyond a reduced quota counts as borrowed, so another queue of the cohort can reclaim it.
+func TestEcoTeamQueueReducedBelowItsUsageIsReclaimed(t *testing.T) {
+	t.Parallel()
+	vision, speech := cluster.Namespace(t), cluster.Namespace(t)
+	queues := func(ofVision, ofSpeech string) string {
+		cohort := fmt.Sprintf("cohort = %q\n", vision)
+		return "provider \"kt\" {}\n" +
+			queueNamed("vision", vision, flavor(vision, ofVision, "", "node_labels = {}"), cohort) +
+			queueNamed("speech", speech, flavor(vision, ofSpeech, "", ""), cohort+fmt.Sprintf("namespace = %q\n"+
+				"preemption = { reclaim_within_cohort = \"Any\" }\n depends_on = [kt_queue.vision]", speech))
+	}
+	user := onGPUs("user", vision, "kt_queue.vision.name", 2, `on_not_ready = "ignore"`)
+	cli := queueCLI(t, vision)
+	cli.Write(t, queues("2", "2"))
+	cli.MustRun(t, "apply", "-auto-approve")
+	cli.Write(t, queues("2", "2")+user)
+	cli.MustRun(t, "apply", "-auto-approve")
+	cluster.Await(t, vision, "deployment/user", "jsonpath={.status.readyReplicas}=2")
+	cluster.Await(t, vision, "clusterqueue/"+vision, "jsonpath={.status.reservingWorkloads}=2")
+
+	cli.Write(t, queues("1", "3")+user)
+	acctest.ExpectText(t, cli.MustRun(t, "apply", "-auto-approve"), "2 of nvidia.com/gpu in flavor "+vision+
+		" is in use, and the plan reduces nominal to 1. The rest then counts as borrowed")
+	if got := readyReplicas(t, vision, "user"); got != "2" {
+		t.Errorf("%s pods are ready after the reduction alone, want 2", got)
+	}
+	cli.Write(t, queues("1", "3")+user+onGPUs("owner", speech, "kt_queue.speech.name", 3, ""))
+	cli.MustRun(t, "apply", "-auto-approve")
+	cluster.Await(t, vision, "deployment/user", "jsonpath={.status.readyReplicas}=1")
+	if owner, got := readyReplicas(t, speech, "owner"), readyReplicas(t, vision, "user"); owner != "3" || got != "1" {
+		t.Errorf("%s pods of the owner and %s of the other queue are ready, want 3 and 1", owner, got)
+	}
+}
