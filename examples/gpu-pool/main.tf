@@ -1,5 +1,5 @@
-# A GPU pool for a team: a queue with a quota, a shared volume, the team's tokens,
-# and one trainer for each member.
+# A GPU pool for a team: its namespace, a queue with a quota, a shared volume, the team's tokens, and one trainer for each
+# member.
 module "pool" {
   source = "../../modules/gpu-pool"
 
@@ -9,6 +9,14 @@ module "pool" {
   storage  = "1Ti"
 
   deletion_protection = true # of the volume and of the queue
+
+  # Without the following, the objects are created in an existing namespace.
+  create_namespace = true
+  resource_quota   = { "requests.nvidia.com/gpu" = "16" }
+  members = [
+    { name = "alice@example.com" },
+    { kind = "Group", name = "vision" },
+  ]
 
   tokens = {
     WANDB_API_KEY = "WANDB_API_KEY" # key of the Secret = environment variable of the machine that runs Terraform

@@ -3,8 +3,12 @@ terraform {
     kt = {
       source = "ktdev/kt"
     }
+    kubernetes = {
+      source = "hashicorp/kubernetes"
+    }
   }
 }
 
-# Cluster and namespace are set by the environment variables KUBE_CONFIG_PATH and KT_NAMESPACE.
+# The cluster is set by the environment variable KUBE_CONFIG_PATH.
 provider "kt" {}
+provider "kubernetes" {}

@@ -5,9 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,9 +21,11 @@ import (
 // Tests use it for what terraform-plugin-testing, which runs the provider in the
 // test's process, does not show: warnings, signals, logs and files.
 type CLI struct {
-	Dir    string
-	binary string
-	env    []string
+	Dir       string
+	binary    string
+	env       []string
+	settings  string            // the file with the CLI configuration
+	overrides map[string]string // source of each provider, and the directory of its binary
 }
 
 // NewCLI returns an empty working directory. The provider binary is in
@@ -49,16 +54,39 @@ func NewCLIWith(t *testing.T, bin string) *CLI {
 	if c.binary == "" {
 		t.Fatal("neither terraform nor tofu is on PATH; set TF_ACC_TERRAFORM_PATH")
 	}
-	settings := filepath.Join(t.TempDir(), "cli.tfrc")
-	text := fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"ktdev/kt\" = %q\n  }\n  direct {}\n}\n", bin)
-	if err := os.WriteFile(settings, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	c.settings, c.overrides = filepath.Join(t.TempDir(), "cli.tfrc"), map[string]string{}
+	c.override(t, "ktdev/kt", bin)
 	c.env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TF_CLI_CONFIG_FILE=" + settings,
+		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TF_CLI_CONFIG_FILE=" + c.settings,
 		"TF_IN_AUTOMATION=1", "CHECKPOINT_DISABLE=1", "TF_INPUT=0",
 	}
 	return c
+}
+
+// override makes the CLI run the binary of a provider in a directory, without init.
+func (c *CLI) override(t *testing.T, source, dir string) {
+	t.Helper()
+	c.overrides[source] = dir
+	var text strings.Builder
+	for _, source := range slices.Sorted(maps.Keys(c.overrides)) {
+		fmt.Fprintf(&text, "    %q = %q\n", source, c.overrides[source])
+	}
+	settings := fmt.Sprintf("provider_installation {\n  dev_overrides {\n%s  }\n  direct {}\n}\n", text.String())
+	if err := os.WriteFile(c.settings, []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// UseKubernetesProvider also provides hashicorp/kubernetes, of which KT_KUBERNETES_PROVIDER_DIR, or bin/, contains
+// release 1.13.4.
+func (c *CLI) UseKubernetesProvider(t *testing.T) {
+	t.Helper()
+	dir := programPath("KT_KUBERNETES_PROVIDER_DIR", "")
+	const name = "terraform-provider-kubernetes"
+	if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+		t.Fatalf("%v; build it with: make bin/%s", err, name)
+	}
+	c.override(t, "hashicorp/kubernetes", dir)
 }
 
 // Install installs the provider with `make install`, instead of the development override of [NewCLI]. The CLI then

@@ -16,6 +16,8 @@ type Example struct {
 	Env map[string]string
 	// Without are files that are not applied.
 	Without []string
+	// KubernetesProvider is whether it also uses hashicorp/kubernetes.
+	KubernetesProvider bool
 	// Prepare creates prerequisites in the cluster.
 	Prepare func(t *testing.T, ns string)
 }
@@ -31,6 +33,10 @@ func (e Example) Run(t *testing.T, on *Cluster) {
 	cli.Setenv("KUBE_CONFIG_PATH", on.Kubeconfig())
 	cli.Setenv("KT_NAMESPACE", ns)
 	cli.Setenv("PATH", on.KubectlDir(t, ns)+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	if e.KubernetesProvider {
+		cli.UseKubernetesProvider(t)
+		cli.Setenv("KUBE_CONFIG", on.Kubeconfig()) // before release 2, KUBE_CONFIG_PATH had this name
+	}
 	for name, value := range e.Env {
 		cli.Setenv(name, value)
 	}

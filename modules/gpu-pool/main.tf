@@ -1,5 +1,6 @@
 resource "kt_volume" "shared" {
   name                = "${var.team}-shared"
+  namespace           = local.namespace
   size                = var.storage
   mount_path          = "/shared"
   storage_class       = var.storage_class
@@ -9,14 +10,16 @@ resource "kt_volume" "shared" {
 resource "kt_secret" "tokens" {
   count = length(var.tokens) > 0 ? 1 : 0
 
-  name     = "${var.team}-tokens"
-  env_vars = var.tokens
+  name      = "${var.team}-tokens"
+  namespace = local.namespace
+  env_vars  = var.tokens
 }
 
 resource "kt_compute" "trainer" {
   for_each = var.trainers
 
   name                = "${var.team}-${each.key}"
+  namespace           = local.namespace
   queue_name          = kt_queue.pool.name
   cpus                = var.cpus_per_gpu * each.value
   memory              = "${var.memory_per_gpu * each.value}Gi"
@@ -31,4 +34,6 @@ resource "kt_compute" "trainer" {
     team  = var.team
     owner = each.key
   }
+
+  depends_on = [kubernetes_resource_quota.team, kubernetes_service_account.trainers]
 }

@@ -3,6 +3,11 @@ output "urls" {
   value       = { for name, trainer in kt_compute.trainer : name => trainer.url }
 }
 
+output "namespace" {
+  description = "Namespace of the pool."
+  value       = kt_queue.pool.namespace
+}
+
 output "volume" {
   description = "ID of the volume that all trainers share, as namespace/name."
   value       = kt_volume.shared.id

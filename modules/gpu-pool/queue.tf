@@ -5,6 +5,7 @@ locals {
 
 resource "kt_queue" "pool" {
   name                = var.team
+  namespace           = local.namespace
   cohort              = var.cohort
   deletion_protection = var.deletion_protection
 

@@ -5,5 +5,8 @@ terraform {
     kt = {
       source = "ktdev/kt"
     }
+    kubernetes = {
+      source = "hashicorp/kubernetes"
+    }
   }
 }

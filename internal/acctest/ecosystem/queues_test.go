@@ -212,7 +212,10 @@ func TestEcoTeamQueueIsDeletedAfterItsWorkloads(t *testing.T) {
 			{ // a quota below the usage evicts nothing
 				Config: queueConfig(ns, "0", short),
 				Check: func(*terraform.State) error {
-					return seen.ExpectText("1 of nvidia.com/gpu in flavor " + ns + " is in use")
+					if got := readyReplicas(t, ns, "busy"); got != "1" {
+						return errors.New("the workload was evicted")
+					}
+					return seen.ExpectText("1 of nvidia.com/gpu in flavor "+ns+" is in use", "Admitted workloads continue")
 				},
 			},
 			{

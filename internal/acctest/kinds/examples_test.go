@@ -104,6 +104,7 @@ func TestAccExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 			}},
 		{Dir: "guides/multiple-clusters"},
 		{Dir: "guides/own-servers"},
+		{Dir: "guides/spot"},
 	} {
 		t.Run(e.Dir, func(t *testing.T) {
 			t.Parallel()

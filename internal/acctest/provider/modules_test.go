@@ -8,7 +8,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// The tests of the modules use a mock of the provider, so they need its schema and no cluster.
+// The tests of the modules use mocks of the providers, so they need their schemas and no cluster.
 func TestAccModulesPassTheirTests(t *testing.T) {
 	t.Parallel()
 	modules := filepath.Join(acctest.Root(), "modules")
@@ -20,6 +20,7 @@ func TestAccModulesPassTheirTests(t *testing.T) {
 		t.Run(dir.Name(), func(t *testing.T) {
 			t.Parallel()
 			cli := acctest.NewCLI(t)
+			cli.UseKubernetesProvider(t)
 			if err := os.CopyFS(cli.Dir, os.DirFS(filepath.Join(modules, dir.Name()))); err != nil {
 				t.Fatal(err)
 			}

@@ -161,6 +161,7 @@ const (
 	ReasonQueueMissing          = "QueueMissing"
 	ReasonQueueInactive         = "QueueInactive"
 	ReasonQueueShort            = "QueueShort"   // the request exceeds the quota of the queue
+	ReasonQueueShared           = "QueueShared"  // the request needs quota that other workloads may use
 	ReasonPodsMissing           = "PodsMissing"  // no pods match a selector
 	ReasonPodsStarting          = "PodsStarting" // pods that match a selector are starting
 	ReasonPaused                = "Paused"

@@ -93,7 +93,7 @@ func phaseOf(reason string) Phase {
 	case ReasonUnschedulable, ReasonWaitingForCapacity, ReasonVolumeMissing, ReasonVolumeNotBound,
 		ReasonVolumeLost, ReasonClaimDeleted:
 		return Unschedulable
-	case ReasonQueued, ReasonQueueMissing, ReasonQueueInactive, ReasonQueueShort:
+	case ReasonQueued, ReasonQueueMissing, ReasonQueueInactive, ReasonQueueShort, ReasonQueueShared:
 		return Queued
 	case ReasonPaused, ReasonPodFailed, ReasonPodsMissing, ReasonPodsStarting:
 		return Progressing

@@ -53,8 +53,12 @@ type (
 			Generation int64  `json:"generation"`
 		} `json:"metadata"`
 		Spec struct {
-			Cohort         string `json:"cohort"`
-			CohortName     string `json:"cohortName"`
+			Cohort     string `json:"cohort"`
+			CohortName string `json:"cohortName"`
+			Preemption *struct {
+				ReclaimWithinCohort string `json:"reclaimWithinCohort"`
+				WithinClusterQueue  string `json:"withinClusterQueue"`
+			} `json:"preemption"`
 			ResourceGroups []struct {
 				Flavors []struct {
 					Resources []struct {
@@ -257,6 +261,21 @@ func (q *Queue) shortage(waiting []*kueueWorkload) (text string, never bool) {
 	return text + ".", never
 }
 
+// sharing returns how the queue may get quota beyond its unused one without the end of a workload. Whether it does
+// depends on the other queues of the cohort and on the priorities of workloads.
+func (cq *clusterQueue) sharing() []string {
+	var ways []string
+	if cohort := cq.cohort(); cohort != "" {
+		ways = append(ways, fmt.Sprintf("cohort %s lends the rest", cohort))
+	}
+	const never = "Never"
+	if p := cq.Spec.Preemption; p != nil && (cmp.Or(p.WithinClusterQueue, never) != never ||
+		cq.cohort() != "" && cmp.Or(p.ReclaimWithinCohort, never) != never) {
+		ways = append(ways, "Kueue preempts other workloads")
+	}
+	return ways
+}
+
 func (cq *clusterQueue) cohort() string { return cmp.Or(cq.Spec.CohortName, cq.Spec.Cohort) }
 
 // quotas sums all flavors: the nominal quota, the maximum that the queue can
@@ -348,6 +367,12 @@ func (q *Queue) kueueForecast(c *Cause, demand Demand) []*Cause {
 		c.Reason = ReasonQueued
 		c.Summary = fmt.Sprintf("ClusterQueue %s of queue %s cannot admit the requests of this compute now: %s. It "+
 			"waits in the queue until other workloads finish.", cq.Metadata.Name, q.Name, Listed(later, 4))
+		if ways := cq.sharing(); len(ways) > 0 {
+			c.Reason = ReasonQueueShared
+			c.Summary = fmt.Sprintf("ClusterQueue %s of queue %s has not enough unused quota for the requests of this "+
+				"compute: %s. It waits in the queue until %s, or other workloads finish.", cq.Metadata.Name, q.Name,
+				Listed(later, 4), strings.Join(ways, ", "))
+		}
 	default:
 		return nil
 	}

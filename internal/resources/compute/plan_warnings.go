@@ -35,8 +35,11 @@ func (p *planner) warnOfQueue(ctx context.Context, workload *unstructured.Unstru
 		if created && cause.Reason == ready.ReasonQueueMissing {
 			continue // a kt_queue of the same run creates it
 		}
-		p.Diags.AddAttributeWarning(path.Root("queue_name"), "The queue will not admit the compute immediately",
-			tf.Explain(tf.ComputeType, *cause, nil))
+		summary := "The queue will not admit the compute immediately"
+		if cause.Reason == ready.ReasonQueueShared {
+			summary = "The queue may not admit the compute immediately"
+		}
+		p.Diags.AddAttributeWarning(path.Root("queue_name"), summary, tf.Explain(tf.ComputeType, *cause, nil))
 	}
 }
 

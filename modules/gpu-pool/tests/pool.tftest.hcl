@@ -1,4 +1,4 @@
-# A mock replaces the provider, so no cluster is needed. The acceptance tests apply examples/gpu-pool in a cluster with
+# Mocks replace the providers, so no cluster is needed. The acceptance tests apply examples/gpu-pool in a cluster with
 # Kueue.
 mock_provider "kt" {
   mock_resource "kt_volume" {
@@ -7,6 +7,8 @@ mock_provider "kt" {
     }
   }
 }
+
+mock_provider "kubernetes" {}
 
 variables {
   team     = "vision"
