@@ -87,14 +87,14 @@ func (v versions) version(object *metav1.PartialObjectMetadata) *unstructured.Un
 // list and watch of the metadata of all Secrets of the provider in its namespace. It returns nil for a Secret without
 // the labels of the provider, and without permission to list Secrets.
 func (c *Cluster) ListedSecret(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
-	collection := c.cache.collection(kind.SecretMetadata(), ref.Namespace)
-	if err := collection.ready(ctx); err != nil {
+	collection, err := c.cache.ready(ctx, kind.SecretMetadata(), ref.Namespace)
+	if err != nil {
 		if ClassOf(err) == Denied {
 			return nil, nil
 		}
 		return nil, err
 	}
-	entry, ok := collection.get(ref.Name)
+	entry, ok := collection.get(ref.key())
 	if !ok {
 		return nil, nil
 	}
