@@ -2,6 +2,7 @@ package provider_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -40,6 +41,9 @@ func parityConfigs(t *testing.T) map[string]map[string]any {
 			config["logging"] = map[string]any{"level": level}
 			delete(config, "logging_level")
 		}
+		if timeout, ok := config["launch_timeout"]; ok {
+			config["launch_timeout"] = fmt.Sprint(timeout)
+		}
 		out["parity: "+c.Name] = config
 	}
 	return out
@@ -69,8 +73,6 @@ template: {name: a, service_template: '{"spec":{"minReadySeconds":5}}', tolerati
 
 func TestManifestsFunctionEqualsThePlan(t *testing.T) {
 	t.Parallel()
-	o := serveInMode(t, "off")
-	o.configure(t)
 	var others map[string]map[string]any
 	if err := yaml.Unmarshal([]byte(otherConfigs), &others); err != nil {
 		t.Fatal(err)
@@ -80,6 +82,8 @@ func TestManifestsFunctionEqualsThePlan(t *testing.T) {
 	for name, config := range configs {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			o := serveInMode(t, "off")
+			o.configure(t)
 			text, err := json.Marshal(config)
 			if err != nil {
 				t.Fatal(err)
@@ -97,14 +101,16 @@ func TestManifestsFunctionEqualsThePlan(t *testing.T) {
 	}
 }
 
-// configure configures the provider with an empty block.
+// configure configures the provider without a cluster. Its block is empty, except for the namespace, which would be
+// unknown without a kubeconfig.
 func (o offline) configure(t *testing.T) {
 	t.Helper()
 	schemas, err := o.server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := dynamicValue(t, schemas.Provider.ValueType(), jsonConfig(t, schemas.Provider.ValueType(), "{}"))
+	config := dynamicValue(t, schemas.Provider.ValueType(), jsonConfig(t, schemas.Provider.ValueType(),
+		`{"namespace": "default"}`))
 	resp, err := o.server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{Config: config})
 	if err != nil || len(resp.Diagnostics) > 0 {
 		t.Fatal(err, resp)
@@ -188,6 +194,7 @@ func sparse(t *testing.T, object tftypes.Value) tftypes.Value {
 		t.Fatal(err)
 	}
 	types := map[string]tftypes.Type{}
+	attributes = maps.Clone(attributes)
 	maps.DeleteFunc(attributes, func(_ string, value tftypes.Value) bool { return value.IsNull() })
 	for name, value := range attributes {
 		types[name] = value.Type()
