@@ -110,6 +110,7 @@ func (r *Resource[M, P, N]) Update(ctx context.Context, req resource.UpdateReque
 		state: &resp.State, Private: resp.Private, privateState: r.PrivateState,
 	}
 	w.Creation.PerObject = true
+	resp.Diagnostics.Append(forgetMoved(ctx, resp.Private)...)
 	r.Hooks.Apply(ctx, w)
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.common().Identity())...)
 	w.Creation.Complete(r.data.Cluster)
