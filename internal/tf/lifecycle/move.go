@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
@@ -83,23 +84,66 @@ func (p *Planning[M, N]) planMoved(k Kind) diag.Diagnostics {
 	nextStep := fmt.Sprintf("\n\nNext step: Change the configuration so that it matches the object. To replace the "+
 		"object, remove the moved block and the %s instead, so that Terraform deletes the object and creates the %s.",
 		p.Moved.From, k.Noun)
-	summary := fmt.Sprintf("A moved %s cannot be replaced", k.Noun)
 	switch {
 	case p.Creating:
-		return diag.Diagnostics{diag.NewErrorDiagnostic(summary, fmt.Sprintf("%s is moved from a %s that is tainted, or "+
-			"that this plan replaces. The plan would delete the object.\n\nNext step: Remove the mark, and plan without "+
-			"-replace:\n  terraform untaint ADDRESS", p.Moved, p.Moved.From))}
+		return diag.Diagnostics{taintedMove(p.Moved, k)}
 	case len(p.Replace) > 0:
 		var attributes []string
 		for _, at := range p.Replace {
 			attributes = append(attributes, at.String())
 		}
 		slices.Sort(attributes)
-		return diag.Diagnostics{diag.NewErrorDiagnostic(summary, fmt.Sprintf("%s is moved from a %s. The plan would "+
+		return diag.Diagnostics{diag.NewErrorDiagnostic(replacedMove(k), fmt.Sprintf("%s is moved from a %s. The plan would "+
 			"delete the object and create it again, because of: %s.%s", p.Moved, p.Moved.From,
 			strings.Join(slices.Compact(attributes), ", "), nextStep))}
 	}
 	return nil
+}
+
+func replacedMove(k Kind) string { return fmt.Sprintf("A moved %s cannot be replaced", k.Noun) }
+
+func taintedMove(moved *Moved, k Kind) diag.Diagnostic {
+	return diag.NewErrorDiagnostic(replacedMove(k), fmt.Sprintf("%s is moved from a %s. The plan would delete the "+
+		"object and create it again, since the resource is tainted, or because of -replace.\n\n%s", moved, moved.From,
+		untaint))
+}
+
+const untaint = "Next step: Remove the mark, and plan without -replace:\n  terraform untaint ADDRESS"
+
+// destroyKey is the key in private state that the plan of a destruction sets.
+const destroyKey = "destroy"
+
+// refuseUnapplied rejects the deletion of objects that this provider has never applied, of which no plan was made. It
+// is a part of the replacement of a tainted resource: Terraform plans that as a creation without the prior state, and
+// the deletion gets neither the private state nor a plan. A resource can be tainted before it is moved.
+func (r *Resource[M, P, N]) refuseUnapplied(state *Common) diag.Diagnostics {
+	for _, obj := range owned.Manifests(state.Manifests) {
+		if !isIdentity(obj) {
+			continue
+		}
+		return diag.Diagnostics{diag.NewErrorDiagnostic("A tainted "+r.Kind.Noun+" is not replaced", fmt.Sprintf(
+			"%s %s/%s was moved from another resource or imported, and this provider has not changed it yet. The "+
+				"resource is tainted, so this run would delete the object and create it again. The deletion was "+
+				"rejected.\n\n%s", obj.GetKind(), obj.GetNamespace(), obj.GetName(), untaint))}
+	}
+	return nil
+}
+
+// isIdentity reports whether an object has no other fields than those that identify it, like an imported object of
+// somebody else in state.
+func isIdentity(obj *unstructured.Unstructured) bool {
+	metadata, _, _ := unstructured.NestedMap(obj.Object, "metadata")
+	for field := range metadata {
+		if field != "name" && field != "namespace" {
+			return false
+		}
+	}
+	for field := range obj.Object {
+		if field != "apiVersion" && field != "kind" && field != "metadata" {
+			return false
+		}
+	}
+	return true
 }
 
 // requireRefresh returns an error for a moved resource that was not refreshed. Its state contains no objects, so an

@@ -98,6 +98,7 @@ func (r *Resource[M, P, N]) ModifyPlan(
 		moved, diags := loadMoved(ctx, req.Private)
 		resp.Diagnostics.Append(diags...)
 		resp.Diagnostics.Append(requireRefresh(moved, state.common())...)
+		resp.Diagnostics.Append(owned.Save(ctx, resp.Private, destroyKey, true)...)
 		resp.Diagnostics.Append(owned.PlanDestroy(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)...)
 		if hook, ok := r.Hooks.(Destroyer); ok {
 			resp.Diagnostics.Append(hook.PlanDestroy(ctx, resp.Private)...)

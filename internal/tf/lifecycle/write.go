@@ -174,6 +174,11 @@ func (r *Resource[M, P, N]) Delete(ctx context.Context, req resource.DeleteReque
 	resp.Diagnostics.Append(diags...)
 	privateState, diags := r.PrivateState.load(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
+	planned, diags := owned.Load[bool](ctx, req.Private, destroyKey)
+	resp.Diagnostics.Append(diags...)
+	if !planned && len(memory) == 0 {
+		resp.Diagnostics.Append(r.refuseUnapplied(state.common())...)
+	}
 	if resp.Diagnostics.HasError() {
 		return
 	}
