@@ -135,8 +135,10 @@ func TestManifestsNamesTheInvalidArgument(t *testing.T) {
 		"unknown nested attribute": {map[string]any{"name": "web", "volumes": []any{map[string]any{
 			"claim": "a", "mount_path": "/a"}}}, `volumes[0] has no attribute "claim"`},
 		"another name altogether": {map[string]any{"name": "web", "zzzzzz": 1}, `has no attribute "zzzzzz".`},
-		"wrong type":              {map[string]any{"name": "web", "replicas": []any{}}, "The value of replicas must be a number, but is a list"},
-		"text for a number":       {map[string]any{"name": "web", "replicas": "two"}, "The value of replicas must be a number, but is a string"},
+		"wrong type": {map[string]any{"name": "web", "replicas": []any{}},
+			"The value of replicas must be a number, but is a list"},
+		"text for a number": {map[string]any{"name": "web", "replicas": "two"},
+			"The value of replicas must be a number, but is a string"},
 		"wrong nested type": {map[string]any{"name": "web", "env_vars": map[string]any{"A": []any{}}},
 			`env_vars["A"] must be a string, but is a list`},
 		"no name":            {map[string]any{"gpus": 1}, "name"},

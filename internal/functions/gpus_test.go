@@ -15,6 +15,11 @@ spec:
     Worker: {replicas: 3, template: {spec: {containers: [{name: pytorch, resources: {limits: {nvidia.com/gpu: 8}}}]}}}
 `
 
+// distributed returns a compute with four workers.
+func distributed(framework string, gpus int) map[string]any {
+	return map[string]any{"name": "a", "gpus": gpus, "distribute": map[string]any{"type": framework, "workers": 4}}
+}
+
 func TestGPUsTotal(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -23,8 +28,8 @@ func TestGPUsTotal(t *testing.T) {
 	}{
 		"no GPUs":         {map[string]any{"name": "a"}, 0},
 		"replicas":        {map[string]any{"name": "a", "gpus": 2, "replicas": 3}, 6},
-		"workers":         {map[string]any{"name": "a", "gpus": 8, "distribute": map[string]any{"type": "pytorch", "workers": 4}}, 32},
-		"head of Ray too": {map[string]any{"name": "a", "gpus": 1, "distribute": map[string]any{"type": "ray", "workers": 4}}, 4},
+		"workers":         {distributed("pytorch", 8), 32},
+		"head of Ray too": {distributed("ray", 1), 4},
 		"autoscaled":      {map[string]any{"name": "a", "gpus": 2, "autoscale": map[string]any{"max_scale": 5}}, 10},
 		"no limit":        {map[string]any{"name": "a", "gpus": 2, "autoscale": map[string]any{"min_scale": 3}}, 2},
 		"suspended":       {map[string]any{"name": "a", "gpus": 2, "replicas": 3, "suspend": true}, 0},
@@ -69,6 +74,7 @@ func TestFits(t *testing.T) {
 	pods := func(gpus, replicas int) map[string]any {
 		return map[string]any{"name": "a", "gpus": gpus, "replicas": replicas}
 	}
+	whole, groups := node(8, true), map[string]any{"name": "a", "manifest": job}
 	h100 := pods(4, 1)
 	h100["gpu_type"] = "NVIDIA-H100-80GB-HBM3"
 	amd := map[string]any{"name": "a", "extra_resources": map[string]any{"amd.com/gpu": "2"}}
@@ -86,9 +92,9 @@ func TestFits(t *testing.T) {
 		"a cordoned node":                  {pods(4, 1), gpus(product("A", node(8, false))), false},
 		"another product":                  {h100, gpus(product("NVIDIA-A100", node(8, true))), false},
 		"the product":                      {h100, gpus(product("NVIDIA-H100-80GB-HBM3", node(8, true))), true},
-		"any product":                      {pods(8, 2), gpus(product("A", node(8, true)), product("B", node(8, true))), true},
-		"groups of different sizes":        {map[string]any{"name": "a", "manifest": job}, gpus(product("A", node(8, true), node(8, true), node(1, true), node(8, true))), true},
-		"groups without room for the head": {map[string]any{"name": "a", "manifest": job}, gpus(product("A", node(8, true), node(8, true), node(8, true))), false},
+		"any product":                      {pods(8, 2), gpus(product("A", whole), product("B", whole)), true},
+		"groups of different sizes":        {groups, gpus(product("A", whole, whole, node(1, true), whole)), true},
+		"groups without room for the head": {groups, gpus(product("A", whole, whole, whole)), false},
 		"another vendor":                   {amd, amdGPUs, true},
 		"suspended":                        {map[string]any{"name": "a", "gpus": 8, "suspend": true}, gpus(), true},
 	} {

@@ -2,6 +2,7 @@ package manifest_test
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,17 +14,22 @@ import (
 func TestForeignSelector(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		object string
-		want   bool
+		kind, spec string
+		want       bool
 	}{
-		"another label":        {"{kind: Deployment, apiVersion: apps/v1, metadata: {name: a}, spec: {selector: {matchLabels: {app: a}}}}", true},
-		"an expression":        {"{kind: DaemonSet, apiVersion: apps/v1, metadata: {name: a}, spec: {selector: {matchExpressions: [{key: app, operator: Exists}]}}}", true},
-		"of another compute":   {"{kind: Deployment, apiVersion: apps/v1, metadata: {name: a}, spec: {selector: {matchLabels: {kubetorch.com/service: b}}}}", true},
-		"of this provider":     {"{kind: Deployment, apiVersion: apps/v1, metadata: {name: a}, spec: {selector: {matchLabels: {kubetorch.com/service: a}}}}", false},
-		"a kind without one":   {"{kind: CronJob, apiVersion: batch/v1, metadata: {name: a}, spec: {schedule: '@daily'}}", false},
-		"a generated selector": {"{kind: Job, apiVersion: batch/v1, metadata: {name: a}, spec: {selector: {matchLabels: {x: a}}}}", false},
+		"another label":        {"Deployment", "{selector: {matchLabels: {app: a}}}", true},
+		"an expression":        {"DaemonSet", "{selector: {matchExpressions: [{key: app, operator: Exists}]}}", true},
+		"of another compute":   {"StatefulSet", "{selector: {matchLabels: {kubetorch.com/service: b}}}", true},
+		"of this provider":     {"Deployment", "{selector: {matchLabels: {kubetorch.com/service: a}}}", false},
+		"a kind without one":   {"CronJob", "{schedule: '@daily'}", false},
+		"a generated selector": {"Job", "{selector: {matchLabels: {x: a}}}", false},
 	} {
-		document, err := manifest.ParseDocument(c.object)
+		group := "apps/v1"
+		if strings.HasSuffix(c.kind, "Job") {
+			group = "batch/v1"
+		}
+		document, err := manifest.ParseDocument("kind: " + c.kind + "\napiVersion: " + group +
+			"\nmetadata: {name: a}\nspec: " + c.spec)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +48,8 @@ func TestKeptSelectorMatchesThePods(t *testing.T) {
 		labels   map[string]string // of the pods
 	}{
 		"generated": {manifest.Compute{}, foreign, map[string]string{"app": "shop", "tier": "web"}},
-		"manifest": {byo(t, "kind: StatefulSet\napiVersion: apps/v1\nspec: {template: {metadata: {labels: {tier: web}}}}"),
+		"manifest": {
+			byo(t, "kind: StatefulSet\napiVersion: apps/v1\nspec: {template: {metadata: {labels: {tier: web}}}}"),
 			foreign, map[string]string{"app": "shop", "tier": "web"}},
 		"the same selector in the manifest": {
 			byo(t, "kind: Deployment\napiVersion: apps/v1\nspec: {selector: {matchLabels: {app: shop, tier: web}}, "+

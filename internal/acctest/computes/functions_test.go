@@ -97,11 +97,12 @@ resource "terraform_data" "image" {
 }
 
 locals {
-  web = { name = "web", gpus = 2, image = terraform_data.image.output }
+  web     = { name = "web", gpus = 2, image = terraform_data.image.output }
+  objects = provider::kt::manifests(local.web)
 }
 
 output "image" {
-  value = jsondecode(provider::kt::manifests(local.web)["Deployment/default/web"]).spec.template.spec.containers[0].image
+  value = jsondecode(local.objects["Deployment/default/web"]).spec.template.spec.containers[0].image
 }
 
 output "gpus" {

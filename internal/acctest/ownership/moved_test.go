@@ -14,9 +14,8 @@ import (
 
 // peers are the providers whose states are in testdata/moved, with the way in which they write objects.
 var peers = map[string]struct {
-	resources  map[string]string // addresses of the resources by the kind and name of their objects
-	write      []string          // arguments of kubectl
-	unverified bool              // the state is written by hand
+	resources map[string]string // addresses of the resources by the kind and name of their objects
+	write     []string          // arguments of kubectl
 }{
 	"kubernetes": {
 		resources: map[string]string{
@@ -151,10 +150,32 @@ resource "kt_compute" "web" {
             ports: [{name: http, containerPort: 8080}]
   YAML
 }`},
-	"StatefulSet/queue":              moveTarget("queue", "apiVersion: apps/v1", "kind: StatefulSet", "spec: {serviceName: queue, template: {spec: {containers: [{name: kubetorch, image: \"registry.example.com/shop/queue:2.0.0\", command: [/app/queue]}]}}}"),
-	"DaemonSet/cache":                moveTarget("cache", "apiVersion: apps/v1", "kind: DaemonSet", "spec: {template: {spec: {containers: [{name: kubetorch, image: \"registry.example.com/shop/cache:1.0.0\", command: [/app/cache]}]}}}"),
-	"CronJob/nightly":                moveTarget("nightly", "apiVersion: batch/v1", "kind: CronJob", "spec: {schedule: 0 3 * * *, jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: kubetorch, image: \"registry.example.com/shop/nightly:1.0.0\", command: [/app/nightly]}]}}}}}"),
-	"Job/migrate":                    moveTarget("migrate", "apiVersion: batch/v1", "kind: Job", "spec: {template: {spec: {restartPolicy: Never, containers: [{name: kubetorch, image: \"registry.example.com/shop/migrate:1.0.0\", command: [/app/migrate]}]}}}"),
+	"StatefulSet/queue": moveTarget("queue", "apps/v1", "StatefulSet", `
+    spec:
+      serviceName: queue
+      template:
+        spec: {containers: [{name: kubetorch, image: "registry.example.com/shop/queue:2.0.0", command: [/app/queue]}]}`),
+	"DaemonSet/cache": moveTarget("cache", "apps/v1", "DaemonSet", `
+    spec:
+      template:
+        spec: {containers: [{name: kubetorch, image: "registry.example.com/shop/cache:1.0.0", command: [/app/cache]}]}`),
+	"CronJob/nightly": moveTarget("nightly", "batch/v1", "CronJob", `
+    spec:
+      schedule: 0 3 * * *
+      jobTemplate:
+        spec:
+          template:
+            spec:
+              restartPolicy: Never
+              containers:
+              - {name: kubetorch, image: "registry.example.com/shop/nightly:1.0.0", command: [/app/nightly]}`),
+	"Job/migrate": moveTarget("migrate", "batch/v1", "Job", `
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+          - {name: kubetorch, image: "registry.example.com/shop/migrate:1.0.0", command: [/app/migrate]}`),
 	"PersistentVolumeClaim/datasets": {"kt_volume.datasets", moveVolume("10Gi", "ReadWriteOnce")},
 	"Secret/token": {"kt_secret.token", `
 resource "kt_secret" "token" {
@@ -172,16 +193,17 @@ resource "kt_volume" "datasets" {
 }`, size, accessMode)
 }
 
-func moveTarget(name string, manifest ...string) struct{ address, config string } {
+func moveTarget(name, apiVersion, kind, spec string) struct{ address, config string } {
 	return struct{ address, config string }{"kt_compute." + name, fmt.Sprintf(`
 resource "kt_compute" %[1]q {
   name                 = %[1]q
   freeze               = true
   service_account_name = "default"
   manifest             = <<-YAML
-    %[2]s
+    apiVersion: %[2]s
+    kind: %[3]s%[4]s
   YAML
-}`, name, strings.Join(manifest, "\n    "))}
+}`, name, apiVersion, kind, spec)}
 }
 
 // move is a working directory with the state of a peer, and the objects of that state in the cluster.
@@ -348,6 +370,24 @@ func TestAccMovedResourcesKeepTheirObjects(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAccMovedBlocksOfTheGuideKeepTheirObjects(t *testing.T) {
+	t.Parallel()
+	requireMoves(t)
+	objects := []string{"Deployment/web", "PersistentVolumeClaim/datasets", "Secret/token"}
+	m := newMove(t, "kubernetes", objects...)
+	if err := os.CopyFS(m.Dir, os.DirFS(filepath.Join(acctest.Root(), "examples", "guides", "moved"))); err != nil {
+		t.Fatal(err)
+	}
+	for address, actions := range m.actions(t) {
+		if !slices.Equal(actions, []string{"update"}) {
+			t.Errorf("the plan for %s is %v, want an update", address, actions)
+		}
+	}
+	m.MustRun(t, "apply", "saved.tfplan")
+	m.expectKept(t)
+	m.MustRun(t, "plan", "-detailed-exitcode")
 }
 
 // expectNoSecret checks that the value of the Secret did not move from the old state to the new one.

@@ -93,8 +93,8 @@ func (p *Planning[M, N]) planMoved(k Kind) diag.Diagnostics {
 			attributes = append(attributes, at.String())
 		}
 		slices.Sort(attributes)
-		return diag.Diagnostics{diag.NewErrorDiagnostic(replacedMove(k), fmt.Sprintf("%s is moved from a %s. The plan would "+
-			"delete the object and create it again, because of: %s.%s", p.Moved, p.Moved.From,
+		return diag.Diagnostics{diag.NewErrorDiagnostic(replacedMove(k), fmt.Sprintf("%s is moved from a %s. The "+
+			"plan would delete the object and create it again, because of: %s.%s", p.Moved, p.Moved.From,
 			strings.Join(slices.Compact(attributes), ", "), nextStep))}
 	}
 	return nil

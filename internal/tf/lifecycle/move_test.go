@@ -105,6 +105,7 @@ func TestUnsupportedMovesAreExplained(t *testing.T) {
 		kubernetes = "registry.terraform.io/hashicorp/kubernetes"
 		kubectl    = "registry.terraform.io/gavinbunney/kubectl"
 		secret     = "hunter2"
+		unknown    = "does not contain the identity"
 	)
 	compute := Kind{Type: "kt_compute", Moves: func(of schema.GroupKind) bool { return of.Group == "apps" }}
 	for name, c := range map[string]struct {
@@ -115,8 +116,8 @@ func TestUnsupportedMovesAreExplained(t *testing.T) {
 			"A kubernetes_service of the provider " + kubernetes + " cannot become a kt_compute."},
 		"supported types are listed": {MoveSource{kubernetes, "kubernetes_service", []byte(`{}`)},
 			"\n  kubernetes_deployment_v1\n"},
-		"another provider": {MoveSource{"registry.terraform.io/other/kubernetes", "kubernetes_deployment", []byte(`{}`)},
-			"cannot become a kt_compute"},
+		"another provider": {
+			MoveSource{"registry.terraform.io/other/kubernetes", "kubernetes_deployment", []byte(`{}`)}, "cannot become a kt_compute"},
 		"a type of another provider": {MoveSource{kubectl, "kubernetes_manifest", []byte(`{}`)}, "cannot become"},
 		"another kind": {MoveSource{kubernetes, "kubernetes_secret",
 			[]byte(`{"data": {"a": "` + secret + `"}, "metadata": [{"name": "a", "namespace": "b"}]}`)},
@@ -126,11 +127,16 @@ func TestUnsupportedMovesAreExplained(t *testing.T) {
 			"manages a ClusterRole.rbac.authorization.k8s.io (a)"},
 		"no namespace": {MoveSource{kubectl, "kubectl_manifest",
 			[]byte(`{"api_version": "apps/v1", "kind": "Deployment", "name": "a"}`)}, "contains no namespace"},
-		"no JSON":           {MoveSource{kubernetes, "kubernetes_deployment", []byte(secret)}, "does not contain the identity"},
-		"no state":          {MoveSource{kubernetes, "kubernetes_deployment", nil}, "does not contain the identity"},
-		"another format":    {MoveSource{kubernetes, "kubernetes_deployment", []byte(`{"metadata": "` + secret + `"}`)}, "does not contain the identity"},
-		"several metadata":  {MoveSource{kubernetes, "kubernetes_deployment", []byte(`{"metadata": [{}, {}]}`)}, "does not contain the identity"},
-		"a failed creation": {MoveSource{kubernetes, "kubernetes_manifest", []byte(`{"manifest": null, "object": null}`)}, "does not contain the identity"},
+		"no JSON": {
+			MoveSource{kubernetes, "kubernetes_deployment", []byte(secret)}, unknown},
+		"no state": {
+			MoveSource{kubernetes, "kubernetes_deployment", nil}, unknown},
+		"another format": {
+			MoveSource{kubernetes, "kubernetes_deployment", []byte(`{"metadata": "` + secret + `"}`)}, unknown},
+		"several metadata": {
+			MoveSource{kubernetes, "kubernetes_deployment", []byte(`{"metadata": [{}, {}]}`)}, unknown},
+		"a failed creation": {
+			MoveSource{kubernetes, "kubernetes_manifest", []byte(`{"manifest": null, "object": null}`)}, unknown},
 	} {
 		moved, err := movedObject(c.source)
 		if err == nil && compute.Moves(moved.GroupKind()) && moved.Namespace != "" {
