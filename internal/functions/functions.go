@@ -5,5 +5,5 @@ import "github.com/hashicorp/terraform-plugin-framework/function"
 
 // All returns the constructors of the functions.
 func All() []func() function.Function {
-	return []func() function.Function{}
+	return []func() function.Function{newManifests, newQuantity, newDuration, newGPUsTotal, newFits}
 }

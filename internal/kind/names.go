@@ -89,6 +89,21 @@ func GPUProductLabelOf(resource string) string {
 	return ""
 }
 
+// IsGPU reports whether an extended resource counts GPUs or parts of them, by the device plugins of NVIDIA, AMD and
+// Intel: nvidia.com/gpu, nvidia.com/gpu.shared, nvidia.com/mig-1g.10gb, amd.com/gpu, gpu.intel.com/xe.
+func IsGPU(resource string) bool {
+	domain, name, _ := strings.Cut(resource, "/")
+	switch domain + "/" {
+	case NVIDIADomain:
+		return name == "gpu" || name == "gpu.shared" || strings.HasPrefix(name, "mig-")
+	case "amd.com/":
+		return name == "gpu"
+	case "gpu.intel.com/":
+		return name == "i915" || name == "xe"
+	}
+	return false
+}
+
 // Ports and the container of Kubetorch's server.
 const (
 	ContainerName = "kubetorch"

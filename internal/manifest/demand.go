@@ -1,6 +1,8 @@
 package manifest
 
 import (
+	"strconv"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -10,16 +12,38 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
+// GroupDemand is the demand of the pods of a workload with the same template.
+type GroupDemand struct {
+	Pods         int64               // number of pods
+	MaxPods      int64               // number of pods that an autoscaler may create; Pods without one
+	Requests     corev1.ResourceList // of one pod, as the scheduler computes them
+	NodeSelector map[string]string
+}
+
 // Demand returns the number of pods of a rendered workload, and the sum of their
 // requests. The requests of a pod are those that the scheduler uses: with init
 // containers and overhead, and the limit if there is no request. podTemplate is the
 // path of the pod template of a kind that is not in the table.
 func Demand(workload *unstructured.Unstructured, podTemplate ...string) (pods int64, requests corev1.ResourceList) {
-	k, _ := kindOfObject(workload.GroupVersionKind(), podTemplate)
 	requests = corev1.ResourceList{}
+	for _, group := range Demands(workload, podTemplate...) {
+		pods += group.Pods
+		for name, each := range group.Requests {
+			all := requests[name]
+			all.Add(times(each, group.Pods))
+			requests[name] = all
+		}
+	}
+	return pods, requests
+}
+
+// Demands returns the demand of each group of pods of a rendered workload; see [Demand].
+func Demands(workload *unstructured.Unstructured, podTemplate ...string) []GroupDemand {
+	k, _ := kindOfObject(workload.GroupVersionKind(), podTemplate)
 	if k.RunsTensorServer() {
 		return tensorServerDemand(workload.Object)
 	}
+	var demands []GroupDemand
 	for _, g := range k.Groups(workload.Object) {
 		content, _ := kind.Find(workload.Object, g.Template)
 		template, _ := content.(map[string]any)
@@ -27,15 +51,25 @@ func Demand(workload *unstructured.Unstructured, podTemplate ...string) (pods in
 		if runtime.DefaultUnstructuredConverter.FromUnstructured(template, &pod) != nil {
 			continue
 		}
-		number := g.Count(workload.Object)
-		pods += number
-		for name, each := range podresources.PodRequests(withLimits(&pod), podresources.PodResourcesOptions{}) {
-			all := requests[name]
-			all.Add(times(each, number))
-			requests[name] = all
-		}
+		pods := g.Count(workload.Object)
+		demands = append(demands, GroupDemand{
+			Pods: pods, MaxPods: max(pods, maxScale(k, &pod)), NodeSelector: pod.Spec.NodeSelector,
+			Requests: podresources.PodRequests(withLimits(&pod), podresources.PodResourcesOptions{}),
+		})
 	}
-	return pods, requests
+	return demands
+}
+
+// maxScale returns the number of pods up to which Knative scales a Service, or zero if it has no limit.
+func maxScale(k kind.Kind, template *corev1.Pod) int64 {
+	if !k.Autoscales {
+		return 0
+	}
+	limit, err := strconv.ParseInt(template.Annotations[kind.MaxScaleAnnotation], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return limit
 }
 
 // withLimits adds the requests that the API server sets from limits.

@@ -135,6 +135,9 @@ type Compute struct {
 	Manifest        map[string]any
 	PodTemplatePath []string
 
+	// KeptSelector is spec.selector of the existing workload, if it is another one than that of this provider; see
+	// [ForeignSelector].
+	KeptSelector map[string]any
 	// Selector selects the pods of the compute. Without Manifest, they exist already,
 	// and no workload is rendered.
 	Selector map[string]string
@@ -321,6 +324,9 @@ func renderWorkload(c Compute, k kind.Kind) (map[string]any, error) {
 	rendered, err := render(c, k)
 	if err != nil {
 		return nil, err
+	}
+	if c.KeptSelector != nil && k.Selects {
+		keepSelector(c, k, rendered)
 	}
 	if len(c.ServiceTemplate) > 0 {
 		merged := MergeTemplate(rendered, c.ServiceTemplate)

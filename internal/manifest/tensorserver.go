@@ -169,13 +169,16 @@ func observeTensorServer(c *Compute, workload map[string]any) {
 }
 
 // tensorServerDemand returns the demand of the operator's pod.
-func tensorServerDemand(workload map[string]any) (pods int64, requests corev1.ResourceList) {
+func tensorServerDemand(workload map[string]any) []GroupDemand {
 	var server tensorServer
 	suspended, _ := kind.Find(workload, []string{"spec", "suspend"})
 	if suspended == true || runtime.DefaultUnstructuredConverter.FromUnstructured(workload, &server) != nil {
-		return 0, corev1.ResourceList{}
+		return nil
 	}
-	return 1, server.Spec.Resources
+	return []GroupDemand{{
+		Pods: 1, MaxPods: 1, Requests: server.Spec.Resources,
+		NodeSelector: kind.TextsAt(workload, "spec", "override", "nodeSelector"),
+	}}
 }
 
 func observeClaimTemplate(

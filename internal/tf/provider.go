@@ -56,6 +56,11 @@ type Defaults struct {
 	IgnoreGPUs bool
 }
 
+// DefaultSettings returns the settings of an empty provider block without an environment.
+func DefaultSettings() Defaults {
+	return Defaults{InstallNamespace: manifest.DefaultInstallNamespace, LaunchTimeout: manifest.DefaultLaunchTimeout}
+}
+
 // DataOf returns the provider's data of a Configure request. It is nil before the
 // provider is configured, for example during validation.
 func DataOf(raw any) (*ProviderData, diag.Diagnostics) {

@@ -76,10 +76,20 @@ func TestAccImportedForeignObjectsCanBeDestroyed(t *testing.T) {
 	})
 }
 
-func TestAccImportOfAnIncompatibleObjectReplacesIt(t *testing.T) {
+// Selectors are immutable. The pods get the label of the compute in addition.
+func TestAccImportKeepsAnotherSelector(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cluster.Apply(t, fmt.Sprintf(foreignDeployment, "app"), "-n", ns)
+	fields := []string{"get", "deployment/trainer", "-n", ns, "-o",
+		"jsonpath={.metadata.uid} {.spec.selector.matchLabels}"}
+	before := cluster.Kubectl(t, fields...)
+	kept := func(*terraform.State) error {
+		if after := cluster.Kubectl(t, fields...); after != before {
+			return fmt.Errorf("got %s, want %s", after, before)
+		}
+		return nil
+	}
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		CheckDestroy:             cluster.NothingLeft(t, ns),
@@ -91,8 +101,11 @@ func TestAccImportOfAnIncompatibleObjectReplacesIt(t *testing.T) {
 			},
 			{
 				Config:           cluster.Config(ns, acctest.Compute("")),
-				ConfigPlanChecks: acctest.ExpectAction(acctest.Trainer, plancheck.ResourceActionDestroyBeforeCreate),
+				ConfigPlanChecks: acctest.ExpectAction(acctest.Trainer, plancheck.ResourceActionUpdate),
+				Check:            kept,
 			},
+			{Config: cluster.Config(ns, acctest.Compute("")), ConfigPlanChecks: acctest.ExpectEmptyPlan()},
+			{Config: cluster.Config(ns, acctest.Compute(`memory = "1Gi"`)), Check: kept},
 		},
 	})
 }

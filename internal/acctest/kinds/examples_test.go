@@ -102,6 +102,8 @@ func TestAccExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 				t.Helper()
 				cluster.Apply(t, migrated, "-n", ns)
 			}},
+		// Without the old resources in the state, its moved blocks have no effect. Package ownership tests them.
+		{Dir: "guides/moved", Env: map[string]string{"TOKEN": "not-a-real-token"}},
 		{Dir: "guides/multiple-clusters"},
 		{Dir: "guides/own-servers"},
 		{Dir: "guides/spot"},

@@ -50,11 +50,10 @@ func (r *reader) importObjects(ctx context.Context) error {
 		}
 	}
 	if len(found) == 0 {
-		r.Diags.AddError("Nothing to import", fmt.Sprintf(
+		return r.NothingToImport(fmt.Sprintf(
 			"No workload %s of a supported kind exists, and no Service of this provider.\n\n"+
 				"Investigate with:\n  kubectl get deployments,services -n %s",
 			r.State.ID.ValueString(), r.State.Namespace.ValueString()))
-		return owned.ErrGone
 	}
 	r.MemoryChanged, r.PrivateState.Imported = true, slices.Sorted(maps.Keys(found))
 	r.State.Manifests = found.Value()
@@ -71,6 +70,9 @@ func (r *reader) findWorkload(ctx context.Context) (*unstructured.Unstructured, 
 	var unmanaged *unstructured.Unstructured
 	var denied error
 	for _, k := range kind.Workloads() {
+		if r.Moved != nil && r.Moved.GroupKind() != k.GroupKind() {
+			continue // another object with the same name
+		}
 		live, err := r.get(ctx, k.Named(r.State.Namespace.ValueString(), r.State.Name.ValueString()))
 		switch class := kube.ClassOf(err); {
 		case class == kube.NotFound, class == kube.KindMissing:
@@ -90,6 +92,9 @@ func (r *reader) findWorkload(ctx context.Context) (*unstructured.Unstructured, 
 	}
 	if unmanaged != nil {
 		return unmanaged, nil
+	}
+	if r.Moved != nil {
+		return nil, denied
 	}
 	custom, err := r.findCustomWorkload(ctx)
 	if custom != nil || err != nil {
@@ -125,6 +130,7 @@ func (r *reader) importWorkload(ctx context.Context, live *unstructured.Unstruct
 	if onlyByManifest {
 		r.State.Manifest = tf.DocumentOf(found[manifest.Key(doc)].Text)
 	}
+	r.PrivateState.Selector = manifest.ForeignSelector(live)
 	r.State.UID = types.StringValue(string(live.GetUID()))
 	ref, err := r.Data.Cluster.RefOf(ctx, live)
 	r.State.Ready = types.BoolValue(err == nil && r.isReady(ctx, ref, live) && !r.State.Suspend.ValueBool())

@@ -21,6 +21,7 @@ type renderOptions struct {
 	registered   bool // render the registration with Kubetorch
 	heldByQueue  bool // create or resume the workload suspended, until its queue admits it
 	wasSuspended bool
+	selector     map[string]any // of an imported workload, which the compute keeps; nil for that of this provider
 	// hasField reports whether the served version of a kind has a field; nil if no cluster is available.
 	hasField func(gvk schema.GroupVersionKind, path ...string) bool
 }
@@ -38,6 +39,7 @@ func render(ctx context.Context, m *model, options renderOptions) (owned.Objects
 // renderSpec is render for a model that has been converted.
 func renderSpec(spec manifest.Compute, options renderOptions) (owned.Objects, diag.Diagnostics) {
 	spec.Registered, spec.HeldByQueue, spec.Resumed = options.registered, options.heldByQueue, options.wasSuspended
+	spec.KeptSelector = options.selector
 	spec.Revision = options.revision
 	if !manifest.RunsTensorServer(spec.Runtime) {
 		spec.KubetorchVersion = options.kubetorch

@@ -177,6 +177,7 @@ func renderOptionsOf(
 		registered:   wantsRegistration(ctx, data.Cluster, prior, remembered),
 		heldByQueue:  len(prior) == 0,
 		wasSuspended: hasSuspension(prior),
+		selector:     remembered.Selector,
 		hasField: func(gvk schema.GroupVersionKind, path ...string) bool {
 			has, err := data.Cluster.HasField(ctx, gvk, path...)
 			return has || err != nil // the dry run reports the error

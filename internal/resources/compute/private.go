@@ -19,6 +19,9 @@ type privateState struct {
 	// Origin contains the defaults that the objects were created with. It is nil in the state of a release that did
 	// not store them.
 	Origin *creationDefaults `json:"origin,omitempty"`
+	// Selector is spec.selector of an imported workload that lacks the label of this provider. The compute keeps it,
+	// because it is immutable.
+	Selector map[string]any `json:"selector,omitempty"`
 	// CRDInstalled reports whether Kubetorch's CRD was installed at the last refresh; nil before the first one.
 	CRDInstalled *bool `json:"registers,omitempty"`
 }

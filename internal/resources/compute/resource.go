@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
@@ -29,6 +31,7 @@ var (
 	_ resource.ResourceWithImportState    = (*computeResource)(nil)
 	_ resource.ResourceWithIdentity       = (*computeResource)(nil)
 	_ resource.ResourceWithModifyPlan     = (*computeResource)(nil)
+	_ resource.ResourceWithMoveState      = (*computeResource)(nil)
 	_ resource.ResourceWithValidateConfig = (*computeResource)(nil)
 	_ lifecycle.Waiter[model]             = hooks{}
 )
@@ -41,6 +44,10 @@ func New() resource.Resource {
 			Create: 5 * time.Minute, Update: 5 * time.Minute, // in addition to the wait for readiness
 			Delete:     10 * time.Minute,
 			FromConfig: []string{"image_setup"},
+			Moves: func(of schema.GroupKind) bool {
+				k, ok := kind.Of(of)
+				return ok && k.RunsPods() && !k.RunsTensorServer()
+			},
 		},
 		Hooks: hooks{},
 		Same:  (*model).sameComputed,

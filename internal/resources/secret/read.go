@@ -62,9 +62,8 @@ func (hooks) Import(ctx context.Context, reading *reading) error {
 	live, err := r.Data.Cluster.GetSecret(ctx, r.ref)
 	switch {
 	case kube.IsNotFound(err):
-		r.Diags.AddError("Nothing to import", fmt.Sprintf(
+		return r.NothingToImport(fmt.Sprintf(
 			"%s does not exist.\n\nInvestigate with:\n  kubectl get secrets -n %s", r.ref, r.ref.Namespace))
-		return owned.ErrGone
 	case kube.ClassOf(err) == kube.Denied: // an error, because there is no state to keep
 		r.Diags.Append(tf.Failure(err))
 		return owned.ErrGone

@@ -8,7 +8,9 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
@@ -37,6 +39,7 @@ var (
 	_ resource.ResourceWithImportState    = (*secretResource)(nil)
 	_ resource.ResourceWithIdentity       = (*secretResource)(nil)
 	_ resource.ResourceWithModifyPlan     = (*secretResource)(nil)
+	_ resource.ResourceWithMoveState      = (*secretResource)(nil)
 	_ resource.ResourceWithValidateConfig = (*secretResource)(nil)
 )
 
@@ -47,6 +50,7 @@ func New() resource.Resource {
 			Type: "kt_secret", Noun: "secret", Example: "huggingface",
 			Create: timeLimit, Update: timeLimit, Delete: timeLimit,
 			FromConfig: []string{"values_wo"},
+			Moves:      func(of schema.GroupKind) bool { return of == kind.Secret().GroupKind() },
 		},
 		Hooks: hooks{},
 	}}

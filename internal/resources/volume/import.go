@@ -20,9 +20,8 @@ func (r reader) importClaim(ctx context.Context) error {
 	ref := r.State.claimRef()
 	live, err := r.Data.Cluster.Read(ctx, ref)
 	if kube.IsNotFound(err) {
-		r.Diags.AddError("Nothing to import", fmt.Sprintf("%s does not exist.\n\n"+
+		return r.NothingToImport(fmt.Sprintf("%s does not exist.\n\n"+
 			"Investigate with:\n  kubectl get persistentvolumeclaims -n %s", ref, ref.Namespace))
-		return owned.ErrGone
 	}
 	if err != nil {
 		return err

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
@@ -29,6 +31,7 @@ var (
 	_ resource.ResourceWithImportState    = (*volumeResource)(nil)
 	_ resource.ResourceWithIdentity       = (*volumeResource)(nil)
 	_ resource.ResourceWithModifyPlan     = (*volumeResource)(nil)
+	_ resource.ResourceWithMoveState      = (*volumeResource)(nil)
 	_ resource.ResourceWithUpgradeState   = (*volumeResource)(nil)
 	_ resource.ResourceWithValidateConfig = (*volumeResource)(nil)
 )
@@ -40,6 +43,7 @@ func New() resource.Resource {
 			Type: "kt_volume", Noun: "volume", Example: "datasets",
 			Create: 10 * time.Minute, Update: 10 * time.Minute, // cloud file systems take minutes to create
 			Delete: 5 * time.Minute,
+			Moves:  func(of schema.GroupKind) bool { return of == kind.PersistentVolumeClaim().GroupKind() },
 		},
 		Hooks: hooks{},
 	}}

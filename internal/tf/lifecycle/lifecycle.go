@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -53,6 +54,10 @@ type Kind struct {
 
 	// Owner is [owned.Creation.Owner].
 	Owner func(*unstructured.Unstructured) (id string, known bool)
+
+	// Moves reports whether moved blocks can turn resources of other providers for objects of a kind into this one;
+	// nil for none.
+	Moves func(schema.GroupKind) bool
 
 	// FromConfig are attributes whose planned value the hooks derive from the configuration alone. Terraform may
 	// propose another value than the prior one for them although nothing changes: that of a write-only attribute, or

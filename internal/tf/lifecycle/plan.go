@@ -31,6 +31,8 @@ type Planning[M, N any] struct {
 	// is written: lifecycle.ignore_changes has replaced nothing in it. The short path discards a plan with changes, so
 	// hooks send no dry run then.
 	Request *resource.ModifyPlanRequest
+	// Moved is the object of a resource that was moved from another provider and not updated since; nil for others.
+	Moved *Moved
 	// PriorPrivate is the private state of the resource, and Private is saved with the plan.
 	PriorPrivate owned.PrivateReader
 	Private      owned.PrivateWriter
@@ -93,6 +95,10 @@ func (r *Resource[M, P, N]) ModifyPlan(
 	}
 	if req.Plan.Raw.IsNull() {
 		resp.Diagnostics.Append(r.refuseIfProtected(state.common())...)
+		moved, diags := loadMoved(ctx, req.Private)
+		resp.Diagnostics.Append(diags...)
+		resp.Diagnostics.Append(requireRefresh(moved, state.common())...)
+		resp.Diagnostics.Append(owned.Save(ctx, resp.Private, destroyKey, true)...)
 		resp.Diagnostics.Append(owned.PlanDestroy(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)...)
 		if hook, ok := r.Hooks.(Destroyer); ok {
 			resp.Diagnostics.Append(hook.PlanDestroy(ctx, resp.Private)...)
@@ -133,6 +139,8 @@ func (r *Resource[M, P, N]) planning(
 	}
 	privateState, diags := r.PrivateState.load(ctx, private)
 	p.Diags.Append(diags...)
+	p.Moved, diags = loadMoved(ctx, private)
+	p.Diags.Append(diags...)
 	load := func() owned.Memory {
 		memory, diags := owned.LoadMemory(ctx, private)
 		p.Diags.Append(diags...)
@@ -158,6 +166,11 @@ func (r *Resource[M, P, N]) planning(
 // plan completes a plan.
 func (r *Resource[M, P, N]) plan(ctx context.Context, p *Planning[M, N]) {
 	p.Diags.Append(r.setIdentity(p.plan, p.config, p.state)...)
+	if !p.Creating {
+		if p.Diags.Append(requireRefresh(p.Moved, p.state)...); p.Diags.HasError() {
+			return
+		}
+	}
 	if p.Creating {
 		p.Diags.Append(owned.PlanCreate(r.data, p.Creation(), p.Replaced.Contains(r.Kind.object(p.plan)))...)
 	}
@@ -165,6 +178,7 @@ func (r *Resource[M, P, N]) plan(ctx context.Context, p *Planning[M, N]) {
 	if len(p.Replace) > 0 {
 		p.Diags.Append(r.refuseIfProtected(p.state)...)
 	}
+	p.Diags.Append(p.planMoved(r.Kind)...)
 }
 
 // setIdentity sets the namespace and the ID. A namespace that the configuration omits is resolved once and then

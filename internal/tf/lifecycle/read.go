@@ -23,6 +23,8 @@ type Reading[M, N any] struct {
 	Memory          owned.Memory
 	PrivateState    N
 	Diags           diag.Diagnostics
+	// Moved is the object of a resource that was moved from another provider and not updated since; nil for others.
+	Moved *Moved
 
 	// MemoryChanged reports that Memory has changed.
 	MemoryChanged bool
@@ -116,10 +118,12 @@ func (r *Resource[M, P, N]) read(
 	diags.Append(unreadable...)
 	privateState, unreadable := r.PrivateState.load(ctx, private)
 	diags.Append(unreadable...)
+	moved, unreadable := loadMoved(ctx, private)
+	diags.Append(unreadable...)
 	before := *state
 
 	reading := &Reading[M, N]{Data: r.data, RecordedCluster: recordedCluster, State: (*M)(state), Memory: memory,
-		PrivateState: privateState, Short: short}
+		PrivateState: privateState, Moved: moved, Short: short}
 	err := r.refresh(ctx, reading, state.common())
 	if reading.MemoryChanged {
 		diags.Append(memory.Save(ctx, private)...)
@@ -129,6 +133,9 @@ func (r *Resource[M, P, N]) read(
 		diags.Append(r.PrivateState.save(ctx, private, reading.PrivateState)...)
 	}
 	diags.Append(reading.Diags...)
+	if err == nil {
+		diags.Append(checkMoved(moved, state.common().UID)...)
+	}
 	switch {
 	case errors.Is(err, owned.ErrGone):
 		return stateRemoved, diags
@@ -143,11 +150,18 @@ func (r *Resource[M, P, N]) read(
 }
 
 func (r *Resource[M, P, N]) refresh(ctx context.Context, reading *Reading[M, N], state *Common) error {
-	if state.Manifests.IsNull() {
+	switch {
+	case !state.Manifests.IsNull():
+	case reading.Short:
+		return errImports
+	default:
 		return r.Hooks.Import(ctx, reading)
 	}
 	return r.Hooks.Refresh(ctx, reading)
 }
+
+// errImports ends a refresh on the short path that changes the state in any case.
+var errImports = errors.New("the objects have to be imported")
 
 func readFailure(err error) diag.Diagnostic {
 	if kept, ok := errors.AsType[*keepStateError](err); ok {

@@ -110,6 +110,7 @@ func (r *Resource[M, P, N]) Update(ctx context.Context, req resource.UpdateReque
 		state: &resp.State, Private: resp.Private, privateState: r.PrivateState,
 	}
 	w.Creation.PerObject = true
+	resp.Diagnostics.Append(forgetMoved(ctx, resp.Private)...)
 	r.Hooks.Apply(ctx, w)
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.common().Identity())...)
 	w.Creation.Complete(r.data.Cluster)
@@ -173,6 +174,11 @@ func (r *Resource[M, P, N]) Delete(ctx context.Context, req resource.DeleteReque
 	resp.Diagnostics.Append(diags...)
 	privateState, diags := r.PrivateState.load(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
+	planned, diags := owned.Load[bool](ctx, req.Private, destroyKey)
+	resp.Diagnostics.Append(diags...)
+	if !planned && len(memory) == 0 {
+		resp.Diagnostics.Append(r.refuseUnapplied(state.common())...)
+	}
 	if resp.Diagnostics.HasError() {
 		return
 	}

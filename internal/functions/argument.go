@@ -1,0 +1,110 @@
+package functions
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/resources/compute"
+)
+
+// sentence returns the text of an error as a sentence. The text may start with the name of an attribute.
+func sentence(err error) string {
+	text := err.Error()
+	for _, article := range []string{"a ", "the "} {
+		if strings.HasPrefix(text, article) {
+			text = strings.ToUpper(text[:1]) + text[1:]
+		}
+	}
+	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "?") || strings.Contains(text, "\n") {
+		return text
+	}
+	return text + "."
+}
+
+// computeDescription describes the parameter that workloadDemands decodes.
+const computeDescription = "A [`kt_compute`](../resources/compute.md), or an object with its arguments, as for " +
+	"[`manifests`](manifests.md)."
+
+// workloadDemands returns the demands of the pods of a compute: a resource, whose attribute manifests contains the
+// applied or planned objects, or an object with the arguments of one. It returns false if they are unknown.
+func workloadDemands(ctx context.Context, argument types.Dynamic) ([]manifest.GroupDemand, bool, error) {
+	raw, err := argument.ToTerraformValue(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	var attributes map[string]tftypes.Value
+	if !raw.Type().Is(tftypes.Object{}) || raw.As(&attributes) != nil {
+		return nil, false, fmt.Errorf("a compute must be an object")
+	}
+	texts, known, err := manifestsOf(ctx, raw, attributes)
+	if err != nil || !known {
+		return nil, false, err
+	}
+	var podTemplate []string
+	var path string
+	if value, ok := attributes["pod_template_path"]; ok && value.IsKnown() && value.As(&path) == nil && path != "" {
+		podTemplate = strings.Split(path, ".")
+	}
+	var demands []manifest.GroupDemand
+	for key, text := range texts {
+		object := &unstructured.Unstructured{}
+		if err := object.UnmarshalJSON([]byte(text)); err != nil {
+			return nil, false, fmt.Errorf("manifests[%q] is not a Kubernetes object", key)
+		}
+		if manifest.RoleOf(object.GroupVersionKind()) == manifest.RoleWorkload {
+			demands = append(demands, manifest.Demands(object, podTemplate...)...)
+		}
+	}
+	return demands, true, nil
+}
+
+// manifestsOf returns the known elements of the attribute manifests, or the rendered objects if it is not set.
+func manifestsOf(
+	ctx context.Context, raw tftypes.Value, attributes map[string]tftypes.Value,
+) (map[string]string, bool, error) {
+	present, ok := attributes["manifests"]
+	switch {
+	case !ok || present.IsNull():
+		return compute.Manifests(ctx, raw)
+	case !present.IsKnown():
+		return nil, false, nil
+	}
+	var elements map[string]tftypes.Value
+	if err := present.As(&elements); err != nil {
+		return nil, false, fmt.Errorf("manifests must be a map")
+	}
+	out := make(map[string]string, len(elements))
+	for key, element := range elements {
+		// The registration with Kubetorch, which has no pods, can be unknown or null in the plan of a new compute.
+		if !element.IsKnown() || element.IsNull() {
+			continue
+		}
+		var text string
+		if err := element.As(&text); err != nil {
+			return nil, false, fmt.Errorf("manifests[%q] must be a string", key)
+		}
+		out[key] = text
+	}
+	return out, true, nil
+}
+
+// gpusOf returns the extended resources for GPUs that pods request, sorted by name.
+func gpusOf(demands []manifest.GroupDemand, isGPU func(string) bool) []string {
+	var names []string
+	for _, demand := range demands {
+		for name, requested := range demand.Requests {
+			if isGPU(string(name)) && requested.Sign() > 0 && !slices.Contains(names, string(name)) {
+				names = append(names, string(name))
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,225 @@
+package lifecycle
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+)
+
+// MoveSource is the state of a resource of another provider, as in a request to move it.
+type MoveSource struct {
+	Provider string // address of the provider: registry.terraform.io/hashicorp/kubernetes
+	Type     string // kubernetes_deployment
+	State    []byte // JSON; it can contain secret values, so no error may contain a part of it
+}
+
+// Moved identifies the Kubernetes object of a resource that a moved block has turned into one of this provider.
+type Moved struct {
+	From      string `json:"from"` // type of the source
+	Group     string `json:"group,omitempty"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	UID       string `json:"uid,omitempty"` // "" if the state of the source does not contain it
+}
+
+// GroupKind returns the kind of the object.
+func (m *Moved) GroupKind() schema.GroupKind { return schema.GroupKind{Group: m.Group, Kind: m.Kind} }
+
+func (m *Moved) String() string { return m.Kind + " " + m.Namespace + "/" + m.Name }
+
+var (
+	errUnsupportedSource = errors.New("unsupported source")
+	errUnknownFormat     = errors.New("unknown format of the state")
+)
+
+// movedObject returns the object that a source manages. It returns errUnsupportedSource for a resource type of which
+// the state is not known to describe one object.
+func movedObject(source MoveSource) (*Moved, error) {
+	provider := source.Provider // without its host, because registries mirror providers
+	if _, rest, ok := strings.Cut(provider, "/"); ok {
+		provider = rest
+	}
+	read, ok := moveSources()[provider][source.Type]
+	if !ok {
+		return nil, errUnsupportedSource
+	}
+	moved, err := read(source.State)
+	if err != nil {
+		return nil, err
+	}
+	if moved.Kind == "" || moved.Name == "" {
+		return nil, errUnknownFormat
+	}
+	moved.From = source.Type
+	return moved, nil
+}
+
+// stateReader returns the object of a resource from its state.
+type stateReader func(state []byte) (*Moved, error)
+
+// moveSources returns the readers by the name of the provider and the resource type.
+func moveSources() map[string]map[string]stateReader {
+	kubernetes := map[string]stateReader{"kubernetes_manifest": readManifest}
+	for name, kindName := range typedSources() {
+		kubernetes[name] = readMetadata(kindName)
+	}
+	kubectl := map[string]stateReader{"kubectl_manifest": readKubectl}
+	return map[string]map[string]stateReader{
+		"hashicorp/kubernetes":  kubernetes,
+		"gavinbunney/kubectl":   kubectl,
+		"alekc/kubectl":         kubectl,
+		"jmorris0x0/k8sconnect": {"k8sconnect_object": readObjectRef},
+	}
+}
+
+// typedSources returns the resource types of the Kubernetes provider for one kind each. Types without the suffix _v1
+// are older names of the same resources.
+func typedSources() map[string]schema.GroupKind {
+	apps := func(name string) schema.GroupKind { return schema.GroupKind{Group: "apps", Kind: name} }
+	batch := func(name string) schema.GroupKind { return schema.GroupKind{Group: "batch", Kind: name} }
+	return map[string]schema.GroupKind{
+		"kubernetes_deployment":                 apps("Deployment"),
+		"kubernetes_deployment_v1":              apps("Deployment"),
+		"kubernetes_stateful_set":               apps("StatefulSet"),
+		"kubernetes_stateful_set_v1":            apps("StatefulSet"),
+		"kubernetes_daemonset":                  apps("DaemonSet"),
+		"kubernetes_daemon_set_v1":              apps("DaemonSet"),
+		"kubernetes_job":                        batch("Job"),
+		"kubernetes_job_v1":                     batch("Job"),
+		"kubernetes_cron_job":                   batch("CronJob"),
+		"kubernetes_cron_job_v1":                batch("CronJob"),
+		"kubernetes_pod":                        kind.Pod().GroupKind(),
+		"kubernetes_pod_v1":                     kind.Pod().GroupKind(),
+		"kubernetes_persistent_volume_claim":    kind.PersistentVolumeClaim().GroupKind(),
+		"kubernetes_persistent_volume_claim_v1": kind.PersistentVolumeClaim().GroupKind(),
+		"kubernetes_secret":                     kind.Secret().GroupKind(),
+		"kubernetes_secret_v1":                  kind.Secret().GroupKind(),
+	}
+}
+
+// supportedSources returns the names of the resource types that can become a resource for some kinds.
+func supportedSources(accepts func(schema.GroupKind) bool) []string {
+	names := []string{"kubernetes_manifest", "kubectl_manifest", "k8sconnect_object"}
+	for name, of := range maps.All(typedSources()) {
+		if accepts(of) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// metadata is the metadata of a Kubernetes object.
+type metadata struct {
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+	UID       string `json:"uid"`
+}
+
+// readMetadata reads the state of a resource type of the Kubernetes provider for one kind. A block is a list.
+func readMetadata(of schema.GroupKind) stateReader {
+	return func(state []byte) (*Moved, error) {
+		var decoded struct {
+			Metadata []metadata `json:"metadata"`
+		}
+		if json.Unmarshal(state, &decoded) != nil || len(decoded.Metadata) != 1 {
+			return nil, errUnknownFormat
+		}
+		m := decoded.Metadata[0]
+		return &Moved{Group: of.Group, Kind: of.Kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID}, nil
+	}
+}
+
+// object is a Kubernetes object.
+type object struct {
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Metadata   metadata `json:"metadata"`
+}
+
+// readManifest reads the state of a kubernetes_manifest. Its attribute object is the object that the API server has
+// returned; in the state of a failed creation it is null. Terraform stores values of any type with their types.
+func readManifest(state []byte) (*Moved, error) {
+	var decoded struct {
+		Manifest, Object struct {
+			Value object `json:"value"`
+		}
+	}
+	if json.Unmarshal(state, &decoded) != nil {
+		return nil, errUnknownFormat
+	}
+	of, fallback := decoded.Object.Value, decoded.Manifest.Value
+	if of.Kind == "" {
+		of = fallback
+	}
+	return movedOf(of.APIVersion, of.Kind, of.Metadata), nil
+}
+
+// readKubectl reads the state of a kubectl_manifest. The attribute namespace is empty if the manifest has none. The ID
+// is the path of the object in the API, which contains the namespace in any case.
+func readKubectl(state []byte) (*Moved, error) {
+	var decoded struct {
+		ID         string `json:"id"`
+		APIVersion string `json:"api_version"`
+		Kind       string `json:"kind"`
+		metadata
+	}
+	if json.Unmarshal(state, &decoded) != nil {
+		return nil, errUnknownFormat
+	}
+	steps := strings.Split(decoded.ID, "/")
+	if i := slices.Index(steps, "namespaces"); i >= 0 && len(steps) > i+2 {
+		decoded.Namespace = steps[i+1]
+	}
+	return movedOf(decoded.APIVersion, decoded.Kind, decoded.metadata), nil
+}
+
+// readObjectRef reads the state of a k8sconnect_object.
+func readObjectRef(state []byte) (*Moved, error) {
+	var decoded struct {
+		Ref struct {
+			APIVersion string `json:"api_version"`
+			Kind       string `json:"kind"`
+			metadata
+		} `json:"object_ref"`
+	}
+	if json.Unmarshal(state, &decoded) != nil {
+		return nil, errUnknownFormat
+	}
+	return movedOf(decoded.Ref.APIVersion, decoded.Ref.Kind, decoded.Ref.metadata), nil
+}
+
+func movedOf(apiVersion, kindName string, m metadata) *Moved {
+	of := schema.FromAPIVersionAndKind(apiVersion, kindName)
+	return &Moved{Group: of.Group, Kind: of.Kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID}
+}
+
+// unsupported explains why a source cannot be moved to a resource type.
+func (k Kind) unsupported(source MoveSource, moved *Moved, err error) string {
+	nextStep := fmt.Sprintf("\n\nNext step: Remove the moved block, release the object from its state with a removed "+
+		"block, and import it into %s.", k.Type)
+	switch {
+	case errors.Is(err, errUnsupportedSource):
+		return fmt.Sprintf("A %s of the provider %s cannot become a %s. These resource types of hashicorp/kubernetes, "+
+			"gavinbunney/kubectl, alekc/kubectl and jmorris0x0/k8sconnect can:\n  %s%s", source.Type, source.Provider,
+			k.Type, strings.Join(supportedSources(k.Moves), "\n  "), nextStep)
+	case err != nil:
+		return fmt.Sprintf("The state of the %s does not contain the identity of one object in a known form. It may "+
+			"be of an unknown version of the provider %s, or its creation may have failed.%s", source.Type,
+			source.Provider, nextStep)
+	case !k.Moves(moved.GroupKind()):
+		return fmt.Sprintf("The %s manages a %s (%s), which cannot become a %s.\n\nNext step: Remove the moved block.",
+			source.Type, moved.GroupKind(), moved.Name, k.Type)
+	default:
+		return fmt.Sprintf("The state of the %s contains no namespace for %s %s.%s", source.Type, moved.Kind,
+			moved.Name, nextStep)
+	}
+}
