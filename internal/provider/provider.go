@@ -221,7 +221,8 @@ func (p *kt) Functions(context.Context) []func() function.Function { return func
 
 // ListResources returns the constructors of the list resources.
 func (p *kt) ListResources(context.Context) []func() list.ListResource {
-	return []func() list.ListResource{}
+	return []func() list.ListResource{compute.NewLister, volume.NewLister, image.NewLister, ktsecret.NewLister,
+		queue.NewLister}
 }
 
 func (p *kt) EphemeralResources(context.Context) []func() ephemeral.EphemeralResource {

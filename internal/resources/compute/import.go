@@ -68,6 +68,12 @@ func (r *reader) importObjects(ctx context.Context) error {
 // findWorkload returns the workload of any kind, or nil. A workload of this provider has precedence over others of the
 // same name.
 func (r *reader) findWorkload(ctx context.Context) (*unstructured.Unstructured, error) {
+	if r.Listing != nil {
+		if kind.WorkloadOf(r.Live.GroupVersionKind().GroupKind()).Mode == "" { // the Service of existing pods
+			return nil, nil
+		}
+		return r.Live, nil
+	}
 	var unmanaged *unstructured.Unstructured
 	var denied error
 	for _, k := range kind.Workloads() {
@@ -134,7 +140,7 @@ func (r *reader) importWorkload(ctx context.Context, live *unstructured.Unstruct
 // importRelated imports an object beside the workload. Without a workload, only a Service or the registration of this
 // provider is imported, and the result is a compute for existing pods.
 func (r *reader) importRelated(ctx context.Context, of kube.Kind, name string, found owned.Objects) error {
-	live, err := r.Data.Cluster.Get(ctx, kube.Ref{Kind: of, Namespace: r.State.Namespace.ValueString(), Name: name})
+	live, err := r.Get(ctx, kube.Ref{Kind: of, Namespace: r.State.Namespace.ValueString(), Name: name})
 	switch class := kube.ClassOf(err); {
 	case class == kube.NotFound, class == kube.KindMissing, class == kube.Denied && of.Group != "":
 		return nil
@@ -174,7 +180,7 @@ func (r *reader) importRelated(ctx context.Context, of kube.Kind, name string, f
 	} else {
 		r.Diags.Append(r.State.followService(ctx, nil, doc)...)
 	}
-	if r.State.Mode.ValueString() == kind.ModeSelector {
+	if r.State.Mode.ValueString() == kind.ModeSelector && r.Listing == nil {
 		r.State.Ready = types.BoolValue(podsOf(ctx, r.Data.Cluster, r.State).ready(ctx))
 	}
 	return nil
