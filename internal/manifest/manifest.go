@@ -134,6 +134,8 @@ type Compute struct {
 	// table.
 	Manifest        map[string]any
 	PodTemplatePath []string
+	// ManifestOnly renders Manifest without additions, and no other object.
+	ManifestOnly bool
 
 	// Selector selects the pods of the compute. Without Manifest, they exist already,
 	// and no workload is rendered.
@@ -290,6 +292,9 @@ func renderMaps(c Compute) ([]map[string]any, error) {
 		}
 		rendered = append(rendered, workload)
 	}
+	if c.ManifestOnly {
+		return rendered, nil
+	}
 	services, err := renderServices(c, k, workload)
 	if err != nil {
 		return nil, err
@@ -315,7 +320,10 @@ func renderMaps(c Compute) ([]map[string]any, error) {
 
 func renderWorkload(c Compute, k kind.Kind) (map[string]any, error) {
 	render := generate
-	if c.Manifest != nil {
+	switch {
+	case c.ManifestOnly:
+		render = asIs
+	case c.Manifest != nil:
 		render = complete
 	}
 	rendered, err := render(c, k)

@@ -21,7 +21,7 @@ func (hooks) Generate(ctx context.Context, m *model) {
 	}
 	mode := m.Mode.ValueString()
 	if !m.Manifest.IsNull() {
-		m.omitOfManifest(ctx)
+		m.omitOfManifest()
 		return
 	}
 	if mode != kind.ModeSelector && mode != kind.ModeCompute {
@@ -33,9 +33,7 @@ func (hooks) Generate(ctx context.Context, m *model) {
 	}
 }
 
-// omitOfManifest removes the attributes of a state that have the values in its manifest.
-func (m *model) omitOfManifest(ctx context.Context) {
-	m.Replicas = types.Int64Null()
-	m.Image, m.ServiceAccountName = types.StringNull(), types.StringNull()
-	_ = ctx
+// omitOfManifest removes the attributes of a state that its manifest sets.
+func (m *model) omitOfManifest() {
+	m.Replicas, m.Image, m.ServiceAccountName = types.Int64Null(), types.StringNull(), types.StringNull()
 }

@@ -29,7 +29,8 @@ func (r *reader) importObjects(ctx context.Context) error {
 			return err
 		}
 	}
-	if r.State.Mode.ValueString() != kind.ModeCompute { // the operator owns the Service of a tensor server
+	// The operator owns the Service of a tensor server, and a compute with manifest_only has none.
+	if r.State.Mode.ValueString() != kind.ModeCompute && !r.State.ManifestOnly.ValueBool() {
 		name := r.State.Name.ValueString()
 		if workload == nil || !kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).OwnService {
 			if err := r.importRelated(ctx, kind.Service(), name, found); err != nil {
@@ -118,24 +119,27 @@ func (r *reader) importWorkload(ctx context.Context, live *unstructured.Unstruct
 	if err != nil {
 		return err
 	}
-	seen := r.State.observe(doc)
-	if !managed {
-		seen = adoptableSettings(manifest.Observe(live))
-	}
 	r.State.Mode = types.StringValue(manifest.Compute{Manifest: live.Object}.Mode())
-	onlyByManifest := kind.OfMode(r.State.Mode.ValueString()).Picks == nil
-	if onlyByManifest {
-		seen = withoutPodDetails(seen)
-	}
-	r.Diags.Append(r.State.adopt(ctx, seen, r.Data.Defaults)...)
-	if onlyByManifest {
-		r.State.Manifest = tf.DocumentOf(found[manifest.Key(doc)].Text)
+	if managed {
+		seen := r.State.observe(doc)
+		if r.onlyByManifest() {
+			seen = withoutPodDetails(seen)
+		}
+		r.Diags.Append(r.State.adopt(ctx, seen, r.Data.Defaults)...)
+		if r.onlyByManifest() {
+			r.State.Manifest = tf.DocumentOf(found[manifest.Key(doc)].Text)
+		}
+	} else if err := r.importForeign(ctx, live, found); err != nil {
+		return err
 	}
 	r.State.UID = types.StringValue(string(live.GetUID()))
 	ref, err := r.Data.Cluster.RefOf(ctx, live)
 	r.State.Ready = types.BoolValue(err == nil && r.isReady(ctx, ref, live) && !r.State.Suspend.ValueBool())
 	return nil
 }
+
+// onlyByManifest reports whether only a manifest selects the kind of the workload.
+func (r *reader) onlyByManifest() bool { return kind.OfMode(r.State.Mode.ValueString()).Picks == nil }
 
 // importRelated imports an object beside the workload. Without a workload, only a Service or the registration of this
 // provider is imported, and the result is a compute for existing pods.

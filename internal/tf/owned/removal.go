@@ -18,7 +18,8 @@ import (
 // DryRun returns the result of a server-side dry run of an apply.
 type DryRun func() (*unstructured.Unstructured, error)
 
-// applied returns the fields that were ours after the last apply of an object. ok is false if it was never applied.
+// applied returns the fields that were ours after the last apply of an object, or that were adopted by its import. ok
+// is false if there are none.
 func (m Memory) applied(key string) (set *fieldpath.Set, ok bool) {
 	entry, known := m[key]
 	if !known {
@@ -31,7 +32,7 @@ func (m Memory) applied(key string) (set *fieldpath.Set, ok bool) {
 // Applied reports whether an object was applied, rather than only imported.
 func (m Memory) Applied(key string) bool {
 	_, ok := m.applied(key)
-	return ok
+	return ok && !m[key].Adopted
 }
 
 // ClaimRemovedFields makes sure that the next apply of an object removes the fields that it omits, even if somebody
@@ -69,7 +70,7 @@ func claimRemovedFields(
 	ctx context.Context, cluster *kube.Cluster, memory Memory, sent *unstructured.Unstructured,
 ) error {
 	key := manifest.Key(sent)
-	if !memory.Applied(key) {
+	if _, known := memory.applied(key); !known {
 		return nil
 	}
 	ref, err := cluster.RefOf(ctx, sent)
