@@ -70,6 +70,19 @@ func Adoptable(given *unstructured.Unstructured) map[string]any {
 	return normalizeMap(workload, "")
 }
 
+// ObserveAdoptable returns the attributes for a workload of Kubetorch, without the defaults of the API server. workload
+// is what [Adoptable] returns for live.
+func ObserveAdoptable(workload, live *unstructured.Unstructured) Compute {
+	named := workload.DeepCopy()
+	named.SetName(live.GetName())
+	named.SetNamespace(live.GetNamespace())
+	c := Observe(named)
+	if complete := Observe(live); complete.Replicas > 1 {
+		c.Strategy = complete.Strategy // the default of the API server is not that of Kubetorch
+	}
+	return c
+}
+
 // withoutGenerated returns labels or annotations without those that clients and controllers write for themselves.
 func withoutGenerated(entries map[string]string) map[string]string {
 	result := map[string]string{}

@@ -2,6 +2,7 @@ package compute
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -18,9 +19,17 @@ import (
 func (r *reader) importForeign(ctx context.Context, live *unstructured.Unstructured, found owned.Objects) error {
 	switch manifest.AdoptionOf(live) {
 	case manifest.AsAttributes:
-		r.Diags.Append(r.State.adopt(ctx, manifest.Observe(live), r.Data.Defaults)...)
+		document, err := adoptable(live)
+		if err != nil {
+			return err
+		}
+		r.Diags.Append(r.State.adopt(ctx, manifest.ObserveAdoptable(document, live), r.Data.Defaults)...)
 	case manifest.AsManifest:
-		if err := r.importAsManifest(ctx, live); err != nil {
+		document, err := adoptable(live)
+		if err != nil {
+			return err
+		}
+		if err := r.importAsManifest(ctx, document); err != nil {
 			return err
 		}
 	case manifest.AsSettings:
@@ -48,14 +57,18 @@ func (r *reader) importForeign(ctx context.Context, live *unstructured.Unstructu
 	return err
 }
 
-// importAsManifest sets manifest to the fields that clients have set.
-func (r *reader) importAsManifest(ctx context.Context, live *unstructured.Unstructured) error {
+// adoptable returns a workload with only the fields that clients have set; see [manifest.Adoptable].
+func adoptable(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	given, err := owned.GivenFields(live)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	document := &unstructured.Unstructured{Object: manifest.Adoptable(
-		&unstructured.Unstructured{Object: fields.Project(live.Object, given)})}
+	return &unstructured.Unstructured{Object: manifest.Adoptable(
+		&unstructured.Unstructured{Object: fields.Project(live.Object, given)})}, nil
+}
+
+// importAsManifest sets manifest to an adoptable workload.
+func (r *reader) importAsManifest(ctx context.Context, document *unstructured.Unstructured) error {
 	text, err := manifest.JSON(document)
 	if err != nil {
 		return err
@@ -88,11 +101,11 @@ func (m *model) rendered(
 }
 
 // preserveAdopted returns the prior objects if the configuration renders the same as the state of an import of objects
-// of another client. They become owned with the first change of an attribute.
+// of another client. They become owned with the first change of an attribute, or when an apply restores them.
 func (p *planner) preserveAdopted(
 	ctx context.Context, rendered, prior owned.Objects, options renderOptions,
 ) owned.Objects {
-	if len(p.PrivateState.Foreign) == 0 {
+	if len(p.PrivateState.Foreign) == 0 || slices.ContainsFunc(p.PrivateState.Foreign, p.Memory().Drifted) {
 		return rendered
 	}
 	config := *p.State

@@ -139,6 +139,9 @@ func (m Memory) NeverApplied(key string) bool {
 	return m[key].Adopted || m[key].recorded() && err == nil && set.Empty()
 }
 
+// Drifted reports whether the last refresh has found changes of an object.
+func (m Memory) Drifted(key string) bool { return m[key].Sent != nil }
+
 // Contains reports whether there is an entry for an object with a namespace and name, or for one of the cluster with
 // the name.
 func (m Memory) Contains(identity Identity) bool {

@@ -60,7 +60,7 @@ func ClaimRemovedFields(
 	}
 	removed := fields.Removed(before, next)
 	claim := func(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry, bool, error) {
-		return fields.ClaimRemoved(live, kube.Manager, removed)
+		return fields.ClaimRemoved(live, kube.Manager, removed, memory[key].Adopted)
 	}
 	return cluster.SetRecords(ctx, ref, live, claim)
 }
@@ -107,10 +107,10 @@ func TakeOver(
 }
 
 // RetainedWarning reports fields that are no longer in the configuration but remain in the cluster because others
-// manage them. after is the response to a dry run.
+// manage them. after is the response to a dry run. The first apply of an adopted object removes them.
 func (m Memory) RetainedWarning(ref kube.Ref, key string, after *unstructured.Unstructured) diag.Diagnostics {
 	before, ok := m.applied(key)
-	if !ok || after == nil {
+	if !ok || after == nil || m[key].Adopted {
 		return nil
 	}
 	next, found, err := fields.Owned(after, kube.Manager)
