@@ -20,7 +20,7 @@ import (
 // requests.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
-omitStages: [RequestReceived]
+omitStages: [RequestReceived, ResponseStarted]
 rules:
 - level: Metadata
 `

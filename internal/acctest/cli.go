@@ -3,12 +3,15 @@ package acctest
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"golang.org/x/mod/semver"
 )
 
 // CLI is a working directory of Terraform or OpenTofu with the provider binary.
@@ -73,6 +76,23 @@ func (c *CLI) Install(t *testing.T) {
 	}
 	c.Setenv("HOME", home)
 	c.Setenv("TF_CLI_CONFIG_FILE", os.DevNull)
+}
+
+// RequireTerraform skips a test unless the CLI is Terraform of at least this version.
+func RequireTerraform(t *testing.T, version string) {
+	t.Helper()
+	c := NewCLI(t)
+	var installed struct {
+		Terraform string `json:"terraform_version"`
+	}
+	out := c.MustRun(t, "version", "-json")
+	if err := json.Unmarshal([]byte(out), &installed); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if isTofu := os.Getenv("TF_ACC_PROVIDER_HOST") == "registry.opentofu.org"; isTofu ||
+		semver.Compare("v"+installed.Terraform, "v"+version) < 0 {
+		t.Skipf("needs Terraform %s", version)
+	}
 }
 
 // Setenv adds a variable to the environment of the runs.

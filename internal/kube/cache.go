@@ -1,18 +1,12 @@
 package kube
 
 import (
-	"bytes"
 	"context"
-	"fmt"
-	"strconv"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
@@ -21,115 +15,15 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// cache contains one collection for each kind and namespace. The first read
-// starts a collection: one list followed by one watch, shared by all resources.
-type cache struct {
-	ctx     context.Context // lifetime of the watches, which outlive each call
-	cluster *Cluster
-
-	mu          sync.Mutex
-	collections map[string]*collection
-}
-
-func newCache(ctx context.Context, cluster *Cluster) *cache {
-	return &cache{ctx: ctx, cluster: cluster, collections: map[string]*collection{}}
-}
-
-// collection returns the shared collection, starting it if it isn't running.
-func (c *cache) collection(kind Kind, namespace string) *collection {
-	key := scopeKey(kind, namespace)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	col, ok := c.collections[key]
-	if !ok {
-		col = newCollection(Ref{Kind: kind, Namespace: namespace})
-		col.clock = c.cluster.clock
-		col.list = func() ([]any, string, error) { return c.cluster.list(c.ctx, col.scope) }
-		c.collections[key] = col
-		go col.run(c.ctx, c.cluster)
-	}
-	return col
-}
-
-// scopeKey returns the key of a collection. Collections of one kind with
-// different label or field selectors have different keys.
-func scopeKey(kind Kind, namespace string) string {
-	return strings.Join([]string{kind.String(), strconv.FormatBool(kind.MetadataOnly), kind.LabelSelector,
-		kind.FieldSelector, namespace}, "\x00")
-}
-
-// note stores an object that the server returned for a write, so that no later
-// read returns an older version.
-func (c *cache) note(ref Ref, obj *unstructured.Unstructured) {
-	c.mu.Lock()
-	col, ok := c.collections[scopeKey(ref.Kind, ref.Namespace)]
-	c.mu.Unlock()
-	if !ok {
-		return // the first read lists after this write
-	}
-	if e, err := asEntry(obj); err == nil {
-		col.wrote(e)
-	}
-}
-
-// has reports whether a running collection contains the object.
-func (c *cache) has(ref Ref) bool {
-	c.mu.Lock()
-	col, ok := c.collections[scopeKey(ref.Kind, ref.Namespace)]
-	c.mu.Unlock()
-	if !ok {
-		return false
-	}
-	_, there := col.get(ref.Name)
-	return there
-}
-
-// Entry is one object in the cache: its metadata without large fields, and the
-// complete object as JSON, which is much smaller than decoded maps.
-type Entry struct {
-	metav1.ObjectMeta
-	json  []byte
-	typed atomic.Pointer[any] // the object, decoded to the type as which it was last read
-}
-
-// Object decodes the object.
-func (e *Entry) Object() (*unstructured.Unstructured, error) {
-	obj := &unstructured.Unstructured{}
-	return obj, obj.UnmarshalJSON(e.json)
-}
-
-// Mentions reports whether the JSON of the object contains text. It does not
-// decode the object.
-func (e *Entry) Mentions(text string) bool { return bytes.Contains(e.json, []byte(text)) }
-
-// compact is a client-go TransformFunc.
-func compact(obj any) (any, error) {
-	u, ok := obj.(*unstructured.Unstructured)
-	if !ok {
-		return obj, nil
-	}
-	data, err := u.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	return &Entry{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: u.GetName(), Namespace: u.GetNamespace(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
-			Labels: u.GetLabels(),
-		},
-		json: data,
-	}, nil
-}
-
-// collection contains the relevant objects of one kind in one namespace. It is
-// the store of a Reflector of client-go, which keeps it up to date.
+// collection contains the relevant objects of one kind, in one namespace or in
+// all. It is the store of a Reflector of client-go, which keeps it up to date.
 type collection struct {
-	scope Ref // without a name
+	scope Ref // without a name, and without a namespace for all namespaces
 	clock clock.WithDelayedExecution
 	list  func() (objects []any, version string, err error)
 
 	mu         sync.Mutex
-	entries    map[string]*Entry
+	entries    map[types.NamespacedName]*Entry
 	deleted    map[types.UID]bool // UIDs that the watch reported as deleted
 	latest     string             // newest resource version received from the server
 	listed     string             // resource version of the newest list
@@ -143,7 +37,7 @@ type collection struct {
 }
 
 func newCollection(scope Ref) *collection {
-	return &collection{scope: scope, clock: clock.RealClock{}, entries: map[string]*Entry{},
+	return &collection{scope: scope, clock: clock.RealClock{}, entries: map[types.NamespacedName]*Entry{},
 		deleted: map[types.UID]bool{},
 		signal:  make(chan struct{})}
 }
@@ -182,9 +76,7 @@ func (c *collection) run(ctx context.Context, cluster *Cluster) {
 			return w, err
 		},
 	}
-	expected := &unstructured.Unstructured{}
-	expected.SetGroupVersionKind(c.scope.Kind.GroupVersionKind)
-	clientcache.NewReflectorWithOptions(lw, expected, c, clientcache.ReflectorOptions{
+	clientcache.NewReflectorWithOptions(lw, nil, c, clientcache.ReflectorOptions{ // nil: any type of object
 		Name: Manager, TypeDescription: c.scope.Kind.Kind,
 	}).RunWithContext(ctx)
 }
@@ -197,7 +89,7 @@ func (c *collection) failed(err error) {
 	defer c.mu.Unlock()
 	switch denied := ClassOf(err) == Denied; {
 	case denied:
-		c.entries, c.denied = map[string]*Entry{}, true
+		c.entries, c.denied = map[types.NamespacedName]*Entry{}, true
 	case c.denied:
 		return
 	}
@@ -217,7 +109,7 @@ func (c *collection) changed() <-chan struct{} {
 	return c.signal
 }
 
-func (c *collection) get(name string) (*Entry, bool) {
+func (c *collection) get(name types.NamespacedName) (*Entry, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.entries[name]
@@ -226,20 +118,27 @@ func (c *collection) get(name string) (*Entry, bool) {
 
 // sawDeletion reports whether the watch reported the deletion of the object
 // with that UID, and no other object of its name exists.
-func (c *collection) sawDeletion(name string, uid types.UID) bool {
+func (c *collection) sawDeletion(name types.NamespacedName, uid types.UID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, there := c.entries[name]
 	return c.deleted[uid] && !there
 }
 
-// filter returns the entries for which keep returns true. A nil keep matches all.
-func (c *collection) filter(keep func(*Entry) bool) []*Entry {
+// isDenied reports whether the server denies permission to list or watch.
+func (c *collection) isDenied() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.denied
+}
+
+// filter returns the entries of a namespace ("": of all) for which keep returns true. A nil keep matches all.
+func (c *collection) filter(namespace string, keep func(*Entry) bool) []*Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []*Entry
 	for _, e := range c.entries {
-		if keep == nil || keep(e) {
+		if (namespace == "" || e.Namespace == namespace) && (keep == nil || keep(e)) {
 			out = append(out, e)
 		}
 	}
@@ -272,17 +171,17 @@ func (c *collection) Add(obj any) error {
 func (c *collection) wrote(e *Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, there := c.entries[e.Name]; !there && !newer(e, c.latest) && c.latest != "" {
+	if _, there := c.entries[e.key()]; !there && !newer(e, c.latest) && c.latest != "" {
 		return
 	}
 	c.putLocked(e)
 }
 
 func (c *collection) putLocked(e *Entry) {
-	if old, ok := c.entries[e.Name]; c.denied || ok && newer(old, e.ResourceVersion) {
+	if old, ok := c.entries[e.key()]; c.denied || ok && newer(old, e.ResourceVersion) {
 		return
 	}
-	c.entries[e.Name] = e
+	c.entries[e.key()] = e
 	c.err = nil
 	c.changedLocked()
 }
@@ -307,10 +206,10 @@ func (c *collection) Delete(obj any) error {
 	defer c.mu.Unlock()
 	c.receivedLocked(e.ResourceVersion)
 	c.deleted[e.UID] = true
-	if old, ok := c.entries[e.Name]; ok && newer(old, e.ResourceVersion) {
+	if old, ok := c.entries[e.key()]; ok && newer(old, e.ResourceVersion) {
 		return nil
 	}
-	delete(c.entries, e.Name)
+	delete(c.entries, e.key())
 	c.err = nil
 	c.changedLocked()
 	return nil
@@ -320,13 +219,13 @@ func (c *collection) Delete(obj any) error {
 // after the list. A list that is older than the latest message of the watch
 // adds nothing, because a deletion in between leaves no entry to compare with.
 func (c *collection) Replace(list []any, version string) error {
-	entries := make(map[string]*Entry, len(list))
+	entries := make(map[types.NamespacedName]*Entry, len(list))
 	for _, obj := range list {
 		e, err := asEntry(obj)
 		if err != nil {
 			return err
 		}
-		entries[e.Name] = e
+		entries[e.key()] = e
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -352,18 +251,6 @@ func (c *collection) Replace(list []any, version string) error {
 
 // Resync does nothing.
 func (c *collection) Resync() error { return nil }
-
-func asEntry(obj any) (*Entry, error) {
-	compacted, err := compact(obj)
-	if err != nil {
-		return nil, err
-	}
-	e, ok := compacted.(*Entry)
-	if !ok {
-		return nil, fmt.Errorf("%T is not an object", obj)
-	}
-	return e, nil
-}
 
 // older reports whether one resource version is known to be older than another.
 func older(version, than string) bool {

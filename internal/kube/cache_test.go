@@ -3,7 +3,6 @@ package kube
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -102,9 +101,10 @@ func TestCollectionIsNeverOlderThanTheLastWrite(t *testing.T) {
 				s.tell(t, c)
 			}
 			var have []string
-			for _, name := range slices.Sorted(maps.Keys(c.entries)) {
-				have = append(have, name+"@"+c.entries[name].ResourceVersion)
+			for _, e := range c.filter("ml", nil) {
+				have = append(have, e.Name+"@"+e.ResourceVersion)
 			}
+			slices.Sort(have)
 			if got := strings.Join(have, " "); got != test.want {
 				t.Errorf("has %q, want %q", got, test.want)
 			}
@@ -188,7 +188,8 @@ func TestObjectsAreDroppedTogetherWithTheReason(t *testing.T) {
 	denied := &Error{Class: Denied, Err: errors.New("forbidden")}
 	told("list @9 a@5").tell(t, c)
 	c.failed(denied)
-	if _, there := c.get("a"); there || !c.denied || !errors.Is(c.err, denied) {
+	_, there := c.get(types.NamespacedName{Namespace: "ml", Name: "a"})
+	if there || !c.denied || !errors.Is(c.err, denied) {
 		t.Errorf("the object is kept: %t, denied: %t, error: %v", there, c.denied, c.err)
 	}
 	c.failed(errors.New("connection refused"))
@@ -244,7 +245,7 @@ func TestDeletionSeenByTheWatchAppliesToThatObjectOnly(t *testing.T) {
 	}
 	expect := func(when string, uid types.UID, want bool) {
 		t.Helper()
-		if got := col.sawDeletion("trainer", uid); got != want {
+		if got := col.sawDeletion(types.NamespacedName{Namespace: "ml", Name: "trainer"}, uid); got != want {
 			t.Errorf("%s: %s is deleted: %t, want %t", when, uid, got, want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -39,6 +40,8 @@ type Cluster struct {
 	memo    sync.Map // results for the complete run: see Recall
 	claims  runClaims
 
+	planning atomic.Bool // see Planning
+
 	absences  absences
 	deletions deletions
 	previews  previews
@@ -50,6 +53,7 @@ type connection struct {
 	dynamic   dynamic.Interface
 	metadata  metadata.Interface
 	rest      rest.Interface // for requests without objects: logs, API groups
+	entries   rest.Interface // for watches
 	namespace string
 	server    string // its address
 }
@@ -69,6 +73,9 @@ func (c *Cluster) WithCompletions(completions *Completions) *Cluster {
 	c.completions = completions
 	return c
 }
+
+// Planning states that this run only plans. Nothing is installed by a plan, so a missing kind stays missing.
+func (c *Cluster) Planning() { c.planning.Store(true) }
 
 // WithClock sets the clock for tests.
 func (c *Cluster) WithClock(clock clock.WithDelayedExecution) *Cluster {
@@ -102,7 +109,13 @@ func dial(settings config.Config, clock clock.WithDelayedExecution) (*connection
 	if err != nil {
 		return nil, &config.Error{Err: err}
 	}
-	return &connection{dynamic: dyn, metadata: meta, rest: raw, namespace: resolved.Namespace,
+	watches := rest.CopyConfig(unversioned)
+	watches.NegotiatedSerializer = entrySerializer{plainSerializer()}
+	entries, err := rest.UnversionedRESTClientForConfigAndClient(watches, httpClient)
+	if err != nil {
+		return nil, &config.Error{Err: err}
+	}
+	return &connection{dynamic: dyn, metadata: meta, rest: raw, entries: entries, namespace: resolved.Namespace,
 		server: resolved.REST.Host}, nil
 }
 

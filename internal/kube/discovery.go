@@ -71,19 +71,24 @@ func (c *Cluster) Installed(ctx context.Context, kind Kind) (bool, error) {
 	return ok, nil
 }
 
-// missingTime is the validity of the result that a kind is not served. It
-// avoids one request for each resource of a plan.
+// missingTime is the validity of the result that a kind is not served, except in
+// a plan. It avoids one request for each resource of an apply.
 const missingTime = 3 * time.Second
+
+// stillMissing reports whether the result that a kind is not served is still valid.
+func (c *Cluster) stillMissing(age time.Duration) bool {
+	return c.planning.Load() || age < missingTime
+}
 
 // served returns the resources of one group and version by kind. It returns
 // none if the server does not serve it. A result without the requested kind is
-// valid for missingTime.
+// valid as long as stillMissing.
 func (c *Cluster) served(
 	ctx context.Context, gv schema.GroupVersion, kind string,
 ) (map[string]metav1.APIResource, error) {
 	valid := func(resources map[string]metav1.APIResource, age time.Duration) bool {
 		_, there := resources[kind]
-		return there || age < missingTime
+		return there || c.stillMissing(age)
 	}
 	return recallWhile(c, "served "+gv.String(), valid, func() (map[string]metav1.APIResource, error) {
 		var list metav1.APIResourceList

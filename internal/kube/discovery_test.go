@@ -158,8 +158,11 @@ func TestCRDCreatedDuringTheRunIsFound(t *testing.T) {
 			fixed := clocktesting.NewFakeClock(cluster.clock.Now())
 			cluster.clock = fixed
 			expect(false, 1)
-			arrived.Store(true)
+			cluster.Planning()
 			fixed.Step(missingTime)
+			expect(false, 1)
+			cluster.planning.Store(false)
+			arrived.Store(true)
 			expect(true, 2)
 			fixed.Step(time.Hour)
 			expect(true, 2)

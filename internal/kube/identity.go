@@ -51,14 +51,13 @@ func (c *Cluster) Identity(ctx context.Context) Identity {
 
 // KindRemoved reports whether the server serves no version of a kind, as after
 // the deletion of its CRD, which also deletes all objects of the kind. It
-// returns false if this cannot be determined. The result is valid for
-// missingTime, because an earlier step of the same apply may install the CRD
-// again.
+// returns false if this cannot be determined. The result is valid as long as
+// stillMissing, because an earlier step of the same apply may install the CRD again.
 func (c *Cluster) KindRemoved(ctx context.Context, kind Kind) bool {
 	if alwaysServed(kind) {
 		return false
 	}
-	valid := func(_ bool, age time.Duration) bool { return age < missingTime }
+	valid := func(_ bool, age time.Duration) bool { return c.stillMissing(age) }
 	removed, err := recallWhile(c, "removed "+kind.GroupKind().String(), valid, func() (bool, error) {
 		var group metav1.APIGroup
 		found, err := c.discover(ctx, kind.Group, &group)

@@ -7,7 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -19,14 +21,31 @@ type lister interface {
 }
 
 func (c *Cluster) lister(scope Ref) (lister, error) {
-	if !scope.Kind.MetadataOnly {
-		return c.resource(scope)
-	}
 	conn, err := c.connect()
 	if err != nil {
 		return nil, err
 	}
+	if !scope.Kind.MetadataOnly {
+		objects, err := c.resource(scope)
+		return objectsOf{objects, conn.entries, scope}, err
+	}
 	return versions{conn.metadata.Resource(scope.gvr()).Namespace(scope.Namespace), scope.Kind.GroupVersionKind}, nil
+}
+
+// objectsOf lists and watches complete objects.
+type objectsOf struct {
+	dynamic.ResourceInterface
+
+	entries rest.Interface
+	scope   Ref
+}
+
+// Watch returns the objects as entries.
+func (o objectsOf) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	options.Watch = true
+	path := o.scope.path()
+	return o.entries.Get().AbsPath(path[:len(path)-1]...).
+		SpecificallyVersionedParams(&options, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).Watch(ctx)
 }
 
 // versions lists and watches the metadata of objects that can contain secrets. Of their annotations, it keeps only
@@ -87,14 +106,14 @@ func (v versions) version(object *metav1.PartialObjectMetadata) *unstructured.Un
 // list and watch of the metadata of all Secrets of the provider in its namespace. It returns nil for a Secret without
 // the labels of the provider, and without permission to list Secrets.
 func (c *Cluster) ListedSecret(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
-	collection := c.cache.collection(kind.SecretMetadata(), ref.Namespace)
-	if err := collection.ready(ctx); err != nil {
+	collection, err := c.cache.ready(ctx, kind.SecretMetadata(), ref.Namespace)
+	if err != nil {
 		if ClassOf(err) == Denied {
 			return nil, nil
 		}
 		return nil, err
 	}
-	entry, ok := collection.get(ref.Name)
+	entry, ok := collection.get(ref.key())
 	if !ok {
 		return nil, nil
 	}

@@ -24,11 +24,11 @@ func (c *Cluster) Read(ctx context.Context, ref Ref) (obj *unstructured.Unstruct
 }
 
 func (c *Cluster) readAt(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
-	col := c.cache.collection(ref.Kind, ref.Namespace)
-	if err := col.ready(ctx); err != nil && ClassOf(err) != Denied && ClassOf(err) != KindMissing {
+	col, err := c.cache.ready(ctx, ref.Kind, ref.Namespace)
+	if err != nil && ClassOf(err) != Denied && ClassOf(err) != KindMissing {
 		return nil, err
 	}
-	if e, ok := col.get(ref.Name); ok {
+	if e, ok := col.get(ref.key()); ok {
 		return e.Object()
 	}
 	return c.Get(ctx, ref)
@@ -43,11 +43,14 @@ type Reader interface {
 // true (nil: all), in no order, from their shared list and watch. Objects that the
 // selectors of the kind exclude are not included.
 func (c *Cluster) ReadAll(ctx context.Context, kind Kind, namespace string, keep func(*Entry) bool) ([]*Entry, error) {
-	col := c.collection(kind, namespace)
-	if err := col.ready(ctx); err != nil {
+	if kind.ClusterScoped {
+		namespace = ""
+	}
+	col, err := c.cache.ready(ctx, kind, namespace)
+	if err != nil {
 		return nil, err
 	}
-	return col.filter(keep), nil
+	return col.filter(namespace, keep), nil
 }
 
 // Changed returns a channel that is closed at the next change of an object of a
@@ -64,14 +67,14 @@ func (c *Cluster) RefreshQuiet(ctx context.Context, kind Kind, namespace string)
 
 // Watches reports whether the shared watch receives changes of ref.
 func (c *Cluster) Watches(ref Ref) bool {
-	_, known := c.collection(ref.Kind, ref.Namespace).get(ref.Name)
+	_, known := c.collection(ref.Kind, ref.Namespace).get(ref.key())
 	return known
 }
 
 // SawDeletion reports whether the shared watch reported the deletion of the
 // object with that UID, and no other object of its name exists.
 func (c *Cluster) SawDeletion(ref Ref, uid types.UID) bool {
-	return c.collection(ref.Kind, ref.Namespace).sawDeletion(ref.Name, uid)
+	return c.collection(ref.Kind, ref.Namespace).sawDeletion(ref.key(), uid)
 }
 
 // Exists reports whether the server has an object. It requests only metadata,

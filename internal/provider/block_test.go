@@ -18,7 +18,7 @@ type block map[string]tftypes.Value
 
 func str(s string) tftypes.Value { return tftypes.NewValue(tftypes.String, s) }
 
-func list(items ...string) tftypes.Value {
+func listOf(items ...string) tftypes.Value {
 	values := make([]tftypes.Value, len(items))
 	for i, item := range items {
 		values[i] = str(item)

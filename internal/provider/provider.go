@@ -191,8 +191,11 @@ func (p *kt) Configure(ctx context.Context, req provider.ConfigureRequest, resp 
 	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = data, data, data
 	resp.ActionData, resp.ListResourceData = data, data
 	defer p.data.Store(data)
-	if data.Unknown {
-		return // the cluster is created in this run: plans are rendered without a dry run
+	if data.Unknown { // the cluster is created in this run
+		if req.ClientCapabilities.DeferralAllowed {
+			resp.Deferred = &provider.Deferred{Reason: provider.DeferredReasonProviderConfigUnknown}
+		}
+		return // without deferral, plans are rendered without a dry run
 	}
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)

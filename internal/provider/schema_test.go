@@ -70,7 +70,7 @@ func TestValidationReportsInvalidProviderBlocks(t *testing.T) {
 	t.Parallel()
 	exec := func(version, command string) tftypes.Value {
 		return tftypes.NewValue(execType(), map[string]tftypes.Value{
-			"api_version": str(version), "command": str(command), "args": list(), "env": dict(nil),
+			"api_version": str(version), "command": str(command), "args": listOf(), "env": dict(nil),
 		})
 	}
 	for name, test := range map[string]struct {
@@ -83,7 +83,7 @@ func TestValidationReportsInvalidProviderBlocks(t *testing.T) {
 			"client_key": str("given")}, "", ""},
 		"a key in the environment": {block{"host": str("https://h"), "client_certificate": str("given")}, "",
 			""},
-		"both config_path(s)": {block{"config_path": str("a"), "config_paths": list("b")}, "config_path",
+		"both config_path(s)": {block{"config_path": str("a"), "config_paths": listOf("b")}, "config_path",
 			`"config_paths" cannot be specified when "config_path" is specified`},
 		"an uppercase namespace": {block{"namespace": str("ML")}, "namespace", "the name of a namespace"},
 		"a bad install_namespace": {block{"install_namespace": str("a/b")}, "install_namespace",

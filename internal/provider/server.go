@@ -178,10 +178,13 @@ func (s *server) UpgradeResourceState(
 		})
 }
 
-// ReadResource refreshes a resource.
+// ReadResource refreshes a resource. Terraform configures the provider again for an apply, which refreshes nothing.
 func (s *server) ReadResource(
 	ctx context.Context, req *tfprotov6.ReadResourceRequest,
 ) (*tfprotov6.ReadResourceResponse, error) {
+	if data := s.kt.data.Load(); data.Configured() && data.Cluster != nil {
+		data.Cluster.Planning()
+	}
 	short := s.configured.Load().read(ctx, req)
 	return respond(ctx, s.mode, req, short, s.frameworkServer.ReadResource,
 		func(resp *tfprotov6.ReadResourceResponse) {
