@@ -5,7 +5,7 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/hashicorp/terraform-plugin-framework/list"
+	tflist "github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/list/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
@@ -25,12 +25,12 @@ type lister struct {
 }
 
 var (
-	_ list.ListResourceWithConfigure      = (*lister)(nil)
-	_ list.ListResourceWithValidateConfig = (*lister)(nil)
+	_ tflist.ListResourceWithConfigure      = (*lister)(nil)
+	_ tflist.ListResourceWithValidateConfig = (*lister)(nil)
 )
 
 // NewLister returns the list resource.
-func NewLister() list.ListResource {
+func NewLister() tflist.ListResource {
 	return &lister{lifecycle.Lister[model, *model, privateState]{Kind: resourceKind(), Hooks: hooks{}}}
 }
 
@@ -43,7 +43,7 @@ type filter struct {
 
 // ListResourceConfigSchema describes the filters.
 func (l *lister) ListResourceConfigSchema(
-	_ context.Context, _ list.ListResourceSchemaRequest, resp *list.ListResourceSchemaResponse,
+	_ context.Context, _ tflist.ListResourceSchemaRequest, resp *tflist.ListResourceSchemaResponse,
 ) {
 	resp.Schema = lifecycle.FilterSchema("secrets", map[string]schema.Attribute{
 		"all": schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether to list also Secrets of the type " +
@@ -53,7 +53,7 @@ func (l *lister) ListResourceConfigSchema(
 
 // ValidateListResourceConfig reports filters that cannot be combined.
 func (l *lister) ValidateListResourceConfig(
-	ctx context.Context, req list.ValidateConfigRequest, resp *list.ValidateConfigResponse,
+	ctx context.Context, req tflist.ValidateConfigRequest, resp *tflist.ValidateConfigResponse,
 ) {
 	var f filter
 	if resp.Diagnostics.Append(req.Config.Get(ctx, &f)...); !resp.Diagnostics.HasError() {
@@ -62,10 +62,10 @@ func (l *lister) ValidateListResourceConfig(
 }
 
 // List lists Secrets by their metadata. It never requests their values.
-func (l *lister) List(ctx context.Context, req list.ListRequest, stream *list.ListResultsStream) {
+func (l *lister) List(ctx context.Context, req tflist.ListRequest, stream *tflist.ListResultsStream) {
 	var f filter
 	if diags := req.Config.Get(ctx, &f); diags.HasError() {
-		stream.Results = list.ListResultsStreamDiagnostics(diags)
+		stream.Results = tflist.ListResultsStreamDiagnostics(diags)
 		return
 	}
 	opaque := kind.SecretMetadata()
