@@ -52,6 +52,8 @@ func everything() map[string]string {
 		"server of one's own with a maximum": set(around, `"args": ["serve"], "port": 8000,
 			"pod_disruption_budget": {"max_unavailable": "50%"},
 			"expose": {"hosts": ["a.example"], "ingress_class_name": "nginx", "tls_secret_name": "tls"}`),
+		"manifest alone": set(`"manifest": "{\"apiVersion\": \"apps/v1\", \"kind\": \"Deployment\", \"spec\": {}}",
+			"manifest_only": true, "replicas": 2, "suspend": false`),
 		"pods on a shared GPU": set(inPod,
 			`"gpu_memory": "4Gi", "queue_name": "q", "queue_scheduler": "kai", "suspend": true`),
 		"autoscaled": set(inPod, gpus, `"endpoint": {"url": "http://x"},
@@ -213,7 +215,8 @@ func TestComputeReportsNoAdditionalProblemsForUnknownValues(t *testing.T) {
 	o := serveOffline(t)
 	for _, group := range [][]badInput{
 		badCombinations(), badDuplicates(), badIdentity(), badAutoscale(), badDistribute(), badModes(),
-		badManifests(), badIdentityOfManifests(), badPodTemplatePaths(), badSelectors(), badImageSetups(),
+		badManifests(), badManifestOnly(), badIdentityOfManifests(),
+		badPodTemplatePaths(), badSelectors(), badImageSetups(),
 		badTensorServers(), badOwnServers(), badDevices(), badPlacement(), badExposures(),
 	} {
 		for _, c := range group {

@@ -204,13 +204,20 @@ func (s *search) item(k kind.Kind, live *unstructured.Unstructured) lifecycle.It
 		return lifecycle.Item{}
 	}
 	inventory := manifest.InventoryOf(live)
-	gpus := ""
+	gpus := "" // of a suspended workload: none
 	if inventory.GPUs > 0 {
 		gpus = strings.TrimSpace(lifecycle.Counted(inventory.GPUs, "GPU") + " " + inventory.GPUType())
 	}
 	ref := kube.Ref{Kind: k, Namespace: live.GetNamespace(), Name: live.GetName()}
 	return lifecycle.Item{Identity: lifecycle.IdentityOf(live), Live: live,
-		Display: lifecycle.Display(ref, gpus, lifecycle.Property("owner", live.GetLabels()[kind.UsernameLabel]))}
+		Display: lifecycle.Display(ref, suspension(inventory), gpus, lifecycle.Property("owner", live.GetLabels()[kind.UsernameLabel]))}
+}
+
+func suspension(inventory manifest.Inventory) string {
+	if inventory.Suspended || inventory.Pods == 0 {
+		return "suspended"
+	}
+	return ""
 }
 
 func serviceItem(live *unstructured.Unstructured) lifecycle.Item {
