@@ -52,8 +52,6 @@ func everything() map[string]string {
 		"server of one's own with a maximum": set(around, `"args": ["serve"], "port": 8000,
 			"pod_disruption_budget": {"max_unavailable": "50%"},
 			"expose": {"hosts": ["a.example"], "ingress_class_name": "nginx", "tls_secret_name": "tls"}`),
-		"manifest alone": set(`"manifest": "{\"apiVersion\": \"apps/v1\", \"kind\": \"Deployment\", \"spec\": {}}",
-			"manifest_only": true, "replicas": 2, "suspend": false`),
 		"pods on a shared GPU": set(inPod,
 			`"gpu_memory": "4Gi", "queue_name": "q", "queue_scheduler": "kai", "suspend": true`),
 		"autoscaled": set(inPod, gpus, `"endpoint": {"url": "http://x"},
@@ -323,7 +321,7 @@ func TestComputeReportsNoConflictsForUnknownValues(t *testing.T) {
 		`{"env_vars": {"A": "?"}, "labels": {"a": "?"}, "allowed_serialization": ["?", "json"]}`,
 
 		`{"selector": "?", "cpus": "1", "replicas": 2, "suspend": true, "pod_template_path": "?"}`,
-		`{"selector": {"app": "x"}, "manifest": "?", "cpus": "1", "replicas": 2, "suspend": true,
+		`{"selector": {"app": "x"}, "manifest_only": false, "manifest": "?", "cpus": "1", "replicas": 2, "suspend": true,
 			"service_template": "{\"spec\": {}}"}`,
 		`{"selector": {"app": "x"}, "cpus": "?", "autoscale": "?", "distribute": "?", "freeze": "?"}`,
 		`{"autoscale": {}, "distribute": "?", "manifest": "?", "replicas": "?"}`,

@@ -90,7 +90,7 @@ func TestAccImportOfAnIncompatibleObjectReplacesIt(t *testing.T) {
 				ImportStatePersist: true,
 			},
 			{
-				Config:           cluster.Config(ns, acctest.Compute("")),
+				Config:           cluster.Config(ns, acctest.Compute("adopt_existing = true")), // the Service
 				ConfigPlanChecks: acctest.ExpectAction(acctest.Trainer, plancheck.ResourceActionDestroyBeforeCreate),
 			},
 		},
