@@ -76,7 +76,7 @@ func everything() map[string]string {
 		"PyTorchJob": withYAML(pyTorchJob, `"pod_template_path": "spec.pytorchReplicaSpecs.Master.template"`,
 			`"replicas": 4`,
 			`"service_template": "{\"spec\": {\"nprocPerNode\": \"8\"}}"`, `"selector": {"role": "head"}`,
-			`"suspend": false`, inPod, gpus, queue),
+			`"suspend": false, "manifest_only": false`, inPod, gpus, queue),
 		"unknown kind": withYAML(workflow, `"pod_template_path": "spec.templates.0.pod"`,
 			`"endpoint": {"url": "http://x"}`, inPod, gpus, queue),
 		"existing pods": set(around, `"selector": {"app": "x", "role": "head"}, "endpoint": {"url": "http://x"},
@@ -321,7 +321,7 @@ func TestComputeReportsNoConflictsForUnknownValues(t *testing.T) {
 		`{"env_vars": {"A": "?"}, "labels": {"a": "?"}, "allowed_serialization": ["?", "json"]}`,
 
 		`{"selector": "?", "cpus": "1", "replicas": 2, "suspend": true, "pod_template_path": "?"}`,
-		`{"selector": {"app": "x"}, "manifest_only": false, "manifest": "?", "cpus": "1", "replicas": 2, "suspend": true,
+		`{"selector": {"app": "x"}, "manifest": "?", "cpus": "1", "replicas": 2, "suspend": true,
 			"service_template": "{\"spec\": {}}"}`,
 		`{"selector": {"app": "x"}, "cpus": "?", "autoscale": "?", "distribute": "?", "freeze": "?"}`,
 		`{"autoscale": {}, "distribute": "?", "manifest": "?", "replicas": "?"}`,
