@@ -114,3 +114,18 @@ const (
 // HeadlessName is the name of the headless Service through which the workers of a
 // distributed compute discover each other.
 func HeadlessName(compute string) string { return compute + "-headless" }
+
+// IsAccelerator reports whether an extended resource is a GPU or a similar device: one of NVIDIA's device plugin, such
+// as a slice of a GPU, one with the name gpu of any vendor, or one of the device plugins of Intel, Google, Habana and
+// AWS.
+func IsAccelerator(resource string) bool {
+	if strings.HasSuffix(resource, "/gpu") || strings.HasPrefix(resource, NVIDIADomain) ||
+		strings.HasPrefix(resource, "gpu.intel.com/") {
+		return true
+	}
+	switch resource {
+	case "google.com/tpu", "habana.ai/gaudi", "aws.amazon.com/neuron", "aws.amazon.com/neuroncore":
+		return true
+	}
+	return false
+}

@@ -14,4 +14,6 @@ const (
 	SkyTorch010
 	// KPU is a Compute of the KPU operator, which has neither of these fields, and no resources.
 	KPU
+	// Unchanged is a workload of the user to which nothing is added.
+	Unchanged
 )

@@ -41,6 +41,9 @@ func (c Compute) unsupported(runner, supporting kind.Runners) string {
 	case runner == kind.Existing:
 		return "configures a workload, but with selector alone the pods already exist and no workload is created: " +
 			"remove it, or specify the workload in manifest."
+	case runner == kind.Unchanged:
+		return "cannot be set together with manifest_only, with which nothing is added to manifest: set it in " +
+			"manifest, or remove one of the two."
 	case runner == kind.Kubetorch:
 		return fmt.Sprintf("applies only to a tensor server: remove it, or set runtime = %q or %q.",
 			kind.RuntimeSkyTorch, kind.RuntimeKPU)

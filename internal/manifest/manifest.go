@@ -134,6 +134,8 @@ type Compute struct {
 	// table.
 	Manifest        map[string]any
 	PodTemplatePath []string
+	// ManifestOnly renders Manifest without additions, and no other object.
+	ManifestOnly bool
 
 	// KeptSelector is spec.selector of the existing workload, if it is another one than that of this provider; see
 	// [ForeignSelector].
@@ -293,6 +295,9 @@ func renderMaps(c Compute) ([]map[string]any, error) {
 		}
 		rendered = append(rendered, workload)
 	}
+	if c.ManifestOnly {
+		return rendered, nil
+	}
 	services, err := renderServices(c, k, workload)
 	if err != nil {
 		return nil, err
@@ -318,7 +323,10 @@ func renderMaps(c Compute) ([]map[string]any, error) {
 
 func renderWorkload(c Compute, k kind.Kind) (map[string]any, error) {
 	render := generate
-	if c.Manifest != nil {
+	switch {
+	case c.ManifestOnly:
+		render = asIs
+	case c.Manifest != nil:
 		render = complete
 	}
 	rendered, err := render(c, k)

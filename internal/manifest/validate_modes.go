@@ -20,6 +20,7 @@ func validateModes(c Compute, errs *Errors) {
 		errs.mutuallyExclusive("replicas", "distribute", "their number is distribute.workers")
 	}
 	validateManifest(c, errs)
+	validateManifestOnly(c, errs)
 	validateEndpoint(c, errs)
 	validateSuspend(c, errs)
 	validateName(c, errs)

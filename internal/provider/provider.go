@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
 	"github.com/hashicorp/terraform-plugin-framework/function"
-	fwlist "github.com/hashicorp/terraform-plugin-framework/list" // list is a function of the tests
+	"github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
@@ -223,8 +223,9 @@ func (p *kt) Actions(context.Context) []func() action.Action { return actions.Al
 func (p *kt) Functions(context.Context) []func() function.Function { return functions.All() }
 
 // ListResources returns the constructors of the list resources.
-func (p *kt) ListResources(context.Context) []func() fwlist.ListResource {
-	return []func() fwlist.ListResource{}
+func (p *kt) ListResources(context.Context) []func() list.ListResource {
+	return []func() list.ListResource{compute.NewLister, volume.NewLister, image.NewLister, ktsecret.NewLister,
+		queue.NewLister}
 }
 
 func (p *kt) EphemeralResources(context.Context) []func() ephemeral.EphemeralResource {

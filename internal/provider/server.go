@@ -222,6 +222,30 @@ func (s *server) planUnchanged(
 	return short
 }
 
+// GetProviderSchema also announces GenerateResourceConfig, without which Terraform generates all attributes with their
+// defaults. The framework implements the request, but does not announce it.
+func (s *server) GetProviderSchema(
+	ctx context.Context, req *tfprotov6.GetProviderSchemaRequest,
+) (*tfprotov6.GetProviderSchemaResponse, error) {
+	resp, err := s.frameworkServer.GetProviderSchema(ctx, req)
+	if err == nil && resp.ServerCapabilities != nil {
+		resp.ServerCapabilities.GenerateResourceConfig = true
+	}
+	return resp, err
+}
+
+// GenerateResourceConfig returns the configuration of a resource in state, without attributes that have defaults.
+func (s *server) GenerateResourceConfig(
+	ctx context.Context, req *tfprotov6.GenerateResourceConfigRequest,
+) (*tfprotov6.GenerateResourceConfigResponse, error) {
+	state, diags := generated(ctx, s.kt.resources, req)
+	if diags.HasError() {
+		return &tfprotov6.GenerateResourceConfigResponse{Diagnostics: diagnosticsOf(diags)}, nil
+	}
+	return s.frameworkServer.GenerateResourceConfig(ctx, &tfprotov6.GenerateResourceConfigRequest{
+		TypeName: req.TypeName, State: state})
+}
+
 // StopProvider is called when the run is interrupted. From then on, Terraform may
 // exit before it writes the state of created objects.
 func (s *server) StopProvider(

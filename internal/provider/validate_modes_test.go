@@ -294,6 +294,20 @@ func badIdentityOfManifests() []badInput {
 	}
 }
 
+func badManifestOnly() []badInput {
+	return []badInput{
+		{name: "manifest_only without a manifest", config: `{"manifest_only": true}`, at: "manifest_only",
+			text: "set manifest too, or remove manifest_only"},
+		{name: "manifest_only with labels", config: withYAML(deployment,
+			`"manifest_only": true, "labels": {"team": "ml"}`), at: "labels",
+			text: "cannot be set together with manifest_only, with which nothing is added to manifest"},
+		{name: "manifest_only with an image", config: withYAML(deployment, `"manifest_only": true, "image": "a:1"`),
+			at: "image", text: "cannot be set together with manifest_only"},
+		{name: "manifest_only with a queue", config: withYAML(deployment, `"manifest_only": true, "queue_name": "q"`),
+			at: "queue_name", text: "cannot be set together with manifest_only"},
+	}
+}
+
 func badPodTemplatePaths() []badInput {
 	return []badInput{
 		{name: "pod_template_path without a manifest", config: `{"pod_template_path": "spec.template"}`,

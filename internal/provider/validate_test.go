@@ -28,7 +28,8 @@ func TestComputeReportsInvalidInputAtItsAttribute(t *testing.T) {
 		badNames(), badQuantities(), badNumbers(), badDurations(), badMaps(), badChoices(), badImagesAndPaths(),
 		badTolerations(),
 		badCombinations(), badDuplicates(), badIdentity(), badGPUTypes(), badTemplates(), incomplete(),
-		badAutoscale(), badDistribute(), badModes(), badManifests(), badIdentityOfManifests(), badPodTemplatePaths(),
+		badAutoscale(), badDistribute(), badModes(), badManifests(), badManifestOnly(), badIdentityOfManifests(),
+		badPodTemplatePaths(),
 		badSelectors(), badImageSetups(), badLogging(), badTensorServers(), badOwnServers(),
 		badDevices(), badPlacement(), badExposures(),
 	} {

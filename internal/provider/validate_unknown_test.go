@@ -76,7 +76,7 @@ func everything() map[string]string {
 		"PyTorchJob": withYAML(pyTorchJob, `"pod_template_path": "spec.pytorchReplicaSpecs.Master.template"`,
 			`"replicas": 4`,
 			`"service_template": "{\"spec\": {\"nprocPerNode\": \"8\"}}"`, `"selector": {"role": "head"}`,
-			`"suspend": false`, inPod, gpus, queue),
+			`"suspend": false, "manifest_only": false`, inPod, gpus, queue),
 		"unknown kind": withYAML(workflow, `"pod_template_path": "spec.templates.0.pod"`,
 			`"endpoint": {"url": "http://x"}`, inPod, gpus, queue),
 		"existing pods": set(around, `"selector": {"app": "x", "role": "head"}, "endpoint": {"url": "http://x"},
@@ -213,7 +213,8 @@ func TestComputeReportsNoAdditionalProblemsForUnknownValues(t *testing.T) {
 	o := serveOffline(t)
 	for _, group := range [][]badInput{
 		badCombinations(), badDuplicates(), badIdentity(), badAutoscale(), badDistribute(), badModes(),
-		badManifests(), badIdentityOfManifests(), badPodTemplatePaths(), badSelectors(), badImageSetups(),
+		badManifests(), badManifestOnly(), badIdentityOfManifests(),
+		badPodTemplatePaths(), badSelectors(), badImageSetups(),
 		badTensorServers(), badOwnServers(), badDevices(), badPlacement(), badExposures(),
 	} {
 		for _, c := range group {

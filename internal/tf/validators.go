@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	tfpath "github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -55,6 +56,19 @@ func LabelValue() validator.String {
 // Labels requires a map of labels.
 func Labels() []validator.Map {
 	return []validator.Map{NoNulls(), mapvalidator.KeysAre(LabelKey()), mapvalidator.ValueStringsAre(LabelValue())}
+}
+
+// LabelSelector requires a label selector in the notation of kubectl.
+func LabelSelector() validator.String {
+	return check("a label selector, such as team=ml,tier in (dev, test)", "Invalid label selector", func(s string) error {
+		if strings.TrimSpace(s) == "" {
+			return errors.New("is empty: set a selector such as team=ml, or remove it")
+		}
+		if _, err := labels.Parse(s); err != nil {
+			return fmt.Errorf("is %s, which is not a label selector: %w", quoted(s), err)
+		}
+		return nil
+	})
 }
 
 // EnvVarName requires the name of an environment variable that Kubernetes accepts.

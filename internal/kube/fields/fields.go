@@ -34,6 +34,24 @@ func Owned(obj *unstructured.Unstructured, manager string) (*fieldpath.Set, bool
 	return nil, false, nil
 }
 
+// Given returns the fields of obj that clients have set, which are the fields of all managers except those that without
+// excludes. It ignores entries of subresources. An entry of an update includes the defaults that the server has set in
+// the same request.
+func Given(obj *unstructured.Unstructured, without ...string) (*fieldpath.Set, error) {
+	given := fieldpath.NewSet()
+	for _, entry := range obj.GetManagedFields() {
+		if entry.Subresource != "" || slices.Contains(without, entry.Manager) {
+			continue
+		}
+		set, err := decode(entry)
+		if err != nil {
+			return nil, err
+		}
+		given = given.Union(set)
+	}
+	return given, nil
+}
+
 // Parse reads a set in the FieldsV1 JSON form that Format writes.
 func Parse(fieldsV1 []byte) (*fieldpath.Set, error) {
 	set := &fieldpath.Set{}

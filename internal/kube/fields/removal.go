@@ -23,21 +23,21 @@ func Removed(before, after *fieldpath.Set) *fieldpath.Set { return before.Differ
 // Contested reports whether an apply by manager that omits the fields of set may be unable to remove them from live:
 // another manager updated them, or manager no longer owns them.
 func Contested(live *unstructured.Unstructured, manager string, set *fieldpath.Set) (bool, error) {
-	entries, changed, err := ClaimRemoved(live, manager, set)
+	entries, changed, err := ClaimRemoved(live, manager, set, false)
 	return changed && len(entries) > 0, err
 }
 
 // ClaimRemoved returns the managedFields of live changed so that manager owns the fields of removed by apply, and
-// no manager owns them by update. It returns false if nothing changes.
+// no manager owns them by update, nor by apply if the object is adopted. It returns false if nothing changes.
 func ClaimRemoved(
-	live *unstructured.Unstructured, manager string, removed *fieldpath.Set,
+	live *unstructured.Unstructured, manager string, removed *fieldpath.Set, adopted bool,
 ) ([]metav1.ManagedFieldsEntry, bool, error) {
 	removed = present(live, removed)
 	if removed.Empty() {
 		return nil, false, nil
 	}
 	entries, changed, err := withoutFields(live, manager, removed, func(entry metav1.ManagedFieldsEntry) bool {
-		return entry.Operation == metav1.ManagedFieldsOperationUpdate
+		return adopted || entry.Operation == metav1.ManagedFieldsOperationUpdate
 	})
 	if err != nil {
 		return nil, false, err

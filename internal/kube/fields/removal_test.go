@@ -106,7 +106,7 @@ func TestRemovedFieldsAreTakenFromManagersThatOnlyUpdatedThem(t *testing.T) {
 			if c.lost {
 				live = withRecord(t, live, withoutHostname)
 			}
-			entries, changed, err := fields.ClaimRemoved(live, ours, c.removed)
+			entries, changed, err := fields.ClaimRemoved(live, ours, c.removed, false)
 			if err != nil || changed != c.changed {
 				t.Fatalf("changed: %v (error %v)", changed, err)
 			}

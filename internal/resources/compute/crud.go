@@ -143,8 +143,9 @@ func (w *writer) applyObject(
 	if err != nil {
 		return diags, err
 	}
-	w.PrivateState.Imported = slices.DeleteFunc(w.PrivateState.Imported,
-		func(imported string) bool { return imported == key })
+	isKey := func(other string) bool { return other == key }
+	w.PrivateState.Imported = slices.DeleteFunc(w.PrivateState.Imported, isKey)
+	w.PrivateState.Foreign = slices.DeleteFunc(w.PrivateState.Foreign, isKey)
 	if roleOf(obj) == manifest.RoleWorkload {
 		w.Plan.UID = types.StringValue(string(live.GetUID()))
 		w.PrivateState.EmptyText = true

@@ -29,7 +29,8 @@ func (r *reader) importObjects(ctx context.Context) error {
 			return err
 		}
 	}
-	if r.State.Mode.ValueString() != kind.ModeCompute { // the operator owns the Service of a tensor server
+	// The operator owns the Service of a tensor server, and a compute with manifest_only has none.
+	if r.State.Mode.ValueString() != kind.ModeCompute && !r.State.ManifestOnly.ValueBool() {
 		name := r.State.Name.ValueString()
 		if workload == nil || !kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).OwnService {
 			if err := r.importRelated(ctx, kind.Service(), name, found); err != nil {
@@ -67,6 +68,12 @@ func (r *reader) importObjects(ctx context.Context) error {
 // findWorkload returns the workload of any kind, or nil. A workload of this provider has precedence over others of the
 // same name.
 func (r *reader) findWorkload(ctx context.Context) (*unstructured.Unstructured, error) {
+	if r.Listing != nil {
+		if kind.WorkloadOf(r.Live.GroupVersionKind().GroupKind()).Mode == "" { // the Service of existing pods
+			return nil, nil
+		}
+		return r.Live, nil
+	}
 	var unmanaged *unstructured.Unstructured
 	var denied error
 	for _, k := range kind.Workloads() {
@@ -117,18 +124,18 @@ func (r *reader) importWorkload(ctx context.Context, live *unstructured.Unstruct
 	if err != nil {
 		return err
 	}
-	seen := r.State.observe(doc)
-	if !managed {
-		seen = adoptableSettings(manifest.Observe(live))
-	}
 	r.State.Mode = types.StringValue(manifest.Compute{Manifest: live.Object}.Mode())
-	onlyByManifest := kind.OfMode(r.State.Mode.ValueString()).Picks == nil
-	if onlyByManifest {
-		seen = withoutPodDetails(seen)
-	}
-	r.Diags.Append(r.State.adopt(ctx, seen, r.Data.Defaults)...)
-	if onlyByManifest {
-		r.State.Manifest = tf.DocumentOf(found[manifest.Key(doc)].Text)
+	if managed {
+		seen := r.State.observe(doc)
+		if r.onlyByManifest() {
+			seen = withoutPodDetails(seen)
+		}
+		r.Diags.Append(r.State.adopt(ctx, seen, r.Data.Defaults)...)
+		if r.onlyByManifest() {
+			r.State.Manifest = tf.DocumentOf(found[manifest.Key(doc)].Text)
+		}
+	} else if err := r.importForeign(ctx, live, found); err != nil {
+		return err
 	}
 	r.PrivateState.Selector = manifest.ForeignSelector(live)
 	r.State.UID = types.StringValue(string(live.GetUID()))
@@ -137,10 +144,13 @@ func (r *reader) importWorkload(ctx context.Context, live *unstructured.Unstruct
 	return nil
 }
 
+// onlyByManifest reports whether only a manifest selects the kind of the workload.
+func (r *reader) onlyByManifest() bool { return kind.OfMode(r.State.Mode.ValueString()).Picks == nil }
+
 // importRelated imports an object beside the workload. Without a workload, only a Service or the registration of this
 // provider is imported, and the result is a compute for existing pods.
 func (r *reader) importRelated(ctx context.Context, of kube.Kind, name string, found owned.Objects) error {
-	live, err := r.Data.Cluster.Get(ctx, kube.Ref{Kind: of, Namespace: r.State.Namespace.ValueString(), Name: name})
+	live, err := r.Get(ctx, kube.Ref{Kind: of, Namespace: r.State.Namespace.ValueString(), Name: name})
 	switch class := kube.ClassOf(err); {
 	case class == kube.NotFound, class == kube.KindMissing, class == kube.Denied && of.Group != "":
 		return nil
@@ -180,7 +190,7 @@ func (r *reader) importRelated(ctx context.Context, of kube.Kind, name string, f
 	} else {
 		r.Diags.Append(r.State.followService(ctx, nil, doc)...)
 	}
-	if r.State.Mode.ValueString() == kind.ModeSelector {
+	if r.State.Mode.ValueString() == kind.ModeSelector && r.Listing == nil {
 		r.State.Ready = types.BoolValue(podsOf(ctx, r.Data.Cluster, r.State).ready(ctx))
 	}
 	return nil

@@ -53,6 +53,7 @@ type model struct {
 	Autoscale       types.Object `tfsdk:"autoscale"`
 	Distribute      types.Object `tfsdk:"distribute"`
 	Manifest        tf.Document  `tfsdk:"manifest"`
+	ManifestOnly    types.Bool   `tfsdk:"manifest_only"`
 	PodTemplatePath types.String `tfsdk:"pod_template_path"`
 	Selector        types.Map    `tfsdk:"selector"`
 	ImageSetup      types.Object `tfsdk:"image_setup"`

@@ -98,12 +98,12 @@ func (m *model) fillAddresses(ctx context.Context) {
 	}
 }
 
-// address returns the attribute url, which is null for tensor servers.
+// address returns the attribute url, which is null for tensor servers and with manifest_only.
 func address(ctx context.Context, m *model) types.String {
-	if m.Endpoint.IsUnknown() || m.Runtime.IsUnknown() {
+	if m.Endpoint.IsUnknown() || m.Runtime.IsUnknown() || m.ManifestOnly.IsUnknown() {
 		return types.StringUnknown()
 	}
-	if manifest.RunsTensorServer(m.Runtime.ValueString()) {
+	if manifest.RunsTensorServer(m.Runtime.ValueString()) || m.ManifestOnly.ValueBool() {
 		return types.StringNull()
 	}
 	if !m.Endpoint.IsNull() {

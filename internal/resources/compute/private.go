@@ -7,6 +7,8 @@ type privateState struct {
 	// Imported contains the keys of the objects that have not been applied since their import. State contains their
 	// text from the server, also after an update that changes none of them.
 	Imported []string `json:"imported,omitempty"`
+	// Foreign contains the keys of the workloads of other clients that have not been applied since their import.
+	Foreign []string `json:"foreign,omitempty"`
 	// Configured is true after an update has applied the settings of the configuration that no object contains.
 	// Before the first update, an import assumes them.
 	Configured bool `json:"configured,omitempty"`

@@ -38,7 +38,9 @@ func (hooks) Import(ctx context.Context, reading *reading) error {
 	if err := r.importObjects(ctx); err != nil {
 		return err
 	}
-	r.rememberCRD(ctx)
+	if r.Listing == nil {
+		r.rememberCRD(ctx)
+	}
 	return nil
 }
 
@@ -151,6 +153,9 @@ func (r *reader) release(
 // failed wait, since the status of some kinds contains less than the wait has observed.
 func (r *reader) isReady(ctx context.Context, ref kube.Ref, live *unstructured.Unstructured) bool {
 	isReady := ready.Assess(ready.Snapshot{Workload: live}).Ready
+	if r.Listing != nil {
+		return isReady
+	}
 	if isReady && r.PrivateState.Unready || !isReady && ready.NeedsPods(live) {
 		pods := podsOf(ctx, r.Data.Cluster, r.State)
 		pods.workload = &ref

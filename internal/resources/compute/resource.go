@@ -39,17 +39,21 @@ var (
 // New returns the resource.
 func New() resource.Resource {
 	return &computeResource{lifecycle.Resource[model, *model, privateState]{
-		Kind: lifecycle.Kind{
-			Type: "kt_compute", Noun: "compute", Example: "trainer",
-			Create: 5 * time.Minute, Update: 5 * time.Minute, // in addition to the wait for readiness
-			Delete:     10 * time.Minute,
-			FromConfig: []string{"image_setup"},
-			Moves: func(of schema.GroupKind) bool {
-				k, ok := kind.Of(of)
-				return ok && k.RunsPods() && !k.RunsTensorServer()
-			},
-		},
+		Kind:  resourceKind(),
 		Hooks: hooks{},
 		Same:  (*model).sameComputed,
 	}}
+}
+
+func resourceKind() lifecycle.Kind {
+	return lifecycle.Kind{
+		Type: "kt_compute", Noun: "compute", Example: "trainer",
+		Create: 5 * time.Minute, Update: 5 * time.Minute, // in addition to the wait for readiness
+		Delete:     10 * time.Minute,
+		FromConfig: []string{"image_setup"},
+		Moves: func(of schema.GroupKind) bool {
+			k, ok := kind.Of(of)
+			return ok && k.RunsPods() && !k.RunsTensorServer()
+		},
+	}
 }

@@ -52,7 +52,7 @@ var rows = []row{
 	quantityRow("shared_memory_limit", kubetorchPods, func(m *model) *tf.Quantity { return &m.SharedMemoryLimit },
 		func(c *manifest.Compute) **resource.Quantity { return &c.SharedMemoryLimit }),
 	replicas(),
-	boolean("suspend", anyPods, func(m *model) *types.Bool { return &m.Suspend },
+	boolean("suspend", anyPods|kind.Unchanged, func(m *model) *types.Bool { return &m.Suspend },
 		func(c *manifest.Compute) *bool { return &c.Suspend }),
 
 	textMap("labels", anyCompute, func(m *model) *types.Map { return &m.Labels },
@@ -129,9 +129,11 @@ var rows = []row{
 	field("distribute", kubetorchPods, func(m *model) *types.Object { return &m.Distribute },
 		func(c *manifest.Compute) **manifest.Distribute { return &c.Distribute },
 		(*converter).decodeDistribute, (*converter).followDistribute),
-	custom("manifest", kubetorchPods, func(m *model) *tf.Document { return &m.Manifest },
+	custom("manifest", kubetorchPods|kind.Unchanged, func(m *model) *tf.Document { return &m.Manifest },
 		func(c *converter, m *model, out *manifest.Compute) { out.Manifest = c.decodeManifest(m.Manifest) }),
-	custom("pod_template_path", kubetorchPods, func(m *model) *types.String { return &m.PodTemplatePath },
+	boolean("manifest_only", kubetorchPods|kind.Unchanged, func(m *model) *types.Bool { return &m.ManifestOnly },
+		func(c *manifest.Compute) *bool { return &c.ManifestOnly }).unobserved(),
+	custom("pod_template_path", kubetorchPods|kind.Unchanged, func(m *model) *types.String { return &m.PodTemplatePath },
 		func(_ *converter, m *model, out *manifest.Compute) {
 			out.PodTemplatePath = decodeFieldPath(m.PodTemplatePath)
 		}),
@@ -175,7 +177,7 @@ func podLabels() row {
 }
 
 func replicas() row {
-	return custom("replicas", anyPods, func(m *model) *types.Int64 { return &m.Replicas },
+	return custom("replicas", anyPods|kind.Unchanged, func(m *model) *types.Int64 { return &m.Replicas },
 		func(_ *converter, m *model, out *manifest.Compute) {
 			out.Replicas, out.ReplicasGiven = m.Replicas.ValueInt64(), isKnown(m.Replicas)
 		},

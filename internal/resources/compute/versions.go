@@ -102,6 +102,7 @@ func (p *planner) renderWith(
 	if !p.PrivateState.EmptyText {
 		rendered = rendered.Preserve(prior, differsInEmptyText)
 	}
+	rendered = p.preserveAdopted(ctx, rendered, prior, options)
 	return rendered.Preserve(prior, func(planned, before *owned.Object) bool {
 		return slices.Contains(p.PrivateState.Imported, planned.Key) && p.appliesNothing(ctx, planned, before)
 	})
@@ -119,7 +120,7 @@ func (p *planner) samePods(prior, rendered owned.Objects) bool {
 
 // setVersions sets the attributes to the versions of the plan.
 func (p *planner) setVersions(v versions) {
-	if manifest.RunsTensorServer(p.Plan.Runtime.ValueString()) {
+	if p.Plan.hasNoVersion() {
 		p.Plan.KubetorchVersion, p.Plan.RendererRevision = types.StringNull(), types.Int64Null()
 		return
 	}
@@ -127,10 +128,15 @@ func (p *planner) setVersions(v versions) {
 	p.Plan.RendererRevision = types.Int64Value(v.revision.Number)
 }
 
+// hasNoVersion reports whether Kubetorch's server does not run in the pods, and cannot be added to them.
+func (m *model) hasNoVersion() bool {
+	return manifest.RunsTensorServer(m.Runtime.ValueString()) || m.ManifestOnly.ValueBool()
+}
+
 // setUnknownVersions makes the attributes unknown in a plan that cannot be rendered yet, unless they are configured.
 func (p *planner) setUnknownVersions() {
 	p.Plan.KubetorchVersion, p.Plan.RendererRevision = p.Config.KubetorchVersion, p.Config.RendererRevision
-	if manifest.RunsTensorServer(p.Plan.Runtime.ValueString()) {
+	if p.Plan.hasNoVersion() {
 		return
 	}
 	if p.Plan.KubetorchVersion.IsNull() {
@@ -173,7 +179,7 @@ func (p *planner) warnOfRestart() {
 
 // observeVersions sets null attributes from applied objects, for the state of an earlier release and for an import.
 func (m *model) observeVersions(applied owned.Objects) {
-	if manifest.RunsTensorServer(m.Runtime.ValueString()) {
+	if m.hasNoVersion() {
 		return
 	}
 	if version := owned.Label(sorted(applied), kind.VersionLabel); m.KubetorchVersion.IsNull() && version != "" {

@@ -23,7 +23,7 @@ import (
 // attributes. Otherwise the next apply takes over its fields, which the plan shows.
 func (r reader) importConfigMap(ctx context.Context) error {
 	ref := r.State.ref()
-	live, err := r.Data.Cluster.Read(ctx, ref)
+	live, err := r.Read(ctx, ref)
 	switch {
 	case kube.IsNotFound(err):
 		hint := ""

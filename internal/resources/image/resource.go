@@ -28,10 +28,7 @@ type (
 // New returns the resource.
 func New() resource.Resource {
 	return &imageResource{lifecycle.Resource[model, *model, privateState]{
-		Kind: lifecycle.Kind{
-			Type: "kt_image", Noun: "image", Example: "torch", ObjectName: image.ConfigMapName,
-			Create: timeLimit, Update: timeLimit, Delete: timeLimit,
-		},
+		Kind:  resourceKind(),
 		Hooks: hooks{},
 	}}
 }
@@ -48,3 +45,10 @@ var (
 	_ resource.ResourceWithUpgradeState   = (*imageResource)(nil)
 	_ resource.ResourceWithValidateConfig = (*imageResource)(nil)
 )
+
+func resourceKind() lifecycle.Kind {
+	return lifecycle.Kind{
+		Type: "kt_image", Noun: "image", Example: "torch", ObjectName: image.ConfigMapName,
+		Create: timeLimit, Update: timeLimit, Delete: timeLimit,
+	}
+}

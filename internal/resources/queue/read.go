@@ -133,6 +133,9 @@ func (hooks) Import(ctx context.Context, reading *reading) error {
 // find returns the queue to import: the ClusterQueue with the name, or else the Queue of KAI.
 func (r reader) find(ctx context.Context) (*unstructured.Unstructured, error) {
 	var err error
+	if r.Listing != nil {
+		return r.Live, nil
+	}
 	for _, ref := range []kube.Ref{r.State.ref(), kaiQueueRef(r.State.Name.ValueString())} {
 		var found *unstructured.Unstructured
 		found, err = r.Data.Cluster.Get(ctx, ref)
@@ -155,7 +158,7 @@ func (r reader) importRelated(
 ) ([]*unstructured.Unstructured, error) {
 	var related []*unstructured.Unstructured
 	read := func(ref kube.Ref, accept func(*unstructured.Unstructured) bool) error {
-		live, err := r.Data.Cluster.Get(ctx, ref)
+		live, err := r.Get(ctx, ref)
 		if kube.IsNotFound(err) || err == nil && !accept(live) {
 			return nil
 		}

@@ -50,13 +50,17 @@ var (
 // New returns the resource.
 func New() resource.Resource {
 	return &queueResource{lifecycle.Resource[model, *model, privateState]{
-		Kind: lifecycle.Kind{
-			Type: tf.QueueType, Noun: "queue", Example: "vision",
-			Create: 2 * time.Minute, Update: 2 * time.Minute, // Kueue reacts in seconds
-			Delete: 10 * time.Minute, // admitted workloads have to finish
-
-			Owner: ownerOf,
-		},
+		Kind:  resourceKind(),
 		Hooks: hooks{},
 	}}
+}
+
+func resourceKind() lifecycle.Kind {
+	return lifecycle.Kind{
+		Type: tf.QueueType, Noun: "queue", Example: "vision",
+		Create: 2 * time.Minute, Update: 2 * time.Minute, // Kueue reacts in seconds
+		Delete: 10 * time.Minute, // admitted workloads have to finish
+
+		Owner: ownerOf,
+	}
 }

@@ -59,6 +59,10 @@ var errValuesNeeded = errors.New("the values have to be read")
 // Import reads a Secret into a new state.
 func (hooks) Import(ctx context.Context, reading *reading) error {
 	r := reader{reading: reading, ref: reading.State.ref()}
+	if r.Listing != nil {
+		r.importListed(r.Live)
+		return nil
+	}
 	live, err := r.Data.Cluster.GetSecret(ctx, r.ref)
 	switch {
 	case kube.IsNotFound(err):

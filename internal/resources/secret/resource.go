@@ -46,12 +46,7 @@ var (
 // New returns the resource.
 func New() resource.Resource {
 	r := &secretResource{lifecycle.Resource[model, *model, privateState]{
-		Kind: lifecycle.Kind{
-			Type: "kt_secret", Noun: "secret", Example: "huggingface",
-			Create: timeLimit, Update: timeLimit, Delete: timeLimit,
-			FromConfig: []string{"values_wo"},
-			Moves:      func(of schema.GroupKind) bool { return of == kind.Secret().GroupKind() },
-		},
+		Kind:  resourceKind(),
 		Hooks: hooks{},
 	}}
 	r.PrivateState = lifecycle.PrivateStateCodec[privateState]{
@@ -61,4 +56,13 @@ func New() resource.Resource {
 		Save: savePrivateState,
 	}
 	return r
+}
+
+func resourceKind() lifecycle.Kind {
+	return lifecycle.Kind{
+		Type: "kt_secret", Noun: "secret", Example: "huggingface",
+		Create: timeLimit, Update: timeLimit, Delete: timeLimit,
+		FromConfig: []string{"values_wo"},
+		Moves:      func(of schema.GroupKind) bool { return of == kind.Secret().GroupKind() },
+	}
 }

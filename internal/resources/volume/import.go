@@ -18,7 +18,7 @@ import (
 // over labels and annotations, which the plan shows.
 func (r reader) importClaim(ctx context.Context) error {
 	ref := r.State.claimRef()
-	live, err := r.Data.Cluster.Read(ctx, ref)
+	live, err := r.Read(ctx, ref)
 	if kube.IsNotFound(err) {
 		return r.NothingToImport(fmt.Sprintf("%s does not exist.\n\n"+
 			"Investigate with:\n  kubectl get persistentvolumeclaims -n %s", ref, ref.Namespace))

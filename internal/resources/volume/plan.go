@@ -110,6 +110,20 @@ func (p *planner) render(configKnown bool) {
 	var diags diag.Diagnostics
 	p.Plan.Manifests, diags = rendered.render(p.Data.Defaults)
 	p.Diags.Append(diags...)
+	p.preserveForeign(rendered.StorageClass)
+}
+
+// preserveForeign keeps the claim of another client as it is while the configuration renders the same as the state of
+// its import. The claim becomes owned with the first change of an attribute.
+func (p *planner) preserveForeign(class types.String) {
+	if p.Creating || !p.PrivateState.Imported || !p.Memory().NeverApplied(p.Plan.key()) {
+		return
+	}
+	imported := *p.State
+	imported.StorageClass = class
+	if manifests, diags := imported.render(p.Data.Defaults); !diags.HasError() && manifests.Equal(p.Plan.Manifests) {
+		p.Plan.Manifests = p.State.Manifests
+	}
 }
 
 // preserveImported keeps the value of adopt_existing that an import has assumed, if the plan then has no changes.

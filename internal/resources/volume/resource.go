@@ -39,12 +39,16 @@ var (
 // New returns the resource.
 func New() resource.Resource {
 	return &volumeResource{lifecycle.Resource[model, *model, privateState]{
-		Kind: lifecycle.Kind{
-			Type: "kt_volume", Noun: "volume", Example: "datasets",
-			Create: 10 * time.Minute, Update: 10 * time.Minute, // cloud file systems take minutes to create
-			Delete: 5 * time.Minute,
-			Moves:  func(of schema.GroupKind) bool { return of == kind.PersistentVolumeClaim().GroupKind() },
-		},
+		Kind:  resourceKind(),
 		Hooks: hooks{},
 	}}
+}
+
+func resourceKind() lifecycle.Kind {
+	return lifecycle.Kind{
+		Type: "kt_volume", Noun: "volume", Example: "datasets",
+		Create: 10 * time.Minute, Update: 10 * time.Minute, // cloud file systems take minutes to create
+		Delete: 5 * time.Minute,
+		Moves:  func(of schema.GroupKind) bool { return of == kind.PersistentVolumeClaim().GroupKind() },
+	}
 }

@@ -26,6 +26,11 @@ type Reading[M, N any] struct {
 	// Moved is the object of a resource that was moved from another provider and not updated since; nil for others.
 	Moved *Moved
 
+	// Live is the first object of the resource, and Listing reads its other objects, if a list resource imports it. Both
+	// are nil otherwise. Nothing is then stored but the state, so the hook need not determine anything else.
+	Live    *unstructured.Unstructured
+	Listing *kube.Listing
+
 	// MemoryChanged reports that Memory has changed.
 	MemoryChanged bool
 	// Short reports whether this is the [ShortPath]. There, a hook may return any error instead of a result that

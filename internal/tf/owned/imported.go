@@ -39,6 +39,43 @@ func (o Objects) Import(
 	return obj, ours, err
 }
 
+// Adopt adds an entry for a live object of another client, with the fields of rendered that this client has set, and
+// returns the live values of these fields. A dry run determines which fields an apply of rendered would own. From then
+// on, changes of these fields are drift, and the next apply removes those that it omits. ok is false, and nothing is
+// changed, if the dry run fails.
+func (o Objects) Adopt(
+	ctx context.Context, cluster *kube.Cluster, memory Memory, live, rendered *unstructured.Unstructured,
+) (ok bool, err error) {
+	after, err := cluster.DryRun(ctx, rendered)
+	if err != nil {
+		return false, nil //nolint:nilerr // the plan reports it if it applies the object
+	}
+	wanted, ours, err := kube.OwnedFields(after)
+	if err != nil || !ours {
+		return false, err
+	}
+	given, err := GivenFields(live)
+	if err != nil {
+		return false, err
+	}
+	set := wanted.Intersection(given)
+	adopted := &unstructured.Unstructured{Object: fields.Project(live.Object, set)}
+	key := manifest.Key(adopted)
+	if _, err := memory.RememberSet(key, adopted, live, set); err != nil {
+		return false, err
+	}
+	entry := memory[key]
+	entry.Adopted = true
+	memory[key] = entry
+	o[key], err = ObjectOf(adopted)
+	return err == nil, err
+}
+
+// GivenFields returns the fields of an object that clients have set, rather than the controllers of Kubernetes.
+func GivenFields(live *unstructured.Unstructured) (*fieldpath.Set, error) {
+	return fields.Given(live, "kube-controller-manager", "kube-scheduler")
+}
+
 // AppliesNothing reports whether applying the planned text of an imported object would leave the object unchanged. If
 // the texts are not sufficient, since the server may have set a default, it uses a dry run. It returns an error if the
 // dry run failed without a verdict on the object.

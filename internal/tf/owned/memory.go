@@ -36,6 +36,9 @@ type Entry struct {
 	// Creation is the id of the creation that made the object. While UID is empty, no response to that creation was
 	// received. With a UID, the object has the id in [kube.CreationAnnotation], and every apply keeps it.
 	Creation string `json:"creation,omitempty"`
+	// Adopted is true if other clients have applied the fields of Set, and the object was imported, but not applied
+	// since.
+	Adopted bool `json:"adopted,omitempty"`
 	// Recovered is true if the entry was lost and restored from the attributes in state alone, until a refresh
 	// completes it: Terraform drops the private state if the provider exits during an update. Without a UID, the entry
 	// is for any object of this provider.
@@ -130,11 +133,14 @@ func (m Memory) Marked(key string, obj *unstructured.Unstructured) *unstructured
 	return obj
 }
 
-// NeverApplied reports whether an object was imported and never applied, so that none of its fields is ours.
+// NeverApplied reports whether an object of another client was imported and never applied.
 func (m Memory) NeverApplied(key string) bool {
 	set, err := fields.Parse(m[key].Set)
-	return m[key].recorded() && err == nil && set.Empty()
+	return m[key].Adopted || m[key].recorded() && err == nil && set.Empty()
 }
+
+// Drifted reports whether the last refresh has found changes of an object.
+func (m Memory) Drifted(key string) bool { return m[key].Sent != nil }
 
 // Contains reports whether there is an entry for an object with a namespace and name, or for one of the cluster with
 // the name.

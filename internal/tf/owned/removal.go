@@ -18,7 +18,8 @@ import (
 // DryRun returns the result of a server-side dry run of an apply.
 type DryRun func() (*unstructured.Unstructured, error)
 
-// applied returns the fields that were ours after the last apply of an object. ok is false if it was never applied.
+// applied returns the fields that were ours after the last apply of an object, or that were adopted by its import. ok
+// is false if there are none.
 func (m Memory) applied(key string) (set *fieldpath.Set, ok bool) {
 	entry, known := m[key]
 	if !known {
@@ -31,7 +32,7 @@ func (m Memory) applied(key string) (set *fieldpath.Set, ok bool) {
 // Applied reports whether an object was applied, rather than only imported.
 func (m Memory) Applied(key string) bool {
 	_, ok := m.applied(key)
-	return ok
+	return ok && !m[key].Adopted
 }
 
 // ClaimRemovedFields makes sure that the next apply of an object removes the fields that it omits, even if somebody
@@ -59,7 +60,7 @@ func ClaimRemovedFields(
 	}
 	removed := fields.Removed(before, next)
 	claim := func(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry, bool, error) {
-		return fields.ClaimRemoved(live, kube.Manager, removed)
+		return fields.ClaimRemoved(live, kube.Manager, removed, memory[key].Adopted)
 	}
 	return cluster.SetRecords(ctx, ref, live, claim)
 }
@@ -69,7 +70,7 @@ func claimRemovedFields(
 	ctx context.Context, cluster *kube.Cluster, memory Memory, sent *unstructured.Unstructured,
 ) error {
 	key := manifest.Key(sent)
-	if !memory.Applied(key) {
+	if _, known := memory.applied(key); !known {
 		return nil
 	}
 	ref, err := cluster.RefOf(ctx, sent)
@@ -106,10 +107,10 @@ func TakeOver(
 }
 
 // RetainedWarning reports fields that are no longer in the configuration but remain in the cluster because others
-// manage them. after is the response to a dry run.
+// manage them. after is the response to a dry run. The first apply of an adopted object removes them.
 func (m Memory) RetainedWarning(ref kube.Ref, key string, after *unstructured.Unstructured) diag.Diagnostics {
 	before, ok := m.applied(key)
-	if !ok || after == nil {
+	if !ok || after == nil || m[key].Adopted {
 		return nil
 	}
 	next, found, err := fields.Owned(after, kube.Manager)

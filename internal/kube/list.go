@@ -1,0 +1,108 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/pager"
+)
+
+// Objects returns the objects of the kind and namespace of scope from the server, page by page, without the cache.
+// Without a namespace, it returns those of all namespaces. selector is a label selector, or "". An error ends the
+// sequence. The field selector of the kind applies, but not its label selector. The next page is requested only after all objects of a page were consumed. Of the objects of a kind with
+// MetadataOnly, it requests only the metadata.
+func (c *Cluster) Objects(
+	ctx context.Context, scope Ref, selector string,
+) iter.Seq2[*unstructured.Unstructured, error] {
+	return func(yield func(*unstructured.Unstructured, error) bool) {
+		resource, err := c.lister(scope)
+		options := metav1.ListOptions{LabelSelector: selector, FieldSelector: scope.Kind.FieldSelector,
+			Limit: pager.New(nil).PageSize}
+		for err == nil {
+			var page *unstructured.UnstructuredList
+			page, err = resource.List(ctx, options)
+			if token := continuation(err); token != "" {
+				options.Continue, err = token, nil
+				continue
+			}
+			if err != nil {
+				break
+			}
+			for i := range page.Items {
+				if !yield(&page.Items[i], nil) {
+					return
+				}
+			}
+			if options.Continue = page.GetContinue(); options.Continue == "" {
+				return
+			}
+		}
+		yield(nil, c.denied(ctx, "list", scope, Wrap("list", scope, err)))
+	}
+}
+
+// continuation returns the token with which a list can be continued after its token has expired, or "". The rest of
+// the list is then newer than its start
+// (https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks).
+func continuation(err error) string {
+	if status, ok := errors.AsType[*apierrors.StatusError](err); ok && apierrors.IsResourceExpired(err) {
+		return status.ErrStatus.Continue
+	}
+	return ""
+}
+
+// Listing reads objects from lists, and requests the list of each kind once. It is for reads of many objects that
+// need not be newer than the first of them.
+type Listing struct {
+	cluster   *Cluster
+	namespace string
+
+	mu    sync.Mutex
+	lists map[schema.GroupKind]*listed
+}
+
+type listed struct {
+	objects map[string]*unstructured.Unstructured // by namespace/name
+	err     error
+}
+
+// List returns a Listing of the objects of a namespace, or of all namespaces if it is "".
+func (c *Cluster) List(namespace string) *Listing {
+	return &Listing{cluster: c, namespace: namespace, lists: map[schema.GroupKind]*listed{}}
+}
+
+// Get returns an object, or the error of the list of its kind.
+func (l *Listing) Get(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	list, ok := l.lists[ref.Kind.GroupKind()]
+	if !ok {
+		list = &listed{objects: map[string]*unstructured.Unstructured{}}
+		for obj, err := range l.cluster.Objects(ctx, Ref{Kind: ref.Kind, Namespace: l.scope(ref)}, "") {
+			if list.err = err; err == nil {
+				list.objects[obj.GetNamespace()+"/"+obj.GetName()] = obj
+			}
+		}
+		l.lists[ref.Kind.GroupKind()] = list
+	}
+	if list.err != nil {
+		return nil, list.err
+	}
+	if obj, ok := list.objects[ref.Namespace+"/"+ref.Name]; ok {
+		return obj, nil
+	}
+	return nil, Wrap("read", ref, apierrors.NewNotFound(ref.gvr().GroupResource(), ref.Name))
+}
+
+func (l *Listing) scope(ref Ref) string {
+	if ref.Kind.ClusterScoped {
+		return ""
+	}
+	return l.namespace
+}

@@ -1,0 +1,206 @@
+package manifest
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+)
+
+// Adoption is how an import takes over a workload of another client.
+type Adoption int
+
+const (
+	// AsAttributes sets all attributes: a client of Kubetorch has created the workload from the same settings.
+	AsAttributes Adoption = iota
+	// AsManifest keeps the workload as it is, in the attribute manifest, because its selector or its pods are not those
+	// of Kubetorch.
+	AsManifest
+	// AsSettings sets only the attributes that every compute has. Somebody has created a workload that an apply can
+	// change to one of Kubetorch.
+	AsSettings
+)
+
+// AdoptionOf returns how an import takes over a workload.
+func AdoptionOf(workload *unstructured.Unstructured) Adoption {
+	k, known := kindOfObject(workload.GroupVersionKind(), nil)
+	labels := workload.GetLabels()
+	switch {
+	case !known || k.RunsTensorServer():
+		return AsSettings
+	case k.Selects && kind.TextAt(workload.Object, "spec", "selector", "matchLabels", kind.ServiceLabel) !=
+		workload.GetName():
+		return AsManifest
+	case k.Picks != nil && labels[kind.TemplateLabel] == k.Template:
+		return AsAttributes
+	case !k.Selects && !OfKubetorch(workload):
+		return AsManifest
+	default:
+		return AsSettings
+	}
+}
+
+// Adoptable returns a workload as a manifest of the user: without its identity, and without what the API server or a
+// controller has added. given contains the fields that clients have set, which may include defaults of the API server.
+func Adoptable(given *unstructured.Unstructured) map[string]any {
+	workload := Normalize(given)
+	k, _ := kindOfObject(given.GroupVersionKind(), nil)
+	delete(workload, "status")
+	metadata := map[string]any{}
+	for _, field := range []string{"labels", "annotations"} {
+		if entries := withoutGenerated(kind.TextsAt(workload, "metadata", field)); len(entries) > 0 {
+			metadata[field] = kind.Texts(entries)
+		}
+	}
+	workload["metadata"] = metadata
+	if spec, ok := workload["spec"].(map[string]any); ok {
+		dropDefaults(spec, k.SpecDefaults())
+		if k.Readiness == kind.OfJob {
+			delete(spec, "selector")
+		}
+	}
+	for _, g := range k.Groups(workload) {
+		if template, _ := kind.Find(workload, g.Template); template != nil {
+			dropOfTemplate(template)
+		}
+	}
+	return normalizeMap(workload, "")
+}
+
+// ObserveAdoptable returns the attributes for a workload of Kubetorch, without the defaults of the API server. workload
+// is what [Adoptable] returns for live.
+func ObserveAdoptable(workload, live *unstructured.Unstructured) Compute {
+	named := workload.DeepCopy()
+	named.SetName(live.GetName())
+	named.SetNamespace(live.GetNamespace())
+	c := Observe(named)
+	if complete := Observe(live); complete.Replicas > 1 {
+		c.Strategy = complete.Strategy // the default of the API server is not that of Kubetorch
+	}
+	return c
+}
+
+// withoutGenerated returns labels or annotations without those that clients and controllers write for themselves.
+func withoutGenerated(entries map[string]string) map[string]string {
+	result := map[string]string{}
+	for key, value := range entries {
+		if key != "kubectl.kubernetes.io/last-applied-configuration" &&
+			!strings.HasPrefix(key, "deployment.kubernetes.io/") && !slices.Contains(kind.GeneratedLabels(), key) {
+			result[key] = value
+		}
+	}
+	return result
+}
+
+func dropOfTemplate(template any) {
+	fields, _ := template.(map[string]any)
+	for _, label := range kind.GeneratedLabels() {
+		if labels, ok := kind.Find(fields, []string{"metadata", "labels"}); ok && labels != nil {
+			delete(labels.(map[string]any), label) //nolint:forcetypeassert // a typed API object
+		}
+	}
+	spec, ok := fields["spec"].(map[string]any)
+	if !ok {
+		return
+	}
+	dropDefaults(spec, kind.PodDefaults())
+	delete(spec, "serviceAccount") // the former name of serviceAccountName
+	for _, list := range []string{"initContainers", "containers"} {
+		for _, container := range kind.ListAt(spec, list) {
+			dropOfContainer(container)
+		}
+	}
+	for _, volume := range kind.ListAt(spec, "volumes") {
+		for _, source := range volume {
+			if source, ok := source.(map[string]any); ok {
+				dropDefaults(source, map[string]any{"defaultMode": int64(0o644), "type": ""})
+			}
+		}
+	}
+}
+
+func dropOfContainer(container map[string]any) {
+	dropDefaults(container, kind.ContainerDefaults())
+	image, _ := container["image"].(string)
+	dropDefaults(container, map[string]any{"imagePullPolicy": defaultPullPolicy(image)})
+	for _, port := range kind.ListAt(container, "ports") {
+		dropDefaults(port, map[string]any{"protocol": "TCP"})
+	}
+	for field, value := range container {
+		probe, ok := value.(map[string]any)
+		if !ok || !isProbe(field) {
+			continue
+		}
+		dropDefaults(probe, kind.ProbeDefaults())
+		for _, handler := range []string{"httpGet", "grpc"} {
+			if action, ok := probe[handler].(map[string]any); ok {
+				dropDefaults(action, map[string]any{"scheme": "HTTP", "service": ""})
+			}
+		}
+	}
+	for _, variable := range kind.ListAt(container, "env") {
+		if ref, ok := kind.Find(variable, []string{"valueFrom", "fieldRef"}); ok && ref != nil {
+			dropDefaults(ref.(map[string]any), map[string]any{"apiVersion": "v1"}) //nolint:forcetypeassert // as above
+		}
+	}
+}
+
+// defaultPullPolicy returns the default of imagePullPolicy
+// (https://kubernetes.io/docs/concepts/containers/images/#imagepullpolicy-defaulting).
+func defaultPullPolicy(image string) string {
+	_, digest, _ := strings.Cut(image, "@")
+	tag := image[strings.LastIndex(image, "/")+1:]
+	if _, tag, _ = strings.Cut(tag, ":"); digest == "" && (tag == "" || tag == "latest") {
+		return "Always"
+	}
+	return "IfNotPresent"
+}
+
+// dropDefaults removes the fields that have their default.
+func dropDefaults(fields, defaults map[string]any) {
+	for field, value := range defaults {
+		if reflect.DeepEqual(fields[field], value) {
+			delete(fields, field)
+		}
+	}
+}
+
+// asIs returns the manifest of a compute without additions, except its name, its namespace and the number of its pods.
+func asIs(c Compute, k kind.Kind) (map[string]any, error) {
+	workload, _ := kind.Copy(c.Manifest).(map[string]any)
+	if kind.MapAt(workload, []string{"metadata"}) == nil {
+		return nil, checkGroups(k, workload)
+	}
+	if errs := scale(c, k, workload); len(errs) > 0 {
+		return nil, errs
+	}
+	var errs Errors
+	for field, want := range map[string]string{"name": c.Name, "namespace": c.Namespace} {
+		path := []string{"metadata", field}
+		if value, _ := kind.Find(workload, path); value != nil && value != want {
+			errs.add("manifest", "sets %s to %v, but it must be %s here: it is the %s of the compute. Remove it.",
+				dotted(path), value, want, field)
+		}
+		kind.SetAt(workload, path, want)
+	}
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	return workload, nil
+}
+
+// validateManifestOnly rejects attributes that would add something to the manifest.
+func validateManifestOnly(c Compute, errs *Errors) {
+	switch {
+	case !c.ManifestOnly:
+	case c.Manifest == nil:
+		errs.report(At("manifest_only"), "Missing manifest",
+			"manifest_only applies manifest without additions: set manifest too, or remove manifest_only.").
+			concerning(At("manifest"))
+	default:
+		c.refuseUnsupported(kind.Unchanged, errs, At("manifest_only"))
+	}
+}

@@ -1,0 +1,39 @@
+package compute
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
+)
+
+var _ lifecycle.ConfigGenerator[model] = hooks{}
+
+// Generate removes the versions, which are those of the objects without an attribute, one of image and image_ref, which
+// exclude each other, and what [planner.defaults] sets.
+func (hooks) Generate(ctx context.Context, m *model) {
+	m.KubetorchVersion, m.RendererRevision = types.StringNull(), types.Int64Null()
+	if !m.ImageRef.IsNull() {
+		m.Image, m.ImageSetup = types.StringNull(), types.ObjectNull(m.ImageSetup.AttributeTypes(ctx))
+	}
+	mode := m.Mode.ValueString()
+	if !m.Manifest.IsNull() {
+		m.omitOfManifest()
+		return
+	}
+	if mode != kind.ModeSelector && mode != kind.ModeCompute {
+		lifecycle.Omit(&m.Image, manifest.DefaultImage)
+		lifecycle.Omit(&m.ServiceAccountName, manifest.DefaultServiceAccount)
+	}
+	if m.Replicas.Equal(defaultReplicas(mode, m.Distribute)) {
+		m.Replicas = types.Int64Null()
+	}
+}
+
+// omitOfManifest removes the attributes of a state that its manifest sets.
+func (m *model) omitOfManifest() {
+	m.Replicas, m.Image, m.ServiceAccountName = types.Int64Null(), types.StringNull(), types.StringNull()
+}

@@ -1,0 +1,118 @@
+package compute
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+// importForeign sets the attributes from a workload of another client. While the configuration renders the same as
+// these attributes, a plan changes nothing; see [planner.preserveAdopted].
+func (r *reader) importForeign(ctx context.Context, live *unstructured.Unstructured, found owned.Objects) error {
+	switch manifest.AdoptionOf(live) {
+	case manifest.AsAttributes:
+		document, err := adoptable(live)
+		if err != nil {
+			return err
+		}
+		r.Diags.Append(r.State.adopt(ctx, manifest.ObserveAdoptable(document, live), r.Data.Defaults)...)
+	case manifest.AsManifest:
+		document, err := adoptable(live)
+		if err != nil {
+			return err
+		}
+		if err := r.importAsManifest(ctx, document); err != nil {
+			return err
+		}
+	case manifest.AsSettings:
+		seen := adoptableSettings(manifest.Observe(live))
+		if r.onlyByManifest() {
+			seen = withoutPodDetails(seen)
+		}
+		r.Diags.Append(r.State.adopt(ctx, seen, r.Data.Defaults)...)
+		if r.onlyByManifest() {
+			r.State.Manifest = tf.DocumentOf(found[manifest.Key(live)].Text)
+		}
+		r.PrivateState.Foreign = append(r.PrivateState.Foreign, manifest.Key(live))
+		return nil
+	}
+	r.PrivateState.Foreign = append(r.PrivateState.Foreign, manifest.Key(live))
+	if r.Listing != nil {
+		return nil
+	}
+	rendered, diags := r.State.rendered(ctx, r.Data, owned.Objects{manifest.Key(live): {Content: live}}, r.PrivateState)
+	workload := workloadIn(rendered)
+	if diags.HasError() || workload == nil {
+		return nil // the fields become owned with the next apply
+	}
+	_, err := found.Adopt(ctx, r.Data.Cluster, r.Memory, live, workload)
+	return err
+}
+
+// adoptable returns a workload with only the fields that clients have set; see [manifest.Adoptable].
+func adoptable(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	given, err := owned.GivenFields(live)
+	if err != nil {
+		return nil, err
+	}
+	return &unstructured.Unstructured{Object: manifest.Adoptable(
+		&unstructured.Unstructured{Object: fields.Project(live.Object, given)})}, nil
+}
+
+// importAsManifest sets manifest to an adoptable workload.
+func (r *reader) importAsManifest(ctx context.Context, document *unstructured.Unstructured) error {
+	text, err := manifest.JSON(document)
+	if err != nil {
+		return err
+	}
+	seen := manifest.Observe(document)
+	r.Diags.Append(r.State.adopt(ctx, manifest.Compute{
+		Replicas: seen.Replicas, Image: seen.Image, ServiceAccountName: seen.ServiceAccountName,
+	}, r.Data.Defaults)...)
+	r.State.Manifest, r.State.ManifestOnly = tf.DocumentOf(text), types.BoolValue(true)
+	r.State.Suspend = types.BoolValue(false) // manifest contains the suspension
+	if !r.State.Replicas.IsNull() {
+		r.State.Replicas = types.Int64Value(seen.Replicas)
+	}
+	return nil
+}
+
+// rendered returns the objects that a configuration for the state renders.
+func (m *model) rendered(
+	ctx context.Context, data *tf.ProviderData, prior owned.Objects, remembered privateState,
+) (owned.Objects, diag.Diagnostics) {
+	config := *m
+	hooks{}.Generate(ctx, &config)
+	options := renderOptionsOf(ctx, data, prior, remembered)
+	var diags diag.Diagnostics
+	options.versions, _, diags = versionsOf(data, &config, m, prior)
+	if diags.HasError() {
+		return nil, diags
+	}
+	return render(ctx, config.asConfigured(&config), options)
+}
+
+// preserveAdopted returns the prior objects if the configuration renders the same as the state of an import of objects
+// of another client. They become owned with the first change of an attribute, or when an apply restores them.
+func (p *planner) preserveAdopted(
+	ctx context.Context, rendered, prior owned.Objects, options renderOptions,
+) owned.Objects {
+	if len(p.PrivateState.Foreign) == 0 || slices.ContainsFunc(p.PrivateState.Foreign, p.Memory().Drifted) {
+		return rendered
+	}
+	config := *p.State
+	hooks{}.Generate(ctx, &config)
+	imported, diags := render(ctx, config.asConfigured(&config), options)
+	if diags.HasError() || !imported.Value().Equal(rendered.Value()) {
+		return rendered
+	}
+	return prior
+}

@@ -1,0 +1,231 @@
+package compute
+
+import (
+	"context"
+	"iter"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	tflist "github.com/hashicorp/terraform-plugin-framework/list"
+	"github.com/hashicorp/terraform-plugin-framework/list/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
+)
+
+// lister is the list resource kt_compute.
+type lister struct {
+	lifecycle.Lister[model, *model, privateState]
+}
+
+var (
+	_ tflist.ListResourceWithConfigure      = (*lister)(nil)
+	_ tflist.ListResourceWithValidateConfig = (*lister)(nil)
+)
+
+// NewLister returns the list resource.
+func NewLister() tflist.ListResource {
+	return &lister{lifecycle.Lister[model, *model, privateState]{Kind: resourceKind(), Hooks: hooks{}}}
+}
+
+// filter is the configuration of the list resource.
+type filter struct {
+	lifecycle.Filter
+
+	GPUType types.String `tfsdk:"gpu_type"`
+	Idle    types.Bool   `tfsdk:"idle"`
+	All     types.Bool   `tfsdk:"all"`
+}
+
+// ListResourceConfigSchema describes the filters.
+func (l *lister) ListResourceConfigSchema(
+	_ context.Context, _ tflist.ListResourceSchemaRequest, resp *tflist.ListResourceSchemaResponse,
+) {
+	resp.Schema = lifecycle.FilterSchema("computes", map[string]schema.Attribute{
+		"gpu_type": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.GPUType()},
+			MarkdownDescription: "GPU product of the nodes that the pods select (label `nvidia.com/gpu.product`), or " +
+				"any node label as `key: value`, like `gpu_type` of the resource."},
+		"idle": schema.BoolAttribute{Optional: true,
+			MarkdownDescription: "`true` for computes without a ready pod: suspended, scaled to zero, waiting or " +
+				"failing; `false` for computes with at least one ready pod. Defaults to both. With it, the pods of " +
+				"the computes are listed too."},
+		"all": schema.BoolAttribute{Optional: true,
+			MarkdownDescription: "Whether to list also workloads that are neither from this provider nor from " +
+				"Kubetorch and whose pods request no GPUs. Defaults to `false`."},
+	})
+}
+
+// ValidateListResourceConfig reports filters that cannot be combined.
+func (l *lister) ValidateListResourceConfig(
+	ctx context.Context, req tflist.ValidateConfigRequest, resp *tflist.ValidateConfigResponse,
+) {
+	var f filter
+	if resp.Diagnostics.Append(req.Config.Get(ctx, &f)...); !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(f.Validate()...)
+	}
+}
+
+// List lists computes.
+func (l *lister) List(ctx context.Context, req tflist.ListRequest, stream *tflist.ListResultsStream) {
+	var f filter
+	diags := req.Config.Get(ctx, &f)
+	wanted, found := f.wanted()
+	if diags.Append(found...); diags.HasError() {
+		stream.Results = tflist.ListResultsStreamDiagnostics(diags)
+		return
+	}
+	l.Stream(ctx, req, stream, f.Filter, func(query *lifecycle.Query) iter.Seq2[lifecycle.Item, error] {
+		return func(yield func(lifecycle.Item, error) bool) {
+			s := search{Query: query, wanted: wanted, seen: map[string]bool{}, yield: yield}
+			s.run(ctx)
+		}
+	})
+}
+
+// wanted are the filters of computes, in addition to those of all resources.
+type wanted struct {
+	gpuType manifest.NodeLabel // empty: any
+	idle    *bool
+	all     bool
+}
+
+func (f filter) wanted() (w wanted, diags diag.Diagnostics) {
+	w.idle, w.all = f.Idle.ValueBoolPointer(), f.All.ValueBool()
+	if !f.GPUType.IsNull() {
+		c := &converter{}
+		var err error
+		w.gpuType, err = manifest.ParseGPUType(f.GPUType.ValueString())
+		c.invalid("gpu_type", err)
+		diags = c.diags
+	}
+	return w, diags
+}
+
+// search lists the computes of one query.
+type search struct {
+	*lifecycle.Query
+	wanted
+
+	seen  map[string]bool // workloads by namespace/name
+	ready map[string]int  // ready pods by namespace/service; nil unless the filter needs them
+	yield func(lifecycle.Item, error) bool
+}
+
+// run yields the workloads of all kinds that are computes, and then the computes for existing pods.
+func (s *search) run(ctx context.Context) {
+	if s.idle != nil && !s.countReadyPods(ctx) {
+		return
+	}
+	for _, k := range kind.Workloads() {
+		for live, err := range s.Objects(ctx, k, labelSelector(k)) {
+			if err == nil && !s.accepts(live) {
+				continue
+			}
+			if !s.yield(s.item(k, live), err) {
+				return
+			}
+		}
+	}
+	if s.gpuType.Key != "" || s.idle != nil {
+		return // a compute for existing pods requests none
+	}
+	for live, err := range s.Objects(ctx, kind.Service(), kind.Ours) {
+		if err == nil && (s.seen[id(live)] || manifest.ObserveEndpoint(live) == nil) {
+			continue
+		}
+		if !s.yield(serviceItem(live), err) {
+			return
+		}
+	}
+}
+
+// labelSelector returns a label selector for the objects of a kind that can be computes. Pods and ReplicaSets that
+// Kubernetes creates for other workloads lack the label.
+func labelSelector(k kind.Kind) string {
+	if k.GroupKind() == kind.Pod().GroupKind() || k.GroupKind() == kind.ReplicaSet().GroupKind() {
+		return kind.TemplateLabel
+	}
+	return ""
+}
+
+// accepts reports whether a workload is a compute that the filters admit, and records it. A workload that another
+// object controls is part of that.
+func (s *search) accepts(live *unstructured.Unstructured) bool {
+	if metav1.GetControllerOf(live) != nil || s.seen[id(live)] {
+		return false
+	}
+	inventory := manifest.InventoryOf(live)
+	if !s.all && !inventory.UsesGPUs && !lifecycle.Managed(live) && !manifest.OfKubetorch(live) {
+		return false
+	}
+	s.seen[id(live)] = true
+	if s.gpuType.Key != "" && !inventory.Selects(s.gpuType) {
+		return false
+	}
+	return s.idle == nil || *s.idle == s.isIdle(live, inventory)
+}
+
+// isIdle reports whether a workload has no ready pod.
+func (s *search) isIdle(live *unstructured.Unstructured, inventory manifest.Inventory) bool {
+	service := inventory.Labels()[kind.ServiceLabel]
+	switch {
+	case inventory.Suspended || inventory.Pods == 0:
+		return true
+	case service != "":
+		return s.ready[live.GetNamespace()+"/"+service] == 0
+	}
+	return manifest.ReadyPods(live) == 0
+}
+
+// countReadyPods counts the ready pods of Kubetorch services.
+func (s *search) countReadyPods(ctx context.Context) bool {
+	s.ready = map[string]int{}
+	scope := kube.Ref{Kind: kind.Pod(), Namespace: s.Namespace}
+	for pod, err := range s.Cluster.Objects(ctx, scope, kind.OfServices) {
+		if err != nil {
+			return s.yield(lifecycle.Item{}, err)
+		}
+		if manifest.IsReadyPod(pod) {
+			s.ready[pod.GetNamespace()+"/"+pod.GetLabels()[kind.ServiceLabel]]++
+		}
+	}
+	return true
+}
+
+func (s *search) item(k kind.Kind, live *unstructured.Unstructured) lifecycle.Item {
+	if live == nil {
+		return lifecycle.Item{}
+	}
+	inventory := manifest.InventoryOf(live)
+	gpus := "" // of a suspended workload: none
+	if inventory.GPUs > 0 {
+		gpus = strings.TrimSpace(lifecycle.Counted(inventory.GPUs, "GPU") + " " + inventory.GPUType())
+	}
+	ref := kube.Ref{Kind: k, Namespace: live.GetNamespace(), Name: live.GetName()}
+	return lifecycle.Item{Identity: lifecycle.IdentityOf(live), Live: live,
+		Display: lifecycle.Display(ref, suspension(inventory), gpus, lifecycle.Property("owner", live.GetLabels()[kind.UsernameLabel]))}
+}
+
+func suspension(inventory manifest.Inventory) string {
+	if inventory.Suspended || inventory.Pods == 0 {
+		return "suspended"
+	}
+	return ""
+}
+
+func serviceItem(live *unstructured.Unstructured) lifecycle.Item {
+	if live == nil {
+		return lifecycle.Item{}
+	}
+	ref := kube.Ref{Kind: kind.Service(), Namespace: live.GetNamespace(), Name: live.GetName()}
+	return lifecycle.Item{Identity: lifecycle.IdentityOf(live), Live: live, Display: lifecycle.Display(ref)}
+}
+
+func id(live *unstructured.Unstructured) string { return live.GetNamespace() + "/" + live.GetName() }

@@ -1,0 +1,86 @@
+package lifecycle
+
+import (
+	"context"
+	"maps"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/list/schema"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// Filter is the configuration of every list resource. A list resource may embed it, and add other filters.
+type Filter struct {
+	Namespace     types.String `tfsdk:"namespace"`
+	AllNamespaces types.Bool   `tfsdk:"all_namespaces"`
+	LabelSelector types.String `tfsdk:"label_selector"`
+	Owner         types.String `tfsdk:"owner"`
+	Managed       types.Bool   `tfsdk:"managed"`
+}
+
+// FilterSchema returns the schema of [Filter] with further attributes. noun is the plural of the listed resources.
+func FilterSchema(noun string, others map[string]schema.Attribute) schema.Schema {
+	all := map[string]schema.Attribute{
+		"namespace": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.NamespaceName()},
+			MarkdownDescription: "Namespace of the " + noun + ". Defaults to the namespace of the provider. Conflicts " +
+				"with `all_namespaces`."},
+		"all_namespaces": schema.BoolAttribute{Optional: true,
+			MarkdownDescription: "Whether to list the " + noun + " of all namespaces. Defaults to `false`."},
+		"label_selector": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelSelector()},
+			MarkdownDescription: "Label selector, as of `kubectl get -l`, such as `team=ml,tier in (dev, test)`. The " +
+				"API server evaluates it."},
+		"owner": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelValue()},
+			MarkdownDescription: "User that created the object: the value of the label `kubetorch.com/username`."},
+		"managed": schema.BoolAttribute{Optional: true,
+			MarkdownDescription: "`true` for objects that this provider manages, in any state; `false` for all " +
+				"others. Defaults to both."},
+	}
+	maps.Copy(all, others)
+	return schema.Schema{MarkdownDescription: "Lists " + noun + " for `terraform query`.", Attributes: all}
+}
+
+// ValidateFilter reports filters that cannot be combined, in a configuration that consists of a [Filter].
+func ValidateFilter(ctx context.Context, config tfsdk.Config) diag.Diagnostics {
+	var filter Filter
+	if diags := config.Get(ctx, &filter); diags.HasError() {
+		return diags
+	}
+	return filter.Validate()
+}
+
+// Validate reports filters that cannot be combined.
+func (f Filter) Validate() diag.Diagnostics {
+	if f.AllNamespaces.ValueBool() && !f.Namespace.IsNull() {
+		return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(path.Root("namespace"),
+			"`namespace` and `all_namespaces` cannot both be set", "With all_namespaces = true, every namespace is "+
+				"listed, and the namespace would have no effect.\n\nNext step: Remove one of the two.")}
+	}
+	return nil
+}
+
+// selector returns the label selector of the filter together with a further one.
+func (f Filter) selector(further string) string {
+	var all []string
+	for _, selector := range []string{f.LabelSelector.ValueString(), further} {
+		if selector != "" {
+			all = append(all, selector)
+		}
+	}
+	if !f.Owner.IsNull() {
+		all = append(all, kind.UsernameLabel+"="+f.Owner.ValueString())
+	}
+	return strings.Join(all, ",")
+}
+
+// admits reports whether an object passes the filters that the API server does not evaluate.
+func (f Filter) admits(obj *unstructured.Unstructured) bool {
+	return f.Managed.IsNull() || f.Managed.ValueBool() == Managed(obj)
+}

@@ -1,0 +1,86 @@
+package lifecycle
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/defaults"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+)
+
+// ConfigGenerator is a hook that removes from a state what a configuration for it must not or need not set, in addition
+// to computed attributes and to the defaults of the schema.
+type ConfigGenerator[M any] interface {
+	Generate(context.Context, *M)
+}
+
+// WithoutDefaults returns a state without the attributes that a generated configuration omits. Attributes that only the
+// provider sets are left to the framework.
+func (r *Resource[M, P, N]) WithoutDefaults(
+	ctx context.Context, resourceSchema schema.Schema, raw tftypes.Value,
+) (tftypes.Value, diag.Diagnostics) {
+	state := tfsdk.State{Schema: resourceSchema, Raw: raw}
+	if generator, ok := r.Hooks.(ConfigGenerator[M]); ok {
+		m := P(new(M))
+		if diags := state.Get(ctx, m); diags.HasError() {
+			return raw, diags
+		}
+		generator.Generate(ctx, (*M)(m))
+		if diags := state.Set(ctx, m); diags.HasError() {
+			return raw, diags
+		}
+	}
+	out, err := tftypes.Transform(state.Raw, func(at *tftypes.AttributePath, value tftypes.Value) (tftypes.Value, error) {
+		if steps := at.Steps(); len(steps) == 1 {
+			name, _ := steps[0].(tftypes.AttributeName)
+			unset := defaultOf(ctx, resourceSchema.Attributes[string(name)])
+			if unset == nil {
+				return value, nil
+			}
+			if assumed, err := unset.ToTerraformValue(ctx); err == nil && assumed.Equal(value) {
+				return tftypes.NewValue(value.Type(), nil), nil
+			}
+		}
+		return value, nil
+	})
+	if err != nil {
+		return raw, diag.Diagnostics{diag.NewErrorDiagnostic("Cannot generate the configuration", err.Error())}
+	}
+	return out, nil
+}
+
+// defaultOf returns the default value of an attribute in the schema, or nil.
+func defaultOf(ctx context.Context, attribute schema.Attribute) attr.Value {
+	switch attribute := attribute.(type) {
+	case schema.BoolAttribute:
+		if attribute.Default != nil {
+			var resp defaults.BoolResponse
+			attribute.Default.DefaultBool(ctx, defaults.BoolRequest{}, &resp)
+			return resp.PlanValue
+		}
+	case schema.StringAttribute:
+		if attribute.Default != nil {
+			var resp defaults.StringResponse
+			attribute.Default.DefaultString(ctx, defaults.StringRequest{}, &resp)
+			return resp.PlanValue
+		}
+	case schema.Int64Attribute:
+		if attribute.Default != nil {
+			var resp defaults.Int64Response
+			attribute.Default.DefaultInt64(ctx, defaults.Int64Request{}, &resp)
+			return resp.PlanValue
+		}
+	}
+	return nil
+}
+
+// Omit sets an attribute to null if it has a value.
+func Omit(attribute *types.String, value string) {
+	if attribute.ValueString() == value {
+		*attribute = types.StringNull()
+	}
+}

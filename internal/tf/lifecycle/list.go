@@ -1,0 +1,292 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/list"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+// Lister implements the methods of a list resource except its schema and List, for a resource of the same type. It is
+// embedded in the type of the list resource.
+type Lister[M any, P Model[M], N any] struct {
+	Kind  Kind
+	Hooks Hooks[M, N]
+
+	data *tf.ProviderData // nil until the provider is configured
+}
+
+// Query is a request to list resources.
+type Query struct {
+	Cluster *kube.Cluster
+	Filter  Filter
+	// Namespace is the namespace to list, or "" for all.
+	Namespace string
+	// Listing reads other objects of the listed resources.
+	Listing *kube.Listing
+}
+
+// Item is a resource that a query has found.
+type Item struct {
+	Identity owned.Identity
+	Live     *unstructured.Unstructured // the first object of the resource
+	Display  string                     // what people read: kind, name, properties
+}
+
+// Metadata names the resource type.
+func (l *Lister[M, P, N]) Metadata(_ context.Context, _ resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = l.Kind.Type
+}
+
+// Configure stores the data of the provider.
+func (l *Lister[M, P, N]) Configure(
+	_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse,
+) {
+	data, diags := tf.DataOf(req.ProviderData)
+	l.data = data
+	resp.Diagnostics.Append(diags...)
+}
+
+// Stream lists the resources that find yields, until the limit of the request. An error that find yields is a warning
+// if the permission to list one kind is missing, and otherwise ends the list. Resources are imported only if the
+// request includes them.
+func (l *Lister[M, P, N]) Stream(
+	ctx context.Context, req list.ListRequest, stream *list.ListResultsStream, filter Filter,
+	find func(*Query) iter.Seq2[Item, error],
+) {
+	query, diags := l.query(filter)
+	if diags.HasError() {
+		stream.Results = list.ListResultsStreamDiagnostics(diags)
+		return
+	}
+	stream.Results = func(push func(list.ListResult) bool) {
+		var listed int64
+		for item, err := range find(query) {
+			if ctx.Err() != nil {
+				return
+			}
+			if err != nil {
+				diagnostic := listFailure(err)
+				if !push(list.ListResult{Diagnostics: diag.Diagnostics{diagnostic}}) ||
+					diagnostic.Severity() == diag.SeverityError {
+					return
+				}
+				continue
+			}
+			if !push(l.result(ctx, req, query, item)) {
+				return
+			}
+			if listed++; req.Limit > 0 && listed >= req.Limit {
+				return
+			}
+		}
+	}
+}
+
+// StreamFiltered is Stream for a configuration that consists of a [Filter].
+func (l *Lister[M, P, N]) StreamFiltered(
+	ctx context.Context, req list.ListRequest, stream *list.ListResultsStream, find func(*Query) iter.Seq2[Item, error],
+) {
+	var filter Filter
+	if diags := req.Config.Get(ctx, &filter); diags.HasError() {
+		stream.Results = list.ListResultsStreamDiagnostics(diags)
+		return
+	}
+	l.Stream(ctx, req, stream, filter, find)
+}
+
+func (l *Lister[M, P, N]) query(filter Filter) (*Query, diag.Diagnostics) {
+	if !l.data.Configured() {
+		return nil, diag.Diagnostics{diag.NewErrorDiagnostic("The configuration of the provider is not known",
+			"The provider block uses a value that is not known before an apply, so the cluster to list is not known."+
+				"\n\nNext step: Apply the resources that the provider block depends on, or set its values.")}
+	}
+	query := &Query{Cluster: l.data.Cluster, Filter: filter}
+	if !filter.AllNamespaces.ValueBool() {
+		query.Namespace = filter.Namespace.ValueString()
+		if filter.Namespace.IsNull() {
+			namespace, err := l.data.Cluster.Namespace()
+			if err != nil {
+				return nil, diag.Diagnostics{diag.WithPath(path.Root("namespace"), tf.Failure(err))}
+			}
+			query.Namespace = namespace
+		}
+	}
+	query.Listing = l.data.Cluster.List(query.Namespace)
+	return query, nil
+}
+
+// listFailure converts an error of the list of one kind.
+func listFailure(err error) diag.Diagnostic {
+	if kube.ClassOf(err) == kube.Denied {
+		return tf.Warning(err, "Objects of this kind are missing in the list. Other kinds are listed.")
+	}
+	return tf.Failure(err)
+}
+
+func (l *Lister[M, P, N]) result(ctx context.Context, req list.ListRequest, query *Query, item Item) list.ListResult {
+	result := req.NewListResult(ctx)
+	result.DisplayName = item.Display
+	result.Diagnostics.Append(result.Identity.Set(ctx, item.Identity)...)
+	if !req.IncludeResource {
+		return result
+	}
+	state := P(new(M))
+	result.Resource.Raw = withNullAttributes(result.Resource.Raw)
+	result.Diagnostics.Append(result.Resource.Get(ctx, state)...) // sets the types of collections
+	common := state.common()
+	common.Namespace, common.Name, common.ID = item.Identity.Namespace, item.Identity.Name, item.Identity.ID()
+	reading := &Reading[M, N]{Data: l.data, State: (*M)(state), Memory: owned.Memory{}, Live: item.Live,
+		Listing: query.Listing}
+	err := l.Hooks.Import(ctx, reading)
+	result.Diagnostics.Append(asWarnings(reading.Diags)...)
+	if err != nil && !errors.Is(err, owned.ErrGone) {
+		result.Diagnostics.Append(tf.Warning(err, "The resource is listed without its attributes."))
+	}
+	result.Diagnostics.Append(result.Resource.Set(ctx, state)...)
+	return result
+}
+
+// Items lists the objects of a kind as resources. It skips those that another object controls, and those that accept
+// rejects. item returns the resource of an object.
+func (q *Query) Items(
+	ctx context.Context, of kube.Kind, selector string, accept func(*unstructured.Unstructured) bool,
+	item func(*unstructured.Unstructured) Item,
+) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		for obj, err := range q.Objects(ctx, of, selector) {
+			var found Item
+			if err == nil {
+				if metav1.GetControllerOf(obj) != nil || !accept(obj) {
+					continue
+				}
+				found = item(obj)
+			}
+			if !yield(found, err) {
+				return
+			}
+		}
+	}
+}
+
+// withNullAttributes returns an object of which all attributes are null.
+func withNullAttributes(object tftypes.Value) tftypes.Value {
+	attributes := map[string]tftypes.Value{}
+	typ, _ := object.Type().(tftypes.Object)
+	for name, attribute := range typ.AttributeTypes {
+		attributes[name] = tftypes.NewValue(attribute, nil)
+	}
+	return tftypes.NewValue(object.Type(), attributes)
+}
+
+// asWarnings makes warnings of the errors of one import, so that the other resources are listed.
+func asWarnings(diags diag.Diagnostics) diag.Diagnostics {
+	var warnings diag.Diagnostics
+	for _, d := range diags {
+		if d.Severity() == diag.SeverityError {
+			d = diag.NewWarningDiagnostic(d.Summary(), d.Detail())
+		}
+		warnings.Append(d)
+	}
+	return warnings
+}
+
+// Get returns an object of the resource: the listed one, or one from the server.
+func (r *Reading[M, N]) Get(ctx context.Context, ref kube.Ref) (*unstructured.Unstructured, error) {
+	return r.orListed(ctx, ref, r.Data.Cluster.Get)
+}
+
+// Read is like [Reading.Get], but reads from the shared watch of the kind.
+func (r *Reading[M, N]) Read(ctx context.Context, ref kube.Ref) (*unstructured.Unstructured, error) {
+	return r.orListed(ctx, ref, r.Data.Cluster.Read)
+}
+
+func (r *Reading[M, N]) orListed(
+	ctx context.Context, ref kube.Ref, read func(context.Context, kube.Ref) (*unstructured.Unstructured, error),
+) (*unstructured.Unstructured, error) {
+	switch {
+	case r.Listing == nil:
+		return read(ctx, ref)
+	case r.Live.GroupVersionKind().GroupKind() == ref.Kind.GroupKind() && r.Live.GetName() == ref.Name:
+		return r.Live, nil
+	default:
+		return r.Listing.Get(ctx, ref)
+	}
+}
+
+// Objects lists the objects of a kind that the filter of the query admits. It yields nothing if the cluster does not
+// have the kind. selector is a further label selector, or "".
+func (q *Query) Objects(ctx context.Context, of kube.Kind, selector string) iter.Seq2[*unstructured.Unstructured, error] {
+	return func(yield func(*unstructured.Unstructured, error) bool) {
+		scope := kube.Ref{Kind: of, Namespace: q.Namespace}
+		if of.ClusterScoped {
+			scope.Namespace = ""
+		}
+		for obj, err := range q.Cluster.Objects(ctx, scope, q.Filter.selector(selector)) {
+			switch class := kube.ClassOf(err); {
+			case class == kube.NotFound, class == kube.KindMissing:
+				return
+			case err == nil && !q.Filter.admits(obj):
+				continue
+			}
+			if !yield(obj, err) {
+				return
+			}
+		}
+	}
+}
+
+// Managed reports whether this provider manages an object.
+func Managed(obj *unstructured.Unstructured) bool {
+	if obj.GetLabels()[kind.ManagedByLabel] == kind.ManagedByValue {
+		return true
+	}
+	_, ours, err := kube.OwnedFields(obj)
+	return ours && err == nil
+}
+
+// Display returns the text of a listed resource: its kind and name, and the properties that are not empty.
+func Display(ref kube.Ref, properties ...string) string {
+	text := ref.String()
+	for _, property := range properties {
+		if property != "" {
+			text += ", " + property
+		}
+	}
+	return text
+}
+
+// Property returns a property of a listed resource as "name value", or "" without a value.
+func Property(name, value string) string {
+	if value == "" {
+		return ""
+	}
+	return name + " " + value
+}
+
+// Counted returns a number and its noun, as "2 pods".
+func Counted(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// IdentityOf returns the identity of a resource with the namespace and the name of an object.
+func IdentityOf(obj *unstructured.Unstructured) owned.Identity {
+	return owned.Identity{Namespace: types.StringValue(obj.GetNamespace()), Name: types.StringValue(obj.GetName())}
+}
