@@ -12,6 +12,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -38,13 +39,24 @@ func (c *call) progress(format string, args ...any) {
 	}
 }
 
+// report sends the status of the compute.
+func (c *call) report(verdict ready.Verdict) {
+	if verdict.Message != "" {
+		c.progress("%s/%s: %s.", c.namespace, c.name, strings.TrimSuffix(verdict.Message, "."))
+	}
+}
+
 // did reports a change that was made, as a sentence without a full stop. A later error repeats it.
 func (c *call) did(format string, args ...any) {
-	message := fmt.Sprintf(format, args...)
+	c.note(format, args...)
+	c.progress(format+".", args...)
+}
+
+// note is did without a progress message.
+func (c *call) note(format string, args ...any) {
 	c.mu.Lock()
-	c.done = append(c.done, message)
-	c.mu.Unlock()
-	c.progress("%s.", message)
+	defer c.mu.Unlock()
+	c.done = append(c.done, fmt.Sprintf(format, args...))
 }
 
 // warn adds a warning to the result.
