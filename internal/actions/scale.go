@@ -27,7 +27,8 @@ func scale() func() action.Action {
 	return constructor(operation[scaleModel, *scaleModel]{
 		name: "scale",
 		description: "Sets the number of pods of a compute, and waits until they are ready. The next plan shows the " +
-			"number as drift, unless the `kt_compute` has `lifecycle { ignore_changes = [replicas] }`.",
+			"number as drift, unless the `kt_compute` has `lifecycle { ignore_changes = [replicas] }`, or " +
+			"`[replicas, distribute]` for a RayCluster.",
 		attributes: map[string]schema.Attribute{
 			"replicas": schema.Int64Attribute{Required: true, CustomType: tf.IntegerType{},
 				Validators:          []validator.Int64{int64validator.AtLeast(0)},

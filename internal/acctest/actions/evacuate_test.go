@@ -29,7 +29,7 @@ action "kt_evacuate" "trainer" {
   }
 }`)
 	}
-	cli.Write(t, config("disruption_budget = { min_available = \"2\" }"))
+	cli.Write(t, config("pod_disruption_budget = { min_available = \"2\" }"))
 	cli.MustRun(t, "apply", "-auto-approve", "-var=node=cpu-0")
 	own.WaitForOutput(t, "2", true, "get", "poddisruptionbudget/trainer", "-n", ns, "-o",
 		"jsonpath={.status.currentHealthy}")

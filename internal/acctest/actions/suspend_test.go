@@ -70,9 +70,9 @@ func TestAccActionScaleIsDriftUnlessReplicasIsIgnored(t *testing.T) {
 	t.Parallel()
 	cli := newCLI(t)
 	ns := withCRDs.Namespace(t)
-	for name, compute := range map[string]string{
-		"deployment": "replicas = 2",
-		"ray":        "distribute = { type = \"ray\", workers = 2 }\non_not_ready = \"ignore\"",
+	for name, compute := range map[string]struct{ attributes, ignored string }{
+		"deployment": {"replicas = 2", "replicas"},
+		"ray":        {"distribute = { type = \"ray\", workers = 2 }\non_not_ready = \"ignore\"", "replicas, distribute"},
 	} {
 		scale := `
 action "kt_scale" "x" {
@@ -82,13 +82,13 @@ action "kt_scale" "x" {
     wait     = false
   }
 }`
-		cli.Write(t, withCRDs.Config(ns, acctest.ComputeNamed(name, compute)+scale))
+		cli.Write(t, withCRDs.Config(ns, acctest.ComputeNamed(name, compute.attributes)+scale))
 		cli.MustRun(t, "apply", "-auto-approve")
 		acctest.ExpectText(t, cli.MustRun(t, "apply", "-auto-approve", "-invoke=action.kt_scale.x"),
 			ns+"/"+name+" from 2 to 4 pods.")
 		acctest.ExpectText(t, cli.MustRun(t, "plan"), "changed by terraform-provider-kt-action", "1 to change")
-		cli.Write(t, withCRDs.Config(ns, acctest.ComputeNamed(name, compute+
-			"\nlifecycle {\n  ignore_changes = [replicas]\n}")+scale))
+		cli.Write(t, withCRDs.Config(ns, acctest.ComputeNamed(name, compute.attributes+
+			"\nlifecycle {\n  ignore_changes = ["+compute.ignored+"]\n}")+scale))
 		if out, err := cli.Run(t, "plan", "-detailed-exitcode"); err != nil {
 			t.Errorf("%s: the plan with ignored replicas is not empty:\n%s", name, out)
 		}
