@@ -28,7 +28,7 @@ func TestAccActionExamples(t *testing.T) {
 		"kt_suspend": {{nil, nil}, {invoked("kt_suspend"), []string{"is suspended, and has no pods left."}}},
 		"kt_resume": {{nil, nil}, {invoked("kt_suspend"), []string{"is suspended"}},
 			{invoked("kt_resume"), []string{"is running: 2 of 2 pods ready."}}},
-		"kt_scale": {{nil, nil}, {invoked("kt_scale", "-var=replicas=4"), []string{"from 2 to 4 pods."}}},
+		"kt_scale":    {{nil, nil}, {invoked("kt_scale", "-var=replicas=4"), []string{"from 2 to 4 pods."}}},
 		"kt_evacuate": {{nil, nil}, {invoked("kt_evacuate"), []string{"has no pods on node gpu-0"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
