@@ -2,9 +2,33 @@
 // need Terraform 1.14 or newer.
 package actions
 
-import "github.com/hashicorp/terraform-plugin-framework/action"
+import (
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+// defaultTimeout is the default timeout of actions that wait for pods.
+const defaultTimeout = 15 * time.Minute
 
 // All returns the constructors of the actions.
 func All() []func() action.Action {
-	return []func() action.Action{}
+	return []func() action.Action{
+		evacuate(),
+		restart(),
+		resume(),
+		scale(),
+		suspend(),
+	}
 }
+
+// waitAttribute returns the attribute wait.
+func waitAttribute(until string) schema.Attribute {
+	return schema.BoolAttribute{Optional: true,
+		MarkdownDescription: "Whether to wait " + until + ". Defaults to `true`."}
+}
+
+// waits returns the value of the attribute wait.
+func waits(wait types.Bool) bool { return wait.IsNull() || wait.ValueBool() }

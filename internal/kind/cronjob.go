@@ -17,7 +17,20 @@ func cronJob() Kind {
 		Groups:     always(Group{Template: []string{"spec", "jobTemplate", "spec", "template"}}),
 		Unscaled:   true,
 		Suspension: suspendField("spec", "suspend"),
-		Children:   children(map[string]string{"Job": `^-\d+$`}),
-		Readiness:  OfCronJob,
+		// A suspension affects only later runs
+		// (https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/#schedule-suspension).
+		KeepsRunning: true,
+		Refuses: map[Operation]Refusal{
+			Restarting: {
+				Why:     "Each run starts new pods.",
+				Instead: "Wait for the next run, or start one with `kubectl create job --from=cronjob/NAME`.",
+			},
+			Scaling: {
+				Why:     "The number of pods of a run is that of its Job.",
+				Instead: "Set `parallelism` of the jobTemplate in `manifest`.",
+			},
+		},
+		Children:  children(map[string]string{"Job": `^-\d+$`}),
+		Readiness: OfCronJob,
 	})
 }

@@ -15,7 +15,19 @@ func daemonSet() Kind {
 		Suspension: []Setting{
 			{Path: []string{"spec", "template", "spec", "nodeSelector", SuspendedNodeLabel}, Value: "true"},
 		},
-		Unscaled:  true,
+		Unscaled: true,
+		Restart:  restartByStrategy,
+		Refuses: map[Operation]Refusal{
+			Scaling: {
+				Why:     "It runs one pod on each node that it selects.",
+				Instead: "Change `node_selector` or the labels of nodes.",
+			},
+			Evacuating: {
+				Why: "It runs one pod on each node that it selects, and would start another one on the same node.",
+				Instead: "Change `node_selector`, or taint the node with a taint that its pods do not " +
+					"tolerate and the effect NoExecute.",
+			},
+		},
 		Selects:   true,
 		Readiness: OfDaemonSet,
 	}, "spec.selector")

@@ -17,6 +17,8 @@ func deployment() Kind {
 		Scales:      true,
 		Suspension:  noReplicas(),
 		Strategy:    strategyOfDeployment(),
+		Restart:     restartBy(ByTemplate),
+		Paused:      []string{"spec", "paused"},
 		Selects:     true,
 		ReplicaSets: true,
 		Readiness:   OfDeployment,

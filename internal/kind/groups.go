@@ -8,6 +8,7 @@ type Group struct {
 	Template []string // path of the pod template
 	Number   []string // path of the number of pods; nil: one pod, or a number set by a controller
 	Also     []string // path of a field that must have the same value; nil: none
+	Most     []string // path of the largest allowed number; nil: none
 	Absent   int64    // value of an absent number
 	Others   int64    // pods of other groups that the number includes
 	Sets     []string // path of a number by which the number is multiplied, one if absent; nil: one

@@ -17,6 +17,7 @@ func job() Kind {
 		Unscaled:   true,
 		Scales:     true,
 		Suspension: suspendField("spec", "suspend"),
+		Refuses:    runsToCompletion(),
 		Admitted:   true,
 		Readiness:  OfJob,
 	},

@@ -25,6 +25,7 @@ func jobSet() Kind {
 		Scales:     true,
 		Headless:   jobSetHeadless,
 		Suspension: suspendField("spec", "suspend"),
+		Refuses:    refusedByJobSets(),
 		Admitted:   true,
 		Children:   children(map[string]string{"Job": `^-.+-\d+$`}),
 		Readiness:  OfJobSet,
@@ -33,6 +34,17 @@ func jobSet() Kind {
 		"spec.startupPolicy", "spec.coordinator", "spec.volumeClaimPolicies")
 	k.Operator = "JobSet (https://jobset.sigs.k8s.io/docs/installation/)"
 	return k
+}
+
+// refusedByJobSets are the refusals of a JobSet, whose webhook rejects changes of replicatedJobs
+// (pkg/webhooks/jobset_webhook.go).
+func refusedByJobSets() map[Operation]Refusal {
+	refuses := runsToCompletion()
+	refuses[Scaling] = Refusal{
+		Why:     "The field spec.replicatedJobs, which contains the number of pods, is immutable.",
+		Instead: "Change the number in the configuration, and apply it, which replaces the compute.",
+	}
+	return refuses
 }
 
 func jobSetGroups(workload map[string]any) []Group {

@@ -92,6 +92,17 @@ type Workload struct {
 	// leaves the queue, because Kueue would start it otherwise.
 	Admitted bool
 
+	// Refuses contains the operations that the kind does not support.
+	Refuses map[Operation]Refusal
+	// Restart returns how the pods are replaced without another change. It is nil if the kind refuses it.
+	Restart func(workload map[string]any) Restart
+	// Paused is the path of a field that stops rollouts if it is true, or nil.
+	Paused []string
+	// Autoscaled is the path of a field that lets an autoscaler set the number of pods if it is true, or nil.
+	Autoscaled []string
+	// KeepsRunning reports whether running pods continue after a suspension.
+	KeepsRunning bool
+
 	// Fixed are fields that service_template must not change, in addition to those
 	// of all kinds.
 	Fixed [][]string

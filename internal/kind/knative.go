@@ -57,6 +57,11 @@ func knativeService() Kind {
 			{Path: annotation(PodRetentionAnnotation), Value: "0s"},
 			{Path: annotation(ScaleDownDelayAnnotation), Value: "0s"},
 		},
+		Restart: restartBy(ByTemplate),
+		Refuses: map[Operation]Refusal{
+			Scaling: autoscaledBy("the autoscaler of Knative",
+				"Set `min_scale` and `max_scale` of `autoscale` in the kt_compute."),
+		},
 		OwnService: true,
 		Children: children(map[string]string{
 			"Configuration": `^$`, "Route": `^$`, "Revision": `^-\d{5}$`, "PodAutoscaler": `^-\d{5}$`,

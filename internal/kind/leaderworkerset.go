@@ -23,6 +23,7 @@ func leaderWorkerSet() Kind {
 		Groups:     leaderWorkerGroups,
 		Scales:     true,
 		Suspension: noReplicas(),
+		Restart:    restartBy(ByTemplate),
 		// They are copied to StatefulSets, in which they are immutable.
 		CreationOnly: [][]string{lwsTemplate("volumeClaimTemplates")},
 		Route:        func(map[string]any) map[string]string { return map[string]string{workerIndexLabel: "0"} },

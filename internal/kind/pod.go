@@ -14,6 +14,7 @@ func pod() Kind {
 		Container: ContainerName,
 		Groups:    always(Group{}),
 		Unscaled:  true,
+		Refuses:   refusedByPods(),
 		Readiness: OfPod,
 	},
 		"spec", "spec.containers", "spec.initContainers", "spec.ephemeralContainers", "spec.nodeName",
@@ -21,4 +22,16 @@ func pod() Kind {
 		"spec.terminationGracePeriodSeconds")
 	k.LabelSelector = OfServices
 	return k
+}
+
+// refusedByPods are the refusals of a Pod without a controller.
+func refusedByPods() map[Operation]Refusal {
+	const why = "No controller would create the pod again."
+	replace := Refusal{Why: why, Instead: "Replace the compute with `terraform apply -replace=ADDRESS`."}
+	return map[Operation]Refusal{
+		Restarting: replace,
+		Suspending: {Why: why, Instead: "Use a kind with a controller, such as a Deployment, or destroy the compute."},
+		Scaling:    {Why: "It is one pod.", Instead: "Use a kind with replicas, such as a Deployment."},
+		Evacuating: replace,
+	}
 }

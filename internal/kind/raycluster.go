@@ -40,6 +40,8 @@ func rayCluster() Kind {
 		Admitted:     true,
 		Unserved:     [][]string{{"spec", "headServicePorts"}},
 		KeepsPods:    rayKeepsPods,
+		Restart:      restartBy(ByDeletion),
+		Autoscaled:   []string{"spec", "enableInTreeAutoscaling"},
 		Route:        func(map[string]any) map[string]string { return map[string]string{rayNodeLabel: "head"} },
 		RouteLabels:  []string{rayNodeLabel},
 		Readiness:    OfRayCluster,
@@ -61,7 +63,7 @@ func rayGroups(workload map[string]any) []Group {
 		at := []string{"spec", "workerGroupSpecs", strconv.Itoa(i)}
 		groups = append(groups, Group{
 			Name: TextAt(spec, "groupName"), Template: Under(at, "template"), Number: Under(at, "replicas"),
-			Sets: Under(at, "numOfHosts"), Worker: true, Scaled: i == 0,
+			Most: Under(at, "maxReplicas"), Sets: Under(at, "numOfHosts"), Worker: true, Scaled: i == 0,
 		})
 	}
 	return groups

@@ -17,6 +17,7 @@ func replicaSet() Kind {
 		Suspension: noReplicas(),
 		Selects:    true,
 		KeepsPods:  keepsPods,
+		Restart:    restartBy(ByDeletion),
 		Readiness:  OfReplicaSet,
 	}, "spec.selector")
 	k.LabelSelector = OfServices

@@ -21,6 +21,7 @@ func statefulSet() Kind {
 		Groups:     replicated(),
 		Scales:     true,
 		Suspension: noReplicas(),
+		Restart:    restartByStrategy,
 		Selects:    true,
 		Readiness:  OfStatefulSet,
 	}, "spec")

@@ -185,3 +185,18 @@ func TestKindsAreNamedOnlyInTheTable(t *testing.T) {
 		}
 	}
 }
+
+func TestOperationsAreSupportedOrRefusedWithAReason(t *testing.T) {
+	t.Parallel()
+	for _, k := range kind.Workloads() {
+		can := map[kind.Operation]bool{
+			kind.Restarting: k.Restart != nil, kind.Suspending: len(k.Suspension) > 0,
+			kind.Scaling: k.Scales && k.Supports(kind.Scaling), kind.Evacuating: k.Supports(kind.Evacuating),
+		}
+		for o, supported := range can {
+			if refusal := k.Refuses[o]; supported != (refusal.Why == "") || supported != (refusal.Instead == "") {
+				t.Errorf("%s: operation %s is supported: %t, and refused with %+v", k.Word(), o, supported, refusal)
+			}
+		}
+	}
+}

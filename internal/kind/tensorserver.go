@@ -63,7 +63,14 @@ func tensorServer(group string, server *TensorServer) Kind {
 		Picks:      func(c Compute) bool { return c.Runtime == server.Runtime },
 		Groups:     always(),
 		Suspension: suspendField("spec", "suspend"),
-		Fixed:      [][]string{{"spec", "labels", ServiceLabel}},
+		Restart:    restartBy(ByDeletion), // by the StatefulSet of the operator
+		Refuses: map[Operation]Refusal{
+			Scaling: {
+				Why:     "Its operator runs one pod.",
+				Instead: "Create several computes with `count` or `for_each`.",
+			},
+		},
+		Fixed: [][]string{{"spec", "labels", ServiceLabel}},
 		// They are copied to a StatefulSet, in which they are immutable.
 		CreationOnly: [][]string{{"spec", "volumeClaimTemplates"}},
 		OwnService:   true,

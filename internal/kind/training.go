@@ -62,6 +62,7 @@ func trainingJob(name, container, specs string, primary ...string) Kind {
 		Groups:     func(workload map[string]any) []Group { return trainingGroups(workload, specs, primary) },
 		Scales:     true,
 		Suspension: suspendField("spec", "runPolicy", "suspend"),
+		Refuses:    runsToCompletion(),
 		Admitted:   true,
 		KeepsPods:  keepsPods,
 		Route: func(workload map[string]any) map[string]string {

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +15,16 @@ import (
 // server
 // (https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-api-access).
 func (c *Cluster) denied(ctx context.Context, verb string, ref Ref, err error) error {
+	verbs := []string{verb}
+	if verb == "patch" {
+		verbs = append(verbs, "create") // server-side apply of a new object needs both
+	}
+	return c.deniedTo(ctx, verbs, ref, err)
+}
+
+// deniedTo is denied for a request that needs the permission for all verbs. The resource of the kind of ref may have a
+// subresource.
+func (c *Cluster) deniedTo(ctx context.Context, verbs []string, ref Ref, err error) error {
 	e, ok := err.(*Error) //nolint:errorlint // created by Wrap above
 	if ok {
 		e.explained = &c.outages
@@ -21,13 +32,9 @@ func (c *Cluster) denied(ctx context.Context, verb string, ref Ref, err error) e
 	if !ok || e.Class != Refused || !apierrors.IsForbidden(e.Err) {
 		return err
 	}
-	if verb == "get" || verb == "list" || verb == "watch" { // admission does not apply to reads
+	if verb := verbs[0]; verb == "get" || verb == "list" || verb == "watch" { // admission does not apply to reads
 		e.Class = Denied
 		return e
-	}
-	verbs := []string{verb}
-	if verb == "patch" {
-		verbs = append(verbs, "create") // server-side apply of a new object needs both
 	}
 	for _, verb := range verbs {
 		if allowed, known := c.allowed(ctx, verb, ref); known && !allowed {
@@ -42,12 +49,14 @@ func (c *Cluster) allowed(ctx context.Context, verb string, ref Ref) (allowed, k
 	if err != nil {
 		return false, false
 	}
+	resource, subresource, _ := strings.Cut(ref.Kind.Resource, "/")
 	review := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "authorization.k8s.io/v1",
 		"kind":       "SelfSubjectAccessReview",
 		"spec": map[string]any{"resourceAttributes": map[string]any{
 			"namespace": ref.Namespace, "name": ref.Name, "verb": verb,
-			"group": ref.Kind.Group, "version": ref.Kind.Version, "resource": ref.Kind.Resource,
+			"group": ref.Kind.Group, "version": ref.Kind.Version, "resource": resource,
+			"subresource": subresource,
 		}},
 	}}
 	gvr := schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1",

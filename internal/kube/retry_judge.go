@@ -150,6 +150,8 @@ func judgeResponse(request *http.Request, reply *reply, known state, within time
 		return judgement{again: true, within: within, tries: 2}
 	case code == http.StatusForbidden: // not settled: it does not show that a previous attempt was rejected
 		return judgement{again: known.accepted && known.starting, within: within, tries: many}
+	case code == http.StatusTooManyRequests && reply.holdsBudget():
+		return judgement{settled: true} // the caller waits for the pods of the PodDisruptionBudget
 	case code == http.StatusTooManyRequests:
 		if reply.retryAfter() > 0 { // from the API server, which is available and sets the delay
 			within = requestTime
@@ -195,11 +197,18 @@ func (a *reply) byServer() bool {
 	switch {
 	case a.StatusCode < http.StatusMultipleChoices:
 		return a.complete() && !a.webPage()
-	case a.StatusCode >= http.StatusInternalServerError, a.StatusCode == http.StatusTooManyRequests:
+	case a.StatusCode >= http.StatusInternalServerError,
+		a.StatusCode == http.StatusTooManyRequests && !a.holdsBudget():
 		return false
 	default:
 		return a.status() != nil
 	}
+}
+
+// holdsBudget reports whether a PodDisruptionBudget is the reason of a response.
+func (a *reply) holdsBudget() bool {
+	status := a.status()
+	return status != nil && budgetIn(*status) != ""
 }
 
 // message returns the message in a response of the API server, or "".

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -55,8 +56,8 @@ func scale(c Compute, k kind.Kind, workload map[string]any) Errors {
 			return errs
 		}
 	}
-	rest := kind.PodCount(workload, groups) - g.Count(workload)
-	if requested < rest || (requested-rest)%each != 0 {
+	number, rest, ok := numberFor(g, workload, groups, requested)
+	if !ok {
 		errs.at(attribute, "requests %d pods, but the %s in manifest has %d in addition to those at %s, which are "+
 			"added %d at a time: use a number that this allows.",
 			requested, k.Kind, rest, dotted(g.Number), each)
@@ -64,10 +65,64 @@ func scale(c Compute, k kind.Kind, workload map[string]any) Errors {
 	}
 	for _, path := range [][]string{g.Number, g.Also} {
 		if path != nil {
-			kind.SetAt(workload, path, (requested-rest)/each+g.Others)
+			kind.SetAt(workload, path, number)
 		}
 	}
 	return nil
+}
+
+// numberFor returns the number of a group with which a workload has the requested pods, and the number of all other
+// pods. It returns false if there is no such number.
+func numberFor(g kind.Group, workload map[string]any, groups []kind.Group, requested int64) (n, rest int64, ok bool) {
+	each := g.SetCount(workload)
+	rest = kind.PodCount(workload, groups) - g.Count(workload)
+	if requested < rest || (requested-rest)%each != 0 {
+		return 0, rest, false
+	}
+	return (requested-rest)/each + g.Others, rest, true
+}
+
+// ScaleError reports that a workload cannot have a number of pods.
+type ScaleError struct {
+	Fixed int64 // pods whose number cannot be set
+	Each  int64 // number of pods by which the others change; 0 if there are none
+}
+
+func (e *ScaleError) Error() string {
+	if e.Each == 0 {
+		return fmt.Sprintf("all of its %d pods are in groups whose number cannot be set", e.Fixed)
+	}
+	return fmt.Sprintf("it has %d pods whose number cannot be set, and the others are added %d at a time", e.Fixed,
+		e.Each)
+}
+
+// Scale sets the number of pods of an existing workload of a kind that Scales. It returns a [ScaleError] if the
+// workload cannot have that number.
+func Scale(workload map[string]any, of *kind.Workload, pods int64) error {
+	groups := of.Groups(workload)
+	i := slices.IndexFunc(groups, func(g kind.Group) bool { return g.Scaled && g.SetCount(workload) > 0 })
+	if i < 0 {
+		return &ScaleError{Fixed: kind.PodCount(workload, groups)}
+	}
+	g := groups[i]
+	number, rest, ok := numberFor(g, workload, groups, pods)
+	if !ok {
+		return &ScaleError{Fixed: rest, Each: g.SetCount(workload)}
+	}
+	kind.SetAt(workload, g.Number, number)
+	if _, has := kind.NumberAt(workload, g.Also); has {
+		kind.SetAt(workload, g.Also, number)
+	}
+	raiseLimit(workload, g)
+	return nil
+}
+
+// raiseLimit sets the largest allowed number of a group to its number, unless it is larger.
+func raiseLimit(workload map[string]any, g kind.Group) {
+	n, _ := kind.NumberAt(workload, g.Number)
+	if most, ok := kind.NumberAt(workload, g.Most); ok && most < n {
+		kind.SetAt(workload, g.Most, n)
+	}
 }
 
 // PreserveReplicas sets the numbers of pods in a rendered workload to those of
@@ -97,5 +152,6 @@ func PreserveReplicas(
 				kind.SetAt(rendered.Object, path, resumed)
 			}
 		}
+		raiseLimit(rendered.Object, g)
 	}
 }

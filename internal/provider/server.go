@@ -44,8 +44,9 @@ type frameworkServer interface {
 type server struct {
 	frameworkServer
 
-	kt   *kt
-	mode string // of the short path
+	kt      *kt
+	mode    string // of the short path
+	actions runningActions
 
 	// configured is the short path of the configured provider. It is nil before, and if the short path is off.
 	configured atomic.Pointer[shortPath]
@@ -252,5 +253,8 @@ func (s *server) StopProvider(
 	ctx context.Context, req *tfprotov6.StopProviderRequest,
 ) (*tfprotov6.StopProviderResponse, error) {
 	s.kt.completions.Interrupt()
+	limited, cancel := context.WithTimeout(ctx, actionStopTime)
+	defer cancel()
+	s.actions.interrupt(limited)
 	return s.frameworkServer.StopProvider(ctx, req)
 }

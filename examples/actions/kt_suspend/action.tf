@@ -1,0 +1,12 @@
+resource "kt_compute" "trainer" {
+  name     = "trainer"
+  cpus     = "1"
+  replicas = 2
+}
+
+# terraform apply -invoke=action.kt_suspend.trainer
+action "kt_suspend" "trainer" {
+  config {
+    id = kt_compute.trainer.id
+  }
+}

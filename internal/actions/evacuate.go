@@ -1,0 +1,201 @@
+package actions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// evictInterval is the time between attempts to evict pods that a PodDisruptionBudget holds, as in kubectl drain.
+const evictInterval = 5 * time.Second
+
+type evacuateModel struct {
+	common
+	Node   types.String `tfsdk:"node"`
+	Cordon types.Bool   `tfsdk:"cordon"`
+	Wait   types.Bool   `tfsdk:"wait"`
+}
+
+func evacuate() func() action.Action {
+	return constructor(operation[evacuateModel, *evacuateModel]{
+		name: "evacuate",
+		description: "Evicts the pods of a compute from a node, and waits until their replacements are ready on " +
+			"other nodes. Evictions respect PodDisruptionBudgets.",
+		attributes: map[string]schema.Attribute{
+			"node": schema.StringAttribute{Required: true, Validators: []validator.String{tf.ObjectName()},
+				MarkdownDescription: "Name of the node."},
+			"cordon": schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether to first mark the node as " +
+				"unschedulable, like `kubectl cordon`, so that no replacement is scheduled to it. The node stays " +
+				"unschedulable until `kubectl uncordon`. Defaults to `false`."},
+			"wait": waitAttribute("until the replacements are ready"),
+		},
+		timeout: defaultTimeout,
+		invoke: func(ctx context.Context, c *call, m *evacuateModel) error {
+			return c.evacuate(ctx, m.Node.ValueString(), m.Cordon.ValueBool(), waits(m.Wait))
+		},
+	})
+}
+
+// evacuate evicts the pods of the compute from a node.
+func (c *call) evacuate(ctx context.Context, node string, cordon, wait bool) error {
+	t, err := c.locate(ctx)
+	if err != nil {
+		return err
+	}
+	if err := t.refuse(kind.Evacuating, "evacuate"); err != nil {
+		return err
+	}
+	all, err := observe.Pods(ctx, c.cluster, t.namespace, t.pods)
+	if err != nil {
+		return err
+	}
+	old := slices.DeleteFunc(running(all), func(pod *corev1.Pod) bool { return pod.Spec.NodeName != node })
+	if err := requireControllers(kind.Evacuating, t, old); err != nil {
+		return err
+	}
+	if len(old) == 0 {
+		if err := c.requireNode(ctx, t, node, all); err != nil {
+			return err
+		}
+	}
+	if cordon {
+		if err := c.cordon(ctx, node); err != nil {
+			return err
+		}
+	}
+	if len(old) == 0 {
+		c.progress("%s has no pods on node %s.", t, node)
+		return nil
+	}
+	c.progress("Evicting %s of %s from node %s.", ready.Number(len(old), "pod"), t, node)
+	if err := c.evict(ctx, t, node, old); err != nil {
+		return err
+	}
+	if !wait {
+		return nil
+	}
+	return c.waitElsewhere(ctx, t, node, old)
+}
+
+// requireNode returns an error if the node does not exist. Without permission to read nodes, it is assumed to exist.
+func (c *call) requireNode(ctx context.Context, t *target, node string, all []*corev1.Pod) error {
+	_, err := c.cluster.Get(ctx, kube.Ref{Kind: kind.Node(), Name: node})
+	switch {
+	case kube.IsNotFound(err):
+		return &attributeError{at: path.Root("node"), summary: fmt.Sprintf("Node %q does not exist", node),
+			detail: fmt.Sprintf("%s.\n\nNext step: Correct the name of the node.", nodesOf(t, all))}
+	case kube.ClassOf(err) == kube.Denied:
+		return nil
+	}
+	return err
+}
+
+// nodesOf describes on which nodes the pods of a compute run.
+func nodesOf(t *target, all []*corev1.Pod) string {
+	counts := map[string]int{}
+	for _, pod := range running(all) {
+		if pod.Spec.NodeName != "" {
+			counts[pod.Spec.NodeName]++
+		}
+	}
+	if len(counts) == 0 {
+		return fmt.Sprintf("%s has no pods on any node", t)
+	}
+	var nodes []string
+	for name, n := range counts {
+		nodes = append(nodes, fmt.Sprintf("%s (%s)", name, ready.Number(n, "pod")))
+	}
+	slices.Sort(nodes)
+	return fmt.Sprintf("The pods of %s are on: %s", t, ready.Listed(nodes, 20))
+}
+
+// cordon marks the node as unschedulable.
+func (c *call) cordon(ctx context.Context, node string) error {
+	ref := kube.Ref{Kind: kind.Node(), Name: node}
+	_, changed, err := c.cluster.Modify(ctx, ref, func(obj *unstructured.Unstructured) error {
+		return unstructured.SetNestedField(obj.Object, true, "spec", "unschedulable")
+	})
+	switch {
+	case err != nil:
+		return err
+	case changed:
+		c.did("Marked node %s as unschedulable", node)
+	default:
+		c.progress("Node %s is already unschedulable.", node)
+	}
+	return nil
+}
+
+// evict evicts pods, and waits until they are gone from the node. It tries again while a PodDisruptionBudget does not
+// allow an eviction.
+func (c *call) evict(ctx context.Context, t *target, node string, old []*corev1.Pod) error {
+	evicted := map[apitypes.UID]bool{}
+	watch := &observe.Kinds{Changes: c.cluster, Namespace: t.namespace, Kinds: []kube.Kind{kind.Pod()}}
+	defer func() {
+		if len(evicted) > 0 && len(evicted) < len(old) {
+			c.note("Evicted %d of %s from node %s", len(evicted), ready.Number(len(old), "pod"), node)
+		}
+	}()
+	_, err := observe.Until(ctx, c.cluster.Clock(), watch, func() (observe.Step[any], error) {
+		for _, pod := range old {
+			if evicted[pod.UID] {
+				continue
+			}
+			err := c.cluster.Evict(ctx, pod.Namespace, pod.Name, pod.UID)
+			var held *kube.BudgetError
+			switch {
+			case errors.As(err, &held):
+				c.progress("%d of %d pods evicted. Pod %s waits: %s.", len(evicted), len(old), pod.Name,
+					strings.TrimSuffix(held.Budget, "."))
+				return observe.Step[any]{Within: evictInterval}, nil
+			case err != nil:
+				return observe.Step[any]{}, err
+			}
+			evicted[pod.UID] = true
+		}
+		return observe.Step[any]{Done: true}, nil
+	})
+	if err != nil {
+		return err
+	}
+	c.did("Evicted %s of %s from node %s", ready.Number(len(old), "pod"), t, node)
+	return nil
+}
+
+// waitElsewhere waits until the evicted pods are gone, and their replacements are ready on other nodes.
+func (c *call) waitElsewhere(ctx context.Context, t *target, node string, old []*corev1.Pod) error {
+	verdict, err := c.follow(t, old).Wait(ctx, c.cluster)
+	if err != nil {
+		return err
+	}
+	all, err := observe.Pods(ctx, c.cluster, t.namespace, t.pods)
+	if err != nil {
+		return err
+	}
+	back := slices.DeleteFunc(running(all), func(pod *corev1.Pod) bool { return pod.Spec.NodeName != node })
+	if len(back) > 0 {
+		return &attributeError{at: path.Root("cordon"), summary: "A replacement runs on the same node",
+			detail: fmt.Sprintf("The scheduler has placed pod %s on node %s again.\n\nNext step: Set `cordon = true`, "+
+				"so that replacements are not scheduled to the node.", back[0].Name, node)}
+	}
+	c.progress("%s has no pods on node %s: %s.", t, node, verdict.Message)
+	return nil
+}

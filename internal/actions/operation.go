@@ -1,0 +1,146 @@
+package actions
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// common contains the attributes of all actions. A model embeds it.
+type common struct {
+	tf.Target
+	Timeout tf.Duration `tfsdk:"timeout"`
+}
+
+func (c *common) shared() *common { return c }
+
+// model is a pointer to a model M, which embeds [common].
+type model[M any] interface {
+	*M
+	shared() *common
+}
+
+// operation is an action on one compute, with the model M.
+type operation[M any, P model[M]] struct {
+	name        string // without the provider's prefix
+	description string
+	attributes  map[string]schema.Attribute // in addition to those of common
+	timeout     time.Duration               // default of the attribute timeout
+
+	// validate checks the configuration without a cluster; values may be unknown. It may be nil.
+	validate func(m *M) diag.Diagnostics
+	// invoke performs the action. ctx ends after the timeout or when the run is interrupted. An error of the type
+	// [attributeError] is reported at its attribute, and any other error at the one that identifies the compute.
+	invoke func(ctx context.Context, c *call, m *M) error
+
+	data *tf.ProviderData // nil until the provider is configured
+}
+
+// constructor returns a constructor of an action. Each instance has separate provider data.
+func constructor[M any, P model[M]](o operation[M, P]) func() action.Action {
+	return func() action.Action {
+		instance := o
+		return &instance
+	}
+}
+
+// Metadata sets the type name.
+func (o *operation[M, P]) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_" + o.name
+}
+
+// Schema sets the schema.
+func (o *operation[M, P]) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
+	attributes := tf.TargetAttributes(func(description string, validators ...validator.String) schema.Attribute {
+		return schema.StringAttribute{Optional: true, Validators: validators, MarkdownDescription: description}
+	})
+	attributes["timeout"] = schema.StringAttribute{
+		Optional: true, CustomType: tf.DurationType{},
+		MarkdownDescription: fmt.Sprintf("Timeout of the action, such as `30m`. Defaults to `%s`.",
+			manifest.FormatDuration(o.timeout)),
+	}
+	maps.Copy(attributes, o.attributes)
+	resp.Schema = schema.Schema{MarkdownDescription: o.description, Attributes: attributes}
+}
+
+// Configure stores the provider's data.
+func (o *operation[M, P]) Configure(_ context.Context, req action.ConfigureRequest, resp *action.ConfigureResponse) {
+	data, diags := tf.DataOf(req.ProviderData)
+	o.data = data
+	resp.Diagnostics.Append(diags...)
+}
+
+// ValidateConfig checks the configuration without a cluster.
+func (o *operation[M, P]) ValidateConfig(
+	ctx context.Context, req action.ValidateConfigRequest, resp *action.ValidateConfigResponse,
+) {
+	var m M
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	timeout := P(&m).shared().Timeout
+	if limit, err := manifest.ParseDuration(timeout.ValueString()); err == nil && limit <= 0 && !timeout.IsNull() {
+		resp.Diagnostics.AddAttributeError(path.Root("timeout"), "Invalid timeout", fmt.Sprintf(
+			"timeout is %q, but must be more than zero: use a duration such as \"20m\", or remove it.",
+			timeout.ValueString()))
+	}
+	if o.validate != nil {
+		resp.Diagnostics.Append(o.validate(&m)...)
+	}
+}
+
+// ModifyPlan defers the action if the provider's configuration is unknown and Terraform allows it. Otherwise, Invoke
+// reports that the cluster is unknown.
+func (o *operation[M, P]) ModifyPlan(
+	_ context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse,
+) {
+	if o.data != nil && o.data.Unknown && req.ClientCapabilities.DeferralAllowed {
+		resp.Deferred = &action.Deferred{Reason: action.DeferredReasonProviderConfigUnknown}
+	}
+}
+
+// Invoke performs the action, within its timeout.
+func (o *operation[M, P]) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
+	var m M
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if !o.data.Configured() {
+		resp.Diagnostics.AddError("Cluster not known yet",
+			"The provider configuration depends on values that are still unknown, so there is no cluster to run the "+
+				"action on.\n\n"+
+				"Next step: Create the cluster first, for example with `-target`, and then run the action.")
+		return
+	}
+	shared := P(&m).shared()
+	at, diags := shared.Resolve(o.data.Cluster)
+	if resp.Diagnostics.Append(diags...); resp.Diagnostics.HasError() {
+		return
+	}
+	limit := o.timeout
+	if configured, err := manifest.ParseDuration(shared.Timeout.ValueString()); err == nil && !shared.Timeout.IsNull() {
+		limit = configured
+	}
+	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeout")
+	defer cancel()
+	c := &call{
+		cluster: o.data.Cluster, namespace: shared.Namespace.ValueString(), name: shared.Name.ValueString(),
+		send: func(message string) { resp.SendProgress(action.InvokeProgressEvent{Message: message}) },
+	}
+	if err := o.invoke(ctx, c, &m); err != nil {
+		resp.Diagnostics.Append(c.failure(ctx, "kt_"+o.name, at, err))
+	}
+	resp.Diagnostics.Append(c.warnings...)
+}

@@ -1,0 +1,152 @@
+package actions
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+)
+
+type restartModel struct {
+	common
+	Wait types.Bool `tfsdk:"wait"`
+}
+
+func restart() func() action.Action {
+	return constructor(operation[restartModel, *restartModel]{
+		name: "restart",
+		description: "Replaces the pods of a compute by new ones, like `kubectl rollout restart`. It waits until the " +
+			"new pods are ready.",
+		attributes: map[string]schema.Attribute{
+			"wait": waitAttribute("until the new pods are ready"),
+		},
+		timeout: defaultTimeout,
+		invoke: func(ctx context.Context, c *call, m *restartModel) error {
+			return c.restart(ctx, waits(m.Wait))
+		},
+	})
+}
+
+// restart replaces the pods of the compute.
+func (c *call) restart(ctx context.Context, wait bool) error {
+	t, err := c.locate(ctx)
+	if err != nil {
+		return err
+	}
+	if err := t.refuse(kind.Restarting, "restart"); err != nil {
+		return err
+	}
+	if t.workload != nil {
+		switch verdict := ready.Assess(ready.Snapshot{Workload: t.workload}); {
+		case isPaused(t):
+			return &refusal{summary: fmt.Sprintf("Cannot restart %s", t),
+				detail: "Its rollouts are paused, so the restart would not begin.\n\nNext step: Resume them with `" +
+					t.ref.Kubectl("rollout resume") + "`."}
+		case verdict.Phase == ready.Suspended:
+			c.progress("%s has no pods: %s. There is nothing to restart.", t, verdict.Message)
+			return nil
+		}
+	}
+	by := kind.ByDeletion
+	if t.kind.Restart != nil {
+		by = t.kind.Restart(t.workload.Object)
+	}
+	var old []*corev1.Pod
+	if by == kind.ByTemplate {
+		err = c.annotateTemplates(ctx, t, time.Now())
+	} else {
+		old, err = c.deletePods(ctx, t)
+	}
+	if err != nil || !wait {
+		return err
+	}
+	verdict, err := c.follow(t, old).Wait(ctx, c.cluster)
+	if err == nil {
+		c.progress("%s was restarted: %s.", t, verdict.Message)
+	}
+	return err
+}
+
+func isPaused(t *target) bool {
+	paused, _ := kind.Find(t.workload.Object, t.kind.Paused)
+	return t.kind.Paused != nil && paused == true
+}
+
+// annotateTemplates sets the annotation that makes the controller replace the pods.
+func (c *call) annotateTemplates(ctx context.Context, t *target, now time.Time) error {
+	_, _, err := c.cluster.Modify(ctx, t.ref, func(obj *unstructured.Unstructured) error {
+		for _, g := range t.kind.Groups(obj.Object) {
+			kind.SetAt(obj.Object, kind.Under(g.Template, "metadata", "annotations", kind.RestartedAtAnnotation),
+				now.Format(time.RFC3339))
+		}
+		return nil
+	})
+	if err == nil {
+		c.did("Requested the restart of %s", t)
+	}
+	return err
+}
+
+// deletePods deletes all pods of the compute, and returns them. Its controller creates new ones.
+func (c *call) deletePods(ctx context.Context, t *target) ([]*corev1.Pod, error) {
+	pods, err := observe.Pods(ctx, c.cluster, t.namespace, t.pods)
+	if err != nil {
+		return nil, err
+	}
+	pods = running(pods)
+	if err := requireControllers(kind.Restarting, t, pods); err != nil {
+		return nil, err
+	}
+	if len(pods) == 0 {
+		c.progress("%s has no pods to restart.", t)
+		return nil, nil
+	}
+	c.progress("Deleting %s of %s, because its controller does not roll out restarts.",
+		ready.Number(len(pods), "pod"), t)
+	for i, pod := range pods {
+		ref := kube.Ref{Kind: kind.Pod(), Namespace: pod.Namespace, Name: pod.Name}
+		if err := c.cluster.DeletePod(ctx, ref, pod.UID); err != nil {
+			if i > 0 {
+				c.note("Deleted %d of %s of %s", i, ready.Number(len(pods), "pod"), t)
+			}
+			return nil, err
+		}
+	}
+	c.did("Deleted %s of %s, whose controller creates new ones", ready.Number(len(pods), "pod"), t)
+	return pods, nil
+}
+
+// running returns the pods that have not ended and are not being deleted.
+func running(pods []*corev1.Pod) []*corev1.Pod {
+	var out []*corev1.Pod
+	for _, pod := range pods {
+		if pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded &&
+			pod.Status.Phase != corev1.PodFailed {
+			out = append(out, pod)
+		}
+	}
+	return out
+}
+
+// requireControllers returns an error if a pod has no controller, which would create it again.
+func requireControllers(o kind.Operation, t *target, pods []*corev1.Pod) error {
+	for _, pod := range pods {
+		if metav1.GetControllerOf(pod) == nil {
+			return &refusal{summary: fmt.Sprintf("Cannot %s %s", o, t), detail: fmt.Sprintf(
+				"Pod %s/%s has no controller, so nothing would create it again.\n\n"+
+					"Next step: Use the tool that created the pod.", pod.Namespace, pod.Name)}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package actions
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+type scaleModel struct {
+	common
+	Replicas types.Int64 `tfsdk:"replicas"`
+	Wait     types.Bool  `tfsdk:"wait"`
+}
+
+func scale() func() action.Action {
+	return constructor(operation[scaleModel, *scaleModel]{
+		name: "scale",
+		description: "Sets the number of pods of a compute, and waits until they are ready. The next plan shows the " +
+			"number as drift, unless the `kt_compute` has `lifecycle { ignore_changes = [replicas] }`, or " +
+			"`[replicas, distribute]` for a RayCluster.",
+		attributes: map[string]schema.Attribute{
+			"replicas": schema.Int64Attribute{Required: true, CustomType: tf.IntegerType{},
+				Validators:          []validator.Int64{int64validator.AtLeast(0)},
+				MarkdownDescription: "Number of pods, as `replicas` of a `kt_compute`."},
+			"wait": waitAttribute("until the pods are ready"),
+		},
+		timeout: defaultTimeout,
+		invoke: func(ctx context.Context, c *call, m *scaleModel) error {
+			return c.scale(ctx, m.Replicas.ValueInt64(), waits(m.Wait))
+		},
+	})
+}
+
+// scale sets the number of pods of the compute.
+func (c *call) scale(ctx context.Context, replicas int64, wait bool) error {
+	t, err := c.locate(ctx)
+	if err != nil {
+		return err
+	}
+	if err := t.refuse(kind.Scaling, "scale"); err != nil {
+		return err
+	}
+	if on, _ := kind.Find(t.workload.Object, t.kind.Autoscaled); t.kind.Autoscaled != nil && on == true {
+		return &refusal{summary: fmt.Sprintf("Cannot scale %s", t), detail: fmt.Sprintf(
+			"An autoscaler sets the number of its pods (`%[1]s`).\n\nNext step: Change its limits, or set `%[1]s` to "+
+				"false, in `manifest` or `service_template` of the kt_compute.",
+			strings.Join(t.kind.Autoscaled, "."))}
+	}
+	before := int64(0)
+	after, changed, err := c.cluster.Modify(ctx, t.ref, func(obj *unstructured.Unstructured) error {
+		before = kind.PodCount(obj.Object, t.kind.Groups(obj.Object))
+		if err := manifest.Scale(obj.Object, t.kind, replicas); err != nil {
+			return err
+		}
+		if replicas > 0 && !manifest.IsSuspended(obj.Object, t.kind) {
+			manifest.ForgetSuspension(obj.Object)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return resumeError(t, err)
+	case !changed:
+		c.progress("%s already has %s.", t, pods(replicas))
+	default:
+		c.did("Scaled %s from %d to %s", t, before, pods(replicas))
+	}
+	if replicas > 0 && manifest.IsSuspended(after.Object, t.kind) {
+		c.progress("%s is suspended. It will have this number of pods when it is resumed.", t)
+		return nil
+	}
+	if !wait {
+		return nil
+	}
+	verdict, err := c.follow(t, nil).Wait(ctx, c.cluster)
+	if err == nil {
+		c.progress("%s has %s: %s.", t, pods(replicas), verdict.Message)
+	}
+	return err
+}

@@ -1,0 +1,192 @@
+package actions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+type suspendModel struct {
+	common
+	Wait types.Bool `tfsdk:"wait"`
+}
+
+func suspend() func() action.Action {
+	return constructor(operation[suspendModel, *suspendModel]{
+		name: "suspend",
+		description: "Stops all pods of a compute, like the attribute `suspend` of a `kt_compute`, and keeps " +
+			"everything else. It records in the annotation `" + kind.SuspendedAnnotation + "` of the workload what " +
+			"`kt_resume` restores.",
+		attributes: map[string]schema.Attribute{
+			"wait": waitAttribute("until all pods are gone"),
+		},
+		timeout: defaultTimeout,
+		invoke: func(ctx context.Context, c *call, m *suspendModel) error {
+			return c.suspend(ctx, waits(m.Wait))
+		},
+	})
+}
+
+// suspend stops all pods of the compute.
+func (c *call) suspend(ctx context.Context, wait bool) error {
+	t, err := c.locate(ctx)
+	if err != nil {
+		return err
+	}
+	if err := t.refuse(kind.Suspending, "suspend"); err != nil {
+		return err
+	}
+	queue := ""
+	_, changed, err := c.cluster.Modify(ctx, t.ref, func(obj *unstructured.Unstructured) error {
+		queue = manifest.QueueOf(obj.Object, t.kind)
+		if queue == "" && manifest.IsSuspended(obj.Object, t.kind) {
+			return nil
+		}
+		return manifest.Suspend(obj.Object, t.kind)
+	})
+	switch {
+	case err != nil:
+		return err
+	case !changed:
+		c.progress("%s is already suspended.", t)
+	case queue != "":
+		c.did("Suspended %s, and removed it from queue %s, which would start it again", t, queue)
+	default:
+		c.did("Suspended %s", t)
+	}
+	switch {
+	case t.kind.KeepsRunning:
+		c.progress("Pods that already run continue until they are complete.")
+		return nil
+	case !wait:
+		return nil
+	}
+	err = observe.WaitWhile(ctx, c.cluster, t.namespace, t.pods, hasNotEnded, func(pods []*corev1.Pod) {
+		c.progress("%s: %s left.", t, ready.Number(len(pods), "pod"))
+	})
+	if err == nil {
+		c.progress("%s is suspended, and has no pods left.", t)
+	}
+	return err
+}
+
+// hasNotEnded reports whether a pod exists that has not run to completion.
+func hasNotEnded(pod *corev1.Pod) bool {
+	return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+}
+
+type resumeModel struct {
+	common
+	Replicas types.Int64 `tfsdk:"replicas"`
+	Wait     types.Bool  `tfsdk:"wait"`
+}
+
+func resume() func() action.Action {
+	return constructor(operation[resumeModel, *resumeModel]{
+		name: "resume",
+		description: "Starts the pods of a suspended compute again, with what `kt_suspend` has recorded, and waits " +
+			"until they are ready.",
+		attributes: map[string]schema.Attribute{
+			"replicas": schema.Int64Attribute{Optional: true, CustomType: tf.IntegerType{},
+				Validators: []validator.Int64{int64validator.AtLeast(1)},
+				MarkdownDescription: "Number of pods, as `replicas` of a `kt_compute`. Defaults to the number before " +
+					"`kt_suspend`. Required if the compute was suspended otherwise and its kind is suspended by zero " +
+					"replicas, such as a Deployment."},
+			"wait": waitAttribute("until the pods are ready"),
+		},
+		timeout: defaultTimeout,
+		invoke: func(ctx context.Context, c *call, m *resumeModel) error {
+			return c.resume(ctx, m.Replicas.ValueInt64(), waits(m.Wait))
+		},
+	})
+}
+
+// resume starts the pods of the compute again. replicas is 0 for the number before the suspension.
+func (c *call) resume(ctx context.Context, replicas int64, wait bool) error {
+	t, err := c.locate(ctx)
+	if err != nil {
+		return err
+	}
+	if err := t.refuse(kind.Suspending, "resume"); err != nil {
+		return err
+	}
+	if replicas > 0 {
+		if err := t.refuseReplicas(); err != nil {
+			return err
+		}
+	}
+	held := false
+	after, changed, err := c.cluster.Modify(ctx, t.ref, func(obj *unstructured.Unstructured) error {
+		suspended := manifest.IsSuspended(obj.Object, t.kind)
+		if held = suspended && manifest.QueueOf(obj.Object, t.kind) != ""; held || !suspended {
+			return nil
+		}
+		return manifest.Resume(obj.Object, t.kind, replicas)
+	})
+	if err != nil {
+		return resumeError(t, err)
+	}
+	switch queue := manifest.QueueOf(after.Object, t.kind); {
+	case held:
+		c.progress("%s is not suspended by a user: queue %s holds it, and starts it when it has quota.", t, queue)
+	case !changed:
+		c.progress("%s is not suspended.", t)
+	case queue != "":
+		c.did("Returned %s to queue %s, which starts it when it has quota", t, queue)
+	case t.kind.Scales:
+		c.did("Resumed %s with %s", t, pods(kind.PodCount(after.Object, t.kind.Groups(after.Object))))
+	default:
+		c.did("Resumed %s", t)
+	}
+	if !wait {
+		return nil
+	}
+	verdict, err := c.follow(t, nil).Wait(ctx, c.cluster)
+	if err == nil {
+		c.progress("%s is running: %s.", t, verdict.Message)
+	}
+	return err
+}
+
+// pods formats a number of pods.
+func pods(n int64) string { return ready.Number(int(n), "pod") }
+
+// refuseReplicas returns an error if the number of pods of the compute cannot be set.
+func (t *target) refuseReplicas() error {
+	if why, instead := t.refusal(kind.Scaling); why != "" {
+		return &attributeError{at: path.Root("replicas"), summary: fmt.Sprintf("Cannot scale %s", t),
+			detail: fmt.Sprintf("%s\n\nNext step: Remove `replicas`. %s", why, instead)}
+	}
+	return nil
+}
+
+// resumeError returns an error of manifest.Resume or manifest.Scale at the attribute replicas, and other errors
+// unchanged.
+func resumeError(t *target, err error) error {
+	var scale *manifest.ScaleError
+	switch {
+	case errors.Is(err, manifest.ErrReplicasUnknown):
+		return &attributeError{at: path.Root("replicas"), summary: "Unknown number of pods", detail: fmt.Sprintf(
+			"%s was suspended by something other than `kt_suspend`, so the number of pods before that is not "+
+				"recorded.\n\nNext step: Set `replicas`, or set `suspend = false` in the kt_compute and apply it.", t)}
+	case errors.As(err, &scale):
+		return &attributeError{at: path.Root("replicas"), summary: "Invalid number of pods", detail: fmt.Sprintf(
+			"%s cannot have this number of pods: %v.\n\nNext step: Use a number that this allows.", t, scale)}
+	}
+	return err
+}

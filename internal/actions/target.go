@@ -1,0 +1,173 @@
+package actions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ktdev/terraform-provider-kt/internal/endpoint"
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
+)
+
+// target is the compute of an action.
+type target struct {
+	namespace, name string
+	workload        *unstructured.Unstructured // nil if no workload of a known kind has the name of the compute
+	ref             kube.Ref                   // of the workload
+	kind            *kind.Workload             // of the workload; empty if unknown
+	pods            map[string]string          // labels that select the pods of all groups
+	// owner is the object that controls the pods or the workload, if it is of an unknown kind. Its Kind is "" if there
+	// is none.
+	owner metav1.OwnerReference
+}
+
+// locate finds the compute, of any kind. It returns a [kube.MissingComputeError] if there is none.
+func (c *call) locate(ctx context.Context) (*target, error) {
+	t := &target{namespace: c.namespace, name: c.name, kind: &kind.Workload{}}
+	var missing *kube.MissingComputeError
+	var err error
+	if t.workload, err = c.cluster.Locate(ctx, c.namespace, c.name); err != nil && !errors.As(err, &missing) {
+		return nil, err
+	}
+	found, err := endpoint.Of(ctx, c.cluster, c.namespace, c.name)
+	if err != nil {
+		return nil, err
+	}
+	if t.workload == nil {
+		t.pods = found.Backend.Selector
+		t.owner, err = c.ownerOf(ctx, t)
+		return t, err
+	}
+	known := kind.WorkloadOf(t.workload.GroupVersionKind().GroupKind())
+	t.pods = podLabels(t.workload, known, found.Backend.Selector)
+	if t.ref, err = c.cluster.RefOf(ctx, t.workload); err != nil {
+		return nil, err
+	}
+	if controller := metav1.GetControllerOf(t.workload); controller != nil {
+		t.owner = *controller // which would revert changes of the workload
+	} else {
+		t.kind = known
+	}
+	return t, nil
+}
+
+// podLabels returns the labels of all pods of a workload: those of its Kubetorch service, or else of the selector of its
+// Service without the labels of the pods that receive calls.
+func podLabels(workload *unstructured.Unstructured, of *kind.Workload, selector map[string]string) map[string]string {
+	if of.Groups != nil {
+		for _, g := range of.Groups(workload.Object) {
+			labels := kind.TextsAt(workload.Object, kind.Under(g.Template, "metadata", "labels")...)
+			if service := labels[kind.ServiceLabel]; service != "" {
+				return map[string]string{kind.ServiceLabel: service}
+			}
+		}
+	}
+	if of.Selects {
+		if own := kind.TextsAt(workload.Object, "spec", "selector", "matchLabels"); len(own) > 0 {
+			return own
+		}
+	}
+	all := maps.Clone(selector)
+	maps.DeleteFunc(all, func(key, _ string) bool { return slices.Contains(of.RouteLabels, key) })
+	if len(all) == 0 { // would select all pods of the namespace
+		return selector
+	}
+	return all
+}
+
+// maxOwners limits the chain from a pod to its owner: the longest known one has four objects.
+const maxOwners = 8
+
+// ownerOf returns the last controller in the chain from a pod of a compute, as far as it can be read.
+func (c *call) ownerOf(ctx context.Context, t *target) (metav1.OwnerReference, error) {
+	var last metav1.OwnerReference
+	pods, err := observe.Pods(ctx, c.cluster, t.namespace, t.pods)
+	if err != nil || len(pods) == 0 {
+		return last, err
+	}
+	controller := metav1.GetControllerOf(pods[0])
+	for range maxOwners {
+		if controller == nil {
+			break
+		}
+		last = *controller
+		owner := kind.Guess(schema.FromAPIVersionAndKind(last.APIVersion, last.Kind)).Named(t.namespace, last.Name)
+		ref, err := c.cluster.RefOf(ctx, owner)
+		if err != nil {
+			break // the chain ends at what can be read
+		}
+		found, err := c.cluster.Get(ctx, ref)
+		if err != nil {
+			break
+		}
+		controller = metav1.GetControllerOf(found)
+	}
+	return last, nil
+}
+
+// String returns the object of the compute for messages: Deployment ml/trainer.
+func (t *target) String() string {
+	switch {
+	case t.workload != nil && t.owner.Kind == "":
+		return t.ref.String()
+	case t.owner.Kind != "":
+		return fmt.Sprintf("%s %s/%s", t.owner.Kind, t.namespace, t.owner.Name)
+	default:
+		return fmt.Sprintf("compute %s/%s", t.namespace, t.name)
+	}
+}
+
+// refuse returns an error if the compute does not support an operation. verb is the name of the operation in messages.
+func (t *target) refuse(o kind.Operation, verb string) error {
+	why, instead := t.refusal(o)
+	if why == "" {
+		return nil
+	}
+	return &refusal{summary: fmt.Sprintf("Cannot %s %s", verb, t),
+		detail: fmt.Sprintf("%s\n\nNext step: %s", why, instead)}
+}
+
+func (t *target) refusal(o kind.Operation) (why, instead string) {
+	known := t.workload != nil && t.owner.Kind == ""
+	replaces := o == kind.Restarting || o == kind.Evacuating
+	switch r, refused := t.kind.Refuses[o]; {
+	case known && refused:
+		return fmt.Sprintf("A %s does not support this operation. %s", t.ref.Kind.Word(), r.Why), r.Instead
+	case known:
+		return "", ""
+	case t.workload != nil && t.owner.Kind != "" && !replaces:
+		return fmt.Sprintf("%s is controlled by %s %s, which would revert the change.", t.ref, t.owner.Kind,
+			t.owner.Name), fmt.Sprintf("Change the %s instead.", t.owner.Kind)
+	case t.owner.Kind == "":
+		return "The compute has no workload: its pods exist without a controller.",
+			"Use the tool that created the pods."
+	case t.owner.Name != t.name && t.workload == nil && o != kind.Evacuating:
+		return fmt.Sprintf("The compute has no workload: it selects pods that %s controls.", t),
+			fmt.Sprintf("Use the tool that manages the %s, or set `name` to a compute with a workload.", t.owner.Kind)
+	case replaces:
+		return "", "" // its controller creates the pods again
+	}
+	return fmt.Sprintf("The provider does not know the kind %s, and therefore not which of its fields to set.",
+		t.owner.Kind), "Change `manifest` of the kt_compute, and apply it."
+}
+
+// follow returns a wait for the pods of the compute that reports its progress. old are the pods to be replaced.
+func (c *call) follow(t *target, old []*corev1.Pod) observe.Follow {
+	f := observe.Follow{Namespace: t.namespace, PodLabels: t.pods, Report: c.report}
+	if t.workload != nil {
+		f.Workload = &t.ref
+	}
+	for _, pod := range old {
+		f.Replaced = append(f.Replaced, pod.UID)
+	}
+	return f
+}

@@ -1,0 +1,71 @@
+package kind
+
+// Operation is an operation on a running workload.
+type Operation string
+
+// The operations.
+const (
+	Restarting Operation = "restart"
+	Suspending Operation = "suspend" // and resume
+	Scaling    Operation = "scale"
+	Evacuating Operation = "evacuate"
+)
+
+// Restart is how the pods of a workload are replaced without another change.
+type Restart int
+
+// Values of Restart.
+const (
+	// ByTemplate is an annotation of the pod templates, whose change the controller rolls out.
+	ByTemplate Restart = iota + 1
+	// ByDeletion is the deletion of the pods, which the controller creates again.
+	ByDeletion
+)
+
+// RestartedAtAnnotation is the annotation of a pod template with the time of its last restart. It is the one of `kubectl
+// rollout restart` (k8s.io/kubectl/pkg/polymorphichelpers/objectrestarter.go).
+const RestartedAtAnnotation = "kubectl.kubernetes.io/restartedAt"
+
+// SuspendedAnnotation contains what a suspended workload had before, so that it can be resumed: JSON of the type
+// []Setting.
+const SuspendedAnnotation = "kt.dev/suspended"
+
+// Refusal explains why a kind does not support an operation.
+type Refusal struct {
+	Why     string // a sentence
+	Instead string // the next step, an imperative
+}
+
+// Supports reports whether a workload of the kind supports an operation.
+func (w *Workload) Supports(o Operation) bool {
+	_, refused := w.Refuses[o]
+	return !refused
+}
+
+// restartBy is [Workload.Restart] for a kind with one way to replace its pods.
+func restartBy(r Restart) func(map[string]any) Restart {
+	return func(map[string]any) Restart { return r }
+}
+
+// restartByStrategy is [Workload.Restart] for a kind that rolls out changes of its template, unless its update strategy
+// is OnDelete.
+func restartByStrategy(workload map[string]any) Restart {
+	if TextAt(workload, "spec", "updateStrategy", "type") == "OnDelete" {
+		return ByDeletion
+	}
+	return ByTemplate
+}
+
+// runsToCompletion are the refusals of a kind whose pods run to completion, and that can be suspended.
+func runsToCompletion() map[Operation]Refusal {
+	return map[Operation]Refusal{Restarting: {
+		Why: "Its pods run to completion, and its controller would count deleted pods as failed.",
+		Instead: "Use `kt_suspend` and then `kt_resume`, which delete all pods and start new ones. Or replace the " +
+			"compute with `terraform apply -replace=ADDRESS`.",
+	}}
+}
+
+// autoscaledBy is the refusal to scale a kind whose number of pods an autoscaler sets.
+func autoscaledBy(autoscaler, instead string) Refusal {
+	return Refusal{Why: "The number of its pods is set by " + autoscaler + ".", Instead: instead}
+}

@@ -1,0 +1,98 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+)
+
+// BudgetError reports that a PodDisruptionBudget does not allow an eviction now.
+type BudgetError struct {
+	Pod string // namespace/name
+	// Budget is the message of the API server, which names the budget.
+	Budget string
+	err    error
+}
+
+func (e *BudgetError) Error() string {
+	return fmt.Sprintf("pod %s cannot be evicted now: %s", e.Pod, e.Budget)
+}
+
+func (e *BudgetError) Unwrap() error { return e.err }
+
+// Evict requests the eviction of the pod with the uid, which respects
+// PodDisruptionBudgets: see [BudgetError]. A missing or replaced pod is not an
+// error.
+func (c *Cluster) Evict(ctx context.Context, namespace, name string, uid types.UID) error {
+	ref := Ref{Kind: kind.Pod(), Namespace: namespace, Name: name}
+	resource, err := c.resource(ref)
+	if err != nil {
+		return Wrap("evict", ref, err)
+	}
+	body, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&policyv1.Eviction{
+		TypeMeta:      metav1.TypeMeta{APIVersion: policyv1.SchemeGroupVersion.String(), Kind: "Eviction"},
+		ObjectMeta:    metav1.ObjectMeta{Namespace: namespace, Name: name},
+		DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))},
+	})
+	if err != nil {
+		return Wrap("evict", ref, err)
+	}
+	writing, sent := withOutcome(ctx)
+	_, err = resource.Create(writing, &unstructured.Unstructured{Object: body},
+		metav1.CreateOptions{FieldManager: ActionManager}, "eviction")
+	if budget := budgetOf(err); budget != "" {
+		return &BudgetError{Pod: namespace + "/" + name, Budget: budget, err: err}
+	}
+	err = wrapWrite("evict", ref, err, sent)
+	if IsNotFound(err) || ClassOf(err) == Conflict { // the UID differs
+		return nil
+	}
+	evictions := ref
+	evictions.Kind.Resource += "/eviction"
+	return c.deniedTo(ctx, []string{"create"}, evictions, err)
+}
+
+// budgetOf returns the message about the PodDisruptionBudget that does not allow
+// an eviction, or "".
+func budgetOf(err error) string {
+	var status apierrors.APIStatus
+	if !apierrors.IsTooManyRequests(err) || !errors.As(err, &status) {
+		return ""
+	}
+	return budgetIn(status.Status())
+}
+
+func budgetIn(status metav1.Status) string {
+	if status.Details == nil {
+		return ""
+	}
+	for _, cause := range status.Details.Causes {
+		if cause.Type == policyv1.DisruptionBudgetCause {
+			return strings.TrimSuffix(cause.Message, ".")
+		}
+	}
+	return ""
+}
+
+// DeletePod deletes the pod with the uid, with its grace period. A missing or
+// replaced pod is not an error.
+func (c *Cluster) DeletePod(ctx context.Context, ref Ref, uid types.UID) error {
+	resource, err := c.resource(ref)
+	if err != nil {
+		return Wrap("delete", ref, err)
+	}
+	return c.deleteUnlessReplaced(ctx, ref, uid, func(ctx context.Context) error {
+		return resource.Delete(ctx, ref.Name,
+			metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))})
+	})
+}

@@ -1,0 +1,86 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
+	"k8s.io/client-go/util/retry"
+)
+
+// ActionManager is the field manager of fields that an action changes, so that
+// their drift names the action.
+const ActionManager = Manager + "-action"
+
+// Modify changes fields of an existing object as ActionManager, and returns the
+// object, and whether it was changed. change modifies a copy of the live object.
+// It is called again if another client changed the object at the same time.
+func (c *Cluster) Modify(
+	ctx context.Context, ref Ref, change func(obj *unstructured.Unstructured) error,
+) (after *unstructured.Unstructured, changed bool, err error) {
+	err = retry.RetryOnConflict(conflictBackoff(), func() error {
+		live, err := c.Get(ctx, ref)
+		if err != nil {
+			return err
+		}
+		modified := live.DeepCopy()
+		if err := change(modified); err != nil {
+			return err
+		}
+		patch, err := mergePatch(live, modified)
+		if after = live; err != nil || patch == nil {
+			return Wrap("change", ref, err)
+		}
+		after, err = c.mergeOnce(ctx, ref, patch)
+		changed = changed || err == nil
+		return err
+	})
+	return after, changed, err
+}
+
+func (c *Cluster) mergeOnce(ctx context.Context, ref Ref, patch []byte) (*unstructured.Unstructured, error) {
+	resource, err := c.resource(ref)
+	if err != nil {
+		return nil, Wrap("change", ref, err)
+	}
+	writing, sent := withOutcome(ctx)
+	out, err := resource.Patch(writing, ref.Name, types.MergePatchType, patch,
+		metav1.PatchOptions{FieldManager: ActionManager})
+	if err != nil {
+		return nil, c.deniedTo(ctx, []string{"patch"}, ref, wrapWrite("change", ref, err, sent))
+	}
+	c.cache.note(ref, out)
+	return out, nil
+}
+
+// mergePatch returns the JSON merge patch from live to modified, which applies
+// only to this version of the object, or nil if they are equal. A list in the
+// patch replaces the complete list, which the version makes safe.
+func mergePatch(live, modified *unstructured.Unstructured) ([]byte, error) {
+	before, err := json.Marshal(live.Object)
+	if err != nil {
+		return nil, err
+	}
+	after, err := json.Marshal(modified.Object)
+	if err != nil {
+		return nil, err
+	}
+	patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(before, after, before)
+	if err != nil || string(patch) == "{}" {
+		return nil, err
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(patch, &fields); err != nil {
+		return nil, err
+	}
+	metadata, _ := fields["metadata"].(map[string]any)
+	if metadata == nil {
+		metadata = map[string]any{}
+		fields["metadata"] = metadata
+	}
+	metadata["resourceVersion"] = live.GetResourceVersion()
+	return json.Marshal(fields)
+}

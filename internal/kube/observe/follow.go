@@ -1,0 +1,129 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+)
+
+// Follow describes a wait whose progress is reported.
+type Follow struct {
+	// Workload is nil for existing pods without a workload of the provider.
+	Workload  *kube.Ref
+	Namespace string
+	PodLabels map[string]string // they select the pods
+	// Report is called with each verdict.
+	Report func(ready.Verdict)
+	// Replaced are the UIDs of pods that must be replaced before the wait ends: as
+	// many other pods must be ready or complete. It may be empty.
+	Replaced []types.UID
+}
+
+// Wait waits like [WaitReady] or [WaitPods], and also until the pods of Replaced
+// are replaced.
+func (f Follow) Wait(ctx context.Context, c *kube.Cluster) (ready.Verdict, error) {
+	ref, watched := f.watched(ctx, c)
+	return waitFor(ctx, c, ref, watched, ready.Verdict.Settled, func() (ready.Verdict, []kube.Kind, error) {
+		verdict, kinds, err := f.assess(ctx, c)
+		if err == nil && verdict.Settled() {
+			verdict, err = f.replaced(ctx, c, verdict)
+			kinds = append(slices.Clone(kinds), podsWith(f.PodLabels), ref.Kind)
+		}
+		if err == nil {
+			f.Report(verdict)
+		}
+		return verdict, kinds, err
+	})
+}
+
+// watched returns the object that a wait is about, and whether its changes are
+// received.
+func (f Follow) watched(ctx context.Context, c *kube.Cluster) (kube.Ref, func() bool) {
+	if f.Workload != nil {
+		return *f.Workload, func() bool { return c.Watches(*f.Workload) }
+	}
+	ref := kube.Ref{Kind: podsWith(f.PodLabels), Namespace: f.Namespace, Name: labels.Set(f.PodLabels).String()}
+	return ref, func() bool {
+		_, err := c.ReadAll(ctx, ref.Kind, f.Namespace, func(*kube.Entry) bool { return false })
+		return err == nil
+	}
+}
+
+func (f Follow) assess(ctx context.Context, c *kube.Cluster) (ready.Verdict, []kube.Kind, error) {
+	if f.Workload != nil {
+		return observe(ctx, c, *f.Workload, f.PodLabels)
+	}
+	verdict, err := AssessPods(ctx, c, f.Namespace, f.PodLabels)
+	return verdict, []kube.Kind{podsWith(f.PodLabels), kind.Event()}, err
+}
+
+// replaced returns the settled verdict if the pods are replaced, and a verdict
+// that is not settled otherwise: the status of a workload may not include the
+// deletion of its pods yet.
+func (f Follow) replaced(ctx context.Context, c *kube.Cluster, settled ready.Verdict) (ready.Verdict, error) {
+	if len(f.Replaced) == 0 || settled.Phase == ready.Suspended {
+		return settled, nil
+	}
+	pods, err := podsOf(ctx, c, f.Namespace, f.PodLabels)
+	if err != nil {
+		return settled, err
+	}
+	done, left := ReplacedCount(pods, f.Replaced)
+	if left == 0 && done >= len(f.Replaced) {
+		return settled, nil
+	}
+	return ready.Verdict{Phase: ready.Progressing,
+		Message: fmt.Sprintf("%d of %d pods replaced", min(done, len(f.Replaced)-left), len(f.Replaced))}, nil
+}
+
+// ReplacedCount returns the number of pods that are ready or complete and not among the old ones, and the number of old
+// pods that are left.
+func ReplacedCount(pods []*corev1.Pod, old []types.UID) (done, left int) {
+	for _, pod := range pods {
+		switch {
+		case slices.Contains(old, pod.UID):
+			left++
+		case pod.DeletionTimestamp == nil && (ready.PodReady(pod) || pod.Status.Phase == corev1.PodSucceeded):
+			done++
+		}
+	}
+	return done, left
+}
+
+// Pods returns the pods that have all labels of selector, sorted by name, from
+// their shared list and watch.
+func Pods(ctx context.Context, c *kube.Cluster, namespace string, selector map[string]string) ([]*corev1.Pod, error) {
+	pods, err := podsOf(ctx, c, namespace, selector)
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	return pods, err
+}
+
+// WaitWhile waits while any pod with all labels of selector meets a condition.
+// report is called with these pods.
+func WaitWhile(
+	ctx context.Context, c *kube.Cluster, namespace string, selector map[string]string,
+	condition func(*corev1.Pod) bool, report func([]*corev1.Pod),
+) error {
+	watch := &Kinds{Changes: c, Namespace: namespace, Kinds: []kube.Kind{podsWith(selector)}}
+	_, err := Until(ctx, c.Clock(), watch, func() (Step[any], error) {
+		pods, err := Pods(ctx, c, namespace, selector)
+		if err != nil {
+			return Step[any]{}, err
+		}
+		pods = slices.DeleteFunc(pods, func(pod *corev1.Pod) bool { return !condition(pod) })
+		if len(pods) > 0 {
+			report(pods)
+		}
+		return Step[any]{Done: len(pods) == 0, Within: within(0, true)}, nil
+	})
+	return err
+}

@@ -1,0 +1,126 @@
+package manifest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+)
+
+// IsSuspended reports whether a workload has all settings that suspend its kind.
+func IsSuspended(workload map[string]any, of *kind.Workload) bool {
+	return len(of.Suspension) > 0 && !slices.ContainsFunc(of.Suspension, func(s kind.Setting) bool {
+		value, found := kind.Find(workload, s.Path)
+		if s.Value == nil {
+			return found
+		}
+		return kind.Number(value) != s.Value
+	})
+}
+
+// queueLabel is the path of the label by which Kueue resumes a workload.
+func queueLabel() []string { return []string{"metadata", "labels", kind.KueueQueueLabel} }
+
+// QueueOf returns the queue of Kueue that starts a workload by resuming it, or "".
+func QueueOf(workload map[string]any, of *kind.Workload) string {
+	if !of.Admitted {
+		return ""
+	}
+	return kind.TextAt(workload, queueLabel()...)
+}
+
+// Suspend suspends an existing workload like the attribute suspend, and records in an annotation what it had before. It
+// removes a workload from its queue, which would start it again.
+func Suspend(workload map[string]any, of *kind.Workload) error {
+	settings := slices.Clone(of.Suspension)
+	if QueueOf(workload, of) != "" {
+		settings = append(settings, kind.Setting{Path: queueLabel()})
+	}
+	var before []kind.Setting
+	for _, s := range settings {
+		value, _ := kind.Find(workload, s.Path)
+		before = append(before, kind.Setting{Path: s.Path, Value: value})
+	}
+	record, err := json.Marshal(before)
+	if err != nil {
+		return fmt.Errorf("recording what to resume: %w", err)
+	}
+	for _, s := range settings {
+		kind.SetAt(workload, s.Path, s.Value)
+	}
+	kind.SetAt(workload, suspendedAnnotation(), string(record))
+	return nil
+}
+
+func suspendedAnnotation() []string {
+	return []string{"metadata", "annotations", kind.SuspendedAnnotation}
+}
+
+// ErrReplicasUnknown reports that a suspended workload does not record how many pods it had.
+var ErrReplicasUnknown = errors.New("the number of pods before the suspension is not recorded")
+
+// Resume resumes a workload: it restores what [Suspend] has recorded, or else removes the settings that suspend it.
+// With a queue, the queue resumes it. replicas is the number of pods, or 0 for the number before the suspension. It
+// returns ErrReplicasUnknown or a [ScaleError].
+func Resume(workload map[string]any, of *kind.Workload, replicas int64) error {
+	recorded, err := recordedSettings(workload, of)
+	if err != nil {
+		return err
+	}
+	byNumber := slices.ContainsFunc(of.Suspension, func(s kind.Setting) bool { return s.Value == int64(0) })
+	switch {
+	case recorded != nil:
+		for _, s := range recorded {
+			kind.SetAt(workload, s.Path, kind.Number(s.Value))
+		}
+	case byNumber && replicas == 0:
+		return ErrReplicasUnknown
+	default:
+		unsuspend(workload, of)
+	}
+	ForgetSuspension(workload)
+	if QueueOf(workload, of) != "" { // which resumes the workload
+		for _, s := range of.Suspension {
+			kind.SetAt(workload, s.Path, s.Value)
+		}
+	}
+	if replicas > 0 {
+		return Scale(workload, of, replicas)
+	}
+	return nil
+}
+
+// unsuspend removes the settings that suspend a workload.
+func unsuspend(workload map[string]any, of *kind.Workload) {
+	for _, s := range of.Suspension {
+		switch s.Value {
+		case true:
+			kind.SetAt(workload, s.Path, false)
+		case int64(0):
+			kind.SetAt(workload, s.Path, int64(1)) // a number of groups, or replaced by the number of pods
+		default:
+			kind.SetAt(workload, s.Path, nil)
+		}
+	}
+}
+
+// recordedSettings returns what [Suspend] has recorded, or nil. It omits fields that Suspend never changes.
+func recordedSettings(workload map[string]any, of *kind.Workload) ([]kind.Setting, error) {
+	text := kind.TextAt(workload, suspendedAnnotation()...)
+	if text == "" {
+		return nil, nil
+	}
+	var recorded []kind.Setting
+	if err := json.Unmarshal([]byte(text), &recorded); err != nil {
+		return nil, fmt.Errorf("the annotation %s is not valid: %w", kind.SuspendedAnnotation, err)
+	}
+	return slices.DeleteFunc(recorded, func(s kind.Setting) bool {
+		same := func(other kind.Setting) bool { return slices.Equal(s.Path, other.Path) }
+		return !slices.Equal(s.Path, queueLabel()) && !slices.ContainsFunc(of.Suspension, same)
+	}), nil
+}
+
+// ForgetSuspension removes what [Suspend] has recorded.
+func ForgetSuspension(workload map[string]any) { kind.SetAt(workload, suspendedAnnotation(), nil) }

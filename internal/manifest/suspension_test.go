@@ -1,0 +1,154 @@
+package manifest_test
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+)
+
+func workloadOf(mode string) *kind.Workload { return kind.OfMode(mode) }
+
+func object(spec, labels map[string]any) map[string]any {
+	metadata := map[string]any{}
+	if labels != nil {
+		metadata["labels"] = labels
+	}
+	return map[string]any{"metadata": metadata, "spec": spec}
+}
+
+func TestResumeRestoresWhatSuspendRecorded(t *testing.T) {
+	t.Parallel()
+	queued := map[string]any{kind.KueueQueueLabel: "team"}
+	annotations := func(values map[string]any) map[string]any {
+		return map[string]any{"template": map[string]any{"metadata": map[string]any{"annotations": values}}}
+	}
+	for name, test := range map[string]struct {
+		mode   string
+		object map[string]any
+	}{
+		"replicas":        {"deployment", object(map[string]any{"replicas": int64(3)}, nil)},
+		"absent replicas": {"statefulset", object(map[string]any{}, nil)},
+		"groups":          {"leaderworkerset", object(map[string]any{"replicas": int64(2)}, nil)},
+		"a field":         {"raycluster", object(map[string]any{"suspend": false}, nil)},
+		"a nested field":  {"pytorchjob", object(map[string]any{"runPolicy": map[string]any{"suspend": false}}, nil)},
+		"scale to zero": {"knative",
+			object(annotations(map[string]any{kind.MinScaleAnnotation: "2", "other": "x"}), nil)},
+		"held by a queue": {"job", object(map[string]any{"suspend": true}, queued)},
+		"a later setting": {"cronjob", object(map[string]any{"suspend": false, "schedule": "x"}, nil)},
+		"a queue of pods": {"deployment", object(map[string]any{"replicas": int64(1)}, queued)},
+		"a node selector": {"daemonset", object(map[string]any{"template": map[string]any{"spec": map[string]any{
+			"nodeSelector": map[string]any{"a": "b"}}}}, nil)},
+		"a tensor server":  {"compute", object(map[string]any{"suspend": false}, nil)},
+		"no replicas left": {"replicaset", object(map[string]any{"replicas": int64(7)}, nil)},
+	} {
+		of := workloadOf(test.mode)
+		before, _ := kind.Copy(test.object).(map[string]any)
+		if err := manifest.Suspend(test.object, of); err != nil {
+			t.Fatal(err)
+		}
+		if !manifest.IsSuspended(test.object, of) || manifest.QueueOf(test.object, of) != "" {
+			t.Errorf("%s: not suspended: %v", name, test.object)
+		}
+		if err := manifest.Resume(test.object, of, 0); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		kind.SetAt(before, []string{"metadata", "annotations"}, map[string]any{})
+		if !reflect.DeepEqual(test.object, before) {
+			t.Errorf("%s: resumed %v, want %v", name, test.object, before)
+		}
+	}
+}
+
+func TestResumedWorkloadOfAQueueIsStartedByTheQueue(t *testing.T) {
+	t.Parallel()
+	job := object(map[string]any{"suspend": false}, map[string]any{kind.KueueQueueLabel: "team"})
+	if err := manifest.Suspend(job, workloadOf("job")); err != nil {
+		t.Fatal(err)
+	}
+	if err := manifest.Resume(job, workloadOf("job"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if suspended, _ := kind.Find(job, []string{"spec", "suspend"}); suspended != true {
+		t.Error("a queued Job is resumed without its queue")
+	}
+	if queue := manifest.QueueOf(job, workloadOf("job")); queue != "team" {
+		t.Errorf("the queue after kt_resume is %q", queue)
+	}
+}
+
+func TestResumeWithoutARecord(t *testing.T) {
+	t.Parallel()
+	deployment := object(map[string]any{"replicas": int64(0)}, nil)
+	if err := manifest.Resume(deployment, workloadOf("deployment"), 0); !errors.Is(err, manifest.ErrReplicasUnknown) {
+		t.Errorf("the error is %v, want ErrReplicasUnknown", err)
+	}
+	if err := manifest.Resume(deployment, workloadOf("deployment"), 4); err != nil {
+		t.Error(err)
+	}
+	if n, _ := kind.NumberAt(deployment, []string{"spec", "replicas"}); n != 4 {
+		t.Errorf("%d replicas, want 4", n)
+	}
+	cluster := object(map[string]any{"suspend": true}, nil)
+	if err := manifest.Resume(cluster, workloadOf("raycluster"), 0); err != nil || manifest.IsSuspended(cluster,
+		workloadOf("raycluster")) {
+		t.Errorf("not resumed: %v %v", err, cluster)
+	}
+}
+
+func TestResumeIgnoresRecordsOfOtherFields(t *testing.T) {
+	t.Parallel()
+	deployment := object(map[string]any{"replicas": int64(0)}, nil)
+	kind.SetAt(deployment, []string{"metadata", "annotations", kind.SuspendedAnnotation},
+		`[{"Path":["spec","template"],"Value":{}},{"Path":["spec","replicas"],"Value":2}]`)
+	if err := manifest.Resume(deployment, workloadOf("deployment"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if want := map[string]any{"replicas": int64(2)}; !reflect.DeepEqual(deployment["spec"], want) {
+		t.Errorf("the spec is %v, want %v", deployment["spec"], want)
+	}
+	kind.SetAt(deployment, []string{"metadata", "annotations", kind.SuspendedAnnotation}, "no JSON")
+	if err := manifest.Resume(deployment, workloadOf("deployment"), 0); err == nil {
+		t.Error("an invalid record is no error")
+	}
+}
+
+func TestScaleSetsTheGroupWhoseNumberCanBeSet(t *testing.T) {
+	t.Parallel()
+	ray := func(replicas, most int64) map[string]any {
+		return object(map[string]any{"headGroupSpec": map[string]any{}, "workerGroupSpecs": []any{
+			map[string]any{"groupName": "w", "replicas": replicas, "maxReplicas": most, "numOfHosts": int64(2)}}}, nil)
+	}
+	for name, test := range map[string]struct {
+		mode         string
+		before, want map[string]any
+		pods         int64
+	}{
+		"Deployment": {"deployment", object(map[string]any{"replicas": int64(1)}, nil),
+			object(map[string]any{"replicas": int64(0)}, nil), 0},
+		"workers of a RayCluster, of two hosts each": {"raycluster", ray(1, 1), ray(3, 3), 7},
+		"a limit that suffices":                      {"raycluster", ray(1, 5), ray(3, 5), 7},
+		"Job with completions": {"job",
+			object(map[string]any{"parallelism": int64(1), "completions": int64(1)}, nil),
+			object(map[string]any{"parallelism": int64(2), "completions": int64(2)}, nil), 2},
+		"Job": {"job", object(map[string]any{}, nil), object(map[string]any{"parallelism": int64(2)}, nil), 2},
+	} {
+		if err := manifest.Scale(test.before, workloadOf(test.mode), test.pods); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !reflect.DeepEqual(test.before, test.want) {
+			t.Errorf("%s: %v, want %v", name, test.before, test.want)
+		}
+	}
+	var impossible *manifest.ScaleError
+	if err := manifest.Scale(ray(1, 1), workloadOf("raycluster"), 4); !errors.As(err, &impossible) ||
+		impossible.Each != 2 || impossible.Fixed != 1 {
+		t.Errorf("the error is %v, want a ScaleError", err)
+	}
+	onlyHead := object(map[string]any{"headGroupSpec": map[string]any{}}, nil)
+	if err := manifest.Scale(onlyHead, workloadOf("raycluster"), 4); !errors.As(err, &impossible) {
+		t.Errorf("the error is %v, want a ScaleError", err)
+	}
+}

@@ -1,0 +1,79 @@
+package provider
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+)
+
+// actionStopTime is how long an interruption waits for the results of running actions.
+const actionStopTime = 2 * time.Second
+
+// InvokeAction runs an action. After an interruption, terraform-plugin-go sends no events
+// (tfprotov6/tf6server/server.go), and so Terraform would not receive the result. StopProvider therefore interrupts
+// running actions itself, and waits for their results.
+func (s *server) InvokeAction(
+	ctx context.Context, req *tfprotov6.InvokeActionRequest,
+) (*tfprotov6.InvokeActionServerStream, error) {
+	ctx, end := s.actions.begin(ctx)
+	stream, err := s.frameworkServer.InvokeAction(ctx, req)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	events := stream.Events
+	stream.Events = func(push func(tfprotov6.InvokeActionEvent) bool) {
+		defer end()
+		events(push)
+	}
+	return stream, nil
+}
+
+// runningActions contains the actions that are running. The zero value has none.
+type runningActions struct {
+	mu      sync.Mutex
+	cancels map[chan struct{}]context.CancelFunc // by the channel that is closed when the result was sent
+}
+
+// begin returns the context of an action, and a function that must be called when its result was sent.
+func (r *runningActions) begin(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cancels == nil {
+		r.cancels = map[chan struct{}]context.CancelFunc{}
+	}
+	r.cancels[ended] = cancel
+	return ctx, sync.OnceFunc(func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.cancels, ended)
+		cancel()
+		close(ended)
+	})
+}
+
+// interrupt ends all running actions, and returns when their results were sent, or at the latest when ctx ends.
+func (r *runningActions) interrupt(ctx context.Context) {
+	for _, ended := range r.cancelAll() {
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (r *runningActions) cancelAll() []chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []chan struct{}
+	for ended, cancel := range r.cancels {
+		cancel()
+		all = append(all, ended)
+	}
+	return all
+}
