@@ -99,13 +99,13 @@ func TestAccImportKeepsAnotherSelector(t *testing.T) {
 				ResourceName: acctest.Trainer, ImportState: true, ImportStateId: ns + "/trainer",
 				ImportStatePersist: true,
 			},
-			{
-				Config:           cluster.Config(ns, acctest.Compute("")),
+			{ // adopt_existing is for the Service, which another client created
+				Config:           cluster.Config(ns, acctest.Compute("adopt_existing = true")),
 				ConfigPlanChecks: acctest.ExpectAction(acctest.Trainer, plancheck.ResourceActionUpdate),
 				Check:            kept,
 			},
-			{Config: cluster.Config(ns, acctest.Compute("")), ConfigPlanChecks: acctest.ExpectEmptyPlan()},
-			{Config: cluster.Config(ns, acctest.Compute(`memory = "1Gi"`)), Check: kept},
+			{Config: cluster.Config(ns, acctest.Compute("adopt_existing = true")), ConfigPlanChecks: acctest.ExpectEmptyPlan()},
+			{Config: cluster.Config(ns, acctest.Compute("adopt_existing = true\n memory = \"1Gi\"")), Check: kept},
 		},
 	})
 }

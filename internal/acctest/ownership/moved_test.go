@@ -347,8 +347,12 @@ func TestAccMovedResourcesKeepTheirObjects(t *testing.T) {
 			actions := m.actions(t)
 			for _, object := range objects {
 				address := moveTargets[object].address
-				if got := actions[address]; !slices.Equal(got, []string{"update"}) {
-					t.Errorf("the plan for %s is %v, want an update", address, got)
+				want := "update"
+				if strings.HasPrefix(object, "PersistentVolumeClaim/") {
+					want = "no-op" // its fields are already those of the configuration
+				}
+				if got := actions[address]; !slices.Equal(got, []string{want}) {
+					t.Errorf("the plan for %s is %v, want %s", address, got, want)
 				}
 			}
 			if len(actions) != len(objects) {
