@@ -5,7 +5,6 @@ package layout
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -63,8 +62,11 @@ func (d DType) Size() int64 {
 // ParseDType returns the element type with the given name. The prefix "torch." is
 // optional.
 func ParseDType(name string) (DType, error) {
-	d := DType("torch." + strings.TrimPrefix(name, "torch."))
-	if !slices.Contains(DTypes(), d) {
+	d := DType(name)
+	if !strings.HasPrefix(name, "torch.") {
+		d = DType("torch." + name)
+	}
+	if d.Size() == 0 {
 		return "", fmt.Errorf("unknown dtype %.40q, must be one of %s", name, DTypes())
 	}
 	return d, nil

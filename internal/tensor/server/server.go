@@ -51,7 +51,7 @@ func New(o Options) *Server {
 			PermitWithoutStream: true}),
 		// Goroutines whose stack has already grown. Calls above this number start a new goroutine.
 		grpc.NumStreamWorkers(uint32(runtime.GOMAXPROCS(0))), //nolint:gosec // never negative
-		grpc.ChainUnaryInterceptor(s.metrics.unary),
+		grpc.UnaryInterceptor(s.metrics.unary),
 		grpc.ChainStreamInterceptor(s.metrics.stream, watchdog(o.StallTimeout)),
 	)
 	sky := &skyService{server: s}
