@@ -38,6 +38,19 @@ func TestAccPlanOutputShowsDrift(t *testing.T) {
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
+// The cluster has no CRD of Kubetorch, so the creation leaves the registration null.
+func TestAccRefreshAfterACreationShowsNoChange(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cli := acctest.NewCLI(t)
+	cli.Write(t, cluster.Config(ns, acctest.Compute("replicas = 2")))
+	cli.MustRun(t, "apply", "-auto-approve")
+	if out := cli.MustRun(t, "plan", "-refresh-only"); strings.Contains(out, "Objects have changed") {
+		t.Errorf("a refresh shows a change:\n%s", out)
+	}
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
 func TestAccSavedPlanIsRejectedIfAnObjectWasDeletedSince(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)

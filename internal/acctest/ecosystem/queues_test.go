@@ -215,7 +215,8 @@ func TestEcoTeamQueueIsDeletedAfterItsWorkloads(t *testing.T) {
 					if got := readyReplicas(t, ns, "busy"); got != "1" {
 						return errors.New("the workload was evicted")
 					}
-					return seen.ExpectText("1 of nvidia.com/gpu in flavor "+ns+" is in use", "Admitted workloads continue")
+					return seen.ExpectText("1 of nvidia.com/gpu in flavor "+ns+" is in use",
+						"Admitted workloads continue")
 				},
 			},
 			{

@@ -69,7 +69,7 @@ func (r *reader) refresh(ctx context.Context) error {
 		return owned.ErrGone
 	}
 	// A compute of which only the Service is left stays in state, so that a destroy deletes the Service.
-	r.State.Manifests = current.Value()
+	r.State.Manifests = withNulls(current.Value(), r.State.Manifests)
 	return nil
 }
 

@@ -36,7 +36,8 @@ func (r *reader) rememberCRD(ctx context.Context) {
 }
 
 // planRegistration makes the registration of a new compute unknown if the CRD is not installed, since the same run may
-// install it. The apply then sets an object or null. A refresh removes the null.
+// install it. The apply then sets an object or null. A refresh keeps the null, because its removal would show as a
+// change that was made outside of Terraform.
 func (p *planner) planRegistration() {
 	switch {
 	case p.Plan.Manifests.IsUnknown():
