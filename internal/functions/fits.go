@@ -114,15 +114,16 @@ func inventoryOf(ctx context.Context, argument types.Dynamic) (inventory, bool, 
 		name, _ := attributes["product"].(string)
 		nodes, ok := attributes["nodes"].([]any)
 		if !ok {
-			return inventory{}, false, fmt.Errorf("the element products[%d] must be an object with the attribute nodes, a list", i)
+			return inventory{}, false, fmt.Errorf("the element products[%d] must be an object with the attribute "+
+				"nodes, a list", i)
 		}
 		for j, item := range nodes {
 			node, _ := item.(map[string]any)
 			free, isNumber := node["free"].(int64)
 			schedulable, isBool := node["schedulable"].(bool)
 			if !isNumber || !isBool {
-				return inventory{}, false, fmt.Errorf("the element products[%d].nodes[%d] must be an object with the attributes "+
-					"free, an integer, and schedulable, a bool", i, j)
+				return inventory{}, false, fmt.Errorf("the element products[%d].nodes[%d] must be an object with the "+
+					"attributes free, an integer, and schedulable, a bool", i, j)
 			}
 			out.nodes = append(out.nodes, observe.GPUNode{Product: name, Free: free, Schedulable: schedulable})
 		}

@@ -69,7 +69,7 @@ func TestAccFunctionErrorsNameTheArgument(t *testing.T) {
 	t.Parallel()
 	for call, want := range map[string]string{
 		`manifests({ name = "web", gpu = 1 })`:                      `has no attribute "gpu": did you mean "gpus"?`,
-		`manifests({ name = "web", replicas = "two" })`:             "The value of replicas must be a number, but is a string.",
+		`manifests({ name = "web", replicas = "two" })`:             "replicas must be a number, but is a string.",
 		`manifests({ name = "web", replicas = 1, autoscale = {} })`: "replicas",
 		`quantity("4gi")`:          `did you mean "4Gi"`,
 		`duration("soon")`:         "is not a duration",

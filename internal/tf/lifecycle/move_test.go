@@ -117,7 +117,8 @@ func TestUnsupportedMovesAreExplained(t *testing.T) {
 		"supported types are listed": {MoveSource{kubernetes, "kubernetes_service", []byte(`{}`)},
 			"\n  kubernetes_deployment_v1\n"},
 		"another provider": {
-			MoveSource{"registry.terraform.io/other/kubernetes", "kubernetes_deployment", []byte(`{}`)}, "cannot become a kt_compute"},
+			MoveSource{"registry.terraform.io/other/kubernetes", "kubernetes_deployment", []byte(`{}`)},
+			"cannot become a kt_compute"},
 		"a type of another provider": {MoveSource{kubectl, "kubernetes_manifest", []byte(`{}`)}, "cannot become"},
 		"another kind": {MoveSource{kubernetes, "kubernetes_secret",
 			[]byte(`{"data": {"a": "` + secret + `"}, "metadata": [{"name": "a", "namespace": "b"}]}`)},
