@@ -95,7 +95,8 @@ func TestListingRequestsTheListOfAKindOnce(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		if strings.Contains(r.URL.Path, "ingresses") {
 			w.WriteHeader(http.StatusForbidden)
-			fmt.Fprint(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403}`)
+			fmt.Fprint(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden",
+				"code": 403}`)
 			return
 		}
 		fmt.Fprint(w, `{"kind": "ServiceList", "apiVersion": "v1", "metadata": {},
@@ -105,7 +106,8 @@ func TestListingRequestsTheListOfAKindOnce(t *testing.T) {
 		if _, err := listing.Get(t.Context(), Ref{Kind: kind.Service(), Namespace: "ml", Name: "a"}); err != nil {
 			t.Error(err)
 		}
-		if _, err := listing.Get(t.Context(), Ref{Kind: kind.Service(), Namespace: "other", Name: "a"}); !IsNotFound(err) {
+		missing := Ref{Kind: kind.Service(), Namespace: "other", Name: "a"}
+		if _, err := listing.Get(t.Context(), missing); !IsNotFound(err) {
 			t.Errorf("%v, want NotFound", err)
 		}
 		denied := Ref{Kind: kind.Ingress(), Namespace: "ml", Name: "a"}

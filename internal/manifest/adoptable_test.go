@@ -113,8 +113,9 @@ func TestAdoptionDependsOnSelectorAndLabels(t *testing.T) {
 		workload string
 		want     manifest.Adoption
 	}{
-		"of Kubetorch": {"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a, labels: {kubetorch.com/template: " +
-			"deployment}}\nspec: {selector: {matchLabels: {kubetorch.com/service: a}}}", manifest.AsAttributes},
+		"of Kubetorch": {"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a, labels: " +
+			"{kubetorch.com/template: deployment}}\nspec: {selector: {matchLabels: {kubetorch.com/service: a}}}",
+			manifest.AsAttributes},
 		"of Kubetorch, for another name": {"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a, labels: " +
 			"{kubetorch.com/template: deployment}}\nspec: {selector: {matchLabels: {kubetorch.com/service: b}}}",
 			manifest.AsManifest},
@@ -161,8 +162,9 @@ func TestInventoryCountsPodsAndGPUsOfAnyVendor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := manifest.InventoryOf(object(t, fmt.Sprintf("apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: "+
-				"%s, template: {metadata: {%s}, spec: {%s}}}", cmp.Or(test.replicas, "1"), test.metadata, test.spec)))
+			got := manifest.InventoryOf(object(t, fmt.Sprintf("apiVersion: apps/v1\nkind: Deployment\n"+
+				"spec: {replicas: %s, template: {metadata: {%s}, spec: {%s}}}", cmp.Or(test.replicas, "1"),
+				test.metadata, test.spec)))
 			if got.Pods != test.pods || got.GPUs != test.gpus || got.UsesGPUs != test.uses {
 				t.Errorf("%+v, want %+v", got, test)
 			}

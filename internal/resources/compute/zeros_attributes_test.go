@@ -82,7 +82,7 @@ func TestZeroOfEveryAttributeIsRendered(t *testing.T) {
 		"adopt_existing": "only used by the provider", "deletion_protection": "only used by the provider",
 		"renderer_revision": "no revision is selected", "freeze": "the default", "suspend": "the default",
 		"manifest_only": "the default",
-		"gpus": "the default", "port": "rejected by the schema",
+		"gpus":          "the default", "port": "rejected by the schema",
 		"gpu_anti_affinity": "equal to the provider's default", "volumes.read_only": "the default",
 		"distribute.workers": "no number is requested",
 	}

@@ -24,8 +24,8 @@ type Reading[M, N any] struct {
 	PrivateState    N
 	Diags           diag.Diagnostics
 
-	// Live is the first object of the resource, and Listing reads its other objects, if a list resource imports it. Both
-	// are nil otherwise. Nothing is then stored but the state, so the hook need not determine anything else.
+	// Live is the first object of the resource, and Listing reads its other objects, if a list resource imports it.
+	// Both are nil otherwise. Nothing is then stored but the state, so the hook need not determine anything else.
 	Live    *unstructured.Unstructured
 	Listing *kube.Listing
 
