@@ -55,7 +55,7 @@ func TestConfigurationsInTheDocsAreExamples(t *testing.T) {
 	t.Parallel()
 	examples := map[string]bool{}
 	err := filepath.WalkDir(filepath.Join(root, "examples"), func(path string, _ fs.DirEntry, err error) error {
-		if filepath.Ext(path) == ".tf" {
+		if filepath.Ext(path) == ".tf" || filepath.Ext(path) == ".hcl" {
 			examples[strings.TrimSpace(read(t, path))] = true
 		}
 		return err

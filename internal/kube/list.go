@@ -14,9 +14,9 @@ import (
 )
 
 // Objects returns the objects of the kind and namespace of scope from the server, page by page, without the cache.
-// Without a namespace, it returns those of all namespaces. selector is a label selector, or "". An error ends the
-// sequence. The field selector of the kind applies, but not its label selector. The next page is requested only after all objects of a page were consumed. Of the objects of a kind with
-// MetadataOnly, it requests only the metadata.
+// Without a namespace, it returns those of all namespaces. selector is a label selector, or "". The field selector of
+// the kind applies, but not its label selector. An error ends the sequence. The next page is requested only after all
+// objects of a page were consumed. Of the objects of a kind with MetadataOnly, it requests only the metadata.
 func (c *Cluster) Objects(
 	ctx context.Context, scope Ref, selector string,
 ) iter.Seq2[*unstructured.Unstructured, error] {

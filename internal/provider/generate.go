@@ -34,7 +34,7 @@ func generated(
 		wire := found.Schema.Type().TerraformType(ctx)
 		state, err := req.State.Unmarshal(wire)
 		if err != nil {
-			return req.State, nil //nolint:nilerr // the framework reports it
+			return req.State, nil // the framework reports it
 		}
 		config, diags := with.WithoutDefaults(ctx, found.Schema, state)
 		if diags.HasError() {

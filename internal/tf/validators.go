@@ -60,7 +60,8 @@ func Labels() []validator.Map {
 
 // LabelSelector requires a label selector in the notation of kubectl.
 func LabelSelector() validator.String {
-	return check("a label selector, such as team=ml,tier in (dev, test)", "Invalid label selector", func(s string) error {
+	const example = "a label selector, such as team=ml,tier in (dev, test)"
+	return check(example, "Invalid label selector", func(s string) error {
 		if strings.TrimSpace(s) == "" {
 			return errors.New("is empty: set a selector such as team=ml, or remove it")
 		}

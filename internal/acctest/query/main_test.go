@@ -49,7 +49,7 @@ func (q queries) found(t *testing.T, resourceType, arguments string) ([]string, 
 	q.list(t, resourceType, arguments)
 	out := q.MustRun(t, "query")
 	var names []string
-	for _, line := range strings.Split(out, "\n") {
+	for line := range strings.SplitSeq(out, "\n") {
 		if columns := regexp.MustCompile(`   +`).Split(line, 3); len(columns) == 3 &&
 			strings.HasPrefix(columns[0], "list.") {
 			names = append(names, strings.TrimSpace(columns[2]))

@@ -198,7 +198,8 @@ func TestAccQueryOfAThousandComputesNeedsTwoRequestsAKind(t *testing.T) {
 		mu.Lock()
 		for request, n := range requests {
 			if n > 2 || strings.Contains(request, "deployments/") {
-				t.Errorf("%s: %d requests %s, want at most 2 a kind, and none for one object", test.arguments, n, request)
+				t.Errorf("%s: %d requests %s, want at most 2 a kind, and none for one object", test.arguments, n,
+					request)
 			}
 		}
 		if n := requests["GET /apis/apps/v1/namespaces/"+ns+"/deployments"]; n != test.pages {
@@ -232,7 +233,8 @@ func TestAccQueryRejectsInvalidFilters(t *testing.T) {
 	for _, test := range []struct{ resourceType, filter, want string }{
 		{"kt_compute", `label_selector = "a in b"`, "Invalid label selector"},
 		{"kt_compute", `label_selector = ""`, "is empty"},
-		{"kt_volume", "namespace = \"ml\"\nall_namespaces = true", "`namespace` and `all_namespaces` cannot both be set"},
+		{"kt_volume", "namespace = \"ml\"\nall_namespaces = true",
+			"`namespace` and `all_namespaces` cannot both be set"},
 		{"kt_secret", `namespace = "Not_A_Namespace"`, "the name of a namespace"},
 		{"kt_compute", `gpu_type = ""`, "is empty"},
 		{"kt_image", `owner = "a b"`, "Invalid label value"},

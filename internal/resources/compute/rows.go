@@ -133,7 +133,8 @@ var rows = []row{
 		func(c *converter, m *model, out *manifest.Compute) { out.Manifest = c.decodeManifest(m.Manifest) }),
 	boolean("manifest_only", kubetorchPods|kind.Unchanged, func(m *model) *types.Bool { return &m.ManifestOnly },
 		func(c *manifest.Compute) *bool { return &c.ManifestOnly }).unobserved(),
-	custom("pod_template_path", kubetorchPods|kind.Unchanged, func(m *model) *types.String { return &m.PodTemplatePath },
+	custom("pod_template_path", kubetorchPods|kind.Unchanged,
+		func(m *model) *types.String { return &m.PodTemplatePath },
 		func(_ *converter, m *model, out *manifest.Compute) {
 			out.PodTemplatePath = decodeFieldPath(m.PodTemplatePath)
 		}),

@@ -34,10 +34,10 @@ func modeAttributes() map[string]schema.Attribute {
 				"fields. The main container is `pytorch`, `tensorflow`, `mxnet` or `xgboost` in the respective " +
 				"training jobs, otherwise `kubetorch`.",
 		},
-		"manifest_only": optionalBool("Whether the compute consists of exactly `manifest`: no label, container, probe " +
-			"or Service of Kubetorch is added, and of the attributes about workloads and pods, only `replicas` and " +
-			"`suspend` can be set. `url` is null, and causes of failures in pods are not diagnosed. Use it to adopt a " +
-			"workload that another client created without restarting its pods. Defaults to `false`."),
+		"manifest_only": optionalBool("Whether the compute consists of exactly `manifest`: no label, container, " +
+			"probe or Service of Kubetorch is added. Of the attributes about workloads and pods, only `replicas` and " +
+			"`suspend` can be set. `url` is null, and causes of failures in pods are not diagnosed. Use it to adopt " +
+			"a workload that another client created without restarting its pods. Defaults to `false`."),
 		"pod_template_path": optionalText("Path of the pod template in a `manifest` of a kind that the provider does "+
 			"not support by name, such as `spec.template`.", tf.FieldPath()),
 		"selector": schema.MapAttribute{

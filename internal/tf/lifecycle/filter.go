@@ -30,8 +30,8 @@ type Filter struct {
 func FilterSchema(noun string, others map[string]schema.Attribute) schema.Schema {
 	all := map[string]schema.Attribute{
 		"namespace": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.NamespaceName()},
-			MarkdownDescription: "Namespace of the " + noun + ". Defaults to the namespace of the provider. Conflicts " +
-				"with `all_namespaces`."},
+			MarkdownDescription: "Namespace of the " + noun + ". Defaults to the namespace of the provider. " +
+				"Conflicts with `all_namespaces`."},
 		"all_namespaces": schema.BoolAttribute{Optional: true,
 			MarkdownDescription: "Whether to list the " + noun + " of all namespaces. Defaults to `false`."},
 		"label_selector": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelSelector()},

@@ -34,7 +34,7 @@ func (r *Resource[M, P, N]) WithoutDefaults(
 			return raw, diags
 		}
 	}
-	out, err := tftypes.Transform(state.Raw, func(at *tftypes.AttributePath, value tftypes.Value) (tftypes.Value, error) {
+	omit := func(at *tftypes.AttributePath, value tftypes.Value) (tftypes.Value, error) {
 		if steps := at.Steps(); len(steps) == 1 {
 			name, _ := steps[0].(tftypes.AttributeName)
 			unset := defaultOf(ctx, resourceSchema.Attributes[string(name)])
@@ -46,7 +46,8 @@ func (r *Resource[M, P, N]) WithoutDefaults(
 			}
 		}
 		return value, nil
-	})
+	}
+	out, err := tftypes.Transform(state.Raw, omit)
 	if err != nil {
 		return raw, diag.Diagnostics{diag.NewErrorDiagnostic("Cannot generate the configuration", err.Error())}
 	}

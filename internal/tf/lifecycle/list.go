@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/list"
@@ -230,7 +232,9 @@ func (r *Reading[M, N]) orListed(
 
 // Objects lists the objects of a kind that the filter of the query admits. It yields nothing if the cluster does not
 // have the kind. selector is a further label selector, or "".
-func (q *Query) Objects(ctx context.Context, of kube.Kind, selector string) iter.Seq2[*unstructured.Unstructured, error] {
+func (q *Query) Objects(
+	ctx context.Context, of kube.Kind, selector string,
+) iter.Seq2[*unstructured.Unstructured, error] {
 	return func(yield func(*unstructured.Unstructured, error) bool) {
 		scope := kube.Ref{Kind: of, Namespace: q.Namespace}
 		if of.ClusterScoped {
@@ -261,13 +265,8 @@ func Managed(obj *unstructured.Unstructured) bool {
 
 // Display returns the text of a listed resource: its kind and name, and the properties that are not empty.
 func Display(ref kube.Ref, properties ...string) string {
-	text := ref.String()
-	for _, property := range properties {
-		if property != "" {
-			text += ", " + property
-		}
-	}
-	return text
+	all := append([]string{ref.String()}, properties...)
+	return strings.Join(slices.DeleteFunc(all, func(property string) bool { return property == "" }), ", ")
 }
 
 // Property returns a property of a listed resource as "name value", or "" without a value.

@@ -26,8 +26,8 @@ type Reading[M, N any] struct {
 	// Moved is the object of a resource that was moved from another provider and not updated since; nil for others.
 	Moved *Moved
 
-	// Live is the first object of the resource, and Listing reads its other objects, if a list resource imports it. Both
-	// are nil otherwise. Nothing is then stored but the state, so the hook need not determine anything else.
+	// Live is the first object of the resource, and Listing reads its other objects, if a list resource imports it.
+	// Both are nil otherwise. Nothing is then stored but the state, so the hook need not determine anything else.
 	Live    *unstructured.Unstructured
 	Listing *kube.Listing
 

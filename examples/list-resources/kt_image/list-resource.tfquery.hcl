@@ -1,0 +1,7 @@
+list "kt_image" "all" {
+  provider = kt
+
+  config {
+    all_namespaces = true
+  }
+}

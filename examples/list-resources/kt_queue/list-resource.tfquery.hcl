@@ -1,0 +1,7 @@
+list "kt_queue" "unmanaged" {
+  provider = kt
+
+  config {
+    managed = false
+  }
+}
