@@ -16,6 +16,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
 // target is the compute of an action.
@@ -133,7 +135,7 @@ func (t *target) refuse(o kind.Operation, verb string) error {
 		return nil
 	}
 	return &refusal{summary: fmt.Sprintf("Cannot %s %s", verb, t),
-		detail: fmt.Sprintf("%s\n\nNext step: %s", why, instead)}
+		detail: tf.Explain(tf.ComputeType, ready.Cause{Summary: why, Hint: ready.Advice(instead)}, nil)}
 }
 
 func (t *target) refusal(o kind.Operation) (why, instead string) {

@@ -128,7 +128,7 @@ func (w *workload) invoke(o kind.Operation, action string, attributes map[string
 		return r, true
 	}
 	acctest.ExpectText(w.t, r.String(), fmt.Sprintf("Cannot %s %s %s/trainer", action, w.kind.Word(), w.ns),
-		refusal.Why, refusal.Instead, "The action has not changed anything.")
+		refusal.Why, "Next step: ", "The action has not changed anything.")
 	return r, false
 }
 
