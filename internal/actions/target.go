@@ -62,8 +62,8 @@ func (c *call) locate(ctx context.Context) (*target, error) {
 	return t, nil
 }
 
-// podLabels returns the labels of all pods of a workload: those of its Kubetorch service, or else of the selector of its
-// Service without the labels of the pods that receive calls.
+// podLabels returns the labels of all pods of a workload: those of its Kubetorch service, or else of its selector, or
+// else of the selector of its Service without the labels of the pods that receive calls.
 func podLabels(workload *unstructured.Unstructured, of *kind.Workload, selector map[string]string) map[string]string {
 	if of.Groups != nil {
 		for _, g := range of.Groups(workload.Object) {

@@ -22,8 +22,8 @@ const (
 	ByDeletion
 )
 
-// RestartedAtAnnotation is the annotation of a pod template with the time of its last restart. It is the one of `kubectl
-// rollout restart` (k8s.io/kubectl/pkg/polymorphichelpers/objectrestarter.go).
+// RestartedAtAnnotation is the annotation of a pod template with the time of its last restart. It is the one of
+// `kubectl rollout restart` (k8s.io/kubectl/pkg/polymorphichelpers/objectrestarter.go).
 const RestartedAtAnnotation = "kubectl.kubernetes.io/restartedAt"
 
 // SuspendedAnnotation contains what a suspended workload had before, so that it can be resumed: JSON of the type

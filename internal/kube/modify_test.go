@@ -104,7 +104,8 @@ func TestEvictionThatABudgetForbidsIsNotRepeated(t *testing.T) {
 		requests++
 		var eviction policyv1.Eviction
 		if err := json.NewDecoder(request.Body).Decode(&eviction); err != nil ||
-			path != "/api/v1/namespaces/ml/pods/trainer-0/eviction" || *eviction.DeleteOptions.Preconditions.UID != "u" {
+			path != "/api/v1/namespaces/ml/pods/trainer-0/eviction" ||
+			*eviction.DeleteOptions.Preconditions.UID != "u" {
 			t.Errorf("%s %+v %v", path, eviction, err)
 		}
 		return http.StatusTooManyRequests, metav1.Status{Reason: metav1.StatusReasonTooManyRequests,
@@ -141,7 +142,8 @@ func TestEvictionNeedsPermissionForTheSubresource(t *testing.T) {
 		var review map[string]any
 		_ = json.NewDecoder(request.Body).Decode(&review)
 		attributes, _, _ := unstructured.NestedStringMap(review, "spec", "resourceAttributes")
-		if attributes["resource"] != "pods" || attributes["subresource"] != "eviction" || attributes["verb"] != "create" {
+		if attributes["resource"] != "pods" || attributes["subresource"] != "eviction" ||
+			attributes["verb"] != "create" {
 			t.Errorf("the review is about %v", attributes)
 		}
 		review["status"] = map[string]any{"allowed": false}

@@ -33,14 +33,16 @@ func specs() map[string]string {
 		"Job":             `{parallelism: 2, ` + strings.Replace(jobTemplate, "a:1", "broken.invalid/pull:1", 1) + `}`,
 		"CronJob":         `{schedule: "0 3 1 1 *", jobTemplate: {spec: {` + jobTemplate + `}}}`,
 		"Knative Service": `{` + template + `}`,
-		"JobSet":          `{replicatedJobs: [{name: w, replicas: 1, template: {spec: {parallelism: 2, ` + jobTemplate + `}}}]}`,
+		"JobSet": `{replicatedJobs: [{name: w, replicas: 1, template: {spec: {parallelism: 2, ` +
+			jobTemplate + `}}}]}`,
 		"LeaderWorkerSet": `{replicas: 1, leaderWorkerTemplate: {size: 2, workerT` + template[1:] + `}}`,
 		"RayCluster": `{headGroupSpec: {rayStartParams: {}, ` + template + `}, workerGroupSpecs: [{groupName: w, ` +
 			`replicas: 1, minReplicas: 0, maxReplicas: 1, rayStartParams: {}, ` + template + `}]}`,
-		"PyTorchJob":         `{pytorchReplicaSpecs: ` + roles + `}`,
-		"TFJob":              `{tfReplicaSpecs: ` + roles + `}`,
-		"XGBoostJob":         `{xgbReplicaSpecs: ` + roles + `}`,
-		"MXJob":              `{jobMode: Train, mxReplicaSpecs: ` + strings.Replace(roles, "Master", "Scheduler", 1) + `}`,
+		"PyTorchJob": `{pytorchReplicaSpecs: ` + roles + `}`,
+		"TFJob":      `{tfReplicaSpecs: ` + roles + `}`,
+		"XGBoostJob": `{xgbReplicaSpecs: ` + roles + `}`,
+		"MXJob": `{jobMode: Train, mxReplicaSpecs: ` +
+			strings.Replace(roles, "Master", "Scheduler", 1) + `}`,
 		kind.RuntimeSkyTorch: `{image: "a:1", labels: {kubetorch.com/service: trainer}}`,
 		kind.RuntimeKPU:      `{image: "a:1", labels: {kubetorch.com/service: trainer}}`,
 	}
@@ -83,7 +85,8 @@ type workload struct {
 func (w *workload) create() {
 	w.t.Helper()
 	withCRDs.Apply(w.t, fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: trainer, labels: "+
-		"{kubetorch.com/service: trainer}}\nspec: %s\n", w.kind.GroupVersion(), w.kind.Kind, specOf(w.kind)), "-n", w.ns)
+		"{kubetorch.com/service: trainer}}\nspec: %s\n", w.kind.GroupVersion(), w.kind.Kind, specOf(w.kind)),
+		"-n", w.ns)
 	w.createPods()
 }
 
@@ -94,8 +97,8 @@ func (w *workload) createPods() {
 		owner := w.live()
 		for i := range 2 {
 			withCRDs.Apply(w.t, fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata:\n  name: trainer-%d\n  labels: "+
-				"{kubetorch.com/service: trainer}\n  ownerReferences: [{apiVersion: %s, kind: %s, name: trainer, uid: %s, "+
-				"controller: true}]\nspec: {containers: [{name: a, image: \"a:1\"}]}", i, owner.GetAPIVersion(),
+				"{kubetorch.com/service: trainer}\n  ownerReferences: [{apiVersion: %s, kind: %s, name: trainer, "+
+				"uid: %s, controller: true}]\nspec: {containers: [{name: a, image: \"a:1\"}]}", i, owner.GetAPIVersion(),
 				owner.GetKind(), owner.GetUID()), "-n", w.ns)
 		}
 	}
