@@ -102,18 +102,22 @@ func (c *call) ownerOf(ctx context.Context, t *target) (metav1.OwnerReference, e
 			break
 		}
 		last = *controller
-		owner := kind.Guess(schema.FromAPIVersionAndKind(last.APIVersion, last.Kind)).Named(t.namespace, last.Name)
-		ref, err := c.cluster.RefOf(ctx, owner)
-		if err != nil {
-			break // the chain ends at what can be read
-		}
-		found, err := c.cluster.Get(ctx, ref)
-		if err != nil {
-			break
-		}
-		controller = metav1.GetControllerOf(found)
+		controller = c.controllerOf(ctx, t.namespace, last)
 	}
 	return last, nil
+}
+
+// controllerOf returns the controller of an owner, or nil if there is none or it cannot be read.
+func (c *call) controllerOf(ctx context.Context, namespace string, owner metav1.OwnerReference) *metav1.OwnerReference {
+	of := kind.Guess(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind))
+	ref, err := c.cluster.RefOf(ctx, of.Named(namespace, owner.Name))
+	if err != nil {
+		return nil
+	}
+	if found, err := c.cluster.Get(ctx, ref); err == nil {
+		return metav1.GetControllerOf(found)
+	}
+	return nil
 }
 
 // String returns the object of the compute for messages: Deployment ml/trainer.

@@ -2,6 +2,7 @@ package actions_test
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -98,8 +99,8 @@ func (w *workload) createPods() {
 		for i := range 2 {
 			withCRDs.Apply(w.t, fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata:\n  name: trainer-%d\n  labels: "+
 				"{kubetorch.com/service: trainer}\n  ownerReferences: [{apiVersion: %s, kind: %s, name: trainer, "+
-				"uid: %s, controller: true}]\nspec: {containers: [{name: a, image: \"a:1\"}]}", i, owner.GetAPIVersion(),
-				owner.GetKind(), owner.GetUID()), "-n", w.ns)
+				"uid: %s, controller: true}]\nspec: {containers: [{name: a, image: \"a:1\"}]}", i,
+				owner.GetAPIVersion(), owner.GetKind(), owner.GetUID()), "-n", w.ns)
 		}
 	}
 	if w.kind.Mode != "cronjob" {
@@ -119,9 +120,7 @@ func (w *workload) live() *unstructured.Unstructured {
 func (w *workload) invoke(o kind.Operation, action string, attributes map[string]any) (result, bool) {
 	w.t.Helper()
 	all := map[string]any{"id": w.ns + "/trainer", "wait": w.isReady()}
-	for name, value := range attributes {
-		all[name] = value
-	}
+	maps.Copy(all, attributes)
 	r := invoke(w.t, withCRDs, "kt_"+action, all)
 	refusal, refused := w.kind.Refuses[o]
 	if !refused {
