@@ -170,7 +170,8 @@ func pods(n int64) string { return ready.Number(int(n), "pod") }
 func (t *target) refuseReplicas() error {
 	if why, instead := t.refusal(kind.Scaling); why != "" {
 		return &attributeError{at: path.Root("replicas"), summary: fmt.Sprintf("Cannot scale %s", t),
-			detail: fmt.Sprintf("%s\n\nNext step: Remove `replicas`. %s", why, instead)}
+			detail: tf.Explain(tf.ComputeType, ready.Cause{Summary: why,
+				Hint: ready.Advice("Remove `replicas`. " + instead)}, nil)}
 	}
 	return nil
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
 // target is the compute of an action.
@@ -60,8 +62,8 @@ func (c *call) locate(ctx context.Context) (*target, error) {
 	return t, nil
 }
 
-// podLabels returns the labels of all pods of a workload: those of its Kubetorch service, or else of the selector of its
-// Service without the labels of the pods that receive calls.
+// podLabels returns the labels of all pods of a workload: those of its Kubetorch service, or else of its selector, or
+// else of the selector of its Service without the labels of the pods that receive calls.
 func podLabels(workload *unstructured.Unstructured, of *kind.Workload, selector map[string]string) map[string]string {
 	if of.Groups != nil {
 		for _, g := range of.Groups(workload.Object) {
@@ -100,18 +102,22 @@ func (c *call) ownerOf(ctx context.Context, t *target) (metav1.OwnerReference, e
 			break
 		}
 		last = *controller
-		owner := kind.Guess(schema.FromAPIVersionAndKind(last.APIVersion, last.Kind)).Named(t.namespace, last.Name)
-		ref, err := c.cluster.RefOf(ctx, owner)
-		if err != nil {
-			break // the chain ends at what can be read
-		}
-		found, err := c.cluster.Get(ctx, ref)
-		if err != nil {
-			break
-		}
-		controller = metav1.GetControllerOf(found)
+		controller = c.controllerOf(ctx, t.namespace, last)
 	}
 	return last, nil
+}
+
+// controllerOf returns the controller of an owner, or nil if there is none or it cannot be read.
+func (c *call) controllerOf(ctx context.Context, namespace string, owner metav1.OwnerReference) *metav1.OwnerReference {
+	of := kind.Guess(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind))
+	ref, err := c.cluster.RefOf(ctx, of.Named(namespace, owner.Name))
+	if err != nil {
+		return nil
+	}
+	if found, err := c.cluster.Get(ctx, ref); err == nil {
+		return metav1.GetControllerOf(found)
+	}
+	return nil
 }
 
 // String returns the object of the compute for messages: Deployment ml/trainer.
@@ -133,7 +139,7 @@ func (t *target) refuse(o kind.Operation, verb string) error {
 		return nil
 	}
 	return &refusal{summary: fmt.Sprintf("Cannot %s %s", verb, t),
-		detail: fmt.Sprintf("%s\n\nNext step: %s", why, instead)}
+		detail: tf.Explain(tf.ComputeType, ready.Cause{Summary: why, Hint: ready.Advice(instead)}, nil)}
 }
 
 func (t *target) refusal(o kind.Operation) (why, instead string) {

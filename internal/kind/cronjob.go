@@ -27,7 +27,7 @@ func cronJob() Kind {
 			},
 			Scaling: {
 				Why:     "The number of pods of a run is that of its Job.",
-				Instead: "Set `parallelism` of the jobTemplate in `manifest`.",
+				Instead: "Change spec.jobTemplate.spec.parallelism of the object.",
 			},
 		},
 		Children:  children(map[string]string{"Job": `^-\d+$`}),

@@ -20,11 +20,11 @@ func daemonSet() Kind {
 		Refuses: map[Operation]Refusal{
 			Scaling: {
 				Why:     "It runs one pod on each node that it selects.",
-				Instead: "Change `node_selector` or the labels of nodes.",
+				Instead: "Change {the node selector} or the labels of nodes.",
 			},
 			Evacuating: {
 				Why: "It runs one pod on each node that it selects, and would start another one on the same node.",
-				Instead: "Change `node_selector`, or taint the node with a taint that its pods do not " +
+				Instead: "Change {the node selector}, or taint the node with a taint that its pods do not " +
 					"tolerate and the effect NoExecute.",
 			},
 		},

@@ -60,7 +60,7 @@ func knativeService() Kind {
 		Restart: restartBy(ByTemplate),
 		Refuses: map[Operation]Refusal{
 			Scaling: autoscaledBy("the autoscaler of Knative",
-				"Set `min_scale` and `max_scale` of `autoscale` in the kt_compute."),
+				"Change the minimum and the maximum number of pods of the autoscaler."),
 		},
 		OwnService: true,
 		Children: children(map[string]string{

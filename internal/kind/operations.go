@@ -22,8 +22,8 @@ const (
 	ByDeletion
 )
 
-// RestartedAtAnnotation is the annotation of a pod template with the time of its last restart. It is the one of `kubectl
-// rollout restart` (k8s.io/kubectl/pkg/polymorphichelpers/objectrestarter.go).
+// RestartedAtAnnotation is the annotation of a pod template with the time of its last restart. It is the one of
+// `kubectl rollout restart` (k8s.io/kubectl/pkg/polymorphichelpers/objectrestarter.go).
 const RestartedAtAnnotation = "kubectl.kubernetes.io/restartedAt"
 
 // SuspendedAnnotation contains what a suspended workload had before, so that it can be resumed: JSON of the type
@@ -33,7 +33,7 @@ const SuspendedAnnotation = "kt.dev/suspended"
 // Refusal explains why a kind does not support an operation.
 type Refusal struct {
 	Why     string // a sentence
-	Instead string // the next step, an imperative
+	Instead string // the next step, an imperative in the notation of ready.Advice
 }
 
 // Supports reports whether a workload of the kind supports an operation.
@@ -60,8 +60,8 @@ func restartByStrategy(workload map[string]any) Restart {
 func runsToCompletion() map[Operation]Refusal {
 	return map[Operation]Refusal{Restarting: {
 		Why: "Its pods run to completion, and its controller would count deleted pods as failed.",
-		Instead: "Use `kt_suspend` and then `kt_resume`, which delete all pods and start new ones. Or replace the " +
-			"compute with `terraform apply -replace=ADDRESS`.",
+		Instead: "{Replace the object}. Or use `kt_suspend` and then `kt_resume`, which delete all pods and start " +
+			"new ones.",
 	}}
 }
 

@@ -27,10 +27,10 @@ func pod() Kind {
 // refusedByPods are the refusals of a Pod without a controller.
 func refusedByPods() map[Operation]Refusal {
 	const why = "No controller would create the pod again."
-	replace := Refusal{Why: why, Instead: "Replace the compute with `terraform apply -replace=ADDRESS`."}
+	replace := Refusal{Why: why, Instead: "{Replace the object}."}
 	return map[Operation]Refusal{
 		Restarting: replace,
-		Suspending: {Why: why, Instead: "Use a kind with a controller, such as a Deployment, or destroy the compute."},
+		Suspending: {Why: why, Instead: "Use a kind with a controller, such as a Deployment, or delete the Pod."},
 		Scaling:    {Why: "It is one pod.", Instead: "Use a kind with replicas, such as a Deployment."},
 		Evacuating: replace,
 	}

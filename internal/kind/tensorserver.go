@@ -67,7 +67,7 @@ func tensorServer(group string, server *TensorServer) Kind {
 		Refuses: map[Operation]Refusal{
 			Scaling: {
 				Why:     "Its operator runs one pod.",
-				Instead: "Create several computes with `count` or `for_each`.",
+				Instead: "Create several of them.",
 			},
 		},
 		Fixed: [][]string{{"spec", "labels", ServiceLabel}},

@@ -35,7 +35,8 @@ spec: {replicas: 2, %s%s}`, fleet.GetUID(), selected, template), "-n", ns)
 	acctest.ExpectText(t, invoke(t, on, "kt_restart", map[string]any{"id": id}).String(),
 		"Deleted 2 pods of Fleet "+id+", whose controller creates new ones.",
 		"Fleet "+id+" was restarted: 2 of 2 pods ready.")
-	acctest.ExpectText(t, invoke(t, on, "kt_evacuate", map[string]any{"id": id, "node": "cpu-0", "wait": false}).String(),
+	attributes := map[string]any{"id": id, "node": "cpu-0", "wait": false}
+	acctest.ExpectText(t, invoke(t, on, "kt_evacuate", attributes).String(),
 		"Evicted 2 pods of Fleet "+id+" from node cpu-0.")
 	for action, attributes := range map[string]map[string]any{
 		"scale": {"replicas": 3}, "suspend": {}, "resume": {},
@@ -73,7 +74,8 @@ spec:
 			"Next step: Use the tool that manages the Deployment")
 	}
 	node := cluster.Kubectl(t, "get", "pods", "-n", ns, "-o", "jsonpath={.items[0].spec.nodeName}")
-	acctest.ExpectText(t, invoke(t, cluster, "kt_evacuate", map[string]any{"id": id, "node": node, "wait": false}).String(),
+	attributes := map[string]any{"id": id, "node": node, "wait": false}
+	acctest.ExpectText(t, invoke(t, cluster, "kt_evacuate", attributes).String(),
 		"Evicted 1 pod of Deployment "+ns+"/owner from node "+node+".")
 }
 

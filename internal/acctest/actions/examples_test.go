@@ -41,7 +41,8 @@ func TestAccActionExamples(t *testing.T) {
 			cli.Setenv("KUBE_CONFIG_PATH", on.Started(t).Kubeconfig())
 			cli.Setenv("KT_NAMESPACE", on.Namespace(t))
 			cli.Write(t, "")
-			if err := os.CopyFS(cli.Dir, os.DirFS(filepath.Join(acctest.Root(), "examples", "actions", name))); err != nil {
+			example := os.DirFS(filepath.Join(acctest.Root(), "examples", "actions", name))
+			if err := os.CopyFS(cli.Dir, example); err != nil {
 				t.Fatal(err)
 			}
 			for _, run := range runs {

@@ -13,7 +13,8 @@ import (
 
 // action returns an action on the compute trainer, with the label x.
 func action(name, attributes string) string {
-	return fmt.Sprintf("\naction \"kt_%s\" \"x\" {\n  config {\n    name = \"trainer\"\n    %s\n  }\n}\n", name, attributes)
+	return fmt.Sprintf("\naction \"kt_%s\" \"x\" {\n  config {\n    name = \"trainer\"\n    %s\n  }\n}\n", name,
+		attributes)
 }
 
 // refused invokes the action x, which must fail with these texts.
@@ -44,10 +45,11 @@ func TestAccActionWithoutPermissionNamesVerbAndResource(t *testing.T) {
 	node := cluster.Kubectl(t, "get", "pods", "-n", ns, "-o", "jsonpath={.items[0].spec.nodeName}")
 	viewer := cluster.TokenAttributes(t, ns, cluster.ServiceAccount(t, ns, "viewer", "view"))
 	for name, test := range map[string]struct{ attributes, object, permission string }{
-		"restart":  {"", "change Deployment", `cannot patch resource "deployments" in API group "apps"`},
-		"suspend":  {"", "change Deployment", `cannot patch resource "deployments" in API group "apps"`},
-		"scale":    {"replicas = 1", "change Deployment", `cannot patch resource "deployments" in API group "apps"`},
-		"evacuate": {fmt.Sprintf("node = %q", node), "evict Pod", `cannot create resource "pods/eviction" in API group ""`},
+		"restart": {"", "change Deployment", `cannot patch resource "deployments" in API group "apps"`},
+		"suspend": {"", "change Deployment", `cannot patch resource "deployments" in API group "apps"`},
+		"scale":   {"replicas = 1", "change Deployment", `cannot patch resource "deployments" in API group "apps"`},
+		"evacuate": {fmt.Sprintf("node = %q", node), "evict Pod",
+			`cannot create resource "pods/eviction" in API group ""`},
 	} {
 		cli.Write(t, "provider \"kt\" {\n"+viewer+"}\n"+action(name, test.attributes))
 		refused(t, cli, name, "Error: No permission to "+test.object+" "+ns+"/trainer", test.permission,
@@ -74,7 +76,8 @@ func TestAccActionEndsEarlyWithThePermanentCause(t *testing.T) {
 		"secrets = [{ name = \"missing\", env_vars = [\"TOKEN\"] }]")+action("restart", "")))
 	cli.MustRun(t, "apply", "-auto-approve")
 	refused(t, cli, "restart", "Error: Deployment "+ns+"/trainer is not ready: config error",
-		`Secret "missing" does not exist in namespace `+ns, "Next step: ", "Requested the restart of Deployment "+ns+"/trainer")
+		`Secret "missing" does not exist in namespace `+ns, "Next step: ",
+		"Requested the restart of Deployment "+ns+"/trainer")
 }
 
 func TestAccActionInterruptedEndsAtOnceAndReportsWhatWasDone(t *testing.T) {

@@ -2,6 +2,7 @@ package actions_test
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -33,14 +34,16 @@ func specs() map[string]string {
 		"Job":             `{parallelism: 2, ` + strings.Replace(jobTemplate, "a:1", "broken.invalid/pull:1", 1) + `}`,
 		"CronJob":         `{schedule: "0 3 1 1 *", jobTemplate: {spec: {` + jobTemplate + `}}}`,
 		"Knative Service": `{` + template + `}`,
-		"JobSet":          `{replicatedJobs: [{name: w, replicas: 1, template: {spec: {parallelism: 2, ` + jobTemplate + `}}}]}`,
+		"JobSet": `{replicatedJobs: [{name: w, replicas: 1, template: {spec: {parallelism: 2, ` +
+			jobTemplate + `}}}]}`,
 		"LeaderWorkerSet": `{replicas: 1, leaderWorkerTemplate: {size: 2, workerT` + template[1:] + `}}`,
 		"RayCluster": `{headGroupSpec: {rayStartParams: {}, ` + template + `}, workerGroupSpecs: [{groupName: w, ` +
 			`replicas: 1, minReplicas: 0, maxReplicas: 1, rayStartParams: {}, ` + template + `}]}`,
-		"PyTorchJob":         `{pytorchReplicaSpecs: ` + roles + `}`,
-		"TFJob":              `{tfReplicaSpecs: ` + roles + `}`,
-		"XGBoostJob":         `{xgbReplicaSpecs: ` + roles + `}`,
-		"MXJob":              `{jobMode: Train, mxReplicaSpecs: ` + strings.Replace(roles, "Master", "Scheduler", 1) + `}`,
+		"PyTorchJob": `{pytorchReplicaSpecs: ` + roles + `}`,
+		"TFJob":      `{tfReplicaSpecs: ` + roles + `}`,
+		"XGBoostJob": `{xgbReplicaSpecs: ` + roles + `}`,
+		"MXJob": `{jobMode: Train, mxReplicaSpecs: ` +
+			strings.Replace(roles, "Master", "Scheduler", 1) + `}`,
 		kind.RuntimeSkyTorch: `{image: "a:1", labels: {kubetorch.com/service: trainer}}`,
 		kind.RuntimeKPU:      `{image: "a:1", labels: {kubetorch.com/service: trainer}}`,
 	}
@@ -83,7 +86,8 @@ type workload struct {
 func (w *workload) create() {
 	w.t.Helper()
 	withCRDs.Apply(w.t, fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: trainer, labels: "+
-		"{kubetorch.com/service: trainer}}\nspec: %s\n", w.kind.GroupVersion(), w.kind.Kind, specOf(w.kind)), "-n", w.ns)
+		"{kubetorch.com/service: trainer}}\nspec: %s\n", w.kind.GroupVersion(), w.kind.Kind, specOf(w.kind)),
+		"-n", w.ns)
 	w.createPods()
 }
 
@@ -94,9 +98,9 @@ func (w *workload) createPods() {
 		owner := w.live()
 		for i := range 2 {
 			withCRDs.Apply(w.t, fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata:\n  name: trainer-%d\n  labels: "+
-				"{kubetorch.com/service: trainer}\n  ownerReferences: [{apiVersion: %s, kind: %s, name: trainer, uid: %s, "+
-				"controller: true}]\nspec: {containers: [{name: a, image: \"a:1\"}]}", i, owner.GetAPIVersion(),
-				owner.GetKind(), owner.GetUID()), "-n", w.ns)
+				"{kubetorch.com/service: trainer}\n  ownerReferences: [{apiVersion: %s, kind: %s, name: trainer, "+
+				"uid: %s, controller: true}]\nspec: {containers: [{name: a, image: \"a:1\"}]}", i,
+				owner.GetAPIVersion(), owner.GetKind(), owner.GetUID()), "-n", w.ns)
 		}
 	}
 	if w.kind.Mode != "cronjob" {
@@ -116,9 +120,7 @@ func (w *workload) live() *unstructured.Unstructured {
 func (w *workload) invoke(o kind.Operation, action string, attributes map[string]any) (result, bool) {
 	w.t.Helper()
 	all := map[string]any{"id": w.ns + "/trainer", "wait": w.isReady()}
-	for name, value := range attributes {
-		all[name] = value
-	}
+	maps.Copy(all, attributes)
 	r := invoke(w.t, withCRDs, "kt_"+action, all)
 	refusal, refused := w.kind.Refuses[o]
 	if !refused {
@@ -128,7 +130,7 @@ func (w *workload) invoke(o kind.Operation, action string, attributes map[string
 		return r, true
 	}
 	acctest.ExpectText(w.t, r.String(), fmt.Sprintf("Cannot %s %s %s/trainer", action, w.kind.Word(), w.ns),
-		refusal.Why, refusal.Instead, "The action has not changed anything.")
+		refusal.Why, "Next step: ", "The action has not changed anything.")
 	return r, false
 }
 

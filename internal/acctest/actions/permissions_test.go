@@ -30,7 +30,8 @@ func TestAccActionPermissionsOfTheDocumentationSuffice(t *testing.T) {
 	cluster.Kubectl(t, "create", "rolebinding", "operator", "-n", ns, "--role=operator",
 		"--serviceaccount="+ns+":operator")
 	token := cluster.Kubectl(t, "create", "token", "operator", "-n", ns)
-	cli.Write(t, "provider \"kt\" {\n"+cluster.TokenAttributes(t, ns, token)+"}\nvariable \"node\" {\n  default = \"x\"\n}\n"+
+	cli.Write(t, "provider \"kt\" {\n"+cluster.TokenAttributes(t, ns, token)+"}\n"+
+		"variable \"node\" {\n  default = \"x\"\n}\n"+
 		action("restart", "")+action("suspend", "")+action("resume", "")+action("scale", "replicas = 3")+
 		action("evacuate", "node = var.node\nwait = false"))
 	for _, name := range []string{"restart", "suspend", "resume", "scale"} {

@@ -72,7 +72,8 @@ func TestAccActionScaleIsDriftUnlessReplicasIsIgnored(t *testing.T) {
 	ns := withCRDs.Namespace(t)
 	for name, compute := range map[string]struct{ attributes, ignored string }{
 		"deployment": {"replicas = 2", "replicas"},
-		"ray":        {"distribute = { type = \"ray\", workers = 2 }\non_not_ready = \"ignore\"", "replicas, distribute"},
+		"ray": {"distribute = { type = \"ray\", workers = 2 }\non_not_ready = \"ignore\"",
+			"replicas, distribute"},
 	} {
 		scale := `
 action "kt_scale" "x" {

@@ -1,0 +1,107 @@
+package actions
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+func TestProgressOmitsRepeatedMessages(t *testing.T) {
+	t.Parallel()
+	var sent []string
+	c := &call{send: func(message string) { sent = append(sent, message) }}
+	for _, n := range []int{1, 1, 2, 1} {
+		c.progress("%d pods", n)
+	}
+	if want := []string{"1 pods", "2 pods", "1 pods"}; !slices.Equal(sent, want) {
+		t.Errorf("sent %q, want %q", sent, want)
+	}
+}
+
+func TestFailureStatesWhatWasDone(t *testing.T) {
+	t.Parallel()
+	id := path.Root("id")
+	expired, cancel := tf.WithTimeLimit(t.Context(), time.Nanosecond, "timeout")
+	defer cancel()
+	<-expired.Done()
+	interrupted, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	for name, test := range map[string]struct {
+		ctx  context.Context
+		err  error
+		at   path.Path
+		want []string
+	}{
+		"timeout": {expired, errors.New("x"), id, []string{"Timeout of kt_x", "(`timeout`). Last status: 2 pods left.",
+			"increase `timeout`"}},
+		"interrupt": {interrupted, errors.New("x"), id, []string{"kt_x was interrupted", "Last status: 2 pods left."}},
+		"refusal": {t.Context(), &refusal{summary: "Cannot scale it", detail: "Because."}, id,
+			[]string{"Cannot scale it", "Because."}},
+		"attribute": {t.Context(), &attributeError{at: path.Root("node"), summary: "No node", detail: "None."},
+			path.Root("node"), []string{"No node", "None."}},
+	} {
+		c := &call{send: func(string) {}}
+		if text := c.failure(test.ctx, "kt_x", id, test.err).Detail(); !strings.HasSuffix(text,
+			"\n\nThe action has not changed anything.") {
+			t.Errorf("%s: %q does not end with what was done", name, text)
+		}
+		c.did("Evicted %d pods", 2)
+		c.progress("%d pods left.", 2)
+		failed := c.failure(test.ctx, "kt_x", id, test.err)
+		text := failed.Summary() + "\n" + failed.Detail()
+		for _, want := range append(test.want, "Done before this error:\n  Evicted 2 pods") {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: %q is missing in %q", name, want, text)
+			}
+		}
+		located, ok := failed.(diag.DiagnosticWithPath)
+		if !ok || !located.Path().Equal(test.at) {
+			t.Errorf("%s: reported at %v, want %v", name, failed, test.at)
+		}
+	}
+}
+
+func TestPodLabelsSelectAllPodsOfTheCompute(t *testing.T) {
+	t.Parallel()
+	labelled := func(path []string, labels map[string]any) *unstructured.Unstructured {
+		obj := &unstructured.Unstructured{Object: map[string]any{}}
+		kind.SetAt(obj.Object, path, labels)
+		return obj
+	}
+	template := []string{"spec", "template", "metadata", "labels"}
+	head := map[string]string{"ray.io/node-type": "head", "app": "a"}
+	for name, test := range map[string]struct {
+		workload *unstructured.Unstructured
+		mode     string
+		service  map[string]string
+		want     map[string]string
+	}{
+		"of a Kubetorch service": {labelled(template, map[string]any{kind.ServiceLabel: "a", "x": "y"}), "deployment",
+			map[string]string{"other": "pods"}, map[string]string{kind.ServiceLabel: "a"}},
+		"by the selector": {labelled([]string{"spec", "selector", "matchLabels"}, map[string]any{"app": "b"}),
+			"deployment", map[string]string{"app": "c"}, map[string]string{"app": "b"}},
+		"without the role": {labelled(template, nil), "raycluster", head, map[string]string{"app": "a"}},
+		"never all pods of the namespace": {labelled(template, nil), "raycluster",
+			map[string]string{"ray.io/node-type": "head"}, map[string]string{"ray.io/node-type": "head"}},
+	} {
+		got := podLabels(test.workload, kind.OfMode(test.mode), test.service)
+		if len(got) != len(test.want) {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+		for key, value := range test.want {
+			if got[key] != value {
+				t.Errorf("%s: %v, want %v", name, got, test.want)
+			}
+		}
+	}
+}
