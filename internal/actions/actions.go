@@ -16,10 +16,13 @@ const defaultTimeout = 15 * time.Minute
 // All returns the constructors of the actions.
 func All() []func() action.Action {
 	return []func() action.Action{
+		checkpoint(),
 		evacuate(),
 		restart(),
 		resume(),
+		runCommand(),
 		scale(),
+		showLogs(),
 		suspend(),
 	}
 }

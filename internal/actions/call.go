@@ -19,6 +19,7 @@ import (
 // call is one invocation of an action on the compute namespace/name. Its methods are safe for concurrent use.
 type call struct {
 	cluster         *kube.Cluster
+	holds           *tf.Holds
 	namespace, name string
 
 	send     func(message string)

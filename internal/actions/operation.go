@@ -136,7 +136,8 @@ func (o *operation[M, P]) Invoke(ctx context.Context, req action.InvokeRequest, 
 	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeout")
 	defer cancel()
 	c := &call{
-		cluster: o.data.Cluster, namespace: shared.Namespace.ValueString(), name: shared.Name.ValueString(),
+		cluster: o.data.Cluster, holds: &o.data.Holds,
+		namespace: shared.Namespace.ValueString(), name: shared.Name.ValueString(),
 		send: func(message string) { resp.SendProgress(action.InvokeProgressEvent{Message: message}) },
 	}
 	if err := o.invoke(ctx, c, &m); err != nil {

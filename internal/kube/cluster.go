@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -330,27 +329,4 @@ func (c *Cluster) ServiceAccountExists(ctx context.Context, namespace, name stri
 		return ClassOf(err) != NotFound, nil
 	})
 	return exists
-}
-
-// Logs returns the last lines of a container log, of the previous run if set.
-func (c *Cluster) Logs(
-	ctx context.Context, namespace, pod, container string, previous bool, lines int,
-) ([]string, error) {
-	conn, err := c.connect()
-	if err != nil {
-		return nil, err
-	}
-	text, err := conn.rest.Get().
-		AbsPath("/api/v1/namespaces", namespace, "pods", pod, "log").
-		Param("container", container).
-		Param("previous", fmt.Sprint(previous)).
-		Param("tailLines", fmt.Sprint(lines)).
-		DoRaw(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("logs of Pod %s/%s: %w", namespace, pod, err)
-	}
-	if len(text) == 0 {
-		return nil, nil
-	}
-	return strings.Split(strings.TrimRight(string(text), "\n"), "\n"), nil
 }

@@ -19,24 +19,43 @@ const minQuoted = 8
 // Mask replaces all parts of text that quote one of the values: at least 8
 // consecutive characters, or a complete shorter value as a separate word. It
 // recognizes plain text, escapes of JSON, Go and URLs, base64 and hexadecimal.
-func Mask(text string, values [][]byte) string {
-	windows := map[string][]int{}
-	for i := 0; i+minQuoted <= len(text); i++ {
-		windows[text[i:i+minQuoted]] = append(windows[text[i:i+minQuoted]], i)
-	}
-	hidden := make([]bool, len(text))
+func Mask(text string, values [][]byte) string { return NewMasker(values).Mask(text) }
+
+// Masker masks the same values in many texts. It is safe for concurrent use.
+type Masker struct {
+	windows map[[minQuoted]byte]struct{} // all parts of minQuoted bytes
+	words   map[string]struct{}          // shorter values
+}
+
+// NewMasker returns a Masker of values.
+func NewMasker(values [][]byte) *Masker {
+	m := &Masker{windows: map[[minQuoted]byte]struct{}{}, words: map[string]struct{}{}}
 	for _, value := range values {
 		for _, form := range forms(value) {
 			if len(form) < minQuoted {
-				markWord(text, form, hidden)
+				m.words[form] = struct{}{}
 				continue
 			}
 			for i := 0; i+minQuoted <= len(form); i++ {
-				for _, at := range windows[form[i:i+minQuoted]] {
-					mark(hidden, at, at+minQuoted)
-				}
+				m.windows[[minQuoted]byte([]byte(form[i:i+minQuoted]))] = struct{}{}
 			}
 		}
+	}
+	return m
+}
+
+// Mask is like the function [Mask].
+func (m *Masker) Mask(text string) string {
+	hidden := make([]bool, len(text))
+	var window [minQuoted]byte
+	for i := 0; i+minQuoted <= len(text); i++ {
+		copy(window[:], text[i:])
+		if _, quoted := m.windows[window]; quoted {
+			mark(hidden, i, i+minQuoted)
+		}
+	}
+	for word := range m.words {
+		markWord(text, word, hidden)
 	}
 	return render(text, hidden)
 }

@@ -27,6 +27,8 @@ type ProviderData struct {
 	Images *registry.Resolver
 	// Configs are the configurations that are validated but not planned yet.
 	Configs Configs
+	// Holds are the resources that must not be destroyed in this run.
+	Holds Holds
 }
 
 // Configured reports whether the cluster is known: not in validation, nor while the

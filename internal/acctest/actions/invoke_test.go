@@ -31,7 +31,8 @@ func (r result) String() string {
 	return out.String()
 }
 
-// invoke runs an action in this process. The values are strings, integers and booleans.
+// invoke runs an action in this process. The values are strings, integers and booleans, or functions that return a
+// value of the type of the attribute.
 func invoke(t *testing.T, on *acctest.Cluster, action string, attributes map[string]any) result {
 	t.Helper()
 	server := acctest.ConfiguredProvider(t, map[string]string{"config_path": on.Started(t).Kubeconfig()})
@@ -45,6 +46,8 @@ func invoke(t *testing.T, on *acctest.Cluster, action string, attributes map[str
 		values[name] = tftypes.NewValue(of, nil)
 		switch value := attributes[name].(type) {
 		case nil:
+		case func(tftypes.Type) tftypes.Value:
+			values[name] = value(of)
 		case int:
 			values[name] = tftypes.NewValue(of, big.NewFloat(float64(value)))
 		default:

@@ -1,5 +1,5 @@
 // Command httpserver is a server like that of a model: it needs time to start, answers health checks, and completes
-// running requests before it ends.
+// running requests before it ends. With the argument task, it is a command to run in the same container.
 package main
 
 import (
@@ -15,6 +15,9 @@ import (
 )
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == "task" {
+		os.Exit(task(os.Args[2:]))
+	}
 	port := flag.Int("port", 8080, "port to listen on")
 	start := flag.Duration("start", 0, "time before the server listens, as for loading weights")
 	drain := flag.Duration("drain", 0, "time after SIGTERM in which new requests are still answered")
@@ -33,6 +36,7 @@ func serve(ctx context.Context, port int, start, drain time.Duration) error {
 	case <-ctx.Done():
 		return nil
 	}
+	log.Printf("listening on port %d", port)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/health", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("/version", func(w http.ResponseWriter, _ *http.Request) {

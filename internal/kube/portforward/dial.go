@@ -2,9 +2,7 @@
 package portforward
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,8 +14,6 @@ import (
 
 	"github.com/moby/spdystream"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
@@ -51,21 +47,13 @@ func DialPod(ctx context.Context, c Cluster, namespace, pod string, port int32) 
 	ref := kube.Ref{Kind: kind.Pod(), Namespace: namespace, Name: pod}
 	tunnel, err := openTunnel(ctx, c, ref)
 	if err != nil {
-		return nil, forwardFailure(ref, err)
+		return nil, kube.WrapSubresource("port-forward to", ref, err)
 	}
 	conn, err := openStreams(tunnel, ref, port)
 	if err != nil {
-		return nil, errors.Join(forwardFailure(ref, err), tunnel.Close())
+		return nil, errors.Join(kube.WrapSubresource("port-forward to", ref, err), tunnel.Close())
 	}
 	return conn, nil
-}
-
-func forwardFailure(ref kube.Ref, err error) error {
-	failure, ok := errors.AsType[*kube.Error](kube.Wrap("port-forward to", ref, err))
-	if ok && apierrors.IsForbidden(failure.Err) {
-		failure.Class = kube.Denied // admission does not apply to connections, except for webhooks
-	}
-	return failure
 }
 
 // openTunnel opens the subresource portforward of a pod by WebSocket, or by SPDY for API servers before Kubernetes 1.31
@@ -75,17 +63,8 @@ func openTunnel(ctx context.Context, c Cluster, pod kube.Ref) (httpstream.Connec
 	if err != nil {
 		return nil, err
 	}
-	var rejection error
-	config = rest.CopyConfig(config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(req *http.Request) (*http.Response, error) {
-			resp, err := next.RoundTrip(req.WithContext(ctx)) // the dialers have no parameter for it
-			if err == nil && resp.StatusCode != http.StatusSwitchingProtocols {
-				resp.Body, rejection, err = statusOf(resp.Body)
-			}
-			return resp, err
-		})
-	})
+	upgrade := kube.NewUpgrade(ctx, config)
+	config = upgrade.Config
 	server, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
 		return nil, err
@@ -100,35 +79,11 @@ func openTunnel(ctx context.Context, c Cluster, pod kube.Ref) (httpstream.Connec
 		return nil, err
 	}
 	spdyDialer := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, url)
-	dialer := portforward.NewFallbackDialerForStreaming(websocket, spdyDialer, func(err error) bool {
-		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
-	})
+	dialer := portforward.NewFallbackDialerForStreaming(websocket, spdyDialer, kube.NoWebSocket)
 	return untilDone(ctx, func() (httpstream.Connection, error) {
 		conn, _, err := dialer.Dial(portforward.PortForwardProtocolV1Name)
-		if err != nil && rejection != nil {
-			return nil, rejection
-		}
-		return conn, err
+		return conn, upgrade.Rejection(err)
 	})
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (r roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return r(req) }
-
-// statusOf returns the Status in the response of an API server that does not upgrade a connection, because the SPDY
-// client returns only its message. It also returns the body to read again.
-func statusOf(body io.ReadCloser) (again io.ReadCloser, rejection, err error) {
-	const maxBytes = 64 << 10
-	data, err := io.ReadAll(io.LimitReader(body, maxBytes))
-	if err := errors.Join(err, body.Close()); err != nil {
-		return nil, nil, err
-	}
-	var status metav1.Status
-	if json.Unmarshal(data, &status) == nil && status.Kind == "Status" {
-		rejection = &apierrors.StatusError{ErrStatus: status}
-	}
-	return io.NopCloser(bytes.NewReader(data)), rejection, nil
 }
 
 // untilDone waits for a connection until ctx ends. It closes a connection that is opened later.

@@ -81,7 +81,7 @@ func (s *diagnosis) keepsFailing(p *corev1.Pod, cs corev1.ContainerStatus, outOf
 	switch {
 	case s.retriesAreCounted(p):
 		return false
-	case cs.Name != mainContainer(p):
+	case cs.Name != MainContainer(p):
 		limit = helperRestarts
 	case outOfMemory && hasMemoryLimit(p, cs.Name):
 		limit = oomRestarts // without a limit, its node ran out of memory, which may not recur
@@ -105,12 +105,12 @@ func (s *diagnosis) retriesAreCounted(p *corev1.Pod) bool {
 	return limited
 }
 
-// mainContainer returns the name of the main container: the default container
+// MainContainer returns the name of the main container: the default container
 // by annotation, which injectors of sidecars set
 // (https://kubernetes.io/docs/reference/labels-annotations-taints/), the
 // container of Kubetorch or of a tensor server, or otherwise the first
 // container.
-func mainContainer(p *corev1.Pod) string {
+func MainContainer(p *corev1.Pod) string {
 	if name := p.Annotations["kubectl.kubernetes.io/default-container"]; name != "" {
 		return name
 	}

@@ -69,7 +69,7 @@ func logTitle(l *LogRef) string {
 func logTail(logs []string) []string {
 	var lines []string
 	for _, line := range logs {
-		line = cut(strings.TrimRight(printable(line), " "), maxText)
+		line = cut(strings.TrimRight(Printable(line), " "), maxText)
 		if line != "" {
 			lines = append(lines, line)
 		}
@@ -77,13 +77,14 @@ func logTail(logs []string) []string {
 	return lines[max(0, len(lines)-maxLogLines):]
 }
 
-// escapes matches the sequences that set colors of a terminal or move its
-// cursor.
-var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[\\x20-\\x2f]*[\\x40-\\x7e]|\x1b\\][^\x07]*\x07")
+// escapes matches the control sequences of a terminal (ECMA-48), such as colors and movements of the cursor: CSI, then
+// strings of OSC, DCS, SOS, PM and APC up to their end, and all others.
+var escapes = regexp.MustCompile("(?:\x1b\\[|\u009b)[\\x30-\\x3f]*[\\x20-\\x2f]*[\\x40-\\x7e]" +
+	"|\x1b[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b[\\x20-\\x2f]*[\\x30-\\x7e]")
 
-// printable removes terminal escapes and control characters, and replaces tabs
-// by spaces.
-func printable(s string) string {
+// Printable converts a text to one printable line: it removes control sequences of terminals and control characters,
+// and replaces tabs and line breaks by spaces, and invalid UTF-8 by "�".
+func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\t' || r == '\n':
@@ -97,12 +98,12 @@ func printable(s string) string {
 
 // clip converts a message of another component to one line of limited length.
 func clip(s string) string {
-	return cut(strings.Join(strings.Fields(printable(s)), " "), maxText)
+	return cut(strings.Join(strings.Fields(Printable(s)), " "), maxText)
 }
 
 // clipEnd is like clip, but keeps the end of the text, as for a log.
 func clipEnd(s string) string {
-	r := []rune(strings.Join(strings.Fields(printable(s)), " "))
+	r := []rune(strings.Join(strings.Fields(Printable(s)), " "))
 	if len(r) <= maxText {
 		return string(r)
 	}

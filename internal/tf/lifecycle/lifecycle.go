@@ -152,6 +152,19 @@ func (r *Resource[M, P, N]) refuseIfProtected(c *Common) diag.Diagnostics {
 	return owned.RefuseIfProtected(c.DeletionProtection.ValueBool(), r.Kind.Noun, c.ID.ValueString())
 }
 
+// refuseIfHeld returns an error if an action before the destruction of the resource failed in this run.
+func (r *Resource[M, P, N]) refuseIfHeld(c *Common) diag.Diagnostics {
+	if r.data == nil {
+		return nil
+	}
+	id := c.ID.ValueString()
+	reason := r.data.Holds.Reason(r.Kind.Type, id)
+	if reason == "" {
+		return nil
+	}
+	return diag.Diagnostics{diag.NewErrorDiagnostic("Not destroyed: "+id, reason)}
+}
+
 // PrivateStateCodec loads and saves what a resource remembers in private state. The zero value uses JSON. With Save,
 // it is saved after every refresh that succeeds, even if it is unchanged.
 type PrivateStateCodec[N any] struct {

@@ -170,6 +170,7 @@ func (r *Resource[M, P, N]) Delete(ctx context.Context, req resource.DeleteReque
 	state := P(new(M))
 	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
 	resp.Diagnostics.Append(r.refuseIfProtected(state.common())...)
+	resp.Diagnostics.Append(r.refuseIfHeld(state.common())...)
 	memory, diags := owned.LoadMemory(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	privateState, diags := r.PrivateState.load(ctx, req.Private)

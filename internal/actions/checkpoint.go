@@ -1,0 +1,129 @@
+package actions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// The values of on_failure.
+const (
+	haltOnFailure     = "halt"
+	continueOnFailure = "continue"
+)
+
+type checkpointModel struct {
+	common
+	commandModel
+	OnFailure   types.String `tfsdk:"on_failure"`
+	RequirePods types.Bool   `tfsdk:"require_pods"`
+}
+
+// checkpoint is kt_checkpoint.
+func checkpoint() func() action.Action {
+	attributes := commandAttributes(allPods)
+	maps.Copy(attributes, map[string]schema.Attribute{
+		"on_failure": schema.StringAttribute{
+			Optional: true, Validators: []validator.String{stringvalidator.OneOf(haltOnFailure, continueOnFailure)},
+			MarkdownDescription: "Result of the action if the checkpoint fails: `halt` is an error, so that " +
+				"Terraform does not change or destroy a compute that triggers the action before it does. `continue` " +
+				"is a warning. An interruption is always an error. Defaults to `halt`.",
+		},
+		"require_pods": schema.BoolAttribute{
+			Optional: true,
+			MarkdownDescription: "Whether the checkpoint fails if no pod runs, for example because the compute is " +
+				"suspended. Otherwise, there is nothing to save, and the action succeeds. Defaults to `false`.",
+		},
+	})
+	return constructor(operation[checkpointModel, *checkpointModel]{
+		name: "checkpoint",
+		description: "Runs a command in the pods of a compute that saves their state, before the compute is changed " +
+			"or destroyed.",
+		attributes: attributes,
+		timeout:    30 * time.Minute,
+		validate:   func(m *checkpointModel) diag.Diagnostics { return m.commandModel.validate() },
+		invoke:     invokeCheckpoint,
+	})
+}
+
+func invokeCheckpoint(ctx context.Context, c *call, m *checkpointModel) error {
+	id := c.namespace + "/" + c.name
+	c.holds.Remove(tf.ComputeType, id)
+	err := c.checkpoint(ctx, m)
+	if err != nil && m.OnFailure.ValueString() != continueOnFailure {
+		c.holds.Add(tf.ComputeType, id, heldByCheckpoint)
+	}
+	wrong, ofAttribute := errors.AsType[*attributeError](err)
+	switch {
+	case err == nil, m.OnFailure.ValueString() != continueOnFailure:
+		return err
+	case errors.Is(context.Cause(ctx), context.Canceled):
+		return err // the user stops the run
+	case ofAttribute:
+		c.warn("Checkpoint failed: "+wrong.summary, wrong.detail+ignoredFailure)
+		return nil
+	}
+	failed := tf.Failure(err)
+	if refused, ok := errors.AsType[*refusal](err); ok {
+		failed = diag.NewErrorDiagnostic(refused.summary, refused.detail)
+	}
+	c.warn("Checkpoint failed: "+failed.Summary(), failed.Detail()+ignoredFailure)
+	return nil
+}
+
+// heldByCheckpoint is why a compute is not destroyed.
+const heldByCheckpoint = "A kt_checkpoint of this compute failed in this run, so it was not destroyed.\n\n" +
+	"Next step: Correct the problem that the kt_checkpoint reports, and run the destroy again. Or set `on_failure = " +
+	"\"continue\"` in the kt_checkpoint to destroy the compute without a checkpoint."
+
+const ignoredFailure = "\n\nThe run continues (`on_failure = \"continue\"`)."
+
+func (c *call) checkpoint(ctx context.Context, m *checkpointModel) error {
+	t, err := c.locate(ctx)
+	if err != nil {
+		return err
+	}
+	command := m.podCommand(c)
+	// A pod that runs has state to save, even if it is not ready to receive requests.
+	usable, others, err := c.candidates(ctx, t, runs(command.container))
+	if err == nil {
+		err = checkContainer(slices.Concat(usable, others), command.container)
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(usable) == 0 && m.RequirePods.ValueBool():
+		return c.notRunning(ctx, t, others)
+	case len(usable) == 0:
+		c.progress("Nothing to save: compute %s/%s has no running pod.", c.namespace, c.name)
+		if len(others) > 0 {
+			c.warn("No checkpoint", fmt.Sprintf("No pod of compute %s/%s runs, so nothing was saved: %s.", c.namespace,
+				c.name, namesOf(others)))
+		}
+		return nil
+	case m.Pods.ValueString() == anyPod:
+		usable, others = usable[:1], nil
+	}
+	if len(others) > 0 {
+		c.warn("No checkpoint of some pods", fmt.Sprintf("%d of %d pods of compute %s/%s do not run, so their state "+
+			"was not saved: %s.", len(others), len(others)+len(usable), c.namespace, c.name, namesOf(others)))
+	}
+	command.prefixed = len(usable) > 1
+	if err := c.run(ctx, usable, command); err != nil {
+		return err
+	}
+	c.progress("Checkpoint of %d pods completed.", len(usable))
+	return nil
+}

@@ -1,0 +1,250 @@
+package actions
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/podstream"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+const (
+	// followTime is the default of duration.
+	followTime = 30 * time.Second
+	// logsTimeout is the default timeout of kt_logs.
+	logsTimeout = time.Hour
+)
+
+type logsModel struct {
+	common
+	Container     types.String `tfsdk:"container"`
+	AllContainers types.Bool   `tfsdk:"all_containers"`
+	Pods          types.String `tfsdk:"pods"`
+	Duration      tf.Duration  `tfsdk:"duration"`
+	TailLines     types.Int64  `tfsdk:"tail_lines"`
+	Since         tf.Duration  `tfsdk:"since"`
+	Previous      types.Bool   `tfsdk:"previous"`
+	MaskSecrets   types.Bool   `tfsdk:"mask_secrets"`
+}
+
+// showLogs is kt_logs.
+func showLogs() func() action.Action {
+	flag := func(description string) schema.Attribute {
+		return schema.BoolAttribute{Optional: true, MarkdownDescription: description + " Defaults to `false`."}
+	}
+	duration := func(description string) schema.Attribute {
+		return schema.StringAttribute{Optional: true, CustomType: tf.DurationType{}, MarkdownDescription: description}
+	}
+	return constructor(operation[logsModel, *logsModel]{
+		name: "logs",
+		description: "Shows the logs of the pods of a compute, and follows them for some time. Pods that appear in " +
+			"this time are included, and the end of a container or a pod is reported.",
+		attributes: map[string]schema.Attribute{
+			"container": schema.StringAttribute{
+				Optional: true, Validators: []validator.String{tf.ServiceName()},
+				MarkdownDescription: "Name of the container. Defaults to the main container. Conflicts with " +
+					"`all_containers`.",
+			},
+			"all_containers": flag("Whether the logs of all containers are shown, also of those that initialize the " +
+				"pod."),
+			"pods": schema.StringAttribute{
+				Optional: true, Validators: []validator.String{stringvalidator.OneOf(anyPod, allPods)},
+				MarkdownDescription: "Pods whose logs are shown: `all`, or `any`, which is the first existing one by " +
+					"name. Defaults to `all`.",
+			},
+			"duration": duration(fmt.Sprintf("How long the logs are followed, such as `5m`. With `0`, only the "+
+				"existing lines are shown. Defaults to `%s`.", manifest.FormatDuration(followTime))),
+			"tail_lines": schema.Int64Attribute{
+				Optional: true, Validators: []validator.Int64{int64validator.AtLeast(0)},
+				MarkdownDescription: "Number of existing lines to show of each container, the newest. Defaults to all.",
+			},
+			"since": duration("Age of the oldest existing line to show, such as `10m`. Defaults to any age."),
+			"previous": flag("Whether the logs of the previous runs of the containers are shown, which ended before " +
+				"the last restart. They cannot be followed."),
+			maskAttribute: maskSecrets(),
+		},
+		timeout:  logsTimeout,
+		validate: validateLogs,
+		invoke:   invokeLogs,
+	})
+}
+
+// durationOf returns the value of an attribute, or a default if it is not set or not valid.
+func durationOf(attribute tf.Duration, otherwise time.Duration) time.Duration {
+	if attribute.IsNull() || attribute.IsUnknown() {
+		return otherwise
+	}
+	if d, err := manifest.ParseDuration(attribute.ValueString()); err == nil {
+		return d
+	}
+	return otherwise
+}
+
+func validateLogs(m *logsModel) diag.Diagnostics {
+	var diags diag.Diagnostics
+	conflict := func(name, reason string) {
+		diags.AddAttributeError(path.Root(name), "Conflicting attributes", reason)
+	}
+	if !m.Container.IsNull() && m.AllContainers.ValueBool() {
+		conflict("container", "`container` and `all_containers` cannot both be set.")
+	}
+	if m.Previous.ValueBool() && durationOf(m.Duration, 0) > 0 {
+		conflict("duration", "The log of a previous run has ended: remove `duration` or `previous`.")
+	}
+	if durationOf(m.Duration, 0) < 0 {
+		diags.AddAttributeError(path.Root("duration"), "Invalid duration", "`duration` must not be negative.")
+	}
+	if durationOf(m.Since, time.Second) <= 0 {
+		diags.AddAttributeError(path.Root("since"), "Invalid duration", "`since` must be more than zero.")
+	}
+	if limit := durationOf(m.Timeout, logsTimeout); !m.Timeout.IsUnknown() && durationOf(m.Duration, 0) >= limit {
+		conflict("duration", fmt.Sprintf("`duration` must be shorter than `timeout`, which is %s.",
+			manifest.FormatDuration(limit)))
+	}
+	return diags
+}
+
+func invokeLogs(ctx context.Context, c *call, m *logsModel) error {
+	t, err := c.locate(ctx)
+	if err != nil {
+		return err
+	}
+	p := c.printer(m.MaskSecrets)
+	logs := podstream.Logs{
+		Source:    podstream.Source{Namespace: c.namespace, Labels: t.pods},
+		Container: m.Container.ValueString(), All: m.AllContainers.ValueBool(), Previous: m.Previous.ValueBool(),
+	}
+	pods, err := logs.Pods(ctx, c.cluster)
+	if err != nil {
+		return err
+	}
+	if err := checkContainer(pods, logs.Container); err != nil {
+		return err
+	}
+	if m.Pods.ValueString() == anyPod && len(pods) > 0 {
+		logs.Pod = pods[0].Name
+	}
+	if !m.TailLines.IsNull() {
+		lines := m.TailLines.ValueInt64()
+		logs.TailLines = &lines
+	}
+	if !m.Since.IsNull() {
+		since := durationOf(m.Since, 0)
+		logs.Since = &since
+	}
+	reading := ctx
+	if follow := durationOf(m.Duration, followTime); follow > 0 && !logs.Previous {
+		logs.Follow = true
+		var cancel context.CancelFunc
+		reading, cancel = context.WithTimeout(ctx, follow)
+		defer cancel()
+	}
+	masks := &hiddenPods{printer: p}
+	logs.Mask = masks.mask
+	totals, err := logs.Read(reading, c.cluster, func(line podstream.Line) {
+		switch prefix := prefixOf(line); {
+		case line.Event:
+			c.progress("%s: (%s)", prefix, line.Text)
+		case !masks.has(line.Pod):
+			p.line(prefix, line.Text)
+		}
+	})
+	p.end()
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return err
+	case totals.Containers == 0:
+		c.warn("No logs to show", c.withoutLogs(ctx, t, len(pods), logs.Previous))
+		return nil
+	}
+	c.progress("End of the logs: %d lines of %d containers in %d pods.", totals.Lines, totals.Containers, totals.Pods)
+	return nil
+}
+
+func prefixOf(line podstream.Line) string {
+	if line.Container != "" {
+		return line.Pod + "/" + line.Container
+	}
+	return line.Pod
+}
+
+// checkContainer returns an error if there are pods, and none has a container.
+func checkContainer(pods []*corev1.Pod, name string) error {
+	if name == "" || len(pods) == 0 {
+		return nil
+	}
+	var existing []string
+	for _, pod := range pods {
+		existing = append(existing, podstream.Containers(pod)...)
+	}
+	if slices.Contains(existing, name) {
+		return nil
+	}
+	slices.Sort(existing)
+	return unknownContainer(name, slices.Compact(existing))
+}
+
+// withoutLogs returns the reason why no log was shown.
+func (c *call) withoutLogs(ctx context.Context, t *target, pods int, previous bool) string {
+	reason := fmt.Sprintf("Compute %s/%s has no pods.", c.namespace, c.name)
+	switch {
+	case pods > 0 && previous:
+		reason = "No container has a previous run: none was restarted."
+	case pods > 0:
+		reason = "No container has started."
+	}
+	if t.workload != nil && !previous {
+		if verdict, err := observe.Assess(ctx, c.cluster, t.ref, t.pods); err == nil && verdict.Message != "" {
+			reason += " Status of " + t.ref.String() + ": " + verdict.Message + "."
+		}
+	}
+	return reason
+}
+
+// hiddenPods are the pods whose output is not shown, because their Secrets cannot be read.
+type hiddenPods struct {
+	printer *printer
+
+	mu    sync.Mutex
+	names map[string]bool
+}
+
+func (h *hiddenPods) mask(ctx context.Context, pod *corev1.Pod) (podstream.Mask, error) {
+	mask, err := h.printer.mask(ctx, pod.Namespace, &pod.Spec)
+	if err != nil || mask != nil {
+		return mask, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.names == nil {
+		h.names = map[string]bool{}
+	}
+	if !h.names[pod.Name] {
+		h.names[pod.Name] = true
+		h.printer.call.progress("%s: %s", pod.Name, hiddenOutput)
+	}
+	return func(string) string { return "" }, nil
+}
+
+func (h *hiddenPods) has(pod string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.names[pod]
+}

@@ -1,0 +1,324 @@
+package actions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/podstream"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+// The pods in which a command runs.
+const (
+	anyPod  = "any"
+	allPods = "all"
+)
+
+// defaultParallelism is the number of pods in which a command runs at the same time.
+const defaultParallelism = 10
+
+// commandModel contains the attributes of actions that run a command in pods. A model embeds it.
+type commandModel struct {
+	Command     types.List   `tfsdk:"command"`
+	Container   types.String `tfsdk:"container"`
+	Pods        types.String `tfsdk:"pods"`
+	Parallelism types.Int64  `tfsdk:"parallelism"`
+	MaskSecrets types.Bool   `tfsdk:"mask_secrets"`
+}
+
+// commandAttributes returns the attributes of [commandModel].
+func commandAttributes(defaultPods string) map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"command": schema.ListAttribute{
+			Required: true, ElementType: types.StringType,
+			Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
+			MarkdownDescription: "Command and its arguments. They are not interpreted by a shell: use " +
+				"`[\"sh\", \"-c\", \"…\"]` for one.",
+		},
+		"container": schema.StringAttribute{
+			Optional: true, Validators: []validator.String{tf.ServiceName()},
+			MarkdownDescription: "Name of the container. Defaults to the main container.",
+		},
+		"pods": schema.StringAttribute{
+			Optional: true, Validators: []validator.String{stringvalidator.OneOf(anyPod, allPods)},
+			MarkdownDescription: fmt.Sprintf("Pods in which the command runs: `any` ready pod, which is the first by "+
+				"name, or `all` pods. Defaults to `%s`.", defaultPods),
+		},
+		"parallelism": schema.Int64Attribute{
+			Optional: true, Validators: []validator.Int64{int64validator.Between(1, 100)},
+			MarkdownDescription: fmt.Sprintf("Maximum number of pods in which the command runs at the same time. "+
+				"Defaults to `%d`.", defaultParallelism),
+		},
+		maskAttribute: maskSecrets(),
+	}
+}
+
+// podCommand is a command that runs in pods.
+type podCommand struct {
+	args        []string
+	container   string // "" means the main container
+	parallelism int
+	printer     *printer
+	prefixed    bool // lines start with the name of the pod
+}
+
+func (m *commandModel) podCommand(c *call) podCommand {
+	p := podCommand{args: textsOf(m.Command), container: m.Container.ValueString(),
+		parallelism: defaultParallelism, printer: c.printer(m.MaskSecrets)}
+	if !m.Parallelism.IsNull() {
+		p.parallelism = int(m.Parallelism.ValueInt64())
+	}
+	return p
+}
+
+// textsOf returns the items of a list of texts.
+func textsOf(list types.List) []string {
+	var texts []string
+	for _, item := range list.Elements() {
+		if text, ok := item.(types.String); ok {
+			texts = append(texts, text.ValueString())
+		}
+	}
+	return texts
+}
+
+// candidates returns the pods of a compute that are not ending: the usable ones, and the others.
+func (c *call) candidates(
+	ctx context.Context, t *target, isUsable func(*corev1.Pod) bool,
+) (usable, others []*corev1.Pod, err error) {
+	pods, err := podstream.Source{Namespace: c.namespace, Labels: t.pods}.Pods(ctx, c.cluster)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, pod := range pods {
+		switch {
+		case pod.DeletionTimestamp != nil, pod.Status.Phase == corev1.PodSucceeded,
+			pod.Status.Phase == corev1.PodFailed:
+		case isUsable(pod):
+			usable = append(usable, pod)
+		default:
+			others = append(others, pod)
+		}
+	}
+	return usable, others, nil
+}
+
+// runs reports whether a container of a pod runs.
+func runs(container string) func(*corev1.Pod) bool {
+	return func(pod *corev1.Pod) bool {
+		name := container
+		if name == "" {
+			name = ready.MainContainer(pod)
+		}
+		return slices.ContainsFunc(pod.Status.ContainerStatuses,
+			func(status corev1.ContainerStatus) bool { return status.Name == name && status.State.Running != nil })
+	}
+}
+
+// notRunning returns the error for a compute without a usable pod.
+func (c *call) notRunning(ctx context.Context, t *target, others []*corev1.Pod) error {
+	state := "It has no pods."
+	if len(others) > 0 {
+		state = fmt.Sprintf("None of its pods is ready: %s.", namesOf(others))
+	}
+	if t.workload != nil {
+		verdict, err := observe.Assess(ctx, c.cluster, t.ref, t.pods)
+		switch {
+		case err == nil && verdict.Cause != nil:
+			return &observe.NotReadyError{Ref: t.ref, Verdict: verdict}
+		case err == nil && verdict.Message != "":
+			state += " Status of " + t.ref.String() + ": " + verdict.Message + "."
+		}
+	}
+	return &refusal{fmt.Sprintf("Compute %s/%s has no ready pod", c.namespace, c.name),
+		state + "\n\nNext step: Wait until the compute is ready, and resume it if it is suspended."}
+}
+
+// namesOf returns the names of pods for messages.
+func namesOf(pods []*corev1.Pod) string {
+	const shown = 5
+	var names []string
+	for _, pod := range pods[:min(len(pods), shown)] {
+		names = append(names, pod.Name)
+	}
+	if more := len(pods) - shown; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// containerIn returns the name of a container that exists in a pod.
+func containerIn(pod *corev1.Pod, name string) (string, error) {
+	if name == "" {
+		return ready.MainContainer(pod), nil
+	}
+	var existing []string
+	for _, container := range pod.Spec.Containers {
+		existing = append(existing, container.Name)
+	}
+	if slices.Contains(existing, name) {
+		return name, nil
+	}
+	return "", unknownContainer(name, existing)
+}
+
+func unknownContainer(name string, existing []string) error {
+	return &attributeError{path.Root("container"), "Container does not exist", fmt.Sprintf(
+		"The pods have no container %q.\n\nNext step: Set `container` to one of: %s.", name,
+		strings.Join(existing, ", "))}
+}
+
+// commandError reports a command that failed in a pod.
+type commandError struct {
+	pod, container string
+	code           int
+	tail           tail
+}
+
+func (e *commandError) Error() string {
+	detail := fmt.Sprintf("The command in container %s of pod %s exited with %d%s.", e.container, e.pod, e.code,
+		map[int]string{
+			126: ", with which a shell reports that a command cannot be executed",
+			127: ", with which a shell reports that a command does not exist",
+			137: ": it was killed (SIGKILL), for example because memory ran out",
+			143: ": it was ended (SIGTERM)",
+		}[e.code])
+	return detail + e.tail.paragraph()
+}
+
+// run runs a command in pods, and returns the errors of all of them.
+func (c *call) run(ctx context.Context, pods []*corev1.Pod, p podCommand) error {
+	for _, pod := range pods {
+		if _, err := containerIn(pod, p.container); err != nil {
+			return err
+		}
+	}
+	defer p.printer.end()
+	var (
+		running sync.WaitGroup
+		slots   = make(chan struct{}, p.parallelism)
+		errs    = make([]error, len(pods))
+	)
+	for i, pod := range pods {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			errs[i] = context.Cause(ctx)
+			continue
+		}
+		running.Go(func() {
+			defer func() { <-slots }()
+			errs[i] = c.runIn(ctx, pod, p)
+		})
+	}
+	running.Wait()
+	if ctx.Err() != nil {
+		return c.interruptedCommand(ctx)
+	}
+	return joinFailures(errs)
+}
+
+// runIn runs a command in one pod.
+func (c *call) runIn(ctx context.Context, pod *corev1.Pod, p podCommand) error {
+	container, err := containerIn(pod, p.container)
+	if err != nil {
+		return err
+	}
+	mask, err := p.printer.mask(ctx, pod.Namespace, &pod.Spec)
+	if err != nil {
+		return err
+	}
+	c.progress("Running the command in container %s of pod %s.", container, pod.Name)
+	failed := &commandError{pod: pod.Name, container: container}
+	prefix := ""
+	if p.prefixed {
+		prefix = pod.Name
+	}
+	show := func(line string) {
+		p.printer.line(prefix, line)
+		failed.tail.add(line)
+	}
+	if mask == nil {
+		c.progress("%s: %s", pod.Name, hiddenOutput)
+		mask, show = func(string) string { return "" }, func(string) {}
+	}
+	failed.code, err = podstream.Run(ctx, c.cluster,
+		podstream.Command{Pod: pod, Container: container, Args: p.args, Mask: mask}, show)
+	ended, died := errors.AsType[*podstream.EndedError](err)
+	if err == nil || died || ctx.Err() != nil {
+		c.note("Ran the command in container %s of pod %s", container, pod.Name)
+	}
+	switch {
+	case died:
+		return &endedError{ended, failed.tail}
+	case err != nil:
+		return err
+	case failed.code != 0:
+		return failed
+	}
+	c.progress("Command exited with 0 in pod %s.", pod.Name)
+	return nil
+}
+
+// endedError is a pod that ended during a command, with the output before.
+type endedError struct {
+	*podstream.EndedError
+
+	tail tail
+}
+
+// Explain adds the output to the cause.
+func (e *endedError) Explain() (summary string, cause ready.Cause) {
+	summary, cause = e.EndedError.Explain()
+	cause.Summary += e.tail.paragraph()
+	return summary, cause
+}
+
+// joinFailures returns one error for the pods in which a command failed.
+func joinFailures(errs []error) error {
+	failed := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
+	switch len(failed) {
+	case 0:
+		return nil
+	case 1:
+		if command, ok := errors.AsType[*commandError](failed[0]); ok {
+			return &refusal{fmt.Sprintf("Command exited with %d in pod %s", command.code, command.pod), command.Error()}
+		}
+		return failed[0]
+	}
+	var details []string
+	for _, err := range failed[:min(len(failed), 10)] {
+		details = append(details, err.Error())
+	}
+	if more := len(failed) - len(details); more > 0 {
+		details = append(details, fmt.Sprintf("It failed in %d more pods.", more))
+	}
+	return &refusal{fmt.Sprintf("Command failed in %d of %d pods", len(failed), len(errs)),
+		strings.Join(details, "\n\n")}
+}
+
+// interruptedCommand returns the error for a command that did not end in time.
+func (c *call) interruptedCommand(ctx context.Context) error {
+	const still = "The command may still be running in the pods: Kubernetes does not end it when the connection to " +
+		"it ends."
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		return &refusal{"Timeout of the command", fmt.Sprintf("%v %s\n\n"+
+			"Next step: If it only needs more time, increase `timeout`.", context.Cause(ctx), still)}
+	}
+	return &refusal{"The command was interrupted", "The run was interrupted. " + still}
+}

@@ -1,0 +1,123 @@
+package actions
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/podstream"
+)
+
+const (
+	// maxLines is the maximum number of lines of output that an action shows.
+	maxLines = 10_000
+	// lastLines is the number of lines of output in an error.
+	lastLines = 20
+)
+
+// maskAttribute is the attribute that sets whether the values of Secrets are masked.
+const maskAttribute = "mask_secrets"
+
+func maskSecrets() schema.Attribute {
+	return schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether the values of the Secrets that the " +
+		"pods use are masked in the output, which needs permission to get these Secrets. Without it, the output is " +
+		"not shown. With `false`, the Secrets are not read, and their values can appear in the output of Terraform. " +
+		"Defaults to `true`."}
+}
+
+// printer shows the output of pods as progress. Its methods are safe for concurrent use.
+type printer struct {
+	call    *call
+	secrets *podstream.Secrets // nil: nothing is masked
+
+	mu           sync.Mutex
+	shown, total int
+	hidden       bool // a warning states that the output of a pod is not shown
+}
+
+func (c *call) printer(mask types.Bool) *printer {
+	p := &printer{call: c}
+	if mask.IsNull() || mask.ValueBool() {
+		p.secrets = podstream.NewSecrets(c.cluster)
+	}
+	return p
+}
+
+// hiddenOutput replaces all lines of a pod whose secret values are not known.
+const hiddenOutput = "(output not shown: no permission to read the Secrets of the pod)"
+
+// mask returns the mask for the output of a pod. Without permission to read its Secrets, it hides all output.
+func (p *printer) mask(ctx context.Context, namespace string, spec *corev1.PodSpec) (podstream.Mask, error) {
+	if p.secrets == nil {
+		return func(text string) string { return text }, nil
+	}
+	mask, err := p.secrets.Mask(ctx, namespace, spec)
+	if kube.ClassOf(err) != kube.Denied {
+		return mask, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.hidden {
+		p.hidden = true
+		p.call.warn("Output is not shown", fmt.Sprintf("The output may contain values of Secrets, which must be read "+
+			"to mask them: %v.\n\nNext step: Grant permission to get the Secrets of the pods, or set `%s = false` if "+
+			"the output contains no secrets.", err, maskAttribute))
+	}
+	return nil, nil // nil hides the output
+}
+
+// line shows a line of output.
+func (p *printer) line(prefix, text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.total++; p.shown >= maxLines {
+		return
+	}
+	p.shown++
+	if prefix != "" {
+		text = prefix + ": " + text
+	}
+	p.call.output(text)
+}
+
+// end states how many lines were not shown.
+func (p *printer) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if more := p.total - p.shown; more > 0 {
+		p.call.progress("%d more lines of output are not shown: an action shows at most %d lines.", more, maxLines)
+	}
+}
+
+// output sends a line to Terraform, even if it is the same as the previous one.
+func (c *call) output(line string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.send(line)
+}
+
+// tail keeps the last lines of output for an error.
+type tail struct{ lines []string }
+
+func (t *tail) add(line string) {
+	if t.lines = append(t.lines, line); len(t.lines) > lastLines {
+		t.lines = t.lines[1:]
+	}
+}
+
+// paragraph returns the lines after a blank line, or "".
+func (t *tail) paragraph() string {
+	if len(t.lines) == 0 {
+		return ""
+	}
+	text := "\n\nLast lines of the output:"
+	for _, line := range t.lines {
+		text += "\n  " + line
+	}
+	return text
+}

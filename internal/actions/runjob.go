@@ -1,0 +1,228 @@
+package actions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/rand"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/podstream"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/runjob"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+)
+
+const (
+	// deleteTime limits the deletion of a Job after the end of its action.
+	deleteTime = 15 * time.Second
+	// extraTime is the time after the timeout of the action in which Kubernetes ends the pod of a Job, if the action
+	// could not.
+	extraTime = time.Minute
+	// suffixLength is the length of the random part of names that Kubernetes generates.
+	suffixLength = 5
+)
+
+// runJob runs a command with a Job from the pod template of a compute.
+func (c *call) runJob(ctx context.Context, t *target, p podCommand, m jobModel) error {
+	template, err := c.podTemplate(ctx, t)
+	if err != nil {
+		return err
+	}
+	if p.container == "" {
+		p.container = ready.MainContainer(&corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec})
+	}
+	deadline, _ := ctx.Deadline()
+	job, err := runjob.Render(runjob.Command{
+		Compute: c.name, Namespace: c.namespace, Suffix: rand.String(suffixLength),
+		Template: *template, Labels: t.workload.GetLabels(),
+		Container: p.container, Args: p.args, EnvVars: tf.Texts(m.EnvVars), WorkingDir: m.WorkingDir.ValueString(),
+		Deadline: max(0, time.Until(deadline)) + extraTime, Keep: m.Keep.ValueBool(),
+	})
+	if unknown, ok := errors.AsType[*runjob.UnknownContainerError](err); ok {
+		return unknownContainer(unknown.Container, unknown.Existing)
+	}
+	if err != nil {
+		return err
+	}
+	mask, err := p.printer.mask(ctx, c.namespace, &template.Spec)
+	if err != nil {
+		return err
+	}
+	ref, err := kube.RefOf(job)
+	if err != nil {
+		return err
+	}
+	created, err := c.cluster.Apply(ctx, job)
+	if err != nil && !kube.OutcomeUnknown(err) {
+		return err
+	}
+	var uid types.UID // unknown if the response was lost
+	if err == nil {
+		uid = created.GetUID()
+		c.did("Created Job %s", ref.Name)
+		err = c.followJob(ctx, ref, p, mask)
+		p.printer.end()
+	}
+	return c.endJob(ctx, ref, uid, m.Keep.ValueBool(), err)
+}
+
+// podTemplate returns the pod template of a compute: of its workload, of the StatefulSet that an operator created for
+// it, or the pod itself.
+func (c *call) podTemplate(ctx context.Context, t *target) (*corev1.PodTemplateSpec, error) {
+	if t.workload == nil {
+		reason := "It consists of a Service for existing pods, and has no workload"
+		if t.owner.Kind != "" {
+			reason = fmt.Sprintf("Its pods belong to %s %s, a kind that the provider does not know,", t.owner.Kind,
+				t.owner.Name)
+		}
+		return nil, &refusal{fmt.Sprintf("Compute %s/%s has no pod template", c.namespace, c.name), reason +
+			" from which a Job could be created.\n\nNext step: Remove `job` to run the command in the existing pods."}
+	}
+	object := t.workload.Object
+	var at []string
+	switch {
+	case t.kind.Server != nil:
+		made, err := c.cluster.Get(ctx, kube.Ref{Kind: t.kind.Parts.Kind, Namespace: c.namespace, Name: c.name})
+		if err != nil {
+			return nil, err
+		}
+		object, at = made.Object, []string{"spec", "template"}
+	case t.kind.Groups != nil && len(t.kind.Groups(object)) > 0:
+		at = t.kind.Groups(object)[0].Template
+	default:
+		if text := manifest.PodTemplatePath(object); text != "" {
+			at = strings.Split(text, ".")
+		}
+	}
+	found, _ := kind.Find(object, at)
+	content, _ := found.(map[string]any)
+	template := &corev1.PodTemplateSpec{}
+	err := kube.Convert(&unstructured.Unstructured{Object: content}, template)
+	if err != nil || len(template.Spec.Containers) == 0 {
+		return nil, &refusal{"No pod template found", fmt.Sprintf("%s contains no pod template from which a Job could "+
+			"be created.\n\nNext step: Remove `job` to run the command in the pods of the compute.", t.ref)}
+	}
+	return template, nil
+}
+
+// followJob shows the output of the pod of a Job until the command ends.
+func (c *call) followJob(ctx context.Context, job kube.Ref, p podCommand, mask podstream.Mask) error {
+	labels := map[string]string{batchv1.JobNameLabel: job.Name}
+	_, notReady := observe.WaitReady(ctx, c.cluster, job, labels)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	pods, err := kube.PodsNow(ctx, c.cluster, c.namespace, labels)
+	if err != nil {
+		return err
+	}
+	pod := startedPod(pods, p.container)
+	if pod == nil {
+		if notReady != nil {
+			return maskNotReady(notReady, mask)
+		}
+		return &refusal{"The pod of the Job was deleted", fmt.Sprintf("The pod of Job %s was deleted before it ran "+
+			"the command.", job.Name)}
+	}
+	failed := &commandError{pod: pod.Name, container: p.container}
+	show := func(line string) {
+		p.printer.line("", line)
+		failed.tail.add(line)
+	}
+	if mask == nil {
+		c.progress("%s", hiddenOutput)
+		mask, show = func(string) string { return "" }, func(string) {}
+	}
+	log := podstream.Log{Namespace: pod.Namespace, Pod: pod.Name, Container: p.container, Follow: true, Mask: mask}
+	if err := log.Read(ctx, c.cluster, show); err != nil && !kube.IsNotFound(err) {
+		return err
+	}
+	end, err := podstream.AwaitExit(ctx, c.cluster, pod, p.container)
+	if died, ok := errors.AsType[*podstream.EndedError](err); ok {
+		return &endedError{died, failed.tail}
+	}
+	if err != nil {
+		return err
+	}
+	if failed.code = int(end.ExitCode); failed.code == 0 {
+		c.progress("Command exited with 0 in pod %s.", pod.Name)
+		return nil
+	}
+	if died := podstream.OutOfMemory(pod, p.container, end); died != nil {
+		return &endedError{died, failed.tail}
+	}
+	return joinFailures([]error{failed})
+}
+
+// maskNotReady masks what a diagnosis quotes of the output of containers: their log and their termination message.
+func maskNotReady(err error, mask podstream.Mask) error {
+	failed, ok := errors.AsType[*observe.NotReadyError](err)
+	if !ok || failed.Verdict.Cause == nil {
+		return err
+	}
+	masked, cause := *failed, *failed.Verdict.Cause
+	masked.Verdict.Cause, masked.Logs = &cause, nil
+	if mask == nil {
+		cause.Summary, cause.Events = "The pod of the Job cannot run the command. "+hiddenOutput, nil
+		return &masked
+	}
+	cause.Summary, cause.Events = mask(cause.Summary), nil
+	for _, event := range failed.Verdict.Cause.Events {
+		cause.Events = append(cause.Events, mask(event))
+	}
+	for _, line := range failed.Logs {
+		masked.Logs = append(masked.Logs, mask(line))
+	}
+	return &masked
+}
+
+// startedPod returns a pod in which a container has started, or nil.
+func startedPod(pods []*corev1.Pod, container string) *corev1.Pod {
+	for _, pod := range pods {
+		for _, status := range pod.Status.ContainerStatuses {
+			if status.Name == container && (status.State.Running != nil || status.State.Terminated != nil) {
+				return pod
+			}
+		}
+	}
+	return nil
+}
+
+// endJob deletes a Job, also after an interruption, and returns the error of the action.
+func (c *call) endJob(
+	ctx context.Context, job kube.Ref, uid types.UID, keep bool, failure error,
+) error {
+	state := fmt.Sprintf("Job %s is kept.", job.Name)
+	if !keep {
+		state = fmt.Sprintf("Job %s was deleted, which ends the command.", job.Name)
+		deleting, cancel := context.WithTimeout(context.WithoutCancel(ctx), deleteTime)
+		defer cancel()
+		if err := c.cluster.Delete(deleting, job, uid); err != nil {
+			state = fmt.Sprintf("Job %s could not be deleted: %v.", job.Name, err)
+			c.warn("Job was not deleted", fmt.Sprintf("%s\n\nNext step: Delete it with `%s`.", state,
+				job.Kubectl("delete")))
+		} else if c.note("Deleted Job %s", job.Name); !errors.Is(context.Cause(ctx), context.Canceled) {
+			c.progress("Deleted Job %s.", job.Name) // after an interruption, Terraform drops the result of the action
+		}
+	}
+	switch {
+	case ctx.Err() == nil:
+		return failure
+	case errors.Is(context.Cause(ctx), context.DeadlineExceeded):
+		return &refusal{"Timeout of the command", fmt.Sprintf("%v %s%s\n\nNext step: If it only needs more time, "+
+			"increase `timeout`.", context.Cause(ctx), state, c.status())}
+	default:
+		return &refusal{"The command was interrupted", "The run was interrupted. " + state}
+	}
+}

@@ -1,0 +1,80 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+)
+
+// Logs returns the last lines of a container log, of the previous run if set.
+func (c *Cluster) Logs(
+	ctx context.Context, namespace, pod, container string, previous bool, lines int,
+) ([]string, error) {
+	conn, err := c.connect()
+	if err != nil {
+		return nil, err
+	}
+	text, err := conn.rest.Get().
+		AbsPath(logPath(namespace, pod)...).
+		Param("container", container).
+		Param("previous", fmt.Sprint(previous)).
+		Param("tailLines", fmt.Sprint(lines)).
+		DoRaw(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("logs of Pod %s/%s: %w", namespace, pod, err)
+	}
+	if len(text) == 0 {
+		return nil, nil
+	}
+	return strings.Split(strings.TrimRight(string(text), "\n"), "\n"), nil
+}
+
+// StreamLogs opens the log of a container. The caller must close it. It ends
+// with ctx and, if it is followed, with the container. Errors are of type
+// *Error, with the class Denied without permission to get pods/log.
+func (c *Cluster) StreamLogs(
+	ctx context.Context, namespace, pod string, options corev1.PodLogOptions,
+) (io.ReadCloser, error) {
+	ref := Ref{Kind: kind.Pod(), Namespace: namespace, Name: pod}
+	conn, err := c.connect()
+	if err != nil {
+		return nil, Wrap(readLogs, ref, err)
+	}
+	scheme := runtime.NewScheme()
+	if err := corev1.AddToScheme(scheme); err != nil {
+		return nil, Wrap(readLogs, ref, err)
+	}
+	metav1.AddToGroupVersion(scheme, corev1.SchemeGroupVersion)
+	stream, err := conn.rest.Get().WarningHandler(rest.NoWarnings{}).AbsPath(logPath(namespace, pod)...).
+		SpecificallyVersionedParams(&options, runtime.NewParameterCodec(scheme),
+			schema.GroupVersion{Version: "v1"}).Stream(ctx)
+	return stream, WrapSubresource(readLogs, ref, err)
+}
+
+// readLogs is the operation of errors about logs.
+const readLogs = "read the logs of"
+
+func logPath(namespace, pod string) []string {
+	return []string{"/api/v1/namespaces", namespace, "pods", pod, "log"}
+}
+
+// WrapSubresource is [Wrap] for a connection to a pod, such as its log. No
+// admission rejects it except that of webhooks, so Forbidden means a missing
+// permission.
+func WrapSubresource(op string, pod Ref, err error) error {
+	wrapped := Wrap(op, pod, err)
+	if e, ok := wrapped.(*Error); ok && apierrors.IsForbidden(e.Err) { //nolint:errorlint // created by Wrap above
+		e.Class = Denied
+	}
+	return wrapped
+}

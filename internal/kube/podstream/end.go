@@ -1,0 +1,173 @@
+package podstream
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+)
+
+// EndedError reports that a container ended while its output was needed.
+type EndedError struct {
+	Namespace, Pod, Container string
+	// Reason is a clause such as "the pod was deleted".
+	Reason string
+	// OutOfMemory reports whether the container exceeded its memory limit.
+	OutOfMemory bool
+}
+
+func (e *EndedError) Error() string {
+	return fmt.Sprintf("pod %s/%s: %s", e.Namespace, e.Pod, e.Reason)
+}
+
+// Explain implements the same method as [kube.Error.Explain].
+func (e *EndedError) Explain() (summary string, cause ready.Cause) {
+	cause = ready.Cause{
+		Summary: "The command did not end by itself: " + e.Reason + ". It may have been executed in part.",
+		Object:  fmt.Sprintf("Pod %s/%s, container %s", e.Namespace, e.Pod, e.Container),
+		Command: fmt.Sprintf("kubectl -n %s get events --field-selector involvedObject.name=%s", e.Namespace, e.Pod),
+	}
+	if e.OutOfMemory {
+		cause.Hint = ready.Advise("Increase %s.", ready.FieldMemoryLimit)
+	}
+	return fmt.Sprintf("Pod %s ended during the command", e.Pod), cause
+}
+
+// awaitEnd waits until a container that runs ends, and returns how. It returns nil at the end of ctx, or if the pod
+// cannot be read.
+func awaitEnd(ctx context.Context, c *kube.Cluster, pod *corev1.Pod, container string) *EndedError {
+	ref := kube.Ref{Kind: watchedPods(pod.Labels), Namespace: pod.Namespace, Name: pod.Name}
+	watch := &observe.Kinds{Changes: c, Namespace: pod.Namespace, Kinds: []kube.Kind{ref.Kind}}
+	end, err := observe.Until(ctx, c.Clock(), watch, func() (observe.Step[*EndedError], error) {
+		now, err := podNamed(ctx, c, ref)
+		if err != nil && !kube.IsNotFound(err) {
+			return observe.Step[*EndedError]{}, err
+		}
+		end := endOf(pod, now, container)
+		return observe.Step[*EndedError]{Value: end, Done: end != nil, Within: recheck(c, ref)}, nil
+	})
+	if err != nil {
+		return nil
+	}
+	return end
+}
+
+// AwaitExit waits until a container ends, and returns how. It returns an *EndedError if its pod is deleted before.
+func AwaitExit(
+	ctx context.Context, c *kube.Cluster, pod *corev1.Pod, container string,
+) (*corev1.ContainerStateTerminated, error) {
+	ref := kube.Ref{Kind: watchedPods(pod.Labels), Namespace: pod.Namespace, Name: pod.Name}
+	watch := &observe.Kinds{Changes: c, Namespace: pod.Namespace, Kinds: []kube.Kind{ref.Kind}}
+	type step = observe.Step[*corev1.ContainerStateTerminated]
+	return observe.Until(ctx, c.Clock(), watch, func() (step, error) {
+		now, err := podNamed(ctx, c, ref)
+		if err != nil && !kube.IsNotFound(err) {
+			return step{}, err
+		}
+		if now != nil && now.UID == pod.UID {
+			if ended := statusOf(now, container).State.Terminated; ended != nil {
+				return step{Value: ended, Done: true}, nil
+			}
+		}
+		if end := endOf(pod, now, container); end != nil {
+			return step{}, end
+		}
+		return step{Within: recheck(c, ref)}, nil
+	})
+}
+
+// OutOfMemory returns the error for a container that was killed because it exceeded its memory limit, or nil.
+func OutOfMemory(pod *corev1.Pod, container string, end *corev1.ContainerStateTerminated) *EndedError {
+	if end.Reason != oomKilled {
+		return nil
+	}
+	return &EndedError{Namespace: pod.Namespace, Pod: pod.Name, Container: container, OutOfMemory: true,
+		Reason: fmt.Sprintf("container %s exceeded its memory limit (OOMKilled)", container)}
+}
+
+// oomKilled is the reason of a container that exceeded its memory limit.
+const oomKilled = "OOMKilled"
+
+// recheck returns the time after which an object is read again without a change: sooner if it is not watched.
+func recheck(c *kube.Cluster, ref kube.Ref) time.Duration {
+	const unwatched = 2 * time.Second
+	if c.Watches(ref) {
+		return kube.QuietTime
+	}
+	return unwatched
+}
+
+// watchedPods returns the kind whose shared list and watch contains the pods with labels.
+func watchedPods(labels map[string]string) kube.Kind {
+	switch {
+	case labels[kind.ServiceLabel] != "":
+		return kind.Pod()
+	case labels[batchv1.JobNameLabel] != "":
+		pods := kind.Pod()
+		pods.LabelSelector = batchv1.JobNameLabel + "=" + labels[batchv1.JobNameLabel]
+		return pods
+	default:
+		return kind.Pod().All()
+	}
+}
+
+// podNamed reads a pod. It returns nil with the error if there is none.
+func podNamed(ctx context.Context, c *kube.Cluster, ref kube.Ref) (*corev1.Pod, error) {
+	obj, err := c.Read(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	pod := &corev1.Pod{}
+	return pod, kube.Convert(obj, pod)
+}
+
+// endOf returns how a container ended that ran in the pod before, or nil if it still runs. now is nil if the pod no
+// longer exists.
+func endOf(before, now *corev1.Pod, container string) *EndedError {
+	end := &EndedError{Namespace: before.Namespace, Pod: before.Name, Container: container}
+	if now == nil || now.UID != before.UID {
+		end.Reason = "the pod was deleted"
+		return end
+	}
+	was, is := statusOf(before, container), statusOf(now, container)
+	last := is.State.Terminated
+	if last == nil && is.RestartCount > was.RestartCount {
+		last = is.LastTerminationState.Terminated
+	}
+	switch {
+	case last != nil && last.Reason == oomKilled:
+		return OutOfMemory(before, container, last)
+	case now.DeletionTimestamp != nil && last != nil:
+		end.Reason = "the pod was deleted"
+	case now.Status.Reason != "" && now.Status.Phase == corev1.PodFailed:
+		end.Reason = fmt.Sprintf("the pod failed (%s)", now.Status.Reason)
+	case last != nil:
+		end.Reason = fmt.Sprintf("container %s ended with exit code %d", container, last.ExitCode)
+	case is.RestartCount > was.RestartCount:
+		end.Reason = fmt.Sprintf("container %s was restarted", container)
+	case now.Status.Phase == corev1.PodFailed || now.Status.Phase == corev1.PodSucceeded:
+		end.Reason = fmt.Sprintf("the pod ended (%s)", now.Status.Phase)
+	default:
+		return nil
+	}
+	return end
+}
+
+// statusOf returns the status of a container, or the zero value.
+func statusOf(pod *corev1.Pod, container string) corev1.ContainerStatus {
+	for _, list := range [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
+		for _, status := range list {
+			if status.Name == container {
+				return status
+			}
+		}
+	}
+	return corev1.ContainerStatus{}
+}

@@ -1,0 +1,301 @@
+package podstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+)
+
+// Source selects the pods of a compute.
+type Source struct {
+	Namespace string
+	Labels    map[string]string
+}
+
+// Pods returns the pods of a source, sorted by name: from their shared list and watch, or from the server without
+// permission to watch.
+func (s Source) Pods(ctx context.Context, c *kube.Cluster) ([]*corev1.Pod, error) {
+	selector := labels.SelectorFromSet(s.Labels)
+	pods, err := kube.ReadAllAs[corev1.Pod](ctx, c, watchedPods(s.Labels), s.Namespace,
+		func(e *kube.Entry) bool { return selector.Matches(labels.Set(e.Labels)) })
+	if kube.ClassOf(err) == kube.Denied {
+		pods, err = kube.PodsNow(ctx, c, s.Namespace, s.Labels)
+	}
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	return pods, err
+}
+
+// Logs selects the logs of several containers.
+type Logs struct {
+	Source
+	Pod       string // name of the only pod; "" means all
+	Container string // "" means the main container
+	All       bool   // all containers instead, also those that initialize the pod
+	Previous  bool   // of the previous runs of the containers
+	Follow    bool   // until ctx ends; pods that appear are included
+	TailLines *int64 // of each container; nil: all
+	Since     *time.Duration
+	// Mask returns the mask for the lines of a pod.
+	Mask func(ctx context.Context, pod *corev1.Pod) (Mask, error)
+}
+
+// Line is a line of a log, or a message about a container or its pod.
+type Line struct {
+	Pod, Container string // Container is "" if only one is read
+	Text           string
+	Event          bool // Text is a message about the container, such as its end
+}
+
+// Totals counts what was read.
+type Totals struct{ Pods, Containers, Lines int }
+
+// Read passes the lines of all logs to emit, one at a time. Without Follow, it returns after the last existing line.
+// With Follow, it returns an error only if a log cannot be read, and otherwise nil at the end of ctx.
+func (l Logs) Read(ctx context.Context, c *kube.Cluster, emit func(Line)) (Totals, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	f := &follower{logs: l, cluster: c, emit: emit, cancel: cancel, runs: map[run]bool{}, pods: map[types.UID]string{}}
+	err := f.follow(ctx)
+	f.reading.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.failure != nil {
+		return f.totals, f.failure
+	}
+	if l.Follow && ctx.Err() != nil {
+		err = nil
+	}
+	return f.totals, err
+}
+
+// run is one run of a container.
+type run struct {
+	pod       types.UID
+	container string
+	restarts  int32
+}
+
+// follower reads the logs of the containers that run.
+type follower struct {
+	logs    Logs
+	cluster *kube.Cluster
+	cancel  context.CancelCauseFunc
+	reading sync.WaitGroup
+
+	pods map[types.UID]string // names of the pods that exist; only for follow
+
+	mu      sync.Mutex
+	runs    map[run]bool // whose logs are read; only follow writes
+	emit    func(Line)
+	totals  Totals
+	failure error // the first error
+}
+
+func (f *follower) follow(ctx context.Context) error {
+	watch := &observe.Kinds{Changes: f.cluster, Namespace: f.logs.Namespace,
+		Kinds: []kube.Kind{watchedPods(f.logs.Labels)}}
+	_, err := observe.Until(ctx, f.cluster.Clock(), watch, func() (observe.Step[int], error) {
+		pods, err := f.logs.Pods(ctx, f.cluster)
+		if err != nil {
+			return observe.Step[int]{}, err
+		}
+		pods = slices.DeleteFunc(pods, func(p *corev1.Pod) bool { return f.logs.Pod != "" && p.Name != f.logs.Pod })
+		f.noteDeleted(pods)
+		for _, pod := range pods {
+			if err := f.start(ctx, pod); err != nil {
+				return observe.Step[int]{}, err
+			}
+		}
+		return observe.Step[int]{Done: !f.logs.Follow, Within: getInterval(ctx, f.cluster, watch.Kinds[0],
+			f.logs.Namespace)}, nil
+	})
+	return err
+}
+
+// getInterval returns the time after which pods are listed again without a change: sooner if they are not watched.
+func getInterval(ctx context.Context, c *kube.Cluster, pods kube.Kind, namespace string) time.Duration {
+	const unwatched = 2 * time.Second
+	if _, err := c.ReadAll(ctx, pods, namespace, func(*kube.Entry) bool { return false }); err != nil {
+		return unwatched
+	}
+	return kube.QuietTime
+}
+
+// noteDeleted reports the pods that no longer exist.
+func (f *follower) noteDeleted(pods []*corev1.Pod) {
+	now := map[types.UID]string{}
+	for _, pod := range pods {
+		now[pod.UID] = pod.Name
+	}
+	for uid, name := range f.pods {
+		if _, exists := now[uid]; !exists {
+			f.pass(Line{Pod: name, Text: "the pod was deleted", Event: true})
+		}
+	}
+	f.pods = now
+}
+
+// start reads the logs of the containers of a pod that have started since the last call.
+func (f *follower) start(ctx context.Context, pod *corev1.Pod) error {
+	var mask Mask
+	for _, container := range f.containers(pod) {
+		status := statusOf(pod, container)
+		one := run{pod: pod.UID, container: container, restarts: status.RestartCount}
+		if f.runs[one] || !f.readable(status) {
+			continue
+		}
+		if mask == nil {
+			var err error
+			if mask, err = f.logs.Mask(ctx, pod); err != nil {
+				return err
+			}
+		}
+		f.count(one)
+		f.reading.Go(func() { f.read(ctx, pod, one, mask) })
+	}
+	return nil
+}
+
+// count records that a log is read.
+func (f *follower) count(one run) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	newPod, newContainer := true, true
+	for other := range f.runs {
+		newPod = newPod && other.pod != one.pod
+		newContainer = newContainer && (other.pod != one.pod || other.container != one.container)
+	}
+	if newPod {
+		f.totals.Pods++
+	}
+	if newContainer {
+		f.totals.Containers++
+	}
+	f.runs[one] = true
+}
+
+// readable reports whether a container has a log.
+func (f *follower) readable(status corev1.ContainerStatus) bool {
+	if f.logs.Previous {
+		return status.LastTerminationState.Terminated != nil
+	}
+	// Before a restart, the log is that of the last run.
+	return status.State.Running != nil || status.State.Terminated != nil ||
+		status.LastTerminationState.Terminated != nil
+}
+
+// containers returns the names of the containers of a pod whose logs are read.
+func (f *follower) containers(pod *corev1.Pod) []string {
+	if !f.logs.All {
+		name := f.logs.Container
+		if name == "" {
+			name = ready.MainContainer(pod)
+		}
+		return []string{name}
+	}
+	return Containers(pod)
+}
+
+// Containers returns the names of all containers of a pod, in the order in which they start.
+func Containers(pod *corev1.Pod) []string {
+	var names []string
+	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		names = append(names, container.Name)
+	}
+	return names
+}
+
+// read reads the log of one run of a container.
+func (f *follower) read(ctx context.Context, pod *corev1.Pod, one run, mask Mask) {
+	line := Line{Pod: pod.Name}
+	if f.logs.All {
+		line.Container = one.container
+	}
+	log := Log{Namespace: pod.Namespace, Pod: pod.Name, Container: one.container, Previous: f.logs.Previous,
+		Follow: f.logs.Follow && !f.logs.Previous, TailLines: f.logs.TailLines, Since: f.logs.Since, Mask: mask}
+	if one.restarts > 0 && f.logs.Follow && f.seenBefore(one) {
+		log.TailLines, log.Since = nil, nil // the start of a new run is part of what is followed
+	}
+	err := log.Read(ctx, f.cluster, func(text string) {
+		line := line
+		line.Text = text
+		f.pass(line)
+	})
+	switch {
+	case ctx.Err() != nil:
+	case kube.IsNotFound(err): // reported by noteDeleted
+	case err != nil:
+		f.fail(err)
+	case f.logs.Follow:
+		f.reportEnd(ctx, pod, one, line)
+	}
+}
+
+// seenBefore reports whether an earlier run of the same container was read.
+func (f *follower) seenBefore(one run) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for other := range f.runs {
+		if other.pod == one.pod && other.container == one.container && other.restarts < one.restarts {
+			return true
+		}
+	}
+	return false
+}
+
+// reportEnd passes on how a container ended.
+func (f *follower) reportEnd(ctx context.Context, pod *corev1.Pod, one run, line Line) {
+	ref := kube.Ref{Kind: watchedPods(pod.Labels), Namespace: pod.Namespace, Name: pod.Name}
+	obj, err := f.cluster.Get(ctx, ref)
+	if err != nil {
+		return // reported by noteDeleted, or not essential
+	}
+	now := &corev1.Pod{}
+	if kube.Convert(obj, now) != nil || now.UID != one.pod {
+		return
+	}
+	status := statusOf(now, one.container)
+	ended := status.State.Terminated
+	if status.RestartCount > one.restarts {
+		ended = status.LastTerminationState.Terminated
+	}
+	if ended == nil {
+		return
+	}
+	line.Event, line.Text = true, fmt.Sprintf("container %s ended with exit code %d", one.container, ended.ExitCode)
+	if ended.Reason != "" && ended.Reason != "Completed" && ended.Reason != "Error" {
+		line.Text += fmt.Sprintf(" (%s)", ended.Reason)
+	}
+	f.pass(line)
+}
+
+func (f *follower) pass(line Line) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !line.Event {
+		f.totals.Lines++
+	}
+	f.emit(line)
+}
+
+// fail ends all streams because one cannot be read.
+func (f *follower) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.failure == nil && !errors.Is(err, context.Canceled) {
+		f.failure = err
+		f.cancel(err)
+	}
+}

@@ -1,0 +1,86 @@
+package podstream
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+)
+
+// Secrets creates the masks for the output of pods. It reads each Secret once, and is safe for concurrent use.
+type Secrets struct {
+	cluster *kube.Cluster
+
+	mu     sync.Mutex
+	values map[string][][]byte // by namespace/name
+	masks  map[string]Mask     // by the names of all Secrets of a pod
+}
+
+// NewSecrets returns Secrets of a cluster.
+func NewSecrets(c *kube.Cluster) *Secrets {
+	return &Secrets{cluster: c, values: map[string][][]byte{}, masks: map[string]Mask{}}
+}
+
+// Mask returns the mask for the output of a pod: it hides the values of the Secrets that the environment and the
+// volumes of its containers use. A missing Secret is ignored. Errors are of type *kube.Error, with the class Denied
+// without permission to get a Secret.
+func (s *Secrets) Mask(ctx context.Context, namespace string, pod *corev1.PodSpec) (Mask, error) {
+	names := SecretNames(pod)
+	key := namespace + "/" + strings.Join(names, ",")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if mask, ok := s.masks[key]; ok {
+		return mask, nil
+	}
+	var values [][]byte
+	for _, name := range names {
+		ref := kube.SecretRef(namespace, name)
+		if _, known := s.values[ref.String()]; !known {
+			secret, err := s.cluster.GetSecret(ctx, ref)
+			if err != nil && !kube.IsNotFound(err) {
+				return nil, err
+			}
+			s.values[ref.String()] = kube.SecretValues(secret)
+		}
+		values = append(values, s.values[ref.String()]...)
+	}
+	s.masks[key] = kube.NewMasker(values).Mask
+	return s.masks[key], nil
+}
+
+// SecretNames returns the names of the Secrets that the environment and the volumes of the containers of a pod use,
+// sorted.
+func SecretNames(pod *corev1.PodSpec) []string {
+	var names []string
+	for _, container := range slices.Concat(pod.InitContainers, pod.Containers) {
+		for _, variable := range container.Env {
+			if from := variable.ValueFrom; from != nil && from.SecretKeyRef != nil {
+				names = append(names, from.SecretKeyRef.Name)
+			}
+		}
+		for _, from := range container.EnvFrom {
+			if from.SecretRef != nil {
+				names = append(names, from.SecretRef.Name)
+			}
+		}
+	}
+	for _, volume := range pod.Volumes {
+		if volume.Secret != nil {
+			names = append(names, volume.Secret.SecretName)
+		}
+		if volume.Projected == nil {
+			continue
+		}
+		for _, source := range volume.Projected.Sources {
+			if source.Secret != nil {
+				names = append(names, source.Secret.Name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

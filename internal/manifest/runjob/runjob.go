@@ -1,0 +1,149 @@
+// Package runjob renders a Job that runs one command in a pod like those of a compute.
+//
+// It is pure: it reads nothing from a cluster, a file or the environment.
+package runjob
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+)
+
+// Command is the input for a Job.
+type Command struct {
+	Compute, Namespace string
+	Suffix             string                 // of the name; unique
+	Template           corev1.PodTemplateSpec // of the pods of the compute; not modified
+	Labels             map[string]string      // of the workload; those of queues are kept
+
+	Container  string // that runs the command
+	Args       []string
+	EnvVars    map[string]string // in addition to those of the container
+	WorkingDir string            // "" means that of the container
+	Deadline   time.Duration     // after which Kubernetes ends the pod
+	Keep       bool              // otherwise, Kubernetes deletes the Job some time after its end
+}
+
+// keepTime is the time after which Kubernetes deletes a Job that has ended, if its creator could not.
+const keepTime = 10 * time.Minute
+
+// maxName is the maximum length of the name of a Job whose pods have names derived from it
+// (https://kubernetes.io/docs/concepts/workloads/controllers/job/).
+const maxName = 63
+
+// UnknownContainerError reports a container that the template does not have.
+type UnknownContainerError struct {
+	Container string
+	Existing  []string
+}
+
+func (e *UnknownContainerError) Error() string {
+	return fmt.Sprintf("the pods have no container %q; they have %s", e.Container, strings.Join(e.Existing, ", "))
+}
+
+// Render returns the Job. Its pod has the volumes, the environment,
+// the resources and the placement of a pod of the compute. It does not have its labels, so that neither Services nor
+// controllers select it. Other containers would keep it running, so only the init containers remain. The error is an
+// *UnknownContainerError.
+func Render(c Command) (*unstructured.Unstructured, error) {
+	template := c.Template.DeepCopy()
+	main, err := containerOf(template, c.Container)
+	if err != nil {
+		return nil, err
+	}
+	c.run(main)
+	queue := queueLabels(c.Labels, template.Labels)
+	template.ObjectMeta = metav1.ObjectMeta{Labels: queue, Annotations: template.Annotations}
+	spec := &template.Spec
+	spec.Containers = []corev1.Container{*main}
+	spec.EphemeralContainers = nil
+	spec.RestartPolicy = corev1.RestartPolicyNever
+	spec.NodeName, spec.Hostname, spec.Subdomain = "", "", ""
+	spec.Priority, spec.PreemptionPolicy = nil, nil // set by the server for the class
+	spec.ActiveDeadlineSeconds = nil
+	spec.TopologySpreadConstraints = nil
+
+	labels := map[string]string{kind.ManagedByLabel: kind.ManagedByValue}
+	maps.Copy(labels, queue)
+	var none int32
+	deadline := int64(math.Ceil(c.Deadline.Seconds()))
+	typed := &batchv1.Job{
+		TypeMeta: metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name(c.Compute, c.Suffix), Namespace: c.Namespace,
+			Labels: labels,
+		},
+		Spec: batchv1.JobSpec{BackoffLimit: &none, ActiveDeadlineSeconds: &deadline, Template: *template},
+	}
+	if !c.Keep {
+		after := int32(keepTime.Seconds())
+		typed.Spec.TTLSecondsAfterFinished = &after
+	}
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
+	if err != nil {
+		return nil, err
+	}
+	delete(object, "status")
+	kind.SetAt(object, []string{"metadata", "creationTimestamp"}, nil)
+	kind.SetAt(object, []string{"spec", "template", "metadata", "creationTimestamp"}, nil)
+	return &unstructured.Unstructured{Object: object}, nil
+}
+
+// containerOf returns a container by its name.
+func containerOf(template *corev1.PodTemplateSpec, name string) (*corev1.Container, error) {
+	var existing []string
+	for i := range template.Spec.Containers {
+		if template.Spec.Containers[i].Name == name {
+			return &template.Spec.Containers[i], nil
+		}
+		existing = append(existing, template.Spec.Containers[i].Name)
+	}
+	return nil, &UnknownContainerError{Container: name, Existing: existing}
+}
+
+// run makes a container run the command, instead of a server.
+func (c Command) run(container *corev1.Container) {
+	container.Command, container.Args = c.Args, nil
+	container.Ports, container.Lifecycle, container.RestartPolicy = nil, nil, nil
+	container.StartupProbe, container.ReadinessProbe, container.LivenessProbe = nil, nil, nil
+	if c.WorkingDir != "" {
+		container.WorkingDir = c.WorkingDir
+	}
+	container.Env = slices.DeleteFunc(slices.Clone(container.Env), func(v corev1.EnvVar) bool {
+		_, replaced := c.EnvVars[v.Name]
+		return replaced
+	})
+	for _, name := range slices.Sorted(maps.Keys(c.EnvVars)) {
+		container.Env = append(container.Env, corev1.EnvVar{Name: name, Value: c.EnvVars[name]})
+	}
+}
+
+// queueLabels returns the labels by which a queue admits the pods.
+func queueLabels(all ...map[string]string) map[string]string {
+	out := map[string]string{}
+	for _, labels := range all {
+		for _, key := range []string{kind.KueueQueueLabel, kind.KAIQueueLabel} {
+			if value := labels[key]; value != "" {
+				out[key] = value
+			}
+		}
+	}
+	return out
+}
+
+// name returns "<compute>-run-<suffix>", shortened to the maximum length.
+func name(compute, suffix string) string {
+	end := "-run-" + suffix
+	return strings.TrimRight(compute[:min(len(compute), maxName-len(end))], "-.") + end
+}
