@@ -11,7 +11,7 @@ import (
 
 func workloadOf(mode string) *kind.Workload { return kind.OfMode(mode) }
 
-func object(spec, labels map[string]any) map[string]any {
+func labelled(spec, labels map[string]any) map[string]any {
 	metadata := map[string]any{}
 	if labels != nil {
 		metadata["labels"] = labels
@@ -29,20 +29,20 @@ func TestResumeRestoresWhatSuspendRecorded(t *testing.T) {
 		mode   string
 		object map[string]any
 	}{
-		"replicas":        {"deployment", object(map[string]any{"replicas": int64(3)}, nil)},
-		"absent replicas": {"statefulset", object(map[string]any{}, nil)},
-		"groups":          {"leaderworkerset", object(map[string]any{"replicas": int64(2)}, nil)},
-		"a field":         {"raycluster", object(map[string]any{"suspend": false}, nil)},
-		"a nested field":  {"pytorchjob", object(map[string]any{"runPolicy": map[string]any{"suspend": false}}, nil)},
+		"replicas":        {"deployment", labelled(map[string]any{"replicas": int64(3)}, nil)},
+		"absent replicas": {"statefulset", labelled(map[string]any{}, nil)},
+		"groups":          {"leaderworkerset", labelled(map[string]any{"replicas": int64(2)}, nil)},
+		"a field":         {"raycluster", labelled(map[string]any{"suspend": false}, nil)},
+		"a nested field":  {"pytorchjob", labelled(map[string]any{"runPolicy": map[string]any{"suspend": false}}, nil)},
 		"scale to zero": {"knative",
-			object(annotations(map[string]any{kind.MinScaleAnnotation: "2", "other": "x"}), nil)},
-		"held by a queue": {"job", object(map[string]any{"suspend": true}, queued)},
-		"a later setting": {"cronjob", object(map[string]any{"suspend": false, "schedule": "x"}, nil)},
-		"a queue of pods": {"deployment", object(map[string]any{"replicas": int64(1)}, queued)},
-		"a node selector": {"daemonset", object(map[string]any{"template": map[string]any{"spec": map[string]any{
+			labelled(annotations(map[string]any{kind.MinScaleAnnotation: "2", "other": "x"}), nil)},
+		"held by a queue": {"job", labelled(map[string]any{"suspend": true}, queued)},
+		"a later setting": {"cronjob", labelled(map[string]any{"suspend": false, "schedule": "x"}, nil)},
+		"a queue of pods": {"deployment", labelled(map[string]any{"replicas": int64(1)}, queued)},
+		"a node selector": {"daemonset", labelled(map[string]any{"template": map[string]any{"spec": map[string]any{
 			"nodeSelector": map[string]any{"a": "b"}}}}, nil)},
-		"a tensor server":  {"compute", object(map[string]any{"suspend": false}, nil)},
-		"no replicas left": {"replicaset", object(map[string]any{"replicas": int64(7)}, nil)},
+		"a tensor server":  {"compute", labelled(map[string]any{"suspend": false}, nil)},
+		"no replicas left": {"replicaset", labelled(map[string]any{"replicas": int64(7)}, nil)},
 	} {
 		of := workloadOf(test.mode)
 		before, _ := kind.Copy(test.object).(map[string]any)
@@ -64,7 +64,7 @@ func TestResumeRestoresWhatSuspendRecorded(t *testing.T) {
 
 func TestResumedWorkloadOfAQueueIsStartedByTheQueue(t *testing.T) {
 	t.Parallel()
-	job := object(map[string]any{"suspend": false}, map[string]any{kind.KueueQueueLabel: "team"})
+	job := labelled(map[string]any{"suspend": false}, map[string]any{kind.KueueQueueLabel: "team"})
 	if err := manifest.Suspend(job, workloadOf("job")); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestResumedWorkloadOfAQueueIsStartedByTheQueue(t *testing.T) {
 
 func TestResumeWithoutARecord(t *testing.T) {
 	t.Parallel()
-	deployment := object(map[string]any{"replicas": int64(0)}, nil)
+	deployment := labelled(map[string]any{"replicas": int64(0)}, nil)
 	if err := manifest.Resume(deployment, workloadOf("deployment"), 0); !errors.Is(err, manifest.ErrReplicasUnknown) {
 		t.Errorf("the error is %v, want ErrReplicasUnknown", err)
 	}
@@ -91,7 +91,7 @@ func TestResumeWithoutARecord(t *testing.T) {
 	if n, _ := kind.NumberAt(deployment, []string{"spec", "replicas"}); n != 4 {
 		t.Errorf("%d replicas, want 4", n)
 	}
-	cluster := object(map[string]any{"suspend": true}, nil)
+	cluster := labelled(map[string]any{"suspend": true}, nil)
 	if err := manifest.Resume(cluster, workloadOf("raycluster"), 0); err != nil || manifest.IsSuspended(cluster,
 		workloadOf("raycluster")) {
 		t.Errorf("not resumed: %v %v", err, cluster)
@@ -100,7 +100,7 @@ func TestResumeWithoutARecord(t *testing.T) {
 
 func TestResumeIgnoresRecordsOfOtherFields(t *testing.T) {
 	t.Parallel()
-	deployment := object(map[string]any{"replicas": int64(0)}, nil)
+	deployment := labelled(map[string]any{"replicas": int64(0)}, nil)
 	kind.SetAt(deployment, []string{"metadata", "annotations", kind.SuspendedAnnotation},
 		`[{"Path":["spec","template"],"Value":{}},{"Path":["spec","replicas"],"Value":2}]`)
 	if err := manifest.Resume(deployment, workloadOf("deployment"), 0); err != nil {
@@ -118,7 +118,7 @@ func TestResumeIgnoresRecordsOfOtherFields(t *testing.T) {
 func TestScaleSetsTheGroupWhoseNumberCanBeSet(t *testing.T) {
 	t.Parallel()
 	ray := func(replicas, most int64) map[string]any {
-		return object(map[string]any{"headGroupSpec": map[string]any{}, "workerGroupSpecs": []any{
+		return labelled(map[string]any{"headGroupSpec": map[string]any{}, "workerGroupSpecs": []any{
 			map[string]any{"groupName": "w", "replicas": replicas, "maxReplicas": most, "numOfHosts": int64(2)}}}, nil)
 	}
 	for name, test := range map[string]struct {
@@ -126,14 +126,14 @@ func TestScaleSetsTheGroupWhoseNumberCanBeSet(t *testing.T) {
 		before, want map[string]any
 		pods         int64
 	}{
-		"Deployment": {"deployment", object(map[string]any{"replicas": int64(1)}, nil),
-			object(map[string]any{"replicas": int64(0)}, nil), 0},
+		"Deployment": {"deployment", labelled(map[string]any{"replicas": int64(1)}, nil),
+			labelled(map[string]any{"replicas": int64(0)}, nil), 0},
 		"workers of a RayCluster, of two hosts each": {"raycluster", ray(1, 1), ray(3, 3), 7},
 		"a limit that suffices":                      {"raycluster", ray(1, 5), ray(3, 5), 7},
 		"Job with completions": {"job",
-			object(map[string]any{"parallelism": int64(1), "completions": int64(1)}, nil),
-			object(map[string]any{"parallelism": int64(2), "completions": int64(2)}, nil), 2},
-		"Job": {"job", object(map[string]any{}, nil), object(map[string]any{"parallelism": int64(2)}, nil), 2},
+			labelled(map[string]any{"parallelism": int64(1), "completions": int64(1)}, nil),
+			labelled(map[string]any{"parallelism": int64(2), "completions": int64(2)}, nil), 2},
+		"Job": {"job", labelled(map[string]any{}, nil), labelled(map[string]any{"parallelism": int64(2)}, nil), 2},
 	} {
 		if err := manifest.Scale(test.before, workloadOf(test.mode), test.pods); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -147,7 +147,7 @@ func TestScaleSetsTheGroupWhoseNumberCanBeSet(t *testing.T) {
 		impossible.Each != 2 || impossible.Fixed != 1 {
 		t.Errorf("the error is %v, want a ScaleError", err)
 	}
-	onlyHead := object(map[string]any{"headGroupSpec": map[string]any{}}, nil)
+	onlyHead := labelled(map[string]any{"headGroupSpec": map[string]any{}}, nil)
 	if err := manifest.Scale(onlyHead, workloadOf("raycluster"), 4); !errors.As(err, &impossible) {
 		t.Errorf("the error is %v, want a ScaleError", err)
 	}
