@@ -102,7 +102,7 @@ func appendList(b []byte, num protowire.Number, list []int64) []byte {
 		size += protowire.SizeVarint(uint64(v)) //nolint:gosec // two's complement
 	}
 	b = protowire.AppendTag(b, num, protowire.BytesType)
-	b = protowire.AppendVarint(b, uint64(size)) //nolint:gosec // never negative
+	b = protowire.AppendVarint(b, uint64(size))
 	for _, v := range list {
 		b = protowire.AppendVarint(b, uint64(v)) //nolint:gosec // two's complement
 	}
