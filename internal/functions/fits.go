@@ -34,8 +34,8 @@ func (fits) Definition(_ context.Context, _ function.DefinitionRequest, resp *fu
 		MarkdownDescription: "Returns whether all pods of a compute get their GPUs at the same time, each pod on a " +
 			"single node. It uses the free GPUs of the nodes that accept pods, and the product that the pods select. " +
 			"An autoscaled compute counts with one pod. A compute without GPUs always fits. CPUs, memory, taints, " +
-			"other node labels, quotas and preemption are not considered, and the GPUs of the compute itself are not " +
-			"free while it runs: the function is for computes that do not exist yet.",
+			"other node labels, quotas and preemption are not considered. The function is for computes that do not " +
+			"exist yet, because the GPUs of a running compute are not free.",
 		Parameters: []function.Parameter{
 			function.DynamicParameter{Name: "compute", MarkdownDescription: computeDescription},
 			function.DynamicParameter{Name: "gpus", MarkdownDescription: "The data source " +

@@ -23,8 +23,8 @@ func (gpusTotal) Metadata(_ context.Context, _ function.MetadataRequest, resp *f
 func (gpusTotal) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
 	resp.Definition = function.Definition{
 		Summary: "Counts the GPUs of a compute",
-		MarkdownDescription: "Returns the number of GPUs that all pods of a compute request together: all replicas, " +
-			"the head and the workers of a RayCluster, all groups of a training job, and the pods of a `manifest`. " +
+		MarkdownDescription: "Returns the number of GPUs that all pods of a compute request together. They include " +
+			"all replicas, the head and the workers of a RayCluster, and all groups of a training job or `manifest`. " +
 			"An autoscaled compute counts with `max_scale` pods, or with one pod if it has no limit. A suspended " +
 			"compute has no pods. GPUs of NVIDIA, AMD and Intel count, and so does each requested MIG device. Shares " +
 			"of a GPU (`gpu_memory`) do not.",

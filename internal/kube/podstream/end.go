@@ -30,7 +30,7 @@ func (e *EndedError) Error() string {
 // Explain implements the same method as [kube.Error.Explain].
 func (e *EndedError) Explain() (summary string, cause ready.Cause) {
 	cause = ready.Cause{
-		Summary: "The command did not end by itself: " + e.Reason + ". It may have been executed in part.",
+		Summary: "The command was cut off: " + e.Reason + ". It may have been executed in part.",
 		Object:  fmt.Sprintf("Pod %s/%s, container %s", e.Namespace, e.Pod, e.Container),
 		Command: fmt.Sprintf("kubectl -n %s get events --field-selector involvedObject.name=%s", e.Namespace, e.Pod),
 	}
