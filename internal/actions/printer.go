@@ -3,6 +3,7 @@ package actions
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/hashicorp/terraform-plugin-framework/action/schema"
@@ -115,9 +116,5 @@ func (t *tail) paragraph() string {
 	if len(t.lines) == 0 {
 		return ""
 	}
-	text := "\n\nLast lines of the output:"
-	for _, line := range t.lines {
-		text += "\n  " + line
-	}
-	return text
+	return "\n\nLast lines of the output:\n  " + strings.Join(t.lines, "\n  ")
 }

@@ -17,7 +17,8 @@ import (
 func TestWatchKeepsTheObjectsAsTheServerSendsThem(t *testing.T) {
 	t.Parallel()
 	const object = `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"a","namespace":"ml","uid":"u",` +
-		`"resourceVersion":"7","labels":{"team":"vision"},"annotations":{"note":"x"}},"spec":{"replicas":3,"paused":false}}`
+		`"resourceVersion":"7","labels":{"team":"vision"},"annotations":{"note":"x"}},` +
+		`"spec":{"replicas":3,"paused":false}}`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"type":"ADDED","object":%s}`+"\n", object)
@@ -38,16 +39,16 @@ func TestWatchKeepsTheObjectsAsTheServerSendsThem(t *testing.T) {
 	}
 	defer w.Stop()
 
-	added := (<-w.ResultChan()).Object.(*Entry) //nolint:errcheck // the test fails
+	added := (<-w.ResultChan()).Object.(*Entry)
 	if string(added.json) != object || added.Name != "a" || added.Namespace != "ml" || added.UID != "u" ||
 		added.ResourceVersion != "7" || added.Labels["team"] != "vision" {
 		t.Errorf("added %+v: %s", added.ObjectMeta, added.json)
 	}
 	obj, err := added.Object()
-	if err != nil || obj.Object["spec"].(map[string]any)["replicas"] != int64(3) { //nolint:errcheck // the test fails
+	if err != nil || obj.Object["spec"].(map[string]any)["replicas"] != int64(3) {
 		t.Errorf("the object is %v, %v", obj, err)
 	}
-	bookmark := (<-w.ResultChan()).Object.(*Entry) //nolint:errcheck // the test fails
+	bookmark := (<-w.ResultChan()).Object.(*Entry)
 	if bookmark.ResourceVersion != "8" || bookmark.Annotations[metav1.InitialEventsAnnotationKey] != "true" {
 		t.Errorf("the bookmark %+v does not end the initial events", bookmark.ObjectMeta)
 	}

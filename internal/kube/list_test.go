@@ -63,7 +63,11 @@ func TestObjectsAreListedPageByPageAndAfterAnExpiredToken(t *testing.T) {
 func TestObjectsThatAreNotConsumedAreNotRequested(t *testing.T) {
 	t.Parallel()
 	api := &pagesOf{t: t}
-	for range clusterOf(t, api).Objects(t.Context(), Ref{Kind: kind.Deployment(), Namespace: "ml"}, "team=ml") {
+	of := Ref{Kind: kind.Deployment(), Namespace: "ml"}
+	for _, err := range clusterOf(t, api).Objects(t.Context(), of, "team=ml") {
+		if err != nil {
+			t.Error(err)
+		}
 		break
 	}
 	if len(api.queries) != 1 {

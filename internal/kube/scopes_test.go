@@ -61,12 +61,14 @@ func TestManyNamespacesShareOneList(t *testing.T) {
 		denied bool
 		want   []string
 	}{
-		"with permission for all namespaces":    {false, append([]string{root + "deployments"}, own...)},
-		"without permission for all namespaces": {true, append(own, root+"namespaces/c/deployments", root+"namespaces/d/deployments")},
+		"with permission for all namespaces": {false, append([]string{root + "deployments"}, own...)},
+		"without permission for all namespaces": {true,
+			append(own, root+"namespaces/c/deployments", root+"namespaces/d/deployments")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			api := &namespacedAPI{namespaces: []string{"a", "b", "c", "d"}, denied: test.denied, lists: map[string]bool{}}
+			api := &namespacedAPI{namespaces: []string{"a", "b", "c", "d"}, denied: test.denied,
+				lists: map[string]bool{}}
 			server := httptest.NewServer(kubetest.API{Answer: api.answer})
 			defer server.Close()
 			cluster := NewCluster(t.Context(), config.Config{Host: server.URL, Namespace: "a"})

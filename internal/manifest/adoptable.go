@@ -98,8 +98,9 @@ func withoutGenerated(entries map[string]string) map[string]string {
 func dropOfTemplate(template any) {
 	fields, _ := template.(map[string]any)
 	for _, label := range kind.GeneratedLabels() {
-		if labels, ok := kind.Find(fields, []string{"metadata", "labels"}); ok && labels != nil {
-			delete(labels.(map[string]any), label) //nolint:forcetypeassert // a typed API object
+		found, _ := kind.Find(fields, []string{"metadata", "labels"})
+		if labels, ok := found.(map[string]any); ok {
+			delete(labels, label)
 		}
 	}
 	spec, ok := fields["spec"].(map[string]any)
@@ -142,8 +143,9 @@ func dropOfContainer(container map[string]any) {
 		}
 	}
 	for _, variable := range kind.ListAt(container, "env") {
-		if ref, ok := kind.Find(variable, []string{"valueFrom", "fieldRef"}); ok && ref != nil {
-			dropDefaults(ref.(map[string]any), map[string]any{"apiVersion": "v1"}) //nolint:forcetypeassert // as above
+		found, _ := kind.Find(variable, []string{"valueFrom", "fieldRef"})
+		if ref, ok := found.(map[string]any); ok {
+			dropDefaults(ref, map[string]any{"apiVersion": "v1"})
 		}
 	}
 }

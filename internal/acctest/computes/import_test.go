@@ -104,7 +104,10 @@ func TestAccImportKeepsAnotherSelector(t *testing.T) {
 				ConfigPlanChecks: acctest.ExpectAction(acctest.Trainer, plancheck.ResourceActionUpdate),
 				Check:            kept,
 			},
-			{Config: cluster.Config(ns, acctest.Compute("adopt_existing = true")), ConfigPlanChecks: acctest.ExpectEmptyPlan()},
+			{
+				Config:           cluster.Config(ns, acctest.Compute("adopt_existing = true")),
+				ConfigPlanChecks: acctest.ExpectEmptyPlan(),
+			},
 			{Config: cluster.Config(ns, acctest.Compute("adopt_existing = true\n memory = \"1Gi\"")), Check: kept},
 		},
 	})

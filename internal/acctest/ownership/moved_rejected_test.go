@@ -139,7 +139,7 @@ func (m move) expectRejected(t *testing.T, want string, args ...string) {
 		t.Fatalf("%v succeeded, want %q:\n%s", args, want, out)
 	}
 	text := acctest.Unwrap(out)
-	for _, alternative := range strings.Split(strings.Trim(want, "()"), "|") {
+	for alternative := range strings.SplitSeq(strings.Trim(want, "()"), "|") {
 		if strings.Contains(text, alternative) {
 			return
 		}

@@ -103,8 +103,8 @@ func TestAccAdoptedWorkloadsAreManagedLikeOthers(t *testing.T) {
 	q.edit(t, `"vllm:1"`, `"vllm:2"`)
 	q.expectPlan(t, "0 to add, 1 to change, 0 to destroy")
 	q.MustRun(t, "apply", "-auto-approve")
-	if got := field("deployment/vllm", ".spec.template.spec.containers[*].image}{.spec.template.metadata.labels"); got !=
-		`vllm:2{"app":"vllm"}` {
+	got := field("deployment/vllm", ".spec.template.spec.containers[*].image}{.spec.template.metadata.labels")
+	if got != `vllm:2{"app":"vllm"}` {
 		t.Errorf("the image and the labels of the pods are %s", got)
 	}
 	if out, err := cluster.TryKubectl(t, "get", "service/vllm", "-n", ns); err == nil {

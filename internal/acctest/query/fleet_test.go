@@ -193,8 +193,8 @@ func TestAccQueryFindsAFleetThatIsAdoptedWithoutAChange(t *testing.T) {
 		t.Fatalf("the fleet has %d objects, want 50:\n%s", objects, before)
 	}
 	text := ""
-	for _, resourceType := range []string{"kt_compute", "kt_volume"} {
-		text += fmt.Sprintf("list %q \"found\" {\n  provider         = kt\n  include_resource = true\n}\n", resourceType)
+	for _, of := range []string{"kt_compute", "kt_volume"} {
+		text += fmt.Sprintf("list %q \"found\" {\n  provider         = kt\n  include_resource = true\n}\n", of)
 	}
 	if err := os.WriteFile(filepath.Join(q.Dir, "fleet.tfquery.hcl"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)

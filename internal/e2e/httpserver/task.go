@@ -39,13 +39,10 @@ func task(args []string) (code int) {
 		fmt.Fprintf(os.Stdout, "line %d\n", i)
 		<-time.After(*every)
 	}
-	var blocks [][]byte
+	var taken []byte
 	for *allocate {
-		block := make([]byte, 1<<20)
-		for i := range block {
-			block[i] = byte(i) // written, because unused pages take no memory
-		}
-		blocks = append(blocks, block)
+		taken = append(taken, make([]byte, 1<<20)...) // copied, because unused pages take no memory
+		fmt.Fprintf(os.Stdout, "%d bytes\n", len(taken))
 	}
 	return *exit
 }

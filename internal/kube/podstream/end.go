@@ -54,7 +54,7 @@ func awaitEnd(ctx context.Context, c *kube.Cluster, pod *corev1.Pod, container s
 		return observe.Step[*EndedError]{Value: end, Done: end != nil, Within: recheck(c, ref)}, nil
 	})
 	if err != nil {
-		return nil
+		return nil //nolint:nilerr // the caller knows that the context has ended, or that the pod is unreadable
 	}
 	return end
 }

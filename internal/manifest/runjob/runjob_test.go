@@ -1,6 +1,7 @@
 package runjob_test
 
 import (
+	"bytes"
 	"errors"
 	"flag"
 	"os"
@@ -97,7 +98,7 @@ func TestJobIsRenderedFromAPodTemplate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if string(got) != string(want) {
+			if !bytes.Equal(got, want) {
 				t.Errorf("got:\n%s\nwant:\n%s", got, want)
 			}
 		})
