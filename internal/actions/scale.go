@@ -28,7 +28,7 @@ func scale() func() action.Action {
 		name: "scale",
 		description: "Sets the number of pods of a compute, and waits until they are ready. The next plan shows the " +
 			"number as drift, unless the `kt_compute` has `lifecycle { ignore_changes = [replicas] }`, or " +
-			"`[replicas, distribute]` for a RayCluster.",
+			"`[replicas, distribute]` for a RayCluster by `distribute`.",
 		attributes: map[string]schema.Attribute{
 			"replicas": schema.Int64Attribute{Required: true, CustomType: tf.IntegerType{},
 				Validators:          []validator.Int64{int64validator.AtLeast(0)},
