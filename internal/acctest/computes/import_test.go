@@ -243,7 +243,8 @@ func TestAccGeneratedConfigurationOfAnImportPlansNoChange(t *testing.T) {
 			created.Write(t, acctest.BareCompute(attributes+"\non_not_ready = \"ignore\""))
 			created.MustRun(t, "apply", "-auto-approve")
 			// Terraform 1.16 looks for hashicorp/kt without the argument provider.
-			imported.Write(t, fmt.Sprintf("import {\n provider = kt\n to = kt_compute.trainer\n id = \"%s/trainer\"\n}", ns))
+			imported.Write(t, fmt.Sprintf(
+				"import {\n provider = kt\n to = kt_compute.trainer\n id = \"%s/trainer\"\n}", ns))
 			if out := imported.MustRun(t, "plan", "-generate-config-out=generated.tf"); !strings.Contains(out,
 				"1 to import, 0 to add, 0 to change, 0 to destroy") {
 				t.Errorf("the output of the plan is:\n%s", out)

@@ -265,6 +265,9 @@ func TestAccImageSetsUpACompute(t *testing.T) {
 	}
 	image, setup, manifests := tfjsonpath.New("image"), tfjsonpath.New("image_setup"), tfjsonpath.New("manifests")
 	const byRef = "image_ref = kt_image.torch.ref"
+	applied := knownvalue.MapPartial(map[string]knownvalue.Check{
+		"Deployment/" + ns + "/trainer": knownvalue.NotNull(), "Service/" + ns + "/trainer": knownvalue.NotNull(),
+	})
 	digests := statecheck.CompareValue(digestInPods{t, ns})
 	same := statecheck.CompareValue(compare.ValuesSame())
 	resource.Test(t, resource.TestCase{
@@ -294,9 +297,7 @@ func TestAccImageSetsUpACompute(t *testing.T) {
 					PreApply: []plancheck.PlanCheck{
 						plancheck.ExpectResourceAction(acctest.Trainer, plancheck.ResourceActionUpdate),
 						plancheck.ExpectKnownValue(acctest.Trainer, image, knownvalue.StringExact("python:3.12-slim")),
-						plancheck.ExpectKnownValue(acctest.Trainer, manifests, knownvalue.MapPartial(map[string]knownvalue.Check{
-							"Deployment/" + ns + "/trainer": knownvalue.NotNull(), "Service/" + ns + "/trainer": knownvalue.NotNull(),
-						})),
+						plancheck.ExpectKnownValue(acctest.Trainer, manifests, applied),
 					},
 				},
 				ConfigStateChecks: []statecheck.StateCheck{
