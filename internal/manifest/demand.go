@@ -44,20 +44,38 @@ func Demands(workload *unstructured.Unstructured, podTemplate ...string) []Group
 		return tensorServerDemand(workload.Object)
 	}
 	var demands []GroupDemand
-	for _, g := range k.Groups(workload.Object) {
-		content, _ := kind.Find(workload.Object, g.Template)
-		template, _ := content.(map[string]any)
-		var pod corev1.Pod // a template is a pod without apiVersion and kind
-		if runtime.DefaultUnstructuredConverter.FromUnstructured(template, &pod) != nil {
-			continue
-		}
-		pods := g.Count(workload.Object)
+	for _, g := range podGroups(k, workload.Object) {
 		demands = append(demands, GroupDemand{
-			Pods: pods, MaxPods: max(pods, maxScale(k, &pod)), NodeSelector: pod.Spec.NodeSelector,
-			Requests: podresources.PodRequests(withLimits(&pod), podresources.PodResourcesOptions{}),
+			Pods: g.pods, MaxPods: max(g.pods, maxScale(k, &g.template)), NodeSelector: g.template.Spec.NodeSelector,
+			Requests: g.requests(),
 		})
 	}
 	return demands
+}
+
+// podGroup is a group of pods with the same template, which is a pod without apiVersion and kind.
+type podGroup struct {
+	pods     int64
+	template corev1.Pod
+}
+
+// podGroups returns the groups of a workload whose templates can be decoded.
+func podGroups(k kind.Kind, workload map[string]any) []podGroup {
+	var groups []podGroup
+	for _, g := range k.Groups(workload) {
+		content, _ := kind.Find(workload, g.Template)
+		fields, _ := content.(map[string]any)
+		group := podGroup{pods: g.Count(workload)}
+		if runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &group.template) == nil {
+			groups = append(groups, group)
+		}
+	}
+	return groups
+}
+
+// requests returns the requests of one pod, as the scheduler computes them.
+func (g podGroup) requests() corev1.ResourceList {
+	return podresources.PodRequests(withLimits(&g.template), podresources.PodResourcesOptions{})
 }
 
 // maxScale returns the number of pods up to which Knative scales a Service, or zero if it has no limit.

@@ -6,8 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	podresources "k8s.io/component-helpers/resource"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -23,7 +21,7 @@ type Inventory struct {
 	// Suspended reports whether a field suspends the workload.
 	Suspended bool
 
-	templates []corev1.PodTemplateSpec
+	templates []corev1.Pod
 }
 
 // InventoryOf returns the summary of a workload of a kind in the table.
@@ -36,28 +34,20 @@ func InventoryOf(workload *unstructured.Unstructured) Inventory {
 		inventory.UsesGPUs = inventory.GPUs > 0
 		return inventory
 	}
-	for _, g := range k.Groups(workload.Object) {
-		content, _ := kind.Find(workload.Object, g.Template)
-		fields, _ := content.(map[string]any)
-		var template corev1.PodTemplateSpec // a Pod has the same fields
-		if runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &template) != nil {
-			continue
-		}
-		pod := corev1.Pod{Spec: template.Spec}
-		each := accelerators(podresources.PodRequests(withLimits(&pod), podresources.PodResourcesOptions{}))
-		number := g.Count(workload.Object)
-		inventory.Pods += number
-		inventory.GPUs += each * number
-		_, shares := template.Annotations[kind.GPUMemoryAnnotation]
+	for _, g := range podGroups(k, workload.Object) {
+		each := accelerators(g.requests())
+		inventory.Pods += g.pods
+		inventory.GPUs += each * g.pods
+		_, shares := g.template.Annotations[kind.GPUMemoryAnnotation]
 		inventory.UsesGPUs = inventory.UsesGPUs || each > 0 || shares
-		inventory.templates = append(inventory.templates, template)
+		inventory.templates = append(inventory.templates, g.template)
 	}
 	return inventory
 }
 
 // Selects reports whether the pods run only on nodes with a label.
 func (i Inventory) Selects(label NodeLabel) bool {
-	return slices.ContainsFunc(i.templates, func(template corev1.PodTemplateSpec) bool {
+	return slices.ContainsFunc(i.templates, func(template corev1.Pod) bool {
 		return template.Spec.NodeSelector[label.Key] == label.Value || requires(template.Spec.Affinity, label)
 	})
 }
