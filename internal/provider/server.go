@@ -189,7 +189,8 @@ func (s *server) ReadResource(
 	short := s.configured.Load().read(ctx, req)
 	return respond(ctx, s.mode, req, short, s.frameworkServer.ReadResource,
 		func(resp *tfprotov6.ReadResourceResponse) {
-			resp.Diagnostics = append(resp.Diagnostics, s.verifyRead(ctx, req.TypeName, resp, short)...)
+			resp.Diagnostics = append(resp.Diagnostics, confirmed(s.verifyRead(ctx, req.TypeName, resp, short),
+				func() bool { return s.configured.Load().read(ctx, req) != nil })...)
 		})
 }
 
@@ -207,7 +208,8 @@ func (s *server) PlanResourceChange(
 	}
 	return respond(ctx, s.mode, req, short, s.frameworkServer.PlanResourceChange,
 		func(resp *tfprotov6.PlanResourceChangeResponse) {
-			resp.Diagnostics = append(resp.Diagnostics, s.verifyPlan(ctx, req.TypeName, resp, short)...)
+			resp.Diagnostics = append(resp.Diagnostics, confirmed(s.verifyPlan(ctx, req.TypeName, resp, short),
+				func() bool { return s.planUnchanged(ctx, req) != nil })...)
 		})
 }
 

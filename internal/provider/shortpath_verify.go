@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -22,19 +21,19 @@ func verifyValid(framework *tfprotov6.ValidateResourceConfigResponse) []*tfproto
 func (s *server) verifyUpgraded(
 	ctx context.Context, resourceType string, framework, short *tfprotov6.UpgradeResourceStateResponse,
 ) []*tfprotov6.Diagnostic {
-	return differences("upgrade of the state", framework.Diagnostics, map[string]bool{
-		"state": s.equal(ctx, resourceType, framework.UpgradedState, short.UpgradedState),
+	return differences("upgrade of the state", framework.Diagnostics, map[string][]string{
+		"state": s.differing(ctx, resourceType, framework.UpgradedState, short.UpgradedState),
 	})
 }
 
 func (s *server) verifyRead(
 	ctx context.Context, resourceType string, framework, short *tfprotov6.ReadResourceResponse,
 ) []*tfprotov6.Diagnostic {
-	return differences("refresh", framework.Diagnostics, map[string]bool{
-		"state":         s.equal(ctx, resourceType, framework.NewState, short.NewState),
-		"private state": equalPrivate(framework.Private, short.Private),
-		"identity":      equalIdentity(framework.NewIdentity, short.NewIdentity),
-		"deferral":      framework.Deferred == nil,
+	return differences("refresh", framework.Diagnostics, map[string][]string{
+		"state":         s.differing(ctx, resourceType, framework.NewState, short.NewState),
+		"private state": differingPrivate(framework.Private, short.Private),
+		"identity":      differingIdentity(framework.NewIdentity, short.NewIdentity),
+		"deferral":      whole(framework.Deferred == nil),
 	})
 }
 
@@ -46,23 +45,33 @@ func (s *server) verifyPlan(
 	if slices.ContainsFunc(framework.Diagnostics, isConflict) {
 		return nil // a conflict with another resource of the run, which is not recorded in this mode
 	}
-	return differences("plan", framework.Diagnostics, map[string]bool{
-		"state":               s.equal(ctx, resourceType, framework.PlannedState, short.PlannedState),
-		"private state":       equalPrivate(framework.PlannedPrivate, short.PlannedPrivate),
-		"identity":            equalIdentity(framework.PlannedIdentity, short.PlannedIdentity),
-		"reasons to replace":  len(framework.RequiresReplace) == 0,
-		"reason for deferral": framework.Deferred == nil,
+	return differences("plan", framework.Diagnostics, map[string][]string{
+		"state":               s.differing(ctx, resourceType, framework.PlannedState, short.PlannedState),
+		"private state":       differingPrivate(framework.PlannedPrivate, short.PlannedPrivate),
+		"identity":            differingIdentity(framework.PlannedIdentity, short.PlannedIdentity),
+		"reasons to replace":  whole(len(framework.RequiresReplace) == 0),
+		"reason for deferral": whole(framework.Deferred == nil),
 	})
 }
 
-// differences reports diagnostics of the framework, and parts of the responses that are not equal.
+// confirmed returns the differences if the short path gives its response again. Otherwise, the cluster changed after
+// the first response, so that the framework has seen another state than the short path: a pod became ready.
+func confirmed(differences []*tfprotov6.Diagnostic, again func() bool) []*tfprotov6.Diagnostic {
+	if len(differences) == 0 || !again() {
+		return nil
+	}
+	return differences
+}
+
+// differences reports diagnostics of the framework, and parts of the responses that are not equal: differing contains
+// the names of what differs in each part, but no values, which may be secret.
 func differences(
-	request string, framework []*tfprotov6.Diagnostic, equal map[string]bool,
+	request string, framework []*tfprotov6.Diagnostic, differing map[string][]string,
 ) []*tfprotov6.Diagnostic {
 	var found []string
-	for _, part := range slices.Sorted(maps.Keys(equal)) {
-		if !equal[part] {
-			found = append(found, "the "+part+" differs")
+	for _, part := range slices.Sorted(maps.Keys(differing)) {
+		if names := slices.Sorted(slices.Values(differing[part])); len(names) > 0 {
+			found = append(found, strings.TrimSpace("the "+part+" differs "+strings.Join(names, " ")))
 		}
 	}
 	for _, one := range framework {
@@ -80,32 +89,70 @@ func differences(
 	}}
 }
 
-func (s *server) equal(ctx context.Context, resourceType string, a, b *tfprotov6.DynamicValue) bool {
+func (s *server) differing(ctx context.Context, resourceType string, a, b *tfprotov6.DynamicValue) []string {
 	typ, ok := s.typeOf(ctx, resourceType)
-	return ok && equalValues(typ, a, b)
+	if !ok {
+		return whole(false)
+	}
+	return differingValues(typ, a, b)
 }
 
-func equalValues(typ tftypes.Type, a, b *tfprotov6.DynamicValue) bool {
+// whole is what differs in a part of which no details are reported.
+func whole(equal bool) []string {
+	if equal {
+		return nil
+	}
+	return []string{""}
+}
+
+// differingValues returns the paths at which two values differ.
+func differingValues(typ tftypes.Type, a, b *tfprotov6.DynamicValue) []string {
 	if a == nil || b == nil {
-		return a == b
+		return whole(a == b)
 	}
 	first, err := a.Unmarshal(typ)
 	if err != nil {
-		return false
+		return whole(false)
 	}
 	second, err := b.Unmarshal(typ)
-	return err == nil && first.Equal(second)
-}
-
-func equalIdentity(a, b *tfprotov6.ResourceIdentityData) bool {
-	if a == nil || b == nil {
-		return a == b
+	if err != nil {
+		return whole(false)
 	}
-	return equalValues(identityType(), a.IdentityData, b.IdentityData)
+	diffs, err := first.Diff(second)
+	if err != nil {
+		return whole(false)
+	}
+	var paths []string
+	for _, diff := range diffs {
+		paths = append(paths, diff.Path.String())
+	}
+	return paths
 }
 
-func equalPrivate(a, b []byte) bool {
+func differingIdentity(a, b *tfprotov6.ResourceIdentityData) []string {
+	if a == nil || b == nil {
+		return whole(a == b)
+	}
+	return differingValues(identityType(), a.IdentityData, b.IdentityData)
+}
+
+// differingPrivate returns the keys of private state that differ.
+func differingPrivate(a, b []byte) []string {
 	first, ok := privateState(a)
 	second, also := privateState(b)
-	return ok && also && (len(first) == 0 && len(second) == 0 || reflect.DeepEqual(first, second))
+	if !ok || !also {
+		return whole(false)
+	}
+	var keys []string
+	for key, value := range first {
+		if other, ok := second[key]; !ok || !slices.Equal(value, other) {
+			keys = append(keys, key)
+		}
+	}
+	for key := range second {
+		if _, ok := first[key]; !ok {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
