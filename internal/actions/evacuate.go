@@ -148,7 +148,7 @@ func (c *call) cordon(ctx context.Context, node string) error {
 // allow an eviction.
 func (c *call) evict(ctx context.Context, t *target, node string, old []*corev1.Pod) error {
 	evicted := map[apitypes.UID]bool{}
-	watch := &observe.Kinds{Changes: c.cluster, Namespace: t.namespace, Kinds: []kube.Kind{kind.Pod()}}
+	watch := &observe.Objects{Changes: c.cluster, Namespace: t.namespace, Of: observe.AllOf(kind.Pod())}
 	defer func() {
 		if len(evicted) > 0 && len(evicted) < len(old) {
 			c.note("Evicted %d of %s from node %s", len(evicted), ready.Number(len(old), "pod"), node)

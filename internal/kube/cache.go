@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,12 +35,19 @@ type collection struct {
 	heard      time.Time     // time of the last message from the server
 	signal     chan struct{} // closed and replaced at each change of the fields above
 	refreshing chan struct{} // closed when the running list ends, nil if none is running
+	waiting    map[*subscription]bool
+}
+
+// subscription notifies a wait of changes. changed has a capacity of one.
+type subscription struct {
+	about   func(*Entry) bool // nil: all objects
+	changed chan<- struct{}
 }
 
 func newCollection(scope Ref) *collection {
 	return &collection{scope: scope, clock: clock.RealClock{}, entries: map[types.NamespacedName]*Entry{},
-		deleted: map[types.UID]bool{},
-		signal:  make(chan struct{})}
+		deleted: map[types.UID]bool{}, waiting: map[*subscription]bool{},
+		signal: make(chan struct{})}
 }
 
 // run lists and watches until ctx ends, or until the server denies permission.
@@ -97,16 +105,32 @@ func (c *collection) failed(err error) {
 	c.changedLocked()
 }
 
-func (c *collection) changedLocked() {
+// changedLocked notifies the waits for one of some objects, which are versions of one object. Without objects, it
+// notifies all of them.
+func (c *collection) changedLocked(objects ...*Entry) {
 	close(c.signal)
 	c.signal = make(chan struct{})
+	for s := range c.waiting {
+		if s.about == nil || len(objects) == 0 || slices.ContainsFunc(objects, s.about) {
+			select {
+			case s.changed <- struct{}{}:
+			default: // it has not received the last one yet
+			}
+		}
+	}
 }
 
-// changed returns a channel that is closed at the next change.
-func (c *collection) changed() <-chan struct{} {
+// subscribe notifies changed of changes until cancel is called. See [Cluster.Subscribe].
+func (c *collection) subscribe(about func(*Entry) bool, changed chan<- struct{}) (cancel func()) {
+	s := &subscription{about, changed}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.signal
+	c.waiting[s] = true
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.waiting, s)
+	}
 }
 
 func (c *collection) get(name types.NamespacedName) (*Entry, bool) {
@@ -178,12 +202,26 @@ func (c *collection) wrote(e *Entry) {
 }
 
 func (c *collection) putLocked(e *Entry) {
-	if old, ok := c.entries[e.key()]; c.denied || ok && newer(old, e.ResourceVersion) {
+	old, ok := c.entries[e.key()]
+	if c.denied || ok && newer(old, e.ResourceVersion) {
 		return
 	}
 	c.entries[e.key()] = e
+	c.notifyLocked(old, e)
+}
+
+// notifyLocked notifies the waits for an object after an event of the watch. old is nil if it was not known before.
+func (c *collection) notifyLocked(old, e *Entry) {
+	recovered := c.err != nil
 	c.err = nil
-	c.changedLocked()
+	switch {
+	case recovered:
+		c.changedLocked()
+	case old == nil:
+		c.changedLocked(e)
+	default:
+		c.changedLocked(old, e) // the new version may no longer have the labels that a wait selects
+	}
 }
 
 func (c *collection) receivedLocked(version string) {
@@ -206,12 +244,12 @@ func (c *collection) Delete(obj any) error {
 	defer c.mu.Unlock()
 	c.receivedLocked(e.ResourceVersion)
 	c.deleted[e.UID] = true
-	if old, ok := c.entries[e.key()]; ok && newer(old, e.ResourceVersion) {
+	old, ok := c.entries[e.key()]
+	if ok && newer(old, e.ResourceVersion) {
 		return nil
 	}
 	delete(c.entries, e.key())
-	c.err = nil
-	c.changedLocked()
+	c.notifyLocked(old, e)
 	return nil
 }
 

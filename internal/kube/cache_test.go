@@ -116,13 +116,65 @@ func TestCollectionNotifiesWaitersOfAChange(t *testing.T) {
 	t.Parallel()
 	for _, s := range []told{"add a@5", "update a@6", "delete a@7", "list @8 a@5", "wrote a@9"} {
 		c := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
-		changed := c.changed()
+		changed := make(chan struct{}, 1)
+		c.subscribe(nil, changed)
 		s.tell(t, c)
 		select {
 		case <-changed:
 		default:
 			t.Errorf("%q notified no waiter", s)
 		}
+	}
+}
+
+func TestCollectionNotifiesWaitersOnlyOfTheirObjects(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		told told
+		want bool
+	}{
+		{"add a@5", true}, {"update b@6", false}, {"delete b@7", false}, {"delete a@8", true}, {"wrote a@9", true},
+		{"add b@10", false}, {"list @11 b@10", true},
+	} {
+		col := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
+		changed, ended := make(chan struct{}, 1), make(chan struct{}, 1)
+		named := func(e *Entry) bool { return e.Name == "a" }
+		col.subscribe(named, ended)()
+		col.subscribe(named, changed)
+		for range 2 { // the second one finds a full channel, and must not block
+			c.told.tell(t, col)
+		}
+		if got := len(changed) == 1; got != c.want || len(ended) > 0 {
+			t.Errorf("%q: notified %t, want %t; notified after the end: %t", c.told, got, c.want, len(ended) > 0)
+		}
+	}
+}
+
+// A wait that selects by labels has to learn that an object no longer has them.
+func TestCollectionNotifiesWaitersOfTheFormerLabels(t *testing.T) {
+	t.Parallel()
+	c := newCollection(Ref{Kind: kind.Pod(), Namespace: "ml"})
+	object := stored("a", "5")
+	object.SetLabels(map[string]string{"app": "trainer"})
+	_ = c.Add(object)
+	changed := make(chan struct{}, 1)
+	c.subscribe(func(e *Entry) bool { return e.Labels["app"] == "trainer" }, changed)
+	if _ = c.Add(stored("a", "6")); len(changed) != 1 {
+		t.Error("not notified")
+	}
+}
+
+func TestFailureOfAWatchNotifiesAllWaiters(t *testing.T) {
+	t.Parallel()
+	c := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
+	changed := make(chan struct{}, 1)
+	c.subscribe(func(*Entry) bool { return false }, changed)
+	if c.failed(errors.New("connection refused")); len(changed) != 1 {
+		t.Error("not notified of the failure")
+	}
+	<-changed
+	if told("add a@5").tell(t, c); len(changed) != 1 {
+		t.Error("not notified of the recovery")
 	}
 }
 
@@ -154,7 +206,8 @@ func TestOldListEndsAnOutageAndNotifiesWaiters(t *testing.T) {
 	told("list @9 a@5").tell(t, c)
 	told("delete a@13").tell(t, c)
 	c.failed(errors.New("connection refused"))
-	changed := c.changed()
+	changed := make(chan struct{}, 1)
+	c.subscribe(func(*Entry) bool { return false }, changed)
 	told("list @11 a@5").tell(t, c)
 	select {
 	case <-changed:

@@ -53,10 +53,13 @@ func (c *Cluster) ReadAll(ctx context.Context, kind Kind, namespace string, keep
 	return col.filter(namespace, keep), nil
 }
 
-// Changed returns a channel that is closed at the next change of an object of a
-// kind and namespace, or of the watch.
-func (c *Cluster) Changed(kind Kind, namespace string) <-chan struct{} {
-	return c.collection(kind, namespace).changed()
+// Subscribe notifies changed, which has a capacity of one, of each change of the
+// watch of a kind and namespace, and of the objects for which about returns true
+// (nil: all). It ends with cancel.
+func (c *Cluster) Subscribe(
+	kind Kind, namespace string, about func(*Entry) bool, changed chan<- struct{},
+) (cancel func()) {
+	return c.collection(kind, namespace).subscribe(about, changed)
 }
 
 // RefreshQuiet lists the objects of a kind and namespace again if their watch

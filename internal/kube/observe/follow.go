@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
@@ -32,16 +31,16 @@ type Follow struct {
 // are replaced.
 func (f Follow) Wait(ctx context.Context, c *kube.Cluster) (ready.Verdict, error) {
 	ref, watched := f.watched(ctx, c)
-	return waitFor(ctx, c, ref, watched, ready.Verdict.Settled, func() (ready.Verdict, []kube.Kind, error) {
-		verdict, kinds, err := f.assess(ctx, c)
+	return waitFor(ctx, c, ref, watched, ready.Verdict.Settled, func() (ready.Verdict, []Interest, error) {
+		verdict, concerned, err := f.assess(ctx, c)
 		if err == nil && verdict.Settled() {
 			verdict, err = f.replaced(ctx, c, verdict)
-			kinds = append(slices.Clone(kinds), podsWith(f.PodLabels), ref.Kind)
+			concerned = append(slices.Clone(concerned), labelled(f.PodLabels), Interest{Kind: ref.Kind})
 		}
 		if err == nil {
 			f.Report(verdict)
 		}
-		return verdict, kinds, err
+		return verdict, concerned, err
 	})
 }
 
@@ -58,12 +57,11 @@ func (f Follow) watched(ctx context.Context, c *kube.Cluster) (kube.Ref, func() 
 	}
 }
 
-func (f Follow) assess(ctx context.Context, c *kube.Cluster) (ready.Verdict, []kube.Kind, error) {
+func (f Follow) assess(ctx context.Context, c *kube.Cluster) (ready.Verdict, []Interest, error) {
 	if f.Workload != nil {
 		return observe(ctx, c, *f.Workload, f.PodLabels)
 	}
-	verdict, err := AssessPods(ctx, c, f.Namespace, f.PodLabels)
-	return verdict, []kube.Kind{podsWith(f.PodLabels), kind.Event()}, err
+	return observePods(ctx, c, f.Namespace, f.PodLabels)
 }
 
 // replaced returns the settled verdict if the pods are replaced, and a verdict
@@ -113,7 +111,7 @@ func WaitWhile(
 	ctx context.Context, c *kube.Cluster, namespace string, selector map[string]string,
 	condition func(*corev1.Pod) bool, report func([]*corev1.Pod),
 ) error {
-	watch := &Kinds{Changes: c, Namespace: namespace, Kinds: []kube.Kind{podsWith(selector)}}
+	watch := &Objects{Changes: c, Namespace: namespace, Of: []Interest{labelled(selector)}}
 	_, err := Until(ctx, c.Clock(), watch, func() (Step[any], error) {
 		pods, err := Pods(ctx, c, namespace, selector)
 		if err != nil {

@@ -22,10 +22,10 @@ import (
 // error contains the remaining blockers.
 func WaitGone(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string) error {
 	uid := c.DeletionOf(ref)
-	watch := &Kinds{Changes: c, Namespace: ref.Namespace, Kinds: []kube.Kind{ref.Kind}}
+	watch := &Objects{Changes: c, Namespace: ref.Namespace, Of: []Interest{named(ref)}}
 	withPods := leavesPods(ref.Kind) && len(podLabels) > 0
 	if withPods {
-		watch.Kinds = append(watch.Kinds, podsWith(podLabels))
+		watch.Of = append(watch.Of, labelled(podLabels))
 	}
 	_, err := Until(ctx, c.Clock(), watch, func() (Step[any], error) {
 		obj, err := readUnlessDeleted(ctx, c, ref, uid)
@@ -53,7 +53,7 @@ func WaitGone(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[
 // WaitSecretGone waits until no Secret of that name has that UID. Secrets are in
 // no shared list, so it reads the Secret periodically.
 func WaitSecretGone(ctx context.Context, c *kube.Cluster, ref kube.Ref, uid types.UID) error {
-	_, err := Until(ctx, c.Clock(), &Kinds{}, func() (Step[any], error) {
+	_, err := Until(ctx, c.Clock(), &Objects{}, func() (Step[any], error) {
 		live, err := c.GetSecret(ctx, ref)
 		if kube.IsNotFound(err) || kube.ClassOf(err) == kube.Denied || err == nil && live.GetUID() != uid {
 			return Step[any]{Done: true}, nil

@@ -17,11 +17,11 @@ import (
 )
 
 // queueOf reads the state of the queue that holds a workload, and returns the
-// kinds whose changes may affect it. It sends no requests for a workload that
+// objects whose changes may affect it. It sends no requests for a workload that
 // no queue holds. Objects without read permission are left out.
 func queueOf(
 	ctx context.Context, c *kube.Cluster, workload *unstructured.Unstructured, pods []*corev1.Pod,
-) (*ready.Queue, []kube.Kind) {
+) (*ready.Queue, []Interest) {
 	if !isSuspended(workload) && !slices.ContainsFunc(pods, waitsInQueue) {
 		return nil, nil
 	}
@@ -38,7 +38,7 @@ func queueOf(
 		q.Holds = objects(ctx, c, kind.KAIPodGroup(), q.Namespace, func(e *kube.Entry) bool {
 			return slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return ready.PodGroupOf(pod) == e.Name })
 		})
-		return q, []kube.Kind{kind.KAIQueue(), kind.KAIPodGroup()}
+		return q, AllOf(kind.KAIQueue(), kind.KAIPodGroup())
 	}
 	localQueues, workloads := kind.LocalQueue(version), kind.KueueWorkload(version)
 	kinds := []kube.Kind{localQueues, workloads}
@@ -52,7 +52,7 @@ func queueOf(
 			q.ClusterQueue = found
 		}
 	}
-	return q, kinds
+	return q, AllOf(kinds...)
 }
 
 // groupOf returns the API group of a scheduler with queues.
@@ -155,12 +155,12 @@ func queueNamed(ctx context.Context, c *kube.Cluster, scheduler, namespace, name
 // ends before, it returns a *NotReadyError.
 func WaitClusterQueue(ctx context.Context, c *kube.Cluster, ref kube.Ref) error {
 	watched := func() bool { return c.Watches(ref) }
-	_, err := waitFor(ctx, c, ref, watched, ready.Verdict.Settled, func() (ready.Verdict, []kube.Kind, error) {
+	_, err := waitFor(ctx, c, ref, watched, ready.Verdict.Settled, func() (ready.Verdict, []Interest, error) {
 		live, err := c.Read(ctx, ref)
 		if err != nil {
 			return ready.Verdict{}, nil, err
 		}
-		return ready.AssessClusterQueue(live).Verdict, []kube.Kind{ref.Kind}, nil
+		return ready.AssessClusterQueue(live).Verdict, []Interest{named(ref)}, nil
 	})
 	return err
 }
@@ -170,7 +170,7 @@ func WaitClusterQueue(ctx context.Context, c *kube.Cluster, ref kube.Ref) error 
 // refuses to delete the Queue until then. It does not wait for child queues
 // that exist.
 func WaitKAIChildren(ctx context.Context, c *kube.Cluster, ref kube.Ref) error {
-	watch := &Kinds{Changes: c, Kinds: []kube.Kind{ref.Kind}}
+	watch := &Objects{Changes: c, Of: AllOf(ref.Kind)}
 	_, err := Until(ctx, c.Clock(), watch, func() (Step[bool], error) {
 		queue, err := c.Read(ctx, ref)
 		if kube.IsNotFound(err) {

@@ -158,14 +158,14 @@ func TestQueuedTrainingIsExplainedByItsQueue(t *testing.T) {
 func TestWaitInAQueueNoticesEveryChangeOfTheQueue(t *testing.T) {
 	t.Parallel()
 	cluster, _ := shelfOf(t, kueue())
-	_, kinds, err := observe(t.Context(), cluster, kube.Ref{Kind: row("kubeflow.org", "PyTorchJob"),
+	_, concerned, err := observe(t.Context(), cluster, kube.Ref{Kind: row("kubeflow.org", "PyTorchJob"),
 		Namespace: "ml", Name: "trainer"}, map[string]string{kind.ServiceLabel: "trainer"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []kube.Kind{kind.LocalQueue("v1beta2"), kind.KueueWorkload("v1beta2"),
 		kind.ClusterQueue("v1beta2")} {
-		if !slices.ContainsFunc(kinds, func(k kube.Kind) bool { return k.GroupVersionKind == want.GroupVersionKind }) {
+		if !(&Objects{Of: concerned}).covers(AllOf(want)) {
 			t.Errorf("changes of %s do not wake the wait", want.GroupVersionKind)
 		}
 	}

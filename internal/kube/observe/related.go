@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -32,9 +33,20 @@ func podsWith(selector map[string]string) kube.Kind {
 // podsOf returns the pods that have all labels of selector. The result is never
 // nil without an error.
 func podsOf(ctx context.Context, c *kube.Cluster, namespace string, selector map[string]string) ([]*corev1.Pod, error) {
+	pods := labelled(selector)
+	return kube.ReadAllAs[corev1.Pod](ctx, c, pods.Kind, namespace, pods.About)
+}
+
+// labelled returns the pods that have all labels of selector.
+func labelled(selector map[string]string) Interest {
 	chosen := labels.SelectorFromSet(selector)
-	return kube.ReadAllAs[corev1.Pod](ctx, c, podsWith(selector), namespace,
-		func(e *kube.Entry) bool { return chosen.Matches(labels.Set(e.Labels)) })
+	return Interest{Kind: podsWith(selector),
+		About: func(e *kube.Entry) bool { return chosen.Matches(labels.Set(e.Labels)) }}
+}
+
+// named returns one object.
+func named(ref kube.Ref) Interest {
+	return Interest{Kind: ref.Kind, About: func(e *kube.Entry) bool { return e.Name == ref.Name }}
 }
 
 // replicaSetsOf returns the ReplicaSets that a workload owns. The result is
@@ -42,9 +54,16 @@ func podsOf(ctx context.Context, c *kube.Cluster, namespace string, selector map
 func replicaSetsOf(
 	ctx context.Context, c *kube.Cluster, workload *unstructured.Unstructured,
 ) ([]*appsv1.ReplicaSet, error) {
-	all, err := kube.ReadAllAs[appsv1.ReplicaSet](ctx, c, kind.ReplicaSet(), workload.GetNamespace(),
-		func(e *kube.Entry) bool { return replicaSetOf(e.Name, workload.GetName()) })
+	sets := replicaSetsNamedAfter(workload.GetName())
+	all, err := kube.ReadAllAs[appsv1.ReplicaSet](ctx, c, sets.Kind, workload.GetNamespace(), sets.About)
 	return slices.DeleteFunc(all, func(rs *appsv1.ReplicaSet) bool { return !metav1.IsControlledBy(rs, workload) }), err
+}
+
+// replicaSetsNamedAfter returns the ReplicaSets whose names start with that of a
+// Deployment.
+func replicaSetsNamedAfter(deployment string) Interest {
+	return Interest{Kind: kind.ReplicaSet(),
+		About: func(e *kube.Entry) bool { return replicaSetOf(e.Name, deployment) }}
 }
 
 // eventsOf returns the events of a collection about a workload, the objects
@@ -52,22 +71,35 @@ func replicaSetsOf(
 func eventsOf(
 	ctx context.Context, c *kube.Cluster, events kube.Kind, namespace string, known ready.Snapshot,
 ) ([]*corev1.Event, error) {
-	pods := map[string]bool{}
-	for _, pod := range known.Pods {
-		pods[pod.Name] = true
-	}
-	workload := known.Workload.GetName()
-	// The name of an event starts with the name of its object, which avoids
-	// decoding the events of all other workloads of the namespace.
-	all, err := kube.ReadAllAs[corev1.Event](ctx, c, events, namespace, func(e *kube.Entry) bool {
-		about := e.Name[:max(0, strings.LastIndexByte(e.Name, '.'))]
-		_, claim := known.Claims[about]
-		return claim || pods[about] || workload != "" && (about == workload || strings.HasPrefix(about, workload+"-"))
-	})
+	all, err := kube.ReadAllAs[corev1.Event](ctx, c, events, namespace, eventsNamedAfter(known).About)
 	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(all, func(event *corev1.Event) bool { return !concerns(known, event) }), nil
+}
+
+// eventsNamedAfter returns the events whose names start with that of a workload,
+// or of its known pods and claims. The name of an event starts with the name of
+// its object, which avoids decoding the events of all other workloads of the
+// namespace.
+func eventsNamedAfter(known ready.Snapshot) Interest {
+	workload := known.Workload.GetName()
+	others := map[string]bool{} // pods and claims that are not named after the workload
+	about := func(object string) bool {
+		return workload != "" && (object == workload || strings.HasPrefix(object, workload+"-"))
+	}
+	for _, pod := range known.Pods {
+		if !about(pod.Name) {
+			others[pod.Name] = true
+		}
+	}
+	for claim := range known.Claims {
+		others[claim] = true
+	}
+	return Interest{Kind: kind.Event(), Others: slices.Sorted(maps.Keys(others)), About: func(e *kube.Entry) bool {
+		object := e.Name[:max(0, strings.LastIndexByte(e.Name, '.'))]
+		return others[object] || about(object)
+	}}
 }
 
 // concerns reports whether an event is about an object of the snapshot, and not
@@ -124,14 +156,23 @@ func partsOf(ctx context.Context, c *kube.Cluster, workload *unstructured.Unstru
 	if parts == nil {
 		return nil
 	}
+	of := partsNamed(parts, workload.GetName())
+	found := objects(ctx, c, of.Kind, workload.GetNamespace(), of.About)
 	if parts.Label != "" {
-		return objects(ctx, c, parts.Kind, workload.GetNamespace(),
-			func(e *kube.Entry) bool { return e.Labels[parts.Label] == workload.GetName() })
+		return found
 	}
-	named := objects(ctx, c, parts.Kind, workload.GetNamespace(),
-		func(e *kube.Entry) bool { return e.Name == workload.GetName() })
-	return slices.DeleteFunc(named,
+	return slices.DeleteFunc(found,
 		func(part *unstructured.Unstructured) bool { return !metav1.IsControlledBy(part, workload) })
+}
+
+// partsNamed returns the parts of a workload, by its name.
+func partsNamed(parts *kind.Parts, workload string) Interest {
+	return Interest{Kind: parts.Kind, About: func(e *kube.Entry) bool {
+		if parts.Label != "" {
+			return e.Labels[parts.Label] == workload
+		}
+		return e.Name == workload
+	}}
 }
 
 // objects returns the objects of a shared collection for which keep returns

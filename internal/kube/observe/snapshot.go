@@ -25,22 +25,32 @@ func Assess(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[st
 func AssessPods(
 	ctx context.Context, c *kube.Cluster, namespace string, selector map[string]string,
 ) (ready.Verdict, error) {
+	verdict, _, err := observePods(ctx, c, namespace, selector)
+	return verdict, err
+}
+
+// observePods is AssessPods, and also returns the objects whose changes may
+// change the verdict.
+func observePods(
+	ctx context.Context, c *kube.Cluster, namespace string, selector map[string]string,
+) (ready.Verdict, []Interest, error) {
 	s := ready.Snapshot{Workload: &unstructured.Unstructured{Object: map[string]any{}}}
 	err := podsAndEvents(ctx, c, &s, namespace, selector)
 	if err == nil && s.Pods == nil {
 		_, err = podsOf(ctx, c, namespace, selector) // the verdict requires pods
 	}
 	if err != nil {
-		return ready.Verdict{}, err
+		return ready.Verdict{}, nil, err
 	}
-	return ready.AssessPods(s, namespace, labels.Set(selector).String()), nil
+	return ready.AssessPods(s, namespace, labels.Set(selector).String()),
+		[]Interest{labelled(selector), eventsNamedAfter(s)}, nil
 }
 
-// observe is Assess, and also returns the kinds whose changes may change the
+// observe is Assess, and also returns the objects whose changes may change the
 // verdict.
 func observe(
 	ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string,
-) (ready.Verdict, []kube.Kind, error) {
+) (ready.Verdict, []Interest, error) {
 	workload, err := c.Read(ctx, ref)
 	if err != nil {
 		return ready.Verdict{}, nil, err
@@ -48,25 +58,25 @@ func observe(
 	if verdict := ready.Assess(ready.Snapshot{Workload: workload}); verdict.Settled() && ref.Kind.StatusSuffices() {
 		return verdict, nil, nil // a settled verdict needs no diagnosis
 	}
-	concerned := []kube.Kind{ref.Kind, podsWith(podLabels), kind.Event()}
+	concerned := []Interest{named(ref), labelled(podLabels)}
 	s := ready.Snapshot{Workload: workload}
 	of := kind.WorkloadOf(ref.Kind.GroupKind())
 	if of.ReplicaSets {
-		concerned = append(concerned, kind.ReplicaSet())
+		concerned = append(concerned, replicaSetsNamedAfter(ref.Name))
 		if s.ReplicaSets, err = replicaSetsOf(ctx, c, workload); err != nil && !isIgnorable(err) {
 			return ready.Verdict{}, nil, err
 		}
 	}
 	if of.Parts != nil {
-		concerned = append(concerned, of.Parts.Kind)
+		concerned = append(concerned, partsNamed(of.Parts, ref.Name))
 		s.Parts = partsOf(ctx, c, workload)
 	}
 	if err := podsAndEvents(ctx, c, &s, ref.Namespace, podLabels); err != nil {
 		return ready.Verdict{}, nil, err
 	}
-	queue, kinds := queueOf(ctx, c, workload, s.Pods)
+	queue, related := queueOf(ctx, c, workload, s.Pods)
 	s.Queue = queue
-	return ready.Assess(s), append(concerned, kinds...), nil
+	return ready.Assess(s), append(append(concerned, eventsNamedAfter(s)), related...), nil
 }
 
 // podsAndEvents reads the pods and events for a diagnosis. Objects without read

@@ -41,9 +41,10 @@ func WaitClaim(ctx context.Context, c *kube.Cluster, ref kube.Ref, consumer bool
 			verdict.Cause != nil && verdict.Cause.Reason == ready.ReasonWaitsForConsumer && !consumer
 	}
 	watched := func() bool { return c.Watches(ref) }
-	return waitFor(ctx, c, ref, watched, settled, func() (ready.Verdict, []kube.Kind, error) {
+	return waitFor(ctx, c, ref, watched, settled, func() (ready.Verdict, []Interest, error) {
 		verdict, err := assessClaim(ctx, c, ref)
-		return verdict, []kube.Kind{ref.Kind, kind.Event()}, err
+		events := eventsNamedAfter(ready.Snapshot{Workload: ref.Kind.Named(ref.Namespace, ref.Name)})
+		return verdict, []Interest{named(ref), events}, err
 	})
 }
 

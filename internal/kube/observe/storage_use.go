@@ -29,7 +29,7 @@ const stayGrace = 30 * time.Second
 // protects a claim in use.
 func WaitUnused(ctx context.Context, c *kube.Cluster, claim kube.Ref) error {
 	var staying time.Time // start of the time with pods that are not being deleted
-	watch := &Kinds{Changes: c, Namespace: claim.Namespace, Kinds: []kube.Kind{kind.Pod().All()}}
+	watch := &Objects{Changes: c, Namespace: claim.Namespace, Of: AllOf(kind.Pod().All())}
 	pods, err := Until(ctx, c.Clock(), watch, func() (Step[[]*corev1.Pod], error) {
 		pods, err := podsHolding(ctx, c, claim)
 		switch {

@@ -3,7 +3,7 @@ package observe
 import (
 	"cmp"
 	"context"
-	"reflect"
+	"slices"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -17,8 +17,11 @@ const getInterval = 2 * time.Second
 
 // Watch reports changes that may affect a wait.
 type Watch interface {
-	// Changed returns channels. One of them is closed at the next change.
-	Changed() []<-chan struct{}
+	// Changed returns a channel that receives at the next change. It replaces the
+	// channel of the previous call.
+	Changed() <-chan struct{}
+	// Stop ends the notifications.
+	Stop()
 	// Refresh reads again what a silent watch may have missed.
 	Refresh(ctx context.Context)
 }
@@ -42,6 +45,7 @@ func Until[T any](
 		away absence
 		last T
 	)
+	defer watch.Stop()
 	for {
 		changed := watch.Changed() // before the check, so that no change in between is missed
 		step, err := check()
@@ -66,17 +70,18 @@ func Until[T any](
 }
 
 // pause returns at a change, at the end of ctx, or after d (0: never).
-func pause(ctx context.Context, clock clock.WithDelayedExecution, changed []<-chan struct{}, d time.Duration) {
-	cases := make([]reflect.SelectCase, 0, len(changed)+2)
-	for _, end := range append(changed, ctx.Done()) {
-		cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(end)})
-	}
+func pause(ctx context.Context, clock clock.WithDelayedExecution, changed <-chan struct{}, d time.Duration) {
+	var end <-chan time.Time
 	if d > 0 {
 		timer := clock.NewTimer(d)
 		defer timer.Stop()
-		cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(timer.C())})
+		end = timer.C()
 	}
-	reflect.Select(cases)
+	select {
+	case <-ctx.Done():
+	case <-changed:
+	case <-end:
+	}
 }
 
 // maxAbsence is the maximum outage of the API server during a wait. An update
@@ -116,31 +121,76 @@ func within(left time.Duration, watched bool) time.Duration {
 // Changes is the part of the client that reports changes of shared lists.
 // *kube.Cluster implements it.
 type Changes interface {
-	Changed(kind kube.Kind, namespace string) <-chan struct{}
-	RefreshQuiet(ctx context.Context, kind kube.Kind, namespace string)
+	Subscribe(of kube.Kind, namespace string, about func(*kube.Entry) bool, changed chan<- struct{}) (cancel func())
+	RefreshQuiet(ctx context.Context, of kube.Kind, namespace string)
 }
 
-// Kinds is the Watch of all objects of some kinds in a namespace.
-type Kinds struct {
+// Interest is the objects of a kind whose changes may affect a wait.
+type Interest struct {
+	Kind kube.Kind
+	// About reports whether a change of an object matters. If it is nil, all do. A
+	// wait for one of a thousand workloads would otherwise look at each change of
+	// the others.
+	About func(*kube.Entry) bool
+	// Others distinguishes interests in the same kind: the names of the objects that
+	// About only knows since the last check.
+	Others []string
+}
+
+// covers reports whether all changes of another interest are also those of i.
+func (i Interest) covers(other Interest) bool {
+	return i.Kind.GroupVersionKind == other.Kind.GroupVersionKind &&
+		i.Kind.LabelSelector == other.Kind.LabelSelector && (i.About == nil || slices.Equal(i.Others, other.Others))
+}
+
+// AllOf returns the interest in all objects of kinds.
+func AllOf(kinds ...kube.Kind) []Interest {
+	all := make([]Interest, len(kinds))
+	for i, of := range kinds {
+		all[i].Kind = of
+	}
+	return all
+}
+
+// Objects is the [Watch] of objects in a namespace.
+type Objects struct {
 	Changes   Changes
 	Namespace string
-	Kinds     []kube.Kind
+	Of        []Interest
+
+	cancels []func()
+}
+
+// covers reports whether the watch reports all changes that matter to interests.
+func (o *Objects) covers(interests []Interest) bool {
+	return !slices.ContainsFunc(interests, func(one Interest) bool {
+		return !slices.ContainsFunc(o.Of, func(mine Interest) bool { return mine.covers(one) })
+	})
 }
 
 // Changed implements [Watch].
-func (k *Kinds) Changed() []<-chan struct{} {
-	changed := make([]<-chan struct{}, len(k.Kinds))
-	for i, of := range k.Kinds {
-		changed[i] = k.Changes.Changed(of, k.Namespace)
+func (o *Objects) Changed() <-chan struct{} {
+	o.Stop()
+	changed := make(chan struct{}, 1)
+	for _, of := range o.Of {
+		o.cancels = append(o.cancels, o.Changes.Subscribe(of.Kind, o.Namespace, of.About, changed))
 	}
 	return changed
 }
 
+// Stop implements [Watch].
+func (o *Objects) Stop() {
+	for _, cancel := range o.cancels {
+		cancel()
+	}
+	o.cancels = nil
+}
+
 // Refresh implements [Watch]. Events and nodes are used only for the diagnosis.
-func (k *Kinds) Refresh(ctx context.Context) {
-	for _, of := range k.Kinds {
-		if of.GroupKind() != kind.Node().GroupKind() && of.GroupKind() != kind.Event().GroupKind() {
-			k.Changes.RefreshQuiet(ctx, of, k.Namespace)
+func (o *Objects) Refresh(ctx context.Context) {
+	for _, of := range o.Of {
+		if gk := of.Kind.GroupKind(); gk != kind.Node().GroupKind() && gk != kind.Event().GroupKind() {
+			o.Changes.RefreshQuiet(ctx, of.Kind, o.Namespace)
 		}
 	}
 }

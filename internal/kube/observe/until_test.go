@@ -10,49 +10,37 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
-// fakeWatch reports changes when the test sends them, each by a separate channel.
+// fakeWatch reports changes when the test sends them.
 type fakeWatch struct {
-	channels  [9]chan struct{}
+	changed   chan struct{}
 	refreshed int
+	stopped   int
 }
 
-func newFakeWatch() *fakeWatch {
-	w := &fakeWatch{}
-	for i := range w.channels {
-		w.channels[i] = make(chan struct{})
-	}
-	return w
+func newFakeWatch() *fakeWatch { return &fakeWatch{} }
+
+func (w *fakeWatch) Changed() <-chan struct{} {
+	w.changed = make(chan struct{}, 1)
+	return w.changed
 }
 
-func (w *fakeWatch) Changed() []<-chan struct{} {
-	out := make([]<-chan struct{}, len(w.channels))
-	for i, channel := range w.channels {
-		out[i] = channel
-	}
-	return out
-}
+func (w *fakeWatch) Stop() { w.stopped++ }
 
 func (w *fakeWatch) Refresh(context.Context) { w.refreshed++ }
 
-// change closes the channel of one kind.
-func (w *fakeWatch) change(i int) {
-	close(w.channels[i])
-	w.channels[i] = make(chan struct{})
-}
+func (w *fakeWatch) change() { w.changed <- struct{}{} }
 
 func TestUntilChecksAgainAfterAnyChange(t *testing.T) {
 	t.Parallel()
 	watch := newFakeWatch()
 	checks := 0
 	got, err := Until(t.Context(), &kubetest.Clock{}, watch, func() (Step[int], error) {
-		if checks < len(watch.channels) {
-			watch.change(checks) // without it, the wait never checks again
-		}
+		watch.change() // without it, the wait never checks again
 		checks++
-		return Step[int]{Value: checks, Done: checks > len(watch.channels)}, nil
+		return Step[int]{Value: checks, Done: checks == 3}, nil
 	})
-	if want := len(watch.channels) + 1; err != nil || got != want || watch.refreshed != want-1 {
-		t.Errorf("%d, %v after %d refreshes; want %d", got, err, watch.refreshed, want)
+	if err != nil || got != 3 || watch.refreshed != 2 || watch.stopped != 1 {
+		t.Errorf("%d, %v after %d refreshes, stopped %d times", got, err, watch.refreshed, watch.stopped)
 	}
 }
 

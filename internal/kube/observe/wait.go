@@ -52,7 +52,7 @@ func IsPermanent(err error) bool {
 // immediately when ctx ends. podLabels select the pods of the workload.
 func WaitReady(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string) (ready.Verdict, error) {
 	watched := func() bool { return c.Watches(ref) }
-	return waitFor(ctx, c, ref, watched, ready.Verdict.Settled, func() (ready.Verdict, []kube.Kind, error) {
+	return waitFor(ctx, c, ref, watched, ready.Verdict.Settled, func() (ready.Verdict, []Interest, error) {
 		return observe(ctx, c, ref, podLabels)
 	})
 }
@@ -68,21 +68,20 @@ func WaitPods(
 		_, err := c.ReadAll(ctx, ref.Kind, namespace, func(*kube.Entry) bool { return false })
 		return err == nil
 	}
-	return waitFor(ctx, c, ref, watched, ready.Verdict.Settled, func() (ready.Verdict, []kube.Kind, error) {
-		verdict, err := AssessPods(ctx, c, namespace, selector)
-		return verdict, []kube.Kind{ref.Kind, kind.Event()}, err
+	return waitFor(ctx, c, ref, watched, ready.Verdict.Settled, func() (ready.Verdict, []Interest, error) {
+		return observePods(ctx, c, namespace, selector)
 	})
 }
 
 // waitFor calls observe until the verdict is settled or permanent. Each call
-// returns the kinds whose changes may affect the next one. watched reports
+// returns the objects whose changes may affect the next one. watched reports
 // whether their changes are received.
 func waitFor(
 	ctx context.Context, c *kube.Cluster, ref kube.Ref, watched func() bool, settled func(ready.Verdict) bool,
-	observe func() (ready.Verdict, []kube.Kind, error),
+	observe func() (ready.Verdict, []Interest, error),
 ) (ready.Verdict, error) {
 	var seen firstSeen
-	watch := &Kinds{Changes: c, Namespace: ref.Namespace, Kinds: []kube.Kind{ref.Kind}}
+	watch := &Objects{Changes: c, Namespace: ref.Namespace, Of: AllOf(ref.Kind)}
 	verdict, err := Until(ctx, c.Clock(), watch, func() (Step[ready.Verdict], error) {
 		verdict, concerned, err := observe()
 		if err != nil || settled(verdict) {
@@ -92,11 +91,11 @@ func waitFor(
 		if terminal && left <= 0 && !appeared(ctx, c, verdict.Cause.Missing) {
 			return Step[ready.Verdict]{Value: verdict, Done: true}, nil
 		}
-		grown := len(concerned) > len(watch.Kinds)
-		if grown {
-			watch.Kinds = concerned
+		more := !watch.covers(concerned)
+		if more {
+			watch.Of = concerned
 		}
-		return Step[ready.Verdict]{Value: verdict, Again: grown, Within: within(left, watched())}, nil
+		return Step[ready.Verdict]{Value: verdict, Again: more, Within: within(left, watched())}, nil
 	})
 	switch {
 	case err != nil && ctx.Err() != nil:

@@ -44,7 +44,7 @@ func (e *EndedError) Explain() (summary string, cause ready.Cause) {
 // cannot be read.
 func awaitEnd(ctx context.Context, c *kube.Cluster, pod *corev1.Pod, container string) *EndedError {
 	ref := kube.Ref{Kind: watchedPods(pod.Labels), Namespace: pod.Namespace, Name: pod.Name}
-	watch := &observe.Kinds{Changes: c, Namespace: pod.Namespace, Kinds: []kube.Kind{ref.Kind}}
+	watch := &observe.Objects{Changes: c, Namespace: pod.Namespace, Of: observe.AllOf(ref.Kind)}
 	end, err := observe.Until(ctx, c.Clock(), watch, func() (observe.Step[*EndedError], error) {
 		now, err := podNamed(ctx, c, ref)
 		if err != nil && !kube.IsNotFound(err) {
@@ -64,7 +64,7 @@ func AwaitExit(
 	ctx context.Context, c *kube.Cluster, pod *corev1.Pod, container string,
 ) (*corev1.ContainerStateTerminated, error) {
 	ref := kube.Ref{Kind: watchedPods(pod.Labels), Namespace: pod.Namespace, Name: pod.Name}
-	watch := &observe.Kinds{Changes: c, Namespace: pod.Namespace, Kinds: []kube.Kind{ref.Kind}}
+	watch := &observe.Objects{Changes: c, Namespace: pod.Namespace, Of: observe.AllOf(ref.Kind)}
 	type step = observe.Step[*corev1.ContainerStateTerminated]
 	return observe.Until(ctx, c.Clock(), watch, func() (step, error) {
 		now, err := podNamed(ctx, c, ref)

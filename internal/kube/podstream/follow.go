@@ -104,8 +104,8 @@ type follower struct {
 }
 
 func (f *follower) follow(ctx context.Context) error {
-	watch := &observe.Kinds{Changes: f.cluster, Namespace: f.logs.Namespace,
-		Kinds: []kube.Kind{watchedPods(f.logs.Labels)}}
+	selected := watchedPods(f.logs.Labels)
+	watch := &observe.Objects{Changes: f.cluster, Namespace: f.logs.Namespace, Of: observe.AllOf(selected)}
 	_, err := observe.Until(ctx, f.cluster.Clock(), watch, func() (observe.Step[int], error) {
 		pods, err := f.logs.Pods(ctx, f.cluster)
 		if err != nil {
@@ -118,7 +118,7 @@ func (f *follower) follow(ctx context.Context) error {
 				return observe.Step[int]{}, err
 			}
 		}
-		return observe.Step[int]{Done: !f.logs.Follow, Within: getInterval(ctx, f.cluster, watch.Kinds[0],
+		return observe.Step[int]{Done: !f.logs.Follow, Within: getInterval(ctx, f.cluster, selected,
 			f.logs.Namespace)}, nil
 	})
 	return err
