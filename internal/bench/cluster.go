@@ -84,16 +84,31 @@ func (c *cluster) makeNamespace(ctx context.Context, name string) error {
 	return err
 }
 
-// apply applies an object like the provider.
+// apply applies an object like the provider. dryRun is [metav1.DryRunAll] or nothing.
 func (c *cluster) apply(
-	ctx context.Context, of schema.GroupVersionResource, text string,
+	ctx context.Context, of schema.GroupVersionResource, obj *unstructured.Unstructured, dryRun ...string,
 ) (*unstructured.Unstructured, error) {
-	obj := &unstructured.Unstructured{}
-	if err := obj.UnmarshalJSON([]byte(text)); err != nil {
-		return nil, err
-	}
 	return c.client.Resource(of).Namespace(obj.GetNamespace()).Apply(ctx, obj.GetName(), obj,
-		metav1.ApplyOptions{FieldManager: kube.Manager, Force: true})
+		metav1.ApplyOptions{FieldManager: kube.Manager, Force: true, DryRun: dryRun})
+}
+
+// markCreation adds the annotation of a creation.
+func markCreation(obj *unstructured.Unstructured) {
+	annotations := obj.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[kube.CreationAnnotation] = "bench"
+	obj.SetAnnotations(annotations)
+}
+
+// unmarkCreation removes the annotation of a creation from an object, like the provider.
+func (c *cluster) unmarkCreation(ctx context.Context, of schema.GroupVersionResource, obj *unstructured.Unstructured) error {
+	patch := `[{"op":"remove","path":"/metadata/annotations/` + strings.ReplaceAll(kube.CreationAnnotation, "/", "~1") +
+		`"}]`
+	_, err := c.client.Resource(of).Namespace(obj.GetNamespace()).Patch(ctx, obj.GetName(), types.JSONPatchType,
+		[]byte(patch), metav1.PatchOptions{FieldManager: kube.Manager})
+	return err
 }
 
 // label sets the label of the generation by another field manager than the provider's.

@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/ktdev/terraform-provider-kt/internal/bench/answer"
 )
 
@@ -180,8 +183,7 @@ func (w *work) changeAlone(ctx context.Context, s scenario) error {
 		}
 	}
 	if s != destroy {
-		_, err := w.prepareObjects(ctx, w.alone)
-		return err
+		return w.applyAlone(ctx, s)
 	}
 	err := each(ctx, w.size, func(ctx context.Context, i int) error {
 		t, replacer := w.prototypeOf(w.alone, i)
@@ -196,6 +198,59 @@ func (w *work) changeAlone(ctx context.Context, s scenario) error {
 		return err
 	}
 	return w.awaitAll(ctx, w.alone, exists)
+}
+
+// applyAlone sends the requests of an apply. A plan of changes dry-runs all objects, and so does the apply of an update.
+// A creation marks the first object of each resource, and removes the annotation again.
+func (w *work) applyAlone(ctx context.Context, s scenario) error {
+	dryRuns := 1
+	if s == update {
+		dryRuns = 2
+	}
+	for range dryRuns {
+		err := w.sendEach(ctx, func(ctx context.Context, o prototypeObject, obj *unstructured.Unstructured, _ int) error {
+			_, err := w.cluster.apply(ctx, o.resource, obj, metav1.DryRunAll)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	err := w.sendEach(ctx, func(ctx context.Context, o prototypeObject, obj *unstructured.Unstructured, i int) error {
+		marks := s == create && i == 0
+		if marks {
+			markCreation(obj)
+		}
+		_, err := w.cluster.apply(ctx, o.resource, obj)
+		if err == nil && marks {
+			err = w.cluster.unmarkCreation(ctx, o.resource, obj)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return w.awaitAll(ctx, w.alone, settles)
+}
+
+// sendEach calls send for the objects of all resources, with the index of each object in its resource.
+func (w *work) sendEach(
+	ctx context.Context,
+	send func(ctx context.Context, o prototypeObject, obj *unstructured.Unstructured, index int) error,
+) error {
+	return each(ctx, w.size, func(ctx context.Context, i int) error {
+		t, replacer := w.prototypeOf(w.alone, i)
+		for j, o := range t.objects {
+			obj, err := objectOf(replacer.Replace(o.text))
+			if err != nil {
+				return err
+			}
+			if err := send(ctx, o, obj, j); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // driftAndPlan changes some objects and measures plans.

@@ -49,7 +49,11 @@ func (b *bench) prepareObjects(ctx context.Context, c config) ([][]created, erro
 	err := each(ctx, c.size, func(ctx context.Context, i int) error {
 		t, replacer := b.prototypeOf(c, i)
 		for _, o := range t.objects {
-			live, err := b.cluster.apply(ctx, o.resource, replacer.Replace(o.text))
+			obj, err := objectOf(replacer.Replace(o.text))
+			if err != nil {
+				return err
+			}
+			live, err := b.cluster.apply(ctx, o.resource, obj)
 			if err != nil {
 				return err
 			}
@@ -61,6 +65,11 @@ func (b *bench) prepareObjects(ctx context.Context, c config) ([][]created, erro
 		return nil, err
 	}
 	return made, b.awaitAll(ctx, c, settles)
+}
+
+func objectOf(text string) (*unstructured.Unstructured, error) {
+	obj := &unstructured.Unstructured{}
+	return obj, obj.UnmarshalJSON([]byte(text))
 }
 
 // awaitAll waits until no object of a case is pending.
