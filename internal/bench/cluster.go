@@ -103,7 +103,9 @@ func markCreation(obj *unstructured.Unstructured) {
 }
 
 // unmarkCreation removes the annotation of a creation from an object, like the provider.
-func (c *cluster) unmarkCreation(ctx context.Context, of schema.GroupVersionResource, obj *unstructured.Unstructured) error {
+func (c *cluster) unmarkCreation(
+	ctx context.Context, of schema.GroupVersionResource, obj *unstructured.Unstructured,
+) error {
 	patch := `[{"op":"remove","path":"/metadata/annotations/` + strings.ReplaceAll(kube.CreationAnnotation, "/", "~1") +
 		`"}]`
 	_, err := c.client.Resource(of).Namespace(obj.GetNamespace()).Patch(ctx, obj.GetName(), types.JSONPatchType,

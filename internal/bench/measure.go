@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/bench/answer"
 )
@@ -200,30 +201,30 @@ func (w *work) changeAlone(ctx context.Context, s scenario) error {
 	return w.awaitAll(ctx, w.alone, exists)
 }
 
-// applyAlone sends the requests of an apply. A plan of changes dry-runs all objects, and so does the apply of an update.
-// A creation marks the first object of each resource, and removes the annotation again.
+// applyAlone sends the requests of an apply. A plan of changes dry-runs all objects, and so does the apply of an
+// update. A creation marks the first object of each resource, and removes the annotation again.
 func (w *work) applyAlone(ctx context.Context, s scenario) error {
 	dryRuns := 1
 	if s == update {
 		dryRuns = 2
 	}
 	for range dryRuns {
-		err := w.sendEach(ctx, func(ctx context.Context, o prototypeObject, obj *unstructured.Unstructured, _ int) error {
-			_, err := w.cluster.apply(ctx, o.resource, obj, metav1.DryRunAll)
+		err := w.sendEach(ctx, func(ctx context.Context, r request) error {
+			_, err := w.cluster.apply(ctx, r.of, r.object, metav1.DryRunAll)
 			return err
 		})
 		if err != nil {
 			return err
 		}
 	}
-	err := w.sendEach(ctx, func(ctx context.Context, o prototypeObject, obj *unstructured.Unstructured, i int) error {
-		marks := s == create && i == 0
+	err := w.sendEach(ctx, func(ctx context.Context, r request) error {
+		marks := s == create && r.first
 		if marks {
-			markCreation(obj)
+			markCreation(r.object)
 		}
-		_, err := w.cluster.apply(ctx, o.resource, obj)
+		_, err := w.cluster.apply(ctx, r.of, r.object)
 		if err == nil && marks {
-			err = w.cluster.unmarkCreation(ctx, o.resource, obj)
+			err = w.cluster.unmarkCreation(ctx, r.of, r.object)
 		}
 		return err
 	})
@@ -233,11 +234,15 @@ func (w *work) applyAlone(ctx context.Context, s scenario) error {
 	return w.awaitAll(ctx, w.alone, settles)
 }
 
-// sendEach calls send for the objects of all resources, with the index of each object in its resource.
-func (w *work) sendEach(
-	ctx context.Context,
-	send func(ctx context.Context, o prototypeObject, obj *unstructured.Unstructured, index int) error,
-) error {
+// request is about one object.
+type request struct {
+	of     schema.GroupVersionResource
+	object *unstructured.Unstructured
+	first  bool // of its resource
+}
+
+// sendEach calls send for the objects of all resources.
+func (w *work) sendEach(ctx context.Context, send func(context.Context, request) error) error {
 	return each(ctx, w.size, func(ctx context.Context, i int) error {
 		t, replacer := w.prototypeOf(w.alone, i)
 		for j, o := range t.objects {
@@ -245,7 +250,7 @@ func (w *work) sendEach(
 			if err != nil {
 				return err
 			}
-			if err := send(ctx, o, obj, j); err != nil {
+			if err := send(ctx, request{o.resource, obj, j == 0}); err != nil {
 				return err
 			}
 		}
