@@ -143,6 +143,64 @@ func (l *liar) DeleteTensors(context.Context, *skytorch.DeleteTensorsRequest) (*
 	return &skytorch.TensorResponse{Success: true}, nil
 }
 
+// laggard answers correctly, but late.
+type laggard struct {
+	liar
+	get, remove time.Duration
+	removed     chan struct{} // receives at each deletion
+}
+
+func (l *laggard) GetTensor(
+	request *skytorch.GetTensorRequest, st grpc.ServerStreamingServer[skytorch.TensorChunk],
+) error {
+	select {
+	case <-st.Context().Done():
+		return st.Context().Err()
+	case <-time.After(l.get):
+		return l.liar.GetTensor(request, st)
+	}
+}
+
+func (l *laggard) DeleteTensors(
+	ctx context.Context, _ *skytorch.DeleteTensorsRequest,
+) (*skytorch.TensorResponse, error) {
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(l.remove):
+	}
+	l.removed <- struct{}{}
+	return &skytorch.TensorResponse{Success: true}, nil
+}
+
+// The time limit of a probe is also that of the deletion. After it, the deletion has a short time of its own.
+func TestTensorOfAProbeIsDeletedWithinAndAfterItsTimeLimit(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		get, remove, limit time.Duration
+		want               Status
+	}{
+		"a deletion longer than the one after the time limit": {0, cleanupTime + 500*time.Millisecond, time.Minute,
+			Serving},
+		"a download longer than the time limit": {time.Hour, 0, 500 * time.Millisecond, Timeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			late := &laggard{get: c.get, remove: c.remove, removed: make(chan struct{}, 2)}
+			target := register(t, func(s *grpc.Server) {
+				h := health.NewServer()
+				h.SetServingStatus("skytorch.torch.Service", healthpb.HealthCheckResponse_SERVING)
+				healthpb.RegisterHealthServer(s, h)
+				skytorch.RegisterServiceServer(s, late)
+			})
+			got := GRPC(t.Context(), Endpoint{Target: target, Timeout: c.limit, RoundTrip: 50})
+			if got.Status != c.want || len(late.removed) != 1 {
+				t.Errorf("%+v, deleted %d times; want %v, once", got, len(late.removed), c.want)
+			}
+		})
+	}
+}
+
 type oddHealth struct {
 	healthpb.UnimplementedHealthServer
 	status healthpb.HealthCheckResponse_ServingStatus

@@ -94,14 +94,20 @@ func skyTrip(ctx context.Context, c *tensor.Client, e Endpoint) error {
 	return nil
 }
 
+// cleanupTime limits the deletion of a tensor after the time limit of a probe.
+const cleanupTime = 2 * time.Second
+
 func skyTripOnce(ctx context.Context, c *tensor.Client, e Endpoint) (err error) {
 	id := rand.Uint64() | 1<<63 //nolint:gosec // an ID, not a secret; other clients use low numbers
 	l := layout.Of(layout.UInt8, e.RoundTrip)
-	defer func() {
-		// Delete the tensor also after a failure or a timeout.
-		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-		defer cancel()
-		if deleteErr := c.Delete(cleanup, id); err == nil {
+	defer func() { // also after a failure
+		deleteErr := c.Delete(ctx, id)
+		if ctx.Err() != nil {
+			cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+			defer cancel()
+			_ = c.Delete(cleanup, id)
+		}
+		if err == nil {
 			err = deleteErr
 		}
 	}()
