@@ -92,17 +92,7 @@ func (c *cluster) apply(
 		metav1.ApplyOptions{FieldManager: kube.Manager, Force: true, DryRun: dryRun})
 }
 
-// markCreation adds the annotation of a creation.
-func markCreation(obj *unstructured.Unstructured) {
-	annotations := obj.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[kube.CreationAnnotation] = "bench"
-	obj.SetAnnotations(annotations)
-}
-
-// unmarkCreation removes the annotation of a creation from an object, like the provider.
+// unmarkCreation removes the annotation of a creation from an object.
 func (c *cluster) unmarkCreation(
 	ctx context.Context, of schema.GroupVersionResource, obj *unstructured.Unstructured,
 ) error {
@@ -123,10 +113,9 @@ func (c *cluster) label(ctx context.Context, of schema.GroupVersionResource, key
 }
 
 // remove deletes an object like the provider.
-func (c *cluster) remove(ctx context.Context, of schema.GroupVersionResource, key string) error {
-	namespace, name := parseKey(key)
+func (c *cluster) remove(ctx context.Context, of schema.GroupVersionResource, obj *unstructured.Unstructured) error {
 	foreground := metav1.DeletePropagationForeground
-	return c.client.Resource(of).Namespace(namespace).Delete(ctx, name,
+	return c.client.Resource(of).Namespace(obj.GetNamespace()).Delete(ctx, obj.GetName(),
 		metav1.DeleteOptions{PropagationPolicy: &foreground})
 }
 

@@ -8,10 +8,9 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/bench/answer"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 )
 
 // work is a case while it is measured.
@@ -186,14 +185,8 @@ func (w *work) changeAlone(ctx context.Context, s scenario) error {
 	if s != destroy {
 		return w.applyAlone(ctx, s)
 	}
-	err := each(ctx, w.size, func(ctx context.Context, i int) error {
-		t, replacer := w.prototypeOf(w.alone, i)
-		for _, o := range t.objects {
-			if err := w.cluster.remove(ctx, o.resource, replacer.Replace(o.key)); err != nil {
-				return err
-			}
-		}
-		return nil
+	err := w.sendEach(ctx, w.alone, func(ctx context.Context, r request) error {
+		return w.cluster.remove(ctx, r.of, r.object)
 	})
 	if err != nil {
 		return err
@@ -209,7 +202,7 @@ func (w *work) applyAlone(ctx context.Context, s scenario) error {
 		dryRuns = 2
 	}
 	for range dryRuns {
-		err := w.sendEach(ctx, func(ctx context.Context, r request) error {
+		err := w.sendEach(ctx, w.alone, func(ctx context.Context, r request) error {
 			_, err := w.cluster.apply(ctx, r.of, r.object, metav1.DryRunAll)
 			return err
 		})
@@ -217,10 +210,10 @@ func (w *work) applyAlone(ctx context.Context, s scenario) error {
 			return err
 		}
 	}
-	err := w.sendEach(ctx, func(ctx context.Context, r request) error {
+	err := w.sendEach(ctx, w.alone, func(ctx context.Context, r request) error {
 		marks := s == create && r.first
 		if marks {
-			markCreation(r.object)
+			r.object = kube.MarkCreation(r.object, "bench")
 		}
 		_, err := w.cluster.apply(ctx, r.of, r.object)
 		if err == nil && marks {
@@ -232,30 +225,6 @@ func (w *work) applyAlone(ctx context.Context, s scenario) error {
 		return err
 	}
 	return w.awaitAll(ctx, w.alone, settles)
-}
-
-// request is about one object.
-type request struct {
-	of     schema.GroupVersionResource
-	object *unstructured.Unstructured
-	first  bool // of its resource
-}
-
-// sendEach calls send for the objects of all resources.
-func (w *work) sendEach(ctx context.Context, send func(context.Context, request) error) error {
-	return each(ctx, w.size, func(ctx context.Context, i int) error {
-		t, replacer := w.prototypeOf(w.alone, i)
-		for j, o := range t.objects {
-			obj, err := objectOf(replacer.Replace(o.text))
-			if err != nil {
-				return err
-			}
-			if err := send(ctx, request{o.resource, obj, j == 0}); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }
 
 // driftAndPlan changes some objects and measures plans.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/bench/answer"
 )
@@ -46,19 +47,12 @@ type created struct{ uid, version string }
 // prototype. It returns when controllers have updated their status.
 func (b *bench) prepareObjects(ctx context.Context, c config) ([][]created, error) {
 	made := make([][]created, c.size)
-	err := each(ctx, c.size, func(ctx context.Context, i int) error {
-		t, replacer := b.prototypeOf(c, i)
-		for _, o := range t.objects {
-			obj, err := objectOf(replacer.Replace(o.text))
-			if err != nil {
-				return err
-			}
-			live, err := b.cluster.apply(ctx, o.resource, obj)
-			if err != nil {
-				return err
-			}
-			made[i] = append(made[i], created{string(live.GetUID()), live.GetResourceVersion()})
+	err := b.sendEach(ctx, c, func(ctx context.Context, r request) error {
+		live, err := b.cluster.apply(ctx, r.of, r.object)
+		if err != nil {
+			return err
 		}
+		made[r.resource] = append(made[r.resource], created{string(live.GetUID()), live.GetResourceVersion()})
 		return nil
 	})
 	if err != nil {
@@ -67,9 +61,29 @@ func (b *bench) prepareObjects(ctx context.Context, c config) ([][]created, erro
 	return made, b.awaitAll(ctx, c, settles)
 }
 
-func objectOf(text string) (*unstructured.Unstructured, error) {
-	obj := &unstructured.Unstructured{}
-	return obj, obj.UnmarshalJSON([]byte(text))
+// request is about one object.
+type request struct {
+	resource int // index of its resource
+	first    bool
+	of       schema.GroupVersionResource
+	object   *unstructured.Unstructured
+}
+
+// sendEach calls send for the objects of all resources of a case, for those of one resource in order.
+func (b *bench) sendEach(ctx context.Context, c config, send func(context.Context, request) error) error {
+	return each(ctx, c.size, func(ctx context.Context, i int) error {
+		t, replacer := b.prototypeOf(c, i)
+		for j, o := range t.objects {
+			obj := &unstructured.Unstructured{}
+			if err := obj.UnmarshalJSON([]byte(replacer.Replace(o.text))); err != nil {
+				return err
+			}
+			if err := send(ctx, request{resource: i, first: j == 0, of: o.resource, object: obj}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // awaitAll waits until no object of a case is pending.
