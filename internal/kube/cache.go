@@ -29,13 +29,13 @@ type collection struct {
 	latest     string             // newest resource version received from the server
 	listed     string             // resource version of the newest list
 	synced     bool
-	denied     bool          // no permission to list or watch: nothing is cached
-	err        error         // error of the last list or watch, nil after a success
-	failedAt   time.Time     // time of err
-	heard      time.Time     // time of the last message from the server
-	signal     chan struct{} // closed and replaced at each change of the fields above
-	refreshing chan struct{} // closed when the running list ends, nil if none is running
-	waiting    map[*subscription]bool
+	denied     bool                   // no permission to list or watch: nothing is cached
+	err        error                  // error of the last list or watch, nil after a success
+	failedAt   time.Time              // time of err
+	heard      time.Time              // time of the last message from the server
+	signal     chan struct{}          // closed and replaced at each change of the fields above
+	refreshing chan struct{}          // closed when the running list ends, nil if none is running
+	waiting    map[*subscription]bool // those that have not been canceled
 }
 
 // subscription notifies a wait of changes. changed has a capacity of one.
@@ -210,7 +210,8 @@ func (c *collection) putLocked(e *Entry) {
 	c.notifyLocked(old, e)
 }
 
-// notifyLocked notifies the waits for an object after an event of the watch. old is nil if it was not known before.
+// notifyLocked notifies the waits for an object, of which the server has sent a version. old is the known version, or
+// nil.
 func (c *collection) notifyLocked(old, e *Entry) {
 	recovered := c.err != nil
 	c.err = nil

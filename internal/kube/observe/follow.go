@@ -35,7 +35,10 @@ func (f Follow) Wait(ctx context.Context, c *kube.Cluster) (ready.Verdict, error
 		verdict, concerned, err := f.assess(ctx, c)
 		if err == nil && verdict.Settled() {
 			verdict, err = f.replaced(ctx, c, verdict)
-			concerned = append(slices.Clone(concerned), labelled(f.PodLabels), Interest{Kind: ref.Kind})
+			concerned = append(slices.Clone(concerned), labelled(f.PodLabels))
+			if f.Workload != nil {
+				concerned = append(concerned, named(ref))
+			}
 		}
 		if err == nil {
 			f.Report(verdict)

@@ -59,6 +59,7 @@ func TestWatchCoversAnInterestOnlyIfItReportsAllOfItsChanges(t *testing.T) {
 		"all objects of the kind":    {AllOf(kind.Event()), []Interest{events("head-xyz")}, true},
 		"pods named after it":        {[]Interest{events()}, []Interest{events("trainer-1")}, true},
 		"a pod with another name":    {[]Interest{events()}, []Interest{events("head-xyz")}, false},
+		"all instead of one":         {[]Interest{events()}, AllOf(kind.Event()), false},
 		"another kind":               {AllOf(kind.Pod()), AllOf(kind.Pod(), kind.ReplicaSet()), false},
 		"pods with another selector": {AllOf(kind.Pod()), AllOf(kind.Pod().All()), false},
 	} {

@@ -137,10 +137,12 @@ type Interest struct {
 	Others []string
 }
 
-// covers reports whether all changes of another interest are also those of i.
+// covers reports whether all changes of another interest of the same wait are also
+// those of i.
 func (i Interest) covers(other Interest) bool {
 	return i.Kind.GroupVersionKind == other.Kind.GroupVersionKind &&
-		i.Kind.LabelSelector == other.Kind.LabelSelector && (i.About == nil || slices.Equal(i.Others, other.Others))
+		i.Kind.LabelSelector == other.Kind.LabelSelector &&
+		(i.About == nil || other.About != nil && slices.Equal(i.Others, other.Others))
 }
 
 // AllOf returns the interest in all objects of kinds.
