@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
 // Class is the class of a failed request. It is determined by the reason,
@@ -181,6 +182,10 @@ func classifyStatus(ref Ref, status metav1.Status) (Class, []FieldCause) {
 	}
 	if status.Reason != metav1.StatusReasonNotFound && status.Reason != metav1.StatusReasonUnauthorized &&
 		!fromAPI(status) {
+		return Unreachable, nil
+	}
+	rejected := status.Reason == metav1.StatusReasonForbidden || status.Reason == metav1.StatusReasonInvalid
+	if rejected && ready.FailureOfServer(status.Message) {
 		return Unreachable, nil
 	}
 	switch status.Reason {

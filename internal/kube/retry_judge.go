@@ -15,6 +15,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
 const (
@@ -148,6 +150,9 @@ func judgeResponse(request *http.Request, reply *reply, known state, within time
 		return judgement{again: true, within: within, tries: few}
 	case code == http.StatusUnauthorized: // the underlying transport now gets new credentials
 		return judgement{again: true, within: within, tries: 2}
+	case (code == http.StatusForbidden || code == http.StatusUnprocessableEntity) &&
+		ready.FailureOfServer(reply.message()):
+		return judgement{again: true, within: within}
 	case code == http.StatusForbidden: // not settled: it does not show that a previous attempt was rejected
 		return judgement{again: known.accepted && known.starting, within: within, tries: many}
 	case code == http.StatusTooManyRequests && reply.holdsBudget():

@@ -15,13 +15,18 @@ type Fault func(w http.ResponseWriter, execute func() *httptest.ResponseRecorder
 
 // Status responds with a Status of the API server.
 func Status(code int, reason metav1.StatusReason) Fault {
+	return StatusWith(code, reason, string(reason))
+}
+
+// StatusWith is Status with a message.
+func StatusWith(code int, reason metav1.StatusReason, message string) Fault {
 	return func(w http.ResponseWriter, _ func() *httptest.ResponseRecorder) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(code)
 		_ = json.NewEncoder(w).Encode(metav1.Status{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
 			Code:   int32(code), //nolint:gosec // three digits
-			Reason: reason, Message: string(reason),
+			Reason: reason, Message: message,
 			Details: &metav1.StatusDetails{Name: "trainer", Kind: "deployments"},
 		})
 	}
@@ -91,8 +96,20 @@ func Passing() map[string]Fault {
 		"truncated as if whole":    Truncated(true),
 		"expired once":             Status(401, metav1.StatusReasonUnauthorized),
 		"another writer was first": Status(409, metav1.StatusReasonConflict),
+		"no address for a Service": StatusWith(422, metav1.StatusReasonInvalid, NoAddress),
+		"no service account":       StatusWith(403, metav1.StatusReasonForbidden, NoServiceAccount),
 	}
 }
+
+// Messages of an API server that cannot reach itself, seen in restarts of Kubernetes 1.36.
+const (
+	NoAddress = `Service "trainer" is invalid: spec.clusterIPs: Invalid value: [""]: failed to allocate IP: Post ` +
+		`"https://127.0.0.1:6443/apis/networking.k8s.io/v1/ipaddresses": dial tcp 127.0.0.1:6443: connect: ` +
+		`connection refused`
+	NoServiceAccount = `pods "trainer-1" is forbidden: error looking up service account ml/default: Get ` +
+		`"https://127.0.0.1:6443/api/v1/namespaces/ml/serviceaccounts/default": dial tcp 127.0.0.1:6443: connect: ` +
+		`connection refused`
+)
 
 // Silent accepts a watch and sends nothing.
 func Silent(w http.ResponseWriter, _ func() *httptest.ResponseRecorder) {

@@ -72,6 +72,7 @@ func TestOnlyUnrecoverableCausesArePermanent(t *testing.T) {
 		"quota-uncounted":       mayRecover,
 		"quota-leaving":         mayRecover,
 		"webhook-down":          mayRecover,
+		"server-stopping":       mayRecover,
 		"webhook-denies":        shortGrace,
 		"knative-unschedulable": mayRecover,
 

@@ -42,11 +42,12 @@ func (s *diagnosis) refused(c *Cause, message string) *Cause {
 }
 
 // isFinal reports whether a rejection is permanent. It is temporary if the API
-// server or a webhook did not respond, if the usage of a new quota is not
-// calculated yet, or if terminating pods still count toward the quota.
+// server or a webhook did not respond, if the API server cannot reach itself, if
+// the usage of a new quota is not calculated yet, or if terminating pods still
+// count toward the quota.
 func (s *diagnosis) isFinal(c *Cause, message string) bool {
 	leaving := slices.ContainsFunc(s.Pods, func(p *corev1.Pod) bool { return p.DeletionTimestamp != nil })
-	return rejection.MatchString(message) && !uncountedQuota.MatchString(message) &&
+	return rejection.MatchString(message) && !FailureOfServer(message) && !uncountedQuota.MatchString(message) &&
 		!(c.Reason == ReasonQuotaExceeded && leaving)
 }
 
@@ -162,12 +163,24 @@ var (
 	failedQuota    = regexp.MustCompile(`failed quota: ([^:]+): must specify (.+)`)
 	serviceAccount = regexp.MustCompile(`error looking up service account ([^/\s]+)/(\S+?): (.+)`)
 	rejection      = regexp.MustCompile(`is forbidden|denied|is invalid`)
+	ownRequest     = regexp.MustCompile(`failed to allocate IP: |\b(?:Get|Post|Put|Patch|Delete) "https?://[^"]+": `)
+	ofWebhook      = regexp.MustCompile(`denied the request: |failed calling webhook`)
 	refusedPod     = regexp.MustCompile(`^[^"]*?(?:pods|Pod|replicasets\.apps|ReplicaSet\.apps) "[^"]*" ` +
 		`is (?:forbidden|invalid): `)
 )
 
 const beyondLimitRange = `(?:maximum|minimum) \S+ usage per \w+ is|max limit to request ratio per|` +
 	`must be less than or equal to \S+ limit`
+
+// FailureOfServer reports whether the API server rejects an object only because a
+// request to itself failed, by its message. While it stops or starts, it reports
+// this as a forbidden object (the lookup of a service account) or as an invalid
+// field (the address of a Service that requests none,
+// pkg/registry/core/service/storage/alloc.go). The requests of webhooks, and
+// those to them, do not count.
+func FailureOfServer(message string) bool {
+	return ownRequest.MatchString(message) && !ofWebhook.MatchString(message)
+}
 
 // Refusal explains the rejection of an object by admission, by the message of
 // the API server. The command is "" if none is specific to the rejection.
@@ -200,6 +213,11 @@ func Refusal(namespace, message string) Cause {
 		Reason:  ReasonPodsRefused,
 		Summary: "The API server rejects the pods: " + clip(refusedPod.ReplaceAllString(message, "")),
 		Hint:    "Change the fields that the message reports: an admission step of the cluster rejects them.",
+	}
+	if FailureOfServer(message) {
+		c.Hint = "Check the API server if this persists: a request to itself failed. It may be starting or stopping."
+		c.Command = "kubectl get --raw '/readyz?verbose'"
+		return c
 	}
 	for _, row := range refusals() {
 		if m := regexp.MustCompile(row.message).FindStringSubmatch(message); m != nil {
