@@ -127,7 +127,7 @@ func failures() map[string]struct {
 			Unreachable},
 		"stopping": {statusError(422, metav1.StatusReasonInvalid, kubetest.NoAddress, about("Service", "", "trainer",
 			metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.clusterIPs",
-				Message: kubetest.NoAddress[strings.Index(kubetest.NoAddress, "Invalid value"):]})), Unreachable},
+				Message: kubetest.NoAddressCause})), Unreachable},
 		"broken": {statusError(500, metav1.StatusReasonInternalError, "Internal error occurred: etcdserver: no leader",
 			nil), Other},
 		"wrong-address": {tried(&net.OpError{Op: "dial", Net: "tcp",

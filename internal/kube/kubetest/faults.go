@@ -103,7 +103,8 @@ func Passing() map[string]Fault {
 
 // Messages of an API server that cannot reach itself, seen in restarts of Kubernetes 1.36.
 const (
-	NoAddress = `Service "trainer" is invalid: spec.clusterIPs: Invalid value: [""]: failed to allocate IP: Post ` +
+	NoAddress      = `Service "trainer" is invalid: spec.clusterIPs: ` + NoAddressCause
+	NoAddressCause = `Invalid value: [""]: failed to allocate IP: Post ` +
 		`"https://127.0.0.1:6443/apis/networking.k8s.io/v1/ipaddresses": dial tcp 127.0.0.1:6443: connect: ` +
 		`connection refused`
 	NoServiceAccount = `pods "trainer-1" is forbidden: error looking up service account ml/default: Get ` +

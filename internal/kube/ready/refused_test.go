@@ -67,24 +67,31 @@ func TestRejectionsAreExplained(t *testing.T) {
 
 func TestAFailureOfTheAPIServerItselfIsNoRejection(t *testing.T) {
 	t.Parallel()
-	const request = `"https://127.0.0.1:6443/api/v1/namespaces/ml/serviceaccounts/default": dial tcp 127.0.0.1:6443: ` +
-		`connect: connection refused`
-	for message, want := range map[string]bool{
-		`pods "svc-1" is forbidden: error looking up service account ml/default: Get ` + request:                     true,
-		`Service "svc" is invalid: spec.clusterIPs: Invalid value: [""]: failed to allocate IP: Post ` + request:     true,
-		`Service "svc" is invalid: spec.clusterIPs: Invalid value: [""]: failed to allocate IP: allocator not ready`: true,
-
-		`Service "svc" is invalid: spec.clusterIPs: Invalid value: ["10.0.0.9"]: failed to allocate IP 10.0.0.9: ` +
-			`provided IP is already allocated`: false,
-		`pods "svc-1" is forbidden: error looking up service account ml/default: serviceaccount "default" not ` +
-			`found`: false,
-		`Internal error occurred: failed calling webhook "images.example.com": failed to call webhook: Post ` +
-			request: false,
-		`admission webhook "images.example.com" denied the request: Get ` + request: false,
-		`spec.url: Invalid value: "https://example.com": must be a path`:            false,
+	const (
+		request = `"https://127.0.0.1:6443/api/v1/namespaces/ml/serviceaccounts/default": dial tcp 127.0.0.1:6443: ` +
+			`connect: connection refused`
+		account = `pods "svc-1" is forbidden: error looking up service account ml/default: `
+		address = `Service "svc" is invalid: spec.clusterIPs: Invalid value: [""]: failed to allocate IP`
+		webhook = "images.example.com"
+	)
+	for _, message := range []string{
+		account + "Get " + request,
+		address + ": Post " + request,
+		address + ": allocator not ready",
 	} {
-		if got := FailureOfServer(message); got != want {
-			t.Errorf("%v, want %v: %s", got, want, message)
+		if !FailureOfServer(message) {
+			t.Errorf("a rejection: %s", message)
+		}
+	}
+	for _, message := range []string{
+		account + `serviceaccount "default" not found`,
+		address + " 10.0.0.9: provided IP is already allocated",
+		`Internal error occurred: failed calling webhook "` + webhook + `": failed to call webhook: Post ` + request,
+		`admission webhook "` + webhook + `" denied the request: Get ` + request,
+		`spec.url: Invalid value: "https://example.com": must be a path`,
+	} {
+		if FailureOfServer(message) {
+			t.Errorf("no rejection: %s", message)
 		}
 	}
 }
