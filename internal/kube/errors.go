@@ -21,7 +21,9 @@ import (
 )
 
 // Class is the class of a failed request. It is determined by the reason,
-// details and causes of the status, never by the text of a message.
+// details and causes of the status. Its message decides only where the server
+// reports a failure of another class with them: see untyped, webhookCauses and
+// [ready.FailureOfServer].
 type Class int
 
 const (

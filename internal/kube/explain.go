@@ -78,7 +78,7 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 		cause.Summary = fmt.Sprintf("Operation in progress: %s", attempt(e.Err))
 		if errors.Is(e.Err, context.DeadlineExceeded) {
 			cause.Hint = "Increase " + ready.FieldTimeLimit + ", or check why the API server is slow."
-			cause.Command = "kubectl get --raw '/readyz?verbose'"
+			cause.Command = ready.CheckServer
 			return fmt.Sprintf("Timeout of the request to %s %s", e.Op, object), cause
 		}
 		return fmt.Sprintf("Interrupted: %s %s", e.Op, object), cause
@@ -97,7 +97,7 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 		case status != nil && status.Status().Code >= http.StatusInternalServerError:
 			cause.Hint = "Run the command again: an internal error of the API server is often temporary. If it " +
 				"persists, check the API server and its storage."
-			cause.Command = "kubectl get --raw '/readyz?verbose'"
+			cause.Command = ready.CheckServer
 		}
 		return fmt.Sprintf("Could not %s %s", e.Op, object), cause
 	}
@@ -168,7 +168,7 @@ func (e *Error) unreachable(object string) (summary string, cause ready.Cause) {
 		return "The Kubernetes API server is temporarily unavailable", ready.Cause{
 			Summary: fmt.Sprintf("The API server rejected the request to %s %s: %v", e.Op, object, e.Err),
 			Hint:    "Run the command again later. The API server is starting, overloaded or cannot reach its storage.",
-			Command: "kubectl get --raw '/readyz?verbose'",
+			Command: ready.CheckServer,
 		}
 	}
 	return "The Kubernetes API server cannot be reached", ready.Cause{

@@ -101,7 +101,8 @@ func Passing() map[string]Fault {
 	}
 }
 
-// Messages of an API server that cannot reach itself, seen in restarts of Kubernetes 1.36.
+// Messages of an API server that cannot reach itself. The first was seen in a restart of Kubernetes 1.36, the last
+// is from its source (plugin/pkg/admission/serviceaccount/admission.go).
 const (
 	NoAddress      = `Service "trainer" is invalid: spec.clusterIPs: ` + NoAddressCause
 	NoAddressCause = `Invalid value: [""]: failed to allocate IP: Post ` +

@@ -172,10 +172,14 @@ var (
 const beyondLimitRange = `(?:maximum|minimum) \S+ usage per \w+ is|max limit to request ratio per|` +
 	`must be less than or equal to \S+ limit`
 
+// CheckServer is the command that shows the health of the API server.
+const CheckServer = "kubectl get --raw '/readyz?verbose'"
+
 // FailureOfServer reports whether the API server rejects an object only because a
 // request to itself failed, by its message. While it stops or starts, it reports
-// this as a forbidden object (the lookup of a service account) or as an invalid
-// field (the address of a Service that requests none,
+// this as a forbidden object (the lookup of a service account,
+// plugin/pkg/admission/serviceaccount/admission.go) or as an invalid field (the
+// address of a Service that requests none,
 // pkg/registry/core/service/storage/alloc.go). The requests of webhooks, and
 // those to them, do not count.
 func FailureOfServer(message string) bool {
@@ -213,11 +217,6 @@ func Refusal(namespace, message string) Cause {
 		Reason:  ReasonPodsRefused,
 		Summary: "The API server rejects the pods: " + clip(refusedPod.ReplaceAllString(message, "")),
 		Hint:    "Change the fields that the message reports: an admission step of the cluster rejects them.",
-	}
-	if FailureOfServer(message) {
-		c.Hint = "Check the API server if this persists: a request to itself failed. It may be starting or stopping."
-		c.Command = "kubectl get --raw '/readyz?verbose'"
-		return c
 	}
 	for _, row := range refusals() {
 		if m := regexp.MustCompile(row.message).FindStringSubmatch(message); m != nil {
@@ -265,6 +264,9 @@ func refusals() []refusal {
 		{`because it is being terminated`, "",
 			"Wait until the namespace is deleted and create it again, or use another namespace.",
 			"kubectl get namespace NAMESPACE -o yaml"},
+		// Last, because the messages of webhooks may contain requests as well.
+		{ownRequest.String(), "", "Check the API server if this persists: a request to itself failed. It may be " +
+			"starting or stopping.", CheckServer},
 	}
 }
 
