@@ -194,23 +194,17 @@ func (w *work) changeAlone(ctx context.Context, s scenario) error {
 	return w.awaitAll(ctx, w.alone, exists)
 }
 
-// applyAlone sends the requests of an apply. A plan of changes dry-runs all objects, and so does the apply of an
-// update. A creation marks the first object of each resource, and removes the annotation again.
+// applyAlone sends the requests of an apply: a dry run of each object for the plan, and its apply. A creation marks the
+// first object of each resource, and removes the annotation again.
 func (w *work) applyAlone(ctx context.Context, s scenario) error {
-	dryRuns := 1
-	if s == update {
-		dryRuns = 2
-	}
-	for range dryRuns {
-		err := w.sendEach(ctx, w.alone, func(ctx context.Context, r request) error {
-			_, err := w.cluster.apply(ctx, r.of, r.object, metav1.DryRunAll)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
 	err := w.sendEach(ctx, w.alone, func(ctx context.Context, r request) error {
+		_, err := w.cluster.apply(ctx, r.of, r.object, metav1.DryRunAll)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	err = w.sendEach(ctx, w.alone, func(ctx context.Context, r request) error {
 		marks := s == create && r.first
 		if marks {
 			r.object = kube.MarkCreation(r.object, "bench")

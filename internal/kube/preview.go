@@ -7,8 +7,9 @@ import (
 )
 
 // Terraform and OpenTofu plan each resource a second time before they apply it,
-// and apply it at once after that. For a new object, a dry run then shows
-// nothing that the apply does not show immediately afterwards. The provider
+// and apply it at once after that. A dry run then shows nothing that the apply
+// does not show immediately afterwards. The action is that of the first plan: if
+// the second plan replaced an object, Terraform would reject it. The provider
 // cannot distinguish a plan from the plan before an apply. But a provider
 // instance is configured for one walk of the graph, and an instance that has
 // applied a resource is in the apply walk
@@ -23,7 +24,7 @@ const (
 	longestLead  = time.Second
 )
 
-// previews orders the previews of creations in one run. If Terraform applies
+// previews orders the previews of one run. If Terraform applies
 // the resource of the first preview, the others are skipped.
 type previews struct {
 	mu       sync.Mutex
@@ -52,10 +53,10 @@ func (c *Cluster) BeginApply() {
 	}
 }
 
-// PreviewCreation calls preview, which sends a dry run of a new object and must
-// not determine planned values. It skips preview in an apply: the plan has
-// called it, and the apply reports all errors.
-func (c *Cluster) PreviewCreation(ctx context.Context, preview func()) {
+// Preview calls preview, which dry-runs a change and must not determine planned
+// values, except that a resource is replaced. It skips preview in an apply: the
+// plan has called it, and the apply reports all errors.
+func (c *Cluster) Preview(ctx context.Context, preview func()) {
 	p := &c.previews
 	p.lock()
 	applying, led := p.applying, p.led

@@ -10,7 +10,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// walk previews ten creations at the same time, as Terraform does by default. The
+// walk previews ten changes at the same time, as Terraform does by default. The
 // first preview that ends is followed by an apply if the walk applies.
 func walk(t *testing.T, applies bool) (previews int32) {
 	t.Helper()
@@ -20,7 +20,7 @@ func walk(t *testing.T, applies bool) (previews int32) {
 		var resources sync.WaitGroup
 		for range 10 {
 			resources.Go(func() {
-				c.PreviewCreation(t.Context(), func() {
+				c.Preview(t.Context(), func() {
 					count.Add(1)
 					time.Sleep(500 * time.Millisecond) // of latency
 				})
@@ -32,7 +32,7 @@ func walk(t *testing.T, applies bool) (previews int32) {
 		}
 		resources.Wait()
 		before := time.Now()
-		c.PreviewCreation(t.Context(), func() { count.Add(1) })
+		c.Preview(t.Context(), func() { count.Add(1) })
 		if waited := time.Since(before); waited != 0 {
 			t.Errorf("a later preview waits for %v", waited)
 		}
@@ -40,14 +40,14 @@ func walk(t *testing.T, applies bool) (previews int32) {
 	return count.Load()
 }
 
-func TestAllCreationsOfAPlanArePreviewed(t *testing.T) {
+func TestAllChangesOfAPlanArePreviewed(t *testing.T) {
 	t.Parallel()
 	if got := walk(t, false); got != 11 {
 		t.Errorf("%d previews, want 11", got)
 	}
 }
 
-func TestOneCreationOfAnApplyIsPreviewed(t *testing.T) {
+func TestOneChangeOfAnApplyIsPreviewed(t *testing.T) {
 	t.Parallel()
 	if got := walk(t, true); got != 1 {
 		t.Errorf("%d previews, want 1", got)
@@ -60,11 +60,11 @@ func TestPreviewIsValidForOneRun(t *testing.T) {
 	before.BeginApply()
 	before.BeginApply() // each apply does
 	previewed := false
-	before.PreviewCreation(t.Context(), func() { previewed = true })
+	before.Preview(t.Context(), func() { previewed = true })
 	if previewed {
 		t.Error("a run that applies sends a preview")
 	}
-	(&Cluster{clock: clock.RealClock{}}).PreviewCreation(t.Context(), func() { previewed = true })
+	(&Cluster{clock: clock.RealClock{}}).Preview(t.Context(), func() { previewed = true })
 	if !previewed {
 		t.Error("another run does not send a preview")
 	}

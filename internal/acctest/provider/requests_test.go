@@ -119,25 +119,25 @@ func TestAccRequestsOfARun(t *testing.T) {
   cpus     = "10m"
   memory   = "16Mi"
   env_vars = { CHANGED = VALUE }`,
-			create: 6, plan: 0.5, updateOne: 2, updateAll: 6, destroy: 3,
+			create: 6, plan: 0.5, updateOne: 2, updateAll: 3.5, destroy: 3,
 		},
 		"volumes": {
 			kind: "kt_volume", objects: "persistentvolumeclaims",
 			attributes: acctest.ReadWriteOnce + `
   size   = "1Gi"
   labels = { changed = VALUE }`,
-			create: 4, plan: 0.5, updateOne: 2, updateAll: 6, destroy: 4,
+			create: 4, plan: 0.5, updateOne: 2, updateAll: 3, destroy: 4,
 		},
 		"secrets": {
 			kind: "kt_secret", objects: "secrets", attributes: "values = { TOKEN = VALUE }",
-			create: 4, plan: 1.5, updateOne: 2, updateAll: 7, destroy: 4.5,
+			create: 4, plan: 1.5, updateOne: 2, updateAll: 5.5, destroy: 4.5,
 		},
 		"images": {
 			kind: "kt_image", objects: "configmaps",
 			attributes: `
   base  = "python:3.12"
   steps = [{ run_bash = "echo ${VALUE}" }]`,
-			create: 4, plan: 0.5, updateOne: 2, updateAll: 6, destroy: 3,
+			create: 4, plan: 0.5, updateOne: 2, updateAll: 3, destroy: 3,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

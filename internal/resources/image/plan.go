@@ -111,7 +111,7 @@ func (p *planner) dryRun(ctx context.Context) {
 		creation = p.Creation()
 	}
 	if p.Creating && p.object == nil && !p.Plan.ID.IsUnknown() && p.Data.Configured() {
-		p.Data.Cluster.PreviewCreation(ctx, func() {
+		p.Data.Cluster.Preview(ctx, func() {
 			p.Diags.Append(owned.PreviewOwner(ctx, p.Data.Cluster, p.Plan.ref(), creation).Diagnostics(true, false)...)
 		})
 	}
@@ -119,19 +119,15 @@ func (p *planner) dryRun(ctx context.Context) {
 		p.Short() {
 		return
 	}
-	if p.Creating {
-		replaced := p.Replaced[manifest.Key(p.object)].UID
-		p.Data.Cluster.PreviewCreation(ctx, func() {
-			p.Diags.Append(owned.Preview(ctx, p.Data.Cluster, p.object, creation, replaced).Diagnostics(true, false)...)
-		})
-		return
-	}
-	forecast := owned.Preview(ctx, p.Data.Cluster, p.object, creation, "")
-	p.replace = forecast.Immutable && inState
-	p.Diags.Append(forecast.Diagnostics(p.Creating, inState)...)
-	if inState {
-		p.Diags.Append(p.Memory().RetainedWarning(forecast.Ref, key, forecast.After)...)
-	}
+	replaced := p.Replaced[manifest.Key(p.object)].UID
+	p.Data.Cluster.Preview(ctx, func() {
+		forecast := owned.Preview(ctx, p.Data.Cluster, p.object, creation, replaced)
+		p.replace = forecast.Immutable && inState
+		p.Diags.Append(forecast.Diagnostics(p.Creating, inState)...)
+		if inState {
+			p.Diags.Append(p.Memory().RetainedWarning(forecast.Ref, key, forecast.After)...)
+		}
+	})
 }
 
 // preserveImported keeps the value of adopt_existing that an import has assumed, if the plan then has no changes.

@@ -103,12 +103,7 @@ func (p *planner) dryRun(ctx context.Context) {
 		return
 	}
 	validated := true
-	preview := func() { validated = p.preview(ctx, changed) }
-	if p.Creating {
-		p.Data.Cluster.PreviewCreation(ctx, preview)
-	} else {
-		preview()
-	}
+	p.Data.Cluster.Preview(ctx, func() { validated = p.preview(ctx, changed) })
 	if validated {
 		p.warn(ctx)
 		p.warnOfFlavors(obsolete)

@@ -39,11 +39,7 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 	}
 	p.Plan.UID = p.uid()
 	if !p.Diags.HasError() && p.needsDryRun() {
-		if p.Creating {
-			p.Data.Cluster.PreviewCreation(ctx, func() { p.dryRun(ctx) })
-		} else {
-			p.dryRun(ctx)
-		}
+		p.Data.Cluster.Preview(ctx, func() { p.dryRun(ctx) })
 	}
 	if len(p.Replace) > 0 {
 		p.Plan.UID = types.StringUnknown()

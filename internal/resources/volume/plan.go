@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
@@ -146,14 +147,16 @@ func (p *planner) dryRun(ctx context.Context) {
 	if object == nil || p.Short() || !p.Creating && p.Plan.Manifests.Equal(p.State.Manifests) {
 		return
 	}
+	p.Data.Cluster.Preview(ctx, func() { p.preview(ctx, object) })
+}
+
+func (p *planner) preview(ctx context.Context, object *unstructured.Unstructured) {
 	if p.Creating {
-		p.Data.Cluster.PreviewCreation(ctx, func() {
-			forecast := owned.Preview(ctx, p.Data.Cluster, object, p.Creation(), p.replacedUID)
-			p.Diags.Append(forecast.Diagnostics(true, false)...)
-		})
+		forecast := owned.Preview(ctx, p.Data.Cluster, object, p.Creation(), p.replacedUID)
+		p.Diags.Append(forecast.Diagnostics(true, false)...)
 		return
 	}
-	forecast := owned.Preview(ctx, p.Data.Cluster, object, nil, p.replacedUID)
+	forecast := owned.Preview(ctx, p.Data.Cluster, object, nil, "")
 	if forecast.Immutable {
 		p.Diags.AddError("Immutable PersistentVolumeClaim field changed",
 			"The plan would change an immutable field of "+p.Plan.claimRef().String()+

@@ -51,13 +51,13 @@ func (w *Writing[M, N]) SaveAs(ctx context.Context, model *M) {
 
 // Create applies a planned creation.
 func (r *Resource[M, P, N]) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	r.data.Cluster.BeginApply()
 	plan, config := P(new(M)), P(new(M))
 	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
 	resp.Diagnostics.Append(req.Config.Get(ctx, config)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	r.data.Cluster.BeginApply()
 	defaultLimit := r.Kind.Create + r.waitTimeout((*M)(plan))
 	ctx, cancel := r.limit(ctx, "timeouts.create", plan.common().Timeouts.Create, defaultLimit, &resp.Diagnostics)
 	defer cancel()
@@ -84,6 +84,7 @@ func (r *Resource[M, P, N]) Create(ctx context.Context, req resource.CreateReque
 
 // Update applies a planned update.
 func (r *Resource[M, P, N]) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	r.data.Cluster.BeginApply()
 	plan, config, state := P(new(M)), P(new(M)), P(new(M))
 	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
 	resp.Diagnostics.Append(req.Config.Get(ctx, config)...)
@@ -167,6 +168,7 @@ type Deleting[M, N any] struct {
 
 // Delete deletes the objects in state. It returns an error if the provider is configured for another cluster.
 func (r *Resource[M, P, N]) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	r.data.Cluster.BeginApply()
 	state := P(new(M))
 	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
 	resp.Diagnostics.Append(r.refuseIfProtected(state.common())...)
