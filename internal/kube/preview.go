@@ -24,8 +24,8 @@ const (
 	longestLead  = time.Second
 )
 
-// previews orders the previews of one run. If Terraform applies
-// the resource of the first preview, the others are skipped.
+// previews orders the previews of one run. If Terraform applies the resource of
+// the first preview, the others are skipped.
 type previews struct {
 	mu       sync.Mutex
 	applying chan struct{} // closed by the first apply

@@ -150,6 +150,7 @@ func (p *planner) dryRun(ctx context.Context) {
 	p.Data.Cluster.Preview(ctx, func() { p.preview(ctx, object) })
 }
 
+// preview validates the claim. In an update, an immutable field is an error: a replacement would delete the data.
 func (p *planner) preview(ctx context.Context, object *unstructured.Unstructured) {
 	if p.Creating {
 		forecast := owned.Preview(ctx, p.Data.Cluster, object, p.Creation(), p.replacedUID)
