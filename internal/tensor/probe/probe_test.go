@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -187,17 +188,48 @@ func TestTensorOfAProbeIsDeletedWithinAndAfterItsTimeLimit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			late := &laggard{get: c.get, remove: c.remove, removed: make(chan struct{}, 2)}
-			target := register(t, func(s *grpc.Server) {
-				h := health.NewServer()
-				h.SetServingStatus("skytorch.torch.Service", healthpb.HealthCheckResponse_SERVING)
-				healthpb.RegisterHealthServer(s, h)
-				skytorch.RegisterServiceServer(s, late)
-			})
-			got := GRPC(t.Context(), Endpoint{Target: target, Timeout: c.limit, RoundTrip: 50})
+			got := GRPC(t.Context(), Endpoint{Target: healthy(t, late), Timeout: c.limit, RoundTrip: 50})
 			if got.Status != c.want || len(late.removed) != 1 {
 				t.Errorf("%+v, deleted %d times; want %v, once", got, len(late.removed), c.want)
 			}
 		})
+	}
+}
+
+// healthy serves SkyTorch's protocol with this implementation, which reports that it is serving.
+func healthy(t *testing.T, implementation skytorch.ServiceServer) string {
+	t.Helper()
+	return register(t, func(s *grpc.Server) {
+		h := health.NewServer()
+		h.SetServingStatus("skytorch.torch.Service", healthpb.HealthCheckResponse_SERVING)
+		healthpb.RegisterHealthServer(s, h)
+		skytorch.RegisterServiceServer(s, implementation)
+	})
+}
+
+// hasty ends calls at their deadline before the client does, as a server does whose timer fires first.
+type hasty struct {
+	liar
+	deletions atomic.Int32
+}
+
+func (*hasty) GetTensor(*skytorch.GetTensorRequest, grpc.ServerStreamingServer[skytorch.TensorChunk]) error {
+	return status.Error(codes.DeadlineExceeded, "deadline exceeded")
+}
+
+func (h *hasty) DeleteTensors(context.Context, *skytorch.DeleteTensorsRequest) (*skytorch.TensorResponse, error) {
+	if h.deletions.Add(1) == 1 {
+		return nil, status.Error(codes.DeadlineExceeded, "deadline exceeded")
+	}
+	return &skytorch.TensorResponse{Success: true}, nil
+}
+
+func TestTensorOfAProbeIsDeletedWhenTheServerEndsTheDeletionAtTheDeadline(t *testing.T) {
+	t.Parallel()
+	early := &hasty{}
+	got := GRPC(t.Context(), Endpoint{Target: healthy(t, early), Timeout: time.Minute, RoundTrip: 50})
+	if got.Status != Timeout || early.deletions.Load() != 2 {
+		t.Errorf("%+v, %d requests to delete; want %v, 2", got, early.deletions.Load(), Timeout)
 	}
 }
 
@@ -221,12 +253,7 @@ func TestStatusShowsTheProblem(t *testing.T) {
 	stranger := health.NewServer()
 	web := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(web.Close)
-	lying := register(t, func(s *grpc.Server) {
-		h := health.NewServer()
-		h.SetServingStatus("skytorch.torch.Service", healthpb.HealthCheckResponse_SERVING)
-		healthpb.RegisterHealthServer(s, h)
-		skytorch.RegisterServiceServer(s, &liar{})
-	})
+	lying := healthy(t, &liar{})
 	for name, c := range map[string]struct {
 		endpoint Endpoint
 		want     Status
