@@ -250,17 +250,6 @@ func (c *Cluster) Apply(t *testing.T, yaml string, args ...string) {
 	c.Kubectl(t, append([]string{"apply", "-f", file}, args...)...)
 }
 
-// Namespace creates a namespace with Kubetorch's service account until the test
-// ends, and returns its name.
-func (c *Cluster) Namespace(t *testing.T) string {
-	t.Helper()
-	name := fmt.Sprintf("acc-%d-%d", os.Getpid(), c.namespaces.Add(1))
-	c.Kubectl(t, "create", "namespace", name)
-	t.Cleanup(func() { c.Kubectl(t, "delete", "namespace", name, "--wait=false") })
-	c.Kubectl(t, "create", "serviceaccount", "kubetorch-service-account", "-n", name)
-	return name
-}
-
 // WaitForOutput repeats a kubectl command, which may fail, until its output
 // contains the text, or until it does not. The API server applies policies and
 // quotas with a delay, because it watches them.

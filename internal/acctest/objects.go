@@ -1,19 +1,52 @@
 package acctest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/terraform"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 )
+
+// Namespace creates a namespace with Kubetorch's service account until the test
+// ends, and returns its name. Almost every test calls it, so it does not start
+// kubectl.
+func (c *Cluster) Namespace(t *testing.T) string {
+	t.Helper()
+	c.Started(t)
+	name := fmt.Sprintf("acc-%d-%d", os.Getpid(), c.namespaces.Add(1))
+	client, err := corev1client.NewForConfig(c.RESTConfig(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if _, err := client.Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // t.Context has ended
+		err := client.Namespaces().Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "kubetorch-service-account"}}
+	if _, err := client.ServiceAccounts(name).Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
 
 // NoneLeft returns an error if a namespace has objects of a compute of any kind.
 func (c *Cluster) NoneLeft(t *testing.T, ns string) error {
