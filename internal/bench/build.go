@@ -18,6 +18,7 @@ const (
 	echo     subject = "echo"
 	builtin  subject = "terraform_data"
 	requests subject = "requests alone" // of the bench itself, without Terraform
+	inTurn   subject = "requests in turn"
 )
 
 // build builds the providers, each with a meter in a directory of its own.

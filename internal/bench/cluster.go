@@ -148,12 +148,7 @@ func (c *cluster) await(
 	if err != nil || len(pending) == 0 {
 		return err
 	}
-	watcher := &cache.ListWatch{WatchFuncWithContext: func(
-		ctx context.Context, options metav1.ListOptions,
-	) (watch.Interface, error) {
-		return objects.Watch(ctx, options)
-	}}
-	_, err = watchtools.Until(ctx, version, watcher, func(event watch.Event) (bool, error) {
+	_, err = watchtools.Until(ctx, version, watcherOf(objects, ""), func(event watch.Event) (bool, error) {
 		if obj, ok := event.Object.(*unstructured.Unstructured); ok {
 			note(obj, event.Type != watch.Deleted)
 		}
@@ -163,6 +158,33 @@ func (c *cluster) await(
 		return fmt.Errorf("%d objects of %s are pending: %w", len(pending), of.Resource, err)
 	}
 	return nil
+}
+
+// awaitApplied waits until an object, as an apply has returned it, is no longer pending.
+func (c *cluster) awaitApplied(
+	ctx context.Context, of schema.GroupVersionResource, obj *unstructured.Unstructured,
+	isPending func(*unstructured.Unstructured) bool,
+) error {
+	if !isPending(obj) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, awaitTime)
+	defer cancel()
+	watcher := watcherOf(c.client.Resource(of).Namespace(obj.GetNamespace()), "metadata.name="+obj.GetName())
+	_, err := watchtools.Until(ctx, obj.GetResourceVersion(), watcher, func(event watch.Event) (bool, error) {
+		live, ok := event.Object.(*unstructured.Unstructured)
+		return ok && !isPending(live), nil
+	})
+	return err
+}
+
+func watcherOf(objects dynamic.ResourceInterface, fieldSelector string) *cache.ListWatch {
+	return &cache.ListWatch{WatchFuncWithContext: func(
+		ctx context.Context, options metav1.ListOptions,
+	) (watch.Interface, error) {
+		options.FieldSelector = fieldSelector
+		return objects.Watch(ctx, options)
+	}}
 }
 
 // eachObject calls do for all objects, and returns their resource version.

@@ -18,8 +18,16 @@ type work struct {
 	*bench
 	config
 
-	alone   config // the resources whose objects the bench itself creates
+	senders []sender
 	results []*result
+}
+
+// sender is the bench itself as a subject, which sends the requests of the provider without Terraform.
+type sender struct {
+	subject
+	config // of its resources
+
+	awaitsEach bool // before it starts with another resource, as Terraform does
 }
 
 // result is the usage of one run.
@@ -35,8 +43,10 @@ type result struct {
 func (b *bench) measure(ctx context.Context, c benchCase, prefix string) error {
 	w := &work{bench: b, config: config{benchCase: c, prefix: prefix, generation: answer.First,
 		kubeconfig: b.cluster.kubeconfig}}
-	w.alone = w.config
-	w.alone.prefix = prefix + "-alone"
+	w.senders = []sender{{requests, w.config, false}, {inTurn, w.config, true}}
+	for i := range w.senders {
+		w.senders[i].prefix = fmt.Sprintf("%s-sender-%d", prefix, i)
+	}
 	defer os.RemoveAll(w.dirOf(""))
 	if err := b.preparePrototypes(ctx, w.config); err != nil {
 		return err
@@ -120,7 +130,10 @@ func (w *work) applied(ctx context.Context) error {
 		return err
 	}
 	if w.has(update) {
-		w.generation, w.alone.generation = answer.Second, answer.Second
+		w.generation = answer.Second
+		for i := range w.senders {
+			w.senders[i].generation = answer.Second
+		}
 		if err := w.configure(); err != nil {
 			return err
 		}
@@ -166,59 +179,66 @@ func (w *work) changeAll(ctx context.Context, s scenario, says string) error {
 	if w.profiles != "" {
 		return nil
 	}
-	w.progress("  %s with %s", s.title(), requests)
-	start := time.Now()
-	if err := w.changeAlone(ctx, s); err != nil {
-		return err
+	for _, one := range w.senders {
+		w.progress("  %s with %s", s.title(), one.subject)
+		start := time.Now()
+		if err := w.send(ctx, one, s); err != nil {
+			return err
+		}
+		if s != destroy || !one.awaitsEach {
+			w.record(s, one.subject, usage{start: start, wall: time.Since(start)})
+		}
 	}
-	w.record(s, requests, usage{start: start, wall: time.Since(start)})
 	return nil
 }
 
-// changeAlone sends the requests of a scenario without Terraform, and waits like the provider.
-func (w *work) changeAlone(ctx context.Context, s scenario) error {
+// send sends the requests of a scenario, and waits like the provider.
+func (w *work) send(ctx context.Context, from sender, s scenario) error {
 	if s == create {
-		if err := w.cluster.makeNamespaces(ctx, w.alone); err != nil {
+		if err := w.cluster.makeNamespaces(ctx, from.config); err != nil {
 			return err
 		}
 	}
 	if s != destroy {
-		return w.applyAlone(ctx, s)
+		return w.sendApplies(ctx, from, s)
 	}
-	err := w.sendEach(ctx, w.alone, func(ctx context.Context, r request) error {
+	err := w.sendEach(ctx, from.config, func(ctx context.Context, r request) error {
 		return w.cluster.remove(ctx, r.of, r.object)
 	})
 	if err != nil {
 		return err
 	}
-	return w.awaitAll(ctx, w.alone, exists)
+	return w.awaitAll(ctx, from.config, exists)
 }
 
-// applyAlone sends the requests of an apply: a dry run of each object for the plan, and its apply. A creation marks the
-// first object of each resource, and removes the annotation again.
-func (w *work) applyAlone(ctx context.Context, s scenario) error {
-	err := w.sendEach(ctx, w.alone, func(ctx context.Context, r request) error {
+// sendApplies sends the requests of an apply: a dry run of each object for the plan, and its apply. A creation marks
+// the first object of each resource, and removes the annotation again.
+func (w *work) sendApplies(ctx context.Context, from sender, s scenario) error {
+	err := w.sendEach(ctx, from.config, func(ctx context.Context, r request) error {
 		_, err := w.cluster.apply(ctx, r.of, r.object, metav1.DryRunAll)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	err = w.sendEach(ctx, w.alone, func(ctx context.Context, r request) error {
+	err = w.sendEach(ctx, from.config, func(ctx context.Context, r request) error {
 		marks := s == create && r.first
 		if marks {
 			r.object = kube.MarkCreation(r.object, "bench")
 		}
-		_, err := w.cluster.apply(ctx, r.of, r.object)
+		live, err := w.cluster.apply(ctx, r.of, r.object)
 		if err == nil && marks {
 			err = w.cluster.unmarkCreation(ctx, r.of, r.object)
+		}
+		if err == nil && from.awaitsEach {
+			err = w.cluster.awaitApplied(ctx, r.of, live, settles)
 		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return w.awaitAll(ctx, w.alone, settles)
+	return w.awaitAll(ctx, from.config, settles)
 }
 
 // driftAndPlan changes some objects and measures plans.

@@ -89,7 +89,9 @@ func (a axis) ticks() []float64 {
 }
 
 func colorOf(s subject) string {
-	return map[subject]string{kt: "#0b6bcb", echo: "#e07b00", builtin: "#7a7a7a", requests: "#2e8b57"}[s]
+	return map[subject]string{
+		kt: "#0b6bcb", echo: "#e07b00", builtin: "#7a7a7a", requests: "#2e8b57", inTurn: "#8e44ad",
+	}[s]
 }
 
 // drawPlot writes the plot of the first family and shape.
@@ -117,7 +119,7 @@ func drawPlot(w io.Writer, rows []row) error {
 	across := float64(min(len(p.Panels), columns))
 	down := float64((len(p.Panels) + columns - 1) / columns)
 	p.Width, p.Height = marginLeft+across*(panelWidth+gap), down*(panelHeight+gap+marginTop)+gap
-	for i, s := range []subject{kt, echo, builtin, requests} {
+	for i, s := range measured(rows) {
 		x := marginLeft + float64(i)*panelHeight/2
 		p.Legend = append(p.Legend, mark{x, p.Height - marginTop/2, colorOf(s), string(s)})
 	}
@@ -126,6 +128,13 @@ func drawPlot(w io.Writer, rows []row) error {
 		return err
 	}
 	return parsed.Execute(w, p)
+}
+
+// measured returns the subjects of rows, in the order of the legend.
+func measured(rows []row) []subject {
+	return slices.DeleteFunc([]subject{kt, echo, builtin, requests, inTurn}, func(s subject) bool {
+		return !slices.ContainsFunc(rows, func(r row) bool { return r.subject == s })
+	})
 }
 
 func panelOf(rows []row) panel {
@@ -143,7 +152,7 @@ func panelOf(rows []row) panel {
 		at := y.at(tick)
 		p.Grid = append(p.Grid, gridLine{0, at, panelWidth, at, -gap / 8, at + gap/14, "end", fmt.Sprint(tick)})
 	}
-	for _, s := range []subject{kt, echo, builtin, requests} {
+	for _, s := range measured(rows) {
 		one := series{Color: colorOf(s)}
 		var points []string
 		of := slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.subject != s })

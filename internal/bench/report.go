@@ -106,7 +106,7 @@ func (r *report) print(w io.Writer) error {
 	rows := r.rows()
 	for _, one := range rows {
 		cells := []string{one.of.String(), one.scenario.title(), string(one.subject), seconds(one.wall),
-			ratioToEcho(one, rows), unless(one.subject == requests, one.cpu(one.cli)),
+			ratioToEcho(one, rows), unless(!one.hasCLI(), one.cpu(one.cli)),
 			unless(!one.hasProvider(), one.cpu(one.provider)), unless(one.subject != kt, strconv.Itoa(one.requests)),
 			unless(!one.hasProvider(), fmt.Sprintf("%d MiB", one.peakKiB/1024))}
 		text.WriteString("| " + strings.Join(cells, " | ") + " |\n")
@@ -116,6 +116,8 @@ func (r *report) print(w io.Writer) error {
 }
 
 func (r row) hasProvider() bool { return r.subject == kt || r.subject == echo }
+
+func (r row) hasCLI() bool { return r.hasProvider() || r.subject == builtin }
 
 // cpu formats a CPU time, which is not known if a process was killed.
 func (r row) cpu(d time.Duration) string {
