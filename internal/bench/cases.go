@@ -181,6 +181,7 @@ func suite() []benchCase {
 	for _, size := range []int{10, 100, 1000} {
 		cases = append(cases, benchCase{all[0], blocks, size, scenarios()})
 	}
+	cases = append(cases, benchCase{all[0], blocks, 10000, []scenario{plan}})
 	for _, s := range []shape{count, forEach} {
 		cases = append(cases, benchCase{all[0], s, 1000, []scenario{plan}})
 	}
