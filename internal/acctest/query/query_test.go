@@ -8,6 +8,11 @@ import (
 	"sync"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	appsv1client "k8s.io/client-go/kubernetes/typed/apps/v1"
+
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
@@ -154,20 +159,42 @@ spec: {clusterQueue: `+ns+`}
 	}
 }
 
+// applyDeployments applies Deployments without pods as Kubetorch, ten at a time: kubectl applies one after the other,
+// which takes minutes on an overloaded machine.
+func applyDeployments(t *testing.T, ns string, number int) {
+	t.Helper()
+	config := cluster.RESTConfig(t)
+	config.QPS = -1
+	client, err := appsv1client.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	group, ctx := errgroup.WithContext(t.Context())
+	group.SetLimit(10)
+	for i := range number {
+		name := fmt.Sprintf("c-%d", i)
+		text := fmt.Sprintf(`{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": %[1]q},
+"spec": {"replicas": 0, "selector": {"matchLabels": {"app": %[1]q}}, "template": {"metadata": {"labels":
+{"app": %[1]q}}, "spec": {"containers": [{"name": "a", "image": "a:1", "resources": {"limits":
+{"nvidia.com/gpu": 1}}}]}}}}`, name)
+		group.Go(func() error {
+			_, err := client.Deployments(ns).Patch(ctx, name, types.ApplyPatchType, []byte(text),
+				metav1.PatchOptions{FieldManager: "kubetorch"})
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A proxy counts the lists of each kind, and every other request.
 func TestAccQueryOfAThousandComputesNeedsTwoRequestsAKind(t *testing.T) {
 	t.Parallel()
 	const number = 1000
 	ns := cluster.Namespace(t)
 	acctest.RequireTerraform(t, "1.14")
-	var all strings.Builder
-	for i := range number {
-		fmt.Fprintf(&all, `{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "c-%[1]d"},
-"spec": {"replicas": 0, "selector": {"matchLabels": {"app": "c-%[1]d"}}, "template": {"metadata": {"labels":
-{"app": "c-%[1]d"}}, "spec": {"containers": [{"name": "a", "image": "a:1", "resources": {"limits":
-{"nvidia.com/gpu": 1}}}]}}}}`+"\n---\n", i)
-	}
-	cluster.Apply(t, all.String(), "-n", ns, "--server-side", "--field-manager=kubetorch")
+	applyDeployments(t, ns, number)
 
 	var mu sync.Mutex
 	requests := map[string]int{}
