@@ -185,7 +185,7 @@ func (w *work) changeAll(ctx context.Context, s scenario, says string) error {
 		if err := w.send(ctx, one, s); err != nil {
 			return err
 		}
-		if s != destroy || !one.awaitsEach {
+		if s != destroy || !one.awaitsEach { // deletions are not sent in turn
 			w.record(s, one.subject, usage{start: start, wall: time.Since(start)})
 		}
 	}

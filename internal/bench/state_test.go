@@ -112,7 +112,7 @@ func TestPlotHasAPanelForEachScenarioAndNoInvalidNumbers(t *testing.T) {
 	var results []*result
 	for _, size := range []int{10, 1000} {
 		for _, s := range []scenario{create, plan} {
-			for i, of := range []subject{kt, echo, builtin} {
+			for i, of := range []subject{kt, echo, builtin, requests} {
 				results = append(results, &result{usage{wall: time.Duration(size*(i+1)) * time.Millisecond},
 					benchCase{family: families()[0], shape: blocks, size: size}, s, of})
 			}
@@ -125,7 +125,7 @@ func TestPlotHasAPanelForEachScenarioAndNoInvalidNumbers(t *testing.T) {
 	if strings.Contains(text.String(), "NaN") || strings.Contains(text.String(), "Inf") {
 		t.Error("the plot has invalid numbers")
 	}
-	if got := strings.Count(text.String(), "<polyline"); got != 2*3 {
+	if got := strings.Count(text.String(), "<polyline"); got != 2*4 {
 		t.Errorf("%d lines, want one for each measured subject of two panels", got)
 	}
 }
