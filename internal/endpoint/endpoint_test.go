@@ -123,7 +123,9 @@ func (restricted) denied(of kube.Kind) error {
 	return &kube.Error{Op: "get", Kind: of, Class: kube.Denied, Err: errors.New("forbidden")}
 }
 
-func (restricted) ReadAll(context.Context, kube.Kind, string, func(*kube.Entry) bool) ([]*kube.Entry, error) {
+func (restricted) ReadAll(
+	context.Context, kube.Kind, string, func(*kube.Entry) bool, ...string,
+) ([]*kube.Entry, error) {
 	return nil, nil
 }
 

@@ -24,10 +24,10 @@ type collection struct {
 	list  func() (objects []any, version string, err error)
 
 	mu         sync.Mutex
-	entries    map[types.NamespacedName]*Entry
-	deleted    map[types.UID]bool // UIDs that the watch reported as deleted
-	latest     string             // newest resource version received from the server
-	listed     string             // resource version of the newest list
+	entries    clientcache.ThreadSafeStore // by namespace/name
+	deleted    map[types.UID]bool          // UIDs that the watch reported as deleted
+	latest     string                      // newest resource version received from the server
+	listed     string                      // resource version of the newest list
 	synced     bool
 	denied     bool                   // no permission to list or watch: nothing is cached
 	err        error                  // error of the last list or watch, nil after a success
@@ -45,7 +45,7 @@ type subscription struct {
 }
 
 func newCollection(scope Ref) *collection {
-	return &collection{scope: scope, clock: clock.RealClock{}, entries: map[types.NamespacedName]*Entry{},
+	return &collection{scope: scope, clock: clock.RealClock{}, entries: newEntries(),
 		deleted: map[types.UID]bool{}, waiting: map[*subscription]bool{},
 		signal: make(chan struct{})}
 }
@@ -97,7 +97,7 @@ func (c *collection) failed(err error) {
 	defer c.mu.Unlock()
 	switch denied := ClassOf(err) == Denied; {
 	case denied:
-		c.entries, c.denied = map[types.NamespacedName]*Entry{}, true
+		c.entries, c.denied = newEntries(), true
 	case c.denied:
 		return
 	}
@@ -136,7 +136,12 @@ func (c *collection) subscribe(about func(*Entry) bool, changed chan<- struct{})
 func (c *collection) get(name types.NamespacedName) (*Entry, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e, ok := c.entries[name]
+	return c.getLocked(name)
+}
+
+func (c *collection) getLocked(name types.NamespacedName) (*Entry, bool) {
+	obj, _ := c.entries.Get(name.String())
+	e, ok := obj.(*Entry)
 	return e, ok
 }
 
@@ -145,7 +150,7 @@ func (c *collection) get(name types.NamespacedName) (*Entry, bool) {
 func (c *collection) sawDeletion(name types.NamespacedName, uid types.UID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, there := c.entries[name]
+	_, there := c.getLocked(name)
 	return c.deleted[uid] && !there
 }
 
@@ -156,12 +161,13 @@ func (c *collection) isDenied() bool {
 	return c.denied
 }
 
-// filter returns the entries of a namespace ("": of all) for which keep returns true. A nil keep matches all.
-func (c *collection) filter(namespace string, keep func(*Entry) bool) []*Entry {
+// filter returns the entries of a namespace ("": of all) that belong to one of names (none: all) and for which keep
+// returns true (nil: all).
+func (c *collection) filter(namespace string, keep func(*Entry) bool, names ...string) []*Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []*Entry
-	for _, e := range c.entries {
+	for _, e := range belonging(c.entries, names) {
 		if (namespace == "" || e.Namespace == namespace) && (keep == nil || keep(e)) {
 			out = append(out, e)
 		}
@@ -195,18 +201,18 @@ func (c *collection) Add(obj any) error {
 func (c *collection) wrote(e *Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, there := c.entries[e.key()]; !there && !newer(e, c.latest) && c.latest != "" {
+	if _, there := c.getLocked(e.key()); !there && !newer(e, c.latest) && c.latest != "" {
 		return
 	}
 	c.putLocked(e)
 }
 
 func (c *collection) putLocked(e *Entry) {
-	old, ok := c.entries[e.key()]
+	old, ok := c.getLocked(e.key())
 	if c.denied || ok && newer(old, e.ResourceVersion) {
 		return
 	}
-	c.entries[e.key()] = e
+	c.entries.Update(e.key().String(), e)
 	c.notifyLocked(old, e)
 }
 
@@ -245,11 +251,11 @@ func (c *collection) Delete(obj any) error {
 	defer c.mu.Unlock()
 	c.receivedLocked(e.ResourceVersion)
 	c.deleted[e.UID] = true
-	old, ok := c.entries[e.key()]
+	old, ok := c.getLocked(e.key())
 	if ok && newer(old, e.ResourceVersion) {
 		return nil
 	}
-	delete(c.entries, e.key())
+	c.entries.Delete(e.key().String())
 	c.notifyLocked(old, e)
 	return nil
 }
@@ -258,13 +264,13 @@ func (c *collection) Delete(obj any) error {
 // after the list. A list that is older than the latest message of the watch
 // adds nothing, because a deletion in between leaves no entry to compare with.
 func (c *collection) Replace(list []any, version string) error {
-	entries := make(map[types.NamespacedName]*Entry, len(list))
+	entries := make(map[string]any, len(list))
 	for _, obj := range list {
 		e, err := asEntry(obj)
 		if err != nil {
 			return err
 		}
-		entries[e.key()] = e
+		entries[e.key().String()] = e
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -272,18 +278,19 @@ func (c *collection) Replace(list []any, version string) error {
 		return nil // no watch updates it any longer
 	}
 	c.heard = c.clock.Now()
-	if older(version, c.listed) || c.synced && older(version, c.latest) {
-		entries, version = c.entries, c.listed
-	}
-	for name, old := range c.entries {
-		if newer(old, version) {
-			entries[name] = old
+	if !older(version, c.listed) && (!c.synced || !older(version, c.latest)) {
+		for _, old := range belonging(c.entries, nil) {
+			if newer(old, version) {
+				entries[old.key().String()] = old
+			}
+		}
+		c.entries.Replace(entries, version)
+		c.listed = version
+		if !older(version, c.latest) {
+			c.latest = version
 		}
 	}
-	c.entries, c.listed, c.synced, c.err = entries, version, true, nil
-	if !older(version, c.latest) {
-		c.latest = version
-	}
+	c.synced, c.err = true, nil
 	c.changedLocked()
 	return nil
 }

@@ -112,6 +112,47 @@ func TestCollectionIsNeverOlderThanTheLastWrite(t *testing.T) {
 	}
 }
 
+func TestCollectionFindsObjectsByTheNamesThatTheyBelongTo(t *testing.T) {
+	t.Parallel()
+	c := newCollection(Ref{Kind: kind.Event(), Namespace: "ml"})
+	find := func(names ...string) string {
+		var found []string
+		for _, e := range c.filter("ml", nil, names...) {
+			found = append(found, e.Name+"@"+e.ResourceVersion)
+		}
+		slices.Sort(found)
+		return strings.Join(found, " ")
+	}
+	told("list @9 train@1 train-7d@2 train-7d-x.17f@3 trainer@4 head.17f@5").tell(t, c)
+	pod := stored("head-xyz", "10")
+	pod.SetLabels(map[string]string{kind.ServiceLabel: "train"})
+	_ = c.Add(pod)
+	for _, step := range []struct {
+		told  told
+		names []string
+		want  string
+	}{
+		{"", []string{"train"}, "head-xyz@10 train-7d-x.17f@3 train-7d@2 train@1"},
+		{"", []string{"train-7d"}, "train-7d-x.17f@3 train-7d@2"},
+		{"", []string{"trainer"}, "trainer@4"},
+		{"", []string{"head"}, "head-xyz@10 head.17f@5"},
+		{"", []string{"head", "head-xyz", "trainer"}, "head-xyz@10 head.17f@5 trainer@4"},
+		{"", []string{"trai", "17f", "-", ""}, ""},
+		{"add train-8@11", []string{"train"}, "head-xyz@10 train-7d-x.17f@3 train-7d@2 train-8@11 train@1"},
+		{"update head-xyz@12", []string{"train"}, "train-7d-x.17f@3 train-7d@2 train-8@11 train@1"},
+		{"delete train-7d@13", []string{"train-7d"}, "train-7d-x.17f@3"},
+		{"list @20 train-9@13 head@14", []string{"train", "head"}, "head@14 train-9@13"},
+		{"", nil, "head@14 train-9@13"},
+	} {
+		if step.told != "" {
+			step.told.tell(t, c)
+		}
+		if got := find(step.names...); got != step.want {
+			t.Errorf("after %q, %v: %q, want %q", step.told, step.names, got, step.want)
+		}
+	}
+}
+
 func TestCollectionNotifiesWaitersOfAChange(t *testing.T) {
 	t.Parallel()
 	for _, s := range []told{"add a@5", "update a@6", "delete a@7", "list @8 a@5", "wrote a@9"} {
@@ -229,8 +270,8 @@ func TestListThatCompletesAfterAccessWasRevokedIsDiscarded(t *testing.T) {
 		return []any{stored("a", "5")}, "11", nil
 	}
 	c.refresh(t.Context())
-	if err := c.ready(t.Context()); !errors.Is(err, denied) || len(c.entries) > 0 {
-		t.Errorf("%d objects, and the error %v", len(c.entries), err)
+	if err := c.ready(t.Context()); !errors.Is(err, denied) || len(c.filter("ml", nil)) > 0 {
+		t.Errorf("%d objects, and the error %v", len(c.filter("ml", nil)), err)
 	}
 }
 

@@ -3,6 +3,7 @@ package kube
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,7 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	clientcache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/json"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // Entry is one object in the cache: its metadata without large fields, and the
@@ -35,6 +39,60 @@ func (e *Entry) key() types.NamespacedName {
 // Mentions reports whether the JSON of the object contains text. It does not
 // decode the object.
 func (e *Entry) Mentions(text string) bool { return bytes.Contains(e.json, []byte(text)) }
+
+// names returns the names that the object belongs to: its own name, the parts of it that end before "-" or ".", and
+// the value of its label of Kubetorch. Controllers name objects after their owner, and events after their object.
+func (e *Entry) names() []string {
+	names := []string{e.Name}
+	for i, char := range e.Name {
+		if i > 0 && (char == '-' || char == '.') {
+			names = append(names, e.Name[:i])
+		}
+	}
+	if service, ok := e.Labels[kind.ServiceLabel]; ok && !slices.Contains(names, service) {
+		names = append(names, service)
+	}
+	return names
+}
+
+// byName is the index of entries by the names that they belong to.
+const byName = "name"
+
+func newEntries() clientcache.ThreadSafeStore {
+	return clientcache.NewThreadSafeStore(clientcache.Indexers{}, clientcache.Indices{})
+}
+
+// namesOf is the client-go IndexFunc of byName, for entries and for a list of names.
+func namesOf(obj any) ([]string, error) {
+	switch obj := obj.(type) {
+	case *Entry:
+		return obj.names(), nil
+	case []string:
+		return obj, nil
+	}
+	return nil, fmt.Errorf("%T is not an entry", obj)
+}
+
+// belonging returns the entries that belong to one of names, each once, or all entries without names. The first call
+// with names builds the index: a plan without changes needs none.
+func belonging(entries clientcache.ThreadSafeStore, names []string) []*Entry {
+	var found []any
+	if len(names) == 0 {
+		found = entries.List()
+	} else {
+		if len(entries.GetIndexers()) == 0 {
+			_ = entries.AddIndexers(clientcache.Indexers{byName: namesOf}) // fails only if it exists
+		}
+		found, _ = entries.Index(byName, names) // fails only if the index does not exist
+	}
+	out := make([]*Entry, 0, len(found))
+	for _, obj := range found {
+		if e, ok := obj.(*Entry); ok {
+			out = append(out, e)
+		}
+	}
+	return out
+}
 
 // GetObjectKind implements [runtime.Object].
 func (e *Entry) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }

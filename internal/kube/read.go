@@ -36,13 +36,20 @@ func (c *Cluster) readAt(ctx context.Context, ref Ref) (*unstructured.Unstructur
 
 // Reader reads objects from the shared list and watch of their kind.
 type Reader interface {
-	ReadAll(ctx context.Context, kind Kind, namespace string, keep func(*Entry) bool) ([]*Entry, error)
+	ReadAll(
+		ctx context.Context, kind Kind, namespace string, keep func(*Entry) bool, names ...string,
+	) ([]*Entry, error)
 }
 
 // ReadAll returns the objects of a kind and namespace for which keep returns
 // true (nil: all), in no order, from their shared list and watch. Objects that the
-// selectors of the kind exclude are not included.
-func (c *Cluster) ReadAll(ctx context.Context, kind Kind, namespace string, keep func(*Entry) bool) ([]*Entry, error) {
+// selectors of the kind exclude are not included. With names, it looks them up in
+// an index instead of calling keep with all objects, and includes only those that
+// belong to one of the names: their own name or label kubetorch.com/service is that
+// name, or their own name starts with it and "-" or ".".
+func (c *Cluster) ReadAll(
+	ctx context.Context, kind Kind, namespace string, keep func(*Entry) bool, names ...string,
+) ([]*Entry, error) {
 	if kind.ClusterScoped {
 		namespace = ""
 	}
@@ -50,7 +57,7 @@ func (c *Cluster) ReadAll(ctx context.Context, kind Kind, namespace string, keep
 	if err != nil {
 		return nil, err
 	}
-	return col.filter(namespace, keep), nil
+	return col.filter(namespace, keep, names...), nil
 }
 
 // Subscribe notifies changed, which has a capacity of one, of each change of the
@@ -98,9 +105,9 @@ func (c *Cluster) collection(kind Kind, namespace string) *collection {
 // ReadAllAs is [Cluster.ReadAll] with objects of the type T, which callers share
 // and must not modify. The result is never nil without an error.
 func ReadAllAs[T any](
-	ctx context.Context, reader Reader, kind Kind, namespace string, keep func(*Entry) bool,
+	ctx context.Context, reader Reader, kind Kind, namespace string, keep func(*Entry) bool, names ...string,
 ) ([]*T, error) {
-	entries, err := reader.ReadAll(ctx, kind, namespace, keep)
+	entries, err := reader.ReadAll(ctx, kind, namespace, keep, names...)
 	if err != nil {
 		return nil, err
 	}

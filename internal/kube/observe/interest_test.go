@@ -36,8 +36,8 @@ func TestEventsOfAWorkloadAreThoseNamedAfterItAndItsPodsAndClaims(t *testing.T) 
 			t.Errorf("event %q: %t, want %t", name, got, want)
 		}
 	}
-	if !slices.Equal(interest.Others, []string{"data", "head-xyz"}) {
-		t.Errorf("the others are %v", interest.Others)
+	if !slices.Equal(interest.Names, []string{"data", "head-xyz", "trainer"}) {
+		t.Errorf("the names are %v", interest.Names)
 	}
 	selected := eventsNamedAfter(ready.Snapshot{Workload: known("", nil, nil).Workload})
 	if selected.About(&kube.Entry{ObjectMeta: metav1.ObjectMeta{Name: "-1.17f"}}) {

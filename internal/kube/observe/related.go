@@ -34,14 +34,18 @@ func podsWith(selector map[string]string) kube.Kind {
 // nil without an error.
 func podsOf(ctx context.Context, c *kube.Cluster, namespace string, selector map[string]string) ([]*corev1.Pod, error) {
 	pods := labelled(selector)
-	return kube.ReadAllAs[corev1.Pod](ctx, c, pods.Kind, namespace, pods.About)
+	return kube.ReadAllAs[corev1.Pod](ctx, c, pods.Kind, namespace, pods.About, pods.Names...)
 }
 
 // labelled returns the pods that have all labels of selector.
 func labelled(selector map[string]string) Interest {
 	chosen := labels.SelectorFromSet(selector)
-	return Interest{Kind: podsWith(selector),
+	pods := Interest{Kind: podsWith(selector),
 		About: func(e *kube.Entry) bool { return chosen.Matches(labels.Set(e.Labels)) }}
+	if service, ok := selector[kind.ServiceLabel]; ok {
+		pods.Names = []string{service}
+	}
+	return pods
 }
 
 // named returns one object.
@@ -55,14 +59,15 @@ func replicaSetsOf(
 	ctx context.Context, c *kube.Cluster, workload *unstructured.Unstructured,
 ) ([]*appsv1.ReplicaSet, error) {
 	sets := replicaSetsNamedAfter(workload.GetName())
-	all, err := kube.ReadAllAs[appsv1.ReplicaSet](ctx, c, sets.Kind, workload.GetNamespace(), sets.About)
+	all, err := kube.ReadAllAs[appsv1.ReplicaSet](ctx, c, sets.Kind, workload.GetNamespace(), sets.About,
+		sets.Names...)
 	return slices.DeleteFunc(all, func(rs *appsv1.ReplicaSet) bool { return !metav1.IsControlledBy(rs, workload) }), err
 }
 
 // replicaSetsNamedAfter returns the ReplicaSets whose names start with that of a
 // Deployment.
 func replicaSetsNamedAfter(deployment string) Interest {
-	return Interest{Kind: kind.ReplicaSet(),
+	return Interest{Kind: kind.ReplicaSet(), Names: []string{deployment},
 		About: func(e *kube.Entry) bool { return replicaSetOf(e.Name, deployment) }}
 }
 
@@ -71,7 +76,8 @@ func replicaSetsNamedAfter(deployment string) Interest {
 func eventsOf(
 	ctx context.Context, c *kube.Cluster, events kube.Kind, namespace string, known ready.Snapshot,
 ) ([]*corev1.Event, error) {
-	all, err := kube.ReadAllAs[corev1.Event](ctx, c, events, namespace, eventsNamedAfter(known).About)
+	named := eventsNamedAfter(known)
+	all, err := kube.ReadAllAs[corev1.Event](ctx, c, events, namespace, named.About, named.Names...)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +102,11 @@ func eventsNamedAfter(known ready.Snapshot) Interest {
 	for claim := range known.Claims {
 		others[claim] = true
 	}
-	return Interest{Kind: kind.Event(), Others: slices.Sorted(maps.Keys(others)), About: func(e *kube.Entry) bool {
+	names := slices.Sorted(maps.Keys(others))
+	if workload != "" {
+		names = append(names, workload)
+	}
+	return Interest{Kind: kind.Event(), Names: names, About: func(e *kube.Entry) bool {
 		object := e.Name[:max(0, strings.LastIndexByte(e.Name, '.'))]
 		return others[object] || about(object)
 	}}

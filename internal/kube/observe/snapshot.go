@@ -55,7 +55,8 @@ func observe(
 	if err != nil {
 		return ready.Verdict{}, nil, err
 	}
-	if verdict := ready.Assess(ready.Snapshot{Workload: workload}); verdict.Settled() && ref.Kind.StatusSuffices() {
+	assess := ready.Assessor(workload)
+	if verdict := assess(ready.Snapshot{Workload: workload}); verdict.Settled() && ref.Kind.StatusSuffices() {
 		return verdict, nil, nil // a settled verdict needs no diagnosis
 	}
 	concerned := []Interest{named(ref), labelled(podLabels)}
@@ -76,7 +77,7 @@ func observe(
 	}
 	queue, related := queueOf(ctx, c, workload, s.Pods)
 	s.Queue = queue
-	return ready.Assess(s), append(append(concerned, eventsNamedAfter(s)), related...), nil
+	return assess(s), append(append(concerned, eventsNamedAfter(s)), related...), nil
 }
 
 // podsAndEvents reads the pods and events for a diagnosis. Objects without read

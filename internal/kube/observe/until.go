@@ -132,9 +132,10 @@ type Interest struct {
 	// wait for one of a thousand workloads would otherwise look at each change of
 	// the others.
 	About func(*kube.Entry) bool
-	// Others distinguishes interests in the same kind: the names of the objects that
-	// About only knows since the last check.
-	Others []string
+	// Names are names that the objects belong to, see [kube.Cluster.ReadAll]: each
+	// object for which About returns true belongs to one of them. If there are none,
+	// any object may matter. They distinguish interests in the same kind.
+	Names []string
 }
 
 // covers reports whether all changes of another interest of the same wait are also
@@ -142,7 +143,7 @@ type Interest struct {
 func (i Interest) covers(other Interest) bool {
 	return i.Kind.GroupVersionKind == other.Kind.GroupVersionKind &&
 		i.Kind.LabelSelector == other.Kind.LabelSelector &&
-		(i.About == nil || other.About != nil && slices.Equal(i.Others, other.Others))
+		(i.About == nil || other.About != nil && slices.Equal(i.Names, other.Names))
 }
 
 // AllOf returns the interest in all objects of kinds.

@@ -176,16 +176,16 @@ const (
 
 // assessors are the functions that assess readiness by kind. Other kinds are
 // assessed by kstatus and by their pods.
-func assessors() map[kind.Readiness]func(Snapshot) Verdict {
-	return map[kind.Readiness]func(Snapshot) Verdict{
-		kind.ByConventions:     anyKind,
+func assessors() map[kind.Readiness]func(*unstructured.Unstructured) assessor {
+	return map[kind.Readiness]func(*unstructured.Unstructured) assessor{
+		kind.ByConventions:     undecoded(anyKind),
 		kind.OfDeployment:      decoding(deployment),
 		kind.OfStatefulSet:     decoding(statefulSet),
 		kind.OfDaemonSet:       decoding(daemonSet),
 		kind.OfReplicaSet:      decoding(replicaSet),
 		kind.OfPod:             decoding(singlePod),
 		kind.OfJob:             decoding(job),
-		kind.OfCronJob:         cronJob,
+		kind.OfCronJob:         undecoded(cronJob),
 		kind.OfLeaderWorkerSet: decoding(leaderWorkerSet),
 		kind.OfKnativeService:  decoding(knativeService),
 		kind.OfRayCluster:      decoding(rayCluster),
@@ -195,14 +195,22 @@ func assessors() map[kind.Readiness]func(Snapshot) Verdict {
 	}
 }
 
-// decoding returns an assessor that decodes the workload. An object that does not
+// assessor assesses snapshots of one workload.
+type assessor func(Snapshot) Verdict
+
+// undecoded returns an assessor of a workload that needs no decoding.
+func undecoded(assess assessor) func(*unstructured.Unstructured) assessor {
+	return func(*unstructured.Unstructured) assessor { return assess }
+}
+
+// decoding decodes a workload, and returns its assessor. An object that does not
 // match its kind is assessed like one of an unknown kind.
-func decoding[T any](assess func(Snapshot, *T) Verdict) func(Snapshot) Verdict {
-	return func(s Snapshot) Verdict {
-		if workload := decoded[T](s.Workload); workload != nil {
-			return assess(s, workload)
+func decoding[T any](assess func(Snapshot, *T) Verdict) func(*unstructured.Unstructured) assessor {
+	return func(u *unstructured.Unstructured) assessor {
+		if workload := decoded[T](u); workload != nil {
+			return func(s Snapshot) Verdict { return assess(s, workload) }
 		}
-		return anyKind(s)
+		return anyKind
 	}
 }
 
@@ -221,15 +229,22 @@ func readinessOf(workload *unstructured.Unstructured) kind.Readiness {
 }
 
 // Assess returns the verdict on one snapshot.
-func Assess(s Snapshot) Verdict {
-	if s.Workload == nil || s.Workload.Object == nil {
-		return Verdict{Phase: Progressing, Message: "the workload does not exist in the cluster yet"}
+func Assess(s Snapshot) Verdict { return Assessor(s.Workload)(s) }
+
+// Assessor is [Assess] for several snapshots of one version of a workload, which
+// it decodes once.
+func Assessor(workload *unstructured.Unstructured) func(Snapshot) Verdict {
+	if workload == nil || workload.Object == nil {
+		return always(Verdict{Phase: Progressing, Message: "the workload does not exist in the cluster yet"})
 	}
-	if s.Workload.GetDeletionTimestamp() != nil {
-		return Verdict{Phase: Terminating, Message: "the workload is being deleted"}
+	if workload.GetDeletionTimestamp() != nil {
+		return always(Verdict{Phase: Terminating, Message: "the workload is being deleted"})
 	}
-	return assessors()[readinessOf(s.Workload)](s.withoutNil())
+	assess := assessors()[readinessOf(workload)](workload)
+	return func(s Snapshot) Verdict { return assess(s.withoutNil()) }
 }
+
+func always(verdict Verdict) func(Snapshot) Verdict { return func(Snapshot) Verdict { return verdict } }
 
 // withoutNil returns the snapshot without nil items in its lists of pods, nodes
 // and parts. A nil list stays nil, because it means that the objects are unknown.

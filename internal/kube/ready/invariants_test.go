@@ -101,6 +101,20 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	}
 }
 
+// A wait assesses a snapshot without, and then with the related objects.
+func TestAssessorOfAWorkloadAssessesSeveralSnapshots(t *testing.T) {
+	t.Parallel()
+	for _, file := range fixtureFiles(t) {
+		s := readFixture(t, file).snapshot(t)
+		assess := Assessor(s.Workload)
+		for _, s := range []Snapshot{{Workload: s.Workload}, s, s} {
+			if got, want := assess(s), Assess(s); !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: the verdict is %+v, not %+v", file, got, want)
+			}
+		}
+	}
+}
+
 func shuffle[T any](random *rand.Rand, list []T) {
 	random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 }
