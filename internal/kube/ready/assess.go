@@ -179,7 +179,7 @@ const (
 func assessors() map[kind.Readiness]func(*unstructured.Unstructured) assessor {
 	return map[kind.Readiness]func(*unstructured.Unstructured) assessor{
 		kind.ByConventions:     undecoded(anyKind),
-		kind.OfDeployment:      decoding(deployment),
+		kind.OfDeployment:      deployment,
 		kind.OfStatefulSet:     decoding(statefulSet),
 		kind.OfDaemonSet:       decoding(daemonSet),
 		kind.OfReplicaSet:      decoding(replicaSet),

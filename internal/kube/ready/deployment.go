@@ -2,38 +2,64 @@ package ready
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
+
+// rollout is the part of a Deployment that shows whether it is rolled out. The
+// template, which is much larger, is decoded only for a diagnosis.
+type rollout struct {
+	Metadata struct {
+		Generation int64 `json:"generation"`
+	} `json:"metadata"`
+	Spec struct {
+		Replicas *int32 `json:"replicas"`
+		Paused   bool   `json:"paused"`
+	} `json:"spec"`
+	Status appsv1.DeploymentStatus `json:"status"`
+}
 
 // deployment assesses a Deployment. Only causes end a wait. An exceeded
 // progress deadline does not, because pulling an image of 20 GB may take that
 // long.
-func deployment(s Snapshot, d *appsv1.Deployment) Verdict {
-	desired := orOne(d.Spec.Replicas)
-	observed := d.Status.ObservedGeneration >= d.Generation
-	switch {
-	case observed && desired == 0:
-		return toZero(int(d.Status.Replicas))
-	case observed && rolledOut(s, d, desired):
-		return isReady("%d of %d pods ready", d.Status.ReadyReplicas, desired)
-	case desired == 0:
-		return notReady(unobserved)
+func deployment(u *unstructured.Unstructured) assessor {
+	r := decoded[rollout](u)
+	if r == nil {
+		return anyKind
 	}
-	rev := currentRevision(d, s)
-	return s.diagnoseBy(run{desired: desired, alike: true, pods: rev.pods, remark: s.deploymentRemark(d, rev)},
-		func(diag *diagnosis) *Cause { return diag.pausedCause(d) },
-		func(diag *diagnosis) *Cause { return diag.refusedCause(d, rev) },
-		(*diagnosis).queueCause)
+	whole := sync.OnceValue(func() *appsv1.Deployment { return decoded[appsv1.Deployment](u) })
+	desired := orOne(r.Spec.Replicas)
+	return func(s Snapshot) Verdict {
+		observed := r.Status.ObservedGeneration >= r.Metadata.Generation
+		switch {
+		case observed && desired == 0:
+			return toZero(int(r.Status.Replicas))
+		case observed && r.complete(s, desired):
+			return isReady("%d of %d pods ready", r.Status.ReadyReplicas, desired)
+		case desired == 0:
+			return notReady(unobserved)
+		}
+		d := whole()
+		if d == nil {
+			return anyKind(s)
+		}
+		rev := currentRevision(d, s)
+		return s.diagnoseBy(run{desired: desired, alike: true, pods: rev.pods, remark: s.deploymentRemark(d, rev)},
+			func(diag *diagnosis) *Cause { return diag.pausedCause(d) },
+			func(diag *diagnosis) *Cause { return diag.refusedCause(d, rev) },
+			(*diagnosis).queueCause)
+	}
 }
 
 const unobserved = "the Deployment controller has not observed the last change yet"
 
-func rolledOut(s Snapshot, d *appsv1.Deployment, desired int) bool {
-	if d.Spec.Paused {
+func (r *rollout) complete(s Snapshot, desired int) bool {
+	if r.Spec.Paused {
 		// kstatus waits for a condition that is not set on a paused Deployment.
-		st := d.Status
+		st := r.Status
 		return int(st.Replicas) == desired && st.UpdatedReplicas == st.Replicas && st.AvailableReplicas == st.Replicas
 	}
 	res, err := status.Compute(s.Workload)
