@@ -100,7 +100,8 @@ func defaultReplicas(mode string, distribute types.Object) types.Int64 {
 // fillFromWorkload sets the unknown attributes that the manifest may have set, from the rendered workload.
 func (p *planner) fillFromWorkload() {
 	workload := workloadIn(p.rendered)
-	if workload == nil {
+	if workload == nil ||
+		!p.Plan.Image.IsUnknown() && !p.Plan.ServiceAccountName.IsUnknown() && !p.Plan.Replicas.IsUnknown() {
 		return
 	}
 	seen := p.Plan.observe(workload)

@@ -87,10 +87,11 @@ func (m Memory) RecoverObjects(applied Objects, uid types.UID, hasUID func(*unst
 // belong to another state.
 func (m Memory) Has(key string, live *unstructured.Unstructured) (bool, error) {
 	entry := m[key]
+	if entry.UID != "" {
+		return live.GetUID() == entry.UID, nil
+	}
 	_, ours, err := kube.OwnedFields(live)
 	switch {
-	case entry.UID != "":
-		return live.GetUID() == entry.UID, nil
 	case err != nil || !ours:
 		return false, err
 	case entry.Creation != "":
