@@ -18,6 +18,9 @@ func Validate(c Compute, unknown func(Path) bool) Errors {
 	if len(errs) > 0 {
 		return errs.Known(unknown)
 	}
+	if c.Manifest == nil && len(c.ServiceTemplate) == 0 && !c.ManifestOnly {
+		return nil // only objects of the user have problems that the rendering finds
+	}
 	if slices.ContainsFunc(append(modeAttributes(), At("name")), unknown) {
 		return nil // it is not known what will be rendered
 	}
