@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -34,6 +35,9 @@ func main() {
 	if !*debugger {
 		quiet()
 	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	ctx := context.Background()
 	same := sameParent()
 	if !*debugger { // a debugger's provider is not started by Terraform
@@ -55,6 +59,10 @@ func main() {
 		log.Fatal(err)
 	}
 }
+
+// gcPercent is GOGC unless the environment sets it. A plan allocates much and keeps little: for 1,000 computes, it
+// takes 2.8 s of CPU and 85 MiB, or 3.1 s and 75 MiB with the default of 100.
+const gcPercent = 150
 
 // interruptOnSignal handles a Ctrl-C, which the terminal also sends to the provider. After a second one, Terraform may
 // stop the provider before it has told it of the interruption, and does not write the state of what was created.
