@@ -1,9 +1,10 @@
 // Command meter starts the provider in the same directory and records the CPU time and
 // the peak memory of its process when it has ended. Terraform starts meter instead of the
-// provider.
+// provider. Both end if Terraform is killed, as the provider does without meter.
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"log"
@@ -13,6 +14,8 @@ import (
 	"runtime"
 	"syscall"
 	"time"
+
+	"github.com/ktdev/terraform-provider-kt/internal/parent"
 )
 
 // File is the environment variable with the path of the file to which records are appended.
@@ -26,6 +29,9 @@ type record struct {
 }
 
 func main() {
+	terraform := os.Getppid()
+	go parent.Watch(context.Background(), func() bool { return os.Getppid() == terraform }, time.Second,
+		func() { os.Exit(1) })
 	code, err := run()
 	if err != nil {
 		log.Print(err)
