@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -47,6 +49,11 @@ func TestWatchKeepsTheObjectsAsTheServerSendsThem(t *testing.T) {
 	obj, err := added.Object()
 	if err != nil || obj.Object["spec"].(map[string]any)["replicas"] != int64(3) {
 		t.Errorf("the object is %v, %v", obj, err)
+	}
+	shared, err := decodeAs[unstructured.Unstructured](added)
+	if again, _ := decodeAs[unstructured.Unstructured](added); err != nil || shared != again ||
+		!reflect.DeepEqual(shared, obj) || shared == obj {
+		t.Errorf("the shared object is %v, %v, and then %v", shared, err, again)
 	}
 	bookmark := (<-w.ResultChan()).Object.(*Entry)
 	if bookmark.ResourceVersion != "8" || bookmark.Annotations[metav1.InitialEventsAnnotationKey] != "true" {

@@ -15,21 +15,34 @@ import (
 // missing) is read individually, so that a NotFound is always a response of the
 // server. Without permission to list, every object is read individually, as are
 // objects of a kind that was not installed when it was listed.
-func (c *Cluster) Read(ctx context.Context, ref Ref) (obj *unstructured.Unstructured, err error) {
+func (c *Cluster) Read(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
+	return c.read(ctx, ref, (*Entry).Object)
+}
+
+// ReadShared is [Cluster.Read] with an object that callers share and must not modify. A version of it is decoded once.
+func (c *Cluster) ReadShared(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
+	return c.read(ctx, ref, decodeAs[unstructured.Unstructured])
+}
+
+func (c *Cluster) read(
+	ctx context.Context, ref Ref, decode func(*Entry) (*unstructured.Unstructured, error),
+) (obj *unstructured.Unstructured, err error) {
 	err = c.atServedVersion(ctx, ref, func(ref Ref) (err error) {
-		obj, err = c.readAt(ctx, ref)
+		obj, err = c.readAt(ctx, ref, decode)
 		return err
 	})
 	return obj, err
 }
 
-func (c *Cluster) readAt(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
+func (c *Cluster) readAt(
+	ctx context.Context, ref Ref, decode func(*Entry) (*unstructured.Unstructured, error),
+) (*unstructured.Unstructured, error) {
 	col, err := c.cache.ready(ctx, ref.Kind, ref.Namespace)
 	if err != nil && ClassOf(err) != Denied && ClassOf(err) != KindMissing {
 		return nil, err
 	}
 	if e, ok := col.get(ref.key()); ok {
-		return e.Object()
+		return decode(e)
 	}
 	return c.Get(ctx, ref)
 }

@@ -190,15 +190,9 @@ func partsNamed(parts *kind.Parts, workload string) Interest {
 func objects(
 	ctx context.Context, c *kube.Cluster, kind kube.Kind, namespace string, keep func(*kube.Entry) bool,
 ) []*unstructured.Unstructured {
-	entries, err := c.ReadAll(ctx, kind, namespace, keep)
+	found, err := kube.ReadAllAs[unstructured.Unstructured](ctx, c, kind, namespace, keep)
 	if err != nil {
 		return nil
 	}
-	out := []*unstructured.Unstructured{}
-	for _, e := range entries {
-		if obj, err := e.Object(); err == nil {
-			out = append(out, obj)
-		}
-	}
-	return out
+	return found
 }

@@ -51,7 +51,7 @@ func observePods(
 func observe(
 	ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string,
 ) (ready.Verdict, []Interest, error) {
-	workload, err := c.Read(ctx, ref)
+	workload, err := c.ReadShared(ctx, ref)
 	if err != nil {
 		return ready.Verdict{}, nil, err
 	}
