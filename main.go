@@ -39,8 +39,8 @@ func main() {
 		debug.SetGCPercent(gcPercent)
 	}
 	ctx := context.Background()
-	same := sameParent()
-	if !*debugger { // a debugger's provider is not started by Terraform
+	same := parent.Same() // without Terraform, nobody writes the state
+	if !*debugger {       // a debugger's provider is not started by Terraform
 		go parent.Watch(ctx, same, parentInterval, func() { os.Exit(1) })
 	}
 	completions := kube.NewCompletions(same)
@@ -76,13 +76,6 @@ func interruptOnSignal(completions *kube.Completions) {
 // flushTime is less than the 2 s that a plugin has to end by itself
 // (https://github.com/hashicorp/go-plugin/blob/v1.7.0/client.go, Kill).
 const flushTime = 1500 * time.Millisecond
-
-// sameParent says whether the process that started this one still runs.
-// Without it nobody writes the state.
-func sameParent() func() bool {
-	parent := os.Getppid()
-	return func() bool { return os.Getppid() == parent }
-}
 
 // parentInterval is how often the provider looks whether the Terraform that started it is still there. One
 // that was killed leaves its provider running, which would go on to write objects that no state will have.

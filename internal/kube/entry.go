@@ -3,7 +3,6 @@ package kube
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,7 +48,7 @@ func (e *Entry) names() []string {
 			names = append(names, e.Name[:i])
 		}
 	}
-	if service, ok := e.Labels[kind.ServiceLabel]; ok && !slices.Contains(names, service) {
+	if service, ok := e.Labels[kind.ServiceLabel]; ok {
 		names = append(names, service)
 	}
 	return names

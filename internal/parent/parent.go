@@ -3,8 +3,15 @@ package parent
 
 import (
 	"context"
+	"os"
 	"time"
 )
+
+// Same returns a function that reports whether the process still has its present parent.
+func Same() func() bool {
+	parent := os.Getppid()
+	return func() bool { return os.Getppid() == parent }
+}
 
 // Watch calls end after same reports that the parent process is a different one. A process whose parent has ended
 // gets a new parent (https://man7.org/linux/man-pages/man2/getppid.2.html). On Windows, a process keeps the ID of

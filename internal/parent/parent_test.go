@@ -65,10 +65,9 @@ func TestMain(m *testing.M) {
 		_ = child.Wait() // this process is killed earlier
 		os.Exit(1)
 	case "child":
-		first := os.Getppid()
+		same := parent.Same() // before the test kills the parent
 		_, _ = os.Stdout.WriteString("started\n")
-		parent.Watch(context.Background(), func() bool { return os.Getppid() == first }, 10*time.Millisecond,
-			func() { os.Exit(0) })
+		parent.Watch(context.Background(), same, 10*time.Millisecond, func() { os.Exit(0) })
 	default:
 		os.Exit(m.Run())
 	}

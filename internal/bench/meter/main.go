@@ -29,9 +29,7 @@ type record struct {
 }
 
 func main() {
-	terraform := os.Getppid()
-	go parent.Watch(context.Background(), func() bool { return os.Getppid() == terraform }, time.Second,
-		func() { os.Exit(1) })
+	go parent.Watch(context.Background(), parent.Same(), time.Second, func() { os.Exit(1) })
 	code, err := run()
 	if err != nil {
 		log.Print(err)

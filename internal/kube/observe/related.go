@@ -30,11 +30,16 @@ func podsWith(selector map[string]string) kube.Kind {
 	return pods
 }
 
+// read returns the objects of a namespace that a wait is interested in. The result
+// is never nil without an error.
+func read[T any](ctx context.Context, c *kube.Cluster, namespace string, of Interest) ([]*T, error) {
+	return kube.ReadAllAs[T](ctx, c, of.Kind, namespace, of.About, of.Names...)
+}
+
 // podsOf returns the pods that have all labels of selector. The result is never
 // nil without an error.
 func podsOf(ctx context.Context, c *kube.Cluster, namespace string, selector map[string]string) ([]*corev1.Pod, error) {
-	pods := labelled(selector)
-	return kube.ReadAllAs[corev1.Pod](ctx, c, pods.Kind, namespace, pods.About, pods.Names...)
+	return read[corev1.Pod](ctx, c, namespace, labelled(selector))
 }
 
 // labelled returns the pods that have all labels of selector.
@@ -58,9 +63,7 @@ func named(ref kube.Ref) Interest {
 func replicaSetsOf(
 	ctx context.Context, c *kube.Cluster, workload *unstructured.Unstructured,
 ) ([]*appsv1.ReplicaSet, error) {
-	sets := replicaSetsNamedAfter(workload.GetName())
-	all, err := kube.ReadAllAs[appsv1.ReplicaSet](ctx, c, sets.Kind, workload.GetNamespace(), sets.About,
-		sets.Names...)
+	all, err := read[appsv1.ReplicaSet](ctx, c, workload.GetNamespace(), replicaSetsNamedAfter(workload.GetName()))
 	return slices.DeleteFunc(all, func(rs *appsv1.ReplicaSet) bool { return !metav1.IsControlledBy(rs, workload) }), err
 }
 
@@ -76,8 +79,9 @@ func replicaSetsNamedAfter(deployment string) Interest {
 func eventsOf(
 	ctx context.Context, c *kube.Cluster, events kube.Kind, namespace string, known ready.Snapshot,
 ) ([]*corev1.Event, error) {
-	named := eventsNamedAfter(known)
-	all, err := kube.ReadAllAs[corev1.Event](ctx, c, events, namespace, named.About, named.Names...)
+	of := eventsNamedAfter(known)
+	of.Kind = events
+	all, err := read[corev1.Event](ctx, c, namespace, of)
 	if err != nil {
 		return nil, err
 	}
