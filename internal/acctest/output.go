@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -144,35 +142,4 @@ func ExpectText(t *testing.T, out string, texts ...string) {
 // Unwrap removes the frames and the line breaks of Terraform's messages.
 func Unwrap(output string) string {
 	return strings.Join(strings.Fields(strings.NewReplacer("│", " ", "╷", " ", "╵", " ").Replace(output)), " ")
-}
-
-// Instance is a resource instance in state.
-type Instance struct {
-	Status     string `json:"status"`
-	Attributes struct {
-		Ready bool   `json:"ready"`
-		UID   string `json:"uid"`
-	} `json:"attributes"`
-}
-
-// State returns the resource instances in the state file.
-func (c *CLI) State(t *testing.T) []Instance {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(c.Dir, "terraform.tfstate"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var state struct {
-		Resources []struct {
-			Instances []Instance `json:"instances"`
-		} `json:"resources"`
-	}
-	if err := json.Unmarshal(data, &state); err != nil {
-		t.Fatal(err)
-	}
-	var all []Instance
-	for _, r := range state.Resources {
-		all = append(all, r.Instances...)
-	}
-	return all
 }

@@ -54,7 +54,7 @@ func TestAccUpgradeFixtureIsWritten(t *testing.T) {
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 	cli.MustRun(t, "apply", "-auto-approve", "-refresh-only")
-	state, err := os.ReadFile(filepath.Join(cli.Dir, "terraform.tfstate"))
+	state, err := os.ReadFile(cli.StateFile())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func (f *fixture) restore(t *testing.T, on *acctest.Cluster, ns string, cli *acc
 	if strings.Contains(cli.MustRun(t, "version"), "OpenTofu") {
 		text = strings.ReplaceAll(text, "registry.terraform.io", "registry.opentofu.org")
 	}
-	putFile(t, filepath.Join(cli.Dir, "terraform.tfstate"), []byte(text))
+	putFile(t, cli.StateFile(), []byte(text))
 }
 
 // contents returns an object without the fields that the server sets.

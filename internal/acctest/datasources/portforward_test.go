@@ -90,7 +90,7 @@ resource "terraform_data" "call" {
 		_ = conn.Close()
 		t.Errorf("%s is open after the run", address)
 	}
-	state, err := os.ReadFile(filepath.Join(cli.Dir, "terraform.tfstate"))
+	state, err := os.ReadFile(cli.StateFile())
 	if err != nil || bytes.Contains(state, bytes.TrimSpace(address)) {
 		t.Errorf("the state contains the address, or cannot be read: %v", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -135,7 +134,7 @@ type stored struct {
 // state returns the computes in the state file, by name. The file must not contain Canary.
 func (s scenario) state(t *testing.T) map[string]stored {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(s.cli.Dir, "terraform.tfstate"))
+	data, err := os.ReadFile(s.cli.StateFile())
 	if err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -114,7 +113,7 @@ func TestAccUpdateAfterTheLossOfThePrivateStateKeepsAllObjects(t *testing.T) {
 			cli.Setenv("KT_NAMESPACE", cluster.Namespace(t))
 			cli.Write(t, acctest.Compute(`image = "python:3.12"`))
 			cli.MustRun(t, "apply", "-auto-approve")
-			file := filepath.Join(cli.Dir, "terraform.tfstate")
+			file := cli.StateFile()
 			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)

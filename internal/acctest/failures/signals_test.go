@@ -3,8 +3,6 @@ package failures_test
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -85,7 +83,7 @@ resource "kt_compute" "pool" {
 	acctest.ExpectNoProcess(t, command.Process.Pid)
 	before := uids(t, ns)
 
-	_ = os.Remove(filepath.Join(cli.Dir, ".terraform.tfstate.lock.info")) // as `terraform force-unlock` would
+	cli.RecoverState(t, nil)
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 	after := uids(t, ns)

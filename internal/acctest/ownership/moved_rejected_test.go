@@ -3,7 +3,6 @@ package ownership_test
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -160,7 +159,7 @@ func (m move) expectKept(t *testing.T) {
 // editState replaces a text in the state.
 func (m move) editState(t *testing.T, before, after string) {
 	t.Helper()
-	file := filepath.Join(m.Dir, "terraform.tfstate")
+	file := m.StateFile()
 	state, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -66,7 +66,7 @@ func (m move) writeState(t *testing.T, text, peer string, objects []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(m.Dir, "terraform.tfstate"), out, 0o600); err != nil {
+	if err := os.WriteFile(m.StateFile(), out, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -205,7 +205,7 @@ func TestAccMovedBlocksOfTheGuideKeepTheirObjects(t *testing.T) {
 // expectNoSecret checks that the value of the Secret did not move from the old state to the new one.
 func (m move) expectNoSecret(t *testing.T) {
 	t.Helper()
-	state, err := os.ReadFile(filepath.Join(m.Dir, "terraform.tfstate"))
+	state, err := os.ReadFile(m.StateFile())
 	if err != nil {
 		t.Fatal(err)
 	}

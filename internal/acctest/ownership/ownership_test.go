@@ -1,11 +1,9 @@
 package ownership_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -144,8 +142,7 @@ func killAtObjects(t *testing.T, cli *acctest.CLI, ns string, objects int) {
 // exists.
 func endAtObjects(t *testing.T, cli *acctest.CLI, ns string, objects int, end func(*exec.Cmd)) {
 	t.Helper()
-	file := filepath.Join(cli.Dir, "terraform.tfstate")
-	before, _ := os.ReadFile(file) // the file does not exist before the first run
+	before, _ := os.ReadFile(cli.StateFile()) // the file does not exist before the first run
 	command := cli.Command(t.Context(), "apply", "-auto-approve", "-no-color", "-parallelism=2")
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // to find the provider by its group
 	if err := command.Start(); err != nil {
@@ -166,15 +163,7 @@ func endAtObjects(t *testing.T, cli *acctest.CLI, ns string, objects int, end fu
 	end(command)
 	<-done
 	acctest.ExpectNoProcess(t, command.Process.Pid)
-	_ = os.Remove(filepath.Join(cli.Dir, ".terraform.tfstate.lock.info")) // as `terraform force-unlock` would
-	// Terraform writes local state in place. If it is killed while writing, the file is empty, and the user must
-	// restore the previous state.
-	if now, err := os.ReadFile(file); err == nil && !json.Valid(now) && len(before) > 0 {
-		t.Logf("the kill left %d bytes of state; restoring the previous state", len(now))
-		if err := os.WriteFile(file, before, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	cli.RecoverState(t, before)
 }
 
 // If a run is killed after Terraform wrote the state, obsolete marks are left. The

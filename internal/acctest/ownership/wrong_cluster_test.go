@@ -2,7 +2,6 @@ package ownership_test
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -34,7 +33,7 @@ func TestAccWrongClusterIsDistinguishedFromARemovedKind(t *testing.T) {
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 	state := func() string {
 		t.Helper()
-		data, err := os.ReadFile(filepath.Join(cli.Dir, "terraform.tfstate"))
+		data, err := os.ReadFile(cli.StateFile())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -114,7 +114,7 @@ func (r *secretRun) apply(t *testing.T) string {
 	out := r.plan(t)
 	r.must(t, "apply", r.saved)
 	r.must(t, "plan", "-detailed-exitcode") // fails unless the plan is empty
-	state, err := os.ReadFile(filepath.Join(r.Dir, "terraform.tfstate"))
+	state, err := os.ReadFile(r.StateFile())
 	if err != nil {
 		t.Fatal(err)
 	}
