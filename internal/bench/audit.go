@@ -12,7 +12,11 @@ import (
 type auditLog struct {
 	path   string
 	offset int64
-	times  []time.Time // when the provider's requests were received
+	times  map[subject][]time.Time // when the requests of a provider were received
+}
+
+func newAuditLog(path string) *auditLog {
+	return &auditLog{path: path, times: map[subject][]time.Time{}}
 }
 
 // read reads the lines that were added since the last call. A request is logged when it
@@ -33,7 +37,8 @@ func (a *auditLog) read() (err error) {
 	data = data[:bytes.LastIndexByte(data, '\n')+1]
 	a.offset += int64(len(data))
 	for line := range bytes.Lines(data) {
-		if !bytes.Contains(line, []byte(`"userAgent":"terraform-provider-kt/`)) {
+		from, ok := senderOf(line)
+		if !ok {
 			continue
 		}
 		_, rest, _ := bytes.Cut(line, []byte(`"requestReceivedTimestamp":"`))
@@ -42,15 +47,25 @@ func (a *auditLog) read() (err error) {
 		if err != nil {
 			return err
 		}
-		a.times = append(a.times, received)
+		a.times[from] = append(a.times[from], received)
 	}
 	return nil
 }
 
-// between returns the number of requests that were received in an interval.
-func (a *auditLog) between(start, end time.Time) int {
+// senderOf returns which provider sent the request of a line.
+func senderOf(line []byte) (subject, bool) {
+	for name, agent := range map[subject]string{kt: "terraform-provider-kt/", peer: "HashiCorp/"} {
+		if bytes.Contains(line, []byte(`"userAgent":"`+agent)) {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// between returns the number of requests of a provider that were received in an interval.
+func (a *auditLog) between(of subject, start, end time.Time) int {
 	n := 0
-	for _, received := range a.times {
+	for _, received := range a.times[of] {
 		if !received.Before(start) && !received.After(end) {
 			n++
 		}

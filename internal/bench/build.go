@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
@@ -17,6 +18,7 @@ const (
 	kt       subject = "kt"
 	echo     subject = "echo"
 	builtin  subject = "terraform_data"
+	peer     subject = "kubectl"        // gavinbunney/kubectl, with a kubectl_manifest for each object
 	requests subject = "requests alone" // of the bench itself, without Terraform
 	inTurn   subject = "requests in turn"
 )
@@ -32,21 +34,43 @@ func (b *bench) build(ctx context.Context) error {
 		if err := goBuild(ctx, filepath.Join(b.dir, string(name), "provider"), pkg); err != nil {
 			return err
 		}
-		meter := filepath.Join(b.dir, string(name), "terraform-provider-kt")
-		if err := goBuild(ctx, meter, "./internal/bench/meter"); err != nil {
+		if err := b.install(ctx, name, "ktdev/kt"); err != nil {
 			return err
 		}
-		text := fmt.Sprintf(settingsFormat, filepath.Dir(meter))
-		if err := os.WriteFile(b.settings(name), []byte(text), 0o600); err != nil {
+	}
+	if b.peer {
+		if err := b.installPeer(ctx); err != nil {
 			return err
 		}
 	}
 	return os.WriteFile(b.settings(builtin), nil, 0o600)
 }
 
+// install builds the meter of a provider, and writes the CLI's configuration. source is the provider's.
+func (b *bench) install(ctx context.Context, of subject, source string) error {
+	meter := filepath.Join(b.dir, string(of), "terraform-provider-"+path.Base(source))
+	if err := goBuild(ctx, meter, "./internal/bench/meter"); err != nil {
+		return err
+	}
+	text := fmt.Sprintf(settingsFormat, source, filepath.Dir(meter))
+	return os.WriteFile(b.settings(of), []byte(text), 0o600)
+}
+
+// installPeer installs the peer's binary, which make builds.
+func (b *bench) installPeer(ctx context.Context) error {
+	if err := b.install(ctx, peer, "gavinbunney/kubectl"); err != nil {
+		return err
+	}
+	binary := filepath.Join(acctest.Root(), "bin", "terraform-provider-kubectl")
+	if _, err := os.Stat(binary); err != nil {
+		return fmt.Errorf("%w; build it with: make bin/terraform-provider-kubectl", err)
+	}
+	return os.Symlink(binary, filepath.Join(b.dir, string(peer), "provider"))
+}
+
 const settingsFormat = `provider_installation {
   dev_overrides {
-    "ktdev/kt" = %q
+    %q = %q
   }
   direct {}
 }

@@ -27,6 +27,7 @@ func main() {
 	flag.StringVar(&o.shapes, "shapes", "", "shapes of the configuration: blocks, count, for_each")
 	flag.StringVar(&o.families, "of", "", "resources: computes, kinds, namespaces, volumes, secrets, images")
 	flag.StringVar(&o.out, "out", filepath.Join("bin", "bench"), "table and plot to write, without extension")
+	flag.BoolVar(&o.peer, "peer", false, "also apply the same objects with the provider gavinbunney/kubectl")
 	flag.StringVar(&o.profiles, "profile", "", "directory for profiles of the provider, which is then measured alone")
 	flag.Parse()
 	if err := run(o); err != nil {
@@ -36,6 +37,7 @@ func main() {
 
 type options struct {
 	runs                               int
+	peer                               bool
 	sizes, scenarios, shapes, families string
 	out, profiles                      string
 }
@@ -52,7 +54,7 @@ func run(o options) (err error) {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &bench{options: o, dir: dir, audit: &auditLog{path: filepath.Join(dir, "audit.log")},
+	b := &bench{options: o, dir: dir, audit: newAuditLog(filepath.Join(dir, "audit.log")),
 		prototypes: map[prototypeKey]*prototype{}, report: &report{}}
 	if err := b.makeProfiles(); err != nil {
 		return err
@@ -146,4 +148,4 @@ func (b *bench) startCluster(cases []benchCase) (stop func() error, err error) {
 const startRuns = 5
 
 // nodes is the number of nodes of the dev cluster, each with room for 960 computes.
-const nodes = 4
+const nodes = 5

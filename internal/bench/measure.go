@@ -54,6 +54,11 @@ func (b *bench) measure(ctx context.Context, c benchCase, prefix string) error {
 	if err := b.cluster.makeNamespaces(ctx, w.config); err != nil {
 		return err
 	}
+	if w.hasPeer() {
+		if err := b.cluster.makeNamespaces(ctx, w.ofPeer()); err != nil {
+			return err
+		}
+	}
 	if err := w.configure(); err != nil {
 		return err
 	}
@@ -68,9 +73,7 @@ func (b *bench) measure(ctx context.Context, c benchCase, prefix string) error {
 		return err
 	}
 	for _, r := range w.results {
-		if r.subject == kt {
-			r.requests = b.audit.between(r.start, r.end())
-		}
+		r.requests = b.audit.between(r.subject, r.start, r.end())
 	}
 	b.report.results = append(b.report.results, w.results...)
 	return nil
@@ -82,16 +85,28 @@ func (w *work) subjects() []subject {
 	if w.profiles != "" {
 		return []subject{kt}
 	}
+	if w.hasPeer() {
+		return []subject{kt, peer, echo, builtin}
+	}
 	return []subject{kt, echo, builtin}
 }
+
+// hasPeer reports whether the peer is measured: it has no state that the bench can write.
+func (w *work) hasPeer() bool { return w.peer && w.config.applied() && w.profiles == "" }
 
 func (w *work) dirOf(s subject) string { return filepath.Join(w.dir, w.prefix, string(s)) }
 
 func (w *work) configure() error {
 	for _, s := range w.subjects() {
-		c := w.config
-		c.builtin = s == builtin
-		if err := c.write(w.dirOf(s)); err != nil {
+		c, write := w.config, config.write
+		switch s {
+		case builtin:
+			c.builtin = true
+		case peer:
+			c, write = w.ofPeer(), w.writePeer
+		default:
+		}
+		if err := write(c, w.dirOf(s)); err != nil {
 			return err
 		}
 	}
@@ -170,7 +185,11 @@ func (w *work) changeAll(ctx context.Context, s scenario, says string) error {
 	}
 	for _, of := range w.subjects() {
 		w.progress("  %s with %s", s.title(), of)
-		used, err := w.run(ctx, w.command(of, fmt.Sprintf(says, w.size), args...))
+		resources := w.size
+		if of == peer {
+			resources = w.peerResources(w.config)
+		}
+		used, err := w.run(ctx, w.command(of, fmt.Sprintf(says, resources), args...))
 		if err != nil {
 			return err
 		}
@@ -264,6 +283,9 @@ func (w *work) plans(ctx context.Context, s scenario) error {
 	for i := range w.runs {
 		w.progress("  %s, %d of %d", s.title(), i+1, w.runs)
 		for _, of := range w.subjects() {
+			if s == drift && of == peer { // its objects do not drift
+				continue
+			}
 			says, env := "No changes.", []string(nil)
 			if s == drift && of != builtin {
 				says = fmt.Sprintf("Plan: 0 to add, %d to change, 0 to destroy.", w.drifted())

@@ -90,7 +90,7 @@ func (a axis) ticks() []float64 {
 
 func colorOf(s subject) string {
 	return map[subject]string{
-		kt: "#0b6bcb", echo: "#e07b00", builtin: "#7a7a7a", requests: "#2e8b57", inTurn: "#8e44ad",
+		kt: "#0b6bcb", echo: "#e07b00", builtin: "#7a7a7a", requests: "#2e8b57", inTurn: "#8e44ad", peer: "#c0392b",
 	}[s]
 }
 

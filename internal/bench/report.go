@@ -107,7 +107,7 @@ func (r *report) print(w io.Writer) error {
 	for _, one := range rows {
 		cells := []string{one.of.String(), one.scenario.title(), string(one.subject), seconds(one.wall),
 			ratioToEcho(one, rows), unless(!one.hasCLI(), one.cpu(one.cli)),
-			unless(!one.hasProvider(), one.cpu(one.provider)), unless(one.subject != kt, strconv.Itoa(one.requests)),
+			unless(!one.hasProvider(), one.cpu(one.provider)), unless(!one.hasRequests(), strconv.Itoa(one.requests)),
 			unless(!one.hasProvider(), fmt.Sprintf("%d MiB", one.peakKiB/1024))}
 		text.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 	}
@@ -115,7 +115,9 @@ func (r *report) print(w io.Writer) error {
 	return err
 }
 
-func (r row) hasProvider() bool { return r.subject == kt || r.subject == echo }
+func (r row) hasProvider() bool { return r.subject == echo || r.hasRequests() }
+
+func (r row) hasRequests() bool { return r.subject == kt || r.subject == peer }
 
 func (r row) hasCLI() bool { return r.hasProvider() || r.subject == builtin }
 

@@ -84,10 +84,12 @@ func TestRequestsAreThoseOfTheProviderInAnInterval(t *testing.T) {
 	t.Parallel()
 	const line = `{"userAgent":"%s","requestReceivedTimestamp":"2026-01-01T00:00:0%d.5Z"}`
 	path := filepath.Join(t.TempDir(), "audit.log")
-	log := &auditLog{path: path}
+	log := newAuditLog(path)
 	lines := []string{
 		fmt.Sprintf(line, "terraform-provider-kt/dev", 1), fmt.Sprintf(line, "kubectl/v1", 2),
 		fmt.Sprintf(line, "terraform-provider-kt/dev", 3), fmt.Sprintf(line, "terraform-provider-kt/dev", 7),
+		fmt.Sprintf(line, "HashiCorp/1.0 Terraform/1.11.4", 4), fmt.Sprintf(line, "HashiCorp/1.0 Terraform/1.11.4", 5),
+		fmt.Sprintf(line, "terraform-provider-kt/dev", 8),
 	}
 	text := strings.Join(lines, "\n")
 	for _, part := range []string{text[:len(text)-20], text + "\n"} { // the last line is not complete at first
@@ -99,11 +101,14 @@ func TestRequestsAreThoseOfTheProviderInAnInterval(t *testing.T) {
 		}
 	}
 	start := time.Date(2026, 1, 1, 0, 0, 2, 0, time.UTC)
-	if got := log.between(start, start.Add(4*time.Second)); got != 1 {
-		t.Errorf("%d requests, want 1", got)
-	}
-	if got := log.between(start, start.Add(time.Minute)); got != 2 {
-		t.Errorf("%d requests, want 2", got)
+	for _, test := range []struct {
+		of       subject
+		duration time.Duration
+		want     int
+	}{{kt, 4 * time.Second, 1}, {kt, time.Minute, 3}, {peer, time.Minute, 2}, {echo, time.Minute, 0}} {
+		if got := log.between(test.of, start, start.Add(test.duration)); got != test.want {
+			t.Errorf("%d requests of %s in %s, want %d", got, test.of, test.duration, test.want)
+		}
 	}
 }
 
