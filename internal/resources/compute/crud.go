@@ -41,6 +41,7 @@ func (w *writer) create(ctx context.Context) {
 		}
 		return
 	}
+	w.PrivateState.rememberCRD(ctx, w.Data.Cluster, w.Plan)
 	w.save(ctx)
 	w.waitReady(ctx)
 }

@@ -24,6 +24,7 @@ type privateState struct {
 	// Selector is spec.selector of an imported workload that lacks the label of this provider. The compute keeps it,
 	// because it is immutable.
 	Selector map[string]any `json:"selector,omitempty"`
-	// CRDInstalled reports whether Kubetorch's CRD was installed at the last refresh; nil before the first one.
+	// CRDInstalled reports whether Kubetorch's CRD was installed at the creation or the last refresh; nil if unknown.
+	// Without it, each plan before the next apply would have to handle a change of the private state.
 	CRDInstalled *bool `json:"registers,omitempty"`
 }

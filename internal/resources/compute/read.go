@@ -28,7 +28,7 @@ func (hooks) Refresh(ctx context.Context, reading *reading) error {
 	if err := r.refresh(ctx); err != nil {
 		return err
 	}
-	r.rememberCRD(ctx)
+	r.PrivateState.rememberCRD(ctx, r.Data.Cluster, r.State)
 	return nil
 }
 
@@ -39,7 +39,7 @@ func (hooks) Import(ctx context.Context, reading *reading) error {
 		return err
 	}
 	if r.Listing == nil {
-		r.rememberCRD(ctx)
+		r.PrivateState.rememberCRD(ctx, r.Data.Cluster, r.State)
 	}
 	return nil
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // wantsRegistration reports whether a compute is registered with Kubetorch. For a new compute, it returns whether the
-// CRD is installed. For an existing one, it returns the result of the last refresh, so that a CRD that is installed
-// between a plan and its apply does not change the apply.
+// CRD is installed. For an existing one, it returns what the creation or the last refresh found, so that a CRD that is
+// installed between a plan and its apply does not change the apply.
 func wantsRegistration(ctx context.Context, cluster *kube.Cluster, prior owned.Objects, remembered privateState) bool {
 	switch {
 	case len(prior) == 0:
@@ -27,11 +27,11 @@ func wantsRegistration(ctx context.Context, cluster *kube.Cluster, prior owned.O
 	}
 }
 
-// rememberCRD records for the plan whether Kubetorch's CRD is installed, unless that cannot be determined.
-func (r *reader) rememberCRD(ctx context.Context) {
-	installed, err := r.Data.Cluster.Installed(ctx, kind.KubetorchWorkload())
-	if err == nil && !manifest.RunsTensorServer(r.State.Runtime.ValueString()) {
-		r.PrivateState.CRDInstalled = &installed
+// rememberCRD records for the next plan whether Kubetorch's CRD is installed, unless that cannot be determined.
+func (s *privateState) rememberCRD(ctx context.Context, cluster *kube.Cluster, of *model) {
+	installed, err := cluster.Installed(ctx, kind.KubetorchWorkload())
+	if err == nil && !manifest.RunsTensorServer(of.Runtime.ValueString()) {
+		s.CRDInstalled = &installed
 	}
 }
 
