@@ -49,7 +49,8 @@ func (o objectsOf) Watch(ctx context.Context, options metav1.ListOptions) (watch
 }
 
 // versions lists and watches the metadata of objects that can contain secrets. Of their annotations, it keeps only
-// UnfinishedAnnotation: kubectl apply stores the values of a Secret in one.
+// UnfinishedAnnotation: kubectl apply stores the values of a Secret in one. HistoryOf needs the managed fields, which
+// contain the keys of a Secret without their values.
 type versions struct {
 	objects metadata.ResourceInterface
 	gvk     schema.GroupVersionKind
@@ -96,13 +97,15 @@ func (v versions) version(object *metav1.PartialObjectMetadata) *unstructured.Un
 	out.SetUID(object.UID)
 	out.SetResourceVersion(object.ResourceVersion)
 	out.SetLabels(object.Labels)
+	out.SetDeletionTimestamp(object.DeletionTimestamp)
+	out.SetManagedFields(object.ManagedFields)
 	if id, unfinished := object.Annotations[UnfinishedAnnotation]; unfinished {
 		out.SetAnnotations(map[string]string{UnfinishedAnnotation: id})
 	}
 	return out
 }
 
-// ListedSecret returns the UID, the resource version, the labels and UnfinishedAnnotation of a Secret, from the shared
+// ListedSecret returns the UID, the versions, the labels and UnfinishedAnnotation of a Secret, from the shared
 // list and watch of the metadata of all Secrets of the provider in its namespace. It returns nil for a Secret without
 // the labels of the provider, and without permission to list Secrets.
 func (c *Cluster) ListedSecret(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {

@@ -44,6 +44,7 @@ func TestMetadataOfASecretHasOnlyTheAnnotationsOfTheProvider(t *testing.T) {
 	want := map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{
 		"namespace": "ml", "name": "token", "uid": "u", "resourceVersion": "7",
 		"labels": map[string]any{"team": "vision"}, "annotations": map[string]any{UnfinishedAnnotation: "x"},
+		"managedFields": []any{map[string]any{"manager": "kubectl"}},
 	}}
 	of := metadataOf{secret: secret, events: watch.NewFakeWithChanSize(3, false)}
 	v := versions{of, kind.Secret().GroupVersionKind}

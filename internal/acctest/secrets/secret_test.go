@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
@@ -108,6 +109,36 @@ func TestAccSecretThatCannotBeReadKeepsItsValue(t *testing.T) {
 	acctest.ExpectText(t, out, "cannot be kept", "change values_wo_version")
 	r.expectValue(t, "x", "TOKEN", first)
 	proxy.Repaired.Store(true)
+	r.must(t, "destroy", "-auto-approve")
+}
+
+// The end of a creation removes an annotation, which changes the version of the Secret.
+func TestAccSecretIsReadAfterItsCreationOnlyIfItWasChanged(t *testing.T) {
+	t.Parallel()
+	r := newSecretRun(t)
+	var reads atomic.Int32
+	proxy := acctest.NewLossyProxy(t, cluster, func(request *http.Request) bool {
+		if request.Method == http.MethodGet && strings.HasSuffix(request.URL.Path, "/secrets/x") {
+			reads.Add(1)
+		}
+		return false
+	})
+	r.Setenv("TF_VAR_token", r.canary())
+	r.Write(t, proxy.Config(r.ns, fromVariables("values_wo = { TOKEN = var.token }\n values_wo_version = 1")))
+	r.apply(t)
+	annotations := cluster.Kubectl(t, "get", "secret", "x", "-n", r.ns, "-o", "jsonpath={.metadata.annotations}")
+	if strings.Contains(annotations, "kt.dev/unfinished") {
+		t.Fatalf("the creation is unfinished: %s", annotations)
+	}
+	reads.Store(0)
+	r.must(t, "plan", "-detailed-exitcode")
+	if got := reads.Load(); got != 0 {
+		t.Errorf("the plan read the values %d times", got)
+	}
+	r.patch(t, `{"data":{"TOKEN":"aGFja2Vk"}}`)
+	out, _ := r.try(t, "plan", "-detailed-exitcode") // the exit status of changes
+	acctest.ExpectText(t, out, `~ "TOKEN" = "changed in the cluster" -> "revision 1"`)
+	r.apply(t)
 	r.must(t, "destroy", "-auto-approve")
 }
 

@@ -142,7 +142,7 @@ func (a Applied) unchanged(path fieldpath.Path, now any, hasIt bool, live *unstr
 // belong to the owner of path.
 func granular(live *unstructured.Unstructured, path fieldpath.Path) bool {
 	for _, entry := range live.GetManagedFields() {
-		if set, err := decode(entry); err == nil && hasChildren(set, path) {
+		if set, err := Decode(entry); err == nil && hasChildren(set, path) {
 			return true
 		}
 	}
@@ -164,7 +164,7 @@ func setManagers(changes []Change, live *unstructured.Unstructured, self string)
 		return
 	}
 	for _, entry := range live.GetManagedFields() {
-		theirs, err := decode(entry)
+		theirs, err := Decode(entry)
 		if err != nil || entry.Manager == self {
 			continue // an unreadable entry has no owner to report
 		}

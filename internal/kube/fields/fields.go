@@ -28,7 +28,7 @@ func Owned(obj *unstructured.Unstructured, manager string) (*fieldpath.Set, bool
 			entry.Subresource != "" {
 			continue
 		}
-		set, err := decode(entry)
+		set, err := Decode(entry)
 		return set, err == nil, err
 	}
 	return nil, false, nil
@@ -43,7 +43,7 @@ func Given(obj *unstructured.Unstructured, without ...string) (*fieldpath.Set, e
 		if entry.Subresource != "" || slices.Contains(without, entry.Manager) {
 			continue
 		}
-		set, err := decode(entry)
+		set, err := Decode(entry)
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +66,8 @@ func Format(set *fieldpath.Set) ([]byte, error) {
 	return set.ToJSON()
 }
 
-func decode(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
+// Decode returns the set of an entry.
+func Decode(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	if entry.FieldsV1 == nil {
 		return &fieldpath.Set{}, nil
 	}

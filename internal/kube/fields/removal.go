@@ -49,7 +49,7 @@ func ClaimRemoved(
 			FieldsType: "FieldsV1",
 		})
 	}
-	ours, err := decode(entries[own])
+	ours, err := Decode(entries[own])
 	if err != nil {
 		return nil, false, err
 	}
@@ -87,7 +87,7 @@ func Retained(live *unstructured.Unstructured, manager string, removed *fieldpat
 			entry.Operation == metav1.ManagedFieldsOperationUpdate {
 			continue
 		}
-		theirs, err := decode(entry)
+		theirs, err := Decode(entry)
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +132,7 @@ func withoutFields(
 			out = append(out, entry)
 			continue
 		}
-		theirs, err := decode(entry)
+		theirs, err := Decode(entry)
 		if err != nil {
 			return nil, false, err
 		}

@@ -274,6 +274,6 @@ func (w writer) remember(sent, live *unstructured.Unstructured) {
 	w.fail(err)
 	w.Diags.Append(owned.AdmissionWarnings(w.Plan.ref().String(), rewritten)...)
 	if w.matchesDigests(live) {
-		w.PrivateState.secretStatus.Matched = versionOf(live)
+		w.PrivateState.secretStatus.match(live)
 	}
 }

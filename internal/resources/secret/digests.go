@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -29,6 +30,32 @@ type secretStatus struct {
 	Terminating bool `json:"ending,omitempty"`
 	// Matched is the version of the Secret, in the format of versionOf, in which the values matched the digests.
 	Matched string `json:"matched,omitempty"`
+	// History is [kube.HistoryOf] of that version. It is the same after the end of a creation has changed the version.
+	History string `json:"history,omitempty"`
+}
+
+// match records that the values of live match the digests.
+func (s *secretStatus) match(live *unstructured.Unstructured) {
+	history, err := kube.HistoryOf(live)
+	if err != nil {
+		history = "" // only the version is compared
+	}
+	s.Matched, s.History = versionOf(live), history
+}
+
+// matches reports whether live, or its metadata, is as when its values matched the digests.
+func (s secretStatus) matches(live *unstructured.Unstructured) bool {
+	switch {
+	case s.Matched == "":
+		return false
+	case s.Matched == versionOf(live):
+		return true
+	case s.History == "", live.GetDeletionTimestamp() != nil,
+		!strings.HasPrefix(s.Matched, string(live.GetUID())+"/"):
+		return false
+	}
+	history, err := kube.HistoryOf(live)
+	return err == nil && history == s.History
 }
 
 // versionOf returns the UID and the resource version of a Secret, separated by a slash.

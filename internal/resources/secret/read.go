@@ -98,7 +98,7 @@ func (r reader) unchanged(ctx context.Context) (*unstructured.Unstructured, erro
 		return nil, nil
 	}
 	listed, err := r.Data.Cluster.ListedSecret(ctx, r.ref)
-	if err != nil || listed == nil || versionOf(listed) != status.Matched {
+	if err != nil || listed == nil || !status.matches(listed) {
 		return nil, err
 	}
 	if _, unfinished := listed.GetAnnotations()[kube.UnfinishedAnnotation]; unfinished {
@@ -121,7 +121,7 @@ func (r reader) refresh(live *unstructured.Unstructured) error {
 		return err
 	}
 	data := kube.SecretData(live)
-	if r.PrivateState.secretStatus.Matched == versionOf(live) {
+	if r.PrivateState.secretStatus.matches(live) {
 		r.PrivateState.digests.Confirm(data)
 	}
 	masked := r.PrivateState.digests.Mask(live, data)
@@ -169,11 +169,11 @@ func secretKey(ref kube.Ref) string { return "Secret/" + ref.Namespace + "/" + r
 func (r reader) updateDigests(
 	key string, live *unstructured.Unstructured, data map[string][]byte, extra []string, changes []fields.Change,
 ) {
-	r.PrivateState.secretStatus.Matched = ""
+	r.PrivateState.secretStatus.Matched, r.PrivateState.secretStatus.History = "", ""
 	if len(extra) > 0 || len(changes) > 0 || len(data) != len(r.PrivateState.digests.Values) {
 		return
 	}
-	r.PrivateState.secretStatus.Matched = versionOf(live)
+	r.PrivateState.secretStatus.match(live)
 	entry := r.Memory[key]
 	_, rewritten := entry.Admitted["data"]
 	// Otherwise the memory also contains digests of the first version.
