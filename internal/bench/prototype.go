@@ -50,7 +50,6 @@ type prototypeObject struct {
 	resource schema.GroupVersionResource
 	text     string // the fields that the provider has applied
 	uid      string
-	version  string
 }
 
 // answers returns the path of the answers of the echo provider.
@@ -237,6 +236,5 @@ func (c *cluster) read(ctx context.Context, key, text string) (prototypeObject, 
 		return prototypeObject{}, fmt.Errorf("the provider does not own %s: %w", key, err)
 	}
 	applied, err := json.Marshal(fields.Project(live.Object, owned))
-	return prototypeObject{key: key, resource: of, text: string(applied), uid: string(live.GetUID()),
-		version: live.GetResourceVersion()}, err
+	return prototypeObject{key: key, resource: of, text: string(applied), uid: string(live.GetUID())}, err
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -162,13 +163,17 @@ func (b *bench) prepareState(c config, objects [][]created) (stateFile, error) {
 func (s stored) instanceOf(
 	replacer *strings.Replacer, objects []created,
 ) (map[string]json.RawMessage, error) {
-	var pairs []string
-	for i, o := range s.objects {
-		now := objects[i]
-		pairs = append(pairs, o.uid+"/"+o.version, now.uid+"/"+now.version, o.uid, now.uid)
+	replace := func(text []byte) []byte {
+		out := replacer.Replace(string(text))
+		for i, o := range s.objects {
+			now := objects[i]
+			// A creation records a version that its end changes, so any version of the object is replaced.
+			out = regexp.MustCompile(regexp.QuoteMeta(o.uid)+"/[0-9]+").ReplaceAllLiteralString(out,
+				now.uid+"/"+now.version)
+			out = strings.ReplaceAll(out, o.uid, now.uid)
+		}
+		return []byte(out)
 	}
-	uids := strings.NewReplacer(pairs...)
-	replace := func(text []byte) []byte { return []byte(uids.Replace(replacer.Replace(string(text)))) }
 	instance := map[string]json.RawMessage{}
 	for name, value := range s.instance {
 		instance[name] = replace(value)

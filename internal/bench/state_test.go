@@ -25,8 +25,8 @@ func prepared(s shape, size int) (*bench, config, [][]created) {
 				"attributes":     []byte(`{"id":"bench-prototypes/t0-volume-t","uid":"prototype-uid"}`),
 				"private":        []byte(`""`),
 			},
-			private: map[string][]byte{"matched": []byte(`{"matched":"prototype-uid/7"}`)},
-			objects: []prototypeObject{{uid: "prototype-uid", version: "7"}},
+			private: map[string][]byte{"matched": []byte(`{"matched":"prototype-uid/5"}`)},
+			objects: []prototypeObject{{uid: "prototype-uid"}},
 		},
 	}}}
 	objects := make([][]created, size)
