@@ -45,10 +45,15 @@ func (c config) write(dir string) error {
 			c.repeated(&text, v, first)
 		}
 	}
+	return writeMain(dir, text.String())
+}
+
+// writeMain writes a configuration into a directory, which it makes.
+func writeMain(dir, text string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "main.tf"), []byte(text.String()), 0o600)
+	return os.WriteFile(filepath.Join(dir, "main.tf"), []byte(text), 0o600)
 }
 
 // repeated writes the resources of a variant as one block. first is the lowest index.

@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -27,10 +25,7 @@ func (b *bench) writePeer(c config, dir string) error {
 				answer.Name(c.variant(i).name, i), j, quoteHCL(replacer.Replace(o.text)))
 		}
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, "main.tf"), []byte(text.String()), 0o600)
+	return writeMain(dir, text.String())
 }
 
 const peerProviderFormat = `terraform {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -127,10 +126,7 @@ func (b *bench) writePrototype(c config, v variant, a answer.Answer, s subject) 
 	}
 	c.block(&text, v, v.name, "", strconv.Quote(a.Name), strconv.Quote(a.Namespace))
 	dir := filepath.Join(b.dir, a.Name, string(s))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
-	}
-	return dir, os.WriteFile(filepath.Join(dir, "main.tf"), []byte(text.String()), 0o600)
+	return dir, writeMain(dir, text.String())
 }
 
 // readStored reads the state of a directory with one resource.

@@ -121,7 +121,7 @@ func (r reader) refresh(live *unstructured.Unstructured) error {
 		return err
 	}
 	data := kube.SecretData(live)
-	if r.PrivateState.secretStatus.matches(live) {
+	if r.PrivateState.secretStatus.Matched == versionOf(live) {
 		r.PrivateState.digests.Confirm(data)
 	}
 	masked := r.PrivateState.digests.Mask(live, data)
