@@ -7,7 +7,7 @@ resource "kt_compute" "ddp" {
   gpus                = 2
   gpu_type            = "NVIDIA-H100-80GB-HBM3"
   shared_memory_limit = "16Gi"
-  image               = "nvcr.io/nvidia/pytorch:23.12-py3"
+  image               = "nvcr.io/nvidia/pytorch:26.06-py3"
   launch_timeout      = "30m"
   inactivity_ttl      = "4h"
 

@@ -28,7 +28,7 @@ resource "kt_compute" "finetune" {
             spec = {
               containers = [{
                 name  = "pytorch"
-                image = "nvcr.io/nvidia/pytorch:23.12-py3"
+                image = "nvcr.io/nvidia/pytorch:26.06-py3"
               }]
             }
           }
@@ -40,7 +40,7 @@ resource "kt_compute" "finetune" {
             spec = {
               containers = [{
                 name  = "pytorch"
-                image = "nvcr.io/nvidia/pytorch:23.12-py3"
+                image = "nvcr.io/nvidia/pytorch:26.06-py3"
               }]
             }
           }

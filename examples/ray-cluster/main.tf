@@ -9,13 +9,13 @@ resource "kt_compute" "ray" {
   name           = "ray"
   cpus           = 2
   memory         = "8Gi"
-  image          = "rayproject/ray:2.41.0"
+  image          = "rayproject/ray:2.57.0"
   launch_timeout = "10m"
 
   distribute = {
     type    = "ray"
     workers = var.workers
-    args    = jsonencode({ rayVersion = "2.41.0" })
+    args    = jsonencode({ rayVersion = "2.57.0" })
   }
 }
 

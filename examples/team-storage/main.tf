@@ -26,7 +26,7 @@ resource "kt_image" "team" {
   name = "team"
   base = "pytorch"
   steps = [
-    { pip_install = ["transformers==4.48.0", "datasets==3.2.0"] },
+    { pip_install = ["transformers==5.9.0", "datasets==4.4.1"] },
     { env = { HF_HOME = "/datasets/huggingface" } },
   ]
 }

@@ -34,7 +34,7 @@ func (*imageDigest) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 			"even if the tag has moved. Uses the same credentials as docker, and needs no cluster.",
 		Attributes: map[string]schema.Attribute{
 			"image": schema.StringAttribute{Required: true, Validators: []validator.String{tf.ImageReference()},
-				MarkdownDescription: "Image, such as `nvcr.io/nvidia/pytorch:25.06-py3`. An image with a digest " +
+				MarkdownDescription: "Image, such as `nvcr.io/nvidia/pytorch:26.06-py3`. An image with a digest " +
 					"causes no request."},
 			"digest": computedString("Digest, `sha256:…`. For a multi-platform image, this is the digest of the " +
 				"index, from which each node selects its platform."),

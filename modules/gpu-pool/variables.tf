@@ -90,7 +90,7 @@ variable "trainers" {
 variable "image" {
   description = "Image of the trainers."
   type        = string
-  default     = "nvcr.io/nvidia/pytorch:23.12-py3"
+  default     = "nvcr.io/nvidia/pytorch:26.06-py3"
 }
 
 variable "deletion_protection" {

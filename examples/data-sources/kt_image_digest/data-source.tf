@@ -1,5 +1,5 @@
 data "kt_image_digest" "pytorch" {
-  image = "nvcr.io/nvidia/pytorch:25.06-py3"
+  image = "nvcr.io/nvidia/pytorch:26.06-py3"
 }
 
 # A moved tag shows in the plan as another image.

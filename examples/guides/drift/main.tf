@@ -5,7 +5,7 @@ resource "kt_compute" "trainer" {
   memory   = "32Gi"
   gpus     = 1
   gpu_type = "NVIDIA-H100-80GB-HBM3"
-  image    = "nvcr.io/nvidia/pytorch:23.12-py3"
+  image    = "nvcr.io/nvidia/pytorch:26.06-py3"
 
   labels = {
     team = "research"

@@ -2,7 +2,7 @@
 resource "kt_compute" "ddp" {
   name           = "ddp"
   gpus           = 1
-  image          = "nvcr.io/nvidia/pytorch:23.10-py3"
+  image          = "nvcr.io/nvidia/pytorch:26.06-py3"
   launch_timeout = "10m"
   inactivity_ttl = "4h"
 

@@ -1,10 +1,10 @@
-# kt.images.pytorch("24.08-py3").pip_install([...]).set_env_vars({...})
+# kt.images.pytorch("26.06-py3").pip_install([...]).set_env_vars({...})
 resource "kt_image" "pytorch" {
   name = "pytorch"
-  base = "pytorch:24.08-py3"
+  base = "pytorch:26.06-py3"
 
   steps = [
-    { pip_install = ["transformers==4.48.0"] },
+    { pip_install = ["transformers==5.9.0"] },
     { env = { OMP_NUM_THREADS = "4" } },
   ]
 }

@@ -7,7 +7,7 @@ resource "kt_compute" "rocm" {
 
   service_account_name = "default"
 
-  image       = "rocm/vllm:latest"
+  image       = "vllm/vllm-openai-rocm:v0.28.0"
   command     = ["vllm", "serve", "Qwen/Qwen3-8B"]
   port        = 8000
   health_path = "/health"

@@ -8,7 +8,7 @@ resource "kt_compute" "vllm" {
 
   service_account_name = "default"
 
-  image       = "vllm/vllm-openai:v0.11.0"
+  image       = "vllm/vllm-openai:v0.28.0"
   command     = ["vllm", "serve", "Qwen/Qwen3-8B"]
   args        = ["--port", "8000", "--max-model-len", "16384"]
   port        = 8000

@@ -9,7 +9,7 @@ resource "kt_compute" "triton" {
 
   service_account_name = "default"
 
-  image       = "nvcr.io/nvidia/tritonserver:25.08-py3"
+  image       = "nvcr.io/nvidia/tritonserver:26.06-py3"
   command     = ["tritonserver", "--model-repository=/models"]
   port        = 8000
   health_path = "/v2/health/ready"

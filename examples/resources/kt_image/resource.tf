@@ -1,12 +1,12 @@
 resource "kt_image" "torch" {
   name       = "torch"
-  base       = "pytorch:24.08-py3"
+  base       = "pytorch:26.06-py3"
   pin_digest = true
 
   steps = [
     { run_bash = "apt-get update && apt-get install -y --no-install-recommends libsndfile1" },
     { env = { HF_HOME = "/cache/huggingface", PATH = "$PATH:/app/bin" } },
-    { pip_install = ["transformers==4.46.3", "datasets"] },
+    { pip_install = ["transformers==5.9.0", "datasets"] },
     { copy = { source = "${path.module}/app", dest = "/app" } },
   ]
 }

@@ -71,7 +71,7 @@ func imageAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"image_id": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.ImageReference()},
-			MarkdownDescription: "Image to run, such as `nvcr.io/nvidia/pytorch:24.08-py3`. Exactly one of " +
+			MarkdownDescription: "Image to run, such as `nvcr.io/nvidia/pytorch:26.06-py3`. Exactly one of " +
 				"`image_id`, `base` and a `FROM` in `dockerfile` must be set. Defaults to the value of `image`.",
 		},
 		"base": schema.StringAttribute{
