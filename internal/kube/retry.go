@@ -143,7 +143,9 @@ func (r *retrier) attempt(
 	}
 	timer := r.clock.AfterFunc(limit, func() { cancel(errNoResponse) })
 	defer timer.Stop()
-	attempt := request.WithContext(ctx)
+	// Each attempt has a header of its own: a credential plugin adds its token to it, and adds none if there is one, so
+	// that an attempt after a 401 would repeat the rejected token.
+	attempt := request.Clone(ctx)
 	if request.GetBody != nil {
 		body, err := request.GetBody()
 		if err != nil {
