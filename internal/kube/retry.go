@@ -79,7 +79,7 @@ func (r *retrier) RoundTrip(request *http.Request) (*http.Response, error) {
 	for {
 		reply, err := r.attempt(work, request, category, past.left(r.clock.Now()))
 		if err != nil && work.Err() != nil {
-			outcome.note(past.unknown || category.writes()) // it was interrupted
+			outcome.note(category.writes()) // it was interrupted
 			return nil, context.Cause(work)
 		}
 		verdict := judge(request, category, reply, err, r.health.note(r.clock.Now(), reply, err))
@@ -141,8 +141,10 @@ func (r *retrier) attempt(
 	case category == read:
 		limit = min(left, responseTime)
 	}
-	timer := r.clock.AfterFunc(limit, func() { cancel(errNoResponse) })
-	defer timer.Stop()
+	expire := func() { cancel(errNoResponse) }
+	begins, ends := r.clock.AfterFunc(limit, expire), r.clock.AfterFunc(left, expire)
+	defer begins.Stop()
+	defer ends.Stop()
 	// Each attempt has a header of its own: a credential plugin adds its token to it, and adds none if there is one, so
 	// that an attempt after a 401 would repeat the rejected token.
 	attempt := request.Clone(ctx)
@@ -162,19 +164,15 @@ func (r *retrier) attempt(
 	if category == stream && response.StatusCode == http.StatusOK {
 		body := &streamBody{ReadCloser: response.Body, stop: cancel}
 		if request.URL.Query().Get("sendInitialEvents") == "true" {
-			body.silent = r.clock.AfterFunc(watchTime, func() { cancel(errNoResponse) })
+			body.silent = r.clock.AfterFunc(watchTime, expire)
 		}
 		response.Body = body
 		return &reply{Response: response}, nil
 	}
 	defer cancel(nil)
-	if category == read && left > limit { // the response has begun, and may be large
-		timer.Stop()
-		rest := r.clock.AfterFunc(left-limit, func() { cancel(errNoResponse) })
-		defer rest.Stop()
-	}
+	begins.Stop() // the rest of the response may be large
 	defer response.Body.Close()
-	body, err := readAll(response)
+	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		return nil, late(ctx, left, fmt.Errorf("%w: %w", errIncomplete, err))
 	}
@@ -187,15 +185,6 @@ func late(ctx context.Context, limit time.Duration, err error) error {
 		return fmt.Errorf("%w (%v)", errNoResponse, limit)
 	}
 	return err
-}
-
-func readAll(response *http.Response) ([]byte, error) {
-	var body bytes.Buffer
-	if response.ContentLength > 0 {
-		body.Grow(int(response.ContentLength) + bytes.MinRead)
-	}
-	_, err := body.ReadFrom(response.Body)
-	return body.Bytes(), err
 }
 
 // sleep waits, and reports whether ctx is still active.
@@ -250,7 +239,7 @@ type streamBody struct {
 
 func (b *streamBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if b.silent != nil && (n > 0 || err != nil) {
+	if b.silent != nil && n > 0 {
 		b.silent.Stop()
 	}
 	return n, err

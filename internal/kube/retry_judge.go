@@ -239,10 +239,7 @@ func (a *reply) webPage() bool {
 }
 
 func (a *reply) retryAfter() time.Duration {
-	seconds, err := strconv.Atoi(a.Header.Get("Retry-After"))
-	if err != nil || seconds < 0 {
-		return 0
-	}
+	seconds, _ := strconv.Atoi(a.Header.Get("Retry-After")) // 0 if it is missing or a date
 	return time.Duration(seconds) * time.Second
 }
 
@@ -271,7 +268,7 @@ func (h *history) note(now time.Time, v judgement) {
 
 // left returns the remaining time of the request.
 func (h *history) left(now time.Time) time.Duration {
-	if h.unknown && now.Sub(h.failed) < settleTime {
+	if h.unknown {
 		return max(requestTime-now.Sub(h.started), settleTime-now.Sub(h.failed))
 	}
 	return requestTime - now.Sub(h.started)

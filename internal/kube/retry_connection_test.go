@@ -1,0 +1,187 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+func TestEachAttemptSendsTheCompleteBody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, server := newSteps(breaks, breaks, responds(200, "{}"))
+		request := asks(t.Context(), t, "apply")
+		response, err := r.RoundTrip(request)
+		if err != nil || strings.Join(server.bodies, " ") != `{"a":1} {"a":1} {"a":1}` {
+			t.Errorf("sent %q, error %v", server.bodies, err)
+		}
+		if body, _ := io.ReadAll(response.Body); string(body) != "{}" {
+			t.Errorf("the body is %q", body)
+		}
+		unreadable := errors.New("unreadable")
+		request = asks(t.Context(), t, "create")
+		request.GetBody = func() (io.ReadCloser, error) { return nil, unreadable }
+		server.at = nil
+		if _, err := r.RoundTrip(request); !errors.Is(err, unreadable) || len(server.at) > 0 {
+			t.Errorf("%d attempts without a body, error %v", len(server.at), err)
+		}
+	})
+}
+
+// closing counts how often a body is closed.
+type closing struct {
+	io.Reader
+
+	closed *int
+}
+
+func (c closing) Close() error { *c.closed++; return nil }
+
+func TestBodyOfARequestIsClosed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := newSteps(responds(200, "{}"))
+		request, closed := asks(t.Context(), t, "create"), 0
+		request.Body = closing{strings.NewReader("{}"), &closed}
+		if _, err := r.RoundTrip(request); err != nil || closed != 1 {
+			t.Errorf("closed %d times, error %v", closed, err)
+		}
+	})
+}
+
+func TestUpgradedConnectionsAreNeitherRetriedNorRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		closed := 0
+		body := closing{strings.NewReader(""), &closed}
+		r, server := newSteps(breaks, func(*http.Request) (*http.Response, error) {
+			return response(http.StatusSwitchingProtocols, body), nil
+		})
+		request := asks(t.Context(), t, "create")
+		request.Header.Set("Upgrade", "websocket")
+		if _, err := r.RoundTrip(request); err == nil || len(server.at) != 1 {
+			t.Errorf("%d attempts, error %v", len(server.at), err)
+		}
+		if response, err := r.RoundTrip(request); err != nil || response.Body != body || server.last.Err() != nil {
+			t.Errorf("%v, %v", response, err)
+		}
+	})
+}
+
+// A run has thousands of requests, so nothing may remain of one.
+func TestNothingRemainsOfARequest(t *testing.T) {
+	t.Parallel()
+	for _, what := range []string{"read", "apply", "watch", "watch that lists"} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, interrupt := context.WithCancel(t.Context())
+				fake := clocktesting.NewFakeClock(time.Now())
+				server := &scripted{steps: []step{func(*http.Request) (*http.Response, error) {
+					if what == "apply" {
+						interrupt()
+						synctest.Wait()
+					}
+					return response(http.StatusOK, io.NopCloser(strings.NewReader("{}"))), nil
+				}}}
+				response, err := newRetrier(server, fake).RoundTrip(asks(ctx, t, what))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = response.Body.Close()
+				interrupt()
+				if synctest.Wait(); fake.HasWaiters() {
+					t.Error("a timer remains")
+				}
+			})
+		})
+	}
+	t.Run("an apply before an interrupt", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			ctx, interrupt := context.WithCancel(t.Context())
+			fake := clocktesting.NewFakeClock(time.Now())
+			server := &scripted{steps: []step{responds(200, "{}")}}
+			if _, err := newRetrier(server, fake).RoundTrip(asks(ctx, t, "apply")); err != nil {
+				t.Fatal(err)
+			}
+			interrupt()
+			if synctest.Wait(); fake.HasWaiters() {
+				t.Error("a timer remains")
+			}
+		})
+	})
+}
+
+// watched is the body of a watch. It sends each text when it is asked to, and ends with its request.
+type watched struct {
+	ctx  context.Context
+	send chan string
+}
+
+func (s watched) Read(p []byte) (int, error) {
+	select {
+	case <-s.ctx.Done():
+		return 0, context.Cause(s.ctx)
+	case text := <-s.send:
+		return copy(p, text), nil
+	}
+}
+
+func (s watched) Close() error { return nil }
+
+func TestWatchEndsOnlyIfItsListDoesNotBegin(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		what  string
+		sends bool
+		ends  bool
+	}{
+		"a silent watch":          {"watch", false, false},
+		"a list that never began": {"watch that lists", false, true},
+		"a list that began":       {"watch that lists", true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				send := make(chan string, 2)
+				r, server := newSteps(func(request *http.Request) (*http.Response, error) {
+					return response(http.StatusOK, watched{request.Context(), send}), nil
+				})
+				response, err := r.RoundTrip(asks(t.Context(), t, test.what))
+				if err != nil {
+					t.Fatal(err)
+				}
+				send <- "" // which is not a message
+				if test.sends {
+					send <- "a"
+				}
+				var failure error
+				go func() {
+					for failure == nil {
+						_, failure = response.Body.Read(make([]byte, 9))
+					}
+				}()
+				time.Sleep(15*time.Second - 1)
+				if synctest.Wait(); failure != nil {
+					t.Errorf("it ended early: %v", failure)
+				}
+				time.Sleep(time.Hour)
+				if synctest.Wait(); errors.Is(failure, errNoResponse) != test.ends {
+					t.Errorf("after an hour: %v", failure)
+				}
+				_ = response.Body.Close()
+				if synctest.Wait(); server.last.Err() == nil || failure == nil {
+					t.Error("the watch continues after it was closed")
+				}
+			})
+		})
+	}
+}
