@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -73,7 +74,7 @@ func (r *retrier) RoundTrip(request *http.Request) (*http.Response, error) {
 	var (
 		outcome  = outcomeOf(ctx)
 		past     = history{started: r.clock.Now()}
-		interval = backoff.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 20,
+		interval = backoff.Backoff{Duration: time.Second / 10, Factor: 2, Jitter: 0.5, Steps: math.MaxInt,
 			Cap: 5 * time.Second}
 	)
 	for {
@@ -87,9 +88,6 @@ func (r *retrier) RoundTrip(request *http.Request) (*http.Response, error) {
 		outcome.note(past.unknown)
 		pause := max(interval.Step(), verdict.after)
 		if !verdict.again || !past.allows(r.clock.Now().Add(pause), verdict, r.health.failing()) {
-			if err == nil && verdict.again && reply.StatusCode < http.StatusMultipleChoices {
-				return nil, errIncomplete // otherwise it would be reported as invalid JSON
-			}
 			outcome.responded(reply)
 			return reply.response(), err
 		}
@@ -134,6 +132,8 @@ func (r *retrier) attempt(
 	ctx context.Context, request *http.Request, category category, left time.Duration,
 ) (*reply, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
+	stop := cancel
+	defer func() { stop(nil) }()
 	limit := left
 	switch {
 	case category == stream:
@@ -151,14 +151,12 @@ func (r *retrier) attempt(
 	if request.GetBody != nil {
 		body, err := request.GetBody()
 		if err != nil {
-			cancel(nil)
 			return nil, err
 		}
 		attempt.Body = body
 	}
 	response, err := r.next.RoundTrip(attempt)
 	if err != nil {
-		defer cancel(nil)
 		return nil, late(ctx, limit, err)
 	}
 	if category == stream && response.StatusCode == http.StatusOK {
@@ -167,16 +165,20 @@ func (r *retrier) attempt(
 			body.silent = r.clock.AfterFunc(watchTime, expire)
 		}
 		response.Body = body
+		stop = func(error) {} // until it is closed
 		return &reply{Response: response}, nil
 	}
-	defer cancel(nil)
 	begins.Stop() // the rest of the response may be large
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		return nil, late(ctx, left, fmt.Errorf("%w: %w", errIncomplete, err))
 	}
-	return &reply{Response: response, body: body}, nil
+	whole := &reply{Response: response, body: body}
+	if whole.succeeded() && !whole.complete() {
+		return nil, errIncomplete // client-go would report invalid JSON
+	}
+	return whole, nil
 }
 
 // late replaces the error of an attempt that exceeded its time limit.
@@ -196,9 +198,6 @@ func (r *retrier) sleep(ctx context.Context, d time.Duration) bool {
 		return ctx.Err() == nil
 	}
 }
-
-// WrappedRoundTripper gives apimachinery access to the transport.
-func (r *retrier) WrappedRoundTripper() http.RoundTripper { return r.next }
 
 func closeBody(request *http.Request) {
 	if request.Body != nil {
@@ -317,7 +316,7 @@ func (h *health) note(now time.Time, reply *reply, err error) state {
 			h.recovered = now
 		}
 		h.failedAt, h.known.reached, h.known.starting = time.Time{}, true, now.Sub(h.recovered) < startTime
-		h.known.accepted = h.known.accepted || reply.StatusCode < http.StatusMultipleChoices
+		h.known.accepted = h.known.accepted || reply.succeeded()
 		return h.known
 	}
 	if h.failedAt.IsZero() || now.Sub(h.lastFailure) > serverPatience {

@@ -124,6 +124,8 @@ func TestNothingRemainsOfARequest(t *testing.T) {
 type watched struct {
 	ctx  context.Context
 	send chan string
+
+	closed *int
 }
 
 func (s watched) Read(p []byte) (int, error) {
@@ -135,7 +137,7 @@ func (s watched) Read(p []byte) (int, error) {
 	}
 }
 
-func (s watched) Close() error { return nil }
+func (s watched) Close() error { *s.closed++; return nil }
 
 func TestWatchEndsOnlyIfItsListDoesNotBegin(t *testing.T) {
 	t.Parallel()
@@ -151,9 +153,9 @@ func TestWatchEndsOnlyIfItsListDoesNotBegin(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				send := make(chan string, 2)
+				send, closed := make(chan string, 2), 0
 				r, server := newSteps(func(request *http.Request) (*http.Response, error) {
-					return response(http.StatusOK, watched{request.Context(), send}), nil
+					return response(http.StatusOK, watched{request.Context(), send, &closed}), nil
 				})
 				response, err := r.RoundTrip(asks(t.Context(), t, test.what))
 				if err != nil {
@@ -178,10 +180,42 @@ func TestWatchEndsOnlyIfItsListDoesNotBegin(t *testing.T) {
 					t.Errorf("after an hour: %v", failure)
 				}
 				_ = response.Body.Close()
-				if synctest.Wait(); server.last.Err() == nil || failure == nil {
+				if synctest.Wait(); server.last.Err() == nil || failure == nil || closed != 1 {
 					t.Error("the watch continues after it was closed")
 				}
 			})
 		})
 	}
+}
+
+// runContext is the context of a run, which counts those that wait for its end.
+type runContext struct {
+	context.Context
+
+	ended chan struct{}
+	hooks int
+}
+
+func (c *runContext) Done() <-chan struct{} { return c.ended }
+
+// AfterFunc is called by context.AfterFunc.
+func (c *runContext) AfterFunc(func()) (stop func() bool) {
+	c.hooks++
+	return func() bool { c.hooks--; return true }
+}
+
+func TestFinishedWritesDoNotWaitForTheEndOfTheRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		run := &runContext{Context: t.Context(), ended: make(chan struct{})}
+		r, _ := newSteps(func(request *http.Request) (*http.Response, error) {
+			if run.hooks != 1 {
+				t.Errorf("%d hooks during the write, want 1", run.hooks)
+			}
+			return responds(200, "{}")(request)
+		})
+		if _, err := r.RoundTrip(asks(run, t, "apply")); err != nil || run.hooks != 0 {
+			t.Errorf("%d hooks remain, error %v", run.hooks, err)
+		}
+	})
 }

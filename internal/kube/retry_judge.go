@@ -143,9 +143,8 @@ func judgeError(err error, known state, within time.Duration) judgement {
 func judgeResponse(request *http.Request, reply *reply, known state, within time.Duration) judgement {
 	const few, some, many = 4, 5, 7
 	switch code := reply.StatusCode; {
-	case code < http.StatusMultipleChoices:
-		complete := reply.complete()
-		return judgement{again: !complete, unknown: !complete, settled: complete, within: within}
+	case reply.succeeded():
+		return judgement{settled: true}
 	case code == http.StatusUnauthorized && known.accepted:
 		return judgement{again: true, within: within, tries: few}
 	case code == http.StatusUnauthorized: // the underlying transport now gets new credentials
@@ -179,12 +178,12 @@ func judgeResponse(request *http.Request, reply *reply, known state, within time
 	}
 }
 
+// succeeded reports whether the server has executed the request.
+func (a *reply) succeeded() bool { return a.StatusCode < http.StatusMultipleChoices }
+
 // complete reports whether a response is complete. After a broken connection, an
 // incomplete response may look finished.
 func (a *reply) complete() bool {
-	if _, streams := a.Body.(*streamBody); streams {
-		return true
-	}
 	return !strings.HasPrefix(a.Header.Get("Content-Type"), "application/json") || json.Valid(a.body)
 }
 
@@ -200,8 +199,8 @@ func (a *reply) status() *metav1.Status {
 // byServer reports whether a working API server has responded.
 func (a *reply) byServer() bool {
 	switch {
-	case a.StatusCode < http.StatusMultipleChoices:
-		return a.complete() && !a.webPage()
+	case a.succeeded():
+		return !a.webPage()
 	case a.StatusCode >= http.StatusInternalServerError,
 		a.StatusCode == http.StatusTooManyRequests && !a.holdsBudget():
 		return false

@@ -58,11 +58,9 @@ func TestFailedAttemptsAreJudgedByTheirCause(t *testing.T) {
 		"a broken connection of a creation": {connected, once, nil, io.ErrUnexpectedEOF,
 			judgement{unknown: true, within: restart}},
 
-		"a success": {connected, write, replyOf(200, "{}"), nil, judgement{settled: true, within: restart}},
-		"half a write": {connected, write, replyOf(201, `{"a`), nil, judgement{again: true, unknown: true,
-			within: restart}},
-		"a text that is no JSON": {connected, read, replyOf(200, "log line", "Content-Type", "text/plain"), nil,
-			judgement{settled: true, within: restart}},
+		"a success": {connected, write, replyOf(200, "{}"), nil, judgement{settled: true}},
+		"a text that is no JSON": {connected, read, replyOf(200, "line", "Content-Type", "text/plain"), nil,
+			judgement{settled: true}},
 		"an unexpected redirection": {connected, write, replyOf(300, ""), nil, judgement{}},
 		"expired credentials": {connected, write, status(401, "Unauthorized", "no"), nil,
 			judgement{again: true, within: restart, tries: 4}},
@@ -80,8 +78,8 @@ func TestFailedAttemptsAreJudgedByTheirCause(t *testing.T) {
 			strings.ReplaceAll(kubetest.NoAddress, `"`, `\"`)), nil, judgement{again: true, within: restart}},
 		"an invalid object": {connected, write, status(422, "Invalid", "spec.replicas: Invalid value"), nil,
 			judgement{settled: true}},
-		"throttled by the server": {state{}, write, replyOf(429, "", "Retry-After", "7"), nil,
-			judgement{again: true, within: always, after: 7 * time.Second}},
+		"throttled by the server": {state{}, write, replyOf(429, "", "Retry-After", "1"), nil,
+			judgement{again: true, within: always, after: time.Second}},
 		"throttled by a gateway": {state{}, once, replyOf(429, ""), nil, judgement{again: true, within: first}},
 		"a delay that is a date": {state{}, write, replyOf(429, "", "Retry-After", "Wed, 21 Oct 2026"), nil,
 			judgement{again: true, within: first}},
@@ -199,6 +197,15 @@ func TestRequestsAreCategorizedByTheirEffect(t *testing.T) {
 	}
 }
 
+func TestBodyThatDecidesTheCategoryIsClosed(t *testing.T) {
+	t.Parallel()
+	request, closed := asks(t.Context(), t, "delete"), 0
+	request.GetBody = func() (io.ReadCloser, error) { return closing{strings.NewReader(`{}`), &closed}, nil }
+	if got := categoryOf(request); got != once || closed != 1 {
+		t.Errorf("category %d, closed %d times", got, closed)
+	}
+}
+
 func TestOnlyResponsesOfAWorkingServerEndAnOutage(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -206,7 +213,6 @@ func TestOnlyResponsesOfAWorkingServerEndAnOutage(t *testing.T) {
 		want  bool
 	}{
 		"an object":                {replyOf(200, "{}"), true},
-		"half an object":           {replyOf(200, `{"a`), false},
 		"a login page":             {replyOf(200, "<html>", "Content-Type", "text/html"), false},
 		"a redirection":            {replyOf(302, ""), false},
 		"a rejection":              {replyOf(403, refused("Forbidden", "no")), true},
@@ -282,6 +288,8 @@ func TestTimeOfRetriesBeginsWithTheOutage(t *testing.T) {
 			time.Time{}, 1, true},
 		"the last attempt": {history{failed: at(0), tries: 4}, judgement{within: time.Minute, tries: 4},
 			time.Time{}, 1, false},
+		"only one attempt": {history{failed: at(0), tries: 1}, judgement{within: time.Minute, tries: 1}, at(0), 1,
+			false},
 		"an unknown outcome":    {history{failed: at(80), unknown: true}, restart, at(0), 94, true},
 		"unknown for some time": {history{failed: at(80), unknown: true}, restart, at(0), 95, false},
 	} {

@@ -31,9 +31,12 @@ func TestAttemptsOfARequestAreLimitedByTheFailure(t *testing.T) {
 		"a success after failures":        {"read", nil, []step{breaks, internal, ok}, 3, 200, ""},
 		"a creation that broke":           {"create", ok, []step{breaks, ok}, 1, 0, "connection reset by peer"},
 		"a creation that may be executed": {"create", ok, []step{internal, ok}, 1, 500, ""},
-		"a creation with half a response": {"create", ok, []step{responds(201, `{"a`), ok}, 1, 201, ""},
-		"a creation that was throttled":   {"create", ok, []step{responds(429, "", "Retry-After", "1"), ok}, 2, 200, ""},
-		"half a response":                 {"read", nil, []step{responds(200, `{"a`), ok}, 2, 200, ""},
+		"a creation with half a response": {"create", ok, []step{responds(201, `{"a`), ok}, 1, 0, "incomplete"},
+		"a text that is no JSON": {"read", nil, []step{responds(200, "line", "Content-Type", "text/plain"), ok}, 1, 200,
+			""},
+		"an unexpected redirection":     {"read", nil, []step{responds(300, `{"a`), ok}, 1, 300, ""},
+		"a creation that was throttled": {"create", ok, []step{responds(429, "", "Retry-After", "1"), ok}, 2, 200, ""},
+		"half a response":               {"read", nil, []step{responds(200, `{"a`), ok}, 2, 200, ""},
 		"credentials expired for ever": {"read", ok, []step{responds(401, refused("Unauthorized", "no"))}, 4, 401,
 			""},
 		"wrong credentials": {"read", nil, []step{responds(401, refused("Unauthorized", "no"))}, 2, 401, ""},
@@ -297,6 +300,9 @@ func TestInterruptEndsAWriteOnlyWhenItsOutcomeIsKnownOrAfterATime(t *testing.T) 
 				}
 				if !errors.Is(err, interrupted) || sent.unknown.Load() != test.unknown {
 					t.Errorf("unknown outcome: %t, error %v", sent.unknown.Load(), err)
+				}
+				if test.what == "read" && !r.health.failing().IsZero() {
+					t.Error("the interrupt counts as an outage")
 				}
 				if strings.Contains(name, "throttled") && !strings.Contains(err.Error(), "Too Many Requests") {
 					t.Errorf("%v does not contain the response", err)

@@ -62,6 +62,3 @@ func opaque(err error) error {
 	}
 	return errors.New(text)
 }
-
-// WrappedRoundTripper gives apimachinery access to the transport.
-func (p plainErrors) WrappedRoundTripper() http.RoundTripper { return p.next }
