@@ -23,6 +23,11 @@ var (
 	test    = regexp.MustCompile(`^Test[A-Z]\w*$`)
 	file    = regexp.MustCompile(`^(internal|templates|examples|scripts|tools|devcluster|ecosystem)/[\w./-]+$`)
 	noWord  = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
+
+	// here matches the beginning of a link to a file of this repository. Pages that the registries show have such links
+	// to files that are not documentation, and to pictures.
+	here = regexp.MustCompile(`^https://(raw\.githubusercontent\.com/ktdev/terraform-provider-kt|` +
+		`github\.com/ktdev/terraform-provider-kt/(blob|tree))/main/`)
 )
 
 // anchors returns the fragments that can follow the address of a page: those of its headings, as GitHub and the
@@ -50,11 +55,13 @@ func TestLinksLeadToAnExistingFileAndHeading(t *testing.T) {
 	for page, text := range texts {
 		for _, match := range link.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
 			target, fragment, _ := strings.Cut(match[2], "#")
-			if strings.Contains(target, ":") {
-				continue // another site
-			}
 			file := page
-			if target != "" {
+			switch address := here.FindString(target); {
+			case address != "":
+				file = filepath.Join(root, strings.TrimPrefix(target, address))
+			case strings.Contains(target, ":"):
+				continue // another site
+			case target != "":
 				file = filepath.Join(filepath.Dir(page), target)
 			}
 			if _, err := os.Stat(file); err != nil {

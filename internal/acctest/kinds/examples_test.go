@@ -81,6 +81,7 @@ stringData: {HF_TOKEN: an-older-token}
 func TestAccExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 	t.Parallel()
 	for _, e := range []acctest.Example{
+		{Dir: "vllm"},
 		{Dir: "cpu-service"},
 		{Dir: "gpu-training"},
 		{Dir: "production-service", Prepare: func(t *testing.T, ns string) {
@@ -105,7 +106,7 @@ func TestAccExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 		// Without the old resources in the state, its moved blocks have no effect. Package ownership tests them.
 		{Dir: "guides/moved", Env: map[string]string{"TOKEN": "not-a-real-token"}},
 		{Dir: "guides/multiple-clusters"},
-		{Dir: "guides/own-servers"},
+		{Dir: "guides/serve-a-model", Env: map[string]string{"HF_TOKEN": "not-a-real-token"}},
 		{Dir: "guides/spot"},
 	} {
 		t.Run(e.Dir, func(t *testing.T) {

@@ -1,4 +1,4 @@
-# vLLM with one GPU, from its own image.
+# vLLM with a token of Hugging Face, and with the weights on a volume.
 resource "kt_compute" "vllm" {
   name   = "vllm"
   cpus   = 8
@@ -17,11 +17,18 @@ resource "kt_compute" "vllm" {
   # The first start downloads the weights to the volume.
   launch_timeout = "30m"
   env_vars       = { HF_HOME = "/weights" }
+  secrets        = [kt_secret.huggingface.ref]
   volumes        = [{ claim_name = kt_volume.weights.name, mount_path = "/weights" }]
   strategy       = "Recreate" # a new pod could not mount the volume on another node
 
   # Running requests can be completed before the pod ends.
   termination_grace_period = "2m"
+}
+
+# The token that `hf auth login` stored on this machine, or the variable HF_TOKEN. It does not appear in the state.
+resource "kt_secret" "huggingface" {
+  name          = "huggingface"
+  provider_name = "huggingface"
 }
 
 resource "kt_volume" "weights" {
