@@ -8,8 +8,6 @@ import (
 	"log"
 	"os"
 	"os/signal"
-	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -32,12 +30,7 @@ func main() {
 		fmt.Println(version)
 		return
 	}
-	if !*debugger {
-		quiet()
-	}
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
+	provider.PrepareProcess(*debugger)
 	ctx := context.Background()
 	same := parent.Same() // without Terraform, nobody writes the state
 	if !*debugger {       // a debugger's provider is not started by Terraform
@@ -60,10 +53,6 @@ func main() {
 	}
 }
 
-// gcPercent is GOGC unless the environment sets it. A plan allocates much and keeps little: for 1,000 computes, it
-// takes 2.8 s of CPU and 85 MiB, or 3.1 s and 75 MiB with the default of 100.
-const gcPercent = 150
-
 // interruptOnSignal handles a Ctrl-C, which the terminal also sends to the provider. After a second one, Terraform may
 // stop the provider before it has told it of the interruption, and does not write the state of what was created.
 func interruptOnSignal(completions *kube.Completions) {
@@ -80,17 +69,3 @@ const flushTime = 1500 * time.Millisecond
 // parentInterval is how often the provider looks whether the Terraform that started it is still there. One
 // that was killed leaves its provider running, which would go on to write objects that no state will have.
 const parentInterval = 500 * time.Millisecond
-
-// quiet switches the SDK's own trace lines off where nobody asked for a log.
-// Terraform would drop them, but only after the SDK has formatted every one of
-// them, a fifth of the provider's work in a large plan.
-func quiet() {
-	for _, variable := range os.Environ() {
-		if strings.HasPrefix(variable, "TF_LOG") {
-			return
-		}
-	}
-	for _, logger := range []string{"TF_LOG_SDK", "TF_LOG_SDK_PROTO", "TF_LOG_SDK_FRAMEWORK"} {
-		_ = os.Setenv(logger, "off") // at worst the lines are formatted
-	}
-}

@@ -4,7 +4,8 @@
 // Terraform itself for resources of this schema. The benchmark compares kt with it.
 //
 // Terraform does the same work for both providers: computed attributes and private state
-// have the values of a resource that kt has applied, with other names.
+// have the values of a resource that kt has applied, with other names. The processes of
+// both have the same settings.
 package main
 
 import (
@@ -22,6 +23,7 @@ import (
 )
 
 func main() {
+	provider.PrepareProcess(false)
 	served, err := newEcho(context.Background())
 	if err != nil {
 		log.Fatal(err)

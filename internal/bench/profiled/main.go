@@ -1,6 +1,5 @@
 // Command profiled is the provider with profiles: each of its processes writes a CPU profile
-// and an allocation profile into the directory KT_BENCH_PROFILE, if that is set. The bench
-// sets the log levels to the values that the provider uses.
+// and an allocation profile into the directory KT_BENCH_PROFILE, if that is set.
 package main
 
 import (
@@ -22,6 +21,7 @@ import (
 )
 
 func main() {
+	provider.PrepareProcess(false)
 	ctx := context.Background()
 	completions := kube.NewCompletions(func() bool { return true })
 	err := profile(os.Getenv("KT_BENCH_PROFILE"), func() error {
