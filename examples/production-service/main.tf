@@ -20,7 +20,7 @@ resource "kt_compute" "llm" {
   working_dir       = "/app"
 
   allowed_serialization = ["json"]
-  logging = {
+  logging_config = {
     level = "warning"
   }
 

@@ -27,7 +27,7 @@ resource "kt_image" "team" {
   base = "pytorch"
   steps = [
     { pip_install = ["transformers==5.9.0", "datasets==4.4.1"] },
-    { env = { HF_HOME = "/datasets/huggingface" } },
+    { set_env_vars = { HF_HOME = "/datasets/huggingface" } },
   ]
 }
 

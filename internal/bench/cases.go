@@ -84,7 +84,7 @@ func families() []family {
 		{name: "secrets", namespaces: 1, variants: []variant{{"secret", "kt_secret",
 			"values_wo = { TOKEN = \"not a secret\" }\n  values_wo_version = 1\n"}}},
 		{name: "images", namespaces: 1, variants: []variant{{"image", "kt_image",
-			"image_id = \"debian:12\"\n  steps = [{ env = { VERSION = \"1\" } }, { pip_install = [\"numpy\"] }]\n"}}},
+			"image_id = \"debian:12\"\n  steps = [{ set_env_vars = { VERSION = \"1\" } }, { pip_install = [\"numpy\"] }]\n"}}},
 	}
 }
 

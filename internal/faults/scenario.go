@@ -80,7 +80,7 @@ resource "kt_volume" "%[1]sdata" {
 resource "kt_image" "%[1]ssetup" {
   name     = "%[1]ssetup"
   image_id = "debian:12"
-  steps    = [{ env = { VERSION = "v%[3]d" } }]
+  steps    = [{ set_env_vars = { VERSION = "v%[3]d" } }]
 }
 
 resource "kt_compute" "%[1]sweb" {

@@ -33,7 +33,7 @@ func TestGPUsTotal(t *testing.T) {
 		"autoscaled":      {map[string]any{"name": "a", "gpus": 2, "autoscale": map[string]any{"max_scale": 5}}, 10},
 		"no limit":        {map[string]any{"name": "a", "gpus": 2, "autoscale": map[string]any{"min_scale": 3}}, 2},
 		"suspended":       {map[string]any{"name": "a", "gpus": 2, "replicas": 3, "suspend": true}, 0},
-		"other vendors": {map[string]any{"name": "a", "extra_resources": map[string]any{
+		"other vendors": {map[string]any{"name": "a", "extended_resources": map[string]any{
 			"amd.com/gpu": "4", "nvidia.com/mig-1g.10gb": "2", "rdma/ib": "1"}}, 6},
 		"groups of a job": {map[string]any{"name": "a", "manifest": job}, 25},
 		"tensor server":   {map[string]any{"name": "a", "gpus": 2, "runtime": "skytorch"}, 2},
@@ -77,7 +77,7 @@ func TestFits(t *testing.T) {
 	whole, groups := node(8, true), map[string]any{"name": "a", "manifest": job}
 	h100 := pods(4, 1)
 	h100["gpu_type"] = "NVIDIA-H100-80GB-HBM3"
-	amd := map[string]any{"name": "a", "extra_resources": map[string]any{"amd.com/gpu": "2"}}
+	amd := map[string]any{"name": "a", "extended_resources": map[string]any{"amd.com/gpu": "2"}}
 	amdGPUs := gpus(product("MI300X", node(2, true)))
 	amdGPUs["resource_name"] = "amd.com/gpu"
 	for name, c := range map[string]struct {
@@ -116,7 +116,7 @@ func TestFitsRejectsWrongArguments(t *testing.T) {
 		argument      int64
 		want          string
 	}{
-		"another resource": {map[string]any{"name": "a", "extra_resources": map[string]any{"amd.com/gpu": "2"}},
+		"another resource": {map[string]any{"name": "a", "extended_resources": map[string]any{"amd.com/gpu": "2"}},
 			gpus(), 1, "The compute requests amd.com/gpu, but the argument counts nvidia.com/gpu"},
 		"no products": {one, map[string]any{}, 1, "with the attribute products"},
 		"no nodes":    {one, gpus(map[string]any{}), 1, "products[0] must be an object with the attribute nodes"},

@@ -49,8 +49,8 @@ type Compute struct {
 	// Limits are those of the container. Extended resources have the limit of their request.
 	Limits map[string]resource.Quantity
 	GPUs   int64 // complete NVIDIA GPUs
-	// ExtraResources are requests and limits of extended resources, by their complete name.
-	ExtraResources    map[string]resource.Quantity
+	// ExtendedResources are requests and limits of extended resources, by their complete name.
+	ExtendedResources map[string]resource.Quantity
 	GPUMemory         *resource.Quantity // share of one GPU, for KAI; excludes GPUs
 	GPUType           NodeLabel          // of nodes with the requested GPUs
 	SharedMemoryLimit *resource.Quantity // size of /dev/shm

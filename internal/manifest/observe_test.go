@@ -93,7 +93,7 @@ func TestObserveIsTheInverseOfRender(t *testing.T) {
 			}
 		},
 		"extra resources": func(c *manifest.Compute) {
-			c.ExtraResources = map[string]resource.Quantity{
+			c.ExtendedResources = map[string]resource.Quantity{
 				"nvidia.com/mig-1g.5gb": *quantity(t, "1"), "rdma/hca_shared_devices_a": *quantity(t, "1"),
 			}
 			c.Tolerations = []manifest.Toleration{{Key: "spot", Operator: "Exists"}}

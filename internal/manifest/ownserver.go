@@ -110,7 +110,7 @@ func validateOwnServer(c Compute, errs *Errors) {
 		errs.report(At("expose"), "Missing port", "expose routes requests to port: set port too, or remove expose.").
 			concerning(At("port"), At("service_template"), At("manifest"))
 	}
-	for _, attribute := range []string{"freeze", "image_setup", "image_ref"} {
+	for _, attribute := range []string{"freeze", "image_ref"} {
 		if c.isSet(attribute) {
 			errs.report(At(attribute), conflict, "%s configures the startup script of Kubetorch's server, which "+
 				"command and args replace: remove it, or remove command and args.", attribute).concerning(command, args)
@@ -148,11 +148,9 @@ func validateManifestCommand(c Compute, errs *Errors) {
 				concerning(At("manifest"))
 		}
 	}
-	for _, attribute := range []string{"image_setup", "image_ref"} {
-		if c.ImageSetup != nil && c.isSet(attribute) {
-			errs.report(At(attribute), conflict, "%s has a setup for the startup script of Kubetorch's server, which "+
-				"the command in manifest replaces: remove one of the two.", attribute).concerning(At("manifest"))
-		}
+	if c.ImageSetup != nil {
+		errs.report(At("image_ref"), conflict, "image_ref has a setup for the startup script of Kubetorch's server, "+
+			"which the command in manifest replaces: remove one of the two.").concerning(At("manifest"))
 	}
 	validateVariablesOfTheImage(c, errs, At("manifest"))
 }

@@ -68,7 +68,7 @@ func goldens(tb testing.TB) map[string]manifest.Compute {
 				"cpu": *quantity(tb, "4"), "hugepages-2Mi": *quantity(tb, "4Mi"),
 			}
 			c.GPUAntiAffinity = true
-			c.ExtraResources = map[string]resource.Quantity{
+			c.ExtendedResources = map[string]resource.Quantity{
 				"amd.com/gpu": *quantity(tb, "8"), "nvidia.com/mig-1g.5gb": *quantity(tb, "1"),
 			}
 		}),

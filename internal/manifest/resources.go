@@ -45,7 +45,7 @@ func requests(c Compute) corev1.ResourceList {
 			list[name] = quantity.DeepCopy()
 		}
 	}
-	for name, quantity := range c.ExtraResources {
+	for name, quantity := range c.ExtendedResources {
 		list[corev1.ResourceName(name)] = quantity.DeepCopy()
 	}
 	if c.GPUs > 0 {
@@ -75,7 +75,7 @@ func observeResources(c *Compute, seen corev1.ResourceRequirements) {
 			case name == kind.GPUResource:
 				c.GPUs = quantity.Value()
 			case isExtended(string(name)):
-				c.ExtraResources = withQuantity(c.ExtraResources, name, quantity)
+				c.ExtendedResources = withQuantity(c.ExtendedResources, name, quantity)
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func validateResources(c Compute, errs *Errors) {
 			errs.report(at, conflict, "%s limits GPUs, but their limit equals gpus: set gpus instead.", at)
 		case isExtended(name):
 			errs.report(at, conflict, "%s is an extended resource, whose limit equals its request: set it in "+
-				"extra_resources instead.", at)
+				"extended_resources instead.", at)
 		case len(validation.IsQualifiedName(name)) > 0 || !isStandard(name):
 			errs.report(at, "Unknown resource", "%s is not a resource that a container can limit: use cpu, memory, "+
 				"ephemeral-storage or hugepages-<size>.", at)
@@ -119,8 +119,8 @@ func validateResources(c Compute, errs *Errors) {
 				"the request.", at, limit.String(), requestedBy, requested.String()).concerning(requestedBy)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.ExtraResources)) {
-		at, quantity := At("extra_resources", Entry(name)), c.ExtraResources[name]
+	for _, name := range slices.Sorted(maps.Keys(c.ExtendedResources)) {
+		at, quantity := At("extended_resources", Entry(name)), c.ExtendedResources[name]
 		switch {
 		case name == kind.GPUResource:
 			errs.report(at, conflict, "%s requests GPUs of NVIDIA: set gpus instead.", at)

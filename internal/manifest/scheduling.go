@@ -92,7 +92,7 @@ func (c Compute) WantsGPU() bool {
 
 // hasResource reports whether the name of an extra resource satisfies is.
 func hasResource(c Compute, is func(name string) bool) bool {
-	for name := range c.ExtraResources {
+	for name := range c.ExtendedResources {
 		if is(name) {
 			return true
 		}
@@ -137,7 +137,7 @@ func impliedTolerations(c Compute) []Toleration {
 		all = append(all, exists(kind.GPUResource), Toleration{Key: kind.DedicatedTaint,
 			Operator: string(corev1.TolerationOpEqual), Value: kind.DedicatedGPU, Effect: noSchedule})
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.ExtraResources)) {
+	for _, name := range slices.Sorted(maps.Keys(c.ExtendedResources)) {
 		if !ofNVIDIA(name) {
 			all = append(all, exists(name))
 		}

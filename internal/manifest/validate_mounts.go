@@ -51,7 +51,7 @@ func validateMounts(c Compute, errs *Errors) {
 		mounted[sharedMemoryPath] = mount{"the shared memory", At("runtime")}
 	}
 	if c.ImageSetup != nil {
-		mounted[imagePath] = mount{"the setup of the image", At("image_setup")}
+		mounted[imagePath] = mount{"the setup of the image", At("image_ref")}
 	}
 	add := func(item Path, where string) {
 		at, clean := item.At(Name("mount_path")), path.Clean(where)

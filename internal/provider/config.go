@@ -28,7 +28,6 @@ type model struct {
 	ConfigPaths           types.List    `tfsdk:"config_paths"`
 	ConfigContext         types.String  `tfsdk:"config_context"`
 	ConfigContextCluster  types.String  `tfsdk:"config_context_cluster"`
-	ConfigContextUser     types.String  `tfsdk:"config_context_user"`
 	ConfigContextAuthInfo types.String  `tfsdk:"config_context_auth_info"`
 	ClusterCACertificate  types.String  `tfsdk:"cluster_ca_certificate"`
 	ClientCertificate     types.String  `tfsdk:"client_certificate"`
@@ -85,12 +84,12 @@ func (m model) clusterConfig(ctx context.Context, env config.Env, version string
 		return env.Get(variable)
 	}
 	cfg := config.Config{
-		Host:                 or(m.Host, "KUBE_HOST", !byFile),
-		Token:                or(m.Token, "KUBE_TOKEN", !byFile && !byToken && !byCertificate),
-		ConfigPaths:          paths,
-		ConfigContext:        or(m.ConfigContext, "KUBE_CTX", !byHost),
-		ConfigContextCluster: or(m.ConfigContextCluster, "KUBE_CTX_CLUSTER", !byHost),
-		ConfigContextUser:    or(cmp.Or(m.ConfigContextUser, m.ConfigContextAuthInfo), "KUBE_CTX_AUTH_INFO", !byHost),
+		Host:                  or(m.Host, "KUBE_HOST", !byFile),
+		Token:                 or(m.Token, "KUBE_TOKEN", !byFile && !byToken && !byCertificate),
+		ConfigPaths:           paths,
+		ConfigContext:         or(m.ConfigContext, "KUBE_CTX", !byHost),
+		ConfigContextCluster:  or(m.ConfigContextCluster, "KUBE_CTX_CLUSTER", !byHost),
+		ConfigContextAuthInfo: or(m.ConfigContextAuthInfo, "KUBE_CTX_AUTH_INFO", !byHost),
 		ClusterCACertificate: or(m.ClusterCACertificate, "KUBE_CLUSTER_CA_CERT_DATA",
 			!byFile && !m.Insecure.ValueBool()),
 		ClientCertificate: or(m.ClientCertificate, "KUBE_CLIENT_CERT_DATA", !byFile && !byToken),

@@ -35,7 +35,7 @@ func TestAttributesTakePrecedenceOverVariablesInClusterConfig(t *testing.T) {
 		"all variables": {nil, all, config.Config{
 			Host: "kube-host", Token: "kube-token", ConfigPaths: []string{"kube-config-path"},
 			ConfigContext:        "kube-ctx",
-			ConfigContextCluster: "kube-ctx-cluster", ConfigContextUser: "kube-ctx-auth-info",
+			ConfigContextCluster: "kube-ctx-cluster", ConfigContextAuthInfo: "kube-ctx-auth-info",
 			ClusterCACertificate: "kube-ca",
 			ClientCertificate:    "kube-cert", ClientKey: "kube-key", Insecure: new(true),
 			TLSServerName: "kube-tls-server-name",
@@ -45,7 +45,7 @@ func TestAttributesTakePrecedenceOverVariablesInClusterConfig(t *testing.T) {
 			block{
 				"host": str("host"), "token": str("token"), "config_path": str("path"),
 				"config_context":         str("context"),
-				"config_context_cluster": str("cluster"), "config_context_user": str("user"),
+				"config_context_cluster": str("cluster"), "config_context_auth_info": str("user"),
 				"cluster_ca_certificate": str("ca"),
 				"client_certificate":     str("cert"), "client_key": str("key"), "insecure": boolean(false),
 				"tls_server_name": str("name"),
@@ -55,8 +55,8 @@ func TestAttributesTakePrecedenceOverVariablesInClusterConfig(t *testing.T) {
 			}, all,
 			config.Config{
 				Host: "host", Token: "token", ConfigPaths: []string{"path"}, ConfigContext: "context",
-				ConfigContextCluster: "cluster",
-				ConfigContextUser:    "user", ClusterCACertificate: "ca", ClientCertificate: "cert", ClientKey: "key",
+				ConfigContextCluster:  "cluster",
+				ConfigContextAuthInfo: "user", ClusterCACertificate: "ca", ClientCertificate: "cert", ClientKey: "key",
 				Insecure:      new(false),
 				TLSServerName: "name", ProxyURL: "proxy", Namespace: "ns", QPS: 2.5, Burst: 9,
 				Exec: &config.Exec{APIVersion: "client.authentication.k8s.io/v1", Command: "aws",
@@ -69,10 +69,6 @@ func TestAttributesTakePrecedenceOverVariablesInClusterConfig(t *testing.T) {
 			only(all, "KUBE_HOST", "KUBE_TOKEN", "KUBE_CONFIG_PATH", "KT_NAMESPACE"),
 			config.Config{Host: "kube-host", Token: "kube-token", ConfigPaths: []string{"kube-config-path"},
 				Namespace: "kt-namespace"},
-		},
-		"config_context_auth_info, as in the Kubernetes provider": {
-			block{"config_context_auth_info": str("user")}, only(all, "KUBE_CTX_AUTH_INFO"),
-			config.Config{ConfigContextUser: "user"},
 		},
 		"config_path before KUBE_CONFIG_PATHS": {block{"config_path": str("path")}, only(all, "KUBE_CONFIG_PATHS"),
 			config.Config{ConfigPaths: []string{"path"}}},
@@ -93,7 +89,7 @@ func TestAttributesTakePrecedenceOverVariablesInClusterConfig(t *testing.T) {
 			block{"config_path": str("path")}, all,
 			config.Config{
 				ConfigPaths: []string{"path"}, ConfigContext: "kube-ctx", ConfigContextCluster: "kube-ctx-cluster",
-				ConfigContextUser: "kube-ctx-auth-info", Insecure: new(true), ProxyURL: "kube-proxy-url",
+				ConfigContextAuthInfo: "kube-ctx-auth-info", Insecure: new(true), ProxyURL: "kube-proxy-url",
 				Namespace: "kt-namespace",
 			},
 		},

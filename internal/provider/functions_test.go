@@ -38,7 +38,7 @@ func parityConfigs(t *testing.T) map[string]map[string]any {
 			config["name"] = "svc"
 		}
 		if level, ok := config["logging_level"]; ok {
-			config["logging"] = map[string]any{"level": level}
+			config["logging_config"] = map[string]any{"level": level}
 			delete(config, "logging_level")
 		}
 		if timeout, ok := config["launch_timeout"]; ok {

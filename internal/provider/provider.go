@@ -102,11 +102,8 @@ func (p *kt) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 				"variable `KUBE_CTX`."),
 			"config_context_cluster": optional("Cluster of the kubeconfig that replaces the cluster of the " +
 				"context. Can be set with the environment variable `KUBE_CTX_CLUSTER`."),
-			"config_context_user": optional("User of the kubeconfig that replaces the user of the context. Can " +
+			"config_context_auth_info": optional("User of the kubeconfig that replaces the user of the context. Can " +
 				"be set with the environment variable `KUBE_CTX_AUTH_INFO`."),
-			"config_context_auth_info": optional("The same as `config_context_user`, by its name in the Kubernetes "+
-				"provider. Conflicts with `config_context_user`.",
-				stringvalidator.ConflictsWith(path.MatchRoot("config_context_user"))),
 			"cluster_ca_certificate": optional("PEM-encoded certificates of the authority that signed the API " +
 				"server's certificate. Can be set with the environment variable `KUBE_CLUSTER_CA_CERT_DATA`."),
 			"client_certificate": optional("PEM-encoded client certificate. Requires `client_key`. Can be set " +

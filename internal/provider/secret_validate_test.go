@@ -39,16 +39,16 @@ func TestSecretReportsInvalidInput(t *testing.T) {
 		text   string
 	}{
 		"no source": {``, "",
-			"Set one of values_wo, provider_name, path, env_vars and values."},
-		"two sources": {`"path": "~/a", "env_vars": {"A": "A"}`, "env_vars",
-			"Only one of path and env_vars can be set."},
+			"Set one of values_wo, provider_name, path, from_env and values."},
+		"two sources": {`"path": "~/a", "from_env": {"A": "canary"}`, "",
+			"Only one of path and from_env can be set."},
 		"values with a provider": {`"values": {"A": "canary"}, "provider_name": "aws"`, "provider_name",
 			"Only one of values and provider_name can be set"},
 		"both kinds of values": {`"values": {"A": "canary"}, "values_wo": {"A": "canary"}`, "",
 			"Only one of values_wo and values can be set"},
 		"a version of nothing": {`"path": "~/a", "values_wo_version": 1`, "values_wo_version",
 			"set both, or neither"},
-		"filenames of nothing": {`"env_vars": {"A": "A"}, "filenames": ["a"]`, "filenames",
+		"filenames of nothing": {`"from_env": {"A": "A"}, "filenames": ["a"]`, "filenames",
 			"set path or provider_name"},
 		"filenames of variables": {`"provider_name": "openai", "filenames": ["a"]`, "filenames",
 			"openai has no usual files"},
@@ -66,17 +66,19 @@ func TestSecretReportsInvalidInput(t *testing.T) {
 			`the key "a b" must have at most 253 letters`},
 		"a key that is no variable": {`"values_wo": {"1a": "canary"}`, "",
 			"or set mount_path to mount the keys as files"},
-		"a key with a slash": {`"env_vars": {"a/b": "A"}`, `env_vars["a/b"]`, `the key "a/b" must have`},
-		"a variable with a blank": {`"env_vars": {"A": "B C"}`, `env_vars["A"]`,
-			"name of an environment variable"},
-		"a relative mount path": {`"path": "~/a", "mount_path": "a"`, "mount_path", "a relative path"},
+		"a key with a slash": {`"from_env": {"a/b": "canary"}`, "", `from_env: the key "a/b" must have`},
+		"a variable with a blank": {`"from_env": {"A": "my canary"}`, "",
+			`from_env["A"] is not the name of an environment variable`},
+		"a value in place of a variable": {`"from_env": {"A": "canary-1"}`, "", "use values_wo"},
+		"a null in place of a variable":  {`"from_env": {"A": null, "B": "canary"}`, "", `from_env["A"] is null`},
+		"a relative mount path":          {`"path": "~/a", "mount_path": "a"`, "mount_path", "a relative path"},
 		"a label of the provider's": {`"path": "~/a", "labels": {"kubetorch.com/provider": "x"}`,
 			`labels["kubetorch.com/provider"]`, "is set by the provider"},
 		"an annotation of the provider's": {`"path": "~/a", "annotations": {"kubetorch.com/override": "x"}`,
 			`annotations["kubetorch.com/override"]`, "is set by the provider"},
 		"too much": {fmt.Sprintf(`"values_wo": {"A": "%s"}`, strings.Repeat("canary", 1<<18)),
 			"", "a Secret can contain at most 1048576 (1 MiB)"},
-		"a mode of variables": {`"env_vars": {"A": "A"}, "default_mode": "0400"`, "default_mode",
+		"a mode of variables": {`"from_env": {"A": "A"}, "default_mode": "0400"`, "default_mode",
 			"set mount_path, or remove default_mode"},
 		"a mode of values": {`"values_wo": {"A": "canary"}, "default_mode": "0400"`, "default_mode",
 			"become environment variables"},
@@ -133,8 +135,8 @@ func TestSecretAcceptsEachSourceWithEveryCLIThatSupportsIt(t *testing.T) {
 	for _, config := range []string{
 		`"values": {"A": "x", "b.c": "", "_": "y"}`, `"path": "~/a"`, `"path": "/etc/a", "filenames": ["a", "b c"]`,
 		`"path": "~/a", "timeouts": {"create": "1m", "update": "90s", "delete": "1h30m"}`,
-		`"path": "creds", "mount_path": "/creds"`, `"env_vars": {"A": "B"}`, `"provider_name": "aws"`,
-		`"provider_name": "aws", "path": "~/a"`, `"provider_name": "aws", "env_vars": {"A": "B"}`,
+		`"path": "creds", "mount_path": "/creds"`, `"from_env": {"A": "B"}`, `"provider_name": "aws"`,
+		`"provider_name": "aws", "path": "~/a"`, `"provider_name": "aws", "from_env": {"A": "B"}`,
 		`"provider_name": "aws", "filenames": ["config"]`,
 		`"values": {"1a": "x"}, "mount_path": "/a"`, `"values": {"a": "x"}, "mount_path": "/a", "default_mode": "0000"`,
 		`"path": "~/a", "default_mode": "0777"`, `"provider_name": "ssh", "default_mode": "0444"`,
@@ -142,7 +144,7 @@ func TestSecretAcceptsEachSourceWithEveryCLIThatSupportsIt(t *testing.T) {
 		`"values": {"a": "x"}, "mount_path": "(known after apply)", "default_mode": "0400"`,
 		`"path": "~/a", "default_mode": "(known after apply)"`,
 		`"values": "(known after apply)"`, `"values": {"A": "(known after apply)"}`, `"path": "(known after apply)"`,
-		`"path": "(known after apply)", "env_vars": {"A": "B"}`,
+		`"path": "(known after apply)", "from_env": {"A": "B"}`,
 		`"provider_name": "(known after apply)", "filenames": ["a"]`,
 	} {
 		for _, writeOnly := range []bool{true, false} {
@@ -161,7 +163,7 @@ func TestSecretExplainsWriteOnlyValuesToOldCLIs(t *testing.T) {
 		t.Errorf("a CLI with write-only attributes: %v", found)
 	}
 	said := fmt.Sprint(o.validateSecret(t, secretJSON(config), false))
-	for _, text := range []string{"Terraform 1.11 or OpenTofu 1.11", "provider_name, path or env_vars"} {
+	for _, text := range []string{"Terraform 1.11 or OpenTofu 1.11", "provider_name, path or from_env"} {
 		if !strings.Contains(said, text) {
 			t.Errorf("%s does not contain %q", said, text)
 		}

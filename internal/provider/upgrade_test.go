@@ -33,10 +33,8 @@ func TestStateOfAnEarlierVersionIsUpgraded(t *testing.T) {
 			resource: "kt_image",
 			state: `{"id": "ml/torch", "image": "debian:12", "setup": {"config_map": "kt-image-torch",
 				"digest": "sha256:1", "python_path": null, "install_cmd": "pip"}}`,
-			want: `{"id": "ml/torch", "image": "debian:12", "setup": {"config_map": "kt-image-torch",
-				"digest": "sha256:1", "install_cmd": "pip"}, "ref": {"image": "debian:12",
-				"setup": {"config_map": "kt-image-torch",
-				"digest": "sha256:1", "install_cmd": "pip"}}}`,
+			want: `{"id": "ml/torch", "image": "debian:12", "ref": {"image": "debian:12", "setup": {
+				"config_map": "kt-image-torch", "digest": "sha256:1", "install_cmd": "pip"}}}`,
 		},
 		"an imported image that was never applied": {
 			resource: "kt_image", state: `{"id": "ml/torch", "setup": null}`, want: `{"id": "ml/torch"}`,

@@ -17,7 +17,7 @@ func FuzzComputeValidation(f *testing.F) {
 	attributes := []string{
 		"cpus", "memory", "gpu_memory", "launch_timeout", "inactivity_ttl", "gpu_type", "service_template", "name",
 		"namespace", "image", "working_dir", "queue_name",
-		"manifest", "pod_template_path", "distribute.args", "wait_timeout",
+		"manifest", "pod_template_path", "distribute.args",
 	}
 	for i := range attributes {
 		for _, seed := range []string{

@@ -16,9 +16,9 @@ func badOwnServers() []badInput {
 			at: "health_path", text: "remove the fragment"},
 		{name: "frozen server of one's own", config: `{"command": ["serve"], "freeze": true}`, at: "freeze",
 			text: "which command and args replace"},
-		{name: "image setup of a server of one's own", config: `{"args": ["--x"], "image_setup":
-			{"config_map": "a", "digest": "sha256:` + digestOfNothing + `"}}`,
-			at: "image_setup", text: "which command and args replace"},
+		{name: "image setup of a server of one's own", config: `{"args": ["--x"], "image_ref": {"image": "a",
+			"setup": {"config_map": "a", "digest": "sha256:` + digestOfNothing + `"}}}`,
+			at: "image_ref", text: "which command and args replace"},
 		{name: "server of one's own on Ray", config: `{"command": ["serve"], "distribute": {"type": "ray"}}`,
 			at: "command", text: "KubeRay starts"},
 		{name: "variable that extends itself", config: `{"command": ["serve"], "env_vars": {"PATH": "$PATH:/x"}}`,
@@ -27,8 +27,8 @@ func badOwnServers() []badInput {
 			text: "set it in manifest too, and remove args"},
 		{name: "port of a command in a manifest", config: manifestWithCommand(`"port": 80`), at: "port",
 			text: "manifest sets the command of the container kubetorch"},
-		{name: "image setup with a command in a manifest", config: manifestWithCommand(`"image_setup":
-			{"config_map": "a", "digest": "sha256:` + digestOfNothing + `"}`), at: "image_setup",
+		{name: "image setup with a command in a manifest", config: manifestWithCommand(`"image_ref": {"image": "a",
+			"setup": {"config_map": "a", "digest": "sha256:` + digestOfNothing + `"}}`), at: "image_ref",
 			text: "which the command in manifest replaces"},
 		{name: "variable that extends itself with a command in a manifest",
 			config: manifestWithCommand(`"env_vars": {"PATH": "$PATH:/x"}`), at: `env_vars["PATH"]`,

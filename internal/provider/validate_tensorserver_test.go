@@ -113,11 +113,10 @@ func meaningless() map[string]string {
 		"autoscale": `{}`, "distribute": `{"type": "ray", "workers": 2}`,
 		"manifest": `"{apiVersion: apps/v1, kind: Deployment}"`,
 		"selector": `{"app": "x"}`, "endpoint": `{"url": "http://x"}`,
-		"image_setup": `{"config_map": "a", "digest": "b"}`,
-		"image_ref":   `{"image": "a", "setup": {"config_map": "a", "digest": "b"}}`,
-		"gpu_memory":  `"4Gi"`, "shared_memory_limit": `"1Gi"`, "priority_class_name": `"high"`,
+		"image_ref":  `{"image": "a", "setup": {"config_map": "a", "digest": "b"}}`,
+		"gpu_memory": `"4Gi"`, "shared_memory_limit": `"1Gi"`, "priority_class_name": `"high"`,
 		"image_pull_policy": `"Always"`,
-		"working_dir":       `"/x"`, "queue_name": `"q"`, "freeze": `true`, "inactivity_ttl": `"2h"`, "logging": `{}`,
+		"working_dir":       `"/x"`, "queue_name": `"q"`, "freeze": `true`, "inactivity_ttl": `"2h"`, "logging_config": `{}`,
 		"allowed_serialization": `["json"]`,
 	}
 }

@@ -133,9 +133,7 @@ func badDurations() []badInput {
 			text: `set a duration such as "90s", "15m" or "1d12h", or remove the attribute`},
 		{name: "no time to launch", config: `{"launch_timeout": "0s"}`, at: "launch_timeout",
 			text: `on_not_ready = "ignore" disables the wait`},
-		{name: "no time to wait", config: `{"wait_timeout": "0"}`, at: "wait_timeout",
-			text: `on_not_ready = "ignore" disables the wait`},
-		{name: "time to wait in words", config: `{"wait_timeout": "an hour"}`, at: "wait_timeout",
+		{name: "time to launch in words", config: `{"launch_timeout": "an hour"}`, at: "launch_timeout",
 			text: "a duration has no spaces"},
 		{name: "ttl of weeks", config: `{"inactivity_ttl": "2w"}`, at: "inactivity_ttl",
 			text: `inactivity_ttl is "2w", which is not a duration`},
@@ -210,7 +208,7 @@ func badChoices() []badInput {
 	return append(cases,
 		badInput{name: "queue_scheduler", config: `{"queue_name": "q", "queue_scheduler": "volcano"}`,
 			at: "queue_scheduler", text: `must be one of: ["kueue" "kai"], got: "volcano"`},
-		badInput{name: "logging level", config: `{"logging": {"level": "TRACE"}}`, at: "logging.level",
+		badInput{name: "logging level", config: `{"logging_config": {"level": "TRACE"}}`, at: "logging_config.level",
 			text: `must be one of: ["debug" "info" "warning" "error"], got: "TRACE"`},
 		badInput{name: "read-only attribute", config: `{"url": "http://x"}`, at: "url",
 			text: "Remove the configuration line"},
@@ -270,7 +268,7 @@ func TestComputeReportsEachOfSeveralProblems(t *testing.T) {
 		"tolerations": [{"key": "a", "operator": "Exists", "value": "b"}], "volumes": [{"claim_name": "a",
 		"mount_path": "x"}],
 		"autoscale": {"window": "2s", "target": 0, "min_scale": 2, "max_scale": 1},
-		"distribute": {"args": "[]"}, "image_setup": {"config_map": "c"}, "logging": {"poll_timeout": "x"}}`
+		"distribute": {"args": "[]"}, "logging_config": {"poll_timeout": "x"}}`
 	var at []string
 	for _, f := range o.validate(t, "kt_compute", jsonConfig(t, o.types["kt_compute"], config)) {
 		at = append(at, f.path)
@@ -278,8 +276,8 @@ func TestComputeReportsEachOfSeveralProblems(t *testing.T) {
 	slices.Sort(at)
 	want := []string{
 		"autoscale.min_scale", "autoscale.target", "autoscale.window", "distribute", "distribute.args", "gpu_type",
-		"gpus", "image", "image_setup.digest", "launch_timeout",
-		"logging.poll_timeout", "memory", "name", "queue_scheduler", "tolerations[0].value", "volumes[0].mount_path",
+		"gpus", "image", "launch_timeout",
+		"logging_config.poll_timeout", "memory", "name", "queue_scheduler", "tolerations[0].value", "volumes[0].mount_path",
 	}
 	if !slices.Equal(at, want) {
 		t.Errorf("errors at %q, want one at each of %q", at, want)

@@ -80,7 +80,6 @@ func adviceWords() map[string]map[ready.Advice]string {
 			ready.FieldServiceAccount:   "`service_account_name`",
 			ready.FieldSharedMemory:     "`shared_memory_limit`",
 			ready.FieldStartupTime:      "`launch_timeout`",
-			ready.FieldWaitLimit:        "`wait_timeout`",
 			ready.StepAllowGPUNodes:     "Set `gpu_anti_affinity` to false",
 			ready.StepReplace:           "Replace the compute" + replace,
 		},

@@ -55,12 +55,12 @@ func TestDiagnosticsStateTheCauseAndTheNextStep(t *testing.T) {
 			Logs: []string{"Traceback (most recent call last):",
 				"ModuleNotFoundError: No module named 'kubetorch'"}},
 		"queued-too-long": &observe.NotReadyError{Ref: trainer(), Verdict: queued(),
-			Err: expired("wait_timeout", 90*time.Second)},
+			Err: expired("timeouts.update", 90*time.Second)},
 		"queued-interrupted": &observe.NotReadyError{Ref: trainer(), Verdict: queued(), Err: context.Canceled},
 		"time-limit": &observe.NotReadyError{Ref: trainer(),
 			Verdict: ready.Verdict{Message: "0 of 1 pods ready: 1 pulling an image"},
 			Err:     expired("timeouts.create", 10*time.Minute)},
-		"no-status": &observe.NotReadyError{Ref: trainer(), Err: expired("wait_timeout", time.Hour)},
+		"no-status": &observe.NotReadyError{Ref: trainer(), Err: expired("timeouts.create", time.Hour)},
 		"deletion-finalizer": &observe.DeletionError{Ref: trainer(), Finalizers: []string{"example.com/backup"},
 			Err: expired("timeouts.delete", 10*time.Minute)},
 		"deletion-pods": &observe.DeletionError{Ref: trainer(),
@@ -123,7 +123,7 @@ func TestTimeLimitNamesItsAttribute(t *testing.T) {
 	t.Parallel()
 	outer, cancel := WithTimeLimit(t.Context(), time.Nanosecond, "timeouts.create")
 	defer cancel()
-	inner, cancel := WithTimeLimit(outer, time.Hour, "wait_timeout")
+	inner, cancel := WithTimeLimit(outer, time.Hour, "timeout")
 	defer cancel()
 	<-inner.Done()
 	cause := context.Cause(inner)
@@ -137,7 +137,7 @@ func TestTimeLimitNamesItsAttribute(t *testing.T) {
 		time.Hour: "1h", 90 * time.Minute: "1h30m", 15 * time.Minute: "15m", 90 * time.Second: "1m30s",
 		20 * time.Second: "20s", time.Hour + time.Second: "1h0m1s",
 	} {
-		if got := (timeLimitError{limit, "wait_timeout"}).Error(); !strings.Contains(got, "after "+want+" (") {
+		if got := (timeLimitError{limit, "timeouts.create"}).Error(); !strings.Contains(got, "after "+want+" (") {
 			t.Errorf("%v is formatted as %q, want %s", limit, got, want)
 		}
 	}

@@ -12,7 +12,7 @@ resource "kt_secret" "tokens" {
 
   name      = "${var.team}-tokens"
   namespace = local.namespace
-  env_vars  = var.tokens
+  from_env  = var.tokens
 }
 
 resource "kt_compute" "trainer" {

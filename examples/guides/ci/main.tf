@@ -34,7 +34,7 @@ resource "kt_compute" "server" {
   freeze = true
 
   # The time limit of the CI job must be longer.
-  wait_timeout = "20m"
+  timeouts = { create = "20m", update = "20m" }
 
   lifecycle {
     # A wait that times out is only a warning. This fails the job, and does not taint the compute.

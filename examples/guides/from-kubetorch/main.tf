@@ -5,7 +5,7 @@ resource "kt_image" "pytorch" {
 
   steps = [
     { pip_install = ["transformers==5.9.0"] },
-    { env = { OMP_NUM_THREADS = "4" } },
+    { set_env_vars = { OMP_NUM_THREADS = "4" } },
   ]
 }
 

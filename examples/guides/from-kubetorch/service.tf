@@ -25,7 +25,7 @@ resource "kt_compute" "api" {
   ]
 
   allowed_serialization = ["json"]
-  logging = {
+  logging_config = {
     level          = "warning"
     include_events = false
     grace_period   = "2s"

@@ -17,5 +17,5 @@ moved {
 
 resource "kt_secret" "token" {
   name     = "token"
-  env_vars = { TOKEN = "TOKEN" }
+  from_env = { TOKEN = "TOKEN" }
 }

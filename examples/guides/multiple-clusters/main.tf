@@ -36,12 +36,12 @@ resource "kt_compute" "eu" {
 resource "kt_compute" "us" {
   provider = kt.us
 
-  name         = "embeddings-us"
-  cpus         = "2"
-  memory       = "8Gi"
-  gpus         = 1
-  gpu_type     = "NVIDIA-H100-80GB-HBM3"
-  wait_timeout = "30m"
+  name     = "embeddings-us"
+  cpus     = "2"
+  memory   = "8Gi"
+  gpus     = 1
+  gpu_type = "NVIDIA-H100-80GB-HBM3"
+  timeouts = { create = "30m" }
 }
 
 output "urls" {

@@ -1,9 +1,9 @@
 # A server on GPUs of AMD. Their device plugin advertises the resource amd.com/gpu.
 resource "kt_compute" "rocm" {
-  name            = "rocm"
-  cpus            = 8
-  memory          = "64Gi"
-  extra_resources = { "amd.com/gpu" = 1 }
+  name               = "rocm"
+  cpus               = 8
+  memory             = "64Gi"
+  extended_resources = { "amd.com/gpu" = 1 }
 
   service_account_name = "default"
 

@@ -14,5 +14,5 @@ resource "kt_compute" "triton" {
   port        = 8000
   health_path = "/v2/health/ready"
 
-  topology_spread = [{ topology_key = "kubernetes.io/hostname", when_unsatisfiable = "ScheduleAnyway" }]
+  topology_spread_constraints = [{ topology_key = "kubernetes.io/hostname", when_unsatisfiable = "ScheduleAnyway" }]
 }

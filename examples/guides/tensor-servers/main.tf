@@ -19,7 +19,9 @@ resource "kt_compute" "tensors" {
     },
   ]
 
-  wait_timeout = "10m"
+  timeouts = {
+    create = "10m"
+  }
 }
 
 # Addresses of the server. Terraform reads them when the compute is ready.

@@ -17,7 +17,7 @@ list "kt_compute" "idle" {
 
   config {
     label_selector = "team=ml"
-    owner          = "alice"
+    username       = "alice"
     idle           = true
   }
 }

@@ -5,7 +5,7 @@ resource "kt_image" "torch" {
 
   steps = [
     { run_bash = "apt-get update && apt-get install -y --no-install-recommends libsndfile1" },
-    { env = { HF_HOME = "/cache/huggingface", PATH = "$PATH:/app/bin" } },
+    { set_env_vars = { HF_HOME = "/cache/huggingface", PATH = "$PATH:/app/bin" } },
     { pip_install = ["transformers==5.9.0", "datasets"] },
     { copy = { source = "${path.module}/app", dest = "/app" } },
   ]

@@ -40,7 +40,8 @@ type fixture struct {
 //	TF_ACC=1 go test ./internal/acctest/computes -run TestAccUpgradeFixtureIsWritten -former-provider=DIRECTORY
 //
 // DIRECTORY contains the provider binary, built from the commit of the release:
-// 476ccb3 for testdata/upgrade/first. No controllers of the CRDs are running.
+// 476ccb3 for testdata/upgrade/first, in which the attributes of ADR 0028 have their present names. No controllers of
+// the CRDs are running.
 func TestAccUpgradeFixtureIsWritten(t *testing.T) {
 	if *former == "" {
 		t.Skip("-former-provider is not set")

@@ -89,7 +89,7 @@ func changes() []change {
 		{
 			name:    "log level set",
 			kubectl: []string{"set", "env", "deployment/trainer", "-c", "kubetorch", "KT_LOG_LEVEL=DEBUG"},
-			plans:   []string{"logging"}, fields: []string{container + "env.1.value"},
+			plans:   []string{"logging_config"}, fields: []string{container + "env.1.value"},
 			warnings: []string{named + `env["KT_LOG_LEVEL"].value: changed by kubectl-set at `},
 		},
 		{

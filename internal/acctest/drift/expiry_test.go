@@ -33,7 +33,7 @@ func TestAccExpiredComputeIsKeptUntilItsConfigurationChanges(t *testing.T) {
 				}
 			}
 			unchanged := resource.TestStep{
-				Config: config(kept + `wait_timeout = "3m"`), ConfigStateChecks: isReady(false),
+				Config: config(kept + `timeouts = { update = "3m" }`), ConfigStateChecks: isReady(false),
 				ConfigPlanChecks: acctest.PreApply(plancheck.ExpectEmptyPlan(),
 					acctest.PlanCheck(func(acctest.Plan) error {
 						return seen.ExpectText("deleted, probably by Kubetorch", "With on_expiry")
@@ -41,10 +41,10 @@ func TestAccExpiredComputeIsKeptUntilItsConfigurationChanges(t *testing.T) {
 			}
 			deleted := resource.TestStep{
 				PreConfig: func() { cluster.Kubectl(t, "delete", "-n", ns, "deployment,service", "trainer") },
-				Config:    config(kept + `wait_timeout = "3m"`), ConfigStateChecks: isReady(false),
+				Config:    config(kept + `timeouts = { update = "3m" }`), ConfigStateChecks: isReady(false),
 				ConfigPlanChecks: acctest.PreApply(
 					plancheck.ExpectResourceAction(acctest.Trainer, plancheck.ResourceActionUpdate),
-					acctest.PlanCheck(func(p acctest.Plan) error { return p.ChangesOnly("wait_timeout") })),
+					acctest.PlanCheck(func(p acctest.Plan) error { return p.ChangesOnly("timeouts") })),
 			}
 			resource.Test(t, resource.TestCase{
 				ProtoV6ProviderFactories: seen.WatchPlans(acctest.Factories(t)),

@@ -12,7 +12,7 @@ const serverDrifting = `
   labels     = { team = "ml" }
   pod_labels = { mesh = "on" }
   strategy   = "RollingUpdate"
-  topology_spread = [{ topology_key = "kubernetes.io/hostname", when_unsatisfiable = "ScheduleAnyway" }]
+  topology_spread_constraints = [{ topology_key = "kubernetes.io/hostname", when_unsatisfiable = "ScheduleAnyway" }]
   affinity = jsonencode({ nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution = {
     nodeSelectorTerms = [{ matchExpressions = [{ key = "kubernetes.io/os", operator = "In", values = ["linux"] }] }]
   } } })
@@ -73,7 +73,8 @@ func serverChanges() []change {
 		},
 		{
 			name: "spread changed", kubectl: replace(pod+"topologySpreadConstraints/0/maxSkew", "3"),
-			plans: []string{"topology_spread"}, fields: []string{dep + thePod + "topologySpreadConstraints.0.maxSkew"},
+			plans:    []string{"topology_spread_constraints"},
+			fields:   []string{dep + thePod + "topologySpreadConstraints.0.maxSkew"},
 			warnings: []string{thePod + "topologySpreadConstraints"},
 		},
 		{

@@ -43,13 +43,13 @@ const ownServer = `
   replicas        = 2
   memory          = "1Gi"
   limits          = { cpu = 2, memory = "2Gi" }
-  extra_resources = { "rdma/hca" = 1 }
+  extended_resources = { "rdma/hca" = 1 }
   pod_labels      = { mesh = "on" }
   strategy        = "RollingUpdate"
   affinity        = jsonencode({ podAntiAffinity = { preferredDuringSchedulingIgnoredDuringExecution = [{
     weight = 1, podAffinityTerm = { topologyKey = "zone", labelSelector = { matchLabels = { mesh = "on" } } }
   }] } })
-  topology_spread          = [{ topology_key = "zone", when_unsatisfiable = "ScheduleAnyway" }]
+  topology_spread_constraints          = [{ topology_key = "zone", when_unsatisfiable = "ScheduleAnyway" }]
   termination_grace_period = "45s"
   pod_disruption_budget    = { max_unavailable = 1 }`
 
@@ -192,7 +192,7 @@ func specimens() []specimen {
 			body: "values_wo = { TOKEN = \"one\", USER = \"two\" }\n values_wo_version = 1\n labels = { team = " +
 				"\"ml\" }\n annotations = { owner = \"alice\" }"},
 		{name: "image", resource: "kt_image",
-			body: "base = \"python3.12\"\n labels = { team = \"ml\" }\n steps = [{ run_bash = \"true\" }, { env = { " +
+			body: "base = \"python3.12\"\n labels = { team = \"ml\" }\n steps = [{ run_bash = \"true\" }, { set_env_vars = { " +
 				"A = \"b\" } }]"},
 	}
 }

@@ -40,7 +40,7 @@ func TestAccChangedFilesOfAnImageAreShownByDigest(t *testing.T) {
 						if strings.Contains(fmt.Sprint(p.After), "canary") {
 							return fmt.Errorf("the plan contains the content: %v", p.After)
 						}
-						return errors.Join(imageChanges("update", "ref", "setup", "manifests")(p),
+						return errors.Join(imageChanges("update", "ref", "manifests")(p),
 							acctest.SameElements("fields", p.Fields(), []string{
 								"ConfigMap data.1-a.txt", "ConfigMap data.setup.sh",
 								"ConfigMap metadata.annotations.kubetorch.com/image-setup-digest",

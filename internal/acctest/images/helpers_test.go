@@ -36,7 +36,7 @@ func imageCases(dir string) []imageCase {
 		{"steps", `image_id = "debian:12"
 		  steps = [
 		    { pip_install = ["torch==2.5.1", "it's"] },
-		    { env = { A = "1", PATH = "$PATH:/x" } },
+		    { set_env_vars = { A = "1", PATH = "$PATH:/x" } },
 		    { run_bash = "set -x\necho \"$A\" | cat" },
 		    { copy = { source = ` + file("a.txt") + `, dest = "/app/" } },
 		    { copy = { source = ` + file("directory") + `, dest = "/app/directory" } },

@@ -48,8 +48,8 @@ func allAttributes() []attributes {
 		},
 		{
 			name: "devices", always: `on_not_ready = "ignore"`, // no node has them
-			created: `extra_resources = { "amd.com/gpu" = 8, "rdma/hca" = 1 }`,
-			changed: `extra_resources = { "amd.com/gpu" = 4, "nvidia.com/mig-1g.5gb" = 1 }`,
+			created: `extended_resources = { "amd.com/gpu" = 8, "rdma/hca" = 1 }`,
+			changed: `extended_resources = { "amd.com/gpu" = 4, "nvidia.com/mig-1g.5gb" = 1 }`,
 		},
 		{
 			name: "a server of one's own",
@@ -73,7 +73,7 @@ func allAttributes() []attributes {
 			      topologyKey = "kubernetes.io/hostname", labelSelector = { matchLabels = { mesh = "on" } }
 			    } }]
 			  } })
-			  topology_spread = [{ topology_key = "kubernetes.io/hostname" }]
+			  topology_spread_constraints = [{ topology_key = "kubernetes.io/hostname" }]
 			  termination_grace_period = "1m"`,
 			changed: `
 			  replicas          = 2
@@ -86,7 +86,7 @@ func allAttributes() []attributes {
 			      key = "kubernetes.io/os", operator = "In", values = ["linux"]
 			    }] }]
 			  } } })
-			  topology_spread   = [{
+			  topology_spread_constraints   = [{
 			    topology_key = "kubernetes.io/os", max_skew = 2, when_unsatisfiable = "ScheduleAnyway"
 			  }]
 			  termination_grace_period = 0`,
@@ -210,10 +210,10 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}`,
 			  allowed_serialization = ["json"]
 			  logging               = { level = "warning", grace_period = "5s" }`,
 			// All of logging but the level is in the registration, if there is one.
-			hidden: []string{"logging", "on_expiry"},
+			hidden: []string{"logging_config", "on_expiry"},
 		},
 		{
-			name: "image set-up",
+			name: "image and its set-up",
 			objects: `
 apiVersion: v1
 kind: ConfigMap
@@ -224,15 +224,9 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: kt-image-two}
 data: {setup.sh: "true"}`,
-			created: `image_setup = { config_map = "kt-image-one", digest = "sha256:1" }`,
-			changed: `image_setup = { config_map = "kt-image-two", digest = "sha256:2", python_path = ` +
-				`"/opt/bin/python", install_cmd = "pip install --no-deps" }`,
-		},
-		{
-			name: "image and its set-up", objects: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kt-image-one}",
 			created: `image_ref = { image = "one:1", setup = { config_map = "kt-image-one", digest = "sha256:1" } }`,
-			changed: `image_ref = { image = "two:2", setup = { config_map = "kt-image-one", digest = "sha256:2",
-				install_cmd = "pip" } }`,
+			changed: `image_ref = { image = "two:2", setup = { config_map = "kt-image-two", digest = "sha256:2",
+				python_path = "/opt/bin/python", install_cmd = "pip install --no-deps" } }`,
 		},
 		{
 			// The grace period is imported as its attribute.
@@ -375,7 +369,7 @@ func TestAccAttributesAreAllCovered(t *testing.T) {
 	for _, attribute := range schema.ResourceSchemas["kt_compute"].Block.Attributes {
 		elsewhere := []string{
 			"name", "namespace", "autoscale", "pod_template_path", "command", "args", "volume_claim_templates",
-			"kubetorch_version", "manifest_only", "renderer_revision", "wait_timeout",
+			"kubetorch_version", "manifest_only", "renderer_revision",
 		} // covered by other tests
 		if slices.Contains(elsewhere, attribute.Name) || (attribute.Computed && !attribute.Optional) {
 			continue // covered by every test, or read-only

@@ -71,7 +71,7 @@ spec:
 			Changed: acctest.Manifest("apiVersion: apps/v1\nkind: DaemonSet") +
 				"node_selector = { \"kubernetes.io/hostname\" = \"cpu-1\" }\n env_vars = { A = \"b\" }",
 			Kubectl: []string{"set", "env", "daemonset/trainer", "-c", "kubetorch", "KT_LOG_LEVEL=DEBUG"},
-			Drifts:  []string{"logging"},
+			Drifts:  []string{"logging_config"},
 		},
 		{
 			Name: "replica-set", Mode: "replicaset",

@@ -32,7 +32,7 @@ func TestAccComputesAreRegisteredIfKubetorchIsInstalled(t *testing.T) {
 		want       []string // parts of the registration, as JSON
 	}{
 		"deployment": {
-			"inactivity_ttl = \"2h\"\n allowed_serialization = [\"json\", \"pickle\"]\n logging = { level = " +
+			"inactivity_ttl = \"2h\"\n allowed_serialization = [\"json\", \"pickle\"]\n logging_config = { level = " +
 				"\"debug\", stream_logs = false, include_events = false, grace_period = \"3s\" }",
 			[]string{`"deploymentMode":"deployment"`, `"inactivityTtl":"2h"`, `"logStreamingEnabled":false`,
 				`"logLevel":"DEBUG"`, `"allowedSerialization":"json,pickle"`, `"serverPort":32300`,

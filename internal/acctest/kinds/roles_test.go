@@ -30,7 +30,7 @@ resource "kt_secret" "token" {
 resource "kt_image" "torch" {
   name     = "torch"
   image_id = "pytorch/pytorch:2.5.1"
-  steps    = [{ env = { VALUE = var.value } }]
+  steps    = [{ set_env_vars = { VALUE = var.value } }]
 }
 
 resource "kt_compute" "trainer" {

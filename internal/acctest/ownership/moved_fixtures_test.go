@@ -174,7 +174,7 @@ resource "kt_compute" "web" {
 	"Secret/token": {"kt_secret.token", `
 resource "kt_secret" "token" {
   name     = "token"
-  env_vars = { TOKEN = "TOKEN" }
+  from_env = { TOKEN = "TOKEN" }
 }`},
 }
 

@@ -77,8 +77,8 @@ resource "kt_compute" "existing" {
 		{"all", "all = true", []string{python, amd, web, trainer, existing}},
 		{"another namespace", `namespace = "default"`, nil},
 		{"a label selector", `label_selector = "team in (ml, ops)"`, []string{python}},
-		{"an owner", `owner = "bob"`, []string{python}},
-		{"another owner", `owner = "alice"`, []string{trainer, existing}},
+		{"a username", `username = "bob"`, []string{python}},
+		{"another username", `username = "alice"`, []string{trainer, existing}},
 		{"a GPU product", `gpu_type = "NVIDIA-L4"`, []string{python}},
 		{"a label of nodes", `gpu_type = "nvidia.com/gpu.product: NVIDIA-L4"`, []string{python}},
 		{"of this provider", "managed = true", []string{trainer, existing}},
@@ -103,8 +103,8 @@ resource "kt_compute" "existing" {
 			t.Errorf("with the filter %s, the query finds %v, want %v:\n%s", test.name, got, want, out)
 		}
 	}
-	found, out := q.found(t, "kt_compute", "config {\nowner = \"bob\"\n}")
-	if want := fmt.Sprintf("Deployment %s/python, suspended, owner bob", ns); len(found) != 1 || found[0] != want {
+	found, out := q.found(t, "kt_compute", "config {\nusername = \"bob\"\n}")
+	if want := fmt.Sprintf("Deployment %s/python, suspended, username bob", ns); len(found) != 1 || found[0] != want {
 		t.Errorf("the display names are %v, want %q:\n%s", found, want, out)
 	}
 }
@@ -264,7 +264,7 @@ func TestAccQueryRejectsInvalidFilters(t *testing.T) {
 			"`namespace` and `all_namespaces` cannot both be set"},
 		{"kt_secret", `namespace = "Not_A_Namespace"`, "the name of a namespace"},
 		{"kt_compute", `gpu_type = ""`, "is empty"},
-		{"kt_image", `owner = "a b"`, "Invalid label value"},
+		{"kt_image", `username = "a b"`, "Invalid label value"},
 		{"kt_queue", `namespace = "ml"`, "Unsupported argument"},
 	} {
 		q.list(t, test.resourceType, "config {\n"+test.filter+"\n}")

@@ -65,7 +65,7 @@ provider "kt" {
 }
 resource "kt_secret" "x" {
   name     = "x"
-  env_vars = { TOKEN = "LOCAL_TOKEN" }
+  from_env = { TOKEN = "LOCAL_TOKEN" }
 }`, cluster.Kubeconfig(), r.ns))
 	acctest.ExpectText(t, r.apply(t), "+ keys = (known after apply)")
 	r.must(t, "destroy", "-auto-approve", "-target=kt_secret.x")
@@ -78,7 +78,7 @@ func TestAccUsernameOfASecretIsKept(t *testing.T) {
 	write := func(providerAttributes, attributes string) {
 		r.Write(t, fmt.Sprintf("provider \"kt\" {\n config_path = %q\n namespace = %q\n %s\n}\n%s",
 			cluster.Kubeconfig(), r.ns, providerAttributes,
-			secretX(`env_vars = { TOKEN = "LOCAL_TOKEN" }`+"\n"+attributes)))
+			secretX(`from_env = { TOKEN = "LOCAL_TOKEN" }`+"\n"+attributes)))
 	}
 	write(`username = "alice"`, `labels = { team = "ml" }`)
 	r.apply(t)

@@ -1,6 +1,7 @@
 package secrets_test
 
 import (
+	"crypto/rand"
 	"encoding/base64"
 	"fmt"
 	"strings"
@@ -125,6 +126,23 @@ func TestAccErrorsOfASecretDoNotContainItsValues(t *testing.T) {
 	r.mustFail(t, []string{"plan"}, "Only one of values and path can be set")
 	r.write(t, secretX(fmt.Sprintf("values = { TOKEN = %q, \"no key\" = %[1]q }", literal)))
 	r.mustFail(t, []string{"plan"}, `values: the key "no key" must have`)
+
+	for text, want := range map[string]string{ // a value instead of the name of a variable
+		literal:                "For a value, use values_wo.",
+		"sk-" + rand.Text():    "For a value, use values_wo.",
+		"token_" + rand.Text(): "in the environment of Terraform, for: TOKEN.",
+	} {
+		for _, attributes := range []string{"", "provider_name = \"huggingface\"\n ", "path = \"~/creds\"\n "} {
+			r.write(t, secretX(fmt.Sprintf("%sfrom_env = { TOKEN = %q }", attributes, text)))
+			out := r.mustFail(t, []string{"plan"})
+			if strings.Contains(out, text) {
+				t.Errorf("the error contains the text of from_env:\n%s", out)
+			}
+			if attributes == "" {
+				acctest.ExpectText(t, out, want)
+			}
+		}
+	}
 }
 
 func TestAccSecretIsWrittenWithoutPermissionToReadIt(t *testing.T) {

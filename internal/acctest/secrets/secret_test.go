@@ -188,20 +188,20 @@ func TestAccSecretFromEnvironmentVariablesIsRotated(t *testing.T) {
 	r := newSecretRun(t)
 	first, second := r.canary(), r.canary()
 	r.Setenv("LOCAL_TOKEN", first)
-	r.write(t, secretX(`env_vars = { HF_TOKEN = "LOCAL_TOKEN" }`))
+	r.write(t, secretX(`from_env = { HF_TOKEN = "LOCAL_TOKEN" }`))
 	acctest.ExpectText(t, r.apply(t), `+ "HF_TOKEN" = "revision 1"`)
 	r.expectValue(t, "x", "HF_TOKEN", first)
 	r.Setenv("LOCAL_TOKEN", second)
 	acctest.ExpectText(t, r.apply(t), `~ "HF_TOKEN" = "revision 1" -> "revision 2 (`)
 	r.expectValue(t, "x", "HF_TOKEN", second)
 	r.Setenv("LOCAL_TOKEN", "")
-	missing := "env_vars: not set, or empty, in the environment of Terraform: LOCAL_TOKEN."
+	missing := "from_env: the variable is not set, or is empty, in the environment of Terraform, for: HF_TOKEN."
 	acctest.ExpectText(t, r.must(t, "plan", "-detailed-exitcode"), "Warning: Cannot read the source of the secret",
 		missing)
-	r.write(t, secretX(`env_vars = { HF_TOKEN = "LOCAL_TOKEN" }
+	r.write(t, secretX(`from_env = { HF_TOKEN = "LOCAL_TOKEN" }
   labels = { team = "ml" }`))
 	r.mustFail(t, []string{"plan"}, "Error: Cannot read the source of the secret", missing)
-	r.write(t, secretX(`env_vars = { HF_TOKEN = "LOCAL_TOKEN" }`))
+	r.write(t, secretX(`from_env = { HF_TOKEN = "LOCAL_TOKEN" }`))
 	r.must(t, "destroy", "-auto-approve") // does not require the variables
 }
 

@@ -37,19 +37,19 @@ type Exec struct {
 // Config describes how to connect to a cluster, in the terms of the provider block. The KUBE_* variables have already
 // been applied to attributes that were not set. Empty fields are unset.
 type Config struct {
-	Host                 string // URL; https if it has no scheme
-	Token                string
-	ConfigPaths          []string // kubeconfig files; "~" stands for Env.Home
-	ConfigContext        string
-	ConfigContextCluster string
-	ConfigContextUser    string
-	ClusterCACertificate string // PEM
-	ClientCertificate    string // PEM
-	ClientKey            string // PEM
-	Insecure             *bool  // nil for the setting of the kubeconfig
-	TLSServerName        string
-	ProxyURL             string
-	Exec                 *Exec
+	Host                  string // URL; https if it has no scheme
+	Token                 string
+	ConfigPaths           []string // kubeconfig files; "~" stands for Env.Home
+	ConfigContext         string
+	ConfigContextCluster  string
+	ConfigContextAuthInfo string
+	ClusterCACertificate  string // PEM
+	ClientCertificate     string // PEM
+	ClientKey             string // PEM
+	Insecure              *bool  // nil for the setting of the kubeconfig
+	TLSServerName         string
+	ProxyURL              string
+	Exec                  *Exec
 
 	Namespace string  // namespace of resources that set none
 	QPS       float32 // client-side limit in requests per second; 0 for no limit
@@ -172,9 +172,9 @@ func (c Config) find() (kubeconfig, error) {
 // hostOnly returns an empty kubeconfig for a host without kubeconfig files. It ignores the files of the environment,
 // because they may belong to another cluster.
 func (c Config) hostOnly() (kubeconfig, error) {
-	if cmp.Or(c.ConfigContext, c.ConfigContextCluster, c.ConfigContextUser) != "" {
+	if cmp.Or(c.ConfigContext, c.ConfigContextCluster, c.ConfigContextAuthInfo) != "" {
 		return kubeconfig{}, newError("config_context",
-			"config_context, config_context_cluster and config_context_user (or KUBE_CTX, KUBE_CTX_CLUSTER, "+
+			"config_context, config_context_cluster and config_context_auth_info (or KUBE_CTX, KUBE_CTX_CLUSTER, "+
 				"KUBE_CTX_AUTH_INFO) select from a kubeconfig, but only host is set; set config_path, or remove them")
 	}
 	return kubeconfig{raw: clientcmdapi.NewConfig(), origin: "the provider's configuration"}, nil

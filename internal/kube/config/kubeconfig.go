@@ -92,13 +92,13 @@ func (c Config) choose(k kubeconfig) (clientcmdapi.Context, error) {
 		chosen = *found
 	}
 	chosen.Cluster = cmp.Or(c.ConfigContextCluster, chosen.Cluster)
-	chosen.AuthInfo = cmp.Or(c.ConfigContextUser, chosen.AuthInfo)
+	chosen.AuthInfo = cmp.Or(c.ConfigContextAuthInfo, chosen.AuthInfo)
 	if err := c.checkCluster(k, chosen.Cluster); err != nil {
 		return chosen, err
 	}
 	if _, ok := k.raw.AuthInfos[chosen.AuthInfo]; chosen.AuthInfo != "" && !ok {
-		if !c.hasCredentials() || c.ConfigContextUser != "" {
-			return chosen, newError("config_context_user",
+		if !c.hasCredentials() || c.ConfigContextAuthInfo != "" {
+			return chosen, newError("config_context_auth_info",
 				"user %q is not in %s, which has the users: %s", chosen.AuthInfo, k.origin, names(k.raw.AuthInfos))
 		}
 		chosen.AuthInfo = ""

@@ -86,7 +86,7 @@ func TestAttributesOverrideTheKubeconfig(t *testing.T) {
 			Config{ConfigContextCluster: "two"},
 			client{Host: "https://two.example.com", Token: "one-token", Insecure: true, Namespace: "namespace-one"},
 		},
-		"another user": {Config{ConfigContextUser: "two"},
+		"another user": {Config{ConfigContextAuthInfo: "two"},
 			with(one, func(c *client) { c.Token = "two-token" })},
 		"a host, which resets the server name": {Config{Host: "https://mine.example.com"},
 			with(one, func(c *client) { c.Host, c.ServerName = "https://mine.example.com", "" })},

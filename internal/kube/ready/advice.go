@@ -41,7 +41,6 @@ const (
 	FieldStartupTime      Advice = "{the startup probe}"
 	FieldStopPolicy       Advice = "{the stop policy}"
 	FieldTimeLimit        Advice = "{the timeout}"
-	FieldWaitLimit        Advice = "{the timeout of the wait}"
 )
 
 // Steps that are different if the objects are managed from a configuration.

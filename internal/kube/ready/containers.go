@@ -228,7 +228,7 @@ func (s *diagnosis) probeCause(p *corev1.Pod, cs corev1.ContainerStatus) *Cause 
 	c := s.newPodCause(p, ReasonProbeFailing, "container "+cs.Name,
 		fmt.Sprintf("Container %s is running, but is not healthy: %s", cs.Name, clip(e.Message)),
 		"Read the log of the container. If the server needs longer to start than "+FieldStartupTime+
-			" allows, increase it. This restarts the pods. To only wait longer, increase "+FieldWaitLimit+".")
+			" allows, increase it. This restarts the pods. To only wait longer, increase "+FieldTimeLimit+".")
 	return c.withLogs(p, cs.Name, false)
 }
 

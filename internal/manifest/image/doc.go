@@ -10,7 +10,7 @@
 //
 //	. "$KT_IMAGE_DIR/setup.sh" || exit
 //
-// The sourced script exports the variables of ENV and env steps to later
+// The sourced script exports the variables of ENV and set_env_vars steps to later
 // commands. It does not depend on the options of the shell, does not change
 // them, and defines nothing but the exported variables. If a step fails, the
 // script reports the step on standard error and returns the exit code of the step.

@@ -21,7 +21,7 @@ func TestStepsRunInOrderAndVariablesReachTheServer(t *testing.T) {
 			"\"$A\"]",
 		Steps: []Step{
 			{PipInstall: []string{"torch==2.5.1", "numpy"}},
-			{Env: map[string]string{"C": "${A}/$B", "PATH": "$PATH:/opt/bin"}},
+			{SetEnvVars: map[string]string{"C": "${A}/$B", "PATH": "$PATH:/opt/bin"}},
 			{RunBash: "two <<< \"\" \"$C\"\ntwo last"},
 		},
 	}, nil)
@@ -105,7 +105,7 @@ func TestVariablesHaveTheValuesOfADockerfile(t *testing.T) {
 	for i, text := range nasty() {
 		plain["P"+string(rune('A'+i))] = strings.ReplaceAll(strings.ReplaceAll(text, "$HOME", "$ HOME"), "${HOME}", "")
 	}
-	s.Steps = []Step{{Env: plain}, {Env: map[string]string{"QUOTES": `"$SET" '${SET}' \$SET`}}}
+	s.Steps = []Step{{SetEnvVars: plain}, {SetEnvVars: map[string]string{"QUOTES": `"$SET" '${SET}' \$SET`}}}
 	m.install(s, nil)
 	for _, options := range []string{"set -e", "set -eu", "set -u -o pipefail", ":"} {
 		got := m.startWith(options, "SET="+env["SET"], "EMPTY=")

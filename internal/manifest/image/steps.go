@@ -24,7 +24,7 @@ type Spec struct {
 type Step struct {
 	PipInstall  []string          `json:"pip_install,omitempty"`
 	RunBash     string            `json:"run_bash,omitempty"`
-	Env         map[string]string `json:"env,omitempty"`
+	SetEnvVars  map[string]string `json:"set_env_vars,omitempty"`
 	Copy        *Copy             `json:"copy,omitempty"`
 	SyncPackage string            `json:"sync_package,omitempty"`
 }
@@ -125,24 +125,24 @@ func (s Step) parse() (step, error) {
 	case s.RunBash != "":
 		words := []string{"bash", "-eo", "pipefail", "-c", s.RunBash}
 		return step{what: "run_bash", do: runAction{words: words}}, checkCommand(words)
-	case len(s.Env) > 0:
+	case len(s.SetEnvVars) > 0:
 		vars, err := s.variables()
-		return step{what: "env", do: vars}, err
+		return step{what: "set_env_vars", do: vars}, err
 	case s.Copy != nil:
 		c := copyAction{sources: []string{s.Copy.Source}, dest: Word{{Text: s.Copy.Dest}}}
 		return step{what: "copy", do: c}, checkDestination(c)
 	case s.SyncPackage != "":
 		return step{what: "sync_package", do: packageAction{source: s.SyncPackage}}, nil
 	default:
-		return step{}, errors.New("the step is empty: set exactly one of pip_install, run_bash, env, copy and " +
+		return step{}, errors.New("the step is empty: set exactly one of pip_install, run_bash, set_env_vars, copy and " +
 			"sync_package")
 	}
 }
 
 func (s Step) variables() (envAction, error) {
 	var vars envAction
-	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		value := s.Env[name]
+	for _, name := range slices.Sorted(maps.Keys(s.SetEnvVars)) {
+		value := s.SetEnvVars[name]
 		switch {
 		case identifier.FindString(name) != name || name == "":
 			return nil, fmt.Errorf("%q is not a valid name of an environment variable: use letters, digits and "+

@@ -159,15 +159,15 @@ func (c *converter) followImageSetup(attribute *types.Object, before, after *man
 	c.setObject(attribute, m)
 }
 
-// decodeLogging returns the log level, and the other settings of the attribute logging.
+// decodeLogging returns the log level, and the other settings of the attribute logging_config.
 func (c *converter) decodeLogging(object types.Object) (level string, rest manifest.Logging) {
 	m := decodeObject[loggingModel](c, object)
 	return m.Level.ValueString(), manifest.Logging{
 		StreamLogs: m.StreamLogs.ValueBoolPointer(), IncludeSystemLogs: m.IncludeSystemLogs.ValueBoolPointer(),
 		IncludeEvents: m.IncludeEvents.ValueBoolPointer(), IncludeName: m.IncludeName.ValueBoolPointer(),
-		GracePeriod:         c.decodeDuration("logging", m.GracePeriod),
-		PollTimeout:         c.decodeDuration("logging", m.PollTimeout),
-		ShutdownGracePeriod: c.decodeDuration("logging", m.ShutdownGracePeriod),
+		GracePeriod:         c.decodeDuration("logging_config", m.GracePeriod),
+		PollTimeout:         c.decodeDuration("logging_config", m.PollTimeout),
+		ShutdownGracePeriod: c.decodeDuration("logging_config", m.ShutdownGracePeriod),
 	}
 }
 
@@ -192,7 +192,7 @@ func (c *converter) adoptLogging(attribute *types.Object, found manifest.Logging
 	c.setObject(attribute, m)
 }
 
-// followLogLevel updates the log level in env_vars if it is set there, otherwise in logging.
+// followLogLevel updates the log level in env_vars if it is set there, otherwise in logging_config.
 func (m *model) followLogLevel(c *converter, before, after string) {
 	if _, set := m.EnvVars.Elements()[manifest.LogLevelVariable]; set {
 		tf.SetChangedEntries(&m.EnvVars, logLevelVariable(before), logLevelVariable(after))

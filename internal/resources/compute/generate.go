@@ -14,10 +14,10 @@ var _ lifecycle.ConfigGenerator[model] = hooks{}
 
 // Generate removes the versions, which are those of the objects without an attribute, one of image and image_ref, which
 // exclude each other, and what [planner.defaults] sets.
-func (hooks) Generate(ctx context.Context, m *model) {
+func (hooks) Generate(_ context.Context, m *model) {
 	m.KubetorchVersion, m.RendererRevision = types.StringNull(), types.Int64Null()
 	if !m.ImageRef.IsNull() {
-		m.Image, m.ImageSetup = types.StringNull(), types.ObjectNull(m.ImageSetup.AttributeTypes(ctx))
+		m.Image = types.StringNull()
 	}
 	mode := m.Mode.ValueString()
 	if !m.Manifest.IsNull() {

@@ -211,7 +211,7 @@ func (s *search) item(k kind.Kind, live *unstructured.Unstructured) lifecycle.It
 	ref := kube.Ref{Kind: k, Namespace: live.GetNamespace(), Name: live.GetName()}
 	return lifecycle.Item{Identity: lifecycle.IdentityOf(live), Live: live,
 		Display: lifecycle.Display(ref, suspension(inventory), gpus,
-			lifecycle.Property("owner", live.GetLabels()[kind.UsernameLabel]))}
+			lifecycle.Property("username", live.GetLabels()[kind.UsernameLabel]))}
 }
 
 func suspension(inventory manifest.Inventory) string {

@@ -16,7 +16,7 @@ type model struct {
 	Memory            tf.Quantity  `tfsdk:"memory"`
 	DiskSize          tf.Quantity  `tfsdk:"disk_size"`
 	Limits            types.Map    `tfsdk:"limits"`
-	ExtraResources    types.Map    `tfsdk:"extra_resources"`
+	ExtendedResources types.Map    `tfsdk:"extended_resources"`
 	GPUs              types.Int64  `tfsdk:"gpus"`
 	GPUType           types.String `tfsdk:"gpu_type"`
 	GPUMemory         tf.Quantity  `tfsdk:"gpu_memory"`
@@ -28,7 +28,7 @@ type model struct {
 	PodLabels              types.Map            `tfsdk:"pod_labels"`
 	NodeSelector           types.Map            `tfsdk:"node_selector"`
 	Affinity               jsontypes.Normalized `tfsdk:"affinity"`
-	TopologySpread         types.List           `tfsdk:"topology_spread"`
+	TopologySpread         types.List           `tfsdk:"topology_spread_constraints"`
 	Strategy               types.String         `tfsdk:"strategy"`
 	TerminationGracePeriod tf.Duration          `tfsdk:"termination_grace_period"`
 	Tolerations            types.List           `tfsdk:"tolerations"`
@@ -56,7 +56,6 @@ type model struct {
 	ManifestOnly    types.Bool   `tfsdk:"manifest_only"`
 	PodTemplatePath types.String `tfsdk:"pod_template_path"`
 	Selector        types.Map    `tfsdk:"selector"`
-	ImageSetup      types.Object `tfsdk:"image_setup"`
 
 	QueueName      types.String `tfsdk:"queue_name"`
 	QueueScheduler types.String `tfsdk:"queue_scheduler"`
@@ -68,7 +67,7 @@ type model struct {
 	GPUAntiAffinity      types.Bool           `tfsdk:"gpu_anti_affinity"`
 	KubetorchVersion     types.String         `tfsdk:"kubetorch_version"`
 	RendererRevision     types.Int64          `tfsdk:"renderer_revision"`
-	Logging              types.Object         `tfsdk:"logging"`
+	Logging              types.Object         `tfsdk:"logging_config"`
 	AllowedSerialization types.List           `tfsdk:"allowed_serialization"`
 	ServiceTemplate      jsontypes.Normalized `tfsdk:"service_template"`
 	Suspend              types.Bool           `tfsdk:"suspend"`
@@ -77,8 +76,7 @@ type model struct {
 	Expose               types.Object         `tfsdk:"expose"`
 	Runtime              types.String         `tfsdk:"runtime"`
 
-	OnNotReady  types.String `tfsdk:"on_not_ready"`
-	WaitTimeout tf.Duration  `tfsdk:"wait_timeout"`
+	OnNotReady types.String `tfsdk:"on_not_ready"`
 
 	Mode        types.String `tfsdk:"mode"`
 	ServiceName types.String `tfsdk:"service_name"`

@@ -1,8 +1,6 @@
 package compute
 
 import (
-	"context"
-
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -46,7 +44,7 @@ func (p *planner) changesMode() bool {
 func (p *planner) defaults() {
 	plan, config := p.Plan, p.Config
 	plan.Replicas, plan.ServiceAccountName, plan.ImageRef = config.Replicas, config.ServiceAccountName, config.ImageRef
-	plan.Image, plan.ImageSetup = config.imageAndSetup(p.converter.ctx)
+	plan.Image = config.imageOfRef()
 	mayBeInManifest := plan.Mode.IsUnknown() || !config.Manifest.IsNull()
 	mode := plan.Mode.ValueString()
 	hasDefaults := mode != kind.ModeSelector && mode != kind.ModeCompute // those of operators are not known
@@ -70,17 +68,15 @@ func (p *planner) defaults() {
 	}
 }
 
-// imageAndSetup returns image and image_setup, or the values of image_ref if that is set.
-func (m *model) imageAndSetup(ctx context.Context) (types.String, types.Object) {
+// imageOfRef returns image, or that of image_ref if it is set.
+func (m *model) imageOfRef() types.String {
 	if m.ImageRef.IsUnknown() {
-		return types.StringUnknown(), types.ObjectUnknown(m.ImageSetup.AttributeTypes(ctx))
+		return types.StringUnknown()
 	}
-	image, isText := m.ImageRef.Attributes()["image"].(types.String)
-	setup, isObject := m.ImageRef.Attributes()["setup"].(types.Object)
-	if isText && isObject {
-		return image, setup
+	if image, ok := m.ImageRef.Attributes()["image"].(types.String); ok {
+		return image
 	}
-	return m.Image, m.ImageSetup
+	return m.Image
 }
 
 // defaultReplicas returns distribute.workers, or 1 if it is not set. It returns null for a mode without replicas.
@@ -160,9 +156,6 @@ func (p *planner) preserveImportedSettings() {
 		owned.PreserveSetting(&plan.AdoptExisting, state.AdoptExisting, config.AdoptExisting)
 		// No object of a suspended compute contains the number of replicas.
 		owned.PreserveSetting(&plan.Replicas, state.Replicas, config.Replicas)
-		if config.ImageRef.IsNull() {
-			plan.ImageRef = state.ImageRef // the objects do not contain whether image_ref was set
-		}
 	})
 }
 
@@ -170,7 +163,7 @@ func (p *planner) preserveImportedSettings() {
 func (m *model) asConfigured(config *model) *model {
 	out := *m
 	out.Replicas, out.ServiceAccountName = config.Replicas, config.ServiceAccountName
-	out.Image, out.ImageSetup = config.Image, config.ImageSetup
+	out.Image, out.ImageRef = config.Image, config.ImageRef
 	out.KubetorchVersion = config.KubetorchVersion
 	if config.Replicas.IsNull() && config.Manifest.IsNull() {
 		out.Replicas = defaultReplicas(m.Mode.ValueString(), config.Distribute)

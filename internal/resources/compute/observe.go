@@ -63,9 +63,6 @@ func (m *model) adopt(ctx context.Context, seen manifest.Compute, defaults tf.De
 	}
 	before.Replicas, before.Freeze, before.GPUAntiAffinity = seen.Replicas, seen.Freeze, seen.GPUAntiAffinity
 	before.Suspend = seen.Suspend // may be a suspension by the queue
-	if seen.ImageSetup != nil {   // follow sets it
-		m.ImageRef = types.ObjectUnknown(m.ImageRef.AttributeTypes(ctx))
-	}
 	return m.follow(ctx, before, seen)
 }
 
@@ -106,7 +103,7 @@ func adoptableSettings(seen manifest.Compute) manifest.Compute {
 // whether an attribute or the manifest sets them.
 func withoutPodDetails(seen manifest.Compute) manifest.Compute {
 	seen.Command, seen.Args, seen.Port, seen.HealthPath = nil, nil, 0, ""
-	seen.Limits, seen.ExtraResources, seen.PodLabels = nil, nil, nil
+	seen.Limits, seen.ExtendedResources, seen.PodLabels = nil, nil, nil
 	seen.Affinity, seen.TopologySpread, seen.TerminationGracePeriod = nil, nil, nil
 	return seen
 }

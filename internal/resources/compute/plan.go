@@ -66,7 +66,6 @@ func (hooks) Plan(ctx context.Context, planning *planning) {
 // of a plan without changes.
 func (m *model) sameComputed(o *model) bool {
 	return m.Replicas.Equal(o.Replicas) && m.Image.Equal(o.Image) &&
-		m.ImageRef.Equal(o.ImageRef) && m.ImageSetup.Equal(o.ImageSetup) &&
 		m.ServiceAccountName.Equal(o.ServiceAccountName) &&
 		m.OnNotReady.Equal(o.OnNotReady) && m.QueueScheduler.Equal(o.QueueScheduler) && m.GPUType.Equal(o.GPUType) &&
 		m.AdoptExisting.Equal(o.AdoptExisting) && m.Manifest.Equal(o.Manifest) &&

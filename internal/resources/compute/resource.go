@@ -49,8 +49,7 @@ func resourceKind() lifecycle.Kind {
 	return lifecycle.Kind{
 		Type: "kt_compute", Noun: "compute", Example: "trainer",
 		Create: 5 * time.Minute, Update: 5 * time.Minute, // in addition to the wait for readiness
-		Delete:     10 * time.Minute,
-		FromConfig: []string{"image_setup"},
+		Delete: 10 * time.Minute,
 		Moves: func(of schema.GroupKind) bool {
 			k, ok := kind.Of(of)
 			return ok && k.RunsPods() && !k.RunsTensorServer()

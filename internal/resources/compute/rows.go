@@ -29,8 +29,7 @@ const (
 )
 
 // rows are the attributes that determine the objects of a compute. The order matters, since follow of a row may use
-// the values of earlier ones: env_vars is before logging, replicas before suspend, and image and image_setup before
-// image_ref.
+// the values of earlier ones: env_vars is before logging_config, replicas before suspend, and image before image_ref.
 //
 //nolint:gochecknoglobals // a constant table that every plan uses
 var rows = []row{
@@ -44,8 +43,8 @@ var rows = []row{
 		func(c *manifest.Compute) *int64 { return &c.GPUs }),
 	quantityMap("limits", kubetorchPods, func(m *model) *types.Map { return &m.Limits },
 		func(c *manifest.Compute) *map[string]resource.Quantity { return &c.Limits }),
-	quantityMap("extra_resources", withResources, func(m *model) *types.Map { return &m.ExtraResources },
-		func(c *manifest.Compute) *map[string]resource.Quantity { return &c.ExtraResources }),
+	quantityMap("extended_resources", withResources, func(m *model) *types.Map { return &m.ExtendedResources },
+		func(c *manifest.Compute) *map[string]resource.Quantity { return &c.ExtendedResources }),
 	gpuType(),
 	quantityRow("gpu_memory", kubetorchPods, func(m *model) *tf.Quantity { return &m.GPUMemory },
 		func(c *manifest.Compute) **resource.Quantity { return &c.GPUMemory }),
@@ -69,7 +68,7 @@ var rows = []row{
 	gpuAntiAffinity(),
 	custom("affinity", kubetorchPods, func(m *model) *jsontypes.Normalized { return &m.Affinity },
 		(*converter).decodeAffinity).followedBy((*converter).followAffinity),
-	list("topology_spread", kubetorchPods, func(m *model) *types.List { return &m.TopologySpread },
+	list("topology_spread_constraints", kubetorchPods, func(m *model) *types.List { return &m.TopologySpread },
 		func(c *manifest.Compute) *[]manifest.TopologySpread { return &c.TopologySpread },
 		(*converter).decodeTopologySpread, (*converter).encodeTopologySpread),
 	text("strategy", kubetorchPods, func(m *model) *types.String { return &m.Strategy },
@@ -97,9 +96,6 @@ var rows = []row{
 		func(c *manifest.Compute) *string { return &c.ImagePullPolicy }),
 	textList("image_pull_secrets", anyOverride, func(m *model) *types.List { return &m.ImagePullSecrets },
 		func(c *manifest.Compute) *[]string { return &c.ImagePullSecrets }).omittedFrom("imagePullSecrets"),
-	field("image_setup", kubetorchPods, func(m *model) *types.Object { return &m.ImageSetup },
-		func(c *manifest.Compute) **manifest.ImageSetup { return &c.ImageSetup },
-		(*converter).decodeImageSetup, (*converter).followImageSetup),
 	imageRef(),
 	text("working_dir", kubetorchPods, func(m *model) *types.String { return &m.WorkingDir },
 		func(c *manifest.Compute) *string { return &c.WorkingDir }),
@@ -231,19 +227,26 @@ func queueScheduler() row {
 	})
 }
 
-// imageRef sets image and image_setup.
+// imageRef contains the setup of the image, and sets image.
 func imageRef() row {
 	return custom("image_ref", kubetorchPods, func(m *model) *types.Object { return &m.ImageRef },
 		func(c *converter, m *model, out *manifest.Compute) {
 			if !m.ImageRef.IsNull() {
-				image, setup := m.imageAndSetup(c.ctx)
-				out.Image, out.ImageSetup = image.ValueString(), c.decodeImageSetup(setup)
+				ref := decodeObject[imageRefModel](c, m.ImageRef)
+				out.Image, out.ImageSetup = ref.Image.ValueString(), c.decodeImageSetup(ref.Setup)
 			}
 		},
-	).followedBy(func(c *converter, m *model, _, _ *manifest.Compute) {
-		if !m.ImageRef.IsNull() {
-			c.setObject(&m.ImageRef, imageRefModel{m.Image, m.ImageSetup})
+	).followedBy(func(c *converter, m *model, before, after *manifest.Compute) {
+		setup, was := decodeObject[imageRefModel](c, m.ImageRef).Setup, before.ImageSetup
+		if m.ImageRef.IsNull() {
+			if _, added := observedChange(was, after.ImageSetup); !added {
+				return
+			}
+			of, _ := m.ImageRef.AttributeTypes(c.ctx)["setup"].(types.ObjectType)
+			setup, was = types.ObjectNull(of.AttrTypes), nil
 		}
+		c.followImageSetup(&setup, was, after.ImageSetup)
+		c.setObject(&m.ImageRef, imageRefModel{m.Image, setup})
 	})
 }
 
@@ -263,7 +266,7 @@ func launchTimeout() row {
 }
 
 func logging() row {
-	return custom("logging", registered, func(m *model) *types.Object { return &m.Logging },
+	return custom("logging_config", registered, func(m *model) *types.Object { return &m.Logging },
 		func(c *converter, m *model, out *manifest.Compute) {
 			out.LogLevel, out.Logging = c.decodeLogging(m.Logging)
 		},

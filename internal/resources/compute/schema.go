@@ -39,8 +39,9 @@ func (r *computeResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 func attributes() map[string]schema.Attribute {
 	all := map[string]schema.Attribute{
 		"timeouts": lifecycle.TimeoutsAttribute(
-			"Timeout of the complete creation, such as `20m`. Defaults to `wait_timeout` plus five minutes.",
-			"Timeout of a complete update. Defaults to `wait_timeout` plus five minutes.",
+			"Timeout of the creation, until the compute is ready, such as `20m`. Defaults to `launch_timeout` plus "+
+				"five minutes.",
+			"Timeout of an update, until the compute is ready. Defaults to `launch_timeout` plus five minutes.",
 			"Timeout of the deletion, including the termination of the last pod. Defaults to `10m`."),
 	}
 	for _, group := range []map[string]schema.Attribute{
@@ -84,7 +85,7 @@ func resourceAttributes() map[string]schema.Attribute {
 				"`hugepages-<size>`. Without them, pods have no limits, unless a LimitRange of the namespace " +
 				"sets some.",
 		},
-		"extra_resources": schema.MapAttribute{
+		"extended_resources": schema.MapAttribute{
 			Optional: true, ElementType: tf.QuantityType{}, Validators: tf.Quantities(),
 			PlanModifiers: []planmodifier.Map{tf.KeepSameQuantities()},
 			MarkdownDescription: "Devices of each pod by extended resource, such as `{ \"amd.com/gpu\" = 8 }`, " +
@@ -149,20 +150,13 @@ func podAttributes() map[string]schema.Attribute {
 				"`\"kpu\"`, the operator selects the default, and the attribute is null.",
 		},
 		"image_ref": schema.SingleNestedAttribute{
-			Optional: true, Computed: true, Validators: []validator.Object{
-				objectvalidator.ConflictsWith(path.MatchRoot("image"), path.MatchRoot("image_setup"))},
-			MarkdownDescription: "Container image and its setup: `kt_image.x.ref`. Sets `image` and `image_setup`, " +
-				"and conflicts with both.",
+			Optional: true, Validators: []validator.Object{objectvalidator.ConflictsWith(path.MatchRoot("image"))},
+			MarkdownDescription: "Container image and its setup: `kt_image.x.ref`. Sets `image`, and conflicts with it.",
 			Attributes: map[string]schema.Attribute{
 				"image": requiredText("Container image.", tf.ImageReference()),
 				"setup": schema.SingleNestedAttribute{Required: true, Attributes: imageSetupAttributes(),
-					MarkdownDescription: "Setup of the container, as `image_setup`."},
+					MarkdownDescription: "Setup of the container, which runs before the server starts."},
 			},
-		},
-		"image_setup": schema.SingleNestedAttribute{
-			Optional: true, Computed: true, Attributes: imageSetupAttributes(),
-			MarkdownDescription: "Setup of the container, which runs before the server starts. To use a `kt_image`, " +
-				"set `image_ref` instead.",
 		},
 		"env_vars": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType,
@@ -228,8 +222,8 @@ func behaviourAttributes() map[string]schema.Attribute {
 		},
 		"launch_timeout": duration("Maximum start time of the server in a container, such as `30m`. This is the " +
 			"limit of the startup probe, after which Kubernetes restarts the container. " +
-			"Defaults to the provider's `launch_timeout`, otherwise to `15m`. Changing this restarts the pods. To " +
-			"wait longer without a restart, set `wait_timeout`."),
+			"Defaults to the provider's `launch_timeout`, otherwise to `15m`. Changing this restarts the pods. An " +
+			"apply waits for the compute until `timeouts.create` or `timeouts.update`."),
 		"kubetorch_version": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.LabelValue(),
 				stringvalidator.LengthAtLeast(1)},
@@ -247,7 +241,7 @@ func behaviourAttributes() map[string]schema.Attribute {
 		},
 		"gpu_anti_affinity": optionalBool("Whether to keep the pods off GPU nodes. Applies only to computes without " +
 			"GPUs. Defaults to the provider's `gpu_anti_affinity`, otherwise to `false`."),
-		"logging": schema.SingleNestedAttribute{
+		"logging_config": schema.SingleNestedAttribute{
 			Optional: true, MarkdownDescription: "Logging of the Kubetorch server in the container. All attributes " +
 				"except `level` configure the clients that read the log. They are stored in the KubetorchWorkload of " +
 				"the compute, if its CRD is installed.",
@@ -291,8 +285,6 @@ func lifecycleAttributes() map[string]schema.Attribute {
 				"and the next run waits again. After an error, Terraform would destroy the compute. To fail the run " +
 				"in these cases too, set a postcondition on `self.ready`.",
 		},
-		"wait_timeout": duration("Maximum time that an apply waits for the compute to become ready, such as `1h`. " +
-			"Defaults to `launch_timeout`. Changing this does not restart the pods and does not change any object."),
 		"adopt_existing": tf.Toggle("Whether to take over existing objects of the same name, regardless of who " +
 			"created them. Defaults to `false`, in which case an existing object is an error."),
 		"deletion_protection": tf.Toggle("Whether to prevent the deletion and replacement of the compute, until this " +

@@ -23,7 +23,7 @@ func placementAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "Affinity of the pods as JSON, as in `jsonencode({ podAntiAffinity = { … } })`, " +
 				"with the fields of `kubectl explain pod.spec.affinity`. `gpu_anti_affinity` is added to it.",
 		},
-		"topology_spread": schema.ListNestedAttribute{
+		"topology_spread_constraints": schema.ListNestedAttribute{
 			Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
 			MarkdownDescription: "[Topology spread constraints](https://kubernetes.io/docs/concepts/" +
 				"scheduling-eviction/topology-spread-constraints/) on the pods of the compute.",

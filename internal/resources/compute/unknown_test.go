@@ -23,7 +23,6 @@ func TestAttributesOutsideOfPodsChangeNoPodTemplate(t *testing.T) {
 		"on_not_ready":          {path.Root("on_not_ready"), "warn"},
 		"pod_disruption_budget": {path.Root("pod_disruption_budget").AtName("min_available"), "1"},
 		"timeouts":              {path.Root("timeouts").AtName("create"), "1h"},
-		"wait_timeout":          {path.Root("wait_timeout"), "1h"},
 	}
 	with := func(at path.Path, value any) *model {
 		state := nullState(t)

@@ -79,18 +79,12 @@ func checkDurations(config *model) diag.Diagnostics {
 			fmt.Sprintf("Kubetorch may delete the compute before its first call: inactivity_ttl is %s, less than a "+
 				"minute.", config.InactivityTTL.ValueString()))
 	}
-	diags.Append(checkPositive("launch_timeout", config.LaunchTimeout)...)
-	diags.Append(checkPositive("wait_timeout", config.WaitTimeout)...)
-	return diags
-}
-
-func checkPositive(name string, text tf.Duration) diag.Diagnostics {
-	if timeout, ok := parseDuration(text); !ok || timeout > 0 {
-		return nil
+	if timeout, ok := parseDuration(config.LaunchTimeout); ok && timeout <= 0 {
+		diags.AddAttributeError(path.Root("launch_timeout"), "Invalid launch_timeout",
+			fmt.Sprintf("launch_timeout is %q, but must be more than zero: on_not_ready = \"ignore\" disables the "+
+				"wait.", config.LaunchTimeout.ValueString()))
 	}
-	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(path.Root(name), "Invalid "+name,
-		fmt.Sprintf("%s is %q, but must be more than zero: on_not_ready = \"ignore\" disables the "+
-			"wait.", name, text.ValueString()))}
+	return diags
 }
 
 // parseDuration returns false for a value that is null, unknown or invalid.

@@ -11,19 +11,12 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// WaitTimeout returns how long an apply waits for readiness.
+// WaitTimeout returns the maximum start time of the server.
 func (hooks) WaitTimeout(data *tf.ProviderData, plan *model) time.Duration {
-	return plan.waitTimeout(data.Defaults)
-}
-
-// waitTimeout returns wait_timeout, otherwise the maximum start time of the server.
-func (m *model) waitTimeout(defaults tf.Defaults) time.Duration {
-	for _, configured := range []tf.Duration{m.WaitTimeout, m.LaunchTimeout} {
-		if timeout, ok := parseDuration(configured); ok {
-			return timeout
-		}
+	if timeout, ok := parseDuration(plan.LaunchTimeout); ok {
+		return timeout
 	}
-	return defaults.LaunchTimeout
+	return data.Defaults.LaunchTimeout
 }
 
 // waitReady waits for readiness according to on_not_ready, and saves the result.
@@ -52,8 +45,6 @@ func (w *writer) podsReady(ctx context.Context, onNotReady string) (bool, error)
 	if onNotReady == ignoreOnNotReady {
 		return pods.ready(ctx), nil
 	}
-	ctx, cancel := tf.WithTimeLimit(ctx, w.Plan.waitTimeout(w.Data.Defaults), "wait_timeout")
-	defer cancel()
 	return pods.wait(ctx)
 }
 

@@ -16,7 +16,7 @@ import (
 
 // setting is an attribute that a user may set to zero.
 type setting struct {
-	name string // as in a message: logging.stream_logs
+	name string // as in a message: logging_config.stream_logs
 	at   path.Path
 	zero attr.Value
 }
@@ -66,8 +66,8 @@ func required(name string) map[string]attr.Value {
 		return map[string]attr.Value{"volumes.claim_name": text("c"), "volumes.mount_path": text("/m")}
 	case parent == "distribute":
 		return map[string]attr.Value{"distribute.type": text("pytorch"), "distribute.workers": types.Int64Value(2)}
-	case parent == "logging":
-		return map[string]attr.Value{"logging.level": text("debug")}
+	case parent == "logging_config":
+		return map[string]attr.Value{"logging_config.level": text("debug")}
 	case parent == "autoscale":
 		return map[string]attr.Value{"autoscale.max_scale": types.Int64Value(3)}
 	}

@@ -105,7 +105,7 @@ func (m *model) setUnknown(config *model, setup types.String) {
 
 func (m *model) setImage(config *model, image, digest, dockerfile, setup types.String) {
 	m.Image, m.Digest, m.RenderedDockerfile = image, digest, dockerfile
-	m.setRefs(setup)
+	m.setRef(setup)
 	m.ImageID, m.Dockerfile = config.ImageID, config.Dockerfile
 	if m.ImageID.IsNull() {
 		m.ImageID = image

@@ -60,5 +60,5 @@ func item(live *unstructured.Unstructured) lifecycle.Item {
 	identity.Name = types.StringValue(live.GetLabels()[image.ImageLabel])
 	return lifecycle.Item{Identity: identity, Live: live, Display: lifecycle.Display(
 		kube.Ref{Kind: kind.ConfigMap(), Namespace: live.GetNamespace(), Name: live.GetName()},
-		lifecycle.Property("owner", live.GetLabels()[kind.UsernameLabel]))}
+		lifecycle.Property("username", live.GetLabels()[kind.UsernameLabel]))}
 }

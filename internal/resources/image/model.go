@@ -25,14 +25,13 @@ type model struct {
 	Image              types.String `tfsdk:"image"`
 	Digest             types.String `tfsdk:"digest"`
 	RenderedDockerfile types.String `tfsdk:"rendered_dockerfile"`
-	Setup              types.Object `tfsdk:"setup"`
 	Ref                types.Object `tfsdk:"ref"`
 }
 
 type stepModel struct {
 	PipInstall  types.List   `tfsdk:"pip_install"`
 	RunBash     types.String `tfsdk:"run_bash"`
-	Env         types.Map    `tfsdk:"env"`
+	SetEnvVars  types.Map    `tfsdk:"set_env_vars"`
 	Copy        types.Object `tfsdk:"copy"`
 	SyncPackage types.String `tfsdk:"sync_package"`
 }
@@ -61,7 +60,7 @@ func stepTypes() map[string]attr.Type {
 	return map[string]attr.Type{
 		"pip_install":  types.ListType{ElemType: types.StringType},
 		"run_bash":     types.StringType,
-		"env":          types.MapType{ElemType: types.StringType},
+		"set_env_vars": types.MapType{ElemType: types.StringType},
 		"copy":         types.ObjectType{AttrTypes: copyTypes()},
 		"sync_package": types.StringType,
 	}

@@ -30,12 +30,13 @@ func (r *imageResource) Schema(_ context.Context, _ resource.SchemaRequest, resp
 	resp.Schema = schema.Schema{Version: 1, MarkdownDescription: description, Attributes: attributes()}
 }
 
-// UpgradeState adds `ref`, which version 0 does not have.
+// UpgradeState replaces `setup` of version 0 by `ref`, which contains it.
 func (r *imageResource) UpgradeState(context.Context) map[int64]resource.StateUpgrader {
 	return map[int64]resource.StateUpgrader{0: lifecycle.Upgrader(func(state map[string]json.RawMessage) {
 		if setup := state["setup"]; len(setup) > 0 && string(setup) != "null" {
 			state["ref"] = fmt.Appendf(nil, `{"image": %s, "setup": %s}`, state["image"], setup)
 		}
+		delete(state, "setup")
 	})}
 }
 
@@ -117,7 +118,7 @@ func stepsAttribute() schema.Attribute {
 				Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
 				MarkdownDescription: "Commands to run with bash, which stop at the first failure (`set -eo pipefail`).",
 			},
-			"env": schema.MapAttribute{
+			"set_env_vars": schema.MapAttribute{
 				Optional: true, ElementType: types.StringType,
 				Validators: []validator.Map{mapvalidator.SizeAtLeast(1), tf.NoNulls()},
 				MarkdownDescription: "Environment variables for later steps and the server. `$NAME` in a value is " +
@@ -166,16 +167,14 @@ func lifecycleAttributes() map[string]schema.Attribute {
 }
 
 func computedAttributes() map[string]schema.Attribute {
-	setup := func(description string) schema.SingleNestedAttribute {
-		return schema.SingleNestedAttribute{
-			Computed: true, MarkdownDescription: description,
-			Attributes: map[string]schema.Attribute{
-				"config_map":  tf.ComputedString("Name of the ConfigMap."),
-				"digest":      tf.ComputedString("Digest of the setup, `sha256:…`. A change replaces the pods."),
-				"python_path": tf.ComputedString("Value of `python_path`."),
-				"install_cmd": tf.ComputedString("Value of `install_cmd`."),
-			},
-		}
+	setup := schema.SingleNestedAttribute{
+		Computed: true, MarkdownDescription: "Setup of the image.",
+		Attributes: map[string]schema.Attribute{
+			"config_map":  tf.ComputedString("Name of the ConfigMap."),
+			"digest":      tf.ComputedString("Digest of the setup, `sha256:…`. A change replaces the pods."),
+			"python_path": tf.ComputedString("Value of `python_path`."),
+			"install_cmd": tf.ComputedString("Value of `install_cmd`."),
+		},
 	}
 	return map[string]schema.Attribute{
 		"id":    tf.ComputedString("ID of the image, as `namespace/name`."),
@@ -185,12 +184,11 @@ func computedAttributes() map[string]schema.Attribute {
 			"specified by its digest. For a multi-platform image, this is the digest of the index."),
 		"rendered_dockerfile": tf.ComputedString("Complete setup as a Dockerfile: `dockerfile` with the resolved " +
 			"image, followed by `steps`."),
-		"setup": setup("Setup of the image, as in `ref`."),
 		"ref": schema.SingleNestedAttribute{
 			Computed: true, MarkdownDescription: "Image and its setup, for `image_ref` of `kt_compute`.",
 			Attributes: map[string]schema.Attribute{
 				"image": tf.ComputedString("Value of `image`."),
-				"setup": setup("Value of `setup`."),
+				"setup": setup,
 			},
 		},
 		"manifests": tf.ManifestsAttribute("Fields of the ConfigMap that the provider owns, as JSON by " +

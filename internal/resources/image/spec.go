@@ -39,8 +39,8 @@ func (s stepModel) step(ctx context.Context) (image.Step, diag.Diagnostics) {
 	if !s.PipInstall.IsNull() {
 		diags.Append(s.PipInstall.ElementsAs(ctx, &step.PipInstall, false)...)
 	}
-	if !s.Env.IsNull() {
-		diags.Append(s.Env.ElementsAs(ctx, &step.Env, false)...)
+	if !s.SetEnvVars.IsNull() {
+		diags.Append(s.SetEnvVars.ElementsAs(ctx, &step.SetEnvVars, false)...)
 	}
 	if !s.Copy.IsNull() {
 		var c copyModel
@@ -53,7 +53,7 @@ func (s stepModel) step(ctx context.Context) (image.Step, diag.Diagnostics) {
 // stepOf is the inverse of [stepModel.step].
 func stepOf(ctx context.Context, s image.Step) (stepModel, diag.Diagnostics) {
 	m := stepModel{
-		PipInstall: types.ListNull(types.StringType), Env: types.MapNull(types.StringType),
+		PipInstall: types.ListNull(types.StringType), SetEnvVars: types.MapNull(types.StringType),
 		Copy:    types.ObjectNull(copyTypes()),
 		RunBash: tf.TextOrNull(s.RunBash), SyncPackage: tf.TextOrNull(s.SyncPackage),
 	}
@@ -62,8 +62,8 @@ func stepOf(ctx context.Context, s image.Step) (stepModel, diag.Diagnostics) {
 		m.PipInstall, fieldDiags = types.ListValueFrom(ctx, types.StringType, s.PipInstall)
 		diags.Append(fieldDiags...)
 	}
-	if len(s.Env) > 0 {
-		m.Env, fieldDiags = types.MapValueFrom(ctx, types.StringType, s.Env)
+	if len(s.SetEnvVars) > 0 {
+		m.SetEnvVars, fieldDiags = types.MapValueFrom(ctx, types.StringType, s.SetEnvVars)
 		diags.Append(fieldDiags...)
 	}
 	if s.Copy != nil {
@@ -86,16 +86,16 @@ func reference(s image.Spec, d image.Dockerfile) (string, error) {
 	}
 }
 
-// setRefs sets the attributes setup and ref. digest is the digest of the setup.
-func (m *model) setRefs(digest types.String) {
+// setRef sets the attribute ref. digest is the digest of the setup.
+func (m *model) setRef(digest types.String) {
 	name := types.StringUnknown()
 	if !m.Name.IsUnknown() {
 		name = types.StringValue(image.ConfigMapName(m.Name.ValueString()))
 	}
-	m.Setup = types.ObjectValueMust(setupTypes(), map[string]attr.Value{
+	setup := types.ObjectValueMust(setupTypes(), map[string]attr.Value{
 		"config_map": name, "digest": digest, "python_path": m.PythonPath, "install_cmd": m.InstallCmd,
 	})
-	m.Ref = types.ObjectValueMust(refTypes(), map[string]attr.Value{"image": m.Image, "setup": m.Setup})
+	m.Ref = types.ObjectValueMust(refTypes(), map[string]attr.Value{"image": m.Image, "setup": setup})
 }
 
 // manifests returns the value of the attribute manifests for the summary of an object.

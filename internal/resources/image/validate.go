@@ -144,7 +144,7 @@ func checkSteps(ctx context.Context, steps types.List) diag.Diagnostics {
 		found := checkStep(path.Root("steps").AtListIndex(i), item)
 		diags.Append(found...)
 		if found.HasError() ||
-			!isFullyKnown(ctx, item.PipInstall, item.RunBash, item.Env, item.Copy, item.SyncPackage) {
+			!isFullyKnown(ctx, item.PipInstall, item.RunBash, item.SetEnvVars, item.Copy, item.SyncPackage) {
 			continue
 		}
 		step, decodeDiags := item.step(ctx)
@@ -168,7 +168,7 @@ func checkStep(at path.Path, step stepModel) diag.Diagnostics {
 		name  string
 		value attr.Value
 	}{
-		{"pip_install", step.PipInstall}, {"run_bash", step.RunBash}, {"env", step.Env}, {"copy", step.Copy},
+		{"pip_install", step.PipInstall}, {"run_bash", step.RunBash}, {"set_env_vars", step.SetEnvVars}, {"copy", step.Copy},
 		{"sync_package", step.SyncPackage},
 	} {
 		unknown = unknown || field.value.IsUnknown() // it may still be null
@@ -183,7 +183,7 @@ func checkStep(at path.Path, step stepModel) diag.Diagnostics {
 				strings.Join(given, " and ")))
 	case len(given) == 0 && !unknown:
 		diags.AddAttributeError(at, "Empty step", at.String()+
-			" sets no attribute.\n\nNext step: Set one of `pip_install`, `run_bash`, `env`, `copy` and `sync_package`.")
+			" sets no attribute.\n\nNext step: Set one of `pip_install`, `run_bash`, `set_env_vars`, `copy` and `sync_package`.")
 	}
 	return diags
 }

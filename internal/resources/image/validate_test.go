@@ -109,7 +109,7 @@ func TestStepHasExactlyOneAttribute(t *testing.T) {
 	t.Parallel()
 	list, env, files := types.ListNull(types.StringType), types.MapNull(types.StringType), types.ObjectNull(copyTypes())
 	step := func(change func(*stepModel)) stepModel {
-		s := stepModel{PipInstall: list, Env: env, Copy: files}
+		s := stepModel{PipInstall: list, SetEnvVars: env, Copy: files}
 		change(&s)
 		return s
 	}
@@ -119,7 +119,7 @@ func TestStepHasExactlyOneAttribute(t *testing.T) {
 		want []string
 	}{
 		"run_bash": {step(func(s *stepModel) { s.RunBash = types.StringValue("ls") }), nil},
-		"unknown":  {step(func(s *stepModel) { s.Env = types.MapUnknown(types.StringType) }), nil},
+		"unknown":  {step(func(s *stepModel) { s.SetEnvVars = types.MapUnknown(types.StringType) }), nil},
 		"empty":    {step(func(*stepModel) {}), []string{"steps[2]\nEmpty step"}},
 		"two attributes": {
 			step(func(s *stepModel) { s.RunBash, s.SyncPackage = types.StringValue("ls"), types.StringValue("p") }),

@@ -82,7 +82,7 @@ func item(live *unstructured.Unstructured) lifecycle.Item {
 	ref := kube.Ref{Kind: kind.Secret(), Namespace: live.GetNamespace(), Name: live.GetName()}
 	return lifecycle.Item{Identity: lifecycle.IdentityOf(live), Live: live,
 		Display: lifecycle.Display(ref, lifecycle.Property("provider", labels[spec.ProviderLabel]),
-			lifecycle.Property("owner", labels[kind.UsernameLabel]))}
+			lifecycle.Property("username", labels[kind.UsernameLabel]))}
 }
 
 // importListed completes a state from the metadata of a Secret, of which the values are not read.

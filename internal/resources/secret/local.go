@@ -143,7 +143,8 @@ func (s localSource) expand(path string) (string, error) {
 	return filepath.Join(s.home, rest), nil
 }
 
-// variables returns the values of environment variables, by key. The error lists all variables that are not set.
+// variables returns the values of environment variables, by key. The error lists the keys of all variables that are not
+// set. It does not contain the names: a name may be a value that was set by mistake.
 func (s localSource) variables(byKey map[string]string) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	var missing []string
@@ -151,12 +152,13 @@ func (s localSource) variables(byKey map[string]string) (map[string][]byte, erro
 		if value := s.getenv(name); value != "" {
 			out[key] = []byte(value)
 		} else {
-			missing = append(missing, name)
+			missing = append(missing, key)
 		}
 	}
 	if len(missing) > 0 {
 		slices.Sort(missing)
-		return nil, fmt.Errorf("not set, or empty, in the environment of Terraform: %s", strings.Join(missing, ", "))
+		return nil, fmt.Errorf("the variable is not set, or is empty, in the environment of Terraform, for: %s",
+			strings.Join(missing, ", "))
 	}
 	return out, nil
 }

@@ -18,7 +18,7 @@ type model struct {
 	ProviderName    types.String `tfsdk:"provider_name"`
 	Path            types.String `tfsdk:"path"`
 	Filenames       types.List   `tfsdk:"filenames"`
-	EnvVars         types.Map    `tfsdk:"env_vars"`
+	FromEnv         types.Map    `tfsdk:"from_env"`
 	MountPath       types.String `tfsdk:"mount_path"`
 	DefaultMode     types.String `tfsdk:"default_mode"`
 

@@ -102,7 +102,7 @@ func (p *planner) isConfigUnchanged() bool {
 	return !p.Creating && len(p.Replace) == 0 && !state.Ref.IsNull() &&
 		plan.ProviderName.Equal(state.ProviderName) && plan.Path.Equal(state.Path) &&
 		plan.Filenames.Equal(state.Filenames) &&
-		plan.EnvVars.Equal(state.EnvVars) && plan.MountPath.Equal(state.MountPath) &&
+		plan.FromEnv.Equal(state.FromEnv) && plan.MountPath.Equal(state.MountPath) &&
 		plan.DefaultMode.Equal(state.DefaultMode) && plan.Labels.Equal(state.Labels) &&
 		plan.Annotations.Equal(state.Annotations) && plan.AdoptExisting.Equal(state.AdoptExisting)
 }

@@ -72,7 +72,7 @@ func attributes() map[string]schema.Attribute {
 				"variables are read on the machine that runs Terraform. Must be one of `" +
 				strings.Join(spec.Providers(), "`, `") +
 				"`. The files are read if at least one exists, otherwise the environment variables. If `path` or " +
-				"`env_vars` is also set, it replaces the usual location.",
+				"`from_env` is also set, it replaces the usual location.",
 		},
 		"path": schema.StringAttribute{
 			Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
@@ -86,13 +86,11 @@ func attributes() map[string]schema.Attribute {
 			MarkdownDescription: "Names of the files in the directory to read. All of them must exist. Defaults to " +
 				"all files for `path`, and to the existing usual files for a credential provider.",
 		},
-		"env_vars": schema.MapAttribute{
-			Optional: true, ElementType: types.StringType,
-			Validators: []validator.Map{mapvalidator.SizeAtLeast(1), tf.NoNulls(),
-				mapvalidator.ValueStringsAre(tf.EnvVarName())},
-			MarkdownDescription: "Environment variables of the machine that runs Terraform, as the source of the " +
-				"Secret: `{ HF_TOKEN = \"TEAM_HF_TOKEN\" }`. Each key of the map is the key in the Secret, and the " +
-				"name of the environment variable in the container.",
+		"from_env": schema.MapAttribute{
+			Optional: true, ElementType: types.StringType, Validators: []validator.Map{mapvalidator.SizeAtLeast(1)},
+			MarkdownDescription: "Names of environment variables of the machine that runs Terraform, as the source " +
+				"of the Secret: `{ HF_TOKEN = \"TEAM_HF_TOKEN\" }`. Each key of the map is the key in the Secret, " +
+				"and the name of the environment variable in the container.",
 		},
 		"mount_path": schema.StringAttribute{
 			Optional: true, Validators: []validator.String{tf.MountPath()},

@@ -44,9 +44,9 @@ func (c content) known() bool { return !c.unknown && len(c.unknownKeys) == 0 }
 func gather(config *model, local *localSource) (content, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	var out content
+	const unreadable = "Cannot read the source of the secret"
 	fail := func(attribute string, err error) {
-		diags.AddAttributeError(path.Root(attribute), "Cannot read the source of the secret",
-			attribute+": "+err.Error()+".")
+		diags.AddAttributeError(path.Root(attribute), unreadable, attribute+": "+err.Error()+".")
 	}
 	names, namesKnown := fileNames(config.Filenames)
 	switch {
@@ -56,7 +56,7 @@ func gather(config *model, local *localSource) (content, diag.Diagnostics) {
 	case !config.Values.IsNull():
 		out = configuredValues(config.Values)
 		out.attribute = "values"
-	case local == nil, !namesKnown, anyUnknown(config.ProviderName, config.Path, config.EnvVars, config.MountPath):
+	case local == nil, !namesKnown, anyUnknown(config.ProviderName, config.Path, config.FromEnv, config.MountPath):
 		out = content{unknown: true}
 	case !config.ProviderName.IsNull():
 		p, _ := spec.ProviderNamed(config.ProviderName.ValueString())
@@ -76,10 +76,11 @@ func gather(config *model, local *localSource) (content, diag.Diagnostics) {
 		out.attribute = "path"
 	default:
 		var err error
-		if out.data, err = local.variables(tf.Texts(config.EnvVars)); err != nil {
-			fail("env_vars", err)
+		if out.data, err = local.variables(tf.Texts(config.FromEnv)); err != nil {
+			// With a path, Terraform would print the line, which may contain a value by mistake.
+			diags.AddError(unreadable, "from_env: "+err.Error()+".")
 		}
-		out.attribute, out.external = "env_vars", true
+		out.attribute, out.external = "from_env", true
 	}
 	if err := spec.CheckSize(out.data); err != nil && !diags.HasError() {
 		diags.AddError("The secret is too large", out.attribute+": "+err.Error()+".")
@@ -90,11 +91,11 @@ func gather(config *model, local *localSource) (content, diag.Diagnostics) {
 // provider reads the credentials of a provider from its files, or otherwise from its environment variables.
 func (s *localSource) provider(p spec.Provider, config *model, names []string) (content, error) {
 	dir := p.Dir
-	if !config.Path.IsNull() || !config.EnvVars.IsNull() {
-		dir = config.Path.ValueString() // path and env_vars replace the usual locations
+	if !config.Path.IsNull() || !config.FromEnv.IsNull() {
+		dir = config.Path.ValueString() // path and from_env replace the usual locations
 	}
-	variables := tf.Texts(config.EnvVars)
-	if dir == p.Dir && config.EnvVars.IsNull() {
+	variables := tf.Texts(config.FromEnv)
+	if dir == p.Dir && config.FromEnv.IsNull() {
 		for _, name := range p.EnvVars {
 			variables[name] = name
 		}
@@ -115,8 +116,8 @@ func (s *localSource) provider(p spec.Provider, config *model, names []string) (
 		if err == nil {
 			return content{data: data, external: true}, nil
 		}
-		searched = append(searched, "the environment variables "+
-			strings.Join(slices.Sorted(maps.Values(variables)), " and "))
+		searched = append(searched, "the environment variables of the keys "+
+			strings.Join(slices.Sorted(maps.Keys(variables)), " and "))
 	}
 	return content{}, fmt.Errorf("no credentials of %s exist on the machine that runs Terraform. Searched for: %s",
 		config.ProviderName.ValueString(), strings.Join(searched, "; "))

@@ -37,7 +37,7 @@ func fixture(t *testing.T, files, variables map[string]string) *localSource {
 func config(change func(*model)) *model {
 	m := &model{
 		ValuesWO: types.MapNull(types.StringType), Values: types.MapNull(types.StringType),
-		EnvVars: types.MapNull(types.StringType), Filenames: types.ListNull(types.StringType),
+		FromEnv: types.MapNull(types.StringType), Filenames: types.ListNull(types.StringType),
 	}
 	change(m)
 	return m
@@ -209,11 +209,11 @@ func TestPathsFilenamesAndVariablesAreRead(t *testing.T) {
 			return m
 		}, want: found{Data: map[string]string{"token": "4\n"}, Mount: "/etc/creds"}},
 		"variables": {config: func(string) *model {
-			return config(func(m *model) { m.EnvVars = tf.TextMap(map[string]string{"TOKEN": "LOCAL"}) })
+			return config(func(m *model) { m.FromEnv = tf.TextMap(map[string]string{"TOKEN": "LOCAL"}) })
 		}, want: found{Data: map[string]string{"TOKEN": "v"}, Env: true}},
 		"variables of a provider": {config: func(string) *model {
 			m := ofProvider("aws")
-			m.EnvVars = tf.TextMap(map[string]string{"AWS_ACCESS_KEY_ID": "LOCAL"})
+			m.FromEnv = tf.TextMap(map[string]string{"AWS_ACCESS_KEY_ID": "LOCAL"})
 			return m
 		}, want: found{Data: map[string]string{"AWS_ACCESS_KEY_ID": "v"}, Env: true}},
 
@@ -233,9 +233,14 @@ func TestPathsFilenamesAndVariablesAreRead(t *testing.T) {
 			problem: "set the absolute path"},
 		"a variable that is not set": {config: func(string) *model {
 			return config(func(m *model) {
-				m.EnvVars = tf.TextMap(map[string]string{"A": "MISSING_A", "B": "MISSING_B", "C": "LOCAL"})
+				m.FromEnv = tf.TextMap(map[string]string{"A": "CANARY_A", "B": "CANARY_B", "C": "LOCAL"})
 			})
-		}, problem: "env_vars: not set, or empty, in the environment of Terraform: MISSING_A, MISSING_B."},
+		}, problem: "from_env: the variable is not set, or is empty, in the environment of Terraform, for: A, B."},
+		"a variable of a provider that is not set": {config: func(string) *model {
+			m := ofProvider("aws")
+			m.FromEnv = tf.TextMap(map[string]string{"AWS_ACCESS_KEY_ID": "CANARY"})
+			return m
+		}, problem: "Searched for: the environment variables of the keys AWS_ACCESS_KEY_ID"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -244,6 +249,9 @@ func TestPathsFilenamesAndVariablesAreRead(t *testing.T) {
 			if diff := cmp.Diff(test.want, got); diff != "" || !strings.Contains(problem, test.problem) ||
 				(test.problem == "") != (problem == "") {
 				t.Errorf("problem %q, want %q\n%s", problem, test.problem, diff)
+			}
+			if strings.Contains(problem, "CANARY") { // it may be a value that was taken for the name of a variable
+				t.Errorf("%q quotes a text of from_env", problem)
 			}
 		})
 	}
@@ -267,8 +275,8 @@ func TestKeysOfUnknownSourcesAreUnknown(t *testing.T) {
 		"filenames": config(func(m *model) {
 			m.Path, m.Filenames = types.StringValue("~"), types.ListUnknown(types.StringType)
 		}),
-		"env_vars": config(func(m *model) {
-			m.EnvVars = types.MapValueMust(types.StringType, map[string]attr.Value{"A": types.StringUnknown()})
+		"from_env": config(func(m *model) {
+			m.FromEnv = types.MapValueMust(types.StringType, map[string]attr.Value{"A": types.StringUnknown()})
 		}),
 		"values": config(func(m *model) { m.Values = types.MapUnknown(types.StringType) }),
 	} {
@@ -377,7 +385,7 @@ func TestApplyRejectsValuesThatDifferFromThePlan(t *testing.T) {
 	for name, c := range map[string]content{
 		"a changed value": {data: map[string][]byte{"a": []byte("swapped")}, external: true, attribute: "path"},
 		"an added key": {data: map[string][]byte{"a": []byte("seen"), "b": nil}, external: true,
-			attribute: "env_vars"},
+			attribute: "from_env"},
 		"a removed key": {attribute: "path"},
 	} {
 		_, diags := r.resolveEntries(c, planned)

@@ -12,13 +12,14 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	k8s "k8s.io/apimachinery/pkg/util/validation"
 
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// ValidateConfig checks attributes that depend on each other, and the two that contain values. It reports errors in
-// values without a path, because with a path Terraform would print the line of the value.
+// ValidateConfig checks attributes that depend on each other, and those that contain values: values, values_wo, and by
+// mistake from_env. It reports errors in them without a path, because with a path Terraform would print the line.
 func (r *secretResource) ValidateConfig(
 	ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse,
 ) {
@@ -48,7 +49,7 @@ func validate(m *model, writeOnly bool) diag.Diagnostics {
 	if !writeOnly && !m.ValuesWO.IsNull() {
 		v.diags.AddError("values_wo requires a newer Terraform",
 			"values_wo is a write-only attribute, which requires Terraform 1.11 or OpenTofu 1.11.\n\n"+
-				"Next step: Upgrade, or use another source: provider_name, path or env_vars, whose values are not in "+
+				"Next step: Upgrade, or use another source: provider_name, path or from_env, whose values are not in "+
 				"state either; or values, which are.")
 	} else if writeOnly && !m.Values.IsNull() {
 		v.diags.AddWarning("The values of this secret are in state",
@@ -63,17 +64,17 @@ type validation struct {
 	diags  diag.Diagnostics
 }
 
-// sources requires exactly one source. provider_name accepts path and env_vars as other locations of the provider's
+// sources requires exactly one source. provider_name accepts path and from_env as other locations of the provider's
 // credentials.
 func (v *validation) sources() {
 	m := v.config
 	configured := map[string]attr.Value{
 		"values_wo": m.ValuesWO, "values": m.Values, "provider_name": m.ProviderName, "path": m.Path,
-		"env_vars": m.EnvVars,
+		"from_env": m.FromEnv,
 	}
 	var set []string
 	unknown := false
-	for _, name := range []string{"values_wo", "values", "provider_name", "path", "env_vars"} {
+	for _, name := range []string{"values_wo", "values", "provider_name", "path", "from_env"} {
 		unknown = unknown || configured[name].IsUnknown()
 		if !configured[name].IsNull() && !configured[name].IsUnknown() {
 			set = append(set, name)
@@ -81,16 +82,16 @@ func (v *validation) sources() {
 	}
 	if len(set) == 0 && !unknown {
 		v.diags.AddError("The secret has no source",
-			"Next step: Set one of values_wo, provider_name, path, env_vars and values.")
+			"Next step: Set one of values_wo, provider_name, path, from_env and values.")
 	}
 	if len(set) < 2 || slices.Contains(set, "provider_name") && !slices.Contains(set, "values_wo") &&
 		!slices.Contains(set, "values") {
 		return
 	}
 	summary := "The secret has more than one source"
-	detail := fmt.Sprintf("Only one of %s can be set. path and env_vars can be set together with provider_name.",
+	detail := fmt.Sprintf("Only one of %s can be set. path and from_env can be set together with provider_name.",
 		strings.Join(set, " and "))
-	if last := set[len(set)-1]; last == "values" {
+	if last := set[len(set)-1]; last == "values" || last == "from_env" {
 		v.diags.AddError(summary, detail)
 	} else {
 		v.diags.AddAttributeError(path.Root(last), summary, detail)
@@ -152,16 +153,25 @@ func (v *validation) values(name string, values types.Map) {
 	}
 }
 
-// variables checks the keys of env_vars.
+// variables checks from_env. It never quotes a text, which may be a value by mistake. A name is as POSIX defines it:
+// Kubernetes also allows dashes and dots, which many tokens contain.
 func (v *validation) variables() {
-	for _, key := range slices.Sorted(maps.Keys(v.config.EnvVars.Elements())) {
+	variables := v.config.FromEnv.Elements()
+	for _, key := range slices.Sorted(maps.Keys(variables)) {
 		err := spec.CheckKey(key)
 		if err == nil && v.config.MountPath.IsNull() {
 			err = spec.CheckEnvVars([]string{key})
 		}
 		if err != nil {
-			v.diags.AddAttributeError(path.Root("env_vars").AtMapKey(key), "Invalid key",
-				fmt.Sprintf("env_vars: %v.", err))
+			v.diags.AddError("Invalid key", fmt.Sprintf("from_env: %v.", err))
+		}
+		switch name, _ := variables[key].(types.String); {
+		case name.IsNull():
+			v.diags.AddError("Null value", fmt.Sprintf("from_env[%q] is null: set a name, or remove the key.", key))
+		case !name.IsUnknown() && len(k8s.IsCIdentifier(name.ValueString())) > 0:
+			v.diags.AddError("Invalid environment variable name",
+				fmt.Sprintf("from_env[%q] is not the name of an environment variable: letters, digits and "+
+					"underscores that do not start with a digit, such as HF_TOKEN. For a value, use values_wo.", key))
 		}
 	}
 }

@@ -56,5 +56,5 @@ func item(live *unstructured.Unstructured) lifecycle.Item {
 	ref := kube.Ref{Kind: kind.PersistentVolumeClaim(), Namespace: live.GetNamespace(), Name: live.GetName()}
 	return lifecycle.Item{Identity: lifecycle.IdentityOf(live), Live: live,
 		Display: lifecycle.Display(ref, seen.Size.String(), phase,
-			lifecycle.Property("owner", live.GetLabels()[kind.UsernameLabel]))}
+			lifecycle.Property("username", live.GetLabels()[kind.UsernameLabel]))}
 }

@@ -22,7 +22,7 @@ type Filter struct {
 	Namespace     types.String `tfsdk:"namespace"`
 	AllNamespaces types.Bool   `tfsdk:"all_namespaces"`
 	LabelSelector types.String `tfsdk:"label_selector"`
-	Owner         types.String `tfsdk:"owner"`
+	Username      types.String `tfsdk:"username"`
 	Managed       types.Bool   `tfsdk:"managed"`
 }
 
@@ -37,8 +37,9 @@ func FilterSchema(noun string, others map[string]schema.Attribute) schema.Schema
 		"label_selector": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelSelector()},
 			MarkdownDescription: "Label selector, as of `kubectl get -l`, such as `team=ml,tier in (dev, test)`. The " +
 				"API server evaluates it."},
-		"owner": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelValue()},
-			MarkdownDescription: "User that created the object: the value of the label `kubetorch.com/username`."},
+		"username": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelValue()},
+			MarkdownDescription: "User that created the object, as `username` of the provider: the value of the label " +
+				"`kubetorch.com/username`."},
 		"managed": schema.BoolAttribute{Optional: true,
 			MarkdownDescription: "`true` for objects that this provider manages, in any state; `false` for all " +
 				"others. Defaults to both."},
@@ -74,8 +75,8 @@ func (f Filter) selector(further string) string {
 			all = append(all, selector)
 		}
 	}
-	if !f.Owner.IsNull() {
-		all = append(all, kind.UsernameLabel+"="+f.Owner.ValueString())
+	if !f.Username.IsNull() {
+		all = append(all, kind.UsernameLabel+"="+f.Username.ValueString())
 	}
 	return strings.Join(all, ",")
 }

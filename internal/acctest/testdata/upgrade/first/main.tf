@@ -17,7 +17,7 @@ provider "kt" {
 resource "kt_image" "torch" {
   name     = "torch"
   image_id = "debian:12"
-  steps    = [{ pip_install = ["torch==2.5.1"] }, { env = { A = "1" } }]
+  steps    = [{ pip_install = ["torch==2.5.1"] }, { set_env_vars = { A = "1" } }]
 }
 
 resource "kt_volume" "data" {
@@ -47,8 +47,7 @@ resource "kt_compute" "full" {
   disk_size             = "1Gi"
   shared_memory_limit   = "2Gi"
   replicas              = 2
-  image                 = kt_image.torch.image
-  image_setup           = kt_image.torch.setup
+  image_ref             = kt_image.torch.ref
   labels                = { team = "ml" }
   annotations           = { note = "" }
   env_vars              = { A = "1", EMPTY = "", PATH = "$PATH:/custom" }
@@ -58,7 +57,7 @@ resource "kt_compute" "full" {
   inactivity_ttl        = "2h"
   launch_timeout        = "90s"
   allowed_serialization = ["json", "pickle"]
-  logging               = { level = "debug", stream_logs = false }
+  logging_config        = { level = "debug", stream_logs = false }
   service_template      = jsonencode({ spec = { template = { spec = { hostNetwork = true } } } })
 }
 

@@ -12,20 +12,19 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-func TestAccChangedWaitTimeoutUpdatesNoObjectAndDoesNotWait(t *testing.T) {
+func TestAccChangedTimeoutsUpdateNoObjectAndDoNotWait(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	config := func(attributes string) string { return cluster.Config(ns, acctest.ComputeNamed("trainer", attributes)) }
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		Steps: []resource.TestStep{
-			{Config: config(`wait_timeout = "2m"`)},
-			{Config: config(`wait_timeout = "120s"`), ConfigPlanChecks: acctest.ExpectEmptyPlan()},
+			{Config: config(`timeouts = { create = "2m", update = "2m" }`)},
 			{
-				Config: config(`wait_timeout = "1h"`),
+				Config: config(`timeouts = { create = "2m", update = "1h" }`),
 				ConfigPlanChecks: resource.ConfigPlanChecks{
 					PreApply: []plancheck.PlanCheck{
-						acctest.PlanShows([]string{"wait_timeout"}, nil),
+						acctest.PlanShows([]string{"timeouts"}, nil),
 						knownReady{}, // ready is unknown if the apply waits
 					},
 					PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
@@ -35,16 +34,16 @@ func TestAccChangedWaitTimeoutUpdatesNoObjectAndDoesNotWait(t *testing.T) {
 	})
 }
 
-// The startup probe allows one minute. The apply ends earlier, after wait_timeout.
-func TestAccWaitTimeoutEndsTheWaitAndIsReported(t *testing.T) {
+// The startup probe allows one minute. The apply ends earlier, after timeouts.create.
+func TestAccTimeoutEndsTheWaitAndIsReported(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
-	cli.Write(t, cluster.Config(ns, acctest.Compute("image = \"broken.invalid/never\"\n wait_timeout = \"2s\"")))
+	cli.Write(t, cluster.Config(ns, acctest.Compute("image = \"broken.invalid/never\"\n timeouts = { create = \"2s\" }")))
 	out, _ := cli.Run(t, "apply", "-auto-approve") // this test does not check whether the run fails
 	if flat := strings.Join(strings.Fields(strings.ReplaceAll(out, "│", " ")), " "); !strings.Contains(flat,
-		"after 2s (`wait_timeout`)") {
-		t.Errorf("the timeout does not mention wait_timeout:\n%s", out)
+		"after 2s (`timeouts.create`)") {
+		t.Errorf("the timeout does not mention timeouts.create:\n%s", out)
 	}
 	const probe = "jsonpath={.spec.template.spec.containers[0].startupProbe.failureThreshold}"
 	if got := cluster.Kubectl(t, "get", "deployment", "trainer", "-n", ns, "-o", probe); got != "12" {
