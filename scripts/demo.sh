@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Demonstrates the provider end to end on a temporary dev cluster: apply, an empty second plan, drift and its repair, the
-# diagnosis of a failure, destroy. If this machine can run containers, it also runs a tensor server in a real pod.
-# Called by `make demo`, which builds the prerequisites.
+# Demonstrates the provider end to end on a temporary dev cluster with the vLLM server of the README: apply, an empty
+# second plan, drift and its repair, the diagnosis of a failure, destroy. If this machine can run containers, it also runs
+# a tensor server in a real pod. Called by `make demo`, which builds the prerequisites. `make picture` sets KT_PICTURES to
+# the directory for the pictures of the plan and the failure, and ends after them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 repository=$PWD
@@ -68,28 +69,34 @@ provider_installation {
 }
 EOF
 export TF_CLI_CONFIG_FILE=$work/cli.tfrc TF_IN_AUTOMATION=1 KUBE_CONFIG_PATH=$kubeconfig KT_NAMESPACE=ml
-mkdir "$work/training"
-cp examples/gpu-training/*.tf "$work/training/"
-cd "$work/training"
+mkdir "$work/vllm"
+cp examples/vllm/*.tf "$work/vllm/"
+cd "$work/vllm"
 name=$(basename "$cli")
 tf() { show "$name $*"; "$cli" "$@" -no-color 2>&1; }
 
-say "Applying examples/gpu-training: one compute for alice, one for bob"
+# picture FILE COMMAND: draws an SVG of the output, with its colors, for `make picture`.
+picture() { (show "$2" && echo && cat) | (cd "$repository" && go run ./internal/picture >"$KT_PICTURES/$1.svg"); }
+errors() { awk '/╷/ { box = "" } { box = box $0 "\n" } /╵/ { if (box ~ /Error: /) printf "%s", box }'; }
+
+say "This is a vLLM server on one GPU, as in the README"
+show "cat main.tf"
+cat main.tf
+
+say "The plan shows each field of its Deployment and its Service, and the apply waits until the server is ready"
 tf init | sed -n '/Installed/p; /successfully/p'
-tf apply -auto-approve | sed -n '/^Plan:/,$p'
+tf apply -auto-approve | grep -v '^kt_.*: Still'
 kubectl get deployments,services,pods -n ml
 
 say "The second plan is empty"
 tf plan -detailed-exitcode
 
-say "Somebody changes the cluster outside of Terraform"
-kubectl scale deployment trainer-bob -n ml --replicas=3
-kubectl set image deployment/trainer-bob -n ml kubetorch=nvcr.io/nvidia/pytorch:latest
+say "Somebody changes the server outside of Terraform"
+kubectl scale deployment vllm -n ml --replicas=2
+kubectl set image deployment/vllm -n ml kubetorch=vllm/vllm-openai:latest
 
-if [ -n "${KT_PICTURE:-}" ]; then # make picture
-    "$cli" plan | grep -v 'Refreshing state' | sed '/^─/,$d' >"$work/plan"
-    (cd "$repository" && go run ./internal/picture <"$work/plan" >"$KT_PICTURE")
-    exit
+if [ -n "${KT_PICTURES:-}" ]; then
+    "$cli" plan | sed -n '/will perform the following/,$p' | sed '/^─/,$d' | picture plan "terraform plan"
 fi
 say "The next plan shows each changed field, and who changed it"
 tf plan
@@ -98,11 +105,21 @@ say "The next apply restores exactly these fields"
 tf apply -auto-approve | sed -n '/^Plan:/p; /^kt_.*omplete/p; /^Apply/p'
 tf plan -detailed-exitcode
 
-say "A failure is diagnosed within seconds: bob requests 9 GPUs, and no node has more than 8"
-if tf apply -auto-approve -var 'trainers={alice=1,bob=9}' | sed -n '/Error:/,$p'; then
+say "A failure is diagnosed early: no node has the GPU type NVIDIA-B200. The plan warns, and the apply fails"
+sed -i.bak 's/NVIDIA-H100-80GB-HBM3/NVIDIA-B200/' main.tf
+show "grep gpu_type main.tf"
+grep gpu_type main.tf
+if [ -n "${KT_PICTURES:-}" ]; then
+    { "$cli" apply -auto-approve 2>&1 || true; } | errors | picture failure "terraform apply"
+    exit
+fi
+if tf apply -auto-approve | sed -n '/^Plan:/p; /Warning:/,$p'; then
     echo "the apply should have failed" >&2
     exit 1
 fi
+
+say "The old pod still serves"
+kubectl get pods -n ml
 
 say "Destroying: the destroy ends when the last pod has been removed"
 tf destroy -auto-approve | sed -n '/^Plan:/p; /^kt_.*: Destr/p; /^Destroy/p'

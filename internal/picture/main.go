@@ -31,8 +31,9 @@ const (
 	margin     = 16
 )
 
-// style has the colors of a dark terminal. GitHub shows an SVG of a README without external fonts and styles.
-const style = `rect{fill:#0d1117}text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;` +
+// style has the colors of a dark terminal, with a border that is visible on dark pages. GitHub shows an SVG of a README
+// without external fonts and styles.
+const style = `rect{fill:#0d1117;stroke:#30363d}text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;` +
 	`fill:#c9d1d9}.bold{font-weight:600}.dim{fill:#8b949e}.red{fill:#ff7b72}.green{fill:#7ee787}` +
 	`.yellow{fill:#e3b341}.blue{fill:#79c0ff}.magenta{fill:#d2a8ff}.cyan{fill:#76e3ea}`
 
@@ -50,8 +51,8 @@ func draw(output string) string {
 	width, height := 2*margin+int(float64(columns)*column), 2*margin+len(lines)*lineHeight
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]d" `+
 		`viewBox="0 0 %[1]d %[2]d" xml:space="preserve">`+"\n<style>%[3]s</style>\n"+
-		`<rect width="100%%" height="100%%" rx="6"/>`+"\n%[4]s</svg>\n",
-		width, height, style, body.String())
+		`<rect x=".5" y=".5" width="%[5]d" height="%[6]d" rx="6"/>`+"\n%[4]s</svg>\n",
+		width, height, style, body.String(), width-1, height-1)
 }
 
 var escape = regexp.MustCompile(`\x1b\[([0-9;]*)m`)
