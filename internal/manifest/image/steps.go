@@ -24,7 +24,7 @@ type Spec struct {
 type Step struct {
 	PipInstall  []string          `json:"pip_install,omitempty"`
 	RunBash     string            `json:"run_bash,omitempty"`
-	SetEnvVars  map[string]string `json:"set_env_vars,omitempty"`
+	SetEnvVars  map[string]string `json:"env,omitempty"`
 	Copy        *Copy             `json:"copy,omitempty"`
 	SyncPackage string            `json:"sync_package,omitempty"`
 }
