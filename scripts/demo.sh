@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Demonstrates the provider end to end on a temporary dev cluster with the vLLM server of the README: apply, an empty
-# second plan, drift and its repair, the diagnosis of a failure, destroy. If this machine can run containers, it also runs
-# a tensor server in a real pod. Called by `make demo`, which builds the prerequisites. `make picture` sets KT_PICTURES to
-# the directory for the pictures of the plan and the failure, and ends after them.
+# second plan, drift and its repair, the diagnosis of a failure, destroy. If this machine can run containers, it also
+# runs a tensor server in a real pod. Called by `make demo`, which builds the prerequisites. `make picture` sets
+# KT_PICTURES to the directory for the pictures of the plan and the failure, and ends after them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 repository=$PWD
