@@ -30,10 +30,7 @@ func HistoryOf(obj *unstructured.Unstructured) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		raw, err := fields.Format(set.Difference(ignored))
-		if err != nil {
-			return "", err
-		}
+		raw := fields.Format(set.Difference(ignored))
 		fmt.Fprintf(hash, "%q %s %q %v %s\n", entry.Manager, entry.Operation, entry.Subresource, entry.Time, raw)
 	}
 	return hex.EncodeToString(hash.Sum(nil)), nil

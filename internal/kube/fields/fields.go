@@ -62,8 +62,9 @@ func Parse(fieldsV1 []byte) (*fieldpath.Set, error) {
 }
 
 // Format writes a set as FieldsV1 JSON.
-func Format(set *fieldpath.Set) ([]byte, error) {
-	return set.ToJSON()
+func Format(set *fieldpath.Set) []byte {
+	raw, _ := set.ToJSON() // it fails only for an element without a name, key, value and index, which no set has
+	return raw
 }
 
 // Decode returns the set of an entry.

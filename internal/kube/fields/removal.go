@@ -57,7 +57,8 @@ func ClaimRemoved(
 	if !all.Equals(ours) {
 		changed = true
 	}
-	return entries, changed, encode(&entries[own], all)
+	entries[own].FieldsV1 = metav1.NewFieldsV1(string(Format(all)))
+	return entries, changed, nil
 }
 
 // TakeOver returns the managedFields of live changed so that only manager owns the fields that it applies;
@@ -145,19 +146,8 @@ func withoutFields(
 		if rest.Empty() {
 			continue
 		}
-		if err := encode(&entry, rest); err != nil {
-			return nil, false, err
-		}
+		entry.FieldsV1 = metav1.NewFieldsV1(string(Format(rest)))
 		out = append(out, entry)
 	}
 	return out, changed, nil
-}
-
-func encode(entry *metav1.ManagedFieldsEntry, set *fieldpath.Set) error {
-	raw, err := Format(set)
-	if err != nil {
-		return err
-	}
-	entry.FieldsV1 = metav1.NewFieldsV1(string(raw))
-	return nil
 }

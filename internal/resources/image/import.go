@@ -50,9 +50,7 @@ func (r reader) importConfigMap(ctx context.Context) error {
 		return err
 	}
 	key := manifest.Key(doc)
-	if _, err := r.Memory.RememberSet(key, doc, summary, set); err != nil {
-		return err
-	}
+	r.Memory.RememberSet(key, doc, summary, set)
 	r.MemoryChanged, r.PrivateState.Imported = true, true
 	r.State.Manifests = manifests(key, text)
 	r.State.UID = types.StringValue(string(live.GetUID()))

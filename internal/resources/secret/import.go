@@ -39,9 +39,7 @@ func (r reader) importSecret(live *unstructured.Unstructured) error {
 	}
 	masked := r.PrivateState.digests.Mask(live, kube.SecretData(live))
 	doc := &unstructured.Unstructured{Object: fields.Project(masked.Object, set)}
-	if _, err := r.Memory.RememberSet(manifest.Key(doc), doc, masked, set); err != nil {
-		return err
-	}
+	r.Memory.RememberSet(manifest.Key(doc), doc, masked, set)
 	text, err := manifest.JSON(spec.WithoutData(doc))
 	if err != nil {
 		return err

@@ -239,9 +239,7 @@ func withForeignKeys(memory owned.Memory, key string, extra []string) (owned.Mem
 	for _, key := range extra {
 		set.Insert(dataPath(key))
 	}
-	if entry.Set, err = fields.Format(set); err != nil {
-		return nil, err
-	}
+	entry.Set = fields.Format(set)
 	out := maps.Clone(memory)
 	out[key] = entry
 	return out, nil

@@ -24,7 +24,7 @@ func Create(
 	var live *unstructured.Unstructured
 	var diags diag.Diagnostics
 	if creation.IsNew(ref) {
-		live, diags, err = applyWith(ctx, cluster.ApplyNew, cluster, memory, obj, marked)
+		live, diags, err = applyWith(ctx, cluster.ApplyNew, cluster, memory, ref, obj, marked)
 	} else {
 		live, diags, err = ApplyAs(ctx, cluster, memory, obj, marked)
 	}
@@ -126,7 +126,7 @@ func otherManagers(obj *unstructured.Unstructured) []string {
 // applyWith is like ApplyAs, but sends the object with the function apply.
 func applyWith(
 	ctx context.Context, apply func(context.Context, *unstructured.Unstructured) (*unstructured.Unstructured, error),
-	cluster *kube.Cluster, memory Memory, obj, sent *unstructured.Unstructured,
+	cluster *kube.Cluster, memory Memory, ref kube.Ref, obj, sent *unstructured.Unstructured,
 ) (*unstructured.Unstructured, diag.Diagnostics, error) {
 	var diags diag.Diagnostics
 	key := manifest.Key(obj)
@@ -135,9 +135,7 @@ func applyWith(
 		return nil, diags, err
 	}
 	if !memory.Applied(key) {
-		if ref, err := cluster.RefOf(ctx, obj); err == nil {
-			diags.Append(TakeOver(ctx, cluster, ref, live)...)
-		}
+		diags.Append(TakeOver(ctx, cluster, ref, live)...)
 	}
 	rewritten, err := memory.Remember(key, obj, live)
 	diags.Append(AdmissionWarnings(key, rewritten)...)

@@ -89,7 +89,7 @@ func (c *Creation) Admit(ref kube.Ref, live *unstructured.Unstructured) error {
 // resource returns the type and ID.
 func (c *Creation) resource() string { return c.Type + " " + c.ID }
 
-// skip counts an object that is deleted before the creation as admitted.
+// skip counts an object that does not exist, or is deleted before the creation, as admitted.
 func (c *Creation) skip() {
 	if c != nil {
 		c.pastFirst = true
@@ -108,10 +108,7 @@ func (c *Creation) replaces(live *unstructured.Unstructured) bool {
 // check reads an object and admits it.
 func (c *Creation) check(ctx context.Context, cluster *kube.Cluster, ref kube.Ref) error {
 	live, err := cluster.Read(ctx, ref)
-	switch {
-	case kube.IsNotFound(err):
-		return c.Admit(ref, nil)
-	case err != nil:
+	if err != nil && !kube.IsNotFound(err) {
 		return err
 	}
 	return c.Admit(ref, live)

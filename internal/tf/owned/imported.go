@@ -22,8 +22,8 @@ func (m Memory) Import(live *unstructured.Unstructured) (obj *unstructured.Unstr
 		set = fieldpath.NewSet()
 	}
 	obj = &unstructured.Unstructured{Object: fields.Project(live.Object, set)}
-	_, err = m.RememberSet(manifest.Key(obj), obj, live, set)
-	return obj, ours, err
+	m.RememberSet(manifest.Key(obj), obj, live, set)
+	return obj, ours, nil
 }
 
 // Import adds the fields of a live object that are ours to the objects and to the memory; see [Memory.Import].
@@ -51,7 +51,7 @@ func (o Objects) Adopt(
 		return false, nil //nolint:nilerr // the plan reports it if it applies the object
 	}
 	wanted, ours, err := kube.OwnedFields(after)
-	if err != nil || !ours {
+	if !ours {
 		return false, err
 	}
 	given, err := GivenFields(live)
@@ -61,9 +61,7 @@ func (o Objects) Adopt(
 	set := wanted.Intersection(given)
 	adopted := &unstructured.Unstructured{Object: fields.Project(live.Object, set)}
 	key := manifest.Key(adopted)
-	if _, err := memory.RememberSet(key, adopted, live, set); err != nil {
-		return false, err
-	}
+	memory.RememberSet(key, adopted, live, set)
 	entry := memory[key]
 	entry.Adopted = true
 	memory[key] = entry

@@ -46,7 +46,7 @@ type Entry struct {
 }
 
 // recorded reports whether a response to the apply was received.
-func (e Entry) recorded() bool { return len(e.Set) > 0 }
+func (e Entry) recorded() bool { return e.Set != nil }
 
 // Expect records that the creation may have created an object, although no response was received.
 func (m Memory) Expect(key string, creation *Creation) {
@@ -88,48 +88,47 @@ func (m Memory) RecoverObjects(applied Objects, uid types.UID, hasUID func(*unst
 func (m Memory) Has(key string, live *unstructured.Unstructured) (bool, error) {
 	entry := m[key]
 	if entry.UID != "" {
-		return live.GetUID() == entry.UID, nil
+		return entry.made(live), nil
 	}
 	_, ours, err := kube.OwnedFields(live)
+	return ours && entry.made(live), err
+}
+
+// made reports whether live, an object of this provider, is that of the entry.
+func (e Entry) made(live *unstructured.Unstructured) bool {
 	switch {
-	case err != nil || !ours:
-		return false, err
-	case entry.Creation != "":
-		return kube.CreationOf(live) == entry.Creation, nil
-	case entry.Recovered:
-		return true, nil
+	case e.UID != "":
+		return live.GetUID() == e.UID
+	case e.Creation != "":
+		return kube.CreationOf(live) == e.Creation
+	case e.Recovered:
+		return true
 	}
-	return kube.UnfinishedCreation(live) != "", nil
+	return kube.UnfinishedCreation(live) != ""
 }
 
 // Remember records the server's response for an object that we sent. It returns the fields that admission has set to
 // another value than the one sent.
 func (m Memory) Remember(key string, sent, response *unstructured.Unstructured) ([]string, error) {
 	set, ok, err := kube.OwnedFields(response)
-	if err != nil || !ok {
+	if !ok {
 		return nil, fmt.Errorf("%s: the server did not record which fields are ours: %w", key, err)
 	}
-	return m.RememberSet(key, sent, response, set)
+	return m.RememberSet(key, sent, response, set), nil
 }
 
 // RememberSet is like Remember, but with a given set of fields instead of the one in the response.
-func (m Memory) RememberSet(
-	key string, sent, response *unstructured.Unstructured, set *fieldpath.Set,
-) ([]string, error) {
+func (m Memory) RememberSet(key string, sent, response *unstructured.Unstructured, set *fieldpath.Set) []string {
 	applied, rewritten := fields.Admit(sent.Object, response, set)
-	raw, err := fields.Format(set)
-	if err != nil {
-		return nil, err
-	}
-	m[key] = Entry{UID: response.GetUID(), Set: raw, Admitted: applied.Admitted,
+	m[key] = Entry{UID: response.GetUID(), Set: fields.Format(set), Admitted: applied.Admitted,
 		Creation: kube.MarkedCreation(response)}
-	return rewritten, nil
+	return rewritten
 }
 
 // Marked returns the object to send, with the annotation of its creation. An apply without the annotation removes it.
 func (m Memory) Marked(key string, obj *unstructured.Unstructured) *unstructured.Unstructured {
-	if entry := m[key]; entry.UID != "" && entry.Creation != "" {
-		return kube.MarkCreation(obj, entry.Creation)
+	if id := m[key].Creation; id != "" {
+		return kube.MarkCreation(obj, id)
 	}
 	return obj
 }
@@ -198,19 +197,12 @@ func (m Memory) Refresh(key string, inState, live *unstructured.Unstructured) (R
 	memoryChanged := false
 	if !ok {
 		set, ours, err := kube.OwnedFields(live)
-		if err != nil || !ours {
+		if !ours {
 			return Refreshed{Object: inState}, err
 		}
 		applied = fields.Applied{Object: inState.Object, Set: set, Shared: manifest.Queued(inState)}
-		if ok, err = m.Has(key, live); err != nil {
-			return Refreshed{}, err
-		}
-		if ok {
-			raw, err := fields.Format(set)
-			if err != nil {
-				return Refreshed{}, err
-			}
-			m[key], memoryChanged = Entry{UID: live.GetUID(), Set: raw, Assumed: true,
+		if ok = m[key].made(live); ok {
+			m[key], memoryChanged = Entry{UID: live.GetUID(), Set: fields.Format(set), Assumed: true,
 				Creation: kube.MarkedCreation(live)}, true
 		}
 	}
@@ -218,7 +210,6 @@ func (m Memory) Refresh(key string, inState, live *unstructured.Unstructured) (R
 	out := Refreshed{Object: &unstructured.Unstructured{Object: doc}, Changes: changes, MemoryChanged: memoryChanged}
 	entry := m[key]
 	if len(changes) == 0 && entry.Sent == nil {
-		out.Object = inState
 		return out, nil
 	}
 	was, err := manifest.JSON(inState)
@@ -257,7 +248,7 @@ func (m Memory) MergeForeign(
 	key string, before, next, live *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
 	applied, known, err := m.lastApplied(key, before)
-	if err != nil || !known {
+	if !known {
 		return next, err
 	}
 	return &unstructured.Unstructured{Object: applied.MergeForeign(next.Object, live)}, nil
@@ -272,20 +263,16 @@ func (m Memory) Release(
 		return sent, false, nil
 	}
 	applied, known, err := m.lastApplied(key, sent)
-	if err != nil || !known {
+	if !known {
 		return sent, false, err
 	}
 	released, err := applied.Released(live, kube.Manager, paths)
-	if err != nil || len(released) == 0 {
+	if len(released) == 0 {
 		return sent, false, err
 	}
 	applied = applied.Without(released)
-	raw, err := fields.Format(applied.Set)
-	if err != nil {
-		return sent, false, err
-	}
 	entry := m[key]
-	entry.Set, entry.Admitted, entry.Sent = raw, applied.Admitted, nil
+	entry.Set, entry.Admitted, entry.Sent = fields.Format(applied.Set), applied.Admitted, nil
 	m[key] = entry
 	return &unstructured.Unstructured{Object: applied.Object}, true, nil
 }
@@ -320,15 +307,12 @@ func (m Memory) Save(ctx context.Context, private PrivateWriter) diag.Diagnostic
 // Load reads a value that Save wrote. It returns the zero value if there is none, or, with a warning, if it cannot
 // be read.
 func Load[T any](ctx context.Context, private PrivateReader, key string) (T, diag.Diagnostics) {
-	var value, none T
+	var value T
 	data, diags := private.GetKey(ctx, key)
-	if len(data) == 0 {
-		return none, diags
-	}
-	if err := json.Unmarshal(data, &value); err != nil {
+	if err := json.Unmarshal(data, &value); err != nil && len(data) > 0 {
+		value = *new(T)
 		diags.AddWarning("Cannot read the provider's private state",
 			err.Error()+"\n\nThe provider uses the records of the cluster instead.")
-		return none, diags
 	}
 	return value, diags
 }

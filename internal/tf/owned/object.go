@@ -29,45 +29,29 @@ func ApplyAs(
 	ctx context.Context, cluster *kube.Cluster, memory Memory, obj, sent *unstructured.Unstructured,
 ) (*unstructured.Unstructured, diag.Diagnostics, error) {
 	key := manifest.Key(obj)
-	if err := claimRemovedFields(ctx, cluster, memory, sent); err != nil {
+	ref, err := cluster.RefOf(ctx, obj)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := claimRemovedFields(ctx, cluster, memory, ref, sent); err != nil {
 		return nil, nil, err
 	}
 	if !memory.Expects(key) {
-		return applyWith(ctx, cluster.Apply, cluster, memory, obj, memory.Marked(key, sent))
+		return applyWith(ctx, cluster.Apply, cluster, memory, ref, obj, memory.Marked(key, sent))
 	}
-	sent, err := objectToSend(ctx, cluster, memory, key, sent)
+	existing, err := cluster.Read(ctx, ref)
+	if err != nil && !kube.IsNotFound(err) {
+		return nil, nil, err
+	}
+	sent, err = memory.ObjectToSend(key, ref, existing, sent)
 	if err != nil {
 		return nil, nil, err
 	}
-	apply := func(ctx context.Context, sent *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-		live, err := cluster.Apply(ctx, sent)
-		if err != nil {
-			return nil, err
-		}
-		if ref, err := cluster.RefOf(ctx, obj); err == nil {
-			cluster.Complete(ref, live)
-		}
-		return live, nil
+	live, diags, err := applyWith(ctx, cluster.Apply, cluster, memory, ref, obj, sent)
+	if live != nil {
+		cluster.Complete(ref, live)
 	}
-	return applyWith(ctx, apply, cluster, memory, obj, sent)
-}
-
-// objectToSend reads an object and returns [Memory.ObjectToSend] for it.
-func objectToSend(
-	ctx context.Context, cluster *kube.Cluster, memory Memory, key string, obj *unstructured.Unstructured,
-) (*unstructured.Unstructured, error) {
-	ref, err := cluster.RefOf(ctx, obj)
-	if err != nil {
-		return nil, err
-	}
-	live, err := cluster.Read(ctx, ref)
-	if err != nil && !kube.IsNotFound(err) {
-		return nil, err
-	}
-	if err != nil {
-		live = nil
-	}
-	return memory.ObjectToSend(key, ref, live, obj)
+	return live, diags, err
 }
 
 // ObjectToSend returns the object to send for an object in state. live is the live object, or nil. If the response
@@ -235,11 +219,7 @@ func (m Memory) Recognize(
 		return false, nil, err
 	}
 	known := m[key]
-	_, ours, err := kube.OwnedFields(live)
-	if err != nil {
-		return false, nil, err
-	}
-	if ours && known.UID != "" && kube.Restored(live) {
+	if known.UID != "" && kube.Restored(live) {
 		diags.AddWarning(ref.String()+" was restored outside of Terraform",
 			fmt.Sprintf("%s had UID %s, and now has UID %s. This provider applied it before its creation at %s. "+
 				"Therefore it was restored from a backup, and the resource continues with it. If this configuration "+

@@ -45,8 +45,8 @@ func ObjectOf(content *unstructured.Unstructured) (*Object, error) {
 	return ParseObject(manifest.Key(content), text)
 }
 
-// Equal reports whether both objects exist and have the same JSON.
-func (o *Object) Equal(other *Object) bool { return o != nil && other != nil && o.Text == other.Text }
+// Equal reports whether other exists and has the same JSON.
+func (o *Object) Equal(other *Object) bool { return other != nil && o.Text == other.Text }
 
 // Rendered returns objects that the renderer has normalized.
 func Rendered(contents []*unstructured.Unstructured) (Objects, error) {

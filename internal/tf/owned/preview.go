@@ -46,18 +46,19 @@ func Preview(
 	replacedUID types.UID,
 ) Forecast {
 	ref, err := cluster.RefOf(ctx, obj)
-	if err == nil && replacedUID != "" {
+	if err != nil {
+		return forecastOf(ref, err)
+	}
+	if replacedUID != "" {
 		if live, err := cluster.Read(ctx, ref); err == nil && live.GetUID() == replacedUID {
 			creation.skip()
 			return Forecast{Ref: ref}
 		}
 	}
 	var after *unstructured.Unstructured
-	switch {
-	case err != nil:
-	case creation == nil || creation.Adopt:
+	if creation == nil || creation.Adopt {
 		after, err = cluster.DryRun(ctx, obj)
-	default:
+	} else {
 		after, err = previewNew(ctx, cluster, ref, obj, creation)
 	}
 	if kube.ClassOf(err) == kube.Immutable && creation != nil {
@@ -78,7 +79,8 @@ func previewNew(
 ) (*unstructured.Unstructured, error) {
 	after, created, err := cluster.DryRunNew(ctx, obj)
 	if created {
-		return after, creation.Admit(ref, nil)
+		creation.skip()
+		return after, nil
 	}
 	if rejected := creation.check(ctx, cluster, ref); rejected != nil {
 		return nil, rejected

@@ -67,15 +67,11 @@ func ClaimRemovedFields(
 
 // claimRemovedFields is like ClaimRemovedFields, but reads the object from the shared cache.
 func claimRemovedFields(
-	ctx context.Context, cluster *kube.Cluster, memory Memory, sent *unstructured.Unstructured,
+	ctx context.Context, cluster *kube.Cluster, memory Memory, ref kube.Ref, sent *unstructured.Unstructured,
 ) error {
 	key := manifest.Key(sent)
 	if _, known := memory.applied(key); !known {
 		return nil
-	}
-	ref, err := cluster.RefOf(ctx, sent)
-	if err != nil {
-		return err
 	}
 	live, err := cluster.Read(ctx, ref)
 	if kube.IsNotFound(err) {

@@ -21,8 +21,8 @@ func unchanged(planned, before reflect.Value) bool {
 			continue
 		}
 		value, ok := reflect.TypeAssert[attr.Value](planned.Field(i))
-		was, known := reflect.TypeAssert[attr.Value](before.Field(i))
-		if !ok || !known || !value.Equal(was) {
+		was, _ := reflect.TypeAssert[attr.Value](before.Field(i))
+		if !ok || !value.Equal(was) {
 			return false
 		}
 	}
