@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -124,6 +126,9 @@ func TestFailureOfTheServerAfterTheFirstObjectIsAWarning(t *testing.T) {
 			if key := manifest.Key(planned["ConfigMap/ml/c"].Content); !change.Memory.Expects(key) {
 				t.Errorf("the outcome of %s is not expected", key)
 			}
+			if change.Memory.Expects(keyOf("a")) {
+				t.Error("the outcome of an existing object is unknown")
+			}
 		})
 	}
 }
@@ -164,9 +169,177 @@ func TestReleasedObjectStaysInStateAfterAFailure(t *testing.T) {
 					return test.release == nil, test.release
 				}}
 			change.Run(t.Context(), named(t, "2", "a"), prior)
+			if _, kept := change.Existing[keyOf("b")]; kept != (test.release != nil) {
+				t.Errorf("existing %v", keys(change.Existing))
+			}
 			if got := keys(change.After(prior)); len(got) != 2 || len(change.Memory) != 2 || !change.Diags.HasError() {
 				t.Errorf("state %v, memory %v, %v", got, change.Memory, change.Diags)
 			}
 		})
+	}
+}
+
+// changing returns a change of the objects of a resource in a cluster.
+func (r *run) changing(memory Memory) *Change {
+	change := &Change{Cluster: r.cluster, Memory: memory, Creation: creation(), Incomplete: "The resource is in state.",
+		Rank:         func(obj *unstructured.Unstructured) int { return -int(obj.GetName()[0]) },
+		DeletionRank: func(obj *unstructured.Unstructured) int { return -int(obj.GetName()[0]) }}
+	change.Send = func(ctx context.Context, obj *unstructured.Unstructured, before *Object) (diag.Diagnostics, error) {
+		if before != nil {
+			_, diags, err := Apply(ctx, r.cluster, memory, obj)
+			return diags, err
+		}
+		_, diags, err := Create(ctx, r.cluster, memory, change.Creation, obj)
+		return diags, err
+	}
+	return change
+}
+
+func keyOf(name string) string { return "ConfigMap/ml/" + name }
+
+func TestChangeCreatesUpdatesAndDeletes(t *testing.T) {
+	t.Parallel()
+	server, memory := newRun(t), Memory{}
+	first := server.changing(memory)
+	first.Run(t.Context(), named(t, "1", "a", "b", "c"), nil)
+	first.Creation.Complete(server.cluster)
+	if first.Diags.HasError() || len(server.Paths()) != 3 || len(memory) != 3 || len(first.Existing) != 3 {
+		t.Fatalf("%v, %v, memory %v", first.Diags, server.Paths(), memory)
+	}
+	r := again(t, server.Server)
+	change, planned := r.changing(memory), named(t, "2", "a", "d")
+	change.Run(t.Context(), planned, first.Existing)
+	if len(change.Diags) > 0 || !slices.Equal(keys(change.Existing), []string{keyOf("a"), keyOf("d")}) ||
+		!slices.Equal(change.Deleted, []string{keyOf("b"), keyOf("c")}) {
+		t.Errorf("existing %v, deleted %v, %v", keys(change.Existing), change.Deleted, change.Diags)
+	}
+	if got := slices.Sorted(maps.Keys(memory)); !slices.Equal(got, []string{keyOf("a"), keyOf("d")}) {
+		t.Errorf("memory %v", got)
+	}
+	inOrder := []string{"delete " + mapPath + "c", "delete " + mapPath + "b"}
+	if deleted := r.Requests("delete"); !slices.Equal(deleted, inOrder) {
+		t.Errorf("requests %v", deleted)
+	}
+	if got := r.Paths(); !slices.Equal(got, []string{mapPath + "a", mapPath + "d"}) {
+		t.Errorf("objects %v", got)
+	}
+}
+
+// The creation of one object determines which others may be adopted, so all are checked first.
+func TestNothingIsSentIfOneObjectCannotBeCreated(t *testing.T) {
+	t.Parallel()
+	r := newRun(t)
+	r.Server.Apply(t, somebody, configMap("a"))
+	change := r.changing(Memory{})
+	change.Run(t.Context(), named(t, "1", "a", "b"), nil)
+	if len(change.Diags) != 1 || change.Diags[0].Summary() != "ConfigMap ml/a was not created by this provider" ||
+		len(change.Existing) > 0 || len(r.Requests("apply")) > 0 {
+		t.Errorf("%v, existing %v, requests %v", change.Diags, keys(change.Existing), r.Requests("apply"))
+	}
+}
+
+func TestObjectThatMayRemainStaysInState(t *testing.T) {
+	t.Parallel()
+	server, memory := newRun(t), Memory{}
+	first := server.changing(memory)
+	first.Run(t.Context(), named(t, "1", "a", "b", "c"), nil)
+	r := again(t, server.Server)
+	r.fails("delete", "/b", http.StatusForbidden)
+	change := r.changing(memory)
+	change.Run(t.Context(), named(t, "1", "a"), first.Existing)
+	if !change.Diags.HasError() || !slices.Equal(keys(change.Existing), []string{keyOf("a"), keyOf("b")}) ||
+		!slices.Equal(change.Deleted, []string{keyOf("c")}) || memory[keyOf("b")].UID == "" {
+		t.Errorf("existing %v, deleted %v, %v", keys(change.Existing), change.Deleted, change.Diags)
+	}
+}
+
+// It is another client's, and the configuration never changed it.
+func TestImportedObjectThatWasNeverAppliedIsNotDeleted(t *testing.T) {
+	t.Parallel()
+	r, memory, prior := newRun(t), Memory{}, Objects{}
+	live := r.Server.Apply(t, somebody, configMap("b"))
+	if _, _, err := prior.Import(memory, live); err != nil {
+		t.Fatal(err)
+	}
+	change := r.changing(memory)
+	change.Release = func(context.Context, *unstructured.Unstructured) (bool, error) {
+		t.Error("an object that is not ours is released")
+		return false, nil
+	}
+	change.Run(t.Context(), Objects{}, prior)
+	if len(change.Diags) > 0 || len(change.Existing) > 0 || r.Object(mapPath+"b") == nil {
+		t.Errorf("existing %v, %v", keys(change.Existing), change.Diags)
+	}
+}
+
+func TestObjectThatIsNotReleasedIsDeleted(t *testing.T) {
+	t.Parallel()
+	server, memory := newRun(t), Memory{}
+	first := server.changing(memory)
+	first.Run(t.Context(), named(t, "1", "a", "b", "c"), nil)
+	r := again(t, server.Server)
+	change := r.changing(memory)
+	change.Release = func(_ context.Context, obj *unstructured.Unstructured) (bool, error) {
+		return obj.GetName() == "c", nil
+	}
+	change.Run(t.Context(), named(t, "1", "a"), first.Existing)
+	if got := r.Paths(); len(change.Diags) > 0 || !slices.Equal(got, []string{mapPath + "a", mapPath + "c"}) {
+		t.Errorf("objects %v, %v", got, change.Diags)
+	}
+	slices.Sort(change.Deleted)
+	if !slices.Equal(change.Deleted, []string{keyOf("b"), keyOf("c")}) || len(memory) != 1 {
+		t.Errorf("deleted %v, memory %v", change.Deleted, memory)
+	}
+}
+
+// Only an object in state can be deleted.
+func TestObjectWithAnUnknownOutcomeIsInState(t *testing.T) {
+	t.Parallel()
+	lost := &kube.Error{Class: kube.Unreachable, OutcomeUnknown: true, Err: errors.New("reset")}
+	rejected := &kube.Error{Class: kube.Invalid, Err: errors.New("bad")}
+	for name, c := range map[string]struct {
+		err   error
+		prior Objects
+		want  []string
+	}{
+		"a new object":      {lost, Objects{}, []string{keyOf("a")}},
+		"a rejected object": {rejected, Objects{}, nil},
+		"an existing object keeps its prior version": {lost, named(t, "1", "a"), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			change := newRun(t).changing(Memory{})
+			change.Send = func(
+				_ context.Context, _ *unstructured.Unstructured, before *Object,
+			) (diag.Diagnostics, error) {
+				if (before != nil) != (len(c.prior) > 0) {
+					t.Errorf("before is %v", before)
+				}
+				return diag.Diagnostics{diag.NewWarningDiagnostic("Sent", "")}, c.err
+			}
+			change.Run(t.Context(), named(t, "2", "a"), c.prior)
+			if got := keys(change.Existing); !slices.Equal(got, c.want) || change.Diags.WarningsCount() != 1 ||
+				change.Diags.ErrorsCount() != 1 || change.Interrupted {
+				t.Errorf("existing %v, want %v, %v", got, c.want, change.Diags)
+			}
+		})
+	}
+}
+
+func TestInterruptedCreationKeepsWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	r, memory := newRun(t), Memory{}
+	r.fails("apply", "/b", http.StatusInternalServerError)
+	change := r.changing(memory)
+	change.Run(t.Context(), named(t, "1", "a", "b", "c"), nil) // in the order c, b, a
+	if !change.Interrupted || change.Diags.HasError() || len(change.Diags) != 1 ||
+		!strings.Contains(change.Diags[0].Detail(), "The resource is in state.") || len(change.Existing) != 3 {
+		t.Fatalf("existing %v, %v", keys(change.Existing), change.Diags)
+	}
+	if memory[keyOf("c")].UID == "" || !memory.Expects(keyOf("a")) || !memory.Expects(keyOf("b")) {
+		t.Errorf("memory %+v", memory)
+	}
+	if memory[keyOf("a")].Creation != r.Object(mapPath + "c").GetAnnotations()[kube.UnfinishedAnnotation] {
+		t.Errorf("memory %+v, object %v", memory, r.Object(mapPath+"c"))
 	}
 }

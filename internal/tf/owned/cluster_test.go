@@ -13,6 +13,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -24,6 +25,17 @@ func (p private) GetKey(_ context.Context, key string) ([]byte, diag.Diagnostics
 func (p private) SetKey(_ context.Context, key string, value []byte) diag.Diagnostics {
 	p[key] = value
 	return nil
+}
+
+// failing is private state that cannot be read or written.
+type failing struct{ data string }
+
+func (f failing) GetKey(context.Context, string) ([]byte, diag.Diagnostics) {
+	return []byte(f.data), diag.Diagnostics{diag.NewErrorDiagnostic("Not read", "")}
+}
+
+func (failing) SetKey(context.Context, string, []byte) diag.Diagnostics {
+	return diag.Diagnostics{diag.NewErrorDiagnostic("Not written", "")}
 }
 
 // inCluster returns a provider that is configured for the cluster with a UID; "" if the UID cannot be read.
@@ -88,5 +100,24 @@ func TestResourceIsRejectedOnlyInAnotherCluster(t *testing.T) {
 	if _, diags := ClusterOf(t.Context(), &tf.ProviderData{Unknown: true}, private{}, "kt_volume",
 		types.StringValue("ml/data")); diags.HasError() {
 		t.Error("a cluster that is created in this run is rejected")
+	}
+}
+
+// A deletion in the same run waits for the outcome of the creation.
+func TestCreatedResourceIsRecordedWithItsCluster(t *testing.T) {
+	t.Parallel()
+	r, one, state := newRun(t), creation(), private{}
+	ref := refOf(t, configMap("a"))
+	if _, err := one.LookUp(t.Context(), r.cluster, ref); err != nil {
+		t.Fatal(err)
+	}
+	if diags := RecordCreated(t.Context(), r.data(), one, state); len(diags) > 0 {
+		t.Fatal(diags)
+	}
+	if !r.cluster.Claimed(ref) || !strings.Contains(string(state[clusterKey]), kubetest.ClusterUID) {
+		t.Errorf("claimed %t, private state %s", r.cluster.Claimed(ref), state[clusterKey])
+	}
+	if diags := RecordCreated(t.Context(), r.data(), one, failing{}); !diags.HasError() {
+		t.Error("the error is lost")
 	}
 }

@@ -1,6 +1,7 @@
 package owned
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -153,5 +154,20 @@ func TestOnlyTheFirstObjectIsMarkedUnlessAnUpdateAddsThem(t *testing.T) {
 	}
 	if first, second := marked(&Creation{PerObject: true}); first == "" || second != first {
 		t.Errorf("an update marks the objects with %q and %q", first, second)
+	}
+}
+
+func TestManagersAreThoseOfTheObjectItself(t *testing.T) {
+	t.Parallel()
+	obj := live(somebody)
+	records := append(obj.GetManagedFields(), metav1.ManagedFieldsEntry{Manager: "kubelet", Operation: "Update",
+		Subresource: "status", FieldsV1: metav1.NewFieldsV1(`{}`)})
+	obj.SetManagedFields(records)
+	if got := Managers(obj); !slices.Equal(got, []string{somebody}) {
+		t.Errorf("managers %v", got)
+	}
+	obj.SetManagedFields(nil)
+	if got := Managers(obj); !slices.Equal(got, []string{"no recorded manager"}) {
+		t.Errorf("managers %v", got)
 	}
 }

@@ -157,6 +157,17 @@ func TestRefreshOfAnObjectWithAnotherUID(t *testing.T) {
 	}
 }
 
+// The response to the creation was lost, so it is unknown which object the backup contained.
+func TestRestoredObjectOfAnotherCreationIsGone(t *testing.T) {
+	t.Parallel()
+	obj := live(kube.Manager, restored)
+	memory := Memory{manifest.Key(obj): {Creation: "some"}}
+	changed, diags, err := memory.Recognize(manifest.Key(obj), kube.Ref{Kind: kind.Service()}, obj, "kt_compute ml/x")
+	if !errors.Is(err, ErrGone) || changed || len(diags) != 1 || !strings.Contains(diags[0].Detail(), `id = "ml/x"`) {
+		t.Errorf("changed %t, %v, %v", changed, err, diags)
+	}
+}
+
 func TestMissingObjectWasDeletedOrNeverCreated(t *testing.T) {
 	t.Parallel()
 	ref := kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}

@@ -1,13 +1,16 @@
 package owned
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
@@ -109,5 +112,287 @@ func TestReleaseOfAFieldKeepsTheRestOfTheEntry(t *testing.T) {
 	}
 	if marked := memory.Marked(key, kept); marked.GetAnnotations()[kube.CreationAnnotation] != "some" {
 		t.Errorf("the next apply sends the annotations %v", marked.GetAnnotations())
+	}
+}
+
+// A refresh shows what others have changed, and stores what was sent, so that the next plan restores it.
+func TestRefreshFollowsTheChangesOfOthers(t *testing.T) {
+	t.Parallel()
+	sent := labelled(kube.Manager, "ml")
+	key := manifest.Key(sent)
+	memory := Memory{}
+	if _, err := memory.Remember(key, sent, sent); err != nil {
+		t.Fatal(err)
+	}
+	inState := sent
+	for _, step := range []struct {
+		team                    string
+		changes                 int
+		differs, changed, drift bool
+	}{
+		{"ml", 0, false, false, false}, // unchanged
+		{"web", 1, true, true, true},   // changed
+		{"web", 1, false, false, true}, // still changed, as in state
+		{"shop", 1, true, false, true}, // changed again
+		{"ml", 0, true, true, false},   // changed back
+		{"ml", 0, false, false, false}, // unchanged
+	} {
+		fresh, err := memory.Refresh(key, inState, labelled(kube.Manager, step.team))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fresh.Object.GetLabels()["team"] != step.team || len(fresh.Changes) != step.changes ||
+			fresh.Differs != step.differs || fresh.MemoryChanged != step.changed || memory.Drifted(key) != step.drift {
+			t.Errorf("team %s: %+v, drifted %t", step.team, fresh, memory.Drifted(key))
+		}
+		if step.drift && memory[key].Sent.GetLabels()["team"] != "ml" {
+			t.Errorf("team %s: the next plan restores %v", step.team, memory[key].Sent)
+		}
+		inState, memory = fresh.Object, saved(t, memory)
+	}
+}
+
+// The object may belong to another state, so the drift is only shown.
+func TestDriftOfAnObjectWithoutEntryIsNotRemembered(t *testing.T) {
+	t.Parallel()
+	memory, sent := Memory{}, labelled(kube.Manager, "ml")
+	fresh, err := memory.Refresh(manifest.Key(sent), sent, labelled(kube.Manager, "web"))
+	if err != nil || !fresh.Differs || len(fresh.Changes) != 1 || fresh.MemoryChanged || len(memory) > 0 {
+		t.Errorf("%+v, memory %v, %v", fresh, memory, err)
+	}
+	theirs, err := memory.Refresh(manifest.Key(sent), sent, labelled(somebody, "web"))
+	if err != nil || theirs.Differs || theirs.Object != sent || len(theirs.Changes) > 0 {
+		t.Errorf("an object of another client: %+v, %v", theirs, err)
+	}
+}
+
+// A queue adds node selectors to the workload that it admits.
+func TestAdditionsOfAQueueAreNoDrift(t *testing.T) {
+	t.Parallel()
+	for queue, changes := range map[string]int{"": 1, "a": 0} {
+		for _, known := range []bool{false, true} {
+			workload := func(selector map[string]any) *unstructured.Unstructured {
+				obj := labelled(kube.Manager, "ml", func(obj *unstructured.Unstructured) {
+					obj.SetKind("PyTorchJob")
+					obj.SetAPIVersion("kubeflow.org/v1")
+					if queue != "" {
+						obj.SetLabels(map[string]string{"kueue.x-k8s.io/queue-name": queue})
+					}
+					obj.Object["spec"] = map[string]any{"template": map[string]any{"spec": map[string]any{
+						"nodeSelector": selector}}}
+					records := obj.GetManagedFields()
+					records[0].FieldsV1 = metav1.NewFieldsV1(
+						`{"f:spec":{"f:template":{"f:spec":{"f:nodeSelector":{}}}}}`)
+					obj.SetManagedFields(records)
+				})
+				return obj
+			}
+			sent, memory := workload(map[string]any{"a": "b"}), Memory{}
+			if known {
+				if _, err := memory.Remember(manifest.Key(sent), sent, sent); err != nil {
+					t.Fatal(err)
+				}
+			}
+			fresh, err := memory.Refresh(manifest.Key(sent), sent, workload(map[string]any{"a": "b", "c": "d"}))
+			if err != nil || len(fresh.Changes) != changes {
+				t.Errorf("queue %q, known %t: %v, %v", queue, known, fresh.Changes, err)
+			}
+		}
+	}
+}
+
+func TestEntryOfAnUnknownFormatIsAnError(t *testing.T) {
+	t.Parallel()
+	obj := labelled(kube.Manager, "ml")
+	key := manifest.Key(obj)
+	memory := Memory{key: {UID: "u", Set: []byte(unreadable)}}
+	if _, err := memory.Refresh(key, obj, obj); err == nil {
+		t.Error("refreshed")
+	}
+	if _, err := memory.MergeForeign(key, obj, obj, obj); err == nil {
+		t.Error("merged")
+	}
+	if kept, ok, err := memory.Release(key, obj, obj, [][]string{{"metadata", "labels", "team"}}); err == nil || ok ||
+		kept != obj {
+		t.Error("released")
+	}
+	if got := memory.Compare(key, obj, obj); got != fields.Different {
+		t.Errorf("compared as %d", got)
+	}
+}
+
+func TestComparisonUsesTheFieldsOfTheEntry(t *testing.T) {
+	t.Parallel()
+	obj := labelled(kube.Manager, "ml")
+	delete(obj.Object, "metadata")
+	obj.SetNamespace("ml")
+	obj.SetName("x")
+	obj.SetLabels(map[string]string{"team": "ml"})
+	key := manifest.Key(obj)
+	memory := Memory{key: {Set: []byte(`{"f:metadata":{"f:labels":{"f:team":{}}}}`)}}
+	other := obj.DeepCopy()
+	other.SetLabels(map[string]string{"team": "web"})
+	if got := memory.Compare(key, obj, obj); got != fields.Equal {
+		t.Errorf("the same object: %d", got)
+	}
+	if got := memory.Compare(key, other, obj); got != fields.Different {
+		t.Errorf("another value: %d", got)
+	}
+}
+
+// An apply without it would remove what others have added inside a list.
+func TestAdditionsOfOthersAreSentAgain(t *testing.T) {
+	t.Parallel()
+	items := func(keys ...string) *unstructured.Unstructured {
+		obj := live(kube.Manager)
+		item := map[string]any{"name": "c"}
+		for _, key := range keys {
+			item[key] = "v"
+		}
+		obj.Object["spec"] = map[string]any{"items": []any{item}}
+		return obj
+	}
+	memory := Memory{manifest.Key(live(kube.Manager)): {UID: "u", Set: []byte(`{"f:spec":{"f:items":{}}}`)}}
+	for name, c := range map[string]struct {
+		memory Memory
+		want   bool
+	}{"an applied object": {memory, true}, "an object without entry": {Memory{}, false}} {
+		next := items("ours")
+		out, err := c.memory.MergeForeign(manifest.Key(next), items("ours"), next, items("ours", "theirs"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, _, _ := unstructured.NestedSlice(out.Object, "spec", "items")
+		item, _ := list[0].(map[string]any)
+		if _, found := item["theirs"]; found != c.want {
+			t.Errorf("%s: sends %v", name, item)
+		}
+	}
+}
+
+func TestOnlyFieldsThatOthersHaveTakenOverAreReleased(t *testing.T) {
+	t.Parallel()
+	sent := labelled(kube.Manager, "ml")
+	key := manifest.Key(sent)
+	team := [][]string{{"metadata", "labels", "team"}}
+	theirs := labelled(kube.Manager, "ml", func(obj *unstructured.Unstructured) {
+		records := obj.GetManagedFields()
+		records[0].FieldsV1 = metav1.NewFieldsV1(`{"f:spec":{}}`)
+		obj.SetManagedFields(records)
+	})
+	broken := labelled(kube.Manager, "ml", func(obj *unstructured.Unstructured) {
+		records := obj.GetManagedFields()
+		records[0].FieldsV1 = metav1.NewFieldsV1(unreadable)
+		obj.SetManagedFields(records)
+	})
+	for name, c := range map[string]struct {
+		live     *unstructured.Unstructured
+		paths    [][]string
+		noEntry  bool
+		released bool
+		failed   bool
+	}{
+		"taken over":        {live: theirs, paths: team, released: true},
+		"no paths":          {live: theirs},
+		"still ours":        {live: sent, paths: team},
+		"without an entry":  {live: theirs, paths: team, noEntry: true},
+		"the owner unknown": {live: broken, paths: team, failed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			memory := Memory{}
+			if !c.noEntry {
+				if _, err := memory.Remember(key, sent, sent); err != nil {
+					t.Fatal(err)
+				}
+				entry := memory[key]
+				entry.Sent = sent
+				memory[key] = entry
+			}
+			kept, ok, err := memory.Release(key, sent, c.live, c.paths)
+			if ok != c.released || (err != nil) != c.failed || (kept == sent) == c.released {
+				t.Fatalf("released %t, %v, kept %v", ok, err, kept)
+			}
+			if c.released && (kept.GetLabels()["team"] != "" || memory.Drifted(key) ||
+				strings.Contains(string(memory[key].Set), "team")) {
+				t.Errorf("kept %v, entry %+v", kept, memory[key])
+			}
+		})
+	}
+}
+
+func TestEntriesAreRecoveredFromTheState(t *testing.T) {
+	t.Parallel()
+	objects := named(t, "1", "a", "b")
+	first := func(obj *unstructured.Unstructured) bool { return obj.GetName() == "a" }
+	memory := Memory{}
+	memory.RecoverObjects(objects, "u", first)
+	if a, b := memory[mapKey], memory["ConfigMap/ml/b"]; a.UID != "u" || !a.Recovered || b.UID != "" || !b.Recovered {
+		t.Errorf("recovered %+v and %+v", a, b)
+	}
+	for name, c := range map[string]struct {
+		memory Memory
+		uid    types.UID
+	}{"with entries": {Memory{"other": {}}, "u"}, "without a UID": {Memory{}, ""}} {
+		before := len(c.memory)
+		if c.memory.RecoverObjects(objects, c.uid, first); len(c.memory) != before {
+			t.Errorf("%s: %v", name, c.memory)
+		}
+	}
+	none := Memory{}
+	if none.Recover(mapKey, "", false); len(none) > 0 {
+		t.Errorf("without any UID: %v", none)
+	}
+}
+
+func TestObjectOfTheClusterIsFoundByItsName(t *testing.T) {
+	t.Parallel()
+	text := basetypes.NewStringValue
+	memory := Memory{"ClusterQueue//x": {}, "Service/ml/y": {}}
+	for identity, want := range map[Identity]bool{
+		{text("web"), text("x")}: true, {text("ml"), text("y")}: true, {text("web"), text("y")}: false,
+		{text("ml"), text("z")}: false,
+	} {
+		if memory.Contains(identity) != want {
+			t.Errorf("%v: %t", identity, !want)
+		}
+	}
+}
+
+func TestPrivateStateIsSavedAndLoaded(t *testing.T) {
+	t.Parallel()
+	state := private{}
+	memory, diags := LoadMemory(t.Context(), state)
+	if memory == nil || len(memory) > 0 || len(diags) > 0 {
+		t.Fatalf("without private state: %v, %v", memory, diags)
+	}
+	memory[mapKey] = Entry{UID: "u"}
+	if diags := memory.Save(t.Context(), state); len(diags) > 0 {
+		t.Fatal(diags)
+	}
+	if again, diags := LoadMemory(t.Context(), state); again[mapKey].UID != "u" || len(diags) > 0 {
+		t.Errorf("loaded %v, %v", again, diags)
+	}
+	state[memoryKey] = []byte("{")
+	broken, diags := LoadMemory(t.Context(), state)
+	if len(broken) > 0 || len(diags) != 1 || diags.HasError() ||
+		diags[0].Summary() != "Cannot read the provider's private state" {
+		t.Errorf("unreadable: %v, %v", broken, diags)
+	}
+	if _, diags := LoadMemory(t.Context(), failing{}); !diags.HasError() {
+		t.Error("the private state is read")
+	}
+	if _, diags := LoadMemory(t.Context(), failing{data: "{}"}); !diags.HasError() {
+		t.Error("the error is lost")
+	}
+	if diags := memory.Save(t.Context(), failing{}); !diags.HasError() {
+		t.Error("the private state is written")
+	}
+	partly := private{"n": []byte(`{"UID":"u","Server":1}`)}
+	if value, diags := Load[kube.Identity](t.Context(), partly, "n"); value.UID != "" || len(diags) != 1 {
+		t.Errorf("partly readable: %v, %v", value, diags)
+	}
+	if diags := Save(t.Context(), state, "x", make(chan int)); !diags.HasError() || state["x"] != nil {
+		t.Errorf("saved %v, %v", state["x"], diags)
 	}
 }

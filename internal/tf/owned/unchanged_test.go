@@ -9,6 +9,31 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
+func TestUnchangedComparesEmbeddedModels(t *testing.T) {
+	t.Parallel()
+	type Common struct{ Name types.String }
+	type model struct {
+		Common
+
+		Size types.String
+	}
+	of := func(name, size string) *model {
+		return &model{Common{types.StringValue(name)}, types.StringValue(size)}
+	}
+	for _, c := range []struct {
+		plan *model
+		want bool
+	}{{of("a", "1"), true}, {of("b", "1"), false}, {of("a", "2"), false}} {
+		if got := owned.Unchanged(c.plan, of("a", "1")); got != c.want {
+			t.Errorf("%v: %t", c.plan, got)
+		}
+	}
+	type other struct{ Count int }
+	if owned.Unchanged(&other{1}, &other{1}) {
+		t.Error("a field that is no attribute counts as unchanged")
+	}
+}
+
 func TestUnchangedComparesEveryAttribute(t *testing.T) {
 	t.Parallel()
 	type model struct {
