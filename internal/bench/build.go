@@ -19,7 +19,8 @@ const (
 	echo     subject = "echo"
 	builtin  subject = "terraform_data"
 	peer     subject = "kubectl"        // gavinbunney/kubectl, with a kubectl_manifest for each object
-	requests subject = "requests alone" // of the bench itself, without Terraform
+	bare     subject = "applies alone"  // of the bench itself, without Terraform, and so the following
+	requests subject = "requests alone" // those of kt
 	inTurn   subject = "requests in turn"
 )
 
@@ -80,7 +81,7 @@ const settingsFormat = `provider_installation {
 func (b *bench) settings(s subject) string { return filepath.Join(b.dir, string(s)+".tfrc") }
 
 func goBuild(ctx context.Context, out, pkg string) error {
-	command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", out, pkg)
+	command := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-o", out, pkg)
 	command.Dir, command.Stderr = acctest.Root(), os.Stderr
 	return command.Run()
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,21 +12,22 @@ import (
 type scenario string
 
 const (
-	create  scenario = "create"
-	plan    scenario = "plan"
-	update  scenario = "update"
+	plan    scenario = "plan"   // for objects and a state that the bench has written
+	replan  scenario = "replan" // for objects and a state that the CLI has just written
 	drift   scenario = "drift"
+	create  scenario = "create"
+	update  scenario = "update"
 	destroy scenario = "destroy"
 )
 
-// scenarios are in the order in which a case runs them.
-func scenarios() []scenario { return []scenario{create, plan, update, drift, destroy} }
+// scenarios are in the order of the report.
+func scenarios() []scenario { return []scenario{plan, replan, drift, create, update, destroy} }
 
 // title describes a scenario in the report.
 func (s scenario) title() string {
 	return map[scenario]string{
-		create: "creation", plan: "plan without changes", update: "update of all",
-		drift: "plan with 1 % drifted", destroy: "destruction",
+		plan: "plan without changes", replan: "plan after the creation", drift: "plan with 1 % drifted",
+		create: "creation", update: "update of all", destroy: "destruction",
 	}[s]
 }
 
@@ -51,8 +53,10 @@ type variant struct {
 // family is a set of resources that are measured together.
 type family struct {
 	name       string
+	title      string // in the report, if it is not the name
 	variants   []variant
 	namespaces int
+	requests   int  // the most that a plan without changes needs, whatever the number of resources
 	crds       bool // uses kinds of other projects
 	fixed      bool // some of its objects cannot be updated
 }
@@ -67,24 +71,27 @@ func families() []family {
 	deployment := variant{"deployment", "kt_compute", pods + "  replicas = REPLICAS\n"}
 	of := func(apiVersion, kind string) string { return ignorant + fmt.Sprintf(manifests, apiVersion, kind) }
 	return []family{
-		{name: "computes", variants: []variant{deployment}, namespaces: 1},
-		{name: "kinds", namespaces: 1, crds: true, fixed: true, variants: []variant{
-			deployment,
-			{"knative", "kt_compute", ignorant + "  autoscale = { min_scale = 0, max_scale = 4, target = 5 }\n"},
-			{"raycluster", "kt_compute", ignorant + "  distribute = { type = \"ray\", workers = 2 }\n"},
-			{"pytorch", "kt_compute", ignorant + "  distribute = { type = \"pytorch\", workers = 2 }\n"},
-			{"statefulset", "kt_compute", of("apps/v1", "StatefulSet") + "  replicas = REPLICAS\n"},
-			{"job", "kt_compute", of("batch/v1", "Job")},
-			{"jobset", "kt_compute", ignorant + jobSet},
-			{"pytorchjob", "kt_compute", ignorant + pyTorchJob},
-		}},
-		{name: "namespaces", variants: []variant{deployment}, namespaces: 100},
-		{name: "volumes", namespaces: 1, variants: []variant{{"volume", "kt_volume",
+		{name: "computes", variants: []variant{deployment}, namespaces: 1, requests: 5},
+		{name: "kinds", title: "computes of several kinds", namespaces: 1, requests: 11, crds: true, fixed: true,
+			variants: []variant{
+				deployment,
+				{"knative", "kt_compute", ignorant + "  autoscale = { min_scale = 0, max_scale = 4, target = 5 }\n"},
+				{"raycluster", "kt_compute", ignorant + "  distribute = { type = \"ray\", workers = 2 }\n"},
+				{"pytorch", "kt_compute", ignorant + "  distribute = { type = \"pytorch\", workers = 2 }\n"},
+				{"statefulset", "kt_compute", of("apps/v1", "StatefulSet") + "  replicas = REPLICAS\n"},
+				{"job", "kt_compute", of("batch/v1", "Job")},
+				{"jobset", "kt_compute", ignorant + jobSet},
+				{"pytorchjob", "kt_compute", ignorant + pyTorchJob},
+			}},
+		{name: "namespaces", title: "computes in 100 namespaces", variants: []variant{deployment}, namespaces: 100,
+			requests: 9},
+		{name: "volumes", namespaces: 1, requests: 2, variants: []variant{{"volume", "kt_volume",
 			"size = \"1Gi\"\n  mount_path = \"/data\"\n  access_mode = \"ReadWriteOnce\"\n"}}},
-		{name: "secrets", namespaces: 1, variants: []variant{{"secret", "kt_secret",
+		{name: "secrets", namespaces: 1, requests: 2, variants: []variant{{"secret", "kt_secret",
 			"values_wo = { TOKEN = \"not a secret\" }\n  values_wo_version = 1\n"}}},
-		{name: "images", namespaces: 1, variants: []variant{{"image", "kt_image",
-			"image_id = \"debian:12\"\n  steps = [{ set_env_vars = { VERSION = \"1\" } }, { pip_install = [\"numpy\"] }]\n"}}},
+		{name: "images", namespaces: 1, requests: 2, variants: []variant{{"image", "kt_image",
+			"image_id = \"debian:12\"\n" +
+				"  steps = [{ set_env_vars = { VERSION = \"1\" } }, { pip_install = [\"numpy\"] }]\n"}}},
 	}
 }
 
@@ -109,23 +116,16 @@ type benchCase struct {
 	scenarios []scenario
 }
 
-func (c benchCase) String() string { return fmt.Sprintf("%d %s, %s", c.size, c.family.name, c.shape) }
+func (c benchCase) String() string {
+	text := fmt.Sprintf("%d %s", c.size, cmp.Or(c.family.title, c.family.name))
+	if c.shape == blocks {
+		return text
+	}
+	return text + ", " + string(c.shape)
+}
 
 func (c benchCase) has(s ...scenario) bool {
 	return slices.ContainsFunc(s, func(one scenario) bool { return slices.Contains(c.scenarios, one) })
-}
-
-// applied reports whether the CLI creates the resources. Otherwise, the bench creates their
-// objects and writes the state.
-func (c benchCase) applied() bool { return c.has(create, update, destroy) }
-
-// replicas is the number of pods of a Deployment or StatefulSet. A refresh does not read
-// the pods of a ready one, so objects without pods suffice if nothing is applied.
-func (c benchCase) replicas() int {
-	if c.applied() {
-		return 1
-	}
-	return 0
 }
 
 // drifted is the number of resources that drift.
@@ -151,7 +151,7 @@ func (o options) cases() ([]benchCase, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps, err := choose(o.scenarios, "create,plan,update,drift,destroy", among(scenarios(), scenario.string))
+	steps, err := choose(o.scenarios, "plan,replan,drift,create,update,destroy", among(scenarios(), scenario.string))
 	if err != nil {
 		return nil, err
 	}
@@ -174,21 +174,20 @@ func possible(f family, size int, steps []scenario) []scenario {
 	return slices.DeleteFunc(slices.Clone(steps), func(s scenario) bool { return s != plan && s != drift })
 }
 
-// suite contains the default cases.
+// suite contains the default cases. The largest one is the last, because its objects slow the API server down.
 func suite() []benchCase {
 	all := families()
-	var cases []benchCase
-	for _, size := range []int{10, 100, 1000} {
-		cases = append(cases, benchCase{all[0], blocks, size, scenarios()})
+	cases := []benchCase{
+		{all[0], blocks, 10, scenarios()}, {all[0], blocks, 100, scenarios()},
+		{all[0], blocks, 1000, []scenario{plan, drift}},
 	}
-	cases = append(cases, benchCase{all[0], blocks, 10000, []scenario{plan}})
 	for _, s := range []shape{count, forEach} {
 		cases = append(cases, benchCase{all[0], s, 1000, []scenario{plan}})
 	}
 	for _, f := range all[1:] {
 		cases = append(cases, benchCase{f, blocks, 1000, []scenario{plan}})
 	}
-	return cases
+	return append(cases, benchCase{all[0], blocks, 10000, []scenario{plan}})
 }
 
 func (s shape) string() string    { return string(s) }

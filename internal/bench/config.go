@@ -17,7 +17,10 @@ type config struct {
 	prefix     string // of the names of the namespaces
 	generation string
 	kubeconfig string
-	builtin    bool // terraform_data instead of the resources
+	// replicas is the number of pods of a Deployment or StatefulSet. A refresh does not read the pods of a ready one,
+	// so objects without pods suffice if nothing is applied.
+	replicas int
+	builtin  bool // terraform_data instead of the resources
 }
 
 // namespace returns the namespace of the resource with an index.
@@ -76,7 +79,7 @@ func (c config) repeated(text *strings.Builder, v variant, first int) {
 
 func (c config) block(text *strings.Builder, v variant, label, repeat, name, namespace string) {
 	body := fmt.Sprintf("  name = %s\n  namespace = %s\n  labels = { %s = %q }\n  %s", name, namespace,
-		answer.Generation, c.generation, strings.ReplaceAll(v.body, "REPLICAS", strconv.Itoa(c.replicas())))
+		answer.Generation, c.generation, strings.ReplaceAll(v.body, "REPLICAS", strconv.Itoa(c.replicas)))
 	resource := v.resource
 	if c.builtin {
 		resource, body = "terraform_data", "  input = {\n"+body+"}\n"

@@ -7,12 +7,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -21,9 +24,9 @@ import (
 
 func main() {
 	o := options{}
-	flag.IntVar(&o.runs, "runs", 3, "number of plans, of which the median is reported")
+	flag.IntVar(&o.runs, "runs", 3, "number of runs, of which the median is reported")
 	flag.StringVar(&o.sizes, "sizes", "", "numbers of resources, in increasing order")
-	flag.StringVar(&o.scenarios, "scenarios", "", "scenarios: plan, drift, create, update, destroy")
+	flag.StringVar(&o.scenarios, "scenarios", "", "scenarios: plan, replan, drift, create, update, destroy")
 	flag.StringVar(&o.shapes, "shapes", "", "shapes of the configuration: blocks, count, for_each")
 	flag.StringVar(&o.families, "of", "", "resources: computes, kinds, namespaces, volumes, secrets, images")
 	flag.StringVar(&o.out, "out", filepath.Join("bin", "bench"), "table and plot to write, without extension")
@@ -62,6 +65,11 @@ func run(o options) (err error) {
 	if b.cli = os.Getenv("KT_CLI"); b.cli == "" {
 		b.cli = "terraform"
 	}
+	version, err := exec.CommandContext(ctx, b.cli, "version").Output()
+	if err != nil {
+		return err
+	}
+	b.report.cli, _, _ = strings.Cut(string(version), "\n")
 	if err := b.build(ctx); err != nil {
 		return err
 	}
@@ -87,7 +95,7 @@ func run(o options) (err error) {
 			return err
 		}
 	}
-	return b.report.print(os.Stdout)
+	return errors.Join(b.report.print(os.Stdout), b.report.judge())
 }
 
 // bench contains what all cases share.
@@ -147,5 +155,5 @@ func (b *bench) startCluster(cases []benchCase) (stop func() error, err error) {
 // startRuns is the minimum number of starts of which the median is reported.
 const startRuns = 5
 
-// nodes is the number of nodes of the dev cluster, each with room for 960 computes.
-const nodes = 5
+// nodes is the number of nodes of the dev cluster, each with room for 960 computes. Of 1,000, five subjects have pods.
+const nodes = 6

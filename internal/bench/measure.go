@@ -7,13 +7,15 @@ import (
 	"path/filepath"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/bench/answer"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 )
 
-// work is a case while it is measured.
+// work is a part of a case while it is measured: the plans of a prepared state, or one life of its resources.
 type work struct {
 	*bench
 	config
@@ -22,12 +24,10 @@ type work struct {
 	results []*result
 }
 
-// sender is the bench itself as a subject, which sends the requests of the provider without Terraform.
+// sender is the bench itself as a subject, which sends requests without Terraform.
 type sender struct {
 	subject
 	config // of its resources
-
-	awaitsEach bool // before it starts with another resource, as Terraform does
 }
 
 // result is the usage of one run.
@@ -41,12 +41,34 @@ type result struct {
 
 // measure measures a case in namespaces with a prefix.
 func (b *bench) measure(ctx context.Context, c benchCase, prefix string) error {
-	w := &work{bench: b, config: config{benchCase: c, prefix: prefix, generation: answer.First,
-		kubeconfig: b.cluster.kubeconfig}}
-	w.senders = []sender{{requests, w.config, false}, {inTurn, w.config, true}}
-	for i := range w.senders {
-		w.senders[i].prefix = fmt.Sprintf("%s-sender-%d", prefix, i)
+	with := config{benchCase: c, prefix: prefix + "-plan", generation: answer.First, kubeconfig: b.cluster.kubeconfig}
+	if c.has(plan, drift) {
+		if err := b.measurePart(ctx, &work{bench: b, config: with}, (*work).prepared); err != nil {
+			return err
+		}
 	}
+	if !c.has(create, replan, update, destroy) {
+		return nil
+	}
+	with.replicas = 1
+	for i := range b.runs {
+		with.prefix = fmt.Sprintf("%s-life-%d", prefix, i)
+		w := &work{bench: b, config: with}
+		if c.has(create, update, destroy) && b.profiles == "" {
+			for j, s := range []subject{bare, requests, inTurn} {
+				w.senders = append(w.senders, sender{s, with})
+				w.senders[j].prefix = fmt.Sprintf("%s-sender-%d", with.prefix, j)
+			}
+		}
+		if err := b.measurePart(ctx, w, (*work).applied); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measurePart measures the steps of a part, and counts its requests.
+func (b *bench) measurePart(ctx context.Context, w *work, steps func(*work, context.Context) error) error {
 	defer os.RemoveAll(w.dirOf(""))
 	if err := b.preparePrototypes(ctx, w.config); err != nil {
 		return err
@@ -62,11 +84,7 @@ func (b *bench) measure(ctx context.Context, c benchCase, prefix string) error {
 	if err := w.configure(); err != nil {
 		return err
 	}
-	steps := w.prepared
-	if c.applied() {
-		steps = w.applied
-	}
-	if err := steps(ctx); err != nil {
+	if err := steps(w, ctx); err != nil {
 		return err
 	}
 	if err := b.audit.read(); err != nil {
@@ -79,20 +97,20 @@ func (b *bench) measure(ctx context.Context, c benchCase, prefix string) error {
 	return nil
 }
 
-// subjects are those that run the CLI. The provider is not the last, so that the API server has logged its watches
-// when a case ends.
+// subjects are those that run the CLI. The echo provider is the first, while nothing happens in the cluster. The
+// provider is not the last, so that the API server has logged its watches when a case ends.
 func (w *work) subjects() []subject {
 	if w.profiles != "" {
 		return []subject{kt}
 	}
 	if w.hasPeer() {
-		return []subject{kt, peer, echo, builtin}
+		return []subject{echo, kt, builtin, peer}
 	}
-	return []subject{kt, echo, builtin}
+	return []subject{echo, kt, builtin}
 }
 
 // hasPeer reports whether the peer is measured: it has no state that the bench can write.
-func (w *work) hasPeer() bool { return w.peer && w.config.applied() && w.profiles == "" }
+func (w *work) hasPeer() bool { return w.peer && w.replicas > 0 && w.profiles == "" }
 
 func (w *work) dirOf(s subject) string { return filepath.Join(w.dir, w.prefix, string(s)) }
 
@@ -127,13 +145,18 @@ func (w *work) prepared(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := w.plans(ctx, plan); err != nil {
+	if err := w.plans(ctx, plan, w.runs); err != nil {
 		return err
 	}
-	return w.driftAndPlan(ctx)
+	if err := w.driftAndPlan(ctx); err != nil {
+		return err
+	}
+	return w.sendEach(ctx, w.config, func(ctx context.Context, r request) error {
+		return w.cluster.remove(ctx, r.of, r.object)
+	})
 }
 
-// applied measures the life of resources that the CLI creates.
+// applied measures one life of resources that the CLI creates.
 func (w *work) applied(ctx context.Context) error {
 	if err := w.changeAll(ctx, create, "Resources: %d added, 0 changed, 0 destroyed"); err != nil {
 		return err
@@ -141,7 +164,7 @@ func (w *work) applied(ctx context.Context) error {
 	if err := w.shareState(); err != nil {
 		return err
 	}
-	if err := w.plans(ctx, plan); err != nil {
+	if err := w.plans(ctx, replan, 1); err != nil {
 		return err
 	}
 	if w.has(update) {
@@ -158,9 +181,6 @@ func (w *work) applied(ctx context.Context) error {
 		if err := w.shareState(); err != nil {
 			return err
 		}
-	}
-	if err := w.driftAndPlan(ctx); err != nil {
-		return err
 	}
 	return w.changeAll(ctx, destroy, "Resources: %d destroyed")
 }
@@ -184,6 +204,9 @@ func (w *work) changeAll(ctx context.Context, s scenario, says string) error {
 		args = []string{"destroy", "-auto-approve"}
 	}
 	for _, of := range w.subjects() {
+		if of == echo && !w.has(s) { // it has the state of the provider
+			continue
+		}
 		w.progress("  %s with %s", s.title(), of)
 		resources := w.size
 		if of == peer {
@@ -195,8 +218,10 @@ func (w *work) changeAll(ctx context.Context, s scenario, says string) error {
 		}
 		w.record(s, of, used)
 	}
-	if w.profiles != "" {
-		return nil
+	if s == destroy && w.hasPeer() {
+		if err := w.awaitPeersPods(ctx); err != nil {
+			return err
+		}
 	}
 	for _, one := range w.senders {
 		w.progress("  %s with %s", s.title(), one.subject)
@@ -204,11 +229,18 @@ func (w *work) changeAll(ctx context.Context, s scenario, says string) error {
 		if err := w.send(ctx, one, s); err != nil {
 			return err
 		}
-		if s != destroy || !one.awaitsEach { // deletions are not sent in turn
+		if s != destroy || one.subject == requests { // the others delete likewise
 			w.record(s, one.subject, usage{start: start, wall: time.Since(start)})
 		}
 	}
 	return nil
+}
+
+// awaitPeersPods waits until the pods of the peer are deleted. The peer itself does not, and they would slow down what
+// follows.
+func (w *work) awaitPeersPods(ctx context.Context) error {
+	always := func(*unstructured.Unstructured) bool { return true }
+	return w.cluster.await(ctx, corev1.SchemeGroupVersion.WithResource("pods"), w.ofPeer().prefix+"-", always)
 }
 
 // send sends the requests of a scenario, and waits like the provider.
@@ -231,17 +263,19 @@ func (w *work) send(ctx context.Context, from sender, s scenario) error {
 }
 
 // sendApplies sends the requests of an apply: a dry run of each object for the plan, and its apply. A creation marks
-// the first object of each resource, and removes the annotation again.
+// the first object of each resource, and removes the annotation again. The bare applies are without these.
 func (w *work) sendApplies(ctx context.Context, from sender, s scenario) error {
-	err := w.sendEach(ctx, from.config, func(ctx context.Context, r request) error {
-		_, err := w.cluster.apply(ctx, r.of, r.object, metav1.DryRunAll)
-		return err
-	})
-	if err != nil {
-		return err
+	if from.subject != bare {
+		err := w.sendEach(ctx, from.config, func(ctx context.Context, r request) error {
+			_, err := w.cluster.apply(ctx, r.of, r.object, metav1.DryRunAll)
+			return err
+		})
+		if err != nil {
+			return err
+		}
 	}
-	err = w.sendEach(ctx, from.config, func(ctx context.Context, r request) error {
-		marks := s == create && r.first
+	err := w.sendEach(ctx, from.config, func(ctx context.Context, r request) error {
+		marks := s == create && r.first && from.subject != bare
 		if marks {
 			r.object = kube.MarkCreation(r.object, "bench")
 		}
@@ -249,7 +283,7 @@ func (w *work) sendApplies(ctx context.Context, from sender, s scenario) error {
 		if err == nil && marks {
 			err = w.cluster.unmarkCreation(ctx, r.of, r.object)
 		}
-		if err == nil && from.awaitsEach {
+		if err == nil && from.subject == inTurn { // as Terraform does before it starts with another resource
 			err = w.cluster.awaitApplied(ctx, r.of, live, settles)
 		}
 		return err
@@ -272,20 +306,17 @@ func (w *work) driftAndPlan(ctx context.Context) error {
 			return err
 		}
 	}
-	return w.plans(ctx, drift)
+	return w.plans(ctx, drift, w.runs)
 }
 
 // plans measures plans with each subject, alternately.
-func (w *work) plans(ctx context.Context, s scenario) error {
+func (w *work) plans(ctx context.Context, s scenario, runs int) error {
 	if !w.has(s) {
 		return nil
 	}
-	for i := range w.runs {
-		w.progress("  %s, %d of %d", s.title(), i+1, w.runs)
+	for i := range runs {
+		w.progress("  %s, %d of %d", s.title(), i+1, runs)
 		for _, of := range w.subjects() {
-			if s == drift && of == peer { // its objects do not drift
-				continue
-			}
 			says, env := "No changes.", []string(nil)
 			if s == drift && of != builtin {
 				says = fmt.Sprintf("Plan: 0 to add, %d to change, 0 to destroy.", w.drifted())
@@ -305,9 +336,8 @@ func (w *work) plans(ctx context.Context, s scenario) error {
 
 func (w *work) command(s subject, says string, args ...string) command {
 	c := command{dir: w.dirOf(s), subject: s, says: says, args: args}
-	if w.profiles != "" { // with the settings of main.go of the provider
-		c.env = []string{"KT_BENCH_PROFILE=" + w.profiles, "TF_LOG_SDK=off", "TF_LOG_SDK_PROTO=off",
-			"TF_LOG_SDK_FRAMEWORK=off"}
+	if w.profiles != "" {
+		c.env = []string{"KT_BENCH_PROFILE=" + w.profiles}
 	}
 	return c
 }

@@ -10,7 +10,7 @@ import (
 func TestPeerAppliesEachObjectInNamespacesOfItsOwn(t *testing.T) {
 	t.Parallel()
 	b, c, _ := prepared(blocks, 2)
-	made := b.prototypes[prototypeKey{"volume", c.replicas()}]
+	made := b.prototypes[prototypeKey{"volume", c.replicas}]
 	made.objects = []prototypeObject{
 		{text: `{"metadata":{"name":"t0-volume-t","namespace":"bench-prototypes"},"command":"${HOME} %{x}"}`},
 		{text: `{"metadata":{"name":"t0-volume-t-2","namespace":"bench-prototypes"}}`},

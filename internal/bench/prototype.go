@@ -61,7 +61,7 @@ func (b *bench) preparePrototypes(ctx context.Context, c config) error {
 	}
 	answers := map[string]answer.Answer{}
 	for _, v := range c.family.variants {
-		key := prototypeKey{v.name, c.replicas()}
+		key := prototypeKey{v.name, c.replicas}
 		if b.prototypes[key] == nil {
 			made, err := b.makePrototype(ctx, c, v)
 			if err != nil {
@@ -76,7 +76,7 @@ func (b *bench) preparePrototypes(ctx context.Context, c config) error {
 
 func (b *bench) makePrototype(ctx context.Context, c config, v variant) (*prototype, error) {
 	t := &prototype{}
-	t.Name, t.Namespace = fmt.Sprintf("t%d-%s-t", c.replicas(), v.name), prototypeNamespace
+	t.Name, t.Namespace = fmt.Sprintf("t%d-%s-t", c.replicas, v.name), prototypeNamespace
 	dir, err := b.writePrototype(c, v, t.Answer, kt)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -8,74 +9,76 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
 
 // report contains all results.
 type report struct {
-	start   time.Duration // of the provider, until its schema is served
+	cli     string // and its version
+	start   spread // milliseconds of the provider, until its schema is served
 	results []*result
 }
 
-// row summarizes the runs of one scenario with one subject.
+// row contains the runs of one scenario, by subject.
 type row struct {
-	usage // medians, but the maximum of memory and requests
-
 	of       benchCase
 	scenario scenario
-	subject  subject
+	runs     map[subject][]usage
 }
 
-// group identifies the runs that a row summarizes.
-func (r *result) group() string {
-	return fmt.Sprintf("%s %s %d %s %s", r.of.family.name, r.of.shape, r.of.size, r.scenario, r.subject)
-}
+func (r row) String() string { return fmt.Sprintf("%s, %s", r.of, r.scenario.title()) }
 
-// rows returns the rows in the order in which they were measured.
+// rows returns the rows by case, in the order in which the cases were measured.
 func (r *report) rows() []row {
-	groups := map[string][]usage{}
-	var order []*result
+	var rows []row
+	var cases []string
 	for _, one := range r.results {
-		if groups[one.group()] == nil {
-			order = append(order, one)
+		if !slices.Contains(cases, one.of.String()) {
+			cases = append(cases, one.of.String())
 		}
-		groups[one.group()] = append(groups[one.group()], one.usage)
+		at := slices.IndexFunc(rows, func(r row) bool {
+			return r.of.String() == one.of.String() && r.scenario == one.scenario
+		})
+		if at < 0 {
+			at = len(rows)
+			rows = append(rows, row{one.of, one.scenario, map[subject][]usage{}})
+		}
+		rows[at].runs[one.subject] = append(rows[at].runs[one.subject], one.usage)
 	}
-	rows := make([]row, len(order))
-	for i, first := range order {
-		runs := groups[first.group()]
-		rows[i] = row{of: first.of, scenario: first.scenario, subject: first.subject, usage: usage{
-			wall:     median(runs, func(u usage) time.Duration { return u.wall }),
-			cli:      median(runs, func(u usage) time.Duration { return u.cli }),
-			provider: median(runs, func(u usage) time.Duration { return u.provider }),
-			peakKiB:  highest(runs, func(u usage) int { return u.peakKiB }),
-			requests: highest(runs, func(u usage) int { return u.requests }),
-			killed:   slices.ContainsFunc(runs, func(u usage) bool { return u.killed }),
-		}}
-	}
+	slices.SortStableFunc(rows, func(a, b row) int {
+		return cmp.Or(cmp.Compare(slices.Index(cases, a.of.String()), slices.Index(cases, b.of.String())),
+			cmp.Compare(slices.Index(scenarios(), a.scenario), slices.Index(scenarios(), b.scenario)))
+	})
 	return rows
 }
 
-func median[T any](all []T, of func(T) time.Duration) time.Duration {
-	var times []time.Duration
-	for _, one := range all {
-		times = append(times, of(one))
+// seconds returns the durations with a subject.
+func (r row) seconds(of subject) (spread, bool) {
+	runs := r.runs[of]
+	if len(runs) == 0 {
+		return spread{}, false
 	}
-	slices.Sort(times)
-	return times[len(times)/2]
+	return spreadOf(runs, func(u usage) float64 { return u.wall.Seconds() }), true
 }
 
-func highest[T any](all []T, of func(T) int) int {
-	top := 0
-	for _, one := range all {
-		top = max(top, of(one))
+// ratio returns the durations of the provider divided by those of the echo provider immediately before. The speed of
+// the machine may change between the runs, but hardly within a pair.
+func (r row) ratio() (spread, bool) {
+	pairs := min(len(r.runs[kt]), len(r.runs[echo]))
+	if pairs == 0 {
+		return spread{}, false
 	}
-	return top
+	indices := make([]int, pairs)
+	for i := range indices {
+		indices[i] = i
+	}
+	return spreadOf(indices, func(i int) float64 {
+		return r.runs[kt][i].wall.Seconds() / r.runs[echo][i].wall.Seconds()
+	}), true
 }
 
-// write writes the table and the plot.
+// write writes the tables and the plot.
 func (r *report) write(path string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -96,57 +99,101 @@ func (r *report) write(path string) (err error) {
 	return drawPlot(plot, r.rows())
 }
 
-// print writes the table in Markdown.
+// print writes the tables in Markdown.
 func (r *report) print(w io.Writer) error {
-	var text strings.Builder
-	fmt.Fprintf(&text, "Measured with %d CPUs. The provider serves its schema %d ms after its start.\n\n",
-		runtime.NumCPU(), r.start.Milliseconds())
-	text.WriteString("| resources | scenario | with | time | of echo | CPU of Terraform | CPU of the provider | " +
-		"requests | peak memory |\n|---|---|---|---:|---:|---:|---:|---:|---:|\n")
 	rows := r.rows()
-	for _, one := range rows {
-		cells := []string{one.of.String(), one.scenario.title(), string(one.subject), seconds(one.wall),
-			ratioToEcho(one, rows), unless(!one.hasCLI(), one.cpu(one.cli)),
-			unless(!one.hasProvider(), one.cpu(one.provider)), unless(!one.hasRequests(), strconv.Itoa(one.requests)),
-			unless(!one.hasProvider(), fmt.Sprintf("%d MiB", one.peakKiB/1024))}
-		text.WriteString("| " + strings.Join(cells, " | ") + " |\n")
-	}
-	_, err := io.WriteString(w, text.String())
+	_, err := fmt.Fprintf(w, "Measured with %d CPUs and %s. Each figure is the median of its runs, with the lowest "+
+		"and the highest in\nparentheses. The provider serves its schema %s after its start.\n\n%s\n%s",
+		runtime.NumCPU(), r.cli, r.start.text(0, " ms"), table(times(), rows), table(costs(), rows))
 	return err
 }
 
-func (r row) hasProvider() bool { return r.subject == echo || r.hasRequests() }
-
-func (r row) hasRequests() bool { return r.subject == kt || r.subject == peer }
-
-func (r row) hasCLI() bool { return r.hasProvider() || r.subject == builtin }
-
-// cpu formats a CPU time, which is not known if a process was killed.
-func (r row) cpu(d time.Duration) string {
-	if r.killed {
-		return "killed"
-	}
-	return seconds(d)
+// column is a column of a table.
+type column struct {
+	title string
+	cell  func(row) string // empty if it was not measured
 }
 
-func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
-
-func unless(empty bool, text string) string {
-	if empty {
-		return ""
+// times are the columns of the durations.
+func times() []column {
+	took := func(of subject) column {
+		return column{string(of), func(r row) string {
+			if s, ok := r.seconds(of); ok {
+				return s.seconds()
+			}
+			return ""
+		}}
 	}
-	return text
-}
-
-// ratioToEcho is the duration of the provider divided by that of the echo provider.
-func ratioToEcho(r row, rows []row) string {
-	if r.subject != kt {
-		return ""
-	}
-	for _, other := range rows {
-		if other.subject == echo && other.scenario == r.scenario && other.of.String() == r.of.String() {
-			return fmt.Sprintf("%.2f", r.wall.Seconds()/other.wall.Seconds())
+	ratio := column{"kt / echo", func(r row) string {
+		if s, ok := r.ratio(); ok {
+			return s.text(2, "")
 		}
+		return ""
+	}}
+	return []column{took(kt), took(echo), ratio, took(builtin), took(peer), took(bare), took(requests), took(inTurn)}
+}
+
+// costs are the columns of CPU time, requests and memory.
+func costs() []column {
+	columns := []column{cpu("Terraform", kt, func(u usage) time.Duration { return u.cli })}
+	for _, of := range []subject{kt, echo, peer} {
+		columns = append(columns, cpu(string(of), of, func(u usage) time.Duration { return u.provider }))
 	}
-	return ""
+	for _, of := range []subject{kt, peer} {
+		columns = append(columns, column{"requests of " + string(of),
+			cellOf(of, func(runs []usage) string { return requestsOf(runs).text(0, "") })})
+	}
+	for _, of := range []subject{kt, echo, peer} {
+		columns = append(columns, column{"memory of " + string(of), cellOf(of, func(runs []usage) string {
+			return spreadOf(runs, func(u usage) float64 { return float64(u.peakKiB) / 1024 }).text(0, " MiB")
+		})})
+	}
+	return columns
+}
+
+func requestsOf(runs []usage) spread {
+	return spreadOf(runs, func(u usage) float64 { return float64(u.requests) })
+}
+
+// cellOf returns the cell of the runs with a subject.
+func cellOf(of subject, text func([]usage) string) func(row) string {
+	return func(r row) string {
+		if len(r.runs[of]) == 0 {
+			return ""
+		}
+		return text(r.runs[of])
+	}
+}
+
+// cpu is a column of a CPU time in the runs with a subject. It is not known if a process was killed.
+func cpu(of string, with subject, figure func(usage) time.Duration) column {
+	return column{"CPU of " + of, cellOf(with, func(runs []usage) string {
+		if slices.ContainsFunc(runs, func(u usage) bool { return u.killed }) {
+			return "killed"
+		}
+		return spreadOf(runs, func(u usage) float64 { return figure(u).Seconds() }).seconds()
+	})}
+}
+
+// table returns a table without the columns that are empty in all rows.
+func table(columns []column, rows []row) string {
+	columns = slices.DeleteFunc(columns, func(c column) bool {
+		return !slices.ContainsFunc(rows, func(r row) bool { return c.cell(r) != "" })
+	})
+	var text strings.Builder
+	line := func(cells []string) { text.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
+	titles := []string{"resources", "scenario"}
+	for _, c := range columns {
+		titles = append(titles, c.title)
+	}
+	line(titles)
+	text.WriteString("|---|---|" + strings.Repeat("---:|", len(columns)) + "\n")
+	for _, r := range rows {
+		cells := []string{r.of.String(), r.scenario.title()}
+		for _, c := range columns {
+			cells = append(cells, c.cell(r))
+		}
+		line(cells)
+	}
+	return text.String()
 }

@@ -16,16 +16,16 @@ import (
 
 // startUp measures the time until the provider's process serves its schema: the
 // handshake of go-plugin, and one GetProviderSchema.
-func startUp(ctx context.Context, binary, tmp string, runs int) (time.Duration, error) {
+func startUp(ctx context.Context, binary, tmp string, runs int) (spread, error) {
 	var times []time.Duration
 	for range runs {
 		took, err := startOnce(ctx, binary, tmp)
 		if err != nil {
-			return 0, err
+			return spread{}, err
 		}
 		times = append(times, took)
 	}
-	return median(times, func(d time.Duration) time.Duration { return d }), nil
+	return spreadOf(times, func(d time.Duration) float64 { return float64(d.Milliseconds()) }), nil
 }
 
 func startOnce(ctx context.Context, binary, tmp string) (took time.Duration, err error) {

@@ -90,7 +90,7 @@ func (b *bench) sendEach(ctx context.Context, c config, send func(context.Contex
 // awaitAll waits until no object of a case is pending.
 func (b *bench) awaitAll(ctx context.Context, c config, isPending func(*unstructured.Unstructured) bool) error {
 	for _, v := range c.family.variants {
-		for _, o := range b.prototypes[prototypeKey{v.name, c.replicas()}].objects {
+		for _, o := range b.prototypes[prototypeKey{v.name, c.replicas}].objects {
 			if err := b.cluster.await(ctx, o.resource, c.prefix+"-", isPending); err != nil {
 				return err
 			}
@@ -102,7 +102,7 @@ func (b *bench) awaitAll(ctx context.Context, c config, isPending func(*unstruct
 // prototypeOf returns the prototype of the resource with an index, and what makes it that resource.
 func (b *bench) prototypeOf(c config, index int) (*prototype, *strings.Replacer) {
 	v := c.variant(index)
-	t := b.prototypes[prototypeKey{v.name, c.replicas()}]
+	t := b.prototypes[prototypeKey{v.name, c.replicas}]
 	return t, t.Replacer(answer.Name(v.name, index), c.namespace(index), c.generation)
 }
 

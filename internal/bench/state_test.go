@@ -16,7 +16,7 @@ import (
 func prepared(s shape, size int) (*bench, config, [][]created) {
 	c := config{benchCase: benchCase{family: families()[3], shape: s, size: size, scenarios: []scenario{plan}},
 		prefix: "ns", generation: answer.First}
-	b := &bench{prototypes: map[prototypeKey]*prototype{{"volume", c.replicas()}: {
+	b := &bench{prototypes: map[prototypeKey]*prototype{{"volume", c.replicas}: {
 		Answer: answer.Answer{Name: "t0-volume-t", Namespace: prototypeNamespace},
 		stored: stored{
 			resource: "kt_volume", provider: "kt",
@@ -109,28 +109,5 @@ func TestRequestsAreThoseOfTheProviderInAnInterval(t *testing.T) {
 		if got := log.between(test.of, start, start.Add(test.duration)); got != test.want {
 			t.Errorf("%d requests of %s in %s, want %d", got, test.of, test.duration, test.want)
 		}
-	}
-}
-
-func TestPlotHasAPanelForEachScenarioAndNoInvalidNumbers(t *testing.T) {
-	t.Parallel()
-	var results []*result
-	for _, size := range []int{10, 1000} {
-		for _, s := range []scenario{create, plan} {
-			for i, of := range []subject{kt, echo, builtin, requests} {
-				results = append(results, &result{usage{wall: time.Duration(size*(i+1)) * time.Millisecond},
-					benchCase{family: families()[0], shape: blocks, size: size}, s, of})
-			}
-		}
-	}
-	var text strings.Builder
-	if err := drawPlot(&text, (&report{results: results}).rows()); err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(text.String(), "NaN") || strings.Contains(text.String(), "Inf") {
-		t.Error("the plot has invalid numbers")
-	}
-	if got := strings.Count(text.String(), "<polyline"); got != 2*4 {
-		t.Errorf("%d lines, want one for each measured subject of two panels", got)
 	}
 }

@@ -123,7 +123,11 @@ func (e echo) PlanResourceChange(
 	if err != nil {
 		return nil, err
 	}
-	schema := e.schemas[req.TypeName].Block
+	schemas, err := e.schemas()
+	if err != nil {
+		return nil, err
+	}
+	schema := schemas[req.TypeName].Block
 	for _, attribute := range schema.Attributes {
 		if attribute.WriteOnly {
 			planned[attribute.Name] = []byte(null)

@@ -12,6 +12,7 @@ import (
 	"context"
 	"log"
 	"os"
+	"sync"
 
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -39,24 +40,27 @@ func newEcho(ctx context.Context) (tfprotov6.ProviderServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	schema, err := served.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
-	if err != nil {
-		return nil, err
-	}
+	schemas := sync.OnceValues(func() (map[string]*tfprotov6.Schema, error) {
+		schema, err := served.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
+		if err != nil {
+			return nil, err
+		}
+		return schema.ResourceSchemas, nil
+	})
 	answers, err := readAnswers(os.Getenv(answer.File))
 	if err != nil {
 		return nil, err
 	}
 	driftEvery, err := driftEvery(os.Getenv(answer.DriftEvery))
-	return echo{ProviderServer: served, schemas: schema.ResourceSchemas, answers: answers, driftEvery: driftEvery}, err
+	return echo{ProviderServer: served, schemas: schemas, answers: answers, driftEvery: driftEvery}, err
 }
 
 // echo implements the requests for resources. The schemas are those of kt.
 type echo struct {
 	tfprotov6.ProviderServer
 
-	schemas    map[string]*tfprotov6.Schema
-	answers    map[string]values // by variant
+	schemas    func() (map[string]*tfprotov6.Schema, error) // on demand: an unchanged resource needs none
+	answers    map[string]values                            // by variant
 	driftEvery int
 }
 
