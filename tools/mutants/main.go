@@ -1,8 +1,9 @@
 // Command mutants measures what the tests of packages notice: it makes small changes to the product, one at a time, and
 // runs the unit tests that reach each of them. A mutant that no test fails for has survived.
 //
-// The changes are the usual ones: a condition is negated, a boundary is shifted (< to <=), && and || are swapped, a call,
-// an assignment, a deferred call or a branch is removed, a result or a case becomes its zero value, a number grows by one.
+// The changes are the usual ones: a condition is negated, a boundary is shifted (< to <=), && and || are swapped, a
+// call, an assignment, a deferred call or a branch is removed, a result or a case becomes its zero value, a number
+// grows by one.
 //
 // All mutants of a package are compiled into one test binary, and an environment variable selects one of them. So a
 // mutant costs a run of the tests that reach it, and no compilation. Files are never changed: the compiler reads the
@@ -43,11 +44,12 @@ func main() {
 	flag.Float64Var(&o.minimum, "min", 0, "fail if less than this `percentage` is noticed")
 	flag.Parse()
 	if o.seed == 0 {
-		o.seed = rand.Uint64()
+		o.seed = rand.Uint64() //nolint:gosec // no secret
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, o, flag.Args()); err != nil {
+	err := run(ctx, o, flag.Args())
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -95,7 +97,7 @@ func choose(all []*mutant, equivalent map[string]string, o options) []*mutant {
 		}
 	}
 	if o.sample > 0 && o.sample < len(out) {
-		random := rand.New(rand.NewPCG(o.seed, 0))
+		random := rand.New(rand.NewPCG(o.seed, 0)) //nolint:gosec // repeatable
 		random.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 		out = out[:o.sample]
 		slices.SortFunc(out, func(a, b *mutant) int { return a.id - b.id })

@@ -197,7 +197,11 @@ func (m *mutator) condition(e ast.Expr) {
 // cases negates the conditions of a switch without a tag, and removes the constants of one with a tag.
 func (m *mutator) cases(s *ast.SwitchStmt) {
 	for _, clause := range s.Body.List {
-		for _, e := range clause.(*ast.CaseClause).List {
+		clause, ok := clause.(*ast.CaseClause)
+		if !ok {
+			continue
+		}
+		for _, e := range clause.List {
 			if s.Tag == nil {
 				m.condition(e)
 				continue
@@ -206,8 +210,6 @@ func (m *mutator) cases(s *ast.SwitchStmt) {
 		}
 	}
 }
-
-var comparisons = map[token.Token]string{token.LSS: "Lt", token.LEQ: "Le", token.GTR: "Gt", token.GEQ: "Ge"}
 
 // binary shifts the boundary of a comparison, negates an equality, swaps && and ||, and negates their operands.
 func (m *mutator) binary(e *ast.BinaryExpr) {
@@ -223,10 +225,15 @@ func (m *mutator) binary(e *ast.BinaryExpr) {
 	case token.LOR:
 		m.replace(e, "swap", "Or", ", func() bool { return (", ") })")
 		m.operands(e)
-	default:
-		if function := comparisons[e.Op]; function != "" {
-			m.replace(e, "boundary", function, ", ", ")")
-		}
+	case token.LSS:
+		m.replace(e, "boundary", "Lt", ", ", ")")
+	case token.LEQ:
+		m.replace(e, "boundary", "Le", ", ", ")")
+	case token.GTR:
+		m.replace(e, "boundary", "Gt", ", ", ")")
+	case token.GEQ:
+		m.replace(e, "boundary", "Ge", ", ", ")")
+	default: // no condition
 	}
 }
 
@@ -269,7 +276,7 @@ func (m *mutator) returned(s *ast.ReturnStmt) {
 		if value := m.pkg.TypesInfo.Types[e].Value; value != nil && (value.String() == "0" || value.String() == `""`) {
 			continue
 		}
-		if types.Implements(t, errorType) {
+		if implementsError(t) {
 			t = types.Universe.Lookup("error").Type()
 		}
 		m.typed(e, t, "zero")
@@ -279,10 +286,13 @@ func (m *mutator) returned(s *ast.ReturnStmt) {
 // isError reports whether an expression is an error that is not nil by its syntax.
 func (m *mutator) isError(e ast.Expr) bool {
 	t := m.pkg.TypesInfo.Types[e]
-	return !t.IsNil() && t.Type != nil && types.Implements(t.Type, errorType)
+	return !t.IsNil() && t.Type != nil && implementsError(t.Type)
 }
 
-var errorType = types.Universe.Lookup("error").Type().Underlying().(*types.Interface)
+func implementsError(t types.Type) bool {
+	is, ok := types.Universe.Lookup("error").Type().Underlying().(*types.Interface)
+	return ok && types.Implements(t, is)
+}
 
 // typed replaces an expression by the zero value of a type, if the file can name the type.
 func (m *mutator) typed(e ast.Expr, t types.Type, operator string) {

@@ -107,7 +107,7 @@ func (p *program) compile(ctx context.Context) error {
 }
 
 func (p *program) goCommand(ctx context.Context, args ...string) ([]byte, error) {
-	command := exec.CommandContext(ctx, "go", args...)
+	command := exec.CommandContext(ctx, "go", args...) //nolint:gosec // the caller's packages
 	command.Dir = p.dir
 	return command.CombinedOutput()
 }

@@ -51,7 +51,8 @@ func (p *program) traceTests(ctx context.Context, callers []string, parallel int
 	for _, path := range slices.Compact(paths) {
 		b := &binary{pkg: path, path: filepath.Join(p.work, strings.ReplaceAll(path, "/", "_")+".test")}
 		b.dir = filepath.Join(p.dir, strings.TrimPrefix(strings.TrimPrefix(path, p.module), "/"))
-		if out, err := p.goCommand(ctx, "test", "-c", "-vet=off", "-overlay", p.overlay(), "-o", b.path, path); err != nil {
+		out, err := p.goCommand(ctx, "test", "-c", "-vet=off", "-overlay", p.overlay(), "-o", b.path, path)
+		if err != nil {
 			return fmt.Errorf("%w\n%s", err, out)
 		}
 		if _, err := os.Stat(b.path); err != nil {
@@ -74,7 +75,7 @@ func (p *program) trace(ctx context.Context, b *binary, parallel int) error {
 	var group errgroup.Group
 	group.SetLimit(parallel)
 	for i, name := range lines(out) {
-		if strings.HasPrefix(name, "TestAcc") || strings.HasPrefix(name, "TestEco") || strings.HasPrefix(name, "TestE2E") {
+		if needsCluster.MatchString(name) {
 			continue
 		}
 		file := filepath.Join(p.work, fmt.Sprintf("trace-%d", i))
@@ -108,6 +109,8 @@ func (p *program) trace(ctx context.Context, b *binary, parallel int) error {
 	return group.Wait()
 }
 
+var needsCluster = regexp.MustCompile("^Test(Acc|Eco|E2E)")
+
 func exactly(names ...string) string {
 	for i := range names {
 		names[i] = regexp.QuoteMeta(names[i])
@@ -122,6 +125,7 @@ func (b *binary) run(ctx context.Context, limit time.Duration, args ...string) (
 func (b *binary) runWith(ctx context.Context, limit time.Duration, env []string, args ...string) ([]byte, error) {
 	args = append(args, "-test.count=1", "-test.timeout="+limit.String())
 	limited := fmt.Sprintf(`ulimit -v %d; exec "$0" "$@"`, memoryLimit)
+	//nolint:gosec // the binary that traceTests has built
 	command := exec.CommandContext(ctx, "bash", append([]string{"-c", limited, b.path}, args...)...)
 	command.Dir = b.dir
 	command.Env = append(append(os.Environ(), "GOMAXPROCS=2", "TF_ACC="), env...)
