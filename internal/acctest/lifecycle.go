@@ -2,12 +2,10 @@ package acctest
 
 import (
 	"errors"
-	"fmt"
+	"slices"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
-	"github.com/hashicorp/terraform-plugin-testing/plancheck"
-	"github.com/hashicorp/terraform-plugin-testing/terraform"
+	"github.com/ktdev/terraform-provider-kt/internal/acctest/core"
 )
 
 // LifeCycle is a compute and the changes in its life.
@@ -29,52 +27,54 @@ type LifeCycle struct {
 }
 
 // Run creates the compute, changes it outside of Terraform, changes, suspends and
-// resumes it, removes it from state, imports and destroys it. After each step,
-// terraform-plugin-testing checks that the plan is empty.
+// resumes it, removes it from state, imports and destroys it. After each step, the
+// plan is empty.
 func (l LifeCycle) Run(t *testing.T, on *Cluster, ns string) {
 	t.Helper()
-	change := plancheck.ResourceActionUpdate
+	computes := on.Resources(t, "kt_compute", ns, "")
+	apply := func(attributes string, ready bool) *core.Plan {
+		t.Helper()
+		body := "name = \"trainer\"\nlaunch_timeout = \"2m\"\n" + attributes
+		p := computes.Change(t, map[string]string{"trainer": body})["trainer"]
+		mode, is := computes.Attribute("trainer", "mode"), computes.Attribute("trainer", "ready")
+		if mode != l.Mode || is != ready {
+			t.Fatalf("mode %v and ready %v instead of %v and %v", mode, is, l.Mode, ready)
+		}
+		return p
+	}
+	step := func(attributes string, want core.Action, ready bool) *core.Plan {
+		t.Helper()
+		p := apply(attributes, ready)
+		if p.Action != want {
+			t.Fatalf("the plan is %s instead of %s", p.Action, want)
+		}
+		return p
+	}
+	changes := func(p *core.Plan, attributes ...string) {
+		t.Helper()
+		changed := slices.DeleteFunc(p.Attributes(), func(a string) bool { return a == "ready" })
+		if err := SameElements("attributes", changed, attributes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step(l.Created, core.Create, true)
+	on.Kubectl(t, append(l.Kubectl, "-n", ns)...)
+	changes(step(l.Created, core.Update, true), append(l.Drifts, "manifests")...)
+	change := core.Update
 	if l.Replaces {
-		change = plancheck.ResourceActionReplace
+		change = core.Replace
 	}
-	created, changed := on.Config(ns, BareCompute(l.Created)), on.Config(ns, BareCompute(l.Changed))
-	ready := resource.ComposeAggregateTestCheckFunc(
-		resource.TestCheckResourceAttr(Trainer, "mode", l.Mode),
-		resource.TestCheckResourceAttr(Trainer, "ready", "true"),
-	)
-	steps := []resource.TestStep{
-		{Config: created, Check: ready},
-		{
-			PreConfig: func() { on.Kubectl(t, append(l.Kubectl, "-n", ns)...) },
-			Config:    created,
-			ConfigPlanChecks: PreApply(
-				plancheck.ExpectResourceAction(Trainer, plancheck.ResourceActionUpdate),
-				PlanCheck(func(p Plan) error { return p.ChangesOnly(l.Drifts...) })),
-		},
-		{
-			Config:           changed,
-			ConfigPlanChecks: PreApply(plancheck.ExpectResourceAction(Trainer, change)),
-			Check:            ready,
-		},
-	}
+	step(l.Changed, change, true)
 	if !l.NoSuspend {
-		steps = append(steps, resource.TestStep{
-			Config: on.Config(ns, BareCompute(l.Changed+"\nsuspend = true")),
-			Check:  resource.TestCheckResourceAttr(Trainer, "ready", "false"),
-		}, resource.TestStep{Config: changed, Check: ready})
+		step(l.Changed+"\nsuspend = true", core.Update, false)
+		step(l.Changed, core.Update, true)
 	}
-	steps = append(steps, resource.TestStep{
-		Config: on.Config(ns, "removed {\n from = kt_compute.trainer\n lifecycle {\n destroy = false\n }\n}"),
-	}, resource.TestStep{
-		Config:           changed + fmt.Sprintf("\nimport {\n to = kt_compute.trainer\n id = \"%s/trainer\"\n}", ns),
-		ConfigPlanChecks: PreApply(ExpectImport(l.Hidden...)),
-		Check:            ready,
-	})
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: Factories(t),
-		CheckDestroy:             func(*terraform.State) error { return on.NoneLeft(t, ns) },
-		Steps:                    steps,
-	})
+	computes.Import(t, ns, []string{"trainer"})
+	changes(apply(l.Changed, true), l.Hidden...)
+	computes.Destroy(t)
+	if err := on.NoneLeft(t, ns); err != nil {
+		t.Error(err)
+	}
 }
 
 // ExpectImport checks that the plan imports the compute and changes only

@@ -39,7 +39,8 @@ func TestAccTimeoutEndsTheWaitAndIsReported(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
-	cli.Write(t, cluster.Config(ns, acctest.Compute("image = \"broken.invalid/never\"\n timeouts = { create = \"2s\" }")))
+	cli.Write(t, cluster.Config(ns,
+		acctest.Compute("image = \"broken.invalid/never\"\n timeouts = { create = \"2s\" }")))
 	out, _ := cli.Run(t, "apply", "-auto-approve") // this test does not check whether the run fails
 	if flat := strings.Join(strings.Fields(strings.ReplaceAll(out, "│", " ")), " "); !strings.Contains(flat,
 		"after 2s (`timeouts.create`)") {

@@ -29,49 +29,41 @@ func checkDrift(t *testing.T, changes []change) {
 	t.Helper()
 	ns := cluster.Namespace(t)
 	seen := &acctest.Warnings{}
-	var resources []string
-	checks := acctest.PlanChecks{}
+	computes := cluster.Resources(t, "kt_compute", ns, "")
+	computes.Start = seen.Watch(acctest.Factories(t))["kt"]
+	bodies := map[string]string{}
 	for _, c := range changes {
-		resources = append(resources, acctest.ComputeNamed(c.slug(), cmp.Or(c.attributes, drifting)))
-		checks["kt_compute."+c.slug()] = func(p acctest.Plan) error {
-			return errors.Join(acctest.PlanShows(c.plans, c.fields)(p),
-				seen.ExpectAbout(ns+"/"+c.slug(), c.warnings...))
+		bodies[c.slug()] = fmt.Sprintf("name = %q\ncpus = \"1\"\nlaunch_timeout = \"1m\"\n%s", c.slug(),
+			cmp.Or(c.attributes, drifting))
+	}
+	computes.Change(t, bodies)
+	for _, c := range changes {
+		addForeignFields(t, ns, c.slug())
+	}
+	before := cluster.LiveObjects(t, ns)
+	for _, c := range changes {
+		cluster.Kubectl(t, append(c.commands(), "-n", ns)...)
+	}
+	plans := computes.Plan(t, bodies)
+	for _, c := range changes {
+		if err := errors.Join(acctest.PlanShows(c.plans, c.fields)(acctest.AsPlan(t, plans[c.slug()])),
+			seen.ExpectAbout(ns+"/"+c.slug(), c.warnings...)); err != nil {
+			t.Errorf("%s: %v", c.slug(), err)
 		}
 	}
-	config := cluster.Config(ns, strings.Join(resources, "\n"))
-	var before map[string]string
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: seen.Watch(acctest.Factories(t)),
-		CheckDestroy:             cluster.NothingLeft(t, ns),
-		Steps: []resource.TestStep{
-			{Config: config},
-			{
-				PreConfig: func() {
-					for _, c := range changes {
-						addForeignFields(t, ns, c.slug())
-					}
-					before = cluster.LiveObjects(t, ns)
-					for _, c := range changes {
-						cluster.Kubectl(t, append(c.commands(), "-n", ns)...)
-					}
-				},
-				Config:           config,
-				ConfigPlanChecks: acctest.PreApply(checks),
-				Check: func(*terraform.State) error {
-					var errs []error
-					after := cluster.LiveObjects(t, ns)
-					for _, c := range changes {
-						if name := c.slug(); !c.recreated && after[name] != before[name] {
-							errs = append(errs,
-								fmt.Errorf("%s: the objects differ after the repair.\nbefore: %s\nafter:  %s",
-									name, before[name], after[name]))
-						}
-					}
-					return errors.Join(errs...)
-				},
-			},
-		},
-	})
+	computes.Apply(t, plans)
+	computes.ExpectNoChange(t, bodies)
+	after := cluster.LiveObjects(t, ns)
+	for _, c := range changes {
+		if name := c.slug(); !c.recreated && after[name] != before[name] {
+			t.Errorf("%s: the objects differ after the repair.\nbefore: %s\nafter:  %s", name, before[name],
+				after[name])
+		}
+	}
+	computes.Destroy(t)
+	if err := cluster.NothingLeft(t, ns)(nil); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestAccDriftIgnoresFieldsOfOtherManagers(t *testing.T) {

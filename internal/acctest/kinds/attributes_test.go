@@ -3,17 +3,16 @@ package kinds_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
-	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
-	"github.com/hashicorp/terraform-plugin-testing/plancheck"
-	"github.com/hashicorp/terraform-plugin-testing/terraform"
 
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+	"github.com/ktdev/terraform-provider-kt/internal/acctest/core"
 )
 
 // attributes are related attributes that are created, changed and removed.
@@ -203,12 +202,12 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}`,
 			  inactivity_ttl        = "2h"
 			  on_expiry             = "keep_suspended"
 			  allowed_serialization = ["json", "pickle"]
-			  logging               = { level = "debug", stream_logs = false }`,
+			  logging_config        = { level = "debug", stream_logs = false }`,
 			changed: `
 			  launch_timeout        = "1m30s"
 			  inactivity_ttl        = "30m"
 			  allowed_serialization = ["json"]
-			  logging               = { level = "warning", grace_period = "5s" }`,
+			  logging_config        = { level = "warning", grace_period = "5s" }`,
 			// All of logging but the level is in the registration, if there is one.
 			hidden: []string{"logging_config", "on_expiry"},
 		},
@@ -269,70 +268,57 @@ data: {setup.sh: "true"}`,
 	}
 }
 
-// plain is a compute without optional attributes, like all others at the end.
-const plain = "resource \"kt_compute\" \"case-plain\" {\n name = \"case-plain\"\n}"
-
-// config returns a configuration of all cases with the attributes that of returns,
-// and of the plain compute.
-func config(ns string, of func(attributes) string) string {
-	resources := []string{plain}
+// bodies returns the blocks of all cases with the attributes that of returns, and of a compute without optional
+// attributes, like all others at the end.
+func bodies(of func(attributes) string) map[string]string {
+	out := map[string]string{"case-plain": `name = "case-plain"`}
 	for _, a := range allAttributes() {
-		resources = append(resources,
-			fmt.Sprintf("resource \"kt_compute\" %[1]q {\n name = %[1]q\n %[2]s\n %[3]s\n}", acctest.CaseName(a.name),
-				a.always, of(a)))
+		name := acctest.CaseName(a.name)
+		out[name] = fmt.Sprintf("name = %q\n%s\n%s", name, a.always, of(a))
 	}
-	return cluster.ConfigWith(ns, `launch_timeout = "2m"`, strings.Join(resources, "\n"))
+	return out
 }
 
-// blocks repeats a block for every case.
-func blocks(format string, values ...any) string {
-	var out strings.Builder
-	for _, a := range allAttributes() {
-		fmt.Fprintf(&out, format+"\n", append([]any{acctest.CaseName(a.name)}, values...)...)
-	}
-	return out.String()
-}
-
-// All cases run in one configuration, each with a separate compute.
+// All cases run in one state, each with a separate compute.
 func TestAccAttributesAreSetImportedChangedAndRemoved(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
+	hidden := map[string][]string{}
 	for _, a := range allAttributes() {
+		hidden[acctest.CaseName(a.name)] = a.hidden
 		if a.objects != "" {
 			cluster.Apply(t, a.objects, "-n", ns)
 		}
 	}
-	created := config(ns, func(a attributes) string { return a.created })
-	imports, updates := acctest.PlanChecks{}, []plancheck.PlanCheck{}
-	for _, a := range allAttributes() {
-		address := "kt_compute." + acctest.CaseName(a.name)
-		imports[address] = acctest.ExpectImport(a.hidden...)
-		updates = append(updates, plancheck.ExpectResourceAction(address, plancheck.ResourceActionUpdate))
+	computes := cluster.Resources(t, "kt_compute", ns, `launch_timeout = "2m"`)
+	created := bodies(func(a attributes) string { return a.created })
+	computes.Change(t, created)
+
+	computes.Import(t, ns, slices.Sorted(maps.Keys(hidden)))
+	for name, p := range computes.Change(t, created) {
+		changed := slices.DeleteFunc(p.Attributes(), func(a string) bool { return a == "ready" })
+		if err := acctest.SameElements("attributes", changed, hidden[name]); err != nil {
+			t.Errorf("%s: after the import, %v", name, err)
+		}
 	}
-	updates = append(updates, plancheck.ExpectResourceAction("kt_compute.case-plain", plancheck.ResourceActionNoop))
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: acctest.Factories(t),
-		CheckDestroy:             cluster.NothingLeft(t, ns),
-		Steps: []resource.TestStep{
-			{Config: created},
-			{Config: cluster.Config(ns, plain+"\n"+
-				blocks("removed {\n from = kt_compute.%s\n lifecycle {\n destroy = false\n }\n}"))},
-			{
-				Config: created + "\n" +
-					blocks("import {\n to = kt_compute.%[1]s\n id = \"%[2]s/%[1]s\"\n}", ns),
-				ConfigPlanChecks: acctest.PreApply(imports),
-			},
-			{
-				Config:           config(ns, func(a attributes) string { return a.changed }),
-				ConfigPlanChecks: acctest.PreApply(updates...),
-			},
-			{
-				Config:           config(ns, func(attributes) string { return "" }),
-				ConfigPlanChecks: acctest.PreApply(updates...),
-				Check:            func(*terraform.State) error { return allPlain(t, ns) },
-			},
-		},
-	})
+	for _, next := range []func(attributes) string{
+		func(a attributes) string { return a.changed }, func(attributes) string { return "" },
+	} {
+		for name, p := range computes.Change(t, bodies(next)) {
+			if want := core.Update; name != "case-plain" && p.Action != want {
+				t.Errorf("%s: the plan is %s instead of %s", name, p.Action, want)
+			} else if name == "case-plain" && p.Action != core.NoOp {
+				t.Errorf("%s: the plan is %s", name, p.Action)
+			}
+		}
+	}
+	if err := allPlain(t, ns); err != nil {
+		t.Error(err)
+	}
+	computes.Destroy(t)
+	if err := cluster.NothingLeft(t, ns)(nil); err != nil {
+		t.Error(err)
+	}
 }
 
 // allPlain checks that no fields of removed attributes are left.

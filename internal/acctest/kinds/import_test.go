@@ -101,8 +101,8 @@ func importCases() []importCase {
 		importCase{"kt_secret", "secret", "values = { KEY = \"value\", EMPTY = \"\" }\n labels = { a = \"\" }", "",
 			[]string{"values"}},
 		importCase{"kt_image", "image",
-			"image_id = \"main:1\"\n labels = { a = \"\" }\n steps = [{ run_bash = \"true\" }, { set_env_vars = { EMPTY = " +
-				"\"\" } }]", "", nil},
+			"image_id = \"main:1\"\n labels = { a = \"\" }\n steps = [{ run_bash = \"true\" }, " +
+				"{ set_env_vars = { EMPTY = \"\" } }]", "", nil},
 		importCase{"kt_image", "image-adopting", "base = \"debian\"\n adopt_existing = true", "", nil},
 	)
 	return cases

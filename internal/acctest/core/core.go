@@ -1,0 +1,389 @@
+// Package core does with a provider what Terraform does in a run, at the level of
+// its protocol and without its CLI: validate, refresh, plan, apply and import of a
+// resource. So thousands of changes can be tested where the CLI adds nothing.
+//
+// It is as strict as Terraform: it passes states as JSON, plans again in the
+// apply, and rejects the plans and results that Terraform rejects. A test in this
+// package compares its requests with those of the CLI.
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Command is one run of Terraform's CLI: a plan or an apply of any number of resources with one configured server.
+type Command struct {
+	server  tfprotov6.ProviderServer
+	schemas map[string]*tfprotov6.Schema
+}
+
+// Begin starts a server and configures it with the attributes of the provider block.
+func Begin(
+	ctx context.Context, start func() (tfprotov6.ProviderServer, error), block string,
+) (*Command, error) {
+	server, err := start()
+	if err != nil {
+		return nil, err
+	}
+	schemas, err := server.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
+	if err != nil {
+		return nil, err
+	}
+	typ, err := ctyType(schemas.Provider.ValueType())
+	if err != nil {
+		return nil, err
+	}
+	config, err := parse(block, typ)
+	if err != nil {
+		return nil, err
+	}
+	encoded, err := encode(config)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := server.ConfigureProvider(ctx, &tfprotov6.ConfigureProviderRequest{Config: encoded})
+	if err != nil {
+		return nil, err
+	}
+	_, err = problems(resp.Diagnostics)
+	return &Command{server: server, schemas: schemas.ResourceSchemas}, err
+}
+
+// Resource is a resource in a state.
+type Resource struct {
+	name     string // such as kt_compute
+	state    []byte // JSON, nil if it does not exist
+	private  []byte
+	identity *tfprotov6.ResourceIdentityData
+	schema   *tfprotov6.Schema
+	typ      cty.Type
+}
+
+// NewResource returns a resource of a type that the provider has, and that does not exist.
+func (c *Command) NewResource(name string) (*Resource, error) {
+	schema := c.schemas[name]
+	if schema == nil {
+		return nil, fmt.Errorf("there is no resource %s", name)
+	}
+	typ, err := ctyType(schema.ValueType())
+	return &Resource{name: name, schema: schema, typ: typ}, err
+}
+
+// Action is what a plan does.
+type Action string
+
+// Actions of a plan.
+const (
+	NoOp    Action = "no-op"
+	Create  Action = "create"
+	Update  Action = "update"
+	Replace Action = "replace"
+	Delete  Action = "delete"
+)
+
+// Plan is a plan for a resource.
+type Plan struct {
+	Action        Action
+	Before, After cty.Value // null if there is no object
+	// Warnings of the refresh and of the plan, each as a summary, a line break and the detail.
+	Warnings []string
+
+	refreshed *Resource
+	config    cty.Value
+	private   []byte
+	identity  *tfprotov6.ResourceIdentityData
+}
+
+// Attributes returns the names of the attributes that the plan changes.
+func (p *Plan) Attributes() []string {
+	if p.Before.IsNull() || p.After.IsNull() {
+		return nil
+	}
+	var out []string
+	for name, before := range p.Before.AsValueMap() {
+		if !before.RawEquals(p.After.GetAttr(name)) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Decoded returns the values before and after as JSON decodes them. Unknown values are null.
+func (p *Plan) Decoded() (before, after map[string]any, err error) {
+	if before, err = decoded(p.Before); err == nil {
+		after, err = decoded(p.After)
+	}
+	return before, after, err
+}
+
+// Attribute returns an attribute in state, as JSON decodes it. It is nil if the resource does not exist.
+func (r *Resource) Attribute(name string) any {
+	var attributes map[string]any
+	_ = json.Unmarshal(r.state, &attributes) // keep has written it
+	return attributes[name]
+}
+
+// Forget removes the resource from state.
+func (r *Resource) Forget() { r.state, r.private, r.identity = nil, nil, nil }
+
+// Plan refreshes the resource and plans a configuration: the body of its block.
+func (r *Resource) Plan(ctx context.Context, c *Command, config string) (*Plan, error) {
+	value, err := parse(config, r.typ)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.validate(ctx, c.server, value); err != nil {
+		return nil, err
+	}
+	return r.plan(ctx, c.server, value)
+}
+
+// PlanDestroy plans to destroy the resource.
+func (r *Resource) PlanDestroy(ctx context.Context, c *Command) (*Plan, error) {
+	return r.plan(ctx, c.server, cty.NullVal(r.typ))
+}
+
+func (r *Resource) validate(ctx context.Context, server tfprotov6.ProviderServer, value cty.Value) error {
+	encoded, err := encode(value)
+	if err != nil {
+		return err
+	}
+	resp, err := server.ValidateResourceConfig(ctx, &tfprotov6.ValidateResourceConfigRequest{
+		TypeName: r.name, Config: encoded,
+		ClientCapabilities: &tfprotov6.ValidateResourceConfigClientCapabilities{WriteOnlyAttributesAllowed: true},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = problems(resp.Diagnostics)
+	return err
+}
+
+// plan refreshes the resource, and plans a value; null destroys it.
+func (r *Resource) plan(ctx context.Context, server tfprotov6.ProviderServer, config cty.Value) (*Plan, error) {
+	refreshed := *r
+	before, warnings, err := refreshed.refresh(ctx, server)
+	if err != nil {
+		return nil, err
+	}
+	p, replaces, err := refreshed.planned(ctx, server, before, config)
+	if err != nil {
+		return nil, err
+	}
+	if replaces {
+		fresh := *r
+		fresh.private, fresh.identity = p.private, p.identity
+		again, _, err := fresh.planned(ctx, server, cty.NullVal(r.typ), config)
+		if err != nil {
+			return nil, err
+		}
+		p.Action, p.After, p.private, p.identity = Replace, again.After, again.private, again.identity
+		p.Warnings = append(p.Warnings, again.Warnings...)
+	}
+	p.Warnings = append(warnings, p.Warnings...)
+	p.refreshed = &refreshed
+	return p, nil
+}
+
+// refresh reads the resource, and returns its value.
+func (r *Resource) refresh(ctx context.Context, server tfprotov6.ProviderServer) (cty.Value, []string, error) {
+	null := cty.NullVal(r.typ)
+	if r.state == nil {
+		return null, nil, nil
+	}
+	upgraded, err := server.UpgradeResourceState(ctx, &tfprotov6.UpgradeResourceStateRequest{
+		TypeName: r.name, Version: r.schema.Version, RawState: &tfprotov6.RawState{JSON: r.state},
+	})
+	if err != nil {
+		return null, nil, err
+	}
+	if _, err := problems(upgraded.Diagnostics); err != nil {
+		return null, nil, err
+	}
+	resp, err := server.ReadResource(ctx, &tfprotov6.ReadResourceRequest{
+		TypeName: r.name, CurrentState: upgraded.UpgradedState, Private: r.private, CurrentIdentity: r.identity,
+	})
+	if err != nil {
+		return null, nil, err
+	}
+	warnings, err := problems(resp.Diagnostics)
+	if err != nil {
+		return null, warnings, err
+	}
+	value, err := r.keep(resp.NewState, resp.Private, resp.NewIdentity)
+	return value, warnings, err
+}
+
+// keep saves a new state as JSON, and returns it as the next run reads it.
+func (r *Resource) keep(
+	state *tfprotov6.DynamicValue, private []byte, identity *tfprotov6.ResourceIdentityData,
+) (cty.Value, error) {
+	value, err := decode(state, r.typ)
+	if err != nil {
+		return value, err
+	}
+	if value.IsNull() {
+		r.Forget()
+		return value, nil
+	}
+	if !value.IsWhollyKnown() {
+		return value, errors.New("the state contains unknown values")
+	}
+	r.private, r.identity = private, identity
+	r.state, err = toJSON(value, r.typ)
+	return value, err
+}
+
+// planned plans the change of the resource from a value to a configuration.
+func (r *Resource) planned(
+	ctx context.Context, server tfprotov6.ProviderServer, before, config cty.Value,
+) (p *Plan, replaces bool, err error) {
+	p = &Plan{Before: before, After: config, Action: Delete, config: config}
+	if before.IsNull() && config.IsNull() {
+		p.Action = NoOp
+		return p, false, nil
+	}
+	values, err := encodeAll(before, proposed(r.schema.Block.Attributes, before, config), config)
+	if err != nil {
+		return nil, false, err
+	}
+	resp, err := server.PlanResourceChange(ctx, &tfprotov6.PlanResourceChangeRequest{
+		TypeName: r.name, PriorState: values[0], ProposedNewState: values[1], Config: values[2],
+		PriorPrivate: r.private, PriorIdentity: r.identity,
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	if p.Warnings, err = problems(resp.Diagnostics); err != nil {
+		return nil, false, err
+	}
+	if p.After, err = decode(resp.PlannedState, r.typ); err != nil {
+		return nil, false, err
+	}
+	p.private, p.identity = resp.PlannedPrivate, resp.PlannedIdentity
+	if config.IsNull() {
+		return p, false, nil
+	}
+	if err := checkPlanned(r.schema.Block.Attributes, before, config, p.After); err != nil {
+		return nil, false, fmt.Errorf("invalid plan: %w", err)
+	}
+	switch {
+	case before.IsNull():
+		p.Action = Create
+	case before.RawEquals(p.After):
+		p.Action = NoOp
+	default:
+		p.Action = Update
+	}
+	return p, p.Action == Update && changesAny(before, p.After, resp.RequiresReplace), nil
+}
+
+// Apply applies a plan. Like Terraform, it plans again before it creates or updates. If an
+// error occurs, the resource may have another state nevertheless.
+func (r *Resource) Apply(ctx context.Context, c *Command, p *Plan) (warnings []string, err error) {
+	refreshed, before := p.refreshed, p.Before
+	r.state, r.private, r.identity = refreshed.state, refreshed.private, refreshed.identity
+	switch p.Action {
+	case NoOp:
+		return nil, nil
+	case Create, Update:
+	case Delete:
+		return r.change(ctx, c.server, p)
+	case Replace:
+		null := cty.NullVal(r.typ)
+		deletion := &Plan{Before: before, After: null, config: null, private: p.private, identity: p.identity}
+		if warnings, err = r.change(ctx, c.server, deletion); err != nil {
+			return warnings, err
+		}
+		before = null
+	}
+	again, _, err := r.planned(ctx, c.server, before, p.config)
+	if err != nil {
+		return warnings, err
+	}
+	if err := compatible(p.After, again.After); err != nil {
+		return warnings, fmt.Errorf("inconsistent final plan: %w", err)
+	}
+	more, err := r.change(ctx, c.server, again)
+	return append(warnings, more...), err
+}
+
+// change sends the final plan of a change to the provider.
+func (r *Resource) change(ctx context.Context, server tfprotov6.ProviderServer, p *Plan) ([]string, error) {
+	config := p.config
+	values, err := encodeAll(p.Before, p.After, config)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := server.ApplyResourceChange(ctx, &tfprotov6.ApplyResourceChangeRequest{
+		TypeName: r.name, PriorState: values[0], PlannedState: values[1], Config: values[2], PlannedPrivate: p.private,
+		PlannedIdentity: p.identity,
+	})
+	if err != nil {
+		return nil, err
+	}
+	warnings, failed := problems(resp.Diagnostics)
+	value, err := r.keep(resp.NewState, resp.Private, resp.NewIdentity)
+	if err := errors.Join(failed, err); err != nil {
+		return warnings, err
+	}
+	if config.IsNull() != value.IsNull() {
+		return warnings, errors.New("inconsistent result: the object exists although it should not, or does not")
+	}
+	if err := compatible(p.After, value); err != nil {
+		return warnings, fmt.Errorf("inconsistent result: %w", err)
+	}
+	return warnings, nil
+}
+
+// Import imports the object with an ID into the state.
+func (r *Resource) Import(ctx context.Context, c *Command, id string) error {
+	resp, err := c.server.ImportResourceState(ctx, &tfprotov6.ImportResourceStateRequest{TypeName: r.name, ID: id})
+	if err != nil {
+		return err
+	}
+	if _, err := problems(resp.Diagnostics); err != nil {
+		return err
+	}
+	if len(resp.ImportedResources) != 1 {
+		return fmt.Errorf("imported %d resources", len(resp.ImportedResources))
+	}
+	imported := resp.ImportedResources[0]
+	if _, err := r.keep(imported.State, imported.Private, imported.Identity); err != nil {
+		return err
+	}
+	value, _, err := r.refresh(ctx, c.server)
+	if err == nil && value.IsNull() {
+		err = errors.New("the imported object does not exist")
+	}
+	return err
+}
+
+// problems returns the warnings, and the errors as one error.
+func problems(diagnostics []*tfprotov6.Diagnostic) (warnings []string, err error) {
+	var failed []string
+	for _, d := range diagnostics {
+		text := d.Summary + "\n" + d.Detail
+		if d.Attribute != nil {
+			text += "\n(" + d.Attribute.String() + ")"
+		}
+		if d.Severity == tfprotov6.DiagnosticSeverityError {
+			failed = append(failed, text)
+		} else {
+			warnings = append(warnings, text)
+		}
+	}
+	if failed != nil {
+		return warnings, errors.New(strings.Join(failed, "\n"))
+	}
+	return warnings, nil
+}
