@@ -59,20 +59,46 @@ func Testdata(name string) string {
 // workloads can run. The binary is KT_DEVCLUSTER, or bin/devcluster.
 func StartCluster(args ...string) (*Cluster, error) {
 	c := newCluster("", func() (*running, error) { return startDevCluster(args...) })
-	return c, c.use()
+	return c, c.Start()
 }
 
+// Environment variables with the paths of kubeconfigs.
+const (
+	// KubeconfigVariable names a cluster of the developer, instead of a dev cluster.
+	KubeconfigVariable = "KT_ACC_KUBECONFIG"
+	// SharedVariable and SharedWithCRDsVariable name dev clusters that several test
+	// binaries share. The command internal/acctest/clusters sets them.
+	SharedVariable         = "KT_ACC_SHARED"
+	SharedWithCRDsVariable = "KT_ACC_SHARED_WITH_CRDS"
+)
+
 // SharedCluster returns a cluster for all tests of a package, which starts when a
-// test first uses it. It is the cluster of KT_ACC_KUBECONFIG if that is set, and
-// otherwise a dev cluster with enough GPUs for tests that run in parallel.
-// Without TF_ACC, the tests that use it are skipped.
+// test first uses it. It is the cluster of KubeconfigVariable or SharedVariable if
+// they are set, and otherwise a dev cluster with enough GPUs for tests that run in
+// parallel. Without TF_ACC, the tests that use it are skipped.
 func SharedCluster() *Cluster {
 	return newCluster("TF_ACC", func() (*running, error) {
-		if kubeconfig := os.Getenv("KT_ACC_KUBECONFIG"); kubeconfig != "" {
-			return &running{kubeconfig: kubeconfig, stop: func() error { return nil }}, nil
+		if c := startedBefore(KubeconfigVariable); c != nil {
+			return c, nil
+		}
+		if c := startedBefore(SharedVariable); c != nil {
+			return c, nil
 		}
 		return startDevCluster(manyNodes()...)
 	})
+}
+
+// startedBefore returns the cluster of an environment variable, or nil.
+func startedBefore(variable string) *running {
+	kubeconfig := os.Getenv(variable)
+	if kubeconfig == "" {
+		return nil
+	}
+	c := &running{kubeconfig: kubeconfig, stop: func() error { return nil }}
+	if variable != KubeconfigVariable {
+		c.cache = kubectlCache(kubeconfig)
+	}
+	return c
 }
 
 // OwnCluster starts a dev cluster with one node for a single test that changes
@@ -120,11 +146,16 @@ func kubectl() string { return programPath("KT_KUBECTL", "kubectl") }
 
 func startDevCluster(args ...string) (*running, error) {
 	kubeconfig, stop, err := startUntilReady(programPath("KT_DEVCLUSTER", "devcluster"), args...)
-	return &running{kubeconfig, filepath.Join(filepath.Dir(kubeconfig), "kubectl-cache"), stop}, err
+	return &running{kubeconfig, kubectlCache(kubeconfig), stop}, err
 }
 
-// use starts the cluster, or waits until another test has started it.
-func (c *Cluster) use() error {
+// kubectlCache is removed with the directory of a dev cluster.
+func kubectlCache(kubeconfig string) string {
+	return filepath.Join(filepath.Dir(kubeconfig), "kubectl-cache")
+}
+
+// Start starts the cluster, or waits until another test has started it.
+func (c *Cluster) Start() error {
 	c.once.Do(func() { c.running, c.err = c.start() })
 	return c.err
 }
@@ -136,7 +167,7 @@ func (c *Cluster) Started(t *testing.T) *Cluster {
 	if c.enabled != "" && os.Getenv(c.enabled) == "" {
 		t.Skip(c.enabled + " is not set")
 	}
-	if err := c.use(); err != nil {
+	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -145,7 +176,7 @@ func (c *Cluster) Started(t *testing.T) *Cluster {
 // Kubeconfig returns the path of a cluster-admin kubeconfig. It panics if the
 // cluster cannot start.
 func (c *Cluster) Kubeconfig() string {
-	if err := c.use(); err != nil {
+	if err := c.Start(); err != nil {
 		panic(err)
 	}
 	return c.running.kubeconfig

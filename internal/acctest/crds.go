@@ -65,6 +65,9 @@ func queueCRDs() []moduleFile {
 // KubetorchWorkload, which other shared clusters lack. No controller acts on them.
 func SharedClusterWithCRDs() *Cluster {
 	return newCluster("TF_ACC", func() (*running, error) {
+		if c := startedBefore(SharedWithCRDsVariable); c != nil {
+			return c, nil
+		}
 		crds, err := crdArgs(append(append(computeCRDs(), uncontrolledCRDs()...), queueCRDs()...))
 		if err != nil {
 			return nil, err
