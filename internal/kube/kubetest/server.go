@@ -215,7 +215,7 @@ func (s *Server) answer(verb, path string, request *http.Request) (int, any) {
 			err = missing(path)
 		}
 	}
-	if status, failed := err.(apierrors.APIStatus); failed { //nolint:errorlint // made here, or by the field manager
+	if status, failed := err.(apierrors.APIStatus); failed {
 		return int(status.Status().Code), status.Status()
 	}
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -22,12 +23,16 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 const (
 	createTime  = time.Hour
+	updateTime  = 2 * time.Hour
+	deleteTime  = 4 * time.Hour
 	waitTimeout = 20 * time.Minute
 )
 
@@ -55,7 +60,12 @@ type hooks struct {
 	refresh, imported func(*reading) error
 	plan              func(*planning)
 	apply             func(context.Context, *writing)
-	remove            func(*deleting)
+	remove            func(context.Context, *deleting)
+	destroy           func(context.Context, owned.PrivateWriter) diag.Diagnostics
+	validate          func(*model) diag.Diagnostics
+	generate          func(*model)
+
+	configure func(*thingResource) // changes the resource
 }
 
 func (h *hooks) Refresh(_ context.Context, r *reading) error {
@@ -88,18 +98,39 @@ func (h *hooks) Apply(ctx context.Context, w *writing) {
 	}
 }
 
-func (h *hooks) Delete(_ context.Context, d *deleting) {
+func (h *hooks) Delete(ctx context.Context, d *deleting) {
 	h.called = append(h.called, "delete")
 	if h.remove != nil {
-		h.remove(d)
+		h.remove(ctx, d)
+	}
+}
+
+func (h *hooks) PlanDestroy(ctx context.Context, private owned.PrivateWriter) diag.Diagnostics {
+	h.called = append(h.called, "plan destroy")
+	if h.destroy == nil {
+		return nil
+	}
+	return h.destroy(ctx, private)
+}
+
+func (h *hooks) ValidateKnown(_ context.Context, m *model) diag.Diagnostics {
+	if h.validate == nil {
+		return nil
+	}
+	return h.validate(m)
+}
+
+func (h *hooks) Generate(_ context.Context, m *model) {
+	if h.generate != nil {
+		h.generate(m)
 	}
 }
 
 func (h *hooks) WaitTimeout(*tf.ProviderData, *model) time.Duration { return waitTimeout }
 
-type thing struct {
-	lifecycle.Resource[model, *model, privateState]
-}
+type thingResource = lifecycle.Resource[model, *model, privateState]
+
+type thing struct{ thingResource }
 
 func (*thing) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	computed := schema.StringAttribute{Computed: true}
@@ -133,13 +164,17 @@ func (*fakeProvider) DataSources(context.Context) []func() datasource.DataSource
 
 func (p *fakeProvider) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{func() resource.Resource {
-		return &thing{lifecycle.Resource[model, *model, privateState]{
+		out := &thing{thingResource{
 			Kind: lifecycle.Kind{
-				Type: "kt_thing", Noun: "thing", Example: "x", Create: createTime, Update: createTime,
-				Delete: createTime,
+				Type: "kt_thing", Noun: "thing", Example: "x", Create: createTime, Update: updateTime,
+				Delete: deleteTime,
 			},
 			Hooks: p.hooks,
 		}}
+		if p.hooks.configure != nil {
+			p.hooks.configure(&out.thingResource)
+		}
+		return out
 	}}
 }
 
@@ -160,8 +195,23 @@ func inCluster(t *testing.T, uid string, h *hooks) *server {
 		_, _ = fmt.Fprintf(w, namespace, uid)
 	}))
 	t.Cleanup(api.Close)
-	cluster := kube.NewCluster(t.Context(), config.Config{Host: api.URL, Token: "x", Namespace: "ml"})
-	return configured(t, &tf.ProviderData{Cluster: cluster}, h)
+	return configured(t, &tf.ProviderData{Cluster: clusterAt(t, api.URL)}, h)
+}
+
+// clusterAt returns the client of a cluster whose default namespace is ml.
+func clusterAt(t *testing.T, url string) *kube.Cluster {
+	t.Helper()
+	settings := config.Config{Host: url, Token: "x", Namespace: "ml",
+		Env: config.Env{Getenv: func(string) string { return "" }}}
+	return kube.NewCluster(t.Context(), settings).WithClock(&kubetest.Clock{})
+}
+
+// misconfigured returns a provider with a kubeconfig that does not exist.
+func misconfigured(t *testing.T, h *hooks) *server {
+	t.Helper()
+	settings := config.Config{ConfigPaths: []string{"/none"},
+		Env: config.Env{Getenv: func(string) string { return "" }}}
+	return configured(t, &tf.ProviderData{Cluster: kube.NewCluster(t.Context(), settings)}, h)
 }
 
 func configured(t *testing.T, data *tf.ProviderData, h *hooks) *server {

@@ -120,7 +120,7 @@ func TestApplyOfAnImportedObjectThatChangesNothingIsRecognized(t *testing.T) {
 		delete(obj.Object, "data")
 		item := map[string]any{"name": "c"}
 		for i := 0; i < len(extra); i += 2 {
-			item[extra[i].(string)] = extra[i+1] //nolint:errcheck // a test
+			item[extra[i].(string)] = extra[i+1]
 		}
 		obj.Object["spec"] = map[string]any{"items": []any{item}}
 		return obj

@@ -70,11 +70,10 @@ func PlanObjects(data *tf.ProviderData, creation *Creation, keys iter.Seq[string
 }
 
 func conflict(found kube.PlanConflict, resourceType, id string) diag.Diagnostics {
-	if found == kube.NoConflict {
-		return nil
-	}
 	summary, detail := fmt.Sprintf("Two %s resources are named %s", resourceType, id), ""
 	switch found {
+	case kube.NoConflict:
+		return nil
 	case kube.CreatedTwice:
 		detail = fmt.Sprintf("Another %s of this configuration also creates %s, and both would write to the same "+
 			"object.\n\n"+
