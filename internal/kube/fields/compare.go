@@ -1,6 +1,7 @@
 package fields
 
 import (
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -52,8 +53,6 @@ func (c *comparison) children(next, live any, set *fieldpath.Set) bool {
 		is, has := child(live, pe)
 		inner, hasInner := set.Children.Get(pe)
 		switch {
-		case hasInner && (pe.Key != nil || pe.Value != nil) && wants != has:
-			return false
 		case hasInner && !c.children(wanted, is, inner), !hasInner && !c.leaf(wanted, wants, is, has):
 			return false
 		}
@@ -66,7 +65,8 @@ func (c *comparison) children(next, live any, set *fieldpath.Set) bool {
 			}
 		}
 	case []any:
-		return slices.Equal(order(next, elements), order(live, elements))
+		is, _ := live.([]any)
+		return len(next) == len(is) && maps.Equal(order(next, elements), order(is, elements))
 	}
 	return true
 }
@@ -76,14 +76,11 @@ func contains(set *fieldpath.Set, pe fieldpath.PathElement) bool {
 	return isParent || set.Members.Has(pe)
 }
 
-// order returns for each item the index of the element that it matches, or -1.
-func order(list any, elements []fieldpath.PathElement) []int {
-	items, _ := list.([]any)
-	out := slices.Repeat([]int{-1}, len(items))
+// order returns the index of the element that matches an item, by the index of the item.
+func order(list []any, elements []fieldpath.PathElement) map[int]int {
+	out := make(map[int]int, len(list))
 	for i, pe := range elements {
-		if at := find(items, pe); at >= 0 {
-			out[at] = i
-		}
+		out[find(list, pe)] = i
 	}
 	return out
 }

@@ -129,8 +129,6 @@ func (a Applied) unchanged(path fieldpath.Path, now any, hasIt bool, live *unstr
 	switch {
 	case !hasIt:
 		return e.mayBeAbsent()
-	case !e.wasSent && !e.wasAdmitted:
-		return Empty(now) && !a.Recorded
 	case isContainer(e.sent) && Empty(e.sent) && !Empty(now) && granular(live, path):
 		return true // its content is owned by others, field by field
 	default:
@@ -198,11 +196,9 @@ func hasChildren(set *fieldpath.Set, path fieldpath.Path) bool {
 	return true
 }
 
-func isItem(path fieldpath.Path) bool {
-	last := path[len(path)-1]
-	return last.Key != nil || last.Value != nil
-}
+// isItem reports whether path is a list item with keys.
+func isItem(path fieldpath.Path) bool { return path[len(path)-1].Key != nil }
 
 func isPrefix(prefix, path fieldpath.Path) bool {
-	return len(prefix) <= len(path) && prefix.Equals(path[:len(prefix)])
+	return prefix.Equals(path[:min(len(prefix), len(path))])
 }

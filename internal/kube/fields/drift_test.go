@@ -91,6 +91,8 @@ const (
         'k:{"port":53,"protocol":"UDP"}': {.: {}, f:port: {}, f:protocol: {}, f:name: {}}}}}`
 	envSet = `{f:spec: {f:env: {'k:{"name":"A"}': {.: {}, f:name: {}, f:value: {}},
         'k:{"name":"B"}': {.: {}, f:name: {}, f:value: {}}}}}`
+	threeSet = `{f:spec: {f:env: {'k:{"name":"A"}': {.: {}, f:name: {}}, 'k:{"name":"B"}': {.: {}, f:name: {}},
+        'k:{"name":"C"}': {.: {}, f:name: {}}}}}`
 	groupsSet  = `{f:spec: {f:groups: {}}}`
 	limitsSet  = `{f:spec: {f:groups: {}, f:limits: {f:cpu: {}}, f:labels: {f:cpu: {}}}}`
 	twins      = `spec: {ports: [{name: tcp, port: 53}, {name: udp, port: 53, protocol: UDP}]}`
@@ -105,6 +107,7 @@ func TestDriftByKindOfChange(t *testing.T) {
 		sent, admitted, set string // admitted is sent where it is left out
 		live                string
 		managers            map[string]string
+		rewritten           []string
 		want                []string
 		doc                 string // sent where it is left out
 	}{
@@ -123,6 +126,32 @@ func TestDriftByKindOfChange(t *testing.T) {
 		"a zero that the server stored and somebody removed": {
 			sent: `spec: {backoffLimit: 0}`, set: `{f:spec: {f:backoffLimit: {}}}`, live: `spec: {}`,
 			want: []string{"spec.backoffLimit removed"}, doc: `spec: {}`,
+		},
+		"a zero in an item that the server stored and somebody removed": {
+			sent: `spec: {groups: [{name: a, size: 0}]}`, set: groupsSet, live: `spec: {groups: [{name: a}]}`,
+			want: []string{"spec.groups"}, doc: `spec: {groups: [{name: a}]}`,
+		},
+		"a default of the server in an atomic map, with another value": {
+			sent: `spec: {groups: {zone: x}}`, admitted: `spec: {groups: {zone: x, mode: a}}`, set: groupsSet,
+			live: `spec: {groups: {zone: x, mode: b}}`,
+		},
+		"a zero that the server omits and somebody wrote": {
+			sent: `spec: {groups: {zone: x, size: 0}}`, admitted: `spec: {groups: {zone: x}}`, set: groupsSet,
+			live: `spec: {groups: {zone: x, size: 0}}`,
+		},
+		"an item that is as a webhook wrote it": {
+			sent: `spec: {groups: [{name: a}]}`, admitted: `spec: {groups: [{name: a}, {name: b}]}`, set: groupsSet,
+			live: `spec: {groups: [{name: a}, {name: b}]}`, rewritten: []string{"spec.groups"},
+		},
+		"an item after another change than that of a webhook": {
+			sent: `spec: {groups: [{name: a}]}`, admitted: `spec: {groups: [{name: a}, {name: b}]}`, set: groupsSet,
+			live: `spec: {groups: [{name: a}, {name: c}]}`, rewritten: []string{"spec.groups"},
+			want: []string{"spec.groups"}, doc: `spec: {groups: [{name: a}, {name: c}]}`,
+		},
+		"a removed finalizer": {
+			sent: `spec: {groups: [a, b]}`, set: `{f:spec: {f:groups: {'v:"a"': {}, 'v:"b"': {}}}}`,
+			live: `spec: {groups: [b, c]}`,
+			want: []string{"spec.groups[a] removed"}, doc: `spec: {groups: [b]}`,
 		},
 		"fields of others in an empty struct of ours": {
 			sent: `spec: {volumes: [{name: scratch, emptyDir: {}}]}`, set: volumesSet,
@@ -226,8 +255,8 @@ func TestDriftByKindOfChange(t *testing.T) {
 				c.doc = c.sent
 			}
 			memory, rewritten := applied(t, c.sent, c.admitted, c.set)
-			if len(rewritten) > 0 {
-				t.Errorf("reported as changed on admission: %q", rewritten)
+			if diff := cmp.Diff(c.rewritten, rewritten); diff != "" {
+				t.Errorf("reported as changed on admission:\n%s", diff)
 			}
 			live := &unstructured.Unstructured{Object: document(t, c.live)}
 			entries(t, live, c.managers)
@@ -286,6 +315,74 @@ func TestMergeForeignKeepsAdditionsToTheSameItems(t *testing.T) {
 			live: `spec: {env: [{name: A, value: x}, {name: B, value: z}]}`,
 			next: `spec: {env: [{name: B, value: z}, {name: A, value: x}]}`,
 			want: `spec: {env: [{name: B, value: z}, {name: A, value: x}]}`,
+		},
+		"lists in another order than that of their names": {
+			sent: `spec: {env: [{name: B, value: z}, {name: A, value: x}]}`, set: envSet,
+			live: `spec: {env: [{name: A, value: x}, {name: B, value: z}]}`,
+			want: `spec: {env: [{name: A, value: x}, {name: B, value: z}]}`,
+		},
+		"lists of which somebody removed an item": {
+			sent: `spec: {env: [{name: A, value: x}, {name: B, value: z}, {name: C, value: x}]}`, set: threeSet,
+			live: `spec: {env: [{name: C, value: x}, {name: A, value: x}]}`,
+			want: `spec: {env: [{name: C, value: x}, {name: B, value: z}, {name: A, value: x}]}`,
+		},
+		"lists of which the configuration removes an item": {
+			sent: `spec: {env: [{name: A, value: x}, {name: B, value: z}, {name: C, value: x}]}`, set: threeSet,
+			live: `spec: {env: [{name: C, value: x}, {name: B, value: z}, {name: A, value: x}]}`,
+			next: `spec: {env: [{name: A, value: x}, {name: C, value: x}]}`,
+			want: `spec: {env: [{name: C, value: x}, {name: A, value: x}]}`,
+		},
+		"lists in the items of a list": {
+			sent: `spec: {containers: [{name: a, env: [{name: A}, {name: B}]}, {name: b, env: [{name: A}, {name: B}]}]}`,
+			set: `{f:spec: {f:containers: {'k:{"name":"a"}': {.: {}, f:name: {}, f:env: {'k:{"name":"A"}': {.: {}, f:name: {}},
+                'k:{"name":"B"}': {.: {}, f:name: {}}}}, 'k:{"name":"b"}': {.: {}, f:name: {}, f:env: {'k:{"name":"A"}': {.: {},
+                f:name: {}}, 'k:{"name":"B"}': {.: {}, f:name: {}}}}}}}`,
+			live: `spec: {containers: [{name: b, env: [{name: B}, {name: A}]}, {name: mesh}, {name: a, env: [{name: B}, {name: A}]}]}`,
+			want: `spec: {containers: [{name: b, env: [{name: B}, {name: A}]}, {name: a, env: [{name: B}, {name: A}]}]}`,
+		},
+		"a list that the configuration removes": {
+			sent: `spec: {env: [{name: A, value: x}, {name: B, value: z}], size: 1}`, set: envSet,
+			live: `spec: {env: [{name: B, value: z}, {name: A, value: x}], size: 1}`,
+			next: `spec: {size: 1}`, want: `spec: {size: 1}`,
+		},
+		"another type instead of a list": {
+			sent: `spec: {env: [{name: A, value: x}, {name: B, value: z}]}`, set: envSet,
+			live: `spec: {env: [{name: B, value: z}, {name: A, value: x}]}`,
+			next: `spec: {env: x}`, want: `spec: {env: x}`,
+		},
+		"a value of ours that was removed, with a field added by the same change": {
+			sent: `spec: {tolerations: [{key: a, operator: Exists, value: x}]}`, set: tolerations,
+			live: `spec: {tolerations: [{key: a, operator: Exists, effect: y}]}`,
+			want: `spec: {tolerations: [{key: a, operator: Exists, value: x}]}`,
+		},
+		"a zero of ours that is not stored, and a field of others": {
+			sent: `spec: {tolerations: [{key: a, tolerationSeconds: 0}]}`, set: tolerations,
+			live: `spec: {tolerations: [{key: a, effect: y}]}`,
+			want: `spec: {tolerations: [{key: a, tolerationSeconds: 0, effect: y}]}`,
+		},
+		"a changed label, and a label of others": {
+			sent: `spec: {groups: [{name: a, labels: {team: ml}}]}`, set: groupsSet,
+			live: `spec: {groups: [{name: a, labels: {team: ai, queue: q}}]}`,
+			want: `spec: {groups: [{name: a, labels: {team: ml, queue: q}}]}`,
+		},
+		"a changed value in a struct of structs, and a field of others": {
+			sent: `spec: {groups: [{name: a, size: 1, template: {}}]}`, set: groupsSet,
+			live: `spec: {groups: [{name: a, size: 2, template: {}, hosts: 1}]}`,
+			want: `spec: {groups: [{name: a, size: 1, template: {}, hosts: 1}]}`,
+		},
+		"a changed value, and a struct of others": {
+			sent: `spec: {groups: [{name: a, size: 1}]}`, set: groupsSet,
+			live: `spec: {groups: [{name: a, size: 2, template: {}}]}`,
+			want: `spec: {groups: [{name: a, size: 1, template: {}}]}`,
+		},
+		"a value that the configuration removes": {
+			sent: `spec: {groups: [{name: a, size: 1, hosts: 2}]}`, set: groupsSet,
+			live: `spec: {groups: [{name: a, size: 1, hosts: 2, idle: 3}]}`,
+			next: `spec: {groups: [{name: a, size: 1}]}`, want: `spec: {groups: [{name: a, size: 1, idle: 3}]}`,
+		},
+		"an atomic map of ours": {
+			sent: `spec: {groups: {zone: x}}`, set: groupsSet, live: `spec: {groups: {zone: x, pool: y}}`,
+			want: `spec: {groups: {zone: x}}`,
 		},
 		"lists whose order has a meaning": {
 			sent: `spec: {env: [{name: A, value: x}, {name: B, value: $(A)}]}`, set: envSet,

@@ -55,6 +55,21 @@ func TestAdditionsInsideOurListsAreNotDrift(t *testing.T) {
 			changes: []string{"spec.groups"},
 			doc:     `spec: {groups: [{name: a, size: 2, labels: {}}], nodeSelector: {zone: x}}`,
 		},
+		"a removed value of ours": {
+			live:    `spec: {groups: [{name: a, labels: {team: ml}}], nodeSelector: {zone: x}}`,
+			changes: []string{"spec.groups"},
+			doc:     `spec: {groups: [{name: a, labels: {team: ml}}], nodeSelector: {zone: x}}`,
+		},
+		"a map instead of a list": {
+			live:    `spec: {groups: {name: a}, nodeSelector: {zone: x}}`,
+			changes: []string{"spec.groups"},
+			doc:     `spec: {groups: {name: a}, nodeSelector: {zone: x}}`,
+		},
+		"a list instead of a map": {
+			live:    `spec: {groups: [{name: a, size: 2, labels: {team: ml}}], nodeSelector: [x]}`,
+			changes: []string{"spec.nodeSelector"},
+			doc:     `spec: {groups: [{name: a, size: 2, labels: {team: ml}, empty: 0}], nodeSelector: [x]}`,
+		},
 		"a foreign node selector": {
 			live:    `spec: {groups: [{name: a, size: 2, labels: {team: ml}}], nodeSelector: {zone: x, pool: y}}`,
 			changes: []string{"spec.nodeSelector"},

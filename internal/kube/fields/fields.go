@@ -167,7 +167,7 @@ func Paths(set *fieldpath.Set) []fieldpath.Path {
 // (protocol TCP of a port) to the element, but not to what was sent. If no item has all keys, find returns an item
 // that lacks some of them.
 func find(list []any, pe fieldpath.PathElement) int {
-	if i := slices.IndexFunc(list, func(item any) bool { return matches(item, pe, true) }); i >= 0 || pe.Key == nil {
+	if i := slices.IndexFunc(list, func(item any) bool { return matches(item, pe, true) }); i != -1 {
 		return i
 	}
 	return slices.IndexFunc(list, func(item any) bool { return matches(item, pe, false) })
@@ -178,10 +178,7 @@ func find(list []any, pe fieldpath.PathElement) int {
 func matches(item any, pe fieldpath.PathElement, allKeys bool) bool {
 	switch {
 	case pe.Key != nil:
-		m, ok := item.(map[string]any)
-		if !ok {
-			return false
-		}
+		m, _ := item.(map[string]any)
 		same := 0
 		for _, key := range *pe.Key {
 			got, present := m[key.Name]

@@ -186,9 +186,11 @@ func manager(name, at, fieldsV1 string) map[string]any {
 	if err := json.Unmarshal([]byte(fieldsV1), &set); err != nil {
 		panic(err)
 	}
-	return map[string]any{
-		"manager": name, "operation": "Update", "time": at, "fieldsType": "FieldsV1", "fieldsV1": set,
+	entry := map[string]any{"manager": name, "operation": "Update", "fieldsType": "FieldsV1", "fieldsV1": set}
+	if at != "" {
+		entry["time"] = at
 	}
+	return entry
 }
 
 func TestDriftReportsFieldAndManager(t *testing.T) {
@@ -225,6 +227,27 @@ func TestDriftReportsFieldAndManager(t *testing.T) {
 						`{"k:{\"name\":\"kubetorch\"}":{"f:image":{}}}}}}}`),
 			},
 			want: []string{path + ".image by late"},
+		},
+		"the second of two managers": {
+			change: func(o *unstructured.Unstructured) { o.Object["spec"].(map[string]any)["replicas"] = int64(5) },
+			managers: []map[string]any{
+				manager("early", "2026-01-02T00:00:00Z", `{"f:spec":{"f:replicas":{}}}`),
+				manager("late", "2026-01-03T00:00:00Z", `{"f:spec":{"f:replicas":{}}}`),
+			},
+			want: []string{"spec.replicas by late"},
+		},
+		"a manager without a time": {
+			change:   func(o *unstructured.Unstructured) { o.Object["spec"].(map[string]any)["replicas"] = int64(5) },
+			managers: []map[string]any{manager("old", "", `{"f:spec":{"f:replicas":{}}}`)},
+			want:     []string{"spec.replicas by old"},
+		},
+		"a manager whose entry cannot be read": {
+			change: func(o *unstructured.Unstructured) { o.Object["spec"].(map[string]any)["replicas"] = int64(5) },
+			managers: []map[string]any{
+				{"manager": "broken", "operation": "Update", "fieldsType": "FieldsV1", "fieldsV1": []any{}},
+				manager("kubectl", "2026-01-02T00:00:00Z", `{"f:spec":{"f:replicas":{}}}`),
+			},
+			want: []string{"spec.replicas by kubectl"},
 		},
 		"a changed variable": {
 			change: func(o *unstructured.Unstructured) {

@@ -22,11 +22,14 @@ type keyedList struct {
 func (l keyedList) order(object map[string]any) []any {
 	value, _ := lookup(object, l.path)
 	list, _ := value.([]any)
+	return names(list, l.items)
+}
+
+// names returns the items of a list as texts, in their order.
+func names(list []any, items []fieldpath.PathElement) []any {
 	at := map[int]string{}
-	for _, pe := range l.items {
-		if i := find(list, pe); i >= 0 {
-			at[i] = pe.String()
-		}
+	for _, pe := range items {
+		at[find(list, pe)] = pe.String()
 	}
 	out := []any{}
 	for i := range list {
@@ -42,13 +45,11 @@ func orderedLists(object map[string]any, set *fieldpath.Set) []keyedList {
 	var out []keyedList
 	eachStruct(set, func(path fieldpath.Path, children *fieldpath.Set) {
 		field := path[len(path)-1].FieldName
-		if field == nil || !isOrderedField(*field) {
+		if field == nil {
 			return
 		}
 		if value, _ := lookup(object, path); orderMatters(*field, value) {
-			if items := keys(children); len(items) > 1 {
-				out = append(out, keyedList{path: path.Copy(), items: items})
-			}
+			out = append(out, keyedList{path: path.Copy(), items: keys(children)})
 		}
 	})
 	return out
@@ -59,14 +60,9 @@ func keys(set *fieldpath.Set) []fieldpath.PathElement {
 	return slices.DeleteFunc(elements(set), func(pe fieldpath.PathElement) bool { return pe.Key == nil })
 }
 
-func isOrderedField(field string) bool { return field == "initContainers" || field == "env" }
-
 func orderMatters(field string, value any) bool {
-	list, ok := value.([]any)
-	if !ok || !isOrderedField(field) {
-		return false
-	}
-	return field == "initContainers" || slices.ContainsFunc(list, func(item any) bool {
+	list, _ := value.([]any)
+	return field == "initContainers" || field == "env" && slices.ContainsFunc(list, func(item any) bool {
 		variable, _ := item.(map[string]any)
 		text, _ := variable["value"].(string)
 		return strings.Contains(text, "$(")
@@ -82,7 +78,7 @@ func (a Applied) reordered(doc map[string]any, live *unstructured.Unstructured) 
 		if admitted, ok := a.Admitted[String(list.path)].([]any); ok {
 			was = admitted
 		}
-		if slices.Equal(common(now, was), common(was, now)) {
+		if sameOrder(now, was) {
 			continue
 		}
 		changes = append(changes, Change{Path: String(list.path), Reordered: true, path: list.path})
@@ -94,6 +90,9 @@ func (a Applied) reordered(doc map[string]any, live *unstructured.Unstructured) 
 	}
 	return doc, changes
 }
+
+// sameOrder reports whether the items that two lists have in common are in the same order.
+func sameOrder(list, other []any) bool { return slices.Equal(common(list, other), common(other, list)) }
 
 // common returns the items of a list that another list also has.
 func common(list, other []any) []any {
@@ -132,9 +131,9 @@ func inLiveOrder(next, was, live any, set *fieldpath.Set, field string) any {
 				continue
 			}
 			name := *pe.FieldName
-			child, ok := set.Children.Get(pe)
-			if value, has := wanted[name]; ok && has {
-				wanted[name] = inLiveOrder(value, before[name], is[name], child, name)
+			inner, _ := set.Children.Get(pe)
+			if value, has := wanted[name]; has {
+				wanted[name] = inLiveOrder(value, before[name], is[name], inner, name)
 			}
 		}
 		return wanted
@@ -143,33 +142,18 @@ func inLiveOrder(next, was, live any, set *fieldpath.Set, field string) any {
 		is, _ := live.([]any)
 		items := keys(set)
 		for _, pe := range items {
-			child, ok := set.Children.Get(pe)
-			i, j, k := find(wanted, pe), find(before, pe), find(is, pe)
-			if ok && i >= 0 && j >= 0 && k >= 0 {
-				wanted[i] = inLiveOrder(wanted[i], before[j], is[k], child, field)
+			inner, isStruct := set.Children.Get(pe)
+			if i := find(wanted, pe); i >= 0 && isStruct {
+				had, _ := child(before, pe)
+				has, _ := child(is, pe)
+				wanted[i] = inLiveOrder(wanted[i], had, has, inner, field)
 			}
 		}
-		if orderMatters(field, wanted) || !sameOrder(wanted, before, items) {
+		if orderMatters(field, wanted) || !sameOrder(names(wanted, items), names(before, items)) {
 			return wanted
 		}
 		return reorderLike(wanted, is, items)
 	default:
 		return next
 	}
-}
-
-// sameOrder reports whether the items that two lists have in common are in the same order.
-func sameOrder(list, other []any, items []fieldpath.PathElement) bool {
-	var both []fieldpath.PathElement
-	for _, pe := range items {
-		if find(list, pe) >= 0 && find(other, pe) >= 0 {
-			both = append(both, pe)
-		}
-	}
-	by := func(list []any) []fieldpath.PathElement {
-		out := slices.Clone(both)
-		slices.SortFunc(out, func(a, b fieldpath.PathElement) int { return find(list, a) - find(list, b) })
-		return out
-	}
-	return slices.EqualFunc(by(list), by(other), fieldpath.PathElement.Equals)
 }

@@ -32,11 +32,10 @@ func pair(list, others []any) []int {
 func pairByField(list []any, field string, theirs map[any]int) []int {
 	out := make([]int, len(list))
 	for i, item := range list {
-		out[i] = -1
-		if m, ok := item.(map[string]any); ok {
-			if j, found := theirs[withFloats(m[field])]; found {
-				out[i] = j
-			}
+		m, _ := item.(map[string]any)
+		j, found := theirs[withFloats(m[field])]
+		if out[i] = j; !found {
+			out[i] = -1
 		}
 	}
 	return out
@@ -47,9 +46,9 @@ func pairByField(list []any, field string, theirs map[any]int) []int {
 func indexBy(list []any, field string) (index map[any]int, ok bool) {
 	index = make(map[any]int, len(list))
 	for i, item := range list {
-		m, isMap := item.(map[string]any)
+		m, _ := item.(map[string]any)
 		value, has := m[field]
-		if !isMap || !has || isContainer(value) {
+		if !has || isContainer(value) {
 			return nil, false
 		}
 		if _, duplicate := index[withFloats(value)]; duplicate {

@@ -18,7 +18,7 @@ import (
 // contains no list.
 func (a Applied) Released(live *unstructured.Unstructured, manager string, paths [][]string) ([][]string, error) {
 	owned, found, err := Owned(live, manager)
-	if err != nil || !found || a.Set == nil {
+	if !found || a.Set == nil {
 		return nil, err
 	}
 	var released [][]string

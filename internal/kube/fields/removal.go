@@ -23,8 +23,8 @@ func Removed(before, after *fieldpath.Set) *fieldpath.Set { return before.Differ
 // Contested reports whether an apply by manager that omits the fields of set may be unable to remove them from live:
 // another manager updated them, or manager no longer owns them.
 func Contested(live *unstructured.Unstructured, manager string, set *fieldpath.Set) (bool, error) {
-	entries, changed, err := ClaimRemoved(live, manager, set, false)
-	return changed && len(entries) > 0, err
+	_, changed, err := ClaimRemoved(live, manager, set, false)
+	return changed, err
 }
 
 // ClaimRemoved returns the managedFields of live changed so that manager owns the fields of removed by apply, and
@@ -66,7 +66,7 @@ func ClaimRemoved(
 // manager that applies the fields again owns them again.
 func TakeOver(live *unstructured.Unstructured, manager string) ([]metav1.ManagedFieldsEntry, bool, error) {
 	ours, found, err := Owned(live, manager)
-	if err != nil || !found {
+	if !found {
 		return nil, false, err
 	}
 	return withoutFields(live, manager, ours.Leaves(), func(metav1.ManagedFieldsEntry) bool { return true })
@@ -81,7 +81,6 @@ type RetainedField struct {
 
 // Retained returns the fields of removed that live has and that others manage. Only these managers can remove them.
 func Retained(live *unstructured.Unstructured, manager string, removed *fieldpath.Set) ([]RetainedField, error) {
-	removed = present(live, removed)
 	var retained []RetainedField
 	for _, entry := range live.GetManagedFields() {
 		if applies(entry, manager) || entry.Subresource == "" &&

@@ -97,9 +97,6 @@ func mixed(field string, wanted, live any, at []any) []Union {
 func indexOfSameName(list []any, other any) int {
 	m, _ := other.(map[string]any)
 	name, _ := m["name"].(string)
-	if name == "" {
-		return -1
-	}
 	return slices.IndexFunc(list, func(item any) bool {
 		m, _ := item.(map[string]any)
 		return m["name"] == name

@@ -95,8 +95,6 @@ func withFloats(v any) any {
 	switch v := v.(type) {
 	case int64:
 		return float64(v)
-	case int:
-		return float64(v)
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k, item := range v {
