@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
@@ -103,16 +102,9 @@ func (c *Cluster) absent(ctx context.Context, ref Ref) bool {
 func (c *Cluster) names(ctx context.Context, ref Ref) map[string]bool {
 	valid := func(names map[string]bool, age time.Duration) bool { return names == nil || age < absentTime }
 	scope := Ref{Kind: ref.Kind, Namespace: ref.Namespace}
-	names, err := recallWhile(c, "names "+scope.String(), valid, func() (map[string]bool, error) {
-		names, err := c.listNames(ctx, scope)
-		if apierrors.IsForbidden(err) {
-			return nil, nil // another request would have the same result
-		}
-		return names, err
+	names, _ := recallWhile(c, "names "+scope.String(), valid, func() (map[string]bool, error) {
+		return c.listNames(ctx, scope), nil // reading an object returns the same error
 	})
-	if err != nil {
-		return nil // reading the object returns the same error
-	}
 	return names
 }
 
@@ -121,18 +113,15 @@ func (c *Cluster) names(ctx context.Context, ref Ref) map[string]bool {
 // (https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables).
 const namesOnly = "application/json;as=Table;g=meta.k8s.io;v=v1, application/json"
 
-func (c *Cluster) listNames(ctx context.Context, scope Ref) (map[string]bool, error) {
+func (c *Cluster) listNames(ctx context.Context, scope Ref) map[string]bool {
 	conn, err := c.connect()
 	if err != nil {
-		return nil, err
+		return nil
 	}
 	path := scope.path()
-	data, err := conn.rest.Get().WarningHandler(rest.NoWarnings{}).AbsPath(path[:len(path)-1]...).
+	data, _ := conn.rest.Get().WarningHandler(rest.NoWarnings{}).AbsPath(path[:len(path)-1]...).
 		SetHeader("Accept", namesOnly).Param("includeObject", string(metav1.IncludeNone)).Do(ctx).Raw()
-	if err != nil {
-		return nil, err
-	}
-	return namesIn(data), nil
+	return namesIn(data)
 }
 
 // namesIn returns the names in a table, or nil if data is not a table or has no
@@ -201,10 +190,7 @@ func (c *Cluster) ApplyNew(ctx context.Context, obj *unstructured.Unstructured) 
 func (c *Cluster) ApplyNewSecret(
 	ctx context.Context, obj *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
-	ref, err := RefOf(obj)
-	if err != nil {
-		return nil, err
-	}
+	ref := SecretRef(obj.GetNamespace(), obj.GetName())
 	return c.applyNew(ctx, ref, obj, func(ctx context.Context, force bool) (*unstructured.Unstructured, error) {
 		return c.applySecret(ctx, obj, force, false)
 	})
@@ -217,7 +203,7 @@ func (c *Cluster) applyNew(
 	ctx, sent := withOutcome(ctx)
 	applied, err := apply(ctx, false)
 	switch {
-	case ClassOf(err) == Conflict && err != nil && sent.doubtful.Load():
+	case ClassOf(err) == Conflict && sent.doubtful.Load():
 		return apply(ctx, true) // an earlier attempt created it, and another client has changed it since
 	case err == nil && !sent.created() && !sent.doubtful.Load():
 		return nil, &ExistsError{Ref: ref, Sent: obj, Live: applied}
@@ -243,7 +229,7 @@ func (c *Cluster) Withdraw(ctx context.Context, found *ExistsError) error {
 		return c.applyOnce(ctx, "apply", found.Ref, empty, true, options)
 	}
 	after, err := apply(true)
-	if err == nil && !losesMore(content(found.Live), content(after), content(found.Sent)) {
+	if err == nil && !losesMore(fields.Content(found.Live), fields.Content(after), fields.Content(found.Sent)) {
 		_, err = apply(false)
 		return err
 	}
@@ -260,11 +246,6 @@ func recordsOfOthers(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEnt
 		return entry.Manager == Manager
 	})
 	return others, len(others) < len(entries), nil
-}
-
-// content returns an object without the fields that the server maintains.
-func content(obj *unstructured.Unstructured) map[string]any {
-	return fields.Content(obj, "uid", "creationTimestamp")
 }
 
 // losesMore reports whether after lacks a value of live that was not sent. An

@@ -21,14 +21,11 @@ type BudgetError struct {
 	Pod string // namespace/name
 	// Budget is the message of the API server, which names the budget.
 	Budget string
-	err    error
 }
 
 func (e *BudgetError) Error() string {
 	return fmt.Sprintf("pod %s cannot be evicted now: %s", e.Pod, e.Budget)
 }
-
-func (e *BudgetError) Unwrap() error { return e.err }
 
 // Evict requests the eviction of the pod with the uid, which respects
 // PodDisruptionBudgets: see [BudgetError]. A missing or replaced pod is not an
@@ -51,7 +48,7 @@ func (c *Cluster) Evict(ctx context.Context, namespace, name string, uid types.U
 	_, err = resource.Create(writing, &unstructured.Unstructured{Object: body},
 		metav1.CreateOptions{FieldManager: ActionManager}, "eviction")
 	if budget := budgetOf(err); budget != "" {
-		return &BudgetError{Pod: namespace + "/" + name, Budget: budget, err: err}
+		return &BudgetError{Pod: namespace + "/" + name, Budget: budget}
 	}
 	err = wrapWrite("evict", ref, err, sent)
 	if IsNotFound(err) || ClassOf(err) == Conflict { // the UID differs

@@ -35,7 +35,7 @@ func (c *Cluster) Modify(
 			return Wrap("change", ref, err)
 		}
 		after, err = c.mergeOnce(ctx, ref, patch)
-		changed = changed || err == nil
+		changed = err == nil
 		return err
 	})
 	return after, changed, err
@@ -60,10 +60,7 @@ func (c *Cluster) mergeOnce(ctx context.Context, ref Ref, patch []byte) (*unstru
 // only to this version of the object, or nil if they are equal. A list in the
 // patch replaces the complete list, which the version makes safe.
 func mergePatch(live, modified *unstructured.Unstructured) ([]byte, error) {
-	before, err := json.Marshal(live.Object)
-	if err != nil {
-		return nil, err
-	}
+	before, _ := json.Marshal(live.Object) // it was decoded from JSON
 	after, err := json.Marshal(modified.Object)
 	if err != nil {
 		return nil, err
@@ -73,9 +70,7 @@ func mergePatch(live, modified *unstructured.Unstructured) ([]byte, error) {
 		return nil, err
 	}
 	var fields map[string]any
-	if err := json.Unmarshal(patch, &fields); err != nil {
-		return nil, err
-	}
+	_ = json.Unmarshal(patch, &fields)
 	metadata, _ := fields["metadata"].(map[string]any)
 	if metadata == nil {
 		metadata = map[string]any{}

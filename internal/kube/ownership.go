@@ -52,10 +52,7 @@ func (c *Cluster) RemoveAnnotation(
 	if err != nil {
 		return Wrap("apply", ref, err)
 	}
-	patch, err := annotationRemoval(live.GetUID(), name, value)
-	if err != nil {
-		return Wrap("apply", ref, err)
-	}
+	patch := annotationRemoval(live.GetUID(), name, value)
 	after, err := resource.Patch(ctx, ref.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: Manager})
 	if err == nil {
 		c.cache.note(ref, after)
@@ -65,13 +62,14 @@ func (c *Cluster) RemoveAnnotation(
 
 // annotationRemoval returns the JSON patch that removes an annotation from the
 // object with a UID, if the annotation has that value.
-func annotationRemoval(uid types.UID, name, value string) ([]byte, error) {
+func annotationRemoval(uid types.UID, name, value string) []byte {
 	at := pointer([]string{"metadata", "annotations", name})
-	return json.Marshal([]map[string]any{
+	patch, _ := json.Marshal([]map[string]any{ // texts cannot fail
 		{"op": "test", "path": "/metadata/uid", "value": uid},
 		{"op": "test", "path": at, "value": value},
 		{"op": "remove", "path": at},
 	})
+	return patch
 }
 
 // Fetch is Get, or GetSecret for a Secret.

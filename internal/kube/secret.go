@@ -85,10 +85,7 @@ func (c *Cluster) DryRunNewSecret(ctx context.Context, obj *unstructured.Unstruc
 func (c *Cluster) applySecret(
 	ctx context.Context, obj *unstructured.Unstructured, force, dryRun bool,
 ) (*unstructured.Unstructured, error) {
-	ref, err := RefOf(obj)
-	if err != nil {
-		return nil, err
-	}
+	ref := SecretRef(obj.GetNamespace(), obj.GetName())
 	body, err := json.Marshal(obj.Object)
 	if err != nil {
 		return nil, Wrap("apply", ref, err)

@@ -57,7 +57,7 @@ func opaque(err error) error {
 		"http2: client connection lost", "connection lost", "can't write HTTP request on broken connection",
 		"broken connection",
 	).Replace(err.Error())
-	if errors.Is(err, io.EOF) && text == io.EOF.Error() {
+	if text == io.EOF.Error() {
 		text = "the connection was closed before a response was received (EOF)"
 	}
 	return errors.New(text)

@@ -77,8 +77,8 @@ func annotated(obj *unstructured.Unstructured, name, value string) *unstructured
 // apply, without the annotations about its creation, and whether it owns any.
 func OwnedFields(obj *unstructured.Unstructured) (*fieldpath.Set, bool, error) {
 	set, ours, err := fields.Owned(obj, Manager)
-	if err != nil || !ours {
-		return set, ours, err
+	if !ours {
+		return nil, false, err
 	}
 	for _, name := range []string{UnfinishedAnnotation, CreationAnnotation} {
 		if _, marked := obj.GetAnnotations()[name]; marked {
@@ -115,8 +115,8 @@ func ownAnnotation(obj *unstructured.Unstructured, name string) string {
 	if value == "" {
 		return ""
 	}
-	set, ours, err := fields.Owned(obj, Manager)
-	if err != nil || !ours || !set.Has(annotationPath(name)) {
+	set, ours, _ := fields.Owned(obj, Manager)
+	if !ours || !set.Has(annotationPath(name)) {
 		return ""
 	}
 	return value
@@ -247,17 +247,13 @@ func (c *Completions) add(one completion) {
 // removableOf returns the number of waiting objects, oldest first, that the state
 // written by Terraform contains.
 func removableOf(waiting []completion, now time.Time) int {
-	written := -1 // the last one with an updated state
-	for i, one := range waiting {
+	var written time.Time // creation of the last one with an updated state
+	for _, one := range waiting {
 		if now.Sub(one.since) >= updateTime {
-			written = i
+			written = one.since
 		}
 	}
-	count := 0
-	for count < written && waiting[written].since.Sub(waiting[count].since) >= completionsAge {
-		count++
-	}
-	return count
+	return slices.IndexFunc(waiting, func(one completion) bool { return written.Sub(one.since) < completionsAge })
 }
 
 // Flush removes all waiting annotations until ctx ends. It does not wait for
@@ -294,27 +290,22 @@ func (c *Completions) remove(ctx context.Context, batch []completion) {
 				if ctx.Err() != nil || !c.expected() {
 					return
 				}
-				// the next run that reads the object removes it
-				_ = one.cluster.removeUnfinished(ctx, one.ref, one.uid, one.id)
+				one.cluster.removeUnfinished(ctx, one.ref, one.uid, one.id)
 			}
 		})
 	}
 	workers.Wait()
 }
 
-// removeUnfinished removes the annotation of this creation of this object only.
-// The response contains only metadata, and no values of a Secret.
-func (c *Cluster) removeUnfinished(ctx context.Context, ref Ref, uid types.UID, id string) error {
-	conn, err := c.connect()
-	if err != nil {
-		return err
+// removeUnfinished removes the annotation of this creation of this object only. If
+// it fails, the next run that reads the object does it. The response contains
+// only metadata, and no values of a Secret.
+func (c *Cluster) removeUnfinished(ctx context.Context, ref Ref, uid types.UID, id string) {
+	if conn, err := c.connect(); err == nil {
+		conn.rest.Patch(types.JSONPatchType).WarningHandler(rest.NoWarnings{}).AbsPath(ref.path()...).
+			SetHeader("Accept", metadataOnly).Param("fieldManager", Manager).
+			Body(annotationRemoval(uid, UnfinishedAnnotation, id)).Do(ctx)
 	}
-	patch, err := annotationRemoval(uid, UnfinishedAnnotation, id)
-	if err != nil {
-		return err
-	}
-	return conn.rest.Patch(types.JSONPatchType).WarningHandler(rest.NoWarnings{}).AbsPath(ref.path()...).
-		SetHeader("Accept", metadataOnly).Param("fieldManager", Manager).Body(patch).Do(ctx).Error()
 }
 
 // metadataOnly requests an object without its spec, status and data, if the

@@ -137,12 +137,11 @@ func SameContent(a, b *unstructured.Unstructured) bool {
 	return equal(Content(a), Content(b))
 }
 
-// Content returns an object without status, without the metadata that the server writes at each update, and without
-// other fields of its metadata.
-func Content(obj *unstructured.Unstructured, without ...string) map[string]any {
+// Content returns an object without status, and without the metadata that the server writes at each update.
+func Content(obj *unstructured.Unstructured) map[string]any {
 	out := obj.DeepCopy()
 	delete(out.Object, "status")
-	for _, field := range append(without, "managedFields", "resourceVersion", "generation") {
+	for _, field := range []string{"managedFields", "resourceVersion", "generation"} {
 		unstructured.RemoveNestedField(out.Object, "metadata", field)
 	}
 	return out.Object

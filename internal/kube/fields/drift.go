@@ -126,14 +126,11 @@ func (a Applied) expected(path fieldpath.Path) expectation {
 // unchanged reports whether the field still has the value that the server admitted.
 func (a Applied) unchanged(path fieldpath.Path, now any, hasIt bool, live *unstructured.Unstructured) bool {
 	e := a.expected(path)
-	switch {
-	case !hasIt:
+	if !hasIt {
 		return e.mayBeAbsent()
-	case isContainer(e.sent) && Empty(e.sent) && !Empty(now) && granular(live, path):
-		return true // its content is owned by others, field by field
-	default:
-		return e.matchedBy(now, locationOf(path, a.Shared))
 	}
+	// The content of an empty struct of ours is owned by others, field by field.
+	return e.matchedBy(now, locationOf(path, a.Shared)) || Empty(e.sent) && granular(live, path)
 }
 
 // granular reports whether the server records an owner for each field or item inside path. If it does not, they
@@ -168,7 +165,7 @@ func setManagers(changes []Change, live *unstructured.Unstructured, self string)
 		}
 		at := lastWritten(entry)
 		for i, change := range changes {
-			if change.Removed || change.Reordered || !(theirs.Has(change.path) || hasChildren(theirs, change.path)) {
+			if change.Reordered || !(theirs.Has(change.path) || hasChildren(theirs, change.path)) {
 				continue
 			}
 			if change.Manager == "" || at.After(change.Time) {

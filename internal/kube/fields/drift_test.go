@@ -148,6 +148,11 @@ func TestDriftByKindOfChange(t *testing.T) {
 			live: `spec: {groups: [{name: a}, {name: c}]}`, rewritten: []string{"spec.groups"},
 			want: []string{"spec.groups"}, doc: `spec: {groups: [{name: a}, {name: c}]}`,
 		},
+		"defaults of the server for zeros": {
+			sent: `spec: {groups: "", limits: {cpu: 0}, labels: {cpu: x}}`, set: limitsSet,
+			admitted: `spec: {groups: all, limits: {cpu: 7}, labels: {cpu: x}}`,
+			live:     `spec: {groups: all, limits: {cpu: 7}, labels: {cpu: x}}`,
+		},
 		"a removed finalizer": {
 			sent: `spec: {groups: [a, b]}`, set: `{f:spec: {f:groups: {'v:"a"': {}, 'v:"b"': {}}}}`,
 			live: `spec: {groups: [b, c]}`,
@@ -227,11 +232,12 @@ func TestDriftByKindOfChange(t *testing.T) {
 			want: []string{"spec.env reordered"}, doc: `spec: {env: [{name: B, value: $(A)}, {name: A, value: x}]}`,
 		},
 		"init containers in another order": {
-			sent: `spec: {initContainers: [{name: A, image: x}, {name: B, image: x}]}`,
-			set:  strings.NewReplacer("env", "initContainers", "value", "image").Replace(envSet),
-			live: `spec: {initContainers: [{name: mesh}, {name: B, image: x}, {name: A, image: x}]}`,
-			want: []string{"spec.initContainers reordered"},
-			doc:  `spec: {initContainers: [{name: B, image: x}, {name: A, image: x}]}`,
+			sent:     `spec: {initContainers: [{name: A, image: x}, {name: B, image: x}]}`,
+			set:      strings.NewReplacer("env", "initContainers", "value", "image").Replace(envSet),
+			live:     `spec: {initContainers: [{name: mesh}, {name: B, image: x}, {name: A, image: x}]}`,
+			managers: map[string]string{"mesh": `{f:spec: {f:initContainers: {'k:{"name":"A"}': {.: {}, f:name: {}}}}}`},
+			want:     []string{"spec.initContainers reordered"},
+			doc:      `spec: {initContainers: [{name: B, image: x}, {name: A, image: x}]}`,
 		},
 		"init containers in the order of an admission webhook": {
 			sent:     `spec: {initContainers: [{name: A, image: x}, {name: B, image: x}]}`,
@@ -349,6 +355,11 @@ func TestMergeForeignKeepsAdditionsToTheSameItems(t *testing.T) {
 			sent: `spec: {env: [{name: A, value: x}, {name: B, value: z}]}`, set: envSet,
 			live: `spec: {env: [{name: B, value: z}, {name: A, value: x}]}`,
 			next: `spec: {env: x}`, want: `spec: {env: x}`,
+		},
+		"a map instead of a list": {
+			sent: `spec: {env: [{name: A, value: x}, {name: B, value: z}]}`, set: envSet,
+			live: `spec: {env: [{name: B, value: z}, {name: A, value: x}]}`,
+			next: `spec: {env: {name: A}}`, want: `spec: {env: {name: A}}`,
 		},
 		"a value of ours that was removed, with a field added by the same change": {
 			sent: `spec: {tolerations: [{key: a, operator: Exists, value: x}]}`, set: tolerations,

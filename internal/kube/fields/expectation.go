@@ -29,7 +29,7 @@ func expectSent(sent any) expectation {
 
 // mayBeAbsent reports whether the absence of the value is not a change.
 func (e expectation) mayBeAbsent() bool {
-	return !e.wasAdmitted || (Empty(e.sent) && !e.recorded) || (e.wasSent && e.sent == nil)
+	return !e.wasAdmitted || (Empty(e.sent) && !e.recorded)
 }
 
 // at returns the expectation for a field of the value.
@@ -39,9 +39,6 @@ func (e expectation) at(key string) expectation {
 	out := expectation{recorded: e.recorded && known}
 	out.sent, out.wasSent = was[key]
 	out.admitted, out.wasAdmitted = as[key]
-	if !known {
-		out.admitted, out.wasAdmitted = out.sent, out.wasSent
-	}
 	return out
 }
 
@@ -88,8 +85,7 @@ func isQuantity(parent, field string) bool {
 // matchedBy reports whether a value still contains everything that was sent, in this notation or as the server
 // admitted it.
 func (e expectation) matchedBy(now any, at location) bool {
-	if (now == nil && e.mayBeAbsent()) || (e.wasAdmitted && equal(e.admitted, now)) ||
-		(Empty(e.sent) && Empty(now) && !e.recorded) {
+	if equal(e.admitted, now) || (Empty(e.sent) && Empty(now) && !e.recorded) {
 		return true
 	}
 	switch was := e.sent.(type) {

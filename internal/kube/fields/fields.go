@@ -84,9 +84,6 @@ func Decode(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 // fields.
 func Project(obj map[string]any, set *fieldpath.Set) map[string]any {
 	out, _ := project(obj, set).(map[string]any)
-	if out == nil {
-		out = map[string]any{}
-	}
 	for _, path := range identity() {
 		if v, ok, _ := unstructured.NestedString(obj, path...); ok {
 			_ = unstructured.SetNestedField(out, v, path...) // out contains only maps on these paths

@@ -81,6 +81,24 @@ func TestUnreadableRecordsAreErrors(t *testing.T) {
 	}
 }
 
+func TestRemovedFieldsAreThoseThatAreNoLongerApplied(t *testing.T) {
+	t.Parallel()
+	before := fieldpath.NewSet(fieldpath.MakePathOrDie("a"), fieldpath.MakePathOrDie("b"))
+	after := fieldpath.NewSet(fieldpath.MakePathOrDie("b"), fieldpath.MakePathOrDie("c"))
+	if diff := cmp.Diff([]string{"a"}, pathsOf(fields.Removed(before, after))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestProjectionKeepsAValueOfAnotherType(t *testing.T) {
+	t.Parallel()
+	set := fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "a", "b"), fieldpath.MakePathOrDie("none", "x"))
+	want := map[string]any{"spec": map[string]any{"a": "text"}}
+	if diff := cmp.Diff(want, fields.Project(objectOf(t, `{spec: {a: text, c: 1}}`), set)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestRemovalIsContestedOnlyIfAnotherManagerHasTheField(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -116,7 +134,10 @@ func TestRemovedFieldsAreClaimedFromLostAndForeignRecords(t *testing.T) {
 		"an apply to an adopted object": {sharedWith(t, byApply), true, true, map[string][]string{ourApply: own,
 			"argo Apply": {"spec.priority"}}},
 		"an update of this field only": {sharedWith(t, byEditOnly), false, true, map[string][]string{ourApply: own}},
-		"no record":                    {unrecorded, false, true, map[string][]string{ourApply: {"spec.hostname"}}},
+		"an update of another field": {sharedWith(t, byEditOnly, `manager: x, operation: Update, fieldsType: FieldsV1, `+
+			`fieldsV1: {f:spec: {f:priority: {}}}`), false, true, map[string][]string{ourApply: own,
+			"x Update": {"spec.priority"}}},
+		"no record": {unrecorded, false, true, map[string][]string{ourApply: {"spec.hostname"}}},
 	} {
 		entries, changed, err := fields.ClaimRemoved(test.live, ours, hostname(), test.adopted)
 		if err != nil || changed != test.changed {
@@ -127,7 +148,7 @@ func TestRemovedFieldsAreClaimedFromLostAndForeignRecords(t *testing.T) {
 		if diff := cmp.Diff(test.want, records(t, test.live)); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", name, diff)
 		}
-		if last := entries[len(entries)-1]; last.APIVersion != "v1" || last.FieldsType != "FieldsV1" {
+		if last := entries[len(entries)-1]; last.Manager == ours && last.APIVersion != "v1" {
 			t.Errorf("%s: the entry %+v is not valid", name, last)
 		}
 	}

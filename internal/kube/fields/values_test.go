@@ -62,9 +62,10 @@ func TestPathsLeadToValues(t *testing.T) {
 		"an item by its name": {`{f:ports: {'k:{"name":"tcp"}': {f:port: {}}}}`, `ports["tcp"].port`, int64(53),
 			`{ports: [{name: x}, {name: tcp}, {port: 53, protocol: UDP}, {port: 80, protocol: TCP}, 5]}`,
 			`{ports: [{name: x}, {port: 9, name: tcp}, {port: 53, protocol: UDP}, {port: 80, protocol: TCP}, 5]}`},
-		"an item of a map":  {`{f:labels: {'k:{"name":"tcp"}': {f:port: {}}}}`, `labels["tcp"].port`, nil, doc, `{labels: [{port: 9}]}`},
-		"an item by index":  {`{f:args: {'i:1': {}}}`, `args[1]`, nil, doc, `{args: [[1], 2, 9]}`},
-		"a field of a list": {`{f:args: {f:a: {}}}`, `args.a`, nil, doc, `{args: {a: 9}}`},
+		"an item of a map":         {`{f:labels: {'k:{"name":"tcp"}': {f:port: {}}}}`, `labels["tcp"].port`, nil, doc, `{labels: [{port: 9}]}`},
+		"an item of a map, itself": {`{f:labels: {'k:{"name":"tcp"}': {}}}`, `labels["tcp"]`, nil, doc, `{labels: [9]}`},
+		"an item by index":         {`{f:args: {'i:1': {}}}`, `args[1]`, nil, doc, `{args: [[1], 2, 9]}`},
+		"a field of a list":        {`{f:args: {f:a: {}}}`, `args.a`, nil, doc, `{args: {a: 9}}`},
 		"an item by a number": {`{f:ports: {'k:{"port":80}': {f:protocol: {}}}}`, `ports[port=80].protocol`, "TCP",
 			`{ports: [{name: x}, {port: 53, name: tcp}, {port: 53, protocol: UDP}, {port: 80}, 5]}`,
 			`{ports: [{name: x}, {port: 53, name: tcp}, {port: 53, protocol: UDP}, {port: 80, protocol: 9}, 5]}`},
@@ -119,6 +120,9 @@ func TestNumbersAreComparedByValue(t *testing.T) {
 	theirs := map[string]any{"a": []any{1.0, map[string]any{"b": 2.0}}}
 	if !equal(ours, theirs) || equal(ours, map[string]any{"a": []any{1.0, map[string]any{"b": 3.0}}}) || equal("1", 1.0) {
 		t.Error("numbers of two decoders differ, or different ones are equal")
+	}
+	if path := fieldpath.MakePathOrDie("a", "b"); String(path) != "a.b" {
+		t.Errorf("formatted as %s", String(path))
 	}
 	if path := (fieldpath.Path{{Value: new(value.NewValueInterface(1.5))}}); String(path) != "[1.5]" {
 		t.Errorf("formatted as %s", String(path))
