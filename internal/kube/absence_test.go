@@ -66,12 +66,13 @@ func TestNamesAreReadOnlyFromACompleteTable(t *testing.T) {
 		data string
 		want string // the names; "unknown" for none
 	}{
-		"names":               {`{"kind":"Table",` + columns + `,"rows":[{"cells":["a","1d"]},{"cells":["b"]}]}`, "a b"},
-		"no objects":          {`{"kind":"Table"}`, ""},
-		"one of many pages":   {`{"kind":"Table","metadata":{"continue":"x"}}`, "unknown"},
-		"a list":              {`{"kind":"PodList"}`, "unknown"},
-		"text":                {`no`, "unknown"},
-		"no column of names":  {`{"kind":"Table","columnDefinitions":[{"name":"Age"}],"rows":[{"cells":["1d"]}]}`, "unknown"},
+		"names":             {`{"kind":"Table",` + columns + `,"rows":[{"cells":["a","1d"]},{"cells":["b"]}]}`, "a b"},
+		"no objects":        {`{"kind":"Table"}`, ""},
+		"one of many pages": {`{"kind":"Table","metadata":{"continue":"x"}}`, "unknown"},
+		"a list":            {`{"kind":"PodList"}`, "unknown"},
+		"text":              {`no`, "unknown"},
+		"no column of names": {`{"kind":"Table","columnDefinitions":[{"name":"Age"}],"rows":[{"cells":["1d"]}]}`,
+			"unknown"},
 		"a row without cells": {`{"kind":"Table",` + columns + `,"rows":[{"cells":[]}]}`, "unknown"},
 		"a row of numbers":    {`{"kind":"Table",` + columns + `,"rows":[{"cells":[1]}]}`, "unknown"},
 	} {
@@ -109,7 +110,8 @@ func TestFailedListOfNamesIsNotRequestedAgain(t *testing.T) {
 	if lists != 1 {
 		t.Errorf("%d lists, want 1", lists)
 	}
-	if _, created, err := cluster.DryRunNew(t.Context(), kubetest.Deployment("", 0)); ClassOf(err) != Invalid || created {
+	if _, created, err := cluster.DryRunNew(t.Context(), kubetest.Deployment("", 0)); ClassOf(err) != Invalid ||
+		created {
 		t.Errorf("created %t, %v", created, err)
 	}
 }
@@ -121,14 +123,18 @@ func operations(obj *unstructured.Unstructured, ref Ref) map[string]func(context
 		"dry run":     func(ctx context.Context, c *Cluster) error { _, err := c.DryRun(ctx, obj); return err },
 		"dry run new": func(ctx context.Context, c *Cluster) error { _, _, err := c.DryRunNew(ctx, obj); return err },
 		"apply new":   func(ctx context.Context, c *Cluster) error { _, err := c.ApplyNew(ctx, obj); return err },
-		"compare":     func(ctx context.Context, c *Cluster) error { _, err := c.ApplyChangesNothing(ctx, obj); return err },
-		"look":        func(ctx context.Context, c *Cluster) error { _, err := c.Look(ctx, ref); return err },
-		"read":        func(ctx context.Context, c *Cluster) error { _, err := c.Read(ctx, ref); return err },
-		"get":         func(ctx context.Context, c *Cluster) error { _, err := c.Get(ctx, ref); return err },
-		"list":        func(ctx context.Context, c *Cluster) error { _, _, err := c.list(ctx, ref); return err },
-		"delete":      func(ctx context.Context, c *Cluster) error { return c.Delete(ctx, ref, "u") },
-		"delete pod":  func(ctx context.Context, c *Cluster) error { return c.DeletePod(ctx, ref, "u") },
-		"evict":       func(ctx context.Context, c *Cluster) error { return c.Evict(ctx, "ml", "trainer-0", "u") },
+		"compare": func(ctx context.Context, c *Cluster) error {
+			_, err := c.ApplyChangesNothing(ctx,
+				obj)
+			return err
+		},
+		"look":       func(ctx context.Context, c *Cluster) error { _, err := c.Look(ctx, ref); return err },
+		"read":       func(ctx context.Context, c *Cluster) error { _, err := c.Read(ctx, ref); return err },
+		"get":        func(ctx context.Context, c *Cluster) error { _, err := c.Get(ctx, ref); return err },
+		"list":       func(ctx context.Context, c *Cluster) error { _, _, err := c.list(ctx, ref); return err },
+		"delete":     func(ctx context.Context, c *Cluster) error { return c.Delete(ctx, ref, "u") },
+		"delete pod": func(ctx context.Context, c *Cluster) error { return c.DeletePod(ctx, ref, "u") },
+		"evict":      func(ctx context.Context, c *Cluster) error { return c.Evict(ctx, "ml", "trainer-0", "u") },
 		"merge": func(ctx context.Context, c *Cluster) error {
 			_, err := c.mergeOnce(ctx, ref, []byte("{}"))
 			return err
@@ -141,7 +147,10 @@ func operations(obj *unstructured.Unstructured, ref Ref) map[string]func(context
 		"remove an annotation": func(ctx context.Context, c *Cluster) error {
 			return c.RemoveAnnotation(ctx, ref, MarkCreation(obj, "a"), CreationAnnotation)
 		},
-		"set records": func(ctx context.Context, c *Cluster) error { return c.SetRecords(ctx, ref, obj, recordsOfOthers) },
+		"set records": func(ctx context.Context, c *Cluster) error {
+			return c.SetRecords(ctx, ref, obj,
+				recordsOfOthers)
+		},
 	}
 	return all
 }
@@ -183,12 +192,13 @@ func TestWritesAreReadFromTheSharedListAtOnce(t *testing.T) {
 		write func(context.Context, *Cluster) error
 		want  string // the version of the next read
 	}{
-		"an apply":       {operations(kubetest.Deployment("", 0), trainer())["apply"], "9"},
-		"a creation":     {operations(kubetest.Deployment("", 0), trainer())["apply new"], "9"},
-		"an annotation":  {operations(kubetest.Deployment("", 0), trainer())["remove an annotation"], "9"},
-		"a merge":        {operations(kubetest.Deployment("", 0), trainer())["merge"], "9"},
-		"a dry run":      {operations(kubetest.Deployment("", 0), trainer())["dry run"], "3"},
-		"a failed merge": {operations(kubetest.Deployment("", 0), Ref{Kind: kind.Deployment(), Namespace: "ml", Name: "x"})["merge"], "3"},
+		"an apply":      {operations(kubetest.Deployment("", 0), trainer())["apply"], "9"},
+		"a creation":    {operations(kubetest.Deployment("", 0), trainer())["apply new"], "9"},
+		"an annotation": {operations(kubetest.Deployment("", 0), trainer())["remove an annotation"], "9"},
+		"a merge":       {operations(kubetest.Deployment("", 0), trainer())["merge"], "9"},
+		"a dry run":     {operations(kubetest.Deployment("", 0), trainer())["dry run"], "3"},
+		"a failed merge": {operations(kubetest.Deployment("", 0), Ref{Kind: kind.Deployment(), Namespace: "ml",
+			Name: "x"})["merge"], "3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -212,7 +222,8 @@ func TestWritesAreReadFromTheSharedListAtOnce(t *testing.T) {
 			}
 			err := test.write(t.Context(), cluster)
 			obj, readErr := cluster.Read(t.Context(), trainer())
-			if readErr != nil || obj.GetResourceVersion() != test.want || (err != nil) != strings.Contains(name, "failed") {
+			if readErr != nil || obj.GetResourceVersion() != test.want || (err != nil) != strings.Contains(name,
+				"failed") {
 				t.Errorf("version %s, %v, %v", obj.GetResourceVersion(), err, readErr)
 			}
 		})

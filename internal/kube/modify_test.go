@@ -67,6 +67,10 @@ func TestModifyWithoutAChangeWritesNothing(t *testing.T) {
 	if _, _, err := cluster.Modify(t.Context(), trainer(), failing); !errors.Is(err, failure) {
 		t.Errorf("the error is %v", err)
 	}
+	invalid := func(obj *unstructured.Unstructured) error { obj.Object["spec"] = func() {}; return nil }
+	if _, changed, err := cluster.Modify(t.Context(), trainer(), invalid); err == nil || changed {
+		t.Errorf("a value that is no JSON: %t, %v", changed, err)
+	}
 }
 
 func TestModifyNeedsOnlyThePermissionToPatch(t *testing.T) {
@@ -88,10 +92,10 @@ func TestModifyNeedsOnlyThePermissionToPatch(t *testing.T) {
 			}
 			return http.StatusOK, kubetest.Deployment("1", 1)
 		}})
-		_, _, err := cluster.Modify(t.Context(), trainer(), func(obj *unstructured.Unstructured) error {
+		_, changed, err := cluster.Modify(t.Context(), trainer(), func(obj *unstructured.Unstructured) error {
 			return unstructured.SetNestedField(obj.Object, int64(5), "spec", "replicas")
 		})
-		if ClassOf(err) != test.want {
+		if ClassOf(err) != test.want || changed {
 			t.Errorf("%s: class %v of %v, want %v", name, ClassOf(err), err, test.want)
 		}
 	}

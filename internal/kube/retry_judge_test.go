@@ -250,14 +250,16 @@ func TestOutageBeginsWithTheFirstFailureOfASeries(t *testing.T) {
 		{71, replyOf(200, "{}"), time.Time{}, state{reached: true, accepted: true, starting: true}},
 		{72, replyOf(200, "{}"), time.Time{}, state{reached: true, accepted: true}},
 		{73, replyOf(503, ""), at(73), state{reached: true, accepted: true}},
-		{74, replyOf(403, refused("Forbidden", "no")), time.Time{}, state{reached: true, accepted: true, starting: true}},
+		{74, replyOf(403, refused("Forbidden", "no")), time.Time{}, state{reached: true, accepted: true,
+			starting: true}},
 	} {
 		var err error
 		if step.reply == nil {
 			err = failure
 		}
 		if got := h.note(at(step.at), step.reply, err); got != step.state || h.failing() != step.want {
-			t.Errorf("after %d s: %+v, failing since %v; want %+v, %v", step.at, got, h.failing(), step.state, step.want)
+			t.Errorf("after %d s: %+v, failing since %v; want %+v, %v", step.at, got, h.failing(), step.state,
+				step.want)
 		}
 	}
 }

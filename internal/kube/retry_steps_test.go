@@ -70,7 +70,7 @@ func breaks(*http.Request) (*http.Response, error) {
 
 // refused is the body of a Status with a code and a reason.
 func refused(reason, message string) string {
-	return `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"` + reason + `","message":"` + message + `"}`
+	return `{"kind":"Status","status":"Failure","reason":"` + reason + `","message":"` + message + `"}`
 }
 
 // asks returns a request. The body of an apply, patch or deletion limits it to one version or object.

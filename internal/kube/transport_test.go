@@ -1,15 +1,20 @@
 package kube
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -86,5 +91,55 @@ func TestUnresponsiveServerIsReportedImmediately(t *testing.T) {
 	}
 	if !strings.Contains(err.Error(), "dial: i/o timeout") || requests.Load() != 1 {
 		t.Errorf("%d requests ended with: %v", requests.Load(), err)
+	}
+}
+
+// client-go repeats these errors, or ends a watch without an error.
+func TestFailedConnectionsAreHiddenFromTheClient(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		err  error
+		want string
+	}{
+		"closed before a response": {io.EOF, "the connection was closed before a response was received (EOF)"},
+		"closed while reading":     {fmt.Errorf("read: %w", io.EOF), "read: EOF"},
+		"reset": {&net.OpError{Op: "read", Err: syscall.ECONNRESET},
+			"read: connection reset"},
+		"closed by this side": {errors.New("use of closed network connection"), "connection closed"},
+		"a server that stops": {errors.New("http2: server sent GOAWAY and closed the connection"),
+			"http2: server closed the connection (GOAWAY)"},
+		"a lost connection of HTTP/2": {errors.New("http2: client connection lost"), "connection lost"},
+		"a broken connection": {errors.New("http: can't write HTTP request on broken connection"),
+			"http: broken connection"},
+		"a timeout":       {&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}, "dial: i/o timeout"},
+		"another failure": {errors.New("no such host"), "no such host"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			send := func(ctx context.Context) error {
+				request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://h/apis", nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				response, err := plainErrors{next: broken{test.err, &atomic.Int64{}}}.RoundTrip(request)
+				if err == nil {
+					_ = response.Body.Close()
+				}
+				return err
+			}
+			err := send(t.Context())
+			if utilnet.IsTimeout(err) || utilnet.IsProbableEOF(err) || utilnet.IsConnectionReset(err) ||
+				utilnet.IsHTTP2ConnectionLost(err) || err.Error() != test.want {
+				t.Errorf("client-go recognizes %q, want %q", err, test.want)
+			}
+			if name == "another failure" && err != test.err { //nolint:errorlint // the same error
+				t.Errorf("%v is another error", err)
+			}
+			ended, cancel := context.WithCancel(t.Context())
+			cancel()
+			if err := send(ended); err != test.err { //nolint:errorlint // the same error
+				t.Errorf("after the end of the run: %v", err)
+			}
+		})
 	}
 }

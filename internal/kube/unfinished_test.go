@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -142,24 +144,168 @@ func TestFlushDoesNotWaitForAHangingRequest(t *testing.T) {
 
 func TestOldAnnotationsAreRemovedEarly(t *testing.T) {
 	t.Parallel()
+	const most = 200
+	for name, test := range map[string]struct {
+		before      int           // annotations that wait
+		then, later time.Duration // before each of two more
+		want        int           // annotations that wait in the end
+	}{
+		"few":                              {most - 2, 30 * time.Second, 10 * time.Second, most},
+		"many":                             {most, 30 * time.Second, 10 * time.Second, 2},
+		"the newer one may not be written": {most, 30 * time.Second, 10*time.Second - 1, most + 2},
+		"not much older than a newer one":  {most, 30*time.Second - 1, 10 * time.Second, most + 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var asked atomic.Int32
+				completions := NewCompletions(func() bool { asked.Add(1); return false }) // so that no request is sent
+				cluster := &Cluster{cache: &cache{ctx: t.Context()}}
+				add := func() { completions.add(completion{cluster: cluster, since: time.Now()}) }
+				for range test.before {
+					add()
+				}
+				time.Sleep(test.then)
+				add() // Terraform writes the state after the next response, which it has not received yet
+				if synctest.Wait(); len(completions.waiting) != test.before+1 {
+					t.Errorf("%d wait, want all", len(completions.waiting))
+				}
+				time.Sleep(test.later)
+				add()
+				if synctest.Wait(); len(completions.waiting) != test.want || completions.draining ||
+					(asked.Load() > 0) != (test.want == 2) {
+					t.Errorf("%d wait, want %d; draining %t, asked %d times", len(completions.waiting), test.want,
+						completions.draining, asked.Load())
+				}
+				completions.Interrupt() // needs the lock
+			})
+		})
+	}
+}
+
+func TestOldAnnotationsAreRemovedByOneWorkerAtATime(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		completions := NewCompletions(func() bool { return false }) // so that no request is sent
+		release := make(chan struct{})
+		completions := NewCompletions(func() bool { <-release; return false })
 		cluster := &Cluster{cache: &cache{ctx: t.Context()}}
-		add := func() { completions.add(completion{cluster: cluster, since: time.Now()}) }
-		for range maxCompletions {
-			add()
+		start := time.Now()
+		add := func(age time.Duration) {
+			completions.add(completion{cluster: cluster, since: start.Add(-age), inState: true})
 		}
-		time.Sleep(completionsAge)
-		add() // Terraform writes the state after the next response, which it has not received yet
-		if synctest.Wait(); len(completions.waiting) != maxCompletions+1 {
-			t.Errorf("%d wait, want all", len(completions.waiting))
+		add(time.Hour) // the only one that can be removed
+		for range 200 {
+			add(10 * time.Second)
 		}
-		time.Sleep(updateTime)
-		add()
-		if synctest.Wait(); len(completions.waiting) != 2 || completions.draining {
-			t.Errorf("%d wait, want the last two; draining %t", len(completions.waiting), completions.draining)
+		if synctest.Wait(); len(completions.waiting) != 200 || !completions.draining {
+			t.Errorf("%d wait, draining %t", len(completions.waiting), completions.draining)
+		}
+		completions.waiting[0].since = start.Add(-time.Hour)
+		add(0)
+		if synctest.Wait(); len(completions.waiting) != 201 {
+			t.Errorf("%d wait, want all until the first removal ends", len(completions.waiting))
+		}
+		close(release)
+		synctest.Wait()
+		add(0)
+		if synctest.Wait(); len(completions.waiting) != 201 || completions.draining {
+			t.Errorf("%d wait in the end, draining %t", len(completions.waiting), completions.draining)
 		}
 	})
+}
+
+func TestInterruptedRunKeepsTheAnnotationsThatWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		completions := NewCompletions(func() bool { t.Error("removed"); return false })
+		cluster := &Cluster{cache: &cache{ctx: t.Context()}}
+		completions.Interrupt()
+		for range 300 {
+			completions.add(completion{cluster: cluster, since: time.Now().Add(-time.Hour)})
+		}
+		completions.add(completion{cluster: cluster, since: time.Now().Add(-time.Minute)})
+		if synctest.Wait(); len(completions.waiting) != 301 || completions.draining {
+			t.Errorf("%d wait, draining %t", len(completions.waiting), completions.draining)
+		}
+	})
+}
+
+func TestManyAnnotationsAreRemovedAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	for waiting, want := range map[int]int32{3: 3, 50: 32} {
+		synctest.Test(t, func(t *testing.T) {
+			var running, most atomic.Int32
+			completions := NewCompletions(func() bool {
+				most.Store(max(most.Load(), running.Add(1)))
+				time.Sleep(time.Second)
+				running.Add(-1)
+				return false
+			})
+			for range waiting {
+				completions.waiting = append(completions.waiting, completion{})
+			}
+			if completions.Flush(t.Context()); most.Load() != want || running.Load() != 0 {
+				t.Errorf("%d of %d at the same time, want %d; %d still running", most.Load(), waiting, want,
+					running.Load())
+			}
+		})
+	}
+}
+
+func TestCreationIsKnownByItsAnnotations(t *testing.T) {
+	t.Parallel()
+	marked := MarkCreation(kubetest.Deployment("1", 0), "b")
+	marked.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: Manager,
+		Operation: metav1.ManagedFieldsOperationApply,
+		FieldsV1:  metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:kt.dev/creation":{}}}}`)}})
+	broken := marked.DeepCopy()
+	broken.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: Manager,
+		Operation: metav1.ManagedFieldsOperationApply,
+		FieldsV1:  metav1.NewFieldsV1(`[]`)}})
+	for name, test := range map[string]struct {
+		obj            *unstructured.Unstructured
+		creation, mark string
+	}{
+		"an unfinished object":             {applied(Manager, "a"), "a", ""},
+		"an additional object":             {marked, "b", "b"},
+		"an object of another client":      {applied("kubectl-rollout", "a"), "", ""},
+		"an object with unreadable fields": {broken, "", ""},
+		"no annotation":                    {kubetest.Deployment("1", 0), "", ""},
+	} {
+		if creation, mark := CreationOf(test.obj), MarkedCreation(test.obj); creation != test.creation ||
+			mark != test.mark {
+			t.Errorf("%s: %q and %q, want %q and %q", name, creation, mark, test.creation, test.mark)
+		}
+	}
+	if _, ours, err := OwnedFields(broken); ours || err == nil {
+		t.Errorf("unreadable fields: %t, %v", ours, err)
+	}
+	if _, ours, err := OwnedFields(applied("kubectl", "a")); ours || err != nil {
+		t.Errorf("fields of another client: %t, %v", ours, err)
+	}
+	if set, _, err := OwnedFields(marked); err != nil || !set.Empty() {
+		t.Errorf("fields %v, %v", set, err)
+	}
+	a, b := NewCreationID(), NewCreationID()
+	if a == b || len(a) < 20 || strings.ToLower(a) != a {
+		t.Errorf("the creations %q and %q", a, b)
+	}
+}
+
+func TestObjectWithoutTheAnnotationIsAsBeforeIt(t *testing.T) {
+	t.Parallel()
+	plain := kubetest.Deployment("1", 0)
+	if got := withoutUnfinished(MarkUnfinished(plain, "a")); !reflect.DeepEqual(got, plain) {
+		t.Errorf("got %v", got)
+	}
+	noted := kubetest.Deployment("1", 0)
+	noted.SetAnnotations(map[string]string{"note": "x"})
+	if got := withoutUnfinished(MarkUnfinished(noted, "a")); !reflect.DeepEqual(got, noted) {
+		t.Errorf("got %v", got)
+	}
+	if got := withoutUnfinished(plain); got != plain {
+		t.Error("an object without the annotation was copied")
+	}
 }
 
 func TestAfterAnInterruptOnlyObjectsInStateAreCompleted(t *testing.T) {

@@ -61,10 +61,14 @@ func TestUnreadableRecordsAreErrors(t *testing.T) {
 	entries[1].Manager = ours
 	own.SetManagedFields(entries[1:])
 	for name, do := range map[string]func() error{
-		"owned":            func() error { _, _, err := fields.Owned(own, ours); return err },
-		"given":            func() error { _, err := fields.Given(others); return err },
-		"contested":        func() error { _, err := fields.Contested(own, ours, hostname()); return err },
-		"claimed":          func() error { _, _, err := fields.ClaimRemoved(others, ours, hostname(), true); return err },
+		"owned":     func() error { _, _, err := fields.Owned(own, ours); return err },
+		"given":     func() error { _, err := fields.Given(others); return err },
+		"contested": func() error { _, err := fields.Contested(own, ours, hostname()); return err },
+		"claimed": func() error {
+			_, _, err := fields.ClaimRemoved(others, ours, hostname(),
+				true)
+			return err
+		},
 		"claimed of ours":  func() error { _, _, err := fields.ClaimRemoved(own, ours, hostname(), false); return err },
 		"taken over":       func() error { _, _, err := fields.TakeOver(others, ours); return err },
 		"taken over, ours": func() error { _, _, err := fields.TakeOver(own, ours); return err },
@@ -134,8 +138,9 @@ func TestRemovedFieldsAreClaimedFromLostAndForeignRecords(t *testing.T) {
 		"an apply to an adopted object": {sharedWith(t, byApply), true, true, map[string][]string{ourApply: own,
 			"argo Apply": {"spec.priority"}}},
 		"an update of this field only": {sharedWith(t, byEditOnly), false, true, map[string][]string{ourApply: own}},
-		"an update of another field": {sharedWith(t, byEditOnly, `manager: x, operation: Update, fieldsType: FieldsV1, `+
-			`fieldsV1: {f:spec: {f:priority: {}}}`), false, true, map[string][]string{ourApply: own,
+		"an update of another field": {sharedWith(t, byEditOnly,
+			`manager: x, operation: Update, fieldsType: FieldsV1, `+
+				`fieldsV1: {f:spec: {f:priority: {}}}`), false, true, map[string][]string{ourApply: own,
 			"x Update": {"spec.priority"}}},
 		"no record": {unrecorded, false, true, map[string][]string{ourApply: {"spec.hostname"}}},
 	} {
@@ -173,7 +178,8 @@ func TestRecordWithoutASetIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Imports keep no record of what the server admitted. A field without a value in them may be a zero that its type omits.
+// Imports keep no record of what the server admitted. A field without a value in
+// them may be a zero that its type omits.
 func TestZeroOfAnImportedObjectIsNotDrift(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -181,10 +187,12 @@ func TestZeroOfAnImportedObjectIsNotDrift(t *testing.T) {
 		recorded bool
 		want     []string
 	}{
-		"the zero is absent":               {`spec: {replicas: 1}`, false, nil},
-		"the zero is present":              {`spec: {replicas: 1, hostNetwork: false}`, false, nil},
-		"another value":                    {`spec: {replicas: 1, hostNetwork: true}`, false, []string{"spec.hostNetwork"}},
-		"a zero that was known to be none": {`spec: {replicas: 1, hostNetwork: false}`, true, []string{"spec.hostNetwork"}},
+		"the zero is absent":  {`spec: {replicas: 1}`, false, nil},
+		"the zero is present": {`spec: {replicas: 1, hostNetwork: false}`, false, nil},
+		"another value": {`spec: {replicas: 1, hostNetwork: true}`, false,
+			[]string{"spec.hostNetwork"}},
+		"a zero that was known to be none": {`spec: {replicas: 1, hostNetwork: false}`, true,
+			[]string{"spec.hostNetwork"}},
 	} {
 		record := fields.Applied{Object: objectOf(t, `spec: {replicas: 1}`), Recorded: test.recorded,
 			Set: fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "replicas"),

@@ -43,7 +43,8 @@ func applied(t *testing.T) fields.Applied {
 		"metadata": map[string]any{"name": "trainer", "namespace": "ml"},
 		"spec":     map[string]any{"nprocPerNode": "1", "runPolicy": map[string]any{"suspend": true}},
 	}
-	return fields.Applied{Object: sent, Set: set, Admitted: map[string]any{"spec.runPolicy.suspend": true}, Recorded: true}
+	return fields.Applied{Object: sent, Set: set, Admitted: map[string]any{"spec.runPolicy.suspend": true},
+		Recorded: true}
 }
 
 func TestFieldsTakenByOthersAreReleased(t *testing.T) {

@@ -38,34 +38,44 @@ func TestPathsLeadToValues(t *testing.T) {
 		after string // after its removal
 		put   string // after it is set to 9
 	}{
-		"a field":          {`{f:replicas: {}}`, "replicas", int64(1), `{}`, `{replicas: 9}`},
-		"a field of a map": {`{f:labels: {f:a.b/c: {}}}`, `labels["a.b/c"]`, "x", `{labels: {}}`, `{labels: {a.b/c: 9}}`},
+		"a field": {`{f:replicas: {}}`, "replicas", int64(1), `{}`, `{replicas: 9}`},
+		"a field of a map": {`{f:labels: {f:a.b/c: {}}}`, `labels["a.b/c"]`, "x", `{labels: {}}`,
+			`{labels: {a.b/c: 9}}`},
 		"a missing field": {`{f:labels: {f:d: {}}}`, `labels.d`, nil, `{labels: {a.b/c: x}}`,
 			`{labels: {a.b/c: x, d: 9}}`},
 		"a field of a missing map": {`{f:none: {f:d: {}}}`, `none.d`, nil, `{}`, `{none: {d: 9}}`},
-		"a field of a number":      {`{f:replicas: {f:d: {}}}`, `replicas.d`, nil, `{replicas: 1}`, `{replicas: {d: 9}}`},
-		"an item of a set":         {`{f:finalizers: {'v:"b"': {}}}`, `finalizers[b]`, "b", `{finalizers: [a]}`, `{finalizers: [a, 9]}`},
+		"a field of a number": {`{f:replicas: {f:d: {}}}`, `replicas.d`, nil, `{replicas: 1}`,
+			`{replicas: {d: 9}}`},
+		"an item of a set": {`{f:finalizers: {'v:"b"': {}}}`, `finalizers[b]`, "b", `{finalizers: [a]}`,
+			`{finalizers: [a, 9]}`},
 		"a missing item of a set": {`{f:finalizers: {'v:"c"': {}}}`, `finalizers[c]`, nil, `{finalizers: [a, b]}`,
 			`{finalizers: [a, b, 9]}`},
 		"a field of an item": {`{f:ports: {'k:{"port":80,"protocol":"TCP"}': {f:port: {}}}}`,
-			`ports[port=80,protocol=TCP].port`, int64(80), `{ports: [{name: x}, {port: 53, name: tcp}, {port: 53, protocol: UDP},
-            {protocol: TCP}, 5]}`, `{ports: [{name: x}, {port: 53, name: tcp}, {port: 53, protocol: UDP}, {port: 9, protocol: TCP}, 5]}`},
+			`ports[port=80,protocol=TCP].port`, int64(80),
+			`{ports: [{name: x}, {port: 53, name: tcp}, {port: 53, protocol: UDP},
+            {protocol: TCP}, 5]}`, `{ports: [{name: x}, {port: 53, name: tcp}, {port: 53, protocol: UDP}, {port: 9,
+	protocol: TCP}, 5]}`},
 		"a field of an item without a defaulted key": {`{f:ports: {'k:{"port":53,"protocol":"TCP"}': {f:name: {}}}}`,
-			`ports[port=53,protocol=TCP].name`, "tcp", `{ports: [{name: x}, {port: 53}, {port: 53, protocol: UDP}, {port: 80, protocol: TCP}, 5]}`,
+			`ports[port=53,protocol=TCP].name`, "tcp",
+			`{ports: [{name: x}, {port: 53}, {port: 53, protocol: UDP}, {port: 80, protocol: TCP}, 5]}`,
 			`{ports: [{name: x}, {port: 53, name: 9}, {port: 53, protocol: UDP}, {port: 80, protocol: TCP}, 5]}`},
 		"an item by one of two keys": {`{f:ports: {'k:{"port":53,"protocol":"UDP"}': {f:protocol: {}}}}`,
-			`ports[port=53,protocol=UDP].protocol`, "UDP", `{ports: [{name: x}, {port: 53, name: tcp}, {port: 53}, {port: 80, protocol: TCP}, 5]}`,
+			`ports[port=53,protocol=UDP].protocol`, "UDP",
+			`{ports: [{name: x}, {port: 53, name: tcp}, {port: 53}, {port: 80, protocol: TCP}, 5]}`,
 			`{ports: [{name: x}, {port: 53, name: tcp}, {port: 53, protocol: 9}, {port: 80, protocol: TCP}, 5]}`},
 		"a missing item": {`{f:ports: {'k:{"port":81,"protocol":"TCP"}': {f:name: {}}}}`,
-			`ports[port=81,protocol=TCP].name`, nil, doc, `{ports: [{name: x}, {port: 53, name: tcp}, {port: 53, protocol: UDP},
+			`ports[port=81,protocol=TCP].name`, nil, doc,
+			`{ports: [{name: x}, {port: 53, name: tcp}, {port: 53, protocol: UDP},
             {port: 80, protocol: TCP}, 5, {name: 9}]}`},
 		"an item by its name": {`{f:ports: {'k:{"name":"tcp"}': {f:port: {}}}}`, `ports["tcp"].port`, int64(53),
 			`{ports: [{name: x}, {name: tcp}, {port: 53, protocol: UDP}, {port: 80, protocol: TCP}, 5]}`,
 			`{ports: [{name: x}, {port: 9, name: tcp}, {port: 53, protocol: UDP}, {port: 80, protocol: TCP}, 5]}`},
-		"an item of a map":         {`{f:labels: {'k:{"name":"tcp"}': {f:port: {}}}}`, `labels["tcp"].port`, nil, doc, `{labels: [{port: 9}]}`},
-		"an item of a map, itself": {`{f:labels: {'k:{"name":"tcp"}': {}}}`, `labels["tcp"]`, nil, doc, `{labels: [9]}`},
-		"an item by index":         {`{f:args: {'i:1': {}}}`, `args[1]`, nil, doc, `{args: [[1], 2, 9]}`},
-		"a field of a list":        {`{f:args: {f:a: {}}}`, `args.a`, nil, doc, `{args: {a: 9}}`},
+		"an item of a map": {`{f:labels: {'k:{"name":"tcp"}': {f:port: {}}}}`, `labels["tcp"].port`, nil, doc,
+			`{labels: [{port: 9}]}`},
+		"an item of a map, itself": {`{f:labels: {'k:{"name":"tcp"}': {}}}`, `labels["tcp"]`, nil, doc,
+			`{labels: [9]}`},
+		"an item by index":  {`{f:args: {'i:1': {}}}`, `args[1]`, nil, doc, `{args: [[1], 2, 9]}`},
+		"a field of a list": {`{f:args: {f:a: {}}}`, `args.a`, nil, doc, `{args: {a: 9}}`},
 		"an item by a number": {`{f:ports: {'k:{"port":80}': {f:protocol: {}}}}`, `ports[port=80].protocol`, "TCP",
 			`{ports: [{name: x}, {port: 53, name: tcp}, {port: 53, protocol: UDP}, {port: 80}, 5]}`,
 			`{ports: [{name: x}, {port: 53, name: tcp}, {port: 53, protocol: UDP}, {port: 80, protocol: 9}, 5]}`},
@@ -118,7 +128,8 @@ func TestNumbersAreComparedByValue(t *testing.T) {
 	t.Parallel()
 	ours := map[string]any{"a": []any{int64(1), map[string]any{"b": int64(2)}}}
 	theirs := map[string]any{"a": []any{1.0, map[string]any{"b": 2.0}}}
-	if !equal(ours, theirs) || equal(ours, map[string]any{"a": []any{1.0, map[string]any{"b": 3.0}}}) || equal("1", 1.0) {
+	if !equal(ours, theirs) || equal(ours, map[string]any{"a": []any{1.0, map[string]any{"b": 3.0}}}) || equal("1",
+		1.0) {
 		t.Error("numbers of two decoders differ, or different ones are equal")
 	}
 	if path := fieldpath.MakePathOrDie("a", "b"); String(path) != "a.b" {
