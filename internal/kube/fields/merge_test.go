@@ -72,10 +72,11 @@ func TestMergeForeignKeepsAdditionsToTheSameItems(t *testing.T) {
 		"lists in the items of a list": {
 			sent: `spec: {containers: [{name: a, env: [{name: A}, {name: B}]},
                 {name: b, env: [{name: A}, {name: B}]}]}`,
-			set: `{f:spec: {f:containers: {'k:{"name":"a"}': {.: {}, f:name: {}, f:env: {'k:{"name":"A"}': {.: {}, f:name: {}},
-                'k:{"name":"B"}': {.: {}, f:name: {}}}}, 'k:{"name":"b"}': {.: {}, f:name: {},
-	f:env: {'k:{"name":"A"}': {.: {},
-                f:name: {}}, 'k:{"name":"B"}': {.: {}, f:name: {}}}}}}}`,
+			set: `{f:spec: {f:containers: {
+                'k:{"name":"a"}': {.: {}, f:name: {}, f:env: {
+                    'k:{"name":"A"}': {.: {}, f:name: {}}, 'k:{"name":"B"}': {.: {}, f:name: {}}}},
+                'k:{"name":"b"}': {.: {}, f:name: {}, f:env: {
+                    'k:{"name":"A"}': {.: {}, f:name: {}}, 'k:{"name":"B"}': {.: {}, f:name: {}}}}}}}`,
 			live: `spec: {containers: [{name: b, env: [{name: B}, {name: A}]}, {name: mesh},
                 {name: a, env: [{name: B}, {name: A}]}]}`,
 			want: `spec: {containers: [{name: b, env: [{name: B}, {name: A}]},
