@@ -6,7 +6,6 @@ package ready
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -18,8 +17,8 @@ import (
 )
 
 // Snapshot contains the known state of one workload at one moment. It is never
-// modified. All fields except Workload are optional; without them the verdict
-// is less specific.
+// modified, and no list contains nil. All fields except Workload are optional;
+// without them the verdict is less specific.
 type Snapshot struct {
 	// Workload is the live object, or nil if it has not been observed.
 	Workload *unstructured.Unstructured
@@ -240,20 +239,10 @@ func Assessor(workload *unstructured.Unstructured) func(Snapshot) Verdict {
 	if workload.GetDeletionTimestamp() != nil {
 		return always(Verdict{Phase: Terminating, Message: "the workload is being deleted"})
 	}
-	assess := assessors()[readinessOf(workload)](workload)
-	return func(s Snapshot) Verdict { return assess(s.withoutNil()) }
+	return assessors()[readinessOf(workload)](workload)
 }
 
 func always(verdict Verdict) func(Snapshot) Verdict { return func(Snapshot) Verdict { return verdict } }
-
-// withoutNil returns the snapshot without nil items in its lists of pods, nodes
-// and parts. A nil list stays nil, because it means that the objects are unknown.
-func (s Snapshot) withoutNil() Snapshot {
-	s.Pods = slices.DeleteFunc(slices.Clone(s.Pods), func(p *corev1.Pod) bool { return p == nil })
-	s.Nodes = slices.DeleteFunc(slices.Clone(s.Nodes), func(n *corev1.Node) bool { return n == nil })
-	s.Parts = slices.DeleteFunc(slices.Clone(s.Parts), func(u *unstructured.Unstructured) bool { return u == nil })
-	return s
-}
 
 // filter returns the items for which keep returns true.
 func filter[T any](items []T, keep func(T) bool) []T {

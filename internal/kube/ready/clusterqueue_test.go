@@ -18,16 +18,22 @@ func TestClusterQueueIsReadyWhenKueueAdmitsItsWorkloads(t *testing.T) {
 		live    string
 		ready   bool
 		message string
+		hint    string
 	}{
-		"nothing reported": {`{}`, false, "has not processed"},
+		"nothing reported": {`{}`, false, "has not processed", "controller of Kueue is running"},
 		"active": {`{metadata: {generation: 2}, status: {conditions: [{type: Active, status: "True", reason: Ready,
-		  observedGeneration: 2}]}}`, true, "is active"},
+		  observedGeneration: 2}]}}`, true, "is active", ""},
 		"a missing flavor": {`{status: {conditions: [{type: Active, status: "False", reason: FlavorNotFound,
 		  message: "references missing ResourceFlavor(s): h100"}]}}`, false,
-			"admits no workloads (FlavorNotFound): references missing ResourceFlavor(s): h100"},
+			"admits no workloads (FlavorNotFound): references missing ResourceFlavor(s): h100", "Create the missing"},
+		"stopped": {`{status: {conditions: [{type: Active, status: "False", reason: Stopped,
+		  message: "ClusterQueue is stopped"}]}}`, false, "admits no workloads (Stopped)", "the stop policy to None"},
+		"another cause": {`{status: {conditions: [{type: Active, status: "False", reason: Terminating}]}}`, false,
+			"admits no workloads (Terminating)", "the cause that Kueue reports"},
 		"active in an earlier generation": {`{metadata: {generation: 3}, status: {conditions: [{type: Active,
-		  status: "True", observedGeneration: 2}]}}`, false, "has not processed"},
-		"fields of another type": {`{status: {pendingWorkloads: many}}`, false, "has not processed"},
+		  status: "True", observedGeneration: 2}]}}`, false, "has not processed", "controller of Kueue is running"},
+		"fields of another type": {`{status: {pendingWorkloads: many}}`, false, "has not processed",
+			"controller of Kueue is running"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -35,6 +41,10 @@ func TestClusterQueueIsReadyWhenKueueAdmitsItsWorkloads(t *testing.T) {
 			if verdict.Ready != test.ready || !strings.Contains(verdict.Message, test.message) ||
 				(verdict.Cause == nil) != test.ready {
 				t.Errorf("got %+v", verdict)
+			}
+			if c := verdict.Cause; c != nil && (!strings.Contains(string(c.Hint.Word()), test.hint) ||
+				!strings.Contains(c.Summary, test.message)) {
+				t.Errorf("cause %+v, want %q and %q", c, test.message, test.hint)
 			}
 		})
 	}

@@ -244,11 +244,10 @@ func (c *Cause) withLogs(p *corev1.Pod, name string, previous bool) *Cause {
 	return c
 }
 
-// containerEvents returns the events of the pod about one container, or about
-// the pod as a whole.
+// containerEvents returns the events of the pod about one container.
 func (s *diagnosis) containerEvents(p *corev1.Pod, name string) eventLog {
 	return filter(s.events.about("Pod", p.Name), func(e *corev1.Event) bool {
-		return e.InvolvedObject.FieldPath == "" || strings.Contains(e.InvolvedObject.FieldPath, "{"+name+"}")
+		return strings.HasSuffix(e.InvolvedObject.FieldPath, "{"+name+"}")
 	})
 }
 

@@ -118,16 +118,15 @@ func (c *custom) lags() bool {
 // number as text, and wrote a hash in earlier versions
 // (pkg/apis/rollouts/v1alpha1/types.go in github.com/argoproj/argo-rollouts).
 func withNumericGeneration(u *unstructured.Unstructured) *unstructured.Unstructured {
-	text, ok, err := unstructured.NestedFieldNoCopy(u.Object, "status", "observedGeneration")
-	written, isText := text.(string)
-	if !ok || err != nil || !isText {
+	field, _, _ := unstructured.NestedFieldNoCopy(u.Object, "status", "observedGeneration")
+	text, isText := field.(string)
+	if !isText {
 		return u
 	}
 	u = u.DeepCopy()
-	if n, err := strconv.ParseInt(written, 10, 64); err == nil {
+	unstructured.RemoveNestedField(u.Object, "status", "observedGeneration")
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		_ = unstructured.SetNestedField(u.Object, n, "status", "observedGeneration")
-	} else {
-		unstructured.RemoveNestedField(u.Object, "status", "observedGeneration")
 	}
 	return u
 }
@@ -149,7 +148,7 @@ func (s Snapshot) byPods(c custom) Verdict {
 		return s.diagnose(run{pods: s.Pods, remark: "not ready yet"})
 	case c.counts:
 		return isReady("%d of %d replicas ready", c.replicas, c.replicas)
-	case len(alive) == 0 && s.allSucceeded():
+	case s.allSucceeded():
 		return isReady("all pods have completed")
 	case len(alive) == 0 || int64(len(alive)) < c.replicas:
 		return s.diagnose(run{pods: s.Pods, remark: s.withoutStatus()})
@@ -159,7 +158,7 @@ func (s Snapshot) byPods(c custom) Verdict {
 
 // allSucceeded reports whether there are pods, and all have succeeded.
 func (s Snapshot) allSucceeded() bool {
-	return len(s.Pods) > 0 && len(living(s.Pods)) == 0 && !slices.ContainsFunc(s.Pods, func(p *corev1.Pod) bool {
+	return len(s.Pods) > 0 && !slices.ContainsFunc(s.Pods, func(p *corev1.Pod) bool {
 		return p.Status.Phase != corev1.PodSucceeded
 	})
 }

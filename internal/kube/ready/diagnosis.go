@@ -93,9 +93,9 @@ func phaseOf(reason string) Phase {
 	case ReasonUnschedulable, ReasonWaitingForCapacity, ReasonVolumeMissing, ReasonVolumeNotBound,
 		ReasonVolumeLost, ReasonClaimDeleted:
 		return Unschedulable
-	case ReasonQueued, ReasonQueueMissing, ReasonQueueInactive, ReasonQueueShort, ReasonQueueShared:
+	case ReasonQueued, ReasonQueueMissing, ReasonQueueInactive:
 		return Queued
-	case ReasonPaused, ReasonPodFailed, ReasonPodsMissing, ReasonPodsStarting:
+	case ReasonPaused, ReasonPodFailed:
 		return Progressing
 	}
 	return Starting

@@ -1,7 +1,6 @@
 package ready
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -38,7 +38,7 @@ func (c *operated) dropped(set *appsv1.StatefulSet) []string {
 	}
 	for i, t := range want.Tolerations {
 		if !isGPUToleration(t) && !slices.ContainsFunc(have.Tolerations,
-			func(other corev1.Toleration) bool { return sameJSON(t, other) }) {
+			func(other corev1.Toleration) bool { return apiequality.Semantic.DeepEqual(t, other) }) {
 			out = append(out, fmt.Sprintf("tolerations[%d]", i))
 		}
 	}
@@ -96,18 +96,10 @@ func lost[T any](list string, want, have []T, name func(T) string, equal func(a,
 func sameSource(a, b corev1.Volume) bool {
 	var fields [2]map[string]json.RawMessage
 	for i, volume := range []corev1.Volume{a, b} {
-		text, err := json.Marshal(volume)
-		if err != nil || json.Unmarshal(text, &fields[i]) != nil {
-			return false
-		}
+		text, _ := json.Marshal(volume) // a volume is always valid JSON
+		_ = json.Unmarshal(text, &fields[i])
 	}
 	return slices.Equal(slices.Sorted(maps.Keys(fields[0])), slices.Sorted(maps.Keys(fields[1])))
-}
-
-func sameJSON(a, b any) bool {
-	one, err := json.Marshal(a)
-	other, failed := json.Marshal(b)
-	return err == nil && failed == nil && bytes.Equal(one, other)
 }
 
 // isGPUToleration reports whether a toleration is one that every pod with GPUs gets.

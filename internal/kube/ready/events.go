@@ -17,7 +17,7 @@ type eventLog []*corev1.Event
 const maxEvents = 5
 
 func newEventLog(events []*corev1.Event) eventLog {
-	log := eventLog(filter(events, func(e *corev1.Event) bool { return e != nil }))
+	log := eventLog(slices.Clone(events))
 	slices.SortStableFunc(log, func(a, b *corev1.Event) int { return LastSeen(a).Compare(LastSeen(b)) })
 	return log
 }
@@ -29,9 +29,7 @@ func LastSeen(e *corev1.Event) time.Time {
 	if e.Series != nil {
 		last = later(last, e.Series.LastObservedTime.Time)
 	}
-	last = later(last, e.LastTimestamp.Time)
-	last = later(last, e.FirstTimestamp.Time)
-	return later(last, e.EventTime.Time)
+	return later(later(last, e.LastTimestamp.Time), e.EventTime.Time)
 }
 
 func later(a, b time.Time) time.Time {

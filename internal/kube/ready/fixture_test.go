@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,7 +15,8 @@ import (
 )
 
 // fixture is a file of testdata: the state of a cluster at one moment. An absent
-// list is unknown, as in a Snapshot.
+// list is unknown, as in a Snapshot. A file with the key like is the fixture of
+// that name, with another description and the JSON patch in the key change.
 type fixture struct {
 	About       string                                   `json:"about"`
 	Autoscaler  bool                                     `json:"autoscaler,omitempty"`
@@ -51,7 +53,9 @@ func (f *queueFixture) queue(t testing.TB) *Queue {
 		Queues: objects(t, f.Queues), Holds: objects(t, f.Holds),
 	}
 	if f.ClusterQueue != nil {
-		q.ClusterQueue = objects(t, []json.RawMessage{f.ClusterQueue})[0]
+		for _, found := range objects(t, []json.RawMessage{f.ClusterQueue}) {
+			q.ClusterQueue = found
+		}
 	}
 	return q
 }
@@ -65,11 +69,9 @@ func objects(t testing.TB, list []json.RawMessage) []*unstructured.Unstructured 
 	}
 	out := []*unstructured.Unstructured{}
 	for _, data := range list {
-		u := &unstructured.Unstructured{}
-		if u.UnmarshalJSON(data) != nil {
-			u = nil
+		if u := (&unstructured.Unstructured{}); u.UnmarshalJSON(data) == nil {
+			out = append(out, u)
 		}
-		out = append(out, u)
 	}
 	return out
 }
@@ -102,15 +104,51 @@ func fixtureFiles(t testing.TB) []string {
 
 func readFixture(t testing.TB, file string) fixture {
 	t.Helper()
+	var f fixture
+	if err := json.Unmarshal(readTree(t, file), &f); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return f
+}
+
+// readTree returns a fixture as JSON.
+func readTree(t testing.TB, file string) []byte {
+	t.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var f fixture
-	if err := yaml.UnmarshalStrict(data, &f); err != nil {
+	var variant struct {
+		fixture
+		Like   string          `json:"like"`
+		Change json.RawMessage `json:"change"`
+	}
+	if err := yaml.UnmarshalStrict(data, &variant); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
-	return f
+	if variant.Like == "" {
+		tree, err := yaml.YAMLToJSON(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tree
+	}
+	patch, err := jsonpatch.DecodePatch(variant.Change)
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	tree, err := patch.Apply(readTree(t, filepath.Join("testdata", variant.Like+".yaml")))
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	about, err := json.Marshal(fixture{About: variant.About})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tree, err = jsonpatch.MergePatch(tree, about); err != nil {
+		t.Fatal(err)
+	}
+	return tree
 }
 
 // load returns the snapshot of a fixture by name.

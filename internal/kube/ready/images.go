@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -46,15 +47,12 @@ func (s *diagnosis) imageCause(p *corev1.Pod, name string, w corev1.ContainerSta
 	}
 	c := s.newPodCause(p, ReasonImagePullFailed, subject,
 		fmt.Sprintf("Image %q cannot be pulled: %s", image, clip(message)), pullHint(message))
-	switch pullProspect(message, w.Reason) {
-	case pullIsLater:
+	grace := pullProspect(message, w.Reason)
+	if grace == pullIsLater {
 		c.Summary = andThen(c.Summary, "The kubelet retries automatically.")
 		return c
-	case pullMayRecover:
-		return c.terminal(recoverGrace)
-	case pullIsRefused:
 	}
-	return c.terminal(pullGrace)
+	return c.terminal(grace)
 }
 
 func failedPull(e *corev1.Event) bool {
@@ -80,13 +78,11 @@ func pullError(message string) string {
 	}
 }
 
-// prospect is the expected result of further attempts to pull an image.
-type prospect int
-
+// Prospects of further attempts to pull an image, as the grace periods of their causes.
 const (
-	pullIsRefused  prospect = iota // by the registry, or because of the image: every attempt fails
-	pullMayRecover                 // the registry is unreachable, temporarily or because of the network
-	pullIsLater                    // temporary by its nature: the kubelet retries
+	pullIsRefused  = pullGrace    // by the registry, or because of the image: every attempt fails
+	pullMayRecover = recoverGrace // the registry is unreachable, temporarily or because of the network
+	pullIsLater    = 0            // temporary by its nature: the kubelet retries
 )
 
 // pullHints maps messages of registries, containerd, CRI-O and Docker. The
@@ -131,14 +127,14 @@ const registryUnreachable = "Check the name of the registry in " + FieldImage +
 type pullHintRow struct {
 	words    []string
 	hint     Advice
-	prospect prospect
+	prospect time.Duration
 }
 
 func pullHint(message string) Advice { return pullHintOf(message).hint }
 
 // pullProspect returns the prospect by the message, or otherwise by the waiting
 // reason of the container.
-func pullProspect(message, waiting string) prospect {
+func pullProspect(message, waiting string) time.Duration {
 	if message == waiting && (waiting == "RegistryUnavailable" || waiting == "ImageInspectError") {
 		return pullMayRecover
 	}
@@ -154,5 +150,6 @@ func pullHintOf(message string) pullHintRow {
 			}
 		}
 	}
-	return pullHintRow{hint: "Check " + FieldImage + ", and that the nodes can reach its registry."}
+	return pullHintRow{hint: "Check " + FieldImage + ", and that the nodes can reach its registry.",
+		prospect: pullIsRefused}
 }

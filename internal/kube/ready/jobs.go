@@ -78,7 +78,7 @@ func job(s Snapshot, j *batchv1.Job) Verdict {
 		return s.suspended(active)
 	case orOne(j.Spec.Parallelism) == 0:
 		return toZero(active)
-	case wanted <= 0 || running >= wanted:
+	case running >= wanted:
 		return isReady("%d of %d pods ready", running, max(wanted, running))
 	case j.Spec.Completions == nil && j.Status.Succeeded > 0:
 		return isReady("%s succeeded, the others are terminating", Number(int(j.Status.Succeeded), "pod"))
@@ -93,9 +93,6 @@ func cronJob(s Snapshot) Verdict {
 		return noPodsRequested("suspended, no Jobs requested")
 	}
 	schedule, _, _ := unstructured.NestedString(s.Workload.Object, "spec", "schedule")
-	if schedule == "" {
-		return notReady("no schedule")
-	}
 	return isReady("scheduled: %s", clip(schedule))
 }
 

@@ -57,8 +57,8 @@ type (
 // none yet.
 func PodGroupOf(p *corev1.Pod) string { return p.Annotations["pod-group-name"] }
 
-// kai sets the reasons why KAI does not schedule a workload, in addition to
-// those that the pod shows.
+// kai returns the cause with the reasons why KAI does not schedule a workload, or
+// nil if only the pod shows them.
 func (q *Queue) kai(c *Cause, workload string) *Cause {
 	if q.problem(c, workload) {
 		return c
@@ -80,7 +80,7 @@ func (q *Queue) kai(c *Cause, workload string) *Cause {
 			return c
 		}
 	}
-	return c
+	return nil
 }
 
 // groups returns the PodGroups, sorted by name.

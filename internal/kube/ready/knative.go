@@ -107,14 +107,8 @@ func (s *diagnosis) revisionCause(revision string, failed condition) *Cause {
 		c.Hint = "Check " + FieldImage +
 			", and that the service account has the pull secret of a private image. Knative " +
 			"resolves an image before it creates pods."
-		c.Grace = pullGrace
-		switch pullProspect(message, "") {
-		case pullIsLater:
-			c.Terminal = false
-		case pullMayRecover:
-			c.Grace = recoverGrace
-		case pullIsRefused:
-		}
+		c.Grace = pullProspect(message, "")
+		c.Terminal = c.Grace != pullIsLater
 	case failed.Reason == unschedulable, noNode.MatchString(message):
 		c.Reason, c.Terminal = ReasonWaitingForCapacity, false
 		c.Summary = fmt.Sprintf("No node can run the pods of revision %s now%s. The pods start when a node has enough "+

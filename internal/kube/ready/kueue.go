@@ -101,7 +101,6 @@ func (q *Queue) kueue(c *Cause, workload string) *Cause {
 	if q.problem(c, workload) || q.inactive(c) {
 		return c
 	}
-	c.Reason = ReasonQueued
 	c.Summary = fmt.Sprintf("Kueue has not admitted %s yet (queue %s)", workload, q.Name)
 	c.Hint = seeWorkload
 	c.Command = listKueueWorkloads(q.Namespace)
@@ -282,7 +281,7 @@ func (cq *clusterQueue) cohort() string { return cmp.Or(cq.Spec.CohortName, cq.S
 // ever use (without an entry if it is unbounded), and the usage.
 func (cq *clusterQueue) quotas() (nominal, most, used corev1.ResourceList) {
 	nominal, most, used = corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}
-	unbounded := map[corev1.ResourceName]bool{}
+	var unbounded []corev1.ResourceName
 	for _, group := range cq.Spec.ResourceGroups {
 		for _, flavor := range group.Flavors {
 			for _, r := range flavor.Resources {
@@ -291,14 +290,14 @@ func (cq *clusterQueue) quotas() (nominal, most, used corev1.ResourceList) {
 				switch {
 				case cq.cohort() == "":
 				case r.BorrowingLimit == nil:
-					unbounded[r.Name] = true
+					unbounded = append(unbounded, r.Name)
 				default:
 					add(most, corev1.ResourceList{r.Name: *r.BorrowingLimit}, 1)
 				}
 			}
 		}
 	}
-	for name := range unbounded {
+	for _, name := range unbounded {
 		delete(most, name)
 	}
 	for _, flavor := range cq.Status.FlavorsReservation {
@@ -312,7 +311,6 @@ func (cq *clusterQueue) quotas() (nominal, most, used corev1.ResourceList) {
 // add adds n times the quantities in more to sum.
 func add(sum, more corev1.ResourceList, n int64) {
 	for name, q := range more {
-		q = q.DeepCopy()
 		q.Mul(n)
 		total := sum[name]
 		total.Add(q)

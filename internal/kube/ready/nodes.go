@@ -120,9 +120,6 @@ func podsPerNode(n *corev1.Node, want corev1.ResourceList) int {
 	most := maxPods
 	for name, q := range want {
 		have := ceiling(n, name)
-		if q.Cmp(have) > 0 {
-			return 0
-		}
 		most = min(most, int(min(have.AsApproximateFloat64()/q.AsApproximateFloat64()*(1+1e-9), maxPods)))
 	}
 	return most
@@ -189,9 +186,6 @@ func gpuByLabel(n *corev1.Node) bool {
 }
 
 func tooManyReplicas(eligible []*corev1.Node, want corev1.ResourceList, replicas int) (misfit, bool) {
-	if len(want) == 0 {
-		return misfit{}, false
-	}
 	room := 0
 	for _, n := range eligible {
 		room += podsPerNode(n, want)
@@ -236,10 +230,8 @@ func resourceMisfit(nodes, all []*corev1.Node, want corev1.ResourceList) misfit 
 		switch {
 		case q.Cmp(largest) <= 0:
 			continue
-		case everywhere == 0:
-			offer = "no node has any"
 		case having == 0:
-			offer = fmt.Sprintf("none of the %s%s has any", Number(len(nodes), "node"), where)
+			offer = fmt.Sprintf("no node%s has any", where)
 		case having == 1:
 			offer = fmt.Sprintf("the only %s%s has %s", nodeNoun(name), where, amount(name, largest))
 		default:

@@ -92,3 +92,15 @@ func TestOnlyUnrecoverableCausesArePermanent(t *testing.T) {
 		})
 	}
 }
+
+func TestAWaitIsOverWhenTheWorkloadIsReadyOrSuspended(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{
+		"ready": true, "zero-replicas": true, "compute-suspended": true, "job-complete": true,
+		"scaling-to-zero": false, "compute-suspending": false, "crash": false, "gated": false,
+	} {
+		if got := Assess(load(t, name)).Settled(); got != want {
+			t.Errorf("%s: settled is %t", name, got)
+		}
+	}
+}

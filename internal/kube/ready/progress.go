@@ -24,24 +24,20 @@ const (
 // describe returns the phase of a workload whose slowest pod is at this stage,
 // and the words for the stage after a count of pods: "2 pulling an image".
 func (s stage) describe() (phase Phase, words string) {
-	switch s {
-	case stageFailed:
-		return Progressing, "failed"
-	case stageQueued:
-		return Queued, "queued"
-	case stageUnschedulable:
-		return Unschedulable, "waiting for a node"
-	case stagePreparing:
-		return Progressing, "being prepared"
-	case stagePulling:
-		return Pulling, "pulling an image"
-	case stageCrashing:
-		return Crashing, "crashing"
-	case stageStarting:
-		return Starting, "starting"
-	case stageReady:
-	}
-	return Progressing, "ready"
+	is := [...]struct {
+		phase Phase
+		words string
+	}{
+		stageFailed:        {Progressing, "failed"},
+		stageQueued:        {Queued, "queued"},
+		stageUnschedulable: {Unschedulable, "waiting for a node"},
+		stagePreparing:     {Progressing, "being prepared"},
+		stagePulling:       {Pulling, "pulling an image"},
+		stageCrashing:      {Crashing, "crashing"},
+		stageStarting:      {Starting, "starting"},
+		stageReady:         {Progressing, "ready"},
+	}[s]
+	return is.phase, is.words
 }
 
 // progress returns the phase of the slowest pod, and the number of pods by
@@ -66,15 +62,11 @@ func (s *diagnosis) progress(remark string) (Phase, string) {
 			parts = append(parts, fmt.Sprintf("%d %s", n, words))
 		}
 	}
-	if len(parts) == 0 && remark != "" {
+	if len(parts) == 0 {
 		parts = append(parts, remark)
 	}
-	message := fmt.Sprintf("%d of %d pods ready", counts[stageReady], total)
-	if len(parts) > 0 {
-		message += ": " + strings.Join(parts, ", ")
-	}
 	phase, _ := slowest.describe()
-	return phase, message
+	return phase, fmt.Sprintf("%d of %d pods ready: %s", counts[stageReady], total, strings.Join(parts, ", "))
 }
 
 func stageOf(p *corev1.Pod) stage {
@@ -87,8 +79,6 @@ func stageOf(p *corev1.Pod) stage {
 		return stageQueued
 	case p.Spec.NodeName == "" && schedulerMessage(p) != "":
 		return stageUnschedulable
-	case p.Spec.NodeName == "":
-		return stagePreparing
 	}
 	started := false
 	for _, cs := range containerStatuses(p) {

@@ -32,9 +32,7 @@ type Queue struct {
 func QueueOf(workload *unstructured.Unstructured, pods []*corev1.Pod) (scheduler, name string) {
 	all := []map[string]string{workload.GetLabels()}
 	for _, p := range pods {
-		if p != nil {
-			all = append(all, p.Labels)
-		}
+		all = append(all, p.Labels)
 	}
 	for _, labels := range all {
 		if queue := labels[kind.KueueQueueLabel]; queue != "" {
@@ -127,7 +125,7 @@ func (q *Queue) ofKAI() bool { return q.Scheduler == kind.QueueSchedulerKAI }
 // object returns the queue, or nil if it is missing or unknown.
 func (q *Queue) object() *unstructured.Unstructured {
 	for _, u := range q.Queues {
-		if u != nil && u.GetName() == q.Name {
+		if u.GetName() == q.Name {
 			return u
 		}
 	}
@@ -138,9 +136,7 @@ func (q *Queue) object() *unstructured.Unstructured {
 func (q *Queue) others() string {
 	var names []string
 	for _, u := range q.Queues {
-		if u != nil {
-			names = append(names, u.GetName())
-		}
+		names = append(names, u.GetName())
 	}
 	if len(names) == 0 {
 		return "no queues exist"

@@ -97,6 +97,24 @@ func TestForecastInAQueue(t *testing.T) {
 		"a resource without quota": {scheduler: kueue, queue: activeLocal, cluster: cluster(fourGPUs, ""),
 			requests: map[corev1.ResourceName]string{corev1.ResourceCPU: "1"}, reason: ReasonQueueShort,
 			texts: []string{"no quota for cpu"}},
+		"more than four resources without quota": {scheduler: kueue, queue: activeLocal, cluster: cluster(fourGPUs, ""),
+			requests: map[corev1.ResourceName]string{"a": "1", "b": "1", "c": "1", "d": "1", "e": "1"},
+			reason:   ReasonQueueShort, texts: []string{"no quota for d and 1 more", "Next step: Request less"}},
+		"more than four resources in use": {scheduler: kueue, queue: activeLocal, cluster: strings.ReplaceAll(
+			cluster(`{name: a, nominalQuota: 1}, {name: b, nominalQuota: 1}, {name: c, nominalQuota: 1},
+			  {name: d, nominalQuota: 1}, {name: e, nominalQuota: 1}`, ""), "resources: [{name: nvidia.com/gpu, total: 2}]",
+			`resources: [{name: a, total: 1}, {name: b, total: 1}, {name: c, total: 1}, {name: d, total: 1},
+			  {name: e, total: 1}]`),
+			requests: map[corev1.ResourceName]string{"a": "1", "b": "1", "c": "1", "d": "1", "e": "1"},
+			reason:   ReasonQueued, texts: []string{"1 d requested, it has 1, 1 in use and 1 more."}},
+		"more than four resources to borrow": {scheduler: kueue, queue: activeLocal,
+			cluster: cluster(`{name: a, nominalQuota: 1}, {name: b, nominalQuota: 1}, {name: c, nominalQuota: 1},
+			  {name: d, nominalQuota: 1}, {name: e, nominalQuota: 1}`, "cohortName: team,"),
+			requests: map[corev1.ResourceName]string{"a": "2", "b": "2", "c": "2", "d": "2", "e": "2"},
+			reason:   ReasonQueueShared, texts: []string{"2 d requested, it has 1, 0 in use and 1 more."}},
+		"it reclaims nothing without a cohort": {scheduler: kueue, queue: activeLocal,
+			cluster:  cluster(fourGPUs, "preemption: {reclaimWithinCohort: Any},"),
+			requests: gpus("4"), reason: ReasonQueued},
 		"a request of zero": {scheduler: kueue, queue: activeLocal, cluster: cluster(fourGPUs, ""),
 			requests: map[corev1.ResourceName]string{corev1.ResourceCPU: "0"}},
 		"a quota for pods": {scheduler: kueue, queue: activeLocal,
@@ -106,7 +124,7 @@ func TestForecastInAQueue(t *testing.T) {
 		"the ClusterQueue is unknown": {scheduler: kueue, queue: activeLocal, requests: gpus("99")},
 		"the LocalQueue is unknown":   {scheduler: kueue, unknown: true, requests: gpus("99")},
 		"the LocalQueue is missing": {scheduler: kueue, requests: gpus("1"), reason: ReasonQueueMissing,
-			texts: []string{`LocalQueue "gpu" does not exist in namespace ml`}},
+			texts: []string{`LocalQueue "gpu" does not exist in namespace ml`, "Object: LocalQueue ml/gpu\n"}},
 		"Kueue is not installed": {scheduler: kueue, missing: true, reason: ReasonQueueMissing,
 			texts: []string{"PyTorchJob ml/a", "Kueue is not installed"}},
 		"the LocalQueue is stopped": {scheduler: kueue,
@@ -119,7 +137,10 @@ func TestForecastInAQueue(t *testing.T) {
 			requests: gpus("1"), reason: ReasonQueueInactive,
 			texts: []string{"ClusterQueue cq currently admits no workloads (FlavorNotFound)"}},
 		"the KAI queue is missing": {scheduler: kai, reason: ReasonQueueMissing,
-			texts: []string{`Queue "gpu" does not exist in the cluster`}},
+			texts: []string{`Queue "gpu" does not exist in the cluster`, "Object: Queue gpu\n"}},
+		"the KAI queue is unknown": {scheduler: kai, unknown: true, requests: gpus("99")},
+		"a KAI queue of another version": {scheduler: kai, queue: `{kind: Queue, metadata: {name: gpu}, spec: none}`,
+			requests: gpus("99")},
 		"KAI is not installed": {scheduler: kai, missing: true, reason: ReasonQueueMissing,
 			texts: []string{"the KAI scheduler is not installed"}},
 		"a KAI queue without limits": {scheduler: kai,
@@ -130,7 +151,14 @@ func TestForecastInAQueue(t *testing.T) {
 		"more GPUs than the KAI limit": {scheduler: kai,
 			queue:    `{kind: Queue, metadata: {name: gpu}, spec: {resources: {gpu: {quota: 4, limit: 4}}}}`,
 			requests: gpus("6"),
-			reason:   ReasonQueueShort, texts: []string{"6 nvidia.com/gpu requested, and its limit is 4"}},
+			reason:   ReasonQueueShort, texts: []string{"6 nvidia.com/gpu requested, and its limit is 4",
+				"Next step: Request less"}},
+		"more of everything than the KAI limits": {scheduler: kai,
+			queue: `{kind: Queue, metadata: {name: gpu}, spec: {resources: {gpu: {limit: 4}, cpu: {limit: 1000},
+			  memory: {limit: 1000}}}}`,
+			requests: map[corev1.ResourceName]string{kind.GPUResource: "6", corev1.ResourceCPU: "2",
+				corev1.ResourceMemory: "1Gi"},
+			reason: ReasonQueueShort, texts: []string{"limit is 4, 2 cpu requested", "1Gi memory requested"}},
 		"as many GPUs as the KAI limit": {scheduler: kai,
 			queue:    `{kind: Queue, metadata: {name: gpu}, spec: {resources: {gpu: {quota: 4, limit: 4}}}}`,
 			requests: gpus("4")},
@@ -197,10 +225,59 @@ func TestQueueIsFoundByLabels(t *testing.T) {
 		{workload(nil), nil, "", ""},
 		{workload(map[string]string{kind.KueueQueueLabel: "gpu"}), []*corev1.Pod{pod}, kind.QueueSchedulerKueue, "gpu"},
 		{workload(map[string]string{kind.KAIQueueLabel: "a"}), nil, kind.QueueSchedulerKAI, "a"},
-		{workload(nil), []*corev1.Pod{nil, pod}, kind.QueueSchedulerKAI, "research"},
+		{workload(nil), []*corev1.Pod{pod}, kind.QueueSchedulerKAI, "research"},
 	} {
 		if scheduler, name := QueueOf(test.workload, test.pods); scheduler != test.scheduler || name != test.name {
 			t.Errorf("%q %q, want %q %q", scheduler, name, test.scheduler, test.name)
 		}
+	}
+}
+
+func TestClusterQueueOfALocalQueue(t *testing.T) {
+	t.Parallel()
+	q := &Queue{Scheduler: kind.QueueSchedulerKueue, Namespace: "ml", Name: "gpu",
+		Queues: []*unstructured.Unstructured{parsed(t, activeLocal)}}
+	if got := q.ClusterQueueOf(); got != "cq" {
+		t.Errorf("got %q, want cq", got)
+	}
+	if q.Name = "other"; q.ClusterQueueOf() != "" {
+		t.Error("an unknown queue has a ClusterQueue")
+	}
+}
+
+func TestPodGroupOfAPodIsInItsAnnotations(t *testing.T) {
+	t.Parallel()
+	pod := &corev1.Pod{}
+	if pod.Annotations = map[string]string{"pod-group-name": "pg-svc"}; PodGroupOf(pod) != "pg-svc" {
+		t.Errorf("got %q, want pg-svc", PodGroupOf(pod))
+	}
+}
+
+func TestUsageOfAKAIQueue(t *testing.T) {
+	t.Parallel()
+	got := KAIUsage(parsed(t, `{kind: Queue, metadata: {name: gpu}, status: {allocated: {nvidia.com/gpu: 2},
+	  requested: {}}}`))
+	if gpus := got["allocated"]["nvidia.com/gpu"]; gpus.Value() != 2 || len(got) != 1 {
+		t.Errorf("got %v", got)
+	}
+	if got := KAIUsage(nil); got != nil {
+		t.Errorf("without a Queue: %v", got)
+	}
+}
+
+// KAI refuses to delete a Queue whose status names a child queue.
+func TestDeletedChildrenOfAKAIQueueAreRecognized(t *testing.T) {
+	t.Parallel()
+	exists := func(queue string) bool { return queue == "b" }
+	for status, want := range map[string]bool{
+		`{childQueues: [a]}`: true, `{childQueues: [a, b]}`: false, `{childQueues: []}`: false, `{}`: false,
+	} {
+		queue := parsed(t, `{kind: Queue, metadata: {name: gpu}, status: `+status+`}`)
+		if got := NamesDeletedChildren(queue, exists); got != want {
+			t.Errorf("%s: got %t", status, got)
+		}
+	}
+	if NamesDeletedChildren(nil, exists) {
+		t.Error("a missing Queue has children")
 	}
 }

@@ -37,7 +37,7 @@ func currentRevision(d *appsv1.Deployment, s Snapshot) revision {
 // EqualIgnoreHash). Of several, it returns the one with the highest revision.
 func currentReplicaSet(d *appsv1.Deployment, sets []*appsv1.ReplicaSet) *appsv1.ReplicaSet {
 	same := filter(sets, func(rs *appsv1.ReplicaSet) bool {
-		return rs != nil && sameTemplate(&rs.Spec.Template, &d.Spec.Template)
+		return sameTemplate(&rs.Spec.Template, &d.Spec.Template)
 	})
 	if len(same) == 0 {
 		return nil

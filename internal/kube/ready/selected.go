@@ -15,7 +15,6 @@ func AssessPods(s Snapshot, namespace, selector string) Verdict {
 	s.Workload = &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Pods", "metadata": map[string]any{"namespace": namespace, "name": selector},
 	}}
-	s = s.withoutNil()
 	remaining := filter(living(s.Pods), func(p *corev1.Pod) bool { return p.Status.Phase != corev1.PodFailed })
 	if len(remaining) > 0 && readyPods(remaining) == len(remaining) {
 		return isReady("%d of %d pods ready", len(remaining), len(remaining))

@@ -138,7 +138,7 @@ func TestAssessClaimExplainsWhatBlocksAVolume(t *testing.T) {
 		}), Class: consumer}, ReasonVolumeNotBound, "has not reported any event", false, 0},
 		"a class without a provisioner": {ClaimSnapshot{Claim: pendingClaim(),
 			Class: classOf("kubernetes.io/no-provisioner", storagev1.VolumeBindingImmediate)}, ReasonVolumeNotBound,
-			"does not provision volumes", true, volumeGrace},
+			`StorageClass "fast" does not provision volumes`, true, volumeGrace},
 		"no class": {ClaimSnapshot{Claim: change(pendingClaim(),
 			func(c *corev1.PersistentVolumeClaim) { c.Spec.StorageClassName = nil })}, ReasonVolumeNotBound,
 			"it has no StorageClass, and no PersistentVolume matches it", true, volumeGrace},
@@ -153,6 +153,10 @@ func TestAssessClaimExplainsWhatBlocksAVolume(t *testing.T) {
 			Volume: volume(func(pv *corev1.PersistentVolume) {
 				pv.Spec.Capacity[corev1.ResourceStorage] = resource.MustParse("5Gi")
 			})}, ReasonVolumeNotBound, "has a capacity of 5Gi, less than the requested 10Gi", true, shortGrace},
+		"a PersistentVolume of the size": {ClaimSnapshot{Claim: staticClaim(),
+			Volume: volume(func(pv *corev1.PersistentVolume) {
+				pv.Spec.Capacity[corev1.ResourceStorage] = resource.MustParse("10Gi")
+			})}, ReasonVolumeNotBound, "yet, which is Available", false, 0},
 		"a PersistentVolume with another access mode": {ClaimSnapshot{Claim: staticClaim(),
 			Volume: volume(func(pv *corev1.PersistentVolume) { pv.Spec.AccessModes[0] = corev1.ReadWriteOnce })},
 			ReasonVolumeNotBound, "does not support ReadWriteMany, only ReadWriteOnce", true, shortGrace},
@@ -178,6 +182,15 @@ func TestAssessClaimExplainsWhatBlocksAVolume(t *testing.T) {
 				c.Status.Conditions = []corev1.PersistentVolumeClaimCondition{
 					{Type: corev1.PersistentVolumeClaimFileSystemResizePending, Status: corev1.ConditionTrue}}
 			})}, "", "is expanded by the next mount in a pod", false, 0},
+		"no longer expanded by the next mount": {ClaimSnapshot{Claim: change(boundClaim("5Gi"),
+			func(c *corev1.PersistentVolumeClaim) {
+				c.Status.Conditions = []corev1.PersistentVolumeClaimCondition{
+					{Type: corev1.PersistentVolumeClaimFileSystemResizePending, Status: corev1.ConditionFalse},
+					{Type: corev1.PersistentVolumeClaimResizing, Status: corev1.ConditionTrue}}
+			})}, ReasonVolumeNotGrown, "has 5Gi, and not yet", false, 0},
+		"an infeasible expansion on the node": {ClaimSnapshot{
+			Claim: resizing(corev1.PersistentVolumeClaimNodeResizeInfeasible)},
+			ReasonVolumeNotGrown, "the storage does not support it", true, 0},
 		"an infeasible expansion": {ClaimSnapshot{
 			Claim: resizing(corev1.PersistentVolumeClaimControllerResizeInfeasible)},
 			ReasonVolumeNotGrown, "the storage does not support it", true, 0},
@@ -209,6 +222,10 @@ func TestAssessClaimExplainsWhatBlocksAVolume(t *testing.T) {
 			if got.Cause.Reason != test.reason || got.Cause.Terminal != test.ends || got.Cause.Grace != test.grace {
 				t.Errorf("got %s, terminal %t after %s; want %s, %t after %s", got.Cause.Reason, got.Cause.Terminal,
 					got.Cause.Grace, test.reason, test.ends, test.grace)
+			}
+			if static := test.snapshot.Volume != nil && got.Cause.Terminal; static &&
+				got.Cause.Command != "kubectl describe persistentvolume pv" {
+				t.Errorf("command %q, want that of the PersistentVolume", got.Cause.Command)
 			}
 			if !isAction(string(got.Cause.Hint.Word())) || got.Cause.Command == "" ||
 				got.Cause.Object != "PersistentVolumeClaim ml/data" {

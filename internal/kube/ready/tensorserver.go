@@ -7,7 +7,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -53,9 +55,11 @@ func tensorServer(s Snapshot, c *operated) Verdict {
 		return s.suspended(0)
 	}
 	set := decoded[appsv1.StatefulSet](s.statefulSet())
-	pods := c.podsOf(s.Pods)
+	pods := filter(s.Pods, func(p *corev1.Pod) bool { return c.runsIn(p.ObjectMeta, p.Spec) })
 	if set != nil {
-		lags = lags || !c.runsIn(set) || set.Status.ObservedGeneration < set.Generation
+		template := set.Spec.Template
+		lags = lags || orOne(set.Spec.Replicas) == 0 || !c.runsIn(template.ObjectMeta, template.Spec) ||
+			set.Status.ObservedGeneration < set.Generation
 		pods = s.rolledOut(set)
 	}
 	if lags {
@@ -65,12 +69,12 @@ func tensorServer(s Snapshot, c *operated) Verdict {
 	if set != nil {
 		if fields := c.dropped(set); len(fields) > 0 {
 			remark = "the operator omitted fields of the spec"
-			return s.diagnose(run{desired: 1, alike: true, pods: pods, remark: remark},
+			return s.diagnose(run{desired: 1, pods: pods, remark: remark},
 				func(d *diagnosis) *Cause { return d.droppedCause(fields) })
 		}
 		if old := s.blockingPod(set); old != nil {
 			remark = "a pod from before the change blocks the rollout"
-			return s.diagnose(run{desired: 1, alike: true, remark: remark},
+			return s.diagnose(run{desired: 1, remark: remark},
 				func(d *diagnosis) *Cause { return d.oldPodCause(old) })
 		}
 	}
@@ -82,7 +86,7 @@ func tensorServer(s Snapshot, c *operated) Verdict {
 	case remark == "":
 		remark = "waiting for the operator"
 	}
-	return s.diagnose(run{desired: 1, alike: true, pods: pods, remark: remark},
+	return s.diagnose(run{desired: 1, pods: pods, remark: remark},
 		func(d *diagnosis) *Cause { return d.operatorCause(ready) })
 }
 
@@ -116,44 +120,29 @@ func (s Snapshot) statefulSet() *unstructured.Unstructured {
 	return nil
 }
 
-// rolledOut returns the pods of the current template of a StatefulSet. With
-// parallel pod management, which the operator requests, older pods never block
-// the rollout.
+// rolledOut returns the pods of the current template of a StatefulSet.
 func (s Snapshot) rolledOut(set *appsv1.StatefulSet) []*corev1.Pod {
-	if set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement {
-		return s.updatedPods(set.Status.UpdateRevision, 0)
-	}
 	return filter(s.Pods, func(p *corev1.Pod) bool {
 		return p.Labels[appsv1.StatefulSetRevisionLabel] == set.Status.UpdateRevision
 	})
 }
 
-// runsIn reports whether the operator has applied the spec to its StatefulSet,
-// by the fields that every release copies. The operator sets the defaults of
-// fields that are not in the spec.
-func (c *operated) runsIn(set *appsv1.StatefulSet) bool {
-	template := set.Spec.Template
-	i := slices.IndexFunc(template.Spec.Containers,
+// runsIn reports whether the template of a StatefulSet or a pod has the spec, by
+// the fields that every release of the operator copies. The operator sets the
+// defaults of fields that are not in the spec.
+func (c *operated) runsIn(meta metav1.ObjectMeta, spec corev1.PodSpec) bool {
+	i := slices.IndexFunc(spec.Containers,
 		func(container corev1.Container) bool { return container.Name == kind.TensorServerContainer })
 	if i < 0 {
 		return true
 	}
-	runs, wants := template.Spec.Containers[i], c.Spec
-	return orOne(set.Spec.Replicas) > 0 &&
-		(wants.Image == "" || runs.Image == wants.Image) &&
+	runs, wants := spec.Containers[i], c.Spec
+	return (wants.Image == "" || runs.Image == wants.Image) &&
 		(len(wants.Command) == 0 || slices.Equal(runs.Command, wants.Command)) &&
 		(len(wants.Args) == 0 || slices.Equal(runs.Args, wants.Args)) &&
-		holdsAll(template.Labels, wants.Labels) && holdsAll(template.Annotations, wants.Annotations) &&
+		labels.SelectorFromSet(wants.Labels).Matches(labels.Set(meta.Labels)) &&
+		labels.SelectorFromSet(wants.Annotations).Matches(labels.Set(meta.Annotations)) &&
 		needsAll(runs.Resources.Requests, wants.Resources) && setsAll(runs.Env, wants.Env)
-}
-
-func holdsAll(have, want map[string]string) bool {
-	for key, value := range want {
-		if got, ok := have[key]; !ok || got != value {
-			return false
-		}
-	}
-	return true
 }
 
 func needsAll(have, want corev1.ResourceList) bool {
@@ -172,14 +161,6 @@ func setsAll(have, want []corev1.EnvVar) bool {
 		return variable.ValueFrom == nil && !slices.ContainsFunc(have, func(e corev1.EnvVar) bool {
 			return e.Name == variable.Name && e.Value == variable.Value
 		})
-	})
-}
-
-// podsOf excludes pods with another image than the spec. Without the
-// StatefulSet, outdated pods cannot be identified otherwise.
-func (c *operated) podsOf(pods []*corev1.Pod) []*corev1.Pod {
-	return filter(pods, func(p *corev1.Pod) bool {
-		return c.Spec.Image == "" || container(p, kind.TensorServerContainer).Image == c.Spec.Image
 	})
 }
 

@@ -75,8 +75,8 @@ func TestAmountIsReadable(t *testing.T) {
 		{"memory", "2Ti", "2Ti"},
 		{"memory", "1000", "1k"},
 		{"memory", "1536Mi", "1.5Gi"},
-		{"ephemeral-storage", "1Gi", "1Gi"},
-		{"hugepages-2Mi", "4096Ki", "4Mi"},
+		{"ephemeral-storage", "1536Mi", "1.5Gi"},
+		{"hugepages-2Mi", "1536Ki", "1.5Mi"},
 		{"cpu", "7910m", "7910m"},
 		{"cpu", "8", "8"},
 		{"nvidia.com/gpu", "8", "8"},
@@ -107,6 +107,21 @@ func TestClipReturnsOneReadableLine(t *testing.T) {
 	if utf8.RuneCountInString(end) != maxText || !strings.HasPrefix(end, "…") || !strings.HasSuffix(end, "the end") {
 		t.Errorf("clipEnd kept %q", end)
 	}
+	if whole := strings.Repeat("a", maxText); clipEnd(whole) != whole {
+		t.Errorf("clipEnd kept %q of a text of the maximum length", clipEnd(whole))
+	}
+	if got, want := Printable("a\tb\nc\rd"), "a b cd"; got != want {
+		t.Errorf("Printable returned %q, want %q", got, want)
+	}
+}
+
+func TestListedCountsOnlyWhatItOmits(t *testing.T) {
+	t.Parallel()
+	for want, items := range map[string][]string{"": nil, "a, b": {"a", "b"}, "a, b and 1 more": {"a", "b", "c"}} {
+		if got := Listed(items, 2); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
 }
 
 func TestExplainShowsTheLastLogLines(t *testing.T) {
@@ -130,6 +145,9 @@ func TestExplainShowsTheLastLogLines(t *testing.T) {
 	if strings.Contains(text, "Next step:") || strings.Contains(text, "Recent events:") {
 		t.Errorf("empty parts are shown in %q", text)
 	}
+	if got := Explain(&Cause{Summary: "It crashed."}, logs[:1]); got != "It crashed.\n\n\nLast log lines:\n  x" {
+		t.Errorf("without a container: %q", got)
+	}
 	if got := Explain(nil, logs); got != "" {
 		t.Errorf("no cause gives %q", got)
 	}
@@ -146,5 +164,16 @@ func TestTallyCountsMostFrequentFirst(t *testing.T) {
 	}
 	if got, want := tally(counts), "and 3 more"; !strings.HasSuffix(got, want) {
 		t.Errorf("got %q, want the end %q", got, want)
+	}
+}
+
+func TestAdviceUsesTheWordsOfTheCaller(t *testing.T) {
+	t.Parallel()
+	advice := "Check " + FieldImage + ", " + FieldCPU + " and " + FieldMemory + "."
+	ofResource := map[Advice]string{FieldImage: "`image`", FieldCPU: ""}
+	ofAll := map[Advice]string{FieldImage: "the tag", FieldCPU: "`cpus`"}
+	want := "Check `image`, `cpus` and the memory request."
+	if got := advice.Word(ofResource, ofAll); string(got) != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

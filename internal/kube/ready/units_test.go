@@ -3,6 +3,7 @@ package ready
 import (
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -27,6 +28,10 @@ func TestOnlyPermanentTaintsExcludeANode(t *testing.T) {
 			taint:       corev1.Taint{Key: "team", Value: "ml", Effect: corev1.TaintEffectNoSchedule},
 			toleration:  corev1.Toleration{Key: "team", Operator: corev1.TolerationOpEqual, Value: "web"},
 			untolerated: true,
+		},
+		{ // since Kubernetes 1.35, behind the feature gate TaintTolerationComparisonOperators
+			taint:      corev1.Taint{Key: "sla", Value: "950", Effect: corev1.TaintEffectNoSchedule},
+			toleration: corev1.Toleration{Key: "sla", Operator: corev1.TolerationOpGt, Value: "900"},
 		},
 		{taint: corev1.Taint{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule},
 			untolerated: true},
@@ -68,14 +73,18 @@ func TestCurrentReplicaSetHasTheTemplateAndTheHighestRevision(t *testing.T) {
 	d.Spec.Template = template("b", "")
 	delete(d.Spec.Template.Labels, appsv1.DefaultDeploymentUniqueLabelKey)
 
-	sets := []*appsv1.ReplicaSet{nil, set("a-1", "a", "11"), set("b-9", "b", "9"), set("b-10", "b", "10")}
+	sets := []*appsv1.ReplicaSet{set("a-1", "a", "11"), set("b-9", "b", "9"), set("b-10", "b", "10")}
 	if got := currentReplicaSet(d, sets); got == nil || got.Name != "b-10" {
 		t.Errorf("got %v, want b-10", got)
 	}
-	if got := currentReplicaSet(d, sets[:2]); got != nil {
+	if got := currentReplicaSet(d, sets[:1]); got != nil {
 		t.Errorf("got %s, but no ReplicaSet has the template", got.Name)
 	}
-	if got := d.Spec.Template.Labels; len(got) != 1 {
+	d.Spec.Template.Labels[appsv1.DefaultDeploymentUniqueLabelKey] = "exported"
+	if got := currentReplicaSet(d, sets); got == nil || got.Name != "b-10" {
+		t.Errorf("got %v for a template with the label of a ReplicaSet, want b-10", got)
+	}
+	if got := d.Spec.Template.Labels; len(got) != 2 {
 		t.Errorf("the template was changed: %v", got)
 	}
 }
@@ -104,7 +113,7 @@ func TestSimilarEventsOfPodsAreCombined(t *testing.T) {
 		event(`Error creating: pods "a-1" is forbidden: no`, 1),
 		event(`Error creating: pods "a-2" is forbidden: no`, 1),
 		event(`(combined from similar events): Error creating: pods "a-3" is forbidden: no`, 5),
-		nil, series,
+		series,
 	})
 	got := strings.Join(log.render(), "\n")
 	want := "FailedCreate: no (x7)\nBackOff: again (x7)"
@@ -130,6 +139,7 @@ func TestMissingObjectIsExtractedFromMessages(t *testing.T) {
 		mountFailed + `"cfg" : configmap references non-existent config key: x`: `ConfigMap "settings" in namespace ` +
 			`ml has no key "x".`,
 		mountFailed + `"both" : references non-existent secret key: k`: `a Secret has no key "k".`,
+		mountFailed + `"both" : references non-existent config key: k`: `a ConfigMap has no key "k".`,
 		mountFailed + `"nfs" : mount failed: exit status 32`:           "",
 	} {
 		got := ""
@@ -139,5 +149,27 @@ func TestMissingObjectIsExtractedFromMessages(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: got %q, want %q", message, got, want)
 		}
+	}
+}
+
+func TestEventsAreOrderedByTheirLastOccurrence(t *testing.T) {
+	t.Parallel()
+	at := func(second int) metav1.Time { return metav1.Date(2026, 11, 21, 8, 0, second, 0, time.UTC) }
+	exact := func(second int) metav1.MicroTime { return metav1.NewMicroTime(at(second).Time) }
+	named := func(name string, e corev1.Event) *corev1.Event {
+		e.Message = name
+		e.Reason = "R"
+		return &e
+	}
+	log := newEventLog([]*corev1.Event{
+		named("repeated", corev1.Event{FirstTimestamp: at(1), LastTimestamp: at(6)}),
+		named("series", corev1.Event{EventTime: exact(1), Series: &corev1.EventSeries{LastObservedTime: exact(5)}}),
+		named("new API", corev1.Event{EventTime: exact(4)}),
+		named("only created", corev1.Event{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: at(3)}}),
+		named("old", corev1.Event{LastTimestamp: at(2)}),
+	})
+	want := "R: old, R: only created, R: new API, R: series, R: repeated"
+	if got := strings.Join(log.render(), ", "); got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -104,8 +104,6 @@ func (c *Cause) unlessRetried(log eventLog) *Cause {
 		}
 	}
 	switch last := log.latest(reasons...); {
-	case last == nil:
-		return c
 	case stillWorking(last.Message):
 		c.Summary, c.Hint = andThen(c.Summary, "The provisioner is still working."), ""
 		return c

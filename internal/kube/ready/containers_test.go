@@ -1,0 +1,72 @@
+package ready
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+)
+
+func TestExitCodesHaveTheirNextStep(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[int32]string{
+		0: "exited without an error", 1: "Read the log", 126: "cannot be executed", 127: "was not found",
+		128: "could not start it", 137: "SIGKILL", 139: "segmentation fault", 143: "SIGTERM",
+	} {
+		if got := string(exitHint(&corev1.ContainerStateTerminated{ExitCode: code})); !strings.Contains(got, want) {
+			t.Errorf("%d: %q does not contain %q", code, got, want)
+		}
+	}
+	if got := exitHint(nil); got != "Read the log of the container." {
+		t.Errorf("without an exit code: %q", got)
+	}
+}
+
+// The reasons are those of the kubelet (pkg/kubelet/kuberuntime, pkg/kubelet/container).
+func TestContainersThatCannotBeStartedEndAWait(t *testing.T) {
+	t.Parallel()
+	for _, reason := range []string{
+		"CreateContainerError", "RunContainerError", "PreCreateHookError", "PreStartHookError", "PostStartHookError",
+	} {
+		s := load(t, "start-error")
+		s.Pods[0].Status.ContainerStatuses[0].State.Waiting.Reason = reason
+		if c := Assess(s).Cause; c == nil || c.Reason != ReasonContainerStartFailed || !c.Terminal {
+			t.Errorf("%s: %+v", reason, c)
+		}
+	}
+}
+
+func TestMainContainerIsFoundAmongSidecars(t *testing.T) {
+	t.Parallel()
+	pod := func(names ...string) *corev1.Pod {
+		p := &corev1.Pod{}
+		for _, name := range names {
+			p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: name})
+		}
+		return p
+	}
+	annotated := pod("istio-proxy", kind.ContainerName, "main")
+	annotated.Annotations = map[string]string{"kubectl.kubernetes.io/default-container": "main"}
+	for want, p := range map[string]*corev1.Pod{
+		kind.ContainerName:         pod("istio-proxy", kind.ContainerName),
+		kind.TensorServerContainer: pod("istio-proxy", kind.TensorServerContainer),
+		"main":                     annotated,
+		"first":                    pod("first", "second"),
+		"":                         pod(),
+	} {
+		if got := MainContainer(p); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestRestartsAreThoseOfTheContainer(t *testing.T) {
+	t.Parallel()
+	p := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{
+		{Name: "proxy", RestartCount: 1}, {Name: "main", RestartCount: 7}}}}
+	if main, other := Restarts(p, "main"), Restarts(p, "other"); main != 7 || other != 0 {
+		t.Errorf("got %d and %d, want 7 and 0", main, other)
+	}
+}
