@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,12 +17,13 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // with a golden file.
 func TestAssess(t *testing.T) {
 	t.Parallel()
-	for _, file := range fixtureFiles(t) {
-		t.Run(fixtureName(file), func(t *testing.T) {
+	all, names := readFixtures(t)
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := readFixture(t, file)
+			f := all.fixture(t, name)
 			got := golden(f, Assess(f.snapshot(t)))
-			goldenFile := strings.TrimSuffix(file, ".yaml") + ".golden"
+			goldenFile := filepath.Join("testdata", name+".golden")
 			if *update {
 				if err := os.WriteFile(goldenFile, []byte(got), 0o600); err != nil {
 					t.Fatal(err)

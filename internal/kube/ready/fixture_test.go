@@ -92,71 +92,86 @@ func (f fixture) snapshot(t testing.TB) Snapshot {
 	return s
 }
 
-// fixtureFiles returns the paths of all fixtures.
-func fixtureFiles(t testing.TB) []string {
+// library is the fixtures as JSON, by name. A fixture is parsed once.
+type library map[string][]byte
+
+// readFixtures returns all fixtures, and their names.
+func readFixtures(t testing.TB) (all library, names []string) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no fixtures: %v", err)
 	}
-	return files
+	all = library{}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		all.read(t, name)
+		names = append(names, name)
+	}
+	return all, names
 }
 
-func readFixture(t testing.TB, file string) fixture {
+// fixture returns a new copy of a fixture.
+func (l library) fixture(t testing.TB, name string) fixture {
 	t.Helper()
 	var f fixture
-	if err := json.Unmarshal(readTree(t, file), &f); err != nil {
-		t.Fatalf("%s: %v", file, err)
+	if err := json.Unmarshal(l.read(t, name), &f); err != nil {
+		t.Fatalf("%s: %v", name, err)
 	}
 	return f
 }
 
-// readTree returns a fixture as JSON.
-func readTree(t testing.TB, file string) []byte {
+func (l library) snapshot(t testing.TB, name string) Snapshot {
 	t.Helper()
-	data, err := os.ReadFile(file)
+	return l.fixture(t, name).snapshot(t)
+}
+
+func (l library) read(t testing.TB, name string) []byte {
+	t.Helper()
+	if l[name] != nil {
+		return l[name]
+	}
+	data, err := os.ReadFile(filepath.Join("testdata", name+".yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var variant struct {
+	var file struct {
 		fixture
 		Like   string          `json:"like"`
 		Change json.RawMessage `json:"change"`
 	}
-	if err := yaml.UnmarshalStrict(data, &variant); err != nil {
-		t.Fatalf("%s: %v", file, err)
+	if err := yaml.UnmarshalStrict(data, &file); err != nil {
+		t.Fatalf("%s: %v", name, err)
 	}
-	if variant.Like == "" {
-		tree, err := yaml.YAMLToJSON(data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return tree
+	if file.Like == "" {
+		l[name], err = yaml.YAMLToJSON(data)
+	} else {
+		l[name], err = patched(l.read(t, file.Like), file.Change, file.About)
 	}
-	patch, err := jsonpatch.DecodePatch(variant.Change)
 	if err != nil {
-		t.Fatalf("%s: %v", file, err)
+		t.Fatalf("%s: %v", name, err)
 	}
-	tree, err := patch.Apply(readTree(t, filepath.Join("testdata", variant.Like+".yaml")))
+	return l[name]
+}
+
+// patched applies a JSON patch to a fixture, and describes the result.
+func patched(tree, change []byte, about string) ([]byte, error) {
+	patch, err := jsonpatch.DecodePatch(change)
 	if err != nil {
-		t.Fatalf("%s: %v", file, err)
+		return nil, err
 	}
-	about, err := json.Marshal(fixture{About: variant.About})
+	if tree, err = patch.Apply(tree); err != nil {
+		return nil, err
+	}
+	description, err := json.Marshal(fixture{About: about})
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	if tree, err = jsonpatch.MergePatch(tree, about); err != nil {
-		t.Fatal(err)
-	}
-	return tree
+	return jsonpatch.MergePatch(tree, description)
 }
 
 // load returns the snapshot of a fixture by name.
 func load(t testing.TB, name string) Snapshot {
 	t.Helper()
-	return readFixture(t, filepath.Join("testdata", name+".yaml")).snapshot(t)
-}
-
-func fixtureName(file string) string {
-	return strings.TrimSuffix(filepath.Base(file), ".yaml")
+	return library{}.snapshot(t, name)
 }

@@ -68,10 +68,11 @@ func isAction(hint string) bool {
 
 func TestVerdictsAreComplete(t *testing.T) {
 	t.Parallel()
-	for _, file := range fixtureFiles(t) {
-		t.Run(fixtureName(file), func(t *testing.T) {
+	all, names := readFixtures(t)
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			checkVerdict(t, Assess(readFixture(t, file).snapshot(t)))
+			checkVerdict(t, Assess(all.snapshot(t, name)))
 		})
 	}
 }
@@ -81,8 +82,9 @@ func TestVerdictsAreComplete(t *testing.T) {
 func TestOrderDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
-	for _, file := range fixtureFiles(t) {
-		s := readFixture(t, file).snapshot(t)
+	all, names := readFixtures(t)
+	for _, name := range names {
+		s := all.snapshot(t, name)
 		want := Assess(s)
 		for range 5 {
 			shuffle(random, s.Pods)
@@ -95,7 +97,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 			}
 			got := Assess(s)
 			if !reflect.DeepEqual(got, want) {
-				t.Errorf("%s: in another order the verdict is %+v, not %+v", file, got, want)
+				t.Errorf("%s: in another order the verdict is %+v, not %+v", name, got, want)
 			}
 		}
 	}
@@ -104,12 +106,13 @@ func TestOrderDoesNotMatter(t *testing.T) {
 // A wait assesses a snapshot without, and then with the related objects.
 func TestAssessorOfAWorkloadAssessesSeveralSnapshots(t *testing.T) {
 	t.Parallel()
-	for _, file := range fixtureFiles(t) {
-		s := readFixture(t, file).snapshot(t)
+	all, names := readFixtures(t)
+	for _, name := range names {
+		s := all.snapshot(t, name)
 		assess := Assessor(s.Workload)
 		for _, s := range []Snapshot{{Workload: s.Workload}, s, s} {
 			if got, want := assess(s), Assess(s); !reflect.DeepEqual(got, want) {
-				t.Errorf("%s: the verdict is %+v, not %+v", file, got, want)
+				t.Errorf("%s: the verdict is %+v, not %+v", name, got, want)
 			}
 		}
 	}
@@ -122,12 +125,13 @@ func shuffle[T any](random *rand.Rand, list []T) {
 // TestSnapshotIsNotModified: the objects belong to a shared cache.
 func TestSnapshotIsNotModified(t *testing.T) {
 	t.Parallel()
-	for _, file := range fixtureFiles(t) {
-		f := readFixture(t, file)
-		s, untouched := f.snapshot(t), readFixture(t, file).snapshot(t)
+	all, names := readFixtures(t)
+	for _, name := range names {
+		f := all.fixture(t, name)
+		s, untouched := f.snapshot(t), all.snapshot(t, name)
 		Assess(s)
 		if !reflect.DeepEqual(s, untouched) {
-			t.Errorf("%s: Assess has changed its input", file)
+			t.Errorf("%s: Assess has changed its input", name)
 		}
 	}
 }
@@ -136,8 +140,9 @@ func TestSnapshotIsNotModified(t *testing.T) {
 func TestEnvironmentIsNeverShown(t *testing.T) {
 	t.Parallel()
 	const canary = "canary-5f2b"
-	for _, file := range fixtureFiles(t) {
-		f := readFixture(t, file)
+	all, names := readFixtures(t)
+	for _, name := range names {
+		f := all.fixture(t, name)
 		for _, p := range f.Pods {
 			for i := range p.Spec.Containers {
 				p.Spec.Containers[i].Env = []corev1.EnvVar{{Name: "TOKEN", Value: canary}}
@@ -149,7 +154,7 @@ func TestEnvironmentIsNeverShown(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.Contains(string(text)+Explain(v.Cause, nil), canary) {
-			t.Errorf("%s: the verdict shows a value of the environment", file)
+			t.Errorf("%s: the verdict shows a value of the environment", name)
 		}
 	}
 }
@@ -178,18 +183,19 @@ func TestKeyIsStableWhileTheCauseIsTheSame(t *testing.T) {
 
 func TestMissingPermissionsNeverMakeVerdictsPermanent(t *testing.T) {
 	t.Parallel()
-	for _, file := range fixtureFiles(t) {
-		s := readFixture(t, file).snapshot(t)
+	all, names := readFixtures(t)
+	for _, name := range names {
+		s := all.snapshot(t, name)
 		full := Assess(s)
 		s.ReplicaSets, s.Events, s.Nodes, s.Claims, s.Parts, s.Queue = nil, nil, nil, nil, nil, nil
 		less := Assess(s)
 		// The status of a tensor server has no generation. Without the StatefulSet
 		// of its operator, it is reported as ready after a change if it was before.
 		if milder := less.Ready && s.Workload.GetKind() == "Compute"; full.Ready != less.Ready && !milder {
-			t.Errorf("%s: ready is %t with all permissions, %t with few", file, full.Ready, less.Ready)
+			t.Errorf("%s: ready is %t with all permissions, %t with few", name, full.Ready, less.Ready)
 		}
 		if less.Cause != nil && less.Cause.Terminal && (full.Cause == nil || !full.Cause.Terminal) {
-			t.Errorf("%s: %s is permanent only because of missing permissions", file, less.Cause.Reason)
+			t.Errorf("%s: %s is permanent only because of missing permissions", name, less.Cause.Reason)
 		}
 	}
 }
@@ -198,12 +204,9 @@ func TestMissingPermissionsNeverMakeVerdictsPermanent(t *testing.T) {
 // verdict must be complete.
 func FuzzAssess(f *testing.F) {
 	var fixtures [][]byte
-	for i, file := range fixtureFiles(f) {
-		data, err := json.Marshal(readFixture(f, file))
-		if err != nil {
-			f.Fatal(err)
-		}
-		fixtures = append(fixtures, data)
+	all, names := readFixtures(f)
+	for i, name := range names {
+		fixtures = append(fixtures, all[name])
 		f.Add(uint16(i), uint64(i), uint8(3))
 	}
 	f.Fuzz(func(t *testing.T, which uint16, seed uint64, times uint8) {
