@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -37,10 +38,12 @@ func main() {
 		go parent.Watch(ctx, same, parentInterval, func() { os.Exit(1) })
 	}
 	completions := kube.NewCompletions(same)
-	go interruptOnSignal(completions)
 	var options []tf6server.ServeOpt
 	if *debugger {
+		go interruptOnSignal(completions, os.Interrupt) // SIGTERM ends it
 		options = append(options, tf6server.WithManagedDebug())
+	} else {
+		go interruptOnSignal(completions, os.Interrupt, syscall.SIGTERM)
 	}
 	newProvider := provider.New(ctx, version, config.OSEnv(), completions)
 	err := tf6server.Serve("registry.terraform.io/ktdev/kt",
@@ -53,11 +56,13 @@ func main() {
 	}
 }
 
-// interruptOnSignal handles a Ctrl-C, which the terminal also sends to the provider. After a second one, Terraform may
-// stop the provider before it has told it of the interruption, and does not write the state of what was created.
-func interruptOnSignal(completions *kube.Completions) {
+// interruptOnSignal handles signals to the process group: the Ctrl-C of a terminal, and the SIGTERM of a CI system that
+// cancels a job. The provider continues, because Terraform gets the signal as well, and ends the operations and the
+// provider. After a second signal, Terraform may stop the provider before it has told it of the interruption, and does
+// not write the state of what was created.
+func interruptOnSignal(completions *kube.Completions, handled ...os.Signal) {
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt)
+	signal.Notify(signals, handled...)
 	<-signals
 	completions.Interrupt()
 }

@@ -11,8 +11,19 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
+// A terminal sends SIGINT to the provider as well, and CI systems send SIGTERM.
 func TestAccSignalsInterruptedWaitEndsAtOnceWithStateSaved(t *testing.T) {
 	t.Parallel()
+	for name, signal := range map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			endsAtOnceWithStateSaved(t, signal)
+		})
+	}
+}
+
+func endsAtOnceWithStateSaved(t *testing.T, signal syscall.Signal) {
+	t.Helper()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
 	// Nothing is wrong with this compute that could end the wait early.
@@ -26,7 +37,7 @@ func TestAccSignalsInterruptedWaitEndsAtOnceWithStateSaved(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitForPods(t, ns, 1)
-	if err := syscall.Kill(-command.Process.Pid, syscall.SIGINT); err != nil { // as Ctrl-C does
+	if err := syscall.Kill(-command.Process.Pid, signal); err != nil {
 		t.Fatal(err)
 	}
 	signalled := time.Now()
@@ -34,13 +45,13 @@ func TestAccSignalsInterruptedWaitEndsAtOnceWithStateSaved(t *testing.T) {
 	go func() { done <- command.Wait() }()
 	select {
 	case err := <-done:
-		t.Logf("ended %s after SIGINT", time.Since(signalled).Round(time.Millisecond))
+		t.Logf("ended %s after the signal", time.Since(signalled).Round(time.Millisecond))
 		if err == nil {
 			t.Errorf("an interrupted apply reports success:\n%s", out.String())
 		}
 	case <-time.After(acctest.TimeToStop):
 		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
-		t.Fatalf("still running %s after SIGINT:\n%s", acctest.TimeToStop, out.String())
+		t.Fatalf("still running %s after the signal:\n%s", acctest.TimeToStop, out.String())
 	}
 	acctest.ExpectNoProcess(t, command.Process.Pid)
 	if !strings.Contains(strings.ToLower(out.String()), "interrupted") {
