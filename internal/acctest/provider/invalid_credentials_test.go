@@ -55,28 +55,27 @@ func TestAccInvalidCredentialsAreReported(t *testing.T) {
 			refused := refuse(t, ns)
 			cli := acctest.NewCLI(t)
 			cli.Write(t, minimalConfig(refused.attributes))
-			plan, err := cli.Run(t, "plan")
-			plan = acctest.Unwrap(plan)
+			plan := cli.RunJSON(t, "plan")
+			warning := acctest.Unwrap(strings.Join(plan.Diagnostics("warning", acctest.Trainer), " "))
 			switch {
-			case refused.planContinues && (err != nil || !strings.Contains(plan, "Warning: ") ||
-				!strings.Contains(plan, "The plan continues") &&
-					!strings.Contains(plan, "Planned without a server-side dry run")):
-				t.Errorf("the plan should continue with a warning: %v\n%s", err, plan)
-			case !refused.planContinues && err == nil:
+			case refused.planContinues && (plan.Failed || !strings.Contains(warning, "The plan continues") &&
+				!strings.Contains(warning, "Planned without a server-side dry run")):
+				t.Errorf("the plan should continue with a warning:\n%s", plan)
+			case !refused.planContinues && !plan.Failed:
 				t.Errorf("the plan should fail:\n%s", plan)
 			}
-			applied, err := cli.Run(t, "apply", "-auto-approve")
-			applied = acctest.Unwrap(applied)
-			_, failure, _ := strings.Cut(applied, "Error: ")
-			if err == nil || failure == "" {
-				t.Errorf("apply did not fail: %v\n%s", err, applied)
+			applied := cli.RunJSON(t, "apply", "-auto-approve")
+			failure := acctest.Unwrap(strings.Join(append(applied.Diagnostics("error", acctest.Trainer),
+				applied.Diagnostics("error", "")...), " "))
+			if !applied.Failed || failure == "" {
+				t.Errorf("apply did not fail:\n%s", applied)
 			}
 			for _, text := range refused.messages {
 				if !strings.Contains(failure, text) {
 					t.Errorf("%q is missing in the error:\n%s", text, failure)
 				}
 			}
-			if refused.secret != "" && strings.Contains(withoutSpaces(plan+applied), refused.secret) {
+			if refused.secret != "" && strings.Contains(withoutSpaces(plan.Output+applied.Output), refused.secret) {
 				t.Error("the output contains a credential")
 			}
 			expectNothingCreated(t, cli, ns)
