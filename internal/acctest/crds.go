@@ -44,9 +44,13 @@ func uncontrolledCRDs() []moduleFile {
 	return []moduleFile{
 		{gatewayModule, "config/crd/standard/gateway.networking.k8s.io_grpcroutes.yaml"},
 		{gatewayModule, "config/crd/standard/gateway.networking.k8s.io_httproutes.yaml"},
-		{knativeModule, "config/core/300-resources/service.yaml"},
+		knativeCRD(),
 		{trainingModule, "manifests/base/crds/kubeflow.org_mxjobs.yaml"},
 	}
+}
+
+func knativeCRD() moduleFile {
+	return moduleFile{knativeModule, "config/core/300-resources/service.yaml"}
 }
 
 // queueCRDs returns the CRDs of Kueue that the provider reads.
@@ -80,6 +84,10 @@ func SharedClusterWithCRDs() *Cluster {
 // CRDArgs returns the arguments of the dev cluster that install the CRDs of all kinds of
 // a compute.
 func CRDArgs() ([]string, error) { return crdArgs(append(computeCRDs(), uncontrolledCRDs()...)) }
+
+// KnativeAndKueueCRDArgs returns the arguments of the dev cluster that install the CRDs of Knative Services and of
+// Kueue.
+func KnativeAndKueueCRDArgs() ([]string, error) { return crdArgs(append(queueCRDs(), knativeCRD())) }
 
 // crdArgs returns the arguments of the dev cluster that install CRDs.
 func crdArgs(files []moduleFile) ([]string, error) {

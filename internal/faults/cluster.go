@@ -5,11 +5,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -18,24 +17,53 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 	"github.com/ktdev/terraform-provider-kt/internal/faults/proxy"
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
 )
-
-// waitingTime is the time after their creation at which the bench allows pods with the waiting label to be scheduled.
-const waitingTime = 1500 * time.Millisecond
 
 // cluster is the connection of the bench to the dev cluster: without a proxy, and with all permissions.
 type cluster struct {
 	client    kubernetes.Interface
+	dynamic   dynamic.Interface
+	metadata  metadata.Interface
+	served    []served
 	upstream  *url.URL
 	transport http.RoundTripper // without credentials
 	token     string            // of an account with all permissions
+
+	namespaces atomic.Int64 // of cycles
+}
+
+// startCluster starts a dev cluster in a directory, with the CRDs of the scenario and what the bench does instead of
+// their controllers.
+func startCluster(ctx context.Context, dir string) (c *cluster, stop func() error, err error) {
+	crds, err := acctest.KnativeAndKueueCRDArgs()
+	if err != nil {
+		return nil, nil, err
+	}
+	dev, err := acctest.StartCluster(append([]string{"--dir", dir,
+		"--node", "name=cpu-0", "--node", "name=cpu-1", "--node", "name=cpu-2"}, crds...)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	if c, err = connect(ctx, dev.Kubeconfig()); err != nil {
+		cancel()
+		return nil, nil, errors.Join(err, dev.Stop())
+	}
+	var controllers sync.WaitGroup
+	controllers.Go(func() { c.control(ctx) })
+	return c, func() error {
+		cancel()
+		controllers.Wait()
+		return dev.Stop()
+	}, nil
 }
 
 func connect(ctx context.Context, kubeconfig string) (*cluster, error) {
@@ -47,6 +75,15 @@ func connect(ctx context.Context, kubeconfig string) (*cluster, error) {
 	config.WarningHandler = rest.NoWarnings{}
 	c := &cluster{}
 	if c.client, err = kubernetes.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	if c.dynamic, err = dynamic.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	if c.metadata, err = metadata.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	if c.served, err = discover(c.client.Discovery()); err != nil {
 		return nil, err
 	}
 	if c.upstream, err = url.Parse(config.Host); err != nil {
@@ -126,101 +163,9 @@ func (c *cluster) startProxy(namespace string, http2 bool) (*proxy.Proxy, error)
 	})
 }
 
-// live is an object that the provider manages in the cluster.
-type live struct {
-	uid types.UID
-	// settled reports whether the object has reached its desired state.
-	settled bool
-}
-
-// liveObjects returns the objects of a namespace that have the provider's field manager, by
-// Kind/namespace/name, as in `manifests`.
-func (c *cluster) liveObjects(ctx context.Context, namespace string) (map[string]live, error) {
-	out := map[string]live{}
-	add := func(kind string, object metav1.Object, settled bool) {
-		managed := slices.ContainsFunc(object.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
-			return strings.HasPrefix(entry.Manager, kube.Manager)
-		})
-		if managed {
-			out[kind+"/"+object.GetNamespace()+"/"+object.GetName()] = live{uid: object.GetUID(), settled: settled}
-		}
-	}
-	deployments, err1 := c.client.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{})
-	services, err2 := c.client.CoreV1().Services(namespace).List(ctx, metav1.ListOptions{})
-	secrets, err3 := c.client.CoreV1().Secrets(namespace).List(ctx, metav1.ListOptions{})
-	configMaps, err4 := c.client.CoreV1().ConfigMaps(namespace).List(ctx, metav1.ListOptions{})
-	claims, err5 := c.client.CoreV1().PersistentVolumeClaims(namespace).List(ctx, metav1.ListOptions{})
-	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
-		return nil, err
-	}
-	for i := range deployments.Items {
-		add("Deployment", &deployments.Items[i], isReady(&deployments.Items[i]))
-	}
-	for i := range services.Items {
-		add("Service", &services.Items[i], true)
-	}
-	for i := range secrets.Items {
-		add("Secret", &secrets.Items[i], true)
-	}
-	for i := range configMaps.Items {
-		add("ConfigMap", &configMaps.Items[i], true)
-	}
-	for i := range claims.Items {
-		add("PersistentVolumeClaim", &claims.Items[i], true)
-	}
-	return out, nil
-}
-
 func isReady(d *appsv1.Deployment) bool {
 	return d.Spec.Replicas != nil && d.Status.ObservedGeneration >= d.Generation &&
 		d.Status.UpdatedReplicas == *d.Spec.Replicas && d.Status.ReadyReplicas == *d.Spec.Replicas
-}
-
-// remains lists the managed objects and pods that remain in a namespace after a destroy.
-func (c *cluster) remains(ctx context.Context, namespace string) ([]string, error) {
-	objects, err := c.liveObjects(ctx, namespace)
-	if err != nil {
-		return nil, err
-	}
-	left := slices.Collect(maps.Keys(objects))
-	pods, err := c.client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	for _, pod := range pods.Items {
-		left = append(left, "Pod/"+namespace+"/"+pod.Name)
-	}
-	slices.Sort(left)
-	return left, nil
-}
-
-// admitWaitingPods allows pods with the waiting label to be scheduled some time after their creation, as the controller
-// of a queue does. It returns when the context is cancelled.
-func (c *cluster) admitWaitingPods(ctx context.Context) {
-	ticker := time.NewTicker(waitingTime / 5)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		pods, err := c.client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{
-			LabelSelector: waitingLabel, FieldSelector: "spec.nodeName=",
-		})
-		if err != nil {
-			continue // retried at the next tick
-		}
-		for _, pod := range pods.Items {
-			if len(pod.Spec.SchedulingGates) == 0 || time.Since(pod.CreationTimestamp.Time) < waitingTime {
-				continue
-			}
-			patch := []byte(`[{"op": "remove", "path": "/spec/schedulingGates"}]`)
-			// A failed patch is retried at the next tick.
-			_, _ = c.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.JSONPatchType, patch,
-				metav1.PatchOptions{})
-		}
-	}
 }
 
 // poll waits for a condition.

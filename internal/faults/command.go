@@ -29,6 +29,7 @@ type run struct {
 	args      string
 	code      int // -1 after a signal
 	output    string
+	messages  messages // in the output
 	took      time.Duration
 	hung      bool     // the hard limit was exceeded
 	remaining []string // processes that outlived the command
@@ -48,6 +49,8 @@ func (r *running) signal(kind proxy.Kind) {
 		killBetweenWrites(pid, r.state)
 	case proxy.InterruptCLI:
 		_ = syscall.Kill(-pid, syscall.SIGINT)
+	case proxy.TerminateCLI:
+		_ = syscall.Kill(-pid, syscall.SIGTERM)
 	case proxy.KillProvider:
 		for _, child := range group(pid) {
 			if child != pid {
@@ -90,12 +93,16 @@ func awaitStop(pid int, deadline time.Time) {
 	}
 }
 
-// execute runs a command until it exits, or until the hard limit. prepare is called with the started command,
-// which it can signal.
+// execute runs a command with -json until it exits, or until the hard limit. prepare is called with the started
+// command, which it can signal.
 func (w workDir) execute(
 	ctx context.Context, limit time.Duration, prepare func(*running), args ...string,
 ) (run, error) {
-	command := exec.Command(w.cli, append(args, "-no-color", "-input=false")...)
+	flags := []string{args[0], "-json", "-no-color"}
+	if args[0] != "show" {
+		flags = append(flags, "-input=false")
+	}
+	command := exec.Command(w.cli, append(flags, args[1:]...)...)
 	command.Dir = w.dir
 	tmp := filepath.Join(w.dir, "tmp")
 	if err := os.MkdirAll(tmp, 0o700); err != nil {
@@ -150,6 +157,7 @@ func (w workDir) execute(
 	out.remaining = endGroup(command.Process.Pid)
 	text, err := os.ReadFile(output.Name())
 	out.output = string(bytes.ToValidUTF8(text, []byte("?")))
+	out.messages = parseMessages(out.output)
 	return out, err
 }
 
@@ -198,53 +206,4 @@ func processStat(file string) []string {
 	data, _ := os.ReadFile(file) // missing if the process has just exited
 	_, rest, _ := strings.Cut(string(data), ") ")
 	return strings.Fields(rest)
-}
-
-// state contains the parts of a state file that the bench checks.
-type state struct {
-	text      string
-	manifests map[string]bool // by Kind/namespace/name
-	uids      []string
-	tainted   []string // resource addresses
-}
-
-// readState reads the state file.
-func (w workDir) readState() (state, error) {
-	out := state{manifests: map[string]bool{}}
-	data, err := os.ReadFile(w.state())
-	if err != nil {
-		return out, err
-	}
-	out.text = string(data)
-	var decoded struct {
-		Resources []struct {
-			Type, Name string
-			Instances  []struct {
-				Status     string
-				Attributes struct {
-					Manifests map[string]any
-					UID       string
-				}
-			}
-		}
-	}
-	if err := json.Unmarshal(data, &decoded); err != nil {
-		return out, err
-	}
-	for _, resource := range decoded.Resources {
-		for _, instance := range resource.Instances {
-			for key, text := range instance.Attributes.Manifests {
-				if text != nil { // null for objects that the cluster does not support
-					out.manifests[key] = true
-				}
-			}
-			if instance.Attributes.UID != "" {
-				out.uids = append(out.uids, instance.Attributes.UID)
-			}
-			if instance.Status == "tainted" {
-				out.tainted = append(out.tainted, resource.Type+"."+resource.Name)
-			}
-		}
-	}
-	return out, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,15 +22,18 @@ const (
 	slowLimit = 6 * time.Minute // for commands whose requests are held
 )
 
-// item is one cycle of the bench: create, plan, update, plan, destroy, with faults in any of these steps.
+// item is one cycle of the bench: create, plan, update, probe, destroy, with faults in any of these steps.
 type item struct {
-	name      string
-	seed      int64
-	scenario  scenario
-	faults    map[step]proxy.Plan
-	slow      bool // waits for most of the time
-	http2     bool
-	reproduce string // arguments of the bench that reproduce the cycle
+	name     string
+	seed     int64
+	scenario scenario
+	faults   map[step]proxy.Plan
+	// survivable contains the steps with a single fault that an apply must survive.
+	survivable map[step]bool
+	slow       bool // waits for most of the time
+	http2      bool
+	probe      bool   // looks for drift that is not detected
+	reproduce  string // arguments of the bench that reproduce the cycle
 }
 
 // violation is a violation of a requirement.
@@ -45,50 +49,12 @@ type violation struct {
 // result is the result of a cycle.
 type result struct {
 	requests   map[step][]proxy.Record
+	planned    map[step]map[string]string // action by address
+	snapshots  map[step]snapshot
 	injected   map[proxy.Kind]int
 	exits      map[step]int
 	slowest    map[proxy.Kind]time.Duration
 	violations []violation
-}
-
-// environment is a namespace behind a proxy and a working directory, in which a worker runs its cycles.
-type environment struct {
-	cluster   *cluster
-	namespace string
-	workDir   workDir
-	proxy     *proxy.Proxy
-	// restart restarts the cluster. It is nil if other environments use the same cluster.
-	restart func() error
-}
-
-// newEnvironment creates a namespace and starts a proxy for it.
-func newEnvironment(ctx context.Context, c *cluster, name string, base workDir, http2 bool) (*environment, error) {
-	e := &environment{cluster: c, namespace: name, workDir: base}
-	e.workDir.dir = filepath.Join(base.dir, name)
-	if err := os.MkdirAll(e.workDir.dir, 0o700); err != nil {
-		return nil, err
-	}
-	if err := c.makeNamespace(ctx, name); err != nil {
-		return nil, err
-	}
-	var err error
-	if e.proxy, err = c.startProxy(name, http2); err != nil {
-		return nil, err
-	}
-	text, err := e.proxy.Kubeconfig()
-	if err != nil {
-		return nil, err
-	}
-	return e, errors.Join(os.WriteFile(e.kubeconfig(), text, 0o600),
-		os.WriteFile(e.workDir.state(), []byte(emptyState), 0o600))
-}
-
-func (e *environment) kubeconfig() string { return filepath.Join(e.workDir.dir, "kubeconfig") }
-
-// close deletes the namespace and the working directory. Afterwards, the garbage collector may still be deleting
-// objects.
-func (e *environment) close(ctx context.Context) error {
-	return errors.Join(e.proxy.Close(), e.cluster.deleteNamespace(ctx, e.namespace), os.RemoveAll(e.workDir.dir))
 }
 
 // cycle is a running item.
@@ -97,20 +63,21 @@ type cycle struct {
 
 	item   item
 	result result
+	// reference is nil in the first cycle without faults.
+	reference *reference
+	// objects are those in the cluster after the last step.
+	objects map[string]object
 	// log contains all commands with their output, for reports of violations.
 	log strings.Builder
 	// last contains the requests of the last command with faults.
 	last []proxy.Record
 }
 
-// errEnded ends a cycle after a violation, because later steps would only repeat it.
-var errEnded = errors.New("the cycle ended after a violation")
-
 // runCycle runs an item. It returns only errors of the bench itself.
-func (e *environment) runCycle(ctx context.Context, it item) (result, error) {
-	c := &cycle{environment: e, item: it, result: result{
-		requests: map[step][]proxy.Record{}, injected: map[proxy.Kind]int{}, exits: map[step]int{},
-		slowest: map[proxy.Kind]time.Duration{},
+func (e *environment) runCycle(ctx context.Context, it item, ref *reference) (result, error) {
+	c := &cycle{environment: e, item: it, reference: ref, result: result{
+		requests: map[step][]proxy.Record{}, planned: map[step]map[string]string{}, snapshots: map[step]snapshot{},
+		injected: map[proxy.Kind]int{}, exits: map[step]int{}, slowest: map[proxy.Kind]time.Duration{},
 	}}
 	err := c.run(ctx)
 	if errors.Is(err, errEnded) {
@@ -123,19 +90,27 @@ func (c *cycle) run(ctx context.Context) error {
 	if err := c.write(1); err != nil {
 		return err
 	}
+	last := create
 	if err := c.change(ctx, create); err != nil {
 		return err
 	}
 	if c.item.faults[plan] != nil {
-		if _, err := c.runWithFaults(ctx, plan, "plan"); err != nil {
+		out, err := c.runWithFaults(ctx, plan, "plan", "-detailed-exitcode")
+		if err := joined([]error{err, c.checkPlanned(plan, out)}); err != nil {
 			return err
 		}
 	}
 	if c.item.faults[update] != nil {
+		last = update
 		if err := c.write(2); err != nil {
 			return err
 		}
 		if err := c.change(ctx, update); err != nil {
+			return err
+		}
+	}
+	if c.item.probe {
+		if err := c.probe(ctx, last); err != nil {
 			return err
 		}
 	}
@@ -156,15 +131,12 @@ func (c *cycle) canary(version int) string {
 
 // change applies with faults, and checks that the result is correct, at the latest after an apply without faults.
 func (c *cycle) change(ctx context.Context, at step) error {
-	before, err := c.cluster.liveObjects(ctx, c.namespace)
-	if err != nil {
-		return err
-	}
+	before := c.objects
 	faulted, err := c.runWithFaults(ctx, at, "apply", "-auto-approve")
-	if err != nil {
+	if err := joined([]error{err, c.checkPlanned(at, faulted)}); err != nil {
 		return err
 	}
-	after, err := c.cluster.liveObjects(ctx, c.namespace)
+	after, _, err := c.cluster.objects(ctx, c.namespace)
 	if err != nil {
 		return err
 	}
@@ -174,14 +146,10 @@ func (c *cycle) change(ctx context.Context, at step) error {
 	if err := c.converge(ctx, at, faulted); err != nil {
 		return err
 	}
-	if err := c.checkStateMatches(ctx, at); err != nil {
+	if err := c.checkConverged(ctx, at); err != nil {
 		return err
 	}
-	now, err := c.cluster.liveObjects(ctx, c.namespace)
-	if err != nil {
-		return err
-	}
-	return errors.Join(c.checkNotReplaced(at, before, now), c.checkNotReplaced(at, after, now))
+	return joined([]error{c.checkNotReplaced(at, before), c.checkNotReplaced(at, after)})
 }
 
 // runWithFaults runs a command with the faults of a step, and checks the requirements of all commands.
@@ -209,6 +177,7 @@ func (c *cycle) runWithFaults(ctx context.Context, at step, args ...string) (run
 		return out, err
 	}
 	c.result.requests[at], c.result.exits[at], c.last = records, out.code, records
+	c.result.planned[at] = out.messages.planned
 	for _, record := range records {
 		if record.Fault != "" {
 			c.result.injected[record.Fault]++
@@ -228,46 +197,31 @@ func (c *cycle) runWithoutFaults(ctx context.Context, at step, args ...string) (
 	return out, c.checkCommand(at, "without faults", out)
 }
 
-// checkCommand checks the requirements of all commands: it ends in time, leaves no process behind, does not panic, and
-// shows no secret value.
-func (c *cycle) checkCommand(at step, how string, out run) error {
-	fmt.Fprintf(&c.log, "\n$ %s   (%s, exit %d, %.1f s)\n%s\n", out.args, how, out.code, out.took.Seconds(), out.output)
-	if how == "with faults" {
-		for _, record := range c.last {
-			fmt.Fprintln(&c.log, record)
-		}
+// planWithoutFaults returns the changes of a plan without faults.
+func (c *cycle) planWithoutFaults(ctx context.Context, at step) ([]change, error) {
+	file := filepath.Join(c.workDir.dir, "saved.tfplan")
+	out, err := c.runWithoutFaults(ctx, at, "plan", "-detailed-exitcode", "-out="+file)
+	switch {
+	case err != nil:
+		return nil, err
+	case out.code == 0:
+		return nil, nil
+	case out.code != planChanges:
+		return nil, c.violate(at, "a plan without faults fails")
 	}
-	var errs []error
-	if out.hung {
-		errs = append(errs, c.violate(at, "hang: the command did not end within the hard limit"))
-	}
-	if len(out.remaining) > 0 {
-		errs = append(errs, c.violate(at, "processes outlive the command: "+strings.Join(out.remaining, ", ")))
-	}
-	if !out.hung && c.injected(proxy.KillProvider) == 0 &&
-		(strings.Contains(out.output, "panic:") || strings.Contains(out.output, "Plugin did not respond")) {
-		errs = append(errs, c.violate(at, "panic"))
-	}
-	if strings.Contains(out.output, "inconsistent") {
-		errs = append(errs, c.violate(at, "inconsistent plan or result"))
-	}
-	state, err := c.workDir.readState()
+	shown, err := c.workDir.execute(ctx, limit, nil, "show", file)
 	if err != nil {
-		errs = append(errs, c.violate(at, "the state cannot be read: "+err.Error()))
+		return nil, err
 	}
-	for version := range 2 {
-		if strings.Contains(out.output+state.text, c.canary(version+1)) {
-			errs = append(errs, c.violate(at, "a secret value is in the output or the state"))
-		}
-	}
-	return errors.Join(errs...)
+	fmt.Fprintf(&c.log, "%s\n", shown.output)
+	return parsePlan(shown.output)
 }
 
-// injected counts the faults of a kind in the last command with faults.
-func (c *cycle) injected(kind proxy.Kind) int {
+// injected counts the faults of some kinds in the last command with faults.
+func (c *cycle) injected(kinds ...proxy.Kind) int {
 	n := 0
 	for _, record := range c.last {
-		if record.Fault == kind {
+		if slices.Contains(kinds, record.Fault) {
 			n++
 		}
 	}
@@ -277,13 +231,23 @@ func (c *cycle) injected(kind proxy.Kind) int {
 // converge checks that the cluster matches the configuration, at the latest after an apply without faults.
 func (c *cycle) converge(ctx context.Context, at step, faulted run) error {
 	if faulted.code == 0 {
-		out, err := c.runWithoutFaults(ctx, at, "plan", "-detailed-exitcode")
-		if err != nil || out.code == 0 {
+		changes, err := c.planWithoutFaults(ctx, at)
+		if err != nil || len(changes) == 0 {
 			return err
 		}
-		if !strings.Contains(faulted.output, "Warning:") || out.code == 1 {
-			return c.violate(at, "the apply with faults succeeded without a warning, but the next plan is not empty")
+		var errs []error
+		for _, ch := range changes {
+			if what := unexplained(ch, faulted.messages); what != "" {
+				errs = append(errs, c.violate(at, "the apply with faults succeeded, "+what))
+			}
 		}
+		if err := joined(errs); err != nil {
+			return err
+		}
+	}
+	before, err := c.workDir.readState()
+	if err != nil {
+		return err
 	}
 	out, err := c.runWithoutFaults(ctx, at, "apply", "-auto-approve")
 	if err != nil {
@@ -292,30 +256,39 @@ func (c *cycle) converge(ctx context.Context, at step, faulted run) error {
 	if out.code != 0 {
 		return c.violate(at, "an apply without faults does not converge")
 	}
-	if out, err = c.runWithoutFaults(ctx, at, "plan", "-detailed-exitcode"); err != nil {
+	if err := c.checkRepair(at, before.tainted, out); err != nil {
 		return err
 	}
-	if out.code != 0 {
-		return c.violate(at, "the plan after the apply without faults is not empty")
+	changes, err := c.planWithoutFaults(ctx, at)
+	if err == nil && len(changes) > 0 {
+		err = c.violate(at, "the plan after the apply without faults is not empty")
 	}
-	return nil
+	return err
 }
 
-// checkStateMatches checks that the state and the cluster contain the same objects.
-func (c *cycle) checkStateMatches(ctx context.Context, at step) error {
-	state, err := c.workDir.readState()
+// checkConverged checks the cluster and the state after a plan without changes.
+func (c *cycle) checkConverged(ctx context.Context, at step) error {
+	objects, strays, err := c.cluster.objects(ctx, c.namespace)
 	if err != nil {
 		return err
 	}
-	objects, err := c.cluster.liveObjects(ctx, c.namespace)
+	c.objects = objects
+	return joined([]error{
+		c.checkStateMatches(at, objects), c.checkLeftovers(at, objects, strays), c.checkOracle(ctx, at, objects),
+	})
+}
+
+// checkStateMatches checks that the state and the cluster contain the same objects.
+func (c *cycle) checkStateMatches(at step, objects map[string]object) error {
+	state, err := c.workDir.readState()
 	if err != nil {
 		return err
 	}
 	var errs []error
 	uids := map[string]bool{}
-	for key, object := range objects {
-		uids[string(object.uid)] = true
-		if !state.manifests[key] {
+	for key, found := range objects {
+		uids[string(found.uid)] = true
+		if state.manifests[key] == nil {
 			errs = append(errs, c.violate(at, "in the cluster, but not in state: "+key))
 		}
 	}
@@ -332,14 +305,14 @@ func (c *cycle) checkStateMatches(ctx context.Context, at step) error {
 	if len(state.tainted) > 0 {
 		errs = append(errs, c.violate(at, fmt.Sprintf("tainted after convergence: %v", state.tainted)))
 	}
-	return errors.Join(errs...)
+	return joined(errs)
 }
 
 // checkAllInState checks that all objects are in state, because a destroy would otherwise leave them behind. After
-// SIGKILL, the state contains only what was written before. After a second SIGINT as well: Terraform and OpenTofu then
+// SIGKILL, the state contains only what was written before. After a second signal as well: Terraform and OpenTofu then
 // exit at once, with the message «Two interrupts received».
-func (c *cycle) checkAllInState(at step, objects map[string]live) error {
-	if c.injected(proxy.KillCLI) > 0 || c.injected(proxy.KillProvider) > 0 || c.injected(proxy.InterruptCLI) > 1 {
+func (c *cycle) checkAllInState(at step, objects map[string]object) error {
+	if c.injected(proxy.KillCLI, proxy.KillProvider) > 0 || c.injected(proxy.InterruptCLI, proxy.TerminateCLI) > 1 {
 		return nil
 	}
 	state, err := c.workDir.readState()
@@ -348,28 +321,28 @@ func (c *cycle) checkAllInState(at step, objects map[string]live) error {
 	}
 	var errs []error
 	for key := range objects {
-		if !state.manifests[key] {
+		if state.manifests[key] == nil {
 			errs = append(errs, c.violate(at, "missing in state, so a destroy would leave it behind: "+key))
 		}
 	}
-	return errors.Join(errs...)
+	return joined(errs)
 }
 
 // checkNotReplaced checks that settled objects were not replaced.
-func (c *cycle) checkNotReplaced(at step, before, now map[string]live) error {
+func (c *cycle) checkNotReplaced(at step, before map[string]object) error {
 	var errs []error
-	for key, object := range before {
-		if object.settled && now[key].uid != object.uid {
-			errs = append(errs, c.violate(at, "replaced: "+strings.Replace(key, c.namespace+"/", "", 1)))
+	for key, found := range before {
+		if found.settled && c.objects[key].uid != found.uid {
+			errs = append(errs, c.violate(at, "replaced: "+key))
 		}
 	}
-	return errors.Join(errs...)
+	return joined(errs)
 }
 
 // destroy destroys with faults, and again without faults if that failed, and checks that nothing is left.
 func (c *cycle) destroy(ctx context.Context) error {
 	out, err := c.runWithFaults(ctx, destroy, "destroy", "-auto-approve")
-	if err != nil {
+	if err := joined([]error{err, c.checkPlanned(destroy, out)}); err != nil {
 		return err
 	}
 	if out.code != 0 {
@@ -387,13 +360,12 @@ func (c *cycle) destroy(ctx context.Context) error {
 	if len(state.manifests) > 0 {
 		return c.violate(destroy, "objects are in state after a successful destroy")
 	}
-	left, err := c.cluster.remains(ctx, c.namespace)
+	left, strays, err := c.cluster.remains(ctx, c.namespace)
 	if err != nil {
 		return err
 	}
-	if len(left) > 0 {
-		return c.violate(destroy, "orphans after the destroy: "+
-			strings.ReplaceAll(strings.Join(left, ", "), c.namespace+"/", ""))
+	if left = append(left, strays...); len(left) > 0 {
+		return c.violate(destroy, "orphans after the destroy: "+strings.Join(left, ", "))
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"sync/atomic"
+	"sync"
 	"syscall"
 	"time"
 
@@ -73,27 +73,21 @@ func start(opts options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	base, err := newWorkDir(dir, opts.cli)
+	base, err := newWorkDir(dir, opts.cli, providerDir())
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(os.Stderr, "starting the dev cluster")
-	dev, err := acctest.StartCluster("--dir", filepath.Join(dir, "cluster"),
-		"--node", "name=cpu-0", "--node", "name=cpu-1", "--node", "name=cpu-2")
+	c, stopCluster, err := startCluster(ctx, filepath.Join(dir, "cluster"))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, dev.Stop()) }()
-	c, err := connect(ctx, dev.Kubeconfig())
-	if err != nil {
-		return err
-	}
-	go c.admitWaitingPods(ctx)
+	defer func() { err = errors.Join(err, stopCluster()) }()
 	if opts.short {
 		opts.shorten()
 	}
-	b := &bench{opts: opts, cluster: c, base: base, tally: newTally(opts.out), started: time.Now()}
-	if err := b.runAll(ctx); err != nil {
+	b := newBench(opts, c, base)
+	if err := b.runAll(ctx); err != nil && !errors.Is(err, errViolations) {
 		return err
 	}
 	b.tally.print(os.Stdout, time.Since(b.started))
@@ -103,12 +97,16 @@ func start(opts options) (err error) {
 	return nil
 }
 
-// newWorkDir writes the settings of the CLI.
-func newWorkDir(dir, cli string) (workDir, error) {
-	providers := os.Getenv("KT_PROVIDER_DIR")
-	if providers == "" {
-		providers = filepath.Join(acctest.Root(), "bin")
+// providerDir returns the directory of the provider binary: KT_PROVIDER_DIR, otherwise bin/.
+func providerDir() string {
+	if dir := os.Getenv("KT_PROVIDER_DIR"); dir != "" {
+		return dir
 	}
+	return filepath.Join(acctest.Root(), "bin")
+}
+
+// newWorkDir writes the settings of the CLI, which then runs the provider binary in a directory.
+func newWorkDir(dir, cli, providers string) (workDir, error) {
 	if _, err := os.Stat(filepath.Join(providers, "terraform-provider-kt")); err != nil {
 		return workDir{}, fmt.Errorf("%w; build the provider with: make build", err)
 	}
@@ -119,10 +117,22 @@ func newWorkDir(dir, cli string) (workDir, error) {
 }
 
 type bench struct {
-	opts       options
-	cluster    *cluster
-	base       workDir
-	tally      *tally
-	started    time.Time
-	namespaces atomic.Int64
+	opts    options
+	cluster *cluster
+	base    workDir
+	tally   *tally
+	started time.Time
+
+	mu         sync.Mutex
+	references map[string]madeReference // by name of the scenario
+}
+
+type madeReference struct {
+	ref *reference
+	err error
+}
+
+func newBench(opts options, c *cluster, base workDir) *bench {
+	return &bench{opts: opts, cluster: c, base: base, tally: newTally(opts.out), started: time.Now(),
+		references: map[string]madeReference{}}
 }

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 	"github.com/ktdev/terraform-provider-kt/internal/faults/proxy"
 )
 
@@ -73,14 +72,14 @@ func (b *bench) items(ctx context.Context, mode string, seed int64) ([]item, err
 	var items []item
 	switch mode {
 	case "exhaustive":
-		seen, err := b.record(ctx, allResources(), create, update, destroy)
+		ref, err := b.reference(ctx, allResources())
 		if err != nil {
 			return nil, err
 		}
-		all := targets(seen, b.opts.kinds)
-		fmt.Printf("requests: create %d, update %d, destroy %d; faults: %d\n", len(seen[create]), len(seen[update]),
-			len(seen[destroy]),
-			len(all[create])+len(all[update])+len(all[destroy]))
+		seen, all := ref.requests, targets(ref.requests, b.opts.kinds)
+		fmt.Printf("requests: create %d, plan %d, update %d, destroy %d; faults: %d\n", len(seen[create]),
+			len(seen[plan]), len(seen[update]), len(seen[destroy]),
+			len(all[create])+len(all[plan])+len(all[update])+len(all[destroy]))
 		items = exhaustive(all, seed, allResources())
 		if b.opts.short {
 			items = items[:min(shortCycles, len(items))] // the slow ones are last
@@ -99,7 +98,7 @@ func (b *bench) items(ctx context.Context, mode string, seed int64) ([]item, err
 		if b.opts.short {
 			count = shortKills
 		}
-		return b.spread(ctx, mode, proxy.KillCLI, count, seed, tenResources())
+		return b.spread(ctx, mode, proxy.KillCLI, count, seed, twoOfEach())
 	case "restart":
 		count := killCycles / 4
 		if b.opts.short {
@@ -116,11 +115,11 @@ func (b *bench) items(ctx context.Context, mode string, seed int64) ([]item, err
 func (b *bench) spread(
 	ctx context.Context, mode string, kind proxy.Kind, count int, seed int64, sc scenario,
 ) ([]item, error) {
-	seen, err := b.record(ctx, sc, create)
+	ref, err := b.reference(ctx, sc)
 	if err != nil {
 		return nil, err
 	}
-	requests := len(seen[create])
+	requests := len(ref.requests[create])
 	part := max(1, requests/count)
 	var items []item
 	for i := range count {
@@ -135,28 +134,21 @@ func (b *bench) runRestarts(ctx context.Context, items []item) (err error) {
 	if len(items) == 0 || b.outOfTime(ctx) {
 		return nil
 	}
-	args := []string{"--dir", filepath.Join(b.base.dir, "restarted"), "--node", "name=cpu-0"}
-	dev, err := acctest.StartCluster(args...)
+	dir := filepath.Join(b.base.dir, "restarted")
+	c, stop, err := startCluster(ctx, dir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, dev.Stop()) }()
+	defer func() { err = errors.Join(err, stop()) }()
 	restart := func() error {
 		// The error may report connections that are still open, which belong to the provider.
-		_ = dev.Stop()
-		again, err := acctest.StartCluster(args...)
+		_ = stop()
+		_, again, err := startCluster(ctx, dir) // at the same address
 		if err == nil {
-			dev = again
+			stop = again
 		}
 		return err
 	}
-	c, err := connect(ctx, dev.Kubeconfig())
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go c.admitWaitingPods(ctx)
 	for _, it := range items {
 		if b.outOfTime(ctx) {
 			return nil
@@ -171,42 +163,59 @@ func (b *bench) outOfTime(ctx context.Context) bool {
 	return ctx.Err() != nil || b.opts.time > 0 && time.Since(b.started) > b.opts.time
 }
 
-// record runs two cycles without faults, and returns the requests of the steps in either of them.
-func (b *bench) record(ctx context.Context, sc scenario, steps ...step) (map[step]map[string]proxy.Request, error) {
-	it := item{name: "without faults", scenario: sc, faults: map[step]proxy.Plan{}}
-	seen := map[step]map[string]proxy.Request{}
-	for _, at := range steps {
-		it.faults[at] = proxy.NoFaults
-		seen[at] = map[string]proxy.Request{}
+// reference returns the reference of a scenario. It is made once for all items.
+func (b *bench) reference(ctx context.Context, sc scenario) (*reference, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	made, ok := b.references[sc.name]
+	if !ok {
+		made.ref, made.err = b.makeReference(ctx, sc)
+		b.references[sc.name] = made
 	}
+	return made.ref, made.err
+}
+
+// makeReference runs two cycles of a scenario without faults. The requests are those of either of them, and the second
+// one must reach the same as the first.
+func (b *bench) makeReference(ctx context.Context, sc scenario) (*reference, error) {
+	it := item{name: "without faults", scenario: sc, faults: map[step]proxy.Plan{}, probe: true}
+	requests := map[step]map[string]proxy.Request{}
+	for _, at := range []step{create, plan, update, destroy} {
+		it.faults[at] = proxy.NoFaults
+		requests[at] = map[string]proxy.Request{}
+	}
+	var ref *reference
 	for range 2 {
-		r, err := b.runOne(ctx, b.cluster, it, nil)
+		r, err := b.runOne(ctx, b.cluster, it, ref, nil)
 		if err != nil {
 			return nil, err
 		}
 		if len(r.violations) > 0 {
-			return nil, errors.Join(b.tally.add(it, r), fmt.Errorf("without faults: %s", r.violations[0].what))
+			return nil, errors.Join(b.tally.add(it, r), errViolations)
 		}
 		for at, records := range r.requests {
 			for _, record := range records {
-				if seen[at] != nil {
-					seen[at][record.Request.String()] = record.Request
-				}
+				requests[at][record.Request.String()] = record.Request
 			}
 		}
+		if ref == nil {
+			ref = &reference{requests: requests, planned: r.planned, snapshots: r.snapshots}
+		}
 	}
-	return seen, nil
+	return ref, nil
 }
 
 // runOne runs an item in a new environment.
-func (b *bench) runOne(ctx context.Context, c *cluster, it item, restart func() error) (r result, err error) {
-	env, err := newEnvironment(ctx, c, fmt.Sprintf("faults-%d", b.namespaces.Add(1)), b.base, it.http2)
+func (b *bench) runOne(
+	ctx context.Context, c *cluster, it item, ref *reference, restart func() error,
+) (r result, err error) {
+	env, err := newEnvironment(ctx, c, fmt.Sprintf("faults-%d", c.namespaces.Add(1)), b.base, it.http2)
 	if err != nil {
 		return result{}, err
 	}
 	env.restart = restart
 	defer func() { err = errors.Join(err, env.close(context.WithoutCancel(ctx))) }()
-	return env.runCycle(ctx, it)
+	return env.runCycle(ctx, it, ref)
 }
 
 // runItems runs all items, several in parallel.
@@ -237,7 +246,11 @@ func (b *bench) runItems(ctx context.Context, items []item) {
 }
 
 func (b *bench) runItem(ctx context.Context, c *cluster, it item, restart func() error) {
-	r, err := b.runOne(ctx, c, it, restart)
+	ref, err := b.reference(ctx, it.scenario)
+	var r result
+	if err == nil {
+		r, err = b.runOne(ctx, c, it, ref, restart)
+	}
 	if err == nil {
 		err = b.tally.add(it, r)
 	}

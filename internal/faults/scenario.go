@@ -30,14 +30,15 @@ type settings struct {
 	version    int    // 1 as created, 2 as updated
 }
 
-// allResources contains each resource of the provider, and a compute whose pods wait before they are scheduled.
+// allResources contains each resource of the provider, a compute whose pods wait before they are scheduled, and a
+// compute of a kind that is not part of Kubernetes.
 func allResources() scenario {
 	return scenario{name: "all", resources: func(s settings) string { return oneOfEach(s, "") }}
 }
 
-// tenResources contains two sets of five resources each.
-func tenResources() scenario {
-	return scenario{name: "ten", resources: func(s settings) string {
+// twoOfEach contains two sets of seven resources each.
+func twoOfEach() scenario {
+	return scenario{name: "two of each", resources: func(s settings) string {
 		return oneOfEach(s, "a-") + oneOfEach(s, "b-")
 	}}
 }
@@ -61,7 +62,8 @@ provider "kt" {
 %s`, s.kubeconfig, s.namespace, sc.resources(s))
 }
 
-// oneOfEach returns one of each resource and a compute whose pods wait, with names that start with a prefix.
+// oneOfEach returns one of each resource, a compute whose pods wait, and one that runs as a Knative Service, with names
+// that start with a prefix.
 func oneOfEach(s settings, prefix string) string {
 	return fmt.Sprintf(`
 resource "kt_secret" "%[1]stoken" {
@@ -108,5 +110,24 @@ resource "kt_compute" "%[1]swaiting" {
     } }
   })
 }
-`, prefix, s.canary, s.version, waitingLabel)
+
+resource "kt_compute" "%[1]sscaled" {
+  name                 = "%[1]sscaled"
+  cpus                 = "100m"
+  memory               = "64Mi"
+  service_account_name = "default"
+  image                = "debian:12"
+  autoscale            = { max_scale = 2 }
+  env_vars             = { VERSION = "v%[3]d" }
+}
+
+resource "kt_queue" "%[1]squota" {
+  name = "%[5]s-%[1]squota"
+  flavors = [{
+    name        = "%[5]s-%[1]scpu"
+    node_labels = { "example.com/pool" = "cpu" }
+    quotas      = { cpu = { nominal = "1%[3]d" } }
+  }]
+}
+`, prefix, s.canary, s.version, waitingLabel, s.namespace)
 }

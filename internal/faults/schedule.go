@@ -57,6 +57,9 @@ func targets(requests map[step]map[string]proxy.Request, kinds []proxy.Kind) map
 	return out
 }
 
+// probeEvery is the share of the exhaustive cycles that look for drift that is not detected.
+const probeEvery = 4
+
 // exhaustive combines targets into cycles with one fault in each step. Slow faults share cycles only with each
 // other. The order is random by seed, so that a run that ends early covers all kinds.
 func exhaustive(all map[step][]target, seed int64, sc scenario) []item {
@@ -73,12 +76,12 @@ func exhaustive(all map[step][]target, seed int64, sc scenario) []item {
 		}
 		for i := range longest {
 			it := item{name: fmt.Sprintf("exhaustive-%t-%d", slow, i), seed: seed, scenario: sc, slow: slow,
-				faults: map[step]proxy.Plan{}}
+				faults: map[step]proxy.Plan{}, survivable: map[step]bool{}, probe: i%probeEvery == 0}
 			var names []string
-			for _, at := range []step{create, update, destroy} {
+			for _, at := range []step{create, plan, update, destroy} {
 				if i < len(queues[at]) {
 					t := queues[at][i]
-					it.faults[at] = t.plan()
+					it.faults[at], it.survivable[at] = t.plan(), t.kind.IsSurvivable()
 					names = append(names, t.String())
 				}
 			}
@@ -91,13 +94,14 @@ func exhaustive(all map[step][]target, seed int64, sc scenario) []item {
 
 // only returns a cycle with the given targets, separated by semicolons.
 func only(text string, sc scenario) (item, error) {
-	it := item{name: "only", scenario: sc, faults: map[step]proxy.Plan{}, reproduce: fmt.Sprintf("-only %q", text)}
+	it := item{name: "only", scenario: sc, faults: map[step]proxy.Plan{}, survivable: map[step]bool{}, probe: true,
+		reproduce: fmt.Sprintf("-only %q", text)}
 	for part := range strings.SplitSeq(text, ";") {
 		t, err := parseTarget(part)
 		if err != nil {
 			return item{}, err
 		}
-		it.faults[t.step] = t.plan()
+		it.faults[t.step], it.survivable[t.step] = t.plan(), t.kind.IsSurvivable()
 		it.slow = it.slow || t.kind.IsSlow()
 	}
 	return it, nil
@@ -121,7 +125,7 @@ func atRandom(seed int64, kinds []proxy.Kind, sc scenario) item {
 }
 
 func random(rate float64, seed int64, kinds []proxy.Kind, sc scenario) item {
-	it := item{seed: seed, scenario: sc, faults: map[step]proxy.Plan{}}
+	it := item{seed: seed, scenario: sc, faults: map[step]proxy.Plan{}, probe: true}
 	for _, at := range []step{create, plan, update, destroy} {
 		it.faults[at] = func(r proxy.Request) *proxy.Fault {
 			// Depends on the request rather than on the order of requests, which differs between runs.

@@ -34,6 +34,7 @@ const (
 	Held           Kind = "held"           // the request gets no response
 	KillCLI        Kind = "kill-cli"       // SIGKILL of the CLI, the request was executed
 	InterruptCLI   Kind = "interrupt-cli"  // SIGINT to its process group, like Ctrl-C, the request was executed
+	TerminateCLI   Kind = "terminate-cli"  // SIGTERM to its process group, as CI systems do, the request was executed
 	KillProvider   Kind = "kill-provider"  // SIGKILL of the provider, the request was executed
 	Restart        Kind = "restart"        // of the API server with its data, the request was executed
 )
@@ -44,7 +45,7 @@ func Kinds() []Kind {
 		ResetBefore, ResetAfter, Throttled, ThrottledRetry, InternalError, Unavailable, GatewayTimeout, Delay, CutBody,
 		ShortBody,
 		WatchCut, WatchSilent, Unauthorized, Conflict, Gone, OutageRefused, OutageReset, Held, KillCLI, InterruptCLI,
-		KillProvider,
+		TerminateCLI, KillProvider,
 	}
 }
 
@@ -67,6 +68,12 @@ func ParseKinds(text string) ([]Kind, error) {
 		kinds = append(kinds, Kind(name))
 	}
 	return kinds, nil
+}
+
+// IsSurvivable reports whether a command must succeed in spite of one fault of the kind at any one request. An outage
+// is not, because a server that has never responded is reported soon.
+func (k Kind) IsSurvivable() bool {
+	return k == Delay || k == WatchCut || slices.Contains(Transient(), k)
 }
 
 // IsSlow reports whether the client notices the fault only by its own timeouts.
@@ -92,7 +99,7 @@ func (k Kind) AppliesTo(r Request) bool {
 // Request identifies a request within one command of the CLI, consistently across runs.
 type Request struct {
 	Method string
-	Path   string // without the scenario's namespace
+	Path   string // without the scenario's namespace, and NAMESPACE in names
 	Watch  bool
 	DryRun bool
 	N      int // number among the requests that are otherwise equal, starting at 1
@@ -123,9 +130,13 @@ func identify(r *http.Request, namespace string) Request {
 	if selector := query.Get("fieldSelector"); selector != "" {
 		path += "?" + selector
 	}
+	path = strings.Replace(path, "/namespaces/"+namespace, "", 1)
+	if namespace != "" { // objects without a namespace have it in their name
+		path = strings.ReplaceAll(path, namespace, "NAMESPACE")
+	}
 	return Request{
 		Method: r.Method,
-		Path:   strings.Replace(path, "/namespaces/"+namespace, "", 1),
+		Path:   path,
 		Watch:  watch == "true" || watch == "1",
 		DryRun: query.Has("dryRun"),
 	}

@@ -122,12 +122,15 @@ func (p *Proxy) Close() error {
 	return errors.Join(err, p.listener.Close())
 }
 
+// URL returns the address of the proxy.
+func (p *Proxy) URL() string { return "https://" + p.listener.address }
+
 // Kubeconfig returns a kubeconfig for the proxy.
 func (p *Proxy) Kubeconfig() ([]byte, error) {
 	const name = "proxy"
 	return clientcmd.Write(clientcmdapi.Config{
 		Clusters: map[string]*clientcmdapi.Cluster{
-			name: {Server: "https://" + p.listener.address, CertificateAuthorityData: p.cert.pem},
+			name: {Server: p.URL(), CertificateAuthorityData: p.cert.pem},
 		},
 		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {Token: p.opts.Token}},
 		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
@@ -185,7 +188,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
 		_ = http.NewResponseController(w).Flush()
 		sleep(r.Context(), released, time.Hour)
-	case InterruptCLI:
+	case InterruptCLI, TerminateCLI:
 		if isWatch(r) {
 			signal(fault.Kind)
 			p.forward.ServeHTTP(w, r)
@@ -266,7 +269,7 @@ func (p *Proxy) failResponse(w http.ResponseWriter, r *http.Request, kind Kind, 
 	case KillCLI, KillProvider, Restart:
 		signal(kind)
 		reset(r)
-	case InterruptCLI:
+	case InterruptCLI, TerminateCLI:
 		signal(kind)
 		copyHeader(w, response)
 		_, _ = w.Write(body)
