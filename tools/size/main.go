@@ -1,6 +1,7 @@
 // Command size prints how many lines of code the provider has, and how many its tests have. A line counts if it
 // contains a part of a token: blank lines and comments do not count, lines of a raw string that are not blank do.
-// Generated code is listed, not counted. Files for other platforms count, so that the result is the same on all of them.
+// Generated code is listed, not counted. Files for other platforms count, so that the result is the same on all
+// platforms.
 //
 // The provider is main.go and all packages of this module that it imports. Programs are those in cmd/, with what only
 // they import. All other packages serve tests, benches and generators.

@@ -15,6 +15,7 @@ import (
 // A mutation is one change that another client makes to a live object.
 type mutation struct {
 	class string
+	path  fieldpath.Path
 	what  string // identifies the mutation, together with the path
 	must  bool   // the plan must show it
 
@@ -46,12 +47,12 @@ const unknownRemover = "removed (Kubernetes does not record who removes a field)
 func changed(path fieldpath.Path) string { return fields.String(path) + ": changed by MANAGER" }
 func removed(path fieldpath.Path) string { return fields.String(path) + ": " + unknownRemover }
 
-// mutations returns all mutations of a live object whose fields in set the provider
-// owns. The order is the same for every copy of a specimen.
-func mutations(live, sent map[string]any, set *fieldpath.Set, custom bool) []mutation {
-	g := generator{live: live, sent: sent, custom: custom, random: rand.New(rand.NewPCG(1, 2))}
-	leaves, inner := split(set)
-	g.inner = inner
+// mutations returns all mutations of a live object of which the provider owns these leaves. within tells which scalars
+// inside an owned map or list are the provider's. The order is the same for every copy of a specimen.
+func mutations(
+	live map[string]any, leaves []fieldpath.Path, within func(fieldpath.Path, []any) bool, custom bool, seed uint64,
+) []mutation {
+	g := generator{live: live, within: within, custom: custom, random: rand.New(rand.NewPCG(seed, 2))}
 	for _, path := range leaves {
 		v, has := at(live, path)
 		if !has || slices.Contains([]string{"apiVersion", "kind"}, lastField(path)) {
@@ -68,8 +69,11 @@ func mutations(live, sent map[string]any, set *fieldpath.Set, custom bool) []mut
 		}
 		g.takeover()
 	}
-	for _, path := range inner {
-		v, _ := at(live, path)
+	for _, path := range parents(leaves) {
+		v, has := at(live, path)
+		if !has {
+			continue
+		}
 		g.path, g.value = path, v
 		g.structure(v)
 	}
@@ -103,10 +107,9 @@ func (g *generator) same() write {
 
 type generator struct {
 	live   map[string]any
-	sent   map[string]any
+	within func(fieldpath.Path, []any) bool
 	custom bool
 	random *rand.Rand
-	inner  []fieldpath.Path
 	path   fieldpath.Path
 	value  any
 	out    []mutation
@@ -114,6 +117,7 @@ type generator struct {
 
 func (g *generator) add(m mutation) {
 	if len(m.variants) > 0 || m.status || m.deletes {
+		m.path = g.path
 		if m.what == "" {
 			m.what = fields.String(g.path)
 		} else {
@@ -247,7 +251,7 @@ func (g *generator) wholeMap(v map[string]any) {
 
 // deep changes and removes one scalar inside an atomic value that the provider owns.
 func (g *generator) deep(v any, where []any) {
-	if ours, ok := at(g.sent, g.path); ok && step(ours, where) == nil {
+	if !g.within(g.path, where) {
 		return // a default that the server set
 	}
 	was := step(v, where)
@@ -265,18 +269,18 @@ func (g *generator) deep(v any, where []any) {
 			})
 		}))
 	}
-	g.add(mutation{class: "value changed in an atomic value", what: text(where), must: true,
+	g.add(mutation{class: "value changed in an atomic value", what: stepsText(where), must: true,
 		variants: variants, shows: []string{changed(g.path)}})
 	if _, field := where[len(where)-1].(string); field && len(where) > 1 {
 		without := func() any {
 			return inside(v, where, func(in, last any) any { delete(in.(map[string]any), last.(string)); return in })
 		}
 		m := mutation{
-			class: "field removed in an atomic value", what: text(where), must: true,
+			class: "field removed in an atomic value", what: stepsText(where), must: true,
 			variants: []write{g.edit(g.path, without)}, shows: []string{changed(g.path)},
 		}
-		if g.typedZero(text(where), was) {
-			m = mutation{class: "typed zero omitted", what: text(where), variants: m.variants}
+		if g.typedZero(stepsText(where), was) {
+			m = mutation{class: "typed zero omitted", what: stepsText(where), variants: m.variants}
 		}
 		g.add(m)
 	}

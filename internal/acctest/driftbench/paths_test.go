@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -105,21 +106,20 @@ func lastField(path fieldpath.Path) string {
 	return ""
 }
 
-// split returns the paths of a set without children, and those with children.
-func split(set *fieldpath.Set) (leaves, inner []fieldpath.Path) {
-	set.Leaves().Iterate(func(path fieldpath.Path) { leaves = append(leaves, path.Copy()) })
+// parents returns the paths that contain one of the leaves.
+func parents(leaves []fieldpath.Path) []fieldpath.Path {
+	var out []fieldpath.Path
 	seen := map[string]bool{}
 	for _, leaf := range leaves {
 		for end := 1; end < len(leaf); end++ {
 			if text := leaf[:end].String(); !seen[text] {
 				seen[text] = true
-				inner = append(inner, leaf[:end].Copy())
+				out = append(out, leaf[:end].Copy())
 			}
 		}
 	}
-	slices.SortFunc(leaves, fieldpath.Path.Compare)
-	slices.SortFunc(inner, fieldpath.Path.Compare)
-	return leaves, inner
+	slices.SortFunc(out, fieldpath.Path.Compare)
+	return out
 }
 
 // partial returns the object for a server-side apply of only the value at path.
@@ -218,4 +218,11 @@ func isScalar(v any) bool {
 	return v != nil && kind != reflect.Map && kind != reflect.Slice
 }
 
-func text(steps []any) string { return fmt.Sprint(steps...) }
+// stepsText formats names and indexes, for example 0.tolerations.key.
+func stepsText(steps []any) string {
+	var parts []string
+	for _, s := range steps {
+		parts = append(parts, fmt.Sprint(s))
+	}
+	return strings.Join(parts, ".")
+}

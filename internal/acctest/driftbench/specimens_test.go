@@ -9,7 +9,7 @@ import (
 type specimen struct {
 	name     string
 	resource string // kt_compute if empty
-	body     string // attributes
+	body     string // attributes, with SELF for the name of the subject
 	copies   int    // one if zero
 }
 
@@ -49,7 +49,7 @@ const ownServer = `
   affinity        = jsonencode({ podAntiAffinity = { preferredDuringSchedulingIgnoredDuringExecution = [{
     weight = 1, podAffinityTerm = { topologyKey = "zone", labelSelector = { matchLabels = { mesh = "on" } } }
   }] } })
-  topology_spread_constraints          = [{ topology_key = "zone", when_unsatisfiable = "ScheduleAnyway" }]
+  topology_spread_constraints = [{ topology_key = "zone", when_unsatisfiable = "ScheduleAnyway" }]
   termination_grace_period = "45s"
   pod_disruption_budget    = { max_unavailable = 1 }`
 
@@ -185,6 +185,28 @@ func specimens() []specimen {
 		{name: "skytorch",
 			body: "runtime = \"skytorch\"\n image = \"mine:1\"\n cpus = \"500m\"\n env_vars = { MODE = \"fast\" }\n " +
 				"labels = { team = \"ml\" }"},
+		{name: "kpu",
+			body: "runtime = \"kpu\"\n image = \"mine:1\"\n env_vars = { MODE = \"fast\" }\n labels = { team = \"ml\" }"},
+		{name: "leader-worker-set",
+			body: yaml("apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nspec:\n  replicas: 1\n  " +
+				"startupPolicy: LeaderReady\n  leaderWorkerTemplate:\n    size: 2\n    leaderTemplate:\n      spec:" +
+				under(2, podSpec) + "\n    workerTemplate:\n      spec:" + under(2, podSpec)), copies: 2},
+		{name: "queue", resource: "kt_queue", copies: 2, body: `
+  flavors = [{
+    name = "SELF", node_labels = { gpu = "l4" }
+    node_taints = [{ key = "gpu", value = "yes", effect = "NoSchedule" }]
+    tolerations = [{ key = "spot", operator = "Exists" }]
+    quotas = { cpu = { nominal = "4", borrowing_limit = "2" }, memory = { nominal = "8Gi", lending_limit = "1Gi" } }
+  }]
+  cohort            = "research"
+  fair_share_weight = "2"
+  admission_checks  = ["budget"]
+  queueing_strategy = "StrictFIFO"
+  stop_policy       = "None"
+  wait_for_active   = false
+  labels            = { team = "ml" }
+  annotations       = { owner = "alice" }
+  preemption        = { reclaim_within_cohort = "Any", within_cluster_queue = "LowerPriority" }`},
 		{name: "volume", resource: "kt_volume",
 			body: "size = \"1Gi\"\n mount_path = \"/data\"\n access_mode = \"ReadWriteOnce\"\n wait_for_bound = " +
 				"false\n labels = { team = \"ml\" }\n annotations = { owner = \"alice\" }"},
@@ -205,7 +227,8 @@ func configuration(all []*subject) string {
 		if s.resource != "kt_compute" {
 			waits = ""
 		}
-		fmt.Fprintf(&b, "resource %q %q {\n  name = %q%s\n%s\n}\n", s.resource, s.name, s.name, waits, s.body+s.more)
+		fmt.Fprintf(&b, "resource %q %q {\n  name = %q%s\n%s\n}\n", s.resource, s.name, s.name, waits,
+			strings.ReplaceAll(s.body, "SELF", s.name)+s.more)
 	}
 	return b.String()
 }

@@ -32,16 +32,19 @@ import (
 type subject struct {
 	specimen
 
+	name    string // unlike that of the specimen, with the number of the copy
 	copy    int
 	address string
-	more    string // attributes that the last round adds
+	more    string // attributes that a later round adds
 	objects []*object
+	golden  golden
 	todo    []task
 }
 
 // An object is one of the objects that a resource applies.
 type object struct {
 	title  string // the name in warnings
+	kind   string
 	client k8s.ResourceInterface
 	name   string
 	custom bool
@@ -62,8 +65,7 @@ func subjects() []*subject {
 			s.resource = "kt_compute"
 		}
 		for i := range max(1, s.copies) {
-			one := &subject{specimen: s, copy: i}
-			one.name = fmt.Sprintf("%s-%d", s.name, i)
+			one := &subject{specimen: s, name: fmt.Sprintf("%s-%d", s.name, i), copy: i}
 			one.address = s.resource + "." + one.name
 			all = append(all, one)
 		}
@@ -108,7 +110,7 @@ func (c clients) object(t *testing.T, text string) *object {
 		t.Fatal(err)
 	}
 	return &object{
-		title:  fmt.Sprintf("%s %s/%s", gvk.Kind, obj.GetNamespace(), obj.GetName()),
+		title: gvk.Kind + " " + strings.TrimPrefix(obj.GetNamespace()+"/"+obj.GetName(), "/"), kind: gvk.Kind,
 		client: c.dynamic.Resource(mapping.Resource).Namespace(obj.GetNamespace()), name: obj.GetName(),
 		custom: isCustom(gvk),
 		sent:   obj.Object,
@@ -127,21 +129,31 @@ func (o *object) get(t *testing.T) *unstructured.Unstructured {
 	return obj
 }
 
+// owned returns what the provider owns of the objects.
+func (s *subject) owned(t *testing.T) golden {
+	t.Helper()
+	out := golden{}
+	for _, o := range s.objects {
+		set, err := liveFields(o.get(t), o.sent)
+		if err != nil {
+			t.Fatalf("%s: %v", o.title, err)
+		}
+		out[s.objectTitle(o)] = set
+	}
+	return out
+}
+
 // learn fills todo with the mutations of the objects that are assigned to this copy.
-func (s *subject) learn(t *testing.T, random *rand.Rand) {
+func (s *subject) learn(t *testing.T, random *rand.Rand, seed uint64) {
 	t.Helper()
 	n := 0
 	for _, o := range s.objects {
-		live := o.get(t)
-		set, ours, err := fields.Owned(live, kube.Manager)
-		if err != nil || !ours {
-			t.Fatalf("the provider does not own %s: %v", o.title, err)
+		owned := s.golden[s.objectTitle(o)]
+		within := func(path fieldpath.Path, where []any) bool {
+			text, err := pathText(path)
+			return err == nil && slices.Contains(owned[text], stepsText(where))
 		}
-		// the annotations of the creation are not in manifests, so plans do not show them
-		set = set.Difference(fieldpath.NewSet(
-			fieldpath.MakePathOrDie("metadata", "annotations", kube.CreationAnnotation),
-			fieldpath.MakePathOrDie("metadata", "annotations", kube.UnfinishedAnnotation)))
-		for _, m := range mutations(live.Object, o.sent, set, o.custom) {
+		for _, m := range mutations(o.get(t).Object, owned.paths(t), within, o.custom, seed) {
 			if n++; n%max(1, s.copies) == s.copy {
 				s.todo = append(s.todo, task{o, m})
 			}
@@ -198,7 +210,7 @@ func (s *subject) next(t *testing.T, random *rand.Rand, wanted func(mutation) bo
 	return act{}, false
 }
 
-// try writes the first variant that the server accepts.
+// try makes the change by deletion, server-side apply or update, and reports whether the server accepts it.
 func (a *act) try(t *testing.T, random *rand.Rand) bool {
 	t.Helper()
 	ctx, client, name := t.Context(), a.object.client, a.object.name
@@ -212,29 +224,42 @@ func (a *act) try(t *testing.T, random *rand.Rand) bool {
 		_, err := client.Patch(ctx, name, types.MergePatchType, []byte(`{"status": {"observedGeneration": 77}}`),
 			metav1.PatchOptions{FieldManager: a.manager}, "status")
 		return err == nil
-	case len(a.parts) > 0 && (random.IntN(3) == 0 || !a.must):
-		a.manager, a.how = "argocd-controller", "apply"
-		for _, part := range a.parts {
-			data, err := json.Marshal(part())
-			if err != nil {
-				t.Fatal(err)
-			}
-			force := true
-			now, err := client.Patch(ctx, name, types.ApplyPatchType, data,
-				metav1.PatchOptions{FieldManager: a.manager, Force: &force})
-			if err == nil {
-				return !a.must || !fields.SameContent(now, a.before)
-			}
-		}
-		return false
+	case len(a.parts) > 0 && (random.IntN(3) == 0 || !a.must) && a.apply(t):
+		return true
 	}
+	return a.update(t, random)
+}
+
+// apply writes only the first part that the server accepts, by server-side apply.
+func (a *act) apply(t *testing.T) bool {
+	t.Helper()
+	a.manager, a.how = "argocd-controller", "apply"
+	for _, part := range a.parts {
+		data, err := json.Marshal(part())
+		if err != nil {
+			t.Fatal(err)
+		}
+		force := true
+		now, err := a.object.client.Patch(t.Context(), a.object.name, types.ApplyPatchType, data,
+			metav1.PatchOptions{FieldManager: a.manager, Force: &force})
+		if err == nil && (!a.must || !fields.SameContent(now, a.before)) {
+			return true
+		}
+	}
+	return false
+}
+
+// update writes the first variant that the server accepts.
+func (a *act) update(t *testing.T, random *rand.Rand) bool {
+	t.Helper()
 	a.manager, a.how = []string{"kubectl-edit", "kubectl-set", "helm"}[random.IntN(3)], "update"
 	for _, variant := range a.variants {
 		written := variant()
 		if written == nil {
 			continue
 		}
-		now, err := client.Update(ctx, withContent(written, a.before), metav1.UpdateOptions{FieldManager: a.manager})
+		now, err := a.object.client.Update(t.Context(), withContent(written, a.before),
+			metav1.UpdateOptions{FieldManager: a.manager})
 		// A variant has the annotations that controllers had written when it was made. Writing these is no mutation.
 		if err != nil || difference(content(now), content(a.before)) == "" {
 			continue

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,23 +16,49 @@ type table struct {
 	must, shown, rightPath, rightManager, planErrors, repairedExactly, emptyAfter int
 	mustNot, falseDrift, falseWarnings                                            int
 	reordered, restarted                                                          int
+	bySubject, byClass                                                            map[string]int // changes
 	violations                                                                    []string
 }
 
+func newTable() *table { return &table{bySubject: map[string]int{}, byClass: map[string]int{}} }
+
 func mapKeys[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
 
-func (b *table) violation(a act, format string, args ...any) {
-	text := shortened(fmt.Sprintf(format, args...), 1200)
-	b.violations = append(b.violations, a.String()+"\n      "+text)
+func (b *table) fail(format string, args ...any) {
+	b.violations = append(b.violations, fmt.Sprintf(format, args...))
 	fmt.Println(b.violations[len(b.violations)-1])
+}
+
+func (b *table) violation(a act, format string, args ...any) {
+	b.fail("%s\n      %s", a, shortened(fmt.Sprintf(format, args...), 1200))
+}
+
+// count counts a change that a plan was made of.
+func (b *table) count(a act) {
+	b.bySubject[a.subject.address]++
+	b.byClass[a.class]++
+	if a.must {
+		b.must++
+	} else {
+		b.mustNot++
+	}
+}
+
+// unexplained reports the errors of a run that none of the changes explains.
+func (b *table) unexplained(acts []act, run string, r report) {
+	for _, d := range r.errors {
+		if !slices.ContainsFunc(acts, func(a act) bool { return d.about(a) }) {
+			b.fail("the %s failed: %s", run, d)
+		}
+	}
 }
 
 // judge compares a plan with the change that was made.
 func (b *table) judge(a act, r report) {
-	_, planned := r.planned[a.subject.address]
+	action, planned := r.planned[a.subject.address]
 	lines := r.lines(a)
+	b.count(a)
 	if !a.must {
-		b.mustNot++
 		if planned {
 			b.falseDrift++
 			b.violation(a, "must not show, but the plan changes it; warnings: %q", lines)
@@ -41,10 +68,12 @@ func (b *table) judge(a act, r report) {
 		}
 		return
 	}
-	b.must++
 	if !planned || len(lines) == 0 {
 		b.violation(a, "must show; planned: %v, warnings: %q", planned, lines)
 		return
+	}
+	if action != "update" {
+		b.violation(a, "must be repaired by an update, but the plan is to %s", action)
 	}
 	b.shown++
 	if a.deletes {
@@ -116,11 +145,7 @@ func (r report) lines(a act) []string {
 }
 
 func (b *table) planError(a act, errors []diagnostic) {
-	if a.must {
-		b.must++
-	} else {
-		b.mustNot++
-	}
+	b.count(a)
 	b.planErrors++
 	var about []string
 	for _, d := range errors {
@@ -155,7 +180,7 @@ func (b *table) repaired(t *testing.T, a act, applied, after report) {
 	}
 	if action, planned := after.planned[a.subject.address]; planned {
 		b.violation(a, "the plan after the repair is not empty: %s %q", action, after.lines(a))
-	} else {
+	} else if !slices.ContainsFunc(after.errors, func(d diagnostic) bool { return d.about(a) }) {
 		b.emptyAfter++
 	}
 }
@@ -178,11 +203,11 @@ func (b *table) restart(t *testing.T, a act, planned, applied report) {
 	}
 }
 
-func (b *table) print(t *testing.T, seed int) {
+func (b *table) print(t *testing.T, o options) {
 	t.Helper()
 	var out strings.Builder
 	row := func(name string, n int) { fmt.Fprintf(&out, "  %-34s %5d\n", name, n) }
-	fmt.Fprintf(&out, "\ndrift bench, seed %d\n", seed)
+	fmt.Fprintf(&out, "\ndrift bench, seed %d\n", o.seed)
 	row("must show", b.must)
 	row("  shown", b.shown)
 	row("  right path", b.rightPath)
@@ -198,6 +223,6 @@ func (b *table) print(t *testing.T, seed int) {
 	row("violations", len(b.violations))
 	fmt.Println(out.String())
 	if len(b.violations) > 0 {
-		t.Errorf("violations (KT_DRIFT_SEED=%d repeats them):\n  - %s", seed, strings.Join(b.violations, "\n  - "))
+		t.Errorf("violations (to repeat them: %s):\n  - %s", o.repeat(), strings.Join(b.violations, "\n  - "))
 	}
 }
