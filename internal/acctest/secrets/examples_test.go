@@ -21,7 +21,7 @@ func TestAccSecretExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 	r.file(t, ".config/team/client.pem", file)
 	r.file(t, ".config/team/client.key", file)
 	r.write(t, "")
-	for _, name := range []string{"resource", "write-only", "path", "env-vars", "values"} {
+	for _, name := range []string{"resource", "write-only", "path", "from-env", "values"} {
 		text, err := os.ReadFile(filepath.Join(acctest.Root(), "examples", "resources", "kt_secret", name+".tf"))
 		if err != nil {
 			t.Fatal(err)
