@@ -115,7 +115,8 @@ func TestE2EServerOfOnesOwnThatNeverListensIsExplained(t *testing.T) {
 	t.Parallel()
 	cli, _ := terraform(t)
 	cli.Write(t, strings.NewReplacer(`"-start", "3s"`, `"-start", "1h"`,
-		`launch_timeout           = "5m"`, "launch_timeout = \"10s\"\n timeouts = { create = \"4m\" }").Replace(ownServer()))
+		`launch_timeout           = "5m"`, "launch_timeout = \"10s\"\n timeouts = { create = \"4m\" }").
+		Replace(ownServer()))
 	out, err := cli.Run(t, "apply", "-auto-approve")
 	if err == nil {
 		t.Fatalf("the apply succeeded:\n%s", out)

@@ -114,18 +114,23 @@ func (c *cluster) objects(ctx context.Context, namespace string) (own map[string
 	if err := group.Wait(); err != nil {
 		return nil, nil, err
 	}
+	return own, strays, c.settle(ctx, own)
+}
+
+// settle notes which Deployments have not reached their desired state.
+func (c *cluster) settle(ctx context.Context, own map[string]object) error {
 	for key, found := range own {
 		if found.kind != "Deployment" {
 			continue
 		}
 		deployment, err := c.client.AppsV1().Deployments(found.namespace).Get(ctx, found.name, metav1.GetOptions{})
 		if ignoreNotFound(err) != nil {
-			return nil, nil, err
+			return err
 		}
 		found.settled = err == nil && isReady(deployment)
 		own[key] = found
 	}
-	return own, strays, nil
+	return nil
 }
 
 // remains lists the objects and pods that remain after a destroy.

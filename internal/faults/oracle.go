@@ -64,7 +64,7 @@ func comparableObject(live *unstructured.Unstructured) map[string]any {
 	for _, entry := range live.GetManagedFields() {
 		var fields any
 		if entry.FieldsV1 != nil {
-			_ = json.Unmarshal(entry.FieldsV1.Raw, &fields) // nil if invalid
+			_ = json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) // nil if invalid
 		}
 		if strings.HasPrefix(entry.Manager, kube.Manager) && !isEmpty(fields) {
 			owned = append(owned, map[string]any{"manager": entry.Manager, "operation": string(entry.Operation),

@@ -91,7 +91,8 @@ func TestCredentialThatIsRevokedDuringTheRunIsReplaced(t *testing.T) {
 			t.Errorf("%s: %v", verb, err)
 		}
 		if calls, rejected := plugin.calls(t), rejections.Swap(0); calls != int(want) || rejected != 1 {
-			t.Fatalf("%s: the plugin ran %d times after %d rejections, want %d times after 1", verb, calls, rejected, want)
+			t.Fatalf("%s: the plugin ran %d times after %d rejections, want %d times after 1", verb, calls, rejected,
+				want)
 		}
 	}
 }
@@ -127,8 +128,8 @@ func TestPluginWhoseCredentialsAreRejectedIsNotAskedForever(t *testing.T) {
 // responds 500 then. Unlike a rejection, this may be temporary.
 func TestFailingWebhookIsRetriedAndNamed(t *testing.T) {
 	t.Parallel()
-	const message = `Internal error occurred: failed calling webhook "check.example.com": failed to call webhook: Post ` +
-		`"https://check.policies.svc:443/validate?timeout=10s": connect: connection refused`
+	const message = `Internal error occurred: failed calling webhook "check.example.com": failed to call webhook: ` +
+		`Post "https://check.policies.svc:443/validate?timeout=10s": connect: connection refused`
 	fails := kubetest.StatusWith(http.StatusInternalServerError, metav1.StatusReasonInternalError, message)
 	for _, verb := range []string{"apply", "dry run", "patch", "delete", "apply a Secret", "dry run of a Secret",
 		"remove keys of a Secret"} {

@@ -2,8 +2,10 @@ package provider_test
 
 func badImageSetups() []badInput {
 	return []badInput{
-		{name: "setup without a digest", config: `{"image_ref": {"image": "a", "setup": {"config_map": "kt-image-train"}}}`,
-			at: "image_ref.setup.digest", text: "Must set a configuration value for the image_ref.setup.digest attribute"},
+		{name: "setup without a digest",
+			config: `{"image_ref": {"image": "a", "setup": {"config_map": "kt-image-train"}}}`,
+			at:     "image_ref.setup.digest",
+			text:   "Must set a configuration value for the image_ref.setup.digest attribute"},
 		{name: "setup without a ConfigMap", config: `{"image_ref": {"image": "a", "setup": {"digest": "abc"}}}`,
 			at: "image_ref.setup.config_map", text: "Must set a configuration value"},
 		{name: "image_ref without a setup", config: `{"image_ref": {"image": "a"}}`,
@@ -41,7 +43,8 @@ func badLogging() []badInput {
 		{name: "grace period in words", config: `{"logging_config": {"grace_period": "two seconds"}}`,
 			at: "logging_config.grace_period", text: "a duration has no spaces"},
 		{name: "negative poll timeout", config: `{"logging_config": {"poll_timeout": "-1s"}}`,
-			at: "logging_config.poll_timeout", text: "logging_config.poll_timeout is \"-1s\", but must not be negative"},
+			at:   "logging_config.poll_timeout",
+			text: "logging_config.poll_timeout is \"-1s\", but must not be negative"},
 		{name: "empty grace period at the end", config: `{"logging_config": {"shutdown_grace_period": ""}}`,
 			at: "logging_config.shutdown_grace_period", text: "logging_config.shutdown_grace_period is empty"},
 		{name: "unknown unit of the grace period", config: `{"logging_config": {"grace_period": "2w"}}`,

@@ -277,7 +277,8 @@ func TestComputeReportsEachOfSeveralProblems(t *testing.T) {
 	want := []string{
 		"autoscale.min_scale", "autoscale.target", "autoscale.window", "distribute", "distribute.args", "gpu_type",
 		"gpus", "image", "launch_timeout",
-		"logging_config.poll_timeout", "memory", "name", "queue_scheduler", "tolerations[0].value", "volumes[0].mount_path",
+		"logging_config.poll_timeout", "memory", "name", "queue_scheduler", "tolerations[0].value",
+		"volumes[0].mount_path",
 	}
 	if !slices.Equal(at, want) {
 		t.Errorf("errors at %q, want one at each of %q", at, want)

@@ -117,6 +117,7 @@ type goPackage struct {
 
 // packages returns the packages of the main module that match the arguments of `go list`.
 func packages(ctx context.Context, dir string, args ...string) ([]goPackage, error) {
+	//nolint:gosec // the arguments are those of this file
 	command := exec.CommandContext(ctx, "go", append([]string{"list", "-json"}, args...)...)
 	command.Dir, command.Stderr = dir, os.Stderr
 	out, err := command.Output()
@@ -150,7 +151,7 @@ func paths(packages []goPackage) []string {
 func (p goPackage) count() (size, error) {
 	s := size{path: "." + strings.TrimPrefix(p.ImportPath, p.Module.Path)}
 	for _, name := range slices.Concat(p.GoFiles, p.CgoFiles, p.IgnoredGoFiles, p.TestGoFiles, p.XTestGoFiles) {
-		source, err := os.ReadFile(filepath.Join(p.Dir, name)) //nolint:gosec // go list names the file
+		source, err := os.ReadFile(filepath.Join(p.Dir, name))
 		if err != nil {
 			return s, err
 		}
@@ -164,7 +165,7 @@ func (p goPackage) count() (size, error) {
 		}
 	}
 	for _, name := range p.EmbedFiles {
-		data, err := os.ReadFile(filepath.Join(p.Dir, name)) //nolint:gosec // go list names the file
+		data, err := os.ReadFile(filepath.Join(p.Dir, name))
 		if err != nil {
 			return s, err
 		}

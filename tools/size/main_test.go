@@ -16,7 +16,7 @@ func TestLinesWithTokensCount(t *testing.T) {
 		"empty":                       {"", 0},
 		"code":                        {"package a\n\nvar b = 1\n", 2},
 		"several tokens of a line":    {"package a; var b = 1", 1},
-		"comments":                    {"// c\npackage a // c\n/* c\n\nc */\nvar b = 1\n", 2},
+		"comments":                    {"// c\npackage a // d\n/* e\n\nf */\nvar b = 1\n", 2},
 		"code after a comment":        {"package a\n/* c\n*/ var b = 1\n", 2},
 		"raw string":                  {"package a\nvar b = `x\n\n  // y\n`\n", 4},
 		"raw string with blank lines": {"package a\nvar b = `\n \n`", 3},

@@ -87,11 +87,12 @@ func (s fieldSet) paths(t *testing.T) []fieldpath.Path {
 // liveFields returns what the provider owns of an object.
 func liveFields(live *unstructured.Unstructured, sent map[string]any) (fieldSet, error) {
 	for _, entry := range live.GetManagedFields() {
-		if entry.Manager != manager || entry.Operation != metav1.ManagedFieldsOperationApply || entry.Subresource != "" {
+		if entry.Manager != manager || entry.Operation != metav1.ManagedFieldsOperationApply ||
+			entry.Subresource != "" {
 			continue
 		}
 		set := &fieldpath.Set{}
-		if err := set.FromJSON(strings.NewReader(string(entry.FieldsV1.Raw))); err != nil {
+		if err := set.FromJSON(entry.FieldsV1.GetRawReader()); err != nil {
 			return nil, err
 		}
 		out := fieldSet{}

@@ -133,7 +133,9 @@ func (b *table) writeClasses(t *testing.T) {
 func TestRunThatDoesNotReachItsNumbersFails(t *testing.T) {
 	const address = "kt_volume.volume-0"
 	one := []*subject{{address: address}}
-	changed := &table{must: 1, mustNot: 1, bySubject: map[string]int{address: 2}, byClass: map[string]int{"finalizer": 1}}
+	changed := &table{
+		must: 1, mustNot: 1, bySubject: map[string]int{address: 2}, byClass: map[string]int{"finalizer": 1},
+	}
 	for name, c := range map[string]struct {
 		bench bench
 		want  string // of the only shortfall; "" for none
@@ -141,8 +143,12 @@ func TestRunThatDoesNotReachItsNumbersFails(t *testing.T) {
 		"no subject":                 {bench{options: options{only: "nosuch"}, table: changed}, `begins with "nosuch"`},
 		"a subject without a change": {bench{subjects: one, table: &table{}}, address + " was not changed"},
 		"reached":                    {bench{options: options{must: 1, mustNot: 1}, subjects: one, table: changed}, ""},
-		"too few must":               {bench{options: options{must: 2}, subjects: one, table: changed}, "want 2 and 0"},
-		"too few must not":           {bench{options: options{mustNot: 2}, subjects: one, table: changed}, "want 0 and 2"},
+		"too few must": {
+			bench{options: options{must: 2}, subjects: one, table: changed}, "want 2 and 0",
+		},
+		"too few must not": {
+			bench{options: options{mustNot: 2}, subjects: one, table: changed}, "want 0 and 2",
+		},
 		"too few, of some specimens": {
 			bench{options: options{must: 2, only: "volume"}, subjects: one, table: changed}, ""},
 		"time is up": {

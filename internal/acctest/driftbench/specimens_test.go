@@ -186,7 +186,8 @@ func specimens() []specimen {
 			body: "runtime = \"skytorch\"\n image = \"mine:1\"\n cpus = \"500m\"\n env_vars = { MODE = \"fast\" }\n " +
 				"labels = { team = \"ml\" }"},
 		{name: "kpu",
-			body: "runtime = \"kpu\"\n image = \"mine:1\"\n env_vars = { MODE = \"fast\" }\n labels = { team = \"ml\" }"},
+			body: "runtime = \"kpu\"\n image = \"mine:1\"\n env_vars = { MODE = \"fast\" }\n " +
+				"labels = { team = \"ml\" }"},
 		{name: "leader-worker-set",
 			body: yaml("apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nspec:\n  replicas: 1\n  " +
 				"startupPolicy: LeaderReady\n  leaderWorkerTemplate:\n    size: 2\n    leaderTemplate:\n      spec:" +
@@ -214,8 +215,8 @@ func specimens() []specimen {
 			body: "values_wo = { TOKEN = \"one\", USER = \"two\" }\n values_wo_version = 1\n labels = { team = " +
 				"\"ml\" }\n annotations = { owner = \"alice\" }"},
 		{name: "image", resource: "kt_image",
-			body: "base = \"python3.12\"\n labels = { team = \"ml\" }\n steps = [{ run_bash = \"true\" }, { set_env_vars = { " +
-				"A = \"b\" } }]"},
+			body: "base = \"python3.12\"\n labels = { team = \"ml\" }\n steps = [{ run_bash = \"true\" }, " +
+				"{ set_env_vars = { A = \"b\" } }]"},
 	}
 }
 

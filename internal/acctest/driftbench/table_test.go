@@ -47,7 +47,7 @@ func (b *table) count(a act) {
 // unexplained reports the errors of a run that none of the changes explains.
 func (b *table) unexplained(acts []act, run string, r report) {
 	for _, d := range r.errors {
-		if !slices.ContainsFunc(acts, func(a act) bool { return d.about(a) }) {
+		if !slices.ContainsFunc(acts, d.about) {
 			b.fail("the %s failed: %s", run, d)
 		}
 	}

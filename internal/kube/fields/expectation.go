@@ -105,20 +105,25 @@ func (e expectation) matchedBy(now any, at location) bool {
 		}
 		return at.shared || !e.hasForeignKey(is)
 	case []any:
-		is, ok := now.([]any)
-		if !ok || len(is) != len(was) {
-			return false
-		}
-		at.shared = true
-		for i := range was {
-			if !e.item(i).matchedBy(is[i], at) {
-				return false
-			}
-		}
-		return true
+		return e.itemsMatchedBy(len(was), now, at)
 	default:
 		return equal(e.sent, now) || (at.quantity && sameQuantity(e.sent, now))
 	}
+}
+
+// itemsMatchedBy is matchedBy for a list of n items.
+func (e expectation) itemsMatchedBy(n int, now any, at location) bool {
+	is, ok := now.([]any)
+	if !ok || len(is) != n {
+		return false
+	}
+	at.shared = true
+	for i := range is {
+		if !e.item(i).matchedBy(is[i], at) {
+			return false
+		}
+	}
+	return true
 }
 
 // sameQuantity reports whether two texts or numbers are the same quantity.

@@ -34,8 +34,8 @@ func TestFieldsThatTheOperatorOmitsAreNamed(t *testing.T) {
 
 		"an affinity that excludes": {affinity(`requiredDuringSchedulingIgnoredDuringExecution: {`+excludes+`}`, ``),
 			`{}`, ""},
-		"an affinity": {affinity(`requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions:
-		  [{key: zone, operator: Exists}]}]}`, ``), `{}`, "affinity"},
+		"an affinity": {affinity(`requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
+		  {matchExpressions: [{key: zone, operator: Exists}]}]}`, ``), `{}`, "affinity"},
 		"an affinity of fields": {affinity(`requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms:
 		  [{matchFields: [{key: metadata.name, operator: In, values: [a]}]}]}`, ``), `{}`, "affinity"},
 		"a preferred affinity": {affinity(`requiredDuringSchedulingIgnoredDuringExecution: {`+excludes+`},

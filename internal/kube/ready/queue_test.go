@@ -102,7 +102,8 @@ func TestForecastInAQueue(t *testing.T) {
 			reason:   ReasonQueueShort, texts: []string{"no quota for d and 1 more", "Next step: Request less"}},
 		"more than four resources in use": {scheduler: kueue, queue: activeLocal, cluster: strings.ReplaceAll(
 			cluster(`{name: a, nominalQuota: 1}, {name: b, nominalQuota: 1}, {name: c, nominalQuota: 1},
-			  {name: d, nominalQuota: 1}, {name: e, nominalQuota: 1}`, ""), "resources: [{name: nvidia.com/gpu, total: 2}]",
+			  {name: d, nominalQuota: 1}, {name: e, nominalQuota: 1}`, ""),
+			"resources: [{name: nvidia.com/gpu, total: 2}]",
 			`resources: [{name: a, total: 1}, {name: b, total: 1}, {name: c, total: 1}, {name: d, total: 1},
 			  {name: e, total: 1}]`),
 			requests: map[corev1.ResourceName]string{"a": "1", "b": "1", "c": "1", "d": "1", "e": "1"},

@@ -134,8 +134,8 @@ func (s Step) parse() (step, error) {
 	case s.SyncPackage != "":
 		return step{what: "sync_package", do: packageAction{source: s.SyncPackage}}, nil
 	default:
-		return step{}, errors.New("the step is empty: set exactly one of pip_install, run_bash, set_env_vars, copy and " +
-			"sync_package")
+		return step{}, errors.New("the step is empty: set exactly one of pip_install, run_bash, set_env_vars, copy " +
+			"and sync_package")
 	}
 }
 

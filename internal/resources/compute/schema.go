@@ -151,7 +151,8 @@ func podAttributes() map[string]schema.Attribute {
 		},
 		"image_ref": schema.SingleNestedAttribute{
 			Optional: true, Validators: []validator.Object{objectvalidator.ConflictsWith(path.MatchRoot("image"))},
-			MarkdownDescription: "Container image and its setup: `kt_image.x.ref`. Sets `image`, and conflicts with it.",
+			MarkdownDescription: "Container image and its setup: `kt_image.x.ref`. Sets `image`, and conflicts with " +
+				"it.",
 			Attributes: map[string]schema.Attribute{
 				"image": requiredText("Container image.", tf.ImageReference()),
 				"setup": schema.SingleNestedAttribute{Required: true, Attributes: imageSetupAttributes(),

@@ -168,8 +168,8 @@ func checkStep(at path.Path, step stepModel) diag.Diagnostics {
 		name  string
 		value attr.Value
 	}{
-		{"pip_install", step.PipInstall}, {"run_bash", step.RunBash}, {"set_env_vars", step.SetEnvVars}, {"copy", step.Copy},
-		{"sync_package", step.SyncPackage},
+		{"pip_install", step.PipInstall}, {"run_bash", step.RunBash}, {"set_env_vars", step.SetEnvVars},
+		{"copy", step.Copy}, {"sync_package", step.SyncPackage},
 	} {
 		unknown = unknown || field.value.IsUnknown() // it may still be null
 		if isKnown(field.value) {
@@ -182,8 +182,8 @@ func checkStep(at path.Path, step stepModel) diag.Diagnostics {
 			fmt.Sprintf("%s sets %s, whose order is undefined.\n\nNext step: Move each of them to a separate step.", at,
 				strings.Join(given, " and ")))
 	case len(given) == 0 && !unknown:
-		diags.AddAttributeError(at, "Empty step", at.String()+
-			" sets no attribute.\n\nNext step: Set one of `pip_install`, `run_bash`, `set_env_vars`, `copy` and `sync_package`.")
+		diags.AddAttributeError(at, "Empty step", at.String()+" sets no attribute.\n\nNext step: Set one of "+
+			"`pip_install`, `run_bash`, `set_env_vars`, `copy` and `sync_package`.")
 	}
 	return diags
 }

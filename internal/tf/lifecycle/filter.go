@@ -38,8 +38,8 @@ func FilterSchema(noun string, others map[string]schema.Attribute) schema.Schema
 			MarkdownDescription: "Label selector, as of `kubectl get -l`, such as `team=ml,tier in (dev, test)`. The " +
 				"API server evaluates it."},
 		"username": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelValue()},
-			MarkdownDescription: "User that created the object, as `username` of the provider: the value of the label " +
-				"`kubetorch.com/username`."},
+			MarkdownDescription: "User that created the object, as `username` of the provider: the value of the " +
+				"label `kubetorch.com/username`."},
 		"managed": schema.BoolAttribute{Optional: true,
 			MarkdownDescription: "`true` for objects that this provider manages, in any state; `false` for all " +
 				"others. Defaults to both."},
