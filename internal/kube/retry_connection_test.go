@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -139,6 +140,27 @@ func (s watched) Read(p []byte) (int, error) {
 
 func (s watched) Close() error { *s.closed++; return nil }
 
+// readUntilItFails reads in the background. The returned function waits until nothing happens any more at this time,
+// and returns the error of the reader, or nil while it has none.
+func readUntilItFails(body io.Reader) func() error {
+	var failed atomic.Pointer[error]
+	go func() {
+		for {
+			if _, err := body.Read(make([]byte, 9)); err != nil {
+				failed.Store(&err)
+				return
+			}
+		}
+	}()
+	return func() error {
+		synctest.Wait()
+		if err := failed.Load(); err != nil {
+			return *err
+		}
+		return nil
+	}
+}
+
 func TestWatchEndsOnlyIfItsListDoesNotBegin(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -165,22 +187,17 @@ func TestWatchEndsOnlyIfItsListDoesNotBegin(t *testing.T) {
 				if test.sends {
 					send <- "a"
 				}
-				var failure error
-				go func() {
-					for failure == nil {
-						_, failure = response.Body.Read(make([]byte, 9))
-					}
-				}()
+				failure := readUntilItFails(response.Body)
 				time.Sleep(15*time.Second - 1)
-				if synctest.Wait(); failure != nil {
-					t.Errorf("it ended early: %v", failure)
+				if err := failure(); err != nil {
+					t.Errorf("it ended early: %v", err)
 				}
 				time.Sleep(time.Hour)
-				if synctest.Wait(); errors.Is(failure, errNoResponse) != test.ends {
-					t.Errorf("after an hour: %v", failure)
+				if err := failure(); errors.Is(err, errNoResponse) != test.ends {
+					t.Errorf("after an hour: %v", err)
 				}
 				_ = response.Body.Close()
-				if synctest.Wait(); server.last.Err() == nil || failure == nil || closed != 1 {
+				if failure() == nil || server.last.Err() == nil || closed != 1 {
 					t.Error("the watch continues after it was closed")
 				}
 			})
