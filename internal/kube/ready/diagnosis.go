@@ -3,6 +3,7 @@ package ready
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -61,18 +62,18 @@ func worst(causes []*Cause) *Cause {
 	}
 	return slices.MinFunc(causes, func(a, b *Cause) int {
 		return cmp.Or(
-			cmp.Compare(temporary(a), temporary(b)),
-			cmp.Compare(a.Grace, b.Grace),
+			cmp.Compare(endsAfter(a), endsAfter(b)),
 			cmp.Compare(severity(a), severity(b)),
 		)
 	})
 }
 
-func temporary(c *Cause) int {
+// endsAfter returns how long a cause must be observed until it ends a wait.
+func endsAfter(c *Cause) time.Duration {
 	if c.Terminal {
-		return 0
+		return c.Grace
 	}
-	return 1
+	return math.MaxInt64
 }
 
 // severity orders otherwise equal causes. The phases furthest from ready are

@@ -110,7 +110,7 @@ func (s *diagnosis) revisionCause(revision string, failed condition) *Cause {
 		c.Grace = pullProspect(message, "")
 		c.Terminal = c.Grace != pullIsLater
 	case failed.Reason == unschedulable, noNode.MatchString(message):
-		c.Reason, c.Terminal = ReasonWaitingForCapacity, false
+		c.Reason, c.Terminal, c.Grace = ReasonWaitingForCapacity, false, 0
 		c.Summary = fmt.Sprintf("No node can run the pods of revision %s now%s. The pods start when a node has enough "+
 			"capacity.", about, failed.suffix())
 		c.Hint = ""
@@ -122,9 +122,6 @@ func (s *diagnosis) revisionCause(revision string, failed condition) *Cause {
 		c.Grace = pullGrace // the state of the pod is more specific, and follows soon
 	case failed.Reason == "ProgressDeadlineExceeded":
 		c.Hint = "Check why its pods are not ready, or increase " + FieldProgressDeadline + "."
-	}
-	if !c.Terminal {
-		c.Grace = 0
 	}
 	return c
 }

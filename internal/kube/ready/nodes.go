@@ -41,10 +41,6 @@ func neverFits(p *corev1.Pod, nodes []*corev1.Node, replicas int) (misfit, bool)
 	eligible := filter(largeEnough, func(n *corev1.Node) bool { return untolerated(p, n) == nil })
 	settingUp := registering(labelled, want)
 	switch {
-	case len(eligible) > 0 && settingUp != nil:
-		return misfit{}, false
-	case len(eligible) > 0:
-		return tooManyReplicas(eligible, want, replicas)
 	case settingUp != nil:
 		return misfit{
 			summary: fmt.Sprintf("Node %s is labeled as a GPU node, but does not offer %s yet, because its device "+
@@ -52,7 +48,9 @@ func neverFits(p *corev1.Pod, nodes []*corev1.Node, replicas int) (misfit, bool)
 				"minutes.", settingUp.Name, kind.GPUResource),
 			hint:      "Check the GPU operator or the device plugin if this persists.",
 			temporary: true,
-		}, true
+		}, len(eligible) == 0
+	case len(eligible) > 0:
+		return tooManyReplicas(eligible, want, replicas)
 	case len(largeEnough) > 0:
 		return taintMisfit(p, largeEnough), true
 	}
@@ -104,11 +102,10 @@ func resourceNames(list corev1.ResourceList) []corev1.ResourceName {
 // ceiling returns the maximum of a resource that a node can ever provide. The
 // capacity includes devices that are currently unhealthy.
 func ceiling(n *corev1.Node, name corev1.ResourceName) resource.Quantity {
-	q := n.Status.Allocatable[name]
-	if c := n.Status.Capacity[name]; strings.Contains(string(name), "/") && c.Cmp(q) > 0 {
-		return c
+	if q, known := n.Status.Capacity[name]; known && strings.Contains(string(name), "/") {
+		return q
 	}
-	return q
+	return n.Status.Allocatable[name]
 }
 
 // maxPods exceeds the number of pods of any node, and keeps sums in range.
@@ -254,18 +251,17 @@ func resourceMisfit(nodes, all []*corev1.Node, want corev1.ResourceList) misfit 
 }
 
 // offers returns the number of nodes that have a resource, and the maximum of
-// one node.
+// one node. There is at least one node.
 func offers(nodes []*corev1.Node, name corev1.ResourceName) (having int, largest resource.Quantity) {
 	for _, n := range nodes {
-		q := ceiling(n, name)
-		if q.Cmp(largest) > 0 {
-			largest = q
-		}
-		if q.Sign() > 0 {
+		if q := ceiling(n, name); q.Sign() > 0 {
 			having++
 		}
 	}
-	return having, largest
+	return having, ceiling(slices.MaxFunc(nodes, func(a, b *corev1.Node) int {
+		q := ceiling(a, name)
+		return q.Cmp(ceiling(b, name))
+	}), name)
 }
 
 func nodeNoun(name corev1.ResourceName) string {

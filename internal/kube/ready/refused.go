@@ -93,7 +93,7 @@ func (s *diagnosis) refusedBy(kind, name, message string) *Cause {
 		Command: kubectl(s.namespace, fmt.Sprintf("describe %s %s", strings.ToLower(kind), name)),
 		Events:  s.events.about(kind, name).render(),
 	}
-	if kind == s.Workload.GetKind() && name == s.Workload.GetName() {
+	if kind == s.Workload.GetKind() {
 		c.Object, c.Command = object(s.Workload), describe(s.Workload.GroupVersionKind(), s.namespace, name)
 	}
 	return s.refused(c, message)
@@ -138,7 +138,7 @@ func (s *diagnosis) refusal(d *appsv1.Deployment, rev revision) string {
 		}
 		return c.Message
 	}
-	if s.ReplicaSets == nil && len(s.pods) == 0 && rev.replicaSet != "" {
+	if len(s.pods) == 0 {
 		if e := s.events.about("ReplicaSet", rev.replicaSet).latest(failedCreate); e != nil {
 			return e.Message
 		}

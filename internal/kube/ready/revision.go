@@ -2,6 +2,7 @@ package ready
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -29,7 +30,7 @@ func currentRevision(d *appsv1.Deployment, s Snapshot) revision {
 	if rs == nil {
 		return revision{}
 	}
-	return revision{replicaSet: rs.Name, object: rs, pods: podsOf(rs.Name, d.Name, s.Pods)}
+	return revision{replicaSet: rs.Name, object: rs, pods: podsOf(rs.Name, s.Pods)}
 }
 
 // currentReplicaSet returns the ReplicaSet with the template of the Deployment,
@@ -72,14 +73,14 @@ func guessRevision(d *appsv1.Deployment, pods []*corev1.Pod) revision {
 	if d.Status.ObservedGeneration < d.Generation || d.Status.Replicas > 0 && d.Status.UpdatedReplicas == 0 {
 		return revision{}
 	}
-	name := youngestReplicaSet(d.Name, pods)
+	name := youngestReplicaSet(pods)
 	progressing := deploymentCondition(d, appsv1.DeploymentProgressing)
 	if m := namedReplicaSet.FindStringSubmatch(progressing.Message); m != nil {
 		name = m[1]
 	}
 	return revision{
 		replicaSet: name,
-		pods: slices.DeleteFunc(podsOf(name, d.Name, pods), func(p *corev1.Pod) bool {
+		pods: slices.DeleteFunc(podsOf(name, pods), func(p *corev1.Pod) bool {
 			return runsSomethingElse(p, &d.Spec.Template)
 		}),
 	}
@@ -87,35 +88,30 @@ func guessRevision(d *appsv1.Deployment, pods []*corev1.Pod) revision {
 
 // youngestReplicaSet returns the ReplicaSet whose first pod is the youngest. An
 // older ReplicaSet may have created a pod since, but its first pod is older.
-func youngestReplicaSet(deployment string, pods []*corev1.Pod) string {
+func youngestReplicaSet(pods []*corev1.Pod) string {
 	first := map[string]metav1.Time{}
 	for _, p := range pods {
-		rs := replicaSetOf(deployment, p)
-		if t, ok := first[rs]; !ok || p.CreationTimestamp.Before(&t) {
+		rs := replicaSetOf(p)
+		if t, ok := first[rs]; rs != "" && (!ok || p.CreationTimestamp.Before(&t)) {
 			first[rs] = p.CreationTimestamp
 		}
 	}
-	youngest, found := "", false
-	for rs, t := range first {
-		best := first[youngest]
-		if !found || best.Before(&t) || best.Equal(&t) && rs > youngest {
-			youngest, found = rs, true
-		}
+	if len(first) == 0 {
+		return ""
 	}
-	return youngest
+	return slices.MaxFunc(slices.Collect(maps.Keys(first)), func(a, b string) int {
+		return cmp.Or(first[a].Compare(first[b].Time), strings.Compare(a, b))
+	})
 }
 
-func podsOf(replicaSet, deployment string, pods []*corev1.Pod) []*corev1.Pod {
-	return filter(pods, func(p *corev1.Pod) bool { return replicaSetOf(deployment, p) == replicaSet })
+func podsOf(replicaSet string, pods []*corev1.Pod) []*corev1.Pod {
+	return filter(pods, func(p *corev1.Pod) bool { return replicaSetOf(p) == replicaSet })
 }
 
 // replicaSetOf returns the name of the ReplicaSet of a pod, or "".
-func replicaSetOf(deployment string, p *corev1.Pod) string {
+func replicaSetOf(p *corev1.Pod) string {
 	if owner := metav1.GetControllerOf(p); owner != nil && owner.Kind == "ReplicaSet" {
 		return owner.Name
-	}
-	if hash := p.Labels[appsv1.DefaultDeploymentUniqueLabelKey]; hash != "" {
-		return deployment + "-" + hash
 	}
 	return ""
 }

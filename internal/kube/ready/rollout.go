@@ -94,7 +94,7 @@ func statefulSet(s Snapshot, set *appsv1.StatefulSet) Verdict {
 		updated, first = 0, desired
 	} else if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil && rolling.Partition != nil {
 		first = int(*rolling.Partition)
-		updated = max(0, desired-first)
+		updated = desired - first
 	}
 	available := int(st.ReadyReplicas)
 	if set.Spec.MinReadySeconds > 0 {

@@ -126,7 +126,7 @@ func (s *diagnosis) autoscaled(p *corev1.Pod, short string, event *corev1.Event)
 	}
 	c.Hint = "Match the requests, the node selector and the tolerations to a node pool, or increase the limit of a " +
 		"pool."
-	why, never := neverFits(p, s.Nodes, 0)
+	why, never := neverFits(p, s.Nodes, 1)
 	nodeAdded := s.events.about("Pod", p.Name).latest(triggeredScaleUp, nominated) != nil
 	if len(s.Nodes) == 0 || !never || why.temporary || nodeAdded || !noPoolFits(event) {
 		c.Summary = andThen(c.Summary, "The autoscaler does not add a node: "+clip(event.Message))
@@ -170,9 +170,7 @@ func ofAutoscaler(e *corev1.Event) bool {
 // repeats the counts.
 func filterMessage(message string) string {
 	for _, tail := range []string{"no new claims to deallocate", "preemption:"} {
-		if i := strings.Index(message, tail); i > 0 {
-			message = message[:i]
-		}
+		message, _, _ = strings.Cut(message, tail)
 	}
 	return strings.TrimRight(message, " ,")
 }

@@ -147,7 +147,7 @@ func (c *operated) runsIn(meta metav1.ObjectMeta, spec corev1.PodSpec) bool {
 
 func needsAll(have, want corev1.ResourceList) bool {
 	for name, quantity := range want {
-		if got, ok := have[name]; !ok || got.Cmp(quantity) != 0 {
+		if got := have[name]; got.Cmp(quantity) != 0 {
 			return false
 		}
 	}
