@@ -160,7 +160,9 @@ func TestInterruptedWaitReportsTheLastObservation(t *testing.T) {
 	defer cancel()
 	pod := map[string]any{
 		"metadata": map[string]any{"namespace": "ml", "name": "trainer-1-a", "resourceVersion": "1",
-			"labels": map[string]any{"pod-template-hash": "1"}},
+			"labels": map[string]any{"pod-template-hash": "1"},
+			"ownerReferences": []any{map[string]any{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "trainer-1",
+				"controller": true}}},
 		"spec": map[string]any{"volumes": []any{map[string]any{"name": "w",
 			"persistentVolumeClaim": map[string]any{"claimName": "weights"}}}},
 		"status": map[string]any{"phase": "Pending", "conditions": []any{
