@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
+	"regexp"
 	"testing"
 
 	"github.com/ktdev/terraform-provider-kt/internal/bench/answer"
@@ -50,8 +50,8 @@ func TestAccProviderThatPlansLessIsAnError(t *testing.T) {
 		w.record(plan, of, used)
 	}
 	b.report.results = w.results
-	err := b.report.judge()
-	if err == nil || !strings.Contains(err.Error(), "500 volumes, plan without changes: kt needs 0.") {
+	want := regexp.MustCompile(`^500 volumes, plan without changes: kt needs 0\.[0-4]`) // noise alone is never that much
+	if err := b.report.judge(); err == nil || !want.MatchString(err.Error()) {
 		t.Errorf("the error is %v", err)
 	}
 }
