@@ -1,8 +1,6 @@
 package acctest
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,14 +22,7 @@ type Result struct {
 	Failed      bool
 	Planned     map[string]string // action by address
 	Output      string
-	diagnostics []diagnostic
-}
-
-type diagnostic struct {
-	Severity string `json:"severity"`
-	Summary  string `json:"summary"`
-	Detail   string `json:"detail"`
-	Address  string `json:"address"`
+	diagnostics []Diagnostic
 }
 
 // RunJSON runs a command with -json, and fails the test if its output contains Canary.
@@ -41,31 +32,10 @@ func (c *CLI) RunJSON(t *testing.T, args ...string) Result {
 	if strings.Contains(out, Canary) {
 		t.Error("the output contains the value of a Secret")
 	}
-	r := Result{Failed: err != nil, Output: out, Planned: map[string]string{}}
-	scanner := bufio.NewScanner(strings.NewReader(out))
-	scanner.Buffer(nil, 1<<20)
-	for scanner.Scan() {
-		var line struct {
-			Type       string     `json:"type"`
-			Diagnostic diagnostic `json:"diagnostic"`
-			Change     struct {
-				Action   string `json:"action"`
-				Resource struct {
-					Addr string `json:"addr"`
-				} `json:"resource"`
-			} `json:"change"`
-		}
-		if json.Unmarshal(scanner.Bytes(), &line) != nil {
-			continue // a line of the CLI itself
-		}
-		switch line.Type {
-		case "diagnostic":
-			r.diagnostics = append(r.diagnostics, line.Diagnostic)
-		case "planned_change":
-			r.Planned[line.Change.Resource.Addr] = line.Change.Action
-		}
+	messages := ParseMessages(out)
+	return Result{
+		Failed: err != nil, Output: out, Planned: messages.Planned, diagnostics: messages.Diagnostics,
 	}
-	return r
 }
 
 // Diagnostics returns the texts of the diagnostics with a severity at an address.

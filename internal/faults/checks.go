@@ -55,7 +55,7 @@ func (c *cycle) checkCommand(at step, how string, out run) error {
 // exitViolation returns what is wrong about the exit code of a command, or "". Success must come without errors, and a
 // failure with at least one. Signals change this only for SIGKILL of the CLI, after which there is no exit code.
 func (c *cycle) exitViolation(at step, faulted bool, out run) string {
-	failures := out.messages.errors()
+	failures := out.messages.Errors()
 	switch {
 	case out.hung, faulted && c.injected(proxy.KillCLI) > 0:
 		return ""
@@ -83,7 +83,7 @@ func (c *cycle) faulted() bool {
 func (c *cycle) checkPlanned(at step, out run) error {
 	allowed := map[step]string{create: actionCreate, update: actionUpdate, destroy: actionDelete}[at]
 	var errs []error
-	for address, action := range out.messages.planned {
+	for address, action := range out.messages.Planned {
 		if c.reference == nil && action == allowed || c.reference != nil && c.reference.planned[at][address] == action {
 			continue
 		}
@@ -97,7 +97,7 @@ func (c *cycle) checkPlanned(at step, out run) error {
 // the rest. It replaces only what Terraform has tainted.
 func (c *cycle) checkRepair(at step, tainted []string, out run) error {
 	var errs []error
-	for address, action := range out.messages.planned {
+	for address, action := range out.messages.Planned {
 		if action == actionCreate || action == actionUpdate ||
 			action == actionReplace && slices.Contains(tainted, address) {
 			continue

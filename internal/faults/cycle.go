@@ -177,7 +177,7 @@ func (c *cycle) runWithFaults(ctx context.Context, at step, args ...string) (run
 		return out, err
 	}
 	c.result.requests[at], c.result.exits[at], c.last = records, out.code, records
-	c.result.planned[at] = out.messages.planned
+	c.result.planned[at] = out.messages.Planned
 	for _, record := range records {
 		if record.Fault != "" {
 			c.result.injected[record.Fault]++

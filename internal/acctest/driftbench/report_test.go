@@ -1,12 +1,12 @@
 package driftbench_test
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
 // report is the output of one CLI run.
@@ -16,9 +16,7 @@ type report struct {
 	errors   []diagnostic
 }
 
-type diagnostic struct {
-	Severity, Summary, Detail, Address string
-}
+type diagnostic acctest.Diagnostic
 
 func (r report) changes() int { return len(r.planned) }
 
@@ -30,32 +28,15 @@ func (b *bench) plan(t *testing.T) report {
 func (b *bench) run(t *testing.T, args ...string) report {
 	t.Helper()
 	out, err := b.cli.Run(t, args...)
-	r := report{planned: map[string]string{}}
-	lines := bufio.NewScanner(strings.NewReader(out))
-	lines.Buffer(nil, 64<<20)
-	for lines.Scan() {
-		var line struct {
-			Type       string
-			Diagnostic diagnostic
-			Change     struct {
-				Resource struct{ Addr string }
-				Action   string
-			}
-		}
-		if json.Unmarshal(lines.Bytes(), &line) != nil {
-			continue
-		}
+	messages := acctest.ParseMessages(out)
+	r := report{planned: messages.Planned}
+	for _, d := range messages.Diagnostics {
 		switch {
-		case line.Type == "planned_change":
-			r.planned[line.Change.Resource.Addr] = line.Change.Action
-		case line.Type == "diagnostic" && line.Diagnostic.Severity == "error":
-			r.errors = append(r.errors, line.Diagnostic)
-		case line.Type == "diagnostic" && !strings.HasPrefix(line.Diagnostic.Summary, "Provider development overrides"):
-			r.warnings = append(r.warnings, line.Diagnostic)
+		case d.Severity == acctest.SeverityError:
+			r.errors = append(r.errors, diagnostic(d))
+		case !strings.HasPrefix(d.Summary, "Provider development overrides"):
+			r.warnings = append(r.warnings, diagnostic(d))
 		}
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
 	}
 	if (err != nil) != (len(r.errors) > 0) {
 		t.Fatalf("%v: %v, with the errors %v\n%s", args, err, r.errors, out)
