@@ -10,7 +10,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/bench/answer"
 )
 
-// TestBenchRejectsAProviderThatPlansLess runs the echo provider as both subjects, one of them with a single resource.
+// TestBenchRejectsAProviderThatPlansLess runs the echo provider as both subjects, one of them with a single
+// resource.
 func TestBenchRejectsAProviderThatPlansLess(t *testing.T) {
 	if os.Getenv("KT_BENCH") == "" {
 		t.Skip("KT_BENCH is not set: it compares times, so only `make bench` runs it")
