@@ -51,7 +51,7 @@ func TestBenchRejectsAProviderThatPlansLess(t *testing.T) {
 		w.record(plan, of, used)
 	}
 	b.report.results = w.results
-	want := regexp.MustCompile(`^500 volumes, plan without changes: kt needs 0\.[0-4]`) // noise alone is never that much
+	want := regexp.MustCompile(`^500 volumes, plan without changes: kt needs 0\.[0-4]`) // noise is less
 	if err := b.report.judge(); err == nil || !want.MatchString(err.Error()) {
 		t.Errorf("the error is %v", err)
 	}
