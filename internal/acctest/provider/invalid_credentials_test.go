@@ -65,8 +65,11 @@ func TestAccInvalidCredentialsAreReported(t *testing.T) {
 				t.Errorf("the plan should fail:\n%s", plan)
 			}
 			applied := cli.RunJSON(t, "apply", "-auto-approve")
-			failure := acctest.Unwrap(strings.Join(append(applied.Diagnostics("error", acctest.Trainer),
-				applied.Diagnostics("error", "")...), " "))
+			failures := applied.Diagnostics("error", "")
+			for _, text := range applied.Diagnostics("error", acctest.Trainer) {
+				failures = append(failures, acctest.Trainer+": "+text)
+			}
+			failure := acctest.Unwrap(strings.Join(failures, " "))
 			if !applied.Failed || failure == "" {
 				t.Errorf("apply did not fail:\n%s", applied)
 			}
