@@ -37,10 +37,10 @@ func brokenProviders() map[string]brokenProvider {
 		},
 		"a field is no longer owned": {
 			fault: broken.Replacement{File: "internal/tf/owned/memory.go",
-				Old: "	raw, err := fields.Format(set)\n	if err != nil {\n		return nil, err\n	}\n",
+				Old: "	applied, rewritten := fields.Admit(sent.Object, response, set)\n",
 				New: "	set = set.Difference(fieldpath.NewSet(fieldpath.MakePathOrDie(\"metadata\", \"labels\", " +
 					"\"app.kubernetes.io/managed-by\")))\n" +
-					"	raw, err := fields.Format(set)\n	if err != nil {\n		return nil, err\n	}\n"},
+					"	applied, rewritten := fields.Admit(sent.Object, response, set)\n"},
 			cycle: item{},
 			want:  "does not show that another client changed metadata.labels.app.kubernetes.io/managed-by",
 		},

@@ -22,8 +22,8 @@ func modes() []string { return []string{"exhaustive", "random", "rate5", "rate20
 // shorten limits a run to a sample, half of which uses a random seed. It omits SIGKILL of the CLI, whose violations are
 // known: a write that the API server still executes can create an object after the plan of the next apply, which then
 // fails once with «belongs to another resource». In 2 of 20 cycles, the apply after that was needed. It also omits
-// restarts and SIGKILL of the provider, after which the comparison with a cycle without faults reports differences whose
-// cause is not known yet. One of them: a plan that cannot read the storage classes creates a claim without a class.
+// restarts and SIGKILL of the provider, after which the comparison with a cycle without faults reports differences. The
+// cause of one is known: a plan that cannot read the storage classes creates a claim without a class.
 func (o *options) shorten() {
 	o.kinds = slices.DeleteFunc(slices.Clone(o.kinds), func(kind proxy.Kind) bool {
 		return kind == proxy.KillCLI || kind == proxy.KillProvider
