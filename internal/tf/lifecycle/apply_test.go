@@ -364,12 +364,15 @@ func TestRefreshFindsObjectsInTheirCluster(t *testing.T) {
 				}
 				return err
 			}})
-			values := map[string]string{"applied": fmt.Sprintf(`{"%s/ml/%s":{"uid":%q}}`, c.obj.GetKind(),
+			values := map[string]string{"applied": fmt.Sprintf(`{"%s/ml/%s": {"uid": %q}}`, c.obj.GetKind(),
 				c.obj.GetName(), c.uid)}
 			if c.cluster != "" {
 				values["cluster"] = `{"uid":"` + c.cluster + `"}`
 			}
 			resp := s.read(inState(nil), values)
+			if got := privateValue(t, resp.Private, "applied"); !c.gone && got != values["applied"] {
+				t.Errorf("the memory was saved again: %s", got)
+			}
 			if s.isNull(resp.NewState) != c.gone || (errorSummary(t, resp.Diagnostics) != "") != c.failed {
 				t.Errorf("%+v", resp)
 			}

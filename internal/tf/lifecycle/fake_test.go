@@ -209,9 +209,14 @@ func clusterAt(t *testing.T, url string) *kube.Cluster {
 // misconfigured returns a provider with a kubeconfig that does not exist.
 func misconfigured(t *testing.T, h *hooks) *server {
 	t.Helper()
+	return configured(t, misconfiguredData(t), h)
+}
+
+func misconfiguredData(t *testing.T) *tf.ProviderData {
+	t.Helper()
 	settings := config.Config{ConfigPaths: []string{"/none"},
 		Env: config.Env{Getenv: func(string) string { return "" }}}
-	return configured(t, &tf.ProviderData{Cluster: kube.NewCluster(t.Context(), settings)}, h)
+	return &tf.ProviderData{Cluster: kube.NewCluster(t.Context(), settings)}
 }
 
 func configured(t *testing.T, data *tf.ProviderData, h *hooks) *server {

@@ -47,10 +47,7 @@ func (r *Resource[M, P, N]) WithoutDefaults(
 		}
 		return value, nil
 	}
-	out, err := tftypes.Transform(state.Raw, omit)
-	if err != nil {
-		return raw, diag.Diagnostics{diag.NewErrorDiagnostic("Cannot generate the configuration", err.Error())}
-	}
+	out, _ := tftypes.Transform(state.Raw, omit) // omit returns no error
 	return out, nil
 }
 

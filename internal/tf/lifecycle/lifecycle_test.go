@@ -50,3 +50,17 @@ func TestReplacementIsRecognizedByTheNameOfTheObject(t *testing.T) {
 		})
 	}
 }
+
+func TestResourceWithoutAWaitHasNoTimeForIt(t *testing.T) {
+	t.Parallel()
+	if limit := (&Resource[model, *model, struct{}]{}).waitTimeout(&model{}); limit != 0 {
+		t.Errorf("waits %s", limit)
+	}
+}
+
+func TestPrivateStateThatCannotBeWrittenIsAnError(t *testing.T) {
+	t.Parallel()
+	if diags := (PrivateStateCodec[chan int]{}).save(t.Context(), nil, make(chan int)); !diags.HasError() {
+		t.Error("saved")
+	}
+}

@@ -24,10 +24,8 @@ func (r *Resource[M, P, N]) MoveState(context.Context) []resource.StateMover {
 	return []resource.StateMover{{StateMover: func(
 		ctx context.Context, req resource.MoveStateRequest, resp *resource.MoveStateResponse,
 	) {
-		source := MoveSource{Provider: req.SourceProviderAddress, Type: req.SourceTypeName}
-		if req.SourceRawState != nil {
-			source.State = req.SourceRawState.JSON
-		}
+		source := MoveSource{Provider: req.SourceProviderAddress, Type: req.SourceTypeName,
+			State: req.SourceRawState.JSON}
 		moved, err := movedObject(source)
 		if r.Kind.Moves == nil {
 			resp.Diagnostics.AddError("Unsupported move", fmt.Sprintf("No other resource type can become a %s.\n\n"+
@@ -44,9 +42,7 @@ func (r *Resource[M, P, N]) MoveState(context.Context) []resource.StateMover {
 		} {
 			resp.Diagnostics.Append(resp.TargetState.SetAttribute(ctx, path.Root(name), value)...)
 		}
-		if resp.TargetIdentity != nil {
-			resp.Diagnostics.Append(resp.TargetIdentity.Set(ctx, identity)...)
-		}
+		resp.Diagnostics.Append(resp.TargetIdentity.Set(ctx, identity)...)
 		resp.Diagnostics.Append(owned.Save(ctx, resp.TargetPrivate, movedKey, moved)...)
 	}}}
 }
@@ -161,9 +157,4 @@ func requireRefresh(moved *Moved, state *Common) diag.Diagnostics {
 // loadMoved returns nil for a resource that was not moved, or that has been updated since.
 func loadMoved(ctx context.Context, private owned.PrivateReader) (*Moved, diag.Diagnostics) {
 	return owned.Load[*Moved](ctx, private, movedKey)
-}
-
-// forgetMoved records that an apply has taken over the moved object.
-func forgetMoved(ctx context.Context, private owned.PrivateWriter) diag.Diagnostics {
-	return private.SetKey(ctx, movedKey, nil)
 }

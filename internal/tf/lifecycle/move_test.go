@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,6 +97,55 @@ func TestMovedObjectIgnoresTheRegistry(t *testing.T) {
 			moved.String() != "Deployment shop/web" {
 			t.Errorf("%s: %v %v", provider, moved, err)
 		}
+	}
+}
+
+func TestMovedObjectIsReadFromTheStateOfItsProvider(t *testing.T) {
+	t.Parallel()
+	const (
+		kubernetes = "registry.terraform.io/hashicorp/kubernetes"
+		kubectl    = "registry.terraform.io/alekc/kubectl"
+		connect    = "registry.terraform.io/jmorris0x0/k8sconnect"
+	)
+	for name, c := range map[string]struct {
+		source MoveSource
+		want   string // the object; "" for an unknown format
+	}{
+		"a manifest that was never applied": {MoveSource{kubernetes, "kubernetes_manifest", []byte(`{"object": null,
+			"manifest": {"value": {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "planned",
+			"namespace": "ml"}}}}`)}, "Deployment ml/planned"},
+		"an applied manifest": {MoveSource{kubernetes, "kubernetes_manifest", []byte(`{"object": {"value": {
+			"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "applied", "namespace": "ml"}}},
+			"manifest": {"value": {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "planned",
+			"namespace": "ml"}}}}`)}, "Deployment ml/applied"},
+		"the namespace in a path": {MoveSource{kubectl, "kubectl_manifest", []byte(`{"kind": "Deployment",
+			"id": "/apis/apps/v1/namespaces/shop/deployments/x", "api_version": "apps/v1", "name": "x",
+			"namespace": "other"}`)}, "Deployment shop/x"},
+		"the namespace in an attribute": {MoveSource{kubectl, "kubectl_manifest", []byte(`{"kind": "Deployment",
+			"id": "x", "api_version": "apps/v1", "name": "x", "namespace": "ml"}`)}, "Deployment ml/x"},
+		"the path of a namespace": {MoveSource{kubectl, "kubectl_manifest", []byte(`{"kind": "Namespace",
+			"id": "/api/v1/namespaces/shop", "api_version": "v1", "name": "shop"}`)}, "Namespace /shop"},
+		"a manifest without JSON": {MoveSource{kubernetes, "kubernetes_manifest", []byte("x")}, ""},
+		"kubectl without JSON":    {MoveSource{kubectl, "kubectl_manifest", []byte("x")}, ""},
+		"k8sconnect without JSON": {MoveSource{connect, "k8sconnect_object", []byte("x")}, ""},
+		"k8sconnect without a name": {MoveSource{connect, "k8sconnect_object",
+			[]byte(`{"object_ref": {"kind": "Pod"}}`)}, ""},
+		"k8sconnect without any object": {MoveSource{connect, "k8sconnect_object", []byte(`{}`)}, ""},
+	} {
+		moved, err := movedObject(c.source)
+		if c.want == "" {
+			if err == nil {
+				t.Errorf("%s: %v", name, moved)
+			}
+			continue
+		}
+		if err != nil || moved.String() != c.want {
+			t.Errorf("%s: %v, %v, want %s", name, moved, err, c.want)
+		}
+	}
+	all := supportedSources(func(schema.GroupKind) bool { return true })
+	if !slices.IsSorted(all) || len(all) != len(typedSources())+3 {
+		t.Errorf("supported: %v", all)
 	}
 }
 

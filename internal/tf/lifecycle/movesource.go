@@ -175,9 +175,9 @@ func readKubectl(state []byte) (*Moved, error) {
 	if json.Unmarshal(state, &decoded) != nil {
 		return nil, errUnknownFormat
 	}
-	steps := strings.Split(decoded.ID, "/")
-	if i := slices.Index(steps, "namespaces"); i >= 0 && len(steps) > i+2 {
-		decoded.Namespace = steps[i+1]
+	_, rest, _ := strings.Cut(decoded.ID, "/namespaces/")
+	if namespace, _, inNamespace := strings.Cut(rest, "/"); inNamespace {
+		decoded.Namespace = namespace
 	}
 	return movedOf(decoded.APIVersion, decoded.Kind, decoded.metadata), nil
 }

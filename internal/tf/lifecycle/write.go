@@ -31,7 +31,7 @@ type Writing[M, N any] struct {
 
 	state        *tfsdk.State
 	privateState PrivateStateCodec[N]
-	// recordCreated records that a creation is in state. It is called once, by the first save.
+	// recordCreated records that a creation is in state. Only the first call has an effect.
 	recordCreated func(context.Context)
 }
 
@@ -42,7 +42,6 @@ func (w *Writing[M, N]) Save(ctx context.Context) { w.SaveAs(ctx, w.Plan) }
 func (w *Writing[M, N]) SaveAs(ctx context.Context, model *M) {
 	if w.recordCreated != nil {
 		w.recordCreated(ctx)
-		w.recordCreated = nil
 	}
 	w.Diags.Append(w.state.Set(ctx, model)...)
 	w.Diags.Append(w.Memory.Save(ctx, w.Private)...)
@@ -111,7 +110,7 @@ func (r *Resource[M, P, N]) Update(ctx context.Context, req resource.UpdateReque
 		state: &resp.State, Private: resp.Private, privateState: r.PrivateState,
 	}
 	w.Creation.PerObject = true
-	resp.Diagnostics.Append(forgetMoved(ctx, resp.Private)...)
+	resp.Diagnostics.Append(resp.Private.SetKey(ctx, movedKey, nil)...) // this apply takes the moved object over
 	r.Hooks.Apply(ctx, w)
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.common().Identity())...)
 	w.Creation.Complete(r.data.Cluster)

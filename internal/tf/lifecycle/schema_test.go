@@ -1,0 +1,164 @@
+package lifecycle_test
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/int64default"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
+)
+
+// defaultedSchema is the schema of kt_thing, where deletion_protection has the default false.
+func defaultedSchema(t *testing.T) schema.Schema {
+	t.Helper()
+	var described resource.SchemaResponse
+	(&thing{}).Schema(t.Context(), resource.SchemaRequest{}, &described)
+	described.Schema.Attributes["deletion_protection"] = schema.BoolAttribute{Optional: true, Computed: true,
+		Default: booldefault.StaticBool(false)}
+	return described.Schema
+}
+
+// defaulted returns the short path for defaultedSchema.
+func defaulted(t *testing.T, h *hooks) *short {
+	t.Helper()
+	s := newShort(t, h)
+	path, err := s.resource.NewShortPath(t.Context(), s.resource.Data(), defaultedSchema(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.ShortPath = path
+	return s
+}
+
+func TestGeneratedConfigurationOmitsDefaults(t *testing.T) {
+	t.Parallel()
+	described := schema.Schema{Attributes: map[string]schema.Attribute{
+		"flag":   schema.BoolAttribute{Optional: true, Computed: true, Default: booldefault.StaticBool(false)},
+		"text":   schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString("a")},
+		"number": schema.Int64Attribute{Optional: true, Computed: true, Default: int64default.StaticInt64(3)},
+		"plain":  schema.BoolAttribute{Optional: true}, "word": schema.StringAttribute{Optional: true},
+		"count": schema.Int64Attribute{Optional: true},
+		"items": schema.ListAttribute{Optional: true, ElementType: types.StringType},
+	}}
+	typ, _ := described.Type().TerraformType(t.Context()).(tftypes.Object)
+	given := func(flag bool, text string, number int) tftypes.Value {
+		return tftypes.NewValue(typ, map[string]tftypes.Value{
+			"flag": tftypes.NewValue(tftypes.Bool, flag), "plain": tftypes.NewValue(tftypes.Bool, false),
+			"text": tftypes.NewValue(tftypes.String, text), "word": tftypes.NewValue(tftypes.String, "a"),
+			"number": tftypes.NewValue(tftypes.Number, number), "count": tftypes.NewValue(tftypes.Number, 3),
+			"items": tftypes.NewValue(typ.AttributeTypes["items"],
+				[]tftypes.Value{tftypes.NewValue(tftypes.String, "a")}),
+		})
+	}
+	for name, c := range map[string]struct {
+		state tftypes.Value
+		null  map[string]bool
+	}{
+		"defaults":     {given(false, "a", 3), map[string]bool{"flag": true, "text": true, "number": true}},
+		"other values": {given(true, "b", 4), map[string]bool{}},
+	} {
+		out, diags := (&thingResource{}).WithoutDefaults(t.Context(), described, c.state)
+		var attributes map[string]tftypes.Value
+		if err := out.As(&attributes); err != nil || len(diags) > 0 {
+			t.Fatal(err, diags)
+		}
+		null := map[string]bool{}
+		for attribute, value := range attributes {
+			if value.IsNull() {
+				null[attribute] = true
+			}
+		}
+		if !maps.Equal(null, c.null) {
+			t.Errorf("%s: omitted %v, want %v", name, null, c.null)
+		}
+	}
+}
+
+func TestGeneratedConfigurationIsThatOfTheHooks(t *testing.T) {
+	t.Parallel()
+	r := &thingResource{Hooks: &hooks{generate: func(m *model) {
+		lifecycle.Omit(&m.Size, "1")
+		lifecycle.Omit(&m.Name, "1")
+	}}}
+	described := defaultedSchema(t)
+	typ, _ := described.Type().TerraformType(t.Context()).(tftypes.Object)
+	values := map[string]tftypes.Value{}
+	for name, of := range typ.AttributeTypes {
+		values[name] = tftypes.NewValue(of, nil)
+	}
+	values["name"], values["size"] = tftypes.NewValue(tftypes.String, "x"), tftypes.NewValue(tftypes.String, "1")
+	out, diags := r.WithoutDefaults(t.Context(), described, tftypes.NewValue(typ, values))
+	var attributes map[string]tftypes.Value
+	if err := out.As(&attributes); err != nil || len(diags) > 0 || !attributes["size"].IsNull() ||
+		attributes["name"].IsNull() {
+		t.Errorf("%v, %v, %v", attributes, err, diags)
+	}
+	r.Hooks = &hooks{generate: func(m *model) {
+		m.Manifests = types.MapNull(types.BoolType)
+	}}
+	before := tftypes.NewValue(typ, values)
+	if out, diags := r.WithoutDefaults(t.Context(), described, before); !diags.HasError() || !out.Equal(before) {
+		t.Errorf("a value of another type: %v, %v", out, diags)
+	}
+	other := schema.Schema{Attributes: map[string]schema.Attribute{"other": schema.BoolAttribute{Optional: true}}}
+	object := tftypes.NewValue(other.Type().TerraformType(t.Context()), map[string]tftypes.Value{
+		"other": tftypes.NewValue(tftypes.Bool, true)})
+	if out, diags := r.WithoutDefaults(t.Context(), other, object); !diags.HasError() || !out.Equal(object) {
+		t.Errorf("a state of another schema: %v, %v", out, diags)
+	}
+}
+
+func TestStateIsUpgradedAsJSON(t *testing.T) {
+	t.Parallel()
+	upgrade := lifecycle.Upgrader(func(attributes map[string]json.RawMessage) {
+		attributes["new"] = attributes["old"]
+		delete(attributes, "old")
+	})
+	var resp resource.UpgradeStateResponse
+	upgrade.StateUpgrader(t.Context(), resource.UpgradeStateRequest{
+		RawState: &tfprotov6.RawState{JSON: []byte(`{"old":1}`)}}, &resp)
+	if len(resp.Diagnostics) > 0 || string(resp.DynamicValue.JSON) != `{"new":1}` {
+		t.Errorf("%v, %v", resp.DynamicValue, resp.Diagnostics)
+	}
+	var failed resource.UpgradeStateResponse
+	upgrade.StateUpgrader(t.Context(), resource.UpgradeStateRequest{
+		RawState: &tfprotov6.RawState{JSON: []byte(`[1]`)}}, &failed)
+	if !failed.Diagnostics.HasError() || failed.DynamicValue != nil {
+		t.Errorf("%v, %v", failed.DynamicValue, failed.Diagnostics)
+	}
+	var unwritable resource.UpgradeStateResponse
+	broken := lifecycle.Upgrader(func(attributes map[string]json.RawMessage) { attributes["a"] = []byte("{") })
+	broken.StateUpgrader(t.Context(), resource.UpgradeStateRequest{
+		RawState: &tfprotov6.RawState{JSON: []byte(`{}`)}}, &unwritable)
+	if !unwritable.Diagnostics.HasError() {
+		t.Error("an invalid attribute is written")
+	}
+}
+
+func TestTimeoutsHaveDescriptionsAndValidators(t *testing.T) {
+	t.Parallel()
+	described := lifecycle.TimeoutsAttribute("for create", "for update", "for delete")
+	attribute, ok := described.(schema.SingleNestedAttribute)
+	if !ok || len(attribute.Attributes) != 3 || !attribute.Optional {
+		t.Fatalf("%v", attribute)
+	}
+	for name, one := range attribute.Attributes {
+		text, _ := one.(schema.StringAttribute)
+		if text.MarkdownDescription != "for "+name || len(text.Validators) != 1 || !text.Optional {
+			t.Errorf("%s: %+v", name, text)
+		}
+	}
+	if !strings.Contains(attribute.MarkdownDescription, "Timeouts") {
+		t.Errorf("%s", attribute.MarkdownDescription)
+	}
+}
