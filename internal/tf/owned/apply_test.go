@@ -216,6 +216,15 @@ func unowned(w http.ResponseWriter, _ func() *httptest.ResponseRecorder) {
 	_ = json.NewEncoder(w).Encode(configMap("a", "k", "v"))
 }
 
+// unreadableOwners responds with an object whose owners have an unknown format.
+func unreadableOwners(w http.ResponseWriter, _ func() *httptest.ResponseRecorder) {
+	obj := configMap("a", "k", "v")
+	obj.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: kube.Manager, Operation: "Apply",
+		FieldsV1: metav1.NewFieldsV1(unreadable)}})
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(obj)
+}
+
 func TestResponseWithoutOwnersIsAnError(t *testing.T) {
 	t.Parallel()
 	r := newRun(t)

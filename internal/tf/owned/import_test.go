@@ -99,6 +99,15 @@ func TestObjectThatCannotBeAdoptedIsLeftAlone(t *testing.T) {
 	if err := adopt(live); err != nil {
 		t.Errorf("a server without owners: %v", err)
 	}
+	r.Intercept = func(verb, _ string) kubetest.Fault {
+		if verb == "dry-run" {
+			return unreadableOwners
+		}
+		return nil
+	}
+	if err := adopt(live); err == nil {
+		t.Error("the fields that an apply would own are unknown")
+	}
 }
 
 func TestControllersDoNotGiveFields(t *testing.T) {
