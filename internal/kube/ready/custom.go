@@ -119,15 +119,13 @@ func (c *custom) lags() bool {
 // (pkg/apis/rollouts/v1alpha1/types.go in github.com/argoproj/argo-rollouts).
 func withNumericGeneration(u *unstructured.Unstructured) *unstructured.Unstructured {
 	field, _, _ := unstructured.NestedFieldNoCopy(u.Object, "status", "observedGeneration")
-	text, isText := field.(string)
-	if !isText {
+	text, _ := field.(string)
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
 		return u
 	}
 	u = u.DeepCopy()
-	unstructured.RemoveNestedField(u.Object, "status", "observedGeneration")
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		_ = unstructured.SetNestedField(u.Object, n, "status", "observedGeneration")
-	}
+	_ = unstructured.SetNestedField(u.Object, n, "status", "observedGeneration")
 	return u
 }
 

@@ -148,7 +148,7 @@ func (q *Queue) kaiForecast(c *Cause, demand Demand) []*Cause {
 		return nil
 	}
 	c.Reason = ReasonQueueShort
-	c.Summary = fmt.Sprintf("Queue %s cannot run this compute: %s.", q.Name, Listed(never, 3))
+	c.Summary = fmt.Sprintf("Queue %s cannot run this compute: %s.", q.Name, strings.Join(never, ", "))
 	c.Hint = "Request less, use another queue, or request a higher limit from the owner of the queue."
 	c.Command = describe(kind.KAIQueue().GroupVersionKind, "", q.Name)
 	return []*Cause{c}

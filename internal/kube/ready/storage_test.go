@@ -223,6 +223,10 @@ func TestAssessClaimExplainsWhatBlocksAVolume(t *testing.T) {
 				t.Errorf("got %s, terminal %t after %s; want %s, %t after %s", got.Cause.Reason, got.Cause.Terminal,
 					got.Cause.Grace, test.reason, test.ends, test.grace)
 			}
+			if test.snapshot.Class != nil && got.Cause.Command == "kubectl get persistentvolumes,storageclasses" &&
+				!strings.Contains(string(got.Cause.Hint), "Create a PersistentVolume of that class") {
+				t.Errorf("the hint does not name the class: %s", got.Cause.Hint)
+			}
 			if static := test.snapshot.Volume != nil && got.Cause.Terminal; static &&
 				got.Cause.Command != "kubectl describe persistentvolume pv" {
 				t.Errorf("command %q, want that of the PersistentVolume", got.Cause.Command)
