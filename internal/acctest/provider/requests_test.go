@@ -164,7 +164,15 @@ func TestAccRequestsOfARun(t *testing.T) {
 				if args[0] == "plan" {
 					late = min(resources, seen["patch "+test.objects])
 				}
-				if used := float64(total(seen)-repeated-late) / resources; used > most || total(seen) == 0 {
+				// A provider that waited in vain for the first apply previews the objects a second time.
+				// TestOneChangeOfAnApplyIsPreviewed holds the decision; here it depends on the load of the machine.
+				second := 0
+				for what, n := range seen {
+					if strings.HasPrefix(what, "dry run ") {
+						second += max(0, n-resources)
+					}
+				}
+				if used := float64(total(seen)-repeated-late-second) / resources; used > most || total(seen) == 0 {
 					t.Errorf("%s: %.2f requests per resource, want at most %.2f\n%s", title, used, most, out)
 				}
 			}
