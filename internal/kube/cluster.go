@@ -91,7 +91,11 @@ func dial(settings config.Config, clock clock.WithDelayedExecution) (*connection
 	if err != nil {
 		return nil, &config.Error{Err: fmt.Errorf("unusable credentials: %w", err)}
 	}
-	httpClient.Transport = plainErrors{next: newRetrier(httpClient.Transport, clock),
+	server, _, err := rest.DefaultServerUrlFor(resolved.REST)
+	if err != nil {
+		return nil, &config.Error{Err: err}
+	}
+	httpClient.Transport = plainErrors{next: newRetrier(httpClient.Transport, clock, server),
 		plugin: resolved.REST.ExecProvider}
 	dyn, err := dynamic.NewForConfigAndClient(resolved.REST, httpClient)
 	if err != nil {

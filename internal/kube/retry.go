@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,10 +29,6 @@ const (
 	// settleTime is the time that a write with an unknown outcome continues, even
 	// after an interrupt or timeout of the run.
 	settleTime = 15 * time.Second
-	// startTime is the time after an outage in which the API server may still reject
-	// everything: it responds before its RBAC authorizer has read the roles (seen in
-	// restarts of Kubernetes 1.36).
-	startTime = 10 * time.Second
 )
 
 // errNoResponse is the error of an attempt that takes too long.
@@ -50,11 +47,12 @@ var errIncomplete = errors.New("the response was incomplete")
 type retrier struct {
 	next   http.RoundTripper
 	clock  clock.WithDelayedExecution
+	readyz string // address
 	health *health
 }
 
-func newRetrier(next http.RoundTripper, clock clock.WithDelayedExecution) *retrier {
-	return &retrier{next: next, clock: clock, health: &health{}}
+func newRetrier(next http.RoundTripper, clock clock.WithDelayedExecution, server *url.URL) *retrier {
+	return &retrier{next: next, clock: clock, readyz: server.JoinPath("readyz").String(), health: &health{}}
 }
 
 // RoundTrip sends a request until it receives a final response, or retries are
@@ -78,12 +76,15 @@ func (r *retrier) RoundTrip(request *http.Request) (*http.Response, error) {
 			Cap: 5 * time.Second}
 	)
 	for {
-		reply, err := r.attempt(work, request, category, past.left(r.clock.Now()))
+		began := r.clock.Now()
+		reply, err := r.attempt(work, request, category, past.left(began))
 		if err != nil && work.Err() != nil {
 			outcome.note(category.writes()) // it was interrupted
 			return nil, context.Cause(work)
 		}
-		verdict := judge(request, category, reply, err, r.health.note(r.clock.Now(), reply, err))
+		known := r.health.note(r.clock.Now(), reply, err)
+		known.starting = reply.forbids() && r.starting(work, began)
+		verdict := judge(request, category, reply, err, known)
 		past.note(r.clock.Now(), verdict)
 		outcome.note(past.unknown)
 		pause := max(interval.Step(), verdict.after)
@@ -160,7 +161,7 @@ func (r *retrier) attempt(
 		return nil, late(ctx, limit, err)
 	}
 	if category == stream && response.StatusCode == http.StatusOK {
-		body := &streamBody{ReadCloser: response.Body, stop: cancel}
+		body := &streamBody{ReadCloser: response.Body, stop: cancel, ended: r.health.noteUnready}
 		if request.URL.Query().Get("sendInitialEvents") == "true" {
 			body.silent = r.clock.AfterFunc(watchTime, expire)
 		}
@@ -228,11 +229,13 @@ func (a *reply) response() *http.Response {
 
 // streamBody ends the context of a stream when it is closed. A stream that
 // should begin with a list, and does not, ends with an error, after which
-// client-go lists.
+// client-go lists. A stream that the server ends may be the only sign of its
+// restart.
 type streamBody struct {
 	io.ReadCloser
 
 	stop   context.CancelCauseFunc
+	ended  func()
 	silent clock.Timer // nil without an expected first message
 }
 
@@ -240,6 +243,9 @@ func (b *streamBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.silent != nil && n > 0 {
 		b.silent.Stop()
+	}
+	if err != nil {
+		b.ended()
 	}
 	return n, err
 }
@@ -295,14 +301,14 @@ type health struct {
 	known       state
 	failedAt    time.Time // start of the current outage, or zero
 	lastFailure time.Time
-	recovered   time.Time // end of the last outage, or zero
+	ready       time.Time // when the server was first ready since the last failure, or zero
 }
 
 // state is the known state of the server.
 type state struct {
 	reached  bool // an API server has responded
 	accepted bool // it has accepted the credentials
-	starting bool // it has responded again for less than startTime
+	starting bool // it may have rejected the request because it was not ready
 }
 
 // note records the result of an attempt, and returns the known state. A failure
@@ -312,18 +318,38 @@ func (h *health) note(now time.Time, reply *reply, err error) state {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err == nil && reply.byServer() {
-		if !h.failedAt.IsZero() {
-			h.recovered = now
-		}
-		h.failedAt, h.known.reached, h.known.starting = time.Time{}, true, now.Sub(h.recovered) < startTime
+		h.failedAt, h.known.reached = time.Time{}, true
 		h.known.accepted = h.known.accepted || reply.succeeded()
 		return h.known
 	}
 	if h.failedAt.IsZero() || now.Sub(h.lastFailure) > serverPatience {
 		h.failedAt = now
 	}
-	h.lastFailure = now
+	h.lastFailure, h.ready = now, time.Time{}
 	return h.known
+}
+
+// noteReady records that the server was ready.
+func (h *health) noteReady(now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ready.IsZero() {
+		h.ready = now
+	}
+}
+
+// noteUnready records that the server may have restarted.
+func (h *health) noteUnready() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ready = time.Time{}
+}
+
+// readyAt reports whether the server was ready at a time, and has not failed since.
+func (h *health) readyAt(at time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return !h.ready.IsZero() && !h.ready.After(at)
 }
 
 // failing returns the start of the current outage, or zero.

@@ -153,7 +153,7 @@ func judgeResponse(request *http.Request, reply *reply, known state, within time
 		ready.FailureOfServer(reply.message()):
 		return judgement{again: true, within: within}
 	case code == http.StatusForbidden: // not settled: it does not show that a previous attempt was rejected
-		return judgement{again: known.accepted && known.starting, within: within, tries: many}
+		return judgement{again: known.starting, within: within, tries: many}
 	case code == http.StatusTooManyRequests && reply.holdsBudget():
 		return judgement{settled: true} // the caller waits for the pods of the PodDisruptionBudget
 	case code == http.StatusTooManyRequests:
@@ -176,6 +176,11 @@ func judgeResponse(request *http.Request, reply *reply, known state, within time
 	default:
 		return judgement{settled: reply.status() != nil}
 	}
+}
+
+// forbids reports whether the API server has rejected the request for lack of permission.
+func (a *reply) forbids() bool {
+	return a != nil && a.StatusCode == http.StatusForbidden && a.byServer()
 }
 
 // succeeded reports whether the server has executed the request.

@@ -70,8 +70,6 @@ func TestFailedAttemptsAreJudgedByTheirCause(t *testing.T) {
 			tries: 7}},
 		"no roles yet": {starting, write, status(403, "Forbidden", "no"), nil,
 			judgement{again: true, within: restart, tries: 7}},
-		"no permission yet for credentials that never worked": {state{reached: true, starting: true}, write,
-			status(403, "Forbidden", "no"), nil, judgement{within: restart, tries: 7}},
 		"a server that cannot reach itself": {connected, write, status(403, "Forbidden",
 			strings.ReplaceAll(kubetest.NoServiceAccount, `"`, `\"`)), nil, judgement{again: true, within: restart}},
 		"a server without an address to give": {connected, write, status(422, "Invalid",
@@ -246,12 +244,10 @@ func TestOutageBeginsWithTheFirstFailureOfASeries(t *testing.T) {
 		{0, nil, at(0), state{}},
 		{30, nil, at(0), state{}},
 		{61, nil, at(61), state{}}, // no requests for more than 30 s
-		{62, replyOf(401, refused("Unauthorized", "no")), time.Time{}, state{reached: true, starting: true}},
-		{71, replyOf(200, "{}"), time.Time{}, state{reached: true, accepted: true, starting: true}},
+		{62, replyOf(401, refused("Unauthorized", "no")), time.Time{}, state{reached: true}},
 		{72, replyOf(200, "{}"), time.Time{}, state{reached: true, accepted: true}},
 		{73, replyOf(503, ""), at(73), state{reached: true, accepted: true}},
-		{74, replyOf(403, refused("Forbidden", "no")), time.Time{}, state{reached: true, accepted: true,
-			starting: true}},
+		{74, replyOf(403, refused("Forbidden", "no")), time.Time{}, state{reached: true, accepted: true}},
 	} {
 		var err error
 		if step.reply == nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -24,15 +25,27 @@ type scripted struct {
 	at     []time.Duration // times of the attempts
 	bodies []string
 	last   context.Context // of the last attempt
+	// ready are the steps of requests for /readyz, the last one again and again. Without any, the server is ready.
+	ready  []step
+	checks int
 }
 
 // newSteps returns a retrier in front of a server. Its time is that of the bubble of synctest.
 func newSteps(list ...step) (*retrier, *scripted) {
 	server := &scripted{steps: list, began: time.Now()}
-	return newRetrier(server, clock.RealClock{}), server
+	return newRetrier(server, clock.RealClock{}, serverURL()), server
 }
 
+func serverURL() *url.URL { return &url.URL{Scheme: "https", Host: "h"} }
+
 func (s *scripted) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.URL.Path == "/readyz" {
+		s.checks++
+		if len(s.ready) == 0 {
+			return responds(http.StatusOK, "ok")(request)
+		}
+		return s.ready[min(s.checks, len(s.ready))-1](request)
+	}
 	s.at = append(s.at, time.Since(s.began))
 	s.last = request.Context()
 	if request.Body != nil {

@@ -50,7 +50,7 @@ func TestAttemptsOfARequestAreLimitedByTheFailure(t *testing.T) {
 			"failed calling webhook x")), ok}, 2, 200, ""},
 		"a webhook that did not respond to a creation": {"create", ok, []step{responds(500, refused("InternalError",
 			"failed calling webhook x")), ok}, 2, 200, ""},
-		"a rejection":                {"apply", ok, []step{responds(403, refused("Forbidden", "no")), ok}, 1, 403, ""},
+		"a rejection":                {"apply", ok, []step{responds(403, refused("Forbidden", "no"))}, 2, 403, ""},
 		"no listener at the address": {"read", nil, []step{noListener, noListener, ok}, 3, 200, ""},
 		"a wrong certificate": {"read", ok, []step{func(*http.Request) (*http.Response, error) {
 			return nil, x509.CertificateInvalidError{Reason: x509.Expired}
@@ -328,24 +328,4 @@ func TestInterruptedRunSendsNoRequest(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestForbiddenIsRetriedForTenSecondsAfterAnOutage(t *testing.T) {
-	t.Parallel()
-	for after, again := range map[time.Duration]bool{10*time.Second - 1: true, 10 * time.Second: false} {
-		t.Run(after.String(), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				ok, forbidden := responds(200, "{}"), responds(403, refused("Forbidden", "no roles yet"))
-				r, server := newSteps(ok, breaks, ok, forbidden, ok)
-				reached(t, r)
-				reached(t, r)
-				time.Sleep(after)
-				response, err := r.RoundTrip(asks(t.Context(), t, "read"))
-				if err != nil || (response.StatusCode == http.StatusOK) != again {
-					t.Errorf("%v, %v after %d attempts", response, err, len(server.at))
-				}
-			})
-		})
-	}
 }

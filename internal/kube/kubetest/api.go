@@ -16,7 +16,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// API is an API server that responds with JSON.
+// API is an API server that responds with JSON. It is ready.
 type API struct {
 	Answer func(verb, path string, request *http.Request) (code int, body any)
 }
@@ -26,6 +26,9 @@ func (f API) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		http.MethodGet: "get", http.MethodPatch: "patch", http.MethodPost: "create", http.MethodDelete: "delete",
 	}[request.Method]
 	path := request.URL.Path
+	if path == "/readyz" {
+		return
+	}
 	last := path[strings.LastIndex(path, "/")+1:]
 	switch {
 	case request.URL.Query().Get("watch") == "true":
