@@ -16,13 +16,11 @@ const planChanges = 2
 
 // checkCommand checks the requirements of all commands: it ends in time, leaves no process behind, does not panic,
 // shows no secret value, and its exit code agrees with its diagnostics.
-func (c *cycle) checkCommand(at step, how string, out run) error {
+func (c *cycle) checkCommand(at step, how string, out run, records []proxy.Record) error {
 	fmt.Fprintf(&c.log, "\n$ %s   (%s, exit %d, %.1f s)\n%s\n", out.args, how, out.code, out.took.Seconds(), out.output)
 	faulted := how == "with faults"
-	if faulted {
-		for _, record := range c.last {
-			fmt.Fprintln(&c.log, record)
-		}
+	for _, record := range records {
+		fmt.Fprintln(&c.log, record)
 	}
 	var errs []error
 	if out.hung {

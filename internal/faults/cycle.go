@@ -184,17 +184,17 @@ func (c *cycle) runWithFaults(ctx context.Context, at step, args ...string) (run
 			c.result.slowest[record.Fault] = max(c.result.slowest[record.Fault], out.took)
 		}
 	}
-	return out, c.checkCommand(at, "with faults", out)
+	return out, c.checkCommand(at, "with faults", out, records)
 }
 
 // runWithoutFaults runs a command without faults.
 func (c *cycle) runWithoutFaults(ctx context.Context, at step, args ...string) (run, error) {
 	out, err := c.workDir.execute(ctx, limit, func(*running) { c.proxy.Begin(proxy.NoFaults, nil) }, args...)
-	c.proxy.End()
+	records := c.proxy.End()
 	if err != nil {
 		return out, err
 	}
-	return out, c.checkCommand(at, "without faults", out)
+	return out, c.checkCommand(at, "without faults", out, records)
 }
 
 // planWithoutFaults returns the changes of a plan without faults.

@@ -12,7 +12,7 @@ import (
 // resources of Terraform may refer to the same object: without a moved block,
 // with create_before_destroy, or because the configuration contains it twice.
 type runClaims struct {
-	objects   sync.Map // *claim by Ref.String
+	objects   sync.Map // *claim by Ref.Key
 	resources sync.Map // *plannedResource by type and ID
 	held      sync.Map // type and ID of a resource in state, by the UID of its object
 	planned   sync.Map // type and ID of the planned resource of an object, by Kind/namespace/name
@@ -46,7 +46,7 @@ func (e *CreationFailedError) Error() string {
 }
 
 func (r *runClaims) of(ref Ref) *claim {
-	found, _ := r.objects.LoadOrStore(ref.String(), &claim{})
+	found, _ := r.objects.LoadOrStore(ref.Key(), &claim{})
 	c, _ := found.(*claim)
 	return c
 }

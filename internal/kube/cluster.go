@@ -277,14 +277,14 @@ func (c *Cluster) deleteAt(ctx context.Context, ref Ref, uid types.UID) error {
 }
 
 // deletions contains the objects whose deletion was started in this run.
-type deletions struct{ uids sync.Map } // types.UID by Ref.String
+type deletions struct{ uids sync.Map } // types.UID by Ref.Key
 
-func (d *deletions) note(ref Ref, uid types.UID) { d.uids.Store(ref.String(), uid) }
+func (d *deletions) note(ref Ref, uid types.UID) { d.uids.Store(ref.Key(), uid) }
 
 // DeletionOf returns the UID of the object whose deletion was started in this
 // run, or "".
 func (c *Cluster) DeletionOf(ref Ref) types.UID {
-	uid, _ := c.deletions.uids.Load(ref.String())
+	uid, _ := c.deletions.uids.Load(ref.Key())
 	known, _ := uid.(types.UID)
 	return known
 }
@@ -328,7 +328,7 @@ func (c *Cluster) deleteOnce(ctx context.Context, ref Ref, uid types.UID, remove
 // ServiceAccountExists is true if unknown. The result is kept for the run.
 func (c *Cluster) ServiceAccountExists(ctx context.Context, namespace, name string) bool {
 	ref := Ref{Kind: kind.ServiceAccount(), Namespace: namespace, Name: name}
-	exists, _ := Recall(c, ref.String(), func() (bool, error) {
+	exists, _ := Recall(c, ref.Key(), func() (bool, error) {
 		_, err := c.Get(ctx, ref)
 		return ClassOf(err) != NotFound, nil
 	})

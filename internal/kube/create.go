@@ -31,7 +31,7 @@ const absentTime = 15 * time.Second
 // absences contains the objects that were observed to be missing in this run.
 type absences struct {
 	mu   sync.Mutex
-	seen map[string]time.Time // by Ref.String
+	seen map[string]time.Time // by Ref.Key
 }
 
 func (a *absences) note(ref Ref, at time.Time) {
@@ -40,15 +40,15 @@ func (a *absences) note(ref Ref, at time.Time) {
 	if a.seen == nil {
 		a.seen = map[string]time.Time{}
 	}
-	a.seen[ref.String()] = at
+	a.seen[ref.Key()] = at
 }
 
 // take returns and removes the time of the last observed absence of ref.
 func (a *absences) take(ref Ref) time.Time {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	at := a.seen[ref.String()]
-	delete(a.seen, ref.String())
+	at := a.seen[ref.Key()]
+	delete(a.seen, ref.Key())
 	return at
 }
 
@@ -102,7 +102,7 @@ func (c *Cluster) absent(ctx context.Context, ref Ref) bool {
 func (c *Cluster) names(ctx context.Context, ref Ref) map[string]bool {
 	valid := func(names map[string]bool, age time.Duration) bool { return names == nil || age < absentTime }
 	scope := Ref{Kind: ref.Kind, Namespace: ref.Namespace}
-	names, _ := recallWhile(c, "names "+scope.String(), valid, func() (map[string]bool, error) {
+	names, _ := recallWhile(c, "names "+scope.Key(), valid, func() (map[string]bool, error) {
 		return c.listNames(ctx, scope), nil // reading an object returns the same error
 	})
 	return names

@@ -53,6 +53,9 @@ func (r Ref) String() string {
 	}
 }
 
+// Key identifies the object in a map. String does not: Knative has a kind Service as well.
+func (r Ref) Key() string { return r.Kind.GroupKind().String() + " " + r.Namespace + "/" + r.Name }
+
 // Kubectl returns a command about the object for messages: kubectl -n ml describe deployment trainer.
 func (r Ref) Kubectl(verb string, options ...string) string {
 	words := []string{"kubectl", verb, r.Kind.Argument(), r.Name}

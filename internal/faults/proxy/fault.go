@@ -160,8 +160,9 @@ type Record struct {
 	Request Request
 	Fault   Kind // empty for none
 	After   time.Duration
+	Status  int // code of the response of the server; 0 for none yet
 }
 
 func (r Record) String() string {
-	return strings.TrimRight(fmt.Sprintf("%8.3fs  %-90s %s", r.After.Seconds(), r.Request, r.Fault), " ")
+	return strings.TrimRight(fmt.Sprintf("%8.3fs  %-90s %3d %s", r.After.Seconds(), r.Request, r.Status, r.Fault), " ")
 }

@@ -45,7 +45,7 @@ type Proxy struct {
 	plan     Plan
 	signal   func(Kind)
 	counts   map[Request]int
-	records  []Record
+	records  []*Record
 	started  time.Time
 	released chan struct{} // closed to release held requests
 }
@@ -67,6 +67,10 @@ func Start(opts Options) (*Proxy, error) {
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(opts.Upstream) },
 		Transport:     opts.Transport,
 		FlushInterval: -1,
+		ModifyResponse: func(response *http.Response) error {
+			p.responded(response)
+			return nil
+		},
 		ErrorLog:      discard,
 		// If the API server is unavailable, reset the connection instead of responding with a gateway error.
 		ErrorHandler: func(_ http.ResponseWriter, r *http.Request, _ error) { reset(r) },
@@ -111,7 +115,11 @@ func (p *Proxy) End() []Record {
 	default:
 		close(p.released)
 	}
-	return p.records
+	records := make([]Record, len(p.records))
+	for i, record := range p.records {
+		records[i] = *record
+	}
+	return records
 }
 
 // Close stops the proxy and resets all connections.
@@ -139,7 +147,7 @@ func (p *Proxy) Kubeconfig() ([]byte, error) {
 }
 
 // decide records a request and returns its fault.
-func (p *Proxy) decide(r *http.Request) (fault *Fault, signal func(Kind), released chan struct{}) {
+func (p *Proxy) decide(r *http.Request) (record *Record, fault *Fault, signal func(Kind), released chan struct{}) {
 	request := identify(r, p.opts.Namespace)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -149,12 +157,12 @@ func (p *Proxy) decide(r *http.Request) (fault *Fault, signal func(Kind), releas
 	if fault != nil && !fault.Kind.AppliesTo(request) {
 		fault = nil
 	}
-	record := Record{Request: request, After: time.Since(p.started)}
+	record = &Record{Request: request, After: time.Since(p.started)}
 	if fault != nil {
 		record.Fault = fault.Kind
 	}
 	p.records = append(p.records, record)
-	return fault, p.signal, p.released
+	return record, fault, p.signal, p.released
 }
 
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
@@ -164,7 +172,8 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 		reset(r)
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	fault, signal, released := p.decide(r)
+	record, fault, signal, released := p.decide(r)
+	r = r.WithContext(context.WithValue(r.Context(), recordKey{}, record))
 	if fault == nil {
 		p.forward.ServeHTTP(w, r)
 		return
@@ -283,7 +292,24 @@ func (p *Proxy) execute(r *http.Request) (*http.Response, error) {
 	out := r.Clone(context.WithoutCancel(r.Context()))
 	out.URL.Scheme, out.URL.Host, out.Host, out.RequestURI = p.opts.Upstream.Scheme, p.opts.Upstream.Host,
 		p.opts.Upstream.Host, ""
-	return p.opts.Transport.RoundTrip(out)
+	response, err := p.opts.Transport.RoundTrip(out)
+	if err == nil {
+		response.Request = out
+		p.responded(response)
+	}
+	return response, err
+}
+
+// recordKey is the key of the record in the context of a request.
+type recordKey struct{}
+
+// responded records the status of a response of the server.
+func (p *Proxy) responded(response *http.Response) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if record, ok := response.Request.Context().Value(recordKey{}).(*Record); ok {
+		record.Status = response.StatusCode
+	}
 }
 
 func copyHeader(w http.ResponseWriter, response *http.Response) {

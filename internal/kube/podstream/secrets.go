@@ -39,14 +39,14 @@ func (s *Secrets) Mask(ctx context.Context, namespace string, pod *corev1.PodSpe
 	var values [][]byte
 	for _, name := range names {
 		ref := kube.SecretRef(namespace, name)
-		if _, known := s.values[ref.String()]; !known {
+		if _, known := s.values[ref.Key()]; !known {
 			secret, err := s.cluster.GetSecret(ctx, ref)
 			if err != nil && !kube.IsNotFound(err) {
 				return nil, err
 			}
-			s.values[ref.String()] = kube.SecretValues(secret)
+			s.values[ref.Key()] = kube.SecretValues(secret)
 		}
-		values = append(values, s.values[ref.String()]...)
+		values = append(values, s.values[ref.Key()]...)
 	}
 	s.masks[key] = kube.NewMasker(values).Mask
 	return s.masks[key], nil

@@ -81,7 +81,7 @@ func (p *planner) warnOfSharedClaim(ctx context.Context, at path.Path, name stri
 	namespace := p.Plan.Namespace.ValueString()
 	ref := kube.Ref{Kind: kind.PersistentVolumeClaim(), Namespace: namespace, Name: name}
 	user := ""
-	first := kube.OfRun(p.Data.Cluster, "first template of "+ref.String(), p.Plan.ID.ValueString)
+	first := kube.OfRun(p.Data.Cluster, "first template of "+ref.Key(), p.Plan.ID.ValueString)
 	if first != p.Plan.ID.ValueString() {
 		user = "compute " + first + " has a template of the same name"
 	}

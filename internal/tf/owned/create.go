@@ -71,13 +71,13 @@ func (c *Creation) LookUp(
 		if c.isNew == nil {
 			c.isNew = map[string]bool{}
 		}
-		c.isNew[ref.String()] = true
+		c.isNew[ref.Key()] = true
 	}
 	return live, err
 }
 
 // IsNew reports whether LookUp found no object with that name.
-func (c *Creation) IsNew(ref kube.Ref) bool { return c.isNew[ref.String()] }
+func (c *Creation) IsNew(ref kube.Ref) bool { return c.isNew[ref.Key()] }
 
 // explainRejection converts the error of an apply that found an object of somebody else. The result names the owner.
 // It also reverts what the apply has written.

@@ -1,0 +1,64 @@
+package kube
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
+)
+
+// Knative has a kind Service as well, also with the resource services.
+func TestServicesOfTwoGroupsAreDistinguished(t *testing.T) {
+	t.Parallel()
+	knative, known := kind.Of(schema.GroupKind{Group: "serving.knative.dev", Kind: "Service"})
+	if !known {
+		t.Fatal("the kind of Knative is not known")
+	}
+	core := Ref{Kind: kind.Service(), Namespace: "ml", Name: "a"}
+	scaled := Ref{Kind: knative, Namespace: "ml", Name: "a"}
+	cluster := clusterOf(t, kubetest.API{Answer: func(verb, path string, _ *http.Request) (int, any) {
+		switch {
+		case verb == "list" && strings.Contains(path, "knative"):
+			return http.StatusOK, namesTable("b")
+		case verb == "list":
+			return http.StatusOK, namesTable("a")
+		case verb == "get" && path == "/api/v1/namespaces/ml/services/a":
+			object := core.Kind.Named("ml", "a")
+			object.SetUID("u")
+			return http.StatusOK, object
+		default:
+			return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound}
+		}
+	}})
+
+	for ref, exists := range map[*Ref]bool{&scaled: false, &core: true} {
+		if live, err := cluster.Look(t.Context(), *ref); err != nil || (live != nil) != exists {
+			t.Errorf("%s: %v, %v; want it to exist: %t", ref.Key(), live, err, exists)
+		}
+	}
+
+	cluster.absences.note(scaled, cluster.clock.Now()) // by a dry run
+	if live, err := cluster.Look(t.Context(), core); err != nil || live == nil {
+		t.Errorf("after a dry run of the other one: %v, %v; want it to exist", live, err)
+	}
+
+	cluster.deletions.note(scaled, "u")
+	if got := cluster.DeletionOf(core); got != "" {
+		t.Errorf("the deletion of the other one counts, with the UID %s", got)
+	}
+
+	if err := cluster.Claim(scaled, func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	cluster.EndClaim(scaled, true)
+	deletes := errors.New("it is deleted")
+	if _, err := cluster.DeleteUnlessClaimed(t.Context(), core, func() error { return deletes }); !errors.Is(err, deletes) {
+		t.Errorf("the creation of the other one prevents the deletion: %v", err)
+	}
+}
