@@ -58,7 +58,8 @@ func TestServicesOfTwoGroupsAreDistinguished(t *testing.T) {
 	}
 	cluster.EndClaim(scaled, true)
 	deletes := errors.New("it is deleted")
-	if _, err := cluster.DeleteUnlessClaimed(t.Context(), core, func() error { return deletes }); !errors.Is(err, deletes) {
+	_, err := cluster.DeleteUnlessClaimed(t.Context(), core, func() error { return deletes })
+	if !errors.Is(err, deletes) {
 		t.Errorf("the creation of the other one prevents the deletion: %v", err)
 	}
 }

@@ -71,7 +71,7 @@ func Start(opts Options) (*Proxy, error) {
 			p.responded(response)
 			return nil
 		},
-		ErrorLog:      discard,
+		ErrorLog: discard,
 		// If the API server is unavailable, reset the connection instead of responding with a gateway error.
 		ErrorHandler: func(_ http.ResponseWriter, r *http.Request, _ error) { reset(r) },
 	}
