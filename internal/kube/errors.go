@@ -297,9 +297,9 @@ func causes(status metav1.Status) []FieldCause {
 }
 
 // isNetwork reports whether err is a connection error: dialing, TLS, a broken
-// connection, a proxy.
+// connection, a proxy, a redirect.
 func isNetwork(err error) bool {
-	return is[net.Error](err) || is[*url.Error](err) || isTLS(err)
+	return is[net.Error](err) || is[*url.Error](err) || is[*config.RedirectError](err) || isTLS(err)
 }
 
 // isTLS reports whether err is a rejected certificate, or a server without TLS.

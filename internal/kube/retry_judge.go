@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
@@ -126,7 +127,7 @@ func judgeError(err error, known state, within time.Duration) judgement {
 	switch {
 	case strings.HasPrefix(err.Error(), "getting credentials: "):
 		return judgement{} // from the credential plugin: see plainErrors
-	case isTLS(err):
+	case isTLS(err), is[*config.RedirectError](err):
 		return judgement{}
 	case is[*net.DNSError](err):
 		return judgement{again: known.reached, within: within}

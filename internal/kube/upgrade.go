@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/streaming/pkg/httpstream"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
 // Upgrade is one connection to a subresource of a pod, such as portforward or
@@ -24,16 +26,19 @@ type Upgrade struct {
 	rejection error
 }
 
-// NewUpgrade returns an Upgrade with the settings of config. The connection is
+// NewUpgrade returns an Upgrade with some settings. The connection is
 // canceled at the end of ctx.
-func NewUpgrade(ctx context.Context, config *rest.Config) *Upgrade {
-	u := &Upgrade{Config: rest.CopyConfig(config)}
+func NewUpgrade(ctx context.Context, settings *rest.Config) *Upgrade {
+	u := &Upgrade{Config: rest.CopyConfig(settings)}
 	u.Config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(req *http.Request) (*http.Response, error) {
 			resp, err := next.RoundTrip(req.WithContext(ctx)) // dialers have no parameter for it
 			u.rejection = nil                                 // of an attempt by WebSocket
 			if err == nil && resp.StatusCode != http.StatusSwitchingProtocols {
 				resp.Body, u.rejection, err = statusOf(resp.Body)
+			}
+			if redirect, ok := errors.AsType[*config.RedirectError](err); ok { // the SPDY client returns only its text
+				u.rejection = redirect
 			}
 			return resp, err
 		})

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -139,6 +140,7 @@ func (c Config) Resolve() (Resolved, error) {
 		restConfig.QPS, restConfig.Burst = c.QPS, c.Burst
 	}
 	restConfig.Dial = (&net.Dialer{Timeout: DialTimeout, KeepAlive: 30 * time.Second}).DialContext
+	restConfig.Wrap(func(next http.RoundTripper) http.RoundTripper { return rejectRedirects{next} })
 	namespace, err := c.namespace(contextNamespace, found.origin)
 	return Resolved{REST: restConfig, Namespace: namespace}, err
 }

@@ -182,6 +182,16 @@ func TestRunNamesTheMissingPermission(t *testing.T) {
 	}
 }
 
+func TestRunFollowsNoRedirect(t *testing.T) {
+	t.Parallel()
+	settings := config.Config{Host: kubetest.Redirecting(t), Token: "x"}
+	c := kube.NewCluster(t.Context(), settings).WithClock(&kubetest.Clock{})
+	_, _, err := runIn(t.Context(), c, "x")
+	if kube.ClassOf(err) != kube.Unreachable || !strings.Contains(err.Error(), "redirect (307") {
+		t.Errorf("%v is of class %v", err, kube.ClassOf(err))
+	}
+}
+
 func TestRunEndsAtOnceWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

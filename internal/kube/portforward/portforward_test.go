@@ -316,3 +316,12 @@ func tunnels(t *testing.T) string {
 	}
 	return strings.Join(found, "\n\n")
 }
+
+func TestDialPodFollowsNoRedirect(t *testing.T) {
+	t.Parallel()
+	c := kube.NewCluster(t.Context(), config.Config{Host: kubetest.Redirecting(t), Token: "x"})
+	_, err := DialPod(t.Context(), c, "ml", "trainer-0", 80)
+	if kube.ClassOf(err) != kube.Unreachable || !strings.Contains(err.Error(), "redirect (307") {
+		t.Errorf("%v is of class %v", err, kube.ClassOf(err))
+	}
+}
