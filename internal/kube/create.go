@@ -118,8 +118,7 @@ func (c *Cluster) listNames(ctx context.Context, scope Ref) map[string]bool {
 	if err != nil {
 		return nil
 	}
-	path := scope.path()
-	data, _ := conn.rest.Get().WarningHandler(rest.NoWarnings{}).AbsPath(path[:len(path)-1]...).
+	data, _ := scope.of(conn.rest.Get()).WarningHandler(rest.NoWarnings{}).
 		SetHeader("Accept", namesOnly).Param("includeObject", string(metav1.IncludeNone)).Do(ctx).Raw()
 	return namesIn(data)
 }

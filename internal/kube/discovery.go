@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -171,6 +173,11 @@ func (c *Cluster) discover(ctx context.Context, path string, into any) (found bo
 	conn, err := c.connect()
 	if err != nil {
 		return false, err
+	}
+	segments := strings.Split(path, "/") // can be foreign text
+	invalid := func(segment string) bool { return len(rest.IsValidPathSegmentName(segment)) > 0 }
+	if len(segments) > 2 || slices.ContainsFunc(segments, invalid) {
+		return false, fmt.Errorf("%q is no API group and version", path)
 	}
 	root := "/apis/"
 	if !strings.Contains(path, ".") && strings.HasPrefix(path, "v") {

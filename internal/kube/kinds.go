@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -71,15 +72,18 @@ func (r Ref) gvr() schema.GroupVersionResource {
 	return r.Kind.GroupVersion().WithResource(r.Kind.Resource)
 }
 
-// path returns the REST path of the object. Without a namespace, its last but
-// one element is the path of the objects of all namespaces.
-func (r Ref) path() []string {
+// of sets the path of a request to that of the objects of the kind in the
+// namespace, or of all namespaces without one.
+func (r Ref) of(request *rest.Request) *rest.Request {
 	root := []string{"/apis", r.Kind.Group, r.Kind.Version}
 	if r.Kind.Group == "" {
 		root = []string{"/api", r.Kind.Version}
 	}
-	if !r.Kind.ClusterScoped && r.Namespace != "" {
-		root = append(root, "namespaces", r.Namespace)
-	}
-	return append(root, r.Kind.Resource, r.Name)
+	return request.AbsPath(root...).
+		NamespaceIfScoped(r.Namespace, !r.Kind.ClusterScoped && r.Namespace != "").Resource(r.Kind.Resource)
 }
+
+// at sets the path of a request to that of the object. The request fails, and
+// is not sent, if the namespace or the name is not one segment of a path: they
+// can be foreign text.
+func (r Ref) at(request *rest.Request) *rest.Request { return r.of(request).Name(r.Name) }

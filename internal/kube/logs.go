@@ -24,14 +24,14 @@ func (c *Cluster) Logs(
 	if err != nil {
 		return nil, err
 	}
-	text, err := conn.rest.Get().
-		AbsPath(logPath(namespace, pod)...).
+	ref := Ref{Kind: kind.Pod(), Namespace: namespace, Name: pod}
+	text, err := ref.at(conn.rest.Get()).SubResource("log").
 		Param("container", container).
 		Param("previous", fmt.Sprint(previous)).
 		Param("tailLines", fmt.Sprint(lines)).
 		DoRaw(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("logs of Pod %s/%s: %w", namespace, pod, err)
+		return nil, fmt.Errorf("logs of %s: %w", ref, err)
 	}
 	if len(text) == 0 {
 		return nil, nil
@@ -55,7 +55,7 @@ func (c *Cluster) StreamLogs(
 		return nil, Wrap(readLogs, ref, err)
 	}
 	metav1.AddToGroupVersion(scheme, corev1.SchemeGroupVersion)
-	stream, err := conn.rest.Get().WarningHandler(rest.NoWarnings{}).AbsPath(logPath(namespace, pod)...).
+	stream, err := ref.at(conn.rest.Get()).SubResource("log").WarningHandler(rest.NoWarnings{}).
 		SpecificallyVersionedParams(&options, runtime.NewParameterCodec(scheme),
 			schema.GroupVersion{Version: "v1"}).Stream(ctx)
 	return stream, WrapSubresource(readLogs, ref, err)
@@ -63,10 +63,6 @@ func (c *Cluster) StreamLogs(
 
 // readLogs is the operation of errors about logs.
 const readLogs = "read the logs of"
-
-func logPath(namespace, pod string) []string {
-	return []string{"/api/v1/namespaces", namespace, "pods", pod, "log"}
-}
 
 // WrapSubresource is [Wrap] for a connection to a pod, such as its log. No
 // admission rejects it except that of webhooks, so Forbidden means a missing

@@ -43,8 +43,7 @@ type objectsOf struct {
 // Watch returns the objects as entries.
 func (o objectsOf) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	options.Watch = true
-	path := o.scope.path()
-	return o.entries.Get().AbsPath(path[:len(path)-1]...).
+	return o.scope.of(o.entries.Get()).
 		SpecificallyVersionedParams(&options, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).Watch(ctx)
 }
 

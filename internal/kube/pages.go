@@ -53,8 +53,7 @@ func (c *Cluster) Page(ctx context.Context, ref Ref, options metav1.ListOptions,
 	if err != nil {
 		return Wrap("list", ref, err)
 	}
-	path := ref.path()
-	result := conn.rest.Get().AbsPath(path[:len(path)-1]...).SetHeader("Accept", "application/json").
+	result := ref.of(conn.rest.Get()).SetHeader("Accept", "application/json").
 		SpecificallyVersionedParams(&options, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).Do(ctx)
 	err = result.Error() // unlike Raw, it decodes the Status of the server
 	if err == nil {

@@ -104,7 +104,7 @@ func (c *Cluster) SawDeletion(ref Ref, uid types.UID) bool {
 // without values of a Secret.
 func (c *Cluster) Exists(ctx context.Context, ref Ref) bool {
 	conn, err := c.connect()
-	return err == nil && conn.rest.Get().WarningHandler(rest.NoWarnings{}).AbsPath(ref.path()...).
+	return err == nil && ref.at(conn.rest.Get()).WarningHandler(rest.NoWarnings{}).
 		SetHeader("Accept", metadataOnly).Do(ctx).Error() == nil
 }
 

@@ -49,7 +49,7 @@ func (c *Cluster) SecretMetadata(ctx context.Context, ref Ref) (*unstructured.Un
 	if err != nil {
 		return nil, Wrap("read", ref, err)
 	}
-	response, err := conn.rest.Patch(types.MergePatchType).WarningHandler(rest.NoWarnings{}).AbsPath(ref.path()...).
+	response, err := ref.at(conn.rest.Patch(types.MergePatchType)).WarningHandler(rest.NoWarnings{}).
 		SetHeader("Accept", metadataOnly).Param("dryRun", metav1.DryRunAll).Param("fieldManager",
 		Manager).Body([]byte("{}")).Do(ctx).Raw()
 	if err != nil {
@@ -197,8 +197,8 @@ func (c *Cluster) secretRequest(
 	if err != nil {
 		return nil, err
 	}
-	request := conn.rest.Verb(verb).WarningHandler(rest.NoWarnings{}).
-		AbsPath(ref.path()...).SetHeader("Accept", "application/json")
+	request := ref.at(conn.rest.Verb(verb)).WarningHandler(rest.NoWarnings{}).
+		SetHeader("Accept", "application/json")
 	for name, value := range params {
 		request = request.Param(name, value)
 	}

@@ -302,7 +302,7 @@ func (c *Completions) remove(ctx context.Context, batch []completion) {
 // only metadata, and no values of a Secret.
 func (c *Cluster) removeUnfinished(ctx context.Context, ref Ref, uid types.UID, id string) {
 	if conn, err := c.connect(); err == nil {
-		conn.rest.Patch(types.JSONPatchType).WarningHandler(rest.NoWarnings{}).AbsPath(ref.path()...).
+		ref.at(conn.rest.Patch(types.JSONPatchType)).WarningHandler(rest.NoWarnings{}).
 			SetHeader("Accept", metadataOnly).Param("fieldManager", Manager).
 			Body(annotationRemoval(uid, UnfinishedAnnotation, id)).Do(ctx)
 	}

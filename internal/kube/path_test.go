@@ -1,0 +1,74 @@
+package kube
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
+)
+
+// A name can be text from an event, or a field that Kubernetes does not validate.
+func TestNamesChooseNoPath(t *testing.T) {
+	t.Parallel()
+	requests := map[string]func(ctx context.Context, c *Cluster, ref Ref) error{
+		"exists": func(ctx context.Context, c *Cluster, ref Ref) error {
+			if c.Exists(ctx, ref) {
+				return nil
+			}
+			return errNotServed
+		},
+		"read": func(ctx context.Context, c *Cluster, ref Ref) error { _, err := c.Fetch(ctx, ref); return err },
+		"list": func(ctx context.Context, c *Cluster, ref Ref) error { _, _, err := c.list(ctx, ref); return err },
+		"page": func(ctx context.Context, c *Cluster, ref Ref) error {
+			return c.Page(ctx, ref, metav1.ListOptions{}, &corev1.SecretList{})
+		},
+		"get a Secret":      func(ctx context.Context, c *Cluster, ref Ref) error { _, err := c.GetSecret(ctx, ref); return err },
+		"Secret's metadata": func(ctx context.Context, c *Cluster, ref Ref) error { _, err := c.SecretMetadata(ctx, ref); return err },
+		"delete":            func(ctx context.Context, c *Cluster, ref Ref) error { return c.Delete(ctx, ref, "u") },
+		"last lines of a log": func(ctx context.Context, c *Cluster, ref Ref) error {
+			_, err := c.Logs(ctx, ref.Namespace, ref.Name, "c", false, 1)
+			return err
+		},
+		"log": func(ctx context.Context, c *Cluster, ref Ref) error {
+			stream, err := c.StreamLogs(ctx, ref.Namespace, ref.Name, corev1.PodLogOptions{})
+			if err == nil {
+				_, _ = io.Copy(io.Discard, stream)
+			}
+			return err
+		},
+		"discover": func(ctx context.Context, c *Cluster, ref Ref) error {
+			_, err := c.served(ctx, schema.GroupVersion{Group: ref.Namespace, Version: ref.Name}, "Run")
+			return err
+		},
+	}
+	for _, text := range []string{"..", ".", "a/b", "../../kube-system/services/http:evil:80/proxy/shutdown", "%2e%2e",
+		"a%2fb"} {
+		for what, request := range requests {
+			for where, ref := range map[string]Ref{
+				"name":      {Kind: kind.Secret(), Namespace: "ml", Name: text},
+				"namespace": {Kind: kind.Secret(), Namespace: text, Name: "a"},
+			} {
+				if where == "name" && (what == "list" || what == "page") {
+					continue // they have none
+				}
+				t.Run(what+" "+where+" "+text, func(t *testing.T) {
+					t.Parallel()
+					cluster := clusterOf(t, kubetest.API{Answer: func(verb, path string, _ *http.Request) (int, any) {
+						t.Errorf("the server receives %s %s", verb, path)
+						return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
+					}})
+					if err := request(t.Context(), cluster, ref); err == nil {
+						t.Error("there is no error")
+					}
+				})
+			}
+		}
+	}
+}
