@@ -29,9 +29,15 @@ func TestNamesChooseNoPath(t *testing.T) {
 		"page": func(ctx context.Context, c *Cluster, ref Ref) error {
 			return c.Page(ctx, ref, metav1.ListOptions{}, &corev1.SecretList{})
 		},
-		"get a Secret":      func(ctx context.Context, c *Cluster, ref Ref) error { _, err := c.GetSecret(ctx, ref); return err },
-		"Secret's metadata": func(ctx context.Context, c *Cluster, ref Ref) error { _, err := c.SecretMetadata(ctx, ref); return err },
-		"delete":            func(ctx context.Context, c *Cluster, ref Ref) error { return c.Delete(ctx, ref, "u") },
+		"get a Secret": func(ctx context.Context, c *Cluster, ref Ref) error {
+			_, err := c.GetSecret(ctx, ref)
+			return err
+		},
+		"metadata of a Secret": func(ctx context.Context, c *Cluster, ref Ref) error {
+			_, err := c.SecretMetadata(ctx, ref)
+			return err
+		},
+		"delete": func(ctx context.Context, c *Cluster, ref Ref) error { return c.Delete(ctx, ref, "u") },
 		"last lines of a log": func(ctx context.Context, c *Cluster, ref Ref) error {
 			_, err := c.Logs(ctx, ref.Namespace, ref.Name, "c", false, 1)
 			return err
