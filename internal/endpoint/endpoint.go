@@ -20,6 +20,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/portforward"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
 // Cluster is the part of the client that an endpoint uses. *kube.Cluster implements it.
@@ -90,7 +91,7 @@ func (e *Endpoint) PortForwardCommand() string {
 		}
 		target, port = "pod/"+pod.Name, fmt.Sprint(number)
 	}
-	return fmt.Sprintf("kubectl -n %s port-forward %s %d:%s", e.Namespace, target, local, port)
+	return ready.Kubectl(e.Namespace, "port-forward", target, fmt.Sprintf("%d:%s", local, port))
 }
 
 // Of returns the endpoint of a compute. All calls for a namespace share one list and watch of Services and of pods. It

@@ -106,7 +106,7 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 // refusal returns the next step and the command for a rejection by admission.
 func refusal(err error, namespace string) (hint ready.Advice, command string) {
 	why := ready.Refusal(namespace, err.Error())
-	list := fmt.Sprintf("kubectl -n %s describe resourcequota,limitrange", namespace)
+	list := ready.Kubectl(namespace, "describe", "resourcequota,limitrange")
 	return why.Hint, cmp.Or(why.Command, list)
 }
 

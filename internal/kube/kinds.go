@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
 // Kind is a kind of object that the provider reads or writes. Kinds in the
@@ -59,11 +60,11 @@ func (r Ref) Key() string { return r.Kind.GroupKind().String() + " " + r.Namespa
 
 // Kubectl returns a command about the object for messages: kubectl -n ml describe deployment trainer.
 func (r Ref) Kubectl(verb string, options ...string) string {
-	words := []string{"kubectl", verb, r.Kind.Argument(), r.Name}
-	if !r.Kind.ClusterScoped {
-		words = slices.Insert(words, 1, "-n", r.Namespace)
+	namespace := r.Namespace
+	if r.Kind.ClusterScoped {
+		namespace = ""
 	}
-	return strings.Join(append(words, options...), " ")
+	return ready.Kubectl(namespace, slices.Concat(strings.Fields(verb), []string{r.Kind.Argument(), r.Name}, options)...)
 }
 
 func (r Ref) isSecret() bool { return r.Kind.GroupKind() == kind.Secret().GroupKind() }

@@ -99,6 +99,6 @@ func (e *MissingComputeError) Explain() (summary string, cause ready.Cause) {
 		Summary: fmt.Sprintf("Namespace %[2]s contains neither a Service nor a workload with the name %[1]s.", e.Name,
 			e.Namespace),
 		Hint:    ready.StepCreateFirst + ", or correct the name or the namespace.",
-		Command: fmt.Sprintf("kubectl -n %s get services,deployments", e.Namespace),
+		Command: ready.Kubectl(e.Namespace, "get", "services,deployments"),
 	}
 }

@@ -99,7 +99,7 @@ func explainDeletion(e *observe.DeletionError) (summary, detail string) {
 		Summary: fmt.Sprintf("The object is being deleted, but %s.%s", e.Blockers(), endOfWait(e.Err)),
 		Object:  e.Ref.String(),
 		Hint:    hint,
-		Command: e.Ref.Kubectl("get", "-o yaml"),
+		Command: e.Ref.Kubectl("get", "-o", "yaml"),
 	}
 	blocking := slices.IndexFunc(e.Pods, func(pod observe.RemainingPod) bool { return len(pod.Finalizers) > 0 })
 	if len(e.Finalizers) > 0 || blocking >= 0 {
@@ -113,7 +113,7 @@ func explainDeletion(e *observe.DeletionError) (summary, detail string) {
 		cause.Hint = "A ClusterQueue still uses the flavor. Remove it from the quotas of all queues. " + hint
 	}
 	if len(e.Pods) > 0 && len(e.Finalizers) == 0 {
-		cause.Command = fmt.Sprintf("kubectl -n %s get pod %s -o yaml", e.Ref.Namespace, e.Pods[max(blocking, 0)].Name)
+		cause.Command = ready.Kubectl(e.Ref.Namespace, "get", "pod", e.Pods[max(blocking, 0)].Name, "-o", "yaml")
 	}
 	return fmt.Sprintf("%s is still being deleted", e.Ref), Explain(typeOf(e.Ref.Kind), cause, nil)
 }

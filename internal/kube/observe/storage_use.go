@@ -117,7 +117,7 @@ func (e *InUseError) Explain() (summary string, cause ready.Cause) {
 			why),
 		Object:  e.Claim.String(),
 		Hint:    "Stop the workloads of these pods, or delete the pods. Then " + ready.StepDelete + ".",
-		Command: fmt.Sprintf("kubectl -n %s describe persistentvolumeclaim %s", e.Claim.Namespace, e.Claim.Name),
+		Command: ready.Kubectl(e.Claim.Namespace, "describe", "persistentvolumeclaim", e.Claim.Name),
 	}
 }
 

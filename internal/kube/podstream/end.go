@@ -32,7 +32,7 @@ func (e *EndedError) Explain() (summary string, cause ready.Cause) {
 	cause = ready.Cause{
 		Summary: "The command was cut off: " + e.Reason + ". It may have been executed in part.",
 		Object:  fmt.Sprintf("Pod %s/%s, container %s", e.Namespace, e.Pod, e.Container),
-		Command: fmt.Sprintf("kubectl -n %s get events --field-selector involvedObject.name=%s", e.Namespace, e.Pod),
+		Command: ready.Kubectl(e.Namespace, "get", "events", "--field-selector", "involvedObject.name="+e.Pod),
 	}
 	if e.OutOfMemory {
 		cause.Hint = ready.Advise("Increase %s.", ready.FieldMemoryLimit)

@@ -160,9 +160,9 @@ func (e *NoPodError) Unwrap() error { return e.err }
 
 // Explain implements the same method as [kube.Error.Explain].
 func (e *NoPodError) Explain() (summary string, cause ready.Cause) {
-	command := fmt.Sprintf("kubectl -n %s get pods -l %s", e.Backend.Namespace, labels.Set(e.Backend.Selector))
+	command := ready.Kubectl(e.Backend.Namespace, "get", "pods", "-l", labels.Set(e.Backend.Selector).String())
 	if e.Backend.Pod != "" {
-		command = fmt.Sprintf("kubectl -n %s describe pod %s", e.Backend.Namespace, e.Backend.Pod)
+		command = ready.Kubectl(e.Backend.Namespace, "describe", "pod", e.Backend.Pod)
 	}
 	return "No pod to connect to", ready.Cause{
 		Summary: "Cannot connect now: " + e.Error() + ".",

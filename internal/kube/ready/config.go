@@ -130,11 +130,11 @@ func (c *Cause) missing(ref *Ref) {
 	resource := strings.ToLower(ref.Kind)
 	switch {
 	case ref.Key != "" && ref.Name != "" && ref.Kind == "Secret":
-		c.Command = kubectl(ref.Namespace, "describe secret "+ref.Name)
+		c.Command = Kubectl(ref.Namespace, "describe", "secret", ref.Name)
 	case ref.Key != "" && ref.Name != "":
-		c.Command = kubectl(ref.Namespace, fmt.Sprintf("get %s %s -o yaml", resource, ref.Name))
+		c.Command = Kubectl(ref.Namespace, "get", resource, ref.Name, "-o", "yaml")
 	case ref.Name != "":
-		c.Command = kubectl(ref.Namespace, "get "+kind.Guess(corev1.SchemeGroupVersion.WithKind(ref.Kind)).Resource)
+		c.Command = Kubectl(ref.Namespace, "get", kind.Guess(corev1.SchemeGroupVersion.WithKind(ref.Kind)).Resource)
 	}
 }
 

@@ -237,7 +237,7 @@ func (c *Cause) withLogs(p *corev1.Pod, name string, previous bool) *Cause {
 	c.Logs = &LogRef{
 		Namespace: p.Namespace, Pod: p.Name, Container: name, Previous: previous, Restarts: Restarts(p, name),
 	}
-	c.Command = kubectl(p.Namespace, fmt.Sprintf("logs %s -c %s", p.Name, name))
+	c.Command = Kubectl(p.Namespace, "logs", p.Name, "-c", name)
 	if previous {
 		c.Command += " --previous"
 	}

@@ -92,6 +92,6 @@ func (s *diagnosis) pausedCause(d *appsv1.Deployment) *Cause {
 		"field spec.paused. It does not roll out the last change.", d.Name))
 	c.Terminal, c.Grace = false, 0
 	c.Hint = Advise("Resume it with `%s`, or remove the field from "+FieldPodTemplate+".",
-		kubectl(d.Namespace, "rollout resume deployment "+d.Name))
+		Kubectl(d.Namespace, "rollout", "resume", "deployment", d.Name))
 	return c
 }

@@ -151,7 +151,7 @@ func (s *diagnosis) newPodCause(p *corev1.Pod, reason, subject, summary string, 
 		Subject: subject,
 		Summary: summary,
 		Hint:    hint,
-		Command: kubectl(p.Namespace, "describe pod "+p.Name),
+		Command: Kubectl(p.Namespace, "describe", "pod", p.Name),
 		Events:  s.events.about("Pod", p.Name).render(),
 	}
 }

@@ -133,6 +133,6 @@ func (s *diagnosis) droppedCause(fields []string) *Cause {
 			object(s.Workload), strings.Join(fields, ", ")))
 	c.Fields = fields
 	c.Hint = "Remove the fields that the installed operator does not support, or install a version that supports them."
-	c.Command = kubectl(s.namespace, "get statefulset "+s.Workload.GetName()+" -o jsonpath='{.spec.template.spec}'")
+	c.Command = Kubectl(s.namespace, "get", "statefulset", s.Workload.GetName(), "-o", "jsonpath={.spec.template.spec}")
 	return c
 }

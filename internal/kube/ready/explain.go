@@ -142,14 +142,32 @@ func describe(of schema.GroupVersionKind, namespace, name string) string {
 	if of.Group != "" {
 		resource += "." + of.Group
 	}
-	return kubectl(namespace, "describe "+resource+" "+name)
+	return Kubectl(namespace, "describe", resource, name)
 }
 
-func kubectl(namespace, rest string) string {
-	if namespace == "" {
-		return "kubectl " + rest
+// Kubectl returns a command for messages. It quotes each word that a POSIX
+// shell would not take literally, because names can be foreign text, such as the
+// message of an event.
+func Kubectl(namespace string, words ...string) string {
+	if namespace != "" {
+		words = append([]string{"-n", namespace}, words...)
 	}
-	return fmt.Sprintf("kubectl -n %s %s", namespace, rest)
+	var command strings.Builder
+	command.WriteString("kubectl")
+	for _, word := range words {
+		command.WriteString(" " + quoted(word))
+	}
+	return command.String()
+}
+
+// literal matches a word that a shell takes literally.
+var literal = regexp.MustCompile(`^[\w%+,./:=@-]+$`)
+
+func quoted(word string) string {
+	if literal.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // Number formats a count with its noun: "1 node", "3 nodes".

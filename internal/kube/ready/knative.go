@@ -79,7 +79,7 @@ func (s *diagnosis) knativeCause(k *conditional, latest string) *Cause {
 	case route.isFalse():
 		c := s.workloadCause(ReasonFailed, "Knative cannot route to the service"+route.suffix()+".")
 		c.Hint = "Check its Route and the networking layer of Knative."
-		c.Command = kubectl(s.namespace, "describe route."+kind.KnativeGroup+" "+k.Metadata.Name)
+		c.Command = Kubectl(s.namespace, "describe", "route."+kind.KnativeGroup, k.Metadata.Name)
 		return c
 	case ready.isFalse():
 		return s.revisionCause(latest, ready)
@@ -98,7 +98,7 @@ func (s *diagnosis) revisionCause(revision string, failed condition) *Cause {
 	c.Subject = "revision " + about
 	c.Hint = "Correct the configuration that the message reports. Each change creates a new Revision."
 	if revision != "" {
-		c.Command = kubectl(s.namespace, "describe revision."+kind.KnativeGroup+" "+revision)
+		c.Command = Kubectl(s.namespace, "describe", "revision."+kind.KnativeGroup, revision)
 	}
 	message := failed.Message
 	switch {

@@ -131,7 +131,7 @@ func (q *Queue) kueue(c *Cause, workload string) *Cause {
 
 // listKueueWorkloads returns the command that lists the Workloads of a namespace.
 func listKueueWorkloads(namespace string) string {
-	return kubectl(namespace, "get "+kind.KueueWorkload("").Argument()+" -o wide")
+	return Kubectl(namespace, "get", kind.KueueWorkload("").Argument(), "-o", "wide")
 }
 
 // inactive reports whether the LocalQueue or its ClusterQueue currently admits

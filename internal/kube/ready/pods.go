@@ -97,7 +97,7 @@ func (s *diagnosis) nodeDown(p *corev1.Pod) *Cause {
 				cause := s.newPodCause(p, ReasonNodeNotReady, n.Name,
 					fmt.Sprintf("Pod %s is on node %s, which is not ready: %s", p.Name, n.Name, clip(c.Message)),
 					"Repair the node, or delete the pod so that it is scheduled on another node.")
-				cause.Command = "kubectl describe node " + n.Name
+				cause.Command = Kubectl("", "describe", "node", n.Name)
 				return cause
 			}
 		}

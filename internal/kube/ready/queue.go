@@ -113,7 +113,7 @@ func (q *Queue) problem(c *Cause, workload string) bool {
 		c.Reason = ReasonQueueMissing
 		c.Summary = fmt.Sprintf("%s %q does not exist %s; %s.", of.Kind, q.Name, where, q.others())
 		c.Hint = "Correct " + FieldQueue + ", or create the queue."
-		c.Command = kubectl(namespace, "get "+of.Argument())
+		c.Command = Kubectl(namespace, "get", of.Argument())
 		c.terminal(volumeGrace) // the same run may still create it
 		return true
 	}

@@ -22,10 +22,10 @@ func (s *diagnosis) refusedCause(d *appsv1.Deployment, rev revision) *Cause {
 		return nil
 	}
 	c := &Cause{Object: fmt.Sprintf("Deployment %s/%s", d.Namespace, d.Name),
-		Command: kubectl(d.Namespace, "describe deployment.apps "+d.Name)}
+		Command: Kubectl(d.Namespace, "describe", "deployment.apps", d.Name)}
 	if rev.replicaSet != "" {
 		c.Object = fmt.Sprintf("ReplicaSet %s/%s", d.Namespace, rev.replicaSet)
-		c.Command = kubectl(d.Namespace, "describe replicaset.apps "+rev.replicaSet)
+		c.Command = Kubectl(d.Namespace, "describe", "replicaset.apps", rev.replicaSet)
 	}
 	c.Events = s.refusedEvents(rev.replicaSet).render()
 	return s.refused(c, message)
@@ -90,7 +90,7 @@ func (s *diagnosis) creationRefused() *Cause {
 func (s *diagnosis) refusedBy(kind, name, message string) *Cause {
 	c := &Cause{
 		Object:  fmt.Sprintf("%s %s/%s", kind, s.namespace, name),
-		Command: kubectl(s.namespace, fmt.Sprintf("describe %s %s", strings.ToLower(kind), name)),
+		Command: Kubectl(s.namespace, "describe", strings.ToLower(kind), name),
 		Events:  s.events.about(kind, name).render(),
 	}
 	if kind == s.Workload.GetKind() {
@@ -208,8 +208,8 @@ func Refusal(namespace, message string) Cause {
 			Summary: fmt.Sprintf("ServiceAccount %q does not exist in namespace %s, so no pod can be created.", m[2],
 				m[1]),
 			Hint: Advise("Create it (`%s`; the installation of Kubetorch creates `kubetorch-service-account`), or set "+
-				FieldServiceAccount+" to another one.", kubectl(m[1], "create serviceaccount "+m[2])),
-			Command: kubectl(m[1], "get serviceaccounts"),
+				FieldServiceAccount+" to another one.", Kubectl(m[1], "create", "serviceaccount", m[2])),
+			Command: Kubectl(m[1], "get", "serviceaccounts"),
 			Missing: &Ref{Kind: "ServiceAccount", Namespace: m[1], Name: m[2]},
 		}
 	}
@@ -221,7 +221,8 @@ func Refusal(namespace, message string) Cause {
 	for _, row := range refusals() {
 		if m := regexp.MustCompile(row.message).FindStringSubmatch(message); m != nil {
 			c.Summary, c.Hint = andThen(c.Summary, row.summary), row.hint
-			c.Command = strings.NewReplacer("NAMESPACE", namespace, "NAME", m[len(m)-1]).Replace(row.command)
+			names := strings.NewReplacer("NAMESPACE", quoted(namespace), "NAME", quoted(m[len(m)-1]))
+			c.Command = names.Replace(row.command)
 			break
 		}
 	}
@@ -232,7 +233,7 @@ func ofQuota(namespace, quota string, hint Advice, what string) Cause {
 	return Cause{
 		Reason: ReasonQuotaExceeded, Subject: "quota " + quota, Hint: hint,
 		Summary: fmt.Sprintf("Quota %s of namespace %s %s.", quota, namespace, what),
-		Command: kubectl(namespace, "describe resourcequota "+quota),
+		Command: Kubectl(namespace, "describe", "resourcequota", quota),
 	}
 }
 

@@ -27,14 +27,14 @@ func AssessPods(s Snapshot, namespace, selector string) Verdict {
 		Reason: ReasonPodsMissing, Object: object(s.Workload), Subject: "selector",
 		Summary: fmt.Sprintf("No running pod in namespace %s has the labels %s.", namespace, selector),
 		Hint:    "Start the pods, or correct the label selector.",
-		Command: kubectl(namespace, "get pods --show-labels"),
+		Command: Kubectl(namespace, "get", "pods", "--show-labels"),
 	}
 	if len(remaining) > 0 {
 		v.Cause.Reason = ReasonPodsStarting
 		v.Cause.Summary = fmt.Sprintf("The pods with the labels %s are not all ready: %s. No permanent failure was "+
 			"detected.", selector, v.Message)
 		v.Cause.Hint = ""
-		v.Cause.Command = kubectl(namespace, "get pods -l "+selector)
+		v.Cause.Command = Kubectl(namespace, "get", "pods", "-l", selector)
 	}
 	return v
 }

@@ -61,7 +61,7 @@ func causeOfClaim(reason, namespace, name, what string, hint Advice) *Cause {
 		Object:  fmt.Sprintf("PersistentVolumeClaim %s/%s", namespace, name),
 		Summary: fmt.Sprintf("PersistentVolumeClaim %q %s.", name, what),
 		Hint:    hint,
-		Command: kubectl(namespace, "describe persistentvolumeclaim "+name),
+		Command: Kubectl(namespace, "describe", "persistentvolumeclaim", name),
 	}
 }
 
@@ -151,7 +151,7 @@ func (s *claimDiagnosis) static() *Cause {
 	name := s.Claim.Spec.VolumeName
 	mismatch := func(what string, hint Advice) *Cause {
 		c := s.notBound(fmt.Sprintf("PersistentVolume %q %s", name, what), hint).terminal(shortGrace)
-		c.Command = "kubectl describe persistentvolume " + name
+		c.Command = Kubectl("", "describe", "persistentvolume", name)
 		return c
 	}
 	switch {

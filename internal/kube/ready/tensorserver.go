@@ -180,7 +180,7 @@ func (s *diagnosis) operatorCause(ready condition) *Cause {
 			fmt.Sprintf("The pods of %s are running, but its external route is not ready%s.", name, ready.suffix()))
 		c.Hint = "Check the GRPCRoute and the Gateway in the namespace of the operator, which must be Programmed and " +
 			"accept the route."
-		c.Command = kubectl(s.namespace, "describe grpcroute.gateway.networking.k8s.io "+s.Workload.GetName())
+		c.Command = Kubectl(s.namespace, "describe", "grpcroute.gateway.networking.k8s.io", s.Workload.GetName())
 	case ready.Reason == "StatefulSetNotAvailable":
 		c = s.workloadCause(ReasonOperatorSilent,
 			fmt.Sprintf("The operator has not created a StatefulSet for %s%s.", name, ready.suffix()))

@@ -88,7 +88,7 @@ func (s *diagnosis) claimMissing(p *corev1.Pod, name string) *Cause {
 	c := s.newPodCause(p, ReasonVolumeMissing, "claim "+p.Namespace+"/"+name,
 		fmt.Sprintf("PersistentVolumeClaim %q does not exist in namespace %s.", name, p.Namespace),
 		StepCreateFirst+", or correct "+FieldClaimName+".")
-	c.Command = kubectl(p.Namespace, "get persistentvolumeclaims")
+	c.Command = Kubectl(p.Namespace, "get", "persistentvolumeclaims")
 	c.Missing = &Ref{Kind: "PersistentVolumeClaim", Namespace: p.Namespace, Name: name}
 	return c.terminal(shortGrace)
 }
