@@ -2,7 +2,6 @@ package kube
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -64,7 +63,8 @@ func (r Ref) Kubectl(verb string, options ...string) string {
 	if r.Kind.ClusterScoped {
 		namespace = ""
 	}
-	return ready.Kubectl(namespace, slices.Concat(strings.Fields(verb), []string{r.Kind.Argument(), r.Name}, options)...)
+	words := append(strings.Fields(verb), r.Kind.Argument(), r.Name)
+	return ready.Kubectl(namespace, append(words, options...)...)
 }
 
 func (r Ref) isSecret() bool { return r.Kind.GroupKind() == kind.Secret().GroupKind() }

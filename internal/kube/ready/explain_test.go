@@ -22,7 +22,8 @@ func TestCommandsQuoteForeignWords(t *testing.T) {
 		if command != want {
 			t.Errorf("%q: %s, want %s", word, command, want)
 		}
-		shown, err := exec.CommandContext(t.Context(), "sh", "-c", "kubectl() { printf '%s' \"$4\"; }\n"+command).Output()
+		script := "kubectl() { printf '%s' \"$4\"; }\n" + command
+		shown, err := exec.CommandContext(t.Context(), "sh", "-c", script).Output()
 		if err != nil || string(shown) != word {
 			t.Errorf("a shell runs %s with %q, %v; want %q", command, shown, err, word)
 		}
