@@ -34,6 +34,22 @@ const (
 // errNoResponse is the error of an attempt that takes too long.
 var errNoResponse = errors.New("no response in time")
 
+const (
+	// maxResponse is the maximum size of a response in bytes, decompressed: a list of
+	// ten thousand large objects. A list of names and an object are much smaller.
+	maxResponse = 512 << 20
+	// maxMessage is the maximum size of a message of a watch in bytes. etcd stores
+	// objects of up to 1.5 MiB by default.
+	maxMessage = 32 << 20
+)
+
+// tooLargeError reports a response, or a message of a watch, that exceeds a limit in bytes.
+type tooLargeError struct{ limit int }
+
+func (e *tooLargeError) Error() string {
+	return fmt.Sprintf("the response is larger than %d MiB, which no API server sends", e.limit>>20)
+}
+
 // errIncomplete is the error of an incomplete response.
 var errIncomplete = errors.New("the response was incomplete")
 
@@ -161,7 +177,8 @@ func (r *retrier) attempt(
 		return nil, late(ctx, limit, err)
 	}
 	if category == stream && response.StatusCode == http.StatusOK {
-		body := &streamBody{ReadCloser: response.Body, stop: cancel, ended: r.health.noteUnready}
+		body := &streamBody{ReadCloser: response.Body, stop: cancel, ended: r.health.noteUnready,
+			watch: request.URL.Query().Has("watch")}
 		if request.URL.Query().Get("sendInitialEvents") == "true" {
 			body.silent = r.clock.AfterFunc(watchTime, expire)
 		}
@@ -171,7 +188,10 @@ func (r *retrier) attempt(
 	}
 	begins.Stop() // the rest of the response may be large
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxResponse+1))
+	if len(body) > maxResponse {
+		return nil, &tooLargeError{maxResponse}
+	}
 	if err != nil {
 		return nil, late(ctx, left, fmt.Errorf("%w: %w", errIncomplete, err))
 	}
@@ -230,12 +250,15 @@ func (a *reply) response() *http.Response {
 // streamBody ends the context of a stream when it is closed. A stream that
 // should begin with a list, and does not, ends with an error, after which
 // client-go lists. A stream that the server ends may be the only sign of its
-// restart.
+// restart. A watch ends with an error at a message without an end: its messages
+// are lines, which client-go reads whole.
 type streamBody struct {
 	io.ReadCloser
 
 	stop   context.CancelCauseFunc
 	ended  func()
+	watch  bool        // not a log
+	line   int         // size of the current message in bytes
 	silent clock.Timer // nil without an expected first message
 }
 
@@ -246,6 +269,13 @@ func (b *streamBody) Read(p []byte) (int, error) {
 	}
 	if err != nil {
 		b.ended()
+	}
+	b.line += n
+	if end := bytes.LastIndexByte(p[:n], '\n'); end >= 0 {
+		b.line = n - end - 1
+	}
+	if b.watch && b.line > maxMessage {
+		return 0, &tooLargeError{maxMessage}
 	}
 	return n, err
 }

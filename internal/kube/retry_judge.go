@@ -129,6 +129,8 @@ func judgeError(err error, known state, within time.Duration) judgement {
 		return judgement{} // from the credential plugin: see plainErrors
 	case isTLS(err), is[*config.RedirectError](err):
 		return judgement{}
+	case is[*tooLargeError](err):
+		return judgement{unknown: true} // a write was executed
 	case is[*net.DNSError](err):
 		return judgement{again: known.reached, within: within}
 	case errors.As(err, &dial) && (dial.Op == "dial" || dial.Op == "proxyconnect"):
