@@ -177,7 +177,7 @@ func (c *Cluster) discover(ctx context.Context, path string, into any) (found bo
 	segments := strings.Split(path, "/") // can be foreign text
 	invalid := func(segment string) bool { return len(rest.IsValidPathSegmentName(segment)) > 0 }
 	if len(segments) > 2 || slices.ContainsFunc(segments, invalid) {
-		return false, fmt.Errorf("%q is no API group and version", path)
+		return false, fmt.Errorf("%q is not an API group and version", path)
 	}
 	root := "/apis/"
 	if !strings.Contains(path, ".") && strings.HasPrefix(path, "v") {

@@ -13,11 +13,13 @@ import (
 	"strings"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/internal/printable"
 )
 
 // Class is the class of a failed request. It is determined by the reason,
@@ -146,9 +148,28 @@ func Wrap(op string, ref Ref, err error) error {
 	if _, ok := errors.AsType[*Error](err); ok {
 		return err
 	}
+	if status, ok := err.(*apierrors.StatusError); ok { //nolint:errorlint // not if it is part of another text
+		err = quoted(status)
+	}
 	e := &Error{Op: op, Object: ref.String(), Kind: ref.Kind, Err: err}
 	e.Class, e.Fields = classify(ref, err)
 	return e
+}
+
+// quoted returns an error whose messages can be quoted in a message. Servers and webhooks write them.
+func quoted(e *apierrors.StatusError) *apierrors.StatusError {
+	out := &apierrors.StatusError{ErrStatus: *e.ErrStatus.DeepCopy()}
+	out.ErrStatus.Message = printable.Foreign(e.ErrStatus.Message)
+	if out.ErrStatus.Details != nil {
+		for i := range out.ErrStatus.Details.Causes {
+			cause := &out.ErrStatus.Details.Causes[i]
+			cause.Message, cause.Field = printable.Foreign(cause.Message), printable.Foreign(cause.Field)
+		}
+	}
+	if equality.Semantic.DeepEqual(out.ErrStatus, e.ErrStatus) {
+		return e
+	}
+	return out
 }
 
 // wrapWrite is Wrap for a write with a recorded outcome.

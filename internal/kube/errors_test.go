@@ -282,6 +282,22 @@ func TestErrorsNameObjectsAndKinds(t *testing.T) {
 	}
 }
 
+func TestMessagesOfTheServerAreIndentedAndLimited(t *testing.T) {
+	t.Parallel()
+	text := "denied\x1b[2J\nApply complete!" + strings.Repeat("x", 10_000)
+	err := Wrap("apply", trainer(), statusError(422, metav1.StatusReasonInvalid, text,
+		about("Deployment", "apps", "trainer", metav1.StatusCause{Field: "spec.x", Message: text})))
+	e, ok := errors.AsType[*Error](err)
+	if !ok || len(e.Fields) != 1 {
+		t.Fatalf("%#v", err)
+	}
+	for what, got := range map[string]string{"message": e.Err.Error(), "cause": e.Fields[0].Message} {
+		if !strings.HasPrefix(got, "denied\n  Apply complete!x") || len(got) > 5000 {
+			t.Errorf("%s: %d bytes: %.40q", what, len(got), got)
+		}
+	}
+}
+
 func TestNoErrorIsNotWrapped(t *testing.T) {
 	t.Parallel()
 	if err := Wrap("apply", trainer(), nil); err != nil {

@@ -25,7 +25,7 @@ func NewServer(p provider.Provider) tfprotov6.ProviderServer {
 	if !ok || !implements {
 		return framework
 	}
-	return newServer(complete, own)
+	return printableServer{newServer(complete, own)}
 }
 
 func newServer(framework frameworkServer, own *kt) *server {

@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+
+	"github.com/ktdev/terraform-provider-kt/internal/printable"
 )
 
 // timeLimit is the timeout of all requests for one reference, including authentication. Plans wait for them.
@@ -192,7 +194,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("cannot resolve the digest of %s: %v", e.Image, e.Err)
+	return fmt.Sprintf("cannot resolve the digest of %s: %s", e.Image, printable.Foreign(e.Err.Error()))
 }
 
 func (e *Error) Unwrap() error { return e.Err }

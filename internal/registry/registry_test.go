@@ -250,6 +250,27 @@ func TestErrorStatesWhyADigestCannotBeResolved(t *testing.T) {
 	}
 }
 
+func TestMessageOfARegistryIsIndentedAndLimited(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(w http.ResponseWriter, req *http.Request) bool {
+		if req.Method == http.MethodGet && strings.Contains(req.URL.Path, "/manifests/") {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, `{"errors":[{"code":"DENIED","message":"no\u001b[2J\nApply complete!`+
+				strings.Repeat("x", 10_000)+`"}]}`)
+			return true
+		}
+		if req.Method == http.MethodHead && strings.Contains(req.URL.Path, "/manifests/") {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return true
+		}
+		return false
+	})
+	_, err := NewWith(noKeychain{}).Resolve(t.Context(), s.host+"/old:1")
+	if err == nil || !strings.Contains(err.Error(), "no\n  Apply complete!x") || len(err.Error()) > 5000 {
+		t.Errorf("%.200q", err)
+	}
+}
+
 func TestManifestIsRequestedFromARegistryWithoutHead(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, req *http.Request) bool {

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/ktdev/terraform-provider-kt/internal/printable"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
 
@@ -97,7 +98,7 @@ func classify(ctx context.Context, err error) (Class, error) {
 	if ctxErr := ctx.Err(); ctxErr != nil && errors.Is(context.Cause(ctx), ctxErr) {
 		code = status.FromContextError(ctxErr).Code()
 	}
-	text := errors.New(status.Convert(err).Message())
+	text := errors.New(printable.Foreign(status.Convert(err).Message()))
 	switch code {
 	case codes.Unavailable:
 		return Unreachable, text

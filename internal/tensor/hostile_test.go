@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -150,6 +151,27 @@ func TestHostileResponses(t *testing.T) {
 		if err := client.UploadBytes(t.Context(), 1, l, make([]byte, 5<<20)); err == nil ||
 			tensor.ClassOf(err) != c.class {
 			t.Errorf("%s: class %d, %v", name, tensor.ClassOf(err), err)
+		}
+	}
+}
+
+func TestMessageOfAServerIsIndentedAndLimited(t *testing.T) {
+	t.Parallel()
+	const text = "no\x1b[2J\nApply complete!"
+	long := text + strings.Repeat("x", 10_000)
+	for name, put := range map[string]func(
+		st grpc.ClientStreamingServer[skytorch.TensorChunk, skytorch.TensorResponse]) error{
+		"response": func(st grpc.ClientStreamingServer[skytorch.TensorChunk, skytorch.TensorResponse]) error {
+			return st.SendAndClose(&skytorch.TensorResponse{Message: long})
+		},
+		"status": func(grpc.ClientStreamingServer[skytorch.TensorChunk, skytorch.TensorResponse]) error {
+			return status.Error(codes.Internal, text+strings.Repeat("x", 5_000)) // in a header of HTTP/2
+		},
+	} {
+		client := dial(t, (&scripted{put: put}).start(t), tensor.Options{})
+		err := client.UploadBytes(t.Context(), 1, layout.Of(layout.UInt8, 10), make([]byte, 10))
+		if err == nil || !strings.Contains(err.Error(), "no\n  Apply complete!x") || len(err.Error()) > 4500 {
+			t.Errorf("%s: %.200q", name, err)
 		}
 	}
 }

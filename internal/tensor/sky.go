@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/ktdev/terraform-provider-kt/internal/printable"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
@@ -113,7 +114,7 @@ func succeeded(resp interface {
 	if resp.GetSuccess() {
 		return nil
 	}
-	return refusedError(resp.GetMessage())
+	return refusedError(printable.Foreign(resp.GetMessage()))
 }
 
 // Download reads a tensor from a SkyTorch server, and writes its packed elements to

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/internal/printable"
 )
 
 const (
@@ -25,7 +25,7 @@ type Mask func(text string) string
 // bytes that are missing at its end.
 func clean(raw []byte, omitted int, mask Mask) string {
 	// Control sequences in a value would hide it from the mask, and so would its conversion to printable text.
-	text := []rune(mask(ready.Printable(mask(string(raw)))))
+	text := []rune(mask(printable.Line(mask(string(raw)))))
 	if omitted > 0 {
 		text = text[:max(0, len(text)-edge)]
 	}

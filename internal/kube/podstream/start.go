@@ -9,6 +9,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/internal/printable"
 )
 
 // StartError reports that a container runtime could not start a command.
@@ -29,7 +30,7 @@ func (e *StartError) reason() string {
 	if !ok {
 		reason = e.Err.Error()
 	}
-	return strings.TrimSuffix(ready.Printable(reason), ": unknown") // runtimes append the gRPC code
+	return strings.TrimSuffix(printable.Line(reason), ": unknown") // runtimes append the gRPC code
 }
 
 // Explain implements the same method as [kube.Error.Explain].

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"unicode"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/printable"
 )
 
 const (
@@ -69,7 +69,7 @@ func logTitle(l *LogRef) string {
 func logTail(logs []string) []string {
 	var lines []string
 	for _, line := range logs {
-		line = cut(strings.TrimRight(Printable(line), " "), maxText)
+		line = printable.Cut(strings.TrimRight(printable.Line(line), " "), maxText)
 		if line != "" {
 			lines = append(lines, line)
 		}
@@ -77,45 +77,18 @@ func logTail(logs []string) []string {
 	return lines[max(0, len(lines)-maxLogLines):]
 }
 
-// escapes matches the control sequences of a terminal (ECMA-48), such as colors and movements of the cursor: CSI, then
-// strings of OSC, DCS, SOS, PM and APC up to their end, and all others.
-var escapes = regexp.MustCompile("(?:\x1b\\[|\u009b)[\\x30-\\x3f]*[\\x20-\\x2f]*[\\x40-\\x7e]" +
-	"|\x1b[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b[\\x20-\\x2f]*[\\x30-\\x7e]")
-
-// Printable converts a text to one printable line: it removes control sequences of terminals and control characters,
-// and replaces tabs and line breaks by spaces, and invalid UTF-8 by "�".
-func Printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\t' || r == '\n':
-			return ' '
-		case !unicode.IsGraphic(r):
-			return -1
-		}
-		return r
-	}, escapes.ReplaceAllString(strings.ToValidUTF8(s, "�"), ""))
-}
-
 // clip converts a message of another component to one line of limited length.
 func clip(s string) string {
-	return cut(strings.Join(strings.Fields(Printable(s)), " "), maxText)
+	return printable.Cut(strings.Join(strings.Fields(printable.Line(s)), " "), maxText)
 }
 
 // clipEnd is like clip, but keeps the end of the text, as for a log.
 func clipEnd(s string) string {
-	r := []rune(strings.Join(strings.Fields(Printable(s)), " "))
+	r := []rune(strings.Join(strings.Fields(printable.Line(s)), " "))
 	if len(r) <= maxText {
 		return string(r)
 	}
 	return "…" + string(r[len(r)-maxText+1:])
-}
-
-func cut(s string, limit int) string {
-	r := []rune(s)
-	if len(r) <= limit {
-		return s
-	}
-	return string(r[:limit-1]) + "…"
 }
 
 // andThen appends a sentence to a text, unless it is "".

@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/ktdev/terraform-provider-kt/internal/printable"
 )
 
 func TestPullErrorKeepsTheInnermostError(t *testing.T) {
@@ -110,8 +112,8 @@ func TestClipReturnsOneReadableLine(t *testing.T) {
 	if whole := strings.Repeat("a", maxText); clipEnd(whole) != whole {
 		t.Errorf("clipEnd kept %q of a text of the maximum length", clipEnd(whole))
 	}
-	if got, want := Printable("a\tb\nc\rd"), "a b cd"; got != want {
-		t.Errorf("Printable returned %q, want %q", got, want)
+	if got, want := printable.Line("a\tb\nc\rd"), "a b cd"; got != want {
+		t.Errorf("Line returned %q, want %q", got, want)
 	}
 }
 
