@@ -16,6 +16,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
+// maxLog is the maximum size of the last lines of a log in bytes, which are kept in memory.
+const maxLog = 1 << 20
+
 // Logs returns the last lines of a container log, of the previous run if set.
 func (c *Cluster) Logs(
 	ctx context.Context, namespace, pod, container string, previous bool, lines int,
@@ -29,6 +32,7 @@ func (c *Cluster) Logs(
 		Param("container", container).
 		Param("previous", fmt.Sprint(previous)).
 		Param("tailLines", fmt.Sprint(lines)).
+		Param("limitBytes", fmt.Sprint(maxLog)).
 		DoRaw(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("logs of %s: %w", ref, err)

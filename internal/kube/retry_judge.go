@@ -38,7 +38,7 @@ const (
 	read    category = iota // GET, LIST, and other requests without changes
 	write                   // an idempotent write
 	once                    // a write that must not be repeated
-	stream                  // a watch, or a followed log
+	stream                  // a watch, or a log of unlimited size
 	upgrade                 // an upgraded connection
 )
 
@@ -51,7 +51,8 @@ func categoryOf(request *http.Request) category {
 	switch {
 	case request.Header.Get("Upgrade") != "":
 		return upgrade
-	case query.Get("watch") == "true" || query.Get("watch") == "1" || query.Get("follow") == "true":
+	case query.Get("watch") == "true" || query.Get("watch") == "1",
+		strings.HasSuffix(request.URL.Path, "/log") && !query.Has("limitBytes"):
 		return stream
 	case request.Method == http.MethodGet, dryRun, strings.HasSuffix(request.URL.Path, "/selfsubjectaccessreviews"):
 		return read

@@ -155,7 +155,8 @@ func TestRequestsAreCategorizedByTheirEffect(t *testing.T) {
 	}{
 		"a watch by number":       {"GET", "/api/v1/pods?watch=1", "", "", nil, stream},
 		"a followed log":          {"GET", "/api/v1/pods/a/log?follow=true", "", "", nil, stream},
-		"a log":                   {"GET", "/api/v1/pods/a/log?follow=false", "", "", nil, read},
+		"a complete log":          {"GET", "/api/v1/pods/a/log?tailLines=9", "", "", nil, stream},
+		"a limited log":           {"GET", "/api/v1/pods/a/log?limitBytes=9", "", "", nil, read},
 		"a dry run of a creation": {"POST", "/api/v1/pods?dryRun=All", "application/json", "{}", nil, read},
 		"a dry run of a deletion": {"DELETE", "/api/v1/pods/a?dryRun=All", "", "{}", nil, read},
 		"a review of permissions": {"POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "", "{}",

@@ -185,7 +185,7 @@ func TestHostileEchoes(t *testing.T) {
 		"nothing":   {nil, wire.Truncated},
 		"truncated": {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 2, Data: []byte{1}}}, wire.Truncated},
 		"one too many": {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 1, Data: []byte{1}},
-			{TensorId: "b", TotalChunks: 1, Data: []byte{1}}}, wire.Truncated},
+			{TensorId: "b", TotalChunks: 1, Data: []byte{1}}}, wire.Limit},
 		"a huge size": {[]*kputorch.TensorChunk{{TensorId: "a",
 			Metadata: map[string]string{"size_bytes": "9999999999999"}}}, wire.Limit},
 		"no size": {[]*kputorch.TensorChunk{{TensorId: "a", Metadata: map[string]string{"size_bytes": "much"}}},

@@ -161,7 +161,7 @@ func (c *Client) request(t *transfer, req *kputorch.TensorRequest, sink Sink) (i
 	if err != nil && !errors.Is(err, io.EOF) {
 		return 0, err
 	}
-	return c.pullFiles(t, st, sink)
+	return c.pullFiles(t, st, sink, int(req.GetCount()))
 }
 
 // Echo sends tensors to a KPU server, which returns them in the same order. The
@@ -187,7 +187,7 @@ func (c *Client) echo(t *transfer, sink Sink, tensors []Tensor) error {
 	if chunks == 1 {
 		// gRPC never waits with the first chunk, whatever its size, for the server to read it.
 		if err = c.push(t, st, files); err == nil || errors.Is(err, io.EOF) {
-			n, err = c.pullFiles(t, st, sink)
+			n, err = c.pullFiles(t, st, sink, len(files))
 		}
 	} else {
 		n, err = c.exchange(t, st, files, sink)
@@ -211,7 +211,7 @@ func (c *Client) exchange(t *transfer, st grpc.ClientStream, files []file, sink 
 		}
 		pushed <- err
 	}()
-	n, err := c.pullFiles(t, st, sink)
+	n, err := c.pullFiles(t, st, sink, len(files))
 	if err != nil {
 		t.cancel(err)
 	}
@@ -232,8 +232,8 @@ type incoming struct {
 // maxIncoming is the maximum number of incomplete tensors.
 const maxIncoming = 64
 
-// pullFiles receives tensors until the stream ends, and returns their number.
-func (c *Client) pullFiles(t *transfer, st grpc.ClientStream, sink Sink) (int, error) {
+// pullFiles receives at most limit tensors until the stream ends, and returns their number.
+func (c *Client) pullFiles(t *transfer, st grpc.ClientStream, sink Sink, limit int) (int, error) {
 	open := map[string]incoming{}
 	var chunk wire.KPUChunk
 	defer func() { chunk.Free() }()
@@ -262,6 +262,9 @@ func (c *Client) pullFiles(t *transfer, st grpc.ClientStream, sink Sink) (int, e
 			if _, err := in.data.Write(buf.ReadOnlyData()); err != nil {
 				return whole, local(err)
 			}
+		}
+		if whole+len(open) > limit {
+			return whole, wire.Errorf(wire.Limit, "more tensors than requested; at most %d are accepted", limit)
 		}
 		if in.seq.Done() {
 			delete(open, chunk.ID)

@@ -23,15 +23,15 @@ type Log struct {
 	Mask                      Mask
 }
 
-// A followed log that was cut is opened again after reconnectTime, unless this has failed maxFailures times in a row.
+// A log that was cut is opened again after reconnectTime, unless this has failed maxFailures times in a row.
 const (
 	reconnectTime = time.Second
 	maxFailures   = 5
 )
 
-// Read passes the lines of a log to line. A followed log that is cut, although the container still runs, is opened
-// again where it was cut. Errors are of type *kube.Error, with the class Denied without permission to get pods/log, and
-// Invalid if the container has not started or has no previous run.
+// Read passes the lines of a log to line. A log that is cut, and a followed one that ends although the container still
+// runs, is opened again where it was cut. Errors are of type *kube.Error, with the class Denied without permission to
+// get pods/log, and Invalid if the container has not started or has no previous run.
 func (l Log) Read(ctx context.Context, c *kube.Cluster, line func(string)) error {
 	options := corev1.PodLogOptions{Container: l.Container, Follow: l.Follow, Previous: l.Previous,
 		TailLines: l.TailLines, Timestamps: true}
@@ -50,14 +50,16 @@ func (l Log) Read(ctx context.Context, c *kube.Cluster, line func(string)) error
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case !l.Follow, err != nil && !kube.IsServerFailure(err), failures > maxFailures:
+		case err == nil && !l.Follow, err != nil && !kube.IsServerFailure(err), failures > maxFailures:
 			return err
 		}
-		now, runs, err := l.running(ctx, c)
-		if err != nil || !runs || run >= 0 && now != run {
-			return err
+		if l.Follow {
+			now, runs, err := l.running(ctx, c)
+			if err != nil || !runs || run >= 0 && now != run {
+				return err
+			}
+			run = now
 		}
-		run = now
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)

@@ -61,6 +61,49 @@ func TestAFollowedLogThatIsCutContinuesWhereItWasCut(t *testing.T) {
 	}
 }
 
+func TestALogThatIsCutIsReadFurtherWhereItWasCut(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int32
+	n := &node{log: func(w http.ResponseWriter, request *http.Request) {
+		if requests.Add(1) == 1 {
+			fmt.Fprintf(w, "%s\n%s", stamp(1, "one"), stamp(2, "tw"))
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		}
+		if got := request.URL.Query().Get("sinceTime"); got != "2026-01-02T03:04:01Z" {
+			t.Errorf("the second request is since %q", got)
+		}
+		fmt.Fprintf(w, "%s\n%s\n", stamp(1, "one"), stamp(2, "two"))
+	}}
+	var lines []string
+	log := Log{Namespace: "ml", Pod: "trainer-0", Container: "kubetorch", Mask: unmasked}
+	err := log.Read(t.Context(), serve(t, n), func(line string) { lines = append(lines, line) })
+	if want := []string{"one", "two"}; err != nil || !slices.Equal(lines, want) || requests.Load() != 2 {
+		t.Errorf("got %q, %v after %d requests", lines, err, requests.Load())
+	}
+}
+
+// The log of this test has no end: it is passed on while it is received.
+func TestALogIsNotKeptInMemory(t *testing.T) {
+	t.Parallel()
+	n := &node{log: func(w http.ResponseWriter, request *http.Request) {
+		for request.Context().Err() == nil {
+			fmt.Fprintln(w, stamp(1, strings.Repeat("x", 1000)))
+		}
+	}}
+	ctx, cancel := context.WithCancel(t.Context())
+	lines := 0
+	log := Log{Namespace: "ml", Pod: "trainer-0", Container: "kubetorch", Mask: unmasked}
+	err := log.Read(ctx, serve(t, n), func(string) {
+		if lines++; lines == 10 {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) || lines < 10 {
+		t.Errorf("%d lines, %v", lines, err)
+	}
+}
+
 func TestALogThatCannotBeReadIsAnError(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

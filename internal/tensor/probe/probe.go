@@ -98,6 +98,10 @@ type Endpoint struct {
 
 const defaultTimeout = 10 * time.Second
 
+// maxOverhead is the maximum number of bytes that a server adds to the tensor of a round trip, such as the headers of a
+// torch.save file, which are about 1 KiB.
+const maxOverhead = 1 << 20
+
 // GRPC checks the health of an endpoint and the requested round trip. It returns
 // after the timeout at the latest, and deletes the tensor from the server.
 func GRPC(ctx context.Context, e Endpoint) Result {
@@ -109,6 +113,7 @@ func GRPC(ctx context.Context, e Endpoint) Result {
 	if e.RoundTrip == 0 && e.Options.Buffer == 0 {
 		e.Options.Buffer = 4 << 10 // sufficient for a health check, of which hundreds may run
 	}
+	e.Options.TensorLimit = e.RoundTrip + maxOverhead
 	var connected, refused atomic.Bool
 	e.Options.Dialer = watched(e.Options.Dialer, &connected)
 	if e.Options.Credentials != nil {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,6 +22,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/kputorch"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/server"
 )
@@ -230,6 +232,72 @@ func TestTensorOfAProbeIsDeletedWhenTheServerEndsTheDeletionAtTheDeadline(t *tes
 	got := GRPC(t.Context(), Endpoint{Target: healthy(t, early), Timeout: time.Minute, RoundTrip: 50})
 	if got.Status != Timeout || early.deletions.Load() != 2 {
 		t.Errorf("%+v, %d requests to delete; want %v, 2", got, early.deletions.Load(), Timeout)
+	}
+}
+
+// flood returns more than it received.
+type flood struct {
+	liar
+	kputorch.UnsafeServiceServer
+	sent atomic.Int64 // bytes
+}
+
+// GetTensor announces a tensor of 1 GiB, in which the elements are far apart.
+func (f *flood) GetTensor(_ *skytorch.GetTensorRequest, st grpc.ServerStreamingServer[skytorch.TensorChunk]) error {
+	const total = 1 << 30
+	for n := range uint32(1024) {
+		chunk := &skytorch.TensorChunk{TensorId: f.chunks[0].TensorId, ChunkNumber: n, TotalChunks: 1024,
+			Data: make([]byte, 1<<20)}
+		if n == 0 {
+			chunk.Shape, chunk.Dtype, chunk.Stride, chunk.TotalBytes = []int64{10}, "torch.uint8", []int64{2}, total
+		}
+		if err := st.Send(chunk); err != nil {
+			return err
+		}
+		f.sent.Add(1 << 20)
+	}
+	return nil
+}
+
+// StreamTensors returns tensors without end.
+func (f *flood) StreamTensors(st grpc.BidiStreamingServer[kputorch.TensorChunk, kputorch.TensorChunk]) error {
+	for n := range 1024 {
+		if err := st.Send(&kputorch.TensorChunk{TensorId: strconv.Itoa(n), TotalChunks: 1, IsLast: true,
+			Data: make([]byte, 1<<20)}); err != nil {
+			return err
+		}
+		f.sent.Add(1 << 20)
+	}
+	return nil
+}
+
+func (*flood) ReceiveTensors(grpc.ClientStreamingServer[kputorch.TensorChunk, kputorch.TensorResponse]) error {
+	return status.Error(codes.Unimplemented, "")
+}
+
+func (*flood) SendTensors(*kputorch.TensorRequest, grpc.ServerStreamingServer[kputorch.TensorChunk]) error {
+	return status.Error(codes.Unimplemented, "")
+}
+
+func TestProbeReceivesNoMoreThanItSent(t *testing.T) {
+	t.Parallel()
+	for _, protocol := range []Protocol{SkyTorch, KPU} {
+		server := &flood{}
+		target := register(t, func(s *grpc.Server) {
+			h := health.NewServer()
+			h.SetServingStatus("skytorch.torch.Service", healthpb.HealthCheckResponse_SERVING)
+			h.SetServingStatus("kpu.torch.Service", healthpb.HealthCheckResponse_SERVING)
+			healthpb.RegisterHealthServer(s, h)
+			skytorch.RegisterServiceServer(s, server)
+			kputorch.RegisterServiceServer(s, server)
+		})
+		got := GRPC(t.Context(), Endpoint{Target: target, Protocol: protocol, Timeout: time.Minute, RoundTrip: 10})
+		if got.Status != Failed || !strings.Contains(got.Detail, "at most") {
+			t.Errorf("%s: %+v", protocol, got)
+		}
+		if sent := server.sent.Load(); sent > 100<<20 {
+			t.Errorf("%s: received %d bytes", protocol, sent)
+		}
 	}
 }
 
