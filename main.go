@@ -23,7 +23,17 @@ import (
 // version is set by the build.
 var version = "dev"
 
+// supervise is the first argument with which the provider runs a credential plugin: see [parent.Run].
+const supervise = "run-credential-plugin"
+
 func main() {
+	if len(os.Args) > 3 && os.Args[1] == supervise { // then a duration and the command
+		limit, err := time.ParseDuration(os.Args[2])
+		if err != nil {
+			log.Fatal(err)
+		}
+		os.Exit(parent.Run(os.Args[3:], limit, parentInterval))
+	}
 	debugger := flag.Bool("debug", false, "serve for a debugger, and print how Terraform reaches it")
 	showVersion := flag.Bool("version", false, "print the version and exit")
 	flag.Parse()
@@ -45,7 +55,11 @@ func main() {
 	} else {
 		go interruptOnSignal(completions, os.Interrupt, syscall.SIGTERM)
 	}
-	newProvider := provider.New(ctx, version, config.OSEnv(), completions)
+	env := config.OSEnv()
+	if own, err := os.Executable(); err == nil {
+		env.Supervisor = []string{own, supervise}
+	}
+	newProvider := provider.New(ctx, version, env, completions)
 	err := tf6server.Serve("registry.terraform.io/ktdev/kt",
 		func() tfprotov6.ProviderServer { return provider.NewServer(newProvider()) }, options...)
 	flush, cancel := context.WithTimeout(ctx, flushTime)

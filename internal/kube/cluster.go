@@ -95,8 +95,10 @@ func dial(settings config.Config, clock clock.WithDelayedExecution) (*connection
 	if err != nil {
 		return nil, &config.Error{Err: err}
 	}
-	httpClient.Transport = plainErrors{next: newRetrier(httpClient.Transport, clock, server),
-		plugin: resolved.REST.ExecProvider}
+	if resolved.Plugin != nil {
+		httpClient.Transport = resolved.Plugin.Detached(httpClient.Transport)
+	}
+	httpClient.Transport = plainErrors{next: newRetrier(httpClient.Transport, clock, server), plugin: resolved.Plugin}
 	dyn, err := dynamic.NewForConfigAndClient(resolved.REST, httpClient)
 	if err != nil {
 		return nil, &config.Error{Err: err}

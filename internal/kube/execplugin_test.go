@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"context"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -23,21 +25,26 @@ import (
 // counting is a credential plugin whose tokens are token-1, token-2 and so on.
 type counting struct{ dir string }
 
-// withPlugin returns the cluster of a server, with credentials that say when they expire, or that say nothing if
-// expiry is zero.
-func withPlugin(t *testing.T, plugin counting, server *httptest.Server, expiry time.Time) *Cluster {
+// script returns the program. Its credentials say when they expire, or nothing if expiry is zero.
+func (p counting) script(t *testing.T, expiry time.Time) (file string) {
 	t.Helper()
 	status := `\"token\": \"token-$n\"`
 	if !expiry.IsZero() {
 		status += fmt.Sprintf(`, \"expirationTimestamp\": \"%s\"`, expiry.UTC().Format(time.RFC3339))
 	}
-	script := "#!/bin/sh\ncd '" + plugin.dir + "'\necho >>calls\nn=$(wc -l <calls | tr -d ' ')\n" +
+	script := "#!/bin/sh\ncd '" + p.dir + "'\necho >>calls\nn=$(wc -l <calls | tr -d ' ')\n" +
 		`echo "{\"apiVersion\": \"client.authentication.k8s.io/v1\", \"kind\": \"ExecCredential\", \"status\": {` +
 		status + "}}\"\n"
-	command := filepath.Join(plugin.dir, "plugin.sh")
-	if err := os.WriteFile(command, []byte(script), 0o700); err != nil {
+	file = filepath.Join(p.dir, "plugin.sh")
+	if err := os.WriteFile(file, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	return file
+}
+
+// withPlugin returns the cluster of a server, with the credentials of a program.
+func withPlugin(t *testing.T, command string, server *httptest.Server) *Cluster {
+	t.Helper()
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	return NewCluster(t.Context(), config.Config{
 		Host: server.URL, ClusterCACertificate: string(authority),
@@ -78,7 +85,7 @@ func TestCredentialThatIsRevokedDuringTheRunIsReplaced(t *testing.T) {
 	number.Store(1)
 	server, rejections := accepting(t, func() string { return fmt.Sprintf("token-%d", number.Load()) })
 	plugin := counting{t.TempDir()}
-	cluster := withPlugin(t, plugin, server, time.Time{})
+	cluster := withPlugin(t, plugin.script(t, time.Time{}), server)
 	if _, err := cluster.Get(t.Context(), trainer()); err != nil {
 		t.Fatal(err)
 	}
@@ -101,14 +108,14 @@ func TestExpiredCredentialIsReplacedBeforeItIsRejected(t *testing.T) {
 	t.Parallel()
 	plugin := counting{t.TempDir()}
 	server, rejections := accepting(t, func() string { return fmt.Sprintf("token-%d", plugin.calls(t)) })
-	cluster := withPlugin(t, plugin, server, time.Now().Add(-time.Minute))
+	cluster := withPlugin(t, plugin.script(t, time.Now().Add(-time.Minute)), server)
 	for range 3 {
 		before := rejections.Load()
 		if _, err := cluster.Get(t.Context(), trainer()); err != nil || rejections.Load() > before {
 			t.Errorf("after %d rejections: %v", rejections.Load(), err)
 		}
 	}
-	if calls := plugin.calls(t); calls != 3 {
+	if calls := plugin.calls(t); calls != 4 { // once before the first request, whose time does not include it
 		t.Errorf("the plugin ran %d times for 3 requests", calls)
 	}
 }
@@ -117,7 +124,7 @@ func TestPluginWhoseCredentialsAreRejectedIsNotAskedForever(t *testing.T) {
 	t.Parallel()
 	server, rejections := accepting(t, func() string { return "another token" })
 	plugin := counting{t.TempDir()}
-	cluster := withPlugin(t, plugin, server, time.Time{})
+	cluster := withPlugin(t, plugin.script(t, time.Time{}), server)
 	_, err := cluster.Get(t.Context(), trainer())
 	if ClassOf(err) != Unauthorized || rejections.Load() != 2 || plugin.calls(t) > 3 {
 		t.Errorf("%d rejections, %d calls of the plugin: %v", rejections.Load(), plugin.calls(t), err)
@@ -164,5 +171,60 @@ func TestFailingWebhookIsRetriedAndNamed(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestPluginThatHangsDoesNotHoldUpTheEndOfARun(t *testing.T) {
+	t.Parallel()
+	for name, run := range map[string]int{"at the first request": 1, "to replace rejected credentials": 2} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			plugin := counting{t.TempDir()}
+			command := plugin.script(t, time.Time{})
+			data, err := os.ReadFile(command)
+			if err != nil {
+				t.Fatal(err)
+			}
+			hang := fmt.Sprintf("[ $n != %d ] || { echo $$ >pid; exec sleep 1000; }\necho \"{", run)
+			script := strings.Replace(string(data), "echo \"{", hang, 1)
+			if err := os.WriteFile(command, []byte(script), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			t.Cleanup(func() { endProcess(t, filepath.Join(plugin.dir, "pid")) })
+			go func() {
+				defer cancel()
+				for ctx.Err() == nil {
+					if text, err := os.ReadFile(filepath.Join(plugin.dir, "pid")); err == nil && len(text) > 0 {
+						return
+					}
+					time.Sleep(time.Millisecond)
+				}
+			}()
+			server, _ := accepting(t, func() string { return "none" })
+			if _, err = withPlugin(t, command, server).Get(ctx, trainer()); ClassOf(err) != Canceled {
+				t.Errorf("%v is of class %v", err, ClassOf(err))
+			}
+		})
+	}
+}
+
+// endProcess ends the process whose ID is in a file.
+func endProcess(t *testing.T, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	process, err := os.FindProcess(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := process.Kill(); err != nil {
+		t.Error(err)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
@@ -16,11 +15,16 @@ import (
 // plainErrors is an http.RoundTripper that rewords failures of the connection.
 type plainErrors struct {
 	next   http.RoundTripper
-	plugin *clientcmdapi.ExecConfig // nil for none
+	plugin *config.Plugin // nil for none
 }
 
-// RoundTrip makes one request.
+// RoundTrip makes one request. The time that a credential plugin takes does not count as that of the server.
 func (p plainErrors) RoundTrip(request *http.Request) (*http.Response, error) {
+	if p.plugin != nil {
+		if err := p.plugin.Login(request.Context()); err != nil {
+			return nil, err
+		}
+	}
 	response, err := p.next.RoundTrip(request)
 	if err == nil && strings.HasPrefix(response.Header.Get("Content-Type"), "text/html") {
 		_ = response.Body.Close()
@@ -30,14 +34,10 @@ func (p plainErrors) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err == nil {
 		return response, nil
 	}
-	// client-go has no error type for a failed credential plugin, so it is recognized
-	// by its text. It does not mean that the server is unreachable.
-	if cause, ok := strings.CutPrefix(err.Error(), "getting credentials: "); ok && p.plugin != nil {
-		return nil, &config.Error{Attribute: "exec", Err: fmt.Errorf(
-			"the credential plugin %s did not return credentials: %s\n\n"+
-				"Next step: Run the plugin by hand. Its messages are in the log of the provider (TF_LOG=debug)",
-			p.plugin.Command,
-			cause)}
+	if p.plugin != nil {
+		if failed, ok := errors.AsType[*config.Error](p.plugin.Explain(err)); ok {
+			return nil, failed // it does not mean that the server is unreachable
+		}
 	}
 	// client-go retries these errors, and treats some of them as the normal end of a
 	// watch: it then returns an empty watch without an error, forever. The retries

@@ -12,14 +12,15 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
 // broken returns one error for each request, and counts the requests.
@@ -35,11 +36,17 @@ func (b broken) RoundTrip(*http.Request) (*http.Response, error) {
 
 func TestMissingCredentialsAreAttributedToThePluginOnly(t *testing.T) {
 	t.Parallel()
-	plugin := &clientcmdapi.ExecConfig{Command: "aws"}
+	resolved, err := config.Config{Host: "https://h", Exec: &config.Exec{
+		APIVersion: "client.authentication.k8s.io/v1", Command: counting{t.TempDir()}.script(t, time.Time{})}}.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plugin := resolved.Plugin
+	plugin.Command = "aws"
 	failed := errors.New("getting credentials: exec: executable aws failed with exit code 1")
 	refused := &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 	for name, test := range map[string]struct {
-		plugin *clientcmdapi.ExecConfig
+		plugin *config.Plugin
 		err    error
 		class  Class
 		says   string

@@ -6,8 +6,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -53,6 +53,9 @@ func TestWatchReturnsWhenItsContextIsCancelled(t *testing.T) {
 // role is the environment variable that makes this test binary act as the parent or the child.
 const role = "KT_TEST_ROLE"
 
+// script is what the supervisor runs.
+const script = "KT_TEST_SCRIPT"
+
 func TestMain(m *testing.M) {
 	switch os.Getenv(role) {
 	case "parent":
@@ -64,6 +67,8 @@ func TestMain(m *testing.M) {
 		}
 		_ = child.Wait() // this process is killed earlier
 		os.Exit(1)
+	case "supervisor":
+		os.Exit(parent.Run([]string{"sh", "-c", os.Getenv(script)}, time.Minute, 10*time.Millisecond))
 	case "child":
 		same := parent.Same() // before the test kills the parent
 		_, _ = os.Stdout.WriteString("started\n")
@@ -75,9 +80,6 @@ func TestMain(m *testing.M) {
 
 func TestChildEndsAfterItsParentIsKilled(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("a process keeps the ID of its parent")
-	}
 	command := exec.Command(os.Args[0])
 	command.Env = append(os.Environ(), role+"=parent")
 	stdout, err := command.StdoutPipe()
@@ -99,4 +101,58 @@ func TestChildEndsAfterItsParentIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = command.Wait() // it was killed, so its status is irrelevant
+}
+
+func TestCommandEndsWithItsChildren(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(p *os.Process) error{
+		"at SIGTERM":       func(p *os.Process) error { return p.Signal(syscall.SIGTERM) },
+		"after the parent": (*os.Process).Kill, // of the shell that started the supervisor
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			supervisor := []string{os.Args[0]}
+			if name == "after the parent" {
+				supervisor = []string{"sh", "-c", os.Args[0] + "; exit 1"}
+			}
+			command := exec.Command(supervisor[0], supervisor[1:]...)
+			command.Env = append(os.Environ(), role+"=supervisor", script+"=sh -c 'echo started; sleep 1000; :' ; :")
+			stdout, err := command.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := command.Start(); err != nil {
+				t.Fatal(err)
+			}
+			output := bufio.NewReader(stdout)
+			if line, err := output.ReadString('\n'); err != nil || line != "started\n" {
+				t.Fatalf("the command printed %q, %v", line, err)
+			}
+			if err := end(command.Process); err != nil {
+				t.Fatal(err)
+			}
+			// All processes have the other end of the pipe.
+			if _, err := io.Copy(io.Discard, output); err != nil {
+				t.Fatal(err)
+			}
+			if err := command.Wait(); err == nil {
+				t.Error("the supervisor reports success")
+			}
+		})
+	}
+}
+
+func TestSupervisorReturnsTheExitCodeOfTheCommand(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]int{"exit 0": 0, "exit 3": 3, "kill -9 $$": 126} {
+		if got := parent.Run([]string{"sh", "-c", script}, time.Minute, time.Second); got != want {
+			t.Errorf("%s: %d, want %d", script, got, want)
+		}
+	}
+	if got := parent.Run([]string{"sh", "-c", "sleep 1000"}, time.Millisecond, time.Second); got != 124 {
+		t.Errorf("at the time limit: %d", got)
+	}
+	if got := parent.Run([]string{t.TempDir() + "/none"}, time.Minute, time.Second); got != 126 {
+		t.Errorf("without a program: %d", got)
+	}
 }

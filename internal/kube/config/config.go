@@ -69,6 +69,9 @@ type Env struct {
 	Getenv       func(string) string
 	Home         string // directory of .kube and .kt; "" for none
 	InClusterDir string // directory of service account files; "" for none
+	// Supervisor is a program with its first arguments that runs a command, which follows a duration, until then or its
+	// own end at the latest: see [parent.Run]. Empty: credential plugins are not supervised.
+	Supervisor []string
 }
 
 // OSEnv returns the environment of this process.
@@ -116,6 +119,7 @@ func newError(attribute, format string, args ...any) error {
 type Resolved struct {
 	REST      *rest.Config
 	Namespace string
+	Plugin    *Plugin // nil for none
 }
 
 // Resolve determines the cluster and the namespace. It reads files and sends no request. The order is: ConfigPaths or
@@ -141,8 +145,12 @@ func (c Config) Resolve() (Resolved, error) {
 	}
 	restConfig.Dial = (&net.Dialer{Timeout: DialTimeout, KeepAlive: 30 * time.Second}).DialContext
 	restConfig.Wrap(func(next http.RoundTripper) http.RoundTripper { return rejectRedirects{next} })
+	plugin, err := plugin(restConfig, c.Env.Supervisor)
+	if err != nil {
+		return Resolved{}, newError("exec", "unusable credentials: %w", err)
+	}
 	namespace, err := c.namespace(contextNamespace, found.origin)
-	return Resolved{REST: restConfig, Namespace: namespace}, err
+	return Resolved{REST: restConfig, Namespace: namespace, Plugin: plugin}, err
 }
 
 // find searches for the cluster in the documented order.

@@ -212,7 +212,7 @@ func TestResolvePassesTheExecPlugin(t *testing.T) {
 	want := &clientcmdapi.ExecConfig{
 		APIVersion: "client.authentication.k8s.io/v1beta1", Command: "aws", Args: []string{"eks", "get-token"},
 		Env:             []clientcmdapi.ExecEnvVar{{Name: "A", Value: "1"}, {Name: "B", Value: "2"}},
-		InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
+		InteractiveMode: clientcmdapi.NeverExecInteractiveMode, StdinUnavailable: true,
 	}
 	if diff := cmp.Diff(want.String(), got.REST.ExecProvider.String()); diff != "" {
 		t.Error(diff)
