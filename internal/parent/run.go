@@ -26,7 +26,7 @@ func Run(command []string, limit, interval time.Duration) int {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	go Watch(ctx, same, interval, cancel)
-	run := exec.CommandContext(ctx, command[0], command[1:]...) //nolint:gosec // the command of the user's configuration
+	run := exec.CommandContext(ctx, command[0], command[1:]...) //nolint:gosec // of the user's configuration
 	run.Stdin, run.Stdout, run.Stderr = os.Stdin, os.Stdout, os.Stderr
 	groupOf(run)
 	err := run.Run()

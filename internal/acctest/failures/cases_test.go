@@ -76,7 +76,7 @@ func failures() []failure {
 		},
 		{
 			name:   "config",
-			broken: `image = "broken.invalid/config:1"`,
+			broken: `secrets = [{ name = "broken-config", env_vars = ["HF_TOKEN"] }]`,
 			texts: []string{`Secret "broken-config" does not exist in namespace <ns>`, "Pod <ns>/config-",
 				"kubectl -n <ns> get secrets"},
 		},

@@ -2,7 +2,11 @@ package failures_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -146,4 +150,55 @@ func uids(t *testing.T, namespace string) map[string]string {
 		}
 	}
 	return out
+}
+
+// The plugin is in no process group of the shell, and starts a process that does not end with it.
+func TestAccSignalsHangingCredentialPluginEndsWithTheRun(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	plugin := filepath.Join(dir, "plugin.sh")
+	script := "#!/bin/sh\ncd '" + dir + "'\nsleep 1000 &\necho $$ $! >started\nmv started processes\nwait\n"
+	if err := os.WriteFile(plugin, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cli := acctest.NewCLI(t)
+	cli.Write(t, fmt.Sprintf(`
+provider "kt" {
+  host     = "https://127.0.0.1:1"
+  insecure = true
+  exec     = { api_version = "client.authentication.k8s.io/v1", command = %q }
+}
+
+resource "kt_volume" "v" {
+  namespace = "ml"
+  name      = "v"
+  size      = "1Gi"
+}
+`, plugin))
+	command := cli.Command(t.Context(), "plan", "-no-color")
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var processes []string
+	acctest.WaitUntil(t, "the plugin", func() bool {
+		text, err := os.ReadFile(filepath.Join(dir, "processes"))
+		processes = strings.Fields(string(text))
+		return err == nil
+	})
+	if err := syscall.Kill(-command.Process.Pid, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Wait(); err == nil {
+		t.Error("an interrupted plan reports success")
+	}
+	for _, process := range processes {
+		id, err := strconv.Atoi(process)
+		if err != nil {
+			t.Fatal(err)
+		}
+		acctest.WaitUntil(t, "the end of process "+process, func() bool {
+			return errors.Is(syscall.Kill(id, 0), syscall.ESRCH)
+		})
+	}
 }

@@ -58,7 +58,7 @@ func (p *Plugin) Login(ctx context.Context) error {
 	}
 	failed := make(chan error, 1)
 	go func() {
-		request, err := http.NewRequest(http.MethodGet, "http://credentials.invalid", nil) //nolint:noctx // has no server
+		request, err := http.NewRequest(http.MethodGet, "http://credentials.invalid", nil) //nolint:noctx // no server
 		if err == nil {
 			var response *http.Response
 			if response, err = p.login.RoundTrip(request); err == nil {
@@ -93,7 +93,8 @@ func (p *Plugin) Explain(err error) error {
 
 func (p *Plugin) failed(cause string) error {
 	return newError("exec", "the credential plugin %s did not return credentials: %s\n\n"+
-		"Next step: Run the plugin by hand. Its messages are in the log of the provider (TF_LOG=debug)", p.Command, cause)
+		"Next step: Run the plugin by hand. Its messages are in the log of the provider (TF_LOG=debug)",
+		p.Command, cause)
 }
 
 // Detached returns an http.RoundTripper whose requests end with their context, although client-go may wait for the
