@@ -19,7 +19,7 @@ module "pool" {
   ]
 
   tokens = {
-    WANDB_API_KEY = "WANDB_API_KEY" # key of the Secret = environment variable of the machine that runs Terraform
+    WANDB_API_KEY = "POOL_WANDB_API_KEY" # key of the Secret = environment variable of the machine that runs Terraform
   }
 
   trainers = {

@@ -59,7 +59,7 @@ variable "members" {
 }
 
 variable "member_rules" {
-  description = "Permissions of the members in the namespace. By default, they can see the workloads of the pool and their place in the queue, read logs, run commands in pods and forward ports. They can neither read Secrets nor change workloads."
+  description = "Permissions of the members in the namespace. By default, they can see the workloads of the pool and their place in the queue, read logs and forward ports. They can neither read Secrets nor change workloads. Commands in pods (create of pods/exec) also read the Secrets that the pods use."
   type = list(object({
     api_groups = list(string)
     resources  = list(string)
@@ -83,7 +83,7 @@ variable "member_rules" {
     },
     {
       api_groups = [""]
-      resources  = ["pods/exec", "pods/portforward"]
+      resources  = ["pods/portforward"]
       verbs      = ["get", "create"]
     },
   ]

@@ -76,9 +76,14 @@ variable "storage_class" {
 }
 
 variable "tokens" {
-  description = "Keys of the team's Secret, each with the environment variable from which its value is read."
+  description = "Keys of the team's Secret, each with the environment variable of the machine that runs Terraform from which its value is read. Its name starts with POOL_."
   type        = map(string)
   default     = {}
+
+  validation {
+    condition     = alltrue([for variable in values(var.tokens) : startswith(variable, "POOL_")])
+    error_message = "The name of a variable must start with POOL_. Otherwise, a pool could read the credentials of the machine that runs Terraform, such as KUBE_TOKEN."
+  }
 }
 
 variable "trainers" {

@@ -3,10 +3,12 @@ terraform {
 
   required_providers {
     kt = {
-      source = "ktdev/kt"
+      source  = "ktdev/kt"
+      version = ">= 0.1.0"
     }
     kubernetes = {
-      source = "hashicorp/kubernetes"
+      source  = "hashicorp/kubernetes"
+      version = ">= 1.13.4"
     }
   }
 }

@@ -16,7 +16,7 @@ func TestEcoExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 				cluster.Queue(t, ns, 4)
 			}},
 		{Dir: "resources/kt_queue", Without: []string{"identity.tf", "import-by-string-id.tf", "kai.tf"}},
-		{Dir: "gpu-pool", Env: map[string]string{"WANDB_API_KEY": "not-a-real-key"}, KubernetesProvider: true,
+		{Dir: "gpu-pool", Env: map[string]string{"POOL_WANDB_API_KEY": "not-a-real-key"}, KubernetesProvider: true,
 			Prepare: func(t *testing.T, _ string) {
 				t.Helper()
 				createTokens(t, "vision")

@@ -134,3 +134,13 @@ run "gpus_are_integers" {
 
   expect_failures = [var.gpus]
 }
+
+run "tokens_are_no_other_variables_of_the_machine" {
+  command = plan
+
+  variables {
+    tokens = { TOKEN = "KUBE_TOKEN" }
+  }
+
+  expect_failures = [var.tokens]
+}
