@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/podstream"
 )
 
@@ -34,7 +35,7 @@ func maskSecrets() schema.Attribute {
 // printer shows the output of pods as progress. Its methods are safe for concurrent use.
 type printer struct {
 	call    *call
-	secrets *podstream.Secrets // nil: nothing is masked
+	secrets *observe.Secrets // nil: nothing is masked
 
 	mu           sync.Mutex
 	shown, total int
@@ -44,7 +45,7 @@ type printer struct {
 func (c *call) printer(mask types.Bool) *printer {
 	p := &printer{call: c}
 	if mask.IsNull() || mask.ValueBool() {
-		p.secrets = podstream.NewSecrets(c.cluster)
+		p.secrets = observe.NewSecrets(c.cluster)
 	}
 	return p
 }

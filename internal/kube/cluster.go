@@ -145,6 +145,9 @@ func (c *Cluster) Clock() clock.WithDelayedExecution { return c.clock }
 // NodeAutoscaling returns whether nodes are added on demand, if configured.
 func (c *Cluster) NodeAutoscaling() *bool { return c.config.NodeAutoscaling }
 
+// RequiresMaskedLogs returns whether logs are shown only without values of Secrets.
+func (c *Cluster) RequiresMaskedLogs() bool { return c.config.RequireMaskedLogs }
+
 // Namespace returns the default namespace of resources. It reads configuration
 // files, and does not send requests.
 func (c *Cluster) Namespace() (string, error) {

@@ -49,6 +49,7 @@ type model struct {
 	CompactPlans          types.Bool    `tfsdk:"compact_plans"`
 	CheckGPUs             types.Bool    `tfsdk:"check_gpus"`
 	NodeAutoscaling       types.Bool    `tfsdk:"node_autoscaling"`
+	RequireMaskedLogs     types.Bool    `tfsdk:"require_masked_logs"`
 }
 
 type execModel struct {
@@ -99,6 +100,7 @@ func (m model) clusterConfig(ctx context.Context, env config.Env, version string
 		Namespace:         m.Namespace.ValueString(),
 		Insecure:          m.Insecure.ValueBoolPointer(),
 		NodeAutoscaling:   m.NodeAutoscaling.ValueBoolPointer(),
+		RequireMaskedLogs: m.RequireMaskedLogs.ValueBool(),
 		QPS:               float32(m.ClientQPS.ValueFloat64()),
 		Burst:             int(m.ClientBurst.ValueInt64()),
 		UserAgent:         "terraform-provider-kt/" + version,

@@ -177,6 +177,9 @@ func (p *kt) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 				"By default, the provider detects this from the API of Karpenter, the status of the cluster " +
 				"autoscaler, and the events of both. Set it to `true` if the autoscaler cannot be detected, as with " +
 				"some managed autoscalers."),
+			"require_masked_logs": flag("Whether the last log lines of a failing pod are shown only if the values of " +
+				"all its Secrets can be masked. This requires permission to get them. Otherwise, the lines are " +
+				"shown, and an error states which values could not be masked. Defaults to `false`."),
 			"compact_plans": flag("Whether to omit `manifests` from the plan of a new resource. Later plans always " +
 				"contain it. Defaults to `false`."),
 		},

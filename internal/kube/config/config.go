@@ -59,6 +59,8 @@ type Config struct {
 
 	// NodeAutoscaling reports whether nodes are added on demand; nil to detect it.
 	NodeAutoscaling *bool
+	// RequireMaskedLogs reports whether the log of a failing pod is shown only if all values of its Secrets are masked.
+	RequireMaskedLogs bool
 
 	// Env is the environment from which credentials and the namespace are read.
 	Env Env

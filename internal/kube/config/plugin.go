@@ -40,7 +40,7 @@ func plugin(config *rest.Config, supervisor []string) (*Plugin, error) {
 	if run.InteractiveMode == clientcmdapi.NeverExecInteractiveMode {
 		p.Limit = pluginTime
 	}
-	run.StdinUnavailable, run.StdinUnavailableMessage = true, "Terraform uses the terminal"
+	run.StdinUnavailable, run.StdinUnavailableMessage = true, "the terminal is in use by another program"
 	// client-go itself reports a program that does not exist.
 	if _, err := exec.LookPath(run.Command); err == nil && len(supervisor) > 0 {
 		run.Args = append(append(append([]string{}, supervisor[1:]...), p.Limit.String(), run.Command), run.Args...)

@@ -15,6 +15,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/internal/printable"
 )
 
 // logLines is the number of log lines of a crashed container in an error.
@@ -167,26 +168,42 @@ func notReady(ctx context.Context, c *kube.Cluster, ref kube.Ref, verdict ready.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), config.DialTimeout)
 	defer cancel()
 	logs := verdict.Cause.Logs
-	ended := logs.Previous || restarted(ctx, c, logs)
+	pod := &corev1.Pod{}
+	obj, err := c.Get(ctx, kube.Ref{Kind: kind.Pod(), Namespace: logs.Namespace, Name: logs.Pod})
+	if err == nil {
+		err = kube.Convert(obj, pod)
+	}
+	// If the container was restarted since the cause, its log is now that of the previous run.
+	ended := logs.Previous || err == nil && ready.Restarts(pod, logs.Container) > logs.Restarts
 	for _, previous := range []bool{ended, !ended} { // the log of the other run is better than none
-		if lines, err := c.Logs(ctx, logs.Namespace, logs.Pod, logs.Container, previous, logLines); err == nil &&
-			len(lines) > 0 {
-			e.Logs = lines
-			break
+		lines, readErr := c.Logs(ctx, logs.Namespace, logs.Pod, logs.Container, previous, logLines)
+		if readErr != nil || len(lines) == 0 {
+			continue
 		}
+		var mask Mask
+		if err == nil {
+			mask, err = NewSecrets(c).Mask(ctx, logs.Namespace, &pod.Spec)
+		}
+		e.Logs = maskLines(lines, mask, err, c.RequiresMaskedLogs())
+		break
 	}
 	return e
 }
 
-// restarted reports whether a container was restarted since the cause, so that
-// its log is now that of the previous run.
-func restarted(ctx context.Context, c *kube.Cluster, logs *ready.LogRef) bool {
-	obj, err := c.Get(ctx, kube.Ref{Kind: kind.Pod(), Namespace: logs.Namespace, Name: logs.Pod})
-	if err != nil {
-		return false
+// maskLines masks the lines of a log as far as that is possible. Its last line says what could not be masked.
+func maskLines(lines []string, mask Mask, unread error, strict bool) []string {
+	switch {
+	case unread != nil && strict:
+		return []string{fmt.Sprintf("(not shown, because values of Secrets cannot be masked: %v)", unread)}
+	case unread != nil:
+		lines = append(lines, fmt.Sprintf("(values of Secrets cannot be masked: %v)", unread))
 	}
-	pod := &corev1.Pod{}
-	return kube.Convert(obj, pod) == nil && ready.Restarts(pod, logs.Container) > logs.Restarts
+	for i, line := range lines {
+		if mask != nil { // a control sequence in a value would hide it from the mask
+			lines[i] = mask(printable.Line(mask(line)))
+		}
+	}
+	return lines
 }
 
 // firstSeen contains the last cause, and the start of its uninterrupted

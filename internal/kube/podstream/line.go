@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/printable"
 )
 
@@ -19,7 +20,7 @@ const (
 )
 
 // Mask removes secret values from a text.
-type Mask func(text string) string
+type Mask = observe.Mask
 
 // clean converts a line of output to printable text of limited length, without secret values. omitted is the number of
 // bytes that are missing at its end.

@@ -171,59 +171,6 @@ func pod(name string) *corev1.Pod {
 	return pod
 }
 
-func TestSecretsOfPodsAreFoundAndReadOnce(t *testing.T) {
-	t.Parallel()
-	var reads atomic.Int32
-	server := httptest.NewServer(kubetest.API{Answer: func(_, path string, _ *http.Request) (int, any) {
-		name := path[strings.LastIndex(path, "/")+1:]
-		switch name {
-		case "missing":
-			return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound,
-				Details: &metav1.StatusDetails{Kind: "secrets", Name: name}}
-		case "denied":
-			return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
-		}
-		reads.Add(1)
-		return http.StatusOK, corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-			ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string][]byte{"key": []byte("value-of-" + name)}}
-	}})
-	t.Cleanup(server.Close)
-	c := kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"}).WithClock(&kubetest.Clock{})
-	ref := func(name string) corev1.LocalObjectReference { return corev1.LocalObjectReference{Name: name} }
-	spec := corev1.PodSpec{
-		InitContainers: []corev1.Container{{EnvFrom: []corev1.EnvFromSource{
-			{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: ref("all-of")}}}}},
-		Containers: []corev1.Container{{Env: []corev1.EnvVar{{Name: "A", Value: "plain"}, {Name: "B",
-			ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-				LocalObjectReference: ref("one-of")}}}}}},
-		Volumes: []corev1.Volume{
-			{VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "mounted"}}},
-			{VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
-				Sources: []corev1.VolumeProjection{
-					{Secret: &corev1.SecretProjection{LocalObjectReference: ref("projected")}},
-					{Secret: &corev1.SecretProjection{LocalObjectReference: ref("missing")}}}}}},
-		},
-	}
-	secrets := NewSecrets(c)
-	for range 2 {
-		mask, err := secrets.Mask(t.Context(), "ml", &spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := "value-of-all-of, value-of-one-of, value-of-mounted, value-of-projected, plain"
-		if got := mask(text); got != "(hidden), (hidden), (hidden), (hidden), plain" {
-			t.Errorf("got %s", got)
-		}
-	}
-	if reads.Load() != 4 {
-		t.Errorf("%d reads", reads.Load())
-	}
-	spec.Volumes[0].Secret.SecretName = "denied"
-	if _, err := secrets.Mask(t.Context(), "ml", &spec); kube.ClassOf(err) != kube.Denied {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestLogsOfSeveralPodsAreFollowedUntilTheEnd(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,0 +1,138 @@
+package observe
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+)
+
+func TestSecretsOfPodsAreFoundAndReadOnce(t *testing.T) {
+	t.Parallel()
+	var reads atomic.Int32
+	server := httptest.NewServer(kubetest.API{Answer: func(_, path string, _ *http.Request) (int, any) {
+		name := path[strings.LastIndex(path, "/")+1:]
+		switch name {
+		case "missing":
+			return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound,
+				Details: &metav1.StatusDetails{Kind: "secrets", Name: name}}
+		case "denied":
+			return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+		}
+		reads.Add(1)
+		return http.StatusOK, corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string][]byte{"key": []byte("value-of-" + name)}}
+	}})
+	t.Cleanup(server.Close)
+	c := kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"}).WithClock(&kubetest.Clock{})
+	ref := func(name string) corev1.LocalObjectReference { return corev1.LocalObjectReference{Name: name} }
+	spec := corev1.PodSpec{
+		InitContainers: []corev1.Container{{EnvFrom: []corev1.EnvFromSource{
+			{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: ref("all-of")}}}}},
+		Containers: []corev1.Container{{Env: []corev1.EnvVar{{Name: "A", Value: "plain"}, {Name: "B",
+			ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+				LocalObjectReference: ref("one-of")}}}}}},
+		Volumes: []corev1.Volume{
+			{VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "mounted"}}},
+			{VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+				Sources: []corev1.VolumeProjection{
+					{Secret: &corev1.SecretProjection{LocalObjectReference: ref("projected")}},
+					{Secret: &corev1.SecretProjection{LocalObjectReference: ref("missing")}}}}}},
+		},
+	}
+	secrets := NewSecrets(c)
+	for range 2 {
+		mask, err := secrets.Mask(t.Context(), "ml", &spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := "value-of-all-of, value-of-one-of, value-of-mounted, value-of-projected, plain"
+		if got := mask(text); got != "(hidden), (hidden), (hidden), (hidden), plain" {
+			t.Errorf("got %s", got)
+		}
+	}
+	if reads.Load() != 4 {
+		t.Errorf("%d reads", reads.Load())
+	}
+	spec.Volumes[0].Secret.SecretName = "denied"
+	mask, err := secrets.Mask(t.Context(), "ml", &spec)
+	if kube.ClassOf(err) != kube.Denied {
+		t.Fatalf("got %v", err)
+	}
+	if got := mask("value-of-one-of, another text"); got != "(hidden), another text" {
+		t.Errorf("after an error: %s", got)
+	}
+}
+
+// crashed imitates an API server with a pod that crashed, its log, and its Secrets "hf" and, if readable, "wandb".
+func crashed(readable bool) http.Handler {
+	fromSecret := func(name string) corev1.EnvFromSource {
+		return corev1.EnvFromSource{SecretRef: &corev1.SecretEnvSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: name}}}
+	}
+	values := map[string]string{"hf": "4f1c9a7be2", "wandb": "zq83hd02nxv5"}
+	api := kubetest.API{Answer: func(_, path string, _ *http.Request) (int, any) {
+		switch name := path[strings.LastIndex(path, "/")+1:]; {
+		case strings.HasSuffix(path, "/pods/trainer-0"):
+			return http.StatusOK, corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+				ObjectMeta: metav1.ObjectMeta{Name: "trainer-0", Namespace: "ml"},
+				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "kubetorch",
+					EnvFrom: []corev1.EnvFromSource{fromSecret("hf"), fromSecret("wandb")}}}}}
+		case name == "hf", name == "wandb" && readable:
+			return http.StatusOK, corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+				ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ml"},
+				Data:       map[string][]byte{"key": []byte(values[name])}}
+		default:
+			return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+		}
+	}}
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		if strings.HasSuffix(request.URL.Path, "/log") {
+			_, _ = w.Write([]byte("login with 4f1c9a7be2 and zq83hd\x1b[0m02nxv5\nexit\n"))
+			return
+		}
+		api.ServeHTTP(w, request)
+	})
+}
+
+func TestLogOfAFailureIsMaskedOrSaysWhatIsNot(t *testing.T) {
+	t.Parallel()
+	const denied = "values of Secrets cannot be masked: read Secret ml/wandb: "
+	for name, test := range map[string]struct {
+		readable, strict bool
+		want             []string // each at the start of a line
+	}{
+		"all Secrets can be read":     {true, false, []string{"login with (hidden) and (hidden)", "exit"}},
+		"strict, and all can be read": {true, true, []string{"login with (hidden) and (hidden)", "exit"}},
+		"a Secret cannot be read": {false, false, []string{"login with (hidden) and zq83hd02nxv5", "exit",
+			"(" + denied}},
+		"strict, and one cannot be read": {false, true, []string{"(not shown, because " + denied}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(crashed(test.readable))
+			t.Cleanup(server.Close)
+			c := kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x",
+				RequireMaskedLogs: test.strict}).WithClock(&kubetest.Clock{})
+			verdict := ready.Verdict{Cause: &ready.Cause{
+				Logs: &ready.LogRef{Namespace: "ml", Pod: "trainer-0", Container: "kubetorch"}}}
+			trainer := kube.Ref{Kind: kind.Deployment(), Namespace: "ml", Name: "trainer"}
+			err := notReady(t.Context(), c, trainer, verdict, nil)
+			failed, ok := err.(*NotReadyError) //nolint:errorlint // created by notReady
+			if !ok || !slices.EqualFunc(failed.Logs, test.want, strings.HasPrefix) {
+				t.Errorf("got %q, want %q", failed.Logs, test.want)
+			}
+		})
+	}
+}
