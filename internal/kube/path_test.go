@@ -19,7 +19,7 @@ func TestNamesChooseNoPath(t *testing.T) {
 	t.Parallel()
 	requests := map[string]func(ctx context.Context, c *Cluster, ref Ref) error{
 		"exists": func(ctx context.Context, c *Cluster, ref Ref) error {
-			if c.Exists(ctx, ref) {
+			if exists, _ := c.Exists(ctx, ref); exists {
 				return nil
 			}
 			return errNotServed

@@ -102,10 +102,16 @@ func (c *Cluster) SawDeletion(ref Ref, uid types.UID) bool {
 
 // Exists reports whether the server has an object. It requests only metadata,
 // without values of a Secret.
-func (c *Cluster) Exists(ctx context.Context, ref Ref) bool {
+func (c *Cluster) Exists(ctx context.Context, ref Ref) (bool, error) {
 	conn, err := c.connect()
-	return err == nil && ref.at(conn.rest.Get()).WarningHandler(rest.NoWarnings{}).
-		SetHeader("Accept", metadataOnly).Do(ctx).Error() == nil
+	if err == nil {
+		err = ref.at(conn.rest.Get()).WarningHandler(rest.NoWarnings{}).
+			SetHeader("Accept", metadataOnly).Do(ctx).Error()
+	}
+	if err = Wrap("read", ref, err); IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func (c *Cluster) collection(kind Kind, namespace string) *collection {

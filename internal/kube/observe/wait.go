@@ -89,7 +89,7 @@ func waitFor(
 			return Step[ready.Verdict]{Value: verdict, Done: true}, err
 		}
 		left, terminal := seen.left(verdict.Cause, c.Clock().Now())
-		if terminal && left <= 0 && !appeared(ctx, c, verdict.Cause.Missing) {
+		if terminal && left <= 0 && !refuted(ctx, c, ref, verdict.Cause) {
 			return Step[ready.Verdict]{Value: verdict, Done: true}, nil
 		}
 		more := !watch.covers(concerned)
@@ -141,21 +141,6 @@ func (e *UnobservedError) Explain() (summary string, cause ready.Cause) {
 		"connection to it fails, not the object.\n\n%s", maxAbsence, last, cause.Summary)
 	cause.Object = e.Ref.String()
 	return fmt.Sprintf("Unknown status of %s", e.Ref), cause
-}
-
-// appeared reports whether an object whose absence was the cause exists now.
-// Its consumer (the kubelet, the ReplicaSet controller) backs off, and may take
-// a while to read it again. A missing key is treated as still missing, because
-// the values are not read.
-func appeared(ctx context.Context, c *kube.Cluster, missing *ready.Ref) bool {
-	if missing == nil || missing.Key != "" {
-		return false
-	}
-	ref := kube.Ref{Kind: kind.StorageClass(), Namespace: missing.Namespace, Name: missing.Name}
-	if missing.Kind != ref.Kind.Kind {
-		ref.Kind = kind.Guess(corev1.SchemeGroupVersion.WithKind(missing.Kind))
-	}
-	return c.Exists(ctx, ref)
 }
 
 // notReady returns the error, with the log lines of its cause. The context of

@@ -254,8 +254,9 @@ func TestMissingObjectIsReadAgainBeforeTheWaitEnds(t *testing.T) {
 				}
 				return http.StatusOK, map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata"}
 			}})
-			if got := appeared(t.Context(), cluster, test.missing); got != test.want {
-				t.Errorf("appeared: %v, want %v", got, test.want)
+			cause := &ready.Cause{Missing: test.missing}
+			if got := refuted(t.Context(), cluster, trainer(), cause); got != test.want {
+				t.Errorf("refuted: %v, want %v", got, test.want)
 			}
 			if asked != test.path {
 				t.Errorf("requested %q, want %q", asked, test.path)

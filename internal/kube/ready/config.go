@@ -113,6 +113,7 @@ func (s *diagnosis) mountCause(p *corev1.Pod) *Cause {
 		}
 		c := s.newPodCause(p, ReasonMountFailed, ref.subject(), "A volume cannot be mounted: "+ref.absent(), ref.hint())
 		c.missing(ref)
+		c.Claimed = true
 		return c.terminal(shortGrace)
 	}
 	why, hint := "The kubelet retries.", Advice("Check the driver of the volume and its server if this persists.")

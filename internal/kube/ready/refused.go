@@ -17,11 +17,11 @@ import (
 // refusedCause explains pods, or a ReplicaSet, whose creation the API server
 // rejects: by quota, by admission, or because of a missing service account.
 func (s *diagnosis) refusedCause(d *appsv1.Deployment, rev revision) *Cause {
-	message := s.refusal(d, rev)
+	message, claimed := s.refusal(d, rev)
 	if message == "" {
 		return nil
 	}
-	c := &Cause{Object: fmt.Sprintf("Deployment %s/%s", d.Namespace, d.Name),
+	c := &Cause{Claimed: claimed, Object: fmt.Sprintf("Deployment %s/%s", d.Namespace, d.Name),
 		Command: Kubectl(d.Namespace, "describe", "deployment.apps", d.Name)}
 	if rev.replicaSet != "" {
 		c.Object = fmt.Sprintf("ReplicaSet %s/%s", d.Namespace, rev.replicaSet)
@@ -34,7 +34,7 @@ func (s *diagnosis) refusedCause(d *appsv1.Deployment, rev revision) *Cause {
 // refused completes the cause of a rejected object.
 func (s *diagnosis) refused(c *Cause, message string) *Cause {
 	why := Refusal(s.namespace, message)
-	why.Object, why.Events, why.Command = c.Object, c.Events, cmp.Or(why.Command, c.Command)
+	why.Object, why.Events, why.Claimed, why.Command = c.Object, c.Events, c.Claimed, cmp.Or(why.Command, c.Command)
 	if !s.isFinal(&why, message) {
 		return &why
 	}
@@ -83,7 +83,9 @@ func (s *diagnosis) creationRefused() *Cause {
 			return nil
 		}
 	}
-	return s.refusedBy(e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Message)
+	c := s.refusedBy(e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Message)
+	c.Claimed = true
+	return c
 }
 
 // refusedBy explains a rejection of an object in the namespace.
@@ -120,30 +122,30 @@ func (s *diagnosis) refusedEvents(replicaSet string) eventLog {
 	return filter(s.events, func(e *corev1.Event) bool { return e.Reason == failedCreate })
 }
 
-// refusal returns the message of the API server, or "" if nothing was rejected.
-func (s *diagnosis) refusal(d *appsv1.Deployment, rev revision) string {
+// refusal returns the message of the API server, or "" if nothing was rejected, and whether only an event reports it.
+func (s *diagnosis) refusal(d *appsv1.Deployment, rev revision) (message string, claimed bool) {
 	if c := deploymentCondition(d, appsv1.DeploymentProgressing); c.Reason == "ReplicaSetCreateError" {
-		return c.Message
+		return c.Message, false
 	}
 	if rev.object != nil {
-		return replicaFailure(rev.object)
+		return replicaFailure(rev.object), false
 	}
 	if d.Status.ObservedGeneration < d.Generation {
-		return ""
+		return "", false
 	}
 	c := deploymentCondition(d, appsv1.DeploymentReplicaFailure)
 	if c.Status == corev1.ConditionTrue && c.Reason == failedCreate {
 		if ofOtherReplicaSet(d.Name, rev.replicaSet, c.Message) {
-			return ""
+			return "", false
 		}
-		return c.Message
+		return c.Message, false
 	}
 	if len(s.pods) == 0 {
 		if e := s.events.about("ReplicaSet", rev.replicaSet).latest(failedCreate); e != nil {
-			return e.Message
+			return e.Message, true
 		}
 	}
-	return ""
+	return "", false
 }
 
 // ofOtherReplicaSet reports whether a message is about a pod of another

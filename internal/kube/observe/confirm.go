@@ -1,0 +1,102 @@
+package observe
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+)
+
+// refuted reports whether a permanent cause does not end the wait for a workload:
+//
+//   - The missing object exists now. Its consumer (the kubelet, the ReplicaSet controller) backs off, and may take a
+//     while to read it again.
+//   - Only an event reports the missing object or a missing key of it, and the object has the key or cannot be read.
+//   - Only an event reports that pods are rejected, and the API server accepts them in a dry run. Without permission
+//     for it, the event counts: the pods have been missing for the grace period.
+//
+// Everything else is the status of an object, or is retried by a component that writes nothing but events: a volume
+// that is not provisioned or expanded must have failed twice, and its claim is still pending.
+func refuted(ctx context.Context, c *kube.Cluster, workload kube.Ref, cause *ready.Cause) bool {
+	missing := cause.Missing
+	switch {
+	case missing != nil && missing.Key != "":
+		return cause.Claimed && !lacksKey(ctx, c, missing)
+	case missing != nil:
+		exists, err := c.Exists(ctx, refOf(missing))
+		return exists || cause.Claimed && err != nil
+	default:
+		return cause.Claimed && accepts(ctx, c, workload)
+	}
+}
+
+func refOf(missing *ready.Ref) kube.Ref {
+	ref := kube.Ref{Kind: kind.StorageClass(), Namespace: missing.Namespace, Name: missing.Name}
+	if missing.Kind != ref.Kind.Kind {
+		ref.Kind = kind.Guess(corev1.SchemeGroupVersion.WithKind(missing.Kind))
+	}
+	return ref
+}
+
+// lacksKey reports whether a Secret or ConfigMap does not exist, or could be read and does not have the key.
+func lacksKey(ctx context.Context, c *kube.Cluster, missing *ready.Ref) bool {
+	read := c.Get
+	if missing.Kind == "Secret" {
+		read = c.GetSecret
+	}
+	obj, err := read(ctx, refOf(missing))
+	if err != nil {
+		return kube.IsNotFound(err)
+	}
+	for _, field := range []string{"data", "binaryData"} {
+		if _, found, _ := unstructured.NestedFieldNoCopy(obj.Object, field, missing.Key); found {
+			return false
+		}
+	}
+	return true
+}
+
+// accepts reports whether the API server accepts pods of all templates of a workload, in a dry run.
+func accepts(ctx context.Context, c *kube.Cluster, workload kube.Ref) bool {
+	obj, err := c.Get(ctx, workload)
+	if err != nil {
+		return false
+	}
+	pods := templatesOf(obj.Object["spec"])
+	for _, pod := range pods {
+		pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind.Pod().Kind))
+		pod.SetNamespace(workload.Namespace)
+		pod.SetName(workload.Name + "-dry-run")
+		if _, _, err := c.DryRunNew(ctx, pod); err != nil {
+			return false
+		}
+	}
+	return len(pods) > 0
+}
+
+// templatesOf returns a pod for each pod template in a part of an object: each map with spec.containers.
+func templatesOf(value any) []*unstructured.Unstructured {
+	var pods []*unstructured.Unstructured
+	switch value := value.(type) {
+	case map[string]any:
+		if _, found, _ := unstructured.NestedFieldNoCopy(value, "spec", "containers"); found {
+			template := &unstructured.Unstructured{Object: map[string]any{"spec": value["spec"]}}
+			if metadata, ok := value["metadata"]; ok {
+				template.Object["metadata"] = metadata
+			}
+			return append(pods, template.DeepCopy())
+		}
+		for _, field := range value {
+			pods = append(pods, templatesOf(field)...)
+		}
+	case []any:
+		for _, item := range value {
+			pods = append(pods, templatesOf(item)...)
+		}
+	}
+	return pods
+}
