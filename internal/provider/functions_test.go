@@ -83,7 +83,7 @@ func TestManifestsFunctionEqualsThePlan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := serveInMode(t, "off")
-			o.configure(t)
+			o.configure(t, withoutCluster)
 			text, err := json.Marshal(config)
 			if err != nil {
 				t.Fatal(err)
@@ -101,16 +101,18 @@ func TestManifestsFunctionEqualsThePlan(t *testing.T) {
 	}
 }
 
-// configure configures the provider without a cluster. Its block is empty, except for the namespace, which would be
-// unknown without a kubeconfig.
-func (o offline) configure(t *testing.T) {
+// withoutCluster is a provider block that is empty, except for the namespace, which would be unknown without a
+// kubeconfig.
+const withoutCluster = `{"namespace": "default"}`
+
+// configure configures the provider with a block in JSON.
+func (o offline) configure(t *testing.T, block string) {
 	t.Helper()
 	schemas, err := o.server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := dynamicValue(t, schemas.Provider.ValueType(), jsonConfig(t, schemas.Provider.ValueType(),
-		`{"namespace": "default"}`))
+	config := dynamicValue(t, schemas.Provider.ValueType(), jsonConfig(t, schemas.Provider.ValueType(), block))
 	resp, err := o.server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{Config: config})
 	if err != nil || len(resp.Diagnostics) > 0 {
 		t.Fatal(err, resp)

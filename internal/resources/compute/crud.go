@@ -65,7 +65,7 @@ func (w *writer) update(ctx context.Context) {
 	}
 	w.apply(ctx, prior)
 	if w.Diags.HasError() {
-		w.Prior.Manifests = w.change.After(prior).Value()
+		w.Prior.Manifests = withNulls(w.change.After(prior).Value(), w.Prior.Manifests)
 		w.SaveAs(ctx, w.Prior)
 		return
 	}

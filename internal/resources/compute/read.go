@@ -106,7 +106,10 @@ func (r *reader) refreshObject(
 		return err
 	}
 	r.MemoryChanged = r.MemoryChanged || refreshed.MemoryChanged
-	r.Diags.Append(owned.DriftWarning(ref, refreshed.Changes)...)
+	r.Diags.Append(owned.DriftWarning(ref, refreshed)...)
+	if role == manifest.RoleWorkload && refreshed.Unrecorded && !r.State.Ready.ValueBool() {
+		r.PrivateState.Unready = true // the run ended before or during its wait
+	}
 	if !refreshed.Differs {
 		return nil
 	}

@@ -65,7 +65,7 @@ func (r reader) refresh(ctx context.Context) error {
 		return err
 	}
 	r.MemoryChanged = r.MemoryChanged || fresh.MemoryChanged
-	r.Diags.Append(owned.DriftWarning(ref, fresh.Changes)...)
+	r.Diags.Append(owned.DriftWarning(ref, fresh)...)
 	if !fresh.Differs {
 		return nil
 	}

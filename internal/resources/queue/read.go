@@ -77,7 +77,7 @@ func (r reader) refreshObject(
 		return nil, err
 	}
 	r.MemoryChanged = r.MemoryChanged || refreshed.MemoryChanged
-	r.Diags.Append(owned.DriftWarning(ref, refreshed.Changes)...)
+	r.Diags.Append(owned.DriftWarning(ref, refreshed)...)
 	current[key] = applied[key]
 	if refreshed.Differs {
 		current[key], err = owned.ObjectOf(refreshed.Object)

@@ -145,7 +145,7 @@ func (r reader) refresh(live *unstructured.Unstructured) error {
 		r.Diags.Append(owned.TerminatingWarning(r.ref, live))
 	}
 	r.updateDigests(key, live, data, extra, fresh.Changes)
-	r.Diags.Append(owned.DriftWarning(r.ref, fresh.Changes)...)
+	r.Diags.Append(owned.DriftWarning(r.ref, fresh)...)
 	if !fresh.Differs {
 		return nil
 	}

@@ -44,7 +44,7 @@ func (r reader) refresh(ctx context.Context) error {
 		return err
 	}
 	r.MemoryChanged = r.MemoryChanged || fresh.MemoryChanged
-	r.Diags.Append(owned.DriftWarning(ref, fresh.Changes)...)
+	r.Diags.Append(owned.DriftWarning(ref, fresh)...)
 	if fresh.Differs {
 		if r.State.Manifests, err = manifestsOf(fresh.Object); err != nil {
 			return err

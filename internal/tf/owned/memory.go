@@ -181,6 +181,12 @@ type Refreshed struct {
 	Changes []fields.Change
 	// Differs is true if Object is not the object in state.
 	Differs bool
+	// Unrecorded is true if a run of the provider made the changes and did not write them to this state: it was killed,
+	// or it has another state.
+	Unrecorded bool
+	// InState is true if an earlier refresh has already written the changes to the state, and has warned of them. If the
+	// configuration contains them as well, no apply removes them.
+	InState bool
 	// MemoryChanged is true if the memory has to be saved.
 	MemoryChanged bool
 }
@@ -221,8 +227,17 @@ func (m Memory) Refresh(key string, inState, live *unstructured.Unstructured) (R
 		return out, err
 	}
 	out.Differs = was != now
+	out.InState = entry.Sent != nil && !out.Differs
+	remaining, unrecorded, err := applied.AppliedAgain(live, kube.Manager, changes)
+	if err != nil {
+		return out, err
+	}
+	out.Unrecorded = unrecorded
 	switch {
 	case !ok:
+	case unrecorded:
+		m.RememberSet(key, out.Object, live, remaining)
+		out.MemoryChanged = true
 	case len(changes) == 0:
 		entry.Sent, out.MemoryChanged = nil, true
 		m[key] = entry

@@ -26,6 +26,12 @@ func labelled(manager, team string, change ...func(*unstructured.Unstructured)) 
 	}}, change...)...)
 }
 
+// changed makes another client an owner of the labels.
+func changed(obj *unstructured.Unstructured) {
+	theirs := labelled(somebody, "").GetManagedFields()
+	obj.SetManagedFields(append(obj.GetManagedFields(), theirs...))
+}
+
 // If the response to a creation is lost, the object has no entry. A complete object may belong to another state.
 func TestRefreshRemembersTheObjectOfACreationWithoutResponse(t *testing.T) {
 	t.Parallel()
@@ -40,7 +46,7 @@ func TestRefreshRemembersTheObjectOfACreationWithoutResponse(t *testing.T) {
 		changes int
 	}{
 		"an unfinished object":                      {labelled(kube.Manager, "ml", unfinished), "u", 0},
-		"an unfinished object with a changed label": {labelled(kube.Manager, "web", unfinished), "u", 1},
+		"an unfinished object with a changed label": {labelled(kube.Manager, "web", unfinished, changed), "u", 1},
 		"a complete object":                         {labelled(kube.Manager, "ml"), "", 0},
 		"an object of another manager":              {labelled("kubectl", "ml"), "", 0},
 		"an unfinished object of another manager":   {labelled("kubectl", "ml", unfinished), "", 0},
@@ -118,37 +124,61 @@ func TestReleaseOfAFieldKeepsTheRestOfTheEntry(t *testing.T) {
 // A refresh shows what others have changed, and stores what was sent, so that the next plan restores it.
 func TestRefreshFollowsTheChangesOfOthers(t *testing.T) {
 	t.Parallel()
-	sent := labelled(kube.Manager, "ml")
-	key := manifest.Key(sent)
-	memory := Memory{}
-	if _, err := memory.Remember(key, sent, sent); err != nil {
-		t.Fatal(err)
+	type step struct {
+		team                                         string
+		changes                                      int
+		differs, changed, drift, inState, unrecorded bool
 	}
-	inState := sent
-	for _, step := range []struct {
-		team                    string
-		changes                 int
-		differs, changed, drift bool
+	const restored = "ml" // what was sent
+	for name, c := range map[string]struct {
+		author string
+		steps  []step
 	}{
-		{"ml", 0, false, false, false}, // unchanged
-		{"web", 1, true, true, true},   // changed
-		{"web", 1, false, false, true}, // still changed, as in state
-		{"shop", 1, true, false, true}, // changed again
-		{"ml", 0, true, true, false},   // changed back
-		{"ml", 0, false, false, false}, // unchanged
+		"another client": {somebody, []step{
+			{team: restored}, // unchanged
+			{team: "web", changes: 1, differs: true, changed: true, drift: true},
+			{team: "web", changes: 1, drift: true, inState: true},  // still changed, as in state
+			{team: "shop", changes: 1, differs: true, drift: true}, // changed again
+			{team: restored, differs: true, changed: true},         // changed back
+			{team: restored},
+		}},
+		"a killed run of the provider": {kube.Manager, []step{
+			{team: restored},
+			{team: "web", changes: 1, differs: true, changed: true, unrecorded: true},
+			{team: "web"}, // it is what was sent last
+			{team: "shop", changes: 1, differs: true, changed: true, unrecorded: true},
+		}},
 	} {
-		fresh, err := memory.Refresh(key, inState, labelled(kube.Manager, step.team))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if fresh.Object.GetLabels()["team"] != step.team || len(fresh.Changes) != step.changes ||
-			fresh.Differs != step.differs || fresh.MemoryChanged != step.changed || memory.Drifted(key) != step.drift {
-			t.Errorf("team %s: %+v, drifted %t", step.team, fresh, memory.Drifted(key))
-		}
-		if step.drift && memory[key].Sent.GetLabels()["team"] != "ml" {
-			t.Errorf("team %s: the next plan restores %v", step.team, memory[key].Sent)
-		}
-		inState, memory = fresh.Object, saved(t, memory)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sent := labelled(kube.Manager, restored)
+			key := manifest.Key(sent)
+			memory := Memory{}
+			if _, err := memory.Remember(key, sent, sent); err != nil {
+				t.Fatal(err)
+			}
+			inState := sent
+			for i, step := range c.steps {
+				live := labelled(kube.Manager, step.team)
+				if step.team != restored {
+					live = labelled(c.author, step.team)
+				}
+				fresh, err := memory.Refresh(key, inState, live)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if fresh.Object.GetLabels()["team"] != step.team || len(fresh.Changes) != step.changes ||
+					fresh.Differs != step.differs || fresh.MemoryChanged != step.changed ||
+					fresh.InState != step.inState || fresh.Unrecorded != step.unrecorded ||
+					memory.Drifted(key) != step.drift {
+					t.Errorf("step %d: %+v, drifted %t", i, fresh, memory.Drifted(key))
+				}
+				if step.drift && memory[key].Sent.GetLabels()["team"] != restored {
+					t.Errorf("step %d: the next plan restores %v", i, memory[key].Sent)
+				}
+				inState, memory = fresh.Object, saved(t, memory)
+			}
+		})
 	}
 }
 

@@ -17,13 +17,17 @@ func TestDriftWarningNamesEachFieldItsManagerAndTheTime(t *testing.T) {
 	t.Parallel()
 	ref := kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}
 	at := time.Date(2026, 5, 4, 3, 2, 1, 0, time.FixedZone("", 3600))
-	if diags := DriftWarning(ref, nil); len(diags) > 0 {
+	if diags := DriftWarning(ref, Refreshed{}); len(diags) > 0 {
 		t.Errorf("without changes: %v", diags)
 	}
-	diags := DriftWarning(ref, []fields.Change{
+	changes := []fields.Change{
 		{Path: "a", Removed: true}, {Path: "b", Reordered: true}, {Path: "c", Added: true},
 		{Path: "d", Added: true, Manager: somebody}, {Path: "e"}, {Path: "f", Manager: somebody, Time: at},
-	})
+	}
+	if diags := DriftWarning(ref, Refreshed{Changes: changes, InState: true}); len(diags) > 0 {
+		t.Errorf("with changes that an earlier refresh wrote to the state: %v", diags)
+	}
+	diags := DriftWarning(ref, Refreshed{Changes: changes})
 	want := `no longer have the applied values:
   - a: removed (Kubernetes does not record who removes a field)
   - b: reordered (Kubernetes does not record who moves list items)
@@ -32,7 +36,7 @@ func TestDriftWarningNamesEachFieldItsManagerAndTheTime(t *testing.T) {
   - e: changed
   - f: changed by kubectl at 2026-05-04T02:02:01Z
 
-The next apply restores them.`
+The next apply restores those that the configuration sets to other values.`
 	if len(diags) != 1 || diags.HasError() || diags[0].Summary() != "Service ml/x was changed outside of Terraform" ||
 		!strings.Contains(diags[0].Detail(), want) {
 		t.Errorf("%v", diags)

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
@@ -259,12 +258,12 @@ func RecordInState(cluster *kube.Cluster, ref kube.Ref, live *unstructured.Unstr
 
 // DriftWarning lists every changed field with its manager and time. The values are in the diff of the plan, where
 // Terraform hides sensitive ones.
-func DriftWarning(ref kube.Ref, changes []fields.Change) diag.Diagnostics {
-	if len(changes) == 0 {
+func DriftWarning(ref kube.Ref, found Refreshed) diag.Diagnostics {
+	if len(found.Changes) == 0 || found.InState {
 		return nil
 	}
-	lines := make([]string, 0, len(changes))
-	for _, change := range changes {
+	lines := make([]string, 0, len(found.Changes))
+	for _, change := range found.Changes {
 		line := "  - " + change.Path + ": "
 		switch {
 		case change.Removed:
@@ -285,10 +284,14 @@ func DriftWarning(ref kube.Ref, changes []fields.Change) diag.Diagnostics {
 		}
 		lines = append(lines, line)
 	}
-	return diag.Diagnostics{diag.NewWarningDiagnostic(fmt.Sprintf("%s was changed outside of Terraform", ref),
-		"These fields no longer have the applied values:\n"+strings.Join(lines, "\n")+
-			"\n\nThe next apply restores them. To keep a change, add it to the configuration, or add the attribute to "+
-			"lifecycle.ignore_changes.")}
+	text := "These fields no longer have the applied values:\n" + strings.Join(lines, "\n") + "\n\n" +
+		"The next apply restores those that the configuration sets to other values. To keep a change, add it to the " +
+		"configuration, or add the attribute to lifecycle.ignore_changes."
+	if found.Unrecorded {
+		return diag.Diagnostics{diag.NewWarningDiagnostic(ref.String()+" was changed by another run of the provider",
+			"The run was killed before its results were written to the state, or it used another state. "+text)}
+	}
+	return diag.Diagnostics{diag.NewWarningDiagnostic(ref.String()+" was changed outside of Terraform", text)}
 }
 
 // TerminatingWarning reports that an object is being deleted.
