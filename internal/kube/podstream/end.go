@@ -59,7 +59,8 @@ func awaitEnd(ctx context.Context, c *kube.Cluster, pod *corev1.Pod, container s
 	return end
 }
 
-// AwaitExit waits until a container ends, and returns how. It returns an *EndedError if its pod is deleted before.
+// AwaitExit waits until a container ends, and returns how. It returns an *EndedError if its pod is deleted before. A pod
+// whose deletion and whose end are first seen together counts as deleted before: its exit code may be that of SIGTERM.
 func AwaitExit(
 	ctx context.Context, c *kube.Cluster, pod *corev1.Pod, container string,
 ) (*corev1.ContainerStateTerminated, error) {
@@ -71,7 +72,7 @@ func AwaitExit(
 		if err != nil && !kube.IsNotFound(err) {
 			return step{}, err
 		}
-		if now != nil && now.UID == pod.UID {
+		if now != nil && now.UID == pod.UID && now.DeletionTimestamp == nil {
 			if ended := statusOf(now, container).State.Terminated; ended != nil {
 				return step{Value: ended, Done: true}, nil
 			}

@@ -265,3 +265,45 @@ func TestAKilledCommandInALivingContainerHasItsExitCode(t *testing.T) {
 		t.Errorf("got %d, %v", code, err)
 	}
 }
+
+// A deleted pod may show the exit code of its command until a controller removes its finalizer. The code is not a result
+// of the command, not even 0: it may be that of a handler of SIGTERM.
+func TestAContainerThatEndsInADeletedPodHasNoExitCode(t *testing.T) {
+	t.Parallel()
+	ended := func(code int32, deleted bool) *corev1.Pod {
+		pod := trainer()
+		pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			Reason: "Error", ExitCode: code}}
+		if deleted {
+			now := metav1.Now()
+			pod.DeletionTimestamp = &now
+		}
+		return pod
+	}
+	for name, test := range map[string]struct {
+		after *corev1.Pod
+		want  string // of the error
+	}{
+		"a command that failed":         {ended(2, false), ""},
+		"a command that succeeded":      {ended(0, false), ""},
+		"a command that was terminated": {ended(2, true), "the pod was deleted"},
+		"a command that ended itself":   {ended(0, true), "the pod was deleted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := &node{}
+			c := serve(t, n)
+			n.change("trainer-0", test.after)
+			end, err := AwaitExit(t.Context(), c, trainer(), "kubetorch")
+			if test.want == "" {
+				if err != nil || end.ExitCode != test.after.Status.ContainerStatuses[0].State.Terminated.ExitCode {
+					t.Errorf("got %+v, %v", end, err)
+				}
+				return
+			}
+			if died, ok := errors.AsType[*EndedError](err); !ok || died.Reason != test.want {
+				t.Errorf("got %+v, %v", end, err)
+			}
+		})
+	}
+}
