@@ -20,10 +20,8 @@ const killCycles = 20
 func modes() []string { return []string{"exhaustive", "random", "rate5", "rate20", "kill", "restart"} }
 
 // shorten limits a run to a sample, half of which uses a random seed. It omits the mode kill, whose fault the other
-// modes include, and restarts, which need a cluster of their own. It also omits SIGKILL of the provider: after one of
-// these in an update, the comparison with a cycle without faults reported a difference of which the cause is not known.
+// modes include, and restarts, which need a cluster of their own.
 func (o *options) shorten() {
-	o.kinds = slices.DeleteFunc(slices.Clone(o.kinds), func(kind proxy.Kind) bool { return kind == proxy.KillProvider })
 	o.modes = strings.ReplaceAll(o.modes, ",kill,restart", "")
 	o.seeds = []int64{o.seed, time.Now().UnixNano() % 1_000_000}
 	o.runs = 1

@@ -108,11 +108,7 @@ const withoutCluster = `{"namespace": "default"}`
 // configure configures the provider with a block in JSON.
 func (o offline) configure(t *testing.T, block string) {
 	t.Helper()
-	schemas, err := o.server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := dynamicValue(t, schemas.Provider.ValueType(), jsonConfig(t, schemas.Provider.ValueType(), block))
+	config := dynamicValue(t, o.provider, jsonConfig(t, o.provider, block))
 	resp, err := o.server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{Config: config})
 	if err != nil || len(resp.Diagnostics) > 0 {
 		t.Fatal(err, resp)

@@ -18,8 +18,9 @@ import (
 
 // offline is the provider behind its protocol, without a cluster or a configuration.
 type offline struct {
-	server tfprotov6.ProviderServer
-	types  map[string]tftypes.Object // types of the resources
+	server   tfprotov6.ProviderServer
+	provider tftypes.Type              // of the provider block
+	types    map[string]tftypes.Object // of the resources
 }
 
 // serveOffline returns a provider that compares its short path with the framework.
@@ -42,7 +43,7 @@ func serveInMode(tb testing.TB, mode string) offline {
 		}
 		types[name] = object
 	}
-	return offline{server: server, types: types}
+	return offline{server: server, types: types, provider: schemas.Provider.ValueType()}
 }
 
 // validate sends the request of `terraform validate` for one resource.
