@@ -247,7 +247,8 @@ func (a *reply) webPage() bool {
 }
 
 func (a *reply) retryAfter() time.Duration {
-	seconds, _ := strconv.Atoi(a.Header.Get("Retry-After")) // 0 if it is missing or a date
+	// It is 0 if the header is missing or a date, and at most 2^31 - 1.
+	seconds, _ := strconv.ParseUint(a.Header.Get("Retry-After"), 10, 31)
 	return time.Duration(seconds) * time.Second
 }
 

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -19,10 +20,17 @@ import (
 )
 
 // FuzzImportAndRefresh imports and refreshes each resource from an API server that returns the same object at every
-// path, with one of its values replaced. No response may cause a panic, or an error of the protocol.
+// path: one of testdata/live.json, with one of its values replaced. No response may cause a panic, or an error of the protocol.
 func FuzzImportAndRefresh(f *testing.F) {
 	resources := []string{"kt_compute", "kt_volume", "kt_secret", "kt_image", "kt_queue"}
-	objects := liveObjects(f)
+	data, err := os.ReadFile("testdata/live.json")
+	if err != nil {
+		f.Fatal(err)
+	}
+	var objects []any
+	if err := json.Unmarshal(data, &objects); err != nil {
+		f.Fatal(err)
+	}
 	for object := range objects {
 		for at, value := range []string{"null", "[]", "{}", `"x"`, "-1e99", `[null, {"name": 1}]`, `{"": null}`} {
 			f.Add(uint(object), uint(at*7), value)
@@ -73,56 +81,6 @@ func FuzzImportAndRefresh(f *testing.F) {
 		}
 		server.CloseClientConnections()
 	})
-}
-
-// liveObjects returns an object of each resource.
-func liveObjects(tb testing.TB) []any {
-	tb.Helper()
-	pod := `{"containers": [{"name": "kubetorch", "image": "a", "ports": [{"containerPort": 32300}], "env": [{"name": "A",
-		"value": "b"}, {"name": "B", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}], "envFrom": [{"secretRef":
-		{"name": "s"}}], "volumeMounts": [{"name": "v", "mountPath": "/data"}], "readinessProbe": {"httpGet": {"port": 1}},
-		"resources": {"requests": {"cpu": "1"}, "limits": {"nvidia.com/gpu": "1"}}}], "volumes": [{"name": "v",
-		"persistentVolumeClaim": {"claimName": "c"}}], "tolerations": [{"key": "gpu"}], "nodeSelector": {"a": "b"},
-		"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms":
-		[{"matchExpressions": [{"key": "a", "operator": "In", "values": ["b"]}]}]}}}, "serviceAccountName": "default"}`
-	template := `{"metadata": {"labels": {"a": "b"}, "annotations": {"a": "b"}}, "spec": ` + pod + `}`
-	var objects []any
-	for _, text := range []string{
-		live("apps/v1", "Deployment", `{"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": `+template+`}`),
-		live("serving.knative.dev/v1", "Service", `{"template": `+template+`}`),
-		live("batch/v1", "Job", `{"parallelism": 2, "template": `+template+`}`),
-		live("ray.io/v1", "RayCluster", `{"headGroupSpec": {"template": `+template+`}, "workerGroupSpecs": [{"replicas":
-			2, "groupName": "a", "template": `+template+`}]}`),
-		live("kubeflow.org/v1", "PyTorchJob", `{"pytorchReplicaSpecs": {"Master": {"replicas": 1, "template": `+template+
-			`}, "Worker": {"replicas": 2, "template": `+template+`}}}`),
-		live("v1", "PersistentVolumeClaim", `{"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage":
-			"1Gi"}}, "storageClassName": "nfs", "volumeName": "v"}`),
-		live("kueue.x-k8s.io/v1beta2", "ClusterQueue", `{"namespaceSelector": {}, "cohortName": "a", "resourceGroups":
-			[{"coveredResources": ["cpu"], "flavors": [{"name": "a", "resources": [{"name": "cpu", "nominalQuota": "1",
-			"borrowingLimit": "1"}]}]}], "preemption": {"withinClusterQueue": "Never"}, "fairSharing": {"weight": "1"}}`),
-		`{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "trainer", "namespace": "ml", "uid": "u",
-			"resourceVersion": "1"}, "type": "Opaque", "data": {"a": "YQ=="}}`,
-		`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "trainer", "namespace": "ml", "uid": "u",
-			"resourceVersion": "1", "annotations": {"kubetorch.com/image-spec": "{}"}}, "data": {"Dockerfile": "FROM a",
-			"setup.sh": "true"}}`,
-	} {
-		var object any
-		if err := json.Unmarshal([]byte(text), &object); err != nil {
-			tb.Fatalf("%s: %v", text, err)
-		}
-		objects = append(objects, object)
-	}
-	return objects
-}
-
-// live returns an object with a spec.
-func live(version, kind, spec string) string {
-	return fmt.Sprintf(`{"apiVersion": %q, "kind": %q, "metadata": {"name": "trainer", "namespace": "ml", "uid": "u",
-		"resourceVersion": "1", "creationTimestamp": "2026-01-02T03:04:05Z", "labels": {"kubetorch.com/service": "trainer",
-		"app.kubernetes.io/managed-by": "terraform-provider-kt"}, "managedFields": [{"manager": "terraform-provider-kt",
-		"operation": "Apply", "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {}}}], "ownerReferences": [{"kind": "A",
-		"name": "a"}]}, "spec": %s, "status": {"conditions": [{"type": "Ready", "status": "True"}], "phase": "Bound",
-		"replicas": 1}}`, version, kind, spec)
 }
 
 // countValues counts the values in a JSON document.

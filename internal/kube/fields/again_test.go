@@ -17,7 +17,8 @@ func TestOnlyAValueThatNobodyElseOwnsProvesALaterApply(t *testing.T) {
 		again        bool
 	}{
 		"nothing changed": {ours: both, spec: map[string]any{"a": "1", "b": "2"}, set: both},
-		"a changed value": {ours: both, spec: map[string]any{"a": "9", "b": "2"}, set: both, remains: both, again: true},
+		"a changed value": {ours: both, spec: map[string]any{"a": "9", "b": "2"}, set: both, remains: both,
+			again: true},
 		"a changed value and a removed one": {ours: label, spec: map[string]any{"a": "9"}, set: both, remains: label,
 			again: true},
 		"a removed value": {ours: label, spec: map[string]any{"a": "1"}, set: both},

@@ -59,8 +59,9 @@ func awaitEnd(ctx context.Context, c *kube.Cluster, pod *corev1.Pod, container s
 	return end
 }
 
-// AwaitExit waits until a container ends, and returns how. It returns an *EndedError if its pod is deleted before. A pod
-// whose deletion and whose end are first seen together counts as deleted before: its exit code may be that of SIGTERM.
+// AwaitExit waits until a container ends, and returns how. It returns an *EndedError if its pod is deleted before. A
+// pod whose deletion and whose end are first seen together counts as deleted before: its exit code may be that of
+// SIGTERM.
 func AwaitExit(
 	ctx context.Context, c *kube.Cluster, pod *corev1.Pod, container string,
 ) (*corev1.ContainerStateTerminated, error) {

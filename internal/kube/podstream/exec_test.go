@@ -266,8 +266,8 @@ func TestAKilledCommandInALivingContainerHasItsExitCode(t *testing.T) {
 	}
 }
 
-// A deleted pod may show the exit code of its command until a controller removes its finalizer. The code is not a result
-// of the command, not even 0: it may be that of a handler of SIGTERM.
+// A deleted pod may show the exit code of its command until a controller removes its finalizer. The code is not a
+// result of the command, not even 0: it may be that of a handler of SIGTERM.
 func TestAContainerThatEndsInADeletedPodHasNoExitCode(t *testing.T) {
 	t.Parallel()
 	ended := func(code int32, deleted bool) *corev1.Pod {

@@ -204,7 +204,8 @@ func Refusal(namespace, message string) Cause {
 		c.Reason = ReasonPodsRefused
 		return c
 	}
-	if m := serviceAccount.FindStringSubmatch(message); m != nil && strings.Contains(m[3], "not found") {
+	m := serviceAccount.FindStringSubmatch(message)
+	if m != nil && m[1] == namespace && strings.Contains(m[3], "not found") {
 		return Cause{
 			Reason: ReasonServiceAccountMissing, Subject: "ServiceAccount " + m[1] + "/" + m[2],
 			Summary: fmt.Sprintf("ServiceAccount %q does not exist in namespace %s, so no pod can be created.", m[2],

@@ -184,8 +184,8 @@ type Refreshed struct {
 	// Unrecorded is true if a run of the provider made the changes and did not write them to this state: it was killed,
 	// or it has another state.
 	Unrecorded bool
-	// InState is true if an earlier refresh has already written the changes to the state, and has warned of them. If the
-	// configuration contains them as well, no apply removes them.
+	// InState is true if an earlier refresh has already written the changes to the state, and has warned of them. If
+	// the configuration contains them as well, no apply removes them.
 	InState bool
 	// MemoryChanged is true if the memory has to be saved.
 	MemoryChanged bool
