@@ -20,7 +20,8 @@ import (
 )
 
 // FuzzImportAndRefresh imports and refreshes each resource from an API server that returns the same object at every
-// path: one of testdata/live.json, with one of its values replaced. No response may cause a panic, or an error of the protocol.
+// path: one of testdata/live.json, with one of its values replaced. No response may cause a panic, or an error of the
+// protocol.
 func FuzzImportAndRefresh(f *testing.F) {
 	resources := []string{"kt_compute", "kt_volume", "kt_secret", "kt_image", "kt_queue"}
 	data, err := os.ReadFile("testdata/live.json")
@@ -32,8 +33,8 @@ func FuzzImportAndRefresh(f *testing.F) {
 		f.Fatal(err)
 	}
 	for object := range objects {
-		for at, value := range []string{"null", "[]", "{}", `"x"`, "-1e99", `[null, {"name": 1}]`, `{"": null}`} {
-			f.Add(uint(object), uint(at*7), value)
+		for at, value := range []string{"null", `[null, {"name": 1}]`} {
+			f.Add(uint(object), uint(20+at*20), value)
 		}
 	}
 	var body atomic.Pointer[string]
