@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -90,12 +91,61 @@ func TestManifestsFunctionEqualsThePlan(t *testing.T) {
 			}
 			object := jsonConfig(t, o.types["kt_compute"], string(text))
 			want := o.plannedManifests(t, object)
+			variables, _ := config["env_vars"].(map[string]any)
+			for name, value := range variables {
+				for key, text := range want {
+					want[key] = strings.ReplaceAll(text, "(env_vars."+name+")", fmt.Sprint(value))
+				}
+			}
 			// The function ignores attributes that are null, and accepts an object without them.
 			for kind, argument := range map[string]tftypes.Value{"complete": object, "sparse": sparse(t, object)} {
 				got := o.manifestsFunction(t, argument)
 				if diff := cmp.Diff(want, got); diff != "" || len(got) == 0 {
 					t.Errorf("%s object: the plan (-) and the function (+) differ:\n%s", kind, diff)
 				}
+			}
+		})
+	}
+}
+
+// A sensitive variable in env_vars would be hidden there, and shown in manifests.
+func TestManifestsOfAPlanRepeatNoValueOfEnvVars(t *testing.T) {
+	t.Parallel()
+	const canary = "canary-of-a-token"
+	var configs map[string]map[string]any
+	if err := yaml.Unmarshal([]byte(otherConfigs), &configs); err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(configs, parityConfigs(t))
+	for name, config := range configs {
+		if config["selector"] != nil || config["endpoint"] != nil {
+			continue // has no pods
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := serveInMode(t, "off")
+			o.configure(t, withoutCluster)
+			variables := map[string]any{"TOKEN": canary, "EXTENDED": "$HOME/" + canary, "NUMBER": "1"}
+			if config["command"] == nil && config["runtime"] == nil {
+				variables["PATH"] = "$PATH:/" + canary // in the startup script only
+			}
+			config["env_vars"] = variables
+			text, err := json.Marshal(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			object := jsonConfig(t, o.types["kt_compute"], string(text))
+			shown := 0
+			for key, text := range o.plannedManifests(t, object) {
+				if strings.Contains(text, canary) {
+					t.Errorf("%s contains the value: %s", key, text)
+				}
+				shown += strings.Count(text, `"(env_vars.TOKEN)"`)
+			}
+			rendered := fmt.Sprint(o.manifestsFunction(t, object))
+			if count := strings.Count(rendered, `"`+canary+`"`); shown == 0 || count != shown ||
+				strings.Contains(rendered, "(env_vars.") {
+				t.Errorf("the plan contains %d references, and the function %d values:\n%s", shown, count, rendered)
 			}
 		})
 	}

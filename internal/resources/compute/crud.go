@@ -18,7 +18,8 @@ import (
 type writer struct {
 	*writing
 
-	change owned.Change
+	change  owned.Change
+	planned owned.Objects
 }
 
 // Apply applies the planned objects, saves the state, and waits for readiness.
@@ -48,7 +49,7 @@ func (w *writer) create(ctx context.Context) {
 
 // update applies the objects that change, and deletes those that the plan no longer contains.
 func (w *writer) update(ctx context.Context) {
-	prior, err := owned.ObjectsOf(w.Prior.Manifests)
+	prior, err := w.Prior.objects()
 	if err != nil {
 		w.Diags.AddError("Cannot read the state", err.Error())
 		return
@@ -65,8 +66,7 @@ func (w *writer) update(ctx context.Context) {
 	}
 	w.apply(ctx, prior)
 	if w.Diags.HasError() {
-		w.Prior.Manifests = withNulls(w.change.After(prior).Value(), w.Prior.Manifests)
-		w.SaveAs(ctx, w.Prior)
+		w.saveFailed(ctx, prior)
 		return
 	}
 	w.PrivateState.Configured = true
@@ -78,7 +78,7 @@ func (w *writer) update(ctx context.Context) {
 
 // save saves the plan in the state, before the wait for readiness.
 func (w *writer) save(ctx context.Context) {
-	w.Plan.Manifests = withNulls(w.change.Existing.Value(), w.Plan.Manifests)
+	w.Plan.Manifests = withNulls(w.Plan.manifestsOf(w.change.Existing, w.Plan, w.planned, nothing), w.Plan.Manifests)
 	if !isKnown(w.Plan.Ready) {
 		w.Plan.Ready = types.BoolValue(false)
 	}
@@ -86,6 +86,19 @@ func (w *writer) save(ctx context.Context) {
 		w.Plan.UID = types.StringNull()
 	}
 	w.Save(ctx)
+}
+
+// saveFailed saves the state after a failed update: the prior attributes, and the objects that exist. The references in
+// a workload that was applied stand for the new values of env_vars.
+func (w *writer) saveFailed(ctx context.Context, prior owned.Objects) {
+	before, current := *w.Prior, w.change.After(prior)
+	for key, object := range current {
+		if roleOf(object.Content) == manifest.RoleWorkload && !object.Equal(prior[key]) {
+			w.Prior.EnvVars = w.Plan.EnvVars
+		}
+	}
+	w.Prior.Manifests = withNulls(w.Prior.manifestsOf(current, &before, prior, w.Memory.Drifted), before.Manifests)
+	w.SaveAs(ctx, w.Prior)
 }
 
 // recoverMemory adds the objects in state to the memory if the private state was lost.
@@ -97,7 +110,7 @@ func (m *model) recoverMemory(memory owned.Memory, applied owned.Objects) {
 // apply sends the planned objects that differ from prior ones, exactly as in the plan, and deletes the prior ones that
 // the plan no longer contains.
 func (w *writer) apply(ctx context.Context, prior owned.Objects) {
-	planned, err := owned.ObjectsOf(w.Plan.Manifests)
+	planned, err := w.Plan.objects()
 	if err != nil {
 		w.Diags.AddError("Cannot read the plan", err.Error())
 	}
@@ -115,6 +128,7 @@ func (w *writer) apply(ctx context.Context, prior owned.Objects) {
 		Incomplete: "Other objects of the compute exist, and it is in state with `ready = false`. " +
 			"The next plan shows the missing objects, and its apply creates them and replaces nothing.",
 	}
+	w.planned = planned
 	w.change.Run(ctx, planned, prior)
 	w.Diags.Append(w.change.Diags...)
 	w.PrivateState.Unready = w.PrivateState.Unready || w.change.Interrupted

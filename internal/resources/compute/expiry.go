@@ -66,7 +66,7 @@ func (s privateState) existing(prior owned.Objects) owned.Objects {
 
 // recreatesExpired reports whether an update creates the expired objects again.
 func (s privateState) recreatesExpired(plan, state *model) bool {
-	return len(s.Expired) > 0 && (!plan.keepsExpired() || !plan.Manifests.Equal(state.Manifests))
+	return len(s.Expired) > 0 && (!plan.keepsExpired() || !plan.sameObjects(state))
 }
 
 // recreateExpired removes the expired objects from the prior ones if the plan creates them again.

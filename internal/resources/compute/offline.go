@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
@@ -48,7 +49,7 @@ func Manifests(ctx context.Context, config tftypes.Value) (manifests map[string]
 	if err != nil {
 		return nil, false, fmt.Errorf("decoding the plan: %w", err)
 	}
-	return plannedManifests(state)
+	return plannedManifests(ctx, state)
 }
 
 // planOffline validates and plans a new compute.
@@ -103,30 +104,36 @@ func firstError(diags []*tfprotov6.Diagnostic) error {
 	return nil
 }
 
-// plannedManifests returns the known elements of the attribute manifests.
-func plannedManifests(state tftypes.Value) (map[string]string, bool, error) {
-	var attributes, elements map[string]tftypes.Value
+// plannedManifests returns the known elements of the attribute manifests, with the values of env_vars: Terraform marks
+// the result of a function as sensitive if its argument is.
+func plannedManifests(ctx context.Context, state tftypes.Value) (map[string]string, bool, error) {
+	var attributes map[string]tftypes.Value
 	if err := state.As(&attributes); err != nil {
 		return nil, false, err
 	}
 	if !attributes["manifests"].IsKnown() {
 		return nil, false, errors.New("the objects cannot be rendered without a cluster")
 	}
-	if err := attributes["manifests"].As(&elements); err != nil {
-		return nil, false, err
-	}
-	out := make(map[string]string, len(elements))
-	for key, element := range elements {
-		var text string
-		if !element.IsKnown() {
-			continue
-		}
-		if err := element.As(&text); err != nil {
+	var m model
+	for name, target := range map[string]*types.Map{"manifests": &m.Manifests, "env_vars": &m.EnvVars} {
+		value, err := types.MapType{ElemType: types.StringType}.ValueFromTerraform(ctx, attributes[name])
+		if err != nil {
 			return nil, false, err
 		}
-		out[key] = text
+		*target, _ = value.(types.Map)
 	}
-	return out, true, nil
+	if at := attributes["pod_template_path"]; !at.IsNull() {
+		var text string
+		if err := at.As(&text); err != nil {
+			return nil, false, err
+		}
+		m.PodTemplatePath = types.StringValue(text)
+	}
+	objects, err := m.objects()
+	if err != nil {
+		return nil, false, err
+	}
+	return tf.Texts(objects.Value()), true, nil
 }
 
 // typeOf returns the type of the resource.

@@ -129,7 +129,7 @@ func grpcTarget(m *model) types.String {
 
 // render sets the attribute manifests.
 func (p *planner) render(ctx context.Context) {
-	prior, err := owned.ObjectsOf(p.State.Manifests)
+	prior, err := p.State.objects()
 	if err != nil {
 		p.Diags.AddError("Cannot read the state", err.Error())
 		return
@@ -159,7 +159,7 @@ func (p *planner) render(ctx context.Context) {
 		p.Diags.Append(warnOfOmitted(ctx, p.State, p.Plan)...)
 	}
 	p.fillFromWorkload()
-	p.Plan.Manifests = p.rendered.Value()
+	p.Plan.Manifests = p.Plan.manifestsOf(p.rendered, p.State, prior, nothing)
 	p.planRegistration()
 	p.preserveNullVersions()
 	if p.Creating && options.defaults.CompactPlans {
@@ -242,7 +242,7 @@ func (p *planner) status() {
 	default:
 		p.Plan.UID = p.State.UID
 	}
-	changes := recreates || !p.Plan.Manifests.Equal(p.State.Manifests)
+	changes := recreates || !p.Plan.sameObjects(p.State)
 	waits := p.Plan.OnNotReady.ValueString() != ignoreOnNotReady && p.PrivateState.Unready && !p.State.Ready.ValueBool()
 	if changes || waits {
 		p.Plan.Ready = types.BoolUnknown()

@@ -46,10 +46,11 @@ func (hooks) Import(ctx context.Context, reading *reading) error {
 
 // refresh compares every applied object with the cluster.
 func (r *reader) refresh(ctx context.Context) error {
-	applied, err := owned.ObjectsOf(r.State.Manifests)
+	applied, err := r.State.objects()
 	if err != nil {
 		return err
 	}
+	before := *r.State
 	if r.PrivateState.Origin == nil {
 		r.PrivateState.Origin = observedDefaults(r.State, applied)
 	}
@@ -69,7 +70,7 @@ func (r *reader) refresh(ctx context.Context) error {
 		return owned.ErrGone
 	}
 	// A compute of which only the Service is left stays in state, so that a destroy deletes the Service.
-	r.State.Manifests = withNulls(current.Value(), r.State.Manifests)
+	r.State.Manifests = withNulls(r.State.manifestsOf(current, &before, applied, r.Memory.Drifted), before.Manifests)
 	return nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
-	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // outsideOfPods are the attributes that change no pod template.
@@ -22,7 +21,7 @@ func (p *planner) replaceIfTemplateUnknown() {
 	if p.Creating || p.ConfigKnown() {
 		return
 	}
-	prior, err := owned.ObjectsOf(p.State.Manifests)
+	prior, err := p.State.objects()
 	workload := workloadIn(prior)
 	if err != nil || workload == nil || !manifest.HasImmutablePods(workload) {
 		return

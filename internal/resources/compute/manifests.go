@@ -1,0 +1,67 @@
+package compute
+
+import (
+	"maps"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+// objects decodes the attribute manifests, in which references stand for the values of env_vars.
+func (m *model) objects() (owned.Objects, error) {
+	objects, err := owned.ObjectsOf(m.Manifests)
+	values := tf.Texts(m.EnvVars)
+	if err != nil || len(values) == 0 {
+		return objects, err
+	}
+	for key, object := range objects {
+		if roleOf(object.Content) != manifest.RoleWorkload {
+			continue
+		}
+		shown := manifest.ShowEnvVars(object.Content, values, decodeFieldPath(m.PodTemplatePath)...)
+		if shown == object.Content {
+			continue
+		}
+		text, err := manifest.JSON(shown)
+		if err != nil {
+			return nil, err
+		}
+		objects[key] = &owned.Object{Key: key, Text: text, Content: shown}
+	}
+	return objects, nil
+}
+
+// manifestsOf returns the attribute manifests for objects. Those that before has in prior keep their text. A drifted
+// object may contain earlier values of env_vars, which are hidden as well: the memory has what was sent.
+func (m *model) manifestsOf(
+	objects owned.Objects, before *model, prior owned.Objects, drifted func(key string) bool,
+) types.Map {
+	values := tf.Texts(m.EnvVars)
+	texts, same := tf.Texts(before.Manifests), m.EnvVars.Equal(before.EnvVars)
+	elements := make(map[string]attr.Value, len(objects))
+	for key, object := range objects {
+		text := object.Text
+		switch {
+		case len(values) == 0 || roleOf(object.Content) != manifest.RoleWorkload:
+		case same && object.Equal(prior[key]) && texts[key] != text:
+			text = texts[key]
+		default:
+			hidden := manifest.HideEnvVars(object.Content, values, drifted(key), decodeFieldPath(m.PodTemplatePath)...)
+			text, _ = manifest.JSON(hidden) // the content was decoded from JSON
+		}
+		elements[key] = types.StringValue(text)
+	}
+	return types.MapValueMust(types.StringType, elements)
+}
+
+// nothing reports that no object has drifted.
+func nothing(string) bool { return false }
+
+// sameObjects reports whether two models have the same objects.
+func (m *model) sameObjects(o *model) bool {
+	return m.Manifests.Equal(o.Manifests) && maps.Equal(tf.Texts(m.EnvVars), tf.Texts(o.EnvVars))
+}
