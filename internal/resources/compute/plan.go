@@ -62,8 +62,8 @@ func (hooks) Plan(ctx context.Context, planning *planning) {
 }
 
 // sameComputed reports whether two models have the same computed attributes, and the same of those that an import
-// preserves. All others change only together with manifests. Setting a complete model takes longer than all other parts
-// of a plan without changes.
+// preserves. All others change only together with manifests, except env_vars, to which manifests only refers. Setting a
+// complete model takes longer than all other parts of a plan without changes.
 func (m *model) sameComputed(o *model) bool {
 	return m.Replicas.Equal(o.Replicas) && m.Image.Equal(o.Image) &&
 		m.ServiceAccountName.Equal(o.ServiceAccountName) &&
@@ -74,7 +74,7 @@ func (m *model) sameComputed(o *model) bool {
 		m.Namespace.Equal(o.Namespace) && m.ID.Equal(o.ID) && m.Mode.Equal(o.Mode) &&
 		m.ServiceName.Equal(o.ServiceName) &&
 		m.URL.Equal(o.URL) && m.GRPCTarget.Equal(o.GRPCTarget) && m.Ready.Equal(o.Ready) && m.UID.Equal(o.UID) &&
-		m.Manifests.Equal(o.Manifests)
+		m.Manifests.Equal(o.Manifests) && m.EnvVars.Equal(o.EnvVars)
 }
 
 // addresses sets the mode, and the attributes that depend on the name, the namespace and the mode.
