@@ -164,8 +164,9 @@ func podAttributes() map[string]schema.Attribute {
 			Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.EnvVarName())},
 			MarkdownDescription: "Environment variables of the container. `$NAME` in a value is expanded by the " +
 				"shell, as in `$PATH:/custom/bin`. With `command` or `args` and for tensor servers, Kubernetes " +
-				"expands only `$(NAME)`. The values appear in the plan and in `manifests`, so use `secrets` for " +
-				"secret values.",
+				"expands only `$(NAME)`. The values are in state. A plan hides those of sensitive variables, and " +
+				"`manifests` contains references to all, such as `(env_vars.MODE)`. Other clients can read them in " +
+				"the workload, so use `secrets` for secret values.",
 		},
 		"secrets": schema.ListNestedAttribute{
 			Optional: true, Validators: []validator.List{tf.NoNulls()},
@@ -308,7 +309,8 @@ func computedAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "Whether the workload is ready. `false` while the compute is suspended."},
 		"uid": tf.ComputedString("UID of the workload. Null if `selector` is set without `manifest`."),
 		"manifests": tf.ManifestsAttribute("Fields of each object that the provider owns, as JSON by " +
-			"`Kind/namespace/name`. A plan shows the values to apply, a refresh the current values."),
+			"`Kind/namespace/name`. A plan shows the values to apply, a refresh the current values. " +
+			"`(env_vars.NAME)` stands for a value of `env_vars`."),
 	}
 }
 
