@@ -13,12 +13,12 @@ import (
 // by its place, so that the same text elsewhere is only text.
 
 // HideEnvVars replaces the values in the environment of the main containers of a workload by references. With others, it
-// also replaces other values of these variables, which may be earlier ones, by a text that is no reference. It returns
-// workload itself if nothing is replaced.
+// also replaces other values of these variables, which may be earlier ones, by a text that is no reference.
 func HideEnvVars(
 	workload *unstructured.Unstructured, values map[string]string, others bool, podTemplate ...string,
 ) *unstructured.Unstructured {
-	return replaceEnv(workload, podTemplate, func(name, value string) string {
+	out := workload.DeepCopy()
+	replaceEnv(out, podTemplate, func(name, value string) string {
 		set, ok := values[name]
 		switch {
 		case ok && value == set:
@@ -33,12 +33,12 @@ func HideEnvVars(
 		}
 		return script
 	})
+	return out
 }
 
-// ShowEnvVars is the inverse of HideEnvVars without others.
-func ShowEnvVars(
-	workload *unstructured.Unstructured, values map[string]string, podTemplate ...string,
-) *unstructured.Unstructured {
+// ShowEnvVars replaces the references in a workload by the values, and reports whether there are any. It is the inverse
+// of HideEnvVars without others.
+func ShowEnvVars(workload *unstructured.Unstructured, values map[string]string, podTemplate ...string) bool {
 	return replaceEnv(workload, podTemplate, func(name, value string) string {
 		if set, ok := values[name]; ok && value == reference(name) {
 			return set
@@ -65,22 +65,19 @@ func linesOf(values map[string]string) map[string]string {
 	return lines
 }
 
-// replaceEnv replaces the values in the environment, and the arguments, of the main containers of a workload.
+// replaceEnv replaces the values in the environment, and the arguments, of the main containers of a workload. It reports
+// whether any changes.
 func replaceEnv(
 	workload *unstructured.Unstructured, podTemplate []string, env func(name, value string) string,
 	script func(string) string,
-) *unstructured.Unstructured {
-	out := workload.DeepCopy()
-	changed := false
-	replace := func(of map[string]any, key string, with func(string) string) {
-		if text, ok := of[key].(string); ok && with(text) != text {
-			of[key], changed = with(text), true
-		}
-	}
-	for _, container := range mainContainers(out, podTemplate) {
+) (changed bool) {
+	for _, container := range mainContainers(workload, podTemplate) {
 		for _, variable := range kind.ListAt(container, "env") {
 			name, _ := variable["name"].(string)
-			replace(variable, "value", func(value string) string { return env(name, value) })
+			value, ok := variable["value"].(string)
+			if with := env(name, value); ok && with != value {
+				variable["value"], changed = with, true
+			}
 		}
 		args, _ := container["args"].([]any)
 		for i, arg := range args {
@@ -89,10 +86,7 @@ func replaceEnv(
 			}
 		}
 	}
-	if !changed {
-		return workload
-	}
-	return out
+	return changed
 }
 
 // mainContainers returns the containers of a workload whose environment env_vars sets, one in each pod template. For a

@@ -22,15 +22,14 @@ func (m *model) objects() (owned.Objects, error) {
 		if roleOf(object.Content) != manifest.RoleWorkload {
 			continue
 		}
-		shown := manifest.ShowEnvVars(object.Content, values, decodeFieldPath(m.PodTemplatePath)...)
-		if shown == object.Content {
+		if !manifest.ShowEnvVars(object.Content, values, decodeFieldPath(m.PodTemplatePath)...) {
 			continue
 		}
-		text, err := manifest.JSON(shown)
+		text, err := manifest.JSON(object.Content)
 		if err != nil {
 			return nil, err
 		}
-		objects[key] = &owned.Object{Key: key, Text: text, Content: shown}
+		objects[key] = &owned.Object{Key: key, Text: text, Content: object.Content}
 	}
 	return objects, nil
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
-	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // BenchmarkUnchangedPlan measures the part of the hook Plan that renders a compute without changes. It decodes each
@@ -27,7 +26,7 @@ func BenchmarkUnchangedPlan(b *testing.B) {
 	if diags.HasError() {
 		b.Fatal(diags)
 	}
-	state.Mode, state.Manifests = types.StringValue("deployment"), prior.Value()
+	state.Mode, state.Manifests = types.StringValue("deployment"), state.manifestsOf(prior, &model{}, nil, nothing)
 	state.KubetorchVersion = types.StringValue(manifest.KubetorchVersion)
 	state.RendererRevision = types.Int64Value(revisions[len(revisions)-1].Number)
 	installed := false
@@ -40,13 +39,13 @@ func BenchmarkUnchangedPlan(b *testing.B) {
 				CRDInstalled: &installed, EmptyText: true, Origin: &creationDefaults{},
 			},
 		}}
-		p.prior, _ = owned.ObjectsOf(state.Manifests)
+		p.prior, _ = state.objects()
 		options := renderOptionsOf(b.Context(), data, p.prior, p.PrivateState)
 		spec, _ := plan.asConfigured(config).spec(p.converter, options.defaults)
 		p.rendered = p.renderVersions(b.Context(), spec, p.prior, options)
 		p.replaceIfImmutable(b.Context())
 		p.fillFromWorkload()
-		plan.Manifests = p.rendered.Value()
+		plan.Manifests = plan.manifestsOf(p.rendered, &state, p.prior, nothing)
 		p.planRegistration()
 		p.preserveImportedText()
 		p.dryRun(b.Context())
