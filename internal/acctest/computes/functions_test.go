@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -143,13 +144,20 @@ func TestAccManifestsFunctionEqualsThePlanOfTheExamples(t *testing.T) {
 				server := acctest.ConfiguredProvider(t, map[string]string{"namespace": "default"})
 				planned := offlineManifests(t, server, config)
 				compared.Add(1)
-				if diff := cmp.Diff(planned, manifestsFunction(t, server, config)); diff != "" {
+				rendered := manifestsFunction(t, server, config)
+				for key, text := range rendered {
+					rendered[key] = exported.ReplaceAllString(text, `export $1=(env_vars.$1)\n`)
+				}
+				if diff := cmp.Diff(planned, rendered); diff != "" {
 					t.Errorf("the plan (-) and the function (+) differ:\n%s", diff)
 				}
 			}
 		})
 	}
 }
+
+// exported matches a line of the startup script that exports a value of env_vars, in JSON.
+var exported = regexp.MustCompile(`export (\w+)=\\"[^\n]*?\\"\\n`)
 
 // plannedConfigs returns the configurations of the computes that the plan of a directory creates.
 func plannedConfigs(t *testing.T, dir string) []tftypes.Value {
@@ -209,7 +217,19 @@ func offlineManifests(t *testing.T, server tfprotov6.ProviderServer, config tfty
 		t.Fatal(err, planned)
 	}
 	state := attributesOf(t, server, planned.PlannedState)
-	return knownElements(t, state["manifests"])
+	var values []string // the function has them in place of the references
+	for name, value := range knownElements(t, state["env_vars"]) {
+		inJSON, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values = append(values, `"(env_vars.`+name+`)"`, string(inJSON))
+	}
+	manifests := knownElements(t, state["manifests"])
+	for key, text := range manifests {
+		manifests[key] = strings.NewReplacer(values...).Replace(text)
+	}
+	return manifests
 }
 
 func manifestsFunction(t *testing.T, server tfprotov6.ProviderServer, config tftypes.Value) map[string]string {

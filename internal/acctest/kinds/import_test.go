@@ -41,7 +41,7 @@ func importCases() []importCase {
 		"service template":         {"on_not_ready", "service_template", "termination_grace_period"},
 		"settings of the provider": {"adopt_existing", "deletion_protection", "on_not_ready", "timeouts"},
 		// a Deployment is imported as a generated one
-		"kind deployment":          {"env_vars", "manifest", "on_not_ready", "pod_labels"},
+		"kind deployment":          {"env_vars", "manifest", "manifests", "on_not_ready", "pod_labels"},
 		"Knative Service manifest": {"autoscale", "manifest", "on_not_ready"},
 	}
 	for _, a := range allAttributes() {

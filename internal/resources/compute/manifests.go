@@ -34,8 +34,9 @@ func (m *model) objects() (owned.Objects, error) {
 	return objects, nil
 }
 
-// manifestsOf returns the attribute manifests for objects. Those that before has in prior keep their text. A drifted
-// object may contain earlier values of env_vars, which are hidden as well: the memory has what was sent.
+// manifestsOf returns the attribute manifests for objects. Those that before has in prior keep their text, if env_vars is
+// the same. A drifted object may contain earlier values of env_vars, which are hidden as well: the memory has what was
+// sent.
 func (m *model) manifestsOf(
 	objects owned.Objects, before *model, prior owned.Objects, drifted func(key string) bool,
 ) types.Map {
@@ -46,7 +47,7 @@ func (m *model) manifestsOf(
 		text := object.Text
 		switch {
 		case len(values) == 0 || roleOf(object.Content) != manifest.RoleWorkload:
-		case same && object.Equal(prior[key]) && texts[key] != text:
+		case same && object.Equal(prior[key]):
 			text = texts[key]
 		default:
 			hidden := manifest.HideEnvVars(object.Content, values, drifted(key), decodeFieldPath(m.PodTemplatePath)...)
@@ -60,7 +61,25 @@ func (m *model) manifestsOf(
 // nothing reports that no object has drifted.
 func nothing(string) bool { return false }
 
-// sameObjects reports whether two models have the same objects.
+// withReferences returns the objects of a model without those that contain values of env_vars, as in a state of an earlier
+// release.
+func (m *model) withReferences(objects owned.Objects) owned.Objects {
+	texts := tf.Texts(m.Manifests)
+	out := maps.Clone(objects)
+	maps.DeleteFunc(out, func(key string, object *owned.Object) bool { return texts[key] == object.Text })
+	return out
+}
+
+// sameObjects reports whether a plan changes no object.
+func (p *planner) sameObjects() bool {
+	if p.rendered == nil {
+		return p.Plan.sameObjects(p.State)
+	}
+	changed, obsolete := p.rendered.ChangedFrom(p.prior)
+	return len(changed)+len(obsolete) == 0
+}
+
+// sameObjects reports whether two models have the same objects, and refer to the same values.
 func (m *model) sameObjects(o *model) bool {
 	return m.Manifests.Equal(o.Manifests) && maps.Equal(tf.Texts(m.EnvVars), tf.Texts(o.EnvVars))
 }

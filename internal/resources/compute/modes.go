@@ -139,7 +139,7 @@ func (p *planner) preserveImportedText() {
 // rendersImported reports whether the configuration renders the imported objects.
 func (p *planner) rendersImported() bool {
 	return !p.Creating && p.rendered != nil && len(p.PrivateState.Imported) > 0 &&
-		p.Plan.sameObjects(p.State)
+		p.sameObjects()
 }
 
 // preserveImportedSettings keeps the settings of an import that no object contains, if the plan then has no changes at

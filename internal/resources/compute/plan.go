@@ -242,7 +242,7 @@ func (p *planner) status() {
 	default:
 		p.Plan.UID = p.State.UID
 	}
-	changes := recreates || !p.Plan.sameObjects(p.State)
+	changes := recreates || !p.sameObjects()
 	waits := p.Plan.OnNotReady.ValueString() != ignoreOnNotReady && p.PrivateState.Unready && !p.State.Ready.ValueBool()
 	if changes || waits {
 		p.Plan.Ready = types.BoolUnknown()

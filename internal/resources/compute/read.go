@@ -70,7 +70,8 @@ func (r *reader) refresh(ctx context.Context) error {
 		return owned.ErrGone
 	}
 	// A compute of which only the Service is left stays in state, so that a destroy deletes the Service.
-	r.State.Manifests = withNulls(r.State.manifestsOf(current, &before, applied, r.Memory.Drifted), before.Manifests)
+	r.State.Manifests = withNulls(
+		r.State.manifestsOf(current, &before, before.withReferences(applied), r.Memory.Drifted), before.Manifests)
 	return nil
 }
 

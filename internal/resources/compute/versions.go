@@ -149,7 +149,7 @@ func (p *planner) setUnknownVersions() {
 
 // preserveNullVersions keeps the attributes null in an unchanged state of an earlier release that was not refreshed.
 func (p *planner) preserveNullVersions() {
-	if p.Creating || !p.Plan.sameObjects(p.State) {
+	if p.Creating || !p.sameObjects() {
 		return
 	}
 	if p.State.KubetorchVersion.IsNull() && p.Config.KubetorchVersion.IsNull() {
