@@ -12,8 +12,8 @@ import (
 // manifests therefore contains a reference in place of each value that env_vars sets: (env_vars.NAME). It is recognized
 // by its place, so that the same text elsewhere is only text.
 
-// HideEnvVars replaces the values in the environment of the main containers of a workload by references. With others, it
-// also replaces other values of these variables, which may be earlier ones, by a text that is no reference.
+// HideEnvVars replaces the values in the environment of the main containers of a workload by references. With others,
+// it also replaces other values of these variables, which may be earlier ones, by a text that is no reference.
 func HideEnvVars(
 	workload *unstructured.Unstructured, values map[string]string, others bool, podTemplate ...string,
 ) *unstructured.Unstructured {
@@ -65,8 +65,8 @@ func linesOf(values map[string]string) map[string]string {
 	return lines
 }
 
-// replaceEnv replaces the values in the environment, and the arguments, of the main containers of a workload. It reports
-// whether any changes.
+// replaceEnv replaces the values in the environment, and the arguments, of the main containers of a workload. It
+// reports whether any changes.
 func replaceEnv(
 	workload *unstructured.Unstructured, podTemplate []string, env func(name, value string) string,
 	script func(string) string,

@@ -34,9 +34,9 @@ func (m *model) objects() (owned.Objects, error) {
 	return objects, nil
 }
 
-// manifestsOf returns the attribute manifests for objects. Those that before has in prior keep their text, if env_vars is
-// the same. A drifted object may contain earlier values of env_vars, which are hidden as well: the memory has what was
-// sent.
+// manifestsOf returns the attribute manifests for objects. Those that before has in prior keep their text, if env_vars
+// is the same. A drifted object may contain earlier values of env_vars, which are hidden as well: the memory has what
+// was sent.
 func (m *model) manifestsOf(
 	objects owned.Objects, before *model, prior owned.Objects, drifted func(key string) bool,
 ) types.Map {
@@ -61,8 +61,8 @@ func (m *model) manifestsOf(
 // nothing reports that no object has drifted.
 func nothing(string) bool { return false }
 
-// withReferences returns the objects of a model without those that contain values of env_vars, as in a state of an earlier
-// release.
+// withReferences returns the objects of a model without those that contain values of env_vars, as in a state of an
+// earlier release.
 func (m *model) withReferences(objects owned.Objects) owned.Objects {
 	texts := tf.Texts(m.Manifests)
 	out := maps.Clone(objects)
