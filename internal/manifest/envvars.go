@@ -12,19 +12,15 @@ import (
 // manifests therefore contains a reference in place of each value that env_vars sets: (env_vars.NAME). It is recognized
 // by its place, so that the same text elsewhere is only text.
 
-// HideEnvVars replaces the values in the environment of the main containers of a workload by references. With others,
-// it also replaces other values of these variables, which may be earlier ones, by a text that is no reference.
+// HideEnvVars replaces the values in the environment of the main containers of a workload by references. Other values of
+// these variables stay.
 func HideEnvVars(
-	workload *unstructured.Unstructured, values map[string]string, others bool, podTemplate ...string,
+	workload *unstructured.Unstructured, values map[string]string, podTemplate ...string,
 ) *unstructured.Unstructured {
 	out := workload.DeepCopy()
 	replaceEnv(out, podTemplate, func(name, value string) string {
-		set, ok := values[name]
-		switch {
-		case ok && value == set:
+		if set, ok := values[name]; ok && value == set {
 			return reference(name)
-		case ok && others:
-			return "(not " + reference(name)[1:]
 		}
 		return value
 	}, func(script string) string {
@@ -37,7 +33,7 @@ func HideEnvVars(
 }
 
 // ShowEnvVars replaces the references in a workload by the values, and reports whether there are any. It is the inverse
-// of HideEnvVars without others.
+// of HideEnvVars.
 func ShowEnvVars(workload *unstructured.Unstructured, values map[string]string, podTemplate ...string) bool {
 	return replaceEnv(workload, podTemplate, func(name, value string) string {
 		if set, ok := values[name]; ok && value == reference(name) {

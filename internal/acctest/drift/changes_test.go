@@ -94,7 +94,7 @@ func changes() []change {
 		},
 		{
 			name: "variable set", kubectl: []string{"set", "env", "deployment/trainer", "-c", "kubetorch", "MODE=slow"},
-			plans: []string{"env_vars"}, fields: []string{container + "env.0.value"},
+			plans:    []string{"env_vars"}, // manifests refers to it
 			warnings: []string{named + `env["MODE"].value: changed by kubectl-set at `},
 		},
 		{

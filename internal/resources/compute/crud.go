@@ -78,7 +78,7 @@ func (w *writer) update(ctx context.Context) {
 
 // save saves the plan in the state, before the wait for readiness.
 func (w *writer) save(ctx context.Context) {
-	w.Plan.Manifests = withNulls(w.Plan.manifestsOf(w.change.Existing, w.Plan, w.planned, nothing), w.Plan.Manifests)
+	w.Plan.Manifests = withNulls(w.Plan.manifestsOf(w.change.Existing, w.Plan, w.planned), w.Plan.Manifests)
 	if !isKnown(w.Plan.Ready) {
 		w.Plan.Ready = types.BoolValue(false)
 	}
@@ -97,7 +97,7 @@ func (w *writer) saveFailed(ctx context.Context, prior owned.Objects) {
 			w.Prior.EnvVars = w.Plan.EnvVars
 		}
 	}
-	w.Prior.Manifests = withNulls(w.Prior.manifestsOf(current, &before, prior, w.Memory.Drifted), before.Manifests)
+	w.Prior.Manifests = withNulls(w.Prior.manifestsOf(current, &before, prior), before.Manifests)
 	w.SaveAs(ctx, w.Prior)
 }
 

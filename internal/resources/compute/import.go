@@ -57,7 +57,7 @@ func (r *reader) importObjects(ctx context.Context) error {
 			r.State.ID.ValueString(), r.State.Namespace.ValueString()))
 	}
 	r.MemoryChanged, r.PrivateState.Imported = true, slices.Sorted(maps.Keys(found))
-	r.State.Manifests = r.State.manifestsOf(found, r.State, nil, nothing)
+	r.State.Manifests = r.State.manifestsOf(found, r.State, nil)
 	r.State.observeVersions(found)
 	r.PrivateState.Origin = observedDefaults(r.State, found)
 	r.State.ServiceName = r.State.Name

@@ -35,11 +35,8 @@ func (m *model) objects() (owned.Objects, error) {
 }
 
 // manifestsOf returns the attribute manifests for objects. Those that before has in prior keep their text, if env_vars
-// is the same. A drifted object may contain earlier values of env_vars, which are hidden as well: the memory has what
-// was sent.
-func (m *model) manifestsOf(
-	objects owned.Objects, before *model, prior owned.Objects, drifted func(key string) bool,
-) types.Map {
+// is the same.
+func (m *model) manifestsOf(objects owned.Objects, before *model, prior owned.Objects) types.Map {
 	values := tf.Texts(m.EnvVars)
 	texts, same := tf.Texts(before.Manifests), m.EnvVars.Equal(before.EnvVars)
 	elements := make(map[string]attr.Value, len(objects))
@@ -50,16 +47,13 @@ func (m *model) manifestsOf(
 		case same && object.Equal(prior[key]):
 			text = texts[key]
 		default:
-			hidden := manifest.HideEnvVars(object.Content, values, drifted(key), decodeFieldPath(m.PodTemplatePath)...)
+			hidden := manifest.HideEnvVars(object.Content, values, decodeFieldPath(m.PodTemplatePath)...)
 			text, _ = manifest.JSON(hidden) // the content was decoded from JSON
 		}
 		elements[key] = types.StringValue(text)
 	}
 	return types.MapValueMust(types.StringType, elements)
 }
-
-// nothing reports that no object has drifted.
-func nothing(string) bool { return false }
 
 // withReferences returns the objects of a model without those that contain values of env_vars, as in a state of an
 // earlier release.

@@ -159,7 +159,7 @@ func (p *planner) render(ctx context.Context) {
 		p.Diags.Append(warnOfOmitted(ctx, p.State, p.Plan)...)
 	}
 	p.fillFromWorkload()
-	p.Plan.Manifests = p.Plan.manifestsOf(p.rendered, p.State, prior, nothing)
+	p.Plan.Manifests = p.Plan.manifestsOf(p.rendered, p.State, prior)
 	p.planRegistration()
 	p.preserveNullVersions()
 	if p.Creating && options.defaults.CompactPlans {

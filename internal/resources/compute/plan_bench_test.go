@@ -26,7 +26,7 @@ func BenchmarkUnchangedPlan(b *testing.B) {
 	if diags.HasError() {
 		b.Fatal(diags)
 	}
-	state.Mode, state.Manifests = types.StringValue("deployment"), state.manifestsOf(prior, &model{}, nil, nothing)
+	state.Mode, state.Manifests = types.StringValue("deployment"), state.manifestsOf(prior, &model{}, nil)
 	state.KubetorchVersion = types.StringValue(manifest.KubetorchVersion)
 	state.RendererRevision = types.Int64Value(revisions[len(revisions)-1].Number)
 	installed := false
@@ -45,7 +45,7 @@ func BenchmarkUnchangedPlan(b *testing.B) {
 		p.rendered = p.renderVersions(b.Context(), spec, p.prior, options)
 		p.replaceIfImmutable(b.Context())
 		p.fillFromWorkload()
-		plan.Manifests = plan.manifestsOf(p.rendered, &state, p.prior, nothing)
+		plan.Manifests = plan.manifestsOf(p.rendered, &state, p.prior)
 		p.planRegistration()
 		p.preserveImportedText()
 		p.dryRun(b.Context())

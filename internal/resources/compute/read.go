@@ -71,7 +71,7 @@ func (r *reader) refresh(ctx context.Context) error {
 	}
 	// A compute of which only the Service is left stays in state, so that a destroy deletes the Service.
 	r.State.Manifests = withNulls(
-		r.State.manifestsOf(current, &before, before.withReferences(applied), r.Memory.Drifted), before.Manifests)
+		r.State.manifestsOf(current, &before, before.withReferences(applied)), before.Manifests)
 	return nil
 }
 
