@@ -31,7 +31,7 @@ func brokenProviders() map[string]brokenProvider {
 			fault: broken.Replacement{File: "internal/tf/lifecycle/plan.go",
 				Old: "resp.RequiresReplace = append(resp.RequiresReplace, p.Replace...)",
 				New: `resp.RequiresReplace = append(append(resp.RequiresReplace, p.Replace...), ` +
-					`path.Root("manifests"))`},
+					`path.Root("env_vars"))`},
 			cycle: item{faults: map[step]proxy.Plan{update: proxy.NoFaults}},
 			want:  "shows the action replace of kt_compute.web",
 		},

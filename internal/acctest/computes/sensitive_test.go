@@ -53,3 +53,21 @@ func TestAccASensitiveVariableStandsInNoOutput(t *testing.T) {
 	run("canary-second", "show")
 	run("canary-second", "destroy", "-auto-approve")
 }
+
+// The pods of a Job are immutable. A change of a variable changes no text in manifests, which refers to its value.
+func TestAccAChangedVariableReplacesAJob(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cli := acctest.NewCLI(t)
+	run := func(value string, command ...string) string {
+		t.Helper()
+		cli.Write(t, cluster.Config(ns, acctest.Compute(fmt.Sprintf("env_vars = { MODE = %q }\n%s", value,
+			acctest.Manifest("apiVersion: batch/v1\nkind: Job\nspec: {backoffLimit: 0}")))))
+		return cli.MustRun(t, command...)
+	}
+	run("fast", "apply", "-auto-approve")
+	acctest.ExpectText(t, run("slow", "plan"), "Plan: 1 to add, 0 to change, 1 to destroy.")
+	run("slow", "apply", "-auto-approve")
+	run("slow", "plan", "-detailed-exitcode") // fails unless the plan is empty
+	run("slow", "destroy", "-auto-approve")
+}

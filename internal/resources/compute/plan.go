@@ -54,7 +54,7 @@ func (hooks) Plan(ctx context.Context, planning *planning) {
 	p.status()
 	p.preserveImportedSettings()
 	if p.replace {
-		p.Replace.Append(path.Root("manifests"))
+		p.Replace.Append(path.Root("manifests"), path.Root("env_vars")) // Terraform ignores one that does not differ
 	}
 	if p.PrivateState.Terminating {
 		p.Replace.Append(path.Root("uid"))
