@@ -12,8 +12,8 @@ import (
 // manifests therefore contains a reference in place of each value that env_vars sets: (env_vars.NAME). It is recognized
 // by its place, so that the same text elsewhere is only text.
 
-// HideEnvVars replaces the values in the environment of the main containers of a workload by references. Other values of
-// these variables stay.
+// HideEnvVars replaces the values in the environment of the main containers of a workload by references. Other values
+// of these variables stay.
 func HideEnvVars(
 	workload *unstructured.Unstructured, values map[string]string, podTemplate ...string,
 ) *unstructured.Unstructured {
