@@ -10,14 +10,13 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/ktdev/terraform-provider-kt/ecosystem/manager"
 	configapi "github.com/ray-project/kuberay/ray-operator/apis/config/v1alpha1"
 	rayv1 "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
 	"github.com/ray-project/kuberay/ray-operator/controllers/ray"
 	"github.com/ray-project/kuberay/ray-operator/controllers/ray/batchscheduler"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
-
-	"github.com/ktdev/terraform-provider-kt/ecosystem/manager"
 )
 
 func main() {
