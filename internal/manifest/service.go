@@ -105,7 +105,12 @@ func mainContainer(k kind.Kind, workload map[string]any) map[string]any {
 	if len(groups) == 0 {
 		return nil
 	}
-	for _, c := range kind.ListAt(workload, kind.Under(groups[0].Template, "spec", "containers")...) {
+	return mainContainerOf(k, workload, groups[0])
+}
+
+// mainContainerOf returns the main container in the pod template of a group, or nil if there is none.
+func mainContainerOf(k kind.Kind, workload map[string]any, group kind.Group) map[string]any {
+	for _, c := range kind.ListAt(workload, kind.Under(group.Template, "spec", "containers")...) {
 		if c["name"] == k.Container {
 			return c
 		}
