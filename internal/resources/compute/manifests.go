@@ -38,12 +38,15 @@ func (m *model) objects() (owned.Objects, error) {
 // is the same.
 func (m *model) manifestsOf(objects owned.Objects, before *model, prior owned.Objects) types.Map {
 	values := tf.Texts(m.EnvVars)
+	if len(values) == 0 {
+		return objects.Value()
+	}
 	texts, same := tf.Texts(before.Manifests), m.EnvVars.Equal(before.EnvVars)
 	elements := make(map[string]attr.Value, len(objects))
 	for key, object := range objects {
 		text := object.Text
 		switch {
-		case len(values) == 0 || roleOf(object.Content) != manifest.RoleWorkload:
+		case roleOf(object.Content) != manifest.RoleWorkload:
 		case same && object.Equal(prior[key]):
 			text = texts[key]
 		default:
@@ -58,6 +61,9 @@ func (m *model) manifestsOf(objects owned.Objects, before *model, prior owned.Ob
 // withReferences returns the objects of a model without those that contain values of env_vars, as in a state of an
 // earlier release.
 func (m *model) withReferences(objects owned.Objects) owned.Objects {
+	if len(m.EnvVars.Elements()) == 0 {
+		return nil
+	}
 	texts := tf.Texts(m.Manifests)
 	out := maps.Clone(objects)
 	maps.DeleteFunc(out, func(key string, object *owned.Object) bool { return texts[key] == object.Text })
