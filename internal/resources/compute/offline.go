@@ -11,7 +11,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-framework/types"
+	resourceschema "github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
@@ -107,27 +108,12 @@ func firstError(diags []*tfprotov6.Diagnostic) error {
 // plannedManifests returns the known elements of the attribute manifests, with the values of env_vars: Terraform marks
 // the result of a function as sensitive if its argument is.
 func plannedManifests(ctx context.Context, state tftypes.Value) (map[string]string, bool, error) {
-	var attributes map[string]tftypes.Value
-	if err := state.As(&attributes); err != nil {
-		return nil, false, err
-	}
-	if !attributes["manifests"].IsKnown() {
-		return nil, false, errors.New("the objects cannot be rendered without a cluster")
-	}
 	var m model
-	for name, target := range map[string]*types.Map{"manifests": &m.Manifests, "env_vars": &m.EnvVars} {
-		value, err := types.MapType{ElemType: types.StringType}.ValueFromTerraform(ctx, attributes[name])
-		if err != nil {
-			return nil, false, err
-		}
-		*target, _ = value.(types.Map)
+	if diags := (&tfsdk.Plan{Raw: state, Schema: described(ctx)}).Get(ctx, &m); diags.HasError() {
+		return nil, false, errors.New(diags[0].Detail())
 	}
-	if at := attributes["pod_template_path"]; !at.IsNull() {
-		var text string
-		if err := at.As(&text); err != nil {
-			return nil, false, err
-		}
-		m.PodTemplatePath = types.StringValue(text)
+	if m.Manifests.IsUnknown() {
+		return nil, false, errors.New("the objects cannot be rendered without a cluster")
 	}
 	objects, err := m.objects()
 	if err != nil {
@@ -137,10 +123,13 @@ func plannedManifests(ctx context.Context, state tftypes.Value) (map[string]stri
 }
 
 // typeOf returns the type of the resource.
-func typeOf(ctx context.Context) tftypes.Type {
+func typeOf(ctx context.Context) tftypes.Type { return described(ctx).Type().TerraformType(ctx) }
+
+// described returns the schema of the resource.
+func described(ctx context.Context) resourceschema.Schema {
 	var resp resource.SchemaResponse
 	(&computeResource{}).Schema(ctx, resource.SchemaRequest{}, &resp)
-	return resp.Schema.Type().TerraformType(ctx)
+	return resp.Schema
 }
 
 // offlineProvider has only this resource, default settings, and no cluster.
