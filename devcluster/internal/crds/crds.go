@@ -15,10 +15,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/discovery"
 )
 
 // Apply creates the CustomResourceDefinitions in the given files and directories unless they exist. With await, a poll
-// with a timeout, it waits until the API server serves each of them. In a directory, it reads the files *.yaml, *.yml
+// with a timeout, it waits until the API server serves and lists each of them. In a directory, it reads the files *.yaml, *.yml
 // and *.json, but not subdirectories. It ignores documents of other kinds.
 func Apply(
 	ctx context.Context, client apiextensions.Interface, paths []string,
@@ -44,7 +45,32 @@ func Apply(
 			return err
 		}
 	}
-	return nil
+	return await("the API server to list the CustomResourceDefinitions", func(context.Context) (bool, error) {
+		_, lists, err := client.Discovery().ServerGroupsAndResources()
+		if discovery.IsGroupDiscoveryFailedError(err) {
+			return false, nil
+		}
+		return err == nil && listed(crds, lists), err
+	})
+}
+
+// listed reports whether discovery contains each served version of the definitions. An API server serves a definition
+// before its discovery contains it.
+func listed(crds []*apiextensionsv1.CustomResourceDefinition, lists []*metav1.APIResourceList) bool {
+	names := map[string]bool{} // group/version/plural
+	for _, list := range lists {
+		for _, resource := range list.APIResources {
+			names[list.GroupVersion+"/"+resource.Name] = true
+		}
+	}
+	for _, crd := range crds {
+		for _, version := range crd.Spec.Versions {
+			if version.Served && !names[crd.Spec.Group+"/"+version.Name+"/"+crd.Spec.Names.Plural] {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func established(crd *apiextensionsv1.CustomResourceDefinition) bool {

@@ -15,7 +15,7 @@ import (
 
 const (
 	widgets = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: " +
-		"widgets.example.com}\n"
+		"widgets.example.com}\nspec: {group: example.com, names: {plural: widgets}, versions: [{name: v1, served: true}]}\n"
 	gadgets = `{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
 		"metadata": {"name": "gadgets.example.com"}}`
 	other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
@@ -50,7 +50,7 @@ func TestRead(t *testing.T) {
 		"an empty directory":      {path: ".", err: "no CustomResourceDefinition found"},
 		"a file that is not YAML": {files: map[string]string{"a.yaml": "a: ["}, path: "a.yaml", err: "a.yaml"},
 		"a definition with a wrong format": {
-			files: map[string]string{"a.yaml": widgets + "spec: 3\n"},
+			files: map[string]string{"a.yaml": strings.Replace(widgets, "versions: [", "versions: [3, ", 1)},
 			path:  "a.yaml", err: "a.yaml",
 		},
 	} {
@@ -78,7 +78,44 @@ func TestRead(t *testing.T) {
 	}
 }
 
-func TestApplyWaitsForEachToBeEstablished(t *testing.T) {
+func TestListed(t *testing.T) {
+	t.Parallel()
+	crd := func(plural string, versions ...apiextensionsv1.CustomResourceDefinitionVersion,
+	) *apiextensionsv1.CustomResourceDefinition {
+		return &apiextensionsv1.CustomResourceDefinition{Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: "example.com", Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: plural}, Versions: versions,
+		}}
+	}
+	v1 := apiextensionsv1.CustomResourceDefinitionVersion{Name: "v1", Served: true}
+	v2 := apiextensionsv1.CustomResourceDefinitionVersion{Name: "v2", Served: true}
+	old := apiextensionsv1.CustomResourceDefinitionVersion{Name: "v1alpha1"}
+	lists := []*metav1.APIResourceList{
+		{GroupVersion: "v1", APIResources: []metav1.APIResource{{Name: "pods"}}},
+		{GroupVersion: "example.com/v1", APIResources: []metav1.APIResource{{Name: "widgets"}, {Name: "widgets/status"}}},
+	}
+	for name, c := range map[string]struct {
+		crds []*apiextensionsv1.CustomResourceDefinition
+		want bool
+	}{
+		"none":                         {want: true},
+		"each":                         {crds: []*apiextensionsv1.CustomResourceDefinition{crd("widgets", v1)}, want: true},
+		"a version that is not served": {crds: []*apiextensionsv1.CustomResourceDefinition{crd("widgets", v1, old)}, want: true},
+		"a version is missing":         {crds: []*apiextensionsv1.CustomResourceDefinition{crd("widgets", v1, v2)}},
+		"a name is missing": {
+			crds: []*apiextensionsv1.CustomResourceDefinition{crd("widgets", v1), crd("gadgets", v1)},
+		},
+		"the name of another group": {crds: []*apiextensionsv1.CustomResourceDefinition{crd("pods", v1)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := listed(c.crds, lists); got != c.want {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+}
+
+func TestApplyWaitsForEachToBeEstablishedAndListed(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "a.yaml")
 	write(t, file, widgets)
@@ -87,7 +124,15 @@ func TestApplyWaitsForEachToBeEstablished(t *testing.T) {
 	await := func(what string, done func(context.Context) (bool, error)) error {
 		waited = append(waited, what)
 		if ok, err := done(t.Context()); ok || err != nil {
-			t.Errorf("before it is established: %t, %v", ok, err)
+			t.Errorf("at first, %s: %t, %v", what, ok, err)
+		}
+		if len(waited) > 1 {
+			client.Resources = []*metav1.APIResourceList{{GroupVersion: "example.com/v1",
+				APIResources: []metav1.APIResource{{Name: "widgets"}}}}
+			if ok, err := done(t.Context()); !ok || err != nil {
+				t.Errorf("when it is listed: %t, %v", ok, err)
+			}
+			return nil
 		}
 		api := client.ApiextensionsV1().CustomResourceDefinitions()
 		crd, err := api.Get(t.Context(), "widgets.example.com", metav1.GetOptions{})
@@ -107,7 +152,7 @@ func TestApplyWaitsForEachToBeEstablished(t *testing.T) {
 	if err := Apply(t.Context(), client, []string{file}, await); err != nil {
 		t.Fatal(err)
 	}
-	if len(waited) != 1 || !strings.Contains(waited[0], "widgets.example.com") {
+	if len(waited) != 2 || !strings.Contains(waited[0], "widgets.example.com") {
 		t.Errorf("waited for %q", waited)
 	}
 	tooLong := errors.New("too long")
