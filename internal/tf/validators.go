@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/sensitive"
 )
 
 // ServiceName requires a valid name of a Kubernetes Service: an RFC 1035 label of at most 63 characters.
@@ -70,6 +71,17 @@ func LabelSelector() validator.String {
 		}
 		return nil
 	})
+}
+
+// SensitivePath requires the path of a field, as in sensitive_fields.
+func SensitivePath() validator.String {
+	return check(`the path of a field, such as spec.template.spec.containers["main"].args[0]`, "Invalid path",
+		func(s string) error {
+			if _, err := sensitive.ParsePath(s); err != nil {
+				return fmt.Errorf("is %w", err)
+			}
+			return nil
+		})
 }
 
 // EnvVarName requires the name of an environment variable that Kubernetes accepts.

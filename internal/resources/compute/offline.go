@@ -105,7 +105,7 @@ func firstError(diags []*tfprotov6.Diagnostic) error {
 	return nil
 }
 
-// plannedManifests returns the known elements of the attribute manifests, with the values of env_vars: Terraform marks
+// plannedManifests returns the known elements of the attribute manifests, with the hidden values: Terraform marks
 // the result of a function as sensitive if its argument is.
 func plannedManifests(ctx context.Context, state tftypes.Value) (map[string]string, bool, error) {
 	var m model
@@ -114,6 +114,9 @@ func plannedManifests(ctx context.Context, state tftypes.Value) (map[string]stri
 	}
 	if m.Manifests.IsUnknown() {
 		return nil, false, errors.New("the objects cannot be rendered without a cluster")
+	}
+	if diags := m.Reveal(); diags.HasError() {
+		return nil, false, errors.New(diags[0].Detail())
 	}
 	objects, err := m.objects()
 	if err != nil {

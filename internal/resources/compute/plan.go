@@ -74,7 +74,7 @@ func (m *model) sameComputed(o *model) bool {
 		m.Namespace.Equal(o.Namespace) && m.ID.Equal(o.ID) && m.Mode.Equal(o.Mode) &&
 		m.ServiceName.Equal(o.ServiceName) &&
 		m.URL.Equal(o.URL) && m.GRPCTarget.Equal(o.GRPCTarget) && m.Ready.Equal(o.Ready) && m.UID.Equal(o.UID) &&
-		m.Manifests.Equal(o.Manifests) && m.EnvVars.Equal(o.EnvVars)
+		m.Manifests.Equal(o.Manifests) && m.EnvVars.Equal(o.EnvVars) && m.SensitiveValues.Equal(o.SensitiveValues)
 }
 
 // addresses sets the mode, and the attributes that depend on the name, the namespace and the mode.

@@ -50,7 +50,7 @@ func attributes() map[string]schema.Attribute {
 	} {
 		maps.Copy(all, group)
 	}
-	return all
+	return lifecycle.WithSensitiveFields(all, "the objects", "spec.template.spec.containers[0].args")
 }
 
 func identityAttributes() map[string]schema.Attribute {
@@ -310,7 +310,7 @@ func computedAttributes() map[string]schema.Attribute {
 		"uid": tf.ComputedString("UID of the workload. Null if `selector` is set without `manifest`."),
 		"manifests": tf.ManifestsAttribute("Fields of each object that the provider owns, as JSON by " +
 			"`Kind/namespace/name`. A plan shows the values to apply, a refresh the current values. " +
-			"`(env_vars.NAME)` stands for a value of `env_vars`."),
+			"`(env_vars.NAME)` stands for a value of `env_vars`, `(sensitive N)` for one of `sensitive_fields`."),
 	}
 }
 

@@ -103,12 +103,15 @@ func (m *model) setUnknown(config *model, setup types.String) {
 	m.setImage(config, unknown, unknown, unknown, setup)
 }
 
-func (m *model) setImage(config *model, image, digest, dockerfile, setup types.String) {
-	m.Image, m.Digest, m.RenderedDockerfile = image, digest, dockerfile
+func (m *model) setImage(config *model, reference, digest, dockerfile, setup types.String) {
+	if m.Hides("data", image.DockerfileKey) && !dockerfile.IsUnknown() {
+		dockerfile = types.StringValue("(sensitive)") // ref and manifests contain its digest
+	}
+	m.Image, m.Digest, m.RenderedDockerfile = reference, digest, dockerfile
 	m.setRef(setup)
 	m.ImageID, m.Dockerfile = config.ImageID, config.Dockerfile
 	if m.ImageID.IsNull() {
-		m.ImageID = image
+		m.ImageID = reference
 	}
 	if m.Dockerfile.IsNull() {
 		m.Dockerfile = dockerfile

@@ -46,7 +46,7 @@ func attributes() map[string]schema.Attribute {
 		computedAttributes()} {
 		maps.Copy(all, group)
 	}
-	return all
+	return lifecycle.WithSensitiveFields(all, "the ConfigMap", "data[\"Dockerfile\"]")
 }
 
 func identityAttributes() map[string]schema.Attribute {

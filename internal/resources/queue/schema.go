@@ -32,7 +32,7 @@ func (r *queueResource) Schema(_ context.Context, _ resource.SchemaRequest, resp
 }
 
 func attributes() map[string]schema.Attribute {
-	return map[string]schema.Attribute{
+	return lifecycle.WithSensitiveFields(map[string]schema.Attribute{
 		"name": schema.StringAttribute{
 			Required: true, Validators: []validator.String{tf.ObjectName(), stringvalidator.LengthAtMost(63)},
 			MarkdownDescription: "Name of the ClusterQueue and of the LocalQueues, or of the Queue of KAI. At most " +
@@ -106,7 +106,7 @@ func attributes() map[string]schema.Attribute {
 		"manifests": tf.ManifestsAttribute("Fields of the objects that the provider owns, as JSON by " +
 			"`Kind/namespace/name`, without a namespace for an object of the cluster. A plan shows the " +
 			"values to apply, a refresh the current values."),
-	}
+	}, "the objects", "metadata.annotations[\"example.com/owner\"]")
 }
 
 func flavorsAttribute() schema.Attribute {

@@ -37,7 +37,7 @@ func (r *secretResource) Schema(_ context.Context, _ resource.SchemaRequest, res
 // ValidateConfig.
 func attributes() map[string]schema.Attribute {
 	replace := []planmodifier.String{stringplanmodifier.RequiresReplace()}
-	return map[string]schema.Attribute{
+	return lifecycle.WithSensitiveFields(map[string]schema.Attribute{
 		"name": schema.StringAttribute{
 			Required: true, PlanModifiers: replace,
 			Validators:          []validator.String{tf.ObjectName(), stringvalidator.LengthAtMost(63)},
@@ -138,5 +138,5 @@ func attributes() map[string]schema.Attribute {
 		},
 		"manifests": tf.ManifestsAttribute("Fields of the Secret that the provider owns, without the values, as JSON " +
 			"by `Secret/namespace/name`. A plan shows the fields to apply, a refresh the current fields."),
-	}
+	}, "the Secret", "metadata.annotations[\"example.com/owner\"]")
 }

@@ -36,7 +36,7 @@ func (r *volumeResource) UpgradeState(context.Context) map[int64]resource.StateU
 }
 
 func attributes() map[string]schema.Attribute {
-	return map[string]schema.Attribute{
+	return lifecycle.WithSensitiveFields(map[string]schema.Attribute{
 		"name": schema.StringAttribute{
 			Required: true, Validators: []validator.String{tf.ObjectName(), stringvalidator.LengthAtMost(63)},
 			MarkdownDescription: "Name of the claim, of at most 63 lowercase letters, digits, dashes and dots. " +
@@ -107,5 +107,5 @@ func attributes() map[string]schema.Attribute {
 		},
 		"manifests": tf.ManifestsAttribute("Fields of the claim that the provider owns, as JSON by " +
 			"`Kind/namespace/name`. A plan shows the values to apply, a refresh the current values."),
-	}
+	}, "the claim", "metadata.annotations[\"example.com/owner\"]")
 }

@@ -28,6 +28,8 @@ type Common struct {
 	ID                 types.String   `tfsdk:"id"`
 	UID                types.String   `tfsdk:"uid"`
 	Manifests          types.Map      `tfsdk:"manifests"`
+	SensitiveFields    types.List     `tfsdk:"sensitive_fields"`
+	SensitiveValues    types.Map      `tfsdk:"sensitive_values"`
 }
 
 func (c *Common) common() *Common { return c }

@@ -111,6 +111,11 @@ func (r *Resource[M, P, N]) ModifyPlan(
 		return
 	}
 	proposed := *plan
+	resp.Diagnostics.Append(plan.common().Reveal()...)
+	resp.Diagnostics.Append(state.common().Reveal()...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
 	p := r.planning(ctx, plan, config, state, creating, privateData{req.Private, resp.Private})
 	p.Request = &req
 	if p.Diags.HasError() {
@@ -121,8 +126,12 @@ func (r *Resource[M, P, N]) ModifyPlan(
 		p.Diags.Append(owned.PlanKeep(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)...)
 	}
 	r.plan(ctx, p)
+	before := state.common().SensitiveValues
+	unmatched, diags := plan.common().conceal(before)
+	p.Diags.Append(diags...)
+	p.Diags.Append(plan.common().unmatchedErrors(unmatched)...)
 	resp.RequiresReplace = append(resp.RequiresReplace, p.Replace...)
-	resp.Diagnostics.Append(p.Diags...)
+	resp.Diagnostics.Append(mask(p.Diags, before, plan.common().SensitiveValues)...)
 	if !r.same((*M)(plan), &proposed) {
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	}

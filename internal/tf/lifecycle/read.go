@@ -112,6 +112,14 @@ type privateData struct {
 func (r *Resource[M, P, N]) read(
 	ctx context.Context, state P, private privateData, short bool,
 ) (readResult, diag.Diagnostics) {
+	before := state.common().SensitiveValues
+	result, diags := r.readRevealed(ctx, state, private, short)
+	return result, mask(diags, before, state.common().SensitiveValues)
+}
+
+func (r *Resource[M, P, N]) readRevealed(
+	ctx context.Context, state P, private privateData, short bool,
+) (readResult, diag.Diagnostics) {
 	if !r.data.Configured() {
 		return stateKept, nil // the cluster is created in this run
 	}
@@ -125,6 +133,10 @@ func (r *Resource[M, P, N]) read(
 	diags.Append(unreadable...)
 	moved, unreadable := loadMoved(ctx, private)
 	diags.Append(unreadable...)
+	diags.Append(state.common().Reveal()...)
+	if diags.HasError() {
+		return stateKept, diags
+	}
 	before := *state
 
 	reading := &Reading[M, N]{Data: r.data, RecordedCluster: recordedCluster, State: (*M)(state), Memory: memory,
@@ -151,7 +163,8 @@ func (r *Resource[M, P, N]) read(
 	if r.same((*M)(state), &before) {
 		return stateKept, diags
 	}
-	return stateChanged, diags
+	_, failed := state.common().conceal(state.common().SensitiveValues)
+	return stateChanged, append(diags, failed...)
 }
 
 func (r *Resource[M, P, N]) refresh(ctx context.Context, reading *Reading[M, N], state *Common) error {

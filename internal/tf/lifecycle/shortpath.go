@@ -111,6 +111,9 @@ func (s *shortPath[M, P, N]) Plan(
 		func(name string) attr.Value { return s.decoder.Value(prior, name) }) {
 		return nil, false
 	}
+	if P(prior).common().Reveal().HasError() {
+		return nil, false
+	}
 	planned := *prior
 	saved := &recorder{saved: private}
 	p := s.resource.planning(ctx, &planned, configured, prior, false, privateData{saved, saved})

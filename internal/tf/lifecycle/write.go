@@ -31,6 +31,8 @@ type Writing[M, N any] struct {
 
 	state        *tfsdk.State
 	privateState PrivateStateCodec[N]
+	// concealed returns a copy of a model for the state.
+	concealed func(*M) (*M, diag.Diagnostics)
 	// recordCreated records that a creation is in state. Only the first call has an effect.
 	recordCreated func(context.Context)
 }
@@ -43,6 +45,8 @@ func (w *Writing[M, N]) SaveAs(ctx context.Context, model *M) {
 	if w.recordCreated != nil {
 		w.recordCreated(ctx)
 	}
+	model, diags := w.concealed(model)
+	w.Diags.Append(diags...)
 	w.Diags.Append(w.state.Set(ctx, model)...)
 	w.Diags.Append(w.Memory.Save(ctx, w.Private)...)
 	w.Diags.Append(w.privateState.save(ctx, w.Private, w.PrivateState)...)
@@ -54,6 +58,8 @@ func (r *Resource[M, P, N]) Create(ctx context.Context, req resource.CreateReque
 	plan, config := P(new(M)), P(new(M))
 	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
 	resp.Diagnostics.Append(req.Config.Get(ctx, config)...)
+	hidden := concealer[M, P]{plan: plan, planned: plan.common().SensitiveValues}
+	resp.Diagnostics.Append(plan.common().Reveal()...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -67,8 +73,9 @@ func (r *Resource[M, P, N]) Create(ctx context.Context, req resource.CreateReque
 	w := &Writing[M, N]{
 		Data: r.data, Plan: (*M)(plan), Config: (*M)(config), Prior: new(M), Memory: owned.Memory{},
 		Creation: r.creation(plan.common()), Creating: true, Diags: &resp.Diagnostics,
-		state: &resp.State, Private: resp.Private, privateState: r.PrivateState,
+		state: &resp.State, Private: resp.Private, privateState: r.PrivateState, concealed: hidden.concealed,
 	}
+	defer func() { resp.Diagnostics = hidden.mask(resp.Diagnostics) }()
 	w.recordCreated = func(ctx context.Context) {
 		resp.Diagnostics.Append(owned.RecordCreated(ctx, r.data, w.Creation, resp.Private)...)
 		resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.common().Identity())...)
@@ -88,6 +95,9 @@ func (r *Resource[M, P, N]) Update(ctx context.Context, req resource.UpdateReque
 	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
 	resp.Diagnostics.Append(req.Config.Get(ctx, config)...)
 	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
+	hidden := concealer[M, P]{plan: plan, planned: plan.common().SensitiveValues, prior: state.common().SensitiveValues}
+	resp.Diagnostics.Append(plan.common().Reveal()...)
+	resp.Diagnostics.Append(state.common().Reveal()...)
 	memory, diags := owned.LoadMemory(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	privateState, diags := r.PrivateState.load(ctx, req.Private)
@@ -107,8 +117,9 @@ func (r *Resource[M, P, N]) Update(ctx context.Context, req resource.UpdateReque
 		Data: r.data, Plan: (*M)(plan), Config: (*M)(config), Prior: (*M)(state),
 		Memory: memory, PrivateState: privateState, RecordedCluster: recordedCluster,
 		Creation: r.creation(plan.common()), Diags: &resp.Diagnostics,
-		state: &resp.State, Private: resp.Private, privateState: r.PrivateState,
+		state: &resp.State, Private: resp.Private, privateState: r.PrivateState, concealed: hidden.concealed,
 	}
+	defer func() { resp.Diagnostics = hidden.mask(resp.Diagnostics) }()
 	w.Creation.PerObject = true
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, movedKey, nil)...) // this apply takes the moved object over
 	r.Hooks.Apply(ctx, w)
@@ -170,6 +181,8 @@ func (r *Resource[M, P, N]) Delete(ctx context.Context, req resource.DeleteReque
 	r.data.Cluster.BeginApply()
 	state := P(new(M))
 	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
+	resp.Diagnostics.Append(state.common().Reveal()...)
+	defer func() { resp.Diagnostics = mask(resp.Diagnostics, state.common().SensitiveValues) }()
 	resp.Diagnostics.Append(r.refuseIfProtected(state.common())...)
 	resp.Diagnostics.Append(r.refuseIfHeld(state.common())...)
 	memory, diags := owned.LoadMemory(ctx, req.Private)
