@@ -135,14 +135,14 @@ type thing struct{ thingResource }
 func (*thing) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	computed := schema.StringAttribute{Computed: true}
 	flag := schema.BoolAttribute{Optional: true}
-	resp.Schema = schema.Schema{Attributes: map[string]schema.Attribute{
+	resp.Schema = schema.Schema{Attributes: lifecycle.WithSensitiveFields(map[string]schema.Attribute{
 		"name":      schema.StringAttribute{Required: true},
 		"namespace": schema.StringAttribute{Optional: true, Computed: true},
 		"size":      schema.StringAttribute{Optional: true}, "adopt_existing": flag, "deletion_protection": flag,
 		"timeouts": timeouts.Attributes(ctx, timeouts.Opts{Create: true, Update: true, Delete: true}),
 		"id":       computed, "uid": computed,
 		"manifests": schema.MapAttribute{Computed: true, ElementType: types.StringType},
-	}}
+	}, "the objects", "spec.args")}
 }
 
 // fakeProvider has one resource type, kt_thing.
