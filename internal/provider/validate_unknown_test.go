@@ -30,6 +30,7 @@ func everything() map[string]string {
 			"toleration_seconds": 60}],
 			"service_account_name": "robot", "priority_class_name": "high", "image_pull_policy": "Always",
 			"image_pull_secrets": ["registry"],
+			"sensitive_fields": ["metadata.annotations"],
 			"working_dir": "/app", "image": "pytorch:2.4",
 			"env_vars": {"A": "b"}, "secrets": [{"name": "hf", "env_vars": ["HF_TOKEN"], "mount_path": "/hf",
 			"default_mode": "0400"}],
@@ -234,7 +235,8 @@ func TestComputeReportsNoAdditionalProblemsForUnknownValues(t *testing.T) {
 
 // computed returns the attributes that no configuration can set.
 func computed() []string {
-	return []string{"id", "mode", "service_name", "url", "grpc_target", "ready", "uid", "manifests"}
+	return []string{"id", "mode", "service_name", "url", "grpc_target", "ready", "uid", "manifests",
+		"sensitive_values"}
 }
 
 func TestConfigurationsWithUnknownsSetEveryAttribute(t *testing.T) {

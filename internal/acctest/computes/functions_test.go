@@ -2,6 +2,7 @@ package computes_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -14,7 +15,11 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/sensitive"
 )
 
 func TestAccFunctionExamples(t *testing.T) {
@@ -227,9 +232,31 @@ func offlineManifests(t *testing.T, server tfprotov6.ProviderServer, config tfty
 	}
 	manifests := knownElements(t, state["manifests"])
 	for key, text := range manifests {
-		manifests[key] = strings.NewReplacer(values...).Replace(text)
+		manifests[key] = revealed(t, strings.NewReplacer(values...).Replace(text),
+			knownElements(t, state["sensitive_values"])[key])
 	}
 	return manifests
+}
+
+// revealed returns the text of an object with the values that sensitive_values has for it.
+func revealed(t *testing.T, text, hidden string) string {
+	t.Helper()
+	if hidden == "" {
+		return text
+	}
+	var values sensitive.Values
+	object := &unstructured.Unstructured{}
+	err := errors.Join(json.Unmarshal([]byte(hidden), &values), object.UnmarshalJSON([]byte(text)))
+	if err == nil {
+		err = sensitive.Show(object.Object, values)
+	}
+	if err == nil {
+		text, err = manifest.JSON(object)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 func manifestsFunction(t *testing.T, server tfprotov6.ProviderServer, config tftypes.Value) map[string]string {

@@ -107,6 +107,7 @@ func TestAccExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 		{Dir: "guides/moved", Env: map[string]string{"TOKEN": "not-a-real-token"}},
 		{Dir: "guides/multiple-clusters"},
 		{Dir: "guides/serve-a-model", Env: map[string]string{"HF_TOKEN": "not-a-real-token"}},
+		{Dir: "guides/security"},
 		{Dir: "guides/spot"},
 	} {
 		t.Run(e.Dir, func(t *testing.T) {
