@@ -8,8 +8,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// A value that is no value of env_vars reaches the objects through other attributes, here args, a manifest and the steps
-// of an image.
+// A value that is no value of env_vars reaches the objects through other attributes, here args, annotations and the
+// steps of an image.
 func TestAccSensitiveFieldsStandInNoOutput(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
@@ -67,7 +67,8 @@ variable "token" {
 		if i == 0 {
 			acctest.ExpectText(t, out, `"(sensitive 1)"`, "Plan: 4 to add, 0 to change, 0 to destroy.")
 		} else {
-			acctest.ExpectText(t, out, `"(sensitive 1)" -> "(sensitive 2)"`, "Plan: 0 to add, 4 to change, 0 to destroy.")
+			acctest.ExpectText(t, out, `"(sensitive 1)" -> "(sensitive 2)"`,
+				"Plan: 0 to add, 4 to change, 0 to destroy.")
 		}
 		run(value, "apply", "-auto-approve")
 		if got := container("args[1]"); got != value {

@@ -47,8 +47,8 @@ func parseStep(text string, first bool) (found step, rest string, err error) {
 			end = len(name)
 		}
 		if end == 0 || strings.ContainsAny(name[:end], "]\"' \t\r\n") {
-			return step{}, "", fmt.Errorf("%q does not begin with a name; write [\"NAME\"] for one with other characters",
-				name)
+			return step{}, "", fmt.Errorf("%q does not begin with a name; write [\"NAME\"] for one with other "+
+				"characters", name)
 		}
 		return step{name: name[:end], index: -1}, name[end:], nil
 	}

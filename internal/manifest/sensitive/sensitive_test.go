@@ -93,8 +93,8 @@ func TestHideSelectsTheValuesAtAPath(t *testing.T) {
 	} {
 		object := decoded(t, example)
 		hidden, matched, err := Hide(object, parsed(t, text), nil)
-		if got := slices.Sorted(maps.Keys(hidden)); !slices.Equal(got, want) || (len(matched) == 1) != (len(want) > 0) ||
-			err != nil {
+		got := slices.Sorted(maps.Keys(hidden))
+		if !slices.Equal(got, want) || (len(matched) == 1) != (len(want) > 0) || err != nil {
 			t.Errorf("%s: hides %q, matched %v, %v; want %q", text, got, matched, err, want)
 		}
 		if err := Show(object, hidden); err != nil || !reflect.DeepEqual(object, decoded(t, example)) {
@@ -135,7 +135,8 @@ func TestHideCountsTheChangesOfAValue(t *testing.T) {
 func TestTwoPathsOfTheSameValueBothMatch(t *testing.T) {
 	t.Parallel()
 	object := decoded(t, example)
-	hidden, matched, err := Hide(object, parsed(t, "spec.containers[*]", "spec.other", `spec.containers["main"].args`), nil)
+	paths := parsed(t, "spec.containers[*]", "spec.other", `spec.containers["main"].args`)
+	hidden, matched, err := Hide(object, paths, nil)
 	if err != nil || !slices.Equal(matched, []int{0, 2}) {
 		t.Errorf("matched %v, %v", matched, err)
 	}

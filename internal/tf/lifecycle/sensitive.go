@@ -27,15 +27,15 @@ import (
 // manifests contains placeholders. Only plans and states contain these: reveal puts the values back before a hook sees
 // a model, and conceal hides them after it.
 
-// WithSensitiveFields adds the attributes of [Common] for values that no output contains to those of a resource. objects
-// names what manifests contains, and example is a path of a field.
+// WithSensitiveFields adds the attributes of [Common] for values that no output contains to those of a resource.
+// objects names what manifests contains, and example is a path of a field.
 func WithSensitiveFields(resource map[string]schema.Attribute, objects, example string) map[string]schema.Attribute {
 	maps.Copy(resource, map[string]schema.Attribute{
 		"sensitive_fields": schema.ListAttribute{
 			Optional: true, ElementType: types.StringType,
 			Validators: []validator.List{listvalidator.ValueStringsAre(tf.SensitivePath())},
-			MarkdownDescription: "Paths of fields of " + objects + " whose values `manifests`, warnings and errors do " +
-				"not show, such as `" + example + "`. `[0]` selects a list item by its position, `[\"NAME\"]` by its " +
+			MarkdownDescription: "Paths of fields of " + objects + " whose values `manifests`, warnings and errors " +
+				"do not show, such as `" + example + "`. `[0]` selects a list item by its position, `[\"NAME\"]` by its " +
 				"field `name`, and `[*]` all of them. The path of an object or a list selects all values in it. Must " +
 				"match at least one value.",
 		},
@@ -83,8 +83,8 @@ func revealed(key, text, hidden string) (string, error) {
 }
 
 // conceal sets sensitive_values to the values at sensitive_fields in manifests, and replaces them by placeholders.
-// before are the sensitive_values whose revisions continue; the first that contains an object counts. The result are the
-// paths that match no value, unless one of the objects is unknown.
+// before are the sensitive_values whose revisions continue; the first that contains an object counts. The result are
+// the paths that match no value, unless one of the objects is unknown.
 func (c *Common) conceal(before ...types.Map) (unmatched []int, diags diag.Diagnostics) {
 	paths, known := c.sensitivePaths()
 	switch {
