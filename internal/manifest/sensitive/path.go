@@ -25,7 +25,7 @@ func ParsePath(text string) (Path, error) {
 	for rest := text; rest != ""; {
 		next, after, err := parseStep(rest, len(path) == 0)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no path of a field: %w", text, err)
+			return nil, fmt.Errorf("%q is not a path of a field: %w", text, err)
 		}
 		path, rest = append(path, next), after
 	}
