@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -23,11 +22,10 @@ import (
 // object without it belongs to some state.
 const UnfinishedAnnotation = "kt.dev/unfinished"
 
-// CreationAnnotation is on the objects that the creation of a resource made in
-// addition to the one with UnfinishedAnnotation, with the same value. It
-// distinguishes them from objects of another state if the response to their
-// creation was lost. Later applies keep it, so that a repair leaves an object
-// exactly as it was.
+// CreationAnnotation is on all objects that the creation of a resource made, with
+// the value of UnfinishedAnnotation. It distinguishes them from objects of
+// another state if the response to their creation was lost, or if they were
+// restored from a backup. Later applies keep it.
 const CreationAnnotation = "kt.dev/creation"
 
 // annotationPath returns the path of an annotation in managed fields.
@@ -120,20 +118,6 @@ func ownAnnotation(obj *unstructured.Unstructured, name string) string {
 		return ""
 	}
 	return value
-}
-
-// Restored reports whether obj was restored from a backup: the provider applied
-// it before the server created it, by the clock of the server. Backup tools
-// restore managedFields
-// (https://github.com/vmware-tanzu/velero/releases/tag/v1.17.2, "managed fields
-// patch").
-func Restored(obj *unstructured.Unstructured) bool {
-	created := obj.GetCreationTimestamp()
-	return slices.ContainsFunc(obj.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
-		return entry.Manager == Manager && entry.Operation == metav1.ManagedFieldsOperationApply &&
-			entry.Subresource == "" &&
-			entry.Time != nil && entry.Time.Before(&created)
-	})
 }
 
 const (

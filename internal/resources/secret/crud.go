@@ -152,7 +152,7 @@ func (w writer) claimRemovedFields(ctx context.Context, ref kube.Ref, live, sent
 // toUpdate adds the UID of the Secret in state, so that the server does not create a new one if it was deleted.
 func (w writer) toUpdate(ref kube.Ref, live, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if uid := w.Plan.UID.ValueString(); uid != "" {
-		object = object.DeepCopy()
+		object = w.Memory.Marked(secretKey(ref), object).DeepCopy()
 		object.SetUID(apitypes.UID(uid))
 		return object, nil
 	}

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -87,14 +85,8 @@ func TestRestoredObjectIsRemembered(t *testing.T) {
 	t.Parallel()
 	for _, first := range []bool{false, true} {
 		api := kubetest.NewServer(t)
-		live := api.Apply(t, kube.Manager, kind.Service().Named("ml", "x"))
+		live := api.Apply(t, kube.Manager, kube.MarkCreation(kind.Service().Named("ml", "x"), "some"))
 		live.SetUID("restored")
-		live.SetCreationTimestamp(metav1.NewTime(time.Now().Add(time.Hour)))
-		records := live.GetManagedFields()
-		now := metav1.Now()
-		records = append(records, metav1.ManagedFieldsEntry{Manager: kube.Manager, Operation: "Apply", Time: &now,
-			FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`)})
-		live.SetManagedFields(records)
 		api.Put("/api/v1/namespaces/ml/services/x", live)
 		other := kind.Service().Named("ml", "y")
 		other.SetLabels(map[string]string{"a": "b"})
@@ -113,7 +105,7 @@ func TestRestoredObjectIsRemembered(t *testing.T) {
 			}
 			return nil
 		}})
-		resp := s.read(inState(nil), map[string]string{"applied": `{"Service/ml/x":{"uid":"old"}}`})
+		resp := s.read(inState(nil), map[string]string{"applied": `{"Service/ml/x":{"uid":"old","creation":"some"}}`})
 		if got := privateValue(t, resp.Private, "applied"); !strings.Contains(got, `"uid":"restored"`) {
 			t.Errorf("first %t: memory %s, %v", first, got, resp.Diagnostics)
 		}

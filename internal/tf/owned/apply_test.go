@@ -167,7 +167,8 @@ func TestApplyRemovesTheFieldsThatItOmits(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, found := r.dataOf(t)["k"]; found != c.kept || r.dataOf(t)["l"] != "w" ||
-				len(r.Object(mapPath+"a").GetAnnotations()) > 0 {
+				unfinishedMark(r.Object(mapPath+"a")) != "" ||
+				kube.MarkedCreation(r.Object(mapPath+"a")) != memory[mapKey].Creation {
 				t.Errorf("object %v", r.Object(mapPath+"a"))
 			}
 			if sent := r.Requests("dry-run", "patch")[before:]; !slices.Equal(sent, c.sent) {

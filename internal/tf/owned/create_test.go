@@ -135,7 +135,8 @@ func TestObjectThatAppearsDuringItsCreationBelongsToItsCreator(t *testing.T) {
 			now := r.Object(mapPath + "a")
 			value, _, _ := unstructured.NestedString(now.Object, "data", "k")
 			want := map[bool]string{false: c.data, true: "ours"}[c.shared]
-			if now.GetUID() != theirs.GetUID() || value != want || len(now.GetAnnotations()) > 0 {
+			if now.GetUID() != theirs.GetUID() || value != want || unfinishedMark(now) != "" ||
+				!c.shared && len(now.GetAnnotations()) > 0 {
 				t.Errorf("the object is now %v, want the value %q", now.Object, want)
 			}
 		})
@@ -306,8 +307,8 @@ func TestSecretIsCreatedMarkedAndWithdrawnLikeOtherObjects(t *testing.T) {
 		}
 		one.Complete(r.cluster)
 		r.completions.Flush(t.Context())
-		if left := r.Object(path).GetAnnotations(); len(left) > 0 {
-			t.Errorf("the Secret in state has the annotations %v", left)
+		if left := unfinishedMark(r.Object(path)); left != "" {
+			t.Errorf("the Secret in state is unfinished: %s", left)
 		}
 	})
 	t.Run("an adopted one", func(t *testing.T) {

@@ -116,11 +116,12 @@ func (c *Creation) check(ctx context.Context, cluster *kube.Cluster, ref kube.Re
 
 // Mark returns the object to send in order to create obj.
 func (c *Creation) Mark(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	marked := kube.MarkCreation(obj, c.identity())
 	if c.marked && !c.PerObject {
-		return kube.MarkCreation(obj, c.identity())
+		return marked
 	}
 	c.marked = true
-	return kube.MarkUnfinished(obj, c.identity())
+	return kube.MarkUnfinished(marked, c.identity())
 }
 
 // identity returns the random ID of this creation.

@@ -270,7 +270,6 @@ func TestFindReturnsTheObjectInState(t *testing.T) {
 		"a restored object": {prepare: func(_ *testing.T, r *run, _ Memory) {
 			live := r.Object(mapPath + "a")
 			live.SetUID("restored")
-			restored(live)
 			r.Put(mapPath+"a", live)
 		}, warned: "was restored", changed: true},
 		"a replaced object": {prepare: func(t *testing.T, r *run, _ Memory) {
@@ -311,9 +310,9 @@ func TestFindReturnsTheObjectInState(t *testing.T) {
 				return
 			}
 			r.completions.Flush(t.Context())
-			if left := r.Object(mapPath + "a").GetAnnotations(); len(left) > 0 ||
+			if left := unfinishedMark(r.Object(mapPath + "a")); left != "" ||
 				r.cluster.HeldBy(found.Live.GetUID()) != resource {
-				t.Errorf("annotations %v, held by %q", left, r.cluster.HeldBy(found.Live.GetUID()))
+				t.Errorf("unfinished %q, held by %q", left, r.cluster.HeldBy(found.Live.GetUID()))
 			}
 		})
 	}

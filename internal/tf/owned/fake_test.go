@@ -89,3 +89,8 @@ func refOf(t *testing.T, obj *unstructured.Unstructured) kube.Ref {
 	}
 	return ref
 }
+
+// unfinishedMark returns the mark of an object whose creation is not in state, or "".
+func unfinishedMark(obj *unstructured.Unstructured) string {
+	return obj.GetAnnotations()[kube.UnfinishedAnnotation]
+}

@@ -27,22 +27,13 @@ func from(id string) func(*unstructured.Unstructured) {
 	}
 }
 
-// restored marks an object as applied before it was created.
-func restored(obj *unstructured.Unstructured) {
+// appliedBefore gives an object the times of an object whose creation an admission webhook has delayed.
+func appliedBefore(obj *unstructured.Unstructured) {
 	created := time.Now()
 	obj.SetCreationTimestamp(metav1.NewTime(created))
 	records := obj.GetManagedFields()
-	applied := metav1.NewTime(created.Add(-time.Hour))
+	applied := metav1.NewTime(created.Add(-time.Second))
 	records[0].Time = &applied
-	obj.SetManagedFields(records)
-}
-
-// appliedAtOnce marks an object as applied when it was created.
-func appliedAtOnce(obj *unstructured.Unstructured) {
-	restored(obj)
-	records := obj.GetManagedFields()
-	created := obj.GetCreationTimestamp()
-	records[0].Time = &created
 	obj.SetManagedFields(records)
 }
 
@@ -137,14 +128,15 @@ func TestRefreshOfAnObjectWithAnotherUID(t *testing.T) {
 		want string
 		gone bool
 	}{
-		"restored from a backup":         {live(kube.Manager, restored), "was restored", false},
-		"created again by another state": {live(kube.Manager, appliedAtOnce), "was replaced", true},
-		"restored, of another manager":   {live("kubectl", restored), "was replaced", true},
+		"restored from a backup":            {live(kube.Manager, from("some")), "was restored", false},
+		"created again by another state":    {live(kube.Manager, from("other")), "was replaced", true},
+		"created again with a slow webhook": {live(kube.Manager, appliedBefore), "was replaced", true},
+		"restored, of another manager":      {live("kubectl", from("some")), "was replaced", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			key := manifest.Key(c.live)
-			memory := Memory{key: {UID: "old"}}
+			memory := Memory{key: {UID: "old", Creation: "some"}}
 			memoryChanged, diags, err := memory.Recognize(key, ref, c.live, "kt_compute ml/x")
 			if errors.Is(err, ErrGone) != c.gone || memoryChanged == c.gone || (memory[key].UID == "u") == c.gone {
 				t.Errorf("memory changed %t, error %v, entry %+v", memoryChanged, err, memory[key])
@@ -157,11 +149,11 @@ func TestRefreshOfAnObjectWithAnotherUID(t *testing.T) {
 	}
 }
 
-// The response to the creation was lost, so it is unknown which object the backup contained.
-func TestRestoredObjectOfAnotherCreationIsGone(t *testing.T) {
+// An object that was imported or adopted has no creation of the provider, so nothing proves that another one is it.
+func TestAnObjectWithoutARecordedCreationIsNotRestored(t *testing.T) {
 	t.Parallel()
-	obj := live(kube.Manager, restored)
-	memory := Memory{manifest.Key(obj): {Creation: "some"}}
+	obj := live(kube.Manager, appliedBefore)
+	memory := Memory{manifest.Key(obj): {UID: "old"}}
 	changed, diags, err := memory.Recognize(manifest.Key(obj), kube.Ref{Kind: kind.Service()}, obj, "kt_compute ml/x")
 	if !errors.Is(err, ErrGone) || changed || len(diags) != 1 || !strings.Contains(diags[0].Detail(), `id = "ml/x"`) {
 		t.Errorf("changed %t, %v, %v", changed, err, diags)
@@ -188,7 +180,8 @@ func TestObjectToSendAfterALostResponse(t *testing.T) {
 	memory := Memory{key: {Creation: "some"}}
 	obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service"}}
 	sent, err := memory.ObjectToSend(key, ref, nil, obj)
-	if err != nil || sent.GetAnnotations()[kube.UnfinishedAnnotation] != "some" {
+	if err != nil || sent.GetAnnotations()[kube.UnfinishedAnnotation] != "some" ||
+		sent.GetAnnotations()[kube.CreationAnnotation] != "some" {
 		t.Errorf("without a live object: %v, %v", sent, err)
 	}
 	sent, err = memory.ObjectToSend(key, ref, live(kube.Manager, unfinished), obj)
@@ -207,9 +200,15 @@ func TestObjectToSendAfterALostResponse(t *testing.T) {
 func TestAllObjectsOfACreationHaveItsID(t *testing.T) {
 	t.Parallel()
 	creation := &Creation{}
-	id := creation.Mark(live(kube.Manager)).GetAnnotations()[kube.UnfinishedAnnotation]
-	if got := creation.Mark(live(kube.Manager)).GetAnnotations()[kube.CreationAnnotation]; got != id || id == "" {
-		t.Errorf("the second object is of creation %q, the first of %q", got, id)
+	first, second := creation.Mark(live(kube.Manager)), creation.Mark(live(kube.Manager))
+	id := first.GetAnnotations()[kube.UnfinishedAnnotation]
+	for _, obj := range []*unstructured.Unstructured{first, second} {
+		if got := obj.GetAnnotations()[kube.CreationAnnotation]; got != id || id == "" {
+			t.Errorf("an object is of creation %q, not of %q", got, id)
+		}
+	}
+	if second.GetAnnotations()[kube.UnfinishedAnnotation] != "" {
+		t.Error("the second object is marked as unfinished")
 	}
 	set, _, err := kube.OwnedFields(live(kube.Manager, from("some")))
 	if err != nil || strings.Contains(set.String(), "creation") {

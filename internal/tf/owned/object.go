@@ -63,7 +63,7 @@ func (m Memory) ObjectToSend(
 		return obj, nil
 	}
 	if live == nil {
-		return kube.MarkUnfinished(obj, m[key].Creation), nil
+		return kube.MarkUnfinished(m.Marked(key, obj), m[key].Creation), nil
 	}
 	same, err := m.Has(key, live)
 	if err != nil {
@@ -209,7 +209,9 @@ func Find(
 }
 
 // Recognize returns ErrGone with a warning if live is not the object of the entry. It updates the entry for an
-// object that was restored from a backup; memoryChanged is then true.
+// object that was restored from a backup; memoryChanged is then true. Backup tools give it another UID, and restore
+// managedFields (https://github.com/vmware-tanzu/velero/releases/tag/v1.17.2, "managed fields patch"). Only the ID of
+// its creation proves that it is the object in state: their times are those of any object whose creation was slow.
 func (m Memory) Recognize(
 	key string, ref kube.Ref, live *unstructured.Unstructured, resource string,
 ) (memoryChanged bool, diags diag.Diagnostics, err error) {
@@ -218,12 +220,13 @@ func (m Memory) Recognize(
 		return false, nil, err
 	}
 	known := m[key]
-	if known.UID != "" && kube.Restored(live) {
+	if known.UID != "" && known.Creation != "" && kube.MarkedCreation(live) == known.Creation {
 		diags.AddWarning(ref.String()+" was restored outside of Terraform",
-			fmt.Sprintf("%s had UID %s, and now has UID %s. This provider applied it before its creation at %s. "+
-				"Therefore it was restored from a backup, and the resource continues with it. If this configuration "+
-				"should not manage it, remove the resource from the state:\n  terraform state rm ADDRESS",
-				ref, known.UID, live.GetUID(), live.GetCreationTimestamp().UTC().Format(time.RFC3339)))
+			fmt.Sprintf("%s had UID %s, and now has UID %s, which was created at %s. It has the annotation %s = %s "+
+				"of the creation in state. Therefore it was restored from a backup, and the resource continues with "+
+				"it. If this configuration should not manage it, remove the resource from the state:\n"+
+				"  terraform state rm ADDRESS", ref, known.UID, live.GetUID(),
+				live.GetCreationTimestamp().UTC().Format(time.RFC3339), kube.CreationAnnotation, known.Creation))
 		known.UID = live.GetUID()
 		m[key] = known
 		return true, diags, nil
