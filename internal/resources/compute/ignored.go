@@ -6,16 +6,15 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
@@ -24,38 +23,13 @@ import (
 // value as the configuration. Rendering it would also change the other fields. Therefore all fields that an ignored
 // attribute determines keep their values.
 
-// configID returns the key under which the configuration of a compute is stored during a run.
-func configID(ctx context.Context, config tfsdk.Config) (id string, ok bool) {
-	var name, namespace types.String
-	diags := config.GetAttribute(ctx, path.Root("name"), &name)
-	diags.Append(config.GetAttribute(ctx, path.Root("namespace"), &namespace)...)
-	if diags.HasError() || !isKnown(name) || namespace.IsUnknown() {
-		return "", false
-	}
-	return tf.ConfigID(tf.ComputeType, namespace.ValueString(), name.ValueString()), true
-}
-
 // unignoredConfig is the configuration before lifecycle.ignore_changes has changed it, and the plan for it.
 type unignoredConfig struct{ plan, config model }
 
 // unignoredConfigOf returns nil if lifecycle.ignore_changes has changed nothing, or if that cannot be determined.
 func unignoredConfigOf(ctx context.Context, data *tf.ProviderData, req *resource.ModifyPlanRequest) *unignoredConfig {
-	if data == nil || req == nil || req.State.Raw.IsNull() {
-		return nil
-	}
-	id, ok := configID(ctx, req.Config)
+	config, ok := lifecycle.ConfigAsWritten(ctx, data, tf.ComputeType, req)
 	if !ok {
-		return nil
-	}
-	validated, ok := data.Configs.Get(id)
-	if !ok {
-		return nil
-	}
-	config, err := validated.Unmarshal(req.Config.Schema.Type().TerraformType(ctx))
-	if err != nil {
-		return nil
-	}
-	if config, ok = withoutUnknown(config, req.Config.Raw); !ok || config.Equal(req.Config.Raw) {
 		return nil
 	}
 	plan, ok := withoutIgnoring(req.Plan.Raw, req.Config.Raw, config)
@@ -69,24 +43,6 @@ func unignoredConfigOf(ctx context.Context, data *tf.ProviderData, req *resource
 		return nil
 	}
 	return &out
-}
-
-// withoutUnknown returns the original configuration, in which unknown attributes are those of the changed one: if they
-// are known there, they are ignored.
-func withoutUnknown(original, changed tftypes.Value) (tftypes.Value, bool) {
-	if original.IsFullyKnown() {
-		return original, true
-	}
-	var out, known map[string]tftypes.Value
-	if original.As(&out) != nil || changed.As(&known) != nil {
-		return original, false
-	}
-	for name, value := range out {
-		if !value.IsFullyKnown() {
-			out[name] = known[name]
-		}
-	}
-	return tftypes.NewValue(original.Type(), out), changed.IsFullyKnown()
 }
 
 // withoutIgnoring returns a plan in which the attributes that differ between two configurations are those of the

@@ -80,9 +80,20 @@ func (w writer) write(ctx context.Context) bool {
 	if w.Diags.HasError() {
 		return false
 	}
+	ref := w.Plan.ref()
+	live, err := w.readSecret(ctx, ref)
 	revisions := revisionsOf(w.Plan, w.Prior, w.PrivateState.digests, w.Config, w.Creating)
-	entries, diags := revisions.resolveEntries(source, w.Plan.Keys)
-	w.Diags.Append(diags...)
+	entries := revisions.digests.Values
+	if source.kept {
+		if err != nil {
+			w.fail(err)
+			return false
+		}
+		source = keptContent(revisions.digests, kube.SecretData(live))
+	} else {
+		entries, diags = revisions.resolveEntries(source, w.Plan.Keys)
+		w.Diags.Append(diags...)
+	}
 	mount := mountPath(w.Plan, source)
 	w.Diags.Append(refuseUnusedMode(w.Plan, mount)...)
 	defaults := owned.PreserveCreator(w.Data.Defaults, owned.Manifests(w.Prior.Manifests))
@@ -91,8 +102,6 @@ func (w writer) write(ctx context.Context) bool {
 	if w.Diags.HasError() {
 		return false
 	}
-	ref := w.Plan.ref()
-	live, err := w.readSecret(ctx, ref)
 	if unreadable := kube.ClassOf(err) == kube.Denied; w.Creating && (live != nil || unreadable) {
 		if live, err = w.prepareCreate(ctx, ref, live); err != nil {
 			w.fail(err)
@@ -128,7 +137,9 @@ func (w writer) write(ctx context.Context) bool {
 		applied = nil // it may exist, and can be deleted if it is in state
 		w.Memory.Expect(manifest.Key(sent), w.Creation)
 	} else {
-		applied = w.prune(ctx, applied, source.keys())
+		if !source.kept {
+			applied = w.prune(ctx, applied, source.keys())
+		}
 		if !w.Memory.Applied(manifest.Key(sent)) {
 			w.Diags.Append(owned.TakeOver(ctx, w.Data.Cluster, ref, applied)...)
 		}
@@ -260,7 +271,9 @@ func (w writer) record(manifests types.Map, source content, sent, live *unstruct
 		w.remember(sent, live)
 		w.Plan.UID = types.StringValue(string(live.GetUID()))
 	}
-	w.Plan.Keys = tf.TextMap(keys)
+	if !source.kept {
+		w.Plan.Keys = tf.TextMap(keys)
+	}
 	w.Plan.Manifests = manifests
 	mount := mountPath(w.Plan, source)
 	w.Plan.Ref = reference(w.Plan.Name, mount, defaultMode(w.Plan, w.Prior, mount), source.keys())

@@ -74,8 +74,25 @@ func (p *planner) gather() {
 		return
 	}
 	p.Diags.Append(diags...)
+	if source.kept && !p.Creating {
+		p.content, p.Plan.Keys = keptContent(p.PrivateState.digests, nil), p.State.Keys
+		return
+	}
 	p.content = source
 	p.Plan.Keys = p.revisions().planned(source)
+}
+
+// keptContent returns the live values of the keys that were applied. Those of missing keys are unknown.
+func keptContent(applied spec.Digests, live map[string][]byte) content {
+	out := content{data: map[string][]byte{}, kept: true}
+	for key := range applied.Values {
+		if value, exists := live[key]; exists {
+			out.data[key] = value
+		} else {
+			out.unknownKeys = append(out.unknownKeys, key)
+		}
+	}
+	return out
 }
 
 // isSecretUnchanged reports whether the plan does not change the Secret.

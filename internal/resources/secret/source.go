@@ -26,6 +26,8 @@ type content struct {
 	unknown bool
 	// sourceDir is the directory where a file source is mounted, as returned by spec.SourceDir; otherwise "".
 	sourceDir string
+	// kept is true if no source is configured, since lifecycle.ignore_changes contains values_wo: the values stay.
+	kept bool
 	// external is true if the values are from files or environment variables. Terraform does not track these, and
 	// they can change between a plan and its apply.
 	external bool
@@ -56,6 +58,8 @@ func gather(config *model, local *localSource) (content, diag.Diagnostics) {
 	case !config.Values.IsNull():
 		out = configuredValues(config.Values)
 		out.attribute = "values"
+	case config.ProviderName.IsNull() && config.Path.IsNull() && config.FromEnv.IsNull():
+		out = content{unknown: true, kept: true}
 	case local == nil, !namesKnown, anyUnknown(config.ProviderName, config.Path, config.FromEnv, config.MountPath):
 		out = content{unknown: true}
 	case !config.ProviderName.IsNull():

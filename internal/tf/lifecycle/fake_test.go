@@ -184,6 +184,7 @@ type server struct {
 
 	t     *testing.T
 	state tftypes.Type
+	data  *tf.ProviderData
 }
 
 // inCluster returns a provider that is configured for the cluster with a UID.
@@ -229,7 +230,7 @@ func configured(t *testing.T, data *tf.ProviderData, h *hooks) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{ProviderServer: protocol, t: t, state: described.ResourceSchemas["kt_thing"].ValueType()}
+	s := &server{ProviderServer: protocol, t: t, data: data, state: described.ResourceSchemas["kt_thing"].ValueType()}
 	empty := tftypes.Object{}
 	emptyConfig, err := tfprotov6.NewDynamicValue(empty, tftypes.NewValue(empty, map[string]tftypes.Value{}))
 	if err != nil {

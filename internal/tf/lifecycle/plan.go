@@ -110,6 +110,11 @@ func (r *Resource[M, P, N]) ModifyPlan(
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	if !creating && ignoresAll(config.common(), state.common()) {
+		resp.Plan.Raw = req.State.Raw
+		resp.Diagnostics.Append(owned.PlanKeep(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)...)
+		return
+	}
 	proposed := *plan
 	resp.Diagnostics.Append(plan.common().Reveal()...)
 	resp.Diagnostics.Append(state.common().Reveal()...)
@@ -123,6 +128,7 @@ func (r *Resource[M, P, N]) ModifyPlan(
 		return
 	}
 	if !creating {
+		p.Diags.Append(r.recordIgnored(ctx, &req, privateData{req.Private, resp.Private})...)
 		p.Diags.Append(owned.PlanKeep(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)...)
 	}
 	r.plan(ctx, p)

@@ -17,7 +17,7 @@ import (
 type Writing[M, N any] struct {
 	Data            *tf.ProviderData
 	Plan            *M // becomes the new state
-	Config          *M
+	Config          *M // as planned: lifecycle.ignore_changes has replaced the attributes that it contains
 	Prior           *M // empty in a creation
 	Memory          owned.Memory
 	PrivateState    N
@@ -57,7 +57,9 @@ func (r *Resource[M, P, N]) Create(ctx context.Context, req resource.CreateReque
 	r.data.Cluster.BeginApply()
 	plan, config := P(new(M)), P(new(M))
 	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
-	resp.Diagnostics.Append(req.Config.Get(ctx, config)...)
+	planned, diags := plannedConfig(ctx, req.Config, req.Plan, nil)
+	resp.Diagnostics.Append(diags...)
+	resp.Diagnostics.Append(planned.Get(ctx, config)...)
 	hidden := concealer[M, P]{plan: plan, planned: plan.common().SensitiveValues}
 	resp.Diagnostics.Append(plan.common().Reveal()...)
 	if resp.Diagnostics.HasError() {
@@ -93,7 +95,9 @@ func (r *Resource[M, P, N]) Update(ctx context.Context, req resource.UpdateReque
 	r.data.Cluster.BeginApply()
 	plan, config, state := P(new(M)), P(new(M)), P(new(M))
 	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
-	resp.Diagnostics.Append(req.Config.Get(ctx, config)...)
+	planned, diags := plannedConfig(ctx, req.Config, req.Plan, req.Private)
+	resp.Diagnostics.Append(diags...)
+	resp.Diagnostics.Append(planned.Get(ctx, config)...)
 	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
 	hidden := concealer[M, P]{plan: plan, planned: plan.common().SensitiveValues, prior: state.common().SensitiveValues}
 	resp.Diagnostics.Append(plan.common().Reveal()...)
