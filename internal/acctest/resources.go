@@ -17,7 +17,9 @@ import (
 // applied without the CLI, with one provider for each plan and each apply.
 type Resources struct {
 	// Start starts the provider.
-	Start     func() (tfprotov6.ProviderServer, error)
+	Start func() (tfprotov6.ProviderServer, error)
+	// Ignored is lifecycle.ignore_changes of each resource, by name.
+	Ignored   map[string][]string
 	typ       string
 	block     string
 	resources map[string]*core.Resource
@@ -70,7 +72,7 @@ func (s *Resources) Plan(t *testing.T, bodies map[string]string) map[string]*cor
 	var mu sync.Mutex
 	plans := map[string]*core.Plan{}
 	s.each(t, slices.Sorted(maps.Keys(bodies)), func(name string, r *core.Resource, c *core.Command) error {
-		p, err := r.Plan(t.Context(), c, bodies[name])
+		p, err := r.Plan(t.Context(), c, bodies[name], s.Ignored[name]...)
 		mu.Lock()
 		defer mu.Unlock()
 		plans[name] = p

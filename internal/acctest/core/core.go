@@ -97,7 +97,8 @@ type Plan struct {
 	Warnings []string
 
 	refreshed *Resource
-	config    cty.Value
+	config    cty.Value // in which lifecycle.ignore_changes has replaced attributes
+	written   cty.Value // the configuration without that, which the apply gets
 	private   []byte
 	identity  *tfprotov6.ResourceIdentityData
 }
@@ -135,24 +136,43 @@ func (r *Resource) Attribute(name string) any {
 // Forget removes the resource from state.
 func (r *Resource) Forget() { r.state, r.private, r.identity = nil, nil, nil }
 
-// Plan refreshes the resource and plans a configuration: the body of its block.
-func (r *Resource) Plan(ctx context.Context, c *Command, config string) (*Plan, error) {
+// Plan refreshes the resource and plans a configuration: the body of its block. ignored is lifecycle.ignore_changes: the
+// names of attributes, or all.
+func (r *Resource) Plan(ctx context.Context, c *Command, config string, ignored ...string) (*Plan, error) {
 	value, err := parse(config, r.typ)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.validate(ctx, c.server, value); err != nil {
-		return nil, err
-	}
-	return r.plan(ctx, c.server, value)
+	return r.plan(ctx, c.server, value, ignored)
 }
 
 // PlanDestroy plans to destroy the resource.
 func (r *Resource) PlanDestroy(ctx context.Context, c *Command) (*Plan, error) {
-	return r.plan(ctx, c.server, cty.NullVal(r.typ))
+	return r.plan(ctx, c.server, cty.NullVal(r.typ), nil)
+}
+
+// All is lifecycle.ignore_changes = all.
+const All = "all"
+
+// ignoring returns the configuration that Terraform plans: ignored attributes have their values in state.
+func ignoring(before, config cty.Value, ignored []string) cty.Value {
+	switch {
+	case before.IsNull(), config.IsNull(), len(ignored) == 0:
+		return config
+	case slices.Contains(ignored, All):
+		return before
+	}
+	values := config.AsValueMap()
+	for _, name := range ignored {
+		values[name] = before.GetAttr(name)
+	}
+	return cty.ObjectVal(values)
 }
 
 func (r *Resource) validate(ctx context.Context, server tfprotov6.ProviderServer, value cty.Value) error {
+	if value.IsNull() {
+		return nil
+	}
 	encoded, err := encode(value)
 	if err != nil {
 		return err
@@ -169,12 +189,18 @@ func (r *Resource) validate(ctx context.Context, server tfprotov6.ProviderServer
 }
 
 // plan refreshes the resource, and plans a value; null destroys it.
-func (r *Resource) plan(ctx context.Context, server tfprotov6.ProviderServer, config cty.Value) (*Plan, error) {
+func (r *Resource) plan(
+	ctx context.Context, server tfprotov6.ProviderServer, written cty.Value, ignored []string,
+) (*Plan, error) {
 	refreshed := *r
 	before, warnings, err := refreshed.refresh(ctx, server)
 	if err != nil {
 		return nil, err
 	}
+	if err := r.validate(ctx, server, written); err != nil {
+		return nil, err
+	}
+	config := ignoring(before, written, ignored)
 	p, replaces, err := refreshed.planned(ctx, server, before, config)
 	if err != nil {
 		return nil, err
@@ -190,7 +216,7 @@ func (r *Resource) plan(ctx context.Context, server tfprotov6.ProviderServer, co
 		p.Warnings = append(p.Warnings, again.Warnings...)
 	}
 	p.Warnings = append(warnings, p.Warnings...)
-	p.refreshed = &refreshed
+	p.refreshed, p.written = &refreshed, written
 	return p, nil
 }
 
@@ -300,16 +326,20 @@ func (r *Resource) Apply(ctx context.Context, c *Command, p *Plan) (warnings []s
 		return r.change(ctx, c.server, p)
 	case Replace:
 		null := cty.NullVal(r.typ)
-		deletion := &Plan{Before: before, After: null, config: null, private: p.private, identity: p.identity}
+		deletion := &Plan{Before: before, After: null, written: null, private: p.private, identity: p.identity}
 		if warnings, err = r.change(ctx, c.server, deletion); err != nil {
 			return warnings, err
 		}
 		before = null
 	}
+	if err := r.validate(ctx, c.server, p.written); err != nil {
+		return warnings, err
+	}
 	again, _, err := r.planned(ctx, c.server, before, p.config)
 	if err != nil {
 		return warnings, err
 	}
+	again.written = p.written
 	if err := compatible(p.After, again.After); err != nil {
 		return warnings, fmt.Errorf("inconsistent final plan: %w", err)
 	}
@@ -319,7 +349,7 @@ func (r *Resource) Apply(ctx context.Context, c *Command, p *Plan) (warnings []s
 
 // change sends the final plan of a change to the provider.
 func (r *Resource) change(ctx context.Context, server tfprotov6.ProviderServer, p *Plan) ([]string, error) {
-	config := p.config
+	config := p.written
 	values, err := encodeAll(p.Before, p.After, config)
 	if err != nil {
 		return nil, err

@@ -85,9 +85,9 @@ func (p *planner) preserveIgnored(
 	for key := range all {
 		is, other, before := planned[key], original[key], prior[key]
 		switch {
-		case is != nil && other != nil && (is.Equal(other) || before == nil):
-			out[key] = is
-		case is != nil && other != nil:
+		case is != nil && (other == nil || is.Equal(other) || before == nil):
+			out[key] = is // the written configuration may have another kind
+		case is != nil:
 			out[key] = preserveObject(other, is, before)
 		case before != nil:
 			out[key] = before
