@@ -18,6 +18,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -73,11 +74,11 @@ func respond(w http.ResponseWriter, r *http.Request, object string) {
 		_, _ = w.Write([]byte(`{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden",
 			"code": 403}`))
 	case last == "v1alpha1":
-		_, _ = w.Write([]byte(`{"kind": "APIResourceList", "resources": [{"name": "computes", "kind": "Compute",
-			"namespaced": true}]}`))
+		_, _ = w.Write(kubetest.Identified(path, []byte(`{"resources": [{"name": "computes", "kind": "Compute",
+			"namespaced": true}]}`)))
 	case collection && json.Valid([]byte(object)):
-		_, _ = w.Write([]byte(`{"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": [` +
-			object + `]}`))
+		_, _ = w.Write(kubetest.Identified(r.URL.Path, []byte(`{"metadata": {"resourceVersion": "1"}, "items": [`+
+			object+`]}`)))
 	default:
 		_, _ = w.Write([]byte(object))
 	}

@@ -216,7 +216,7 @@ func (c *connection) confirmMissing(ctx context.Context, path string) error {
 		return err
 	}
 	var list metav1.APIGroupList
-	if err != nil || json.Unmarshal(data, &list) != nil || list.Kind != "APIGroupList" {
+	if err != nil || json.Unmarshal(data, &list) != nil {
 		return unconfirmed
 	}
 	for _, group := range list.Groups {

@@ -23,8 +23,8 @@ func TestClusterIdentityIsRequestedOnce(t *testing.T) {
 		want string
 		asks int32
 	}{
-		"permission to read": {http.StatusOK, map[string]any{"kind": "Namespace",
-			"metadata": map[string]any{"uid": "u-1"}}, "u-1", 1},
+		"permission to read": {http.StatusOK, map[string]any{"kind": "Namespace", "apiVersion": "v1",
+			"metadata": map[string]any{"uid": "u-1", "name": "kube-system"}}, "u-1", 1},
 		"it may not be read": {http.StatusForbidden, metav1.Status{Reason: metav1.StatusReasonForbidden}, "",
 			2}, // it is final if the server was ready before
 		"another server": {http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound}, "", 1},

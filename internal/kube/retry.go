@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,22 +35,6 @@ const (
 // errNoResponse is the error of an attempt that takes too long.
 var errNoResponse = errors.New("no response in time")
 
-const (
-	// maxResponse is the maximum size of a response in bytes, decompressed: a list of
-	// ten thousand large objects. A list of names and an object are much smaller.
-	maxResponse = 512 << 20
-	// maxMessage is the maximum size of a message of a watch in bytes. etcd stores
-	// objects of up to 1.5 MiB by default.
-	maxMessage = 32 << 20
-)
-
-// tooLargeError reports a response, or a message of a watch, that exceeds a limit in bytes.
-type tooLargeError struct{ limit int }
-
-func (e *tooLargeError) Error() string {
-	return fmt.Sprintf("the response is larger than %d MiB, which no API server sends", e.limit>>20)
-}
-
 // errIncomplete is the error of an incomplete response.
 var errIncomplete = errors.New("the response was incomplete")
 
@@ -65,10 +50,12 @@ type retrier struct {
 	clock  clock.WithDelayedExecution
 	readyz string // address
 	health *health
+	checks *checker
 }
 
 func newRetrier(next http.RoundTripper, clock clock.WithDelayedExecution, server *url.URL) *retrier {
-	return &retrier{next: next, clock: clock, readyz: server.JoinPath("readyz").String(), health: &health{}}
+	return &retrier{next: next, clock: clock, readyz: server.JoinPath("readyz").String(), health: &health{},
+		checks: &checker{root: strings.TrimSuffix(server.Path, "/"), pages: map[string]int{}}}
 }
 
 // RoundTrip sends a request until it receives a final response, or retries are
@@ -165,6 +152,9 @@ func (r *retrier) attempt(
 	// Each attempt has a header of its own: a credential plugin adds its token to it, and adds none if there is one, so
 	// that an attempt after a 401 would repeat the rejected token.
 	attempt := request.Clone(ctx)
+	if accept := attempt.Header.Get("Accept"); strings.Contains(accept, ",application/json") {
+		attempt.Header.Set("Accept", accept[strings.Index(accept, "application/json"):]) // no other form is checked
+	}
 	if request.GetBody != nil {
 		body, err := request.GetBody()
 		if err != nil {
@@ -188,16 +178,17 @@ func (r *retrier) attempt(
 	}
 	begins.Stop() // the rest of the response may be large
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxResponse+1))
-	if len(body) > maxResponse {
-		return nil, &tooLargeError{maxResponse}
+	size := targetOf(request, r.checks.root).limit(response)
+	body, err := io.ReadAll(io.LimitReader(response.Body, int64(size)+1))
+	if len(body) > size {
+		return nil, &tooLargeError{size}
 	}
 	if err != nil {
 		return nil, late(ctx, left, fmt.Errorf("%w: %w", errIncomplete, err))
 	}
 	whole := &reply{Response: response, body: body}
-	if whole.succeeded() && !whole.complete() {
-		return nil, errIncomplete // client-go would report invalid JSON
+	if err := r.checks.check(request, whole); err != nil {
+		return nil, err
 	}
 	return whole, nil
 }

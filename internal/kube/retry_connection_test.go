@@ -17,13 +17,13 @@ import (
 func TestEachAttemptSendsTheCompleteBody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r, server := newSteps(breaks, breaks, responds(200, "{}"))
+		r, server := newSteps(breaks, breaks, responds(200, found))
 		request := asks(t.Context(), t, "apply")
 		response, err := r.RoundTrip(request)
 		if err != nil || strings.Join(server.bodies, " ") != `{"a":1} {"a":1} {"a":1}` {
 			t.Errorf("sent %q, error %v", server.bodies, err)
 		}
-		if body, _ := io.ReadAll(response.Body); string(body) != "{}" {
+		if body, _ := io.ReadAll(response.Body); string(body) != found {
 			t.Errorf("the body is %q", body)
 		}
 		unreadable := errors.New("unreadable")
@@ -48,7 +48,7 @@ func (c closing) Close() error { *c.closed++; return nil }
 func TestBodyOfARequestIsClosed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r, _ := newSteps(responds(200, "{}"))
+		r, _ := newSteps(responds(200, found))
 		request, closed := asks(t.Context(), t, "create"), 0
 		request.Body = closing{strings.NewReader("{}"), &closed}
 		if _, err := r.RoundTrip(request); err != nil || closed != 1 {
@@ -90,7 +90,7 @@ func TestNothingRemainsOfARequest(t *testing.T) {
 						interrupt()
 						synctest.Wait()
 					}
-					return response(http.StatusOK, io.NopCloser(strings.NewReader("{}"))), nil
+					return response(http.StatusOK, io.NopCloser(strings.NewReader(found))), nil
 				}}}
 				response, err := newRetrier(server, fake, serverURL()).RoundTrip(asks(ctx, t, what))
 				if err != nil {
@@ -109,7 +109,7 @@ func TestNothingRemainsOfARequest(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, interrupt := context.WithCancel(t.Context())
 			fake := clocktesting.NewFakeClock(time.Now())
-			server := &scripted{steps: []step{responds(200, "{}")}}
+			server := &scripted{steps: []step{responds(200, found)}}
 			if _, err := newRetrier(server, fake, serverURL()).RoundTrip(asks(ctx, t, "apply")); err != nil {
 				t.Fatal(err)
 			}
@@ -229,7 +229,7 @@ func TestFinishedWritesDoNotWaitForTheEndOfTheRun(t *testing.T) {
 			if run.hooks != 1 {
 				t.Errorf("%d hooks during the write, want 1", run.hooks)
 			}
-			return responds(200, "{}")(request)
+			return responds(200, found)(request)
 		})
 		if _, err := r.RoundTrip(asks(run, t, "apply")); err != nil || run.hooks != 0 {
 			t.Errorf("%d hooks remain, error %v", run.hooks, err)

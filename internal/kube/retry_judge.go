@@ -130,7 +130,7 @@ func judgeError(err error, known state, within time.Duration) judgement {
 		return judgement{} // from the credential plugin: see plainErrors
 	case isTLS(err), is[*config.RedirectError](err):
 		return judgement{}
-	case is[*tooLargeError](err):
+	case is[*tooLargeError](err), is[unexpectedError](err):
 		return judgement{unknown: true} // a write was executed
 	case is[*net.DNSError](err):
 		return judgement{again: known.reached, within: within}
@@ -190,10 +190,8 @@ func (a *reply) forbids() bool {
 // succeeded reports whether the server has executed the request.
 func (a *reply) succeeded() bool { return a.StatusCode < http.StatusMultipleChoices }
 
-// complete reports whether a response is complete. After a broken connection, an
-// incomplete response may look finished.
-func (a *reply) complete() bool {
-	return !strings.HasPrefix(a.Header.Get("Content-Type"), "application/json") || json.Valid(a.body)
+func (a *reply) isJSON() bool {
+	return strings.HasPrefix(a.Header.Get("Content-Type"), "application/json")
 }
 
 // status returns the Status in a response of the API server, or nil.

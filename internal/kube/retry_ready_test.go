@@ -9,7 +9,7 @@ import (
 
 func TestRejectionIsFinalIfTheServerWasReadyBefore(t *testing.T) {
 	t.Parallel()
-	ok, forbidden := responds(200, "{}"), responds(403, refused("Forbidden", "no roles yet"))
+	ok, forbidden := responds(200, found), responds(403, refused("Forbidden", "no roles yet"))
 	ready, unready := responds(200, "ok"), responds(500, "[-]informer-sync failed")
 	for name, test := range map[string]struct {
 		steps, ready     []step
@@ -60,9 +60,9 @@ func TestReadinessIsValidUntilAFailure(t *testing.T) {
 		want    int    // checks of the second rejection
 	}{
 		"nothing happens":    {nil, false, 0},
-		"a request succeeds": {[]step{responds(200, "{}")}, false, 0},
-		"a connection fails": {[]step{breaks, responds(200, "{}")}, false, 1},
-		"a watch ends":       {[]step{responds(200, "{}")}, true, 1},
+		"a request succeeds": {[]step{responds(200, found)}, false, 0},
+		"a connection fails": {[]step{breaks, responds(200, found)}, false, 1},
+		"a watch ends":       {[]step{responds(200, found)}, true, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -2,12 +2,11 @@ package kube
 
 import (
 	"bytes"
-	"compress/gzip"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"net/http"
-	"runtime"
+	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -21,40 +20,28 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Nothing is allocated by a number of the server, and no response takes all memory.
-func TestSizeOfResponsesIsLimited(t *testing.T) { //nolint:paralleltest // it measures memory
-	const memory = 4 << 30 // of all allocations while a response of 512 MiB grows
-	for name, respond := range map[string]http.HandlerFunc{
-		"an announced size of 2^62": func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Length", fmt.Sprint(int64(1)<<62))
-			_, _ = io.CopyN(w, endless{}, 1000)
-		},
-		"no end": func(w http.ResponseWriter, _ *http.Request) {
-			_, _ = io.Copy(w, endless{})
-		},
-		"compressed": func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Encoding", "gzip")
-			zip := gzip.NewWriter(w)
-			_, _ = io.CopyN(zip, endless{}, 8<<30)
-			_ = zip.Close()
-		},
-	} {
-		t.Run(name, func(t *testing.T) { //nolint:paralleltest // it measures memory
-			cluster := clusterOf(t, http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-				w.Header().Set("Content-Type", "application/json")
-				respond(w, request)
-			}))
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			_, err := cluster.Fetch(t.Context(), trainer())
-			runtime.ReadMemStats(&after)
-			if ClassOf(err) != Unreachable {
-				t.Errorf("the error is %v", err)
-			}
-			if used := after.TotalAlloc - before.TotalAlloc; used > memory {
-				t.Errorf("%d MiB were allocated", used>>20)
-			}
-		})
+// Genuine objects are far from the limit of values.
+func TestNumberOfValuesOfGenuineObjects(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("fields/testdata/live/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, data); err != nil {
+			t.Fatal(err)
+		}
+		if size := compact.Len() / values(compact.Bytes()); size < valueSize*5/4 {
+			t.Errorf("%s has %d bytes for each value", file, size)
+		}
+	}
+	if got := values([]byte(`{"a,[{\",":[1,{},"\\"],"b":[]}`)); got != 7 {
+		t.Errorf("%d values, want 7", got)
 	}
 }
 

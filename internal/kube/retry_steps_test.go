@@ -81,6 +81,9 @@ func breaks(*http.Request) (*http.Response, error) {
 	return nil, errors.New("connection reset by peer")
 }
 
+// found is the body of a response with the object at [kubetest.TrainerPath].
+const found = `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"trainer","namespace":"ml"}}`
+
 // refused is the body of a Status with a code and a reason.
 func refused(reason, message string) string {
 	return `{"kind":"Status","status":"Failure","reason":"` + reason + `","message":"` + message + `"}`

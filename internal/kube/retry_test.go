@@ -324,7 +324,9 @@ func TestDeletionIsNotCompletedByAConflict(t *testing.T) {
 						return kubetest.Failing(http.StatusConflict, metav1.StatusReasonConflict)
 					}
 					live := aSecret()
-					live.SetUID("u")
+					if !secret {
+						live = kubetest.Deployment("", 0)
+					}
 					_ = unstructured.SetNestedField(live.Object, test.uid, "metadata", "uid")
 					return http.StatusOK, live.Object
 				}})

@@ -17,7 +17,7 @@ import (
 
 func TestAttemptsOfARequestAreLimitedByTheFailure(t *testing.T) {
 	t.Parallel()
-	ok := responds(200, "{}")
+	ok := responds(200, found)
 	internal := responds(500, refused("InternalError", "etcd is slow"))
 	for name, test := range map[string]struct {
 		what    string
@@ -32,8 +32,8 @@ func TestAttemptsOfARequestAreLimitedByTheFailure(t *testing.T) {
 		"a creation that broke":           {"create", ok, []step{breaks, ok}, 1, 0, "connection reset by peer"},
 		"a creation that may be executed": {"create", ok, []step{internal, ok}, 1, 500, ""},
 		"a creation with half a response": {"create", ok, []step{responds(201, `{"a`), ok}, 1, 0, "incomplete"},
-		"a text that is no JSON": {"read", nil, []step{responds(200, "line", "Content-Type", "text/plain"), ok}, 1, 200,
-			""},
+		"a text that is no JSON": {"read", nil, []step{responds(200, "line", "Content-Type", "text/plain"), ok}, 1, 0,
+			"is not what was requested"},
 		"an unexpected redirection":     {"read", nil, []step{responds(300, `{"a`), ok}, 1, 300, ""},
 		"a creation that was throttled": {"create", ok, []step{responds(429, "", "Retry-After", "1"), ok}, 2, 200, ""},
 		"half a response":               {"read", nil, []step{responds(200, `{"a`), ok}, 2, 200, ""},
@@ -109,7 +109,7 @@ func TestDelayThatTheServerRequestsIsKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				ok, busy := responds(200, "{}"), responds(test.code, "busy", "Retry-After", test.delay)
+				ok, busy := responds(200, found), responds(test.code, "busy", "Retry-After", test.delay)
 				list := []step{busy, ok}
 				if test.reached {
 					list = []step{ok, busy, ok}
@@ -140,7 +140,7 @@ func TestDelayThatTheServerRequestsIsKept(t *testing.T) {
 func TestPausesBetweenAttemptsGrow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r, server := newSteps(responds(200, "{}"), breaks)
+		r, server := newSteps(responds(200, found), breaks)
 		reached(t, r)
 		if _, err := r.RoundTrip(asks(t.Context(), t, "read")); err == nil {
 			t.Fatal("no error")
@@ -173,7 +173,7 @@ func TestServerThatDoesNotRespondEndsARequestInTime(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r, server := newSteps(responds(200, "{}"), hangs)
+				r, server := newSteps(responds(200, found), hangs)
 				reached(t, r)
 				ctx, sent := withOutcome(t.Context())
 				_, err := r.RoundTrip(asks(ctx, t, what))
@@ -237,7 +237,7 @@ func TestResponseThatHasBegunMayBeSlow(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var bodies []*slowBody
 				slow := func(request *http.Request) (*http.Response, error) {
-					body := &slowBody{ctx: request.Context(), left: []string{`{"a":`, `1}`}, delay: test.delay}
+					body := &slowBody{ctx: request.Context(), left: []string{found[:9], found[9:]}, delay: test.delay}
 					bodies = append(bodies, body)
 					code := http.StatusOK
 					if test.what == "watch" {
@@ -262,7 +262,7 @@ func TestResponseThatHasBegunMayBeSlow(t *testing.T) {
 					}
 					return
 				}
-				if text, _ := io.ReadAll(response.Body); string(text) != `{"a":1}` {
+				if text, _ := io.ReadAll(response.Body); string(text) != found {
 					t.Errorf("the body is %q", text)
 				}
 			})
@@ -288,7 +288,7 @@ func TestInterruptEndsAWriteOnlyWhenItsOutcomeIsKnownOrAfterATime(t *testing.T) 
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r, server := newSteps(responds(200, "{}"), test.step)
+				r, server := newSteps(responds(200, found), test.step)
 				reached(t, r)
 				interrupted := errors.New("interrupted")
 				ctx, interrupt := context.WithCancelCause(t.Context())
@@ -315,7 +315,7 @@ func TestInterruptEndsAWriteOnlyWhenItsOutcomeIsKnownOrAfterATime(t *testing.T) 
 func TestInterruptedRunSendsNoRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r, server := newSteps(responds(200, "{}"))
+		r, server := newSteps(responds(200, found))
 		interrupted := errors.New("interrupted")
 		ctx, interrupt := context.WithCancelCause(t.Context())
 		interrupt(interrupted)

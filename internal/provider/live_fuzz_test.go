@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
 // FuzzImportAndRefresh imports and refreshes each resource from an API server that returns the same object at every
@@ -134,8 +136,8 @@ func respondAlways(w http.ResponseWriter, r *http.Request, object string) {
 		_, _ = w.Write([]byte(`{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden",
 			"code": 403}`))
 	case last != "trainer" && !strings.HasPrefix(last, "v1"):
-		_, _ = w.Write([]byte(`{"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": [` +
-			object + `]}`))
+		_, _ = w.Write(kubetest.Identified(r.URL.Path, []byte(`{"metadata": {"resourceVersion": "1"}, "items": [`+
+			object+`]}`)))
 	default:
 		_, _ = w.Write([]byte(object))
 	}

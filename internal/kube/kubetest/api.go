@@ -2,17 +2,22 @@
 package kubetest
 
 import (
+	"bytes"
 	"encoding/json"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
 )
 
@@ -44,11 +49,82 @@ func (f API) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if status, ok := body.(metav1.Status); ok {
 		status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
 		status.Status, status.Code = metav1.StatusFailure, int32(code)
+		if code < http.StatusMultipleChoices {
+			status.Status = metav1.StatusSuccess
+		}
 		body = status
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		panic(err)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(body)
+	_, _ = w.Write(Identified(path, data))
+}
+
+// Identified returns the body of a response with the fields by which every API server identifies a list, a discovery
+// document or an object. It does not change those that an object has.
+func Identified(path string, body []byte) []byte {
+	var fields map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	if decoder.Decode(&fields) != nil {
+		return body
+	}
+	steps := strings.Split(strings.Trim(path, "/"), "/")
+	version := strings.Join(steps[1:min(len(steps), 3)], "/")
+	if steps[0] == "api" {
+		version = "v1"
+	}
+	if isCollection(path) && fields["items"] != nil {
+		fields["apiVersion"], fields["kind"] = version, listKind(version, steps[len(steps)-1])
+	} else if fields["resources"] != nil {
+		fields["kind"], fields["groupVersion"] = "APIResourceList", version
+	} else if _, isGroup := fields["versions"]; isGroup {
+		fields["kind"], fields["name"] = "APIGroup", version
+	} else if len(steps) > 3 && !isCollection(path) && fields["kind"] != "Status" {
+		identify(fields, version, steps)
+	} else {
+		return body
+	}
+	body, _ = json.Marshal(fields) // it was decoded from JSON
+	return body
+}
+
+func identify(object map[string]any, version string, steps []string) {
+	last := len(steps) - 1
+	meta, _ := object["metadata"].(map[string]any)
+	if meta == nil {
+		meta = map[string]any{}
+		object["metadata"] = meta
+	}
+	namespace := ""
+	if at := slices.Index(steps, "namespaces"); at >= 0 && at < last-1 {
+		namespace = steps[at+1]
+	}
+	for _, field := range []struct {
+		of          map[string]any
+		name, value string
+	}{
+		{object, "apiVersion", version}, {object, "kind", strings.TrimSuffix(listKind(version, steps[last-1]), "List")},
+		{meta, "name", steps[last]}, {meta, "namespace", namespace},
+	} {
+		if value := field.of[field.name]; value == nil || value == "" {
+			field.of[field.name] = field.value
+		}
+	}
+}
+
+// listKind returns the kind of the list of a resource. Those of custom kinds can have any kind.
+func listKind(version, resource string) string {
+	gv, _ := schema.ParseGroupVersion(version)
+	for kind := range scheme.Scheme.KnownTypes(gv) {
+		if plural, _ := meta.UnsafeGuessKindToResource(gv.WithKind(kind)); plural.Resource == resource {
+			return kind + "List"
+		}
+	}
+	return "CustomList"
 }
 
 // Failing returns the response of a failure with a reason.

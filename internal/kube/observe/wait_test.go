@@ -296,8 +296,7 @@ func TestAutoscalerIsRecognized(t *testing.T) {
 						return http.StatusOK,
 							metav1.APIGroup{PreferredVersion: metav1.GroupVersionForDiscovery{Version: "v1"}}
 					}
-					return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
-						"metadata": map[string]any{"name": "x"}}
+					return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}
 				case http.StatusForbidden:
 					return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
 				case http.StatusServiceUnavailable:

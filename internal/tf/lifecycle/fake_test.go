@@ -192,7 +192,8 @@ func inCluster(t *testing.T, uid string, h *hooks) *server {
 	t.Helper()
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		const namespace = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"uid":%q}}`
+		const namespace = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"uid":%q,` +
+			`"name":"kube-system"}}`
 		_, _ = fmt.Fprintf(w, namespace, uid)
 	}))
 	t.Cleanup(api.Close)

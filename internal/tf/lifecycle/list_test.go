@@ -335,7 +335,8 @@ func (s *services) answer(verb, path string, request *http.Request) (int, any) {
 		return code, body
 	}
 	if verb == "get" {
-		obj := service("from-server")
+		obj := service(path[strings.LastIndex(path, "/")+1:])
+		obj.SetUID("from-server")
 		return http.StatusOK, &obj
 	}
 	s.queries = append(s.queries, path+"?"+request.URL.Query().Get("labelSelector"))
@@ -487,17 +488,18 @@ func TestImportOfAListedObjectReadsNothingElse(t *testing.T) {
 	direct := &reading{Data: listed.Data}
 	ref := func(of kube.Kind, name string) kube.Ref { return kube.Ref{Kind: of, Namespace: "ml", Name: name} }
 	for name, c := range map[string]struct {
-		r    *reading
-		ref  kube.Ref
-		want string
+		r   *reading
+		ref kube.Ref
+		uid string
 	}{
-		"the listed object":   {listed, ref(kind.Service(), "labelled"), "labelled"},
-		"an object of a list": {listed, ref(kind.Service(), "foreign"), "foreign"},
+		"the listed object":   {listed, ref(kind.Service(), "labelled"), ""},
+		"an object of a list": {listed, ref(kind.Service(), "foreign"), ""},
 		"without a list":      {direct, ref(kind.Service(), "foreign"), "from-server"},
 	} {
 		for _, get := range []func(context.Context, kube.Ref) (*unstructured.Unstructured, error){c.r.Get, c.r.Read} {
 			obj, err := get(t.Context(), c.ref)
-			if err != nil || obj.GetName() != c.want || (obj == &live) != (c.want == "labelled") {
+			if err != nil || obj.GetName() != c.ref.Name || string(obj.GetUID()) != c.uid ||
+				(obj == &live) != (c.ref.Name == "labelled") {
 				t.Errorf("%s: %v, %v", name, obj, err)
 			}
 		}

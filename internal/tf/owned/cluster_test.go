@@ -49,8 +49,8 @@ func inCluster(t *testing.T, uid string) *tf.ProviderData {
 				`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`)
 			return
 		}
-		_, _ = fmt.Fprintf(w, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"uid":%q}}`,
-			uid)
+		_, _ = fmt.Fprintf(w, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"uid":%q,`+
+			`"name":"kube-system"}}`, uid)
 	}))
 	t.Cleanup(server.Close)
 	return &tf.ProviderData{Cluster: kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"})}
