@@ -21,8 +21,8 @@ const (
 	// maxMessage is the maximum size of any other response, and of a message of a watch, in bytes. etcd stores objects
 	// of up to 1.5 MiB by default.
 	maxMessage = 32 << 20
-	// valueSize is the minimum average size of a JSON value in a response of the maximum size, in bytes. That of genuine
-	// objects is 14 to 20. Without this limit, "{},{},…" would take 30 times its size when it is decoded.
+	// valueSize is the minimum average size in bytes of the JSON values in a response of the maximum size. In genuine
+	// objects it is 14 to 20. Without this limit, "{},{},…" would take 30 times its size when it is decoded.
 	valueSize = 10
 	// maxPages is the maximum number of pages of a list: half a million objects. Kubernetes supports 150,000 pods.
 	maxPages = 1000

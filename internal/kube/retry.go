@@ -16,6 +16,8 @@ import (
 
 	backoff "k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
 const (
@@ -109,7 +111,7 @@ func (r *retrier) RoundTrip(request *http.Request) (*http.Response, error) {
 // failureOf returns the error of a failed attempt.
 func failureOf(reply *reply, err error) error {
 	if err == nil {
-		err = fmt.Errorf("the response was %s", reply.Status)
+		err = fmt.Errorf("the response was %s", config.StatusOf(reply.Response))
 	}
 	return err
 }
@@ -152,8 +154,8 @@ func (r *retrier) attempt(
 	// Each attempt has a header of its own: a credential plugin adds its token to it, and adds none if there is one, so
 	// that an attempt after a 401 would repeat the rejected token.
 	attempt := request.Clone(ctx)
-	if accept := attempt.Header.Get("Accept"); strings.Contains(accept, ",application/json") {
-		attempt.Header.Set("Accept", accept[strings.Index(accept, "application/json"):]) // no other form is checked
+	if _, forms, others := strings.Cut(attempt.Header.Get("Accept"), ",application/json"); others {
+		attempt.Header.Set("Accept", "application/json"+forms) // the only form that is checked
 	}
 	if request.GetBody != nil {
 		body, err := request.GetBody()
@@ -187,6 +189,9 @@ func (r *retrier) attempt(
 		return nil, late(ctx, left, fmt.Errorf("%w: %w", errIncomplete, err))
 	}
 	whole := &reply{Response: response, body: body}
+	if sent := response.Request; sent != nil && !whole.succeeded() { // with the credential
+		whole.body = []byte(config.Hide(string(body), sent))
+	}
 	if err := r.checks.check(request, whole); err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func (p plainErrors) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err == nil && strings.HasPrefix(response.Header.Get("Content-Type"), "text/html") {
 		_ = response.Body.Close()
 		return nil, fmt.Errorf("the response is a web page (%s), and a Kubernetes API server does not return web "+
-			"pages; another server or a gateway uses this address", response.Status)
+			"pages; another server or a gateway uses this address", config.StatusOf(response))
 	}
 	if err == nil {
 		return response, nil

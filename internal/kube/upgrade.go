@@ -35,7 +35,7 @@ func NewUpgrade(ctx context.Context, settings *rest.Config) *Upgrade {
 			resp, err := next.RoundTrip(req.WithContext(ctx)) // dialers have no parameter for it
 			u.rejection = nil                                 // of an attempt by WebSocket
 			if err == nil && resp.StatusCode != http.StatusSwitchingProtocols {
-				resp.Body, u.rejection, err = statusOf(resp.Body)
+				resp.Body, u.rejection, err = statusOf(req, resp.Body)
 			}
 			if redirect, ok := errors.AsType[*config.RedirectError](err); ok { // the SPDY client returns only its text
 				u.rejection = redirect
@@ -68,12 +68,13 @@ func (r roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { ret
 // statusOf returns the Status in the response of an API server that does not
 // upgrade a connection, because the SPDY client returns only its message. It
 // also returns the body to read again.
-func statusOf(body io.ReadCloser) (again io.ReadCloser, rejection, err error) {
+func statusOf(request *http.Request, body io.ReadCloser) (again io.ReadCloser, rejection, err error) {
 	const maxBytes = 64 << 10
 	data, err := io.ReadAll(io.LimitReader(body, maxBytes))
 	if err := errors.Join(err, body.Close()); err != nil {
 		return nil, nil, err
 	}
+	data = []byte(config.Hide(string(data), request))
 	var status metav1.Status
 	if json.Unmarshal(data, &status) == nil && status.Kind == "Status" {
 		rejection = &apierrors.StatusError{ErrStatus: status}

@@ -51,6 +51,14 @@ func Foreign(s string) string {
 	return Cut(strings.ReplaceAll(strings.TrimSpace(Lines(s)), "\n", "\n  "), maxForeign)
 }
 
+// Hide replaces a secret in a text. Shorter ones than 8 bytes occur in any text.
+func Hide(s, secret string) string {
+	if len(secret) < 8 {
+		return s
+	}
+	return strings.ReplaceAll(s, secret, "(hidden)")
+}
+
 // Cut returns the first characters of a text. The last of them is "…" if the text is longer than the limit.
 func Cut(s string, limit int) string {
 	r := []rune(s)

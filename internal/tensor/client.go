@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/ktdev/terraform-provider-kt/internal/printable"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skymetrics"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
@@ -195,6 +196,9 @@ func (c *Client) failed(ctx context.Context, op, tensor string, err error) error
 		return nil
 	}
 	class, err := classify(ctx, err)
+	if text := printable.Hide(err.Error(), c.options.Token); text != err.Error() {
+		err = errors.New(text)
+	}
 	return &Error{Op: op, Tensor: tensor, Target: c.target, Class: class, Err: err}
 }
 

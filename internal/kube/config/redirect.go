@@ -5,6 +5,9 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
+
+	"github.com/ktdev/terraform-provider-kt/internal/printable"
 )
 
 // RedirectError reports that a server responded with a redirect, which is not followed: client-go would send the
@@ -40,8 +43,18 @@ func (r rejectRedirects) RoundTrip(request *http.Request) (*http.Response, error
 		return response, nil
 	}
 	_ = response.Body.Close()
-	status := strconv.Itoa(response.StatusCode) + " " + http.StatusText(response.StatusCode)
-	return nil, &RedirectError{Status: status, From: address(request.URL), To: target(request.URL, response)}
+	return nil, &RedirectError{Status: StatusOf(response), From: address(request.URL), To: target(request, response)}
+}
+
+// StatusOf returns the status code of a response with its usual reason. That of the server is foreign text.
+func StatusOf(response *http.Response) string {
+	return strings.TrimSpace(strconv.Itoa(response.StatusCode) + " " + http.StatusText(response.StatusCode))
+}
+
+// Hide replaces the credential of a request in a text of its server, such as that of a gateway that shows the request.
+func Hide(text string, request *http.Request) string {
+	_, credential, _ := strings.Cut(request.Header.Get("Authorization"), " ")
+	return printable.Hide(text, credential)
 }
 
 // address returns a URL without user and query.
@@ -50,9 +63,9 @@ func address(u *url.URL) string {
 }
 
 // target returns the address in a redirect as quoted text.
-func target(from *url.URL, response *http.Response) string {
-	location := response.Header.Get("Location")
-	if u, err := from.Parse(location); err == nil {
+func target(request *http.Request, response *http.Response) string {
+	location := Hide(response.Header.Get("Location"), request)
+	if u, err := request.URL.Parse(location); err == nil {
 		location = address(u)
 	}
 	if len(location) > maxTarget {

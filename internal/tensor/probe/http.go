@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/ktdev/terraform-provider-kt/internal/printable"
 )
 
 // Web is an endpoint to probe over HTTP.
@@ -70,8 +72,10 @@ func HTTP(ctx context.Context, w Web) Result {
 	defer resp.Body.Close()
 	r := Result{Status: Serving, Latency: time.Since(connected)}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, 200))
-		r.Status, r.Detail = NotServing, fmt.Sprintf("%s responded with %s: %q", req.URL.Path, resp.Status, text)
+		const quoted = 200
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, int64(quoted+len(w.Token))))
+		r.Status, r.Detail = NotServing, fmt.Sprintf("%s responded with %d %s: %q", req.URL.Path, resp.StatusCode,
+			http.StatusText(resp.StatusCode), printable.Cut(printable.Hide(string(text), w.Token), quoted))
 	}
 	return r
 }
