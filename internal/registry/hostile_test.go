@@ -2,6 +2,7 @@ package registry
 
 import (
 	"compress/gzip"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/google/go-containerregistry/pkg/authn"
 )
 
 // counter counts the bytes that were written to it, and fails beyond a limit, so that a test ends.
@@ -26,10 +29,9 @@ func (c counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// The library limits manifests to 100 MiB, and other responses to less.
 func TestAHostileRegistryEndsInAnError(t *testing.T) {
 	t.Parallel()
-	const limit = 200 << 20 // with the buffers of the connection
+	const limit = 100 << 20 // of all requests, with the buffers of the connections
 	spaces := func(w io.Writer) {
 		for line := []byte(strings.Repeat(" ", 1<<20)); ; {
 			if _, err := w.Write(line); err != nil {
@@ -38,6 +40,11 @@ func TestAHostileRegistryEndsInAnError(t *testing.T) {
 		}
 	}
 	for name, respond := range map[string]func(w http.ResponseWriter, body io.Writer){
+		"a ping without an end": func(w http.ResponseWriter, body io.Writer) {
+			w.Header().Set("WWW-Authenticate", `Basic realm="a"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			spaces(body)
+		},
 		"a manifest without an end": func(_ http.ResponseWriter, body io.Writer) { spaces(body) },
 		"an error without an end": func(w http.ResponseWriter, body io.Writer) {
 			w.WriteHeader(http.StatusBadRequest)
@@ -62,7 +69,7 @@ func TestAHostileRegistryEndsInAnError(t *testing.T) {
 			t.Parallel()
 			var written atomic.Int64
 			s := serve(t, func(w http.ResponseWriter, req *http.Request) bool {
-				if !strings.Contains(req.URL.Path, "/manifests/") {
+				if (name == "a ping without an end") != (req.URL.Path == "/v2/") {
 					return false
 				}
 				if req.Method == http.MethodHead { // a body would be discarded
@@ -129,3 +136,96 @@ func TestCredentialsOfARegistryAreNotSentElsewhere(t *testing.T) {
 		})
 	}
 }
+
+// identity is a keychain with a refresh token.
+type identity string
+
+func (i identity) Resolve(authn.Resource) (authn.Authenticator, error) {
+	return authn.FromConfig(authn.AuthConfig{IdentityToken: string(i)}), nil
+}
+
+func TestCredentialsAreNotSentToAnAuthorizationServerThatAnotherHostNames(t *testing.T) {
+	t.Parallel()
+	const secret = "canary"
+	basic := base64.StdEncoding.EncodeToString([]byte("alice:" + secret))
+	password := func(host string) authn.Keychain { return login{host, "alice", secret} }
+	refresh := func(string) authn.Keychain { return identity(secret) }
+	for name, c := range map[string]struct {
+		path        string // whose requests are redirected to the other server
+		code        int
+		credentials func(host string) authn.Keychain
+	}{
+		"a ping, 302":           {"/v2/", http.StatusFound, password},
+		"a ping, 307":           {"/v2/", http.StatusTemporaryRedirect, refresh},
+		"a login, 307":          {"/token", http.StatusTemporaryRedirect, refresh},
+		"a login, 308":          {"/token", http.StatusPermanentRedirect, refresh},
+		"a password login, 307": {"/token", http.StatusTemporaryRedirect, password},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var s *testRegistry
+			challenge := func(w http.ResponseWriter, address string) {
+				w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer realm="%s/token",service="x"`, address))
+				w.WriteHeader(http.StatusUnauthorized)
+			}
+			var address string
+			other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+				body, _ := io.ReadAll(req.Body)
+				if sent := fmt.Sprint(req.Header, req.URL, string(body)); strings.Contains(sent, secret) ||
+					strings.Contains(sent, basic) {
+					t.Errorf("the other server receives %s", sent)
+				}
+				challenge(w, address)
+			}))
+			t.Cleanup(other.Close)
+			address = strings.Replace(other.URL, "127.0.0.1", "localhost", 1)
+			s = serve(t, func(w http.ResponseWriter, req *http.Request) bool {
+				if req.URL.Path == c.path {
+					http.Redirect(w, req, address+req.URL.Path, c.code)
+				} else {
+					challenge(w, s.server.URL)
+				}
+				return true
+			})
+			if _, err := NewWith(c.credentials(s.host)).Resolve(t.Context(), s.host+"/a:1"); err == nil {
+				t.Error("there is no error")
+			}
+		})
+	}
+}
+
+// Only the library's fallback for private addresses sends requests without TLS to other machines.
+func TestCredentialsAreNotSentWithoutTLSToOtherMachines(t *testing.T) {
+	t.Parallel()
+	for address, c := range map[string]struct{ credentials, sent bool }{
+		"http://10.0.0.1:5000/v2/":     {true, false},
+		"http://10.0.0.2:5000/v2/":     {false, true},
+		"https://10.0.0.1/v2/":         {true, true},
+		"http://127.0.0.1:5000/v2/":    {true, true},
+		"http://[::1]:5000/v2/":        {true, true},
+		"http://localhost:5000/v2/":    {true, true},
+		"http://kind.localhost/v2/":    {true, true},
+		"http://localhost.example/v2/": {true, false},
+	} {
+		sent := false
+		next := tripper(func(*http.Request) (*http.Response, error) {
+			sent = true
+			return &http.Response{Body: http.NoBody}, nil
+		})
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := guard{next, c.credentials}.RoundTrip(request)
+		if err == nil {
+			_ = response.Body.Close()
+		}
+		if sent != c.sent || (err == nil) != c.sent {
+			t.Errorf("%s: sent %t, error %v", address, sent, err)
+		}
+	}
+}
+
+type tripper func(*http.Request) (*http.Response, error)
+
+func (f tripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }

@@ -57,7 +57,8 @@ type Pin struct {
 // from which each node selects its platform. A reference with a digest requires no request. The error is an *Error, or
 // the error of ctx.
 //
-// Registries at localhost, loopback addresses and private addresses are also tried without TLS.
+// Registries at localhost, loopback addresses and private addresses are also tried without TLS. Credentials are sent
+// without TLS only to localhost and loopback addresses.
 func (r *Resolver) Resolve(ctx context.Context, image string) (Pin, error) {
 	named, err := reference.ParseNormalizedNamed(image)
 	if err != nil {
@@ -113,6 +114,7 @@ func (r *Resolver) request(ctx context.Context, ref string) (string, error) {
 	}
 	options := []remote.Option{
 		remote.WithContext(ctx), remote.WithAuth(credentials), remote.WithUserAgent("terraform-provider-kt"),
+		remote.WithTransport(guard{remote.DefaultTransport, credentials != authn.Anonymous}),
 		remote.WithRetryBackoff(remote.Backoff{Duration: 300 * time.Millisecond, Factor: 1, Steps: 2}),
 	}
 	head, err := remote.Head(parsed, options...)
