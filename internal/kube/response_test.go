@@ -1,0 +1,60 @@
+package kube
+
+import (
+	"net/http"
+	"testing"
+)
+
+// The responses were seen from API servers of Kubernetes, or are from their source. internal/hostile has bad ones.
+func TestGenuineResponsesAreAccepted(t *testing.T) {
+	t.Parallel()
+	const table, metadata = namesOnly, metadataOnly
+	for name, test := range map[string]struct{ method, path, accept, body string }{
+		"an empty list": {"GET", "/api/v1/pods", "",
+			`{"kind":"PodList","apiVersion":"v1","metadata":{},"items":null}`},
+		"a list of a CRD": {"GET", "/apis/a.b/v1/namespaces/n/things", "",
+			`{"kind":"Stuff","apiVersion":"a.b/v1","items":[]}`},
+		"a table": {"GET", "/api/v1/pods", table,
+			`{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[]}`},
+		"no table": {"GET", "/api/v1/pods", table,
+			`{"kind":"PodList","apiVersion":"v1","items":[]}`},
+		"a namespace": {"GET", "/api/v1/namespaces/n", "",
+			`{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"n"}}`},
+		"below a path": {"GET", "/k8s/api/v1/nodes/n", "",
+			`{"kind":"Node","apiVersion":"v1","metadata":{"name":"n"}}`},
+		"an irregular kind": {"GET", "/apis/a.b/v1/data/n", "",
+			`{"kind":"Datum","apiVersion":"a.b/v1","metadata":{"name":"n"},"name":1}`},
+		"metadata": {"PATCH", "/api/v1/namespaces/n/secrets/s", metadata,
+			`{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"s","namespace":"n"}}`},
+		"a deletion": {"DELETE", "/api/v1/namespaces/n/pods/p", "",
+			`{"kind":"Status","apiVersion":"v1","status":"Success"}`},
+		"an eviction": {"POST", "/api/v1/namespaces/n/pods/p/eviction", "",
+			`{"kind":"Status","status":"Success"}`},
+		"a subresource": {"GET", "/apis/apps/v1/namespaces/n/deployments/d/scale", "",
+			`{"kind":"Scale"}`},
+		"a log": {"GET", "/api/v1/namespaces/n/pods/p/log", "", "line"},
+		"groups": {"GET", "/apis/", "",
+			`{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`},
+		"a group": {"GET", "/apis/apps", "",
+			`{"kind":"APIGroup","apiVersion":"v1","name":"apps"}`},
+		"resources": {"GET", "/apis/apps/v1", "",
+			`{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"apps/v1"}`},
+		"resources of core": {"GET", "/api/v1", "",
+			`{"kind":"APIResourceList","groupVersion":"v1"}`},
+		"an OpenAPI document": {"GET", "/openapi/v3/apis/apps/v1", "", `{"openapi":"3.0.0"}`},
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), test.method, "https://h"+test.path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Accept", test.accept)
+		checks := checker{pages: map[string]int{}}
+		if name == "below a path" {
+			checks.root = "/k8s"
+		}
+		response := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}}
+		if err := checks.check(request, &reply{Response: response, body: []byte(test.body)}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
