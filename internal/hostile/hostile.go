@@ -76,7 +76,7 @@ func Responses() map[string]http.HandlerFunc {
 		"a gzip bomb": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			zip := gzip.NewWriter(w)
-			repeat(zip, `{"kind":"`, "a", 4<<30)
+			repeat(zip, `{"kind":"`, "a", 1<<30)
 		},
 		"deep nesting": func(w http.ResponseWriter, _ *http.Request) { repeat(w, "", `{"metadata":`, 10<<20) },
 		"an announced size of 2^62": func(w http.ResponseWriter, _ *http.Request) {
@@ -89,7 +89,7 @@ func Responses() map[string]http.HandlerFunc {
 			panic(http.ErrAbortHandler)
 		},
 		"a large header": func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("X-Large", strings.Repeat("a", 20<<20))
+			w.Header().Set("X-Large", strings.Repeat("a", 11<<20))
 		},
 		"a message with commands": Message(http.StatusForbidden, Text),
 		"a success that failed":   Message(http.StatusOK, Text),
