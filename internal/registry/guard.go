@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"strings"
+
+	"github.com/ktdev/terraform-provider-kt/internal/printable"
 )
 
 // maxBody is the maximum size of a response in bytes. Registries limit manifests to 4 MiB.
@@ -38,10 +40,20 @@ func (g guard) RoundTrip(request *http.Request) (*http.Response, error) {
 		}
 	}
 	response, err := g.next.RoundTrip(request)
-	if err == nil {
-		response.Body = &limitedBody{response.Body, maxBody}
+	if err != nil {
+		return nil, err
 	}
-	return response, err
+	response.Body = &limitedBody{response.Body, maxBody}
+	if response.StatusCode < http.StatusBadRequest {
+		return response, nil
+	}
+	text, err := io.ReadAll(response.Body) // can be quoted in an error
+	if err = errors.Join(err, response.Body.Close()); err != nil {
+		return nil, err
+	}
+	_, credential, _ := strings.Cut(request.Header.Get("Authorization"), " ")
+	response.Body = io.NopCloser(strings.NewReader(printable.Hide(string(text), credential)))
+	return response, nil
 }
 
 func loopback(host string) bool {

@@ -32,6 +32,7 @@ func (c counter) Write(p []byte) (int, error) {
 func TestAHostileRegistryEndsInAnError(t *testing.T) {
 	t.Parallel()
 	const limit = 100 << 20 // of all requests, with the buffers of the connections
+	basic := base64.StdEncoding.EncodeToString([]byte("alice:canary"))
 	spaces := func(w io.Writer) {
 		for line := []byte(strings.Repeat(" ", 1<<20)); ; {
 			if _, err := w.Write(line); err != nil {
@@ -60,6 +61,10 @@ func TestAHostileRegistryEndsInAnError(t *testing.T) {
 			w.Header().Set("Content-Length", fmt.Sprint(int64(1)<<62))
 			_, _ = body.Write([]byte("{}"))
 		},
+		"an echo of the credentials": func(w http.ResponseWriter, body io.Writer) {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(body, `{"errors":[{"code":"DENIED","message":"Basic `+basic+`"}]}`)
+		},
 		"commands": func(w http.ResponseWriter, body io.Writer) {
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = io.WriteString(body, `{"errors":[{"code":"\u001b[2J","message":"\n::add-mask::x\u202e"}]}`)
@@ -81,7 +86,8 @@ func TestAHostileRegistryEndsInAnError(t *testing.T) {
 				return true
 			})
 			_, err := NewWith(login{s.host, "alice", "canary"}).Resolve(t.Context(), s.host+"/a:1")
-			if err == nil || strings.ContainsAny(err.Error(), "\x1b\u202e") || strings.Contains(err.Error(), "canary") {
+			if err == nil || strings.ContainsAny(err.Error(), "\x1b\u202e") ||
+				strings.Contains(err.Error(), "canary") || strings.Contains(err.Error(), basic) {
 				t.Errorf("got %v", err)
 			}
 			if written.Load() > limit {
