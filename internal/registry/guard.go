@@ -48,7 +48,7 @@ func (g guard) RoundTrip(request *http.Request) (*http.Response, error) {
 		return response, nil
 	}
 	text, err := io.ReadAll(response.Body) // can be quoted in an error
-	if err = errors.Join(err, response.Body.Close()); err != nil {
+	if err := errors.Join(err, response.Body.Close()); err != nil {
 		return nil, err
 	}
 	_, credential, _ := strings.Cut(request.Header.Get("Authorization"), " ")
