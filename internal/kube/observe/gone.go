@@ -18,10 +18,12 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
-// WaitGone waits until an object, its dependents and its pods are deleted. The
-// error contains the remaining blockers.
-func WaitGone(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string) error {
-	uid := c.DeletionOf(ref)
+// WaitGone waits until the object with a UID, its dependents and its pods are
+// deleted. Another object may have its name by then. The error contains the
+// remaining blockers.
+func WaitGone(
+	ctx context.Context, c *kube.Cluster, ref kube.Ref, uid types.UID, podLabels map[string]string,
+) error {
 	watch := &Objects{Changes: c, Namespace: ref.Namespace, Of: []Interest{named(ref)}}
 	withPods := leavesPods(ref.Kind) && len(podLabels) > 0
 	if withPods {
@@ -30,8 +32,7 @@ func WaitGone(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[
 	_, err := Until(ctx, c.Clock(), watch, func() (Step[any], error) {
 		obj, err := readUnlessDeleted(ctx, c, ref, uid)
 		switch {
-		case err == nil && obj != nil:
-			uid = obj.GetUID()
+		case err == nil && obj != nil && obj.GetUID() == uid:
 			return Step[any]{Within: within(0, c.Watches(ref))}, nil
 		case err != nil && !kube.IsNotFound(err):
 			return Step[any]{}, err
@@ -45,7 +46,7 @@ func WaitGone(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[
 		return Step[any]{Done: len(pods) == 0, Within: within(0, true)}, err
 	})
 	if err != nil && ctx.Err() != nil {
-		return blocked(ctx, c, ref, podLabels, uid)
+		return blocked(ctx, c, ref, uid, podLabels)
 	}
 	return err
 }
@@ -61,17 +62,17 @@ func WaitSecretGone(ctx context.Context, c *kube.Cluster, ref kube.Ref, uid type
 		return Step[any]{Within: getInterval}, err
 	})
 	if err != nil && ctx.Err() != nil {
-		return blocked(ctx, c, ref, nil, "")
+		return blocked(ctx, c, ref, uid, nil)
 	}
 	return err
 }
 
-// readUnlessDeleted is Read, but returns nil for an object with that UID that
-// the watch reported as deleted.
+// readUnlessDeleted is Read, but returns nil if the watch reported the object
+// with that UID as deleted.
 func readUnlessDeleted(
 	ctx context.Context, c *kube.Cluster, ref kube.Ref, uid types.UID,
 ) (*unstructured.Unstructured, error) {
-	if uid != "" && c.SawDeletion(ref, uid) {
+	if c.SawDeletion(ref, uid) {
 		return nil, nil
 	}
 	return c.Read(ctx, ref)
@@ -111,7 +112,7 @@ func podsLeft(
 // or nil if there are none. The last read was interrupted, so it reads again
 // with a short separate timeout.
 func blocked(
-	ended context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string, uid types.UID,
+	ended context.Context, c *kube.Cluster, ref kube.Ref, uid types.UID, podLabels map[string]string,
 ) error {
 	cause := context.Cause(ended)
 	timeout := config.DialTimeout
@@ -125,7 +126,8 @@ func blocked(
 	var pods []*corev1.Pod
 	var unseen error
 	switch withPods := ref.Kind.RunsPods() && len(podLabels) > 0; {
-	case kube.IsNotFound(err):
+	case kube.IsNotFound(err), err == nil && obj.GetUID() != uid:
+		obj = &unstructured.Unstructured{}
 		if withPods && leavesPods(ref.Kind) {
 			pods, unseen = podsLeft(ctx, c, ref, podLabels, uid)
 		}

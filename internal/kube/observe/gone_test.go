@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,24 +28,28 @@ func TestWaitForDeletionReportsWhatBlocksIt(t *testing.T) {
 		finalizers []any // of the object; nil if it is deleted
 		pods       []any // finalizers by pod
 		want       string
+		uid        string // of the live object; "u" if empty
 	}{
 		"deleted":        {ref: trainer()},
-		"a finalizer":    {trainer(), []any{foreground, "a.com/b"}, nil, "it is held by finalizer a.com/b"},
-		"two finalizers": {trainer(), []any{"a.com/b", "c.com/d"}, nil, "it is held by finalizers a.com/b, c.com/d"},
+		"a finalizer":    {trainer(), []any{foreground, "a.com/b"}, nil, "it is held by finalizer a.com/b", ""},
+		"two finalizers": {trainer(), []any{"a.com/b", "c.com/d"}, nil, "it is held by finalizers a.com/b, c.com/d", ""},
 		"pods": {trainer(), []any{foreground}, []any{[]any{}, []any{"a.com/b"}},
-			"its pods remain: pod-0, pod-1 (held by finalizer a.com/b)"},
+			"its pods remain: pod-0, pod-1 (held by finalizer a.com/b)", ""},
 		"a finalizer and a pod": {trainer(), []any{"a.com/b"}, []any{[]any{}},
-			"it is held by finalizer a.com/b; its pods remain: pod-0"},
+			"it is held by finalizer a.com/b; its pods remain: pod-0", ""},
 		"no visible blocker": {trainer(), []any{foreground}, nil,
-			"the garbage collector of Kubernetes has not finished"},
-		"a Service owns no pods": {service, []any{"a.com/b"}, []any{[]any{}}, "it is held by finalizer a.com/b"},
+			"the garbage collector of Kubernetes has not finished", ""},
+		"a Service owns no pods": {service, []any{"a.com/b"}, []any{[]any{}}, "it is held by finalizer a.com/b", ""},
 		"the finalizer of KubeRay": {ray, []any{"ray.io/gcs-ft-redis-cleanup-finalizer"}, nil,
 			"it is held by finalizer ray.io/gcs-ft-redis-cleanup-finalizer (which is removed by KubeRay, when its " +
-				"Job has emptied Redis)"},
+				"Job has emptied Redis)", ""},
 		"deleted, but its pods terminate": {ray, nil, []any{[]any{"kueue.x-k8s.io/managed"}},
 			"its pods remain: pod-0 (held by finalizer kueue.x-k8s.io/managed (which is removed by Kueue, when the " +
-				"group of the pod has finished))"},
-		"deleted with all its pods": {ref: ray},
+				"group of the pod has finished))", ""},
+		"deleted with all its pods":   {ref: ray},
+		"another object has its name": {ref: trainer(), finalizers: []any{"a.com/b"}, uid: "v"},
+		"another object has its name, but its pods terminate": {ray, []any{"a.com/b"}, []any{[]any{}},
+			"its pods remain: pod-0", "v"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -75,12 +80,13 @@ func TestWaitForDeletionReportsWhatBlocksIt(t *testing.T) {
 				}
 				return http.StatusOK, map[string]any{
 					"apiVersion": test.ref.Kind.GroupVersion().String(), "kind": test.ref.Kind.Kind,
-					"metadata": map[string]any{"namespace": "ml", "name": "trainer", "finalizers": test.finalizers},
+					"metadata": map[string]any{"namespace": "ml", "name": "trainer", "finalizers": test.finalizers,
+						"uid": cmp.Or(test.uid, "u")},
 				}
 			}})
 			ctx, cancel := context.WithDeadline(t.Context(), time.Now())
 			defer cancel()
-			err := WaitGone(ctx, cluster, test.ref, map[string]string{"a": "b"})
+			err := WaitGone(ctx, cluster, test.ref, "u", map[string]string{"a": "b"})
 			var failure *DeletionError
 			switch {
 			case test.want == "" && err != nil:
@@ -143,7 +149,7 @@ func TestUnlistablePodsAreNotReportedAsDeleted(t *testing.T) {
 				return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound,
 					Details: &metav1.StatusDetails{Kind: ray.Kind.Resource, Group: ray.Kind.Group, Name: ray.Name}}
 			}})
-			err := WaitGone(t.Context(), cluster, ray, map[string]string{"a": "b"})
+			err := WaitGone(t.Context(), cluster, ray, "u", map[string]string{"a": "b"})
 			switch {
 			case (err != nil) != test.fails || err != nil && kube.ClassOf(err) != test.class:
 				t.Errorf("after %d lists: %v", lists.Load(), err)

@@ -144,7 +144,7 @@ func TestClosedConnectionsDoNotHangReadsOrWaits(t *testing.T) {
 		if _, err := WaitReady(t.Context(), cluster, trainer(), nil); kube.ClassOf(err) != kube.Unreachable {
 			t.Errorf("wait: %v", err)
 		}
-		if err := WaitGone(t.Context(), cluster, trainer(), nil); kube.ClassOf(err) != kube.Unreachable {
+		if err := WaitGone(t.Context(), cluster, trainer(), "u", nil); kube.ClassOf(err) != kube.Unreachable {
 			t.Errorf("wait for the deletion: %v", err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -60,8 +61,8 @@ func WaitUnused(ctx context.Context, c *kube.Cluster, claim kube.Ref) error {
 
 // WaitClaimGone is WaitGone for a claim. Its error contains the pods that use
 // the claim.
-func WaitClaimGone(ctx context.Context, c *kube.Cluster, claim kube.Ref) error {
-	err := WaitGone(ctx, c, claim, nil)
+func WaitClaimGone(ctx context.Context, c *kube.Cluster, claim kube.Ref, uid types.UID) error {
+	err := WaitGone(ctx, c, claim, uid, nil)
 	deletion, ok := errors.AsType[*DeletionError](err)
 	if !ok || errors.Is(err, context.Canceled) {
 		return err

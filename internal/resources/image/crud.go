@@ -28,7 +28,7 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 	started, diags, err := owned.Delete(ctx, cluster, d.Memory, keyOf(ref), ref)
 	d.Diags.Append(diags...)
 	if started && err == nil {
-		err = observe.WaitGone(ctx, cluster, ref, nil)
+		err = observe.WaitGone(ctx, cluster, ref, cluster.DeletionOf(ref), nil)
 	}
 	if err != nil {
 		d.Diags.Append(owned.Failure(err))

@@ -121,7 +121,7 @@ func (w writer) deleteUnfinished(ctx context.Context, wanted *unstructured.Unstr
 	if err := cluster.Delete(ctx, ref, live.GetUID()); err != nil {
 		return err
 	}
-	return observe.WaitClaimGone(ctx, cluster, ref)
+	return observe.WaitClaimGone(ctx, cluster, ref, live.GetUID())
 }
 
 // apply sends the claim and saves it in state. It reports whether the server applied it.
@@ -265,7 +265,7 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 		d.Diags.Append(owned.NotDeletedWarning(cluster, ref)...)
 		return
 	}
-	if err := observe.WaitClaimGone(ctx, cluster, ref); err != nil {
+	if err := observe.WaitClaimGone(ctx, cluster, ref, cluster.DeletionOf(ref)); err != nil {
 		d.Diags.Append(tf.Failure(err))
 	}
 }

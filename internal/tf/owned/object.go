@@ -94,7 +94,7 @@ func PrepareCreate(
 	if err := creation.Admit(ref, live); err != nil || live == nil || live.GetDeletionTimestamp() == nil {
 		return err
 	}
-	return observe.WaitGone(ctx, cluster, ref, podLabels)
+	return observe.WaitGone(ctx, cluster, ref, live.GetUID(), podLabels)
 }
 
 // Delete starts the deletion of one object, and reports whether it existed. It does not delete another object with

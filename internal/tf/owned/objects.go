@@ -154,7 +154,7 @@ func DeleteObjects(
 		}
 	}
 	for _, key := range started {
-		if err := observe.WaitGone(ctx, cluster, terminating[key], podLabels); err != nil {
+		if err := observe.WaitGone(ctx, cluster, terminating[key], cluster.DeletionOf(terminating[key]), podLabels); err != nil {
 			diags.Append(tf.Failure(err))
 			remaining[key] = true
 		}
