@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -202,12 +203,25 @@ func (c *Cluster) applyNew(
 	ctx, sent := withOutcome(ctx)
 	applied, err := apply(ctx, false)
 	switch {
-	case ClassOf(err) == Conflict && sent.doubtful.Load():
-		return apply(ctx, true) // an earlier attempt created it, and another client has changed it since
+	case ClassOf(err) == Conflict && sent.doubtful.Load() && c.isCreated(ctx, ref, obj):
+		return apply(ctx, true) // and another client has changed it since
 	case err == nil && !sent.created() && !sent.doubtful.Load():
 		return nil, &ExistsError{Ref: ref, Sent: obj, Live: applied}
 	}
 	return applied, err
+}
+
+// isCreated reports whether an earlier attempt, whose response was lost, has
+// created the object with the name: it has the ID of the creation that obj has.
+func (c *Cluster) isCreated(ctx context.Context, ref Ref, obj *unstructured.Unstructured) bool {
+	read := c.Get
+	if ref.isSecret() {
+		read = c.SecretMetadata
+	}
+	live, err := read(ctx, ref)
+	sent := obj.GetAnnotations()
+	id := cmp.Or(sent[UnfinishedAnnotation], sent[CreationAnnotation])
+	return err == nil && id != "" && CreationOf(live) == id
 }
 
 // Withdraw removes the fields that the provider wrote into an object of another

@@ -20,7 +20,8 @@ func TestApplyNewDistinguishesCreationFromAnExistingObject(t *testing.T) {
 			Message: `conflict with "kubectl"`}},
 	}}
 	for name, test := range map[string]struct {
-		codes  []int // of the responses, one after the other
+		codes  []int  // of the responses, one after the other
+		live   string // the creation of the object that is read
 		forced []string
 		exists bool
 		class  Class // of another error, Other for none
@@ -35,7 +36,13 @@ func TestApplyNewDistinguishesCreationFromAnExistingObject(t *testing.T) {
 		"exists at a second attempt": {codes: []int{http.StatusTooManyRequests, http.StatusOK},
 			forced: []string{"false", "false"}, exists: true},
 		"created by a lost attempt, and edited": {codes: []int{http.StatusGatewayTimeout, http.StatusConflict,
-			http.StatusOK}, forced: []string{"false", "false", "true"}},
+			http.StatusOK}, live: "some", forced: []string{"false", "false", "true"}},
+		"created by another client during a lost attempt": {
+			codes: []int{http.StatusGatewayTimeout, http.StatusConflict}, forced: []string{"false", "false"},
+			class: Conflict},
+		"created by another run during a lost attempt": {
+			codes: []int{http.StatusGatewayTimeout, http.StatusConflict}, live: "other",
+			forced: []string{"false", "false"}, class: Conflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -44,6 +51,16 @@ func TestApplyNewDistinguishesCreationFromAnExistingObject(t *testing.T) {
 			cluster := clusterOf(t, kubetest.API{Answer: func(_, _ string, request *http.Request) (int, any) {
 				mu.Lock()
 				defer mu.Unlock()
+				if request.Method == http.MethodGet {
+					live := kubetest.Deployment("1", 0)
+					if test.live == "" {
+						return http.StatusOK, live
+					}
+					live.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: Manager, Operation: "Apply",
+						FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(
+							`{"f:metadata":{"f:annotations":{"f:kt.dev/unfinished":{}}}}`)}})
+					return http.StatusOK, MarkUnfinished(live, test.live)
+				}
 				forced = append(forced, request.URL.Query().Get("force"))
 				switch code := test.codes[min(len(forced), len(test.codes))-1]; code {
 				case http.StatusConflict:
@@ -56,7 +73,7 @@ func TestApplyNewDistinguishesCreationFromAnExistingObject(t *testing.T) {
 					return code, kubetest.Deployment("1", 0)
 				}
 			}})
-			live, err := cluster.ApplyNew(t.Context(), kubetest.Deployment("", 0))
+			live, err := cluster.ApplyNew(t.Context(), MarkUnfinished(kubetest.Deployment("", 0), "some"))
 			_, exists := err.(*ExistsError) //nolint:errorlint // ApplyNew has just made it
 			if exists != test.exists || (test.class != Other) != (ClassOf(err) == Conflict) {
 				t.Errorf("%v, want it to exist: %t, class %d", err, test.exists, test.class)
