@@ -153,8 +153,18 @@ func TestAccPinnedImageFollowsTheTagAndKeepsItsDigestWithoutTheRegistry(t *testi
 func TestAccPinnedImageIsResolvedInTheApplyIfThePlanCannot(t *testing.T) {
 	t.Parallel()
 	ns, served := cluster.Namespace(t), serveRegistry(t, "")
-	digest := served.push("torch:1")
+	served.push("torch:1")
 	cli := imageCLI(t, ns, fmt.Sprintf("image_id = \"%s/torch:1\"\n pin_digest = true", served.host))
+
+	// If the tag is moved between the plan of the creation and its apply, the plan has promised no digest.
+	cli.MustRun(t, "plan", "-out=plan")
+	digest := served.push("torch:1")
+	cli.MustRun(t, "apply", "plan")
+	if shown := cli.MustRun(t, "state", "show", torchImage); !strings.Contains(shown, "torch@"+digest) {
+		t.Errorf("the new image is not pinned:\n%s", shown)
+	}
+	cli.MustRun(t, "plan", "-detailed-exitcode")
+	cli.MustRun(t, "destroy", "-auto-approve")
 
 	served.down.Store(true)
 	out := cli.MustRun(t, "plan", "-out=plan")

@@ -81,8 +81,9 @@ func (p *planner) render(ctx context.Context) {
 	p.object, p.Plan.Manifests = obj, manifests(key, summary)
 }
 
-// pin resolves the image. It uses the digest of the last refresh if the reference is the same, and otherwise requests
-// it from the registry. It returns false if that fails.
+// pin returns the digest of the last refresh if the reference is the same, and otherwise false: the apply determines it.
+// Terraform plans again in the apply, with another process and without the result of the plan. A digest that both
+// request would differ if the tag was moved in between. The request shows whether the image exists.
 func (p *planner) pin(ctx context.Context, in inputs) (registry.Pin, bool) {
 	if pin, ok := in.withoutRegistry(); ok {
 		return pin, true
@@ -90,9 +91,9 @@ func (p *planner) pin(ctx context.Context, in inputs) (registry.Pin, bool) {
 	if p.PrivateState.Reference == in.reference && p.PrivateState.Pin.Digest != "" {
 		return p.PrivateState.Pin, true
 	}
-	pin, err := p.Data.Images.Resolve(ctx, in.reference)
+	_, err := p.Data.Images.Resolve(ctx, in.reference)
 	if err == nil {
-		return pin, true
+		return registry.Pin{}, false
 	}
 	consequence := "The plan continues, but the image is unknown until apply, which requests it again."
 	if failed, ok := errors.AsType[*registry.Error](err); ok && failed.Reason == registry.Invalid {
