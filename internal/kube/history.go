@@ -1,37 +1,38 @@
 package kube
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 )
 
-// HistoryOf returns a hash of the writes to an object that the server has
-// recorded in its managed fields, or "" if it records none. It changes with every
-// write that changes a field, except the removal of UnfinishedAnnotation: the
-// server records who has written which fields, and when, in seconds
-// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers).
-// Two writes of one manager in the same second have the same hash.
-func HistoryOf(obj *unstructured.Unstructured) (string, error) {
-	entries := obj.GetManagedFields()
-	if len(entries) == 0 {
+// CreationHistory identifies the content of an object that only its creation by this provider has written, with or
+// without UnfinishedAnnotation. It returns "" for any other object.
+//
+// The server records in managed fields who has written which fields, and when, in seconds
+// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers). Two writes of one manager in the same
+// second therefore look like one. Since the creation, no other manager has written the object, and an apply of this
+// provider for another state would change or remove CreationAnnotation.
+func CreationHistory(obj *unstructured.Unstructured) (string, error) {
+	entries, id := obj.GetManagedFields(), MarkedCreation(obj)
+	if len(entries) != 1 || id == "" {
 		return "", nil
 	}
-	hash := sha256.New()
+	entry := entries[0]
+	if entry.Operation != metav1.ManagedFieldsOperationApply || entry.Subresource != "" || entry.Time == nil {
+		return "", nil
+	}
+	set, err := fields.Decode(entry)
+	if err != nil {
+		return "", err
+	}
 	ignored := fieldpath.NewSet(annotationPath(UnfinishedAnnotation),
 		fieldpath.MakePathOrDie("metadata", "annotations"))
-	for _, entry := range entries {
-		set, err := fields.Decode(entry)
-		if err != nil {
-			return "", err
-		}
-		raw := fields.Format(set.Difference(ignored))
-		fmt.Fprintf(hash, "%q %s %q %v %s\n", entry.Manager, entry.Operation, entry.Subresource, entry.Time, raw)
-	}
-	return hex.EncodeToString(hash.Sum(nil)), nil
+	content := fields.Format(set.Difference(ignored))
+	return fmt.Sprintf("%s %s %s", id, entry.Time.UTC().Format(time.RFC3339), content), nil
 }

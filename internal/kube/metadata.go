@@ -48,8 +48,8 @@ func (o objectsOf) Watch(ctx context.Context, options metav1.ListOptions) (watch
 }
 
 // versions lists and watches the metadata of objects that can contain secrets. Of their annotations, it keeps only
-// UnfinishedAnnotation: kubectl apply stores the values of a Secret in one. HistoryOf needs the managed fields, which
-// contain the keys of a Secret without their values.
+// those of a creation: kubectl apply stores the values of a Secret in one. CreationHistory needs the managed fields,
+// which contain the keys of a Secret without their values.
 type versions struct {
 	objects metadata.ResourceInterface
 	gvk     schema.GroupVersionKind
@@ -98,13 +98,19 @@ func (v versions) version(object *metav1.PartialObjectMetadata) *unstructured.Un
 	out.SetLabels(object.Labels)
 	out.SetDeletionTimestamp(object.DeletionTimestamp)
 	out.SetManagedFields(object.ManagedFields)
-	if id, unfinished := object.Annotations[UnfinishedAnnotation]; unfinished {
-		out.SetAnnotations(map[string]string{UnfinishedAnnotation: id})
+	kept := map[string]string{}
+	for _, name := range []string{UnfinishedAnnotation, CreationAnnotation} {
+		if id, marked := object.Annotations[name]; marked {
+			kept[name] = id
+		}
+	}
+	if len(kept) > 0 {
+		out.SetAnnotations(kept)
 	}
 	return out
 }
 
-// ListedSecret returns the UID, the versions, the labels and UnfinishedAnnotation of a Secret, from the shared
+// ListedSecret returns the UID, the versions, the labels and the annotations of the creation of a Secret, from the shared
 // list and watch of the metadata of all Secrets of the provider in its namespace. It returns nil for a Secret without
 // the labels of the provider, and without permission to list Secrets.
 func (c *Cluster) ListedSecret(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {

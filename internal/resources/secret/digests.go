@@ -30,13 +30,13 @@ type secretStatus struct {
 	Terminating bool `json:"ending,omitempty"`
 	// Matched is the version of the Secret, in the format of versionOf, in which the values matched the digests.
 	Matched string `json:"matched,omitempty"`
-	// History is [kube.HistoryOf] of that version. It is the same after the end of a creation has changed the version.
+	// History is [kube.CreationHistory] of that version: the end of a creation changes the version, but not the values.
 	History string `json:"history,omitempty"`
 }
 
 // match records that the values of live match the digests.
 func (s *secretStatus) match(live *unstructured.Unstructured) {
-	history, err := kube.HistoryOf(live)
+	history, err := kube.CreationHistory(live)
 	if err != nil {
 		history = "" // only the version is compared
 	}
@@ -54,7 +54,7 @@ func (s secretStatus) matches(live *unstructured.Unstructured) bool {
 		!strings.HasPrefix(s.Matched, string(live.GetUID())+"/"):
 		return false
 	}
-	history, err := kube.HistoryOf(live)
+	history, err := kube.CreationHistory(live)
 	return err == nil && history == s.History
 }
 
