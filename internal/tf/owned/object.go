@@ -259,7 +259,8 @@ func RecordInState(cluster *kube.Cluster, ref kube.Ref, live *unstructured.Unstr
 	cluster.CompleteInState(ref, live)
 }
 
-// DriftWarning lists every changed field with its manager and time. The values are in the diff of the plan, where
+// DriftWarning lists every changed field with its manager and time. A refresh does not know the configuration, so the
+// text holds whether or not lifecycle.ignore_changes contains the attribute. The values are in the diff of the plan, where
 // Terraform hides sensitive ones.
 func DriftWarning(ref kube.Ref, found Refreshed) diag.Diagnostics {
 	if len(found.Changes) == 0 || found.InState {
@@ -288,8 +289,8 @@ func DriftWarning(ref kube.Ref, found Refreshed) diag.Diagnostics {
 		lines = append(lines, line)
 	}
 	text := "These fields no longer have the applied values:\n" + strings.Join(lines, "\n") + "\n\n" +
-		"The next apply restores those that the configuration sets to other values. To keep a change, add it to the " +
-		"configuration, or add the attribute to lifecycle.ignore_changes."
+		"An apply restores them, except for attributes in lifecycle.ignore_changes and for values that the " +
+		"configuration now has."
 	if found.Unrecorded {
 		return diag.Diagnostics{diag.NewWarningDiagnostic(ref.String()+" was changed by another run of the provider",
 			"The run was killed before its results were written to the state, or it used another state. "+text)}
