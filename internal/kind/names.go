@@ -1,6 +1,10 @@
 package kind
 
-import "strings"
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
 
 // API groups of other projects.
 const (
@@ -31,6 +35,10 @@ const (
 	VersionLabel  = KubetorchGroup + "/version"
 
 	KueueQueueLabel = KueueGroup + "/queue-name"
+	// KueueManagedLabel is a label with the value "true" of the pods that Kueue
+	// manages one by one, such as those of a Deployment (pkg/constants/constants.go in
+	// sigs.k8s.io/kueue).
+	KueueManagedLabel = KueueGroup + "/managed"
 	// KueueJobUIDLabel is a label of Kueue's Workloads
 	// (https://kueue.sigs.k8s.io/docs/reference/labels-and-annotations/).
 	KueueJobUIDLabel = KueueGroup + "/job-uid"
@@ -128,4 +136,15 @@ func IsAccelerator(resource string) bool {
 		return true
 	}
 	return false
+}
+
+// KueueFramework returns the name of Kueue's integration for a kind, as in integrations.frameworks of its configuration
+// (FrameworkName in pkg/controller/jobs of sigs.k8s.io/kueue).
+func KueueFramework(of schema.GroupKind) string {
+	name := strings.ToLower(of.Kind)
+	switch of.Group {
+	case "", "apps":
+		return name
+	}
+	return of.Group + "/" + name
 }

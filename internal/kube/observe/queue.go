@@ -55,6 +55,33 @@ func queueOf(
 	return q, AllOf(kinds...)
 }
 
+// KueueIgnores reports whether pods of a workload run although Kueue has no
+// Workload for it: then the label of the queue has no effect, since Kueue
+// manages only the kinds that its configuration lists. It is false without
+// Kueue, and without permission to read its Workloads.
+func KueueIgnores(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string) (bool, error) {
+	version, err := c.Preferred(ctx, kind.KueueGroup)
+	if err != nil || version == "" {
+		return false, err
+	}
+	workload, err := c.Read(ctx, ref)
+	if err != nil {
+		return false, err
+	}
+	pods, err := podsOf(ctx, c, ref.Namespace, podLabels)
+	if err != nil {
+		return false, err
+	}
+	runs := func(pod *corev1.Pod) bool { return pod.Spec.NodeName != "" && pod.DeletionTimestamp == nil }
+	managed := func(pod *corev1.Pod) bool { return pod.Labels[kind.KueueManagedLabel] == "true" }
+	if !slices.ContainsFunc(pods, runs) || slices.ContainsFunc(pods, managed) {
+		return false, nil
+	}
+	workloads, err := c.ReadAll(ctx, kind.KueueWorkload(version), ref.Namespace,
+		func(e *kube.Entry) bool { return holds(e, workload, pods) })
+	return err == nil && len(workloads) == 0, nil
+}
+
 // groupOf returns the API group of a scheduler with queues.
 func groupOf(scheduler string) string {
 	if scheduler == kind.QueueSchedulerKAI {

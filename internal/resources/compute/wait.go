@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -45,7 +47,30 @@ func (w *writer) podsReady(ctx context.Context, onNotReady string) (bool, error)
 	if onNotReady == ignoreOnNotReady {
 		return pods.ready(ctx), nil
 	}
-	return pods.wait(ctx)
+	isReady, err := pods.wait(ctx)
+	if isReady && pods.workload != nil {
+		w.warnIfUnqueued(ctx, pods)
+	}
+	return isReady, err
+}
+
+// warnIfUnqueued warns if the pods run beside the quota of their queue: the compute is ready, and looks as if the queue
+// had admitted it.
+func (w *writer) warnIfUnqueued(ctx context.Context, pods pods) {
+	if w.Plan.QueueName.IsNull() || w.Plan.QueueScheduler.ValueString() == kind.QueueSchedulerKAI {
+		return
+	}
+	ignored, err := observe.KueueIgnores(ctx, w.Data.Cluster, *pods.workload, pods.labels)
+	if err != nil || !ignored {
+		return // what cannot be read now was read by the wait
+	}
+	of := pods.workload.Kind
+	w.Diags.AddAttributeWarning(path.Root("queue_name"), "The queue has no effect",
+		fmt.Sprintf("The pods of %s run, but Kueue has no Workload for them: they are not part of the quota of queue "+
+			"%s. Kueue does not manage objects of the kind %s in this cluster.\n\nNext step: Add %q to "+
+			"integrations.frameworks in the configuration of Kueue (managerConfig.controllerManagerConfigYaml of its "+
+			"Helm chart), or remove queue_name.", pods.workload, w.Plan.QueueName.ValueString(), of.Kind,
+			kind.KueueFramework(of.GroupKind())))
 }
 
 // reportNotReady reports the error of a wait. After an error in a creation, Terraform taints the compute, and the next
