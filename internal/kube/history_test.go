@@ -32,8 +32,9 @@ func TestHistoryOfACreationIsThatOfNoOtherObject(t *testing.T) {
 		return out
 	}
 	const (
-		marked = `{"f:metadata":{"f:annotations":{"f:kt.dev/creation":{},"f:kt.dev/unfinished":{}}},"f:data":{"f:A":{}}}`
-		data   = `{"f:metadata":{"f:annotations":{"f:kt.dev/creation":{}}},"f:data":{"f:A":{}}}`
+		marked = `{"f:metadata":{"f:annotations":{"f:kt.dev/creation":{},"f:kt.dev/unfinished":{}}},` +
+			`"f:data":{"f:A":{}}}`
+		data = `{"f:metadata":{"f:annotations":{"f:kt.dev/creation":{}}},"f:data":{"f:A":{}}}`
 		// with the map itself, as the server records it for some writes
 		emptied   = `{"f:metadata":{"f:annotations":{".":{},"f:kt.dev/creation":{}}},"f:data":{"f:A":{}}}`
 		annotated = `{"f:metadata":{"f:annotations":{"f:a":{},"f:kt.dev/creation":{}}},"f:data":{"f:A":{}}}`

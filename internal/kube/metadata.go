@@ -110,9 +110,9 @@ func (v versions) version(object *metav1.PartialObjectMetadata) *unstructured.Un
 	return out
 }
 
-// ListedSecret returns the UID, the versions, the labels and the annotations of the creation of a Secret, from the shared
-// list and watch of the metadata of all Secrets of the provider in its namespace. It returns nil for a Secret without
-// the labels of the provider, and without permission to list Secrets.
+// ListedSecret returns the UID, the versions, the labels and the annotations of the creation of a Secret, from the
+// shared list and watch of the metadata of all Secrets of the provider in its namespace. It returns nil for a Secret
+// without the labels of the provider, and without permission to list Secrets.
 func (c *Cluster) ListedSecret(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
 	collection, err := c.cache.ready(ctx, kind.SecretMetadata(), ref.Namespace)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 )
 
 // Apply creates the CustomResourceDefinitions in the given files and directories unless they exist. With await, a poll
-// with a timeout, it waits until the API server serves and lists each of them. In a directory, it reads the files *.yaml, *.yml
-// and *.json, but not subdirectories. It ignores documents of other kinds.
+// with a timeout, it waits until the API server serves and lists each of them. In a directory, it reads the files
+// *.yaml, *.yml and *.json, but not subdirectories. It ignores documents of other kinds.
 func Apply(
 	ctx context.Context, client apiextensions.Interface, paths []string,
 	await func(what string, done func(context.Context) (bool, error)) error,

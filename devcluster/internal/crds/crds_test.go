@@ -15,7 +15,8 @@ import (
 
 const (
 	widgets = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: " +
-		"widgets.example.com}\nspec: {group: example.com, names: {plural: widgets}, versions: [{name: v1, served: true}]}\n"
+		"widgets.example.com}\n" +
+		"spec: {group: example.com, names: {plural: widgets}, versions: [{name: v1, served: true}]}\n"
 	gadgets = `{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
 		"metadata": {"name": "gadgets.example.com"}}`
 	other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
@@ -78,12 +79,15 @@ func TestRead(t *testing.T) {
 	}
 }
 
+type definition = apiextensionsv1.CustomResourceDefinition
+
 func TestListed(t *testing.T) {
 	t.Parallel()
 	crd := func(plural string, versions ...apiextensionsv1.CustomResourceDefinitionVersion,
-	) *apiextensionsv1.CustomResourceDefinition {
-		return &apiextensionsv1.CustomResourceDefinition{Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: "example.com", Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: plural}, Versions: versions,
+	) *definition {
+		return &definition{Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: "example.com", Versions: versions,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: plural},
 		}}
 	}
 	v1 := apiextensionsv1.CustomResourceDefinitionVersion{Name: "v1", Served: true}
@@ -91,20 +95,21 @@ func TestListed(t *testing.T) {
 	old := apiextensionsv1.CustomResourceDefinitionVersion{Name: "v1alpha1"}
 	lists := []*metav1.APIResourceList{
 		{GroupVersion: "v1", APIResources: []metav1.APIResource{{Name: "pods"}}},
-		{GroupVersion: "example.com/v1", APIResources: []metav1.APIResource{{Name: "widgets"}, {Name: "widgets/status"}}},
+		{GroupVersion: "example.com/v1", APIResources: []metav1.APIResource{{Name: "widgets"},
+			{Name: "widgets/status"}}},
 	}
 	for name, c := range map[string]struct {
-		crds []*apiextensionsv1.CustomResourceDefinition
+		crds []*definition
 		want bool
 	}{
 		"none":                         {want: true},
-		"each":                         {crds: []*apiextensionsv1.CustomResourceDefinition{crd("widgets", v1)}, want: true},
-		"a version that is not served": {crds: []*apiextensionsv1.CustomResourceDefinition{crd("widgets", v1, old)}, want: true},
-		"a version is missing":         {crds: []*apiextensionsv1.CustomResourceDefinition{crd("widgets", v1, v2)}},
+		"each":                         {crds: []*definition{crd("widgets", v1)}, want: true},
+		"a version that is not served": {crds: []*definition{crd("widgets", v1, old)}, want: true},
+		"a version is missing":         {crds: []*definition{crd("widgets", v1, v2)}},
 		"a name is missing": {
-			crds: []*apiextensionsv1.CustomResourceDefinition{crd("widgets", v1), crd("gadgets", v1)},
+			crds: []*definition{crd("widgets", v1), crd("gadgets", v1)},
 		},
-		"the name of another group": {crds: []*apiextensionsv1.CustomResourceDefinition{crd("pods", v1)}},
+		"the name of another group": {crds: []*definition{crd("pods", v1)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -136,8 +136,8 @@ func (r *Resource) Attribute(name string) any {
 // Forget removes the resource from state.
 func (r *Resource) Forget() { r.state, r.private, r.identity = nil, nil, nil }
 
-// Plan refreshes the resource and plans a configuration: the body of its block. ignored is lifecycle.ignore_changes: the
-// names of attributes, or all.
+// Plan refreshes the resource and plans a configuration: the body of its block. ignored is lifecycle.ignore_changes:
+// the names of attributes, or all.
 func (r *Resource) Plan(ctx context.Context, c *Command, config string, ignored ...string) (*Plan, error) {
 	value, err := parse(config, r.typ)
 	if err != nil {
@@ -149,24 +149,6 @@ func (r *Resource) Plan(ctx context.Context, c *Command, config string, ignored 
 // PlanDestroy plans to destroy the resource.
 func (r *Resource) PlanDestroy(ctx context.Context, c *Command) (*Plan, error) {
 	return r.plan(ctx, c.server, cty.NullVal(r.typ), nil)
-}
-
-// All is lifecycle.ignore_changes = all.
-const All = "all"
-
-// ignoring returns the configuration that Terraform plans: ignored attributes have their values in state.
-func ignoring(before, config cty.Value, ignored []string) cty.Value {
-	switch {
-	case before.IsNull(), config.IsNull(), len(ignored) == 0:
-		return config
-	case slices.Contains(ignored, All):
-		return before
-	}
-	values := config.AsValueMap()
-	for _, name := range ignored {
-		values[name] = before.GetAttr(name)
-	}
-	return cty.ObjectVal(values)
 }
 
 func (r *Resource) validate(ctx context.Context, server tfprotov6.ProviderServer, value cty.Value) error {

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -186,4 +187,22 @@ func at(v cty.Value, path *tftypes.AttributePath) cty.Value {
 		v = v.Index(key)
 	}
 	return v
+}
+
+// All is lifecycle.ignore_changes = all.
+const All = "all"
+
+// ignoring returns the configuration that Terraform plans: ignored attributes have their values in state.
+func ignoring(before, config cty.Value, ignored []string) cty.Value {
+	switch {
+	case before.IsNull(), config.IsNull(), len(ignored) == 0:
+		return config
+	case slices.Contains(ignored, All):
+		return before
+	}
+	values := config.AsValueMap()
+	for _, name := range ignored {
+		values[name] = before.GetAttr(name)
+	}
+	return cty.ObjectVal(values)
 }

@@ -36,7 +36,8 @@ const (
 	served   = ownPods + "args = [\"serve\"]\n"
 	tensors  = "runtime = \"skytorch\"\ncpus = 1\nmemory = \"1Gi\"\nimage = \"server:1\"\n"
 	workload = `jsonencode({ apiVersion = "apps/v1", kind = "Deployment", spec = { ` +
-		`selector = { matchLabels = { app = %[1]q } }, template = { metadata = { labels = { app = %[1]q } }, spec = { containers = [{ name = "main", image = "mine:%[2]s" }] } } } })`
+		`selector = { matchLabels = { app = %[1]q } }, template = { metadata = { labels = ` +
+		`{ app = %[1]q } }, spec = { containers = [{ name = "main", image = "mine:%[2]s" }] } } } })`
 )
 
 // ignorables returns the changes of each attribute, by resource type and attribute.
@@ -107,14 +108,15 @@ func ignorables() map[string]map[string]ignorable {
 			"priority_class_name": {pods, `"system-cluster-critical"`, `"system-node-critical"`},
 			"pod_disruption_budget": {served + "replicas = 2\n", `{ max_unavailable = 1 }`,
 				`{ max_unavailable = "50%" }`},
-			"queue_name":          {pods, `"a"`, `"b"`},
-			"queue_scheduler":     {"cpus = 1\nqueue_name = \"a\"\n", `"kueue"`, `"kai"`},
-			"renderer_revision":   {pods, "1", "2"},
-			"replicas":            {pods, "1", "2"},
-			"runtime":             {"cpus = 1\nmemory = \"1Gi\"\n", `"kubetorch"`, `"skytorch"`},
-			"secrets":             {pods, `[{ name = "a", env_vars = ["A"] }]`, `[{ name = "b", mount_path = "/b" }]`},
-			"selector":            {"", `{ app = "a" }`, `{ app = "b" }`},
-			"service_template":    {pods, `jsonencode({ spec = { minReadySeconds = 1 } })`, `jsonencode({ spec = { minReadySeconds = 2 } })`},
+			"queue_name":        {pods, `"a"`, `"b"`},
+			"queue_scheduler":   {"cpus = 1\nqueue_name = \"a\"\n", `"kueue"`, `"kai"`},
+			"renderer_revision": {pods, "1", "2"},
+			"replicas":          {pods, "1", "2"},
+			"runtime":           {"cpus = 1\nmemory = \"1Gi\"\n", `"kubetorch"`, `"skytorch"`},
+			"secrets":           {pods, `[{ name = "a", env_vars = ["A"] }]`, `[{ name = "b", mount_path = "/b" }]`},
+			"selector":          {"", `{ app = "a" }`, `{ app = "b" }`},
+			"service_template": {pods, `jsonencode({ spec = { minReadySeconds = 1 } })`,
+				`jsonencode({ spec = { minReadySeconds = 2 } })`},
 			"shared_memory_limit": {pods, `"64Mi"`, `"128Mi"`},
 			"strategy":            {pods, `"Recreate"`, `"RollingUpdate"`},
 			"suspend":             {pods, "false", "true"},
@@ -126,7 +128,8 @@ func ignorables() map[string]map[string]ignorable {
 				`[{ topology_key = "rack", when_unsatisfiable = "ScheduleAnyway" }]`},
 			"volume_claim_templates": {tensors, `[{ name = "a", size = "1Gi", mount_path = "/a" }]`,
 				`[{ name = "a", size = "2Gi", mount_path = "/a" }]`},
-			"volumes":              {pods, `[{ claim_name = "a", mount_path = "/a" }]`, `[{ claim_name = "b", mount_path = "/b" }]`},
+			"volumes": {pods, `[{ claim_name = "a", mount_path = "/a" }]`,
+				`[{ claim_name = "b", mount_path = "/b" }]`},
 			"service_account_name": {pods, `"a"`, `"b"`},
 			"working_dir":          {pods, `"/a"`, `"/b"`},
 			"pod_template_path":    {"manifest = " + fmt.Sprintf(workload, "a", "1") + "\n", `"spec.template"`, ""},
@@ -159,8 +162,8 @@ func kaiQueue(gpus string) string {
 }
 
 func affinity(zone string) string {
-	return fmt.Sprintf(`jsonencode({ nodeAffinity = { preferredDuringSchedulingIgnoredDuringExecution = [{ weight = 1, `+
-		`preference = { matchExpressions = [{ key = "zone", operator = "In", values = [%q] }] } }] } })`, zone)
+	return fmt.Sprintf(`jsonencode({ nodeAffinity = { preferredDuringSchedulingIgnoredDuringExecution = [{ `+
+		`weight = 1, preference = { matchExpressions = [{ key = "zone", operator = "In", values = [%q] }] } }] } })`, zone)
 }
 
 func imageRef(digest string) string {

@@ -30,9 +30,10 @@ func TestWaitForDeletionReportsWhatBlocksIt(t *testing.T) {
 		want       string
 		uid        string // of the live object; "u" if empty
 	}{
-		"deleted":        {ref: trainer()},
-		"a finalizer":    {trainer(), []any{foreground, "a.com/b"}, nil, "it is held by finalizer a.com/b", ""},
-		"two finalizers": {trainer(), []any{"a.com/b", "c.com/d"}, nil, "it is held by finalizers a.com/b, c.com/d", ""},
+		"deleted":     {ref: trainer()},
+		"a finalizer": {trainer(), []any{foreground, "a.com/b"}, nil, "it is held by finalizer a.com/b", ""},
+		"two finalizers": {trainer(), []any{"a.com/b", "c.com/d"}, nil,
+			"it is held by finalizers a.com/b, c.com/d", ""},
 		"pods": {trainer(), []any{foreground}, []any{[]any{}, []any{"a.com/b"}},
 			"its pods remain: pod-0, pod-1 (held by finalizer a.com/b)", ""},
 		"a finalizer and a pod": {trainer(), []any{"a.com/b"}, []any{[]any{}},

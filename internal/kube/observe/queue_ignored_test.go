@@ -21,9 +21,10 @@ func TestKueueIgnoresAWorkloadOfAKindThatItDoesNotManage(t *testing.T) {
 		change map[string]string
 		want   bool
 	}{
-		"no Workload":         {map[string]string{workloadsPath: "items: []"}, true},
-		"its Workload":        {nil, false},
-		"Workload of its pod": {map[string]string{workloadsPath: itemWith(heldWorkload, "uid: u-1", "uid: p-1")}, false},
+		"no Workload":  {map[string]string{workloadsPath: "items: []"}, true},
+		"its Workload": {nil, false},
+		"Workload of its pod": {map[string]string{
+			workloadsPath: itemWith(heldWorkload, "uid: u-1", "uid: p-1")}, false},
 		"Workload of another": {map[string]string{workloadsPath: itemWith(heldWorkload, "uid: u-1", "uid: u-2")}, true},
 		"managed pods": {map[string]string{workloadsPath: "items: []",
 			podsPath: itemWith(running, "a: b", `a: b, kueue.x-k8s.io/managed: "true"`)}, false},

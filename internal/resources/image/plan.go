@@ -81,8 +81,8 @@ func (p *planner) render(ctx context.Context) {
 	p.object, p.Plan.Manifests = obj, manifests(key, summary)
 }
 
-// pin returns the digest of the last refresh if the reference is the same, and otherwise false: the apply determines it.
-// Terraform plans again in the apply, with another process and without the result of the plan. A digest that both
+// pin returns the digest of the last refresh if the reference is the same, and otherwise false: the apply determines
+// it. Terraform plans again in the apply, with another process and without the result of the plan. A digest that both
 // request would differ if the tag was moved in between. The request shows whether the image exists.
 func (p *planner) pin(ctx context.Context, in inputs) (registry.Pin, bool) {
 	if pin, ok := in.withoutRegistry(); ok {

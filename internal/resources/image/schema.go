@@ -97,7 +97,8 @@ func imageAttributes() map[string]schema.Attribute {
 				"relative to the working directory of Terraform. Defaults to the value of `rendered_dockerfile`.",
 		},
 		"pin_digest": tf.Toggle("Whether to request the digest of the tag from the registry and to run that digest. " +
-			"A moved tag then appears in the plan. The digest of a new image is known after apply. Uses the same credentials as docker. Defaults to " +
+			"A moved tag then appears in the plan. The digest of a new image is known after apply. Uses the same " +
+			"credentials as docker. Defaults to " +
 			"`false`."),
 	}
 }

@@ -83,17 +83,12 @@ func (w writer) write(ctx context.Context) bool {
 	ref := w.Plan.ref()
 	live, err := w.readSecret(ctx, ref)
 	revisions := revisionsOf(w.Plan, w.Prior, w.PrivateState.digests, w.Config, w.Creating)
-	entries := revisions.digests.Values
 	if source.kept {
-		if err != nil {
-			w.fail(err)
-			return false
-		}
+		w.fail(err) // the values that stay are needed
 		source = keptContent(revisions.digests, kube.SecretData(live))
-	} else {
-		entries, diags = revisions.resolveEntries(source, w.Plan.Keys)
-		w.Diags.Append(diags...)
 	}
+	entries, diags := revisions.resolveEntries(source, w.Plan.Keys)
+	w.Diags.Append(diags...)
 	mount := mountPath(w.Plan, source)
 	w.Diags.Append(refuseUnusedMode(w.Plan, mount)...)
 	defaults := owned.PreserveCreator(w.Data.Defaults, owned.Manifests(w.Prior.Manifests))
@@ -137,9 +132,7 @@ func (w writer) write(ctx context.Context) bool {
 		applied = nil // it may exist, and can be deleted if it is in state
 		w.Memory.Expect(manifest.Key(sent), w.Creation)
 	} else {
-		if !source.kept {
-			applied = w.prune(ctx, applied, source.keys())
-		}
+		applied = w.prune(ctx, applied, source)
 		if !w.Memory.Applied(manifest.Key(sent)) {
 			w.Diags.Append(owned.TakeOver(ctx, w.Data.Cluster, ref, applied)...)
 		}
@@ -225,12 +218,12 @@ func (w writer) prepareCreate(
 
 // prune removes the keys that the plan showed as removed. Others were added since, and appear in the next plan.
 func (w writer) prune(
-	ctx context.Context, applied *unstructured.Unstructured, keys []string,
+	ctx context.Context, applied *unstructured.Unstructured, source content,
 ) *unstructured.Unstructured {
 	shown := tf.Texts(w.Prior.Keys)
-	extra := slices.DeleteFunc(extraKeys(applied, keys), func(key string) bool {
+	extra := slices.DeleteFunc(extraKeys(applied, source.keys()), func(key string) bool {
 		_, planned := shown[key]
-		return !planned && !w.Creating
+		return source.kept || !planned && !w.Creating
 	})
 	if len(extra) == 0 {
 		return applied

@@ -141,6 +141,9 @@ func (r revisions) planned(c content) types.Map {
 // resolveEntries returns the entries to apply, and an error for each key that differs from the plan.
 func (r revisions) resolveEntries(c content, plan types.Map) (map[string]spec.Entry, diag.Diagnostics) {
 	var diags diag.Diagnostics
+	if c.kept {
+		return r.digests.Values, nil
+	}
 	entries := map[string]spec.Entry{}
 	planned := tf.Texts(plan)
 	for _, key := range c.keys() {

@@ -78,8 +78,8 @@ func withoutUnknown(original, changed tftypes.Value) (tftypes.Value, bool) {
 	return tftypes.NewValue(original.Type(), out), changed.IsFullyKnown()
 }
 
-// ignoresAll reports whether lifecycle.ignore_changes is all: only then does a configuration contain the attributes that
-// the provider computes.
+// ignoresAll reports whether lifecycle.ignore_changes is all: only then does a configuration contain the attributes
+// that the provider computes.
 func ignoresAll(config, state *Common) bool { return !config.ID.IsNull() && config.ID.Equal(state.ID) }
 
 // recordIgnored records the attributes that lifecycle.ignore_changes has changed, for the apply.
@@ -103,9 +103,9 @@ func (r *Resource[M, P, N]) recordIgnored(
 	return diags
 }
 
-// plannedConfig returns the configuration of an apply as it was planned: an attribute that is configured has its planned
-// value. Whether a write-only attribute is ignored, or one that the provider would otherwise compute, only the record
-// shows. The creation that is part of a replacement has no record.
+// plannedConfig returns the configuration of an apply as it was planned: an attribute that is configured has its
+// planned value. Whether a write-only attribute is ignored, or one that the provider would otherwise compute, only the
+// record shows. The creation that is part of a replacement has no record.
 func plannedConfig(
 	ctx context.Context, config tfsdk.Config, plan tfsdk.Plan, private owned.PrivateReader,
 ) (tfsdk.Config, diag.Diagnostics) {

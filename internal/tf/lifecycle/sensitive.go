@@ -36,8 +36,8 @@ func WithSensitiveFields(resource map[string]schema.Attribute, objects, example 
 			Validators: []validator.List{listvalidator.ValueStringsAre(tf.SensitivePath())},
 			MarkdownDescription: "Paths of fields of " + objects + " whose values `manifests`, warnings and errors " +
 				"do not show, such as `" + example + "`. `[0]` selects a list item by its position, `[\"NAME\"]` by " +
-				"its field `name`, and `[*]` all of them. The path of an object or a list selects all values in it. Must " +
-				"match at least one value.",
+				"its field `name`, and `[*]` all of them. The path of an object or a list selects all values in it. " +
+				"Must match at least one value.",
 		},
 		"sensitive_values": schema.MapAttribute{
 			Computed: true, Sensitive: true, ElementType: types.StringType,

@@ -36,7 +36,7 @@ func TestDriftWarningNamesEachFieldItsManagerAndTheTime(t *testing.T) {
   - e: changed
   - f: changed by kubectl at 2026-05-04T02:02:01Z
 
-An apply restores them, except for attributes in lifecycle.ignore_changes and for values that the configuration now has.`
+An apply restores them, except for attributes in lifecycle.ignore_changes and for values that the configuration`
 	if len(diags) != 1 || diags.HasError() || diags[0].Summary() != "Service ml/x was changed outside of Terraform" ||
 		!strings.Contains(diags[0].Detail(), want) {
 		t.Errorf("%v", diags)

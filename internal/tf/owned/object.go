@@ -260,8 +260,8 @@ func RecordInState(cluster *kube.Cluster, ref kube.Ref, live *unstructured.Unstr
 }
 
 // DriftWarning lists every changed field with its manager and time. A refresh does not know the configuration, so the
-// text holds whether or not lifecycle.ignore_changes contains the attribute. The values are in the diff of the plan, where
-// Terraform hides sensitive ones.
+// text holds whether or not lifecycle.ignore_changes contains the attribute. The values are in the diff of the plan,
+// where Terraform hides sensitive ones.
 func DriftWarning(ref kube.Ref, found Refreshed) diag.Diagnostics {
 	if len(found.Changes) == 0 || found.InState {
 		return nil

@@ -154,7 +154,8 @@ func DeleteObjects(
 		}
 	}
 	for _, key := range started {
-		if err := observe.WaitGone(ctx, cluster, terminating[key], cluster.DeletionOf(terminating[key]), podLabels); err != nil {
+		ref := terminating[key]
+		if err := observe.WaitGone(ctx, cluster, ref, cluster.DeletionOf(ref), podLabels); err != nil {
 			diags.Append(tf.Failure(err))
 			remaining[key] = true
 		}
