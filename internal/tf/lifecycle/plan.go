@@ -121,6 +121,7 @@ func (r *Resource[M, P, N]) ModifyPlan(
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	plan.common().SensitiveValues = state.common().SensitiveValues // no change for the hooks; conceal sets it
 	p := r.planning(ctx, plan, config, state, creating, privateData{req.Private, resp.Private})
 	p.Request = &req
 	if p.Diags.HasError() {
