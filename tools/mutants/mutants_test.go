@@ -5,8 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // The product and its tests. Each line with a mutant that its tests do not notice says so.
@@ -103,5 +105,26 @@ func TestSurvivorsAreThoseThatNoTestNotices(t *testing.T) {
 	}
 	if len(p.mutants) < 15 {
 		t.Errorf("only %d mutants", len(p.mutants))
+	}
+}
+
+// With a mutant, a test may leave such a program behind. It has the standard output of the test.
+func TestProgramsThatOutliveATestAreNotAwaited(t *testing.T) {
+	dir := t.TempDir()
+	b := &binary{path: filepath.Join(dir, "tests"), dir: dir}
+	script := "#!/bin/sh\nsleep 900 &\necho $! >pid\necho passed\n"
+	if err := os.WriteFile(b.path, []byte(script), 0o700); err != nil { //nolint:gosec // executable
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		text, _ := os.ReadFile(filepath.Join(dir, "pid"))
+		if id, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
+			if program, err := os.FindProcess(id); err == nil {
+				_ = program.Kill()
+			}
+		}
+	})
+	if out, err := b.run(t.Context(), time.Minute); err != nil || string(out) != "passed\n" {
+		t.Errorf("%q, %v", out, err)
 	}
 }
