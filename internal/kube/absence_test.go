@@ -157,16 +157,20 @@ func operations(obj *unstructured.Unstructured, ref Ref) map[string]func(context
 
 func TestOperationsWithoutAClusterFail(t *testing.T) {
 	t.Parallel()
-	env := config.Env{Getenv: func(string) string { return "" }}
-	cluster := NewCluster(t.Context(), config.Config{Env: env})
-	live := metAt(false, false).Live
-	all := operations(live, trainer())
+	all := operations(metAt(false, false).Live, trainer())
 	for name, do := range verbs() {
 		all["the verb "+name] = do
 	}
-	for name, do := range all {
-		if err := do(t.Context(), cluster); ClassOf(err) != Misconfigured {
-			t.Errorf("%s: %v is of class %d", name, err, ClassOf(err))
+	certificate := "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+	for problem, settings := range map[string]config.Config{
+		"no cluster":          {},
+		"invalid certificate": {Host: "https://h", ClusterCACertificate: certificate},
+	} {
+		cluster := NewCluster(t.Context(), settings)
+		for name, do := range all {
+			if err := do(t.Context(), cluster); ClassOf(err) != Misconfigured {
+				t.Errorf("%s, %s: %v is of class %d", problem, name, err, ClassOf(err))
+			}
 		}
 	}
 }

@@ -82,6 +82,7 @@ func TestCollectionIsNeverOlderThanTheLastWrite(t *testing.T) {
 		"a deletion":                                  {[]told{"list @9 a@5", "delete a@10"}, ""},
 		"a late deletion of a recreated object":       {[]told{"list @9 a@5", "wrote a@12", "delete a@10"}, "a@12"},
 		"a deletion before the response to a write":   {[]told{"list @9", "add a@12", "delete a@13", "wrote a@12"}, ""},
+		"a list before the response to a write":       {[]told{"list @12", "wrote a@10"}, ""},
 		"a write after a deletion":                    {[]told{"list @9 a@5", "delete a@10", "wrote a@12"}, "a@12"},
 		"a deletion of an unknown object":             {[]told{"list @9 a@5", "delete b@10"}, "a@5"},
 		"a late event of an object missing in a list": {[]told{"list @9 a@5", "list @12", "update a@10"}, ""},
