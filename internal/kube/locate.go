@@ -71,11 +71,7 @@ func (c *Cluster) TensorCompute(
 			}
 			continue
 		}
-		ref, err := c.RefOf(ctx, of.Named(namespace, name))
-		if err != nil {
-			return "", nil, err
-		}
-		found, err := c.Read(ctx, ref)
+		found, err := c.Read(ctx, Ref{Kind: of, Namespace: namespace, Name: name})
 		switch {
 		case err == nil:
 			return of.Server.Runtime, found, nil
