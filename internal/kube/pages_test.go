@@ -1,0 +1,72 @@
+package kube
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
+)
+
+func TestPodsAreReadPageByPage(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	cluster := clusterOf(t, kubetest.API{Answer: func(_, path string, request *http.Request) (int, any) {
+		query := request.URL.Query()
+		asked = append(asked, path+" "+query.Get("labelSelector")+" "+query.Get("continue"))
+		name, next := "a", "b"
+		if query.Get("continue") == "b" {
+			name, next = "b", ""
+		}
+		return http.StatusOK, corev1.PodList{ListMeta: metav1.ListMeta{Continue: next},
+			Items: []corev1.Pod{*kubetest.RunningPod(name)}}
+	}})
+	pods, err := PodsNow(t.Context(), cluster, "ml", map[string]string{"app": "trainer"})
+	if err != nil || len(pods) != 2 || pods[0].Name != "a" || pods[1].Name != "b" {
+		t.Errorf("%v, %v", pods, err)
+	}
+	const path = "/api/v1/namespaces/ml/pods app=trainer "
+	if got, want := strings.Join(asked, ","), path+","+path+"b"; got != want {
+		t.Errorf("requests %s, want %s", got, want)
+	}
+}
+
+func TestFailuresToReadPages(t *testing.T) {
+	t.Parallel()
+	pods := Ref{Kind: kind.Pod(), Namespace: "ml"}
+	for name, test := range map[string]struct {
+		code  int
+		body  any
+		class Class
+	}{
+		"without permission": {http.StatusForbidden, metav1.Status{Reason: metav1.StatusReasonForbidden}, Denied},
+		"another document":   {http.StatusOK, map[string]any{"items": "none"}, Other},
+	} {
+		cluster := clusterOf(t, kubetest.API{Answer: func(string, string, *http.Request) (int, any) {
+			return test.code, test.body
+		}})
+		taken := 0
+		err := Each[corev1.PodList](t.Context(), cluster, pods, metav1.ListOptions{}, func(*corev1.Pod) { taken++ })
+		failure, ok := errors.AsType[*Error](err)
+		if !ok || failure.Class != test.class || failure.Op != "list" || taken > 0 {
+			t.Errorf("%s: %d pods, %v", name, taken, err)
+		}
+	}
+}
+
+func TestItemsOfAnotherTypeAreAnError(t *testing.T) {
+	t.Parallel()
+	cluster := clusterOf(t, kubetest.API{Answer: func(string, string, *http.Request) (int, any) {
+		return http.StatusOK, corev1.PodList{Items: []corev1.Pod{*kubetest.RunningPod("a")}}
+	}})
+	err := Each[corev1.PodList](t.Context(), cluster, Ref{Kind: kind.Pod(), Namespace: "ml"}, metav1.ListOptions{},
+		func(*corev1.Service) { t.Error("a Pod was taken as a Service") })
+	if err == nil || !strings.Contains(err.Error(), "an item of the list is a *v1.Pod") {
+		t.Errorf("%v", err)
+	}
+}
