@@ -1,0 +1,251 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
+)
+
+// listing returns the cluster of a server with one list, whose watches report nothing. It counts the lists.
+func listing(t *testing.T, path string, lists *atomic.Int32, items ...any) *Cluster {
+	t.Helper()
+	return clusterOf(t, kubetest.API{Answer: func(verb, asked string, request *http.Request) (int, any) {
+		switch {
+		case verb == "watch" && request.URL.Query().Get("sendInitialEvents") == "true":
+			return kubetest.Failing(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
+		case verb == "watch":
+			<-request.Context().Done()
+		case asked != path:
+			return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
+		}
+		lists.Add(1)
+		return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "List",
+			"metadata": map[string]any{"resourceVersion": "9"}, "items": items}
+	}})
+}
+
+const deploymentsPath = "/apis/apps/v1/namespaces/ml/deployments"
+
+func TestObjectsOfAClusterScopedKindHaveNoNamespace(t *testing.T) {
+	t.Parallel()
+	fast := map[string]any{"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
+		"metadata": map[string]any{"name": "fast", "resourceVersion": "5", "uid": "u"}}
+	cluster := listing(t, "/apis/storage.k8s.io/v1/storageclasses", new(atomic.Int32), fast)
+	ref := Ref{Kind: kind.StorageClass(), Namespace: "ml", Name: "fast"}
+	all, err := cluster.ReadAll(t.Context(), ref.Kind, ref.Namespace, nil)
+	if err != nil || len(all) != 1 || all[0].Name != "fast" {
+		t.Errorf("%v, %v", all, err)
+	}
+	collection := cluster.collection(ref.Kind, ref.Namespace)
+	if collection.scope.Namespace != "" || collection != cluster.collection(ref.Kind, "") {
+		t.Errorf("the scope is %+v", collection.scope)
+	}
+}
+
+func TestSharedListIsObserved(t *testing.T) {
+	t.Parallel()
+	var lists atomic.Int32
+	cluster := listing(t, deploymentsPath, &lists, kubetest.Deployment("5", 1).Object)
+	other := Ref{Kind: kind.Deployment(), Namespace: "ml", Name: "other"}
+	changed := make(chan struct{}, 1)
+	cancel := cluster.Subscribe(kind.Deployment(), "ml", nil, changed)
+	entries, err := cluster.ReadAll(t.Context(), kind.Deployment(), "ml",
+		func(e *Entry) bool { return e.Mentions(`"replicas":1`) })
+	if err != nil || len(entries) != 1 || len(changed) != 1 {
+		t.Errorf("%d objects, %d notifications, %v", len(entries), len(changed), err)
+	}
+	if !cluster.Watches(trainer()) || cluster.Watches(other) {
+		t.Errorf("watches trainer: %t, other: %t", cluster.Watches(trainer()), cluster.Watches(other))
+	}
+	first, err := cluster.ReadShared(t.Context(), trainer())
+	again, _ := cluster.ReadShared(t.Context(), trainer())
+	if err != nil || first != again || first.GetName() != "trainer" {
+		t.Errorf("shared %v and %v, %v", first, again, err)
+	}
+	cancel()
+	<-changed
+	if err := cluster.collection(kind.Deployment(), "ml").Delete(kubetest.Deployment("12", 1)); err != nil {
+		t.Fatal(err)
+	}
+	if !cluster.SawDeletion(trainer(), "u") || cluster.SawDeletion(trainer(), "v") || len(changed) > 0 {
+		t.Errorf("deleted: %t, another: %t, %d notifications", cluster.SawDeletion(trainer(), "u"),
+			cluster.SawDeletion(trainer(), "v"), len(changed))
+	}
+}
+
+func TestQuietWatchIsListedAgain(t *testing.T) {
+	t.Parallel()
+	denied := &Error{Class: Denied, Err: errors.New("forbidden")}
+	for name, test := range map[string]struct {
+		told    told
+		failure error
+		after   time.Duration
+		lists   int
+	}{
+		"quiet for the limit":       {"list @9 a@5", nil, QuietTime, 1},
+		"quiet for less":            {"list @9 a@5", nil, QuietTime - 1, 0},
+		"before the first list":     {"", nil, QuietTime, 0},
+		"without permission":        {"list @9 a@5", denied, QuietTime, 0},
+		"after a failure":           {"list @9 a@5", errors.New("refused"), QuietTime, 1},
+		"an event within the limit": {"add a@5", nil, QuietTime, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
+			clock := clocktesting.NewFakeClock(time.Now())
+			c.clock = clock
+			lists := 0
+			c.list = func() ([]any, string, error) { lists++; return nil, "10", nil }
+			if test.told != "" {
+				test.told.tell(t, c)
+			}
+			if test.failure != nil {
+				c.failed(test.failure)
+			}
+			clock.Step(test.after)
+			if c.refreshQuiet(t.Context()); lists != test.lists {
+				t.Errorf("%d lists, want %d", lists, test.lists)
+			}
+		})
+	}
+}
+
+func TestQuietWatchOfAKindIsListedAgain(t *testing.T) {
+	t.Parallel()
+	var lists atomic.Int32
+	cluster := listing(t, deploymentsPath, &lists)
+	for _, want := range []int32{1, 2} {
+		if _, err := cluster.ReadAll(t.Context(), kind.Deployment(), "ml", nil); err != nil || lists.Load() != want {
+			t.Errorf("%d lists, want %d; %v", lists.Load(), want, err)
+		}
+		cluster.clock.(*kubetest.Clock).Skip(QuietTime)
+		cluster.RefreshQuiet(t.Context(), kind.Deployment(), "ml")
+	}
+}
+
+func TestListsRequestTheCurrentState(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]string{"0": "", "": "", "7": "7"} {
+		of := Kind{LabelSelector: "a=b", FieldSelector: "c=d"}
+		got := selected(of, metav1.ListOptions{ResourceVersion: version, Limit: 3})
+		expected := metav1.ListOptions{ResourceVersion: want, Limit: 3, LabelSelector: "a=b", FieldSelector: "c=d"}
+		if got != expected {
+			t.Errorf("version %q: %+v", version, got)
+		}
+	}
+}
+
+// entries is a Reader of these entries, or of an error.
+type entries struct {
+	all []any
+	err error
+}
+
+func (e entries) ReadAll(context.Context, Kind, string, func(*Entry) bool, ...string) ([]*Entry, error) {
+	var out []*Entry
+	for _, obj := range e.all {
+		entry, err := asEntry(obj)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, entry)
+	}
+	return out, e.err
+}
+
+func TestObjectsAreReadAsATypeOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	other := kubetest.Deployment("1", 1)
+	other.Object["spec"] = map[string]any{"replicas": "many"}
+	failed := errors.New("refused")
+	for name, test := range map[string]struct {
+		reader entries
+		want   int // objects, -1 for an error
+	}{
+		"objects":                   {entries{all: []any{kubetest.Deployment("1", 1), kubetest.Deployment("2", 1)}}, 2},
+		"none":                      {entries{}, 0},
+		"a failure":                 {entries{all: []any{kubetest.Deployment("1", 1)}, err: failed}, -1},
+		"an object of another type": {entries{all: []any{kubetest.Deployment("1", 1), other}}, -1},
+	} {
+		found, err := ReadAllAs[appsv1.Deployment](t.Context(), test.reader, kind.Deployment(), "ml", nil)
+		if (err != nil) != (test.want < 0) || len(found) != max(test.want, 0) || (found == nil) != (err != nil) {
+			t.Errorf("%s: %v, %v", name, found, err)
+		}
+	}
+}
+
+func TestReadsOfManyObjectsFailWithTheirList(t *testing.T) {
+	t.Parallel()
+	cluster := serving(t, nil)
+	if all, err := cluster.ReadAll(t.Context(), kind.Deployment(), "ml", nil); all != nil || ClassOf(err) != Denied {
+		t.Errorf("%v, %v", all, err)
+	}
+}
+
+func TestExistenceIsKnownOnlyFromTheServer(t *testing.T) {
+	t.Parallel()
+	path := map[string]any{kubetest.TrainerPath: kubetest.Deployment("1", 1)}
+	failing := map[string]any{kubetest.TrainerPath: metav1.StatusReasonInternalError}
+	for name, test := range map[string]struct {
+		cluster       *Cluster
+		exists, fails bool
+	}{
+		"it exists": {serving(t, path), true, false}, "it is missing": {serving(t, nil), false, false},
+		"a failure": {serving(t, failing), false, true},
+	} {
+		exists, err := test.cluster.Exists(t.Context(), trainer())
+		if exists != test.exists || (err != nil) != test.fails {
+			t.Errorf("%s: %t, %v", name, exists, err)
+		}
+	}
+}
+
+func TestListedSecretHasOnlyMetadata(t *testing.T) {
+	t.Parallel()
+	const path = "/api/v1/namespaces/ml/secrets"
+	item := map[string]any{"metadata": map[string]any{"namespace": "ml", "name": "token", "uid": "u",
+		"resourceVersion": "7"}}
+	for name, test := range map[string]struct {
+		cluster *Cluster
+		want    types.UID // "" for none
+		fails   bool
+	}{
+		"listed":             {listing(t, path, new(atomic.Int32), item), "u", false},
+		"not listed":         {listing(t, path, new(atomic.Int32)), "", false},
+		"without permission": {serving(t, nil), "", false},
+		"without a response": {clusterAt(t, "http://"+kubetest.UnusedAddress(t)), "", true},
+	} {
+		live, err := test.cluster.ListedSecret(t.Context(), SecretRef("ml", "token"))
+		var uid types.UID
+		if live != nil {
+			uid = live.GetUID()
+		}
+		if uid != test.want || (err != nil) != test.fails {
+			t.Errorf("%s: %v, %v", name, live, err)
+		}
+	}
+}
+
+func TestObjectIsConvertedToItsType(t *testing.T) {
+	t.Parallel()
+	var deployment appsv1.Deployment
+	if err := Convert(kubetest.Deployment("1", 1), &deployment); err != nil || deployment.Name != "trainer" {
+		t.Errorf("%+v, %v", deployment, err)
+	}
+	other := &unstructured.Unstructured{Object: map[string]any{"spec": "text"}}
+	if err := Convert(other, &deployment); err == nil {
+		t.Error("a text was converted")
+	}
+}
