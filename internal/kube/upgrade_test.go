@@ -46,7 +46,8 @@ func TestRejectionOfAnUpgradeIsTheStatusOfTheServer(t *testing.T) {
 		body   string
 		reason metav1.StatusReason // "" for another error
 	}{
-		"a status":         {http.StatusForbidden, `{"kind":"Status","reason":"Forbidden"}`, metav1.StatusReasonForbidden},
+		"a status": {http.StatusForbidden, `{"kind":"Status","reason":"Forbidden"}`,
+			metav1.StatusReasonForbidden},
 		"another document": {http.StatusOK, `{"kind":"Pod","reason":"Forbidden"}`, ""},
 		"text":             {http.StatusBadGateway, "no backend", ""},
 		"an upgrade":       {http.StatusSwitchingProtocols, "", ""},
