@@ -37,17 +37,18 @@ func (c *Cluster) deniedTo(ctx context.Context, verbs []string, ref Ref, err err
 		return e
 	}
 	for _, verb := range verbs {
-		if allowed, known := c.allowed(ctx, verb, ref); known && !allowed {
+		if c.lacksPermission(ctx, verb, ref) {
 			e.Class = Denied
 		}
 	}
 	return e
 }
 
-func (c *Cluster) allowed(ctx context.Context, verb string, ref Ref) (allowed, known bool) {
+// lacksPermission reports whether the server says that the permission is missing.
+func (c *Cluster) lacksPermission(ctx context.Context, verb string, ref Ref) bool {
 	conn, err := c.connect()
 	if err != nil {
-		return false, false
+		return false
 	}
 	resource, subresource, _ := strings.Cut(ref.Kind.Resource, "/")
 	review := &unstructured.Unstructured{Object: map[string]any{
@@ -63,8 +64,8 @@ func (c *Cluster) allowed(ctx context.Context, verb string, ref Ref) (allowed, k
 		Resource: "selfsubjectaccessreviews"}
 	response, err := conn.dynamic.Resource(gvr).Create(ctx, review, metav1.CreateOptions{})
 	if err != nil {
-		return false, false
+		return false
 	}
-	allowed, found, err := unstructured.NestedBool(response.Object, "status", "allowed")
-	return allowed, found && err == nil
+	allowed, found, _ := unstructured.NestedBool(response.Object, "status", "allowed")
+	return found && !allowed
 }

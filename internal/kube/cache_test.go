@@ -90,6 +90,8 @@ func TestCollectionIsNeverOlderThanTheLastWrite(t *testing.T) {
 		"a list older than a deletion":                {[]told{"list @9 a@5", "delete a@13", "list @11 a@5"}, ""},
 		"a list older than an event": {[]told{"list @9 a@5", "update a@13", "list @11 a@5 b@4"},
 			"a@13"},
+		"a list between two events": {[]told{"list @9 a@5", "delete a@13", "update b@11", "list @12 a@5"},
+			"b@11"},
 		"a list as new as a deletion":     {[]told{"list @9 a@5 b@6", "delete a@13", "list @13 b@6"}, "b@6"},
 		"a write does not outdate a list": {[]told{"list @9 a@5", "wrote b@14", "list @11"}, "b@14"},
 		"the first list, after an event":  {[]told{"add a@13", "list @11 b@4"}, "a@13 b@4"},

@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -81,6 +82,9 @@ func TestDeletionWaitsForTheCreationAndFailsWithIt(t *testing.T) {
 		if got.deleted || errors.As(got.err, &failed) == inState || (got.err == nil) != inState {
 			t.Errorf("in state %t: deleted %t, error %v", inState, got.deleted, got.err)
 		}
+		if failed != nil && !strings.HasPrefix(failed.Error(), "ConfigMap ml/data was not deleted: ") {
+			t.Error(failed)
+		}
 	}
 }
 
@@ -121,6 +125,9 @@ func TestObjectIsPlannedByOneResourceOnly(t *testing.T) {
 	if other := c.PlanObject(key, second); other != first {
 		t.Errorf("the other resource is %q, want %q", other, first)
 	}
+	if !c.PlansObject(key) || c.PlansObject("Service/ml/b") {
+		t.Errorf("plans the object: %t, another one: %t", c.PlansObject(key), c.PlansObject("Service/ml/b"))
+	}
 }
 
 func TestConflictingPlansAreReported(t *testing.T) {
@@ -130,6 +137,7 @@ func TestConflictingPlansAreReported(t *testing.T) {
 	replace := func(p Planned) PlanConflict { return p.Create(true, false) }
 	keep := Planned.Keep
 	destroy := Planned.Destroy
+	execute := func(p Planned) PlanConflict { defer p.Executed(); return p.Create(true, false) }
 	for name, c := range map[string]struct {
 		first, second func(Planned) PlanConflict
 		want          PlanConflict
@@ -147,6 +155,7 @@ func TestConflictingPlansAreReported(t *testing.T) {
 		"a destruction before an adoption":          {destroy, adopt, NoConflict},
 		"a destruction after an adoption":           {adopt, destroy, NoConflict},
 		"a replacement, then a creation":            {replace, create, CreatedTwice},
+		"a destruction after an executed creation":  {execute, destroy, NoConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

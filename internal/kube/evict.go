@@ -36,14 +36,11 @@ func (c *Cluster) Evict(ctx context.Context, namespace, name string, uid types.U
 	if err != nil {
 		return Wrap("evict", ref, err)
 	}
-	body, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&policyv1.Eviction{
+	body, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(&policyv1.Eviction{ // cannot fail for this type
 		TypeMeta:      metav1.TypeMeta{APIVersion: policyv1.SchemeGroupVersion.String(), Kind: "Eviction"},
 		ObjectMeta:    metav1.ObjectMeta{Namespace: namespace, Name: name},
 		DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))},
 	})
-	if err != nil {
-		return Wrap("evict", ref, err)
-	}
 	writing, sent := withOutcome(ctx)
 	_, err = resource.Create(writing, &unstructured.Unstructured{Object: body},
 		metav1.CreateOptions{FieldManager: ActionManager}, "eviction")

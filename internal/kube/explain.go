@@ -83,7 +83,6 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 		}
 		return fmt.Sprintf("Interrupted: %s %s", e.Op, object), cause
 	case Misconfigured:
-		cause.Summary = e.Err.Error()
 		if config, ok := errors.AsType[*config.Error](e.Err); ok {
 			cause.Summary = config.Error()
 		}

@@ -144,13 +144,10 @@ func (c *Cluster) removeSecretKeys(
 	for _, key := range keys {
 		data[key] = nil // a null removes (RFC 7386)
 	}
-	body, err := json.Marshal(map[string]any{
+	body, _ := json.Marshal(map[string]any{ // texts cannot fail
 		"metadata": map[string]any{"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion()},
 		"data":     data,
 	})
-	if err != nil {
-		return nil, Wrap("apply", ref, err)
-	}
 	writing, sent := withOutcome(ctx)
 	after, err := c.secretRequest(writing, http.MethodPatch, types.MergePatchType, ref,
 		map[string]string{"fieldManager": Manager}, body)
@@ -169,13 +166,10 @@ func hasAnyKey(live *unstructured.Unstructured, keys []string) bool {
 // DeleteSecret deletes the Secret with that UID. It ignores a missing Secret, and
 // does not delete a new one of the same name, or one that this run has created.
 func (c *Cluster) DeleteSecret(ctx context.Context, ref Ref, uid types.UID) (deleted bool, err error) {
-	body, err := json.Marshal(metav1.DeleteOptions{
+	body, _ := json.Marshal(metav1.DeleteOptions{ // texts cannot fail
 		TypeMeta:      metav1.TypeMeta{Kind: "DeleteOptions", APIVersion: "v1"},
 		Preconditions: &metav1.Preconditions{UID: &uid},
 	})
-	if err != nil {
-		return false, Wrap("delete", ref, err)
-	}
 	deleted, err = c.DeleteUnlessClaimed(ctx, ref, func() error {
 		return c.deleteUnlessReplaced(ctx, ref, uid, func(ctx context.Context) error {
 			_, err := c.secretRequest(ctx, http.MethodDelete, "application/json", ref, nil, body)

@@ -43,10 +43,23 @@ func TestMaskHidesShortValuesAsWords(t *testing.T) {
 		`{"pin":"1234"}`:      `{"pin":"(hidden)"}`,
 		"port 12345 is taken": "port 12345 is taken",
 		"data: MTIzNA==":      "data: (hidden)",
+		"/1234:1234@":         "/(hidden):(hidden)@",
+		"[1234`1234{":         "[(hidden)`(hidden){",
 		"":                    "",
 	} {
 		if got := kube.Mask(text, [][]byte{[]byte("1234\n"), {}, []byte("1234")}); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestMaskLeavesShortValuesInWords(t *testing.T) {
+	t.Parallel()
+	for _, char := range "09azAZ_" {
+		for _, text := range []string{string(char) + "1234", "1234" + string(char)} {
+			if got := kube.Mask(text, [][]byte{[]byte("1234")}); got != text {
+				t.Errorf("%q becomes %q", text, got)
+			}
 		}
 	}
 }
