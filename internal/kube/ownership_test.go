@@ -1,0 +1,101 @@
+package kube
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
+)
+
+// taken returns Records without entries of kubectl.
+func taken(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry, bool, error) {
+	others, changed, err := recordsOfOthers(renamed(live, "kubectl", Manager))
+	return others, changed, err
+}
+
+// renamed returns an object on which one manager has the entries of another one.
+func renamed(obj *unstructured.Unstructured, from, to string) *unstructured.Unstructured {
+	out := obj.DeepCopy()
+	entries := out.GetManagedFields()
+	for i := range entries {
+		if entries[i].Manager == from {
+			entries[i].Manager = to
+		}
+	}
+	out.SetManagedFields(entries)
+	return out
+}
+
+func TestManagedFieldsAreSetOnTheirVersion(t *testing.T) {
+	t.Parallel()
+	invalid := errors.New("unreadable")
+	conflict := kubetest.Status(http.StatusConflict, metav1.StatusReasonConflict)
+	missing := kubetest.Status(http.StatusNotFound, metav1.StatusReasonNotFound)
+	bad := kubetest.Status(http.StatusBadRequest, metav1.StatusReasonBadRequest)
+	fail := func(*unstructured.Unstructured) ([]metav1.ManagedFieldsEntry, bool, error) {
+		return nil, false, invalid
+	}
+	patch1, get1 := "patch 1", "get 1"
+	for name, test := range map[string]struct {
+		unread   bool // the object was not read before
+		outdated bool
+		records  Records
+		at       string // the request that has the fault
+		fault    kubetest.Fault
+		requests string
+		written  bool
+		fails    bool
+	}{
+		"a current object":         {records: taken, requests: "patch", written: true},
+		"an object to read":        {unread: true, records: taken, requests: "get patch", written: true},
+		"an outdated object":       {outdated: true, records: taken, requests: "patch get patch", written: true},
+		"a conflict":               {records: taken, at: patch1, fault: conflict, requests: "patch get patch", written: true},
+		"no change":                {records: recordsOfOthers},
+		"a failure of the caller":  {records: fail, fails: true},
+		"a missing object":         {records: taken, at: patch1, fault: missing, requests: "patch"},
+		"a missing object to read": {unread: true, records: taken, at: get1, fault: missing, requests: "get"},
+		"a failed read":            {unread: true, records: taken, at: get1, fault: bad, requests: "get", fails: true},
+		"a failure":                {records: taken, at: patch1, fault: bad, requests: "patch", fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := faulty(t, map[string]kubetest.Fault{test.at: test.fault})
+			live := server.Apply(t, "kubectl", withStrategy(map[string]any{"type": "Recreate"}))
+			if test.outdated {
+				live.SetResourceVersion("0")
+			}
+			if test.unread {
+				live = nil
+			}
+			err := clusterAt(t, server.URL).SetRecords(t.Context(), trainer(), live, test.records)
+			if got := verbsOf(server); got != test.requests || (err != nil) != test.fails {
+				t.Errorf("requests %s, want %s; %v", got, test.requests, err)
+			}
+			entries := server.Object(kubetest.TrainerPath).GetManagedFields()
+			if (len(entries) == 0) != test.written {
+				t.Errorf("the managed fields are %v", entries)
+			}
+		})
+	}
+}
+
+func TestOnlyAnExistingAnnotationIsRemoved(t *testing.T) {
+	t.Parallel()
+	api := &patches{}
+	cluster := api.cluster(t)
+	live := kubetest.Deployment("1", 0)
+	if err := cluster.RemoveAnnotation(t.Context(), trainer(), live, "note"); err != nil || len(api.seen) > 0 {
+		t.Errorf("%v, %q", err, api.seen)
+	}
+	live.SetAnnotations(map[string]string{"note": "x"})
+	const removal = `{"op":"remove","path":"/metadata/annotations/note"}`
+	err := cluster.RemoveAnnotation(t.Context(), trainer(), live, "note")
+	if err != nil || len(api.seen) != 1 || !strings.Contains(api.seen[0], removal) {
+		t.Errorf("%v, %q", err, api.seen)
+	}
+}
