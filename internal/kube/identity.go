@@ -60,9 +60,8 @@ func (c *Cluster) KindRemoved(ctx context.Context, kind Kind) bool {
 	valid := func(_ bool, age time.Duration) bool { return c.stillMissing(age) }
 	removed, err := recallWhile(c, "removed "+kind.GroupKind().String(), valid, func() (bool, error) {
 		var group metav1.APIGroup
-		found, err := c.discover(ctx, kind.Group, &group)
-		if err != nil || !found {
-			return true, err
+		if _, err := c.discover(ctx, kind.Group, &group); err != nil {
+			return false, err
 		}
 		for _, version := range group.Versions {
 			resources, err := c.served(ctx, schema.GroupVersion{Group: kind.Group, Version: version.Version}, kind.Kind)

@@ -51,10 +51,11 @@ func TestManagedFieldsAreSetOnTheirVersion(t *testing.T) {
 		written  bool
 		fails    bool
 	}{
-		"a current object":         {records: taken, requests: "patch", written: true},
-		"an object to read":        {unread: true, records: taken, requests: "get patch", written: true},
-		"an outdated object":       {outdated: true, records: taken, requests: "patch get patch", written: true},
-		"a conflict":               {records: taken, at: patch1, fault: conflict, requests: "patch get patch", written: true},
+		"a current object":   {records: taken, requests: "patch", written: true},
+		"an object to read":  {unread: true, records: taken, requests: "get patch", written: true},
+		"an outdated object": {outdated: true, records: taken, requests: "patch get patch", written: true},
+		"a conflict": {records: taken, at: patch1, fault: conflict, requests: "patch get patch",
+			written: true},
 		"no change":                {records: recordsOfOthers},
 		"a failure of the caller":  {records: fail, fails: true},
 		"a missing object":         {records: taken, at: patch1, fault: missing, requests: "patch"},

@@ -125,10 +125,11 @@ func TestQuietWatchIsListedAgain(t *testing.T) {
 func TestQuietWatchOfAKindIsListedAgain(t *testing.T) {
 	t.Parallel()
 	var lists atomic.Int32
-	cluster := listing(t, deploymentsPath, &lists)
+	cluster := listing(t, deploymentsPath, &lists, kubetest.Deployment("5", 1).Object)
 	for _, want := range []int32{1, 2} {
-		if _, err := cluster.ReadAll(t.Context(), kind.Deployment(), "ml", nil); err != nil || lists.Load() != want {
-			t.Errorf("%d lists, want %d; %v", lists.Load(), want, err)
+		all, err := cluster.ReadAll(t.Context(), kind.Deployment(), "ml", nil)
+		if err != nil || len(all) != 1 || lists.Load() != want {
+			t.Errorf("%d objects, %d lists, want %d; %v", len(all), lists.Load(), want, err)
 		}
 		cluster.clock.(*kubetest.Clock).Skip(QuietTime)
 		cluster.RefreshQuiet(t.Context(), kind.Deployment(), "ml")
