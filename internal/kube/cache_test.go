@@ -311,8 +311,25 @@ func TestEntriesContainTheCompleteObject(t *testing.T) {
 		back.GetResourceVersion() != "5" {
 		t.Errorf("got %v from %v", back, e)
 	}
-	if _, err := asEntry("a string"); err == nil {
-		t.Error("a string was accepted as an object")
+	if again, err := asEntry(e); err != nil || again != e || e.DeepCopyObject() != e {
+		t.Errorf("an entry is %v, %v", again, err)
+	}
+	c := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
+	noJSON := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "x", "spec": func() {}}}
+	for _, other := range []any{"a string", noJSON} {
+		if _, err := asEntry(other); err == nil {
+			t.Errorf("%T was accepted as an object", other)
+		}
+		if c.Add(other) == nil || c.Update(other) == nil || c.Delete(other) == nil ||
+			c.Replace([]any{other}, "9") == nil || c.synced {
+			t.Errorf("a collection accepted a %T", other)
+		}
+	}
+	if _, err := namesOf("a string"); err == nil {
+		t.Error("a string belongs to names")
+	}
+	if _, err := (&Entry{json: []byte("[]")}).Object(); err == nil {
+		t.Error("a list was decoded as an object")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -114,6 +115,95 @@ func TestInstalledRequestsDiscoveryOnce(t *testing.T) {
 			}
 			if asked.Load() != test.questions && (test.questions != repeated || asked.Load() < 2) {
 				t.Errorf("%d requests, want %d", asked.Load(), test.questions)
+			}
+		})
+	}
+}
+
+func TestPreferredVersionIsRequestedUntilItsGroupIsServed(t *testing.T) {
+	t.Parallel()
+	var installed atomic.Bool
+	requests := 0
+	cluster := clusterOf(t, kubetest.API{Answer: func(_, path string, _ *http.Request) (int, any) {
+		if path == "/apis/example.com" {
+			requests++
+		}
+		if path != "/apis/example.com" || !installed.Load() {
+			return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
+		}
+		return http.StatusOK, metav1.APIGroup{PreferredVersion: metav1.GroupVersionForDiscovery{Version: "v2"}}
+	}})
+	for i, want := range []string{"", "", "v2", "v2"} {
+		installed.Store(want != "")
+		if got, err := cluster.Preferred(t.Context(), "example.com"); got != want || err != nil {
+			t.Errorf("%d: %q, %v; want %q", i, got, err, want)
+		}
+	}
+	if requests != 3 {
+		t.Errorf("%d requests, want 3", requests)
+	}
+	failing := serving(t, map[string]any{"/apis/example.com": metav1.StatusReasonInternalError})
+	if got, err := failing.Preferred(t.Context(), "example.com"); got != "" || err == nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestDiscoveryDocumentsOfTheCoreGroupHaveAnotherPath(t *testing.T) {
+	t.Parallel()
+	for path, of := range map[string]Kind{
+		"/api/v1": kind.ConfigMap(), "/apis/apps/v1": kind.Deployment(), "/apis/ray.io/v1": row("ray.io", "RayCluster"),
+		"/apis/v.example.com/v1": {GroupVersionKind: schema.GroupVersionKind{Group: "v.example.com", Version: "v1",
+			Kind: "Run"}},
+	} {
+		cluster := serving(t, map[string]any{path: serves(of)})
+		if installed, err := cluster.Installed(t.Context(), of); err != nil || !installed {
+			t.Errorf("%s: %t, %v", path, installed, err)
+		}
+	}
+	core := clusterOf(t, kubetest.API{Answer: func(string, string, *http.Request) (int, any) {
+		return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
+	}})
+	if installed, err := core.Installed(t.Context(), kind.ConfigMap()); ClassOf(err) != Unreachable || installed {
+		t.Errorf("every API server serves it: %t, %v", installed, err)
+	}
+}
+
+func TestLiveReferencesNeedAServedVersion(t *testing.T) {
+	t.Parallel()
+	run := object("example.com/v1", "Run")
+	old, next := Kind{GroupVersionKind: run.GroupVersionKind()}, Kind{GroupVersionKind: run.GroupVersionKind()}
+	old.Resource, next.Resource, next.Version = "runs", "newruns", "v2"
+	versions := func(all ...string) metav1.APIGroup {
+		group := metav1.APIGroup{Name: "example.com"}
+		for _, version := range all {
+			group.Versions = append(group.Versions, metav1.GroupVersionForDiscovery{Version: version})
+		}
+		return group
+	}
+	fails := metav1.StatusReasonInternalError
+	for name, test := range map[string]struct {
+		at    map[string]any
+		want  string // version/resource
+		class Class  // of the error, Other for none
+	}{
+		"the same version": {map[string]any{"/apis/example.com/v1": serves(old)}, "v1/runs", Other},
+		"another version": {map[string]any{"/apis/example.com": versions("v1", "v2"),
+			"/apis/example.com/v2": serves(next)}, "v2/newruns", Other},
+		"after one that fails": {map[string]any{"/apis/example.com": versions("v3", "v2"),
+			"/apis/example.com/v3": fails, "/apis/example.com/v2": serves(next)}, "v2/newruns", Other},
+		"no version":         {map[string]any{"/apis/example.com": versions("v1")}, "", KindMissing},
+		"no group":           {nil, "", KindMissing},
+		"a group that fails": {map[string]any{"/apis/example.com": fails}, "", KindMissing},
+		"a failure":          {map[string]any{"/apis/example.com/v1": fails}, "", Unreachable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ref, err := serving(t, test.at).LiveRef(t.Context(), run)
+			if ClassOf(err) != test.class || (err == nil) != (test.class == Other) {
+				t.Fatalf("%v, want class %d", err, test.class)
+			}
+			if got := ref.Kind.Version + "/" + ref.Kind.Resource; err == nil && got != test.want {
+				t.Errorf("%s, want %s", got, test.want)
 			}
 		})
 	}

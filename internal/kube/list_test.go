@@ -91,6 +91,25 @@ func TestObjectsEndWithAnErrorWhenTheContextEnds(t *testing.T) {
 	}
 }
 
+func TestListingRequestsOnlyItsNamespace(t *testing.T) {
+	t.Parallel()
+	var paths []string
+	listing := clusterOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		paths = append(paths, r.URL.Path)
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"kind": "List", "apiVersion": "v1", "metadata": {}, "items": []}`)
+	})).List("ml")
+	for _, of := range []Kind{kind.Service(), kind.StorageClass()} {
+		if _, err := listing.Get(t.Context(), Ref{Kind: of, Namespace: "ml", Name: "a"}); !IsNotFound(err) {
+			t.Errorf("%v, want NotFound", err)
+		}
+	}
+	want := "/api/v1/namespaces/ml/services /apis/storage.k8s.io/v1/storageclasses"
+	if got := strings.Join(paths, " "); got != want {
+		t.Errorf("requests %s, want %s", got, want)
+	}
+}
+
 func TestListingRequestsTheListOfAKindOnce(t *testing.T) {
 	t.Parallel()
 	requests := 0

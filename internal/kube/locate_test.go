@@ -2,6 +2,7 @@ package kube
 
 import (
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -81,6 +82,19 @@ func TestWorkloadOfAComputeIsLocated(t *testing.T) {
 				t.Errorf("found %s, %v; want %s", got, err, test.want)
 			}
 		})
+	}
+}
+
+func TestKindsThatAreNotInstalledAreNotRequested(t *testing.T) {
+	t.Parallel()
+	cluster := clusterOf(t, kubetest.API{Answer: func(_, path string, _ *http.Request) (int, any) {
+		if strings.Contains(path, "/namespaces/") && strings.Contains(path, ".") {
+			t.Errorf("asked for %s", path)
+		}
+		return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
+	}})
+	if found, err := cluster.Locate(t.Context(), "ml", "trainer"); err == nil {
+		t.Errorf("found %v", found)
 	}
 }
 

@@ -106,7 +106,7 @@ func (c *Cluster) removeForeignMembers(ctx context.Context, ref Ref, obj *unstru
 // conflictBackoff is the backoff of writes that conflict with a controller. It
 // takes five seconds in total, because a rollout consists of many writes.
 func conflictBackoff() backoff.Backoff {
-	return backoff.Backoff{Steps: 12, Duration: 20 * time.Millisecond, Factor: 1.6, Jitter: 0.2, Cap: 5 * time.Second}
+	return backoff.Backoff{Steps: 12, Duration: 20 * time.Millisecond, Factor: 1.6, Jitter: 0.2}
 }
 
 // ownByApply moves the ownership of patched fields to server-side apply: a

@@ -3,6 +3,7 @@ package kube
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -141,6 +142,53 @@ spec:
 	duplicate := FieldCause{Type: metav1.CauseTypeFieldValueDuplicate, Field: "spec.ports[1].name"}
 	if patch := repairs(parse(t, document), parse(t, document), []FieldCause{duplicate}); patch != nil {
 		t.Errorf("got %v", patch)
+	}
+}
+
+func TestRepairsChangeOnlyItemsWithTheDuplicateValue(t *testing.T) {
+	t.Parallel()
+	const head = "apiVersion: v1\nkind: Service\n"
+	const keys = `
+metadata:
+  resourceVersion: "7"
+  managedFields:
+  - manager: empty
+  - manager: unreadable
+    fieldsV1: [x]
+  - manager: kubectl
+    fieldsV1: {f:spec: {f:type: {}, f:other: {'k:{"id":1}': {}}, f:ports: {'k:{"port":1,"protocol":"TCP"}': {}}}}
+`
+	duplicate := FieldCause{Type: metav1.CauseTypeFieldValueDuplicate, Field: "spec.ports[1].name"}
+	for name, test := range map[string]struct{ wanted, live, want string }{
+		"the key": {`[{name: a, port: 1}]`, `[{name: b, port: 2}, {name: a, port: 3}]`,
+			`[{"op":"replace","path":"/metadata/resourceVersion","value":"7"},` +
+				`{"op":"replace","path":"/spec/ports/1/port","value":1}]`},
+		"another notation":      {`[{name: a, port: 1}]`, `[{name: a, port: "1"}]`, `null`},
+		"items without a value": {`[{port: 1}]`, `[{port: 3}]`, `null`},
+		"a key that is not set": {`[{name: a}]`, `[{name: a, port: 3}]`, `null`},
+		"another value":         {`[{name: a, port: 1}]`, `[{name: b, port: 3}]`, `null`},
+	} {
+		got, err := json.Marshal(repairs(parse(t, head+"spec: {ports: "+test.wanted+"}"),
+			parse(t, head+keys+"spec: {ports: "+test.live+"}"), []FieldCause{duplicate}))
+		if err != nil || string(got) != test.want {
+			t.Errorf("%s: %s, %v; want %s", name, got, err, test.want)
+		}
+	}
+}
+
+func TestConflictsAreRetriedForSeconds(t *testing.T) {
+	t.Parallel()
+	interval, total, want := conflictBackoff(), time.Duration(0), 20*time.Millisecond
+	for interval.Steps > 1 {
+		step := interval.Step()
+		if step < want || float64(step) > 1.2*float64(want) {
+			t.Errorf("a step of %s, want %s or a fifth more", step, want)
+		}
+		want = time.Duration(float64(want) * 1.6)
+		total += step
+	}
+	if total < 5*time.Second || total > 8*time.Second {
+		t.Errorf("%s in total", total)
 	}
 }
 

@@ -34,7 +34,6 @@ func NewMasker(values [][]byte) *Masker {
 		for _, form := range forms(value) {
 			if len(form) < minQuoted {
 				m.words[form] = struct{}{}
-				continue
 			}
 			for i := 0; i+minQuoted <= len(form); i++ {
 				m.windows[[minQuoted]byte([]byte(form[i:i+minQuoted]))] = struct{}{}

@@ -40,6 +40,7 @@ func TestMaskHidesShortValuesAsWords(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"pin 1234 is bad":     "pin (hidden) is bad",
+		"1234 is bad":         "(hidden) is bad",
 		`{"pin":"1234"}`:      `{"pin":"(hidden)"}`,
 		"port 12345 is taken": "port 12345 is taken",
 		"data: MTIzNA==":      "data: (hidden)",
