@@ -73,6 +73,7 @@ func TestUnreadableRecordsAreErrors(t *testing.T) {
 		"taken over":       func() error { _, _, err := fields.TakeOver(others, ours); return err },
 		"taken over, ours": func() error { _, _, err := fields.TakeOver(own, ours); return err },
 		"retained":         func() error { _, err := fields.Retained(others, ours, hostname()); return err },
+		"applied again":    func() error { _, _, err := applied(t).AppliedAgain(own, ours, nil); return err },
 		"released":         func() error { _, err := applied(t).Released(own, ours, suspend()); return err },
 	} {
 		if err := do(); err == nil || !strings.Contains(err.Error(), "is not FieldsV1 JSON") ||

@@ -53,6 +53,9 @@ func golden(f fixture, v Verdict) string {
 		end = fmt.Sprintf("terminal after %s", c.Grace)
 	}
 	fmt.Fprintf(&b, "cause: %s, %s\nkey: %s\n", c.Reason, end, c.Key())
+	if c.Claimed {
+		b.WriteString("claimed: only by an event\n")
+	}
 	if c.Missing != nil {
 		fmt.Fprintf(&b, "missing: %+v\n", *c.Missing)
 	}
