@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -315,6 +316,9 @@ func TestEntriesContainTheCompleteObject(t *testing.T) {
 		t.Errorf("an entry is %v, %v", again, err)
 	}
 	c := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
+	if compacted, err := c.Transformer()(obj); err != nil || !reflect.DeepEqual(compacted, e) {
+		t.Errorf("the Reflector stores %v, %v", compacted, err)
+	}
 	noJSON := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "x", "spec": func() {}}}
 	for _, other := range []any{"a string", noJSON} {
 		if _, err := asEntry(other); err == nil {

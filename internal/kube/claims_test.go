@@ -14,10 +14,16 @@ func TestObjectsCreatedByARunAreNotDeletedByIt(t *testing.T) {
 	created := Ref{Kind: kind.ConfigMap(), Namespace: "ml", Name: "created"}
 	other := Ref{Kind: kind.ConfigMap(), Namespace: "ml", Name: "other"}
 	c := &Cluster{}
-	if err := c.Claim(created, func() error { return nil }); err != nil {
-		t.Fatal(err)
+	failed := errors.New("not readable")
+	if err := c.Claim(created, func() error { return failed }); !errors.Is(err, failed) {
+		t.Errorf("the error of the read is %v", err)
 	}
 	c.EndClaim(created, true)
+	select {
+	case <-c.claims.of(created).ended:
+	default:
+		t.Error("the claim has not ended")
+	}
 	c.EndClaim(created, false) // which comes too late
 	for want, ref := range map[bool]Ref{false: created, true: other} {
 		removed := false

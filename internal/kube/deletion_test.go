@@ -26,7 +26,7 @@ func TestDeletionOptions(t *testing.T) {
 	}{
 		"by UID":          {kind.Deployment(), "u", nil},
 		"by name":         {kind.Deployment(), "", nil},
-		"a tensor server": {tensor, "u", ptr.To[int64](30)},
+		"a tensor server": {tensor, "u", new(int64(30))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

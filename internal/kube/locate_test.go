@@ -8,7 +8,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/utils/ptr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
@@ -33,7 +32,7 @@ func TestWorkloadOfAComputeIsLocated(t *testing.T) {
 	is := func(of Kind) *unstructured.Unstructured { return of.Named("ml", "trainer") }
 	made := func(of Kind) *unstructured.Unstructured {
 		obj := is(of)
-		obj.SetOwnerReferences([]metav1.OwnerReference{{Kind: "Run", Name: "a", Controller: ptr.To(true)}})
+		obj.SetOwnerReferences([]metav1.OwnerReference{{Kind: "Run", Name: "a", Controller: new(true)}})
 		return obj
 	}
 	denied, fails := metav1.StatusReasonForbidden, metav1.StatusReasonInternalError
@@ -69,7 +68,7 @@ func TestWorkloadOfAComputeIsLocated(t *testing.T) {
 			t.Parallel()
 			found, err := serving(t, workloads(t, test.responses)).Locate(t.Context(), "ml", "trainer")
 			missing, failed := errors.AsType[*MissingComputeError](err)
-			got := ""
+			var got string
 			switch {
 			case failed && *missing == MissingComputeError{Namespace: "ml", Name: "trainer"}:
 				got = "missing"

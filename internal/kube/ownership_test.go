@@ -52,9 +52,9 @@ func TestManagedFieldsAreSetOnTheirVersion(t *testing.T) {
 		fails    bool
 	}{
 		"a current object":   {records: taken, requests: "patch", written: true},
-		"an object to read":  {unread: true, records: taken, requests: "get patch", written: true},
-		"an outdated object": {outdated: true, records: taken, requests: "patch get patch", written: true},
-		"a conflict": {records: taken, at: patch1, fault: conflict, requests: "patch get patch",
+		"an object to read":  {unread: true, records: taken, requests: "get,patch", written: true},
+		"an outdated object": {outdated: true, records: taken, requests: "patch,get,patch", written: true},
+		"a conflict": {records: taken, at: patch1, fault: conflict, requests: "patch,get,patch",
 			written: true},
 		"no change":                {records: recordsOfOthers},
 		"a failure of the caller":  {records: fail, fails: true},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -59,7 +60,7 @@ func verbsOf(server *kubetest.Server) string {
 			out = append(out, verb)
 		}
 	}
-	return strings.Join(out, " ")
+	return strings.Join(out, ",")
 }
 
 // withStrategy returns the Deployment with an update strategy.
@@ -84,31 +85,29 @@ func TestRejectedApplyIsRepairedOnce(t *testing.T) {
 		op       string // of the error; "" for none
 		class    Class  // of the error
 	}{
-		"the struct of another client": {nil, "apply get patch get patch apply", "", Other},
+		"the struct of another client": {nil, "apply,get,patch,get,patch,apply", "", Other},
 		"a conflict with another client": {map[string]kubetest.Fault{"patch 1": conflict},
-			"apply get patch get patch get patch apply", "", Other},
+			"apply,get,patch,get,patch,get,patch,apply", "", Other},
 		"a conflict while the fields are taken": {map[string]kubetest.Fault{"patch 2": conflict},
-			"apply get patch get patch get patch apply", "", Other},
+			"apply,get,patch,get,patch,get,patch,apply", "", Other},
 		"the repaired object is rejected again": {map[string]kubetest.Fault{"apply 2": rejectedField(rolling)},
-			"apply get patch get patch apply", "apply", Invalid},
+			"apply,get,patch,get,patch,apply", "apply", Invalid},
 		"a field without a repair": {map[string]kubetest.Fault{"apply 1": rejectedField("spec.strategy.type")},
-			"apply get", "apply", Invalid},
+			"apply,get", "apply", Invalid},
 		"another failure":            {map[string]kubetest.Fault{"apply 1": missing}, "apply", "apply", NotFound},
-		"an object that was deleted": {map[string]kubetest.Fault{"get 1": missing}, "apply get", "apply", Invalid},
-		"a failed read":              {map[string]kubetest.Fault{"get 1": bad}, "apply get", "read", Invalid},
+		"an object that was deleted": {map[string]kubetest.Fault{"get 1": missing}, "apply,get", "apply", Invalid},
+		"a failed read":              {map[string]kubetest.Fault{"get 1": bad}, "apply,get", "read", Invalid},
 		"a failed repair": {map[string]kubetest.Fault{"patch 1": bad},
-			"apply get patch", "repair", Invalid},
+			"apply,get,patch", "repair", Invalid},
 		"a failed read after it": {map[string]kubetest.Fault{"get 2": bad},
-			"apply get patch get", "read", Invalid},
+			"apply,get,patch,get", "read", Invalid},
 		"fields that cannot be taken": {map[string]kubetest.Fault{"patch 2": bad},
-			"apply get patch get patch", "repair", Invalid},
+			"apply,get,patch,get,patch", "repair", Invalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			faults := map[string]kubetest.Fault{"apply 1": rejectedField(rolling)}
-			for request, fault := range test.faults {
-				faults[request] = fault
-			}
+			maps.Copy(faults, test.faults)
 			server := faulty(t, faults)
 			server.Apply(t, "kubectl", withStrategy(map[string]any{"type": "RollingUpdate",
 				"rollingUpdate": map[string]any{"maxSurge": "1"}}))
@@ -156,7 +155,7 @@ func TestRejectedDryRunChecksTheRepairOnly(t *testing.T) {
 	}))
 	sent := withStrategy(map[string]any{"type": "Recreate"})
 	after, err := cluster.DryRun(t.Context(), sent)
-	if got := verbsOf(server); err != nil || got != "dry-run get patch" || dryRuns != 2 {
+	if got := verbsOf(server); err != nil || got != "dry-run,get,patch" || dryRuns != 2 {
 		t.Errorf("requests %s, %d of them dry runs, %v", got, dryRuns, err)
 	}
 	if after != sent {
@@ -183,12 +182,12 @@ func TestMembersOfAnotherClientAreRemovedFromACustomResource(t *testing.T) {
 		requests string
 		fails    string // the operation
 	}{
-		"another member":     {probe("exec"), nil, "get get patch get patch apply", ""},
-		"the same member":    {probe("httpGet"), nil, "get apply", ""},
-		"a new object":       {nil, nil, "get apply", ""},
-		"a failed read":      {probe("exec"), map[string]kubetest.Fault{"get 1": bad}, "get apply", ""},
-		"a failed repair":    {probe("exec"), map[string]kubetest.Fault{"patch 1": bad}, "get get patch", "repair"},
-		"removed since then": {probe("exec"), map[string]kubetest.Fault{"get 2": withoutSpec}, "get get apply", ""},
+		"another member":     {probe("exec"), nil, "get,get,patch,get,patch,apply", ""},
+		"the same member":    {probe("httpGet"), nil, "get,apply", ""},
+		"a new object":       {nil, nil, "get,apply", ""},
+		"a failed read":      {probe("exec"), map[string]kubetest.Fault{"get 1": bad}, "get,apply", ""},
+		"a failed repair":    {probe("exec"), map[string]kubetest.Fault{"patch 1": bad}, "get,get,patch", "repair"},
+		"removed since then": {probe("exec"), map[string]kubetest.Fault{"get 2": withoutSpec}, "get,get,apply", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -205,7 +204,7 @@ func TestMembersOfAnotherClientAreRemovedFromACustomResource(t *testing.T) {
 				t.Errorf("%v, want a failure to %q", err, test.fails)
 			}
 			after, _, _ := unstructured.NestedMap(server.Object(path).Object, "spec", "livenessProbe")
-			if strings.HasSuffix(test.requests, "patch apply") && (after["httpGet"] == nil || len(after) != 1) {
+			if strings.HasSuffix(test.requests, "patch,apply") && (after["httpGet"] == nil || len(after) != 1) {
 				t.Errorf("the probe is %v", after)
 			}
 		})
