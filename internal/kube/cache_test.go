@@ -127,7 +127,7 @@ func TestCollectionFindsObjectsByTheNamesThatTheyBelongTo(t *testing.T) {
 		slices.Sort(found)
 		return strings.Join(found, " ")
 	}
-	told("list @9 train@1 train-7d@2 train-7d-x.17f@3 trainer@4 head.17f@5").tell(t, c)
+	told("list @9 train@1 train-7d@2 train-7d-x.17f@3 trainer@4 head.17f@5 x-1@5").tell(t, c)
 	pod := stored("head-xyz", "10")
 	pod.SetLabels(map[string]string{kind.ServiceLabel: "train"})
 	_ = c.Add(pod)
@@ -139,6 +139,7 @@ func TestCollectionFindsObjectsByTheNamesThatTheyBelongTo(t *testing.T) {
 		{"", []string{"train"}, "head-xyz@10 train-7d-x.17f@3 train-7d@2 train@1"},
 		{"", []string{"train-7d"}, "train-7d-x.17f@3 train-7d@2"},
 		{"", []string{"trainer"}, "trainer@4"},
+		{"", []string{"x"}, "x-1@5"},
 		{"", []string{"head"}, "head-xyz@10 head.17f@5"},
 		{"", []string{"head", "head-xyz", "trainer"}, "head-xyz@10 head.17f@5 trainer@4"},
 		{"", []string{"trai", "17f", "-", ""}, ""},

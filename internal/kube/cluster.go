@@ -166,10 +166,14 @@ func (c *Cluster) resource(ref Ref) (dynamic.ResourceInterface, error) {
 	if err != nil {
 		return nil, err
 	}
+	return conn.resource(ref), nil
+}
+
+func (c *connection) resource(ref Ref) dynamic.ResourceInterface {
 	if ref.Kind.ClusterScoped {
-		return conn.dynamic.Resource(ref.gvr()), nil
+		return c.dynamic.Resource(ref.gvr())
 	}
-	return conn.dynamic.Resource(ref.gvr()).Namespace(ref.Namespace), nil
+	return c.dynamic.Resource(ref.gvr()).Namespace(ref.Namespace)
 }
 
 // Apply writes obj by server-side apply with strict field validation, and takes

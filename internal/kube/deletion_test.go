@@ -18,7 +18,8 @@ import (
 
 func TestDeletionOptions(t *testing.T) {
 	t.Parallel()
-	tensor := row(kind.SkyTorchGroup, "Compute")
+	tensor, short := row(kind.SkyTorchGroup, "Compute"), kind.Deployment()
+	short.Grace = 1
 	for name, test := range map[string]struct {
 		kind  Kind
 		uid   types.UID
@@ -26,6 +27,7 @@ func TestDeletionOptions(t *testing.T) {
 	}{
 		"by UID":          {kind.Deployment(), "u", nil},
 		"by name":         {kind.Deployment(), "", nil},
+		"a short grace":   {short, "u", new(int64(1))},
 		"a tensor server": {tensor, "u", new(int64(30))},
 	} {
 		t.Run(name, func(t *testing.T) {

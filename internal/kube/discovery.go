@@ -149,7 +149,7 @@ func (c *Cluster) atServedVersion(ctx context.Context, ref Ref, do func(Ref) err
 func (c *Cluster) servedVersion(ctx context.Context, ref Ref) (Ref, bool) {
 	group, err := c.group(ctx, ref.Kind.Group)
 	if err != nil {
-		return ref, false
+		return Ref{}, false
 	}
 	for _, version := range append([]metav1.GroupVersionForDiscovery{group.PreferredVersion}, group.Versions...) {
 		gv := schema.GroupVersion{Group: ref.Kind.Group, Version: version.Version}
@@ -162,7 +162,7 @@ func (c *Cluster) servedVersion(ctx context.Context, ref Ref) (Ref, bool) {
 			return ref, true
 		}
 	}
-	return ref, false
+	return Ref{}, false
 }
 
 var errNotServed = errors.New("the group is not served")

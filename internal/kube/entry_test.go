@@ -55,6 +55,11 @@ func TestWatchKeepsTheObjectsAsTheServerSendsThem(t *testing.T) {
 		!reflect.DeepEqual(shared, obj) || shared == obj {
 		t.Errorf("the shared object is %v, %v, and then %v", shared, err, again)
 	}
+	decoded, gvk, err := entryDecoder{}.Decode([]byte(object), nil, nil)
+	if err != nil || *gvk != obj.GroupVersionKind() || !reflect.DeepEqual(decoded, &Entry{ObjectMeta: added.ObjectMeta,
+		json: added.json}) {
+		t.Errorf("decoded %v as %v, %v", decoded, gvk, err)
+	}
 	bookmark := (<-w.ResultChan()).Object.(*Entry)
 	if bookmark.ResourceVersion != "8" || bookmark.Annotations[metav1.InitialEventsAnnotationKey] != "true" {
 		t.Errorf("the bookmark %+v does not end the initial events", bookmark.ObjectMeta)

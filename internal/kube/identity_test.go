@@ -27,7 +27,9 @@ func TestClusterIdentityIsRequestedOnce(t *testing.T) {
 			"metadata": map[string]any{"uid": "u-1", "name": "kube-system"}}, "u-1", 1},
 		"it may not be read": {http.StatusForbidden, metav1.Status{Reason: metav1.StatusReasonForbidden}, "",
 			2}, // it is final if the server was ready before
-		"another server": {http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound}, "", 1},
+		"a document without a UID": {http.StatusOK, map[string]any{"kind": "Namespace"}, "", 1},
+		"another document":         {http.StatusOK, []string{"kube-system"}, "", 3},
+		"another server":           {http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound}, "", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

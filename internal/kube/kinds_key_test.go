@@ -13,6 +13,17 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
+func TestKindsNeedNoDiscoveryInOneVersionOnly(t *testing.T) {
+	t.Parallel()
+	for apiVersion, want := range map[string]bool{"apps/v1": true, "apps/v1beta1": false, "example.com/v1": false,
+		"": false} {
+		found, err := KindOf(object(apiVersion, "Deployment"))
+		if (err == nil) != want || (found.Resource == "deployments") != want {
+			t.Errorf("%q: %+v, %v", apiVersion, found, err)
+		}
+	}
+}
+
 // Knative has a kind Service as well, also with the resource services.
 func TestServicesOfTwoGroupsAreDistinguished(t *testing.T) {
 	t.Parallel()

@@ -26,8 +26,7 @@ func (c *Cluster) lister(scope Ref) (lister, error) {
 		return nil, err
 	}
 	if !scope.Kind.MetadataOnly {
-		objects, err := c.resource(scope)
-		return objectsOf{objects, conn.entries, scope}, err
+		return objectsOf{conn.resource(scope), conn.entries, scope}, nil
 	}
 	return versions{conn.metadata.Resource(scope.gvr()).Namespace(scope.Namespace), scope.Kind.GroupVersionKind}, nil
 }

@@ -100,6 +100,10 @@ func TestRepairsRestoreFieldsThatAnApplyCannot(t *testing.T) {
 			forbidden("spec.strategy.rollingUpdate"),
 			`[` + guard + `,{"op":"replace","path":"/spec/strategy","value":{"type":"Recreate"}}]`,
 		},
+		"a struct with an invalid field of another client": {
+			invalid("spec.strategy.rollingUpdate"),
+			`[` + guard + `,{"op":"replace","path":"/spec/strategy","value":{"type":"Recreate"}}]`,
+		},
 		"a struct with an applied field that conflicts with another": {
 			forbidden("spec.template.spec.containers[1].livenessProbe.httpGet"),
 			`[` + guard + `,` + probe + `]`,

@@ -23,6 +23,8 @@ type secretAPI struct {
 	body  any // of writes
 	reads int // code of reads
 
+	denied bool // writes
+
 	asked []string // method, query and body of the writes
 }
 
@@ -31,7 +33,7 @@ func (s *secretAPI) cluster(t *testing.T) *Cluster {
 	return clusterOf(t, kubetest.API{Answer: func(verb, path string, request *http.Request) (int, any) {
 		switch {
 		case strings.HasSuffix(path, "/selfsubjectaccessreviews"):
-			return kubetest.Reviewed(request, func(string) bool { return true })
+			return kubetest.Reviewed(request, func(string) bool { return !s.denied })
 		case path != tokenPath:
 			t.Errorf("asked for %s %s", verb, path)
 		case verb == "get" && s.reads == http.StatusNotFound:
@@ -212,6 +214,19 @@ func TestErrorsAboutNoContentAreShown(t *testing.T) {
 	}
 }
 
+func TestMissingPermissionForASecretIsNotARejection(t *testing.T) {
+	t.Parallel()
+	for denied, want := range map[bool]Class{true: Denied, false: Refused} {
+		api := &secretAPI{code: http.StatusForbidden, body: metav1.Status{Reason: metav1.StatusReasonForbidden},
+			denied: denied}
+		_, err := api.cluster(t).ApplySecret(t.Context(), keyedSecret("u", "1", "sent"), false)
+		_, deleteErr := api.cluster(t).DeleteSecret(t.Context(), SecretRef("ml", "token"), "u")
+		if ClassOf(err) != want || ClassOf(deleteErr) != want {
+			t.Errorf("%v, %v; want class %d", err, deleteErr, want)
+		}
+	}
+}
+
 func TestSecretDataIsDecoded(t *testing.T) {
 	t.Parallel()
 	secret := keyedSecret("u", "1", "a")
@@ -231,8 +246,11 @@ func TestResponseThatIsNoSecretIsNotQuoted(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode([]string{"value"})
 	}))
-	live, err := cluster.GetSecret(t.Context(), SecretRef("ml", "token"))
-	if live != nil || err == nil || strings.Contains(err.Error(), "value") {
-		t.Errorf("%v, %v", live, err)
+	for _, ref := range []Ref{SecretRef("ml", "token"), trainer()} {
+		live, err := cluster.Fetch(t.Context(), ref)
+		if err == nil || strings.Contains(err.Error(), "is not a Secret") != ref.isSecret() ||
+			ref.isSecret() && strings.Contains(err.Error(), "value") {
+			t.Errorf("%v, %v", live, err)
+		}
 	}
 }

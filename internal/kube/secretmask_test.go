@@ -41,6 +41,8 @@ func TestMaskHidesShortValuesAsWords(t *testing.T) {
 	for text, want := range map[string]string{
 		"pin 1234 is bad":     "pin (hidden) is bad",
 		"1234 is bad":         "(hidden) is bad",
+		"pin 1234":            "pin (hidden)",
+		"31323334 is bad":     "(hidden) is bad", // hexadecimal
 		`{"pin":"1234"}`:      `{"pin":"(hidden)"}`,
 		"port 12345 is taken": "port 12345 is taken",
 		"data: MTIzNA==":      "data: (hidden)",
