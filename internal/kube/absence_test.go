@@ -4,9 +4,11 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -41,6 +43,19 @@ func TestAbsenceIsKnownForFifteenSecondsAfterADryRun(t *testing.T) {
 		if live, err := cluster.Look(t.Context(), trainer()); err != nil || live != nil || lists != want {
 			t.Errorf("after %v: %v, %v, %d lists, want %d", after, live, err, lists, want)
 		}
+	}
+}
+
+func TestObjectInTheSharedListIsReadAgain(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	cluster := listing(t, deploymentsPath, &asked, kubetest.Deployment("5", 1).Object)
+	if _, err := cluster.ReadAll(t.Context(), kind.Deployment(), "ml", nil); err != nil {
+		t.Fatal(err)
+	}
+	if live, err := cluster.Look(t.Context(), trainer()); live != nil || ClassOf(err) != KindMissing ||
+		asked.Load() != 1 {
+		t.Errorf("%v, %v after %d lists", live, err, asked.Load())
 	}
 }
 
@@ -147,6 +162,27 @@ func operations(obj *unstructured.Unstructured, ref Ref) map[string]func(context
 		"remove an annotation": func(ctx context.Context, c *Cluster) error {
 			return c.RemoveAnnotation(ctx, ref, MarkCreation(obj, "a"), CreationAnnotation)
 		},
+		"exists": func(ctx context.Context, c *Cluster) error { _, err := c.Exists(ctx, ref); return err },
+		"delete a Secret": func(ctx context.Context, c *Cluster) error {
+			_, err := c.DeleteSecret(ctx, SecretRef("ml", "token"), "u")
+			return err
+		},
+		"metadata of a Secret": func(ctx context.Context, c *Cluster) error {
+			_, err := c.SecretMetadata(ctx, SecretRef("ml", "token"))
+			return err
+		},
+		"page": func(ctx context.Context, c *Cluster) error {
+			return c.Page(ctx, ref, metav1.ListOptions{}, &metav1.List{})
+		},
+		"log": func(ctx context.Context, c *Cluster) error {
+			_, err := c.StreamLogs(ctx, "ml", "trainer-0", corev1.PodLogOptions{})
+			return err
+		},
+		"schema": func(ctx context.Context, c *Cluster) error {
+			_, err := c.HasField(ctx, ref.Kind.GroupVersionKind, "spec")
+			return err
+		},
+		"kinds": func(ctx context.Context, c *Cluster) error { _, err := c.CustomKinds(ctx); return err },
 		"set records": func(ctx context.Context, c *Cluster) error {
 			return c.SetRecords(ctx, ref, obj,
 				recordsOfOthers)
@@ -171,6 +207,9 @@ func TestOperationsWithoutAClusterFail(t *testing.T) {
 			if err := do(t.Context(), cluster); ClassOf(err) != Misconfigured {
 				t.Errorf("%s, %s: %v is of class %d", problem, name, err, ClassOf(err))
 			}
+		}
+		if lines, err := cluster.Logs(t.Context(), "ml", "trainer-0", "c", false, 1); err == nil {
+			t.Errorf("%s: the log is %q", problem, lines)
 		}
 	}
 }

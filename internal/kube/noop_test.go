@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
@@ -68,5 +69,17 @@ func TestApplyChangesNothingComparesWithTheVersionOfTheDryRun(t *testing.T) {
 				t.Errorf("%t, %v; want %t", got, err, test.want)
 			}
 		})
+	}
+}
+
+func TestFailedDryRunLeavesItUnknownWhetherAnApplyChangesSomething(t *testing.T) {
+	t.Parallel()
+	server := faulty(t, map[string]kubetest.Fault{
+		"dry-run 1": kubetest.Status(http.StatusBadRequest, metav1.StatusReasonBadRequest)})
+	server.Apply(t, "kubectl", withStrategy(map[string]any{"type": "Recreate"}))
+	same, err := clusterAt(t, server.URL).ApplyChangesNothing(t.Context(),
+		withStrategy(map[string]any{"type": "Recreate"}))
+	if same || ClassOf(err) != Invalid {
+		t.Errorf("%t, %v", same, err)
 	}
 }

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -51,6 +52,41 @@ func TestOneChangeOfAnApplyIsPreviewed(t *testing.T) {
 	t.Parallel()
 	if got := walk(t, true); got != 1 {
 		t.Errorf("%d previews, want 1", got)
+	}
+}
+
+func TestPreviewsWaitOnlyForTheFirstOne(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		ended, applies bool // the context has, and the run does
+		want           int
+	}{
+		"until the context ends": {ended: true, want: 1},
+		"until an apply begins":  {applies: true, want: 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c, previews := &Cluster{clock: clock.RealClock{}}, 0
+				release := make(chan struct{})
+				var first sync.WaitGroup
+				first.Go(func() { c.Preview(t.Context(), func() { <-release }) })
+				synctest.Wait()
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if test.ended {
+					cancel()
+				}
+				if test.applies {
+					c.BeginApply()
+				}
+				if c.Preview(ctx, func() { previews++ }); previews != test.want {
+					t.Errorf("%d previews, want %d", previews, test.want)
+				}
+				close(release)
+				first.Wait()
+			})
+		})
 	}
 }
 
