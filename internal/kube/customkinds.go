@@ -26,10 +26,7 @@ func (c *Cluster) CustomKinds(ctx context.Context) ([]Kind, error) {
 			continue
 		}
 		gv := schema.GroupVersion{Group: group.Name, Version: group.PreferredVersion.Version}
-		resources, err := c.served(ctx, gv, "")
-		if err != nil {
-			continue
-		}
+		resources, _ := c.served(ctx, gv, "") // none after a failure
 		for _, resource := range resources {
 			if resource.Namespaced && slices.Contains(resource.Verbs, "get") {
 				kinds = append(kinds, Kind{GroupVersionKind: gv.WithKind(resource.Kind), Resource: resource.Name,

@@ -94,6 +94,8 @@ func TestKindIsReadAndDeletedInAServedVersion(t *testing.T) {
 		case path == "/apis/example.com/v2":
 			return http.StatusOK, metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: "runs", Kind: "Run",
 				Namespaced: true}}}
+		case path == at && verb == "delete" && len(deleted) > 0:
+			return kubetest.Failing(http.StatusBadRequest, metav1.StatusReasonBadRequest)
 		case path == at && verb == "delete":
 			deleted = append(deleted, path)
 			return http.StatusOK, metav1.Status{Status: metav1.StatusSuccess}
@@ -119,6 +121,9 @@ func TestKindIsReadAndDeletedInAServedVersion(t *testing.T) {
 	}
 	if err := cluster.Delete(t.Context(), ref, "u"); err != nil || len(deleted) != 1 {
 		t.Errorf("deleted %v, %v", deleted, err)
+	}
+	if err := cluster.Delete(t.Context(), ref, "u"); ClassOf(err) != Invalid {
+		t.Errorf("the second deletion: %v", err)
 	}
 }
 

@@ -214,7 +214,7 @@ func withoutRepeats(patch []patchOp) []patchOp {
 func replaceStruct(wanted, live *unstructured.Unstructured, named string) []patchOp {
 	path := steps(named)
 	field, path := path[len(path)-1], path[:len(path)-1]
-	if len(path) == 0 || isShared(path) {
+	if isShared(path) {
 		return nil
 	}
 	var patch []patchOp
@@ -231,7 +231,7 @@ func replaceStruct(wanted, live *unstructured.Unstructured, named string) []patc
 }
 
 // isShared reports whether path is a struct with fields of other clients, such
-// as a container, which must not be replaced completely.
+// as a container or the object, which must not be replaced completely.
 func isShared(path []string) bool {
 	for _, step := range slices.Backward(path) {
 		if _, err := strconv.Atoi(step); err != nil {

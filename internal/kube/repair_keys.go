@@ -58,10 +58,7 @@ func splitIndex(field string) (list []string, name string) {
 // managedFields.
 func listKeys(obj *unstructured.Unstructured, list []string) []string {
 	for _, entry := range obj.GetManagedFields() {
-		if entry.FieldsV1 == nil {
-			continue
-		}
-		set, err := fields.Parse(entry.FieldsV1.GetRawBytes())
+		set, err := fields.Decode(entry)
 		if err != nil {
 			continue
 		}

@@ -111,6 +111,7 @@ func TestRepairsRestoreFieldsThatAnApplyCannot(t *testing.T) {
 		"nothing in a container of another client": {
 			forbidden("spec.template.spec.containers[0].readinessProbe.exec"), `null`,
 		},
+		"nothing in the object": {forbidden("status"), `null`},
 		"nothing in a shared struct": {
 			forbidden("spec.template.spec.containers[1].lifecycle"), `null`,
 		},
@@ -160,7 +161,8 @@ metadata:
   - manager: unreadable
     fieldsV1: [x]
   - manager: kubectl
-    fieldsV1: {f:spec: {f:type: {}, f:other: {'k:{"id":1}': {}}, f:ports: {'k:{"port":1,"protocol":"TCP"}': {}}}}
+    fieldsV1:
+      f:spec: {f:clusterIP: {}, f:type: {}, f:other: {'k:{"id":1}': {}}, f:ports: {'k:{"port":1,"protocol":"TCP"}': {}}}}
 `
 	duplicate := FieldCause{Type: metav1.CauseTypeFieldValueDuplicate, Field: "spec.ports[1].name"}
 	for name, test := range map[string]struct{ wanted, live, want string }{

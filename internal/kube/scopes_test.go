@@ -1,6 +1,7 @@
 package kube
 
 import (
+	stdcmp "cmp"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -89,6 +90,22 @@ func TestManyNamespacesShareOneList(t *testing.T) {
 				t.Errorf("lists (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestOnlyKindsWithTheLabelsOfTheProviderShareAList(t *testing.T) {
+	t.Parallel()
+	cluster := NewCluster(t.Context(), config.Config{})
+	for of, want := range map[*Kind]string{
+		new(kind.Deployment()): "a b * *", new(kind.Deployment().All()): "a b c d", new(kind.StorageClass()): "* * * *",
+	} {
+		var got []string
+		for _, namespace := range []string{"a", "b", "c", "d"} {
+			got = append(got, stdcmp.Or(cluster.collection(*of, namespace).scope.Namespace, "*"))
+		}
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("%s with the labels %q: %s, want %s", of.Kind, of.LabelSelector, text, want)
+		}
 	}
 }
 

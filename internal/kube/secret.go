@@ -60,8 +60,8 @@ func (c *Cluster) SecretMetadata(ctx context.Context, ref Ref) (*unstructured.Un
 		return nil, fmt.Errorf("the response of the server is not a Secret")
 	}
 	read.TypeMeta = metav1.TypeMeta{APIVersion: ref.Kind.Version, Kind: ref.Kind.Kind}
-	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&read)
-	return &unstructured.Unstructured{Object: object}, err
+	object, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(&read) // cannot fail for this type
+	return &unstructured.Unstructured{Object: object}, nil
 }
 
 // ApplySecret is Apply for a Secret, or DryRun. Its errors contain no value of
