@@ -162,7 +162,8 @@ metadata:
     fieldsV1: [x]
   - manager: kubectl
     fieldsV1:
-      f:spec: {f:clusterIP: {}, f:type: {}, f:other: {'k:{"id":1}': {}}, f:ports: {'k:{"port":1,"protocol":"TCP"}': {}}}}
+      f:spec: {f:clusterIP: {}, f:type: {}, f:other: {'k:{"id":1}': {}},
+        f:ports: {'k:{"port":1,"protocol":"TCP"}': {}}}
 `
 	duplicate := FieldCause{Type: metav1.CauseTypeFieldValueDuplicate, Field: "spec.ports[1].name"}
 	for name, test := range map[string]struct{ wanted, live, want string }{
