@@ -118,6 +118,10 @@ func TestQuietWatchIsListedAgain(t *testing.T) {
 			if c.refreshQuiet(t.Context()); lists != test.lists {
 				t.Errorf("%d lists, want %d", lists, test.lists)
 			}
+			clock.Step(QuietTime)
+			if c.refreshQuiet(t.Context()); test.lists > 0 && lists != test.lists+1 {
+				t.Errorf("%d lists after another silence, want %d", lists, test.lists+1)
+			}
 		})
 	}
 }
