@@ -93,7 +93,7 @@ func TestCollectionIsNeverOlderThanTheLastWrite(t *testing.T) {
 			"a@13"},
 		"a list between two events": {[]told{"list @9 a@5", "delete a@13", "update b@11", "list @12 a@5"},
 			"b@11"},
-		"a list as new as a deletion":     {[]told{"list @9 a@5 b@6", "delete a@13", "list @13 b@6"}, "b@6"},
+		"a list as new as a deletion":     {[]told{"list @9 a@5", "delete a@13", "list @13 b@12"}, "b@12"},
 		"a write does not outdate a list": {[]told{"list @9 a@5", "wrote b@14", "list @11"}, "b@14"},
 		"the first list, after an event":  {[]told{"add a@13", "list @11 b@4"}, "a@13 b@4"},
 		"a write, and an older list":      {[]told{"list @12 b@11", "wrote a@14", "list @9"}, "a@14 b@11"},

@@ -129,8 +129,9 @@ func TestListingRequestsTheListOfAKindOnce(t *testing.T) {
 			"items": [{"metadata": {"name": "a", "namespace": "ml"}}]}`)
 	})).List("")
 	for range 3 {
-		if _, err := listing.Get(t.Context(), Ref{Kind: kind.Service(), Namespace: "ml", Name: "a"}); err != nil {
-			t.Error(err)
+		found, err := listing.Get(t.Context(), Ref{Kind: kind.Service(), Namespace: "ml", Name: "a"})
+		if err != nil || found.GetName() != "a" {
+			t.Errorf("%v, %v", found, err)
 		}
 		missing := Ref{Kind: kind.Service(), Namespace: "other", Name: "a"}
 		if _, err := listing.Get(t.Context(), missing); !IsNotFound(err) {

@@ -49,6 +49,7 @@ metadata:
       f:spec: {f:template: {f:spec: {f:containers: {'k:{"name":"kubetorch"}': {
         f:ports: {'k:{"containerPort":32300,"protocol":"TCP"}': {f:name: {}}}}}}}}
 spec:
+  other: {b: 1}
   strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 25%}}
   template:
     spec:
@@ -111,7 +112,8 @@ func TestRepairsRestoreFieldsThatAnApplyCannot(t *testing.T) {
 		"nothing in a container of another client": {
 			forbidden("spec.template.spec.containers[0].readinessProbe.exec"), `null`,
 		},
-		"nothing in the object": {forbidden("status"), `null`},
+		"nothing in a struct of another client": {forbidden("spec.other.b"), `null`},
+		"nothing in the object":                 {forbidden("status"), `null`},
 		"nothing in a shared struct": {
 			forbidden("spec.template.spec.containers[1].lifecycle"), `null`,
 		},

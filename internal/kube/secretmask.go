@@ -66,7 +66,7 @@ func mark(hidden []bool, from, to int) {
 }
 
 func markWord(text, word string, hidden []bool) {
-	for from := 0; word != "" && from < len(text); from++ {
+	for from := 0; from < len(text); from++ {
 		at := strings.Index(text[from:], word)
 		if at < 0 {
 			return
