@@ -26,16 +26,6 @@ func TestPodsAreReadPageByPage(t *testing.T) {
 		return http.StatusOK, corev1.PodList{ListMeta: metav1.ListMeta{Continue: next},
 			Items: []corev1.Pod{*kubetest.RunningPod(name)}}
 	}})
-	ref := Ref{Kind: kind.Pod(), Namespace: "ml"}
-	err := Each[corev1.PodList](t.Context(), cluster, ref, metav1.ListOptions{}, func(pod *corev1.Pod) {
-		if requests := map[string]int{"a": 1, "b": 2}[pod.Name]; len(asked) != requests {
-			t.Errorf("%d requests before pod %s, want %d", len(asked), pod.Name, requests)
-		}
-	})
-	if err != nil || len(asked) != 2 {
-		t.Errorf("%d requests, %v", len(asked), err)
-	}
-	asked = nil
 	pods, err := PodsNow(t.Context(), cluster, "ml", map[string]string{"app": "trainer"})
 	if err != nil || len(pods) != 2 || pods[0].Name != "a" || pods[1].Name != "b" {
 		t.Errorf("%v, %v", pods, err)
