@@ -22,7 +22,7 @@ type metadataOf struct {
 }
 
 func (m metadataOf) List(context.Context, metav1.ListOptions) (*metav1.PartialObjectMetadataList, error) {
-	return &metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{ResourceVersion: "9"},
+	return &metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{ResourceVersion: "9", Continue: "next"},
 		Items: []metav1.PartialObjectMetadata{m.secret}}, nil
 }
 
@@ -50,7 +50,7 @@ func TestMetadataOfASecretHasOnlyTheAnnotationsOfTheProvider(t *testing.T) {
 	v := versions{of, kind.Secret().GroupVersionKind}
 
 	list, err := v.List(t.Context(), metav1.ListOptions{})
-	if err != nil || len(list.Items) != 1 || list.GetResourceVersion() != "9" {
+	if err != nil || len(list.Items) != 1 || list.GetResourceVersion() != "9" || list.GetContinue() != "next" {
 		t.Fatalf("%v, %v", list, err)
 	}
 	if diff := cmp.Diff(want, list.Items[0].Object); diff != "" {
