@@ -46,33 +46,6 @@ func TestOnlyAnAnnotationAppliedByTheProviderMeansUnfinished(t *testing.T) {
 	}
 }
 
-func TestRestoredObjectWasAppliedBeforeItsCreation(t *testing.T) {
-	t.Parallel()
-	created := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	before := metav1.NewTime(created.Add(-time.Second))
-	entry := metav1.ManagedFieldsEntry{Manager: Manager, Operation: metav1.ManagedFieldsOperationApply, Time: &before}
-	for name, test := range map[string]struct {
-		change func(*metav1.ManagedFieldsEntry)
-		want   bool
-	}{
-		"applied before":          {func(*metav1.ManagedFieldsEntry) {}, true},
-		"applied at its creation": {func(e *metav1.ManagedFieldsEntry) { e.Time = &created }, false},
-		"by another client":       {func(e *metav1.ManagedFieldsEntry) { e.Manager = "x" }, false},
-		"updated before":          {func(e *metav1.ManagedFieldsEntry) { e.Operation = "Update" }, false},
-		"at an unknown time":      {func(e *metav1.ManagedFieldsEntry) { e.Time = nil }, false},
-		"a subresource":           {func(e *metav1.ManagedFieldsEntry) { e.Subresource = "scale" }, false},
-	} {
-		changed := *entry.DeepCopy()
-		test.change(&changed)
-		obj := kubetest.Deployment("1", 0)
-		obj.SetCreationTimestamp(created)
-		obj.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: "Update"}, changed})
-		if got := Restored(obj); got != test.want {
-			t.Errorf("%s: %t", name, got)
-		}
-	}
-}
-
 func TestAnnotationIsNotAmongTheRememberedFields(t *testing.T) {
 	t.Parallel()
 	set, ours, err := OwnedFields(applied(Manager, "a"))

@@ -133,7 +133,7 @@ func TestBrokenResponseToAnUpgradeIsAnError(t *testing.T) {
 		"while it is read":   brokenBody{io.MultiReader(strings.NewReader("{"), failingReader{failed}), nil},
 		"while it is closed": brokenBody{strings.NewReader("{}"), failed},
 	} {
-		if again, rejection, err := statusOf(body); !errors.Is(err, failed) || again != nil || rejection != nil {
+		if again, rejection, err := statusOf(&http.Request{}, body); !errors.Is(err, failed) || again != nil || rejection != nil {
 			t.Errorf("%s: %v, %v, %v", name, again, rejection, err)
 		}
 	}

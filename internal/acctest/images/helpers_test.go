@@ -46,6 +46,8 @@ func imageCases(dir string) []imageCase {
 		{"labels", plainImage + "\n labels = { team = \"ml\", tier = \"\" }\n annotations = { owner = \"alice\" }",
 			plainImage +
 				"\n labels = { team = \"web\" }\n annotations = { owner = \"bob\", \"example.com/cost\" = \"\" }"},
+		{"hidden", plainImage + "\n sensitive_fields = [\"data\"]", plainImage + "\n sensitive_fields = [\"data\", " +
+			"\"metadata.labels.app\"]"},
 		{"life-cycle", plainImage + "\n adopt_existing = true\n deletion_protection = true\n" +
 			"timeouts = { create = \"2m\", delete = \"3m\" }",
 			plainImage + "\n adopt_existing = false\n deletion_protection = false\n timeouts = { update = \"2m\" }"},

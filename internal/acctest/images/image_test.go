@@ -75,6 +75,7 @@ func checkFieldsRemoved(t *testing.T, ns string) error {
 	var errs []error
 	for i, item := range list.Items {
 		delete(item.Metadata.Labels, "kubetorch.com/image")
+		delete(item.Metadata.Annotations, "kt.dev/creation")
 		item.Metadata.Name = ""
 		list.Items[i] = item
 		if !reflect.DeepEqual(item, list.Items[0]) {

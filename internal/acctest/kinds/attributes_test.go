@@ -41,6 +41,11 @@ func allAttributes() []attributes {
 			changed: "gpus = 2\n gpu_type = \"nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3\"",
 		},
 		{
+			name:    "hidden fields",
+			created: "labels = { team = \"ml\" }\n sensitive_fields = [\"metadata.labels.team\"]",
+			changed: "labels = { team = \"web\" }\n sensitive_fields = [\"metadata.labels.team\", \"spec.replicas\"]",
+		},
+		{
 			name:    "limits",
 			created: "memory = \"1Gi\"\n limits = { cpu = 2, memory = \"2048Mi\" }",
 			changed: "memory = \"1Gi\"\n limits = { memory = \"3Gi\", \"ephemeral-storage\" = \"1Gi\" }",
