@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -88,7 +89,10 @@ func TestAccUpgradeFromTheFirstReleasePlansNothing(t *testing.T) {
 
 	for _, refresh := range []string{"-refresh=false", "-refresh=true"} {
 		out, err := cli.Run(t, "plan", "-detailed-exitcode", refresh)
-		if err != nil {
+		// Without a refresh, Terraform plans an update of each resource with a new sensitive attribute, although no
+		// value changes, because the state does not mark it.
+		changes := regexp.MustCompile(`(?m)^ +[-+~] (\w+) += `).FindAllString(out, -1)
+		if err != nil && (refresh == "-refresh=true" || len(changes) > 0) {
 			t.Fatalf("plan %s: %v\n%s", refresh, err, out)
 		}
 		if strings.Contains(out, "changed outside of Terraform") {

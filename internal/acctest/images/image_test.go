@@ -36,6 +36,8 @@ func TestAccImageAttributesAreSetImportedChangedAndRemoved(t *testing.T) {
 	}
 	// These attributes are not stored in the cluster.
 	imports["kt_image.life-cycle"] = imageChanges("update", "adopt_existing", "deletion_protection", "timeouts")
+	imports["kt_image.hidden"] = imageChanges("update", "dockerfile", "manifests", "rendered_dockerfile",
+		"sensitive_fields", "sensitive_values")
 	updates = append(updates, plancheck.ExpectResourceAction("kt_image.plain", plancheck.ResourceActionNoop))
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),

@@ -44,6 +44,7 @@ func allAttributes() []attributes {
 			name:    "hidden fields",
 			created: "labels = { team = \"ml\" }\n sensitive_fields = [\"metadata.labels.team\"]",
 			changed: "labels = { team = \"web\" }\n sensitive_fields = [\"metadata.labels.team\", \"spec.replicas\"]",
+			hidden:  []string{"manifests", "sensitive_fields", "sensitive_values"},
 		},
 		{
 			name:    "limits",

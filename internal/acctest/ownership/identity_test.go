@@ -114,8 +114,8 @@ func setMetadata(t *testing.T, ns, object string, metadata map[string]any) {
 }
 
 // replace deletes an object and applies a copy of it as another state would. It
-// returns the deleted object.
-func replace(t *testing.T, ns, object string) *unstructured.Unstructured {
+// returns the deleted object. The copy has some of its annotations.
+func replace(t *testing.T, ns, object string, annotations ...string) *unstructured.Unstructured {
 	t.Helper()
 	was := &unstructured.Unstructured{}
 	if err := was.UnmarshalJSON([]byte(cluster.Kubectl(t, "get", object, "-n", ns, "-o", "json",
@@ -132,6 +132,11 @@ func replace(t *testing.T, ns, object string) *unstructured.Unstructured {
 	} {
 		unstructured.RemoveNestedField(fresh.Object, field...)
 	}
+	kept := map[string]string{}
+	for _, name := range annotations {
+		kept[name] = was.GetAnnotations()[name]
+	}
+	fresh.SetAnnotations(kept)
 	text, err := json.Marshal(fresh.Object)
 	if err != nil {
 		t.Fatal(err)
@@ -199,12 +204,10 @@ func TestAccOwnershipARestoredObjectIsManagedAgain(t *testing.T) {
 	cli.MustRun(t, "apply", "-auto-approve")
 	var uids []string
 	for _, object := range mainObjects() {
-		was := replace(t, ns, object)
+		was := replace(t, ns, object, "kt.dev/creation")
 		uids = append(uids, string(was.GetUID()))
-		const annotation = "kt.dev/creation"
 		records, _, _ := unstructured.NestedSlice(was.Object, "metadata", "managedFields")
-		setMetadata(t, ns, object, map[string]any{"managedFields": records,
-			"annotations": map[string]any{annotation: was.GetAnnotations()[annotation]}})
+		setMetadata(t, ns, object, map[string]any{"managedFields": records})
 	}
 	now := uidsOfAll(t, ns)
 	out := cli.MustRun(t, "apply", "-auto-approve")
