@@ -3,8 +3,10 @@ package kube
 import (
 	"context"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
@@ -26,7 +28,8 @@ func (c *Cluster) lister(scope Ref) (lister, error) {
 		return nil, err
 	}
 	if !scope.Kind.MetadataOnly {
-		return objectsOf{conn.resource(scope), conn.entries, scope}, nil
+		objects, err := c.resource(scope)
+		return objectsOf{objects, conn.entries, scope}, err
 	}
 	return versions{conn.metadata.Resource(scope.gvr()).Namespace(scope.Namespace), scope.Kind.GroupVersionKind}, nil
 }
@@ -47,8 +50,9 @@ func (o objectsOf) Watch(ctx context.Context, options metav1.ListOptions) (watch
 }
 
 // versions lists and watches the metadata of objects that can contain secrets. Of their annotations, it keeps only
-// those of a creation: kubectl apply stores the values of a Secret in one. CreationHistory needs the managed fields,
-// which contain the keys of a Secret without their values.
+// those about the creation: kubectl apply stores the values of a Secret in one. All other metadata is complete, because
+// readers and filters depend on it: the owners, and the managed fields, which contain the keys of a Secret without
+// their values.
 type versions struct {
 	objects metadata.ResourceInterface
 	gvk     schema.GroupVersionKind
@@ -63,7 +67,11 @@ func (v versions) List(ctx context.Context, options metav1.ListOptions) (*unstru
 	out.SetResourceVersion(list.ResourceVersion)
 	out.SetContinue(list.Continue)
 	for i := range list.Items {
-		out.Items = append(out.Items, *v.version(&list.Items[i]))
+		version, err := v.version(&list.Items[i])
+		if err != nil {
+			return nil, err
+		}
+		out.Items = append(out.Items, *version)
 	}
 	return out, nil
 }
@@ -78,7 +86,11 @@ func (v versions) Watch(ctx context.Context, options metav1.ListOptions) (watch.
 		if !ok {
 			return event, true // the Status of an error
 		}
-		version := v.version(object)
+		version, err := v.version(object)
+		if err != nil {
+			status := apierrors.NewInternalError(err).Status()
+			return watch.Event{Type: watch.Error, Object: &status}, true
+		}
 		if event.Type == watch.Bookmark {
 			version.SetAnnotations(object.Annotations) // the end of the initial events, which is no object
 		}
@@ -87,31 +99,22 @@ func (v versions) Watch(ctx context.Context, options metav1.ListOptions) (watch.
 	}), nil
 }
 
-func (v versions) version(object *metav1.PartialObjectMetadata) *unstructured.Unstructured {
-	out := &unstructured.Unstructured{}
-	out.SetGroupVersionKind(v.gvk)
-	out.SetNamespace(object.Namespace)
-	out.SetName(object.Name)
-	out.SetUID(object.UID)
-	out.SetResourceVersion(object.ResourceVersion)
-	out.SetLabels(object.Labels)
-	out.SetDeletionTimestamp(object.DeletionTimestamp)
-	out.SetManagedFields(object.ManagedFields)
-	kept := map[string]string{}
+func (v versions) version(object *metav1.PartialObjectMetadata) (*unstructured.Unstructured, error) {
+	kept := *object
+	kept.SetGroupVersionKind(v.gvk)
+	kept.Annotations = map[string]string{}
 	for _, name := range []string{UnfinishedAnnotation, CreationAnnotation} {
 		if id, marked := object.Annotations[name]; marked {
-			kept[name] = id
+			kept.Annotations[name] = id
 		}
 	}
-	if len(kept) > 0 {
-		out.SetAnnotations(kept)
-	}
-	return out
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&kept)
+	return &unstructured.Unstructured{Object: content}, err
 }
 
-// ListedSecret returns the UID, the versions, the labels and the annotations of the creation of a Secret, from the
-// shared list and watch of the metadata of all Secrets of the provider in its namespace. It returns nil for a Secret
-// without the labels of the provider, and without permission to list Secrets.
+// ListedSecret returns the metadata of a Secret, of its annotations only those about its creation, from the shared list
+// and watch of the metadata of all Secrets of the provider in its namespace. It returns nil for a Secret without
+// the labels of the provider, and without permission to list Secrets.
 func (c *Cluster) ListedSecret(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
 	collection, err := c.cache.ready(ctx, kind.SecretMetadata(), ref.Namespace)
 	if err != nil {

@@ -30,21 +30,29 @@ func (m metadataOf) Watch(context.Context, metav1.ListOptions) (watch.Interface,
 	return m.events, nil
 }
 
-// kubectl apply stores the values of a Secret in an annotation.
-func TestMetadataOfASecretHasOnlyTheAnnotationsOfTheProvider(t *testing.T) {
+// kubectl apply stores the values of a Secret in an annotation. Nothing else of the metadata contains values, and
+// "terraform query" omits Secrets that another object controls.
+func TestMetadataOfASecretIsCompleteExceptForForeignAnnotations(t *testing.T) {
 	t.Parallel()
 	secret := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "ml", Name: "token", UID: "u", ResourceVersion: "7", Labels: map[string]string{"team": "vision"},
 		Annotations: map[string]string{
 			"kubectl.kubernetes.io/last-applied-configuration": `{"data":{"TOKEN":"c2VjcmV0"}}`,
-			UnfinishedAnnotation: "x",
+			UnfinishedAnnotation: "x", CreationAnnotation: "c",
 		},
 		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
+		OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: "v1", Kind: "Team", Name: "t", UID: "o", Controller: new(true)}},
+		CreationTimestamp: metav1.Unix(1, 0), Finalizers: []string{"example.com/keep"},
 	}}
 	want := map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{
 		"namespace": "ml", "name": "token", "uid": "u", "resourceVersion": "7",
-		"labels": map[string]any{"team": "vision"}, "annotations": map[string]any{UnfinishedAnnotation: "x"},
+		"labels":        map[string]any{"team": "vision"},
+		"annotations":   map[string]any{UnfinishedAnnotation: "x", CreationAnnotation: "c"},
 		"managedFields": []any{map[string]any{"manager": "kubectl"}},
+		"ownerReferences": []any{map[string]any{
+			"apiVersion": "v1", "kind": "Team", "name": "t", "uid": "o", "controller": true}},
+		"creationTimestamp": "1970-01-01T00:00:01Z", "finalizers": []any{"example.com/keep"},
 	}}
 	of := metadataOf{secret: secret, events: watch.NewFakeWithChanSize(3, false)}
 	v := versions{of, kind.Secret().GroupVersionKind}

@@ -47,7 +47,8 @@ func (l *lister) ListResourceConfigSchema(
 ) {
 	resp.Schema = lifecycle.FilterSchema("secrets", map[string]schema.Attribute{
 		"all": schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether to list also Secrets of the type " +
-			"`Opaque` that are neither from this provider nor from Kubetorch. Defaults to `false`."},
+			"`Opaque` that are neither from this provider nor from Kubetorch, unless another object controls them. " +
+			"Defaults to `false`."},
 	})
 }
 

@@ -449,15 +449,19 @@ func TestItemsAreAcceptedObjectsWithoutController(t *testing.T) {
 	accept := func(obj *unstructured.Unstructured) bool { return obj.GetName() != "rejected" }
 	of := func(obj *unstructured.Unstructured) item { return item{Display: obj.GetName()} }
 	q := (&services{}).query(t, lifecycle.Filter{})
-	var found []string
-	for one, err := range q.Items(t.Context(), kind.Service(), "", accept, of) {
-		if err != nil {
-			t.Fatal(err)
+	metadata := kind.Service()
+	metadata.MetadataOnly = true
+	for _, k := range []kube.Kind{kind.Service(), metadata} {
+		var found []string
+		for one, err := range q.Items(t.Context(), k, "", accept, of) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = append(found, one.Display)
 		}
-		found = append(found, one.Display)
-	}
-	if strings.Join(found, " ") != "labelled applied foreign" {
-		t.Errorf("found %v", found)
+		if strings.Join(found, " ") != "labelled applied foreign" {
+			t.Errorf("metadata only: %t, found %v", k.MetadataOnly, found)
+		}
 	}
 	count := 0
 	for _, err := range q.Items(t.Context(), kind.Service(), "", accept, of) {
