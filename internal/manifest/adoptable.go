@@ -67,7 +67,7 @@ func Adoptable(given *unstructured.Unstructured) map[string]any {
 			dropOfTemplate(template)
 		}
 	}
-	return normalizeMap(workload, "")
+	return normalize(workload)
 }
 
 // ObserveAdoptable returns the attributes for a workload of Kubetorch, without the defaults of the API server. workload

@@ -278,7 +278,7 @@ func renderObjects(c Compute) ([]*unstructured.Unstructured, error) {
 	}
 	objects := make([]*unstructured.Unstructured, len(rendered))
 	for i, object := range rendered {
-		objects[i] = &unstructured.Unstructured{Object: normalizeMap(object, "")}
+		objects[i] = &unstructured.Unstructured{Object: normalize(object)}
 	}
 	return objects, nil
 }

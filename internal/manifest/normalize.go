@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -36,12 +35,19 @@ func JSON(o *unstructured.Unstructured) (string, error) {
 //     keepsEmpty). Of the items of lists, only nulls are removed.
 //   - Empty strings stay, like zeros and false: they are values. Applied, they
 //     replace the value of another manager, and custom resources store them.
-//   - Quantities are in canonical form: "0.5" and 0.5 become "500m".
+//   - Quantities are in canonical form: "0.5" and 0.5 become "500m". See
+//     canonicalizeQuantities for the fields.
 //   - Integers are int64, regardless of their type.
 //
 // Normalizing again changes nothing.
 func Normalize(o *unstructured.Unstructured) map[string]any {
-	return normalizeMap(o.Object, "")
+	return normalize(o.Object)
+}
+
+func normalize(object map[string]any) map[string]any {
+	result := normalizeMap(object, "")
+	canonicalizeQuantities(result)
+	return result
 }
 
 // normalizeMap normalizes the map in the field parent.
@@ -51,9 +57,6 @@ func normalizeMap(m map[string]any, parent string) map[string]any {
 		if text, ok := value.(string); ok && hasUserKeys(parent) {
 			result[key] = text
 			continue
-		}
-		if hasQuantities(parent) || isQuantity(key) {
-			value = canonicalQuantity(value)
 		}
 		value = normalizeValue(value, key)
 		if _, isText := value.(string); isText || !kind.IsEmpty(value) || value != nil && keepsEmpty(key) {
@@ -136,39 +139,4 @@ func hasUserKeys(field string) bool {
 	default:
 		return false
 	}
-}
-
-// hasQuantities reports whether a field is a map of quantities.
-func hasQuantities(field string) bool {
-	switch field {
-	case "limits", "overhead", "requests", "resources":
-		return true
-	default:
-		return false
-	}
-}
-
-func isQuantity(field string) bool {
-	return field == "divisor" || field == "sizeLimit"
-}
-
-// canonicalQuantity returns other values than quantities unchanged, so that the API
-// server rejects them.
-func canonicalQuantity(value any) any {
-	text, ok := value.(string)
-	if !ok {
-		switch n := kind.Number(value).(type) {
-		case int64:
-			text = strconv.FormatInt(n, 10)
-		case float64:
-			text = strconv.FormatFloat(n, 'f', -1, 64)
-		default:
-			return value
-		}
-	}
-	q, err := ParseQuantity(text)
-	if err != nil {
-		return value
-	}
-	return q.String()
 }

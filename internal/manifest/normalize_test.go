@@ -2,12 +2,14 @@ package manifest_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
@@ -28,12 +30,6 @@ func TestNormalize(t *testing.T) {
 			`{"labelSelector": {}, "namespaceSelector": {}}`},
 		"drops a null selector":           {`{"labelSelector": null}`, `{}`},
 		"keeps the storage class of none": {`{"storageClassName": ""}`, `{"storageClassName": ""}`},
-		"makes quantities canonical": {`{"requests": {"cpu": "0.5", "memory": "1024Mi"},
-			"limits": {"cpu": 2, "memory": 0.5}, "sizeLimit": "1000000"}`,
-			`{"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "500m"},
-			"sizeLimit": "1M"}`},
-		"leaves what is no quantity": {`{"requests": {"cpu": "4gb", "memory": true}}`, `{"requests": {"cpu": "4gb",
-			"memory": true}}`},
 		"leaves labels that look like them": {`{"labels": {"sizeLimit": "1000m", "requests": "1000m"}}`,
 			`{"labels": {"sizeLimit": "1000m", "requests": "1000m"}}`},
 		"leaves variables that look like it": {`{"env": [{"name": "limits", "value": "1000m"}]}`,
@@ -43,6 +39,65 @@ func TestNormalize(t *testing.T) {
 			t.Parallel()
 			got := manifest.Normalize(&unstructured.Unstructured{Object: fromJSON(t, tc.in)})
 			if diff := cmp.Diff(integers(fromJSON(t, tc.want)), got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNormalizeQuantities(t *testing.T) {
+	t.Parallel()
+	const (
+		given = `{"limits": {"cpu": 2, "memory": 0.5, "a": true}, "requests": {"cpu": "0.5", "memory": "1024Mi",
+			"a": "4gb"}}`
+		canonical = `{"limits": {"cpu": "2", "memory": "500m", "a": true}, "requests": {"cpu": "500m", "memory": "1Gi",
+			"a": "4gb"}}`
+		list, canonicalList = `{"cpu": "0.5", "memory": "1024Mi"}`, `{"cpu": "500m", "memory": "1Gi"}`
+		size, canonicalSize = `"1000000"`, `"1M"`
+	)
+	server := func(group string) string {
+		return `{"apiVersion": "` + group + `/v1alpha1", "kind": "Compute", "spec": {"resources": %s}}`
+	}
+	for name, tc := range map[string]struct{ in, given, want string }{
+		"containers": {`{"spec": {"template": {"spec": {"containers": [{"resources": %s}]}}}}`,
+			given, canonical},
+		"init containers":      {`{"spec": {"initContainers": [{"resources": %s}]}}`, given, canonical},
+		"ephemeral containers": {`{"spec": {"ephemeralContainers": [{"resources": %s}]}}`, given, canonical},
+		"a pod":                {`{"spec": {"containers": [{"name": "a"}], "resources": %s}}`, given, canonical},
+		"overhead of a pod":    {`{"spec": {"containers": [{"name": "a"}], "overhead": %s}}`, list, canonicalList},
+		"a claim": {`{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "spec": {"resources": %s}}`,
+			given, canonical},
+		"claim templates": {`{"spec": {"volumeClaimTemplates": [{"spec": {"resources": %s}}]}}`, given, canonical},
+		"an ephemeral volume": {`{"volumes": [{"ephemeral": {"volumeClaimTemplate": {"spec": {"resources": %s}}}}]}`,
+			given, canonical},
+		"an empty directory": {`{"volumes": [{"emptyDir": {"sizeLimit": %s}}]}`, size, canonicalSize},
+		"a divisor": {`{"env": [{"valueFrom": {"resourceFieldRef": {"divisor": %s}}}]}`,
+			size, canonicalSize},
+		"the autoscaler of Ray":  {`{"spec": {"autoscalerOptions": {"resources": %s}}}`, given, canonical},
+		"a tensor server":        {server(kind.SkyTorchGroup), list, canonicalList},
+		"a tensor server of KPU": {server(kind.KPUGroup), list, canonicalList},
+
+		"limits of a custom resource":    {in: `{"spec": {"limits": {"version": %s}}}`, given: `"1.10"`},
+		"requests of a custom resource":  {in: `{"spec": {"requests": {"version": %s}}}`, given: `"1.10"`},
+		"resources of a custom resource": {in: `{"spec": {"resources": {"limits": {"version": %s}}}}`, given: `"1.10"`},
+		"a list of a custom resource": {in: `{"spec": {"tools": [{"resources": {"limits": {"a": %s}}}]}}`,
+			given: `"1.10"`},
+		"a size of a custom resource": {in: `{"spec": {"sizeLimit": %s, "divisor": 1}}`, given: size},
+		"a Compute of another group":  {in: server("example.com"), given: list},
+		// Texts, which KubeRay parses (ray-operator/apis/ray/v1/raycluster_types.go).
+		"resources of a group of Ray": {in: `{"spec": {"headGroupSpec": {"resources": %s}}}`, given: list},
+		"labels":                      {in: `{"metadata": {"labels": {"sizeLimit": %s}}}`, given: `"1000m"`},
+		"a variable": {in: `{"containers": [{"env": [{"name": "limits", "value": %s}]}]}`,
+			given: `"1000m"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if tc.want == "" { // nothing changes
+				tc.want = tc.given
+			}
+			in, want := fmt.Sprintf(tc.in, tc.given), fmt.Sprintf(tc.in, tc.want)
+			got := manifest.Normalize(&unstructured.Unstructured{Object: fromJSON(t, in)})
+			if diff := cmp.Diff(integers(fromJSON(t, want)), got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

@@ -65,15 +65,14 @@ func SamePods(a, b *unstructured.Unstructured, podTemplate ...string) bool {
 
 func templates(workload *unstructured.Unstructured, podTemplate []string) []any {
 	k, _ := kindOfObject(workload.GroupVersionKind(), podTemplate)
+	object := Normalize(workload)
 	if k.RunsTensorServer() {
-		content, _ := kind.Find(workload.Object, []string{"spec"}) // from which the operator creates the pods
-		return []any{normalizeValue(content, "")}
+		return []any{object["spec"]} // from which the operator creates the pods
 	}
-	groups := k.Groups(workload.Object)
+	groups := k.Groups(object)
 	all := make([]any, len(groups))
 	for i, g := range groups {
-		content, _ := kind.Find(workload.Object, g.Template)
-		all[i] = normalizeValue(content, "")
+		all[i], _ = kind.Find(object, g.Template)
 	}
 	return all
 }

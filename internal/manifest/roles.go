@@ -47,10 +47,11 @@ func KeepsPods(before, after *unstructured.Unstructured) bool {
 	if k.KeepsPods == nil || !k.KeepsPods(after.Object) {
 		return false
 	}
-	return slices.ContainsFunc(k.Groups(after.Object), func(g kind.Group) bool {
-		was, _ := kind.Find(before.Object, g.Template)
-		will, _ := kind.Find(after.Object, g.Template)
-		return was != nil && !reflect.DeepEqual(normalizeValue(was, ""), normalizeValue(will, ""))
+	old, current := Normalize(before), Normalize(after)
+	return slices.ContainsFunc(k.Groups(current), func(g kind.Group) bool {
+		was, _ := kind.Find(old, g.Template)
+		will, _ := kind.Find(current, g.Template)
+		return was != nil && !reflect.DeepEqual(was, will)
 	})
 }
 
