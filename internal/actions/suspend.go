@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -136,6 +137,9 @@ func (c *call) resume(ctx context.Context, replicas int64, wait bool) error {
 		if held = suspended && manifest.QueueOf(obj.Object, t.kind) != ""; held || !suspended {
 			return nil
 		}
+		manifest.ForgetStaleSuspension(obj.Object, t.kind, func(path []string) bool {
+			return kube.SetByAction(obj, path)
+		})
 		return manifest.Resume(obj.Object, t.kind, replicas)
 	})
 	if err != nil {

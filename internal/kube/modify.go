@@ -9,11 +9,37 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 )
 
 // ActionManager is the field manager of fields that an action changes, so that
 // their drift names the action.
 const ActionManager = Manager + "-action"
+
+// SetByAction reports whether an action has set the field at path, and no other
+// client has changed it since: then the server has removed it from the fields of
+// ActionManager. The field may be part of an atomic map.
+func SetByAction(obj *unstructured.Unstructured, path []string) bool {
+	for _, entry := range obj.GetManagedFields() {
+		if entry.Manager != ActionManager {
+			continue
+		}
+		set, err := fields.Decode(entry)
+		if err != nil {
+			continue
+		}
+		leaves, at := set.Leaves(), fieldpath.Path{}
+		for i := range path {
+			at = append(at, fieldpath.PathElement{FieldName: &path[i]})
+			if leaves.Has(at) {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // Modify changes fields of an existing object as ActionManager, and returns the
 // object, and whether it was changed. change modifies a copy of the live object.

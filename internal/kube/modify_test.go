@@ -50,6 +50,36 @@ func TestModifyPatchesOnlyTheChangeOfOneVersion(t *testing.T) {
 	}
 }
 
+func TestFieldsSetByAnAction(t *testing.T) {
+	t.Parallel()
+	replicas := []string{"spec", "replicas"}
+	selector := []string{"spec", "template", "spec", "nodeSelector", "a"}
+	for name, c := range map[string]struct {
+		manager, fields string
+		path            []string
+		want            bool
+	}{
+		"a field":                   {ActionManager, `{"f:spec":{"f:replicas":{}}}`, replicas, true},
+		"a field of another client": {Manager, `{"f:spec":{"f:replicas":{}}}`, replicas, false},
+		"another field":             {ActionManager, `{"f:spec":{"f:paused":{}}}`, replicas, false},
+		"only the annotation": {ActionManager, `{"f:metadata":{"f:annotations":{".":{},"f:kt.dev/suspended":{}}}}`,
+			replicas, false},
+		"an entry of an atomic map": {ActionManager,
+			`{"f:spec":{"f:template":{"f:spec":{"f:nodeSelector":{}}}}}`, selector, true},
+		"another entry of a map": {ActionManager,
+			`{"f:spec":{"f:template":{"f:spec":{"f:nodeSelector":{".":{},"f:b":{}}}}}}`, selector, false},
+		"an unknown format": {ActionManager, `{"f:spec"`, replicas, false},
+		"no fields":         {ActionManager, `{}`, replicas, false},
+	} {
+		obj := kubetest.Deployment("1", 1)
+		obj.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: c.manager, FieldsType: "FieldsV1",
+			Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: metav1.NewFieldsV1(c.fields)}})
+		if got := SetByAction(obj, c.path); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+}
+
 func TestModifyWithoutAChangeWritesNothing(t *testing.T) {
 	t.Parallel()
 	cluster := clusterOf(t, kubetest.API{Answer: func(verb, _ string, _ *http.Request) (int, any) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -120,6 +121,19 @@ func recordedSettings(workload map[string]any, of *kind.Workload) ([]kind.Settin
 		same := func(other kind.Setting) bool { return slices.Equal(s.Path, other.Path) }
 		return !slices.Equal(s.Path, queueLabel()) && !slices.ContainsFunc(of.Suspension, same)
 	}), nil
+}
+
+// ForgetStaleSuspension removes what [Suspend] has recorded if the workload has been resumed since, and suspended by
+// another client. setByAction reports whether an action has set the value at a path.
+func ForgetStaleSuspension(workload map[string]any, of *kind.Workload, setByAction func(path []string) bool) {
+	recorded, _ := recordedSettings(workload, of) // Resume reports an invalid record
+	stale := slices.ContainsFunc(recorded, func(before kind.Setting) bool {
+		value, found := kind.Find(workload, before.Path)
+		return found && !reflect.DeepEqual(kind.Number(value), kind.Number(before.Value)) && !setByAction(before.Path)
+	})
+	if stale {
+		ForgetSuspension(workload)
+	}
 }
 
 // ForgetSuspension removes what [Suspend] has recorded.

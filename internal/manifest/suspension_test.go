@@ -115,6 +115,49 @@ func TestResumeIgnoresRecordsOfOtherFields(t *testing.T) {
 	}
 }
 
+// An apply or another client resumes the workload, and something suspends it later.
+func TestOnlyTheRecordOfTheCurrentSuspensionCounts(t *testing.T) {
+	t.Parallel()
+	queued := map[string]any{kind.KueueQueueLabel: "team"}
+	for name, test := range map[string]struct {
+		mode         string
+		object       map[string]any
+		setByAnother string
+		stale        bool
+	}{
+		"no replicas since kt_suspend": {mode: "deployment",
+			object: labelled(map[string]any{"replicas": int64(5)}, nil)},
+		"no replicas from another client": {mode: "deployment", setByAnother: "replicas", stale: true,
+			object: labelled(map[string]any{"replicas": int64(5)}, nil)},
+		"absent replicas before": {mode: "statefulset", setByAnother: "replicas", stale: true,
+			object: labelled(map[string]any{}, nil)},
+		"a field from another client": {mode: "raycluster", setByAnother: "suspend", stale: true,
+			object: labelled(map[string]any{"suspend": false}, nil)},
+		// kt_suspend has only removed the label.
+		"held by a queue before": {mode: "job", setByAnother: "suspend",
+			object: labelled(map[string]any{"suspend": true}, queued)},
+		"fields that kt_suspend has removed": {mode: "knative", setByAnother: kind.InitialScaleAnnotation,
+			object: labelled(map[string]any{"template": map[string]any{"metadata": map[string]any{
+				"annotations": map[string]any{kind.InitialScaleAnnotation: "2"}}}}, nil)},
+	} {
+		of := workloadOf(test.mode)
+		if err := manifest.Suspend(test.object, of); err != nil {
+			t.Fatal(err)
+		}
+		manifest.ForgetStaleSuspension(test.object, of, func(path []string) bool {
+			return path[len(path)-1] != test.setByAnother
+		})
+		record := kind.TextAt(test.object, "metadata", "annotations", kind.SuspendedAnnotation)
+		if stale := record == ""; stale != test.stale {
+			t.Errorf("%s: stale is %t, want %t", name, stale, test.stale)
+		}
+		if err := manifest.Resume(test.object, of, 0); test.stale && test.mode != "raycluster" &&
+			!errors.Is(err, manifest.ErrReplicasUnknown) {
+			t.Errorf("%s: the error of Resume is %v, want ErrReplicasUnknown", name, err)
+		}
+	}
+}
+
 func TestScaleSetsTheGroupWhoseNumberCanBeSet(t *testing.T) {
 	t.Parallel()
 	ray := func(replicas, most int64) map[string]any {

@@ -1,9 +1,11 @@
 package actions_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 const suspendAndResume = `
@@ -64,6 +66,29 @@ func TestAccActionResumeNeedsAnUnrecordedNumberOfPods(t *testing.T) {
 	acctest.ExpectText(t, cli.MustRun(t, "apply", "-auto-approve", "-invoke=action.kt_resume.five"),
 		"Resumed Deployment "+ns+"/trainer with 5 pods.")
 	acctest.ExpectText(t, cli.MustRun(t, "plan"), "~ suspend", "spec.replicas: changed by terraform-provider-kt-action")
+}
+
+func TestAccActionResumeIgnoresARecordOfAnEarlierSuspension(t *testing.T) {
+	t.Parallel()
+	cli := newCLI(t)
+	ns := cluster.Namespace(t)
+	cli.Write(t, cluster.Config(ns, acctest.Compute("replicas = 3")+suspendAndResume))
+	cli.MustRun(t, "apply", "-auto-approve")
+	suspend := func() { cli.MustRun(t, "apply", "-auto-approve", "-invoke=action.kt_suspend.trainer") }
+	suspend()
+	cli.MustRun(t, "apply", "-auto-approve") // resumes
+	if out := cluster.Kubectl(t, "get", "-n", ns, "deployment", "trainer", "-o", "yaml"); strings.Contains(out,
+		kind.SuspendedAnnotation) {
+		t.Errorf("the record is left after an apply that resumes the compute:\n%s", out)
+	}
+	suspend()
+	cluster.Kubectl(t, "scale", "-n", ns, "deployment/trainer", "--replicas=2")
+	cluster.Kubectl(t, "scale", "-n", ns, "deployment/trainer", "--replicas=0")
+	out, err := cli.Run(t, "apply", "-auto-approve", "-invoke=action.kt_resume.trainer")
+	if err == nil {
+		t.Errorf("kt_resume restores the number of an earlier suspension:\n%s", out)
+	}
+	acctest.ExpectText(t, out, "Error: Unknown number of pods", "Next step: Set `replicas`")
 }
 
 func TestAccActionScaleIsDriftUnlessReplicasIsIgnored(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -164,8 +165,26 @@ func (w *writer) applyObject(
 	if roleOf(obj) == manifest.RoleWorkload {
 		w.Plan.UID = types.StringValue(string(live.GetUID()))
 		w.PrivateState.EmptyText = true
+		w.forgetSuspension(ctx, live)
 	}
 	return diags, nil
+}
+
+// forgetSuspension removes what kt_suspend has recorded from a workload that the apply has resumed. A record that
+// cannot be removed has no effect, because kt_resume detects that it is stale.
+func (w *writer) forgetSuspension(ctx context.Context, live *unstructured.Unstructured) {
+	of := kind.WorkloadOf(live.GroupVersionKind().GroupKind())
+	_, recorded := live.GetAnnotations()[kind.SuspendedAnnotation]
+	ref, err := w.Data.Cluster.RefOf(ctx, live)
+	if !recorded || err != nil || manifest.IsSuspended(live.Object, of) {
+		return
+	}
+	_, _, _ = w.Data.Cluster.Modify(ctx, ref, func(obj *unstructured.Unstructured) error {
+		if !manifest.IsSuspended(obj.Object, of) {
+			manifest.ForgetSuspension(obj.Object)
+		}
+		return nil
+	})
 }
 
 func (w *writer) send(
