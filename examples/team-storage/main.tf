@@ -1,5 +1,5 @@
 variable "storage_class" {
-  description = "Storage class of the shared volume. If null, an NFS or CephFS class is chosen, otherwise the default class."
+  description = "Storage class of the shared volume. If null, a class that shares volumes is chosen, otherwise the default class."
   type        = string
   default     = null
 }

@@ -70,7 +70,7 @@ variable "storage" {
 }
 
 variable "storage_class" {
-  description = "Storage class of the volume. If null, an NFS or CephFS class is chosen, otherwise the default class."
+  description = "Storage class of the volume. If null, a class that shares volumes is chosen, otherwise the default class."
   type        = string
   default     = null
 }

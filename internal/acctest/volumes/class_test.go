@@ -68,12 +68,16 @@ func TestAccVolumeSelectsAStorageClass(t *testing.T) {
 	if err == nil {
 		t.Errorf("a storage class was selected, although no class is suitable:\n%s", out)
 	}
-	acctest.ExpectText(t, out, "No default storage class", "nor one of the NFS or CephFS CSI driver for ReadWriteMany",
-		"block (provisioner ebs.csi.aws.com), standard (provisioner kubernetes.io/host-path)")
+	acctest.ExpectText(t, out, "No default storage class", "known to share volumes, which ReadWriteMany requires",
+		"to one of these: standard (provisioner kubernetes.io/host-path)")
 
 	setDefault("block", "true")
-	plan("", unknown, "The storage class cannot share volumes between nodes",
-		`StorageClass "block" (provisioner ebs.csi.aws.com)`)
+	if out, err = cli.Run(t, "plan"); err == nil {
+		t.Errorf("the plan selects a class of disks for ReadWriteMany:\n%s", out)
+	}
+	acctest.ExpectText(t, out, "Error: No storage class with shared volumes",
+		`StorageClass "block" (provisioner ebs.csi.aws.com)`,
+		"to one of these: standard (provisioner kubernetes.io/host-path)")
 	if out := plan(acctest.ReadWriteOnce, unknown); strings.Contains(out, "cannot share") {
 		t.Errorf("the plan warns about the class, although only one node uses the volume:\n%s", out)
 	}
@@ -84,6 +88,9 @@ func TestAccVolumeSelectsAStorageClass(t *testing.T) {
 	}
 	apply(acctest.ReadWriteOnce, "block")
 	apply("", "shared")
+	createClass("efs-sc", "efs.csi.aws.com")
+	plan("", unknown, "Several storage classes share volumes",
+		"efs-sc (provisioner efs.csi.aws.com), shared (provisioner nfs.csi.k8s.io)")
 	plan(`storage_class = "standard"`, `+ storage_class = "standard"`, "cannot share")
 	plan(`storage_class = "later"`, "The storage class does not exist yet", `no StorageClass "later"`,
 		"block (provisioner ebs.csi.aws.com, the default)")

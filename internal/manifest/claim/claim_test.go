@@ -183,7 +183,7 @@ func class(name, provisioner string, defaultFor int) *storagev1.StorageClass {
 
 func TestChooseReturnsASharedClassForReadWriteMany(t *testing.T) {
 	t.Parallel()
-	const ebs, nfs, ceph = "ebs.csi.aws.com", "nfs.csi.k8s.io", "cephfs.csi.ceph.com"
+	const ebs, nfs, ceph, efs = "ebs.csi.aws.com", "nfs.csi.k8s.io", "cephfs.csi.ceph.com", "efs.csi.aws.com"
 	beta := class("beta", ebs, 0)
 	beta.Annotations = map[string]string{"storageclass.beta.kubernetes.io/is-default-class": "true"}
 	unmarked := class("unmarked", ebs, 0)
@@ -204,8 +204,16 @@ func TestChooseReturnsASharedClassForReadWriteMany(t *testing.T) {
 			[]*storagev1.StorageClass{class("z", nfs, 0), class("m", ceph, 0), class("a", ebs, 1)}, "m"},
 		"the default one of several": {"ReadWriteMany", []*storagev1.StorageClass{class("a", nfs, 0),
 			class("z", nfs, 1)}, "z"},
-		"the default where none shares": {"ReadWriteMany",
-			[]*storagev1.StorageClass{class("a", ebs, 0), class("b", ebs, 1)}, "b"},
+		"EFS beside the default disks": {"ReadWriteMany", []*storagev1.StorageClass{class("efs-sc", efs, 0),
+			class("gp3", ebs, 1)}, "efs-sc"},
+		"no disk for many writers": {"ReadWriteMany",
+			[]*storagev1.StorageClass{class("a", ebs, 0), class("b", ebs, 1)}, ""},
+		"no disk of Rook for many writers": {"ReadWriteMany",
+			[]*storagev1.StorageClass{class("a", "rook-ceph.rbd.csi.ceph.com", 1)}, ""},
+		"the default of an unknown provisioner": {"ReadWriteMany",
+			[]*storagev1.StorageClass{class("a", ebs, 0), class("b", "example.com/files", 1)}, "b"},
+		"the default of one node": {"ReadWriteMany",
+			[]*storagev1.StorageClass{class("a", "rancher.io/local-path", 1)}, "a"},
 		"the default for one writer": {"ReadWriteOnce", []*storagev1.StorageClass{class("a", nfs, 0),
 			class("b", ebs, 1)}, "b"},
 		"the default for many readers": {"ReadOnlyMany", []*storagev1.StorageClass{class("a", nfs, 0),
@@ -227,6 +235,40 @@ func TestChooseReturnsASharedClassForReadWriteMany(t *testing.T) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+func TestProvisionersThatShareVolumes(t *testing.T) {
+	t.Parallel()
+	for provisioner, want := range map[string]struct{ shares, cannot bool }{
+		"efs.csi.aws.com":                       {shares: true},
+		"fsx.csi.aws.com":                       {shares: true},
+		"fsx.openzfs.csi.aws.com":               {shares: true},
+		"filestore.csi.storage.gke.io":          {shares: true},
+		"lustre.csi.storage.gke.io":             {shares: true},
+		"file.csi.azure.com":                    {shares: true},
+		"kubernetes.io/azure-file":              {shares: true},
+		"azurelustre.csi.azure.com":             {shares: true},
+		"nfs.csi.k8s.io":                        {shares: true},
+		"cephfs.csi.ceph.com":                   {shares: true},
+		"rook-ceph.cephfs.csi.ceph.com":         {shares: true},
+		"openshift-storage.cephfs.csi.ceph.com": {shares: true},
+		"ebs.csi.aws.com":                       {cannot: true},
+		"pd.csi.storage.gke.io":                 {cannot: true},
+		"disk.csi.azure.com":                    {cannot: true},
+		"rbd.csi.ceph.com":                      {cannot: true},
+		"rook-ceph.rbd.csi.ceph.com":            {cannot: true},
+		"rancher.io/local-path":                 {cannot: true},
+		"example.com/unknown":                   {},
+		"notcephfs.csi.ceph.com":                {},
+	} {
+		classes := []*storagev1.StorageClass{class("x", provisioner, 0)}
+		if got := len(claim.Sharing(classes)) == 1; got != want.shares {
+			t.Errorf("%s shares volumes: %t, want %t", provisioner, got, want.shares)
+		}
+		if got := claim.CannotShare(provisioner); got != want.cannot {
+			t.Errorf("%s cannot share volumes: %t, want %t", provisioner, got, want.cannot)
+		}
 	}
 }
 

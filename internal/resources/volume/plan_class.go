@@ -65,7 +65,7 @@ func (p *planner) newClass(ctx context.Context) types.String {
 	}
 	switch {
 	case chosen != nil:
-		p.warnAboutClass(chosen)
+		p.warnAboutClass(chosen, classes)
 		return types.StringValue(chosen.Name)
 	case !configured.IsNull():
 		p.Diags.AddAttributeWarning(path.Root("storage_class"), "The storage class does not exist yet",
@@ -73,9 +73,13 @@ func (p *planner) newClass(ctx context.Context) types.String {
 				"before the volume. Existing classes: %s.", configured.ValueString(), claim.List(classes)))
 		return configured
 	}
-	p.Diags.AddAttributeWarning(path.Root("storage_class"), "No default storage class",
-		noDefaultClass(p.Plan.AccessMode, classes)+
-			"\n\nThe plan continues, because the same run may create a class before the volume.")
+	summary, detail := noClass(p.Plan.AccessMode.ValueString(), classes)
+	if claim.Default(classes) != nil {
+		p.Diags.AddAttributeError(path.Root("storage_class"), summary, detail)
+		return types.StringUnknown()
+	}
+	p.Diags.AddAttributeWarning(path.Root("storage_class"), summary,
+		detail+"\n\nThe plan continues, because the same run may create a class before the volume.")
 	return types.StringUnknown()
 }
 
@@ -97,16 +101,32 @@ func (w writer) selectClass(ctx context.Context) {
 	case err != nil:
 		w.Diags.Append(tf.Failure(err))
 	case chosen == nil:
-		w.Diags.AddAttributeError(path.Root("storage_class"), "No default storage class",
-			noDefaultClass(w.Plan.AccessMode, classes))
+		summary, detail := noClass(w.Plan.AccessMode.ValueString(), classes)
+		w.Diags.AddAttributeError(path.Root("storage_class"), summary, detail)
 	default:
 		w.Plan.StorageClass = types.StringValue(chosen.Name)
 	}
 }
 
-func noDefaultClass(accessMode types.String, classes []*storagev1.StorageClass) string {
-	return fmt.Sprintf("storage_class is not set, and the cluster has no default StorageClass%s.\n\n"+
-		"Next step: Set storage_class to one of these: %s.", orShared(accessMode), claim.List(classes))
+// noClass explains that no class can be selected: there is no default class, or it cannot share volumes.
+func noClass(accessMode string, classes []*storagev1.StorageClass) (summary, detail string) {
+	step := "Next step: Create a suitable StorageClass, and set storage_class."
+	if candidates := claim.Candidates(accessMode, classes); len(candidates) > 0 {
+		step = "Next step: Set storage_class to one of these: " + claim.List(candidates) + "."
+	}
+	if class := claim.Default(classes); class != nil {
+		return "No storage class with shared volumes", fmt.Sprintf(
+			"storage_class is not set, and access_mode is %s. Volumes of the default StorageClass %q (provisioner %s) "+
+				"can be written from one node at a time, and the cluster has no class of a provisioner that is known "+
+				"to share volumes.\n\n%s Alternatively, set access_mode = \"ReadWriteOnce\".",
+			accessMode, class.Name, class.Provisioner, step)
+	}
+	sharing := ""
+	if accessMode == claim.DefaultAccessMode {
+		sharing = ", nor one of a provisioner that is known to share volumes, which " + accessMode + " requires"
+	}
+	return "No default storage class", fmt.Sprintf(
+		"storage_class is not set, and the cluster has no default StorageClass%s.\n\n%s", sharing, step)
 }
 
 func classNamed(classes []*storagev1.StorageClass, name string) *storagev1.StorageClass {
@@ -116,14 +136,6 @@ func classNamed(classes []*storagev1.StorageClass, name string) *storagev1.Stora
 		}
 	}
 	return nil
-}
-
-// orShared returns the end of the sentence that a cluster has no default class.
-func orShared(accessMode types.String) string {
-	if accessMode.ValueString() != claim.DefaultAccessMode {
-		return ""
-	}
-	return ", nor one of the NFS or CephFS CSI driver for " + claim.DefaultAccessMode
 }
 
 // reportListError reports that the classes cannot be listed. Nothing is reported for a configured class, which the
@@ -144,15 +156,24 @@ func (p *planner) reportListError(err error) {
 	}
 }
 
-// warnAboutClass warns of a class that does not fit the other attributes.
-func (p *planner) warnAboutClass(class *storagev1.StorageClass) {
-	if p.Plan.AccessMode.ValueString() == claim.DefaultAccessMode && claim.CannotShare(class.Provisioner) {
+// warnAboutClass warns of a class that does not fit the other attributes, or that is one of several.
+func (p *planner) warnAboutClass(class *storagev1.StorageClass, classes []*storagev1.StorageClass) {
+	accessMode := p.Plan.AccessMode.ValueString()
+	if accessMode == claim.DefaultAccessMode && claim.CannotShare(class.Provisioner) {
 		p.Diags.AddAttributeWarning(path.Root("access_mode"), "The storage class cannot share volumes between nodes",
 			fmt.Sprintf("access_mode is ReadWriteMany, but volumes of StorageClass %q (provisioner %s) can be "+
 				"written from one node at a time. The claim may never be bound, or its pods may not start on several "+
 				"nodes.\n\n"+
-				"Next step: Set storage_class to a class with shared volumes, such as NFS or CephFS, or set "+
-				"access_mode = \"ReadWriteOnce\".", class.Name, class.Provisioner))
+				"Next step: Set storage_class to a class with shared volumes, such as NFS, CephFS or EFS, or set "+
+				"access_mode = \"ReadWriteOnce\". Known classes with shared volumes: %s.", class.Name,
+				class.Provisioner, claim.List(claim.Sharing(classes))))
+	}
+	if sharing := claim.Sharing(classes); p.selectsAtApply && len(sharing) > 1 && class == sharing[0] &&
+		class != claim.Default(classes) && accessMode == claim.DefaultAccessMode {
+		p.Diags.AddAttributeWarning(path.Root("storage_class"), "Several storage classes share volumes",
+			fmt.Sprintf("storage_class is not set, and several classes can share volumes: %s. None of them is the "+
+				"default class, so the apply selects the first by name, %q.\n\nNext step: Set storage_class.",
+				claim.List(sharing), class.Name))
 	}
 	if p.Plan.WaitForBound.ValueBool() && claim.WaitsForConsumer(class) {
 		p.Diags.AddAttributeWarning(path.Root("wait_for_bound"), "wait_for_bound requires a pod that uses the volume",

@@ -14,6 +14,8 @@ func TestStorageClassOfANewVolumeIsSelectedAtApplyUnlessConfigured(t *testing.T)
 	const (
 		block = "provisioner: ebs.csi.aws.com, allowVolumeExpansion: true"
 		nfs   = "provisioner: nfs.csi.k8s.io"
+		efs   = "provisioner: efs.csi.aws.com"
+		local = "provisioner: rancher.io/local-path"
 	)
 	null, unknown, text := types.StringNull(), types.StringUnknown(), types.StringValue
 	none := func(*model) {}
@@ -23,11 +25,22 @@ func TestStorageClassOfANewVolumeIsSelectedAtApplyUnlessConfigured(t *testing.T)
 		want    types.String
 		atApply bool // selected again at apply, and therefore unknown in the plan
 		warning string
+		err     string // instead of a warning
 	}{
 		"the default class": {docs: classes("standard "+block, "nfs "+nfs), config: none, want: text("standard"),
 			atApply: true},
 		"a shared class": {docs: classes("standard "+block, "nfs "+nfs), config: shared, want: text("nfs"),
 			atApply: true},
+		"one of several shared classes": {
+			docs: classes("standard "+block, "nfs "+nfs, "efs-sc "+efs), config: shared, want: text("efs-sc"),
+			atApply: true,
+			warning: "several classes can share volumes: efs-sc (provisioner efs.csi.aws.com), nfs (provisioner " +
+				"nfs.csi.k8s.io). None of them is the default class, so the apply selects the first by name, " +
+				`"efs-sc".`,
+		},
+		"the default of several shared classes": {
+			docs: classes("standard "+nfs, "efs-sc "+efs), config: shared, want: text("standard"), atApply: true,
+		},
 		"a configured class":   {docs: classes("standard "+block, "nfs "+nfs), config: class("nfs"), want: text("nfs")},
 		"no class, configured": {docs: classes("standard " + block), config: class(""), want: text("")},
 		"a static volume": {docs: classes("standard " + block),
@@ -49,7 +62,8 @@ func TestStorageClassOfANewVolumeIsSelectedAtApplyUnlessConfigured(t *testing.T)
 		},
 		"neither a default nor a shared class": {
 			docs: classes("fixed " + block), config: shared, want: unknown, atApply: true,
-			warning: "no default StorageClass, nor one of the NFS or CephFS CSI driver for ReadWriteMany",
+			warning: "no default StorageClass, nor one of a provisioner that is known to share volumes, which " +
+				"ReadWriteMany requires.\n\nNext step: Create a suitable StorageClass",
 		},
 		"without permission to list classes": {
 			docs: map[string]string{classesPath: forbidden}, config: none, want: unknown,
@@ -59,7 +73,21 @@ func TestStorageClassOfANewVolumeIsSelectedAtApplyUnlessConfigured(t *testing.T)
 			docs: map[string]string{classesPath: forbidden}, config: class("nfs"), want: text("nfs"),
 		},
 		"a class that cannot be shared": {
-			docs: classes("standard " + block), config: shared, want: text("standard"), atApply: true,
+			docs: classes("standard "+block, "other "+local, "large "+block), config: shared, want: unknown,
+			atApply: true,
+			err: `Volumes of the default StorageClass "standard" (provisioner ebs.csi.aws.com) can be written from ` +
+				"one node at a time, and the cluster has no class of a provisioner that is known to share " +
+				"volumes.\n\nNext step: Set storage_class to one of these: other (provisioner rancher.io/local-path).",
+		},
+		"a configured class that cannot be shared": {
+			docs: classes("standard "+nfs, "fast "+block), config: func(m *model) {
+				shared(m)
+				class("fast")(m)
+			}, want: text("fast"),
+			warning: "Known classes with shared volumes: standard (provisioner nfs.csi.k8s.io, the default).",
+		},
+		"directories of a node": {
+			docs: classes("standard " + local), config: shared, want: text("standard"), atApply: true,
 			warning: "written from one node at a time",
 		},
 		"a class that waits for a pod": {
@@ -90,8 +118,10 @@ func TestStorageClassOfANewVolumeIsSelectedAtApplyUnlessConfigured(t *testing.T)
 				t.Errorf("selected at apply: %t, storage class %s", atApply, plan.StorageClass)
 			}
 			got := messages(p.Diags)
-			if p.Diags.HasError() || (got == "") != (c.warning == "") || !strings.Contains(got, c.warning) {
-				t.Errorf("diagnostics %q, want a warning that contains %q", got, c.warning)
+			if p.Diags.HasError() != (c.err != "") || (got == "") != (c.warning+c.err == "") ||
+				!strings.Contains(got, c.warning+c.err) {
+				t.Errorf("diagnostics %q, want a warning that contains %q or an error that contains %q", got, c.warning,
+					c.err)
 			}
 		})
 	}

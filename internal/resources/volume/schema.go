@@ -65,9 +65,9 @@ func attributes() map[string]schema.Attribute {
 		"storage_class": schema.StringAttribute{
 			Optional: true, Computed: true,
 			MarkdownDescription: "Storage class, or `\"\"` for none. If not set, it is selected at creation, is " +
-				"unknown in the plan, and is then kept. For `ReadWriteMany`, a class of the NFS or CephFS CSI driver " +
-				"is selected, otherwise the default class of the cluster. With `volume_name`, none is selected. " +
-				"Cannot be changed.",
+				"unknown in the plan, and is then kept. For `ReadWriteMany`, a class that is known to share volumes " +
+				"(such as NFS, CephFS or EFS) is selected, otherwise the default class of the cluster, but never one " +
+				"of disks. With `volume_name`, none is selected. Cannot be changed.",
 		},
 		"volume_name": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.ObjectName()},
