@@ -183,7 +183,7 @@ func TestLiveReferencesNeedAServedVersion(t *testing.T) {
 	fails := metav1.StatusReasonInternalError
 	for name, test := range map[string]struct {
 		at    map[string]any
-		want  string // version/resource, "-" for an error of the class Other
+		want  string // version/resource
 		class Class  // of the error, Other for none
 	}{
 		"the same version": {map[string]any{"/apis/example.com/v1": serves(old)}, "v1/runs", Other},
@@ -194,13 +194,13 @@ func TestLiveReferencesNeedAServedVersion(t *testing.T) {
 		"no version":         {map[string]any{"/apis/example.com": versions("v1")}, "", KindMissing},
 		"no group":           {nil, "", KindMissing},
 		"a group that fails": {map[string]any{"/apis/example.com": fails}, "", KindMissing},
-		"another document":   {map[string]any{"/apis/example.com/v1": []string{"x"}}, "-", Other},
+		"another document":   {map[string]any{"/apis/example.com/v1": []string{"x"}}, "", Unreachable},
 		"a failure":          {map[string]any{"/apis/example.com/v1": fails}, "", Unreachable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ref, err := serving(t, test.at).LiveRef(t.Context(), run)
-			if ClassOf(err) != test.class || (err == nil) != (test.class == Other && test.want != "-") {
+			if ClassOf(err) != test.class || (err == nil) != (test.class == Other) {
 				t.Fatalf("%v, want class %d", err, test.class)
 			}
 			if got := ref.Kind.Version + "/" + ref.Kind.Resource; err == nil && got != test.want {

@@ -28,7 +28,7 @@ func TestClusterIdentityIsRequestedOnce(t *testing.T) {
 		"it may not be read": {http.StatusForbidden, metav1.Status{Reason: metav1.StatusReasonForbidden}, "",
 			2}, // it is final if the server was ready before
 		"a document without a UID": {http.StatusOK, map[string]any{"kind": "Namespace"}, "", 1},
-		"another document":         {http.StatusOK, []string{"kube-system"}, "", 3},
+		"another document":         {http.StatusOK, []string{"kube-system"}, "", 1}, // it counts as an outage
 		"another server":           {http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound}, "", 1},
 	} {
 		t.Run(name, func(t *testing.T) {

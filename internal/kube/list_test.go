@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
 )
 
 // pagesOf is an API server with three Deployments in pages of one. The token of the second page has expired.
@@ -97,7 +98,7 @@ func TestListingRequestsOnlyItsNamespace(t *testing.T) {
 	listing := clusterOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		paths = append(paths, r.URL.Path)
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprint(w, `{"kind": "List", "apiVersion": "v1", "metadata": {}, "items": []}`)
+		_, _ = w.Write(kubetest.Identified(r.URL.Path, []byte(`{"metadata": {}, "items": []}`)))
 	})).List("ml")
 	for _, of := range []Kind{kind.Service(), kind.StorageClass()} {
 		if _, err := listing.Get(t.Context(), Ref{Kind: of, Namespace: "ml", Name: "a"}); !IsNotFound(err) {

@@ -32,7 +32,7 @@ func listing(t *testing.T, path string, lists *atomic.Int32, items ...any) *Clus
 		}
 		lists.Add(1)
 		return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "List",
-			"metadata": map[string]any{"resourceVersion": "9"}, "items": items}
+			"metadata": map[string]any{"resourceVersion": "9"}, "items": append([]any{}, items...)}
 	}})
 }
 
