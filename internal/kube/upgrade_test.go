@@ -133,7 +133,8 @@ func TestBrokenResponseToAnUpgradeIsAnError(t *testing.T) {
 		"while it is read":   brokenBody{io.MultiReader(strings.NewReader("{"), failingReader{failed}), nil},
 		"while it is closed": brokenBody{strings.NewReader("{}"), failed},
 	} {
-		if again, rejection, err := statusOf(&http.Request{}, body); !errors.Is(err, failed) || again != nil || rejection != nil {
+		again, rejection, err := statusOf(&http.Request{}, body)
+		if !errors.Is(err, failed) || again != nil || rejection != nil {
 			t.Errorf("%s: %v, %v, %v", name, again, rejection, err)
 		}
 	}

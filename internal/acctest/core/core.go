@@ -152,11 +152,8 @@ func (r *Resource) PlanDestroy(ctx context.Context, c *Command) (*Plan, error) {
 }
 
 func (r *Resource) validate(ctx context.Context, server tfprotov6.ProviderServer, value cty.Value) error {
-	if value.IsNull() {
-		return nil
-	}
 	encoded, err := encode(value)
-	if err != nil {
+	if err != nil || value.IsNull() {
 		return err
 	}
 	resp, err := server.ValidateResourceConfig(ctx, &tfprotov6.ValidateResourceConfigRequest{

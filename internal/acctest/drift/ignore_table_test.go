@@ -162,8 +162,8 @@ func kaiQueue(gpus string) string {
 }
 
 func affinity(zone string) string {
-	return fmt.Sprintf(`jsonencode({ nodeAffinity = { preferredDuringSchedulingIgnoredDuringExecution = [{ `+
-		`weight = 1, preference = { matchExpressions = [{ key = "zone", operator = "In", values = [%q] }] } }] } })`, zone)
+	return fmt.Sprintf(`jsonencode({ nodeAffinity = { preferredDuringSchedulingIgnoredDuringExecution = [{ weight = 1, `+
+		`preference = { matchExpressions = [{ key = "zone", operator = "In", values = [%q] }] } }] } })`, zone)
 }
 
 func imageRef(digest string) string {
