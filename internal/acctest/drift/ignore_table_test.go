@@ -162,8 +162,9 @@ func kaiQueue(gpus string) string {
 }
 
 func affinity(zone string) string {
-	return fmt.Sprintf(`jsonencode({ nodeAffinity = { preferredDuringSchedulingIgnoredDuringExecution = [{ weight = 1, `+
-		`preference = { matchExpressions = [{ key = "zone", operator = "In", values = [%q] }] } }] } })`, zone)
+	terms := fmt.Sprintf(`[{ weight = 1, preference = { matchExpressions = [{ key = "zone", operator = "In", `+
+		`values = [%q] }] } }]`, zone)
+	return "jsonencode({ nodeAffinity = { preferredDuringSchedulingIgnoredDuringExecution = " + terms + " } })"
 }
 
 func imageRef(digest string) string {
