@@ -83,6 +83,36 @@ func ObserveAdoptable(workload, live *unstructured.Unstructured) Compute {
 	return c
 }
 
+// KeepsReferences reports whether the main containers of a rendered workload have each environment variable of a live
+// one that refers to something, such as a key of a Secret. If not, attributes cannot express them.
+func KeepsReferences(rendered, live *unstructured.Unstructured) bool {
+	after := references(rendered)
+	for name, source := range references(live) {
+		if !reflect.DeepEqual(after[name], source) {
+			return false
+		}
+	}
+	return true
+}
+
+// references returns the sources of the environment variables of the main containers by name, without defaults of the
+// API server.
+func references(workload *unstructured.Unstructured) map[string]any {
+	out := map[string]any{}
+	for _, container := range mainContainers(workload.DeepCopy(), nil) {
+		for _, variable := range kind.ListAt(container, "env") {
+			if source, refers := variable["valueFrom"].(map[string]any); refers {
+				name, _ := variable["name"].(string)
+				if field, ok := source["fieldRef"].(map[string]any); ok {
+					dropDefaults(field, map[string]any{"apiVersion": "v1"})
+				}
+				out[name] = source
+			}
+		}
+	}
+	return out
+}
+
 // withoutGenerated returns labels or annotations without those that clients and controllers write for themselves.
 func withoutGenerated(entries map[string]string) map[string]string {
 	result := map[string]string{}

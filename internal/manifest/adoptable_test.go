@@ -175,3 +175,37 @@ func TestInventoryCountsPodsAndGPUsOfAnyVendor(t *testing.T) {
 		})
 	}
 }
+
+func TestReferencesOfVariablesAreKeptOnlyIfTheyAreTheSame(t *testing.T) {
+	t.Parallel()
+	workload := func(env string) *unstructured.Unstructured {
+		return object(t, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {template: {spec: {"+
+			"containers: [{name: kubetorch, env: ["+env+"]}, "+
+			"{name: sidecar, env: [{name: X, valueFrom: {fieldRef: {fieldPath: a}}}]}]}}}")
+	}
+	const (
+		token = "{name: TOKEN, valueFrom: {secretKeyRef: {name: hf, key: TOKEN}}}"
+		ip    = "{name: IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}"
+	)
+	for name, test := range map[string]struct {
+		rendered, live string
+		want           bool
+	}{
+		"none":              {"", "{name: A, value: b}", true},
+		"the same":          {token, token, true},
+		"an additional one": {token + ", " + ip, token, true},
+		"missing":           {token, token + ", " + ip, false},
+		"another key": {token,
+			"{name: TOKEN, valueFrom: {secretKeyRef: {name: hf, key: token}}}", false},
+		"optional": {token,
+			"{name: TOKEN, valueFrom: {secretKeyRef: {name: hf, key: TOKEN, optional: true}}}", false},
+		"a default of the server": {ip,
+			"{name: IP, valueFrom: {fieldRef: {apiVersion: v1, fieldPath: status.podIP}}}", true},
+		"a value in its place":    {"{name: TOKEN, value: x}", token, false},
+		"a reference for a value": {token, "{name: TOKEN, value: x}", true},
+	} {
+		if got := manifest.KeepsReferences(workload(test.rendered), workload(test.live)); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

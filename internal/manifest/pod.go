@@ -134,6 +134,9 @@ func observeContainer(c *Compute, container corev1.Container) {
 	for _, variable := range container.Env {
 		switch {
 		case variable.ValueFrom != nil && variable.ValueFrom.SecretKeyRef != nil:
+			if variable.ValueFrom.SecretKeyRef.Key != variable.Name {
+				continue // no attribute sets it; see KeepsReferences
+			}
 			secret := secretNamed(c, variable.ValueFrom.SecretKeyRef.Name)
 			secret.EnvVars = append(secret.EnvVars, variable.Name)
 		case variable.ValueFrom == nil && variable.Name == LogLevelVariable:

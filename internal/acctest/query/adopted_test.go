@@ -10,7 +10,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// adopted are two workloads: one of Kubetorch's Python and one that does not know Kubetorch.
+// adopted are three workloads: two of Kubetorch's Python, one of them with variables that no attribute sets, and one that
+// does not know Kubetorch.
 const adopted = `
 apiVersion: apps/v1
 kind: Deployment
@@ -32,6 +33,26 @@ spec:
         command: [/bin/bash, -c]
         args: [exec kubetorch server start]
         resources: {requests: {cpu: 10m}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: references
+  labels: {kubetorch.com/service: references, kubetorch.com/template: deployment}
+spec:
+  replicas: 1
+  selector: {matchLabels: {kubetorch.com/service: references}}
+  template:
+    metadata: {labels: {kubetorch.com/service: references}}
+    spec:
+      containers:
+      - name: kubetorch
+        image: "refs:1"
+        command: [/bin/bash, -c]
+        args: [exec kubetorch server start]
+        env:
+        - {name: HF_TOKEN, valueFrom: {secretKeyRef: {name: hf, key: token, optional: true}}}
+        - {name: POD_IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}
 ---
 apiVersion: apps/v1
 kind: Deployment
@@ -111,6 +132,17 @@ func TestAccAdoptedWorkloadsAreManagedLikeOthers(t *testing.T) {
 		t.Errorf("a Service was created: %s", out)
 	}
 
+	t.Log("references that no attribute can express stay")
+	q.edit(t, `"refs:1"`, `"refs:2"`)
+	q.expectPlan(t, "0 to add, 1 to change, 0 to destroy")
+	q.MustRun(t, "apply", "-auto-approve")
+	const container = ".spec.template.spec.containers[*]"
+	got = field("deployment/references", container+".image}{"+container+".env")
+	if !strings.HasPrefix(got, "refs:2") || !strings.Contains(got, `"key":"token"`) ||
+		!strings.Contains(got, "podIP") {
+		t.Errorf("the image and the variables are %s", got)
+	}
+
 	t.Log("what is removed from the configuration of a compute of Kubetorch is removed from the cluster")
 	q.edit(t, `team = "ml"`, "")
 	out = q.expectPlan(t, "0 to add, 1 to change, 0 to destroy")
@@ -124,7 +156,7 @@ func TestAccAdoptedWorkloadsAreManagedLikeOthers(t *testing.T) {
 		t.Errorf("the UIDs are %s, want %s", after, before)
 	}
 	found, out := q.found(t, "kt_compute", "config {\nmanaged = true\n}")
-	if want := 2; len(found) != want {
+	if want := 3; len(found) != want {
 		t.Errorf("the query finds %v, want %d managed computes:\n%s", found, want, out)
 	}
 	q.MustRun(t, "destroy", "-auto-approve")

@@ -23,7 +23,14 @@ func (r *reader) importForeign(ctx context.Context, live *unstructured.Unstructu
 		if err != nil {
 			return err
 		}
+		before := *r.State
 		r.Diags.Append(r.State.adopt(ctx, manifest.ObserveAdoptable(document, live), r.Data.Defaults)...)
+		if !r.keepsReferences(ctx, live) {
+			*r.State = before
+			if err := r.importAsManifest(ctx, document); err != nil {
+				return err
+			}
+		}
 	case manifest.AsManifest:
 		document, err := adoptable(live)
 		if err != nil {
@@ -55,6 +62,13 @@ func (r *reader) importForeign(ctx context.Context, live *unstructured.Unstructu
 	}
 	_, err := found.Adopt(ctx, r.Data.Cluster, r.Memory, live, workload)
 	return err
+}
+
+// keepsReferences reports whether the imported attributes render all references of a live workload.
+func (r *reader) keepsReferences(ctx context.Context, live *unstructured.Unstructured) bool {
+	rendered, diags := r.State.rendered(ctx, r.Data, owned.Objects{manifest.Key(live): {Content: live}}, r.PrivateState)
+	workload := workloadIn(rendered)
+	return diags.HasError() || workload == nil || manifest.KeepsReferences(workload, live)
 }
 
 // adoptable returns a workload with only the fields that clients have set; see [manifest.Adoptable].
