@@ -90,6 +90,21 @@ func (s *Resources) Apply(t *testing.T, plans map[string]*core.Plan) {
 	})
 }
 
+// TryApply applies plans, and returns the errors.
+func (s *Resources) TryApply(t *testing.T, plans map[string]*core.Plan) map[string]error {
+	t.Helper()
+	var mu sync.Mutex
+	failed := map[string]error{}
+	s.each(t, slices.Sorted(maps.Keys(plans)), func(name string, r *core.Resource, c *core.Command) error {
+		_, err := r.Apply(t.Context(), c, plans[name])
+		mu.Lock()
+		defer mu.Unlock()
+		failed[name] = err
+		return nil
+	})
+	return failed
+}
+
 // Change plans and applies, checks that the plan after it is empty, and returns the
 // applied plans.
 func (s *Resources) Change(t *testing.T, bodies map[string]string) map[string]*core.Plan {

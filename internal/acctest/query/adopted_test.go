@@ -10,8 +10,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// adopted are three workloads: two of Kubetorch's Python, one of them with variables that no attribute sets, and one that
-// does not know Kubetorch.
+// adopted are three workloads: two of Kubetorch's Python, one of them with variables that no attribute sets, and one
+// that does not know Kubetorch.
 const adopted = `
 apiVersion: apps/v1
 kind: Deployment
