@@ -15,6 +15,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
@@ -24,8 +25,8 @@ import (
 
 // Class is the class of a failed request. It is determined by the reason,
 // details and causes of the status. Its message decides only where the server
-// reports a failure of another class with them: see untyped, webhookCauses and
-// [ready.FailureOfServer].
+// reports a failure of another class with them: see untyped, immutable,
+// webhookCauses and [ready.FailureOfServer].
 type Class int
 
 const (
@@ -265,11 +266,14 @@ func alwaysServed(kind Kind) bool { return kind.Resource != "" && !kind.Custom()
 var untyped = regexp.MustCompile(`^failed to create typed patch object`)
 
 // immutable reports whether the causes contain an immutable field. Required or
-// unsupported fields have a different cause.
+// unsupported fields have a different cause. Which fields of a workload are
+// immutable can depend on its queue: Kueue's webhook rejects changes of the pods
+// and the size of a LeaderWorkerSet that it manages.
 func immutable(kind Kind, fields []FieldCause) bool {
 	return slices.ContainsFunc(fields, func(f FieldCause) bool {
 		changed := f.Type == metav1.CauseTypeFieldValueInvalid || f.Type == metav1.CauseTypeForbidden
-		return changed && slices.Contains(kind.Immutable, f.Field)
+		return changed && (slices.Contains(kind.Immutable, f.Field) ||
+			kind.RunsPods() && strings.Contains(f.Message, validation.FieldImmutableErrorMsg))
 	})
 }
 

@@ -182,6 +182,36 @@ func TestFailuresAreClassified(t *testing.T) {
 	}
 }
 
+// Kueue 0.19 denies such changes of a LeaderWorkerSet in a queue
+// (pkg/controller/jobs/leaderworkerset/leaderworkerset_webhook.go in sigs.k8s.io/kueue).
+func TestAWebhookReportsImmutableFieldsOfWorkloads(t *testing.T) {
+	t.Parallel()
+	set := row(kind.LeaderWorkerSetGroup, "LeaderWorkerSet")
+	const size, resources = "spec.leaderWorkerTemplate.size: Invalid value: ",
+		"spec.leaderWorkerTemplate.workerTemplate.spec.containers[0].resources.requests: Invalid value: null: "
+	for name, c := range map[string]struct {
+		kind   Kind
+		denial string
+		want   Class
+	}{
+		"the size of the groups":   {set, size + "4: field is immutable", Immutable},
+		"a size that is not valid": {set, size + "0: size must be equal or greater than 1", Refused},
+		"several fields": {set, "[" + size + "4: field is immutable, " + resources + "field is immutable]",
+			Immutable},
+		"the resources of a pod": {set, resources + "field is immutable", Immutable},
+		"a required field":       {set, "spec.replicas: Required value: field is immutable", Refused},
+		"an object that may contain data": {kind.PersistentVolumeClaim(),
+			"spec.x: Invalid value: 1: field is immutable", Refused},
+	} {
+		err := Wrap("apply", Ref{Kind: c.kind, Namespace: "ml", Name: "trainer"}, statusError(403,
+			metav1.StatusReasonForbidden, `admission webhook "vleaderworkerset.kb.io" denied the request: `+c.denial,
+			about(c.kind.Kind, c.kind.Group, "trainer")))
+		if got := ClassOf(err); got != c.want {
+			t.Errorf("%s: class %d, want %d", name, got, c.want)
+		}
+	}
+}
+
 // explained returns the text of an error in the words of Kubernetes.
 func explained(err interface{ Explain() (string, ready.Cause) }) (summary, detail string) {
 	summary, cause := err.Explain()
