@@ -64,13 +64,8 @@ func (r reader) refreshObject(
 	if hasQuotas(obj) {
 		r.State.setStatus(found.Live)
 	}
-	switch {
-	case found.Live.GetDeletionTimestamp() == nil:
-	case isFlavor(obj):
-		r.Diags.Append(terminatingFlavor(ref))
-	default:
-		r.PrivateState.Terminating = true
-		r.Diags.Append(owned.TerminatingWarning(ref, found.Live))
+	if err := r.checkTerminating(ref, found.Live); err != nil {
+		return nil, err
 	}
 	refreshed, err := r.Memory.Refresh(key, obj, found.Live)
 	if err != nil {
@@ -83,6 +78,24 @@ func (r reader) refreshObject(
 		current[key], err = owned.ObjectOf(refreshed.Object)
 	}
 	return refreshed.Object, err
+}
+
+// checkTerminating reports that an object is being deleted. It returns ErrGone for a LocalQueue, which the next apply
+// creates again when it is gone. A queue whose quotas are being deleted is replaced.
+func (r reader) checkTerminating(ref kube.Ref, live *unstructured.Unstructured) error {
+	switch {
+	case live.GetDeletionTimestamp() == nil:
+		return nil
+	case isFlavor(live):
+		r.Diags.Append(terminatingFlavor(ref))
+		return nil
+	}
+	r.Diags.Append(owned.TerminatingWarning(ref, live))
+	if !hasQuotas(live) {
+		return owned.ErrGone
+	}
+	r.PrivateState.Terminating = true
+	return nil
 }
 
 // terminatingFlavor warns about a flavor that somebody deletes. Replacing the queue would not end that while other

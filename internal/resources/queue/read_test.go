@@ -1,0 +1,54 @@
+package queue
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+)
+
+func TestOnlyTerminatingQuotasReplaceTheQueue(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		kind     kube.Kind
+		deleted  bool
+		replaces bool
+		gone     bool // the apply creates only this object again
+		warning  string
+	}{
+		"a LocalQueue":                   {kind: kind.LocalQueue(kind.KueueVersion)},
+		"a LocalQueue that is deleted":   {kind: kind.LocalQueue(kind.KueueVersion), deleted: true, gone: true},
+		"a ClusterQueue":                 {kind: kind.ClusterQueue(kind.KueueVersion)},
+		"a ClusterQueue that is deleted": {kind: kind.ClusterQueue(kind.KueueVersion), deleted: true, replaces: true},
+		"a Queue of KAI that is deleted": {kind: kind.KAIQueue(), deleted: true, replaces: true},
+		"a flavor that is deleted": {kind: kind.ResourceFlavor(kind.KueueVersion), deleted: true,
+			warning: "replace all queues that use it"},
+	} {
+		live := c.kind.Named("ml", "vision")
+		warning := c.warning
+		if c.deleted {
+			now := metav1.Unix(1, 0)
+			live.SetDeletionTimestamp(&now)
+			if warning == "" {
+				warning = "An apply waits until it is deleted, and then creates it again."
+			}
+		}
+		r := reader{&reading{}}
+		err := r.checkTerminating(kube.Ref{Kind: c.kind, Namespace: "ml", Name: "vision"}, live)
+		if gone := errors.Is(err, owned.ErrGone); gone != c.gone || err != nil && !gone {
+			t.Errorf("%s: %v, gone should be %t", name, err, c.gone)
+		}
+		if r.PrivateState.Terminating != c.replaces {
+			t.Errorf("%s: replaces the queue: %t, want %t", name, r.PrivateState.Terminating, c.replaces)
+		}
+		if len(r.Diags) > 1 || (len(r.Diags) == 0) != (warning == "") ||
+			warning != "" && !strings.Contains(r.Diags[0].Detail(), warning) {
+			t.Errorf("%s: %v, want a warning that contains %q", name, r.Diags, warning)
+		}
+	}
+}
