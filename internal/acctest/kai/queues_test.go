@@ -3,7 +3,6 @@ package kai_test
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -87,7 +86,7 @@ func TestAccKAIQueueLifeCycle(t *testing.T) {
 					field(t, ns+"-team", "resources.gpu.limit", "-1"), field(t, ns+"-team", "priority", "7"),
 					resource.TestCheckResourceAttr(team, "usage.allocated.nvidia.com/gpu", "1")),
 			},
-			{ // KAI compares the quota of the child queue with the present one of the parent queue
+			{
 				Config: config("16", "12", "priority = 0\n reclaim_min_runtime = \"1h\""),
 				ConfigPlanChecks: acctest.PreApply(acctest.PlanChecks{
 					parent: acctest.PlanShows(changes, []string{"Queue spec.resources.gpu.quota"}),
@@ -96,10 +95,6 @@ func TestAccKAIQueueLifeCycle(t *testing.T) {
 				Check: resource.ComposeAggregateTestCheckFunc(
 					field(t, ns+"-team", "resources.gpu.quota", "12"), field(t, ns+"-team", "priority", "0"),
 					field(t, ns+"-team", "reclaimMinRuntime", "1h0m0s")),
-			},
-			{
-				Config:      config("16", "17", ""),
-				ExpectError: regexp.MustCompile(`(?s)child\s+queue\s+GPU\s+quota\s+\(17\)\s+exceeds\s+parent\s+queue`),
 			},
 			{Config: cluster.Config(ns, removed(parent)+removed(team))},
 			{
@@ -139,17 +134,50 @@ func TestAccKAIExampleAppliesWithAnEmptySecondPlan(t *testing.T) {
 		"resource.tf"}}.Run(t, withKAI(t))
 }
 
-func TestAccKAIQueueBelowAMissingParentIsRejectedAtPlan(t *testing.T) {
+// A default installation of KAI accepts both.
+func TestAccKAIQueueBelowAMissingOrSmallerParentIsAWarning(t *testing.T) {
 	t.Parallel()
 	ns := withKAI(t).Namespace(t)
+	var warnings acctest.Warnings
+	expect := func(text string) resource.TestCheckFunc {
+		return func(*terraform.State) error {
+			if all := warnings.Text(); !strings.Contains(all, text) {
+				return fmt.Errorf("the warnings are %q, want %q", all, text)
+			}
+			return nil
+		}
+	}
 	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: acctest.Factories(t),
-		Steps: []resource.TestStep{{
-			Config:      cluster.Config(ns, queueOf("team", ns, "1", `parent_queue = "nobody"`)),
-			PlanOnly:    true,
-			ExpectError: regexp.MustCompile(`(?s)failed\s+to\s+get\s+parent\s+queue\s+nobody`),
-		}},
+		ProtoV6ProviderFactories: warnings.WatchPlans(acctest.Factories(t)),
+		Steps: []resource.TestStep{
+			{
+				Config: cluster.Config(ns, queueOf("team", ns+"-team", "1", `parent_queue = "nobody"`)),
+				Check:  expect("The parent queue does not exist yet"),
+			},
+			{Config: cluster.Config(ns, tree(ns, "8", "1", ""))},
+			{
+				Config: cluster.Config(ns, tree(ns, "8", "9", "")),
+				Check:  expect("Quota above that of the parent queue"),
+			},
+		},
 	})
+}
+
+// KAI with --enable-quota-validation rejects the child queue until the parent queue exists.
+func TestAccKAIQueueWithQuotaValidationIsPlannedWithItsParent(t *testing.T) {
+	t.Parallel()
+	ns := withKAI(t).Namespace(t)
+	var warnings acctest.Warnings
+	validated := "labels = { \"" + validationLabel + "\" = \"on\" }\n"
+	config := strings.Replace(tree(ns, "8", "1", ""), "name = \""+ns+"-team\"", "name = \""+ns+"-team\"\n"+validated, 1)
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: warnings.WatchPlans(acctest.Factories(t)),
+		Steps:                    []resource.TestStep{{Config: cluster.Config(ns, config)}},
+	})
+	if text := warnings.Text(); !strings.Contains(text, "Planned without the check of KAI") ||
+		strings.Contains(text, "does not exist yet") {
+		t.Errorf("the warnings are %q", text)
+	}
 }
 
 func TestAccKAIQueueThatBecomesOneOfKueueIsReplaced(t *testing.T) {

@@ -27,8 +27,8 @@ import (
 )
 
 // simulator simulates the webhook and the controller for Queues of KAI, which is not available as a Go module. The
-// rules are those of pkg/apis/scheduling/v2/queue_validator.go and pkg/queuecontroller in
-// https://github.com/kai-scheduler/KAI-Scheduler.
+// rules are those of the queue validator and pkg/queuecontroller in https://github.com/kai-scheduler/KAI-Scheduler.
+// Like a default installation, it does not compare a Queue with its parent, except for Queues with validationLabel.
 type simulator struct{ queues dynamic.ResourceInterface }
 
 // controllerDelay is the time until the controller notices a change. Until then, the status of a Queue is old.
@@ -115,6 +115,9 @@ func (s simulator) admit(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(review)
 }
 
+// validationLabel makes the simulator treat a Queue like KAI with the flag --enable-quota-validation.
+const validationLabel = "kai.test/quota-validation"
+
 const missingResources = "resources must be specified"
 
 func (s simulator) validate(ctx context.Context, request *admissionv1.AdmissionRequest) ([]string, error) {
@@ -133,7 +136,7 @@ func (s simulator) validate(ctx context.Context, request *admissionv1.AdmissionR
 	if q.Spec.Resources == nil {
 		return nil, errors.New(missingResources)
 	}
-	if q.Spec.ParentQueue == "" {
+	if _, validated := q.Metadata.Labels[validationLabel]; q.Spec.ParentQueue == "" || !validated {
 		return nil, nil
 	}
 	return s.compare(ctx, q)
@@ -152,17 +155,18 @@ func (s simulator) compare(ctx context.Context, q queue) ([]string, error) {
 	if parent.Spec.Resources == nil {
 		return nil, fmt.Errorf("parent queue %s has no resources defined", parent.Metadata.Name)
 	}
+	var warnings []string
 	mine, theirs := *q.Spec.Resources, *parent.Spec.Resources
 	for _, resource := range []struct {
 		name         string
 		mine, theirs share
 	}{{"CPU", mine.CPU, theirs.CPU}, {"GPU", mine.GPU, theirs.GPU}, {"Memory", mine.Memory, theirs.Memory}} {
 		if resource.mine.Quota > resource.theirs.Quota {
-			return nil, fmt.Errorf("child queue %s quota (%g) exceeds parent queue %s %[1]s quota (%[4]g)",
-				resource.name, resource.mine.Quota, parent.Metadata.Name, resource.theirs.Quota)
+			warnings = append(warnings, fmt.Sprintf("child queue %s quota (%g) exceeds parent queue %s %[1]s quota "+
+				"(%[4]g)", resource.name, resource.mine.Quota, parent.Metadata.Name, resource.theirs.Quota))
 		}
 	}
-	return nil, nil
+	return warnings, nil
 }
 
 // control updates the status of the Queues until the process ends.

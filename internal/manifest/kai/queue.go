@@ -111,3 +111,15 @@ func (u unit) amount(number float64) Amount {
 	}
 	return Amount{Quantity: *u.format(number)}
 }
+
+// Exceeding returns the resources of which a queue has a larger quota than its parent queue: "gpu", "cpu", "memory".
+func Exceeding(q, parent Queue) []string {
+	var exceeding []string
+	for _, of := range units() {
+		mine, theirs := q.share(of).Quota, parent.share(of).Quota
+		if !theirs.Unlimited && (mine.Unlimited || mine.Quantity.Cmp(theirs.Quantity) > 0) {
+			exceeding = append(exceeding, of.resource)
+		}
+	}
+	return exceeding
+}

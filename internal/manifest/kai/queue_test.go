@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,6 +50,29 @@ func render(t *testing.T, q kai.Queue) *unstructured.Unstructured {
 		t.Fatalf("got %v, %v", objects, err)
 	}
 	return objects[0]
+}
+
+func TestQuotasAboveThoseOfTheParentQueue(t *testing.T) {
+	t.Parallel()
+	of := func(gpu, cpu, memory kai.Amount) kai.Queue {
+		return kai.Queue{GPU: kai.Share{Quota: gpu}, CPU: kai.Share{Quota: cpu}, Memory: kai.Share{Quota: memory}}
+	}
+	parent := of(amount("8"), unlimited(), amount("64Gi"))
+	for name, test := range map[string]struct {
+		child kai.Queue
+		want  string
+	}{
+		"equal":             {parent, ""},
+		"less":              {of(amount("500m"), amount("64"), amount("0")), ""},
+		"more of one":       {of(amount("8500m"), amount("64"), amount("64Gi")), "gpu"},
+		"more of several":   {of(amount("9"), unlimited(), amount("65Gi")), "gpu memory"},
+		"without a limit":   {of(unlimited(), unlimited(), amount("0")), "gpu"},
+		"in other notation": {of(amount("8000m"), unlimited(), amount("65536Mi")), ""},
+	} {
+		if got := strings.Join(kai.Exceeding(test.child, parent), " "); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
 }
 
 func TestRender(t *testing.T) {

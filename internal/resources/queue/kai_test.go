@@ -1,9 +1,11 @@
 package queue
 
 import (
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -86,5 +88,35 @@ func TestStatusOfKAIContainsItsUsage(t *testing.T) {
 	}
 	if m.waits() {
 		t.Error("the apply waits for a queue that is active once it exists")
+	}
+}
+
+func TestTheParentQueueIsCheckedByTheProvider(t *testing.T) {
+	t.Parallel()
+	child := everythingOfKAI().KAI // with 0.5 GPUs, any number of CPUs and 64Gi
+	parent := func(gpu, cpu, memory float64) *unstructured.Unstructured {
+		quota := func(number float64) map[string]any { return map[string]any{"quota": number} }
+		return &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"resources": map[string]any{
+			"gpu": quota(gpu), "cpu": quota(cpu), "memory": quota(memory)}}}}
+	}
+	for name, test := range map[string]struct {
+		parent *unstructured.Unstructured
+		want   []string // the attributes with a warning
+	}{
+		"missing":           {nil, []string{"kai.parent_queue"}},
+		"no limits":         {parent(-1, -1, -1), nil},
+		"sufficient quotas": {parent(8, -1, 1e6), nil},
+		"smaller quotas":    {parent(0, 64000, 1), []string{"kai.gpu.quota", "kai.cpu.quota", "kai.memory.quota"}},
+	} {
+		var got []string
+		diags := parentWarnings(*child, test.parent)
+		for _, d := range diags {
+			if at, ok := d.(diag.DiagnosticWithPath); ok {
+				got = append(got, at.Path().String())
+			}
+		}
+		if !slices.Equal(got, test.want) || diags.HasError() {
+			t.Errorf("%s: warnings at %v, want %v", name, got, test.want)
+		}
 	}
 }

@@ -125,7 +125,7 @@ func (p *planner) preview(ctx context.Context, changed owned.Objects) bool {
 		verdict := owned.Preview(ctx, p.Data.Cluster, obj, asNew, p.Replaced[key].UID)
 		if verdict.Refused && p.changesParent() {
 			p.Diags.AddAttributeWarning(path.Root("kai").AtName("parent_queue"), "Planned without the check of KAI",
-				fmt.Sprintf("KAI compares the quotas with those that the parent queue has now, and this run manages "+
+				fmt.Sprintf("KAI rejects the queue as long as its parent queue does not exist, and this run manages "+
 					"the parent queue, too. The response of KAI: %v", verdict.Err()))
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,12 +16,14 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/kai"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/kueue"
 )
 
-// warn warns about what Kueue will do with the planned objects.
+// warn warns about what Kueue or KAI will do with the planned objects.
 func (p *planner) warn(ctx context.Context) {
 	p.warnOfMissing(ctx)
+	p.warnOfParent(ctx)
 	adopting := p.Plan.AdoptExisting.ValueBool() && len(p.Replaced) == 0
 	if p.Creating && !adopting || p.Plan.ofKAI() {
 		return
@@ -68,7 +71,38 @@ func (p *planner) plans(ref kube.Ref) bool {
 	return p.Data.Cluster.PlansObject(manifest.Key(ref.Kind.Named("", ref.Name)))
 }
 
-// changesParent reports whether this run also manages the parent queue, which KAI compares with this one.
+// warnOfParent warns about a parent queue of KAI that does not exist, or that has smaller quotas.
+func (p *planner) warnOfParent(ctx context.Context) {
+	if p.wanted.KAI == nil || p.wanted.KAI.ParentQueue == "" {
+		return
+	}
+	parent, err := p.Data.Cluster.Get(ctx, kaiQueueRef(p.wanted.KAI.ParentQueue))
+	if err == nil || kube.IsNotFound(err) && !p.changesParent() {
+		p.Diags.Append(parentWarnings(*p.wanted.KAI, parent)...)
+	}
+}
+
+// parentWarnings returns warnings about the parent queue of a queue. It is nil if it does not exist. KAI accepts such a
+// queue by default. Its scheduler ignores queues without their parent queue (cleanQueueOrphans in
+// pkg/scheduler/cache/cluster_info of KAI-Scheduler).
+func parentWarnings(q kai.Queue, parent *unstructured.Unstructured) diag.Diagnostics {
+	var diags diag.Diagnostics
+	if parent == nil {
+		diags.AddAttributeWarning(path.Root("kai").AtName("parent_queue"), "The parent queue does not exist yet",
+			fmt.Sprintf("KAI ignores the queue until %s exists: it schedules none of its workloads.\n\nNext step: If "+
+				"this run does not create it, create it or correct the name.", kaiQueueRef(q.ParentQueue)))
+		return diags
+	}
+	for _, resource := range kai.Exceeding(q, kai.Observe(parent)) {
+		diags.AddAttributeWarning(path.Root("kai").AtName(resource).AtName("quota"),
+			"Quota above that of the parent queue", fmt.Sprintf("The quota is larger than the one that the parent "+
+				"queue %q has now. KAI accepts that, but cannot guarantee the quota.\n\nNext step: Reduce the quota, "+
+				"or increase that of the parent queue, unless this run does.", q.ParentQueue))
+	}
+	return diags
+}
+
+// changesParent reports whether this run also manages the parent queue.
 func (p *planner) changesParent() bool {
 	return p.wanted.KAI != nil && p.wanted.KAI.ParentQueue != "" && p.plans(kaiQueueRef(p.wanted.KAI.ParentQueue))
 }
