@@ -35,7 +35,8 @@ func plannedResources() map[string]planned {
 				"{a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: b}]}}}\n"},
 		"kt_queue": {object: "clusterqueue/NAME", created: queueBody, updated: queueBody + "cohort = \"a\"",
 			replaced: queueBody + "name = \"NAME-2\"",
-			others:   "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: NAME}\nspec: {cohortName: b}\n"},
+			others: "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: NAME}\n" +
+				"spec: {cohortName: b}\n"},
 	}
 }
 
@@ -67,7 +68,9 @@ func TestAccASavedPlanIsAppliedAsShownOrRefused(t *testing.T) {
 			env := map[string]string{"FROM_A": "a", "KT_USERNAME": "alice"}
 			s.Start = acctest.FactoriesWith(t, config.Env{Getenv: func(name string) string { return env[name] }})["kt"]
 			created, next, between := map[string]string{}, map[string]string{}, map[string]func(string){}
-			for step, body := range map[string]string{"create": of.created, "update": of.updated, "replace": of.replaced} {
+			for step, body := range map[string]string{
+				"create": of.created, "update": of.updated, "replace": of.replaced,
+			} {
 				for world, change := range worlds {
 					if body == "" || step == "create" && world == "changed" {
 						continue
