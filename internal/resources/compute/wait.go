@@ -67,10 +67,10 @@ func (w *writer) warnIfUnqueued(ctx context.Context, pods pods) {
 	of := pods.workload.Kind
 	w.Diags.AddAttributeWarning(path.Root("queue_name"), "The queue has no effect",
 		fmt.Sprintf("The pods of %s run, but Kueue has no Workload for them: they are not part of the quota of queue "+
-			"%s. Kueue does not manage objects of the kind %s in this cluster.\n\nNext step: Add %q to "+
-			"integrations.frameworks in the configuration of Kueue (managerConfig.controllerManagerConfigYaml of its "+
-			"Helm chart), or remove queue_name.", pods.workload, w.Plan.QueueName.ValueString(), of.Kind,
-			kind.KueueFramework(of.GroupKind())))
+			"%s. The configuration of Kueue does not include the kind %s, or excludes the namespace.\n\nNext step: "+
+			"Add %q to integrations.frameworks of the configuration (managerConfig.controllerManagerConfigYaml of Kueue's "+
+			"Helm chart), check its managedJobsNamespaceSelector, or remove queue_name.", pods.workload,
+			w.Plan.QueueName.ValueString(), of.Kind, kind.KueueFramework(of.GroupKind())))
 }
 
 // reportNotReady reports the error of a wait. After an error in a creation, Terraform taints the compute, and the next
