@@ -187,6 +187,14 @@ func KAIQueue() Kind {
 	return k
 }
 
+// NodePool is what Karpenter creates nodes from.
+func NodePool() Kind {
+	return Kind{
+		GroupVersionKind: schema.GroupVersionKind{Group: KarpenterGroup, Version: "v1", Kind: "NodePool"},
+		Resource:         "nodepools", ClusterScoped: true, Operator: "Karpenter (https://karpenter.sh)",
+	}
+}
+
 // KAIPodGroup is the group of pods that the KAI scheduler schedules together.
 func KAIPodGroup() Kind { return kai("v2alpha2", "PodGroup", "podgroups") }
 

@@ -92,6 +92,7 @@ func podsAndEvents(
 	if slices.ContainsFunc(s.Pods, unscheduled) {
 		s.Nodes, _ = kube.ReadAllAs[corev1.Node](ctx, c, kind.Node(), "", nil) // nil without permission
 		s.Autoscaler = Autoscaled(ctx, c)
+		s.NodePools = nodePools(ctx, c)
 		s.FixedNodes = c.NodeAutoscaling() != nil && !*c.NodeAutoscaling()
 		s.Claims = claimsOf(ctx, c, s.Pods)
 	}
@@ -139,6 +140,15 @@ func claimsOf(ctx context.Context, c *kube.Cluster, pods []*corev1.Pod) map[stri
 		}
 	}
 	return claims
+}
+
+// nodePools reads the NodePools of Karpenter. It returns nil without Karpenter,
+// and without permission.
+func nodePools(ctx context.Context, c *kube.Cluster) []*unstructured.Unstructured {
+	if version, err := c.Preferred(ctx, kind.KarpenterGroup); err != nil || version != kind.NodePool().Version {
+		return nil
+	}
+	return objects(ctx, c, kind.NodePool(), "", nil)
 }
 
 // Autoscaled reports whether nodes are added on demand: as configured, or by

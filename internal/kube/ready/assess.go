@@ -50,6 +50,8 @@ type Snapshot struct {
 	// autoscaler or Karpenter). Pods that no current node can run may then still
 	// be scheduled.
 	Autoscaler bool
+	// NodePools are all NodePools of Karpenter, or nil if unknown.
+	NodePools []*unstructured.Unstructured
 	// FixedNodes reports whether it is known that no nodes are added.
 	FixedNodes bool
 }

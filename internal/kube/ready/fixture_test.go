@@ -26,6 +26,7 @@ type fixture struct {
 	Pods        []*corev1.Pod                            `json:"pods,omitempty"`
 	Events      []*corev1.Event                          `json:"events,omitempty"`
 	Nodes       []*corev1.Node                           `json:"nodes,omitempty"`
+	NodePools   []json.RawMessage                        `json:"nodePools,omitempty"`
 	Claims      map[string]*corev1.PersistentVolumeClaim `json:"claims,omitempty"`
 	Parts       []json.RawMessage                        `json:"parts,omitempty"`
 	Queue       *queueFixture                            `json:"queue,omitempty"`
@@ -81,7 +82,7 @@ func (f fixture) snapshot(t testing.TB) Snapshot {
 	s := Snapshot{
 		ReplicaSets: f.ReplicaSets, Pods: f.Pods, Events: f.Events,
 		Nodes: f.Nodes, Claims: f.Claims, Autoscaler: f.Autoscaler, FixedNodes: f.FixedNodes,
-		Parts: objects(t, f.Parts), Queue: f.Queue.queue(t),
+		Parts: objects(t, f.Parts), Queue: f.Queue.queue(t), NodePools: objects(t, f.NodePools),
 	}
 	if f.Workload != nil {
 		s.Workload = &unstructured.Unstructured{}

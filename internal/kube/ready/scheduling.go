@@ -128,11 +128,17 @@ func (s *diagnosis) autoscaled(p *corev1.Pod, short string, event *corev1.Event)
 		"pool."
 	why, never := neverFits(p, s.Nodes, 1)
 	nodeAdded := s.events.about("Pod", p.Name).latest(triggeredScaleUp, nominated) != nil
-	if len(s.Nodes) == 0 || !never || why.temporary || nodeAdded || !noPoolFits(event) {
+	label := missingInPools(p, s.NodePools)
+	if len(s.Nodes) == 0 || !never || why.temporary || nodeAdded || label == "" && !noPoolFits(event) {
 		c.Summary = andThen(c.Summary, "The autoscaler does not add a node: "+clip(event.Message))
 		return c
 	}
 	c.Reason, c.Summary = ReasonUnschedulable, why.summary+" The autoscaler does not add a node: "+clip(event.Message)
+	if label != "" {
+		c.Summary = fmt.Sprintf("%s No NodePool of Karpenter creates nodes with the label %s.", why.summary, label)
+		c.Hint = "Correct " + FieldNodeLabels + ", or add the label to a NodePool. A label that a node gets after it " +
+			"has started, such as nvidia.com/gpu.product, must be in a NodePool to create nodes for it."
+	}
 	return c.terminal(scaleGrace)
 }
 
