@@ -68,8 +68,8 @@ func (w *writer) warnIfUnqueued(ctx context.Context, pods pods) {
 	w.Diags.AddAttributeWarning(path.Root("queue_name"), "The queue has no effect",
 		fmt.Sprintf("The pods of %s run, but Kueue has no Workload for them: they are not part of the quota of queue "+
 			"%s. The configuration of Kueue does not include the kind %s, or excludes the namespace.\n\nNext step: "+
-			"Add %q to integrations.frameworks of the configuration (managerConfig.controllerManagerConfigYaml of Kueue's "+
-			"Helm chart), check its managedJobsNamespaceSelector, or remove queue_name.", pods.workload,
+			"Add %q to integrations.frameworks of the configuration (managerConfig.controllerManagerConfigYaml of "+
+			"Kueue's Helm chart), check its managedJobsNamespaceSelector, or remove queue_name.", pods.workload,
 			w.Plan.QueueName.ValueString(), of.Kind, kind.KueueFramework(of.GroupKind())))
 }
 
