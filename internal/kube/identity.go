@@ -18,13 +18,14 @@ type Identity struct {
 	// which cannot be deleted. It is commonly used as a cluster ID, which
 	// Kubernetes does not have
 	// (https://opentelemetry.io/docs/specs/semconv/resource/k8s/#cluster).
-	UID types.UID `json:"uid"`
+	UID types.UID `json:"uid,omitempty"`
 	// Server is the address of the API server, which may change.
 	Server string `json:"server"`
 }
 
-// Identity returns the identity of the cluster. It is empty without permission
-// to read it, or if the server does not respond. It is requested once per run.
+// Identity returns the identity of the cluster. It has no UID without permission
+// to read it, and is empty if the server does not respond. It is requested once
+// per run.
 func (c *Cluster) Identity(ctx context.Context) Identity {
 	identity, _ := Recall(c, "identity", func() (Identity, error) {
 		conn, err := c.connect()
@@ -36,12 +37,12 @@ func (c *Cluster) Identity(ctx context.Context) Identity {
 			SetHeader("Accept", metadataOnly).Do(ctx).Raw()
 		switch {
 		case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
-			return Identity{}, nil // another request would have the same result
+			return Identity{Server: conn.server}, nil // another request would have the same result
 		case err != nil:
 			return Identity{}, err
 		}
 		var namespace metav1.PartialObjectMetadata
-		if err := json.Unmarshal(response, &namespace); err != nil || namespace.UID == "" {
+		if err := json.Unmarshal(response, &namespace); err != nil {
 			return Identity{}, err
 		}
 		return Identity{UID: namespace.UID, Server: conn.server}, nil

@@ -43,7 +43,7 @@ func TestClusterIdentityIsRequestedOnce(t *testing.T) {
 			}})
 			for range 3 {
 				identity := cluster.Identity(t.Context())
-				if string(identity.UID) != c.want || (c.want != "") != (identity.Server != "") {
+				if string(identity.UID) != c.want || (identity.Server != "") != (name != "another document") {
 					t.Errorf("the identity is %+v, want the UID %q", identity, c.want)
 				}
 			}

@@ -155,6 +155,9 @@ func (r *Resource[M, P, N]) readRevealed(
 	}
 	switch {
 	case errors.Is(err, owned.ErrGone):
+		if doubtful := recordedCluster.Doubtful(); doubtful.HasError() {
+			return stateKept, append(diags, doubtful...)
+		}
 		return stateRemoved, diags
 	case err != nil:
 		return stateKept, append(diags, readFailure(err))

@@ -148,3 +148,16 @@ func TestStateIsKeptWhileTheClusterIsUnknown(t *testing.T) {
 		t.Errorf("called %v, response %+v: %v", h.called, resp, err)
 	}
 }
+
+// Without permission to read the identity of the cluster, a missing object may be in another one.
+func TestAMissingObjectStaysInStateIfTheClusterIsDoubtful(t *testing.T) {
+	t.Parallel()
+	for _, server := range []string{"", "https://before:6443"} {
+		s := inCluster(t, "a", &hooks{refresh: func(*reading) error { return owned.ErrGone }})
+		resp := s.read(inState(nil), map[string]string{"cluster": fmt.Sprintf(`{"server":%q}`, server)})
+		if doubtful := server != ""; s.isNull(resp.NewState) == doubtful ||
+			(errorSummary(t, resp.Diagnostics) != "") != doubtful {
+			t.Errorf("%q: removed %t, %v", server, s.isNull(resp.NewState), resp.Diagnostics)
+		}
+	}
+}

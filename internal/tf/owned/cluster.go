@@ -1,6 +1,7 @@
 package owned
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -44,6 +45,22 @@ func ClusterOf(
 	return recorded, diags
 }
 
+// Doubtful returns an error if the server has another address than the one where the resource was found, and it is not
+// known whether it is the same cluster: without permission to read its identity. An object that is missing there may
+// still exist.
+func (r RecordedCluster) Doubtful() diag.Diagnostics {
+	known, configured := r.known, r.configured
+	if known.UID != "" && configured.UID != "" || known.Server == "" || known.Server == configured.Server {
+		return nil
+	}
+	return diag.Diagnostics{diag.NewErrorDiagnostic("The object is missing, possibly in another cluster",
+		fmt.Sprintf("The object was found in the cluster at %s, and is missing in the cluster at %s. Without "+
+			"permission to get the namespace kube-system, it is unknown whether these are the same. The state is kept "+
+			"unchanged.\n\nNext step: Correct the kubeconfig, its context, or the provider block. If it is the same "+
+			"cluster, grant the permission, or remove the resource from the state:\n  terraform state rm ADDRESS",
+			known.Server, cmp.Or(configured.Server, "an unknown address")))}
+}
+
 // Confirmed reports whether the resource was found in this cluster before.
 func (r RecordedCluster) Confirmed() bool {
 	return r.known.UID != "" && r.known.UID == r.configured.UID
@@ -51,7 +68,7 @@ func (r RecordedCluster) Confirmed() bool {
 
 // Record saves the cluster in which the resource was found, unless it is saved already.
 func (r RecordedCluster) Record(ctx context.Context, private PrivateWriter) diag.Diagnostics {
-	if r.known.UID != "" || r.configured.UID == "" {
+	if r.known.UID != "" || r.configured == r.known || r.configured.Server == "" {
 		return nil
 	}
 	return Save(ctx, private, clusterKey, r.configured)

@@ -61,18 +61,25 @@ func TestResourceIsRejectedOnlyInAnotherCluster(t *testing.T) {
 	for name, c := range map[string]struct {
 		known, configured   string
 		rejected, confirmed bool
+		doubtful            bool
 		saved               string // in private state after Record
 	}{
 		"the same cluster":              {known: "a", configured: "a", confirmed: true, saved: "a"},
 		"another cluster":               {known: "a", configured: "b", rejected: true, saved: "a"},
 		"state of an earlier version":   {configured: "b", saved: "b"},
-		"no permission to read the UID": {known: "a", saved: "a"},
-		"both are unknown":              {},
+		"no permission to read the UID": {known: "a", doubtful: true, saved: "a"},
+		"both are unknown":              {saved: "http://127.0.0.1"},
+		"only the address is known":     {known: "-", doubtful: true, saved: "http://127.0.0.1"},
+		"the UID is known now":          {known: "-", configured: "b", doubtful: true, saved: "b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			state := private{}
-			if c.known != "" {
+			switch c.known {
+			case "":
+			case "-":
+				state[clusterKey] = []byte(`{"server":"https://before:6443"}`)
+			default:
 				state[clusterKey] = fmt.Appendf(nil, `{"uid":%q,"server":"https://before:6443"}`, c.known)
 			}
 			recorded, diags := ClusterOf(t.Context(), inCluster(t, c.configured), state, "kt_volume",
@@ -88,11 +95,13 @@ func TestResourceIsRejectedOnlyInAnotherCluster(t *testing.T) {
 					}
 				}
 			}
+			if got := recorded.Doubtful(); got.HasError() != c.doubtful {
+				t.Errorf("doubtful: %v", got)
+			}
 			if diags := recorded.Record(t.Context(), state); diags.HasError() {
 				t.Error(diags)
 			}
-			if got := string(state[clusterKey]); !strings.Contains(got, fmt.Sprintf("%q", c.saved)) &&
-				c.saved != "" || got != "" && c.saved == "" {
+			if got := string(state[clusterKey]); !strings.Contains(got, `"`+c.saved) {
 				t.Errorf("saved cluster %s, want %q", got, c.saved)
 			}
 		})
