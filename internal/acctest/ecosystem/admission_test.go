@@ -183,33 +183,3 @@ func TestEcoTeamQueueReducedBelowItsUsageIsReclaimed(t *testing.T) {
 		t.Errorf("%s pods of the owner and %s of the other queue are ready, want 3 and 1", owner, got)
 	}
 }
-
-// By default, Kueue manages no pods in its own namespace. The result is the same without the integration for a kind:
-// the pods run beside the quota, and the compute is ready.
-func TestEcoAQueueThatHasNoEffectIsReported(t *testing.T) {
-	t.Parallel()
-	const ns = "kueue-system"
-	cluster.Kubectl(t, "create", "namespace", ns)
-	t.Cleanup(func() { cluster.Kubectl(t, "delete", "namespace", ns, "--wait=false") })
-	queue := cluster.Queue(t, ns, 8)
-	cli := acctest.NewCLI(t)
-	compute := func(queue string) string {
-		return cluster.Config(ns, fmt.Sprintf(`
-resource "kt_compute" "trainer" {
-  name                 = "trainer"
-  cpus                 = "100m"
-  service_account_name = "default"
-  queue_name           = %s
-}`, queue))
-	}
-	cli.Write(t, compute(fmt.Sprintf("%q", queue)))
-	out := cli.MustRun(t, "apply", "-auto-approve")
-	acctest.ExpectText(t, out, "The queue has no effect", `Add "deployment" to integrations.frameworks`,
-		"managedJobsNamespaceSelector")
-	cli.MustRun(t, "plan", "-detailed-exitcode") // fails unless the plan is empty
-	cli.Write(t, compute("null"))
-	if out := cli.MustRun(t, "apply", "-auto-approve"); strings.Contains(out, "has no effect") {
-		t.Errorf("reported without a queue:\n%s", out)
-	}
-	cli.MustRun(t, "destroy", "-auto-approve")
-}
