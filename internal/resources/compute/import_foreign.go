@@ -17,29 +17,8 @@ import (
 // importForeign sets the attributes from a workload of another client. While the configuration renders the same as
 // these attributes, a plan changes nothing; see [planner.preserveAdopted].
 func (r *reader) importForeign(ctx context.Context, live *unstructured.Unstructured, found owned.Objects) error {
-	switch manifest.AdoptionOf(live) {
-	case manifest.AsAttributes:
-		document, err := adoptable(live)
-		if err != nil {
-			return err
-		}
-		before := *r.State
-		r.Diags.Append(r.State.adopt(ctx, manifest.ObserveAdoptable(document, live), r.Data.Defaults)...)
-		if !r.keepsReferences(ctx, live) {
-			*r.State = before
-			if err := r.importAsManifest(ctx, document); err != nil {
-				return err
-			}
-		}
-	case manifest.AsManifest:
-		document, err := adoptable(live)
-		if err != nil {
-			return err
-		}
-		if err := r.importAsManifest(ctx, document); err != nil {
-			return err
-		}
-	case manifest.AsSettings:
+	adoption := manifest.AdoptionOf(live)
+	if adoption == manifest.AsSettings {
 		seen := adoptableSettings(manifest.Observe(live))
 		if r.onlyByManifest() {
 			seen = withoutPodDetails(seen)
@@ -51,24 +30,47 @@ func (r *reader) importForeign(ctx context.Context, live *unstructured.Unstructu
 		r.PrivateState.Foreign = append(r.PrivateState.Foreign, manifest.Key(live))
 		return nil
 	}
+	document, err := adoptable(live)
+	if err != nil {
+		return err
+	}
+	if adoption == manifest.AsAttributes {
+		before := *r.State
+		r.Diags.Append(r.State.adopt(ctx, manifest.ObserveAdoptable(document, live), r.Data.Defaults)...)
+		if !r.keepsReferences(ctx, live) {
+			*r.State, adoption = before, manifest.AsManifest
+		}
+	}
+	if adoption == manifest.AsManifest {
+		if err := r.importAsManifest(ctx, document); err != nil {
+			return err
+		}
+	}
 	r.PrivateState.Foreign = append(r.PrivateState.Foreign, manifest.Key(live))
 	if r.Listing != nil {
 		return nil
 	}
-	rendered, diags := r.State.rendered(ctx, r.Data, owned.Objects{manifest.Key(live): {Content: live}}, r.PrivateState)
-	workload := workloadIn(rendered)
-	if diags.HasError() || workload == nil {
+	workload := r.renderedWorkload(ctx, live)
+	if workload == nil {
 		return nil // the fields become owned with the next apply
 	}
-	_, err := found.Adopt(ctx, r.Data.Cluster, r.Memory, live, workload)
+	_, err = found.Adopt(ctx, r.Data.Cluster, r.Memory, live, workload)
 	return err
 }
 
 // keepsReferences reports whether the imported attributes render all references of a live workload.
 func (r *reader) keepsReferences(ctx context.Context, live *unstructured.Unstructured) bool {
+	workload := r.renderedWorkload(ctx, live)
+	return workload == nil || manifest.KeepsReferences(workload, live)
+}
+
+// renderedWorkload returns the workload that the imported attributes render, or nil if they cannot be rendered.
+func (r *reader) renderedWorkload(ctx context.Context, live *unstructured.Unstructured) *unstructured.Unstructured {
 	rendered, diags := r.State.rendered(ctx, r.Data, owned.Objects{manifest.Key(live): {Content: live}}, r.PrivateState)
-	workload := workloadIn(rendered)
-	return diags.HasError() || workload == nil || manifest.KeepsReferences(workload, live)
+	if diags.HasError() {
+		return nil
+	}
+	return workloadIn(rendered)
 }
 
 // adoptable returns a workload with only the fields that clients have set; see [manifest.Adoptable].

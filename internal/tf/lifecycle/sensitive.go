@@ -72,8 +72,8 @@ func revealed(key, text, hidden string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var values sensitive.Values
-	if err := json.Unmarshal([]byte(hidden), &values); err != nil {
+	values, err := decodedValues(hidden)
+	if err != nil {
 		return "", err
 	}
 	if err := sensitive.Show(object.Content.Object, values); err != nil {
@@ -158,13 +158,18 @@ func (c *Common) Hides(names ...string) bool {
 // valuesIn returns the hidden values of an object in the first of several sensitive_values that contains it.
 func valuesIn(key string, all []types.Map) sensitive.Values {
 	for _, values := range all {
-		text, ok := values.Elements()[key].(types.String)
-		var decoded sensitive.Values
-		if ok && !text.IsNull() && !text.IsUnknown() && json.Unmarshal([]byte(text.ValueString()), &decoded) == nil {
+		text, _ := values.Elements()[key].(types.String) // null and unknown are no JSON
+		if decoded, err := decodedValues(text.ValueString()); err == nil {
 			return decoded
 		}
 	}
 	return nil
+}
+
+// decodedValues decodes an element of sensitive_values.
+func decodedValues(text string) (values sensitive.Values, err error) {
+	err = json.Unmarshal([]byte(text), &values)
+	return values, err
 }
 
 // unmatchedErrors reports paths that match no value: the values that they were to hide would be shown.
@@ -209,8 +214,7 @@ func mask(diags diag.Diagnostics, hidden ...types.Map) diag.Diagnostics {
 	var values [][]byte
 	for _, objects := range hidden {
 		for _, text := range tf.Texts(objects) {
-			var decoded sensitive.Values
-			_ = json.Unmarshal([]byte(text), &decoded) // what is invalid is reported elsewhere
+			decoded, _ := decodedValues(text) // what is invalid is reported elsewhere
 			for _, value := range decoded {
 				var shown string
 				if json.Unmarshal(value.JSON, &shown) == nil {
