@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
 	clientcache "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 )
 
@@ -84,6 +86,8 @@ func (c *collection) run(ctx context.Context, cluster *Cluster) {
 			return w, err
 		},
 	}
+	// An error of a watch is foreign text, and check has recorded those of requests: the Reflector must not log them.
+	ctx = klog.NewContext(ctx, logr.Discard())
 	clientcache.NewReflectorWithOptions(lw, nil, c, clientcache.ReflectorOptions{ // nil: any type of object
 		Name: Manager, TypeDescription: c.scope.Kind.Kind,
 	}).RunWithContext(ctx)

@@ -55,6 +55,7 @@ type connection struct {
 	entries   rest.Interface // for watches
 	namespace string
 	server    string // its address
+	hide      func(text string) string
 }
 
 // NewCluster returns a Cluster. It does not read files or send requests.
@@ -98,7 +99,8 @@ func dial(settings config.Config, clock clock.WithDelayedExecution) (*connection
 	if resolved.Plugin != nil {
 		httpClient.Transport = resolved.Plugin.Detached(httpClient.Transport)
 	}
-	httpClient.Transport = plainErrors{next: newRetrier(httpClient.Transport, clock, server), plugin: resolved.Plugin}
+	retries := newRetrier(httpClient.Transport, clock, server)
+	httpClient.Transport = plainErrors{next: retries, plugin: resolved.Plugin}
 	dyn, err := dynamic.NewForConfigAndClient(resolved.REST, httpClient)
 	if err != nil {
 		return nil, &config.Error{Err: err}
@@ -121,7 +123,15 @@ func dial(settings config.Config, clock clock.WithDelayedExecution) (*connection
 		return nil, &config.Error{Err: err}
 	}
 	return &connection{dynamic: dyn, metadata: meta, rest: raw, entries: entries, namespace: resolved.Namespace,
-		server: resolved.REST.Host}, nil
+		server: resolved.REST.Host, hide: retries.hide}, nil
+}
+
+// Hide replaces the credential of the provider in a text of the server, such as the output of a pod.
+func (c *Cluster) Hide(text string) string {
+	if conn, err := c.connect(); err == nil {
+		return conn.hide(text)
+	}
+	return text
 }
 
 // plainSerializer decodes only the Status of a failed request. The raw client

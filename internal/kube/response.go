@@ -26,6 +26,8 @@ const (
 	valueSize = 10
 	// maxPages is the maximum number of pages of a list: half a million objects. Kubernetes supports 150,000 pods.
 	maxPages = 1000
+	// maxList is the maximum size of a list over its pages, in bytes: 150,000 pods of 14 kB.
+	maxList = 2 << 30
 	// maxName is the maximum length of a foreign name in an error, in characters.
 	maxName = 100
 )
@@ -106,8 +108,11 @@ type checker struct {
 	root string // path of the server
 
 	mu    sync.Mutex
-	pages map[string]int // received pages, by the list
+	lists map[string]received // by the list
 }
+
+// received is what was received of a list.
+type received struct{ pages, bytes int }
 
 func (c *checker) check(request *http.Request, reply *reply) error {
 	t := targetOf(request, c.root)
@@ -127,7 +132,7 @@ func (c *checker) check(request *http.Request, reply *reply) error {
 			printable.Cut(got.Kind, maxName), printable.Cut(got.APIVersion, maxName),
 			printable.Cut(string(got.Metadata.Name), maxName)))
 	}
-	return c.page(t, request, string(got.Metadata.Continue))
+	return c.page(t, request, string(got.Metadata.Continue), len(reply.body))
 }
 
 // is reports whether a successful response is what was requested. Custom kinds can have any plural, and their lists any
@@ -166,9 +171,9 @@ func (h *head) isDiscovery(path string) bool {
 	return h.Kind == "APIResourceList" && string(h.GroupVersion) == name
 }
 
-// page counts the pages of a list, whose response contains a token for the next page, or none. Without a limit, a
+// page counts the pages and bytes of a list, whose response contains a token for the next page, or none. Without a limit, a
 // server could continue a list forever.
-func (c *checker) page(t target, request *http.Request, token string) error {
+func (c *checker) page(t target, request *http.Request, token string, size int) error {
 	if !t.list {
 		return nil
 	}
@@ -177,12 +182,17 @@ func (c *checker) page(t target, request *http.Request, token string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	sent := query.Get("continue")
-	if sent == "" {
-		c.pages[list] = 0
+	var so received
+	if sent != "" {
+		so = c.lists[list]
 	}
-	c.pages[list]++
-	if token != "" && (token == sent || c.pages[list] >= maxPages || !query.Has("limit")) {
-		return unexpectedError(fmt.Sprintf("the list at %s does not end after page %d", t.path, c.pages[list]))
+	so = received{so.pages + 1, so.bytes + size}
+	c.lists[list] = so
+	switch {
+	case so.bytes > maxList:
+		return &tooLargeError{maxList}
+	case token != "" && (token == sent || so.pages >= maxPages || !query.Has("limit")):
+		return unexpectedError(fmt.Sprintf("the list at %s does not end after page %d", t.path, so.pages))
 	}
 	return nil
 }

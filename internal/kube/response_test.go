@@ -48,13 +48,43 @@ func TestGenuineResponsesAreAccepted(t *testing.T) {
 			t.Fatal(err)
 		}
 		request.Header.Set("Accept", test.accept)
-		checks := checker{pages: map[string]int{}}
+		checks := checker{lists: map[string]received{}}
 		if name == "below a path" {
 			checks.root = "/k8s"
 		}
 		response := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}}
 		if err := checks.check(request, &reply{Response: response, body: []byte(test.body)}); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAListIsLimitedOverItsPages(t *testing.T) {
+	t.Parallel()
+	checks := checker{lists: map[string]received{}}
+	page := func(path, token, next string, size int) error {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+			"https://h"+path+"?limit=500&continue="+token, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return checks.page(targetOf(request, ""), request, next, size)
+	}
+	const pods, nodes = "/api/v1/pods", "/api/v1/nodes"
+	for step, test := range []struct {
+		path, token, next string
+		size              int
+		rejected          bool
+	}{
+		{pods, "", "a", maxList - 1, false},
+		{nodes, "", "a", maxList, false},
+		{pods, "a", "b", 1, false},
+		{pods, "b", "c", 1, true},
+		{pods, "", "a", maxList, false}, // the list is requested again
+		{pods, "a", "", 1, true},
+	} {
+		if err := page(test.path, test.token, test.next, test.size); is[*tooLargeError](err) != test.rejected {
+			t.Errorf("page %d: %v", step, err)
 		}
 	}
 }

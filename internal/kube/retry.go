@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/internal/printable"
 )
 
 const (
@@ -53,11 +54,13 @@ type retrier struct {
 	readyz string // address
 	health *health
 	checks *checker
+
+	authorization atomic.Value // string: the header of the last request
 }
 
 func newRetrier(next http.RoundTripper, clock clock.WithDelayedExecution, server *url.URL) *retrier {
 	return &retrier{next: next, clock: clock, readyz: server.JoinPath("readyz").String(), health: &health{},
-		checks: &checker{root: strings.TrimSuffix(server.Path, "/"), pages: map[string]int{}}}
+		checks: &checker{root: strings.TrimSuffix(server.Path, "/"), lists: map[string]received{}}}
 }
 
 // RoundTrip sends a request until it receives a final response, or retries are
@@ -168,6 +171,9 @@ func (r *retrier) attempt(
 	if err != nil {
 		return nil, late(ctx, limit, err)
 	}
+	if response.Request != nil {
+		r.authorization.Store(response.Request.Header.Get("Authorization"))
+	}
 	if category == stream && response.StatusCode == http.StatusOK {
 		body := &streamBody{ReadCloser: response.Body, stop: cancel, ended: r.health.noteUnready,
 			watch: request.URL.Query().Has("watch")}
@@ -189,13 +195,19 @@ func (r *retrier) attempt(
 		return nil, late(ctx, left, fmt.Errorf("%w: %w", errIncomplete, err))
 	}
 	whole := &reply{Response: response, body: body}
-	if sent := response.Request; sent != nil && !whole.succeeded() { // with the credential
-		whole.body = []byte(config.Hide(string(body), sent))
+	if sent := response.Request; sent != nil && (!whole.succeeded() || targetOf(sent, r.checks.root).subresource == "log") {
+		whole.body = []byte(printable.HideCredential(string(body), sent.Header.Get("Authorization"))) // it was sent with the credential
 	}
 	if err := r.checks.check(request, whole); err != nil {
 		return nil, err
 	}
 	return whole, nil
+}
+
+// hide replaces the credential of the last request in a text.
+func (r *retrier) hide(text string) string {
+	authorization, _ := r.authorization.Load().(string)
+	return printable.HideCredential(text, authorization)
 }
 
 // late replaces the error of an attempt that exceeded its time limit.

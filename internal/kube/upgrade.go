@@ -14,6 +14,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/internal/printable"
 )
 
 // Upgrade is one connection to a subresource of a pod, such as portforward or
@@ -74,7 +75,7 @@ func statusOf(request *http.Request, body io.ReadCloser) (again io.ReadCloser, r
 	if err := errors.Join(err, body.Close()); err != nil {
 		return nil, nil, err
 	}
-	data = []byte(config.Hide(string(data), request))
+	data = []byte(printable.HideCredential(string(data), request.Header.Get("Authorization")))
 	var status metav1.Status
 	if json.Unmarshal(data, &status) == nil && status.Kind == "Status" {
 		rejection = &apierrors.StatusError{ErrStatus: status}

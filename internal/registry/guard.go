@@ -51,8 +51,8 @@ func (g guard) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err := errors.Join(err, response.Body.Close()); err != nil {
 		return nil, err
 	}
-	_, credential, _ := strings.Cut(request.Header.Get("Authorization"), " ")
-	response.Body = io.NopCloser(strings.NewReader(printable.Hide(string(text), credential)))
+	shown := printable.HideCredential(string(text), request.Header.Get("Authorization"))
+	response.Body = io.NopCloser(strings.NewReader(shown))
 	return response, nil
 }
 

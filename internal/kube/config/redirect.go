@@ -51,12 +51,6 @@ func StatusOf(response *http.Response) string {
 	return strings.TrimSpace(strconv.Itoa(response.StatusCode) + " " + http.StatusText(response.StatusCode))
 }
 
-// Hide replaces the credential of a request in a text of its server, such as that of a gateway that shows the request.
-func Hide(text string, request *http.Request) string {
-	_, credential, _ := strings.Cut(request.Header.Get("Authorization"), " ")
-	return printable.Hide(text, credential)
-}
-
 // address returns a URL without user and query.
 func address(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
@@ -64,7 +58,7 @@ func address(u *url.URL) string {
 
 // target returns the address in a redirect as quoted text.
 func target(request *http.Request, response *http.Response) string {
-	location := Hide(response.Header.Get("Location"), request)
+	location := printable.HideCredential(response.Header.Get("Location"), request.Header.Get("Authorization"))
 	if u, err := request.URL.Parse(location); err == nil {
 		location = address(u)
 	}

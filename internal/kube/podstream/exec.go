@@ -101,7 +101,7 @@ func execute(ctx context.Context, c *kube.Cluster, command Command, line func(st
 	if err != nil {
 		return 0, kube.Wrap(runCommand, ref, err)
 	}
-	out := &output{mask: command.Mask, emit: line}
+	out := &output{mask: hiding(c, command.Mask), emit: line}
 	defer out.close()
 	err = resultOf(executor.StreamWithContext(ctx,
 		remotecommand.StreamOptions{Stdout: out.stream(), Stderr: out.stream()}))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/printable"
 )
@@ -21,6 +22,11 @@ const (
 
 // Mask removes secret values from a text.
 type Mask = observe.Mask
+
+// hiding returns a mask that also hides the credential of the provider.
+func hiding(c *kube.Cluster, mask Mask) Mask {
+	return func(text string) string { return c.Hide(mask(text)) }
+}
 
 // clean converts a line of output to printable text of limited length, without secret values. omitted is the number of
 // bytes that are missing at its end.

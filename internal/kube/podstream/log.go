@@ -108,7 +108,7 @@ func (l Log) read(
 			}
 			*last = at
 		}
-		line(clean(text, omitted, l.Mask))
+		line(clean(text, omitted, hiding(c, l.Mask)))
 	}
 	_, err = io.Copy(lines, stream)
 	if err == nil {
