@@ -91,12 +91,24 @@ func Retained(live *unstructured.Unstructured, manager string, removed *fieldpat
 		if err != nil {
 			return nil, err
 		}
-		for _, path := range Paths(theirs.Intersection(removed).Leaves()) {
+		for _, path := range named(theirs.Intersection(removed)) {
 			retained = append(retained, RetainedField{Path: String(path), Manager: entry.Manager,
 				Subresource: entry.Subresource})
 		}
 	}
 	return retained, nil
+}
+
+// named returns the fields of a set that a message names: list items without the fields in them, and leaves.
+func named(set *fieldpath.Set) []fieldpath.Path {
+	var out []fieldpath.Path
+	for _, path := range Paths(set) {
+		within := func(item fieldpath.Path) bool { return isItem(item) && isPrefix(item, path) }
+		if (isItem(path) || !hasChildren(set, path)) && !slices.ContainsFunc(out, within) {
+			out = append(out, path)
+		}
+	}
+	return out
 }
 
 func applies(entry metav1.ManagedFieldsEntry, manager string) bool {
