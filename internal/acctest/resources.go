@@ -35,9 +35,10 @@ func (c *Cluster) Resources(t *testing.T, typ, ns, more string) *Resources {
 	return &Resources{Start: Factories(t)["kt"], typ: typ, block: block, resources: map[string]*core.Resource{}}
 }
 
-// each calls a function for several resources at a time, and fails the test with all
-// errors.
-func (s *Resources) each(t *testing.T, names []string, do func(string, *core.Resource, *core.Command) error) {
+// each calls a function for several resources at a time, and returns the errors by name.
+func (s *Resources) each(
+	t *testing.T, names []string, do func(string, *core.Resource, *core.Command) error,
+) map[string]error {
 	t.Helper()
 	command, err := core.Begin(t.Context(), s.Start, s.block)
 	if err != nil {
@@ -50,18 +51,33 @@ func (s *Resources) each(t *testing.T, names []string, do func(string, *core.Res
 			}
 		}
 	}
-	var group errgroup.Group
+	var (
+		mu     sync.Mutex
+		group  errgroup.Group
+		failed = map[string]error{}
+	)
 	group.SetLimit(parallel)
 	for _, name := range names {
 		group.Go(func() error {
 			if err := do(name, s.resources[name], command); err != nil {
-				t.Errorf("%s: %v", name, err)
+				mu.Lock()
+				defer mu.Unlock()
+				failed[name] = err
 			}
 			return nil
 		})
 	}
-	_ = group.Wait() // reported above
-	if t.Failed() {
+	_ = group.Wait() // the errors are in failed
+	return failed
+}
+
+// fail fails the test with all errors.
+func fail(t *testing.T, failed map[string]error) {
+	t.Helper()
+	for name, err := range failed {
+		t.Errorf("%s: %v", name, err)
+	}
+	if len(failed) > 0 {
 		t.FailNow()
 	}
 }
@@ -69,40 +85,49 @@ func (s *Resources) each(t *testing.T, names []string, do func(string, *core.Res
 // Plan plans the bodies of resource blocks.
 func (s *Resources) Plan(t *testing.T, bodies map[string]string) map[string]*core.Plan {
 	t.Helper()
+	plans, failed := s.TryPlan(t, bodies)
+	fail(t, failed)
+	return plans
+}
+
+// TryPlan plans the bodies of resource blocks, and returns the plans and the errors.
+func (s *Resources) TryPlan(t *testing.T, bodies map[string]string) (map[string]*core.Plan, map[string]error) {
+	t.Helper()
 	var mu sync.Mutex
 	plans := map[string]*core.Plan{}
-	s.each(t, slices.Sorted(maps.Keys(bodies)), func(name string, r *core.Resource, c *core.Command) error {
+	failed := s.each(t, slices.Sorted(maps.Keys(bodies)), func(name string, r *core.Resource, c *core.Command) error {
 		p, err := r.Plan(t.Context(), c, bodies[name], s.Ignored[name]...)
-		mu.Lock()
-		defer mu.Unlock()
-		plans[name] = p
+		if err == nil {
+			mu.Lock()
+			defer mu.Unlock()
+			plans[name] = p
+		}
 		return err
 	})
-	return plans
+	return plans, failed
 }
 
 // Apply applies plans.
 func (s *Resources) Apply(t *testing.T, plans map[string]*core.Plan) {
 	t.Helper()
-	s.each(t, slices.Sorted(maps.Keys(plans)), func(name string, r *core.Resource, c *core.Command) error {
-		_, err := r.Apply(t.Context(), c, plans[name])
-		return err
-	})
+	fail(t, s.TryApply(t, plans))
 }
 
 // TryApply applies plans, and returns the errors.
 func (s *Resources) TryApply(t *testing.T, plans map[string]*core.Plan) map[string]error {
 	t.Helper()
-	var mu sync.Mutex
-	failed := map[string]error{}
-	s.each(t, slices.Sorted(maps.Keys(plans)), func(name string, r *core.Resource, c *core.Command) error {
+	return s.each(t, slices.Sorted(maps.Keys(plans)), func(name string, r *core.Resource, c *core.Command) error {
 		_, err := r.Apply(t.Context(), c, plans[name])
-		mu.Lock()
-		defer mu.Unlock()
-		failed[name] = err
-		return nil
+		return err
 	})
-	return failed
+}
+
+// Refresh updates the state of resources, as terraform apply -refresh-only does.
+func (s *Resources) Refresh(t *testing.T, names []string) {
+	t.Helper()
+	fail(t, s.each(t, names, func(_ string, r *core.Resource, c *core.Command) error {
+		return r.Refresh(t.Context(), c)
+	}))
 }
 
 // Change plans and applies, checks that the plan after it is empty, and returns the
@@ -143,10 +168,10 @@ func (s *Resources) Attribute(name, attribute string) any {
 // Import forgets resources, and imports the objects with their names.
 func (s *Resources) Import(t *testing.T, ns string, names []string) {
 	t.Helper()
-	s.each(t, names, func(name string, r *core.Resource, c *core.Command) error {
+	fail(t, s.each(t, names, func(name string, r *core.Resource, c *core.Command) error {
 		r.Forget()
 		return r.Import(t.Context(), c, ns+"/"+name)
-	})
+	}))
 }
 
 // Destroy destroys all resources.
@@ -155,12 +180,12 @@ func (s *Resources) Destroy(t *testing.T) {
 	names := slices.Sorted(maps.Keys(s.resources))
 	var mu sync.Mutex
 	plans := map[string]*core.Plan{}
-	s.each(t, names, func(name string, r *core.Resource, c *core.Command) error {
+	fail(t, s.each(t, names, func(name string, r *core.Resource, c *core.Command) error {
 		p, err := r.PlanDestroy(t.Context(), c)
 		mu.Lock()
 		defer mu.Unlock()
 		plans[name] = p
 		return err
-	})
+	}))
 	s.Apply(t, plans)
 }

@@ -146,6 +146,12 @@ func (r *Resource) Plan(ctx context.Context, c *Command, config string, ignored 
 	return r.plan(ctx, c.server, value, ignored)
 }
 
+// Refresh updates the state to what the cluster has.
+func (r *Resource) Refresh(ctx context.Context, c *Command) error {
+	_, _, err := r.refresh(ctx, c.server)
+	return err
+}
+
 // PlanDestroy plans to destroy the resource.
 func (r *Resource) PlanDestroy(ctx context.Context, c *Command) (*Plan, error) {
 	return r.plan(ctx, c.server, cty.NullVal(r.typ), nil)

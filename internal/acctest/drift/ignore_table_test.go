@@ -113,8 +113,9 @@ func ignorables() map[string]map[string]ignorable {
 			"renderer_revision": {pods, "1", "2"},
 			"replicas":          {pods, "1", "2"},
 			"runtime":           {"cpus = 1\nmemory = \"1Gi\"\n", `"kubetorch"`, `"skytorch"`},
-			"secrets":           {pods, `[{ name = "a", env_vars = ["A"] }]`, `[{ name = "b", mount_path = "/b" }]`},
-			"selector":          {"", `{ app = "a" }`, `{ app = "b" }`},
+			"secrets": {pods, `[{ name = "a", env_vars = ["A"] }]`,
+				`[{ name = "a", env_keys = { A = "a" }, mount_path = "/b" }]`},
+			"selector": {"", `{ app = "a" }`, `{ app = "b" }`},
 			"service_template": {pods, `jsonencode({ spec = { minReadySeconds = 1 } })`,
 				`jsonencode({ spec = { minReadySeconds = 2 } })`},
 			"shared_memory_limit": {pods, `"64Mi"`, `"128Mi"`},
@@ -183,8 +184,8 @@ func withCommon(with string, table map[string]ignorable) map[string]ignorable {
 	return table
 }
 
-// The plan does not change an ignored attribute, and changes another one. The apply does what the plan shows.
-func TestAccIgnoreChangesOfEachAttribute(t *testing.T) {
+// TestAccEachAttribute changes each attribute of each resource, one at a time.
+func TestAccEachAttribute(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, sub := range []string{"one", "two"} {
@@ -205,51 +206,76 @@ func TestAccIgnoreChangesOfEachAttribute(t *testing.T) {
 		"--crds", filepath.Join(acctest.Root(), "internal", "acctest", "kai", "testdata", "queue-crd.yaml"))...)
 	schemas := resourceSchemas(t)
 	for resource, table := range ignorables() {
+		each := eachAttribute{on, resource, dir}
 		t.Run(resource, func(t *testing.T) {
 			t.Parallel()
-			ns := on.Namespace(t)
 			expectEachAttribute(t, schemas[resource], table)
-			s := on.Resources(t, resource, ns, "")
-			s.Start = acctest.FactoriesWith(t, config.Env{Getenv: fromEnv})["kt"]
-			s.Ignored = map[string][]string{}
-			created, changed := map[string]string{}, map[string]string{}
-			for attribute, change := range table {
-				name := strings.ReplaceAll(attribute, "_", "-")
-				body := func(value, other string) string {
-					text := change.with + change.set(attribute, value) + other
-					if attribute != "name" {
-						text += fmt.Sprintf("name = %q\n", name)
-					}
-					if resource == "kt_compute" && attribute != "on_not_ready" {
-						text += "on_not_ready = \"ignore\"\n"
-					}
-					return strings.NewReplacer("DIR", dir, "NAMESPACE", ns, "NAME", name).Replace(text)
-				}
-				created[name], changed[name] = body(change.before, ""), body(change.after, other(attribute))
-				s.Ignored[name] = []string{attribute}
-			}
-			s.Apply(t, s.Plan(t, created))
-			plans := s.Plan(t, changed)
-			for name, p := range plans {
-				attribute, shown := strings.ReplaceAll(name, "-", "_"), p.Attributes()
-				want, _, _ := strings.Cut(other(attribute), " ")
-				if p.Action != core.Update || slices.Contains(shown, attribute) || !slices.Contains(shown, want) {
-					t.Errorf("%s: %s of %q, want an update of %s alone", attribute, p.Action, shown, want)
-				}
-			}
-			s.Apply(t, plans)
-			s.ExpectNoChange(t, changed)
-			for name := range changed {
-				s.Ignored[name] = []string{core.All}
-			}
-			for name := range changed {
-				changed[name] += "deletion_protection = false\n"
-			}
-			delete(changed, "deletion-protection")
-			s.ExpectNoChange(t, changed)
-			s.Destroy(t)
+			t.Run("ignored", func(t *testing.T) { each.ignored(t, table) })
+			t.Run("refreshed", func(t *testing.T) { each.refreshed(t, table) })
 		})
 	}
+}
+
+// eachAttribute tests the attributes of a resource.
+type eachAttribute struct {
+	on       *acctest.Cluster
+	resource string
+	files    string // a directory
+}
+
+// resources returns an empty state in a namespace.
+func (e eachAttribute) resources(t *testing.T, ns string) *acctest.Resources {
+	t.Helper()
+	s := e.on.Resources(t, e.resource, ns, "")
+	s.Start = acctest.FactoriesWith(t, config.Env{Getenv: fromEnv})["kt"]
+	return s
+}
+
+// body is the body of a resource that tests an attribute.
+func (e eachAttribute) body(ns, name, attribute, text string) string {
+	if attribute != "name" {
+		text += fmt.Sprintf("name = %q\n", name)
+	}
+	if e.resource == "kt_compute" && attribute != "on_not_ready" {
+		text += "on_not_ready = \"ignore\"\n"
+	}
+	return strings.NewReplacer("DIR", e.files, "NAMESPACE", ns, "NAME", name).Replace(text)
+}
+
+// The plan does not change an ignored attribute, and changes another one. The apply does what the plan shows.
+func (e eachAttribute) ignored(t *testing.T, table map[string]ignorable) {
+	ns := e.on.Namespace(t)
+	s := e.resources(t, ns)
+	s.Ignored = map[string][]string{}
+	created, changed := map[string]string{}, map[string]string{}
+	for attribute, change := range table {
+		name := strings.ReplaceAll(attribute, "_", "-")
+		body := func(value, other string) string {
+			return e.body(ns, name, attribute, change.with+change.set(attribute, value)+other)
+		}
+		created[name], changed[name] = body(change.before, ""), body(change.after, other(attribute))
+		s.Ignored[name] = []string{attribute}
+	}
+	s.Apply(t, s.Plan(t, created))
+	plans := s.Plan(t, changed)
+	for name, p := range plans {
+		attribute, shown := strings.ReplaceAll(name, "-", "_"), p.Attributes()
+		want, _, _ := strings.Cut(other(attribute), " ")
+		if p.Action != core.Update || slices.Contains(shown, attribute) || !slices.Contains(shown, want) {
+			t.Errorf("%s: %s of %q, want an update of %s alone", attribute, p.Action, shown, want)
+		}
+	}
+	s.Apply(t, plans)
+	s.ExpectNoChange(t, changed)
+	for name := range changed {
+		s.Ignored[name] = []string{core.All}
+	}
+	for name := range changed {
+		changed[name] += "deletion_protection = false\n"
+	}
+	delete(changed, "deletion-protection")
+	s.ExpectNoChange(t, changed)
+	s.Destroy(t)
 }
 
 // fromEnv is the environment of the provider.

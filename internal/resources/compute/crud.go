@@ -60,6 +60,7 @@ func (w *writer) update(ctx context.Context) {
 		w.PrivateState.Origin = observedDefaults(w.Prior, prior)
 	}
 	w.PrivateState.Origin = usedDefaults(w.Config, w.PrivateState.Origin.override(w.Data.Defaults))
+	w.PrivateState.Applied = nil
 	mustWait := w.Plan.Ready.IsUnknown()
 	w.Plan.Ready = w.Prior.Ready
 	if w.PrivateState.recreatesExpired(w.Plan, w.Prior) {

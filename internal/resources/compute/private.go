@@ -24,6 +24,8 @@ type privateState struct {
 	// Selector is spec.selector of an imported workload that lacks the label of this provider. The compute keeps it,
 	// because it is immutable.
 	Selector map[string]any `json:"selector,omitempty"`
+	// Applied is not nil while state contains changes of others.
+	Applied appliedAttributes `json:"applied,omitempty"`
 	// CRDInstalled reports whether Kubetorch's CRD was installed at the creation or the last refresh; nil if unknown.
 	// Without it, each plan before the next apply would have to handle a change of the private state.
 	CRDInstalled *bool `json:"registers,omitempty"`

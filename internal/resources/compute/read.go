@@ -3,6 +3,7 @@ package compute
 import (
 	"context"
 	"errors"
+	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,7 +20,8 @@ import (
 type reader struct {
 	*reading
 
-	expired []deletedObject // that Kubetorch has probably deleted, the workload first
+	expired  []deletedObject // that Kubetorch has probably deleted, the workload first
+	released bool            // a queue has taken over fields of the workload
 }
 
 // Refresh updates the state from the shared collections, so that a refresh of a thousand computes costs two lists.
@@ -56,12 +58,13 @@ func (r *reader) refresh(ctx context.Context) error {
 	}
 	r.State.recoverMemory(r.Memory, applied)
 	r.State.observeVersions(applied)
-	current := owned.Objects{}
+	current, remaining := owned.Objects{}, maps.Clone(applied)
 	for _, obj := range sorted(applied) {
-		if err := r.refreshObject(ctx, obj, applied, current); err != nil {
+		if err := r.refreshObject(ctx, obj, remaining, current); err != nil {
 			return err
 		}
 	}
+	r.followObjects(ctx, remaining, current)
 	r.reportExpired(applied, current)
 	if r.State.Mode.ValueString() == kind.ModeSelector {
 		r.State.Ready = types.BoolValue(podsOf(ctx, r.Data.Cluster, r.State).ready(ctx))
@@ -75,7 +78,7 @@ func (r *reader) refresh(ctx context.Context) error {
 	return nil
 }
 
-// refreshObject adds an object to the current ones if it exists, and updates the attributes that differ.
+// refreshObject adds an object to the current ones if it exists.
 func (r *reader) refreshObject(
 	ctx context.Context, obj *unstructured.Unstructured, applied, current owned.Objects,
 ) error {
@@ -99,9 +102,10 @@ func (r *reader) refreshObject(
 	current[key] = applied[key]
 	if role == manifest.RoleWorkload {
 		r.setStatus(ctx, ref, found.Live)
-		if obj, err = r.release(key, obj, found.Live, current); err != nil {
+		if obj, err = r.release(key, obj, found.Live, applied); err != nil {
 			return err
 		}
+		current[key] = applied[key]
 	}
 	refreshed, err := r.Memory.Refresh(key, obj, found.Live)
 	if err != nil {
@@ -112,30 +116,16 @@ func (r *reader) refreshObject(
 	if role == manifest.RoleWorkload && refreshed.Unrecorded && !r.State.Ready.ValueBool() {
 		r.PrivateState.Unready = true // the run ended before or during its wait
 	}
-	if !refreshed.Differs {
-		return nil
+	if refreshed.Differs {
+		current[key], err = owned.ObjectOf(refreshed.Object)
 	}
-	if current[key], err = owned.ObjectOf(refreshed.Object); err != nil {
-		return err
-	}
-	switch role {
-	case manifest.RoleWorkload:
-		r.Diags.Append(r.State.follow(ctx, r.State.observe(obj), r.State.observe(refreshed.Object))...)
-	case manifest.RoleService:
-		r.Diags.Append(r.State.followService(ctx, obj, refreshed.Object)...)
-	case manifest.RoleDisruptionBudget:
-		r.Diags.Append(r.State.followDisruptionBudget(ctx, obj, refreshed.Object)...)
-	case manifest.RoleExpose:
-		r.Diags.Append(r.State.followExpose(ctx, obj, refreshed.Object)...)
-	case manifest.RoleRegistration: // its attributes do not show drift
-	}
-	return nil
+	return err
 }
 
-// release removes the fields that a queue has taken over from an applied workload and from current: they are no longer
+// release removes the fields that a queue has taken over from an applied workload and from objects: they are no longer
 // drift, and are not applied again. A compute that the user has suspended is not in a queue.
 func (r *reader) release(
-	key string, applied, live *unstructured.Unstructured, current owned.Objects,
+	key string, applied, live *unstructured.Unstructured, objects owned.Objects,
 ) (*unstructured.Unstructured, error) {
 	remaining := withoutUnserved(applied) // a plan without a cluster may contain more fields
 	if !r.State.Suspend.ValueBool() {
@@ -150,7 +140,8 @@ func (r *reader) release(
 		return applied, nil
 	}
 	var err error
-	current[key], err = owned.ObjectOf(remaining)
+	r.released = true
+	objects[key], err = owned.ObjectOf(remaining)
 	return remaining, err
 }
 

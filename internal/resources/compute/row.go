@@ -21,6 +21,7 @@ type row struct {
 	name    string
 	runners kind.Runners // that support the attribute
 	value   func(m *model) attr.Value
+	set     func(m *model, value attr.Value)
 	unset   attr.Value // a value that counts as not set, in addition to null and empty collections; nil for none
 
 	// decode sets the input of the renderer.
@@ -60,7 +61,12 @@ func (r row) omittedFrom(override string) row {
 func custom[A attr.Value](
 	name string, runners kind.Runners, of attribute[A], decode func(*converter, *model, *manifest.Compute),
 ) row {
-	return row{name: name, runners: runners, value: func(m *model) attr.Value { return *of(m) }, decode: decode}
+	return row{name: name, runners: runners, value: func(m *model) attr.Value { return *of(m) }, decode: decode,
+		set: func(m *model, value attr.Value) {
+			if typed, ok := value.(A); ok {
+				*of(m) = typed
+			}
+		}}
 }
 
 // field returns a row of which the value is one field of the renderer's input.
