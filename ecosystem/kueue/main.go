@@ -4,8 +4,10 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -72,20 +74,27 @@ func newScheme() (*runtime.Scheme, error) {
 	})
 }
 
-// configure returns Kueue's default configuration with the workload kinds that
-// the provider creates. Kueue skips a kind until its CRD is installed.
+// settingsFile is what Kueue's manifests store in the ConfigMap kueue-manager-config.
+//
+//go:embed controller_manager_config.yaml
+var settingsFile []byte
+
+// configure returns Kueue's default configuration with the settings of the file.
 func configure(scheme *runtime.Scheme) (ctrl.Options, *configapi.Configuration, error) {
-	options, loaded, err := config.Load(scheme, "")
+	dir, err := os.MkdirTemp("", "kueue")
+	if err != nil {
+		return ctrl.Options{}, nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	file := filepath.Join(dir, "config.yaml")
+	if err := os.WriteFile(file, settingsFile, 0o600); err != nil {
+		return ctrl.Options{}, nil, err
+	}
+	options, loaded, err := config.Load(scheme, file)
 	if err != nil {
 		return ctrl.Options{}, nil, fmt.Errorf("configuration: %w", err)
 	}
 	settings := &loaded
-	settings.InternalCertManagement.Enable = new(false)
-	settings.Integrations.Frameworks = []string{
-		"batch/job", "pod", "deployment", "statefulset",
-		"jobset.x-k8s.io/jobset", "leaderworkerset.x-k8s.io/leaderworkerset", "ray.io/raycluster",
-		"kubeflow.org/pytorchjob", "kubeflow.org/tfjob", "kubeflow.org/xgboostjob",
-	}
 	features := map[string]bool{
 		"VisibilityOnDemand": false, // a separate API server behind an APIService
 		"MultiKueue":         false, // queues in other clusters

@@ -1,11 +1,18 @@
 package acctest
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/clientcmd"
 )
 
 // controllers returns the programs of ecosystem/. Those with webhooks are last,
@@ -45,6 +52,9 @@ func startEcosystem() (*running, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := addKueueConfig(cluster.kubeconfig); err != nil {
+		return nil, errors.Join(err, cluster.stop())
+	}
 	var stops []func() error
 	all := &running{cluster.kubeconfig, cluster.cache, func() error { // the controllers first
 		errs := make([]error, len(stops))
@@ -63,6 +73,33 @@ func startEcosystem() (*running, error) {
 		stops = append(stops, stop)
 	}
 	return all, nil
+}
+
+// addKueueConfig creates the ConfigMap from which Kueue reads its configuration where it runs in pods.
+func addKueueConfig(kubeconfig string) error {
+	text, err := os.ReadFile(filepath.Join(Root(), "ecosystem", "kueue", "controller_manager_config.yaml"))
+	if err != nil {
+		return err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return err
+	}
+	client, err := corev1client.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	const ns = "kueue-system"
+	ctx := context.Background()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}
+	if _, err := client.Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	_, err = client.ConfigMaps(ns).Create(ctx, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "kueue-manager-config"},
+		Data:       map[string]string{"controller_manager_config.yaml": string(text)},
+	}, metav1.CreateOptions{})
+	return err
 }
 
 func (c controller) run(kubeconfig string, dirs map[string][]string) (stop func() error, err error) {

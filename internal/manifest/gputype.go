@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,14 +14,14 @@ import (
 // NodeLabel is a label that nodes must have. The zero value selects any node.
 type NodeLabel struct{ Key, Value string }
 
-// ParseGPUType returns the label of the nodes with the requested GPUs: "L4" is a value of nvidia.com/gpu.product, and
-// "key: value", with or without spaces around the colon, is any label. An error is a sentence without its subject
-// ("is empty …").
-func ParseGPUType(s string) (NodeLabel, error) {
+// ParseGPUType returns the label of the nodes with the requested GPUs: "L4" is a value of productLabel, or of
+// nvidia.com/gpu.product if that is empty. "key: value", with or without spaces around the colon, is any label. An error
+// is a sentence without its subject ("is empty …").
+func ParseGPUType(s, productLabel string) (NodeLabel, error) {
 	if strings.TrimSpace(s) == "" {
 		return NodeLabel{}, errors.New(`is empty: set a product such as "L4", or a node label as "key: value"`)
 	}
-	key, value := kind.GPUProductLabel, strings.TrimSpace(s)
+	key, value := cmp.Or(productLabel, kind.GPUProductLabel), strings.TrimSpace(s)
 	if before, after, ok := strings.Cut(s, ":"); ok {
 		key, value = strings.TrimSpace(before), strings.TrimSpace(after)
 	}

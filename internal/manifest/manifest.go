@@ -53,6 +53,7 @@ type Compute struct {
 	ExtendedResources map[string]resource.Quantity
 	GPUMemory         *resource.Quantity // share of one GPU, for KAI; excludes GPUs
 	GPUType           NodeLabel          // of nodes with the requested GPUs
+	GPUProductLabel   string             // key of a GPUType without one; "": nvidia.com/gpu.product
 	SharedMemoryLimit *resource.Quantity // size of /dev/shm
 
 	Replicas int64
@@ -225,9 +226,11 @@ type TopologySpread struct {
 // SecretRef exposes a Secret to the pods: keys as environment variables, all keys
 // as files in a read-only directory, or both.
 type SecretRef struct {
-	Name      string
-	EnvVars   []string // keys of the Secret, and the names of the variables
-	MountPath string   // absolute
+	Name    string
+	EnvVars []string // keys of the Secret, and the names of the variables
+	// EnvKeys are the keys of variables with another name, by the name of the variable.
+	EnvKeys   map[string]string
+	MountPath string // absolute
 	// DefaultMode are the permission bits of the mounted files, 0 to 0777; nil: Kubernetes' default, 0644.
 	DefaultMode *int32
 }

@@ -146,6 +146,8 @@ func TestObserveIsTheInverseOfRender(t *testing.T) {
 		"secrets": func(c *manifest.Compute) {
 			c.Secrets = []manifest.SecretRef{
 				{Name: "tokens", EnvVars: []string{"HF_TOKEN", "WANDB_API_KEY"}, MountPath: "/tokens"},
+				{Name: "hf", EnvVars: []string{"A"}, EnvKeys: map[string]string{"B": "token", "C": "A"}},
+				{Name: "other-names", EnvKeys: map[string]string{"D": "token"}},
 				{Name: "files.of.a-name-that-no-volume-can-have", MountPath: "/files"},
 			}
 		},

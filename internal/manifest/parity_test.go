@@ -91,7 +91,7 @@ func (in parityInput) compute(t *testing.T) manifest.Compute {
 	}
 	if in.GPUType != "" {
 		var err error
-		if c.GPUType, err = manifest.ParseGPUType(in.GPUType); err != nil {
+		if c.GPUType, err = manifest.ParseGPUType(in.GPUType, ""); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -137,7 +137,19 @@ func TestParseGPUTypeReads(t *testing.T) {
 		"cloud.google.com/gke-accelerator:nvidia-l4":  {"cloud.google.com/gke-accelerator", "nvidia-l4"},
 		" gpu : a100 ": {"gpu", "a100"},
 	} {
-		if label, err := manifest.ParseGPUType(in); err != nil || label != want {
+		if label, err := manifest.ParseGPUType(in, ""); err != nil || label != want {
+			t.Errorf("%q is %q (error %v), want %q", in, label, err, want)
+		}
+	}
+}
+
+func TestParseGPUTypeUsesTheLabelOfTheProvider(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]manifest.NodeLabel{
+		"l4":      {"gpu-name", "l4"},
+		"gpu: l4": {"gpu", "l4"},
+	} {
+		if label, err := manifest.ParseGPUType(in, "gpu-name"); err != nil || label != want {
 			t.Errorf("%q is %q (error %v), want %q", in, label, err, want)
 		}
 	}
@@ -159,7 +171,7 @@ func TestParseGPUTypeRejects(t *testing.T) {
 		"-L4":                   `"-L4" is not the value of a label`,
 		strings.Repeat("x", 64): "is not the value of a label",
 	} {
-		if label, err := manifest.ParseGPUType(in); err == nil || !strings.Contains(err.Error(), says) {
+		if label, err := manifest.ParseGPUType(in, ""); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q is %q with error %v, want one that says %q", in, label, err, says)
 		}
 	}
@@ -218,14 +230,14 @@ func FuzzParseGPUType(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		label, err := manifest.ParseGPUType(s)
+		label, err := manifest.ParseGPUType(s, "")
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "is ") {
 				t.Errorf("%q: error %q is no sentence without its subject", s, err)
 			}
 			return
 		}
-		again, err := manifest.ParseGPUType(label.Key + ": " + label.Value)
+		again, err := manifest.ParseGPUType(label.Key+": "+label.Value, "")
 		if err != nil || again != label {
 			t.Errorf("%q is %q, which is %q (error %v)", s, label, again, err)
 		}

@@ -105,9 +105,15 @@ func env(c Compute) []*corev1ac.EnvVarApplyConfiguration {
 func secretEnv(secrets []SecretRef) []*corev1ac.EnvVarApplyConfiguration {
 	var all []*corev1ac.EnvVarApplyConfiguration
 	for _, secret := range secrets {
-		for _, key := range secret.EnvVars {
-			all = append(all, corev1ac.EnvVar().WithName(key).WithValueFrom(corev1ac.EnvVarSource().
+		add := func(name, key string) {
+			all = append(all, corev1ac.EnvVar().WithName(name).WithValueFrom(corev1ac.EnvVarSource().
 				WithSecretKeyRef(corev1ac.SecretKeySelector().WithName(secret.Name).WithKey(key))))
+		}
+		for _, key := range secret.EnvVars {
+			add(key, key)
+		}
+		for _, name := range slices.Sorted(maps.Keys(secret.EnvKeys)) {
+			add(name, secret.EnvKeys[name])
 		}
 	}
 	return all
@@ -116,7 +122,8 @@ func secretEnv(secrets []SecretRef) []*corev1ac.EnvVarApplyConfiguration {
 func givesLogLevel(c Compute) bool {
 	_, ok := c.EnvVars[LogLevelVariable]
 	return ok || slices.ContainsFunc(c.Secrets, func(s SecretRef) bool {
-		return slices.Contains(s.EnvVars, LogLevelVariable)
+		_, ok := s.EnvKeys[LogLevelVariable]
+		return ok || slices.Contains(s.EnvVars, LogLevelVariable)
 	})
 }
 
@@ -134,11 +141,15 @@ func observeContainer(c *Compute, container corev1.Container) {
 	for _, variable := range container.Env {
 		switch {
 		case variable.ValueFrom != nil && variable.ValueFrom.SecretKeyRef != nil:
-			if variable.ValueFrom.SecretKeyRef.Key != variable.Name {
-				continue // no attribute sets it; see KeepsReferences
-			}
 			secret := secretNamed(c, variable.ValueFrom.SecretKeyRef.Name)
-			secret.EnvVars = append(secret.EnvVars, variable.Name)
+			if key := variable.ValueFrom.SecretKeyRef.Key; key != variable.Name {
+				if secret.EnvKeys == nil {
+					secret.EnvKeys = map[string]string{}
+				}
+				secret.EnvKeys[variable.Name] = key
+			} else {
+				secret.EnvVars = append(secret.EnvVars, variable.Name)
+			}
 		case variable.ValueFrom == nil && variable.Name == LogLevelVariable:
 			c.LogLevel = strings.ToLower(variable.Value)
 		case variable.ValueFrom == nil:

@@ -66,7 +66,7 @@ func TestRenderRejects(t *testing.T) {
 		}, "env_vars[\"PATH\"]", "set the complete value"},
 		"an idle secret": {func(c *manifest.Compute) {
 			c.Secrets = []manifest.SecretRef{{Name: "hf"}}
-		}, "secrets[0]", "set env_vars, mount_path or both"},
+		}, "secrets[0]", "set env_vars, env_keys or mount_path"},
 		"a variable twice": {func(c *manifest.Compute) {
 			c.EnvVars = map[string]string{"A": "1"}
 			c.Secrets = []manifest.SecretRef{{Name: "s", EnvVars: []string{"A"}}}
@@ -74,6 +74,9 @@ func TestRenderRejects(t *testing.T) {
 		"a variable from two secrets": {func(c *manifest.Compute) {
 			c.Secrets = []manifest.SecretRef{{Name: "s", EnvVars: []string{"A"}}, {Name: "t", EnvVars: []string{"A"}}}
 		}, "secrets[1].env_vars[0]", "secrets[0] also sets"},
+		"a variable from a key of another name twice": {func(c *manifest.Compute) {
+			c.Secrets = []manifest.SecretRef{{Name: "s", EnvVars: []string{"A"}, EnvKeys: map[string]string{"A": "b"}}}
+		}, `secrets[0].env_keys["A"]`, "secrets[0] also sets"},
 		"a path twice": {func(c *manifest.Compute) {
 			c.Volumes = []manifest.VolumeRef{{ClaimName: "a", MountPath: "/x"}, {ClaimName: "b", MountPath: "/x/"}}
 		}, "volumes[1].mount_path", "volumes[0] is already mounted"},

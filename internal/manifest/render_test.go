@@ -119,7 +119,8 @@ func everything(tb testing.TB) manifest.Compute {
 		EnvVars:          map[string]string{"B": "2", "A": "1"},
 		Secrets: []manifest.SecretRef{
 			{Name: "hf", EnvVars: []string{"HF_TOKEN", "HF_HOME"}},
-			{Name: "aws", MountPath: "/root/.aws", EnvVars: []string{"AWS_REGION"}},
+			{Name: "aws", MountPath: "/root/.aws", EnvVars: []string{"AWS_REGION"},
+				EnvKeys: map[string]string{"AWS_SESSION_TOKEN": "session", "AWS_SECRET_ACCESS_KEY": "key"}},
 		},
 		Volumes: []manifest.VolumeRef{
 			{ClaimName: "data", MountPath: "/data", ReadOnly: true},

@@ -133,6 +133,9 @@ func TestRenderRejectsAttributesThatNoTensorServerSupports(t *testing.T) {
 		"a secret as variables": {func(c *manifest.Compute) {
 			c.Secrets = []manifest.SecretRef{{Name: "a", EnvVars: []string{"A"}}}
 		}, "secrets[0].env_vars", "does not support"},
+		"a secret as variables of other names": {func(c *manifest.Compute) {
+			c.Secrets = []manifest.SecretRef{{Name: "a", EnvKeys: map[string]string{"A": "a"}}}
+		}, "secrets[0].env_keys", "does not support"},
 		"a long name": {func(c *manifest.Compute) { c.Name = strings.Repeat("x", 53) }, "name",
 			"use a name of at most 52"},
 		"a label of the operator's": {func(c *manifest.Compute) {

@@ -1,7 +1,9 @@
 package manifest
 
 import (
+	"maps"
 	"path"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -16,11 +18,12 @@ func validateSecrets(c Compute, errs *Errors) {
 	}
 	for i, secret := range c.Secrets {
 		at := At("secrets", Index(i))
-		envVars, mountPath := at.At(Name("env_vars")), at.At(Name("mount_path"))
-		if secret.EnvVars == nil && secret.MountPath == "" {
-			errs.report(at, "Unused secret", "%s is neither exposed nor mounted: set env_vars, mount_path or "+
-				"both.", at).
-				concerning(envVars, mountPath)
+		envVars, envKeys := at.At(Name("env_vars")), at.At(Name("env_keys"))
+		mountPath := at.At(Name("mount_path"))
+		if secret.EnvVars == nil && secret.EnvKeys == nil && secret.MountPath == "" {
+			errs.report(at, "Unused secret", "%s is neither exposed nor mounted: set env_vars, env_keys or "+
+				"mount_path.", at).
+				concerning(envVars, envKeys, mountPath)
 		}
 		if secret.DefaultMode != nil && secret.MountPath == "" {
 			mode := at.At(Name("default_mode"))
@@ -28,14 +31,18 @@ func validateSecrets(c Compute, errs *Errors) {
 				"%s applies to files, but no keys are mounted as files: set mount_path, or remove default_mode.", mode).
 				concerning(mountPath)
 		}
-		for j, name := range secret.EnvVars {
-			item := envVars.At(Index(j))
+		set := func(item Path, name string) {
 			if other, taken := setBy[name]; taken {
-				errs.report(item, "Variable set twice", "%s is %s, a variable that %s also sets: remove one of "+
-					"them.", item, name,
-					other)
+				errs.report(item, "Variable set twice", "%s sets %s, a variable that %s also sets: remove one of "+
+					"them.", item, name, other)
 			}
 			setBy[name] = at
+		}
+		for j, name := range secret.EnvVars {
+			set(envVars.At(Index(j)), name)
+		}
+		for _, name := range slices.Sorted(maps.Keys(secret.EnvKeys)) {
+			set(envKeys.At(Entry(name)), name)
 		}
 	}
 }

@@ -41,10 +41,14 @@ func validateRuntime(c Compute) Errors {
 		}
 	}
 	for i, secret := range c.Secrets {
-		if at := At("secrets", Index(i), Name("env_vars")); len(secret.EnvVars) > 0 {
-			errs.report(at, "Secret variables of a tensor server", "%s exposes keys of a Secret as variables, %s: "+
-				"remove it.", at, noSecretVariables)
+		reject := func(attribute string, variables int) {
+			if at := At("secrets", Index(i), Name(attribute)); variables > 0 {
+				errs.report(at, "Secret variables of a tensor server", "%s exposes keys of a Secret as variables, "+
+					"%s: remove it.", at, noSecretVariables)
+			}
 		}
+		reject("env_vars", len(secret.EnvVars))
+		reject("env_keys", len(secret.EnvKeys))
 	}
 	return errs
 }

@@ -42,6 +42,7 @@ type model struct {
 	InstallNamespace      types.String  `tfsdk:"install_namespace"`
 	LaunchTimeout         tf.Duration   `tfsdk:"launch_timeout"`
 	GPUAntiAffinity       types.Bool    `tfsdk:"gpu_anti_affinity"`
+	GPUTypeLabel          types.String  `tfsdk:"gpu_type_label"`
 	ClientQPS             types.Float64 `tfsdk:"client_qps"`
 	ClientBurst           types.Int64   `tfsdk:"client_burst"`
 	DefaultLabels         types.Map     `tfsdk:"default_labels"`
@@ -174,6 +175,7 @@ func (m model) defaults(ctx context.Context, env config.Env) (tf.Defaults, diag.
 		InstallNamespace: cmp.Or(m.InstallNamespace.ValueString(), manifest.DefaultInstallNamespace),
 		LaunchTimeout:    m.launchTimeout(env, &diags),
 		GPUAntiAffinity:  m.GPUAntiAffinity.ValueBool(),
+		GPUTypeLabel:     m.GPUTypeLabel.ValueString(),
 		CompactPlans:     m.CompactPlans.ValueBool(),
 		IgnoreGPUs:       !m.CheckGPUs.IsNull() && !m.CheckGPUs.ValueBool(),
 		KubetorchVersion: m.KubetorchVersion.ValueString(),

@@ -154,6 +154,11 @@ func (p *kt) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 			"gpu_anti_affinity": flag("Whether to keep computes without GPUs off GPU nodes. Defaults to `false`. " +
 				"For new resources, it can be set with the environment variable `KT_GPU_ANTI_AFFINITY`. Changing " +
 				"this restarts the pods."),
+			"gpu_type_label": optional("Node label that contains the GPU product, for a `gpu_type` without a label. "+
+				"Defaults to `nvidia.com/gpu.product`, which nodes get only after they have started. For pools that "+
+				"scale from zero, set the label of the cloud, such as `karpenter.k8s.aws/instance-gpu-name`: see "+
+				"[GPU types by cloud](guides/gpu-pools.md#gpu-types-by-cloud). Changing this restarts the pods.",
+				tf.LabelKey()),
 			"client_qps": schema.Float64Attribute{Optional: true, MarkdownDescription: "Maximum number of " +
 				"requests per second to the API server. Defaults to no limit, because API Priority and Fairness " +
 				"of the server limits requests.", Validators: []validator.Float64{float64validator.AtLeast(0)}},

@@ -241,7 +241,7 @@ func badDuplicates() []badInput {
 		{name: "variable from env_vars and a secret", config: `{"env_vars": {"HF_TOKEN": "x"},
 			"secrets": [{"name": "hf", "env_vars": ["OTHER", "HF_TOKEN"]}]}`,
 			at:   "secrets[0].env_vars[1]",
-			text: "secrets[0].env_vars[1] is HF_TOKEN, a variable that env_vars also sets: remove one of them."},
+			text: "secrets[0].env_vars[1] sets HF_TOKEN, a variable that env_vars also sets: remove one of them."},
 		{name: "variable twice from a secret", config: `{"secrets": [{"name": "hf",
 			"env_vars": ["HF_TOKEN", "HF_TOKEN"]}]}`,
 			at: "secrets[0].env_vars[1]", text: "a variable that secrets[0] also sets"},

@@ -49,6 +49,8 @@ type Defaults struct {
 	LaunchTimeoutChosen    bool
 	GPUAntiAffinity        bool
 	GPUAntiAffinityChosen  bool
+	// GPUTypeLabel is the node label of a gpu_type without one, or "" if the provider block sets none.
+	GPUTypeLabel string
 	// KubetorchVersion is the release of Kubetorch that pods install, or "" if the provider block sets none.
 	KubetorchVersion string
 	Labels           map[string]string

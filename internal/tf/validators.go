@@ -90,6 +90,12 @@ func EnvVarName() validator.String {
 		"underscores, dashes and dots that do not start with a digit, such as HF_TOKEN", validation.IsEnvVarName)
 }
 
+// SecretKey requires a key of a Secret.
+func SecretKey() validator.String {
+	return textRule("Invalid key of a Secret", "a key of a Secret: at most 253 letters, digits, dashes, underscores and "+
+		"dots, such as token", validation.IsConfigMapKey)
+}
+
 // AbsolutePath requires a normalized absolute path in the container.
 func AbsolutePath() validator.String {
 	return check("an absolute path, such as /data", "Invalid path", absolutePath)
@@ -167,7 +173,7 @@ func Timeout() validator.String {
 func GPUType() validator.String {
 	return check("a GPU product such as L4, or any node label as \"key: value\"", "Invalid GPU type",
 		func(s string) error {
-			_, err := manifest.ParseGPUType(s)
+			_, err := manifest.ParseGPUType(s, "")
 			return err
 		})
 }

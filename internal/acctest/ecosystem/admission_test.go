@@ -183,3 +183,25 @@ func TestEcoTeamQueueReducedBelowItsUsageIsReclaimed(t *testing.T) {
 		t.Errorf("%s pods of the owner and %s of the other queue are ready, want 3 and 1", owner, got)
 	}
 }
+
+// Kueue's configuration excludes XGBoostJobs. Their pods run beside the quota, and the compute is ready.
+func TestEcoAQueueOfAKindThatKueueExcludesIsReported(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	queue := cluster.Queue(t, ns, 1)
+	cli := acctest.NewCLI(t)
+	compute := func(queue string) string {
+		return cluster.Config(ns, acctest.Compute(
+			roles("XGBoostJob", "xgbReplicaSpecs", "Master", "xgboost", 2)+"\nqueue_name = "+queue))
+	}
+	const add = `Add "kubeflow.org/xgboostjob" to integrations.frameworks`
+	cli.Write(t, compute(fmt.Sprintf("%q", queue)))
+	acctest.ExpectText(t, cli.MustRun(t, "plan"), "The queue has no effect", "kueue-manager-config", add)
+	acctest.ExpectText(t, cli.MustRun(t, "apply", "-auto-approve"), "has no Workload for them", add)
+	cli.MustRun(t, "plan", "-detailed-exitcode") // fails unless the plan is empty
+	cli.Write(t, compute("null"))
+	if out := cli.MustRun(t, "apply", "-auto-approve"); strings.Contains(out, "has no effect") {
+		t.Errorf("reported without a queue:\n%s", out)
+	}
+	cli.MustRun(t, "destroy", "-auto-approve")
+}

@@ -83,6 +83,24 @@ func KueueIgnores(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels 
 }
 
 // groupOf returns the API group of a scheduler with queues.
+// KueueExcludes reports whether the configuration of Kueue lists the kinds that it manages, without one of them. It is
+// false if the configuration has another name than in Kueue's manifests and Helm chart, or cannot be read.
+func KueueExcludes(ctx context.Context, c *kube.Cluster, of schema.GroupKind) bool {
+	configMap := kube.Ref{Kind: kind.ConfigMap(), Namespace: "kueue-system", Name: "kueue-manager-config"}
+	configured, err := kube.Recall(c, "configuration of Kueue", func() (ready.KueueConfig, error) {
+		found, err := c.Get(ctx, configMap)
+		if class := kube.ClassOf(err); class == kube.Denied || class == kube.NotFound {
+			return ready.KueueConfig{}, nil
+		}
+		if err != nil {
+			return ready.KueueConfig{}, err
+		}
+		text, _, _ := unstructured.NestedString(found.Object, "data", "controller_manager_config.yaml")
+		return ready.ParseKueueConfig(text), nil
+	})
+	return err == nil && configured.Excludes(of)
+}
+
 func groupOf(scheduler string) string {
 	if scheduler == kind.QueueSchedulerKAI {
 		return kind.KAIGroup

@@ -61,7 +61,7 @@ func (c *converter) followAffinity(m *model, before, after *manifest.Compute) {
 
 func (c *converter) decodeSecret(s secretModel) manifest.SecretRef {
 	return manifest.SecretRef{
-		Name: s.Name.ValueString(), EnvVars: c.decodeTexts(s.EnvVars),
+		Name: s.Name.ValueString(), EnvVars: c.decodeTexts(s.EnvVars), EnvKeys: c.decodeMap(s.EnvKeys),
 		MountPath: s.MountPath.ValueString(), DefaultMode: decodeFileMode(s.DefaultMode),
 	}
 }
@@ -73,7 +73,7 @@ func (c *converter) encodeSecret(s manifest.SecretRef) secretModel {
 	}
 	return secretModel{
 		Name: types.StringValue(s.Name), MountPath: textOrNull(s.MountPath), DefaultMode: mode,
-		EnvVars: encodeList(c, types.StringType, s.EnvVars, unconverted),
+		EnvVars: encodeList(c, types.StringType, s.EnvVars, unconverted), EnvKeys: c.encodeMap(s.EnvKeys),
 	}
 }
 

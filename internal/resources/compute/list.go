@@ -101,7 +101,7 @@ func (f filter) wanted() (w wanted, diags diag.Diagnostics) {
 	if !f.GPUType.IsNull() {
 		c := &converter{}
 		var err error
-		w.gpuType, err = manifest.ParseGPUType(f.GPUType.ValueString())
+		w.gpuType, err = manifest.ParseGPUType(f.GPUType.ValueString(), "")
 		c.invalid("gpu_type", err)
 		diags = c.diags
 	}

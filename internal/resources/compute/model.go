@@ -94,6 +94,7 @@ type topologySpreadModel struct {
 type secretModel struct {
 	Name        types.String `tfsdk:"name"`
 	EnvVars     types.List   `tfsdk:"env_vars"`
+	EnvKeys     types.Map    `tfsdk:"env_keys"`
 	MountPath   types.String `tfsdk:"mount_path"`
 	DefaultMode types.String `tfsdk:"default_mode"`
 }

@@ -3,7 +3,10 @@ package compute
 import (
 	"cmp"
 	"context"
+	"maps"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -180,15 +183,30 @@ func selectorOf(endpoint *manifest.Endpoint) map[string]string {
 	return endpoint.Selector
 }
 
+// gpuProductLabel returns the key of a gpu_type without one in a rendered node selector, or "" if it is not there.
+func (m *model) gpuProductLabel(selector map[string]string) string {
+	for _, key := range slices.Sorted(maps.Keys(selector)) {
+		_, other := m.NodeSelector.Elements()[key]
+		if selector[key] == m.GPUType.ValueString() && !other {
+			return key
+		}
+	}
+	return ""
+}
+
 // followNodeLabels updates node_selector and gpu_type, which may be one of its labels.
 func followNodeLabels(_ *converter, m *model, before, after *manifest.Compute) {
 	tf.SetChanged(&m.GPUType, before.GPUType.Value, after.GPUType.Value, textOrNull)
 	was, is := before.NodeSelector, after.NodeSelector
-	label, err := manifest.ParseGPUType(m.GPUType.ValueString())
+	label, err := manifest.ParseGPUType(m.GPUType.ValueString(), m.gpuProductLabel(was))
 	if key, value := label.Key, is[label.Key]; err == nil && was[key] != value {
-		m.GPUType = types.StringNull()
-		if value != "" {
+		switch {
+		case value == "":
+			m.GPUType = types.StringNull()
+		case strings.Contains(m.GPUType.ValueString(), ":"):
 			m.GPUType = types.StringValue(key + ": " + value)
+		default:
+			m.GPUType = types.StringValue(value)
 		}
 		was = manifest.Without(was, map[string]string{key: was[key]})
 		is = manifest.Without(is, map[string]string{key: value})

@@ -126,7 +126,8 @@ func settings(t *testing.T) map[string]func(*model) {
 		"log level as a variable": func(m *model) { m.EnvVars = texts(t, map[string]string{"KT_LOG_LEVEL": "TRACE"}) },
 		"mounts": func(m *model) {
 			m.Secrets = encodeList(c, m.Secrets.ElementType(c.ctx),
-				[]manifest.SecretRef{{Name: "tokens", EnvVars: []string{"HF_TOKEN"}, MountPath: "/tokens"}},
+				[]manifest.SecretRef{{Name: "tokens", EnvVars: []string{"HF_TOKEN"}, MountPath: "/tokens",
+					EnvKeys: map[string]string{"TOKEN": "token"}}},
 				(*converter).encodeSecret)
 			m.Volumes = encodeList(c, m.Volumes.ElementType(c.ctx),
 				[]manifest.VolumeRef{{ClaimName: "data", MountPath: "/data", ReadOnly: true}},

@@ -19,6 +19,13 @@ func (p *planner) warnOfQueue(ctx context.Context, workload *unstructured.Unstru
 	if p.Plan.QueueName.IsNull() {
 		return
 	}
+	of := workload.GroupVersionKind().GroupKind()
+	if p.Plan.QueueScheduler.ValueString() != kind.QueueSchedulerKAI && observe.KueueExcludes(ctx, p.Data.Cluster, of) {
+		p.Diags.Append(queueWithoutEffect(fmt.Sprintf("The configuration of Kueue, kueue-manager-config in namespace "+
+			"kueue-system, does not include the kind %s: the pods of the compute run beside the quota of queue %s.",
+			of.Kind, p.Plan.QueueName.ValueString()), of))
+		return
+	}
 	pods, requests := manifest.Demand(workload, decodeFieldPath(p.Plan.PodTemplatePath)...)
 	causes, err := observe.QueueForecast(ctx, p.Data.Cluster,
 		p.Plan.QueueScheduler.ValueString(), workload.GetNamespace(), p.Plan.QueueName.ValueString(),

@@ -190,7 +190,7 @@ func gpuType() row {
 		func(c *converter, m *model, out *manifest.Compute) {
 			if !m.GPUType.IsNull() {
 				var err error
-				out.GPUType, err = manifest.ParseGPUType(m.GPUType.ValueString())
+				out.GPUType, err = manifest.ParseGPUType(m.GPUType.ValueString(), out.GPUProductLabel)
 				c.invalid("gpu_type", err)
 			}
 		},

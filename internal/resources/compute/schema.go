@@ -97,8 +97,9 @@ func resourceAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "Number of GPUs of each pod (`nvidia.com/gpu`). Must be an integer; `0` means none. " +
 				"Adds the tolerations that GPU nodes require.",
 		},
-		"gpu_type": optionalText("GPU product of the nodes that run the pods (label `nvidia.com/gpu.product`), or "+
-			"any node label as `key: value`.", tf.GPUType()),
+		"gpu_type": optionalText("GPU product of the nodes that run the pods (label `nvidia.com/gpu.product`, or the "+
+			"provider's `gpu_type_label`), or any node label as `key: value`. For the labels of a cloud, see [GPU types "+
+			"by cloud](../guides/gpu-pools.md#gpu-types-by-cloud).", tf.GPUType()),
 		"gpu_memory": schema.StringAttribute{
 			Optional: true, CustomType: tf.QuantityType{}, PlanModifiers: keepQuantity(),
 			MarkdownDescription: "Share of the memory of one GPU, such as `4Gi`, for GPU sharing with the KAI " +
@@ -177,6 +178,11 @@ func podAttributes() map[string]schema.Attribute {
 					MarkdownDescription: "Keys of the Secret to set as environment variables of the same name.",
 					Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls(),
 						listvalidator.ValueStringsAre(tf.EnvVarName())}},
+				"env_keys": schema.MapAttribute{Optional: true, ElementType: types.StringType,
+					MarkdownDescription: "Keys of the Secret to set as environment variables of another name, by " +
+						"the name of the variable, such as `{ HF_TOKEN = \"token\" }`.",
+					Validators: []validator.Map{mapvalidator.SizeAtLeast(1), tf.NoNulls(),
+						mapvalidator.KeysAre(tf.EnvVarName()), mapvalidator.ValueStringsAre(tf.SecretKey())}},
 				"mount_path": optionalText("Directory where the keys are mounted as read-only files.", tf.MountPath()),
 				"default_mode": optionalText("Permission bits of the files in `mount_path`, as four octal digits "+
 					"from `0000` to `0777`, such as `0400`. Defaults to the default of Kubernetes, `0644`. `ref` "+

@@ -14,6 +14,7 @@ func (m *model) spec(c *converter, defaults tf.Defaults) (manifest.Compute, diag
 		Username: defaults.Username, InstallNamespace: defaults.InstallNamespace,
 		DefaultLabels: defaults.Labels, DefaultAnnotations: defaults.Annotations,
 		LaunchTimeout: defaults.LaunchTimeout, GPUAntiAffinity: defaults.GPUAntiAffinity,
+		GPUProductLabel: defaults.GPUTypeLabel,
 	}
 	for _, r := range rows {
 		r.decode(c, m, &out)

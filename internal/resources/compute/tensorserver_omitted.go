@@ -39,8 +39,9 @@ func (m *model) omittedAttributes(field string) []string {
 // selectsNodesBy reports whether gpu_type or node_selector contains the label.
 func (m *model) selectsNodesBy(attribute, label string) bool {
 	if attribute == "gpu_type" {
-		gpu, err := manifest.ParseGPUType(m.GPUType.ValueString())
-		return err == nil && gpu.Key == label
+		gpu, err := manifest.ParseGPUType(m.GPUType.ValueString(), "")
+		_, other := m.NodeSelector.Elements()[label]
+		return err == nil && (gpu.Key == label || gpu.Key == kind.GPUProductLabel && !other)
 	}
 	_, ok := m.NodeSelector.Elements()[label]
 	return ok

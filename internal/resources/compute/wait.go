@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
@@ -65,12 +67,18 @@ func (w *writer) warnIfUnqueued(ctx context.Context, pods pods) {
 		return // what cannot be read now was read by the wait
 	}
 	of := pods.workload.Kind
-	w.Diags.AddAttributeWarning(path.Root("queue_name"), "The queue has no effect",
-		fmt.Sprintf("The pods of %s run, but Kueue has no Workload for them: they are not part of the quota of queue "+
-			"%s. The configuration of Kueue does not include the kind %s, or excludes the namespace.\n\nNext step: "+
-			"Add %q to integrations.frameworks of the configuration (managerConfig.controllerManagerConfigYaml of "+
-			"Kueue's Helm chart), check its managedJobsNamespaceSelector, or remove queue_name.", pods.workload,
-			w.Plan.QueueName.ValueString(), of.Kind, kind.KueueFramework(of.GroupKind())))
+	w.Diags.Append(queueWithoutEffect(fmt.Sprintf("The pods of %s run, but Kueue has no Workload for them: they are not "+
+		"part of the quota of queue %s. The configuration of Kueue does not include the kind %s, or its "+
+		"managedJobsNamespaceSelector excludes the namespace.", pods.workload, w.Plan.QueueName.ValueString(), of.Kind),
+		of.GroupKind()))
+}
+
+// queueWithoutEffect warns that Kueue does not manage a compute.
+func queueWithoutEffect(why string, of schema.GroupKind) diag.Diagnostic {
+	return diag.NewAttributeWarningDiagnostic(path.Root("queue_name"), "The queue has no effect",
+		fmt.Sprintf("%s\n\nNext step: Add %q to integrations.frameworks of the configuration "+
+			"(managerConfig.controllerManagerConfigYaml of Kueue's Helm chart), or remove queue_name.", why,
+			kind.KueueFramework(of)))
 }
 
 // reportNotReady reports the error of a wait. After an error in a creation, Terraform taints the compute, and the next
