@@ -19,35 +19,46 @@ type Identity struct {
 	// Kubernetes does not have
 	// (https://opentelemetry.io/docs/specs/semconv/resource/k8s/#cluster).
 	UID types.UID `json:"uid,omitempty"`
+	// Namespace is the UID of the namespace of the resource. It is empty if UID is not.
+	Namespace types.UID `json:"namespace,omitempty"`
 	// Server is the address of the API server, which may change.
 	Server string `json:"server"`
 }
 
-// Identity returns the identity of the cluster. It has no UID without permission
-// to read it, and is empty if the server does not respond. It is requested once
-// per run.
-func (c *Cluster) Identity(ctx context.Context) Identity {
-	identity, _ := Recall(c, "identity", func() (Identity, error) {
+// Identity returns the identity of the cluster, for a resource in a namespace or "". It has no UIDs without permission
+// to read them, and is empty if the server does not respond. Each UID is requested once per run.
+func (c *Cluster) Identity(ctx context.Context, namespace string) Identity {
+	uid, err := c.namespaceUID(ctx, metav1.NamespaceSystem)
+	conn, unconnected := c.connect()
+	if err != nil || unconnected != nil {
+		return Identity{}
+	}
+	identity := Identity{UID: uid, Server: conn.server}
+	if uid == "" && namespace != "" {
+		identity.Namespace, _ = c.namespaceUID(ctx, namespace) // unknown is as without permission
+	}
+	return identity
+}
+
+// namespaceUID returns the UID of a namespace, or "" without permission to read it.
+func (c *Cluster) namespaceUID(ctx context.Context, name string) (types.UID, error) {
+	return Recall(c, "UID of namespace "+name, func() (types.UID, error) {
 		conn, err := c.connect()
 		if err != nil {
-			return Identity{}, err
+			return "", err
 		}
-		response, err := conn.rest.Get().WarningHandler(rest.NoWarnings{}).AbsPath("/api/v1/namespaces",
-			metav1.NamespaceSystem).
+		response, err := conn.rest.Get().WarningHandler(rest.NoWarnings{}).AbsPath("/api/v1/namespaces").Name(name).
 			SetHeader("Accept", metadataOnly).Do(ctx).Raw()
 		switch {
 		case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
-			return Identity{Server: conn.server}, nil // another request would have the same result
+			return "", nil // another request would have the same result
 		case err != nil:
-			return Identity{}, err
+			return "", err
 		}
 		var namespace metav1.PartialObjectMetadata
-		if err := json.Unmarshal(response, &namespace); err != nil {
-			return Identity{}, err
-		}
-		return Identity{UID: namespace.UID, Server: conn.server}, nil
+		err = json.Unmarshal(response, &namespace)
+		return namespace.UID, err
 	})
-	return identity
 }
 
 // KindRemoved reports whether the server serves no version of a kind, as after

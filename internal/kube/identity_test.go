@@ -42,7 +42,7 @@ func TestClusterIdentityIsRequestedOnce(t *testing.T) {
 				return c.code, c.body
 			}})
 			for range 3 {
-				identity := cluster.Identity(t.Context())
+				identity := cluster.Identity(t.Context(), "")
 				if string(identity.UID) != c.want || (identity.Server != "") != (name != "another document") {
 					t.Errorf("the identity is %+v, want the UID %q", identity, c.want)
 				}

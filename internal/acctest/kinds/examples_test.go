@@ -109,6 +109,12 @@ func TestAccExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 		{Dir: "guides/serve-a-model", Env: map[string]string{"HF_TOKEN": "not-a-real-token"}},
 		{Dir: "guides/security"},
 		{Dir: "guides/spot"},
+		{Dir: "guides/gpu-types", Prepare: func(t *testing.T, _ string) {
+			t.Helper()
+			const label = "karpenter.k8s.aws/instance-gpu-name"
+			cluster.Kubectl(t, "label", "nodes", "h100-0", label+"=l4")
+			t.Cleanup(func() { cluster.Kubectl(t, "label", "nodes", "h100-0", label+"-") })
+		}},
 	} {
 		t.Run(e.Dir, func(t *testing.T) {
 			t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -30,7 +31,7 @@ func ClusterOf(
 		return RecordedCluster{}, nil
 	}
 	known, diags := Load[kube.Identity](ctx, private, clusterKey)
-	recorded := RecordedCluster{known: known, configured: data.Cluster.Identity(ctx)}
+	recorded := RecordedCluster{known: known, configured: data.Cluster.Identity(ctx, namespaceOf(id.ValueString()))}
 	if known.UID != "" && recorded.configured.UID != "" && known.UID != recorded.configured.UID {
 		diags.AddError("The provider is configured for another cluster",
 			fmt.Sprintf("%s %s is in the cluster at %s (UID of the namespace kube-system: %s). "+
@@ -45,17 +46,27 @@ func ClusterOf(
 	return recorded, diags
 }
 
+// namespaceOf returns the namespace in the ID of a resource, or "" for a resource without one.
+func namespaceOf(id string) string {
+	namespace, _, found := strings.Cut(id, "/")
+	if !found {
+		return ""
+	}
+	return namespace
+}
+
 // Doubtful returns an error if the server has another address than the one where the resource was found, and it is not
-// known whether it is the same cluster: without permission to read its identity. An object that is missing there may
-// still exist.
+// known whether it is the same cluster: without permission to read the UID of kube-system, if the namespace of the
+// resource has another UID, or an unknown one. An object that is missing there may still exist.
 func (r RecordedCluster) Doubtful() diag.Diagnostics {
 	known, configured := r.known, r.configured
-	if known.UID != "" && configured.UID != "" || known.Server == "" || known.Server == configured.Server {
+	if known.UID != "" && configured.UID != "" || known.Server == "" || known.Server == configured.Server ||
+		known.Namespace != "" && known.Namespace == configured.Namespace {
 		return nil
 	}
 	return diag.Diagnostics{diag.NewErrorDiagnostic("The object is missing, possibly in another cluster",
 		fmt.Sprintf("The object was found in the cluster at %s, and is missing in the cluster at %s. Without "+
-			"permission to get the namespace kube-system, it is unknown whether these are the same. The state is kept "+
+			"permission to get the namespace kube-system or that of the object, it is unknown whether these are the same. The state is kept "+
 			"unchanged.\n\nNext step: Correct the kubeconfig, its context, or the provider block. If it is the same "+
 			"cluster, grant the permission, or remove the resource from the state:\n  terraform state rm ADDRESS",
 			known.Server, cmp.Or(configured.Server, "an unknown address")))}
@@ -63,7 +74,8 @@ func (r RecordedCluster) Doubtful() diag.Diagnostics {
 
 // Confirmed reports whether the resource was found in this cluster before.
 func (r RecordedCluster) Confirmed() bool {
-	return r.known.UID != "" && r.known.UID == r.configured.UID
+	return r.known.UID != "" && r.known.UID == r.configured.UID ||
+		r.known.Namespace != "" && r.known.Namespace == r.configured.Namespace
 }
 
 // Record saves the cluster in which the resource was found, unless it is saved already.
@@ -79,7 +91,7 @@ func RecordCreated(
 	ctx context.Context, data *tf.ProviderData, creation *Creation, private PrivateWriter,
 ) diag.Diagnostics {
 	creation.endClaims(data.Cluster, true)
-	return RecordedCluster{configured: data.Cluster.Identity(ctx)}.Record(ctx, private)
+	return RecordedCluster{configured: data.Cluster.Identity(ctx, namespaceOf(creation.ID))}.Record(ctx, private)
 }
 
 // KindRemoved reports whether err means that ref was deleted with its kind: this is the cluster of the resource, and

@@ -56,6 +56,41 @@ func inCluster(t *testing.T, uid string) *tf.ProviderData {
 	return &tf.ProviderData{Cluster: kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"})}
 }
 
+// Without permission to read kube-system, the namespace of the resource shows whether this is the same cluster.
+func TestMissingObjectIsDoubtfulUnlessItsNamespaceIsTheSame(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if request.URL.Path != "/api/v1/namespaces/ml" {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = fmt.Fprint(w,
+				`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`)
+			return
+		}
+		_, _ = fmt.Fprint(w, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"uid":"ns-1",`+
+			`"name":"ml"}}`)
+	}))
+	defer server.Close()
+	data := &tf.ProviderData{Cluster: kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"})}
+	for name, c := range map[string]struct {
+		known, id           string
+		doubtful, confirmed bool
+	}{
+		"the same namespace":       {`"namespace":"ns-1",`, "ml/data", false, true},
+		"another namespace":        {`"namespace":"ns-2",`, "ml/data", true, false},
+		"unknown at the creation":  {"", "ml/data", true, false},
+		"unreadable":               {`"namespace":"ns-1",`, "other/data", true, false},
+		"a resource without one":   {"", "data", true, false},
+		"kube-system was readable": {`"uid":"a",`, "ml/data", true, false},
+	} {
+		state := private{clusterKey: []byte(`{` + c.known + `"server":"https://before:6443"}`)}
+		recorded, diags := ClusterOf(t.Context(), data, state, "kt_volume", types.StringValue(c.id))
+		if diags.HasError() || recorded.Doubtful().HasError() != c.doubtful || recorded.Confirmed() != c.confirmed {
+			t.Errorf("%s: doubtful %v, confirmed %t: %v", name, recorded.Doubtful(), recorded.Confirmed(), diags)
+		}
+	}
+}
+
 func TestResourceIsRejectedOnlyInAnotherCluster(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
