@@ -11,6 +11,7 @@ require (
 	knative.dev/serving v0.51.0
 	sigs.k8s.io/gateway-api v1.6.3
 	sigs.k8s.io/jobset v0.12.0
+	sigs.k8s.io/karpenter v1.14.0
 	sigs.k8s.io/kueue v0.19.2
 	sigs.k8s.io/lws v0.9.0
 )

@@ -15,13 +15,14 @@ import (
 
 // Go modules of other projects. Their versions are in ecosystem/crds/go.mod.
 const (
-	gatewayModule  = "sigs.k8s.io/gateway-api"
-	jobSetModule   = "sigs.k8s.io/jobset"
-	knativeModule  = "knative.dev/serving"
-	kubeRayModule  = "github.com/ray-project/kuberay/ray-operator"
-	kueueModule    = "sigs.k8s.io/kueue"
-	lwsModule      = "sigs.k8s.io/lws"
-	trainingModule = "github.com/kubeflow/training-operator"
+	gatewayModule   = "sigs.k8s.io/gateway-api"
+	jobSetModule    = "sigs.k8s.io/jobset"
+	karpenterModule = "sigs.k8s.io/karpenter"
+	knativeModule   = "knative.dev/serving"
+	kubeRayModule   = "github.com/ray-project/kuberay/ray-operator"
+	kueueModule     = "sigs.k8s.io/kueue"
+	lwsModule       = "sigs.k8s.io/lws"
+	trainingModule  = "github.com/kubeflow/training-operator"
 )
 
 // moduleFile is a file or directory in a Go module.

@@ -50,14 +50,15 @@ func TestFileIsLocatedInTheFirstDirectoryThatContainsIt(t *testing.T) {
 func TestControllersHaveTheVersionsOfTheirCRDs(t *testing.T) {
 	t.Parallel()
 	pinned := requirements(t, "ecosystem/crds")
-	for _, module := range []string{"ecosystem", "ecosystem/kuberay"} {
+	for _, module := range []string{"ecosystem", "ecosystem/karpenter", "ecosystem/kuberay"} {
 		for path, version := range requirements(t, module) {
 			if want, found := pinned[path]; found && want != version {
 				t.Errorf("%s/go.mod requires %s %s, ecosystem/crds/go.mod %s", module, path, version, want)
 			}
 		}
 	}
-	for _, path := range []string{kubeRayModule, kueueModule, jobSetModule, lwsModule, trainingModule, knativeModule} {
+	for _, path := range []string{kubeRayModule, kueueModule, jobSetModule, lwsModule, trainingModule, knativeModule,
+		karpenterModule} {
 		if pinned[path] == "" {
 			t.Errorf("ecosystem/crds/go.mod does not require %s", path)
 		}

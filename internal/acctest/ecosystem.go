@@ -39,6 +39,32 @@ type controller struct {
 // skipped.
 func SharedEcosystem() *Cluster { return newCluster("KT_ECOSYSTEM", startEcosystem) }
 
+// SharedKarpenter is a cluster with Karpenter's controllers and KWOK provider, and without the other controllers: it
+// creates nodes for pods that wait, as other tests expect.
+func SharedKarpenter() *Cluster { return newCluster("KT_ECOSYSTEM", startKarpenter) }
+
+func startKarpenter() (*running, error) {
+	dirs, err := moduleDirs()
+	if err != nil {
+		return nil, err
+	}
+	crds, err := crdArgs([]moduleFile{
+		{karpenterModule, "pkg/apis/crds"}, {karpenterModule, "kwok/apis/crds"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := startDevCluster(append([]string{"--node", "name=cpu-0"}, crds...)...)
+	if err != nil {
+		return nil, err
+	}
+	stop, err := controller{name: "karpenter"}.run(cluster.kubeconfig, dirs)
+	if err != nil {
+		return nil, errors.Join(err, cluster.stop())
+	}
+	return &running{cluster.kubeconfig, cluster.cache, func() error { return errors.Join(stop(), cluster.stop()) }}, nil
+}
+
 func startEcosystem() (*running, error) {
 	dirs, err := moduleDirs()
 	if err != nil {

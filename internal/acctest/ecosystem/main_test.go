@@ -9,7 +9,10 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/acctest"
 )
 
-// cluster is shared by the tests of the package.
-var cluster = acctest.SharedEcosystem()
+// The clusters are shared by the tests of the package.
+var (
+	cluster   = acctest.SharedEcosystem()
+	karpenter = acctest.SharedKarpenter()
+)
 
-func TestMain(m *testing.M) { os.Exit(acctest.RunTests(m, cluster)) }
+func TestMain(m *testing.M) { os.Exit(acctest.RunTests(m, cluster, karpenter)) }
