@@ -78,18 +78,28 @@ func unprotect(t *testing.T, dir string) {
 // useModules makes copied examples use the modules of the project.
 func useModules(t *testing.T, dir string) {
 	t.Helper()
-	modules, err := filepath.Abs(filepath.Join(Root(), "modules"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	replaceIn(t, dir, `"../../modules/`, `"`+modules+"/")
+	replaceIn(t, dir, `"../../modules/`, `"`+Modules(t)+"/")
 }
 
-// replaceIn replaces a text in the configurations of a directory.
+// Modules returns a directory with a copy of the modules for the release of hashicorp/kubernetes that the tests use, the
+// newest that is a Go module. Its resources are the same as those with the suffix _v1 of release 2.7 and newer.
+func Modules(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(Root(), "modules"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"namespace", "resource_quota", "role", "role_binding", "service_account"} {
+		replaceIn(t, dir, "kubernetes_"+name+"_v1", "kubernetes_"+name)
+	}
+	return dir
+}
+
+// replaceIn replaces a text in the configurations and tests of a directory.
 func replaceIn(t *testing.T, dir, old, by string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(file string, _ fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(file) != ".tf" {
+		if err != nil || (filepath.Ext(file) != ".tf" && filepath.Ext(file) != ".hcl") {
 			return err
 		}
 		text, err := os.ReadFile(file)

@@ -1,4 +1,4 @@
-resource "kubernetes_role" "members" {
+resource "kubernetes_role_v1" "members" {
   count = length(var.members) > 0 ? 1 : 0
 
   metadata {
@@ -18,7 +18,7 @@ resource "kubernetes_role" "members" {
   }
 }
 
-resource "kubernetes_role_binding" "members" {
+resource "kubernetes_role_binding_v1" "members" {
   count = length(var.members) > 0 ? 1 : 0
 
   metadata {
@@ -30,7 +30,7 @@ resource "kubernetes_role_binding" "members" {
   role_ref {
     api_group = "rbac.authorization.k8s.io"
     kind      = "Role"
-    name      = kubernetes_role.members[0].metadata[0].name
+    name      = kubernetes_role_v1.members[0].metadata[0].name
   }
 
   dynamic "subject" {

@@ -35,5 +35,5 @@ resource "kt_compute" "trainer" {
     owner = each.key
   }
 
-  depends_on = [kubernetes_resource_quota.team, kubernetes_service_account.trainers]
+  depends_on = [kubernetes_resource_quota_v1.team, kubernetes_service_account_v1.trainers]
 }

@@ -3,10 +3,10 @@ locals {
 
   # Of the namespace resource, so that everything else is created after the namespace, and deleted before it. If null,
   # the provider kt selects the namespace.
-  namespace = var.create_namespace ? kubernetes_namespace.team[0].metadata[0].name : var.namespace
+  namespace = var.create_namespace ? kubernetes_namespace_v1.team[0].metadata[0].name : var.namespace
 }
 
-resource "kubernetes_namespace" "team" {
+resource "kubernetes_namespace_v1" "team" {
   count = var.create_namespace ? 1 : 0
 
   metadata {
@@ -15,7 +15,7 @@ resource "kubernetes_namespace" "team" {
   }
 }
 
-resource "kubernetes_resource_quota" "team" {
+resource "kubernetes_resource_quota_v1" "team" {
   count = length(var.resource_quota) > 0 ? 1 : 0
 
   metadata {
@@ -29,7 +29,7 @@ resource "kubernetes_resource_quota" "team" {
   }
 }
 
-resource "kubernetes_service_account" "trainers" {
+resource "kubernetes_service_account_v1" "trainers" {
   count = local.create_service_account ? 1 : 0
 
   metadata {

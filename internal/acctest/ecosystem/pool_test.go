@@ -63,10 +63,6 @@ func createToken(ctx context.Context, client kubernetes.Interface, account *core
 // poolConfig uses modules/gpu-pool with its own namespace, which has the name of the team.
 func poolConfig(t *testing.T, team, more string) string {
 	t.Helper()
-	module, err := filepath.Abs(filepath.Join(acctest.Root(), "modules", "gpu-pool"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	return fmt.Sprintf(`
 module "pool" {
   source              = %q
@@ -83,7 +79,7 @@ module "pool" {
 }
 
 output "urls" { value = module.pool.urls }
-`, module, team, more)
+`, filepath.Join(acctest.Modules(t), "gpu-pool"), team, more)
 }
 
 func TestEcoPoolWithItsNamespaceQuotaAndMembers(t *testing.T) {

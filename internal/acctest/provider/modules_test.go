@@ -11,7 +11,7 @@ import (
 // The tests of the modules use mocks of the providers, so they need their schemas and no cluster.
 func TestAccModulesPassTheirTests(t *testing.T) {
 	t.Parallel()
-	modules := filepath.Join(acctest.Root(), "modules")
+	modules := acctest.Modules(t)
 	dirs, err := os.ReadDir(modules)
 	if err != nil || len(dirs) == 0 {
 		t.Fatal("no modules", err)

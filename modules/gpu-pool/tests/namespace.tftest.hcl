@@ -21,9 +21,9 @@ run "nothing_of_the_namespace_by_default" {
 
   assert {
     condition = sum([
-      length(kubernetes_namespace.team), length(kubernetes_resource_quota.team),
-      length(kubernetes_service_account.trainers), length(kubernetes_role.members),
-      length(kubernetes_role_binding.members),
+      length(kubernetes_namespace_v1.team), length(kubernetes_resource_quota_v1.team),
+      length(kubernetes_service_account_v1.trainers), length(kubernetes_role_v1.members),
+      length(kubernetes_role_binding_v1.members),
     ]) == 0
     error_message = "By default, the namespace and its permissions must not be managed."
   }
@@ -40,12 +40,12 @@ run "everything_is_in_the_created_namespace" {
   }
 
   assert {
-    condition     = kubernetes_namespace.team[0].metadata[0].name == "vision"
+    condition     = kubernetes_namespace_v1.team[0].metadata[0].name == "vision"
     error_message = "The namespace must have the name of the team."
   }
 
   assert {
-    condition = kubernetes_namespace.team[0].metadata[0].labels == tomap({
+    condition = kubernetes_namespace_v1.team[0].metadata[0].labels == tomap({
       team = "vision", "pod-security.kubernetes.io/enforce" = "baseline"
     })
     error_message = "The namespace must have the label of the team and those of the variable."
@@ -55,21 +55,21 @@ run "everything_is_in_the_created_namespace" {
     condition = alltrue([
       for namespace in [
         kt_queue.pool.namespace, kt_volume.shared.namespace, kt_compute.trainer["alice"].namespace,
-        kubernetes_resource_quota.team[0].metadata[0].namespace,
-        kubernetes_service_account.trainers[0].metadata[0].namespace,
-        kubernetes_role.members[0].metadata[0].namespace, kubernetes_role_binding.members[0].metadata[0].namespace,
+        kubernetes_resource_quota_v1.team[0].metadata[0].namespace,
+        kubernetes_service_account_v1.trainers[0].metadata[0].namespace,
+        kubernetes_role_v1.members[0].metadata[0].namespace, kubernetes_role_binding_v1.members[0].metadata[0].namespace,
       ] : namespace == "vision"
     ])
     error_message = "All objects must be in the created namespace."
   }
 
   assert {
-    condition     = kubernetes_resource_quota.team[0].spec[0].hard["requests.nvidia.com/gpu"] == "16"
+    condition     = kubernetes_resource_quota_v1.team[0].spec[0].hard["requests.nvidia.com/gpu"] == "16"
     error_message = "The hard limits must be those of the variable."
   }
 
   assert {
-    condition     = kubernetes_service_account.trainers[0].metadata[0].name == "kubetorch-service-account"
+    condition     = kubernetes_service_account_v1.trainers[0].metadata[0].name == "kubetorch-service-account"
     error_message = "The service account must be the default of kt_compute."
   }
 }
@@ -84,12 +84,12 @@ run "an_existing_namespace_is_named" {
   }
 
   assert {
-    condition     = length(kubernetes_namespace.team) == 0 && kt_queue.pool.namespace == "ml"
+    condition     = length(kubernetes_namespace_v1.team) == 0 && kt_queue.pool.namespace == "ml"
     error_message = "An existing namespace must not be created."
   }
 
   assert {
-    condition     = kubernetes_service_account.trainers[0].metadata[0].namespace == "ml"
+    condition     = kubernetes_service_account_v1.trainers[0].metadata[0].namespace == "ml"
     error_message = "The service account must be in the existing namespace."
   }
 }
@@ -109,12 +109,12 @@ run "members_are_subjects_of_the_role" {
   }
 
   assert {
-    condition     = length(kubernetes_service_account.trainers) == 0
+    condition     = length(kubernetes_service_account_v1.trainers) == 0
     error_message = "The service account must be left out."
   }
 
   assert {
-    condition = join(" ", [for subject in kubernetes_role_binding.members[0].subject : "${subject.kind}/${subject.name}"]) == (
+    condition = join(" ", [for subject in kubernetes_role_binding_v1.members[0].subject : "${subject.kind}/${subject.name}"]) == (
       "User/alice Group/vision ServiceAccount/ci ServiceAccount/argo"
     )
     error_message = "The subjects must be the members, in their order."
@@ -122,19 +122,19 @@ run "members_are_subjects_of_the_role" {
 
   assert {
     condition = (
-      kubernetes_role_binding.members[0].subject[2].namespace == "vision" &&
-      kubernetes_role_binding.members[0].subject[3].namespace == "argo"
+      kubernetes_role_binding_v1.members[0].subject[2].namespace == "vision" &&
+      kubernetes_role_binding_v1.members[0].subject[3].namespace == "argo"
     )
     error_message = "The namespace of a service account must default to that of the pool."
   }
 
   assert {
-    condition     = kubernetes_role_binding.members[0].role_ref[0].name == "vision-members"
+    condition     = kubernetes_role_binding_v1.members[0].role_ref[0].name == "vision-members"
     error_message = "The binding must refer to the role of the members."
   }
 
   assert {
-    condition     = alltrue([for rule in kubernetes_role.members[0].rule : !contains(rule.resources, "secrets")])
+    condition     = alltrue([for rule in kubernetes_role_v1.members[0].rule : !contains(rule.resources, "secrets")])
     error_message = "By default, members must not read Secrets."
   }
 }
