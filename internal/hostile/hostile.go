@@ -41,8 +41,14 @@ func Serve(t *testing.T, respond http.HandlerFunc) *Server {
 	}))
 	s.EnableHTTP2 = true
 	s.StartTLS()
-	t.Cleanup(s.Close)
+	t.Cleanup(s.close)
 	return s
+}
+
+// close also closes the connections from which clients do not read.
+func (s *Server) close() {
+	s.CloseClientConnections()
+	s.Server.Close()
 }
 
 // CA returns the certificate authority of the server as PEM.
@@ -128,7 +134,7 @@ func ServeRaw(t *testing.T, response string) *Server {
 		s.Sent.Add(int64(n))
 		_ = conn.Close()
 	}))
-	t.Cleanup(s.Close)
+	t.Cleanup(s.close)
 	return s
 }
 

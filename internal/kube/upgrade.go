@@ -1,12 +1,12 @@
 package kube
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,7 +41,10 @@ func NewUpgrade(ctx context.Context, settings *rest.Config) *Upgrade {
 			if redirect, ok := errors.AsType[*config.RedirectError](err); ok { // the SPDY client returns only its text
 				u.rejection = redirect
 			}
-			return resp, err
+			if err != nil {
+				return nil, err
+			}
+			return resp, nil
 		})
 	})
 	return u
@@ -68,17 +71,23 @@ func (r roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { ret
 
 // statusOf returns the Status in the response of an API server that does not
 // upgrade a connection, because the SPDY client returns only its message. It
-// also returns the body to read again.
+// also returns the body to read again, which that client quotes in its error.
 func statusOf(request *http.Request, body io.ReadCloser) (again io.ReadCloser, rejection, err error) {
 	const maxBytes = 64 << 10
 	data, err := io.ReadAll(io.LimitReader(body, maxBytes))
-	if err := errors.Join(err, body.Close()); err != nil {
+	// Close would read the rest of a larger body, which may have no end. Go closes the unused connection by itself.
+	if len(data) < maxBytes {
+		err = errors.Join(err, body.Close())
+	}
+	if err != nil {
 		return nil, nil, err
 	}
-	data = []byte(printable.HideCredential(string(data), request.Header.Get("Authorization")))
+	text := printable.HideCredential(string(data), request.Header.Get("Authorization"))
 	var status metav1.Status
-	if json.Unmarshal(data, &status) == nil && status.Kind == "Status" {
+	if json.Unmarshal([]byte(text), &status) == nil && status.Kind == "Status" {
 		rejection = &apierrors.StatusError{ErrStatus: status}
+	} else {
+		text = printable.Foreign(text)
 	}
-	return io.NopCloser(bytes.NewReader(data)), rejection, nil
+	return io.NopCloser(strings.NewReader(text)), rejection, nil
 }
