@@ -2,7 +2,7 @@
 // None of them is compiled, so `go mod tidy` would remove them.
 module github.com/ktdev/terraform-provider-kt/ecosystem/crds
 
-go 1.26.0
+go 1.26.5
 
 require (
 	github.com/kubeflow/training-operator v1.9.3

@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	_ "sigs.k8s.io/karpenter/kwok/apis" // registers its types
 	kwok "sigs.k8s.io/karpenter/kwok/cloudprovider"
-	kwokoptions "sigs.k8s.io/karpenter/kwok/options"
 	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider/overlay"
 	"sigs.k8s.io/karpenter/pkg/controllers"
