@@ -35,7 +35,7 @@ func TestEcoKarpenterCreatesNodesForAGPUTypeOfANodePoolOnly(t *testing.T) {
 	cli := acctest.NewCLI(t)
 	write := func(gpuType string) {
 		cli.Write(t, karpenter.ConfigWith(ns, `gpu_type_label = "karpenter.k8s.aws/instance-gpu-name"`,
-			acctest.Compute(fmt.Sprintf("cpus = 1\ngpus = 1\ngpu_type = %q\nlaunch_timeout = \"10m\"", gpuType))))
+			acctest.Compute(fmt.Sprintf("gpus = 1\ngpu_type = %q", gpuType))))
 	}
 	write("h1000")
 	out, err := cli.Run(t, "apply", "-auto-approve")

@@ -44,6 +44,9 @@ func queueOf(
 	kinds := []kube.Kind{localQueues, workloads}
 	q.Queues = objects(ctx, c, localQueues, q.Namespace, nil)
 	q.Holds = objects(ctx, c, workloads, q.Namespace, func(e *kube.Entry) bool { return holds(e, workload, pods) })
+	if of := workload.GroupVersionKind().GroupKind(); q.Holds != nil && len(q.Holds) == 0 && KueueExcludes(ctx, c, of) {
+		q.Excluded = kind.KueueFramework(of)
+	}
 	if name := q.ClusterQueueOf(); name != "" {
 		clusterQueues := kind.ClusterQueue(version)
 		kinds = append(kinds, clusterQueues)

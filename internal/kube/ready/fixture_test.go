@@ -42,6 +42,7 @@ type queueFixture struct {
 	Queues       []json.RawMessage `json:"queues,omitempty"`
 	ClusterQueue json.RawMessage   `json:"clusterQueue,omitempty"`
 	Holds        []json.RawMessage `json:"holds,omitempty"`
+	Excluded     string            `json:"excluded,omitempty"`
 }
 
 func (f *queueFixture) queue(t testing.TB) *Queue {
@@ -51,7 +52,7 @@ func (f *queueFixture) queue(t testing.TB) *Queue {
 	}
 	q := &Queue{
 		Scheduler: f.Scheduler, Namespace: f.Namespace, Name: f.Name, NotInstalled: f.NotInstalled,
-		Queues: objects(t, f.Queues), Holds: objects(t, f.Holds),
+		Queues: objects(t, f.Queues), Holds: objects(t, f.Holds), Excluded: f.Excluded,
 	}
 	if f.ClusterQueue != nil {
 		for _, found := range objects(t, []json.RawMessage{f.ClusterQueue}) {

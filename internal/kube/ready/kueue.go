@@ -123,6 +123,8 @@ func (q *Queue) kueue(c *Cause, workload string) *Cause {
 		c.Summary += " " + short
 		c.Hint = "Wait until other workloads in the queue finish, reduce " + FieldRequests +
 			", or request a higher quota."
+	case q.Holds != nil && len(q.Holds) == 0:
+		c.Summary += " Kueue has no Workload for it: it has not seen it yet, or does not manage its kind."
 	case len(waiting) == 0:
 		c.Summary += " " + startsWithQuota
 	}

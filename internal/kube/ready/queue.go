@@ -24,8 +24,10 @@ type Queue struct {
 	// ClusterQueue is the ClusterQueue of the LocalQueue; nil means unknown.
 	ClusterQueue *unstructured.Unstructured
 	// Holds are the objects of the scheduler for this workload: Workloads of
-	// Kueue, or PodGroups of KAI.
+	// Kueue, or PodGroups of KAI; nil means unknown.
 	Holds []*unstructured.Unstructured
+	// Excluded is the name of Kueue's integration for the kind of the workload if its configuration excludes it, or "".
+	Excluded string
 }
 
 // QueueOf returns the queue of a workload or of its pods, by their labels.
@@ -115,6 +117,15 @@ func (q *Queue) problem(c *Cause, workload string) bool {
 		c.Hint = "Correct " + FieldQueue + ", or create the queue."
 		c.Command = Kubectl(namespace, "get", of.Argument())
 		c.terminal(volumeGrace) // the same run may still create it
+		return true
+	case q.Excluded != "":
+		c.Reason = ReasonQueueMissing
+		c.Summary = fmt.Sprintf("%s is suspended for queue %s, but the configuration of Kueue excludes its kind: "+
+			"nothing starts it.", workload, q.Name)
+		c.Hint = Advise("Add %q to integrations.frameworks of the configuration of Kueue, or remove "+FieldQueue+".",
+			q.Excluded)
+		c.Command = "kubectl get configmaps -n kueue-system kueue-manager-config -o yaml"
+		c.terminal(volumeGrace)
 		return true
 	}
 	return false

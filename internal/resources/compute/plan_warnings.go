@@ -21,9 +21,12 @@ func (p *planner) warnOfQueue(ctx context.Context, workload *unstructured.Unstru
 	}
 	of := workload.GroupVersionKind().GroupKind()
 	if p.Plan.QueueScheduler.ValueString() != kind.QueueSchedulerKAI && observe.KueueExcludes(ctx, p.Data.Cluster, of) {
+		consequence := "the pods of the compute run beside the quota of queue " + p.Plan.QueueName.ValueString()
+		if kind.WorkloadOf(of).Admitted {
+			consequence = "nothing starts the compute, which is created suspended"
+		}
 		p.Diags.Append(queueWithoutEffect(fmt.Sprintf("The configuration of Kueue, kueue-manager-config in namespace "+
-			"kueue-system, does not include the kind %s: the pods of the compute run beside the quota of queue %s.",
-			of.Kind, p.Plan.QueueName.ValueString()), of))
+			"kueue-system, does not include the kind %s: %s.", of.Kind, consequence), of))
 		return
 	}
 	pods, requests := manifest.Demand(workload, decodeFieldPath(p.Plan.PodTemplatePath)...)
