@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -61,7 +62,7 @@ func run(file string) int {
 	ctx := with(context.Background())
 	return manager.Main(manager.Program{
 		Name:  "karpenter",
-		About: "karpenter runs Karpenter's controllers with its KWOK provider against a test cluster that has its CRDs.",
+		About: "karpenter runs Karpenter's controllers with its KWOK provider against a test cluster with its CRDs.",
 		Kinds: []schema.GroupKind{
 			{Group: "karpenter.sh", Kind: "NodePool"}, {Group: "karpenter.sh", Kind: "NodeClaim"},
 			{Group: "karpenter.kwok.sh", Kind: "KWOKNodeClass"},
@@ -83,10 +84,10 @@ func add(ctx context.Context, mgr ctrl.Manager) error {
 	store := nodeoverlay.NewInstanceTypeStore()
 	bare := kwok.NewCloudProvider(ctx, mgr.GetClient(), types)
 	provider := overlay.Decorate(bare, mgr.GetClient(), store)
-	real := clock.RealClock{}
-	recorder := events.NewRecorder(mgr.GetEventRecorderFor("karpenter"))
-	cluster := state.NewCluster(real, mgr.GetClient(), provider)
-	for _, controller := range controllers.NewControllers(ctx, mgr, real, mgr.GetClient(), recorder, provider, bare,
+	wall := clock.RealClock{}
+	recorder := events.NewRecorder(mgr.GetEventRecorderFor("karpenter")) //nolint:staticcheck // it takes no other
+	cluster := state.NewCluster(wall, mgr.GetClient(), provider)
+	for _, controller := range controllers.NewControllers(ctx, mgr, wall, mgr.GetClient(), recorder, provider, bare,
 		cluster, store) {
 		if err := controller.Register(ctx, mgr); err != nil {
 			return err
@@ -97,37 +98,37 @@ func add(ctx context.Context, mgr ctrl.Manager) error {
 
 // addIndexes adds the indexes that the controllers use (setupIndexers in pkg/operator).
 func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
-	add := func(object client.Object, field string, value func(client.Object) string) error {
-		return indexer.IndexField(ctx, object, field, func(o client.Object) []string { return []string{value(o)} })
-	}
-	claim := func(o client.Object) *karpenterv1.NodeClaim { return o.(*karpenterv1.NodeClaim) }
-	class := func(o client.Object) *karpenterv1.NodeClassReference {
-		if pool, ok := o.(*karpenterv1.NodePool); ok {
-			return pool.Spec.Template.Spec.NodeClassRef
-		}
-		return claim(o).Spec.NodeClassRef
-	}
 	const ofClaims, ofPools = "spec.nodeClassRef.", "spec.template.spec.nodeClassRef."
-	for _, index := range []struct {
-		object client.Object
-		field  string
-		value  func(client.Object) string
-	}{
-		{&corev1.Pod{}, "spec.nodeName", func(o client.Object) string { return o.(*corev1.Pod).Spec.NodeName }},
-		{&corev1.Node{}, "spec.providerID", func(o client.Object) string { return o.(*corev1.Node).Spec.ProviderID }},
-		{&storagev1.VolumeAttachment{}, "spec.nodeName",
-			func(o client.Object) string { return o.(*storagev1.VolumeAttachment).Spec.NodeName }},
-		{&karpenterv1.NodeClaim{}, "status.providerID", func(o client.Object) string { return claim(o).Status.ProviderID }},
-		{&karpenterv1.NodeClaim{}, ofClaims + "group", func(o client.Object) string { return class(o).Group }},
-		{&karpenterv1.NodeClaim{}, ofClaims + "kind", func(o client.Object) string { return class(o).Kind }},
-		{&karpenterv1.NodeClaim{}, ofClaims + "name", func(o client.Object) string { return class(o).Name }},
-		{&karpenterv1.NodePool{}, ofPools + "group", func(o client.Object) string { return class(o).Group }},
-		{&karpenterv1.NodePool{}, ofPools + "kind", func(o client.Object) string { return class(o).Kind }},
-		{&karpenterv1.NodePool{}, ofPools + "name", func(o client.Object) string { return class(o).Name }},
-	} {
-		if err := add(index.object, index.field, index.value); err != nil {
-			return err
-		}
+	errs := []error{
+		index(ctx, indexer, "spec.nodeName", func(pod *corev1.Pod) string { return pod.Spec.NodeName }),
+		index(ctx, indexer, "spec.providerID", func(node *corev1.Node) string { return node.Spec.ProviderID }),
+		index(ctx, indexer, "spec.nodeName", func(a *storagev1.VolumeAttachment) string { return a.Spec.NodeName }),
+		index(ctx, indexer, "status.providerID", func(c *karpenterv1.NodeClaim) string { return c.Status.ProviderID }),
 	}
-	return nil
+	for name, value := range map[string]func(*karpenterv1.NodeClassReference) string{
+		"group": func(class *karpenterv1.NodeClassReference) string { return class.Group },
+		"kind":  func(class *karpenterv1.NodeClassReference) string { return class.Kind },
+		"name":  func(class *karpenterv1.NodeClassReference) string { return class.Name },
+	} {
+		errs = append(errs,
+			index(ctx, indexer, ofClaims+name,
+				func(claim *karpenterv1.NodeClaim) string { return value(claim.Spec.NodeClassRef) }),
+			index(ctx, indexer, ofPools+name,
+				func(pool *karpenterv1.NodePool) string { return value(pool.Spec.Template.Spec.NodeClassRef) }))
+	}
+	return errors.Join(errs...)
+}
+
+// index adds an index of the objects of a type by the value of a field.
+func index[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, indexer client.FieldIndexer, field string, value func(P) string) error {
+	return indexer.IndexField(ctx, P(new(T)), field, func(o client.Object) []string {
+		object, ok := o.(P)
+		if !ok {
+			return nil
+		}
+		return []string{value(object)}
+	})
 }

@@ -81,8 +81,8 @@ func useModules(t *testing.T, dir string) {
 	replaceIn(t, dir, `"../../modules/`, `"`+Modules(t)+"/")
 }
 
-// Modules returns a directory with a copy of the modules for the release of hashicorp/kubernetes that the tests use, the
-// newest that is a Go module. Its resources are the same as those with the suffix _v1 of release 2.7 and newer.
+// Modules returns a directory with a copy of the modules for the release of hashicorp/kubernetes that the tests use,
+// the newest that is a Go module. Its resources are the same as those with the suffix _v1 of release 2.7 and newer.
 func Modules(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -139,8 +139,8 @@ func IsAccelerator(resource string) bool {
 }
 
 // KueueFramework returns the name of Kueue's integration for a kind, as in integrations.frameworks of its configuration
-// (FrameworkName in pkg/controller/jobs of sigs.k8s.io/kueue). Kinds without one are managed by the labels of their pods
-// or Jobs.
+// (FrameworkName in pkg/controller/jobs of sigs.k8s.io/kueue). Kinds without one are managed by the labels of their
+// pods or Jobs.
 func KueueFramework(of schema.GroupKind) string {
 	name := strings.ToLower(of.Kind)
 	switch {

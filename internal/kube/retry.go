@@ -171,8 +171,10 @@ func (r *retrier) attempt(
 	if err != nil {
 		return nil, late(ctx, limit, err)
 	}
-	if response.Request != nil {
-		r.authorization.Store(response.Request.Header.Get("Authorization"))
+	var authorization string
+	if sent := response.Request; sent != nil { // with the credential
+		authorization = sent.Header.Get("Authorization")
+		r.authorization.Store(authorization)
 	}
 	if category == stream && response.StatusCode == http.StatusOK {
 		body := &streamBody{ReadCloser: response.Body, stop: cancel, ended: r.health.noteUnready,
@@ -195,8 +197,8 @@ func (r *retrier) attempt(
 		return nil, late(ctx, left, fmt.Errorf("%w: %w", errIncomplete, err))
 	}
 	whole := &reply{Response: response, body: body}
-	if sent := response.Request; sent != nil && (!whole.succeeded() || targetOf(sent, r.checks.root).subresource == "log") {
-		whole.body = []byte(printable.HideCredential(string(body), sent.Header.Get("Authorization"))) // it was sent with the credential
+	if !whole.succeeded() || targetOf(request, r.checks.root).subresource == "log" {
+		whole.body = []byte(printable.HideCredential(string(body), authorization))
 	}
 	if err := r.checks.check(request, whole); err != nil {
 		return nil, err

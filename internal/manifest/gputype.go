@@ -15,8 +15,8 @@ import (
 type NodeLabel struct{ Key, Value string }
 
 // ParseGPUType returns the label of the nodes with the requested GPUs: "L4" is a value of productLabel, or of
-// nvidia.com/gpu.product if that is empty. "key: value", with or without spaces around the colon, is any label. An error
-// is a sentence without its subject ("is empty …").
+// nvidia.com/gpu.product if that is empty. "key: value", with or without spaces around the colon, is any label. An
+// error is a sentence without its subject ("is empty …").
 func ParseGPUType(s, productLabel string) (NodeLabel, error) {
 	if strings.TrimSpace(s) == "" {
 		return NodeLabel{}, errors.New(`is empty: set a product such as "L4", or a node label as "key: value"`)

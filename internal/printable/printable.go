@@ -68,8 +68,8 @@ func Cut(s string, limit int) string {
 	return string(r[:limit-1]) + "…"
 }
 
-// HideCredential replaces the credential of a header Authorization in a text of the server that has received it, such as
-// a gateway that shows the request.
+// HideCredential replaces the credential of a header Authorization in a text of the server that has received it, such
+// as a gateway that shows the request.
 func HideCredential(s, authorization string) string {
 	_, credential, _ := strings.Cut(authorization, " ")
 	return Hide(s, credential)

@@ -32,7 +32,8 @@ func everything() map[string]string {
 			"image_pull_secrets": ["registry"],
 			"sensitive_fields": ["metadata.annotations"],
 			"working_dir": "/app", "image": "pytorch:2.4",
-			"env_vars": {"A": "b"}, "secrets": [{"name": "hf", "env_vars": ["HF_TOKEN"], "env_keys": {"T": "t"}, "mount_path": "/hf",
+			"env_vars": {"A": "b"}, "secrets": [{"name": "hf", "env_vars": ["HF_TOKEN"], "env_keys": {"T": "t"},
+			"mount_path": "/hf",
 			"default_mode": "0400"}],
 			"volumes": [{"claim_name": "data", "mount_path": "/data", "read_only": true}],
 			"freeze": false, "gpu_anti_affinity": false`

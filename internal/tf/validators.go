@@ -92,8 +92,8 @@ func EnvVarName() validator.String {
 
 // SecretKey requires a key of a Secret.
 func SecretKey() validator.String {
-	return textRule("Invalid key of a Secret", "a key of a Secret: at most 253 letters, digits, dashes, underscores and "+
-		"dots, such as token", validation.IsConfigMapKey)
+	return textRule("Invalid key of a Secret", "a key of a Secret: at most 253 letters, digits, dashes, underscores "+
+		"and dots, such as token", validation.IsConfigMapKey)
 }
 
 // AbsolutePath requires a normalized absolute path in the container.

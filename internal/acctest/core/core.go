@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/zclconf/go-cty/cty"
@@ -381,24 +380,4 @@ func (r *Resource) Import(ctx context.Context, c *Command, id string) error {
 		err = errors.New("the imported object does not exist")
 	}
 	return err
-}
-
-// problems returns the warnings, and the errors as one error.
-func problems(diagnostics []*tfprotov6.Diagnostic) (warnings []string, err error) {
-	var failed []string
-	for _, d := range diagnostics {
-		text := d.Summary + "\n" + d.Detail
-		if d.Attribute != nil {
-			text += "\n(" + d.Attribute.String() + ")"
-		}
-		if d.Severity == tfprotov6.DiagnosticSeverityError {
-			failed = append(failed, text)
-		} else {
-			warnings = append(warnings, text)
-		}
-	}
-	if failed != nil {
-		return warnings, errors.New(strings.Join(failed, "\n"))
-	}
-	return warnings, nil
 }

@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -107,4 +108,24 @@ func decoded(v cty.Value) (map[string]any, error) {
 	}
 	var out map[string]any
 	return out, json.Unmarshal(data, &out)
+}
+
+// problems returns the warnings, and the errors as one error.
+func problems(diagnostics []*tfprotov6.Diagnostic) (warnings []string, err error) {
+	var failed []string
+	for _, d := range diagnostics {
+		text := d.Summary + "\n" + d.Detail
+		if d.Attribute != nil {
+			text += "\n(" + d.Attribute.String() + ")"
+		}
+		if d.Severity == tfprotov6.DiagnosticSeverityError {
+			failed = append(failed, text)
+		} else {
+			warnings = append(warnings, text)
+		}
+	}
+	if failed != nil {
+		return warnings, errors.New(strings.Join(failed, "\n"))
+	}
+	return warnings, nil
 }

@@ -14,7 +14,6 @@ func TestAccAListItemThatAnotherManagerAppliesIsKeptAndReported(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	computes := cluster.Resources(t, "kt_compute", ns, "")
-	const common = "cpus = 1\non_not_ready = \"ignore\"\n"
 	manifest := func(more string) string {
 		return `manifest = jsonencode({ apiVersion = "apps/v1", kind = "Deployment", spec = { ` +
 			`selector = { matchLabels = { app = "a" } }, template = { metadata = { labels = { app = "a" } }, ` +
@@ -26,13 +25,14 @@ func TestAccAListItemThatAnotherManagerAppliesIsKeptAndReported(t *testing.T) {
 		"all":           {`env_vars = { SHARED = "1" }`, ``},
 		"with-value":    {`env_vars = { SHARED = "1" }`, `env_vars = { OTHER = "1" }`},
 		"manifest":      {manifest(`, env = [{ name = "SHARED", value = "1" }]`), manifest("")},
-		"manifest-only": {"manifest_only = true\n" + manifest(`, env = [{ name = "SHARED", value = "1" }]`), "manifest_only = true\n" + manifest("")},
+		"manifest-only": {"manifest_only = true\n" + manifest(`, env = [{ name = "SHARED", value = "1" }]`),
+			"manifest_only = true\n" + manifest("")},
 	} {
-		with[name] = fmt.Sprintf("name = %q\n", name) + common + bodies[0]
-		without[name] = fmt.Sprintf("name = %q\n", name) + common + bodies[1]
-		if strings.HasPrefix(name, "manifest") {
-			with[name], without[name] = strings.Replace(with[name], "cpus = 1\n", "", 1), strings.Replace(without[name], "cpus = 1\n", "", 1)
+		common := fmt.Sprintf("name = %q\non_not_ready = \"ignore\"\n", name)
+		if !strings.HasPrefix(name, "manifest") {
+			common += "cpus = 1\n"
 		}
+		with[name], without[name] = common+bodies[0], common+bodies[1]
 	}
 	computes.Change(t, with)
 	for name := range with {

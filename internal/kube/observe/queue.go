@@ -85,7 +85,6 @@ func KueueIgnores(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels 
 	return err == nil && len(workloads) == 0, nil
 }
 
-// groupOf returns the API group of a scheduler with queues.
 // KueueExcludes reports whether the configuration of Kueue lists the kinds that it manages, without one of them. It is
 // false if the configuration has another name than in Kueue's manifests and Helm chart, or cannot be read.
 func KueueExcludes(ctx context.Context, c *kube.Cluster, of schema.GroupKind) bool {
@@ -104,6 +103,7 @@ func KueueExcludes(ctx context.Context, c *kube.Cluster, of schema.GroupKind) bo
 	return err == nil && configured.Excludes(of)
 }
 
+// groupOf returns the API group of a scheduler with queues.
 func groupOf(scheduler string) string {
 	if scheduler == kind.QueueSchedulerKAI {
 		return kind.KAIGroup

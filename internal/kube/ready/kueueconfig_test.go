@@ -37,7 +37,8 @@ integrations:
 		"not YAML":               {"{", "apps", "StatefulSet", false},
 		"of another shape":       {"integrations: [deployment]", "apps", "StatefulSet", false},
 	} {
-		if got := ParseKueueConfig(test.text).Excludes(schema.GroupKind{Group: test.group, Kind: test.kind}); got != test.want {
+		of := schema.GroupKind{Group: test.group, Kind: test.kind}
+		if got := ParseKueueConfig(test.text).Excludes(of); got != test.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -39,8 +40,8 @@ func TestGPUTypeFollowsTheProvidersLabel(t *testing.T) {
 		"another product": {"l4", nil, map[string]string{gpuName: "h100"}, "h100", nil},
 		"none":            {"l4", nil, nil, "", nil},
 		"as a label":      {gpuName + ": l4", nil, map[string]string{gpuName: "h100"}, gpuName + ": h100", nil},
-		"beside the same value": {"l4", map[string]string{"a": "l4"}, map[string]string{gpuName: "h100", "a": "l4"}, "h100",
-			map[string]string{"a": "l4"}},
+		"beside the same value": {"l4", map[string]string{"a": "l4"}, map[string]string{gpuName: "h100", "a": "l4"},
+			"h100", map[string]string{"a": "l4"}},
 		"only another label": {"l4", map[string]string{"a": "l4"}, map[string]string{gpuName: "l4", "a": "b"}, "l4",
 			map[string]string{"a": "b"}},
 	} {
@@ -48,9 +49,7 @@ func TestGPUTypeFollowsTheProvidersLabel(t *testing.T) {
 			t.Parallel()
 			m := &model{GPUType: types.StringValue(test.gpuType), NodeSelector: textsOrNull(t, test.selector)}
 			rendered := map[string]string{gpuName: "l4"}
-			for key, value := range test.selector {
-				rendered[key] = value
-			}
+			maps.Copy(rendered, test.selector)
 			before, after := &manifest.Compute{NodeSelector: rendered}, &manifest.Compute{NodeSelector: test.live}
 			followNodeLabels(nil, m, before, after)
 			if m.GPUType.ValueString() != test.want || !m.NodeSelector.Equal(textsOrNull(t, test.wantSelector)) {

@@ -21,7 +21,7 @@ func (p *planner) warnOfQueue(ctx context.Context, workload *unstructured.Unstru
 	}
 	of := workload.GroupVersionKind().GroupKind()
 	if p.Plan.QueueScheduler.ValueString() != kind.QueueSchedulerKAI && observe.KueueExcludes(ctx, p.Data.Cluster, of) {
-		consequence := "the pods of the compute run beside the quota of queue " + p.Plan.QueueName.ValueString()
+		consequence := "the pods of the compute do not count against the quota of the queue"
 		if kind.WorkloadOf(of).Admitted {
 			consequence = "nothing starts the compute, which is created suspended"
 		}

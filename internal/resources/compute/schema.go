@@ -98,8 +98,8 @@ func resourceAttributes() map[string]schema.Attribute {
 				"Adds the tolerations that GPU nodes require.",
 		},
 		"gpu_type": optionalText("GPU product of the nodes that run the pods (label `nvidia.com/gpu.product`, or the "+
-			"provider's `gpu_type_label`), or any node label as `key: value`. For the labels of a cloud, see [GPU types "+
-			"by cloud](../guides/gpu-pools.md#gpu-types-by-cloud).", tf.GPUType()),
+			"provider's `gpu_type_label`), or any node label as `key: value`. For the labels of a cloud, see [GPU "+
+			"types by cloud](../guides/gpu-pools.md#gpu-types-by-cloud).", tf.GPUType()),
 		"gpu_memory": schema.StringAttribute{
 			Optional: true, CustomType: tf.QuantityType{}, PlanModifiers: keepQuantity(),
 			MarkdownDescription: "Share of the memory of one GPU, such as `4Gi`, for GPU sharing with the KAI " +

@@ -67,8 +67,8 @@ func (w *writer) warnIfUnqueued(ctx context.Context, pods pods) {
 		return // what cannot be read now was read by the wait
 	}
 	of := pods.workload.Kind
-	w.Diags.Append(queueWithoutEffect(fmt.Sprintf("The pods of %s run, but Kueue has no Workload for them: they are not "+
-		"part of the quota of queue %s. The configuration of Kueue does not include the kind %s, or its "+
+	w.Diags.Append(queueWithoutEffect(fmt.Sprintf("The pods of %s run, but Kueue has no Workload for them: they are "+
+		"not part of the quota of queue %s. The configuration of Kueue does not include the kind %s, or its "+
 		"managedJobsNamespaceSelector excludes the namespace.", pods.workload, w.Plan.QueueName.ValueString(), of.Kind),
 		of.GroupKind()))
 }
