@@ -21,10 +21,10 @@ func TestAccAListItemThatAnotherManagerAppliesIsKeptAndReported(t *testing.T) {
 	}
 	with, without := map[string]string{}, map[string]string{}
 	for name, bodies := range map[string][2]string{
-		"one-of-two":    {`env_vars = { SHARED = "1", OWN = "1" }`, `env_vars = { OWN = "1" }`},
-		"all":           {`env_vars = { SHARED = "1" }`, ``},
-		"with-value":    {`env_vars = { SHARED = "1" }`, `env_vars = { OTHER = "1" }`},
-		"manifest":      {manifest(`, env = [{ name = "SHARED", value = "1" }]`), manifest("")},
+		"one-of-two": {`env_vars = { SHARED = "1", OWN = "1" }`, `env_vars = { OWN = "1" }`},
+		"all":        {`env_vars = { SHARED = "1" }`, ``},
+		"with-value": {`env_vars = { SHARED = "1" }`, `env_vars = { OTHER = "1" }`},
+		"manifest":   {manifest(`, env = [{ name = "SHARED", value = "1" }]`), manifest("")},
 		"manifest-only": {"manifest_only = true\n" + manifest(`, env = [{ name = "SHARED", value = "1" }]`),
 			"manifest_only = true\n" + manifest("")},
 	} {
