@@ -68,8 +68,8 @@ func TestABadWatchIsNotLogged(t *testing.T) { //nolint:paralleltest // klog is g
 					}
 					hostile.JSON(http.StatusOK, events+"\n")(w, request)
 				default:
-					hostile.JSON(http.StatusOK, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},`+
-						`"items":[]}`)(w, request)
+					hostile.JSON(http.StatusOK, `{"kind":"PodList","apiVersion":"v1","items":[],`+
+						`"metadata":{"resourceVersion":"1"}}`)(w, request)
 				}
 			}))
 			if _, err := cluster.ReadAll(ctx, kind.Pod(), "ml", nil); err != nil {
@@ -94,8 +94,8 @@ func TestCredentialInALogIsHidden(t *testing.T) {
 			_, _ = io.WriteString(w, "2026-01-02T03:04:05Z "+strings.ReplaceAll(hostile.Text, "\n", " ")+"\n")
 			return
 		}
-		hostile.JSON(http.StatusOK, `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"trainer-0","namespace":"ml"}}`)(
-			w, request)
+		hostile.JSON(http.StatusOK, `{"kind":"Pod","apiVersion":"v1",`+
+			`"metadata":{"name":"trainer-0","namespace":"ml"}}`)(w, request)
 	}))
 	var lines []string
 	log := podstream.Log{Namespace: "ml", Pod: "trainer-0", Container: "kubetorch",

@@ -171,8 +171,8 @@ func (h *head) isDiscovery(path string) bool {
 	return h.Kind == "APIResourceList" && string(h.GroupVersion) == name
 }
 
-// page counts the pages and bytes of a list, whose response contains a token for the next page, or none. Without a limit,
-// a server could continue a list forever.
+// page counts the pages and bytes of a list, whose response contains a token for the next page, or none. Without a
+// limit, a server could continue a list forever.
 func (c *checker) page(t target, request *http.Request, token string, size int) error {
 	if !t.list {
 		return nil

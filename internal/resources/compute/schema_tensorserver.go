@@ -30,8 +30,8 @@ func tensorServerAttributes() map[string]schema.Attribute {
 				"`service_account_name`, `image_pull_secrets` and mounted `secrets`. The plan warns about them. If " +
 				"the installed operator omits one, the apply fails and names the attribute. " +
 				"No version supports keys of Secrets as environment variables (`secrets[*].env_vars` and `env_keys`) " +
-				"and the environment variables `SKYTORCH_PORT`, `SKYTORCH_HOST` and `SKYTORCH_LOG_LEVEL` (`KPU_…`), which " +
-				"are rejected. The Compute of KPU and of SkyTorch 0.1.0 has no field for any of these, nor for " +
+				"and the environment variables `SKYTORCH_PORT`, `SKYTORCH_HOST` and `SKYTORCH_LOG_LEVEL` (`KPU_…`), " +
+				"which are rejected. The Compute of KPU and of SkyTorch 0.1.0 has no field for any of these, nor for " +
 				"`volumes` and `volume_claim_templates`. That of KPU has none for `cpus`, `memory`, `disk_size` and " +
 				"`gpus` either.",
 		},

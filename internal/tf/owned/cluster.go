@@ -67,8 +67,9 @@ func (r RecordedCluster) Doubtful() diag.Diagnostics {
 	return diag.Diagnostics{diag.NewErrorDiagnostic("The object is missing, possibly in another cluster",
 		fmt.Sprintf("The object was found in the cluster at %s, and is missing in the cluster at %s. Without "+
 			"permission to get the namespace kube-system or that of the object, it is unknown whether these are the "+
-			"same. The state is kept unchanged.\n\nNext step: Correct the kubeconfig, its context, or the provider block. If it is the same "+
-			"cluster, grant the permission, or remove the resource from the state:\n  terraform state rm ADDRESS",
+			"same. The state is kept unchanged.\n\nNext step: Correct the kubeconfig, its context, or the provider "+
+			"block. If it is the same cluster, grant the permission, or remove the resource from the state:\n"+
+			"  terraform state rm ADDRESS",
 			known.Server, cmp.Or(configured.Server, "an unknown address")))}
 }
 
