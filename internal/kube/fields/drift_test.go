@@ -93,11 +93,11 @@ const (
 	threeSet = `{f:spec: {f:env: {'k:{"name":"A"}': {.: {}, f:name: {}}, 'k:{"name":"B"}': {.: {}, f:name: {}},
         'k:{"name":"C"}': {.: {}, f:name: {}}}}}`
 	groupsSet  = `{f:spec: {f:groups: {}}}`
-	limitsSet  = `{f:spec: {f:groups: {}, f:limits: {f:cpu: {}}, f:labels: {f:cpu: {}}}}`
+	limitsSet  = `{f:spec: {f:groups: {}, f:resources: {f:limits: {f:cpu: {}}}, f:labels: {f:cpu: {}}}}`
 	twins      = `spec: {ports: [{name: tcp, port: 53}, {name: udp, port: 53, protocol: UDP}]}`
 	bothTwins  = `spec: {ports: [{name: tcp, port: 53, protocol: TCP}, {name: udp, port: 53, protocol: UDP}]}`
-	oneMillion = `spec: {groups: [{name: a, resources: {limits: {cpu: 1000m}}}], limits: {cpu: 1000m}, labels: {cpu: ` +
-		`1000m}}`
+	oneMillion = `spec: {groups: [{name: a, resources: {limits: {cpu: 1000m}}}], resources: {limits: {cpu: 1000m}}, ` +
+		`labels: {cpu: 1000m}}`
 )
 
 func TestDriftByKindOfChange(t *testing.T) {
@@ -148,9 +148,9 @@ func TestDriftByKindOfChange(t *testing.T) {
 			want: []string{"spec.groups"}, doc: `spec: {groups: [{name: a}, {name: c}]}`,
 		},
 		"defaults of the server for zeros": {
-			sent: `spec: {groups: "", limits: {cpu: 0}, labels: {cpu: x}}`, set: limitsSet,
-			admitted: `spec: {groups: all, limits: {cpu: 7}, labels: {cpu: x}}`,
-			live:     `spec: {groups: all, limits: {cpu: 7}, labels: {cpu: x}}`,
+			sent: `spec: {groups: "", resources: {limits: {cpu: 0}}, labels: {cpu: x}}`, set: limitsSet,
+			admitted: `spec: {groups: all, resources: {limits: {cpu: 7}}, labels: {cpu: x}}`,
+			live:     `spec: {groups: all, resources: {limits: {cpu: 7}}, labels: {cpu: x}}`,
 		},
 		"a removed finalizer": {
 			sent: `spec: {groups: [a, b]}`, set: `{f:spec: {f:groups: {'v:"a"': {}, 'v:"b"': {}}}}`,
@@ -185,16 +185,16 @@ func TestDriftByKindOfChange(t *testing.T) {
 		},
 		"quantities in another notation, which the server does not change": {
 			sent: oneMillion, set: limitsSet,
-			live: `spec: {groups: [{name: a, resources: {limits: {cpu: "1"}}}], limits: {cpu: 1}, labels: {cpu: ` +
-				`1000m}}`,
+			live: `spec: {groups: [{name: a, resources: {limits: {cpu: "1"}}}], resources: {limits: {cpu: 1}}, ` +
+				`labels: {cpu: 1000m}}`,
 		},
 		"a label that has the form of a quantity": {
 			sent: oneMillion, set: limitsSet,
-			live: `spec: {groups: [{name: a, resources: {limits: {cpu: 1000m}}}], limits: {cpu: 1000m}, labels: ` +
-				`{cpu: "1"}}`,
+			live: `spec: {groups: [{name: a, resources: {limits: {cpu: 1000m}}}], resources: {limits: {cpu: 1000m}}, ` +
+				`labels: {cpu: "1"}}`,
 			want: []string{"spec.labels.cpu"},
-			doc: `spec: {groups: [{name: a, resources: {limits: {cpu: 1000m}}}], limits: {cpu: 1000m}, labels: {cpu: ` +
-				`"1"}}`,
+			doc: `spec: {groups: [{name: a, resources: {limits: {cpu: 1000m}}}], resources: {limits: {cpu: 1000m}}, ` +
+				`labels: {cpu: "1"}}`,
 		},
 		"a reference instead of a value": {
 			sent: `spec: {env: [{name: A, value: x}, {name: B, value: z}]}`, set: envSet,

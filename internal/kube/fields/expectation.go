@@ -56,6 +56,7 @@ func (e expectation) item(i int) expectation {
 // location is the position of a value.
 type location struct {
 	field    string // the name of the field, or of the list that it is an item of
+	parent   string // that of the field that contains it
 	quantity bool   // a Kubernetes quantity, which has several notations
 	shared   bool   // others may add to maps
 }
@@ -71,15 +72,19 @@ func locationOf(path fieldpath.Path, shared bool) location {
 }
 
 func (p location) at(key string) location {
-	return location{field: key, quantity: isQuantity(p.field, key), shared: p.shared}
+	return location{field: key, parent: p.field, quantity: isQuantity(p.parent, p.field, key), shared: p.shared}
 }
 
-func isQuantity(parent, field string) bool {
+// isQuantity reports whether a field of a type of Kubernetes is a quantity. A custom kind can have others with its
+// name, such as limits with the version "1.10".
+func isQuantity(grandparent, parent, field string) bool {
 	switch parent {
-	case "requests", "limits", "minResources", "capacity":
+	case "requests", "limits":
+		return grandparent == "resources"
+	case "minResources", "capacity", "overhead":
 		return true
 	}
-	return field == "sizeLimit" || field == "divisor"
+	return parent == "emptyDir" && field == "sizeLimit" || parent == "resourceFieldRef" && field == "divisor"
 }
 
 // matchedBy reports whether a value still contains everything that was sent, in this notation or as the server

@@ -1,6 +1,7 @@
 package fields
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -153,15 +154,16 @@ func TestQuantitiesAreComparedByTheirAmount(t *testing.T) {
 			t.Errorf("%v and %v: %t, want %t", test.a, test.b, got, test.want)
 		}
 	}
-	for field, want := range map[string]bool{"requests": true, "limits": true, "minResources": true, "capacity": true,
-		"labels": false} {
-		at := location{}.at(field).at("cpu")
-		if at.quantity != want {
-			t.Errorf("a field of %s is a quantity: %t, want %t", field, at.quantity, want)
+	for field, want := range map[string]bool{
+		"resources.requests.cpu": true, "resources.limits.cpu": true, "minResources.cpu": true, "capacity.cpu": true,
+		"overhead.cpu": true, "emptyDir.sizeLimit": true, "resourceFieldRef.divisor": true, "labels.cpu": false,
+		"emptyDir.path": false, "spec.limits.version": false, "data.sizeLimit": false,
+	} {
+		at := location{}
+		for name := range strings.SplitSeq(field, ".") {
+			at = at.at(name)
 		}
-	}
-	for field, want := range map[string]bool{"sizeLimit": true, "divisor": true, "path": false} {
-		if at := (location{}.at("emptyDir").at(field)); at.quantity != want {
+		if at.quantity != want {
 			t.Errorf("%s is a quantity: %t, want %t", field, at.quantity, want)
 		}
 	}
