@@ -126,6 +126,8 @@ type Workload struct {
 	// OwnService reports whether the controller of the kind creates a Service with
 	// the name of the workload.
 	OwnService bool
+	// Distributed reports that Kubetorch distributes calls over the pods without distribute, if there are several.
+	Distributed bool
 	// Headless returns the name of the headless Service that the controller of the
 	// kind creates for the pods of a workload, or "". Nil means none.
 	Headless func(workload map[string]any) string

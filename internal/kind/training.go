@@ -55,16 +55,17 @@ func unscaled(k Kind) Kind {
 func trainingJob(name, container, specs string, primary ...string) Kind {
 	mode := strings.ToLower(name)
 	k := workload(schema.GroupVersion{Group: TrainingGroup, Version: "v1"}, name, mode+"s", &Workload{
-		Mode:       mode,
-		Template:   mode,
-		Container:  container,
-		Complete:   func(c Compute, workload map[string]any) { completeTraining(c, workload, specs, primary) },
-		Groups:     func(workload map[string]any) []Group { return trainingGroups(workload, specs, primary) },
-		Scales:     true,
-		Suspension: suspendField("spec", "runPolicy", "suspend"),
-		Refuses:    runsToCompletion(),
-		Admitted:   true,
-		KeepsPods:  keepsPods,
+		Mode:        mode,
+		Template:    mode,
+		Container:   container,
+		Complete:    func(c Compute, workload map[string]any) { completeTraining(c, workload, specs, primary) },
+		Groups:      func(workload map[string]any) []Group { return trainingGroups(workload, specs, primary) },
+		Scales:      true,
+		Distributed: true,
+		Suspension:  suspendField("spec", "runPolicy", "suspend"),
+		Refuses:     runsToCompletion(),
+		Admitted:    true,
+		KeepsPods:   keepsPods,
 		Route: func(workload map[string]any) map[string]string {
 			return trainingRoute(trainingRoles(workload, specs, primary), primary)
 		},

@@ -22,12 +22,12 @@ func renderRegistration(c Compute, k kind.Kind, workload map[string]any) map[str
 		"workloadMetadata": map[string]any{
 			"username":          c.Username,
 			"deploymentMode":    k.Mode,
-			"distributedConfig": distributedConfig(c),
+			"distributedConfig": distributedConfig(c, distributionOf(c, k)),
 			"runtimeConfig":     runtimeConfig(c),
 		},
 		"autoTermination": map[string]any{"inactivityTtl": c.InactivityTTL},
 	}
-	if isDistributed(c) {
+	if needsHeadless(c, k) {
 		spec["createHeadlessService"] = true
 	}
 	if !k.Empty() {
@@ -59,8 +59,7 @@ func serviceConfig(c Compute, k kind.Kind, workload map[string]any) map[string]a
 
 // distributedConfig uses Kubetorch's names and defaults: all workers must be found
 // within the launch timeout.
-func distributedConfig(c Compute) map[string]any {
-	d := c.Distribute
+func distributedConfig(c Compute, d *Distribute) map[string]any {
 	if d == nil {
 		return nil
 	}

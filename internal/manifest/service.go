@@ -11,14 +11,29 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// isDistributed reports whether the workers discover each other through DNS. Workers
-// of Ray use the head instead.
+// isDistributed reports whether distribute is set, except to Ray, whose workers use the head.
 func isDistributed(c Compute) bool {
 	return c.Distribute != nil && c.Distribute.Type != kind.DistributionRay
 }
 
+// distributionOf returns how Kubetorch distributes calls over the pods, or nil. It distributes those of a training job
+// with several pods without being told to (_launch in resources/compute/compute.py of Kubetorch 0.5.0).
+func distributionOf(c Compute, k kind.Kind) *Distribute {
+	if workers, _ := requestedReplicas(c); c.Distribute == nil && k.Distributed && workers > 1 {
+		return &Distribute{}
+	}
+	return c.Distribute
+}
+
+// needsHeadless reports whether Kubetorch's server finds the pods by the DNS name of the headless Service
+// (needs_headless in resources/compute/compute.py, pod_ips in serving/distributed_supervisor.py). This is so for each
+// RayCluster, where the server of the head looks for the workers.
+func needsHeadless(c Compute, k kind.Kind) bool {
+	return distributionOf(c, k) != nil || k.Distribution == kind.DistributionRay
+}
+
 // renderServices returns the Service of a compute, which maps port 80 to the server
-// in its pods, and the headless Service of a distributed compute unless a controller
+// in its pods, and the headless Service if Kubetorch needs it and no controller
 // creates it.
 func renderServices(c Compute, k kind.Kind, workload map[string]any) ([]map[string]any, error) {
 	var services []map[string]any
@@ -41,7 +56,7 @@ func renderServices(c Compute, k kind.Kind, workload map[string]any) ([]map[stri
 	}
 	headless := kind.HeadlessName(c.Name)
 	exists := k.Headless != nil && k.Headless(workload) == headless
-	if isDistributed(c) && !exists {
+	if needsHeadless(c, k) && !exists {
 		service, err := toMap(corev1ac.Service(headless, c.Namespace).
 			WithLabels(serviceLabels(c)).
 			WithSpec(corev1ac.ServiceSpec().

@@ -124,7 +124,7 @@ const longestName = validation.DNS1035LabelMaxLength
 // validateName rejects a name that is too long for the headless Service.
 func validateName(c Compute, errs *Errors) {
 	longest := longestName - len(kind.HeadlessName(""))
-	if isDistributed(c) && len(c.Name) > longest {
+	if needsHeadless(c, kindOf(c)) && len(c.Name) > longest {
 		errs.add("name", "has %d characters, but a distributed compute also has a Service %s, and the name of a "+
 			"Service can have at most %d: use a name of at most %d.",
 			len(c.Name), kind.HeadlessName("<name>"), longestName, longest).concerning(At("distribute", Name("type")))
