@@ -23,7 +23,13 @@ func clusterOf(t *testing.T, server *hostile.Server) *kube.Cluster {
 	t.Helper()
 	return kube.NewCluster(t.Context(), config.Config{
 		Host: server.URL, Token: hostile.Credential, ClusterCACertificate: server.CA(), Namespace: "ml",
-	}).WithClock(&kubetest.Clock{})
+	}).WithClock(&kubetest.Clock{}).WithLimits(limits())
+}
+
+// limits returns limits of a 32nd of the provider's, so that the tests exceed them quickly.
+func limits() kube.Limits {
+	limits := kube.DefaultLimits()
+	return kube.Limits{Page: limits.Page / 32, List: limits.List / 32, Message: limits.Message / 32}
 }
 
 func trainer() kube.Ref { return kube.Ref{Kind: kind.Deployment(), Namespace: "ml", Name: "trainer"} }
@@ -65,9 +71,9 @@ func allocated(call func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// The limit of an object is 32 MiB. Buffers of the connection and of the server are added.
+// The limit of an object is 1 MiB. Buffers of the connection and of the server are added.
 func TestBadResponseToARequestForAnObject(t *testing.T) { //nolint:paralleltest // it measures memory
-	const received, memory = 48 << 20, 400 << 20
+	const received, memory = 16 << 20, 128 << 20
 	for name, serve := range servers() {
 		t.Run(name, func(t *testing.T) { //nolint:paralleltest // it measures memory
 			server := serve(t)
@@ -114,13 +120,13 @@ func TestOnlyListsCanBeLarge(t *testing.T) { //nolint:paralleltest // it measure
 		respond          http.HandlerFunc
 		received, memory int64 // MiB
 	}{
-		"a list":                {list, hostile.Endless(http.StatusOK, pod+`"`, "a"), 530, 4096},
-		"a list of small items": {list, hostile.Repeated(http.StatusOK, pod+"{}", ",{}", 100<<20, "]}"), 101, 1024},
-		"the error of a list":   {list, hostile.Endless(http.StatusForbidden, `{"kind":"`, "a"), 48, 400},
+		"a list":                {list, hostile.Endless(http.StatusOK, pod+`"`, "a"), 24, 256},
+		"a list of small items": {list, hostile.Repeated(http.StatusOK, pod+"{}", ",{}", 4<<20, "]}"), 5, 128},
+		"the error of a list":   {list, hostile.Endless(http.StatusForbidden, `{"kind":"`, "a"), 16, 64},
 		"discovery": {func(ctx context.Context, c *kube.Cluster) error {
 			_, err := c.Installed(ctx, kube.Kind{GroupVersionKind: kind.KAIQueue().GroupVersionKind})
 			return err
-		}, hostile.Endless(http.StatusOK, `{"kind":"`, "a"), 48, 400},
+		}, hostile.Endless(http.StatusOK, `{"kind":"`, "a"), 16, 64},
 	} {
 		t.Run(name, func(t *testing.T) { //nolint:paralleltest // it measures memory
 			server := hostile.Serve(t, test.respond)

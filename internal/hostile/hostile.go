@@ -29,7 +29,7 @@ type Server struct {
 }
 
 // enough is the number of bytes after which a server stops, so that a test of a client without a limit ends.
-const enough = 1 << 30
+const enough = 256 << 20
 
 // Serve starts a server that stops at the end of the test.
 func Serve(t *testing.T, respond http.HandlerFunc) *Server {
@@ -82,9 +82,9 @@ func Responses() map[string]http.HandlerFunc {
 		"a gzip bomb": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			zip := gzip.NewWriter(w)
-			repeat(zip, `{"kind":"`, "a", 1<<30)
+			repeat(zip, `{"kind":"`, "a", 128<<20)
 		},
-		"deep nesting": func(w http.ResponseWriter, _ *http.Request) { repeat(w, "", `{"metadata":`, 10<<20) },
+		"deep nesting": func(w http.ResponseWriter, _ *http.Request) { repeat(w, "", `{"metadata":`, 512<<10) },
 		"an announced size of 2^62": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", fmt.Sprint(int64(1)<<62))
 			_, _ = io.WriteString(w, "{}")

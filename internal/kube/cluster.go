@@ -34,6 +34,7 @@ type Cluster struct {
 	config  config.Config
 	connect func() (*connection, error)
 	clock   clock.WithDelayedExecution
+	limits  Limits
 	cache   *cache
 	outages outages
 	memo    sync.Map // results for the complete run: see Recall
@@ -61,9 +62,9 @@ type connection struct {
 // NewCluster returns a Cluster. It does not read files or send requests.
 // Watches end with ctx.
 func NewCluster(ctx context.Context, settings config.Config) *Cluster {
-	c := &Cluster{config: settings}
+	c := &Cluster{config: settings, limits: DefaultLimits()}
 	c.clock = clock.RealClock{}
-	c.connect = sync.OnceValues(func() (*connection, error) { return dial(settings, c.clock) })
+	c.connect = sync.OnceValues(func() (*connection, error) { return dial(settings, c.clock, c.limits) })
 	c.cache = newCache(ctx, c)
 	return c
 }
@@ -83,7 +84,13 @@ func (c *Cluster) WithClock(clock clock.WithDelayedExecution) *Cluster {
 	return c
 }
 
-func dial(settings config.Config, clock clock.WithDelayedExecution) (*connection, error) {
+// WithLimits sets the limits for tests, which can so exceed them quickly.
+func (c *Cluster) WithLimits(limits Limits) *Cluster {
+	c.limits = limits
+	return c
+}
+
+func dial(settings config.Config, clock clock.WithDelayedExecution, limits Limits) (*connection, error) {
 	resolved, err := settings.Resolve()
 	if err != nil {
 		return nil, err
@@ -99,7 +106,7 @@ func dial(settings config.Config, clock clock.WithDelayedExecution) (*connection
 	if resolved.Plugin != nil {
 		httpClient.Transport = resolved.Plugin.Detached(httpClient.Transport)
 	}
-	retries := newRetrier(httpClient.Transport, clock, server)
+	retries := newRetrier(httpClient.Transport, clock, server, limits)
 	httpClient.Transport = plainErrors{next: retries, plugin: resolved.Plugin}
 	dyn, err := dynamic.NewForConfigAndClient(resolved.REST, httpClient)
 	if err != nil {

@@ -16,21 +16,25 @@ import (
 )
 
 const (
-	// maxResponse is the maximum size of a list in bytes, decompressed: ten thousand large objects.
-	maxResponse = 512 << 20
-	// maxMessage is the maximum size of any other response, and of a message of a watch, in bytes. etcd stores objects
-	// of up to 1.5 MiB by default.
-	maxMessage = 32 << 20
 	// valueSize is the minimum average size in bytes of the JSON values in a response of the maximum size. In genuine
 	// objects it is 14 to 20. Without this limit, "{},{},…" would take 30 times its size when it is decoded.
 	valueSize = 10
 	// maxPages is the maximum number of pages of a list: half a million objects. Kubernetes supports 150,000 pods.
 	maxPages = 1000
-	// maxList is the maximum size of a list over its pages, in bytes: 150,000 pods of 14 kB.
-	maxList = 2 << 30
 	// maxName is the maximum length of a foreign name in an error, in characters.
 	maxName = 100
 )
+
+// Limits are the maximum sizes of what an API server sends, in bytes, decompressed.
+type Limits struct {
+	Page    int // of a list
+	List    int // over all its pages
+	Message int // any other response, or a message of a watch
+}
+
+// DefaultLimits returns the limits of the provider. A page can have ten thousand large objects, a list 150,000 pods of
+// 14 kB. etcd stores objects of up to 1.5 MiB by default.
+func DefaultLimits() Limits { return Limits{Page: 512 << 20, List: 2 << 30, Message: 32 << 20} }
 
 // tooLargeError reports a response, or a message of a watch, that exceeds a limit in bytes.
 type tooLargeError struct{ limit int }
@@ -68,12 +72,12 @@ func targetOf(request *http.Request, root string) target {
 	return t
 }
 
-// limit returns the maximum size of a response in bytes.
-func (t target) limit(response *http.Response) int {
+// of returns the maximum size of a response to the request for a target.
+func (l Limits) of(t target, response *http.Response) int {
 	if t.list && response.StatusCode == http.StatusOK {
-		return maxResponse
+		return l.Page
 	}
-	return maxMessage
+	return l.Message
 }
 
 // head contains the fields of a response that identify it.
@@ -105,7 +109,8 @@ func (p *present) UnmarshalJSON([]byte) error {
 // checker checks whether responses are what was requested. It is below all clients of a cluster, so that none of them
 // takes a Status for an empty list, or the object of another server for its own.
 type checker struct {
-	root string // path of the server
+	root   string // path of the server
+	limits Limits
 
 	mu    sync.Mutex
 	lists map[string]received // by the list
@@ -116,8 +121,8 @@ type received struct{ pages, bytes int }
 
 func (c *checker) check(request *http.Request, reply *reply) error {
 	t := targetOf(request, c.root)
-	if values(reply.body) > t.limit(reply.Response)/valueSize {
-		return &tooLargeError{t.limit(reply.Response)}
+	if limit := c.limits.of(t, reply.Response); values(reply.body) > limit/valueSize {
+		return &tooLargeError{limit}
 	}
 	var got head
 	invalid := is[*json.SyntaxError](json.Unmarshal(reply.body, &got))
@@ -189,8 +194,8 @@ func (c *checker) page(t target, request *http.Request, token string, size int) 
 	so = received{so.pages + 1, so.bytes + size}
 	c.lists[list] = so
 	switch {
-	case so.bytes > maxList:
-		return &tooLargeError{maxList}
+	case so.bytes > c.limits.List:
+		return &tooLargeError{c.limits.List}
 	case token != "" && (token == sent || so.pages >= maxPages || !query.Has("limit")):
 		return unexpectedError(fmt.Sprintf("the list at %s does not end after page %d", t.path, so.pages))
 	}

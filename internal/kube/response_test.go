@@ -48,7 +48,7 @@ func TestGenuineResponsesAreAccepted(t *testing.T) {
 			t.Fatal(err)
 		}
 		request.Header.Set("Accept", test.accept)
-		checks := checker{lists: map[string]received{}}
+		checks := checker{limits: DefaultLimits(), lists: map[string]received{}}
 		if name == "below a path" {
 			checks.root = "/k8s"
 		}
@@ -61,7 +61,7 @@ func TestGenuineResponsesAreAccepted(t *testing.T) {
 
 func TestAListIsLimitedOverItsPages(t *testing.T) {
 	t.Parallel()
-	checks := checker{lists: map[string]received{}}
+	checks := checker{limits: DefaultLimits(), lists: map[string]received{}}
 	page := func(path, token, next string, size int) error {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
 			"https://h"+path+"?limit=500&continue="+token, http.NoBody)
@@ -71,16 +71,17 @@ func TestAListIsLimitedOverItsPages(t *testing.T) {
 		return checks.page(targetOf(request, ""), request, next, size)
 	}
 	const pods, nodes = "/api/v1/pods", "/api/v1/nodes"
+	limit := DefaultLimits().List
 	for step, test := range []struct {
 		path, token, next string
 		size              int
 		rejected          bool
 	}{
-		{pods, "", "a", maxList - 1, false},
-		{nodes, "", "a", maxList, false},
+		{pods, "", "a", limit - 1, false},
+		{nodes, "", "a", limit, false},
 		{pods, "a", "b", 1, false},
 		{pods, "b", "c", 1, true},
-		{pods, "", "a", maxList, false}, // the list is requested again
+		{pods, "", "a", limit, false}, // the list is requested again
 		{pods, "a", "", 1, true},
 	} {
 		if err := page(test.path, test.token, test.next, test.size); is[*tooLargeError](err) != test.rejected {

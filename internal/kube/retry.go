@@ -58,9 +58,11 @@ type retrier struct {
 	authorization atomic.Value // string: the header of the last request
 }
 
-func newRetrier(next http.RoundTripper, clock clock.WithDelayedExecution, server *url.URL) *retrier {
+func newRetrier(
+	next http.RoundTripper, clock clock.WithDelayedExecution, server *url.URL, limits Limits,
+) *retrier {
 	return &retrier{next: next, clock: clock, readyz: server.JoinPath("readyz").String(), health: &health{},
-		checks: &checker{root: strings.TrimSuffix(server.Path, "/"), lists: map[string]received{}}}
+		checks: &checker{root: strings.TrimSuffix(server.Path, "/"), limits: limits, lists: map[string]received{}}}
 }
 
 // RoundTrip sends a request until it receives a final response, or retries are
@@ -177,8 +179,10 @@ func (r *retrier) attempt(
 		r.authorization.Store(authorization)
 	}
 	if category == stream && response.StatusCode == http.StatusOK {
-		body := &streamBody{ReadCloser: response.Body, stop: cancel, ended: r.health.noteUnready,
-			watch: request.URL.Query().Has("watch")}
+		body := &streamBody{ReadCloser: response.Body, stop: cancel, ended: r.health.noteUnready}
+		if request.URL.Query().Has("watch") {
+			body.limit = r.checks.limits.Message
+		}
 		if request.URL.Query().Get("sendInitialEvents") == "true" {
 			body.silent = r.clock.AfterFunc(watchTime, expire)
 		}
@@ -188,7 +192,7 @@ func (r *retrier) attempt(
 	}
 	begins.Stop() // the rest of the response may be large
 	defer response.Body.Close()
-	size := targetOf(request, r.checks.root).limit(response)
+	size := r.checks.limits.of(targetOf(request, r.checks.root), response)
 	body, err := io.ReadAll(io.LimitReader(response.Body, int64(size)+1))
 	if len(body) > size {
 		return nil, &tooLargeError{size}
@@ -255,47 +259,6 @@ func (a *reply) response() *http.Response {
 	a.Header.Del("Retry-After")
 	a.Body = io.NopCloser(bytes.NewReader(a.body))
 	return a.Response
-}
-
-// streamBody ends the context of a stream when it is closed. A stream that
-// should begin with a list, and does not, ends with an error, after which
-// client-go lists. A stream that the server ends may be the only sign of its
-// restart. A watch ends with an error at a message without an end: its messages
-// are lines, which client-go reads whole.
-type streamBody struct {
-	io.ReadCloser
-
-	stop   context.CancelCauseFunc
-	ended  func()
-	watch  bool        // not a log
-	line   int         // size of the current message in bytes
-	silent clock.Timer // nil without an expected first message
-}
-
-func (b *streamBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.silent != nil && n > 0 {
-		b.silent.Stop()
-	}
-	if err != nil {
-		b.ended()
-	}
-	b.line += n
-	if end := bytes.LastIndexByte(p[:n], '\n'); end >= 0 {
-		b.line = n - end - 1
-	}
-	if b.watch && b.line > maxMessage {
-		return 0, &tooLargeError{maxMessage}
-	}
-	return n, err
-}
-
-func (b *streamBody) Close() error {
-	if b.silent != nil {
-		b.silent.Stop()
-	}
-	defer b.stop(nil)
-	return b.ReadCloser.Close()
 }
 
 // outcome records whether a failed write may have been executed.

@@ -92,7 +92,7 @@ func TestNothingRemainsOfARequest(t *testing.T) {
 					}
 					return response(http.StatusOK, io.NopCloser(strings.NewReader(found))), nil
 				}}}
-				response, err := newRetrier(server, fake, serverURL()).RoundTrip(asks(ctx, t, what))
+				response, err := newRetrier(server, fake, serverURL(), DefaultLimits()).RoundTrip(asks(ctx, t, what))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -110,7 +110,8 @@ func TestNothingRemainsOfARequest(t *testing.T) {
 			ctx, interrupt := context.WithCancel(t.Context())
 			fake := clocktesting.NewFakeClock(time.Now())
 			server := &scripted{steps: []step{responds(200, found)}}
-			if _, err := newRetrier(server, fake, serverURL()).RoundTrip(asks(ctx, t, "apply")); err != nil {
+			retries := newRetrier(server, fake, serverURL(), DefaultLimits())
+			if _, err := retries.RoundTrip(asks(ctx, t, "apply")); err != nil {
 				t.Fatal(err)
 			}
 			interrupt()

@@ -47,20 +47,21 @@ func TestNumberOfValuesOfGenuineObjects(t *testing.T) {
 
 func TestSizeOfMessagesOfAWatchIsLimited(t *testing.T) {
 	t.Parallel()
-	line := append(bytes.Repeat([]byte{'a'}, maxMessage-1), '\n')
+	const limit = 1 << 20
+	line := append(bytes.Repeat([]byte{'a'}, limit-1), '\n')
 	for name, test := range map[string]struct {
 		body   io.Reader
-		watch  bool
+		limit  int
 		failed bool
 	}{
 		"messages of the maximum size": {io.LimitReader(io.MultiReader(bytes.NewReader(line), bytes.NewReader(line)),
-			1<<40), true, false},
-		"a message without an end":       {endless{}, true, true},
-		"a line of a log without an end": {io.LimitReader(endless{}, 3*maxMessage), false, false},
+			1<<40), limit, false},
+		"a message without an end":       {endless{}, limit, true},
+		"a line of a log without an end": {io.LimitReader(endless{}, 3*limit), 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			body := &streamBody{ReadCloser: io.NopCloser(test.body), watch: test.watch, stop: func(error) {},
+			body := &streamBody{ReadCloser: io.NopCloser(test.body), limit: test.limit, stop: func(error) {},
 				ended: func() {}}
 			_, err := io.Copy(io.Discard, body)
 			var large *tooLargeError

@@ -33,7 +33,7 @@ type scripted struct {
 // newSteps returns a retrier in front of a server. Its time is that of the bubble of synctest.
 func newSteps(list ...step) (*retrier, *scripted) {
 	server := &scripted{steps: list, began: time.Now()}
-	return newRetrier(server, clock.RealClock{}, serverURL()), server
+	return newRetrier(server, clock.RealClock{}, serverURL(), DefaultLimits()), server
 }
 
 func serverURL() *url.URL { return &url.URL{Scheme: "https", Host: "h"} }
