@@ -14,11 +14,10 @@ import (
 
 // startupScript returns the script that bash runs in the container: it installs
 // Kubetorch, unless the compute is frozen, and replaces itself with the server. It
-// is short because every plan contains it.
+// is short because every plan contains it. Its rules are those of Kubetorch's
+// provisioning/templates/kt_setup_template.sh.j2.
 //
-// Kubetorch compares the spelling of KT_FREEZE. Some distributions reject
-// installations into their Python (PEP 668). In a container, there is no other
-// Python, so the installers ignore that.
+// Kubetorch compares the spelling of KT_FREEZE.
 func startupScript(c Compute, k kind.Kind) string {
 	freeze := "False"
 	if c.Freeze {
@@ -29,7 +28,7 @@ func startupScript(c Compute, k kind.Kind) string {
 		lines = append(lines, "# "+k.ScriptRemark)
 	}
 	lines = append(lines,
-		fmt.Sprintf("export KT_SERVER_PORT=%d KT_FREEZE=%s KT_INSTALL_NAMESPACE=%s KT_SERVICE=%s",
+		fmt.Sprintf("export UV_LINK_MODE=copy KT_SERVER_PORT=%d KT_FREEZE=%s KT_INSTALL_NAMESPACE=%s KT_SERVICE=%s",
 			kind.ServerPort, freeze, shell.Quote(cmp.Or(c.InstallNamespace, DefaultInstallNamespace)),
 			shell.Quote(c.Name)),
 		"ulimit -Sn hard || :")
@@ -76,15 +75,28 @@ func findPython(path string) string {
 	return "py=" + shell.FindPython("exit 127")
 }
 
-// installKubetorch returns the lines that install a release with a command line to
-// which the package is appended. If it is empty, they use uv or pip.
+// installRsync is for live code sync, which works only in pods with rsync. A pod without it serves all the same.
+const installRsync = `command -v rsync >/dev/null || { apt-get -qq update && apt-get -qq install -y rsync; } >&2 || ` +
+	`echo "no rsync: code cannot be synced to this pod" >&2`
+
+// installKubetorch returns the lines that install a release, unless it is there and its server can be imported, so that
+// such a pod starts offline. The command is that of the user or, if it is empty, of uv or pip. Kubetorch's server
+// installs packages with the one in KT_PIP_INSTALL_CMD (_get_kt_pip_install_cmd in serving/http_server.py), and its
+// client with the one in .kt/kt_pip_install_cmd (pip_install in resources/compute/compute.py). A working directory may
+// be read-only.
 func installKubetorch(version, command string) []string {
-	pkg := shell.Quote("kubetorch[server]==" + version)
+	uv, pip := shell.PipInstall("$py")
+	choice := []string{`if command -v uv >/dev/null`, `then KT_PIP_INSTALL_CMD="` + uv + `"`,
+		`else KT_PIP_INSTALL_CMD="` + pip + `"`, `fi`}
 	if command != "" {
-		return []string{"/bin/bash -c " + shell.Quote(command+` "$@"`) + " install " + pkg}
+		choice = []string{"KT_PIP_INSTALL_CMD=" + shell.Quote(command)}
 	}
-	uv, pip := shell.PipInstall("py")
-	return []string{"if command -v uv >/dev/null", "then " + uv + pkg, "else " + pip + pkg, "fi"}
+	return append(append([]string{installRsync}, choice...),
+		`export KT_PIP_INSTALL_CMD`,
+		`{ mkdir -p .kt && echo "$KT_PIP_INSTALL_CMD" >.kt/kt_pip_install_cmd; } 2>/dev/null || :`,
+		`"$py" -c 'import kubetorch.serving.http_server, importlib.metadata as m, sys
+exit(m.version("kubetorch") != sys.argv[1])' `+shell.Quote(version)+` >/dev/null 2>&1 ||`,
+		`  /bin/bash -c "$KT_PIP_INSTALL_CMD \"\$1\"" install `+shell.Quote("kubetorch[server]=="+version))
 }
 
 // expansions returns the lines that export the variables whose values refer to

@@ -17,10 +17,13 @@ import (
 
 // A fake program records its call: its name, its process, the exported variables
 // and its arguments, each terminated by a NUL, and the record by a line feed. It
-// fails if FAIL is one of its arguments.
+// fails if FAIL is one of its arguments. As a Python that is to import the server, it
+// records nothing, and succeeds if PRESENT is set.
 const fakeProgram = `#!/bin/bash
+if [ "$1" = -c ]; then [ "$PRESENT" = "$3" ]; exit; fi
 printf '%s\0' "${0##*/}" "$$" "$KT_SERVER_PORT" "$KT_FREEZE" "$KT_INSTALL_NAMESPACE" "$KT_SERVICE" \
-  "$(ulimit -Sn)/$(ulimit -Hn)" "$UV_BREAK_SYSTEM_PACKAGES$PIP_BREAK_SYSTEM_PACKAGES" "$@" >> "$CALLS"
+  "$(ulimit -Sn)/$(ulimit -Hn)" "$UV_BREAK_SYSTEM_PACKAGES$PIP_BREAK_SYSTEM_PACKAGES" "$KT_PIP_INSTALL_CMD" \
+  "$@" >> "$CALLS"
 printf '\n' >> "$CALLS"
 for arg; do if [ "$arg" = "$FAIL" ]; then exit 42; fi; done
 exit 0
@@ -28,7 +31,7 @@ exit 0
 
 // call is the record of a fake program.
 type call struct {
-	program, pid, port, freeze, installNamespace, service, limits, breakSystem string
+	program, pid, port, freeze, installNamespace, service, limits, breakSystem, pipInstall string
 
 	args []string
 }
@@ -38,11 +41,12 @@ type outcome struct {
 	pid    string // of the bash that was started
 	code   int
 	stderr string
+	saved  string // the command in .kt/kt_pip_install_cmd
 	calls  []call
 }
 
-// run runs the startup script like the container, with only fake programs in PATH,
-// in an empty directory to which it must not write.
+// run runs the startup script like the container, with only mkdir and fake programs in PATH,
+// in an empty directory to which it must write nothing but the command for Kubetorch.
 func run(t *testing.T, c Compute, fail string, programs ...string) outcome {
 	t.Helper()
 	return runScript(t, startupScript(c, kindOf(c)), fail, nil, programs...)
@@ -69,6 +73,13 @@ func runScript(t *testing.T, script, fail string, env []string, programs ...stri
 	for _, program := range programs {
 		writeProgram(t, filepath.Join(bin, program), fakeProgram)
 	}
+	mkdir, err := exec.LookPath("mkdir")
+	if err == nil {
+		err = os.Symlink(mkdir, filepath.Join(bin, "mkdir"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	calls := filepath.Join(notes, "calls")
 	// The script raises a soft limit that is below the hard limit.
 	lowered := "ulimit -Sn 64; exec \"$0\" -c \"$1\""
@@ -81,8 +92,14 @@ func runScript(t *testing.T, script, fail string, env []string, programs ...stri
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	if left, err := os.ReadDir(work); err != nil || len(left) > 0 {
+	left, err := os.ReadDir(work)
+	left = slices.DeleteFunc(left, func(entry os.DirEntry) bool { return entry.Name() == ".kt" })
+	if err != nil || len(left) > 0 {
 		t.Errorf("the script left %v in its directory (%v)", left, err)
+	}
+	saved, err := os.ReadFile(filepath.Join(work, ".kt", "kt_pip_install_cmd"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
 	}
 	noted, err := os.ReadFile(calls)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -92,6 +109,7 @@ func runScript(t *testing.T, script, fail string, env []string, programs ...stri
 		pid:    strconv.Itoa(cmd.Process.Pid),
 		code:   cmd.ProcessState.ExitCode(),
 		stderr: stderr.String(),
+		saved:  strings.TrimSuffix(string(saved), "\n"),
 		calls:  parseCalls(string(noted)),
 	}
 }
@@ -99,8 +117,8 @@ func runScript(t *testing.T, script, fail string, env []string, programs ...stri
 func parseCalls(noted string) []call {
 	var calls []call
 	for one := range strings.SplitSeq(noted, "\x00\n") {
-		if f := strings.Split(one, "\x00"); len(f) >= 8 {
-			calls = append(calls, call{f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8:]})
+		if f := strings.Split(one, "\x00"); len(f) >= 9 {
+			calls = append(calls, call{f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9:]})
 		}
 	}
 	return calls
@@ -167,6 +185,66 @@ func TestScriptOfFrozenComputeInstallsNothing(t *testing.T) {
 	}
 	if got.calls[0].freeze != "True" {
 		t.Errorf("KT_FREEZE is %q; Kubetorch compares it to True", got.calls[0].freeze)
+	}
+}
+
+func TestScriptSkipsTheInstallOfTheVersionThatIsPresent(t *testing.T) {
+	t.Parallel()
+	script := startupScript(compute(), kind.Deployment())
+	got := runScript(t, script, "install", []string{"PRESENT=0.5.0"}, "python3", "uv")
+	if got.code != 0 || len(got.calls) != 1 || !slices.Equal(got.calls[0].args, server) {
+		t.Errorf("exit %d, calls %v, stderr %s", got.code, got.calls, got.stderr)
+	}
+	if got = runScript(t, script, "", []string{"PRESENT=0.4.9"}, "python3", "uv"); len(got.calls) != 2 {
+		t.Errorf("another version: exit %d, calls %v, stderr %s", got.code, got.calls, got.stderr)
+	}
+}
+
+func TestScriptInstallsRsync(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		programs []string
+		fail     string
+		want     [][]string
+	}{
+		"present":       {[]string{"rsync", "apt-get"}, "", nil},
+		"absent":        {[]string{"apt-get"}, "", [][]string{{"-qq", "update"}, {"-qq", "install", "-y", "rsync"}}},
+		"no repository": {[]string{"apt-get"}, "update", [][]string{{"-qq", "update"}}},
+		"not on Debian": {nil, "", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := runScript(t, startupScript(compute(), kind.Deployment()), test.fail, []string{"PRESENT=0.5.0"},
+				append(test.programs, "python3")...)
+			var calls [][]string
+			for _, call := range got.calls {
+				if call.program == "apt-get" {
+					calls = append(calls, call.args)
+				}
+			}
+			if last := got.calls[len(got.calls)-1]; got.code != 0 || last.program != "python3" ||
+				!slices.EqualFunc(calls, test.want, slices.Equal) {
+				t.Errorf("exit %d, calls %v, stderr %s", got.code, got.calls, got.stderr)
+			}
+		})
+	}
+}
+
+// Kubetorch runs the command with a shell, and a package behind it.
+func TestScriptTellsKubetorchHowToInstallPackages(t *testing.T) {
+	t.Parallel()
+	for program, want := range map[string]string{
+		"uv":   "UV_BREAK_SYSTEM_PACKAGES=1 uv pip install --python ",
+		"none": "PIP_BREAK_SYSTEM_PACKAGES=1 ",
+	} {
+		got := run(t, compute(), "", "python3", program)
+		if serve := got.calls[len(got.calls)-1]; !strings.HasPrefix(serve.pipInstall, want) ||
+			!strings.Contains(serve.pipInstall, "/python3") || serve.pipInstall != got.saved {
+			t.Errorf("%s: the server sees %q, the file has %q", program, serve.pipInstall, got.saved)
+		}
+	}
+	if got := run(t, compute(frozen), "", "python3"); got.saved != "" || got.calls[0].pipInstall != "" {
+		t.Errorf("frozen: %q, %q", got.calls[0].pipInstall, got.saved)
 	}
 }
 
@@ -270,7 +348,7 @@ func TestScriptHasNoReferencesThatTheKubeletExpands(t *testing.T) {
 
 func TestScriptIsShort(t *testing.T) {
 	t.Parallel()
-	const most = 800 // bytes; it is shown in every plan
+	const most = 1100 // bytes; it is shown in every plan
 	if n := len(startupScript(compute(), kind.Deployment())); n > most {
 		t.Errorf("%d bytes, want at most %d", n, most)
 	}

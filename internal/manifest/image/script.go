@@ -264,11 +264,11 @@ func (w *writer) pipFunction() string {
 	if w.spec.PythonPath != "" {
 		find = shell.Quote(w.spec.PythonPath)
 	}
-	uv, pip := shell.PipInstall("_kt_python")
+	uv, pip := shell.PipInstall(`"$_kt_python"`)
 	return `_kt_pip() {
   local _kt_python
   _kt_python=` + find + `
-  if command -v uv >/dev/null; then ` + uv + `"$@"
-  else ` + pip + `"$@"; fi
+  if command -v uv >/dev/null; then ` + uv + ` "$@"
+  else ` + pip + ` "$@"; fi
 }`
 }

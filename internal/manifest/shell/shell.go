@@ -31,9 +31,10 @@ func FindPython(fail string) string {
 		fail + `; }`
 }
 
-// PipInstall returns the commands that install packages for the interpreter in a variable, with uv and with pip. Both
-// also install into the Python of a distribution (PEP 668).
-func PipInstall(variable string) (uv, pip string) {
-	return `UV_BREAK_SYSTEM_PACKAGES=1 uv pip install --python "$` + variable + `" `,
-		`PIP_BREAK_SYSTEM_PACKAGES=1 "$` + variable + `" -m pip install `
+// PipInstall returns the commands that install packages for an interpreter, a word of a shell, with uv and with pip.
+// Some distributions reject installations into their Python (PEP 668). In a container, there is no other Python, so the
+// commands ignore that, with variables, because older releases do not know the options.
+func PipInstall(python string) (uv, pip string) {
+	return "UV_BREAK_SYSTEM_PACKAGES=1 uv pip install --python " + python,
+		"PIP_BREAK_SYSTEM_PACKAGES=1 " + python + " -m pip install"
 }
