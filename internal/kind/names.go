@@ -44,6 +44,8 @@ const (
 	KueueJobUIDLabel = KueueGroup + "/job-uid"
 	KAIQueueLabel    = "kai.scheduler/queue"
 
+	// InactivityTTLAnnotation is also a label of the KubetorchWorkload (KT_INACTIVITY_TTL_LABEL in
+	// provisioning/constants.py of Kubetorch 0.5.0).
 	InactivityTTLAnnotation        = KubetorchGroup + "/inactivity-ttl"
 	AllowedSerializationAnnotation = KubetorchGroup + "/allowed-serialization"
 	GPUMemoryAnnotation            = "gpu-memory" // of KAI, in MiB

@@ -103,6 +103,7 @@ type Compute struct {
 	EnvVars              map[string]string
 	Secrets              []SecretRef
 	Volumes              []VolumeRef
+	Load                 *Load
 	Freeze               bool          // nothing is installed or synced into the pod
 	LaunchTimeout        time.Duration // time that the server may take to start
 	LogLevel             string        // "debug", "info", …, in any case

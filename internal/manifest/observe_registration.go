@@ -32,18 +32,13 @@ func ObserveRegistration(registration *unstructured.Unstructured, seen Compute) 
 
 func observeLogging(registration *unstructured.Unstructured) Logging {
 	var l Logging
-	if value, ok := kind.Find(registration.Object, []string{"spec", "workloadMetadata", "runtimeConfig",
-		"logStreamingEnabled"}); ok {
-		if streams, ok := value.(bool); ok {
-			l.StreamLogs = &streams
-		}
-	}
 	var config map[string]any
 	if json.Unmarshal([]byte(registration.GetAnnotations()[kind.LoggingAnnotation]), &config) != nil {
 		return l
 	}
 	for name, into := range map[string]**bool{
-		"include_system_logs": &l.IncludeSystemLogs, "include_events": &l.IncludeEvents, "include_name": &l.IncludeName,
+		"stream_logs": &l.StreamLogs, "include_system_logs": &l.IncludeSystemLogs, "include_events": &l.IncludeEvents,
+		"include_name": &l.IncludeName,
 	} {
 		if value, ok := config[name].(bool); ok {
 			*into = &value

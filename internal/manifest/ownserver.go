@@ -110,9 +110,9 @@ func validateOwnServer(c Compute, errs *Errors) {
 		errs.report(At("expose"), "Missing port", "expose routes requests to port: set port too, or remove expose.").
 			concerning(At("port"), At("service_template"), At("manifest"))
 	}
-	for _, attribute := range []string{"freeze", "image_ref"} {
+	for _, attribute := range []string{"freeze", "image_ref", "load"} {
 		if c.isSet(attribute) {
-			errs.report(At(attribute), conflict, "%s configures the startup script of Kubetorch's server, which "+
+			errs.report(At(attribute), conflict, "%s configures the start of Kubetorch's server, which "+
 				"command and args replace: remove it, or remove command and args.", attribute).concerning(command, args)
 		}
 	}

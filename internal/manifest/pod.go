@@ -86,13 +86,14 @@ func startupFailures(timeout time.Duration) int32 {
 	return int32(min(max(int64(timeout/(startupPeriod*time.Second)), 1), most))
 }
 
-// env returns the environment in Kubetorch's order: the variables of the user by
+// env returns the environment in Kubetorch's order: the variables of the user and of load by
 // name, the log level of Kubetorch unless the user or a secret sets it, and keys of secrets.
 func env(c Compute) []*corev1ac.EnvVarApplyConfiguration {
 	var all []*corev1ac.EnvVarApplyConfiguration
-	for _, name := range slices.Sorted(maps.Keys(c.EnvVars)) {
-		if !refersToItself(name, c.EnvVars[name]) { // see expansions
-			all = append(all, corev1ac.EnvVar().WithName(name).WithValue(c.EnvVars[name]))
+	variables := union(c.EnvVars, c.Load.variables(c, kindOf(c)))
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		if !refersToItself(name, variables[name]) { // see expansions
+			all = append(all, corev1ac.EnvVar().WithName(name).WithValue(variables[name]))
 		}
 	}
 	if !givesLogLevel(c) && !c.runsOwnServer() {

@@ -11,9 +11,12 @@ import (
 )
 
 func renderRegistration(c Compute, k kind.Kind, workload map[string]any) map[string]any {
-	metadata := map[string]any{"name": c.Name, "namespace": c.Namespace, "labels": kind.Texts(serviceLabels(c))}
+	labels, annotations := serviceLabels(c), workloadAnnotations(c)
+	if c.InactivityTTL != "" {
+		labels[kind.InactivityTTLAnnotation] = c.InactivityTTL
+	}
 	if logging := loggingAnnotation(c.Logging); logging != "" {
-		metadata["annotations"] = map[string]any{kind.LoggingAnnotation: logging}
+		annotations[kind.LoggingAnnotation] = logging
 	}
 	spec := map[string]any{
 		"selector":      kind.Texts(podSelector(c)),
@@ -36,7 +39,9 @@ func renderRegistration(c Compute, k kind.Kind, workload map[string]any) map[str
 	registration := kind.KubetorchWorkload()
 	return map[string]any{
 		"apiVersion": registration.GroupVersion().String(), "kind": registration.Kind,
-		"metadata": metadata, "spec": spec,
+		"metadata": map[string]any{"name": c.Name, "namespace": c.Namespace, "labels": kind.Texts(labels),
+			"annotations": kind.Texts(annotations)},
+		"spec": spec,
 	}
 }
 
@@ -85,21 +90,18 @@ func distributedConfig(c Compute, d *Distribute) map[string]any {
 }
 
 func runtimeConfig(c Compute) map[string]any {
-	config := map[string]any{
+	return map[string]any{
 		"logLevel":             strings.ToUpper(cmp.Or(c.LogLevel, DefaultLogLevel)),
 		"allowedSerialization": strings.Join(c.AllowedSerialization, ","),
 	}
-	if c.Logging.StreamLogs != nil {
-		config["logStreamingEnabled"] = *c.Logging.StreamLogs
-	}
-	return config
 }
 
 // loggingAnnotation returns the value of kind.LoggingAnnotation, or "" if no field is set.
 func loggingAnnotation(l Logging) string {
 	config := map[string]any{}
 	for name, set := range map[string]*bool{
-		"include_system_logs": l.IncludeSystemLogs, "include_events": l.IncludeEvents, "include_name": l.IncludeName,
+		"stream_logs": l.StreamLogs, "include_system_logs": l.IncludeSystemLogs, "include_events": l.IncludeEvents,
+		"include_name": l.IncludeName,
 	} {
 		if set != nil {
 			config[name] = *set

@@ -29,8 +29,14 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 func goldens(tb testing.TB) map[string]manifest.Compute {
 	tb.Helper()
 	return map[string]manifest.Compute{
-		"smallest":                {Name: "svc", Namespace: "ml", Replicas: 1},
-		"everything":              everything(tb),
+		"smallest":   {Name: "svc", Namespace: "ml", Replicas: 1},
+		"everything": everything(tb),
+		"loaded-class": minimal(func(c *manifest.Compute) {
+			c.Load = &manifest.Load{ModuleName: "work", Name: "Model", FilePath: "/app", Type: "cls",
+				InitArgs: map[string]any{"size": int64(7)}}
+			c.Distribute = &manifest.Distribute{Workers: 2}
+			c.Freeze = true
+		}),
 		"suspended":               minimal(func(c *manifest.Compute) { c.Replicas = 3; c.Suspend = true }),
 		"scaled-to-zero":          minimal(func(c *manifest.Compute) { c.Replicas = 0 }),
 		"shared-gpu-in-kai-queue": sharedGPU(tb),

@@ -38,6 +38,8 @@ func needsHeadless(c Compute, k kind.Kind) bool {
 func renderServices(c Compute, k kind.Kind, workload map[string]any) ([]map[string]any, error) {
 	var services []map[string]any
 	port := serverPort(k, workload)
+	labels := union(serviceLabels(c), map[string]string{kind.TemplateLabel: k.Template})
+	annotations := workloadAnnotations(c)
 	if pods := serviceSelector(c, k, workload); pods != nil {
 		public := corev1ac.ServicePort().
 			WithName("http").
@@ -47,7 +49,7 @@ func renderServices(c Compute, k kind.Kind, workload map[string]any) ([]map[stri
 			public.WithAppProtocol(kind.PlainHTTP2)
 		}
 		service, err := toMap(corev1ac.Service(c.Name, c.Namespace).
-			WithLabels(serviceLabels(c)).
+			WithLabels(labels).WithAnnotations(annotations).
 			WithSpec(corev1ac.ServiceSpec().WithSelector(pods).WithPorts(public)))
 		if err != nil {
 			return nil, err
@@ -58,7 +60,7 @@ func renderServices(c Compute, k kind.Kind, workload map[string]any) ([]map[stri
 	exists := k.Headless != nil && k.Headless(workload) == headless
 	if needsHeadless(c, k) && !exists {
 		service, err := toMap(corev1ac.Service(headless, c.Namespace).
-			WithLabels(serviceLabels(c)).
+			WithLabels(labels).WithAnnotations(annotations).
 			WithSpec(corev1ac.ServiceSpec().
 				WithClusterIP(corev1.ClusterIPNone).
 				WithPublishNotReadyAddresses(true).

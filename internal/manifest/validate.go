@@ -54,6 +54,7 @@ func validate(c Compute) Errors {
 	validateSecrets(c, &errs)
 	validateMounts(c, &errs)
 	validateOwnServer(c, &errs)
+	validateLoad(c, &errs)
 	validateDisruptionBudget(c, &errs)
 	validateExpose(c, &errs)
 	validateAutoscale(c, &errs)

@@ -117,7 +117,10 @@ func goodModes() map[string]string {
 		"distribute with a quorum of one": `{"distribute": {"quorum_workers": 1}}`,
 		"distribute with args": `{"distribute": {"type": "pytorch", "workers": 2,
 			"args": "{\"num_proc\": 8, \"port\": 29500}"}}`,
-		"distribute with args that are null": `{"distribute": {"type": "monarch", "args": "null"}}`,
+		"launch timeout of a server that loads a function": `{"launch_timeout": "20s", "load": {"module_name": "work",
+			"cls_or_fn_name": "add"}}`,
+		"launch timeout of a server of one's own": `{"launch_timeout": "5s", "command": ["serve"]}`,
+		"distribute with args that are null":      `{"distribute": {"type": "monarch", "args": "null"}}`,
 		"distribute by Ray of a version": `{"distribute": {"type": "ray", "workers": 3,
 			"args": "{\"rayVersion\": \"2.46.0\"}"}}`,
 		"distribute by Ray under the longest name": `{"name": "` + strings.Repeat("a", 54) +

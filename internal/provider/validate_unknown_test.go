@@ -36,6 +36,8 @@ func everything() map[string]string {
 			"mount_path": "/hf",
 			"default_mode": "0400"}],
 			"volumes": [{"claim_name": "data", "mount_path": "/data", "read_only": true}],
+			"load": {"module_name": "work", "cls_or_fn_name": "Model", "file_path": "/app", "callable_type": "cls",
+			"init_args": "{\"size\": 7}"},
 			"freeze": false, "gpu_anti_affinity": false`
 		gpus  = `"gpus": 1, "gpu_type": "L4"`
 		queue = `"queue_name": "q", "queue_scheduler": "kueue"`

@@ -30,8 +30,6 @@ const fixtureNamespace = "namespace-of-the-fixture"
 // fixture is the result of a run of an earlier release: the state, including private
 // data, and the live objects.
 type fixture struct {
-	dir     string
-	config  string
 	state   map[string]any
 	objects []*unstructured.Unstructured
 }
@@ -40,16 +38,18 @@ type fixture struct {
 //
 //	TF_ACC=1 go test ./internal/acctest/computes -run TestAccUpgradeFixtureIsWritten -former-provider=DIRECTORY
 //
-// DIRECTORY contains the provider binary, built from the commit of the release:
-// 476ccb3 for testdata/upgrade/first, in which the attributes of ADR 0028 have their present names. No controllers of
-// the CRDs are running.
+// DIRECTORY has the name of a release, such as 0.1.0, and contains its provider binary. The fixture has this name too.
+// No controllers of the CRDs are running.
 func TestAccUpgradeFixtureIsWritten(t *testing.T) {
 	if *former == "" {
 		t.Skip("-former-provider is not set")
 	}
 	on := withCRDs.WithComputes(t)
-	dir := acctest.Testdata("upgrade/first")
-	cli := upgraded(t, on, fixtureNamespace, dir, acctest.NewCLIWith(t, *former))
+	dir := acctest.Testdata(filepath.Join("upgrade", filepath.Base(*former)))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cli := upgraded(t, on, fixtureNamespace, acctest.NewCLIWith(t, *former))
 	on.Kubectl(t, "create", "namespace", fixtureNamespace)
 	t.Cleanup(func() { on.Kubectl(t, "delete", "namespace", fixtureNamespace, "--wait=false") })
 	on.Kubectl(t, "create", "serviceaccount", "kubetorch-service-account", "-n", fixtureNamespace)
@@ -74,14 +74,30 @@ func TestAccUpgradeFixtureIsWritten(t *testing.T) {
 	putFile(t, filepath.Join(dir, "objects.json"), append(text, '\n'))
 }
 
-// With the state of the first release and an unchanged configuration, the plan is
-// empty in any environment.
-func TestAccUpgradeFromTheFirstReleasePlansNothing(t *testing.T) {
+// With the state of each release and an unchanged configuration, the plan is empty in any environment.
+func TestAccUpgradePlansNothing(t *testing.T) {
 	t.Parallel()
+	releases, err := filepath.Glob(acctest.Testdata("upgrade/*/state.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(releases) == 0 {
+		t.Skip("nothing is released")
+	}
 	on := withCRDs.WithComputes(t)
+	for _, release := range releases {
+		t.Run(filepath.Base(filepath.Dir(release)), func(t *testing.T) {
+			t.Parallel()
+			expectNoChange(t, on, filepath.Dir(release))
+		})
+	}
+}
+
+func expectNoChange(t *testing.T, on *acctest.Cluster, release string) {
+	t.Helper()
 	ns := on.Namespace(t)
-	f := readFixture(t, acctest.Testdata("upgrade/first"))
-	cli := upgraded(t, on, ns, f.dir, acctest.NewCLI(t))
+	f := readFixture(t, release)
+	cli := upgraded(t, on, ns, acctest.NewCLI(t))
 	cli.Setenv("KT_LAUNCH_TIMEOUT", "42")
 	cli.Setenv("KT_GPU_ANTI_AFFINITY", "1")
 	cli.Setenv("KT_USERNAME", "bob")
@@ -111,7 +127,7 @@ func TestAccUpgradeFromTheFirstReleasePlansNothing(t *testing.T) {
 		}
 	}
 
-	cli.Write(t, strings.Replace(f.config, `provider "kt" {`, "provider \"kt\" {\n  kubetorch_version = \"0.4.9\"", 1))
+	cli.Write(t, strings.Replace(upgradeConfig(t), `provider "kt" {`, "provider \"kt\" {\n  kubetorch_version = \"0.4.9\"", 1))
 	a := cli.RunJSON(t, "plan")
 	for _, name := range []string{"full", "plain", "gpus", "headless", "knative", "ray", "stateful", "script"} {
 		if a.Planned["kt_compute."+name] == "" {
@@ -124,25 +140,26 @@ func TestAccUpgradeFromTheFirstReleasePlansNothing(t *testing.T) {
 }
 
 // upgraded writes the configuration of a fixture to the directory of a CLI.
-func upgraded(t *testing.T, on *acctest.Cluster, ns, dir string, cli *acctest.CLI) *acctest.CLI {
+func upgraded(t *testing.T, on *acctest.Cluster, ns string, cli *acctest.CLI) *acctest.CLI {
 	t.Helper()
-	config, err := os.ReadFile(filepath.Join(dir, "main.tf"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cli.Write(t, string(config))
+	cli.Write(t, upgradeConfig(t))
 	cli.Setenv("TF_VAR_kubeconfig", on.Kubeconfig())
 	cli.Setenv("TF_VAR_namespace", ns)
 	return cli
 }
 
-func readFixture(t *testing.T, dir string) *fixture {
+func upgradeConfig(t *testing.T) string {
 	t.Helper()
-	config, err := os.ReadFile(filepath.Join(dir, "main.tf"))
+	config, err := os.ReadFile(acctest.Testdata("upgrade/main.tf"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fixture{dir: dir, config: string(config)}
+	return string(config)
+}
+
+func readFixture(t *testing.T, dir string) *fixture {
+	t.Helper()
+	f := &fixture{}
 	state, err := os.ReadFile(filepath.Join(dir, "state.json"))
 	if err != nil {
 		t.Fatal(err)

@@ -4,13 +4,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/ktdev/terraform-provider-kt/internal/acctest"
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+
 	"github.com/ktdev/terraform-provider-kt/internal/acctest/core"
 )
 
@@ -71,8 +75,7 @@ func (e eachAttribute) pairs(ns string, table map[string]ignorable) (configured,
 		add("-unset", attribute, change.with, change, "", change.after)
 		if e.resource == "kt_compute" && attribute != "manifest" {
 			with := "manifest = " + fmt.Sprintf(workload, "NAME", "1") + "\n"
-			add("-byo", attribute, with, change, change.before, change.after)
-			add("-byo-unset", attribute, with, change, "", change.after)
+			add("-byo", attribute, with, change, "", change.after)
 		}
 	}
 	return configured, foreign
@@ -103,26 +106,38 @@ func (e eachAttribute) objects(t *testing.T, ns string) map[string]map[string]an
 // replace writes the content of the objects of resources as another client.
 func (e eachAttribute) replace(t *testing.T, ns string, names []string, content map[string]map[string]any) {
 	t.Helper()
-	var items []any
-	for key, object := range content {
-		_, name, _ := strings.Cut(key, "/")
-		if slices.Contains(names, strings.TrimPrefix(name, "kt-image-")) {
-			items = append(items, object)
-		}
-	}
-	data, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
+	config := e.on.RESTConfig(t)
+	config.QPS = -1
+	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "objects.json")
-	if err := os.WriteFile(file, data, 0o600); err != nil {
+	var group errgroup.Group
+	group.SetLimit(10)
+	for key, object := range content {
+		obj := &unstructured.Unstructured{Object: object}
+		if !slices.Contains(names, strings.TrimPrefix(obj.GetName(), "kt-image-")) {
+			continue
+		}
+		group.Go(func() error {
+			gvr, _ := meta.UnsafeGuessKindToResource(obj.GroupVersionKind())
+			into := client.Resource(gvr).Namespace(obj.GetNamespace())
+			for {
+				live, err := into.Get(t.Context(), obj.GetName(), metav1.GetOptions{})
+				if err == nil {
+					obj.SetResourceVersion(live.GetResourceVersion())
+					_, err = into.Update(t.Context(), obj, metav1.UpdateOptions{FieldManager: "kubectl-edit"})
+				}
+				if !apierrors.IsConflict(err) { // a controller has changed it since it was read
+					if err != nil {
+						return fmt.Errorf("%s in %s: %w", key, ns, err)
+					}
+					return nil
+				}
+			}
+		})
+	}
+	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	acctest.WaitUntil(t, "the objects to be replaced", func() bool {
-		out, err := e.on.TryKubectl(t, "replace", "--field-manager", "kubectl-edit", "-n", ns, "-f", file)
-		if err != nil && !strings.Contains(out, "the object has been modified") { // by a controller, since it was read
-			t.Fatal(out)
-		}
-		return err == nil
-	})
 }

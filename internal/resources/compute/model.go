@@ -60,6 +60,7 @@ type model struct {
 	QueueName      types.String `tfsdk:"queue_name"`
 	QueueScheduler types.String `tfsdk:"queue_scheduler"`
 
+	Load                 types.Object         `tfsdk:"load"`
 	Freeze               types.Bool           `tfsdk:"freeze"`
 	InactivityTTL        tf.Duration          `tfsdk:"inactivity_ttl"`
 	OnExpiry             types.String         `tfsdk:"on_expiry"`

@@ -150,6 +150,7 @@ var rows = []row{
 			out.ServiceTemplate = c.decodeTemplate(m.ServiceTemplate.StringValue)
 		}),
 
+	load(),
 	boolean("freeze", kubetorchPods, func(m *model) *types.Bool { return &m.Freeze },
 		func(c *manifest.Compute) *bool { return &c.Freeze }),
 	scalar("inactivity_ttl", registered, func(m *model) *tf.Duration { return &m.InactivityTTL },

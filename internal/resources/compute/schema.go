@@ -214,6 +214,7 @@ func behaviourAttributes() map[string]schema.Attribute {
 				kind.QueueSchedulerKAI)},
 			MarkdownDescription: "Scheduler of the queue in `queue_name`, `kueue` or `kai`. Defaults to `kueue`.",
 		},
+		"load": loadAttribute(),
 		"freeze": tf.Toggle("Whether to disable live code sync. Nothing is then installed at startup, and the " +
 			"container has no `SYS_PTRACE` capability. Use it with images that contain all code. Defaults to `false`."),
 		"inactivity_ttl": duration("Duration without calls after which Kubetorch deletes the compute, such as `2h`. " +
@@ -250,9 +251,11 @@ func behaviourAttributes() map[string]schema.Attribute {
 		"gpu_anti_affinity": optionalBool("Whether to keep the pods off GPU nodes. Applies only to computes without " +
 			"GPUs. Defaults to the provider's `gpu_anti_affinity`, otherwise to `false`."),
 		"logging_config": schema.SingleNestedAttribute{
-			Optional: true, MarkdownDescription: "Logging of the Kubetorch server in the container. All attributes " +
-				"except `level` configure the clients that read the log. They are stored in the KubetorchWorkload of " +
-				"the compute, if its CRD is installed.",
+			Optional: true, MarkdownDescription: "Logging of the Kubetorch server in the container. `level` applies " +
+				"to the server. The other attributes are those of Kubetorch's `LoggingConfig` for clients. They are " +
+				"stored in an annotation of the KubetorchWorkload and have no effect with Kubetorch 0.5.0, whose " +
+				"clients do not read it. `env_vars = { KT_LOG_STREAMING_ENABLED = \"false\" }` stops the pods from " +
+				"sending their logs.",
 			Attributes: loggingAttributes(),
 		},
 		"allowed_serialization": schema.ListAttribute{

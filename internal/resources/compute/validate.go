@@ -46,6 +46,7 @@ func validate(ctx context.Context, known *model, hidden tf.PathSet) diag.Diagnos
 	if misplaced := hidden.Add(invalid); len(misplaced) > 0 {
 		return append(diags, misplaced...)
 	}
+	diags.Append(checkLaunch(spec)...)
 	hideInvalid(&spec, hidden)
 	if spec.Namespace == "" {
 		spec.Namespace = cmp.Or(namespaceOf(spec.Manifest), namespaceOf(spec.ServiceTemplate), "default")
@@ -83,6 +84,19 @@ func checkDurations(config *model) diag.Diagnostics {
 		diags.AddAttributeError(path.Root("launch_timeout"), "Invalid launch_timeout",
 			fmt.Sprintf("launch_timeout is %q, but must be more than zero: on_not_ready = \"ignore\" disables the "+
 				"wait.", config.LaunchTimeout.ValueString()))
+	}
+	return diags
+}
+
+// checkLaunch warns about pods that would restart before their server has started.
+func checkLaunch(spec manifest.Compute) diag.Diagnostics {
+	var diags diag.Diagnostics
+	timeout := spec.LaunchTimeout
+	if timeout > 0 && timeout <= manifest.WaitForCallable && manifest.WaitsForCallable(spec) {
+		diags.AddAttributeWarning(path.Root("launch_timeout"), "Too short launch_timeout",
+			fmt.Sprintf("Kubernetes may restart the pods forever: launch_timeout is %s, and at each start Kubetorch's "+
+				"server waits %s for a function that a client registers. Increase launch_timeout, or set load.",
+				timeout, manifest.WaitForCallable))
 	}
 	return diags
 }
