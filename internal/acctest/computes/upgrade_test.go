@@ -127,7 +127,8 @@ func expectNoChange(t *testing.T, on *acctest.Cluster, release string) {
 		}
 	}
 
-	cli.Write(t, strings.Replace(upgradeConfig(t), `provider "kt" {`, "provider \"kt\" {\n  kubetorch_version = \"0.4.9\"", 1))
+	const block = `provider "kt" {`
+	cli.Write(t, strings.Replace(upgradeConfig(t), block, block+"\n  kubetorch_version = \"0.4.9\"", 1))
 	a := cli.RunJSON(t, "plan")
 	for _, name := range []string{"full", "plain", "gpus", "headless", "knative", "ray", "stateful", "script"} {
 		if a.Planned["kt_compute."+name] == "" {

@@ -34,7 +34,8 @@ func TestAccComputesAreRegisteredIfKubetorchIsInstalled(t *testing.T) {
 		"deployment": {
 			"inactivity_ttl = \"2h\"\n allowed_serialization = [\"json\", \"pickle\"]\n logging_config = { level = " +
 				"\"debug\", stream_logs = false, include_events = false, grace_period = \"3s\" }",
-			[]string{`"deploymentMode":"deployment"`, `"inactivityTtl":"2h"`, `"logLevel":"DEBUG"`, `"allowedSerialization":"json,pickle"`, `"serverPort":32300`,
+			[]string{`"deploymentMode":"deployment"`, `"inactivityTtl":"2h"`, `"logLevel":"DEBUG"`,
+				`"allowedSerialization":"json,pickle"`, `"serverPort":32300`,
 				`"resourceKind":"Deployment"`, `"username":"alice"`},
 		},
 		"distributed": {`distribute = { type = "pytorch", workers = 2 }`,
