@@ -386,6 +386,6 @@ func specOf(c Compute, k kind.Kind) (map[string]any, error) {
 // generated removes the empty strings of attributes that are not set from a
 // rendered object.
 func generated(object map[string]any) map[string]any {
-	result, _ := withoutEmptyText(object, "", true).(map[string]any)
+	result, _ := withoutEmptyText(object, "").(map[string]any)
 	return result
 }

@@ -66,23 +66,16 @@ func normalizeMap(m map[string]any, parent string) map[string]any {
 	return result
 }
 
-// JSONWithoutEmptyText is like JSON, but omits fields with an empty string, like
-// the first release of the provider.
-func JSONWithoutEmptyText(o *unstructured.Unstructured) (string, error) {
-	object, _ := withoutEmptyText(o.Object, "", false).(map[string]any)
-	return JSON(&unstructured.Unstructured{Object: object})
-}
-
 // withoutEmptyText returns an object without its empty strings, except those in
-// maps with keys of the user and, with variables, in environment variables. field
-// is the field that contains value.
-func withoutEmptyText(value any, field string, variables bool) any {
+// maps with keys of the user and in environment variables. field is the field that
+// contains value.
+func withoutEmptyText(value any, field string) any {
 	switch value := value.(type) {
 	case map[string]any:
 		result := make(map[string]any, len(value))
 		for key, item := range value {
-			if item != "" || hasUserKeys(field) || keepsEmpty(key) || variables && field == "env" {
-				result[key] = withoutEmptyText(item, key, variables)
+			if item != "" || hasUserKeys(field) || keepsEmpty(key) || field == "env" {
+				result[key] = withoutEmptyText(item, key)
 			}
 		}
 		return result
@@ -92,7 +85,7 @@ func withoutEmptyText(value any, field string, variables bool) any {
 		}
 		result := make([]any, len(value))
 		for i, item := range value {
-			result[i] = withoutEmptyText(item, field, variables)
+			result[i] = withoutEmptyText(item, field)
 		}
 		return result
 	default:

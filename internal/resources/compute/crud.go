@@ -165,7 +165,6 @@ func (w *writer) applyObject(
 	w.PrivateState.Foreign = slices.DeleteFunc(w.PrivateState.Foreign, isKey)
 	if roleOf(obj) == manifest.RoleWorkload {
 		w.Plan.UID = types.StringValue(string(live.GetUID()))
-		w.PrivateState.EmptyText = true
 		w.forgetSuspension(ctx, live)
 	}
 	return diags, nil

@@ -120,10 +120,3 @@ func hasSuspension(objects owned.Objects) bool {
 		return found
 	})
 }
-
-// differsInEmptyText reports whether the prior object is the planned one as the first release of the provider rendered
-// it, which omitted empty strings.
-func differsInEmptyText(planned, prior *owned.Object) bool {
-	text, err := manifest.JSONWithoutEmptyText(planned.Content)
-	return err == nil && text == prior.Text
-}

@@ -161,7 +161,6 @@ func (p *planner) render(ctx context.Context) {
 	p.fillFromWorkload()
 	p.Plan.Manifests = p.Plan.manifestsOf(p.rendered, p.State, prior)
 	p.planRegistration()
-	p.preserveNullVersions()
 	if p.Creating && options.defaults.CompactPlans {
 		p.Plan.Manifests = types.MapUnknown(types.StringType)
 	}

@@ -36,7 +36,7 @@ func BenchmarkUnchangedPlan(b *testing.B) {
 		p := &planner{converter: &converter{ctx: b.Context()}, planning: &planning{
 			Data: data, Plan: &plan, Config: config, State: &state,
 			PrivateState: privateState{
-				CRDInstalled: &installed, EmptyText: true, Origin: &creationDefaults{},
+				CRDInstalled: &installed, Origin: &creationDefaults{},
 			},
 		}}
 		p.prior, _ = state.objects()

@@ -14,8 +14,6 @@ type privateState struct {
 	Configured bool `json:"configured,omitempty"`
 	// Terminating is true if the workload was being deleted at the last refresh.
 	Terminating bool `json:"ending,omitempty"`
-	// EmptyText is true if the workload was applied with its empty strings, which the first release omitted.
-	EmptyText bool `json:"emptyText,omitempty"`
 	// Expired contains the keys of the objects in state that Kubetorch has deleted, and that on_expiry keeps in state.
 	Expired []string `json:"expired,omitempty"`
 	// Origin contains the defaults that the objects were created with. It is nil in the state of a release that did

@@ -99,9 +99,6 @@ func (p *planner) renderWith(
 		return nil
 	}
 	rendered = p.preserveReplicas(p.preserveIgnored(ctx, rendered, prior, options), prior)
-	if !p.PrivateState.EmptyText {
-		rendered = rendered.Preserve(prior, differsInEmptyText)
-	}
 	rendered = p.preserveAdopted(ctx, rendered, prior, options)
 	return rendered.Preserve(prior, func(planned, before *owned.Object) bool {
 		return slices.Contains(p.PrivateState.Imported, planned.Key) && p.appliesNothing(ctx, planned, before)
@@ -147,19 +144,6 @@ func (p *planner) setUnknownVersions() {
 	}
 }
 
-// preserveNullVersions keeps the attributes null in an unchanged state of an earlier release that was not refreshed.
-func (p *planner) preserveNullVersions() {
-	if p.Creating || !p.sameObjects() {
-		return
-	}
-	if p.State.KubetorchVersion.IsNull() && p.Config.KubetorchVersion.IsNull() {
-		p.Plan.KubetorchVersion = p.State.KubetorchVersion
-	}
-	if p.State.RendererRevision.IsNull() && p.Config.RendererRevision.IsNull() {
-		p.Plan.RendererRevision = p.State.RendererRevision
-	}
-}
-
 // warnOfRestart warns if the pods restart because the configuration sets another version or revision.
 func (p *planner) warnOfRestart() {
 	if p.Creating || p.replaces() || p.Plan.Suspend.ValueBool() || p.samePods(p.prior, p.rendered) {
@@ -177,7 +161,7 @@ func (p *planner) warnOfRestart() {
 	warn("renderer_revision", !p.Config.RendererRevision.IsNull(), p.State.RendererRevision, p.Plan.RendererRevision)
 }
 
-// observeVersions sets null attributes from applied objects, for the state of an earlier release and for an import.
+// observeVersions sets null attributes from applied objects, for an import.
 func (m *model) observeVersions(applied owned.Objects) {
 	if m.hasNoVersion() {
 		return

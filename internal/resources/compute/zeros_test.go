@@ -212,26 +212,3 @@ func TestExplicitZeroIsAChangeBetweenTwoRenderings(t *testing.T) {
 		}
 	}
 }
-
-// The first release omitted empty strings. Its objects stay unchanged until they have another change.
-func TestManifestsOfTheFirstReleaseAreUnchanged(t *testing.T) {
-	t.Parallel()
-	m := planned(t, func(m *model) { m.EnvVars = texts(t, map[string]string{"EMPTY": "", "FULL": "x"}) })
-	now := rendered(t, m, defaults)
-	former := maps.Clone(now)
-	key := "Deployment/ml/trainer"
-	former[key] = &owned.Object{
-		Key: key, Text: strings.Replace(now[key].Text, `{"name":"EMPTY","value":""}`, `{"name":"EMPTY"}`, 1),
-	}
-	if former[key].Equal(now[key]) {
-		t.Fatalf("no empty variable in %s", now[key].Text)
-	}
-	if changed, _ := now.Preserve(former, differsInEmptyText).ChangedFrom(former); len(changed) > 0 {
-		t.Errorf("changed: %v", changed)
-	}
-	m.EnvVars = texts(t, map[string]string{"EMPTY": "", "FULL": "y"})
-	preserved := rendered(t, m, defaults).Preserve(former, differsInEmptyText)
-	if changed, _ := preserved.ChangedFrom(former); len(changed) != 1 {
-		t.Errorf("changed: %v, want the Deployment", changed)
-	}
-}

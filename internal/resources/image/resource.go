@@ -42,7 +42,6 @@ var (
 	_ resource.ResourceWithImportState    = (*imageResource)(nil)
 	_ resource.ResourceWithIdentity       = (*imageResource)(nil)
 	_ resource.ResourceWithModifyPlan     = (*imageResource)(nil)
-	_ resource.ResourceWithUpgradeState   = (*imageResource)(nil)
 	_ resource.ResourceWithValidateConfig = (*imageResource)(nil)
 )
 

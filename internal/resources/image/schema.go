@@ -2,8 +2,6 @@ package image
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
@@ -27,17 +25,7 @@ const description = "Manages the image setup of a compute, like Kubetorch's `kt.
 	"again only if their content changes."
 
 func (r *imageResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	resp.Schema = schema.Schema{Version: 1, MarkdownDescription: description, Attributes: attributes()}
-}
-
-// UpgradeState replaces `setup` of version 0 by `ref`, which contains it.
-func (r *imageResource) UpgradeState(context.Context) map[int64]resource.StateUpgrader {
-	return map[int64]resource.StateUpgrader{0: lifecycle.Upgrader(func(state map[string]json.RawMessage) {
-		if setup := state["setup"]; len(setup) > 0 && string(setup) != "null" {
-			state["ref"] = fmt.Appendf(nil, `{"image": %s, "setup": %s}`, state["image"], setup)
-		}
-		delete(state, "setup")
-	})}
+	resp.Schema = schema.Schema{MarkdownDescription: description, Attributes: attributes()}
 }
 
 func attributes() map[string]schema.Attribute {

@@ -32,7 +32,6 @@ var (
 	_ resource.ResourceWithIdentity       = (*volumeResource)(nil)
 	_ resource.ResourceWithModifyPlan     = (*volumeResource)(nil)
 	_ resource.ResourceWithMoveState      = (*volumeResource)(nil)
-	_ resource.ResourceWithUpgradeState   = (*volumeResource)(nil)
 	_ resource.ResourceWithValidateConfig = (*volumeResource)(nil)
 )
 

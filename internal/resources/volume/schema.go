@@ -2,7 +2,6 @@ package volume
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -21,18 +20,9 @@ const description = "Manages a PersistentVolumeClaim for the data of computes, l
 
 func (r *volumeResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		Version:             1,
 		MarkdownDescription: description,
 		Attributes:          attributes(),
 	}
-}
-
-// UpgradeState renames `volume` of version 0 to `bound_volume_name`.
-func (r *volumeResource) UpgradeState(context.Context) map[int64]resource.StateUpgrader {
-	return map[int64]resource.StateUpgrader{0: lifecycle.Upgrader(func(state map[string]json.RawMessage) {
-		state["bound_volume_name"] = state["volume"]
-		delete(state, "volume")
-	})}
 }
 
 func attributes() map[string]schema.Attribute {

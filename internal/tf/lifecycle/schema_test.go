@@ -1,7 +1,6 @@
 package lifecycle_test
 
 import (
-	"encoding/json"
 	"maps"
 	"strings"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/int64default"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
@@ -115,33 +113,6 @@ func TestGeneratedConfigurationIsThatOfTheHooks(t *testing.T) {
 		"other": tftypes.NewValue(tftypes.Bool, true)})
 	if out, diags := r.WithoutDefaults(t.Context(), other, object); !diags.HasError() || !out.Equal(object) {
 		t.Errorf("a state of another schema: %v, %v", out, diags)
-	}
-}
-
-func TestStateIsUpgradedAsJSON(t *testing.T) {
-	t.Parallel()
-	upgrade := lifecycle.Upgrader(func(attributes map[string]json.RawMessage) {
-		attributes["new"] = attributes["old"]
-		delete(attributes, "old")
-	})
-	var resp resource.UpgradeStateResponse
-	upgrade.StateUpgrader(t.Context(), resource.UpgradeStateRequest{
-		RawState: &tfprotov6.RawState{JSON: []byte(`{"old":1}`)}}, &resp)
-	if len(resp.Diagnostics) > 0 || string(resp.DynamicValue.JSON) != `{"new":1}` {
-		t.Errorf("%v, %v", resp.DynamicValue, resp.Diagnostics)
-	}
-	var failed resource.UpgradeStateResponse
-	upgrade.StateUpgrader(t.Context(), resource.UpgradeStateRequest{
-		RawState: &tfprotov6.RawState{JSON: []byte(`[1]`)}}, &failed)
-	if !failed.Diagnostics.HasError() || failed.DynamicValue != nil {
-		t.Errorf("%v, %v", failed.DynamicValue, failed.Diagnostics)
-	}
-	var unwritable resource.UpgradeStateResponse
-	broken := lifecycle.Upgrader(func(attributes map[string]json.RawMessage) { attributes["a"] = []byte("{") })
-	broken.StateUpgrader(t.Context(), resource.UpgradeStateRequest{
-		RawState: &tfprotov6.RawState{JSON: []byte(`{}`)}}, &unwritable)
-	if !unwritable.Diagnostics.HasError() {
-		t.Error("an invalid attribute is written")
 	}
 }
 
