@@ -218,6 +218,13 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}`,
 			hidden: []string{"logging_config", "on_expiry"},
 		},
 		{
+			// It is imported as the environment that it sets, to which manifests refers.
+			name: "function of the image", hidden: []string{"env_vars", "load", "manifests"},
+			created: `load = { module_name = "work", cls_or_fn_name = "add" }`,
+			changed: `load = { module_name = "work", cls_or_fn_name = "Model", callable_type = "cls",
+				file_path = "/app", init_args = jsonencode({ size = 7 }) }`,
+		},
+		{
 			name: "image and its set-up",
 			objects: `
 apiVersion: v1
