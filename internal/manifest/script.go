@@ -76,8 +76,8 @@ func findPython(path string) string {
 }
 
 // installRsync is for live code sync, which works only in pods with rsync. A pod without it serves all the same.
-const installRsync = `command -v rsync >/dev/null || { apt-get -qq update && apt-get -qq install -y rsync; } >&2 || ` +
-	`echo "no rsync: code cannot be synced to this pod" >&2`
+const installRsync = `command -v rsync >/dev/null || { apt-get -qq update && apt-get -qq install -y rsync && ` +
+	`command -v rsync; } >&2 || echo "no rsync: code cannot be synced to this pod" >&2`
 
 // installKubetorch returns the lines that install a release, unless it is there and its server can be imported, so that
 // such a pod starts offline. The command is that of the user or, if it is empty, of uv or pip. Kubetorch's server

@@ -222,6 +222,9 @@ func TestScriptInstallsRsync(t *testing.T) {
 					calls = append(calls, call.args)
 				}
 			}
+			if missing := strings.Contains(got.stderr, "no rsync"); missing == slices.Contains(test.programs, "rsync") {
+				t.Errorf("stderr %s", got.stderr)
+			}
 			if last := got.calls[len(got.calls)-1]; got.code != 0 || last.program != "python3" ||
 				!slices.EqualFunc(calls, test.want, slices.Equal) {
 				t.Errorf("exit %d, calls %v, stderr %s", got.code, got.calls, got.stderr)
