@@ -2,6 +2,7 @@ package actions
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -71,6 +72,29 @@ func TestFailureStatesWhatWasDone(t *testing.T) {
 	}
 }
 
+func TestStatusOfEveryKindCountsPods(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		`null`: false, `{}`: false, `{"replicas": 0, "readyReplicas": 0}`: false, `{"observedGeneration": 3}`: false,
+		`{"replicas": 2}`: true, `{"numberReady": 1}`: true, `{"active": 1}`: true, `{"active": []}`: false,
+		`{"active": [{"kind": "Job", "name": "a"}]}`:                   true,
+		`{"replicatedJobsStatus": [{"name": "a", "active": 1}]}`:       true,
+		`{"replicaStatuses": {"Worker": {"active": 3, "failed": 1}}}`:  true,
+		`{"replicaStatuses": {"Worker": {"active": 0, "failed": 1}}}`:  false,
+		`{"conditions": [{"type": "Ready", "status": "True"}]}`:        false,
+		`{"readyWorkerReplicas": 1, "desiredWorkerReplicas": 2}`:       true,
+		`{"replicatedJobsStatus": [{"name": "a", "active": 0}, null]}`: false,
+	} {
+		var status any
+		if err := json.Unmarshal([]byte(text), &status); err != nil {
+			t.Fatal(err)
+		}
+		if got := countsPods(status); got != want {
+			t.Errorf("%s: %t", text, got)
+		}
+	}
+}
+
 func TestPodLabelsSelectAllPodsOfTheCompute(t *testing.T) {
 	t.Parallel()
 	labelled := func(path []string, labels map[string]any) *unstructured.Unstructured {
@@ -79,7 +103,8 @@ func TestPodLabelsSelectAllPodsOfTheCompute(t *testing.T) {
 		return obj
 	}
 	template := []string{"spec", "template", "metadata", "labels"}
-	head := map[string]string{"ray.io/node-type": "head", "app": "a"}
+	named := labelled([]string{"metadata"}, map[string]any{"name": "a"})
+	service := map[string]string{"app": "c"}
 	for name, test := range map[string]struct {
 		workload *unstructured.Unstructured
 		mode     string
@@ -90,11 +115,17 @@ func TestPodLabelsSelectAllPodsOfTheCompute(t *testing.T) {
 			map[string]string{"other": "pods"}, map[string]string{kind.ServiceLabel: "a"}},
 		"by the selector": {labelled([]string{"spec", "selector", "matchLabels"}, map[string]any{"app": "b"}),
 			"deployment", map[string]string{"app": "c"}, map[string]string{"app": "b"}},
-		"without the role": {labelled(template, nil), "raycluster", head, map[string]string{"app": "a"}},
-		"never all pods of the namespace": {labelled(template, nil), "raycluster",
-			map[string]string{"ray.io/node-type": "head"}, map[string]string{"ray.io/node-type": "head"}},
+		"by the controller of a Job": {named, "job", service,
+			map[string]string{"batch.kubernetes.io/job-name": "a"}},
+		"by KubeRay": {named, "raycluster", service, map[string]string{"ray.io/cluster": "a"}},
+		"by the training operator": {named, "pytorchjob", service,
+			map[string]string{"training.kubeflow.org/job-name": "a"}},
+		"of the Service": {named, "cronjob", service, service},
 	} {
-		got := podLabels(test.workload, kind.OfMode(test.mode), test.service)
+		got, guessed := podLabels(test.workload, kind.OfMode(test.mode), test.service)
+		if guessed != (name == "of the Service") {
+			t.Errorf("%s: guessed is %t", name, guessed)
+		}
 		if len(got) != len(test.want) {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/podstream"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
@@ -104,6 +105,11 @@ func (c *call) candidates(
 	pods, err := podstream.Source{Namespace: c.namespace, Labels: t.pods}.Pods(ctx, c.cluster)
 	if err != nil {
 		return nil, nil, err
+	}
+	if len(pods) == 0 && t.guessed && countsPods(t.workload.Object["status"]) {
+		return nil, nil, &refusal{fmt.Sprintf("Cannot find the pods of %s", t), fmt.Sprintf("Its status counts pods, "+
+			"but no pod has the labels %v, by which the provider searches for them.\n\nNext step: Add the label %s = %q "+
+			"to its pod template.", t.pods, kind.ServiceLabel, t.name)}
 	}
 	for _, pod := range pods {
 		switch {

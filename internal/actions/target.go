@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,6 +26,7 @@ type target struct {
 	ref             kube.Ref                   // of the workload
 	kind            *kind.Workload             // of the workload; empty if unknown
 	pods            map[string]string          // labels that select the pods of all groups
+	guessed         bool                       // whether the pods may lack these labels
 	// owner is the object that controls the pods or the workload, if it is of an unknown kind. Its Kind is "" if there
 	// is none.
 	owner metav1.OwnerReference
@@ -50,7 +50,7 @@ func (c *call) locate(ctx context.Context) (*target, error) {
 		return t, err
 	}
 	known := kind.WorkloadOf(t.workload.GroupVersionKind().GroupKind())
-	t.pods = podLabels(t.workload, known, found.Backend.Selector)
+	t.pods, t.guessed = podLabels(t.workload, known, found.Backend.Selector)
 	if t.ref, err = c.cluster.RefOf(ctx, t.workload); err != nil {
 		return nil, err
 	}
@@ -63,27 +63,51 @@ func (c *call) locate(ctx context.Context) (*target, error) {
 }
 
 // podLabels returns the labels of all pods of a workload: those of its Kubetorch service, or else of its selector, or
-// else of the selector of its Service without the labels of the pods that receive calls.
-func podLabels(workload *unstructured.Unstructured, of *kind.Workload, selector map[string]string) map[string]string {
+// else the one of its controller, or else the selector of its Service. A workload that this provider did not create has
+// only those of its selector or controller. The selector of a Service is a guess.
+func podLabels(
+	workload *unstructured.Unstructured, of *kind.Workload, selector map[string]string,
+) (labels map[string]string, guessed bool) {
 	if of.Groups != nil {
 		for _, g := range of.Groups(workload.Object) {
 			labels := kind.TextsAt(workload.Object, kind.Under(g.Template, "metadata", "labels")...)
 			if service := labels[kind.ServiceLabel]; service != "" {
-				return map[string]string{kind.ServiceLabel: service}
+				return map[string]string{kind.ServiceLabel: service}, false
 			}
 		}
 	}
 	if of.Selects {
 		if own := kind.TextsAt(workload.Object, "spec", "selector", "matchLabels"); len(own) > 0 {
-			return own
+			return own, false
 		}
 	}
-	all := maps.Clone(selector)
-	maps.DeleteFunc(all, func(key, _ string) bool { return slices.Contains(of.RouteLabels, key) })
-	if len(all) == 0 { // would select all pods of the namespace
-		return selector
+	if of.PodLabel != "" {
+		return map[string]string{of.PodLabel: workload.GetName()}, false
 	}
-	return all
+	return selector, true
+}
+
+// countsPods reports whether the status of a workload of any kind counts pods. The kinds use these fields.
+func countsPods(status any) bool {
+	switch status := status.(type) {
+	case map[string]any:
+		for field, value := range status {
+			if countsPods(value) {
+				return true
+			}
+			switch field {
+			case "active", "ready", "replicas", "readyReplicas", "numberReady", "readyWorkerReplicas":
+				count, isNumber := kind.Number(value).(int64)
+				jobs, isList := value.([]any)
+				if isNumber && count > 0 || isList && len(jobs) > 0 {
+					return true
+				}
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(status, countsPods)
+	}
+	return false
 }
 
 // maxOwners limits the chain from a pod to its owner: the longest known one has four objects.

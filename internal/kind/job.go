@@ -19,6 +19,7 @@ func job() Kind {
 		Suspension: suspendField("spec", "suspend"),
 		Refuses:    runsToCompletion(),
 		Admitted:   true,
+		PodLabel:   batchv1.JobNameLabel,
 		Readiness:  OfJob,
 	},
 		"spec.template", "spec.selector", "spec.completions", "spec.completionMode", "spec.podFailurePolicy",

@@ -24,6 +24,7 @@ func jobSet() Kind {
 		Unscaled:   true,
 		Scales:     true,
 		Headless:   jobSetHeadless,
+		PodLabel:   "jobset.sigs.k8s.io/jobset-name", // JobSetNameKey in api/jobset/v1alpha2 of sigs.k8s.io/jobset
 		Suspension: suspendField("spec", "suspend"),
 		Refuses:    refusedByJobSets(),
 		Admitted:   true,

@@ -119,6 +119,9 @@ type Workload struct {
 
 	// Selects reports whether spec.selector selects the pods.
 	Selects bool
+	// PodLabel is the label with which the controller of the kind marks all pods of a workload, or "". Its value is the
+	// name of the workload.
+	PodLabel string
 	// Route restricts the Service to the pods that receive calls. Nil means all pods.
 	Route func(workload map[string]any) map[string]string
 	// RouteLabels are the labels that Route selects by.

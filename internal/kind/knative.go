@@ -48,6 +48,7 @@ func knativeService() Kind {
 		Spec:         knativeSpec,
 		Complete:     completeKnative,
 		Autoscales:   true,
+		PodLabel:     "serving.knative.dev/service", // ServiceLabelKey in pkg/apis/serving of knative.dev/serving
 		Groups:       always(Group{Template: []string{"spec", "template"}}),
 		Suspension: []Setting{
 			{Path: annotation(ClassAnnotation), Value: KPAClass}, // the other never scales to zero,

@@ -22,6 +22,7 @@ func leaderWorkerSet() Kind {
 		Complete:   completeLeaderWorkerSet,
 		Groups:     leaderWorkerGroups,
 		Scales:     true,
+		PodLabel:   "leaderworkerset.sigs.k8s.io/name", // SetNameLabelKey in api/leaderworkerset/v1 of sigs.k8s.io/lws
 		Suspension: noReplicas(),
 		Restart:    restartBy(ByTemplate),
 		// They are copied to StatefulSets, in which they are immutable.

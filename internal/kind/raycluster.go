@@ -35,6 +35,7 @@ func rayCluster() Kind {
 		ScriptRemark: "Kubetorch's server runs ray start itself.",
 		Groups:       rayGroups,
 		Scales:       true,
+		PodLabel:     "ray.io/cluster", // RayClusterLabelKey in controllers/ray/utils/constant.go of KubeRay
 		Unscaled:     true,
 		Suspension:   suspendField("spec", "suspend"),
 		Admitted:     true,
