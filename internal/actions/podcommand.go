@@ -108,8 +108,8 @@ func (c *call) candidates(
 	}
 	if len(pods) == 0 && t.guessed && countsPods(t.workload.Object["status"]) {
 		return nil, nil, &refusal{fmt.Sprintf("Cannot find the pods of %s", t), fmt.Sprintf("Its status counts pods, "+
-			"but no pod has the labels %v, by which the provider searches for them.\n\nNext step: Add the label %s = %q "+
-			"to its pod template.", t.pods, kind.ServiceLabel, t.name)}
+			"but no pod has the labels %v, by which the provider searches for them.\n\nNext step: Add the label %s = "+
+			"%q to its pod template.", t.pods, kind.ServiceLabel, t.name)}
 	}
 	for _, pod := range pods {
 		switch {
