@@ -28,14 +28,14 @@ func TestBadResponseToAnUpgrade(t *testing.T) { //nolint:paralleltest // it meas
 				Mask: func(text string) string { return text }}
 			_, err := podstream.Run(ctx, c, command, func(line string) { hostile.Check(t, line) })
 			return err
-		}, 24, 256},
+		}, 24, 400},
 		"port-forward": {func(ctx context.Context, c *kube.Cluster) error {
 			conn, err := portforward.DialPod(ctx, c, pod.Namespace, pod.Name, 80)
 			if err == nil {
 				_ = conn.Close()
 			}
 			return err
-		}, 16, 128},
+		}, 16, 400},
 	} {
 		for response, serve := range servers() {
 			t.Run(name+" "+response, func(t *testing.T) { //nolint:paralleltest // it measures memory
