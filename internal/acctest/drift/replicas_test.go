@@ -59,7 +59,7 @@ func TestAccDriftOfReplicasCanBeIgnored(t *testing.T) {
 			}
 			steps := []resource.TestStep{
 				{Config: config(c.attributes)},
-				scaled("3"), scaled("1"), scaled("4"),
+				scaled("1"), scaled("4"),
 				{
 					Config: config(c.attributes + "\nlabels = { a = \"b\" }"),
 					ConfigPlanChecks: acctest.PreApply(
