@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"time"
-
-	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // Load is a function or class of the image that Kubetorch's server loads at its start, without a client.
@@ -22,7 +20,7 @@ const DefaultCallableType = "fn"
 // variables returns the environment of the server. With these variables it does not ask its controller what to load,
 // so it also needs the distribution, which the controller knows (ControllerWebSocket.start and load_callable_from_env
 // in serving/http_server.py of Kubetorch 0.5.0).
-func (l *Load) variables(c Compute, k kind.Kind) map[string]string {
+func (l *Load) variables(c Compute) map[string]string {
 	if l == nil {
 		return nil
 	}
@@ -31,7 +29,7 @@ func (l *Load) variables(c Compute, k kind.Kind) map[string]string {
 		"KT_CLS_OR_FN_NAME":     l.Name,
 		"KT_CALLABLE_TYPE":      cmp.Or(l.Type, DefaultCallableType),
 		"KT_INIT_ARGS":          jsonOrNull(l.InitArgs),
-		"KT_DISTRIBUTED_CONFIG": jsonOrNull(distributedConfig(c, distributionOf(c, k))),
+		"KT_DISTRIBUTED_CONFIG": jsonOrNull(distributedConfig(c, kindOf(c))),
 	}
 	if l.FilePath != "" {
 		variables["KT_FILE_PATH"] = l.FilePath
@@ -58,7 +56,7 @@ func WaitsForCallable(c Compute) bool {
 }
 
 func validateLoad(c Compute, errs *Errors) {
-	for name := range c.Load.variables(c, kindOf(c)) {
+	for name := range c.Load.variables(c) {
 		if _, set := c.EnvVars[name]; set {
 			errs.report(At("env_vars", Entry(name)), conflict, "load sets %s too: remove it, or remove load.", name).
 				concerning(At("load"))

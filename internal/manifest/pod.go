@@ -90,7 +90,7 @@ func startupFailures(timeout time.Duration) int32 {
 // name, the log level of Kubetorch unless the user or a secret sets it, and keys of secrets.
 func env(c Compute) []*corev1ac.EnvVarApplyConfiguration {
 	var all []*corev1ac.EnvVarApplyConfiguration
-	variables := union(c.EnvVars, c.Load.variables(c, kindOf(c)))
+	variables := union(c.EnvVars, c.Load.variables(c))
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
 		if !refersToItself(name, variables[name]) { // see expansions
 			all = append(all, corev1ac.EnvVar().WithName(name).WithValue(variables[name]))

@@ -25,7 +25,7 @@ func renderRegistration(c Compute, k kind.Kind, workload map[string]any) map[str
 		"workloadMetadata": map[string]any{
 			"username":          c.Username,
 			"deploymentMode":    k.Mode,
-			"distributedConfig": distributedConfig(c, distributionOf(c, k)),
+			"distributedConfig": distributedConfig(c, k),
 			"runtimeConfig":     runtimeConfig(c),
 		},
 		"autoTermination": map[string]any{"inactivityTtl": c.InactivityTTL},
@@ -64,7 +64,8 @@ func serviceConfig(c Compute, k kind.Kind, workload map[string]any) map[string]a
 
 // distributedConfig uses Kubetorch's names and defaults: all workers must be found
 // within the launch timeout.
-func distributedConfig(c Compute, d *Distribute) map[string]any {
+func distributedConfig(c Compute, k kind.Kind) map[string]any {
+	d := distributionOf(c, k)
 	if d == nil {
 		return nil
 	}
