@@ -37,7 +37,9 @@ func importCases() []importCase {
 	}
 	notStored := map[string][]string{
 		// An update also sets the attributes that are not stored in objects.
-		"behaviour":                {"on_expiry", "on_not_ready"},
+		"behaviour": {"on_expiry", "on_not_ready"},
+		// The environment of load is imported as env_vars, because other clients set it there.
+		"function of the image":    {"env_vars", "load", "manifests", "on_not_ready"},
 		"hidden fields":            {"manifests", "on_not_ready", "sensitive_fields", "sensitive_values"},
 		"service template":         {"on_not_ready", "service_template", "termination_grace_period"},
 		"settings of the provider": {"adopt_existing", "deletion_protection", "on_not_ready", "timeouts"},

@@ -54,7 +54,7 @@ func TestAccRendererOfALaterReleaseRestartsNothing(t *testing.T) {
 				ProtoV6ProviderFactories: newer(), Config: config(`inactivity_ttl = "3h"`),
 				ConfigStateChecks: revision(1),
 				ConfigPlanChecks: checkPlan(acctest.PlanShows([]string{"inactivity_ttl"},
-					[]string{"Deployment metadata.annotations"})),
+					[]string{"Deployment metadata.annotations", "Service metadata.annotations"})),
 			},
 			{ // pods that restart anyway get the newest revision
 				ProtoV6ProviderFactories: newer(), Config: config("inactivity_ttl = \"3h\"\n memory = \"1Gi\""),
