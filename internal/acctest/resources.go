@@ -145,7 +145,8 @@ func (s *Resources) ExpectNoChange(t *testing.T, bodies map[string]string) {
 	t.Helper()
 	for name, p := range s.Plan(t, bodies) {
 		if p.Action != core.NoOp {
-			t.Fatalf("%s: the plan after the apply is not empty: %s of %q", name, p.Action, p.Attributes())
+			t.Fatalf("%s: the plan after the apply is not empty: %s of %q and %q", name, p.Action, p.Attributes(),
+				AsPlan(t, p).Fields())
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -118,7 +119,8 @@ func withoutGenerated(entries map[string]string) map[string]string {
 	result := map[string]string{}
 	for key, value := range entries {
 		if key != "kubectl.kubernetes.io/last-applied-configuration" &&
-			!strings.HasPrefix(key, "deployment.kubernetes.io/") && !slices.Contains(kind.GeneratedLabels(), key) {
+			!strings.HasPrefix(key, "deployment.kubernetes.io/") && key != appsv1.DeprecatedTemplateGeneration &&
+			!slices.Contains(kind.GeneratedLabels(), key) {
 			result[key] = value
 		}
 	}

@@ -33,7 +33,8 @@ metadata:
   name: web
   namespace: ml
   labels: {team: ml}
-  annotations: {note: x, deployment.kubernetes.io/revision: "3", kubectl.kubernetes.io/last-applied-configuration: "{}"}
+  annotations: {note: x, deployment.kubernetes.io/revision: "3",
+    deprecated.daemonset.template.generation: "2", kubectl.kubernetes.io/last-applied-configuration: "{}"}
 spec:
   replicas: 1
   progressDeadlineSeconds: 600

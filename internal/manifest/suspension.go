@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
@@ -53,6 +55,23 @@ func Suspend(workload map[string]any, of *kind.Workload) error {
 	}
 	kind.SetAt(workload, suspendedAnnotation(), string(record))
 	return nil
+}
+
+// FollowSuspension returns an applied workload with the fields that suspend it as they are live, if kt_suspend has
+// suspended it, or if it is suspended no longer. An apply does not own these fields, unless it has suspended the
+// workload itself. It returns the applied workload if there is no difference.
+func FollowSuspension(applied, live *unstructured.Unstructured) *unstructured.Unstructured {
+	of := kind.WorkloadOf(live.GroupVersionKind().GroupKind())
+	was, is := IsSuspended(applied.Object, of), IsSuspended(live.Object, of)
+	if was == is || is && (live.GetAnnotations()[kind.SuspendedAnnotation] == "" || QueueOf(live.Object, of) != "") {
+		return applied
+	}
+	out := applied.DeepCopy()
+	for _, s := range of.Suspension {
+		value, _ := kind.Find(live.Object, s.Path)
+		kind.SetAt(out.Object, s.Path, value)
+	}
+	return out
 }
 
 func suspendedAnnotation() []string {

@@ -165,26 +165,34 @@ func (w *writer) applyObject(
 	w.PrivateState.Foreign = slices.DeleteFunc(w.PrivateState.Foreign, isKey)
 	if roleOf(obj) == manifest.RoleWorkload {
 		w.Plan.UID = types.StringValue(string(live.GetUID()))
-		w.forgetSuspension(ctx, live)
+		if err := w.endSuspension(ctx, obj, live); err != nil {
+			return diags, err
+		}
 	}
 	return diags, nil
 }
 
-// forgetSuspension removes what kt_suspend has recorded from a workload that the apply has resumed. A record that
-// cannot be removed has no effect, because kt_resume detects that it is stale.
-func (w *writer) forgetSuspension(ctx context.Context, live *unstructured.Unstructured) {
+// endSuspension removes what kt_suspend has recorded from a workload that the apply has resumed, and what it has set in
+// fields that the apply does not own.
+func (w *writer) endSuspension(ctx context.Context, applied, live *unstructured.Unstructured) error {
 	of := kind.WorkloadOf(live.GroupVersionKind().GroupKind())
-	_, recorded := live.GetAnnotations()[kind.SuspendedAnnotation]
-	ref, err := w.Data.Cluster.RefOf(ctx, live)
-	if !recorded || err != nil || manifest.IsSuspended(live.Object, of) {
-		return
+	if live.GetAnnotations()[kind.SuspendedAnnotation] == "" || manifest.IsSuspended(applied.Object, of) {
+		return nil
 	}
-	_, _, _ = w.Data.Cluster.Modify(ctx, ref, func(obj *unstructured.Unstructured) error {
+	ref, err := w.Data.Cluster.RefOf(ctx, live)
+	if err != nil {
+		return err
+	}
+	_, _, err = w.Data.Cluster.Modify(ctx, ref, func(obj *unstructured.Unstructured) error {
+		if manifest.FollowSuspension(applied, obj) != applied {
+			return manifest.Resume(obj.Object, of, 0)
+		}
 		if !manifest.IsSuspended(obj.Object, of) {
 			manifest.ForgetSuspension(obj.Object)
 		}
 		return nil
 	})
+	return err
 }
 
 func (w *writer) send(

@@ -108,15 +108,16 @@ func isRegistered(objects owned.Objects) bool {
 	return withRole(objects, manifest.RoleRegistration) != nil
 }
 
-// hasSuspension reports whether the workload has a field that suspends it. A queue removes it from the owned fields
+// hasSuspension reports whether the workload has a field that can suspend it. A queue removes it from the owned fields
 // when it admits the workload.
 func hasSuspension(objects owned.Objects) bool {
 	workload := workloadIn(objects)
 	if workload == nil {
 		return false
 	}
-	return slices.ContainsFunc(manifest.LeftAfterCreation(workload.GroupVersionKind()), func(path []string) bool {
-		_, found, _ := unstructured.NestedFieldNoCopy(workload.Object, path...)
-		return found
+	of := kind.WorkloadOf(workload.GroupVersionKind().GroupKind())
+	return slices.ContainsFunc(of.Suspension, func(s kind.Setting) bool {
+		_, found := kind.Find(workload.Object, s.Path)
+		return found && s.Value == true
 	})
 }

@@ -25,6 +25,9 @@ func (m *model) observe(workload *unstructured.Unstructured) manifest.Compute {
 // follow updates the attributes that differ between two observations of the workload. Other attributes keep their
 // notation, so that a plan shows only drift.
 func (m *model) follow(ctx context.Context, before, after manifest.Compute) diag.Diagnostics {
+	if before.Suspend != after.Suspend {
+		after.Autoscale = before.Autoscale // a Knative Service is suspended by its settings
+	}
 	c := &converter{ctx: ctx}
 	for _, r := range rows {
 		if r.follow != nil {

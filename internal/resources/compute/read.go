@@ -113,8 +113,12 @@ func (r *reader) refreshObject(
 	}
 	r.MemoryChanged = r.MemoryChanged || refreshed.MemoryChanged
 	r.Diags.Append(owned.DriftWarning(ref, refreshed)...)
-	if role == manifest.RoleWorkload && refreshed.Unrecorded && !r.State.Ready.ValueBool() {
-		r.PrivateState.Unready = true // the run ended before or during its wait
+	if role == manifest.RoleWorkload {
+		// the run ended before or during its wait
+		r.PrivateState.Unready = r.PrivateState.Unready || refreshed.Unrecorded && !r.State.Ready.ValueBool()
+		seen := manifest.FollowSuspension(refreshed.Object, found.Live)
+		refreshed.Differs = refreshed.Differs || seen != refreshed.Object
+		refreshed.Object = seen
 	}
 	if refreshed.Differs {
 		current[key], err = owned.ObjectOf(refreshed.Object)
