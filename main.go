@@ -48,14 +48,15 @@ func main() {
 		go parent.Watch(ctx, same, parentInterval, func() { os.Exit(1) })
 	}
 	completions := kube.NewCompletions(same)
+	env := config.OSEnv()
 	var options []tf6server.ServeOpt
 	if *debugger {
 		go interruptOnSignal(completions, os.Interrupt) // SIGTERM ends it
 		options = append(options, tf6server.WithManagedDebug())
 	} else {
+		env.SharedFile = parent.SharedFile() // under a debugger, the parent is not Terraform
 		go interruptOnSignal(completions, os.Interrupt, syscall.SIGTERM)
 	}
-	env := config.OSEnv()
 	if own, err := os.Executable(); err == nil {
 		env.Supervisor = []string{own, supervise}
 	}

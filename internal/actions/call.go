@@ -21,6 +21,7 @@ type call struct {
 	cluster         *kube.Cluster
 	holds           *tf.Holds
 	namespace, name string
+	found           bool // whether the compute exists
 
 	send     func(message string)
 	mu       sync.Mutex

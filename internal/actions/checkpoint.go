@@ -53,17 +53,20 @@ func checkpoint() func() action.Action {
 			"or destroyed.",
 		attributes: attributes,
 		timeout:    30 * time.Minute,
+		holds:      heldByAny,
 		validate:   func(m *checkpointModel) diag.Diagnostics { return m.commandModel.validate() },
 		invoke:     invokeCheckpoint,
 	})
 }
 
 func invokeCheckpoint(ctx context.Context, c *call, m *checkpointModel) error {
-	id := c.namespace + "/" + c.name
-	c.holds.Remove(tf.ComputeType, id)
 	err := c.checkpoint(ctx, m)
-	if err != nil && m.OnFailure.ValueString() != continueOnFailure {
-		c.holds.Add(tf.ComputeType, id, heldByCheckpoint)
+	switch id := c.namespace + "/" + c.name; {
+	case err == nil, m.OnFailure.ValueString() == continueOnFailure:
+		c.found = true // so that nothing is held
+		c.warnings.Append(holdWarning(c.holds.Remove(tf.ComputeType, id))...)
+	case c.found:
+		c.warnings.Append(holdWarning(c.holds.Add(tf.ComputeType, id, heldByCheckpoint))...)
 	}
 	wrong, ofAttribute := errors.AsType[*attributeError](err)
 	switch {
@@ -87,6 +90,20 @@ func invokeCheckpoint(ctx context.Context, c *call, m *checkpointModel) error {
 const heldByCheckpoint = "A kt_checkpoint of this compute failed in this run, so it was not destroyed.\n\n" +
 	"Next step: Correct the problem that the kt_checkpoint reports, and run the destroy again. Or set `on_failure = " +
 	"\"continue\"` in the kt_checkpoint to destroy the compute without a checkpoint."
+
+// heldByAny is why no compute is destroyed.
+const heldByAny = "A kt_checkpoint failed in this run before it had found its compute, so no compute was " +
+	"destroyed.\n\nNext step: Correct the problem that the kt_checkpoint reports, and run the destroy again."
+
+// holdWarning reports that other configurations of the provider do not know of a hold.
+func holdWarning(err error) diag.Diagnostics {
+	if err == nil {
+		return nil
+	}
+	return diag.Diagnostics{diag.NewWarningDiagnostic("Other providers of this run do not know of the checkpoint",
+		fmt.Sprintf("Only computes of the same provider configuration as the kt_checkpoint are kept if it fails: "+
+			"%v.\n\nNext step: Make the directory for temporary files writable.", err))}
+}
 
 const ignoredFailure = "\n\nThe run continues (`on_failure = \"continue\"`)."
 

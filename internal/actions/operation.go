@@ -42,6 +42,9 @@ type operation[M any, P model[M]] struct {
 	// invoke performs the action. ctx ends after the timeout or when the run is interrupted. An error of the type
 	// [attributeError] is reported at its attribute, and any other error at the one that identifies the compute.
 	invoke func(ctx context.Context, c *call, m *M) error
+	// holds is why no compute may be destroyed in this run if the action fails before it has found its compute. ""
+	// means that it prevents none.
+	holds string
 
 	data *tf.ProviderData // nil until the provider is configured
 }
@@ -112,6 +115,12 @@ func (o *operation[M, P]) ModifyPlan(
 
 // Invoke performs the action, within its timeout.
 func (o *operation[M, P]) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
+	c := &call{send: func(message string) { resp.SendProgress(action.InvokeProgressEvent{Message: message}) }}
+	defer func() {
+		if resp.Diagnostics.HasError() && !c.found && o.holds != "" && o.data != nil {
+			resp.Diagnostics.Append(holdWarning(o.data.Holds.Add(tf.ComputeType, "", o.holds))...)
+		}
+	}()
 	var m M
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
 	if resp.Diagnostics.HasError() {
@@ -135,11 +144,8 @@ func (o *operation[M, P]) Invoke(ctx context.Context, req action.InvokeRequest, 
 	}
 	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeout")
 	defer cancel()
-	c := &call{
-		cluster: o.data.Cluster, holds: &o.data.Holds,
-		namespace: shared.Namespace.ValueString(), name: shared.Name.ValueString(),
-		send: func(message string) { resp.SendProgress(action.InvokeProgressEvent{Message: message}) },
-	}
+	c.cluster, c.holds = o.data.Cluster, &o.data.Holds
+	c.namespace, c.name = shared.Namespace.ValueString(), shared.Name.ValueString()
 	if err := o.invoke(ctx, c, &m); err != nil {
 		resp.Diagnostics.Append(c.failure(ctx, "kt_"+o.name, at, err))
 	}

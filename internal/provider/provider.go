@@ -195,6 +195,7 @@ func (p *kt) Configure(ctx context.Context, req provider.ConfigureRequest, resp 
 	data := &tf.ProviderData{Unknown: !req.Config.Raw.IsFullyKnown(), Revisions: p.revisions, Images: registry.New()}
 	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = data, data, data
 	resp.ActionData, resp.ListResourceData = data, data
+	data.Holds.File = p.env.SharedFile
 	defer p.data.Store(data)
 	if data.Unknown { // the cluster is created in this run
 		if req.ClientCapabilities.DeferralAllowed {

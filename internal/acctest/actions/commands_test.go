@@ -96,6 +96,7 @@ func TestAccCheckpointThatFailsKeepsTheCompute(t *testing.T) {
 	t.Parallel()
 	acctest.RequireTerraform(t, "1.16")
 	cli := acctest.NewCLI(t)
+	cli.Setenv("TMPDIR", t.TempDir()) // the file of a hold is kept until the next one
 	ns := cluster.Namespace(t)
 	config := func(attributes, onFailure string) string {
 		return cluster.Config(ns, acctest.Compute(attributes+`
@@ -129,6 +130,18 @@ func TestAccCheckpointThatFailsKeepsTheCompute(t *testing.T) {
 	out, err = cli.Run(t, "destroy", "-auto-approve")
 	expect("the destroy", err, out, "Error: Not destroyed: "+ns+"/trainer", "A kt_checkpoint of this compute failed",
 		"run a command in Pod "+ns+"/trainer-")
+	wrongName := func(text string) string { return strings.Replace(text, "id = caller.id", `name = "trianer"`, 1) }
+	other := strings.Replace(config("", "halt"), "  config {", "  provider = kt.other\n  config {", 1) +
+		strings.Replace(cluster.Config(ns, ""), "{", "{\nalias = \"other\"", 1)
+	for what, text := range map[string]string{
+		"the destroy with a wrong name":                      wrongName(config("", "halt")),
+		"the destroy with another provider":                  other,
+		"the destroy with a wrong name and another provider": wrongName(other),
+	} {
+		cli.Write(t, text)
+		out, err = cli.Run(t, "destroy", "-auto-approve")
+		expect(what, err, out, "Error: Not destroyed: "+ns+"/trainer")
+	}
 	cli.Write(t, config("", "continue"))
 	acctest.ExpectText(t, cli.MustRun(t, "destroy", "-auto-approve"), "Warning: Checkpoint failed", "The run continues",
 		"1 destroyed")

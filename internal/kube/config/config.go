@@ -74,6 +74,8 @@ type Env struct {
 	// Supervisor is a program with its first arguments that runs a command, which follows a duration, until then or its
 	// own end at the latest: see [parent.Run]. Empty: credential plugins are not supervised.
 	Supervisor []string
+	// SharedFile is a file for all providers of one run of Terraform: see [parent.SharedFile]. "" for none.
+	SharedFile string
 }
 
 // OSEnv returns the environment of this process.

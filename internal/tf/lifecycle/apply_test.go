@@ -194,14 +194,18 @@ func TestHeldResourceIsNotDeleted(t *testing.T) {
 	h := &hooks{}
 	data := &tf.ProviderData{Cluster: clusterAt(t, kubetest.NewServer(t).URL)}
 	s := configured(t, data, h)
-	data.Holds.Add("kt_thing", "ml/x", "The checkpoint failed.")
+	if err := data.Holds.Add("kt_thing", "ml/x", "The checkpoint failed."); err != nil {
+		t.Fatal(err)
+	}
 	resp := s.remove(inState(nil), nil)
 	if errorSummary(t, resp.Diagnostics) != "Not destroyed: ml/x" || len(h.called) > 0 ||
 		resp.Diagnostics[0].Detail != "The checkpoint failed." {
 		t.Errorf("called %v, %v", h.called, resp.Diagnostics)
 	}
 	other := s.remove(inState(map[string]any{"name": "y", "id": "ml/y"}), nil)
-	data.Holds.Remove("kt_thing", "ml/x")
+	if err := data.Holds.Remove("kt_thing", "ml/x"); err != nil {
+		t.Fatal(err)
+	}
 	again := s.remove(inState(nil), nil)
 	if len(other.Diagnostics)+len(again.Diagnostics) > 0 || !slices.Equal(h.called, []string{"delete", "delete"}) {
 		t.Errorf("called %v, %v, %v", h.called, other.Diagnostics, again.Diagnostics)
