@@ -92,7 +92,7 @@ func (c *call) evacuate(ctx context.Context, node string, cordon, wait bool) err
 	if !wait {
 		return nil
 	}
-	return c.waitElsewhere(ctx, t, node, old)
+	return c.waitElsewhere(ctx, t, node, old, all)
 }
 
 // requireNode returns an error if the node does not exist. Without permission to read nodes, it is assumed to exist.
@@ -181,13 +181,12 @@ func (c *call) evict(ctx context.Context, t *target, node string, old []*corev1.
 }
 
 // waitElsewhere waits until the evicted pods are gone, and their replacements are ready on other nodes.
-func (c *call) waitElsewhere(ctx context.Context, t *target, node string, old []*corev1.Pod) error {
-	verdict, err := c.follow(t, old).Wait(ctx, c.cluster)
+func (c *call) waitElsewhere(ctx context.Context, t *target, node string, old, all []*corev1.Pod) error {
+	verdict, err := c.follow(t, old, all).Wait(ctx, c.cluster)
 	if err != nil {
 		return err
 	}
-	all, err := observe.Pods(ctx, c.cluster, t.namespace, t.pods)
-	if err != nil {
+	if all, err = observe.Pods(ctx, c.cluster, t.namespace, t.pods); err != nil {
 		return err
 	}
 	back := slices.DeleteFunc(running(all), func(pod *corev1.Pod) bool { return pod.Spec.NodeName != node })

@@ -19,6 +19,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/podstream"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -227,7 +228,7 @@ type hiddenPods struct {
 }
 
 func (h *hiddenPods) mask(ctx context.Context, pod *corev1.Pod) (podstream.Mask, error) {
-	mask, err := h.printer.mask(ctx, pod.Namespace, &pod.Spec)
+	mask, err := h.printer.mask(ctx, pod.Namespace, &pod.Spec, ready.StartOf(pod))
 	if err != nil || mask != nil {
 		return mask, err
 	}

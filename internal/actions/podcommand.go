@@ -113,8 +113,7 @@ func (c *call) candidates(
 	}
 	for _, pod := range pods {
 		switch {
-		case pod.DeletionTimestamp != nil, pod.Status.Phase == corev1.PodSucceeded,
-			pod.Status.Phase == corev1.PodFailed:
+		case pod.DeletionTimestamp != nil, ready.PodEnded(pod):
 		case isUsable(pod):
 			usable = append(usable, pod)
 		default:
@@ -245,7 +244,7 @@ func (c *call) runIn(ctx context.Context, pod *corev1.Pod, p podCommand) error {
 	if err != nil {
 		return err
 	}
-	mask, err := p.printer.mask(ctx, pod.Namespace, &pod.Spec)
+	mask, err := p.printer.mask(ctx, pod.Namespace, &pod.Spec, ready.StartOf(pod))
 	if err != nil {
 		return err
 	}

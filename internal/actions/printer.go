@@ -2,9 +2,11 @@ package actions
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/action/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -51,24 +53,32 @@ func (c *call) printer(mask types.Bool) *printer {
 }
 
 // hiddenOutput replaces all lines of a pod whose secret values are not known.
-const hiddenOutput = "(output not shown: no permission to read the Secrets of the pod)"
+const hiddenOutput = "(output not shown: the Secrets of the pod cannot be masked)"
 
-// mask returns the mask for the output of a pod. Without permission to read its Secrets, it hides all output.
-func (p *printer) mask(ctx context.Context, namespace string, spec *corev1.PodSpec) (podstream.Mask, error) {
+// mask returns the mask for the output of a pod. Without permission to read its Secrets, and if they had other values
+// when its first container has started, it hides all output.
+func (p *printer) mask(
+	ctx context.Context, namespace string, spec *corev1.PodSpec, started time.Time,
+) (podstream.Mask, error) {
 	if p.secrets == nil {
 		return func(text string) string { return text }, nil
 	}
-	mask, err := p.secrets.Mask(ctx, namespace, spec)
-	if kube.ClassOf(err) != kube.Denied {
+	mask, err := p.secrets.Mask(ctx, namespace, spec, started)
+	_, former := errors.AsType[*observe.FormerSecretError](err)
+	if kube.ClassOf(err) != kube.Denied && !former {
 		return mask, err
+	}
+	next := "Grant permission to get the Secrets of the pods"
+	if former {
+		next = "Restart the pods"
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.hidden {
 		p.hidden = true
 		p.call.warn("Output is not shown", fmt.Sprintf("The output may contain values of Secrets, which must be read "+
-			"to mask them: %v.\n\nNext step: Grant permission to get the Secrets of the pods, or set `%s = false` if "+
-			"the output contains no secrets.", err, maskAttribute))
+			"to mask them: %v.\n\nNext step: %s, or set `%s = false` if the output contains no secrets.", err, next,
+			maskAttribute))
 	}
 	return nil, nil // nil hides the output
 }

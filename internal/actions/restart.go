@@ -71,7 +71,7 @@ func (c *call) restart(ctx context.Context, wait bool) error {
 	if err != nil || !wait {
 		return err
 	}
-	verdict, err := c.follow(t, old).Wait(ctx, c.cluster)
+	verdict, err := c.follow(t, old, old).Wait(ctx, c.cluster)
 	if err == nil {
 		c.progress("%s was restarted: %s.", t, verdict.Message)
 	}
@@ -131,8 +131,7 @@ func (c *call) deletePods(ctx context.Context, t *target) ([]*corev1.Pod, error)
 func running(pods []*corev1.Pod) []*corev1.Pod {
 	var out []*corev1.Pod
 	for _, pod := range pods {
-		if pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded &&
-			pod.Status.Phase != corev1.PodFailed {
+		if pod.DeletionTimestamp == nil && !ready.PodEnded(pod) {
 			out = append(out, pod)
 		}
 	}

@@ -83,7 +83,7 @@ func (c *call) scale(ctx context.Context, replicas int64, wait bool) error {
 	if !wait {
 		return nil
 	}
-	verdict, err := c.follow(t, nil).Wait(ctx, c.cluster)
+	verdict, err := c.follow(t, nil, nil).Wait(ctx, c.cluster)
 	if err == nil {
 		c.progress("%s has %s: %s.", t, pods(replicas), verdict.Message)
 	}

@@ -77,18 +77,14 @@ func (c *call) suspend(ctx context.Context, wait bool) error {
 	case !wait:
 		return nil
 	}
-	err = observe.WaitWhile(ctx, c.cluster, t.namespace, t.pods, hasNotEnded, func(pods []*corev1.Pod) {
+	continues := func(pod *corev1.Pod) bool { return !ready.PodEnded(pod) }
+	err = observe.WaitWhile(ctx, c.cluster, t.namespace, t.pods, continues, func(pods []*corev1.Pod) {
 		c.progress("%s: %s left.", t, ready.Number(len(pods), "pod"))
 	})
 	if err == nil {
 		c.progress("%s is suspended, and has no pods left.", t)
 	}
 	return err
-}
-
-// hasNotEnded reports whether a pod exists that has not run to completion.
-func hasNotEnded(pod *corev1.Pod) bool {
-	return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
 type resumeModel struct {
@@ -160,7 +156,7 @@ func (c *call) resume(ctx context.Context, replicas int64, wait bool) error {
 	if !wait {
 		return nil
 	}
-	verdict, err := c.follow(t, nil).Wait(ctx, c.cluster)
+	verdict, err := c.follow(t, nil, nil).Wait(ctx, c.cluster)
 	if err == nil {
 		c.progress("%s is running: %s.", t, verdict.Message)
 	}

@@ -44,6 +44,7 @@ func (c *call) locate(ctx context.Context) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.found = true
 	if t.workload == nil {
 		t.pods = found.Backend.Selector
 		t.owner, err = c.ownerOf(ctx, t)
@@ -190,14 +191,20 @@ func (t *target) refusal(o kind.Operation) (why, instead string) {
 		t.owner.Kind), "Change `manifest` of the kt_compute, and apply it."
 }
 
-// follow returns a wait for the pods of the compute that reports its progress. old are the pods to be replaced.
-func (c *call) follow(t *target, old []*corev1.Pod) observe.Follow {
+// follow returns a wait for the pods of the compute that reports its progress. old are the pods to be replaced, and all
+// are those that existed before.
+func (c *call) follow(t *target, old, all []*corev1.Pod) observe.Follow {
 	f := observe.Follow{Namespace: t.namespace, PodLabels: t.pods, Report: c.report}
 	if t.workload != nil {
 		f.Workload = &t.ref
 	}
 	for _, pod := range old {
 		f.Replaced = append(f.Replaced, pod.UID)
+	}
+	for _, pod := range all {
+		if !slices.Contains(f.Replaced, pod.UID) {
+			f.Others = append(f.Others, pod.UID)
+		}
 	}
 	return f
 }

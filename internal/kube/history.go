@@ -11,6 +11,17 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 )
 
+// LastChange returns the time of the last change of an object that the server has recorded, in seconds.
+func LastChange(obj *unstructured.Unstructured) time.Time {
+	last := obj.GetCreationTimestamp().Time
+	for _, entry := range obj.GetManagedFields() {
+		if entry.Time != nil && entry.Time.After(last) {
+			last = entry.Time.Time
+		}
+	}
+	return last
+}
+
 // CreationHistory identifies the content of an object that only its creation by this provider has written, with or
 // without UnfinishedAnnotation. It returns "" for any other object.
 //

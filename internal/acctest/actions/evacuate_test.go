@@ -77,4 +77,17 @@ action "kt_evacuate" "trainer" {
 		t.Errorf("pods on the same node are no error:\n%s", out)
 	}
 	acctest.ExpectText(t, out, "Error: A replacement runs on the same node", "Set `cordon = true`")
+
+	// a pod that was there before is no replacement
+	own.Kubectl(t, "uncordon", node)
+	own.Kubectl(t, "cordon", other)
+	pod, _, _ := strings.Cut(own.Kubectl(t, "get", "pods", "-n", ns, "-o", "jsonpath={.items[*].metadata.name}"), " ")
+	own.Kubectl(t, "delete", "pod", pod, "-n", ns)
+	own.Kubectl(t, "rollout", "status", "deployment/trainer", "-n", ns)
+	out, err = invoke("-var=node=" + node)
+	if err == nil {
+		t.Errorf("success although the replacement is pending:\n%s", out)
+	}
+	acctest.ExpectText(t, out, "Error: Deployment "+ns+"/trainer is not ready: waiting for capacity",
+		"Nodes are cordoned.", "Evicted 1 pod of Deployment "+ns+"/trainer")
 }

@@ -23,8 +23,10 @@ type Follow struct {
 	// Report is called with each verdict.
 	Report func(ready.Verdict)
 	// Replaced are the UIDs of pods that must be replaced before the wait ends: as
-	// many other pods must be ready or complete. It may be empty.
+	// many new pods must be ready or complete. It may be empty.
 	Replaced []types.UID
+	// Others are the UIDs of the other pods that existed before, which replace none.
+	Others []types.UID
 }
 
 // Wait waits like [WaitReady] or [WaitPods], and also until the pods of Replaced
@@ -78,21 +80,24 @@ func (f Follow) replaced(ctx context.Context, c *kube.Cluster, settled ready.Ver
 	if err != nil {
 		return settled, err
 	}
-	done, left := ReplacedCount(pods, f.Replaced)
-	if left == 0 && done >= len(f.Replaced) {
+	done, left := ReplacedCount(pods, f.Replaced, f.Others)
+	continues := func(pod *corev1.Pod) bool { return !ready.PodEnded(pod) }
+	complete := len(pods) > 0 && !slices.ContainsFunc(pods, continues)
+	if left == 0 && (done >= len(f.Replaced) || complete) { // a Job that is complete starts no more pods
 		return settled, nil
 	}
 	return ready.Verdict{Phase: ready.Progressing,
 		Message: fmt.Sprintf("%d of %d pods replaced", min(done, len(f.Replaced)-left), len(f.Replaced))}, nil
 }
 
-// ReplacedCount returns the number of pods that are ready or complete and not among the old ones, and the number of old
-// pods that are left.
-func ReplacedCount(pods []*corev1.Pod, old []types.UID) (done, left int) {
+// ReplacedCount returns the number of new pods that are ready or complete, and the number of old pods that are left.
+// The others also existed before.
+func ReplacedCount(pods []*corev1.Pod, old, others []types.UID) (done, left int) {
 	for _, pod := range pods {
 		switch {
 		case slices.Contains(old, pod.UID):
 			left++
+		case slices.Contains(others, pod.UID):
 		case pod.DeletionTimestamp == nil && (ready.PodReady(pod) || pod.Status.Phase == corev1.PodSucceeded):
 			done++
 		}

@@ -2,8 +2,10 @@ package observe
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -18,44 +20,75 @@ type Mask func(text string) string
 type Secrets struct {
 	cluster *kube.Cluster
 
-	mu     sync.Mutex
-	values map[string][][]byte // by namespace/name
-	masks  map[string]Mask     // by the names of all Secrets of a pod
+	mu    sync.Mutex
+	read  map[string]secret // by namespace/name
+	masks map[string]Mask   // by the names of all Secrets of a pod
+}
+
+// secret is what was read of a Secret.
+type secret struct {
+	values  [][]byte
+	changed time.Time // zero if it does not exist
 }
 
 // NewSecrets returns Secrets of a cluster.
 func NewSecrets(c *kube.Cluster) *Secrets {
-	return &Secrets{cluster: c, values: map[string][][]byte{}, masks: map[string]Mask{}}
+	return &Secrets{cluster: c, read: map[string]secret{}, masks: map[string]Mask{}}
+}
+
+// FormerSecretError reports that a container may have values that a Secret no longer has, so that they cannot be
+// masked.
+type FormerSecretError struct {
+	Secret  string // namespace/name
+	Changed time.Time
+}
+
+func (e *FormerSecretError) Error() string {
+	if e.Changed.IsZero() {
+		return fmt.Sprintf("Secret %s does not exist, but the pod may have its former values", e.Secret)
+	}
+	return fmt.Sprintf("Secret %s was changed at %s, and the pod, which has started before, may have its former values",
+		e.Secret, e.Changed.UTC().Format(time.RFC3339))
 }
 
 // Mask returns the mask for the output of a pod: it hides the values of the Secrets that the environment and the
-// volumes of its containers use. A missing Secret is ignored. After an error, it hides only the values that could be
-// read. Errors are of type *kube.Error, with the class Denied without permission to get a Secret.
-func (s *Secrets) Mask(ctx context.Context, namespace string, pod *corev1.PodSpec) (Mask, error) {
+// volumes of its containers use. started is when its first container has started, zero if none has. After an error, the
+// mask hides only the values that could be read. Errors are of type *kube.Error, with the class Denied without
+// permission to get a Secret, or of type *FormerSecretError.
+func (s *Secrets) Mask(
+	ctx context.Context, namespace string, pod *corev1.PodSpec, started time.Time,
+) (Mask, error) {
 	names, _ := ready.References(pod)
 	key := namespace + "/" + strings.Join(names, ",")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if mask, ok := s.masks[key]; ok {
-		return mask, nil
-	}
 	var values [][]byte
-	var unread error
+	var unread, former error
 	for _, name := range names {
 		ref := kube.SecretRef(namespace, name)
-		if _, known := s.values[ref.Key()]; !known {
-			secret, err := s.cluster.GetSecret(ctx, ref)
-			if err != nil && !kube.IsNotFound(err) {
+		if _, known := s.read[ref.Key()]; !known {
+			live, err := s.cluster.GetSecret(ctx, ref)
+			switch {
+			case kube.IsNotFound(err):
+				s.read[ref.Key()] = secret{}
+			case err != nil:
 				unread = err
 				continue
+			default:
+				s.read[ref.Key()] = secret{kube.SecretValues(live), kube.LastChange(live)}
 			}
-			s.values[ref.Key()] = kube.SecretValues(secret)
 		}
-		values = append(values, s.values[ref.Key()]...)
+		found := s.read[ref.Key()]
+		values = append(values, found.values...)
+		if !started.IsZero() && (found.changed.IsZero() || found.changed.After(started)) {
+			former = &FormerSecretError{namespace + "/" + name, found.changed}
+		}
 	}
-	mask := kube.NewMasker(values).Mask
-	if unread == nil {
-		s.masks[key] = mask
+	if unread != nil {
+		return kube.NewMasker(values).Mask, unread
 	}
-	return mask, unread
+	if s.masks[key] == nil {
+		s.masks[key] = kube.NewMasker(values).Mask
+	}
+	return s.masks[key], former
 }

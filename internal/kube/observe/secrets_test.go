@@ -1,12 +1,14 @@
 package observe
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +22,7 @@ import (
 
 func TestSecretsOfPodsAreFoundAndReadOnce(t *testing.T) {
 	t.Parallel()
+	changed := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	var reads atomic.Int32
 	server := httptest.NewServer(kubetest.API{Answer: func(_, path string, _ *http.Request) (int, any) {
 		name := path[strings.LastIndex(path, "/")+1:]
@@ -32,7 +35,9 @@ func TestSecretsOfPodsAreFoundAndReadOnce(t *testing.T) {
 		}
 		reads.Add(1)
 		return http.StatusOK, corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-			ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string][]byte{"key": []byte("value-of-" + name)}}
+			ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(changed.Add(-time.Hour)),
+				ManagedFields: []metav1.ManagedFieldsEntry{{Time: new(metav1.NewTime(changed))}}},
+			Data: map[string][]byte{"key": []byte("value-of-" + name)}}
 	}})
 	t.Cleanup(server.Close)
 	c := kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"}).WithClock(&kubetest.Clock{})
@@ -53,7 +58,7 @@ func TestSecretsOfPodsAreFoundAndReadOnce(t *testing.T) {
 	}
 	secrets := NewSecrets(c)
 	for range 2 {
-		mask, err := secrets.Mask(t.Context(), "ml", &spec)
+		mask, err := secrets.Mask(t.Context(), "ml", &spec, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,8 +70,28 @@ func TestSecretsOfPodsAreFoundAndReadOnce(t *testing.T) {
 	if reads.Load() != 4 {
 		t.Errorf("%d reads", reads.Load())
 	}
+	for name, c := range map[string]struct {
+		secret  string
+		started time.Time
+		want    string
+	}{
+		"changed before the start": {"mounted", changed.Add(time.Second), ""},
+		"changed at the start":     {"mounted", changed, ""},
+		"changed after the start":  {"mounted", changed.Add(-time.Second), "Secret ml/mounted was changed at 2026"},
+		"deleted":                  {"missing", changed, "Secret ml/missing does not exist"},
+		"deleted before the start": {"missing", time.Time{}, ""},
+	} {
+		pod := corev1.PodSpec{Volumes: []corev1.Volume{
+			{VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: c.secret}}}}}
+		for range 2 {
+			mask, err := secrets.Mask(t.Context(), "ml", &pod, c.started)
+			if text := fmt.Sprint(err); mask == nil || c.want == "" && err != nil || !strings.Contains(text, c.want) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
 	spec.Volumes[0].Secret.SecretName = "denied"
-	mask, err := secrets.Mask(t.Context(), "ml", &spec)
+	mask, err := secrets.Mask(t.Context(), "ml", &spec, time.Time{})
 	if kube.ClassOf(err) != kube.Denied {
 		t.Fatalf("got %v", err)
 	}

@@ -131,7 +131,7 @@ func (e *InUseError) holders() string {
 		if owner := ownerOf(pod); owner != "" {
 			notes = append(notes, "of "+owner)
 		}
-		if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		if ready.PodEnded(pod) {
 			notes = append(notes, "completed, but not deleted")
 		}
 		if pod.DeletionTimestamp != nil {

@@ -167,7 +167,7 @@ func notReady(ctx context.Context, c *kube.Cluster, ref kube.Ref, verdict ready.
 		}
 		var mask Mask
 		if err == nil {
-			mask, err = NewSecrets(c).Mask(ctx, logs.Namespace, &pod.Spec)
+			mask, err = NewSecrets(c).Mask(ctx, logs.Namespace, &pod.Spec, ready.StartOf(pod))
 		}
 		e.Logs = maskLines(lines, mask, err, c.RequiresMaskedLogs())
 		break

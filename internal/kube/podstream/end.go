@@ -154,7 +154,7 @@ func endOf(before, now *corev1.Pod, container string) *EndedError {
 		end.Reason = fmt.Sprintf("container %s ended with exit code %d", container, last.ExitCode)
 	case is.RestartCount > was.RestartCount:
 		end.Reason = fmt.Sprintf("container %s was restarted", container)
-	case now.Status.Phase == corev1.PodFailed || now.Status.Phase == corev1.PodSucceeded:
+	case ready.PodEnded(now):
 		end.Reason = fmt.Sprintf("the pod ended (%s)", now.Status.Phase)
 	default:
 		return nil

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // podCondition returns the condition of a type, or a zero condition.
@@ -21,6 +23,32 @@ func podCondition(p *corev1.Pod, t corev1.PodConditionType) corev1.PodCondition 
 // PodReady reports whether a pod has the condition Ready.
 func PodReady(p *corev1.Pod) bool {
 	return podCondition(p, corev1.PodReady).Status == corev1.ConditionTrue
+}
+
+// StartOf returns the earliest start of a container of a pod that its status still contains. It is zero if none has
+// started.
+func StartOf(p *corev1.Pod) time.Time {
+	var first time.Time
+	for _, status := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		for _, state := range []corev1.ContainerState{status.State, status.LastTerminationState} {
+			started := metav1.Time{}
+			switch {
+			case state.Running != nil:
+				started = state.Running.StartedAt
+			case state.Terminated != nil:
+				started = state.Terminated.StartedAt
+			}
+			if !started.IsZero() && (first.IsZero() || started.Time.Before(first)) {
+				first = started.Time
+			}
+		}
+	}
+	return first
+}
+
+// PodEnded reports whether all containers of a pod have ended, and are not started again.
+func PodEnded(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
 // readyPods returns the number of living pods that are ready.

@@ -105,9 +105,7 @@ func (c *operated) readyAt() Verdict {
 
 // running returns the number of existing pods, including terminating ones.
 func (s Snapshot) running() int {
-	return len(filter(s.Pods, func(p *corev1.Pod) bool {
-		return p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed
-	}))
+	return len(filter(s.Pods, func(p *corev1.Pod) bool { return !PodEnded(p) }))
 }
 
 // statefulSet returns the StatefulSet of the operator, or nil if it is unknown.
