@@ -9,6 +9,7 @@ import (
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
@@ -201,11 +202,16 @@ func (c *collection) Add(obj any) error {
 }
 
 // wrote stores the response to a write of the provider, unless the watch, which
-// reports changes in order, has reported the deletion of the object since.
+// reports changes in order, has reported the deletion of the object since. It
+// does not add an object that the watch does not select, such as an adopted one,
+// whose later changes would not be received.
 func (c *collection) wrote(e *Entry) {
+	selected, err := labels.Parse(c.scope.Kind.LabelSelector)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, there := c.getLocked(e.key()); !there && !newer(e, c.latest) && c.latest != "" {
+	_, there := c.getLocked(e.key())
+	unseen := err != nil || !selected.Matches(labels.Set(e.Labels))
+	if !there && (unseen || !newer(e, c.latest) && c.latest != "") {
 		return
 	}
 	c.putLocked(e)

@@ -21,7 +21,8 @@ import (
 func stored(name, version string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment",
-		"metadata": map[string]any{"namespace": "ml", "name": name, "resourceVersion": version},
+		"metadata": map[string]any{"namespace": "ml", "name": name, "resourceVersion": version,
+			"labels": map[string]any{kind.ManagedByLabel: kind.ManagedByValue}},
 	}}
 }
 
@@ -61,6 +62,23 @@ func (s told) tell(t *testing.T, c *collection) {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A watch does not report later changes of such an object, so it is read individually.
+func TestCollectionLacksWrittenObjectsThatItDoesNotSelect(t *testing.T) {
+	t.Parallel()
+	c := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
+	told("list @9").tell(t, c)
+	adopted := stored("a", "10")
+	adopted.SetLabels(nil)
+	e, err := asEntry(adopted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.wrote(e)
+	if _, there := c.get(types.NamespacedName{Namespace: "ml", Name: "a"}); there {
+		t.Error("it contains an object that it does not select")
 	}
 }
 
