@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -141,6 +142,6 @@ func (c *call) checkpoint(ctx context.Context, m *checkpointModel) error {
 	if err := c.run(ctx, usable, command); err != nil {
 		return err
 	}
-	c.progress("Checkpoint of %d pods completed.", len(usable))
+	c.progress("Checkpoint of %s completed.", ready.Number(len(usable), "pod"))
 	return nil
 }

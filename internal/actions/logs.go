@@ -175,7 +175,8 @@ func invokeLogs(ctx context.Context, c *call, m *logsModel) error {
 		c.warn("No logs to show", c.withoutLogs(ctx, t, len(pods), logs.Previous))
 		return nil
 	}
-	c.progress("End of the logs: %d lines of %d containers in %d pods.", totals.Lines, totals.Containers, totals.Pods)
+	c.progress("End of the logs: %s of %s in %s.", ready.Number(totals.Lines, "line"),
+		ready.Number(totals.Containers, "container"), ready.Number(totals.Pods, "pod"))
 	return nil
 }
 

@@ -265,8 +265,11 @@ func (c *call) runIn(ctx context.Context, pod *corev1.Pod, p podCommand) error {
 	failed.code, err = podstream.Run(ctx, c.cluster,
 		podstream.Command{Pod: pod, Container: container, Args: p.args, Mask: mask}, show)
 	ended, died := errors.AsType[*podstream.EndedError](err)
-	if err == nil || died || ctx.Err() != nil {
+	switch {
+	case err == nil, died:
 		c.note("Ran the command in container %s of pod %s", container, pod.Name)
+	case ctx.Err() != nil:
+		c.note("Started the command in container %s of pod %s, where it may still run", container, pod.Name)
 	}
 	switch {
 	case died:

@@ -113,13 +113,27 @@ func (c *call) podTemplate(ctx context.Context, t *target) (*corev1.PodTemplateS
 		return nil, &refusal{"No pod template found", fmt.Sprintf("%s contains no pod template from which a Job could "+
 			"be created.\n\nNext step: Remove `job` to run the command in the pods of the compute.", t.ref)}
 	}
+	volumes := map[string]bool{}
+	for _, volume := range template.Spec.Volumes {
+		volumes[volume.Name] = true
+	}
+	for _, container := range template.Spec.Containers {
+		for _, mount := range container.VolumeMounts {
+			if !volumes[mount.Name] { // of spec.volumeClaimTemplates
+				return nil, &refusal{fmt.Sprintf("Cannot create a Job from %s", t.ref), fmt.Sprintf("Each of its pods "+
+					"mounts a volume %q of its own, which the pod of a Job would not have.\n\nNext step: Remove `job` "+
+					"to run the command in the pods of the compute.", mount.Name)}
+			}
+		}
+	}
 	return template, nil
 }
 
 // followJob shows the output of the pod of a Job until the command ends.
 func (c *call) followJob(ctx context.Context, job kube.Ref, p podCommand, mask podstream.Mask) error {
 	labels := map[string]string{batchv1.JobNameLabel: job.Name}
-	_, notReady := observe.WaitReady(ctx, c.cluster, job, labels)
+	follow := observe.Follow{Workload: &job, Namespace: c.namespace, PodLabels: labels, Report: c.report}
+	_, notReady := follow.Wait(ctx, c.cluster)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

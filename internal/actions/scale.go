@@ -2,8 +2,6 @@ package actions
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework/action"
@@ -50,12 +48,6 @@ func (c *call) scale(ctx context.Context, replicas int64, wait bool) error {
 	}
 	if err := t.refuse(kind.Scaling, "scale"); err != nil {
 		return err
-	}
-	if on, _ := kind.Find(t.workload.Object, t.kind.Autoscaled); t.kind.Autoscaled != nil && on == true {
-		return &refusal{summary: fmt.Sprintf("Cannot scale %s", t), detail: fmt.Sprintf(
-			"An autoscaler sets the number of its pods (`%[1]s`).\n\nNext step: Change its limits, or set `%[1]s` to "+
-				"false, in `manifest` or `service_template` of the kt_compute.",
-			strings.Join(t.kind.Autoscaled, "."))}
 	}
 	before := int64(0)
 	after, changed, err := c.cluster.Modify(ctx, t.ref, func(obj *unstructured.Unstructured) error {

@@ -170,6 +170,14 @@ func (t *target) refuse(o kind.Operation, verb string) error {
 func (t *target) refusal(o kind.Operation) (why, instead string) {
 	known := t.workload != nil && t.owner.Kind == ""
 	replaces := o == kind.Restarting || o == kind.Evacuating
+	if t.workload != nil && t.workload.GetDeletionTimestamp() != nil {
+		return "It is being deleted.", "Wait until it is gone, and create the compute again with an apply."
+	}
+	if known && o == kind.Scaling && t.kind.FixedCount != nil {
+		if r := t.kind.FixedCount(t.workload.Object); r != nil {
+			return r.Why, r.Instead
+		}
+	}
 	switch r, refused := t.kind.Refuses[o]; {
 	case known && refused:
 		return fmt.Sprintf("A %s does not support this operation. %s", t.ref.Kind.Word(), r.Why), r.Instead
@@ -179,7 +187,7 @@ func (t *target) refusal(o kind.Operation) (why, instead string) {
 		return fmt.Sprintf("%s is controlled by %s %s, which would revert the change.", t.ref, t.owner.Kind,
 			t.owner.Name), fmt.Sprintf("Change the %s instead.", t.owner.Kind)
 	case t.owner.Kind == "":
-		return "The compute has no workload: its pods exist without a controller.",
+		return "The compute has no workload, and no controller of its pods was found.",
 			"Use the tool that created the pods."
 	case t.owner.Name != t.name && t.workload == nil && o != kind.Evacuating:
 		return fmt.Sprintf("The compute has no workload: it selects pods that %s controls.", t),

@@ -47,7 +47,7 @@ func (manifestsFunction) Run(ctx context.Context, req function.RunRequest, resp 
 	}
 	raw, err := config.ToTerraformValue(ctx)
 	if err != nil {
-		resp.Error = function.NewArgumentFuncError(0, err.Error())
+		resp.Error = function.NewArgumentFuncError(0, sentence(err))
 		return
 	}
 	rendered, known, err := compute.Manifests(ctx, raw)

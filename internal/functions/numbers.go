@@ -64,7 +64,7 @@ func (n number) Run(ctx context.Context, req function.RunRequest, resp *function
 	}
 	value, err := n.parse(text)
 	if err != nil {
-		resp.Error = function.NewArgumentFuncError(0, fmt.Sprintf("The %s %s.", n.parameter, err))
+		resp.Error = function.NewArgumentFuncError(0, sentence(fmt.Errorf("the %s %w", n.parameter, err)))
 		return
 	}
 	resp.Error = resp.Result.Set(ctx, value)

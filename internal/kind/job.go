@@ -18,12 +18,26 @@ func job() Kind {
 		Scales:     true,
 		Suspension: suspendField("spec", "suspend"),
 		Refuses:    runsToCompletion(),
+		FixedCount: fixedCompletions,
 		Admitted:   true,
 		PodLabel:   batchv1.JobNameLabel,
 		Readiness:  OfJob,
 	},
 		"spec.template", "spec.selector", "spec.completions", "spec.completionMode", "spec.podFailurePolicy",
 		"spec.backoffLimitPerIndex", "spec.managedBy", "spec.successPolicy")
+}
+
+// fixedCompletions refuses to change the number of pods of a Job with a number of completions, which is mutable only if
+// it is Indexed (https://kubernetes.io/docs/concepts/workloads/controllers/job/#elastic-indexed-jobs).
+func fixedCompletions(workload map[string]any) *Refusal {
+	_, set := NumberAt(workload, []string{"spec", "completions"})
+	if !set || TextAt(workload, "spec", "completionMode") == string(batchv1.IndexedCompletion) {
+		return nil
+	}
+	return &Refusal{
+		Why:     "Its number of completions is immutable, because its `spec.completionMode` is not `Indexed`.",
+		Instead: "{Replace the object} after you have changed its number of pods.",
+	}
 }
 
 // jobGroup returns the group of the pods of the Job at a path, all of which run

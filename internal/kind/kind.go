@@ -98,8 +98,8 @@ type Workload struct {
 	Restart func(workload map[string]any) Restart
 	// Paused is the path of a field that stops rollouts if it is true, or nil.
 	Paused []string
-	// Autoscaled is the path of a field that lets an autoscaler set the number of pods if it is true, or nil.
-	Autoscaled []string
+	// FixedCount returns why the number of pods of a workload cannot be set, or nil. It is nil if it always can.
+	FixedCount func(workload map[string]any) *Refusal
 	// KeepsRunning reports whether running pods continue after a suspension.
 	KeepsRunning bool
 

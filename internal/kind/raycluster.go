@@ -42,10 +42,18 @@ func rayCluster() Kind {
 		Unserved:     [][]string{{"spec", "headServicePorts"}},
 		KeepsPods:    rayKeepsPods,
 		Restart:      restartBy(ByDeletion),
-		Autoscaled:   []string{"spec", "enableInTreeAutoscaling"},
-		Route:        func(map[string]any) map[string]string { return map[string]string{rayNodeLabel: "head"} },
-		RouteLabels:  []string{rayNodeLabel},
-		Readiness:    OfRayCluster,
+		FixedCount: func(workload map[string]any) *Refusal {
+			if on, _ := Find(workload, []string{"spec", "enableInTreeAutoscaling"}); on != true {
+				return nil
+			}
+			return &Refusal{
+				Why:     "An autoscaler sets the number of its pods (`spec.enableInTreeAutoscaling`).",
+				Instead: "Change its limits, or set this field of the object to false.",
+			}
+		},
+		Route:       func(map[string]any) map[string]string { return map[string]string{rayNodeLabel: "head"} },
+		RouteLabels: []string{rayNodeLabel},
+		Readiness:   OfRayCluster,
 	})
 	k.Operator = "the KubeRay operator (https://docs.ray.io/en/latest/cluster/kubernetes/getting-started.html)"
 	return k

@@ -95,6 +95,6 @@ spec: {containers: [{name: a, image: "a:1"}]}`, "-n", ns)
 	cluster.Kubectl(t, "wait", "--for=condition=Ready", "pod/own", "-n", ns)
 	for _, action := range []string{"restart", "suspend", "resume"} {
 		acctest.ExpectText(t, invoke(t, cluster, "kt_"+action, map[string]any{"id": ns + "/trainer"}).String(),
-			"Cannot "+action+" compute "+ns+"/trainer", "its pods exist without a controller")
+			"Cannot "+action+" compute "+ns+"/trainer", "no controller of its pods was found")
 	}
 }
