@@ -89,7 +89,7 @@ func (h *Holds) Reason(resourceType, id string) string {
 	defer h.mu.Unlock()
 	all, err := h.shared()
 	if err != nil {
-		return fmt.Sprintf("The provider cannot find out whether a kt_checkpoint failed in this run: %v.\n\n"+
+		return fmt.Sprintf("The provider does not know whether a kt_checkpoint failed in this run: %v.\n\n"+
 			"Next step: Remove the file, and run the destroy again.", err)
 	}
 	ofResource, ofAll := "", ""

@@ -83,7 +83,7 @@ func TestHoldsFollowNoLinkAndBelieveNoOtherText(t *testing.T) {
 	if err := os.WriteFile(holds.File, []byte("text\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if reason := holds.Reason("kt_compute", "ml/a"); !strings.Contains(reason, "cannot find out") {
+	if reason := holds.Reason("kt_compute", "ml/a"); !strings.Contains(reason, "does not know") {
 		t.Errorf("held by %q", reason)
 	}
 }
