@@ -32,7 +32,7 @@ const (
 // Compute is the input for the objects of one kt_compute. A zero field is an
 // attribute that is not set.
 type Compute struct {
-	Name      string // RFC 1035 label
+	Name      string // RFC 1035 label, or with ManifestOnly the name of any object
 	Namespace string
 
 	Username         string // a label value; empty: no username label

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
@@ -41,8 +43,13 @@ func modeAttributes() []Path {
 // single values.
 func validate(c Compute) Errors {
 	var errs Errors
-	if c.Name == "" {
+	switch {
+	case c.Name == "":
 		errs.add("name", "is empty: set the name of the compute.")
+	case c.ManifestOnly, len(validation.IsDNS1123Subdomain(c.Name)) > 0: // the schema rejects the name
+	case len(validation.IsDNS1035Label(c.Name)) > 0: // also the name of a Service
+		errs.add("name", "is %q, but must be an RFC 1035 label of at most 63 lowercase letters, digits and dashes "+
+			"that starts with a letter and does not end with a dash, such as llm-train.", c.Name)
 	}
 	if c.Namespace == "" {
 		errs.add("namespace", "is empty: set the namespace of the compute.")

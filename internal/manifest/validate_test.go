@@ -90,6 +90,24 @@ func TestValidateReportsNothingThatDependsOnAnUnknownAttribute(t *testing.T) {
 	}
 }
 
+func TestNameIsThatOfAServiceUnlessNothingIsAdded(t *testing.T) {
+	t.Parallel()
+	known := func(manifest.Path) bool { return false }
+	c := minimal(func(c *manifest.Compute) {
+		c.Name, c.Manifest = "8b.web", fromJSON(t, `{"apiVersion": "apps/v1", "kind": "Deployment", "spec": {`+
+			`"selector": {"matchLabels": {"app": "web"}}, "template": {"metadata": {"labels": {"app": "web"}}, `+
+			`"spec": {"containers": [{"name": "web", "image": "a:1"}]}}}}`)
+	})
+	errs := manifest.Validate(c, known)
+	if len(errs) != 1 || !strings.Contains(errs.Error(), "RFC 1035 label") {
+		t.Errorf("got %v", errs)
+	}
+	c.ManifestOnly = true
+	if errs := manifest.Validate(c, known); len(errs) > 0 {
+		t.Errorf("got %v", errs)
+	}
+}
+
 func TestPathsAreWrittenAsInConfigurations(t *testing.T) {
 	t.Parallel()
 	at := manifest.At("secrets", manifest.Index(1), manifest.Name("env_vars"), manifest.Entry("a b"))

@@ -36,10 +36,10 @@ func TargetAttributes[A any](
 		"id": text("Compute as `namespace/name`, which is the `id` of a `kt_compute`. "+exactlyOne+
 			" Conflicts with `namespace`.",
 			stringvalidator.RegexMatches(
-				regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z]([-a-z0-9]*[a-z0-9])?$`),
+				regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`),
 				"must be namespace/name, such as ml/trainer"),
 			stringvalidator.ConflictsWith(path.MatchRoot("namespace"))),
-		"name": text("Name of the compute. "+exactlyOne, ServiceName(), stringvalidator.ExactlyOneOf(expressions...)),
+		"name": text("Name of the compute. "+exactlyOne, ObjectName(), stringvalidator.ExactlyOneOf(expressions...)),
 		"namespace": text("Namespace of the object. Defaults to the namespace of the provider. Conflicts with `id`.",
 			NamespaceName()),
 	}

@@ -36,7 +36,8 @@ func TestAccQueryExamplesRunWithTheRoleOfTheGuide(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := q.MustRun(t, "query")
-		if denied := strings.Contains(out, "missing in the list"); denied != strings.Contains(file, "kt_secret") {
+		denied := strings.Contains(out, "The list lacks the objects")
+		if denied != strings.Contains(file, "kt_secret") {
 			t.Errorf("%s: a kind cannot be listed: %v\n%s", file, denied, out)
 		}
 		if filepath.Base(file) == "fleet.tfquery.hcl" {

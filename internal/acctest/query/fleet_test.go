@@ -161,7 +161,11 @@ func fleet(t *testing.T, on *acctest.Cluster, ns string) {
 		}
 		on.Apply(t, named("kubectl"), "-n", ns)
 		file := filepath.Join(t.TempDir(), "workload.yaml")
-		if err := os.WriteFile(file, []byte(named("hashicorp")), 0o600); err != nil {
+		prefix := "hashicorp"
+		if i == 0 {
+			prefix = "8b.hashicorp" // is no name of a Service
+		}
+		if err := os.WriteFile(file, []byte(named(prefix)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		// The Kubernetes provider sends complete objects, with this manager.

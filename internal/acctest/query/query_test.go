@@ -250,7 +250,10 @@ func TestAccQueryNamesKindsWithoutPermission(t *testing.T) {
 	if len(found) != 1 || !strings.Contains(found[0], ns+"/python") {
 		t.Errorf("the query finds %v, want the Deployment:\n%s", found, out)
 	}
-	acctest.ExpectText(t, out, "statefulsets", "Objects of this kind are missing in the list")
+	acctest.ExpectText(t, out, "statefulsets", "The list lacks the objects for which the permission is missing: ")
+	if n := strings.Count(out, "Warning: No permission"); n != 1 {
+		t.Errorf("%d warnings about permissions:\n%s", n, out)
+	}
 }
 
 func TestAccQueryRejectsInvalidFilters(t *testing.T) {

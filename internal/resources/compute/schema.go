@@ -57,9 +57,10 @@ func identityAttributes() map[string]schema.Attribute {
 	replace := []planmodifier.String{stringplanmodifier.RequiresReplace()}
 	return map[string]schema.Attribute{
 		"name": schema.StringAttribute{
-			Required: true, PlanModifiers: replace, Validators: []validator.String{tf.ServiceName()},
+			Required: true, PlanModifiers: replace, Validators: []validator.String{tf.ObjectName()},
 			MarkdownDescription: "Name of the compute, its workload and its Service. Must be an RFC 1035 label of at " +
-				"most 63 characters. Changing this replaces the compute.",
+				"most 63 characters, or with `manifest_only`, which adds no Service, the name of any object. " +
+				"Changing this replaces the compute.",
 		},
 		"namespace": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.NamespaceName()},

@@ -77,24 +77,26 @@ func (l *Lister[M, P, N]) Stream(
 	}
 	stream.Results = func(push func(list.ListResult) bool) {
 		var listed int64
+		var denied []error
 		for item, err := range find(query) {
-			if ctx.Err() != nil {
+			switch {
+			case ctx.Err() != nil:
 				return
-			}
-			if err != nil {
-				diagnostic := listFailure(err)
-				if !push(list.ListResult{Diagnostics: diag.Diagnostics{diagnostic}}) ||
-					diagnostic.Severity() == diag.SeverityError {
-					return
-				}
+			case kube.ClassOf(err) == kube.Denied:
+				denied = append(denied, err)
 				continue
-			}
-			if !push(l.result(ctx, req, query, item)) {
+			case err != nil:
+				push(list.ListResult{Diagnostics: diag.Diagnostics{tf.Failure(err)}})
+				return
+			case !push(l.result(ctx, req, query, item)):
 				return
 			}
 			if listed++; req.Limit > 0 && listed >= req.Limit {
-				return
+				break
 			}
+		}
+		if len(denied) > 0 {
+			push(list.ListResult{Diagnostics: diag.Diagnostics{missingKinds(denied)}})
 		}
 	}
 }
@@ -132,12 +134,16 @@ func (l *Lister[M, P, N]) query(filter Filter) (*Query, diag.Diagnostics) {
 	return query, nil
 }
 
-// listFailure converts an error of the list of one kind.
-func listFailure(err error) diag.Diagnostic {
-	if kube.ClassOf(err) == kube.Denied {
-		return tf.Warning(err, "Objects of this kind are missing in the list. Other kinds are listed.")
+// missingKinds returns one warning about the kinds that the query could not list.
+func missingKinds(denied []error) diag.Diagnostic {
+	var names []string
+	for _, err := range denied {
+		if e, ok := errors.AsType[*kube.Error](err); ok {
+			names = append(names, e.Object)
+		}
 	}
-	return tf.Failure(err)
+	return tf.Warning(denied[0], fmt.Sprintf("The list lacks the objects for which the permission is missing: %s. It "+
+		"has those of other kinds.", strings.Join(names, ", ")))
 }
 
 func (l *Lister[M, P, N]) result(ctx context.Context, req list.ListRequest, query *Query, item Item) list.ListResult {
@@ -244,6 +250,10 @@ func (q *Query) Objects(
 			switch class := kube.ClassOf(err); {
 			case class == kube.NotFound, class == kube.KindMissing:
 				return
+			case class == kube.Denied: // the server checks permissions before it looks for the kind
+				if installed, err := q.Cluster.Installed(ctx, of); err == nil && !installed {
+					return
+				}
 			case err == nil && !q.Filter.admits(obj):
 				continue
 			}
