@@ -335,6 +335,15 @@ func (s *services) answer(verb, path string, request *http.Request) (int, any) {
 	if code, body, ok := kubetest.GetsOnly(verb, path, request); verb != "list" && ok {
 		return code, body
 	}
+	if path == "/api/v1" || path == "/apis/storage.k8s.io/v1" { // which documents the server has
+		return http.StatusOK, metav1.APIResourceList{
+			TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
+			APIResources: []metav1.APIResource{{Name: "services", Kind: "Service"},
+				{Name: "storageclasses", Kind: "StorageClass"}}}
+	}
+	if path == "/apis/example.com/v1" || path == "/apis/" { // no other groups
+		return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound}
+	}
 	if verb == "get" {
 		obj := service(path[strings.LastIndex(path, "/")+1:])
 		obj.SetUID("from-server")
@@ -342,7 +351,8 @@ func (s *services) answer(verb, path string, request *http.Request) (int, any) {
 	}
 	s.queries = append(s.queries, path+"?"+request.URL.Query().Get("labelSelector"))
 	switch path {
-	case "/api/v1/namespaces/denied/services", "/apis/storage.k8s.io/v1/storageclasses":
+	case "/api/v1/namespaces/denied/services", "/apis/example.com/v1/namespaces/denied/widgets",
+		"/apis/storage.k8s.io/v1/storageclasses":
 		return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
 	case "/api/v1/namespaces/missing/services":
 		return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound,
@@ -436,11 +446,14 @@ func TestMissingKindHasNoObjects(t *testing.T) {
 	if _, err := names(t, q.Objects(t.Context(), kind.Service(), "")); kube.ClassOf(err) != kube.Denied {
 		t.Errorf("a missing permission: %v", err)
 	}
+	if found, err := names(t, q.Objects(t.Context(), widget, "")); len(found) > 0 || err != nil {
+		t.Errorf("a missing permission for a missing kind: %v, %v", found, err)
+	}
 	s.queries = nil
 	q.Namespace = "ml"
 	if _, err := names(t, q.Objects(t.Context(), kind.StorageClass(), "")); err == nil ||
 		strings.Contains(err.Error(), "namespace") ||
-		!slices.Equal(slices.Compact(s.queries), []string{"/apis/storage.k8s.io/v1/storageclasses?"}) {
+		!slices.Equal(s.queries, []string{"/apis/storage.k8s.io/v1/storageclasses?"}) {
 		t.Errorf("a kind of the cluster: %v, queries %v", err, s.queries)
 	}
 }
