@@ -23,8 +23,10 @@ import (
 // all. It is the store of a Reflector of client-go, which keeps it up to date.
 type collection struct {
 	scope Ref // without a name, and without a namespace for all namespaces
-	clock clock.WithDelayedExecution
-	list  func() (objects []any, version string, err error)
+	// selects is the label selector of the list and the watch.
+	selects labels.Selector
+	clock   clock.WithDelayedExecution
+	list    func() (objects []any, version string, err error)
 
 	mu         sync.Mutex
 	entries    clientcache.ThreadSafeStore // by namespace/name
@@ -48,7 +50,11 @@ type subscription struct {
 }
 
 func newCollection(scope Ref) *collection {
-	return &collection{scope: scope, clock: clock.RealClock{}, entries: newEntries(),
+	selects, err := labels.Parse(scope.Kind.LabelSelector)
+	if err != nil {
+		selects = labels.Nothing() // the server rejects the list
+	}
+	return &collection{scope: scope, selects: selects, clock: clock.RealClock{}, entries: newEntries(),
 		deleted: map[types.UID]bool{}, waiting: map[*subscription]bool{},
 		signal: make(chan struct{})}
 }
@@ -206,12 +212,10 @@ func (c *collection) Add(obj any) error {
 // does not add an object that the watch does not select, such as an adopted one,
 // whose later changes would not be received.
 func (c *collection) wrote(e *Entry) {
-	selected, err := labels.Parse(c.scope.Kind.LabelSelector)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, there := c.getLocked(e.key())
-	unseen := err != nil || !selected.Matches(labels.Set(e.Labels))
-	if !there && (unseen || !newer(e, c.latest) && c.latest != "") {
+	if !there && (!c.selects.Matches(labels.Set(e.Labels)) || !newer(e, c.latest) && c.latest != "") {
 		return
 	}
 	c.putLocked(e)

@@ -31,6 +31,10 @@ func Validate(c Compute, unknown func(Path) bool) Errors {
 	return found.Known(unknown)
 }
 
+// ServiceNameRule describes the name of a Kubernetes Service, after "must be".
+const ServiceNameRule = "an RFC 1035 label of at most 63 lowercase letters, digits and dashes that starts with a " +
+	"letter and does not end with a dash, such as llm-train"
+
 // modeAttributes returns the attributes that select the kind of the workload.
 func modeAttributes() []Path {
 	return []Path{
@@ -48,8 +52,7 @@ func validate(c Compute) Errors {
 		errs.add("name", "is empty: set the name of the compute.")
 	case c.ManifestOnly, len(validation.IsDNS1123Subdomain(c.Name)) > 0: // the schema rejects the name
 	case len(validation.IsDNS1035Label(c.Name)) > 0: // also the name of a Service
-		errs.add("name", "is %q, but must be an RFC 1035 label of at most 63 lowercase letters, digits and dashes "+
-			"that starts with a letter and does not end with a dash, such as llm-train.", c.Name)
+		errs.add("name", "is %q, but must be %s.", c.Name, ServiceNameRule)
 	}
 	if c.Namespace == "" {
 		errs.add("namespace", "is empty: set the namespace of the compute.")

@@ -25,8 +25,7 @@ import (
 
 // ServiceName requires a valid name of a Kubernetes Service: an RFC 1035 label of at most 63 characters.
 func ServiceName() validator.String {
-	return name("an RFC 1035 label of at most 63 lowercase letters, digits and dashes that starts with a letter "+
-		"and does not end with a dash, such as llm-train", validation.IsDNS1035Label)
+	return name(manifest.ServiceNameRule, validation.IsDNS1035Label)
 }
 
 // NamespaceName requires the name of a namespace, an RFC 1123 label.
