@@ -33,11 +33,11 @@ func deployment(u *unstructured.Unstructured) assessor {
 	whole := sync.OnceValue(func() *appsv1.Deployment { return decoded[appsv1.Deployment](u) })
 	desired := orOne(r.Spec.Replicas)
 	return func(s Snapshot) Verdict {
-		observed := r.Status.ObservedGeneration >= r.Metadata.Generation
+		current := observed(r.Status.ObservedGeneration, r.Metadata.Generation, desired)
 		switch {
-		case observed && desired == 0:
+		case current && desired == 0:
 			return toZero(int(r.Status.Replicas))
-		case observed && r.complete(s, desired):
+		case current && r.complete(s, desired):
 			return isReady("%d of %d pods ready", r.Status.ReadyReplicas, desired)
 		case desired == 0:
 			return notReady(unobserved)

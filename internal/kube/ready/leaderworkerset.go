@@ -30,7 +30,7 @@ func leaderWorkerSet(s Snapshot, set *groupSet) Verdict {
 	pods := groups * orOne(set.Spec.LeaderWorkerTemplate.Size)
 	available := conditionOf(st.Conditions, "Available").isTrue()
 	switch {
-	case st.ObservedGeneration < set.Metadata.Generation:
+	case !observed(st.ObservedGeneration, set.Metadata.Generation, groups):
 		return s.diagnose(run{desired: pods, pods: s.Pods, remark: s.notObserved()})
 	case groups == 0:
 		return toZero(max(st.Replicas, len(living(s.Pods))))

@@ -29,6 +29,12 @@ func (s Snapshot) notObserved() string {
 	return fmt.Sprintf("the controller of %s has not observed the last change yet", object(s.Workload))
 }
 
+// observed reports whether a controller has processed the current generation of
+// a workload. There is nothing to process in one that was created without pods.
+func observed(processed, generation int64, desired int) bool {
+	return processed >= generation || desired == 0 && generation == 1
+}
+
 // counted returns the progress by the counts of the workload, if pods are
 // unknown.
 func (s Snapshot) counted(ready, desired int) string {
@@ -83,7 +89,7 @@ func (s Snapshot) diagnoseBy(r run, own ...func(*diagnosis) *Cause) Verdict {
 // (k8s.io/kubectl/pkg/polymorphichelpers), and also supports OnDelete.
 func statefulSet(s Snapshot, set *appsv1.StatefulSet) Verdict {
 	desired, st := orOne(set.Spec.Replicas), set.Status
-	if st.ObservedGeneration < set.Generation {
+	if !observed(st.ObservedGeneration, set.Generation, desired) {
 		return s.diagnose(run{remark: s.notObserved()})
 	}
 	if desired == 0 {
@@ -149,7 +155,7 @@ func daemonSet(s Snapshot, set *appsv1.DaemonSet) Verdict {
 func replicaSet(s Snapshot, set *appsv1.ReplicaSet) Verdict {
 	desired, st := orOne(set.Spec.Replicas), set.Status
 	switch {
-	case st.ObservedGeneration < set.Generation:
+	case !observed(st.ObservedGeneration, set.Generation, desired):
 		return s.diagnose(run{remark: s.notObserved()})
 	case desired == 0:
 		return toZero(int(st.Replicas))
