@@ -7,6 +7,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -46,7 +47,7 @@ func awaitEnd(ctx context.Context, c *kube.Cluster, pod *corev1.Pod, container s
 	ref := kube.Ref{Kind: watchedPods(pod.Labels), Namespace: pod.Namespace, Name: pod.Name}
 	watch := &observe.Objects{Changes: c, Namespace: pod.Namespace, Of: observe.AllOf(ref.Kind)}
 	end, err := observe.Until(ctx, c.Clock(), watch, func() (observe.Step[*EndedError], error) {
-		now, err := podNamed(ctx, c, ref)
+		now, err := podFrom(c.Read(ctx, ref))
 		if err != nil && !kube.IsNotFound(err) {
 			return observe.Step[*EndedError]{}, err
 		}
@@ -69,7 +70,7 @@ func AwaitExit(
 	watch := &observe.Objects{Changes: c, Namespace: pod.Namespace, Of: observe.AllOf(ref.Kind)}
 	type step = observe.Step[*corev1.ContainerStateTerminated]
 	return observe.Until(ctx, c.Clock(), watch, func() (step, error) {
-		now, err := podNamed(ctx, c, ref)
+		now, err := podFrom(c.Read(ctx, ref))
 		if err != nil && !kube.IsNotFound(err) {
 			return step{}, err
 		}
@@ -120,9 +121,8 @@ func watchedPods(labels map[string]string) kube.Kind {
 	}
 }
 
-// podNamed reads a pod. It returns nil with the error if there is none.
-func podNamed(ctx context.Context, c *kube.Cluster, ref kube.Ref) (*corev1.Pod, error) {
-	obj, err := c.Read(ctx, ref)
+// podFrom returns the pod that was read. It returns nil with the error if there is none.
+func podFrom(obj *unstructured.Unstructured, err error) (*corev1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -67,10 +67,24 @@ func Run(ctx context.Context, c *kube.Cluster, command Command, line func(string
 	if killed(code) || err != nil && kube.ClassOf(err) != kube.Denied {
 		wait = reportTime
 	}
-	if end := received(ctx, c, ended, wait); end != nil {
+	end := received(ctx, c, ended, wait)
+	if end == nil && wait > 0 {
+		end = endNow(ctx, c, command) // the watch may be late
+	}
+	if end != nil {
 		return 0, end
 	}
 	return code, err
+}
+
+// endNow returns how the container of a command has ended, or nil if it still runs or its pod cannot be read.
+func endNow(ctx context.Context, c *kube.Cluster, command Command) *EndedError {
+	pod := command.Pod
+	now, err := podFrom(c.Get(ctx, kube.Ref{Kind: kind.Pod(), Namespace: pod.Namespace, Name: pod.Name}))
+	if err != nil && !kube.IsNotFound(err) {
+		return nil
+	}
+	return endOf(pod, now, command.Container)
 }
 
 // received returns what a channel contains now, or receives within a time.
