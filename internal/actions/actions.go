@@ -24,6 +24,8 @@ func All() []func() action.Action {
 		scale(),
 		showLogs(),
 		suspend(),
+		trigger(),
+		uncordon(),
 	}
 }
 

@@ -16,7 +16,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// call is one invocation of an action on the compute namespace/name. Its methods are safe for concurrent use.
+// call is one invocation of an action, on the compute namespace/name unless it operates on a node. Its methods are safe
+// for concurrent use.
 type call struct {
 	cluster         *kube.Cluster
 	holds           *tf.Holds

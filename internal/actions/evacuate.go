@@ -11,17 +11,14 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/action/schema"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
-	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
 // evictInterval is the time between attempts to evict pods that a PodDisruptionBudget holds, as in kubectl drain.
@@ -40,11 +37,10 @@ func evacuate() func() action.Action {
 		description: "Evicts the pods of a compute from a node, and waits until their replacements are ready on " +
 			"other nodes. Evictions respect PodDisruptionBudgets.",
 		attributes: map[string]schema.Attribute{
-			"node": schema.StringAttribute{Required: true, Validators: []validator.String{tf.ObjectName()},
-				MarkdownDescription: "Name of the node."},
+			"node": nodeAttribute(),
 			"cordon": schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether to first mark the node as " +
 				"unschedulable, like `kubectl cordon`, so that no replacement is scheduled to it. The node stays " +
-				"unschedulable until `kubectl uncordon`. Defaults to `false`."},
+				"unschedulable until `kt_uncordon` or `kubectl uncordon`. Defaults to `false`."},
 			"wait": waitAttribute("until the replacements are ready"),
 		},
 		timeout: defaultTimeout,
@@ -77,7 +73,7 @@ func (c *call) evacuate(ctx context.Context, node string, cordon, wait bool) err
 		}
 	}
 	if cordon {
-		if err := c.cordon(ctx, node); err != nil {
+		if err := c.setSchedulable(ctx, node, false); err != nil {
 			return err
 		}
 	}
@@ -125,23 +121,6 @@ func nodesOf(t *target, all []*corev1.Pod) string {
 	}
 	slices.Sort(nodes)
 	return fmt.Sprintf("The pods of %s are on: %s", t, ready.Listed(nodes, 20))
-}
-
-// cordon marks the node as unschedulable.
-func (c *call) cordon(ctx context.Context, node string) error {
-	ref := kube.Ref{Kind: kind.Node(), Name: node}
-	_, changed, err := c.cluster.Modify(ctx, ref, func(obj *unstructured.Unstructured) error {
-		return unstructured.SetNestedField(obj.Object, true, "spec", "unschedulable")
-	})
-	switch {
-	case err != nil:
-		return err
-	case changed:
-		c.did("Marked node %s as unschedulable", node)
-	default:
-		c.progress("Node %s is already unschedulable.", node)
-	}
-	return nil
 }
 
 // evict evicts pods, and waits until they are gone from the node. It tries again while a PodDisruptionBudget does not

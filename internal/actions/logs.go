@@ -3,6 +3,7 @@ package actions
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -33,6 +34,7 @@ const (
 
 type logsModel struct {
 	common
+	maskModel
 	Container     types.String `tfsdk:"container"`
 	AllContainers types.Bool   `tfsdk:"all_containers"`
 	Pods          types.String `tfsdk:"pods"`
@@ -40,7 +42,6 @@ type logsModel struct {
 	TailLines     types.Int64  `tfsdk:"tail_lines"`
 	Since         tf.Duration  `tfsdk:"since"`
 	Previous      types.Bool   `tfsdk:"previous"`
-	MaskSecrets   types.Bool   `tfsdk:"mask_secrets"`
 }
 
 // showLogs is kt_logs.
@@ -51,37 +52,38 @@ func showLogs() func() action.Action {
 	duration := func(description string) schema.Attribute {
 		return schema.StringAttribute{Optional: true, CustomType: tf.DurationType{}, MarkdownDescription: description}
 	}
+	attributes := maskAttributes()
+	maps.Copy(attributes, map[string]schema.Attribute{
+		"container": schema.StringAttribute{
+			Optional: true, Validators: []validator.String{tf.ServiceName()},
+			MarkdownDescription: "Name of the container. Defaults to the main container. Conflicts with " +
+				"`all_containers`.",
+		},
+		"all_containers": flag("Whether the logs of all containers are shown, also of those that initialize the " +
+			"pod."),
+		"pods": schema.StringAttribute{
+			Optional: true, Validators: []validator.String{stringvalidator.OneOf(anyPod, allPods)},
+			MarkdownDescription: "Pods whose logs are shown: `all`, or `any`, which is the first existing one by " +
+				"name. Defaults to `all`.",
+		},
+		"duration": duration(fmt.Sprintf("How long the logs are followed, such as `5m`. With `0`, only the "+
+			"existing lines are shown. Defaults to `%s`.", manifest.FormatDuration(followTime))),
+		"tail_lines": schema.Int64Attribute{
+			Optional: true, Validators: []validator.Int64{int64validator.AtLeast(0)},
+			MarkdownDescription: "Number of existing lines to show of each container, the newest. Defaults to all.",
+		},
+		"since": duration("Age of the oldest existing line to show, such as `10m`. Defaults to any age."),
+		"previous": flag("Whether the logs of the previous runs of the containers are shown, which ended before " +
+			"the last restart. They cannot be followed."),
+	})
 	return constructor(operation[logsModel, *logsModel]{
 		name: "logs",
 		description: "Shows the logs of the pods of a compute, and follows them for some time. Pods that appear in " +
 			"this time are included, and the end of a container or a pod is reported.",
-		attributes: map[string]schema.Attribute{
-			"container": schema.StringAttribute{
-				Optional: true, Validators: []validator.String{tf.ServiceName()},
-				MarkdownDescription: "Name of the container. Defaults to the main container. Conflicts with " +
-					"`all_containers`.",
-			},
-			"all_containers": flag("Whether the logs of all containers are shown, also of those that initialize the " +
-				"pod."),
-			"pods": schema.StringAttribute{
-				Optional: true, Validators: []validator.String{stringvalidator.OneOf(anyPod, allPods)},
-				MarkdownDescription: "Pods whose logs are shown: `all`, or `any`, which is the first existing one by " +
-					"name. Defaults to `all`.",
-			},
-			"duration": duration(fmt.Sprintf("How long the logs are followed, such as `5m`. With `0`, only the "+
-				"existing lines are shown. Defaults to `%s`.", manifest.FormatDuration(followTime))),
-			"tail_lines": schema.Int64Attribute{
-				Optional: true, Validators: []validator.Int64{int64validator.AtLeast(0)},
-				MarkdownDescription: "Number of existing lines to show of each container, the newest. Defaults to all.",
-			},
-			"since": duration("Age of the oldest existing line to show, such as `10m`. Defaults to any age."),
-			"previous": flag("Whether the logs of the previous runs of the containers are shown, which ended before " +
-				"the last restart. They cannot be followed."),
-			maskAttribute: maskSecrets(),
-		},
-		timeout:  logsTimeout,
-		validate: validateLogs,
-		invoke:   invokeLogs,
+		attributes: attributes,
+		timeout:    logsTimeout,
+		validate:   validateLogs,
+		invoke:     invokeLogs,
 	})
 }
 
@@ -125,7 +127,7 @@ func invokeLogs(ctx context.Context, c *call, m *logsModel) error {
 	if err != nil {
 		return err
 	}
-	p := c.printer(m.MaskSecrets)
+	p := c.printer(m.maskModel)
 	logs := podstream.Logs{
 		Source:    podstream.Source{Namespace: c.namespace, Labels: t.pods},
 		Container: m.Container.ValueString(), All: m.AllContainers.ValueBool(), Previous: m.Previous.ValueBool(),

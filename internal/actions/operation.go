@@ -16,21 +16,42 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// common contains the attributes of all actions. A model embeds it.
-type common struct {
-	tf.Target
+// model is a pointer to a model M, which embeds [limited].
+type model[M any] interface {
+	*M
+	limit() tf.Duration
+	// identity returns the attributes that identify the object of the action.
+	identity() map[string]schema.Attribute
+	// resolve sets the identity of the call, and returns the path of the attribute that identifies the object.
+	resolve(c *call) (path.Path, diag.Diagnostics)
+}
+
+// limited contains the attribute of all actions. A model embeds it.
+type limited struct {
 	Timeout tf.Duration `tfsdk:"timeout"`
 }
 
-func (c *common) shared() *common { return c }
+func (l *limited) limit() tf.Duration { return l.Timeout }
 
-// model is a pointer to a model M, which embeds [common].
-type model[M any] interface {
-	*M
-	shared() *common
+// common contains the attributes of all actions on a compute. A model embeds it.
+type common struct {
+	tf.Target
+	limited
 }
 
-// operation is an action on one compute, with the model M.
+func (*common) identity() map[string]schema.Attribute {
+	return tf.TargetAttributes(func(description string, validators ...validator.String) schema.Attribute {
+		return schema.StringAttribute{Optional: true, Validators: validators, MarkdownDescription: description}
+	})
+}
+
+func (m *common) resolve(c *call) (path.Path, diag.Diagnostics) {
+	at, diags := m.Resolve(c.cluster)
+	c.namespace, c.name = m.Namespace.ValueString(), m.Name.ValueString()
+	return at, diags
+}
+
+// operation is an action on one object, with the model M.
 type operation[M any, P model[M]] struct {
 	name        string // without the provider's prefix
 	description string
@@ -40,7 +61,7 @@ type operation[M any, P model[M]] struct {
 	// validate checks the configuration without a cluster; values may be unknown. It may be nil.
 	validate func(m *M) diag.Diagnostics
 	// invoke performs the action. ctx ends after the timeout or when the run is interrupted. An error of the type
-	// [attributeError] is reported at its attribute, and any other error at the one that identifies the compute.
+	// [attributeError] is reported at its attribute, and any other error at the one that identifies the object.
 	invoke func(ctx context.Context, c *call, m *M) error
 	// holds is why no compute may be destroyed in this run if the action fails before it has found its compute. ""
 	// means that it prevents none.
@@ -64,9 +85,7 @@ func (o *operation[M, P]) Metadata(_ context.Context, req action.MetadataRequest
 
 // Schema sets the schema.
 func (o *operation[M, P]) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
-	attributes := tf.TargetAttributes(func(description string, validators ...validator.String) schema.Attribute {
-		return schema.StringAttribute{Optional: true, Validators: validators, MarkdownDescription: description}
-	})
+	attributes := P(new(M)).identity()
 	attributes["timeout"] = schema.StringAttribute{
 		Optional: true, CustomType: tf.DurationType{},
 		MarkdownDescription: fmt.Sprintf("Timeout of the action, such as `30m`. Defaults to `%s`.",
@@ -92,7 +111,7 @@ func (o *operation[M, P]) ValidateConfig(
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	timeout := P(&m).shared().Timeout
+	timeout := P(&m).limit()
 	if limit, err := manifest.ParseDuration(timeout.ValueString()); err == nil && limit <= 0 && !timeout.IsNull() {
 		resp.Diagnostics.AddAttributeError(path.Root("timeout"), "Invalid timeout", fmt.Sprintf(
 			"timeout is %q, but must be more than zero: use a duration such as \"20m\", or remove it.",
@@ -133,19 +152,13 @@ func (o *operation[M, P]) Invoke(ctx context.Context, req action.InvokeRequest, 
 				"Next step: Create the cluster first, for example with `-target`, and then run the action.")
 		return
 	}
-	shared := P(&m).shared()
-	at, diags := shared.Resolve(o.data.Cluster)
+	c.cluster, c.holds = o.data.Cluster, &o.data.Holds
+	at, diags := P(&m).resolve(c)
 	if resp.Diagnostics.Append(diags...); resp.Diagnostics.HasError() {
 		return
 	}
-	limit := o.timeout
-	if configured, err := manifest.ParseDuration(shared.Timeout.ValueString()); err == nil && !shared.Timeout.IsNull() {
-		limit = configured
-	}
-	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeout")
+	ctx, cancel := tf.WithTimeLimit(ctx, durationOf(P(&m).limit(), o.timeout), "timeout")
 	defer cancel()
-	c.cluster, c.holds = o.data.Cluster, &o.data.Holds
-	c.namespace, c.name = shared.Namespace.ValueString(), shared.Name.ValueString()
 	if err := o.invoke(ctx, c, &m); err != nil {
 		resp.Diagnostics.Append(c.failure(ctx, "kt_"+o.name, at, err))
 	}

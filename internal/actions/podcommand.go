@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -35,16 +36,17 @@ const defaultParallelism = 10
 
 // commandModel contains the attributes of actions that run a command in pods. A model embeds it.
 type commandModel struct {
+	maskModel
 	Command     types.List   `tfsdk:"command"`
 	Container   types.String `tfsdk:"container"`
 	Pods        types.String `tfsdk:"pods"`
 	Parallelism types.Int64  `tfsdk:"parallelism"`
-	MaskSecrets types.Bool   `tfsdk:"mask_secrets"`
 }
 
 // commandAttributes returns the attributes of [commandModel].
 func commandAttributes(defaultPods string) map[string]schema.Attribute {
-	return map[string]schema.Attribute{
+	attributes := maskAttributes()
+	maps.Copy(attributes, map[string]schema.Attribute{
 		"command": schema.ListAttribute{
 			Required: true, ElementType: types.StringType,
 			Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
@@ -65,8 +67,8 @@ func commandAttributes(defaultPods string) map[string]schema.Attribute {
 			MarkdownDescription: fmt.Sprintf("Maximum number of pods in which the command runs at the same time. "+
 				"Defaults to `%d`.", defaultParallelism),
 		},
-		maskAttribute: maskSecrets(),
-	}
+	})
+	return attributes
 }
 
 // podCommand is a command that runs in pods.
@@ -80,7 +82,7 @@ type podCommand struct {
 
 func (m *commandModel) podCommand(c *call) podCommand {
 	p := podCommand{args: textsOf(m.Command), container: m.Container.ValueString(),
-		parallelism: defaultParallelism, printer: c.printer(m.MaskSecrets)}
+		parallelism: defaultParallelism, printer: c.printer(m.maskModel)}
 	if !m.Parallelism.IsNull() {
 		p.parallelism = int(m.Parallelism.ValueInt64())
 	}

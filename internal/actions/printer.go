@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/podstream"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
 const (
@@ -24,29 +26,47 @@ const (
 	lastLines = 20
 )
 
+// maskModel contains the attributes of actions that show output of pods. A model embeds it.
+type maskModel struct {
+	MaskSecrets types.Bool `tfsdk:"mask_secrets"`
+	MaskValues  types.List `tfsdk:"mask_values"`
+}
+
 // maskAttribute is the attribute that sets whether the values of Secrets are masked.
 const maskAttribute = "mask_secrets"
 
-func maskSecrets() schema.Attribute {
-	return schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether the values of the Secrets that the " +
-		"pods use are masked in the output, which needs permission to get these Secrets. Without it, the output is " +
-		"not shown. With `false`, the Secrets are not read, and their values can appear in the output of Terraform. " +
-		"Defaults to `true`."}
+// maskAttributes returns the attributes of [maskModel].
+func maskAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		maskAttribute: schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether the values of the Secrets " +
+			"that the pods use are masked in the output, which needs permission to get these Secrets. Without it, " +
+			"the output is not shown. With `false`, the Secrets are not read, and their values can appear in the " +
+			"output of Terraform. Defaults to `true`."},
+		"mask_values": schema.ListAttribute{Optional: true, ElementType: types.StringType,
+			Validators: []validator.List{tf.NoNulls()},
+			MarkdownDescription: "Other values that are masked in the output, such as a sensitive variable. " +
+				"Terraform hides sensitive values in plans, but does not tell a provider which ones they are."},
+	}
 }
 
 // printer shows the output of pods as progress. Its methods are safe for concurrent use.
 type printer struct {
 	call    *call
-	secrets *observe.Secrets // nil: nothing is masked
+	values  podstream.Mask   // of the configuration
+	secrets *observe.Secrets // nil: they are not masked
 
 	mu           sync.Mutex
 	shown, total int
 	hidden       bool // a warning states that the output of a pod is not shown
 }
 
-func (c *call) printer(mask types.Bool) *printer {
-	p := &printer{call: c}
-	if mask.IsNull() || mask.ValueBool() {
+func (c *call) printer(m maskModel) *printer {
+	var values [][]byte
+	for _, value := range textsOf(m.MaskValues) {
+		values = append(values, []byte(value))
+	}
+	p := &printer{call: c, values: kube.NewMasker(values).Mask}
+	if m.MaskSecrets.IsNull() || m.MaskSecrets.ValueBool() {
 		p.secrets = observe.NewSecrets(c.cluster)
 	}
 	return p
@@ -61,12 +81,12 @@ func (p *printer) mask(
 	ctx context.Context, namespace string, spec *corev1.PodSpec, started time.Time,
 ) (podstream.Mask, error) {
 	if p.secrets == nil {
-		return func(text string) string { return text }, nil
+		return p.values, nil
 	}
-	mask, err := p.secrets.Mask(ctx, namespace, spec, started)
+	ofSecrets, err := p.secrets.Mask(ctx, namespace, spec, started)
 	_, former := errors.AsType[*observe.FormerSecretError](err)
 	if kube.ClassOf(err) != kube.Denied && !former {
-		return mask, err
+		return func(text string) string { return ofSecrets(p.values(text)) }, err
 	}
 	next := "Grant permission to get the Secrets of the pods"
 	if former {

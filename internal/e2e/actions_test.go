@@ -78,7 +78,9 @@ func TestE2EActionsShowTheOutputOfRealPods(t *testing.T) {
 		action("kt_run", "fail", task("-print", "before the failure", "-exit", "7")),
 		action("kt_run", "missing", `command = ["/no-such-program"]`),
 		action("kt_logs", "now", `duration = "0"`),
-		action("kt_run", "job", task("-print", "job $MODE $TOKEN")+"\n"+`job = { env_vars = { MODE = "alone" } }`),
+		action("kt_run", "job", task("-print", "job $MODE $TOKEN $KEY")+"\n"+
+			`mask_values = ["key-of-the-configuration"]
+			job = { env_vars = { MODE = "alone", KEY = "key-of-the-configuration" } }`),
 		action("kt_run", "failing_job", task("-print", "in the job", "-exit", "3")+"\n job = {}"),
 		action("kt_run", "greedy_job", task("-allocate")+"\n job = {}"),
 	)
@@ -95,7 +97,7 @@ func TestE2EActionsShowTheOutputOfRealPods(t *testing.T) {
 			"/no-such-program: no such file or directory"}},
 		"kt_logs.now": {want: []string{names[0] + ": ", names[1] + ": ", "listening on port 8080",
 			"2 lines of 2 containers in 2 pods"}},
-		"kt_run.job": {want: []string{"Created Job server-run-", "job alone (hidden)",
+		"kt_run.job": {want: []string{"Created Job server-run-", "job alone (hidden) (hidden)",
 			"Command exited with 0 in pod server-run-", "Deleted Job server-run-"}},
 		"kt_run.failing_job": {true, []string{"Error: Command exited with 3 in pod server-run-", "in the job",
 			"Deleted Job server-run-"}},

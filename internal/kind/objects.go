@@ -1,6 +1,7 @@
 package kind
 
 import (
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -30,6 +31,14 @@ func core(kind, resource string, immutable ...string) Kind {
 
 // Service is the core Service.
 func Service() Kind { return core("Service", "services", "spec.clusterIP", "spec.clusterIPs") }
+
+// HorizontalPodAutoscaler is autoscaling/v2 HorizontalPodAutoscaler.
+func HorizontalPodAutoscaler() Kind {
+	return Kind{
+		GroupVersionKind: autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"),
+		Resource:         "horizontalpodautoscalers",
+	}
+}
 
 // PodDisruptionBudget is policy/v1 PodDisruptionBudget.
 func PodDisruptionBudget() Kind {

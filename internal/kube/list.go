@@ -79,30 +79,33 @@ func (c *Cluster) List(namespace string) *Listing {
 
 // Get returns an object, or the error of the list of its kind.
 func (l *Listing) Get(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	list, ok := l.lists[ref.Kind.GroupKind()]
-	if !ok {
-		list = &listed{objects: map[string]*unstructured.Unstructured{}}
-		for obj, err := range l.cluster.Objects(ctx, Ref{Kind: ref.Kind, Namespace: l.scope(ref)}, "") {
-			if list.err = err; err == nil {
-				list.objects[obj.GetNamespace()+"/"+obj.GetName()] = obj
-			}
-		}
-		l.lists[ref.Kind.GroupKind()] = list
+	objects, err := l.All(ctx, ref.Kind)
+	if err != nil {
+		return nil, err
 	}
-	if list.err != nil {
-		return nil, list.err
-	}
-	if obj, ok := list.objects[ref.Namespace+"/"+ref.Name]; ok {
+	if obj, ok := objects[ref.Namespace+"/"+ref.Name]; ok {
 		return obj, nil
 	}
 	return nil, Wrap("read", ref, apierrors.NewNotFound(ref.gvr().GroupResource(), ref.Name))
 }
 
-func (l *Listing) scope(ref Ref) string {
-	if ref.Kind.ClusterScoped {
-		return ""
+// All returns the objects of a kind by namespace/name, which must not be modified.
+func (l *Listing) All(ctx context.Context, of Kind) (map[string]*unstructured.Unstructured, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	list, ok := l.lists[of.GroupKind()]
+	if !ok {
+		list = &listed{objects: map[string]*unstructured.Unstructured{}}
+		scope := Ref{Kind: of, Namespace: l.namespace}
+		if of.ClusterScoped {
+			scope.Namespace = ""
+		}
+		for obj, err := range l.cluster.Objects(ctx, scope, "") {
+			if list.err = err; err == nil {
+				list.objects[obj.GetNamespace()+"/"+obj.GetName()] = obj
+			}
+		}
+		l.lists[of.GroupKind()] = list
 	}
-	return l.namespace
+	return list.objects, list.err
 }

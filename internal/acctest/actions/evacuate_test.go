@@ -71,6 +71,9 @@ action "kt_evacuate" "trainer" {
 	acctest.ExpectText(t, out, `Error: Node "missing" does not exist`,
 		"The pods of Deployment "+ns+"/trainer are on: "+other+" (2 pods).")
 
+	expectUncordon(t, own, node)
+	own.Kubectl(t, "cordon", node)
+
 	// the only other node is unschedulable
 	out, err = invoke("-var=node="+other, "-var=cordon=false")
 	if err == nil {

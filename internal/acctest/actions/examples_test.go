@@ -30,12 +30,14 @@ func TestAccActionExamples(t *testing.T) {
 			{invoked("kt_resume"), []string{"is running: 2 of 2 pods ready."}}},
 		"kt_scale":    {{nil, nil}, {invoked("kt_scale", "-var=replicas=4"), []string{"from 2 to 4 pods."}}},
 		"kt_evacuate": {{nil, nil}, {invoked("kt_evacuate"), []string{"has no pods on node gpu-0"}}},
+		"kt_trigger":  {{nil, nil}, {invoked("kt_trigger"), []string{"trainer-manual-", ": complete."}}},
+		"kt_uncordon": {{invoked("kt_uncordon"), []string{"Node gpu-0 is already schedulable."}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cli := newCLI(t)
 			on := cluster
-			if name == "kt_evacuate" { // it marks the node as unschedulable
+			if name == "kt_evacuate" || name == "kt_uncordon" { // they change a node
 				on = acctest.OwnCluster(t, "--node", "name=gpu-0")
 			}
 			cli.Setenv("KUBE_CONFIG_PATH", on.Started(t).Kubeconfig())

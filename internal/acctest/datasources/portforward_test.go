@@ -179,6 +179,23 @@ func TestAccPortForwardFailureIsExplained(t *testing.T) {
 	}
 }
 
+// Kubetorch registers the URL of a Knative Service, and a user may set any address.
+func TestAccPortForwardToARegisteredAddressIsRefused(t *testing.T) {
+	t.Parallel()
+	ns := withCRDs.Namespace(t)
+	withCRDs.Apply(t, "apiVersion: kubetorch.com/v1alpha1\nkind: KubetorchWorkload\nmetadata: {name: chat}\n"+
+		"spec: {serviceConfig: {url: http://chat.ml.svc.cluster.local}}\n", "-n", ns)
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		TerraformVersionChecks:   []tfversion.TerraformVersionCheck{tfversion.SkipBelow(tfversion.Version1_10_0)},
+		Steps: []resource.TestStep{{
+			Config: withCRDs.Config(ns, "ephemeral \"kt_port_forward\" \"it\" {\nname = \"chat\"\n}\n"),
+			ExpectError: regexp.MustCompile(
+				`(?s)No tunnel to this compute.*http://chat\.ml\.svc\.cluster\.local.*set\s+` + "`pod`"),
+		}},
+	})
+}
+
 func TestAccPortForwardReachesAReplacedPod(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)

@@ -181,3 +181,48 @@ func TestAccAdoptedWorkloadLeavesTheServiceOfAnother(t *testing.T) {
 		t.Errorf("the Deployment still exists: %s", out)
 	}
 }
+
+// An autoscaler that has not changed the number of pods yet is not visible in the managed fields.
+func TestAccAdoptedWorkloadIsScaledByItsAutoscaler(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	q := newQueries(t, cluster.Config(ns, ""))
+	var autoscalers strings.Builder
+	for _, name := range []string{"vllm", "python"} {
+		fmt.Fprintf(&autoscalers, `---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: %[1]s}
+spec:
+  minReplicas: 2
+  maxReplicas: 4
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: %[1]s}
+  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]
+`, name)
+	}
+	cluster.Apply(t, strings.ReplaceAll(adopted, "replicas: 1", "replicas: 2")+autoscalers.String(), "-n", ns)
+	q.list(t, "kt_compute", "include_resource = true")
+	q.MustRun(t, "query", "-generate-config-out=generated.tf")
+	text, err := os.ReadFile(filepath.Join(q.Dir, "generated.tf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), "replicas"); n != 1 { // of the Deployment without an autoscaler
+		t.Errorf("the generated configuration sets replicas %d times, want once:\n%s", n, text)
+	}
+	q.edit(t, "on_expiry  ", "on_not_ready = \"ignore\"\n  on_expiry  ")
+	q.MustRun(t, "apply", "-auto-approve")
+	for _, name := range []string{"vllm", "python"} {
+		cluster.Kubectl(t, "scale", "deployment/"+name, "--replicas=3", "-n", ns)
+	}
+	q.expectPlan(t, "No changes")
+	q.edit(t, `"vllm:1"`, `"vllm:2"`)
+	q.edit(t, `"main:1"`, `"main:2"`)
+	q.MustRun(t, "apply", "-auto-approve")
+	for _, name := range []string{"vllm", "python"} {
+		if n := cluster.Kubectl(t, "get", "deployment/"+name, "-n", ns, "-o", "jsonpath={.spec.replicas}"); n != "3" {
+			t.Errorf("%s has %s replicas after an apply, want those of its autoscaler", name, n)
+		}
+	}
+	q.expectPlan(t, "No changes")
+}

@@ -81,33 +81,38 @@ func (m *model) backend(
 		return backend, at, diags
 	}
 	namespace, port := m.Namespace.ValueString(), m.Port.ValueInt32()
-	var err error
+	var failed diag.Diagnostic
 	switch {
 	case !m.Pod.IsNull():
 		at = path.Root("pod")
 		backend = portforward.Backend{Namespace: namespace, Pod: m.Pod.ValueString(), Port: intstr.FromInt32(port)}
 	case !m.Service.IsNull():
 		at = path.Root("service")
+		var err error
 		backend, err = portforward.ServiceBackend(ctx, cluster, namespace, m.Service.ValueString(), port)
+		if err != nil {
+			failed = tf.Failure(err)
+		}
 	default:
-		backend, err = computeBackend(ctx, cluster, namespace, m.Name.ValueString(), port)
+		backend, failed = computeBackend(ctx, cluster, namespace, m.Name.ValueString(), port)
 	}
-	if err != nil {
-		diags.Append(diag.WithPath(at, tf.Failure(err)))
+	if failed != nil {
+		diags.Append(diag.WithPath(at, failed))
 	}
 	return backend, at, diags
 }
 
 func computeBackend(
 	ctx context.Context, cluster *kube.Cluster, namespace, name string, port int32,
-) (portforward.Backend, error) {
+) (portforward.Backend, diag.Diagnostic) {
 	found, err := endpoint.Of(ctx, cluster, namespace, name)
 	switch {
 	case err != nil:
-		return portforward.Backend{}, err
+		return portforward.Backend{}, tf.Failure(err)
 	case found.Elsewhere:
-		return portforward.Backend{}, fmt.Errorf("compute %s is reached at %s (`endpoint.url`), which needs no tunnel",
-			found.ID(), found.URL)
+		return portforward.Backend{}, diag.NewErrorDiagnostic("No tunnel to this compute", fmt.Sprintf("Compute %s is "+
+			"reached at %s, by its registration with Kubetorch, and not through its pods.\n\nNext step: Use this "+
+			"address, or set `pod` to the name of one of its pods, instead of `name`.", found.ID(), found.URL))
 	case port == 0 || port == found.Port:
 		return found.Backend, nil
 	default:

@@ -27,13 +27,20 @@ type Follow struct {
 	Replaced []types.UID
 	// Others are the UIDs of the other pods that existed before, which replace none.
 	Others []types.UID
+	// Complete reports whether the wait ends only when the workload has run to its end.
+	Complete bool
+}
+
+// settled reports whether a verdict ends the wait.
+func (f Follow) settled(v ready.Verdict) bool {
+	return v.Settled() && (v.Complete || !f.Complete || v.Phase == ready.Suspended)
 }
 
 // Wait waits like [WaitReady] or [WaitPods], and also until the pods of Replaced
 // are replaced.
 func (f Follow) Wait(ctx context.Context, c *kube.Cluster) (ready.Verdict, error) {
 	ref, watched := f.watched(ctx, c)
-	return waitFor(ctx, c, ref, watched, ready.Verdict.Settled, func() (ready.Verdict, []Interest, error) {
+	return waitFor(ctx, c, ref, watched, f.settled, func() (ready.Verdict, []Interest, error) {
 		verdict, concerned, err := f.assess(ctx, c)
 		if err == nil && verdict.Settled() {
 			verdict, err = f.replaced(ctx, c, verdict)

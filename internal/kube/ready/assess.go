@@ -75,10 +75,11 @@ const (
 
 // Verdict reports whether the workload is ready, and otherwise what blocks it.
 type Verdict struct {
-	Phase   Phase
-	Ready   bool
-	Message string // one line of progress: "1 of 3 pods ready: 2 pulling an image"
-	Cause   *Cause // nil if ready, or progressing without a problem
+	Phase    Phase
+	Ready    bool
+	Complete bool   // whether it has run to its end; implies Ready
+	Message  string // one line of progress: "1 of 3 pods ready: 2 pulling an image"
+	Cause    *Cause // nil if ready, or progressing without a problem
 }
 
 // Settled reports whether the wait is over: the workload is ready or suspended.

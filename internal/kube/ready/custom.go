@@ -24,7 +24,7 @@ func anyKind(s Snapshot) Verdict {
 	case c.suspended:
 		return s.suspended(len(living(s.Pods)))
 	case c.anyTrue("Complete", "Completed", "Succeeded"):
-		return isReady("complete")
+		return completed("complete")
 	case c.anyTrue("Failed"):
 		return s.failedRun(conditionOf(c.conditions, "Failed"))
 	case err != nil: // conditions of another type

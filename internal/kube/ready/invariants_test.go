@@ -23,6 +23,8 @@ func checkVerdict(t *testing.T, v Verdict) {
 		t.Error("no phase")
 	case v.Ready != (v.Phase == Ready):
 		t.Errorf("ready is %t in phase %s", v.Ready, v.Phase)
+	case v.Complete && !v.Ready:
+		t.Error("complete, but not ready")
 	case v.Ready && c != nil:
 		t.Errorf("ready, but blocked by %s", c.Reason)
 	}

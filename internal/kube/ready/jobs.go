@@ -71,7 +71,7 @@ func job(s Snapshot, j *batchv1.Job) Verdict {
 	}
 	switch {
 	case complete.isTrue():
-		return isReady("complete")
+		return completed("complete")
 	case failed.isTrue():
 		return s.failedRun(failed)
 	case j.Spec.Suspend != nil && *j.Spec.Suspend:

@@ -13,10 +13,14 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// isReady, noPodsRequested, notReady and notObserved return verdicts that do not depend
+// isReady, completed, noPodsRequested, notReady and notObserved return verdicts that do not depend
 // on pods.
 func isReady(message string, args ...any) Verdict {
 	return Verdict{Phase: Ready, Ready: true, Message: fmt.Sprintf(message, args...)}
+}
+
+func completed(message string) Verdict {
+	return Verdict{Phase: Ready, Ready: true, Complete: true, Message: message}
 }
 
 func noPodsRequested(message string) Verdict { return Verdict{Phase: Suspended, Message: message} }
@@ -201,7 +205,7 @@ func singlePod(s Snapshot, p *corev1.Pod) Verdict {
 	s.Pods = []*corev1.Pod{p}
 	switch {
 	case p.Status.Phase == corev1.PodSucceeded:
-		return isReady("the pod has completed")
+		return completed("the pod has completed")
 	case PodReady(p):
 		return isReady("1 of 1 pods ready")
 	case p.Status.Phase == corev1.PodFailed:

@@ -65,7 +65,7 @@ func trainingJob(s Snapshot, t *training) Verdict {
 	suspend := t.Spec.RunPolicy.Suspend
 	switch {
 	case conditionOf(conditions, "Succeeded").isTrue():
-		return isReady("complete")
+		return completed("complete")
 	case conditionOf(conditions, "Failed").isTrue():
 		return s.failedRun(conditionOf(conditions, "Failed"))
 	case suspend != nil && *suspend:
@@ -129,7 +129,7 @@ func jobSet(s Snapshot, j *set) Verdict {
 	tally := fmt.Sprintf("%d of %d Jobs ready", readyJobs, jobs)
 	switch {
 	case conditionOf(conditions, "Completed").isTrue():
-		return isReady("complete")
+		return completed("complete")
 	case conditionOf(conditions, "Failed").isTrue():
 		return s.failedRun(conditionOf(conditions, "Failed"))
 	case j.Spec.Suspend != nil && *j.Spec.Suspend:

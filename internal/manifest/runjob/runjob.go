@@ -81,7 +81,7 @@ func Render(c Command) (*unstructured.Unstructured, error) {
 	typed := &batchv1.Job{
 		TypeMeta: metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"},
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name(c.Compute, c.Suffix), Namespace: c.Namespace,
+			Name: name(c.Compute, "-run-"+c.Suffix), Namespace: c.Namespace,
 			Labels: labels,
 		},
 		Spec: batchv1.JobSpec{BackoffLimit: &none, ActiveDeadlineSeconds: &deadline, Template: *template},
@@ -142,8 +142,24 @@ func queueLabels(all ...map[string]string) map[string]string {
 	return out
 }
 
-// name returns "<compute>-run-<suffix>", shortened to the maximum length.
-func name(compute, suffix string) string {
-	end := "-run-" + suffix
+// FromCronJob returns a Job of a CronJob, as `kubectl create job --from` does. suffix is the unique part of its name.
+func FromCronJob(cronJob *unstructured.Unstructured, suffix string) *unstructured.Unstructured {
+	spec, _ := kind.Find(cronJob.Object, []string{"spec", "jobTemplate", "spec"})
+	job := &unstructured.Unstructured{Object: map[string]any{"spec": runtime.DeepCopyJSONValue(spec)}}
+	job.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
+	job.SetNamespace(cronJob.GetNamespace())
+	job.SetName(name(cronJob.GetName(), "-manual-"+suffix))
+	job.SetLabels(kind.TextsAt(cronJob.Object, "spec", "jobTemplate", "metadata", "labels"))
+	annotations := kind.TextsAt(cronJob.Object, "spec", "jobTemplate", "metadata", "annotations")
+	annotations["cronjob.kubernetes.io/instantiate"] = "manual"
+	job.SetAnnotations(annotations)
+	controls := true // blockOwnerDeletion would require permission for the finalizers of the CronJob
+	job.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: cronJob.GetAPIVersion(), Kind: cronJob.GetKind(),
+		Name: cronJob.GetName(), UID: cronJob.GetUID(), Controller: &controls}})
+	return job
+}
+
+// name returns the name of a compute with an end, shortened to the maximum length.
+func name(compute, end string) string {
 	return strings.TrimRight(compute[:min(len(compute), maxName-len(end))], "-.") + end
 }

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"flag"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/runjob"
@@ -84,24 +86,53 @@ func TestJobIsRenderedFromAPodTemplate(t *testing.T) {
 			if before.String() != c.Template.String() {
 				t.Error("the template was modified")
 			}
-			got, err := yaml.Marshal(job.Object)
-			if err != nil {
-				t.Fatal(err)
-			}
-			file := "testdata/" + name + ".yaml"
-			if *update {
-				if err := os.WriteFile(file, got, 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(got, want) {
-				t.Errorf("got:\n%s\nwant:\n%s", got, want)
-			}
+			expectGolden(t, name, job)
 		})
+	}
+}
+
+func expectGolden(t *testing.T, name string, job *unstructured.Unstructured) {
+	t.Helper()
+	got, err := yaml.Marshal(job.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := "testdata/" + name + ".yaml"
+	if *update {
+		if err := os.WriteFile(file, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+func TestJobIsRenderedFromACronJob(t *testing.T) {
+	t.Parallel()
+	cronJob := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(`
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: nightly, namespace: ml, uid: u, labels: {team: a}}
+spec:
+  schedule: "0 3 * * *"
+  jobTemplate:
+    metadata: {labels: {kueue.x-k8s.io/queue-name: team}, annotations: {note: kept}}
+    spec:
+      parallelism: 2
+      template: {spec: {restartPolicy: Never, containers: [{name: evaluate, image: "a:1"}]}}
+`), &cronJob.Object); err != nil {
+		t.Fatal(err)
+	}
+	before := cronJob.DeepCopy()
+	expectGolden(t, "cronjob", runjob.FromCronJob(cronJob, "x7k2p"))
+	if !reflect.DeepEqual(before, cronJob) {
+		t.Error("the CronJob was modified")
 	}
 }
 

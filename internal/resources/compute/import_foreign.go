@@ -7,7 +7,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -34,15 +36,16 @@ func (r *reader) importForeign(ctx context.Context, live *unstructured.Unstructu
 	if err != nil {
 		return err
 	}
+	autoscaled := r.isAutoscaled(ctx, live)
 	if adoption == manifest.AsAttributes {
 		before := *r.State
 		r.Diags.Append(r.State.adopt(ctx, manifest.ObserveAdoptable(document, live), r.Data.Defaults)...)
-		if !r.keepsReferences(ctx, live) {
+		if autoscaled || !r.keepsReferences(ctx, live) {
 			*r.State, adoption = before, manifest.AsManifest
 		}
 	}
 	if adoption == manifest.AsManifest {
-		if err := r.importAsManifest(ctx, document); err != nil {
+		if err := r.importAsManifest(ctx, document, autoscaled); err != nil {
 			return err
 		}
 	}
@@ -83,13 +86,16 @@ func adoptable(live *unstructured.Unstructured) (*unstructured.Unstructured, err
 		&unstructured.Unstructured{Object: fields.Project(live.Object, given)})}, nil
 }
 
-// importAsManifest sets manifest to an adoptable workload.
-func (r *reader) importAsManifest(ctx context.Context, document *unstructured.Unstructured) error {
+// importAsManifest sets manifest to an adoptable workload, without its number of pods if an autoscaler sets it.
+func (r *reader) importAsManifest(ctx context.Context, document *unstructured.Unstructured, autoscaled bool) error {
+	seen := manifest.Observe(document)
+	if autoscaled {
+		unstructured.RemoveNestedField(document.Object, "spec", "replicas")
+	}
 	text, err := manifest.JSON(document)
 	if err != nil {
 		return err
 	}
-	seen := manifest.Observe(document)
 	r.Diags.Append(r.State.adopt(ctx, manifest.Compute{
 		Replicas: seen.Replicas, Image: seen.Image, ServiceAccountName: seen.ServiceAccountName,
 	}, r.Data.Defaults)...)
@@ -99,6 +105,28 @@ func (r *reader) importAsManifest(ctx context.Context, document *unstructured.Un
 		r.State.Replicas = types.Int64Value(seen.Replicas)
 	}
 	return nil
+}
+
+// isAutoscaled reports whether a HorizontalPodAutoscaler, which KEDA also uses, sets the number of pods of a workload.
+// Without permission to list them, none does.
+func (r *reader) isAutoscaled(ctx context.Context, live *unstructured.Unstructured) bool {
+	listing := r.Listing
+	if listing == nil {
+		listing = r.Data.Cluster.List(live.GetNamespace())
+	}
+	autoscalers, err := listing.All(ctx, kind.HorizontalPodAutoscaler())
+	if err != nil {
+		return false
+	}
+	for _, autoscaler := range autoscalers {
+		scaled := kind.TextsAt(autoscaler.Object, "spec", "scaleTargetRef")
+		if autoscaler.GetNamespace() == live.GetNamespace() && scaled["name"] == live.GetName() &&
+			schema.FromAPIVersionAndKind(scaled["apiVersion"], scaled["kind"]).GroupKind() ==
+				live.GroupVersionKind().GroupKind() {
+			return true
+		}
+	}
+	return false
 }
 
 // rendered returns the objects that a configuration for the state renders.

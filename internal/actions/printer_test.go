@@ -1,0 +1,27 @@
+package actions
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestValuesOfTheConfigurationAreMasked(t *testing.T) {
+	t.Parallel()
+	values := types.ListValueMust(types.StringType, []attr.Value{types.StringValue("key-of-the-configuration")})
+	for name, secrets := range map[string]types.Bool{
+		"with those of Secrets": types.BoolNull(), "without those of Secrets": types.BoolValue(false),
+	} {
+		p := (&call{}).printer(maskModel{MaskSecrets: secrets, MaskValues: values})
+		mask, err := p.mask(t.Context(), "ml", &corev1.PodSpec{}, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := mask("uses key-of-the-configuration twice"); got != "uses (hidden) twice" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package actions
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/runjob"
+)
+
+type triggerModel struct {
+	common
+	Wait types.Bool `tfsdk:"wait"`
+}
+
+func trigger() func() action.Action {
+	return constructor(operation[triggerModel, *triggerModel]{
+		name: "trigger",
+		description: "Starts a Job of a CronJob now, like `kubectl create job --from`, and waits until it is " +
+			"complete. The schedule of the CronJob does not change.",
+		attributes: map[string]schema.Attribute{"wait": waitAttribute("until the Job is complete")},
+		timeout:    30 * time.Minute,
+		invoke: func(ctx context.Context, c *call, m *triggerModel) error {
+			return c.trigger(ctx, waits(m.Wait))
+		},
+	})
+}
+
+// trigger starts a Job of the CronJob.
+func (c *call) trigger(ctx context.Context, wait bool) error {
+	t, err := c.locate(ctx)
+	if err != nil {
+		return err
+	}
+	refused := func(why string) error { return &refusal{fmt.Sprintf("Cannot trigger %s", t), why} }
+	switch {
+	case t.workload == nil || !isCronJob(t.ref.Kind):
+		return refused("Only a CronJob starts Jobs.\n\nNext step: Set `name` to a compute that is a CronJob, or use " +
+			"kt_run to run a command in the pods of this compute.")
+	case t.workload.GetDeletionTimestamp() != nil:
+		return refused("It is being deleted, and its Jobs with it.\n\nNext step: Wait until it is gone, and create " +
+			"the compute again with an apply.")
+	}
+	job := runjob.FromCronJob(t.workload, rand.String(suffixLength))
+	ref, err := c.cluster.RefOf(ctx, job)
+	if err != nil {
+		return err
+	}
+	if _, err := c.cluster.Apply(ctx, job); err != nil {
+		return err
+	}
+	c.did("Created %s", ref)
+	if !wait {
+		return nil
+	}
+	follow := observe.Follow{Workload: &ref, Namespace: ref.Namespace, Report: c.report, Complete: true,
+		PodLabels: map[string]string{batchv1.JobNameLabel: ref.Name}}
+	verdict, err := follow.Wait(ctx, c.cluster)
+	if err == nil {
+		c.progress("%s: %s.", ref, verdict.Message)
+	}
+	return err
+}
+
+func isCronJob(k kube.Kind) bool {
+	return k.GroupKind() == batchv1.SchemeGroupVersion.WithKind("CronJob").GroupKind()
+}
