@@ -31,7 +31,7 @@ spec:
 `, name, state, name, image)
 	}
 	ns := cluster.Namespace(t)
-	cluster.Apply(t, cronJob("nightly", "a:1", "")+cronJob("broken", "broken.invalid/exits:3", "")+
+	cluster.Apply(t, cronJob("nightly", "a:1", "")+cronJob("broken", "broken.invalid/server:3", "")+
 		cronJob("stopped", "a:1", "suspend: true")+"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: server}\n"+
 		"spec: "+specs()["Deployment"]+"\n", "-n", ns)
 	trigger := func(name string, attributes ...string) result {
@@ -59,7 +59,8 @@ spec:
 	}
 
 	r = trigger("broken")
-	acctest.ExpectText(t, r.String(), "Error at", "Job "+ns+"/broken-manual-", "Done before this error:\n  Created Job")
+	acctest.ExpectText(t, r.String(), "Error at", "Job "+ns+"/broken-manual-", "Done before this error:",
+		"Created Job "+ns+"/broken-manual-")
 	acctest.ExpectText(t, trigger("stopped").String(), "stopped-manual-", "suspended")
 	acctest.ExpectText(t, trigger("server").String(), "Cannot trigger Deployment "+ns+"/server",
 		"Only a CronJob starts Jobs.", "The action has not changed anything.")
