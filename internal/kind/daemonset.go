@@ -8,10 +8,7 @@ const SuspendedNodeLabel = KubetorchGroup + "/suspended"
 
 func daemonSet() Kind {
 	return workload(appsv1.SchemeGroupVersion, "DaemonSet", "daemonsets", &Workload{
-		Mode:      "daemonset",
-		Template:  "daemonset",
-		Container: ContainerName,
-		Groups:    always(Group{Template: []string{"spec", "template"}}),
+		Groups: always(Group{Template: []string{"spec", "template"}}),
 		Suspension: []Setting{
 			{Path: []string{"spec", "template", "spec", "nodeSelector", SuspendedNodeLabel}, Value: "true"},
 		},

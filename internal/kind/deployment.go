@@ -7,9 +7,6 @@ func Deployment() Kind { return must("apps", "Deployment") }
 
 func deployment() Kind {
 	return workload(appsv1.SchemeGroupVersion, "Deployment", "deployments", &Workload{
-		Mode:        "deployment",
-		Template:    "deployment",
-		Container:   ContainerName,
 		Picks:       func(Compute) bool { return true },
 		Spec:        deploymentSpec,
 		Complete:    completeDeployment,

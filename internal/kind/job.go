@@ -9,9 +9,6 @@ import (
 // that the server determines.
 func job() Kind {
 	return workload(batchv1.SchemeGroupVersion, "Job", "jobs", &Workload{
-		Mode:       "job",
-		Template:   "job",
-		Container:  ContainerName,
 		Complete:   func(_ Compute, workload map[string]any) { restartJob(workload, nil) },
 		Groups:     always(jobGroup(nil)),
 		Unscaled:   true,

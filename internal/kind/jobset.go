@@ -11,9 +11,6 @@ import (
 // compute, so another name is set.
 func jobSet() Kind {
 	k := workload(schema.GroupVersion{Group: JobSetGroup, Version: "v1alpha2"}, "JobSet", "jobsets", &Workload{
-		Mode:      "jobset",
-		Template:  "jobset",
-		Container: ContainerName,
 		Complete: func(c Compute, workload map[string]any) {
 			SetDefault(workload, HeadlessName(c.Name), "spec", "network", "subdomain")
 			for i := range ListAt(workload, "spec", "replicatedJobs") {

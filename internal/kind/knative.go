@@ -43,7 +43,6 @@ func knativeService() Kind {
 		Mode:         "knative",
 		Template:     "ksvc",
 		ResourceKind: "KnativeService",
-		Container:    ContainerName,
 		Picks:        func(c Compute) bool { return c.Autoscale },
 		Spec:         knativeSpec,
 		Complete:     completeKnative,

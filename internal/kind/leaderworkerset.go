@@ -16,9 +16,6 @@ const workerIndexLabel = "leaderworkerset.sigs.k8s.io/worker-index"
 func leaderWorkerSet() Kind {
 	gv := schema.GroupVersion{Group: LeaderWorkerSetGroup, Version: "v1"}
 	k := workload(gv, "LeaderWorkerSet", "leaderworkersets", &Workload{
-		Mode:       "leaderworkerset",
-		Template:   "leaderworkerset",
-		Container:  ContainerName,
 		Complete:   completeLeaderWorkerSet,
 		Groups:     leaderWorkerGroups,
 		Scales:     true,

@@ -9,9 +9,6 @@ func Pod() Kind { return must("", "Pod") }
 // of Kubetorch services, including those that controllers create.
 func pod() Kind {
 	k := workload(corev1.SchemeGroupVersion, "Pod", "pods", &Workload{
-		Mode:      "pod",
-		Template:  "pod",
-		Container: ContainerName,
 		Groups:    always(Group{}),
 		Unscaled:  true,
 		Refuses:   refusedByPods(),

@@ -24,9 +24,6 @@ const (
 // and one group of workers. KubeRay adds the label of the role to each pod.
 func rayCluster() Kind {
 	k := workload(schema.GroupVersion{Group: RayGroup, Version: "v1"}, "RayCluster", "rayclusters", &Workload{
-		Mode:         "raycluster",
-		Template:     "raycluster",
-		Container:    ContainerName,
 		Picks:        func(c Compute) bool { return c.Distribution == DistributionRay },
 		Spec:         rayClusterSpec,
 		Complete:     completeRayCluster,

@@ -9,9 +9,6 @@ func ReplicaSet() Kind { return must("apps", "ReplicaSet") }
 // Deployments have the labels of their pods.
 func replicaSet() Kind {
 	k := workload(appsv1.SchemeGroupVersion, "ReplicaSet", "replicasets", &Workload{
-		Mode:       "replicaset",
-		Template:   "replicaset",
-		Container:  ContainerName,
 		Groups:     replicated(),
 		Scales:     true,
 		Suspension: noReplicas(),

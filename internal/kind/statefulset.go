@@ -12,9 +12,6 @@ func StatefulSet() Kind { return must("apps", "StatefulSet") }
 
 func statefulSet() Kind {
 	return workload(appsv1.SchemeGroupVersion, "StatefulSet", "statefulsets", &Workload{
-		Mode:      "statefulset",
-		Template:  "statefulset",
-		Container: ContainerName,
 		Complete: func(c Compute, workload map[string]any) {
 			SetDefault(workload, cmp.Or(c.Subdomain, c.Name), "spec", "serviceName")
 		},

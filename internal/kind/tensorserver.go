@@ -56,8 +56,6 @@ func tensorServer(group string, server *TensorServer) Kind {
 	made := statefulSet()
 	made.LabelSelector = OfServices // operators copy the labels of the compute
 	k := workload(schema.GroupVersion{Group: group, Version: "v1alpha1"}, "Compute", "computes", &Workload{
-		Mode:       ModeCompute,
-		Template:   ModeCompute,
 		Container:  TensorServerContainer,
 		Server:     server,
 		Picks:      func(c Compute) bool { return c.Runtime == server.Runtime },
