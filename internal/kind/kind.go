@@ -274,15 +274,13 @@ func (k Kind) Argument() string {
 }
 
 // workload returns a kind that runs pods, and that the provider writes. It sets the defaults of the row.
-func workload(gv schema.GroupVersion, name, resource string, w *Workload, immutable ...string) Kind {
+func workload(gv schema.GroupVersion, name string, w *Workload, immutable ...string) Kind {
 	w.Mode = cmp.Or(w.Mode, strings.ToLower(name))
 	w.Template = cmp.Or(w.Template, w.Mode)
 	w.Container = cmp.Or(w.Container, ContainerName)
-	return Kind{
-		GroupVersionKind: gv.WithKind(name), Resource: resource, LabelSelector: Ours,
-		Immutable: append([]string{"metadata.labels[" + KueueQueueLabel + "]"}, immutable...),
-		Workload:  w,
-	}
+	k := ours(gv, name, append([]string{"metadata.labels[" + KueueQueueLabel + "]"}, immutable...)...)
+	k.Workload = w
+	return k
 }
 
 // children compiles the patterns of [Workload.Children].

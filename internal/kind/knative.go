@@ -39,7 +39,7 @@ const (
 func knativeService() Kind {
 	gv := schema.GroupVersion{Group: KnativeGroup, Version: "v1"}
 	annotation := func(key string) []string { return []string{"spec", "template", "metadata", "annotations", key} }
-	k := workload(gv, "Service", "services", &Workload{
+	k := workload(gv, "Service", &Workload{
 		Mode:         "knative",
 		Template:     "ksvc",
 		ResourceKind: "KnativeService",

@@ -54,7 +54,7 @@ func unscaled(k Kind) Kind {
 // role of primary receives the calls.
 func trainingJob(name, container, specs string, primary ...string) Kind {
 	gv := schema.GroupVersion{Group: TrainingGroup, Version: "v1"}
-	k := workload(gv, name, strings.ToLower(name)+"s", &Workload{
+	k := workload(gv, name, &Workload{
 		Container:   container,
 		Complete:    func(c Compute, workload map[string]any) { completeTraining(c, workload, specs, primary) },
 		Groups:      func(workload map[string]any) []Group { return trainingGroups(workload, specs, primary) },
