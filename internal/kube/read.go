@@ -158,7 +158,11 @@ func decodeAs[T any](e *Entry) (*T, error) {
 	return obj, nil
 }
 
-// Convert converts an object to a typed one, such as *corev1.Pod.
-func Convert(obj *unstructured.Unstructured, into any) error {
-	return runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, into)
+// As converts what a read returned to a typed object: pod, err := kube.As[corev1.Pod](c.Get(ctx, ref)).
+func As[T any](obj *unstructured.Unstructured, err error) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	typed := new(T)
+	return typed, runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, typed)
 }

@@ -129,11 +129,10 @@ func claimsOf(ctx context.Context, c *kube.Cluster, pods []*corev1.Pod) map[stri
 	claims := claimNames(pods)
 	for name := range claims {
 		ref := kube.Ref{Kind: kind.PersistentVolumeClaim(), Namespace: pods[0].Namespace, Name: name}
-		obj, err := c.Get(ctx, ref)
-		claim := &corev1.PersistentVolumeClaim{}
+		claim, err := kube.As[corev1.PersistentVolumeClaim](c.Get(ctx, ref))
 		switch {
 		case kube.IsNotFound(err):
-		case err == nil && kube.Convert(obj, claim) == nil:
+		case err == nil:
 			claims[name] = claim
 		default:
 			delete(claims, name)

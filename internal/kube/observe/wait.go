@@ -153,11 +153,7 @@ func notReady(ctx context.Context, c *kube.Cluster, ref kube.Ref, verdict ready.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), config.DialTimeout)
 	defer cancel()
 	logs := verdict.Cause.Logs
-	pod := &corev1.Pod{}
-	obj, err := c.Get(ctx, kube.Ref{Kind: kind.Pod(), Namespace: logs.Namespace, Name: logs.Pod})
-	if err == nil {
-		err = kube.Convert(obj, pod)
-	}
+	pod, err := kube.As[corev1.Pod](c.Get(ctx, kube.Ref{Kind: kind.Pod(), Namespace: logs.Namespace, Name: logs.Pod}))
 	// If the container was restarted since the cause, its log is now that of the previous run.
 	ended := logs.Previous || err == nil && ready.Restarts(pod, logs.Container) > logs.Restarts
 	for _, previous := range []bool{ended, !ended} { // the log of the other run is better than none

@@ -46,7 +46,7 @@ func awaitEnd(ctx context.Context, c *kube.Cluster, pod *corev1.Pod, container s
 	ref := kube.Ref{Kind: watchedPods(pod.Labels), Namespace: pod.Namespace, Name: pod.Name}
 	watch := &observe.Objects{Changes: c, Namespace: pod.Namespace, Of: observe.AllOf(ref.Kind)}
 	end, err := observe.Until(ctx, c.Clock(), watch, func() (observe.Step[*EndedError], error) {
-		now, err := podNamed(ctx, c, ref)
+		now, err := kube.As[corev1.Pod](c.Read(ctx, ref))
 		if err != nil && !kube.IsNotFound(err) {
 			return observe.Step[*EndedError]{}, err
 		}
@@ -69,7 +69,7 @@ func AwaitExit(
 	watch := &observe.Objects{Changes: c, Namespace: pod.Namespace, Of: observe.AllOf(ref.Kind)}
 	type step = observe.Step[*corev1.ContainerStateTerminated]
 	return observe.Until(ctx, c.Clock(), watch, func() (step, error) {
-		now, err := podNamed(ctx, c, ref)
+		now, err := kube.As[corev1.Pod](c.Read(ctx, ref))
 		if err != nil && !kube.IsNotFound(err) {
 			return step{}, err
 		}
@@ -118,16 +118,6 @@ func watchedPods(labels map[string]string) kube.Kind {
 	default:
 		return kind.Pod().All()
 	}
-}
-
-// podNamed reads a pod. It returns nil with the error if there is none.
-func podNamed(ctx context.Context, c *kube.Cluster, ref kube.Ref) (*corev1.Pod, error) {
-	obj, err := c.Read(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	pod := &corev1.Pod{}
-	return pod, kube.Convert(obj, pod)
 }
 
 // endOf returns how a container ended that ran in the pod before, or nil if it still runs. now is nil if the pod no

@@ -258,13 +258,9 @@ func (f *follower) seenBefore(one run) bool {
 // reportEnd passes on how a container ended.
 func (f *follower) reportEnd(ctx context.Context, pod *corev1.Pod, one run, line Line) {
 	ref := kube.Ref{Kind: watchedPods(pod.Labels), Namespace: pod.Namespace, Name: pod.Name}
-	obj, err := f.cluster.Get(ctx, ref)
-	if err != nil {
+	now, err := kube.As[corev1.Pod](f.cluster.Get(ctx, ref))
+	if err != nil || now.UID != one.pod {
 		return // reported by noteDeleted, or not essential
-	}
-	now := &corev1.Pod{}
-	if kube.Convert(obj, now) != nil || now.UID != one.pod {
-		return
 	}
 	status := statusOf(now, one.container)
 	ended := status.State.Terminated

@@ -74,15 +74,11 @@ func (l Log) Read(ctx context.Context, c *kube.Cluster, line func(string)) error
 
 // running returns the number of restarts of the container, and whether it runs.
 func (l Log) running(ctx context.Context, c *kube.Cluster) (restarts int32, runs bool, err error) {
-	obj, err := c.Get(ctx, kube.Ref{Kind: kind.Pod(), Namespace: l.Namespace, Name: l.Pod})
+	pod, err := kube.As[corev1.Pod](c.Get(ctx, kube.Ref{Kind: kind.Pod(), Namespace: l.Namespace, Name: l.Pod}))
 	if kube.IsNotFound(err) {
 		return 0, false, nil
 	}
 	if err != nil {
-		return 0, false, err
-	}
-	pod := &corev1.Pod{}
-	if err := kube.Convert(obj, pod); err != nil {
 		return 0, false, err
 	}
 	status := statusOf(pod, l.Container)

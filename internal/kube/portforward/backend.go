@@ -42,12 +42,8 @@ func Dial(ctx context.Context, c Cluster, b Backend) (net.Conn, error) {
 func target(ctx context.Context, c Cluster, b Backend) (*corev1.Pod, error) {
 	if b.Pod != "" {
 		ref := kube.Ref{Kind: kind.Pod(), Namespace: b.Namespace, Name: b.Pod}
-		obj, err := c.Get(ctx, ref)
+		pod, err := kube.As[corev1.Pod](c.Get(ctx, ref))
 		if err != nil {
-			return nil, err
-		}
-		pod := &corev1.Pod{}
-		if err := kube.Convert(obj, pod); err != nil {
 			return nil, err
 		}
 		if pod.Status.Phase != corev1.PodRunning {
@@ -198,12 +194,9 @@ func TargetPort(p corev1.ServicePort) intstr.IntOrString {
 // ServiceBackend returns the backend of a port of a Service, or of its first port if port is 0. A port that the Service
 // does not have is used as a port of the pods.
 func ServiceBackend(ctx context.Context, c Cluster, namespace, name string, port int32) (Backend, error) {
-	obj, err := c.Read(ctx, kube.Ref{Kind: kind.Service().All(), Namespace: namespace, Name: name})
+	service, err := kube.As[corev1.Service](c.Read(ctx, kube.Ref{Kind: kind.Service().All(), Namespace: namespace,
+		Name: name}))
 	if err != nil {
-		return Backend{}, err
-	}
-	service := &corev1.Service{}
-	if err := kube.Convert(obj, service); err != nil {
 		return Backend{}, err
 	}
 	if len(service.Spec.Selector) == 0 {
