@@ -157,7 +157,7 @@ func Of(ctx context.Context, c Cluster, namespace, name string) (*Endpoint, erro
 // ReadPods sets the pods of an endpoint, if they can be read.
 func (e *Endpoint) ReadPods(ctx context.Context, c Cluster) error {
 	var err error
-	if e.Pods, err = portforward.Pods(ctx, c, e.Backend); kube.ClassOf(err) == kube.Denied {
+	if e.Pods, err = kube.Pods(ctx, c, e.Backend.Namespace, e.Backend.Selector); kube.ClassOf(err) == kube.Denied {
 		return nil // the other fields are still useful
 	}
 	return err

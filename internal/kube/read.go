@@ -94,6 +94,12 @@ func (c *Cluster) Watches(ref Ref) bool {
 	return known
 }
 
+// WatchesAll reports whether the shared watch of a kind and namespace works.
+func (c *Cluster) WatchesAll(ctx context.Context, kind Kind, namespace string) bool {
+	_, err := c.ReadAll(ctx, kind, namespace, func(*Entry) bool { return false })
+	return err == nil
+}
+
 // SawDeletion reports whether the shared watch reported the deletion of the
 // object with that UID, and no other object of its name exists.
 func (c *Cluster) SawDeletion(ref Ref, uid types.UID) bool {

@@ -129,7 +129,7 @@ func WaitWhile(
 		if len(pods) > 0 {
 			report(pods)
 		}
-		return Step[any]{Done: len(pods) == 0, Within: within(0, true)}, nil
+		return Step[any]{Done: len(pods) == 0, Within: Recheck(true)}, nil
 	})
 	return err
 }

@@ -155,7 +155,7 @@ func notReady(ctx context.Context, c *kube.Cluster, ref kube.Ref, verdict ready.
 	logs := verdict.Cause.Logs
 	pod, err := kube.As[corev1.Pod](c.Get(ctx, kube.Ref{Kind: kind.Pod(), Namespace: logs.Namespace, Name: logs.Pod}))
 	// If the container was restarted since the cause, its log is now that of the previous run.
-	ended := logs.Previous || err == nil && ready.Restarts(pod, logs.Container) > logs.Restarts
+	ended := logs.Previous || err == nil && ready.StatusOf(pod, logs.Container).RestartCount > logs.Restarts
 	for _, previous := range []bool{ended, !ended} { // the log of the other run is better than none
 		lines, readErr := c.Logs(ctx, logs.Namespace, logs.Pod, logs.Container, previous, logLines)
 		if readErr != nil || len(lines) == 0 {

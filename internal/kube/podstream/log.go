@@ -11,6 +11,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
 // Log selects a part of the log of one run of a container.
@@ -81,7 +82,7 @@ func (l Log) running(ctx context.Context, c *kube.Cluster) (restarts int32, runs
 	if err != nil {
 		return 0, false, err
 	}
-	status := statusOf(pod, l.Container)
+	status := ready.StatusOf(pod, l.Container)
 	return status.RestartCount, status.State.Running != nil, nil
 }
 

@@ -51,9 +51,9 @@ func target(ctx context.Context, c Cluster, b Backend) (*corev1.Pod, error) {
 		}
 		return pod, nil
 	}
-	pods, err := Pods(ctx, c, b)
+	pods, err := kube.Pods(ctx, c, b.Namespace, b.Selector)
 	if err == nil && FirstReady(pods) == nil {
-		pods, err = podsNow(ctx, c, b) // the watch may be slightly outdated
+		pods, err = kube.PodsNow(ctx, c, b.Namespace, b.Selector) // the watch may be slightly outdated
 	}
 	if err != nil {
 		return nil, err
@@ -62,36 +62,6 @@ func target(ctx context.Context, c Cluster, b Backend) (*corev1.Pod, error) {
 		return pod, nil
 	}
 	return nil, &NoPodError{Backend: b, Pods: pods}
-}
-
-// Pods returns the pods of a backend, sorted by name, from a shared list and
-// watch of the pods of Kubetorch, or otherwise of all pods of the namespace.
-func Pods(ctx context.Context, c Cluster, b Backend) ([]*corev1.Pod, error) {
-	selector := labels.SelectorFromSet(b.Selector)
-	pods, err := kube.ReadAllAs[corev1.Pod](ctx, c, podsOfBackend(b), b.Namespace,
-		func(e *kube.Entry) bool { return selector.Matches(labels.Set(e.Labels)) })
-	if kube.ClassOf(err) == kube.Denied {
-		return podsNow(ctx, c, b) // listing may be allowed without watching
-	}
-	return byName(pods), err
-}
-
-// podsOfBackend returns the kind whose shared list and watch contains the pods of a backend.
-func podsOfBackend(b Backend) kube.Kind {
-	if _, shared := b.Selector[kind.ServiceLabel]; shared {
-		return kind.Pod()
-	}
-	return kind.Pod().All()
-}
-
-func podsNow(ctx context.Context, c Cluster, b Backend) ([]*corev1.Pod, error) {
-	pods, err := kube.PodsNow(ctx, c, b.Namespace, b.Selector)
-	return byName(pods), err
-}
-
-func byName(pods []*corev1.Pod) []*corev1.Pod {
-	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
-	return pods
 }
 
 // FirstReady returns the first pod that is [Ready], or nil.
