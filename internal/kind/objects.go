@@ -104,6 +104,9 @@ func ScalingEvent() Kind {
 // Node is the core Node.
 func Node() Kind { return clusterWide(corev1.SchemeGroupVersion, "Node") }
 
+// Namespace is the core Namespace.
+func Namespace() Kind { return clusterWide(corev1.SchemeGroupVersion, "Namespace") }
+
 // PersistentVolume is the core PersistentVolume.
 func PersistentVolume() Kind { return clusterWide(corev1.SchemeGroupVersion, "PersistentVolume") }
 

@@ -64,7 +64,7 @@ func (c *Cluster) DryRunNew(
 		return nil, false, err
 	}
 	ctx, sent := withOutcome(ctx)
-	after, err = c.patch(ctx, "apply", ref, obj, []string{metav1.DryRunAll})
+	after, err = c.patch(ctx, ref, obj, true)
 	created = err == nil && sent.created()
 	if created {
 		c.absences.note(ref, c.clock.Now())
@@ -79,7 +79,7 @@ func (c *Cluster) Look(ctx context.Context, ref Ref) (*unstructured.Unstructured
 	if c.absent(ctx, ref) {
 		return nil, nil
 	}
-	live, err := c.Fetch(ctx, ref)
+	live, err := c.Get(ctx, ref)
 	if IsNotFound(err) {
 		return nil, nil
 	}
@@ -176,37 +176,16 @@ func (c *Cluster) ApplyNew(ctx context.Context, obj *unstructured.Unstructured) 
 	if err != nil {
 		return nil, err
 	}
-	applied, err := c.applyNew(ctx, ref, obj,
-		func(ctx context.Context, force bool) (*unstructured.Unstructured, error) {
-			return c.applyOnce(ctx, "apply", ref, obj, force, nil)
-		})
-	if err == nil {
-		c.cache.note(ref, applied)
-	}
-	return applied, err
-}
-
-// ApplyNewSecret is ApplyNew for a Secret. Its errors do not contain values.
-func (c *Cluster) ApplyNewSecret(
-	ctx context.Context, obj *unstructured.Unstructured,
-) (*unstructured.Unstructured, error) {
-	ref := SecretRef(obj.GetNamespace(), obj.GetName())
-	return c.applyNew(ctx, ref, obj, func(ctx context.Context, force bool) (*unstructured.Unstructured, error) {
-		return c.applySecret(ctx, obj, force, false)
-	})
-}
-
-func (c *Cluster) applyNew(
-	ctx context.Context, ref Ref, obj *unstructured.Unstructured,
-	apply func(ctx context.Context, force bool) (*unstructured.Unstructured, error),
-) (*unstructured.Unstructured, error) {
 	ctx, sent := withOutcome(ctx)
-	applied, err := apply(ctx, false)
+	applied, err := c.applyOnce(ctx, ref, obj, false, false)
 	switch {
 	case ClassOf(err) == Conflict && sent.doubtful.Load() && c.isCreated(ctx, ref, obj):
-		return apply(ctx, true) // and another client has changed it since
+		applied, err = c.applyOnce(ctx, ref, obj, true, false) // and another client has changed it since
 	case err == nil && !sent.created() && !sent.doubtful.Load():
 		return nil, &ExistsError{Ref: ref, Sent: obj, Live: applied}
+	}
+	if err == nil {
+		c.cache.note(ref, applied)
 	}
 	return applied, err
 }
@@ -231,19 +210,9 @@ func (c *Cluster) isCreated(ctx context.Context, ref Ref, obj *unstructured.Unst
 func (c *Cluster) Withdraw(ctx context.Context, found *ExistsError) error {
 	empty := found.Ref.Kind.Named(found.Ref.Namespace, found.Ref.Name)
 	empty.SetUID(found.Live.GetUID()) // only this object of the name
-	apply := func(dryRun bool) (*unstructured.Unstructured, error) {
-		if found.Ref.isSecret() {
-			return c.ApplySecret(ctx, empty, dryRun)
-		}
-		var options []string
-		if dryRun {
-			options = []string{metav1.DryRunAll}
-		}
-		return c.applyOnce(ctx, "apply", found.Ref, empty, true, options)
-	}
-	after, err := apply(true)
+	after, err := c.applyOnce(ctx, found.Ref, empty, true, true)
 	if err == nil && !losesMore(fields.Content(found.Live), fields.Content(after), fields.Content(found.Sent)) {
-		_, err = apply(false)
+		_, err = c.applyOnce(ctx, found.Ref, empty, true, false)
 		return err
 	}
 	if err := c.SetRecords(ctx, found.Ref, found.Live, recordsOfOthers); err != nil {

@@ -3,11 +3,11 @@ package kube
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 )
 
 // Read returns one object, from the shared collection of its kind and namespace
@@ -109,11 +109,7 @@ func (c *Cluster) SawDeletion(ref Ref, uid types.UID) bool {
 // Exists reports whether the server has an object. It requests only metadata,
 // without values of a Secret.
 func (c *Cluster) Exists(ctx context.Context, ref Ref) (bool, error) {
-	conn, err := c.connect()
-	if err == nil {
-		err = ref.at(conn.rest.Get()).WarningHandler(rest.NoWarnings{}).
-			SetHeader("Accept", metadataOnly).Do(ctx).Error()
-	}
+	_, err := c.send(ctx, ref, request{method: http.MethodGet, metadataOnly: true})
 	if err = Wrap("read", ref, err); IsNotFound(err) {
 		return false, nil
 	}

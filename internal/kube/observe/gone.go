@@ -55,7 +55,7 @@ func WaitGone(
 // no shared list, so it reads the Secret periodically.
 func WaitSecretGone(ctx context.Context, c *kube.Cluster, ref kube.Ref, uid types.UID) error {
 	_, err := Until(ctx, c.Clock(), &Objects{}, func() (Step[any], error) {
-		live, err := c.GetSecret(ctx, ref)
+		live, err := c.Get(ctx, ref)
 		if kube.IsNotFound(err) || kube.ClassOf(err) == kube.Denied || err == nil && live.GetUID() != uid {
 			return Step[any]{Done: true}, nil
 		}
