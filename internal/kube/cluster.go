@@ -18,8 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
@@ -52,9 +50,7 @@ type Cluster struct {
 }
 
 type connection struct {
-	dynamic   dynamic.Interface
-	metadata  metadata.Interface
-	rest      rest.Interface // for requests without objects: logs, API groups
+	rest      rest.Interface
 	entries   rest.Interface // for watches
 	namespace string
 	server    string // its address
@@ -110,14 +106,6 @@ func dial(settings config.Config, clock clock.WithDelayedExecution, limits Limit
 	}
 	retries := newRetrier(httpClient.Transport, clock, server, limits)
 	httpClient.Transport = plainErrors{next: retries, plugin: resolved.Plugin}
-	dyn, err := dynamic.NewForConfigAndClient(resolved.REST, httpClient)
-	if err != nil {
-		return nil, &config.Error{Err: err}
-	}
-	meta, err := metadata.NewForConfigAndClient(metadata.ConfigFor(resolved.REST), httpClient)
-	if err != nil {
-		return nil, &config.Error{Err: err}
-	}
 	unversioned := rest.CopyConfig(resolved.REST)
 	unversioned.GroupVersion = &schema.GroupVersion{}
 	unversioned.NegotiatedSerializer = plainSerializer()
@@ -131,7 +119,7 @@ func dial(settings config.Config, clock clock.WithDelayedExecution, limits Limit
 	if err != nil {
 		return nil, &config.Error{Err: err}
 	}
-	return &connection{dynamic: dyn, metadata: meta, rest: raw, entries: entries, namespace: resolved.Namespace,
+	return &connection{rest: raw, entries: entries, namespace: resolved.Namespace,
 		server: resolved.REST.Host, hide: retries.hide}, nil
 }
 
@@ -143,8 +131,7 @@ func (c *Cluster) Hide(text string) string {
 	return text
 }
 
-// plainSerializer decodes only the Status of a failed request. The raw client
-// reads log lines and checks API groups.
+// plainSerializer decodes only the Status of a failed request.
 func plainSerializer() runtime.NegotiatedSerializer {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
@@ -178,21 +165,6 @@ func (c *Cluster) Namespace() (string, error) {
 		return "", err
 	}
 	return conn.namespace, nil
-}
-
-func (c *Cluster) resource(ref Ref) (dynamic.ResourceInterface, error) {
-	conn, err := c.connect()
-	if err != nil {
-		return nil, err
-	}
-	return conn.resource(ref), nil
-}
-
-func (c *connection) resource(ref Ref) dynamic.ResourceInterface {
-	if ref.Kind.ClusterScoped {
-		return c.dynamic.Resource(ref.gvr())
-	}
-	return c.dynamic.Resource(ref.gvr()).Namespace(ref.Namespace)
 }
 
 // Apply writes obj by server-side apply with strict field validation, and takes

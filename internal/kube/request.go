@@ -22,9 +22,12 @@ type request struct {
 	metadataOnly bool
 }
 
-// metadataOnly is the header of such a request
+// The headers of such a request, and of that for a list
 // (https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches).
-const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json"
+const (
+	metadataOnly     = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json"
+	metadataOnlyList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1, application/json"
+)
 
 // send sends a request for the object of ref, and returns the response, or nil to a deletion. It returns the errors of
 // client-go. The server may quote a Secret in warnings, which client-go would log: they are dropped.
