@@ -9,8 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/conversion/queryparams"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/remotecommand"
 	"k8s.io/client-go/transport/spdy"
@@ -150,14 +149,9 @@ func execURL(config *rest.Config, pod kube.Ref, command Command) (*url.URL, erro
 	if err != nil {
 		return nil, err
 	}
-	scheme := runtime.NewScheme()
-	if err := corev1.AddToScheme(scheme); err != nil {
-		return nil, err
-	}
-	metav1.AddToGroupVersion(scheme, corev1.SchemeGroupVersion)
-	query, err := runtime.NewParameterCodec(scheme).EncodeParameters(&corev1.PodExecOptions{
+	query, err := queryparams.Convert(&corev1.PodExecOptions{
 		Container: command.Container, Command: command.Args, Stdout: true, Stderr: true,
-	}, corev1.SchemeGroupVersion)
+	})
 	if err != nil {
 		return nil, err
 	}
