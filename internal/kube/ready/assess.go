@@ -232,6 +232,11 @@ func readinessOf(workload *unstructured.Unstructured) kind.Readiness {
 	return kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Readiness
 }
 
+// groupsOf returns the groups of pods that a workload of a known kind requests.
+func groupsOf(workload *unstructured.Unstructured) []kind.Group {
+	return kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Groups(workload.Object)
+}
+
 // Assess returns the verdict on one snapshot.
 func Assess(s Snapshot) Verdict { return Assessor(s.Workload)(s) }
 
