@@ -186,16 +186,8 @@ func mapMessages(err error, change func(string) string) error {
 	out.Fields = fields
 	var status apierrors.APIStatus
 	if errors.As(e.Err, &status) {
-		changed := status.Status()
-		changed.Message = change(changed.Message)
-		if changed.Details != nil {
-			details := changed.Details.DeepCopy()
-			for i := range details.Causes {
-				details.Causes[i].Message = change(details.Causes[i].Message)
-			}
-			changed.Details = details
-		}
-		out.Err = &apierrors.StatusError{ErrStatus: changed}
+		same := func(field string) string { return field }
+		out.Err = &apierrors.StatusError{ErrStatus: mapTexts(status.Status(), change, same)}
 	}
 	return &out
 }
