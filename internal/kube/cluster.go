@@ -43,7 +43,7 @@ type Cluster struct {
 	planning atomic.Bool // see Planning
 
 	absences  absences
-	deletions deletions
+	deletions sync.Map // types.UID of the objects whose deletion was started in this run, by Ref.Key
 	previews  previews
 
 	completions *Completions // nil: objects keep UnfinishedAnnotation
@@ -268,7 +268,7 @@ func (c *Cluster) deleteAt(ctx context.Context, ref Ref, uid types.UID) error {
 	}
 	err := c.remove(ctx, ref, uid, options)
 	if err == nil {
-		c.deletions.note(ref, uid)
+		c.deletions.Store(ref.Key(), uid)
 	}
 	return err
 }
@@ -283,15 +283,10 @@ func (c *Cluster) remove(ctx context.Context, ref Ref, uid types.UID, options me
 	})
 }
 
-// deletions contains the objects whose deletion was started in this run.
-type deletions struct{ uids sync.Map } // types.UID by Ref.Key
-
-func (d *deletions) note(ref Ref, uid types.UID) { d.uids.Store(ref.Key(), uid) }
-
 // DeletionOf returns the UID of the object whose deletion was started in this
 // run, or "".
 func (c *Cluster) DeletionOf(ref Ref) types.UID {
-	uid, _ := c.deletions.uids.Load(ref.Key())
+	uid, _ := c.deletions.Load(ref.Key())
 	known, _ := uid.(types.UID)
 	return known
 }

@@ -30,26 +30,14 @@ import (
 const absentTime = 15 * time.Second
 
 // absences contains the objects that were observed to be missing in this run.
-type absences struct {
-	mu   sync.Mutex
-	seen map[string]time.Time // by Ref.Key
-}
+type absences struct{ seen sync.Map } // time.Time by Ref.Key
 
-func (a *absences) note(ref Ref, at time.Time) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.seen == nil {
-		a.seen = map[string]time.Time{}
-	}
-	a.seen[ref.Key()] = at
-}
+func (a *absences) note(ref Ref, at time.Time) { a.seen.Store(ref.Key(), at) }
 
 // take returns and removes the time of the last observed absence of ref.
 func (a *absences) take(ref Ref) time.Time {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	at := a.seen[ref.Key()]
-	delete(a.seen, ref.Key())
+	found, _ := a.seen.LoadAndDelete(ref.Key())
+	at, _ := found.(time.Time)
 	return at
 }
 
