@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -262,23 +263,17 @@ func (c *Completions) Flush(ctx context.Context) {
 }
 
 func (c *Completions) remove(ctx context.Context, batch []completion) {
-	queue := make(chan completion, len(batch))
+	var workers errgroup.Group
+	workers.SetLimit(completionWorkers)
 	for _, one := range batch {
-		queue <- one
-	}
-	close(queue)
-	var workers sync.WaitGroup
-	for range min(completionWorkers, len(batch)) {
-		workers.Go(func() {
-			for one := range queue {
-				if ctx.Err() != nil || !c.expected() {
-					return
-				}
+		workers.Go(func() error {
+			if ctx.Err() == nil && c.expected() {
 				one.cluster.removeUnfinished(ctx, one.ref, one.uid, one.id)
 			}
+			return nil
 		})
 	}
-	workers.Wait()
+	_ = workers.Wait()
 }
 
 // removeUnfinished removes the annotation of this creation of this object only. If
