@@ -40,20 +40,29 @@ func (e *EndedError) Explain() (summary string, cause ready.Cause) {
 // awaitEnd waits until a container that runs ends, and returns how. It returns nil at the end of ctx, or if the pod
 // cannot be read.
 func awaitEnd(ctx context.Context, c *kube.Cluster, pod *corev1.Pod, container string) *EndedError {
-	ref := kube.Ref{Kind: kube.PodsWith(pod.Labels), Namespace: pod.Namespace, Name: pod.Name}
-	watch := &observe.Objects{Changes: c, Namespace: pod.Namespace, Of: observe.AllOf(ref.Kind)}
-	end, err := observe.Until(ctx, c.Clock(), watch, func() (observe.Step[*EndedError], error) {
-		now, err := kube.As[corev1.Pod](c.Read(ctx, ref))
-		if err != nil && !kube.IsNotFound(err) {
-			return observe.Step[*EndedError]{}, err
-		}
-		end := endOf(pod, now, container)
-		return observe.Step[*EndedError]{Value: end, Done: end != nil, Within: observe.Recheck(c.Watches(ref))}, nil
+	end, err := untilEnd(ctx, c, pod, func(now *corev1.Pod) (*EndedError, error) {
+		return endOf(pod, now, container), nil
 	})
 	if err != nil {
 		return nil //nolint:nilerr // the caller knows that the context has ended, or that the pod is unreadable
 	}
 	return end
+}
+
+// untilEnd calls check with each version of a pod, or with nil if it does not exist, until check returns a result.
+func untilEnd[T any](
+	ctx context.Context, c *kube.Cluster, pod *corev1.Pod, check func(now *corev1.Pod) (*T, error),
+) (*T, error) {
+	ref := kube.Ref{Kind: kube.PodsWith(pod.Labels), Namespace: pod.Namespace, Name: pod.Name}
+	watch := &observe.Objects{Changes: c, Namespace: pod.Namespace, Of: observe.AllOf(ref.Kind)}
+	return observe.Until(ctx, c.Clock(), watch, func() (observe.Step[*T], error) {
+		now, err := kube.As[corev1.Pod](c.Read(ctx, ref))
+		if err != nil && !kube.IsNotFound(err) {
+			return observe.Step[*T]{}, err
+		}
+		end, err := check(now)
+		return observe.Step[*T]{Value: end, Done: end != nil, Within: observe.Recheck(c.Watches(ref))}, err
+	})
 }
 
 // AwaitExit waits until a container ends, and returns how. It returns an *EndedError if its pod is deleted before. A
@@ -62,23 +71,16 @@ func awaitEnd(ctx context.Context, c *kube.Cluster, pod *corev1.Pod, container s
 func AwaitExit(
 	ctx context.Context, c *kube.Cluster, pod *corev1.Pod, container string,
 ) (*corev1.ContainerStateTerminated, error) {
-	ref := kube.Ref{Kind: kube.PodsWith(pod.Labels), Namespace: pod.Namespace, Name: pod.Name}
-	watch := &observe.Objects{Changes: c, Namespace: pod.Namespace, Of: observe.AllOf(ref.Kind)}
-	type step = observe.Step[*corev1.ContainerStateTerminated]
-	return observe.Until(ctx, c.Clock(), watch, func() (step, error) {
-		now, err := kube.As[corev1.Pod](c.Read(ctx, ref))
-		if err != nil && !kube.IsNotFound(err) {
-			return step{}, err
-		}
+	return untilEnd(ctx, c, pod, func(now *corev1.Pod) (*corev1.ContainerStateTerminated, error) {
 		if now != nil && now.UID == pod.UID && now.DeletionTimestamp == nil {
 			if ended := ready.StatusOf(now, container).State.Terminated; ended != nil {
-				return step{Value: ended, Done: true}, nil
+				return ended, nil
 			}
 		}
 		if end := endOf(pod, now, container); end != nil {
-			return step{}, end
+			return nil, end
 		}
-		return step{Within: observe.Recheck(c.Watches(ref))}, nil
+		return nil, nil //nolint:nilnil // it still runs
 	})
 }
 
