@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"maps"
+	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,22 +29,19 @@ func (c *Cluster) lister(scope Ref) (lister, error) {
 	return lister{conn, scope}, err
 }
 
-// request returns a request for the objects. forms are the accepted forms of their metadata.
-func (l lister) request(client rest.Interface, forms string, options metav1.ListOptions) *rest.Request {
+// complete completes a request for the objects. forms are the accepted forms of their metadata.
+func (l lister) complete(request *rest.Request, forms string, options metav1.ListOptions) *rest.Request {
 	if !l.scope.Kind.MetadataOnly {
 		forms = "application/json"
 	}
-	return l.scope.of(client.Get()).SetHeader("Accept", forms).
+	return request.SetHeader("Accept", forms).
 		SpecificallyVersionedParams(&options, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"})
 }
 
 // List returns the objects.
 func (l lister) List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	result := l.request(l.conn.rest, metadataOnlyList, options).Do(ctx)
-	if err := result.Error(); err != nil { // unlike Raw, with the Status of the server
-		return nil, err
-	}
-	data, err := result.Raw()
+	request := l.scope.unnamed(l.conn.rest, http.MethodGet, l.scope.of(l.conn.rest.Get()))
+	data, err := bodyOf(l.complete(request, metadataOnlyList, options).Do(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +60,7 @@ func (l lister) List(ctx context.Context, options metav1.ListOptions) (*unstruct
 // Watch returns the objects as entries, and those with metadata only decoded.
 func (l lister) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	options.Watch = true
-	w, err := l.request(l.conn.entries, metadataOnly, options).Watch(ctx)
+	w, err := l.complete(l.scope.of(l.conn.entries.Get()), metadataOnly, options).Watch(ctx)
 	if err != nil || !l.scope.Kind.MetadataOnly {
 		return w, err
 	}

@@ -56,14 +56,10 @@ func (c *Cluster) Page(ctx context.Context, ref Ref, options metav1.ListOptions,
 	if err != nil {
 		return Wrap("list", ref, err)
 	}
-	result := ref.of(conn.rest.Get()).SetHeader("Accept", "application/json").
-		SpecificallyVersionedParams(&options, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).Do(ctx)
-	err = result.Error() // unlike Raw, it decodes the Status of the server
+	data, err := bodyOf(ref.of(conn.rest.Get()).SetHeader("Accept", "application/json").
+		SpecificallyVersionedParams(&options, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).Do(ctx))
 	if err == nil {
-		var data []byte
-		if data, err = result.Raw(); err == nil {
-			err = json.Unmarshal(data, list)
-		}
+		err = json.Unmarshal(data, list)
 	}
 	return c.denied(ctx, "list", Ref{Kind: ref.Kind, Namespace: ref.Namespace}, Wrap("list", ref, err))
 }

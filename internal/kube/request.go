@@ -55,11 +55,7 @@ func (c *Cluster) send(ctx context.Context, ref Ref, r request) (*unstructured.U
 		}
 		to = to.SetHeader("Content-Type", string(r.contentType)).Body(r.body)
 	}
-	result := to.Do(ctx)
-	if err := result.Error(); err != nil { // unlike Raw, with the Status of the server
-		return nil, err
-	}
-	response, err := result.Raw()
+	response, err := bodyOf(to.Do(ctx))
 	if err != nil || r.method == http.MethodDelete {
 		return nil, err // a Status, or the object if it has a finalizer
 	}
@@ -71,4 +67,12 @@ func (c *Cluster) send(ctx context.Context, ref Ref, r request) (*unstructured.U
 		return nil, err
 	}
 	return live, nil
+}
+
+// bodyOf returns the body of a response, or an error with the Status of the server, which Raw does not decode.
+func bodyOf(result rest.Result) ([]byte, error) {
+	if err := result.Error(); err != nil {
+		return nil, err
+	}
+	return result.Raw()
 }
