@@ -78,7 +78,7 @@ func (f Follow) assess(ctx context.Context, c *kube.Cluster) (ready.Verdict, []I
 // that is not settled otherwise: the status of a workload may not include the
 // deletion of its pods yet.
 func (f Follow) replaced(ctx context.Context, c *kube.Cluster, settled ready.Verdict) (ready.Verdict, error) {
-	if len(f.Replaced) == 0 || settled.Phase == ready.Suspended {
+	if len(f.Replaced) == 0 || settled.Suspended {
 		return settled, nil
 	}
 	pods, err := podsOf(ctx, c, f.Namespace, f.PodLabels)
@@ -91,8 +91,8 @@ func (f Follow) replaced(ctx context.Context, c *kube.Cluster, settled ready.Ver
 	if left == 0 && (done >= len(f.Replaced) || complete) { // a Job that is complete starts no more pods
 		return settled, nil
 	}
-	return ready.Verdict{Phase: ready.Progressing,
-		Message: fmt.Sprintf("%d of %d pods replaced", min(done, len(f.Replaced)-left), len(f.Replaced))}, nil
+	return ready.Verdict{Message: fmt.Sprintf("%d of %d pods replaced", min(done, len(f.Replaced)-left),
+		len(f.Replaced))}, nil
 }
 
 // ReplacedCount returns the number of new pods that are ready or complete, and the number of old pods that are left.

@@ -147,7 +147,7 @@ func TestQueuedTrainingIsExplainedByItsQueue(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if verdict.Phase != ready.Queued || verdict.Cause == nil || verdict.Cause.Reason != test.reason ||
+			if verdict.Settled() || verdict.Cause == nil || verdict.Cause.Reason != test.reason ||
 				!strings.Contains(verdict.Cause.Summary, test.says) {
 				t.Errorf("%+v %+v", verdict, verdict.Cause)
 			}

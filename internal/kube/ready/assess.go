@@ -56,33 +56,16 @@ type Snapshot struct {
 	FixedNodes bool
 }
 
-// Phase is the stage of a workload on its way to readiness.
-type Phase string
-
-// Phases of a workload.
-const (
-	Ready         Phase = "Ready"
-	Progressing   Phase = "Progressing"   // the controllers have work to do
-	Queued        Phase = "Queued"        // held by a queue or a scheduling gate
-	Unschedulable Phase = "Unschedulable" // no node accepts a pod, now or ever
-	Pulling       Phase = "Pulling"       // an image is being pulled, or cannot be pulled
-	Starting      Phase = "Starting"      // containers start, or are not healthy yet
-	Crashing      Phase = "Crashing"      // containers exit when they should run
-	Refused       Phase = "Refused"       // the API server rejects the pods
-	Terminating   Phase = "Terminating"   // the workload is being deleted
-	Suspended     Phase = "Suspended"     // no pods are requested, and none are left
-)
-
 // Verdict reports whether the workload is ready, and otherwise what blocks it.
 type Verdict struct {
-	Phase   Phase
-	Ready   bool
-	Message string // one line of progress: "1 of 3 pods ready: 2 pulling an image"
-	Cause   *Cause // nil if ready, or progressing without a problem
+	Ready     bool
+	Suspended bool   // no pods are requested, and none are left
+	Message   string // one line of progress: "1 of 3 pods ready: 2 pulling an image"
+	Cause     *Cause // nil if ready, or progressing without a problem
 }
 
 // Settled reports whether the wait is over: the workload is ready or suspended.
-func (v Verdict) Settled() bool { return v.Ready || v.Phase == Suspended }
+func (v Verdict) Settled() bool { return v.Ready || v.Suspended }
 
 // Cause is a problem that prevents a workload from becoming ready.
 type Cause struct {
@@ -244,10 +227,10 @@ func Assess(s Snapshot) Verdict { return Assessor(s.Workload)(s) }
 // it decodes once.
 func Assessor(workload *unstructured.Unstructured) func(Snapshot) Verdict {
 	if workload == nil || workload.Object == nil {
-		return always(Verdict{Phase: Progressing, Message: "the workload does not exist in the cluster yet"})
+		return always(Verdict{Message: "the workload does not exist in the cluster yet"})
 	}
 	if workload.GetDeletionTimestamp() != nil {
-		return always(Verdict{Phase: Terminating, Message: "the workload is being deleted"})
+		return always(Verdict{Message: "the workload is being deleted"})
 	}
 	return assessors()[readinessOf(workload)](workload)
 }

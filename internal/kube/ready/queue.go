@@ -92,7 +92,7 @@ func (s Snapshot) heldByQueue() Verdict {
 	d := newDiagnosis(s, s.Pods)
 	c := q.kueue(d.workloadCause(ReasonQueued, ""), object(s.Workload))
 	c.Subject = kind.QueueSchedulerKueue
-	return Verdict{Phase: phaseOf(c.Reason), Message: "held in queue " + q.Name, Cause: c}
+	return Verdict{Message: "held in queue " + q.Name, Cause: c}
 }
 
 // problem sets a cause in the queue itself. It returns false if there is none.

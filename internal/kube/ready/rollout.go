@@ -16,13 +16,13 @@ import (
 // isReady, noPodsRequested, notReady and notObserved return verdicts that do not depend
 // on pods.
 func isReady(message string, args ...any) Verdict {
-	return Verdict{Phase: Ready, Ready: true, Message: fmt.Sprintf(message, args...)}
+	return Verdict{Ready: true, Message: fmt.Sprintf(message, args...)}
 }
 
-func noPodsRequested(message string) Verdict { return Verdict{Phase: Suspended, Message: message} }
+func noPodsRequested(message string) Verdict { return Verdict{Suspended: true, Message: message} }
 
 func notReady(message string, args ...any) Verdict {
-	return Verdict{Phase: Progressing, Message: fmt.Sprintf(message, args...)}
+	return Verdict{Message: fmt.Sprintf(message, args...)}
 }
 
 func (s Snapshot) notObserved() string {

@@ -39,7 +39,7 @@ type ClaimSnapshot struct {
 func AssessClaim(s ClaimSnapshot) Verdict {
 	d := claimDiagnosis{ClaimSnapshot: s, events: newEventLog(s.Events)}
 	if cause := d.unusable(); cause != nil {
-		return Verdict{Phase: Progressing, Message: cause.Summary, Cause: cause}
+		return Verdict{Message: cause.Summary, Cause: cause}
 	}
 	return d.bound()
 }
@@ -202,12 +202,12 @@ func (s *claimDiagnosis) bound() Verdict {
 	wanted := s.Claim.Spec.Resources.Requests[corev1.ResourceStorage]
 	has := s.Claim.Status.Capacity[corev1.ResourceStorage]
 	if has.Cmp(wanted) >= 0 {
-		return Verdict{Phase: Ready, Ready: true, Message: "bound, " + has.String()}
+		return Verdict{Ready: true, Message: "bound, " + has.String()}
 	}
 	resize := s.Claim.Status.AllocatedResourceStatuses[corev1.ResourceStorage]
 	if resize == corev1.PersistentVolumeClaimNodeResizePending ||
 		s.condition(corev1.PersistentVolumeClaimFileSystemResizePending) {
-		return Verdict{Phase: Ready, Ready: true,
+		return Verdict{Ready: true,
 			Message: fmt.Sprintf("The volume was expanded to %s. Its file system of %s is expanded by the next mount "+
 				"in a pod.", wanted.String(), has.String())}
 	}
@@ -220,7 +220,7 @@ func (s *claimDiagnosis) bound() Verdict {
 	case e != nil && !stillWorking(e.Message):
 		c = s.notGrown(has, wanted, strings.TrimSuffix(clip(e.Message), ".")).unlessRetried(s.events)
 	}
-	return Verdict{Phase: Progressing, Message: c.Summary, Cause: c}
+	return Verdict{Message: c.Summary, Cause: c}
 }
 
 func (s *claimDiagnosis) notGrown(has, wanted resource.Quantity, why string) *Cause {
