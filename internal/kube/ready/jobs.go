@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 )
 
 // condition contains the common fields of the conditions of all kinds.
@@ -65,16 +66,13 @@ func job(s Snapshot, j *batchv1.Job) Verdict {
 	if j.Spec.Completions != nil {
 		wanted = min(wanted, int(*j.Spec.Completions-j.Status.Succeeded))
 	}
-	active, running := int(j.Status.Active), 0
-	if j.Status.Ready != nil {
-		running = int(*j.Status.Ready)
-	}
+	active, running := int(j.Status.Active), int(ptr.Deref(j.Status.Ready, 0))
 	switch {
 	case complete.isTrue():
 		return isReady("complete")
 	case failed.isTrue():
 		return s.failedRun(failed)
-	case j.Spec.Suspend != nil && *j.Spec.Suspend:
+	case ptr.Deref(j.Spec.Suspend, false):
 		return s.suspended(active)
 	case orOne(j.Spec.Parallelism) == 0:
 		return toZero(active)

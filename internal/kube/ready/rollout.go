@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -215,9 +216,4 @@ func singlePod(s Snapshot, p *corev1.Pod) Verdict {
 	return s.diagnose(run{desired: 1, pods: s.Pods, remark: "not ready yet"})
 }
 
-func orOne(n *int32) int {
-	if n == nil {
-		return 1
-	}
-	return int(*n)
-}
+func orOne(n *int32) int { return int(ptr.Deref(n, 1)) }

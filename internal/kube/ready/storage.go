@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 )
 
 // Reasons of causes that prevent a claim from being bound or expanded.
@@ -86,12 +87,7 @@ func (s *claimDiagnosis) notBound(what string, hint Advice) *Cause {
 }
 
 // className returns the name of the class, or "".
-func (s *claimDiagnosis) className() string {
-	if s.Claim.Spec.StorageClassName == nil {
-		return ""
-	}
-	return *s.Claim.Spec.StorageClassName
-}
+func (s *claimDiagnosis) className() string { return ptr.Deref(s.Claim.Spec.StorageClassName, "") }
 
 // unbound returns the reason why a claim has no volume yet.
 func (s *claimDiagnosis) unbound() *Cause {
@@ -139,8 +135,8 @@ func (s *claimDiagnosis) unbound() *Cause {
 // waitsForConsumer reports whether provisioning waits for a pod that uses the
 // volume. The scheduler first selects a node for such a pod.
 func (s *claimDiagnosis) waitsForConsumer() bool {
-	return s.Class != nil && s.Class.VolumeBindingMode != nil &&
-		*s.Class.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer &&
+	return s.Class != nil &&
+		ptr.Deref(s.Class.VolumeBindingMode, "") == storagev1.VolumeBindingWaitForFirstConsumer &&
 		s.Claim.Annotations["volume.kubernetes.io/selected-node"] == ""
 }
 

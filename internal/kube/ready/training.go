@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
@@ -50,7 +52,7 @@ func trainingJob(s Snapshot, t *training) Verdict {
 		return isReady("complete")
 	case conditionOf(conditions, "Failed").isTrue():
 		return s.failedRun(conditionOf(conditions, "Failed"))
-	case suspend != nil && *suspend:
+	case ptr.Deref(suspend, false):
 		return s.suspended(active)
 	case wanted == 0 && len(conditions) > 0:
 		return toZero(active)
@@ -105,7 +107,7 @@ func jobSet(s Snapshot, j *set) Verdict {
 		return isReady("complete")
 	case conditionOf(conditions, "Failed").isTrue():
 		return s.failedRun(conditionOf(conditions, "Failed"))
-	case j.Spec.Suspend != nil && *j.Spec.Suspend:
+	case ptr.Deref(j.Spec.Suspend, false):
 		return s.suspended(active)
 	case len(j.Status.ReplicatedJobsStatus) > 0 && readyJobs >= jobs:
 		return isReady("%s", tally)
