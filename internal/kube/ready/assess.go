@@ -6,6 +6,7 @@ package ready
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -236,6 +237,15 @@ func Assessor(workload *unstructured.Unstructured) func(Snapshot) Verdict {
 }
 
 func always(verdict Verdict) func(Snapshot) Verdict { return func(Snapshot) Verdict { return verdict } }
+
+// first returns the first item for which match returns true, or the zero value.
+func first[T any](items []T, match func(T) bool) T {
+	if i := slices.IndexFunc(items, match); i >= 0 {
+		return items[i]
+	}
+	var none T
+	return none
+}
 
 // filter returns the items for which keep returns true.
 func filter[T any](items []T, keep func(T) bool) []T {

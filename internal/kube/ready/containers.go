@@ -306,10 +306,5 @@ func exitHint(t *corev1.ContainerStateTerminated) Advice {
 
 // StatusOf returns the status of a container of the pod, or the zero value.
 func StatusOf(p *corev1.Pod, name string) corev1.ContainerStatus {
-	for _, cs := range containerStatuses(p) {
-		if cs.Name == name {
-			return cs
-		}
-	}
-	return corev1.ContainerStatus{}
+	return first(containerStatuses(p), func(cs corev1.ContainerStatus) bool { return cs.Name == name })
 }

@@ -23,12 +23,7 @@ type condition struct {
 }
 
 func conditionOf(conditions []condition, kind string) condition {
-	for _, c := range conditions {
-		if c.Type == kind {
-			return c
-		}
-	}
-	return condition{}
+	return first(conditions, func(c condition) bool { return c.Type == kind })
 }
 
 func (c condition) isTrue() bool  { return c.Status == metav1.ConditionTrue }

@@ -130,10 +130,6 @@ func (s *diagnosis) revisionCause(revision string, failed condition) *Cause {
 // part returns an object between the workload and its pods, or nil if it is
 // unknown.
 func (s Snapshot) part(kind, name string) *unstructured.Unstructured {
-	for _, u := range s.Parts {
-		if u.GetKind() == kind && u.GetName() == name {
-			return u
-		}
-	}
-	return nil
+	return first(s.Parts,
+		func(u *unstructured.Unstructured) bool { return u.GetKind() == kind && u.GetName() == name })
 }

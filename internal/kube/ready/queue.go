@@ -135,12 +135,7 @@ func (q *Queue) ofKAI() bool { return q.Scheduler == kind.QueueSchedulerKAI }
 
 // object returns the queue, or nil if it is missing or unknown.
 func (q *Queue) object() *unstructured.Unstructured {
-	for _, u := range q.Queues {
-		if u.GetName() == q.Name {
-			return u
-		}
-	}
-	return nil
+	return first(q.Queues, func(u *unstructured.Unstructured) bool { return u.GetName() == q.Name })
 }
 
 // others lists the existing queues.

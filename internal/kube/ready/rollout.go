@@ -175,12 +175,9 @@ func replicaSet(s Snapshot, set *appsv1.ReplicaSet) Verdict {
 // replicaFailure returns the message of the API server about the pods that a
 // ReplicaSet could not create, or "".
 func replicaFailure(set *appsv1.ReplicaSet) string {
-	for _, c := range set.Status.Conditions {
-		if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue && c.Reason == failedCreate {
-			return c.Message
-		}
-	}
-	return ""
+	return first(set.Status.Conditions, func(c appsv1.ReplicaSetCondition) bool {
+		return c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue && c.Reason == failedCreate
+	}).Message
 }
 
 // controlledPods returns the pods that the workload controls directly, or all
