@@ -18,7 +18,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/podstream"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -215,7 +214,7 @@ func (c *call) withoutLogs(ctx context.Context, t *target, pods int, previous bo
 		reason = "No container has started."
 	}
 	if t.workload != nil && !previous {
-		if verdict, err := observe.Assess(ctx, c.cluster, t.ref, t.pods); err == nil && verdict.Message != "" {
+		if verdict, err := c.follow(t, nil, nil).Assess(ctx, c.cluster); err == nil && verdict.Message != "" {
 			reason += " Status of " + t.ref.String() + ": " + verdict.Message + "."
 		}
 	}

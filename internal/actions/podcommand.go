@@ -144,7 +144,7 @@ func (c *call) notRunning(ctx context.Context, t *target, others []*corev1.Pod) 
 		state = fmt.Sprintf("None of its pods is ready: %s.", namesOf(others))
 	}
 	if t.workload != nil {
-		verdict, err := observe.Assess(ctx, c.cluster, t.ref, t.pods)
+		verdict, err := c.follow(t, nil, nil).Assess(ctx, c.cluster)
 		switch {
 		case err == nil && verdict.Cause != nil:
 			return &observe.NotReadyError{Ref: t.ref, Verdict: verdict}

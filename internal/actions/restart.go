@@ -53,7 +53,7 @@ func (c *call) restart(ctx context.Context, wait bool) error {
 			return &refusal{summary: fmt.Sprintf("Cannot restart %s", t),
 				detail: "Its rollouts are paused, so the restart would not begin.\n\nNext step: Resume them with `" +
 					t.ref.Kubectl("rollout resume") + "`."}
-		case verdict.Phase == ready.Suspended:
+		case verdict.Suspended:
 			c.progress("%s has no pods: %s. There is nothing to restart.", t, verdict.Message)
 			return nil
 		}

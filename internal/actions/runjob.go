@@ -107,8 +107,7 @@ func (c *call) podTemplate(ctx context.Context, t *target) (*corev1.PodTemplateS
 	}
 	found, _ := kind.Find(object, at)
 	content, _ := found.(map[string]any)
-	template := &corev1.PodTemplateSpec{}
-	err := kube.Convert(&unstructured.Unstructured{Object: content}, template)
+	template, err := kube.As[corev1.PodTemplateSpec](&unstructured.Unstructured{Object: content}, nil)
 	if err != nil || len(template.Spec.Containers) == 0 {
 		return nil, &refusal{"No pod template found", fmt.Sprintf("%s contains no pod template from which a Job could "+
 			"be created.\n\nNext step: Remove `job` to run the command in the pods of the compute.", t.ref)}

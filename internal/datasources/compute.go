@@ -100,6 +100,7 @@ func computeState(ctx context.Context, cluster *kube.Cluster, namespace, name st
 	if s.endpoint, err = endpoint.Of(ctx, cluster, namespace, name); err != nil {
 		return s, err
 	}
+	follow := observe.Follow{Namespace: namespace, PodLabels: s.endpoint.Backend.Selector}
 	if s.workload != nil {
 		s.verdict = ready.Assess(ready.Snapshot{Workload: s.workload})
 		if s.verdict.Settled() || !ready.NeedsPods(s.workload) {
@@ -109,10 +110,9 @@ func computeState(ctx context.Context, cluster *kube.Cluster, namespace, name st
 		if err != nil {
 			return s, err
 		}
-		s.verdict, err = observe.Assess(ctx, cluster, ref, s.endpoint.Backend.Selector)
-		return s, err
+		follow.Workload = &ref
 	}
-	s.verdict, err = observe.AssessPods(ctx, cluster, namespace, s.endpoint.Backend.Selector)
+	s.verdict, err = follow.Assess(ctx, cluster)
 	return s, err
 }
 

@@ -157,7 +157,7 @@ func Of(ctx context.Context, c Cluster, namespace, name string) (*Endpoint, erro
 // ReadPods sets the pods of an endpoint, if they can be read.
 func (e *Endpoint) ReadPods(ctx context.Context, c Cluster) error {
 	var err error
-	if e.Pods, err = portforward.Pods(ctx, c, e.Backend); kube.ClassOf(err) == kube.Denied {
+	if e.Pods, err = kube.Pods(ctx, c, e.Backend.Namespace, e.Backend.Selector); kube.ClassOf(err) == kube.Denied {
 		return nil // the other fields are still useful
 	}
 	return err
@@ -165,15 +165,12 @@ func (e *Endpoint) ReadPods(ctx context.Context, c Cluster) error {
 
 // serviceNamed returns the Service of a name, or nil.
 func serviceNamed(ctx context.Context, c Cluster, namespace, name string) (*corev1.Service, error) {
-	obj, err := c.Read(ctx, kube.Ref{Kind: kind.Service().All(), Namespace: namespace, Name: name})
+	service, err := kube.As[corev1.Service](c.Read(ctx, kube.Ref{Kind: kind.Service().All(), Namespace: namespace,
+		Name: name}))
 	if kube.IsNotFound(err) {
 		return nil, nil // nil means that it does not exist
 	}
-	if err != nil {
-		return nil, err
-	}
-	service := &corev1.Service{}
-	return service, kube.Convert(obj, service)
+	return service, err
 }
 
 // fromService sets the fields of the endpoint from the Service of a compute.

@@ -241,12 +241,12 @@ func TestAnotherObjectIsNoSuccess(t *testing.T) {
 			_, err := c.DryRun(ctx, kubetest.Deployment("", 0))
 			return err
 		},
-		"GetSecret": func(ctx context.Context, c *kube.Cluster) error {
-			_, err := c.GetSecret(ctx, kube.SecretRef("ml", "token"))
+		"Get of a Secret": func(ctx context.Context, c *kube.Cluster) error {
+			_, err := c.Get(ctx, kube.SecretRef("ml", "token"))
 			return err
 		},
-		"ApplySecret": func(ctx context.Context, c *kube.Cluster) error {
-			_, err := c.ApplySecret(ctx, secret(), false)
+		"Apply of a Secret": func(ctx context.Context, c *kube.Cluster) error {
+			_, err := c.Apply(ctx, secret())
 			return err
 		},
 		"SecretMetadata": func(ctx context.Context, c *kube.Cluster) error {

@@ -3,10 +3,7 @@ package kind
 import batchv1 "k8s.io/api/batch/v1"
 
 func cronJob() Kind {
-	return workload(batchv1.SchemeGroupVersion, "CronJob", "cronjobs", &Workload{
-		Mode:      "cronjob",
-		Template:  "cronjob",
-		Container: ContainerName,
+	return workload(batchv1.SchemeGroupVersion, "CronJob", &Workload{
 		Complete: func(c Compute, workload map[string]any) {
 			restartJob(workload, []string{"spec", "jobTemplate"})
 			// Kueue reads it from the Jobs, which have the labels of the template

@@ -7,11 +7,8 @@ import appsv1 "k8s.io/api/apps/v1"
 const SuspendedNodeLabel = KubetorchGroup + "/suspended"
 
 func daemonSet() Kind {
-	return workload(appsv1.SchemeGroupVersion, "DaemonSet", "daemonsets", &Workload{
-		Mode:      "daemonset",
-		Template:  "daemonset",
-		Container: ContainerName,
-		Groups:    always(Group{Template: []string{"spec", "template"}}),
+	return workload(appsv1.SchemeGroupVersion, "DaemonSet", &Workload{
+		Groups: always(Group{Template: []string{"spec", "template"}}),
 		Suspension: []Setting{
 			{Path: []string{"spec", "template", "spec", "nodeSelector", SuspendedNodeLabel}, Value: "true"},
 		},

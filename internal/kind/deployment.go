@@ -6,10 +6,7 @@ import appsv1 "k8s.io/api/apps/v1"
 func Deployment() Kind { return must("apps", "Deployment") }
 
 func deployment() Kind {
-	return workload(appsv1.SchemeGroupVersion, "Deployment", "deployments", &Workload{
-		Mode:        "deployment",
-		Template:    "deployment",
-		Container:   ContainerName,
+	return workload(appsv1.SchemeGroupVersion, "Deployment", &Workload{
 		Picks:       func(Compute) bool { return true },
 		Spec:        deploymentSpec,
 		Complete:    completeDeployment,

@@ -8,10 +8,7 @@ import (
 // job is batch/v1 Job. Its template and completions are mutable only in cases
 // that the server determines.
 func job() Kind {
-	return workload(batchv1.SchemeGroupVersion, "Job", "jobs", &Workload{
-		Mode:       "job",
-		Template:   "job",
-		Container:  ContainerName,
+	return workload(batchv1.SchemeGroupVersion, "Job", &Workload{
 		Complete:   func(_ Compute, workload map[string]any) { restartJob(workload, nil) },
 		Groups:     always(jobGroup(nil)),
 		Unscaled:   true,

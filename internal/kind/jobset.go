@@ -10,10 +10,7 @@ import (
 // Service for its pods. By default, it has the name of the Service of the
 // compute, so another name is set.
 func jobSet() Kind {
-	k := workload(schema.GroupVersion{Group: JobSetGroup, Version: "v1alpha2"}, "JobSet", "jobsets", &Workload{
-		Mode:      "jobset",
-		Template:  "jobset",
-		Container: ContainerName,
+	k := workload(schema.GroupVersion{Group: JobSetGroup, Version: "v1alpha2"}, "JobSet", &Workload{
 		Complete: func(c Compute, workload map[string]any) {
 			SetDefault(workload, HeadlessName(c.Name), "spec", "network", "subdomain")
 			for i := range ListAt(workload, "spec", "replicatedJobs") {

@@ -5,6 +5,7 @@
 package kind
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
@@ -44,11 +45,11 @@ type Kind struct {
 
 // Workload describes how the objects of a kind run their pods.
 type Workload struct {
-	Mode     string // the attribute mode
-	Template string // Kubetorch's name for it, in the label kubetorch.com/template
+	Mode     string // the attribute mode; by default the kind in lower case
+	Template string // Kubetorch's name for it, in the label kubetorch.com/template; by default the mode
 	// ResourceKind is the name of the kind in Kubetorch's controller; "" means Kind.
 	ResourceKind string
-	// Container is the name of the main container.
+	// Container is the name of the main container, by default that of Kubetorch.
 	Container string
 	// Server is set for a kind whose operator runs a tensor server. If nil, pods
 	// run Kubetorch's server.
@@ -272,13 +273,14 @@ func (k Kind) Argument() string {
 	return k.Resource
 }
 
-// workload returns a kind that runs pods, and that the provider writes.
-func workload(gv schema.GroupVersion, name, resource string, w *Workload, immutable ...string) Kind {
-	return Kind{
-		GroupVersionKind: gv.WithKind(name), Resource: resource, LabelSelector: Ours,
-		Immutable: append([]string{"metadata.labels[" + KueueQueueLabel + "]"}, immutable...),
-		Workload:  w,
-	}
+// workload returns a kind that runs pods, and that the provider writes. It sets the defaults of the row.
+func workload(gv schema.GroupVersion, name string, w *Workload, immutable ...string) Kind {
+	w.Mode = cmp.Or(w.Mode, strings.ToLower(name))
+	w.Template = cmp.Or(w.Template, w.Mode)
+	w.Container = cmp.Or(w.Container, ContainerName)
+	k := ours(gv, name, append([]string{"metadata.labels[" + KueueQueueLabel + "]"}, immutable...)...)
+	k.Workload = w
+	return k
 }
 
 // children compiles the patterns of [Workload.Children].

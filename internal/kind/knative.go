@@ -39,11 +39,10 @@ const (
 func knativeService() Kind {
 	gv := schema.GroupVersion{Group: KnativeGroup, Version: "v1"}
 	annotation := func(key string) []string { return []string{"spec", "template", "metadata", "annotations", key} }
-	k := workload(gv, "Service", "services", &Workload{
+	k := workload(gv, "Service", &Workload{
 		Mode:         "knative",
 		Template:     "ksvc",
 		ResourceKind: "KnativeService",
-		Container:    ContainerName,
 		Picks:        func(c Compute) bool { return c.Autoscale },
 		Spec:         knativeSpec,
 		Complete:     completeKnative,

@@ -15,10 +15,7 @@ const workerIndexLabel = "leaderworkerset.sigs.k8s.io/worker-index"
 // named after the leader, the names do not conflict.
 func leaderWorkerSet() Kind {
 	gv := schema.GroupVersion{Group: LeaderWorkerSetGroup, Version: "v1"}
-	k := workload(gv, "LeaderWorkerSet", "leaderworkersets", &Workload{
-		Mode:       "leaderworkerset",
-		Template:   "leaderworkerset",
-		Container:  ContainerName,
+	k := workload(gv, "LeaderWorkerSet", &Workload{
 		Complete:   completeLeaderWorkerSet,
 		Groups:     leaderWorkerGroups,
 		Scales:     true,

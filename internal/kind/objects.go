@@ -13,61 +13,54 @@ import (
 // service with the controller of Kubetorch and its Python clients. Its fields are
 // those of the CRD in the Helm chart of Kubetorch.
 func KubetorchWorkload() Kind {
-	return Kind{
-		GroupVersionKind: schema.GroupVersionKind{Group: KubetorchGroup, Version: "v1alpha1",
-			Kind: "KubetorchWorkload"},
-		Resource: "kubetorchworkloads", LabelSelector: Ours,
-		Operator: "Kubetorch's Helm chart (https://github.com/run-house/kubetorch)",
-	}
+	k := ours(schema.GroupVersion{Group: KubetorchGroup, Version: "v1alpha1"}, "KubetorchWorkload")
+	k.Operator = "Kubetorch's Helm chart (https://github.com/run-house/kubetorch)"
+	return k
+}
+
+// ours is a kind that the provider writes.
+func ours(gv schema.GroupVersion, name string, immutable ...string) Kind {
+	k := Guess(gv.WithKind(name))
+	k.LabelSelector, k.Immutable = Ours, immutable
+	return k
 }
 
 // core is a kind of the core group that the provider writes.
-func core(kind, resource string, immutable ...string) Kind {
-	return Kind{
-		GroupVersionKind: corev1.SchemeGroupVersion.WithKind(kind),
-		Resource:         resource, LabelSelector: Ours, Immutable: immutable,
-	}
+func core(name string, immutable ...string) Kind {
+	return ours(corev1.SchemeGroupVersion, name, immutable...)
+}
+
+// clusterWide is a kind without namespaces, whose objects others write.
+func clusterWide(gv schema.GroupVersion, name string) Kind {
+	k := Guess(gv.WithKind(name))
+	k.ClusterScoped = true
+	return k
 }
 
 // Service is the core Service.
-func Service() Kind { return core("Service", "services", "spec.clusterIP", "spec.clusterIPs") }
+func Service() Kind { return core("Service", "spec.clusterIP", "spec.clusterIPs") }
 
 // HorizontalPodAutoscaler is autoscaling/v2 HorizontalPodAutoscaler.
 func HorizontalPodAutoscaler() Kind {
-	return Kind{
-		GroupVersionKind: autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"),
-		Resource:         "horizontalpodautoscalers",
-	}
+	return Guess(autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"))
 }
 
 // PodDisruptionBudget is policy/v1 PodDisruptionBudget.
-func PodDisruptionBudget() Kind {
-	return Kind{
-		GroupVersionKind: policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"),
-		Resource:         "poddisruptionbudgets", LabelSelector: Ours,
-	}
-}
+func PodDisruptionBudget() Kind { return ours(policyv1.SchemeGroupVersion, "PodDisruptionBudget") }
 
 // Ingress is networking.k8s.io/v1 Ingress.
-func Ingress() Kind {
-	return Kind{
-		GroupVersionKind: networkingv1.SchemeGroupVersion.WithKind("Ingress"),
-		Resource:         "ingresses", LabelSelector: Ours,
-	}
-}
+func Ingress() Kind { return ours(networkingv1.SchemeGroupVersion, "Ingress") }
 
 // HTTPRoute is gateway.networking.k8s.io/v1 HTTPRoute.
-func HTTPRoute() Kind { return gatewayRoute("HTTPRoute", "httproutes") }
+func HTTPRoute() Kind { return gatewayRoute("HTTPRoute") }
 
 // GRPCRoute is gateway.networking.k8s.io/v1 GRPCRoute.
-func GRPCRoute() Kind { return gatewayRoute("GRPCRoute", "grpcroutes") }
+func GRPCRoute() Kind { return gatewayRoute("GRPCRoute") }
 
-func gatewayRoute(kind, resource string) Kind {
-	return Kind{
-		GroupVersionKind: schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: kind},
-		Resource:         resource, LabelSelector: Ours,
-		Operator: "the Gateway API (https://gateway-api.sigs.k8s.io/)",
-	}
+func gatewayRoute(name string) Kind {
+	k := ours(schema.GroupVersion{Group: "gateway.networking.k8s.io", Version: "v1"}, name)
+	k.Operator = "the Gateway API (https://gateway-api.sigs.k8s.io/)"
+	return k
 }
 
 // PlainHTTP2 is the appProtocol of a port that serves HTTP/2 without TLS, such as gRPC
@@ -80,12 +73,10 @@ func ServiceHost(namespace, name string) string { return name + "." + namespace 
 
 // PersistentVolumeClaim is the core PersistentVolumeClaim. The server reports the
 // whole spec as immutable, except its size and its attributes class.
-func PersistentVolumeClaim() Kind {
-	return core("PersistentVolumeClaim", "persistentvolumeclaims", "spec")
-}
+func PersistentVolumeClaim() Kind { return core("PersistentVolumeClaim", "spec") }
 
 // Secret is the core Secret.
-func Secret() Kind { return core("Secret", "secrets", "type", "immutable", "data") }
+func Secret() Kind { return core("Secret", "type", "immutable", "data") }
 
 // SecretMetadata is the core Secret without its values.
 func SecretMetadata() Kind {
@@ -95,11 +86,11 @@ func SecretMetadata() Kind {
 }
 
 // ConfigMap is the core ConfigMap.
-func ConfigMap() Kind { return core("ConfigMap", "configmaps", "immutable", "data", "binaryData") }
+func ConfigMap() Kind { return core("ConfigMap", "immutable", "data", "binaryData") }
 
 // Event is the core Event. The shared watch contains only warnings.
 func Event() Kind {
-	k := core("Event", "events")
+	k := core("Event")
 	k.LabelSelector, k.FieldSelector = "", "type=Warning"
 	return k
 }
@@ -109,7 +100,7 @@ func Event() Kind {
 // list and watch, which starts with the first such pod. Events of kubelets and of
 // the scheduler are excluded.
 func ScalingEvent() Kind {
-	k := core("Event", "events")
+	k := core("Event")
 	k.LabelSelector, k.FieldSelector = "", "type=Normal,involvedObject.kind=Pod,"+
 		"reason!=Scheduled,reason!=Pulling,reason!=Pulled,reason!=Created,reason!=Started,reason!=Killing,"+
 		"reason!=BackOff"
@@ -117,33 +108,19 @@ func ScalingEvent() Kind {
 }
 
 // Node is the core Node.
-func Node() Kind {
-	k := core("Node", "nodes")
-	k.LabelSelector, k.ClusterScoped = "", true
-	return k
-}
+func Node() Kind { return clusterWide(corev1.SchemeGroupVersion, "Node") }
+
+// Namespace is the core Namespace.
+func Namespace() Kind { return clusterWide(corev1.SchemeGroupVersion, "Namespace") }
 
 // PersistentVolume is the core PersistentVolume.
-func PersistentVolume() Kind {
-	k := core("PersistentVolume", "persistentvolumes")
-	k.LabelSelector, k.ClusterScoped = "", true
-	return k
-}
+func PersistentVolume() Kind { return clusterWide(corev1.SchemeGroupVersion, "PersistentVolume") }
 
 // ServiceAccount is the core ServiceAccount.
-func ServiceAccount() Kind {
-	k := core("ServiceAccount", "serviceaccounts")
-	k.LabelSelector = ""
-	return k
-}
+func ServiceAccount() Kind { return core("ServiceAccount").All() }
 
 // StorageClass is storage.k8s.io/v1 StorageClass.
-func StorageClass() Kind {
-	return Kind{
-		GroupVersionKind: storagev1.SchemeGroupVersion.WithKind("StorageClass"),
-		Resource:         "storageclasses", ClusterScoped: true,
-	}
-}
+func StorageClass() Kind { return clusterWide(storagev1.SchemeGroupVersion, "StorageClass") }
 
 // KueueVersion is the version of Kueue's API in which the provider writes objects.
 const KueueVersion = "v1beta2"
@@ -151,21 +128,21 @@ const KueueVersion = "v1beta2"
 // LocalQueue is the kind of Kueue, in the version that the server prefers: the fields
 // that the provider reads are the same in v1beta1 and v1beta2.
 func LocalQueue(version string) Kind {
-	k := kueue(version, "LocalQueue", "localqueues")
+	k := kueue(version, "LocalQueue")
 	k.Immutable = []string{"spec.clusterQueue"}
 	return k
 }
 
 // ClusterQueue is the kind of Kueue; see [LocalQueue].
 func ClusterQueue(version string) Kind {
-	k := kueue(version, "ClusterQueue", "clusterqueues")
+	k := kueue(version, "ClusterQueue")
 	k.ClusterScoped = true
 	return k
 }
 
 // ResourceFlavor is the kind of Kueue; see [LocalQueue].
 func ResourceFlavor(version string) Kind {
-	k := kueue(version, "ResourceFlavor", "resourceflavors")
+	k := kueue(version, "ResourceFlavor")
 	k.ClusterScoped = true
 	// With a topology, its other fields are immutable. The validation rules of the CRD report that for all of spec.
 	k.Immutable = []string{"spec"}
@@ -174,42 +151,39 @@ func ResourceFlavor(version string) Kind {
 
 // AdmissionCheck is the kind of Kueue; see [LocalQueue].
 func AdmissionCheck(version string) Kind {
-	k := kueue(version, "AdmissionCheck", "admissionchecks")
+	k := kueue(version, "AdmissionCheck")
 	k.ClusterScoped = true
 	return k
 }
 
 // KueueWorkload is the kind of Kueue; see [LocalQueue].
-func KueueWorkload(version string) Kind { return kueue(version, "Workload", "workloads") }
+func KueueWorkload(version string) Kind { return kueue(version, "Workload") }
 
-func kueue(version, kind, resource string) Kind {
-	return Kind{
-		GroupVersionKind: schema.GroupVersionKind{Group: KueueGroup, Version: version, Kind: kind}, Resource: resource,
-		Operator: "Kueue (https://kueue.sigs.k8s.io/docs/installation/)",
-	}
+func kueue(version, name string) Kind {
+	k := Guess(schema.GroupVersionKind{Group: KueueGroup, Version: version, Kind: name})
+	k.Operator = "Kueue (https://kueue.sigs.k8s.io/docs/installation/)"
+	return k
 }
 
 // KAIQueue is the queue of the KAI scheduler.
 func KAIQueue() Kind {
-	k := kai("v2", "Queue", "queues")
+	k := kai("v2", "Queue")
 	k.ClusterScoped = true
 	return k
 }
 
 // NodePool is what Karpenter creates nodes from.
 func NodePool() Kind {
-	return Kind{
-		GroupVersionKind: schema.GroupVersionKind{Group: KarpenterGroup, Version: "v1", Kind: "NodePool"},
-		Resource:         "nodepools", ClusterScoped: true, Operator: "Karpenter (https://karpenter.sh)",
-	}
+	k := clusterWide(schema.GroupVersion{Group: KarpenterGroup, Version: "v1"}, "NodePool")
+	k.Operator = "Karpenter (https://karpenter.sh)"
+	return k
 }
 
 // KAIPodGroup is the group of pods that the KAI scheduler schedules together.
-func KAIPodGroup() Kind { return kai("v2alpha2", "PodGroup", "podgroups") }
+func KAIPodGroup() Kind { return kai("v2alpha2", "PodGroup") }
 
-func kai(version, kind, resource string) Kind {
-	return Kind{
-		GroupVersionKind: schema.GroupVersionKind{Group: KAIGroup, Version: version, Kind: kind}, Resource: resource,
-		Operator: "the KAI scheduler (https://github.com/kai-scheduler/KAI-Scheduler)",
-	}
+func kai(version, name string) Kind {
+	k := Guess(schema.GroupVersionKind{Group: KAIGroup, Version: version, Kind: name})
+	k.Operator = "the KAI scheduler (https://github.com/kai-scheduler/KAI-Scheduler)"
+	return k
 }

@@ -8,10 +8,7 @@ func Pod() Kind { return must("", "Pod") }
 // pod is its own template and cannot be suspended. The shared watch contains all pods
 // of Kubetorch services, including those that controllers create.
 func pod() Kind {
-	k := workload(corev1.SchemeGroupVersion, "Pod", "pods", &Workload{
-		Mode:      "pod",
-		Template:  "pod",
-		Container: ContainerName,
+	k := workload(corev1.SchemeGroupVersion, "Pod", &Workload{
 		Groups:    always(Group{}),
 		Unscaled:  true,
 		Refuses:   refusedByPods(),

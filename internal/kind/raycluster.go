@@ -23,10 +23,7 @@ const (
 // rayCluster is ray.io/v1 RayCluster of KubeRay: a head, which receives the calls,
 // and one group of workers. KubeRay adds the label of the role to each pod.
 func rayCluster() Kind {
-	k := workload(schema.GroupVersion{Group: RayGroup, Version: "v1"}, "RayCluster", "rayclusters", &Workload{
-		Mode:         "raycluster",
-		Template:     "raycluster",
-		Container:    ContainerName,
+	k := workload(schema.GroupVersion{Group: RayGroup, Version: "v1"}, "RayCluster", &Workload{
 		Picks:        func(c Compute) bool { return c.Distribution == DistributionRay },
 		Spec:         rayClusterSpec,
 		Complete:     completeRayCluster,

@@ -8,10 +8,7 @@ func ReplicaSet() Kind { return must("apps", "ReplicaSet") }
 // replicaSet has a shared watch of the ReplicaSets of Kubetorch services. Those of
 // Deployments have the labels of their pods.
 func replicaSet() Kind {
-	k := workload(appsv1.SchemeGroupVersion, "ReplicaSet", "replicasets", &Workload{
-		Mode:       "replicaset",
-		Template:   "replicaset",
-		Container:  ContainerName,
+	k := workload(appsv1.SchemeGroupVersion, "ReplicaSet", &Workload{
 		Groups:     replicated(),
 		Scales:     true,
 		Suspension: noReplicas(),

@@ -11,10 +11,7 @@ import (
 func StatefulSet() Kind { return must("apps", "StatefulSet") }
 
 func statefulSet() Kind {
-	return workload(appsv1.SchemeGroupVersion, "StatefulSet", "statefulsets", &Workload{
-		Mode:      "statefulset",
-		Template:  "statefulset",
-		Container: ContainerName,
+	return workload(appsv1.SchemeGroupVersion, "StatefulSet", &Workload{
 		Complete: func(c Compute, workload map[string]any) {
 			SetDefault(workload, cmp.Or(c.Subdomain, c.Name), "spec", "serviceName")
 		},

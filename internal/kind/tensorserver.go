@@ -55,9 +55,7 @@ func kpuCompute() Kind {
 func tensorServer(group string, server *TensorServer) Kind {
 	made := statefulSet()
 	made.LabelSelector = OfServices // operators copy the labels of the compute
-	k := workload(schema.GroupVersion{Group: group, Version: "v1alpha1"}, "Compute", "computes", &Workload{
-		Mode:       ModeCompute,
-		Template:   ModeCompute,
+	k := workload(schema.GroupVersion{Group: group, Version: "v1alpha1"}, "Compute", &Workload{
 		Container:  TensorServerContainer,
 		Server:     server,
 		Picks:      func(c Compute) bool { return c.Runtime == server.Runtime },

@@ -53,10 +53,8 @@ func unscaled(k Kind) Kind {
 // trainingJob is a training job with its roles at spec.<specs>. The first existing
 // role of primary receives the calls.
 func trainingJob(name, container, specs string, primary ...string) Kind {
-	mode := strings.ToLower(name)
-	k := workload(schema.GroupVersion{Group: TrainingGroup, Version: "v1"}, name, mode+"s", &Workload{
-		Mode:        mode,
-		Template:    mode,
+	gv := schema.GroupVersion{Group: TrainingGroup, Version: "v1"}
+	k := workload(gv, name, &Workload{
 		Container:   container,
 		Complete:    func(c Compute, workload map[string]any) { completeTraining(c, workload, specs, primary) },
 		Groups:      func(workload map[string]any) []Group { return trainingGroups(workload, specs, primary) },

@@ -154,7 +154,7 @@ func operations(obj *unstructured.Unstructured, ref Ref) map[string]func(context
 			_, err := c.mergeOnce(ctx, ref, []byte("{}"))
 			return err
 		},
-		"patch": func(ctx context.Context, c *Cluster) error { return c.patchJSON(ctx, ref, []patchOp{}, nil) },
+		"patch": func(ctx context.Context, c *Cluster) error { return c.patchJSON(ctx, ref, []patchOp{}, false) },
 		"modify": func(ctx context.Context, c *Cluster) error {
 			_, _, err := c.Modify(ctx, ref, func(*unstructured.Unstructured) error { return nil })
 			return err

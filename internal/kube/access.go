@@ -2,12 +2,10 @@ package kube
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // denied distinguishes missing permission from a rejection by admission. Both
@@ -51,7 +49,7 @@ func (c *Cluster) lacksPermission(ctx context.Context, verb string, ref Ref) boo
 		return false
 	}
 	resource, subresource, _ := strings.Cut(ref.Kind.Resource, "/")
-	review := &unstructured.Unstructured{Object: map[string]any{
+	review, _ := json.Marshal(map[string]any{ // texts cannot fail
 		"apiVersion": "authorization.k8s.io/v1",
 		"kind":       "SelfSubjectAccessReview",
 		"spec": map[string]any{"resourceAttributes": map[string]any{
@@ -59,13 +57,17 @@ func (c *Cluster) lacksPermission(ctx context.Context, verb string, ref Ref) boo
 			"group": ref.Kind.Group, "version": ref.Kind.Version, "resource": resource,
 			"subresource": subresource,
 		}},
-	}}
-	gvr := schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1",
-		Resource: "selfsubjectaccessreviews"}
-	response, err := conn.dynamic.Resource(gvr).Create(ctx, review, metav1.CreateOptions{})
+	})
+	response, err := conn.rest.Post().AbsPath("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews").
+		SetHeader("Accept", "application/json").SetHeader("Content-Type", "application/json").Body(review).Do(ctx).Raw()
 	if err != nil {
 		return false
 	}
-	allowed, found, _ := unstructured.NestedBool(response.Object, "status", "allowed")
-	return found && !allowed
+	var answer struct {
+		Status struct {
+			Allowed *bool `json:"allowed"`
+		} `json:"status"`
+	}
+	_ = json.Unmarshal(response, &answer) // unknown if it is not valid
+	return answer.Status.Allowed != nil && !*answer.Status.Allowed
 }

@@ -7,6 +7,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -16,8 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
@@ -43,16 +43,14 @@ type Cluster struct {
 	planning atomic.Bool // see Planning
 
 	absences  absences
-	deletions deletions
+	deletions sync.Map // types.UID of the objects whose deletion was started in this run, by Ref.Key
 	previews  previews
 
 	completions *Completions // nil: objects keep UnfinishedAnnotation
 }
 
 type connection struct {
-	dynamic   dynamic.Interface
-	metadata  metadata.Interface
-	rest      rest.Interface // for requests without objects: logs, API groups
+	rest      rest.Interface
 	entries   rest.Interface // for watches
 	namespace string
 	server    string // its address
@@ -108,14 +106,6 @@ func dial(settings config.Config, clock clock.WithDelayedExecution, limits Limit
 	}
 	retries := newRetrier(httpClient.Transport, clock, server, limits)
 	httpClient.Transport = plainErrors{next: retries, plugin: resolved.Plugin}
-	dyn, err := dynamic.NewForConfigAndClient(resolved.REST, httpClient)
-	if err != nil {
-		return nil, &config.Error{Err: err}
-	}
-	meta, err := metadata.NewForConfigAndClient(metadata.ConfigFor(resolved.REST), httpClient)
-	if err != nil {
-		return nil, &config.Error{Err: err}
-	}
 	unversioned := rest.CopyConfig(resolved.REST)
 	unversioned.GroupVersion = &schema.GroupVersion{}
 	unversioned.NegotiatedSerializer = plainSerializer()
@@ -129,7 +119,7 @@ func dial(settings config.Config, clock clock.WithDelayedExecution, limits Limit
 	if err != nil {
 		return nil, &config.Error{Err: err}
 	}
-	return &connection{dynamic: dyn, metadata: meta, rest: raw, entries: entries, namespace: resolved.Namespace,
+	return &connection{rest: raw, entries: entries, namespace: resolved.Namespace,
 		server: resolved.REST.Host, hide: retries.hide}, nil
 }
 
@@ -141,8 +131,7 @@ func (c *Cluster) Hide(text string) string {
 	return text
 }
 
-// plainSerializer decodes only the Status of a failed request. The raw client
-// reads log lines and checks API groups.
+// plainSerializer decodes only the Status of a failed request.
 func plainSerializer() runtime.NegotiatedSerializer {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
@@ -178,21 +167,6 @@ func (c *Cluster) Namespace() (string, error) {
 	return conn.namespace, nil
 }
 
-func (c *Cluster) resource(ref Ref) (dynamic.ResourceInterface, error) {
-	conn, err := c.connect()
-	if err != nil {
-		return nil, err
-	}
-	return conn.resource(ref), nil
-}
-
-func (c *connection) resource(ref Ref) dynamic.ResourceInterface {
-	if ref.Kind.ClusterScoped {
-		return c.dynamic.Resource(ref.gvr())
-	}
-	return c.dynamic.Resource(ref.gvr()).Namespace(ref.Namespace)
-}
-
 // Apply writes obj by server-side apply with strict field validation, and takes
 // over fields of other managers. It returns the object as stored by the server.
 func (c *Cluster) Apply(ctx context.Context, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
@@ -200,7 +174,7 @@ func (c *Cluster) Apply(ctx context.Context, obj *unstructured.Unstructured) (*u
 	if err != nil {
 		return nil, err
 	}
-	applied, err := c.patch(ctx, "apply", ref, obj, nil)
+	applied, err := c.patch(ctx, ref, obj, false)
 	if err == nil {
 		c.cache.note(ref, applied)
 	}
@@ -214,21 +188,21 @@ func (c *Cluster) DryRun(ctx context.Context, obj *unstructured.Unstructured) (*
 	if err != nil {
 		return nil, err
 	}
-	return c.patch(ctx, "apply", ref, obj, []string{metav1.DryRunAll})
+	return c.patch(ctx, ref, obj, true)
 }
 
 func (c *Cluster) patch(
-	ctx context.Context, op string, ref Ref, obj *unstructured.Unstructured, dryRun []string,
+	ctx context.Context, ref Ref, obj *unstructured.Unstructured, dryRun bool,
 ) (*unstructured.Unstructured, error) {
-	apply := func() (*unstructured.Unstructured, error) { return c.applyOnce(ctx, op, ref, obj, true, dryRun) }
-	if len(dryRun) == 0 {
+	apply := func() (*unstructured.Unstructured, error) { return c.applyOnce(ctx, ref, obj, true, dryRun) }
+	if !dryRun {
 		if err := c.removeForeignMembers(ctx, ref, obj); err != nil {
 			return nil, err
 		}
 	}
 	out, err := apply()
-	if err == nil {
-		return out, nil
+	if err == nil || ref.isSecret() { // a repair would read it, and a Secret has nothing to repair
+		return out, err
 	}
 	repaired, repairErr := c.repair(ctx, ref, obj, err, dryRun)
 	switch {
@@ -236,7 +210,7 @@ func (c *Cluster) patch(
 		return nil, repairErr
 	case !repaired:
 		return nil, err
-	case len(dryRun) > 0:
+	case dryRun:
 		return obj, nil // a dry run cannot build on the result of another one
 	default:
 		return apply()
@@ -246,30 +220,33 @@ func (c *Cluster) patch(
 // applyOnce sends one server-side apply. With force, it takes over fields of
 // other managers.
 func (c *Cluster) applyOnce(
-	ctx context.Context, op string, ref Ref, obj *unstructured.Unstructured, force bool, dryRun []string,
+	ctx context.Context, ref Ref, obj *unstructured.Unstructured, force, dryRun bool,
 ) (*unstructured.Unstructured, error) {
-	resource, err := c.resource(ref)
-	if err != nil {
-		return nil, Wrap(op, ref, err)
-	}
 	data, err := json.Marshal(obj.Object)
 	if err != nil {
-		return nil, Wrap(op, ref, err)
+		return nil, Wrap("apply", ref, err)
 	}
+	params := strict(dryRun)
+	params["force"] = strconv.FormatBool(force)
 	writing, sent := withOutcome(ctx)
-	out, err := resource.Patch(writing, ref.Name, types.ApplyPatchType, data, metav1.PatchOptions{
-		FieldManager: Manager, Force: &force, FieldValidation: metav1.FieldValidationStrict, DryRun: dryRun,
+	out, err := c.send(writing, ref, request{
+		method: http.MethodPatch, contentType: types.ApplyPatchType, params: params, body: data,
 	})
-	return out, c.denied(ctx, "patch", ref, wrapWrite(op, ref, err, sent))
+	return out, c.maskError(ctx, "apply", "patch", ref, wrapWrite("apply", ref, err, sent), obj)
+}
+
+// strict returns the parameters of a write of the provider with strict field validation.
+func strict(dryRun bool) map[string]string {
+	params := map[string]string{"fieldManager": Manager, "fieldValidation": metav1.FieldValidationStrict}
+	if dryRun {
+		params["dryRun"] = metav1.DryRunAll
+	}
+	return params
 }
 
 // Get returns one object from the server, without the cache.
 func (c *Cluster) Get(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
-	resource, err := c.resource(ref)
-	if err != nil {
-		return nil, Wrap("read", ref, err)
-	}
-	obj, err := resource.Get(ctx, ref.Name, metav1.GetOptions{})
+	obj, err := c.send(ctx, ref, request{method: http.MethodGet})
 	return obj, c.denied(ctx, "get", ref, Wrap("read", ref, err))
 }
 
@@ -281,10 +258,6 @@ func (c *Cluster) Delete(ctx context.Context, ref Ref, uid types.UID) error {
 }
 
 func (c *Cluster) deleteAt(ctx context.Context, ref Ref, uid types.UID) error {
-	resource, err := c.resource(ref)
-	if err != nil {
-		return Wrap("delete", ref, err)
-	}
 	foreground := metav1.DeletePropagationForeground
 	options := metav1.DeleteOptions{PropagationPolicy: &foreground}
 	if ref.Kind.Grace > 0 {
@@ -293,24 +266,27 @@ func (c *Cluster) deleteAt(ctx context.Context, ref Ref, uid types.UID) error {
 	if uid != "" {
 		options.Preconditions = &metav1.Preconditions{UID: &uid}
 	}
-	err = c.deleteUnlessReplaced(ctx, ref, uid, func(ctx context.Context) error {
-		return resource.Delete(ctx, ref.Name, options)
-	})
+	err := c.remove(ctx, ref, uid, options)
 	if err == nil {
-		c.deletions.note(ref, uid)
+		c.deletions.Store(ref.Key(), uid)
 	}
 	return err
 }
 
-// deletions contains the objects whose deletion was started in this run.
-type deletions struct{ uids sync.Map } // types.UID by Ref.Key
-
-func (d *deletions) note(ref Ref, uid types.UID) { d.uids.Store(ref.Key(), uid) }
+// remove deletes the object with the uid. A missing or replaced object is not an error.
+func (c *Cluster) remove(ctx context.Context, ref Ref, uid types.UID, options metav1.DeleteOptions) error {
+	options.TypeMeta = metav1.TypeMeta{Kind: "DeleteOptions", APIVersion: "v1"}
+	body, _ := json.Marshal(options) // texts cannot fail
+	return c.deleteUnlessReplaced(ctx, ref, uid, func(ctx context.Context) error {
+		_, err := c.send(ctx, ref, request{method: http.MethodDelete, body: body})
+		return err
+	})
+}
 
 // DeletionOf returns the UID of the object whose deletion was started in this
 // run, or "".
 func (c *Cluster) DeletionOf(ref Ref) types.UID {
-	uid, _ := c.deletions.uids.Load(ref.Key())
+	uid, _ := c.deletions.Load(ref.Key())
 	known, _ := uid.(types.UID)
 	return known
 }
@@ -341,14 +317,14 @@ func (c *Cluster) deleteOnce(ctx context.Context, ref Ref, uid types.UID, remove
 		return nil
 	}
 	if ClassOf(err) == Conflict && uid != "" {
-		switch live, readErr := c.Fetch(ctx, ref); {
+		switch live, readErr := c.Get(ctx, ref); {
 		case IsNotFound(readErr), readErr == nil && live.GetUID() != uid:
 			return nil
 		case readErr != nil && ClassOf(readErr) != Denied:
 			return readErr
 		}
 	}
-	return c.denied(ctx, "delete", ref, err)
+	return c.maskError(ctx, "delete", "delete", ref, err, nil)
 }
 
 // ServiceAccountExists is true if unknown. The result is kept for the run.

@@ -30,26 +30,14 @@ import (
 const absentTime = 15 * time.Second
 
 // absences contains the objects that were observed to be missing in this run.
-type absences struct {
-	mu   sync.Mutex
-	seen map[string]time.Time // by Ref.Key
-}
+type absences struct{ seen sync.Map } // time.Time by Ref.Key
 
-func (a *absences) note(ref Ref, at time.Time) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.seen == nil {
-		a.seen = map[string]time.Time{}
-	}
-	a.seen[ref.Key()] = at
-}
+func (a *absences) note(ref Ref, at time.Time) { a.seen.Store(ref.Key(), at) }
 
 // take returns and removes the time of the last observed absence of ref.
 func (a *absences) take(ref Ref) time.Time {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	at := a.seen[ref.Key()]
-	delete(a.seen, ref.Key())
+	found, _ := a.seen.LoadAndDelete(ref.Key())
+	at, _ := found.(time.Time)
 	return at
 }
 
@@ -64,7 +52,7 @@ func (c *Cluster) DryRunNew(
 		return nil, false, err
 	}
 	ctx, sent := withOutcome(ctx)
-	after, err = c.patch(ctx, "apply", ref, obj, []string{metav1.DryRunAll})
+	after, err = c.patch(ctx, ref, obj, true)
 	created = err == nil && sent.created()
 	if created {
 		c.absences.note(ref, c.clock.Now())
@@ -79,7 +67,7 @@ func (c *Cluster) Look(ctx context.Context, ref Ref) (*unstructured.Unstructured
 	if c.absent(ctx, ref) {
 		return nil, nil
 	}
-	live, err := c.Fetch(ctx, ref)
+	live, err := c.Get(ctx, ref)
 	if IsNotFound(err) {
 		return nil, nil
 	}
@@ -176,37 +164,16 @@ func (c *Cluster) ApplyNew(ctx context.Context, obj *unstructured.Unstructured) 
 	if err != nil {
 		return nil, err
 	}
-	applied, err := c.applyNew(ctx, ref, obj,
-		func(ctx context.Context, force bool) (*unstructured.Unstructured, error) {
-			return c.applyOnce(ctx, "apply", ref, obj, force, nil)
-		})
-	if err == nil {
-		c.cache.note(ref, applied)
-	}
-	return applied, err
-}
-
-// ApplyNewSecret is ApplyNew for a Secret. Its errors do not contain values.
-func (c *Cluster) ApplyNewSecret(
-	ctx context.Context, obj *unstructured.Unstructured,
-) (*unstructured.Unstructured, error) {
-	ref := SecretRef(obj.GetNamespace(), obj.GetName())
-	return c.applyNew(ctx, ref, obj, func(ctx context.Context, force bool) (*unstructured.Unstructured, error) {
-		return c.applySecret(ctx, obj, force, false)
-	})
-}
-
-func (c *Cluster) applyNew(
-	ctx context.Context, ref Ref, obj *unstructured.Unstructured,
-	apply func(ctx context.Context, force bool) (*unstructured.Unstructured, error),
-) (*unstructured.Unstructured, error) {
 	ctx, sent := withOutcome(ctx)
-	applied, err := apply(ctx, false)
+	applied, err := c.applyOnce(ctx, ref, obj, false, false)
 	switch {
 	case ClassOf(err) == Conflict && sent.doubtful.Load() && c.isCreated(ctx, ref, obj):
-		return apply(ctx, true) // and another client has changed it since
+		applied, err = c.applyOnce(ctx, ref, obj, true, false) // and another client has changed it since
 	case err == nil && !sent.created() && !sent.doubtful.Load():
 		return nil, &ExistsError{Ref: ref, Sent: obj, Live: applied}
+	}
+	if err == nil {
+		c.cache.note(ref, applied)
 	}
 	return applied, err
 }
@@ -231,19 +198,9 @@ func (c *Cluster) isCreated(ctx context.Context, ref Ref, obj *unstructured.Unst
 func (c *Cluster) Withdraw(ctx context.Context, found *ExistsError) error {
 	empty := found.Ref.Kind.Named(found.Ref.Namespace, found.Ref.Name)
 	empty.SetUID(found.Live.GetUID()) // only this object of the name
-	apply := func(dryRun bool) (*unstructured.Unstructured, error) {
-		if found.Ref.isSecret() {
-			return c.ApplySecret(ctx, empty, dryRun)
-		}
-		var options []string
-		if dryRun {
-			options = []string{metav1.DryRunAll}
-		}
-		return c.applyOnce(ctx, "apply", found.Ref, empty, true, options)
-	}
-	after, err := apply(true)
+	after, err := c.applyOnce(ctx, found.Ref, empty, true, true)
 	if err == nil && !losesMore(fields.Content(found.Live), fields.Content(after), fields.Content(found.Sent)) {
-		_, err = apply(false)
+		_, err = c.applyOnce(ctx, found.Ref, empty, true, false)
 		return err
 	}
 	if err := c.SetRecords(ctx, found.Ref, found.Live, recordsOfOthers); err != nil {

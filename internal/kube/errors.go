@@ -159,16 +159,22 @@ func Wrap(op string, ref Ref, err error) error {
 
 // quoted returns an error whose messages can be quoted in a message. Servers and webhooks write them.
 func quoted(e *apierrors.StatusError) *apierrors.StatusError {
-	out := &apierrors.StatusError{ErrStatus: *e.ErrStatus.DeepCopy()}
-	out.ErrStatus.Message = printable.Foreign(e.ErrStatus.Message)
-	if out.ErrStatus.Details != nil {
-		for i := range out.ErrStatus.Details.Causes {
-			cause := &out.ErrStatus.Details.Causes[i]
-			cause.Message, cause.Field = printable.Foreign(cause.Message), printable.Foreign(cause.Field)
-		}
-	}
+	out := &apierrors.StatusError{ErrStatus: mapTexts(e.ErrStatus, printable.Foreign, printable.Foreign)}
 	if equality.Semantic.DeepEqual(out.ErrStatus, e.ErrStatus) {
 		return e
+	}
+	return out
+}
+
+// mapTexts returns a copy of a status with its messages and the fields of its causes mapped.
+func mapTexts(status metav1.Status, message, field func(string) string) metav1.Status {
+	out := *status.DeepCopy()
+	out.Message = message(out.Message)
+	if out.Details != nil {
+		for i := range out.Details.Causes {
+			cause := &out.Details.Causes[i]
+			cause.Message, cause.Field = message(cause.Message), field(cause.Field)
+		}
 	}
 	return out
 }

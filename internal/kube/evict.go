@@ -2,15 +2,15 @@ package kube
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -32,18 +32,16 @@ func (e *BudgetError) Error() string {
 // error.
 func (c *Cluster) Evict(ctx context.Context, namespace, name string, uid types.UID) error {
 	ref := Ref{Kind: kind.Pod(), Namespace: namespace, Name: name}
-	resource, err := c.resource(ref)
-	if err != nil {
-		return Wrap("evict", ref, err)
-	}
-	body, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(&policyv1.Eviction{ // cannot fail for this type
+	body, _ := json.Marshal(&policyv1.Eviction{ // cannot fail for this type
 		TypeMeta:      metav1.TypeMeta{APIVersion: policyv1.SchemeGroupVersion.String(), Kind: "Eviction"},
 		ObjectMeta:    metav1.ObjectMeta{Namespace: namespace, Name: name},
 		DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))},
 	})
 	writing, sent := withOutcome(ctx)
-	_, err = resource.Create(writing, &unstructured.Unstructured{Object: body},
-		metav1.CreateOptions{FieldManager: ActionManager}, "eviction")
+	_, err := c.send(writing, ref, request{
+		method: http.MethodPost, subresource: "eviction", params: map[string]string{"fieldManager": ActionManager},
+		body: body,
+	})
 	if budget := budgetOf(err); budget != "" {
 		return &BudgetError{Pod: namespace + "/" + name, Budget: budget}
 	}
@@ -81,12 +79,5 @@ func budgetIn(status metav1.Status) string {
 // DeletePod deletes the pod with the uid, with its grace period. A missing or
 // replaced pod is not an error.
 func (c *Cluster) DeletePod(ctx context.Context, ref Ref, uid types.UID) error {
-	resource, err := c.resource(ref)
-	if err != nil {
-		return Wrap("delete", ref, err)
-	}
-	return c.deleteUnlessReplaced(ctx, ref, uid, func(ctx context.Context) error {
-		return resource.Delete(ctx, ref.Name,
-			metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))})
-	})
+	return c.remove(ctx, ref, uid, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))})
 }

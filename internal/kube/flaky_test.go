@@ -85,15 +85,15 @@ func verbs() map[string]func(context.Context, *Cluster) error {
 		"delete": func(ctx context.Context, c *Cluster) error { return c.Delete(ctx, trainer(), "u") },
 		"patch": func(ctx context.Context, c *Cluster) error {
 			return c.patchJSON(ctx, trainer(), []patchOp{{Op: "replace", Path: "/metadata/resourceVersion",
-				Value: "2"}}, nil)
+				Value: "2"}}, false)
 		},
-		"get a Secret": func(ctx context.Context, c *Cluster) error { _, err := c.GetSecret(ctx, secret); return err },
+		"get a Secret": func(ctx context.Context, c *Cluster) error { _, err := c.Get(ctx, secret); return err },
 		"apply a Secret": func(ctx context.Context, c *Cluster) error {
-			_, err := c.ApplySecret(ctx, aSecret(), false)
+			_, err := c.Apply(ctx, aSecret())
 			return err
 		},
 		"dry run of a Secret": func(ctx context.Context, c *Cluster) error {
-			_, err := c.ApplySecret(ctx, aSecret(), true)
+			_, err := c.DryRun(ctx, aSecret())
 			return err
 		},
 		"remove keys of a Secret": func(ctx context.Context, c *Cluster) error {

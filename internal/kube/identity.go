@@ -2,14 +2,15 @@ package kube
 
 import (
 	"context"
-	"encoding/json"
+	"net/http"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // Identity identifies a cluster.
@@ -43,21 +44,15 @@ func (c *Cluster) Identity(ctx context.Context, namespace string) Identity {
 // namespaceUID returns the UID of a namespace, or "" without permission to read it.
 func (c *Cluster) namespaceUID(ctx context.Context, name string) (types.UID, error) {
 	return Recall(c, "UID of namespace "+name, func() (types.UID, error) {
-		conn, err := c.connect()
-		if err != nil {
-			return "", err
-		}
-		response, err := conn.rest.Get().WarningHandler(rest.NoWarnings{}).AbsPath("/api/v1/namespaces").Name(name).
-			SetHeader("Accept", metadataOnly).Do(ctx).Raw()
+		ref := Ref{Kind: kind.Namespace(), Name: name}
+		namespace, err := c.send(ctx, ref, request{method: http.MethodGet, metadataOnly: true})
 		switch {
 		case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
 			return "", nil // another request would have the same result
 		case err != nil:
 			return "", err
 		}
-		var namespace metav1.PartialObjectMetadata
-		err = json.Unmarshal(response, &namespace)
-		return namespace.UID, err
+		return namespace.GetUID(), nil
 	})
 }
 

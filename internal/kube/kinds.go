@@ -76,12 +76,28 @@ func (r Ref) gvr() schema.GroupVersionResource {
 // of sets the path of a request to that of the objects of the kind in the
 // namespace, or of all namespaces without one.
 func (r Ref) of(request *rest.Request) *rest.Request {
-	root := []string{"/apis", r.Kind.Group, r.Kind.Version}
-	if r.Kind.Group == "" {
-		root = []string{"/api", r.Kind.Version}
-	}
-	return request.AbsPath(root...).
+	return request.AbsPath(r.root()...).
 		NamespaceIfScoped(r.Namespace, !r.Kind.ClusterScoped && r.Namespace != "").Resource(r.Kind.Resource)
+}
+
+func (r Ref) root() []string {
+	if r.Kind.Group == "" {
+		return []string{"/api", r.Kind.Version}
+	}
+	return []string{"/apis", r.Kind.Group, r.Kind.Version}
+}
+
+// unnamed returns a request with the path of named, which is that of r. For a response without a Status, the error of
+// client-go then does not name the object: [Error.Again] recognizes the same outage by it.
+func (r Ref) unnamed(client rest.Interface, verb string, named *rest.Request) *rest.Request {
+	if named.Error() != nil {
+		return named // see at
+	}
+	path := r.root()
+	if !r.Kind.ClusterScoped && r.Namespace != "" {
+		path = append(path, "namespaces", r.Namespace)
+	}
+	return client.Verb(verb).AbsPath(append(path, r.Kind.Resource, r.Name)...)
 }
 
 // at sets the path of a request to that of the object. The request fails, and

@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
@@ -59,7 +60,7 @@ func TestServicesOfTwoGroupsAreDistinguished(t *testing.T) {
 		t.Errorf("after a dry run of the other one: %v, %v; want it to exist", live, err)
 	}
 
-	cluster.deletions.note(scaled, "u")
+	cluster.deletions.Store(scaled.Key(), types.UID("u"))
 	if got := cluster.DeletionOf(core); got != "" {
 		t.Errorf("the deletion of the other one counts, with the UID %s", got)
 	}

@@ -8,9 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/conversion/queryparams"
 	"k8s.io/client-go/rest"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -54,14 +52,15 @@ func (c *Cluster) StreamLogs(
 	if err != nil {
 		return nil, Wrap(readLogs, ref, err)
 	}
-	scheme := runtime.NewScheme()
-	if err := corev1.AddToScheme(scheme); err != nil {
+	request := ref.at(conn.rest.Get()).SubResource("log").WarningHandler(rest.NoWarnings{})
+	params, err := queryparams.Convert(&options)
+	if err != nil {
 		return nil, Wrap(readLogs, ref, err)
 	}
-	metav1.AddToGroupVersion(scheme, corev1.SchemeGroupVersion)
-	stream, err := ref.at(conn.rest.Get()).SubResource("log").WarningHandler(rest.NoWarnings{}).
-		SpecificallyVersionedParams(&options, runtime.NewParameterCodec(scheme),
-			schema.GroupVersion{Version: "v1"}).Stream(ctx)
+	for name := range params {
+		request = request.Param(name, params.Get(name))
+	}
+	stream, err := request.Stream(ctx)
 	return stream, WrapSubresource(readLogs, ref, err)
 }
 

@@ -2,114 +2,94 @@ package kube
 
 import (
 	"context"
+	"maps"
+	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// lister lists and watches the objects of one kind and namespace.
-type lister interface {
-	List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error)
-	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
+// lister lists and watches the objects of one kind and namespace, or the metadata of objects that can contain secrets.
+// Of their annotations, it keeps only those about the creation: kubectl apply stores the values of a Secret in one. All
+// other metadata is complete, because readers and filters depend on it: the owners, and the managed fields, which
+// contain the keys of a Secret without their values.
+type lister struct {
+	conn  *connection
+	scope Ref
 }
 
 func (c *Cluster) lister(scope Ref) (lister, error) {
 	conn, err := c.connect()
+	return lister{conn, scope}, err
+}
+
+// complete completes a request for the objects. forms are the accepted forms of their metadata.
+func (l lister) complete(request *rest.Request, forms string, options metav1.ListOptions) *rest.Request {
+	if !l.scope.Kind.MetadataOnly {
+		forms = "application/json"
+	}
+	return request.SetHeader("Accept", forms).
+		SpecificallyVersionedParams(&options, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"})
+}
+
+// List returns the objects.
+func (l lister) List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	request := l.scope.unnamed(l.conn.rest, http.MethodGet, l.scope.of(l.conn.rest.Get()))
+	data, err := bodyOf(l.complete(request, metadataOnlyList, options).Do(ctx))
 	if err != nil {
 		return nil, err
 	}
-	if !scope.Kind.MetadataOnly {
-		objects, err := c.resource(scope)
-		return objectsOf{objects, conn.entries, scope}, err
-	}
-	return versions{conn.metadata.Resource(scope.gvr()).Namespace(scope.Namespace), scope.Kind.GroupVersionKind}, nil
-}
-
-// objectsOf lists and watches complete objects.
-type objectsOf struct {
-	dynamic.ResourceInterface
-
-	entries rest.Interface
-	scope   Ref
-}
-
-// Watch returns the objects as entries.
-func (o objectsOf) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	options.Watch = true
-	return o.scope.of(o.entries.Get()).
-		SpecificallyVersionedParams(&options, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).Watch(ctx)
-}
-
-// versions lists and watches the metadata of objects that can contain secrets. Of their annotations, it keeps only
-// those about the creation: kubectl apply stores the values of a Secret in one. All other metadata is complete, because
-// readers and filters depend on it: the owners, and the managed fields, which contain the keys of a Secret without
-// their values.
-type versions struct {
-	objects metadata.ResourceInterface
-	gvk     schema.GroupVersionKind
-}
-
-func (v versions) List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	list, err := v.objects.List(ctx, options)
-	if err != nil {
+	list := &unstructured.UnstructuredList{}
+	if err := list.UnmarshalJSON(data); err != nil {
 		return nil, err
 	}
-	out := &unstructured.UnstructuredList{}
-	out.SetResourceVersion(list.ResourceVersion)
-	out.SetContinue(list.Continue)
-	for i := range list.Items {
-		version, err := v.version(&list.Items[i])
-		if err != nil {
-			return nil, err
+	if l.scope.Kind.MetadataOnly {
+		for i := range list.Items {
+			list.Items[i] = *l.version(&list.Items[i])
 		}
-		out.Items = append(out.Items, *version)
 	}
-	return out, nil
+	return list, nil
 }
 
-func (v versions) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	w, err := v.objects.Watch(ctx, options)
-	if err != nil {
-		return nil, err
+// Watch returns the objects as entries, and those with metadata only decoded.
+func (l lister) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	options.Watch = true
+	w, err := l.complete(l.scope.of(l.conn.entries.Get()), metadataOnly, options).Watch(ctx)
+	if err != nil || !l.scope.Kind.MetadataOnly {
+		return w, err
 	}
 	return watch.Filter(w, func(event watch.Event) (watch.Event, bool) {
-		object, ok := event.Object.(*metav1.PartialObjectMetadata)
-		if !ok {
-			return event, true // the Status of an error
+		entry, ok := event.Object.(*Entry)
+		if !ok || event.Type == watch.Bookmark {
+			return event, true // the Status of an error, or the end of the initial events, which is no object
 		}
-		version, err := v.version(object)
+		object, err := entry.Object()
 		if err != nil {
 			status := apierrors.NewInternalError(err).Status()
 			return watch.Event{Type: watch.Error, Object: &status}, true
 		}
-		if event.Type == watch.Bookmark {
-			version.SetAnnotations(object.Annotations) // the end of the initial events, which is no object
-		}
-		event.Object = version
+		event.Object = l.version(object)
 		return event, true
 	}), nil
 }
 
-func (v versions) version(object *metav1.PartialObjectMetadata) (*unstructured.Unstructured, error) {
-	kept := *object
-	kept.SetGroupVersionKind(v.gvk)
-	kept.Annotations = map[string]string{}
-	for _, name := range []string{UnfinishedAnnotation, CreationAnnotation} {
-		if id, marked := object.Annotations[name]; marked {
-			kept.Annotations[name] = id
-		}
+func (l lister) version(object *unstructured.Unstructured) *unstructured.Unstructured {
+	out := metadataOf(object, l.scope.Kind.GroupVersionKind)
+	kept := out.GetAnnotations()
+	maps.DeleteFunc(kept, func(name, _ string) bool {
+		return name != UnfinishedAnnotation && name != CreationAnnotation
+	})
+	if len(kept) == 0 {
+		kept = nil
 	}
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&kept)
-	return &unstructured.Unstructured{Object: content}, err
+	out.SetAnnotations(kept)
+	return out
 }
 
 // ListedSecret returns the metadata of a Secret, of its annotations only those about its creation, from the shared list

@@ -1,40 +1,26 @@
 package kube
 
 import (
-	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/metadata"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
-
-// metadataOf is a client whose only object is secret.
-type metadataOf struct {
-	metadata.ResourceInterface
-
-	secret metav1.PartialObjectMetadata
-	events *watch.FakeWatcher
-}
-
-func (m metadataOf) List(context.Context, metav1.ListOptions) (*metav1.PartialObjectMetadataList, error) {
-	return &metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{ResourceVersion: "9", Continue: "next"},
-		Items: []metav1.PartialObjectMetadata{m.secret}}, nil
-}
-
-func (m metadataOf) Watch(context.Context, metav1.ListOptions) (watch.Interface, error) {
-	return m.events, nil
-}
 
 // kubectl apply stores the values of a Secret in an annotation. Nothing else of the metadata contains values, and
 // "terraform query" omits Secrets that another object controls.
 func TestMetadataOfASecretIsCompleteExceptForForeignAnnotations(t *testing.T) {
 	t.Parallel()
-	secret := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+	form := metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadata"}
+	secret := metav1.PartialObjectMetadata{TypeMeta: form, ObjectMeta: metav1.ObjectMeta{
 		Namespace: "ml", Name: "token", UID: "u", ResourceVersion: "7", Labels: map[string]string{"team": "vision"},
 		Annotations: map[string]string{
 			"kubectl.kubernetes.io/last-applied-configuration": `{"data":{"TOKEN":"c2VjcmV0"}}`,
@@ -54,10 +40,34 @@ func TestMetadataOfASecretIsCompleteExceptForForeignAnnotations(t *testing.T) {
 			"apiVersion": "v1", "kind": "Team", "name": "t", "uid": "o", "controller": true}},
 		"creationTimestamp": "1970-01-01T00:00:01Z", "finalizers": []any{"example.com/keep"},
 	}}
-	of := metadataOf{secret: secret, events: watch.NewFakeWithChanSize(3, false)}
-	v := versions{of, kind.Secret().GroupVersionKind}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if !r.URL.Query().Has("watch") {
+			_ = json.NewEncoder(w).Encode(metav1.PartialObjectMetadataList{
+				TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"},
+				ListMeta: metav1.ListMeta{ResourceVersion: "9", Continue: "next"},
+				Items:    []metav1.PartialObjectMetadata{secret}})
+			return
+		}
+		for _, event := range []map[string]any{
+			{"type": watch.Modified, "object": secret},
+			{"type": watch.Bookmark, "object": metav1.PartialObjectMetadata{TypeMeta: form,
+				ObjectMeta: metav1.ObjectMeta{ResourceVersion: "8",
+					Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}}},
+			{"type": watch.Error, "object": metav1.Status{
+				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Reason: metav1.StatusReasonExpired}},
+		} {
+			_ = json.NewEncoder(w).Encode(event)
+		}
+	}))
+	defer server.Close()
+	cluster := NewCluster(t.Context(), config.Config{Host: server.URL, Namespace: "ml"})
+	v, err := cluster.lister(Ref{Kind: kind.SecretMetadata(), Namespace: "ml"})
+	if err != nil {
+		t.Fatal(err)
+	}
 
-	list, err := v.List(t.Context(), metav1.ListOptions{})
+	list, err := v.List(t.Context(), metav1.ListOptions{Limit: 1})
 	if err != nil || len(list.Items) != 1 || list.GetResourceVersion() != "9" || list.GetContinue() != "next" {
 		t.Fatalf("%v, %v", list, err)
 	}
@@ -70,16 +80,12 @@ func TestMetadataOfASecretIsCompleteExceptForForeignAnnotations(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Stop()
-	of.events.Modify(&secret)
-	of.events.Action(watch.Bookmark, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-		ResourceVersion: "8", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}})
-	of.events.Error(&metav1.Status{Reason: metav1.StatusReasonExpired})
 	if modified, ok := (<-w.ResultChan()).Object.(*unstructured.Unstructured); !ok {
 		t.Error("the watch reports no object")
 	} else if diff := cmp.Diff(want, modified.Object); diff != "" {
 		t.Errorf("watched (-want +got):\n%s", diff)
 	}
-	bookmark, ok := (<-w.ResultChan()).Object.(*unstructured.Unstructured)
+	bookmark, ok := (<-w.ResultChan()).Object.(*Entry)
 	if !ok || bookmark.GetAnnotations()[metav1.InitialEventsAnnotationKey] != "true" {
 		t.Errorf("the bookmark %v does not end the initial events", bookmark)
 	}

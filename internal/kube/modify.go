@@ -3,8 +3,8 @@ package kube
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
@@ -68,13 +68,11 @@ func (c *Cluster) Modify(
 }
 
 func (c *Cluster) mergeOnce(ctx context.Context, ref Ref, patch []byte) (*unstructured.Unstructured, error) {
-	resource, err := c.resource(ref)
-	if err != nil {
-		return nil, Wrap("change", ref, err)
-	}
 	writing, sent := withOutcome(ctx)
-	out, err := resource.Patch(writing, ref.Name, types.MergePatchType, patch,
-		metav1.PatchOptions{FieldManager: ActionManager})
+	out, err := c.send(writing, ref, request{
+		method: http.MethodPatch, contentType: types.MergePatchType,
+		params: map[string]string{"fieldManager": ActionManager}, body: patch,
+	})
 	if err != nil {
 		return nil, c.deniedTo(ctx, []string{"patch"}, ref, wrapWrite("change", ref, err, sent))
 	}

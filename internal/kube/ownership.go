@@ -21,7 +21,7 @@ type Records func(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry,
 func (c *Cluster) SetRecords(ctx context.Context, ref Ref, live *unstructured.Unstructured, records Records) error {
 	err := retry.RetryOnConflict(conflictBackoff(), func() (err error) {
 		if live == nil {
-			if live, err = c.Fetch(ctx, ref); err != nil {
+			if live, err = c.Get(ctx, ref); err != nil {
 				return err
 			}
 		}
@@ -48,12 +48,10 @@ func (c *Cluster) RemoveAnnotation(
 	if !found {
 		return nil
 	}
-	resource, err := c.resource(ref)
-	if err != nil {
-		return Wrap("apply", ref, err)
-	}
-	patch := annotationRemoval(live.GetUID(), name, value)
-	after, err := resource.Patch(ctx, ref.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: Manager})
+	after, err := c.send(ctx, ref, request{
+		method: http.MethodPatch, contentType: types.JSONPatchType, params: map[string]string{"fieldManager": Manager},
+		body: annotationRemoval(live.GetUID(), name, value),
+	})
 	if err == nil {
 		c.cache.note(ref, after)
 	}
@@ -72,14 +70,6 @@ func annotationRemoval(uid types.UID, name, value string) []byte {
 	return patch
 }
 
-// Fetch is Get, or GetSecret for a Secret.
-func (c *Cluster) Fetch(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
-	if ref.isSecret() {
-		return c.GetSecret(ctx, ref)
-	}
-	return c.Get(ctx, ref)
-}
-
 func (c *Cluster) patchRecords(
 	ctx context.Context, ref Ref, entries []metav1.ManagedFieldsEntry, version string,
 ) error {
@@ -89,14 +79,5 @@ func (c *Cluster) patchRecords(
 		{Op: "replace", Path: "/metadata/managedFields", Value: entries},
 		{Op: "replace", Path: "/metadata/resourceVersion", Value: version},
 	}
-	if !ref.isSecret() {
-		return c.patchJSON(ctx, ref, patch, nil)
-	}
-	body, err := json.Marshal(patch)
-	if err != nil {
-		return Wrap("apply", ref, err)
-	}
-	_, err = c.secretRequest(ctx, http.MethodPatch, types.JSONPatchType, ref,
-		map[string]string{"fieldManager": Manager}, body)
-	return c.maskError(ctx, "apply", "patch", ref, err, nil)
+	return c.patchJSON(ctx, ref, patch, false)
 }

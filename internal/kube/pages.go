@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -53,24 +56,53 @@ func (c *Cluster) Page(ctx context.Context, ref Ref, options metav1.ListOptions,
 	if err != nil {
 		return Wrap("list", ref, err)
 	}
-	result := ref.of(conn.rest.Get()).SetHeader("Accept", "application/json").
-		SpecificallyVersionedParams(&options, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).Do(ctx)
-	err = result.Error() // unlike Raw, it decodes the Status of the server
+	data, err := bodyOf(ref.of(conn.rest.Get()).SetHeader("Accept", "application/json").
+		SpecificallyVersionedParams(&options, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).Do(ctx))
 	if err == nil {
-		var data []byte
-		if data, err = result.Raw(); err == nil {
-			err = json.Unmarshal(data, list)
-		}
+		err = json.Unmarshal(data, list)
 	}
 	return c.denied(ctx, "list", Ref{Kind: ref.Kind, Namespace: ref.Namespace}, Wrap("list", ref, err))
 }
 
-// PodsNow returns the pods that have all labels of selector, from the server,
-// without the cache.
+// PodsNow returns the pods that have all labels of selector, sorted by name, from the server, without the cache.
 func PodsNow(ctx context.Context, pages Pages, namespace string, selector map[string]string) ([]*corev1.Pod, error) {
 	var pods []*corev1.Pod
 	options := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(selector).String()}
 	err := Each[corev1.PodList](ctx, pages, Ref{Kind: kind.Pod(), Namespace: namespace}, options,
 		func(pod *corev1.Pod) { pods = append(pods, pod) })
-	return pods, err
+	return sortedByName(pods), err
+}
+
+// Pods is PodsNow from the shared list and watch of [PodsWith], if there is permission to watch.
+func Pods(ctx context.Context, c interface {
+	Reader
+	Pages
+}, namespace string, selector map[string]string) ([]*corev1.Pod, error) {
+	chosen := labels.SelectorFromSet(selector)
+	pods, err := ReadAllAs[corev1.Pod](ctx, c, PodsWith(selector), namespace,
+		func(e *Entry) bool { return chosen.Matches(labels.Set(e.Labels)) })
+	if ClassOf(err) == Denied {
+		return PodsNow(ctx, c, namespace, selector) // listing may be allowed without watching
+	}
+	return sortedByName(pods), err
+}
+
+// PodsWith returns the kind whose shared list and watch contains the pods with labels: those of Kubetorch's services,
+// those of one Job, or otherwise all pods.
+func PodsWith(labels map[string]string) Kind {
+	pods := kind.Pod()
+	switch job := labels[batchv1.JobNameLabel]; {
+	case labels[kind.ServiceLabel] != "":
+		return pods
+	case job != "":
+		pods.LabelSelector = batchv1.JobNameLabel + "=" + job
+		return pods
+	default:
+		return pods.All()
+	}
+}
+
+func sortedByName(pods []*corev1.Pod) []*corev1.Pod {
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	return pods
 }

@@ -24,13 +24,13 @@ func TestNamesChooseNoPath(t *testing.T) {
 			}
 			return errNotServed
 		},
-		"read": func(ctx context.Context, c *Cluster, ref Ref) error { _, err := c.Fetch(ctx, ref); return err },
+		"read": func(ctx context.Context, c *Cluster, ref Ref) error { _, err := c.Get(ctx, ref); return err },
 		"list": func(ctx context.Context, c *Cluster, ref Ref) error { _, _, err := c.list(ctx, ref); return err },
 		"page": func(ctx context.Context, c *Cluster, ref Ref) error {
 			return c.Page(ctx, ref, metav1.ListOptions{}, &corev1.SecretList{})
 		},
 		"get a Secret": func(ctx context.Context, c *Cluster, ref Ref) error {
-			_, err := c.GetSecret(ctx, ref)
+			_, err := c.Get(ctx, ref)
 			return err
 		},
 		"metadata of a Secret": func(ctx context.Context, c *Cluster, ref Ref) error {

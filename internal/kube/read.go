@@ -3,11 +3,11 @@ package kube
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 )
 
 // Read returns one object, from the shared collection of its kind and namespace
@@ -94,6 +94,12 @@ func (c *Cluster) Watches(ref Ref) bool {
 	return known
 }
 
+// WatchesAll reports whether the shared watch of a kind and namespace works.
+func (c *Cluster) WatchesAll(ctx context.Context, kind Kind, namespace string) bool {
+	_, err := c.ReadAll(ctx, kind, namespace, func(*Entry) bool { return false })
+	return err == nil
+}
+
 // SawDeletion reports whether the shared watch reported the deletion of the
 // object with that UID, and no other object of its name exists.
 func (c *Cluster) SawDeletion(ref Ref, uid types.UID) bool {
@@ -103,11 +109,7 @@ func (c *Cluster) SawDeletion(ref Ref, uid types.UID) bool {
 // Exists reports whether the server has an object. It requests only metadata,
 // without values of a Secret.
 func (c *Cluster) Exists(ctx context.Context, ref Ref) (bool, error) {
-	conn, err := c.connect()
-	if err == nil {
-		err = ref.at(conn.rest.Get()).WarningHandler(rest.NoWarnings{}).
-			SetHeader("Accept", metadataOnly).Do(ctx).Error()
-	}
+	_, err := c.send(ctx, ref, request{method: http.MethodGet, metadataOnly: true})
 	if err = Wrap("read", ref, err); IsNotFound(err) {
 		return false, nil
 	}
@@ -158,7 +160,11 @@ func decodeAs[T any](e *Entry) (*T, error) {
 	return obj, nil
 }
 
-// Convert converts an object to a typed one, such as *corev1.Pod.
-func Convert(obj *unstructured.Unstructured, into any) error {
-	return runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, into)
+// As converts what a read returned to a typed object: pod, err := kube.As[corev1.Pod](c.Get(ctx, ref)).
+func As[T any](obj *unstructured.Unstructured, err error) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	typed := new(T)
+	return typed, runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, typed)
 }

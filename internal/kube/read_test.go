@@ -245,12 +245,16 @@ func TestListedSecretHasOnlyMetadata(t *testing.T) {
 
 func TestObjectIsConvertedToItsType(t *testing.T) {
 	t.Parallel()
-	var deployment appsv1.Deployment
-	if err := Convert(kubetest.Deployment("1", 1), &deployment); err != nil || deployment.Name != "trainer" {
+	deployment, err := As[appsv1.Deployment](kubetest.Deployment("1", 1), nil)
+	if err != nil || deployment.Name != "trainer" {
 		t.Errorf("%+v, %v", deployment, err)
 	}
 	other := &unstructured.Unstructured{Object: map[string]any{"spec": "text"}}
-	if err := Convert(other, &deployment); err == nil {
+	if _, err := As[appsv1.Deployment](other, nil); err == nil {
 		t.Error("a text was converted")
+	}
+	unread := errors.New("unread")
+	if nothing, err := As[appsv1.Deployment](nil, unread); nothing != nil || !errors.Is(err, unread) {
+		t.Errorf("%v, %v", nothing, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,7 +49,7 @@ type patchOp struct {
 // repair changes the live object so that obj can be applied after err, and
 // reports whether it succeeded. In a dry run, it only checks this.
 func (c *Cluster) repair(
-	ctx context.Context, ref Ref, obj *unstructured.Unstructured, err error, dryRun []string,
+	ctx context.Context, ref Ref, obj *unstructured.Unstructured, err error, dryRun bool,
 ) (bool, error) {
 	var e *Error
 	if !errors.As(err, &e) || e.Class != Invalid {
@@ -62,7 +63,7 @@ func (c *Cluster) repair(
 // patchLive applies the patch that with returns for the live object, if any, and
 // reports whether there was one.
 func (c *Cluster) patchLive(
-	ctx context.Context, ref Ref, dryRun []string, with func(live *unstructured.Unstructured) []patchOp,
+	ctx context.Context, ref Ref, dryRun bool, with func(live *unstructured.Unstructured) []patchOp,
 ) (bool, error) {
 	patched := false
 	err := retry.RetryOnConflict(conflictBackoff(), func() error {
@@ -80,7 +81,7 @@ func (c *Cluster) patchLive(
 		patched = true
 		return c.patchJSON(ctx, ref, patch, dryRun)
 	})
-	if err != nil || !patched || len(dryRun) > 0 {
+	if err != nil || !patched || dryRun {
 		return patched, err
 	}
 	return true, c.ownByApply(ctx, ref)
@@ -97,7 +98,7 @@ func (c *Cluster) removeForeignMembers(ctx context.Context, ref Ref, obj *unstru
 	if err != nil || len(replaceUnions(obj, seen)) == 0 {
 		return nil //nolint:nilerr // the apply returns the same error
 	}
-	_, err = c.patchLive(ctx, ref, nil, func(live *unstructured.Unstructured) []patchOp {
+	_, err = c.patchLive(ctx, ref, false, func(live *unstructured.Unstructured) []patchOp {
 		return guarded(live, replaceUnions(obj, live))
 	})
 	return err
@@ -122,23 +123,23 @@ func (c *Cluster) ownByApply(ctx context.Context, ref Ref) error {
 		if err != nil || upgrade == nil {
 			return Wrap("repair", ref, err)
 		}
-		return c.patchJSON(ctx, ref, json.RawMessage(upgrade), nil)
+		return c.patchJSON(ctx, ref, json.RawMessage(upgrade), false)
 	})
 }
 
-func (c *Cluster) patchJSON(ctx context.Context, ref Ref, patch any, dryRun []string) error {
-	resource, err := c.resource(ref)
-	if err != nil {
-		return Wrap("repair", ref, err)
+func (c *Cluster) patchJSON(ctx context.Context, ref Ref, patch any, dryRun bool) error {
+	op := "repair"
+	if ref.isSecret() { // of which only managed fields are patched
+		op = "apply"
 	}
 	data, err := json.Marshal(patch)
 	if err != nil {
-		return Wrap("repair", ref, err)
+		return Wrap(op, ref, err)
 	}
-	_, err = resource.Patch(ctx, ref.Name, types.JSONPatchType, data, metav1.PatchOptions{
-		FieldManager: Manager, FieldValidation: metav1.FieldValidationStrict, DryRun: dryRun,
+	_, err = c.send(ctx, ref, request{
+		method: http.MethodPatch, contentType: types.JSONPatchType, params: strict(dryRun), body: data,
 	})
-	return c.denied(ctx, "patch", ref, Wrap("repair", ref, err))
+	return c.maskError(ctx, op, "patch", ref, err, nil)
 }
 
 // repairs returns the patch that repairs the causes, or nil if there is none.

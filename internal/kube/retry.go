@@ -159,9 +159,6 @@ func (r *retrier) attempt(
 	// Each attempt has a header of its own: a credential plugin adds its token to it, and adds none if there is one, so
 	// that an attempt after a 401 would repeat the rejected token.
 	attempt := request.Clone(ctx)
-	if _, forms, others := strings.Cut(attempt.Header.Get("Accept"), ",application/json"); others {
-		attempt.Header.Set("Accept", "application/json"+forms) // the only form that is checked
-	}
 	if request.GetBody != nil {
 		body, err := request.GetBody()
 		if err != nil {

@@ -5,18 +5,15 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -25,8 +22,8 @@ import (
 
 // Secrets are read and written individually, without the shared collections, so
 // that no value stays in memory longer than its request. Messages of the server
-// may quote the object: its warnings, which client-go would log, are dropped,
-// and every value in its errors is masked.
+// may quote the object: its warnings, which client-go would log, are dropped
+// (see send), and every value in its errors is masked (see maskError).
 
 // SecretRef returns the reference of a Secret.
 func SecretRef(namespace, name string) Ref {
@@ -36,68 +33,25 @@ func SecretRef(namespace, name string) Ref {
 // Env returns the environment of the provider.
 func (c *Cluster) Env() config.Env { return c.config.Env }
 
-// GetSecret returns one Secret from the server.
-func (c *Cluster) GetSecret(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
-	live, err := c.secretRequest(ctx, http.MethodGet, "", ref, nil, nil)
-	return live, c.denied(ctx, "get", ref, Wrap("read", ref, err))
-}
-
 // SecretMetadata returns the metadata of one Secret with permission to write
 // it, but not to read it: it is the response to an empty patch.
 func (c *Cluster) SecretMetadata(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
-	conn, err := c.connect()
+	live, err := c.send(ctx, ref, request{
+		method: http.MethodPatch, contentType: types.MergePatchType, body: []byte("{}"), metadataOnly: true,
+		params: map[string]string{"dryRun": metav1.DryRunAll, "fieldManager": Manager},
+	})
 	if err != nil {
 		return nil, Wrap("read", ref, err)
 	}
-	response, err := ref.at(conn.rest.Patch(types.MergePatchType)).WarningHandler(rest.NoWarnings{}).
-		SetHeader("Accept", metadataOnly).Param("dryRun", metav1.DryRunAll).Param("fieldManager",
-		Manager).Body([]byte("{}")).Do(ctx).Raw()
-	if err != nil {
-		return nil, Wrap("read", ref, err)
-	}
-	var read metav1.PartialObjectMetadata
-	if json.Unmarshal(response, &read) != nil { // its error would quote the response
-		return nil, fmt.Errorf("the response of the server is not a Secret")
-	}
-	read.TypeMeta = metav1.TypeMeta{APIVersion: ref.Kind.Version, Kind: ref.Kind.Kind}
-	object, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(&read) // cannot fail for this type
-	return &unstructured.Unstructured{Object: object}, nil
+	return metadataOf(live, ref.Kind.GroupVersionKind), nil
 }
 
-// ApplySecret is Apply for a Secret, or DryRun. Its errors contain no value of
-// obj or of the cluster.
-func (c *Cluster) ApplySecret(
-	ctx context.Context, obj *unstructured.Unstructured, dryRun bool,
-) (*unstructured.Unstructured, error) {
-	return c.applySecret(ctx, obj, true, dryRun)
-}
-
-// DryRunNewSecret is DryRunNew for a Secret.
-func (c *Cluster) DryRunNewSecret(ctx context.Context, obj *unstructured.Unstructured) (created bool, err error) {
-	ctx, sent := withOutcome(ctx)
-	if _, err := c.applySecret(ctx, obj, true, true); err != nil || !sent.created() {
-		return false, err
-	}
-	c.absences.note(SecretRef(obj.GetNamespace(), obj.GetName()), c.clock.Now())
-	return true, nil
-}
-
-func (c *Cluster) applySecret(
-	ctx context.Context, obj *unstructured.Unstructured, force, dryRun bool,
-) (*unstructured.Unstructured, error) {
-	ref := SecretRef(obj.GetNamespace(), obj.GetName())
-	body, err := json.Marshal(obj.Object)
-	if err != nil {
-		return nil, Wrap("apply", ref, err)
-	}
-	params := map[string]string{"fieldManager": Manager, "force": strconv.FormatBool(force),
-		"fieldValidation": metav1.FieldValidationStrict}
-	if dryRun {
-		params["dryRun"] = metav1.DryRunAll
-	}
-	writing, sent := withOutcome(ctx)
-	live, err := c.secretRequest(writing, http.MethodPatch, types.ApplyPatchType, ref, params, body)
-	return live, c.maskError(ctx, "apply", "patch", ref, wrapWrite("apply", ref, err, sent), obj)
+// metadataOf returns only the identity and the metadata of an object. The response to a request for its metadata has
+// another kind, or all of the object if the server does not support such requests.
+func metadataOf(obj *unstructured.Unstructured, gvk schema.GroupVersionKind) *unstructured.Unstructured {
+	out := &unstructured.Unstructured{Object: map[string]any{"metadata": obj.Object["metadata"]}}
+	out.SetGroupVersionKind(gvk)
+	return out
 }
 
 // RemoveSecretKeys removes keys from the data of live. After a conflict with
@@ -111,7 +65,7 @@ func (c *Cluster) RemoveSecretKeys(
 	replaced := false
 	err := retry.RetryOnConflict(conflictBackoff(), func() error {
 		if conflict != nil {
-			now, err := c.GetSecret(ctx, ref)
+			now, err := c.Get(ctx, ref)
 			if err != nil {
 				return err
 			}
@@ -149,8 +103,10 @@ func (c *Cluster) removeSecretKeys(
 		"data":     data,
 	})
 	writing, sent := withOutcome(ctx)
-	after, err := c.secretRequest(writing, http.MethodPatch, types.MergePatchType, ref,
-		map[string]string{"fieldManager": Manager}, body)
+	after, err := c.send(writing, ref, request{
+		method: http.MethodPatch, contentType: types.MergePatchType, params: map[string]string{"fieldManager": Manager},
+		body: body,
+	})
 	return after, c.maskError(ctx, "apply", "patch", ref, wrapWrite("apply", ref, err, sent), live)
 }
 
@@ -166,68 +122,22 @@ func hasAnyKey(live *unstructured.Unstructured, keys []string) bool {
 // DeleteSecret deletes the Secret with that UID. It ignores a missing Secret, and
 // does not delete a new one of the same name, or one that this run has created.
 func (c *Cluster) DeleteSecret(ctx context.Context, ref Ref, uid types.UID) (deleted bool, err error) {
-	body, _ := json.Marshal(metav1.DeleteOptions{ // texts cannot fail
-		TypeMeta:      metav1.TypeMeta{Kind: "DeleteOptions", APIVersion: "v1"},
-		Preconditions: &metav1.Preconditions{UID: &uid},
+	return c.DeleteUnlessClaimed(ctx, ref, func() error {
+		return c.remove(ctx, ref, uid, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))})
 	})
-	deleted, err = c.DeleteUnlessClaimed(ctx, ref, func() error {
-		return c.deleteUnlessReplaced(ctx, ref, uid, func(ctx context.Context) error {
-			_, err := c.secretRequest(ctx, http.MethodDelete, "application/json", ref, nil, body)
-			return err
-		})
-	})
-	if !deleted {
-		return false, err
-	}
-	return true, c.maskError(ctx, "delete", "delete", ref, err, nil)
 }
 
-// secretRequest sends one request for a Secret. It returns the errors of
-// client-go.
-func (c *Cluster) secretRequest(
-	ctx context.Context, verb string, body types.PatchType, ref Ref, params map[string]string, data []byte,
-) (*unstructured.Unstructured, error) {
-	conn, err := c.connect()
-	if err != nil {
-		return nil, err
-	}
-	request := ref.at(conn.rest.Verb(verb)).WarningHandler(rest.NoWarnings{}).
-		SetHeader("Accept", "application/json")
-	for name, value := range params {
-		request = request.Param(name, value)
-	}
-	if data != nil {
-		request = request.SetHeader("Content-Type", string(body)).Body(data)
-	}
-	result := request.Do(ctx)
-	if err := result.Error(); err != nil { // unlike Raw, with the Status of the server
-		return nil, err
-	}
-	response, err := result.Raw()
-	if err != nil {
-		return nil, err
-	}
-	if verb == http.MethodDelete {
-		return nil, nil // a Status, or the object if it has a finalizer
-	}
-	live := &unstructured.Unstructured{}
-	if live.UnmarshalJSON(response) != nil { // its error would quote the response
-		return nil, fmt.Errorf("the response of the server is not a Secret")
-	}
-	return live, nil
-}
-
-// maskError classifies an error and masks the values of sent and of the
-// cluster in it. If the latter are unknown, the text is removed.
+// maskError classifies an error. In that of a Secret, it masks the values of
+// sent and of the cluster. If the latter are unknown, the text is removed.
 func (c *Cluster) maskError(
 	ctx context.Context, op, verb string, ref Ref, err error, sent *unstructured.Unstructured,
 ) error {
 	err = c.denied(ctx, verb, ref, Wrap(op, ref, err))
 	var status apierrors.APIStatus
-	if !errors.As(err, &status) || ClassOf(err) == Denied || ClassOf(err) == NotFound {
+	if !ref.isSecret() || !errors.As(err, &status) || ClassOf(err) == Denied || ClassOf(err) == NotFound {
 		return err // errors of network, authorizer and storage contain no values
 	}
-	live, readErr := c.secretRequest(ctx, http.MethodGet, "", ref, nil, nil)
+	live, readErr := c.send(ctx, ref, request{method: http.MethodGet})
 	if readErr != nil && !apierrors.IsNotFound(readErr) {
 		return mapMessages(err, func(string) string { return hiddenMessage })
 	}
@@ -276,16 +186,8 @@ func mapMessages(err error, change func(string) string) error {
 	out.Fields = fields
 	var status apierrors.APIStatus
 	if errors.As(e.Err, &status) {
-		changed := status.Status()
-		changed.Message = change(changed.Message)
-		if changed.Details != nil {
-			details := changed.Details.DeepCopy()
-			for i := range details.Causes {
-				details.Causes[i].Message = change(details.Causes[i].Message)
-			}
-			changed.Details = details
-		}
-		out.Err = &apierrors.StatusError{ErrStatus: changed}
+		same := func(field string) string { return field }
+		out.Err = &apierrors.StatusError{ErrStatus: mapTexts(status.Status(), change, same)}
 	}
 	return &out
 }

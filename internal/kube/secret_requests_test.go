@@ -91,7 +91,7 @@ func TestSecretIsCreatedLikeOtherObjects(t *testing.T) {
 				api.body = metav1.Status{Reason: metav1.StatusReasonBadRequest}
 			}
 			cluster := api.cluster(t)
-			created, err := cluster.DryRunNewSecret(t.Context(), keyedSecret("", ""))
+			_, created, err := cluster.DryRunNew(t.Context(), keyedSecret("", ""))
 			if created != test.created || (err != nil) != (test.code == http.StatusBadRequest) {
 				t.Errorf("dry run: created %t, %v", created, err)
 			}
@@ -99,7 +99,7 @@ func TestSecretIsCreatedLikeOtherObjects(t *testing.T) {
 			if absent.IsZero() == test.created || !strings.Contains(api.asked[0], "dryRun=All") {
 				t.Errorf("observed to be missing at %v, asked %q", absent, api.asked)
 			}
-			live, err := cluster.ApplyNewSecret(t.Context(), keyedSecret("", ""))
+			live, err := cluster.ApplyNew(t.Context(), keyedSecret("", ""))
 			_, exists := errors.AsType[*ExistsError](err)
 			if (live != nil) != test.created || (err == nil) != test.created || exists != test.exists {
 				t.Errorf("apply: %v, %v", live, err)
@@ -175,7 +175,7 @@ func TestErrorsContainNoValueOfASecret(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			api := &secretAPI{code: http.StatusUnprocessableEntity, body: rejected(test.text), reads: test.reads}
-			_, err := api.cluster(t).ApplySecret(t.Context(), keyedSecret("u", "1", "sent"), false)
+			_, err := api.cluster(t).Apply(t.Context(), keyedSecret("u", "1", "sent"))
 			failure, ok := errors.AsType[*Error](err)
 			if !ok || failure.Class != Immutable || len(failure.Fields) != 1 {
 				t.Fatalf("%v", err)
@@ -200,7 +200,7 @@ func TestErrorsAboutNoContentAreShown(t *testing.T) {
 	status := notFound()
 	status.Message = `secrets "token" not found`
 	api := &secretAPI{code: http.StatusNotFound, body: status, reads: http.StatusForbidden}
-	_, err := api.cluster(t).ApplySecret(t.Context(), keyedSecret("u", "1", "sent"), false)
+	_, err := api.cluster(t).Apply(t.Context(), keyedSecret("u", "1", "sent"))
 	if err == nil || !strings.Contains(err.Error(), status.Message) {
 		t.Errorf("%v", err)
 	}
@@ -219,7 +219,7 @@ func TestMissingPermissionForASecretIsNotARejection(t *testing.T) {
 	for denied, want := range map[bool]Class{true: Denied, false: Refused} {
 		api := &secretAPI{code: http.StatusForbidden, body: metav1.Status{Reason: metav1.StatusReasonForbidden},
 			denied: denied}
-		_, err := api.cluster(t).ApplySecret(t.Context(), keyedSecret("u", "1", "sent"), false)
+		_, err := api.cluster(t).Apply(t.Context(), keyedSecret("u", "1", "sent"))
 		_, deleteErr := api.cluster(t).DeleteSecret(t.Context(), SecretRef("ml", "token"), "u")
 		if ClassOf(err) != want || ClassOf(deleteErr) != want {
 			t.Errorf("%v, %v; want class %d", err, deleteErr, want)
@@ -247,7 +247,7 @@ func TestResponseThatIsNoSecretIsNotQuoted(t *testing.T) {
 		_ = json.NewEncoder(w).Encode([]string{"value"})
 	}))
 	for _, ref := range []Ref{SecretRef("ml", "token"), trainer()} {
-		live, err := cluster.Fetch(t.Context(), ref)
+		live, err := cluster.Get(t.Context(), ref)
 		if err == nil || strings.Contains(err.Error(), "value") {
 			t.Errorf("%v, %v", live, err)
 		}

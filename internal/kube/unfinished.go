@@ -3,14 +3,15 @@ package kube
 import (
 	"context"
 	"crypto/rand"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
@@ -262,37 +263,25 @@ func (c *Completions) Flush(ctx context.Context) {
 }
 
 func (c *Completions) remove(ctx context.Context, batch []completion) {
-	queue := make(chan completion, len(batch))
+	var workers errgroup.Group
+	workers.SetLimit(completionWorkers)
 	for _, one := range batch {
-		queue <- one
-	}
-	close(queue)
-	var workers sync.WaitGroup
-	for range min(completionWorkers, len(batch)) {
-		workers.Go(func() {
-			for one := range queue {
-				if ctx.Err() != nil || !c.expected() {
-					return
-				}
+		workers.Go(func() error {
+			if ctx.Err() == nil && c.expected() {
 				one.cluster.removeUnfinished(ctx, one.ref, one.uid, one.id)
 			}
+			return nil
 		})
 	}
-	workers.Wait()
+	_ = workers.Wait()
 }
 
 // removeUnfinished removes the annotation of this creation of this object only. If
 // it fails, the next run that reads the object does it. The response contains
 // only metadata, and no values of a Secret.
 func (c *Cluster) removeUnfinished(ctx context.Context, ref Ref, uid types.UID, id string) {
-	if conn, err := c.connect(); err == nil {
-		ref.at(conn.rest.Patch(types.JSONPatchType)).WarningHandler(rest.NoWarnings{}).
-			SetHeader("Accept", metadataOnly).Param("fieldManager", Manager).
-			Body(annotationRemoval(uid, UnfinishedAnnotation, id)).Do(ctx)
-	}
+	_, _ = c.send(ctx, ref, request{
+		method: http.MethodPatch, contentType: types.JSONPatchType, metadataOnly: true,
+		params: map[string]string{"fieldManager": Manager}, body: annotationRemoval(uid, UnfinishedAnnotation, id),
+	})
 }
-
-// metadataOnly requests an object without its spec, status and data, if the
-// server supports it
-// (https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches).
-const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json"

@@ -138,3 +138,25 @@ func TestMergeForeignKeepsOnlyForeignFields(t *testing.T) {
 		})
 	}
 }
+
+// withFloats returns a JSON value with all integers as floats, so that cmp compares them like [equal].
+func withFloats(v any) any {
+	switch v := v.(type) {
+	case int64:
+		return float64(v)
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, item := range v {
+			out[k] = withFloats(item)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = withFloats(item)
+		}
+		return out
+	default:
+		return v
+	}
+}

@@ -24,12 +24,10 @@ import (
 // ignores entries of subresources.
 func Owned(obj *unstructured.Unstructured, manager string) (*fieldpath.Set, bool, error) {
 	for _, entry := range obj.GetManagedFields() {
-		if entry.Manager != manager || entry.Operation != metav1.ManagedFieldsOperationApply ||
-			entry.Subresource != "" {
-			continue
+		if applies(entry, manager) {
+			set, err := Decode(entry)
+			return set, err == nil, err
 		}
-		set, err := Decode(entry)
-		return set, err == nil, err
 	}
 	return nil, false, nil
 }

@@ -33,7 +33,7 @@ func pairByField(list []any, field string, theirs map[any]int) []int {
 	out := make([]int, len(list))
 	for i, item := range list {
 		m, _ := item.(map[string]any)
-		j, found := theirs[withFloats(m[field])]
+		j, found := theirs[asKey(m[field])]
 		if out[i] = j; !found {
 			out[i] = -1
 		}
@@ -51,12 +51,20 @@ func indexBy(list []any, field string) (index map[any]int, ok bool) {
 		if !has || isContainer(value) {
 			return nil, false
 		}
-		if _, duplicate := index[withFloats(value)]; duplicate {
+		if _, duplicate := index[asKey(value)]; duplicate {
 			return nil, false
 		}
-		index[withFloats(value)] = i
+		index[asKey(value)] = i
 	}
 	return index, true
+}
+
+// asKey returns a scalar as the key of a map. Keys of values that are [equal] are the same.
+func asKey(scalar any) any {
+	if n, ok := scalar.(int64); ok {
+		return float64(n)
+	}
+	return scalar
 }
 
 // uniqueIndex returns the index of the only item that matches, or -1 if none or several match.

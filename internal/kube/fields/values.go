@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
 // lookup returns the value at path, and whether it exists.
@@ -88,28 +89,7 @@ func remove(v any, path fieldpath.Path) any {
 
 // equal compares JSON values. An integer is equal to the float64 that another decoder makes of it.
 func equal(a, b any) bool {
-	return reflect.DeepEqual(withFloats(a), withFloats(b))
-}
-
-func withFloats(v any) any {
-	switch v := v.(type) {
-	case int64:
-		return float64(v)
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k, item := range v {
-			out[k] = withFloats(item)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, item := range v {
-			out[i] = withFloats(item)
-		}
-		return out
-	default:
-		return v
-	}
+	return value.Equals(value.NewValueInterface(a), value.NewValueInterface(b))
 }
 
 // Empty reports whether a typed API object omits the value (omitempty).

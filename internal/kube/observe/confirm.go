@@ -44,11 +44,7 @@ func refOf(missing *ready.Ref) kube.Ref {
 
 // lacksKey reports whether a Secret or ConfigMap does not exist, or could be read and does not have the key.
 func lacksKey(ctx context.Context, c *kube.Cluster, missing *ready.Ref) bool {
-	read := c.Get
-	if missing.Kind == "Secret" {
-		read = c.GetSecret
-	}
-	obj, err := read(ctx, refOf(missing))
+	obj, err := c.Get(ctx, refOf(missing))
 	if err != nil {
 		return kube.IsNotFound(err)
 	}

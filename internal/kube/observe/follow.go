@@ -14,13 +14,13 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-// Follow describes a wait whose progress is reported.
+// Follow describes a wait for pods: of a workload, or for existing ones.
 type Follow struct {
 	// Workload is nil for existing pods without a workload of the provider.
 	Workload  *kube.Ref
 	Namespace string
 	PodLabels map[string]string // they select the pods
-	// Report is called with each verdict.
+	// Report is called with each verdict. It may be nil.
 	Report func(ready.Verdict)
 	// Replaced are the UIDs of pods that must be replaced before the wait ends: as
 	// many new pods must be ready or complete. It may be empty.
@@ -33,11 +33,12 @@ type Follow struct {
 
 // settled reports whether a verdict ends the wait.
 func (f Follow) settled(v ready.Verdict) bool {
-	return v.Settled() && (v.Complete || !f.Complete || v.Phase == ready.Suspended)
+	return v.Settled() && (v.Complete || !f.Complete || v.Suspended)
 }
 
-// Wait waits like [WaitReady] or [WaitPods], and also until the pods of Replaced
-// are replaced.
+// Wait waits until the workload is ready or suspended, and returns the verdict on it. Without a workload, it waits
+// until at least one pod has all labels, and all are ready. It also waits until the pods of Replaced are replaced. It
+// ends early with a *NotReadyError for a permanent cause, and immediately when ctx ends.
 func (f Follow) Wait(ctx context.Context, c *kube.Cluster) (ready.Verdict, error) {
 	ref, watched := f.watched(ctx, c)
 	return waitFor(ctx, c, ref, watched, f.settled, func() (ready.Verdict, []Interest, error) {
@@ -49,7 +50,7 @@ func (f Follow) Wait(ctx context.Context, c *kube.Cluster) (ready.Verdict, error
 				concerned = append(concerned, named(ref))
 			}
 		}
-		if err == nil {
+		if err == nil && f.Report != nil {
 			f.Report(verdict)
 		}
 		return verdict, concerned, err
@@ -63,12 +64,16 @@ func (f Follow) watched(ctx context.Context, c *kube.Cluster) (kube.Ref, func() 
 		return *f.Workload, func() bool { return c.Watches(*f.Workload) }
 	}
 	ref := kube.Ref{Kind: podsWith(f.PodLabels), Namespace: f.Namespace, Name: labels.Set(f.PodLabels).String()}
-	return ref, func() bool {
-		_, err := c.ReadAll(ctx, ref.Kind, f.Namespace, func(*kube.Entry) bool { return false })
-		return err == nil
-	}
+	return ref, func() bool { return c.WatchesAll(ctx, ref.Kind, f.Namespace) }
 }
 
+// Assess returns the current verdict, with the cause that blocks the workload or the pods.
+func (f Follow) Assess(ctx context.Context, c *kube.Cluster) (ready.Verdict, error) {
+	verdict, _, err := f.assess(ctx, c)
+	return verdict, err
+}
+
+// assess is Assess, and also returns the objects whose changes may change the verdict.
 func (f Follow) assess(ctx context.Context, c *kube.Cluster) (ready.Verdict, []Interest, error) {
 	if f.Workload != nil {
 		return observe(ctx, c, *f.Workload, f.PodLabels)
@@ -80,7 +85,7 @@ func (f Follow) assess(ctx context.Context, c *kube.Cluster) (ready.Verdict, []I
 // that is not settled otherwise: the status of a workload may not include the
 // deletion of its pods yet.
 func (f Follow) replaced(ctx context.Context, c *kube.Cluster, settled ready.Verdict) (ready.Verdict, error) {
-	if len(f.Replaced) == 0 || settled.Phase == ready.Suspended {
+	if len(f.Replaced) == 0 || settled.Suspended {
 		return settled, nil
 	}
 	pods, err := podsOf(ctx, c, f.Namespace, f.PodLabels)
@@ -93,8 +98,8 @@ func (f Follow) replaced(ctx context.Context, c *kube.Cluster, settled ready.Ver
 	if left == 0 && (done >= len(f.Replaced) || complete) { // a Job that is complete starts no more pods
 		return settled, nil
 	}
-	return ready.Verdict{Phase: ready.Progressing,
-		Message: fmt.Sprintf("%d of %d pods replaced", min(done, len(f.Replaced)-left), len(f.Replaced))}, nil
+	return ready.Verdict{Message: fmt.Sprintf("%d of %d pods replaced", min(done, len(f.Replaced)-left),
+		len(f.Replaced))}, nil
 }
 
 // ReplacedCount returns the number of new pods that are ready or complete, and the number of old pods that are left.
@@ -136,7 +141,7 @@ func WaitWhile(
 		if len(pods) > 0 {
 			report(pods)
 		}
-		return Step[any]{Done: len(pods) == 0, Within: within(0, true)}, nil
+		return Step[any]{Done: len(pods) == 0, Within: Recheck(true)}, nil
 	})
 	return err
 }

@@ -33,7 +33,7 @@ func WaitGone(
 		obj, err := readUnlessDeleted(ctx, c, ref, uid)
 		switch {
 		case err == nil && obj != nil && obj.GetUID() == uid:
-			return Step[any]{Within: within(0, c.Watches(ref))}, nil
+			return Step[any]{Within: Recheck(c.Watches(ref))}, nil
 		case err != nil && !kube.IsNotFound(err):
 			return Step[any]{}, err
 		case !withPods:
@@ -43,7 +43,7 @@ func WaitGone(
 		if kube.IsNotFound(err) {
 			return Step[any]{Done: true}, nil
 		}
-		return Step[any]{Done: len(pods) == 0, Within: within(0, true)}, err
+		return Step[any]{Done: len(pods) == 0, Within: Recheck(true)}, err
 	})
 	if err != nil && ctx.Err() != nil {
 		return blocked(ctx, c, ref, uid, podLabels)
@@ -55,7 +55,7 @@ func WaitGone(
 // no shared list, so it reads the Secret periodically.
 func WaitSecretGone(ctx context.Context, c *kube.Cluster, ref kube.Ref, uid types.UID) error {
 	_, err := Until(ctx, c.Clock(), &Objects{}, func() (Step[any], error) {
-		live, err := c.GetSecret(ctx, ref)
+		live, err := c.Get(ctx, ref)
 		if kube.IsNotFound(err) || kube.ClassOf(err) == kube.Denied || err == nil && live.GetUID() != uid {
 			return Step[any]{Done: true}, nil
 		}

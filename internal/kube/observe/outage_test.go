@@ -81,7 +81,7 @@ func TestWatchErrorsDoNotEndAWait(t *testing.T) {
 				})
 				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 				defer cancel()
-				if _, err := WaitReady(ctx, cluster, trainer(), nil); err != nil {
+				if _, err := waitReady(ctx, cluster, trainer(), nil); err != nil {
 					t.Error(err)
 				}
 			})
@@ -99,7 +99,7 @@ func TestDiagnosisIgnoresUnreadableObjects(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	if _, err := WaitReady(ctx, cluster, trainer(), nil); err != nil {
+	if _, err := waitReady(ctx, cluster, trainer(), nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -121,7 +121,7 @@ func TestUnresponsiveServerIsNotReportedAsAFailedObject(t *testing.T) {
 			})
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
-			_, err := WaitReady(ctx, cluster, trainer(), nil)
+			_, err := waitReady(ctx, cluster, trainer(), nil)
 			unobserved, ok := errors.AsType[*UnobservedError](err)
 			if !ok {
 				t.Fatalf("ended with %v", err)
@@ -141,7 +141,7 @@ func TestClosedConnectionsDoNotHangReadsOrWaits(t *testing.T) {
 		if _, err := cluster.Read(t.Context(), trainer()); kube.ClassOf(err) != kube.Unreachable {
 			t.Errorf("read: %v", err)
 		}
-		if _, err := WaitReady(t.Context(), cluster, trainer(), nil); kube.ClassOf(err) != kube.Unreachable {
+		if _, err := waitReady(t.Context(), cluster, trainer(), nil); kube.ClassOf(err) != kube.Unreachable {
 			t.Errorf("wait: %v", err)
 		}
 		if err := WaitGone(t.Context(), cluster, trainer(), "u", nil); kube.ClassOf(err) != kube.Unreachable {

@@ -142,12 +142,12 @@ func TestQueuedTrainingIsExplainedByItsQueue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cluster, _ := shelfOf(t, kueue(), test.change)
-			verdict, err := Assess(t.Context(), cluster, kube.Ref{Kind: row("kubeflow.org", "PyTorchJob"),
+			verdict, err := assess(t.Context(), cluster, kube.Ref{Kind: row("kubeflow.org", "PyTorchJob"),
 				Namespace: "ml", Name: "trainer"}, map[string]string{kind.ServiceLabel: "trainer"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if verdict.Phase != ready.Queued || verdict.Cause == nil || verdict.Cause.Reason != test.reason ||
+			if verdict.Settled() || verdict.Cause == nil || verdict.Cause.Reason != test.reason ||
 				!strings.Contains(verdict.Cause.Summary, test.says) {
 				t.Errorf("%+v %+v", verdict, verdict.Cause)
 			}
@@ -177,7 +177,7 @@ func TestKueueIsDiscoveredAgainIfItWasNotInstalled(t *testing.T) {
 	group := shelf.docs[kueuePath]
 	delete(shelf.docs, kueuePath)
 	ref := kube.Ref{Kind: row("kubeflow.org", "PyTorchJob"), Namespace: "ml", Name: "trainer"}
-	verdict, err := Assess(t.Context(), cluster, ref, map[string]string{kind.ServiceLabel: "trainer"})
+	verdict, err := assess(t.Context(), cluster, ref, map[string]string{kind.ServiceLabel: "trainer"})
 	if err != nil || verdict.Cause == nil || verdict.Cause.Reason != ready.ReasonQueueMissing ||
 		!strings.Contains(verdict.Cause.Summary, "Kueue is not installed") {
 		t.Fatalf("%+v %v", verdict.Cause, err)
@@ -185,7 +185,7 @@ func TestKueueIsDiscoveredAgainIfItWasNotInstalled(t *testing.T) {
 	shelf.mu.Lock()
 	shelf.docs[kueuePath] = group
 	shelf.mu.Unlock()
-	if verdict, err = Assess(t.Context(), cluster, ref, map[string]string{kind.ServiceLabel: "trainer"}); err != nil ||
+	if verdict, err = assess(t.Context(), cluster, ref, map[string]string{kind.ServiceLabel: "trainer"}); err != nil ||
 		verdict.Cause.Reason != ready.ReasonQueued {
 		t.Errorf("%+v %v", verdict.Cause, err)
 	}
@@ -195,7 +195,7 @@ func TestQueueIsNotReadForRunningWorkloads(t *testing.T) {
 	t.Parallel()
 	running := strings.Replace(heldTraining, "suspend: true", "suspend: false", 1)
 	cluster, shelf := shelfOf(t, kueue(), map[string]string{trainingPath: "items: [" + running + "]"})
-	if _, err := Assess(t.Context(), cluster, kube.Ref{Kind: row("kubeflow.org", "PyTorchJob"), Namespace: "ml",
+	if _, err := assess(t.Context(), cluster, kube.Ref{Kind: row("kubeflow.org", "PyTorchJob"), Namespace: "ml",
 		Name: "trainer"}, map[string]string{kind.ServiceLabel: "trainer"}); err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +272,7 @@ func TestWaitForPodsOfASelector(t *testing.T) {
 	}
 	selector := map[string]string{"app": "trainer"}
 	ready1, _ := shelfOf(t, map[string]string{path: pod("True")})
-	if _, err := WaitPods(t.Context(), ready1, "ml", selector); err != nil {
+	if _, err := waitPods(t.Context(), ready1, "ml", selector); err != nil {
 		t.Errorf("%v", err)
 	}
 	for name, test := range map[string]struct {
@@ -287,7 +287,7 @@ func TestWaitForPodsOfASelector(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cluster, _ := shelfOf(t, test.docs)
-			verdict, err := AssessPods(t.Context(), cluster, "ml", selector)
+			verdict, err := assessPods(t.Context(), cluster, "ml", selector)
 			if kube.ClassOf(err) != test.class {
 				t.Fatalf("%v", err)
 			}
@@ -296,9 +296,23 @@ func TestWaitForPodsOfASelector(t *testing.T) {
 			}
 			ctx, cancel := context.WithDeadline(t.Context(), time.Now())
 			defer cancel()
-			if _, err := WaitPods(ctx, cluster, "ml", selector); err == nil {
+			if _, err := waitPods(ctx, cluster, "ml", selector); err == nil {
 				t.Error("the wait ended without an error")
 			}
 		})
 	}
+}
+
+func assess(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string) (ready.Verdict, error) {
+	return Follow{Workload: &ref, Namespace: ref.Namespace, PodLabels: podLabels}.Assess(ctx, c)
+}
+
+func waitPods(ctx context.Context, c *kube.Cluster, namespace string, labels map[string]string) (ready.Verdict, error) {
+	return Follow{Namespace: namespace, PodLabels: labels}.Wait(ctx, c)
+}
+
+func assessPods(
+	ctx context.Context, c *kube.Cluster, namespace string, labels map[string]string,
+) (ready.Verdict, error) {
+	return Follow{Namespace: namespace, PodLabels: labels}.Assess(ctx, c)
 }

@@ -13,24 +13,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-// Assess returns the current verdict on a workload, with the cause that blocks
-// it.
-func Assess(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string) (ready.Verdict, error) {
-	verdict, _, err := observe(ctx, c, ref, podLabels)
-	return verdict, err
-}
-
-// AssessPods returns the current verdict on the pods that have all labels of
-// selector.
-func AssessPods(
-	ctx context.Context, c *kube.Cluster, namespace string, selector map[string]string,
-) (ready.Verdict, error) {
-	verdict, _, err := observePods(ctx, c, namespace, selector)
-	return verdict, err
-}
-
-// observePods is AssessPods, and also returns the objects whose changes may
-// change the verdict.
+// observePods assesses the pods that have all labels of selector.
 func observePods(
 	ctx context.Context, c *kube.Cluster, namespace string, selector map[string]string,
 ) (ready.Verdict, []Interest, error) {
@@ -46,8 +29,7 @@ func observePods(
 		[]Interest{labelled(selector), eventsNamedAfter(s)}, nil
 }
 
-// observe is Assess, and also returns the objects whose changes may change the
-// verdict.
+// observe assesses a workload.
 func observe(
 	ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string,
 ) (ready.Verdict, []Interest, error) {
@@ -129,11 +111,10 @@ func claimsOf(ctx context.Context, c *kube.Cluster, pods []*corev1.Pod) map[stri
 	claims := claimNames(pods)
 	for name := range claims {
 		ref := kube.Ref{Kind: kind.PersistentVolumeClaim(), Namespace: pods[0].Namespace, Name: name}
-		obj, err := c.Get(ctx, ref)
-		claim := &corev1.PersistentVolumeClaim{}
+		claim, err := kube.As[corev1.PersistentVolumeClaim](c.Get(ctx, ref))
 		switch {
 		case kube.IsNotFound(err):
-		case err == nil && kube.Convert(obj, claim) == nil:
+		case err == nil:
 			claims[name] = claim
 		default:
 			delete(claims, name)

@@ -23,12 +23,7 @@ func StorageClasses(ctx context.Context, reader kube.Reader) ([]*storagev1.Stora
 // StorageClassNamed returns one storage class. A NotFound is always a response
 // of the server.
 func StorageClassNamed(ctx context.Context, c *kube.Cluster, name string) (*storagev1.StorageClass, error) {
-	obj, err := c.Read(ctx, kube.Ref{Kind: kind.StorageClass(), Name: name})
-	if err != nil {
-		return nil, err
-	}
-	class := &storagev1.StorageClass{}
-	return class, kube.Convert(obj, class)
+	return kube.As[storagev1.StorageClass](c.Read(ctx, kube.Ref{Kind: kind.StorageClass(), Name: name}))
 }
 
 // WaitClaim waits until a claim is bound and has the requested size, and
@@ -52,11 +47,8 @@ func WaitClaim(ctx context.Context, c *kube.Cluster, ref kube.Ref, consumer bool
 // left out.
 func assessClaim(ctx context.Context, c *kube.Cluster, ref kube.Ref) (ready.Verdict, error) {
 	obj, err := c.Read(ctx, ref)
+	claim, err := kube.As[corev1.PersistentVolumeClaim](obj, err)
 	if err != nil {
-		return ready.Verdict{}, err
-	}
-	claim := &corev1.PersistentVolumeClaim{}
-	if err := kube.Convert(obj, claim); err != nil {
 		return ready.Verdict{}, err
 	}
 	s := ready.ClaimSnapshot{Claim: claim}
@@ -70,9 +62,8 @@ func assessClaim(ctx context.Context, c *kube.Cluster, ref kube.Ref) (ready.Verd
 		}
 	}
 	if name := claim.Spec.VolumeName; name != "" && claim.Status.Phase != corev1.ClaimBound && !bindCompleted(claim) {
-		obj, err := c.Get(ctx, kube.Ref{Kind: kind.PersistentVolume(), Name: name})
-		volume := &corev1.PersistentVolume{}
-		if s.VolumeMissing = kube.IsNotFound(err); err == nil && kube.Convert(obj, volume) == nil {
+		volume, err := kube.As[corev1.PersistentVolume](c.Get(ctx, kube.Ref{Kind: kind.PersistentVolume(), Name: name}))
+		if s.VolumeMissing = kube.IsNotFound(err); err == nil {
 			s.Volume = volume
 		}
 	}

@@ -104,18 +104,21 @@ func (a *absence) passes(err error, now time.Time) bool {
 	return now.Sub(a.since) < maxAbsence
 }
 
-// within returns the maximum time to wait for a change before the next read: the
-// rest of a grace period, if any, and a short time without a watch, or with a
-// silent one.
+// Recheck returns the maximum time to wait for a change before the next read, because a watch can be silent. It is
+// short without a watch.
+func Recheck(watched bool) time.Duration {
+	if watched {
+		return kube.QuietTime
+	}
+	return getInterval
+}
+
+// within is Recheck, but at most the rest of a grace period, if any.
 func within(left time.Duration, watched bool) time.Duration {
-	longest := kube.QuietTime
-	if !watched {
-		longest = getInterval
-	}
 	if left <= 0 {
-		return longest
+		return Recheck(watched)
 	}
-	return min(left, longest)
+	return min(left, Recheck(watched))
 }
 
 // Changes is the part of the client that reports changes of shared lists.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -46,32 +45,6 @@ func IsPermanent(err error) bool {
 		return e.Err == nil && e.Verdict.Cause != nil && e.Verdict.Cause.Terminal
 	}
 	return kube.IsNotFound(err)
-}
-
-// WaitReady waits until the workload is ready or suspended, and returns the
-// verdict on it. It ends early with a *NotReadyError for a permanent cause, and
-// immediately when ctx ends. podLabels select the pods of the workload.
-func WaitReady(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string) (ready.Verdict, error) {
-	watched := func() bool { return c.Watches(ref) }
-	return waitFor(ctx, c, ref, watched, ready.Verdict.Settled, func() (ready.Verdict, []Interest, error) {
-		return observe(ctx, c, ref, podLabels)
-	})
-}
-
-// WaitPods is WaitReady for existing pods without a workload of the provider:
-// it waits until at least one pod has all labels of selector, and all are
-// ready.
-func WaitPods(
-	ctx context.Context, c *kube.Cluster, namespace string, selector map[string]string,
-) (ready.Verdict, error) {
-	ref := kube.Ref{Kind: podsWith(selector), Namespace: namespace, Name: labels.Set(selector).String()}
-	watched := func() bool {
-		_, err := c.ReadAll(ctx, ref.Kind, namespace, func(*kube.Entry) bool { return false })
-		return err == nil
-	}
-	return waitFor(ctx, c, ref, watched, ready.Verdict.Settled, func() (ready.Verdict, []Interest, error) {
-		return observePods(ctx, c, namespace, selector)
-	})
 }
 
 // waitFor calls observe until the verdict is settled or permanent. Each call
@@ -153,13 +126,9 @@ func notReady(ctx context.Context, c *kube.Cluster, ref kube.Ref, verdict ready.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), config.DialTimeout)
 	defer cancel()
 	logs := verdict.Cause.Logs
-	pod := &corev1.Pod{}
-	obj, err := c.Get(ctx, kube.Ref{Kind: kind.Pod(), Namespace: logs.Namespace, Name: logs.Pod})
-	if err == nil {
-		err = kube.Convert(obj, pod)
-	}
+	pod, err := kube.As[corev1.Pod](c.Get(ctx, kube.Ref{Kind: kind.Pod(), Namespace: logs.Namespace, Name: logs.Pod}))
 	// If the container was restarted since the cause, its log is now that of the previous run.
-	ended := logs.Previous || err == nil && ready.Restarts(pod, logs.Container) > logs.Restarts
+	ended := logs.Previous || err == nil && ready.StatusOf(pod, logs.Container).RestartCount > logs.Restarts
 	for _, previous := range []bool{ended, !ended} { // the log of the other run is better than none
 		lines, readErr := c.Logs(ctx, logs.Namespace, logs.Pod, logs.Container, previous, logLines)
 		if readErr != nil || len(lines) == 0 {

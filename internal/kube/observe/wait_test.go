@@ -118,7 +118,7 @@ func TestWaitUsesGetWithoutPermissionToListOrWatch(t *testing.T) {
 	if _, err := cluster.Apply(ctx, kubetest.Deployment("", 0)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := WaitReady(ctx, cluster, trainer(), nil); err != nil {
+	if _, err := waitReady(ctx, cluster, trainer(), nil); err != nil {
 		t.Errorf("the collection was used without a watch: %v", err)
 	}
 }
@@ -137,7 +137,7 @@ func TestWaitToleratesAnOutage(t *testing.T) {
 	}})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := WaitReady(ctx, cluster, trainer(), nil); err != nil || gets.Load() < 2 {
+	if _, err := waitReady(ctx, cluster, trainer(), nil); err != nil || gets.Load() < 2 {
 		t.Errorf("after %d gets: %v", gets.Load(), err)
 	}
 }
@@ -149,7 +149,7 @@ func TestWaitEndsWhenCredentialsExpire(t *testing.T) {
 	}})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := WaitReady(ctx, cluster, trainer(), nil); kube.ClassOf(err) != kube.Unauthorized {
+	if _, err := waitReady(ctx, cluster, trainer(), nil); kube.ClassOf(err) != kube.Unauthorized {
 		t.Errorf("%v, want Unauthorized", err)
 	}
 }
@@ -200,7 +200,7 @@ func TestInterruptedWaitReportsTheLastObservation(t *testing.T) {
 		}
 		return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
 	}})
-	_, err := WaitReady(ctx, cluster, trainer(), map[string]string{"pod-template-hash": "1"})
+	_, err := waitReady(ctx, cluster, trainer(), map[string]string{"pod-template-hash": "1"})
 	var failure *NotReadyError
 	if !errors.As(err, &failure) || failure.Verdict.Cause == nil {
 		t.Fatalf("no cause: %v", err)
@@ -312,4 +312,10 @@ func TestAutoscalerIsRecognized(t *testing.T) {
 			}
 		})
 	}
+}
+
+func waitReady(
+	ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string,
+) (ready.Verdict, error) {
+	return Follow{Workload: &ref, Namespace: ref.Namespace, PodLabels: podLabels}.Wait(ctx, c)
 }

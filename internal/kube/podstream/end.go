@@ -3,13 +3,9 @@ package podstream
 import (
 	"context"
 	"fmt"
-	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
@@ -44,20 +40,29 @@ func (e *EndedError) Explain() (summary string, cause ready.Cause) {
 // awaitEnd waits until a container that runs ends, and returns how. It returns nil at the end of ctx, or if the pod
 // cannot be read.
 func awaitEnd(ctx context.Context, c *kube.Cluster, pod *corev1.Pod, container string) *EndedError {
-	ref := kube.Ref{Kind: watchedPods(pod.Labels), Namespace: pod.Namespace, Name: pod.Name}
-	watch := &observe.Objects{Changes: c, Namespace: pod.Namespace, Of: observe.AllOf(ref.Kind)}
-	end, err := observe.Until(ctx, c.Clock(), watch, func() (observe.Step[*EndedError], error) {
-		now, err := podFrom(c.Read(ctx, ref))
-		if err != nil && !kube.IsNotFound(err) {
-			return observe.Step[*EndedError]{}, err
-		}
-		end := endOf(pod, now, container)
-		return observe.Step[*EndedError]{Value: end, Done: end != nil, Within: recheck(c, ref)}, nil
+	end, err := untilEnd(ctx, c, pod, func(now *corev1.Pod) (*EndedError, error) {
+		return endOf(pod, now, container), nil
 	})
 	if err != nil {
 		return nil //nolint:nilerr // the caller knows that the context has ended, or that the pod is unreadable
 	}
 	return end
+}
+
+// untilEnd calls check with each version of a pod, or with nil if it does not exist, until check returns a result.
+func untilEnd[T any](
+	ctx context.Context, c *kube.Cluster, pod *corev1.Pod, check func(now *corev1.Pod) (*T, error),
+) (*T, error) {
+	ref := kube.Ref{Kind: kube.PodsWith(pod.Labels), Namespace: pod.Namespace, Name: pod.Name}
+	watch := &observe.Objects{Changes: c, Namespace: pod.Namespace, Of: observe.AllOf(ref.Kind)}
+	return observe.Until(ctx, c.Clock(), watch, func() (observe.Step[*T], error) {
+		now, err := kube.As[corev1.Pod](c.Read(ctx, ref))
+		if err != nil && !kube.IsNotFound(err) {
+			return observe.Step[*T]{}, err
+		}
+		end, err := check(now)
+		return observe.Step[*T]{Value: end, Done: end != nil, Within: observe.Recheck(c.Watches(ref))}, err
+	})
 }
 
 // AwaitExit waits until a container ends, and returns how. It returns an *EndedError if its pod is deleted before. A
@@ -66,23 +71,16 @@ func awaitEnd(ctx context.Context, c *kube.Cluster, pod *corev1.Pod, container s
 func AwaitExit(
 	ctx context.Context, c *kube.Cluster, pod *corev1.Pod, container string,
 ) (*corev1.ContainerStateTerminated, error) {
-	ref := kube.Ref{Kind: watchedPods(pod.Labels), Namespace: pod.Namespace, Name: pod.Name}
-	watch := &observe.Objects{Changes: c, Namespace: pod.Namespace, Of: observe.AllOf(ref.Kind)}
-	type step = observe.Step[*corev1.ContainerStateTerminated]
-	return observe.Until(ctx, c.Clock(), watch, func() (step, error) {
-		now, err := podFrom(c.Read(ctx, ref))
-		if err != nil && !kube.IsNotFound(err) {
-			return step{}, err
-		}
+	return untilEnd(ctx, c, pod, func(now *corev1.Pod) (*corev1.ContainerStateTerminated, error) {
 		if now != nil && now.UID == pod.UID && now.DeletionTimestamp == nil {
-			if ended := statusOf(now, container).State.Terminated; ended != nil {
-				return step{Value: ended, Done: true}, nil
+			if ended := ready.StatusOf(now, container).State.Terminated; ended != nil {
+				return ended, nil
 			}
 		}
 		if end := endOf(pod, now, container); end != nil {
-			return step{}, end
+			return nil, end
 		}
-		return step{Within: recheck(c, ref)}, nil
+		return nil, nil //nolint:nilnil // it still runs
 	})
 }
 
@@ -98,38 +96,6 @@ func OutOfMemory(pod *corev1.Pod, container string, end *corev1.ContainerStateTe
 // oomKilled is the reason of a container that exceeded its memory limit.
 const oomKilled = "OOMKilled"
 
-// recheck returns the time after which an object is read again without a change: sooner if it is not watched.
-func recheck(c *kube.Cluster, ref kube.Ref) time.Duration {
-	const unwatched = 2 * time.Second
-	if c.Watches(ref) {
-		return kube.QuietTime
-	}
-	return unwatched
-}
-
-// watchedPods returns the kind whose shared list and watch contains the pods with labels.
-func watchedPods(labels map[string]string) kube.Kind {
-	switch {
-	case labels[kind.ServiceLabel] != "":
-		return kind.Pod()
-	case labels[batchv1.JobNameLabel] != "":
-		pods := kind.Pod()
-		pods.LabelSelector = batchv1.JobNameLabel + "=" + labels[batchv1.JobNameLabel]
-		return pods
-	default:
-		return kind.Pod().All()
-	}
-}
-
-// podFrom returns the pod that was read. It returns nil with the error if there is none.
-func podFrom(obj *unstructured.Unstructured, err error) (*corev1.Pod, error) {
-	if err != nil {
-		return nil, err
-	}
-	pod := &corev1.Pod{}
-	return pod, kube.Convert(obj, pod)
-}
-
 // endOf returns how a container ended that ran in the pod before, or nil if it still runs. now is nil if the pod no
 // longer exists.
 func endOf(before, now *corev1.Pod, container string) *EndedError {
@@ -138,7 +104,7 @@ func endOf(before, now *corev1.Pod, container string) *EndedError {
 		end.Reason = "the pod was deleted"
 		return end
 	}
-	was, is := statusOf(before, container), statusOf(now, container)
+	was, is := ready.StatusOf(before, container), ready.StatusOf(now, container)
 	last := is.State.Terminated
 	if last == nil && is.RestartCount > was.RestartCount {
 		last = is.LastTerminationState.Terminated
@@ -160,16 +126,4 @@ func endOf(before, now *corev1.Pod, container string) *EndedError {
 		return nil
 	}
 	return end
-}
-
-// statusOf returns the status of a container, or the zero value.
-func statusOf(pod *corev1.Pod, container string) corev1.ContainerStatus {
-	for _, list := range [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
-		for _, status := range list {
-			if status.Name == container {
-				return status
-			}
-		}
-	}
-	return corev1.ContainerStatus{}
 }

@@ -9,8 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/conversion/queryparams"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/remotecommand"
 	"k8s.io/client-go/transport/spdy"
@@ -80,7 +79,7 @@ func Run(ctx context.Context, c *kube.Cluster, command Command, line func(string
 // endNow returns how the container of a command has ended, or nil if it still runs or its pod cannot be read.
 func endNow(ctx context.Context, c *kube.Cluster, command Command) *EndedError {
 	pod := command.Pod
-	now, err := podFrom(c.Get(ctx, kube.Ref{Kind: kind.Pod(), Namespace: pod.Namespace, Name: pod.Name}))
+	now, err := kube.As[corev1.Pod](c.Get(ctx, kube.Ref{Kind: kind.Pod(), Namespace: pod.Namespace, Name: pod.Name}))
 	if err != nil && !kube.IsNotFound(err) {
 		return nil
 	}
@@ -164,14 +163,9 @@ func execURL(config *rest.Config, pod kube.Ref, command Command) (*url.URL, erro
 	if err != nil {
 		return nil, err
 	}
-	scheme := runtime.NewScheme()
-	if err := corev1.AddToScheme(scheme); err != nil {
-		return nil, err
-	}
-	metav1.AddToGroupVersion(scheme, corev1.SchemeGroupVersion)
-	query, err := runtime.NewParameterCodec(scheme).EncodeParameters(&corev1.PodExecOptions{
+	query, err := queryparams.Convert(&corev1.PodExecOptions{
 		Container: command.Container, Command: command.Args, Stdout: true, Stderr: true,
-	}, corev1.SchemeGroupVersion)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -27,14 +25,7 @@ type Source struct {
 // Pods returns the pods of a source, sorted by name: from their shared list and watch, or from the server without
 // permission to watch.
 func (s Source) Pods(ctx context.Context, c *kube.Cluster) ([]*corev1.Pod, error) {
-	selector := labels.SelectorFromSet(s.Labels)
-	pods, err := kube.ReadAllAs[corev1.Pod](ctx, c, watchedPods(s.Labels), s.Namespace,
-		func(e *kube.Entry) bool { return selector.Matches(labels.Set(e.Labels)) })
-	if kube.ClassOf(err) == kube.Denied {
-		pods, err = kube.PodsNow(ctx, c, s.Namespace, s.Labels)
-	}
-	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
-	return pods, err
+	return kube.Pods(ctx, c, s.Namespace, s.Labels)
 }
 
 // Logs selects the logs of several containers.
@@ -104,7 +95,7 @@ type follower struct {
 }
 
 func (f *follower) follow(ctx context.Context) error {
-	selected := watchedPods(f.logs.Labels)
+	selected := kube.PodsWith(f.logs.Labels)
 	watch := &observe.Objects{Changes: f.cluster, Namespace: f.logs.Namespace, Of: observe.AllOf(selected)}
 	_, err := observe.Until(ctx, f.cluster.Clock(), watch, func() (observe.Step[int], error) {
 		pods, err := f.logs.Pods(ctx, f.cluster)
@@ -118,19 +109,10 @@ func (f *follower) follow(ctx context.Context) error {
 				return observe.Step[int]{}, err
 			}
 		}
-		return observe.Step[int]{Done: !f.logs.Follow, Within: getInterval(ctx, f.cluster, selected,
-			f.logs.Namespace)}, nil
+		return observe.Step[int]{Done: !f.logs.Follow, Within: observe.Recheck(
+			f.cluster.WatchesAll(ctx, selected, f.logs.Namespace))}, nil
 	})
 	return err
-}
-
-// getInterval returns the time after which pods are listed again without a change: sooner if they are not watched.
-func getInterval(ctx context.Context, c *kube.Cluster, pods kube.Kind, namespace string) time.Duration {
-	const unwatched = 2 * time.Second
-	if _, err := c.ReadAll(ctx, pods, namespace, func(*kube.Entry) bool { return false }); err != nil {
-		return unwatched
-	}
-	return kube.QuietTime
 }
 
 // noteDeleted reports the pods that no longer exist.
@@ -151,7 +133,7 @@ func (f *follower) noteDeleted(pods []*corev1.Pod) {
 func (f *follower) start(ctx context.Context, pod *corev1.Pod) error {
 	var mask Mask
 	for _, container := range f.containers(pod) {
-		status := statusOf(pod, container)
+		status := ready.StatusOf(pod, container)
 		one := run{pod: pod.UID, container: container, restarts: status.RestartCount}
 		if f.runs[one] || !f.readable(status) {
 			continue
@@ -257,16 +239,12 @@ func (f *follower) seenBefore(one run) bool {
 
 // reportEnd passes on how a container ended.
 func (f *follower) reportEnd(ctx context.Context, pod *corev1.Pod, one run, line Line) {
-	ref := kube.Ref{Kind: watchedPods(pod.Labels), Namespace: pod.Namespace, Name: pod.Name}
-	obj, err := f.cluster.Get(ctx, ref)
-	if err != nil {
+	ref := kube.Ref{Kind: kube.PodsWith(pod.Labels), Namespace: pod.Namespace, Name: pod.Name}
+	now, err := kube.As[corev1.Pod](f.cluster.Get(ctx, ref))
+	if err != nil || now.UID != one.pod {
 		return // reported by noteDeleted, or not essential
 	}
-	now := &corev1.Pod{}
-	if kube.Convert(obj, now) != nil || now.UID != one.pod {
-		return
-	}
-	status := statusOf(now, one.container)
+	status := ready.StatusOf(now, one.container)
 	ended := status.State.Terminated
 	if status.RestartCount > one.restarts {
 		ended = status.LastTerminationState.Terminated

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
 // Log selects a part of the log of one run of a container.
@@ -74,18 +75,14 @@ func (l Log) Read(ctx context.Context, c *kube.Cluster, line func(string)) error
 
 // running returns the number of restarts of the container, and whether it runs.
 func (l Log) running(ctx context.Context, c *kube.Cluster) (restarts int32, runs bool, err error) {
-	obj, err := c.Get(ctx, kube.Ref{Kind: kind.Pod(), Namespace: l.Namespace, Name: l.Pod})
+	pod, err := kube.As[corev1.Pod](c.Get(ctx, kube.Ref{Kind: kind.Pod(), Namespace: l.Namespace, Name: l.Pod}))
 	if kube.IsNotFound(err) {
 		return 0, false, nil
 	}
 	if err != nil {
 		return 0, false, err
 	}
-	pod := &corev1.Pod{}
-	if err := kube.Convert(obj, pod); err != nil {
-		return 0, false, err
-	}
-	status := statusOf(pod, l.Container)
+	status := ready.StatusOf(pod, l.Container)
 	return status.RestartCount, status.State.Running != nil, nil
 }
 

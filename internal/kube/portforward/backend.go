@@ -42,12 +42,8 @@ func Dial(ctx context.Context, c Cluster, b Backend) (net.Conn, error) {
 func target(ctx context.Context, c Cluster, b Backend) (*corev1.Pod, error) {
 	if b.Pod != "" {
 		ref := kube.Ref{Kind: kind.Pod(), Namespace: b.Namespace, Name: b.Pod}
-		obj, err := c.Get(ctx, ref)
+		pod, err := kube.As[corev1.Pod](c.Get(ctx, ref))
 		if err != nil {
-			return nil, err
-		}
-		pod := &corev1.Pod{}
-		if err := kube.Convert(obj, pod); err != nil {
 			return nil, err
 		}
 		if pod.Status.Phase != corev1.PodRunning {
@@ -55,9 +51,9 @@ func target(ctx context.Context, c Cluster, b Backend) (*corev1.Pod, error) {
 		}
 		return pod, nil
 	}
-	pods, err := Pods(ctx, c, b)
+	pods, err := kube.Pods(ctx, c, b.Namespace, b.Selector)
 	if err == nil && FirstReady(pods) == nil {
-		pods, err = podsNow(ctx, c, b) // the watch may be slightly outdated
+		pods, err = kube.PodsNow(ctx, c, b.Namespace, b.Selector) // the watch may be slightly outdated
 	}
 	if err != nil {
 		return nil, err
@@ -66,36 +62,6 @@ func target(ctx context.Context, c Cluster, b Backend) (*corev1.Pod, error) {
 		return pod, nil
 	}
 	return nil, &NoPodError{Backend: b, Pods: pods}
-}
-
-// Pods returns the pods of a backend, sorted by name, from a shared list and
-// watch of the pods of Kubetorch, or otherwise of all pods of the namespace.
-func Pods(ctx context.Context, c Cluster, b Backend) ([]*corev1.Pod, error) {
-	selector := labels.SelectorFromSet(b.Selector)
-	pods, err := kube.ReadAllAs[corev1.Pod](ctx, c, podsOfBackend(b), b.Namespace,
-		func(e *kube.Entry) bool { return selector.Matches(labels.Set(e.Labels)) })
-	if kube.ClassOf(err) == kube.Denied {
-		return podsNow(ctx, c, b) // listing may be allowed without watching
-	}
-	return byName(pods), err
-}
-
-// podsOfBackend returns the kind whose shared list and watch contains the pods of a backend.
-func podsOfBackend(b Backend) kube.Kind {
-	if _, shared := b.Selector[kind.ServiceLabel]; shared {
-		return kind.Pod()
-	}
-	return kind.Pod().All()
-}
-
-func podsNow(ctx context.Context, c Cluster, b Backend) ([]*corev1.Pod, error) {
-	pods, err := kube.PodsNow(ctx, c, b.Namespace, b.Selector)
-	return byName(pods), err
-}
-
-func byName(pods []*corev1.Pod) []*corev1.Pod {
-	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
-	return pods
 }
 
 // FirstReady returns the first pod that is [Ready], or nil.
@@ -198,12 +164,9 @@ func TargetPort(p corev1.ServicePort) intstr.IntOrString {
 // ServiceBackend returns the backend of a port of a Service, or of its first port if port is 0. A port that the Service
 // does not have is used as a port of the pods.
 func ServiceBackend(ctx context.Context, c Cluster, namespace, name string, port int32) (Backend, error) {
-	obj, err := c.Read(ctx, kube.Ref{Kind: kind.Service().All(), Namespace: namespace, Name: name})
+	service, err := kube.As[corev1.Service](c.Read(ctx, kube.Ref{Kind: kind.Service().All(), Namespace: namespace,
+		Name: name}))
 	if err != nil {
-		return Backend{}, err
-	}
-	service := &corev1.Service{}
-	if err := kube.Convert(obj, service); err != nil {
 		return Backend{}, err
 	}
 	if len(service.Spec.Selector) == 0 {

@@ -117,7 +117,7 @@ func dialWithRetries(ctx context.Context, c Cluster, b Backend) (net.Conn, error
 	}
 	var conn net.Conn
 	var err error
-	pods := &observe.Objects{Changes: c, Namespace: b.Namespace, Of: observe.AllOf(podsOfBackend(b))}
+	pods := &observe.Objects{Changes: c, Namespace: b.Namespace, Of: observe.AllOf(kube.PodsWith(b.Selector))}
 	_, _ = observe.Until(ctx, c.Clock(), pods, func() (observe.Step[any], error) {
 		previous := err
 		if conn, err = Dial(ctx, c, b); kube.ClassOf(err) == kube.Canceled && previous != nil {

@@ -6,6 +6,7 @@ package ready
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -56,34 +57,17 @@ type Snapshot struct {
 	FixedNodes bool
 }
 
-// Phase is the stage of a workload on its way to readiness.
-type Phase string
-
-// Phases of a workload.
-const (
-	Ready         Phase = "Ready"
-	Progressing   Phase = "Progressing"   // the controllers have work to do
-	Queued        Phase = "Queued"        // held by a queue or a scheduling gate
-	Unschedulable Phase = "Unschedulable" // no node accepts a pod, now or ever
-	Pulling       Phase = "Pulling"       // an image is being pulled, or cannot be pulled
-	Starting      Phase = "Starting"      // containers start, or are not healthy yet
-	Crashing      Phase = "Crashing"      // containers exit when they should run
-	Refused       Phase = "Refused"       // the API server rejects the pods
-	Terminating   Phase = "Terminating"   // the workload is being deleted
-	Suspended     Phase = "Suspended"     // no pods are requested, and none are left
-)
-
 // Verdict reports whether the workload is ready, and otherwise what blocks it.
 type Verdict struct {
-	Phase    Phase
-	Ready    bool
-	Complete bool   // whether it has run to its end; implies Ready
-	Message  string // one line of progress: "1 of 3 pods ready: 2 pulling an image"
-	Cause    *Cause // nil if ready, or progressing without a problem
+	Ready     bool
+	Complete  bool   // whether it has run to its end; implies Ready
+	Suspended bool   // no pods are requested, and none are left
+	Message   string // one line of progress: "1 of 3 pods ready: 2 pulling an image"
+	Cause     *Cause // nil if ready, or progressing without a problem
 }
 
 // Settled reports whether the wait is over: the workload is ready or suspended.
-func (v Verdict) Settled() bool { return v.Ready || v.Phase == Suspended }
+func (v Verdict) Settled() bool { return v.Ready || v.Suspended }
 
 // Cause is a problem that prevents a workload from becoming ready.
 type Cause struct {
@@ -233,6 +217,11 @@ func readinessOf(workload *unstructured.Unstructured) kind.Readiness {
 	return kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Readiness
 }
 
+// groupsOf returns the groups of pods that a workload of a known kind requests.
+func groupsOf(workload *unstructured.Unstructured) []kind.Group {
+	return kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Groups(workload.Object)
+}
+
 // Assess returns the verdict on one snapshot.
 func Assess(s Snapshot) Verdict { return Assessor(s.Workload)(s) }
 
@@ -240,15 +229,24 @@ func Assess(s Snapshot) Verdict { return Assessor(s.Workload)(s) }
 // it decodes once.
 func Assessor(workload *unstructured.Unstructured) func(Snapshot) Verdict {
 	if workload == nil || workload.Object == nil {
-		return always(Verdict{Phase: Progressing, Message: "the workload does not exist in the cluster yet"})
+		return always(Verdict{Message: "the workload does not exist in the cluster yet"})
 	}
 	if workload.GetDeletionTimestamp() != nil {
-		return always(Verdict{Phase: Terminating, Message: "the workload is being deleted"})
+		return always(Verdict{Message: "the workload is being deleted"})
 	}
 	return assessors()[readinessOf(workload)](workload)
 }
 
 func always(verdict Verdict) func(Snapshot) Verdict { return func(Snapshot) Verdict { return verdict } }
+
+// first returns the first item for which match returns true, or the zero value.
+func first[T any](items []T, match func(T) bool) T {
+	if i := slices.IndexFunc(items, match); i >= 0 {
+		return items[i]
+	}
+	var none T
+	return none
+}
 
 // filter returns the items for which keep returns true.
 func filter[T any](items []T, keep func(T) bool) []T {

@@ -43,7 +43,11 @@ func TestAssess(t *testing.T) {
 // golden formats a verdict for review.
 func golden(f fixture, v Verdict) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\nphase: %s\nready: %t\nmessage: %s\n", f.About, v.Phase, v.Ready, v.Message)
+	fmt.Fprintf(&b, "# %s\nready: %t\n", f.About, v.Ready)
+	if v.Suspended {
+		b.WriteString("suspended: true\n")
+	}
+	fmt.Fprintf(&b, "message: %s\n", v.Message)
 	c := v.Cause
 	if c == nil {
 		return b.String() + "cause: none\n"

@@ -53,7 +53,7 @@ func (cq *clusterQueue) verdict() Verdict {
 		cause.Hint = "Check that the controller of Kueue is running."
 		return Verdict{Message: "Kueue has not processed the ClusterQueue yet", Cause: cause}
 	case active.isTrue():
-		return Verdict{Ready: true, Phase: Ready, Message: "the ClusterQueue is active"}
+		return Verdict{Ready: true, Message: "the ClusterQueue is active"}
 	}
 	cause.Summary = "The ClusterQueue admits no workloads" + active.suffix() + "."
 	cause.Hint = "Correct the cause that Kueue reports."

@@ -235,7 +235,8 @@ func (s *diagnosis) probeCause(p *corev1.Pod, cs corev1.ContainerStatus) *Cause 
 // withLogs sets the log and the command of a cause to those of a container.
 func (c *Cause) withLogs(p *corev1.Pod, name string, previous bool) *Cause {
 	c.Logs = &LogRef{
-		Namespace: p.Namespace, Pod: p.Name, Container: name, Previous: previous, Restarts: Restarts(p, name),
+		Namespace: p.Namespace, Pod: p.Name, Container: name, Previous: previous,
+		Restarts: StatusOf(p, name).RestartCount,
 	}
 	c.Command = Kubectl(p.Namespace, "logs", p.Name, "-c", name)
 	if previous {
@@ -303,12 +304,7 @@ func exitHint(t *corev1.ContainerStateTerminated) Advice {
 	return "Read the log of the container."
 }
 
-// Restarts returns the number of restarts of a container of the pod.
-func Restarts(p *corev1.Pod, name string) int32 {
-	for _, cs := range containerStatuses(p) {
-		if cs.Name == name {
-			return cs.RestartCount
-		}
-	}
-	return 0
+// StatusOf returns the status of a container of the pod, or the zero value.
+func StatusOf(p *corev1.Pod, name string) corev1.ContainerStatus {
+	return first(containerStatuses(p), func(cs corev1.ContainerStatus) bool { return cs.Name == name })
 }

@@ -66,7 +66,8 @@ func TestRestartsAreThoseOfTheContainer(t *testing.T) {
 	t.Parallel()
 	p := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{
 		{Name: "proxy", RestartCount: 1}, {Name: "main", RestartCount: 7}}}}
-	if main, other := Restarts(p, "main"), Restarts(p, "other"); main != 7 || other != 0 {
+	main, other := StatusOf(p, "main").RestartCount, StatusOf(p, "other").RestartCount
+	if main != 7 || other != 0 {
 		t.Errorf("got %d and %d, want 7 and 0", main, other)
 	}
 }

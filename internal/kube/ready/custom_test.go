@@ -5,35 +5,34 @@ import "testing"
 func TestReadinessOfKindsOutsideTheTable(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]struct {
-		phase     Phase
-		needsPods bool
+		ready, suspended, needsPods bool
 	}{
-		"custom-ready":          {phase: Ready},
-		"custom-ready-stale":    {phase: Progressing},
-		"custom-no-status":      {phase: Progressing, needsPods: true},
-		"custom-no-status-pods": {phase: Ready, needsPods: true},
-		"custom-phase-ready":    {phase: Ready, needsPods: true},
-		"custom-phase-pull":     {phase: Pulling, needsPods: true},
-		"custom-phase-no-pods":  {phase: Progressing, needsPods: true},
-		"custom-phase-few-pods": {phase: Progressing, needsPods: true},
-		"custom-pods-ended":     {phase: Ready, needsPods: true},
-		"custom-conditions-map": {phase: Ready, needsPods: true},
-		"custom-complete":       {phase: Ready, needsPods: true},
-		"custom-failed":         {phase: Crashing, needsPods: true},
-		"custom-suspended":      {phase: Suspended},
-		"rollout-ready":         {phase: Ready},
-		"rollout-lag":           {phase: Progressing},
-		"rollout-updates":       {phase: Progressing},
-		"rollout-hash":          {phase: Ready},
-		"rollout-zero":          {phase: Suspended, needsPods: true},
-		"ready":                 {phase: Ready}, // a Deployment
+		"custom-ready":          {ready: true},
+		"custom-ready-stale":    {},
+		"custom-no-status":      {needsPods: true},
+		"custom-no-status-pods": {ready: true, needsPods: true},
+		"custom-phase-ready":    {ready: true, needsPods: true},
+		"custom-phase-pull":     {needsPods: true},
+		"custom-phase-no-pods":  {needsPods: true},
+		"custom-phase-few-pods": {needsPods: true},
+		"custom-pods-ended":     {ready: true, needsPods: true},
+		"custom-conditions-map": {ready: true, needsPods: true},
+		"custom-complete":       {ready: true, needsPods: true},
+		"custom-failed":         {needsPods: true},
+		"custom-suspended":      {suspended: true},
+		"rollout-ready":         {ready: true},
+		"rollout-lag":           {},
+		"rollout-updates":       {},
+		"rollout-hash":          {ready: true},
+		"rollout-zero":          {suspended: true, needsPods: true},
+		"ready":                 {ready: true}, // a Deployment
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := load(t, name)
 			v := Assess(s)
-			if v.Phase != want.phase {
-				t.Errorf("phase %s, want %s: %s", v.Phase, want.phase, v.Message)
+			if v.Ready != want.ready || v.Suspended != want.suspended {
+				t.Errorf("ready %t, suspended %t: %s", v.Ready, v.Suspended, v.Message)
 			}
 			if got := NeedsPods(s.Workload); got != want.needsPods {
 				t.Errorf("NeedsPods is %t, want %t", got, want.needsPods)

@@ -46,16 +46,11 @@ func living(pods []*corev1.Pod) []*corev1.Pod {
 // verdict returns the verdict on a workload that is not ready. fallback is the
 // progress to report if there are no pods.
 func (s *diagnosis) verdict(causes []*Cause, fallback string) Verdict {
-	phase, message := s.progress(fallback)
-	cause := worst(causes)
-	if cause == nil {
-		return Verdict{Phase: phase, Message: message}
-	}
-	return Verdict{Phase: phaseOf(cause.Reason), Message: message, Cause: cause}
+	return Verdict{Message: s.progress(fallback), Cause: worst(causes)}
 }
 
 // worst selects the most relevant cause: permanent before temporary causes,
-// then the shortest grace period, then the phase furthest from ready.
+// then the shortest grace period, then the cause furthest from ready.
 func worst(causes []*Cause) *Cause {
 	if len(causes) == 0 {
 		return nil
@@ -76,30 +71,24 @@ func endsAfter(c *Cause) time.Duration {
 	return math.MaxInt64
 }
 
-// severity orders otherwise equal causes. The phases furthest from ready are
-// first.
+// severity orders otherwise equal causes. Those furthest from ready are first.
 func severity(c *Cause) int {
-	return slices.Index([]Phase{Refused, Crashing, Pulling, Unschedulable, Starting, Progressing, Queued},
-		phaseOf(c.Reason))
-}
-
-func phaseOf(reason string) Phase {
-	switch reason {
-	case ReasonInvalidImageName, ReasonImagePullFailed:
-		return Pulling
-	case ReasonCrashLoop, ReasonContainerExited, ReasonOutOfMemory, ReasonFailed:
-		return Crashing
+	switch c.Reason {
 	case ReasonQuotaExceeded, ReasonServiceAccountMissing, ReasonPodsRefused:
-		return Refused
+		return 0
+	case ReasonCrashLoop, ReasonContainerExited, ReasonOutOfMemory, ReasonFailed:
+		return 1
+	case ReasonInvalidImageName, ReasonImagePullFailed:
+		return 2
 	case ReasonUnschedulable, ReasonWaitingForCapacity, ReasonVolumeMissing, ReasonVolumeNotBound,
 		ReasonVolumeLost, ReasonClaimDeleted:
-		return Unschedulable
-	case ReasonQueued, ReasonQueueMissing, ReasonQueueInactive:
-		return Queued
+		return 3
 	case ReasonPaused, ReasonPodFailed:
-		return Progressing
+		return 5
+	case ReasonQueued, ReasonQueueMissing, ReasonQueueInactive:
+		return 6
 	}
-	return Starting
+	return 4 // it starts
 }
 
 // podCauses returns the causes of all pods that are not ready.

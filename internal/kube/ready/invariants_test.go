@@ -19,10 +19,8 @@ func checkVerdict(t *testing.T, v Verdict) {
 	switch {
 	case v.Message == "":
 		t.Error("no message")
-	case v.Phase == "":
-		t.Error("no phase")
-	case v.Ready != (v.Phase == Ready):
-		t.Errorf("ready is %t in phase %s", v.Ready, v.Phase)
+	case v.Ready && v.Suspended:
+		t.Error("both ready and suspended")
 	case v.Complete && !v.Ready:
 		t.Error("complete, but not ready")
 	case v.Ready && c != nil:
@@ -40,7 +38,7 @@ func checkVerdict(t *testing.T, v Verdict) {
 	if !c.Terminal && c.Grace != 0 || c.Grace < 0 || c.Grace > recoverGrace {
 		t.Errorf("grace of %s, terminal %t", c.Grace, c.Terminal)
 	}
-	if v.Phase == Queued && c.Terminal && c.Reason != ReasonQueueMissing {
+	if (c.Reason == ReasonQueued || c.Reason == ReasonQueueInactive) && c.Terminal {
 		t.Error("queued in an existing queue, but terminal")
 	}
 	if len(c.Events) > maxEvents {

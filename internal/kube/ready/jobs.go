@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 )
 
 // condition contains the common fields of the conditions of all kinds.
@@ -22,12 +23,7 @@ type condition struct {
 }
 
 func conditionOf(conditions []condition, kind string) condition {
-	for _, c := range conditions {
-		if c.Type == kind {
-			return c
-		}
-	}
-	return condition{}
+	return first(conditions, func(c condition) bool { return c.Type == kind })
 }
 
 func (c condition) isTrue() bool  { return c.Status == metav1.ConditionTrue }
@@ -65,16 +61,13 @@ func job(s Snapshot, j *batchv1.Job) Verdict {
 	if j.Spec.Completions != nil {
 		wanted = min(wanted, int(*j.Spec.Completions-j.Status.Succeeded))
 	}
-	active, running := int(j.Status.Active), 0
-	if j.Status.Ready != nil {
-		running = int(*j.Status.Ready)
-	}
+	active, running := int(j.Status.Active), int(ptr.Deref(j.Status.Ready, 0))
 	switch {
 	case complete.isTrue():
 		return completed("complete")
 	case failed.isTrue():
 		return s.failedRun(failed)
-	case j.Spec.Suspend != nil && *j.Spec.Suspend:
+	case ptr.Deref(j.Spec.Suspend, false):
 		return s.suspended(active)
 	case orOne(j.Spec.Parallelism) == 0:
 		return toZero(active)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -59,7 +60,7 @@ func knativeService(s Snapshot, k *conditional) Verdict {
 // ready: of its Revision, otherwise of its configuration, otherwise of its
 // route.
 func (s *diagnosis) knativeCause(k *conditional, latest string) *Cause {
-	if r := s.part("Revision", latest); r != nil {
+	if r := decoded[conditional](s.part("Revision", latest)); r != nil {
 		for _, t := range []string{"ContainerHealthy", "ResourcesAvailable"} {
 			c := conditionOf(r.Status.Conditions, t)
 			switch {
@@ -128,11 +129,7 @@ func (s *diagnosis) revisionCause(revision string, failed condition) *Cause {
 
 // part returns an object between the workload and its pods, or nil if it is
 // unknown.
-func (s *diagnosis) part(kind, name string) *conditional {
-	for _, u := range s.Parts {
-		if u.GetKind() == kind && u.GetName() == name {
-			return decoded[conditional](u)
-		}
-	}
-	return nil
+func (s Snapshot) part(kind, name string) *unstructured.Unstructured {
+	return first(s.Parts,
+		func(u *unstructured.Unstructured) bool { return u.GetKind() == kind && u.GetName() == name })
 }

@@ -1,6 +1,10 @@
 package ready
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+)
 
 // groupSet is the relevant part of a LeaderWorkerSet
 // (api/leaderworkerset/v1/leaderworkerset_types.go in sigs.k8s.io/lws).
@@ -9,10 +13,7 @@ type groupSet struct {
 		Generation int64 `json:"generation"`
 	} `json:"metadata"`
 	Spec struct {
-		Replicas             *int32 `json:"replicas"`
-		LeaderWorkerTemplate struct {
-			Size *int32 `json:"size"`
-		} `json:"leaderWorkerTemplate"`
+		Replicas *int32 `json:"replicas"`
 	} `json:"spec"`
 	Status struct {
 		ObservedGeneration int64       `json:"observedGeneration"`
@@ -27,7 +28,7 @@ type groupSet struct {
 // compares StatefulSets whose size may be about to change, so the pods count too.
 func leaderWorkerSet(s Snapshot, set *groupSet) Verdict {
 	st, groups := set.Status, orOne(set.Spec.Replicas)
-	pods := groups * orOne(set.Spec.LeaderWorkerTemplate.Size)
+	pods := int(kind.PodCount(s.Workload.Object, groupsOf(s.Workload)))
 	available := conditionOf(st.Conditions, "Available").isTrue()
 	switch {
 	case !observed(st.ObservedGeneration, set.Metadata.Generation, groups):

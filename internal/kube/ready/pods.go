@@ -12,12 +12,7 @@ import (
 
 // podCondition returns the condition of a type, or a zero condition.
 func podCondition(p *corev1.Pod, t corev1.PodConditionType) corev1.PodCondition {
-	for _, c := range p.Status.Conditions {
-		if c.Type == t {
-			return c
-		}
-	}
-	return corev1.PodCondition{}
+	return first(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == t })
 }
 
 // PodReady reports whether a pod has the condition Ready.
@@ -70,12 +65,8 @@ func containerStatuses(p *corev1.Pod) []corev1.ContainerStatus {
 
 // container returns the spec of the container of a name, or a zero spec.
 func container(p *corev1.Pod, name string) corev1.Container {
-	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
-		if c.Name == name {
-			return c
-		}
-	}
-	return corev1.Container{}
+	return first(slices.Concat(p.Spec.InitContainers, p.Spec.Containers),
+		func(c corev1.Container) bool { return c.Name == name })
 }
 
 func failed(t *corev1.ContainerStateTerminated) bool {

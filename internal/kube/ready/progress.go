@@ -21,52 +21,40 @@ const (
 	stageReady
 )
 
-// describe returns the phase of a workload whose slowest pod is at this stage,
-// and the words for the stage after a count of pods: "2 pulling an image".
-func (s stage) describe() (phase Phase, words string) {
-	is := [...]struct {
-		phase Phase
-		words string
-	}{
-		stageFailed:        {Progressing, "failed"},
-		stageQueued:        {Queued, "queued"},
-		stageUnschedulable: {Unschedulable, "waiting for a node"},
-		stagePreparing:     {Progressing, "being prepared"},
-		stagePulling:       {Pulling, "pulling an image"},
-		stageCrashing:      {Crashing, "crashing"},
-		stageStarting:      {Starting, "starting"},
-		stageReady:         {Progressing, "ready"},
+// words returns the words for a stage after a count of pods: "2 pulling an image".
+func (s stage) words() string {
+	return [...]string{
+		stageFailed:        "failed",
+		stageQueued:        "queued",
+		stageUnschedulable: "waiting for a node",
+		stagePreparing:     "being prepared",
+		stagePulling:       "pulling an image",
+		stageCrashing:      "crashing",
+		stageStarting:      "starting",
 	}[s]
-	return is.phase, is.words
 }
 
-// progress returns the phase of the slowest pod, and the number of pods by
-// stage. remark is added if no pod is starting, and used alone if there are no
-// pods.
-func (s *diagnosis) progress(remark string) (Phase, string) {
+// progress returns the number of pods by stage. remark is added if no pod is
+// starting, and used alone if there are no pods.
+func (s *diagnosis) progress(remark string) string {
 	var counts [stageReady + 1]int
-	slowest := stageReady
 	for _, p := range s.pods {
-		at := stageOf(p)
-		counts[at]++
-		slowest = min(slowest, at)
+		counts[stageOf(p)]++
 	}
 	total := max(s.desired, len(s.pods)-counts[stageFailed]) // failed pods are replaced
 	if total == 0 {
-		return Progressing, remark
+		return remark
 	}
 	var parts []string
 	for at, n := range counts[:stageReady] {
 		if n > 0 {
-			_, words := stage(at).describe()
-			parts = append(parts, fmt.Sprintf("%d %s", n, words))
+			parts = append(parts, fmt.Sprintf("%d %s", n, stage(at).words()))
 		}
 	}
 	if len(parts) == 0 {
 		parts = append(parts, remark)
 	}
-	phase, _ := slowest.describe()
-	return phase, fmt.Sprintf("%d of %d pods ready: %s", counts[stageReady], total, strings.Join(parts, ", "))
+	return fmt.Sprintf("%d of %d pods ready: %s", counts[stageReady], total, strings.Join(parts, ", "))
 }
 
 func stageOf(p *corev1.Pod) stage {

@@ -92,7 +92,7 @@ func (s Snapshot) heldByQueue() Verdict {
 	d := newDiagnosis(s, s.Pods)
 	c := q.kueue(d.workloadCause(ReasonQueued, ""), object(s.Workload))
 	c.Subject = kind.QueueSchedulerKueue
-	return Verdict{Phase: phaseOf(c.Reason), Message: "held in queue " + q.Name, Cause: c}
+	return Verdict{Message: "held in queue " + q.Name, Cause: c}
 }
 
 // problem sets a cause in the queue itself. It returns false if there is none.
@@ -135,12 +135,7 @@ func (q *Queue) ofKAI() bool { return q.Scheduler == kind.QueueSchedulerKAI }
 
 // object returns the queue, or nil if it is missing or unknown.
 func (q *Queue) object() *unstructured.Unstructured {
-	for _, u := range q.Queues {
-		if u.GetName() == q.Name {
-			return u
-		}
-	}
-	return nil
+	return first(q.Queues, func(u *unstructured.Unstructured) bool { return u.GetName() == q.Name })
 }
 
 // others lists the existing queues.

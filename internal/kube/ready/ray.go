@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 )
 
 // ray contains the relevant fields of a RayCluster
@@ -39,12 +40,12 @@ type ray struct {
 func rayCluster(s Snapshot, r *ray) Verdict {
 	st := r.Status
 	workers, observed := st.DesiredWorkerReplicas, st.DesiredWorkerReplicas == r.workers()
-	if r.Spec.EnableInTreeAutoscaling != nil && *r.Spec.EnableInTreeAutoscaling {
+	if ptr.Deref(r.Spec.EnableInTreeAutoscaling, false) {
 		workers, observed = min(workers, st.MinWorkerReplicas), true // the autoscaler of Ray may request more
 	}
 	head := conditionOf(st.Conditions, "HeadPodReady")
 	switch {
-	case r.Spec.Suspend != nil && *r.Spec.Suspend:
+	case ptr.Deref(r.Spec.Suspend, false):
 		if st.State == "suspended" || conditionOf(st.Conditions, "RayClusterSuspended").isTrue() {
 			return s.suspended(0)
 		}
@@ -78,20 +79,13 @@ func rayCluster(s Snapshot, r *ray) Verdict {
 func (r ray) workers() int {
 	sum := 0
 	for _, group := range r.Spec.WorkerGroupSpecs {
-		if group.Suspend != nil && *group.Suspend {
+		if ptr.Deref(group.Suspend, false) {
 			continue
 		}
-		number := max(valueOr(group.Replicas, 0), valueOr(group.MinReplicas, 0))
-		sum += min(number, valueOr(group.MaxReplicas, number)) * valueOr(group.NumOfHosts, 1)
+		number := max(ptr.Deref(group.Replicas, 0), ptr.Deref(group.MinReplicas, 0))
+		sum += min(number, ptr.Deref(group.MaxReplicas, number)) * ptr.Deref(group.NumOfHosts, 1)
 	}
 	return sum
-}
-
-func valueOr(number *int, otherwise int) int {
-	if number == nil {
-		return otherwise
-	}
-	return *number
 }
 
 // rayRefused explains a RayCluster that KubeRay rejects.

@@ -131,10 +131,5 @@ func runsSomethingElse(p *corev1.Pod, template *corev1.PodTemplateSpec) bool {
 
 // deploymentCondition returns the condition of a type, or a zero condition.
 func deploymentCondition(d *appsv1.Deployment, t appsv1.DeploymentConditionType) appsv1.DeploymentCondition {
-	for _, c := range d.Status.Conditions {
-		if c.Type == t {
-			return c
-		}
-	}
-	return appsv1.DeploymentCondition{}
+	return first(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool { return c.Type == t })
 }

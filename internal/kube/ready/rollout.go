@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -16,17 +17,15 @@ import (
 // isReady, completed, noPodsRequested, notReady and notObserved return verdicts that do not depend
 // on pods.
 func isReady(message string, args ...any) Verdict {
-	return Verdict{Phase: Ready, Ready: true, Message: fmt.Sprintf(message, args...)}
+	return Verdict{Ready: true, Message: fmt.Sprintf(message, args...)}
 }
 
-func completed(message string) Verdict {
-	return Verdict{Phase: Ready, Ready: true, Complete: true, Message: message}
-}
+func completed(message string) Verdict { return Verdict{Ready: true, Complete: true, Message: message} }
 
-func noPodsRequested(message string) Verdict { return Verdict{Phase: Suspended, Message: message} }
+func noPodsRequested(message string) Verdict { return Verdict{Suspended: true, Message: message} }
 
 func notReady(message string, args ...any) Verdict {
-	return Verdict{Phase: Progressing, Message: fmt.Sprintf(message, args...)}
+	return Verdict{Message: fmt.Sprintf(message, args...)}
 }
 
 func (s Snapshot) notObserved() string {
@@ -178,12 +177,9 @@ func replicaSet(s Snapshot, set *appsv1.ReplicaSet) Verdict {
 // replicaFailure returns the message of the API server about the pods that a
 // ReplicaSet could not create, or "".
 func replicaFailure(set *appsv1.ReplicaSet) string {
-	for _, c := range set.Status.Conditions {
-		if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue && c.Reason == failedCreate {
-			return c.Message
-		}
-	}
-	return ""
+	return first(set.Status.Conditions, func(c appsv1.ReplicaSetCondition) bool {
+		return c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue && c.Reason == failedCreate
+	}).Message
 }
 
 // controlledPods returns the pods that the workload controls directly, or all
@@ -219,9 +215,4 @@ func singlePod(s Snapshot, p *corev1.Pod) Verdict {
 	return s.diagnose(run{desired: 1, pods: s.Pods, remark: "not ready yet"})
 }
 
-func orOne(n *int32) int {
-	if n == nil {
-		return 1
-	}
-	return int(*n)
-}
+func orOne(n *int32) int { return int(ptr.Deref(n, 1)) }

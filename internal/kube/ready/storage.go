@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 )
 
 // Reasons of causes that prevent a claim from being bound or expanded.
@@ -39,7 +40,7 @@ type ClaimSnapshot struct {
 func AssessClaim(s ClaimSnapshot) Verdict {
 	d := claimDiagnosis{ClaimSnapshot: s, events: newEventLog(s.Events)}
 	if cause := d.unusable(); cause != nil {
-		return Verdict{Phase: Progressing, Message: cause.Summary, Cause: cause}
+		return Verdict{Message: cause.Summary, Cause: cause}
 	}
 	return d.bound()
 }
@@ -86,12 +87,7 @@ func (s *claimDiagnosis) notBound(what string, hint Advice) *Cause {
 }
 
 // className returns the name of the class, or "".
-func (s *claimDiagnosis) className() string {
-	if s.Claim.Spec.StorageClassName == nil {
-		return ""
-	}
-	return *s.Claim.Spec.StorageClassName
-}
+func (s *claimDiagnosis) className() string { return ptr.Deref(s.Claim.Spec.StorageClassName, "") }
 
 // unbound returns the reason why a claim has no volume yet.
 func (s *claimDiagnosis) unbound() *Cause {
@@ -139,8 +135,8 @@ func (s *claimDiagnosis) unbound() *Cause {
 // waitsForConsumer reports whether provisioning waits for a pod that uses the
 // volume. The scheduler first selects a node for such a pod.
 func (s *claimDiagnosis) waitsForConsumer() bool {
-	return s.Class != nil && s.Class.VolumeBindingMode != nil &&
-		*s.Class.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer &&
+	return s.Class != nil &&
+		ptr.Deref(s.Class.VolumeBindingMode, "") == storagev1.VolumeBindingWaitForFirstConsumer &&
 		s.Claim.Annotations["volume.kubernetes.io/selected-node"] == ""
 }
 
@@ -202,12 +198,12 @@ func (s *claimDiagnosis) bound() Verdict {
 	wanted := s.Claim.Spec.Resources.Requests[corev1.ResourceStorage]
 	has := s.Claim.Status.Capacity[corev1.ResourceStorage]
 	if has.Cmp(wanted) >= 0 {
-		return Verdict{Phase: Ready, Ready: true, Message: "bound, " + has.String()}
+		return Verdict{Ready: true, Message: "bound, " + has.String()}
 	}
 	resize := s.Claim.Status.AllocatedResourceStatuses[corev1.ResourceStorage]
 	if resize == corev1.PersistentVolumeClaimNodeResizePending ||
 		s.condition(corev1.PersistentVolumeClaimFileSystemResizePending) {
-		return Verdict{Phase: Ready, Ready: true,
+		return Verdict{Ready: true,
 			Message: fmt.Sprintf("The volume was expanded to %s. Its file system of %s is expanded by the next mount "+
 				"in a pod.", wanted.String(), has.String())}
 	}
@@ -220,7 +216,7 @@ func (s *claimDiagnosis) bound() Verdict {
 	case e != nil && !stillWorking(e.Message):
 		c = s.notGrown(has, wanted, strings.TrimSuffix(clip(e.Message), ".")).unlessRetried(s.events)
 	}
-	return Verdict{Phase: Progressing, Message: c.Summary, Cause: c}
+	return Verdict{Message: c.Summary, Cause: c}
 }
 
 func (s *claimDiagnosis) notGrown(has, wanted resource.Quantity, why string) *Cause {

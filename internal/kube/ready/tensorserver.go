@@ -8,8 +8,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -48,13 +48,14 @@ type operated struct {
 func tensorServer(s Snapshot, c *operated) Verdict {
 	ready, suspended := conditionOf(c.Status.Conditions, "Ready"), conditionOf(c.Status.Conditions, "Suspended")
 	lags := c.lags(c.Status.ObservedGeneration) || c.lags(ready.ObservedGeneration)
-	if c.Spec.Suspend != nil && *c.Spec.Suspend {
+	if ptr.Deref(c.Spec.Suspend, false) {
 		if left := s.running(); left > 0 || lags || c.lags(suspended.ObservedGeneration) || !suspended.isTrue() {
 			return s.suspended(max(left, 1))
 		}
 		return s.suspended(0)
 	}
-	set := decoded[appsv1.StatefulSet](s.statefulSet())
+	made := s.part(kind.StatefulSet().Kind, s.Workload.GetName())
+	set := decoded[appsv1.StatefulSet](made)
 	pods := filter(s.Pods, func(p *corev1.Pod) bool { return c.runsIn(p.ObjectMeta, p.Spec) })
 	if set != nil {
 		template := set.Spec.Template
@@ -79,7 +80,7 @@ func tensorServer(s Snapshot, c *operated) Verdict {
 		}
 	}
 	switch {
-	case ready.isTrue() && (set == nil || statefulSet(Snapshot{Workload: s.statefulSet()}, set).Ready):
+	case ready.isTrue() && (set == nil || statefulSet(Snapshot{Workload: made}, set).Ready):
 		return c.readyAt()
 	case ready.isTrue():
 		remark = "the change is being rolled out"
@@ -106,16 +107,6 @@ func (c *operated) readyAt() Verdict {
 // running returns the number of existing pods, including terminating ones.
 func (s Snapshot) running() int {
 	return len(filter(s.Pods, func(p *corev1.Pod) bool { return !PodEnded(p) }))
-}
-
-// statefulSet returns the StatefulSet of the operator, or nil if it is unknown.
-func (s Snapshot) statefulSet() *unstructured.Unstructured {
-	for _, u := range s.Parts {
-		if u.GetKind() == kind.StatefulSet().Kind && u.GetName() == s.Workload.GetName() {
-			return u
-		}
-	}
-	return nil
 }
 
 // rolledOut returns the pods of the current template of a StatefulSet.

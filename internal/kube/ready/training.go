@@ -3,23 +3,22 @@ package ready
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // training contains the relevant fields of a job of the Kubeflow training
 // operator (pkg/apis/kubeflow.org/v1/common_types.go). Its status has no
-// observed generation. The field of the replicas depends on the kind.
+// observed generation.
 type training struct {
 	Spec struct {
 		RunPolicy struct {
 			Suspend *bool `json:"suspend"`
 		} `json:"runPolicy"`
-		PyTorch map[string]replicaSpec `json:"pytorchReplicaSpecs"`
-		TF      map[string]replicaSpec `json:"tfReplicaSpecs"`
-		MX      map[string]replicaSpec `json:"mxReplicaSpecs"`
-		XGB     map[string]replicaSpec `json:"xgbReplicaSpecs"`
 	} `json:"spec"`
 	Status struct {
 		Conditions      []condition `json:"conditions"`
@@ -30,21 +29,6 @@ type training struct {
 	} `json:"status"`
 }
 
-type replicaSpec struct {
-	Replicas *int32 `json:"replicas"`
-}
-
-// replicas returns the requested replicas by type: Master, Worker, PS, …
-func (t *training) replicas() map[string]int {
-	out := map[string]int{}
-	for _, specs := range []map[string]replicaSpec{t.Spec.PyTorch, t.Spec.TF, t.Spec.MX, t.Spec.XGB} {
-		for kind, spec := range specs {
-			out[kind] = orOne(spec.Replicas)
-		}
-	}
-	return out
-}
-
 // trainingJob is ready if all its replicas are active and their pods ready, or
 // if it has succeeded. The operator counts all running pods as active,
 // including pods that crash repeatedly (pkg/core/status.go,
@@ -53,13 +37,13 @@ func trainingJob(s Snapshot, t *training) Verdict {
 	conditions := t.Status.Conditions
 	wanted, active, complete := 0, 0, true
 	counts := []string{}
-	replicas := t.replicas()
-	for _, kind := range slices.Sorted(maps.Keys(replicas)) {
-		st := t.Status.ReplicaStatuses[kind]
+	for _, role := range slices.SortedFunc(slices.Values(groupsOf(s.Workload)),
+		func(a, b kind.Group) int { return strings.Compare(a.Name, b.Name) }) {
+		st, replicas := t.Status.ReplicaStatuses[role.Name], int(role.Count(s.Workload.Object))
 		done := st.Active + st.Succeeded
-		wanted, active = wanted+replicas[kind], active+st.Active
-		complete = complete && done >= replicas[kind]
-		counts = append(counts, fmt.Sprintf("%d of %d %s", done, replicas[kind], strings.ToLower(kind)))
+		wanted, active = wanted+replicas, active+st.Active
+		complete = complete && done >= replicas
+		counts = append(counts, fmt.Sprintf("%d of %d %s", done, replicas, strings.ToLower(role.Name)))
 	}
 	tally := strings.Join(counts, ", ")
 	suspend := t.Spec.RunPolicy.Suspend
@@ -68,7 +52,7 @@ func trainingJob(s Snapshot, t *training) Verdict {
 		return completed("complete")
 	case conditionOf(conditions, "Failed").isTrue():
 		return s.failedRun(conditionOf(conditions, "Failed"))
-	case suspend != nil && *suspend:
+	case ptr.Deref(suspend, false):
 		return s.suspended(active)
 	case wanted == 0 && len(conditions) > 0:
 		return toZero(active)
@@ -88,16 +72,7 @@ func trainingJob(s Snapshot, t *training) Verdict {
 // (api/jobset/v1alpha2/jobset_types.go).
 type set struct {
 	Spec struct {
-		Suspend        *bool `json:"suspend"`
-		ReplicatedJobs []struct {
-			Name     string `json:"name"`
-			Replicas *int32 `json:"replicas"`
-			Template struct {
-				Spec struct {
-					Parallelism *int32 `json:"parallelism"`
-				} `json:"spec"`
-			} `json:"template"`
-		} `json:"replicatedJobs"`
+		Suspend *bool `json:"suspend"`
 	} `json:"spec"`
 	Status struct {
 		Conditions           []condition `json:"conditions"`
@@ -119,11 +94,11 @@ func jobSet(s Snapshot, j *set) Verdict {
 		active += st.Active
 	}
 	jobs, readyJobs, pods := 0, 0, 0
-	for _, r := range j.Spec.ReplicatedJobs {
-		n := orOne(r.Replicas)
+	for _, g := range groupsOf(s.Workload) {
+		n := int(g.SetCount(s.Workload.Object))
 		jobs += n
-		readyJobs += min(n, done[r.Name])
-		pods += n * orOne(r.Template.Spec.Parallelism)
+		readyJobs += min(n, done[g.Name])
+		pods += int(g.Count(s.Workload.Object))
 	}
 	conditions := j.Status.Conditions
 	tally := fmt.Sprintf("%d of %d Jobs ready", readyJobs, jobs)
@@ -132,7 +107,7 @@ func jobSet(s Snapshot, j *set) Verdict {
 		return completed("complete")
 	case conditionOf(conditions, "Failed").isTrue():
 		return s.failedRun(conditionOf(conditions, "Failed"))
-	case j.Spec.Suspend != nil && *j.Spec.Suspend:
+	case ptr.Deref(j.Spec.Suspend, false):
 		return s.suspended(active)
 	case len(j.Status.ReplicatedJobsStatus) > 0 && readyJobs >= jobs:
 		return isReady("%s", tally)

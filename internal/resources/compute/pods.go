@@ -6,7 +6,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
 // pods are the pods of a compute.
@@ -24,26 +23,18 @@ func podsOf(ctx context.Context, cluster *kube.Cluster, m *model) pods {
 
 // wait waits until the pods are ready, or none are requested. It reports whether they are ready.
 func (p pods) wait(ctx context.Context) (bool, error) {
-	var verdict ready.Verdict
-	var err error
-	if p.workload == nil {
-		verdict, err = observe.WaitPods(ctx, p.cluster, p.namespace, p.labels)
-	} else {
-		verdict, err = observe.WaitReady(ctx, p.cluster, *p.workload, p.labels)
-	}
+	verdict, err := p.follow().Wait(ctx, p.cluster)
 	return err == nil && verdict.Ready, err
 }
 
 // ready reports whether the pods are ready now. It is false if that cannot be determined.
 func (p pods) ready(ctx context.Context) bool {
-	var verdict ready.Verdict
-	var err error
-	if p.workload == nil {
-		verdict, err = observe.AssessPods(ctx, p.cluster, p.namespace, p.labels)
-	} else {
-		verdict, err = observe.Assess(ctx, p.cluster, *p.workload, p.labels)
-	}
+	verdict, err := p.follow().Assess(ctx, p.cluster)
 	return err == nil && verdict.Ready
+}
+
+func (p pods) follow() observe.Follow {
+	return observe.Follow{Workload: p.workload, Namespace: p.namespace, PodLabels: p.labels}
 }
 
 // podLabels returns the labels that select the pods of a compute.

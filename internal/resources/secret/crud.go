@@ -54,7 +54,7 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 func uidToDelete(ctx context.Context, d *deleting) (apitypes.UID, diag.Diagnostics, error) {
 	ref, uid := d.State.ref(), apitypes.UID(d.State.UID.ValueString())
 	d.Memory.Recover(secretKey(ref), uid, false)
-	live, err := d.Data.Cluster.GetSecret(ctx, ref)
+	live, err := d.Data.Cluster.Get(ctx, ref)
 	switch {
 	case kube.IsNotFound(err):
 		return "", nil, nil
@@ -149,7 +149,7 @@ func (w writer) claimRemovedFields(ctx context.Context, ref kube.Ref, live, sent
 		return nil
 	}
 	cluster := w.Data.Cluster
-	dryRun := func() (*unstructured.Unstructured, error) { return cluster.ApplySecret(ctx, sent, true) }
+	dryRun := func() (*unstructured.Unstructured, error) { return cluster.DryRun(ctx, sent) }
 	return owned.ClaimRemovedFields(ctx, cluster, w.Memory, ref, manifest.Key(sent), live, dryRun)
 }
 
@@ -168,7 +168,7 @@ func (w writer) readSecret(ctx context.Context, ref kube.Ref) (*unstructured.Uns
 	if w.Creating {
 		return w.Creation.LookUp(ctx, w.Data.Cluster, ref)
 	}
-	return w.Data.Cluster.GetSecret(ctx, ref)
+	return w.Data.Cluster.Get(ctx, ref)
 }
 
 // fail reports an error, if there is one.
@@ -184,7 +184,7 @@ func (w writer) send(
 ) (*unstructured.Unstructured, error) {
 	cluster := w.Data.Cluster
 	if !w.Creating {
-		applied, err := cluster.ApplySecret(ctx, secret, false)
+		applied, err := cluster.Apply(ctx, secret)
 		if err == nil {
 			cluster.Complete(ref, applied)
 		}

@@ -221,13 +221,13 @@ func (p *planner) dryRun(ctx context.Context) {
 	known := p.object != nil && p.content.known()
 	cluster, ref := p.Data.Cluster, p.Plan.ref()
 	if p.Creating && known && p.Replaced[secretKey(ref)].UID == "" {
-		created, err := cluster.DryRunNewSecret(ctx, spec.WithData(p.object,
+		_, created, err := cluster.DryRunNew(ctx, spec.WithData(p.object,
 			p.revisions().valuesToSend(p.content, nil)))
 		if created && err == nil {
 			return
 		}
 	}
-	live, err := cluster.GetSecret(ctx, ref)
+	live, err := cluster.Get(ctx, ref)
 	switch {
 	case kube.IsNotFound(err):
 	case kube.ClassOf(err) == kube.Denied:
@@ -250,8 +250,7 @@ func (p *planner) dryRun(ctx context.Context) {
 	if p.Diags.HasError() || !known {
 		return
 	}
-	response, err := cluster.ApplySecret(ctx, spec.WithData(p.object, p.revisions().valuesToSend(p.content, live)),
-		true)
+	response, err := cluster.DryRun(ctx, spec.WithData(p.object, p.revisions().valuesToSend(p.content, live)))
 	if err != nil {
 		p.Diags.Append(owned.PlanRejection(err, p.Creating))
 		return

@@ -34,7 +34,7 @@ func (hooks) Refresh(ctx context.Context, reading *reading) error {
 	case r.Short:
 		return errValuesNeeded
 	}
-	live, err := r.Data.Cluster.GetSecret(ctx, r.ref)
+	live, err := r.Data.Cluster.Get(ctx, r.ref)
 	switch {
 	case kube.IsNotFound(err):
 		r.Diags.Append(r.Memory.Missing(secretKey(r.ref), r.ref))
@@ -63,7 +63,7 @@ func (hooks) Import(ctx context.Context, reading *reading) error {
 		r.importListed(r.Live)
 		return nil
 	}
-	live, err := r.Data.Cluster.GetSecret(ctx, r.ref)
+	live, err := r.Data.Cluster.Get(ctx, r.ref)
 	switch {
 	case kube.IsNotFound(err):
 		return r.NothingToImport(fmt.Sprintf(

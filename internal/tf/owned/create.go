@@ -47,9 +47,9 @@ func CreateSecret(
 	var live *unstructured.Unstructured
 	var err error
 	if creation.IsNew(ref) {
-		live, err = cluster.ApplyNewSecret(ctx, marked)
+		live, err = cluster.ApplyNew(ctx, marked)
 	} else {
-		live, err = cluster.ApplySecret(ctx, marked, false)
+		live, err = cluster.Apply(ctx, marked)
 	}
 	if err != nil {
 		return nil, creation.explainRejection(ctx, cluster, ref, err)
@@ -88,7 +88,7 @@ func (c *Creation) explainRejection(ctx context.Context, cluster *kube.Cluster, 
 	if !c.IsNew(ref) || kube.ClassOf(err) != kube.Conflict {
 		return err
 	}
-	live, lookErr := cluster.Fetch(ctx, ref)
+	live, lookErr := cluster.Get(ctx, ref)
 	if lookErr != nil {
 		return err
 	}
