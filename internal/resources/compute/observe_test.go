@@ -21,7 +21,7 @@ import (
 func nullState(t testing.TB) tfsdk.State {
 	t.Helper()
 	var described resource.SchemaResponse
-	(&computeResource{}).Schema(t.Context(), resource.SchemaRequest{}, &described)
+	New().Schema(t.Context(), resource.SchemaRequest{}, &described)
 	object, ok := described.Schema.Type().TerraformType(t.Context()).(tftypes.Object)
 	if !ok {
 		t.Fatal("the schema is not an object")

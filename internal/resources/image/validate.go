@@ -9,28 +9,15 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
-// ValidateConfig checks rules that the schema cannot express. Terraform validates again during the plan, when more
-// values are known.
-func (r *imageResource) ValidateConfig(
-	ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse,
-) {
-	var config model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	resp.Diagnostics.Append(hooks{}.ValidateKnown(ctx, &config)...)
-}
-
-// ValidateKnown is like ValidateConfig. It ignores unknown values.
-func (hooks) ValidateKnown(ctx context.Context, config *model) diag.Diagnostics {
+// Validate checks rules that the schema cannot express. It ignores unknown values.
+func (hooks) Validate(ctx context.Context, config *model, _ lifecycle.Validation) diag.Diagnostics {
 	parsed, diags := checkDockerfile(config.Dockerfile)
 	if !diags.HasError() {
 		diags.Append(checkSource(config, parsed)...)
