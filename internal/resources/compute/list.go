@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	tflist "github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/list/schema"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -75,11 +76,10 @@ type wanted struct {
 func (f filter) wanted() (w wanted, diags diag.Diagnostics) {
 	w.idle, w.all = f.Idle.ValueBoolPointer(), f.All.ValueBool()
 	if !f.GPUType.IsNull() {
-		c := &converter{}
 		var err error
-		w.gpuType, err = manifest.ParseGPUType(f.GPUType.ValueString(), "")
-		c.invalid("gpu_type", err)
-		diags = c.diags
+		if w.gpuType, err = manifest.ParseGPUType(f.GPUType.ValueString(), ""); err != nil {
+			diags.Append(invalidAttribute(path.Root("gpu_type"), "", err))
+		}
 	}
 	return w, diags
 }

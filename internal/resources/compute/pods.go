@@ -7,6 +7,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
 // pods are the pods of a compute.
@@ -18,8 +19,8 @@ type pods struct {
 }
 
 // podsOf returns the pods of a compute without a workload.
-func podsOf(ctx context.Context, cluster *kube.Cluster, m *model) pods {
-	return pods{cluster: cluster, namespace: m.Namespace.ValueString(), labels: m.podLabels(ctx)}
+func podsOf(cluster *kube.Cluster, m *model) pods {
+	return pods{cluster: cluster, namespace: m.Namespace.ValueString(), labels: m.podLabels()}
 }
 
 // wait waits until the pods are ready, or none are requested. It reports whether they are ready.
@@ -47,9 +48,9 @@ func (p pods) ready(ctx context.Context) bool {
 }
 
 // podLabels returns the labels that select the pods of a compute.
-func (m *model) podLabels(ctx context.Context) map[string]string {
+func (m *model) podLabels() map[string]string {
 	if m.Mode.ValueString() != kind.ModeSelector {
 		return map[string]string{kind.ServiceLabel: m.Name.ValueString()}
 	}
-	return (&converter{ctx: ctx}).decodeMap(m.Selector)
+	return tf.Texts(m.Selector)
 }

@@ -24,7 +24,7 @@ func (hooks) Validate(ctx context.Context, known *model, rules lifecycle.Validat
 	hidden := rules.Hidden
 	diags := checkDurations(known)
 	// The provider block may be unknown here. The rules do not depend on it.
-	spec, invalid := known.spec(&converter{ctx: ctx}, tf.Defaults{LaunchTimeout: time.Minute})
+	spec, invalid := known.spec(newConverter(ctx), tf.Defaults{LaunchTimeout: time.Minute})
 	if misplaced := hidden.Add(invalid); len(misplaced) > 0 {
 		return append(diags, misplaced...)
 	}
