@@ -17,10 +17,10 @@ type Expose struct {
 	GRPC        bool   // the server speaks gRPC over plain HTTP/2
 	Annotations map[string]string
 
-	// IngressClass is the class of the Ingress; empty: the default of the cluster.
-	IngressClass string
-	// TLSSecret is the Secret with the certificate of the Ingress; empty: plain HTTP.
-	TLSSecret string
+	// IngressClassName is the class of the Ingress; empty: the default of the cluster.
+	IngressClassName string
+	// TLSSecretName is the Secret with the certificate of the Ingress; empty: plain HTTP.
+	TLSSecretName string
 
 	// Gateway has the route; nil for an Ingress.
 	Gateway *GatewayRef
@@ -72,9 +72,9 @@ func ingressSpec(c Compute) map[string]any {
 			"path": cmp.Or(e.Path, "/"), "pathType": string(networkingv1.PathTypePrefix), "backend": backend,
 		}}}}
 	}
-	spec := map[string]any{"ingressClassName": e.IngressClass, "rules": rules}
-	if e.TLSSecret != "" {
-		spec["tls"] = []any{map[string]any{"hosts": listOf(e.Hosts), "secretName": e.TLSSecret}}
+	spec := map[string]any{"ingressClassName": e.IngressClassName, "rules": rules}
+	if e.TLSSecretName != "" {
+		spec["tls"] = []any{map[string]any{"hosts": listOf(e.Hosts), "secretName": e.TLSSecretName}}
 	}
 	return spec
 }
@@ -106,7 +106,7 @@ func ObserveExpose(live *unstructured.Unstructured) *Expose {
 	content := live.Object
 	rules := kind.ListAt(content, "spec", "rules")
 	if live.GetKind() == kind.Ingress().Kind {
-		e.IngressClass = kind.TextAt(content, "spec", "ingressClassName")
+		e.IngressClassName = kind.TextAt(content, "spec", "ingressClassName")
 		for _, rule := range rules {
 			e.Hosts = append(e.Hosts, kind.TextAt(rule, "host"))
 			for _, path := range kind.ListAt(rule, "http", "paths") {
@@ -114,7 +114,7 @@ func ObserveExpose(live *unstructured.Unstructured) *Expose {
 			}
 		}
 		for _, tls := range kind.ListAt(content, "spec", "tls") {
-			e.TLSSecret = kind.TextAt(tls, "secretName")
+			e.TLSSecretName = kind.TextAt(tls, "secretName")
 		}
 		return e
 	}
@@ -158,7 +158,7 @@ func validateExpose(c Compute, errs *Errors) {
 		return
 	}
 	for _, only := range []struct{ attribute, value string }{
-		{"ingress_class_name", e.IngressClass}, {"tls_secret_name", e.TLSSecret},
+		{"ingress_class_name", e.IngressClassName}, {"tls_secret_name", e.TLSSecretName},
 	} {
 		if only.value != "" {
 			errs.report(at.At(Name(only.attribute)), conflict, "expose.%s configures an Ingress, but expose.gateway "+

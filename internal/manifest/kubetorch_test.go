@@ -31,7 +31,7 @@ func kubetorchComputes(t *testing.T) map[string]manifest.Compute {
 		"frozen": minimal(func(c *manifest.Compute) { c.Freeze = true }),
 		"ttl":    minimal(func(c *manifest.Compute) { c.InactivityTTL = "2h" }),
 		"loaded": minimal(func(c *manifest.Compute) {
-			c.Load = &manifest.Load{ModuleName: "work", Name: "add"}
+			c.Load = &manifest.Load{ModuleName: "work", ClsOrFnName: "add"}
 		}),
 		"spread": minimal(func(c *manifest.Compute) {
 			c.Replicas, c.ReplicasGiven = 3, true

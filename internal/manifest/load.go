@@ -8,10 +8,10 @@ import (
 
 // Load is a function or class of the image that Kubetorch's server loads at its start, without a client.
 type Load struct {
-	ModuleName, Name string
-	FilePath         string // directory or file of the module; empty: it can be imported
-	Type             string // fn or cls
-	InitArgs         map[string]any
+	ModuleName, ClsOrFnName string
+	FilePath                string // directory or file of the module; empty: it can be imported
+	CallableType            string // fn or cls
+	InitArgs                map[string]any
 }
 
 // DefaultCallableType is the type of a callable without one.
@@ -26,8 +26,8 @@ func (l *Load) variables(c Compute) map[string]string {
 	}
 	variables := map[string]string{
 		"KT_MODULE_NAME":        l.ModuleName,
-		"KT_CLS_OR_FN_NAME":     l.Name,
-		"KT_CALLABLE_TYPE":      cmp.Or(l.Type, DefaultCallableType),
+		"KT_CLS_OR_FN_NAME":     l.ClsOrFnName,
+		"KT_CALLABLE_TYPE":      cmp.Or(l.CallableType, DefaultCallableType),
 		"KT_INIT_ARGS":          jsonOrNull(l.InitArgs),
 		"KT_DISTRIBUTED_CONFIG": jsonOrNull(distributedConfig(c, kindOf(c))),
 	}

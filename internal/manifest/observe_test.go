@@ -241,8 +241,8 @@ func TestObserveExposeIsTheInverseOfRender(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]manifest.Expose{
 		"the default Ingress": {Hosts: []string{"a.example.com"}},
-		"an Ingress": {Hosts: []string{"a.example.com", "b.example.com"}, Path: "/v1", IngressClass: "nginx",
-			TLSSecret: "certificate", Annotations: map[string]string{"a": "b"}},
+		"an Ingress": {Hosts: []string{"a.example.com", "b.example.com"}, Path: "/v1", IngressClassName: "nginx",
+			TLSSecretName: "certificate", Annotations: map[string]string{"a": "b"}},
 		"a route": {Hosts: []string{"a.example.com"}, Path: "/v1", Gateway: &manifest.GatewayRef{Name: "public",
 			Namespace: "gateways", SectionName: "https"}, Annotations: map[string]string{"a": "b"}},
 		"a route for gRPC": {Hosts: []string{"*.example.com"}, GRPC: true,

@@ -32,7 +32,7 @@ func goldens(tb testing.TB) map[string]manifest.Compute {
 		"smallest":   {Name: "svc", Namespace: "ml", Replicas: 1},
 		"everything": everything(tb),
 		"loaded-class": minimal(func(c *manifest.Compute) {
-			c.Load = &manifest.Load{ModuleName: "work", Name: "Model", FilePath: "/app", Type: "cls",
+			c.Load = &manifest.Load{ModuleName: "work", ClsOrFnName: "Model", FilePath: "/app", CallableType: "cls",
 				InitArgs: map[string]any{"size": int64(7)}}
 			c.Distribute = &manifest.Distribute{Workers: 2}
 			c.Freeze = true
@@ -89,8 +89,8 @@ func goldens(tb testing.TB) map[string]manifest.Compute {
 			c.Labels, c.PodLabels = map[string]string{"team": "ml"}, map[string]string{"team": "web", "mesh": "on"}
 		}),
 		"expose-by-ingress": minimal(func(c *manifest.Compute) {
-			c.Expose = &manifest.Expose{Hosts: []string{"a.example.com", "b.example.com"}, IngressClass: "nginx",
-				TLSSecret: "certificate", Annotations: map[string]string{"cert-manager.io/issuer": "ca"}}
+			c.Expose = &manifest.Expose{Hosts: []string{"a.example.com", "b.example.com"}, IngressClassName: "nginx",
+				TLSSecretName: "certificate", Annotations: map[string]string{"cert-manager.io/issuer": "ca"}}
 		}),
 		"expose-by-gateway": minimal(func(c *manifest.Compute) {
 			c.Expose = &manifest.Expose{Hosts: []string{"a.example.com"}, Path: "/v1",

@@ -53,13 +53,6 @@ type model struct {
 	RequireMaskedLogs     types.Bool    `tfsdk:"require_masked_logs"`
 }
 
-type execModel struct {
-	APIVersion types.String      `tfsdk:"api_version"`
-	Command    types.String      `tfsdk:"command"`
-	Args       []string          `tfsdk:"args"`
-	Env        map[string]string `tfsdk:"env"`
-}
-
 // clusterConfig merges the provider block with the KUBE_* variables. An
 // attribute takes precedence over its variable. Some attributes of the block
 // also take precedence over other variables:
@@ -120,12 +113,9 @@ func (m model) clusterConfig(ctx context.Context, env config.Env, version string
 		cfg.Burst = max(1, int(2*cfg.QPS))
 	}
 	if !m.Exec.IsNull() {
-		var exec execModel
-		diags.Append(tf.Object(ctx, m.Exec, &exec)...)
-		cfg.Exec = &config.Exec{
-			APIVersion: exec.APIVersion.ValueString(), Command: exec.Command.ValueString(), Args: exec.Args,
-			Env: exec.Env,
-		}
+		c := tf.NewConverter(ctx)
+		c.Decode(path.Root("exec"), m.Exec, &cfg.Exec)
+		diags.Append(c.Diags...)
 	}
 	return cfg, diags
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
@@ -13,7 +12,7 @@ import (
 // generator is a resource that knows which attributes of its state a configuration omits; see
 // [lifecycle.Resource.WithoutDefaults].
 type generator interface {
-	WithoutDefaults(context.Context, schema.Schema, tftypes.Value) (tftypes.Value, diag.Diagnostics)
+	WithoutDefaults(context.Context, tftypes.Value) (tftypes.Value, diag.Diagnostics)
 }
 
 // generated returns the state in a request without the attributes that a configuration omits. It returns the state as
@@ -36,7 +35,7 @@ func generated(
 		if err != nil {
 			return req.State, nil // the framework reports it
 		}
-		config, diags := with.WithoutDefaults(ctx, found.Schema, state)
+		config, diags := with.WithoutDefaults(ctx, state)
 		if diags.HasError() {
 			return nil, diags
 		}

@@ -7,7 +7,6 @@ import (
 	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
@@ -51,13 +50,13 @@ func newShortPath(
 		var found resource.SchemaResponse
 		one.Schema(ctx, resource.SchemaRequest{}, &found)
 		with, ok := one.(interface {
-			NewShortPath(context.Context, *tf.ProviderData, schema.Schema) (lifecycle.ShortPath, error)
+			NewShortPath(context.Context, *tf.ProviderData) (lifecycle.ShortPath, error)
 		})
 		wire, isObject := found.Schema.Type().TerraformType(ctx).(tftypes.Object)
 		if !ok || !isObject {
 			return nil, fmt.Errorf("%s has no short path", name.TypeName)
 		}
-		path, err := with.NewShortPath(ctx, data, found.Schema)
+		path, err := with.NewShortPath(ctx, data)
 		if err != nil {
 			return nil, err
 		}

@@ -2,13 +2,11 @@ package tf
 
 import (
 	"context"
-	"iter"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
 // NoNulls requires that no value of a map and no item of a list is null. It reports each null at its path.
@@ -40,24 +38,5 @@ func (noNulls) ValidateList(_ context.Context, req validator.ListRequest, resp *
 func checkNotNull(at path.Path, value attr.Value, diags *diag.Diagnostics) {
 	if value.IsNull() {
 		diags.AddAttributeError(at, "Null value", at.String()+" is null: set a value, or remove it.")
-	}
-}
-
-// Items decodes the items of a list of objects, by index. It skips items that are unknown or null.
-func Items[T any](ctx context.Context, list types.List) iter.Seq2[int, T] {
-	return func(yield func(int, T) bool) {
-		for i, element := range list.Elements() {
-			object, ok := element.(types.Object)
-			if !ok || object.IsNull() || object.IsUnknown() {
-				continue
-			}
-			var item T
-			if Object(ctx, object, &item).HasError() {
-				continue // the schema reports the problem
-			}
-			if !yield(i, item) {
-				return
-			}
-		}
 	}
 }

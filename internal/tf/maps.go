@@ -8,7 +8,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"k8s.io/apimachinery/pkg/api/equality"
 )
 
 // TextOrNull returns a text as an attribute, and null for "".
@@ -95,13 +94,5 @@ func SetChangedEntries(attribute *types.Map, before, after map[string]string) {
 	})
 	if !maps.Equal(prior, entries) {
 		*attribute = TextMapOrNull(entries)
-	}
-}
-
-// SetChanged sets an attribute if its field differs between two observations. Otherwise, the attribute keeps its
-// notation.
-func SetChanged[A attr.Value, V any](attribute *A, before, after V, encode func(V) A) {
-	if !equality.Semantic.DeepEqual(before, after) {
-		*attribute = encode(after)
 	}
 }

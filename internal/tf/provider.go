@@ -1,13 +1,10 @@
 package tf
 
 import (
-	"context"
 	"fmt"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -78,9 +75,4 @@ func DataOf(raw any) (*ProviderData, diag.Diagnostics) {
 				"developers of the provider.", raw))}
 	}
 	return data, nil
-}
-
-// Object decodes a known object into a struct.
-func Object(ctx context.Context, object types.Object, into any) diag.Diagnostics {
-	return object.As(ctx, into, basetypes.ObjectAsOptions{UnhandledNullAsEmpty: true})
 }

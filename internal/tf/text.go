@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/kai"
 )
 
 // Syntax is a notation in which different texts can have the same meaning.
@@ -38,9 +39,6 @@ type Limit = Text[limit]
 
 // LimitType is the attribute type of Limit.
 type LimitType = TextType[limit]
-
-// NoLimit is the text of a Limit without a limit.
-const NoLimit = "-1"
 
 // Duration is a duration ("90s", "1m30s", "2d", or integer seconds as in
 // Kubetorch). Texts with the same duration are equal.
@@ -67,7 +65,7 @@ func (quantity) Same(a, b string) bool {
 type limit struct{ quantity }
 
 func (l limit) Check(text string) error {
-	if text == NoLimit {
+	if text == kai.NoLimit {
 		return nil
 	}
 	return l.quantity.Check(text)
@@ -142,9 +140,6 @@ var (
 
 // QuantityOf converts a text to a value, and "" to null.
 func QuantityOf(text string) Quantity { return textOf[quantity](text) }
-
-// LimitOf converts a text to a value, and "" to null.
-func LimitOf(text string) Limit { return textOf[limit](text) }
 
 // DurationOf converts a text to a value, and "" to null.
 func DurationOf(text string) Duration { return textOf[duration](text) }

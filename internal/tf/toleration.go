@@ -4,21 +4,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
-	"github.com/hashicorp/terraform-plugin-framework/types"
-
-	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// Toleration is an item of an attribute with tolerations.
-type Toleration struct {
-	Key               types.String `tfsdk:"key"`
-	Operator          types.String `tfsdk:"operator"`
-	Value             types.String `tfsdk:"value"`
-	Effect            types.String `tfsdk:"effect"`
-	TolerationSeconds types.Int64  `tfsdk:"toleration_seconds"`
-}
-
-// TolerationAttributes returns the attributes of [Toleration].
+// TolerationAttributes returns the attributes of a toleration.
 func TolerationAttributes() map[string]schema.Attribute {
 	text := func(description string, validators ...validator.String) schema.Attribute {
 		return schema.StringAttribute{Optional: true, MarkdownDescription: description, Validators: validators}
@@ -38,20 +26,4 @@ func TolerationAttributes() map[string]schema.Attribute {
 // TaintEffect requires the effect of a taint.
 func TaintEffect() validator.String {
 	return stringvalidator.OneOf("NoSchedule", "PreferNoSchedule", "NoExecute")
-}
-
-// Decode converts the item to the input of a renderer.
-func (t Toleration) Decode() manifest.Toleration {
-	return manifest.Toleration{
-		Key: t.Key.ValueString(), Operator: t.Operator.ValueString(), Value: t.Value.ValueString(),
-		Effect: t.Effect.ValueString(), TolerationSeconds: t.TolerationSeconds.ValueInt64Pointer(),
-	}
-}
-
-// TolerationOf is the inverse of [Toleration.Decode].
-func TolerationOf(t manifest.Toleration) Toleration {
-	return Toleration{
-		Key: TextOrNull(t.Key), Operator: TextOrNull(t.Operator), Value: TextOrNull(t.Value),
-		Effect: TextOrNull(t.Effect), TolerationSeconds: types.Int64PointerValue(t.TolerationSeconds),
-	}
 }

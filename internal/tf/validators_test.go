@@ -144,36 +144,3 @@ func TestNoNullsReportsEachNullAtItsPath(t *testing.T) {
 		}
 	}
 }
-
-func TestItemsSkipsNullAndUnknownItems(t *testing.T) {
-	t.Parallel()
-	type item struct {
-		Name types.String `tfsdk:"name"`
-	}
-	object := types.ObjectType{AttrTypes: map[string]attr.Type{"name": types.StringType}}
-	named := func(name types.String) types.Object {
-		return types.ObjectValueMust(object.AttrTypes, map[string]attr.Value{"name": name})
-	}
-	list := types.ListValueMust(object, []attr.Value{
-		types.ObjectUnknown(object.AttrTypes), named(types.StringValue("b")), types.ObjectNull(object.AttrTypes),
-		named(types.StringUnknown()), named(types.StringNull()),
-	})
-	got := map[int]types.String{}
-	for i, one := range tf.Items[item](t.Context(), list) {
-		got[i] = one.Name
-	}
-	if len(got) != 3 || got[1].ValueString() != "b" || !got[3].IsUnknown() || !got[4].IsNull() {
-		t.Errorf("got %v, want the items 1, 3 and 4", got)
-	}
-	for range tf.Items[item](t.Context(), types.ListUnknown(object)) {
-		t.Error("an unknown list has items")
-	}
-	seen := 0
-	for range tf.Items[item](t.Context(), list) {
-		seen++
-		break
-	}
-	if seen != 1 {
-		t.Errorf("%d items after the loop ended at the first one", seen)
-	}
-}

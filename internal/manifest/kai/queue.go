@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
 // Queue is the input for the Queue of one kt_queue. A zero field is an attribute that is not set.
@@ -42,6 +44,25 @@ type Share struct {
 type Amount struct {
 	Unlimited bool // Quantity is ignored
 	Quantity  resource.Quantity
+}
+
+// NoLimit is the text of an unlimited amount.
+const NoLimit = "-1"
+
+// UnmarshalText parses a quantity, or [NoLimit]. An error has no subject.
+func (a *Amount) UnmarshalText(text []byte) (err error) {
+	if a.Unlimited = string(text) == NoLimit; !a.Unlimited {
+		a.Quantity, err = manifest.ParseQuantity(string(text))
+	}
+	return err
+}
+
+// MarshalText is the inverse of UnmarshalText.
+func (a Amount) MarshalText() ([]byte, error) {
+	if a.Unlimited {
+		return []byte(NoLimit), nil
+	}
+	return []byte(a.Quantity.String()), nil
 }
 
 // unlimited is KAI's number for an amount without a limit.

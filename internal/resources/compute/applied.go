@@ -2,8 +2,8 @@ package compute
 
 import (
 	"context"
+	"slices"
 
-	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -16,14 +16,12 @@ import (
 // changes of others: an attribute whose value returns gets its notation back, such as null instead of the default.
 type appliedAttributes map[string][]byte
 
-// manifestsRow stores manifests beside the attributes that it contains.
-func manifestsRow() row {
-	return custom("manifests", anyCompute, func(m *model) *types.Map { return &m.Manifests }, nil)
-}
+// storedRows are the rows with manifests beside the attributes that it contains.
+func storedRows() []row { return append(slices.Clone(rows), complete([]row{{name: "manifests"}})...) }
 
 func (m *model) appliedAttributes(ctx context.Context) (appliedAttributes, error) {
 	out := appliedAttributes{}
-	for _, r := range append(rows, manifestsRow()) {
+	for _, r := range storedRows() {
 		value := r.value(m)
 		raw, err := value.ToTerraformValue(ctx)
 		if err != nil {
@@ -40,7 +38,7 @@ func (m *model) appliedAttributes(ctx context.Context) (appliedAttributes, error
 
 // restore sets the attributes of a model.
 func (a appliedAttributes) restore(ctx context.Context, m *model) error {
-	for _, r := range append(rows, manifestsRow()) {
+	for _, r := range storedRows() {
 		typ := r.value(m).Type(ctx)
 		raw, err := (&tfprotov6.DynamicValue{MsgPack: a[r.name]}).Unmarshal(typ.TerraformType(ctx))
 		if err != nil {

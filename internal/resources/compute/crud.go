@@ -34,7 +34,7 @@ func (hooks) Apply(ctx context.Context, writing *writing) {
 }
 
 func (w *writer) create(ctx context.Context) {
-	w.Plan.fillAddresses(ctx)
+	w.Plan.fillAddresses()
 	w.apply(ctx, owned.Objects{})
 	w.PrivateState.Origin = usedDefaults(w.Config, w.Data.Defaults)
 	if len(w.change.Existing) == 0 { // nothing exists, so nothing goes into state
@@ -126,7 +126,7 @@ func (w *writer) apply(ctx context.Context, prior owned.Objects) {
 	}
 	w.change = owned.Change{
 		Cluster: w.Data.Cluster, RecordedCluster: w.RecordedCluster, Memory: w.Memory, Creation: w.Creation,
-		Rank: rank, DeletionRank: rank, PodLabels: w.Plan.podLabels(ctx), Send: w.applyObject,
+		Rank: rank, DeletionRank: rank, PodLabels: w.Plan.podLabels(), Send: w.applyObject,
 		Incomplete: "Other objects of the compute exist, and it is in state with `ready = false`. " +
 			"The next plan shows the missing objects, and its apply creates them and replaces nothing.",
 	}

@@ -16,6 +16,6 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 	}
 	d.State.recoverMemory(d.Memory, applied)
 	_, diags := owned.DeleteObjects(ctx, d.Data.Cluster, d.RecordedCluster, sorted(applied), d.Memory,
-		d.State.podLabels(ctx))
+		d.State.podLabels())
 	d.Diags.Append(diags...)
 }

@@ -21,7 +21,7 @@ func TestGPUTypeIsAValueOfTheProvidersLabel(t *testing.T) {
 		m := &model{GPUType: types.StringValue(gpuType)}
 		defaults := tf.DefaultSettings()
 		defaults.GPUTypeLabel = gpuName
-		spec, diags := m.spec(&converter{ctx: t.Context()}, defaults)
+		spec, diags := m.spec(newConverter(t.Context()), defaults)
 		if diags.HasError() || spec.GPUType != want {
 			t.Errorf("%s: %v, %v", gpuType, spec.GPUType, diags)
 		}

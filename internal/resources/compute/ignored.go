@@ -71,7 +71,7 @@ func (p *planner) preserveIgnored(
 	}
 	plan, config := p.unignored.plan, p.unignored.config
 	plan.Namespace = p.Plan.Namespace // the same, see configID
-	unignored := planner{converter: &converter{ctx: ctx}, planning: &planning{
+	unignored := planner{converter: newConverter(ctx), planning: &planning{
 		Data: p.Data, Plan: &plan, State: p.State, Config: &config, PrivateState: p.PrivateState}}
 	unignored.addresses()
 	unignored.defaults()

@@ -61,7 +61,7 @@ func (r *reader) importObjects(ctx context.Context) error {
 	r.State.observeVersions(found)
 	r.PrivateState.Origin = observedDefaults(r.State, found)
 	r.State.ServiceName = r.State.Name
-	r.State.URL, r.State.GRPCTarget = address(ctx, r.State), grpcTarget(r.State)
+	r.State.URL, r.State.GRPCTarget = address(r.State), grpcTarget(r.State)
 	return nil
 }
 
@@ -191,7 +191,7 @@ func (r *reader) importRelated(ctx context.Context, of kube.Kind, name string, f
 		r.Diags.Append(r.State.followService(ctx, nil, doc)...)
 	}
 	if r.State.Mode.ValueString() == kind.ModeSelector && r.Listing == nil {
-		r.State.Ready = types.BoolValue(podsOf(ctx, r.Data.Cluster, r.State).ready(ctx))
+		r.State.Ready = types.BoolValue(podsOf(r.Data.Cluster, r.State).ready(ctx))
 	}
 	return nil
 }

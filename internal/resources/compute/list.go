@@ -8,7 +8,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	tflist "github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/list/schema"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,19 +22,10 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
-// lister is the list resource kt_compute.
-type lister struct {
-	lifecycle.Lister[model, *model, privateState]
-}
-
-var (
-	_ tflist.ListResourceWithConfigure      = (*lister)(nil)
-	_ tflist.ListResourceWithValidateConfig = (*lister)(nil)
-)
-
 // NewLister returns the list resource.
 func NewLister() tflist.ListResource {
-	return &lister{lifecycle.Lister[model, *model, privateState]{Kind: resourceKind(), Hooks: hooks{}}}
+	return &lifecycle.Lister[model, *model, privateState]{Kind: resourceKind(), Hooks: hooks{}, Filters: filters,
+		Search: decodeSearch}
 }
 
 // filter is the configuration of the list resource.
@@ -44,11 +37,8 @@ type filter struct {
 	All     types.Bool   `tfsdk:"all"`
 }
 
-// ListResourceConfigSchema describes the filters.
-func (l *lister) ListResourceConfigSchema(
-	_ context.Context, _ tflist.ListResourceSchemaRequest, resp *tflist.ListResourceSchemaResponse,
-) {
-	resp.Schema = lifecycle.FilterSchema("computes", map[string]schema.Attribute{
+func filters() schema.Schema {
+	return lifecycle.FilterSchema("computes", map[string]schema.Attribute{
 		"gpu_type": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.GPUType()},
 			MarkdownDescription: "GPU product of the nodes that the pods select (label `nvidia.com/gpu.product`), or " +
 				"any node label as `key: value`, like `gpu_type` of the resource."},
@@ -62,31 +52,18 @@ func (l *lister) ListResourceConfigSchema(
 	})
 }
 
-// ValidateListResourceConfig reports filters that cannot be combined.
-func (l *lister) ValidateListResourceConfig(
-	ctx context.Context, req tflist.ValidateConfigRequest, resp *tflist.ValidateConfigResponse,
-) {
+func decodeSearch(ctx context.Context, config tfsdk.Config) (lifecycle.Search, diag.Diagnostics) {
 	var f filter
-	if resp.Diagnostics.Append(req.Config.Get(ctx, &f)...); !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(f.Validate()...)
-	}
-}
-
-// List lists computes.
-func (l *lister) List(ctx context.Context, req tflist.ListRequest, stream *tflist.ListResultsStream) {
-	var f filter
-	diags := req.Config.Get(ctx, &f)
+	diags := config.Get(ctx, &f)
 	wanted, found := f.wanted()
-	if diags.Append(found...); diags.HasError() {
-		stream.Results = tflist.ListResultsStreamDiagnostics(diags)
-		return
-	}
-	l.Stream(ctx, req, stream, f.Filter, func(query *lifecycle.Query) iter.Seq2[lifecycle.Item, error] {
-		return func(yield func(lifecycle.Item, error) bool) {
-			s := search{Query: query, wanted: wanted, seen: map[string]bool{}, yield: yield}
-			s.run(ctx)
-		}
-	})
+	diags.Append(found...)
+	return lifecycle.Search{Filter: f.Filter,
+		Find: func(ctx context.Context, query *lifecycle.Query) iter.Seq2[lifecycle.Item, error] {
+			return func(yield func(lifecycle.Item, error) bool) {
+				s := search{Query: query, wanted: wanted, seen: map[string]bool{}, yield: yield}
+				s.run(ctx)
+			}
+		}}, diags
 }
 
 // wanted are the filters of computes, in addition to those of all resources.
@@ -99,11 +76,10 @@ type wanted struct {
 func (f filter) wanted() (w wanted, diags diag.Diagnostics) {
 	w.idle, w.all = f.Idle.ValueBoolPointer(), f.All.ValueBool()
 	if !f.GPUType.IsNull() {
-		c := &converter{}
 		var err error
-		w.gpuType, err = manifest.ParseGPUType(f.GPUType.ValueString(), "")
-		c.invalid("gpu_type", err)
-		diags = c.diags
+		if w.gpuType, err = manifest.ParseGPUType(f.GPUType.ValueString(), ""); err != nil {
+			diags.Append(invalidAttribute(path.Root("gpu_type"), "", err))
+		}
 	}
 	return w, diags
 }

@@ -5,20 +5,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
-
-// loadModel has the names of Kubetorch's module pointers.
-type loadModel struct {
-	ModuleName   types.String         `tfsdk:"module_name"`
-	ClsOrFnName  types.String         `tfsdk:"cls_or_fn_name"`
-	FilePath     types.String         `tfsdk:"file_path"`
-	CallableType types.String         `tfsdk:"callable_type"`
-	InitArgs     jsontypes.Normalized `tfsdk:"init_args"`
-}
 
 func loadAttribute() schema.Attribute {
 	name := func(description string) schema.Attribute {
@@ -43,19 +32,4 @@ func loadAttribute() schema.Attribute {
 			},
 		},
 	}
-}
-
-// load is unobserved: an import has the environment that it sets in env_vars.
-func load() row {
-	return custom("load", kubetorchPods, func(m *model) *types.Object { return &m.Load },
-		func(c *converter, m *model, out *manifest.Compute) {
-			if m.Load.IsNull() {
-				return
-			}
-			object := decodeObject[loadModel](c, m.Load)
-			out.Load = &manifest.Load{ModuleName: object.ModuleName.ValueString(),
-				Name: object.ClsOrFnName.ValueString(), FilePath: object.FilePath.ValueString(),
-				Type:     object.CallableType.ValueString(),
-				InitArgs: c.decodeTemplate(object.InitArgs.StringValue)}
-		})
 }

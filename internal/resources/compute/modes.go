@@ -6,6 +6,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
@@ -24,7 +25,7 @@ func (m *model) mode(c *converter) types.String {
 		out.Selector = map[string]string{"": ""} // its values may be unknown
 	}
 	if !m.Distribute.IsNull() {
-		distribution, _ := m.Distribute.Attributes()["type"].(types.String)
+		distribution := memberOf[types.String](m.Distribute, "type")
 		if distribution.IsUnknown() {
 			return types.StringUnknown()
 		}
@@ -73,10 +74,10 @@ func (m *model) imageOfRef() types.String {
 	if m.ImageRef.IsUnknown() {
 		return types.StringUnknown()
 	}
-	if image, ok := m.ImageRef.Attributes()["image"].(types.String); ok {
-		return image
+	if m.ImageRef.IsNull() {
+		return m.Image
 	}
-	return m.Image
+	return memberOf[types.String](m.ImageRef, "image")
 }
 
 // defaultReplicas returns distribute.workers, or 1 if it is not set. It returns null for a mode without replicas.
@@ -87,7 +88,7 @@ func defaultReplicas(mode string, distribute types.Object) types.Int64 {
 	if distribute.IsUnknown() {
 		return types.Int64Unknown()
 	}
-	if number, ok := distribute.Attributes()["workers"].(types.Int64); ok && !number.IsNull() {
+	if number := memberOf[types.Int64](distribute, "workers"); !number.IsNull() {
 		return number
 	}
 	return types.Int64Value(1)
@@ -105,7 +106,7 @@ func (p *planner) fillFromWorkload() {
 		&p.Plan.Image: seen.Image, &p.Plan.ServiceAccountName: seen.ServiceAccountName,
 	} {
 		if attribute.IsUnknown() {
-			*attribute = textOrNull(value)
+			*attribute = tf.TextOrNull(value)
 		}
 	}
 	if p.Plan.Replicas.IsUnknown() {

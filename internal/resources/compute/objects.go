@@ -28,7 +28,7 @@ type renderOptions struct {
 
 // render returns the objects of a model without unknown values.
 func render(ctx context.Context, m *model, options renderOptions) (owned.Objects, diag.Diagnostics) {
-	spec, diags := m.spec(&converter{ctx: ctx}, options.defaults)
+	spec, diags := m.spec(newConverter(ctx), options.defaults)
 	if diags.HasError() {
 		return nil, diags
 	}

@@ -28,13 +28,13 @@ func (m *model) follow(ctx context.Context, before, after manifest.Compute) diag
 	if before.Suspend != after.Suspend {
 		after.Autoscale = before.Autoscale // a Knative Service is suspended by its settings
 	}
-	c := &converter{ctx: ctx}
+	c := newConverter(ctx)
 	for _, r := range rows {
 		if r.follow != nil {
 			r.follow(c, m, &before, &after)
 		}
 	}
-	return c.diags
+	return c.Diags
 }
 
 // adopt sets the attributes of an import from an observation. Attributes that a workload does not contain get their
@@ -119,31 +119,32 @@ func withoutPodDetails(seen manifest.Compute) manifest.Compute {
 func (m *model) adoptRegistration(
 	ctx context.Context, workload, registration *unstructured.Unstructured,
 ) diag.Diagnostics {
-	c := &converter{ctx: ctx}
+	c := newConverter(ctx)
 	var seen manifest.Compute
 	if workload != nil {
 		seen = m.observe(workload)
 	}
 	found := manifest.ObserveRegistration(registration, seen)
-	c.adoptLogging(&m.Logging, found.Logging)
+	if found.Logging != (manifest.Logging{}) {
+		m.Logging = tf.Follow(&c.Converter, m.Logging, manifest.Logging{}, found.Logging)
+	}
 	podless := m.Mode.ValueString() == kind.ModeSelector
 	if podless { // a Service may select other pods
-		m.Selector = c.encodeMap(found.Selector)
+		m.Selector = tf.TextMapOrNull(found.Selector)
 	}
 	// The selector of a compute with a workload is imported from its Service.
 	if found.Endpoint != nil && m.Endpoint.IsNull() && (podless || found.Endpoint.URL != "") {
-		c.setObject(&m.Endpoint,
-			endpointModel{URL: textOrNull(found.Endpoint.URL), Selector: c.encodeMap(found.Endpoint.Selector)})
+		m.Endpoint = tf.Encode(&c.Converter, m.Endpoint, found.Endpoint)
 	}
 	if found.Distribute != nil && m.Manifest.IsNull() {
-		c.adoptDistribute(&m.Distribute, found.Distribute)
+		m.adoptDistribute(c, *found.Distribute)
 	}
-	return c.diags
+	return c.Diags
 }
 
 // followService updates selector or endpoint if the selector of the Service differs.
 func (m *model) followService(ctx context.Context, before, after *unstructured.Unstructured) diag.Diagnostics {
-	c := &converter{ctx: ctx}
+	c := newConverter(ctx)
 	was, is := manifest.ObserveEndpoint(before), manifest.ObserveEndpoint(after)
 	switch {
 	case m.Mode.ValueString() == kind.ModeSelector && m.Endpoint.IsNull():
@@ -152,31 +153,33 @@ func (m *model) followService(ctx context.Context, before, after *unstructured.U
 	case is == nil:
 		m.Endpoint = types.ObjectNull(m.Endpoint.AttributeTypes(ctx))
 	default:
-		c.setObject(&m.Endpoint, endpointModel{URL: types.StringNull(), Selector: c.encodeMap(is.Selector)})
+		m.Endpoint = tf.Encode(&c.Converter, m.Endpoint, &manifest.Endpoint{Selector: is.Selector})
 	}
-	return c.diags
+	return c.Diags
 }
 
 // followDisruptionBudget updates pod_disruption_budget if the PodDisruptionBudget differs.
 func (m *model) followDisruptionBudget(ctx context.Context, before, after *unstructured.Unstructured) diag.Diagnostics {
 	was, is := manifest.ObserveDisruptionBudget(before), manifest.ObserveDisruptionBudget(after)
-	c := &converter{ctx: ctx}
+	c := newConverter(ctx)
 	if is != nil && !reflect.DeepEqual(was, is) {
-		c.setObject(&m.PodDisruptionBudget, disruptionBudgetModel{
-			MinAvailable: textOrNull(is.MinAvailable), MaxUnavailable: textOrNull(is.MaxUnavailable),
-		})
+		m.DisruptionBudget = tf.Encode(&c.Converter, m.DisruptionBudget, is)
 	}
-	return c.diags
+	return c.Diags
 }
 
 // followExpose updates expose if the Ingress or the route differs.
 func (m *model) followExpose(ctx context.Context, before, after *unstructured.Unstructured) diag.Diagnostics {
 	was, is := manifest.ObserveExpose(before), manifest.ObserveExpose(after)
-	c := &converter{ctx: ctx}
+	c := newConverter(ctx)
 	if is != nil && !reflect.DeepEqual(was, is) {
-		c.encodeExpose(&m.Expose, is)
+		protocol := memberOf[types.String](m.Expose, "protocol") // only a route shows it; with an Ingress it is kept
+		if is.GRPC {
+			protocol = types.StringValue(protocolGRPC)
+		}
+		m.Expose = tf.With(ctx, tf.Encode(&c.Converter, m.Expose, is), "protocol", protocol)
 	}
-	return c.diags
+	return c.Diags
 }
 
 func selectorOf(endpoint *manifest.Endpoint) map[string]string {
@@ -199,7 +202,9 @@ func (m *model) gpuProductLabel(selector map[string]string) string {
 
 // followNodeLabels updates node_selector and gpu_type, which may be one of its labels.
 func followNodeLabels(_ *converter, m *model, before, after *manifest.Compute) {
-	tf.SetChanged(&m.GPUType, before.GPUType.Value, after.GPUType.Value, textOrNull)
+	if before.GPUType.Value != after.GPUType.Value {
+		m.GPUType = tf.TextOrNull(after.GPUType.Value)
+	}
 	was, is := before.NodeSelector, after.NodeSelector
 	label, err := manifest.ParseGPUType(m.GPUType.ValueString(), m.gpuProductLabel(was))
 	if key, value := label.Key, is[label.Key]; err == nil && was[key] != value {

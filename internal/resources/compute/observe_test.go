@@ -21,7 +21,7 @@ import (
 func nullState(t testing.TB) tfsdk.State {
 	t.Helper()
 	var described resource.SchemaResponse
-	(&computeResource{}).Schema(t.Context(), resource.SchemaRequest{}, &described)
+	New().Schema(t.Context(), resource.SchemaRequest{}, &described)
 	object, ok := described.Schema.Type().TerraformType(t.Context()).(tftypes.Object)
 	if !ok {
 		t.Fatal("the schema is not an object")
@@ -93,7 +93,7 @@ func texts(t testing.TB, m map[string]string) types.Map {
 // settings returns functions that set every attribute that a workload contains.
 func settings(t *testing.T) map[string]func(*model) {
 	t.Helper()
-	c := &converter{ctx: t.Context()}
+	c := newConverter(t.Context())
 	return map[string]func(*model){
 		"nothing": func(*model) {},
 		"resources": func(m *model) {
@@ -112,26 +112,24 @@ func settings(t *testing.T) map[string]func(*model) {
 		},
 		"scheduling": func(m *model) {
 			m.NodeSelector = texts(t, map[string]string{"zone": "a"})
-			m.Tolerations = encodeList(c, m.Tolerations.ElementType(c.ctx),
-				[]manifest.Toleration{{Key: "spot", Operator: "Exists"}}, (*converter).encodeToleration)
+			m.Tolerations = tf.Encode(&c.Converter, m.Tolerations,
+				[]manifest.Toleration{{Key: "spot", Operator: "Exists"}})
 			m.GPUAntiAffinity = types.BoolValue(true)
 			m.ServiceAccountName, m.PriorityClassName = types.StringValue("runner"), types.StringValue("high")
 		},
 		"container": func(m *model) {
 			m.Image, m.ImagePullPolicy = types.StringValue("one:1"), types.StringValue("Always")
-			m.ImagePullSecrets = encodeList(c, types.StringType, []string{"registry"}, unconverted)
+			m.ImagePullSecrets = tf.Encode(&c.Converter, m.ImagePullSecrets, []string{"registry"})
 			m.WorkingDir, m.EnvVars = types.StringValue("/work"),
 				texts(t, map[string]string{"MODE": "fast", "EMPTY": ""})
 		},
 		"log level as a variable": func(m *model) { m.EnvVars = texts(t, map[string]string{"KT_LOG_LEVEL": "TRACE"}) },
 		"mounts": func(m *model) {
-			m.Secrets = encodeList(c, m.Secrets.ElementType(c.ctx),
+			m.Secrets = tf.Encode(&c.Converter, m.Secrets,
 				[]manifest.SecretRef{{Name: "tokens", EnvVars: []string{"HF_TOKEN"}, MountPath: "/tokens",
-					EnvKeys: map[string]string{"TOKEN": "token"}}},
-				(*converter).encodeSecret)
-			m.Volumes = encodeList(c, m.Volumes.ElementType(c.ctx),
-				[]manifest.VolumeRef{{ClaimName: "data", MountPath: "/data", ReadOnly: true}},
-				(*converter).encodeVolume)
+					EnvKeys: map[string]string{"TOKEN": "token"}}})
+			m.Volumes = tf.Encode(&c.Converter, m.Volumes,
+				[]manifest.VolumeRef{{ClaimName: "data", MountPath: "/data", ReadOnly: true}})
 		},
 		"queue of Kueue": func(m *model) {
 			m.QueueName, m.QueueScheduler = types.StringValue("a"), types.StringValue("kueue")
@@ -143,8 +141,8 @@ func settings(t *testing.T) map[string]func(*model) {
 		"behaviour": func(m *model) {
 			m.Freeze, m.InactivityTTL, m.LaunchTimeout = types.BoolValue(true), tf.DurationOf("2h"),
 				tf.DurationOf("90s")
-			c.setObject(&m.Logging, loggingModel{Level: types.StringValue("debug")})
-			m.AllowedSerialization = encodeList(c, types.StringType, []string{"json"}, unconverted)
+			m.Logging = tf.With(t.Context(), m.Logging, "level", types.StringValue("debug"))
+			m.AllowedSerialization = tf.Encode(&c.Converter, m.AllowedSerialization, []string{"json"})
 		},
 	}
 }

@@ -131,7 +131,7 @@ func typeOf(ctx context.Context) tftypes.Type { return described(ctx).Type().Ter
 // described returns the schema of the resource.
 func described(ctx context.Context) resourceschema.Schema {
 	var resp resource.SchemaResponse
-	(&computeResource{}).Schema(ctx, resource.SchemaRequest{}, &resp)
+	New().Schema(ctx, resource.SchemaRequest{}, &resp)
 	return resp.Schema
 }
 

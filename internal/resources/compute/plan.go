@@ -30,7 +30,7 @@ type planner struct {
 // Plan renders the objects that will be applied, and validates the changes with a server-side dry run.
 func (hooks) Plan(ctx context.Context, planning *planning) {
 	p := &planner{
-		planning: planning, converter: &converter{ctx: ctx},
+		planning: planning, converter: newConverter(ctx),
 		unignored: unignoredConfigOf(ctx, planning.Data, planning.Request),
 	}
 	p.addresses()
@@ -81,16 +81,16 @@ func (m *model) sameComputed(o *model) bool {
 func (p *planner) addresses() {
 	p.Plan.ServiceName, p.Plan.Mode = p.Plan.Name, p.Config.mode(p.converter)
 	p.Plan.URL, p.Plan.GRPCTarget = types.StringUnknown(), types.StringUnknown()
-	p.Plan.fillAddresses(p.converter.ctx)
+	p.Plan.fillAddresses()
 }
 
 // fillAddresses sets unknown addresses, unless the name or the namespace is unknown.
-func (m *model) fillAddresses(ctx context.Context) {
+func (m *model) fillAddresses() {
 	if m.Name.IsUnknown() || m.Namespace.IsUnknown() {
 		return
 	}
 	if m.URL.IsUnknown() {
-		m.URL = address(ctx, m)
+		m.URL = address(m)
 	}
 	if m.GRPCTarget.IsUnknown() {
 		m.GRPCTarget = grpcTarget(m)
@@ -98,18 +98,15 @@ func (m *model) fillAddresses(ctx context.Context) {
 }
 
 // address returns the attribute url, which is null for tensor servers and with manifest_only.
-func address(ctx context.Context, m *model) types.String {
+func address(m *model) types.String {
 	if m.Endpoint.IsUnknown() || m.Runtime.IsUnknown() || m.ManifestOnly.IsUnknown() {
 		return types.StringUnknown()
 	}
 	if manifest.RunsTensorServer(m.Runtime.ValueString()) || m.ManifestOnly.ValueBool() {
 		return types.StringNull()
 	}
-	if !m.Endpoint.IsNull() {
-		var endpoint endpointModel
-		if tf.Object(ctx, m.Endpoint, &endpoint); !endpoint.URL.IsNull() {
-			return endpoint.URL
-		}
+	if url := memberOf[types.String](m.Endpoint, "url"); !url.IsNull() {
+		return url
 	}
 	return types.StringValue(fmt.Sprintf("http://%s:%d",
 		kind.ServiceHost(m.Namespace.ValueString(), m.Name.ValueString()), kind.ServicePort))
@@ -156,7 +153,7 @@ func (p *planner) render(ctx context.Context) {
 	p.replaceIfImmutable(ctx)
 	if manifest.RunsTensorServer(p.Plan.Runtime.ValueString()) {
 		p.Diags.Append(p.warnOfClaims(ctx)...)
-		p.Diags.Append(warnOfOmitted(ctx, p.State, p.Plan)...)
+		p.Diags.Append(warnOfOmitted(p.State, p.Plan)...)
 	}
 	p.fillFromWorkload()
 	p.Plan.Manifests = p.Plan.manifestsOf(p.rendered, p.State, prior)

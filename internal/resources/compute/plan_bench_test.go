@@ -33,7 +33,7 @@ func BenchmarkUnchangedPlan(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		plan := state
-		p := &planner{converter: &converter{ctx: b.Context()}, planning: &planning{
+		p := &planner{converter: newConverter(b.Context()), planning: &planning{
 			Data: data, Plan: &plan, Config: config, State: &state,
 			PrivateState: privateState{
 				CRDInstalled: &installed, Origin: &creationDefaults{},

@@ -89,7 +89,7 @@ func (p *planner) warnOfServiceAccount(ctx context.Context) {
 
 // warnOfDisruptionBudget warns of a new budget that prevents all evictions.
 func (p *planner) warnOfDisruptionBudget() {
-	if !p.Creating && !p.State.PodDisruptionBudget.IsNull() {
+	if !p.Creating && !p.State.DisruptionBudget.IsNull() {
 		return
 	}
 	workload := workloadIn(p.rendered)

@@ -6,6 +6,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
 // pods are the pods of a compute.
@@ -17,8 +18,8 @@ type pods struct {
 }
 
 // podsOf returns the pods of a compute without a workload.
-func podsOf(ctx context.Context, cluster *kube.Cluster, m *model) pods {
-	return pods{cluster: cluster, namespace: m.Namespace.ValueString(), labels: m.podLabels(ctx)}
+func podsOf(cluster *kube.Cluster, m *model) pods {
+	return pods{cluster: cluster, namespace: m.Namespace.ValueString(), labels: m.podLabels()}
 }
 
 // wait waits until the pods are ready, or none are requested. It reports whether they are ready.
@@ -38,9 +39,9 @@ func (p pods) follow() observe.Follow {
 }
 
 // podLabels returns the labels that select the pods of a compute.
-func (m *model) podLabels(ctx context.Context) map[string]string {
+func (m *model) podLabels() map[string]string {
 	if m.Mode.ValueString() != kind.ModeSelector {
 		return map[string]string{kind.ServiceLabel: m.Name.ValueString()}
 	}
-	return (&converter{ctx: ctx}).decodeMap(m.Selector)
+	return tf.Texts(m.Selector)
 }

@@ -11,11 +11,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
-// computeResource adds the schema and the validation to the common life cycle.
-type computeResource struct {
-	lifecycle.Resource[model, *model, privateState]
-}
-
 // hooks implement the parts of the common life cycle that are specific to computes.
 type hooks struct{}
 
@@ -26,28 +21,21 @@ type (
 	deleting = lifecycle.Deleting[model, privateState]
 )
 
-var (
-	_ resource.ResourceWithConfigure      = (*computeResource)(nil)
-	_ resource.ResourceWithImportState    = (*computeResource)(nil)
-	_ resource.ResourceWithIdentity       = (*computeResource)(nil)
-	_ resource.ResourceWithModifyPlan     = (*computeResource)(nil)
-	_ resource.ResourceWithMoveState      = (*computeResource)(nil)
-	_ resource.ResourceWithValidateConfig = (*computeResource)(nil)
-	_ lifecycle.Waiter[model]             = hooks{}
-)
+var _ lifecycle.Waiter[model] = hooks{}
 
 // New returns the resource.
 func New() resource.Resource {
-	return &computeResource{lifecycle.Resource[model, *model, privateState]{
+	return &lifecycle.Resource[model, *model, privateState]{
 		Kind:  resourceKind(),
 		Hooks: hooks{},
 		Same:  (*model).sameComputed,
-	}}
+	}
 }
 
 func resourceKind() lifecycle.Kind {
 	return lifecycle.Kind{
 		Type: "kt_compute", Noun: "compute", Example: "trainer",
+		Description: description, Attributes: attributes, Masked: true,
 		Create: 5 * time.Minute, Update: 5 * time.Minute, // in addition to the wait for readiness
 		Delete: 10 * time.Minute,
 		Moves: func(of schema.GroupKind) bool {

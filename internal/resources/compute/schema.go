@@ -1,7 +1,6 @@
 package compute
 
 import (
-	"context"
 	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework-jsontypes/jsontypes"
@@ -11,7 +10,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/objectvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
@@ -28,13 +26,6 @@ const description = "Manages one ML compute on Kubernetes, like Kubetorch's `kt.
 	"workers or a training job.\n\n" +
 	"The plan shows every field that will be applied in `manifests`. If another client changes one of these fields, " +
 	"the next plan shows the change and the client. Fields that the provider did not apply are not changed."
-
-func (r *computeResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	resp.Schema = schema.Schema{
-		MarkdownDescription: description,
-		Attributes:          attributes(),
-	}
-}
 
 func attributes() map[string]schema.Attribute {
 	all := map[string]schema.Attribute{

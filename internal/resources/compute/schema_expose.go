@@ -3,7 +3,6 @@ package compute
 import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -48,11 +47,5 @@ func exposeAttribute() schema.Attribute {
 				},
 			},
 		},
-	}
-}
-
-func gatewayTypes() map[string]attr.Type {
-	return map[string]attr.Type{
-		"name": types.StringType, "namespace": types.StringType, "section_name": types.StringType,
 	}
 }

@@ -22,7 +22,7 @@ func (m *model) spec(c *converter, defaults tf.Defaults) (manifest.Compute, diag
 			out.Settings = append(out.Settings, manifest.Setting{Attribute: r.name, Runners: r.runners})
 		}
 	}
-	return out, c.diags
+	return out, c.Diags
 }
 
 // renderErrors returns each error of the renderer as a diagnostic of its attribute.

@@ -52,9 +52,12 @@ func (p *planner) hasImmutableTemplates(ctx context.Context, workload *unstructu
 // and a claim that is shared.
 func (p *planner) warnOfClaims(ctx context.Context) diag.Diagnostics {
 	var diags diag.Diagnostics
-	applied := decodeList(p.converter, p.State.VolumeClaimTemplates, (*converter).decodeClaimTemplate)
-	for i, t := range decodeList(p.converter, p.Plan.VolumeClaimTemplates, (*converter).decodeClaimTemplate) {
-		at := path.Root("volume_claim_templates").AtListIndex(i)
+	attribute := path.Root("volume_claim_templates")
+	var applied, planned []manifest.VolumeClaimTemplate
+	p.converter.Decode(attribute, p.State.VolumeClaimTemplates, &applied)
+	p.converter.Decode(attribute, p.Plan.VolumeClaimTemplates, &planned)
+	for i, t := range planned {
+		at := attribute.AtListIndex(i)
 		was := slices.IndexFunc(applied, func(o manifest.VolumeClaimTemplate) bool { return o.Name == t.Name })
 		switch {
 		case was < 0 && t.Name != "":

@@ -1,7 +1,6 @@
 package compute
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,11 +10,11 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
-	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
 // omittedAttributes returns the attributes that set a field of a Compute's override which the operator omitted.
@@ -73,7 +72,7 @@ func (m *model) omittedErrors(err error, failure diag.Diagnostic) diag.Diagnosti
 // warnOfOmitted warns of new values of attributes that no tested version of SkyTorch's operator applies
 // (pkg/controllers/statefulset.go of github.com/astefanutti/skytorch at commit 39cbfc9). It is not an error, since
 // other versions may apply them. After the apply, the StatefulSet shows which ones are applied.
-func warnOfOmitted(ctx context.Context, state, m *model) diag.Diagnostics {
+func warnOfOmitted(state, m *model) diag.Diagnostics {
 	var diags diag.Diagnostics
 	if m.Runtime.ValueString() != kind.RuntimeSkyTorch {
 		return diags
@@ -92,8 +91,9 @@ func warnOfOmitted(ctx context.Context, state, m *model) diag.Diagnostics {
 	if m.Secrets.Equal(state.Secrets) {
 		return diags
 	}
-	for i, secret := range tf.Items[secretModel](ctx, m.Secrets) {
-		if isKnown(secret.MountPath) {
+	for i, element := range m.Secrets.Elements() {
+		secret, _ := element.(types.Object)
+		if isKnown(memberOf[types.String](secret, "mount_path")) {
 			warn(path.Root("secrets").AtListIndex(i).AtName("mount_path"))
 		}
 	}

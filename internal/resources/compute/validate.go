@@ -11,38 +11,20 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
-// ValidateConfig checks the rules of [manifest.Validate] for combinations of attributes, without a cluster. It ignores
-// invalid attributes, which the schema reports, and unknown ones, which the plan checks.
-func (r *computeResource) ValidateConfig(
-	ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse,
-) {
-	var known model
-	hidden, diags := tf.GetKnown(ctx, req.Config, &known)
-	resp.Diagnostics.Append(diags...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	resp.Diagnostics.Append(validate(ctx, &known, hidden)...)
-}
-
-// ValidateKnown is like ValidateConfig, for a configuration that is known.
-func (hooks) ValidateKnown(ctx context.Context, config *model) diag.Diagnostics {
-	return validate(ctx, config, tf.PathSet{})
-}
-
-// validate checks a configuration without the values at the hidden paths.
-func validate(ctx context.Context, known *model, hidden tf.PathSet) diag.Diagnostics {
+// Validate checks the rules of [manifest.Validate] for combinations of attributes.
+func (hooks) Validate(ctx context.Context, known *model, rules lifecycle.Validation) diag.Diagnostics {
+	hidden := rules.Hidden
 	diags := checkDurations(known)
 	// The provider block may be unknown here. The rules do not depend on it.
-	spec, invalid := known.spec(&converter{ctx: ctx}, tf.Defaults{LaunchTimeout: time.Minute})
+	spec, invalid := known.spec(newConverter(ctx), tf.Defaults{LaunchTimeout: time.Minute})
 	if misplaced := hidden.Add(invalid); len(misplaced) > 0 {
 		return append(diags, misplaced...)
 	}

@@ -38,7 +38,7 @@ func (w *writer) waitReady(ctx context.Context) {
 
 // podsReady waits for the pods, or only assesses them if on_not_ready is "ignore".
 func (w *writer) podsReady(ctx context.Context, onNotReady string) (bool, error) {
-	pods := podsOf(ctx, w.Data.Cluster, w.Plan)
+	pods := podsOf(w.Data.Cluster, w.Plan)
 	if workload := workloadIn(w.change.Existing); workload != nil {
 		ref, err := w.Data.Cluster.RefOf(ctx, workload)
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -76,7 +75,9 @@ func (r reader) importAttributes(ctx context.Context, live *unstructured.Unstruc
 	m.ImageID, m.Base = tf.TextOrNull(spec.ImageID), tf.TextOrNull(spec.Base)
 	m.PythonPath, m.InstallCmd = tf.TextOrNull(spec.PythonPath), tf.TextOrNull(spec.InstallCmd)
 	m.Dockerfile, m.PinDigest = tf.TextOrNull(spec.Dockerfile), types.BoolValue(spec.PinDigest)
-	r.Diags.Append(m.setSteps(ctx, spec.Steps)...)
+	c := tf.NewConverter(ctx)
+	m.Steps = tf.Encode(c, m.Steps, spec.Steps)
+	r.Diags.Append(c.Diags...)
 
 	defaults := r.Data.Defaults
 	own := &unstructured.Unstructured{Object: applied}
@@ -105,22 +106,4 @@ func (r reader) importAttributes(ctx context.Context, live *unstructured.Unstruc
 	r.PrivateState.Pin = pin
 	r.PrivateState.Reference, err = reference(spec, configured)
 	return err
-}
-
-func (m *model) setSteps(ctx context.Context, steps []image.Step) (diags diag.Diagnostics) {
-	stepType := types.ObjectType{AttrTypes: stepTypes()}
-	if len(steps) == 0 {
-		m.Steps = types.ListNull(stepType)
-		return diags
-	}
-	models := make([]stepModel, len(steps))
-	for i, step := range steps {
-		item, itemDiags := stepOf(ctx, step)
-		models[i] = item
-		diags.Append(itemDiags...)
-	}
-	list, listDiags := types.ListValueFrom(ctx, stepType, models)
-	m.Steps = list
-	diags.Append(listDiags...)
-	return diags
 }

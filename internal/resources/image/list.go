@@ -1,9 +1,6 @@
 package image
 
 import (
-	"context"
-	"iter"
-
 	"github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,40 +11,10 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
-// lister is the list resource kt_image.
-type lister struct {
-	lifecycle.Lister[model, *model, privateState]
-}
-
-var (
-	_ list.ListResourceWithConfigure      = (*lister)(nil)
-	_ list.ListResourceWithValidateConfig = (*lister)(nil)
-)
-
-// NewLister returns the list resource.
+// NewLister returns the list resource, for the images of all states and clients.
 func NewLister() list.ListResource {
-	return &lister{lifecycle.Lister[model, *model, privateState]{Kind: resourceKind(), Hooks: hooks{}}}
-}
-
-// ListResourceConfigSchema describes the filters.
-func (l *lister) ListResourceConfigSchema(
-	_ context.Context, _ list.ListResourceSchemaRequest, resp *list.ListResourceSchemaResponse,
-) {
-	resp.Schema = lifecycle.FilterSchema("images", nil)
-}
-
-// ValidateListResourceConfig reports filters that cannot be combined.
-func (l *lister) ValidateListResourceConfig(
-	ctx context.Context, req list.ValidateConfigRequest, resp *list.ValidateConfigResponse,
-) {
-	resp.Diagnostics.Append(lifecycle.ValidateFilter(ctx, req.Config)...)
-}
-
-// List lists the images of all states and clients.
-func (l *lister) List(ctx context.Context, req list.ListRequest, stream *list.ListResultsStream) {
-	l.StreamFiltered(ctx, req, stream, func(query *lifecycle.Query) iter.Seq2[lifecycle.Item, error] {
-		return query.Items(ctx, kind.ConfigMap(), image.ImageLabel, isNamed, item)
-	})
+	return lifecycle.ListItems[model](resourceKind(), hooks{}, "images", kind.ConfigMap(), image.ImageLabel, isNamed,
+		item)
 }
 
 // isNamed reports whether a ConfigMap has the name of the image in its label.

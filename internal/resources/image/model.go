@@ -28,19 +28,6 @@ type model struct {
 	Ref                types.Object `tfsdk:"ref"`
 }
 
-type stepModel struct {
-	PipInstall  types.List   `tfsdk:"pip_install"`
-	RunBash     types.String `tfsdk:"run_bash"`
-	SetEnvVars  types.Map    `tfsdk:"set_env_vars"`
-	Copy        types.Object `tfsdk:"copy"`
-	SyncPackage types.String `tfsdk:"sync_package"`
-}
-
-type copyModel struct {
-	Source types.String `tfsdk:"source"`
-	Dest   types.String `tfsdk:"dest"`
-}
-
 func setupTypes() map[string]attr.Type {
 	return map[string]attr.Type{
 		"config_map": types.StringType, "digest": types.StringType,
@@ -50,18 +37,4 @@ func setupTypes() map[string]attr.Type {
 
 func refTypes() map[string]attr.Type {
 	return map[string]attr.Type{"image": types.StringType, "setup": types.ObjectType{AttrTypes: setupTypes()}}
-}
-
-func copyTypes() map[string]attr.Type {
-	return map[string]attr.Type{"source": types.StringType, "dest": types.StringType}
-}
-
-func stepTypes() map[string]attr.Type {
-	return map[string]attr.Type{
-		"pip_install":  types.ListType{ElemType: types.StringType},
-		"run_bash":     types.StringType,
-		"set_env_vars": types.MapType{ElemType: types.StringType},
-		"copy":         types.ObjectType{AttrTypes: copyTypes()},
-		"sync_package": types.StringType,
-	}
 }

@@ -10,11 +10,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
-// imageResource adds the schema and the validation to the common life cycle.
-type imageResource struct {
-	lifecycle.Resource[model, *model, privateState]
-}
-
 // hooks are the part of the life cycle that is specific to images.
 type hooks struct{}
 
@@ -27,27 +22,20 @@ type (
 
 // New returns the resource.
 func New() resource.Resource {
-	return &imageResource{lifecycle.Resource[model, *model, privateState]{
+	return &lifecycle.Resource[model, *model, privateState]{
 		Kind:  resourceKind(),
 		Hooks: hooks{},
-	}}
+	}
 }
 
 // timeLimit is the default timeout of an operation, which sends only a few requests. A deletion also waits for
 // finalizers.
 const timeLimit = 5 * time.Minute
 
-var (
-	_ resource.ResourceWithConfigure      = (*imageResource)(nil)
-	_ resource.ResourceWithImportState    = (*imageResource)(nil)
-	_ resource.ResourceWithIdentity       = (*imageResource)(nil)
-	_ resource.ResourceWithModifyPlan     = (*imageResource)(nil)
-	_ resource.ResourceWithValidateConfig = (*imageResource)(nil)
-)
-
 func resourceKind() lifecycle.Kind {
 	return lifecycle.Kind{
 		Type: "kt_image", Noun: "image", Example: "torch", ObjectName: image.ConfigMapName,
+		Description: description, Attributes: attributes,
 		Create: timeLimit, Update: timeLimit, Delete: timeLimit,
 	}
 }

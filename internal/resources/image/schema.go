@@ -1,13 +1,11 @@
 package image
 
 import (
-	"context"
 	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
@@ -23,10 +21,6 @@ const description = "Manages the image setup of a compute, like Kubetorch's `kt.
 	"No image is built. The setup is stored in the ConfigMap `kt-image-<name>` of the same namespace, with a script " +
 	"that `kt_compute` runs before the server starts. The steps run in order and stop at the first failure. They run " +
 	"again only if their content changes."
-
-func (r *imageResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	resp.Schema = schema.Schema{MarkdownDescription: description, Attributes: attributes()}
-}
 
 func attributes() map[string]schema.Attribute {
 	all := map[string]schema.Attribute{"steps": stepsAttribute()}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
@@ -18,60 +19,16 @@ func (m *model) isSpecKnown(ctx context.Context) bool {
 
 // spec returns the spec of a configuration. It must not be called on a plan, in
 // which optional computed attributes do not show the configured value.
-func (m *model) spec(ctx context.Context) (image.Spec, diag.Diagnostics) {
-	s := image.Spec{
-		ImageID: m.ImageID.ValueString(), Base: m.Base.ValueString(),
-		PythonPath: m.PythonPath.ValueString(), InstallCmd: m.InstallCmd.ValueString(),
-		Dockerfile: m.Dockerfile.ValueString(), PinDigest: m.PinDigest.ValueBool(),
+func (m *model) spec(ctx context.Context) (s image.Spec, diags diag.Diagnostics) {
+	c := tf.NewConverter(ctx)
+	c.DecodeModel(m, &s)
+	for i, element := range m.Steps.Elements() { // which may have been unknown when the schema was checked
+		if step, ok := element.(types.Object); ok && hasNull(step) {
+			c.Diags.AddAttributeError(path.Root("steps").AtListIndex(i), "Null value",
+				"A package or a variable of the step is null: set a value, or remove it.")
+		}
 	}
-	var diags diag.Diagnostics
-	for _, item := range tf.Items[stepModel](ctx, m.Steps) {
-		step, stepDiags := item.step(ctx)
-		diags.Append(stepDiags...)
-		s.Steps = append(s.Steps, step)
-	}
-	return s, diags
-}
-
-func (s stepModel) step(ctx context.Context) (image.Step, diag.Diagnostics) {
-	step := image.Step{RunBash: s.RunBash.ValueString(), SyncPackage: s.SyncPackage.ValueString()}
-	var diags diag.Diagnostics
-	if !s.PipInstall.IsNull() {
-		diags.Append(s.PipInstall.ElementsAs(ctx, &step.PipInstall, false)...)
-	}
-	if !s.SetEnvVars.IsNull() {
-		diags.Append(s.SetEnvVars.ElementsAs(ctx, &step.SetEnvVars, false)...)
-	}
-	if !s.Copy.IsNull() {
-		var c copyModel
-		diags.Append(tf.Object(ctx, s.Copy, &c)...)
-		step.Copy = &image.Copy{Source: c.Source.ValueString(), Dest: c.Dest.ValueString()}
-	}
-	return step, diags
-}
-
-// stepOf is the inverse of [stepModel.step].
-func stepOf(ctx context.Context, s image.Step) (stepModel, diag.Diagnostics) {
-	m := stepModel{
-		PipInstall: types.ListNull(types.StringType), SetEnvVars: types.MapNull(types.StringType),
-		Copy:    types.ObjectNull(copyTypes()),
-		RunBash: tf.TextOrNull(s.RunBash), SyncPackage: tf.TextOrNull(s.SyncPackage),
-	}
-	var diags, fieldDiags diag.Diagnostics
-	if len(s.PipInstall) > 0 {
-		m.PipInstall, fieldDiags = types.ListValueFrom(ctx, types.StringType, s.PipInstall)
-		diags.Append(fieldDiags...)
-	}
-	if len(s.SetEnvVars) > 0 {
-		m.SetEnvVars, fieldDiags = types.MapValueFrom(ctx, types.StringType, s.SetEnvVars)
-		diags.Append(fieldDiags...)
-	}
-	if s.Copy != nil {
-		m.Copy = types.ObjectValueMust(copyTypes(), map[string]attr.Value{
-			"source": types.StringValue(s.Copy.Source), "dest": types.StringValue(s.Copy.Dest),
-		})
-	}
-	return m, diags
+	return s, c.Diags
 }
 
 // reference returns the configured image of a spec, before pinning.

@@ -4,33 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
-// ValidateConfig checks rules that the schema cannot express. Terraform validates again during the plan, when more
-// values are known.
-func (r *imageResource) ValidateConfig(
-	ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse,
-) {
-	var config model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	resp.Diagnostics.Append(hooks{}.ValidateKnown(ctx, &config)...)
-}
-
-// ValidateKnown is like ValidateConfig. It ignores unknown values.
-func (hooks) ValidateKnown(ctx context.Context, config *model) diag.Diagnostics {
+// Validate checks rules that the schema cannot express. It ignores unknown values.
+func (hooks) Validate(ctx context.Context, config *model, _ lifecycle.Validation) diag.Diagnostics {
 	parsed, diags := checkDockerfile(config.Dockerfile)
 	if !diags.HasError() {
 		diags.Append(checkSource(config, parsed)...)
@@ -140,15 +129,20 @@ func checkBaseAndInstallCmd(config *model) diag.Diagnostics {
 
 func checkSteps(ctx context.Context, steps types.List) diag.Diagnostics {
 	var diags diag.Diagnostics
-	for i, item := range tf.Items[stepModel](ctx, steps) {
-		found := checkStep(path.Root("steps").AtListIndex(i), item)
-		diags.Append(found...)
-		if found.HasError() ||
-			!isFullyKnown(ctx, item.PipInstall, item.RunBash, item.SetEnvVars, item.Copy, item.SyncPackage) {
+	for i, element := range steps.Elements() {
+		object, ok := element.(types.Object)
+		if !ok || !isKnown(object) {
 			continue
 		}
-		step, decodeDiags := item.step(ctx)
-		if c := step.Copy; decodeDiags.HasError() || c != nil && (c.Source == "" || c.Dest == "") {
+		at := path.Root("steps").AtListIndex(i)
+		found := checkStep(at, object.Attributes())
+		diags.Append(found...)
+		if found.HasError() || !isFullyKnown(ctx, object) {
+			continue
+		}
+		var step image.Step
+		tf.NewConverter(ctx).Decode(at, object, &step)
+		if c := step.Copy; hasNull(object) || c != nil && (c.Source == "" || c.Dest == "") {
 			continue // null and empty values, which the schema reports
 		}
 		// The schema also reports empty attributes, for which the error has no field.
@@ -159,21 +153,23 @@ func checkSteps(ctx context.Context, steps types.List) diag.Diagnostics {
 	return diags
 }
 
+// hasNull reports whether a package or the value of a variable is null.
+func hasNull(step types.Object) bool {
+	packages, _ := step.Attributes()["pip_install"].(types.List)
+	variables, _ := step.Attributes()["set_env_vars"].(types.Map)
+	values := slices.AppendSeq(packages.Elements(), maps.Values(variables.Elements()))
+	return slices.ContainsFunc(values, attr.Value.IsNull)
+}
+
 // checkStep requires exactly one attribute.
-func checkStep(at path.Path, step stepModel) diag.Diagnostics {
+func checkStep(at path.Path, step map[string]attr.Value) diag.Diagnostics {
 	var diags diag.Diagnostics
 	var given []string
 	unknown := false
-	for _, field := range []struct {
-		name  string
-		value attr.Value
-	}{
-		{"pip_install", step.PipInstall}, {"run_bash", step.RunBash}, {"set_env_vars", step.SetEnvVars},
-		{"copy", step.Copy}, {"sync_package", step.SyncPackage},
-	} {
-		unknown = unknown || field.value.IsUnknown() // it may still be null
-		if isKnown(field.value) {
-			given = append(given, field.name)
+	for _, name := range []string{"pip_install", "run_bash", "set_env_vars", "copy", "sync_package"} {
+		unknown = unknown || step[name].IsUnknown() // it may still be null
+		if isKnown(step[name]) {
+			given = append(given, name)
 		}
 	}
 	switch {

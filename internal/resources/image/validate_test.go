@@ -1,9 +1,11 @@
 package image
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -107,22 +109,23 @@ func TestBaseAndInstallCmdAreValidated(t *testing.T) {
 
 func TestStepHasExactlyOneAttribute(t *testing.T) {
 	t.Parallel()
-	list, env, files := types.ListNull(types.StringType), types.MapNull(types.StringType), types.ObjectNull(copyTypes())
-	step := func(change func(*stepModel)) stepModel {
-		s := stepModel{PipInstall: list, SetEnvVars: env, Copy: files}
-		change(&s)
-		return s
+	step := func(attributes map[string]attr.Value) map[string]attr.Value {
+		all := map[string]attr.Value{"pip_install": types.ListNull(types.StringType), "run_bash": types.StringNull(),
+			"set_env_vars": types.MapNull(types.StringType), "copy": types.ObjectNull(nil),
+			"sync_package": types.StringNull()}
+		maps.Copy(all, attributes)
+		return all
 	}
 	at := path.Root("steps").AtListIndex(2)
 	for name, c := range map[string]struct {
-		step stepModel
+		step map[string]attr.Value
 		want []string
 	}{
-		"run_bash": {step(func(s *stepModel) { s.RunBash = types.StringValue("ls") }), nil},
-		"unknown":  {step(func(s *stepModel) { s.SetEnvVars = types.MapUnknown(types.StringType) }), nil},
-		"empty":    {step(func(*stepModel) {}), []string{"steps[2]\nEmpty step"}},
+		"run_bash": {step(map[string]attr.Value{"run_bash": types.StringValue("ls")}), nil},
+		"unknown":  {step(map[string]attr.Value{"set_env_vars": types.MapUnknown(types.StringType)}), nil},
+		"empty":    {step(nil), []string{"steps[2]\nEmpty step"}},
 		"two attributes": {
-			step(func(s *stepModel) { s.RunBash, s.SyncPackage = types.StringValue("ls"), types.StringValue("p") }),
+			step(map[string]attr.Value{"run_bash": types.StringValue("ls"), "sync_package": types.StringValue("p")}),
 			[]string{"steps[2].sync_package\nMultiple attributes in a step", "run_bash and sync_package"},
 		},
 	} {

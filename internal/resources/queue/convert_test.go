@@ -23,7 +23,7 @@ import (
 func nullModel(t *testing.T) *model {
 	t.Helper()
 	var described resource.SchemaResponse
-	(&queueResource{}).Schema(t.Context(), resource.SchemaRequest{}, &described)
+	New().Schema(t.Context(), resource.SchemaRequest{}, &described)
 	object, ok := described.Schema.Type().TerraformType(t.Context()).(tftypes.Object)
 	if !ok {
 		t.Fatal("the schema is not an object")

@@ -5,8 +5,10 @@ import (
 	"context"
 	"iter"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/list/schema"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -15,18 +17,15 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
-// lister is the list resource kt_queue.
-type lister struct {
-	lifecycle.Lister[model, *model, privateState]
-}
-
-var (
-	_ list.ListResourceWithConfigure = (*lister)(nil)
-)
-
-// NewLister returns the list resource.
+// NewLister returns the list resource, for the ClusterQueues of Kueue and the queues of KAI.
 func NewLister() list.ListResource {
-	return &lister{lifecycle.Lister[model, *model, privateState]{Kind: resourceKind(), Hooks: hooks{}}}
+	return &lifecycle.Lister[model, *model, privateState]{Kind: resourceKind(), Hooks: hooks{}, Filters: filters,
+		Search: func(ctx context.Context, config tfsdk.Config) (lifecycle.Search, diag.Diagnostics) {
+			var f filter
+			diags := config.Get(ctx, &f)
+			return lifecycle.Search{Filter: lifecycle.Filter{LabelSelector: f.LabelSelector, Managed: f.Managed},
+				Find: find}, diags
+		}}
 }
 
 // filter is the configuration of the list resource. Queues belong to no namespace.
@@ -35,30 +34,18 @@ type filter struct {
 	Managed       types.Bool   `tfsdk:"managed"`
 }
 
-// ListResourceConfigSchema describes the filters.
-func (l *lister) ListResourceConfigSchema(
-	_ context.Context, _ list.ListResourceSchemaRequest, resp *list.ListResourceSchemaResponse,
-) {
+func filters() schema.Schema {
 	all := lifecycle.FilterSchema("queues", nil)
 	all.Attributes = map[string]schema.Attribute{
 		"label_selector": all.Attributes["label_selector"], "managed": all.Attributes["managed"],
 	}
-	resp.Schema = all
+	return all
 }
 
-// List lists the ClusterQueues of Kueue and the queues of KAI.
-func (l *lister) List(ctx context.Context, req list.ListRequest, stream *list.ListResultsStream) {
-	var f filter
-	if diags := req.Config.Get(ctx, &f); diags.HasError() {
-		stream.Results = list.ListResultsStreamDiagnostics(diags)
-		return
+func find(ctx context.Context, query *lifecycle.Query) iter.Seq2[lifecycle.Item, error] {
+	return func(yield func(lifecycle.Item, error) bool) {
+		search{query, yield}.run(ctx)
 	}
-	l.Stream(ctx, req, stream, lifecycle.Filter{LabelSelector: f.LabelSelector, Managed: f.Managed},
-		func(query *lifecycle.Query) iter.Seq2[lifecycle.Item, error] {
-			return func(yield func(lifecycle.Item, error) bool) {
-				search{query, yield}.run(ctx)
-			}
-		})
 }
 
 // search lists the queues of one query.

@@ -45,39 +45,6 @@ type queueStatus struct {
 	Usage             types.Map   `tfsdk:"usage"`
 }
 
-type flavorModel struct {
-	Name         types.String `tfsdk:"name"`
-	NodeLabels   types.Map    `tfsdk:"node_labels"`
-	NodeTaints   types.List   `tfsdk:"node_taints"`
-	Tolerations  types.List   `tfsdk:"tolerations"`
-	TopologyName types.String `tfsdk:"topology_name"`
-	Quotas       types.Map    `tfsdk:"quotas"`
-}
-
-// definesFlavor reports whether the flavor is created rather than referenced.
-func (f flavorModel) definesFlavor() bool {
-	return !f.NodeLabels.IsNull() || !f.NodeTaints.IsNull() || !f.Tolerations.IsNull() || !f.TopologyName.IsNull()
-}
-
-type taintModel struct {
-	Key    types.String `tfsdk:"key"`
-	Value  types.String `tfsdk:"value"`
-	Effect types.String `tfsdk:"effect"`
-}
-
-type quotaModel struct {
-	Nominal        tf.Quantity `tfsdk:"nominal"`
-	BorrowingLimit tf.Quantity `tfsdk:"borrowing_limit"`
-	LendingLimit   tf.Quantity `tfsdk:"lending_limit"`
-}
-
-type preemptionModel struct {
-	WithinClusterQueue   types.String `tfsdk:"within_cluster_queue"`
-	ReclaimWithinCohort  types.String `tfsdk:"reclaim_within_cohort"`
-	BorrowWithinCohort   types.String `tfsdk:"borrow_within_cohort"`
-	MaxPriorityThreshold types.Int64  `tfsdk:"max_priority_threshold"`
-}
-
 func usageType() types.MapType { return types.MapType{ElemType: types.StringType} }
 
 func (m *model) unknownStatus() queueStatus {

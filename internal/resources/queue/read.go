@@ -219,5 +219,5 @@ func (m *model) adopt(ctx context.Context, seen spec, r *reading, ours bool) {
 			others = append(others, namespace)
 		}
 	}
-	m.Namespaces = encodeTexts(others)
+	m.Namespaces = tf.Encode(tf.NewConverter(ctx), m.Namespaces, others)
 }

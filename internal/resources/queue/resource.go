@@ -10,11 +10,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
-// queueResource adds the schema and the validation to the common life cycle.
-type queueResource struct {
-	lifecycle.Resource[model, *model, privateState]
-}
-
 // hooks are the part of the life cycle that is specific to queues.
 type hooks struct{}
 
@@ -39,25 +34,18 @@ type (
 	deleting = lifecycle.Deleting[model, privateState]
 )
 
-var (
-	_ resource.ResourceWithConfigure      = (*queueResource)(nil)
-	_ resource.ResourceWithImportState    = (*queueResource)(nil)
-	_ resource.ResourceWithIdentity       = (*queueResource)(nil)
-	_ resource.ResourceWithModifyPlan     = (*queueResource)(nil)
-	_ resource.ResourceWithValidateConfig = (*queueResource)(nil)
-)
-
 // New returns the resource.
 func New() resource.Resource {
-	return &queueResource{lifecycle.Resource[model, *model, privateState]{
+	return &lifecycle.Resource[model, *model, privateState]{
 		Kind:  resourceKind(),
 		Hooks: hooks{},
-	}}
+	}
 }
 
 func resourceKind() lifecycle.Kind {
 	return lifecycle.Kind{
 		Type: tf.QueueType, Noun: "queue", Example: "vision",
+		Description: description, Attributes: attributes, Masked: true,
 		Create: 2 * time.Minute, Update: 2 * time.Minute, // Kueue reacts in seconds
 		Delete: 10 * time.Minute, // admitted workloads have to finish
 

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -26,10 +24,6 @@ const description = "Manages a team's quota of GPUs and other resources of a clu
 	"optionally the ResourceFlavors of the nodes. Or, with `kai`, a Queue of the " +
 	"[KAI scheduler](https://github.com/kai-scheduler/KAI-Scheduler). A `kt_compute` is queued with " +
 	"`queue_name = kt_queue.….name`.\n\nRequires Kueue 0.15 or newer (API version v1beta2), or KAI."
-
-func (r *queueResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	resp.Schema = schema.Schema{MarkdownDescription: description, Attributes: attributes()}
-}
 
 func attributes() map[string]schema.Attribute {
 	return lifecycle.WithSensitiveFields(map[string]schema.Attribute{

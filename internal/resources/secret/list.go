@@ -5,8 +5,10 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	tflist "github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/list/schema"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,19 +21,10 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
-// lister is the list resource kt_secret.
-type lister struct {
-	lifecycle.Lister[model, *model, privateState]
-}
-
-var (
-	_ tflist.ListResourceWithConfigure      = (*lister)(nil)
-	_ tflist.ListResourceWithValidateConfig = (*lister)(nil)
-)
-
 // NewLister returns the list resource.
 func NewLister() tflist.ListResource {
-	return &lister{lifecycle.Lister[model, *model, privateState]{Kind: resourceKind(), Hooks: hooks{}}}
+	return &lifecycle.Lister[model, *model, privateState]{Kind: resourceKind(), Hooks: hooks{}, Filters: filters,
+		Search: search}
 }
 
 // filter is the configuration of the list resource.
@@ -41,41 +34,26 @@ type filter struct {
 	All types.Bool `tfsdk:"all"`
 }
 
-// ListResourceConfigSchema describes the filters.
-func (l *lister) ListResourceConfigSchema(
-	_ context.Context, _ tflist.ListResourceSchemaRequest, resp *tflist.ListResourceSchemaResponse,
-) {
-	resp.Schema = lifecycle.FilterSchema("secrets", map[string]schema.Attribute{
+func filters() schema.Schema {
+	return lifecycle.FilterSchema("secrets", map[string]schema.Attribute{
 		"all": schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether to list also Secrets of the type " +
 			"`Opaque` that are neither from this provider nor from Kubetorch, unless another object controls them. " +
 			"Defaults to `false`."},
 	})
 }
 
-// ValidateListResourceConfig reports filters that cannot be combined.
-func (l *lister) ValidateListResourceConfig(
-	ctx context.Context, req tflist.ValidateConfigRequest, resp *tflist.ValidateConfigResponse,
-) {
+// search lists Secrets by their metadata. It never requests their values.
+func search(ctx context.Context, config tfsdk.Config) (lifecycle.Search, diag.Diagnostics) {
 	var f filter
-	if resp.Diagnostics.Append(req.Config.Get(ctx, &f)...); !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(f.Validate()...)
-	}
-}
-
-// List lists Secrets by their metadata. It never requests their values.
-func (l *lister) List(ctx context.Context, req tflist.ListRequest, stream *tflist.ListResultsStream) {
-	var f filter
-	if diags := req.Config.Get(ctx, &f); diags.HasError() {
-		stream.Results = tflist.ListResultsStreamDiagnostics(diags)
-		return
-	}
+	diags := config.Get(ctx, &f)
 	opaque := kind.SecretMetadata()
 	opaque.FieldSelector = "type=" + string(corev1.SecretTypeOpaque)
-	l.Stream(ctx, req, stream, f.Filter, func(query *lifecycle.Query) iter.Seq2[lifecycle.Item, error] {
-		return query.Items(ctx, opaque, "", func(live *unstructured.Unstructured) bool {
-			return f.All.ValueBool() || manifest.OfKubetorch(live) || lifecycle.Managed(live)
-		}, item)
-	})
+	return lifecycle.Search{Filter: f.Filter,
+		Find: func(ctx context.Context, query *lifecycle.Query) iter.Seq2[lifecycle.Item, error] {
+			return query.Items(ctx, opaque, "", func(live *unstructured.Unstructured) bool {
+				return f.All.ValueBool() || manifest.OfKubetorch(live) || lifecycle.Managed(live)
+			}, item)
+		}}, diags
 }
 
 func item(live *unstructured.Unstructured) lifecycle.Item {

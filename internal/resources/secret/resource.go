@@ -19,11 +19,6 @@ import (
 // finalizers.
 const timeLimit = 5 * time.Minute
 
-// secretResource adds the schema and the validation to the common life cycle.
-type secretResource struct {
-	lifecycle.Resource[model, *model, privateState]
-}
-
 // hooks are the part of the life cycle that is specific to secrets.
 type hooks struct{}
 
@@ -34,21 +29,12 @@ type (
 	deleting = lifecycle.Deleting[model, privateState]
 )
 
-var (
-	_ resource.ResourceWithConfigure      = (*secretResource)(nil)
-	_ resource.ResourceWithImportState    = (*secretResource)(nil)
-	_ resource.ResourceWithIdentity       = (*secretResource)(nil)
-	_ resource.ResourceWithModifyPlan     = (*secretResource)(nil)
-	_ resource.ResourceWithMoveState      = (*secretResource)(nil)
-	_ resource.ResourceWithValidateConfig = (*secretResource)(nil)
-)
-
 // New returns the resource.
 func New() resource.Resource {
-	r := &secretResource{lifecycle.Resource[model, *model, privateState]{
+	r := &lifecycle.Resource[model, *model, privateState]{
 		Kind:  resourceKind(),
 		Hooks: hooks{},
-	}}
+	}
 	r.PrivateState = lifecycle.PrivateStateCodec[privateState]{
 		Load: func(ctx context.Context, private owned.PrivateReader) (privateState, diag.Diagnostics) {
 			return loadPrivateState(ctx, private, sealerOf(r.Data()))
@@ -61,6 +47,7 @@ func New() resource.Resource {
 func resourceKind() lifecycle.Kind {
 	return lifecycle.Kind{
 		Type: "kt_secret", Noun: "secret", Example: "huggingface",
+		Description: description, Attributes: attributes,
 		Create: timeLimit, Update: timeLimit, Delete: timeLimit,
 		FromConfig: []string{"values_wo"},
 		Moves:      func(of schema.GroupKind) bool { return of == kind.Secret().GroupKind() },

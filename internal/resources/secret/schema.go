@@ -1,13 +1,11 @@
 package secret
 
 import (
-	"context"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
@@ -25,16 +23,9 @@ const description = "Manages a Kubernetes Secret with credentials for `kt_comput
 	"except the last, no value appears in state, plans, logs or errors. If a value changes in its source or in the " +
 	"cluster, the plan shows its key."
 
-func (r *secretResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	resp.Schema = schema.Schema{
-		MarkdownDescription: description,
-		Attributes:          attributes(),
-	}
-}
-
 // attributes returns the attributes of the schema. A diagnostic with the path values or values_wo would make Terraform
 // print the line of the configuration that contains the value. Therefore these attributes have no validators; see
-// ValidateConfig.
+// [hooks.Validate].
 func attributes() map[string]schema.Attribute {
 	replace := []planmodifier.String{stringplanmodifier.RequiresReplace()}
 	return lifecycle.WithSensitiveFields(map[string]schema.Attribute{

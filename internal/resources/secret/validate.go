@@ -10,33 +10,17 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	k8s "k8s.io/apimachinery/pkg/util/validation"
 
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
-// ValidateConfig checks attributes that depend on each other, and those that contain values: values, values_wo, and by
+// Validate checks attributes that depend on each other, and those that contain values: values, values_wo, and by
 // mistake from_env. It reports errors in them without a path, because with a path Terraform would print the line.
-func (r *secretResource) ValidateConfig(
-	ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse,
-) {
-	var m model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	resp.Diagnostics.Append(validate(&m, req.ClientCapabilities.WriteOnlyAttributesAllowed)...)
-}
-
-// ValidateKnown is like ValidateConfig, for a client that supports write-only attributes.
-func (hooks) ValidateKnown(_ context.Context, config *model) diag.Diagnostics {
-	return validate(config, true)
-}
-
-func validate(m *model, writeOnly bool) diag.Diagnostics {
+func (hooks) Validate(_ context.Context, m *model, rules lifecycle.Validation) diag.Diagnostics {
 	v := validation{config: m}
 	v.sources()
 	v.dependencies()
@@ -46,12 +30,12 @@ func validate(m *model, writeOnly bool) diag.Diagnostics {
 	v.files()
 	v.diags.Append(tf.RejectReserved("labels", m.Labels, spec.IsReservedLabel)...)
 	v.diags.Append(tf.RejectReserved("annotations", m.Annotations, spec.IsReservedAnnotation)...)
-	if !writeOnly && !m.ValuesWO.IsNull() {
+	if !rules.WriteOnly && !m.ValuesWO.IsNull() {
 		v.diags.AddError("values_wo requires a newer Terraform",
 			"values_wo is a write-only attribute, which requires Terraform 1.11 or OpenTofu 1.11.\n\n"+
 				"Next step: Upgrade, or use another source: provider_name, path or from_env, whose values are not in "+
 				"state either; or values, which are.")
-	} else if writeOnly && !m.Values.IsNull() {
+	} else if rules.WriteOnly && !m.Values.IsNull() {
 		v.diags.AddWarning("The values of this secret are in state",
 			"Anyone who can read the state or a saved plan can read values. values_wo accepts the same map, and "+
 				"Terraform does not store it.")

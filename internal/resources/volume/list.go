@@ -1,9 +1,6 @@
 package volume
 
 import (
-	"context"
-	"iter"
-
 	"github.com/hashicorp/terraform-plugin-framework/list"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -13,41 +10,10 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
-// lister is the list resource kt_volume.
-type lister struct {
-	lifecycle.Lister[model, *model, privateState]
-}
-
-var (
-	_ list.ListResourceWithConfigure      = (*lister)(nil)
-	_ list.ListResourceWithValidateConfig = (*lister)(nil)
-)
-
-// NewLister returns the list resource.
+// NewLister returns the list resource, for the claims of all clients, except those that a controller owns.
 func NewLister() list.ListResource {
-	return &lister{lifecycle.Lister[model, *model, privateState]{Kind: resourceKind(), Hooks: hooks{}}}
-}
-
-// ListResourceConfigSchema describes the filters.
-func (l *lister) ListResourceConfigSchema(
-	_ context.Context, _ list.ListResourceSchemaRequest, resp *list.ListResourceSchemaResponse,
-) {
-	resp.Schema = lifecycle.FilterSchema("volumes", nil)
-}
-
-// ValidateListResourceConfig reports filters that cannot be combined.
-func (l *lister) ValidateListResourceConfig(
-	ctx context.Context, req list.ValidateConfigRequest, resp *list.ValidateConfigResponse,
-) {
-	resp.Diagnostics.Append(lifecycle.ValidateFilter(ctx, req.Config)...)
-}
-
-// List lists the claims of all clients, except those that a controller owns.
-func (l *lister) List(ctx context.Context, req list.ListRequest, stream *list.ListResultsStream) {
-	l.StreamFiltered(ctx, req, stream, func(query *lifecycle.Query) iter.Seq2[lifecycle.Item, error] {
-		return query.Items(ctx, kind.PersistentVolumeClaim(), "",
-			func(*unstructured.Unstructured) bool { return true }, item)
-	})
+	return lifecycle.ListItems[model](resourceKind(), hooks{}, "volumes", kind.PersistentVolumeClaim(), "",
+		func(*unstructured.Unstructured) bool { return true }, item)
 }
 
 func item(live *unstructured.Unstructured) lifecycle.Item {

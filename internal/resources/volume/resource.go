@@ -11,11 +11,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
-// volumeResource adds the schema and the validation to the common life cycle.
-type volumeResource struct {
-	lifecycle.Resource[model, *model, privateState]
-}
-
 // hooks are the part of the life cycle that is specific to volumes.
 type hooks struct{}
 
@@ -26,26 +21,18 @@ type (
 	deleting = lifecycle.Deleting[model, privateState]
 )
 
-var (
-	_ resource.ResourceWithConfigure      = (*volumeResource)(nil)
-	_ resource.ResourceWithImportState    = (*volumeResource)(nil)
-	_ resource.ResourceWithIdentity       = (*volumeResource)(nil)
-	_ resource.ResourceWithModifyPlan     = (*volumeResource)(nil)
-	_ resource.ResourceWithMoveState      = (*volumeResource)(nil)
-	_ resource.ResourceWithValidateConfig = (*volumeResource)(nil)
-)
-
 // New returns the resource.
 func New() resource.Resource {
-	return &volumeResource{lifecycle.Resource[model, *model, privateState]{
+	return &lifecycle.Resource[model, *model, privateState]{
 		Kind:  resourceKind(),
 		Hooks: hooks{},
-	}}
+	}
 }
 
 func resourceKind() lifecycle.Kind {
 	return lifecycle.Kind{
 		Type: "kt_volume", Noun: "volume", Example: "datasets",
+		Description: description, Attributes: attributes,
 		Create: 10 * time.Minute, Update: 10 * time.Minute, // cloud file systems take minutes to create
 		Delete: 5 * time.Minute,
 		Moves:  func(of schema.GroupKind) bool { return of == kind.PersistentVolumeClaim().GroupKind() },

@@ -1,10 +1,7 @@
 package volume
 
 import (
-	"context"
-
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -17,13 +14,6 @@ import (
 const description = "Manages a PersistentVolumeClaim for the data of computes, like Kubetorch's `kt.Volume`.\n\n" +
 	"The provider never replaces the claim, because the data would be lost. A change of a field that Kubernetes does " +
 	"not allow to change is an error in the plan."
-
-func (r *volumeResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	resp.Schema = schema.Schema{
-		MarkdownDescription: description,
-		Attributes:          attributes(),
-	}
-}
 
 func attributes() map[string]schema.Attribute {
 	return lifecycle.WithSensitiveFields(map[string]schema.Attribute{

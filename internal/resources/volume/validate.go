@@ -6,28 +6,17 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
-// ValidateConfig performs the offline checks that the schema cannot. Unknown values are checked in the plan.
-func (r *volumeResource) ValidateConfig(
-	ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse,
-) {
-	var config model
-	if req.Config.Get(ctx, &config).HasError() {
-		return // the schema reports the error
-	}
-	resp.Diagnostics.Append(hooks{}.ValidateKnown(ctx, &config)...)
-}
-
-// ValidateKnown is like ValidateConfig. It ignores unknown values.
-func (hooks) ValidateKnown(ctx context.Context, config *model) diag.Diagnostics {
+// Validate checks rules that the schema cannot express. It ignores unknown values.
+func (hooks) Validate(ctx context.Context, config *model, _ lifecycle.Validation) diag.Diagnostics {
 	diags := checkSize(config.Size)
 	diags.Append(checkClass(ctx, config.StorageClass)...)
 	diags.Append(checkConflicts(config)...)

@@ -113,7 +113,7 @@ func (h *hooks) PlanDestroy(ctx context.Context, private owned.PrivateWriter) di
 	return h.destroy(ctx, private)
 }
 
-func (h *hooks) ValidateKnown(_ context.Context, m *model) diag.Diagnostics {
+func (h *hooks) Validate(_ context.Context, m *model, _ lifecycle.Validation) diag.Diagnostics {
 	if h.validate == nil {
 		return nil
 	}
@@ -130,19 +130,19 @@ func (h *hooks) WaitTimeout(*tf.ProviderData, *model) time.Duration { return wai
 
 type thingResource = lifecycle.Resource[model, *model, privateState]
 
-type thing struct{ thingResource }
-
-func (*thing) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+// attributes returns the schema of kt_thing.
+func attributes() map[string]schema.Attribute {
 	computed := schema.StringAttribute{Computed: true}
 	flag := schema.BoolAttribute{Optional: true}
-	resp.Schema = schema.Schema{Attributes: lifecycle.WithSensitiveFields(map[string]schema.Attribute{
+	return lifecycle.WithSensitiveFields(map[string]schema.Attribute{
 		"name":      schema.StringAttribute{Required: true},
 		"namespace": schema.StringAttribute{Optional: true, Computed: true},
 		"size":      schema.StringAttribute{Optional: true}, "adopt_existing": flag, "deletion_protection": flag,
-		"timeouts": timeouts.Attributes(ctx, timeouts.Opts{Create: true, Update: true, Delete: true}),
-		"id":       computed, "uid": computed,
+		"timeouts": timeouts.Attributes(context.Background(),
+			timeouts.Opts{Create: true, Update: true, Delete: true}),
+		"id": computed, "uid": computed,
 		"manifests": schema.MapAttribute{Computed: true, ElementType: types.StringType},
-	}, "the objects", "spec.args")}
+	}, "the objects", "spec.args")
 }
 
 // fakeProvider has one resource type, kt_thing.
@@ -164,15 +164,15 @@ func (*fakeProvider) DataSources(context.Context) []func() datasource.DataSource
 
 func (p *fakeProvider) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{func() resource.Resource {
-		out := &thing{thingResource{
+		out := &thingResource{
 			Kind: lifecycle.Kind{
-				Type: "kt_thing", Noun: "thing", Example: "x", Create: createTime, Update: updateTime,
-				Delete: deleteTime,
+				Type: "kt_thing", Noun: "thing", Example: "x", Attributes: attributes, Create: createTime,
+				Update: updateTime, Delete: deleteTime,
 			},
 			Hooks: p.hooks,
-		}}
+		}
 		if p.hooks.configure != nil {
-			p.hooks.configure(&out.thingResource)
+			p.hooks.configure(out)
 		}
 		return out
 	}}

@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"context"
 	"maps"
 	"strings"
 
@@ -9,7 +8,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/list/schema"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
-	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -48,17 +46,8 @@ func FilterSchema(noun string, others map[string]schema.Attribute) schema.Schema
 	return schema.Schema{MarkdownDescription: "Lists " + noun + " for `terraform query`.", Attributes: all}
 }
 
-// ValidateFilter reports filters that cannot be combined, in a configuration that consists of a [Filter].
-func ValidateFilter(ctx context.Context, config tfsdk.Config) diag.Diagnostics {
-	var filter Filter
-	if diags := config.Get(ctx, &filter); diags.HasError() {
-		return diags
-	}
-	return filter.Validate()
-}
-
-// Validate reports filters that cannot be combined.
-func (f Filter) Validate() diag.Diagnostics {
+// validate reports filters that cannot be combined.
+func (f Filter) validate() diag.Diagnostics {
 	if f.AllNamespaces.ValueBool() && !f.Namespace.IsNull() {
 		return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(path.Root("namespace"),
 			"`namespace` and `all_namespaces` cannot both be set", "With all_namespaces = true, every namespace is "+

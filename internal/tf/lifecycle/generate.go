@@ -21,9 +21,10 @@ type ConfigGenerator[M any] interface {
 // WithoutDefaults returns a state without the attributes that a generated configuration omits. Attributes that only the
 // provider sets are left to the framework.
 func (r *Resource[M, P, N]) WithoutDefaults(
-	ctx context.Context, resourceSchema schema.Schema, raw tftypes.Value,
+	ctx context.Context, raw tftypes.Value,
 ) (tftypes.Value, diag.Diagnostics) {
-	state := tfsdk.State{Schema: resourceSchema, Raw: raw}
+	attributes := r.Kind.Attributes()
+	state := tfsdk.State{Schema: schema.Schema{Attributes: attributes}, Raw: raw}
 	if generator, ok := r.Hooks.(ConfigGenerator[M]); ok {
 		m := P(new(M))
 		if diags := state.Get(ctx, m); diags.HasError() {
@@ -37,7 +38,7 @@ func (r *Resource[M, P, N]) WithoutDefaults(
 	omit := func(at *tftypes.AttributePath, value tftypes.Value) (tftypes.Value, error) {
 		if steps := at.Steps(); len(steps) == 1 {
 			name, _ := steps[0].(tftypes.AttributeName)
-			unset := defaultOf(ctx, resourceSchema.Attributes[string(name)])
+			unset := defaultOf(ctx, attributes[string(name)])
 			if unset == nil {
 				return value, nil
 			}

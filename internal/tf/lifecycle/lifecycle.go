@@ -10,9 +10,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -45,11 +46,32 @@ type Model[M any] interface {
 	common() *Common
 }
 
+// ConfigValidator is a hook that validates a configuration, in addition to the schema, which reports empty attributes
+// and null elements itself.
+type ConfigValidator[M any] interface {
+	Validate(context.Context, *M, Validation) diag.Diagnostics
+}
+
+// Validation are the circumstances of a validation.
+type Validation struct {
+	// Hidden are the paths of the values that the configuration of a [Kind.Masked] lacks: they are unknown or invalid.
+	Hidden tf.PathSet
+	// WriteOnly reports whether the client supports write-only attributes.
+	WriteOnly bool
+}
+
 // Kind describes a resource type.
 type Kind struct {
 	Type    string // kt_volume
 	Noun    string // as in messages: volume
 	Example string // name in messages about imports
+
+	// Description and Attributes are the schema.
+	Description string
+	Attributes  func() map[string]schema.Attribute
+	// Masked is true if the configuration that the hook validates contains no unknown or invalid values; see
+	// [ConfigValidator].
+	Masked bool
 
 	// ObjectName returns the name of the first object of a resource; nil if it is the name of the resource.
 	ObjectName func(name string) string
@@ -59,7 +81,7 @@ type Kind struct {
 
 	// Moves reports whether moved blocks can turn resources of other providers for objects of a kind into this one;
 	// nil for none.
-	Moves func(schema.GroupKind) bool
+	Moves func(apischema.GroupKind) bool
 
 	// FromConfig are attributes whose planned value the hooks derive from the configuration alone. Terraform may
 	// propose another value than the prior one for them although nothing changes: that of a write-only attribute, or
@@ -84,9 +106,10 @@ type Hooks[M, N any] interface {
 	Apply(context.Context, *Writing[M, N])
 	// Delete deletes the objects in state, and waits until they no longer exist.
 	Delete(context.Context, *Deleting[M, N])
+	ConfigValidator[M]
 }
 
-// Resource implements the methods of a resource except its schema. It is embedded in the resource type.
+// Resource implements a resource.
 type Resource[M any, P Model[M], N any] struct {
 	Kind         Kind
 	Hooks        Hooks[M, N]
@@ -100,6 +123,28 @@ type Resource[M any, P Model[M], N any] struct {
 // Metadata names the resource type.
 func (r *Resource[M, P, N]) Metadata(_ context.Context, _ resource.MetadataRequest, resp *resource.MetadataResponse) {
 	resp.TypeName = r.Kind.Type
+}
+
+// Schema describes the resource.
+func (r *Resource[M, P, N]) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+	resp.Schema = schema.Schema{MarkdownDescription: r.Kind.Description, Attributes: r.Kind.Attributes()}
+}
+
+// ValidateConfig checks the rules for combinations of attributes, without a cluster. Terraform validates again during
+// the plan, when more values are known.
+func (r *Resource[M, P, N]) ValidateConfig(
+	ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse,
+) {
+	config, rules := new(M), Validation{WriteOnly: req.ClientCapabilities.WriteOnlyAttributesAllowed}
+	var diags diag.Diagnostics
+	if r.Kind.Masked {
+		rules.Hidden, diags = tf.GetKnown(ctx, req.Config, config)
+	} else {
+		diags = req.Config.Get(ctx, config)
+	}
+	if resp.Diagnostics.Append(diags...); !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(r.Hooks.Validate(ctx, config, rules)...)
+	}
 }
 
 // Configure stores the data of the provider.

@@ -10,8 +10,10 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/list"
+	"github.com/hashicorp/terraform-plugin-framework/list/schema"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,13 +25,23 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// Lister implements the methods of a list resource except its schema and List, for a resource of the same type. It is
-// embedded in the type of the list resource.
+// Lister implements a list resource, for a resource of the same type.
 type Lister[M any, P Model[M], N any] struct {
 	Kind  Kind
 	Hooks Hooks[M, N]
+	// Filters is the schema of the configuration.
+	Filters func() schema.Schema
+	// Search decodes a configuration.
+	Search func(context.Context, tfsdk.Config) (Search, diag.Diagnostics)
 
 	data *tf.ProviderData // nil until the provider is configured
+}
+
+// Search is a decoded configuration of a list resource.
+type Search struct {
+	Filter Filter
+	// Find yields the resources of a query.
+	Find func(context.Context, *Query) iter.Seq2[Item, error]
 }
 
 // Query is a request to list resources.
@@ -63,14 +75,31 @@ func (l *Lister[M, P, N]) Configure(
 	resp.Diagnostics.Append(diags...)
 }
 
-// Stream lists the resources that find yields, until the limit of the request. An error that find yields is a warning
+// ListResourceConfigSchema describes the filters.
+func (l *Lister[M, P, N]) ListResourceConfigSchema(
+	_ context.Context, _ list.ListResourceSchemaRequest, resp *list.ListResourceSchemaResponse,
+) {
+	resp.Schema = l.Filters()
+}
+
+// ValidateListResourceConfig reports filters that cannot be combined.
+func (l *Lister[M, P, N]) ValidateListResourceConfig(
+	ctx context.Context, req list.ValidateConfigRequest, resp *list.ValidateConfigResponse,
+) {
+	if search, diags := l.Search(ctx, req.Config); !diags.HasError() { // the schema reports it
+		resp.Diagnostics.Append(search.Filter.validate()...)
+	}
+}
+
+// List lists the resources that the search finds, until the limit of the request. An error that it yields is a warning
 // if the permission to list one kind is missing, and otherwise ends the list. Resources are imported only if the
 // request includes them.
-func (l *Lister[M, P, N]) Stream(
-	ctx context.Context, req list.ListRequest, stream *list.ListResultsStream, filter Filter,
-	find func(*Query) iter.Seq2[Item, error],
-) {
-	query, diags := l.query(filter)
+func (l *Lister[M, P, N]) List(ctx context.Context, req list.ListRequest, stream *list.ListResultsStream) {
+	search, diags := l.Search(ctx, req.Config)
+	var query *Query
+	if !diags.HasError() {
+		query, diags = l.query(search.Filter)
+	}
 	if diags.HasError() {
 		stream.Results = list.ListResultsStreamDiagnostics(diags)
 		return
@@ -78,7 +107,7 @@ func (l *Lister[M, P, N]) Stream(
 	stream.Results = func(push func(list.ListResult) bool) {
 		var listed int64
 		var denied []error
-		for item, err := range find(query) {
+		for item, err := range search.Find(ctx, query) {
 			switch {
 			case ctx.Err() != nil:
 				return
@@ -99,18 +128,6 @@ func (l *Lister[M, P, N]) Stream(
 			push(list.ListResult{Diagnostics: diag.Diagnostics{missingKinds(denied)}})
 		}
 	}
-}
-
-// StreamFiltered is Stream for a configuration that consists of a [Filter].
-func (l *Lister[M, P, N]) StreamFiltered(
-	ctx context.Context, req list.ListRequest, stream *list.ListResultsStream, find func(*Query) iter.Seq2[Item, error],
-) {
-	var filter Filter
-	if diags := req.Config.Get(ctx, &filter); diags.HasError() {
-		stream.Results = list.ListResultsStreamDiagnostics(diags)
-		return
-	}
-	l.Stream(ctx, req, stream, filter, find)
 }
 
 func (l *Lister[M, P, N]) query(filter Filter) (*Query, diag.Diagnostics) {
@@ -167,6 +184,23 @@ func (l *Lister[M, P, N]) result(ctx context.Context, req list.ListRequest, quer
 	}
 	result.Diagnostics.Append(result.Resource.Set(ctx, state)...)
 	return result
+}
+
+// ListItems returns a list resource that has only the filters of [Filter], and lists the [Query.Items] of a kind. noun
+// is the plural of the resources.
+func ListItems[M any, P Model[M], N any](
+	k Kind, hooks Hooks[M, N], noun string, of kube.Kind, selector string, accept func(*unstructured.Unstructured) bool,
+	item func(*unstructured.Unstructured) Item,
+) *Lister[M, P, N] {
+	return &Lister[M, P, N]{
+		Kind: k, Hooks: hooks, Filters: func() schema.Schema { return FilterSchema(noun, nil) },
+		Search: func(ctx context.Context, config tfsdk.Config) (search Search, diags diag.Diagnostics) {
+			search.Find = func(ctx context.Context, query *Query) iter.Seq2[Item, error] {
+				return query.Items(ctx, of, selector, accept, item)
+			}
+			return search, config.Get(ctx, &search.Filter)
+		},
+	}
 }
 
 // Items lists the objects of a kind as resources. It skips those that another object controls, and those that accept

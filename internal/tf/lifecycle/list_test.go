@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/list"
 	listschema "github.com/hashicorp/terraform-plugin-framework/list/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -50,9 +51,8 @@ func newLister(t *testing.T, h *hooks, data any) *lister {
 // request returns a request to list at most limit resources; 0 for all.
 func request(t *testing.T, include bool, limit int64) list.ListRequest {
 	t.Helper()
-	var described resource.SchemaResponse
-	(&thing{}).Schema(t.Context(), resource.SchemaRequest{}, &described)
-	return list.ListRequest{IncludeResource: include, Limit: limit, ResourceSchema: described.Schema,
+	return list.ListRequest{IncludeResource: include, Limit: limit,
+		ResourceSchema:         schema.Schema{Attributes: attributes()},
 		ResourceIdentitySchema: owned.IdentitySchema("thing")}
 }
 
@@ -76,12 +76,23 @@ func yields(results ...any) func(*query) iter.Seq2[item, error] {
 	}
 }
 
+// finding returns a search with the filter, whatever the configuration.
+func finding(
+	filter lifecycle.Filter, find func(*query) iter.Seq2[item, error],
+) func(context.Context, tfsdk.Config) (lifecycle.Search, diag.Diagnostics) {
+	return func(context.Context, tfsdk.Config) (lifecycle.Search, diag.Diagnostics) {
+		return lifecycle.Search{Filter: filter,
+			Find: func(_ context.Context, q *query) iter.Seq2[item, error] { return find(q) }}, nil
+	}
+}
+
 func collect(t *testing.T, l *lister, req list.ListRequest, filter lifecycle.Filter,
 	find func(*query) iter.Seq2[item, error],
 ) []list.ListResult {
 	t.Helper()
 	var stream list.ListResultsStream
-	l.Stream(t.Context(), req, &stream, filter, find)
+	l.Search = finding(filter, find)
+	l.List(t.Context(), req, &stream)
 	return slices.Collect(stream.Results)
 }
 
@@ -135,7 +146,8 @@ func TestListEndsWithItsReader(t *testing.T) {
 	denied := &kube.Error{Op: "list", Object: "services", Class: kube.Denied, Err: errors.New("no rights")}
 	for _, results := range [][]any{{"a", "b"}, {denied, "b"}} {
 		var stream list.ListResultsStream
-		l.Stream(t.Context(), request(t, false, 0), &stream, lifecycle.Filter{}, yields(results...))
+		l.Search = finding(lifecycle.Filter{}, yields(results...))
+		l.List(t.Context(), request(t, false, 0), &stream)
 		count := 0
 		for range stream.Results {
 			count++
@@ -148,7 +160,8 @@ func TestListEndsWithItsReader(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var stream list.ListResultsStream
-	l.Stream(ctx, request(t, false, 0), &stream, lifecycle.Filter{}, yields("a", "b"))
+	l.Search = finding(lifecycle.Filter{}, yields("a", "b"))
+	l.List(ctx, request(t, false, 0), &stream)
 	count := 0
 	for range stream.Results {
 		count++
@@ -238,8 +251,9 @@ func TestListedNamespaceIsThatOfTheFilterOrTheProvider(t *testing.T) {
 		})
 	}
 	var stream list.ListResultsStream
-	newLister(t, &hooks{}, misconfiguredData(t)).Stream(t.Context(), request(t, false, 0), &stream, lifecycle.Filter{},
-		yields("a"))
+	l := newLister(t, &hooks{}, misconfiguredData(t))
+	l.Search = finding(lifecycle.Filter{}, yields("a"))
+	l.List(t.Context(), request(t, false, 0), &stream)
 	results := slices.Collect(stream.Results)
 	if len(results) != 1 || len(results[0].Diagnostics) != 1 {
 		t.Fatalf("%v", results)
@@ -267,27 +281,22 @@ func filterOf(t *testing.T, values map[string]tftypes.Value) tfsdk.Config {
 func TestFilterIsReadFromTheConfiguration(t *testing.T) {
 	t.Parallel()
 	web, yes := tftypes.NewValue(tftypes.String, "web"), tftypes.NewValue(tftypes.Bool, true)
-	l := newLister(t, &hooks{}, &tf.ProviderData{Cluster: clusterAt(t, "http://127.0.0.1:1")})
+	l := lifecycle.ListItems[model](lifecycle.Kind{Type: "kt_thing"}, &hooks{}, "things", kind.Service(), "", nil, nil)
+	var configured resource.ConfigureResponse
+	l.Configure(t.Context(), resource.ConfigureRequest{
+		ProviderData: &tf.ProviderData{Cluster: clusterAt(t, "http://127.0.0.1:1")}}, &configured)
 	req := request(t, false, 0)
-	req.Config = filterOf(t, map[string]tftypes.Value{"namespace": web})
-	var stream list.ListResultsStream
-	namespace := ""
-	l.StreamFiltered(t.Context(), req, &stream, func(q *query) iter.Seq2[item, error] {
-		namespace = q.Namespace
-		return yields()(q)
-	})
-	if results := slices.Collect(stream.Results); len(results) > 0 || namespace != "web" {
-		t.Errorf("namespace %q, %v", namespace, results)
+	search, diags := l.Search(t.Context(), filterOf(t, map[string]tftypes.Value{"namespace": web}))
+	if search.Filter.Namespace.ValueString() != "web" || len(diags) > 0 {
+		t.Errorf("filter %v, %v", search.Filter, diags)
 	}
+	var stream list.ListResultsStream
 	broken := filterOf(t, nil)
 	broken.Raw = tftypes.NewValue(tftypes.String, "x")
 	req.Config = broken
-	l.StreamFiltered(t.Context(), req, &stream, yields("a"))
+	l.List(t.Context(), req, &stream)
 	if results := slices.Collect(stream.Results); len(results) != 1 || !results[0].Diagnostics.HasError() {
 		t.Errorf("%v", results)
-	}
-	if diags := lifecycle.ValidateFilter(t.Context(), broken); !diags.HasError() {
-		t.Errorf("%v", diags)
 	}
 	for name, c := range map[string]struct {
 		values map[string]tftypes.Value
@@ -300,11 +309,18 @@ func TestFilterIsReadFromTheConfiguration(t *testing.T) {
 		"explicitly not all": {map[string]tftypes.Value{"namespace": web,
 			"all_namespaces": tftypes.NewValue(tftypes.Bool, false)}, false},
 	} {
-		if diags := lifecycle.ValidateFilter(t.Context(), filterOf(t, c.values)); diags.HasError() != c.failed {
-			t.Errorf("%s: %v", name, diags)
+		var resp list.ValidateConfigResponse
+		l.ValidateListResourceConfig(t.Context(), list.ValidateConfigRequest{Config: filterOf(t, c.values)}, &resp)
+		if resp.Diagnostics.HasError() != c.failed {
+			t.Errorf("%s: %v", name, resp.Diagnostics)
 		}
 	}
 	var resp resource.MetadataResponse
+	var filters list.ListResourceSchemaResponse
+	l.ListResourceConfigSchema(t.Context(), list.ListResourceSchemaRequest{}, &filters)
+	if len(filters.Schema.Attributes) != 5 || !strings.Contains(filters.Schema.MarkdownDescription, "things") {
+		t.Errorf("%v", filters.Schema)
+	}
 	if l.Metadata(t.Context(), resource.MetadataRequest{}, &resp); resp.TypeName != "kt_thing" {
 		t.Errorf("type %q", resp.TypeName)
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/int64default"
@@ -16,26 +15,19 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
-// defaultedSchema is the schema of kt_thing, where deletion_protection has the default false.
-func defaultedSchema(t *testing.T) schema.Schema {
-	t.Helper()
-	var described resource.SchemaResponse
-	(&thing{}).Schema(t.Context(), resource.SchemaRequest{}, &described)
-	described.Schema.Attributes["deletion_protection"] = schema.BoolAttribute{Optional: true, Computed: true,
+// defaultedAttributes returns the schema of kt_thing, where deletion_protection has the default false.
+func defaultedAttributes() map[string]schema.Attribute {
+	all := attributes()
+	all["deletion_protection"] = schema.BoolAttribute{Optional: true, Computed: true,
 		Default: booldefault.StaticBool(false)}
-	return described.Schema
+	return all
 }
 
-// defaulted returns the short path for defaultedSchema.
+// defaulted returns the short path for defaultedAttributes.
 func defaulted(t *testing.T, h *hooks) *short {
 	t.Helper()
-	s := newShort(t, h)
-	path, err := s.resource.NewShortPath(t.Context(), s.resource.Data(), defaultedSchema(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.ShortPath = path
-	return s
+	h.configure = func(r *thingResource) { r.Kind.Attributes = defaultedAttributes }
+	return newShort(t, h)
 }
 
 func TestGeneratedConfigurationOmitsDefaults(t *testing.T) {
@@ -65,7 +57,9 @@ func TestGeneratedConfigurationOmitsDefaults(t *testing.T) {
 		"defaults":     {given(false, "a", 3), map[string]bool{"flag": true, "text": true, "number": true}},
 		"other values": {given(true, "b", 4), map[string]bool{}},
 	} {
-		out, diags := (&thingResource{}).WithoutDefaults(t.Context(), described, c.state)
+		r := &thingResource{Kind: lifecycle.Kind{
+			Attributes: func() map[string]schema.Attribute { return described.Attributes }}}
+		out, diags := r.WithoutDefaults(t.Context(), c.state)
 		var attributes map[string]tftypes.Value
 		if err := out.As(&attributes); err != nil || len(diags) > 0 {
 			t.Fatal(err, diags)
@@ -84,18 +78,18 @@ func TestGeneratedConfigurationOmitsDefaults(t *testing.T) {
 
 func TestGeneratedConfigurationIsThatOfTheHooks(t *testing.T) {
 	t.Parallel()
-	r := &thingResource{Hooks: &hooks{generate: func(m *model) {
+	r := &thingResource{Kind: lifecycle.Kind{Attributes: defaultedAttributes}, Hooks: &hooks{generate: func(m *model) {
 		lifecycle.Omit(&m.Size, "1")
 		lifecycle.Omit(&m.Name, "1")
 	}}}
-	described := defaultedSchema(t)
+	described := schema.Schema{Attributes: defaultedAttributes()}
 	typ, _ := described.Type().TerraformType(t.Context()).(tftypes.Object)
 	values := map[string]tftypes.Value{}
 	for name, of := range typ.AttributeTypes {
 		values[name] = tftypes.NewValue(of, nil)
 	}
 	values["name"], values["size"] = tftypes.NewValue(tftypes.String, "x"), tftypes.NewValue(tftypes.String, "1")
-	out, diags := r.WithoutDefaults(t.Context(), described, tftypes.NewValue(typ, values))
+	out, diags := r.WithoutDefaults(t.Context(), tftypes.NewValue(typ, values))
 	var attributes map[string]tftypes.Value
 	if err := out.As(&attributes); err != nil || len(diags) > 0 || !attributes["size"].IsNull() ||
 		attributes["name"].IsNull() {
@@ -105,13 +99,14 @@ func TestGeneratedConfigurationIsThatOfTheHooks(t *testing.T) {
 		m.Manifests = types.MapNull(types.BoolType)
 	}}
 	before := tftypes.NewValue(typ, values)
-	if out, diags := r.WithoutDefaults(t.Context(), described, before); !diags.HasError() || !out.Equal(before) {
+	if out, diags := r.WithoutDefaults(t.Context(), before); !diags.HasError() || !out.Equal(before) {
 		t.Errorf("a value of another type: %v, %v", out, diags)
 	}
 	other := schema.Schema{Attributes: map[string]schema.Attribute{"other": schema.BoolAttribute{Optional: true}}}
+	r.Kind.Attributes = func() map[string]schema.Attribute { return other.Attributes }
 	object := tftypes.NewValue(other.Type().TerraformType(t.Context()), map[string]tftypes.Value{
 		"other": tftypes.NewValue(tftypes.Bool, true)})
-	if out, diags := r.WithoutDefaults(t.Context(), other, object); !diags.HasError() || !out.Equal(object) {
+	if out, diags := r.WithoutDefaults(t.Context(), object); !diags.HasError() || !out.Equal(object) {
 		t.Errorf("a state of another schema: %v, %v", out, diags)
 	}
 }

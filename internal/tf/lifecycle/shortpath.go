@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -35,36 +36,24 @@ type ShortPath interface {
 	) (keep func() bool, unchanged bool)
 }
 
-// ConfigValidator is a hook that validates a configuration, in addition to the schema. The configuration is fully
-// known, valid by the schema, and contains neither empty attributes nor null elements. The client supports write-only
-// attributes.
-type ConfigValidator[M any] interface {
-	ValidateKnown(context.Context, *M) diag.Diagnostics
-}
-
 type shortPath[M any, P Model[M], N any] struct {
 	resource *Resource[M, P, N]
 	schema   schema.Schema
 	wire     tftypes.Type
 	decoder  *decode.Decoder[M]
-	validate func(context.Context, *M) diag.Diagnostics
 }
 
 // NewShortPath configures the resource, and returns its short path.
-func (r *Resource[M, P, N]) NewShortPath(
-	ctx context.Context, data *tf.ProviderData, resourceSchema schema.Schema,
-) (ShortPath, error) {
-	validator, ok := r.Hooks.(ConfigValidator[M])
-	if !ok {
-		return nil, fmt.Errorf("the hooks of %s do not validate", r.Kind.Type)
-	}
-	decoder, err := decode.New[M](ctx, resourceSchema.Attributes)
+func (r *Resource[M, P, N]) NewShortPath(ctx context.Context, data *tf.ProviderData) (ShortPath, error) {
+	var described resource.SchemaResponse
+	r.Schema(ctx, resource.SchemaRequest{}, &described)
+	decoder, err := decode.New[M](ctx, described.Schema.Attributes)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Kind.Type, err)
 	}
 	r.data = data
-	return &shortPath[M, P, N]{resource: r, schema: resourceSchema,
-		wire: resourceSchema.Type().TerraformType(ctx), decoder: decoder, validate: validator.ValidateKnown}, nil
+	return &shortPath[M, P, N]{resource: r, schema: described.Schema,
+		wire: described.Schema.Type().TerraformType(ctx), decoder: decoder}, nil
 }
 
 func (s *shortPath[M, P, N]) Valid(ctx context.Context, config []byte) bool {
@@ -77,7 +66,8 @@ func (s *shortPath[M, P, N]) Valid(ctx context.Context, config []byte) bool {
 		return false
 	}
 	return decode.Valid(ctx, tfsdk.Config{Raw: raw, Schema: s.schema}, s.schema.Attributes,
-		func(name string) attr.Value { return s.decoder.Value(model, name) }) && len(s.validate(ctx, model)) == 0
+		func(name string) attr.Value { return s.decoder.Value(model, name) }) &&
+		len(s.resource.Hooks.Validate(ctx, model, Validation{Hidden: tf.PathSet{}, WriteOnly: true})) == 0
 }
 
 func (s *shortPath[M, P, N]) Read(

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
@@ -23,19 +23,17 @@ type short struct {
 	lifecycle.ShortPath
 	*server
 
-	resource *thing
+	resource *thingResource
 }
 
 func newShort(t *testing.T, h *hooks) *short {
 	t.Helper()
 	data := &tf.ProviderData{Cluster: clusterAt(t, kubetest.NewServer(t).URL)}
-	one := &thing{thingResource{Kind: lifecycle.Kind{Type: "kt_thing", Noun: "thing"}, Hooks: h}}
+	one := &thingResource{Kind: lifecycle.Kind{Type: "kt_thing", Noun: "thing", Attributes: attributes}, Hooks: h}
 	if h.configure != nil {
-		h.configure(&one.thingResource)
+		h.configure(one)
 	}
-	var described resource.SchemaResponse
-	one.Schema(t.Context(), resource.SchemaRequest{}, &described)
-	path, err := one.NewShortPath(t.Context(), data, described.Schema)
+	path, err := one.NewShortPath(t.Context(), data)
 	if err != nil || one.Data() != data {
 		t.Fatal(err)
 	}
@@ -236,17 +234,15 @@ func TestShortPathLeavesDefaultsAndDerivedValuesToTheirOwners(t *testing.T) {
 	}
 }
 
-func TestShortPathRequiresHooksThatValidateAndTheirModel(t *testing.T) {
+func TestShortPathRequiresTheSchemaOfTheModel(t *testing.T) {
 	t.Parallel()
-	var described resource.SchemaResponse
-	(&thing{}).Schema(t.Context(), resource.SchemaRequest{}, &described)
-	without := &thingResource{Kind: lifecycle.Kind{Type: "kt_thing"}}
-	if path, err := without.NewShortPath(t.Context(), nil, described.Schema); err == nil || path != nil {
-		t.Errorf("hooks that do not validate: %v", path)
+	other := func() map[string]schema.Attribute {
+		all := attributes()
+		delete(all, "size")
+		return all
 	}
-	with := &thingResource{Kind: lifecycle.Kind{Type: "kt_thing"}, Hooks: &hooks{}}
-	delete(described.Schema.Attributes, "size")
-	if path, err := with.NewShortPath(t.Context(), nil, described.Schema); err == nil || path != nil {
+	with := &thingResource{Kind: lifecycle.Kind{Type: "kt_thing", Attributes: other}, Hooks: &hooks{}}
+	if path, err := with.NewShortPath(t.Context(), nil); err == nil || path != nil {
 		t.Errorf("another schema: %v", path)
 	}
 }
