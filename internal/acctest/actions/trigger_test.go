@@ -47,9 +47,10 @@ spec:
 	if len(r.errors) > 0 {
 		t.Error(r)
 	}
-	job := cluster.Kubectl(t, "get", "jobs", "-n", ns, "-o", "jsonpath={range .items[*]}{.metadata.ownerReferences[0].kind}"+
-		`{" "}{.metadata.labels.team}{" "}{.metadata.annotations.example\.com/note}{" "}`+
-		`{.metadata.annotations.cronjob\.kubernetes\.io/instantiate}{" "}{.status.succeeded}{end}`)
+	job := cluster.Kubectl(t, "get", "jobs", "-n", ns, "-o",
+		`jsonpath={range .items[*]}{.metadata.ownerReferences[0].kind}{" "}{.metadata.labels.team}{" "}`+
+			`{.metadata.annotations.example\.com/note}{" "}`+
+			`{.metadata.annotations.cronjob\.kubernetes\.io/instantiate}{" "}{.status.succeeded}{end}`)
 	if job != "CronJob ml kept manual 1" {
 		t.Errorf("the Job is %q", job)
 	}
@@ -68,7 +69,8 @@ spec:
 	cluster.Kubectl(t, "patch", "cronjob/nightly", "-n", ns, "--type=merge", "-p",
 		`{"metadata": {"finalizers": ["example.com/test"]}}`)
 	t.Cleanup(func() {
-		cluster.Kubectl(t, "patch", "cronjob/nightly", "-n", ns, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+		cluster.Kubectl(t, "patch", "cronjob/nightly", "-n", ns, "--type=merge", "-p",
+			`{"metadata":{"finalizers":null}}`)
 	})
 	cluster.Kubectl(t, "delete", "cronjob/nightly", "-n", ns, "--wait=false")
 	acctest.ExpectText(t, trigger("nightly").String(), "Cannot trigger CronJob", "It is being deleted")
