@@ -274,7 +274,7 @@ func (p *planner) dryRun(ctx context.Context) {
 
 // preview validates the changed objects. It returns false if further checks would only report the same problem.
 func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructured) bool {
-	creation := p.Creation()
+	creation, complete := p.Creation(), true
 	for _, obj := range changed {
 		key := manifest.Key(obj)
 		before, exists := p.prior[key]
@@ -294,6 +294,7 @@ func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructu
 		if verdict.Unreachable || p.Diags.HasError() {
 			return false
 		}
+		complete = complete && !verdict.PodsRefused
 	}
-	return true
+	return complete
 }
