@@ -57,6 +57,9 @@ func Preview(
 			return Forecast{Ref: ref}
 		}
 	}
+	if creation != nil { // a tainted object has the annotation: without it, an apply removes those of admission as well
+		obj = kube.MarkCreation(obj, creation.identity())
+	}
 	var after *unstructured.Unstructured
 	if creation == nil || creation.Adopt {
 		after, err = cluster.DryRun(ctx, obj)
@@ -129,8 +132,8 @@ func PlanRejection(err error, creating bool) diag.Diagnostic {
 	case class == kube.NamespaceMissing, class == kube.KindMissing:
 		return tf.Warning(err, "The plan continues, because the same run may create what is missing.")
 	case class == kube.PodsRefused:
-		return tf.Warning(err, "The plan continues, because Knative checks the pods only in a dry run. The apply changes "+
-			"the Knative Service, and its pods start when the cause is corrected.")
+		return tf.Warning(err, "The plan continues, because Knative checks the pods only in a dry run. The apply "+
+			"changes the Knative Service, and its pods start when the cause is corrected.")
 	case class == kube.Denied:
 		return tf.Warning(err, "Planned without a server-side dry run: the API server may reject the objects at apply.")
 	case creating && (class == kube.Unreachable || class == kube.Misconfigured):
