@@ -81,8 +81,8 @@ func knativeFeatures(fields []FieldCause) []string {
 	var out []string
 	for _, f := range fields {
 		for pattern, feature := range map[string]string{
-			`\.spec\.(affinity|dnsConfig|dnsPolicy|hostAliases|hostIPC|hostNetwork|hostPID|nodeSelector|priorityClassName|` +
-				`runtimeClassName|schedulerName|securityContext|shareProcessNamespace|tolerations|` +
+			`\.spec\.(affinity|dnsConfig|dnsPolicy|hostAliases|hostIPC|hostNetwork|hostPID|nodeSelector|` +
+				`priorityClassName|runtimeClassName|schedulerName|securityContext|shareProcessNamespace|tolerations|` +
 				`topologySpreadConstraints): must not set`: "podspec-",
 			`\.valueFrom\.(?:resourceF|f)ieldRef(): must not set`:       "podspec-fieldref",
 			`\.capabilities\.add(): must not set`:                       "containerspec-addcapabilities",

@@ -25,7 +25,8 @@ func TestDenialOfKnativeContainsFieldsAndFeatures(t *testing.T) {
 		},
 		"several messages": {
 			"missing field(s): " + container + "image\nmust not set the field(s): spec.template.spec.nodeSelector",
-			[]string{container + "image: missing field(s)", "spec.template.spec.nodeSelector: must not set the field(s)"},
+			[]string{container + "image: missing field(s)",
+				"spec.template.spec.nodeSelector: must not set the field(s)"},
 			"podspec-nodeselector",
 		},
 		"a detail of a message": {
@@ -39,10 +40,13 @@ func TestDenialOfKnativeContainsFieldsAndFeatures(t *testing.T) {
 		},
 		"a message without a field": {
 			"Persistent volume claim support is disabled, but found persistent volume claim data: \n" +
-				"Persistent volume write support is disabled, but found persistent volume claim data that is not read-only: ",
-			[]string{"spec.template: Persistent volume claim support is disabled, but found persistent volume claim data",
-				"spec.template: Persistent volume write support is disabled, but found persistent volume claim data that " +
-					"is not read-only"},
+				"Persistent volume write support is disabled, but found persistent volume claim data that is not " +
+				"read-only: ",
+			[]string{
+				"spec.template: Persistent volume claim support is disabled, but found persistent volume claim data",
+				"spec.template: Persistent volume write support is disabled, but found persistent volume claim data " +
+					"that is not read-only",
+			},
 			"podspec-persistent-volume-claim, podspec-persistent-volume-write",
 		},
 		"init containers, and a reference to a field": {

@@ -161,8 +161,8 @@ func failures() map[string]struct {
 
 // knativePods is the denial of a dry run by the webhook of Knative, because of a pod.
 func knativePods(rejection string) string {
-	return `admission webhook "validation.webhook.serving.knative.dev" denied the request: validation callback failed: ` +
-		`dry run failed with ` + rejection + `: spec.template`
+	return `admission webhook "validation.webhook.serving.knative.dev" denied the request: validation callback ` +
+		`failed: dry run failed with ` + rejection + `: spec.template`
 }
 
 func trainerFailure(t *testing.T, err error) *Error {
