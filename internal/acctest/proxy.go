@@ -1,6 +1,7 @@
 package acctest
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -9,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 )
 
@@ -19,8 +21,9 @@ type LossyProxy struct {
 	Repaired atomic.Bool  // forwards every request and response
 	Lost     atomic.Int32 // number of selected requests
 
-	DropRequests bool // does not forward selected requests
-	Forbidden    bool // responds to selected requests with 403 instead
+	DropRequests bool   // does not forward selected requests
+	Forbidden    bool   // responds to selected requests with 403 instead
+	Denial       string // if set, the message of a response to selected requests with 400, as a webhook sends it
 }
 
 // NewLossyProxy starts a proxy that loses the responses to the requests for which
@@ -53,6 +56,15 @@ func NewLossyProxy(t *testing.T, c *Cluster, lose func(*http.Request) bool) *Los
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = w.Write([]byte(`{"kind": "Status", "apiVersion": "v1", "status": "Failure",
 				"reason": "Forbidden", "message": "no", "code": 403}`))
+			return
+		}
+		if proxy.Denial != "" {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			_ = json.NewEncoder(w).Encode(metav1.Status{
+				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
+				Reason: metav1.StatusReasonBadRequest, Code: http.StatusBadRequest, Message: proxy.Denial,
+			})
 			return
 		}
 		if !proxy.DropRequests {

@@ -53,6 +53,9 @@ const (
 	Conflict
 	// Unreachable: no valid response from the API server.
 	Unreachable
+	// PodsRefused: the webhook of Knative rejected a dry run, because the API server would reject the pods. It does
+	// not check them at an apply.
+	PodsRefused
 	// Canceled: the run was interrupted or timed out.
 	Canceled
 	// Misconfigured: the configuration of the provider does not specify a usable
@@ -246,6 +249,9 @@ func classifyStatus(ref Ref, status metav1.Status) (Class, []FieldCause) {
 		}
 		return Invalid, fields
 	case metav1.StatusReasonBadRequest:
+		if rejectedPods(status.Message) != "" {
+			return PodsRefused, nil
+		}
 		return Invalid, fields
 	case metav1.StatusReasonConflict, metav1.StatusReasonAlreadyExists:
 		return Conflict, fields
@@ -281,30 +287,6 @@ func immutable(kind Kind, fields []FieldCause) bool {
 		return changed && (slices.Contains(kind.Immutable, f.Field) ||
 			kind.RunsPods() && strings.Contains(f.Message, validation.FieldImmutableErrorMsg))
 	})
-}
-
-// fieldErrors matches validation errors of
-// k8s.io/apimachinery/pkg/util/validation/field in a text: path, type, detail.
-var fieldErrors = regexp.MustCompile(`(?:^|[\s\[])((?:spec|metadata)\b[^\s:]*): (Invalid value|Forbidden|Required ` +
-	`value|Duplicate value|Unsupported value)(?:: |$|,)`)
-
-// webhookCauses extracts the invalid fields from the denial of a webhook.
-// controller-runtime, which most webhooks use, sends them only in the text.
-func webhookCauses(message string) []FieldCause {
-	_, denial, denied := strings.Cut(message, "denied the request: ")
-	if !denied {
-		return nil
-	}
-	types := map[string]metav1.CauseType{
-		"Invalid value": metav1.CauseTypeFieldValueInvalid, "Forbidden": metav1.CauseTypeForbidden,
-		"Required value": metav1.CauseTypeFieldValueRequired, "Duplicate value": metav1.CauseTypeFieldValueDuplicate,
-		"Unsupported value": metav1.CauseTypeFieldValueNotSupported,
-	}
-	var out []FieldCause
-	for _, match := range fieldErrors.FindAllStringSubmatch(denial, -1) {
-		out = append(out, FieldCause{Type: types[match[2]], Field: match[1], Message: denial})
-	}
-	return out
 }
 
 // fromAPI reports whether the API server sent the status. client-go creates one

@@ -75,6 +75,14 @@ func failures() map[string]struct {
 			`Internal error occurred: failed calling webhook "check.example.com": failed to call webhook: Post `+
 				`"https://check.policy.svc:443/?timeout=10s": dial tcp 10.96.3.7:443: connect: connection refused`,
 			&metav1.StatusDetails{Causes: []metav1.StatusCause{{Message: "failed calling webhook"}}}), Other},
+		"knative-features": {statusError(400, metav1.StatusReasonBadRequest,
+			`admission webhook "validation.webhook.serving.knative.dev" denied the request: validation failed: must `+
+				`not set the field(s): spec.template.spec.containers[0].securityContext.capabilities.add, `+
+				`spec.template.spec.tolerations`, nil), Invalid},
+		"knative-pods": {statusError(400, metav1.StatusReasonBadRequest, knativePods(`pods "dry-run-validation" is `+
+			`forbidden: exceeded quota: team, requested: pods=1, used: pods=4, limited: pods=4`), nil), PodsRefused},
+		"knative-invalid-pods": {statusError(400, metav1.StatusReasonBadRequest, knativePods(
+			`Pod "dry-run-validation" is invalid: spec.priority: Forbidden: made up`), nil), Invalid},
 		"namespace-terminating": {statusError(403, metav1.StatusReasonForbidden,
 			`deployments.apps "trainer" is forbidden: unable to create new content in namespace ml because it is `+
 				`being terminated`, about("deployments", "apps", "trainer",
@@ -149,6 +157,12 @@ func failures() map[string]struct {
 		"misconfigured": {&config.Error{Err: errors.New("no cluster is configured")}, Misconfigured},
 		"unexpected":    {errors.New("unexpected end of JSON input"), Other},
 	}
+}
+
+// knativePods is the denial of a dry run by the webhook of Knative, because of a pod.
+func knativePods(rejection string) string {
+	return `admission webhook "validation.webhook.serving.knative.dev" denied the request: validation callback ` +
+		`failed: dry run failed with ` + rejection + `: spec.template`
 }
 
 func trainerFailure(t *testing.T, err error) *Error {

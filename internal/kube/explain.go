@@ -58,6 +58,10 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 	case Refused:
 		cause.Hint, cause.Command = refusal(e.Err, namespace)
 		return fmt.Sprintf("The API server rejected %s", object), cause
+	case PodsRefused:
+		refused := ready.Refusal(namespace, rejectedPods(e.Err.Error()))
+		refused.Command = cmp.Or(refused.Command, ready.Kubectl(namespace, "describe", "resourcequota,limitrange"))
+		return fmt.Sprintf("The API server would reject the pods of %s", object), refused
 	case Invalid, Immutable:
 		if list := e.fieldList(); list != "" {
 			cause.Summary = "The API server rejected these fields:" + list
@@ -67,6 +71,11 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 			cause.Hint = ready.StepReplace +
 				", or restore the previous value of the field. Kubernetes does not allow " +
 				"changing it."
+		}
+		if features := knativeFeatures(e.Fields); len(features) > 0 {
+			cause.Hint = ready.Advise("Set to `enabled` in the ConfigMap config-features of Knative: %s. Or correct "+
+				ready.FieldRejected+".", strings.Join(features, ", "))
+			cause.Command = ready.Kubectl("knative-serving", "get", "configmap", "config-features", "-o", "yaml")
 		}
 		return fmt.Sprintf("%s is not valid", object), cause
 	case Conflict:

@@ -31,26 +31,6 @@ type fakeController struct {
 	service func(*unstructured.Unstructured) map[string]any
 }
 
-func knative() fakeController {
-	return fakeController{
-		gvr: schema.GroupVersionResource{Group: "serving.knative.dev", Version: "v1", Resource: "services"},
-		status: func(obj *unstructured.Unstructured) map[string]any {
-			return map[string]any{
-				"observedGeneration": obj.GetGeneration(),
-				"conditions":         conditions("ConfigurationsReady", "RoutesReady", "Ready"),
-			}
-		},
-		// pkg/reconciler/route/resources/service.go of knative.dev/serving: the address in the cluster is that of the
-		// ingress gateway.
-		service: func(*unstructured.Unstructured) map[string]any {
-			return map[string]any{
-				"type": "ExternalName", "externalName": "kourier-internal.kourier-system.svc.cluster.local",
-				"ports": []any{map[string]any{"name": "http2", "port": int64(80)}},
-			}
-		},
-	}
-}
-
 func mxJobs() fakeController {
 	return fakeController{
 		gvr: schema.GroupVersionResource{Group: "kubeflow.org", Version: "v1", Resource: "mxjobs"},
@@ -187,40 +167,6 @@ func (s fakeController) play(t *testing.T, on *acctest.Cluster, ns string) {
 		cancel()
 		<-done
 	})
-}
-
-func TestAccLifeCycleOfAnAutoscaledCompute(t *testing.T) {
-	t.Parallel()
-	on := withCRDs
-	ns := on.Namespace(t)
-	knative().play(t, on, ns)
-	acctest.LifeCycle{
-		Mode:    "knative",
-		Created: "gpus = 1\n autoscale = { min_scale = 1, max_scale = 4, target = 5, window = \"90s\" }",
-		Changed: "autoscale = { max_scale = 8, metric = \"rps\", target = 100, concurrency = 10, target_utilization " +
-			"= 80, initial_scale = 2, progress_deadline = \"20m\", scale_down_delay = \"5m\" }",
-		Kubectl: []string{"patch", "services.serving.knative.dev/trainer", "--type=merge", "-p",
-			`{"spec": {"template": {"metadata": {"annotations": {"autoscaling.knative.dev/max-scale": "9"}}}}}`},
-		Drifts: []string{"autoscale"},
-	}.Run(t, on, ns)
-}
-
-func TestAccLifeCycleOfAKnativeServiceManifest(t *testing.T) {
-	t.Parallel()
-	on := withCRDs
-	ns := on.Namespace(t)
-	knative().play(t, on, ns)
-	acctest.LifeCycle{
-		Mode: "knative",
-		Created: acctest.Manifest("apiVersion: serving.knative.dev/v1\nkind: Service\nspec: {template: {spec: " +
-			"{containers: [{name: kubetorch, image: \"mine:1\"}]}}}"),
-		Changed: acctest.Manifest("apiVersion: serving.knative.dev/v1\nkind: Service\nspec: {template: {spec: "+
-			"{containers: [{name: kubetorch, image: \"mine:2\"}]}}}") + "memory = \"1Gi\"",
-		Kubectl: []string{"patch", "services.serving.knative.dev/trainer", "--type=json", "-p",
-			`[{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "theirs:1"}]`},
-		Drifts: []string{"image"},
-		Hidden: []string{"autoscale", "manifest"}, // a Knative Service is imported as an autoscaled compute
-	}.Run(t, on, ns)
 }
 
 func TestAccLifeCycleOfAnMXJob(t *testing.T) {

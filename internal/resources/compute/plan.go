@@ -271,7 +271,7 @@ func (p *planner) dryRun(ctx context.Context) {
 
 // preview validates the changed objects. It returns false if further checks would only report the same problem.
 func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructured) bool {
-	creation := p.Creation()
+	creation, complete := p.Creation(), true
 	for _, obj := range changed {
 		key := manifest.Key(obj)
 		before, exists := p.prior[key]
@@ -282,6 +282,9 @@ func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructu
 		if sent, err := mergeForeign(ctx, p.Data.Cluster, p.Memory(), before, obj); err == nil {
 			obj = sent // otherwise the dry run fails with the same error
 		}
+		if exists { // without its only annotation of ours, an apply also removes those that admission has added
+			obj = p.Memory().Marked(key, obj)
+		}
 		verdict := owned.Preview(ctx, p.Data.Cluster, obj, asNew, p.replacedUID(ctx, key, obj))
 		p.replace = p.replace || (verdict.Immutable && exists)
 		p.Diags.Append(verdict.Diagnostics(p.Creating, exists)...)
@@ -291,6 +294,7 @@ func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructu
 		if verdict.Unreachable || p.Diags.HasError() {
 			return false
 		}
+		complete = complete && !verdict.PodsRefused
 	}
-	return true
+	return complete
 }

@@ -19,6 +19,8 @@ type Forecast struct {
 	Immutable bool
 	// Refused is true if an admission step rejects the object.
 	Refused bool
+	// PodsRefused is true if only the dry run is rejected, because the server would reject the pods of the object.
+	PodsRefused bool
 	// Unreachable is true if the server sent no response.
 	Unreachable bool
 
@@ -54,6 +56,9 @@ func Preview(
 			creation.skip()
 			return Forecast{Ref: ref}
 		}
+	}
+	if creation != nil { // a tainted object has the annotation: without it, an apply removes those of admission as well
+		obj = kube.MarkCreation(obj, creation.identity())
 	}
 	var after *unstructured.Unstructured
 	if creation == nil || creation.Adopt {
@@ -95,6 +100,7 @@ func forecastOf(ref kube.Ref, err error) Forecast {
 		err:         err,
 		Immutable:   class == kube.Immutable,
 		Refused:     class == kube.Refused,
+		PodsRefused: class == kube.PodsRefused,
 		Unreachable: class == kube.Unreachable || class == kube.Misconfigured || class == kube.Unauthorized,
 	}
 }
@@ -119,11 +125,15 @@ func (f Forecast) Diagnostics(creating, known bool) diag.Diagnostics {
 }
 
 // PlanRejection returns the diagnostic for a rejected plan. A missing object that the same run may still create is
-// only a warning, and so is an unreachable cluster while something new is planned.
+// only a warning, and so are rejected pods of an accepted object, and an unreachable cluster while something new is
+// planned.
 func PlanRejection(err error, creating bool) diag.Diagnostic {
 	switch class := kube.ClassOf(err); {
 	case class == kube.NamespaceMissing, class == kube.KindMissing:
 		return tf.Warning(err, "The plan continues, because the same run may create what is missing.")
+	case class == kube.PodsRefused:
+		return tf.Warning(err, "The plan continues, because Knative checks the pods only in a dry run. The apply "+
+			"changes the Knative Service, and its pods start when the cause is corrected.")
 	case class == kube.Denied:
 		return tf.Warning(err, "Planned without a server-side dry run: the API server may reject the objects at apply.")
 	case creating && (class == kube.Unreachable || class == kube.Misconfigured):

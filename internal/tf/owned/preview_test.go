@@ -208,6 +208,8 @@ func TestRejectedPreviewIsAnErrorUnlessTheApplyMaySucceed(t *testing.T) {
 		"no configuration for an update": {forecast: failed(kube.Misconfigured), severity: failure, unreachable: true},
 		"no credentials": {forecast: failed(kube.Unauthorized), creating: true, severity: failure,
 			unreachable: true},
+		"rejected pods of an accepted object": {forecast: failed(kube.PodsRefused), severity: warning,
+			detail: "Knative checks the pods only in a dry run"},
 		"a rejection by admission": {forecast: failed(kube.Refused), creating: true, severity: failure},
 		"an invalid field":         {forecast: failed(kube.Invalid), creating: true, severity: failure},
 		"an interruption": {forecast: forecastOf(ref, &kube.Error{Class: kube.Canceled, Err: context.Canceled}),
