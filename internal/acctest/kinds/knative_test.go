@@ -35,8 +35,8 @@ func knative() fakeController {
 }
 
 // defaultsOfKnative sets what Knative's webhook sets on admission in a Service with one container: in the pod template
-// (pkg/apis/serving/v1/revision_defaults.go of knative.dev/serving), whose list of containers is atomic, and the creator
-// (pkg/apis/serving/metadata_validation.go), which no update may remove. Nobody manages these fields.
+// (pkg/apis/serving/v1/revision_defaults.go of knative.dev/serving), whose list of containers is atomic, and the
+// creator (pkg/apis/serving/metadata_validation.go), which no update may remove. Nobody manages these fields.
 const defaultsOfKnative = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicy
