@@ -46,7 +46,7 @@ func (l lister) List(ctx context.Context, options metav1.ListOptions) (*unstruct
 		return nil, err
 	}
 	list := &unstructured.UnstructuredList{}
-	if err := list.UnmarshalJSON(data); err != nil {
+	if err := l.scope.decode(data, list); err != nil {
 		return nil, err
 	}
 	if l.scope.Kind.MetadataOnly {
@@ -69,8 +69,8 @@ func (l lister) Watch(ctx context.Context, options metav1.ListOptions) (watch.In
 		if !ok || event.Type == watch.Bookmark {
 			return event, true // the Status of an error, or the end of the initial events, which is no object
 		}
-		object, err := entry.Object()
-		if err != nil {
+		object := &unstructured.Unstructured{}
+		if err := l.scope.decode(entry.json, object); err != nil {
 			status := apierrors.NewInternalError(err).Status()
 			return watch.Event{Type: watch.Error, Object: &status}, true
 		}

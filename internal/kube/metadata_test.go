@@ -2,8 +2,11 @@ package kube
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -91,5 +94,36 @@ func TestMetadataOfASecretIsCompleteExceptForForeignAnnotations(t *testing.T) {
 	}
 	if status, ok := (<-w.ResultChan()).Object.(*metav1.Status); !ok || status.Reason != metav1.StatusReasonExpired {
 		t.Errorf("the error is %v", status)
+	}
+}
+
+// A server that ignores the requested form may send complete Secrets, and the errors of the decoder quote their input.
+func TestErrorsOfAListOfSecretsDoNotQuoteIt(t *testing.T) {
+	t.Parallel()
+	const secret = `{"metadata": {"namespace": "ml", "name": "token"}, "data": {"TOKEN": "c2VjcmV0"}}`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Query().Has("watch") {
+			_, _ = io.WriteString(w, `{"type": "ADDED", "object": `+secret+`}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"apiVersion": "v1", "metadata": {}, "items": [`+secret+`]}`)
+	}))
+	defer server.Close()
+	cluster := NewCluster(t.Context(), config.Config{Host: server.URL, Namespace: "ml"})
+	v, err := cluster.lister(Ref{Kind: kind.SecretMetadata(), Namespace: "ml"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = v.List(t.Context(), metav1.ListOptions{}); err == nil || strings.Contains(err.Error(), "c2VjcmV0") {
+		t.Errorf("the error of the list is %v", err)
+	}
+	w, err := v.Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	if event := <-w.ResultChan(); event.Type != watch.Error || strings.Contains(fmt.Sprint(event.Object), "c2VjcmV0") {
+		t.Errorf("the event is %v", event)
 	}
 }

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 
@@ -60,13 +61,20 @@ func (c *Cluster) send(ctx context.Context, ref Ref, r request) (*unstructured.U
 		return nil, err // a Status, or the object if it has a finalizer
 	}
 	live := &unstructured.Unstructured{}
-	if err := live.UnmarshalJSON(response); err != nil {
-		if ref.isSecret() { // its error would quote the response
-			err = errors.New("the response of the server is not a Secret")
-		}
+	if err := ref.decode(response, live); err != nil {
 		return nil, err
 	}
 	return live, nil
+}
+
+// decode decodes what the server has sent about an object or a list. The errors of the decoder quote it, and are
+// replaced if it can contain a Secret.
+func (r Ref) decode(data []byte, into json.Unmarshaler) error {
+	err := into.UnmarshalJSON(data)
+	if err != nil && r.isSecret() {
+		return errors.New("the response of the server is not a Secret")
+	}
+	return err
 }
 
 // bodyOf returns the body of a response, or an error with the Status of the server, which Raw does not decode.
