@@ -282,10 +282,7 @@ func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructu
 		if sent, err := mergeForeign(ctx, p.Data.Cluster, p.Memory(), before, obj); err == nil {
 			obj = sent // otherwise the dry run fails with the same error
 		}
-		if exists { // without its only annotation of ours, an apply also removes those that admission has added
-			obj = p.Memory().Marked(key, obj)
-		}
-		verdict := owned.Preview(ctx, p.Data.Cluster, obj, asNew, p.replacedUID(ctx, key, obj))
+		verdict := p.Memory().Preview(ctx, p.Data.Cluster, obj, asNew, p.replacedUID(ctx, key, obj))
 		p.replace = p.replace || (verdict.Immutable && exists)
 		p.Diags.Append(verdict.Diagnostics(p.Creating, exists)...)
 		if exists {

@@ -122,7 +122,7 @@ func (p *planner) dryRun(ctx context.Context) {
 	}
 	replaced := p.Replaced[manifest.Key(p.object)].UID
 	p.Data.Cluster.Preview(ctx, func() {
-		forecast := owned.Preview(ctx, p.Data.Cluster, p.object, creation, replaced)
+		forecast := p.Memory().Preview(ctx, p.Data.Cluster, p.object, creation, replaced)
 		p.replace = forecast.Immutable && inState
 		p.Diags.Append(forecast.Diagnostics(p.Creating, inState)...)
 		if inState {

@@ -122,7 +122,7 @@ func (p *planner) preview(ctx context.Context, changed owned.Objects) bool {
 		if p.prior[key] != nil {
 			asNew = nil
 		}
-		verdict := owned.Preview(ctx, p.Data.Cluster, obj, asNew, p.Replaced[key].UID)
+		verdict := p.Memory().Preview(ctx, p.Data.Cluster, obj, asNew, p.Replaced[key].UID)
 		if verdict.Refused && p.changesParent() {
 			p.Diags.AddAttributeWarning(path.Root("kai").AtName("parent_queue"), "Planned without the check of KAI",
 				fmt.Sprintf("KAI rejects the queue as long as its parent queue does not exist, and this run manages "+

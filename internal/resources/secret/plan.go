@@ -250,7 +250,8 @@ func (p *planner) dryRun(ctx context.Context) {
 	if p.Diags.HasError() || !known {
 		return
 	}
-	response, err := cluster.DryRun(ctx, spec.WithData(p.object, p.revisions().valuesToSend(p.content, live)))
+	sent := spec.WithData(p.object, p.revisions().valuesToSend(p.content, live))
+	response, err := cluster.DryRun(ctx, p.Memory().Marked(secretKey(ref), sent)) // as [owned.Memory.Preview]
 	if err != nil {
 		p.Diags.Append(owned.PlanRejection(err, p.Creating))
 		return

@@ -153,11 +153,11 @@ func (p *planner) dryRun(ctx context.Context) {
 // preview validates the claim. In an update, an immutable field is an error: a replacement would delete the data.
 func (p *planner) preview(ctx context.Context, object *unstructured.Unstructured) {
 	if p.Creating {
-		forecast := owned.Preview(ctx, p.Data.Cluster, object, p.Creation(), p.replacedUID)
+		forecast := p.Memory().Preview(ctx, p.Data.Cluster, object, p.Creation(), p.replacedUID)
 		p.Diags.Append(forecast.Diagnostics(true, false)...)
 		return
 	}
-	forecast := owned.Preview(ctx, p.Data.Cluster, object, nil, "")
+	forecast := p.Memory().Preview(ctx, p.Data.Cluster, object, nil, "")
 	if forecast.Immutable {
 		p.Diags.AddError("Immutable PersistentVolumeClaim field changed",
 			"The plan would change an immutable field of "+p.Plan.claimRef().String()+

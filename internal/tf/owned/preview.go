@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -42,8 +43,10 @@ func PreviewOwner(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, crea
 }
 
 // Preview checks whether creation admits an existing object, and dry-runs the apply. creation is nil if the object
-// is in state. replacedUID is the UID of an object that is deleted before, which is ignored.
-func Preview(
+// is in state. replacedUID is the UID of an object that is deleted before, which is ignored. As an apply does, it sends
+// the annotation of the creation: without its only annotation of this manager, server-side apply also removes those
+// that admission has added, which a webhook may reject.
+func (m Memory) Preview(
 	ctx context.Context, cluster *kube.Cluster, obj *unstructured.Unstructured, creation *Creation,
 	replacedUID types.UID,
 ) Forecast {
@@ -57,7 +60,9 @@ func Preview(
 			return Forecast{Ref: ref}
 		}
 	}
-	if creation != nil { // a tainted object has the annotation: without it, an apply removes those of admission as well
+	if creation == nil {
+		obj = m.Marked(manifest.Key(obj), obj)
+	} else {
 		obj = kube.MarkCreation(obj, creation.identity())
 	}
 	var after *unstructured.Unstructured

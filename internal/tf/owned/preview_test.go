@@ -96,7 +96,7 @@ func TestPreviewShowsWhatAnApplyWouldDo(t *testing.T) {
 			case c.failing != 0:
 				r.fails("dry-run", "", c.failing)
 			}
-			got := Preview(t.Context(), r.cluster, obj, c.creation, c.replaced)
+			got := noMemory.Preview(t.Context(), r.cluster, obj, c.creation, c.replaced)
 			after := ""
 			if got.After != nil {
 				after, _, _ = unstructured.NestedString(got.After.Object, "data", "k")
@@ -119,33 +119,53 @@ func TestPreviewShowsWhatAnApplyWouldDo(t *testing.T) {
 	}
 }
 
+// noMemory is that of a resource without objects.
+var noMemory Memory
+
+// An apply without the annotation of the creation also removes the annotations that admission has added.
+func TestPreviewOfAnObjectInStateKeepsItsCreation(t *testing.T) {
+	t.Parallel()
+	r, memory := newRun(t), Memory{}
+	live := r.mustCreate(t, memory, configMap("a"))
+	got := memory.Preview(t.Context(), r.cluster, configMap("a"), nil, "")
+	if got.Err() != nil {
+		t.Fatal(got.Err())
+	}
+	id := live.GetAnnotations()[kube.CreationAnnotation]
+	if after := got.After.GetAnnotations()[kube.CreationAnnotation]; id == "" || after != id {
+		t.Errorf("the creation is %q after the dry run, want %q", after, id)
+	}
+}
+
 // The later objects are admitted only after the first one.
 func TestReplacedObjectCountsAsTheFirstOne(t *testing.T) {
 	t.Parallel()
 	r, one := newRun(t), creation()
 	replaced := r.Server.Apply(t, kube.Manager, configMap("a"))
-	Preview(t.Context(), r.cluster, configMap("a"), one, replaced.GetUID())
+	noMemory.Preview(t.Context(), r.cluster, configMap("a"), one, replaced.GetUID())
 	r.Server.Apply(t, kube.Manager, kube.MarkUnfinished(configMap("b"), "some"))
 	r.Server.Apply(t, kube.Manager, configMap("c"))
-	if got := Preview(t.Context(), r.cluster, configMap("b"), one, ""); got.Err() != nil {
+	if got := noMemory.Preview(t.Context(), r.cluster, configMap("b"), one, ""); got.Err() != nil {
 		t.Error(got.Err())
 	}
-	if got := Preview(t.Context(), r.cluster, configMap("c"), one, ""); got.Err() == nil {
+	if got := noMemory.Preview(t.Context(), r.cluster, configMap("c"), one, ""); got.Err() == nil {
 		t.Error("an object of another resource is admitted after one that was not the first")
 	}
-	if got := Preview(t.Context(), r.cluster, configMap("a"), nil, replaced.GetUID()); got.Err() != nil {
+	if got := noMemory.Preview(t.Context(), r.cluster, configMap("a"), nil, replaced.GetUID()); got.Err() != nil {
 		t.Error(got.Err())
 	}
 	for name, c := range map[string]func(*Creation){
-		"the first one is new": func(one *Creation) { Preview(t.Context(), r.cluster, configMap("new"), one, "") },
+		"the first one is new": func(one *Creation) {
+			noMemory.Preview(t.Context(), r.cluster, configMap("new"), one, "")
+		},
 		"the first one is only looked up": func(one *Creation) {
 			PreviewOwner(t.Context(), r.cluster, refOf(t, configMap("new")), one)
 		},
 	} {
 		one := creation()
 		c(one)
-		Preview(t.Context(), r.cluster, configMap("b"), one, "")
-		if got := Preview(t.Context(), r.cluster, configMap("c"), one, ""); got.Err() == nil {
+		noMemory.Preview(t.Context(), r.cluster, configMap("b"), one, "")
+		if got := noMemory.Preview(t.Context(), r.cluster, configMap("c"), one, ""); got.Err() == nil {
 			t.Errorf("%s: an object of another resource is admitted", name)
 		}
 	}
@@ -171,7 +191,8 @@ func TestPreviewOfAnUnknownObjectChecksItsOwner(t *testing.T) {
 	if kube.ClassOf(got.Err()) != kube.Denied {
 		t.Errorf("an object that cannot be read: %+v", got)
 	}
-	if got := Preview(t.Context(), r.cluster, custom(), creation(), "u"); kube.ClassOf(got.Err()) != kube.KindMissing {
+	got = noMemory.Preview(t.Context(), r.cluster, custom(), creation(), "u")
+	if kube.ClassOf(got.Err()) != kube.KindMissing {
 		t.Errorf("a kind that the cluster does not have: %+v", got)
 	}
 }
