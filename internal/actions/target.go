@@ -157,6 +157,9 @@ func (t *target) String() string {
 	}
 }
 
+// createAgain is the next step for a workload that is being deleted.
+const createAgain = "Wait until it is gone, and create the compute again with an apply."
+
 // refuse returns an error if the compute does not support an operation. verb is the name of the operation in messages.
 func (t *target) refuse(o kind.Operation, verb string) error {
 	why, instead := t.refusal(o)
@@ -171,7 +174,7 @@ func (t *target) refusal(o kind.Operation) (why, instead string) {
 	known := t.workload != nil && t.owner.Kind == ""
 	replaces := o == kind.Restarting || o == kind.Evacuating
 	if t.workload != nil && t.workload.GetDeletionTimestamp() != nil {
-		return "It is being deleted.", "Wait until it is gone, and create the compute again with an apply."
+		return "It is being deleted.", createAgain
 	}
 	if known && o == kind.Scaling && t.kind.FixedCount != nil {
 		if r := t.kind.FixedCount(t.workload.Object); r != nil {

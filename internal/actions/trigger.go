@@ -46,8 +46,7 @@ func (c *call) trigger(ctx context.Context, wait bool) error {
 		return refused("Only a CronJob starts Jobs.\n\nNext step: Set `name` to a compute that is a CronJob, or use " +
 			"kt_run to run a command in the pods of this compute.")
 	case t.workload.GetDeletionTimestamp() != nil:
-		return refused("It is being deleted, and its Jobs with it.\n\nNext step: Wait until it is gone, and create " +
-			"the compute again with an apply.")
+		return refused("It is being deleted, and its Jobs with it.\n\nNext step: " + createAgain)
 	}
 	job := runjob.FromCronJob(t.workload, rand.String(suffixLength))
 	ref, err := c.cluster.RefOf(ctx, job)

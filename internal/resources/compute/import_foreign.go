@@ -110,6 +110,9 @@ func (r *reader) importAsManifest(ctx context.Context, document *unstructured.Un
 // isAutoscaled reports whether a HorizontalPodAutoscaler, which KEDA also uses, sets the number of pods of a workload.
 // Without permission to list them, none does.
 func (r *reader) isAutoscaled(ctx context.Context, live *unstructured.Unstructured) bool {
+	if _, counted := kind.Find(live.Object, []string{"spec", "replicas"}); !counted {
+		return false
+	}
 	listing := r.Listing
 	if listing == nil {
 		listing = r.Data.Cluster.List(live.GetNamespace())
