@@ -52,7 +52,7 @@ func maskAttributes() map[string]schema.Attribute {
 // printer shows the output of pods as progress. Its methods are safe for concurrent use.
 type printer struct {
 	call    *call
-	values  podstream.Mask   // of the configuration
+	values  podstream.Mask   // of the configuration, without secrets
 	secrets *observe.Secrets // nil: they are not masked
 
 	mu           sync.Mutex
@@ -67,7 +67,7 @@ func (c *call) printer(m maskModel) *printer {
 	}
 	p := &printer{call: c, values: kube.NewMasker(values).Mask}
 	if m.MaskSecrets.IsNull() || m.MaskSecrets.ValueBool() {
-		p.secrets = observe.NewSecrets(c.cluster)
+		p.secrets = observe.NewSecrets(c.cluster, values...)
 	}
 	return p
 }
@@ -83,10 +83,10 @@ func (p *printer) mask(
 	if p.secrets == nil {
 		return p.values, nil
 	}
-	ofSecrets, err := p.secrets.Mask(ctx, namespace, spec, started)
+	mask, err := p.secrets.Mask(ctx, namespace, spec, started)
 	_, former := errors.AsType[*observe.FormerSecretError](err)
 	if kube.ClassOf(err) != kube.Denied && !former {
-		return func(text string) string { return ofSecrets(p.values(text)) }, err
+		return mask, err
 	}
 	next := "Grant permission to get the Secrets of the pods"
 	if former {

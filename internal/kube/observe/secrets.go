@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +20,7 @@ type Mask func(text string) string
 // Secrets creates the masks for the output of pods. It reads each Secret once, and is safe for concurrent use.
 type Secrets struct {
 	cluster *kube.Cluster
+	others  [][]byte // values that are masked too
 
 	mu    sync.Mutex
 	read  map[string]secret // by namespace/name
@@ -31,9 +33,10 @@ type secret struct {
 	changed time.Time // zero if it does not exist
 }
 
-// NewSecrets returns Secrets of a cluster.
-func NewSecrets(c *kube.Cluster) *Secrets {
-	return &Secrets{cluster: c, read: map[string]secret{}, masks: map[string]Mask{}}
+// NewSecrets returns Secrets of a cluster. Their masks also hide the other values: with two masks, one after the other,
+// the first one would replace what both values have in common, and the second one would no longer recognize the rest.
+func NewSecrets(c *kube.Cluster, others ...[]byte) *Secrets {
+	return &Secrets{cluster: c, others: others, read: map[string]secret{}, masks: map[string]Mask{}}
 }
 
 // FormerSecretError reports that a container may have values that a Secret no longer has, so that they cannot be
@@ -62,7 +65,7 @@ func (s *Secrets) Mask(
 	key := namespace + "/" + strings.Join(names, ",")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var values [][]byte
+	values := slices.Clone(s.others)
 	var unread, former error
 	for _, name := range names {
 		ref := kube.SecretRef(namespace, name)

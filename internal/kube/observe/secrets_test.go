@@ -56,14 +56,14 @@ func TestSecretsOfPodsAreFoundAndReadOnce(t *testing.T) {
 					{Secret: &corev1.SecretProjection{LocalObjectReference: ref("missing")}}}}}},
 		},
 	}
-	secrets := NewSecrets(c)
+	secrets := NewSecrets(c, []byte("name-of-one-of-them"))
 	for range 2 {
 		mask, err := secrets.Mask(t.Context(), "ml", &spec, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := "value-of-all-of, value-of-one-of, value-of-mounted, value-of-projected, plain"
-		if got := mask(text); got != "(hidden), (hidden), (hidden), (hidden), plain" {
+		text := "value-of-all-of, value-of-one-of, value-of-mounted, value-of-projected, name-of-one-of-them, plain"
+		if got := mask(text); got != "(hidden), (hidden), (hidden), (hidden), (hidden), plain" {
 			t.Errorf("got %s", got)
 		}
 	}
