@@ -139,7 +139,7 @@ func (c *Cluster) startControllers(ctx context.Context) error {
 	if err := hostpath.Restore(ctx, hostpath.Root, c.client); err != nil {
 		return err
 	}
-	run, err := prepareControllerManager(c.base, c.certs)
+	run, err := prepareControllerManager(c.base, c.certs, c.opts.DataDir())
 	if err != nil {
 		return err
 	}

@@ -3,13 +3,17 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app/options"
 )
 
-// prepareControllerManager parses the flags of kube-controller-manager and returns the function that runs it.
-func prepareControllerManager(ctx context.Context, files certFiles) (func(context.Context) error, error) {
+// prepareControllerManager parses the flags of kube-controller-manager and returns the function that runs it. dir is
+// the directory of the cluster.
+func prepareControllerManager(
+	ctx context.Context, files certFiles, dir string,
+) (func(context.Context) error, error) {
 	opts, err := options.NewKubeControllerManagerOptions()
 	if err != nil {
 		return nil, fmt.Errorf("options of kube-controller-manager: %w", err)
@@ -26,6 +30,8 @@ func prepareControllerManager(ctx context.Context, files certFiles) (func(contex
 		"--cluster-signing-cert-file=" + files.ca,
 		"--cluster-signing-key-file=" + files.caKey,
 		"--enable-hostpath-provisioner=true",
+		// It creates this directory, by default in /usr/libexec.
+		"--flex-volume-plugin-dir=" + filepath.Join(dir, "volume-plugins"),
 		// Otherwise, a PersistentVolumeClaim for an existing volume waits up to 15 s.
 		"--pvclaimbinder-sync-period=1s",
 		// Fake nodes must not become unhealthy on an overloaded machine.
