@@ -31,7 +31,7 @@ trap finish EXIT
 
 say "Starting a control plane (etcd, API server, controllers, scheduler, fake GPU nodes) in one process"
 start_cluster() { # start_cluster [ARGUMENT…]: if the cluster fails to start, its stderr is in cluster.err
-    "$devcluster" --dir "$work/cluster" --crds internal/acctest/testdata/skytorch-compute-crd.yaml \
+    "$devcluster" --dir "$work/cluster" --crds test/acctest/testdata/skytorch-compute-crd.yaml \
         --node name=gpu-0,gpus=8,product=NVIDIA-H100-80GB-HBM3 --node name=gpu-1,gpus=8,product=NVIDIA-H100-80GB-HBM3 \
         --node name=cpu-0 "$@" >"$work/cluster.out" 2>"$work/cluster.err" &
     cluster_pid=$!
@@ -76,7 +76,7 @@ name=$(basename "$cli")
 tf() { show "$name $*"; "$cli" "$@" -no-color 2>&1; }
 
 # picture FILE COMMAND: draws an SVG of the output, with its colors, for `make picture`.
-picture() { (show "$2" && echo && cat) | (cd "$repository" && go run ./internal/picture >"$KT_PICTURES/$1.svg"); }
+picture() { (show "$2" && echo && cat) | (cd "$repository" && go run ./tools/picture >"$KT_PICTURES/$1.svg"); }
 errors() { awk '/╷/ { box = "" } { box = box $0 "\n" } /╵/ { if (box ~ /Error: /) printf "%s", box }'; }
 
 say "This is a vLLM server on one GPU, as in the README"

@@ -19,7 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
+	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
 // counting is a credential plugin whose tokens are token-1, token-2 and so on.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
+	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
 func TestReadsRequestAgainAfterTheWatchFailed(t *testing.T) {

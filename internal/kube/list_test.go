@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
+	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
 // pagesOf is an API server with three Deployments in pages of one. The token of the second page has expired.

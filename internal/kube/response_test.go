@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The responses were seen from API servers of Kubernetes, or are from their source. internal/hostile has bad ones.
+// The responses were seen from API servers of Kubernetes, or are from their source. test/hostile has bad ones.
 func TestGenuineResponsesAreAccepted(t *testing.T) {
 	t.Parallel()
 	const table, metadata = namesOnly, metadataOnly

@@ -15,7 +15,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
+	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
 // namespacedAPI serves a Deployment trainer in each namespace, in lists only, and records the paths of the lists.

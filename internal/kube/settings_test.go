@@ -6,7 +6,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
+	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
 func TestNamespaceIsConfiguredOrThatOfTheConnection(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
+	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
 // roundTrip sends one request over an upgrade, and returns the body of the response.

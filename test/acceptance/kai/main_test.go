@@ -1,0 +1,14 @@
+// Package kai_test tests queues of the KAI scheduler.
+package kai_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/ktdev/terraform-provider-kt/test/acctest"
+)
+
+// cluster is shared by the tests of the package.
+var cluster = acctest.SharedCluster()
+
+func TestMain(m *testing.M) { os.Exit(acctest.RunTests(m, cluster)) }

@@ -1,0 +1,32 @@
+package provider_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/ktdev/terraform-provider-kt/test/acctest"
+)
+
+// The tests of the modules and of the guide use mocks of the providers, so they need their schemas and no cluster.
+func TestAccModulesPassTheirTests(t *testing.T) {
+	t.Parallel()
+	modules, err := filepath.Glob(filepath.Join(acctest.Modules(t), "*"))
+	if err != nil || len(modules) == 0 {
+		t.Fatal("no modules", err)
+	}
+	for _, dir := range append(modules, filepath.Join(acctest.Root(), "examples", "guides", "testing")) {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			t.Parallel()
+			cli := acctest.NewCLI(t)
+			cli.UseKubernetesProvider(t)
+			if err := os.CopyFS(cli.Dir, os.DirFS(dir)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(filepath.Join(cli.Dir, "versions.tf")); err != nil {
+				cli.Write(t, "") // main.tf with the source of the provider
+			}
+			acctest.ExpectText(t, cli.MustRun(t, "test"), "Success!")
+		})
+	}
+}
