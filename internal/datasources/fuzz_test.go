@@ -18,8 +18,8 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
-	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
 // FuzzObjects reads each data source from an API server that returns the same arbitrary object, or text, at every path.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/portforward"
+	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
 func serviceOf(spec corev1.ServiceSpec) *corev1.Service {

@@ -21,8 +21,8 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
-	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

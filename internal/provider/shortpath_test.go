@@ -7,10 +7,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 
-	"github.com/ktdev/terraform-provider-kt/test/acctest"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/provider"
+	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
 
 const oneOfEach = `

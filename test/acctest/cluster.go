@@ -52,7 +52,7 @@ func Root() string {
 
 // Testdata returns the path of a file in testdata.
 func Testdata(name string) string {
-	return filepath.Join(Root(), "internal", "acctest", "testdata", name)
+	return filepath.Join(Root(), "test", "acctest", "testdata", name)
 }
 
 // StartCluster starts the dev cluster with these arguments, and returns when

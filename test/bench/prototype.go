@@ -15,10 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ktdev/terraform-provider-kt/test/bench/answer"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+	"github.com/ktdev/terraform-provider-kt/test/bench/answer"
 )
 
 const prototypeNamespace = "bench-prototypes"

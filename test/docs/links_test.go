@@ -21,7 +21,7 @@ var (
 	anchor  = regexp.MustCompile(`<a (?:id|name)="([^"]+)">`)
 	code    = regexp.MustCompile("`([^`\n]+)`")
 	test    = regexp.MustCompile(`^Test[A-Z]\w*$`)
-	file    = regexp.MustCompile(`^(internal|templates|examples|scripts|tools|devcluster|ecosystem)/[\w./-]+$`)
+	file    = regexp.MustCompile(`^(internal|test|templates|examples|scripts|tools|devcluster|ecosystem)/[\w./-]+$`)
 	noWord  = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 
 	// here matches the beginning of a link to a file of this repository. Pages that the registries show have such links
@@ -121,23 +121,25 @@ func declared(t *testing.T, path string) []string {
 	return names
 }
 
-// testNames returns the names of all test functions under internal.
+// testNames returns the names of all test functions of the module.
 func testNames(t *testing.T) []string {
 	t.Helper()
 	function := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 	var names []string
-	err := filepath.WalkDir(filepath.Join(root, "internal"), func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, "_test.go") {
+	for _, dir := range []string{"internal", "test"} {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			content, err := os.ReadFile(path)
+			for _, found := range function.FindAllStringSubmatch(string(content), -1) {
+				names = append(names, found[1])
+			}
 			return err
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		content, err := os.ReadFile(path)
-		for _, found := range function.FindAllStringSubmatch(string(content), -1) {
-			names = append(names, found[1])
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	return names
 }

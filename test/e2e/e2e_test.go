@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ktdev/terraform-provider-kt/test/acctest"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/probe"
+	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
 
 // onRealNode are attributes of a compute that runs on the node with real pods.

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/ktdev/terraform-provider-kt/test/acctest"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/probe"
+	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
 
 // exampleServers are the tensor servers that the examples use, without the GPUs that the node lacks.

@@ -12,10 +12,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ktdev/terraform-provider-kt/test/hostile"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/test/hostile"
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 

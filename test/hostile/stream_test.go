@@ -12,9 +12,9 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/ktdev/terraform-provider-kt/test/hostile"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/podstream"
+	"github.com/ktdev/terraform-provider-kt/test/hostile"
 )
 
 // lockedBuffer is a buffer that several goroutines write to.

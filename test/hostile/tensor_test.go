@@ -12,9 +12,9 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/status"
 
-	"github.com/ktdev/terraform-provider-kt/test/hostile"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/probe"
+	"github.com/ktdev/terraform-provider-kt/test/hostile"
 )
 
 const token = hostile.Credential

@@ -8,10 +8,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/ktdev/terraform-provider-kt/test/hostile"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/podstream"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/portforward"
+	"github.com/ktdev/terraform-provider-kt/test/hostile"
 )
 
 // A server that does not upgrade a connection responds with anything else. Beside a command, its pod is watched, which

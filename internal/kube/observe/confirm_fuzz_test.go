@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
 // FuzzEvent assesses a pod with an arbitrary event, and confirms the cause. The event must not choose the namespace,

@@ -12,8 +12,8 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
 func TestEventsOfFormerObjectsAreExcluded(t *testing.T) {

@@ -15,12 +15,12 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
-	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 	"github.com/ktdev/terraform-provider-kt/internal/registry"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
 func TestOnlyPinDigestRequiresTheRegistry(t *testing.T) {

@@ -15,9 +15,9 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
-	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
+	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
 const (

@@ -18,7 +18,7 @@ import (
 // name.
 func peerStates(t *testing.T) map[string]MoveSource {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", "..", "acctest", "testdata", "moved", "*", "state.json"))
+	files, err := filepath.Glob(filepath.Join("..", "..", "..", "test", "acctest", "testdata", "moved", "*", "state.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatal(err, files)
 	}

@@ -12,10 +12,10 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
 func TestImportSetsTheIdentityOnly(t *testing.T) {

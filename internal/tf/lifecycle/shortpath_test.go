@@ -12,10 +12,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
-	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
 // short is the short path of kt_thing, and a server that encodes its values.

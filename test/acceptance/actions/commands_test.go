@@ -6,8 +6,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
-	"github.com/ktdev/terraform-provider-kt/test/acctest"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
 
 // hello is a command. Nodes of these tests are fake: no command runs on them.

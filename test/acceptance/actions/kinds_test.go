@@ -9,9 +9,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ktdev/terraform-provider-kt/test/acctest"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
 
 const (

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ktdev/terraform-provider-kt/test/acctest"
-	"github.com/ktdev/terraform-provider-kt/test/acctest/core"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/test/acctest"
+	"github.com/ktdev/terraform-provider-kt/test/acctest/core"
 )
 
 // TestAccPlansShowWhatActionsDidToEveryKind suspends and scales each kind of workload, and expects that the next plan

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ktdev/terraform-provider-kt/test/acctest"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
 
 const suspendAndResume = `

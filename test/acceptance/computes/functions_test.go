@@ -16,9 +16,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ktdev/terraform-provider-kt/test/acctest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/sensitive"
+	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
 
 func TestAccFunctionExamples(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ktdev/terraform-provider-kt/test/acctest"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
 
 // zeroField is a field of a Deployment with its zero and another value.

@@ -15,8 +15,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 
-	"github.com/ktdev/terraform-provider-kt/test/acctest"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/server"
+	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
 
 // tensorServer starts the reference server in this process.

@@ -20,10 +20,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 	"github.com/hashicorp/terraform-plugin-testing/tfversion"
 
-	"github.com/ktdev/terraform-provider-kt/test/acctest"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	kubeconfig "github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/portforward"
+	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
 
 // greeter starts an HTTP server in this process.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ktdev/terraform-provider-kt/test/acctest"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/server"
+	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
 
 // The address of the gateway in the compute's status is a tensor server in this process.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/test/acctest"
 	"github.com/ktdev/terraform-provider-kt/test/acctest/core"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
 
 // ignorable is an attribute in lifecycle.ignore_changes whose configured value changes.
@@ -205,7 +205,7 @@ func TestAccEachAttribute(t *testing.T) {
 		t.Fatal(err)
 	}
 	on := acctest.OwnCluster(t, append(crds, "--crds", acctest.Testdata("skytorch-compute-crd.yaml"),
-		"--crds", filepath.Join(acctest.Root(), "internal", "acctest", "kai", "testdata", "queue-crd.yaml"))...)
+		"--crds", filepath.Join(acctest.Root(), "test", "acceptance", "kai", "testdata", "queue-crd.yaml"))...)
 	schemas := resourceSchemas(t)
 	for resource, table := range ignorables() {
 		each := eachAttribute{on, resource, dir}

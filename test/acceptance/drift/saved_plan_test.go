@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ktdev/terraform-provider-kt/test/acctest"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
 
 // planned is a resource with three configurations: as created, updated, and replaced.

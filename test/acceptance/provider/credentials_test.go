@@ -15,8 +15,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 
-	"github.com/ktdev/terraform-provider-kt/test/acctest"
 	kubeconfig "github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
 
 // minimalConfig returns a provider block with the attributes, and a compute without

@@ -10,8 +10,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 
-	"github.com/ktdev/terraform-provider-kt/test/acctest"
 	kubeconfig "github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
 
 func TestAccDefaultsOfTheProviderAreUpdated(t *testing.T) {

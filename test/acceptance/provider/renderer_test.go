@@ -11,9 +11,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ktdev/terraform-provider-kt/test/acctest"
 	kubeconfig "github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
 
 // revisionsOfALaterRelease returns the revisions of this release, and another one

@@ -18,9 +18,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
 
-	"github.com/ktdev/terraform-provider-kt/test/bench/answer"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/provider"
+	"github.com/ktdev/terraform-provider-kt/test/bench/answer"
 )
 
 func main() {
