@@ -59,7 +59,7 @@ func (c *call) evacuate(ctx context.Context, node string, cordon, wait bool) err
 	if err := t.refuse(kind.Evacuating, "evacuate"); err != nil {
 		return err
 	}
-	all, err := observe.Pods(ctx, c.cluster, t.namespace, t.pods)
+	all, err := t.source().Pods(ctx, c.cluster)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (c *call) waitElsewhere(ctx context.Context, t *target, node string, old, a
 	if err != nil {
 		return err
 	}
-	if all, err = observe.Pods(ctx, c.cluster, t.namespace, t.pods); err != nil {
+	if all, err = t.source().Pods(ctx, c.cluster); err != nil {
 		return err
 	}
 	back := slices.DeleteFunc(running(all), func(pod *corev1.Pod) bool { return pod.Spec.NodeName != node })

@@ -128,7 +128,7 @@ func invokeLogs(ctx context.Context, c *call, m *logsModel) error {
 	}
 	p := c.printer(m.maskModel)
 	logs := podstream.Logs{
-		Source:    podstream.Source{Namespace: c.namespace, Labels: t.pods},
+		Source:    t.source(),
 		Container: m.Container.ValueString(), All: m.AllContainers.ValueBool(), Previous: m.Previous.ValueBool(),
 	}
 	pods, err := logs.Pods(ctx, c.cluster)

@@ -104,7 +104,7 @@ func textsOf(list types.List) []string {
 func (c *call) candidates(
 	ctx context.Context, t *target, isUsable func(*corev1.Pod) bool,
 ) (usable, others []*corev1.Pod, err error) {
-	pods, err := podstream.Source{Namespace: c.namespace, Labels: t.pods}.Pods(ctx, c.cluster)
+	pods, err := t.source().Pods(ctx, c.cluster)
 	if err != nil {
 		return nil, nil, err
 	}

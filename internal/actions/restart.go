@@ -14,7 +14,6 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
@@ -100,7 +99,7 @@ func (c *call) annotateTemplates(ctx context.Context, t *target, now time.Time) 
 
 // deletePods deletes all pods of the compute, and returns them. Its controller creates new ones.
 func (c *call) deletePods(ctx context.Context, t *target) ([]*corev1.Pod, error) {
-	pods, err := observe.Pods(ctx, c.cluster, t.namespace, t.pods)
+	pods, err := t.source().Pods(ctx, c.cluster)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,6 +16,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/podstream"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -63,6 +65,20 @@ func (c *call) locate(ctx context.Context) (*target, error) {
 	return t, nil
 }
 
+// source selects the pods of the compute. A Pod is its only pod, and those of a CronJob are those of its Jobs, although
+// others may have their labels.
+func (t *target) source() podstream.Source {
+	source := podstream.Source{Namespace: t.namespace, Labels: t.pods}
+	switch {
+	case t.workload == nil:
+	case isPod(t.workload):
+		source.Pod = t.name
+	case isCronJob(t.workload):
+		source.CronJob = t.workload.GetUID()
+	}
+	return source
+}
+
 // podLabels returns the labels of all pods of a workload: those of its Kubetorch service, or else of its selector, or
 // else the one of its controller, or else the selector of its Service. A workload that this provider did not create has
 // only those of its selector or controller. The selector of a Service is a guess.
@@ -75,6 +91,9 @@ func podLabels(
 			if service := labels[kind.ServiceLabel]; service != "" {
 				return map[string]string{kind.ServiceLabel: service}, false
 			}
+			if isPod(workload) || isCronJob(workload) {
+				return labels, false // see [target.source]
+			}
 		}
 	}
 	if of.Selects {
@@ -86,6 +105,14 @@ func podLabels(
 		return map[string]string{of.PodLabel: workload.GetName()}, false
 	}
 	return selector, true
+}
+
+func isCronJob(workload *unstructured.Unstructured) bool {
+	return workload.GroupVersionKind() == batchv1.SchemeGroupVersion.WithKind("CronJob")
+}
+
+func isPod(workload *unstructured.Unstructured) bool {
+	return workload.GroupVersionKind() == corev1.SchemeGroupVersion.WithKind("Pod")
 }
 
 // countsPods reports whether the status of a workload of any kind counts pods. The kinds use these fields.
@@ -117,7 +144,7 @@ const maxOwners = 8
 // ownerOf returns the last controller in the chain from a pod of a compute, as far as it can be read.
 func (c *call) ownerOf(ctx context.Context, t *target) (metav1.OwnerReference, error) {
 	var last metav1.OwnerReference
-	pods, err := observe.Pods(ctx, c.cluster, t.namespace, t.pods)
+	pods, err := t.source().Pods(ctx, c.cluster)
 	if err != nil || len(pods) == 0 {
 		return last, err
 	}

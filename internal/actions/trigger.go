@@ -11,7 +11,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/runjob"
 )
@@ -42,7 +41,7 @@ func (c *call) trigger(ctx context.Context, wait bool) error {
 	}
 	refused := func(why string) error { return &refusal{fmt.Sprintf("Cannot trigger %s", t), why} }
 	switch {
-	case t.workload == nil || !isCronJob(t.ref.Kind):
+	case t.workload == nil || !isCronJob(t.workload):
 		return refused("Only a CronJob starts Jobs.\n\nNext step: Set `name` to a compute that is a CronJob, or use " +
 			"kt_run to run a command in the pods of this compute.")
 	case t.workload.GetDeletionTimestamp() != nil:
@@ -67,8 +66,4 @@ func (c *call) trigger(ctx context.Context, wait bool) error {
 		c.progress("%s: %s.", ref, verdict.Message)
 	}
 	return err
-}
-
-func isCronJob(k kube.Kind) bool {
-	return k.GroupKind() == batchv1.SchemeGroupVersion.WithKind("CronJob").GroupKind()
 }

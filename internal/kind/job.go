@@ -5,6 +5,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
+// Job is batch/v1 Job.
+func Job() Kind { return must("batch", "Job") }
+
 // job is batch/v1 Job. Its template and completions are mutable only in cases
 // that the server determines.
 func job() Kind {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -117,14 +116,6 @@ func ReplacedCount(pods []*corev1.Pod, old, others []types.UID) (done, left int)
 	return done, left
 }
 
-// Pods returns the pods that have all labels of selector, sorted by name, from
-// their shared list and watch.
-func Pods(ctx context.Context, c *kube.Cluster, namespace string, selector map[string]string) ([]*corev1.Pod, error) {
-	pods, err := podsOf(ctx, c, namespace, selector)
-	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
-	return pods, err
-}
-
 // WaitWhile waits while any pod with all labels of selector meets a condition.
 // report is called with these pods.
 func WaitWhile(
@@ -133,7 +124,7 @@ func WaitWhile(
 ) error {
 	watch := &Objects{Changes: c, Namespace: namespace, Of: []Interest{labelled(selector)}}
 	_, err := Until(ctx, c.Clock(), watch, func() (Step[any], error) {
-		pods, err := Pods(ctx, c, namespace, selector)
+		pods, err := podsOf(ctx, c, namespace, selector)
 		if err != nil {
 			return Step[any]{}, err
 		}
