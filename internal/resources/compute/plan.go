@@ -61,22 +61,6 @@ func (hooks) Plan(ctx context.Context, planning *planning) {
 	}
 }
 
-// sameComputed reports whether two models have the same computed attributes, and the same of those that an import
-// preserves. All others change only together with manifests, except env_vars, to which manifests only refers. Setting a
-// complete model takes longer than all other parts of a plan without changes.
-func (m *model) sameComputed(o *model) bool {
-	return m.Replicas.Equal(o.Replicas) && m.Image.Equal(o.Image) &&
-		m.ServiceAccountName.Equal(o.ServiceAccountName) &&
-		m.OnNotReady.Equal(o.OnNotReady) && m.QueueScheduler.Equal(o.QueueScheduler) && m.GPUType.Equal(o.GPUType) &&
-		m.AdoptExisting.Equal(o.AdoptExisting) && m.Manifest.Equal(o.Manifest) &&
-		m.ServiceTemplate.Equal(o.ServiceTemplate) &&
-		m.KubetorchVersion.Equal(o.KubetorchVersion) && m.RendererRevision.Equal(o.RendererRevision) &&
-		m.Namespace.Equal(o.Namespace) && m.ID.Equal(o.ID) && m.Mode.Equal(o.Mode) &&
-		m.ServiceName.Equal(o.ServiceName) &&
-		m.URL.Equal(o.URL) && m.GRPCTarget.Equal(o.GRPCTarget) && m.Ready.Equal(o.Ready) && m.UID.Equal(o.UID) &&
-		m.Manifests.Equal(o.Manifests) && m.EnvVars.Equal(o.EnvVars) && m.SensitiveValues.Equal(o.SensitiveValues)
-}
-
 // addresses sets the mode, and the attributes that depend on the name, the namespace and the mode.
 func (p *planner) addresses() {
 	p.Plan.ServiceName, p.Plan.Mode = p.Plan.Name, p.Config.mode(p.converter)

@@ -28,7 +28,6 @@ func New() resource.Resource {
 	return &lifecycle.Resource[model, *model, privateState]{
 		Kind:  resourceKind(),
 		Hooks: hooks{},
-		Same:  (*model).sameComputed,
 	}
 }
 

@@ -4,7 +4,6 @@ package lifecycle
 
 import (
 	"context"
-	"reflect"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
@@ -114,8 +113,6 @@ type Resource[M any, P Model[M], N any] struct {
 	Kind         Kind
 	Hooks        Hooks[M, N]
 	PrivateState PrivateStateCodec[N]
-	// Same reports whether two models have the same computed attributes; nil compares all attributes.
-	Same func(a, b *M) bool
 
 	data *tf.ProviderData // nil until the provider is configured
 }
@@ -172,13 +169,6 @@ func (r *Resource[M, P, N]) ImportState(
 
 // Data returns the data of the provider. It is nil until the provider is configured.
 func (r *Resource[M, P, N]) Data() *tf.ProviderData { return r.data }
-
-func (r *Resource[M, P, N]) same(a, b *M) bool {
-	if r.Same != nil {
-		return r.Same(a, b)
-	}
-	return reflect.DeepEqual(a, b)
-}
 
 // object returns the namespace and the name of the first object of a resource.
 func (k Kind) object(c *Common) owned.Identity {

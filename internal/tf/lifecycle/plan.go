@@ -139,7 +139,7 @@ func (r *Resource[M, P, N]) ModifyPlan(
 	p.Diags.Append(plan.common().unmatchedErrors(unmatched)...)
 	resp.RequiresReplace = append(resp.RequiresReplace, p.Replace...)
 	resp.Diagnostics.Append(mask(p.Diags, before, plan.common().SensitiveValues)...)
-	if !r.same((*M)(plan), &proposed) {
+	if !owned.Unchanged(plan, &proposed) {
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	}
 }

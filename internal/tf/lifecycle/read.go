@@ -163,7 +163,7 @@ func (r *Resource[M, P, N]) readRevealed(
 		return stateKept, append(diags, readFailure(err))
 	}
 	diags.Append(recordedCluster.Record(ctx, private)...)
-	if r.same((*M)(state), &before) {
+	if owned.Unchanged(state, &before) {
 		return stateKept, diags
 	}
 	_, failed := state.common().conceal(state.common().SensitiveValues)
