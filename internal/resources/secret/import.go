@@ -16,6 +16,7 @@ import (
 // whether a source has the same values. If another client created the Secret, the next apply takes over its fields,
 // which the plan shows.
 func (r reader) importSecret(live *unstructured.Unstructured) error {
+	r.PrivateState.open(r.Data)
 	set, ours, err := kube.OwnedFields(live)
 	if err != nil {
 		return err
@@ -25,7 +26,7 @@ func (r reader) importSecret(live *unstructured.Unstructured) error {
 	}
 	keys := map[string]string{}
 	for key, value := range kube.SecretData(live) {
-		entry := r.PrivateState.digests.First(key, value)
+		entry := r.PrivateState.Digests.First(key, value)
 		switch {
 		case !ours:
 			keys[key] = imported
@@ -35,9 +36,9 @@ func (r reader) importSecret(live *unstructured.Unstructured) error {
 		default:
 			keys[key] = entry.Text
 		}
-		r.PrivateState.digests.Values[key] = entry
+		r.PrivateState.Digests.Values[key] = entry
 	}
-	masked := r.PrivateState.digests.Mask(live, kube.SecretData(live))
+	masked := r.PrivateState.Digests.Mask(live, kube.SecretData(live))
 	doc := &unstructured.Unstructured{Object: fields.Project(masked.Object, set)}
 	r.Memory.RememberSet(manifest.Key(doc), doc, masked, set)
 	text, err := manifest.JSON(spec.WithoutData(doc))

@@ -24,11 +24,9 @@ import (
 // Plan reads the source, shows the keys that change, and runs a server-side dry run.
 func (hooks) Plan(ctx context.Context, planned *planning) {
 	p := planner{planning: planned}
-	if p.Creating {
-		p.PrivateState = privateState{digests: spec.NewDigests(sealerOf(p.Data))}
-	}
+	p.PrivateState.open(p.Data)
 	p.ReplaceIfMoved()
-	if p.PrivateState.secretStatus.Terminating {
+	if p.PrivateState.Terminating {
 		p.Replace.Append(path.Root("uid"))
 	}
 	p.gather()
@@ -75,7 +73,7 @@ func (p *planner) gather() {
 	}
 	p.Diags.Append(diags...)
 	if source.kept && !p.Creating {
-		p.content, p.Plan.Keys = keptContent(p.PrivateState.digests, nil), p.State.Keys
+		p.content, p.Plan.Keys = keptContent(p.PrivateState.Digests, nil), p.State.Keys
 		return
 	}
 	p.content = source
@@ -110,7 +108,7 @@ func (p *planner) uid() types.String {
 }
 
 func (p *planner) revisions() revisions {
-	return revisionsOf(p.Plan, p.State, p.PrivateState.digests, p.Config, p.Creating)
+	return revisionsOf(p.Plan, p.State, p.PrivateState.Digests, p.Config, p.Creating)
 }
 
 // isConfigUnchanged reports whether all attributes that determine the Secret are unchanged, except for its values.

@@ -110,9 +110,8 @@ type Hooks[M, N any] interface {
 
 // Resource implements a resource.
 type Resource[M any, P Model[M], N any] struct {
-	Kind         Kind
-	Hooks        Hooks[M, N]
-	PrivateState PrivateStateCodec[N]
+	Kind  Kind
+	Hooks Hooks[M, N]
 
 	data *tf.ProviderData // nil until the provider is configured
 }
@@ -167,9 +166,6 @@ func (r *Resource[M, P, N]) ImportState(
 	owned.ImportState(ctx, r.data, r.Kind.Example, req, resp)
 }
 
-// Data returns the data of the provider. It is nil until the provider is configured.
-func (r *Resource[M, P, N]) Data() *tf.ProviderData { return r.data }
-
 // object returns the namespace and the name of the first object of a resource.
 func (k Kind) object(c *Common) owned.Identity {
 	identity := c.Identity()
@@ -202,26 +198,5 @@ func (r *Resource[M, P, N]) refuseIfHeld(c *Common) diag.Diagnostics {
 	return diag.Diagnostics{diag.NewErrorDiagnostic("Not destroyed: "+id, reason)}
 }
 
-// PrivateStateCodec loads and saves what a resource remembers in private state. The zero value uses JSON. With Save,
-// it is saved after every refresh that succeeds, even if it is unchanged.
-type PrivateStateCodec[N any] struct {
-	Load func(context.Context, owned.PrivateReader) (N, diag.Diagnostics)
-	Save func(context.Context, owned.PrivateWriter, N) diag.Diagnostics
-}
-
-// privateStateKey is the key in private state. States that exist contain it.
+// privateStateKey is the key in private state of what a resource remembers.
 const privateStateKey = "notes"
-
-func (c PrivateStateCodec[N]) load(ctx context.Context, private owned.PrivateReader) (N, diag.Diagnostics) {
-	if c.Load != nil {
-		return c.Load(ctx, private)
-	}
-	return owned.Load[N](ctx, private, privateStateKey)
-}
-
-func (c PrivateStateCodec[N]) save(ctx context.Context, private owned.PrivateWriter, privateState N) diag.Diagnostics {
-	if c.Save != nil {
-		return c.Save(ctx, private, privateState)
-	}
-	return owned.Save(ctx, private, privateStateKey, privateState)
-}

@@ -37,12 +37,11 @@ type Planning[M, N any] struct {
 	PriorPrivate owned.PrivateReader
 	Private      owned.PrivateWriter
 
-	creation     func() *owned.Creation
-	memory       func() owned.Memory
-	privateState PrivateStateCodec[N]
-	plan         *Common
-	config       *Common
-	state        *Common
+	creation func() *owned.Creation
+	memory   func() owned.Memory
+	plan     *Common
+	config   *Common
+	state    *Common
 }
 
 // Creation returns the creation of the plan, also for objects that an update adds. Each call returns a new one,
@@ -68,7 +67,7 @@ func (p *Planning[M, N]) ReplaceIfMoved() {
 
 // SavePrivateState saves the changed private state with the plan.
 func (p *Planning[M, N]) SavePrivateState(ctx context.Context) {
-	p.Diags.Append(p.privateState.save(ctx, p.Private, p.PrivateState)...)
+	p.Diags.Append(owned.Save(ctx, p.Private, privateStateKey, p.PrivateState)...)
 }
 
 // Short reports whether this is the [ShortPath].
@@ -150,10 +149,10 @@ func (r *Resource[M, P, N]) planning(
 ) *Planning[M, N] {
 	p := &Planning[M, N]{
 		Data: r.data, Plan: (*M)(plan), Config: (*M)(config), State: (*M)(state), Creating: creating,
-		PriorPrivate: private, Private: private, privateState: r.PrivateState,
+		PriorPrivate: private, Private: private,
 		plan: plan.common(), state: state.common(), config: config.common(),
 	}
-	privateState, diags := r.PrivateState.load(ctx, private)
+	privateState, diags := owned.Load[N](ctx, private, privateStateKey)
 	p.Diags.Append(diags...)
 	p.Moved, diags = loadMoved(ctx, private)
 	p.Diags.Append(diags...)

@@ -129,7 +129,7 @@ func (r *Resource[M, P, N]) readRevealed(
 	}
 	memory, unreadable := owned.LoadMemory(ctx, private)
 	diags.Append(unreadable...)
-	privateState, unreadable := r.PrivateState.load(ctx, private)
+	privateState, unreadable := owned.Load[N](ctx, private, privateStateKey)
 	diags.Append(unreadable...)
 	moved, unreadable := loadMoved(ctx, private)
 	diags.Append(unreadable...)
@@ -145,9 +145,8 @@ func (r *Resource[M, P, N]) readRevealed(
 	if reading.MemoryChanged {
 		diags.Append(memory.Save(ctx, private)...)
 	}
-	if r.PrivateState.Save != nil && err == nil || r.PrivateState.Save == nil &&
-		!reflect.DeepEqual(reading.PrivateState, privateState) {
-		diags.Append(r.PrivateState.save(ctx, private, reading.PrivateState)...)
+	if !reflect.DeepEqual(reading.PrivateState, privateState) {
+		diags.Append(owned.Save(ctx, private, privateStateKey, reading.PrivateState)...)
 	}
 	diags.Append(reading.Diags...)
 	if err == nil {
