@@ -14,7 +14,6 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 		d.Diags.AddError("Cannot read the state", err.Error())
 		return
 	}
-	d.State.recoverMemory(d.Memory, applied)
 	_, diags := owned.DeleteObjects(ctx, d.Data.Cluster, d.RecordedCluster, sorted(applied), d.Memory,
 		d.State.podLabels())
 	d.Diags.Append(diags...)

@@ -24,7 +24,6 @@ func (hooks) Apply(ctx context.Context, w *writing) { writer{w}.write(ctx) }
 // Delete deletes the ConfigMap and waits until it no longer exists.
 func (hooks) Delete(ctx context.Context, d *deleting) {
 	cluster, ref := d.Data.Cluster, d.State.ref()
-	d.Memory.Recover(keyOf(ref), apitypes.UID(d.State.UID.ValueString()), false)
 	started, diags, err := owned.Delete(ctx, cluster, d.Memory, keyOf(ref), ref)
 	d.Diags.Append(diags...)
 	if started && err == nil {

@@ -7,7 +7,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
@@ -48,11 +47,7 @@ func (r reader) refresh(ctx context.Context) error {
 	if err := sent.UnmarshalJSON([]byte(summary)); err != nil {
 		return fmt.Errorf("manifests[%q]: %w", key, err)
 	}
-	ref := r.State.ref()
-	r.Memory.Recover(key, apitypes.UID(r.State.UID.ValueString()), false)
-	found, diags, err := owned.Find(ctx, r.Data.Cluster, r.Memory, key, ref, "kt_image "+r.State.ID.ValueString())
-	r.Diags.Append(diags...)
-	r.MemoryChanged = found.MemoryChanged
+	ref, found, err := r.FindObject(ctx, sent)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,6 @@ func (hooks) Apply(ctx context.Context, writing *writing) {
 		w.Diags.AddError("Cannot read the state", err.Error())
 		return
 	}
-	w.Prior.recoverMemory(w.Memory, prior)
 	mustWait := w.Plan.Active.IsUnknown()
 	change, ok := w.apply(ctx, prior)
 	if !ok {
@@ -150,7 +149,6 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 		d.Diags.AddError("Cannot read the state", err.Error())
 		return
 	}
-	d.State.recoverMemory(d.Memory, applied)
 	var queues, others []*unstructured.Unstructured
 	for _, obj := range applied.Sorted(deletionRank) {
 		if hasQuotas(obj) {

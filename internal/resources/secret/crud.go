@@ -51,7 +51,6 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 // server then deletes no other Secret.
 func uidToDelete(ctx context.Context, d *deleting) (apitypes.UID, diag.Diagnostics, error) {
 	ref, uid := d.State.ref(), apitypes.UID(d.State.UID.ValueString())
-	d.Memory.Recover(secretKey(ref), uid, false)
 	live, err := d.Data.Cluster.Get(ctx, ref)
 	switch {
 	case kube.IsNotFound(err):

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -29,7 +28,7 @@ func (hooks) Refresh(ctx context.Context, reading *reading) error {
 	case err != nil:
 		return err
 	case listed != nil:
-		r.Data.Cluster.Hold(listed.GetUID(), r.resource())
+		r.Data.Cluster.Hold(listed.GetUID(), r.Resource)
 		return nil
 	case r.Short:
 		return errValuesNeeded
@@ -48,7 +47,7 @@ func (hooks) Refresh(ctx context.Context, reading *reading) error {
 	if err := r.refresh(live); err != nil {
 		return err
 	}
-	owned.RecordInState(r.Data.Cluster, r.ref, live, r.resource())
+	owned.RecordInState(r.Data.Cluster, r.ref, live, r.Resource)
 	r.MemoryChanged = true
 	return nil
 }
@@ -87,9 +86,6 @@ type reader struct {
 	ref kube.Ref
 }
 
-// resource returns the type and the ID of the resource, separated by a space.
-func (r reader) resource() string { return "kt_secret " + r.State.ID.ValueString() }
-
 // unchanged returns the metadata of the Secret if it is the version at which the values matched the digests, and its
 // creation is complete. Then the values need not be read. It returns nil otherwise, or if that is unknown.
 func (r reader) unchanged(ctx context.Context) (*unstructured.Unstructured, error) {
@@ -110,8 +106,7 @@ func (r reader) unchanged(ctx context.Context) (*unstructured.Unstructured, erro
 func (r reader) refresh(live *unstructured.Unstructured) error {
 	r.PrivateState.open(r.Data)
 	key := secretKey(r.ref)
-	r.Memory.Recover(key, apitypes.UID(r.State.UID.ValueString()), false)
-	_, diags, err := r.Memory.Recognize(key, r.ref, live, r.resource())
+	_, diags, err := r.Memory.Recognize(key, r.ref, live, r.Resource)
 	r.Diags.Append(diags...)
 	if err != nil {
 		return err

@@ -226,7 +226,6 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 		d.Diags.Append(warning...)
 		return
 	}
-	d.Memory.Recover(d.State.key(), apitypes.UID(d.State.UID.ValueString()), false)
 	live, err := cluster.Get(ctx, ref)
 	if kube.IsNotFound(err) {
 		return

@@ -329,7 +329,7 @@ func TestRefreshFindsObjectsInTheirCluster(t *testing.T) {
 			t.Parallel()
 			data := &tf.ProviderData{Cluster: clusterAt(t, api.URL)}
 			s := configured(t, data, &hooks{refresh: func(r *reading) error {
-				ref, found, err := r.FindObject(t.Context(), c.obj, "kt_thing ml/x")
+				ref, found, err := r.FindObject(t.Context(), c.obj)
 				if ref.Name == "" || (found.Live != nil) != (err == nil) {
 					t.Errorf("%v, %v, %v", ref, found, err)
 				}

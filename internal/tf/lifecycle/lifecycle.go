@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -74,6 +75,9 @@ type Kind struct {
 
 	// ObjectName returns the name of the first object of a resource; nil if it is the name of the resource.
 	ObjectName func(name string) string
+
+	// HasUID reports whether the attribute uid is that of an object of the resource; nil if it has only one.
+	HasUID func(*unstructured.Unstructured) bool
 
 	// Owner is [owned.Creation.Owner].
 	Owner func(*unstructured.Unstructured) (id string, known bool)
@@ -179,6 +183,15 @@ func (k Kind) object(c *Common) owned.Identity {
 func (r *Resource[M, P, N]) creation(c *Common) *owned.Creation {
 	return &owned.Creation{Type: r.Kind.Type, ID: c.Identity().ID().ValueString(), Adopt: c.AdoptExisting.ValueBool(),
 		Owner: r.Kind.Owner}
+}
+
+// recoverMemory adds the objects in state to the memory if the private state was lost.
+func (r *Resource[M, P, N]) recoverMemory(memory owned.Memory, state *Common) {
+	hasUID := r.Kind.HasUID
+	if hasUID == nil {
+		hasUID = func(*unstructured.Unstructured) bool { return true }
+	}
+	memory.RecoverObjects(state.Manifests, apitypes.UID(state.UID.ValueString()), hasUID)
 }
 
 func (r *Resource[M, P, N]) refuseIfProtected(c *Common) diag.Diagnostics {

@@ -98,7 +98,7 @@ func TestRestoredObjectIsRemembered(t *testing.T) {
 			r.Memory["Service/ml/y"] = owned.Entry{Recovered: true}
 			for _, name := range names {
 				obj := kind.Service().Named("ml", name)
-				if _, _, err := r.FindObject(t.Context(), obj, "kt_thing ml/x"); err != nil {
+				if _, _, err := r.FindObject(t.Context(), obj); err != nil {
 					t.Error(err)
 				}
 			}

@@ -123,6 +123,7 @@ func (r *Resource[M, P, N]) Update(ctx context.Context, req resource.UpdateReque
 		state: &resp.State, Private: resp.Private, concealed: hidden.concealed,
 	}
 	defer func() { resp.Diagnostics = hidden.mask(resp.Diagnostics) }()
+	r.recoverMemory(memory, state.common())
 	w.Creation.PerObject = true
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, movedKey, nil)...) // this apply takes the moved object over
 	r.Hooks.Apply(ctx, w)
@@ -207,6 +208,7 @@ func (r *Resource[M, P, N]) Delete(ctx context.Context, req resource.DeleteReque
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	r.recoverMemory(memory, state.common())
 	r.Hooks.Delete(ctx, &Deleting[M, N]{
 		Data: r.data, State: (*M)(state), Memory: memory, PrivateState: privateState, RecordedCluster: recordedCluster,
 		Diags: &resp.Diagnostics, Private: req.Private,
