@@ -102,12 +102,11 @@ func (w writer) pin(ctx context.Context, in inputs) (registry.Pin, error) {
 
 // matchesPlan sets manifests, and reports an error if the ConfigMap differs from the planned one.
 func (w writer) matchesPlan(obj *unstructured.Unstructured) bool {
-	key, summary, err := summarize(obj)
+	rendered, err := owned.ManifestsOf(image.Summary(obj))
 	if err != nil {
 		w.Diags.AddError("Cannot render the ConfigMap", err.Error())
 		return false
 	}
-	rendered := manifests(key, summary)
 	if !w.Plan.Manifests.IsUnknown() && !w.Plan.Manifests.Equal(rendered) {
 		w.Diags.AddAttributeError(path.Root("manifests"), "Image setup changed after the plan",
 			"The content of a copied file differs from its content during the plan.\n\n"+

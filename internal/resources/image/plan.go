@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 	"github.com/ktdev/terraform-provider-kt/internal/registry"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
@@ -73,12 +74,12 @@ func (p *planner) render(ctx context.Context) {
 	if diags.HasError() {
 		return
 	}
-	key, summary, err := summarize(obj)
+	summary, err := owned.ManifestsOf(image.Summary(obj))
 	if err != nil {
 		p.Diags.AddError("Cannot render the ConfigMap", err.Error())
 		return
 	}
-	p.object, p.Plan.Manifests = obj, manifests(key, summary)
+	p.object, p.Plan.Manifests = obj, summary
 }
 
 // pin returns the digest of the last refresh if the reference is the same, and otherwise false: the apply determines
@@ -106,8 +107,7 @@ func (p *planner) pin(ctx context.Context, in inputs) (registry.Pin, bool) {
 // dryRun sends a server-side dry run of a new or changed ConfigMap.
 func (p *planner) dryRun(ctx context.Context) {
 	var creation *owned.Creation
-	key, _ := p.State.applied()
-	inState := key != ""
+	inState := len(p.State.Manifests.Elements()) > 0
 	if !inState {
 		creation = p.Creation()
 	}
@@ -126,7 +126,7 @@ func (p *planner) dryRun(ctx context.Context) {
 		p.replace = forecast.Immutable && inState
 		p.Diags.Append(forecast.Diagnostics(p.Creating, inState)...)
 		if inState {
-			p.Diags.Append(p.Memory().RetainedWarning(forecast.Ref, key, forecast.After)...)
+			p.Diags.Append(p.Memory().RetainedWarning(forecast.Ref, manifest.Key(p.object), forecast.After)...)
 		}
 	})
 }

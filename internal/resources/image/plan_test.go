@@ -16,6 +16,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/kubetest"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 	"github.com/ktdev/terraform-provider-kt/internal/registry"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -143,7 +144,7 @@ func TestApplyFailsIfTheConfigMapDiffersFromThePlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, summary, err := summarize(object)
+	summary, err := owned.ManifestsOf(image.Summary(object))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,9 +152,9 @@ func TestApplyFailsIfTheConfigMapDiffersFromThePlan(t *testing.T) {
 		planned types.Map
 		want    []string
 	}{
-		"the same":  {manifests(key, summary), nil},
+		"the same":  {summary, nil},
 		"unknown":   {types.MapUnknown(types.StringType), nil},
-		"different": {manifests(key, "{}"), []string{"Error\nmanifests\nImage setup changed after the plan"}},
+		"different": {tf.TextMap(map[string]string{manifest.Key(object): "{}"}), []string{"Error\nmanifests\nImage setup changed after the plan"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

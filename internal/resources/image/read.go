@@ -6,7 +6,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
@@ -42,10 +41,9 @@ type reader struct {
 
 // refresh compares the ConfigMap with the applied one.
 func (r reader) refresh(ctx context.Context) error {
-	key, summary := r.State.applied()
-	sent := &unstructured.Unstructured{}
-	if err := sent.UnmarshalJSON([]byte(summary)); err != nil {
-		return fmt.Errorf("manifests[%q]: %w", key, err)
+	sent, err := owned.ObjectIn(r.State.Manifests)
+	if err != nil {
+		return err
 	}
 	ref, found, err := r.FindObject(ctx, sent)
 	if err != nil {
@@ -55,7 +53,7 @@ func (r reader) refresh(ctx context.Context) error {
 	if r.PrivateState.Terminating = found.Live.GetDeletionTimestamp() != nil; r.PrivateState.Terminating {
 		r.Diags.Append(owned.TerminatingWarning(ref, found.Live))
 	}
-	fresh, err := r.Memory.Refresh(key, sent, image.Summary(found.Live))
+	fresh, err := r.Memory.Refresh(manifest.Key(sent), sent, image.Summary(found.Live))
 	if err != nil {
 		return err
 	}
@@ -65,11 +63,9 @@ func (r reader) refresh(ctx context.Context) error {
 		return nil
 	}
 	observed := fresh.Object
-	text, err := manifest.JSON(observed)
-	if err != nil {
+	if r.State.Manifests, err = owned.ManifestsOf(observed); err != nil {
 		return err
 	}
-	r.State.Manifests = manifests(key, text)
 	r.State.Labels = currentEntries(r.State.Labels, observed.GetLabels())
 	r.State.Annotations = currentEntries(r.State.Annotations, observed.GetAnnotations())
 	return nil

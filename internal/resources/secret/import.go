@@ -3,13 +3,11 @@ package secret
 import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
-	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // importSecret completes a state that contains only the name. A Secret does not record its source, but the digests show
@@ -17,20 +15,18 @@ import (
 // which the plan shows.
 func (r reader) importSecret(live *unstructured.Unstructured) error {
 	r.PrivateState.open(r.Data)
-	set, ours, err := kube.OwnedFields(live)
+	masked := r.PrivateState.Digests.Mask(live, kube.SecretData(live))
+	doc, ours, err := r.Memory.Import(masked)
 	if err != nil {
 		return err
 	}
-	if !ours {
-		set = fieldpath.NewSet() // only its name is known
-	}
-	keys := map[string]string{}
+	applied, keys := kube.SecretData(doc), map[string]string{}
 	for key, value := range kube.SecretData(live) {
 		entry := r.PrivateState.Digests.First(key, value)
-		switch {
+		switch _, isApplied := applied[key]; {
 		case !ours:
 			keys[key] = imported
-		case !set.Has(dataPath(key)):
+		case !isApplied:
 			keys[key] = addedInCluster
 			continue
 		default:
@@ -38,14 +34,9 @@ func (r reader) importSecret(live *unstructured.Unstructured) error {
 		}
 		r.PrivateState.Digests.Values[key] = entry
 	}
-	masked := r.PrivateState.Digests.Mask(live, kube.SecretData(live))
-	doc := &unstructured.Unstructured{Object: fields.Project(masked.Object, set)}
-	r.Memory.RememberSet(manifest.Key(doc), doc, masked, set)
-	text, err := manifest.JSON(spec.WithoutData(doc))
-	if err != nil {
+	if r.State.Manifests, err = owned.ManifestsOf(spec.WithoutData(doc)); err != nil {
 		return err
 	}
-	r.State.Manifests = tf.TextMap(map[string]string{manifest.Key(doc): text})
 	r.State.UID = types.StringValue(string(live.GetUID()))
 	r.State.Keys = tf.TextMap(keys)
 	defaults := r.Data.Defaults

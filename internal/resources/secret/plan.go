@@ -198,9 +198,9 @@ func render(
 	}
 	object, err := s.Object()
 	if err == nil {
-		var text string
-		if text, err = manifest.JSON(object); err == nil {
-			return object, tf.TextMap(map[string]string{manifest.Key(object): text}), nil
+		var manifests types.Map
+		if manifests, err = owned.ManifestsOf(object); err == nil {
+			return object, manifests, nil
 		}
 	}
 	failure := diag.NewErrorDiagnostic("Cannot render the secret", err.Error())

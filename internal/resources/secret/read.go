@@ -13,7 +13,6 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
-	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
@@ -145,11 +144,9 @@ func (r reader) refresh(live *unstructured.Unstructured) error {
 		return nil
 	}
 	current := spec.WithoutData(fresh.Object)
-	text, err := manifest.JSON(current)
-	if err != nil {
+	if r.State.Manifests, err = owned.ManifestsOf(current); err != nil {
 		return err
 	}
-	r.State.Manifests = tf.TextMap(map[string]string{key: text})
 	r.State.Labels = currentEntries(r.State.Labels, sent.GetLabels(), current.GetLabels())
 	r.State.Annotations = currentEntries(r.State.Annotations, sent.GetAnnotations(), current.GetAnnotations())
 	return nil

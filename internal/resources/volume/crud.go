@@ -94,7 +94,7 @@ func (w writer) planned() *unstructured.Unstructured {
 		w.Plan.Manifests, diags = w.Plan.render(w.Data.Defaults)
 		w.Diags.Append(diags...)
 	}
-	object, err := w.Plan.object()
+	object, err := owned.ObjectIn(w.Plan.Manifests)
 	if err != nil {
 		w.Diags.AddError("Cannot read the plan", err.Error())
 	}

@@ -139,7 +139,7 @@ func (p *planner) preserveImported() {
 
 // dryRun runs a server-side dry run for a new or changed claim.
 func (p *planner) dryRun(ctx context.Context) {
-	object, err := p.Plan.object()
+	object, err := owned.ObjectIn(p.Plan.Manifests)
 	if err != nil {
 		p.Diags.AddError("Cannot read the plan", err.Error())
 		return

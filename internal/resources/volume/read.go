@@ -26,7 +26,7 @@ func (hooks) Import(ctx context.Context, r *reading) error { return reader{r}.im
 
 // refresh compares the claim with the applied one.
 func (r reader) refresh(ctx context.Context) error {
-	sent, err := r.State.object()
+	sent, err := owned.ObjectIn(r.State.Manifests)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (r reader) refresh(ctx context.Context) error {
 	r.MemoryChanged = r.MemoryChanged || fresh.MemoryChanged
 	r.Diags.Append(owned.DriftWarning(ref, fresh)...)
 	if fresh.Differs {
-		if r.State.Manifests, err = manifestsOf(fresh.Object); err != nil {
+		if r.State.Manifests, err = owned.ManifestsOf(fresh.Object); err != nil {
 			return err
 		}
 		r.State.setChanged(claim.Observe(sent), claim.Observe(fresh.Object))
