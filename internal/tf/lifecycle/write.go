@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -178,6 +179,15 @@ type Deleting[M, N any] struct {
 	Diags           *diag.Diagnostics
 	// Private is the private state of the resource, with the additions of the plan.
 	Private owned.PrivateReader
+}
+
+// DeleteObjects deletes objects in the given order, as [owned.DeleteObjects].
+func (d *Deleting[M, N]) DeleteObjects(
+	ctx context.Context, objects []*unstructured.Unstructured, podLabels map[string]string,
+) (remaining map[string]bool) {
+	remaining, diags := owned.DeleteObjects(ctx, d.Data.Cluster, d.RecordedCluster, objects, d.Memory, podLabels)
+	d.Diags.Append(diags...)
+	return remaining
 }
 
 // Delete deletes the objects in state. It returns an error if the provider is configured for another cluster.
