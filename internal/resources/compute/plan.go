@@ -266,12 +266,8 @@ func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructu
 		if sent, err := mergeForeign(ctx, p.Data.Cluster, p.Memory(), before, obj); err == nil {
 			obj = sent // otherwise the dry run fails with the same error
 		}
-		verdict := p.Memory().Preview(ctx, p.Data.Cluster, obj, asNew, p.replacedUID(ctx, key, obj))
+		verdict := p.DryRun(ctx, obj, asNew, p.replacedUID(ctx, key, obj))
 		p.replace = p.replace || (verdict.Immutable && exists)
-		p.Diags.Append(verdict.Diagnostics(p.Creating, exists)...)
-		if exists {
-			p.Diags.Append(p.Memory().RetainedWarning(verdict.Ref, key, verdict.After)...)
-		}
 		if verdict.Unreachable || p.Diags.HasError() {
 			return false
 		}

@@ -23,7 +23,7 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 		p.dryRun(ctx)
 	}
 	p.setUID()
-	p.preserveImported()
+	p.PreserveImported(p.PrivateState.Imported)
 	p.ReplaceIfMoved()
 	if p.replace {
 		p.Replace.Append(path.Root("manifests"))
@@ -122,22 +122,7 @@ func (p *planner) dryRun(ctx context.Context) {
 	}
 	replaced := p.Replaced[manifest.Key(p.object)].UID
 	p.Data.Cluster.Preview(ctx, func() {
-		forecast := p.Memory().Preview(ctx, p.Data.Cluster, p.object, creation, replaced)
-		p.replace = forecast.Immutable && inState
-		p.Diags.Append(forecast.Diagnostics(p.Creating, inState)...)
-		if inState {
-			p.Diags.Append(p.Memory().RetainedWarning(forecast.Ref, manifest.Key(p.object), forecast.After)...)
-		}
-	})
-}
-
-// preserveImported keeps the value of adopt_existing that an import has assumed, if the plan then has no changes.
-func (p *planner) preserveImported() {
-	if p.Creating || !p.PrivateState.Imported {
-		return
-	}
-	owned.PreserveImported(p.Plan, p.State, func(plan *model) {
-		owned.PreserveSetting(&plan.AdoptExisting, p.State.AdoptExisting, p.Config.AdoptExisting)
+		p.replace = p.DryRun(ctx, p.object, creation, replaced).Immutable && inState
 	})
 }
 

@@ -47,7 +47,7 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 		p.dryRun(ctx)
 	}
 	p.status()
-	p.preserveImported()
+	p.PreserveImported(!p.PrivateState.Configured && len(p.PrivateState.Imported) > 0)
 }
 
 // render sets the attribute manifests.
@@ -156,14 +156,4 @@ func (p *planner) status() {
 	if p.Creating || len(p.Replace) > 0 || p.State.UID.IsNull() && (changes || waits) { // null: it does not exist
 		p.Plan.UID = types.StringUnknown()
 	}
-}
-
-// preserveImported keeps the value of adopt_existing that an import has assumed, if the plan then has no changes.
-func (p *planner) preserveImported() {
-	if p.Creating || p.PrivateState.Configured || len(p.PrivateState.Imported) == 0 {
-		return
-	}
-	owned.PreserveImported(p.Plan, p.State, func(plan *model) {
-		owned.PreserveSetting(&plan.AdoptExisting, p.State.AdoptExisting, p.Config.AdoptExisting)
-	})
 }

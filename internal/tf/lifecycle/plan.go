@@ -7,7 +7,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
@@ -63,6 +66,34 @@ func (p *Planning[M, N]) ReplaceIfMoved() {
 	if !p.plan.Namespace.Equal(p.state.Namespace) {
 		p.Replace.Append(path.Root("namespace"))
 	}
+}
+
+// DryRun runs a server-side dry run of a planned object, and reports what it finds. creation is nil for an object in
+// state. replaced is the UID of an object that is deleted first; see [owned.Memory.Preview].
+func (p *Planning[M, N]) DryRun(
+	ctx context.Context, obj *unstructured.Unstructured, creation *owned.Creation, replaced apitypes.UID,
+) owned.Forecast {
+	inState := creation == nil
+	forecast := p.Memory().Preview(ctx, p.Data.Cluster, obj, creation, replaced)
+	p.Diags.Append(forecast.Diagnostics(p.Creating, inState)...)
+	if inState {
+		p.Diags.Append(p.Memory().RetainedWarning(forecast.Ref, manifest.Key(obj), forecast.After)...)
+	}
+	return forecast
+}
+
+// PreserveImported keeps the settings that an import has assumed, if the plan then has no changes: adopt_existing, and
+// those that others keep. imported reports that the resource was imported and not updated since.
+func (p *Planning[M, N]) PreserveImported(imported bool, others ...func()) {
+	if p.Creating || !imported {
+		return
+	}
+	owned.PreserveImported(p.Plan, p.State, func() {
+		owned.PreserveSetting(&p.plan.AdoptExisting, p.state.AdoptExisting, p.config.AdoptExisting)
+		for _, preserve := range others {
+			preserve()
+		}
+	})
 }
 
 // SavePrivateState saves the changed private state with the plan.
