@@ -164,15 +164,6 @@ func renderOptionsOf(
 	}
 }
 
-// appliesNothing reports whether applying the planned text of an imported object would leave the object unchanged.
-func (p *planner) appliesNothing(ctx context.Context, planned, prior *owned.Object) bool {
-	same, err := owned.AppliesNothing(ctx, p.Data.Cluster, p.Memory(), planned, prior)
-	if err != nil {
-		p.Diags.Append(tf.Failure(err))
-	}
-	return same
-}
-
 // requireObjects rejects a plan without objects. For a new compute this is a warning, since the same run may install
 // the CRD of the registration, and the apply checks again.
 func (p *planner) requireObjects() {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/kueue"
-	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
@@ -70,16 +68,7 @@ func (p *planner) render(ctx context.Context) {
 	}
 	p.Diags.Append(owned.PlanObjects(p.Data, p.Creation(), maps.Keys(rendered))...)
 	p.prior, p.wanted = prior, wanted
-	p.rendered = rendered.Preserve(prior, func(planned, before *owned.Object) bool {
-		if !slices.Contains(p.PrivateState.Imported, planned.Key) {
-			return false
-		}
-		same, err := owned.AppliesNothing(ctx, p.Data.Cluster, p.Memory(), planned, before)
-		if err != nil {
-			p.Diags.Append(tf.Failure(err))
-		}
-		return same
-	})
+	p.rendered = p.PreserveObjects(ctx, rendered, prior, p.PrivateState.Imported)
 	p.Plan.Manifests = p.rendered.Value()
 }
 

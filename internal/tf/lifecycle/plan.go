@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -93,6 +94,23 @@ func (p *Planning[M, N]) PreserveImported(imported bool, others ...func()) {
 		for _, preserve := range others {
 			preserve()
 		}
+	})
+}
+
+// PreserveObjects returns the planned objects, of which those that were imported and that an apply would not change
+// are those in state. imported contains the keys of the objects that have not been applied since their import.
+func (p *Planning[M, N]) PreserveObjects(
+	ctx context.Context, planned, prior owned.Objects, imported []string,
+) owned.Objects {
+	return planned.Preserve(prior, func(planned, before *owned.Object) bool {
+		if !slices.Contains(imported, planned.Key) {
+			return false
+		}
+		same, err := owned.AppliesNothing(ctx, p.Data.Cluster, p.Memory(), planned, before)
+		if err != nil {
+			p.Diags.Append(tf.Failure(err))
+		}
+		return same
 	})
 }
 
