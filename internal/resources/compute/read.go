@@ -71,8 +71,7 @@ func (r *reader) refresh(ctx context.Context) error {
 		return owned.ErrGone
 	}
 	// A compute of which only the Service is left stays in state, so that a destroy deletes the Service.
-	r.State.Manifests = withNulls(
-		r.State.manifestsOf(current, &before, before.withReferences(applied)), before.Manifests)
+	r.State.Manifests = withNulls(r.State.manifestsOf(current, &before, applied), before.Manifests)
 	return nil
 }
 
