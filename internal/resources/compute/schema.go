@@ -13,7 +13,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -45,18 +44,15 @@ func attributes() map[string]schema.Attribute {
 }
 
 func identityAttributes() map[string]schema.Attribute {
-	replace := []planmodifier.String{stringplanmodifier.RequiresReplace()}
 	return map[string]schema.Attribute{
 		"name": schema.StringAttribute{
-			Required: true, PlanModifiers: replace, Validators: []validator.String{tf.ObjectName()},
+			Required: true, Validators: []validator.String{tf.ObjectName()},
 			MarkdownDescription: "Name of the compute, its workload and its Service. Must be an RFC 1035 label of at " +
 				"most 63 characters, or with `manifest_only`, which adds no Service, the name of any object. " +
 				"Changing this replaces the compute.",
 		},
 		"namespace": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.NamespaceName()},
-			PlanModifiers: []planmodifier.String{stringplanmodifier.UseStateForUnknown(),
-				stringplanmodifier.RequiresReplace()},
 			MarkdownDescription: "Namespace of the compute. If not set, it is resolved once, at creation, from the " +
 				"first of: the provider's `namespace`, `KT_NAMESPACE`, `~/.kt/config.yaml`, the namespace of the " +
 				"kubeconfig context, the namespace of the pod that runs Terraform, `default`. Changing this replaces " +

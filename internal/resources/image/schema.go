@@ -7,8 +7,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -34,15 +32,13 @@ func attributes() map[string]schema.Attribute {
 func identityAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"name": schema.StringAttribute{
-			Required: true, PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()},
+			Required:   true,
 			Validators: []validator.String{tf.ServiceName()},
 			MarkdownDescription: "Name of the image. Its ConfigMap is named `kt-image-<name>`. Must be an RFC 1035 " +
 				"label of at most 63 characters. Changing this replaces the ConfigMap.",
 		},
 		"namespace": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.NamespaceName()},
-			PlanModifiers: []planmodifier.String{stringplanmodifier.UseStateForUnknown(),
-				stringplanmodifier.RequiresReplace()},
 			MarkdownDescription: "Namespace of the ConfigMap, which must be the namespace of the computes that use " +
 				"the image. Defaults to a namespace that is resolved once, at creation, like the namespace of " +
 				"`kt_compute`. Changing this replaces the ConfigMap.",

@@ -7,8 +7,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -27,17 +25,14 @@ const description = "Manages a Kubernetes Secret with credentials for `kt_comput
 // print the line of the configuration that contains the value. Therefore these attributes have no validators; see
 // [hooks.Validate].
 func attributes() map[string]schema.Attribute {
-	replace := []planmodifier.String{stringplanmodifier.RequiresReplace()}
 	return lifecycle.WithSensitiveFields(map[string]schema.Attribute{
 		"name": schema.StringAttribute{
-			Required: true, PlanModifiers: replace,
+			Required:            true,
 			Validators:          []validator.String{tf.ObjectName(), stringvalidator.LengthAtMost(63)},
 			MarkdownDescription: "Name of the Secret, of at most 63 characters. Changing this replaces the Secret.",
 		},
 		"namespace": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.NamespaceName()},
-			PlanModifiers: []planmodifier.String{stringplanmodifier.UseStateForUnknown(),
-				stringplanmodifier.RequiresReplace()},
 			MarkdownDescription: "Namespace of the Secret. Defaults to a namespace that is resolved once, at " +
 				"creation, like the namespace of `kt_compute`. Changing this replaces the Secret.",
 		},
