@@ -152,9 +152,10 @@ func TestApplyFailsIfTheConfigMapDiffersFromThePlan(t *testing.T) {
 		planned types.Map
 		want    []string
 	}{
-		"the same":  {summary, nil},
-		"unknown":   {types.MapUnknown(types.StringType), nil},
-		"different": {tf.TextMap(map[string]string{manifest.Key(object): "{}"}), []string{"Error\nmanifests\nImage setup changed after the plan"}},
+		"the same": {summary, nil},
+		"unknown":  {types.MapUnknown(types.StringType), nil},
+		"different": {tf.TextMap(map[string]string{manifest.Key(object): "{}"}),
+			[]string{"Error\nmanifests\nImage setup changed after the plan"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -12,8 +12,8 @@ import (
 
 // HasDefaults reports whether each attribute that the configuration omits, and that has a default, has this default in
 // the prior state. Terraform proposes the prior value for such an attribute, and the framework replaces it by the
-// default. config and prior return the value of a top-level attribute. It supports the defaults of [Default]; with others
-// it returns false.
+// default. config and prior return the value of a top-level attribute. It supports the defaults of [Default]; with
+// others it returns false.
 func HasDefaults(
 	ctx context.Context, attributes map[string]schema.Attribute, config, prior func(name string) attr.Value,
 ) bool {

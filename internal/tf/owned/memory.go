@@ -68,8 +68,8 @@ func (m Memory) Recover(key string, uid types.UID, acceptAnyOwned bool) {
 	}
 }
 
-// RecoverObjects adds entries for the objects in the attribute manifests of a state if there are none. uid is the UID of
-// the object for which hasUID is true, or "" if the state contains none.
+// RecoverObjects adds entries for the objects in the attribute manifests of a state if there are none. uid is the UID
+// of the object for which hasUID is true, or "" if the state contains none.
 func (m Memory) RecoverObjects(
 	manifests basetypes.MapValue, uid types.UID, hasUID func(*unstructured.Unstructured) bool,
 ) {
