@@ -180,10 +180,11 @@ func TestLabelsOfOtherClientsAreNotAddedToTheAttribute(t *testing.T) {
 		return types.MapValueMust(types.StringType, elements)
 	}
 	live := map[string]string{"a": "2", "other": "x"}
-	if got := currentEntries(labels("a=1", "removed=1"), live); !got.Equal(labels("a=2")) {
+	before := map[string]string{"a": "1", "removed": "1"}
+	if got := tf.CurrentEntries(labels("a=1", "removed=1"), before, live); !got.Equal(labels("a=2")) {
 		t.Errorf("labels %s", got)
 	}
-	if got := currentEntries(types.MapNull(types.StringType), live); !got.IsNull() {
+	if got := tf.CurrentEntries(types.MapNull(types.StringType), before, live); !got.IsNull() {
 		t.Errorf("labels %s", got)
 	}
 }

@@ -66,23 +66,9 @@ func (r reader) refresh(ctx context.Context) error {
 	if r.State.Manifests, err = owned.ManifestsOf(observed); err != nil {
 		return err
 	}
-	r.State.Labels = currentEntries(r.State.Labels, observed.GetLabels())
-	r.State.Annotations = currentEntries(r.State.Annotations, observed.GetAnnotations())
+	r.State.Labels = tf.CurrentEntries(r.State.Labels, sent.GetLabels(), observed.GetLabels())
+	r.State.Annotations = tf.CurrentEntries(r.State.Annotations, sent.GetAnnotations(), observed.GetAnnotations())
 	return nil
-}
-
-// currentEntries returns the configured labels or annotations with their live values. Others appear only in manifests.
-func currentEntries(configured types.Map, live map[string]string) types.Map {
-	if configured.IsNull() {
-		return configured
-	}
-	current := map[string]string{}
-	for key := range configured.Elements() {
-		if value, ok := live[key]; ok {
-			current[key] = value
-		}
-	}
-	return tf.TextMap(current)
 }
 
 // refreshPin requests the current digest of a pinned image, for the plan.

@@ -147,8 +147,8 @@ func (r reader) refresh(live *unstructured.Unstructured) error {
 	if r.State.Manifests, err = owned.ManifestsOf(current); err != nil {
 		return err
 	}
-	r.State.Labels = currentEntries(r.State.Labels, sent.GetLabels(), current.GetLabels())
-	r.State.Annotations = currentEntries(r.State.Annotations, sent.GetAnnotations(), current.GetAnnotations())
+	r.State.Labels = tf.CurrentEntries(r.State.Labels, sent.GetLabels(), current.GetLabels())
+	r.State.Annotations = tf.CurrentEntries(r.State.Annotations, sent.GetAnnotations(), current.GetAnnotations())
 	return nil
 }
 
@@ -226,26 +226,4 @@ func withForeignKeys(memory owned.Memory, key string, extra []string) (owned.Mem
 	out := maps.Clone(memory)
 	out[key] = entry
 	return out, nil
-}
-
-// currentEntries returns the configured labels or annotations with the changes between two observations. Others appear
-// only in manifests.
-func currentEntries(attribute types.Map, before, after map[string]string) types.Map {
-	configured := tf.Texts(attribute)
-	changed := false
-	for key := range configured {
-		if before[key] == after[key] {
-			continue
-		}
-		changed = true
-		if value, exists := after[key]; exists {
-			configured[key] = value
-		} else {
-			delete(configured, key)
-		}
-	}
-	if !changed {
-		return attribute
-	}
-	return tf.TextMap(configured)
 }
