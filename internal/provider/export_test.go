@@ -38,7 +38,7 @@ func (r *FrameworkRequests) add(request string) {
 func NewCountingServer(p provider.Provider, requests *FrameworkRequests) tfprotov6.ProviderServer {
 	framework, _ := providerserver.NewProtocol6(p)().(frameworkServer)
 	own, _ := p.(*kt)
-	return newServer(&countingServer{frameworkServer: framework, requests: requests}, own)
+	return newServer(&countingServer{frameworkServer: framework, requests: requests}, own, nil)
 }
 
 // countingServer counts from the configuration of the provider on. `terraform validate` does not configure it.

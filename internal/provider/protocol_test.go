@@ -14,6 +14,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/provider"
+	"github.com/ktdev/terraform-provider-kt/test/providertest"
 )
 
 // offline is the provider behind its protocol, without a cluster or a configuration.
@@ -24,13 +25,20 @@ type offline struct {
 }
 
 // serveOffline returns a provider that compares its short path with the framework.
-func serveOffline(tb testing.TB) offline { return serveInMode(tb, "verify") }
+func serveOffline(tb testing.TB) offline {
+	tb.Helper()
+	return served(tb, providertest.NewServer(provider.New(tb.Context(), "test", config.Env{}, nil)()))
+}
 
 // serveInMode returns a provider with a value of KT_SHORT_PATH.
 func serveInMode(tb testing.TB, mode string) offline {
 	tb.Helper()
 	env := config.Env{Getenv: func(name string) string { return map[string]string{"KT_SHORT_PATH": mode}[name] }}
-	server := provider.NewServer(provider.New(tb.Context(), "test", env, nil)())
+	return served(tb, provider.NewServer(provider.New(tb.Context(), "test", env, nil)()))
+}
+
+func served(tb testing.TB, server tfprotov6.ProviderServer) offline {
+	tb.Helper()
 	schemas, err := server.GetProviderSchema(tb.Context(), &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil || len(schemas.Diagnostics) > 0 {
 		tb.Fatal(err, schemas.Diagnostics)

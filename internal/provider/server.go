@@ -18,18 +18,26 @@ import (
 // handles requests that the framework does not forward: the state of each resource
 // before its plan, and the interruption of the run. It answers requests about unchanged
 // resources without the framework.
-func NewServer(p provider.Provider) tfprotov6.ProviderServer {
+func NewServer(p provider.Provider) tfprotov6.ProviderServer { return NewComparingServer(p, nil) }
+
+// Compare is called with each response of the short path, with that of the framework, and with the request. It may add
+// diagnostics to the response of the framework, which is the one that Terraform gets. again reports whether the short
+// path gives its response again; it is nil if that does not depend on the cluster.
+type Compare func(ctx context.Context, req, framework, short any, again func() bool)
+
+// NewComparingServer is [NewServer] for tests. Without compare, the framework does not handle what the short path does.
+func NewComparingServer(p provider.Provider, compare Compare) tfprotov6.ProviderServer {
 	framework := providerserver.NewProtocol6(p)()
 	own, ok := p.(*kt)
 	complete, implements := framework.(frameworkServer)
 	if !ok || !implements {
 		return framework
 	}
-	return printableServer{newServer(complete, own)}
+	return printableServer{newServer(complete, own, compare)}
 }
 
-func newServer(framework frameworkServer, own *kt) *server {
-	return &server{frameworkServer: framework, kt: own, mode: own.env.Get(shortPathVariable)}
+func newServer(framework frameworkServer, own *kt, compare Compare) *server {
+	return &server{frameworkServer: framework, kt: own, off: own.env.Get("KT_SHORT_PATH") == "off", compare: compare}
 }
 
 // frameworkServer contains all interfaces that the server of the framework
@@ -45,7 +53,8 @@ type server struct {
 	frameworkServer
 
 	kt      *kt
-	mode    string // of the short path
+	off     bool    // the framework handles all requests
+	compare Compare // nil except in tests
 	actions runningActions
 
 	// configured is the short path of the configured provider. It is nil before, and if the short path is off.
@@ -58,18 +67,17 @@ type server struct {
 	schemasOnce sync.Once
 }
 
-// respond returns the short response if there is one, and otherwise that of the framework. In the mode verify, it
-// always returns that of the framework; verify adds the differences to it.
+// respond returns the short response if there is one, and otherwise that of the framework.
 func respond[Request, Response any](
-	ctx context.Context, mode string, req *Request, short *Response,
-	framework func(context.Context, *Request) (*Response, error), verify func(framework *Response),
+	ctx context.Context, compare Compare, req *Request, short *Response,
+	framework func(context.Context, *Request) (*Response, error), again func() bool,
 ) (*Response, error) {
-	if short != nil && mode != shortPathVerify {
+	if short != nil && compare == nil {
 		return short, nil
 	}
 	resp, err := framework(ctx, req)
 	if short != nil && err == nil {
-		verify(resp)
+		compare(ctx, req, resp, short, again)
 	}
 	return resp, err
 }
@@ -80,7 +88,7 @@ func (s *server) ConfigureProvider(
 ) (*tfprotov6.ConfigureProviderResponse, error) {
 	resp, err := s.frameworkServer.ConfigureProvider(ctx, req)
 	data := s.kt.data.Load()
-	if err != nil || data == nil || s.mode == shortPathOff {
+	if err != nil || data == nil || s.off {
 		return resp, err
 	}
 	short, err := newShortPath(ctx, s.kt.resources, data)
@@ -98,10 +106,7 @@ func (s *server) ValidateResourceConfig(
 			data.Configs.Store(id, req.Config)
 		}
 	}
-	short := s.validating(ctx).validate(ctx, req)
-	return respond(ctx, s.mode, req, short, s.validate, func(resp *tfprotov6.ValidateResourceConfigResponse) {
-		resp.Diagnostics = append(resp.Diagnostics, verifyValid(resp)...)
-	})
+	return respond(ctx, s.compare, req, s.validating(ctx).validate(ctx, req), s.validate, nil)
 }
 
 // validating returns the short path of the configured provider, or else the one without a cluster.
@@ -110,7 +115,7 @@ func (s *server) validating(ctx context.Context) *shortPath {
 		return short
 	}
 	s.offlineOnce.Do(func() {
-		if s.mode != shortPathOff {
+		if !s.off {
 			s.offline, _ = newShortPath(ctx, s.kt.resources, nil) // ConfigureProvider returns the error
 		}
 	})
@@ -173,10 +178,7 @@ func (s *server) UpgradeResourceState(
 		data.Cluster.Hold(types.UID(uid), req.TypeName+" "+id)
 	}
 	short := s.configured.Load().upgradeState(req, state)
-	return respond(ctx, s.mode, req, short, s.frameworkServer.UpgradeResourceState,
-		func(resp *tfprotov6.UpgradeResourceStateResponse) {
-			resp.Diagnostics = append(resp.Diagnostics, s.verifyUpgraded(ctx, req.TypeName, resp, short)...)
-		})
+	return respond(ctx, s.compare, req, short, s.frameworkServer.UpgradeResourceState, nil)
 }
 
 // ReadResource refreshes a resource. Terraform configures the provider again for an apply, which refreshes nothing.
@@ -187,11 +189,8 @@ func (s *server) ReadResource(
 		data.Cluster.Planning()
 	}
 	short := s.configured.Load().read(ctx, req)
-	return respond(ctx, s.mode, req, short, s.frameworkServer.ReadResource,
-		func(resp *tfprotov6.ReadResourceResponse) {
-			resp.Diagnostics = append(resp.Diagnostics, confirmed(s.verifyRead(ctx, req.TypeName, resp, short),
-				func() bool { return s.configured.Load().read(ctx, req) != nil })...)
-		})
+	return respond(ctx, s.compare, req, short, s.frameworkServer.ReadResource,
+		func() bool { return s.configured.Load().read(ctx, req) != nil })
 }
 
 // PlanResourceChange plans a resource.
@@ -206,11 +205,8 @@ func (s *server) PlanResourceChange(
 			short = s.planUnchanged(ctx, req)
 		}
 	}
-	return respond(ctx, s.mode, req, short, s.frameworkServer.PlanResourceChange,
-		func(resp *tfprotov6.PlanResourceChangeResponse) {
-			resp.Diagnostics = append(resp.Diagnostics, confirmed(s.verifyPlan(ctx, req.TypeName, resp, short),
-				func() bool { return s.planUnchanged(ctx, req) != nil })...)
-		})
+	return respond(ctx, s.compare, req, short, s.frameworkServer.PlanResourceChange,
+		func() bool { return s.planUnchanged(ctx, req) != nil })
 }
 
 // planUnchanged returns the response of the short path, and records that the run keeps the resource. It returns nil if
@@ -219,7 +215,7 @@ func (s *server) planUnchanged(
 	ctx context.Context, req *tfprotov6.PlanResourceChangeRequest,
 ) *tfprotov6.PlanResourceChangeResponse {
 	short, keep := s.configured.Load().plan(ctx, req)
-	if short != nil && s.mode != shortPathVerify && !keep() {
+	if short != nil && s.compare == nil && !keep() {
 		return nil
 	}
 	return short

@@ -16,15 +16,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// Values of the environment variable KT_SHORT_PATH. Other values have no effect.
-const (
-	shortPathVariable = "KT_SHORT_PATH"
-	// The framework handles all requests.
-	shortPathOff = "off"
-	// Both handle all requests, and it is an error if the short path gives another response than the framework.
-	shortPathVerify = "verify"
-)
-
 // shortPath answers requests about resources that nothing changes by [lifecycle.ShortPath]. Its methods return nil for
 // a request that the framework has to handle; those of a nil shortPath always do. See docs/adr/0021-short-path.md.
 type shortPath struct {

@@ -4,6 +4,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
@@ -11,6 +12,22 @@ import (
 // ComputedString returns a string that only the provider sets.
 func ComputedString(description string) schema.StringAttribute {
 	return schema.StringAttribute{Computed: true, MarkdownDescription: description}
+}
+
+// RequiredText returns a required string.
+func RequiredText(description string, validators ...validator.String) schema.StringAttribute {
+	return schema.StringAttribute{Required: true, MarkdownDescription: description, Validators: validators}
+}
+
+// OptionalText returns an optional string.
+func OptionalText(description string, validators ...validator.String) schema.StringAttribute {
+	return schema.StringAttribute{Optional: true, MarkdownDescription: description, Validators: validators}
+}
+
+// OptionalQuantity returns an optional quantity.
+func OptionalQuantity(description string) schema.StringAttribute {
+	return schema.StringAttribute{Optional: true, CustomType: QuantityType{},
+		PlanModifiers: []planmodifier.String{KeepSameQuantity()}, MarkdownDescription: description}
 }
 
 // Toggle returns an optional boolean with the default false.

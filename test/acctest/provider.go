@@ -14,6 +14,7 @@ import (
 	kubeconfig "github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/provider"
+	"github.com/ktdev/terraform-provider-kt/test/providertest"
 )
 
 // Factories returns a provider that runs in the process of the test. It does not
@@ -59,27 +60,26 @@ func FactoriesRendering(
 	})
 	return map[string]func() (tfprotov6.ProviderServer, error){
 		"kt": func() (tfprotov6.ProviderServer, error) {
-			return provider.NewServer(provider.NewWith(next(), "test", verifyShortPath(env), revisions,
-				completions)()), nil
+			mode, set := os.LookupEnv("KT_SHORT_PATH")
+			p := provider.NewWith(next(), "test", withShortPath(env, mode), revisions, completions)()
+			if set {
+				return provider.NewServer(p), nil
+			}
+			return providertest.NewServer(p), nil // it compares the short path with the framework
 		},
 	}
 }
 
-// verifyShortPath makes the provider compare its short path with the framework, unless the environment of the tests
-// sets KT_SHORT_PATH.
-func verifyShortPath(env kubeconfig.Env) kubeconfig.Env {
-	mode, set := os.LookupEnv("KT_SHORT_PATH")
-	if !set {
-		mode = "verify"
-	}
-	verifying := env
-	verifying.Getenv = func(name string) string {
+// withShortPath returns an environment with a value of KT_SHORT_PATH.
+func withShortPath(env kubeconfig.Env, mode string) kubeconfig.Env {
+	with := env
+	with.Getenv = func(name string) string {
 		if name == "KT_SHORT_PATH" {
 			return mode
 		}
 		return env.Get(name)
 	}
-	return verifying
+	return with
 }
 
 // Config returns a configuration with a provider block for the cluster and the

@@ -16,15 +16,9 @@ import (
 type Digests struct {
 	Seal   []byte           `json:"seal,omitempty"`
 	Values map[string]Entry `json:"values,omitempty"`
-	// Method is the algorithm of the digests: "" for HMAC-SHA-256, as in the first version of the provider, or
-	// [MethodArgon2id].
-	Method string `json:"method,omitempty"`
 
 	sealer *Sealer
 }
-
-// MethodArgon2id is Argon2id of the HMAC-SHA-256 under the seal, with the seal as salt and the cost of this package.
-const MethodArgon2id = "argon2id"
 
 // FirstText is the text of the first revision of a key in the attribute keys.
 const FirstText = "revision 1"
@@ -41,7 +35,7 @@ type Entry struct {
 func NewDigests(sealer *Sealer) Digests {
 	seal := make([]byte, sha256.Size)
 	_, _ = rand.Read(seal) // never fails
-	return Digests{Seal: seal, Method: MethodArgon2id, Values: map[string]Entry{}, sealer: sealer}
+	return Digests{Seal: seal, Values: map[string]Entry{}, sealer: sealer}
 }
 
 // WithSealer returns stored digests with a sealer.
@@ -50,31 +44,19 @@ func (d Digests) WithSealer(sealer *Sealer) Digests {
 	return d
 }
 
-// Digest returns the digest of the value of a key.
+// Digest returns the digest of the value of a key: Argon2id of the HMAC-SHA-256 under the seal, with the seal as salt
+// and the cost of this package.
 func (d Digests) Digest(key string, value []byte) []byte {
-	if d.Method == "" {
-		return hmacDigest(d.Seal, key, value)
-	}
 	return d.sealer.digest(d.Seal, key, value)
 }
 
 // Confirm records that the values of a live Secret match the digests, so that they need not be digested.
 func (d Digests) Confirm(data map[string][]byte) {
 	for key, value := range data {
-		if entry, known := d.Values[key]; known && d.Method != "" {
+		if entry, known := d.Values[key]; known {
 			d.sealer.confirm(d.Seal, key, value, entry.Digest)
 		}
 	}
-}
-
-// Renewed returns digests of the same values, which data contains, with a new seal and the current method.
-func (d Digests) Renewed(data map[string][]byte) Digests {
-	next := NewDigests(d.sealer)
-	for key, entry := range d.Values {
-		entry.Digest = next.Digest(key, data[key])
-		next.Values[key] = entry
-	}
-	return next
 }
 
 // Mask returns a copy of a Secret with digests instead of the values.

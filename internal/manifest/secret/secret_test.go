@@ -141,34 +141,6 @@ func TestDigestsDistinguishValuesWithoutRevealingThem(t *testing.T) {
 	}
 }
 
-// The first version of the provider stored HMAC-SHA-256 digests without a method. Its digests still distinguish
-// values, and renewed ones keep the revisions.
-func TestDigestsOfTheFirstVersionAreRenewed(t *testing.T) {
-	t.Parallel()
-	sealer := secret.NewSealer()
-	var old secret.Digests
-	// HMAC-SHA-256 of "1:avalue" under the bytes 0 to 31.
-	const stored = `{"seal": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
-		"values": {"a": {"digest": "Voivypx5ZOFwt6Jyfmd8SOW0mCt5GFS0g7Is2lKsk30=", "revision": 3,
-		  "text": "revision 3 (5688afca)"}}}`
-	if err := json.Unmarshal([]byte(stored), &old); err != nil {
-		t.Fatal(err)
-	}
-	old = old.WithSealer(sealer)
-	if !old.Same("a", []byte("value")) || old.Same("a", []byte("other")) {
-		t.Fatal("stored digests of HMAC do not recognize their values")
-	}
-	renewed := old.Renewed(map[string][]byte{"a": []byte("value")})
-	if renewed.Method != secret.MethodArgon2id || cmp.Equal(renewed.Seal, old.Seal) ||
-		cmp.Equal(renewed.Values["a"].Digest, old.Values["a"].Digest) {
-		t.Errorf("the digests are unchanged: %+v", renewed)
-	}
-	if entry := renewed.Values["a"]; entry.Revision != 3 || entry.Text != old.Values["a"].Text ||
-		!renewed.Same("a", []byte("value")) || renewed.Same("a", []byte("other")) {
-		t.Errorf("the entry is %+v", entry)
-	}
-}
-
 func TestDigestsOfKnownValuesAreNotComputed(t *testing.T) {
 	t.Parallel()
 	digests := secret.NewDigests(secret.NewSealer())

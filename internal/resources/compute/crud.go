@@ -55,7 +55,6 @@ func (w *writer) update(ctx context.Context) {
 		w.Diags.AddError("Cannot read the state", err.Error())
 		return
 	}
-	w.Prior.recoverMemory(w.Memory, prior)
 	if w.PrivateState.Origin == nil {
 		w.PrivateState.Origin = observedDefaults(w.Prior, prior)
 	}
@@ -101,12 +100,6 @@ func (w *writer) saveFailed(ctx context.Context, prior owned.Objects) {
 	}
 	w.Prior.Manifests = withNulls(w.Prior.manifestsOf(current, &before, prior), before.Manifests)
 	w.SaveAs(ctx, w.Prior)
-}
-
-// recoverMemory adds the objects in state to the memory if the private state was lost.
-func (m *model) recoverMemory(memory owned.Memory, applied owned.Objects) {
-	memory.RecoverObjects(applied, apitypes.UID(m.UID.ValueString()),
-		func(obj *unstructured.Unstructured) bool { return roleOf(obj) == manifest.RoleWorkload })
 }
 
 // apply sends the planned objects that differ from prior ones, exactly as in the plan, and deletes the prior ones that

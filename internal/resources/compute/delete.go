@@ -1,10 +1,6 @@
 package compute
 
-import (
-	"context"
-
-	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
-)
+import "context"
 
 // Delete deletes the objects in the foreground and waits until the pods are gone, so that their GPUs are free when it
 // returns.
@@ -14,8 +10,5 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 		d.Diags.AddError("Cannot read the state", err.Error())
 		return
 	}
-	d.State.recoverMemory(d.Memory, applied)
-	_, diags := owned.DeleteObjects(ctx, d.Data.Cluster, d.RecordedCluster, sorted(applied), d.Memory,
-		d.State.podLabels())
-	d.Diags.Append(diags...)
+	d.DeleteObjects(ctx, sorted(applied), d.State.podLabels())
 }

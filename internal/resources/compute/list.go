@@ -184,10 +184,8 @@ func (s *search) item(k kind.Kind, live *unstructured.Unstructured) lifecycle.It
 	if inventory.GPUs > 0 {
 		gpus = strings.TrimSpace(lifecycle.Counted(inventory.GPUs, "GPU") + " " + inventory.GPUType())
 	}
-	ref := kube.Ref{Kind: k, Namespace: live.GetNamespace(), Name: live.GetName()}
-	return lifecycle.Item{Identity: lifecycle.IdentityOf(live), Live: live,
-		Display: lifecycle.Display(ref, suspension(inventory), gpus,
-			lifecycle.Property("username", live.GetLabels()[kind.UsernameLabel]))}
+	return lifecycle.ItemOf(k, live, suspension(inventory), gpus,
+		lifecycle.Property("username", live.GetLabels()[kind.UsernameLabel]))
 }
 
 func suspension(inventory manifest.Inventory) string {
@@ -201,8 +199,7 @@ func serviceItem(live *unstructured.Unstructured) lifecycle.Item {
 	if live == nil {
 		return lifecycle.Item{}
 	}
-	ref := kube.Ref{Kind: kind.Service(), Namespace: live.GetNamespace(), Name: live.GetName()}
-	return lifecycle.Item{Identity: lifecycle.IdentityOf(live), Live: live, Display: lifecycle.Display(ref)}
+	return lifecycle.ItemOf(kind.Service(), live)
 }
 
 func id(live *unstructured.Unstructured) string { return live.GetNamespace() + "/" + live.GetName() }

@@ -21,9 +21,9 @@ func loadAttribute() schema.Attribute {
 		Attributes: map[string]schema.Attribute{
 			"module_name":    name("Name of the Python module, such as `train`."),
 			"cls_or_fn_name": name("Name of the function or class in the module."),
-			"file_path": optionalText("Directory that contains the module, such as `/app`. Not required if the " +
+			"file_path": tf.OptionalText("Directory that contains the module, such as `/app`. Not required if the " +
 				"module is installed, or is in `working_dir`."),
-			"callable_type": optionalText("Type of the callable, `fn` or `cls`. Defaults to `fn`.",
+			"callable_type": tf.OptionalText("Type of the callable, `fn` or `cls`. Defaults to `fn`.",
 				stringvalidator.OneOf("fn", "cls")),
 			"init_args": schema.StringAttribute{
 				Optional: true, CustomType: jsontypes.NormalizedType{}, Validators: []validator.String{tf.JSONObject()},

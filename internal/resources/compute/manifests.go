@@ -58,18 +58,6 @@ func (m *model) manifestsOf(objects owned.Objects, before *model, prior owned.Ob
 	return types.MapValueMust(types.StringType, elements)
 }
 
-// withReferences returns the objects of a model without those that contain values of env_vars, as in a state of an
-// earlier release.
-func (m *model) withReferences(objects owned.Objects) owned.Objects {
-	if len(m.EnvVars.Elements()) == 0 {
-		return nil
-	}
-	texts := tf.Texts(m.Manifests)
-	out := maps.Clone(objects)
-	maps.DeleteFunc(out, func(key string, object *owned.Object) bool { return texts[key] == object.Text })
-	return out
-}
-
 // sameObjects reports whether a plan changes no object.
 func (p *planner) sameObjects() bool {
 	if p.rendered == nil {

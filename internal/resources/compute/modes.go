@@ -146,15 +146,11 @@ func (p *planner) rendersImported() bool {
 // preserveImportedSettings keeps the settings of an import that no object contains, if the plan then has no changes at
 // all. An update sets all of them from the configuration.
 func (p *planner) preserveImportedSettings() {
-	if p.PrivateState.Configured || !p.rendersImported() {
-		return
-	}
-	state, config := p.State, p.Config
-	owned.PreserveImported(p.Plan, state, func(plan *model) {
+	plan, state, config := p.Plan, p.State, p.Config
+	p.PreserveImported(!p.PrivateState.Configured && p.rendersImported(), func() {
 		owned.PreserveSetting(&plan.OnNotReady, state.OnNotReady, config.OnNotReady)
 		owned.PreserveSetting(&plan.QueueScheduler, state.QueueScheduler, config.QueueScheduler)
 		owned.PreserveSetting(&plan.GPUType, state.GPUType, config.GPUType)
-		owned.PreserveSetting(&plan.AdoptExisting, state.AdoptExisting, config.AdoptExisting)
 		// No object of a suspended compute contains the number of replicas.
 		owned.PreserveSetting(&plan.Replicas, state.Replicas, config.Replicas)
 	})

@@ -61,22 +61,6 @@ func (hooks) Plan(ctx context.Context, planning *planning) {
 	}
 }
 
-// sameComputed reports whether two models have the same computed attributes, and the same of those that an import
-// preserves. All others change only together with manifests, except env_vars, to which manifests only refers. Setting a
-// complete model takes longer than all other parts of a plan without changes.
-func (m *model) sameComputed(o *model) bool {
-	return m.Replicas.Equal(o.Replicas) && m.Image.Equal(o.Image) &&
-		m.ServiceAccountName.Equal(o.ServiceAccountName) &&
-		m.OnNotReady.Equal(o.OnNotReady) && m.QueueScheduler.Equal(o.QueueScheduler) && m.GPUType.Equal(o.GPUType) &&
-		m.AdoptExisting.Equal(o.AdoptExisting) && m.Manifest.Equal(o.Manifest) &&
-		m.ServiceTemplate.Equal(o.ServiceTemplate) &&
-		m.KubetorchVersion.Equal(o.KubetorchVersion) && m.RendererRevision.Equal(o.RendererRevision) &&
-		m.Namespace.Equal(o.Namespace) && m.ID.Equal(o.ID) && m.Mode.Equal(o.Mode) &&
-		m.ServiceName.Equal(o.ServiceName) &&
-		m.URL.Equal(o.URL) && m.GRPCTarget.Equal(o.GRPCTarget) && m.Ready.Equal(o.Ready) && m.UID.Equal(o.UID) &&
-		m.Manifests.Equal(o.Manifests) && m.EnvVars.Equal(o.EnvVars) && m.SensitiveValues.Equal(o.SensitiveValues)
-}
-
 // addresses sets the mode, and the attributes that depend on the name, the namespace and the mode.
 func (p *planner) addresses() {
 	p.Plan.ServiceName, p.Plan.Mode = p.Plan.Name, p.Config.mode(p.converter)
@@ -180,15 +164,6 @@ func renderOptionsOf(
 	}
 }
 
-// appliesNothing reports whether applying the planned text of an imported object would leave the object unchanged.
-func (p *planner) appliesNothing(ctx context.Context, planned, prior *owned.Object) bool {
-	same, err := owned.AppliesNothing(ctx, p.Data.Cluster, p.Memory(), planned, prior)
-	if err != nil {
-		p.Diags.Append(tf.Failure(err))
-	}
-	return same
-}
-
 // requireObjects rejects a plan without objects. For a new compute this is a warning, since the same run may install
 // the CRD of the registration, and the apply checks again.
 func (p *planner) requireObjects() {
@@ -282,12 +257,8 @@ func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructu
 		if sent, err := mergeForeign(ctx, p.Data.Cluster, p.Memory(), before, obj); err == nil {
 			obj = sent // otherwise the dry run fails with the same error
 		}
-		verdict := p.Memory().Preview(ctx, p.Data.Cluster, obj, asNew, p.replacedUID(ctx, key, obj))
+		verdict := p.DryRun(ctx, obj, asNew, p.replacedUID(ctx, key, obj))
 		p.replace = p.replace || (verdict.Immutable && exists)
-		p.Diags.Append(verdict.Diagnostics(p.Creating, exists)...)
-		if exists {
-			p.Diags.Append(p.Memory().RetainedWarning(verdict.Ref, key, verdict.After)...)
-		}
 		if verdict.Unreachable || p.Diags.HasError() {
 			return false
 		}

@@ -2,23 +2,19 @@ package compute
 
 import (
 	"maps"
-	"slices"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// A plan or refresh that changes only attributes that sameComputed omits would not be returned.
-func TestEveryComputedAttributeIsCompared(t *testing.T) {
+// A plan or refresh that changes only an attribute that is not compared would not be returned.
+func TestEveryAttributeIsCompared(t *testing.T) {
 	t.Parallel()
-	// These are configured, or have the default of the schema.
-	constant := []string{"deletion_protection", "freeze", "runtime", "suspend"}
 	null := nullState(t)
-	for name, attribute := range null.Schema.GetAttributes() {
-		if !attribute.IsComputed() {
-			continue
-		}
+	for name := range null.Schema.GetAttributes() {
 		var values map[string]tftypes.Value
 		if err := null.Raw.As(&values); err != nil {
 			t.Fatal(err)
@@ -26,8 +22,8 @@ func TestEveryComputedAttributeIsCompared(t *testing.T) {
 		values = maps.Clone(values)
 		values[name] = tftypes.NewValue(values[name].Type(), tftypes.UnknownValue)
 		changed := modelOf(t, tfsdk.State{Schema: null.Schema, Raw: tftypes.NewValue(null.Raw.Type(), values)})
-		if same := modelOf(t, null).sameComputed(changed); same != slices.Contains(constant, name) {
-			t.Errorf("%s: sameComputed returns %t for null and unknown", name, same)
+		if owned.Unchanged(modelOf(t, null), changed) {
+			t.Errorf("%s: null and unknown are the same", name)
 		}
 	}
 }

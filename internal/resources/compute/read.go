@@ -12,7 +12,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
-	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
@@ -56,7 +55,6 @@ func (r *reader) refresh(ctx context.Context) error {
 	if r.PrivateState.Origin == nil {
 		r.PrivateState.Origin = observedDefaults(r.State, applied)
 	}
-	r.State.recoverMemory(r.Memory, applied)
 	r.State.observeVersions(applied)
 	current, remaining := owned.Objects{}, maps.Clone(applied)
 	for _, obj := range sorted(applied) {
@@ -73,8 +71,7 @@ func (r *reader) refresh(ctx context.Context) error {
 		return owned.ErrGone
 	}
 	// A compute of which only the Service is left stays in state, so that a destroy deletes the Service.
-	r.State.Manifests = withNulls(
-		r.State.manifestsOf(current, &before, before.withReferences(applied)), before.Manifests)
+	r.State.Manifests = withNulls(r.State.manifestsOf(current, &before, applied), before.Manifests)
 	return nil
 }
 
@@ -84,7 +81,7 @@ func (r *reader) refreshObject(
 ) error {
 	key, role := manifest.Key(obj), roleOf(obj)
 	reported := len(r.Diags)
-	ref, found, err := r.FindObject(ctx, obj, tf.ComputeType+" "+r.State.ID.ValueString())
+	ref, found, err := r.FindObject(ctx, obj)
 	switch {
 	case errors.Is(err, owned.ErrGone):
 		isWorkload := role == manifest.RoleWorkload

@@ -5,9 +5,11 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
@@ -28,7 +30,6 @@ func New() resource.Resource {
 	return &lifecycle.Resource[model, *model, privateState]{
 		Kind:  resourceKind(),
 		Hooks: hooks{},
-		Same:  (*model).sameComputed,
 	}
 }
 
@@ -38,6 +39,7 @@ func resourceKind() lifecycle.Kind {
 		Description: description, Attributes: attributes, Masked: true,
 		Create: 5 * time.Minute, Update: 5 * time.Minute, // in addition to the wait for readiness
 		Delete: 10 * time.Minute,
+		HasUID: func(obj *unstructured.Unstructured) bool { return roleOf(obj) == manifest.RoleWorkload },
 		Moves: func(of schema.GroupKind) bool {
 			k, ok := kind.Of(of)
 			return ok && k.RunsPods() && !k.RunsTensorServer()

@@ -13,7 +13,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -45,18 +44,15 @@ func attributes() map[string]schema.Attribute {
 }
 
 func identityAttributes() map[string]schema.Attribute {
-	replace := []planmodifier.String{stringplanmodifier.RequiresReplace()}
 	return map[string]schema.Attribute{
 		"name": schema.StringAttribute{
-			Required: true, PlanModifiers: replace, Validators: []validator.String{tf.ObjectName()},
+			Required: true, Validators: []validator.String{tf.ObjectName()},
 			MarkdownDescription: "Name of the compute, its workload and its Service. Must be an RFC 1035 label of at " +
 				"most 63 characters, or with `manifest_only`, which adds no Service, the name of any object. " +
 				"Changing this replaces the compute.",
 		},
 		"namespace": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.NamespaceName()},
-			PlanModifiers: []planmodifier.String{stringplanmodifier.UseStateForUnknown(),
-				stringplanmodifier.RequiresReplace()},
 			MarkdownDescription: "Namespace of the compute. If not set, it is resolved once, at creation, from the " +
 				"first of: the provider's `namespace`, `KT_NAMESPACE`, `~/.kt/config.yaml`, the namespace of the " +
 				"kubeconfig context, the namespace of the pod that runs Terraform, `default`. Changing this replaces " +
@@ -67,9 +63,9 @@ func identityAttributes() map[string]schema.Attribute {
 
 func resourceAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"cpus":      quantity("CPU request of each pod, such as `0.5` or `500m`."),
-		"memory":    quantity("Memory request of each pod, such as `4Gi`."),
-		"disk_size": quantity("Ephemeral storage request of each pod, such as `10Gi`."),
+		"cpus":      tf.OptionalQuantity("CPU request of each pod, such as `0.5` or `500m`."),
+		"memory":    tf.OptionalQuantity("Memory request of each pod, such as `4Gi`."),
+		"disk_size": tf.OptionalQuantity("Ephemeral storage request of each pod, such as `10Gi`."),
 		"limits": schema.MapAttribute{
 			Optional: true, ElementType: tf.QuantityType{}, Validators: tf.Quantities(),
 			PlanModifiers: []planmodifier.Map{tf.KeepSameQuantities()},
@@ -89,16 +85,13 @@ func resourceAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "Number of GPUs of each pod (`nvidia.com/gpu`). Must be an integer; `0` means none. " +
 				"Adds the tolerations that GPU nodes require.",
 		},
-		"gpu_type": optionalText("GPU product of the nodes that run the pods (label `nvidia.com/gpu.product`, or the "+
-			"provider's `gpu_type_label`), or any node label as `key: value`. For the labels of a cloud, see [GPU "+
+		"gpu_type": tf.OptionalText("GPU product of the nodes that run the pods (label `nvidia.com/gpu.product`, or "+
+			"the provider's `gpu_type_label`), or any node label as `key: value`. For the labels of a cloud, see [GPU "+
 			"types by cloud](../guides/gpu-pools.md#gpu-types-by-cloud).", tf.GPUType()),
-		"gpu_memory": schema.StringAttribute{
-			Optional: true, CustomType: tf.QuantityType{}, PlanModifiers: keepQuantity(),
-			MarkdownDescription: "Share of the memory of one GPU, such as `4Gi`, for GPU sharing with the KAI " +
-				"scheduler. Conflicts with `gpus`.",
-		},
-		"shared_memory_limit": quantity("Size limit of `/dev/shm`, such as `2Gi`. Defaults to the memory limit of " +
-			"the pod, or to half of the memory of the node."),
+		"gpu_memory": tf.OptionalQuantity("Share of the memory of one GPU, such as `4Gi`, for GPU sharing with the " +
+			"KAI scheduler. Conflicts with `gpus`."),
+		"shared_memory_limit": tf.OptionalQuantity("Size limit of `/dev/shm`, such as `2Gi`. Defaults to the memory " +
+			"limit of the pod, or to half of the memory of the node."),
 		"replicas": schema.Int64Attribute{
 			Optional: true, Computed: true, CustomType: tf.IntegerType{},
 			Validators: []validator.Int64{int64validator.Between(0, 1<<31-1)},
@@ -126,8 +119,8 @@ func podAttributes() map[string]schema.Attribute {
 				"`kubetorch-service-account`. With `runtime = \"skytorch\"` or `\"kpu\"`, defaults to the default " +
 				"service account of the namespace.",
 		},
-		"priority_class_name": optionalText("Priority class of the pods.", tf.ObjectName()),
-		"image_pull_policy": optionalText("Image pull policy, `Always`, `IfNotPresent` or `Never`. If not set, "+
+		"priority_class_name": tf.OptionalText("Priority class of the pods.", tf.ObjectName()),
+		"image_pull_policy": tf.OptionalText("Image pull policy, `Always`, `IfNotPresent` or `Never`. If not set, "+
 			"Kubernetes selects it by the tag of the image.", stringvalidator.OneOf("Always", "IfNotPresent", "Never")),
 		"image_pull_secrets": schema.ListAttribute{Optional: true, ElementType: types.StringType,
 			Validators: []validator.List{listvalidator.UniqueValues(), tf.NoNulls(),
@@ -135,7 +128,8 @@ func podAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "Names of Secrets of the same namespace, of type `kubernetes.io/dockerconfigjson`, " +
 				"with credentials to pull the images of the pods. Kubernetes then ignores the image pull secrets of " +
 				"the service account. Changing this restarts the pods."},
-		"working_dir": optionalText("Working directory of the container. Must be an absolute path.", tf.AbsolutePath()),
+		"working_dir": tf.OptionalText("Working directory of the container. Must be an absolute path.",
+			tf.AbsolutePath()),
 		"image": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.ImageReference()},
 			MarkdownDescription: "Container image. Conflicts with `image_ref`, which sets it. Defaults to the value " +
@@ -147,7 +141,7 @@ func podAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "Container image and its setup: `kt_image.x.ref`. Sets `image`, and conflicts with " +
 				"it.",
 			Attributes: map[string]schema.Attribute{
-				"image": requiredText("Container image.", tf.ImageReference()),
+				"image": tf.RequiredText("Container image.", tf.ImageReference()),
 				"setup": schema.SingleNestedAttribute{Required: true, Attributes: imageSetupAttributes(),
 					MarkdownDescription: "Setup of the container, which runs before the server starts."},
 			},
@@ -165,7 +159,7 @@ func podAttributes() map[string]schema.Attribute {
 			Optional: true, Validators: []validator.List{tf.NoNulls()},
 			MarkdownDescription: "Secrets of the same namespace to use as environment variables, as files, or both.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"name": requiredText("Name of the Secret.", tf.ObjectName()),
+				"name": tf.RequiredText("Name of the Secret.", tf.ObjectName()),
 				"env_vars": schema.ListAttribute{Optional: true, ElementType: types.StringType,
 					MarkdownDescription: "Keys of the Secret to set as environment variables of the same name.",
 					Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls(),
@@ -175,8 +169,9 @@ func podAttributes() map[string]schema.Attribute {
 						"the name of the variable, such as `{ HF_TOKEN = \"token\" }`.",
 					Validators: []validator.Map{mapvalidator.SizeAtLeast(1), tf.NoNulls(),
 						mapvalidator.KeysAre(tf.EnvVarName()), mapvalidator.ValueStringsAre(tf.SecretKey())}},
-				"mount_path": optionalText("Directory where the keys are mounted as read-only files.", tf.MountPath()),
-				"default_mode": optionalText("Permission bits of the files in `mount_path`, as four octal digits "+
+				"mount_path": tf.OptionalText("Directory where the keys are mounted as read-only files.",
+					tf.MountPath()),
+				"default_mode": tf.OptionalText("Permission bits of the files in `mount_path`, as four octal digits "+
 					"from `0000` to `0777`, such as `0400`. Defaults to the default of Kubernetes, `0644`. `ref` "+
 					"of `kt_secret` sets `0400` for SSH keys. The files are owned by root. For pods that run as "+
 					"another user, see [kt_secret](secret.md#file-permissions). Changing this restarts the "+
@@ -187,8 +182,8 @@ func podAttributes() map[string]schema.Attribute {
 			Optional: true, Validators: []validator.List{tf.NoNulls()},
 			MarkdownDescription: "PersistentVolumeClaims of the same namespace to mount.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"claim_name": requiredText("Name of the claim.", tf.ObjectName()),
-				"mount_path": requiredText("Mount path of the volume. Must be an absolute path.", tf.MountPath()),
+				"claim_name": tf.RequiredText("Name of the claim.", tf.ObjectName()),
+				"mount_path": tf.RequiredText("Mount path of the volume. Must be an absolute path.", tf.MountPath()),
 				"read_only":  optionalBool("Whether to mount the volume read-only."),
 			}},
 		},
@@ -197,7 +192,7 @@ func podAttributes() map[string]schema.Attribute {
 
 func behaviourAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"queue_name": optionalText("Name of the queue that admits the pods: a LocalQueue of Kueue, such as "+
+		"queue_name": tf.OptionalText("Name of the queue that admits the pods: a LocalQueue of Kueue, such as "+
 			"`kt_queue.….name`, or a queue of KAI.",
 			tf.LabelValue(), stringvalidator.LengthAtLeast(1)),
 		"queue_scheduler": schema.StringAttribute{
@@ -267,7 +262,8 @@ func behaviourAttributes() map[string]schema.Attribute {
 		"endpoint": schema.SingleNestedAttribute{
 			Optional: true, MarkdownDescription: "Endpoint of the pods, instead of the Service of the compute.",
 			Attributes: map[string]schema.Attribute{
-				"url": optionalText("URL of an existing Service or Ingress. No Service is created.", tf.EndpointURL()),
+				"url": tf.OptionalText("URL of an existing Service or Ingress. No Service is created.",
+					tf.EndpointURL()),
 				"selector": schema.MapAttribute{Optional: true, ElementType: types.StringType,
 					MarkdownDescription: "Labels of the pods that the Service selects, instead of the labels of the " +
 						"compute.",
@@ -315,24 +311,9 @@ func computedAttributes() map[string]schema.Attribute {
 	}
 }
 
-func requiredText(description string, validators ...validator.String) schema.StringAttribute {
-	return schema.StringAttribute{Required: true, MarkdownDescription: description, Validators: validators}
-}
-
-func optionalText(description string, validators ...validator.String) schema.StringAttribute {
-	return schema.StringAttribute{Optional: true, MarkdownDescription: description, Validators: validators}
-}
-
 func optionalBool(description string) schema.BoolAttribute {
 	return schema.BoolAttribute{Optional: true, MarkdownDescription: description}
 }
-
-func quantity(description string) schema.StringAttribute {
-	return schema.StringAttribute{Optional: true, CustomType: tf.QuantityType{}, PlanModifiers: keepQuantity(),
-		MarkdownDescription: description}
-}
-
-func keepQuantity() []planmodifier.String { return []planmodifier.String{tf.KeepSameQuantity()} }
 
 func duration(description string) schema.StringAttribute {
 	return schema.StringAttribute{Optional: true, CustomType: tf.DurationType{},

@@ -24,25 +24,27 @@ func exposeAttribute() schema.Attribute {
 				Validators: []validator.List{listvalidator.SizeAtLeast(1), listvalidator.UniqueValues(), tf.NoNulls(),
 					listvalidator.ValueStringsAre(tf.HostName())},
 			},
-			"path": optionalText("Prefix of the paths that are routed, such as `/v1`. Defaults to `/`.", tf.URLPath()),
-			"protocol": optionalText("Protocol of the server in the pods, `http` or `grpc` (without TLS). With "+
+			"path": tf.OptionalText("Prefix of the paths that are routed, such as `/v1`. Defaults to `/`.",
+				tf.URLPath()),
+			"protocol": tf.OptionalText("Protocol of the server in the pods, `http` or `grpc` (without TLS). With "+
 				"`grpc`, the port of the Service has the `appProtocol` `kubernetes.io/h2c`, and `gateway` uses a "+
 				"GRPCRoute. Defaults to `http`.", stringvalidator.OneOf(protocolHTTP, protocolGRPC)),
 			"annotations": tf.AnnotationMap("Annotations of the Ingress or the route, such as those that configure " +
 				"an ingress controller."),
-			"ingress_class_name": optionalText("Class of the Ingress. Defaults to the default class of the cluster.",
+			"ingress_class_name": tf.OptionalText("Class of the Ingress. Defaults to the default class of the cluster.",
 				tf.ObjectName()),
-			"tls_secret_name": optionalText("Secret with the certificate of the Ingress (`tls.crt` and `tls.key`). "+
+			"tls_secret_name": tf.OptionalText("Secret with the certificate of the Ingress (`tls.crt` and `tls.key`). "+
 				"Without it, the Ingress uses HTTP.", tf.ObjectName()),
 			"gateway": schema.SingleNestedAttribute{
 				Optional: true,
 				MarkdownDescription: "Gateway that has the route. Its listeners contain the certificates, and must " +
 					"allow routes from the namespace of the compute.",
 				Attributes: map[string]schema.Attribute{
-					"name": requiredText("Name of the Gateway.", tf.ObjectName()),
-					"namespace": optionalText("Namespace of the Gateway. Defaults to that of the compute.",
+					"name": tf.RequiredText("Name of the Gateway.", tf.ObjectName()),
+					"namespace": tf.OptionalText("Namespace of the Gateway. Defaults to that of the compute.",
 						tf.NamespaceName()),
-					"section_name": optionalText("Name of a listener of the Gateway, such as `https`. Defaults to all.",
+					"section_name": tf.OptionalText("Name of a listener of the Gateway, such as `https`. Defaults to "+
+						"all.",
 						tf.ObjectName()),
 				},
 			},

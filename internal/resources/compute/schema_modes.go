@@ -38,8 +38,8 @@ func modeAttributes() map[string]schema.Attribute {
 			"probe or Service of Kubetorch is added. `replicas` and `suspend` are the only attributes about " +
 			"workloads and pods that can be set. `url` is null, and causes of failures in pods are not diagnosed. " +
 			"Use it to adopt a workload that another client created without restarting its pods. Defaults to `false`."),
-		"pod_template_path": optionalText("Path of the pod template in a `manifest` of a kind that the provider does "+
-			"not support by name, such as `spec.template`.", tf.FieldPath()),
+		"pod_template_path": tf.OptionalText("Path of the pod template in a `manifest` of a kind that the provider "+
+			"does not support by name, such as `spec.template`.", tf.FieldPath()),
 		"selector": schema.MapAttribute{
 			Optional: true, ElementType: types.StringType, Validators: append(tf.Labels(), mapvalidator.SizeAtLeast(1)),
 			MarkdownDescription: "Labels of existing pods. Without `manifest`, no workload is created, only a " +
@@ -51,12 +51,12 @@ func modeAttributes() map[string]schema.Attribute {
 
 func imageSetupAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"config_map": requiredText("Name of the ConfigMap with `setup.sh`.", tf.ObjectName()),
-		"digest": requiredText("Digest of the content of the ConfigMap. Changing this replaces the pods.",
+		"config_map": tf.RequiredText("Name of the ConfigMap with `setup.sh`.", tf.ObjectName()),
+		"digest": tf.RequiredText("Digest of the content of the ConfigMap. Changing this replaces the pods.",
 			stringvalidator.LengthAtLeast(1)),
-		"python_path": optionalText("Absolute path of the Python interpreter that runs the server. Defaults to "+
+		"python_path": tf.OptionalText("Absolute path of the Python interpreter that runs the server. Defaults to "+
 			"`python3`, otherwise `python`, in `PATH`.", tf.AbsolutePath()),
-		"install_cmd": optionalText("Command that installs Kubetorch. Defaults to uv if the image contains it, "+
+		"install_cmd": tf.OptionalText("Command that installs Kubetorch. Defaults to uv if the image contains it, "+
 			"otherwise pip.", stringvalidator.LengthAtLeast(1)),
 	}
 }
@@ -78,7 +78,7 @@ func autoscaleAttributes() map[string]schema.Attribute {
 			Validators: []validator.Int64{int64validator.Between(1, 100)},
 			MarkdownDescription: "Percentage of `target` at which pods are added, from 1 to 100. Defaults to the " +
 				"default of Knative, `70`."},
-		"metric": optionalText("Metric of the load: `concurrency`, `rps`, `cpu`, `memory` or a custom metric. "+
+		"metric": tf.OptionalText("Metric of the load: `concurrency`, `rps`, `cpu`, `memory` or a custom metric. "+
 			"Knative defaults to `concurrency`. `cpu` and `memory` require `autoscaler_class = "+
 			"\"hpa.autoscaling.knative.dev\"`.", stringvalidator.LengthAtLeast(1)),
 		"window": duration("Time over which the load is averaged, from `6s` to `1h`. Defaults " +
@@ -90,7 +90,7 @@ func autoscaleAttributes() map[string]schema.Attribute {
 			"to `1m`."),
 		"scale_to_zero_pod_retention_period": duration("Duration for which the last pod is kept before scaling to " +
 			"zero. Defaults to `10m`."),
-		"autoscaler_class": optionalText("Autoscaler, `kpa.autoscaling.knative.dev` or "+
+		"autoscaler_class": tf.OptionalText("Autoscaler, `kpa.autoscaling.knative.dev` or "+
 			"`hpa.autoscaling.knative.dev`. Knative defaults to `kpa.autoscaling.knative.dev`.",
 			stringvalidator.OneOf(kind.KPAClass, kind.HPAClass)),
 		"progress_deadline": duration("Maximum time for a revision to become ready. Defaults to the " +

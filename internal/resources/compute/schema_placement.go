@@ -28,18 +28,18 @@ func placementAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "[Topology spread constraints](https://kubernetes.io/docs/concepts/" +
 				"scheduling-eviction/topology-spread-constraints/) on the pods of the compute.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"topology_key": requiredText("Label of the nodes whose values are the domains, such as "+
+				"topology_key": tf.RequiredText("Label of the nodes whose values are the domains, such as "+
 					"`topology.kubernetes.io/zone`.", tf.LabelKey()),
 				"max_skew": schema.Int64Attribute{Optional: true, CustomType: tf.IntegerType{},
 					Validators: []validator.Int64{int64validator.Between(1, math.MaxInt32)},
 					MarkdownDescription: "Maximum difference in the number of pods between two domains. " +
 						"Defaults to `1`."},
-				"when_unsatisfiable": optionalText("What happens to a pod that would violate the constraint: "+
+				"when_unsatisfiable": tf.OptionalText("What happens to a pod that would violate the constraint: "+
 					"`DoNotSchedule` or `ScheduleAnyway`. Defaults to `DoNotSchedule`.",
 					stringvalidator.OneOf(string(corev1.DoNotSchedule), string(corev1.ScheduleAnyway))),
 			}},
 		},
-		"strategy": optionalText("How an update of a Deployment replaces its pods: `Recreate` stops all before it "+
+		"strategy": tf.OptionalText("How an update of a Deployment replaces its pods: `Recreate` stops all before it "+
 			"starts new ones, `RollingUpdate` starts new ones first. Defaults to that of Kubetorch: `Recreate` with "+
 			"more than one replica, whose workers must all run the same version, otherwise `RollingUpdate`.",
 			stringvalidator.OneOf(string(appsv1.RecreateDeploymentStrategyType),
@@ -55,9 +55,9 @@ func placementAttributes() map[string]schema.Attribute {
 				"`max_unavailable` and percentages for a RayCluster, Job, CronJob, JobSet, DaemonSet, Pod, TFJob, " +
 				"XGBoostJob or MXJob, whose scale Kubernetes does not know: a warning of the plan states it.",
 			Attributes: map[string]schema.Attribute{
-				"min_available": optionalText("Number or percentage of pods that must remain, such as `1` or `50%`.",
+				"min_available": tf.OptionalText("Number or percentage of pods that must remain, such as `1` or `50%`.",
 					tf.PodCount()),
-				"max_unavailable": optionalText("Number or percentage of pods that may be missing.", tf.PodCount()),
+				"max_unavailable": tf.OptionalText("Number or percentage of pods that may be missing.", tf.PodCount()),
 			},
 		},
 	}

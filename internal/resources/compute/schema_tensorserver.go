@@ -5,6 +5,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -48,8 +49,8 @@ func tensorServerAttributes() map[string]schema.Attribute {
 				"and probes check it: until the server has started, at most for `launch_timeout`, and afterwards. " +
 				"Without it, a container is ready as soon as it runs.",
 		},
-		"health_path": optionalText("HTTP path that the probes request at `port`, such as `/health`. Any status from "+
-			"200 to 399 counts as healthy. Without it, a connection to the port is sufficient.", tf.URLPath()),
+		"health_path": tf.OptionalText("HTTP path that the probes request at `port`, such as `/health`. Any status "+
+			"from 200 to 399 counts as healthy. Without it, a connection to the port is sufficient.", tf.URLPath()),
 		"volume_claim_templates": schema.ListNestedAttribute{
 			Optional: true, Validators: []validator.List{tf.NoNulls()},
 			MarkdownDescription: "PersistentVolumeClaims to create and mount for the pod of a tensor server. For " +
@@ -61,13 +62,14 @@ func tensorServerAttributes() map[string]schema.Attribute {
 				"is destroyed. A larger `size` is applied in place if the storage class of the claim allows " +
 				"expansion, and is otherwise ignored. Any other change except of `mount_path` replaces the compute.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"name": requiredText("Name of the template.", tf.ServiceName()),
+				"name": tf.RequiredText("Name of the template.", tf.ServiceName()),
 				"size": schema.StringAttribute{Required: true, CustomType: tf.QuantityType{},
-					PlanModifiers: keepQuantity(), MarkdownDescription: "Size of the claim, such as `100Gi`."},
-				"mount_path": requiredText("Mount path of the volume. Must be an absolute path.", tf.MountPath()),
-				"storage_class": optionalText("Storage class. Defaults to the default class of the cluster.",
+					PlanModifiers:       []planmodifier.String{tf.KeepSameQuantity()},
+					MarkdownDescription: "Size of the claim, such as `100Gi`."},
+				"mount_path": tf.RequiredText("Mount path of the volume. Must be an absolute path.", tf.MountPath()),
+				"storage_class": tf.OptionalText("Storage class. Defaults to the default class of the cluster.",
 					tf.ObjectName()),
-				"access_mode": optionalText("Access mode of the claim: `ReadWriteOnce`, `ReadWriteOncePod`, "+
+				"access_mode": tf.OptionalText("Access mode of the claim: `ReadWriteOnce`, `ReadWriteOncePod`, "+
 					"`ReadWriteMany` or `ReadOnlyMany`. Defaults to `ReadWriteOnce`.",
 					stringvalidator.OneOf(claim.AccessModes()...)),
 			}},

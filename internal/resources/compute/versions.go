@@ -100,12 +100,10 @@ func (p *planner) renderWith(
 	}
 	rendered = p.preserveReplicas(p.preserveIgnored(ctx, rendered, prior, options), prior)
 	rendered = p.preserveAdopted(ctx, rendered, prior, options)
-	return rendered.Preserve(prior, func(planned, before *owned.Object) bool {
-		// A resumption also changes the fields that kt_suspend has set, which are not owned.
-		resumed := p.State.Suspend.ValueBool() && !spec.Suspend
-		return !resumed && slices.Contains(p.PrivateState.Imported, planned.Key) &&
-			p.appliesNothing(ctx, planned, before)
-	})
+	if p.State.Suspend.ValueBool() && !spec.Suspend {
+		return rendered // a resumption also changes the fields that kt_suspend has set, which are not owned
+	}
+	return p.PreserveObjects(ctx, rendered, prior, p.PrivateState.Imported)
 }
 
 // samePods reports whether the workloads are of the same kind and have the same pod template.

@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 	"github.com/ktdev/terraform-provider-kt/internal/registry"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -116,12 +115,6 @@ func (m *model) setImage(config *model, reference, digest, dockerfile, setup typ
 	if m.Dockerfile.IsNull() {
 		m.Dockerfile = dockerfile
 	}
-}
-
-// summarize returns the key and the value of an object in the attribute manifests.
-func summarize(obj *unstructured.Unstructured) (key, text string, err error) {
-	text, err = manifest.JSON(image.Summary(obj))
-	return manifest.Key(obj), text, err
 }
 
 // pinFailure is [tf.RegistryFailure] for pin_digest.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 	"github.com/ktdev/terraform-provider-kt/internal/registry"
@@ -23,26 +22,13 @@ func (hooks) Apply(ctx context.Context, w *writing) { writer{w}.write(ctx) }
 
 // Delete deletes the ConfigMap and waits until it no longer exists.
 func (hooks) Delete(ctx context.Context, d *deleting) {
-	cluster, ref := d.Data.Cluster, d.State.ref()
-	d.Memory.Recover(keyOf(ref), apitypes.UID(d.State.UID.ValueString()), false)
-	started, diags, err := owned.Delete(ctx, cluster, d.Memory, keyOf(ref), ref)
-	d.Diags.Append(diags...)
-	if started && err == nil {
-		err = observe.WaitGone(ctx, cluster, ref, cluster.DeletionOf(ref), nil)
-	}
-	if err != nil {
-		d.Diags.Append(owned.Failure(err))
-	}
-	d.Diags.Append(owned.NotDeletedWarning(cluster, ref)...)
+	d.DeleteObjects(ctx, owned.Manifests(d.State.Manifests), nil)
 }
 
 func (m *model) ref() kube.Ref {
 	name := image.ConfigMapName(m.Name.ValueString())
 	return kube.Ref{Kind: kind.ConfigMap(), Namespace: m.Namespace.ValueString(), Name: name}
 }
-
-// keyOf returns the [manifest.Key] of a ConfigMap.
-func keyOf(ref kube.Ref) string { return ref.Kind.Kind + "/" + ref.Namespace + "/" + ref.Name }
 
 // writer applies one plan.
 type writer struct {
@@ -103,12 +89,11 @@ func (w writer) pin(ctx context.Context, in inputs) (registry.Pin, error) {
 
 // matchesPlan sets manifests, and reports an error if the ConfigMap differs from the planned one.
 func (w writer) matchesPlan(obj *unstructured.Unstructured) bool {
-	key, summary, err := summarize(obj)
+	rendered, err := owned.ManifestsOf(image.Summary(obj))
 	if err != nil {
 		w.Diags.AddError("Cannot render the ConfigMap", err.Error())
 		return false
 	}
-	rendered := manifests(key, summary)
 	if !w.Plan.Manifests.IsUnknown() && !w.Plan.Manifests.Equal(rendered) {
 		w.Diags.AddAttributeError(path.Root("manifests"), "Image setup changed after the plan",
 			"The content of a copied file differs from its content during the plan.\n\n"+

@@ -7,11 +7,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
-	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 	"github.com/ktdev/terraform-provider-kt/internal/registry"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -35,35 +32,26 @@ func (r reader) importConfigMap(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	set, ours, err := kube.OwnedFields(live)
+	doc, ours, err := r.Memory.Import(image.Summary(live))
 	if err != nil {
 		return err
 	}
-	if !ours {
-		set = fieldpath.NewSet() // only its name is known
-	}
-	summary := image.Summary(live)
-	doc := &unstructured.Unstructured{Object: fields.Project(summary.Object, set)}
-	text, err := manifest.JSON(doc)
-	if err != nil {
+	if r.State.Manifests, err = owned.ManifestsOf(doc); err != nil {
 		return err
 	}
-	key := manifest.Key(doc)
-	r.Memory.RememberSet(key, doc, summary, set)
 	r.MemoryChanged, r.PrivateState.Imported = true, true
-	r.State.Manifests = manifests(key, text)
 	r.State.UID = types.StringValue(string(live.GetUID()))
 	r.State.AdoptExisting, r.State.DeletionProtection = types.BoolValue(false), types.BoolValue(false)
 	r.State.PinDigest = types.BoolValue(false)
 	if !ours {
 		return nil
 	}
-	return r.importAttributes(ctx, live, fields.Project(live.Object, set))
+	return r.importAttributes(ctx, live, doc)
 }
 
 // importAttributes sets the attributes from a ConfigMap that the provider created. applied contains the fields of the
 // ConfigMap that the provider owns.
-func (r reader) importAttributes(ctx context.Context, live *unstructured.Unstructured, applied map[string]any) error {
+func (r reader) importAttributes(ctx context.Context, live, applied *unstructured.Unstructured) error {
 	spec, err := image.SpecOf(live)
 	if err != nil {
 		r.Diags.AddWarning("Cannot import the attributes", fmt.Sprintf(
@@ -80,9 +68,8 @@ func (r reader) importAttributes(ctx context.Context, live *unstructured.Unstruc
 	r.Diags.Append(c.Diags...)
 
 	defaults := r.Data.Defaults
-	own := &unstructured.Unstructured{Object: applied}
-	m.Labels = tf.Configurable(own.GetLabels(), defaults.Labels, image.IsReservedLabel)
-	m.Annotations = tf.Configurable(own.GetAnnotations(), defaults.Annotations, image.IsReservedAnnotation)
+	m.Labels = tf.Configurable(applied.GetLabels(), defaults.Labels, image.IsReservedLabel)
+	m.Annotations = tf.Configurable(applied.GetAnnotations(), defaults.Annotations, image.IsReservedAnnotation)
 
 	dockerfile, _, err := unstructured.NestedString(live.Object, "data", image.DockerfileKey)
 	if err != nil {

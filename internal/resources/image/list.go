@@ -6,7 +6,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
@@ -23,9 +22,8 @@ func isNamed(live *unstructured.Unstructured) bool {
 }
 
 func item(live *unstructured.Unstructured) lifecycle.Item {
-	identity := lifecycle.IdentityOf(live)
-	identity.Name = types.StringValue(live.GetLabels()[image.ImageLabel])
-	return lifecycle.Item{Identity: identity, Live: live, Display: lifecycle.Display(
-		kube.Ref{Kind: kind.ConfigMap(), Namespace: live.GetNamespace(), Name: live.GetName()},
-		lifecycle.Property("username", live.GetLabels()[kind.UsernameLabel]))}
+	found := lifecycle.ItemOf(kind.ConfigMap(), live,
+		lifecycle.Property("username", live.GetLabels()[kind.UsernameLabel]))
+	found.Identity.Name = types.StringValue(live.GetLabels()[image.ImageLabel])
+	return found
 }

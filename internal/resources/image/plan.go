@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 	"github.com/ktdev/terraform-provider-kt/internal/registry"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
@@ -22,7 +23,7 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 		p.dryRun(ctx)
 	}
 	p.setUID()
-	p.preserveImported()
+	p.PreserveImported(p.PrivateState.Imported)
 	p.ReplaceIfMoved()
 	if p.replace {
 		p.Replace.Append(path.Root("manifests"))
@@ -73,12 +74,12 @@ func (p *planner) render(ctx context.Context) {
 	if diags.HasError() {
 		return
 	}
-	key, summary, err := summarize(obj)
+	summary, err := owned.ManifestsOf(image.Summary(obj))
 	if err != nil {
 		p.Diags.AddError("Cannot render the ConfigMap", err.Error())
 		return
 	}
-	p.object, p.Plan.Manifests = obj, manifests(key, summary)
+	p.object, p.Plan.Manifests = obj, summary
 }
 
 // pin returns the digest of the last refresh if the reference is the same, and otherwise false: the apply determines
@@ -106,8 +107,7 @@ func (p *planner) pin(ctx context.Context, in inputs) (registry.Pin, bool) {
 // dryRun sends a server-side dry run of a new or changed ConfigMap.
 func (p *planner) dryRun(ctx context.Context) {
 	var creation *owned.Creation
-	key, _ := p.State.applied()
-	inState := key != ""
+	inState := len(p.State.Manifests.Elements()) > 0
 	if !inState {
 		creation = p.Creation()
 	}
@@ -122,22 +122,7 @@ func (p *planner) dryRun(ctx context.Context) {
 	}
 	replaced := p.Replaced[manifest.Key(p.object)].UID
 	p.Data.Cluster.Preview(ctx, func() {
-		forecast := p.Memory().Preview(ctx, p.Data.Cluster, p.object, creation, replaced)
-		p.replace = forecast.Immutable && inState
-		p.Diags.Append(forecast.Diagnostics(p.Creating, inState)...)
-		if inState {
-			p.Diags.Append(p.Memory().RetainedWarning(forecast.Ref, key, forecast.After)...)
-		}
-	})
-}
-
-// preserveImported keeps the value of adopt_existing that an import has assumed, if the plan then has no changes.
-func (p *planner) preserveImported() {
-	if p.Creating || !p.PrivateState.Imported {
-		return
-	}
-	owned.PreserveImported(p.Plan, p.State, func(plan *model) {
-		owned.PreserveSetting(&plan.AdoptExisting, p.State.AdoptExisting, p.Config.AdoptExisting)
+		p.replace = p.DryRun(ctx, p.object, creation, replaced).Immutable && inState
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 	"github.com/ktdev/terraform-provider-kt/internal/registry"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -143,7 +144,7 @@ func TestApplyFailsIfTheConfigMapDiffersFromThePlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, summary, err := summarize(object)
+	summary, err := owned.ManifestsOf(image.Summary(object))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,9 +152,10 @@ func TestApplyFailsIfTheConfigMapDiffersFromThePlan(t *testing.T) {
 		planned types.Map
 		want    []string
 	}{
-		"the same":  {manifests(key, summary), nil},
-		"unknown":   {types.MapUnknown(types.StringType), nil},
-		"different": {manifests(key, "{}"), []string{"Error\nmanifests\nImage setup changed after the plan"}},
+		"the same": {summary, nil},
+		"unknown":  {types.MapUnknown(types.StringType), nil},
+		"different": {tf.TextMap(map[string]string{manifest.Key(object): "{}"}),
+			[]string{"Error\nmanifests\nImage setup changed after the plan"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -178,10 +180,11 @@ func TestLabelsOfOtherClientsAreNotAddedToTheAttribute(t *testing.T) {
 		return types.MapValueMust(types.StringType, elements)
 	}
 	live := map[string]string{"a": "2", "other": "x"}
-	if got := currentEntries(labels("a=1", "removed=1"), live); !got.Equal(labels("a=2")) {
+	before := map[string]string{"a": "1", "removed": "1"}
+	if got := tf.CurrentEntries(labels("a=1", "removed=1"), before, live); !got.Equal(labels("a=2")) {
 		t.Errorf("labels %s", got)
 	}
-	if got := currentEntries(types.MapNull(types.StringType), live); !got.IsNull() {
+	if got := tf.CurrentEntries(types.MapNull(types.StringType), before, live); !got.IsNull() {
 		t.Errorf("labels %s", got)
 	}
 }

@@ -6,8 +6,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
@@ -43,16 +41,11 @@ type reader struct {
 
 // refresh compares the ConfigMap with the applied one.
 func (r reader) refresh(ctx context.Context) error {
-	key, summary := r.State.applied()
-	sent := &unstructured.Unstructured{}
-	if err := sent.UnmarshalJSON([]byte(summary)); err != nil {
-		return fmt.Errorf("manifests[%q]: %w", key, err)
+	sent, err := owned.ObjectIn(r.State.Manifests)
+	if err != nil {
+		return err
 	}
-	ref := r.State.ref()
-	r.Memory.Recover(key, apitypes.UID(r.State.UID.ValueString()), false)
-	found, diags, err := owned.Find(ctx, r.Data.Cluster, r.Memory, key, ref, "kt_image "+r.State.ID.ValueString())
-	r.Diags.Append(diags...)
-	r.MemoryChanged = found.MemoryChanged
+	ref, found, err := r.FindObject(ctx, sent)
 	if err != nil {
 		return err
 	}
@@ -60,7 +53,7 @@ func (r reader) refresh(ctx context.Context) error {
 	if r.PrivateState.Terminating = found.Live.GetDeletionTimestamp() != nil; r.PrivateState.Terminating {
 		r.Diags.Append(owned.TerminatingWarning(ref, found.Live))
 	}
-	fresh, err := r.Memory.Refresh(key, sent, image.Summary(found.Live))
+	fresh, err := r.Memory.Refresh(manifest.Key(sent), sent, image.Summary(found.Live))
 	if err != nil {
 		return err
 	}
@@ -70,28 +63,12 @@ func (r reader) refresh(ctx context.Context) error {
 		return nil
 	}
 	observed := fresh.Object
-	text, err := manifest.JSON(observed)
-	if err != nil {
+	if r.State.Manifests, err = owned.ManifestsOf(observed); err != nil {
 		return err
 	}
-	r.State.Manifests = manifests(key, text)
-	r.State.Labels = currentEntries(r.State.Labels, observed.GetLabels())
-	r.State.Annotations = currentEntries(r.State.Annotations, observed.GetAnnotations())
+	r.State.Labels = tf.CurrentEntries(r.State.Labels, sent.GetLabels(), observed.GetLabels())
+	r.State.Annotations = tf.CurrentEntries(r.State.Annotations, sent.GetAnnotations(), observed.GetAnnotations())
 	return nil
-}
-
-// currentEntries returns the configured labels or annotations with their live values. Others appear only in manifests.
-func currentEntries(configured types.Map, live map[string]string) types.Map {
-	if configured.IsNull() {
-		return configured
-	}
-	current := map[string]string{}
-	for key := range configured.Elements() {
-		if value, ok := live[key]; ok {
-			current[key] = value
-		}
-	}
-	return tf.TextMap(current)
 }
 
 // refreshPin requests the current digest of a pinned image, for the plan.

@@ -7,8 +7,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -34,15 +32,13 @@ func attributes() map[string]schema.Attribute {
 func identityAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"name": schema.StringAttribute{
-			Required: true, PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()},
+			Required:   true,
 			Validators: []validator.String{tf.ServiceName()},
 			MarkdownDescription: "Name of the image. Its ConfigMap is named `kt-image-<name>`. Must be an RFC 1035 " +
 				"label of at most 63 characters. Changing this replaces the ConfigMap.",
 		},
 		"namespace": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.NamespaceName()},
-			PlanModifiers: []planmodifier.String{stringplanmodifier.UseStateForUnknown(),
-				stringplanmodifier.RequiresReplace()},
 			MarkdownDescription: "Namespace of the ConfigMap, which must be the namespace of the computes that use " +
 				"the image. Defaults to a namespace that is resolved once, at creation, like the namespace of " +
 				"`kt_compute`. Changing this replaces the ConfigMap.",
@@ -57,21 +53,12 @@ func imageAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "Image to run, such as `nvcr.io/nvidia/pytorch:26.06-py3`. Exactly one of " +
 				"`image_id`, `base` and a `FROM` in `dockerfile` must be set. Defaults to the value of `image`.",
 		},
-		"base": schema.StringAttribute{
-			Optional: true,
-			MarkdownDescription: "Kubetorch base image: `debian`, `ubuntu`, `python3.12` (or another version), `ray` " +
-				"or `pytorch`, with or without a tag, as in `ray:2.40.0`.",
-		},
-		"python_path": schema.StringAttribute{
-			Optional: true, Validators: []validator.String{tf.AbsolutePath()},
-			MarkdownDescription: "Absolute path of the Python interpreter in the image. Defaults to `python3`, " +
-				"otherwise `python`, in `PATH`.",
-		},
-		"install_cmd": schema.StringAttribute{
-			Optional: true,
-			MarkdownDescription: "Command that installs Python packages, such as `uv pip install --system`. The " +
-				"packages are appended. Defaults to uv if the image contains it, otherwise pip.",
-		},
+		"base": tf.OptionalText("Kubetorch base image: `debian`, `ubuntu`, `python3.12` (or another version), `ray` " +
+			"or `pytorch`, with or without a tag, as in `ray:2.40.0`."),
+		"python_path": tf.OptionalText("Absolute path of the Python interpreter in the image. Defaults to `python3`, "+
+			"otherwise `python`, in `PATH`.", tf.AbsolutePath()),
+		"install_cmd": tf.OptionalText("Command that installs Python packages, such as `uv pip install --system`. " +
+			"The packages are appended. Defaults to uv if the image contains it, otherwise pip."),
 		"dockerfile": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
 			MarkdownDescription: "Content of a Dockerfile. Its instructions run before `steps`. Supported are " +
@@ -97,10 +84,9 @@ func stepsAttribute() schema.Attribute {
 				MarkdownDescription: "Python packages to install. Each item is one argument of pip, such as " +
 					"`torch==2.5.1`.",
 			},
-			"run_bash": schema.StringAttribute{
-				Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
-				MarkdownDescription: "Commands to run with bash, which stop at the first failure (`set -eo pipefail`).",
-			},
+			"run_bash": tf.OptionalText("Commands to run with bash, which stop at the first failure (`set -eo "+
+				"pipefail`).",
+				stringvalidator.LengthAtLeast(1)),
 			"set_env_vars": schema.MapAttribute{
 				Optional: true, ElementType: types.StringType,
 				Validators: []validator.Map{mapvalidator.SizeAtLeast(1), tf.NoNulls()},
@@ -124,12 +110,10 @@ func stepsAttribute() schema.Attribute {
 					},
 				},
 			},
-			"sync_package": schema.StringAttribute{
-				Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
-				MarkdownDescription: "Local directory of a Python package. A directory with a `pyproject.toml` or " +
-					"`setup.py` is installed. Any other directory is copied to a directory in `PYTHONPATH`. Caches, " +
-					"virtual environments, `.git`, and the state and plans of Terraform are excluded.",
-			},
+			"sync_package": tf.OptionalText("Local directory of a Python package. A directory with a `pyproject.toml` "+
+				"or `setup.py` is installed. Any other directory is copied to a directory in `PYTHONPATH`. Caches, "+
+				"virtual environments, `.git`, and the state and plans of Terraform are excluded.",
+				stringvalidator.LengthAtLeast(1)),
 		}},
 	}
 }

@@ -54,18 +54,3 @@ func (m *model) setRef(digest types.String) {
 	})
 	m.Ref = types.ObjectValueMust(refTypes(), map[string]attr.Value{"image": m.Image, "setup": setup})
 }
-
-// manifests returns the value of the attribute manifests for the summary of an object.
-func manifests(key, text string) types.Map {
-	return types.MapValueMust(types.StringType, map[string]attr.Value{key: types.StringValue(text)})
-}
-
-// applied returns the key and the summary in the attribute manifests, or "" if the attribute is empty.
-func (m *model) applied() (key, text string) {
-	for key, value := range m.Manifests.Elements() {
-		if s, ok := value.(types.String); ok {
-			return key, s.ValueString()
-		}
-	}
-	return "", ""
-}

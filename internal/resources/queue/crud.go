@@ -31,7 +31,6 @@ func (hooks) Apply(ctx context.Context, writing *writing) {
 		w.Diags.AddError("Cannot read the state", err.Error())
 		return
 	}
-	w.Prior.recoverMemory(w.Memory, prior)
 	mustWait := w.Plan.Active.IsUnknown()
 	change, ok := w.apply(ctx, prior)
 	if !ok {
@@ -150,7 +149,6 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 		d.Diags.AddError("Cannot read the state", err.Error())
 		return
 	}
-	d.State.recoverMemory(d.Memory, applied)
 	var queues, others []*unstructured.Unstructured
 	for _, obj := range applied.Sorted(deletionRank) {
 		if hasQuotas(obj) {
@@ -162,9 +160,7 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 	if d.State.ofKAI() { // an error also occurs in the deletion
 		_ = observe.WaitKAIChildren(ctx, d.Data.Cluster, d.State.ref())
 	}
-	remaining, diags := owned.DeleteObjects(ctx, d.Data.Cluster, d.RecordedCluster, queues, d.Memory, nil)
-	d.Diags.Append(diags...)
-	if len(remaining) > 0 {
+	if remaining := d.DeleteObjects(ctx, queues, nil); len(remaining) > 0 {
 		return
 	}
 	flavors := releaser{d.Data.Cluster, d.State.Name.ValueString(), stillNamed(kueue.Queue{}), d.Diags}
@@ -175,6 +171,5 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 		}
 		return released || err != nil
 	})
-	_, diags = owned.DeleteObjects(ctx, d.Data.Cluster, d.RecordedCluster, others, d.Memory, nil)
-	d.Diags.Append(diags...)
+	d.DeleteObjects(ctx, others, nil)
 }

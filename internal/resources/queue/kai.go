@@ -27,9 +27,10 @@ func kaiAttribute() schema.Attribute {
 			"of one of Kueue. Requires KAI's API version v2. Only a queue without child queues schedules workloads. " +
 			"Excludes `flavors` and the other attributes of Kueue. Adding or removing it replaces the queue.",
 		Attributes: map[string]schema.Attribute{
-			"parent_queue": optionalText("Name of the parent queue, such as `kt_queue.….name`. Until it exists, KAI "+
-				"ignores the queue. The plan warns if it is missing, or if its quotas are smaller.", tf.ObjectName()),
-			"display_name": optionalText("Human-readable name of the queue.", stringvalidator.LengthAtLeast(1)),
+			"parent_queue": tf.OptionalText("Name of the parent queue, such as `kt_queue.….name`. Until it exists, "+
+				"KAI ignores the queue. The plan warns if it is missing, or if its quotas are smaller.",
+				tf.ObjectName()),
+			"display_name": tf.OptionalText("Human-readable name of the queue.", stringvalidator.LengthAtLeast(1)),
 			"priority": schema.Int64Attribute{Optional: true, CustomType: tf.IntegerType{},
 				MarkdownDescription: "Priority of the queue in the division of the resources that are left after all " +
 					"quotas. KAI defaults to 100."},

@@ -84,8 +84,7 @@ func (s search) item(of kube.Kind, live *unstructured.Unstructured, namespaces m
 	if live == nil {
 		return lifecycle.Item{}
 	}
-	identity := lifecycle.IdentityOf(live)
-	identity.Namespace = types.StringValue(cmp.Or(namespaces[live.GetName()], s.Namespace))
-	return lifecycle.Item{Identity: identity, Live: live,
-		Display: lifecycle.Display(kube.Ref{Kind: of, Name: live.GetName()})}
+	found := lifecycle.ItemOf(of, live)
+	found.Identity.Namespace = types.StringValue(cmp.Or(namespaces[live.GetName()], s.Namespace))
+	return found
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/kueue"
-	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
@@ -47,7 +45,7 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 		p.dryRun(ctx)
 	}
 	p.status()
-	p.preserveImported()
+	p.PreserveImported(!p.PrivateState.Configured && len(p.PrivateState.Imported) > 0)
 }
 
 // render sets the attribute manifests.
@@ -70,16 +68,7 @@ func (p *planner) render(ctx context.Context) {
 	}
 	p.Diags.Append(owned.PlanObjects(p.Data, p.Creation(), maps.Keys(rendered))...)
 	p.prior, p.wanted = prior, wanted
-	p.rendered = rendered.Preserve(prior, func(planned, before *owned.Object) bool {
-		if !slices.Contains(p.PrivateState.Imported, planned.Key) {
-			return false
-		}
-		same, err := owned.AppliesNothing(ctx, p.Data.Cluster, p.Memory(), planned, before)
-		if err != nil {
-			p.Diags.Append(tf.Failure(err))
-		}
-		return same
-	})
+	p.rendered = p.PreserveObjects(ctx, rendered, prior, p.PrivateState.Imported)
 	p.Plan.Manifests = p.rendered.Value()
 }
 
@@ -156,14 +145,4 @@ func (p *planner) status() {
 	if p.Creating || len(p.Replace) > 0 || p.State.UID.IsNull() && (changes || waits) { // null: it does not exist
 		p.Plan.UID = types.StringUnknown()
 	}
-}
-
-// preserveImported keeps the value of adopt_existing that an import has assumed, if the plan then has no changes.
-func (p *planner) preserveImported() {
-	if p.Creating || p.PrivateState.Configured || len(p.PrivateState.Imported) == 0 {
-		return
-	}
-	owned.PreserveImported(p.Plan, p.State, func(plan *model) {
-		owned.PreserveSetting(&plan.AdoptExisting, p.State.AdoptExisting, p.Config.AdoptExisting)
-	})
 }

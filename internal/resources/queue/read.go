@@ -9,7 +9,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -28,7 +27,6 @@ func (hooks) Refresh(ctx context.Context, reading *reading) error {
 	if err != nil {
 		return err
 	}
-	r.State.recoverMemory(r.Memory, applied)
 	current := owned.Objects{}
 	var before, after []*unstructured.Unstructured
 	r.State.setStatus(nil)
@@ -57,7 +55,7 @@ func (r reader) refreshObject(
 	ctx context.Context, obj *unstructured.Unstructured, applied, current owned.Objects,
 ) (*unstructured.Unstructured, error) {
 	key := manifest.Key(obj)
-	ref, found, err := r.FindObject(ctx, obj, tf.QueueType+" "+r.State.ID.ValueString())
+	ref, found, err := r.FindObject(ctx, obj)
 	if err != nil {
 		return nil, err
 	}
@@ -105,11 +103,6 @@ func terminatingFlavor(ref kube.Ref) diag.Diagnostic {
 		"Kueue keeps it until no ClusterQueue uses it, and its deletion cannot be undone. Until then, the queue works "+
 			"as before.\n\nNext step: To create it again, replace all queues that use it. For this one:\n"+
 			"  terraform apply -replace=ADDRESS")
-}
-
-// recoverMemory adds the objects in state to the memory if the private state was lost.
-func (m *model) recoverMemory(memory owned.Memory, applied owned.Objects) {
-	memory.RecoverObjects(applied, apitypes.UID(m.UID.ValueString()), hasQuotas)
 }
 
 // Import reads the objects of a queue into a new state. Objects of this provider are complete. The fields of others

@@ -49,6 +49,6 @@ func resourceKind() lifecycle.Kind {
 		Create: 2 * time.Minute, Update: 2 * time.Minute, // Kueue reacts in seconds
 		Delete: 10 * time.Minute, // admitted workloads have to finish
 
-		Owner: ownerOf,
+		HasUID: hasQuotas, Owner: ownerOf,
 	}
 }

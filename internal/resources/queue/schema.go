@@ -48,7 +48,7 @@ func attributes() map[string]schema.Attribute {
 		"flavors":    flavorsAttribute(),
 		"preemption": preemptionAttribute(),
 		"kai":        kaiAttribute(),
-		"cohort": optionalText("Cohort of the queue. Queues in the same cohort can borrow the unused quota of each "+
+		"cohort": tf.OptionalText("Cohort of the queue. Queues in the same cohort can borrow the unused quota of each "+
 			"other.", tf.ObjectName()),
 		"fair_share_weight": schema.StringAttribute{
 			Optional: true, CustomType: tf.QuantityType{}, PlanModifiers: []planmodifier.String{tf.KeepSameQuantity()},
@@ -61,10 +61,10 @@ func attributes() map[string]schema.Attribute {
 				listvalidator.ValueStringsAre(tf.ObjectName())},
 			MarkdownDescription: "Names of the AdmissionChecks that a workload must pass in addition to the quota.",
 		},
-		"queueing_strategy": optionalText("Order of the workloads: `BestEffortFIFO`, where a workload that does not "+
-			"fit does not block newer ones, or `StrictFIFO`, where it does. Kueue defaults to `BestEffortFIFO`.",
+		"queueing_strategy": tf.OptionalText("Order of the workloads: `BestEffortFIFO`, where a workload that does "+
+			"not fit does not block newer ones, or `StrictFIFO`, where it does. Kueue defaults to `BestEffortFIFO`.",
 			stringvalidator.OneOf(kueue.QueueingStrategies()...)),
-		"stop_policy": optionalText("Policy for stopping the queue: `None` (not stopped), `Hold` (admits no "+
+		"stop_policy": tf.OptionalText("Policy for stopping the queue: `None` (not stopped), `Hold` (admits no "+
 			"workloads, admitted ones continue) or `HoldAndDrain` (also evicts admitted ones). Kueue defaults to "+
 			"`None`.",
 			stringvalidator.OneOf(kueue.StopPolicies()...)),
@@ -121,14 +121,14 @@ func flavorsAttribute() schema.Attribute {
 				MarkdownDescription: "Taints of the nodes. A workload gets the flavor only if it, or `tolerations` " +
 					"of the flavor, tolerates them. `PreferNoSchedule` is ignored.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"key":   requiredText("Key of the taint.", tf.LabelKey()),
-					"value": optionalText("Value of the taint.", tf.LabelValue()),
-					"effect": requiredText("Effect of the taint: `NoSchedule`, `PreferNoSchedule` or `NoExecute`.",
+					"key":   tf.RequiredText("Key of the taint.", tf.LabelKey()),
+					"value": tf.OptionalText("Value of the taint.", tf.LabelValue()),
+					"effect": tf.RequiredText("Effect of the taint: `NoSchedule`, `PreferNoSchedule` or `NoExecute`.",
 						tf.TaintEffect()),
 				}},
 			},
 			"tolerations": tolerationsAttribute(),
-			"topology_name": optionalText("Name of a Topology, for topology-aware scheduling. Requires "+
+			"topology_name": tf.OptionalText("Name of a Topology, for topology-aware scheduling. Requires "+
 				"`node_labels`. Once it is set, neither it nor `node_labels` and `tolerations` can be changed.",
 				tf.ObjectName()),
 			"quotas": schema.MapNestedAttribute{
@@ -138,12 +138,14 @@ func flavorsAttribute() schema.Attribute {
 				MarkdownDescription: "Quotas by resource, such as `nvidia.com/gpu`, `cpu` or `memory`. Kueue does " +
 					"not admit workloads that request a resource without a quota.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"nominal": quantity(true, "Quota of the queue, such as `16` or `1Ti`. What is unused can be "+
-						"borrowed by the cohort, up to `lending_limit`."),
-					"borrowing_limit": quantity(false, "Maximum quantity to borrow from the cohort. If not set, there "+
-						"is no limit. Requires `cohort`."),
-					"lending_limit": quantity(false, "Maximum unused quantity that the queue lends to the cohort, at "+
-						"most `nominal`. If not set, there is no limit. Requires `cohort`."),
+					"nominal": schema.StringAttribute{Required: true, CustomType: tf.QuantityType{},
+						PlanModifiers: []planmodifier.String{tf.KeepSameQuantity()},
+						MarkdownDescription: "Quota of the queue, such as `16` or `1Ti`. What is unused can be " +
+							"borrowed by the cohort, up to `lending_limit`."},
+					"borrowing_limit": tf.OptionalQuantity("Maximum quantity to borrow from the cohort. If not set, " +
+						"there is no limit. Requires `cohort`."),
+					"lending_limit": tf.OptionalQuantity("Maximum unused quantity that the queue lends to the " +
+						"cohort, at most `nominal`. If not set, there is no limit. Requires `cohort`."),
 				}},
 			},
 		}},
@@ -160,8 +162,8 @@ func tolerationsAttribute() schema.Attribute {
 
 func preemptionAttribute() schema.Attribute {
 	policy := func(text string, values []string) schema.StringAttribute {
-		return optionalText(fmt.Sprintf("%s One of `%s`. Kueue defaults to `%s`.", text, strings.Join(values, "`, `"),
-			kueue.Never), stringvalidator.OneOf(values...))
+		return tf.OptionalText(fmt.Sprintf("%s One of `%s`. Kueue defaults to `%s`.", text,
+			strings.Join(values, "`, `"), kueue.Never), stringvalidator.OneOf(values...))
 	}
 	return schema.SingleNestedAttribute{
 		Optional: true,
@@ -181,19 +183,6 @@ func preemptionAttribute() schema.Attribute {
 					"not set, there is no limit."},
 		},
 	}
-}
-
-func requiredText(description string, validators ...validator.String) schema.StringAttribute {
-	return schema.StringAttribute{Required: true, MarkdownDescription: description, Validators: validators}
-}
-
-func optionalText(description string, validators ...validator.String) schema.StringAttribute {
-	return schema.StringAttribute{Optional: true, MarkdownDescription: description, Validators: validators}
-}
-
-func quantity(required bool, description string) schema.StringAttribute {
-	return schema.StringAttribute{Required: required, Optional: !required, CustomType: tf.QuantityType{},
-		PlanModifiers: []planmodifier.String{tf.KeepSameQuantity()}, MarkdownDescription: description}
 }
 
 func count(description string) schema.Int64Attribute {

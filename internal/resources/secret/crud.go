@@ -20,9 +20,7 @@ import (
 // Apply reads the source again and applies its values, unless they differ from the plan. The plan of a new Secret
 // shows its keys, but nothing that distinguishes values.
 func (hooks) Apply(ctx context.Context, w *writing) {
-	if w.Creating {
-		w.PrivateState = privateState{digests: spec.NewDigests(sealerOf(w.Data))}
-	}
+	w.PrivateState.open(w.Data)
 	if !w.Creating && w.Plan.Keys.Equal(w.Prior.Keys) && w.Plan.Manifests.Equal(w.Prior.Manifests) {
 		w.Plan.UID = w.Prior.UID // only settings of the provider change
 	} else if !(writer{w}).write(ctx) {
@@ -53,7 +51,6 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 // server then deletes no other Secret.
 func uidToDelete(ctx context.Context, d *deleting) (apitypes.UID, diag.Diagnostics, error) {
 	ref, uid := d.State.ref(), apitypes.UID(d.State.UID.ValueString())
-	d.Memory.Recover(secretKey(ref), uid, false)
 	live, err := d.Data.Cluster.Get(ctx, ref)
 	switch {
 	case kube.IsNotFound(err):
@@ -82,7 +79,7 @@ func (w writer) write(ctx context.Context) bool {
 	}
 	ref := w.Plan.ref()
 	live, err := w.readSecret(ctx, ref)
-	revisions := revisionsOf(w.Plan, w.Prior, w.PrivateState.digests, w.Config, w.Creating)
+	revisions := revisionsOf(w.Plan, w.Prior, w.PrivateState.Digests, w.Config, w.Creating)
 	if source.kept {
 		w.fail(err) // the values that stay are needed
 		source = keptContent(revisions.digests, kube.SecretData(live))
@@ -137,7 +134,7 @@ func (w writer) write(ctx context.Context) bool {
 			w.Diags.Append(owned.TakeOver(ctx, w.Data.Cluster, ref, applied)...)
 		}
 	}
-	w.PrivateState.digests.Values = entries
+	w.PrivateState.Digests.Values = entries
 	w.record(manifests, source, sent, applied)
 	return true
 }
@@ -240,17 +237,17 @@ func (w writer) prune(
 func (w writer) matchesDigests(live *unstructured.Unstructured) bool {
 	data := kube.SecretData(live)
 	for key, value := range data {
-		if !w.PrivateState.digests.Same(key, value) {
+		if !w.PrivateState.Digests.Same(key, value) {
 			return false
 		}
 	}
-	return len(data) == len(w.PrivateState.digests.Values)
+	return len(data) == len(w.PrivateState.Digests.Values)
 }
 
 // record stores the result of the apply in the model and the memory. live is nil if the result is unknown.
 func (w writer) record(manifests types.Map, source content, sent, live *unstructured.Unstructured) {
 	keys := map[string]string{}
-	for key, entry := range w.PrivateState.digests.Values {
+	for key, entry := range w.PrivateState.Digests.Values {
 		keys[key] = entry.Text
 	}
 	for key, text := range tf.Texts(w.Prior.Keys) { // keys that could not be removed
@@ -258,7 +255,7 @@ func (w writer) record(manifests types.Map, source content, sent, live *unstruct
 			keys[key] = text
 		}
 	}
-	w.PrivateState.secretStatus = secretStatus{}
+	w.PrivateState = privateState{Digests: w.PrivateState.Digests}
 	w.Plan.UID = types.StringNull()
 	if live != nil {
 		w.remember(sent, live)
@@ -274,12 +271,12 @@ func (w writer) record(manifests types.Map, source content, sent, live *unstruct
 
 // remember records the response to the apply, with digests instead of values.
 func (w writer) remember(sent, live *unstructured.Unstructured) {
-	digests := w.PrivateState.digests
+	digests := w.PrivateState.Digests
 	masked := digests.Mask(sent, kube.SecretData(sent))
 	rewritten, err := w.Memory.Remember(manifest.Key(sent), masked, digests.Mask(live, kube.SecretData(live)))
 	w.fail(err)
 	w.Diags.Append(owned.AdmissionWarnings(w.Plan.ref().String(), rewritten)...)
 	if w.matchesDigests(live) {
-		w.PrivateState.secretStatus.match(live)
+		w.PrivateState.match(live)
 	}
 }

@@ -1,9 +1,7 @@
 package secret
 
 import (
-	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -15,17 +13,11 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
-	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// valuesKey and statusKey are the keys of the digests and of the status in the resource's private state.
-const (
-	valuesKey = "values"
-	statusKey = "notes"
-)
-
-// secretStatus is what is remembered of the Secret in addition to the digests of its values.
-type secretStatus struct {
+// privateState is what is remembered of one Secret in addition to [owned.Memory].
+type privateState struct {
+	Digests spec.Digests `json:"digests"`
 	// Terminating is true if the Secret was being deleted at the last refresh.
 	Terminating bool `json:"ending,omitempty"`
 	// Matched is the version of the Secret, in the format of versionOf, in which the values matched the digests.
@@ -34,8 +26,17 @@ type secretStatus struct {
 	History string `json:"history,omitempty"`
 }
 
+// open prepares the digests, which are empty for a new Secret.
+func (s *privateState) open(data *tf.ProviderData) {
+	if len(s.Digests.Seal) == 0 {
+		s.Digests = spec.NewDigests(sealerOf(data))
+	} else {
+		s.Digests = s.Digests.WithSealer(sealerOf(data))
+	}
+}
+
 // match records that the values of live match the digests.
-func (s *secretStatus) match(live *unstructured.Unstructured) {
+func (s *privateState) match(live *unstructured.Unstructured) {
 	history, err := kube.CreationHistory(live)
 	if err != nil {
 		history = "" // only the version is compared
@@ -44,7 +45,7 @@ func (s *secretStatus) match(live *unstructured.Unstructured) {
 }
 
 // matches reports whether live, or its metadata, is as when its values matched the digests.
-func (s secretStatus) matches(live *unstructured.Unstructured) bool {
+func (s privateState) matches(live *unstructured.Unstructured) bool {
 	switch {
 	case s.Matched == "":
 		return false
@@ -205,27 +206,4 @@ func (r revisions) refuseUnreadable(c content, ref kube.Ref) diag.Diagnostics {
 		}
 	}
 	return nil
-}
-
-// privateState is what is remembered of one Secret in addition to [owned.Memory].
-type privateState struct {
-	digests      spec.Digests
-	secretStatus secretStatus
-}
-
-func loadPrivateState(
-	ctx context.Context, private owned.PrivateReader, sealer *spec.Sealer,
-) (privateState, diag.Diagnostics) {
-	digests, diags := owned.Load[spec.Digests](ctx, private, valuesKey)
-	status, statusDiags := owned.Load[secretStatus](ctx, private, statusKey)
-	diags.Append(statusDiags...)
-	if len(digests.Seal) == 0 {
-		return privateState{digests: spec.NewDigests(sealer), secretStatus: status}, diags
-	}
-	return privateState{digests: digests.WithSealer(sealer), secretStatus: status}, diags
-}
-
-func savePrivateState(ctx context.Context, private owned.PrivateWriter, p privateState) diag.Diagnostics {
-	return slices.Concat(owned.Save(ctx, private, valuesKey, p.digests),
-		owned.Save(ctx, private, statusKey, p.secretStatus))
 }

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -58,10 +57,8 @@ func search(ctx context.Context, config tfsdk.Config) (lifecycle.Search, diag.Di
 
 func item(live *unstructured.Unstructured) lifecycle.Item {
 	labels := live.GetLabels()
-	ref := kube.Ref{Kind: kind.Secret(), Namespace: live.GetNamespace(), Name: live.GetName()}
-	return lifecycle.Item{Identity: lifecycle.IdentityOf(live), Live: live,
-		Display: lifecycle.Display(ref, lifecycle.Property("provider", labels[spec.ProviderLabel]),
-			lifecycle.Property("username", labels[kind.UsernameLabel]))}
+	return lifecycle.ItemOf(kind.Secret(), live, lifecycle.Property("provider", labels[spec.ProviderLabel]),
+		lifecycle.Property("username", labels[kind.UsernameLabel]))
 }
 
 // importListed completes a state from the metadata of a Secret, of which the values are not read.

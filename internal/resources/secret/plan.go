@@ -24,11 +24,9 @@ import (
 // Plan reads the source, shows the keys that change, and runs a server-side dry run.
 func (hooks) Plan(ctx context.Context, planned *planning) {
 	p := planner{planning: planned}
-	if p.Creating {
-		p.PrivateState = privateState{digests: spec.NewDigests(sealerOf(p.Data))}
-	}
+	p.PrivateState.open(p.Data)
 	p.ReplaceIfMoved()
-	if p.PrivateState.secretStatus.Terminating {
+	if p.PrivateState.Terminating {
 		p.Replace.Append(path.Root("uid"))
 	}
 	p.gather()
@@ -75,7 +73,7 @@ func (p *planner) gather() {
 	}
 	p.Diags.Append(diags...)
 	if source.kept && !p.Creating {
-		p.content, p.Plan.Keys = keptContent(p.PrivateState.digests, nil), p.State.Keys
+		p.content, p.Plan.Keys = keptContent(p.PrivateState.Digests, nil), p.State.Keys
 		return
 	}
 	p.content = source
@@ -110,7 +108,7 @@ func (p *planner) uid() types.String {
 }
 
 func (p *planner) revisions() revisions {
-	return revisionsOf(p.Plan, p.State, p.PrivateState.digests, p.Config, p.Creating)
+	return revisionsOf(p.Plan, p.State, p.PrivateState.Digests, p.Config, p.Creating)
 }
 
 // isConfigUnchanged reports whether all attributes that determine the Secret are unchanged, except for its values.
@@ -200,9 +198,9 @@ func render(
 	}
 	object, err := s.Object()
 	if err == nil {
-		var text string
-		if text, err = manifest.JSON(object); err == nil {
-			return object, tf.TextMap(map[string]string{manifest.Key(object): text}), nil
+		var manifests types.Map
+		if manifests, err = owned.ManifestsOf(object); err == nil {
+			return object, manifests, nil
 		}
 	}
 	failure := diag.NewErrorDiagnostic("Cannot render the secret", err.Error())

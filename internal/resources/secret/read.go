@@ -9,12 +9,10 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
-	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
@@ -29,7 +27,7 @@ func (hooks) Refresh(ctx context.Context, reading *reading) error {
 	case err != nil:
 		return err
 	case listed != nil:
-		r.Data.Cluster.Hold(listed.GetUID(), r.resource())
+		r.Data.Cluster.Hold(listed.GetUID(), r.Resource)
 		return nil
 	case r.Short:
 		return errValuesNeeded
@@ -48,7 +46,7 @@ func (hooks) Refresh(ctx context.Context, reading *reading) error {
 	if err := r.refresh(live); err != nil {
 		return err
 	}
-	owned.RecordInState(r.Data.Cluster, r.ref, live, r.resource())
+	owned.RecordInState(r.Data.Cluster, r.ref, live, r.Resource)
 	r.MemoryChanged = true
 	return nil
 }
@@ -87,18 +85,14 @@ type reader struct {
 	ref kube.Ref
 }
 
-// resource returns the type and the ID of the resource, separated by a space.
-func (r reader) resource() string { return "kt_secret " + r.State.ID.ValueString() }
-
 // unchanged returns the metadata of the Secret if it is the version at which the values matched the digests, and its
 // creation is complete. Then the values need not be read. It returns nil otherwise, or if that is unknown.
 func (r reader) unchanged(ctx context.Context) (*unstructured.Unstructured, error) {
-	status := r.PrivateState.secretStatus
-	if status.Matched == "" || status.Terminating {
+	if r.PrivateState.Matched == "" || r.PrivateState.Terminating {
 		return nil, nil
 	}
 	listed, err := r.Data.Cluster.ListedSecret(ctx, r.ref)
-	if err != nil || listed == nil || !status.matches(listed) {
+	if err != nil || listed == nil || !r.PrivateState.matches(listed) {
 		return nil, err
 	}
 	if _, unfinished := listed.GetAnnotations()[kube.UnfinishedAnnotation]; unfinished {
@@ -109,9 +103,9 @@ func (r reader) unchanged(ctx context.Context) (*unstructured.Unstructured, erro
 
 // refresh compares the Secret with the applied one.
 func (r reader) refresh(live *unstructured.Unstructured) error {
+	r.PrivateState.open(r.Data)
 	key := secretKey(r.ref)
-	r.Memory.Recover(key, apitypes.UID(r.State.UID.ValueString()), false)
-	_, diags, err := r.Memory.Recognize(key, r.ref, live, r.resource())
+	_, diags, err := r.Memory.Recognize(key, r.ref, live, r.Resource)
 	r.Diags.Append(diags...)
 	if err != nil {
 		return err
@@ -121,11 +115,11 @@ func (r reader) refresh(live *unstructured.Unstructured) error {
 		return err
 	}
 	data := kube.SecretData(live)
-	if r.PrivateState.secretStatus.Matched == versionOf(live) {
-		r.PrivateState.digests.Confirm(data)
+	if r.PrivateState.Matched == versionOf(live) {
+		r.PrivateState.Digests.Confirm(data)
 	}
-	masked := r.PrivateState.digests.Mask(live, data)
-	extra := extraKeys(live, slices.Collect(maps.Keys(r.PrivateState.digests.Values)))
+	masked := r.PrivateState.Digests.Mask(live, data)
+	extra := extraKeys(live, slices.Collect(maps.Keys(r.PrivateState.Digests.Values)))
 	memory, err := withForeignKeys(r.Memory, key, extra)
 	if err != nil {
 		return err
@@ -140,45 +134,34 @@ func (r reader) refresh(live *unstructured.Unstructured) error {
 	}
 	r.setKeys(data, extra, fresh.Changes)
 	r.State.UID = types.StringValue(string(live.GetUID()))
-	r.PrivateState.secretStatus.Terminating = live.GetDeletionTimestamp() != nil
-	if r.PrivateState.secretStatus.Terminating {
+	r.PrivateState.Terminating = live.GetDeletionTimestamp() != nil
+	if r.PrivateState.Terminating {
 		r.Diags.Append(owned.TerminatingWarning(r.ref, live))
 	}
-	r.updateDigests(key, live, data, extra, fresh.Changes)
+	r.recordMatch(live, data, extra, fresh.Changes)
 	r.Diags.Append(owned.DriftWarning(r.ref, fresh)...)
 	if !fresh.Differs {
 		return nil
 	}
 	current := spec.WithoutData(fresh.Object)
-	text, err := manifest.JSON(current)
-	if err != nil {
+	if r.State.Manifests, err = owned.ManifestsOf(current); err != nil {
 		return err
 	}
-	r.State.Manifests = tf.TextMap(map[string]string{key: text})
-	r.State.Labels = currentEntries(r.State.Labels, sent.GetLabels(), current.GetLabels())
-	r.State.Annotations = currentEntries(r.State.Annotations, sent.GetAnnotations(), current.GetAnnotations())
+	r.State.Labels = tf.CurrentEntries(r.State.Labels, sent.GetLabels(), current.GetLabels())
+	r.State.Annotations = tf.CurrentEntries(r.State.Annotations, sent.GetAnnotations(), current.GetAnnotations())
 	return nil
 }
 
 // secretKey returns the [manifest.Key] of a Secret.
 func secretKey(ref kube.Ref) string { return "Secret/" + ref.Namespace + "/" + ref.Name }
 
-// updateDigests records that the values match the digests, so that the next refresh need not compute them. It also
-// converts digests of the first version to the current method, which requires all values. It does nothing if anything
-// differs.
-func (r reader) updateDigests(
-	key string, live *unstructured.Unstructured, data map[string][]byte, extra []string, changes []fields.Change,
+// recordMatch records whether the values match the digests, so that the next refresh need not compute them.
+func (r reader) recordMatch(
+	live *unstructured.Unstructured, data map[string][]byte, extra []string, changes []fields.Change,
 ) {
-	r.PrivateState.secretStatus.Matched, r.PrivateState.secretStatus.History = "", ""
-	if len(extra) > 0 || len(changes) > 0 || len(data) != len(r.PrivateState.digests.Values) {
-		return
-	}
-	r.PrivateState.secretStatus.match(live)
-	entry := r.Memory[key]
-	_, rewritten := entry.Admitted["data"]
-	// Otherwise the memory also contains digests of the first version.
-	if r.PrivateState.digests.Method == "" && !rewritten && entry.Sent == nil {
-		r.PrivateState.digests = r.PrivateState.digests.Renewed(data)
+	r.PrivateState.Matched, r.PrivateState.History = "", ""
+	if len(extra) == 0 && len(changes) == 0 && len(data) == len(r.PrivateState.Digests.Values) {
+		r.PrivateState.match(live)
 	}
 }
 
@@ -189,7 +172,7 @@ func (r reader) sent() (*unstructured.Unstructured, error) {
 		if err := obj.UnmarshalJSON([]byte(text)); err != nil {
 			return nil, fmt.Errorf("cannot read the attribute manifests: %w", err)
 		}
-		return r.PrivateState.digests.MaskApplied(obj), nil
+		return r.PrivateState.Digests.MaskApplied(obj), nil
 	}
 	return nil, fmt.Errorf("the attribute manifests is empty")
 }
@@ -201,7 +184,7 @@ func (r reader) setKeys(data map[string][]byte, extra []string, changes []fields
 		changed[change.Path] = true
 	}
 	out := map[string]string{}
-	for key, entry := range r.PrivateState.digests.Values {
+	for key, entry := range r.PrivateState.Digests.Values {
 		_, exists := data[key]
 		switch {
 		case !exists:
@@ -243,26 +226,4 @@ func withForeignKeys(memory owned.Memory, key string, extra []string) (owned.Mem
 	out := maps.Clone(memory)
 	out[key] = entry
 	return out, nil
-}
-
-// currentEntries returns the configured labels or annotations with the changes between two observations. Others appear
-// only in manifests.
-func currentEntries(attribute types.Map, before, after map[string]string) types.Map {
-	configured := tf.Texts(attribute)
-	changed := false
-	for key := range configured {
-		if before[key] == after[key] {
-			continue
-		}
-		changed = true
-		if value, exists := after[key]; exists {
-			configured[key] = value
-		} else {
-			delete(configured, key)
-		}
-	}
-	if !changed {
-		return attribute
-	}
-	return tf.TextMap(configured)
 }

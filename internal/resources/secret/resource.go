@@ -3,16 +3,13 @@
 package secret
 
 import (
-	"context"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
-	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // timeLimit is the default timeout of an operation, which sends only a few requests. A deletion also waits for
@@ -31,17 +28,10 @@ type (
 
 // New returns the resource.
 func New() resource.Resource {
-	r := &lifecycle.Resource[model, *model, privateState]{
+	return &lifecycle.Resource[model, *model, privateState]{
 		Kind:  resourceKind(),
 		Hooks: hooks{},
 	}
-	r.PrivateState = lifecycle.PrivateStateCodec[privateState]{
-		Load: func(ctx context.Context, private owned.PrivateReader) (privateState, diag.Diagnostics) {
-			return loadPrivateState(ctx, private, sealerOf(r.Data()))
-		},
-		Save: savePrivateState,
-	}
-	return r
 }
 
 func resourceKind() lifecycle.Kind {

@@ -7,8 +7,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -27,17 +25,14 @@ const description = "Manages a Kubernetes Secret with credentials for `kt_comput
 // print the line of the configuration that contains the value. Therefore these attributes have no validators; see
 // [hooks.Validate].
 func attributes() map[string]schema.Attribute {
-	replace := []planmodifier.String{stringplanmodifier.RequiresReplace()}
 	return lifecycle.WithSensitiveFields(map[string]schema.Attribute{
 		"name": schema.StringAttribute{
-			Required: true, PlanModifiers: replace,
+			Required:            true,
 			Validators:          []validator.String{tf.ObjectName(), stringvalidator.LengthAtMost(63)},
 			MarkdownDescription: "Name of the Secret, of at most 63 characters. Changing this replaces the Secret.",
 		},
 		"namespace": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{tf.NamespaceName()},
-			PlanModifiers: []planmodifier.String{stringplanmodifier.UseStateForUnknown(),
-				stringplanmodifier.RequiresReplace()},
 			MarkdownDescription: "Namespace of the Secret. Defaults to a namespace that is resolved once, at " +
 				"creation, like the namespace of `kt_compute`. Changing this replaces the Secret.",
 		},
@@ -57,20 +52,14 @@ func attributes() map[string]schema.Attribute {
 			MarkdownDescription: "Values by key, as the source of the Secret. **They are stored in state and in " +
 				"saved plans**, and anyone who can read these can read the values. `values_wo` is not stored.",
 		},
-		"provider_name": schema.StringAttribute{
-			Optional: true, Validators: []validator.String{stringvalidator.OneOf(spec.Providers()...)},
-			MarkdownDescription: "Credential provider, as the source of the Secret. Its usual files or environment " +
-				"variables are read on the machine that runs Terraform. Must be one of `" +
-				strings.Join(spec.Providers(), "`, `") +
-				"`. The files are read if at least one exists, otherwise the environment variables. If `path` or " +
-				"`from_env` is also set, it replaces the usual location.",
-		},
-		"path": schema.StringAttribute{
-			Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
-			MarkdownDescription: "Path of a file, or of a directory whose files become keys, as the source of the " +
-				"Secret. It is read on the machine that runs Terraform. `~` is the home directory. Subdirectories " +
-				"are ignored.",
-		},
+		"provider_name": tf.OptionalText("Credential provider, as the source of the Secret. Its usual files or "+
+			"environment variables are read on the machine that runs Terraform. Must be one of `"+
+			strings.Join(spec.Providers(), "`, `")+
+			"`. The files are read if at least one exists, otherwise the environment variables. If `path` or "+
+			"`from_env` is also set, it replaces the usual location.", stringvalidator.OneOf(spec.Providers()...)),
+		"path": tf.OptionalText("Path of a file, or of a directory whose files become keys, as the source of the "+
+			"Secret. It is read on the machine that runs Terraform. `~` is the home directory. Subdirectories "+
+			"are ignored.", stringvalidator.LengthAtLeast(1)),
 		"filenames": schema.ListAttribute{
 			Optional: true, ElementType: types.StringType,
 			Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
@@ -83,19 +72,13 @@ func attributes() map[string]schema.Attribute {
 				"of the Secret: `{ HF_TOKEN = \"TEAM_HF_TOKEN\" }`. Each key of the map is the key in the Secret, " +
 				"and the name of the environment variable in the container.",
 		},
-		"mount_path": schema.StringAttribute{
-			Optional: true, Validators: []validator.String{tf.MountPath()},
-			MarkdownDescription: "Directory in the container where the keys are mounted as files. By default, files " +
-				"are mounted at their path on the machine that runs Terraform, with `/root` as the home directory. " +
-				"All other values become environment variables.",
-		},
-		"default_mode": schema.StringAttribute{
-			Optional: true, Validators: []validator.String{tf.FileMode()},
-			MarkdownDescription: "Permission bits of the files in the container, as four octal digits from `0000` to " +
-				"`0777`. Defaults to `0400` for `provider_name = \"ssh\"`, otherwise to the default of Kubernetes, " +
-				"`0644`. See [File permissions](#file-permissions). Changing this restarts the pods that use " +
-				"`ref`.",
-		},
+		"mount_path": tf.OptionalText("Directory in the container where the keys are mounted as files. By default, "+
+			"files are mounted at their path on the machine that runs Terraform, with `/root` as the home directory. "+
+			"All other values become environment variables.", tf.MountPath()),
+		"default_mode": tf.OptionalText("Permission bits of the files in the container, as four octal digits from "+
+			"`0000` to `0777`. Defaults to `0400` for `provider_name = \"ssh\"`, otherwise to the default of "+
+			"Kubernetes, `0644`. See [File permissions](#file-permissions). Changing this restarts the pods that use "+
+			"`ref`.", tf.FileMode()),
 		"labels":      tf.LabelsAttribute("the Secret"),
 		"annotations": tf.AnnotationsAttribute("the Secret"),
 		"adopt_existing": tf.Toggle("Whether to take over an existing Secret of the same name, like Kubetorch's " +

@@ -94,7 +94,7 @@ func (w writer) planned() *unstructured.Unstructured {
 		w.Plan.Manifests, diags = w.Plan.render(w.Data.Defaults)
 		w.Diags.Append(diags...)
 	}
-	object, err := w.Plan.object()
+	object, err := owned.ObjectIn(w.Plan.Manifests)
 	if err != nil {
 		w.Diags.AddError("Cannot read the plan", err.Error())
 	}
@@ -226,7 +226,6 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 		d.Diags.Append(warning...)
 		return
 	}
-	d.Memory.Recover(d.State.key(), apitypes.UID(d.State.UID.ValueString()), false)
 	live, err := cluster.Get(ctx, ref)
 	if kube.IsNotFound(err) {
 		return

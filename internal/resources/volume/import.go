@@ -46,7 +46,7 @@ func (r reader) importClaim(ctx context.Context) error {
 		r.State.Labels = tf.TextMapOrNull(tf.WithoutDefaults(observed.Labels, defaults.Labels))
 		r.State.Annotations = tf.TextMapOrNull(tf.WithoutDefaults(observed.Annotations, defaults.Annotations))
 	}
-	if r.State.Manifests, err = manifestsOf(doc); err != nil {
+	if r.State.Manifests, err = owned.ManifestsOf(doc); err != nil {
 		return err
 	}
 	r.updateStatus(ref, live)

@@ -5,7 +5,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
@@ -19,8 +18,6 @@ func NewLister() list.ListResource {
 func item(live *unstructured.Unstructured) lifecycle.Item {
 	phase, _, _ := unstructured.NestedString(live.Object, "status", "phase")
 	seen := claim.Observe(live)
-	ref := kube.Ref{Kind: kind.PersistentVolumeClaim(), Namespace: live.GetNamespace(), Name: live.GetName()}
-	return lifecycle.Item{Identity: lifecycle.IdentityOf(live), Live: live,
-		Display: lifecycle.Display(ref, seen.Size.String(), phase,
-			lifecycle.Property("username", live.GetLabels()[kind.UsernameLabel]))}
+	return lifecycle.ItemOf(kind.PersistentVolumeClaim(), live, seen.Size.String(), phase,
+		lifecycle.Property("username", live.GetLabels()[kind.UsernameLabel]))
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -16,6 +15,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // model is one kt_volume. Collections are Terraform values, because any of them may be unknown in a plan.
@@ -84,7 +84,7 @@ func (m *model) render(defaults tf.Defaults) (types.Map, diag.Diagnostics) {
 	if err != nil {
 		return types.MapNull(types.StringType), append(diags, renderErrors(err)...)
 	}
-	value, err := manifestsOf(object)
+	value, err := owned.ManifestsOf(object)
 	if err != nil {
 		diags.AddError("Cannot render the claim of the volume", err.Error())
 	}
@@ -108,32 +108,9 @@ func renderErrors(err error) diag.Diagnostics {
 	return diags
 }
 
-// manifestsOf returns the attribute manifests with one object.
-func manifestsOf(object *unstructured.Unstructured) (types.Map, error) {
-	text, err := manifest.JSON(object)
-	if err != nil {
-		return types.MapNull(types.StringType), err
-	}
-	return types.MapValueMust(types.StringType, map[string]attr.Value{manifest.Key(object): types.StringValue(text)}),
-		nil
-}
-
-// object returns the claim in the attribute manifests, or nil if there is none or if it is unknown.
-func (m *model) object() (*unstructured.Unstructured, error) {
-	for _, element := range m.Manifests.Elements() {
-		text, ok := element.(types.String)
-		if !ok {
-			continue
-		}
-		object := &unstructured.Unstructured{}
-		return object, object.UnmarshalJSON([]byte(text.ValueString()))
-	}
-	return nil, nil
-}
-
 // appliesClass reports whether the storage class is among the applied fields.
 func (m *model) appliesClass() bool {
-	object, err := m.object()
+	object, err := owned.ObjectIn(m.Manifests)
 	return err == nil && object != nil && claim.Observe(object).StorageClass != nil
 }
 

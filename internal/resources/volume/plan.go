@@ -59,7 +59,7 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 		p.dryRun(ctx)
 	}
 	p.setComputed()
-	p.preserveImported()
+	p.PreserveImported(p.PrivateState.Imported)
 }
 
 // planReplacement plans the deletion of a volume that this one replaces.
@@ -127,19 +127,9 @@ func (p *planner) preserveForeign(class types.String) {
 	}
 }
 
-// preserveImported keeps the value of adopt_existing that an import has assumed, if the plan then has no changes.
-func (p *planner) preserveImported() {
-	if p.Creating || !p.PrivateState.Imported {
-		return
-	}
-	owned.PreserveImported(p.Plan, p.State, func(plan *model) {
-		owned.PreserveSetting(&plan.AdoptExisting, p.State.AdoptExisting, p.Config.AdoptExisting)
-	})
-}
-
 // dryRun runs a server-side dry run for a new or changed claim.
 func (p *planner) dryRun(ctx context.Context) {
-	object, err := p.Plan.object()
+	object, err := owned.ObjectIn(p.Plan.Manifests)
 	if err != nil {
 		p.Diags.AddError("Cannot read the plan", err.Error())
 		return
@@ -152,20 +142,15 @@ func (p *planner) dryRun(ctx context.Context) {
 
 // preview validates the claim. In an update, an immutable field is an error: a replacement would delete the data.
 func (p *planner) preview(ctx context.Context, object *unstructured.Unstructured) {
+	var creation *owned.Creation
 	if p.Creating {
-		forecast := p.Memory().Preview(ctx, p.Data.Cluster, object, p.Creation(), p.replacedUID)
-		p.Diags.Append(forecast.Diagnostics(true, false)...)
-		return
+		creation = p.Creation()
 	}
-	forecast := p.Memory().Preview(ctx, p.Data.Cluster, object, nil, "")
-	if forecast.Immutable {
+	if forecast := p.DryRun(ctx, object, creation, p.replacedUID); forecast.Immutable && !p.Creating {
 		p.Diags.AddError("Immutable PersistentVolumeClaim field changed",
 			"The plan would change an immutable field of "+p.Plan.claimRef().String()+
 				".\n\nNext step: Check what the plan changes in `manifests`, and revert this change.")
-		return
 	}
-	p.Diags.Append(forecast.Diagnostics(false, true)...)
-	p.Diags.Append(p.Memory().RetainedWarning(forecast.Ref, p.Plan.key(), forecast.After)...)
 }
 
 // setComputed sets the other computed attributes.

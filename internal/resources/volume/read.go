@@ -8,7 +8,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
@@ -27,26 +26,22 @@ func (hooks) Import(ctx context.Context, r *reading) error { return reader{r}.im
 
 // refresh compares the claim with the applied one.
 func (r reader) refresh(ctx context.Context) error {
-	sent, err := r.State.object()
+	sent, err := owned.ObjectIn(r.State.Manifests)
 	if err != nil {
 		return err
 	}
-	ref, key := r.State.claimRef(), r.State.key()
-	r.Memory.Recover(key, apitypes.UID(r.State.UID.ValueString()), false)
-	found, diags, err := owned.Find(ctx, r.Data.Cluster, r.Memory, key, ref, "kt_volume "+r.State.ID.ValueString())
-	r.Diags.Append(diags...)
-	r.MemoryChanged = found.MemoryChanged
+	ref, found, err := r.FindObject(ctx, sent)
 	if err != nil {
 		return err
 	}
-	fresh, err := r.Memory.Refresh(key, sent, found.Live)
+	fresh, err := r.Memory.Refresh(r.State.key(), sent, found.Live)
 	if err != nil {
 		return err
 	}
 	r.MemoryChanged = r.MemoryChanged || fresh.MemoryChanged
 	r.Diags.Append(owned.DriftWarning(ref, fresh)...)
 	if fresh.Differs {
-		if r.State.Manifests, err = manifestsOf(fresh.Object); err != nil {
+		if r.State.Manifests, err = owned.ManifestsOf(fresh.Object); err != nil {
 			return err
 		}
 		r.State.setChanged(claim.Observe(sent), claim.Observe(fresh.Object))

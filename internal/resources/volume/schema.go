@@ -32,10 +32,8 @@ func attributes() map[string]schema.Attribute {
 			MarkdownDescription: "Requested size, such as `100Gi`. `capacity` is the provided size. Can be increased " +
 				"if the storage class has `allowVolumeExpansion`, and never decreased.",
 		},
-		"mount_path": schema.StringAttribute{
-			Optional: true, Validators: []validator.String{tf.MountPath()},
-			MarkdownDescription: "Mount path of the volume in computes, passed on by `ref`. Must be an absolute path.",
-		},
+		"mount_path": tf.OptionalText("Mount path of the volume in computes, passed on by `ref`. Must be an absolute "+
+			"path.", tf.MountPath()),
 		"access_mode": schema.StringAttribute{
 			Optional: true, Computed: true,
 			Validators: []validator.String{stringvalidator.OneOf(claim.AccessModes()...)},

@@ -12,8 +12,8 @@ import (
 
 // HasDefaults reports whether each attribute that the configuration omits, and that has a default, has this default in
 // the prior state. Terraform proposes the prior value for such an attribute, and the framework replaces it by the
-// default. config and prior return the value of a top-level attribute. It supports only defaults of booleans and
-// strings; with others it returns false.
+// default. config and prior return the value of a top-level attribute. It supports the defaults of [Default]; with
+// others it returns false.
 func HasDefaults(
 	ctx context.Context, attributes map[string]schema.Attribute, config, prior func(name string) attr.Value,
 ) bool {
@@ -68,34 +68,47 @@ func hasDefault(ctx context.Context, at path.Path, attribute schema.Attribute, c
 
 // isDefault reports whether prior is the default of an attribute, or the attribute has none.
 func isDefault(ctx context.Context, at path.Path, attribute schema.Attribute, prior attr.Value) bool {
+	value, known := Default(ctx, at, attribute)
+	if value == nil || !known {
+		return known
+	}
+	if text, ok := prior.(basetypes.StringValuable); ok {
+		converted, diags := text.ToStringValue(ctx)
+		return len(diags) == 0 && value.Equal(converted)
+	}
+	return value.Equal(prior)
+}
+
+// Default returns the default of an attribute, or nil if it has none. known is false if that cannot be determined: for
+// collections and objects.
+func Default(ctx context.Context, at path.Path, attribute schema.Attribute) (value attr.Value, known bool) {
 	switch attribute := attribute.(type) {
 	case interface{ StringDefaultValue() defaults.String }:
 		if of := attribute.StringDefaultValue(); of != nil {
 			var resp defaults.StringResponse
 			of.DefaultString(ctx, defaults.StringRequest{Path: at}, &resp)
-			text, ok := prior.(basetypes.StringValuable)
-			if !ok {
-				return false
-			}
-			value, diags := text.ToStringValue(ctx)
-			return len(diags) == 0 && len(resp.Diagnostics) == 0 && value.Equal(resp.PlanValue)
+			return resp.PlanValue, len(resp.Diagnostics) == 0
 		}
 	case interface{ BoolDefaultValue() defaults.Bool }:
 		if of := attribute.BoolDefaultValue(); of != nil {
 			var resp defaults.BoolResponse
 			of.DefaultBool(ctx, defaults.BoolRequest{Path: at}, &resp)
-			return len(resp.Diagnostics) == 0 && prior.Equal(resp.PlanValue)
+			return resp.PlanValue, len(resp.Diagnostics) == 0
 		}
 	case interface{ Int64DefaultValue() defaults.Int64 }:
-		return attribute.Int64DefaultValue() == nil
+		if of := attribute.Int64DefaultValue(); of != nil {
+			var resp defaults.Int64Response
+			of.DefaultInt64(ctx, defaults.Int64Request{Path: at}, &resp)
+			return resp.PlanValue, len(resp.Diagnostics) == 0
+		}
 	case interface{ ListDefaultValue() defaults.List }:
-		return attribute.ListDefaultValue() == nil
+		return nil, attribute.ListDefaultValue() == nil
 	case interface{ MapDefaultValue() defaults.Map }:
-		return attribute.MapDefaultValue() == nil
+		return nil, attribute.MapDefaultValue() == nil
 	case interface{ ObjectDefaultValue() defaults.Object }:
-		return attribute.ObjectDefaultValue() == nil
+		return nil, attribute.ObjectDefaultValue() == nil
 	default:
-		return false
+		return nil, false
 	}
-	return true
+	return nil, true
 }

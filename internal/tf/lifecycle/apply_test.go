@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -266,48 +265,16 @@ func TestCreatedAndUpdatedObjectsAreCompleted(t *testing.T) {
 	}
 }
 
-func TestErrorsOfPrivateStateEndAnApply(t *testing.T) {
+func TestUnreadablePrivateStateIsReportedByAnApply(t *testing.T) {
 	t.Parallel()
-	failing := &hooks{configure: func(r *thingResource) {
-		r.PrivateState.Load = func(context.Context, owned.PrivateReader) (privateState, diag.Diagnostics) {
-			return privateState{}, diag.Diagnostics{diag.NewErrorDiagnostic("Not read", "")}
-		}
-	}}
-	s := inCluster(t, "a", failing)
-	for name, diags := range map[string][]*tfprotov6.Diagnostic{
-		"update": s.update(nil, nil).Diagnostics, "deletion": s.remove(inState(nil), nil).Diagnostics,
-	} {
-		if errorSummary(t, diags) != "Not read" || len(failing.called) > 0 {
-			t.Errorf("%s: called %v, %v", name, failing.called, diags)
-		}
-	}
 	broken := map[string]string{"applied": "[1]", "notes": "[1]", "destroy": "[1]", "cluster": "[1]"}
 	h := &hooks{apply: func(ctx context.Context, w *writing) { w.Save(ctx) }}
-	s = inCluster(t, "a", h)
+	s := inCluster(t, "a", h)
 	if resp := s.update(nil, broken); len(resp.Diagnostics) != 3 || errorSummary(t, resp.Diagnostics) != "" {
 		t.Errorf("update: %v", resp.Diagnostics)
 	}
 	if resp := s.remove(inState(nil), broken); len(resp.Diagnostics) != 4 || errorSummary(t, resp.Diagnostics) != "" {
 		t.Errorf("deletion: %v", resp.Diagnostics)
-	}
-}
-
-func TestPrivateStateWithACodecIsSavedAfterEveryRefresh(t *testing.T) {
-	t.Parallel()
-	var saved []int
-	h := &hooks{configure: func(r *thingResource) {
-		r.PrivateState.Save = func(_ context.Context, _ owned.PrivateWriter, s privateState) diag.Diagnostics {
-			saved = append(saved, s.Visits)
-			return diag.Diagnostics{diag.NewWarningDiagnostic("Saved", "")}
-		}
-	}}
-	s := inCluster(t, "a", h)
-	if resp := s.read(inState(nil), remembered()); len(resp.Diagnostics) != 1 || !slices.Equal(saved, []int{7}) {
-		t.Errorf("saved %v, %v", saved, resp.Diagnostics)
-	}
-	h.refresh = func(*reading) error { return owned.ErrGone }
-	if resp := s.read(inState(nil), remembered()); len(resp.Diagnostics) > 0 || len(saved) > 1 {
-		t.Errorf("saved %v, %v", saved, resp.Diagnostics)
 	}
 }
 
@@ -362,7 +329,7 @@ func TestRefreshFindsObjectsInTheirCluster(t *testing.T) {
 			t.Parallel()
 			data := &tf.ProviderData{Cluster: clusterAt(t, api.URL)}
 			s := configured(t, data, &hooks{refresh: func(r *reading) error {
-				ref, found, err := r.FindObject(t.Context(), c.obj, "kt_thing ml/x")
+				ref, found, err := r.FindObject(t.Context(), c.obj)
 				if ref.Name == "" || (found.Live != nil) != (err == nil) {
 					t.Errorf("%v, %v, %v", ref, found, err)
 				}

@@ -3,13 +3,14 @@ package lifecycle
 import (
 	"context"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/defaults"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tf/decode"
 )
 
 // ConfigGenerator is a hook that removes from a state what a configuration for it must not or need not set, in addition
@@ -38,8 +39,8 @@ func (r *Resource[M, P, N]) WithoutDefaults(
 	omit := func(at *tftypes.AttributePath, value tftypes.Value) (tftypes.Value, error) {
 		if steps := at.Steps(); len(steps) == 1 {
 			name, _ := steps[0].(tftypes.AttributeName)
-			unset := defaultOf(ctx, attributes[string(name)])
-			if unset == nil {
+			unset, known := decode.Default(ctx, path.Root(string(name)), attributes[string(name)])
+			if unset == nil || !known {
 				return value, nil
 			}
 			if assumed, err := unset.ToTerraformValue(ctx); err == nil && assumed.Equal(value) {
@@ -50,31 +51,6 @@ func (r *Resource[M, P, N]) WithoutDefaults(
 	}
 	out, _ := tftypes.Transform(state.Raw, omit) // omit returns no error
 	return out, nil
-}
-
-// defaultOf returns the default value of an attribute in the schema, or nil.
-func defaultOf(ctx context.Context, attribute schema.Attribute) attr.Value {
-	switch attribute := attribute.(type) {
-	case schema.BoolAttribute:
-		if attribute.Default != nil {
-			var resp defaults.BoolResponse
-			attribute.Default.DefaultBool(ctx, defaults.BoolRequest{}, &resp)
-			return resp.PlanValue
-		}
-	case schema.StringAttribute:
-		if attribute.Default != nil {
-			var resp defaults.StringResponse
-			attribute.Default.DefaultString(ctx, defaults.StringRequest{}, &resp)
-			return resp.PlanValue
-		}
-	case schema.Int64Attribute:
-		if attribute.Default != nil {
-			var resp defaults.Int64Response
-			attribute.Default.DefaultInt64(ctx, defaults.Int64Request{}, &resp)
-			return resp.PlanValue
-		}
-	}
-	return nil
 }
 
 // Omit sets an attribute to null if it has a value.

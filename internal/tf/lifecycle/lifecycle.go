@@ -4,7 +4,6 @@ package lifecycle
 
 import (
 	"context"
-	"reflect"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
@@ -14,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -76,6 +76,9 @@ type Kind struct {
 	// ObjectName returns the name of the first object of a resource; nil if it is the name of the resource.
 	ObjectName func(name string) string
 
+	// HasUID reports whether the attribute uid is that of an object of the resource; nil if it has only one.
+	HasUID func(*unstructured.Unstructured) bool
+
 	// Owner is [owned.Creation.Owner].
 	Owner func(*unstructured.Unstructured) (id string, known bool)
 
@@ -111,11 +114,8 @@ type Hooks[M, N any] interface {
 
 // Resource implements a resource.
 type Resource[M any, P Model[M], N any] struct {
-	Kind         Kind
-	Hooks        Hooks[M, N]
-	PrivateState PrivateStateCodec[N]
-	// Same reports whether two models have the same computed attributes; nil compares all attributes.
-	Same func(a, b *M) bool
+	Kind  Kind
+	Hooks Hooks[M, N]
 
 	data *tf.ProviderData // nil until the provider is configured
 }
@@ -170,16 +170,6 @@ func (r *Resource[M, P, N]) ImportState(
 	owned.ImportState(ctx, r.data, r.Kind.Example, req, resp)
 }
 
-// Data returns the data of the provider. It is nil until the provider is configured.
-func (r *Resource[M, P, N]) Data() *tf.ProviderData { return r.data }
-
-func (r *Resource[M, P, N]) same(a, b *M) bool {
-	if r.Same != nil {
-		return r.Same(a, b)
-	}
-	return reflect.DeepEqual(a, b)
-}
-
 // object returns the namespace and the name of the first object of a resource.
 func (k Kind) object(c *Common) owned.Identity {
 	identity := c.Identity()
@@ -193,6 +183,15 @@ func (k Kind) object(c *Common) owned.Identity {
 func (r *Resource[M, P, N]) creation(c *Common) *owned.Creation {
 	return &owned.Creation{Type: r.Kind.Type, ID: c.Identity().ID().ValueString(), Adopt: c.AdoptExisting.ValueBool(),
 		Owner: r.Kind.Owner}
+}
+
+// recoverMemory adds the objects in state to the memory if the private state was lost.
+func (r *Resource[M, P, N]) recoverMemory(memory owned.Memory, state *Common) {
+	hasUID := r.Kind.HasUID
+	if hasUID == nil {
+		hasUID = func(*unstructured.Unstructured) bool { return true }
+	}
+	memory.RecoverObjects(state.Manifests, apitypes.UID(state.UID.ValueString()), hasUID)
 }
 
 func (r *Resource[M, P, N]) refuseIfProtected(c *Common) diag.Diagnostics {
@@ -212,26 +211,5 @@ func (r *Resource[M, P, N]) refuseIfHeld(c *Common) diag.Diagnostics {
 	return diag.Diagnostics{diag.NewErrorDiagnostic("Not destroyed: "+id, reason)}
 }
 
-// PrivateStateCodec loads and saves what a resource remembers in private state. The zero value uses JSON. With Save,
-// it is saved after every refresh that succeeds, even if it is unchanged.
-type PrivateStateCodec[N any] struct {
-	Load func(context.Context, owned.PrivateReader) (N, diag.Diagnostics)
-	Save func(context.Context, owned.PrivateWriter, N) diag.Diagnostics
-}
-
-// privateStateKey is the key in private state. States that exist contain it.
+// privateStateKey is the key in private state of what a resource remembers.
 const privateStateKey = "notes"
-
-func (c PrivateStateCodec[N]) load(ctx context.Context, private owned.PrivateReader) (N, diag.Diagnostics) {
-	if c.Load != nil {
-		return c.Load(ctx, private)
-	}
-	return owned.Load[N](ctx, private, privateStateKey)
-}
-
-func (c PrivateStateCodec[N]) save(ctx context.Context, private owned.PrivateWriter, privateState N) diag.Diagnostics {
-	if c.Save != nil {
-		return c.Save(ctx, private, privateState)
-	}
-	return owned.Save(ctx, private, privateStateKey, privateState)
-}

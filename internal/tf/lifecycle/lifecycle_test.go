@@ -60,7 +60,7 @@ func TestResourceWithoutAWaitHasNoTimeForIt(t *testing.T) {
 
 func TestPrivateStateThatCannotBeWrittenIsAnError(t *testing.T) {
 	t.Parallel()
-	if diags := (PrivateStateCodec[chan int]{}).save(t.Context(), nil, make(chan int)); !diags.HasError() {
+	if diags := owned.Save(t.Context(), nil, privateStateKey, make(chan int)); !diags.HasError() {
 		t.Error("saved")
 	}
 }

@@ -307,8 +307,8 @@ func Managed(obj *unstructured.Unstructured) bool {
 	return ours && err == nil
 }
 
-// Display returns the text of a listed resource: its kind and name, and the properties that are not empty.
-func Display(ref kube.Ref, properties ...string) string {
+// display returns the text of a listed resource: its kind and name, and the properties that are not empty.
+func display(ref kube.Ref, properties []string) string {
 	all := append([]string{ref.String()}, properties...)
 	return strings.Join(slices.DeleteFunc(all, func(property string) bool { return property == "" }), ", ")
 }
@@ -329,7 +329,10 @@ func Counted(n int64, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// IdentityOf returns the identity of a resource with the namespace and the name of an object.
-func IdentityOf(obj *unstructured.Unstructured) owned.Identity {
-	return owned.Identity{Namespace: types.StringValue(obj.GetNamespace()), Name: types.StringValue(obj.GetName())}
+// ItemOf returns a resource with the namespace and the name of an object of a kind, and with the properties that are
+// not empty.
+func ItemOf(of kube.Kind, live *unstructured.Unstructured, properties ...string) Item {
+	ref := kube.Ref{Kind: of, Namespace: live.GetNamespace(), Name: live.GetName()}
+	identity := owned.Identity{Namespace: types.StringValue(ref.Namespace), Name: types.StringValue(ref.Name)}
+	return Item{Identity: identity, Live: live, Display: display(ref, properties)}
 }

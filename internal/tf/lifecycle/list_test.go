@@ -545,13 +545,13 @@ func TestImportOfAListedObjectReadsNothingElse(t *testing.T) {
 
 func TestTextOfAListedResource(t *testing.T) {
 	t.Parallel()
-	ref := kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}
-	if got := lifecycle.Display(ref, "", lifecycle.Property("image", "a"), lifecycle.Property("user", ""),
-		lifecycle.Counted(1, "pod"), lifecycle.Counted(2, "pod")); got != "Service ml/x, image a, 1 pod, 2 pods" {
+	obj := service("x")
+	item := lifecycle.ItemOf(kind.Service(), &obj, "", lifecycle.Property("image", "a"),
+		lifecycle.Property("user", ""), lifecycle.Counted(1, "pod"), lifecycle.Counted(2, "pod"))
+	if got := item.Display; got != "Service ml/x, image a, 1 pod, 2 pods" {
 		t.Error(got)
 	}
-	obj := service("x")
-	if got := lifecycle.IdentityOf(&obj).ID().ValueString(); got != "ml/x" {
+	if got := item.Identity.ID().ValueString(); got != "ml/x" {
 		t.Error(got)
 	}
 	obj.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: kube.Manager, Operation: "Apply",

@@ -2,12 +2,16 @@ package lifecycle
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
@@ -37,12 +41,11 @@ type Planning[M, N any] struct {
 	PriorPrivate owned.PrivateReader
 	Private      owned.PrivateWriter
 
-	creation     func() *owned.Creation
-	memory       func() owned.Memory
-	privateState PrivateStateCodec[N]
-	plan         *Common
-	config       *Common
-	state        *Common
+	creation func() *owned.Creation
+	memory   func() owned.Memory
+	plan     *Common
+	config   *Common
+	state    *Common
 }
 
 // Creation returns the creation of the plan, also for objects that an update adds. Each call returns a new one,
@@ -66,9 +69,54 @@ func (p *Planning[M, N]) ReplaceIfMoved() {
 	}
 }
 
+// DryRun runs a server-side dry run of a planned object, and reports what it finds. creation is nil for an object in
+// state. replaced is the UID of an object that is deleted first; see [owned.Memory.Preview].
+func (p *Planning[M, N]) DryRun(
+	ctx context.Context, obj *unstructured.Unstructured, creation *owned.Creation, replaced apitypes.UID,
+) owned.Forecast {
+	inState := creation == nil
+	forecast := p.Memory().Preview(ctx, p.Data.Cluster, obj, creation, replaced)
+	p.Diags.Append(forecast.Diagnostics(p.Creating, inState)...)
+	if inState {
+		p.Diags.Append(p.Memory().RetainedWarning(forecast.Ref, manifest.Key(obj), forecast.After)...)
+	}
+	return forecast
+}
+
+// PreserveImported keeps the settings that an import has assumed, if the plan then has no changes: adopt_existing, and
+// those that others keep. imported reports that the resource was imported and not updated since.
+func (p *Planning[M, N]) PreserveImported(imported bool, others ...func()) {
+	if p.Creating || !imported {
+		return
+	}
+	owned.PreserveImported(p.Plan, p.State, func() {
+		owned.PreserveSetting(&p.plan.AdoptExisting, p.state.AdoptExisting, p.config.AdoptExisting)
+		for _, preserve := range others {
+			preserve()
+		}
+	})
+}
+
+// PreserveObjects returns the planned objects, of which those that were imported and that an apply would not change
+// are those in state. imported contains the keys of the objects that have not been applied since their import.
+func (p *Planning[M, N]) PreserveObjects(
+	ctx context.Context, planned, prior owned.Objects, imported []string,
+) owned.Objects {
+	return planned.Preserve(prior, func(planned, before *owned.Object) bool {
+		if !slices.Contains(imported, planned.Key) {
+			return false
+		}
+		same, err := owned.AppliesNothing(ctx, p.Data.Cluster, p.Memory(), planned, before)
+		if err != nil {
+			p.Diags.Append(tf.Failure(err))
+		}
+		return same
+	})
+}
+
 // SavePrivateState saves the changed private state with the plan.
 func (p *Planning[M, N]) SavePrivateState(ctx context.Context) {
-	p.Diags.Append(p.privateState.save(ctx, p.Private, p.PrivateState)...)
+	p.Diags.Append(owned.Save(ctx, p.Private, privateStateKey, p.PrivateState)...)
 }
 
 // Short reports whether this is the [ShortPath].
@@ -139,7 +187,7 @@ func (r *Resource[M, P, N]) ModifyPlan(
 	p.Diags.Append(plan.common().unmatchedErrors(unmatched)...)
 	resp.RequiresReplace = append(resp.RequiresReplace, p.Replace...)
 	resp.Diagnostics.Append(mask(p.Diags, before, plan.common().SensitiveValues)...)
-	if !r.same((*M)(plan), &proposed) {
+	if !owned.Unchanged(plan, &proposed) {
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	}
 }
@@ -150,10 +198,10 @@ func (r *Resource[M, P, N]) planning(
 ) *Planning[M, N] {
 	p := &Planning[M, N]{
 		Data: r.data, Plan: (*M)(plan), Config: (*M)(config), State: (*M)(state), Creating: creating,
-		PriorPrivate: private, Private: private, privateState: r.PrivateState,
+		PriorPrivate: private, Private: private,
 		plan: plan.common(), state: state.common(), config: config.common(),
 	}
-	privateState, diags := r.PrivateState.load(ctx, private)
+	privateState, diags := owned.Load[N](ctx, private, privateStateKey)
 	p.Diags.Append(diags...)
 	p.Moved, diags = loadMoved(ctx, private)
 	p.Diags.Append(diags...)

@@ -133,15 +133,6 @@ func TestUnreadablePrivateStateIsReportedByThePlan(t *testing.T) {
 			t.Errorf("%s: %v", name, diags)
 		}
 	}
-	failing := &hooks{configure: func(r *thingResource) {
-		r.PrivateState.Load = func(context.Context, owned.PrivateReader) (privateState, diag.Diagnostics) {
-			return privateState{}, diag.Diagnostics{diag.NewErrorDiagnostic("Not read", "")}
-		}
-	}}
-	resp := inCluster(t, "a", failing).planned(nil, map[string]any{"name": "x"}, nil)
-	if errorSummary(t, resp.Diagnostics) != "Not read" || len(failing.called) > 0 {
-		t.Errorf("called %v, %v", failing.called, resp.Diagnostics)
-	}
 }
 
 func TestPlanFindsConflictsWithOtherResourcesOfTheRun(t *testing.T) {

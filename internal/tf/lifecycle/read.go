@@ -18,6 +18,7 @@ import (
 // Reading is a refresh or an import.
 type Reading[M, N any] struct {
 	Data            *tf.ProviderData
+	Resource        string // type and ID: kt_volume ml/data
 	RecordedCluster owned.RecordedCluster
 	State           *M
 	Memory          owned.Memory
@@ -39,16 +40,16 @@ type Reading[M, N any] struct {
 }
 
 // FindObject returns the live version of an applied object, or [owned.ErrGone] with a warning. An object is also gone
-// if its kind was removed from the cluster. resource is the type and ID of the resource.
+// if its kind was removed from the cluster.
 func (r *Reading[M, N]) FindObject(
-	ctx context.Context, obj *unstructured.Unstructured, resource string,
+	ctx context.Context, obj *unstructured.Unstructured,
 ) (kube.Ref, owned.Found, error) {
 	cluster := r.Data.Cluster
 	var found owned.Found
 	ref, err := cluster.LiveRef(ctx, obj)
 	if err == nil {
 		var diags diag.Diagnostics
-		found, diags, err = owned.Find(ctx, cluster, r.Memory, manifest.Key(obj), ref, resource)
+		found, diags, err = owned.Find(ctx, cluster, r.Memory, manifest.Key(obj), ref, r.Resource)
 		r.Diags.Append(diags...)
 		r.MemoryChanged = r.MemoryChanged || found.MemoryChanged
 	}
@@ -129,7 +130,7 @@ func (r *Resource[M, P, N]) readRevealed(
 	}
 	memory, unreadable := owned.LoadMemory(ctx, private)
 	diags.Append(unreadable...)
-	privateState, unreadable := r.PrivateState.load(ctx, private)
+	privateState, unreadable := owned.Load[N](ctx, private, privateStateKey)
 	diags.Append(unreadable...)
 	moved, unreadable := loadMoved(ctx, private)
 	diags.Append(unreadable...)
@@ -137,17 +138,18 @@ func (r *Resource[M, P, N]) readRevealed(
 	if diags.HasError() {
 		return stateKept, diags
 	}
+	r.recoverMemory(memory, state.common())
 	before := *state
 
-	reading := &Reading[M, N]{Data: r.data, RecordedCluster: recordedCluster, State: (*M)(state), Memory: memory,
-		PrivateState: privateState, Moved: moved, Short: short}
+	reading := &Reading[M, N]{Data: r.data, Resource: r.Kind.Type + " " + state.common().ID.ValueString(),
+		RecordedCluster: recordedCluster, State: (*M)(state), Memory: memory, PrivateState: privateState, Moved: moved,
+		Short: short}
 	err := r.refresh(ctx, reading, state.common())
 	if reading.MemoryChanged {
 		diags.Append(memory.Save(ctx, private)...)
 	}
-	if r.PrivateState.Save != nil && err == nil || r.PrivateState.Save == nil &&
-		!reflect.DeepEqual(reading.PrivateState, privateState) {
-		diags.Append(r.PrivateState.save(ctx, private, reading.PrivateState)...)
+	if !reflect.DeepEqual(reading.PrivateState, privateState) {
+		diags.Append(owned.Save(ctx, private, privateStateKey, reading.PrivateState)...)
 	}
 	diags.Append(reading.Diags...)
 	if err == nil {
@@ -163,7 +165,7 @@ func (r *Resource[M, P, N]) readRevealed(
 		return stateKept, append(diags, readFailure(err))
 	}
 	diags.Append(recordedCluster.Record(ctx, private)...)
-	if r.same((*M)(state), &before) {
+	if owned.Unchanged(state, &before) {
 		return stateKept, diags
 	}
 	_, failed := state.common().conceal(state.common().SensitiveValues)

@@ -108,7 +108,7 @@ func (s *shortPath[M, P, N]) Plan(
 	saved := &recorder{saved: private}
 	p := s.resource.planning(ctx, &planned, configured, prior, false, privateData{saved, saved})
 	s.resource.plan(ctx, p)
-	if len(p.Diags) > 0 || len(p.Replace) > 0 || saved.changed || !s.resource.same(&planned, prior) {
+	if len(p.Diags) > 0 || len(p.Replace) > 0 || saved.changed || !owned.Unchanged(&planned, prior) {
 		return nil, false
 	}
 	return func() bool {

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -29,8 +30,7 @@ type Writing[M, N any] struct {
 	// Private is saved with the state.
 	Private owned.PrivateWriter
 
-	state        *tfsdk.State
-	privateState PrivateStateCodec[N]
+	state *tfsdk.State
 	// concealed returns a copy of a model for the state.
 	concealed func(*M) (*M, diag.Diagnostics)
 	// recordCreated records that a creation is in state. Only the first call has an effect.
@@ -49,7 +49,7 @@ func (w *Writing[M, N]) SaveAs(ctx context.Context, model *M) {
 	w.Diags.Append(diags...)
 	w.Diags.Append(w.state.Set(ctx, model)...)
 	w.Diags.Append(w.Memory.Save(ctx, w.Private)...)
-	w.Diags.Append(w.privateState.save(ctx, w.Private, w.PrivateState)...)
+	w.Diags.Append(owned.Save(ctx, w.Private, privateStateKey, w.PrivateState)...)
 }
 
 // Create applies a planned creation.
@@ -75,7 +75,7 @@ func (r *Resource[M, P, N]) Create(ctx context.Context, req resource.CreateReque
 	w := &Writing[M, N]{
 		Data: r.data, Plan: (*M)(plan), Config: (*M)(config), Prior: new(M), Memory: owned.Memory{},
 		Creation: r.creation(plan.common()), Creating: true, Diags: &resp.Diagnostics,
-		state: &resp.State, Private: resp.Private, privateState: r.PrivateState, concealed: hidden.concealed,
+		state: &resp.State, Private: resp.Private, concealed: hidden.concealed,
 	}
 	defer func() { resp.Diagnostics = hidden.mask(resp.Diagnostics) }()
 	w.recordCreated = func(ctx context.Context) {
@@ -104,7 +104,7 @@ func (r *Resource[M, P, N]) Update(ctx context.Context, req resource.UpdateReque
 	resp.Diagnostics.Append(state.common().Reveal()...)
 	memory, diags := owned.LoadMemory(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
-	privateState, diags := r.PrivateState.load(ctx, req.Private)
+	privateState, diags := owned.Load[N](ctx, req.Private, privateStateKey)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
@@ -121,9 +121,10 @@ func (r *Resource[M, P, N]) Update(ctx context.Context, req resource.UpdateReque
 		Data: r.data, Plan: (*M)(plan), Config: (*M)(config), Prior: (*M)(state),
 		Memory: memory, PrivateState: privateState, RecordedCluster: recordedCluster,
 		Creation: r.creation(plan.common()), Diags: &resp.Diagnostics,
-		state: &resp.State, Private: resp.Private, privateState: r.PrivateState, concealed: hidden.concealed,
+		state: &resp.State, Private: resp.Private, concealed: hidden.concealed,
 	}
 	defer func() { resp.Diagnostics = hidden.mask(resp.Diagnostics) }()
+	r.recoverMemory(memory, state.common())
 	w.Creation.PerObject = true
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, movedKey, nil)...) // this apply takes the moved object over
 	r.Hooks.Apply(ctx, w)
@@ -180,6 +181,15 @@ type Deleting[M, N any] struct {
 	Private owned.PrivateReader
 }
 
+// DeleteObjects deletes objects in the given order, as [owned.DeleteObjects].
+func (d *Deleting[M, N]) DeleteObjects(
+	ctx context.Context, objects []*unstructured.Unstructured, podLabels map[string]string,
+) (remaining map[string]bool) {
+	remaining, diags := owned.DeleteObjects(ctx, d.Data.Cluster, d.RecordedCluster, objects, d.Memory, podLabels)
+	d.Diags.Append(diags...)
+	return remaining
+}
+
 // Delete deletes the objects in state. It returns an error if the provider is configured for another cluster.
 func (r *Resource[M, P, N]) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	r.data.Cluster.BeginApply()
@@ -191,7 +201,7 @@ func (r *Resource[M, P, N]) Delete(ctx context.Context, req resource.DeleteReque
 	resp.Diagnostics.Append(r.refuseIfHeld(state.common())...)
 	memory, diags := owned.LoadMemory(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
-	privateState, diags := r.PrivateState.load(ctx, req.Private)
+	privateState, diags := owned.Load[N](ctx, req.Private, privateStateKey)
 	resp.Diagnostics.Append(diags...)
 	planned, diags := owned.Load[bool](ctx, req.Private, destroyKey)
 	resp.Diagnostics.Append(diags...)
@@ -208,6 +218,7 @@ func (r *Resource[M, P, N]) Delete(ctx context.Context, req resource.DeleteReque
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	r.recoverMemory(memory, state.common())
 	r.Hooks.Delete(ctx, &Deleting[M, N]{
 		Data: r.data, State: (*M)(state), Memory: memory, PrivateState: privateState, RecordedCluster: recordedCluster,
 		Diags: &resp.Diagnostics, Private: req.Private,

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -67,17 +68,19 @@ func (m Memory) Recover(key string, uid types.UID, acceptAnyOwned bool) {
 	}
 }
 
-// RecoverObjects adds entries for the objects in state if there are none. uid is the UID of the object for which hasUID
-// is true, or "" if the state contains none.
-func (m Memory) RecoverObjects(applied Objects, uid types.UID, hasUID func(*unstructured.Unstructured) bool) {
+// RecoverObjects adds entries for the objects in the attribute manifests of a state if there are none. uid is the UID
+// of the object for which hasUID is true, or "" if the state contains none.
+func (m Memory) RecoverObjects(
+	manifests basetypes.MapValue, uid types.UID, hasUID func(*unstructured.Unstructured) bool,
+) {
 	if len(m) > 0 || uid == "" {
 		return
 	}
-	for key, object := range applied {
-		if hasUID(object.Content) {
-			m.Recover(key, uid, true)
+	for _, obj := range Manifests(manifests) {
+		if hasUID(obj) {
+			m.Recover(manifest.Key(obj), uid, true)
 		} else {
-			m.Recover(key, "", true)
+			m.Recover(manifest.Key(obj), "", true)
 		}
 	}
 }

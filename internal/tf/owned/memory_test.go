@@ -353,7 +353,7 @@ func TestOnlyFieldsThatOthersHaveTakenOverAreReleased(t *testing.T) {
 
 func TestEntriesAreRecoveredFromTheState(t *testing.T) {
 	t.Parallel()
-	objects := named(t, "1", "a", "b")
+	objects := named(t, "1", "a", "b").Value()
 	first := func(obj *unstructured.Unstructured) bool { return obj.GetName() == "a" }
 	memory := Memory{}
 	memory.RecoverObjects(objects, "u", first)

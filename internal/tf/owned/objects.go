@@ -78,6 +78,21 @@ func ObjectsOf(manifests types.Map) (Objects, error) {
 	return out, nil
 }
 
+// ObjectIn returns the object in the attribute manifests of a resource with one object. It is nil while it is unknown.
+func ObjectIn(manifests types.Map) (*unstructured.Unstructured, error) {
+	objects, err := ObjectsOf(manifests)
+	for _, object := range objects {
+		return object.Content, nil
+	}
+	return nil, err
+}
+
+// ManifestsOf returns the attribute manifests of a resource with one object.
+func ManifestsOf(obj *unstructured.Unstructured) (types.Map, error) {
+	objects, err := Rendered([]*unstructured.Unstructured{obj})
+	return objects.Value(), err
+}
+
 // Value returns the attribute manifests.
 func (o Objects) Value() types.Map {
 	elements := make(map[string]attr.Value, len(o))

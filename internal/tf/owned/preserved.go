@@ -48,13 +48,14 @@ func Manifests(attribute types.Map) []*unstructured.Unstructured {
 	return objects
 }
 
-// PreserveImported applies preserve to the plan if the plan then has no changes. It is for settings that are not stored
-// in the cluster, so that an import has to assume them. Any other change also applies the configured settings.
-func PreserveImported[M any](plan, state *M, preserve func(plan *M)) {
-	unchanged := *plan
-	preserve(&unchanged)
-	if Unchanged(&unchanged, state) {
-		*plan = unchanged
+// PreserveImported calls preserve, which changes the plan, and keeps the result if the plan then has no changes. It is
+// for settings that are not stored in the cluster, so that an import has to assume them. Any other change also applies
+// the configured settings.
+func PreserveImported[M any](plan, state *M, preserve func()) {
+	planned := *plan
+	preserve()
+	if !Unchanged(plan, state) {
+		*plan = planned
 	}
 }
 

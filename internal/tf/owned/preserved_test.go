@@ -66,7 +66,7 @@ func TestImportedSettingsArePreservedOnlyInAPlanWithoutChanges(t *testing.T) {
 			t.Parallel()
 			plan := c.plan
 			PreserveImported(&plan, &c.state,
-				func(m *model) { PreserveSetting(&m.Setting, c.state.Setting, c.plan.Setting) })
+				func() { PreserveSetting(&plan.Setting, c.state.Setting, c.plan.Setting) })
 			if plan != c.want {
 				t.Errorf("got %v, want %v", plan, c.want)
 			}

@@ -1,4 +1,4 @@
-package provider
+package providertest
 
 import (
 	"strings"
@@ -23,14 +23,12 @@ func encoded(t *testing.T, ready bool, token string) *tfprotov6.DynamicValue {
 
 func TestDifferencesOfTheShortPathAreReportedByNameWithoutValues(t *testing.T) {
 	t.Parallel()
-	s := &server{schemas: map[string]*tfprotov6.Schema{"kt_test": {Block: &tfprotov6.SchemaBlock{
-		Attributes: []*tfprotov6.SchemaAttribute{
-			{Name: "ready", Type: tftypes.Bool}, {Name: "token", Type: tftypes.String},
-		}}}}}
-	s.schemasOnce.Do(func() {})
+	c := &comparer{types: map[string]tftypes.Type{"kt_test": tftypes.Object{
+		AttributeTypes: map[string]tftypes.Type{"ready": tftypes.Bool, "token": tftypes.String}}}}
+	c.typesOnce.Do(func() {})
 	short := &tfprotov6.ReadResourceResponse{NewState: encoded(t, false, "s3cret"),
 		Private: []byte(`{"kept":"YQ==","objects":"YQ=="}`)}
-	for name, c := range map[string]struct {
+	for name, test := range map[string]struct {
 		framework *tfprotov6.ReadResourceResponse
 		want      string // "" if the responses are equal
 	}{
@@ -51,11 +49,11 @@ func TestDifferencesOfTheShortPathAreReportedByNameWithoutValues(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var found string
-			for _, d := range s.verifyRead(t.Context(), "kt_test", c.framework, short) {
+			for _, d := range c.compareRead(t.Context(), "kt_test", test.framework, short) {
 				found += d.Detail
 			}
-			if (found == "") != (c.want == "") || !strings.Contains(found, c.want) {
-				t.Errorf("got %q, want %q", found, c.want)
+			if (found == "") != (test.want == "") || !strings.Contains(found, test.want) {
+				t.Errorf("got %q, want %q", found, test.want)
 			}
 			if strings.Contains(found, "s3cret") || strings.Contains(found, "other") {
 				t.Errorf("%q contains a value", found)

@@ -1,52 +1,84 @@
-package provider
+// Package providertest serves the provider for tests, with a comparison of its short path and the framework.
+package providertest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
+	fwprovider "github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/ktdev/terraform-provider-kt/internal/provider"
 )
 
-// The functions in this file compare a response of the framework with that of the short path, and return an error if
-// the two differ. The acceptance tests run with KT_SHORT_PATH=verify.
-
-func verifyValid(framework *tfprotov6.ValidateResourceConfigResponse) []*tfprotov6.Diagnostic {
-	return differences("validation", framework.Diagnostics, nil)
+// NewServer is like [provider.NewServer], but the framework and the short path both handle each request, and it is an
+// error if their responses differ.
+func NewServer(p fwprovider.Provider) tfprotov6.ProviderServer {
+	c := &comparer{}
+	c.server = provider.NewComparingServer(p, c.compare)
+	return c.server
 }
 
-func (s *server) verifyUpgraded(
-	ctx context.Context, resourceType string, framework, short *tfprotov6.UpgradeResourceStateResponse,
-) []*tfprotov6.Diagnostic {
-	return differences("upgrade of the state", framework.Diagnostics, map[string][]string{
-		"state": s.differing(ctx, resourceType, framework.UpgradedState, short.UpgradedState),
-	})
+// comparer compares responses of the framework with those of the short path.
+type comparer struct {
+	server tfprotov6.ProviderServer
+
+	types     map[string]tftypes.Type // of the resources
+	typesOnce sync.Once
 }
 
-func (s *server) verifyRead(
+// compare adds an error to the response of the framework if the short path gives another one.
+func (c *comparer) compare(ctx context.Context, req, framework, short any, again func() bool) {
+	switch framework := framework.(type) {
+	case *tfprotov6.ValidateResourceConfigResponse:
+		framework.Diagnostics = append(framework.Diagnostics, differences("validation", framework.Diagnostics, nil)...)
+	case *tfprotov6.UpgradeResourceStateResponse:
+		req, _ := req.(*tfprotov6.UpgradeResourceStateRequest)
+		short, _ := short.(*tfprotov6.UpgradeResourceStateResponse)
+		framework.Diagnostics = append(framework.Diagnostics,
+			differences("upgrade of the state", framework.Diagnostics, map[string][]string{
+				"state": c.differing(ctx, req.TypeName, framework.UpgradedState, short.UpgradedState),
+			})...)
+	case *tfprotov6.ReadResourceResponse:
+		req, _ := req.(*tfprotov6.ReadResourceRequest)
+		short, _ := short.(*tfprotov6.ReadResourceResponse)
+		framework.Diagnostics = append(framework.Diagnostics,
+			confirmed(c.compareRead(ctx, req.TypeName, framework, short), again)...)
+	case *tfprotov6.PlanResourceChangeResponse:
+		req, _ := req.(*tfprotov6.PlanResourceChangeRequest)
+		short, _ := short.(*tfprotov6.PlanResourceChangeResponse)
+		framework.Diagnostics = append(framework.Diagnostics,
+			confirmed(c.comparePlan(ctx, req.TypeName, framework, short), again)...)
+	}
+}
+
+func (c *comparer) compareRead(
 	ctx context.Context, resourceType string, framework, short *tfprotov6.ReadResourceResponse,
 ) []*tfprotov6.Diagnostic {
 	return differences("refresh", framework.Diagnostics, map[string][]string{
-		"state":         s.differing(ctx, resourceType, framework.NewState, short.NewState),
+		"state":         c.differing(ctx, resourceType, framework.NewState, short.NewState),
 		"private state": differingPrivate(framework.Private, short.Private),
 		"identity":      differingIdentity(framework.NewIdentity, short.NewIdentity),
 		"deferral":      whole(framework.Deferred == nil),
 	})
 }
 
-func (s *server) verifyPlan(
+func (c *comparer) comparePlan(
 	ctx context.Context, resourceType string, framework, short *tfprotov6.PlanResourceChangeResponse,
 ) []*tfprotov6.Diagnostic {
 	name := tftypes.NewAttributePath().WithAttributeName("name")
 	isConflict := func(d *tfprotov6.Diagnostic) bool { return name.Equal(d.Attribute) }
 	if slices.ContainsFunc(framework.Diagnostics, isConflict) {
-		return nil // a conflict with another resource of the run, which is not recorded in this mode
+		return nil // a conflict with another resource of the run, which the short path does not record here
 	}
 	return differences("plan", framework.Diagnostics, map[string][]string{
-		"state":               s.differing(ctx, resourceType, framework.PlannedState, short.PlannedState),
+		"state":               c.differing(ctx, resourceType, framework.PlannedState, short.PlannedState),
 		"private state":       differingPrivate(framework.PlannedPrivate, short.PlannedPrivate),
 		"identity":            differingIdentity(framework.PlannedIdentity, short.PlannedIdentity),
 		"reasons to replace":  whole(len(framework.RequiresReplace) == 0),
@@ -89,12 +121,19 @@ func differences(
 	}}
 }
 
-func (s *server) differing(ctx context.Context, resourceType string, a, b *tfprotov6.DynamicValue) []string {
-	typ, ok := s.typeOf(ctx, resourceType)
-	if !ok {
-		return whole(false)
+func (c *comparer) differing(ctx context.Context, resourceType string, a, b *tfprotov6.DynamicValue) []string {
+	c.typesOnce.Do(func() {
+		c.types = map[string]tftypes.Type{}
+		if resp, err := c.server.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{}); err == nil {
+			for name, schema := range resp.ResourceSchemas {
+				c.types[name] = schema.ValueType()
+			}
+		}
+	})
+	if typ, ok := c.types[resourceType]; ok {
+		return differingValues(typ, a, b)
 	}
-	return differingValues(typ, a, b)
+	return whole(false)
 }
 
 // whole is what differs in a part of which no details are reported.
@@ -133,14 +172,15 @@ func differingIdentity(a, b *tfprotov6.ResourceIdentityData) []string {
 	if a == nil || b == nil {
 		return whole(a == b)
 	}
-	return differingValues(identityType(), a.IdentityData, b.IdentityData)
+	identity := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"name": tftypes.String,
+		"namespace": tftypes.String}}
+	return differingValues(identity, a.IdentityData, b.IdentityData)
 }
 
 // differingPrivate returns the keys of private state that differ.
 func differingPrivate(a, b []byte) []string {
-	first, ok := privateState(a)
-	second, also := privateState(b)
-	if !ok || !also {
+	var first, second map[string][]byte
+	if len(a) > 0 && json.Unmarshal(a, &first) != nil || len(b) > 0 && json.Unmarshal(b, &second) != nil {
 		return whole(false)
 	}
 	var keys []string
