@@ -69,33 +69,38 @@ func (c *call) warn(summary, detail string) {
 	c.warnings.AddWarning(summary, detail)
 }
 
-// attributeError is an error of an attribute of the action.
-type attributeError struct {
-	at              path.Path
+// refusal is an action that is not possible for a compute.
+type refusal struct {
 	summary, detail string
+	at              path.Path // of the attribute with the cause; empty: the one that identifies the compute
 }
 
-func (e *attributeError) Error() string { return e.summary + ": " + e.detail }
-
-// refusal is an action that is not possible for a compute.
-type refusal struct{ summary, detail string }
-
 func (e *refusal) Error() string { return e.summary + ": " + e.detail }
+
+// refused returns a refusal for a reason of the compute.
+func refused(summary, detail string) error { return &refusal{summary: summary, detail: detail} }
+
+// diagnosticOf returns the diagnostic of an error, without a path.
+func diagnosticOf(err error) diag.Diagnostic {
+	if refused, ok := errors.AsType[*refusal](err); ok {
+		return diag.NewErrorDiagnostic(refused.summary, refused.detail)
+	}
+	return tf.Failure(err)
+}
 
 // failure returns the diagnostic of an error, which also states what was done before. at is the attribute that
 // identifies the compute.
 func (c *call) failure(ctx context.Context, action string, at path.Path, err error) diag.Diagnostic {
 	var (
-		failed   = tf.Failure(err)
-		ofAttr   *attributeError
+		failed   = diagnosticOf(err)
 		refused  *refusal
 		notReady *observe.NotReadyError
 	)
 	switch {
-	case errors.As(err, &ofAttr):
-		at, failed = ofAttr.at, diag.NewErrorDiagnostic(ofAttr.summary, ofAttr.detail)
 	case errors.As(err, &refused):
-		failed = diag.NewErrorDiagnostic(refused.summary, refused.detail)
+		if len(refused.at.Steps()) > 0 {
+			at = refused.at
+		}
 	case ctx.Err() == nil || errors.As(err, &notReady):
 	case errors.Is(context.Cause(ctx), context.DeadlineExceeded):
 		failed = diag.NewErrorDiagnostic("Timeout of "+action, fmt.Sprintf("%v%s\n\n"+

@@ -48,7 +48,7 @@ func TestFailureStatesWhatWasDone(t *testing.T) {
 		"interrupt": {interrupted, errors.New("x"), id, []string{"kt_x was interrupted", "Last status: 2 pods left."}},
 		"refusal": {t.Context(), &refusal{summary: "Cannot scale it", detail: "Because."}, id,
 			[]string{"Cannot scale it", "Because."}},
-		"attribute": {t.Context(), &attributeError{at: path.Root("node"), summary: "No node", detail: "None."},
+		"attribute": {t.Context(), &refusal{at: path.Root("node"), summary: "No node", detail: "None."},
 			path.Root("node"), []string{"No node", "None."}},
 	} {
 		c := &call{send: func(string) {}}

@@ -69,20 +69,13 @@ func invokeCheckpoint(ctx context.Context, c *call, m *checkpointModel) error {
 	case c.found:
 		c.warnings.Append(holdWarning(c.holds.Add(tf.ComputeType, id, heldByCheckpoint))...)
 	}
-	wrong, ofAttribute := errors.AsType[*attributeError](err)
 	switch {
 	case err == nil, m.OnFailure.ValueString() != continueOnFailure:
 		return err
 	case errors.Is(context.Cause(ctx), context.Canceled):
 		return err // the user stops the run
-	case ofAttribute:
-		c.warn("Checkpoint failed: "+wrong.summary, wrong.detail+ignoredFailure)
-		return nil
 	}
-	failed := tf.Failure(err)
-	if refused, ok := errors.AsType[*refusal](err); ok {
-		failed = diag.NewErrorDiagnostic(refused.summary, refused.detail)
-	}
+	failed := diagnosticOf(err)
 	c.warn("Checkpoint failed: "+failed.Summary(), failed.Detail()+ignoredFailure)
 	return nil
 }

@@ -52,11 +52,8 @@ func evacuate() func() action.Action {
 
 // evacuate evicts the pods of the compute from a node.
 func (c *call) evacuate(ctx context.Context, node string, cordon, wait bool) error {
-	t, err := c.locate(ctx)
+	t, err := c.locateFor(ctx, kind.Evacuating, "evacuate")
 	if err != nil {
-		return err
-	}
-	if err := t.refuse(kind.Evacuating, "evacuate"); err != nil {
 		return err
 	}
 	all, err := t.source().Pods(ctx, c.cluster)
@@ -96,7 +93,7 @@ func (c *call) requireNode(ctx context.Context, t *target, node string, all []*c
 	_, err := c.cluster.Get(ctx, kube.Ref{Kind: kind.Node(), Name: node})
 	switch {
 	case kube.IsNotFound(err):
-		return &attributeError{at: path.Root("node"), summary: fmt.Sprintf("Node %q does not exist", node),
+		return &refusal{at: path.Root("node"), summary: fmt.Sprintf("Node %q does not exist", node),
 			detail: fmt.Sprintf("%s.\n\nNext step: Correct the name of the node.", nodesOf(t, all))}
 	case kube.ClassOf(err) == kube.Denied:
 		return nil
@@ -170,7 +167,7 @@ func (c *call) waitElsewhere(ctx context.Context, t *target, node string, old, a
 	}
 	back := slices.DeleteFunc(running(all), func(pod *corev1.Pod) bool { return pod.Spec.NodeName != node })
 	if len(back) > 0 {
-		return &attributeError{at: path.Root("cordon"), summary: "A replacement runs on the same node",
+		return &refusal{at: path.Root("cordon"), summary: "A replacement runs on the same node",
 			detail: fmt.Sprintf("The scheduler has placed pod %s on node %s again.\n\nNext step: Set `cordon = true`, "+
 				"so that replacements are not scheduled to the node.", back[0].Name, node)}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -51,6 +52,12 @@ func (m *common) resolve(c *call) (path.Path, diag.Diagnostics) {
 	return at, diags
 }
 
+// waitModel contains the attributes of an action on a compute that only waits.
+type waitModel struct {
+	common
+	Wait types.Bool `tfsdk:"wait"`
+}
+
 // operation is an action on one object, with the model M.
 type operation[M any, P model[M]] struct {
 	name        string // without the provider's prefix
@@ -61,7 +68,7 @@ type operation[M any, P model[M]] struct {
 	// validate checks the configuration without a cluster; values may be unknown. It may be nil.
 	validate func(m *M) diag.Diagnostics
 	// invoke performs the action. ctx ends after the timeout or when the run is interrupted. An error of the type
-	// [attributeError] is reported at its attribute, and any other error at the one that identifies the object.
+	// [refusal] with a path is reported at its attribute, and any other error at the one that identifies the object.
 	invoke func(ctx context.Context, c *call, m *M) error
 	// holds is why no compute may be destroyed in this run if the action fails before it has found its compute. ""
 	// means that it prevents none.

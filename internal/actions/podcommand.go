@@ -109,9 +109,9 @@ func (c *call) candidates(
 		return nil, nil, err
 	}
 	if len(pods) == 0 && t.guessed && countsPods(t.workload.Object["status"]) {
-		return nil, nil, &refusal{fmt.Sprintf("Cannot find the pods of %s", t), fmt.Sprintf("Its status counts pods, "+
+		return nil, nil, refused(fmt.Sprintf("Cannot find the pods of %s", t), fmt.Sprintf("Its status counts pods, "+
 			"but no pod has the labels %v, by which the provider searches for them.\n\nNext step: Add the label %s = "+
-			"%q to its pod template.", t.pods, kind.ServiceLabel, t.name)}
+			"%q to its pod template.", t.pods, kind.ServiceLabel, t.name))
 	}
 	for _, pod := range pods {
 		switch {
@@ -152,8 +152,8 @@ func (c *call) notRunning(ctx context.Context, t *target, others []*corev1.Pod) 
 			state += " Status of " + t.ref.String() + ": " + verdict.Message + "."
 		}
 	}
-	return &refusal{fmt.Sprintf("Compute %s/%s has no ready pod", c.namespace, c.name),
-		state + "\n\nNext step: Wait until the compute is ready, and resume it if it is suspended."}
+	return refused(fmt.Sprintf("Compute %s/%s has no ready pod", c.namespace, c.name),
+		state+"\n\nNext step: Wait until the compute is ready, and resume it if it is suspended.")
 }
 
 // namesOf returns the names of pods for messages.
@@ -185,7 +185,7 @@ func containerIn(pod *corev1.Pod, name string) (string, error) {
 }
 
 func unknownContainer(name string, existing []string) error {
-	return &attributeError{path.Root("container"), "Container does not exist", fmt.Sprintf(
+	return &refusal{at: path.Root("container"), summary: "Container does not exist", detail: fmt.Sprintf(
 		"The pods have no container %q.\n\nNext step: Set `container` to one of: %s.", name,
 		strings.Join(existing, ", "))}
 }
@@ -235,7 +235,8 @@ func (c *call) run(ctx context.Context, pods []*corev1.Pod, p podCommand) error 
 	}
 	running.Wait()
 	if ctx.Err() != nil {
-		return c.interruptedCommand(ctx)
+		return interrupted(ctx, "The command may still be running in the pods: Kubernetes does not end it when the "+
+			"connection to it ends.", "")
 	}
 	return joinFailures(errs)
 }
@@ -307,7 +308,7 @@ func joinFailures(errs []error) error {
 		return nil
 	case 1:
 		if command, ok := errors.AsType[*commandError](failed[0]); ok {
-			return &refusal{fmt.Sprintf("Command exited with %d in pod %s", command.code, command.pod), command.Error()}
+			return refused(fmt.Sprintf("Command exited with %d in pod %s", command.code, command.pod), command.Error())
 		}
 		return failed[0]
 	}
@@ -318,17 +319,15 @@ func joinFailures(errs []error) error {
 	if more := len(failed) - len(details); more > 0 {
 		details = append(details, fmt.Sprintf("It failed in %d more pods.", more))
 	}
-	return &refusal{fmt.Sprintf("Command failed in %d of %d pods", len(failed), len(errs)),
-		strings.Join(details, "\n\n")}
+	return refused(fmt.Sprintf("Command failed in %d of %d pods", len(failed), len(errs)),
+		strings.Join(details, "\n\n"))
 }
 
-// interruptedCommand returns the error for a command that did not end in time.
-func (c *call) interruptedCommand(ctx context.Context) error {
-	const still = "The command may still be running in the pods: Kubernetes does not end it when the connection to " +
-		"it ends."
+// interrupted returns the error of a command after the end of ctx. status is added to that of a timeout.
+func interrupted(ctx context.Context, state, status string) error {
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-		return &refusal{"Timeout of the command", fmt.Sprintf("%v %s\n\n"+
-			"Next step: If it only needs more time, increase `timeout`.", context.Cause(ctx), still)}
+		return refused("Timeout of the command", fmt.Sprintf("%v %s%s\n\n"+
+			"Next step: If it only needs more time, increase `timeout`.", context.Cause(ctx), state, status))
 	}
-	return &refusal{"The command was interrupted", "The run was interrupted. " + still}
+	return refused("The command was interrupted", "The run was interrupted. "+state)
 }

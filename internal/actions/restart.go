@@ -7,7 +7,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/action/schema"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,13 +16,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-type restartModel struct {
-	common
-	Wait types.Bool `tfsdk:"wait"`
-}
-
 func restart() func() action.Action {
-	return constructor(operation[restartModel, *restartModel]{
+	return constructor(operation[waitModel, *waitModel]{
 		name: "restart",
 		description: "Replaces the pods of a compute by new ones, like `kubectl rollout restart`. It waits until the " +
 			"new pods are ready.",
@@ -31,7 +25,7 @@ func restart() func() action.Action {
 			"wait": waitAttribute("until the new pods are ready"),
 		},
 		timeout: defaultTimeout,
-		invoke: func(ctx context.Context, c *call, m *restartModel) error {
+		invoke: func(ctx context.Context, c *call, m *waitModel) error {
 			return c.restart(ctx, waits(m.Wait))
 		},
 	})
@@ -39,11 +33,8 @@ func restart() func() action.Action {
 
 // restart replaces the pods of the compute.
 func (c *call) restart(ctx context.Context, wait bool) error {
-	t, err := c.locate(ctx)
+	t, err := c.locateFor(ctx, kind.Restarting, "restart")
 	if err != nil {
-		return err
-	}
-	if err := t.refuse(kind.Restarting, "restart"); err != nil {
 		return err
 	}
 	if t.workload != nil {

@@ -119,9 +119,9 @@ func invokeRun(ctx context.Context, c *call, m *runModel) error {
 	case m.Pods.ValueString() != allPods:
 		usable = usable[:1]
 	case len(others) > 0:
-		return &refusal{"Some pods are not ready", fmt.Sprintf("%d of %d pods of compute %s/%s are not ready: %s. The "+
+		return refused("Some pods are not ready", fmt.Sprintf("%d of %d pods of compute %s/%s are not ready: %s. The "+
 			"command was not run in any pod.\n\nNext step: Wait until all pods are ready, or set `pods = \"any\"`.",
-			len(others), len(others)+len(usable), c.namespace, c.name, namesOf(others))}
+			len(others), len(others)+len(usable), c.namespace, c.name, namesOf(others)))
 	}
 	command.prefixed = len(usable) > 1
 	return c.run(ctx, usable, command)

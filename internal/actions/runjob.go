@@ -86,8 +86,8 @@ func (c *call) podTemplate(ctx context.Context, t *target) (*corev1.PodTemplateS
 			reason = fmt.Sprintf("Its pods belong to %s %s, a kind that the provider does not know,", t.owner.Kind,
 				t.owner.Name)
 		}
-		return nil, &refusal{fmt.Sprintf("Compute %s/%s has no pod template", c.namespace, c.name), reason +
-			" from which a Job could be created.\n\nNext step: Remove `job` to run the command in the existing pods."}
+		return nil, refused(fmt.Sprintf("Compute %s/%s has no pod template", c.namespace, c.name), reason+
+			" from which a Job could be created.\n\nNext step: Remove `job` to run the command in the existing pods.")
 	}
 	object := t.workload.Object
 	var at []string
@@ -109,8 +109,8 @@ func (c *call) podTemplate(ctx context.Context, t *target) (*corev1.PodTemplateS
 	content, _ := found.(map[string]any)
 	template, err := kube.As[corev1.PodTemplateSpec](&unstructured.Unstructured{Object: content}, nil)
 	if err != nil || len(template.Spec.Containers) == 0 {
-		return nil, &refusal{"No pod template found", fmt.Sprintf("%s contains no pod template from which a Job could "+
-			"be created.\n\nNext step: Remove `job` to run the command in the pods of the compute.", t.ref)}
+		return nil, refused("No pod template found", fmt.Sprintf("%s contains no pod template from which a Job could "+
+			"be created.\n\nNext step: Remove `job` to run the command in the pods of the compute.", t.ref))
 	}
 	volumes := map[string]bool{}
 	for _, volume := range template.Spec.Volumes {
@@ -119,9 +119,9 @@ func (c *call) podTemplate(ctx context.Context, t *target) (*corev1.PodTemplateS
 	for _, container := range template.Spec.Containers {
 		for _, mount := range container.VolumeMounts {
 			if !volumes[mount.Name] { // of spec.volumeClaimTemplates
-				return nil, &refusal{fmt.Sprintf("Cannot create a Job from %s", t.ref), fmt.Sprintf("Each of its pods "+
+				return nil, refused(fmt.Sprintf("Cannot create a Job from %s", t.ref), fmt.Sprintf("Each of its pods "+
 					"mounts a volume %q of its own, which the pod of a Job would not have.\n\nNext step: Remove `job` "+
-					"to run the command in the pods of the compute.", mount.Name)}
+					"to run the command in the pods of the compute.", mount.Name))
 			}
 		}
 	}
@@ -145,8 +145,8 @@ func (c *call) followJob(ctx context.Context, job kube.Ref, p podCommand, mask p
 		if notReady != nil {
 			return maskNotReady(notReady, mask)
 		}
-		return &refusal{"The pod of the Job was deleted", fmt.Sprintf("The pod of Job %s was deleted before it ran "+
-			"the command.", job.Name)}
+		return refused("The pod of the Job was deleted", fmt.Sprintf("The pod of Job %s was deleted before it ran "+
+			"the command.", job.Name))
 	}
 	failed := &commandError{pod: pod.Name, container: p.container}
 	show := func(line string) {
@@ -229,13 +229,8 @@ func (c *call) endJob(
 			c.progress("Deleted Job %s.", job.Name) // after an interruption, Terraform drops the result of the action
 		}
 	}
-	switch {
-	case ctx.Err() == nil:
+	if ctx.Err() == nil {
 		return failure
-	case errors.Is(context.Cause(ctx), context.DeadlineExceeded):
-		return &refusal{"Timeout of the command", fmt.Sprintf("%v %s%s\n\nNext step: If it only needs more time, "+
-			"increase `timeout`.", context.Cause(ctx), state, c.status())}
-	default:
-		return &refusal{"The command was interrupted", "The run was interrupted. " + state}
 	}
+	return interrupted(ctx, state, c.status())
 }

@@ -42,11 +42,8 @@ func scale() func() action.Action {
 
 // scale sets the number of pods of the compute.
 func (c *call) scale(ctx context.Context, replicas int64, wait bool) error {
-	t, err := c.locate(ctx)
+	t, err := c.locateFor(ctx, kind.Scaling, "scale")
 	if err != nil {
-		return err
-	}
-	if err := t.refuse(kind.Scaling, "scale"); err != nil {
 		return err
 	}
 	before := int64(0)

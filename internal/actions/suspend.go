@@ -22,13 +22,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-type suspendModel struct {
-	common
-	Wait types.Bool `tfsdk:"wait"`
-}
-
 func suspend() func() action.Action {
-	return constructor(operation[suspendModel, *suspendModel]{
+	return constructor(operation[waitModel, *waitModel]{
 		name: "suspend",
 		description: "Stops all pods of a compute, like the attribute `suspend` of a `kt_compute`, and keeps " +
 			"everything else. It records in the annotation `" + kind.SuspendedAnnotation + "` of the workload what " +
@@ -37,7 +32,7 @@ func suspend() func() action.Action {
 			"wait": waitAttribute("until all pods are gone"),
 		},
 		timeout: defaultTimeout,
-		invoke: func(ctx context.Context, c *call, m *suspendModel) error {
+		invoke: func(ctx context.Context, c *call, m *waitModel) error {
 			return c.suspend(ctx, waits(m.Wait))
 		},
 	})
@@ -45,11 +40,8 @@ func suspend() func() action.Action {
 
 // suspend stops all pods of the compute.
 func (c *call) suspend(ctx context.Context, wait bool) error {
-	t, err := c.locate(ctx)
+	t, err := c.locateFor(ctx, kind.Suspending, "suspend")
 	if err != nil {
-		return err
-	}
-	if err := t.refuse(kind.Suspending, "suspend"); err != nil {
 		return err
 	}
 	queue := ""
@@ -115,11 +107,8 @@ func resume() func() action.Action {
 
 // resume starts the pods of the compute again. replicas is 0 for the number before the suspension.
 func (c *call) resume(ctx context.Context, replicas int64, wait bool) error {
-	t, err := c.locate(ctx)
+	t, err := c.locateFor(ctx, kind.Suspending, "resume")
 	if err != nil {
-		return err
-	}
-	if err := t.refuse(kind.Suspending, "resume"); err != nil {
 		return err
 	}
 	if replicas > 0 {
@@ -169,9 +158,8 @@ func pods(n int64) string { return ready.Number(int(n), "pod") }
 // refuseReplicas returns an error if the number of pods of the compute cannot be set.
 func (t *target) refuseReplicas() error {
 	if why, instead := t.refusal(kind.Scaling); why != "" {
-		return &attributeError{at: path.Root("replicas"), summary: fmt.Sprintf("Cannot scale %s", t),
-			detail: tf.Explain(tf.ComputeType, ready.Cause{Summary: why,
-				Hint: ready.Advice("Remove `replicas`. " + instead)}, nil)}
+		return &refusal{at: path.Root("replicas"), summary: fmt.Sprintf("Cannot scale %s", t),
+			detail: explain(why, "Remove `replicas`. "+instead)}
 	}
 	return nil
 }
@@ -182,11 +170,11 @@ func resumeError(t *target, err error) error {
 	var scale *manifest.ScaleError
 	switch {
 	case errors.Is(err, manifest.ErrReplicasUnknown):
-		return &attributeError{at: path.Root("replicas"), summary: "Unknown number of pods", detail: fmt.Sprintf(
+		return &refusal{at: path.Root("replicas"), summary: "Unknown number of pods", detail: fmt.Sprintf(
 			"%s was suspended by something other than `kt_suspend`, so the number of pods before that is not "+
 				"recorded.\n\nNext step: Set `replicas`, or set `suspend = false` in the kt_compute and apply it.", t)}
 	case errors.As(err, &scale):
-		return &attributeError{at: path.Root("replicas"), summary: "Invalid number of pods", detail: fmt.Sprintf(
+		return &refusal{at: path.Root("replicas"), summary: "Invalid number of pods", detail: fmt.Sprintf(
 			"%s cannot have this number of pods: %v.\n\nNext step: Use a number that this allows.", t, scale)}
 	}
 	return err

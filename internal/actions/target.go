@@ -79,6 +79,23 @@ func (t *target) source() podstream.Source {
 	return source
 }
 
+// locateFor is locate for an operation, which the compute must support. verb is its name in messages.
+func (c *call) locateFor(ctx context.Context, o kind.Operation, verb string) (*target, error) {
+	t, err := c.locate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if why, instead := t.refusal(o); why != "" {
+		return nil, refused(fmt.Sprintf("Cannot %s %s", verb, t), explain(why, instead))
+	}
+	return t, nil
+}
+
+// explain returns the detail of a refusal.
+func explain(why, instead string) string {
+	return tf.Explain(tf.ComputeType, ready.Cause{Summary: why, Hint: ready.Advice(instead)}, nil)
+}
+
 // podLabels returns the labels of all pods of a workload: those of its Kubetorch service, or else of its selector, or
 // else the one of its controller, or else the selector of its Service. A workload that this provider did not create has
 // only those of its selector or controller. The selector of a Service is a guess.
@@ -186,16 +203,6 @@ func (t *target) String() string {
 
 // createAgain is the next step for a workload that is being deleted.
 const createAgain = "Wait until it is gone, and create the compute again with an apply."
-
-// refuse returns an error if the compute does not support an operation. verb is the name of the operation in messages.
-func (t *target) refuse(o kind.Operation, verb string) error {
-	why, instead := t.refusal(o)
-	if why == "" {
-		return nil
-	}
-	return &refusal{summary: fmt.Sprintf("Cannot %s %s", verb, t),
-		detail: tf.Explain(tf.ComputeType, ready.Cause{Summary: why, Hint: ready.Advice(instead)}, nil)}
-}
 
 func (t *target) refusal(o kind.Operation) (why, instead string) {
 	known := t.workload != nil && t.owner.Kind == ""

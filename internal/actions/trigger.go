@@ -7,7 +7,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/action/schema"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
 
@@ -15,19 +14,14 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/runjob"
 )
 
-type triggerModel struct {
-	common
-	Wait types.Bool `tfsdk:"wait"`
-}
-
 func trigger() func() action.Action {
-	return constructor(operation[triggerModel, *triggerModel]{
+	return constructor(operation[waitModel, *waitModel]{
 		name: "trigger",
 		description: "Starts a Job of a CronJob now, like `kubectl create job --from`, and waits until it is " +
 			"complete. The schedule of the CronJob does not change.",
 		attributes: map[string]schema.Attribute{"wait": waitAttribute("until the Job is complete")},
 		timeout:    30 * time.Minute,
-		invoke: func(ctx context.Context, c *call, m *triggerModel) error {
+		invoke: func(ctx context.Context, c *call, m *waitModel) error {
 			return c.trigger(ctx, waits(m.Wait))
 		},
 	})
@@ -39,13 +33,13 @@ func (c *call) trigger(ctx context.Context, wait bool) error {
 	if err != nil {
 		return err
 	}
-	refused := func(why string) error { return &refusal{fmt.Sprintf("Cannot trigger %s", t), why} }
+	cannot := fmt.Sprintf("Cannot trigger %s", t)
 	switch {
 	case t.workload == nil || !isCronJob(t.workload):
-		return refused("Only a CronJob starts Jobs.\n\nNext step: Set `name` to a compute that is a CronJob, or use " +
-			"kt_run to run a command in the pods of this compute.")
+		return refused(cannot, "Only a CronJob starts Jobs.\n\nNext step: Set `name` to a compute that is a CronJob, "+
+			"or use kt_run to run a command in the pods of this compute.")
 	case t.workload.GetDeletionTimestamp() != nil:
-		return refused("It is being deleted, and its Jobs with it.\n\nNext step: " + createAgain)
+		return refused(cannot, "It is being deleted, and its Jobs with it.\n\nNext step: "+createAgain)
 	}
 	job := runjob.FromCronJob(t.workload, rand.String(suffixLength))
 	ref, err := c.cluster.RefOf(ctx, job)

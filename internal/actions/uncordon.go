@@ -61,7 +61,7 @@ func (c *call) setSchedulable(ctx context.Context, node string, schedulable bool
 	state := map[bool]string{false: "unschedulable", true: "schedulable"}[schedulable]
 	switch {
 	case kube.IsNotFound(err):
-		return &attributeError{at: path.Root("node"), summary: fmt.Sprintf("Node %q does not exist", node),
+		return &refusal{at: path.Root("node"), summary: fmt.Sprintf("Node %q does not exist", node),
 			detail: "The cluster has no node of this name.\n\nNext step: Correct the name of the node.\n" +
 				"Investigate with:\n  kubectl get nodes"}
 	case err != nil:

@@ -29,16 +29,21 @@ func All() []func() datasource.DataSource {
 			}),
 		constructor("events", eventsSchema, readEvents),
 		constructor("gpus", gpusSchema, readGPUs),
-		func() datasource.DataSource { return &imageDigest{} },
+		func() datasource.DataSource {
+			return &source[imageDigestModel]{
+				name: "image_digest", schema: imageDigestSchema, read: readImageDigest, offline: true,
+			}
+		},
 		constructor("metrics", metricsSchema, readMetrics),
 	}
 }
 
 // source is a data source with the model M.
 type source[M any] struct {
-	name   string // without the provider's prefix
-	schema func() schema.Schema
-	read   func(ctx context.Context, cluster *kube.Cluster, m *M) diag.Diagnostics // completes the configuration
+	name    string // without the provider's prefix
+	schema  func() schema.Schema
+	read    func(ctx context.Context, data *tf.ProviderData, m *M) diag.Diagnostics // completes the configuration
+	offline bool                                                                    // whether it needs no cluster
 
 	data *tf.ProviderData // nil until the provider is configured
 }
@@ -47,7 +52,12 @@ func constructor[M any](
 	name string, schema func() schema.Schema,
 	read func(ctx context.Context, cluster *kube.Cluster, m *M) diag.Diagnostics,
 ) func() datasource.DataSource {
-	return func() datasource.DataSource { return &source[M]{name: name, schema: schema, read: read} }
+	return func() datasource.DataSource {
+		return &source[M]{name: name, schema: schema,
+			read: func(ctx context.Context, data *tf.ProviderData, m *M) diag.Diagnostics {
+				return read(ctx, data.Cluster, m)
+			}}
+	}
 }
 
 // Metadata sets the type name.
@@ -73,8 +83,8 @@ func (s *source[M]) Read(ctx context.Context, req datasource.ReadRequest, resp *
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
 	switch {
 	case resp.Diagnostics.HasError():
-	case s.data.Configured():
-		resp.Diagnostics.Append(s.read(ctx, s.data.Cluster, &m)...)
+	case s.offline, s.data.Configured():
+		resp.Diagnostics.Append(s.read(ctx, s.data, &m)...)
 		if !resp.Diagnostics.HasError() {
 			resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 		}

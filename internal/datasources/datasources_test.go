@@ -60,7 +60,7 @@ func configWithName(ctx context.Context, s schema.Schema) tftypes.Value {
 func TestDataSourcesDeferReadsWhileTheClusterIsUnknown(t *testing.T) {
 	t.Parallel()
 	for _, construct := range All() {
-		if _, ok := construct().(*imageDigest); ok {
+		if _, ok := construct().(*source[imageDigestModel]); ok {
 			continue // it needs no cluster
 		}
 		var meta datasource.MetadataResponse

@@ -94,15 +94,11 @@ func readEvents(ctx context.Context, cluster *kube.Cluster, m *eventsModel) diag
 func eventsOf(events []*corev1.Event) []eventModel {
 	all := make([]eventModel, 0, len(events))
 	for _, event := range events {
-		count := max(int64(event.Count), 1)
-		if event.Series != nil {
-			count = max(count, int64(event.Series.Count))
-		}
 		all = append(all, eventModel{
 			Time: types.StringValue(ready.LastSeen(event).UTC().Format(time.RFC3339)),
 			Type: types.StringValue(event.Type), Reason: types.StringValue(event.Reason),
 			Kind: types.StringValue(event.InvolvedObject.Kind), Name: types.StringValue(event.InvolvedObject.Name),
-			Message: types.StringValue(event.Message), Count: types.Int64Value(count),
+			Message: types.StringValue(event.Message), Count: types.Int64Value(int64(ready.TimesSeen(event))),
 		})
 	}
 	return all

@@ -18,18 +18,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-type fits struct{}
-
-func newFits() function.Function { return fits{} }
-
-// Metadata names the function.
-func (fits) Metadata(_ context.Context, _ function.MetadataRequest, resp *function.MetadataResponse) {
-	resp.Name = "fits"
-}
-
-// Definition describes the function.
-func (fits) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
-	resp.Definition = function.Definition{
+func newFits() function.Function {
+	return pure{name: "fits", run: fits, definition: function.Definition{
 		Summary: "Tells whether a compute fits on free GPUs",
 		MarkdownDescription: "Returns whether all pods of a compute get their GPUs at the same time, each pod on a " +
 			"single node. It uses the free GPUs of the nodes that accept pods, and the product that the pods select. " +
@@ -43,37 +33,32 @@ func (fits) Definition(_ context.Context, _ function.DefinitionRequest, resp *fu
 				"`product_label` and `products`. The first two default as in the data source."},
 		},
 		Return: function.BoolReturn{},
-	}
+	}}
 }
 
-// Run compares the arguments.
-func (fits) Run(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
+func fits(ctx context.Context, arguments function.ArgumentsData) (any, *function.FuncError) {
 	var argument, gpus types.Dynamic
-	if resp.Error = req.Arguments.Get(ctx, &argument, &gpus); resp.Error != nil {
-		return
+	if failed := arguments.Get(ctx, &argument, &gpus); failed != nil {
+		return nil, failed
 	}
 	demands, known, err := workloadDemands(ctx, argument)
 	if err != nil {
-		resp.Error = function.NewArgumentFuncError(0, sentence(err))
-		return
+		return nil, invalid(0, err)
 	}
 	offered, offeredKnown, err := inventoryOf(ctx, gpus)
 	switch {
 	case err != nil:
-		resp.Error = function.NewArgumentFuncError(1, sentence(err))
-		return
+		return nil, invalid(1, err)
 	case !known || !offeredKnown:
-		resp.Error = resp.Result.Set(ctx, types.BoolUnknown())
-		return
+		return types.BoolUnknown(), nil
 	}
 	others := slices.DeleteFunc(gpusOf(demands, kind.IsGPU), func(name string) bool { return name == offered.resource })
 	if len(others) > 0 {
-		resp.Error = function.NewArgumentFuncError(1, fmt.Sprintf("The compute requests %s, but the argument counts "+
+		return nil, function.NewArgumentFuncError(1, fmt.Sprintf("The compute requests %s, but the argument counts "+
 			"%s.\n\nNext step: Set resource_name of the data source kt_gpus.", strings.Join(others, ", "),
 			offered.resource))
-		return
 	}
-	resp.Error = resp.Result.Set(ctx, offered.fit(demands))
+	return offered.fit(demands), nil
 }
 
 // inventory is the part of the data source kt_gpus that decides whether pods fit.

@@ -10,18 +10,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-type gpusTotal struct{}
-
-func newGPUsTotal() function.Function { return gpusTotal{} }
-
-// Metadata names the function.
-func (gpusTotal) Metadata(_ context.Context, _ function.MetadataRequest, resp *function.MetadataResponse) {
-	resp.Name = "gpus_total"
-}
-
-// Definition describes the function.
-func (gpusTotal) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
-	resp.Definition = function.Definition{
+func newGPUsTotal() function.Function {
+	return pure{name: "gpus_total", run: countGPUs, definition: function.Definition{
 		Summary: "Counts the GPUs of a compute",
 		MarkdownDescription: "Returns the number of GPUs that all pods of a compute request together. They include " +
 			"all replicas, the head and the workers of a RayCluster, and all groups of a training job or `manifest`. " +
@@ -32,24 +22,22 @@ func (gpusTotal) Definition(_ context.Context, _ function.DefinitionRequest, res
 			Name: "compute", MarkdownDescription: computeDescription,
 		}},
 		Return: function.Int64Return{},
-	}
+	}}
 }
 
-// Run counts the GPUs of the argument.
-func (gpusTotal) Run(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
+func countGPUs(ctx context.Context, arguments function.ArgumentsData) (any, *function.FuncError) {
 	var argument types.Dynamic
-	if resp.Error = req.Arguments.Get(ctx, &argument); resp.Error != nil {
-		return
+	if failed := arguments.Get(ctx, &argument); failed != nil {
+		return nil, failed
 	}
 	demands, known, err := workloadDemands(ctx, argument)
 	switch {
 	case err != nil:
-		resp.Error = function.NewArgumentFuncError(0, sentence(err))
+		return nil, invalid(0, err)
 	case !known:
-		resp.Error = resp.Result.Set(ctx, types.Int64Unknown())
-	default:
-		resp.Error = resp.Result.Set(ctx, totalGPUs(demands))
+		return types.Int64Unknown(), nil
 	}
+	return totalGPUs(demands), nil
 }
 
 func totalGPUs(demands []manifest.GroupDemand) int64 {

@@ -9,22 +9,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/resources/compute"
 )
 
-type manifestsFunction struct{}
-
-func newManifests() function.Function { return manifestsFunction{} }
-
-// Metadata names the function.
-func (manifestsFunction) Metadata(
-	_ context.Context, _ function.MetadataRequest, resp *function.MetadataResponse,
-) {
-	resp.Name = "manifests"
-}
-
-// Definition describes the function.
-func (manifestsFunction) Definition(
-	_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse,
-) {
-	resp.Definition = function.Definition{
+func newManifests() function.Function {
+	return pure{name: "manifests", run: renderManifests, definition: function.Definition{
 		Summary: "Renders a compute into Kubernetes objects",
 		MarkdownDescription: "Returns the Kubernetes objects of a `kt_compute`, without a cluster: a map from " +
 			"`Kind/namespace/name` to JSON, as in the attribute `manifests` of its first plan. The arguments of the " +
@@ -36,27 +22,24 @@ func (manifestsFunction) Definition(
 				"it does not contain are null.",
 		}},
 		Return: function.MapReturn{ElementType: types.StringType},
-	}
+	}}
 }
 
-// Run renders the argument.
-func (manifestsFunction) Run(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
+func renderManifests(ctx context.Context, arguments function.ArgumentsData) (any, *function.FuncError) {
 	var config types.Dynamic
-	if resp.Error = req.Arguments.Get(ctx, &config); resp.Error != nil {
-		return
+	if failed := arguments.Get(ctx, &config); failed != nil {
+		return nil, failed
 	}
 	raw, err := config.ToTerraformValue(ctx)
 	if err != nil {
-		resp.Error = function.NewArgumentFuncError(0, sentence(err))
-		return
+		return nil, invalid(0, err)
 	}
 	rendered, known, err := compute.Manifests(ctx, raw)
 	switch {
 	case err != nil:
-		resp.Error = function.NewArgumentFuncError(0, sentence(err))
+		return nil, invalid(0, err)
 	case !known:
-		resp.Error = resp.Result.Set(ctx, types.MapUnknown(types.StringType))
-	default:
-		resp.Error = resp.Result.Set(ctx, rendered)
+		return types.MapUnknown(types.StringType), nil
 	}
+	return rendered, nil
 }

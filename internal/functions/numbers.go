@@ -12,62 +12,41 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/decode"
 )
 
-// number is a function from a text to a number.
-type number struct {
-	name, summary, description string
-	parameter, format          string
-	parse                      func(string) (*big.Float, error)
-}
-
 func newQuantity() function.Function {
-	return number{
-		name: "quantity", parse: quantity, summary: "Converts a Kubernetes quantity to a number",
-		description: "Returns the number in the base unit: bytes of a size, and cores of a number of CPUs. The " +
-			"result is exact.",
-		parameter: "quantity",
-		format: "Kubernetes quantity, such as `500m`, `2` or `4Gi`. Units are case-sensitive. It must be less than " +
-			"2^63-1, and must not be negative.",
-	}
+	return number("quantity", quantity, "Converts a Kubernetes quantity to a number",
+		"Returns the number in the base unit: bytes of a size, and cores of a number of CPUs. The result is exact.",
+		"Kubernetes quantity, such as `500m`, `2` or `4Gi`. Units are case-sensitive. It must be less than 2^63-1, "+
+			"and must not be negative.")
 }
 
 func newDuration() function.Function {
-	return number{
-		name: "duration", parse: duration, summary: "Converts a duration to seconds",
-		description: "Returns the number of seconds of a duration, as the attributes of this provider accept it.",
-		parameter:   "duration",
-		format: "Duration, such as `90s`, `1m30s`, `2d` or `1d12h`. A number without a unit is in seconds. It must " +
-			"not be negative.",
-	}
+	return number("duration", duration, "Converts a duration to seconds",
+		"Returns the number of seconds of a duration, as the attributes of this provider accept it.",
+		"Duration, such as `90s`, `1m30s`, `2d` or `1d12h`. A number without a unit is in seconds. It must not be "+
+			"negative.")
 }
 
-// Metadata names the function.
-func (n number) Metadata(_ context.Context, _ function.MetadataRequest, resp *function.MetadataResponse) {
-	resp.Name = n.name
-}
-
-// Definition describes the function.
-func (n number) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
-	resp.Definition = function.Definition{
-		Summary: n.summary, MarkdownDescription: n.description,
-		Parameters: []function.Parameter{function.StringParameter{
-			Name: n.parameter, MarkdownDescription: n.format,
-		}},
-		Return: function.NumberReturn{},
+// number returns a function from a text to a number. The parameter, whose format is described, has the same name.
+func number(
+	name string, parse func(string) (*big.Float, error), summary, description, format string,
+) function.Function {
+	definition := function.Definition{
+		Summary: summary, MarkdownDescription: description,
+		Parameters: []function.Parameter{function.StringParameter{Name: name, MarkdownDescription: format}},
+		Return:     function.NumberReturn{},
 	}
-}
-
-// Run converts the argument.
-func (n number) Run(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
-	var text string
-	if resp.Error = req.Arguments.Get(ctx, &text); resp.Error != nil {
-		return
+	run := func(ctx context.Context, arguments function.ArgumentsData) (any, *function.FuncError) {
+		var text string
+		if failed := arguments.Get(ctx, &text); failed != nil {
+			return nil, failed
+		}
+		value, err := parse(text)
+		if err != nil {
+			return nil, invalid(0, fmt.Errorf("the %s %w", name, err))
+		}
+		return value, nil
 	}
-	value, err := n.parse(text)
-	if err != nil {
-		resp.Error = function.NewArgumentFuncError(0, sentence(fmt.Errorf("the %s %w", n.parameter, err)))
-		return
-	}
-	resp.Error = resp.Result.Set(ctx, value)
+	return pure{name: name, definition: definition, run: run}
 }
 
 // quantity returns the value of a Kubernetes quantity in its base unit.

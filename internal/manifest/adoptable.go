@@ -233,7 +233,7 @@ func validateManifestOnly(c Compute, errs *Errors) {
 	case c.Manifest == nil:
 		errs.report(At("manifest_only"), "Missing manifest",
 			"manifest_only applies manifest without additions: set manifest too, or remove manifest_only.").
-			concerning(At("manifest"))
+			Concerning(At("manifest"))
 	default:
 		c.refuseUnsupported(kind.Unchanged, errs, At("manifest_only"))
 	}

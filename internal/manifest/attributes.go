@@ -30,7 +30,7 @@ func (c Compute) refuseUnsupported(runner kind.Runners, errs *Errors, concerns .
 	for _, s := range c.Settings {
 		if s.Runners&runner == 0 {
 			errs.report(At(s.Attribute), conflict, "%s %s", s.Attribute, c.unsupported(runner, s.Runners)).
-				concerning(concerns...)
+				Concerning(concerns...)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func validateManifest(c Compute, errs *Errors) {
 	case !ok && len(c.PodTemplatePath) == 0:
 		errs.add("manifest", "is a %s of %s, which the provider does not support by name: set pod_template_path to "+
 			"the path of its pod template.", k.Kind, k.GroupVersion()).
-			concerning(At("pod_template_path"))
+			Concerning(At("pod_template_path"))
 	case ok && gvkOf(workload) != known.GroupVersionKind:
 		errs.add("manifest", "is a %s of %s: use the one of "+
 			"%s.", k.Kind, gvkOf(workload).GroupVersion(), known.GroupVersionKind.GroupVersion())
@@ -140,7 +140,7 @@ func checkIdentity(c Compute, k kind.Kind, workload map[string]any) Errors {
 		if value, _ := kind.Find(workload, path); value != nil && value != want {
 			errs.add("manifest", "sets %s to %v, but it must be %s here: %s. Remove it.", dotted(path), value, want,
 				reason).
-				concerning(decidedBy(path[len(path)-1], c)...)
+				Concerning(decidedBy(path[len(path)-1], c)...)
 		}
 	}
 	refuse([]string{"metadata", "name"}, c.Name, "it is the name of the compute")

@@ -61,8 +61,8 @@ func validateDisruptionBudget(c Compute, errs *Errors) {
 	switch {
 	case b == nil:
 	case b.MinAvailable == "" && b.MaxUnavailable == "":
-		errs.at(at, "is empty: set min_available or max_unavailable.").concerning(lowest, highest)
+		errs.At(at, "is empty: set min_available or max_unavailable.").Concerning(lowest, highest)
 	case b.MinAvailable != "" && b.MaxUnavailable != "":
-		errs.at(highest, "cannot be set together with min_available: remove one of the two.").concerning(lowest)
+		errs.At(highest, "cannot be set together with min_available: remove one of the two.").Concerning(lowest)
 	}
 }

@@ -72,27 +72,27 @@ func (e Errors) Error() string {
 }
 
 // add reports a problem of a top-level attribute. The format is a sentence without its subject, the attribute.
-func (e *Errors) add(attribute, format string, args ...any) reported {
-	return e.at(At(attribute), format, args...)
+func (e *Errors) add(attribute, format string, args ...any) Reported {
+	return e.At(At(attribute), format, args...)
 }
 
-// at reports a problem. The format is a sentence without its subject, the attribute at the path.
-func (e *Errors) at(path Path, format string, args ...any) reported {
+// At reports a problem. The format is a sentence without its subject, the attribute at the path.
+func (e *Errors) At(path Path, format string, args ...any) Reported {
 	return e.report(path, "Invalid "+path.Root(), "%s "+format, append([]any{path}, args...)...)
 }
 
 // report adds a problem with a summary and a complete sentence.
-func (e *Errors) report(path Path, summary, format string, args ...any) reported {
+func (e *Errors) report(path Path, summary, format string, args ...any) Reported {
 	found := &AttributeError{Path: path, Summary: summary, Detail: fmt.Sprintf(format, args...)}
 	*e = append(*e, found)
-	return reported{found}
+	return Reported{found}
 }
 
-// reported is a problem in the list.
-type reported struct{ problem *AttributeError }
+// Reported is a problem in the list.
+type Reported struct{ problem *AttributeError }
 
-// concerning records other attributes on which the problem depends.
-func (r reported) concerning(paths ...Path) {
+// Concerning records other attributes on which the problem depends.
+func (r Reported) Concerning(paths ...Path) {
 	r.problem.Concerns = append(r.problem.Concerns, paths...)
 }
 
@@ -111,7 +111,7 @@ func (e *Errors) RejectOthers(
 			found := e.report(At(attribute), "Invalid "+attribute,
 				"%s sets %s to %q, but it must be %q here: %s. Remove it.", where, key, entries[key], want, reason(key))
 			if concerns != nil {
-				found.concerning(concerns(key)...)
+				found.Concerning(concerns(key)...)
 			}
 		}
 	}

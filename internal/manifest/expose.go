@@ -151,7 +151,7 @@ func validateExpose(c Compute, errs *Errors) {
 	}
 	if kindOf(c).OwnService {
 		errs.report(at, conflict, "expose routes to the Service of the compute, but Knative creates a route for a %s "+
-			"itself: remove expose.", kindOf(c).Word()).concerning(modeAttributes()...)
+			"itself: remove expose.", kindOf(c).Word()).Concerning(modeAttributes()...)
 	}
 	gateway := at.At(Name("gateway"))
 	if e.Gateway == nil {
@@ -163,11 +163,11 @@ func validateExpose(c Compute, errs *Errors) {
 		if only.value != "" {
 			errs.report(at.At(Name(only.attribute)), conflict, "expose.%s configures an Ingress, but expose.gateway "+
 				"creates a route of a Gateway, whose listener has the certificate: remove one of the two.",
-				only.attribute).concerning(gateway)
+				only.attribute).Concerning(gateway)
 		}
 	}
 	if e.GRPC && e.Path != "" {
 		errs.report(at.At(Name("path")), conflict, "expose.path is a prefix of HTTP paths, which a GRPCRoute does not "+
-			"have: remove it.").concerning(gateway, at.At(Name("protocol")))
+			"have: remove it.").Concerning(gateway, at.At(Name("protocol")))
 	}
 }

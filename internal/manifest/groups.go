@@ -38,10 +38,10 @@ func scale(c Compute, k kind.Kind, workload map[string]any) Errors {
 	})
 	if i < 0 {
 		if !k.Scales {
-			errs.at(attribute, "requests %d pods, but the provider cannot set the number of pods of a %s: set it in "+
+			errs.At(attribute, "requests %d pods, but the provider cannot set the number of pods of a %s: set it in "+
 				"manifest.", requested, k.Kind)
 		} else if one := kind.PodCount(workload, groups); one != requested {
-			errs.at(attribute, "requests %d pods, but the %s in manifest has no workers in addition to its %d: use "+
+			errs.At(attribute, "requests %d pods, but the %s in manifest has no workers in addition to its %d: use "+
 				"the same number.", requested, k.Kind, one)
 		}
 		return errs
@@ -51,14 +51,14 @@ func scale(c Compute, k kind.Kind, workload map[string]any) Errors {
 	if current := kind.PodCount(workload, groups); g.HasNumber(workload) {
 		if also, ok := kind.NumberAt(workload, g.Also); current != requested ||
 			ok && (also-g.Others)*each != g.Count(workload) {
-			errs.at(attribute, "requests %d pods, but manifest runs %d (%s): use the same number, or remove one of "+
+			errs.At(attribute, "requests %d pods, but manifest runs %d (%s): use the same number, or remove one of "+
 				"the two.", requested, current, dotted(g.Number))
 			return errs
 		}
 	}
 	number, rest, ok := numberFor(g, workload, groups, requested)
 	if !ok {
-		errs.at(attribute, "requests %d pods, but the %s in manifest has %d in addition to those at %s, which are "+
+		errs.At(attribute, "requests %d pods, but the %s in manifest has %d in addition to those at %s, which are "+
 			"added %d at a time: use a number that this allows.",
 			requested, k.Kind, rest, dotted(g.Number), each)
 		return errs

@@ -119,29 +119,29 @@ func validateAutoscale(c Compute, errs *Errors) {
 	at := func(field string) Path { return At("autoscale", Name(field)) }
 	// For Knative, a maximum of zero means no limit.
 	if a.MinScale != nil && a.MaxScale != nil && *a.MaxScale > 0 && *a.MinScale > *a.MaxScale {
-		errs.at(at("min_scale"), "is %d, more than autoscale.max_scale, %d: decrease the former or increase the "+
+		errs.At(at("min_scale"), "is %d, more than autoscale.max_scale, %d: decrease the former or increase the "+
 			"latter.",
 			*a.MinScale, *a.MaxScale)
 	}
 	class := cmp.Or(a.AutoscalerClass, kind.KPAClass)
 	if class == kind.KPAClass && !slices.Contains([]string{"", "concurrency", "rps"}, a.Metric) {
-		errs.at(at("metric"),
+		errs.At(at("metric"),
 			"is %q, but %s supports only concurrency and rps: set autoscaler_class = %q for other metrics.", a.Metric,
 			kind.KPAClass, kind.HPAClass).
-			concerning(at("autoscaler_class"))
+			Concerning(at("autoscaler_class"))
 	}
 	if class == kind.HPAClass && a.ScaleDownDelay != "" {
-		errs.at(at("scale_down_delay"), "is %q, but only %s supports it: remove it.", a.ScaleDownDelay, kind.KPAClass)
+		errs.At(at("scale_down_delay"), "is %q, but only %s supports it: remove it.", a.ScaleDownDelay, kind.KPAClass)
 	}
 	for _, d := range autoscaleDurations(a) {
 		switch value, err := ParseDuration(d.value); {
 		case err != nil: // for the schema to report
 		case value%time.Second != 0:
-			errs.at(at(d.field), "is %q, but Knative requires an integer number of seconds: use "+
+			errs.At(at(d.field), "is %q, but Knative requires an integer number of seconds: use "+
 				"%s.", d.value, max(d.least,
 				value.Round(time.Second)))
 		case value < d.least || d.most > 0 && value > d.most:
-			errs.at(at(d.field), "is %q, but Knative accepts %s: use a duration in this range.", d.value, d.limits())
+			errs.At(at(d.field), "is %q, but Knative accepts %s: use a duration in this range.", d.value, d.limits())
 		}
 	}
 	validateExtraAnnotations(a, errs)
@@ -160,9 +160,9 @@ func validateExtraAnnotations(a *Autoscale, errs *Errors) {
 	for _, key := range slices.Sorted(maps.Keys(a.ExtraAnnotations)) {
 		at, value := At("autoscale", Name("extra_annotations"), Entry(key)), a.ExtraAnnotations[key]
 		if other, ok := set[autoscalingKey(key)]; ok && other.value != value {
-			errs.at(at, "is %q, but %s sets this annotation to %q: remove one of the "+
+			errs.At(at, "is %q, but %s sets this annotation to %q: remove one of the "+
 				"two.", value, other.at, other.value).
-				concerning(other.at)
+				Concerning(other.at)
 			continue
 		}
 		set[autoscalingKey(key)] = setting{at, value}

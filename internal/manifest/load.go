@@ -59,7 +59,7 @@ func validateLoad(c Compute, errs *Errors) {
 	for name := range c.Load.variables(c) {
 		if _, set := c.EnvVars[name]; set {
 			errs.report(At("env_vars", Entry(name)), conflict, "load sets %s too: remove it, or remove load.", name).
-				concerning(At("load"))
+				Concerning(At("load"))
 		}
 	}
 }

@@ -97,23 +97,23 @@ func validateOwnServer(c Compute, errs *Errors) {
 		for _, attribute := range []string{"port", "health_path"} {
 			if c.isSet(attribute) {
 				errs.report(At(attribute), conflict, "%s describes a server of your own, but Kubetorch's server runs "+
-					"in the pods: set command or args too, or remove it.", attribute).concerning(command, args)
+					"in the pods: set command or args too, or remove it.", attribute).Concerning(command, args)
 			}
 		}
 		return
 	}
 	if c.HealthPath != "" && c.Port == 0 {
 		errs.report(At("health_path"), "Missing port", "health_path is requested by probes at port: set port too, or "+
-			"remove health_path.").concerning(At("port"))
+			"remove health_path.").Concerning(At("port"))
 	}
 	if c.Expose != nil && c.Port == 0 && c.ServiceTemplate == nil && c.Manifest == nil {
 		errs.report(At("expose"), "Missing port", "expose routes requests to port: set port too, or remove expose.").
-			concerning(At("port"), At("service_template"), At("manifest"))
+			Concerning(At("port"), At("service_template"), At("manifest"))
 	}
 	for _, attribute := range []string{"freeze", "image_ref", "load"} {
 		if c.isSet(attribute) {
 			errs.report(At(attribute), conflict, "%s configures the start of Kubetorch's server, which "+
-				"command and args replace: remove it, or remove command and args.", attribute).concerning(command, args)
+				"command and args replace: remove it, or remove command and args.", attribute).Concerning(command, args)
 		}
 	}
 	if c.Distribute != nil && c.Distribute.Type == kind.DistributionRay {
@@ -145,12 +145,12 @@ func validateManifestCommand(c Compute, errs *Errors) {
 		if c.isSet(attribute) {
 			errs.report(At(attribute), conflict, "%s describes a server of your own, but manifest sets the command of "+
 				"the container %s: set it in manifest too, and remove %s.", attribute, kindOf(c).Container, attribute).
-				concerning(At("manifest"))
+				Concerning(At("manifest"))
 		}
 	}
 	if c.ImageSetup != nil {
 		errs.report(At("image_ref"), conflict, "image_ref has a setup for the startup script of Kubetorch's server, "+
-			"which the command in manifest replaces: remove one of the two.").concerning(At("manifest"))
+			"which the command in manifest replaces: remove one of the two.").Concerning(At("manifest"))
 	}
 	validateVariablesOfTheImage(c, errs, At("manifest"))
 }
@@ -161,7 +161,7 @@ func validateVariablesOfTheImage(c Compute, errs *Errors, because ...Path) {
 		if refersToItself(name, c.EnvVars[name]) {
 			errs.report(At("env_vars", Entry(name)), "Variable that extends itself", "env_vars[%q] refers to the "+
 				"variable of the image, which only the startup script of Kubetorch's server can extend: set the "+
-				"complete value.", name).concerning(because...)
+				"complete value.", name).Concerning(because...)
 		}
 	}
 }

@@ -116,7 +116,7 @@ func validateResources(c Compute, errs *Errors) {
 				string(corev1.ResourceEphemeralStorage): "disk_size",
 			}[name])
 			errs.report(at, "Limit below the request", "%s is %s, but %s requests %s: increase the limit, or decrease "+
-				"the request.", at, limit.String(), requestedBy, requested.String()).concerning(requestedBy)
+				"the request.", at, limit.String(), requestedBy, requested.String()).Concerning(requestedBy)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.ExtendedResources)) {

@@ -97,7 +97,7 @@ func validateConfiguration(c Compute, errs *Errors) {
 	validatePodTemplatePath(c, errs)
 	if k := kindOf(c); c.Strategy != "" && len(k.Strategy) == 0 {
 		errs.report(At("strategy"), conflict, "strategy is how a Deployment replaces its pods, but the compute is a "+
-			"%s: remove it.", k.Word()).concerning(modeAttributes()...)
+			"%s: remove it.", k.Word()).Concerning(modeAttributes()...)
 	}
 }
 
@@ -117,7 +117,7 @@ func validateGPUs(c Compute, errs *Errors) {
 	if selected, ok := c.NodeSelector[gpu.Key]; ok && gpu.Key != "" && selected != gpu.Value {
 		errs.add("gpu_type", "selects nodes with %s=%s, but node_selector selects %s=%s: set only one of the two.",
 			gpu.Key, gpu.Value, gpu.Key, selected).
-			concerning(At("node_selector", Entry(gpu.Key)))
+			Concerning(At("node_selector", Entry(gpu.Key)))
 	}
 }
 
@@ -132,7 +132,7 @@ func validateScheduling(c Compute, errs *Errors) {
 	if c.QueueScheduler == kind.QueueSchedulerKAI && c.QueueName == "" { // the other is the default
 		errs.report(At("queue_scheduler"), "Missing queue_name",
 			"queue_scheduler selects the scheduler of queue_name: set queue_name too, or remove queue_scheduler.").
-			concerning(At("queue_name"))
+			Concerning(At("queue_name"))
 	}
 	if period := c.TerminationGracePeriod; period != nil && *period%time.Second != 0 {
 		errs.add("termination_grace_period", "is %s, but Kubernetes only has whole seconds: round it.",
@@ -147,7 +147,7 @@ func validateScheduling(c Compute, errs *Errors) {
 		at := At("tolerations", Index(i))
 		refuse := func(attribute, format string) {
 			errs.report(at.At(Name(attribute)), "Invalid toleration", "%s "+format, at).
-				concerning(at.At(Name("key")), at.At(Name("operator")), at.At(Name("effect")))
+				Concerning(at.At(Name("key")), at.At(Name("operator")), at.At(Name("effect")))
 		}
 		exists := t.Operator == "Exists"
 		if exists && t.Value != "" {

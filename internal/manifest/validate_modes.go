@@ -51,7 +51,7 @@ func validatePodTemplatePath(c Compute, errs *Errors) {
 		errs.report(At("pod_template_path"), "Missing manifest",
 			"pod_template_path is the path of the pod template in manifest: set manifest too, or remove "+
 				"pod_template_path.").
-			concerning(At("manifest"))
+			Concerning(At("manifest"))
 		return
 	}
 	if _, known := kindOfObject(gvkOf(c.Manifest), nil); known {
@@ -89,7 +89,7 @@ func validateDistribution(c Compute, errs *Errors) {
 		errs.report(At("distribute"), conflict,
 			"distribute requires a fixed number of workers, but manifest is a Knative Service, and Knative controls "+
 				"the number of pods: remove one of the two.").
-			concerning(typePath)
+			Concerning(typePath)
 	}
 }
 
@@ -104,20 +104,20 @@ func validateDistribute(c Compute, errs *Errors) {
 	switch most := max(requested, 1); {
 	case d.QuorumWorkers == nil || *d.QuorumWorkers <= most:
 	case d.Workers == 0 && c.Manifest == nil:
-		errs.at(quorum, "is %d, but without distribute.workers there is one worker: set distribute.workers.",
+		errs.At(quorum, "is %d, but without distribute.workers there is one worker: set distribute.workers.",
 			*d.QuorumWorkers).
-			concerning(workers, At("manifest"), At("replicas"))
+			Concerning(workers, At("manifest"), At("replicas"))
 	default:
-		errs.at(quorum, "is %d, but there are %d workers: decrease it, or increase distribute.workers.",
+		errs.At(quorum, "is %d, but there are %d workers: decrease it, or increase distribute.workers.",
 			*d.QuorumWorkers, most).
-			concerning(workers, At("manifest"), At("replicas"))
+			Concerning(workers, At("manifest"), At("replicas"))
 	}
 	if version, ok := d.Args[kind.RayVersionArg]; ok && d.Type == kind.DistributionRay &&
 		kind.RayVersion(d.Args) == "" {
-		errs.at(At("distribute", Name("args")), "has %v as %s, which must be a string: set it as in jsonencode({ %s "+
+		errs.At(At("distribute", Name("args")), "has %v as %s, which must be a string: set it as in jsonencode({ %s "+
 			"= %q }).",
 			version, kind.RayVersionArg, kind.RayVersionArg,
-			kind.DefaultRayVersion).concerning(At("distribute", Name("type")))
+			kind.DefaultRayVersion).Concerning(At("distribute", Name("type")))
 	}
 }
 
@@ -129,7 +129,7 @@ func validateArgs(d *Distribute, errs *Errors) {
 		{"monitor_members", "monitor_members"},
 	} {
 		if _, ok := d.Args[own.key]; ok {
-			errs.at(args, "has %s, which is distribute.%s: set that attribute, and remove the key from "+
+			errs.At(args, "has %s, which is distribute.%s: set that attribute, and remove the key from "+
 				"args.", own.key, own.attribute)
 		}
 	}

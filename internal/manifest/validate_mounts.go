@@ -23,13 +23,13 @@ func validateSecrets(c Compute, errs *Errors) {
 		if secret.EnvVars == nil && secret.EnvKeys == nil && secret.MountPath == "" {
 			errs.report(at, "Unused secret", "%s is neither exposed nor mounted: set env_vars, env_keys or "+
 				"mount_path.", at).
-				concerning(envVars, envKeys, mountPath)
+				Concerning(envVars, envKeys, mountPath)
 		}
 		if secret.DefaultMode != nil && secret.MountPath == "" {
 			mode := at.At(Name("default_mode"))
 			errs.report(mode, "default_mode without mounted files",
 				"%s applies to files, but no keys are mounted as files: set mount_path, or remove default_mode.", mode).
-				concerning(mountPath)
+				Concerning(mountPath)
 		}
 		set := func(item Path, name string) {
 			if other, taken := setBy[name]; taken {
@@ -65,7 +65,7 @@ func validateMounts(c Compute, errs *Errors) {
 		if other, taken := mounted[clean]; taken && where != "" {
 			errs.report(at, "Path mounted twice", "%s is %s, where %s is already mounted: use another "+
 				"path.", at, clean, other.what).
-				concerning(other.concerns)
+				Concerning(other.concerns)
 			return
 		}
 		mounted[clean] = mount{item.String(), at}
@@ -100,14 +100,14 @@ func validateEndpoint(c Compute, errs *Errors) {
 	case e.URL == "" && e.Selector == nil:
 		errs.report(at, "Empty endpoint", "endpoint is empty: set url to an existing Service or Ingress, or "+
 			"selector to the labels of the pods that the Service of the compute selects, or remove "+
-			"endpoint.").concerning(url, selector)
+			"endpoint.").Concerning(url, selector)
 	case e.URL != "" && e.Selector != nil:
 		errs.report(url, conflict, "endpoint has both url, with which no Service is created, and selector, for the "+
 			"created Service: set only one of the two.")
 	case kindOf(c).Autoscales && len(e.Selector) > 0:
 		errs.report(selector, conflict, "endpoint.selector requires a Service that selects pods, but Knative "+
 			"creates the Service of this compute: set endpoint.url, or remove "+
-			"endpoint.").concerning(modeAttributes()...)
+			"endpoint.").Concerning(modeAttributes()...)
 	}
 }
 
@@ -127,6 +127,6 @@ func validateName(c Compute, errs *Errors) {
 	if needsHeadless(c, kindOf(c)) && len(c.Name) > longest {
 		errs.add("name", "has %d characters, but a distributed compute also has a Service %s, and the name of a "+
 			"Service can have at most %d: use a name of at most %d.",
-			len(c.Name), kind.HeadlessName("<name>"), longestName, longest).concerning(At("distribute", Name("type")))
+			len(c.Name), kind.HeadlessName("<name>"), longestName, longest).Concerning(At("distribute", Name("type")))
 	}
 }

@@ -20,7 +20,7 @@ func validateRuntime(c Compute) Errors {
 	if !RunsTensorServer(c.Runtime) {
 		if c.Manifest != nil && kindOf(c).RunsTensorServer() {
 			errs.add("manifest", "is a Compute of %s: set runtime instead, with its attributes.", kindOf(c).Group).
-				concerning(runtime)
+				Concerning(runtime)
 		}
 		return errs
 	}

@@ -1,6 +1,7 @@
 package tensor_test
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"testing"
@@ -19,7 +20,7 @@ func BenchmarkTransfer(b *testing.B) {
 		b.Run(fmt.Sprintf("upload/%d", size), func(b *testing.B) {
 			b.SetBytes(size)
 			for b.Loop() {
-				if err := c.UploadBytes(ctx, 1, l, data); err != nil {
+				if err := upload(ctx, c, 1, l, data); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -34,9 +35,8 @@ func BenchmarkTransfer(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("echo/%d", size), func(b *testing.B) {
 			b.SetBytes(size)
-			discard := func(tensor.Arrival) (io.Writer, error) { return io.Discard, nil }
 			for b.Loop() {
-				if err := c.Echo(ctx, discard, tensor.Tensor{ID: "a", Layout: l, Bytes: data}); err != nil {
+				if err := c.Echo(ctx, "a", l, bytes.NewReader(data), io.Discard); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -8,10 +8,13 @@ import (
 	"testing"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/kputorch"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skymetrics"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/server"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/torchfile"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
@@ -20,6 +23,7 @@ import (
 func TestTensorIsReturnedUnchanged(t *testing.T) {
 	t.Parallel()
 	target := serve(t, server.Options{MemoryLimit: 64 << 20})
+	conn := plain(t, target)
 	base := uint64(0)
 	for name, o := range map[string]tensor.Options{
 		"defaults":          {},
@@ -46,14 +50,16 @@ func TestTensorIsReturnedUnchanged(t *testing.T) {
 				if err := c.Upload(t.Context(), id, l, bytes.NewReader(data)); err != nil {
 					t.Fatal(err)
 				}
-				if err := c.UploadBytes(t.Context(), id+50, l, make([]byte, size)); err != nil {
+				if err := upload(t.Context(), c, id+50, l, make([]byte, size)); err != nil {
 					t.Fatal(err)
 				}
-				if err := c.Copy(t.Context(), id, id+50); err != nil {
-					t.Fatal(err)
+				if resp, err := skytorch.NewServiceClient(conn).CopyTensor(t.Context(), &skytorch.CopyTensorRequest{
+					SrcTensorId: id, DstTensorId: id + 50, NumBytes: -1,
+				}); err != nil || !resp.GetSuccess() {
+					t.Fatal(resp, err)
 				}
 				for _, id := range []uint64{id, id + 50} {
-					got, have, err := c.DownloadBytes(t.Context(), id, layout.Layout{}, nil)
+					got, have, err := download(t.Context(), c, id)
 					if err != nil || !have.Same(l) || !bytes.Equal(got, data) {
 						t.Errorf("%s was returned as %s with %d bytes: %v", l, have, len(got), err)
 					}
@@ -69,35 +75,78 @@ func TestTensorIsReturnedUnchanged(t *testing.T) {
 	}
 }
 
+// plain returns a connection for generated code.
+func plain(t *testing.T, target string) *grpc.ClientConn {
+	t.Helper()
+	conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
 func TestKPUTensorsAreReturnedUnchanged(t *testing.T) {
 	t.Parallel()
-	c := dial(t, serve(t, server.Options{MemoryLimit: 64 << 20}), tensor.Options{ChunkSize: 100_000})
+	target := serve(t, server.Options{MemoryLimit: 64 << 20})
+	c, generated := dial(t, target, tensor.Options{ChunkSize: 100_000}), kputorch.NewServiceClient(plain(t, target))
 	l := layout.Of(layout.Float64, 300, 200)
 	data := random(300 * 200 * 8)
-	var files []*bytes.Buffer
-	sink := func(tensor.Arrival) (io.Writer, error) {
-		files = append(files, &bytes.Buffer{})
-		return files[len(files)-1], nil
-	}
-	both := []tensor.Tensor{{ID: "a", Layout: l, Bytes: data}, {ID: "b", Layout: l, Reader: bytes.NewReader(data)}}
-	if err := c.Echo(t.Context(), sink, both...); err != nil {
+	var echoed bytes.Buffer
+	if err := c.Echo(t.Context(), "a", l, bytes.NewReader(data), &echoed); err != nil {
 		t.Fatal(err)
 	}
-	both[1].Reader = bytes.NewReader(data)
-	if err := c.Send(t.Context(), both...); err != nil {
+	up, err := generated.ReceiveTensors(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := c.Request(t.Context(), 1, map[string]string{"tensor_id": "b"}, sink); n != 1 || err != nil {
-		t.Fatalf("%d tensors, %v", n, err)
-	}
-	for i, file := range files {
-		f, err := torchfile.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
-		if err != nil || !f.Layout.Same(l) || !bytes.Equal(file.Bytes()[f.Offset:f.Offset+f.Bytes], data) {
-			t.Errorf("file %d of %d bytes: %s, %v", i, file.Len(), f.Layout, err)
+	const part = 100_000
+	total := (echoed.Len() + part - 1) / part
+	for n := range total {
+		if err := up.Send(&kputorch.TensorChunk{TensorId: "b", ChunkNumber: uint32(n), TotalChunks: uint32(total),
+			Data: echoed.Bytes()[n*part : min((n+1)*part, echoed.Len())]}); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if n, err := c.Request(t.Context(), 3, map[string]string{"shape": "20,20"}, sink); n != 3 || err != nil {
-		t.Errorf("%d generated tensors, %v", n, err)
+	if resp, err := up.CloseAndRecv(); err != nil || !resp.GetSuccess() || len(resp.GetReceivedTensorIds()) != 1 {
+		t.Fatal(resp, err)
+	}
+	sent, n := requested(t, generated,
+		&kputorch.TensorRequest{Count: 1, Parameters: map[string]string{"tensor_id": "b"}})
+	if n != 1 {
+		t.Fatalf("%d tensors", n)
+	}
+	for i, file := range [][]byte{echoed.Bytes(), sent} {
+		f, err := torchfile.Read(bytes.NewReader(file), int64(len(file)))
+		if err != nil || !f.Layout.Same(l) || !bytes.Equal(file[f.Offset:f.Offset+f.Bytes], data) {
+			t.Errorf("file %d of %d bytes: %s, %v", i, len(file), f.Layout, err)
+		}
+	}
+	if _, n := requested(t, generated,
+		&kputorch.TensorRequest{Count: 3, Parameters: map[string]string{"shape": "20,20"}}); n != 3 {
+		t.Errorf("%d generated tensors", n)
+	}
+}
+
+// requested returns the bytes of the requested tensors, and their number.
+func requested(t *testing.T, c kputorch.ServiceClient, req *kputorch.TensorRequest) (data []byte, tensors int) {
+	t.Helper()
+	down, err := c.SendTensors(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		chunk, err := down.Recv()
+		if errors.Is(err, io.EOF) {
+			return data, tensors
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if chunk.GetChunkNumber()+1 == chunk.GetTotalChunks() {
+			tensors++
+		}
+		data = append(data, chunk.GetData()...)
 	}
 }
 
@@ -118,30 +167,27 @@ func TestErrorsOfTheCallersReaderAndWriterAreReturned(t *testing.T) {
 	t.Parallel()
 	c := dial(t, serve(t, server.Options{}), tensor.Options{})
 	l := layout.Of(layout.UInt8, 3<<20)
-	if err := c.UploadBytes(t.Context(), 1, l, random(3<<20)); err != nil {
+	if err := upload(t.Context(), c, 1, l, random(3<<20)); err != nil {
 		t.Fatal(err)
 	}
-	discard := func(tensor.Arrival) (io.Writer, error) { return &failing{n: 1 << 20}, nil }
 	for name, c := range map[string]struct {
 		err  error
 		want error
 	}{
 		"reader":       {c.Upload(t.Context(), 1, l, &failing{n: 1 << 20}), errFailing},
 		"short reader": {c.Upload(t.Context(), 1, l, bytes.NewReader(make([]byte, 100))), io.ErrUnexpectedEOF},
-		"short bytes":  {c.UploadBytes(t.Context(), 1, l, make([]byte, 100)), io.ErrUnexpectedEOF},
 		"writer":       {second(c.Download(t.Context(), 1, l, &failing{n: 1 << 20})), errFailing},
-		"echo reader": {c.Echo(t.Context(), discard, tensor.Tensor{ID: "a", Layout: l, Reader: &failing{n: 10}}),
+		"echo reader":  {c.Echo(t.Context(), "a", l, &failing{n: 10}, io.Discard), errFailing},
+		"echo writer": {c.Echo(t.Context(), "a", l, bytes.NewReader(make([]byte, 3<<20)), &failing{n: 1 << 20}),
 			errFailing},
-		"echo writer": {c.Echo(t.Context(), discard, tensor.Tensor{ID: "a", Layout: l, Bytes: make([]byte, 3<<20)}),
-			errFailing},
-		"negative shape": {c.UploadBytes(t.Context(), 1, layout.Of(layout.Int8, -1), nil), nil},
-		"unsaved type":   {c.Send(t.Context(), tensor.Tensor{ID: "a", Layout: layout.Of(layout.UInt32)}), nil},
+		"negative shape": {upload(t.Context(), c, 1, layout.Of(layout.Int8, -1), nil), nil},
+		"unsaved type":   {c.Echo(t.Context(), "a", layout.Of(layout.UInt32), bytes.NewReader(nil), io.Discard), nil},
 	} {
 		if tensor.ClassOf(c.err) != tensor.Local || c.want != nil && !errors.Is(c.err, c.want) {
 			t.Errorf("%s: %v", name, c.err)
 		}
 	}
-	if _, got, err := c.DownloadBytes(t.Context(), 1, layout.Layout{}, nil); err != nil || !got.Same(l) {
+	if _, got, err := download(t.Context(), c, 1); err != nil || !got.Same(l) {
 		t.Errorf("the tensor afterwards: %s, %v", got, err)
 	}
 }
@@ -151,11 +197,11 @@ func second[T any](_ T, err error) error { return err }
 func TestExceededLimitsAreReported(t *testing.T) {
 	t.Parallel()
 	c := dial(t, serve(t, server.Options{MemoryLimit: 1 << 20}), tensor.Options{TensorLimit: 1000})
-	if err := c.UploadBytes(t.Context(), 1, layout.Of(layout.UInt8, 2<<20),
+	if err := upload(t.Context(), c, 1, layout.Of(layout.UInt8, 2<<20),
 		random(2<<20)); tensor.ClassOf(err) != tensor.TooLarge {
 		t.Errorf("above the limit of the server: %v", err)
 	}
-	if err := c.UploadBytes(t.Context(), 1, layout.Of(layout.UInt8, 2000), random(2000)); err != nil {
+	if err := upload(t.Context(), c, 1, layout.Of(layout.UInt8, 2000), random(2000)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Download(t.Context(), 1, layout.Layout{}, io.Discard); tensor.ClassOf(err) != tensor.TooLarge {
@@ -172,7 +218,7 @@ func TestCancelledContextEndsTheCall(t *testing.T) {
 	c := dial(t, serve(t, server.Options{}), tensor.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := c.UploadBytes(ctx, 1, layout.Of(layout.UInt8, 10), random(10)); tensor.ClassOf(err) != tensor.Canceled {
+	if err := upload(ctx, c, 1, layout.Of(layout.UInt8, 10), random(10)); tensor.ClassOf(err) != tensor.Canceled {
 		t.Errorf("upload: %v", err)
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
-	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skymetrics"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/server"
@@ -149,7 +148,7 @@ func TestClientSupportsCompressingServers(t *testing.T) {
 			skytorch.RegisterServiceServer(g, s)
 			skymetrics.RegisterMetricsServer(g, s)
 			c := dial(t, listen(t, g), tensor.Options{})
-			got, _, err := c.DownloadBytes(t.Context(), 1, layout.Layout{}, nil)
+			got, _, err := download(t.Context(), c, 1)
 			if err != nil || !bytes.Equal(got, s.data) {
 				t.Errorf("download: %d bytes, %v", len(got), err)
 			}
@@ -171,8 +170,7 @@ func TestMessagesThatAreTooLargeAfterDecompressionAreRejected(t *testing.T) {
 			g := grpc.NewServer()
 			skytorch.RegisterServiceServer(g, s)
 			c := dial(t, listen(t, g), tensor.Options{MessageLimit: 1 << 20})
-			if _, _, err := c.DownloadBytes(t.Context(), 1, layout.Layout{},
-				nil); tensor.ClassOf(err) != tensor.TooLarge || err == nil {
+			if _, _, err := download(t.Context(), c, 1); tensor.ClassOf(err) != tensor.TooLarge || err == nil {
 				t.Errorf("client: %v", err)
 			}
 			conn, err := grpc.NewClient(serve(t, server.Options{MessageLimit: 1 << 20}),

@@ -68,9 +68,10 @@ func TestASingleChunkIsEchoedOrTheCallEnds(t *testing.T) {
 				o.StallTimeout = 50 * time.Millisecond
 			}
 			var file bytes.Buffer
-			sink := func(tensor.Arrival) (io.Writer, error) { return &file, nil }
-			sent := tensor.Tensor{ID: "a", Layout: layout.Of(layout.UInt8, size), Bytes: data, Reader: c.reader}
-			err := dial(t, s.start(t), o).Echo(t.Context(), sink, sent)
+			if c.reader == nil {
+				c.reader = bytes.NewReader(data)
+			}
+			err := dial(t, s.start(t), o).Echo(t.Context(), "a", layout.Of(layout.UInt8, size), c.reader, &file)
 			if c.ok {
 				if err != nil || !bytes.Contains(file.Bytes(), data) {
 					t.Errorf("%d bytes were returned: %v", file.Len(), err)

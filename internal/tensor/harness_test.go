@@ -1,6 +1,8 @@
 package tensor_test
 
 import (
+	"bytes"
+	"context"
 	"math/rand/v2"
 	"net"
 	"runtime"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/server"
 )
 
@@ -41,6 +44,18 @@ func dial(t testing.TB, target string, o tensor.Options) *tensor.Client {
 		}
 	})
 	return c
+}
+
+// upload writes a tensor in memory.
+func upload(ctx context.Context, c *tensor.Client, id uint64, l layout.Layout, data []byte) error {
+	return c.Upload(ctx, id, l, bytes.NewReader(data))
+}
+
+// download reads a tensor of any type and shape into memory.
+func download(ctx context.Context, c *tensor.Client, id uint64) ([]byte, layout.Layout, error) {
+	var out bytes.Buffer
+	l, err := c.Download(ctx, id, layout.Layout{}, &out)
+	return out.Bytes(), l, err
 }
 
 func random(n int64) []byte {

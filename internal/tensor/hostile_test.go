@@ -1,6 +1,7 @@
 package tensor_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -148,7 +149,7 @@ func TestHostileResponses(t *testing.T) {
 		}, tensor.TooLarge},
 	} {
 		client := dial(t, (&scripted{put: c.put}).start(t), tensor.Options{})
-		if err := client.UploadBytes(t.Context(), 1, l, make([]byte, 5<<20)); err == nil ||
+		if err := upload(t.Context(), client, 1, l, make([]byte, 5<<20)); err == nil ||
 			tensor.ClassOf(err) != c.class {
 			t.Errorf("%s: class %d, %v", name, tensor.ClassOf(err), err)
 		}
@@ -169,7 +170,7 @@ func TestMessageOfAServerIsIndentedAndLimited(t *testing.T) {
 		},
 	} {
 		client := dial(t, (&scripted{put: put}).start(t), tensor.Options{})
-		err := client.UploadBytes(t.Context(), 1, layout.Of(layout.UInt8, 10), make([]byte, 10))
+		err := upload(t.Context(), client, 1, layout.Of(layout.UInt8, 10), make([]byte, 10))
 		if err == nil || !strings.Contains(err.Error(), "no\n  Apply complete!x") || len(err.Error()) > 4500 {
 			t.Errorf("%s: %.200q", name, err)
 		}
@@ -186,6 +187,10 @@ func TestHostileEchoes(t *testing.T) {
 		"truncated": {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 2, Data: []byte{1}}}, wire.Truncated},
 		"one too many": {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 1, Data: []byte{1}},
 			{TensorId: "b", TotalChunks: 1, Data: []byte{1}}}, wire.Limit},
+		"the same again": {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 1, Data: []byte{1}},
+			{TensorId: "a", TotalChunks: 1, Data: []byte{1}}}, wire.Limit},
+		"interleaved": {[]*kputorch.TensorChunk{{TensorId: "a", TotalChunks: 2, Data: []byte{1}},
+			{TensorId: "b", TotalChunks: 2, Data: []byte{1}}}, wire.Limit},
 		"a huge size": {[]*kputorch.TensorChunk{{TensorId: "a",
 			Metadata: map[string]string{"size_bytes": "9999999999999"}}}, wire.Limit},
 		"no size": {[]*kputorch.TensorChunk{{TensorId: "a", Metadata: map[string]string{"size_bytes": "much"}}},
@@ -203,9 +208,8 @@ func TestHostileEchoes(t *testing.T) {
 				return nil
 			}}
 			client := dial(t, s.start(t), tensor.Options{TensorLimit: 64 << 20})
-			sink := func(tensor.Arrival) (io.Writer, error) { return io.Discard, nil }
-			err := client.Echo(t.Context(), sink, tensor.Tensor{ID: "a", Layout: layout.Of(layout.UInt8, 20<<20),
-				Bytes: make([]byte, 20<<20)})
+			err := client.Echo(t.Context(), "a", layout.Of(layout.UInt8, 20<<20), bytes.NewReader(make([]byte, 20<<20)),
+				io.Discard)
 			if fault, ok := errors.AsType[*wire.Error](err); !ok || fault.Fault != c.fault {
 				t.Errorf("%v, want %s", err, c.fault)
 			}
@@ -239,15 +243,14 @@ func TestStalledAndBrokenConnectionsEndAndLeaveNothing(t *testing.T) {
 	target := s.start(t)
 	l := layout.Of(layout.UInt8, 20<<20)
 	data := make([]byte, 20<<20)
-	sink := func(tensor.Arrival) (io.Writer, error) { return io.Discard, nil }
 	calls := map[string]func(context.Context, *tensor.Client) error{
 		"download": func(ctx context.Context, c *tensor.Client) error {
 			_, err := c.Download(ctx, 1, l, io.Discard)
 			return err
 		},
-		"upload": func(ctx context.Context, c *tensor.Client) error { return c.UploadBytes(ctx, 1, l, data) },
+		"upload": func(ctx context.Context, c *tensor.Client) error { return upload(ctx, c, 1, l, data) },
 		"echo": func(ctx context.Context, c *tensor.Client) error {
-			return c.Echo(ctx, sink, tensor.Tensor{ID: "a", Layout: l, Bytes: data})
+			return c.Echo(ctx, "a", l, bytes.NewReader(data), io.Discard)
 		},
 	}
 	for name, call := range calls {
@@ -313,7 +316,7 @@ func FuzzDownload(f *testing.F) {
 	c := dial(f, target, tensor.Options{TensorLimit: 400})
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		script <- raw
-		got, l, err := c.DownloadBytes(t.Context(), 0, layout.Layout{}, nil)
+		got, l, err := download(t.Context(), c, 0)
 		if err != nil {
 			if class := tensor.ClassOf(err); class != tensor.Violation && class != tensor.TooLarge {
 				t.Errorf("class %d: %v", class, err)

@@ -16,116 +16,47 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
 
-// Tensor is a tensor to send to a KPU server. Either Reader or Bytes provides its
-// packed elements. Bytes must not change until the call has returned or, after a
-// failed call, until the client is closed.
-type Tensor struct {
-	ID     string
-	Layout layout.Layout
-	Reader io.Reader
-	Bytes  []byte
-}
-
-// Arrival is a tensor of which the first chunk was received from a KPU server.
-type Arrival struct {
-	ID       string
-	Metadata map[string]string // as sent by the server
-}
-
-// Sink returns the writer for the torch.save file of a tensor.
-type Sink func(Arrival) (io.Writer, error)
-
 // file is a tensor as a torch.save file.
 type file struct {
-	tensor Tensor
+	id     string
+	layout layout.Layout
 	size   int64
 	chunks int64
-	data   source
+	data   *fileSource
 }
 
-// files returns the tensors as files, and the total number of their chunks.
-func (c *Client) files(tensors []Tensor) (files []file, chunks int64, err error) {
-	files = make([]file, len(tensors))
-	for i, t := range tensors {
-		e, err := torchfile.NewEncoder(t.Layout)
+func (c *Client) file(id string, l layout.Layout, data io.Reader) (file, error) {
+	e, err := torchfile.NewEncoder(l)
+	if err != nil {
+		return file{}, localError{err}
+	}
+	chunkSize := int64(c.options.ChunkSize)
+	return file{
+		id: id, layout: l, size: e.Size(), chunks: (e.Size() + chunkSize - 1) / chunkSize,
+		data: newFileSource(e, readerSource{r: data, pool: c.pool}),
+	}, nil
+}
+
+// push sends the chunks of a file. It returns io.EOF if the server ended the call in
+// the meantime.
+func (c *Client) push(t *transfer, st grpc.ClientStream, f file) error {
+	size := int64(c.options.ChunkSize)
+	for n := range f.chunks {
+		//nolint:gosec // 2^32 chunks of 1 MiB
+		chunk := wire.KPUChunk{ID: f.id, Number: uint32(n), Total: uint32(f.chunks), Last: n+1 == f.chunks}
+		if n == 0 {
+			chunk.Metadata = fileMetadata(f.layout, f.size)
+		}
+		var err error
+		if chunk.Data, err = f.data.next(int(min(size, f.size-n*size))); err != nil {
+			return err
+		}
+		err = st.SendMsg(&chunk)
+		chunk.Free()
 		if err != nil {
-			return nil, 0, localError{err}
+			return err
 		}
-		var data source = &bytesSource{t.Bytes}
-		if t.Reader != nil {
-			data = &readerSource{r: t.Reader, pool: c.pool}
-		}
-		chunkSize := int64(c.options.ChunkSize)
-		files[i] = file{tensor: t, size: e.Size(), chunks: (e.Size() + chunkSize - 1) / chunkSize,
-			data: newFileSource(e, data)}
-		chunks += files[i].chunks
-	}
-	return files, chunks, nil
-}
-
-// Send sends tensors to a KPU server.
-func (c *Client) Send(ctx context.Context, tensors ...Tensor) error {
-	t := c.transfer(ctx)
-	defer t.end()
-	return c.failed(t.ctx, "send", names(tensors), c.sendAll(t, tensors))
-}
-
-func names(tensors []Tensor) string {
-	var ids []string
-	for _, t := range tensors {
-		ids = append(ids, t.ID)
-	}
-	return strings.Join(ids, ", ")
-}
-
-func (c *Client) sendAll(t *transfer, tensors []Tensor) error {
-	files, _, err := c.files(tensors)
-	if err != nil {
-		return err
-	}
-	st, err := c.conn.NewStream(t.ctx, &grpc.StreamDesc{ClientStreams: true},
-		kputorch.Service_ReceiveTensors_FullMethodName)
-	if err != nil {
-		return err
-	}
-	if err := c.push(t, st, files); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	var resp kputorch.TensorResponse
-	if err := closeAndReceive(st, &resp); err != nil {
-		return err
-	}
-	if err := succeeded(&resp); err != nil {
-		return err
-	}
-	if n := len(resp.GetReceivedTensorIds()); n != len(tensors) {
-		return wire.Errorf(wire.Truncated, "the server received %d of %d tensors", n, len(tensors))
-	}
-	return nil
-}
-
-// push sends the chunks of all files. It returns io.EOF if the server ended the
-// call in the meantime.
-func (c *Client) push(t *transfer, st grpc.ClientStream, files []file) error {
-	for _, f := range files {
-		size := int64(c.options.ChunkSize)
-		for n := range f.chunks {
-			//nolint:gosec // 2^32 chunks of 1 MiB
-			chunk := wire.KPUChunk{ID: f.tensor.ID, Number: uint32(n), Total: uint32(f.chunks), Last: n+1 == f.chunks}
-			if n == 0 {
-				chunk.Metadata = fileMetadata(f.tensor.Layout, f.size)
-			}
-			var err error
-			if chunk.Data, err = f.data.next(int(min(size, f.size-n*size))); err != nil {
-				return err
-			}
-			err = st.SendMsg(&chunk)
-			chunk.Free()
-			if err != nil {
-				return err
-			}
-			t.progress()
-		}
+		t.progress()
 	}
 	return nil
 }
@@ -138,72 +69,44 @@ func fileMetadata(l layout.Layout, size int64) map[string]string {
 	}
 }
 
-// Request requests tensors from a KPU server, and returns the number of received
-// tensors. KPU generates them with the shape in the parameter "shape", such as
-// "20,20".
-func (c *Client) Request(ctx context.Context, count uint32, parameters map[string]string, sink Sink) (int, error) {
+// Echo sends a tensor to a KPU server, which returns it. It reads the packed elements
+// from data, exactly as many bytes as the layout has, and writes the returned
+// torch.save file to returned. The server may return it with another ID.
+func (c *Client) Echo(
+	ctx context.Context, id string, l layout.Layout, data io.Reader, returned io.Writer,
+) error {
+	f, err := c.file(id, l, data)
+	if err != nil {
+		return c.failed(ctx, "echo", id, err)
+	}
 	t := c.transfer(ctx)
 	defer t.end()
-	n, err := c.request(t, &kputorch.TensorRequest{Count: count, Parameters: parameters}, sink)
-	return n, c.failed(t.ctx, "request", "", err)
+	return c.failed(t.ctx, "echo", id, c.echo(t, f, returned))
 }
 
-func (c *Client) request(t *transfer, req *kputorch.TensorRequest, sink Sink) (int, error) {
-	st, err := c.conn.NewStream(t.ctx, &grpc.StreamDesc{ServerStreams: true},
-		kputorch.Service_SendTensors_FullMethodName)
-	if err != nil {
-		return 0, err
-	}
-	err = st.SendMsg(req)
-	if err == nil {
-		err = st.CloseSend()
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return 0, err
-	}
-	return c.pullFiles(t, st, sink, int(req.GetCount()))
-}
-
-// Echo sends tensors to a KPU server, which returns them in the same order. The
-// IDs of the returned tensors may differ.
-func (c *Client) Echo(ctx context.Context, sink Sink, tensors ...Tensor) error {
-	t := c.transfer(ctx)
-	defer t.end()
-	return c.failed(t.ctx, "echo", names(tensors), c.echo(t, sink, tensors))
-}
-
-func (c *Client) echo(t *transfer, sink Sink, tensors []Tensor) error {
-	files, chunks, err := c.files(tensors)
-	if err != nil {
-		return err
-	}
+func (c *Client) echo(t *transfer, f file, returned io.Writer) error {
 	// A single chunk is sent with the end of the stream in one frame, like a unary call.
-	desc := &grpc.StreamDesc{ClientStreams: chunks != 1, ServerStreams: true}
+	desc := &grpc.StreamDesc{ClientStreams: f.chunks != 1, ServerStreams: true}
 	st, err := c.conn.NewStream(t.ctx, desc, kputorch.Service_StreamTensors_FullMethodName)
 	if err != nil {
 		return err
 	}
-	var n int
-	if chunks == 1 {
-		// gRPC never waits with the first chunk, whatever its size, for the server to read it.
-		if err = c.push(t, st, files); err == nil || errors.Is(err, io.EOF) {
-			n, err = c.pullFiles(t, st, sink, len(files))
-		}
-	} else {
-		n, err = c.exchange(t, st, files, sink)
+	if f.chunks > 1 {
+		return c.exchange(t, st, f, returned)
 	}
-	if err == nil && n != len(files) {
-		err = wire.Errorf(wire.Truncated, "%d of %d tensors were returned", n, len(files))
+	// gRPC never waits with the first chunk, whatever its size, for the server to read it.
+	if err = c.push(t, st, f); err != nil && !errors.Is(err, io.EOF) {
+		return err
 	}
-	return err
+	return c.pullFile(t, st, returned)
 }
 
-// exchange sends files and receives tensors at the same time, because the server returns the first chunks before it
-// has received the last ones. It returns the number of received tensors.
-func (c *Client) exchange(t *transfer, st grpc.ClientStream, files []file, sink Sink) (int, error) {
+// exchange sends a file and receives it at the same time, because the server returns the first chunks before it has
+// received the last ones.
+func (c *Client) exchange(t *transfer, st grpc.ClientStream, f file, returned io.Writer) error {
 	pushed := make(chan error, 1)
 	go func() {
-		err := c.push(t, st, files)
+		err := c.push(t, st, f)
 		if err == nil {
 			err = st.CloseSend()
 		} else if !errors.Is(err, io.EOF) {
@@ -211,89 +114,73 @@ func (c *Client) exchange(t *transfer, st grpc.ClientStream, files []file, sink 
 		}
 		pushed <- err
 	}()
-	n, err := c.pullFiles(t, st, sink, len(files))
+	err := c.pullFile(t, st, returned)
 	if err != nil {
 		t.cancel(err)
 	}
 	if sent := <-pushed; sent != nil && !errors.Is(sent, io.EOF) {
 		if _, ok := errors.AsType[localError](sent); ok || err == nil {
-			return n, sent
+			return sent
 		}
 	}
-	return n, err
+	return err
 }
 
-// incoming is a file of which not all chunks are received.
-type incoming struct {
-	seq  *wire.Sequence
-	data io.Writer
-}
-
-// maxIncoming is the maximum number of incomplete tensors.
-const maxIncoming = 64
-
-// pullFiles receives at most limit tensors until the stream ends, and returns their number.
-func (c *Client) pullFiles(t *transfer, st grpc.ClientStream, sink Sink, limit int) (int, error) {
-	open := map[string]incoming{}
+// pullFile receives one tensor, after which the stream must end.
+func (c *Client) pullFile(t *transfer, st grpc.ClientStream, returned io.Writer) error {
+	var id string
+	var seq *wire.Sequence // nil before the first chunk
 	var chunk wire.KPUChunk
 	defer func() { chunk.Free() }()
-	for whole := 0; ; {
+	for {
 		chunk.Free()
 		switch err := wire.Receive(st, &chunk); {
+		case errors.Is(err, io.EOF) && seq == nil:
+			return wire.Errorf(wire.Truncated, "0 of 1 tensors were returned")
 		case errors.Is(err, io.EOF):
-			for id, in := range open {
-				if err := in.seq.End(); err != nil {
-					return whole, fmt.Errorf("tensor %.80q: %w", id, err)
-				}
-			}
-			return whole + len(open), nil
+			return inTensor(id, seq.End())
 		case err != nil:
-			return whole, err
+			return err
 		}
 		t.progress()
-		in, err := c.incoming(open, &chunk, sink)
-		if err != nil {
-			return whole, err
+		if seq == nil {
+			var err error
+			if seq, err = c.sequence(&chunk); err != nil {
+				return err
+			}
+			id = chunk.ID
 		}
-		if err := in.seq.Add(chunk.Piece()); err != nil {
-			return whole, fmt.Errorf("tensor %.80q: %w", chunk.ID, err)
+		if chunk.ID != id || seq.Done() {
+			return wire.Errorf(wire.Limit, "more tensors than requested; at most 1 are accepted")
+		}
+		if err := seq.Add(chunk.Piece()); err != nil {
+			return inTensor(id, err)
 		}
 		for _, buf := range chunk.Data {
-			if _, err := in.data.Write(buf.ReadOnlyData()); err != nil {
-				return whole, local(err)
+			if _, err := returned.Write(buf.ReadOnlyData()); err != nil {
+				return local(err)
 			}
-		}
-		if whole+len(open) > limit {
-			return whole, wire.Errorf(wire.Limit, "more tensors than requested; at most %d are accepted", limit)
-		}
-		if in.seq.Done() {
-			delete(open, chunk.ID)
-			whole++
 		}
 	}
 }
 
-func (c *Client) incoming(open map[string]incoming, chunk *wire.KPUChunk, sink Sink) (incoming, error) {
-	if in, ok := open[chunk.ID]; ok {
-		return in, nil
+func inTensor(id string, err error) error {
+	if err == nil {
+		return nil
 	}
-	if len(open) >= maxIncoming {
-		return incoming{}, wire.Errorf(wire.Limit, "more than %d incomplete tensors", maxIncoming)
+	return fmt.Errorf("tensor %.80q: %w", id, err)
+}
+
+// sequence returns the sequence of the chunks of a tensor, of which this is the first one.
+func (c *Client) sequence(first *wire.KPUChunk) (*wire.Sequence, error) {
+	seq := wire.NewSequence(c.options.TensorLimit)
+	text := first.Metadata["size_bytes"]
+	if text == "" {
+		return seq, nil
 	}
-	in := incoming{seq: wire.NewSequence(c.options.TensorLimit)}
-	if text := chunk.Metadata["size_bytes"]; text != "" {
-		size, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || size < 0 {
-			return in, wire.Errorf(wire.Malformed, "size_bytes is %.40q", text)
-		}
-		if err := in.seq.Expect(size); err != nil {
-			return in, err
-		}
+	size, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || size < 0 {
+		return nil, wire.Errorf(wire.Malformed, "size_bytes is %.40q", text)
 	}
-	var err error
-	if in.data, err = sink(Arrival{ID: chunk.ID, Metadata: chunk.Metadata}); err != nil {
-		return in, local(err)
-	}
-	open[chunk.ID] = in
-	return in, nil
+	return seq, seq.Expect(size)
 }

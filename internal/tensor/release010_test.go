@@ -210,15 +210,15 @@ func TestClientSupportsServersOfSkyTorch010(t *testing.T) {
 	c := dial(t, target, tensor.Options{Numbering: wire.From7})
 	l := layout.Of(layout.Int64, 1000, 300)
 	data := random(8 * 1000 * 300)
-	if err := c.UploadBytes(t.Context(), 1, l, data); err != nil {
+	if err := upload(t.Context(), c, 1, l, data); err != nil {
 		t.Fatal(err)
 	}
-	got, have, err := c.DownloadBytes(t.Context(), 1, layout.Layout{}, nil)
+	got, have, err := download(t.Context(), c, 1)
 	if err != nil || !have.Same(l) || !bytes.Equal(got, data) {
 		t.Errorf("%s with %d bytes: %v", have, len(got), err)
 	}
 	other := dial(t, target, tensor.Options{})
-	if err := other.UploadBytes(t.Context(), 2, l, data); tensor.ClassOf(err) != tensor.Refused {
+	if err := upload(t.Context(), other, 2, l, data); tensor.ClassOf(err) != tensor.Refused {
 		t.Errorf("in the other numbering: %v", err)
 	}
 }

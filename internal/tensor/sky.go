@@ -19,17 +19,6 @@ import (
 // data, exactly as many bytes as the layout has. The server creates the tensor if
 // it does not exist.
 func (c *Client) Upload(ctx context.Context, id uint64, l layout.Layout, data io.Reader) error {
-	return c.upload(ctx, id, l, &readerSource{r: data, pool: c.pool})
-}
-
-// UploadBytes is like Upload, for a tensor in memory. The data is not copied: it
-// must not change until the call has returned or, after a failed call, until the
-// client is closed.
-func (c *Client) UploadBytes(ctx context.Context, id uint64, l layout.Layout, data []byte) error {
-	return c.upload(ctx, id, l, &bytesSource{data})
-}
-
-func (c *Client) upload(ctx context.Context, id uint64, l layout.Layout, data source) error {
 	l = l.Packed()
 	size, err := packedSize(l)
 	if err != nil {
@@ -47,7 +36,8 @@ func packedSize(l layout.Layout) (int64, error) {
 	return l.Bytes()
 }
 
-func (c *Client) sendSky(t *transfer, id uint64, l layout.Layout, size int64, data source) error {
+func (c *Client) sendSky(t *transfer, id uint64, l layout.Layout, size int64, data io.Reader) error {
+	source := readerSource{r: data, pool: c.pool}
 	chunkSize := int64(c.options.ChunkSize)
 	total := max((size+chunkSize-1)/chunkSize, 1)
 	// A single chunk is sent with the end of the stream in one frame, like a unary call.
@@ -63,7 +53,7 @@ func (c *Client) sendSky(t *transfer, id uint64, l layout.Layout, size int64, da
 			describe(&chunk, l, size)
 		}
 		if size > 0 {
-			if chunk.Data, err = data.next(int(min(chunkSize, size-n*chunkSize))); err != nil {
+			if chunk.Data, err = source.next(int(min(chunkSize, size-n*chunkSize))); err != nil {
 				return err
 			}
 		}
@@ -77,8 +67,13 @@ func (c *Client) sendSky(t *transfer, id uint64, l layout.Layout, size int64, da
 		}
 		t.progress()
 	}
+	if err := st.CloseSend(); err != nil {
+		return err
+	}
 	var resp skytorch.TensorResponse
-	if err := closeAndReceive(st, &resp); err != nil {
+	if err := st.RecvMsg(&resp); errors.Is(err, io.EOF) {
+		return wire.Errorf(wire.Truncated, "the server ended the call without a response")
+	} else if err != nil {
 		return err
 	}
 	return succeeded(&resp)
@@ -96,21 +91,7 @@ func describe(chunk *wire.SkyChunk, l layout.Layout, size int64) {
 	}
 }
 
-func closeAndReceive(st grpc.ClientStream, resp any) error {
-	if err := st.CloseSend(); err != nil {
-		return err
-	}
-	err := st.RecvMsg(resp)
-	if errors.Is(err, io.EOF) {
-		return wire.Errorf(wire.Truncated, "the server ended the call without a response")
-	}
-	return err
-}
-
-func succeeded(resp interface {
-	GetSuccess() bool
-	GetMessage() string
-}) error {
+func succeeded(resp *skytorch.TensorResponse) error {
 	if resp.GetSuccess() {
 		return nil
 	}
@@ -125,18 +106,6 @@ func (c *Client) Download(ctx context.Context, id uint64, want layout.Layout, da
 	defer t.end()
 	l, err := c.receiveSky(t, id, want.Packed(), data)
 	return l, c.failed(t.ctx, "download", strconv.FormatUint(id, 10), err)
-}
-
-// DownloadBytes is like Download, into memory. It uses buf if it is large enough.
-func (c *Client) DownloadBytes(
-	ctx context.Context, id uint64, want layout.Layout, buf []byte,
-) ([]byte, layout.Layout, error) {
-	out := bytes.NewBuffer(buf[:0])
-	if size, err := want.Bytes(); err == nil && size <= c.options.TensorLimit {
-		out.Grow(int(size)) // known before the response
-	}
-	l, err := c.Download(ctx, id, want, out)
-	return out.Bytes(), l, err
 }
 
 func (c *Client) receiveSky(t *transfer, id uint64, want layout.Layout, data io.Writer) (layout.Layout, error) {
@@ -213,17 +182,6 @@ func local(err error) error {
 		return nil
 	}
 	return localError{err}
-}
-
-// Copy copies a tensor of the server to another one of the same type and shape.
-func (c *Client) Copy(ctx context.Context, from, to uint64) error {
-	resp, err := skytorch.NewServiceClient(c.conn).CopyTensor(c.outgoing(ctx), &skytorch.CopyTensorRequest{
-		SrcTensorId: from, DstTensorId: to, NumBytes: -1,
-	})
-	if err == nil {
-		err = succeeded(resp)
-	}
-	return c.failed(ctx, "copy", strconv.FormatUint(from, 10), err)
 }
 
 // Delete deletes tensors of the server. Tensors that do not exist are ignored.

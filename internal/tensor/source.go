@@ -11,24 +11,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/torchfile"
 )
 
-// source provides the bytes of a tensor in pieces of n bytes, which the caller must free.
-type source interface {
-	next(n int) (mem.BufferSlice, error)
-}
-
-// bytesSource provides data in memory without copying it.
-type bytesSource struct{ rest []byte }
-
-func (s *bytesSource) next(n int) (mem.BufferSlice, error) {
-	if n > len(s.rest) {
-		return nil, localError{fmt.Errorf("the tensor's data ends early: %w", io.ErrUnexpectedEOF)}
-	}
-	out := mem.BufferSlice{mem.SliceBuffer(s.rest[:n])}
-	s.rest = s.rest[n:]
-	return out, nil
-}
-
-// readerSource reads into buffers that are reused after gRPC has sent them.
+// readerSource provides the bytes of a tensor in pieces of n bytes, which the caller must free. It reads into buffers
+// that are reused after gRPC has sent them.
 type readerSource struct {
 	r    io.Reader
 	pool mem.BufferPool
@@ -46,17 +30,17 @@ func (s *readerSource) next(n int) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.NewBuffer(buf, s.pool)}, nil
 }
 
-// fileSource provides the data of another source as a torch.save file.
+// fileSource provides the bytes of a torch.save file in the same way.
 type fileSource struct {
 	encoder *torchfile.Encoder
-	data    source
+	data    readerSource
 	left    int64 // of the data
 	edge    []byte
 	ended   bool
 	crc     uint32
 }
 
-func newFileSource(e *torchfile.Encoder, data source) *fileSource {
+func newFileSource(e *torchfile.Encoder, data readerSource) *fileSource {
 	return &fileSource{encoder: e, data: data, left: e.Data(), edge: e.Head()}
 }
 

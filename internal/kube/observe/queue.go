@@ -22,7 +22,7 @@ import (
 func queueOf(
 	ctx context.Context, c *kube.Cluster, workload *unstructured.Unstructured, pods []*corev1.Pod,
 ) (*ready.Queue, []Interest) {
-	if !isSuspended(workload) && !slices.ContainsFunc(pods, waitsInQueue) {
+	if !ready.IsSuspended(workload) && !slices.ContainsFunc(pods, waitsInQueue) {
 		return nil, nil
 	}
 	q := &ready.Queue{Namespace: workload.GetNamespace()}
@@ -109,17 +109,6 @@ func groupOf(scheduler string) string {
 		return kind.KAIGroup
 	}
 	return kind.KueueGroup
-}
-
-// isSuspended reports whether a queue may have suspended a workload or not
-// admitted it.
-func isSuspended(workload *unstructured.Unstructured) bool {
-	for _, path := range kind.SuspendFields() {
-		if suspended, _, _ := unstructured.NestedBool(workload.Object, path...); suspended {
-			return true
-		}
-	}
-	return false
 }
 
 func waitsInQueue(pod *corev1.Pod) bool {

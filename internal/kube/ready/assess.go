@@ -213,6 +213,12 @@ func decoded[T any](u *unstructured.Unstructured) *T {
 	return out
 }
 
+// metadata contains the fields of the metadata of decoded objects that the assessments use.
+type metadata struct {
+	Name       string `json:"name"`
+	Generation int64  `json:"generation"`
+}
+
 func readinessOf(workload *unstructured.Unstructured) kind.Readiness {
 	return kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Readiness
 }

@@ -67,7 +67,7 @@ type custom struct {
 
 // customOf reads a workload without modifying it.
 func customOf(workload *unstructured.Unstructured) custom {
-	c := custom{object: withNumericGeneration(workload), replicas: -1}
+	c := custom{object: withNumericGeneration(workload), replicas: -1, suspended: IsSuspended(workload)}
 	items, _, _ := unstructured.NestedFieldNoCopy(workload.Object, "status", "conditions")
 	list, _ := items.([]any)
 	for _, item := range list {
@@ -76,15 +76,21 @@ func customOf(workload *unstructured.Unstructured) custom {
 		_ = runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &one) // a field of another type stays zero
 		c.conditions = append(c.conditions, one)
 	}
-	for _, path := range kind.SuspendFields() {
-		suspended, _, _ := unstructured.NestedBool(workload.Object, path...)
-		c.suspended = c.suspended || suspended
-	}
 	if n, ok, _ := unstructured.NestedInt64(workload.Object, "spec", "replicas"); ok {
 		c.replicas = n
 		c.count()
 	}
 	return c
+}
+
+// IsSuspended reports whether a field of a workload suspends it.
+func IsSuspended(workload *unstructured.Unstructured) bool {
+	for _, path := range kind.SuspendFields() {
+		if suspended, _, _ := unstructured.NestedBool(workload.Object, path...); suspended {
+			return true
+		}
+	}
+	return false
 }
 
 // count compares the numbers of replicas in the status, under the names that

@@ -12,10 +12,8 @@ import (
 // rollout is the part of a Deployment that shows whether it is rolled out. The
 // template, which is much larger, is decoded only for a diagnosis.
 type rollout struct {
-	Metadata struct {
-		Generation int64 `json:"generation"`
-	} `json:"metadata"`
-	Spec struct {
+	Metadata metadata `json:"metadata"`
+	Spec     struct {
 		Replicas *int32 `json:"replicas"`
 		Paused   bool   `json:"paused"`
 	} `json:"spec"`

@@ -39,7 +39,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-func timesSeen(e *corev1.Event) int {
+// TimesSeen returns how often an event has occurred.
+func TimesSeen(e *corev1.Event) int {
 	n := max(int(e.Count), 1)
 	if e.Series != nil {
 		n = max(n, int(e.Series.Count))
@@ -85,7 +86,7 @@ func (l eventLog) render() []string {
 			lines = append(lines, known[text])
 		}
 		if known[text] != nil {
-			known[text].times += timesSeen(e)
+			known[text].times += TimesSeen(e)
 		}
 	}
 	var out []string

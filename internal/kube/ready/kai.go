@@ -38,10 +38,8 @@ type (
 	}
 
 	kaiPodGroup struct {
-		Metadata struct {
-			Name string `json:"name"`
-		} `json:"metadata"`
-		Status struct {
+		Metadata metadata `json:"metadata"`
+		Status   struct {
 			SchedulingConditions []struct {
 				condition `json:",inline"`
 				Reasons   []struct {

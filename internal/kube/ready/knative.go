@@ -23,11 +23,8 @@ var noNode = regexp.MustCompile(`^\d+/\d+ nodes are available`)
 
 // conditional contains the common fields of the kinds of Knative.
 type conditional struct {
-	Metadata struct {
-		Name       string `json:"name"`
-		Generation int64  `json:"generation"`
-	} `json:"metadata"`
-	Status struct {
+	Metadata metadata `json:"metadata"`
+	Status   struct {
 		ObservedGeneration        int64       `json:"observedGeneration"`
 		Conditions                []condition `json:"conditions"`
 		LatestCreatedRevisionName string      `json:"latestCreatedRevisionName"`

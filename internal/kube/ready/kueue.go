@@ -18,10 +18,8 @@ import (
 // sigs.k8s.io/kueue).
 type (
 	kueueWorkload struct {
-		Metadata struct {
-			Name string `json:"name"`
-		} `json:"metadata"`
-		Spec struct {
+		Metadata metadata `json:"metadata"`
+		Spec     struct {
 			Active  *bool `json:"active"`
 			PodSets []struct {
 				Count    int64                  `json:"count"`
@@ -48,11 +46,8 @@ type (
 	}
 
 	clusterQueue struct {
-		Metadata struct {
-			Name       string `json:"name"`
-			Generation int64  `json:"generation"`
-		} `json:"metadata"`
-		Spec struct {
+		Metadata metadata `json:"metadata"`
+		Spec     struct {
 			Cohort     string `json:"cohort"`
 			CohortName string `json:"cohortName"`
 			Preemption *struct {

@@ -9,10 +9,8 @@ import (
 // groupSet is the relevant part of a LeaderWorkerSet
 // (api/leaderworkerset/v1/leaderworkerset_types.go in sigs.k8s.io/lws).
 type groupSet struct {
-	Metadata struct {
-		Generation int64 `json:"generation"`
-	} `json:"metadata"`
-	Spec struct {
+	Metadata metadata `json:"metadata"`
+	Spec     struct {
 		Replicas *int32 `json:"replicas"`
 	} `json:"spec"`
 	Status struct {

@@ -18,10 +18,8 @@ import (
 // (pkg/apis/compute/v1alpha1/compute_types.go of
 // github.com/astefanutti/skytorch).
 type operated struct {
-	Metadata struct {
-		Generation int64 `json:"generation"`
-	} `json:"metadata"`
-	Spec struct {
+	Metadata metadata `json:"metadata"`
+	Spec     struct {
 		Labels      map[string]string   `json:"labels"`
 		Annotations map[string]string   `json:"annotations"`
 		Suspend     *bool               `json:"suspend"`

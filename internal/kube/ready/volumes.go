@@ -100,7 +100,7 @@ func (c *Cause) unlessRetried(log eventLog) *Cause {
 	failures := 0
 	for _, e := range log {
 		if slices.Contains(reasons, e.Reason) {
-			failures += timesSeen(e)
+			failures += TimesSeen(e)
 		}
 	}
 	switch last := log.latest(reasons...); {

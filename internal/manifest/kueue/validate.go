@@ -1,7 +1,6 @@
 package kueue
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -24,19 +23,14 @@ func Validate(q Queue) manifest.Errors {
 	v.errs.RejectOthers("annotations", q.DefaultAnnotations, q.Annotations, ownerAnnotation(q),
 		func(string) string { return "it names the queue that defines a flavor" }, nil)
 	if len(q.Flavors) == 0 {
-		v.reportOf(manifest.At("kai"), manifest.At("flavors"), "is required. List at least one ResourceFlavor with "+
-			"its quotas, or set kai for a queue of the KAI scheduler.")
+		v.errs.At(manifest.At("flavors"), "is required. List at least one ResourceFlavor with its quotas, or set kai "+
+			"for a queue of the KAI scheduler.").Concerning(manifest.At("kai"))
 	}
 	v.flavors(q)
 	v.groups(q)
 	v.cohort(q)
 	v.preemption(q)
 	return v.errs
-}
-
-func (v *validator) report(at manifest.Path, format string, args ...any) {
-	v.errs = append(v.errs, &manifest.AttributeError{Path: at, Summary: "Invalid " + at.Root(),
-		Detail: at.String() + " " + fmt.Sprintf(format, args...)})
 }
 
 func flavorAt(i int, inside ...manifest.Step) manifest.Path {
@@ -52,7 +46,7 @@ func (v *validator) flavors(q Queue) {
 	first := map[string]int{}
 	for i, flavor := range q.Flavors {
 		if other, listed := first[flavor.Name]; listed && flavor.Name != "" {
-			v.report(flavorAt(i, manifest.Name("name")), "is %q, which is also the name of flavors[%d]. A "+
+			v.errs.At(flavorAt(i, manifest.Name("name")), "is %q, which is also the name of flavors[%d]. A "+
 				"ClusterQueue can list a ResourceFlavor only once. Merge the quotas.", flavor.Name, other)
 		} else {
 			first[flavor.Name] = i
@@ -61,19 +55,20 @@ func (v *validator) flavors(q Queue) {
 			continue
 		}
 		if d := flavor.Definition; d.TopologyName != "" && len(d.NodeLabels) == 0 {
-			v.reportOf(flavorAt(i, manifest.Name("node_labels")), flavorAt(i, manifest.Name("topology_name")),
-				"requires node_labels, which select the nodes of the topology.")
+			v.errs.At(flavorAt(i, manifest.Name("topology_name")),
+				"requires node_labels, which select the nodes of the topology.").
+				Concerning(flavorAt(i, manifest.Name("node_labels")))
 		}
 		for j, t := range flavor.Definition.Tolerations {
 			at := flavorAt(i, manifest.Name("tolerations"), manifest.Index(j))
 			found := len(v.errs)
 			switch {
 			case t.Key == "" && t.Operator != "Exists":
-				v.report(at, "has no key, so its operator must be \"Exists\", which tolerates every taint.")
+				v.errs.At(at, "has no key, so its operator must be \"Exists\", which tolerates every taint.")
 			case t.Operator == "Exists" && t.Value != "":
-				v.report(at, "has operator \"Exists\" and a value: remove the value, or set operator = \"Equal\".")
+				v.errs.At(at, "has operator \"Exists\" and a value: remove the value, or set operator = \"Equal\".")
 			case t.TolerationSeconds != nil && t.Effect != "NoExecute":
-				v.report(at, "has toleration_seconds, which requires effect = \"NoExecute\".")
+				v.errs.At(at, "has toleration_seconds, which requires effect = \"NoExecute\".")
 			}
 			for _, problem := range v.errs[found:] {
 				for _, name := range []string{"key", "operator", "value", "effect", "toleration_seconds"} {
@@ -94,7 +89,7 @@ func (v *validator) groups(q Queue) {
 			}) {
 				continue
 			}
-			v.report(flavorAt(i, manifest.Name("quotas")), "are for %s, and those of flavors[%d] for %s. Kueue "+
+			v.errs.At(flavorAt(i, manifest.Name("quotas")), "are for %s, and those of flavors[%d] for %s. Kueue "+
 				"requires that flavors with a common resource have quotas for the same resources: add the missing "+
 				"ones, with nominal = \"0\" where the nodes have none.", strings.Join(mine, ", "), j,
 				strings.Join(others, ", "))
@@ -113,26 +108,20 @@ func (v *validator) cohort(q Queue) {
 			} {
 				at := quotaAt(i, name, manifest.Name(attribute))
 				if limit != nil && q.Cohort == "" {
-					v.reportOf(manifest.At("cohort"), at,
-						"requires cohort. Set cohort, or remove the limit.")
+					v.errs.At(at, "requires cohort. Set cohort, or remove the limit.").
+						Concerning(manifest.At("cohort"))
 				}
 			}
 			if limit := quota.LendingLimit; limit != nil && limit.Cmp(quota.Nominal) > 0 {
-				v.reportOf(quotaAt(i, name, manifest.Name("nominal")), quotaAt(i, name, manifest.Name("lending_limit")),
+				v.errs.At(quotaAt(i, name, manifest.Name("lending_limit")),
 					"is %s, which exceeds nominal (%s). Reduce lending_limit, or increase nominal.", limit,
-					&quota.Nominal)
+					&quota.Nominal).Concerning(quotaAt(i, name, manifest.Name("nominal")))
 			}
 		}
 	}
 	slices.SortStableFunc(v.errs, func(a, b *manifest.AttributeError) int {
 		return strings.Compare(a.Path.String(), b.Path.String())
 	})
-}
-
-// reportOf is like report, for a problem that also depends on another attribute.
-func (v *validator) reportOf(other, at manifest.Path, format string, args ...any) {
-	v.report(at, format, args...)
-	v.errs[len(v.errs)-1].Concerns = []manifest.Path{other}
 }
 
 // preemption rejects combinations of policies that Kueue rejects or ignores.
@@ -144,12 +133,12 @@ func (v *validator) preemption(q Queue) {
 	at := func(name string) manifest.Path { return manifest.At("preemption", manifest.Name(name)) }
 	borrows := p.BorrowWithinCohort != "" && p.BorrowWithinCohort != Never
 	if borrows && (p.ReclaimWithinCohort == "" || p.ReclaimWithinCohort == Never) {
-		v.reportOf(at("reclaim_within_cohort"), at("borrow_within_cohort"), "is %q, which requires "+
-			"reclaim_within_cohort with another value than %q.", p.BorrowWithinCohort, Never)
+		v.errs.At(at("borrow_within_cohort"), "is %q, which requires reclaim_within_cohort with another value than %q.",
+			p.BorrowWithinCohort, Never).Concerning(at("reclaim_within_cohort"))
 	}
 	if p.MaxPriorityThreshold != nil && !borrows {
-		v.reportOf(at("borrow_within_cohort"), at("max_priority_threshold"), "applies only with "+
+		v.errs.At(at("max_priority_threshold"), "applies only with "+
 			"borrow_within_cohort = \"LowerPriority\". Set borrow_within_cohort, or remove "+
-			"max_priority_threshold.")
+			"max_priority_threshold.").Concerning(at("borrow_within_cohort"))
 	}
 }

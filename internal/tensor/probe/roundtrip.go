@@ -123,8 +123,7 @@ func kpuTrip(ctx context.Context, c *tensor.Client, e Endpoint) error {
 	l := layout.Of(layout.UInt8, e.RoundTrip)
 	id := fmt.Sprintf("probe-%016x", rand.Uint64()) //nolint:gosec // an ID, not a secret
 	var file bytes.Buffer
-	sink := func(tensor.Arrival) (io.Writer, error) { return &file, nil }
-	if err := c.Echo(ctx, sink, tensor.Tensor{ID: id, Layout: l, Reader: bytesOf(e.Seed)}); err != nil {
+	if err := c.Echo(ctx, id, l, bytesOf(e.Seed), &file); err != nil {
 		return err
 	}
 	// The server may encode the file differently, so only the tensor in it is compared.

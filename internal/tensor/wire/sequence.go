@@ -32,12 +32,6 @@ func (s *Sequence) Expect(bytes int64) error {
 	return nil
 }
 
-// Bytes returns the number of bytes received so far.
-func (s *Sequence) Bytes() int64 { return s.bytes }
-
-// Chunks returns the number of chunks received so far.
-func (s *Sequence) Chunks() uint32 { return s.next }
-
 // Done reports whether all chunks were received.
 func (s *Sequence) Done() bool { return s.done }
 

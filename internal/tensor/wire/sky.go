@@ -68,11 +68,6 @@ func (c *SkyChunk) Piece() Piece {
 	return Piece{Number: c.Number, Total: c.Total, Bytes: c.Data.Len()}
 }
 
-// Describes reports whether the chunk has fields that describe the tensor.
-func (c *SkyChunk) Describes() bool {
-	return c.Layout.DType != "" || len(c.Layout.Shape) > 0 || c.TotalBytes > 0
-}
-
 func (c *SkyChunk) refuse(err error) { *c = SkyChunk{bad: err} }
 
 func (c *SkyChunk) fault() error { return c.bad }

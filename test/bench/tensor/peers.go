@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -78,7 +79,7 @@ func (o *ours) upload(ctx context.Context, size int64) error {
 		}
 	}
 	o.filled = size
-	return o.client.UploadBytes(ctx, o.id, layout.Of(layout.UInt8, size), o.data.bytes[:size])
+	return o.client.Upload(ctx, o.id, layout.Of(layout.UInt8, size), bytes.NewReader(o.data.bytes[:size]))
 }
 
 func (o *ours) download(ctx context.Context, size int64) error {
@@ -99,11 +100,8 @@ func (o *ours) echo(ctx context.Context, size int64) error {
 			return err
 		}
 	}
-	sink := func(tensor.Arrival) (io.Writer, error) { return io.Discard, nil }
-	return o.client.Echo(ctx, sink, tensor.Tensor{
-		ID: strconv.FormatUint(o.id, 10), Layout: layout.Of(layout.UInt8, size),
-		Bytes: o.data.bytes[:size],
-	})
+	return o.client.Echo(ctx, strconv.FormatUint(o.id, 10), layout.Of(layout.UInt8, size),
+		bytes.NewReader(o.data.bytes[:size]), io.Discard)
 }
 
 // fileSize returns the number of bytes that an echo of a tensor transfers: KPU sends it as a torch.save file.
