@@ -52,7 +52,8 @@ func TestE2EActionsRunInAdoptedWorkloads(t *testing.T) {
 	config := "provider \"kt\" {}\nvariable \"code\" { default = \"0\" }\n"
 	for name, text := range workloadsOfAnother() {
 		cluster.Apply(t, text, "-n", ns)
-		config += fmt.Sprintf("import {\n  provider = kt\n  to = kt_compute.%[1]s\n  id = \"%[2]s/%[1]s\"\n}\n", name, ns)
+		config += fmt.Sprintf("import {\n  provider = kt\n  to = kt_compute.%[1]s\n  id = \"%[2]s/%[1]s\"\n}\n",
+			name, ns)
 	}
 	for _, app := range []string{"pod", "cronjob"} { // in which no action may run
 		cluster.Apply(t, alone("a-stranger-of-"+app, app), "-n", ns)
@@ -85,8 +86,8 @@ func TestE2EActionsRunInAdoptedWorkloads(t *testing.T) {
 				want: []string{"saving (hidden)", "exited with 5"}},
 		} {
 			action, _, _ := strings.Cut(action, " ")
-			out, err := cli.Run(t, append([]string{"apply", "-auto-approve", "-invoke", "action." + action + "." + name},
-				test.args...)...)
+			args := []string{"apply", "-auto-approve", "-invoke", "action." + action + "." + name}
+			out, err := cli.Run(t, append(args, test.args...)...)
 			if (err != nil) != test.fails {
 				t.Errorf("%s of %s: %v", action, name, err)
 			}

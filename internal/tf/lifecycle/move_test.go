@@ -18,7 +18,8 @@ import (
 // name.
 func peerStates(t *testing.T) map[string]MoveSource {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", "..", "..", "test", "acctest", "testdata", "moved", "*", "state.json"))
+	const states = "../../../test/acctest/testdata/moved/*/state.json"
+	files, err := filepath.Glob(filepath.FromSlash(states))
 	if err != nil || len(files) == 0 {
 		t.Fatal(err, files)
 	}

@@ -28,7 +28,7 @@ func startServer(ctx context.Context, kind string, limit int64) (string, func() 
 	if err != nil {
 		return "", nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, "-serve", kind, //nolint:gosec // ourselves
+	cmd := exec.CommandContext(ctx, self, "-serve", kind,
 		"-limit", strconv.FormatInt(limit, 10))
 	cmd.Stderr = os.Stderr
 	// The server exits when this process exits, for whatever reason.
@@ -117,7 +117,7 @@ func runClient(ctx context.Context, address, kind, op string, size int64) (strin
 	if err != nil {
 		return "", err
 	}
-	client := exec.CommandContext(ctx, self, //nolint:gosec // ourselves
+	client := exec.CommandContext(ctx, self,
 		"-client", address, "-kind", kind, "-op", op, "-size", strconv.FormatInt(size, 10))
 	client.Stderr = os.Stderr
 	out, err := client.Output()

@@ -35,7 +35,7 @@ func serveOne(conn net.Conn, buf []byte) error {
 	if _, err := io.ReadFull(conn, head[:]); err != nil {
 		return err
 	}
-	size := int64(binary.LittleEndian.Uint64(head[1:])) //nolint:gosec // our own client
+	size := int64(binary.LittleEndian.Uint64(head[1:]))
 	switch head[0] {
 	case 'u':
 		if err := drain(conn, buf, size); err != nil {
@@ -100,7 +100,6 @@ func newTCPPeer(ctx context.Context, address string, largest int64) (peer, error
 func (p *tcpPeer) close() { _ = p.conn.Close() }
 
 func (p *tcpPeer) ask(kind byte, size int64) error {
-	//nolint:gosec // never negative
 	_, err := p.conn.Write(binary.LittleEndian.AppendUint64([]byte{kind}, uint64(size)))
 	return err
 }
