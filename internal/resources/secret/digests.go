@@ -26,7 +26,8 @@ type privateState struct {
 	History string `json:"history,omitempty"`
 }
 
-// open prepares the digests, which are empty for a new Secret.
+// open prepares the digests, which are empty for a new Secret. They then differ from those that were loaded, so that a
+// refresh saves them.
 func (s *privateState) open(data *tf.ProviderData) {
 	if len(s.Digests.Seal) == 0 {
 		s.Digests = spec.NewDigests(sealerOf(data))

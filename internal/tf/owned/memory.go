@@ -35,7 +35,8 @@ type Entry struct {
 	// be ours.
 	Assumed bool `json:"assumed,omitempty"`
 	// Creation is the id of the creation that made the object. While UID is empty, no response to that creation was
-	// received. With a UID, the object has the id in [kube.CreationAnnotation], and every apply keeps it.
+	// received. With a UID, the object has the id in [kube.CreationAnnotation], and every apply keeps it. An adopted
+	// object has none, or its UID; see [Memory.Marked].
 	Creation string `json:"creation,omitempty"`
 	// Adopted is true if other clients have applied the fields of Set, and the object was imported, but not applied
 	// since.
@@ -129,12 +130,28 @@ func (m Memory) RememberSet(key string, sent, response *unstructured.Unstructure
 }
 
 // Marked returns the object to send, with the annotation of its creation. An apply without the annotation removes it.
+//
+// An adopted object gets the annotation, with its UID, when an apply would remove all of our annotations: server-side
+// apply then also removes those that nobody manages, which admission has set. Knative rejects that.
 func (m Memory) Marked(key string, obj *unstructured.Unstructured) *unstructured.Unstructured {
-	if id := m[key].Creation; id != "" {
-		return kube.MarkCreation(obj, id)
+	entry := m[key]
+	id := entry.Creation
+	if id == "" && len(obj.GetAnnotations()) == 0 && entry.hasAnnotations() {
+		id = string(entry.UID)
 	}
-	return obj
+	if id == "" {
+		return obj
+	}
+	return kube.MarkCreation(obj, id)
 }
+
+// hasAnnotations reports whether annotations of the object are ours.
+func (e Entry) hasAnnotations() bool {
+	set, err := fields.Parse(e.Set)
+	return err == nil && !set.WithPrefix(fieldNamed("metadata")).WithPrefix(fieldNamed("annotations")).Empty()
+}
+
+func fieldNamed(name string) fieldpath.PathElement { return fieldpath.PathElement{FieldName: &name} }
 
 // NeverApplied reports whether an object of another client was imported and never applied.
 func (m Memory) NeverApplied(key string) bool {

@@ -121,6 +121,33 @@ func TestReleaseOfAFieldKeepsTheRestOfTheEntry(t *testing.T) {
 	}
 }
 
+// Otherwise, server-side apply removes annotations that nobody manages together with the last one of ours.
+func TestRemovalOfAllAnnotationsOfAnAdoptedObjectKeepsOne(t *testing.T) {
+	t.Parallel()
+	labels, annotations := `{"f:metadata":{"f:labels":{"f:team":{}}}}`, `{"f:metadata":{"f:annotations":{"f:team":{}}}}`
+	sent := labelled(kube.Manager, "ml")
+	key := manifest.Key(sent)
+	annotated := sent.DeepCopy()
+	annotated.SetAnnotations(map[string]string{"team": "ml"})
+	for name, c := range map[string]struct {
+		entry Entry
+		sent  *unstructured.Unstructured
+		want  string
+	}{
+		"none before":        {Entry{UID: "u", Set: []byte(labels)}, sent, ""},
+		"all of them":        {Entry{UID: "u", Set: []byte(annotations)}, sent, "u"},
+		"not all":            {Entry{UID: "u", Set: []byte(annotations)}, annotated, ""},
+		"of a created one":   {Entry{UID: "u", Set: []byte(annotations), Creation: "some"}, sent, "some"},
+		"of an unknown one":  {Entry{}, sent, ""},
+		"already marked one": {Entry{UID: "u", Set: []byte(labels), Creation: "u"}, sent, "u"},
+	} {
+		got := Memory{key: c.entry}.Marked(key, c.sent).GetAnnotations()[kube.CreationAnnotation]
+		if got != c.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 // A refresh shows what others have changed, and stores what was sent, so that the next plan restores it.
 func TestRefreshFollowsTheChangesOfOthers(t *testing.T) {
 	t.Parallel()

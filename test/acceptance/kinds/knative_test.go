@@ -187,3 +187,30 @@ func TestAccRejectedPodsOfAnAutoscaledComputeAreAWarning(t *testing.T) {
 	proxy.Repaired.Store(true) // a destroy refreshes with a plan
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
+
+func TestAccAnAdoptedKnativeServiceKeepsItsCreator(t *testing.T) {
+	t.Parallel()
+	on := withCRDs
+	ns := on.Namespace(t)
+	admitAsKnative(t, on, ns)
+	knative().play(t, on, ns)
+	file := filepath.Join(t.TempDir(), "service.json")
+	const service = `{"apiVersion": "serving.knative.dev/v1", "kind": "Service", "metadata": {"name": "trainer"},
+		"spec": {"template": {"spec": {"containers": [{"name": "kubetorch", "image": "mine:1"}]}}}}`
+	if err := os.WriteFile(file, []byte(service), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	on.Kubectl(t, "create", "-f", file, "-n", ns)
+	computes := on.Resources(t, "kt_compute", ns, "")
+	computes.Import(t, ns, []string{"trainer"})
+	const body = "name = \"trainer\"\nimage = \"mine:1\"\nautoscale = {}\non_not_ready = \"ignore\"\n"
+	for _, annotations := range []string{"annotations = { team = \"a\" }\n", ""} {
+		bodies := map[string]string{"trainer": body + annotations}
+		computes.Change(t, bodies)
+		computes.ExpectNoChange(t, bodies)
+	}
+	if live := on.Kubectl(t, "get", "services.serving.knative.dev/trainer", "-n", ns, "-o", "yaml"); !strings.Contains(
+		live, "serving.knative.dev/creator") || strings.Contains(live, "team: a") {
+		t.Errorf("after the removal of the annotation:\n%s", live)
+	}
+}
