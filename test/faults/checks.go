@@ -22,6 +22,10 @@ func (c *cycle) checkCommand(at step, how string, out run, records []proxy.Recor
 	for _, record := range records {
 		fmt.Fprintln(&c.log, record)
 	}
+	if out.hung && deadlockOfTerraform(out.output) {
+		c.result.deadlocks++
+		return errEnded
+	}
 	var errs []error
 	if out.hung {
 		errs = append(errs, c.violate(at, "hang: the command did not end within the hard limit"))
@@ -48,6 +52,21 @@ func (c *cycle) checkCommand(at step, how string, out run, records []proxy.Recor
 		}
 	}
 	return joined(errs)
+}
+
+// deadlockOfTerraform reports whether the goroutines of a command that did not end show the deadlock of Terraform 1.11
+// and 1.16 that an interrupt causes when it arrives while the last provider is closed: ClosePlugins locks provisioners
+// before providers, and watchStop locks them the other way round (internal/terraform/eval_context_builtin.go and
+// context.go). No provider can prevent it.
+func deadlockOfTerraform(output string) bool {
+	blocked := 0
+	for goroutine := range strings.SplitSeq(output, "\n\n") {
+		if strings.Contains(goroutine, "[sync.Mutex.Lock") && (strings.Contains(goroutine, ").ClosePlugins(") ||
+			strings.Contains(goroutine, "terraform.(*Context).watchStop.")) {
+			blocked++
+		}
+	}
+	return blocked > 1
 }
 
 // exitViolation returns what is wrong about the exit code of a command, or "". Success must come without errors, and a

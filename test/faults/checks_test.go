@@ -50,6 +50,27 @@ func TestExitCodesMustAgreeWithTheDiagnostics(t *testing.T) {
 	}
 }
 
+func TestOnlyTerraformsDeadlockExplainsAHang(t *testing.T) {
+	goroutine := func(state, function string) string {
+		return "goroutine 1 gp=0xc0 m=nil [" + state + ", 3 minutes]:\nsync.runtime_SemacquireMutex(0x1)\n" +
+			"github.com/hashicorp/terraform/internal/terraform." + function + "(0xc0)\n\n"
+	}
+	const closes, stops = "(*BuiltinEvalContext).ClosePlugins", "(*Context).watchStop.func1"
+	for name, test := range map[string]struct {
+		output string
+		want   bool
+	}{
+		"both wait for each other": {goroutine("sync.Mutex.Lock", closes) + goroutine("sync.Mutex.Lock", stops), true},
+		"only one is blocked":      {goroutine("sync.Mutex.Lock", closes) + goroutine("select", stops), false},
+		"a call of the provider":   {goroutine("sync.Mutex.Lock", "(*Context).Stop") + goroutine("select", closes), false},
+		"no goroutines":            {overrides, false},
+	} {
+		if got := deadlockOfTerraform(overrides + test.output); got != test.want {
+			t.Errorf("%s: got %t", name, got)
+		}
+	}
+}
+
 func TestWarningExplainsOnlyItsResourceAndItsWait(t *testing.T) {
 	plan := func(address, actions, before, after, unknown string) string {
 		return `{"resource_changes":[{"address":"` + address + `","change":{"actions":[` + actions + `],"before":` +

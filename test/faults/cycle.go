@@ -55,6 +55,7 @@ type result struct {
 	exits      map[step]int
 	slowest    map[proxy.Kind]time.Duration
 	violations []violation
+	deadlocks  int // of Terraform
 }
 
 // cycle is a running item.

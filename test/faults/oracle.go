@@ -214,6 +214,9 @@ func (c *cycle) checkOracle(ctx context.Context, at step, objects map[string]obj
 	if c.result.injected[proxy.KillProvider] > 0 {
 		want, got = want.withoutMemory(), got.withoutMemory()
 	}
+	if c.result.injected[proxy.KillCLI] > 0 {
+		want, got = want.withoutNotation(), got.withoutNotation()
+	}
 	diff := cmp.Diff(want, got)
 	if diff == "" {
 		return nil
@@ -244,6 +247,26 @@ func (s snapshot) withoutMemory() snapshot {
 		delete(resource, "private")
 		delete(attributes, "keys")
 		resource["attributes"] = attributes
+		out[key] = resource
+	}
+	return out
+}
+
+// withoutNotation returns a snapshot without the notation of the attributes before the objects changed. The provider
+// remembers it while a refresh takes changes into state that no apply has saved, such as those of a killed CLI, until the
+// next apply of the resource.
+func (s snapshot) withoutNotation() snapshot {
+	out := maps.Clone(s)
+	for key, value := range out {
+		resource, _ := value.(map[string]any)
+		private, _ := resource["private"].(map[string]any)
+		notes, _ := private["notes"].(map[string]any)
+		if notes["applied"] == nil {
+			continue
+		}
+		resource, private, notes = maps.Clone(resource), maps.Clone(private), maps.Clone(notes)
+		delete(notes, "applied")
+		private["notes"], resource["private"] = notes, private
 		out[key] = resource
 	}
 	return out

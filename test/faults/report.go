@@ -27,6 +27,7 @@ type tally struct {
 	reached    map[string]bool // requests with an injected fault
 	exits      map[string]map[step][2]int
 	violations []violation
+	deadlocks  int // of Terraform
 	errors     []error
 }
 
@@ -42,6 +43,7 @@ func (t *tally) add(it item, r result) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.cycles++
+	t.deadlocks += r.deadlocks
 	for kind, n := range r.injected {
 		t.injected[kind] += n
 		t.slowest[kind] = max(t.slowest[kind], r.slowest[kind])
@@ -125,6 +127,10 @@ func (t *tally) print(w io.Writer, took time.Duration) {
 	}
 	fmt.Fprintf(w, "\n%d cycles, %d faults at %d different requests, %d violations, %s\n",
 		t.cycles, injected, len(t.reached), len(t.violations), took.Round(time.Second))
+	if t.deadlocks > 0 {
+		fmt.Fprintf(w, "%d cycles ended in a deadlock of Terraform that an interrupt causes while it closes providers\n",
+			t.deadlocks)
+	}
 	for _, v := range t.violations {
 		fmt.Fprintf(w, "\n%s %v: %s\n  %s\n  make faults FAULTS='%s'\n", v.step, v.kinds, v.what, v.file,
 			v.item.reproduce)
