@@ -37,7 +37,15 @@ type controller struct {
 // LeaderWorkerSet, the training operator and Kueue. Their binaries are in
 // KT_ECOSYSTEM_DIR, or in bin/. Without KT_ECOSYSTEM, the tests that use it are
 // skipped.
-func SharedEcosystem() *Cluster { return newCluster("KT_ECOSYSTEM", startEcosystem) }
+func SharedEcosystem() *Cluster {
+	return newCluster("KT_ECOSYSTEM", func() (*running, error) { return startEcosystem(manyNodes()...) })
+}
+
+// StartEcosystem is StartCluster with the controllers of SharedEcosystem.
+func StartEcosystem(args ...string) (*Cluster, error) {
+	c := newCluster("", func() (*running, error) { return startEcosystem(args...) })
+	return c, c.Start()
+}
 
 // SharedKarpenter is a cluster with Karpenter's controllers and KWOK provider, and without the other controllers: it
 // creates nodes for pods that wait, as other tests expect.
@@ -65,7 +73,7 @@ func startKarpenter() (*running, error) {
 	return &running{cluster.kubeconfig, cluster.cache, func() error { return errors.Join(stop(), cluster.stop()) }}, nil
 }
 
-func startEcosystem() (*running, error) {
+func startEcosystem(args ...string) (*running, error) {
 	dirs, err := moduleDirs()
 	if err != nil {
 		return nil, err
@@ -74,7 +82,7 @@ func startEcosystem() (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := startDevCluster(append(manyNodes(), crds...)...)
+	cluster, err := startDevCluster(append(args, crds...)...)
 	if err != nil {
 		return nil, err
 	}

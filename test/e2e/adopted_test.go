@@ -2,6 +2,8 @@ package e2e_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,23 +49,44 @@ func TestE2EActionsRunInAdoptedWorkloads(t *testing.T) {
 	t.Parallel()
 	acctest.RequireTerraform(t, "1.14")
 	cli, ns := terraform(t)
-	cluster.Kubectl(t, "create", "secret", "generic", "-n", ns, "token",
-		"--from-literal=TOKEN=s3cr3t-value-of-the-token")
-	config := "provider \"kt\" {}\nvariable \"code\" { default = \"0\" }\n"
-	for name, text := range workloadsOfAnother() {
-		cluster.Apply(t, text, "-n", ns)
-		config += fmt.Sprintf("import {\n  provider = kt\n  to = kt_compute.%[1]s\n  id = \"%[2]s/%[1]s\"\n}\n",
-			name, ns)
-	}
+	createToken(t, ns)
 	for _, app := range []string{"pod", "cronjob"} { // in which no action may run
 		cluster.Apply(t, alone("a-stranger-of-"+app, app), "-n", ns)
 	}
-	cluster.Kubectl(t, "create", "job", "-n", ns, "cronjob-now", "--from=cronjob/cronjob")
-	cluster.Kubectl(t, "wait", "-n", ns, "--for=condition=Ready", "pods", "--all", "--timeout=60s")
+	config := adopted(t, cli, ns, workloadsOfAnother(), func() {
+		cluster.Kubectl(t, "create", "job", "-n", ns, "cronjob-now", "--from=cronjob/cronjob")
+		cluster.Kubectl(t, "wait", "-n", ns, "--for=condition=Ready", "pods", "--all", "--timeout=60s")
+	})
+	expectActions(t, cli, config, slices.Sorted(maps.Keys(workloadsOfAnother())))
+}
+
+// createToken creates the Secret that the pods of podOfAnother use.
+func createToken(t *testing.T, namespace string) {
+	t.Helper()
+	cluster.Kubectl(t, "create", "secret", "generic", "-n", namespace, "token",
+		"--from-literal=TOKEN=s3cr3t-value-of-the-token")
+}
+
+// adopted creates workloads with kubectl, waits for them, and returns a configuration that imports them.
+func adopted(t *testing.T, cli *acctest.CLI, namespace string, workloads map[string]string, wait func()) string {
+	t.Helper()
+	config := "provider \"kt\" {}\n"
+	for name, text := range workloads {
+		cluster.Apply(t, text, "-n", namespace)
+		config += fmt.Sprintf("import {\n  provider = kt\n  to = kt_compute.%[1]s\n  id = \"%[2]s/%[1]s\"\n}\n",
+			name, namespace)
+	}
+	wait()
 	cli.Write(t, config)
 	cli.MustRun(t, "plan", "-generate-config-out=generated.tf")
-	config = strings.ReplaceAll(config, "  provider = kt\n", "") // only allowed without a configuration
-	for name := range workloadsOfAnother() {
+	return strings.ReplaceAll(config, "  provider = kt\n", "") // only allowed without a configuration
+}
+
+// expectActions applies a configuration and runs actions on its computes of podOfAnother.
+func expectActions(t *testing.T, cli *acctest.CLI, config string, computes []string) {
+	t.Helper()
+	config += "variable \"code\" { default = \"0\" }\n"
+	for _, name := range computes {
 		of := func(kind, attributes string) string {
 			return strings.Replace(action(kind, name, attributes), "kt_compute.server", "kt_compute."+name, 1)
 		}
@@ -73,7 +96,7 @@ func TestE2EActionsRunInAdoptedWorkloads(t *testing.T) {
 	}
 	cli.Write(t, config)
 	cli.MustRun(t, "apply", "-auto-approve")
-	for name := range workloadsOfAnother() {
+	for _, name := range computes {
 		for action, test := range map[string]struct {
 			args  []string
 			fails bool

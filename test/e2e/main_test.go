@@ -68,7 +68,11 @@ func run(m *testing.M) (code int, err error) {
 		}
 		arguments = append(arguments, "--image", archive)
 	}
-	if cluster, err = acctest.StartCluster(arguments...); err != nil {
+	start := acctest.StartCluster
+	if os.Getenv("KT_ECOSYSTEM") != "" {
+		start = acctest.StartEcosystem
+	}
+	if cluster, err = start(arguments...); err != nil {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, cluster.Stop()) }()
