@@ -43,7 +43,10 @@ func Suspend(workload map[string]any, of *kind.Workload) error {
 	}
 	var before []kind.Setting
 	for _, s := range settings {
-		value, _ := kind.Find(workload, s.Path)
+		value, found := kind.Find(workload, s.Path)
+		if !found && s.Value == true {
+			value = false // removing the field would not resume a RayCluster (calculateStatus of KubeRay's controller)
+		}
 		before = append(before, kind.Setting{Path: s.Path, Value: value})
 	}
 	record, err := json.Marshal(before)

@@ -62,6 +62,21 @@ func TestResumeRestoresWhatSuspendRecorded(t *testing.T) {
 	}
 }
 
+// KubeRay starts a suspended RayCluster again only if the field is false, and not if it is absent.
+func TestResumeSetsAFieldThatWasAbsentToFalse(t *testing.T) {
+	t.Parallel()
+	ray := labelled(map[string]any{}, nil)
+	if err := manifest.Suspend(ray, workloadOf("raycluster")); err != nil {
+		t.Fatal(err)
+	}
+	if err := manifest.Resume(ray, workloadOf("raycluster"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if value, _ := kind.Find(ray, []string{"spec", "suspend"}); value != false {
+		t.Errorf("spec.suspend is %v; want false", value)
+	}
+}
+
 func TestResumedWorkloadOfAQueueIsStartedByTheQueue(t *testing.T) {
 	t.Parallel()
 	job := labelled(map[string]any{"suspend": false}, map[string]any{kind.KueueQueueLabel: "team"})

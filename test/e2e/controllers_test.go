@@ -64,6 +64,7 @@ func TestE2EActionsRunInWorkloadsOfControllers(t *testing.T) {
 			cluster.Kubectl(t, "wait", "-n", ns, "--for=condition=Ready", "pods", "--all", "--timeout=60s")
 		})
 		expectActions(t, cli, config, names)
+		expectOperations(t, cli, ns, config, names)
 	})
 	t.Run("created", func(t *testing.T) {
 		t.Parallel()
@@ -75,5 +76,57 @@ func TestE2EActionsRunInWorkloadsOfControllers(t *testing.T) {
 				"  manifest = <<-EOT\n%[2]sEOT\n}\n", name, text)
 		}
 		expectActions(t, cli, config, names)
+		expectOperations(t, cli, ns, config, names)
 	})
+}
+
+// expectOperations suspends and resumes workloads that a configuration manages, and restarts those whose pods do not run
+// to completion. Each action waits until the controller is done. Plans show a suspension, and nothing after the others.
+func expectOperations(t *testing.T, cli *acctest.CLI, namespace, config string, computes []string) {
+	t.Helper()
+	for _, name := range computes {
+		for _, action := range []string{"kt_suspend", "kt_resume", "kt_restart"} {
+			config += fmt.Sprintf("action %q %q {\n  config {\n    id = kt_compute.%s.id\n  }\n}\n", action, name, name)
+		}
+	}
+	cli.Write(t, config)
+	before := pods(t, namespace)
+	invokeEach := func(action string) {
+		t.Helper()
+		for _, name := range computes {
+			if out, err := invoke(t, cli, action+"."+name); err != nil {
+				t.Errorf("%s of %s: %v\n%s", action, name, err, out)
+			}
+		}
+	}
+	invokeEach("kt_suspend")
+	if left := pods(t, namespace, "--field-selector=status.phase=Running"); left != "" {
+		t.Errorf("pods run after the suspension: %s", left)
+	}
+	out, _ := cli.Run(t, "plan")
+	for _, name := range computes {
+		if !strings.Contains(out, "# kt_compute."+name+" will be updated in-place") {
+			t.Errorf("the plan does not show the suspension of %s:\n%s", name, out)
+		}
+	}
+	invokeEach("kt_resume")
+	resumed := pods(t, namespace)
+	if len(strings.Fields(resumed)) != len(strings.Fields(before)) {
+		t.Errorf("pods before the suspension: %s; after the resumption: %s", before, resumed)
+	}
+	cli.MustRun(t, "plan", "-detailed-exitcode")
+	uids := func() string { return pods(t, namespace, "-o", "jsonpath={.items[*].metadata.uid}") }
+	running := uids()
+	for _, name := range computes {
+		out, err := invoke(t, cli, "kt_restart."+name)
+		refused := strings.Contains(unwrapped(out), "does not support this operation. Its pods run to completion")
+		if runs := name == "groups" || name == "ray"; (err == nil) != runs || refused == runs {
+			t.Errorf("kt_restart of %s: %v\n%s", name, err, out)
+		}
+	}
+	left := slices.DeleteFunc(strings.Fields(running), func(uid string) bool { return !strings.Contains(uids(), uid) })
+	if len(left) != len(computes)-2 {
+		t.Errorf("%d of %d pods were not restarted", len(left), len(computes))
+	}
+	cli.MustRun(t, "plan", "-detailed-exitcode")
 }
