@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -66,7 +67,8 @@ func (r *reader) importObjects(ctx context.Context) error {
 }
 
 // findWorkload returns the workload of any kind, or nil. A workload of this provider has precedence over others of the
-// same name.
+// same name, and one without a controller over what a controller has created, such as the StatefulSet of a
+// LeaderWorkerSet.
 func (r *reader) findWorkload(ctx context.Context) (*unstructured.Unstructured, error) {
 	if r.Listing != nil {
 		if kind.WorkloadOf(r.Live.GroupVersionKind().GroupKind()).Mode == "" { // the Service of existing pods
@@ -93,7 +95,7 @@ func (r *reader) findWorkload(ctx context.Context) (*unstructured.Unstructured, 
 		if _, managed, err := kube.OwnedFields(live); managed || err != nil {
 			return live, err
 		}
-		if unmanaged == nil {
+		if unmanaged == nil || metav1.GetControllerOf(unmanaged) != nil && metav1.GetControllerOf(live) == nil {
 			unmanaged = live
 		}
 	}
@@ -162,7 +164,8 @@ func (r *reader) importRelated(ctx context.Context, of kube.Kind, name string, f
 	isHeadless := name != r.State.Name.ValueString()
 	role := manifest.RoleOf(of.GroupVersionKind)
 	isAddition := role == manifest.RoleDisruptionBudget || role == manifest.RoleExpose
-	if err != nil || !managed && (isFirst || isHeadless || isAddition) || isFirst && isAddition {
+	made := metav1.GetControllerOf(live) != nil // by the controller of the workload
+	if err != nil || !managed && (isFirst || isHeadless || isAddition || made) || isFirst && isAddition {
 		return err
 	}
 	doc, _, err := found.Import(r.Memory, live)

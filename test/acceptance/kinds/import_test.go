@@ -203,3 +203,21 @@ func TestAccComputeWithoutObjectsIsRejected(t *testing.T) {
 	cli.Write(t, acctest.BareCompute(selected+`on_not_ready = "ignore"`))
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
+
+// The controller of a LeaderWorkerSet creates a StatefulSet of the same name.
+func TestAccImportPrefersAWorkloadToOneThatItsControllerCreated(t *testing.T) {
+	t.Parallel()
+	ns := withCRDs.Namespace(t)
+	const spec = "{metadata: {labels: {app: groups}}, spec: {containers: [{name: main, image: \"a:1\"}]}}"
+	withCRDs.Apply(t, "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: groups}\n"+
+		"spec: {replicas: 1, leaderWorkerTemplate: {size: 1, workerTemplate: "+spec+"}}\n", "-n", ns)
+	uid := withCRDs.Kubectl(t, "get", "-n", ns, "leaderworkerset/groups", "-o", "jsonpath={.metadata.uid}")
+	withCRDs.Apply(t, "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: groups, ownerReferences: "+
+		"[{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, name: groups, controller: true, uid: "+uid+
+		"}]}\nspec: {serviceName: groups, selector: {matchLabels: {app: groups}}, template: "+spec+"}\n", "-n", ns)
+	computes := withCRDs.Resources(t, "kt_compute", ns, "")
+	computes.Import(t, ns, []string{"groups"})
+	if mode := computes.Attribute("groups", "mode"); mode != "leaderworkerset" {
+		t.Errorf("the mode is %v; want leaderworkerset", mode)
+	}
+}
