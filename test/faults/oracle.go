@@ -158,9 +158,10 @@ func comparablePrivate(data []byte) (map[string]any, error) {
 	return out, nil
 }
 
-// history lists the keys of private state that depend on the way to the result, or are random.
+// history lists the keys of private state that depend on the way to the result, or are random. registers is missing if
+// discovery failed in the creation, until the next refresh.
 func history() []string {
-	return []string{"uid", "creation", "assumed", "configured", "history", "matched", "seal", "digest"}
+	return []string{"uid", "creation", "assumed", "configured", "history", "matched", "seal", "digest", "registers"}
 }
 
 func withoutHistory(value any) any {
