@@ -47,12 +47,10 @@ func (c *collection) ready(ctx context.Context) error {
 
 // await waits for a signal. It returns false if there was none for watchTime.
 func (c *collection) await(ctx context.Context, signal <-chan struct{}) bool {
-	timer := c.clock.NewTimer(watchTime)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 	case <-signal:
-	case <-timer.C():
+	case <-c.clock.After(watchTime):
 		return false
 	}
 	return true
