@@ -47,10 +47,12 @@ func (c *collection) ready(ctx context.Context) error {
 
 // await waits for a signal. It returns false if there was none for watchTime.
 func (c *collection) await(ctx context.Context, signal <-chan struct{}) bool {
+	timer := c.clock.NewTimer(watchTime)
+	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 	case <-signal:
-	case <-c.clock.After(watchTime):
+	case <-timer.C():
 		return false
 	}
 	return true
