@@ -91,9 +91,11 @@ func (c *Cluster) follow(ctx context.Context, led <-chan struct{}) {
 	if left <= 0 {
 		return
 	}
+	timer := c.clock.NewTimer(left)
+	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 	case <-p.applying:
-	case <-c.clock.After(left):
+	case <-timer.C():
 	}
 }
