@@ -52,7 +52,7 @@ func (c *Cluster) lacksPermission(ctx context.Context, verb string, ref Ref) boo
 	}
 	resource, subresource, _ := strings.Cut(ref.Kind.Resource, "/")
 	review := authorization.SelfSubjectAccessReview{
-		TypeMeta: metav1.TypeMeta{APIVersion: authorization.SchemeGroupVersion.String(), Kind: "SelfSubjectAccessReview"},
+		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SelfSubjectAccessReview"},
 		Spec: authorization.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorization.ResourceAttributes{
 			Namespace: ref.Namespace, Name: ref.Name, Verb: verb,
 			Group: ref.Kind.Group, Version: ref.Kind.Version, Resource: resource, Subresource: subresource,
