@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"strings"
 
+	authorization "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // denied distinguishes missing permission from a rejection by admission. Both
@@ -49,25 +51,19 @@ func (c *Cluster) lacksPermission(ctx context.Context, verb string, ref Ref) boo
 		return false
 	}
 	resource, subresource, _ := strings.Cut(ref.Kind.Resource, "/")
-	review, _ := json.Marshal(map[string]any{ // texts cannot fail
-		"apiVersion": "authorization.k8s.io/v1",
-		"kind":       "SelfSubjectAccessReview",
-		"spec": map[string]any{"resourceAttributes": map[string]any{
-			"namespace": ref.Namespace, "name": ref.Name, "verb": verb,
-			"group": ref.Kind.Group, "version": ref.Kind.Version, "resource": resource,
-			"subresource": subresource,
+	review := authorization.SelfSubjectAccessReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SelfSubjectAccessReview"},
+		Spec: authorization.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorization.ResourceAttributes{
+			Namespace: ref.Namespace, Name: ref.Name, Verb: verb,
+			Group: ref.Kind.Group, Version: ref.Kind.Version, Resource: resource, Subresource: subresource,
 		}},
-	})
+	}
+	body, _ := json.Marshal(review) // texts cannot fail
 	response, err := conn.rest.Post().AbsPath("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews").
-		SetHeader("Accept", "application/json").SetHeader("Content-Type", "application/json").Body(review).Do(ctx).Raw()
+		SetHeader("Accept", "application/json").SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Raw()
 	if err != nil {
 		return false
 	}
-	var answer struct {
-		Status struct {
-			Allowed *bool `json:"allowed"`
-		} `json:"status"`
-	}
-	_ = json.Unmarshal(response, &answer) // unknown if it is not valid
-	return answer.Status.Allowed != nil && !*answer.Status.Allowed
+	review.Status.Allowed = true // unknown if it is not in the response
+	return json.Unmarshal(response, &review) == nil && !review.Status.Allowed
 }

@@ -335,9 +335,10 @@ func TestEntriesContainTheCompleteObject(t *testing.T) {
 		t.Errorf("an entry is %v, %v", again, err)
 	}
 	c := newCollection(Ref{Kind: kind.Deployment(), Namespace: "ml"})
-	if compacted, err := c.Transformer()(obj); err != nil || !reflect.DeepEqual(compacted, e) {
-		t.Errorf("the Reflector stores %v, %v", compacted, err)
+	if err := c.Add(obj); err != nil || !reflect.DeepEqual(c.entries.List(), []any{e}) {
+		t.Errorf("the collection stores %v, %v", c.entries.List(), err)
 	}
+	c = newCollection(c.scope)
 	noJSON := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "x", "spec": func() {}}}
 	for _, other := range []any{"a string", noJSON} {
 		if _, err := asEntry(other); err == nil {

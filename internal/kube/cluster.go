@@ -44,7 +44,7 @@ type Cluster struct {
 
 	absences  absences
 	deletions sync.Map // types.UID of the objects whose deletion was started in this run, by Ref.Key
-	previews  previews
+	previews  *previews
 
 	completions *Completions // nil: objects keep UnfinishedAnnotation
 }
@@ -60,7 +60,7 @@ type connection struct {
 // NewCluster returns a Cluster. It does not read files or send requests.
 // Watches end with ctx.
 func NewCluster(ctx context.Context, settings config.Config) *Cluster {
-	c := &Cluster{config: settings, limits: DefaultLimits()}
+	c := &Cluster{config: settings, limits: DefaultLimits(), previews: newPreviews()}
 	c.clock = clock.RealClock{}
 	c.connect = sync.OnceValues(func() (*connection, error) { return dial(settings, c.clock, c.limits) })
 	c.cache = newCache(ctx, c)
@@ -254,10 +254,6 @@ func (c *Cluster) Get(ctx context.Context, ref Ref) (*unstructured.Unstructured,
 // its dependents are deleted. A non-empty uid prevents the deletion of a new
 // object of the same name. A missing object is not an error.
 func (c *Cluster) Delete(ctx context.Context, ref Ref, uid types.UID) error {
-	return c.atServedVersion(ctx, ref, func(ref Ref) error { return c.deleteAt(ctx, ref, uid) })
-}
-
-func (c *Cluster) deleteAt(ctx context.Context, ref Ref, uid types.UID) error {
 	foreground := metav1.DeletePropagationForeground
 	options := metav1.DeleteOptions{PropagationPolicy: &foreground}
 	if ref.Kind.Grace > 0 {
@@ -266,19 +262,11 @@ func (c *Cluster) deleteAt(ctx context.Context, ref Ref, uid types.UID) error {
 	if uid != "" {
 		options.Preconditions = &metav1.Preconditions{UID: &uid}
 	}
-	err := c.remove(ctx, ref, uid, options)
-	if err == nil {
-		c.deletions.Store(ref.Key(), uid)
-	}
-	return err
-}
-
-// remove deletes the object with the uid. A missing or replaced object is not an error.
-func (c *Cluster) remove(ctx context.Context, ref Ref, uid types.UID, options metav1.DeleteOptions) error {
-	options.TypeMeta = metav1.TypeMeta{Kind: "DeleteOptions", APIVersion: "v1"}
-	body, _ := json.Marshal(options) // texts cannot fail
-	return c.deleteUnlessReplaced(ctx, ref, uid, func(ctx context.Context) error {
-		_, err := c.send(ctx, ref, request{method: http.MethodDelete, body: body})
+	return c.atServedVersion(ctx, ref, func(ref Ref) error {
+		err := c.remove(ctx, ref, uid, options)
+		if err == nil {
+			c.deletions.Store(ref.Key(), uid)
+		}
 		return err
 	})
 }
@@ -291,14 +279,13 @@ func (c *Cluster) DeletionOf(ref Ref) types.UID {
 	return known
 }
 
-// deleteUnlessReplaced deletes the object with the uid. A missing or replaced
-// object is not an error. A conflict proves neither, so the object is read
-// again.
-func (c *Cluster) deleteUnlessReplaced(
-	ctx context.Context, ref Ref, uid types.UID, remove func(context.Context) error,
-) error {
+// remove deletes the object with the uid. A missing or replaced object is not an
+// error. A conflict proves neither, so the object is read again.
+func (c *Cluster) remove(ctx context.Context, ref Ref, uid types.UID, options metav1.DeleteOptions) error {
+	options.TypeMeta = metav1.TypeMeta{Kind: "DeleteOptions", APIVersion: "v1"}
+	body, _ := json.Marshal(options) // texts cannot fail
 	for interval := conflictBackoff(); ; {
-		err := c.deleteOnce(ctx, ref, uid, remove)
+		err := c.removeOnce(ctx, ref, uid, body)
 		if ClassOf(err) != Conflict || interval.Steps <= 1 {
 			return err
 		}
@@ -310,9 +297,10 @@ func (c *Cluster) deleteUnlessReplaced(
 	}
 }
 
-func (c *Cluster) deleteOnce(ctx context.Context, ref Ref, uid types.UID, remove func(context.Context) error) error {
+func (c *Cluster) removeOnce(ctx context.Context, ref Ref, uid types.UID, options []byte) error {
 	writing, sent := withOutcome(ctx)
-	err := wrapWrite("delete", ref, remove(writing), sent)
+	_, err := c.send(writing, ref, request{method: http.MethodDelete, body: options})
+	err = wrapWrite("delete", ref, err, sent)
 	if IsNotFound(err) {
 		return nil
 	}

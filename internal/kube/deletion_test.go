@@ -109,13 +109,13 @@ func TestRepeatedDeletionTimesOut(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	deletions := 0
-	cluster := clusterOf(t, http.NotFoundHandler())
-	cluster.clock = stopped{cluster.clock}
-	err := cluster.deleteUnlessReplaced(ctx, trainer(), "", func(context.Context) error {
+	cluster := clusterOf(t, kubetest.API{Answer: func(string, string, *http.Request) (int, any) {
 		deletions++
 		cancel()
-		return statusError(http.StatusConflict, metav1.StatusReasonConflict, "changed", nil)
-	})
+		return kubetest.Failing(http.StatusConflict, metav1.StatusReasonConflict)
+	}})
+	cluster.clock = stopped{cluster.clock}
+	err := cluster.Delete(ctx, trainer(), "")
 	if ClassOf(err) != Conflict || deletions != 1 {
 		t.Errorf("%d deletions, %v", deletions, err)
 	}

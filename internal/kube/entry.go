@@ -99,11 +99,14 @@ func (e *Entry) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKin
 // DeepCopyObject returns the entry, which is immutable.
 func (e *Entry) DeepCopyObject() runtime.Object { return e }
 
-// compact is a client-go TransformFunc.
-func compact(obj any) (any, error) {
+// asEntry returns an object of a list or a watch as an entry.
+func asEntry(obj any) (*Entry, error) {
+	if e, ok := obj.(*Entry); ok {
+		return e, nil
+	}
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
-		return obj, nil
+		return nil, fmt.Errorf("%T is not an object", obj)
 	}
 	data, err := u.MarshalJSON()
 	if err != nil {
@@ -116,18 +119,6 @@ func compact(obj any) (any, error) {
 		},
 		json: data,
 	}, nil
-}
-
-func asEntry(obj any) (*Entry, error) {
-	compacted, err := compact(obj)
-	if err != nil {
-		return nil, err
-	}
-	e, ok := compacted.(*Entry)
-	if !ok {
-		return nil, fmt.Errorf("%T is not an object", obj)
-	}
-	return e, nil
 }
 
 // entrySerializer decodes the objects of a watch to entries. They keep the JSON of the server, so that nothing but the

@@ -2,7 +2,6 @@ package kube
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/conversion/queryparams"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -21,22 +21,16 @@ const maxLog = 1 << 20
 func (c *Cluster) Logs(
 	ctx context.Context, namespace, pod, container string, previous bool, lines int,
 ) ([]string, error) {
-	conn, err := c.connect()
+	stream, err := c.StreamLogs(ctx, namespace, pod, corev1.PodLogOptions{
+		Container: container, Previous: previous, TailLines: ptr.To(int64(lines)), LimitBytes: ptr.To[int64](maxLog),
+	})
 	if err != nil {
 		return nil, err
 	}
-	ref := Ref{Kind: kind.Pod(), Namespace: namespace, Name: pod}
-	text, err := ref.at(conn.rest.Get()).SubResource("log").
-		Param("container", container).
-		Param("previous", fmt.Sprint(previous)).
-		Param("tailLines", fmt.Sprint(lines)).
-		Param("limitBytes", fmt.Sprint(maxLog)).
-		DoRaw(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("logs of %s: %w", ref, err)
-	}
-	if len(text) == 0 {
-		return nil, nil
+	defer stream.Close()
+	text, err := io.ReadAll(stream)
+	if err != nil || len(text) == 0 {
+		return nil, err
 	}
 	return strings.Split(strings.TrimRight(string(text), "\n"), "\n"), nil
 }

@@ -27,39 +27,29 @@ const (
 // previews orders the previews of one run. If Terraform applies the resource of
 // the first preview, the others are skipped.
 type previews struct {
-	mu       sync.Mutex
 	applying chan struct{} // closed by the first apply
-	led      chan struct{} // closed when the first preview has ended; nil before it begins
-	until    time.Time     // end of the time in which its apply is expected
+	apply    func()        // closes applying
+
+	mu    sync.Mutex
+	led   chan struct{} // closed when the first preview has ended; nil before it begins
+	until time.Time     // end of the time in which its apply is expected
 }
 
-// lock locks and initializes the fields.
-func (p *previews) lock() {
-	p.mu.Lock()
-	if p.applying == nil {
-		p.applying = make(chan struct{})
-	}
+func newPreviews() *previews {
+	applying := make(chan struct{})
+	return &previews{applying: applying, apply: sync.OnceFunc(func() { close(applying) })}
 }
 
 // BeginApply records that Terraform applies a resource in this run.
-func (c *Cluster) BeginApply() {
-	p := &c.previews
-	p.lock()
-	defer p.mu.Unlock()
-	select {
-	case <-p.applying:
-	default:
-		close(p.applying)
-	}
-}
+func (c *Cluster) BeginApply() { c.previews.apply() }
 
 // Preview calls preview, which dry-runs a change and must not determine planned
 // values, except that a resource is replaced. It skips preview in an apply: the
 // plan has called it, and the apply reports all errors.
 func (c *Cluster) Preview(ctx context.Context, preview func()) {
-	p := &c.previews
-	p.lock()
-	applying, led := p.applying, p.led
+	p := c.previews
+	p.mu.Lock()
+	led := p.led
 	leads := led == nil
 	if leads {
 		led = make(chan struct{})
@@ -70,32 +60,32 @@ func (c *Cluster) Preview(ctx context.Context, preview func()) {
 		began := c.clock.Now()
 		defer func() {
 			now := c.clock.Now()
-			p.lock()
+			p.mu.Lock()
 			p.until = now.Add(min(max(now.Sub(began), shortestLead), longestLead))
 			p.mu.Unlock()
 			close(led)
 		}()
 	} else {
-		c.follow(ctx, applying, led)
+		c.follow(ctx, led)
 	}
 	select {
-	case <-applying:
+	case <-p.applying:
 	default:
 		preview()
 	}
 }
 
 // follow waits until an apply has started, or is no longer expected.
-func (c *Cluster) follow(ctx context.Context, applying, led <-chan struct{}) {
+func (c *Cluster) follow(ctx context.Context, led <-chan struct{}) {
+	p := c.previews
 	select {
 	case <-ctx.Done():
 		return
-	case <-applying:
+	case <-p.applying:
 		return
 	case <-led:
 	}
-	p := &c.previews
-	p.lock()
+	p.mu.Lock()
 	left := p.until.Sub(c.clock.Now())
 	p.mu.Unlock()
 	if left <= 0 {
@@ -105,7 +95,7 @@ func (c *Cluster) follow(ctx context.Context, applying, led <-chan struct{}) {
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-applying:
+	case <-p.applying:
 	case <-timer.C():
 	}
 }

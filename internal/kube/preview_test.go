@@ -17,7 +17,7 @@ func walk(t *testing.T, applies bool) (previews int32) {
 	t.Helper()
 	var count atomic.Int32
 	synctest.Test(t, func(t *testing.T) {
-		c := &Cluster{clock: clock.RealClock{}}
+		c := &Cluster{clock: clock.RealClock{}, previews: newPreviews()}
 		var resources sync.WaitGroup
 		for range 10 {
 			resources.Go(func() {
@@ -67,7 +67,7 @@ func TestPreviewsWaitOnlyForTheFirstOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				c, previews := &Cluster{clock: clock.RealClock{}}, 0
+				c, previews := &Cluster{clock: clock.RealClock{}, previews: newPreviews()}, 0
 				release := make(chan struct{})
 				var first sync.WaitGroup
 				first.Go(func() { c.Preview(t.Context(), func() { <-release }) })
@@ -92,7 +92,7 @@ func TestPreviewsWaitOnlyForTheFirstOne(t *testing.T) {
 
 func TestPreviewIsValidForOneRun(t *testing.T) {
 	t.Parallel()
-	before := &Cluster{clock: clock.RealClock{}}
+	before := &Cluster{clock: clock.RealClock{}, previews: newPreviews()}
 	before.BeginApply()
 	before.BeginApply() // each apply does
 	previewed := false
@@ -100,7 +100,7 @@ func TestPreviewIsValidForOneRun(t *testing.T) {
 	if previewed {
 		t.Error("a run that applies sends a preview")
 	}
-	(&Cluster{clock: clock.RealClock{}}).Preview(t.Context(), func() { previewed = true })
+	(&Cluster{clock: clock.RealClock{}, previews: newPreviews()}).Preview(t.Context(), func() { previewed = true })
 	if !previewed {
 		t.Error("another run does not send a preview")
 	}

@@ -59,7 +59,7 @@ func TestSettingsOfACluster(t *testing.T) {
 
 func TestValueOfARunIsCreatedOnce(t *testing.T) {
 	t.Parallel()
-	cluster, calls := &Cluster{}, 0
+	cluster, calls := NewCluster(t.Context(), config.Config{}), 0
 	create := func() int { calls++; return calls }
 	for range 2 {
 		if got := OfRun(cluster, "a", create); got != 1 || calls != 1 {

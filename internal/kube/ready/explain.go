@@ -3,6 +3,7 @@ package ready
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -89,6 +90,12 @@ func clipEnd(s string) string {
 		return string(r)
 	}
 	return "…" + string(r[len(r)-maxText+1:])
+}
+
+// mentions reports whether a text contains one of the words, which are in lower case.
+func mentions(text string, words ...string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) })
 }
 
 // andThen appends a sentence to a text, unless it is "".

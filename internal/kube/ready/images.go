@@ -46,7 +46,7 @@ func (s *diagnosis) imageCause(p *corev1.Pod, name string, w corev1.ContainerSta
 		message = w.Reason
 	}
 	c := s.newPodCause(p, ReasonImagePullFailed, subject,
-		fmt.Sprintf("Image %q cannot be pulled: %s", image, clip(message)), pullHint(message))
+		fmt.Sprintf("Image %q cannot be pulled: %s", image, clip(message)), pullHintOf(message).hint)
 	grace := pullProspect(message, w.Reason)
 	if grace == pullIsLater {
 		c.Summary = andThen(c.Summary, "The kubelet retries automatically.")
@@ -130,8 +130,6 @@ type pullHintRow struct {
 	prospect time.Duration
 }
 
-func pullHint(message string) Advice { return pullHintOf(message).hint }
-
 // pullProspect returns the prospect by the message, or otherwise by the waiting
 // reason of the container.
 func pullProspect(message, waiting string) time.Duration {
@@ -142,12 +140,9 @@ func pullProspect(message, waiting string) time.Duration {
 }
 
 func pullHintOf(message string) pullHintRow {
-	low := strings.ToLower(message)
 	for _, h := range pullHints() {
-		for _, w := range h.words {
-			if strings.Contains(low, w) {
-				return h
-			}
+		if mentions(message, h.words...) {
+			return h
 		}
 	}
 	return pullHintRow{hint: "Check " + FieldImage + ", and that the nodes can reach its registry.",

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -45,24 +46,15 @@ func (n *nodePool) provides(key, value string) bool {
 	if set, defined := n.Spec.Template.Metadata.Labels[key]; defined {
 		return set == value
 	}
-	defined := false
+	defined, node := false, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{key: value}}}
 	for _, r := range n.Spec.Template.Spec.Requirements {
 		if r.Key != key {
 			continue
 		}
 		defined = true
-		switch r.Operator {
-		case corev1.NodeSelectorOpIn:
-			if !slices.Contains(r.Values, value) {
-				return false
-			}
-		case corev1.NodeSelectorOpNotIn:
-			if slices.Contains(r.Values, value) {
-				return false
-			}
-		case corev1.NodeSelectorOpDoesNotExist:
+		number := r.Operator == corev1.NodeSelectorOpGt || r.Operator == corev1.NodeSelectorOpLt // any value may fit
+		if !number && !meets(node, r) {
 			return false
-		case corev1.NodeSelectorOpExists, corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt: // any value may fit
 		}
 	}
 	return defined || wellKnown(key)

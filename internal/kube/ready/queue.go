@@ -104,31 +104,26 @@ func (q *Queue) problem(c *Cause, workload string) bool {
 	}
 	switch {
 	case q.NotInstalled:
-		c.Reason = ReasonQueueMissing
 		c.Summary = fmt.Sprintf("%s is in queue %s, but %s is not installed. Workloads that it must admit never "+
 			"start, and all others start immediately without the queue.", workload, q.Name, product)
 		c.Hint = Advise("Install %s, or remove "+FieldQueue+".", product)
 		c.Command = "kubectl get customresourcedefinitions"
-		c.terminal(volumeGrace)
-		return true
 	case q.Queues != nil && q.object() == nil:
-		c.Reason = ReasonQueueMissing
 		c.Summary = fmt.Sprintf("%s %q does not exist %s; %s.", of.Kind, q.Name, where, q.others())
 		c.Hint = "Correct " + FieldQueue + ", or create the queue."
 		c.Command = Kubectl(namespace, "get", of.Argument())
-		c.terminal(volumeGrace) // the same run may still create it
-		return true
 	case q.Excluded != "":
-		c.Reason = ReasonQueueMissing
 		c.Summary = fmt.Sprintf("%s is suspended for queue %s, but the configuration of Kueue excludes its kind: "+
 			"nothing starts it.", workload, q.Name)
 		c.Hint = Advise("Add %q to integrations.frameworks of the configuration of Kueue, or remove "+FieldQueue+".",
 			q.Excluded)
 		c.Command = "kubectl get configmaps -n kueue-system kueue-manager-config -o yaml"
-		c.terminal(volumeGrace)
-		return true
+	default:
+		return false
 	}
-	return false
+	c.Reason = ReasonQueueMissing
+	c.terminal(volumeGrace) // the same run may still create it
+	return true
 }
 
 func (q *Queue) ofKAI() bool { return q.Scheduler == kind.QueueSchedulerKAI }

@@ -51,18 +51,13 @@ type claimDiagnosis struct {
 }
 
 func (s *claimDiagnosis) cause(reason, what string, hint Advice) *Cause {
-	c := causeOfClaim(reason, s.Claim.Namespace, s.Claim.Name, what, hint)
-	c.Events = s.events.render()
-	return c
-}
-
-func causeOfClaim(reason, namespace, name, what string, hint Advice) *Cause {
 	return &Cause{
 		Reason:  reason,
-		Object:  fmt.Sprintf("PersistentVolumeClaim %s/%s", namespace, name),
-		Summary: fmt.Sprintf("PersistentVolumeClaim %q %s.", name, what),
+		Object:  fmt.Sprintf("PersistentVolumeClaim %s/%s", s.Claim.Namespace, s.Claim.Name),
+		Summary: fmt.Sprintf("PersistentVolumeClaim %q %s.", s.Claim.Name, what),
 		Hint:    hint,
-		Command: Kubectl(namespace, "describe", "persistentvolumeclaim", name),
+		Command: Kubectl(s.Claim.Namespace, "describe", "persistentvolumeclaim", s.Claim.Name),
+		Events:  s.events.render(),
 	}
 }
 

@@ -60,7 +60,7 @@ func TestPullErrorKeepsTheInnermostError(t *testing.T) {
 			if got != c.want {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
-			if hint := pullHint(got); !strings.Contains(string(hint.Word()), c.hint) {
+			if hint := pullHintOf(got).hint; !strings.Contains(string(hint.Word()), c.hint) {
 				t.Errorf("hint %q does not contain %q", hint, c.hint)
 			}
 		})

@@ -118,16 +118,7 @@ func (c *Cause) unlessRetried(log eventLog) *Cause {
 // of slow file systems report (retried gRPC codes), or is throttled by its
 // cloud.
 func stillWorking(message string) bool {
-	low := strings.ToLower(message)
-	for _, word := range []string{
-		"deadlineexceeded", "code = aborted", "code = unavailable", "in progress", "already exists",
-		"context deadline exceeded",
-		"throttl", "requestlimitexceeded", "rate exceeded", "ratelimitexceeded", "rate limit", "too many requests",
-		"toomanyrequests",
-	} {
-		if strings.Contains(low, word) {
-			return true
-		}
-	}
-	return false
+	return mentions(message, "deadlineexceeded", "code = aborted", "code = unavailable", "in progress",
+		"already exists", "context deadline exceeded", "throttl", "requestlimitexceeded", "rate exceeded",
+		"ratelimitexceeded", "rate limit", "too many requests", "toomanyrequests")
 }
