@@ -27,7 +27,7 @@ func newNames(t *testing.T, lists *int) (*Cluster, *clocktesting.FakeClock) {
 			return http.StatusCreated, kubetest.Deployment("", 0)
 		}
 		*lists++
-		return http.StatusOK, namesList("other")
+		return http.StatusOK, namesTable("other")
 	}}).WithClock(fake), fake
 }
 
@@ -70,6 +70,40 @@ func TestListOfNamesIsValidForFifteenSeconds(t *testing.T) {
 		fake.Step(step.after)
 		if live, err := cluster.Look(t.Context(), trainer()); err != nil || live != nil || lists != step.want {
 			t.Errorf("%v, %v, %d lists, want %d", live, err, lists, step.want)
+		}
+	}
+}
+
+func TestNamesAreReadOnlyFromACompleteTable(t *testing.T) {
+	t.Parallel()
+	const columns = `"columnDefinitions":[{"name":"Name","format":"name"},{"name":"Age"}]`
+	for name, test := range map[string]struct {
+		data string
+		want string // the names; "unknown" for none
+	}{
+		"names":             {`{"kind":"Table",` + columns + `,"rows":[{"cells":["a","1d"]},{"cells":["b"]}]}`, "a b"},
+		"no objects":        {`{"kind":"Table"}`, ""},
+		"one of many pages": {`{"kind":"Table","metadata":{"continue":"x"}}`, "unknown"},
+		"a list":            {`{"kind":"PodList"}`, "unknown"},
+		"text":              {`no`, "unknown"},
+		"no column of names": {`{"kind":"Table","columnDefinitions":[{"name":"Age"}],"rows":[{"cells":["1d"]}]}`,
+			"unknown"},
+		"a row without cells": {`{"kind":"Table",` + columns + `,"rows":[{"cells":[]}]}`, "unknown"},
+		"a row of numbers":    {`{"kind":"Table",` + columns + `,"rows":[{"cells":[1]}]}`, "unknown"},
+	} {
+		var got []string
+		names := namesIn([]byte(test.data))
+		for _, name := range []string{"a", "b", "1d"} {
+			if names[name] {
+				got = append(got, name)
+			}
+		}
+		text := strings.Join(got, " ")
+		if names == nil {
+			text = "unknown"
+		}
+		if text != test.want {
+			t.Errorf("%s: %q, want %q", name, text, test.want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package kube
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 )
@@ -89,17 +91,54 @@ func (c *Cluster) absent(ctx context.Context, ref Ref) bool {
 func (c *Cluster) names(ctx context.Context, ref Ref) map[string]bool {
 	valid := func(names map[string]bool, age time.Duration) bool { return names == nil || age < absentTime }
 	scope := Ref{Kind: ref.Kind, Namespace: ref.Namespace}
-	scope.Kind.MetadataOnly = true
 	names, _ := recallWhile(c, "names "+scope.Key(), valid, func() (map[string]bool, error) {
-		names := map[string]bool{}
-		for obj, err := range c.Objects(ctx, scope, "") {
-			if err != nil {
-				return nil, nil // reading an object returns the same error
-			}
-			names[obj.GetName()] = true
-		}
-		return names, nil
+		return c.listNames(ctx, scope), nil // reading an object returns the same error
 	})
+	return names
+}
+
+// namesOnly requests a table with the name as its first column, instead of the
+// objects
+// (https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables).
+const namesOnly = "application/json;as=Table;g=meta.k8s.io;v=v1, application/json"
+
+func (c *Cluster) listNames(ctx context.Context, scope Ref) map[string]bool {
+	conn, err := c.connect()
+	if err != nil {
+		return nil
+	}
+	data, _ := scope.of(conn.rest.Get()).WarningHandler(rest.NoWarnings{}).
+		SetHeader("Accept", namesOnly).Param("includeObject", string(metav1.IncludeNone)).Do(ctx).Raw()
+	return namesIn(data)
+}
+
+// namesIn returns the names in a table, or nil if data is not a table or has no
+// names.
+func namesIn(data []byte) map[string]bool {
+	var table metav1.Table
+	if json.Unmarshal(data, &table) != nil || table.Kind != "Table" || table.Continue != "" {
+		return nil
+	}
+	names := map[string]bool{}
+	if len(table.Rows) == 0 {
+		return names
+	}
+	column := -1
+	for i, definition := range table.ColumnDefinitions {
+		if definition.Format == "name" { // the primary identifier
+			column = i
+		}
+	}
+	for _, row := range table.Rows {
+		if column < 0 || column >= len(row.Cells) {
+			return nil
+		}
+		name, ok := row.Cells[column].(string)
+		if !ok {
+			return nil
+		}
+		names[name] = true
+	}
 	return names
 }
 

@@ -85,45 +85,36 @@ func TestApplyNewDistinguishesCreationFromAnExistingObject(t *testing.T) {
 	}
 }
 
-// namesList returns the response of a server to a request for the metadata of objects.
-func namesList(names ...string) metav1.PartialObjectMetadataList {
-	list := metav1.PartialObjectMetadataList{
-		TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"},
+// namesTable returns the response of a server to a request for a table.
+func namesTable(names ...string) metav1.Table {
+	table := metav1.Table{
+		TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "Table"},
+		ColumnDefinitions: []metav1.TableColumnDefinition{{Name: "Age", Type: "string"},
+			{Name: "Name", Type: "string", Format: "name"}},
 	}
 	for _, name := range names {
-		list.Items = append(list.Items, metav1.PartialObjectMetadata{
-			TypeMeta:   metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadata"},
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-		})
+		table.Rows = append(table.Rows, metav1.TableRow{Cells: []any{"5d", name}})
 	}
-	return list
+	return table
 }
 
 func TestExistingNamesAreFoundByOneListOrADryRun(t *testing.T) {
 	t.Parallel()
 	list := func(names ...string) func(*http.Request) (int, any) {
 		return func(request *http.Request) (int, any) {
-			if !strings.Contains(request.Header.Get("Accept"), "as=PartialObjectMetadataList;") ||
+			if !strings.Contains(request.Header.Get("Accept"), "as=Table") ||
 				request.URL.Query().Get("labelSelector") != "" {
 				return kubetest.Failing(http.StatusBadRequest, metav1.StatusReasonBadRequest)
 			}
-			return http.StatusOK, namesList(names...)
+			return http.StatusOK, namesTable(names...)
 		}
 	}
-	objects := func(*http.Request) (int, any) { // a server that does not send metadata alone
+	objects := func(*http.Request) (int, any) { // a server that cannot print
 		return http.StatusOK, &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "apps/v1",
 			"kind": "DeploymentList", "items": []any{}}}
 	}
 	refuse := func(*http.Request) (int, any) {
 		return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
-	}
-	incomplete := func(request *http.Request) (int, any) {
-		if request.URL.Query().Has("continue") {
-			return kubetest.Failing(http.StatusBadRequest, metav1.StatusReasonBadRequest)
-		}
-		page := namesList("other")
-		page.Continue = "next"
-		return http.StatusOK, page
 	}
 	for name, test := range map[string]struct {
 		list   func(*http.Request) (int, any)
@@ -135,10 +126,8 @@ func TestExistingNamesAreFoundByOneListOrADryRun(t *testing.T) {
 		"absent by an empty list": {list: list(), want: []string{"list"}},
 		"present in the list": {list: list("other", "trainer"), there: true,
 			want: []string{"list", "get", "get", "get"}},
-		"deleted since the list":      {list: list("trainer"), want: []string{"list", "get", "get", "get"}},
-		"absent by a list of objects": {list: objects, want: []string{"list"}},
-		"unknown, as a page of the list fails": {list: incomplete,
-			want: []string{"list", "list", "get", "get", "get"}},
+		"deleted since the list": {list: list("trainer"), want: []string{"list", "get", "get", "get"}},
+		"not listed as a table":  {list: objects, want: []string{"list", "get", "get", "get"}},
 		// The rejection is final if the server was ready before.
 		"without permission to list": {list: refuse, want: []string{"list", "list", "get", "get", "get"}},
 		"absent by a dry run": {list: list("other"), dryRun: http.StatusCreated,
@@ -193,7 +182,7 @@ func TestNamesAreListedAgainAfterTheyExpire(t *testing.T) {
 	lists := 0
 	cluster := clusterOf(t, kubetest.API{Answer: func(string, string, *http.Request) (int, any) {
 		lists++
-		return http.StatusOK, namesList()
+		return http.StatusOK, namesTable()
 	}})
 	for range 2 {
 		if live, err := cluster.Look(t.Context(), trainer()); err != nil || live != nil {

@@ -37,9 +37,9 @@ func TestServicesOfTwoGroupsAreDistinguished(t *testing.T) {
 	cluster := clusterOf(t, kubetest.API{Answer: func(verb, path string, _ *http.Request) (int, any) {
 		switch {
 		case verb == "list" && strings.Contains(path, "knative"):
-			return http.StatusOK, namesList("b")
+			return http.StatusOK, namesTable("b")
 		case verb == "list":
-			return http.StatusOK, namesList("a")
+			return http.StatusOK, namesTable("a")
 		case verb == "get" && path == "/api/v1/namespaces/ml/services/a":
 			object := core.Kind.Named("ml", "a")
 			object.SetUID("u")
