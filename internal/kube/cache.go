@@ -188,6 +188,11 @@ func (c *collection) filter(namespace string, keep func(*Entry) bool, names ...s
 
 // The methods below implement the store of the Reflector.
 
+// Transformer makes the Reflector store entries instead of decoded objects.
+func (c *collection) Transformer() clientcache.TransformFunc {
+	return func(obj any) (any, error) { return asEntry(obj) }
+}
+
 // Add stores an object, unless a newer version is known.
 func (c *collection) Add(obj any) error {
 	e, err := asEntry(obj)
