@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/action"
-	"github.com/hashicorp/terraform-plugin-framework/action/schema"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
 // defaultTimeout is the default timeout of actions that wait for pods.
@@ -16,24 +14,6 @@ const defaultTimeout = 15 * time.Minute
 // All returns the constructors of the actions.
 func All() []func() action.Action {
 	return []func() action.Action{
-		checkpoint(),
-		evacuate(),
-		restart(),
-		resume(),
-		runCommand(),
-		scale(),
-		showLogs(),
-		suspend(),
-		trigger(),
-		uncordon(),
+		checkpoint, evacuate, restart, resume, runCommand, scale, showLogs, suspend, trigger, uncordon,
 	}
 }
-
-// waitAttribute returns the attribute wait.
-func waitAttribute(until string) schema.Attribute {
-	return schema.BoolAttribute{Optional: true,
-		MarkdownDescription: "Whether to wait " + until + ". Defaults to `true`."}
-}
-
-// waits returns the value of the attribute wait.
-func waits(wait types.Bool) bool { return wait.IsNull() || wait.ValueBool() }

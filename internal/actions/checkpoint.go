@@ -33,7 +33,7 @@ type checkpointModel struct {
 }
 
 // checkpoint is kt_checkpoint.
-func checkpoint() func() action.Action {
+func checkpoint() action.Action {
 	attributes := commandAttributes(allPods)
 	maps.Copy(attributes, map[string]schema.Attribute{
 		"on_failure": schema.StringAttribute{
@@ -48,7 +48,7 @@ func checkpoint() func() action.Action {
 				"suspended. Otherwise, there is nothing to save, and the action succeeds. Defaults to `false`.",
 		},
 	})
-	return constructor(operation[checkpointModel, *checkpointModel]{
+	return &operation[checkpointModel, *checkpointModel]{
 		name: "checkpoint",
 		description: "Runs a command in the pods of a compute that saves their state, before the compute is changed " +
 			"or destroyed.",
@@ -57,7 +57,7 @@ func checkpoint() func() action.Action {
 		holds:      heldByAny,
 		validate:   func(m *checkpointModel) diag.Diagnostics { return m.commandModel.validate() },
 		invoke:     invokeCheckpoint,
-	})
+	}
 }
 
 func invokeCheckpoint(ctx context.Context, c *call, m *checkpointModel) error {

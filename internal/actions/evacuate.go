@@ -25,14 +25,13 @@ import (
 const evictInterval = 5 * time.Second
 
 type evacuateModel struct {
-	common
+	waitModel
 	Node   types.String `tfsdk:"node"`
 	Cordon types.Bool   `tfsdk:"cordon"`
-	Wait   types.Bool   `tfsdk:"wait"`
 }
 
-func evacuate() func() action.Action {
-	return constructor(operation[evacuateModel, *evacuateModel]{
+func evacuate() action.Action {
+	return &operation[evacuateModel, *evacuateModel]{
 		name: "evacuate",
 		description: "Evicts the pods of a compute from a node, and waits until their replacements are ready on " +
 			"other nodes. Evictions respect PodDisruptionBudgets.",
@@ -41,17 +40,14 @@ func evacuate() func() action.Action {
 			"cordon": schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether to first mark the node as " +
 				"unschedulable, like `kubectl cordon`, so that no replacement is scheduled to it. The node stays " +
 				"unschedulable until `kt_uncordon` or `kubectl uncordon`. Defaults to `false`."},
-			"wait": waitAttribute("until the replacements are ready"),
 		},
 		timeout: defaultTimeout,
-		invoke: func(ctx context.Context, c *call, m *evacuateModel) error {
-			return c.evacuate(ctx, m.Node.ValueString(), m.Cordon.ValueBool(), waits(m.Wait))
-		},
-	})
+		waits:   "until the replacements are ready",
+		invoke:  invokeEvacuate,
+	}
 }
 
-// evacuate evicts the pods of the compute from a node.
-func (c *call) evacuate(ctx context.Context, node string, cordon, wait bool) error {
+func invokeEvacuate(ctx context.Context, c *call, m *evacuateModel) error {
 	t, err := c.locateFor(ctx, kind.Evacuating, "evacuate")
 	if err != nil {
 		return err
@@ -60,7 +56,8 @@ func (c *call) evacuate(ctx context.Context, node string, cordon, wait bool) err
 	if err != nil {
 		return err
 	}
-	old := slices.DeleteFunc(running(all), func(pod *corev1.Pod) bool { return pod.Spec.NodeName != node })
+	node := m.Node.ValueString()
+	old := runningOn(node, all)
 	if err := requireControllers(kind.Evacuating, t, old); err != nil {
 		return err
 	}
@@ -69,7 +66,7 @@ func (c *call) evacuate(ctx context.Context, node string, cordon, wait bool) err
 			return err
 		}
 	}
-	if cordon {
+	if m.Cordon.ValueBool() {
 		if err := c.setSchedulable(ctx, node, false); err != nil {
 			return err
 		}
@@ -82,10 +79,14 @@ func (c *call) evacuate(ctx context.Context, node string, cordon, wait bool) err
 	if err := c.evict(ctx, t, node, old); err != nil {
 		return err
 	}
-	if !wait {
+	if !m.waits() {
 		return nil
 	}
 	return c.waitElsewhere(ctx, t, node, old, all)
+}
+
+func runningOn(node string, pods []*corev1.Pod) []*corev1.Pod {
+	return slices.DeleteFunc(running(pods), func(pod *corev1.Pod) bool { return pod.Spec.NodeName != node })
 }
 
 // requireNode returns an error if the node does not exist. Without permission to read nodes, it is assumed to exist.
@@ -165,8 +166,7 @@ func (c *call) waitElsewhere(ctx context.Context, t *target, node string, old, a
 	if all, err = t.source().Pods(ctx, c.cluster); err != nil {
 		return err
 	}
-	back := slices.DeleteFunc(running(all), func(pod *corev1.Pod) bool { return pod.Spec.NodeName != node })
-	if len(back) > 0 {
+	if back := runningOn(node, all); len(back) > 0 {
 		return &refusal{at: path.Root("cordon"), summary: "A replacement runs on the same node",
 			detail: fmt.Sprintf("The scheduler has placed pod %s on node %s again.\n\nNext step: Set `cordon = true`, "+
 				"so that replacements are not scheduled to the node.", back[0].Name, node)}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
-	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/action/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -33,38 +32,28 @@ const (
 
 type logsModel struct {
 	common
-	maskModel
-	Container     types.String `tfsdk:"container"`
-	AllContainers types.Bool   `tfsdk:"all_containers"`
-	Pods          types.String `tfsdk:"pods"`
-	Duration      tf.Duration  `tfsdk:"duration"`
-	TailLines     types.Int64  `tfsdk:"tail_lines"`
-	Since         tf.Duration  `tfsdk:"since"`
-	Previous      types.Bool   `tfsdk:"previous"`
+	outputModel
+	AllContainers types.Bool  `tfsdk:"all_containers"`
+	Duration      tf.Duration `tfsdk:"duration"`
+	TailLines     types.Int64 `tfsdk:"tail_lines"`
+	Since         tf.Duration `tfsdk:"since"`
+	Previous      types.Bool  `tfsdk:"previous"`
 }
 
 // showLogs is kt_logs.
-func showLogs() func() action.Action {
+func showLogs() action.Action {
 	flag := func(description string) schema.Attribute {
 		return schema.BoolAttribute{Optional: true, MarkdownDescription: description + " Defaults to `false`."}
 	}
 	duration := func(description string) schema.Attribute {
 		return schema.StringAttribute{Optional: true, CustomType: tf.DurationType{}, MarkdownDescription: description}
 	}
-	attributes := maskAttributes()
+	attributes := outputAttributes(
+		"Name of the container. Defaults to the main container. Conflicts with `all_containers`.",
+		"Pods whose logs are shown: `all`, or `any`, which is the first existing one by name. Defaults to `all`.")
 	maps.Copy(attributes, map[string]schema.Attribute{
-		"container": schema.StringAttribute{
-			Optional: true, Validators: []validator.String{tf.ServiceName()},
-			MarkdownDescription: "Name of the container. Defaults to the main container. Conflicts with " +
-				"`all_containers`.",
-		},
 		"all_containers": flag("Whether the logs of all containers are shown, also of those that initialize the " +
 			"pod."),
-		"pods": schema.StringAttribute{
-			Optional: true, Validators: []validator.String{stringvalidator.OneOf(anyPod, allPods)},
-			MarkdownDescription: "Pods whose logs are shown: `all`, or `any`, which is the first existing one by " +
-				"name. Defaults to `all`.",
-		},
 		"duration": duration(fmt.Sprintf("How long the logs are followed, such as `5m`. With `0`, only the "+
 			"existing lines are shown. Defaults to `%s`.", manifest.FormatDuration(followTime))),
 		"tail_lines": schema.Int64Attribute{
@@ -75,7 +64,7 @@ func showLogs() func() action.Action {
 		"previous": flag("Whether the logs of the previous runs of the containers are shown, which ended before " +
 			"the last restart. They cannot be followed."),
 	})
-	return constructor(operation[logsModel, *logsModel]{
+	return &operation[logsModel, *logsModel]{
 		name: "logs",
 		description: "Shows the logs of the pods of a compute, and follows them for some time. Pods that appear in " +
 			"this time are included, and the end of a container or a pod is reported.",
@@ -83,18 +72,7 @@ func showLogs() func() action.Action {
 		timeout:    logsTimeout,
 		validate:   validateLogs,
 		invoke:     invokeLogs,
-	})
-}
-
-// durationOf returns the value of an attribute, or a default if it is not set or not valid.
-func durationOf(attribute tf.Duration, otherwise time.Duration) time.Duration {
-	if attribute.IsNull() || attribute.IsUnknown() {
-		return otherwise
 	}
-	if d, err := manifest.ParseDuration(attribute.ValueString()); err == nil {
-		return d
-	}
-	return otherwise
 }
 
 func validateLogs(m *logsModel) diag.Diagnostics {
@@ -105,16 +83,13 @@ func validateLogs(m *logsModel) diag.Diagnostics {
 	if !m.Container.IsNull() && m.AllContainers.ValueBool() {
 		conflict("container", "`container` and `all_containers` cannot both be set.")
 	}
-	if m.Previous.ValueBool() && durationOf(m.Duration, 0) > 0 {
+	if m.Previous.ValueBool() && tf.DurationOr(m.Duration, 0) > 0 {
 		conflict("duration", "The log of a previous run has ended: remove `duration` or `previous`.")
 	}
-	if durationOf(m.Duration, 0) < 0 {
-		diags.AddAttributeError(path.Root("duration"), "Invalid duration", "`duration` must not be negative.")
-	}
-	if durationOf(m.Since, time.Second) <= 0 {
+	if tf.DurationOr(m.Since, time.Second) <= 0 {
 		diags.AddAttributeError(path.Root("since"), "Invalid duration", "`since` must be more than zero.")
 	}
-	if limit := durationOf(m.Timeout, logsTimeout); !m.Timeout.IsUnknown() && durationOf(m.Duration, 0) >= limit {
+	if limit := tf.DurationOr(m.Timeout, logsTimeout); !m.Timeout.IsUnknown() && tf.DurationOr(m.Duration, 0) >= limit {
 		conflict("duration", fmt.Sprintf("`duration` must be shorter than `timeout`, which is %s.",
 			manifest.FormatDuration(limit)))
 	}
@@ -126,7 +101,7 @@ func invokeLogs(ctx context.Context, c *call, m *logsModel) error {
 	if err != nil {
 		return err
 	}
-	p := c.printer(m.maskModel)
+	p := c.printer(m.outputModel)
 	logs := podstream.Logs{
 		Source:    t.source(),
 		Container: m.Container.ValueString(), All: m.AllContainers.ValueBool(), Previous: m.Previous.ValueBool(),
@@ -141,16 +116,13 @@ func invokeLogs(ctx context.Context, c *call, m *logsModel) error {
 	if m.Pods.ValueString() == anyPod && len(pods) > 0 {
 		logs.Pod = pods[0].Name
 	}
-	if !m.TailLines.IsNull() {
-		lines := m.TailLines.ValueInt64()
-		logs.TailLines = &lines
-	}
+	logs.TailLines = m.TailLines.ValueInt64Pointer()
 	if !m.Since.IsNull() {
-		since := durationOf(m.Since, 0)
+		since := tf.DurationOr(m.Since, 0)
 		logs.Since = &since
 	}
 	reading := ctx
-	if follow := durationOf(m.Duration, followTime); follow > 0 && !logs.Previous {
+	if follow := tf.DurationOr(m.Duration, followTime); follow > 0 && !logs.Previous {
 		logs.Follow = true
 		var cancel context.CancelFunc
 		reading, cancel = context.WithTimeout(ctx, follow)
@@ -190,18 +162,15 @@ func prefixOf(line podstream.Line) string {
 
 // checkContainer returns an error if there are pods, and none has a container.
 func checkContainer(pods []*corev1.Pod, name string) error {
-	if name == "" || len(pods) == 0 {
+	if len(pods) == 0 {
 		return nil
 	}
 	var existing []string
 	for _, pod := range pods {
 		existing = append(existing, podstream.Containers(pod)...)
 	}
-	if slices.Contains(existing, name) {
-		return nil
-	}
 	slices.Sort(existing)
-	return unknownContainer(name, slices.Compact(existing))
+	return requireContainer(name, slices.Compact(existing))
 }
 
 // withoutLogs returns the reason why no log was shown.
@@ -224,9 +193,7 @@ func (c *call) withoutLogs(ctx context.Context, t *target, pods int, previous bo
 // hiddenPods are the pods whose output is not shown, because their Secrets cannot be read.
 type hiddenPods struct {
 	printer *printer
-
-	mu    sync.Mutex
-	names map[string]bool
+	names   sync.Map
 }
 
 func (h *hiddenPods) mask(ctx context.Context, pod *corev1.Pod) (podstream.Mask, error) {
@@ -234,20 +201,13 @@ func (h *hiddenPods) mask(ctx context.Context, pod *corev1.Pod) (podstream.Mask,
 	if err != nil || mask != nil {
 		return mask, err
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.names == nil {
-		h.names = map[string]bool{}
-	}
-	if !h.names[pod.Name] {
-		h.names[pod.Name] = true
+	if _, known := h.names.LoadOrStore(pod.Name, true); !known {
 		h.printer.call.progress("%s: %s", pod.Name, hiddenOutput)
 	}
-	return func(string) string { return "" }, nil
+	return hideLine, nil
 }
 
 func (h *hiddenPods) has(pod string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.names[pod]
+	_, hidden := h.names.Load(pod)
+	return hidden
 }

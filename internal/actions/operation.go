@@ -52,11 +52,13 @@ func (m *common) resolve(c *call) (path.Path, diag.Diagnostics) {
 	return at, diags
 }
 
-// waitModel contains the attributes of an action on a compute that only waits.
+// waitModel contains the attributes of an action on a compute that can wait. A model embeds it.
 type waitModel struct {
 	common
 	Wait types.Bool `tfsdk:"wait"`
 }
+
+func (m *waitModel) waits() bool { return m.Wait.IsNull() || m.Wait.ValueBool() }
 
 // operation is an action on one object, with the model M.
 type operation[M any, P model[M]] struct {
@@ -64,6 +66,8 @@ type operation[M any, P model[M]] struct {
 	description string
 	attributes  map[string]schema.Attribute // in addition to those of common
 	timeout     time.Duration               // default of the attribute timeout
+	// waits describes the attribute wait of [waitModel], as "until …". It is empty for an action without it.
+	waits string
 
 	// validate checks the configuration without a cluster; values may be unknown. It may be nil.
 	validate func(m *M) diag.Diagnostics
@@ -75,14 +79,6 @@ type operation[M any, P model[M]] struct {
 	holds string
 
 	data *tf.ProviderData // nil until the provider is configured
-}
-
-// constructor returns a constructor of an action. Each instance has separate provider data.
-func constructor[M any, P model[M]](o operation[M, P]) func() action.Action {
-	return func() action.Action {
-		instance := o
-		return &instance
-	}
 }
 
 // Metadata sets the type name.
@@ -97,6 +93,10 @@ func (o *operation[M, P]) Schema(_ context.Context, _ action.SchemaRequest, resp
 		Optional: true, CustomType: tf.DurationType{},
 		MarkdownDescription: fmt.Sprintf("Timeout of the action, such as `30m`. Defaults to `%s`.",
 			manifest.FormatDuration(o.timeout)),
+	}
+	if o.waits != "" {
+		attributes["wait"] = schema.BoolAttribute{Optional: true,
+			MarkdownDescription: "Whether to wait " + o.waits + ". Defaults to `true`."}
 	}
 	maps.Copy(attributes, o.attributes)
 	resp.Schema = schema.Schema{MarkdownDescription: o.description, Attributes: attributes}
@@ -118,8 +118,7 @@ func (o *operation[M, P]) ValidateConfig(
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	timeout := P(&m).limit()
-	if limit, err := manifest.ParseDuration(timeout.ValueString()); err == nil && limit <= 0 && !timeout.IsNull() {
+	if timeout := P(&m).limit(); tf.DurationOr(timeout, o.timeout) <= 0 {
 		resp.Diagnostics.AddAttributeError(path.Root("timeout"), "Invalid timeout", fmt.Sprintf(
 			"timeout is %q, but must be more than zero: use a duration such as \"20m\", or remove it.",
 			timeout.ValueString()))
@@ -164,7 +163,7 @@ func (o *operation[M, P]) Invoke(ctx context.Context, req action.InvokeRequest, 
 	if resp.Diagnostics.Append(diags...); resp.Diagnostics.HasError() {
 		return
 	}
-	ctx, cancel := tf.WithTimeLimit(ctx, durationOf(P(&m).limit(), o.timeout), "timeout")
+	ctx, cancel := tf.WithTimeLimit(ctx, tf.DurationOr(P(&m).limit(), o.timeout), "timeout")
 	defer cancel()
 	if err := o.invoke(ctx, c, &m); err != nil {
 		resp.Diagnostics.Append(c.failure(ctx, "kt_"+o.name, at, err))

@@ -1,6 +1,7 @@
 package actions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
-	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/action/schema"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -36,31 +36,21 @@ const defaultParallelism = 10
 
 // commandModel contains the attributes of actions that run a command in pods. A model embeds it.
 type commandModel struct {
-	maskModel
-	Command     types.List   `tfsdk:"command"`
-	Container   types.String `tfsdk:"container"`
-	Pods        types.String `tfsdk:"pods"`
-	Parallelism types.Int64  `tfsdk:"parallelism"`
+	outputModel
+	Command     types.List  `tfsdk:"command"`
+	Parallelism types.Int64 `tfsdk:"parallelism"`
 }
 
 // commandAttributes returns the attributes of [commandModel].
 func commandAttributes(defaultPods string) map[string]schema.Attribute {
-	attributes := maskAttributes()
+	attributes := outputAttributes("Name of the container. Defaults to the main container.", fmt.Sprintf("Pods in which "+
+		"the command runs: `any` ready pod, which is the first by name, or `all` pods. Defaults to `%s`.", defaultPods))
 	maps.Copy(attributes, map[string]schema.Attribute{
 		"command": schema.ListAttribute{
 			Required: true, ElementType: types.StringType,
 			Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
 			MarkdownDescription: "Command and its arguments. They are not interpreted by a shell: use " +
 				"`[\"sh\", \"-c\", \"…\"]` for one.",
-		},
-		"container": schema.StringAttribute{
-			Optional: true, Validators: []validator.String{tf.ServiceName()},
-			MarkdownDescription: "Name of the container. Defaults to the main container.",
-		},
-		"pods": schema.StringAttribute{
-			Optional: true, Validators: []validator.String{stringvalidator.OneOf(anyPod, allPods)},
-			MarkdownDescription: fmt.Sprintf("Pods in which the command runs: `any` ready pod, which is the first by "+
-				"name, or `all` pods. Defaults to `%s`.", defaultPods),
 		},
 		"parallelism": schema.Int64Attribute{
 			Optional: true, Validators: []validator.Int64{int64validator.Between(1, 100)},
@@ -81,12 +71,8 @@ type podCommand struct {
 }
 
 func (m *commandModel) podCommand(c *call) podCommand {
-	p := podCommand{args: textsOf(m.Command), container: m.Container.ValueString(),
-		parallelism: defaultParallelism, printer: c.printer(m.maskModel)}
-	if !m.Parallelism.IsNull() {
-		p.parallelism = int(m.Parallelism.ValueInt64())
-	}
-	return p
+	return podCommand{args: textsOf(m.Command), container: m.Container.ValueString(),
+		parallelism: int(cmp.Or(m.Parallelism.ValueInt64(), defaultParallelism)), printer: c.printer(m.outputModel)}
 }
 
 // textsOf returns the items of a list of texts.
@@ -128,10 +114,7 @@ func (c *call) candidates(
 // runs reports whether a container of a pod runs.
 func runs(container string) func(*corev1.Pod) bool {
 	return func(pod *corev1.Pod) bool {
-		name := container
-		if name == "" {
-			name = ready.MainContainer(pod)
-		}
+		name := cmp.Or(container, ready.MainContainer(pod))
 		return slices.ContainsFunc(pod.Status.ContainerStatuses,
 			func(status corev1.ContainerStatus) bool { return status.Name == name && status.State.Running != nil })
 	}
@@ -169,22 +152,11 @@ func namesOf(pods []*corev1.Pod) string {
 	return strings.Join(names, ", ")
 }
 
-// containerIn returns the name of a container that exists in a pod.
-func containerIn(pod *corev1.Pod, name string) (string, error) {
-	if name == "" {
-		return ready.MainContainer(pod), nil
+// requireContainer returns an error if a container is set that does not exist.
+func requireContainer(name string, existing []string) error {
+	if name == "" || slices.Contains(existing, name) {
+		return nil
 	}
-	var existing []string
-	for _, container := range pod.Spec.Containers {
-		existing = append(existing, container.Name)
-	}
-	if slices.Contains(existing, name) {
-		return name, nil
-	}
-	return "", unknownContainer(name, existing)
-}
-
-func unknownContainer(name string, existing []string) error {
 	return &refusal{at: path.Root("container"), summary: "Container does not exist", detail: fmt.Sprintf(
 		"The pods have no container %q.\n\nNext step: Set `container` to one of: %s.", name,
 		strings.Join(existing, ", "))}
@@ -208,10 +180,29 @@ func (e *commandError) Error() string {
 	return detail + e.tail.paragraph()
 }
 
+// output returns the mask of the output, and a function that shows a line and keeps it for the error. A nil mask hides
+// the output, of which a message informs.
+func (e *commandError) output(
+	p *printer, prefix string, mask podstream.Mask, hidden string,
+) (podstream.Mask, func(line string)) {
+	if mask == nil {
+		p.call.progress("%s", hidden)
+		return hideLine, func(string) {}
+	}
+	return mask, func(line string) {
+		p.line(prefix, line)
+		e.tail.add(line)
+	}
+}
+
 // run runs a command in pods, and returns the errors of all of them.
 func (c *call) run(ctx context.Context, pods []*corev1.Pod, p podCommand) error {
 	for _, pod := range pods {
-		if _, err := containerIn(pod, p.container); err != nil {
+		var existing []string
+		for _, container := range pod.Spec.Containers {
+			existing = append(existing, container.Name)
+		}
+		if err := requireContainer(p.container, existing); err != nil {
 			return err
 		}
 	}
@@ -243,10 +234,7 @@ func (c *call) run(ctx context.Context, pods []*corev1.Pod, p podCommand) error 
 
 // runIn runs a command in one pod.
 func (c *call) runIn(ctx context.Context, pod *corev1.Pod, p podCommand) error {
-	container, err := containerIn(pod, p.container)
-	if err != nil {
-		return err
-	}
+	container := cmp.Or(p.container, ready.MainContainer(pod))
 	mask, err := p.printer.mask(ctx, pod.Namespace, &pod.Spec, ready.StartOf(pod))
 	if err != nil {
 		return err
@@ -257,14 +245,7 @@ func (c *call) runIn(ctx context.Context, pod *corev1.Pod, p podCommand) error {
 	if p.prefixed {
 		prefix = pod.Name
 	}
-	show := func(line string) {
-		p.printer.line(prefix, line)
-		failed.tail.add(line)
-	}
-	if mask == nil {
-		c.progress("%s: %s", pod.Name, hiddenOutput)
-		mask, show = func(string) string { return "" }, func(string) {}
-	}
+	mask, show := failed.output(p.printer, prefix, mask, pod.Name+": "+hiddenOutput)
 	failed.code, err = podstream.Run(ctx, c.cluster,
 		podstream.Command{Pod: pod, Container: container, Args: p.args, Mask: mask}, show)
 	ended, died := errors.AsType[*podstream.EndedError](err)

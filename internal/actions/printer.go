@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/action/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -26,18 +27,24 @@ const (
 	lastLines = 20
 )
 
-// maskModel contains the attributes of actions that show output of pods. A model embeds it.
-type maskModel struct {
-	MaskSecrets types.Bool `tfsdk:"mask_secrets"`
-	MaskValues  types.List `tfsdk:"mask_values"`
+// outputModel contains the attributes of actions that show output of pods. A model embeds it.
+type outputModel struct {
+	Container   types.String `tfsdk:"container"`
+	Pods        types.String `tfsdk:"pods"`
+	MaskSecrets types.Bool   `tfsdk:"mask_secrets"`
+	MaskValues  types.List   `tfsdk:"mask_values"`
 }
 
 // maskAttribute is the attribute that sets whether the values of Secrets are masked.
 const maskAttribute = "mask_secrets"
 
-// maskAttributes returns the attributes of [maskModel].
-func maskAttributes() map[string]schema.Attribute {
+// outputAttributes returns the attributes of [outputModel], with the descriptions of container and pods.
+func outputAttributes(container, pods string) map[string]schema.Attribute {
 	return map[string]schema.Attribute{
+		"container": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ServiceName()},
+			MarkdownDescription: container},
+		"pods": schema.StringAttribute{Optional: true,
+			Validators: []validator.String{stringvalidator.OneOf(anyPod, allPods)}, MarkdownDescription: pods},
 		maskAttribute: schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether the values of the Secrets " +
 			"that the pods use are masked in the output, which needs permission to get these Secrets. Without it, " +
 			"the output is not shown. With `false`, the Secrets are not read, and their values can appear in the " +
@@ -60,7 +67,7 @@ type printer struct {
 	hidden       bool // a warning states that the output of a pod is not shown
 }
 
-func (c *call) printer(m maskModel) *printer {
+func (c *call) printer(m outputModel) *printer {
 	var values [][]byte
 	for _, value := range textsOf(m.MaskValues) {
 		values = append(values, []byte(value))
@@ -74,6 +81,9 @@ func (c *call) printer(m maskModel) *printer {
 
 // hiddenOutput replaces all lines of a pod whose secret values are not known.
 const hiddenOutput = "(output not shown: the Secrets of the pod cannot be masked)"
+
+// hideLine is the mask of output that is not shown.
+func hideLine(string) string { return "" }
 
 // mask returns the mask for the output of a pod. Without permission to read its Secrets, and if they had other values
 // when its first container has started, it hides all output.

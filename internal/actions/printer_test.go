@@ -15,7 +15,7 @@ func TestValuesOfTheConfigurationAreMasked(t *testing.T) {
 	for name, secrets := range map[string]types.Bool{
 		"with those of Secrets": types.BoolNull(), "without those of Secrets": types.BoolValue(false),
 	} {
-		p := (&call{}).printer(maskModel{MaskSecrets: secrets, MaskValues: values})
+		p := (&call{}).printer(outputModel{MaskSecrets: secrets, MaskValues: values})
 		mask, err := p.mask(t.Context(), "ml", &corev1.PodSpec{}, time.Time{})
 		if err != nil {
 			t.Fatal(err)

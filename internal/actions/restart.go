@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/action"
-	"github.com/hashicorp/terraform-plugin-framework/action/schema"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,23 +15,18 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-func restart() func() action.Action {
-	return constructor(operation[waitModel, *waitModel]{
+func restart() action.Action {
+	return &operation[waitModel, *waitModel]{
 		name: "restart",
 		description: "Replaces the pods of a compute by new ones, like `kubectl rollout restart`. It waits until the " +
 			"new pods are ready.",
-		attributes: map[string]schema.Attribute{
-			"wait": waitAttribute("until the new pods are ready"),
-		},
 		timeout: defaultTimeout,
-		invoke: func(ctx context.Context, c *call, m *waitModel) error {
-			return c.restart(ctx, waits(m.Wait))
-		},
-	})
+		waits:   "until the new pods are ready",
+		invoke:  invokeRestart,
+	}
 }
 
-// restart replaces the pods of the compute.
-func (c *call) restart(ctx context.Context, wait bool) error {
+func invokeRestart(ctx context.Context, c *call, m *waitModel) error {
 	t, err := c.locateFor(ctx, kind.Restarting, "restart")
 	if err != nil {
 		return err
@@ -58,14 +52,10 @@ func (c *call) restart(ctx context.Context, wait bool) error {
 	} else {
 		old, err = c.deletePods(ctx, t)
 	}
-	if err != nil || !wait {
+	if err != nil || !m.waits() {
 		return err
 	}
-	verdict, err := c.follow(t, old, old).Wait(ctx, c.cluster)
-	if err == nil {
-		c.progress("%s was restarted: %s.", t, verdict.Message)
-	}
-	return err
+	return c.await(ctx, c.follow(t, old, old), fmt.Sprintf("%s was restarted", t))
 }
 
 func isPaused(t *target) bool {

@@ -32,7 +32,7 @@ type jobModel struct {
 }
 
 // runCommand is kt_run.
-func runCommand() func() action.Action {
+func runCommand() action.Action {
 	attributes := commandAttributes(anyPod)
 	maps.Copy(attributes, map[string]schema.Attribute{
 		"job": schema.SingleNestedAttribute{
@@ -59,7 +59,7 @@ func runCommand() func() action.Action {
 			},
 		},
 	})
-	return constructor(operation[runModel, *runModel]{
+	return &operation[runModel, *runModel]{
 		name: "run",
 		description: "Runs a command in the pods of a compute, or in a new pod like them, and shows its output. The " +
 			"action fails if the exit code of the command is not zero.",
@@ -67,7 +67,7 @@ func runCommand() func() action.Action {
 		timeout:    30 * time.Minute,
 		validate:   validateRun,
 		invoke:     invokeRun,
-	})
+	}
 }
 
 func validateRun(m *runModel) diag.Diagnostics {

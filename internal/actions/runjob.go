@@ -50,7 +50,7 @@ func (c *call) runJob(ctx context.Context, t *target, p podCommand, m jobModel) 
 		Deadline: max(0, time.Until(deadline)) + extraTime, Keep: m.Keep.ValueBool(),
 	})
 	if unknown, ok := errors.AsType[*runjob.UnknownContainerError](err); ok {
-		return unknownContainer(unknown.Container, unknown.Existing)
+		return requireContainer(unknown.Container, unknown.Existing)
 	}
 	if err != nil {
 		return err
@@ -149,14 +149,7 @@ func (c *call) followJob(ctx context.Context, job kube.Ref, p podCommand, mask p
 			"the command.", job.Name))
 	}
 	failed := &commandError{pod: pod.Name, container: p.container}
-	show := func(line string) {
-		p.printer.line("", line)
-		failed.tail.add(line)
-	}
-	if mask == nil {
-		c.progress("%s", hiddenOutput)
-		mask, show = func(string) string { return "" }, func(string) {}
-	}
+	mask, show := failed.output(p.printer, "", mask, hiddenOutput)
 	log := podstream.Log{Namespace: pod.Namespace, Pod: pod.Name, Container: p.container, Follow: true, Mask: mask}
 	if err := log.Read(ctx, c.cluster, show); err != nil && !kube.IsNotFound(err) {
 		return err

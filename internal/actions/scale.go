@@ -2,6 +2,7 @@ package actions
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework/action"
@@ -16,13 +17,12 @@ import (
 )
 
 type scaleModel struct {
-	common
+	waitModel
 	Replicas types.Int64 `tfsdk:"replicas"`
-	Wait     types.Bool  `tfsdk:"wait"`
 }
 
-func scale() func() action.Action {
-	return constructor(operation[scaleModel, *scaleModel]{
+func scale() action.Action {
+	return &operation[scaleModel, *scaleModel]{
 		name: "scale",
 		description: "Sets the number of pods of a compute, and waits until they are ready. The next plan shows the " +
 			"number as drift, unless the `kt_compute` has `lifecycle { ignore_changes = [replicas] }`, or " +
@@ -31,22 +31,19 @@ func scale() func() action.Action {
 			"replicas": schema.Int64Attribute{Required: true, CustomType: tf.IntegerType{},
 				Validators:          []validator.Int64{int64validator.AtLeast(0)},
 				MarkdownDescription: "Number of pods, as `replicas` of a `kt_compute`."},
-			"wait": waitAttribute("until the pods are ready"),
 		},
 		timeout: defaultTimeout,
-		invoke: func(ctx context.Context, c *call, m *scaleModel) error {
-			return c.scale(ctx, m.Replicas.ValueInt64(), waits(m.Wait))
-		},
-	})
+		waits:   "until the pods are ready",
+		invoke:  invokeScale,
+	}
 }
 
-// scale sets the number of pods of the compute.
-func (c *call) scale(ctx context.Context, replicas int64, wait bool) error {
+func invokeScale(ctx context.Context, c *call, m *scaleModel) error {
 	t, err := c.locateFor(ctx, kind.Scaling, "scale")
 	if err != nil {
 		return err
 	}
-	before := int64(0)
+	replicas, before := m.Replicas.ValueInt64(), int64(0)
 	after, changed, err := c.cluster.Modify(ctx, t.ref, func(obj *unstructured.Unstructured) error {
 		before = kind.PodCount(obj.Object, t.kind.Groups(obj.Object))
 		if err := manifest.Scale(obj.Object, t.kind, replicas); err != nil {
@@ -69,12 +66,8 @@ func (c *call) scale(ctx context.Context, replicas int64, wait bool) error {
 		c.progress("%s is suspended. It will have this number of pods when it is resumed.", t)
 		return nil
 	}
-	if !wait {
+	if !m.waits() {
 		return nil
 	}
-	verdict, err := c.follow(t, nil, nil).Wait(ctx, c.cluster)
-	if err == nil {
-		c.progress("%s has %s: %s.", t, pods(replicas), verdict.Message)
-	}
-	return err
+	return c.await(ctx, c.follow(t, nil, nil), fmt.Sprintf("%s has %s", t, pods(replicas)))
 }

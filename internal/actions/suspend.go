@@ -22,24 +22,19 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-func suspend() func() action.Action {
-	return constructor(operation[waitModel, *waitModel]{
+func suspend() action.Action {
+	return &operation[waitModel, *waitModel]{
 		name: "suspend",
 		description: "Stops all pods of a compute, like the attribute `suspend` of a `kt_compute`, and keeps " +
 			"everything else. It records in the annotation `" + kind.SuspendedAnnotation + "` of the workload what " +
 			"`kt_resume` restores.",
-		attributes: map[string]schema.Attribute{
-			"wait": waitAttribute("until all pods are gone"),
-		},
 		timeout: defaultTimeout,
-		invoke: func(ctx context.Context, c *call, m *waitModel) error {
-			return c.suspend(ctx, waits(m.Wait))
-		},
-	})
+		waits:   "until all pods are gone",
+		invoke:  invokeSuspend,
+	}
 }
 
-// suspend stops all pods of the compute.
-func (c *call) suspend(ctx context.Context, wait bool) error {
+func invokeSuspend(ctx context.Context, c *call, m *waitModel) error {
 	t, err := c.locateFor(ctx, kind.Suspending, "suspend")
 	if err != nil {
 		return err
@@ -66,7 +61,7 @@ func (c *call) suspend(ctx context.Context, wait bool) error {
 	case t.kind.KeepsRunning:
 		c.progress("Pods that already run continue until they are complete.")
 		return nil
-	case !wait:
+	case !m.waits():
 		return nil
 	}
 	continues := func(pod *corev1.Pod) bool { return !ready.PodEnded(pod) }
@@ -80,13 +75,12 @@ func (c *call) suspend(ctx context.Context, wait bool) error {
 }
 
 type resumeModel struct {
-	common
+	waitModel
 	Replicas types.Int64 `tfsdk:"replicas"`
-	Wait     types.Bool  `tfsdk:"wait"`
 }
 
-func resume() func() action.Action {
-	return constructor(operation[resumeModel, *resumeModel]{
+func resume() action.Action {
+	return &operation[resumeModel, *resumeModel]{
 		name: "resume",
 		description: "Starts the pods of a suspended compute again, with what `kt_suspend` has recorded, and waits " +
 			"until they are ready.",
@@ -96,25 +90,21 @@ func resume() func() action.Action {
 				MarkdownDescription: "Number of pods, as `replicas` of a `kt_compute`. Defaults to the number before " +
 					"`kt_suspend`. Required if the compute was suspended otherwise and its kind is suspended by zero " +
 					"replicas, such as a Deployment."},
-			"wait": waitAttribute("until the pods are ready"),
 		},
 		timeout: defaultTimeout,
-		invoke: func(ctx context.Context, c *call, m *resumeModel) error {
-			return c.resume(ctx, m.Replicas.ValueInt64(), waits(m.Wait))
-		},
-	})
+		waits:   "until the pods are ready",
+		invoke:  invokeResume,
+	}
 }
 
-// resume starts the pods of the compute again. replicas is 0 for the number before the suspension.
-func (c *call) resume(ctx context.Context, replicas int64, wait bool) error {
+func invokeResume(ctx context.Context, c *call, m *resumeModel) error {
 	t, err := c.locateFor(ctx, kind.Suspending, "resume")
 	if err != nil {
 		return err
 	}
-	if replicas > 0 {
-		if err := t.refuseReplicas(); err != nil {
-			return err
-		}
+	if why, instead := t.refusal(kind.Scaling); why != "" && !m.Replicas.IsNull() {
+		return &refusal{at: path.Root("replicas"), summary: fmt.Sprintf("Cannot scale %s", t),
+			detail: explain(why, "Remove `replicas`. "+instead)}
 	}
 	held := false
 	after, changed, err := c.cluster.Modify(ctx, t.ref, func(obj *unstructured.Unstructured) error {
@@ -125,7 +115,7 @@ func (c *call) resume(ctx context.Context, replicas int64, wait bool) error {
 		manifest.ForgetStaleSuspension(obj.Object, t.kind, func(path []string) bool {
 			return kube.SetByAction(obj, path)
 		})
-		return manifest.Resume(obj.Object, t.kind, replicas)
+		return manifest.Resume(obj.Object, t.kind, m.Replicas.ValueInt64()) // 0 for the number before the suspension
 	})
 	if err != nil {
 		return resumeError(t, err)
@@ -142,27 +132,14 @@ func (c *call) resume(ctx context.Context, replicas int64, wait bool) error {
 	default:
 		c.did("Resumed %s", t)
 	}
-	if !wait {
+	if !m.waits() {
 		return nil
 	}
-	verdict, err := c.follow(t, nil, nil).Wait(ctx, c.cluster)
-	if err == nil {
-		c.progress("%s is running: %s.", t, verdict.Message)
-	}
-	return err
+	return c.await(ctx, c.follow(t, nil, nil), fmt.Sprintf("%s is running", t))
 }
 
 // pods formats a number of pods.
 func pods(n int64) string { return ready.Number(int(n), "pod") }
-
-// refuseReplicas returns an error if the number of pods of the compute cannot be set.
-func (t *target) refuseReplicas() error {
-	if why, instead := t.refusal(kind.Scaling); why != "" {
-		return &refusal{at: path.Root("replicas"), summary: fmt.Sprintf("Cannot scale %s", t),
-			detail: explain(why, "Remove `replicas`. "+instead)}
-	}
-	return nil
-}
 
 // resumeError returns an error of manifest.Resume or manifest.Scale at the attribute replicas, and other errors
 // unchanged.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/action"
-	"github.com/hashicorp/terraform-plugin-framework/action/schema"
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
 
@@ -14,21 +13,18 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/runjob"
 )
 
-func trigger() func() action.Action {
-	return constructor(operation[waitModel, *waitModel]{
+func trigger() action.Action {
+	return &operation[waitModel, *waitModel]{
 		name: "trigger",
 		description: "Starts a Job of a CronJob now, like `kubectl create job --from`, and waits until it is " +
 			"complete. The schedule of the CronJob does not change.",
-		attributes: map[string]schema.Attribute{"wait": waitAttribute("until the Job is complete")},
-		timeout:    30 * time.Minute,
-		invoke: func(ctx context.Context, c *call, m *waitModel) error {
-			return c.trigger(ctx, waits(m.Wait))
-		},
-	})
+		timeout: 30 * time.Minute,
+		waits:   "until the Job is complete",
+		invoke:  invokeTrigger,
+	}
 }
 
-// trigger starts a Job of the CronJob.
-func (c *call) trigger(ctx context.Context, wait bool) error {
+func invokeTrigger(ctx context.Context, c *call, m *waitModel) error {
 	t, err := c.locate(ctx)
 	if err != nil {
 		return err
@@ -50,14 +46,9 @@ func (c *call) trigger(ctx context.Context, wait bool) error {
 		return err
 	}
 	c.did("Created %s", ref)
-	if !wait {
+	if !m.waits() {
 		return nil
 	}
-	follow := observe.Follow{Workload: &ref, Namespace: ref.Namespace, Report: c.report, Complete: true,
-		PodLabels: map[string]string{batchv1.JobNameLabel: ref.Name}}
-	verdict, err := follow.Wait(ctx, c.cluster)
-	if err == nil {
-		c.progress("%s: %s.", ref, verdict.Message)
-	}
-	return err
+	return c.await(ctx, observe.Follow{Workload: &ref, Namespace: ref.Namespace, Report: c.report, Complete: true,
+		PodLabels: map[string]string{batchv1.JobNameLabel: ref.Name}}, ref.String())
 }

@@ -36,8 +36,8 @@ func (*uncordonModel) resolve(*call) (path.Path, diag.Diagnostics) { //nolint:un
 	return path.Root("node"), nil
 }
 
-func uncordon() func() action.Action {
-	return constructor(operation[uncordonModel, *uncordonModel]{
+func uncordon() action.Action {
+	return &operation[uncordonModel, *uncordonModel]{
 		name: "uncordon",
 		description: "Marks a node as schedulable again, like `kubectl uncordon`, for example after `kt_evacuate` " +
 			"with `cordon`.",
@@ -45,7 +45,7 @@ func uncordon() func() action.Action {
 		invoke: func(ctx context.Context, c *call, m *uncordonModel) error {
 			return c.setSchedulable(ctx, m.Node.ValueString(), true)
 		},
-	})
+	}
 }
 
 // setSchedulable sets whether new pods are scheduled to a node.

@@ -73,9 +73,9 @@ func computeSchema() schema.Schema {
 	}
 }
 
-func readCompute(ctx context.Context, cluster *kube.Cluster, m *computeModel) diag.Diagnostics {
-	return readTarget(cluster, &m.Target, func(namespace, name string) error {
-		found, err := computeState(ctx, cluster, namespace, name)
+func readCompute(ctx context.Context, data *tf.ProviderData, m *computeModel) diag.Diagnostics {
+	return readTarget(data.Cluster, &m.Target, func(namespace, name string) error {
+		found, err := computeState(ctx, data.Cluster, namespace, name)
 		if err == nil {
 			m.fill(found)
 		}

@@ -22,19 +22,16 @@ import (
 func All() []func() datasource.DataSource {
 	prober := &endpoint.Prober{}
 	return []func() datasource.DataSource{
-		constructor("compute", computeSchema, readCompute),
-		constructor("endpoint", endpointSchema,
-			func(ctx context.Context, cluster *kube.Cluster, m *endpointModel) diag.Diagnostics {
-				return readEndpoint(ctx, cluster, prober, m)
-			}),
-		constructor("events", eventsSchema, readEvents),
-		constructor("gpus", gpusSchema, readGPUs),
-		func() datasource.DataSource {
-			return &source[imageDigestModel]{
-				name: "image_digest", schema: imageDigestSchema, read: readImageDigest, offline: true,
-			}
-		},
-		constructor("metrics", metricsSchema, readMetrics),
+		constructor(source[computeModel]{name: "compute", schema: computeSchema, read: readCompute}),
+		constructor(source[endpointModel]{name: "endpoint", schema: endpointSchema,
+			read: func(ctx context.Context, data *tf.ProviderData, m *endpointModel) diag.Diagnostics {
+				return readEndpoint(ctx, data.Cluster, prober, m)
+			}}),
+		constructor(source[eventsModel]{name: "events", schema: eventsSchema, read: readEvents}),
+		constructor(source[gpusModel]{name: "gpus", schema: gpusSchema, read: readGPUs}),
+		constructor(source[imageDigestModel]{name: "image_digest", schema: imageDigestSchema, read: readImageDigest,
+			offline: true}),
+		constructor(source[metricsModel]{name: "metrics", schema: metricsSchema, read: readMetrics}),
 	}
 }
 
@@ -48,15 +45,10 @@ type source[M any] struct {
 	data *tf.ProviderData // nil until the provider is configured
 }
 
-func constructor[M any](
-	name string, schema func() schema.Schema,
-	read func(ctx context.Context, cluster *kube.Cluster, m *M) diag.Diagnostics,
-) func() datasource.DataSource {
+func constructor[M any](s source[M]) func() datasource.DataSource {
 	return func() datasource.DataSource {
-		return &source[M]{name: name, schema: schema,
-			read: func(ctx context.Context, data *tf.ProviderData, m *M) diag.Diagnostics {
-				return read(ctx, data.Cluster, m)
-			}}
+		instance := s
+		return &instance
 	}
 }
 

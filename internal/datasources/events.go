@@ -71,17 +71,17 @@ func eventsSchema() schema.Schema {
 	}
 }
 
-func readEvents(ctx context.Context, cluster *kube.Cluster, m *eventsModel) diag.Diagnostics {
+func readEvents(ctx context.Context, data *tf.ProviderData, m *eventsModel) diag.Diagnostics {
 	filter := observe.EventFilter{Type: m.Type.ValueString(), Reasons: m.Reasons, Limit: defaultEvents}
 	if !m.Limit.IsNull() {
 		filter.Limit = int(m.Limit.ValueInt64())
 	}
-	return readTarget(cluster, &m.Target, func(namespace, name string) error {
-		events, err := observe.Events(ctx, cluster, namespace, name, filter)
+	return readTarget(data.Cluster, &m.Target, func(namespace, name string) error {
+		events, err := observe.Events(ctx, data.Cluster, namespace, name, filter)
 		if _, missing := errors.AsType[*kube.MissingComputeError](err); missing { // its pods may have no workload
 			var e *endpoint.Endpoint
-			if e, err = endpoint.Of(ctx, cluster, namespace, name); err == nil {
-				events, err = observe.EventsOfPods(ctx, cluster, namespace, e.Backend.Selector, filter)
+			if e, err = endpoint.Of(ctx, data.Cluster, namespace, name); err == nil {
+				events, err = observe.EventsOfPods(ctx, data.Cluster, namespace, e.Backend.Selector, filter)
 			}
 		}
 		if err == nil {

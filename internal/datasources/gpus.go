@@ -12,7 +12,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -31,19 +30,19 @@ type gpusModel struct {
 
 type gpuProductModel struct {
 	Product     types.String   `tfsdk:"product"`
-	Capacity    types.Int64    `tfsdk:"capacity"`
-	Allocatable types.Int64    `tfsdk:"allocatable"`
-	Free        types.Int64    `tfsdk:"free"`
-	LargestFree types.Int64    `tfsdk:"largest_free"`
+	Capacity    int64          `tfsdk:"capacity"`
+	Allocatable int64          `tfsdk:"allocatable"`
+	Free        int64          `tfsdk:"free"`
+	LargestFree int64          `tfsdk:"largest_free"`
 	Nodes       []gpuNodeModel `tfsdk:"nodes"`
 }
 
 type gpuNodeModel struct {
-	Name        types.String `tfsdk:"name"`
-	Capacity    types.Int64  `tfsdk:"capacity"`
-	Allocatable types.Int64  `tfsdk:"allocatable"`
-	Free        types.Int64  `tfsdk:"free"`
-	Schedulable types.Bool   `tfsdk:"schedulable"`
+	Name        string `tfsdk:"name"`
+	Capacity    int64  `tfsdk:"capacity"`
+	Allocatable int64  `tfsdk:"allocatable"`
+	Free        int64  `tfsdk:"free"`
+	Schedulable bool   `tfsdk:"schedulable"`
 }
 
 func gpusSchema() schema.Schema {
@@ -101,7 +100,7 @@ func gpusSchema() schema.Schema {
 	}
 }
 
-func readGPUs(ctx context.Context, cluster *kube.Cluster, m *gpusModel) diag.Diagnostics {
+func readGPUs(ctx context.Context, data *tf.ProviderData, m *gpusModel) diag.Diagnostics {
 	filter := observe.GPUFilter{
 		Resource: cmp.Or(m.ResourceName.ValueString(), kind.GPUResource), ProductLabel: m.ProductLabel.ValueString(),
 		Product: m.Product.ValueString(), Schedulable: m.SchedulableOnly.ValueBool(), Selector: m.NodeSelector,
@@ -115,7 +114,7 @@ func readGPUs(ctx context.Context, cluster *kube.Cluster, m *gpusModel) diag.Dia
 				"step: Set `product_label`, or select the nodes with `node_selector`.", filter.Product,
 				filter.Resource))}
 	}
-	products, err := observe.GPUs(ctx, cluster, filter)
+	products, err := observe.GPUs(ctx, data.Cluster, filter)
 	if err != nil {
 		return diag.Diagnostics{tf.Failure(err)}
 	}
@@ -128,9 +127,9 @@ func (m *gpusModel) fill(products []observe.GPUProduct) {
 	m.Products = make([]gpuProductModel, 0, len(products))
 	for _, product := range products {
 		sum := summary(product)
-		capacity += sum.Capacity.ValueInt64()
-		allocatable += sum.Allocatable.ValueInt64()
-		free += sum.Free.ValueInt64()
+		capacity += sum.Capacity
+		allocatable += sum.Allocatable
+		free += sum.Free
 		m.Products = append(m.Products, sum)
 	}
 	m.Capacity, m.Allocatable, m.Free = types.Int64Value(capacity), types.Int64Value(allocatable),
@@ -138,22 +137,14 @@ func (m *gpusModel) fill(products []observe.GPUProduct) {
 }
 
 func summary(product observe.GPUProduct) gpuProductModel {
-	var capacity, allocatable, free, largest int64
-	nodes := make([]gpuNodeModel, 0, len(product.Nodes))
+	sum := gpuProductModel{Product: tf.TextOrNull(product.Product), Nodes: make([]gpuNodeModel, 0, len(product.Nodes))}
 	for _, node := range product.Nodes {
-		capacity += node.Capacity
-		allocatable += node.Allocatable
-		free += node.Free
-		largest = max(largest, node.Free)
-		nodes = append(nodes, gpuNodeModel{
-			Name: types.StringValue(node.Name), Capacity: types.Int64Value(node.Capacity),
-			Allocatable: types.Int64Value(node.Allocatable),
-			Free:        types.Int64Value(node.Free), Schedulable: types.BoolValue(node.Schedulable),
-		})
+		sum.Capacity += node.Capacity
+		sum.Allocatable += node.Allocatable
+		sum.Free += node.Free
+		sum.LargestFree = max(sum.LargestFree, node.Free)
+		sum.Nodes = append(sum.Nodes, gpuNodeModel{Name: node.Name, Capacity: node.Capacity,
+			Allocatable: node.Allocatable, Free: node.Free, Schedulable: node.Schedulable})
 	}
-	return gpuProductModel{
-		Product: tf.TextOrNull(product.Product), Capacity: types.Int64Value(capacity),
-		Allocatable: types.Int64Value(allocatable),
-		Free:        types.Int64Value(free), LargestFree: types.Int64Value(largest), Nodes: nodes,
-	}
+	return sum
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/endpoint"
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skymetrics"
@@ -83,8 +82,8 @@ func metricsSchema() schema.Schema {
 	}
 }
 
-func readMetrics(ctx context.Context, cluster *kube.Cluster, m *metricsModel) diag.Diagnostics {
-	e, diags := find(ctx, cluster, &m.Target)
+func readMetrics(ctx context.Context, data *tf.ProviderData, m *metricsModel) diag.Diagnostics {
+	e, diags := find(ctx, data.Cluster, &m.Target)
 	if diags.HasError() {
 		return diags
 	}
@@ -94,7 +93,7 @@ func readMetrics(ctx context.Context, cluster *kube.Cluster, m *metricsModel) di
 		return diags
 	}
 	filter := tensor.MetricsFilter{Names: m.MetricNames, Sources: m.Sources, Labels: m.LabelFilters}
-	route, security := endpoint.RouteTo(cluster, e, m.Via.ValueString()), securityOf(m.TLS, m.Token)
+	route, security := endpoint.RouteTo(data.Cluster, e, m.Via.ValueString()), securityOf(m.TLS, m.Token)
 	if diags.Append(validateSecurity(path.Empty(), security, route)...); diags.HasError() {
 		return diags
 	}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/endpoint"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -82,10 +81,7 @@ func timeoutAttribute(description string) schema.StringAttribute {
 }
 
 func timeoutOf(given tf.Duration) time.Duration {
-	if timeout, err := manifest.ParseDuration(given.ValueString()); err == nil && !given.IsNull() && timeout > 0 {
-		return timeout
-	}
-	return defaultTimeout
+	return cmp.Or(tf.DurationOr(given, 0), defaultTimeout)
 }
 
 // newProbeRequest returns the request that the configuration describes, with defaults filled in.

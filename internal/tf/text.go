@@ -5,6 +5,7 @@ package tf
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/attr/xattr"
@@ -86,6 +87,14 @@ func (duration) Same(a, b string) bool {
 	da, errA := manifest.ParseDuration(a)
 	db, errB := manifest.ParseDuration(b)
 	return errA == nil && errB == nil && da == db
+}
+
+// DurationOr returns the value of an attribute, or another duration if it is null, unknown or invalid.
+func DurationOr(attribute Duration, otherwise time.Duration) time.Duration {
+	if d, err := manifest.ParseDuration(attribute.ValueString()); err == nil {
+		return d
+	}
+	return otherwise
 }
 
 // TextType is the attribute type of texts in the notation S.

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -19,21 +20,14 @@ func BaseImage(base string) (string, error) {
 		return "", fmt.Errorf("has %q after the colon, which is not a valid image tag: use a tag as in ray:2.40.0",
 			chosen)
 	}
-	choose := func(repository, otherwise string) (string, error) {
-		if hasTag {
-			return repository + ":" + chosen, nil
-		}
-		return repository + ":" + otherwise, nil
+	known := map[string]struct{ repository, tag string }{
+		"debian":  {"ghcr.io/run-house/server", "v3"},
+		"ubuntu":  {"ghcr.io/run-house/ubuntu", "v1"},
+		"ray":     {"rayproject/ray", "latest"},
+		"pytorch": {"nvcr.io/nvidia/pytorch", "23.12-py3"},
 	}
-	switch name {
-	case "debian":
-		return choose("ghcr.io/run-house/server", "v3")
-	case "ubuntu":
-		return choose("ghcr.io/run-house/ubuntu", "v1")
-	case "ray":
-		return choose("rayproject/ray", "latest")
-	case "pytorch":
-		return choose("nvcr.io/nvidia/pytorch", "23.12-py3")
+	if image, ok := known[name]; ok {
+		return image.repository + ":" + cmp.Or(chosen, image.tag), nil
 	}
 	python, isPython := strings.CutPrefix(name, "python")
 	if isPython && python == "" {

@@ -66,20 +66,17 @@ func ConfigMap(m Meta, s Spec, r Rendered) (*unstructured.Unstructured, error) {
 			"contain only %s: move long scripts to files, and copy and run these", bytesText(len(spec)),
 			bytesText(mostAnnotations))
 	}
-	labels := map[string]string{}
-	maps.Copy(labels, m.Labels)
-	labels[kind.AppLabel], labels[kind.ManagedByLabel] = kind.KubetorchApp, kind.ManagedByValue
-	labels[ImageLabel] = m.Name
+	labels := map[string]string{
+		kind.AppLabel: kind.KubetorchApp, kind.ManagedByLabel: kind.ManagedByValue, ImageLabel: m.Name,
+	}
 	if m.Username != "" {
 		labels[kind.UsernameLabel] = m.Username
 	}
-	annotations := map[string]string{}
-	maps.Copy(annotations, m.Annotations)
-	annotations[SpecAnnotation], annotations[DigestAnnotation] = string(spec), r.Digest
+	annotations := map[string]string{SpecAnnotation: string(spec), DigestAnnotation: r.Digest}
 	object := kind.ConfigMap().Named(m.Namespace, ConfigMapName(m.Name))
 	object.Object["data"] = data
-	object.SetLabels(labels)
-	object.SetAnnotations(annotations)
+	kind.SetAt(object.Object, []string{"metadata", "labels"}, kind.Texts(m.Labels, labels))
+	kind.SetAt(object.Object, []string{"metadata", "annotations"}, kind.Texts(m.Annotations, annotations))
 	if len(binary) > 0 {
 		object.Object["binaryData"] = binary
 	}

@@ -1,7 +1,9 @@
 package image
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -89,7 +91,7 @@ type instruction struct {
 }
 
 func cutBlank(s string) (first, rest string) {
-	if i := strings.IndexAny(s, " \t\n\v\f\r"); i >= 0 {
+	if i := strings.IndexAny(s, blanks); i >= 0 {
 		return s[:i], strings.TrimSpace(s[i:])
 	}
 	return s, ""
@@ -113,7 +115,7 @@ var heredoc = regexp.MustCompile(`^\d*<<-?([^<]+)$`)
 // heredocs returns the terminators of the here-documents that start in this
 // instruction, in order.
 func (i instruction) heredocs() []string {
-	if _, isList := i.list(); isList || i.name != "RUN" && i.name != "COPY" && i.name != "ADD" {
+	if list, _ := i.list(); list != nil || i.name != "RUN" && i.name != "COPY" && i.name != "ADD" {
 		return nil
 	}
 	var terminators []string
@@ -129,13 +131,18 @@ func (i instruction) heredocs() []string {
 	return terminators
 }
 
-// list returns the words of an instruction in JSON form.
-func (i instruction) list() ([]string, bool) {
-	var items []string
-	if !strings.HasPrefix(i.args, "[") || json.Unmarshal([]byte(i.args), &items) != nil {
-		return nil, false
+// list returns the words of an instruction in JSON form, or nil for another form. As in BuildKit, items that are not
+// strings are an error.
+func (i instruction) list() ([]string, error) {
+	if !strings.HasPrefix(i.args, "[") {
+		return nil, nil
 	}
-	return items, true
+	var words []string
+	err := json.Unmarshal([]byte(i.args), &words)
+	if _, isJSON := errors.AsType[*json.UnmarshalTypeError](err); isJSON {
+		return nil, fmt.Errorf("%s has items that are not strings: enclose each word in double quotes", i.args)
+	}
+	return words, nil
 }
 
 // check returns an error for instructions and flags that require a build.
@@ -149,46 +156,33 @@ func (i instruction) check() error {
 		return nil
 	}
 	flag, _, _ := strings.Cut(i.flags[0], "=")
-	hint := "remove it"
-	switch i.name + " " + flag {
-	case "FROM --platform":
-		hint = "remove it, and select nodes with node_selector = { \"kubernetes.io/arch\" = … } in kt_compute"
-	case "COPY --from":
-		hint = "copy a local file, or download it with RUN"
-	case "COPY --chmod", "COPY --chown":
-		hint = "remove it, and change the mode or owner in a later RUN"
-	case "RUN --mount":
-		hint = "use COPY for files, and secrets of kt_compute for secrets"
-	}
-	return fmt.Errorf("%s of %s is not supported: %s", flag, i.name, hint)
+	hint := map[string]string{
+		"FROM --platform": "remove it, and select nodes with node_selector = { \"kubernetes.io/arch\" = … } in " +
+			"kt_compute",
+		"COPY --from":  "copy a local file, or download it with RUN",
+		"COPY --chmod": "remove it, and change the mode or owner in a later RUN",
+		"COPY --chown": "remove it, and change the mode or owner in a later RUN",
+		"RUN --mount":  "use COPY for files, and secrets of kt_compute for secrets",
+	}[i.name+" "+flag]
+	return fmt.Errorf("%s of %s is not supported: %s", flag, i.name, cmp.Or(hint, "remove it"))
 }
 
 func (i instruction) unsupported() error {
-	var hint string
-	switch i.name {
-	case "ADD":
-		hint = "use COPY for local files, and RUN to download or unpack"
-	case "ARG":
-		hint = "use ENV, or insert the value with a template"
-	case "WORKDIR":
-		hint = "use working_dir of kt_compute, and absolute paths"
-	case "USER":
-		hint = "remove it, and run all steps as the user of the image"
-	case "SHELL":
-		hint = "use a step with run_bash, or RUN [\"bash\", \"-c\", \"…\"]"
-	case "EXPOSE":
-		hint = "remove it, because kt_compute creates a Service for its port"
-	case "VOLUME":
-		hint = "use kt_volume, and volumes of kt_compute"
-	case "LABEL", "MAINTAINER":
-		hint = "use labels and annotations of kt_image or kt_compute"
-	case "HEALTHCHECK":
-		hint = "remove it, because kt_compute configures probes of the server"
-	case "STOPSIGNAL":
-		hint = "remove it, or build an image"
-	case "ONBUILD":
-		hint = "use the instruction directly"
-	default:
+	hint := map[string]string{
+		"ADD":         "use COPY for local files, and RUN to download or unpack",
+		"ARG":         "use ENV, or insert the value with a template",
+		"WORKDIR":     "use working_dir of kt_compute, and absolute paths",
+		"USER":        "remove it, and run all steps as the user of the image",
+		"SHELL":       "use a step with run_bash, or RUN [\"bash\", \"-c\", \"…\"]",
+		"EXPOSE":      "remove it, because kt_compute creates a Service for its port",
+		"VOLUME":      "use kt_volume, and volumes of kt_compute",
+		"LABEL":       "use labels and annotations of kt_image or kt_compute",
+		"MAINTAINER":  "use labels and annotations of kt_image or kt_compute",
+		"HEALTHCHECK": "remove it, because kt_compute configures probes of the server",
+		"STOPSIGNAL":  "remove it, or build an image",
+		"ONBUILD":     "use the instruction directly",
+	}[i.name]
+	if hint == "" {
 		return fmt.Errorf("%s is not a Dockerfile instruction: use FROM, RUN, ENV, COPY, CMD or ENTRYPOINT", i.name)
 	}
 	return fmt.Errorf("%s is not supported, because no image is built: %s", i.name, hint)
@@ -247,24 +241,14 @@ func (d *Dockerfile) addFrom(i instruction) error {
 }
 
 func (i instruction) run() (action, error) {
-	words, isList := i.list()
-	if !isList {
-		if err := onlyStrings(i.args); err != nil {
-			return nil, err
-		}
+	words, err := i.list()
+	if err != nil {
+		return nil, err
+	}
+	if words == nil {
 		words = []string{"/bin/sh", "-c", i.args}
 	}
 	return runAction{words: words}, checkCommand(words)
-}
-
-// onlyStrings returns an error for JSON lists with items that are not strings,
-// which BuildKit does not accept as a command either.
-func onlyStrings(args string) error {
-	var items []any
-	if strings.HasPrefix(args, "[") && json.Unmarshal([]byte(args), &items) == nil {
-		return fmt.Errorf("%s has items that are not strings: enclose each word in double quotes", args)
-	}
-	return nil
 }
 
 // env parses both forms: NAME=value …, and NAME value up to the end of the line.
@@ -284,9 +268,8 @@ func (i instruction) env() (action, error) {
 			return nil, fmt.Errorf("ENV has %q, which is not NAME=value: enclose values with spaces in double quotes",
 				word)
 		}
-		if identifier.FindString(name) != name || name == "" {
-			return nil, fmt.Errorf("ENV sets %q, which is not a valid name of an environment variable: use letters, "+
-				"digits and underscores, and do not start with a digit", name)
+		if !isVariable(name) {
+			return nil, fmt.Errorf("ENV sets %q, which is "+notVariable, name)
 		}
 		parsed, err := parseWord(value, i.escape)
 		if err != nil {
@@ -298,11 +281,11 @@ func (i instruction) env() (action, error) {
 }
 
 func (i instruction) copy() (action, error) {
-	words, isList := i.list()
-	if !isList {
-		if err := onlyStrings(i.args); err != nil {
-			return nil, err
-		}
+	words, err := i.list()
+	if err != nil {
+		return nil, err
+	}
+	if words == nil {
 		words = strings.Fields(i.args)
 	}
 	if len(words) < 2 {

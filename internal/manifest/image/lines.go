@@ -1,6 +1,7 @@
 package image
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 )
@@ -58,18 +59,6 @@ func newReader(text string) (*reader, *Error) {
 
 // instruction returns the next instruction. At the end of the file, ok is false.
 func (r *reader) instruction() (found line, ok bool) {
-	for r.next < len(r.lines) {
-		first := strings.TrimSpace(r.lines[r.next])
-		if first == "" || first[0] == '#' {
-			r.next++
-			continue
-		}
-		break
-	}
-	if r.next == len(r.lines) {
-		return line{}, false
-	}
-	found.first = r.next + 1
 	var text strings.Builder
 	for r.next < len(r.lines) {
 		one := r.lines[r.next]
@@ -77,7 +66,7 @@ func (r *reader) instruction() (found line, ok bool) {
 		if bare := strings.TrimSpace(one); bare == "" || bare[0] == '#' {
 			continue
 		}
-		found.last = r.next
+		found.first, found.last = cmp.Or(found.first, r.next), r.next
 		part, continues := r.continued(one)
 		text.WriteString(part)
 		if !continues {
@@ -85,10 +74,10 @@ func (r *reader) instruction() (found line, ok bool) {
 		}
 	}
 	found.text = strings.TrimSpace(text.String())
-	if found.text == "" {
+	if found.text == "" && r.next < len(r.lines) {
 		return r.instruction() // an empty continuation
 	}
-	return found, true
+	return found, found.text != ""
 }
 
 // continued removes the escape character at the end of a continued line. An

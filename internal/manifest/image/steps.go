@@ -144,9 +144,8 @@ func (s Step) variables() (envAction, error) {
 	for _, name := range slices.Sorted(maps.Keys(s.SetEnvVars)) {
 		value := s.SetEnvVars[name]
 		switch {
-		case identifier.FindString(name) != name || name == "":
-			return nil, fmt.Errorf("%q is not a valid name of an environment variable: use letters, digits and "+
-				"underscores, and do not start with a digit", name)
+		case !isVariable(name):
+			return nil, fmt.Errorf("%q is "+notVariable, name)
 		case strings.ContainsAny(value, "\n\x00"):
 			return nil, fmt.Errorf("the value of %s has a line break, which a Dockerfile cannot express: use "+
 				"env_vars or secrets of kt_compute", name)

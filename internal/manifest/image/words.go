@@ -62,6 +62,11 @@ func (w Word) bash(before *[]string) string {
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*`)
 
+func isVariable(name string) bool { return name != "" && identifier.FindString(name) == name }
+
+const notVariable = "not a valid name of an environment variable: use letters, digits and underscores, and do not " +
+	"start with a digit"
+
 // plainWord parses a text without quoting, in which only $NAME and ${NAME} are
 // expanded, like in env_vars of a compute.
 func plainWord(s string) Word {
@@ -103,17 +108,18 @@ type wordParser struct {
 	escape byte
 }
 
-// until parses up to and including the byte end. If end is 0, it parses to the
-// end of the text.
+// until parses up to and including the byte end, which a double quote or a brace opened. If end is 0, it parses to the
+// end of the text. Between double quotes, single quotes are text, and only some characters can be escaped.
 func (p *wordParser) until(end byte) (Word, error) {
 	var w Word
+	quoted := end == '"'
 	for p.rest != "" {
 		c := p.rest[0]
 		switch {
 		case end != 0 && c == end:
 			p.rest = p.rest[1:]
 			return w, nil
-		case c == '\'':
+		case c == '\'' && !quoted:
 			text, rest, closed := strings.Cut(p.rest[1:], "'")
 			if !closed {
 				return nil, errors.New("a single quote is not closed: close it, or escape it")
@@ -121,7 +127,7 @@ func (p *wordParser) until(end byte) (Word, error) {
 			w, p.rest = w.append(text), rest
 		case c == '"':
 			p.rest = p.rest[1:]
-			inner, err := p.doubleQuoted()
+			inner, err := p.until('"')
 			if err != nil {
 				return nil, err
 			}
@@ -132,7 +138,7 @@ func (p *wordParser) until(end byte) (Word, error) {
 				return nil, err
 			}
 			w = w.join(Word{part})
-		case c == p.escape:
+		case c == p.escape && (!quoted || len(p.rest) > 1 && strings.IndexByte(`"$`+string(c), p.rest[1]) >= 0):
 			p.rest = p.rest[1:]
 			_, size := utf8.DecodeRuneInString(p.rest)
 			w, p.rest = w.append(p.rest[:size]), p.rest[size:]
@@ -140,10 +146,14 @@ func (p *wordParser) until(end byte) (Word, error) {
 			w, p.rest = w.append(p.rest[:1]), p.rest[1:]
 		}
 	}
-	if end != 0 {
+	switch end {
+	case 0:
+		return w, nil
+	case '"':
+		return nil, errors.New("a double quote is not closed: close it, or escape it")
+	default:
 		return nil, fmt.Errorf("a ${…} is not closed: add %c", end)
 	}
-	return w, nil
 }
 
 func (w Word) join(other Word) Word {
@@ -155,29 +165,6 @@ func (w Word) join(other Word) Word {
 		}
 	}
 	return w
-}
-
-func (p *wordParser) doubleQuoted() (Word, error) {
-	var w Word
-	for p.rest != "" {
-		c := p.rest[0]
-		switch {
-		case c == '"':
-			p.rest = p.rest[1:]
-			return w, nil
-		case c == '$':
-			part, err := p.variable()
-			if err != nil {
-				return nil, err
-			}
-			w = w.join(Word{part})
-		case c == p.escape && len(p.rest) > 1 && (p.rest[1] == '"' || p.rest[1] == '$' || p.rest[1] == p.escape):
-			w, p.rest = w.append(p.rest[1:2]), p.rest[2:]
-		default:
-			w, p.rest = w.append(p.rest[:1]), p.rest[1:]
-		}
-	}
-	return nil, errors.New("a double quote is not closed: close it, or escape it")
 }
 
 // variable parses a variable, starting at the dollar sign.
@@ -228,7 +215,7 @@ func splitWords(s string, escape byte) []string {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		switch {
-		case open == 0 && isBlank(c):
+		case open == 0 && strings.IndexByte(blanks, c) >= 0:
 			if word.Len() > 0 {
 				words = append(words, word.String())
 			}
@@ -250,4 +237,5 @@ func splitWords(s string, escape byte) []string {
 	return words
 }
 
-func isBlank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
+// blanks are the characters between words.
+const blanks = " \t\n\v\f\r"
