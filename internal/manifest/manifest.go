@@ -6,7 +6,6 @@
 package manifest
 
 import (
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -326,12 +325,12 @@ func renderMaps(c Compute) ([]map[string]any, error) {
 }
 
 func renderWorkload(c Compute, k kind.Kind) (map[string]any, error) {
-	render := generate
+	render := complete
 	switch {
 	case c.ManifestOnly:
 		render = asIs
-	case c.Manifest != nil:
-		render = complete
+	case k.RunsTensorServer():
+		render = renderTensorServer
 	}
 	rendered, err := render(c, k)
 	if err != nil {
@@ -360,27 +359,6 @@ func renderWorkload(c Compute, k kind.Kind) (map[string]any, error) {
 		kind.SetAt(rendered, []string{"metadata", "labels", kind.KueueQueueLabel}, nil)
 	}
 	return rendered, nil
-}
-
-// generate renders the workload of a compute without a manifest.
-func generate(c Compute, k kind.Kind) (map[string]any, error) {
-	spec, err := specOf(c, k)
-	if err != nil {
-		return nil, fmt.Errorf("rendering the %s of %s/%s: %w", k.Kind, c.Namespace, c.Name, err)
-	}
-	return generated(map[string]any{
-		"apiVersion": k.GroupVersion().String(),
-		"kind":       k.Kind,
-		"metadata":   workloadMetadata(c, k),
-		"spec":       spec,
-	}), nil
-}
-
-func specOf(c Compute, k kind.Kind) (map[string]any, error) {
-	if k.RunsTensorServer() {
-		return tensorServerSpec(c)
-	}
-	return k.Spec(kindInput(c, k))
 }
 
 // generated removes the empty strings of attributes that are not set from a
