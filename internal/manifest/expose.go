@@ -50,15 +50,7 @@ func renderExpose(c Compute) map[string]any {
 	if c.Expose.Gateway != nil {
 		spec = routeSpec(c)
 	}
-	return map[string]any{
-		"apiVersion": k.GroupVersion().String(),
-		"kind":       k.Kind,
-		"metadata": map[string]any{
-			"name": c.Name, "namespace": c.Namespace,
-			"labels": kind.Texts(serviceLabels(c)), "annotations": kind.Texts(c.Expose.Annotations),
-		},
-		"spec": spec,
-	}
+	return newObject(k, c.Namespace, c.Name, kind.Texts(serviceLabels(c)), kind.Texts(c.Expose.Annotations), spec)
 }
 
 func ingressSpec(c Compute) map[string]any {

@@ -84,12 +84,12 @@ type Compute struct {
 	Strategy string
 
 	NodeSelector       map[string]string
-	Tolerations        []Toleration
+	Tolerations        []corev1.Toleration
 	GPUAntiAffinity    bool // excludes nodes with GPUs; ignored if GPUs are requested
 	ServiceAccountName string
 	PriorityClassName  string
-	TopologySpread     []TopologySpread
-	Affinity           *corev1.Affinity // in addition to GPUAntiAffinity
+	TopologySpread     []corev1.TopologySpreadConstraint // on the pods of the compute
+	Affinity           *corev1.Affinity                  // in addition to GPUAntiAffinity
 	// TerminationGracePeriod is the time between SIGTERM and SIGKILL, in whole seconds; nil: Kubernetes' default, 30 s.
 	TerminationGracePeriod *time.Duration
 	QueueName              string
@@ -207,20 +207,6 @@ type Distribute struct {
 	QuorumTimeout  string // how long a call waits for them, a duration
 	MonitorMembers *bool
 	Args           map[string]any // further settings of the type, verbatim
-}
-
-// Toleration is one toleration of the pods, as in the Kubernetes API.
-type Toleration struct {
-	Key, Operator, Value, Effect string
-
-	TolerationSeconds *int64
-}
-
-// TopologySpread is one topology spread constraint on the pods of the compute, as in the Kubernetes API.
-type TopologySpread struct {
-	TopologyKey       string
-	MaxSkew           int32
-	WhenUnsatisfiable string
 }
 
 // SecretRef exposes a Secret to the pods: keys as environment variables, all keys

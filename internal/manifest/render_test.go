@@ -81,7 +81,7 @@ func goldens(tb testing.TB) map[string]manifest.Compute {
 		"placement": minimal(func(c *manifest.Compute) {
 			c.Replicas, c.Strategy, c.GPUAntiAffinity = 3, "RollingUpdate", true
 			c.Affinity = affinityOf(tb)
-			c.TopologySpread = []manifest.TopologySpread{
+			c.TopologySpread = []corev1.TopologySpreadConstraint{
 				{TopologyKey: "zone", MaxSkew: 1, WhenUnsatisfiable: "DoNotSchedule"},
 			}
 			c.TerminationGracePeriod = new(2 * time.Minute)
@@ -115,7 +115,7 @@ func everything(tb testing.TB) manifest.Compute {
 		GPUs:              2, GPUType: gpuProduct("NVIDIA-H100-80GB-HBM3"), Replicas: 4,
 		Labels: map[string]string{"team": "ml"}, Annotations: map[string]string{"note": "keep"},
 		NodeSelector: map[string]string{"pool": "spot"},
-		Tolerations: []manifest.Toleration{
+		Tolerations: []corev1.Toleration{
 			{Key: "spot", Operator: "Exists", Effect: "NoExecute", TolerationSeconds: new(int64(60))},
 			{Key: "dedicated", Value: "gpu", Effect: "NoSchedule"},
 		},
@@ -172,7 +172,7 @@ func templated(tb testing.TB) manifest.Compute {
 	tb.Helper()
 	return minimal(func(c *manifest.Compute) {
 		c.CPUs = quantity(tb, "1")
-		c.Tolerations = []manifest.Toleration{{Key: "spot", Operator: "Exists"}}
+		c.Tolerations = []corev1.Toleration{{Key: "spot", Operator: "Exists"}}
 		c.ServiceTemplate = fromJSON(tb, `{
 			"metadata": {"labels": {"tier": "gold"}},
 			"spec": {"template": {"spec": {

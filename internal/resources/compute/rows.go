@@ -141,19 +141,19 @@ func decodeTopologySpread(c *converter, m *model, out *manifest.Compute) {
 	for i := range out.TopologySpread {
 		constraint := &out.TopologySpread[i]
 		constraint.MaxSkew = max(constraint.MaxSkew, 1)
-		constraint.WhenUnsatisfiable = cmp.Or(constraint.WhenUnsatisfiable, string(corev1.DoNotSchedule))
+		constraint.WhenUnsatisfiable = cmp.Or(constraint.WhenUnsatisfiable, corev1.DoNotSchedule)
 	}
 }
 
 // followTopologySpread omits the defaults of the attributes.
 func followTopologySpread(c *converter, m *model, before, after *manifest.Compute) {
-	withoutDefaults := func(constraints []manifest.TopologySpread) []manifest.TopologySpread {
+	withoutDefaults := func(constraints []corev1.TopologySpreadConstraint) []corev1.TopologySpreadConstraint {
 		out := slices.Clone(constraints)
 		for i, constraint := range out {
 			if constraint.MaxSkew == 1 {
 				out[i].MaxSkew = 0
 			}
-			if constraint.WhenUnsatisfiable == string(corev1.DoNotSchedule) {
+			if constraint.WhenUnsatisfiable == corev1.DoNotSchedule {
 				out[i].WhenUnsatisfiable = ""
 			}
 		}
