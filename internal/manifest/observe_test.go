@@ -245,20 +245,17 @@ func TestObserveExposeIsTheInverseOfRender(t *testing.T) {
 			TLSSecretName: "certificate", Annotations: map[string]string{"a": "b"}},
 		"a route": {Hosts: []string{"a.example.com"}, Path: "/v1", Gateway: &manifest.GatewayRef{Name: "public",
 			Namespace: "gateways", SectionName: "https"}, Annotations: map[string]string{"a": "b"}},
-		"a route for gRPC": {Hosts: []string{"*.example.com"}, GRPC: true,
+		"a route for gRPC": {Hosts: []string{"*.example.com"}, Protocol: "grpc",
 			Gateway: &manifest.GatewayRef{Name: "public"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			objects := render(t, minimal(func(c *manifest.Compute) { c.Expose = &want }))
-			got := manifest.ObserveExpose(objects[len(objects)-1])
+			got := manifest.ObserveRelated(objects[len(objects)-1]).Expose
 			if diff := cmp.Diff(&want, got); diff != "" {
 				t.Errorf("-rendered +observed:\n%s", diff)
 			}
 		})
-	}
-	if got := manifest.ObserveExpose(nil); got != nil {
-		t.Errorf("without an object it is %+v", got)
 	}
 }
 
@@ -268,7 +265,7 @@ func TestObserveDisruptionBudgetIsTheInverseOfRender(t *testing.T) {
 		{MinAvailable: "0"}, {MinAvailable: "50%"}, {MaxUnavailable: "0"}, {MaxUnavailable: "100%"},
 	} {
 		objects := render(t, minimal(func(c *manifest.Compute) { c.DisruptionBudget = &want }))
-		if diff := cmp.Diff(&want, manifest.ObserveDisruptionBudget(objects[len(objects)-1])); diff != "" {
+		if diff := cmp.Diff(&want, manifest.ObserveRelated(objects[len(objects)-1]).DisruptionBudget); diff != "" {
 			t.Errorf("-rendered +observed:\n%s", diff)
 		}
 	}

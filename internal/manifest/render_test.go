@@ -98,7 +98,7 @@ func goldens(tb testing.TB) map[string]manifest.Compute {
 		}),
 		"expose-grpc": minimal(func(c *manifest.Compute) {
 			c.Command, c.Port = []string{"serve"}, 9000
-			c.Expose = &manifest.Expose{Hosts: []string{"*.example.com"}, GRPC: true,
+			c.Expose = &manifest.Expose{Hosts: []string{"*.example.com"}, Protocol: "grpc",
 				Gateway: &manifest.GatewayRef{Name: "public"}}
 		}),
 		"gpus-despite-anti-affinity": minimal(func(c *manifest.Compute) { c.GPUs = 8; c.GPUAntiAffinity = true }),
