@@ -138,8 +138,8 @@ func preserveObject(original, planned, prior *owned.Object) *owned.Object {
 	return preserved
 }
 
-// preserveValue returns the planned value, with the prior values wherever it differs from the original one. A value that
-// does not exist is nil.
+// preserveValue returns the planned value, with the prior values wherever it differs from the original one. A value
+// that does not exist is nil.
 func preserveValue(original, planned, prior any) any {
 	if reflect.DeepEqual(original, planned) {
 		return planned
