@@ -8,7 +8,7 @@ func Deployment() Kind { return must("apps", "Deployment") }
 func deployment() Kind {
 	return workload(appsv1.SchemeGroupVersion, "Deployment", &Workload{
 		Picks:       func(Compute) bool { return true },
-		Spec:        deploymentSpec,
+		Spec:        func(c Compute) map[string]any { return map[string]any{"replicas": c.Replicas} },
 		Complete:    completeDeployment,
 		Groups:      replicated(),
 		Scales:      true,
@@ -20,20 +20,6 @@ func deployment() Kind {
 		ReplicaSets: true,
 		Readiness:   OfDeployment,
 	}, "spec.selector")
-}
-
-func deploymentSpec(c Compute) (map[string]any, error) {
-	template, err := c.PodTemplate(false)
-	if err != nil {
-		return nil, err
-	}
-	spec := map[string]any{
-		"replicas": c.Replicas, "selector": map[string]any{"matchLabels": Texts(c.PodLabels)}, "template": template,
-	}
-	if strategy := strategyOf(c); strategy != "" {
-		SetAt(map[string]any{"spec": spec}, strategyOfDeployment(), string(strategy))
-	}
-	return spec, nil
 }
 
 func strategyOfDeployment() []string { return []string{"spec", "strategy", "type"} }

@@ -58,11 +58,11 @@ type Workload struct {
 	// Picks reports whether a compute without a manifest uses this kind. The first
 	// matching row is used. If nil, only a manifest selects the kind.
 	Picks func(Compute) bool
-	// Spec returns the spec of the workload, including its pods, if Picks is not
-	// nil. It is nil for tensor servers.
-	Spec func(Compute) (map[string]any, error)
-	// Complete adds the fields that the kind requires to a manifest of the user, in
-	// addition to its pods. It may be nil.
+	// Spec returns the spec of the workload of a compute without a manifest, before
+	// Complete and without its pods. It is nil for tensor servers.
+	Spec func(Compute) map[string]any
+	// Complete adds the fields that the kind requires to a manifest, in addition to
+	// its pods. It may be nil.
 	Complete func(Compute, map[string]any)
 	// Autoscales reports whether the kind supports the attribute autoscale.
 	Autoscales bool
@@ -211,14 +211,11 @@ type Compute struct {
 	Replicas      int64
 	ReplicasGiven bool
 
-	Strategy    string            // by which pods are replaced; "" for the default
-	PodLabels   map[string]string // the labels in spec.selector
+	Strategy    string // by which pods are replaced; "" for the default
 	QueueLabels map[string]string
 	// Subdomain is the Service with which distributed workers resolve each other,
 	// or "".
 	Subdomain string
-	// PodTemplate returns the template of the pods that receive calls, or of workers.
-	PodTemplate func(worker bool) (map[string]any, error)
 }
 
 // RunsPods reports whether an object of this kind has pods. It returns true for

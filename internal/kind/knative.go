@@ -44,7 +44,7 @@ func knativeService() Kind {
 		Template:     "ksvc",
 		ResourceKind: "KnativeService",
 		Picks:        func(c Compute) bool { return c.Autoscale },
-		Spec:         knativeSpec,
+		Spec:         func(Compute) map[string]any { return map[string]any{} },
 		Complete:     completeKnative,
 		Autoscales:   true,
 		PodLabel:     "serving.knative.dev/service", // ServiceLabelKey in pkg/apis/serving of knative.dev/serving
@@ -76,16 +76,6 @@ func knativeService() Kind {
 	})
 	k.Operator = "Knative Serving (https://knative.dev/docs/install/)"
 	return k
-}
-
-func knativeSpec(c Compute) (map[string]any, error) {
-	template, err := c.PodTemplate(false)
-	if err != nil {
-		return nil, err
-	}
-	spec := map[string]any{"template": template}
-	completeKnative(c, map[string]any{"spec": spec})
-	return spec, nil
 }
 
 func completeKnative(c Compute, workload map[string]any) {

@@ -75,16 +75,7 @@ func rayGroups(workload map[string]any) []Group {
 	return groups
 }
 
-func rayClusterSpec(c Compute) (map[string]any, error) {
-	head, err := c.PodTemplate(false)
-	if err != nil {
-		return nil, err
-	}
-	worker, err := c.PodTemplate(true)
-	if err != nil {
-		return nil, err
-	}
-	workers := max(c.Replicas-1, 0)
+func rayClusterSpec(c Compute) map[string]any {
 	return map[string]any{
 		RayVersionArg:             cmp.Or(RayVersion(c.DistributionArgs), DefaultRayVersion),
 		"enableInTreeAutoscaling": false,
@@ -100,17 +91,14 @@ func rayClusterSpec(c Compute) (map[string]any, error) {
 				"object-manager-port": "8076",
 				"port":                strconv.Itoa(rayPort),
 			},
-			"template": head,
 		},
-		"workerGroupSpecs": []any{
-			workerGroup(workers, worker),
-		},
-	}, nil
+		"workerGroupSpecs": []any{workerGroup(max(c.Replicas-1, 0))},
+	}
 }
 
-func workerGroup(workers int64, template map[string]any) map[string]any {
+func workerGroup(workers int64) map[string]any {
 	return map[string]any{
-		"groupName": rayWorkerGroup, "rayStartParams": map[string]any{}, "template": template,
+		"groupName": rayWorkerGroup, "rayStartParams": map[string]any{}, "template": map[string]any{},
 		"replicas": workers, "minReplicas": int64(0), "maxReplicas": workers,
 	}
 }
@@ -121,12 +109,12 @@ func RayVersion(args map[string]any) string {
 	return version
 }
 
-// completeRayCluster adds the requested workers to a manifest of the user. Workers
+// completeRayCluster adds the requested workers to a manifest. Workers
 // without a template use the template of the head.
 func completeRayCluster(c Compute, workload map[string]any) {
 	head, _ := Find(workload, []string{"spec", "headGroupSpec", "template"})
 	if c.ReplicasGiven && c.Replicas > 1 && len(rayGroups(workload)) == 1 {
-		SetAt(workload, []string{"spec", "workerGroupSpecs"}, []any{workerGroup(c.Replicas-1, map[string]any{})})
+		SetAt(workload, []string{"spec", "workerGroupSpecs"}, []any{workerGroup(c.Replicas - 1)})
 	}
 	for _, spec := range ListAt(workload, "spec", "workerGroupSpecs") {
 		if template, _ := spec["template"].(map[string]any); spec != nil && len(template) == 0 && head != nil {

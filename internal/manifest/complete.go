@@ -7,16 +7,20 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// complete returns the manifest of a compute with the provider's defaults added,
-// in every pod template.
+// complete returns the manifest of a compute, or that of its kind, with the
+// provider's fields added, in every pod template.
 //
 // If the user sets a command for the main container, Kubetorch's server does not
 // run there: its command, port and probes are omitted, and the Service uses the
 // first port of the container.
 func complete(c Compute, k kind.Kind) (map[string]any, error) {
+	input := kindInput(c)
 	workload, _ := kind.Copy(c.Manifest).(map[string]any)
+	if c.Manifest == nil {
+		workload = map[string]any{"apiVersion": k.GroupVersion().String(), "kind": k.Kind, "spec": k.Spec(input)}
+	}
 	if k.Complete != nil {
-		k.Complete(kindInput(c, k), workload)
+		k.Complete(input, workload)
 	}
 	if errs := checkGroups(k, workload); len(errs) > 0 {
 		return nil, errs

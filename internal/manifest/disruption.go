@@ -29,11 +29,8 @@ func renderDisruptionBudget(c Compute) (map[string]any, error) {
 	return toMap(policyv1ac.PodDisruptionBudget(c.Name, c.Namespace).WithLabels(serviceLabels(c)).WithSpec(spec))
 }
 
-// ObserveDisruptionBudget is the inverse of Render. It returns nil without an object.
-func ObserveDisruptionBudget(live *unstructured.Unstructured) *DisruptionBudget {
-	if live == nil {
-		return nil
-	}
+// observeDisruptionBudget is the inverse of renderDisruptionBudget.
+func observeDisruptionBudget(live *unstructured.Unstructured) *DisruptionBudget {
 	value := func(field string) string {
 		found, _ := kind.Find(live.Object, []string{"spec", field})
 		switch found := found.(type) {

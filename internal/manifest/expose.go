@@ -14,7 +14,7 @@ import (
 type Expose struct {
 	Hosts       []string
 	Path        string // prefix of the paths, absolute; empty: "/"
-	GRPC        bool   // the server speaks gRPC over plain HTTP/2
+	Protocol    string // of the server, ProtocolHTTP (also if empty) or ProtocolGRPC
 	Annotations map[string]string
 
 	// IngressClassName is the class of the Ingress; empty: the default of the cluster.
@@ -25,6 +25,14 @@ type Expose struct {
 	// Gateway has the route; nil for an Ingress.
 	Gateway *GatewayRef
 }
+
+// Protocols of a server that is exposed.
+const (
+	ProtocolHTTP = "http"
+	ProtocolGRPC = "grpc" // over plain HTTP/2
+)
+
+func (e Expose) isGRPC() bool { return e.Protocol == ProtocolGRPC }
 
 // GatewayRef is a Gateway, or one of its listeners.
 type GatewayRef struct {
@@ -38,7 +46,7 @@ func kindOfExpose(e Expose) kind.Kind {
 	switch {
 	case e.Gateway == nil:
 		return kind.Ingress()
-	case e.GRPC:
+	case e.isGRPC():
 		return kind.GRPCRoute()
 	default:
 		return kind.HTTPRoute()
@@ -50,15 +58,7 @@ func renderExpose(c Compute) map[string]any {
 	if c.Expose.Gateway != nil {
 		spec = routeSpec(c)
 	}
-	return map[string]any{
-		"apiVersion": k.GroupVersion().String(),
-		"kind":       k.Kind,
-		"metadata": map[string]any{
-			"name": c.Name, "namespace": c.Namespace,
-			"labels": kind.Texts(serviceLabels(c)), "annotations": kind.Texts(c.Expose.Annotations),
-		},
-		"spec": spec,
-	}
+	return newObject(k, c.Namespace, c.Name, kind.Texts(serviceLabels(c)), kind.Texts(c.Expose.Annotations), spec)
 }
 
 func ingressSpec(c Compute) map[string]any {
@@ -83,7 +83,7 @@ func ingressSpec(c Compute) map[string]any {
 func routeSpec(c Compute) map[string]any {
 	e := c.Expose
 	rule := map[string]any{"backendRefs": []any{map[string]any{"name": c.Name, "port": int64(kind.ServicePort)}}}
-	if !e.GRPC {
+	if !e.isGRPC() {
 		rule["matches"] = []any{map[string]any{"path": map[string]any{
 			"type": "PathPrefix", "value": cmp.Or(e.Path, "/"),
 		}}}
@@ -97,11 +97,8 @@ func routeSpec(c Compute) map[string]any {
 	}
 }
 
-// ObserveExpose is the inverse of Render for the object that exposes a compute. It returns nil without an object.
-func ObserveExpose(live *unstructured.Unstructured) *Expose {
-	if live == nil {
-		return nil
-	}
+// observeExpose is the inverse of renderExpose. Only a GRPCRoute shows the protocol.
+func observeExpose(live *unstructured.Unstructured) *Expose {
 	e := &Expose{Annotations: live.GetAnnotations()}
 	content := live.Object
 	rules := kind.ListAt(content, "spec", "rules")
@@ -118,7 +115,10 @@ func ObserveExpose(live *unstructured.Unstructured) *Expose {
 		}
 		return e
 	}
-	e.GRPC, e.Gateway = live.GetKind() == kind.GRPCRoute().Kind, &GatewayRef{}
+	e.Gateway = &GatewayRef{}
+	if live.GetKind() == kind.GRPCRoute().Kind {
+		e.Protocol = ProtocolGRPC
+	}
 	e.Hosts, _, _ = unstructured.NestedStringSlice(content, "spec", "hostnames")
 	for _, parent := range kind.ListAt(content, "spec", "parentRefs") {
 		*e.Gateway = GatewayRef{Name: kind.TextAt(parent, "name"), Namespace: kind.TextAt(parent, "namespace"),
@@ -166,7 +166,7 @@ func validateExpose(c Compute, errs *Errors) {
 				only.attribute).Concerning(gateway)
 		}
 	}
-	if e.GRPC && e.Path != "" {
+	if e.isGRPC() && e.Path != "" {
 		errs.report(at.At(Name("path")), conflict, "expose.path is a prefix of HTTP paths, which a GRPCRoute does not "+
 			"have: remove it.").Concerning(gateway, at.At(Name("protocol")))
 	}

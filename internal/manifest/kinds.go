@@ -27,13 +27,11 @@ func choice(c Compute) kind.Compute {
 }
 
 // kindInput returns the properties of a compute that its kind needs to render it.
-func kindInput(c Compute, k kind.Kind) kind.Compute {
+func kindInput(c Compute) kind.Compute {
 	replicas, attribute := requestedReplicas(c)
 	view := choice(c)
 	view.Replicas, view.ReplicasGiven = replicas, attribute != nil
-	view.Strategy = c.Strategy
-	view.PodLabels, view.QueueLabels = ownPods(c), queueLabels(c)
-	view.PodTemplate = func(worker bool) (map[string]any, error) { return podTemplate(c, k, worker) }
+	view.Strategy, view.QueueLabels = c.Strategy, queueLabels(c)
 	if c.Autoscale != nil {
 		view.Concurrency = c.Autoscale.Concurrency
 	}

@@ -6,7 +6,6 @@
 package manifest
 
 import (
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -85,12 +84,12 @@ type Compute struct {
 	Strategy string
 
 	NodeSelector       map[string]string
-	Tolerations        []Toleration
+	Tolerations        []corev1.Toleration
 	GPUAntiAffinity    bool // excludes nodes with GPUs; ignored if GPUs are requested
 	ServiceAccountName string
 	PriorityClassName  string
-	TopologySpread     []TopologySpread
-	Affinity           *corev1.Affinity // in addition to GPUAntiAffinity
+	TopologySpread     []corev1.TopologySpreadConstraint // on the pods of the compute
+	Affinity           *corev1.Affinity                  // in addition to GPUAntiAffinity
 	// TerminationGracePeriod is the time between SIGTERM and SIGKILL, in whole seconds; nil: Kubernetes' default, 30 s.
 	TerminationGracePeriod *time.Duration
 	QueueName              string
@@ -210,20 +209,6 @@ type Distribute struct {
 	Args           map[string]any // further settings of the type, verbatim
 }
 
-// Toleration is one toleration of the pods, as in the Kubernetes API.
-type Toleration struct {
-	Key, Operator, Value, Effect string
-
-	TolerationSeconds *int64
-}
-
-// TopologySpread is one topology spread constraint on the pods of the compute, as in the Kubernetes API.
-type TopologySpread struct {
-	TopologyKey       string
-	MaxSkew           int32
-	WhenUnsatisfiable string
-}
-
 // SecretRef exposes a Secret to the pods: keys as environment variables, all keys
 // as files in a read-only directory, or both.
 type SecretRef struct {
@@ -326,12 +311,12 @@ func renderMaps(c Compute) ([]map[string]any, error) {
 }
 
 func renderWorkload(c Compute, k kind.Kind) (map[string]any, error) {
-	render := generate
+	render := complete
 	switch {
 	case c.ManifestOnly:
 		render = asIs
-	case c.Manifest != nil:
-		render = complete
+	case k.RunsTensorServer():
+		render = renderTensorServer
 	}
 	rendered, err := render(c, k)
 	if err != nil {
@@ -360,27 +345,6 @@ func renderWorkload(c Compute, k kind.Kind) (map[string]any, error) {
 		kind.SetAt(rendered, []string{"metadata", "labels", kind.KueueQueueLabel}, nil)
 	}
 	return rendered, nil
-}
-
-// generate renders the workload of a compute without a manifest.
-func generate(c Compute, k kind.Kind) (map[string]any, error) {
-	spec, err := specOf(c, k)
-	if err != nil {
-		return nil, fmt.Errorf("rendering the %s of %s/%s: %w", k.Kind, c.Namespace, c.Name, err)
-	}
-	return generated(map[string]any{
-		"apiVersion": k.GroupVersion().String(),
-		"kind":       k.Kind,
-		"metadata":   workloadMetadata(c, k),
-		"spec":       spec,
-	}), nil
-}
-
-func specOf(c Compute, k kind.Kind) (map[string]any, error) {
-	if k.RunsTensorServer() {
-		return tensorServerSpec(c)
-	}
-	return k.Spec(kindInput(c, k))
 }
 
 // generated removes the empty strings of attributes that are not set from a

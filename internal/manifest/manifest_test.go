@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -23,7 +24,7 @@ func manifestGoldens(tb testing.TB) map[string]manifest.Compute {
 			c.GPUAntiAffinity = true
 			c.CPUs, c.Memory = quantity(tb, "4"), quantity(tb, "4Gi")
 			c.NodeSelector = map[string]string{"pool": "spot", "zone": "b"}
-			c.Tolerations = []manifest.Toleration{{Key: "dedicated", Operator: "Equal", Value: "ml"},
+			c.Tolerations = []corev1.Toleration{{Key: "dedicated", Operator: "Equal", Value: "ml"},
 				{Key: "spot", Operator: "Exists"}}
 			c.Volumes = []manifest.VolumeRef{{ClaimName: "data", MountPath: "/data"}}
 			c.EnvVars = map[string]string{"A": "1"}

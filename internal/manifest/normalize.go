@@ -15,6 +15,21 @@ func Key(o *unstructured.Unstructured) string {
 	return o.GetKind() + "/" + o.GetNamespace() + "/" + o.GetName()
 }
 
+// NewObject returns a normalized object.
+func NewObject(
+	of kind.Kind, namespace, name string, labels, annotations, spec map[string]any,
+) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: normalize(newObject(of, namespace, name, labels, annotations, spec))}
+}
+
+func newObject(of kind.Kind, namespace, name string, labels, annotations, spec map[string]any) map[string]any {
+	object := of.Named(namespace, name).Object
+	kind.SetAt(object, []string{"metadata", "labels"}, labels)
+	kind.SetAt(object, []string{"metadata", "annotations"}, annotations)
+	object["spec"] = spec
+	return object
+}
+
 // JSON encodes the normalized object as compact JSON with sorted keys. It fails only
 // for values that JSON does not support, such as an infinite number.
 func JSON(o *unstructured.Unstructured) (string, error) {

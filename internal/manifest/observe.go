@@ -78,6 +78,21 @@ func observeScale(c *Compute, k kind.Kind, groups []kind.Group, workload map[str
 	}
 }
 
+// ObserveRelated returns the attribute for another object of a compute than its workload: Endpoint, DisruptionBudget or
+// Expose. It is the inverse of Render. For the registration, see [ObserveRegistration].
+func ObserveRelated(object *unstructured.Unstructured) Compute {
+	switch RoleOf(object.GroupVersionKind()) {
+	case RoleService:
+		return Compute{Endpoint: ObserveEndpoint(object)}
+	case RoleDisruptionBudget:
+		return Compute{DisruptionBudget: observeDisruptionBudget(object)}
+	case RoleExpose:
+		return Compute{Expose: observeExpose(object)}
+	default:
+		return Compute{}
+	}
+}
+
 // ObserveEndpoint returns the endpoint of a compute whose Service selects other
 // pods than its own, such as existing pods. It returns nil if the Service selects
 // its own pods or none, and for the headless Service.

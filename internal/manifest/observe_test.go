@@ -80,7 +80,7 @@ func TestObserveIsTheInverseOfRender(t *testing.T) {
 		},
 		"GPUs of a product": func(c *manifest.Compute) { c.GPUs, c.GPUType = 2, gpuProduct("NVIDIA-L4") },
 		"GPUs and tolerations": func(c *manifest.Compute) {
-			c.GPUs, c.Tolerations = 1, []manifest.Toleration{{Key: "spot", Operator: "Exists"}}
+			c.GPUs, c.Tolerations = 1, []corev1.Toleration{{Key: "spot", Operator: "Exists"}}
 		},
 		"a share of a GPU": func(c *manifest.Compute) { c.GPUMemory = quantity(t, "5Gi") },
 		"replicas, with the strategy that Kubetorch uses by default": func(c *manifest.Compute) {
@@ -96,14 +96,14 @@ func TestObserveIsTheInverseOfRender(t *testing.T) {
 			c.ExtendedResources = map[string]resource.Quantity{
 				"nvidia.com/mig-1g.5gb": *quantity(t, "1"), "rdma/hca_shared_devices_a": *quantity(t, "1"),
 			}
-			c.Tolerations = []manifest.Toleration{{Key: "spot", Operator: "Exists"}}
+			c.Tolerations = []corev1.Toleration{{Key: "spot", Operator: "Exists"}}
 		},
 		"labels of the pods": func(c *manifest.Compute) {
 			c.Labels, c.PodLabels = map[string]string{"team": "ml"}, map[string]string{"sidecar": "yes", "app": "x"}
 		},
 		"termination": func(c *manifest.Compute) { c.TerminationGracePeriod = new(time.Duration) },
 		"topology spread": func(c *manifest.Compute) {
-			c.TopologySpread = []manifest.TopologySpread{
+			c.TopologySpread = []corev1.TopologySpreadConstraint{
 				{TopologyKey: "topology.kubernetes.io/zone", MaxSkew: 1, WhenUnsatisfiable: "DoNotSchedule"},
 				{TopologyKey: "kubernetes.io/hostname", MaxSkew: 2, WhenUnsatisfiable: "ScheduleAnyway"},
 			}
@@ -123,7 +123,7 @@ func TestObserveIsTheInverseOfRender(t *testing.T) {
 		"another app": func(c *manifest.Compute) { c.Labels = map[string]string{kind.AppLabel: "other"} },
 		"scheduling": func(c *manifest.Compute) {
 			c.NodeSelector = map[string]string{"zone": "a"}
-			c.Tolerations = []manifest.Toleration{{Key: "zone", Operator: "Equal", Value: "a", Effect: "NoExecute",
+			c.Tolerations = []corev1.Toleration{{Key: "zone", Operator: "Equal", Value: "a", Effect: "NoExecute",
 				TolerationSeconds: &seconds}}
 			c.GPUAntiAffinity = true
 			c.ServiceAccountName, c.PriorityClassName = "runner", "high"
@@ -245,20 +245,17 @@ func TestObserveExposeIsTheInverseOfRender(t *testing.T) {
 			TLSSecretName: "certificate", Annotations: map[string]string{"a": "b"}},
 		"a route": {Hosts: []string{"a.example.com"}, Path: "/v1", Gateway: &manifest.GatewayRef{Name: "public",
 			Namespace: "gateways", SectionName: "https"}, Annotations: map[string]string{"a": "b"}},
-		"a route for gRPC": {Hosts: []string{"*.example.com"}, GRPC: true,
+		"a route for gRPC": {Hosts: []string{"*.example.com"}, Protocol: "grpc",
 			Gateway: &manifest.GatewayRef{Name: "public"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			objects := render(t, minimal(func(c *manifest.Compute) { c.Expose = &want }))
-			got := manifest.ObserveExpose(objects[len(objects)-1])
+			got := manifest.ObserveRelated(objects[len(objects)-1]).Expose
 			if diff := cmp.Diff(&want, got); diff != "" {
 				t.Errorf("-rendered +observed:\n%s", diff)
 			}
 		})
-	}
-	if got := manifest.ObserveExpose(nil); got != nil {
-		t.Errorf("without an object it is %+v", got)
 	}
 }
 
@@ -268,7 +265,7 @@ func TestObserveDisruptionBudgetIsTheInverseOfRender(t *testing.T) {
 		{MinAvailable: "0"}, {MinAvailable: "50%"}, {MaxUnavailable: "0"}, {MaxUnavailable: "100%"},
 	} {
 		objects := render(t, minimal(func(c *manifest.Compute) { c.DisruptionBudget = &want }))
-		if diff := cmp.Diff(&want, manifest.ObserveDisruptionBudget(objects[len(objects)-1])); diff != "" {
+		if diff := cmp.Diff(&want, manifest.ObserveRelated(objects[len(objects)-1]).DisruptionBudget); diff != "" {
 			t.Errorf("-rendered +observed:\n%s", diff)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/yaml"
 
@@ -29,32 +30,32 @@ type parityFile struct {
 
 // parityInput contains the attributes of a kt_compute.
 type parityInput struct {
-	Name                 string                `json:"name"`
-	CPUs                 string                `json:"cpus"`
-	Memory               string                `json:"memory"`
-	DiskSize             string                `json:"disk_size"`
-	GPUs                 int64                 `json:"gpus"`
-	GPUType              string                `json:"gpu_type"`
-	SharedMemoryLimit    string                `json:"shared_memory_limit"`
-	Replicas             *int64                `json:"replicas"`
-	Labels               map[string]string     `json:"labels"`
-	Annotations          map[string]string     `json:"annotations"`
-	NodeSelector         map[string]string     `json:"node_selector"`
-	Tolerations          []manifest.Toleration `json:"tolerations"`
-	ServiceAccountName   string                `json:"service_account_name"`
-	PriorityClassName    string                `json:"priority_class_name"`
-	ImagePullPolicy      string                `json:"image_pull_policy"`
-	WorkingDir           string                `json:"working_dir"`
-	Image                string                `json:"image"`
-	EnvVars              map[string]string     `json:"env_vars"`
-	QueueName            string                `json:"queue_name"`
-	Freeze               bool                  `json:"freeze"`
-	InactivityTTL        string                `json:"inactivity_ttl"`
-	LaunchTimeout        int64                 `json:"launch_timeout"`
-	GPUAntiAffinity      bool                  `json:"gpu_anti_affinity"`
-	LoggingLevel         string                `json:"logging_level"`
-	AllowedSerialization []string              `json:"allowed_serialization"`
-	ServiceTemplate      string                `json:"service_template"`
+	Name                 string              `json:"name"`
+	CPUs                 string              `json:"cpus"`
+	Memory               string              `json:"memory"`
+	DiskSize             string              `json:"disk_size"`
+	GPUs                 int64               `json:"gpus"`
+	GPUType              string              `json:"gpu_type"`
+	SharedMemoryLimit    string              `json:"shared_memory_limit"`
+	Replicas             *int64              `json:"replicas"`
+	Labels               map[string]string   `json:"labels"`
+	Annotations          map[string]string   `json:"annotations"`
+	NodeSelector         map[string]string   `json:"node_selector"`
+	Tolerations          []corev1.Toleration `json:"tolerations"`
+	ServiceAccountName   string              `json:"service_account_name"`
+	PriorityClassName    string              `json:"priority_class_name"`
+	ImagePullPolicy      string              `json:"image_pull_policy"`
+	WorkingDir           string              `json:"working_dir"`
+	Image                string              `json:"image"`
+	EnvVars              map[string]string   `json:"env_vars"`
+	QueueName            string              `json:"queue_name"`
+	Freeze               bool                `json:"freeze"`
+	InactivityTTL        string              `json:"inactivity_ttl"`
+	LaunchTimeout        int64               `json:"launch_timeout"`
+	GPUAntiAffinity      bool                `json:"gpu_anti_affinity"`
+	LoggingLevel         string              `json:"logging_level"`
+	AllowedSerialization []string            `json:"allowed_serialization"`
+	ServiceTemplate      string              `json:"service_template"`
 	Secrets              []struct {
 		Name      string   `json:"name"`
 		EnvVars   []string `json:"env_vars"`

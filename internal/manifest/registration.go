@@ -36,13 +36,7 @@ func renderRegistration(c Compute, k kind.Kind, workload map[string]any) map[str
 	if !k.Empty() {
 		spec["resourceKind"], spec["resourceName"] = cmp.Or(k.ResourceKind, k.Kind), c.Name
 	}
-	registration := kind.KubetorchWorkload()
-	return map[string]any{
-		"apiVersion": registration.GroupVersion().String(), "kind": registration.Kind,
-		"metadata": map[string]any{"name": c.Name, "namespace": c.Namespace, "labels": kind.Texts(labels),
-			"annotations": kind.Texts(annotations)},
-		"spec": spec,
-	}
+	return newObject(kind.KubetorchWorkload(), c.Namespace, c.Name, kind.Texts(labels), kind.Texts(annotations), spec)
 }
 
 // serviceConfig returns how calls reach the compute: through a URL, a selector of

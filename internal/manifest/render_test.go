@@ -81,7 +81,7 @@ func goldens(tb testing.TB) map[string]manifest.Compute {
 		"placement": minimal(func(c *manifest.Compute) {
 			c.Replicas, c.Strategy, c.GPUAntiAffinity = 3, "RollingUpdate", true
 			c.Affinity = affinityOf(tb)
-			c.TopologySpread = []manifest.TopologySpread{
+			c.TopologySpread = []corev1.TopologySpreadConstraint{
 				{TopologyKey: "zone", MaxSkew: 1, WhenUnsatisfiable: "DoNotSchedule"},
 			}
 			c.TerminationGracePeriod = new(2 * time.Minute)
@@ -98,7 +98,7 @@ func goldens(tb testing.TB) map[string]manifest.Compute {
 		}),
 		"expose-grpc": minimal(func(c *manifest.Compute) {
 			c.Command, c.Port = []string{"serve"}, 9000
-			c.Expose = &manifest.Expose{Hosts: []string{"*.example.com"}, GRPC: true,
+			c.Expose = &manifest.Expose{Hosts: []string{"*.example.com"}, Protocol: "grpc",
 				Gateway: &manifest.GatewayRef{Name: "public"}}
 		}),
 		"gpus-despite-anti-affinity": minimal(func(c *manifest.Compute) { c.GPUs = 8; c.GPUAntiAffinity = true }),
@@ -115,7 +115,7 @@ func everything(tb testing.TB) manifest.Compute {
 		GPUs:              2, GPUType: gpuProduct("NVIDIA-H100-80GB-HBM3"), Replicas: 4,
 		Labels: map[string]string{"team": "ml"}, Annotations: map[string]string{"note": "keep"},
 		NodeSelector: map[string]string{"pool": "spot"},
-		Tolerations: []manifest.Toleration{
+		Tolerations: []corev1.Toleration{
 			{Key: "spot", Operator: "Exists", Effect: "NoExecute", TolerationSeconds: new(int64(60))},
 			{Key: "dedicated", Value: "gpu", Effect: "NoSchedule"},
 		},
@@ -172,7 +172,7 @@ func templated(tb testing.TB) manifest.Compute {
 	tb.Helper()
 	return minimal(func(c *manifest.Compute) {
 		c.CPUs = quantity(tb, "1")
-		c.Tolerations = []manifest.Toleration{{Key: "spot", Operator: "Exists"}}
+		c.Tolerations = []corev1.Toleration{{Key: "spot", Operator: "Exists"}}
 		c.ServiceTemplate = fromJSON(tb, `{
 			"metadata": {"labels": {"tier": "gold"}},
 			"spec": {"template": {"spec": {

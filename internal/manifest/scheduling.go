@@ -8,65 +8,51 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
-	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// podSpec returns the fields of a pod, including those for its scheduling. The affinity is separate because it has the
-// type of the API, and is not an apply configuration.
+// podSpec returns the fields of a pod, including those for its scheduling.
 func podSpec(c Compute, pod *corev1ac.PodSpecApplyConfiguration) (map[string]any, error) {
-	schedule(pod, c)
 	spec, err := toMap(pod)
-	if affinity := podAffinity(c); err == nil && affinity != nil {
-		spec["affinity"], err = toMap(affinity)
+	if err != nil {
+		return nil, err
 	}
+	scheduled, err := toMap(new(schedule(c)))
+	delete(scheduled, "containers")
+	maps.Copy(spec, scheduled)
 	return spec, err
 }
 
-// schedule sets the fields of a pod for its scheduling and for pulling images, except the affinity.
-func schedule(pod *corev1ac.PodSpecApplyConfiguration, c Compute) {
-	if selector := NodeSelector(c); len(selector) > 0 {
-		pod.WithNodeSelector(selector)
-	}
-	for _, t := range tolerations(c) {
-		pod.WithTolerations(tolerationConfiguration(t))
-	}
-	if c.PriorityClassName != "" {
-		pod.WithPriorityClassName(c.PriorityClassName)
-	}
+// schedule returns the fields of a pod for its scheduling and for pulling images.
+func schedule(c Compute) corev1.PodSpec {
+	pod := corev1.PodSpec{NodeSelector: NodeSelector(c), Tolerations: tolerations(c), Affinity: podAffinity(c),
+		PriorityClassName: c.PriorityClassName}
 	for _, name := range c.ImagePullSecrets {
-		pod.WithImagePullSecrets(corev1ac.LocalObjectReference().WithName(name))
+		pod.ImagePullSecrets = append(pod.ImagePullSecrets, corev1.LocalObjectReference{Name: name})
 	}
 	if c.QueueName != "" && c.QueueScheduler == kind.QueueSchedulerKAI {
-		pod.WithSchedulerName(kind.KAIScheduler)
+		pod.SchedulerName = kind.KAIScheduler
 	}
 	if c.TerminationGracePeriod != nil {
-		pod.WithTerminationGracePeriodSeconds(int64(*c.TerminationGracePeriod / time.Second))
+		pod.TerminationGracePeriodSeconds = new(int64(*c.TerminationGracePeriod / time.Second))
 	}
 	for _, spread := range c.TopologySpread {
-		pod.WithTopologySpreadConstraints(corev1ac.TopologySpreadConstraint().
-			WithTopologyKey(spread.TopologyKey).
-			WithMaxSkew(spread.MaxSkew).
-			WithWhenUnsatisfiable(corev1.UnsatisfiableConstraintAction(spread.WhenUnsatisfiable)).
-			WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(podSelector(c))))
+		spread.LabelSelector = &metav1.LabelSelector{MatchLabels: podSelector(c)}
+		pod.TopologySpreadConstraints = append(pod.TopologySpreadConstraints, spread)
 	}
+	return pod
 }
 
 // observePod is the inverse of schedule.
 func observePod(c *Compute, pod corev1.PodSpec) {
 	c.ServiceAccountName, c.PriorityClassName = pod.ServiceAccountName, pod.PriorityClassName
-	c.NodeSelector = union(pod.NodeSelector)
+	c.NodeSelector, c.Tolerations = union(pod.NodeSelector), pod.Tolerations
 	if product, ok := c.NodeSelector[kind.GPUProductLabel]; ok {
 		c.GPUType = NodeLabel{kind.GPUProductLabel, product}
 		delete(c.NodeSelector, kind.GPUProductLabel)
-	}
-	for _, t := range pod.Tolerations {
-		c.Tolerations = append(c.Tolerations, Toleration{
-			Key: t.Key, Operator: string(t.Operator), Value: t.Value, Effect: string(t.Effect),
-			TolerationSeconds: t.TolerationSeconds,
-		})
 	}
 	for _, secret := range pod.ImagePullSecrets {
 		c.ImagePullSecrets = append(c.ImagePullSecrets, secret.Name)
@@ -75,10 +61,8 @@ func observePod(c *Compute, pod corev1.PodSpec) {
 		c.TerminationGracePeriod = new(time.Duration(*seconds) * time.Second)
 	}
 	for _, spread := range pod.TopologySpreadConstraints {
-		c.TopologySpread = append(c.TopologySpread, TopologySpread{
-			TopologyKey: spread.TopologyKey, MaxSkew: spread.MaxSkew,
-			WhenUnsatisfiable: string(spread.WhenUnsatisfiable),
-		})
+		c.TopologySpread = append(c.TopologySpread, corev1.TopologySpreadConstraint{TopologyKey: spread.TopologyKey,
+			MaxSkew: spread.MaxSkew, WhenUnsatisfiable: spread.WhenUnsatisfiable})
 	}
 	observeAffinity(c, pod.Affinity)
 }
@@ -114,10 +98,10 @@ func NodeSelector(c Compute) map[string]string {
 
 // tolerations returns the tolerations of the user and those for common taints of nodes with the requested devices that
 // the user has not set.
-func tolerations(c Compute) []Toleration {
+func tolerations(c Compute) []corev1.Toleration {
 	all := slices.Clone(c.Tolerations)
 	for _, implied := range impliedTolerations(c) {
-		if !slices.ContainsFunc(all, func(t Toleration) bool { return sameTaint(t, implied) }) {
+		if !slices.ContainsFunc(all, func(t corev1.Toleration) bool { return sameTaint(t, implied) }) {
 			all = append(all, implied)
 		}
 	}
@@ -127,15 +111,14 @@ func tolerations(c Compute) []Toleration {
 // impliedTolerations returns the tolerations for the taints of nodes with GPUs, and for those of other devices: a taint
 // with the name of the resource, as in the ExtendedResourceToleration admission plugin of Kubernetes. Nodes with slices
 // of NVIDIA's GPUs have the taints of nodes with complete ones.
-func impliedTolerations(c Compute) []Toleration {
-	noSchedule := string(corev1.TaintEffectNoSchedule)
-	exists := func(key string) Toleration {
-		return Toleration{Key: key, Operator: string(corev1.TolerationOpExists), Effect: noSchedule}
+func impliedTolerations(c Compute) []corev1.Toleration {
+	exists := func(key string) corev1.Toleration {
+		return corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}
 	}
-	var all []Toleration
+	var all []corev1.Toleration
 	if c.GPUs > 0 || hasResource(c, ofNVIDIA) {
-		all = append(all, exists(kind.GPUResource), Toleration{Key: kind.DedicatedTaint,
-			Operator: string(corev1.TolerationOpEqual), Value: kind.DedicatedGPU, Effect: noSchedule})
+		all = append(all, exists(kind.GPUResource), corev1.Toleration{Key: kind.DedicatedTaint,
+			Operator: corev1.TolerationOpEqual, Value: kind.DedicatedGPU, Effect: corev1.TaintEffectNoSchedule})
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.ExtendedResources)) {
 		if !ofNVIDIA(name) {
@@ -147,36 +130,15 @@ func impliedTolerations(c Compute) []Toleration {
 
 // sameTaint reports whether two tolerations are for the same taints. Equal is the
 // default operator.
-func sameTaint(a, b Toleration) bool {
-	equal := string(corev1.TolerationOpEqual)
+func sameTaint(a, b corev1.Toleration) bool {
 	return a.Key == b.Key && a.Effect == b.Effect && a.Value == b.Value &&
-		cmp.Or(a.Operator, equal) == cmp.Or(b.Operator, equal)
-}
-
-func tolerationConfiguration(t Toleration) *corev1ac.TolerationApplyConfiguration {
-	result := corev1ac.Toleration()
-	if t.Key != "" {
-		result.WithKey(t.Key)
-	}
-	if t.Operator != "" {
-		result.WithOperator(corev1.TolerationOperator(t.Operator))
-	}
-	if t.Value != "" {
-		result.WithValue(t.Value)
-	}
-	if t.Effect != "" {
-		result.WithEffect(corev1.TaintEffect(t.Effect))
-	}
-	if t.TolerationSeconds != nil {
-		result.WithTolerationSeconds(*t.TolerationSeconds)
-	}
-	return result
+		cmp.Or(a.Operator, corev1.TolerationOpEqual) == cmp.Or(b.Operator, corev1.TolerationOpEqual)
 }
 
 // withoutImplied omits the tolerations that schedule adds for the devices of c.
-func withoutImplied(tolerations []Toleration, c Compute) []Toleration {
-	return slices.DeleteFunc(slices.Clone(tolerations), func(t Toleration) bool {
+func withoutImplied(tolerations []corev1.Toleration, c Compute) []corev1.Toleration {
+	return slices.DeleteFunc(slices.Clone(tolerations), func(t corev1.Toleration) bool {
 		return slices.ContainsFunc(impliedTolerations(c),
-			func(implied Toleration) bool { return sameTaint(t, implied) && t.TolerationSeconds == nil })
+			func(implied corev1.Toleration) bool { return sameTaint(t, implied) && t.TolerationSeconds == nil })
 	})
 }

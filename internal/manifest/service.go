@@ -45,7 +45,7 @@ func renderServices(c Compute, k kind.Kind, workload map[string]any) ([]map[stri
 			WithName("http").
 			WithPort(kind.ServicePort).
 			WithTargetPort(intstr.FromInt32(port))
-		if c.Expose != nil && c.Expose.GRPC {
+		if c.Expose != nil && c.Expose.isGRPC() {
 			public.WithAppProtocol(kind.PlainHTTP2)
 		}
 		service, err := toMap(corev1ac.Service(c.Name, c.Namespace).

@@ -21,6 +21,13 @@ func RunsTensorServer(runtime string) bool {
 	return runs
 }
 
+func renderTensorServer(c Compute, k kind.Kind) (map[string]any, error) {
+	spec, err := tensorServerSpec(c)
+	return generated(map[string]any{
+		"apiVersion": k.GroupVersion().String(), "kind": k.Kind, "metadata": workloadMetadata(c, k), "spec": spec,
+	}), err
+}
+
 // tensorServerSpec always sets suspend, so that a suspension by another client is
 // drift.
 func tensorServerSpec(c Compute) (map[string]any, error) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -25,7 +26,7 @@ func allAttributes(tb testing.TB) func(*manifest.Compute) {
 		c.Image, c.Command, c.Args = "ghcr.io/example/server:1", []string{"/server"}, []string{"--limit", ""}
 		c.CPUs, c.Memory, c.DiskSize, c.GPUs = quantity(tb, "4"), quantity(tb, "16Gi"), quantity(tb, "50Gi"), 2
 		c.GPUType, c.NodeSelector = gpuProduct("NVIDIA-H100-80GB-HBM3"), map[string]string{"zone": "a"}
-		c.Tolerations = []manifest.Toleration{{Key: "spot", Operator: "Exists", Effect: "NoExecute",
+		c.Tolerations = []corev1.Toleration{{Key: "spot", Operator: "Exists", Effect: "NoExecute",
 			TolerationSeconds: &seconds}}
 		c.ServiceAccountName, c.ImagePullSecrets = "tensors", []string{"registry"}
 		c.Labels, c.Annotations = map[string]string{"team": "ml"}, map[string]string{"owner": "alice"}

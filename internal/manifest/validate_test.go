@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
@@ -11,8 +13,8 @@ import (
 // These rules apply only to configurations.
 func TestValidateRejectsConfigurations(t *testing.T) {
 	t.Parallel()
-	tolerates := func(of manifest.Toleration) func(*manifest.Compute) {
-		return func(c *manifest.Compute) { c.Tolerations = []manifest.Toleration{of} }
+	tolerates := func(of corev1.Toleration) func(*manifest.Compute) {
+		return func(c *manifest.Compute) { c.Tolerations = []corev1.Toleration{of} }
 	}
 	seconds := int64(5)
 	for name, tc := range map[string]struct {
@@ -20,11 +22,11 @@ func TestValidateRejectsConfigurations(t *testing.T) {
 		attribute string
 		says      string
 	}{
-		"a value of Exists": {tolerates(manifest.Toleration{Key: "a", Operator: "Exists", Value: "b"}),
+		"a value of Exists": {tolerates(corev1.Toleration{Key: "a", Operator: "Exists", Value: "b"}),
 			"tolerations[0].value", "remove value, or use Equal"},
-		"Equal without a key": {tolerates(manifest.Toleration{Value: "b"}), "tolerations[0].key",
+		"Equal without a key": {tolerates(corev1.Toleration{Value: "b"}), "tolerations[0].key",
 			"tolerations[0] has no key"},
-		"seconds of NoSchedule": {tolerates(manifest.Toleration{Key: "a", Effect: "NoSchedule",
+		"seconds of NoSchedule": {tolerates(corev1.Toleration{Key: "a", Effect: "NoSchedule",
 			TolerationSeconds: &seconds}), "tolerations[0].toleration_seconds", "requires the effect NoExecute"},
 		"KAI without a queue": {func(c *manifest.Compute) { c.QueueScheduler = "kai" }, "queue_scheduler",
 			"set queue_name too"},
@@ -62,7 +64,7 @@ func TestValidateReportsNothingThatDependsOnAnUnknownAttribute(t *testing.T) {
 			"secrets[0].mount_path"},
 		"a whole secret": {func(c *manifest.Compute) { c.Secrets = []manifest.SecretRef{{}} }, "secrets[0]"},
 		"effect of a toleration": {func(c *manifest.Compute) {
-			c.Tolerations = []manifest.Toleration{{Key: "a", TolerationSeconds: new(int64(1))}}
+			c.Tolerations = []corev1.Toleration{{Key: "a", TolerationSeconds: new(int64(1))}}
 		}, "tolerations[0].effect"},
 		"queue": {func(c *manifest.Compute) { c.QueueScheduler = "kai" }, "queue_name"},
 		"workers": {func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{QuorumWorkers: new(int64(3))} },

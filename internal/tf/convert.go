@@ -141,9 +141,11 @@ func setNumber(number *big.Float, out reflect.Value) {
 
 // parseText sets out to what a text denotes, which the noun names. An error has no subject.
 func parseText(text string, out reflect.Value) (noun string, err error) {
+	if out.Kind() == reflect.String {
+		out.SetString(text)
+		return "", nil
+	}
 	switch out := out.Addr().Interface().(type) {
-	case *string:
-		*out = text
 	case *resource.Quantity:
 		*out, err = manifest.ParseQuantity(text)
 		return "quantity", err
@@ -170,11 +172,12 @@ func parseText(text string, out reflect.Value) (noun string, err error) {
 }
 
 // formatText is the inverse of parseText.
-func formatText(value any) string {
+func formatText(from reflect.Value) string {
+	if from.Kind() == reflect.String {
+		return from.String()
+	}
 	var text []byte
-	switch value := value.(type) {
-	case string:
-		return value
+	switch value := from.Interface().(type) {
 	case resource.Quantity:
 		return value.String()
 	case time.Duration:
@@ -241,7 +244,7 @@ func encode(typ tftypes.Type, from reflect.Value, zeros bool) tftypes.Value {
 	}
 	switch {
 	case typ.Is(tftypes.String):
-		return tftypes.NewValue(typ, formatText(from.Interface()))
+		return tftypes.NewValue(typ, formatText(from))
 	case from.CanInt():
 		return tftypes.NewValue(typ, from.Int())
 	case from.CanFloat():

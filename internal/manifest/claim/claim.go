@@ -61,18 +61,9 @@ func Render(c Claim) (*unstructured.Unstructured, error) {
 	if c.MountPath == "" {
 		delete(annotations, MountPathAnnotation)
 	}
-	rendered := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": kind.PersistentVolumeClaim().GroupVersion().String(),
-		"kind":       kind.PersistentVolumeClaim().Kind,
-		"metadata": map[string]any{
-			"name": c.Name, "namespace": c.Namespace,
-			"labels": kind.Texts(map[string]string{kind.AppLabel: kind.KubetorchApp}, c.DefaultLabels, c.Labels,
-				reservedLabels(c)),
-			"annotations": annotations,
-		},
-		"spec": spec,
-	}}
-	return &unstructured.Unstructured{Object: manifest.Normalize(rendered)}, nil
+	labels := kind.Texts(map[string]string{kind.AppLabel: kind.KubetorchApp}, c.DefaultLabels, c.Labels,
+		reservedLabels(c))
+	return manifest.NewObject(kind.PersistentVolumeClaim(), c.Namespace, c.Name, labels, annotations, spec), nil
 }
 
 // reservedLabels returns the labels that a configuration cannot set to another value.

@@ -12,20 +12,18 @@ import (
 
 // The fields of a Queue (pkg/apis/scheduling/v2 of KAI-Scheduler).
 type (
-	queue struct {
-		Spec struct {
-			ParentQueue       string           `json:"parentQueue"`
-			DisplayName       string           `json:"displayName"`
-			Priority          *int64           `json:"priority"`
-			PreemptMinRuntime *metav1.Duration `json:"preemptMinRuntime"`
-			ReclaimMinRuntime *metav1.Duration `json:"reclaimMinRuntime"`
-			Resources         map[string]share `json:"resources"`
-		} `json:"spec"`
+	queueSpec struct {
+		ParentQueue       string           `json:"parentQueue,omitempty"`
+		DisplayName       string           `json:"displayName,omitempty"`
+		Priority          *int64           `json:"priority,omitempty"`
+		PreemptMinRuntime *metav1.Duration `json:"preemptMinRuntime,omitempty"`
+		ReclaimMinRuntime *metav1.Duration `json:"reclaimMinRuntime,omitempty"`
+		Resources         map[string]share `json:"resources"`
 	}
 
 	share struct {
 		Quota           float64  `json:"quota"`
-		OverQuotaWeight *float64 `json:"overQuotaWeight"`
+		OverQuotaWeight *float64 `json:"overQuotaWeight,omitempty"`
 		Limit           float64  `json:"limit"`
 	}
 )
@@ -33,9 +31,11 @@ type (
 // Observe returns the attributes of a queue for its Queue, without the labels that Render adds. It is the inverse of
 // Render. An object that cannot be decoded is like an empty one.
 func Observe(obj *unstructured.Unstructured) Queue {
-	var found queue
+	var found struct {
+		Spec queueSpec `json:"spec"`
+	}
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &found) != nil {
-		found = queue{}
+		found.Spec = queueSpec{}
 	}
 	spec := found.Spec
 	q := Queue{

@@ -107,22 +107,14 @@ func (q *Queue) share(of unit) *Share {
 	}
 }
 
-// number returns the amount in the unit of KAI, as an integer where it is one.
-func (u unit) number(a Amount) any {
+// number returns the amount in the unit of KAI.
+func (u unit) number(a Amount) float64 {
 	if a.Unlimited {
-		return int64(unlimited)
+		return unlimited
 	}
 	number := a.Quantity.AsApproximateFloat64() * u.perUnit
 	const precision = 1e6 // removes the error of the multiplication: 1e-6 has no exact binary form
-	return integral(math.Round(number*precision) / precision)
-}
-
-// integral returns a number as an integer, if it is one.
-func integral(number float64) any {
-	if number == math.Trunc(number) && math.Abs(number) < 1<<53 {
-		return int64(number)
-	}
-	return number
+	return math.Round(number*precision) / precision
 }
 
 // amount is the inverse of number.

@@ -1,9 +1,9 @@
 package kai
 
 import (
-	"time"
-
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -14,46 +14,23 @@ func Render(q Queue) ([]*unstructured.Unstructured, error) {
 	if errs := Validate(q); len(errs) > 0 {
 		return nil, errs
 	}
-	resources := map[string]any{}
+	spec := queueSpec{ParentQueue: q.ParentQueue, DisplayName: q.DisplayName, Priority: q.Priority,
+		Resources: map[string]share{}}
+	if q.PreemptMinRuntime != nil {
+		spec.PreemptMinRuntime = &metav1.Duration{Duration: *q.PreemptMinRuntime}
+	}
+	if q.ReclaimMinRuntime != nil {
+		spec.ReclaimMinRuntime = &metav1.Duration{Duration: *q.ReclaimMinRuntime}
+	}
 	for _, of := range units() {
-		resources[of.resource] = shareFields(of, *q.share(of))
+		s := q.share(of)
+		spec.Resources[of.resource] = share{of.number(s.Quota), s.OverQuotaWeight, of.number(s.Limit)}
 	}
-	spec := map[string]any{"resources": resources}
-	for name, text := range map[string]string{"parentQueue": q.ParentQueue, "displayName": q.DisplayName} {
-		if text != "" {
-			spec[name] = text
-		}
-	}
-	if q.Priority != nil {
-		spec["priority"] = *q.Priority
-	}
-	for name, runtime := range map[string]*time.Duration{
-		"preemptMinRuntime": q.PreemptMinRuntime, "reclaimMinRuntime": q.ReclaimMinRuntime,
-	} {
-		if runtime != nil {
-			spec[name] = runtime.String()
-		}
-	}
-	of := kind.KAIQueue()
-	rendered := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": of.GroupVersion().String(), "kind": of.Kind, "spec": spec,
-		"metadata": map[string]any{
-			"name":        q.Name,
-			"labels":      kind.Texts(q.DefaultLabels, q.Labels, ownLabels()),
-			"annotations": kind.Texts(q.DefaultAnnotations, q.Annotations),
-		},
-	}}
-	return []*unstructured.Unstructured{{Object: manifest.Normalize(rendered)}}, nil
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&spec)
+	return []*unstructured.Unstructured{manifest.NewObject(kind.KAIQueue(), "", q.Name,
+		kind.Texts(q.DefaultLabels, q.Labels, ownLabels()), kind.Texts(q.DefaultAnnotations, q.Annotations), fields)}, err
 }
 
 func ownLabels() map[string]string {
 	return map[string]string{kind.ManagedByLabel: kind.ManagedByValue}
-}
-
-func shareFields(of unit, s Share) map[string]any {
-	out := map[string]any{"quota": of.number(s.Quota), "limit": of.number(s.Limit)}
-	if s.OverQuotaWeight != nil {
-		out["overQuotaWeight"] = integral(*s.OverQuotaWeight)
-	}
-	return out
 }

@@ -13,57 +13,56 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// The fields of Kueue's objects (apis/kueue/v1beta2 in sigs.k8s.io/kueue).
+// clusterQueueSpec and the types below it are the fields of a ClusterQueue (apis/kueue/v1beta2 in sigs.k8s.io/kueue).
+type clusterQueueSpec struct {
+	ResourceGroups          []resourceGroup       `json:"resourceGroups,omitempty"`
+	CohortName              string                `json:"cohortName,omitempty"`
+	QueueingStrategy        string                `json:"queueingStrategy,omitempty"`
+	NamespaceSelector       *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+	Preemption              *preemptionPolicies   `json:"preemption,omitempty"`
+	AdmissionChecksStrategy struct {
+		AdmissionChecks []admissionCheck `json:"admissionChecks,omitempty"`
+	} `json:"admissionChecksStrategy"`
+	StopPolicy  string `json:"stopPolicy,omitempty"`
+	FairSharing struct {
+		Weight *resource.Quantity `json:"weight,omitempty"`
+	} `json:"fairSharing"`
+}
+
 type (
-	clusterQueue struct {
-		Spec struct {
-			ResourceGroups          []resourceGroup       `json:"resourceGroups"`
-			CohortName              string                `json:"cohortName"`
-			QueueingStrategy        string                `json:"queueingStrategy"`
-			NamespaceSelector       *metav1.LabelSelector `json:"namespaceSelector"`
-			Preemption              *preemptionPolicies   `json:"preemption"`
-			AdmissionChecksStrategy struct {
-				AdmissionChecks []struct {
-					Name string `json:"name"`
-				} `json:"admissionChecks"`
-			} `json:"admissionChecksStrategy"`
-			StopPolicy  string `json:"stopPolicy"`
-			FairSharing struct {
-				Weight *resource.Quantity `json:"weight"`
-			} `json:"fairSharing"`
-		} `json:"spec"`
+	localQueueSpec struct {
+		ClusterQueue string `json:"clusterQueue"`
 	}
 
 	resourceGroup struct {
-		Flavors []struct {
-			Name      string          `json:"name"`
-			Resources []resourceQuota `json:"resources"`
-		} `json:"flavors"`
+		CoveredResources []string      `json:"coveredResources,omitempty"`
+		Flavors          []flavorQuota `json:"flavors,omitempty"`
+	}
+
+	flavorQuota struct {
+		Name      string          `json:"name"`
+		Resources []resourceQuota `json:"resources,omitempty"`
 	}
 
 	resourceQuota struct {
-		Name           string             `json:"name"`
-		NominalQuota   resource.Quantity  `json:"nominalQuota"`
-		BorrowingLimit *resource.Quantity `json:"borrowingLimit"`
-		LendingLimit   *resource.Quantity `json:"lendingLimit"`
+		Name string `json:"name"`
+
+		Quota `json:",inline"`
 	}
 
 	preemptionPolicies struct {
-		WithinClusterQueue  string `json:"withinClusterQueue"`
-		ReclaimWithinCohort string `json:"reclaimWithinCohort"`
-		BorrowWithinCohort  struct {
-			Policy               string `json:"policy"`
-			MaxPriorityThreshold *int32 `json:"maxPriorityThreshold"`
-		} `json:"borrowWithinCohort"`
+		WithinClusterQueue  string             `json:"withinClusterQueue,omitempty"`
+		ReclaimWithinCohort string             `json:"reclaimWithinCohort,omitempty"`
+		BorrowWithinCohort  borrowWithinCohort `json:"borrowWithinCohort"`
 	}
 
-	resourceFlavor struct {
-		Spec struct {
-			NodeLabels   map[string]string   `json:"nodeLabels"`
-			NodeTaints   []corev1.Taint      `json:"nodeTaints"`
-			Tolerations  []corev1.Toleration `json:"tolerations"`
-			TopologyName string              `json:"topologyName"`
-		} `json:"spec"`
+	borrowWithinCohort struct {
+		Policy               string `json:"policy,omitempty"`
+		MaxPriorityThreshold *int32 `json:"maxPriorityThreshold,omitempty"`
+	}
+
+	admissionCheck struct {
+		Name string `json:"name"`
 	}
 )
 
@@ -76,7 +75,7 @@ func Observe(objects []*unstructured.Unstructured) Queue {
 	for _, obj := range objects {
 		switch obj.GetKind() {
 		case kind.ResourceFlavor(kind.KueueVersion).Kind:
-			definitions[obj.GetName()] = observeDefinition(obj)
+			definitions[obj.GetName()] = specOf[Definition](obj)
 		case kind.ClusterQueue(kind.KueueVersion).Kind:
 			observeClusterQueue(&q, obj)
 		case kind.LocalQueue(kind.KueueVersion).Kind:
@@ -90,28 +89,11 @@ func Observe(objects []*unstructured.Unstructured) Queue {
 	return q
 }
 
-func observeDefinition(obj *unstructured.Unstructured) *Definition {
-	found, ok := decode[resourceFlavor](obj)
-	if !ok {
-		return nil
-	}
-	d := &Definition{NodeLabels: found.Spec.NodeLabels, TopologyName: found.Spec.TopologyName}
-	for _, t := range found.Spec.NodeTaints {
-		d.NodeTaints = append(d.NodeTaints, Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)})
-	}
-	for _, t := range found.Spec.Tolerations {
-		d.Tolerations = append(d.Tolerations, manifest.Toleration{Key: t.Key, Operator: string(t.Operator),
-			Value: t.Value, Effect: string(t.Effect), TolerationSeconds: t.TolerationSeconds})
-	}
-	return d
-}
-
 func observeClusterQueue(q *Queue, obj *unstructured.Unstructured) {
-	found, ok := decode[clusterQueue](obj)
-	if !ok {
+	spec := specOf[clusterQueueSpec](obj)
+	if spec == nil {
 		return
 	}
-	spec := found.Spec
 	q.Name, q.Cohort, q.QueueingStrategy, q.StopPolicy = obj.GetName(), spec.CohortName, spec.QueueingStrategy,
 		spec.StopPolicy
 	q.FairShareWeight = spec.FairSharing.Weight
@@ -119,8 +101,7 @@ func observeClusterQueue(q *Queue, obj *unstructured.Unstructured) {
 		for _, flavor := range group.Flavors {
 			quotas := map[string]Quota{}
 			for _, r := range flavor.Resources {
-				quotas[r.Name] = Quota{Nominal: r.NominalQuota, BorrowingLimit: r.BorrowingLimit,
-					LendingLimit: r.LendingLimit}
+				quotas[r.Name] = r.Quota
 			}
 			q.Flavors = append(q.Flavors, Flavor{Name: flavor.Name, Quotas: quotas})
 		}
@@ -133,17 +114,17 @@ func observeClusterQueue(q *Queue, obj *unstructured.Unstructured) {
 			ReclaimWithinCohort: p.ReclaimWithinCohort, BorrowWithinCohort: p.BorrowWithinCohort.Policy,
 			MaxPriorityThreshold: p.BorrowWithinCohort.MaxPriorityThreshold}
 	}
-	q.Labels = manifest.Without(obj.GetLabels(), map[string]string{kind.ManagedByLabel: kind.ManagedByValue})
+	q.Labels = manifest.Without(obj.GetLabels(), ownLabels())
 	q.Annotations = obj.GetAnnotations()
 }
 
 // SelectedNamespaces returns the namespaces that a ClusterQueue selects by name, sorted.
 func SelectedNamespaces(obj *unstructured.Unstructured) []string {
-	found, _ := decode[clusterQueue](obj)
-	selector := found.Spec.NamespaceSelector
-	if selector == nil {
+	spec := specOf[clusterQueueSpec](obj)
+	if spec == nil || spec.NamespaceSelector == nil {
 		return nil
 	}
+	selector := spec.NamespaceSelector
 	var names []string
 	if name := selector.MatchLabels[corev1.LabelMetadataName]; name != "" {
 		names = append(names, name)
@@ -157,11 +138,15 @@ func SelectedNamespaces(obj *unstructured.Unstructured) []string {
 	return slices.Compact(names)
 }
 
-// decode returns the fields of an object. ok is false if one of them has another type.
-func decode[T any](obj *unstructured.Unstructured) (fields T, ok bool) {
-	var none T
-	if obj == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &fields) != nil {
-		return none, false
+// specOf returns the spec of an object, or nil if one of its fields has another type.
+func specOf[T any](obj *unstructured.Unstructured) *T {
+	if obj == nil {
+		return nil
 	}
-	return fields, true
+	content, _, err := unstructured.NestedMap(obj.Object, "spec")
+	spec := new(T)
+	if err != nil || runtime.DefaultUnstructuredConverter.FromUnstructured(content, spec) != nil {
+		return nil
+	}
+	return spec
 }

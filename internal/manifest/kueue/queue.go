@@ -8,9 +8,8 @@ package kueue
 import (
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-
-	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
 // Queue is the input for the objects of one kt_queue. A zero field is an attribute that is not set.
@@ -40,22 +39,19 @@ type Flavor struct {
 	Quotas     map[string]Quota // by resource, such as nvidia.com/gpu
 }
 
-// Definition contains the fields of a ResourceFlavor.
+// Definition contains the fields of spec of a ResourceFlavor.
 type Definition struct {
-	NodeLabels   map[string]string // of the nodes; may be empty
-	NodeTaints   []Taint           // of the nodes, which workloads must tolerate
-	Tolerations  []manifest.Toleration
-	TopologyName string // of a Topology, for topology-aware scheduling
+	NodeLabels   map[string]string   `json:"nodeLabels,omitempty"` // of the nodes; may be empty
+	NodeTaints   []corev1.Taint      `json:"nodeTaints,omitempty"` // of the nodes, which workloads must tolerate
+	Tolerations  []corev1.Toleration `json:"tolerations,omitempty"`
+	TopologyName string              `json:"topologyName,omitempty"` // of a Topology, for topology-aware scheduling
 }
 
-// Taint is one taint of nodes, as in the Kubernetes API.
-type Taint struct{ Key, Value, Effect string }
-
-// Quota is the quota of one resource in one flavor.
+// Quota is the quota of one resource in one flavor. The limits require a cohort; nil: no limit.
 type Quota struct {
-	Nominal resource.Quantity
-	// BorrowingLimit and LendingLimit require a cohort; nil: no limit.
-	BorrowingLimit, LendingLimit *resource.Quantity
+	Nominal        resource.Quantity  `json:"nominalQuota"`
+	BorrowingLimit *resource.Quantity `json:"borrowingLimit,omitempty"`
+	LendingLimit   *resource.Quantity `json:"lendingLimit,omitempty"`
 }
 
 // Preemption are the policies for the eviction of admitted workloads. Empty: Kueue's default, Never.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -52,8 +53,8 @@ func everything() kueue.Queue {
 				NodeLabels: map[string]string{"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}, TopologyName: "racks",
 			}, Quotas: map[string]kueue.Quota{"nvidia.com/gpu": limited, "cpu": {Nominal: *quantity("128")}}},
 			{Name: "spot", Definition: &kueue.Definition{
-				NodeTaints: []kueue.Taint{{Key: "spot", Value: "true", Effect: "NoSchedule"}},
-				Tolerations: []manifest.Toleration{
+				NodeTaints: []corev1.Taint{{Key: "spot", Value: "true", Effect: "NoSchedule"}},
+				Tolerations: []corev1.Toleration{
 					{Key: "spot", Operator: "Exists", Effect: "NoExecute", TolerationSeconds: &seconds}},
 			}, Quotas: map[string]kueue.Quota{"nvidia.com/gpu": limited, "cpu": {Nominal: *quantity("0")}}},
 			{Name: "scratch", Quotas: map[string]kueue.Quota{"ephemeral-storage": {Nominal: *quantity("1Ti")}}},

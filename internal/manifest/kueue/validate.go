@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
@@ -17,8 +16,7 @@ type validator struct{ errs manifest.Errors }
 // resources, which may be unknown, are ignored.
 func Validate(q Queue) manifest.Errors {
 	var v validator
-	reserved := map[string]string{kind.ManagedByLabel: kind.ManagedByValue}
-	v.errs.RejectOthers("labels", q.DefaultLabels, q.Labels, reserved,
+	v.errs.RejectOthers("labels", q.DefaultLabels, q.Labels, ownLabels(),
 		func(string) string { return "the provider finds its objects with it" }, nil)
 	v.errs.RejectOthers("annotations", q.DefaultAnnotations, q.Annotations, ownerAnnotation(q),
 		func(string) string { return "it names the queue that defines a flavor" }, nil)

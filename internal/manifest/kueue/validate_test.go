@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/kueue"
 )
@@ -15,9 +17,9 @@ func TestValidateReportsEachProblemAtItsAttribute(t *testing.T) {
 	flavor := func(f kueue.Flavor) func(*kueue.Queue) {
 		return func(q *kueue.Queue) { q.Flavors = append(q.Flavors, f) }
 	}
-	tolerates := func(t manifest.Toleration) func(*kueue.Queue) {
+	tolerates := func(t corev1.Toleration) func(*kueue.Queue) {
 		return func(q *kueue.Queue) {
-			q.Flavors[0].Definition = &kueue.Definition{Tolerations: []manifest.Toleration{t}}
+			q.Flavors[0].Definition = &kueue.Definition{Tolerations: []corev1.Toleration{t}}
 		}
 	}
 	limits := func(cohort string, quota kueue.Quota) func(*kueue.Queue) {
@@ -63,14 +65,14 @@ func TestValidateReportsEachProblemAtItsAttribute(t *testing.T) {
 		"no preemption while borrowing": {preempts(kueue.Preemption{BorrowWithinCohort: "Never"}), nil},
 		"a threshold without borrow_within_cohort": {preempts(kueue.Preemption{MaxPriorityThreshold: &threshold}),
 			[]string{"preemption.max_priority_threshold", "Set borrow_within_cohort, or remove"}},
-		"a toleration of everything": {tolerates(manifest.Toleration{Operator: "Exists"}), nil},
-		"a toleration without a key": {tolerates(manifest.Toleration{Value: "x"}),
+		"a toleration of everything": {tolerates(corev1.Toleration{Operator: "Exists"}), nil},
+		"a toleration without a key": {tolerates(corev1.Toleration{Value: "x"}),
 			[]string{"flavors[0].tolerations[0]", "has no key"}},
 		"a toleration with Exists and a value": {
-			tolerates(manifest.Toleration{Key: "spot", Operator: "Exists", Value: "x"}),
+			tolerates(corev1.Toleration{Key: "spot", Operator: "Exists", Value: "x"}),
 			[]string{"flavors[0].tolerations[0]", "remove the value"}},
 		"toleration_seconds with NoSchedule": {
-			tolerates(manifest.Toleration{Key: "spot", Effect: "NoSchedule", TolerationSeconds: &seconds}),
+			tolerates(corev1.Toleration{Key: "spot", Effect: "NoSchedule", TolerationSeconds: &seconds}),
 			[]string{"flavors[0].tolerations[0]", "requires effect"}},
 		"a topology without node labels": {func(q *kueue.Queue) {
 			q.Flavors[0].Definition = &kueue.Definition{TopologyName: "racks"}

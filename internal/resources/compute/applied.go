@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -83,21 +82,6 @@ func (r *reader) followObjects(ctx context.Context, applied, current owned.Objec
 		if !r.released { // otherwise the applied objects differ by the released fields
 			r.PrivateState.Applied = remembered
 		}
-		r.follow(ctx, obj, now.Content)
-	}
-}
-
-// follow updates the attributes that differ between two versions of an object.
-func (r *reader) follow(ctx context.Context, before, after *unstructured.Unstructured) {
-	switch roleOf(before) {
-	case manifest.RoleWorkload:
-		r.Diags.Append(r.State.follow(ctx, r.State.observe(before), r.State.observe(after))...)
-	case manifest.RoleService:
-		r.Diags.Append(r.State.followService(ctx, before, after)...)
-	case manifest.RoleDisruptionBudget:
-		r.Diags.Append(r.State.followDisruptionBudget(ctx, before, after)...)
-	case manifest.RoleExpose:
-		r.Diags.Append(r.State.followExpose(ctx, before, after)...)
-	case manifest.RoleRegistration: // its attributes do not show drift
+		r.Diags.Append(r.State.follow(ctx, r.State.observe(obj), r.State.observe(now.Content))...)
 	}
 }

@@ -138,7 +138,8 @@ func preserveObject(original, planned, prior *owned.Object) *owned.Object {
 	return preserved
 }
 
-// preserveValue returns the planned value, with the prior values wherever it differs from the original one.
+// preserveValue returns the planned value, with the prior values wherever it differs from the original one. A value
+// that does not exist is nil.
 func preserveValue(original, planned, prior any) any {
 	if reflect.DeepEqual(original, planned) {
 		return planned
@@ -162,22 +163,10 @@ func preserveValue(original, planned, prior any) any {
 
 func preserveFields(original, planned, prior map[string]any) map[string]any {
 	out := map[string]any{}
-	for key, value := range planned {
-		other, has := original[key]
-		was, had := prior[key]
-		switch {
-		case has && reflect.DeepEqual(other, value):
-			out[key] = value
-		case has && had:
-			out[key] = preserveValue(other, value, was)
-		case had:
-			out[key] = was
-		}
-	}
-	for key := range original {
-		if _, both := planned[key]; !both {
-			if was, had := prior[key]; had {
-				out[key] = was
+	for _, fields := range []map[string]any{original, planned} {
+		for key := range fields {
+			if value := preserveValue(original[key], planned[key], prior[key]); value != nil {
+				out[key] = value
 			}
 		}
 	}
@@ -191,43 +180,39 @@ func hasNames(list []any) bool {
 
 func nameOf(item any) string { return kind.TextAt(item, "name") }
 
-func itemNamed(list []any, name string) (any, bool) {
-	i := slices.IndexFunc(list, func(item any) bool { return nameOf(item) == name })
-	if i < 0 {
-		return nil, false
-	}
-	return list[i], true
+// indexOf returns the index of the item with the name of another item, or -1.
+func indexOf(list []any, item any) int {
+	return slices.IndexFunc(list, func(other any) bool { return nameOf(other) == nameOf(item) })
 }
 
-// preserveItems is preserveFields for the items of lists, by name. If prior contains all of the items, they have the
-// order of prior.
+// sameItem returns the item with the name of another item, or nil.
+func sameItem(list []any, item any) any {
+	if i := indexOf(list, item); i >= 0 {
+		return list[i]
+	}
+	return nil
+}
+
+// preserveItems is preserveFields for the items of lists, by name. A planned item stays if prior lacks it. If prior
+// contains all of the items, they have the order of prior.
 func preserveItems(original, planned, prior []any) []any {
 	out := []any{}
 	for _, item := range planned {
-		other, has := itemNamed(original, nameOf(item))
-		was, had := itemNamed(prior, nameOf(item))
-		switch {
-		case has && had:
-			out = append(out, preserveValue(other, item, was))
-		case has:
-			out = append(out, item)
-		case had:
-			out = append(out, was)
+		other, was := sameItem(original, item), sameItem(prior, item)
+		if was == nil && other != nil {
+			was = item
+		}
+		if value := preserveValue(other, item, was); value != nil {
+			out = append(out, value)
 		}
 	}
 	for _, item := range original {
-		if _, both := itemNamed(planned, nameOf(item)); both {
-			continue
-		}
-		if was, had := itemNamed(prior, nameOf(item)); had {
+		if was := sameItem(prior, item); was != nil && sameItem(planned, item) == nil {
 			out = append(out, was)
 		}
 	}
-	position := func(item any) int {
-		return slices.IndexFunc(prior, func(was any) bool { return nameOf(was) == nameOf(item) })
-	}
-	if !slices.ContainsFunc(out, func(item any) bool { return position(item) < 0 }) {
-		slices.SortStableFunc(out, func(a, b any) int { return position(a) - position(b) })
+	if !slices.ContainsFunc(out, func(item any) bool { return indexOf(prior, item) < 0 }) {
+		slices.SortStableFunc(out, func(a, b any) int { return indexOf(prior, a) - indexOf(prior, b) })
 	}
 	return out
 }

@@ -172,12 +172,8 @@ func (r *reader) importRelated(ctx context.Context, of kube.Kind, name string, f
 	if err != nil || isHeadless {
 		return err
 	}
-	if role == manifest.RoleDisruptionBudget {
-		r.Diags.Append(r.State.followDisruptionBudget(ctx, nil, doc)...)
-		return nil
-	}
-	if role == manifest.RoleExpose {
-		r.Diags.Append(r.State.followExpose(ctx, nil, doc)...)
+	if isAddition {
+		r.Diags.Append(r.State.follow(ctx, manifest.Compute{}, r.State.observe(doc))...)
 		return nil
 	}
 	isRegistration := role == manifest.RoleRegistration
@@ -191,7 +187,7 @@ func (r *reader) importRelated(ctx context.Context, of kube.Kind, name string, f
 	if isRegistration {
 		r.Diags.Append(r.State.adoptRegistration(ctx, workloadIn(found), doc)...)
 	} else {
-		r.Diags.Append(r.State.followService(ctx, nil, doc)...)
+		r.Diags.Append(r.State.follow(ctx, manifest.Compute{}, r.State.observe(doc))...)
 	}
 	if r.State.Mode.ValueString() == kind.ModeSelector && r.Listing == nil {
 		r.State.Ready = types.BoolValue(podsOf(r.Data.Cluster, r.State).ready(ctx))

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -17,12 +16,15 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// observe returns the settings that a workload of this compute contains.
-func (m *model) observe(workload *unstructured.Unstructured) manifest.Compute {
-	return manifest.Observe(workload, decodeFieldPath(m.PodTemplatePath)...)
+// observe returns the settings that an object of this compute contains.
+func (m *model) observe(object *unstructured.Unstructured) manifest.Compute {
+	if roleOf(object) != manifest.RoleWorkload {
+		return manifest.ObserveRelated(object)
+	}
+	return manifest.Observe(object, decodeFieldPath(m.PodTemplatePath)...)
 }
 
-// follow updates the attributes that differ between two observations of the workload. Other attributes keep their
+// follow updates the attributes that differ between two observations of an object. Other attributes keep their
 // notation, so that a plan shows only drift.
 func (m *model) follow(ctx context.Context, before, after manifest.Compute) diag.Diagnostics {
 	if before.Suspend != after.Suspend {
@@ -142,44 +144,13 @@ func (m *model) adoptRegistration(
 	return c.Diags
 }
 
-// followService updates selector or endpoint if the selector of the Service differs.
-func (m *model) followService(ctx context.Context, before, after *unstructured.Unstructured) diag.Diagnostics {
-	c := newConverter(ctx)
-	was, is := manifest.ObserveEndpoint(before), manifest.ObserveEndpoint(after)
-	switch {
-	case m.Mode.ValueString() == kind.ModeSelector && m.Endpoint.IsNull():
-		tf.SetChangedEntries(&m.Selector, selectorOf(was), selectorOf(is))
-	case reflect.DeepEqual(was, is):
-	case is == nil:
-		m.Endpoint = types.ObjectNull(m.Endpoint.AttributeTypes(ctx))
-	default:
-		m.Endpoint = tf.Encode(&c.Converter, m.Endpoint, &manifest.Endpoint{Selector: is.Selector})
+// followEndpoint updates selector or endpoint, either of which is the selector of the Service.
+func followEndpoint(c *converter, m *model, before, after *manifest.Compute) {
+	if m.Mode.ValueString() == kind.ModeSelector && m.Endpoint.IsNull() {
+		tf.SetChangedEntries(&m.Selector, selectorOf(before.Endpoint), selectorOf(after.Endpoint))
+		return
 	}
-	return c.Diags
-}
-
-// followDisruptionBudget updates pod_disruption_budget if the PodDisruptionBudget differs.
-func (m *model) followDisruptionBudget(ctx context.Context, before, after *unstructured.Unstructured) diag.Diagnostics {
-	was, is := manifest.ObserveDisruptionBudget(before), manifest.ObserveDisruptionBudget(after)
-	c := newConverter(ctx)
-	if is != nil && !reflect.DeepEqual(was, is) {
-		m.DisruptionBudget = tf.Encode(&c.Converter, m.DisruptionBudget, is)
-	}
-	return c.Diags
-}
-
-// followExpose updates expose if the Ingress or the route differs.
-func (m *model) followExpose(ctx context.Context, before, after *unstructured.Unstructured) diag.Diagnostics {
-	was, is := manifest.ObserveExpose(before), manifest.ObserveExpose(after)
-	c := newConverter(ctx)
-	if is != nil && !reflect.DeepEqual(was, is) {
-		protocol := memberOf[types.String](m.Expose, "protocol") // only a route shows it; with an Ingress it is kept
-		if is.GRPC {
-			protocol = types.StringValue(protocolGRPC)
-		}
-		m.Expose = tf.With(ctx, tf.Encode(&c.Converter, m.Expose, is), "protocol", protocol)
-	}
-	return c.Diags
+	m.Endpoint = tf.Follow(&c.Converter, m.Endpoint, before.Endpoint, after.Endpoint)
 }
 
 func selectorOf(endpoint *manifest.Endpoint) map[string]string {

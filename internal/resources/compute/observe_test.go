@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	corev1 "k8s.io/api/core/v1"
 	quantities "k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -113,7 +114,7 @@ func settings(t *testing.T) map[string]func(*model) {
 		"scheduling": func(m *model) {
 			m.NodeSelector = texts(t, map[string]string{"zone": "a"})
 			m.Tolerations = tf.Encode(&c.Converter, m.Tolerations,
-				[]manifest.Toleration{{Key: "spot", Operator: "Exists"}})
+				[]corev1.Toleration{{Key: "spot", Operator: "Exists"}})
 			m.GPUAntiAffinity = types.BoolValue(true)
 			m.ServiceAccountName, m.PriorityClassName = types.StringValue("runner"), types.StringValue("high")
 		},

@@ -93,8 +93,8 @@ func (p *planner) warnOfDisruptionBudget() {
 		return
 	}
 	workload := workloadIn(p.rendered)
-	budget := manifest.ObserveDisruptionBudget(withRole(p.rendered, manifest.RoleDisruptionBudget))
-	if workload == nil || budget == nil || !budget.AllowsNoEviction(workload) {
+	object := withRole(p.rendered, manifest.RoleDisruptionBudget)
+	if workload == nil || object == nil || !p.Plan.observe(object).DisruptionBudget.AllowsNoEviction(workload) {
 		return
 	}
 	p.Diags.AddAttributeWarning(path.Root("pod_disruption_budget"), "The budget allows no eviction",

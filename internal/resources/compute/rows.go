@@ -87,11 +87,10 @@ var rows = complete([]row{
 		decode: func(_ *converter, m *model, out *manifest.Compute) {
 			out.PodTemplatePath = decodeFieldPath(m.PodTemplatePath)
 		}},
-	// These follow with the Service, the PodDisruptionBudget, and the Ingress or the route.
-	{name: "selector", runners: registered, unobserved: true},
-	{name: "endpoint", runners: registered, unobserved: true},
-	{name: "pod_disruption_budget", runners: kubetorchPods, unobserved: true},
-	{name: "expose", runners: registered, unobserved: true, decode: decodeExpose},
+	{name: "selector", runners: registered, unobserved: true}, // follows with endpoint
+	{name: "endpoint", runners: registered, follow: followEndpoint},
+	{name: "pod_disruption_budget", runners: kubetorchPods},
+	{name: "expose", runners: registered},
 	{name: "service_template", runners: anyPods, unobserved: true},
 
 	{name: "load", runners: kubetorchPods, unobserved: true}, // an import has its environment in env_vars
@@ -141,19 +140,19 @@ func decodeTopologySpread(c *converter, m *model, out *manifest.Compute) {
 	for i := range out.TopologySpread {
 		constraint := &out.TopologySpread[i]
 		constraint.MaxSkew = max(constraint.MaxSkew, 1)
-		constraint.WhenUnsatisfiable = cmp.Or(constraint.WhenUnsatisfiable, string(corev1.DoNotSchedule))
+		constraint.WhenUnsatisfiable = cmp.Or(constraint.WhenUnsatisfiable, corev1.DoNotSchedule)
 	}
 }
 
 // followTopologySpread omits the defaults of the attributes.
 func followTopologySpread(c *converter, m *model, before, after *manifest.Compute) {
-	withoutDefaults := func(constraints []manifest.TopologySpread) []manifest.TopologySpread {
+	withoutDefaults := func(constraints []corev1.TopologySpreadConstraint) []corev1.TopologySpreadConstraint {
 		out := slices.Clone(constraints)
 		for i, constraint := range out {
 			if constraint.MaxSkew == 1 {
 				out[i].MaxSkew = 0
 			}
-			if constraint.WhenUnsatisfiable == string(corev1.DoNotSchedule) {
+			if constraint.WhenUnsatisfiable == corev1.DoNotSchedule {
 				out[i].WhenUnsatisfiable = ""
 			}
 		}
@@ -189,19 +188,6 @@ func followImageRef(c *converter, m *model, before, after *manifest.Compute) {
 	}
 	setup = tf.Follow(&c.Converter, setup, was, after.ImageSetup)
 	m.ImageRef = tf.With(c.Context, tf.With(c.Context, m.ImageRef, "image", m.Image), "setup", setup)
-}
-
-// Protocols of expose.
-const (
-	protocolHTTP = "http"
-	protocolGRPC = "grpc"
-)
-
-func decodeExpose(c *converter, m *model, out *manifest.Compute) {
-	c.Decode(path.Root("expose"), m.Expose, &out.Expose)
-	if out.Expose != nil {
-		out.Expose.GRPC = memberOf[types.String](m.Expose, "protocol").ValueString() == protocolGRPC
-	}
 }
 
 // followLaunchTimeout overrides the default of the provider.

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -28,7 +29,7 @@ func exposeAttribute() schema.Attribute {
 				tf.URLPath()),
 			"protocol": tf.OptionalText("Protocol of the server in the pods, `http` or `grpc` (without TLS). With "+
 				"`grpc`, the port of the Service has the `appProtocol` `kubernetes.io/h2c`, and `gateway` uses a "+
-				"GRPCRoute. Defaults to `http`.", stringvalidator.OneOf(protocolHTTP, protocolGRPC)),
+				"GRPCRoute. Defaults to `http`.", stringvalidator.OneOf(manifest.ProtocolHTTP, manifest.ProtocolGRPC)),
 			"annotations": tf.AnnotationMap("Annotations of the Ingress or the route, such as those that configure " +
 				"an ingress controller."),
 			"ingress_class_name": tf.OptionalText("Class of the Ingress. Defaults to the default class of the cluster.",

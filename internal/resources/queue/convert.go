@@ -5,8 +5,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	corev1 "k8s.io/api/core/v1"
 
-	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/kueue"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -35,8 +35,8 @@ func (m *model) spec(ctx context.Context, defaults tf.Defaults) (spec, diag.Diag
 type flavor struct {
 	Name         string
 	NodeLabels   *map[string]string
-	NodeTaints   []kueue.Taint
-	Tolerations  []manifest.Toleration
+	NodeTaints   []corev1.Taint
+	Tolerations  []corev1.Toleration
 	TopologyName string
 	Quotas       map[string]kueue.Quota
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	quantities "k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -56,8 +57,8 @@ func everything() spec {
 			BorrowWithinCohort: "LowerPriority", MaxPriorityThreshold: &threshold},
 		Flavors: []kueue.Flavor{
 			{Name: "spot", Definition: &kueue.Definition{
-				NodeLabels: map[string]string{"a": ""}, NodeTaints: []kueue.Taint{{Key: "spot", Effect: "NoSchedule"}},
-				Tolerations: []manifest.Toleration{{Key: "spot", Operator: "Exists", Effect: "NoExecute",
+				NodeLabels: map[string]string{"a": ""}, NodeTaints: []corev1.Taint{{Key: "spot", Effect: "NoSchedule"}},
+				Tolerations: []corev1.Toleration{{Key: "spot", Operator: "Exists", Effect: "NoExecute",
 					TolerationSeconds: &seconds}}, TopologyName: "racks",
 			}, Quotas: map[string]kueue.Quota{"cpu": {Nominal: *amount("0"), BorrowingLimit: amount("0"),
 				LendingLimit: amount("0")}}},
