@@ -15,8 +15,7 @@ func TolerationAttributes() map[string]schema.Attribute {
 		"value": OptionalText("Value of the taint, for `Equal`.", LabelValue()),
 		"effect": OptionalText("Effect of the taint: `NoSchedule`, `PreferNoSchedule` or `NoExecute`. If not set, all "+
 			"effects are tolerated.", TaintEffect()),
-		"toleration_seconds": schema.Int64Attribute{Optional: true, CustomType: IntegerType{},
-			MarkdownDescription: "Number of seconds for which a `NoExecute` taint is tolerated."},
+		"toleration_seconds": OptionalInteger("Number of seconds for which a `NoExecute` taint is tolerated."),
 	}
 }
 

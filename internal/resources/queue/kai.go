@@ -31,9 +31,8 @@ func kaiAttribute() schema.Attribute {
 				"KAI ignores the queue. The plan warns if it is missing, or if its quotas are smaller.",
 				tf.ObjectName()),
 			"display_name": tf.OptionalText("Human-readable name of the queue.", stringvalidator.LengthAtLeast(1)),
-			"priority": schema.Int64Attribute{Optional: true, CustomType: tf.IntegerType{},
-				MarkdownDescription: "Priority of the queue in the division of the resources that are left after all " +
-					"quotas. KAI defaults to 100."},
+			"priority": tf.OptionalInteger("Priority of the queue in the division of the resources that are left " +
+				"after all quotas. KAI defaults to 100."),
 			"preempt_min_runtime": duration("Minimum run time of a workload before KAI evicts it for a workload of " +
 				"the same queue with a higher priority, such as `10m`."),
 			"reclaim_min_runtime": duration("Minimum run time of a workload before KAI evicts it to give the " +
