@@ -66,6 +66,12 @@ func RequiredQuantity(description string) schema.StringAttribute {
 		PlanModifiers: []planmodifier.String{KeepSameQuantity()}, MarkdownDescription: description}
 }
 
+// OptionalDuration returns an optional duration.
+func OptionalDuration(description string) schema.StringAttribute {
+	return schema.StringAttribute{Optional: true, CustomType: DurationType{},
+		PlanModifiers: []planmodifier.String{KeepSameDuration()}, MarkdownDescription: description}
+}
+
 // OptionalQuantity returns an optional quantity.
 func OptionalQuantity(description string) schema.StringAttribute {
 	return schema.StringAttribute{Optional: true, CustomType: QuantityType{},

@@ -175,8 +175,8 @@ func behaviourAttributes() map[string]schema.Attribute {
 		"load": loadAttribute(),
 		"freeze": tf.Toggle("Whether to disable live code sync. Nothing is then installed at startup, and the " +
 			"container has no `SYS_PTRACE` capability. Use it with images that contain all code. Defaults to `false`."),
-		"inactivity_ttl": duration("Duration without calls after which Kubetorch deletes the compute, such as `2h`. " +
-			"With less than one minute, the compute may be deleted too early."),
+		"inactivity_ttl": tf.OptionalDuration("Duration without calls after which Kubetorch deletes the compute, " +
+			"such as `2h`. With less than one minute, the compute may be deleted too early."),
 		"on_expiry": tf.OptionalText("Action after Kubetorch has deleted the compute because of `inactivity_ttl`: "+
 			"`recreate` or `keep_suspended`. Defaults to `recreate`, with which the next apply creates it again. "+
 			"With `keep_suspended`, the compute stays in state with `ready = false`, and `manifests` contains the "+
@@ -184,10 +184,10 @@ func behaviourAttributes() map[string]schema.Attribute {
 			"`-replace`.",
 			stringvalidator.OneOf(recreateOnExpiry, keepOnExpiry),
 			stringvalidator.AlsoRequires(path.MatchRoot("inactivity_ttl"))),
-		"launch_timeout": duration("Maximum start time of the server in a container, such as `30m`. This is the " +
-			"limit of the startup probe, after which Kubernetes restarts the container. " +
-			"Defaults to the provider's `launch_timeout`, otherwise to `15m`. Changing this restarts the pods. An " +
-			"apply waits for the compute until `timeouts.create` or `timeouts.update`."),
+		"launch_timeout": tf.OptionalDuration("Maximum start time of the server in a container, such as `30m`. This " +
+			"is the limit of the startup probe, after which Kubernetes restarts the container. Defaults to the " +
+			"provider's `launch_timeout`, otherwise to `15m`. Changing this restarts the pods. An apply waits for " +
+			"the compute until `timeouts.create` or `timeouts.update`."),
 		"kubetorch_version": tf.OptionalComputedText("Version of Kubetorch that the pods install, such as `0.5.0`. "+
 			"Defaults to the provider's `kubetorch_version`. Otherwise, the version at creation is kept, and updated "+
 			"to the default of the provider release by the next change that restarts the pods. Changing this "+
@@ -265,9 +265,4 @@ func computedAttributes() map[string]schema.Attribute {
 			"`Kind/namespace/name`. A plan shows the values to apply, a refresh the current values. " +
 			"`(env_vars.NAME)` stands for a value of `env_vars`, `(sensitive N)` for one of `sensitive_fields`."),
 	}
-}
-
-func duration(description string) schema.StringAttribute {
-	return schema.StringAttribute{Optional: true, CustomType: tf.DurationType{},
-		PlanModifiers: []planmodifier.String{tf.KeepSameDuration()}, MarkdownDescription: description}
 }

@@ -73,19 +73,19 @@ func autoscaleAttributes() map[string]schema.Attribute {
 		"metric": tf.OptionalText("Metric of the load: `concurrency`, `rps`, `cpu`, `memory` or a custom metric. "+
 			"Knative defaults to `concurrency`. `cpu` and `memory` require `autoscaler_class = "+
 			"\"hpa.autoscaling.knative.dev\"`.", stringvalidator.LengthAtLeast(1)),
-		"window": duration("Time over which the load is averaged, from `6s` to `1h`. Defaults " +
+		"window": tf.OptionalDuration("Time over which the load is averaged, from `6s` to `1h`. Defaults " +
 			"to the default of Knative, `60s`."),
 		"concurrency": scale(0,
 			"Maximum number of concurrent requests of one pod (`containerConcurrency`). Defaults to `0`, which means "+
 				"no limit."),
-		"scale_down_delay": duration("Duration of a lower load after which pods are removed. Defaults " +
+		"scale_down_delay": tf.OptionalDuration("Duration of a lower load after which pods are removed. Defaults " +
 			"to `1m`."),
-		"scale_to_zero_pod_retention_period": duration("Duration for which the last pod is kept before scaling to " +
-			"zero. Defaults to `10m`."),
+		"scale_to_zero_pod_retention_period": tf.OptionalDuration("Duration for which the last pod is kept before " +
+			"scaling to zero. Defaults to `10m`."),
 		"autoscaler_class": tf.OptionalText("Autoscaler, `kpa.autoscaling.knative.dev` or "+
 			"`hpa.autoscaling.knative.dev`. Knative defaults to `kpa.autoscaling.knative.dev`.",
 			stringvalidator.OneOf(kind.KPAClass, kind.HPAClass)),
-		"progress_deadline": duration("Maximum time for a revision to become ready. Defaults to the " +
+		"progress_deadline": tf.OptionalDuration("Maximum time for a revision to become ready. Defaults to the " +
 			"longest of `10m`, `launch_timeout` plus one minute, and 1.2 times `launch_timeout`."),
 		"extra_annotations": tf.AnnotationMap("Additional annotations of the pod template, for Knative."),
 	}
@@ -107,7 +107,8 @@ func distributeAttributes() map[string]schema.Attribute {
 		"workers": workers("Number of pods, including the first one (the head of Ray). Defaults to `1`."),
 		"quorum_workers": workers("Number of workers that must be available before a call starts. Defaults to all " +
 			"workers."),
-		"quorum_timeout": duration("Maximum time that a call waits for the quorum. Defaults to `launch_timeout`."),
+		"quorum_timeout": tf.OptionalDuration("Maximum time that a call waits for the quorum. Defaults to " +
+			"`launch_timeout`."),
 		"monitor_members": tf.OptionalBool("Whether a change of the members ends a running call. Defaults to the " +
 			"default of Kubetorch."),
 		"args": schema.StringAttribute{
@@ -130,10 +131,11 @@ func loggingAttributes() map[string]schema.Attribute {
 			"default of Kubetorch, `true`."),
 		"include_name": tf.OptionalBool("Whether each line starts with the name of the compute. Defaults to the " +
 			"default of Kubetorch, `true`."),
-		"grace_period": duration("Time that a call waits for late log lines. Defaults to the default of " +
+		"grace_period": tf.OptionalDuration("Time that a call waits for late log lines. Defaults to the default of " +
 			"Kubetorch, `2s`."),
-		"poll_timeout": duration("Timeout of one poll for log lines. Defaults to the default of Kubetorch, `1s`."),
-		"shutdown_grace_period": duration("Time that the calling program waits for log lines before it exits. " +
-			"Defaults to the default of Kubetorch, which does not wait."),
+		"poll_timeout": tf.OptionalDuration("Timeout of one poll for log lines. Defaults to the default of " +
+			"Kubetorch, `1s`."),
+		"shutdown_grace_period": tf.OptionalDuration("Time that the calling program waits for log lines before it " +
+			"exits. Defaults to the default of Kubetorch, which does not wait."),
 	}
 }

@@ -42,8 +42,8 @@ func placementAttributes() map[string]schema.Attribute {
 			"more than one replica, whose workers must all run the same version, otherwise `RollingUpdate`.",
 			stringvalidator.OneOf(string(appsv1.RecreateDeploymentStrategyType),
 				string(appsv1.RollingUpdateDeploymentStrategyType))),
-		"termination_grace_period": duration("Time that a pod has to end after SIGTERM, in whole seconds, such as " +
-			"`2m`. Defaults to the default of Kubernetes, `30s`."),
+		"termination_grace_period": tf.OptionalDuration("Time that a pod has to end after SIGTERM, in whole seconds, " +
+			"such as `2m`. Defaults to the default of Kubernetes, `30s`."),
 		"expose": exposeAttribute(),
 		"pod_disruption_budget": schema.SingleNestedAttribute{
 			Optional: true,
