@@ -5,6 +5,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
@@ -22,6 +23,53 @@ func RequiredText(description string, validators ...validator.String) schema.Str
 // OptionalText returns an optional string.
 func OptionalText(description string, validators ...validator.String) schema.StringAttribute {
 	return schema.StringAttribute{Optional: true, MarkdownDescription: description, Validators: validators}
+}
+
+// OptionalComputedText returns an optional string that the provider sets if the configuration does not.
+func OptionalComputedText(description string, validators ...validator.String) schema.StringAttribute {
+	return schema.StringAttribute{Optional: true, Computed: true, MarkdownDescription: description,
+		Validators: validators}
+}
+
+// TextWithDefault returns an optional string with a default.
+func TextWithDefault(text, description string, validators ...validator.String) schema.StringAttribute {
+	return schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString(text),
+		MarkdownDescription: description, Validators: validators}
+}
+
+// OptionalTexts returns an optional list of strings.
+func OptionalTexts(description string, validators ...validator.List) schema.ListAttribute {
+	return schema.ListAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: description,
+		Validators: validators}
+}
+
+// OptionalTextMap returns an optional map of strings.
+func OptionalTextMap(description string, validators ...validator.Map) schema.MapAttribute {
+	return schema.MapAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: description,
+		Validators: validators}
+}
+
+// OptionalInteger returns an optional integer.
+func OptionalInteger(description string, validators ...validator.Int64) schema.Int64Attribute {
+	return schema.Int64Attribute{Optional: true, CustomType: IntegerType{}, MarkdownDescription: description,
+		Validators: validators}
+}
+
+// OptionalBool returns an optional boolean without a default.
+func OptionalBool(description string) schema.BoolAttribute {
+	return schema.BoolAttribute{Optional: true, MarkdownDescription: description}
+}
+
+// RequiredQuantity returns a required quantity.
+func RequiredQuantity(description string) schema.StringAttribute {
+	return schema.StringAttribute{Required: true, CustomType: QuantityType{},
+		PlanModifiers: []planmodifier.String{KeepSameQuantity()}, MarkdownDescription: description}
+}
+
+// OptionalDuration returns an optional duration.
+func OptionalDuration(description string) schema.StringAttribute {
+	return schema.StringAttribute{Optional: true, CustomType: DurationType{},
+		PlanModifiers: []planmodifier.String{KeepSameDuration()}, MarkdownDescription: description}
 }
 
 // OptionalQuantity returns an optional quantity.
@@ -44,8 +92,7 @@ func LabelsAttribute(noun string) schema.MapAttribute {
 
 // LabelMap returns an optional map of labels.
 func LabelMap(description string) schema.MapAttribute {
-	return schema.MapAttribute{Optional: true, ElementType: types.StringType, Validators: Labels(),
-		MarkdownDescription: description}
+	return OptionalTextMap(description, Labels()...)
 }
 
 // AnnotationsAttribute is like LabelsAttribute, but returns the attribute annotations.
@@ -56,8 +103,7 @@ func AnnotationsAttribute(noun string) schema.MapAttribute {
 
 // AnnotationMap returns an optional map of annotations.
 func AnnotationMap(description string) schema.MapAttribute {
-	return schema.MapAttribute{Optional: true, ElementType: types.StringType,
-		Validators: []validator.Map{NoNulls(), mapvalidator.KeysAre(LabelKey())}, MarkdownDescription: description}
+	return OptionalTextMap(description, NoNulls(), mapvalidator.KeysAre(LabelKey()))
 }
 
 // ManifestsAttribute returns the attribute manifests.

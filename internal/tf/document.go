@@ -18,15 +18,10 @@ type document struct{}
 
 func (document) Name() string { return "manifest" }
 
-func (document) Check(text string) error {
-	_, err := manifest.ParseDocument(text)
-	return err
-}
+func (document) Check(text string) error { return parses(manifest.ParseDocument)(text) }
 
 func (document) Same(a, b string) bool {
-	da, errA := manifest.ParseDocument(a)
-	db, errB := manifest.ParseDocument(b)
-	return errA == nil && errB == nil && reflect.DeepEqual(da, db)
+	return parseSame(manifest.ParseDocument, func(a, b map[string]any) bool { return reflect.DeepEqual(a, b) }, a, b)
 }
 
 // DocumentOf converts a text to a value, and "" to null.

@@ -2,6 +2,7 @@ package tf
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -92,20 +93,13 @@ func (h *Holds) Reason(resourceType, id string) string {
 		return fmt.Sprintf("The provider does not know whether a kt_checkpoint failed in this run: %v.\n\n"+
 			"Next step: Remove the file, and run the destroy again.", err)
 	}
-	ofResource, ofAll := "", ""
+	reasons := map[string]string{} // by ID; the last one applies
 	for _, one := range append(all, h.held...) {
-		switch {
-		case one.Type != resourceType:
-		case one.ID == id:
-			ofResource = one.Reason
-		case one.ID == "":
-			ofAll = one.Reason
+		if one.Type == resourceType {
+			reasons[one.ID] = one.Reason
 		}
 	}
-	if ofResource != "" {
-		return ofResource
-	}
-	return ofAll
+	return cmp.Or(reasons[id], reasons[""])
 }
 
 // shared returns the holds in the file.

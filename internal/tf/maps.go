@@ -8,6 +8,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
 // TextOrNull returns a text as an attribute, and null for "".
@@ -32,7 +34,7 @@ func Texts(m types.Map) map[string]string {
 // Configurable returns the labels or annotations that a configuration must contain: neither those that only the
 // provider may set, nor its defaults.
 func Configurable(all, defaults map[string]string, isReserved func(key string) bool) types.Map {
-	out := WithoutDefaults(all, defaults)
+	out := manifest.Without(all, defaults)
 	maps.DeleteFunc(out, func(key, _ string) bool { return isReserved(key) })
 	return TextMapOrNull(out)
 }
@@ -64,16 +66,6 @@ func TextMapOrNull(texts map[string]string) types.Map {
 		return types.MapNull(types.StringType)
 	}
 	return TextMap(texts)
-}
-
-// WithoutDefaults returns the labels or annotations that the defaults of the provider do not add.
-func WithoutDefaults(m, defaults map[string]string) map[string]string {
-	rest := maps.Clone(m)
-	maps.DeleteFunc(rest, func(key, value string) bool {
-		added, ok := defaults[key]
-		return ok && added == value
-	})
-	return rest
 }
 
 // SetChangedEntries updates labels or annotations with the differences between two observations of an object: the

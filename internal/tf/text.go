@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/kai"
@@ -52,15 +53,10 @@ type quantity struct{}
 
 func (quantity) Name() string { return "quantity" }
 
-func (quantity) Check(text string) error {
-	_, err := manifest.ParseQuantity(text)
-	return err
-}
+func (quantity) Check(text string) error { return parses(manifest.ParseQuantity)(text) }
 
 func (quantity) Same(a, b string) bool {
-	qa, errA := manifest.ParseQuantity(a)
-	qb, errB := manifest.ParseQuantity(b)
-	return errA == nil && errB == nil && qa.Cmp(qb) == 0
+	return parseSame(manifest.ParseQuantity, resource.Quantity.Equal, a, b)
 }
 
 type limit struct{ quantity }
@@ -78,15 +74,25 @@ type duration struct{}
 
 func (duration) Name() string { return "duration" }
 
-func (duration) Check(text string) error {
-	_, err := manifest.ParseDuration(text)
-	return err
-}
+func (duration) Check(text string) error { return parses(manifest.ParseDuration)(text) }
 
 func (duration) Same(a, b string) bool {
-	da, errA := manifest.ParseDuration(a)
-	db, errB := manifest.ParseDuration(b)
-	return errA == nil && errB == nil && da == db
+	return parseSame(manifest.ParseDuration, func(a, b time.Duration) bool { return a == b }, a, b)
+}
+
+// parses returns a function that reports why a text cannot be parsed.
+func parses[T any](parse func(string) (T, error)) func(string) error {
+	return func(text string) error {
+		_, err := parse(text)
+		return err
+	}
+}
+
+// parseSame reports whether two texts can be parsed, and mean the same.
+func parseSame[T any](parse func(string) (T, error), same func(a, b T) bool, a, b string) bool {
+	parsedA, errA := parse(a)
+	parsedB, errB := parse(b)
+	return errA == nil && errB == nil && same(parsedA, parsedB)
 }
 
 // DurationOr returns the value of an attribute, or another duration if it is null, unknown or invalid.

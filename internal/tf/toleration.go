@@ -8,18 +8,14 @@ import (
 
 // TolerationAttributes returns the attributes of a toleration.
 func TolerationAttributes() map[string]schema.Attribute {
-	text := func(description string, validators ...validator.String) schema.Attribute {
-		return schema.StringAttribute{Optional: true, MarkdownDescription: description, Validators: validators}
-	}
 	return map[string]schema.Attribute{
-		"key": text("Key of the taint. If not set, with `Exists`, all taints are tolerated.", LabelKey()),
-		"operator": text("Operator, `Equal` or `Exists`. Kubernetes defaults to `Equal`.",
+		"key": OptionalText("Key of the taint. If not set, with `Exists`, all taints are tolerated.", LabelKey()),
+		"operator": OptionalText("Operator, `Equal` or `Exists`. Kubernetes defaults to `Equal`.",
 			stringvalidator.OneOf("Exists", "Equal")),
-		"value": text("Value of the taint, for `Equal`.", LabelValue()),
-		"effect": text("Effect of the taint: `NoSchedule`, `PreferNoSchedule` or `NoExecute`. If not set, all effects "+
-			"are tolerated.", TaintEffect()),
-		"toleration_seconds": schema.Int64Attribute{Optional: true, CustomType: IntegerType{},
-			MarkdownDescription: "Number of seconds for which a `NoExecute` taint is tolerated."},
+		"value": OptionalText("Value of the taint, for `Equal`.", LabelValue()),
+		"effect": OptionalText("Effect of the taint: `NoSchedule`, `PreferNoSchedule` or `NoExecute`. If not set, all "+
+			"effects are tolerated.", TaintEffect()),
+		"toleration_seconds": OptionalInteger("Number of seconds for which a `NoExecute` taint is tolerated."),
 	}
 }
 

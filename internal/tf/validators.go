@@ -131,10 +131,8 @@ func URLPath() validator.String {
 
 // FileMode requires permission bits as four octal digits.
 func FileMode() validator.String {
-	return check("four octal digits from 0000 to 0777, such as 0400", "Invalid file mode", func(s string) error {
-		_, err := manifest.ParseFileMode(s)
-		return err
-	})
+	return check("four octal digits from 0000 to 0777, such as 0400", "Invalid file mode",
+		parses(manifest.ParseFileMode))
 }
 
 func absolutePath(s string) error {
@@ -209,18 +207,14 @@ func Affinity() validator.String {
 		if !json.Valid([]byte(s)) {
 			return nil // the type reports it
 		}
-		_, err := manifest.ParseAffinity(s)
-		return err
+		return parses(manifest.ParseAffinity)(s)
 	})
 }
 
 // Quantities requires a map with quantities of resources as values.
 func Quantities() []validator.Map {
 	return []validator.Map{NoNulls(), mapvalidator.SizeAtLeast(1), mapvalidator.ValueStringsAre(
-		check("a quantity such as 500m, 2 or 4Gi", "Invalid quantity", func(s string) error {
-			_, err := manifest.ParseQuantity(s)
-			return err
-		}))}
+		check("a quantity such as 500m, 2 or 4Gi", "Invalid quantity", quantity{}.Check))}
 }
 
 // ImageReference requires an image reference that the kubelet can parse, with the

@@ -1,7 +1,6 @@
 package fields
 
 import (
-	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -66,7 +65,7 @@ func (c *comparison) children(next, live any, set *fieldpath.Set) bool {
 		}
 	case []any:
 		is, _ := live.([]any)
-		return len(next) == len(is) && maps.Equal(order(next, elements), order(is, elements))
+		return len(next) == len(is) && slices.Equal(names(next, elements), names(is, elements))
 	}
 	return true
 }
@@ -74,15 +73,6 @@ func (c *comparison) children(next, live any, set *fieldpath.Set) bool {
 func contains(set *fieldpath.Set, pe fieldpath.PathElement) bool {
 	_, isParent := set.Children.Get(pe)
 	return isParent || set.Members.Has(pe)
-}
-
-// order returns the index of the element that matches an item, by the index of the item.
-func order(list []any, elements []fieldpath.PathElement) map[int]int {
-	out := make(map[int]int, len(list))
-	for i, pe := range elements {
-		out[find(list, pe)] = i
-	}
-	return out
 }
 
 // leaf compares the values of an atomic field.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -258,11 +259,11 @@ func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructu
 			obj = sent // otherwise the dry run fails with the same error
 		}
 		verdict := p.DryRun(ctx, obj, asNew, p.replacedUID(ctx, key, obj))
-		p.replace = p.replace || (verdict.Immutable && exists)
-		if verdict.Unreachable || p.Diags.HasError() {
+		p.replace = p.replace || (verdict.Is(kube.Immutable) && exists)
+		if verdict.Unreachable() || p.Diags.HasError() {
 			return false
 		}
-		complete = complete && !verdict.PodsRefused
+		complete = complete && !verdict.Is(kube.PodsRefused)
 	}
 	return complete
 }

@@ -12,9 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -45,19 +43,13 @@ func attributes() map[string]schema.Attribute {
 
 func identityAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"name": schema.StringAttribute{
-			Required: true, Validators: []validator.String{tf.ObjectName()},
-			MarkdownDescription: "Name of the compute, its workload and its Service. Must be an RFC 1035 label of at " +
-				"most 63 characters, or with `manifest_only`, which adds no Service, the name of any object. " +
-				"Changing this replaces the compute.",
-		},
-		"namespace": schema.StringAttribute{
-			Optional: true, Computed: true, Validators: []validator.String{tf.NamespaceName()},
-			MarkdownDescription: "Namespace of the compute. If not set, it is resolved once, at creation, from the " +
-				"first of: the provider's `namespace`, `KT_NAMESPACE`, `~/.kt/config.yaml`, the namespace of the " +
-				"kubeconfig context, the namespace of the pod that runs Terraform, `default`. Changing this replaces " +
-				"the compute.",
-		},
+		"name": tf.RequiredText("Name of the compute, its workload and its Service. Must be an RFC 1035 label of at "+
+			"most 63 characters, or with `manifest_only`, which adds no Service, the name of any object. Changing "+
+			"this replaces the compute.", tf.ObjectName()),
+		"namespace": tf.OptionalComputedText("Namespace of the compute. If not set, it is resolved once, at "+
+			"creation, from the first of: the provider's `namespace`, `KT_NAMESPACE`, `~/.kt/config.yaml`, the "+
+			"namespace of the kubeconfig context, the namespace of the pod that runs Terraform, `default`. Changing "+
+			"this replaces the compute.", tf.NamespaceName()),
 	}
 }
 
@@ -80,11 +72,8 @@ func resourceAttributes() map[string]schema.Attribute {
 				"`google.com/tpu`, `nvidia.com/mig-1g.10gb` or `rdma/hca_shared_devices_a`. Must be integers. Adds " +
 				"tolerations for taints with the name of the resource, and for NVIDIA those of `gpus`.",
 		},
-		"gpus": schema.Int64Attribute{
-			Optional: true, CustomType: tf.IntegerType{}, Validators: []validator.Int64{int64validator.AtLeast(0)},
-			MarkdownDescription: "Number of GPUs of each pod (`nvidia.com/gpu`). Must be an integer; `0` means none. " +
-				"Adds the tolerations that GPU nodes require.",
-		},
+		"gpus": tf.OptionalInteger("Number of GPUs of each pod (`nvidia.com/gpu`). Must be an integer; `0` means "+
+			"none. Adds the tolerations that GPU nodes require.", int64validator.AtLeast(0)),
 		"gpu_type": tf.OptionalText("GPU product of the nodes that run the pods (label `nvidia.com/gpu.product`, or "+
 			"the provider's `gpu_type_label`), or any node label as `key: value`. For the labels of a cloud, see [GPU "+
 			"types by cloud](../guides/gpu-pools.md#gpu-types-by-cloud).", tf.GPUType()),
@@ -113,29 +102,21 @@ func podAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "Tolerations of the pods, in addition to those for GPU nodes if `gpus` is set.",
 			NestedObject:        schema.NestedAttributeObject{Attributes: tf.TolerationAttributes()},
 		},
-		"service_account_name": schema.StringAttribute{
-			Optional: true, Computed: true, Validators: []validator.String{tf.ObjectName()},
-			MarkdownDescription: "Service account of the pods. Defaults to the value in `manifest`, otherwise to " +
-				"`kubetorch-service-account`. With `runtime = \"skytorch\"` or `\"kpu\"`, defaults to the default " +
-				"service account of the namespace.",
-		},
+		"service_account_name": tf.OptionalComputedText("Service account of the pods. Defaults to the value in "+
+			"`manifest`, otherwise to `kubetorch-service-account`. With `runtime = \"skytorch\"` or `\"kpu\"`, "+
+			"defaults to the default service account of the namespace.", tf.ObjectName()),
 		"priority_class_name": tf.OptionalText("Priority class of the pods.", tf.ObjectName()),
 		"image_pull_policy": tf.OptionalText("Image pull policy, `Always`, `IfNotPresent` or `Never`. If not set, "+
 			"Kubernetes selects it by the tag of the image.", stringvalidator.OneOf("Always", "IfNotPresent", "Never")),
-		"image_pull_secrets": schema.ListAttribute{Optional: true, ElementType: types.StringType,
-			Validators: []validator.List{listvalidator.UniqueValues(), tf.NoNulls(),
-				listvalidator.ValueStringsAre(tf.ObjectName())},
-			MarkdownDescription: "Names of Secrets of the same namespace, of type `kubernetes.io/dockerconfigjson`, " +
-				"with credentials to pull the images of the pods. Kubernetes then ignores the image pull secrets of " +
-				"the service account. Changing this restarts the pods."},
+		"image_pull_secrets": tf.OptionalTexts("Names of Secrets of the same namespace, of type "+
+			"`kubernetes.io/dockerconfigjson`, with credentials to pull the images of the pods. Kubernetes then "+
+			"ignores the image pull secrets of the service account. Changing this restarts the pods.",
+			listvalidator.UniqueValues(), tf.NoNulls(), listvalidator.ValueStringsAre(tf.ObjectName())),
 		"working_dir": tf.OptionalText("Working directory of the container. Must be an absolute path.",
 			tf.AbsolutePath()),
-		"image": schema.StringAttribute{
-			Optional: true, Computed: true, Validators: []validator.String{tf.ImageReference()},
-			MarkdownDescription: "Container image. Conflicts with `image_ref`, which sets it. Defaults to the value " +
-				"in `manifest`, otherwise to `ghcr.io/run-house/server:v3`. With `runtime = \"skytorch\"` or " +
-				"`\"kpu\"`, the operator selects the default, and the attribute is null.",
-		},
+		"image": tf.OptionalComputedText("Container image. Conflicts with `image_ref`, which sets it. Defaults to "+
+			"the value in `manifest`, otherwise to `ghcr.io/run-house/server:v3`. With `runtime = \"skytorch\"` or "+
+			"`\"kpu\"`, the operator selects the default, and the attribute is null.", tf.ImageReference()),
 		"image_ref": schema.SingleNestedAttribute{
 			Optional: true, Validators: []validator.Object{objectvalidator.ConflictsWith(path.MatchRoot("image"))},
 			MarkdownDescription: "Container image and its setup: `kt_image.x.ref`. Sets `image`, and conflicts with " +
@@ -146,29 +127,22 @@ func podAttributes() map[string]schema.Attribute {
 					MarkdownDescription: "Setup of the container, which runs before the server starts."},
 			},
 		},
-		"env_vars": schema.MapAttribute{
-			Optional: true, ElementType: types.StringType,
-			Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.EnvVarName())},
-			MarkdownDescription: "Environment variables of the container. `$NAME` in a value is expanded by the " +
-				"shell, as in `$PATH:/custom/bin`. With `command` or `args` and for tensor servers, Kubernetes " +
-				"expands only `$(NAME)`. The values are in state. A plan hides those of sensitive variables, and " +
-				"`manifests` contains references to all, such as `(env_vars.MODE)`. Other clients can read them in " +
-				"the workload, so use `secrets` for secret values.",
-		},
+		"env_vars": tf.OptionalTextMap("Environment variables of the container. `$NAME` in a value is expanded by "+
+			"the shell, as in `$PATH:/custom/bin`. With `command` or `args` and for tensor servers, Kubernetes "+
+			"expands only `$(NAME)`. The values are in state. A plan hides those of sensitive variables, and "+
+			"`manifests` contains references to all, such as `(env_vars.MODE)`. Other clients can read them in the "+
+			"workload, so use `secrets` for secret values.", tf.NoNulls(), mapvalidator.KeysAre(tf.EnvVarName())),
 		"secrets": schema.ListNestedAttribute{
 			Optional: true, Validators: []validator.List{tf.NoNulls()},
 			MarkdownDescription: "Secrets of the same namespace to use as environment variables, as files, or both.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"name": tf.RequiredText("Name of the Secret.", tf.ObjectName()),
-				"env_vars": schema.ListAttribute{Optional: true, ElementType: types.StringType,
-					MarkdownDescription: "Keys of the Secret to set as environment variables of the same name.",
-					Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls(),
-						listvalidator.ValueStringsAre(tf.EnvVarName())}},
-				"env_keys": schema.MapAttribute{Optional: true, ElementType: types.StringType,
-					MarkdownDescription: "Keys of the Secret to set as environment variables of another name, by " +
-						"the name of the variable, such as `{ HF_TOKEN = \"token\" }`.",
-					Validators: []validator.Map{mapvalidator.SizeAtLeast(1), tf.NoNulls(),
-						mapvalidator.KeysAre(tf.EnvVarName()), mapvalidator.ValueStringsAre(tf.SecretKey())}},
+				"env_vars": tf.OptionalTexts("Keys of the Secret to set as environment variables of the same name.",
+					listvalidator.SizeAtLeast(1), tf.NoNulls(), listvalidator.ValueStringsAre(tf.EnvVarName())),
+				"env_keys": tf.OptionalTextMap("Keys of the Secret to set as environment variables of another name, "+
+					"by the name of the variable, such as `{ HF_TOKEN = \"token\" }`.",
+					mapvalidator.SizeAtLeast(1), tf.NoNulls(), mapvalidator.KeysAre(tf.EnvVarName()),
+					mapvalidator.ValueStringsAre(tf.SecretKey())),
 				"mount_path": tf.OptionalText("Directory where the keys are mounted as read-only files.",
 					tf.MountPath()),
 				"default_mode": tf.OptionalText("Permission bits of the files in `mount_path`, as four octal digits "+
@@ -184,7 +158,7 @@ func podAttributes() map[string]schema.Attribute {
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"claim_name": tf.RequiredText("Name of the claim.", tf.ObjectName()),
 				"mount_path": tf.RequiredText("Mount path of the volume. Must be an absolute path.", tf.MountPath()),
-				"read_only":  optionalBool("Whether to mount the volume read-only."),
+				"read_only":  tf.OptionalBool("Whether to mount the volume read-only."),
 			}},
 		},
 	}
@@ -195,39 +169,29 @@ func behaviourAttributes() map[string]schema.Attribute {
 		"queue_name": tf.OptionalText("Name of the queue that admits the pods: a LocalQueue of Kueue, such as "+
 			"`kt_queue.….name`, or a queue of KAI.",
 			tf.LabelValue(), stringvalidator.LengthAtLeast(1)),
-		"queue_scheduler": schema.StringAttribute{
-			Optional: true, Computed: true, Default: stringdefault.StaticString(kind.QueueSchedulerKueue),
-			Validators: []validator.String{stringvalidator.OneOf(kind.QueueSchedulerKueue,
-				kind.QueueSchedulerKAI)},
-			MarkdownDescription: "Scheduler of the queue in `queue_name`, `kueue` or `kai`. Defaults to `kueue`.",
-		},
+		"queue_scheduler": tf.TextWithDefault(kind.QueueSchedulerKueue, "Scheduler of the queue in `queue_name`, "+
+			"`kueue` or `kai`. Defaults to `kueue`.",
+			stringvalidator.OneOf(kind.QueueSchedulerKueue, kind.QueueSchedulerKAI)),
 		"load": loadAttribute(),
 		"freeze": tf.Toggle("Whether to disable live code sync. Nothing is then installed at startup, and the " +
 			"container has no `SYS_PTRACE` capability. Use it with images that contain all code. Defaults to `false`."),
-		"inactivity_ttl": duration("Duration without calls after which Kubetorch deletes the compute, such as `2h`. " +
-			"With less than one minute, the compute may be deleted too early."),
-		"on_expiry": schema.StringAttribute{
-			Optional: true,
-			Validators: []validator.String{stringvalidator.OneOf(recreateOnExpiry, keepOnExpiry),
-				stringvalidator.AlsoRequires(path.MatchRoot("inactivity_ttl"))},
-			MarkdownDescription: "Action after Kubetorch has deleted the compute because of `inactivity_ttl`: " +
-				"`recreate` or `keep_suspended`. Defaults to `recreate`, with which the next apply creates it again. " +
-				"With `keep_suspended`, the compute stays in state with `ready = false`, and `manifests` contains " +
-				"the objects that no longer exist. An apply creates them again if the configuration changes, or " +
-				"with `-replace`.",
-		},
-		"launch_timeout": duration("Maximum start time of the server in a container, such as `30m`. This is the " +
-			"limit of the startup probe, after which Kubernetes restarts the container. " +
-			"Defaults to the provider's `launch_timeout`, otherwise to `15m`. Changing this restarts the pods. An " +
-			"apply waits for the compute until `timeouts.create` or `timeouts.update`."),
-		"kubetorch_version": schema.StringAttribute{
-			Optional: true, Computed: true, Validators: []validator.String{tf.LabelValue(),
-				stringvalidator.LengthAtLeast(1)},
-			MarkdownDescription: "Version of Kubetorch that the pods install, such as `0.5.0`. Defaults to the " +
-				"provider's `kubetorch_version`. Otherwise, the version at creation is kept, and updated to the " +
-				"default of the provider release by the next change that restarts the pods. " +
-				"Changing this restarts the pods.",
-		},
+		"inactivity_ttl": tf.OptionalDuration("Duration without calls after which Kubetorch deletes the compute, " +
+			"such as `2h`. With less than one minute, the compute may be deleted too early."),
+		"on_expiry": tf.OptionalText("Action after Kubetorch has deleted the compute because of `inactivity_ttl`: "+
+			"`recreate` or `keep_suspended`. Defaults to `recreate`, with which the next apply creates it again. "+
+			"With `keep_suspended`, the compute stays in state with `ready = false`, and `manifests` contains the "+
+			"objects that no longer exist. An apply creates them again if the configuration changes, or with "+
+			"`-replace`.",
+			stringvalidator.OneOf(recreateOnExpiry, keepOnExpiry),
+			stringvalidator.AlsoRequires(path.MatchRoot("inactivity_ttl"))),
+		"launch_timeout": tf.OptionalDuration("Maximum start time of the server in a container, such as `30m`. This " +
+			"is the limit of the startup probe, after which Kubernetes restarts the container. Defaults to the " +
+			"provider's `launch_timeout`, otherwise to `15m`. Changing this restarts the pods. An apply waits for " +
+			"the compute until `timeouts.create` or `timeouts.update`."),
+		"kubetorch_version": tf.OptionalComputedText("Version of Kubetorch that the pods install, such as `0.5.0`. "+
+			"Defaults to the provider's `kubetorch_version`. Otherwise, the version at creation is kept, and updated "+
+			"to the default of the provider release by the next change that restarts the pods. Changing this "+
+			"restarts the pods.", tf.LabelValue(), stringvalidator.LengthAtLeast(1)),
 		"renderer_revision": schema.Int64Attribute{
 			Optional: true, Computed: true, CustomType: tf.IntegerType{},
 			Validators: []validator.Int64{int64validator.AtLeast(1)},
@@ -235,8 +199,8 @@ func behaviourAttributes() map[string]schema.Attribute {
 				"creation is kept, and updated to the latest one by the next change that restarts the pods. Changing " +
 				"this restarts the pods.",
 		},
-		"gpu_anti_affinity": optionalBool("Whether to keep the pods off GPU nodes. Applies only to computes without " +
-			"GPUs. Defaults to the provider's `gpu_anti_affinity`, otherwise to `false`."),
+		"gpu_anti_affinity": tf.OptionalBool("Whether to keep the pods off GPU nodes. Applies only to computes " +
+			"without GPUs. Defaults to the provider's `gpu_anti_affinity`, otherwise to `false`."),
 		"logging_config": schema.SingleNestedAttribute{
 			Optional: true, MarkdownDescription: "Logging of the Kubetorch server in the container. `level` applies " +
 				"to the server. The other attributes are those of Kubetorch's `LoggingConfig` for clients. They are " +
@@ -245,13 +209,10 @@ func behaviourAttributes() map[string]schema.Attribute {
 				"sending their logs.",
 			Attributes: loggingAttributes(),
 		},
-		"allowed_serialization": schema.ListAttribute{
-			Optional: true, ElementType: types.StringType,
-			MarkdownDescription: "Serialization formats that calls may use, such as `json` and `pickle`. Defaults to " +
-				"the default of Kubetorch.",
-			Validators: []validator.List{listvalidator.SizeAtLeast(1), listvalidator.UniqueValues(), tf.NoNulls(),
-				listvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1), tf.LabelValue())},
-		},
+		"allowed_serialization": tf.OptionalTexts("Serialization formats that calls may use, such as `json` and "+
+			"`pickle`. Defaults to the default of Kubetorch.",
+			listvalidator.SizeAtLeast(1), listvalidator.UniqueValues(), tf.NoNulls(),
+			listvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1), tf.LabelValue())),
 		"service_template": schema.StringAttribute{
 			Optional: true, CustomType: jsontypes.NormalizedType{}, Validators: []validator.String{tf.JSONObject()},
 			MarkdownDescription: "JSON to merge into the rendered workload, as the last step. Objects are merged " +
@@ -264,10 +225,8 @@ func behaviourAttributes() map[string]schema.Attribute {
 			Attributes: map[string]schema.Attribute{
 				"url": tf.OptionalText("URL of an existing Service or Ingress. No Service is created.",
 					tf.EndpointURL()),
-				"selector": schema.MapAttribute{Optional: true, ElementType: types.StringType,
-					MarkdownDescription: "Labels of the pods that the Service selects, instead of the labels of the " +
-						"compute.",
-					Validators: append(tf.Labels(), mapvalidator.SizeAtLeast(1))},
+				"selector": tf.OptionalTextMap("Labels of the pods that the Service selects, instead of the labels "+
+					"of the compute.", append(tf.Labels(), mapvalidator.SizeAtLeast(1))...),
 			},
 		},
 	}
@@ -275,15 +234,12 @@ func behaviourAttributes() map[string]schema.Attribute {
 
 func lifecycleAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"on_not_ready": schema.StringAttribute{
-			Optional: true, Computed: true, Default: stringdefault.StaticString(failOnNotReady),
-			Validators: []validator.String{stringvalidator.OneOf(failOnNotReady, warnOnNotReady, ignoreOnNotReady)},
-			MarkdownDescription: "Action if the compute cannot become ready: `error`, `warn`, or `ignore`, which " +
-				"does not wait. Defaults to `error`. Applies to permanent failures. A wait that times out, is " +
-				"interrupted or loses the connection to the API server ends with a warning and `ready = false`, " +
-				"and the next run waits again. After an error, Terraform would destroy the compute. To fail the run " +
-				"in these cases too, set a postcondition on `self.ready`.",
-		},
+		"on_not_ready": tf.TextWithDefault(failOnNotReady, "Action if the compute cannot become ready: `error`, "+
+			"`warn`, or `ignore`, which does not wait. Defaults to `error`. Applies to permanent failures. A wait "+
+			"that times out, is interrupted or loses the connection to the API server ends with a warning and `ready "+
+			"= false`, and the next run waits again. After an error, Terraform would destroy the compute. To fail "+
+			"the run in these cases too, set a postcondition on `self.ready`.",
+			stringvalidator.OneOf(failOnNotReady, warnOnNotReady, ignoreOnNotReady)),
 		"adopt_existing": tf.Toggle("Whether to take over existing objects of the same name, regardless of who " +
 			"created them. Defaults to `false`, in which case an existing object is an error."),
 		"deletion_protection": tf.Toggle("Whether to prevent the deletion and replacement of the compute, until this " +
@@ -309,13 +265,4 @@ func computedAttributes() map[string]schema.Attribute {
 			"`Kind/namespace/name`. A plan shows the values to apply, a refresh the current values. " +
 			"`(env_vars.NAME)` stands for a value of `env_vars`, `(sensitive N)` for one of `sensitive_fields`."),
 	}
-}
-
-func optionalBool(description string) schema.BoolAttribute {
-	return schema.BoolAttribute{Optional: true, MarkdownDescription: description}
-}
-
-func duration(description string) schema.StringAttribute {
-	return schema.StringAttribute{Optional: true, CustomType: tf.DurationType{},
-		PlanModifiers: []planmodifier.String{tf.KeepSameDuration()}, MarkdownDescription: description}
 }

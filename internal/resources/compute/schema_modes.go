@@ -7,9 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -34,18 +32,15 @@ func modeAttributes() map[string]schema.Attribute {
 				"fields. The main container is `pytorch`, `tensorflow`, `mxnet` or `xgboost` in the respective " +
 				"training jobs, otherwise `kubetorch`.",
 		},
-		"manifest_only": optionalBool("Whether the compute consists of exactly `manifest`: no label, container, " +
+		"manifest_only": tf.OptionalBool("Whether the compute consists of exactly `manifest`: no label, container, " +
 			"probe or Service of Kubetorch is added. `replicas` and `suspend` are the only attributes about " +
 			"workloads and pods that can be set. `url` is null, and causes of failures in pods are not diagnosed. " +
 			"Use it to adopt a workload that another client created without restarting its pods. Defaults to `false`."),
 		"pod_template_path": tf.OptionalText("Path of the pod template in a `manifest` of a kind that the provider "+
 			"does not support by name, such as `spec.template`.", tf.FieldPath()),
-		"selector": schema.MapAttribute{
-			Optional: true, ElementType: types.StringType, Validators: append(tf.Labels(), mapvalidator.SizeAtLeast(1)),
-			MarkdownDescription: "Labels of existing pods. Without `manifest`, no workload is created, only a " +
-				"Service (and the registration with Kubetorch) for these pods. With `manifest`, selects the pods of " +
-				"the workload that receive the calls.",
-		},
+		"selector": tf.OptionalTextMap("Labels of existing pods. Without `manifest`, no workload is created, only a "+
+			"Service (and the registration with Kubetorch) for these pods. With `manifest`, selects the pods of the "+
+			"workload that receive the calls.", append(tf.Labels(), mapvalidator.SizeAtLeast(1))...),
 	}
 }
 
@@ -63,8 +58,7 @@ func imageSetupAttributes() map[string]schema.Attribute {
 
 func autoscaleAttributes() map[string]schema.Attribute {
 	scale := func(atLeast int64, description string) schema.Attribute {
-		return schema.Int64Attribute{Optional: true, CustomType: tf.IntegerType{},
-			Validators: []validator.Int64{int64validator.Between(atLeast, 1<<31-1)}, MarkdownDescription: description}
+		return tf.OptionalInteger(description, int64validator.Between(atLeast, 1<<31-1))
 	}
 	return map[string]schema.Attribute{
 		"min_scale": scale(0,
@@ -74,26 +68,24 @@ func autoscaleAttributes() map[string]schema.Attribute {
 		"initial_scale": scale(0,
 			"Number of pods after a change, before the load is measured. Defaults to the default of Knative, `1`."),
 		"target": scale(1, "Target load of each pod, in the unit of `metric`."),
-		"target_utilization": schema.Int64Attribute{Optional: true, CustomType: tf.IntegerType{},
-			Validators: []validator.Int64{int64validator.Between(1, 100)},
-			MarkdownDescription: "Percentage of `target` at which pods are added, from 1 to 100. Defaults to the " +
-				"default of Knative, `70`."},
+		"target_utilization": tf.OptionalInteger("Percentage of `target` at which pods are added, from 1 to 100. "+
+			"Defaults to the default of Knative, `70`.", int64validator.Between(1, 100)),
 		"metric": tf.OptionalText("Metric of the load: `concurrency`, `rps`, `cpu`, `memory` or a custom metric. "+
 			"Knative defaults to `concurrency`. `cpu` and `memory` require `autoscaler_class = "+
 			"\"hpa.autoscaling.knative.dev\"`.", stringvalidator.LengthAtLeast(1)),
-		"window": duration("Time over which the load is averaged, from `6s` to `1h`. Defaults " +
+		"window": tf.OptionalDuration("Time over which the load is averaged, from `6s` to `1h`. Defaults " +
 			"to the default of Knative, `60s`."),
 		"concurrency": scale(0,
 			"Maximum number of concurrent requests of one pod (`containerConcurrency`). Defaults to `0`, which means "+
 				"no limit."),
-		"scale_down_delay": duration("Duration of a lower load after which pods are removed. Defaults " +
+		"scale_down_delay": tf.OptionalDuration("Duration of a lower load after which pods are removed. Defaults " +
 			"to `1m`."),
-		"scale_to_zero_pod_retention_period": duration("Duration for which the last pod is kept before scaling to " +
-			"zero. Defaults to `10m`."),
+		"scale_to_zero_pod_retention_period": tf.OptionalDuration("Duration for which the last pod is kept before " +
+			"scaling to zero. Defaults to `10m`."),
 		"autoscaler_class": tf.OptionalText("Autoscaler, `kpa.autoscaling.knative.dev` or "+
 			"`hpa.autoscaling.knative.dev`. Knative defaults to `kpa.autoscaling.knative.dev`.",
 			stringvalidator.OneOf(kind.KPAClass, kind.HPAClass)),
-		"progress_deadline": duration("Maximum time for a revision to become ready. Defaults to the " +
+		"progress_deadline": tf.OptionalDuration("Maximum time for a revision to become ready. Defaults to the " +
 			"longest of `10m`, `launch_timeout` plus one minute, and 1.2 times `launch_timeout`."),
 		"extra_annotations": tf.AnnotationMap("Additional annotations of the pod template, for Knative."),
 	}
@@ -106,21 +98,18 @@ func distributeTypes() []string {
 
 func distributeAttributes() map[string]schema.Attribute {
 	workers := func(description string) schema.Attribute {
-		return schema.Int64Attribute{Optional: true, CustomType: tf.IntegerType{},
-			Validators: []validator.Int64{int64validator.Between(1, 1<<31-1)}, MarkdownDescription: description}
+		return tf.OptionalInteger(description, int64validator.Between(1, 1<<31-1))
 	}
 	return map[string]schema.Attribute{
-		"type": schema.StringAttribute{
-			Optional: true, Computed: true, Default: stringdefault.StaticString(manifest.DefaultDistribution),
-			Validators: []validator.String{stringvalidator.OneOf(distributeTypes()...)},
-			MarkdownDescription: "Type of the distribution: `spmd`, `pytorch`, `jax`, `tensorflow`, `monarch` or " +
-				"`ray`. Defaults to `spmd`.",
-		},
+		"type": tf.TextWithDefault(manifest.DefaultDistribution, "Type of the distribution: `spmd`, `pytorch`, "+
+			"`jax`, `tensorflow`, `monarch` or `ray`. Defaults to `spmd`.",
+			stringvalidator.OneOf(distributeTypes()...)),
 		"workers": workers("Number of pods, including the first one (the head of Ray). Defaults to `1`."),
 		"quorum_workers": workers("Number of workers that must be available before a call starts. Defaults to all " +
 			"workers."),
-		"quorum_timeout": duration("Maximum time that a call waits for the quorum. Defaults to `launch_timeout`."),
-		"monitor_members": optionalBool("Whether a change of the members ends a running call. Defaults to the " +
+		"quorum_timeout": tf.OptionalDuration("Maximum time that a call waits for the quorum. Defaults to " +
+			"`launch_timeout`."),
+		"monitor_members": tf.OptionalBool("Whether a change of the members ends a running call. Defaults to the " +
 			"default of Kubetorch."),
 		"args": schema.StringAttribute{
 			Optional: true, CustomType: jsontypes.NormalizedType{}, Validators: []validator.String{tf.JSONObject()},
@@ -133,22 +122,20 @@ func distributeAttributes() map[string]schema.Attribute {
 // loggingAttributes returns the attributes of Kubetorch's LoggingConfig.
 func loggingAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"level": schema.StringAttribute{
-			Optional: true, Computed: true, Default: stringdefault.StaticString(manifest.DefaultLogLevel),
-			Validators:          []validator.String{stringvalidator.OneOf("debug", "info", "warning", "error")},
-			MarkdownDescription: "Log level of the server: `debug`, `info`, `warning` or `error`. Defaults to `info`.",
-		},
-		"stream_logs": optionalBool("Whether calls show the log. Defaults to the default of Kubetorch, `true`."),
-		"include_system_logs": optionalBool("Whether calls also show the log lines of the server. Defaults to the " +
+		"level": tf.TextWithDefault(manifest.DefaultLogLevel, "Log level of the server: `debug`, `info`, `warning` "+
+			"or `error`. Defaults to `info`.", stringvalidator.OneOf("debug", "info", "warning", "error")),
+		"stream_logs": tf.OptionalBool("Whether calls show the log. Defaults to the default of Kubetorch, `true`."),
+		"include_system_logs": tf.OptionalBool("Whether calls also show the log lines of the server. Defaults to the " +
 			"default of Kubetorch, `false`."),
-		"include_events": optionalBool("Whether calls show Kubernetes events during startup. Defaults to the default " +
-			"of Kubetorch, `true`."),
-		"include_name": optionalBool("Whether each line starts with the name of the compute. Defaults to the default " +
-			"of Kubetorch, `true`."),
-		"grace_period": duration("Time that a call waits for late log lines. Defaults to the default of " +
+		"include_events": tf.OptionalBool("Whether calls show Kubernetes events during startup. Defaults to the " +
+			"default of Kubetorch, `true`."),
+		"include_name": tf.OptionalBool("Whether each line starts with the name of the compute. Defaults to the " +
+			"default of Kubetorch, `true`."),
+		"grace_period": tf.OptionalDuration("Time that a call waits for late log lines. Defaults to the default of " +
 			"Kubetorch, `2s`."),
-		"poll_timeout": duration("Timeout of one poll for log lines. Defaults to the default of Kubetorch, `1s`."),
-		"shutdown_grace_period": duration("Time that the calling program waits for log lines before it exits. " +
-			"Defaults to the default of Kubetorch, which does not wait."),
+		"poll_timeout": tf.OptionalDuration("Timeout of one poll for log lines. Defaults to the default of " +
+			"Kubetorch, `1s`."),
+		"shutdown_grace_period": tf.OptionalDuration("Time that the calling program waits for log lines before it " +
+			"exits. Defaults to the default of Kubetorch, which does not wait."),
 	}
 }

@@ -30,10 +30,8 @@ func placementAttributes() map[string]schema.Attribute {
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"topology_key": tf.RequiredText("Label of the nodes whose values are the domains, such as "+
 					"`topology.kubernetes.io/zone`.", tf.LabelKey()),
-				"max_skew": schema.Int64Attribute{Optional: true, CustomType: tf.IntegerType{},
-					Validators: []validator.Int64{int64validator.Between(1, math.MaxInt32)},
-					MarkdownDescription: "Maximum difference in the number of pods between two domains. " +
-						"Defaults to `1`."},
+				"max_skew": tf.OptionalInteger("Maximum difference in the number of pods between two domains. "+
+					"Defaults to `1`.", int64validator.Between(1, math.MaxInt32)),
 				"when_unsatisfiable": tf.OptionalText("What happens to a pod that would violate the constraint: "+
 					"`DoNotSchedule` or `ScheduleAnyway`. Defaults to `DoNotSchedule`.",
 					stringvalidator.OneOf(string(corev1.DoNotSchedule), string(corev1.ScheduleAnyway))),
@@ -44,8 +42,8 @@ func placementAttributes() map[string]schema.Attribute {
 			"more than one replica, whose workers must all run the same version, otherwise `RollingUpdate`.",
 			stringvalidator.OneOf(string(appsv1.RecreateDeploymentStrategyType),
 				string(appsv1.RollingUpdateDeploymentStrategyType))),
-		"termination_grace_period": duration("Time that a pod has to end after SIGTERM, in whole seconds, such as " +
-			"`2m`. Defaults to the default of Kubernetes, `30s`."),
+		"termination_grace_period": tf.OptionalDuration("Time that a pod has to end after SIGTERM, in whole seconds, " +
+			"such as `2m`. Defaults to the default of Kubernetes, `30s`."),
 		"expose": exposeAttribute(),
 		"pod_disruption_budget": schema.SingleNestedAttribute{
 			Optional: true,

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 	"github.com/ktdev/terraform-provider-kt/internal/registry"
@@ -19,18 +20,12 @@ import (
 func (hooks) Plan(ctx context.Context, planned *planning) {
 	p := planner{planning: planned}
 	p.render(ctx)
+	p.ReplaceIfMoved()
 	if !p.Diags.HasError() {
 		p.dryRun(ctx)
 	}
 	p.setUID()
 	p.PreserveImported(p.PrivateState.Imported)
-	p.ReplaceIfMoved()
-	if p.replace {
-		p.Replace.Append(path.Root("manifests"))
-	}
-	if p.PrivateState.Terminating {
-		p.Replace.Append(path.Root("uid"))
-	}
 }
 
 // planner computes one plan. Its methods fill in Plan, in the order in which
@@ -38,8 +33,7 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 type planner struct {
 	*planning
 
-	object  *unstructured.Unstructured // nil if an input is unknown
-	replace bool                       // an immutable field changes
+	object *unstructured.Unstructured // nil if an input is unknown
 }
 
 // render sets the attributes of the image and its setup, and renders the object.
@@ -116,30 +110,24 @@ func (p *planner) dryRun(ctx context.Context) {
 			p.Diags.Append(owned.PreviewOwner(ctx, p.Data.Cluster, p.Plan.ref(), creation).Diagnostics(true, false)...)
 		})
 	}
-	if p.object == nil || p.Plan.Manifests.Equal(p.State.Manifests) || p.changesIdentity() ||
-		p.Short() {
+	if p.object == nil || p.Plan.Manifests.Equal(p.State.Manifests) || len(p.Replace) > 0 || p.Short() {
 		return
 	}
 	replaced := p.Replaced[manifest.Key(p.object)].UID
 	p.Data.Cluster.Preview(ctx, func() {
-		p.replace = p.DryRun(ctx, p.object, creation, replaced).Immutable && inState
+		if p.DryRun(ctx, p.object, creation, replaced).Is(kube.Immutable) && inState {
+			p.Replace.Append(path.Root("manifests"))
+		}
 	})
 }
 
-// setUID marks the UID as unknown if the apply sets it.
+// setUID marks the UID as unknown if the apply sets it. A ConfigMap that is being deleted is replaced.
 func (p *planner) setUID() {
+	if p.PrivateState.Terminating {
+		p.Replace.Append(path.Root("uid"))
+	}
 	p.Plan.UID = p.State.UID
-	if p.Creating || p.replaces() || p.State.UID.IsNull() {
+	if p.Creating || len(p.Replace) > 0 || p.State.UID.IsNull() {
 		p.Plan.UID = types.StringUnknown()
 	}
-}
-
-// replaces reports whether the ConfigMap must be replaced.
-func (p *planner) replaces() bool {
-	return p.changesIdentity() || p.replace || p.PrivateState.Terminating
-}
-
-// changesIdentity reports whether the name or namespace changes.
-func (p *planner) changesIdentity() bool {
-	return !p.Creating && (!p.Plan.Name.Equal(p.State.Name) || !p.Plan.Namespace.Equal(p.State.Namespace))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -82,9 +83,11 @@ func TestUIDIsUnknownIfTheApplySetsIt(t *testing.T) {
 		"update": {state: named("a", "u"), plan: named("a", ""), want: text("u")},
 		"creation": {plan: named("a", ""), p: planner{planning: &planning{Creating: true}},
 			want: types.StringUnknown()},
-		"rename":        {state: named("a", "u"), plan: named("b", ""), want: types.StringUnknown()},
+		"rename": {state: named("a", "u"), plan: named("b", ""),
+			p: planner{planning: &planning{Replace: path.Paths{path.Root("name")}}}, want: types.StringUnknown()},
 		"lost response": {state: named("a", ""), plan: named("a", ""), want: types.StringUnknown()},
-		"immutable field": {state: named("a", "u"), plan: named("a", ""), p: planner{replace: true},
+		"immutable field": {state: named("a", "u"), plan: named("a", ""), p: planner{planning: &planning{
+			Replace: path.Paths{path.Root("manifests")}}},
 			want: types.StringUnknown()},
 		"terminating ConfigMap": {state: named("a", "u"), plan: named("a", ""),
 			p:    planner{planning: &planning{PrivateState: privateState{Terminating: true}}},

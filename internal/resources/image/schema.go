@@ -8,7 +8,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
@@ -31,40 +30,29 @@ func attributes() map[string]schema.Attribute {
 
 func identityAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"name": schema.StringAttribute{
-			Required:   true,
-			Validators: []validator.String{tf.ServiceName()},
-			MarkdownDescription: "Name of the image. Its ConfigMap is named `kt-image-<name>`. Must be an RFC 1035 " +
-				"label of at most 63 characters. Changing this replaces the ConfigMap.",
-		},
-		"namespace": schema.StringAttribute{
-			Optional: true, Computed: true, Validators: []validator.String{tf.NamespaceName()},
-			MarkdownDescription: "Namespace of the ConfigMap, which must be the namespace of the computes that use " +
-				"the image. Defaults to a namespace that is resolved once, at creation, like the namespace of " +
-				"`kt_compute`. Changing this replaces the ConfigMap.",
-		},
+		"name": tf.RequiredText("Name of the image. Its ConfigMap is named `kt-image-<name>`. Must be an RFC 1035 "+
+			"label of at most 63 characters. Changing this replaces the ConfigMap.", tf.ServiceName()),
+		"namespace": tf.OptionalComputedText("Namespace of the ConfigMap, which must be the namespace of the "+
+			"computes that use the image. Defaults to a namespace that is resolved once, at creation, like the "+
+			"namespace of `kt_compute`. Changing this replaces the ConfigMap.", tf.NamespaceName()),
 	}
 }
 
 func imageAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"image_id": schema.StringAttribute{
-			Optional: true, Computed: true, Validators: []validator.String{tf.ImageReference()},
-			MarkdownDescription: "Image to run, such as `nvcr.io/nvidia/pytorch:26.06-py3`. Exactly one of " +
-				"`image_id`, `base` and a `FROM` in `dockerfile` must be set. Defaults to the value of `image`.",
-		},
+		"image_id": tf.OptionalComputedText("Image to run, such as `nvcr.io/nvidia/pytorch:26.06-py3`. Exactly one "+
+			"of `image_id`, `base` and a `FROM` in `dockerfile` must be set. Defaults to the value of `image`.",
+			tf.ImageReference()),
 		"base": tf.OptionalText("Kubetorch base image: `debian`, `ubuntu`, `python3.12` (or another version), `ray` " +
 			"or `pytorch`, with or without a tag, as in `ray:2.40.0`."),
 		"python_path": tf.OptionalText("Absolute path of the Python interpreter in the image. Defaults to `python3`, "+
 			"otherwise `python`, in `PATH`.", tf.AbsolutePath()),
 		"install_cmd": tf.OptionalText("Command that installs Python packages, such as `uv pip install --system`. " +
 			"The packages are appended. Defaults to uv if the image contains it, otherwise pip."),
-		"dockerfile": schema.StringAttribute{
-			Optional: true, Computed: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
-			MarkdownDescription: "Content of a Dockerfile. Its instructions run before `steps`. Supported are " +
-				"`FROM`, `RUN`, `ENV`, `COPY`, and `CMD` and `ENTRYPOINT`, which have no effect. Paths of `COPY` are " +
-				"relative to the working directory of Terraform. Defaults to the value of `rendered_dockerfile`.",
-		},
+		"dockerfile": tf.OptionalComputedText("Content of a Dockerfile. Its instructions run before `steps`. "+
+			"Supported are `FROM`, `RUN`, `ENV`, `COPY`, and `CMD` and `ENTRYPOINT`, which have no effect. Paths of "+
+			"`COPY` are relative to the working directory of Terraform. Defaults to the value of "+
+			"`rendered_dockerfile`.", stringvalidator.LengthAtLeast(1)),
 		"pin_digest": tf.Toggle("Whether to request the digest of the tag from the registry and to run that digest. " +
 			"A moved tag then appears in the plan. The digest of a new image is known after apply. Uses the same " +
 			"credentials as docker. Defaults to " +
@@ -78,36 +66,23 @@ func stepsAttribute() schema.Attribute {
 		MarkdownDescription: "Steps to run in order, after `dockerfile`. Exactly one attribute of each step must be " +
 			"set.",
 		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-			"pip_install": schema.ListAttribute{
-				Optional: true, ElementType: types.StringType,
-				Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
-				MarkdownDescription: "Python packages to install. Each item is one argument of pip, such as " +
-					"`torch==2.5.1`.",
-			},
+			"pip_install": tf.OptionalTexts("Python packages to install. Each item is one argument of pip, such as "+
+				"`torch==2.5.1`.", listvalidator.SizeAtLeast(1), tf.NoNulls()),
 			"run_bash": tf.OptionalText("Commands to run with bash, which stop at the first failure (`set -eo "+
 				"pipefail`).",
 				stringvalidator.LengthAtLeast(1)),
-			"set_env_vars": schema.MapAttribute{
-				Optional: true, ElementType: types.StringType,
-				Validators: []validator.Map{mapvalidator.SizeAtLeast(1), tf.NoNulls()},
-				MarkdownDescription: "Environment variables for later steps and the server. `$NAME` in a value is " +
-					"expanded, as in `$PATH:/opt/bin`.",
-			},
+			"set_env_vars": tf.OptionalTextMap("Environment variables for later steps and the server. `$NAME` in a "+
+				"value is expanded, as in `$PATH:/opt/bin`.", mapvalidator.SizeAtLeast(1), tf.NoNulls()),
 			"copy": schema.SingleNestedAttribute{
 				Optional: true, MarkdownDescription: "Local file or directory to copy, like `COPY` in a Dockerfile. " +
 					"For a directory, its content is copied, except for the state and plans of Terraform " +
 					"(`*.tfstate*`, `*.tfplan`, `tfplan`).",
 				Attributes: map[string]schema.Attribute{
-					"source": schema.StringAttribute{
-						Required: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
-						MarkdownDescription: "Local path, or pattern such as `*.py`. Relative paths are resolved " +
-							"from the working directory of Terraform, so start the path with `${path.module}`.",
-					},
-					"dest": schema.StringAttribute{
-						Required: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
-						MarkdownDescription: "Path in the container. A path that ends with a slash is a directory to " +
-							"copy files into.",
-					},
+					"source": tf.RequiredText("Local path, or pattern such as `*.py`. Relative paths are resolved "+
+						"from the working directory of Terraform, so start the path with `${path.module}`.",
+						stringvalidator.LengthAtLeast(1)),
+					"dest": tf.RequiredText("Path in the container. A path that ends with a slash is a directory to "+
+						"copy files into.", stringvalidator.LengthAtLeast(1)),
 				},
 			},
 			"sync_package": tf.OptionalText("Local directory of a Python package. A directory with a `pyproject.toml` "+

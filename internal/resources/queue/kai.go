@@ -13,10 +13,6 @@ import (
 )
 
 func kaiAttribute() schema.Attribute {
-	duration := func(description string) schema.StringAttribute {
-		return schema.StringAttribute{Optional: true, CustomType: tf.DurationType{},
-			PlanModifiers: []planmodifier.String{tf.KeepSameDuration()}, MarkdownDescription: description}
-	}
 	return schema.SingleNestedAttribute{
 		Optional: true,
 		Validators: []validator.Object{objectvalidator.ConflictsWith(
@@ -31,13 +27,12 @@ func kaiAttribute() schema.Attribute {
 				"KAI ignores the queue. The plan warns if it is missing, or if its quotas are smaller.",
 				tf.ObjectName()),
 			"display_name": tf.OptionalText("Human-readable name of the queue.", stringvalidator.LengthAtLeast(1)),
-			"priority": schema.Int64Attribute{Optional: true, CustomType: tf.IntegerType{},
-				MarkdownDescription: "Priority of the queue in the division of the resources that are left after all " +
-					"quotas. KAI defaults to 100."},
-			"preempt_min_runtime": duration("Minimum run time of a workload before KAI evicts it for a workload of " +
-				"the same queue with a higher priority, such as `10m`."),
-			"reclaim_min_runtime": duration("Minimum run time of a workload before KAI evicts it to give the " +
-				"resources back to another queue, such as `1h`."),
+			"priority": tf.OptionalInteger("Priority of the queue in the division of the resources that are left " +
+				"after all quotas. KAI defaults to 100."),
+			"preempt_min_runtime": tf.OptionalDuration("Minimum run time of a workload before KAI evicts it for a " +
+				"workload of the same queue with a higher priority, such as `10m`."),
+			"reclaim_min_runtime": tf.OptionalDuration("Minimum run time of a workload before KAI evicts it to give " +
+				"the resources back to another queue, such as `1h`."),
 			"gpu":    shareAttribute("GPUs", "`8` or `0.5`"),
 			"cpu":    shareAttribute("CPUs", "`64` or `500m`"),
 			"memory": shareAttribute("Memory", "`512Gi`"),

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/kueue"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -111,23 +112,21 @@ func (p *planner) preview(ctx context.Context, changed owned.Objects) bool {
 		if p.prior[key] != nil {
 			asNew = nil
 		}
-		verdict := p.Memory().Preview(ctx, p.Data.Cluster, obj, asNew, p.Replaced[key].UID)
-		if verdict.Refused && p.changesParent() {
+		before := len(p.Diags)
+		verdict := p.DryRun(ctx, obj, asNew, p.Replaced[key].UID)
+		if verdict.Is(kube.Refused) && p.changesParent() {
+			p.Diags = p.Diags[:before]
 			p.Diags.AddAttributeWarning(path.Root("kai").AtName("parent_queue"), "Planned without the check of KAI",
 				fmt.Sprintf("KAI rejects the queue as long as its parent queue does not exist, and this run manages "+
 					"the parent queue, too. The response of KAI: %v", verdict.Err()))
 			continue
 		}
-		p.Diags.Append(verdict.Diagnostics(p.Creating, asNew == nil)...)
-		if verdict.Immutable && asNew == nil {
+		if verdict.Is(kube.Immutable) && asNew == nil {
 			p.Diags.AddError("Immutable field of "+verdict.Ref.String()+" changed", "The plan would change a field "+
 				"that cannot be changed, such as node_labels of a flavor with topology_name.\n\n"+
 				"Next step: Check what the plan changes in manifests. Revert this change, or use another name.")
 		}
-		if asNew == nil {
-			p.Diags.Append(p.Memory().RetainedWarning(verdict.Ref, key, verdict.After)...)
-		}
-		if verdict.Unreachable || p.Diags.HasError() {
+		if verdict.Unreachable() || p.Diags.HasError() {
 			return false
 		}
 	}

@@ -200,8 +200,8 @@ func (r reader) importRelated(
 func (m *model) adopt(ctx context.Context, seen spec, r *reading, ours bool) {
 	m.AdoptExisting, m.DeletionProtection = types.BoolValue(false), types.BoolValue(false)
 	defaults := r.Data.Defaults
-	seen.Labels, seen.Annotations = tf.WithoutDefaults(seen.Labels, defaults.Labels),
-		tf.WithoutDefaults(seen.Annotations, defaults.Annotations)
+	seen.Labels, seen.Annotations = manifest.Without(seen.Labels, defaults.Labels),
+		manifest.Without(seen.Annotations, defaults.Annotations)
 	if !ours { // the others are not removed, so the plan must not show their removal; see warnOfRetained
 		seen = spec{Queue: kueue.Queue{Flavors: seen.Flavors, Namespaces: seen.Namespaces}, KAI: seen.KAI}
 	}

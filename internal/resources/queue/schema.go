@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -27,40 +26,28 @@ const description = "Manages a team's quota of GPUs and other resources of a clu
 
 func attributes() map[string]schema.Attribute {
 	return lifecycle.WithSensitiveFields(map[string]schema.Attribute{
-		"name": schema.StringAttribute{
-			Required: true, Validators: []validator.String{tf.ObjectName(), stringvalidator.LengthAtMost(63)},
-			MarkdownDescription: "Name of the ClusterQueue and of the LocalQueues, or of the Queue of KAI. At most " +
-				"63 lowercase letters, digits, dashes and dots. A ClusterQueue and a Queue have no namespace, so the " +
-				"name must be unique in the cluster. Changing this replaces the queue.",
-		},
-		"namespace": schema.StringAttribute{
-			Optional: true, Computed: true, Validators: []validator.String{tf.NamespaceName()},
-			MarkdownDescription: "Namespace of the team, with a LocalQueue. Defaults to a namespace that is resolved " +
-				"once, at creation, like the namespace of `kt_compute`. With `kai`, it is only part of the ID. " +
-				"Changing this replaces the queue.",
-		},
-		"namespaces": schema.ListAttribute{
-			Optional: true, ElementType: types.StringType,
-			Validators: []validator.List{listvalidator.SizeAtLeast(1), listvalidator.UniqueValues(), tf.NoNulls(),
-				listvalidator.ValueStringsAre(tf.NamespaceName())},
-			MarkdownDescription: "Other namespaces of the team. Each gets a LocalQueue with the same name.",
-		},
+		"name": tf.RequiredText("Name of the ClusterQueue and of the LocalQueues, or of the Queue of KAI. At most 63 "+
+			"lowercase letters, digits, dashes and dots. A ClusterQueue and a Queue have no namespace, so the name "+
+			"must be unique in the cluster. Changing this replaces the queue.",
+			tf.ObjectName(), stringvalidator.LengthAtMost(63)),
+		"namespace": tf.OptionalComputedText("Namespace of the team, with a LocalQueue. Defaults to a namespace that "+
+			"is resolved once, at creation, like the namespace of `kt_compute`. With `kai`, it is only part of the "+
+			"ID. Changing this replaces the queue.", tf.NamespaceName()),
+		"namespaces": tf.OptionalTexts("Other namespaces of the team. Each gets a LocalQueue with the same name.",
+			listvalidator.SizeAtLeast(1), listvalidator.UniqueValues(), tf.NoNulls(),
+			listvalidator.ValueStringsAre(tf.NamespaceName())),
 		"flavors":    flavorsAttribute(),
 		"preemption": preemptionAttribute(),
 		"kai":        kaiAttribute(),
 		"cohort": tf.OptionalText("Cohort of the queue. Queues in the same cohort can borrow the unused quota of each "+
 			"other.", tf.ObjectName()),
-		"fair_share_weight": schema.StringAttribute{
-			Optional: true, CustomType: tf.QuantityType{}, PlanModifiers: []planmodifier.String{tf.KeepSameQuantity()},
-			MarkdownDescription: "Weight of the queue when the queues of a cohort compete for unused quota, such as " +
-				"`2` or `500m`. Requires fair sharing in the configuration of Kueue, which defaults to a weight of 1.",
-		},
-		"admission_checks": schema.ListAttribute{
-			Optional: true, ElementType: types.StringType,
-			Validators: []validator.List{listvalidator.SizeAtLeast(1), listvalidator.UniqueValues(), tf.NoNulls(),
-				listvalidator.ValueStringsAre(tf.ObjectName())},
-			MarkdownDescription: "Names of the AdmissionChecks that a workload must pass in addition to the quota.",
-		},
+		"fair_share_weight": tf.OptionalQuantity("Weight of the queue when the queues of a cohort compete for unused " +
+			"quota, such as `2` or `500m`. Requires fair sharing in the configuration of Kueue, which defaults to a " +
+			"weight of 1."),
+		"admission_checks": tf.OptionalTexts("Names of the AdmissionChecks that a workload must pass in addition to "+
+			"the quota.",
+			listvalidator.SizeAtLeast(1), listvalidator.UniqueValues(), tf.NoNulls(),
+			listvalidator.ValueStringsAre(tf.ObjectName())),
 		"queueing_strategy": tf.OptionalText("Order of the workloads: `BestEffortFIFO`, where a workload that does "+
 			"not fit does not block newer ones, or `StrictFIFO`, where it does. Kueue defaults to `BestEffortFIFO`.",
 			stringvalidator.OneOf(kueue.QueueingStrategies()...)),
@@ -70,11 +57,8 @@ func attributes() map[string]schema.Attribute {
 			stringvalidator.OneOf(kueue.StopPolicies()...)),
 		"labels":      tf.LabelsAttribute("the objects of the queue"),
 		"annotations": tf.AnnotationsAttribute("the objects of the queue"),
-		"wait_for_active": schema.BoolAttribute{
-			Optional: true,
-			MarkdownDescription: "Whether to wait until the ClusterQueue is active. Defaults to `true`, " +
-				"except for a queue that `stop_policy` stops.",
-		},
+		"wait_for_active": tf.OptionalBool("Whether to wait until the ClusterQueue is active. Defaults to `true`, " +
+			"except for a queue that `stop_policy` stops."),
 		"adopt_existing": tf.Toggle("Whether to take over existing objects of the same names, regardless of who " +
 			"created them. Defaults to `false`, in which case an existing object is an error."),
 		"deletion_protection": tf.Toggle("Whether to prevent the deletion and replacement of the queue, until this " +
@@ -110,10 +94,9 @@ func flavorsAttribute() schema.Attribute {
 			"them. Flavors that have a resource in common must have quotas for the same resources. Required " +
 			"without `kai`.",
 		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-			"name": schema.StringAttribute{Required: true, Validators: []validator.String{tf.ObjectName()},
-				MarkdownDescription: "Name of the ResourceFlavor. It is created if `node_labels`, `node_taints`, " +
-					"`tolerations` or `topology_name` is set. Otherwise it must exist, for example as a flavor of " +
-					"another `kt_queue`."},
+			"name": tf.RequiredText("Name of the ResourceFlavor. It is created if `node_labels`, `node_taints`, "+
+				"`tolerations` or `topology_name` is set. Otherwise it must exist, for example as a flavor of "+
+				"another `kt_queue`.", tf.ObjectName()),
 			"node_labels": tf.LabelMap("Labels of the nodes, such as `{ \"nvidia.com/gpu.product\" = " +
 				"\"NVIDIA-H100-80GB-HBM3\" }`, or `{}` for all nodes. Kueue adds them to the node selectors of pods."),
 			"node_taints": schema.ListNestedAttribute{
@@ -138,10 +121,8 @@ func flavorsAttribute() schema.Attribute {
 				MarkdownDescription: "Quotas by resource, such as `nvidia.com/gpu`, `cpu` or `memory`. Kueue does " +
 					"not admit workloads that request a resource without a quota.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"nominal": schema.StringAttribute{Required: true, CustomType: tf.QuantityType{},
-						PlanModifiers: []planmodifier.String{tf.KeepSameQuantity()},
-						MarkdownDescription: "Quota of the queue, such as `16` or `1Ti`. What is unused can be " +
-							"borrowed by the cohort, up to `lending_limit`."},
+					"nominal": tf.RequiredQuantity("Quota of the queue, such as `16` or `1Ti`. What is unused can be " +
+						"borrowed by the cohort, up to `lending_limit`."),
 					"borrowing_limit": tf.OptionalQuantity("Maximum quantity to borrow from the cohort. If not set, " +
 						"there is no limit. Requires `cohort`."),
 					"lending_limit": tf.OptionalQuantity("Maximum unused quantity that the queue lends to the " +
@@ -177,10 +158,9 @@ func preemptionAttribute() schema.Attribute {
 			"borrow_within_cohort": policy("Eviction of workloads of other queues of the cohort for a workload that "+
 				"must borrow. Requires `reclaim_within_cohort`, and has no effect with fair sharing.",
 				kueue.BorrowWithinCohortPolicies()),
-			"max_priority_threshold": schema.Int64Attribute{Optional: true, CustomType: tf.IntegerType{},
-				Validators: []validator.Int64{int64validator.Between(math.MinInt32, math.MaxInt32)},
-				MarkdownDescription: "Maximum priority of workloads that are evicted by `borrow_within_cohort`. If " +
-					"not set, there is no limit."},
+			"max_priority_threshold": tf.OptionalInteger("Maximum priority of workloads that are evicted by "+
+				"`borrow_within_cohort`. If not set, there is no limit.",
+				int64validator.Between(math.MinInt32, math.MaxInt32)),
 		},
 	}
 }

@@ -147,23 +147,15 @@ func (r revisions) resolveEntries(c content, plan types.Map) (map[string]spec.En
 		return r.digests.Values, nil
 	}
 	entries := map[string]spec.Entry{}
-	planned := tf.Texts(plan)
+	shown, texts := plan.Elements(), tf.Texts(plan)
 	for _, key := range c.keys() {
-		entry := r.entry(key, c.data[key], c.external)
-		if text, known := planned[key]; known && text != entry.Text {
-			diags.Append(changedSincePlan(c, key))
-		}
-		entries[key] = entry
-	}
-	if plan.IsUnknown() {
-		return entries, diags
-	}
-	for _, key := range c.keys() {
-		if _, exists := plan.Elements()[key]; !exists {
+		entries[key] = r.entry(key, c.data[key], c.external)
+		_, exists := shown[key]
+		if text, known := texts[key]; known && text != entries[key].Text || !exists && !plan.IsUnknown() {
 			diags.Append(changedSincePlan(c, key))
 		}
 	}
-	for key := range plan.Elements() {
+	for key := range shown {
 		if _, exists := entries[key]; !exists {
 			diags.Append(changedSincePlan(c, key))
 		}

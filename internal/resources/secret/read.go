@@ -110,10 +110,11 @@ func (r reader) refresh(live *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
-	sent, err := r.sent()
-	if err != nil {
+	sent, err := owned.ObjectIn(r.State.Manifests)
+	if err != nil || sent == nil { // nil: manifests is empty, which no apply writes
 		return err
 	}
+	sent = r.PrivateState.Digests.MaskApplied(sent)
 	data := kube.SecretData(live)
 	if r.PrivateState.Matched == versionOf(live) {
 		r.PrivateState.Digests.Confirm(data)
@@ -163,18 +164,6 @@ func (r reader) recordMatch(
 	if len(extra) == 0 && len(changes) == 0 && len(data) == len(r.PrivateState.Digests.Values) {
 		r.PrivateState.match(live)
 	}
-}
-
-// sent returns the applied Secret, with digests instead of values.
-func (r reader) sent() (*unstructured.Unstructured, error) {
-	for _, text := range tf.Texts(r.State.Manifests) {
-		obj := &unstructured.Unstructured{}
-		if err := obj.UnmarshalJSON([]byte(text)); err != nil {
-			return nil, fmt.Errorf("cannot read the attribute manifests: %w", err)
-		}
-		return r.PrivateState.Digests.MaskApplied(obj), nil
-	}
-	return nil, fmt.Errorf("the attribute manifests is empty")
 }
 
 // setKeys updates the attribute keys.

@@ -7,7 +7,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
@@ -26,27 +25,19 @@ const description = "Manages a Kubernetes Secret with credentials for `kt_comput
 // [hooks.Validate].
 func attributes() map[string]schema.Attribute {
 	return lifecycle.WithSensitiveFields(map[string]schema.Attribute{
-		"name": schema.StringAttribute{
-			Required:            true,
-			Validators:          []validator.String{tf.ObjectName(), stringvalidator.LengthAtMost(63)},
-			MarkdownDescription: "Name of the Secret, of at most 63 characters. Changing this replaces the Secret.",
-		},
-		"namespace": schema.StringAttribute{
-			Optional: true, Computed: true, Validators: []validator.String{tf.NamespaceName()},
-			MarkdownDescription: "Namespace of the Secret. Defaults to a namespace that is resolved once, at " +
-				"creation, like the namespace of `kt_compute`. Changing this replaces the Secret.",
-		},
+		"name": tf.RequiredText("Name of the Secret, of at most 63 characters. Changing this replaces the Secret.",
+			tf.ObjectName(), stringvalidator.LengthAtMost(63)),
+		"namespace": tf.OptionalComputedText("Namespace of the Secret. Defaults to a namespace that is resolved "+
+			"once, at creation, like the namespace of `kt_compute`. Changing this replaces the Secret.",
+			tf.NamespaceName()),
 		"values_wo": schema.MapAttribute{
 			Optional: true, WriteOnly: true, Sensitive: true, ElementType: types.StringType,
 			MarkdownDescription: "Write-only values by key, as the source of the Secret. Terraform does not store " +
 				"them. Accepts ephemeral resources and ephemeral variables. Requires Terraform 1.11 or OpenTofu 1.11.",
 		},
-		"values_wo_version": schema.Int64Attribute{
-			Optional: true, CustomType: tf.IntegerType{},
-			MarkdownDescription: "Version of `values_wo`. If set, `values_wo` is written only when this number " +
-				"changes. Use it for values that differ in each run, as those of many ephemeral resources do. If not " +
-				"set, the plan detects values that differ from the last applied ones.",
-		},
+		"values_wo_version": tf.OptionalInteger("Version of `values_wo`. If set, `values_wo` is written only when " +
+			"this number changes. Use it for values that differ in each run, as those of many ephemeral resources " +
+			"do. If not set, the plan detects values that differ from the last applied ones."),
 		"values": schema.MapAttribute{
 			Optional: true, Sensitive: true, ElementType: types.StringType,
 			MarkdownDescription: "Values by key, as the source of the Secret. **They are stored in state and in " +
@@ -60,18 +51,12 @@ func attributes() map[string]schema.Attribute {
 		"path": tf.OptionalText("Path of a file, or of a directory whose files become keys, as the source of the "+
 			"Secret. It is read on the machine that runs Terraform. `~` is the home directory. Subdirectories "+
 			"are ignored.", stringvalidator.LengthAtLeast(1)),
-		"filenames": schema.ListAttribute{
-			Optional: true, ElementType: types.StringType,
-			Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
-			MarkdownDescription: "Names of the files in the directory to read. All of them must exist. Defaults to " +
-				"all files for `path`, and to the existing usual files for a credential provider.",
-		},
-		"from_env": schema.MapAttribute{
-			Optional: true, ElementType: types.StringType, Validators: []validator.Map{mapvalidator.SizeAtLeast(1)},
-			MarkdownDescription: "Names of environment variables of the machine that runs Terraform, as the source " +
-				"of the Secret: `{ HF_TOKEN = \"TEAM_HF_TOKEN\" }`. Each key of the map is the key in the Secret, " +
-				"and the name of the environment variable in the container.",
-		},
+		"filenames": tf.OptionalTexts("Names of the files in the directory to read. All of them must exist. Defaults "+
+			"to all files for `path`, and to the existing usual files for a credential provider.",
+			listvalidator.SizeAtLeast(1), tf.NoNulls()),
+		"from_env": tf.OptionalTextMap("Names of environment variables of the machine that runs Terraform, as the "+
+			"source of the Secret: `{ HF_TOKEN = \"TEAM_HF_TOKEN\" }`. Each key of the map is the key in the Secret, "+
+			"and the name of the environment variable in the container.", mapvalidator.SizeAtLeast(1)),
 		"mount_path": tf.OptionalText("Directory in the container where the keys are mounted as files. By default, "+
 			"files are mounted at their path on the machine that runs Terraform, with `/root` as the home directory. "+
 			"All other values become environment variables.", tf.MountPath()),

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -43,8 +44,8 @@ func (r reader) importClaim(ctx context.Context) error {
 	if ours {
 		defaults, observed := r.Data.Defaults, claim.Observe(doc)
 		r.State.VolumeName = tf.TextOrNull(observed.VolumeName)
-		r.State.Labels = tf.TextMapOrNull(tf.WithoutDefaults(observed.Labels, defaults.Labels))
-		r.State.Annotations = tf.TextMapOrNull(tf.WithoutDefaults(observed.Annotations, defaults.Annotations))
+		r.State.Labels = tf.TextMapOrNull(manifest.Without(observed.Labels, defaults.Labels))
+		r.State.Annotations = tf.TextMapOrNull(manifest.Without(observed.Annotations, defaults.Annotations))
 	}
 	if r.State.Manifests, err = owned.ManifestsOf(doc); err != nil {
 		return err

@@ -1,9 +1,6 @@
 package volume
 
 import (
-	"errors"
-	"strings"
-
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -82,7 +79,7 @@ func (m *model) render(defaults tf.Defaults) (types.Map, diag.Diagnostics) {
 	}
 	object, err := claim.Render(spec)
 	if err != nil {
-		return types.MapNull(types.StringType), append(diags, renderErrors(err)...)
+		return types.MapNull(types.StringType), renderErrors(err)
 	}
 	value, err := owned.ManifestsOf(object)
 	if err != nil {
@@ -93,19 +90,7 @@ func (m *model) render(defaults tf.Defaults) (types.Map, diag.Diagnostics) {
 
 // renderErrors reports each error of the renderer at its attribute.
 func renderErrors(err error) diag.Diagnostics {
-	var diags diag.Diagnostics
-	found, ok := errors.AsType[manifest.Errors](err)
-	if !ok {
-		diags.AddError("Cannot render the claim of the volume", err.Error())
-	}
-	for _, e := range found {
-		detail := e.Detail
-		if !strings.HasPrefix(detail, e.Path.String()+" ") {
-			detail = e.Path.String() + ": " + detail
-		}
-		diags.AddAttributeError(path.Root(e.Path.Root()), "Invalid "+e.Path.Root(), detail)
-	}
-	return diags
+	return tf.AttributeErrors("Cannot render the claim of the volume", err)
 }
 
 // appliesClass reports whether the storage class is among the applied fields.

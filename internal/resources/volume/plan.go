@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -146,7 +147,7 @@ func (p *planner) preview(ctx context.Context, object *unstructured.Unstructured
 	if p.Creating {
 		creation = p.Creation()
 	}
-	if forecast := p.DryRun(ctx, object, creation, p.replacedUID); forecast.Immutable && !p.Creating {
+	if forecast := p.DryRun(ctx, object, creation, p.replacedUID); forecast.Is(kube.Immutable) && !p.Creating {
 		p.Diags.AddError("Immutable PersistentVolumeClaim field changed",
 			"The plan would change an immutable field of "+p.Plan.claimRef().String()+
 				".\n\nNext step: Check what the plan changes in `manifests`, and revert this change.")

@@ -3,8 +3,6 @@ package volume
 import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -17,49 +15,29 @@ const description = "Manages a PersistentVolumeClaim for the data of computes, l
 
 func attributes() map[string]schema.Attribute {
 	return lifecycle.WithSensitiveFields(map[string]schema.Attribute{
-		"name": schema.StringAttribute{
-			Required: true, Validators: []validator.String{tf.ObjectName(), stringvalidator.LengthAtMost(63)},
-			MarkdownDescription: "Name of the claim, of at most 63 lowercase letters, digits, dashes and dots. " +
-				"Cannot be changed, because the data would be lost. A plan that changes it fails.",
-		},
-		"namespace": schema.StringAttribute{
-			Optional: true, Computed: true, Validators: []validator.String{tf.NamespaceName()},
-			MarkdownDescription: "Namespace of the claim. Defaults to a namespace that is resolved once, at " +
-				"creation, like the namespace of `kt_compute`. Cannot be changed, like `name`.",
-		},
-		"size": schema.StringAttribute{
-			Required: true, CustomType: tf.QuantityType{}, PlanModifiers: []planmodifier.String{tf.KeepSameQuantity()},
-			MarkdownDescription: "Requested size, such as `100Gi`. `capacity` is the provided size. Can be increased " +
-				"if the storage class has `allowVolumeExpansion`, and never decreased.",
-		},
+		"name": tf.RequiredText("Name of the claim, of at most 63 lowercase letters, digits, dashes and dots. Cannot "+
+			"be changed, because the data would be lost. A plan that changes it fails.",
+			tf.ObjectName(), stringvalidator.LengthAtMost(63)),
+		"namespace": tf.OptionalComputedText("Namespace of the claim. Defaults to a namespace that is resolved once, "+
+			"at creation, like the namespace of `kt_compute`. Cannot be changed, like `name`.", tf.NamespaceName()),
+		"size": tf.RequiredQuantity("Requested size, such as `100Gi`. `capacity` is the provided size. Can be " +
+			"increased if the storage class has `allowVolumeExpansion`, and never decreased."),
 		"mount_path": tf.OptionalText("Mount path of the volume in computes, passed on by `ref`. Must be an absolute "+
 			"path.", tf.MountPath()),
-		"access_mode": schema.StringAttribute{
-			Optional: true, Computed: true,
-			Validators: []validator.String{stringvalidator.OneOf(claim.AccessModes()...)},
-			MarkdownDescription: "Access mode: `ReadWriteMany`, `ReadWriteOnce`, `ReadOnlyMany` or " +
-				"`ReadWriteOncePod`. Defaults to `ReadWriteMany` at creation. Cannot be changed.",
-		},
-		"storage_class": schema.StringAttribute{
-			Optional: true, Computed: true,
-			MarkdownDescription: "Storage class, or `\"\"` for none. If not set, it is selected at creation, is " +
-				"unknown in the plan, and is then kept. For `ReadWriteMany`, a class that is known to share volumes " +
-				"(such as NFS, CephFS or EFS) is selected, otherwise the default class of the cluster, but never one " +
-				"of disks. With `volume_name`, none is selected. Cannot be changed.",
-		},
-		"volume_name": schema.StringAttribute{
-			Optional: true, Computed: true, Validators: []validator.String{tf.ObjectName()},
-			MarkdownDescription: "Name of the PersistentVolume to bind, for a volume that was created manually. " +
-				"Cannot be changed.",
-		},
+		"access_mode": tf.OptionalComputedText("Access mode: `ReadWriteMany`, `ReadWriteOnce`, `ReadOnlyMany` or "+
+			"`ReadWriteOncePod`. Defaults to `ReadWriteMany` at creation. Cannot be changed.",
+			stringvalidator.OneOf(claim.AccessModes()...)),
+		"storage_class": tf.OptionalComputedText("Storage class, or `\"\"` for none. If not set, it is selected at " +
+			"creation, is unknown in the plan, and is then kept. For `ReadWriteMany`, a class that is known to share " +
+			"volumes (such as NFS, CephFS or EFS) is selected, otherwise the default class of the cluster, but never " +
+			"one of disks. With `volume_name`, none is selected. Cannot be changed."),
+		"volume_name": tf.OptionalComputedText("Name of the PersistentVolume to bind, for a volume that was created "+
+			"manually. Cannot be changed.", tf.ObjectName()),
 		"labels":      tf.LabelsAttribute("the claim"),
 		"annotations": tf.AnnotationsAttribute("the claim"),
-		"wait_for_bound": schema.BoolAttribute{
-			Optional: true,
-			MarkdownDescription: "Whether to wait until the claim is bound, and after a change of `size` until the " +
-				"volume is expanded. Defaults to `true`, except for a class that provisions volumes only when a pod " +
-				"uses them (`WaitForFirstConsumer`).",
-		},
+		"wait_for_bound": tf.OptionalBool("Whether to wait until the claim is bound, and after a change of `size` " +
+			"until the volume is expanded. Defaults to `true`, except for a class that provisions volumes only when " +
+			"a pod uses them (`WaitForFirstConsumer`)."),
 		"adopt_existing": tf.Toggle("Whether to take over an existing claim of the same name and its data, " +
 			"regardless of who created it. Defaults to `false`, in which case an existing claim is an error."),
 		"deletion_protection": tf.Toggle("Whether to prevent the deletion and replacement of the volume, until this " +

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -147,7 +148,7 @@ func (r *Resource[M, P, N]) ModifyPlan(
 		resp.Diagnostics.Append(diags...)
 		resp.Diagnostics.Append(requireRefresh(moved, state.common())...)
 		resp.Diagnostics.Append(owned.Save(ctx, resp.Private, destroyKey, true)...)
-		resp.Diagnostics.Append(owned.PlanDestroy(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)...)
+		resp.Diagnostics.Append(r.planInState(ctx, req.Private, state.common(), kube.Planned.Destroy)...)
 		if hook, ok := r.Hooks.(Destroyer); ok {
 			resp.Diagnostics.Append(hook.PlanDestroy(ctx, resp.Private)...)
 		}
@@ -160,7 +161,7 @@ func (r *Resource[M, P, N]) ModifyPlan(
 	}
 	if !creating && ignoresAll(config.common(), state.common()) {
 		resp.Plan.Raw = req.State.Raw
-		resp.Diagnostics.Append(owned.PlanKeep(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)...)
+		resp.Diagnostics.Append(r.planInState(ctx, req.Private, state.common(), kube.Planned.Keep)...)
 		return
 	}
 	proposed := *plan
@@ -178,7 +179,7 @@ func (r *Resource[M, P, N]) ModifyPlan(
 	}
 	if !creating {
 		p.Diags.Append(r.recordIgnored(ctx, &req, privateData{req.Private, resp.Private})...)
-		p.Diags.Append(owned.PlanKeep(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)...)
+		p.Diags.Append(r.planInState(ctx, req.Private, state.common(), kube.Planned.Keep)...)
 	}
 	r.plan(ctx, p)
 	before := state.common().SensitiveValues
@@ -190,6 +191,13 @@ func (r *Resource[M, P, N]) ModifyPlan(
 	if !owned.Unchanged(plan, &proposed) {
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	}
+}
+
+// planInState is [owned.PlanInState].
+func (r *Resource[M, P, N]) planInState(
+	ctx context.Context, private owned.PrivateReader, state *Common, record func(kube.Planned) kube.PlanConflict,
+) diag.Diagnostics {
+	return owned.PlanInState(ctx, r.data, private, r.Kind.Type, state.ID, record)
 }
 
 // planning prepares a plan. It reads the private state.

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/decode"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -112,7 +113,7 @@ func (s *shortPath[M, P, N]) Plan(
 		return nil, false
 	}
 	return func() bool {
-		return len(owned.PlanKeep(ctx, s.resource.data, saved, s.resource.Kind.Type, P(prior).common().ID)) == 0
+		return len(s.resource.planInState(ctx, saved, P(prior).common(), kube.Planned.Keep)) == 0
 	}, true
 }
 

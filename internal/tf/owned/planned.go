@@ -25,23 +25,9 @@ func PlanCreate(data *tf.ProviderData, creation *Creation, replacement bool) dia
 		creation.ID)
 }
 
-// PlanKeep records that a resource in state is kept, unless it is replaced. It returns an error if the provider is
-// configured for another cluster.
-func PlanKeep(
-	ctx context.Context, data *tf.ProviderData, private PrivateReader, resourceType string, id types.String,
-) diag.Diagnostics {
-	return planInState(ctx, data, private, resourceType, id, kube.Planned.Keep)
-}
-
-// PlanDestroy records that a resource is destroyed without a replacement. It returns an error if the provider is
-// configured for another cluster.
-func PlanDestroy(
-	ctx context.Context, data *tf.ProviderData, private PrivateReader, resourceType string, id types.String,
-) diag.Diagnostics {
-	return planInState(ctx, data, private, resourceType, id, kube.Planned.Destroy)
-}
-
-func planInState(
+// PlanInState records what is planned for a resource in state: [kube.Planned.Keep], unless it is replaced, or
+// [kube.Planned.Destroy], without a replacement. It returns an error if the provider is configured for another cluster.
+func PlanInState(
 	ctx context.Context, data *tf.ProviderData, private PrivateReader, resourceType string, id types.String,
 	record func(kube.Planned) kube.PlanConflict,
 ) diag.Diagnostics {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,15 +17,6 @@ import (
 
 // Forecast is the result of a server-side dry run of one planned object.
 type Forecast struct {
-	// Immutable is true if an immutable field changes.
-	Immutable bool
-	// Refused is true if an admission step rejects the object.
-	Refused bool
-	// PodsRefused is true if only the dry run is rejected, because the server would reject the pods of the object.
-	PodsRefused bool
-	// Unreachable is true if the server sent no response.
-	Unreachable bool
-
 	// Ref is the object.
 	Ref kube.Ref
 	// After is the object that an apply would result in. It is nil if the server sent no response or rejects the
@@ -39,7 +31,7 @@ func PreviewOwner(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, crea
 	if creation.Adopt {
 		return Forecast{Ref: ref}
 	}
-	return forecastOf(ref, creation.check(ctx, cluster, ref))
+	return Forecast{Ref: ref, err: creation.check(ctx, cluster, ref)}
 }
 
 // Preview checks whether creation admits an existing object, and dry-runs the apply. creation is nil if the object
@@ -52,7 +44,7 @@ func (m Memory) Preview(
 ) Forecast {
 	ref, err := cluster.RefOf(ctx, obj)
 	if err != nil {
-		return forecastOf(ref, err)
+		return Forecast{Ref: ref, err: err}
 	}
 	if replacedUID != "" {
 		if live, err := cluster.Read(ctx, ref); err == nil && live.GetUID() == replacedUID {
@@ -77,9 +69,7 @@ func (m Memory) Preview(
 			err = nil
 		}
 	}
-	out := forecastOf(ref, err)
-	out.After = after
-	return out
+	return Forecast{Ref: ref, After: after, err: err}
 }
 
 // previewNew dry-runs the apply of a new object. It reads the existing object only if the server does not respond
@@ -98,32 +88,27 @@ func previewNew(
 	return after, err
 }
 
-func forecastOf(ref kube.Ref, err error) Forecast {
-	class := kube.ClassOf(err)
-	return Forecast{
-		Ref:         ref,
-		err:         err,
-		Immutable:   class == kube.Immutable,
-		Refused:     class == kube.Refused,
-		PodsRefused: class == kube.PodsRefused,
-		Unreachable: class == kube.Unreachable || class == kube.Misconfigured || class == kube.Unauthorized,
-	}
-}
-
 // Err returns why the server rejects the object, or nil.
 func (f Forecast) Err() error { return f.err }
+
+// Is reports whether the dry run failed with an error of one of the classes.
+func (f Forecast) Is(classes ...kube.Class) bool {
+	return f.err != nil && slices.Contains(classes, kube.ClassOf(f.err))
+}
+
+// Unreachable reports whether the server sent no response.
+func (f Forecast) Unreachable() bool {
+	return f.Is(kube.Unreachable, kube.Misconfigured, kube.Unauthorized)
+}
 
 // Diagnostics returns the errors and warnings for the plan. A changed immutable field of an object of ours means a
 // replacement, which is not an error. A missing object that the same run may still create is only a warning, and so
 // is an unreachable cluster while something new is planned.
 func (f Forecast) Diagnostics(creating, known bool) diag.Diagnostics {
-	if f.err == nil {
+	switch immutable := f.Is(kube.Immutable); {
+	case f.err == nil, immutable && known:
 		return nil
-	}
-	if f.Immutable {
-		if known {
-			return nil
-		}
+	case immutable:
 		return diag.Diagnostics{f.immutableError()}
 	}
 	return diag.Diagnostics{PlanRejection(f.err, creating)}

@@ -53,7 +53,7 @@ func TestPreviewShowsWhatAnApplyWouldDo(t *testing.T) {
 		failing   int // status of the response to a dry run
 		after     string
 		rejected  string // part of the error
-		forecast  Forecast
+		class     kube.Class
 		dryRun    bool
 	}{
 		"a new object": {creation: creation(), after: "new", dryRun: true},
@@ -70,16 +70,16 @@ func TestPreviewShowsWhatAnApplyWouldDo(t *testing.T) {
 		"another object than the replaced one": {existing: configMap("a", "k", "old"), manager: somebody,
 			creation: creation(), replaced: "other", rejected: "was not created", dryRun: true},
 		"an immutable field": {existing: configMap("a", "k", "old"), manager: kube.Manager, immutable: true,
-			rejected: "ConfigMap ml/a: invalid", forecast: Forecast{Immutable: true}, dryRun: true},
+			rejected: "ConfigMap ml/a: invalid", class: kube.Immutable, dryRun: true},
 		"an immutable field of a tainted resource": {existing: configMap("a", "k", "old"), manager: kube.Manager,
 			immutable: true, creation: &Creation{Type: "kt_thing", ID: "ml/x", HeldBy: heldBy("kt_thing ml/x")},
 			dryRun: true},
 		"an immutable field of an adopted object": {existing: configMap("a", "k", "old"), manager: somebody,
 			immutable: true, creation: &Creation{Type: "kt_thing", ID: "ml/x", Adopt: true,
 				HeldBy: heldBy("kt_thing ml/y")},
-			rejected: "ConfigMap ml/a: invalid", forecast: Forecast{Immutable: true}, dryRun: true},
+			rejected: "ConfigMap ml/a: invalid", class: kube.Immutable, dryRun: true},
 		"a rejection by admission": {creation: creation(), failing: http.StatusForbidden, rejected: "made up",
-			forecast: Forecast{Refused: true}, dryRun: true},
+			class: kube.Refused, dryRun: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -108,7 +108,12 @@ func TestPreviewShowsWhatAnApplyWouldDo(t *testing.T) {
 				!strings.Contains(got.Err().Error(), c.rejected) {
 				t.Errorf("error %v, want %q", got.Err(), c.rejected)
 			}
-			if got.Immutable != c.forecast.Immutable || got.Refused != c.forecast.Refused || got.Unreachable {
+			for _, class := range []kube.Class{kube.Immutable, kube.Refused, kube.Unreachable} {
+				if got.Is(class) != (c.class == class) {
+					t.Errorf("forecast %+v: %v is %t", got, class, got.Is(class))
+				}
+			}
+			if got.Unreachable() {
 				t.Errorf("forecast %+v", got)
 			}
 			if r.Object(mapPath+"a") != nil && c.existing == nil || c.after != "" && c.existing == nil &&
@@ -201,8 +206,8 @@ func TestRejectedPreviewIsAnErrorUnlessTheApplyMaySucceed(t *testing.T) {
 	t.Parallel()
 	ref := refOf(t, configMap("a"))
 	failed := func(class kube.Class) Forecast {
-		return forecastOf(ref, &kube.Error{Op: "apply", Object: ref.String(), Kind: ref.Kind, Class: class,
-			Err: errors.New("made up")})
+		return Forecast{Ref: ref, err: &kube.Error{Op: "apply", Object: ref.String(), Kind: ref.Kind, Class: class,
+			Err: errors.New("made up")}}
 	}
 	const none, warning, failure = "", "Warning", "Error"
 	for name, c := range map[string]struct {
@@ -212,7 +217,7 @@ func TestRejectedPreviewIsAnErrorUnlessTheApplyMaySucceed(t *testing.T) {
 		detail          string
 		unreachable     bool
 	}{
-		"accepted": {forecast: forecastOf(ref, nil), severity: none},
+		"accepted": {forecast: Forecast{Ref: ref}, severity: none},
 		"an immutable field of an object in state": {forecast: failed(kube.Immutable), known: true,
 			severity: none},
 		"an immutable field of another object": {forecast: failed(kube.Immutable), severity: failure,
@@ -233,13 +238,13 @@ func TestRejectedPreviewIsAnErrorUnlessTheApplyMaySucceed(t *testing.T) {
 			detail: "Knative checks the pods only in a dry run"},
 		"a rejection by admission": {forecast: failed(kube.Refused), creating: true, severity: failure},
 		"an invalid field":         {forecast: failed(kube.Invalid), creating: true, severity: failure},
-		"an interruption": {forecast: forecastOf(ref, &kube.Error{Class: kube.Canceled, Err: context.Canceled}),
+		"an interruption": {forecast: Forecast{Ref: ref, err: &kube.Error{Class: kube.Canceled, Err: context.Canceled}},
 			severity: failure},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if c.forecast.Unreachable != c.unreachable {
-				t.Errorf("unreachable: %t", c.forecast.Unreachable)
+			if c.forecast.Unreachable() != c.unreachable {
+				t.Errorf("unreachable: %t", c.forecast.Unreachable())
 			}
 			diags := c.forecast.Diagnostics(c.creating, c.known)
 			if len(diags) != map[string]int{none: 0, warning: 1, failure: 1}[c.severity] {
