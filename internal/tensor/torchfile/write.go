@@ -27,7 +27,7 @@ func NewEncoder(l layout.Layout) (*Encoder, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
 	}
-	if storage(l.DType) == "" {
+	if l.DType.Storage() == "" {
 		return nil, fmt.Errorf("%s has no typed storage in PyTorch; convert the tensor to another type", l.DType)
 	}
 	data, err := l.Bytes()

@@ -130,11 +130,11 @@ func TestBothNumberingsAreDetected(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string]layout.Layout{
 		"matrix": {DType: layout.Float32, Shape: []int64{2, 3}, Stride: []int64{3, 1}, Offset: 4},
-		"scalar": {DType: layout.Int64},
+		"scalar": {DType: "torch.int64"},
 		// As text, this is "torch.", which is the start of a dtype name.
-		"strides": {DType: layout.Int8, Shape: []int64{1, 1, 1, 1, 1, 1},
+		"strides": {DType: "torch.int8", Shape: []int64{1, 1, 1, 1, 1, 1},
 			Stride: []int64{'t', 'o', 'r', 'c', 'h', '.'}},
-		"empty": {DType: layout.Bool, Shape: []int64{0}, Stride: []int64{1}},
+		"empty": {DType: "torch.bool", Shape: []int64{0}, Stride: []int64{1}},
 	} {
 		for _, n := range []Numbering{From5, From7} {
 			sent := SkyChunk{Numbering: n, ID: 9, Total: 1, Layout: l, TotalBytes: 24,
@@ -236,7 +236,7 @@ func FuzzSkyChunk(f *testing.F) {
 	}
 	f.Add(raw, 3)
 	for _, n := range []Numbering{From5, From7} {
-		head, _ := (&SkyChunk{Numbering: n, Layout: layout.Of(layout.Int8, 3), TotalBytes: 3}).encode(nil)
+		head, _ := (&SkyChunk{Numbering: n, Layout: layout.Of("torch.int8", 3), TotalBytes: 3}).encode(nil)
 		f.Add(head, 100)
 	}
 	f.Fuzz(func(t *testing.T, raw []byte, n int) {
