@@ -155,10 +155,7 @@ func tensorOf(expression string) (l layout.Layout, key string, bytes int64, err 
 	if err := l.Validate(); err != nil {
 		return l, "", 0, fmt.Errorf("%w: a %s: %w", ErrFormat, class, err)
 	}
-	span, err := l.Span()
-	if err != nil {
-		return l, "", 0, fmt.Errorf("%w: %w", ErrFormat, err)
-	}
+	span, _ := l.Span() // valid
 	size := l.DType.Size()
 	if class == "UntypedStorage" {
 		size = 1 // an untyped storage counts bytes
