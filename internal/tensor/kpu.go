@@ -22,7 +22,7 @@ type file struct {
 	layout layout.Layout
 	size   int64
 	chunks int64
-	data   *fileSource
+	data   readerSource
 }
 
 func (c *Client) file(id string, l layout.Layout, data io.Reader) (file, error) {
@@ -33,7 +33,7 @@ func (c *Client) file(id string, l layout.Layout, data io.Reader) (file, error) 
 	chunkSize := int64(c.options.ChunkSize)
 	return file{
 		id: id, layout: l, size: e.Size(), chunks: (e.Size() + chunkSize - 1) / chunkSize,
-		data: newFileSource(e, readerSource{r: data, pool: c.pool}),
+		data: readerSource{r: e.File(data), pool: c.pool},
 	}, nil
 }
 

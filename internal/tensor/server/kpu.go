@@ -273,7 +273,7 @@ func (s *kpuService) sendRandom(st grpc.ServerStream, l layout.Layout) error {
 		return err
 	}
 	defer c.release()
-	if err := e.Write(growing{c, e.Size()}, newUniform()); err != nil {
+	if _, err := io.Copy(growing{c, e.Size()}, e.File(newUniform())); err != nil {
 		return fail(err)
 	}
 	id := fmt.Sprintf("%016x", rand.Uint64()) //nolint:gosec // an ID, not a secret
