@@ -14,13 +14,15 @@ func TestSizes(t *testing.T) {
 		elements, by, span int64
 		contiguous         bool
 	}{
-		"scalar":       {Of(Float32), 1, 4, 4, true},
-		"matrix":       {Of("torch.float64", 2, 3), 6, 48, 48, true},
-		"empty":        {Of("torch.int8", 2, 0, 3), 0, 0, 0, true},
-		"transposed":   {Layout{DType: "torch.int16", Shape: []int64{2, 3}, Stride: []int64{1, 2}}, 6, 12, 12, false},
-		"column":       {Layout{DType: "torch.int8", Shape: []int64{4}, Stride: []int64{3}, Offset: 2}, 4, 4, 12, false},
-		"broadcast":    {Layout{DType: "torch.int8", Shape: []int64{5}, Stride: []int64{0}}, 5, 5, 1, false},
-		"one of many":  {Layout{DType: "torch.int8", Shape: []int64{1, 3}, Stride: []int64{99, 1}, Offset: 1}, 3, 3, 4, true},
+		"scalar":     {Of(Float32), 1, 4, 4, true},
+		"matrix":     {Of("torch.float64", 2, 3), 6, 48, 48, true},
+		"empty":      {Of("torch.int8", 2, 0, 3), 0, 0, 0, true},
+		"transposed": {Layout{DType: "torch.int16", Shape: []int64{2, 3}, Stride: []int64{1, 2}}, 6, 12, 12, false},
+		"column": {Layout{DType: "torch.int8", Shape: []int64{4}, Stride: []int64{3}, Offset: 2},
+			4, 4, 12, false},
+		"broadcast": {Layout{DType: "torch.int8", Shape: []int64{5}, Stride: []int64{0}}, 5, 5, 1, false},
+		"one of many": {Layout{DType: "torch.int8", Shape: []int64{1, 3}, Stride: []int64{99, 1}, Offset: 1},
+			3, 3, 4, true},
 		"huge but one": {Of("torch.bool", math.MaxInt64, 0), 0, 0, 0, true},
 	} {
 		if err := c.layout.Validate(); err != nil {

@@ -47,7 +47,7 @@ func pickle(l layout.Layout) []byte {
 func appendInt(out []byte, n int64) []byte {
 	switch {
 	case n <= math.MaxUint8:
-		return append(out, opBinInt1, byte(n))
+		return append(out, opBinInt1, byte(n)) //nolint:gosec // below 2^8
 	case n <= math.MaxUint16:
 		return binary.LittleEndian.AppendUint16(append(out, opBinInt2), uint16(n))
 	case n <= math.MaxInt32:

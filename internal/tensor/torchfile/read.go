@@ -97,7 +97,7 @@ func checkDirectory(r io.ReaderAt, size int64) error {
 			"1.6 is not supported", ErrFormat)
 	}
 	bytes, start := uint64(binary.LittleEndian.Uint32(last[12:])), uint64(binary.LittleEndian.Uint32(last[16:]))
-	stop := uint64(size - end)                   //nolint:gosec // not negative
+	stop := uint64(size - end)
 	first := stop - min(stop, zip64)             // earliest end of the directory
 	if start == 1<<32-1 && len(large) == zip64 { // a file of 4 GiB or more
 		bytes, start, stop = binary.LittleEndian.Uint64(large[40:]), binary.LittleEndian.Uint64(large[48:]), first

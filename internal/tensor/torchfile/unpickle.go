@@ -24,14 +24,14 @@ var dotted = regexp.MustCompile(`^[\w.]+$`)
 type unpickler struct {
 	in    []byte
 	stack []string
-	memo  map[uint64]string
+	memo  map[int64]string
 	err   error // the first one
 }
 
 // unpickle returns the Python expression that a pickle evaluates, in which persistent(…) is a persistent ID. A tuple of
 // one value has no comma. unpickle resolves no names and calls nothing.
 func unpickle(in []byte) (string, error) {
-	u := &unpickler{in: in, memo: map[uint64]string{}}
+	u := &unpickler{in: in, memo: map[int64]string{}}
 	for u.err == nil {
 		code := byte(u.number(1)) //nolint:gosec // one byte
 		if code == opStop {
@@ -62,11 +62,11 @@ func (u *unpickler) next(n int) []byte {
 	return out
 }
 
-// number reads an unsigned number of at most 8 bytes.
-func (u *unpickler) number(n int) uint64 {
+// number reads a number of at most 8 bytes, which is unsigned unless it has 8.
+func (u *unpickler) number(n int) int64 {
 	var full [8]byte
 	copy(full[:], u.next(n))
-	return binary.LittleEndian.Uint64(full[:])
+	return int64(binary.LittleEndian.Uint64(full[:])) //nolint:gosec // two's complement
 }
 
 // push adds a value, whose text may contain others many times.
@@ -101,11 +101,11 @@ func (u *unpickler) step(code byte) {
 	case opNewFalse:
 		u.push("False")
 	case opBinInt1:
-		u.pushInt(int64(u.number(1)))
+		u.pushInt(u.number(1))
 	case opBinInt2:
-		u.pushInt(int64(u.number(2)))
+		u.pushInt(u.number(2))
 	case opBinInt:
-		u.pushInt(int64(int32(u.number(4))))
+		u.long(4)
 	case opLong1:
 		u.long(int(u.number(1)))
 	case opBinUnicode:
@@ -141,7 +141,7 @@ func (u *unpickler) long(size int) {
 		return
 	}
 	unused := 64 - 8*size
-	u.pushInt(int64(u.number(size)<<unused) >> unused)
+	u.pushInt(u.number(size) << unused >> unused)
 }
 
 func (u *unpickler) global() {

@@ -24,8 +24,8 @@ const (
 // in [From7].
 const firstDescribed, from7Shift protowire.Number = 5, 2
 
-// nextField returns the first field of an encoded message with the content of its value, and the encoding of all others.
-// The number is 0 at the end, and for an invalid field, which generated code rejects.
+// nextField returns the first field of an encoded message with its encoded value, and the encoding of all others. The
+// number is 0 at the end, and for an invalid field, which generated code rejects.
 func nextField(encoded []byte) (num protowire.Number, typ protowire.Type, value, rest []byte) {
 	num, typ, n := protowire.ConsumeTag(encoded)
 	if n < 0 {

@@ -29,8 +29,8 @@ type Sequence struct {
 // NewSequence returns a sequence that accepts at most limit bytes.
 func NewSequence(limit int64) *Sequence { return &Sequence{limit: limit, want: -1} }
 
-// FileSequence returns the sequence of a file of KPU that starts with this chunk, and the announced size of the file, or
-// -1.
+// FileSequence returns the sequence of a file of KPU that starts with this chunk, and the announced size of the file,
+// or -1.
 func FileSequence(first *kputorch.TensorChunk, limit int64) (*Sequence, int64, error) {
 	seq := NewSequence(limit)
 	text := first.GetMetadata()["size_bytes"]
