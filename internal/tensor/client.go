@@ -4,6 +4,7 @@
 package tensor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,31 +51,24 @@ type Options struct {
 	Buffer int
 }
 
+// DialTCP is the default dialer.
+func DialTCP(ctx context.Context, target string) (net.Conn, error) {
+	var d net.Dialer
+	return d.DialContext(ctx, "tcp", target)
+}
+
 func (o Options) withDefaults() Options {
 	if o.Dialer == nil {
-		var d net.Dialer
-		o.Dialer = func(ctx context.Context, target string) (net.Conn, error) {
-			return d.DialContext(ctx, "tcp", target)
-		}
+		o.Dialer = DialTCP
 	}
 	if o.Credentials == nil {
 		o.Credentials = insecure.NewCredentials()
 	}
-	if o.MessageLimit <= 0 {
-		o.MessageLimit = 16 << 20
-	}
-	if o.ChunkSize <= 0 {
-		o.ChunkSize = 1 << 20
-	}
-	if o.TensorLimit <= 0 {
-		o.TensorLimit = 16 << 30
-	}
-	if o.StallTimeout <= 0 {
-		o.StallTimeout = 30 * time.Second
-	}
-	if o.Buffer <= 0 {
-		o.Buffer = 128 << 10
-	}
+	o.MessageLimit = cmp.Or(o.MessageLimit, 16<<20)
+	o.ChunkSize = cmp.Or(o.ChunkSize, 1<<20)
+	o.TensorLimit = cmp.Or(o.TensorLimit, 16<<30)
+	o.StallTimeout = cmp.Or(o.StallTimeout, 30*time.Second)
+	o.Buffer = cmp.Or(o.Buffer, 128<<10)
 	return o
 }
 

@@ -38,7 +38,7 @@ func TestTensorIsReturnedUnchanged(t *testing.T) {
 			t.Parallel()
 			c := dial(t, target, o)
 			for i, l := range []layout.Layout{
-				layout.Of(layout.Float32), layout.Of(layout.Bool, 0, 3), layout.Of(layout.BFloat16, 7, 3),
+				layout.Of(layout.Float32), layout.Of("torch.bool", 0, 3), layout.Of("torch.bfloat16", 7, 3),
 				layout.Of(layout.UInt8, 3<<20+17),
 			} {
 				id := first + uint64(i)
@@ -90,7 +90,7 @@ func TestKPUTensorsAreReturnedUnchanged(t *testing.T) {
 	t.Parallel()
 	target := serve(t, server.Options{MemoryLimit: 64 << 20})
 	c, generated := dial(t, target, tensor.Options{ChunkSize: 100_000}), kputorch.NewServiceClient(plain(t, target))
-	l := layout.Of(layout.Float64, 300, 200)
+	l := layout.Of("torch.float64", 300, 200)
 	data := random(300 * 200 * 8)
 	var echoed bytes.Buffer
 	if err := c.Echo(t.Context(), "a", l, bytes.NewReader(data), &echoed); err != nil {
@@ -180,8 +180,8 @@ func TestErrorsOfTheCallersReaderAndWriterAreReturned(t *testing.T) {
 		"echo reader":  {c.Echo(t.Context(), "a", l, &failing{n: 10}, io.Discard), errFailing},
 		"echo writer": {c.Echo(t.Context(), "a", l, bytes.NewReader(make([]byte, 3<<20)), &failing{n: 1 << 20}),
 			errFailing},
-		"negative shape": {upload(t.Context(), c, 1, layout.Of(layout.Int8, -1), nil), nil},
-		"unsaved type":   {c.Echo(t.Context(), "a", layout.Of(layout.UInt32), bytes.NewReader(nil), io.Discard), nil},
+		"negative shape": {upload(t.Context(), c, 1, layout.Of("torch.int8", -1), nil), nil},
+		"unsaved type":   {c.Echo(t.Context(), "a", layout.Of("torch.uint32"), bytes.NewReader(nil), io.Discard), nil},
 	} {
 		if tensor.ClassOf(c.err) != tensor.Local || c.want != nil && !errors.Is(c.err, c.want) {
 			t.Errorf("%s: %v", name, c.err)
@@ -207,7 +207,7 @@ func TestExceededLimitsAreReported(t *testing.T) {
 	if _, err := c.Download(t.Context(), 1, layout.Layout{}, io.Discard); tensor.ClassOf(err) != tensor.TooLarge {
 		t.Errorf("above the limit of the client: %v", err)
 	}
-	if _, err := c.Download(t.Context(), 1, layout.Of(layout.Int8, 2000),
+	if _, err := c.Download(t.Context(), 1, layout.Of("torch.int8", 2000),
 		io.Discard); tensor.ClassOf(err) != tensor.Refused {
 		t.Errorf("another type: %v", err)
 	}

@@ -81,7 +81,7 @@ func TestASingleChunkIsEchoedOrTheCallEnds(t *testing.T) {
 			if err == nil || tensor.ClassOf(err) != c.class {
 				t.Fatalf("error of class %d, want %d: %v", tensor.ClassOf(err), c.class, err)
 			}
-			if fault, ok := errors.AsType[*wire.Error](err); ok != (c.fault != 0) || ok && fault.Fault != c.fault {
+			if fault, ok := errors.AsType[*wire.Error](err); ok != (c.fault != "") || ok && fault.Fault != c.fault {
 				t.Errorf("violation: %v", err)
 			}
 		})

@@ -99,20 +99,12 @@ func classify(ctx context.Context, err error) (Class, error) {
 		code = status.FromContextError(ctxErr).Code()
 	}
 	text := errors.New(printable.Foreign(status.Convert(err).Message()))
-	switch code {
-	case codes.Unavailable:
-		return Unreachable, text
-	case codes.DeadlineExceeded:
-		return TimedOut, text
-	case codes.Canceled:
-		return Canceled, text
-	case codes.NotFound:
-		return NotFound, text
-	case codes.Unimplemented:
-		return Unsupported, text
-	case codes.ResourceExhausted:
-		return TooLarge, text
-	default:
+	class, ok := map[codes.Code]Class{
+		codes.Unavailable: Unreachable, codes.DeadlineExceeded: TimedOut, codes.Canceled: Canceled,
+		codes.NotFound: NotFound, codes.Unimplemented: Unsupported, codes.ResourceExhausted: TooLarge,
+	}[code]
+	if !ok {
 		return Refused, fmt.Errorf("%s: %w", code, text)
 	}
+	return class, text
 }

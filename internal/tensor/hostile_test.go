@@ -87,7 +87,7 @@ func TestHostileDownloads(t *testing.T) {
 		class  tensor.Class
 		fault  wire.Fault
 	}{
-		"whole":     {[]*skytorch.TensorChunk{part(0, 5), part(1, 5)}, nil, 0, 0},
+		"whole":     {[]*skytorch.TensorChunk{part(0, 5), part(1, 5)}, nil, 0, ""},
 		"nothing":   {nil, nil, tensor.Violation, wire.Truncated},
 		"truncated": {[]*skytorch.TensorChunk{part(0, 5)}, nil, tensor.Violation, wire.Truncated},
 		"short":     {[]*skytorch.TensorChunk{part(0, 5), part(1, 4)}, nil, tensor.Violation, wire.Truncated},
@@ -107,10 +107,10 @@ func TestHostileDownloads(t *testing.T) {
 			nil, tensor.Violation, wire.Mismatch},
 		"too large": {[]*skytorch.TensorChunk{with(part(0, 5),
 			func(c *skytorch.TensorChunk) { c.TotalBytes = 1 << 62 })}, nil, tensor.TooLarge, wire.Limit},
-		"a large message": {[]*skytorch.TensorChunk{part(0, 17<<20)}, nil, tensor.TooLarge, 0},
-		"refused":         {nil, status.Error(codes.Internal, "out of order"), tensor.Refused, 0},
-		"not there":       {nil, status.Error(codes.NotFound, "no tensor"), tensor.NotFound, 0},
-		"not known":       {nil, status.Error(codes.Unimplemented, "no such call"), tensor.Unsupported, 0},
+		"a large message": {[]*skytorch.TensorChunk{part(0, 17<<20)}, nil, tensor.TooLarge, ""},
+		"refused":         {nil, status.Error(codes.Internal, "out of order"), tensor.Refused, ""},
+		"not there":       {nil, status.Error(codes.NotFound, "no tensor"), tensor.NotFound, ""},
+		"not known":       {nil, status.Error(codes.Unimplemented, "no such call"), tensor.Unsupported, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -127,7 +127,7 @@ func TestHostileDownloads(t *testing.T) {
 			if (err == nil) != (name == "whole") || tensor.ClassOf(err) != c.class {
 				t.Fatalf("class %d: %v", tensor.ClassOf(err), err)
 			}
-			if fault, ok := errors.AsType[*wire.Error](err); c.fault != 0 && (!ok || fault.Fault != c.fault) {
+			if fault, ok := errors.AsType[*wire.Error](err); c.fault != "" && (!ok || fault.Fault != c.fault) {
 				t.Errorf("%v, want %s", err, c.fault)
 			}
 		})

@@ -22,7 +22,7 @@ type file struct {
 	layout layout.Layout
 	size   int64
 	chunks int64
-	data   *fileSource
+	data   readerSource
 }
 
 func (c *Client) file(id string, l layout.Layout, data io.Reader) (file, error) {
@@ -33,7 +33,7 @@ func (c *Client) file(id string, l layout.Layout, data io.Reader) (file, error) 
 	chunkSize := int64(c.options.ChunkSize)
 	return file{
 		id: id, layout: l, size: e.Size(), chunks: (e.Size() + chunkSize - 1) / chunkSize,
-		data: newFileSource(e, readerSource{r: data, pool: c.pool}),
+		data: readerSource{r: e.File(data), pool: c.pool},
 	}, nil
 }
 
@@ -43,14 +43,16 @@ func (c *Client) push(t *transfer, st grpc.ClientStream, f file) error {
 	size := int64(c.options.ChunkSize)
 	for n := range f.chunks {
 		//nolint:gosec // 2^32 chunks of 1 MiB
-		chunk := wire.KPUChunk{ID: f.id, Number: uint32(n), Total: uint32(f.chunks), Last: n+1 == f.chunks}
+		fields := &kputorch.TensorChunk{TensorId: f.id, ChunkNumber: uint32(n), TotalChunks: uint32(f.chunks),
+			IsLast: n+1 == f.chunks}
 		if n == 0 {
-			chunk.Metadata = fileMetadata(f.layout, f.size)
+			fields.Metadata = fileMetadata(f.layout, f.size)
 		}
-		var err error
-		if chunk.Data, err = f.data.next(int(min(size, f.size-n*size))); err != nil {
+		data, err := f.data.next(int(min(size, f.size-n*size)))
+		if err != nil {
 			return err
 		}
+		chunk := wire.KPUChunk{Fields: fields, Data: data}
 		err = st.SendMsg(&chunk)
 		chunk.Free()
 		if err != nil {
@@ -145,12 +147,12 @@ func (c *Client) pullFile(t *transfer, st grpc.ClientStream, returned io.Writer)
 		t.progress()
 		if seq == nil {
 			var err error
-			if seq, err = c.sequence(&chunk); err != nil {
+			if seq, _, err = wire.FileSequence(chunk.Fields, c.options.TensorLimit); err != nil {
 				return err
 			}
-			id = chunk.ID
+			id = chunk.Fields.GetTensorId()
 		}
-		if chunk.ID != id || seq.Done() {
+		if chunk.Fields.GetTensorId() != id || seq.Done() {
 			return wire.Errorf(wire.Limit, "more tensors than requested; at most 1 are accepted")
 		}
 		if err := seq.Add(chunk.Piece()); err != nil {
@@ -169,18 +171,4 @@ func inTensor(id string, err error) error {
 		return nil
 	}
 	return fmt.Errorf("tensor %.80q: %w", id, err)
-}
-
-// sequence returns the sequence of the chunks of a tensor, of which this is the first one.
-func (c *Client) sequence(first *wire.KPUChunk) (*wire.Sequence, error) {
-	seq := wire.NewSequence(c.options.TensorLimit)
-	text := first.Metadata["size_bytes"]
-	if text == "" {
-		return seq, nil
-	}
-	size, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || size < 0 {
-		return nil, wire.Errorf(wire.Malformed, "size_bytes is %.40q", text)
-	}
-	return seq, seq.Expect(size)
 }

@@ -208,7 +208,7 @@ func TestClientSupportsServersOfSkyTorch010(t *testing.T) {
 	t.Parallel()
 	target := release010(t)
 	c := dial(t, target, tensor.Options{Numbering: wire.From7})
-	l := layout.Of(layout.Int64, 1000, 300)
+	l := layout.Of("torch.int64", 1000, 300)
 	data := random(8 * 1000 * 300)
 	if err := upload(t.Context(), c, 1, l, data); err != nil {
 		t.Fatal(err)

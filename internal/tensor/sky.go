@@ -48,10 +48,11 @@ func (c *Client) sendSky(t *transfer, id uint64, l layout.Layout, size int64, da
 	}
 	for n := range total {
 		//nolint:gosec // 2^32 chunks of 1 MiB
-		chunk := wire.SkyChunk{Numbering: c.options.Numbering, ID: id, Number: uint32(n), Total: uint32(total)}
+		fields := &skytorch.TensorChunk{TensorId: id, ChunkNumber: uint32(n), TotalChunks: uint32(total)}
 		if n == 0 {
-			describe(&chunk, l, size)
+			describe(fields, l, size)
 		}
+		chunk := wire.SkyChunk{Fields: fields, Numbering: c.options.Numbering}
 		if size > 0 {
 			if chunk.Data, err = source.next(int(min(chunkSize, size-n*chunkSize))); err != nil {
 				return err
@@ -81,13 +82,12 @@ func (c *Client) sendSky(t *transfer, id uint64, l layout.Layout, size int64, da
 
 // describe sets the fields of the first chunk. The metadata makes a SkyTorch server
 // create the tensor.
-func describe(chunk *wire.SkyChunk, l layout.Layout, size int64) {
-	chunk.Layout = l
-	chunk.Layout.Stride = l.Strides()
+func describe(chunk *skytorch.TensorChunk, l layout.Layout, size int64) {
+	chunk.Shape, chunk.Stride, chunk.Dtype = l.Shape, l.Strides(), string(l.DType)
 	chunk.TotalBytes = uint64(size) //nolint:gosec // never negative
 	chunk.Metadata = &skytorch.TensorMetadata{
-		TensorId: chunk.ID, Shape: l.Shape, Dtype: string(l.DType), Nbytes: size, DeviceType: "cpu",
-		Stride: chunk.Layout.Stride,
+		TensorId: chunk.TensorId, Shape: l.Shape, Dtype: string(l.DType), Nbytes: size, DeviceType: "cpu",
+		Stride: chunk.Stride,
 	}
 }
 
@@ -128,7 +128,7 @@ func (c *Client) receiveSky(t *transfer, id uint64, want layout.Layout, data io.
 		}
 		return want, err
 	}
-	l, size, err := chunk.Describe(want)
+	l, size, err := wire.Describe(chunk.Fields, want)
 	if err != nil {
 		return want, err
 	}
@@ -155,7 +155,7 @@ func pull(
 	data io.Writer,
 ) error {
 	for {
-		if err := chunk.Repeats(id, first); err != nil {
+		if err := wire.Repeats(chunk.Fields, id, first); err != nil {
 			return err
 		}
 		if err := seq.Add(chunk.Piece()); err != nil {

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -80,12 +81,12 @@ func (l Logs) Read(ctx context.Context, c *kube.Cluster, emit func(Line)) (Total
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.failure != nil {
-		return f.totals, f.failure
+		return f.totals(), f.failure
 	}
 	if l.Follow && ctx.Err() != nil {
 		err = nil
 	}
-	return f.totals, err
+	return f.totals(), err
 }
 
 // run is one run of a container.
@@ -107,7 +108,7 @@ type follower struct {
 	mu      sync.Mutex
 	runs    map[run]bool // whose logs are read; only follow writes
 	emit    func(Line)
-	totals  Totals
+	lines   int // that were passed on
 	failure error // the first error
 }
 
@@ -160,28 +161,22 @@ func (f *follower) start(ctx context.Context, pod *corev1.Pod) error {
 				return err
 			}
 		}
-		f.count(one)
+		f.mu.Lock()
+		f.runs[one] = true
+		f.mu.Unlock()
 		f.reading.Go(func() { f.read(ctx, pod, one, mask) })
 	}
 	return nil
 }
 
-// count records that a log is read.
-func (f *follower) count(one run) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	newPod, newContainer := true, true
-	for other := range f.runs {
-		newPod = newPod && other.pod != one.pod
-		newContainer = newContainer && (other.pod != one.pod || other.container != one.container)
+// totals counts what was read.
+func (f *follower) totals() Totals {
+	pods, containers := sets.New[types.UID](), sets.New[run]()
+	for one := range f.runs {
+		pods.Insert(one.pod)
+		containers.Insert(run{pod: one.pod, container: one.container})
 	}
-	if newPod {
-		f.totals.Pods++
-	}
-	if newContainer {
-		f.totals.Containers++
-	}
-	f.runs[one] = true
+	return Totals{Pods: pods.Len(), Containers: containers.Len(), Lines: f.lines}
 }
 
 // readable reports whether a container has a log.
@@ -279,7 +274,7 @@ func (f *follower) pass(line Line) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !line.Event {
-		f.totals.Lines++
+		f.lines++
 	}
 	f.emit(line)
 }

@@ -109,14 +109,15 @@ type output struct {
 
 	mu      sync.Mutex
 	closed  bool
-	streams []*splitter
+	streams []*stream
 }
 
 // stream returns a writer for one stream.
-func (o *output) stream() *lockedStream {
-	s := &splitter{emit: func(raw []byte, omitted int) { o.emit(clean(raw, omitted, o.mask)) }}
+func (o *output) stream() *stream {
+	s := &stream{output: o}
+	s.emit = func(raw []byte, omitted int) { o.emit(clean(raw, omitted, o.mask)) }
 	o.streams = append(o.streams, s)
-	return &lockedStream{output: o, splitter: s}
+	return s
 }
 
 // close passes on incomplete last lines.
@@ -129,13 +130,13 @@ func (o *output) close() {
 	o.closed = true
 }
 
-// lockedStream is one stream of an [output].
-type lockedStream struct {
-	output   *output
-	splitter *splitter
+// stream is one stream of an [output].
+type stream struct {
+	splitter
+	output *output
 }
 
-func (s *lockedStream) Write(p []byte) (int, error) {
+func (s *stream) Write(p []byte) (int, error) {
 	s.output.mu.Lock()
 	defer s.output.mu.Unlock()
 	if s.output.closed {

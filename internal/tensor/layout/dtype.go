@@ -11,52 +11,75 @@ import (
 // DType is the PyTorch name of an element type, such as "torch.float32".
 type DType string
 
-// The element types that PyTorch stores as plain little-endian numbers
-// (https://pytorch.org/docs/stable/tensor_attributes.html#torch.dtype).
+// Element types that this module sends.
 const (
-	Float64    DType = "torch.float64"
-	Float32    DType = "torch.float32"
-	Float16    DType = "torch.float16"
-	BFloat16   DType = "torch.bfloat16"
-	Float8E4M3 DType = "torch.float8_e4m3fn"
-	Float8E5M2 DType = "torch.float8_e5m2"
-	Int64      DType = "torch.int64"
-	Int32      DType = "torch.int32"
-	Int16      DType = "torch.int16"
-	Int8       DType = "torch.int8"
-	UInt64     DType = "torch.uint64"
-	UInt32     DType = "torch.uint32"
-	UInt16     DType = "torch.uint16"
-	UInt8      DType = "torch.uint8"
-	Bool       DType = "torch.bool"
-	Complex64  DType = "torch.complex64"
-	Complex128 DType = "torch.complex128"
+	Float32 DType = "torch.float32"
+	UInt8   DType = "torch.uint8"
 )
 
-// DTypes lists all supported element types.
-func DTypes() []DType {
-	return []DType{
-		Float64, Float32, Float16, BFloat16, Float8E4M3, Float8E5M2, Int64, Int32, Int16, Int8,
-		UInt64, UInt32, UInt16, UInt8, Bool, Complex64, Complex128,
+// elementType describes an element type that PyTorch stores as plain little-endian numbers.
+type elementType struct {
+	dtype   DType
+	size    int64  // bytes
+	storage string // see [DType.Storage]
+}
+
+// elementTypes lists all supported element types (https://pytorch.org/docs/stable/tensor_attributes.html#torch.dtype).
+func elementTypes() [17]elementType {
+	return [...]elementType{
+		{"torch.float64", 8, "DoubleStorage"},
+		{Float32, 4, "FloatStorage"},
+		{"torch.float16", 2, "HalfStorage"},
+		{"torch.bfloat16", 2, "BFloat16Storage"},
+		{"torch.float8_e4m3fn", 1, ""},
+		{"torch.float8_e5m2", 1, ""},
+		{"torch.int64", 8, "LongStorage"},
+		{"torch.int32", 4, "IntStorage"},
+		{"torch.int16", 2, "ShortStorage"},
+		{"torch.int8", 1, "CharStorage"},
+		{"torch.uint64", 8, ""},
+		{"torch.uint32", 4, ""},
+		{"torch.uint16", 2, ""},
+		{UInt8, 1, "ByteStorage"},
+		{"torch.bool", 1, "BoolStorage"},
+		{"torch.complex64", 8, "ComplexFloatStorage"},
+		{"torch.complex128", 16, "ComplexDoubleStorage"},
 	}
 }
 
-// Size returns the number of bytes of one element, or 0 for an unknown type.
-func (d DType) Size() int64 {
-	switch d {
-	case Complex128:
-		return 16
-	case Float64, Int64, UInt64, Complex64:
-		return 8
-	case Float32, Int32, UInt32:
-		return 4
-	case Float16, BFloat16, Int16, UInt16:
-		return 2
-	case Float8E4M3, Float8E5M2, Int8, UInt8, Bool:
-		return 1
-	default:
-		return 0
+// DTypes lists all supported element types.
+func DTypes() []DType {
+	var list []DType
+	for _, t := range elementTypes() {
+		list = append(list, t.dtype)
 	}
+	return list
+}
+
+func (d DType) elementType() elementType {
+	for _, t := range elementTypes() {
+		if t.dtype == d {
+			return t
+		}
+	}
+	return elementType{}
+}
+
+// Size returns the number of bytes of one element, or 0 for an unknown type.
+func (d DType) Size() int64 { return d.elementType().size }
+
+// Storage returns the name of PyTorch's typed storage for the type (torch/storage.py, _dtype_to_storage_type_map), or
+// "" for newer types, which have none.
+func (d DType) Storage() string { return d.elementType().storage }
+
+// OfStorage returns the element type with a typed storage of this name, or "".
+func OfStorage(name string) DType {
+	for _, t := range elementTypes() {
+		if t.storage == name && name != "" {
+			return t.dtype
+		}
+	}
+	return ""
 }
 
 // ParseDType returns the element type with the given name. The prefix "torch." is

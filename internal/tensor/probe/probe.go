@@ -147,10 +147,7 @@ func watched(
 	dial func(context.Context, string) (net.Conn, error), connected *atomic.Bool,
 ) func(context.Context, string) (net.Conn, error) {
 	if dial == nil {
-		dial = func(ctx context.Context, target string) (net.Conn, error) {
-			var d net.Dialer
-			return d.DialContext(ctx, "tcp", target)
-		}
+		dial = tensor.DialTCP
 	}
 	return func(ctx context.Context, target string) (net.Conn, error) {
 		conn, err := dial(ctx, target)

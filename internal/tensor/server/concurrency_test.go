@@ -64,7 +64,7 @@ func TestNewTensorDoesNotReplaceOneOfAConcurrentCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bytes8 := layout.Of(layout.Int8, 8)
+	bytes8 := layout.Of("torch.int8", 8)
 	s.store.add(1, view{layout: bytes8}, written)
 	s.store.addNew(1, bytes8, late)
 	_, got, err := s.store.get(1)

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/kputorch"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
@@ -113,9 +114,9 @@ func FuzzUpdateTensor(f *testing.F) {
 }
 
 func FuzzReceiveTensors(f *testing.F) {
-	seed(f, &wire.KPUChunk{ID: "a", Total: 2, Metadata: map[string]string{"size_bytes": "6"},
-		Data: mem.BufferSlice{mem.SliceBuffer("abc")}},
-		&wire.KPUChunk{ID: "a", Number: 1, Total: 2, Last: true, Data: mem.BufferSlice{mem.SliceBuffer("def")}})
+	seed(f, &kputorch.TensorChunk{TensorId: "a", TotalChunks: 2, Metadata: map[string]string{"size_bytes": "6"},
+		Data: []byte("abc")},
+		&kputorch.TensorChunk{TensorId: "a", ChunkNumber: 1, TotalChunks: 2, IsLast: true, Data: []byte("def")})
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		s := New(Options{MemoryLimit: 1 << 20})
 		kpu := &kpuService{server: s}

@@ -88,7 +88,7 @@ func numbers(n int) []byte {
 
 // whole returns a tensor of the int16 numbers 0, 1, 2, … in one chunk.
 func whole(id uint64, shape ...int64) *skytorch.TensorChunk {
-	n, _ := layout.Of(layout.Int16, shape...).Elements()
+	n, _ := layout.Of("torch.int16", shape...).Elements()
 	return &skytorch.TensorChunk{
 		TensorId: id, TotalChunks: 1, Shape: shape, Dtype: "torch.int16", TotalBytes: uint64(2 * n),
 		Data: numbers(int(n)),

@@ -68,7 +68,7 @@ func (s *kpuService) receive(st grpc.ServerStream) error {
 			return fail(err)
 		}
 		if a.seq.Done() {
-			if err := s.keep(open, chunk.ID, response); err != nil {
+			if err := s.keep(open, chunk.Fields.GetTensorId(), response); err != nil {
 				return fail(err)
 			}
 		}
@@ -76,13 +76,13 @@ func (s *kpuService) receive(st grpc.ServerStream) error {
 }
 
 func (s *kpuService) begin(open map[string]*arriving, chunk *wire.KPUChunk) (*arriving, error) {
-	if a := open[chunk.ID]; a != nil {
+	if a := open[chunk.Fields.GetTensorId()]; a != nil {
 		return a, nil
 	}
 	if len(open) >= maxArriving {
 		return nil, wire.Errorf(wire.Limit, "more than %d incomplete tensors on one stream", maxArriving)
 	}
-	seq, size, err := s.sequence(chunk)
+	seq, size, err := wire.FileSequence(chunk.Fields, s.server.options.TensorLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -91,28 +91,14 @@ func (s *kpuService) begin(open map[string]*arriving, chunk *wire.KPUChunk) (*ar
 	if err != nil {
 		return nil, err
 	}
-	a := &arriving{seq: seq, metadata: chunk.Metadata, size: size, content: c}
-	open[chunk.ID] = a
+	a := &arriving{seq: seq, metadata: chunk.Fields.GetMetadata(), size: size, content: c}
+	open[chunk.Fields.GetTensorId()] = a
 	return a, nil
-}
-
-// sequence starts the checks of a tensor with its first chunk.
-func (s *kpuService) sequence(chunk *wire.KPUChunk) (*wire.Sequence, int64, error) {
-	seq := wire.NewSequence(s.server.options.TensorLimit)
-	text := chunk.Metadata["size_bytes"]
-	if text == "" {
-		return seq, -1, nil
-	}
-	size, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || size < 0 {
-		return nil, 0, wire.Errorf(wire.Malformed, "size_bytes is %.40q", text)
-	}
-	return seq, size, seq.Expect(size)
 }
 
 func (s *kpuService) take(a *arriving, chunk *wire.KPUChunk) error {
 	if err := a.seq.Add(chunk.Piece()); err != nil {
-		return fmt.Errorf("tensor %.80q: %w", chunk.ID, err)
+		return fmt.Errorf("tensor %.80q: %w", chunk.Fields.GetTensorId(), err)
 	}
 	n := int64(chunk.Data.Len())
 	s.server.metrics.received.Add(n)
@@ -207,7 +193,7 @@ func (s *kpuService) echo(st grpc.ServerStream) error {
 			return fail(err)
 		}
 		if err := s.pass(open, &chunk); err != nil {
-			return fail(fmt.Errorf("tensor %.80q: %w", chunk.ID, err))
+			return fail(fmt.Errorf("tensor %.80q: %w", chunk.Fields.GetTensorId(), err))
 		}
 		n := int64(chunk.Data.Len())
 		s.server.metrics.received.Add(n)
@@ -219,22 +205,22 @@ func (s *kpuService) echo(st grpc.ServerStream) error {
 }
 
 func (s *kpuService) pass(open map[string]*wire.Sequence, chunk *wire.KPUChunk) error {
-	seq := open[chunk.ID]
+	seq := open[chunk.Fields.GetTensorId()]
 	if seq == nil {
 		if len(open) >= maxArriving {
 			return wire.Errorf(wire.Limit, "more than %d incomplete tensors on one stream", maxArriving)
 		}
 		var err error
-		if seq, _, err = s.sequence(chunk); err != nil {
+		if seq, _, err = wire.FileSequence(chunk.Fields, s.server.options.TensorLimit); err != nil {
 			return err
 		}
-		open[chunk.ID] = seq
+		open[chunk.Fields.GetTensorId()] = seq
 	}
 	if err := seq.Add(chunk.Piece()); err != nil {
 		return err
 	}
 	if seq.Done() {
-		delete(open, chunk.ID)
+		delete(open, chunk.Fields.GetTensorId())
 	}
 	return nil
 }
@@ -287,7 +273,7 @@ func (s *kpuService) sendRandom(st grpc.ServerStream, l layout.Layout) error {
 		return err
 	}
 	defer c.release()
-	if err := e.Write(growing{c, e.Size()}, newUniform()); err != nil {
+	if _, err := io.Copy(growing{c, e.Size()}, e.File(newUniform())); err != nil {
 		return fail(err)
 	}
 	id := fmt.Sprintf("%016x", rand.Uint64()) //nolint:gosec // an ID, not a secret
@@ -301,13 +287,13 @@ func (s *kpuService) sendFile(st grpc.ServerStream, id string, c *content, metad
 	total := uint32(max((c.size+size-1)/size, 1)) //nolint:gosec // at most 2^43 chunks
 	next := uint32(0)
 	return c.pieces(layout.Of(layout.UInt8, c.size), size, func(data mem.BufferSlice) error {
-		chunk := wire.KPUChunk{ID: id, Number: next, Total: total, Last: next+1 == total, Data: data}
+		chunk := &kputorch.TensorChunk{TensorId: id, ChunkNumber: next, TotalChunks: total, IsLast: next+1 == total}
 		if next == 0 {
 			chunk.Metadata = map[string]string{"size_bytes": strconv.FormatInt(c.size, 10)}
 			maps.Copy(chunk.Metadata, metadata)
 		}
 		next++
-		if err := st.SendMsg(&chunk); err != nil {
+		if err := st.SendMsg(&wire.KPUChunk{Fields: chunk, Data: data}); err != nil {
 			return err
 		}
 		s.server.metrics.sent.Add(int64(data.Len()))

@@ -23,7 +23,7 @@ func saved(t *testing.T, l layout.Layout) []byte {
 		t.Fatal(err)
 	}
 	var file bytes.Buffer
-	if err := e.Write(&file, bytes.NewReader(make([]byte, e.Data()))); err != nil {
+	if _, err := io.Copy(&file, e.File(bytes.NewReader(make([]byte, e.Size())))); err != nil {
 		t.Fatal(err)
 	}
 	return file.Bytes()

@@ -268,7 +268,7 @@ func TestStalledClientsAreDisconnected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.store.add(2, view{layout: layout.Of(layout.Int8, 64<<20)}, c)
+	s.store.add(2, view{layout: layout.Of("torch.int8", 64<<20)}, c)
 	get, err := skytorch.NewServiceClient(conn).GetTensor(t.Context(), &skytorch.GetTensorRequest{TensorId: 2})
 	if err != nil {
 		t.Fatal(err)

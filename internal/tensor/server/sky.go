@@ -43,19 +43,19 @@ func (s *skyService) takeTensor(st grpc.ServerStream) (id uint64, v view, c *con
 		return 0, v, nil, err
 	}
 	defer func() { chunk.Free() }()
-	id = chunk.ID
-	if m := chunk.Metadata; m != nil {
+	id = chunk.Fields.GetTensorId()
+	if m := chunk.Fields.GetMetadata(); m != nil {
 		if m.GetTensorId() != id && m.GetTensorId() != 0 {
 			return 0, v, nil, wire.Errorf(wire.Mismatch, "metadata of tensor %d on a chunk of tensor %d",
 				m.GetTensorId(), id)
 		}
 		m.TensorId = id
 	}
-	want, err := s.expected(id, chunk.Metadata)
+	want, err := s.expected(id, chunk.Fields.GetMetadata())
 	if err != nil {
 		return 0, v, nil, err
 	}
-	l, size, err := chunk.Describe(want)
+	l, size, err := wire.Describe(chunk.Fields, want)
 	if err != nil {
 		return 0, v, nil, err
 	}
@@ -63,7 +63,7 @@ func (s *skyService) takeTensor(st grpc.ServerStream) (id uint64, v view, c *con
 	if err := seq.Expect(size); err != nil {
 		return 0, v, nil, err
 	}
-	if err := s.server.store.ensureView(chunk.Metadata, s.server.options.TensorLimit); err != nil {
+	if err := s.server.store.ensureView(chunk.Fields.GetMetadata(), s.server.options.TensorLimit); err != nil {
 		return 0, v, nil, err
 	}
 	v = view{layout: l, numbering: chunk.Numbering}
@@ -93,7 +93,7 @@ func (s *skyService) expected(id uint64, m *skytorch.TensorMetadata) (layout.Lay
 	if m.GetDtype() == "" {
 		return layout.Layout{}, nil
 	}
-	l := wire.MetadataLayout(m)
+	l := wire.LayoutOf(m)
 	if err := l.Validate(); err != nil {
 		return l, wire.Errorf(wire.Mismatch, "metadata: %v", err)
 	}
@@ -103,7 +103,7 @@ func (s *skyService) expected(id uint64, m *skytorch.TensorMetadata) (layout.Lay
 func (s *skyService) fill(
 	st grpc.ServerStream, chunk *wire.SkyChunk, seq *wire.Sequence, c *content, first layout.Layout, size int64,
 ) error {
-	id := chunk.ID
+	id := chunk.Fields.GetTensorId()
 	for {
 		if err := seq.Add(chunk.Piece()); err != nil {
 			return err
@@ -119,7 +119,7 @@ func (s *skyService) fill(
 		case err != nil:
 			return err
 		}
-		if err := chunk.Repeats(id, first); err != nil {
+		if err := wire.Repeats(chunk.Fields, id, first); err != nil {
 			return err
 		}
 	}
@@ -163,14 +163,14 @@ func (s *skyService) sendTensor(st grpc.ServerStream, id uint64, v view, c *cont
 	next := uint32(0)
 	return c.pieces(v.layout, size, func(data mem.BufferSlice) error {
 		//nolint:gosec // at most 2^43 chunks
-		chunk := wire.SkyChunk{Numbering: v.numbering, ID: id, Number: next, Total: uint32(total), Data: data}
+		chunk := &skytorch.TensorChunk{TensorId: id, ChunkNumber: next, TotalChunks: uint32(total)}
 		if next == 0 {
-			chunk.Layout = v.layout.Packed()
-			chunk.Layout.Stride = chunk.Layout.Strides()
+			l := v.layout.Packed()
+			chunk.Shape, chunk.Stride, chunk.Dtype = l.Shape, l.Strides(), string(l.DType)
 			chunk.TotalBytes = uint64(bytes) //nolint:gosec // never negative
 		}
 		next++
-		if err := st.SendMsg(&chunk); err != nil {
+		if err := st.SendMsg(&wire.SkyChunk{Fields: chunk, Numbering: v.numbering, Data: data}); err != nil {
 			return err
 		}
 		s.server.metrics.sent.Add(int64(data.Len()))

@@ -78,14 +78,11 @@ func (s *store) ensure(m *skytorch.TensorMetadata, largest int64) error {
 	if _, ok := s.peek(m.GetTensorId()); ok {
 		return nil
 	}
-	l := wire.MetadataLayout(m)
+	l := wire.LayoutOf(m)
 	if err := l.Validate(); err != nil {
 		return status.Errorf(codes.InvalidArgument, "metadata of tensor %d: %v", m.GetTensorId(), err)
 	}
-	span, err := l.Span()
-	if err != nil {
-		return status.Errorf(codes.InvalidArgument, "metadata of tensor %d: %v", m.GetTensorId(), err)
-	}
+	span, _ := l.Span() // valid
 	if m.TensorRef != nil {
 		return s.addView(m.GetTensorId(), m.GetTensorRef(), l, span)
 	}
@@ -152,7 +149,7 @@ func (s *store) ensureView(m *skytorch.TensorMetadata, largest int64) error {
 	if m == nil || m.GetDtype() == "" {
 		return nil
 	}
-	l := wire.MetadataLayout(m)
+	l := wire.LayoutOf(m)
 	size := m.GetNbytes()
 	if size == 0 {
 		size, _ = l.Bytes()

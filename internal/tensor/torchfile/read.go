@@ -5,16 +5,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
-)
-
-// Functions that rebuild a tensor (torch/_utils.py).
-const (
-	rebuildV2        global = "torch._utils._rebuild_tensor_v2"
-	rebuildV3        global = "torch._utils._rebuild_tensor_v3"
-	rebuildParameter global = "torch._utils._rebuild_parameter"
 )
 
 // File describes a tensor in a torch.save file and the position of its storage.
@@ -58,11 +53,11 @@ func Read(r io.ReaderAt, size int64) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	value, err := unpickle(raw)
+	expression, err := unpickle(raw)
 	if err != nil {
 		return File{}, err
 	}
-	l, key, bytes, err := tensorOf(value)
+	l, key, bytes, err := tensorOf(expression)
 	if err != nil {
 		return File{}, err
 	}
@@ -87,44 +82,28 @@ func Read(r io.ReaderAt, size int64) (File, error) {
 // checkDirectory limits the size of the archive's directory before the zip package
 // reads it, which has no limit. The file of one tensor has few records.
 func checkDirectory(r io.ReaderAt, size int64) error {
-	const end, locators, most = 22, 76, 64 << 10
-	var raw [end]byte
+	// Sizes of the end record, and of the zip64 record and its locator immediately before it (APPNOTE.TXT, 4.3.14).
+	const end, zip64, most = 22, 56 + 20, 64 << 10
 	if size < end {
 		return fmt.Errorf("%w: %d bytes are not a zip archive", ErrFormat, size)
 	}
-	if _, err := r.ReadAt(raw[:], size-end); err != nil && err != io.EOF {
+	last := make([]byte, min(size, zip64+end))
+	if _, err := r.ReadAt(last, size-int64(len(last))); err != nil && err != io.EOF {
 		return err
 	}
-	if string(raw[:4]) != "PK\x05\x06" {
+	large, last := last[:len(last)-end], last[len(last)-end:]
+	if string(last[:4]) != "PK\x05\x06" {
 		return fmt.Errorf("%w: no zip directory at the end of the file; the format of torch.save before PyTorch "+
 			"1.6 is not supported", ErrFormat)
 	}
-	bytes := int64(binary.LittleEndian.Uint32(raw[12:]))
-	start := int64(binary.LittleEndian.Uint32(raw[16:]))
-	if start == 1<<32-1 { // a file of 4 GiB or more: the real numbers are in the zip64 record
-		return checkLargeDirectory(r, size-end)
+	bytes, start := uint64(binary.LittleEndian.Uint32(last[12:])), uint64(binary.LittleEndian.Uint32(last[16:]))
+	stop := uint64(size - end)
+	first := stop - min(stop, zip64)             // earliest end of the directory
+	if start == 1<<32-1 && len(large) == zip64 { // a file of 4 GiB or more
+		bytes, start, stop = binary.LittleEndian.Uint64(large[40:]), binary.LittleEndian.Uint64(large[48:]), first
 	}
-	if bytes > most || start < size-end-bytes-locators || start > size-end-bytes {
+	if bytes > most || start > stop-min(stop, bytes) || start+bytes < first {
 		return fmt.Errorf("%w: the zip directory has %d bytes at %d", ErrFormat, bytes, start)
-	}
-	return nil
-}
-
-// checkLargeDirectory does the same for an archive of 4 GiB or more, whose zip64
-// record and locator are immediately before its end (APPNOTE.TXT, 4.3.14).
-func checkLargeDirectory(r io.ReaderAt, end int64) error {
-	const record, locator, most = 56, 20, 64 << 10
-	var raw [record]byte
-	at := end - record - locator
-	if at < 0 {
-		return fmt.Errorf("%w: the zip directory is missing", ErrFormat)
-	}
-	if _, err := r.ReadAt(raw[:], at); err != nil {
-		return err
-	}
-	bytes, start := binary.LittleEndian.Uint64(raw[40:]), binary.LittleEndian.Uint64(raw[48:])
-	if string(raw[:4]) != "PK\x06\x06" || bytes > most || start != uint64(at)-bytes {
-		return fmt.Errorf("%w: the zip64 directory has %d bytes at %d", ErrFormat, bytes, start)
 	}
 	return nil
 }
@@ -147,103 +126,55 @@ func content(f *zip.File) ([]byte, error) {
 	return out, nil
 }
 
-// tensorOf decodes the call that rebuilds a tensor, and returns its layout in the
+// tensorCall matches the expression that rebuilds a tensor or a parameter (torch/_utils.py). The last argument is the
+// element type of an untyped storage.
+var tensorCall = regexp.MustCompile(`^(?:torch\._utils\._rebuild_parameter\()?torch\._utils\._rebuild_tensor_v[23]\(` +
+	`persistent\("storage", torch\.(?:storage\.)?(\w+), "(\w+)", "[^"]*", (\d+)\), ` +
+	`(\d+), \(([\d, ]*)\), \(([\d, ]*)\), (?:True|False), collections\.OrderedDict\(\)(?:, (torch\.\w+))?\)` +
+	`(?:, (?:True|False), collections\.OrderedDict\(\)\))?$`)
+
+// tensorOf decodes the expression that rebuilds a tensor, and returns its layout in the
 // storage, and the name and size of the storage.
-func tensorOf(v any) (l layout.Layout, key string, bytes int64, err error) {
-	c, ok := v.(call)
-	if ok && c.function == rebuildParameter && len(c.args) > 0 {
-		c, ok = c.args[0].(call)
+func tensorOf(expression string) (l layout.Layout, key string, bytes int64, err error) {
+	m := tensorCall.FindStringSubmatch(expression)
+	if m == nil {
+		return l, "", 0, fmt.Errorf("%w: the pickle is not that of a tensor: %.500q", ErrFormat, expression)
 	}
-	if !ok || c.function == rebuildParameter || len(c.args) < 6 {
-		return l, "", 0, fmt.Errorf("%w: the result of the pickle is not a tensor", ErrFormat)
-	}
-	ref, ok := c.args[0].(reference)
-	if !ok {
-		return l, "", 0, fmt.Errorf("%w: a tensor without a storage", ErrFormat)
-	}
-	l.Offset, ok = c.args[1].(int64)
-	if ok {
-		l.Shape, ok = ints(c.args[2])
-	}
-	if ok {
-		l.Stride, ok = ints(c.args[3])
-	}
-	if !ok {
-		return l, "", 0, fmt.Errorf("%w: offset, shape or stride is not a number", ErrFormat)
-	}
-	key, elements, d, err := storageOf(ref)
-	if err != nil {
-		return l, "", 0, err
-	}
-	size := int64(1) // an untyped storage counts bytes
-	if l.DType = d; d == "" {
-		if l.DType, err = typeOf(c); err != nil {
-			return l, "", 0, err
+	class, key := m[1], m[2]
+	var numbers [4][]int64 // elements of the storage, offset, shape and stride
+	for i, list := range m[3:7] {
+		if numbers[i], err = ints(list); err != nil {
+			return l, "", 0, fmt.Errorf("%w: %w", ErrFormat, err)
 		}
-	} else {
-		size = d.Size()
+	}
+	elements := numbers[0][0]
+	l = layout.Layout{Offset: numbers[1][0], Shape: numbers[2], Stride: numbers[3]}
+	if l.DType = layout.OfStorage(class); class == "UntypedStorage" {
+		l.DType = layout.DType(m[7])
 	}
 	if err := l.Validate(); err != nil {
-		return l, "", 0, fmt.Errorf("%w: %w", ErrFormat, err)
+		return l, "", 0, fmt.Errorf("%w: a %s: %w", ErrFormat, class, err)
 	}
-	span, err := l.Span()
-	if err != nil {
-		return l, "", 0, fmt.Errorf("%w: %w", ErrFormat, err)
+	span, _ := l.Span() // valid
+	size := l.DType.Size()
+	if class == "UntypedStorage" {
+		size = 1 // an untyped storage counts bytes
 	}
-	if elements < 0 || elements > (1<<63-1)/size || elements*size < span {
+	if elements > (1<<63-1)/size || elements*size < span {
 		return l, "", 0, fmt.Errorf("%w: %s ends at byte %d of a storage of %d elements", ErrFormat, l, span, elements)
 	}
 	return l, key, elements * size, nil
 }
 
-// storageOf decodes ("storage", type, name, device, elements). The type is "" for
-// an untyped storage.
-func storageOf(ref reference) (key string, elements int64, d layout.DType, err error) {
-	bad := fmt.Errorf("%w: a persistent ID that is not a storage", ErrFormat)
-	if len(ref.id) != 5 || ref.id[0] != "storage" {
-		return "", 0, "", bad
-	}
-	class, ok := ref.id[1].(global)
-	if ok {
-		key, ok = ref.id[2].(string)
-	}
-	if ok {
-		elements, ok = ref.id[4].(int64)
-	}
-	if !ok {
-		return "", 0, "", bad
-	}
-	if class == "torch.storage.UntypedStorage" || class == "torch.UntypedStorage" {
-		return key, elements, "", nil
-	}
-	for _, d := range layout.DTypes() {
-		if name := storage(d); name != "" && class == "torch."+global(name) {
-			return key, elements, d, nil
+// ints parses a list such as "2, 3".
+func ints(list string) ([]int64, error) {
+	out := []int64{}
+	for item := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == ' ' }) {
+		n, err := strconv.ParseInt(item, 10, 64)
+		if err != nil {
+			return nil, err
 		}
+		out = append(out, n)
 	}
-	return "", 0, "", fmt.Errorf("%w: a storage of type %.80q", ErrFormat, string(class))
-}
-
-// typeOf returns the element type, which is the last argument in the third form of the call.
-func typeOf(c call) (layout.DType, error) {
-	if c.function == rebuildV3 && len(c.args) > 6 {
-		if name, ok := c.args[6].(global); ok {
-			return layout.ParseDType(string(name))
-		}
-	}
-	return "", fmt.Errorf("%w: an untyped storage without a type", ErrFormat)
-}
-
-func ints(v any) ([]int64, bool) {
-	list, ok := v.(tuple)
-	if !ok {
-		return nil, false
-	}
-	out := make([]int64, len(list))
-	for i, item := range list {
-		if out[i], ok = item.(int64); !ok {
-			return nil, false
-		}
-	}
-	return out, true
+	return out, nil
 }

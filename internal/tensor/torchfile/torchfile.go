@@ -16,18 +16,14 @@
 //
 // in which storage is the persistent ID ("storage", torch.FloatStorage, "0",
 // "cpu", elements). Reading a file executes nothing: the interpreter supports only
-// the opcodes and names that a tensor requires, and rejects all others.
+// the opcodes that a tensor requires, and returns the call as text, which must be this one.
 //
 // Facts: https://docs.pytorch.org/docs/stable/notes/serialization.html, and in
 // the source of PyTorch torch/serialization.py (_save, persistent_id),
 // torch/_tensor.py (_reduce_ex_internal) and caffe2/serialize/inline_container.cc.
 package torchfile
 
-import (
-	"errors"
-
-	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
-)
+import "errors"
 
 const (
 	folder     = "archive"
@@ -43,36 +39,3 @@ var ErrFormat = errors.New("not a torch.save file of one tensor")
 // ErrArchive is returned, together with ErrFormat, for incomplete files: the zip
 // directory is missing, or does not match a file of torch.save.
 var ErrArchive = errors.New("incomplete file")
-
-// storage returns the name of PyTorch's typed storage for an element type (torch/storage.py,
-// _dtype_to_storage_type_map), or "" for newer types, which have none.
-func storage(d layout.DType) string {
-	switch d {
-	case layout.Float64:
-		return "DoubleStorage"
-	case layout.Float32:
-		return "FloatStorage"
-	case layout.Float16:
-		return "HalfStorage"
-	case layout.BFloat16:
-		return "BFloat16Storage"
-	case layout.Int64:
-		return "LongStorage"
-	case layout.Int32:
-		return "IntStorage"
-	case layout.Int16:
-		return "ShortStorage"
-	case layout.Int8:
-		return "CharStorage"
-	case layout.UInt8:
-		return "ByteStorage"
-	case layout.Bool:
-		return "BoolStorage"
-	case layout.Complex64:
-		return "ComplexFloatStorage"
-	case layout.Complex128:
-		return "ComplexDoubleStorage"
-	default:
-		return ""
-	}
-}

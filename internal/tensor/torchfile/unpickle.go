@@ -1,259 +1,173 @@
 package torchfile
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
-const maxStack = 512
-
-// Values of the pickle machine: int64, string, bool, nil, tuple, and these.
-type (
-	tuple  []any
-	mark   struct{}
-	dict   struct{} // always empty
-	global string   // "module.name"
-	// reference is an undecoded persistent ID.
-	reference struct{ id tuple }
-	// call is the call that rebuilds a tensor.
-	call struct {
-		function global
-		args     tuple
-	}
+const (
+	// maxStack is the maximum number of values of a pickle at the same time.
+	maxStack = 512
+	// mark is on the stack before the items of a tuple.
+	mark = "mark"
 )
 
+// dotted matches the names of modules and what is in them.
+var dotted = regexp.MustCompile(`^[\w.]+$`)
+
+// unpickler interprets a pickle. Each value is represented by its Python expression.
 type unpickler struct {
 	in    []byte
-	stack []any
-	memo  map[uint32]any
+	stack []string
+	memo  map[int64]string
+	err   error // the first one
 }
 
-// unpickle interprets a pickle and returns its result. It resolves no names and
-// calls nothing: calls are returned as values.
-func unpickle(in []byte) (any, error) {
-	u := &unpickler{in: in, memo: map[uint32]any{}}
-	for {
-		code, err := u.next(1)
-		if err != nil {
-			return nil, err
+// unpickle returns the Python expression that a pickle evaluates, in which persistent(…) is a persistent ID. A tuple of
+// one value has no comma. unpickle resolves no names and calls nothing.
+func unpickle(in []byte) (string, error) {
+	u := &unpickler{in: in, memo: map[int64]string{}}
+	for u.err == nil {
+		code := byte(u.number(1)) //nolint:gosec // one byte
+		if code == opStop {
+			return u.pop(1)[0], u.err
 		}
-		if code[0] == opStop {
-			return u.pop()
+		u.step(code)
+		if len(u.stack) > maxStack {
+			u.fail("is nested too deeply")
 		}
-		if err := u.step(code[0]); err != nil {
-			return nil, err
-		}
-		if len(u.stack) > maxStack || len(u.memo) > maxStack {
-			return nil, fmt.Errorf("%w: the pickle is nested too deeply", ErrFormat)
-		}
+	}
+	return "", u.err
+}
+
+func (u *unpickler) fail(format string, args ...any) {
+	if u.err == nil {
+		u.err = fmt.Errorf("%w: the pickle "+format, append([]any{ErrFormat}, args...)...)
 	}
 }
 
-func (u *unpickler) next(n int) ([]byte, error) {
+// next returns the next n bytes, or nil if there are fewer.
+func (u *unpickler) next(n int) []byte {
 	if n > len(u.in) {
-		return nil, fmt.Errorf("%w: the pickle is truncated", ErrFormat)
+		u.fail("is truncated")
+		return nil
 	}
 	out := u.in[:n]
 	u.in = u.in[n:]
-	return out, nil
+	return out
 }
 
-// number reads an unsigned number of n bytes.
-func (u *unpickler) number(n int) (uint64, error) {
-	raw, err := u.next(n)
-	if err != nil {
-		return 0, err
-	}
+// number reads a number of at most 8 bytes, which is unsigned unless it has 8.
+func (u *unpickler) number(n int) int64 {
 	var full [8]byte
-	copy(full[:], raw)
-	return binary.LittleEndian.Uint64(full[:]), nil
+	copy(full[:], u.next(n))
+	return int64(binary.LittleEndian.Uint64(full[:])) //nolint:gosec // two's complement
 }
 
-func (u *unpickler) pop() (any, error) {
-	if len(u.stack) == 0 {
-		return nil, fmt.Errorf("%w: the pickle pops from an empty stack", ErrFormat)
+// push adds a value, whose text may contain others many times.
+func (u *unpickler) push(text string) {
+	if len(text) > maxPickle {
+		u.fail("is nested too deeply")
 	}
-	v := u.stack[len(u.stack)-1]
-	u.stack = u.stack[:len(u.stack)-1]
-	return v, nil
+	u.stack = append(u.stack, text)
 }
 
-func (u *unpickler) push(v any) { u.stack = append(u.stack, v) }
+func (u *unpickler) pushInt(n int64) { u.push(strconv.FormatInt(n, 10)) }
 
-func (u *unpickler) step(code byte) error {
+func (u *unpickler) pop(n int) []string {
+	at := len(u.stack) - n
+	if at < 0 {
+		u.fail("pops from an empty stack")
+		return make([]string, n)
+	}
+	out := u.stack[at:]
+	u.stack = u.stack[:at:at]
+	return out
+}
+
+func (u *unpickler) step(code byte) {
 	switch code {
 	case opProto:
-		_, err := u.next(1)
-		return err
+		u.next(1)
 	case opMark:
-		u.push(mark{})
-	case opNone:
-		u.push(nil)
-	case opNewTrue, opNewFalse:
-		u.push(code == opNewTrue)
-	case opEmptyTuple:
-		u.push(tuple{})
-	case opEmptyDict:
-		u.push(dict{})
-	case opPop:
-		_, err := u.pop()
-		return err
-	case opBinInt, opBinInt1, opBinInt2, opLong1:
-		return u.int(code)
+		u.push(mark)
+	case opNewTrue:
+		u.push("True")
+	case opNewFalse:
+		u.push("False")
+	case opBinInt1:
+		u.pushInt(u.number(1))
+	case opBinInt2:
+		u.pushInt(u.number(2))
+	case opBinInt:
+		u.long(4)
+	case opLong1:
+		u.long(int(u.number(1)))
 	case opBinUnicode:
-		return u.text()
+		u.push(strconv.Quote(string(u.next(int(min(u.number(4), maxPickle+1))))))
 	case opGlobal:
-		return u.global()
-	case opBinPut, opLongBinPut, opBinGet, opLongBinGet:
-		return u.remember(code)
-	case opTuple, opTuple1, opTuple2, opTuple3:
-		return u.tuple(code)
+		u.global()
+	case opBinPut:
+		key := u.number(1)
+		u.memo[key] = u.pop(1)[0]
+		u.push(u.memo[key])
+	case opBinGet:
+		text, ok := u.memo[u.number(1)]
+		if !ok {
+			u.fail("reads a missing memo entry")
+		}
+		u.push(text)
+	case opEmptyTuple, opTuple, opTuple1, opTuple2, opTuple3:
+		u.tuple(code)
 	case opBinPersID:
-		return u.reference()
+		u.push("persistent" + u.pop(1)[0])
 	case opReduce:
-		return u.reduce()
+		call := u.pop(2)
+		u.push(call[0] + call[1])
 	default:
-		return fmt.Errorf("%w: the pickle has the unsupported opcode 0x%02x", ErrFormat, code)
+		u.fail("has the unsupported opcode 0x%02x", code)
 	}
-	return nil
 }
 
-func (u *unpickler) int(code byte) error {
-	size := map[byte]int{opBinInt: 4, opBinInt1: 1, opBinInt2: 2}[code]
-	if code == opLong1 {
-		n, err := u.number(1)
-		if err != nil {
-			return err
-		}
-		if size = int(n); size > 8 { //nolint:gosec // one byte
-			return fmt.Errorf("%w: a number of %d bytes", ErrFormat, size)
-		}
+// long reads a number in two's complement.
+func (u *unpickler) long(size int) {
+	if size > 8 {
+		u.fail("has a number of %d bytes", size)
+		return
 	}
-	v, err := u.number(size)
-	if err != nil {
-		return err
-	}
-	if signed := code == opBinInt || code == opLong1; signed && size > 0 && size < 8 && v>>(8*size-1) == 1 {
-		v |= ^uint64(0) << (8 * size)
-	}
-	u.push(int64(v)) //nolint:gosec // two's complement
-	return nil
+	unused := 64 - 8*size
+	u.pushInt(u.number(size) << unused >> unused)
 }
 
-func (u *unpickler) text() error {
-	n, err := u.number(4)
-	if err != nil {
-		return err
+func (u *unpickler) global() {
+	module, rest, _ := bytes.Cut(u.in, []byte("\n"))
+	name, rest, complete := bytes.Cut(rest, []byte("\n"))
+	if full := string(module) + "." + string(name); !complete || !dotted.MatchString(full) {
+		u.fail("has the invalid name %.80q", full)
+	} else {
+		u.in = rest
+		u.push(full)
 	}
-	raw, err := u.next(int(min(n, maxPickle+1)))
-	if err != nil {
-		return err
-	}
-	if !utf8.Valid(raw) {
-		return fmt.Errorf("%w: a text is not UTF-8", ErrFormat)
-	}
-	u.push(string(raw))
-	return nil
 }
 
-func (u *unpickler) global() error {
-	parts := strings.SplitN(string(u.in), "\n", 3)
-	if len(parts) < 3 {
-		return fmt.Errorf("%w: the pickle is truncated", ErrFormat)
-	}
-	u.in = u.in[len(parts[0])+len(parts[1])+2:]
-	u.push(global(parts[0] + "." + parts[1]))
-	return nil
-}
-
-func (u *unpickler) remember(code byte) error {
-	size := 1
-	if code == opLongBinPut || code == opLongBinGet {
-		size = 4
-	}
-	key, err := u.number(size)
-	if err != nil {
-		return err
-	}
-	if code == opBinPut || code == opLongBinPut {
-		v, err := u.pop()
-		if err != nil {
-			return err
-		}
-		u.memo[uint32(key)] = v //nolint:gosec // at most 4 bytes
-		u.push(v)
-		return nil
-	}
-	v, ok := u.memo[uint32(key)] //nolint:gosec // at most 4 bytes
-	if !ok {
-		return fmt.Errorf("%w: the pickle reads a missing memo entry", ErrFormat)
-	}
-	u.push(v)
-	return nil
-}
-
-func (u *unpickler) tuple(code byte) error {
-	start := len(u.stack)
+func (u *unpickler) tuple(code byte) {
+	n := map[byte]int{opTuple1: 1, opTuple2: 2, opTuple3: 3}[code]
 	if code == opTuple {
-		for start--; start >= 0; start-- {
-			if _, ok := u.stack[start].(mark); ok {
-				break
-			}
+		backward := slices.Clone(u.stack)
+		slices.Reverse(backward)
+		if n = slices.Index(backward, mark); n < 0 {
+			u.fail("has a tuple without a mark")
+			return
 		}
-		if start < 0 {
-			return fmt.Errorf("%w: a tuple without a mark", ErrFormat)
-		}
-		items := append(tuple{}, u.stack[start+1:]...)
-		u.stack = append(u.stack[:start], items)
-		return nil
 	}
-	if start -= int(code-opTuple1) + 1; start < 0 {
-		return fmt.Errorf("%w: the pickle pops from an empty stack", ErrFormat)
+	items := strings.Join(u.pop(n), ", ")
+	if code == opTuple {
+		u.pop(1)
 	}
-	items := append(tuple{}, u.stack[start:]...)
-	u.stack = append(u.stack[:start], items)
-	return nil
-}
-
-func (u *unpickler) reference() error {
-	v, err := u.pop()
-	if err != nil {
-		return err
-	}
-	id, ok := v.(tuple)
-	if !ok {
-		return fmt.Errorf("%w: a persistent ID that is not a tuple", ErrFormat)
-	}
-	u.push(reference{id})
-	return nil
-}
-
-func (u *unpickler) reduce() error {
-	args, err := u.pop()
-	if err != nil {
-		return err
-	}
-	function, err := u.pop()
-	if err != nil {
-		return err
-	}
-	list, isTuple := args.(tuple)
-	name, isGlobal := function.(global)
-	if !isTuple || !isGlobal {
-		return fmt.Errorf("%w: the pickle calls a value that is not a name", ErrFormat)
-	}
-	switch name {
-	case "collections.OrderedDict":
-		if len(list) != 0 {
-			return fmt.Errorf("%w: the tensor has backward hooks", ErrFormat)
-		}
-		u.push(dict{})
-	case rebuildV2, rebuildV3, rebuildParameter:
-		u.push(call{name, list})
-	default:
-		return fmt.Errorf("%w: the pickle calls %.80q", ErrFormat, string(name))
-	}
-	return nil
+	u.push("(" + items + ")")
 }

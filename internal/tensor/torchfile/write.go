@@ -1,6 +1,7 @@
 package torchfile
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -10,8 +11,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
 )
 
-// Encoder encodes the file of one contiguous tensor: Head, the data of the tensor,
-// and Tail. The data itself does not pass through the encoder.
+// Encoder encodes the file of one contiguous tensor: the head, the data of the tensor, and the tail.
 type Encoder struct {
 	layout layout.Layout
 	data   int64
@@ -27,13 +27,10 @@ func NewEncoder(l layout.Layout) (*Encoder, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
 	}
-	if storage(l.DType) == "" {
+	if l.DType.Storage() == "" {
 		return nil, fmt.Errorf("%s has no typed storage in PyTorch; convert the tensor to another type", l.DType)
 	}
-	data, err := l.Bytes()
-	if err != nil {
-		return nil, err
-	}
+	data, _ := l.Bytes() // valid
 	e := &Encoder{layout: l, data: data}
 	e.frame()
 	return e, nil
@@ -42,14 +39,15 @@ func NewEncoder(l layout.Layout) (*Encoder, error) {
 // Size returns the size of the file in bytes.
 func (e *Encoder) Size() int64 { return int64(len(e.head)) + e.data + int64(len(e.tail)) }
 
-// Data returns the size of the tensor in bytes.
-func (e *Encoder) Data() int64 { return e.data }
+// File returns a reader of the complete file, with the data of the tensor from data. The file is too short if data is.
+func (e *Encoder) File(data io.Reader) io.Reader {
+	sum := crc32.NewIEEE()
+	return io.MultiReader(bytes.NewReader(e.head), io.TeeReader(io.LimitReader(data, e.data), sum),
+		&deferred{open: func() io.Reader { return bytes.NewReader(e.tailWith(sum.Sum32())) }})
+}
 
-// Head returns the part of the file before the data of the tensor.
-func (e *Encoder) Head() []byte { return e.head }
-
-// Tail returns the part of the file after the data. crc is the CRC-32 (IEEE) of the data.
-func (e *Encoder) Tail(crc uint32) []byte {
+// tailWith returns the part of the file after the data. crc is the CRC-32 (IEEE) of the data.
+func (e *Encoder) tailWith(crc uint32) []byte {
 	tail := slices.Clone(e.tail)
 	for _, at := range e.sums {
 		binary.LittleEndian.PutUint32(tail[at:], crc)
@@ -57,17 +55,17 @@ func (e *Encoder) Tail(crc uint32) []byte {
 	return tail
 }
 
-// Write writes the complete file, with the data of the tensor from data.
-func (e *Encoder) Write(w io.Writer, data io.Reader) error {
-	if _, err := w.Write(e.head); err != nil {
-		return err
+// deferred is a reader that is opened when it is first read.
+type deferred struct {
+	open func() io.Reader
+	io.Reader
+}
+
+func (d *deferred) Read(p []byte) (int, error) {
+	if d.Reader == nil {
+		d.Reader = d.open()
 	}
-	sum := crc32.NewIEEE()
-	if _, err := io.CopyN(io.MultiWriter(w, sum), data, e.data); err != nil {
-		return fmt.Errorf("tensor of %d bytes: %w", e.data, err)
-	}
-	_, err := w.Write(e.Tail(sum.Sum32()))
-	return err
+	return d.Reader.Read(p)
 }
 
 // frame creates the parts before and after the data of the tensor.

@@ -27,11 +27,12 @@ func BenchmarkCodec(b *testing.B) {
 			codec     encoding.CodecV2
 			sent, got any
 		}{
-			{"sky/ours", ours, &SkyChunk{ID: 1, Total: 1, Layout: l, TotalBytes: uint64(size), Data: owned},
-				&SkyChunk{}},
+			{"sky/ours", ours, &SkyChunk{Fields: &skytorch.TensorChunk{TensorId: 1, TotalChunks: 1, Shape: l.Shape,
+				Dtype: string(l.DType), TotalBytes: uint64(size)}, Data: owned}, &SkyChunk{}},
 			{"sky/generated", generated, &skytorch.TensorChunk{TensorId: 1, TotalChunks: 1, Shape: l.Shape,
 				Dtype: string(l.DType), TotalBytes: uint64(size), Data: data}, &skytorch.TensorChunk{}},
-			{"kpu/ours", ours, &KPUChunk{ID: "a", Total: 1, Last: true, Metadata: meta, Data: owned}, &KPUChunk{}},
+			{"kpu/ours", ours, &KPUChunk{Fields: &kputorch.TensorChunk{TensorId: "a", TotalChunks: 1, IsLast: true,
+				Metadata: meta}, Data: owned}, &KPUChunk{}},
 			{"kpu/generated", generated, &kputorch.TensorChunk{TensorId: "a", TotalChunks: 1, IsLast: true,
 				Metadata: meta, Data: data}, &kputorch.TensorChunk{}},
 		} {

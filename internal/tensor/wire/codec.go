@@ -2,10 +2,52 @@ package wire
 
 import (
 	"google.golang.org/grpc/encoding"
-	"google.golang.org/grpc/encoding/proto" // registers the codec of all other messages
+	protocodec "google.golang.org/grpc/encoding/proto" // registers the codec of all other messages
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/kputorch"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
 )
+
+// Chunk is a message of a stream of tensors, whose data is separate from its other fields.
+type Chunk[M fields] struct {
+	Fields M // without the data
+	Data   mem.BufferSlice
+	// Numbering is that of a SkyChunk, which is received in either numbering, and sent in this one.
+	Numbering Numbering
+
+	bad error
+}
+
+type (
+	// SkyChunk is skytorch.torch.TensorChunk of proto/skytorch/torch/service.proto.
+	SkyChunk = Chunk[*skytorch.TensorChunk]
+	// KPUChunk is kpu.torch.TensorChunk of proto/kpu/torch/service.proto.
+	KPUChunk = Chunk[*kputorch.TensorChunk]
+)
+
+// fields is what the generated messages of both protocols have in common.
+type fields interface {
+	proto.Message
+	GetChunkNumber() uint32
+	GetTotalChunks() uint32
+}
+
+// Free frees the data, so that the chunk can be reused.
+func (c *Chunk[M]) Free() {
+	c.Data.Free()
+	*c = Chunk[M]{}
+}
+
+// Piece returns the position of the chunk in its sequence.
+func (c *Chunk[M]) Piece() Piece {
+	last, _ := any(c.Fields).(interface{ GetIsLast() bool })
+	return Piece{Number: c.Fields.GetChunkNumber(), Total: c.Fields.GetTotalChunks(), Bytes: c.Data.Len(),
+		Last: last != nil && last.GetIsLast()}
+}
 
 // Codec is the default codec of gRPC, except for chunks, whose data is not copied
 // when a message is sent or received.
@@ -13,12 +55,10 @@ type Codec struct{}
 
 var _ encoding.CodecV2 = Codec{}
 
-// message is a chunk of either protocol. The fields that it encodes and decodes are all except the data.
+// message is a chunk of either protocol.
 type message interface {
-	data() mem.BufferSlice
-	encode(b []byte) ([]byte, error)
-	decode(fields []byte, data mem.BufferSlice) error
-	refuse(err error)
+	marshal() (mem.BufferSlice, error)
+	unmarshal(msg mem.BufferSlice)
 	fault() error
 }
 
@@ -36,42 +76,64 @@ func Receive(s stream, chunk message) error {
 }
 
 // Name returns the content subtype, which is the one of the default codec.
-func (Codec) Name() string { return proto.Name }
+func (Codec) Name() string { return protocodec.Name }
 
-// Marshal encodes a chunk, with its data at the end. Fields may have any order
-// (https://protobuf.dev/programming-guides/encoding/#order).
+// Marshal encodes a message.
 func (Codec) Marshal(v any) (mem.BufferSlice, error) {
-	m, ok := v.(message)
-	if !ok {
-		return encoding.GetCodecV2(proto.Name).Marshal(v)
+	if m, ok := v.(message); ok {
+		return m.marshal()
 	}
-	head, err := m.encode(make([]byte, 0, 256))
+	return encoding.GetCodecV2(protocodec.Name).Marshal(v)
+}
+
+// Unmarshal decodes a message. Receive returns the errors of chunks, because gRPC
+// would convert an error to text.
+func (Codec) Unmarshal(msg mem.BufferSlice, v any) error {
+	if m, ok := v.(message); ok {
+		m.unmarshal(msg)
+		return nil
+	}
+	return encoding.GetCodecV2(protocodec.Name).Unmarshal(msg, v)
+}
+
+// marshal encodes a chunk, with its data at the end. Fields may have any order
+// (https://protobuf.dev/programming-guides/encoding/#order).
+func (c *Chunk[M]) marshal() (mem.BufferSlice, error) {
+	head, err := proto.MarshalOptions{}.MarshalAppend(make([]byte, 0, 256), c.Fields)
 	if err != nil {
-		return nil, err
+		return nil, Errorf(Malformed, "%v", err)
 	}
-	data := m.data()
-	if n := data.Len(); n > 0 {
+	if c.Numbering == From7 {
+		head = renumber(head, from7Shift)
+	}
+	if n := c.Data.Len(); n > 0 {
 		head = protowire.AppendTag(head, dataNumber, protowire.BytesType)
 		head = protowire.AppendVarint(head, uint64(n))
 	}
-	data.Ref() // gRPC frees its reference after sending; the sender frees its own
-	return append(append(make(mem.BufferSlice, 0, 1+len(data)), mem.SliceBuffer(head)), data...), nil
+	c.Data.Ref() // gRPC frees its reference after sending; the sender frees its own
+	return append(append(make(mem.BufferSlice, 0, 1+len(c.Data)), mem.SliceBuffer(head)), c.Data...), nil
 }
 
-// Unmarshal decodes a chunk. Receive returns errors of the decoding, because gRPC
-// would convert an error to text.
-func (Codec) Unmarshal(msg mem.BufferSlice, v any) error {
-	m, ok := v.(message)
-	if !ok {
-		return encoding.GetCodecV2(proto.Name).Unmarshal(msg, v)
+func (c *Chunk[M]) unmarshal(msg mem.BufferSlice) {
+	encoded, data, err := split(msg)
+	decoded := Chunk[M]{Data: data}
+	decoded.Fields, _ = c.Fields.ProtoReflect().New().Interface().(M)
+	sky, isSky := any(decoded.Fields).(*skytorch.TensorChunk)
+	if isSky && numberingOf(encoded) == From7 {
+		decoded.Numbering, encoded = From7, renumber(encoded, -from7Shift)
 	}
-	fields, data, err := split(msg)
 	if err == nil {
-		err = m.decode(fields, data)
+		if err = (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(encoded, decoded.Fields); err != nil {
+			err = Errorf(Malformed, "%v", err)
+		}
 	}
-	if err != nil {
-		data.Free()
-		m.refuse(err)
+	if err == nil && max(len(sky.GetShape()), len(sky.GetStride())) > layout.MaxDims {
+		err = Errorf(Limit, "more than %d dimensions", layout.MaxDims)
 	}
-	return nil
+	if *c = decoded; err != nil {
+		c.Free()
+		c.bad = err
+	}
 }
+
+func (c *Chunk[M]) fault() error { return c.bad }

@@ -6,45 +6,24 @@ package wire
 import "fmt"
 
 // Fault is the kind of problem of a chunk or of a sequence of chunks.
-type Fault int
+type Fault string
 
 const (
 	// Malformed: not a valid message of the protocol.
-	Malformed Fault = iota + 1
+	Malformed Fault = "malformed"
 	// Reordered: a chunk was received before an earlier one.
-	Reordered
+	Reordered Fault = "reordered"
 	// Duplicate: a chunk was received twice, or after the last one.
-	Duplicate
+	Duplicate Fault = "duplicate"
 	// Truncated: the stream ended, or reported its end, before all data was received.
-	Truncated
+	Truncated Fault = "truncated"
 	// Oversized: more data than the sender announced.
-	Oversized
+	Oversized Fault = "oversized"
 	// Mismatch: the description of the tensor contradicts itself or the request.
-	Mismatch
+	Mismatch Fault = "mismatch"
 	// Limit: a limit of the receiver is exceeded.
-	Limit
+	Limit Fault = "over the limit"
 )
-
-func (f Fault) String() string {
-	switch f {
-	case Malformed:
-		return "malformed"
-	case Reordered:
-		return "reordered"
-	case Duplicate:
-		return "duplicate"
-	case Truncated:
-		return "truncated"
-	case Oversized:
-		return "oversized"
-	case Mismatch:
-		return "mismatch"
-	case Limit:
-		return "over the limit"
-	default:
-		return fmt.Sprintf("fault %d", int(f))
-	}
-}
 
 // Error describes a violation of the protocol.
 type Error struct {
@@ -52,7 +31,7 @@ type Error struct {
 	Detail string
 }
 
-func (e *Error) Error() string { return e.Fault.String() + ": " + e.Detail }
+func (e *Error) Error() string { return string(e.Fault) + ": " + e.Detail }
 
 // Errorf returns an *Error.
 func Errorf(f Fault, format string, args ...any) error {

@@ -1,5 +1,11 @@
 package wire
 
+import (
+	"strconv"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/kputorch"
+)
+
 // Piece contains the properties of a chunk that a sequence checks.
 type Piece struct {
 	Number uint32
@@ -22,6 +28,21 @@ type Sequence struct {
 
 // NewSequence returns a sequence that accepts at most limit bytes.
 func NewSequence(limit int64) *Sequence { return &Sequence{limit: limit, want: -1} }
+
+// FileSequence returns the sequence of a file of KPU that starts with this chunk, and the announced size of the file,
+// or -1.
+func FileSequence(first *kputorch.TensorChunk, limit int64) (*Sequence, int64, error) {
+	seq := NewSequence(limit)
+	text := first.GetMetadata()["size_bytes"]
+	if text == "" {
+		return seq, -1, nil
+	}
+	size, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || size < 0 {
+		return nil, 0, Errorf(Malformed, "size_bytes is %.40q", text)
+	}
+	return seq, size, seq.Expect(size)
+}
 
 // Expect sets the total number of bytes of the chunks.
 func (s *Sequence) Expect(bytes int64) error {

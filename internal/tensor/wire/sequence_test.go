@@ -14,17 +14,17 @@ func TestSequence(t *testing.T) {
 	for name, c := range map[string]struct {
 		want   int64 // -1: not announced
 		pieces []Piece
-		fault  Fault // 0: complete
+		fault  Fault // "": complete
 	}{
-		"in order":                      {10, []Piece{p(0, 2, 5), p(1, 2, 5)}, 0},
-		"total on the first chunk only": {10, []Piece{p(0, 2, 5), p(1, 0, 5)}, 0},
-		"no total":                      {10, []Piece{p(0, 0, 5), p(1, 0, 5)}, 0},
-		"no total and no size":          {-1, []Piece{p(0, 0, 5), p(1, 0, 5)}, 0},
-		"no size":                       {-1, []Piece{p(0, 2, 5), p(1, 2, 5)}, 0},
-		"empty":                         {0, []Piece{p(0, 1, 0)}, 0},
-		"empty without a total":         {0, []Piece{p(0, 0, 0)}, 0},
-		"last":                          {-1, []Piece{p(0, 0, 5), last(1, 0, 5)}, 0},
-		"last without data":             {5, []Piece{p(0, 2, 5), last(1, 2, 0)}, 0},
+		"in order":                      {10, []Piece{p(0, 2, 5), p(1, 2, 5)}, ""},
+		"total on the first chunk only": {10, []Piece{p(0, 2, 5), p(1, 0, 5)}, ""},
+		"no total":                      {10, []Piece{p(0, 0, 5), p(1, 0, 5)}, ""},
+		"no total and no size":          {-1, []Piece{p(0, 0, 5), p(1, 0, 5)}, ""},
+		"no size":                       {-1, []Piece{p(0, 2, 5), p(1, 2, 5)}, ""},
+		"empty":                         {0, []Piece{p(0, 1, 0)}, ""},
+		"empty without a total":         {0, []Piece{p(0, 0, 0)}, ""},
+		"last":                          {-1, []Piece{p(0, 0, 5), last(1, 0, 5)}, ""},
+		"last without data":             {5, []Piece{p(0, 2, 5), last(1, 2, 0)}, ""},
 		"nothing":                       {10, nil, Truncated},
 		"truncated":                     {10, []Piece{p(0, 2, 5)}, Truncated},
 		"truncated without a total":     {10, []Piece{p(0, 0, 5)}, Truncated},
@@ -58,12 +58,12 @@ func TestSequence(t *testing.T) {
 			if err == nil {
 				err = s.End()
 			}
-			got := Fault(0)
+			got := Fault("")
 			if fault, ok := errors.AsType[*Error](err); ok {
 				got = fault.Fault
 			}
 			if got != c.fault || err == nil && !s.Done() {
-				t.Errorf("%v, want %v", err, c.fault)
+				t.Errorf("%v, want %q", err, c.fault)
 			}
 		})
 	}

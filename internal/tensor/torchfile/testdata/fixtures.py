@@ -4,7 +4,7 @@ stand for PyTorch's of the same names; the pickler asks each for how it is rebui
 
     python3 fixtures.py
 """
-import collections, io, pickle, struct, sys, types, zipfile
+import collections, io, pickle, pickletools, struct, sys, types, zipfile
 
 torch = types.ModuleType("torch")
 torch._utils = types.ModuleType("torch._utils")
@@ -85,7 +85,7 @@ pickles = {
 }
 for name, tensor in pickles.items():
     with open(f"{name}.pkl.hex", "w") as f:
-        f.write(dump(tensor).hex() + "\n")
+        f.write(pickletools.optimize(dump(tensor)).hex() + "\n")
 data = struct.pack("<6f", 0, 1, 2, 3, 4, 5)
 for name, obj in {
     "saved": Tensor("FloatStorage", 6, 0, (2, 3), (3, 1)),
