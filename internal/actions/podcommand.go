@@ -43,8 +43,9 @@ type commandModel struct {
 
 // commandAttributes returns the attributes of [commandModel].
 func commandAttributes(defaultPods string) map[string]schema.Attribute {
-	attributes := outputAttributes("Name of the container. Defaults to the main container.", fmt.Sprintf("Pods in which "+
-		"the command runs: `any` ready pod, which is the first by name, or `all` pods. Defaults to `%s`.", defaultPods))
+	attributes := outputAttributes("Name of the container. Defaults to the main container.", fmt.Sprintf(
+		"Pods in which the command runs: `any` ready pod, which is the first by name, or `all` pods. Defaults to `%s`.",
+		defaultPods))
 	maps.Copy(attributes, map[string]schema.Attribute{
 		"command": schema.ListAttribute{
 			Required: true, ElementType: types.StringType,

@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/conversion/queryparams"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -22,7 +21,7 @@ func (c *Cluster) Logs(
 	ctx context.Context, namespace, pod, container string, previous bool, lines int,
 ) ([]string, error) {
 	stream, err := c.StreamLogs(ctx, namespace, pod, corev1.PodLogOptions{
-		Container: container, Previous: previous, TailLines: ptr.To(int64(lines)), LimitBytes: ptr.To[int64](maxLog),
+		Container: container, Previous: previous, TailLines: new(int64(lines)), LimitBytes: new(int64(maxLog)),
 	})
 	if err != nil {
 		return nil, err

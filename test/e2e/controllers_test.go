@@ -11,8 +11,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
 
-// workloadsOfControllers returns a workload of each kind that a controller of ecosystem/ runs, by name. container is the
-// name of the main container where the kind does not prescribe it.
+// workloadsOfControllers returns a workload of each kind that a controller of ecosystem/ runs, by name. container is
+// the name of the main container where the kind does not prescribe it.
 func workloadsOfControllers(container string) map[string]string {
 	pod := func(container string) string {
 		pod := fmt.Sprintf(podOfAnother, "other", "Always")
@@ -47,10 +47,10 @@ func ray(pod string) string {
 // TestE2EActionsRunInWorkloadsOfControllers runs commands and checkpoints in real pods of the kinds whose controllers
 // are in ecosystem/: of adopted workloads, and of computes that the provider creates from the same manifests.
 func TestE2EActionsRunInWorkloadsOfControllers(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("KT_ECOSYSTEM") == "" {
 		t.Skip("KT_ECOSYSTEM is not set")
 	}
-	t.Parallel()
 	acctest.RequireTerraform(t, "1.14")
 	names := slices.Sorted(maps.Keys(workloadsOfControllers("")))
 	t.Run("adopted", func(t *testing.T) {
@@ -80,8 +80,9 @@ func TestE2EActionsRunInWorkloadsOfControllers(t *testing.T) {
 	})
 }
 
-// expectOperations suspends and resumes workloads that a configuration manages, and restarts those whose pods do not run
-// to completion. Each action waits until the controller is done. Plans show a suspension, and nothing after the others.
+// expectOperations suspends and resumes workloads that a configuration manages, and restarts those whose pods do not
+// run to completion. Each action waits until the controller is done. Plans show a suspension, and nothing after the
+// others.
 func expectOperations(t *testing.T, cli *acctest.CLI, namespace, config string, computes []string) {
 	t.Helper()
 	for _, name := range computes {

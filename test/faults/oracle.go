@@ -254,8 +254,8 @@ func (s snapshot) withoutMemory() snapshot {
 }
 
 // withoutNotation returns a snapshot without the notation of the attributes before the objects changed. The provider
-// remembers it while a refresh takes changes into state that no apply has saved, such as those of a killed CLI, until the
-// next apply of the resource.
+// remembers it while a refresh takes changes into state that no apply has saved, such as those of a killed CLI, until
+// the next apply of the resource.
 func (s snapshot) withoutNotation() snapshot {
 	out := maps.Clone(s)
 	for key, value := range out {

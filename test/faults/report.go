@@ -128,7 +128,7 @@ func (t *tally) print(w io.Writer, took time.Duration) {
 	fmt.Fprintf(w, "\n%d cycles, %d faults at %d different requests, %d violations, %s\n",
 		t.cycles, injected, len(t.reached), len(t.violations), took.Round(time.Second))
 	if t.deadlocks > 0 {
-		fmt.Fprintf(w, "%d cycles ended in a deadlock of Terraform that an interrupt causes while it closes providers\n",
+		fmt.Fprintf(w, "%d cycles ended in a deadlock of Terraform by an interrupt while it closes providers\n",
 			t.deadlocks)
 	}
 	for _, v := range t.violations {

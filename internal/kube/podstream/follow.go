@@ -108,7 +108,7 @@ type follower struct {
 	mu      sync.Mutex
 	runs    map[run]bool // whose logs are read; only follow writes
 	emit    func(Line)
-	lines   int // that were passed on
+	lines   int   // that were passed on
 	failure error // the first error
 }
 

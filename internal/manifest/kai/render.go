@@ -27,8 +27,9 @@ func Render(q Queue) ([]*unstructured.Unstructured, error) {
 		spec.Resources[of.resource] = share{of.number(s.Quota), s.OverQuotaWeight, of.number(s.Limit)}
 	}
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&spec)
-	return []*unstructured.Unstructured{manifest.NewObject(kind.KAIQueue(), "", q.Name,
-		kind.Texts(q.DefaultLabels, q.Labels, ownLabels()), kind.Texts(q.DefaultAnnotations, q.Annotations), fields)}, err
+	queue := manifest.NewObject(kind.KAIQueue(), "", q.Name, kind.Texts(q.DefaultLabels, q.Labels, ownLabels()),
+		kind.Texts(q.DefaultAnnotations, q.Annotations), fields)
+	return []*unstructured.Unstructured{queue}, err
 }
 
 func ownLabels() map[string]string {
