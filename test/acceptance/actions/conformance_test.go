@@ -1,0 +1,374 @@
+package actions_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/test/acctest"
+	"github.com/ktdev/terraform-provider-kt/test/acctest/core"
+)
+
+// TestAccEveryKindConforms runs the same checks on each kind of the table, for a compute that the provider creates and
+// for one that it adopts. A new kind needs no test here, only a spec. All computes are in one state, so that a step
+// costs one plan and one apply. After each change, the plan is empty. Readiness is not checked: no controllers act on
+// the kinds of other projects here.
+func TestAccEveryKindConforms(t *testing.T) {
+	t.Parallel()
+	withCRDs.Started(t).WithComputes(t)
+	s := &suite{t: t, ns: withCRDs.Namespace(t), bodies: map[string]string{}}
+	s.computes = withCRDs.Resources(t, "kt_compute", s.ns, "")
+	for _, k := range kind.Workloads() {
+		s.members = append(s.members, member{k, false}, member{k, true})
+	}
+	for _, step := range []func(){
+		s.create, s.adopt, s.update, s.showDrift, s.ignoreDrift, s.showRestarts, s.showSuspensions, s.showScaling,
+		s.suspend, s.isImported, s.recreate, s.destroy,
+	} {
+		step()
+	}
+}
+
+// member is a compute of the suite.
+type member struct {
+	kind    kind.Kind
+	adopted bool
+}
+
+// name is unique, because the computes are in one namespace.
+func (m member) name() string {
+	name := strings.ToLower(strings.ReplaceAll(m.kind.Word(), " ", "-"))
+	if m.kind.Server != nil {
+		name = m.kind.Server.Runtime
+	}
+	if m.adopted {
+		return name + "-adopted"
+	}
+	return name + "-created"
+}
+
+func (m member) spec() string { return strings.ReplaceAll(specOf(m.kind), "trainer", m.name()) }
+
+// common are the attributes of every member.
+func (m member) common() string {
+	return fmt.Sprintf("name = %q\non_not_ready = \"ignore\"\n", m.name())
+}
+
+// labels is the attribute with the label that the suite changes. It is in the manifest of an adopted workload.
+const labels = "labels = { team = \"red\" }\n"
+
+// object is the workload as an argument of kubectl.
+func (m member) object() string { return m.kind.Argument() + "/" + m.name() }
+
+// suite contains the computes of all kinds, and their configuration.
+type suite struct {
+	t        *testing.T
+	ns       string
+	members  []member
+	computes *acctest.Resources
+	bodies   map[string]string
+}
+
+// only returns the members that a function accepts.
+func (s *suite) only(accept func(member) bool) []member {
+	return slices.DeleteFunc(slices.Clone(s.members), func(m member) bool { return !accept(m) })
+}
+
+func (s *suite) supporting(o kind.Operation) []member {
+	return s.only(func(m member) bool { return m.kind.Supports(o) })
+}
+
+// objects are the workloads as arguments of kubectl.
+func objects(members []member) []string {
+	var all []string
+	for _, m := range members {
+		all = append(all, m.object())
+	}
+	return all
+}
+
+func (s *suite) kubectl(args ...string) string {
+	s.t.Helper()
+	return withCRDs.Kubectl(s.t, append(args, "-n", s.ns)...)
+}
+
+// live returns the workloads by name.
+func (s *suite) live() map[string]*unstructured.Unstructured {
+	s.t.Helper()
+	list := &unstructured.UnstructuredList{}
+	text := s.kubectl(append([]string{"get", "-o", "json"}, objects(s.members)...)...)
+	if err := json.Unmarshal([]byte(text), list); err != nil {
+		s.t.Fatal(err)
+	}
+	all := map[string]*unstructured.Unstructured{}
+	for i := range list.Items {
+		all[list.Items[i].GetName()] = &list.Items[i]
+	}
+	return all
+}
+
+func (s *suite) bodiesOf(members []member) map[string]string {
+	bodies := map[string]string{}
+	for _, m := range members {
+		bodies[m.name()] = s.bodies[m.name()]
+	}
+	return bodies
+}
+
+// change applies the configuration of members, and expects that the plan updates an attribute of each in place.
+func (s *suite) change(members []member, attribute func(member) string) {
+	s.t.Helper()
+	plans := s.computes.Change(s.t, s.bodiesOf(members))
+	for _, m := range members {
+		p, want := plans[m.name()], core.Update
+		if slices.Contains(p.Attributes(), "labels") && m.kind.Mode == "job" && p.Action == core.Replace {
+			want = core.Replace // labels are those of the pods too, whose template is immutable
+		}
+		if p.Action != want || !slices.Contains(p.Attributes(), attribute(m)) {
+			s.t.Errorf("%s: the plan is %s of %q instead of an update of %s", m.name(), p.Action, p.Attributes(),
+				attribute(m))
+		}
+	}
+}
+
+func always(attribute string) func(member) string { return func(member) string { return attribute } }
+
+// create creates the computes that are not adopted.
+func (s *suite) create() {
+	s.t.Helper()
+	created := s.only(func(m member) bool { return !m.adopted })
+	for _, m := range created {
+		of := fmt.Sprintf("manifest = <<-EOT\napiVersion: %s\nkind: %s\nspec: %s\nEOT\n", m.kind.GroupVersion(),
+			m.kind.Kind, m.spec())
+		if m.kind.Server != nil {
+			of = fmt.Sprintf("image = \"a:1\"\nruntime = %q\n", m.kind.Server.Runtime)
+		}
+		s.bodies[m.name()] = m.common() + labels + of
+	}
+	for name, p := range s.computes.Change(s.t, s.bodiesOf(created)) {
+		if p.Action != core.Create {
+			s.t.Errorf("%s: the first plan is %s", name, p.Action)
+		}
+	}
+}
+
+// adopt imports workloads that a client without Kubetorch created. The plan after it changes no object.
+func (s *suite) adopt() {
+	s.t.Helper()
+	adopted := s.only(func(m member) bool { return m.adopted })
+	var texts, names []string
+	for _, m := range adopted {
+		names = append(names, m.name())
+		texts = append(texts, fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: %s, labels: {team: red}}\n"+
+			"spec: %s\n", m.kind.GroupVersion(), m.kind.Kind, m.name(), strings.ReplaceAll(m.spec(), kind.ServiceLabel, "app")))
+	}
+	withCRDs.Apply(s.t, strings.Join(texts, "---\n"), "-n", s.ns)
+	s.computes.Import(s.t, s.ns, names)
+	for _, m := range adopted {
+		s.bodies[m.name()] = s.imported(m)
+	}
+	s.expectNoObjectChanges(s.computes.Plan(s.t, s.bodiesOf(adopted)))
+	s.computes.Change(s.t, s.bodiesOf(adopted))
+}
+
+// imported returns a configuration with the values that an import has read.
+func (s *suite) imported(m member) string {
+	body, names := m.common(), []string{"manifest", "manifest_only"}
+	if m.kind.Server != nil {
+		names = []string{"runtime", "image", "replicas", "labels"}
+	}
+	for _, name := range names {
+		switch value := s.computes.Attribute(m.name(), name).(type) {
+		case nil:
+		case string:
+			body += fmt.Sprintf("%s = %q\n", name, strings.ReplaceAll(value, "${", "$${"))
+		default:
+			text, _ := json.Marshal(value) // read from JSON
+			body += fmt.Sprintf("%s = %s\n", name, text)
+		}
+	}
+	return body
+}
+
+func (s *suite) expectNoObjectChanges(plans map[string]*core.Plan) {
+	s.t.Helper()
+	for name, p := range plans {
+		if slices.Contains(p.Attributes(), "manifests") || p.Action == core.Replace || p.Action == core.Create {
+			s.t.Fatalf("%s: the plan after the import is %s of %q and %q", name, p.Action, p.Attributes(),
+				acctest.AsPlan(s.t, p).Fields())
+		}
+	}
+}
+
+func (s *suite) update() {
+	s.t.Helper()
+	for name, body := range s.bodies {
+		if !strings.Contains(body, "red") { // an import does not read the labels of a tensor server
+			body += labels
+		}
+		s.bodies[name] = strings.Replace(body, "red", "blue", 1)
+	}
+	s.change(s.members, always("manifests"))
+	s.expectTeam("blue")
+}
+
+func (s *suite) expectTeam(want string) {
+	s.t.Helper()
+	for name, live := range s.live() {
+		if got := live.GetLabels()["team"]; got != want {
+			s.t.Errorf("%s: the label team is %q; want %q", name, got, want)
+		}
+	}
+}
+
+// drift changes an owned field as another client.
+func (s *suite) drift() {
+	s.t.Helper()
+	s.kubectl(append(append([]string{"label", "--overwrite"}, objects(s.members)...), "team=green")...)
+}
+
+func (s *suite) showDrift() {
+	s.t.Helper()
+	s.drift()
+	s.change(s.members, always("manifests"))
+	s.expectTeam("blue")
+}
+
+func (s *suite) ignoreDrift() {
+	s.t.Helper()
+	s.computes.Ignored = map[string][]string{}
+	for name, body := range s.bodies {
+		s.computes.Ignored[name] = []string{"all"}
+		if strings.Contains(body, "labels = ") {
+			s.computes.Ignored[name] = []string{"labels"}
+		}
+	}
+	s.drift()
+	s.computes.ExpectNoChange(s.t, s.bodies)
+	s.expectTeam("green")
+	s.computes.Ignored = nil
+	s.change(s.members, always("manifests"))
+	s.expectTeam("blue")
+}
+
+// invoke runs an action on members. It does not wait.
+func (s *suite) invoke(members []member, action string, attributes map[string]any) {
+	s.t.Helper()
+	for _, m := range members {
+		all := map[string]any{"id": s.ns + "/" + m.name(), "wait": false}
+		maps.Copy(all, attributes)
+		if r := invoke(s.t, withCRDs, "kt_"+action, all); len(r.errors) > 0 {
+			s.t.Fatalf("kt_%s of %s failed:\n%s", action, m.name(), r)
+		}
+	}
+}
+
+func (s *suite) showRestarts() {
+	s.t.Helper()
+	members := s.supporting(kind.Restarting)
+	s.invoke(members, "restart", nil)
+	s.computes.ExpectNoChange(s.t, s.bodiesOf(members))
+}
+
+// showSuspensions expects that the plan shows kt_suspend, that its apply resumes the compute, and that it shows nothing
+// after kt_resume.
+func (s *suite) showSuspensions() {
+	s.t.Helper()
+	members := s.supporting(kind.Suspending)
+	s.invoke(members, "suspend", nil)
+	s.change(members, func(m member) string {
+		if slices.ContainsFunc(m.kind.Suspension, func(one kind.Setting) bool { return one.Value == int64(0) }) {
+			return "replicas"
+		}
+		return "suspend"
+	})
+	s.expectSuspended(members, false)
+	s.invoke(members, "suspend", nil)
+	s.expectSuspended(members, true)
+	var names []string
+	for _, m := range members {
+		names = append(names, m.name())
+	}
+	s.computes.Refresh(s.t, names)
+	s.invoke(members, "resume", nil)
+	s.computes.ExpectNoChange(s.t, s.bodiesOf(members))
+	s.expectSuspended(members, false)
+}
+
+// expectSuspended checks the fields that suspend the workloads. KubeRay does not resume a RayCluster without the field.
+func (s *suite) expectSuspended(members []member, want bool) {
+	s.t.Helper()
+	live := s.live()
+	for _, m := range members {
+		object := live[m.name()].Object
+		if manifest.IsSuspended(object, m.kind.Workload) != want {
+			s.t.Errorf("%s: suspended is not %t: %v", m.name(), want, object["spec"])
+		}
+		for _, one := range m.kind.Suspension {
+			if value, _ := kind.Find(object, one.Path); one.Value == true && value != want {
+				s.t.Errorf("%s: %v is %v; want %t", m.name(), one.Path, value, want)
+			}
+		}
+	}
+}
+
+func (s *suite) showScaling() {
+	s.t.Helper()
+	members := s.supporting(kind.Scaling)
+	s.invoke(members, "scale", map[string]any{"replicas": 3})
+	s.change(members, always("manifests"))
+}
+
+// suspend suspends and resumes by the attribute.
+func (s *suite) suspend() {
+	s.t.Helper()
+	members := s.only(func(m member) bool { return len(m.kind.Suspension) > 0 })
+	before := s.bodiesOf(members)
+	for name := range before {
+		s.bodies[name] += "suspend = true\n"
+	}
+	s.change(members, always("suspend"))
+	s.expectSuspended(members, true)
+	maps.Copy(s.bodies, before)
+	s.change(members, always("suspend"))
+	s.expectSuspended(members, false)
+}
+
+// isImported expects that another state plans no change of the objects.
+func (s *suite) isImported() {
+	s.t.Helper()
+	imported := withCRDs.Resources(s.t, "kt_compute", s.ns, "")
+	imported.Import(s.t, s.ns, slices.Sorted(maps.Keys(s.bodies)))
+	s.expectNoObjectChanges(imported.Plan(s.t, s.bodies))
+}
+
+func (s *suite) recreate() {
+	s.t.Helper()
+	before := s.live()
+	s.kubectl(append([]string{"delete"}, objects(s.members)...)...)
+	s.computes.Change(s.t, s.bodies)
+	for name, live := range s.live() {
+		if uid := live.GetUID(); uid == before[name].GetUID() || s.computes.Attribute(name, "uid") != string(uid) {
+			s.t.Errorf("%s: the UID in state is %v; live %s", name, s.computes.Attribute(name, "uid"), uid)
+		}
+	}
+}
+
+func (s *suite) destroy() {
+	s.t.Helper()
+	s.computes.Destroy(s.t)
+	left := append([]string{"get", "--ignore-not-found", "-o", "name"}, objects(s.members)...)
+	for _, m := range s.members {
+		left = append(left, "service/"+m.name())
+	}
+	if out := s.kubectl(left...); out != "" {
+		s.t.Errorf("left behind:\n%s", out)
+	}
+}
