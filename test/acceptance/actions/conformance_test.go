@@ -167,7 +167,8 @@ func (s *suite) adopt() {
 	for _, m := range adopted {
 		names = append(names, m.name())
 		texts = append(texts, fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: %s, labels: {team: red}}\n"+
-			"spec: %s\n", m.kind.GroupVersion(), m.kind.Kind, m.name(), strings.ReplaceAll(m.spec(), kind.ServiceLabel, "app")))
+			"spec: %s\n", m.kind.GroupVersion(), m.kind.Kind, m.name(),
+			strings.ReplaceAll(m.spec(), kind.ServiceLabel, "app")))
 	}
 	withCRDs.Apply(s.t, strings.Join(texts, "---\n"), "-n", s.ns)
 	s.computes.Import(s.t, s.ns, names)
@@ -277,11 +278,21 @@ func (s *suite) showRestarts() {
 	s.computes.ExpectNoChange(s.t, s.bodiesOf(members))
 }
 
-// showSuspensions expects that the plan shows kt_suspend, that its apply resumes the compute, and that it shows nothing
-// after kt_resume.
+// showSuspensions expects that the plan shows nothing after kt_suspend and kt_resume, that it shows kt_suspend alone,
+// and that its apply resumes the compute.
 func (s *suite) showSuspensions() {
 	s.t.Helper()
 	members := s.supporting(kind.Suspending)
+	var names []string
+	for _, m := range members {
+		names = append(names, m.name())
+	}
+	s.invoke(members, "suspend", nil)
+	s.expectSuspended(members, true)
+	s.computes.Refresh(s.t, names)
+	s.invoke(members, "resume", nil)
+	s.computes.ExpectNoChange(s.t, s.bodiesOf(members))
+	s.expectSuspended(members, false)
 	s.invoke(members, "suspend", nil)
 	s.change(members, func(m member) string {
 		if slices.ContainsFunc(m.kind.Suspension, func(one kind.Setting) bool { return one.Value == int64(0) }) {
@@ -289,16 +300,6 @@ func (s *suite) showSuspensions() {
 		}
 		return "suspend"
 	})
-	s.expectSuspended(members, false)
-	s.invoke(members, "suspend", nil)
-	s.expectSuspended(members, true)
-	var names []string
-	for _, m := range members {
-		names = append(names, m.name())
-	}
-	s.computes.Refresh(s.t, names)
-	s.invoke(members, "resume", nil)
-	s.computes.ExpectNoChange(s.t, s.bodiesOf(members))
 	s.expectSuspended(members, false)
 }
 
