@@ -43,8 +43,11 @@ func TestEcoLeaderWorkerSetIsReachedAtItsLeaders(t *testing.T) {
 					return nil
 				},
 				func(*terraform.State) error {
-					cluster.Kubectl(t, "wait", "endpointslices", "-n", ns, "-l", "kubernetes.io/service-name=trainer",
-						"--for=jsonpath={.endpoints[1].conditions.ready}=true", "--timeout=100s")
+					// kubectl wait fails at once while there is only one endpoint.
+					acctest.WaitUntil(t, "two endpoints are ready", func() bool {
+						return cluster.Kubectl(t, "get", "endpointslices", "-n", ns, "-l", "kubernetes.io/service-name=trainer",
+							"-o", "jsonpath={.items[*].endpoints[*].conditions.ready}") == "true true"
+					})
 					leaders := strings.Fields(cluster.Kubectl(t, "get", "endpointslices", "-n", ns,
 						"-l", "kubernetes.io/service-name=trainer", "-o",
 						"jsonpath={.items[*].endpoints[*].targetRef.name}"))
