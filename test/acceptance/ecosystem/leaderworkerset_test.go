@@ -45,8 +45,10 @@ func TestEcoLeaderWorkerSetIsReachedAtItsLeaders(t *testing.T) {
 				func(*terraform.State) error {
 					// kubectl wait fails at once while there is only one endpoint.
 					acctest.WaitUntil(t, "two endpoints are ready", func() bool {
-						return cluster.Kubectl(t, "get", "endpointslices", "-n", ns, "-l", "kubernetes.io/service-name=trainer",
-							"-o", "jsonpath={.items[*].endpoints[*].conditions.ready}") == "true true"
+						ready := cluster.Kubectl(t, "get", "endpointslices", "-n", ns, "-o",
+							"jsonpath={.items[*].endpoints[*].conditions.ready}",
+							"-l", "kubernetes.io/service-name=trainer")
+						return strings.Count(ready, "true") == 2
 					})
 					leaders := strings.Fields(cluster.Kubectl(t, "get", "endpointslices", "-n", ns,
 						"-l", "kubernetes.io/service-name=trainer", "-o",
