@@ -21,7 +21,7 @@ func prepared(s shape, size int) (*bench, config, [][]created) {
 		stored: stored{
 			resource: "kt_volume", provider: "kt",
 			instance: map[string]json.RawMessage{
-				"schema_version": []byte("1"),
+				"schema_version": []byte("0"),
 				"attributes":     []byte(`{"id":"bench-prototypes/t0-volume-t","uid":"prototype-uid"}`),
 				"private":        []byte(`""`),
 			},
