@@ -26,7 +26,8 @@ func listing(t *testing.T, path string, lists *atomic.Int32, items ...any) *Clus
 		case verb == "watch" && request.URL.Query().Get("sendInitialEvents") == "true":
 			return kubetest.Failing(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
 		case verb == "watch":
-			<-request.Context().Done()
+			<-request.Context().Done() // its end is not a list
+			return http.StatusOK, map[string]any{}
 		case asked != path:
 			return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
 		}
