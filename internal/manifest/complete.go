@@ -29,12 +29,8 @@ func complete(c Compute, k kind.Kind) (map[string]any, error) {
 		return nil, errs
 	}
 	for _, g := range k.Groups(workload) {
-		ours, err := podTemplate(c, k, g.Worker)
-		if err != nil {
-			return nil, err
-		}
 		into := kind.MapAt(workload, g.Template)
-		maps.Copy(into, completeTemplate(k, into, generated(ours)))
+		maps.Copy(into, completeTemplate(k, into, generated(podTemplate(c, k, g.Worker))))
 	}
 	workload["metadata"] = underlay("metadata", kind.MapAt(workload, []string{"metadata"}), workloadMetadata(c, k))
 	if k.Selects {

@@ -18,7 +18,7 @@ type DisruptionBudget struct {
 	MinAvailable, MaxUnavailable string
 }
 
-func renderDisruptionBudget(c Compute) (map[string]any, error) {
+func renderDisruptionBudget(c Compute) map[string]any {
 	spec := policyv1ac.PodDisruptionBudgetSpec().
 		WithSelector(metav1ac.LabelSelector().WithMatchLabels(podSelector(c)))
 	if c.DisruptionBudget.MinAvailable != "" {

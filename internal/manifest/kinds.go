@@ -77,8 +77,9 @@ func customKind(gvk schema.GroupVersionKind, podTemplate []string) kind.Kind {
 	}}
 }
 
-// toMap converts a pointer to an apply configuration to plain JSON, without the
-// fields that are not set.
-func toMap(applyConfiguration any) (map[string]any, error) {
-	return runtime.DefaultUnstructuredConverter.ToUnstructured(applyConfiguration)
+// toMap converts a pointer to an apply configuration, or to a type of the Kubernetes
+// API, to plain JSON, without the fields that are not set.
+func toMap(typed any) map[string]any {
+	fields, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(typed) // each value of these types has a JSON form
+	return fields
 }

@@ -287,19 +287,11 @@ func renderMaps(c Compute) ([]map[string]any, error) {
 	if c.ManifestOnly {
 		return rendered, nil
 	}
-	services, err := renderServices(c, k, workload)
-	if err != nil {
-		return nil, err
-	}
-	for _, service := range services {
+	for _, service := range renderServices(c, k, workload) {
 		rendered = append(rendered, generated(service))
 	}
 	if c.DisruptionBudget != nil {
-		budget, err := renderDisruptionBudget(c)
-		if err != nil {
-			return nil, err
-		}
-		rendered = append(rendered, generated(budget))
+		rendered = append(rendered, generated(renderDisruptionBudget(c)))
 	}
 	if c.Expose != nil {
 		rendered = append(rendered, generated(renderExpose(c)))

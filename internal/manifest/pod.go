@@ -17,23 +17,16 @@ import (
 const LogLevelVariable = "KT_LOG_LEVEL"
 
 // podTemplate returns the template of the pods that run the server.
-func podTemplate(c Compute, k kind.Kind, worker bool) (map[string]any, error) {
+func podTemplate(c Compute, k kind.Kind, worker bool) map[string]any {
 	volumes, mounts := volumesAndMounts(c)
-	spec, err := podSpec(c, corev1ac.PodSpec().
+	template := toMap(corev1ac.PodTemplateSpec().
+		WithLabels(templateLabels(c, worker)).
+		WithAnnotations(templateAnnotations(c, k)))
+	template["spec"] = podSpec(c, corev1ac.PodSpec().
 		WithContainers(container(c, k, mounts)).
 		WithServiceAccountName(cmp.Or(c.ServiceAccountName, DefaultServiceAccount)).
 		WithVolumes(volumes...))
-	if err != nil {
-		return nil, err
-	}
-	template, err := toMap(corev1ac.PodTemplateSpec().
-		WithLabels(templateLabels(c, worker)).
-		WithAnnotations(templateAnnotations(c, k)))
-	if err != nil {
-		return nil, err
-	}
-	template["spec"] = spec
-	return template, nil
+	return template
 }
 
 func container(

@@ -15,15 +15,11 @@ import (
 )
 
 // podSpec returns the fields of a pod, including those for its scheduling.
-func podSpec(c Compute, pod *corev1ac.PodSpecApplyConfiguration) (map[string]any, error) {
-	spec, err := toMap(pod)
-	if err != nil {
-		return nil, err
-	}
-	scheduled, err := toMap(new(schedule(c)))
+func podSpec(c Compute, pod *corev1ac.PodSpecApplyConfiguration) map[string]any {
+	spec, scheduled := toMap(pod), toMap(new(schedule(c)))
 	delete(scheduled, "containers")
 	maps.Copy(spec, scheduled)
-	return spec, err
+	return spec
 }
 
 // schedule returns the fields of a pod for its scheduling and for pulling images.

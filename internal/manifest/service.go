@@ -35,46 +35,33 @@ func needsHeadless(c Compute, k kind.Kind) bool {
 // renderServices returns the Service of a compute, which maps port 80 to the server
 // in its pods, and the headless Service if Kubetorch needs it and no controller
 // creates it.
-func renderServices(c Compute, k kind.Kind, workload map[string]any) ([]map[string]any, error) {
+func renderServices(c Compute, k kind.Kind, workload map[string]any) []map[string]any {
 	var services []map[string]any
 	port := serverPort(k, workload)
-	labels := union(serviceLabels(c), map[string]string{kind.TemplateLabel: k.Template})
-	annotations := workloadAnnotations(c)
+	add := func(
+		name string, spec *corev1ac.ServiceSpecApplyConfiguration, mapped *corev1ac.ServicePortApplyConfiguration,
+	) {
+		services = append(services, toMap(corev1ac.Service(name, c.Namespace).
+			WithLabels(serviceLabels(c)).WithLabels(map[string]string{kind.TemplateLabel: k.Template}).
+			WithAnnotations(workloadAnnotations(c)).
+			WithSpec(spec.WithPorts(mapped.WithName("http").WithTargetPort(intstr.FromInt32(port))))))
+	}
 	if pods := serviceSelector(c, k, workload); pods != nil {
-		public := corev1ac.ServicePort().
-			WithName("http").
-			WithPort(kind.ServicePort).
-			WithTargetPort(intstr.FromInt32(port))
+		public := corev1ac.ServicePort().WithPort(kind.ServicePort)
 		if c.Expose != nil && c.Expose.isGRPC() {
 			public.WithAppProtocol(kind.PlainHTTP2)
 		}
-		service, err := toMap(corev1ac.Service(c.Name, c.Namespace).
-			WithLabels(labels).WithAnnotations(annotations).
-			WithSpec(corev1ac.ServiceSpec().WithSelector(pods).WithPorts(public)))
-		if err != nil {
-			return nil, err
-		}
-		services = append(services, service)
+		add(c.Name, corev1ac.ServiceSpec().WithSelector(pods), public)
 	}
 	headless := kind.HeadlessName(c.Name)
 	exists := k.Headless != nil && k.Headless(workload) == headless
 	if needsHeadless(c, k) && !exists {
-		service, err := toMap(corev1ac.Service(headless, c.Namespace).
-			WithLabels(labels).WithAnnotations(annotations).
-			WithSpec(corev1ac.ServiceSpec().
-				WithClusterIP(corev1.ClusterIPNone).
-				WithPublishNotReadyAddresses(true).
-				WithSelector(podSelector(c)).
-				WithPorts(corev1ac.ServicePort().
-					WithName("http").
-					WithPort(port).
-					WithTargetPort(intstr.FromInt32(port)))))
-		if err != nil {
-			return nil, err
-		}
-		services = append(services, service)
+		add(headless, corev1ac.ServiceSpec().
+			WithClusterIP(corev1.ClusterIPNone).
+			WithPublishNotReadyAddresses(true).
+			WithSelector(podSelector(c)), corev1ac.ServicePort().WithPort(port))
 	}
-	return services, nil
+	return services
 }
 
 // serviceSelector returns the selector of the Service, or nil if there is no Service.

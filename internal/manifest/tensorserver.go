@@ -22,15 +22,15 @@ func RunsTensorServer(runtime string) bool {
 }
 
 func renderTensorServer(c Compute, k kind.Kind) (map[string]any, error) {
-	spec, err := tensorServerSpec(c)
 	return generated(map[string]any{
-		"apiVersion": k.GroupVersion().String(), "kind": k.Kind, "metadata": workloadMetadata(c, k), "spec": spec,
-	}), err
+		"apiVersion": k.GroupVersion().String(), "kind": k.Kind, "metadata": workloadMetadata(c, k),
+		"spec": tensorServerSpec(c),
+	}), nil
 }
 
 // tensorServerSpec always sets suspend, so that a suspension by another client is
 // drift.
-func tensorServerSpec(c Compute) (map[string]any, error) {
+func tensorServerSpec(c Compute) map[string]any {
 	var env []any
 	for _, name := range slices.Sorted(maps.Keys(c.EnvVars)) {
 		env = append(env, map[string]any{"name": name, "value": c.EnvVars[name]})
@@ -46,18 +46,14 @@ func tensorServerSpec(c Compute) (map[string]any, error) {
 		"resources":   tensorServerResources(c),
 	}
 	if c.runner() != kind.SkyTorch {
-		return spec, nil // implied fields of override, such as tolerations of GPUs, are omitted
-	}
-	override, err := tensorServerOverride(c)
-	if err != nil {
-		return nil, err
+		return spec // implied fields of override, such as tolerations of GPUs, are omitted
 	}
 	var templates []any
 	for _, t := range c.VolumeClaimTemplates {
 		templates = append(templates, claimTemplate(t))
 	}
-	spec["volumeClaimTemplates"], spec["override"] = templates, override
-	return spec, nil
+	spec["volumeClaimTemplates"], spec["override"] = templates, tensorServerOverride(c)
+	return spec
 }
 
 // tensorServerResources returns requests, which the operator also uses as limits.
@@ -82,7 +78,7 @@ func claimTemplate(t VolumeClaimTemplate) map[string]any {
 
 // tensorServerOverride returns the fields of a pod spec that the operator merges over
 // its pods.
-func tensorServerOverride(c Compute) (map[string]any, error) {
+func tensorServerOverride(c Compute) map[string]any {
 	volumes, mounts := tensorServerVolumes(c)
 	pod := corev1ac.PodSpec().WithVolumes(volumes...)
 	if c.ServiceAccountName != "" {

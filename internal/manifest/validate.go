@@ -241,11 +241,9 @@ func checkTemplate(k kind.Kind, rendered, merged map[string]any) Errors {
 		errs.add("service_template", "sets status, which only the cluster can set: remove it from the template.")
 	}
 	for _, g := range groups {
-		containers := kind.Under(g.Template, "spec", "containers")
-		if !slices.ContainsFunc(kind.ListAt(merged, containers...),
-			func(item map[string]any) bool { return item["name"] == k.Container }) {
+		if mainContainerOf(k, merged, g) == nil {
 			errs.add("service_template", "replaces %s and therefore removes the container %s: add a name to each "+
-				"item, so that the items are merged.", dotted(containers), k.Container)
+				"item, so that the items are merged.", dotted(kind.Under(g.Template, "spec", "containers")), k.Container)
 		}
 	}
 	return errs
