@@ -44,15 +44,10 @@ func complete(c Compute, k kind.Kind) (map[string]any, error) {
 }
 
 func completeTemplate(k kind.Kind, user, ours map[string]any) map[string]any {
-	for _, container := range kind.ListAt(user, "spec", "containers") {
-		if container["name"] != k.Container || !hasCommand(container) {
-			continue
-		}
-		for _, main := range kind.ListAt(ours, "spec", "containers") {
-			for _, field := range []string{"command", "args", "ports", "startupProbe", "readinessProbe",
-				"livenessProbe"} {
-				delete(main, field)
-			}
+	if hasCommand(containerIn(user, nil, k.Container)) {
+		main := containerIn(ours, nil, k.Container)
+		for _, field := range []string{"command", "args", "ports", "startupProbe", "readinessProbe", "livenessProbe"} {
+			delete(main, field)
 		}
 	}
 	if kind.TextAt(user, "spec", "serviceAccount") != "" { // the former name of the field

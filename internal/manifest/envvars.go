@@ -80,7 +80,7 @@ func mainContainers(workload *unstructured.Unstructured, podTemplate []string) [
 	}
 	var all []map[string]any
 	for _, group := range k.Groups(workload.Object) {
-		if container := mainContainerOf(k, workload.Object, group); container != nil {
+		if container := containerIn(workload.Object, group.Template, k.Container); container != nil {
 			all = append(all, container)
 		}
 	}

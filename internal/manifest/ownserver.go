@@ -129,10 +129,7 @@ func runsManifestCommand(c Compute) bool {
 	}
 	k := kindOf(c)
 	for _, g := range k.Groups(c.Manifest) {
-		containers := kind.ListAt(c.Manifest, kind.Under(g.Template, "spec", "containers")...)
-		if !slices.ContainsFunc(containers, func(container map[string]any) bool {
-			return container["name"] == k.Container && hasCommand(container)
-		}) {
+		if !hasCommand(containerIn(c.Manifest, g.Template, k.Container)) {
 			return false
 		}
 	}

@@ -1,10 +1,10 @@
 package manifest
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -15,14 +15,10 @@ import (
 func PodTemplatePath(workload map[string]any) string {
 	var first string
 	for _, path := range podTemplates(workload, nil) {
-		for _, container := range kind.ListAt(workload, kind.Under(path, "spec", "containers")...) {
-			if container["name"] == kind.ContainerName {
-				return strings.Join(path, ".")
-			}
+		if containerIn(workload, path, kind.ContainerName) != nil {
+			return dotted(path)
 		}
-		if first == "" {
-			first = strings.Join(path, ".")
-		}
+		first = cmp.Or(first, dotted(path))
 	}
 	return first
 }

@@ -109,13 +109,13 @@ func mainContainer(k kind.Kind, workload map[string]any) map[string]any {
 	if len(groups) == 0 {
 		return nil
 	}
-	return mainContainerOf(k, workload, groups[0])
+	return containerIn(workload, groups[0].Template, k.Container)
 }
 
-// mainContainerOf returns the main container in the pod template of a group, or nil if there is none.
-func mainContainerOf(k kind.Kind, workload map[string]any, group kind.Group) map[string]any {
-	for _, c := range kind.ListAt(workload, kind.Under(group.Template, "spec", "containers")...) {
-		if c["name"] == k.Container {
+// containerIn returns the container with a name in the pod template at a path, or nil if there is none.
+func containerIn(workload map[string]any, template []string, name string) map[string]any {
+	for _, c := range kind.ListAt(workload, kind.Under(template, "spec", "containers")...) {
+		if c["name"] == name {
 			return c
 		}
 	}

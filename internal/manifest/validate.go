@@ -241,9 +241,10 @@ func checkTemplate(k kind.Kind, rendered, merged map[string]any) Errors {
 		errs.add("service_template", "sets status, which only the cluster can set: remove it from the template.")
 	}
 	for _, g := range groups {
-		if mainContainerOf(k, merged, g) == nil {
+		if containerIn(merged, g.Template, k.Container) == nil {
 			errs.add("service_template", "replaces %s and therefore removes the container %s: add a name to each "+
-				"item, so that the items are merged.", dotted(kind.Under(g.Template, "spec", "containers")), k.Container)
+				"item, so that the items are merged.", dotted(kind.Under(g.Template, "spec", "containers")),
+				k.Container)
 		}
 	}
 	return errs
