@@ -104,7 +104,7 @@ func TestObserveIsTheInverseOfRender(t *testing.T) {
 		"termination": func(c *manifest.Compute) { c.TerminationGracePeriod = new(time.Duration) },
 		"topology spread": func(c *manifest.Compute) {
 			c.TopologySpread = []corev1.TopologySpreadConstraint{
-				{TopologyKey: "topology.kubernetes.io/zone", MaxSkew: 1, WhenUnsatisfiable: "DoNotSchedule"},
+				{TopologyKey: "topology.kubernetes.io/zone"}, // with the defaults
 				{TopologyKey: "kubernetes.io/hostname", MaxSkew: 2, WhenUnsatisfiable: "ScheduleAnyway"},
 			}
 		},

@@ -22,6 +22,10 @@ func podSpec(c Compute, pod *corev1ac.PodSpecApplyConfiguration) map[string]any 
 	return spec
 }
 
+// defaultMaxSkew is the MaxSkew of topology spread constraints without one. Their default of WhenUnsatisfiable is
+// DoNotSchedule.
+const defaultMaxSkew = 1
+
 // schedule returns the fields of a pod for its scheduling and for pulling images.
 func schedule(c Compute) corev1.PodSpec {
 	pod := corev1.PodSpec{NodeSelector: NodeSelector(c), Tolerations: tolerations(c), Affinity: podAffinity(c),
@@ -37,6 +41,8 @@ func schedule(c Compute) corev1.PodSpec {
 	}
 	for _, spread := range c.TopologySpread {
 		spread.LabelSelector = &metav1.LabelSelector{MatchLabels: podSelector(c)}
+		spread.MaxSkew = max(spread.MaxSkew, defaultMaxSkew)
+		spread.WhenUnsatisfiable = cmp.Or(spread.WhenUnsatisfiable, corev1.DoNotSchedule)
 		pod.TopologySpreadConstraints = append(pod.TopologySpreadConstraints, spread)
 	}
 	return pod
@@ -57,8 +63,14 @@ func observePod(c *Compute, pod corev1.PodSpec) {
 		c.TerminationGracePeriod = new(time.Duration(*seconds) * time.Second)
 	}
 	for _, spread := range pod.TopologySpreadConstraints {
-		c.TopologySpread = append(c.TopologySpread, corev1.TopologySpreadConstraint{TopologyKey: spread.TopologyKey,
-			MaxSkew: spread.MaxSkew, WhenUnsatisfiable: spread.WhenUnsatisfiable})
+		seen := corev1.TopologySpreadConstraint{TopologyKey: spread.TopologyKey}
+		if spread.MaxSkew != defaultMaxSkew {
+			seen.MaxSkew = spread.MaxSkew
+		}
+		if spread.WhenUnsatisfiable != corev1.DoNotSchedule {
+			seen.WhenUnsatisfiable = spread.WhenUnsatisfiable
+		}
+		c.TopologySpread = append(c.TopologySpread, seen)
 	}
 	observeAffinity(c, pod.Affinity)
 }

@@ -1,13 +1,10 @@
 package compute
 
 import (
-	"cmp"
 	"reflect"
-	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -54,8 +51,7 @@ var rows = complete([]row{
 	{name: "tolerations", runners: anyOverride, override: "tolerations"},
 	{name: "gpu_anti_affinity", runners: anyOverride, follow: followGPUAntiAffinity},
 	{name: "affinity", runners: kubetorchPods},
-	{name: "topology_spread_constraints", runners: kubetorchPods, decode: decodeTopologySpread,
-		follow: followTopologySpread},
+	{name: "topology_spread_constraints", runners: kubetorchPods},
 	{name: "strategy", runners: kubetorchPods},
 	{name: "termination_grace_period", runners: kubetorchPods},
 	{name: "service_account_name", runners: anyOverride, override: "serviceAccountName"},
@@ -133,33 +129,6 @@ func followGPUAntiAffinity(_ *converter, m *model, before, after *manifest.Compu
 	if before.GPUAntiAffinity != after.GPUAntiAffinity && !unset {
 		m.GPUAntiAffinity = types.BoolValue(after.GPUAntiAffinity)
 	}
-}
-
-func decodeTopologySpread(c *converter, m *model, out *manifest.Compute) {
-	c.Decode(path.Root("topology_spread_constraints"), m.TopologySpread, &out.TopologySpread)
-	for i := range out.TopologySpread {
-		constraint := &out.TopologySpread[i]
-		constraint.MaxSkew = max(constraint.MaxSkew, 1)
-		constraint.WhenUnsatisfiable = cmp.Or(constraint.WhenUnsatisfiable, corev1.DoNotSchedule)
-	}
-}
-
-// followTopologySpread omits the defaults of the attributes.
-func followTopologySpread(c *converter, m *model, before, after *manifest.Compute) {
-	withoutDefaults := func(constraints []corev1.TopologySpreadConstraint) []corev1.TopologySpreadConstraint {
-		out := slices.Clone(constraints)
-		for i, constraint := range out {
-			if constraint.MaxSkew == 1 {
-				out[i].MaxSkew = 0
-			}
-			if constraint.WhenUnsatisfiable == corev1.DoNotSchedule {
-				out[i].WhenUnsatisfiable = ""
-			}
-		}
-		return out
-	}
-	m.TopologySpread = tf.Follow(&c.Converter, m.TopologySpread, withoutDefaults(before.TopologySpread),
-		withoutDefaults(after.TopologySpread))
 }
 
 // followQueueScheduler follows what is known only with a queue.
