@@ -37,34 +37,55 @@ func autoscaleAnnotations(c Compute) map[string]string {
 	for key, value := range c.Autoscale.ExtraAnnotations {
 		annotations[autoscalingKey(key)] = value
 	}
-	for _, s := range autoscaleSettings(c.Autoscale) {
-		annotations[s.annotation] = s.value
+	for _, s := range c.Autoscale.settings() {
+		if value := s.value(); value != "" {
+			annotations[s.annotation] = value
+		}
 	}
 	return annotations
 }
 
-// autoscaleSetting is an attribute of autoscale that is set, with its annotation.
-type autoscaleSetting struct{ field, annotation, value string }
+// autoscaleSetting is an attribute of autoscale with its annotation, in both directions. One of the pointers is set.
+type autoscaleSetting struct {
+	field, annotation string
+	number            **int64
+	text, duration    *string
+	least, most       time.Duration // limits of a duration in Knative; most of zero: no limit
+}
 
-func autoscaleSettings(a *Autoscale) []autoscaleSetting {
-	text := func(number *int64) string {
-		if number == nil {
-			return ""
-		}
-		return strconv.FormatInt(*number, 10)
+// settings returns all settings with an annotation. The limits are those of knative.dev/serving/pkg/apis/autoscaling.
+func (a *Autoscale) settings() []autoscaleSetting {
+	return []autoscaleSetting{
+		{field: "min_scale", annotation: kind.MinScaleAnnotation, number: &a.MinScale},
+		{field: "max_scale", annotation: kind.MaxScaleAnnotation, number: &a.MaxScale},
+		{field: "initial_scale", annotation: kind.InitialScaleAnnotation, number: &a.InitialScale},
+		{field: "target", annotation: kind.TargetAnnotation, number: &a.Target},
+		{field: "target_utilization", annotation: kind.UtilizationAnnotation, number: &a.TargetUtilization},
+		{field: "metric", annotation: kind.MetricAnnotation, text: &a.Metric},
+		{field: "autoscaler_class", annotation: kind.ClassAnnotation, text: &a.AutoscalerClass},
+		{field: "window", annotation: kind.WindowAnnotation, duration: &a.Window,
+			least: 6 * time.Second, most: time.Hour},
+		{field: "scale_down_delay", annotation: kind.ScaleDownDelayAnnotation, duration: &a.ScaleDownDelay,
+			most: time.Hour},
+		{field: "scale_to_zero_pod_retention_period", annotation: kind.PodRetentionAnnotation,
+			duration: &a.ScaleToZeroPodRetentionPeriod, most: time.Hour},
+		{field: "progress_deadline", annotation: kind.ProgressDeadlineAnnotation, duration: &a.ProgressDeadline,
+			least: time.Second},
 	}
-	settings := []autoscaleSetting{
-		{"min_scale", kind.MinScaleAnnotation, text(a.MinScale)},
-		{"max_scale", kind.MaxScaleAnnotation, text(a.MaxScale)},
-		{"initial_scale", kind.InitialScaleAnnotation, text(a.InitialScale)},
-		{"target", kind.TargetAnnotation, text(a.Target)},
-		{"target_utilization", kind.UtilizationAnnotation, text(a.TargetUtilization)},
-		{"metric", kind.MetricAnnotation, a.Metric}, {"autoscaler_class", kind.ClassAnnotation, a.AutoscalerClass},
+}
+
+// value returns the value of the annotation, or "" if the attribute is not set.
+func (s autoscaleSetting) value() string {
+	switch {
+	case s.text != nil:
+		return *s.text
+	case s.duration != nil && *s.duration != "":
+		return knativeDuration(*s.duration)
+	case s.number != nil && *s.number != nil:
+		return strconv.FormatInt(**s.number, 10)
+	default:
+		return ""
 	}
-	for _, d := range autoscaleDurations(a) {
-		settings = append(settings, autoscaleSetting{d.field, d.annotation, knativeDuration(d.value)})
-	}
-	return slices.DeleteFunc(settings, func(s autoscaleSetting) bool { return s.value == "" })
 }
 
 func autoscalingKey(key string) string {
@@ -72,23 +93,6 @@ func autoscalingKey(key string) string {
 		return key
 	}
 	return kind.AutoscalingDomain + key
-}
-
-// autoscaleDuration is a duration that is set, with the limits of Knative
-// (knative.dev/serving/pkg/apis/autoscaling).
-type autoscaleDuration struct {
-	field, annotation, value string
-	least, most              time.Duration // most of zero: no limit
-}
-
-func autoscaleDurations(a *Autoscale) []autoscaleDuration {
-	return slices.DeleteFunc([]autoscaleDuration{
-		{"window", kind.WindowAnnotation, a.Window, 6 * time.Second, time.Hour},
-		{"scale_down_delay", kind.ScaleDownDelayAnnotation, a.ScaleDownDelay, 0, time.Hour},
-		{"scale_to_zero_pod_retention_period", kind.PodRetentionAnnotation, a.ScaleToZeroPodRetentionPeriod, 0,
-			time.Hour},
-		{"progress_deadline", kind.ProgressDeadlineAnnotation, a.ProgressDeadline, time.Second, 0},
-	}, func(d autoscaleDuration) bool { return d.value == "" })
 }
 
 // knativeDuration returns a duration in the notation of Go, unchanged if it is in
@@ -133,15 +137,18 @@ func validateAutoscale(c Compute, errs *Errors) {
 	if class == kind.HPAClass && a.ScaleDownDelay != "" {
 		errs.At(at("scale_down_delay"), "is %q, but only %s supports it: remove it.", a.ScaleDownDelay, kind.KPAClass)
 	}
-	for _, d := range autoscaleDurations(a) {
-		switch value, err := ParseDuration(d.value); {
+	for _, s := range a.settings() {
+		if s.duration == nil || *s.duration == "" {
+			continue
+		}
+		switch value, err := ParseDuration(*s.duration); {
 		case err != nil: // for the schema to report
 		case value%time.Second != 0:
-			errs.At(at(d.field), "is %q, but Knative requires an integer number of seconds: use "+
-				"%s.", d.value, max(d.least,
-				value.Round(time.Second)))
-		case value < d.least || d.most > 0 && value > d.most:
-			errs.At(at(d.field), "is %q, but Knative accepts %s: use a duration in this range.", d.value, d.limits())
+			errs.At(at(s.field), "is %q, but Knative requires an integer number of seconds: use "+
+				"%s.", *s.duration, max(s.least, value.Round(time.Second)))
+		case value < s.least || s.most > 0 && value > s.most:
+			errs.At(at(s.field), "is %q, but Knative accepts %s: use a duration in this range.", *s.duration,
+				s.limits())
 		}
 	}
 	validateExtraAnnotations(a, errs)
@@ -154,8 +161,10 @@ func validateExtraAnnotations(a *Autoscale, errs *Errors) {
 		value string
 	}
 	set := map[string]setting{}
-	for _, s := range autoscaleSettings(a) {
-		set[s.annotation] = setting{At("autoscale", Name(s.field)), s.value}
+	for _, s := range a.settings() {
+		if value := s.value(); value != "" {
+			set[s.annotation] = setting{At("autoscale", Name(s.field)), value}
+		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(a.ExtraAnnotations)) {
 		at, value := At("autoscale", Name("extra_annotations"), Entry(key)), a.ExtraAnnotations[key]
@@ -169,38 +178,27 @@ func validateExtraAnnotations(a *Autoscale, errs *Errors) {
 	}
 }
 
-func (d autoscaleDuration) limits() string {
-	if d.most == 0 {
-		return "no less than " + shortDuration(d.least)
+func (s autoscaleSetting) limits() string {
+	if s.most == 0 {
+		return "no less than " + shortDuration(s.least)
 	}
-	return shortDuration(d.least) + " to " + shortDuration(d.most)
+	return shortDuration(s.least) + " to " + shortDuration(s.most)
 }
 
 // observeAutoscale is the inverse of autoscaleAnnotations. It includes the defaults.
 func observeAutoscale(workload map[string]any) *Autoscale {
 	annotations := kind.TextsAt(workload, "spec", "template", "metadata", "annotations")
-	take := func(key string) string {
-		text := annotations[key]
-		delete(annotations, key)
-		return text
-	}
-	number := func(key string) *int64 {
-		n, err := strconv.ParseInt(annotations[key], 10, 64)
-		if err != nil {
-			return nil
+	a := &Autoscale{}
+	for _, s := range a.settings() {
+		text := annotations[s.annotation]
+		if s.number == nil {
+			*cmp.Or(s.text, s.duration) = text
+		} else if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			*s.number = &n
+		} else {
+			continue // another value than a number is one of the extra annotations
 		}
-		delete(annotations, key)
-		return &n
-	}
-	a := &Autoscale{
-		MinScale: number(kind.MinScaleAnnotation), MaxScale: number(kind.MaxScaleAnnotation),
-		InitialScale: number(kind.InitialScaleAnnotation),
-		Target:       number(kind.TargetAnnotation), TargetUtilization: number(kind.UtilizationAnnotation),
-		Metric: take(kind.MetricAnnotation), Window: take(kind.WindowAnnotation),
-		AutoscalerClass:               take(kind.ClassAnnotation),
-		ScaleDownDelay:                take(kind.ScaleDownDelayAnnotation),
-		ScaleToZeroPodRetentionPeriod: take(kind.PodRetentionAnnotation),
-		ProgressDeadline:              take(kind.ProgressDeadlineAnnotation),
+		delete(annotations, s.annotation)
 	}
 	if n, ok := kind.NumberAt(workload, []string{"spec", "template", "spec", "containerConcurrency"}); ok {
 		a.Concurrency = &n
