@@ -18,6 +18,8 @@ type GroupDemand struct {
 	MaxPods      int64               // number of pods that an autoscaler may create; Pods without one
 	Requests     corev1.ResourceList // of one pod, as the scheduler computes them
 	NodeSelector map[string]string
+
+	template corev1.Pod // without apiVersion and kind; empty for a tensor server
 }
 
 // Demand returns the number of pods of a rendered workload, and the sum of their
@@ -37,45 +39,28 @@ func Demand(workload *unstructured.Unstructured, podTemplate ...string) (pods in
 	return pods, requests
 }
 
-// Demands returns the demand of each group of pods of a rendered workload; see [Demand].
+// Demands returns the demand of each group of pods of a rendered workload whose template can be decoded; see [Demand].
 func Demands(workload *unstructured.Unstructured, podTemplate ...string) []GroupDemand {
 	k, _ := kindOfObject(workload.GroupVersionKind(), podTemplate)
 	if k.RunsTensorServer() {
 		return tensorServerDemand(workload.Object)
 	}
 	var demands []GroupDemand
-	for _, g := range podGroups(k, workload.Object) {
+	for _, g := range k.Groups(workload.Object) {
+		content, _ := kind.Find(workload.Object, g.Template)
+		fields, _ := content.(map[string]any)
+		var template corev1.Pod
+		if runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &template) != nil {
+			continue
+		}
+		pods := g.Count(workload.Object)
 		demands = append(demands, GroupDemand{
-			Pods: g.pods, MaxPods: max(g.pods, maxScale(k, &g.template)), NodeSelector: g.template.Spec.NodeSelector,
-			Requests: g.requests(),
+			Pods: pods, MaxPods: max(pods, maxScale(k, &template)), NodeSelector: template.Spec.NodeSelector,
+			Requests: podresources.PodRequests(withLimits(&template), podresources.PodResourcesOptions{}),
+			template: template,
 		})
 	}
 	return demands
-}
-
-// podGroup is a group of pods with the same template, which is a pod without apiVersion and kind.
-type podGroup struct {
-	pods     int64
-	template corev1.Pod
-}
-
-// podGroups returns the groups of a workload whose templates can be decoded.
-func podGroups(k kind.Kind, workload map[string]any) []podGroup {
-	var groups []podGroup
-	for _, g := range k.Groups(workload) {
-		content, _ := kind.Find(workload, g.Template)
-		fields, _ := content.(map[string]any)
-		group := podGroup{pods: g.Count(workload)}
-		if runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &group.template) == nil {
-			groups = append(groups, group)
-		}
-	}
-	return groups
-}
-
-// requests returns the requests of one pod, as the scheduler computes them.
-func (g podGroup) requests() corev1.ResourceList {
-	return podresources.PodRequests(withLimits(&g.template), podresources.PodResourcesOptions{})
 }
 
 // maxScale returns the number of pods up to which Knative scales a Service, or zero if it has no limit.

@@ -26,21 +26,14 @@ type Inventory struct {
 
 // InventoryOf returns the summary of a workload of a kind in the table.
 func InventoryOf(workload *unstructured.Unstructured) Inventory {
-	k, _ := kindOfObject(workload.GroupVersionKind(), nil)
 	inventory := Inventory{Suspended: Observe(workload).Suspend}
-	if k.RunsTensorServer() {
-		pods, requests := Demand(workload)
-		inventory.Pods, inventory.GPUs = pods, accelerators(requests)
-		inventory.UsesGPUs = inventory.GPUs > 0
-		return inventory
-	}
-	for _, g := range podGroups(k, workload.Object) {
-		each := accelerators(g.requests())
-		inventory.Pods += g.pods
-		inventory.GPUs += each * g.pods
-		_, shares := g.template.Annotations[kind.GPUMemoryAnnotation]
+	for _, d := range Demands(workload) {
+		each := accelerators(d.Requests)
+		inventory.Pods += d.Pods
+		inventory.GPUs += each * d.Pods
+		_, shares := d.template.Annotations[kind.GPUMemoryAnnotation]
 		inventory.UsesGPUs = inventory.UsesGPUs || each > 0 || shares
-		inventory.templates = append(inventory.templates, g.template)
+		inventory.templates = append(inventory.templates, d.template)
 	}
 	return inventory
 }
