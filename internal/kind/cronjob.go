@@ -29,5 +29,7 @@ func cronJob() Kind {
 		},
 		Children:  children(map[string]string{"Job": `^-\d+$`}),
 		Readiness: OfCronJob,
+		Defaults: map[string]any{"concurrencyPolicy": "Allow", "failedJobsHistoryLimit": int64(1),
+			"successfulJobsHistoryLimit": int64(3), "suspend": false},
 	})
 }

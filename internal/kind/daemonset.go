@@ -27,5 +27,6 @@ func daemonSet() Kind {
 		},
 		Selects:   true,
 		Readiness: OfDaemonSet,
+		Defaults:  map[string]any{"revisionHistoryLimit": int64(10), "updateStrategy": rolling(int64(0), int64(1))},
 	}, "spec.selector")
 }

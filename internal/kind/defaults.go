@@ -1,31 +1,6 @@
 package kind
 
-// SpecDefaults returns the fields below spec that the API server sets to these values in a workload of Kubernetes that
-// omits them (https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/). It is empty for other kinds.
-func (k Kind) SpecDefaults() map[string]any {
-	switch {
-	case k.Readiness == OfDeployment:
-		return map[string]any{"progressDeadlineSeconds": int64(600), "revisionHistoryLimit": int64(10),
-			"strategy": rolling("25%", "25%")}
-	case k.Readiness == OfStatefulSet:
-		return map[string]any{"podManagementPolicy": "OrderedReady", "revisionHistoryLimit": int64(10),
-			"updateStrategy": map[string]any{"type": "RollingUpdate",
-				"rollingUpdate": map[string]any{"partition": int64(0)}},
-			"persistentVolumeClaimRetentionPolicy": map[string]any{"whenDeleted": "Retain", "whenScaled": "Retain"}}
-	case k.Readiness == OfDaemonSet:
-		return map[string]any{"revisionHistoryLimit": int64(10), "updateStrategy": rolling(int64(0), int64(1))}
-	case k.Readiness == OfCronJob:
-		return map[string]any{"concurrencyPolicy": "Allow", "failedJobsHistoryLimit": int64(1),
-			"successfulJobsHistoryLimit": int64(3), "suspend": false}
-	case k.Readiness == OfJob:
-		return map[string]any{"backoffLimit": int64(6), "completionMode": "NonIndexed", "completions": int64(1),
-			"parallelism": int64(1), "podReplacementPolicy": "TerminatingOrFailed", "suspend": false,
-			"manualSelector": false}
-	default:
-		return nil
-	}
-}
-
+// rolling is the strategy of a rolling update with these limits.
 func rolling(surge, unavailable any) map[string]any {
 	return map[string]any{"type": "RollingUpdate",
 		"rollingUpdate": map[string]any{"maxSurge": surge, "maxUnavailable": unavailable}}

@@ -19,6 +19,8 @@ func deployment() Kind {
 		Selects:     true,
 		ReplicaSets: true,
 		Readiness:   OfDeployment,
+		Defaults: map[string]any{"progressDeadlineSeconds": int64(600), "revisionHistoryLimit": int64(10),
+			"strategy": rolling("25%", "25%")},
 	}, "spec.selector")
 }
 

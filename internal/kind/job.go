@@ -22,6 +22,9 @@ func job() Kind {
 		Admitted:   true,
 		PodLabel:   batchv1.JobNameLabel,
 		Readiness:  OfJob,
+		Defaults: map[string]any{"backoffLimit": int64(6), "completionMode": "NonIndexed", "completions": int64(1),
+			"parallelism": int64(1), "podReplacementPolicy": "TerminatingOrFailed", "suspend": false,
+			"manualSelector": false},
 	},
 		"spec.template", "spec.selector", "spec.completions", "spec.completionMode", "spec.podFailurePolicy",
 		"spec.backoffLimitPerIndex", "spec.managedBy", "spec.successPolicy")

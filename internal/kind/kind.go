@@ -64,6 +64,10 @@ type Workload struct {
 	// Complete adds the fields that the kind requires to a manifest, in addition to
 	// its pods. It may be nil.
 	Complete func(Compute, map[string]any)
+	// Defaults are the fields below spec that the API server sets to these values in a
+	// workload of Kubernetes that omits them
+	// (https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/). Other kinds have none.
+	Defaults map[string]any
 	// Autoscales reports whether the kind supports the attribute autoscale.
 	Autoscales bool
 	// Distribution is the type of distribute that requires this kind, or "".

@@ -21,5 +21,9 @@ func statefulSet() Kind {
 		Restart:    restartByStrategy,
 		Selects:    true,
 		Readiness:  OfStatefulSet,
+		Defaults: map[string]any{"podManagementPolicy": "OrderedReady", "revisionHistoryLimit": int64(10),
+			"updateStrategy": map[string]any{"type": "RollingUpdate",
+				"rollingUpdate": map[string]any{"partition": int64(0)}},
+			"persistentVolumeClaimRetentionPolicy": map[string]any{"whenDeleted": "Retain", "whenScaled": "Retain"}},
 	}, "spec")
 }

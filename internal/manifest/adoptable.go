@@ -58,7 +58,7 @@ func Adoptable(given *unstructured.Unstructured) map[string]any {
 	}
 	workload["metadata"] = metadata
 	if spec, ok := workload["spec"].(map[string]any); ok {
-		dropDefaults(spec, k.SpecDefaults())
+		dropDefaults(spec, k.Defaults)
 		if k.Readiness == kind.OfJob {
 			delete(spec, "selector")
 		}
