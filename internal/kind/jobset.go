@@ -10,7 +10,7 @@ import (
 // Service for its pods. By default, it has the name of the Service of the
 // compute, so another name is set.
 func jobSet() Kind {
-	k := workload(schema.GroupVersion{Group: JobSetGroup, Version: "v1alpha2"}, "JobSet", &Workload{
+	return workload(schema.GroupVersion{Group: JobSetGroup, Version: "v1alpha2"}, "JobSet", &Workload{
 		Complete: func(c Compute, workload map[string]any) {
 			SetDefault(workload, HeadlessName(c.Name), "spec", "network", "subdomain")
 			for i := range ListAt(workload, "spec", "replicatedJobs") {
@@ -30,8 +30,6 @@ func jobSet() Kind {
 	},
 		"spec.replicatedJobs", "spec.managedBy", "spec.network", "spec.successPolicy", "spec.failurePolicy",
 		"spec.startupPolicy", "spec.coordinator", "spec.volumeClaimPolicies")
-	k.Operator = "JobSet (https://jobset.sigs.k8s.io/docs/installation/)"
-	return k
 }
 
 // refusedByJobSets are the refusals of a JobSet, whose webhook rejects changes of replicatedJobs

@@ -34,9 +34,6 @@ type Kind struct {
 	// Invalid status or in the field errors of a webhook. Changing one requires
 	// replacing the object.
 	Immutable []string
-	// Operator is the name and address of the software that provides the kind, or
-	// "" for a kind of Kubernetes. One row of a group is sufficient.
-	Operator string
 
 	// Workload describes how an object of the kind runs pods. It is nil for kinds
 	// without pods, and for kinds that are not in the table.

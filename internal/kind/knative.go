@@ -39,7 +39,7 @@ const (
 func knativeService() Kind {
 	gv := schema.GroupVersion{Group: KnativeGroup, Version: "v1"}
 	annotation := func(key string) []string { return []string{"spec", "template", "metadata", "annotations", key} }
-	k := workload(gv, "Service", &Workload{
+	return workload(gv, "Service", &Workload{
 		Mode:         "knative",
 		Template:     "ksvc",
 		ResourceKind: "KnativeService",
@@ -74,8 +74,6 @@ func knativeService() Kind {
 		},
 		Readiness: OfKnativeService,
 	})
-	k.Operator = "Knative Serving (https://knative.dev/docs/install/)"
-	return k
 }
 
 func completeKnative(c Compute, workload map[string]any) {

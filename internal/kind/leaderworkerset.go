@@ -15,7 +15,7 @@ const workerIndexLabel = "leaderworkerset.sigs.k8s.io/worker-index"
 // named after the leader, the names do not conflict.
 func leaderWorkerSet() Kind {
 	gv := schema.GroupVersion{Group: LeaderWorkerSetGroup, Version: "v1"}
-	k := workload(gv, "LeaderWorkerSet", &Workload{
+	return workload(gv, "LeaderWorkerSet", &Workload{
 		Complete:   completeLeaderWorkerSet,
 		Groups:     leaderWorkerGroups,
 		Scales:     true,
@@ -32,8 +32,6 @@ func leaderWorkerSet() Kind {
 		PodsDecide: true, // its status counts groups, by StatefulSets whose size may be about to change
 		Readiness:  OfLeaderWorkerSet,
 	}, "spec.leaderWorkerTemplate.SubGroupPolicy.subGroupSize") // the name in the webhook
-	k.Operator = "LeaderWorkerSet (https://lws.sigs.k8s.io/docs/installation/)"
-	return k
 }
 
 func lwsTemplate(field string) []string { return []string{"spec", "leaderWorkerTemplate", field} }

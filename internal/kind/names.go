@@ -19,8 +19,29 @@ const (
 	KueueGroup           = "kueue.x-k8s.io"
 	KAIGroup             = "scheduling.run.ai"
 	KarpenterGroup       = "karpenter.sh"
+	gatewayGroup         = "gateway.networking.k8s.io"
 	autoscalingOfKnative = "autoscaling.knative.dev"
 )
+
+// Operator returns the name and address of the software that provides the kinds of a group, or "" if unknown.
+func Operator(group string) string {
+	return map[string]string{
+		KubetorchGroup: "Kubetorch's Helm chart (https://github.com/run-house/kubetorch)",
+		KnativeGroup:   "Knative Serving (https://knative.dev/docs/install/)",
+		RayGroup:       "the KubeRay operator (https://docs.ray.io/en/latest/cluster/kubernetes/getting-started.html)",
+		TrainingGroup: "the Kubeflow training operator, version 1 " +
+			"(https://github.com/kubeflow/trainer/tree/release-1.9; MXJob up to 1.8)",
+		JobSetGroup:   "JobSet (https://jobset.sigs.k8s.io/docs/installation/)",
+		SkyTorchGroup: "the SkyTorch operator (https://github.com/astefanutti/skytorch)",
+		KPUGroup: "the KPU operator, SkyTorch under its earlier name " +
+			"(https://github.com/astefanutti/skytorch)",
+		LeaderWorkerSetGroup: "LeaderWorkerSet (https://lws.sigs.k8s.io/docs/installation/)",
+		KueueGroup:           "Kueue (https://kueue.sigs.k8s.io/docs/installation/)",
+		KAIGroup:             "the KAI scheduler (https://github.com/kai-scheduler/KAI-Scheduler)",
+		KarpenterGroup:       "Karpenter (https://karpenter.sh)",
+		gatewayGroup:         "the Gateway API (https://gateway-api.sigs.k8s.io/)",
+	}[group]
+}
 
 // Labels and annotations for Kubetorch, Kueue and KAI.
 const (

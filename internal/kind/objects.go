@@ -13,9 +13,7 @@ import (
 // service with the controller of Kubetorch and its Python clients. Its fields are
 // those of the CRD in the Helm chart of Kubetorch.
 func KubetorchWorkload() Kind {
-	k := ours(schema.GroupVersion{Group: KubetorchGroup, Version: "v1alpha1"}, "KubetorchWorkload")
-	k.Operator = "Kubetorch's Helm chart (https://github.com/run-house/kubetorch)"
-	return k
+	return ours(schema.GroupVersion{Group: KubetorchGroup, Version: "v1alpha1"}, "KubetorchWorkload")
 }
 
 // ours is a kind that the provider writes.
@@ -58,9 +56,7 @@ func HTTPRoute() Kind { return gatewayRoute("HTTPRoute") }
 func GRPCRoute() Kind { return gatewayRoute("GRPCRoute") }
 
 func gatewayRoute(name string) Kind {
-	k := ours(schema.GroupVersion{Group: "gateway.networking.k8s.io", Version: "v1"}, name)
-	k.Operator = "the Gateway API (https://gateway-api.sigs.k8s.io/)"
-	return k
+	return ours(schema.GroupVersion{Group: gatewayGroup, Version: "v1"}, name)
 }
 
 // PlainHTTP2 is the appProtocol of a port that serves HTTP/2 without TLS, such as gRPC
@@ -160,9 +156,7 @@ func AdmissionCheck(version string) Kind {
 func KueueWorkload(version string) Kind { return kueue(version, "Workload") }
 
 func kueue(version, name string) Kind {
-	k := Guess(schema.GroupVersionKind{Group: KueueGroup, Version: version, Kind: name})
-	k.Operator = "Kueue (https://kueue.sigs.k8s.io/docs/installation/)"
-	return k
+	return Guess(schema.GroupVersionKind{Group: KueueGroup, Version: version, Kind: name})
 }
 
 // KAIQueue is the queue of the KAI scheduler.
@@ -174,16 +168,12 @@ func KAIQueue() Kind {
 
 // NodePool is what Karpenter creates nodes from.
 func NodePool() Kind {
-	k := clusterWide(schema.GroupVersion{Group: KarpenterGroup, Version: "v1"}, "NodePool")
-	k.Operator = "Karpenter (https://karpenter.sh)"
-	return k
+	return clusterWide(schema.GroupVersion{Group: KarpenterGroup, Version: "v1"}, "NodePool")
 }
 
 // KAIPodGroup is the group of pods that the KAI scheduler schedules together.
 func KAIPodGroup() Kind { return kai("v2alpha2", "PodGroup") }
 
 func kai(version, name string) Kind {
-	k := Guess(schema.GroupVersionKind{Group: KAIGroup, Version: version, Kind: name})
-	k.Operator = "the KAI scheduler (https://github.com/kai-scheduler/KAI-Scheduler)"
-	return k
+	return Guess(schema.GroupVersionKind{Group: KAIGroup, Version: version, Kind: name})
 }

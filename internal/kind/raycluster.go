@@ -23,7 +23,7 @@ const (
 // rayCluster is ray.io/v1 RayCluster of KubeRay: a head, which receives the calls,
 // and one group of workers. KubeRay adds the label of the role to each pod.
 func rayCluster() Kind {
-	k := workload(schema.GroupVersion{Group: RayGroup, Version: "v1"}, "RayCluster", &Workload{
+	return workload(schema.GroupVersion{Group: RayGroup, Version: "v1"}, "RayCluster", &Workload{
 		Picks:        func(c Compute) bool { return c.Distribution == DistributionRay },
 		Spec:         rayClusterSpec,
 		Complete:     completeRayCluster,
@@ -52,8 +52,6 @@ func rayCluster() Kind {
 		RouteLabels: []string{rayNodeLabel},
 		Readiness:   OfRayCluster,
 	})
-	k.Operator = "the KubeRay operator (https://docs.ray.io/en/latest/cluster/kubernetes/getting-started.html)"
-	return k
 }
 
 // rayKeepsPods reports whether KubeRay keeps running pods. It does unless the

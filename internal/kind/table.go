@@ -42,11 +42,6 @@ var others = []Kind{
 	Secret(), ConfigMap(), ResourceFlavor(KueueVersion), ClusterQueue(KueueVersion), LocalQueue(KueueVersion),
 }
 
-// queues contains the kinds that the provider only reads, in any version.
-//
-//nolint:gochecknoglobals // as table
-var queues = []Kind{KAIQueue()}
-
 // Workloads returns all kinds of workloads, kinds that need no manifest first.
 func Workloads() []Kind {
 	return slices.DeleteFunc(slices.Clone(table), func(k Kind) bool { return k.Empty() })
@@ -108,19 +103,6 @@ func OfRuntime(runtime string) (Kind, bool) {
 // TensorServers returns the kinds of operators that run tensor servers.
 func TensorServers() []Kind {
 	return slices.DeleteFunc(slices.Clone(table), func(k Kind) bool { return k.Server == nil })
-}
-
-// Operator returns the name and address of the software that provides the kinds
-// of a group, or "" if unknown.
-func Operator(group string) string {
-	for _, rows := range [][]Kind{table, others, queues} {
-		for i := range rows {
-			if rows[i].Group == group && rows[i].Operator != "" {
-				return rows[i].Operator
-			}
-		}
-	}
-	return ""
 }
 
 // RouteLabels returns the labels by which the routes of all kinds select pods.

@@ -32,21 +32,17 @@ func SkyTorchCompute() Kind { return must(SkyTorchGroup, "Compute") }
 // with one pod and a Service, both with the name of the compute. The fields are those of
 // pkg/apis/compute/v1alpha1 in github.com/astefanutti/skytorch.
 func skyTorchCompute() Kind {
-	k := tensorServer(SkyTorchGroup, &TensorServer{
+	return tensorServer(SkyTorchGroup, &TensorServer{
 		Runtime: RuntimeSkyTorch, Name: "skytorch-server", EnvPrefix: "SKYTORCH_", Runner: SkyTorch,
 	})
-	k.Operator = "the SkyTorch operator (https://github.com/astefanutti/skytorch)"
-	return k
 }
 
 // kpuCompute is a Compute of KPU. It has no fields override, volumeClaimTemplates
 // and resources.
 func kpuCompute() Kind {
-	k := tensorServer(KPUGroup, &TensorServer{
+	return tensorServer(KPUGroup, &TensorServer{
 		Runtime: RuntimeKPU, Name: "kpu-torch-server", EnvPrefix: "KPU_", Runner: KPU,
 	})
-	k.Operator = "the KPU operator, SkyTorch under its earlier name (https://github.com/astefanutti/skytorch)"
-	return k
 }
 
 // tensorServer returns the kind of an operator that runs a tensor server. Its

@@ -54,7 +54,7 @@ func unscaled(k Kind) Kind {
 // role of primary receives the calls.
 func trainingJob(name, container, specs string, primary ...string) Kind {
 	gv := schema.GroupVersion{Group: TrainingGroup, Version: "v1"}
-	k := workload(gv, name, &Workload{
+	return workload(gv, name, &Workload{
 		Container:   container,
 		Complete:    func(c Compute, workload map[string]any) { completeTraining(c, workload, specs, primary) },
 		Groups:      func(workload map[string]any) []Group { return trainingGroups(workload, specs, primary) },
@@ -72,9 +72,6 @@ func trainingJob(name, container, specs string, primary ...string) Kind {
 		PodsDecide:  true, // its status counts pods that crash repeatedly
 		Readiness:   OfTrainingJob,
 	}, "spec.runPolicy.managedBy")
-	k.Operator = "the Kubeflow training operator, version 1 " +
-		"(https://github.com/kubeflow/trainer/tree/release-1.9; MXJob up to 1.8)"
-	return k
 }
 
 // trainingRoles are the roles of a job, beginning with the one that receives the calls.
