@@ -131,11 +131,11 @@ func checkGroups(k kind.Kind, workload map[string]any) Errors {
 // selector would not match its pods.
 func checkIdentity(c Compute, k kind.Kind, workload map[string]any) Errors {
 	var errs Errors
-	refuse := func(path []string, want, reason string) {
+	refuse := func(path []string, want, otherwise string) {
 		if value, _ := kind.Find(workload, path); value != nil && value != want {
+			reason, decidedBy := reasonFor(path[len(path)-1], c, otherwise)
 			errs.add("manifest", "sets %s to %v, but it must be %s here: %s. Remove it.", dotted(path), value, want,
-				reason).
-				Concerning(decidedBy(path[len(path)-1], c)...)
+				reason).Concerning(decidedBy...)
 		}
 	}
 	refuse([]string{"metadata", "name"}, c.Name, "it is the name of the compute")
@@ -143,7 +143,7 @@ func checkIdentity(c Compute, k kind.Kind, workload map[string]any) Errors {
 	object := union(identityLabels(c), queueLabels(c), providerLabels(k))
 	refuseAll := func(at []string, labels map[string]string) {
 		for _, key := range slices.Sorted(maps.Keys(labels)) {
-			refuse(kind.Under(at, key), labels[key], reasonFor(key, "spec.selector selects the pods with it"))
+			refuse(kind.Under(at, key), labels[key], "spec.selector selects the pods with it")
 		}
 	}
 	refuseAll([]string{"metadata", "labels"}, object)
@@ -158,30 +158,4 @@ func checkIdentity(c Compute, k kind.Kind, workload map[string]any) Errors {
 		refuseAll([]string{"spec", "selector", "matchLabels"}, ownPods(c))
 	}
 	return errs
-}
-
-// reasonFor returns the reason why a label or annotation has a fixed value.
-func reasonFor(key, otherwise string) string {
-	switch key {
-	case kind.ServiceLabel:
-		return "it contains the name of the compute and selects its pods"
-	case kind.OperatorNameLabel, kind.OperatorInstanceLabel:
-		return "the operator selects the pods with it"
-	case kind.UsernameLabel:
-		return "it is set from username of the provider"
-	case kind.ManagedByLabel:
-		return "the provider finds its objects with it"
-	case kind.KueueQueueLabel, kind.KAIQueueLabel:
-		return "it is set from queue_name"
-	case kind.InactivityTTLAnnotation:
-		return "it is set from inactivity_ttl"
-	case kind.AllowedSerializationAnnotation:
-		return "it is set from allowed_serialization"
-	case kind.GPUMemoryAnnotation:
-		return "it is set from gpu_memory"
-	case kind.VersionLabel, kind.TemplateLabel:
-		return "the provider sets it"
-	default:
-		return otherwise
-	}
 }

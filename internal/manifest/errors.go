@@ -97,10 +97,9 @@ func (r Reported) Concerning(paths ...Path) {
 }
 
 // RejectOthers reports labels or annotations, of the provider block and of the resource, with other values than ours.
-// reason returns why a value is fixed, and concerns the attributes that determine it; nil for none.
+// reasonFor returns why a value is fixed, and the attributes that determine it.
 func (e *Errors) RejectOthers(
-	attribute string, defaults, given, ours map[string]string, reason func(key string) string,
-	concerns func(key string) []Path,
+	attribute string, defaults, given, ours map[string]string, reasonFor func(key string) (string, []Path),
 ) {
 	reject := func(where string, entries map[string]string) {
 		for _, key := range slices.Sorted(maps.Keys(entries)) {
@@ -108,11 +107,9 @@ func (e *Errors) RejectOthers(
 			if !ok || entries[key] == want {
 				continue
 			}
-			found := e.report(At(attribute), "Invalid "+attribute,
-				"%s sets %s to %q, but it must be %q here: %s. Remove it.", where, key, entries[key], want, reason(key))
-			if concerns != nil {
-				found.Concerning(concerns(key)...)
-			}
+			reason, decidedBy := reasonFor(key)
+			e.report(At(attribute), "Invalid "+attribute, "%s sets %s to %q, but it must be %q here: %s. Remove it.",
+				where, key, entries[key], want, reason).Concerning(decidedBy...)
 		}
 	}
 	reject("the provider's default_"+attribute, defaults)

@@ -179,34 +179,48 @@ func validateAnnotations(c Compute, errs *Errors) {
 }
 
 func rejectOthers(c Compute, attribute string, defaults, given, ours map[string]string, errs *Errors) {
-	errs.RejectOthers(attribute, defaults, given, ours,
-		func(key string) string { return reasonFor(key, "the provider sets it") },
-		func(key string) []Path { return append(decidedBy(key, c), At(attribute, Entry(key))) })
+	errs.RejectOthers(attribute, defaults, given, ours, func(key string) (string, []Path) {
+		reason, decidedBy := reasonFor(key, c, "the provider sets it")
+		return reason, append(decidedBy, At(attribute, Entry(key)))
+	})
 }
 
-// decidedBy returns the attributes that determine the value of a label or annotation of the provider.
-func decidedBy(key string, c Compute) []Path {
+// reasonFor returns why a label or annotation has a fixed value, and the attributes that determine it.
+func reasonFor(key string, c Compute, otherwise string) (reason string, decidedBy []Path) {
+	if c.Autoscale != nil {
+		extra := At("autoscale", Name("extra_annotations"))
+		decidedBy = []Path{extra.At(Entry(key)), extra.At(Entry(strings.TrimPrefix(key, kind.AutoscalingDomain)))}
+	}
 	switch key {
-	case kind.ServiceLabel, kind.OperatorInstanceLabel:
-		return []Path{At("name"), At("runtime")}
-	case kind.TemplateLabel:
-		return modeAttributes()
-	case kind.VersionLabel:
-		return []Path{At("kubetorch_version"), At("runtime")}
+	case kind.ServiceLabel:
+		return "it contains the name of the compute and selects its pods", []Path{At("name"), At("runtime")}
+	case kind.OperatorNameLabel:
+		return "the operator selects the pods with it", decidedBy
+	case kind.OperatorInstanceLabel:
+		return "the operator selects the pods with it", []Path{At("name"), At("runtime")}
+	case kind.UsernameLabel:
+		return "it is set from username of the provider", decidedBy
+	case kind.ManagedByLabel:
+		return "the provider finds its objects with it", decidedBy
 	case kind.KueueQueueLabel, kind.KAIQueueLabel:
-		return []Path{At("queue_name"), At("queue_scheduler")}
+		return "it is set from queue_name", []Path{At("queue_name"), At("queue_scheduler")}
+	case kind.InactivityTTLAnnotation:
+		return "it is set from inactivity_ttl", decidedBy
 	case kind.AllowedSerializationAnnotation:
-		var items []Path
+		decidedBy = nil
 		for i := range c.AllowedSerialization {
-			items = append(items, At("allowed_serialization", Index(i)))
+			decidedBy = append(decidedBy, At("allowed_serialization", Index(i)))
 		}
-		return items
+		return "it is set from allowed_serialization", decidedBy
+	case kind.GPUMemoryAnnotation:
+		return "it is set from gpu_memory", decidedBy
+	case kind.VersionLabel:
+		return "the provider sets it", []Path{At("kubetorch_version"), At("runtime")}
+	case kind.TemplateLabel:
+		return "the provider sets it", modeAttributes()
+	default:
+		return otherwise, decidedBy
 	}
-	if c.Autoscale == nil {
-		return nil
-	}
-	extra := At("autoscale", Name("extra_annotations"))
-	return []Path{extra.At(Entry(key)), extra.At(Entry(strings.TrimPrefix(key, kind.AutoscalingDomain)))}
 }
 
 // checkTemplate rejects a service_template that changes the identity of the

@@ -80,15 +80,15 @@ func reservedAnnotations(c Claim) map[string]string {
 // conflicts rejects labels and annotations that differ from reserved ones.
 func conflicts(c Claim) manifest.Errors {
 	var errs manifest.Errors
-	reason := func(key string) string {
+	reasonFor := func(key string) (string, []manifest.Path) {
 		return map[string]string{
 			VolumeLabel:         "it contains the name of the volume",
 			kind.ManagedByLabel: "the provider finds its objects with it",
 			MountPathAnnotation: "it is set from mount_path",
-		}[key]
+		}[key], nil
 	}
-	errs.RejectOthers("labels", c.DefaultLabels, c.Labels, reservedLabels(c), reason, nil)
-	errs.RejectOthers("annotations", c.DefaultAnnotations, c.Annotations, reservedAnnotations(c), reason, nil)
+	errs.RejectOthers("labels", c.DefaultLabels, c.Labels, reservedLabels(c), reasonFor)
+	errs.RejectOthers("annotations", c.DefaultAnnotations, c.Annotations, reservedAnnotations(c), reasonFor)
 	return errs
 }
 

@@ -8,7 +8,7 @@ import (
 func Validate(q Queue) manifest.Errors {
 	var errs manifest.Errors
 	errs.RejectOthers("labels", q.DefaultLabels, q.Labels, ownLabels(),
-		func(string) string { return "the provider finds its objects with it" }, nil)
+		func(string) (string, []manifest.Path) { return "the provider finds its objects with it", nil })
 	if q.ParentQueue != "" && q.ParentQueue == q.Name {
 		errs.At(manifest.At("kai", manifest.Name("parent_queue")),
 			"is the queue itself. Remove it, or set another queue.").Concerning(manifest.At("name"))

@@ -17,9 +17,9 @@ type validator struct{ errs manifest.Errors }
 func Validate(q Queue) manifest.Errors {
 	var v validator
 	v.errs.RejectOthers("labels", q.DefaultLabels, q.Labels, ownLabels(),
-		func(string) string { return "the provider finds its objects with it" }, nil)
+		func(string) (string, []manifest.Path) { return "the provider finds its objects with it", nil })
 	v.errs.RejectOthers("annotations", q.DefaultAnnotations, q.Annotations, ownerAnnotation(q),
-		func(string) string { return "it names the queue that defines a flavor" }, nil)
+		func(string) (string, []manifest.Path) { return "it names the queue that defines a flavor", nil })
 	if len(q.Flavors) == 0 {
 		v.errs.At(manifest.At("flavors"), "is required. List at least one ResourceFlavor with its quotas, or set kai "+
 			"for a queue of the KAI scheduler.").Concerning(manifest.At("kai"))
