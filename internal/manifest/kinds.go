@@ -15,41 +15,26 @@ func kindOf(c Compute) kind.Kind {
 		k, _ := kindOfObject(gvkOf(c.Manifest), c.PodTemplatePath)
 		return k
 	}
-	return kind.Picked(choice(c))
+	return kind.Picked(kindInput(c))
 }
 
-// choice returns the properties that select the kind of a compute without a manifest.
-func choice(c Compute) kind.Compute {
-	return kind.Compute{
-		Name: c.Name, Runtime: c.Runtime, Autoscale: c.Autoscale != nil, Selector: len(c.Selector) > 0,
-		Distribution: distribution(c),
-	}
-}
-
-// kindInput returns the properties of a compute that its kind needs to render it.
+// kindInput returns the properties of a compute that select its kind, and that the kind needs to render it.
 func kindInput(c Compute) kind.Compute {
 	replicas, attribute := requestedReplicas(c)
-	view := choice(c)
-	view.Replicas, view.ReplicasGiven = replicas, attribute != nil
-	view.Strategy, view.QueueLabels = c.Strategy, queueLabels(c)
+	view := kind.Compute{
+		Name: c.Name, Runtime: c.Runtime, Autoscale: c.Autoscale != nil, Selector: len(c.Selector) > 0,
+		Replicas: replicas, ReplicasGiven: attribute != nil, Strategy: c.Strategy, QueueLabels: queueLabels(c),
+	}
 	if c.Autoscale != nil {
 		view.Concurrency = c.Autoscale.Concurrency
 	}
 	if c.Distribute != nil {
-		view.DistributionArgs = c.Distribute.Args
+		view.Distribution, view.DistributionArgs = c.Distribute.Type, c.Distribute.Args
 	}
 	if isDistributed(c) {
 		view.Subdomain = kind.HeadlessName(c.Name)
 	}
 	return view
-}
-
-// distribution returns the type of distribute, or "" if it is not set.
-func distribution(c Compute) string {
-	if c.Distribute == nil {
-		return ""
-	}
-	return c.Distribute.Type
 }
 
 // kindOfObject returns the kind of a workload of any version, and whether it is in
