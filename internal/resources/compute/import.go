@@ -190,7 +190,7 @@ func (r *reader) importRelated(ctx context.Context, of kube.Kind, name string, f
 		r.Diags.Append(r.State.follow(ctx, manifest.Compute{}, r.State.observe(doc))...)
 	}
 	if r.State.Mode.ValueString() == kind.ModeSelector && r.Listing == nil {
-		r.State.Ready = types.BoolValue(podsOf(r.Data.Cluster, r.State).ready(ctx))
+		r.State.Ready = types.BoolValue(areReady(ctx, r.Data.Cluster, r.State.pods(nil)))
 	}
 	return nil
 }

@@ -9,33 +9,15 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// pods are the pods of a compute.
-type pods struct {
-	cluster   *kube.Cluster
-	workload  *kube.Ref // nil for existing pods
-	namespace string
-	labels    map[string]string
+// pods returns the pods of a compute with a workload, or existing ones if it is nil.
+func (m *model) pods(workload *kube.Ref) observe.Follow {
+	return observe.Follow{Workload: workload, Namespace: m.Namespace.ValueString(), PodLabels: m.podLabels()}
 }
 
-// podsOf returns the pods of a compute without a workload.
-func podsOf(cluster *kube.Cluster, m *model) pods {
-	return pods{cluster: cluster, namespace: m.Namespace.ValueString(), labels: m.podLabels()}
-}
-
-// wait waits until the pods are ready, or none are requested. It reports whether they are ready.
-func (p pods) wait(ctx context.Context) (bool, error) {
-	verdict, err := p.follow().Wait(ctx, p.cluster)
-	return err == nil && verdict.Ready, err
-}
-
-// ready reports whether the pods are ready now. It is false if that cannot be determined.
-func (p pods) ready(ctx context.Context) bool {
-	verdict, err := p.follow().Assess(ctx, p.cluster)
+// areReady reports whether pods are ready now. It is false if that cannot be determined.
+func areReady(ctx context.Context, cluster *kube.Cluster, pods observe.Follow) bool {
+	verdict, err := pods.Assess(ctx, cluster)
 	return err == nil && verdict.Ready
-}
-
-func (p pods) follow() observe.Follow {
-	return observe.Follow{Workload: p.workload, Namespace: p.namespace, PodLabels: p.labels}
 }
 
 // podLabels returns the labels that select the pods of a compute.

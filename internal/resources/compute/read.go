@@ -65,7 +65,7 @@ func (r *reader) refresh(ctx context.Context) error {
 	r.followObjects(ctx, remaining, current)
 	r.reportExpired(applied, current)
 	if r.State.Mode.ValueString() == kind.ModeSelector {
-		r.State.Ready = types.BoolValue(podsOf(r.Data.Cluster, r.State).ready(ctx))
+		r.State.Ready = types.BoolValue(areReady(ctx, r.Data.Cluster, r.State.pods(nil)))
 	}
 	if len(current) == 0 {
 		return owned.ErrGone
@@ -154,9 +154,7 @@ func (r *reader) isReady(ctx context.Context, ref kube.Ref, live *unstructured.U
 		return isReady
 	}
 	if isReady && r.PrivateState.Unready || !isReady && ready.NeedsPods(live) {
-		pods := podsOf(r.Data.Cluster, r.State)
-		pods.workload = &ref
-		return pods.ready(ctx)
+		return areReady(ctx, r.Data.Cluster, r.State.pods(&ref))
 	}
 	return isReady
 }

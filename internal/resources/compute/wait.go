@@ -38,19 +38,20 @@ func (w *writer) waitReady(ctx context.Context) {
 
 // podsReady waits for the pods, or only assesses them if on_not_ready is "ignore".
 func (w *writer) podsReady(ctx context.Context, onNotReady string) (bool, error) {
-	pods := podsOf(w.Data.Cluster, w.Plan)
+	pods := w.Plan.pods(nil)
 	if workload := workloadIn(w.change.Existing); workload != nil {
 		ref, err := w.Data.Cluster.RefOf(ctx, workload)
 		if err != nil {
 			return false, err
 		}
-		pods.workload = &ref
+		pods.Workload = &ref
 	}
 	if onNotReady == ignoreOnNotReady {
-		return pods.ready(ctx), nil
+		return areReady(ctx, w.Data.Cluster, pods), nil
 	}
-	isReady, err := pods.wait(ctx)
-	if isReady && pods.workload != nil {
+	verdict, err := pods.Wait(ctx, w.Data.Cluster)
+	isReady := err == nil && verdict.Ready
+	if isReady && pods.Workload != nil {
 		w.warnIfUnqueued(ctx, pods)
 	}
 	return isReady, err
@@ -58,18 +59,18 @@ func (w *writer) podsReady(ctx context.Context, onNotReady string) (bool, error)
 
 // warnIfUnqueued warns if the pods run beside the quota of their queue: the compute is ready, and looks as if the queue
 // had admitted it.
-func (w *writer) warnIfUnqueued(ctx context.Context, pods pods) {
+func (w *writer) warnIfUnqueued(ctx context.Context, pods observe.Follow) {
 	if w.Plan.QueueName.IsNull() || w.Plan.QueueScheduler.ValueString() == kind.QueueSchedulerKAI {
 		return
 	}
-	ignored, err := observe.KueueIgnores(ctx, w.Data.Cluster, *pods.workload, pods.labels)
+	ignored, err := observe.KueueIgnores(ctx, w.Data.Cluster, *pods.Workload, pods.PodLabels)
 	if err != nil || !ignored {
 		return // what cannot be read now was read by the wait
 	}
-	of := pods.workload.Kind
+	of := pods.Workload.Kind
 	w.Diags.Append(queueWithoutEffect(fmt.Sprintf("The pods of %s run, but Kueue has no Workload for them: they are "+
 		"not part of the quota of queue %s. The configuration of Kueue does not include the kind %s, or its "+
-		"managedJobsNamespaceSelector excludes the namespace.", pods.workload, w.Plan.QueueName.ValueString(), of.Kind),
+		"managedJobsNamespaceSelector excludes the namespace.", pods.Workload, w.Plan.QueueName.ValueString(), of.Kind),
 		of.GroupKind()))
 }
 
