@@ -31,11 +31,14 @@ func usedDefaults(m *model, defaults tf.Defaults) *creationDefaults {
 	return used
 }
 
-// observedDefaults returns the defaults of objects that a release applied which did not store them.
-func observedDefaults(m *model, applied owned.Objects) *creationDefaults {
-	used := &creationDefaults{}
-	workload := workloadIn(applied)
-	if workload == nil {
+// origin returns the stored defaults. Those of an import, and of a state whose private part was lost, are what the
+// objects contain.
+func (s privateState) origin(m *model, applied owned.Objects) *creationDefaults {
+	used, workload := &creationDefaults{}, workloadIn(applied)
+	switch {
+	case s.Origin != nil:
+		return s.Origin
+	case workload == nil:
 		return used
 	}
 	seen := m.observe(workload)

@@ -55,10 +55,8 @@ func (w *writer) update(ctx context.Context) {
 		w.Diags.AddError("Cannot read the state", err.Error())
 		return
 	}
-	if w.PrivateState.Origin == nil {
-		w.PrivateState.Origin = observedDefaults(w.Prior, prior)
-	}
-	w.PrivateState.Origin = usedDefaults(w.Config, w.PrivateState.Origin.override(w.Data.Defaults))
+	origin := w.PrivateState.origin(w.Prior, prior)
+	w.PrivateState.Origin = usedDefaults(w.Config, origin.override(w.Data.Defaults))
 	w.PrivateState.Applied = nil
 	mustWait := w.Plan.Ready.IsUnknown()
 	w.Plan.Ready = w.Prior.Ready

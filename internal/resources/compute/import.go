@@ -60,7 +60,7 @@ func (r *reader) importObjects(ctx context.Context) error {
 	r.MemoryChanged, r.PrivateState.Imported = true, slices.Sorted(maps.Keys(found))
 	r.State.Manifests = r.State.manifestsOf(found, r.State, nil)
 	r.State.observeVersions(found)
-	r.PrivateState.Origin = observedDefaults(r.State, found)
+	r.PrivateState.Origin = r.PrivateState.origin(r.State, found)
 	r.State.ServiceName = r.State.Name
 	r.State.URL, r.State.GRPCTarget = address(r.State), grpcTarget(r.State)
 	return nil
@@ -82,7 +82,9 @@ func (r *reader) findWorkload(ctx context.Context) (*unstructured.Unstructured, 
 		if r.Moved != nil && r.Moved.GroupKind() != k.GroupKind() {
 			continue // another object with the same name
 		}
-		live, err := r.get(ctx, k.Named(r.State.Namespace.ValueString(), r.State.Name.ValueString()))
+		// A single request, since an import must not watch every kind.
+		live, err := r.Data.Cluster.Get(ctx, kube.Ref{Kind: k, Namespace: r.State.Namespace.ValueString(),
+			Name: r.State.Name.ValueString()})
 		switch class := kube.ClassOf(err); {
 		case class == kube.NotFound, class == kube.KindMissing:
 			continue
@@ -110,15 +112,6 @@ func (r *reader) findWorkload(ctx context.Context) (*unstructured.Unstructured, 
 		return custom, err
 	}
 	return nil, denied
-}
-
-// get sends a single request, since an import must not watch every kind.
-func (r *reader) get(ctx context.Context, named *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	ref, err := r.Data.Cluster.RefOf(ctx, named)
-	if err != nil {
-		return nil, err
-	}
-	return r.Data.Cluster.Get(ctx, ref)
 }
 
 func (r *reader) importWorkload(ctx context.Context, live *unstructured.Unstructured, found owned.Objects) error {

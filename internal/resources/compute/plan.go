@@ -118,9 +118,7 @@ func (p *planner) render(ctx context.Context) {
 	}
 	p.prior = prior
 	remembered := p.PrivateState
-	if remembered.Origin == nil && !p.Creating {
-		remembered.Origin = observedDefaults(p.State, prior)
-	}
+	remembered.Origin = remembered.origin(p.State, prior)
 	options := renderOptionsOf(ctx, p.Data, prior, remembered)
 	options.heldByQueue = options.heldByQueue || p.State.Suspend.ValueBool() || options.wasSuspended
 	spec, diags := p.configured().spec(p.converter, options.defaults)

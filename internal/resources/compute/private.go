@@ -16,8 +16,7 @@ type privateState struct {
 	Terminating bool `json:"ending,omitempty"`
 	// Expired contains the keys of the objects in state that Kubetorch has deleted, and that on_expiry keeps in state.
 	Expired []string `json:"expired,omitempty"`
-	// Origin contains the defaults that the objects were created with. It is nil in the state of a release that did
-	// not store them.
+	// Origin contains the defaults that the objects were created with. It is nil before the creation.
 	Origin *creationDefaults `json:"origin,omitempty"`
 	// Selector is spec.selector of an imported workload that lacks the label of this provider. The compute keeps it,
 	// because it is immutable.

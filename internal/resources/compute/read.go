@@ -52,9 +52,7 @@ func (r *reader) refresh(ctx context.Context) error {
 		return err
 	}
 	before := *r.State
-	if r.PrivateState.Origin == nil {
-		r.PrivateState.Origin = observedDefaults(r.State, applied)
-	}
+	r.PrivateState.Origin = r.PrivateState.origin(r.State, applied)
 	r.State.observeVersions(applied)
 	current, remaining := owned.Objects{}, maps.Clone(applied)
 	for _, obj := range sorted(applied) {
