@@ -1,6 +1,7 @@
 package tf
 
 import (
+	"github.com/hashicorp/terraform-plugin-framework-jsontypes/jsontypes"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
@@ -47,6 +48,25 @@ func OptionalTexts(description string, validators ...validator.List) schema.List
 func OptionalTextMap(description string, validators ...validator.Map) schema.MapAttribute {
 	return schema.MapAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: description,
 		Validators: validators}
+}
+
+// OptionalObject returns an optional object.
+func OptionalObject(description string, attributes map[string]schema.Attribute) schema.SingleNestedAttribute {
+	return schema.SingleNestedAttribute{Optional: true, MarkdownDescription: description, Attributes: attributes}
+}
+
+// OptionalObjects returns an optional list of objects, none of which is null.
+func OptionalObjects(
+	description string, attributes map[string]schema.Attribute, validators ...validator.List,
+) schema.ListNestedAttribute {
+	return schema.ListNestedAttribute{Optional: true, MarkdownDescription: description,
+		NestedObject: schema.NestedAttributeObject{Attributes: attributes}, Validators: append(validators, NoNulls())}
+}
+
+// OptionalJSON returns an optional text with JSON.
+func OptionalJSON(description string, check validator.String) schema.StringAttribute {
+	return schema.StringAttribute{Optional: true, CustomType: jsontypes.NormalizedType{},
+		MarkdownDescription: description, Validators: []validator.String{check}}
 }
 
 // OptionalInteger returns an optional integer.

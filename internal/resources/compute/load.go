@@ -1,7 +1,6 @@
 package compute
 
 import (
-	"github.com/hashicorp/terraform-plugin-framework-jsontypes/jsontypes"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -14,22 +13,16 @@ func loadAttribute() schema.Attribute {
 		return schema.StringAttribute{Required: true, MarkdownDescription: description,
 			Validators: []validator.String{stringvalidator.LengthAtLeast(1)}}
 	}
-	return schema.SingleNestedAttribute{
-		Optional: true, MarkdownDescription: "Function or class of the image that Kubetorch's server loads when it " +
-			"starts, so that it serves calls without a client that sends code. Use it with `freeze`. Changing this " +
-			"restarts the pods.",
-		Attributes: map[string]schema.Attribute{
+	return tf.OptionalObject("Function or class of the image that Kubetorch's server loads when it starts, so that "+
+		"it serves calls without a client that sends code. Use it with `freeze`. Changing this restarts the pods.",
+		map[string]schema.Attribute{
 			"module_name":    name("Name of the Python module, such as `train`."),
 			"cls_or_fn_name": name("Name of the function or class in the module."),
 			"file_path": tf.OptionalText("Directory that contains the module, such as `/app`. Not required if the " +
 				"module is installed, or is in `working_dir`."),
 			"callable_type": tf.OptionalText("Type of the callable, `fn` or `cls`. Defaults to `fn`.",
 				stringvalidator.OneOf("fn", "cls")),
-			"init_args": schema.StringAttribute{
-				Optional: true, CustomType: jsontypes.NormalizedType{}, Validators: []validator.String{tf.JSONObject()},
-				MarkdownDescription: "Keyword arguments of the constructor of a class as JSON, such as " +
-					"`jsonencode({ model = \"llama\" })`.",
-			},
-		},
-	}
+			"init_args": tf.OptionalJSON("Keyword arguments of the constructor of a class as JSON, such as "+
+				"`jsonencode({ model = \"llama\" })`.", tf.JSONObject()),
+		})
 }

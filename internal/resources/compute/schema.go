@@ -3,7 +3,6 @@ package compute
 import (
 	"maps"
 
-	"github.com/hashicorp/terraform-plugin-framework-jsontypes/jsontypes"
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
@@ -97,11 +96,8 @@ func podAttributes() map[string]schema.Attribute {
 		"annotations":   tf.AnnotationsAttribute("the workload and its pods"),
 		"pod_labels":    tf.LabelMap("Labels of only the pods, in addition to `labels`, whose values they override."),
 		"node_selector": tf.LabelMap("Labels that a node must have to run the pods."),
-		"tolerations": schema.ListNestedAttribute{
-			Optional: true, Validators: []validator.List{tf.NoNulls()},
-			MarkdownDescription: "Tolerations of the pods, in addition to those for GPU nodes if `gpus` is set.",
-			NestedObject:        schema.NestedAttributeObject{Attributes: tf.TolerationAttributes()},
-		},
+		"tolerations": tf.OptionalObjects("Tolerations of the pods, in addition to those for GPU nodes if `gpus` "+
+			"is set.", tf.TolerationAttributes()),
 		"service_account_name": tf.OptionalComputedText("Service account of the pods. Defaults to the value in "+
 			"`manifest`, otherwise to `kubetorch-service-account`. With `runtime = \"skytorch\"` or `\"kpu\"`, "+
 			"defaults to the default service account of the namespace.", tf.ObjectName()),
@@ -132,35 +128,29 @@ func podAttributes() map[string]schema.Attribute {
 			"expands only `$(NAME)`. The values are in state. A plan hides those of sensitive variables, and "+
 			"`manifests` contains references to all, such as `(env_vars.MODE)`. Other clients can read them in the "+
 			"workload, so use `secrets` for secret values.", tf.NoNulls(), mapvalidator.KeysAre(tf.EnvVarName())),
-		"secrets": schema.ListNestedAttribute{
-			Optional: true, Validators: []validator.List{tf.NoNulls()},
-			MarkdownDescription: "Secrets of the same namespace to use as environment variables, as files, or both.",
-			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"name": tf.RequiredText("Name of the Secret.", tf.ObjectName()),
-				"env_vars": tf.OptionalTexts("Keys of the Secret to set as environment variables of the same name.",
-					listvalidator.SizeAtLeast(1), tf.NoNulls(), listvalidator.ValueStringsAre(tf.EnvVarName())),
-				"env_keys": tf.OptionalTextMap("Keys of the Secret to set as environment variables of another name, "+
-					"by the name of the variable, such as `{ HF_TOKEN = \"token\" }`.",
-					mapvalidator.SizeAtLeast(1), tf.NoNulls(), mapvalidator.KeysAre(tf.EnvVarName()),
-					mapvalidator.ValueStringsAre(tf.SecretKey())),
-				"mount_path": tf.OptionalText("Directory where the keys are mounted as read-only files.",
-					tf.MountPath()),
-				"default_mode": tf.OptionalText("Permission bits of the files in `mount_path`, as four octal digits "+
-					"from `0000` to `0777`, such as `0400`. Defaults to the default of Kubernetes, `0644`. `ref` "+
-					"of `kt_secret` sets `0400` for SSH keys. The files are owned by root. For pods that run as "+
-					"another user, see [kt_secret](secret.md#file-permissions). Changing this restarts the "+
-					"pods.", tf.FileMode()),
-			}},
-		},
-		"volumes": schema.ListNestedAttribute{
-			Optional: true, Validators: []validator.List{tf.NoNulls()},
-			MarkdownDescription: "PersistentVolumeClaims of the same namespace to mount.",
-			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+		"secrets": tf.OptionalObjects("Secrets of the same namespace to use as environment variables, as files, or "+
+			"both.", map[string]schema.Attribute{
+			"name": tf.RequiredText("Name of the Secret.", tf.ObjectName()),
+			"env_vars": tf.OptionalTexts("Keys of the Secret to set as environment variables of the same name.",
+				listvalidator.SizeAtLeast(1), tf.NoNulls(), listvalidator.ValueStringsAre(tf.EnvVarName())),
+			"env_keys": tf.OptionalTextMap("Keys of the Secret to set as environment variables of another name, "+
+				"by the name of the variable, such as `{ HF_TOKEN = \"token\" }`.",
+				mapvalidator.SizeAtLeast(1), tf.NoNulls(), mapvalidator.KeysAre(tf.EnvVarName()),
+				mapvalidator.ValueStringsAre(tf.SecretKey())),
+			"mount_path": tf.OptionalText("Directory where the keys are mounted as read-only files.",
+				tf.MountPath()),
+			"default_mode": tf.OptionalText("Permission bits of the files in `mount_path`, as four octal digits "+
+				"from `0000` to `0777`, such as `0400`. Defaults to the default of Kubernetes, `0644`. `ref` "+
+				"of `kt_secret` sets `0400` for SSH keys. The files are owned by root. For pods that run as "+
+				"another user, see [kt_secret](secret.md#file-permissions). Changing this restarts the "+
+				"pods.", tf.FileMode()),
+		}),
+		"volumes": tf.OptionalObjects("PersistentVolumeClaims of the same namespace to mount.",
+			map[string]schema.Attribute{
 				"claim_name": tf.RequiredText("Name of the claim.", tf.ObjectName()),
 				"mount_path": tf.RequiredText("Mount path of the volume. Must be an absolute path.", tf.MountPath()),
 				"read_only":  tf.OptionalBool("Whether to mount the volume read-only."),
-			}},
-		},
+			}),
 	}
 }
 
@@ -201,34 +191,27 @@ func behaviourAttributes() map[string]schema.Attribute {
 		},
 		"gpu_anti_affinity": tf.OptionalBool("Whether to keep the pods off GPU nodes. Applies only to computes " +
 			"without GPUs. Defaults to the provider's `gpu_anti_affinity`, otherwise to `false`."),
-		"logging_config": schema.SingleNestedAttribute{
-			Optional: true, MarkdownDescription: "Logging of the Kubetorch server in the container. `level` applies " +
-				"to the server. The other attributes are those of Kubetorch's `LoggingConfig` for clients. They are " +
-				"stored in an annotation of the KubetorchWorkload and have no effect with Kubetorch 0.5.0, whose " +
-				"clients do not read it. `env_vars = { KT_LOG_STREAMING_ENABLED = \"false\" }` stops the pods from " +
-				"sending their logs.",
-			Attributes: loggingAttributes(),
-		},
+		"logging_config": tf.OptionalObject("Logging of the Kubetorch server in the container. `level` applies to "+
+			"the server. The other attributes are those of Kubetorch's `LoggingConfig` for clients. They are stored "+
+			"in an annotation of the KubetorchWorkload and have no effect with Kubetorch 0.5.0, whose clients do not "+
+			"read it. `env_vars = { KT_LOG_STREAMING_ENABLED = \"false\" }` stops the pods from sending their "+
+			"logs.", loggingAttributes()),
 		"allowed_serialization": tf.OptionalTexts("Serialization formats that calls may use, such as `json` and "+
 			"`pickle`. Defaults to the default of Kubetorch.",
 			listvalidator.SizeAtLeast(1), listvalidator.UniqueValues(), tf.NoNulls(),
 			listvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1), tf.LabelValue())),
-		"service_template": schema.StringAttribute{
-			Optional: true, CustomType: jsontypes.NormalizedType{}, Validators: []validator.String{tf.JSONObject()},
-			MarkdownDescription: "JSON to merge into the rendered workload, as the last step. Objects are merged " +
-				"field by field and lists of named items by `name`. Other lists are replaced. A null removes a field.",
-		},
+		"service_template": tf.OptionalJSON("JSON to merge into the rendered workload, as the last step. Objects are "+
+			"merged field by field and lists of named items by `name`. Other lists are replaced. A null removes a "+
+			"field.", tf.JSONObject()),
 		"suspend": tf.Toggle("Whether to scale the compute to zero and keep all other objects. `false` restores " +
 			"`replicas`. Defaults to `false`."),
-		"endpoint": schema.SingleNestedAttribute{
-			Optional: true, MarkdownDescription: "Endpoint of the pods, instead of the Service of the compute.",
-			Attributes: map[string]schema.Attribute{
+		"endpoint": tf.OptionalObject("Endpoint of the pods, instead of the Service of the compute.",
+			map[string]schema.Attribute{
 				"url": tf.OptionalText("URL of an existing Service or Ingress. No Service is created.",
 					tf.EndpointURL()),
 				"selector": tf.OptionalTextMap("Labels of the pods that the Service selects, instead of the labels "+
 					"of the compute.", append(tf.Labels(), mapvalidator.SizeAtLeast(1))...),
-			},
-		},
+			}),
 	}
 }
 

@@ -13,12 +13,9 @@ import (
 
 // exposeAttribute returns how clients outside of the cluster reach the compute.
 func exposeAttribute() schema.Attribute {
-	return schema.SingleNestedAttribute{
-		Optional: true,
-		MarkdownDescription: "Makes the Service reachable from outside of the cluster: with `gateway`, by a route of " +
-			"the Gateway API, otherwise by an Ingress. An ingress controller or a Gateway must exist. DNS is not " +
-			"changed.",
-		Attributes: map[string]schema.Attribute{
+	return tf.OptionalObject("Makes the Service reachable from outside of the cluster: with `gateway`, by a route of "+
+		"the Gateway API, otherwise by an Ingress. An ingress controller or a Gateway must exist. DNS is not changed.",
+		map[string]schema.Attribute{
 			"hosts": schema.ListAttribute{
 				Required: true, ElementType: types.StringType,
 				MarkdownDescription: "Host names, such as `llm.example.com` or `*.example.com`.",
@@ -36,19 +33,14 @@ func exposeAttribute() schema.Attribute {
 				tf.ObjectName()),
 			"tls_secret_name": tf.OptionalText("Secret with the certificate of the Ingress (`tls.crt` and `tls.key`). "+
 				"Without it, the Ingress uses HTTP.", tf.ObjectName()),
-			"gateway": schema.SingleNestedAttribute{
-				Optional: true,
-				MarkdownDescription: "Gateway that has the route. Its listeners contain the certificates, and must " +
-					"allow routes from the namespace of the compute.",
-				Attributes: map[string]schema.Attribute{
-					"name": tf.RequiredText("Name of the Gateway.", tf.ObjectName()),
-					"namespace": tf.OptionalText("Namespace of the Gateway. Defaults to that of the compute.",
-						tf.NamespaceName()),
-					"section_name": tf.OptionalText("Name of a listener of the Gateway, such as `https`. Defaults to "+
-						"all.",
-						tf.ObjectName()),
-				},
-			},
-		},
-	}
+			"gateway": tf.OptionalObject("Gateway that has the route. Its listeners contain the certificates, and "+
+				"must allow routes from the namespace of the compute.", map[string]schema.Attribute{
+				"name": tf.RequiredText("Name of the Gateway.", tf.ObjectName()),
+				"namespace": tf.OptionalText("Namespace of the Gateway. Defaults to that of the compute.",
+					tf.NamespaceName()),
+				"section_name": tf.OptionalText("Name of a listener of the Gateway, such as `https`. Defaults to "+
+					"all.",
+					tf.ObjectName()),
+			}),
+		})
 }

@@ -1,13 +1,11 @@
 package compute
 
 import (
-	"github.com/hashicorp/terraform-plugin-framework-jsontypes/jsontypes"
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -17,12 +15,10 @@ import (
 // modeAttributes returns the attributes that select the kind of the workload.
 func modeAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"autoscale": schema.SingleNestedAttribute{Optional: true, Attributes: autoscaleAttributes(),
-			MarkdownDescription: "Autoscaling by a Knative Service, which adds and removes pods by load. Knative " +
-				"controls the number of pods. Conflicts with `replicas`."},
-		"distribute": schema.SingleNestedAttribute{Optional: true, Attributes: distributeAttributes(),
-			MarkdownDescription: "Distribution of the compute over several workers: a RayCluster for `ray`, " +
-				"otherwise a Deployment with the headless Service `<name>-headless`."},
+		"autoscale": tf.OptionalObject("Autoscaling by a Knative Service, which adds and removes pods by load. "+
+			"Knative controls the number of pods. Conflicts with `replicas`.", autoscaleAttributes()),
+		"distribute": tf.OptionalObject("Distribution of the compute over several workers: a RayCluster for `ray`, "+
+			"otherwise a Deployment with the headless Service `<name>-headless`.", distributeAttributes()),
 		"manifest": schema.StringAttribute{
 			Optional: true, CustomType: tf.DocumentType{}, PlanModifiers: []planmodifier.String{tf.KeepSameDocument()},
 			MarkdownDescription: "Custom workload, as YAML or JSON: a Deployment, StatefulSet, DaemonSet, " +
@@ -111,11 +107,8 @@ func distributeAttributes() map[string]schema.Attribute {
 			"`launch_timeout`."),
 		"monitor_members": tf.OptionalBool("Whether a change of the members ends a running call. Defaults to the " +
 			"default of Kubetorch."),
-		"args": schema.StringAttribute{
-			Optional: true, CustomType: jsontypes.NormalizedType{}, Validators: []validator.String{tf.JSONObject()},
-			MarkdownDescription: "Additional settings of the type as JSON, such as `jsonencode({ num_proc = 8 })`. " +
-				"Ray also supports `rayVersion`.",
-		},
+		"args": tf.OptionalJSON("Additional settings of the type as JSON, such as `jsonencode({ num_proc = 8 })`. "+
+			"Ray also supports `rayVersion`.", tf.JSONObject()),
 	}
 }
 

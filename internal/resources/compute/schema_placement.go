@@ -3,12 +3,10 @@ package compute
 import (
 	"math"
 
-	"github.com/hashicorp/terraform-plugin-framework-jsontypes/jsontypes"
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
@@ -18,25 +16,20 @@ import (
 // placementAttributes returns how the pods are distributed over nodes, replaced and evicted.
 func placementAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"affinity": schema.StringAttribute{
-			Optional: true, CustomType: jsontypes.NormalizedType{}, Validators: []validator.String{tf.Affinity()},
-			MarkdownDescription: "Affinity of the pods as JSON, as in `jsonencode({ podAntiAffinity = { … } })`, " +
-				"with the fields of `kubectl explain pod.spec.affinity`. `gpu_anti_affinity` is added to it.",
-		},
-		"topology_spread_constraints": schema.ListNestedAttribute{
-			Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
-			MarkdownDescription: "[Topology spread constraints](https://kubernetes.io/docs/concepts/" +
-				"scheduling-eviction/topology-spread-constraints/) on the pods of the compute.",
-			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"topology_key": tf.RequiredText("Label of the nodes whose values are the domains, such as "+
-					"`topology.kubernetes.io/zone`.", tf.LabelKey()),
-				"max_skew": tf.OptionalInteger("Maximum difference in the number of pods between two domains. "+
-					"Defaults to `1`.", int64validator.Between(1, math.MaxInt32)),
-				"when_unsatisfiable": tf.OptionalText("What happens to a pod that would violate the constraint: "+
-					"`DoNotSchedule` or `ScheduleAnyway`. Defaults to `DoNotSchedule`.",
-					stringvalidator.OneOf(string(corev1.DoNotSchedule), string(corev1.ScheduleAnyway))),
-			}},
-		},
+		"affinity": tf.OptionalJSON("Affinity of the pods as JSON, as in `jsonencode({ podAntiAffinity = { … } })`, "+
+			"with the fields of `kubectl explain pod.spec.affinity`. `gpu_anti_affinity` is added to "+
+			"it.", tf.Affinity()),
+		"topology_spread_constraints": tf.OptionalObjects("[Topology spread "+
+			"constraints](https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/) on "+
+			"the pods of the compute.", map[string]schema.Attribute{
+			"topology_key": tf.RequiredText("Label of the nodes whose values are the domains, such as "+
+				"`topology.kubernetes.io/zone`.", tf.LabelKey()),
+			"max_skew": tf.OptionalInteger("Maximum difference in the number of pods between two domains. "+
+				"Defaults to `1`.", int64validator.Between(1, math.MaxInt32)),
+			"when_unsatisfiable": tf.OptionalText("What happens to a pod that would violate the constraint: "+
+				"`DoNotSchedule` or `ScheduleAnyway`. Defaults to `DoNotSchedule`.",
+				stringvalidator.OneOf(string(corev1.DoNotSchedule), string(corev1.ScheduleAnyway))),
+		}, listvalidator.SizeAtLeast(1)),
 		"strategy": tf.OptionalText("How an update of a Deployment replaces its pods: `Recreate` stops all before it "+
 			"starts new ones, `RollingUpdate` starts new ones first. Defaults to that of Kubetorch: `Recreate` with "+
 			"more than one replica, whose workers must all run the same version, otherwise `RollingUpdate`.",
@@ -45,18 +38,15 @@ func placementAttributes() map[string]schema.Attribute {
 		"termination_grace_period": tf.OptionalDuration("Time that a pod has to end after SIGTERM, in whole seconds, " +
 			"such as `2m`. Defaults to the default of Kubernetes, `30s`."),
 		"expose": exposeAttribute(),
-		"pod_disruption_budget": schema.SingleNestedAttribute{
-			Optional: true,
-			MarkdownDescription: "Limit for evictions, such as those of a node that is drained: a " +
-				"PodDisruptionBudget for the pods of the compute. Exactly one attribute must be set. A budget that " +
-				"allows no eviction, such as `min_available = 1` with one replica, blocks the drain of a node. So do " +
-				"`max_unavailable` and percentages for a RayCluster, Job, CronJob, JobSet, DaemonSet, Pod, TFJob, " +
-				"XGBoostJob or MXJob, whose scale Kubernetes does not know: a warning of the plan states it.",
-			Attributes: map[string]schema.Attribute{
+		"pod_disruption_budget": tf.OptionalObject("Limit for evictions, such as those of a node that is drained: a "+
+			"PodDisruptionBudget for the pods of the compute. Exactly one attribute must be set. A budget that "+
+			"allows no eviction, such as `min_available = 1` with one replica, blocks the drain of a node. So do "+
+			"`max_unavailable` and percentages for a RayCluster, Job, CronJob, JobSet, DaemonSet, Pod, TFJob, "+
+			"XGBoostJob or MXJob, whose scale Kubernetes does not know: a warning of the plan states it.",
+			map[string]schema.Attribute{
 				"min_available": tf.OptionalText("Number or percentage of pods that must remain, such as `1` or `50%`.",
 					tf.PodCount()),
 				"max_unavailable": tf.OptionalText("Number or percentage of pods that may be missing.", tf.PodCount()),
-			},
-		},
+			}),
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
@@ -38,27 +37,23 @@ func tensorServerAttributes() map[string]schema.Attribute {
 			"Without it, a container is ready as soon as it runs.", int64validator.Between(1, 65535)),
 		"health_path": tf.OptionalText("HTTP path that the probes request at `port`, such as `/health`. Any status "+
 			"from 200 to 399 counts as healthy. Without it, a connection to the port is sufficient.", tf.URLPath()),
-		"volume_claim_templates": schema.ListNestedAttribute{
-			Optional: true, Validators: []validator.List{tf.NoNulls()},
-			MarkdownDescription: "PersistentVolumeClaims to create and mount for the pod of a tensor server. For " +
-				"existing claims, use `volumes`. Since February 2026, the SkyTorch operator creates and mounts a " +
-				"claim with the name of the template, which no compute owns. Computes of one namespace with " +
-				"templates of the same name share it. A template with the name of a `kt_volume` mounts that volume " +
-				"and replaces its labels. Use names that are unique in the namespace. " +
-				"Earlier operators create `<name>-<compute>-0`. The claims and their data are kept when the compute " +
-				"is destroyed. A larger `size` is applied in place if the storage class of the claim allows " +
-				"expansion, and is otherwise ignored. Any other change except of `mount_path` replaces the compute.",
-			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"name":       tf.RequiredText("Name of the template.", tf.ServiceName()),
-				"size":       tf.RequiredQuantity("Size of the claim, such as `100Gi`."),
-				"mount_path": tf.RequiredText("Mount path of the volume. Must be an absolute path.", tf.MountPath()),
-				"storage_class": tf.OptionalText("Storage class. Defaults to the default class of the cluster.",
-					tf.ObjectName()),
-				"access_mode": tf.OptionalText("Access mode of the claim: `ReadWriteOnce`, `ReadWriteOncePod`, "+
-					"`ReadWriteMany` or `ReadOnlyMany`. Defaults to `ReadWriteOnce`.",
-					stringvalidator.OneOf(claim.AccessModes()...)),
-			}},
-		},
+		"volume_claim_templates": tf.OptionalObjects("PersistentVolumeClaims to create and mount for the pod of a "+
+			"tensor server. For existing claims, use `volumes`. Since February 2026, the SkyTorch operator creates "+
+			"and mounts a claim with the name of the template, which no compute owns. Computes of one namespace with "+
+			"templates of the same name share it. A template with the name of a `kt_volume` mounts that volume and "+
+			"replaces its labels. Use names that are unique in the namespace. Earlier operators create "+
+			"`<name>-<compute>-0`. The claims and their data are kept when the compute is destroyed. A larger `size` "+
+			"is applied in place if the storage class of the claim allows expansion, and is otherwise ignored. Any "+
+			"other change except of `mount_path` replaces the compute.", map[string]schema.Attribute{
+			"name":       tf.RequiredText("Name of the template.", tf.ServiceName()),
+			"size":       tf.RequiredQuantity("Size of the claim, such as `100Gi`."),
+			"mount_path": tf.RequiredText("Mount path of the volume. Must be an absolute path.", tf.MountPath()),
+			"storage_class": tf.OptionalText("Storage class. Defaults to the default class of the cluster.",
+				tf.ObjectName()),
+			"access_mode": tf.OptionalText("Access mode of the claim: `ReadWriteOnce`, `ReadWriteOncePod`, "+
+				"`ReadWriteMany` or `ReadOnlyMany`. Defaults to `ReadWriteOnce`.",
+				stringvalidator.OneOf(claim.AccessModes()...)),
+		}),
 	}
 }
 
