@@ -51,11 +51,7 @@ func MapAt(root map[string]any, path []string) map[string]any {
 func SetAt(root map[string]any, path []string, value any) {
 	parent, key := path[:len(path)-1], path[len(path)-1]
 	if value == nil {
-		if in, _ := Find(root, parent); in != nil {
-			if in, ok := in.(map[string]any); ok {
-				delete(in, key)
-			}
-		}
+		delete(FieldsAt(root, parent...), key)
 		return
 	}
 	if in := MapAt(root, parent); in != nil {
@@ -92,10 +88,16 @@ func ListAt(root map[string]any, path ...string) []map[string]any {
 	return maps
 }
 
+// FieldsAt returns the map at a path, or nil if there is none.
+func FieldsAt(root any, path ...string) map[string]any {
+	value, _ := Find(root, path)
+	fields, _ := value.(map[string]any)
+	return fields
+}
+
 // TextsAt returns the strings in the map at a path.
 func TextsAt(root map[string]any, path ...string) map[string]string {
-	value, _ := Find(root, path)
-	m, _ := value.(map[string]any)
+	m := FieldsAt(root, path...)
 	texts := make(map[string]string, len(m))
 	for key, value := range m {
 		if text, ok := value.(string); ok {

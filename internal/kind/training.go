@@ -76,15 +76,13 @@ func trainingJob(name, container, specs string, primary ...string) Kind {
 
 // trainingRoles are the roles of a job, beginning with the one that receives the calls.
 func trainingRoles(workload map[string]any, specs string, primary []string) []string {
-	value, _ := Find(workload, []string{"spec", specs})
-	roles, _ := value.(map[string]any)
 	rank := func(role string) int {
 		if i := slices.Index(append(slices.Clone(primary), trainingWorker), role); i >= 0 {
 			return i
 		}
 		return len(primary) + 1
 	}
-	return slices.SortedFunc(maps.Keys(roles), func(a, b string) int {
+	return slices.SortedFunc(maps.Keys(FieldsAt(workload, "spec", specs)), func(a, b string) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b))
 	})
 }

@@ -57,16 +57,13 @@ func Adoptable(given *unstructured.Unstructured) map[string]any {
 		}
 	}
 	workload["metadata"] = metadata
-	if spec, ok := workload["spec"].(map[string]any); ok {
-		dropDefaults(spec, k.Defaults)
-		if k.Readiness == kind.OfJob {
-			delete(spec, "selector")
-		}
+	spec := kind.FieldsAt(workload, "spec")
+	dropDefaults(spec, k.Defaults)
+	if k.Readiness == kind.OfJob {
+		delete(spec, "selector")
 	}
 	for _, g := range k.Groups(workload) {
-		if template, _ := kind.Find(workload, g.Template); template != nil {
-			dropOfTemplate(template)
-		}
+		dropOfTemplate(kind.FieldsAt(workload, g.Template...))
 	}
 	return normalize(workload)
 }
@@ -104,9 +101,7 @@ func references(workload *unstructured.Unstructured) map[string]any {
 		for _, variable := range kind.ListAt(container, "env") {
 			if source, refers := variable["valueFrom"].(map[string]any); refers {
 				name, _ := variable["name"].(string)
-				if field, ok := source["fieldRef"].(map[string]any); ok {
-					dropDefaults(field, map[string]any{"apiVersion": "v1"})
-				}
+				dropDefaults(kind.FieldsAt(source, "fieldRef"), map[string]any{"apiVersion": "v1"})
 				out[name] = source
 			}
 		}
@@ -127,18 +122,11 @@ func withoutGenerated(entries map[string]string) map[string]string {
 	return result
 }
 
-func dropOfTemplate(template any) {
-	fields, _ := template.(map[string]any)
+func dropOfTemplate(template map[string]any) {
 	for _, label := range kind.GeneratedLabels() {
-		found, _ := kind.Find(fields, []string{"metadata", "labels"})
-		if labels, ok := found.(map[string]any); ok {
-			delete(labels, label)
-		}
+		delete(kind.FieldsAt(template, "metadata", "labels"), label)
 	}
-	spec, ok := fields["spec"].(map[string]any)
-	if !ok {
-		return
-	}
+	spec := kind.FieldsAt(template, "spec")
 	dropDefaults(spec, kind.PodDefaults())
 	delete(spec, "serviceAccount") // the former name of serviceAccountName
 	for _, list := range []string{"initContainers", "containers"} {
@@ -147,10 +135,8 @@ func dropOfTemplate(template any) {
 		}
 	}
 	for _, volume := range kind.ListAt(spec, "volumes") {
-		for _, source := range volume {
-			if source, ok := source.(map[string]any); ok {
-				dropDefaults(source, map[string]any{"defaultMode": int64(0o644), "type": ""})
-			}
+		for source := range volume {
+			dropDefaults(kind.FieldsAt(volume, source), map[string]any{"defaultMode": int64(0o644), "type": ""})
 		}
 	}
 }
@@ -162,23 +148,17 @@ func dropOfContainer(container map[string]any) {
 	for _, port := range kind.ListAt(container, "ports") {
 		dropDefaults(port, map[string]any{"protocol": "TCP"})
 	}
-	for field, value := range container {
-		probe, ok := value.(map[string]any)
-		if !ok || !isProbe(field) {
+	for field := range container {
+		if !isProbe(field) {
 			continue
 		}
-		dropDefaults(probe, kind.ProbeDefaults())
+		dropDefaults(kind.FieldsAt(container, field), kind.ProbeDefaults())
 		for _, handler := range []string{"httpGet", "grpc"} {
-			if action, ok := probe[handler].(map[string]any); ok {
-				dropDefaults(action, map[string]any{"scheme": "HTTP", "service": ""})
-			}
+			dropDefaults(kind.FieldsAt(container, field, handler), map[string]any{"scheme": "HTTP", "service": ""})
 		}
 	}
 	for _, variable := range kind.ListAt(container, "env") {
-		found, _ := kind.Find(variable, []string{"valueFrom", "fieldRef"})
-		if ref, ok := found.(map[string]any); ok {
-			dropDefaults(ref, map[string]any{"apiVersion": "v1"})
-		}
+		dropDefaults(kind.FieldsAt(variable, "valueFrom", "fieldRef"), map[string]any{"apiVersion": "v1"})
 	}
 }
 

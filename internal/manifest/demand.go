@@ -47,8 +47,7 @@ func Demands(workload *unstructured.Unstructured, podTemplate ...string) []Group
 	}
 	var demands []GroupDemand
 	for _, g := range k.Groups(workload.Object) {
-		content, _ := kind.Find(workload.Object, g.Template)
-		fields, _ := content.(map[string]any)
+		fields := kind.FieldsAt(workload.Object, g.Template...)
 		var template corev1.Pod
 		if runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &template) != nil {
 			continue

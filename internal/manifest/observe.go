@@ -38,8 +38,7 @@ func Observe(workload *unstructured.Unstructured, podTemplate ...string) Compute
 	if len(groups) == 0 {
 		return c
 	}
-	content, _ := kind.Find(workload.Object, groups[0].Template)
-	main, _ := content.(map[string]any)
+	main := kind.FieldsAt(workload.Object, groups[0].Template...)
 	var template corev1.PodTemplateSpec
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(main, &template) != nil {
 		return c // the template has an invalid field, which the attribute manifests shows

@@ -23,8 +23,8 @@ func ObserveRegistration(registration *unstructured.Unstructured, seen Compute) 
 	if selector := kind.TextsAt(registration.Object, "spec", "serviceConfig", "selector"); len(selector) > 0 {
 		out.Endpoint = &Endpoint{Selector: selector}
 	}
-	value, _ := kind.Find(registration.Object, []string{"spec", "workloadMetadata", "distributedConfig"})
-	if config, ok := value.(map[string]any); ok && len(config) > 0 {
+	config := kind.FieldsAt(registration.Object, "spec", "workloadMetadata", "distributedConfig")
+	if len(config) > 0 {
 		out.Distribute = observeDistribution(config, seen)
 	}
 	return out
