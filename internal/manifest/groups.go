@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -21,7 +22,7 @@ func requestedReplicas(c Compute) (n int64, attribute Path) {
 	case c.Manifest != nil:
 		return kind.PodCount(c.Manifest, kindOf(c).Groups(c.Manifest)), nil
 	default:
-		return c.Replicas, nil
+		return cmp.Or(c.Replicas, 1), nil
 	}
 }
 

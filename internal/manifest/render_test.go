@@ -38,7 +38,7 @@ func goldens(tb testing.TB) map[string]manifest.Compute {
 			c.Freeze = true
 		}),
 		"suspended":               minimal(func(c *manifest.Compute) { c.Replicas = 3; c.Suspend = true }),
-		"scaled-to-zero":          minimal(func(c *manifest.Compute) { c.Replicas = 0 }),
+		"scaled-to-zero":          minimal(func(c *manifest.Compute) { c.Replicas, c.ReplicasGiven = 0, true }),
 		"shared-gpu-in-kai-queue": sharedGPU(tb),
 		"kueue-queue":             minimal(func(c *manifest.Compute) { c.QueueName = "gpu-queue" }),
 		"defaults-of-provider": minimal(func(c *manifest.Compute) {

@@ -156,14 +156,11 @@ func (p *planner) preserveImportedSettings() {
 	})
 }
 
-// asConfigured returns the plan without the defaults that a manifest may set, as the renderer requires it.
+// asConfigured returns the plan without the defaults that the renderer or a manifest sets, as the renderer requires it.
 func (m *model) asConfigured(config *model) *model {
 	out := *m
 	out.Replicas, out.ServiceAccountName = config.Replicas, config.ServiceAccountName
 	out.Image, out.ImageRef = config.Image, config.ImageRef
 	out.KubetorchVersion = config.KubetorchVersion
-	if config.Replicas.IsNull() && config.Manifest.IsNull() {
-		out.Replicas = defaultReplicas(m.Mode.ValueString(), config.Distribute)
-	}
 	return &out
 }
