@@ -1,15 +1,12 @@
 package manifest
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
+	k8sjson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
-
-	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // ParseDocument decodes one object from YAML or JSON. Duplicate fields are an
@@ -23,13 +20,11 @@ func ParseDocument(text string) (map[string]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("is not valid YAML: %w", err)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(asJSON))
-	decoder.UseNumber()
 	var content any
-	if err := decoder.Decode(&content); err != nil {
+	if err := k8sjson.Unmarshal(asJSON, &content); err != nil {
 		return nil, fmt.Errorf("is not valid JSON: %w", err)
 	}
-	object, ok := integers(content).(map[string]any)
+	object, ok := content.(map[string]any)
 	if !ok {
 		return nil, errors.New("contains no object: specify a manifest with apiVersion, kind and spec")
 	}
@@ -49,22 +44,4 @@ func documents(text string) int {
 		}
 	}
 	return count
-}
-
-// integers replaces the numbers in a value with int64, or float64 if they have a fraction.
-func integers(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		for key := range value {
-			value[key] = integers(value[key])
-		}
-		return value
-	case []any:
-		for i := range value {
-			value[i] = integers(value[i])
-		}
-		return value
-	default:
-		return kind.Number(value)
-	}
 }
