@@ -257,10 +257,6 @@ func Render(c Compute) ([]*unstructured.Unstructured, error) {
 	if errs := validate(c); len(errs) > 0 {
 		return nil, errs
 	}
-	return renderObjects(c)
-}
-
-func renderObjects(c Compute) ([]*unstructured.Unstructured, error) {
 	rendered, err := renderMaps(c)
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ func (hooks) Generate(_ context.Context, m *model) {
 	}
 	mode := m.Mode.ValueString()
 	if !m.Manifest.IsNull() {
-		m.omitOfManifest()
+		m.Replicas, m.Image, m.ServiceAccountName = types.Int64Null(), types.StringNull(), types.StringNull()
 		return
 	}
 	if mode != kind.ModeSelector && mode != kind.ModeCompute {
@@ -31,9 +31,4 @@ func (hooks) Generate(_ context.Context, m *model) {
 	if m.Replicas.Equal(defaultReplicas(mode, m.Distribute)) {
 		m.Replicas = types.Int64Null()
 	}
-}
-
-// omitOfManifest removes the attributes of a state that its manifest sets.
-func (m *model) omitOfManifest() {
-	m.Replicas, m.Image, m.ServiceAccountName = types.Int64Null(), types.StringNull(), types.StringNull()
 }
