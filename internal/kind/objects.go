@@ -124,46 +124,37 @@ const KueueVersion = "v1beta2"
 // LocalQueue is the kind of Kueue, in the version that the server prefers: the fields
 // that the provider reads are the same in v1beta1 and v1beta2.
 func LocalQueue(version string) Kind {
-	k := kueue(version, "LocalQueue")
-	k.Immutable = []string{"spec.clusterQueue"}
-	return k
+	return kueue(version, "LocalQueue", false, "spec.clusterQueue")
 }
 
 // ClusterQueue is the kind of Kueue; see [LocalQueue].
 func ClusterQueue(version string) Kind {
-	k := kueue(version, "ClusterQueue")
-	k.ClusterScoped = true
-	return k
+	return kueue(version, "ClusterQueue", true)
 }
 
 // ResourceFlavor is the kind of Kueue; see [LocalQueue].
 func ResourceFlavor(version string) Kind {
-	k := kueue(version, "ResourceFlavor")
-	k.ClusterScoped = true
 	// With a topology, its other fields are immutable. The validation rules of the CRD report that for all of spec.
-	k.Immutable = []string{"spec"}
-	return k
+	return kueue(version, "ResourceFlavor", true, "spec")
 }
 
 // AdmissionCheck is the kind of Kueue; see [LocalQueue].
 func AdmissionCheck(version string) Kind {
-	k := kueue(version, "AdmissionCheck")
-	k.ClusterScoped = true
-	return k
+	return kueue(version, "AdmissionCheck", true)
 }
 
 // KueueWorkload is the kind of Kueue; see [LocalQueue].
-func KueueWorkload(version string) Kind { return kueue(version, "Workload") }
+func KueueWorkload(version string) Kind { return kueue(version, "Workload", false) }
 
-func kueue(version, name string) Kind {
-	return Guess(schema.GroupVersionKind{Group: KueueGroup, Version: version, Kind: name})
+func kueue(version, name string, clusterScoped bool, immutable ...string) Kind {
+	k := Guess(schema.GroupVersionKind{Group: KueueGroup, Version: version, Kind: name})
+	k.ClusterScoped, k.Immutable = clusterScoped, immutable
+	return k
 }
 
 // KAIQueue is the queue of the KAI scheduler.
 func KAIQueue() Kind {
-	k := kai("v2", "Queue")
-	k.ClusterScoped = true
-	return k
+	return clusterWide(schema.GroupVersion{Group: KAIGroup, Version: "v2"}, "Queue")
 }
 
 // NodePool is what Karpenter creates nodes from.
@@ -172,8 +163,6 @@ func NodePool() Kind {
 }
 
 // KAIPodGroup is the group of pods that the KAI scheduler schedules together.
-func KAIPodGroup() Kind { return kai("v2alpha2", "PodGroup") }
-
-func kai(version, name string) Kind {
-	return Guess(schema.GroupVersionKind{Group: KAIGroup, Version: version, Kind: name})
+func KAIPodGroup() Kind {
+	return Guess(schema.GroupVersionKind{Group: KAIGroup, Version: "v2alpha2", Kind: "PodGroup"})
 }
