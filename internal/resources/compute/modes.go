@@ -123,18 +123,10 @@ func (p *planner) preserveImportedText() {
 	if !p.rendersImported() {
 		return
 	}
-	if !p.State.Manifest.IsNull() && !p.Config.Manifest.IsNull() {
-		p.Plan.Manifest = p.State.Manifest
-	}
-	if !p.State.ServiceTemplate.IsNull() && !p.Config.ServiceTemplate.IsNull() {
-		p.Plan.ServiceTemplate = p.State.ServiceTemplate
-	}
-	if !p.State.Expose.IsNull() && !p.Config.Expose.IsNull() {
-		p.Plan.Expose = p.State.Expose // no Ingress contains the protocol
-	}
-	if !p.State.Affinity.IsNull() && !p.Config.Affinity.IsNull() {
-		p.Plan.Affinity = p.State.Affinity
-	}
+	owned.PreserveSetting(&p.Plan.Manifest, p.State.Manifest, p.Config.Manifest)
+	owned.PreserveSetting(&p.Plan.ServiceTemplate, p.State.ServiceTemplate, p.Config.ServiceTemplate)
+	owned.PreserveSetting(&p.Plan.Expose, p.State.Expose, p.Config.Expose) // no Ingress contains the protocol
+	owned.PreserveSetting(&p.Plan.Affinity, p.State.Affinity, p.Config.Affinity)
 }
 
 // rendersImported reports whether the configuration renders the imported objects.
