@@ -85,7 +85,8 @@ func (p *planner) renderVersions(
 		options.versions = next
 		rendered = p.renderWith(ctx, spec, prior, options)
 	}
-	p.setVersions(options.versions)
+	p.setUnknownVersions()
+	p.Plan.fillVersions(options.versions)
 	return rendered
 }
 
@@ -116,22 +117,12 @@ func (p *planner) samePods(prior, rendered owned.Objects) bool {
 		manifest.SamePods(before, after, decodeFieldPath(p.Plan.PodTemplatePath)...)
 }
 
-// setVersions sets the attributes to the versions of the plan.
-func (p *planner) setVersions(v versions) {
-	if p.Plan.hasNoVersion() {
-		p.Plan.KubetorchVersion, p.Plan.RendererRevision = types.StringNull(), types.Int64Null()
-		return
-	}
-	p.Plan.KubetorchVersion = types.StringValue(v.kubetorch)
-	p.Plan.RendererRevision = types.Int64Value(v.revision.Number)
-}
-
 // hasNoVersion reports whether Kubetorch's server does not run in the pods, and cannot be added to them.
 func (m *model) hasNoVersion() bool {
 	return manifest.RunsTensorServer(m.Runtime.ValueString()) || m.ManifestOnly.ValueBool()
 }
 
-// setUnknownVersions makes the attributes unknown in a plan that cannot be rendered yet, unless they are configured.
+// setUnknownVersions makes the attributes unknown until the plan is rendered, unless they are configured.
 func (p *planner) setUnknownVersions() {
 	p.Plan.KubetorchVersion, p.Plan.RendererRevision = p.Config.KubetorchVersion, p.Config.RendererRevision
 	if p.Plan.hasNoVersion() {
@@ -175,7 +166,7 @@ func (m *model) observeVersions(applied owned.Objects) {
 	}
 }
 
-// fillVersions sets unknown attributes in an apply.
+// fillVersions sets unknown attributes to the versions that were rendered.
 func (m *model) fillVersions(v versions) {
 	if m.KubetorchVersion.IsUnknown() {
 		m.KubetorchVersion = types.StringValue(v.kubetorch)
