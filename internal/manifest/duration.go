@@ -40,7 +40,7 @@ func ParseDuration(s string) (time.Duration, error) {
 		return 0, fmt.Errorf(`is %q, which is not a duration: use numbers with units (d first, then h, m, s, ms), as `+
 			`in "90s", "15m" or "1d12h", or an integer number of seconds`, s)
 	}
-	days, err := hours(parts[1])
+	days, err := time.ParseDuration(cmp.Or(parts[1], "0") + "h") // with the number of days, each of 24 hours
 	if err != nil || days > math.MaxInt64/24 {
 		return 0, tooLong(s)
 	}
@@ -57,11 +57,6 @@ func seconds(s string) (time.Duration, error) {
 		return 0, tooLong(s)
 	}
 	return time.Duration(n) * time.Second, nil
-}
-
-// hours parses a decimal number of hours.
-func hours(number string) (time.Duration, error) {
-	return time.ParseDuration(cmp.Or(number, "0") + "h")
 }
 
 // FormatDuration formats a duration without zero units: "1m30s", and "20m" for twenty minutes.

@@ -96,17 +96,13 @@ func isZeroScalar(typ reflect.Type, value any) bool {
 // matchingItem returns the item of a list with the name of the given item or, if that
 // has none, with its index.
 func matchingItem(item any, index int, list []any) (any, bool) {
-	if named, _ := item.(map[string]any); named["name"] != nil {
-		i := slices.IndexFunc(list, func(other any) bool {
-			o, _ := other.(map[string]any)
-			return reflect.DeepEqual(o["name"], named["name"])
+	if name, _ := kind.Find(item, []string{"name"}); name != nil {
+		index = slices.IndexFunc(list, func(other any) bool {
+			theirs, _ := kind.Find(other, []string{"name"})
+			return reflect.DeepEqual(theirs, name)
 		})
-		if i < 0 {
-			return nil, false
-		}
-		return list[i], true
 	}
-	if index >= len(list) {
+	if index < 0 || index >= len(list) {
 		return nil, false
 	}
 	return list[index], true

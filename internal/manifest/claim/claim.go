@@ -94,11 +94,10 @@ func conflicts(c Claim) manifest.Errors {
 
 // Observe returns the attributes of a volume for a claim, without the labels and annotations that Render adds.
 func Observe(o *unstructured.Unstructured) Claim {
-	c := Claim{Name: o.GetName(), Namespace: o.GetNamespace()}
-	if text, ok, _ := unstructured.NestedString(o.Object, "spec", "resources", "requests", "storage"); ok {
-		if size, err := resource.ParseQuantity(text); err == nil {
-			c.Size = size
-		}
+	c := Claim{Name: o.GetName(), Namespace: o.GetNamespace(), VolumeName: kind.TextAt(o.Object, "spec", "volumeName")}
+	if size, err := resource.ParseQuantity(
+		kind.TextAt(o.Object, "spec", "resources", "requests", "storage")); err == nil {
+		c.Size = size
 	}
 	if modes, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "accessModes"); len(modes) > 0 {
 		c.AccessMode = modes[0]
@@ -106,7 +105,6 @@ func Observe(o *unstructured.Unstructured) Claim {
 	if class, ok, _ := unstructured.NestedString(o.Object, "spec", "storageClassName"); ok {
 		c.StorageClass = &class
 	}
-	c.VolumeName, _, _ = unstructured.NestedString(o.Object, "spec", "volumeName")
 	c.MountPath = o.GetAnnotations()[MountPathAnnotation]
 	c.Labels = manifest.Without(o.GetLabels(), map[string]string{
 		kind.AppLabel: kind.KubetorchApp, VolumeLabel: c.Name, kind.ManagedByLabel: kind.ManagedByValue,
@@ -127,7 +125,7 @@ func CanBecome(live, wanted *unstructured.Unstructured) bool {
 // Bound reports whether a claim has, or had, a volume, which may contain data. A claim with the name of a
 // PersistentVolume may not be bound to it.
 func Bound(live *unstructured.Unstructured) bool {
-	phase, _, _ := unstructured.NestedString(live.Object, "status", "phase")
+	phase := kind.TextAt(live.Object, "status", "phase")
 	_, completed := live.GetAnnotations()[kind.BindCompletedAnnotation] // written before the phase
 	return completed || phase == "Bound" || phase == "Lost"
 }
