@@ -129,7 +129,7 @@ func observeContainer(c *Compute, container corev1.Container) {
 	c.Freeze = !observeOwnServer(c, container) && (security == nil || security.Capabilities == nil ||
 		!slices.Contains(security.Capabilities.Add, "SYS_PTRACE"))
 	if probe := container.StartupProbe; probe != nil {
-		c.LaunchTimeout = time.Duration(probe.FailureThreshold) * startupPeriod * time.Second
+		c.LaunchTimeout = time.Duration(max(probe.FailureThreshold, 0)) * startupPeriod * time.Second
 	}
 	c.EnvVars = map[string]string{}
 	for _, variable := range container.Env {

@@ -20,6 +20,8 @@ type row struct {
 	zero bool
 	// unobserved is true if workloads do not contain the attribute.
 	unobserved bool
+	// unseenZero is true if a workload whose observation has a zero does not contain the attribute.
+	unseenZero bool
 	// override is the field of a SkyTorch Compute's override that contains the value, and that no tested version of
 	// the operator applies (pkg/controllers/statefulset.go of github.com/astefanutti/skytorch at commit 39cbfc9).
 	override string
@@ -50,7 +52,9 @@ func complete(rows []row) []row {
 		}
 		if r.follow == nil && !r.unobserved {
 			r.follow = func(c *converter, m *model, before, after *manifest.Compute) {
-				r.set(m, c.Follow(r.value(m), r.inputOf(before).Interface(), r.inputOf(after).Interface()))
+				if seen := r.inputOf(after); !r.unseenZero || !seen.IsZero() {
+					r.set(m, c.Follow(r.value(m), r.inputOf(before).Interface(), seen.Interface()))
+				}
 			}
 		}
 		rows[i] = r

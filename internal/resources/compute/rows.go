@@ -57,7 +57,7 @@ var rows = complete([]row{
 	{name: "service_account_name", runners: anyOverride, override: "serviceAccountName"},
 	{name: "priority_class_name", runners: kubetorchPods},
 	{name: "queue_name", runners: kubetorchPods},
-	{name: "queue_scheduler", runners: kubetorchPods, follow: followQueueScheduler,
+	{name: "queue_scheduler", runners: kubetorchPods, unseenZero: true, // it is known only with a queue
 		unset: types.StringValue(kind.QueueSchedulerKueue)}, // the default of every compute
 
 	{name: "image", runners: anyPods},
@@ -92,7 +92,7 @@ var rows = complete([]row{
 	{name: "load", runners: kubetorchPods, unobserved: true}, // an import has its environment in env_vars
 	{name: "freeze", runners: kubetorchPods},
 	{name: "inactivity_ttl", runners: registered},
-	{name: "launch_timeout", runners: anyCompute, follow: followLaunchTimeout},
+	{name: "launch_timeout", runners: anyCompute, unseenZero: true},
 	{name: "kubetorch_version", runners: registered, unobserved: true}, // see versionsOf
 	{name: "renderer_revision", runners: registered, unobserved: true,
 		decode: func(*converter, *model, *manifest.Compute) {}}, // see versionsOf
@@ -131,13 +131,6 @@ func followGPUAntiAffinity(_ *converter, m *model, before, after *manifest.Compu
 	}
 }
 
-// followQueueScheduler follows what is known only with a queue.
-func followQueueScheduler(_ *converter, m *model, before, after *manifest.Compute) {
-	if after.QueueScheduler != "" && before.QueueScheduler != after.QueueScheduler {
-		m.QueueScheduler = types.StringValue(after.QueueScheduler)
-	}
-}
-
 // decodeImageRef sets the setup of the image, and the image.
 func decodeImageRef(c *converter, m *model, out *manifest.Compute) {
 	if !m.ImageRef.IsNull() {
@@ -157,13 +150,6 @@ func followImageRef(c *converter, m *model, before, after *manifest.Compute) {
 	}
 	setup = tf.Follow(&c.Converter, setup, was, after.ImageSetup)
 	m.ImageRef = tf.With(c.Context, tf.With(c.Context, m.ImageRef, "image", m.Image), "setup", setup)
-}
-
-// followLaunchTimeout overrides the default of the provider.
-func followLaunchTimeout(c *converter, m *model, before, after *manifest.Compute) {
-	if before.LaunchTimeout != after.LaunchTimeout && after.LaunchTimeout > 0 {
-		m.LaunchTimeout = tf.Encode(&c.Converter, m.LaunchTimeout, &after.LaunchTimeout)
-	}
 }
 
 func decodeLogging(c *converter, m *model, out *manifest.Compute) {
