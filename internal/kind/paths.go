@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // Find returns the value at a path of keys and, in lists, of indexes.
@@ -165,24 +167,7 @@ func Number(value any) any {
 }
 
 // Copy returns a copy of a JSON value that shares no map or list with it.
-func Copy(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		result := make(map[string]any, len(value))
-		for k, v := range value {
-			result[k] = Copy(v)
-		}
-		return result
-	case []any:
-		result := make([]any, len(value))
-		for i, v := range value {
-			result[i] = Copy(v)
-		}
-		return result
-	default:
-		return value
-	}
-}
+func Copy(value any) any { return runtime.DeepCopyJSONValue(value) }
 
 // Texts returns a new map with the entries of all maps. Later ones override earlier
 // ones.
