@@ -11,9 +11,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
@@ -30,9 +30,9 @@ func (hooks) Validate(ctx context.Context, known *model, rules lifecycle.Validat
 	}
 	diags.Append(checkLaunch(spec)...)
 	hideInvalid(&spec, hidden)
-	if spec.Namespace == "" {
-		spec.Namespace = cmp.Or(namespaceOf(spec.Manifest), namespaceOf(spec.ServiceTemplate), "default")
-	}
+	// Until the namespace of the compute is resolved, that in a manifest or template is assumed to be the same.
+	spec.Namespace = cmp.Or(spec.Namespace, kind.TextAt(spec.Manifest, "metadata", "namespace"),
+		kind.TextAt(spec.ServiceTemplate, "metadata", "namespace"), "default")
 	return append(diags, renderErrors(manifest.Validate(spec, hidden.Has))...)
 }
 
@@ -57,12 +57,12 @@ func hideInvalid(spec *manifest.Compute, hidden tf.PathSet) {
 // checkDurations checks for durations that are valid but probably not intended.
 func checkDurations(config *model) diag.Diagnostics {
 	var diags diag.Diagnostics
-	if ttl, ok := parseDuration(config.InactivityTTL); ok && ttl < time.Minute {
+	if tf.DurationOr(config.InactivityTTL, time.Minute) < time.Minute {
 		diags.AddAttributeWarning(path.Root("inactivity_ttl"), "Very short inactivity_ttl",
 			fmt.Sprintf("Kubetorch may delete the compute before its first call: inactivity_ttl is %s, less than a "+
 				"minute.", config.InactivityTTL.ValueString()))
 	}
-	if timeout, ok := parseDuration(config.LaunchTimeout); ok && timeout <= 0 {
+	if tf.DurationOr(config.LaunchTimeout, time.Minute) <= 0 {
 		diags.AddAttributeError(path.Root("launch_timeout"), "Invalid launch_timeout",
 			fmt.Sprintf("launch_timeout is %q, but must be more than zero: on_not_ready = \"ignore\" disables the "+
 				"wait.", config.LaunchTimeout.ValueString()))
@@ -81,20 +81,4 @@ func checkLaunch(spec manifest.Compute) diag.Diagnostics {
 				timeout, manifest.WaitForCallable))
 	}
 	return diags
-}
-
-// parseDuration returns false for a value that is null, unknown or invalid.
-func parseDuration(text tf.Duration) (time.Duration, bool) {
-	if !isKnown(text) {
-		return 0, false
-	}
-	d, err := manifest.ParseDuration(text.ValueString())
-	return d, err == nil
-}
-
-// namespaceOf returns the namespace in a manifest or template. Until the namespace of the compute is resolved, it is
-// assumed to be the same.
-func namespaceOf(object map[string]any) string {
-	namespace, _, _ := unstructured.NestedString(object, "metadata", "namespace")
-	return namespace
 }

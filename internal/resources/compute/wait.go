@@ -17,10 +17,7 @@ import (
 
 // WaitTimeout returns the maximum start time of the server.
 func (hooks) WaitTimeout(data *tf.ProviderData, plan *model) time.Duration {
-	if timeout, ok := parseDuration(plan.LaunchTimeout); ok {
-		return timeout
-	}
-	return data.Defaults.LaunchTimeout
+	return tf.DurationOr(plan.LaunchTimeout, data.Defaults.LaunchTimeout)
 }
 
 // waitReady waits for readiness according to on_not_ready, and saves the result.
