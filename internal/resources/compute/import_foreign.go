@@ -40,7 +40,8 @@ func (r *reader) importForeign(ctx context.Context, live *unstructured.Unstructu
 	if adoption == manifest.AsAttributes {
 		before := *r.State
 		r.Diags.Append(r.State.adopt(ctx, manifest.ObserveAdoptable(document, live), r.Data.Defaults)...)
-		if autoscaled || !r.keepsReferences(ctx, live) {
+		rendered := r.renderedWorkload(ctx, live)
+		if autoscaled || rendered != nil && !manifest.KeepsReferences(rendered, live) {
 			*r.State, adoption = before, manifest.AsManifest
 		}
 	}
@@ -59,12 +60,6 @@ func (r *reader) importForeign(ctx context.Context, live *unstructured.Unstructu
 	}
 	_, err = found.Adopt(ctx, r.Data.Cluster, r.Memory, live, workload)
 	return err
-}
-
-// keepsReferences reports whether the imported attributes render all references of a live workload.
-func (r *reader) keepsReferences(ctx context.Context, live *unstructured.Unstructured) bool {
-	workload := r.renderedWorkload(ctx, live)
-	return workload == nil || manifest.KeepsReferences(workload, live)
 }
 
 // renderedWorkload returns the workload that the imported attributes render, or nil if they cannot be rendered.
