@@ -1,7 +1,6 @@
 package claim
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,26 +29,21 @@ func Choose(accessMode string, classes []*storagev1.StorageClass) *storagev1.Sto
 
 // Sharing returns the classes that are known to share volumes, sorted by name.
 func Sharing(classes []*storagev1.StorageClass) []*storagev1.StorageClass {
-	return sortedWhere(classes, func(class *storagev1.StorageClass) bool { return shares(class.Provisioner) })
+	return sortedWithout(classes, func(class *storagev1.StorageClass) bool { return !shares(class.Provisioner) })
 }
 
 // Candidates returns the classes that can be suitable for an access mode, sorted by name: for ReadWriteMany those that
 // are not disks.
 func Candidates(accessMode string, classes []*storagev1.StorageClass) []*storagev1.StorageClass {
-	return sortedWhere(classes, func(class *storagev1.StorageClass) bool {
-		return accessMode != DefaultAccessMode || !isDisk(class.Provisioner)
+	return sortedWithout(classes, func(class *storagev1.StorageClass) bool {
+		return accessMode == DefaultAccessMode && isDisk(class.Provisioner)
 	})
 }
 
-func sortedWhere(
-	classes []*storagev1.StorageClass, accept func(*storagev1.StorageClass) bool,
+func sortedWithout(
+	classes []*storagev1.StorageClass, reject func(*storagev1.StorageClass) bool,
 ) []*storagev1.StorageClass {
-	var accepted []*storagev1.StorageClass
-	for _, class := range classes {
-		if accept(class) {
-			accepted = append(accepted, class)
-		}
-	}
+	accepted := slices.DeleteFunc(slices.Clone(classes), reject)
 	slices.SortFunc(accepted, func(a, b *storagev1.StorageClass) int { return strings.Compare(a.Name, b.Name) })
 	return accepted
 }
@@ -58,17 +52,13 @@ func sortedWhere(
 // first by name of equally old ones
 // (https://kubernetes.io/docs/concepts/storage/storage-classes/#default-storageclass).
 func Default(classes []*storagev1.StorageClass) *storagev1.StorageClass {
-	var chosen *storagev1.StorageClass
-	for _, class := range classes {
-		if !isDefault(class) {
-			continue
-		}
-		if chosen == nil || cmp.Or(chosen.CreationTimestamp.Compare(class.CreationTimestamp.Time),
-			strings.Compare(class.Name, chosen.Name)) < 0 {
-			chosen = class
-		}
+	marked := sortedWithout(classes, func(class *storagev1.StorageClass) bool { return !isDefault(class) })
+	if len(marked) == 0 {
+		return nil
 	}
-	return chosen
+	return slices.MaxFunc(marked, func(a, b *storagev1.StorageClass) int {
+		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
+	})
 }
 
 // isDefault also accepts the annotation from before Kubernetes 1.6, which is still in effect.
