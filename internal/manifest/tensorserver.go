@@ -43,7 +43,7 @@ func tensorServerSpec(c Compute) map[string]any {
 		"command":     listOf(c.Command),
 		"args":        listOf(c.Args),
 		"env":         env,
-		"resources":   tensorServerResources(c),
+		"resources":   toMap(new(requests(c))), // the operator also uses them as limits
 	}
 	if c.runner() != kind.SkyTorch {
 		return spec // implied fields of override, such as tolerations of GPUs, are omitted
@@ -54,15 +54,6 @@ func tensorServerSpec(c Compute) map[string]any {
 	}
 	spec["volumeClaimTemplates"], spec["override"] = templates, tensorServerOverride(c)
 	return spec
-}
-
-// tensorServerResources returns requests, which the operator also uses as limits.
-func tensorServerResources(c Compute) map[string]any {
-	resources := map[string]any{}
-	for name, quantity := range requests(c) {
-		resources[string(name)] = quantity.String()
-	}
-	return resources
 }
 
 func claimTemplate(t VolumeClaimTemplate) map[string]any {
