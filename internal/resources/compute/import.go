@@ -121,14 +121,7 @@ func (r *reader) importWorkload(ctx context.Context, live *unstructured.Unstruct
 	}
 	r.State.Mode = types.StringValue(manifest.Compute{Manifest: live.Object}.Mode())
 	if managed {
-		seen := r.State.observe(doc)
-		if r.onlyByManifest() {
-			seen = withoutPodDetails(seen)
-		}
-		r.Diags.Append(r.State.adopt(ctx, seen, r.Data.Defaults)...)
-		if r.onlyByManifest() {
-			r.State.Manifest = tf.DocumentOf(found[manifest.Key(doc)].Text)
-		}
+		r.adoptSeen(ctx, r.State.observe(doc), found[manifest.Key(doc)].Text)
 	} else if err := r.importForeign(ctx, live, found); err != nil {
 		return err
 	}
@@ -139,8 +132,18 @@ func (r *reader) importWorkload(ctx context.Context, live *unstructured.Unstruct
 	return nil
 }
 
-// onlyByManifest reports whether only a manifest selects the kind of the workload.
-func (r *reader) onlyByManifest() bool { return kind.OfMode(r.State.Mode.ValueString()).Picks == nil }
+// adoptSeen sets the attributes from an observation, and manifest to the text of the workload if only a manifest
+// selects its kind.
+func (r *reader) adoptSeen(ctx context.Context, seen manifest.Compute, text string) {
+	onlyByManifest := kind.OfMode(r.State.Mode.ValueString()).Picks == nil
+	if onlyByManifest {
+		seen = withoutPodDetails(seen)
+	}
+	r.Diags.Append(r.State.adopt(ctx, seen, r.Data.Defaults)...)
+	if onlyByManifest {
+		r.State.Manifest = tf.DocumentOf(text)
+	}
+}
 
 // importRelated imports an object beside the workload. Without a workload, only a Service or the registration of this
 // provider is imported, and the result is a compute for existing pods.

@@ -21,14 +21,7 @@ import (
 func (r *reader) importForeign(ctx context.Context, live *unstructured.Unstructured, found owned.Objects) error {
 	adoption := manifest.AdoptionOf(live)
 	if adoption == manifest.AsSettings {
-		seen := adoptableSettings(manifest.Observe(live))
-		if r.onlyByManifest() {
-			seen = withoutPodDetails(seen)
-		}
-		r.Diags.Append(r.State.adopt(ctx, seen, r.Data.Defaults)...)
-		if r.onlyByManifest() {
-			r.State.Manifest = tf.DocumentOf(found[manifest.Key(live)].Text)
-		}
+		r.adoptSeen(ctx, adoptableSettings(manifest.Observe(live)), found[manifest.Key(live)].Text)
 		r.PrivateState.Foreign = append(r.PrivateState.Foreign, manifest.Key(live))
 		return nil
 	}
