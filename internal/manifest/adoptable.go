@@ -185,24 +185,17 @@ func dropDefaults(fields, defaults map[string]any) {
 // asIs returns the manifest of a compute without additions, except its name, its namespace and the number of its pods.
 func asIs(c Compute, k kind.Kind) (map[string]any, error) {
 	workload, _ := kind.Copy(c.Manifest).(map[string]any)
-	if kind.MapAt(workload, []string{"metadata"}) == nil {
+	metadata := kind.MapAt(workload, []string{"metadata"})
+	if metadata == nil {
 		return nil, checkGroups(k, workload)
 	}
 	if errs := scale(c, k, workload); len(errs) > 0 {
 		return nil, errs
 	}
-	var errs Errors
-	for field, want := range map[string]string{"name": c.Name, "namespace": c.Namespace} {
-		path := []string{"metadata", field}
-		if value, _ := kind.Find(workload, path); value != nil && value != want {
-			errs.add("manifest", "sets %s to %v, but it must be %s here: it is the %s of the compute. Remove it.",
-				dotted(path), value, want, field)
-		}
-		kind.SetAt(workload, path, want)
-	}
-	if len(errs) > 0 {
+	if errs := checkName(c, workload); len(errs) > 0 {
 		return nil, errs
 	}
+	metadata["name"], metadata["namespace"] = c.Name, c.Namespace
 	return workload, nil
 }
 

@@ -130,20 +130,11 @@ func checkGroups(k kind.Kind, workload map[string]any) Errors {
 // checkIdentity rejects a manifest with the identity of another compute, or whose
 // selector would not match its pods.
 func checkIdentity(c Compute, k kind.Kind, workload map[string]any) Errors {
-	var errs Errors
-	refuse := func(path []string, want, otherwise string) {
-		if value, _ := kind.Find(workload, path); value != nil && value != want {
-			reason, decidedBy := reasonFor(path[len(path)-1], c, otherwise)
-			errs.add("manifest", "sets %s to %v, but it must be %s here: %s. Remove it.", dotted(path), value, want,
-				reason).Concerning(decidedBy...)
-		}
-	}
-	refuse([]string{"metadata", "name"}, c.Name, "it is the name of the compute")
-	refuse([]string{"metadata", "namespace"}, c.Namespace, "it is the namespace of the compute")
+	errs := checkName(c, workload)
 	object := union(identityLabels(c), queueLabels(c), providerLabels(k))
 	refuseAll := func(at []string, labels map[string]string) {
 		for _, key := range slices.Sorted(maps.Keys(labels)) {
-			refuse(kind.Under(at, key), labels[key], "spec.selector selects the pods with it")
+			errs.refuseOther(c, workload, kind.Under(at, key), labels[key], "spec.selector selects the pods with it")
 		}
 	}
 	refuseAll([]string{"metadata", "labels"}, object)
@@ -158,4 +149,21 @@ func checkIdentity(c Compute, k kind.Kind, workload map[string]any) Errors {
 		refuseAll([]string{"spec", "selector", "matchLabels"}, ownPods(c))
 	}
 	return errs
+}
+
+// checkName rejects the name and the namespace of another compute.
+func checkName(c Compute, workload map[string]any) Errors {
+	var errs Errors
+	errs.refuseOther(c, workload, []string{"metadata", "name"}, c.Name, "it is the name of the compute")
+	errs.refuseOther(c, workload, []string{"metadata", "namespace"}, c.Namespace, "it is the namespace of the compute")
+	return errs
+}
+
+// refuseOther rejects another value in a manifest than the one that the compute needs; see [reasonFor].
+func (e *Errors) refuseOther(c Compute, workload map[string]any, path []string, want, otherwise string) {
+	if value, _ := kind.Find(workload, path); value != nil && value != want {
+		reason, decidedBy := reasonFor(path[len(path)-1], c, otherwise)
+		e.add("manifest", "sets %s to %v, but it must be %s here: %s. Remove it.", dotted(path), value, want,
+			reason).Concerning(decidedBy...)
+	}
 }
