@@ -36,12 +36,6 @@ type Refusal struct {
 	Instead string // the next step, an imperative in the notation of ready.Advice
 }
 
-// Supports reports whether a workload of the kind supports an operation.
-func (w *Workload) Supports(o Operation) bool {
-	_, refused := w.Refuses[o]
-	return !refused
-}
-
 // restartBy is [Workload.Restart] for a kind with one way to replace its pods.
 func restartBy(r Restart) func(map[string]any) Restart {
 	return func(map[string]any) Restart { return r }

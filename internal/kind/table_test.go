@@ -189,9 +189,11 @@ func TestKindsAreNamedOnlyInTheTable(t *testing.T) {
 func TestOperationsAreSupportedOrRefusedWithAReason(t *testing.T) {
 	t.Parallel()
 	for _, k := range kind.Workloads() {
+		_, refusesToScale := k.Refuses[kind.Scaling]
+		_, refusesToEvacuate := k.Refuses[kind.Evacuating]
 		can := map[kind.Operation]bool{
 			kind.Restarting: k.Restart != nil, kind.Suspending: len(k.Suspension) > 0,
-			kind.Scaling: k.Scales && k.Supports(kind.Scaling), kind.Evacuating: k.Supports(kind.Evacuating),
+			kind.Scaling: k.Scales && !refusesToScale, kind.Evacuating: !refusesToEvacuate,
 		}
 		for o, supported := range can {
 			if refusal := k.Refuses[o]; supported != (refusal.Why == "") || supported != (refusal.Instead == "") {

@@ -82,7 +82,10 @@ func (s *suite) only(accept func(member) bool) []member {
 }
 
 func (s *suite) supporting(o kind.Operation) []member {
-	return s.only(func(m member) bool { return m.kind.Supports(o) })
+	return s.only(func(m member) bool {
+		_, refused := m.kind.Refuses[o]
+		return !refused
+	})
 }
 
 // objects are the workloads as arguments of kubectl.
