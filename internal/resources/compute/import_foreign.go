@@ -132,7 +132,7 @@ func (m *model) rendered(
 	if diags.HasError() {
 		return nil, diags
 	}
-	return render(ctx, config.asConfigured(&config), options)
+	return render(ctx, &config, options)
 }
 
 // preserveAdopted returns the prior objects if the configuration renders the same as the state of an import of objects
@@ -145,7 +145,7 @@ func (p *planner) preserveAdopted(
 	}
 	config := *p.State
 	hooks{}.Generate(ctx, &config)
-	imported, diags := render(ctx, config.asConfigured(&config), options)
+	imported, diags := render(ctx, &config, options)
 	if diags.HasError() || !imported.Value().Equal(rendered.Value()) {
 		return rendered
 	}
