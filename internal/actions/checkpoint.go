@@ -10,9 +10,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/action"
-	"github.com/hashicorp/terraform-plugin-framework/action/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
@@ -35,18 +33,13 @@ type checkpointModel struct {
 // checkpoint is kt_checkpoint.
 func checkpoint() action.Action {
 	attributes := commandAttributes(allPods)
-	maps.Copy(attributes, map[string]schema.Attribute{
-		"on_failure": schema.StringAttribute{
-			Optional: true, Validators: []validator.String{stringvalidator.OneOf(haltOnFailure, continueOnFailure)},
-			MarkdownDescription: "Result of the action if the checkpoint fails: `halt` is an error, so that " +
-				"Terraform does not change or destroy a compute that triggers the action before it does. `continue` " +
-				"is a warning. An interruption is always an error. Defaults to `halt`.",
-		},
-		"require_pods": schema.BoolAttribute{
-			Optional: true,
-			MarkdownDescription: "Whether the checkpoint fails if no pod runs, for example because the compute is " +
-				"suspended. Otherwise, there is nothing to save, and the action succeeds. Defaults to `false`.",
-		},
+	maps.Copy(attributes, tf.Attributes{
+		"on_failure": tf.OptionalText("Result of the action if the checkpoint fails: `halt` is an error, so that "+
+			"Terraform does not change or destroy a compute that triggers the action before it does. `continue` "+
+			"is a warning. An interruption is always an error. Defaults to `halt`.",
+			stringvalidator.OneOf(haltOnFailure, continueOnFailure)),
+		"require_pods": tf.OptionalBool("Whether the checkpoint fails if no pod runs, for example because the " +
+			"compute is suspended. Otherwise, there is nothing to save, and the action succeeds. Defaults to `false`."),
 	})
 	return &operation[checkpointModel, *checkpointModel]{
 		name: "checkpoint",

@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/action/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -22,7 +21,7 @@ type model[M any] interface {
 	*M
 	limit() tf.Duration
 	// identity returns the attributes that identify the object of the action.
-	identity() map[string]schema.Attribute
+	identity() tf.Attributes
 	// resolve sets the identity of the call, and returns the path of the attribute that identifies the object.
 	resolve(c *call) (path.Path, diag.Diagnostics)
 }
@@ -40,11 +39,7 @@ type common struct {
 	limited
 }
 
-func (*common) identity() map[string]schema.Attribute {
-	return tf.TargetAttributes(func(description string, validators ...validator.String) schema.Attribute {
-		return schema.StringAttribute{Optional: true, Validators: validators, MarkdownDescription: description}
-	})
-}
+func (*common) identity() tf.Attributes { return tf.TargetAttributes(tf.OptionalText) }
 
 func (m *common) resolve(c *call) (path.Path, diag.Diagnostics) {
 	at, diags := m.Resolve(c.cluster)
@@ -64,8 +59,8 @@ func (m *waitModel) waits() bool { return m.Wait.IsNull() || m.Wait.ValueBool() 
 type operation[M any, P model[M]] struct {
 	name        string // without the provider's prefix
 	description string
-	attributes  map[string]schema.Attribute // in addition to those of common
-	timeout     time.Duration               // default of the attribute timeout
+	attributes  tf.Attributes // in addition to those of common
+	timeout     time.Duration // default of the attribute timeout
 	// waits describes the attribute wait of [waitModel], as "until …". It is empty for an action without it.
 	waits string
 
@@ -89,17 +84,16 @@ func (o *operation[M, P]) Metadata(_ context.Context, req action.MetadataRequest
 // Schema sets the schema.
 func (o *operation[M, P]) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
 	attributes := P(new(M)).identity()
-	attributes["timeout"] = schema.StringAttribute{
-		Optional: true, CustomType: tf.DurationType{},
-		MarkdownDescription: fmt.Sprintf("Timeout of the action, such as `30m`. Defaults to `%s`.",
-			manifest.FormatDuration(o.timeout)),
-	}
+	attributes["timeout"] = tf.OptionalDuration(fmt.Sprintf("Timeout of the action, such as `30m`. Defaults to `%s`.",
+		manifest.FormatDuration(o.timeout)))
 	if o.waits != "" {
-		attributes["wait"] = schema.BoolAttribute{Optional: true,
-			MarkdownDescription: "Whether to wait " + o.waits + ". Defaults to `true`."}
+		attributes["wait"] = tf.OptionalBool("Whether to wait " + o.waits + ". Defaults to `true`.")
 	}
 	maps.Copy(attributes, o.attributes)
-	resp.Schema = schema.Schema{MarkdownDescription: o.description, Attributes: attributes}
+	resp.Schema = schema.Schema{MarkdownDescription: o.description, Attributes: map[string]schema.Attribute{}}
+	for name, attribute := range attributes {
+		resp.Schema.Attributes[name] = attribute
+	}
 }
 
 // Configure stores the provider's data.

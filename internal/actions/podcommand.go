@@ -12,8 +12,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
-	"github.com/hashicorp/terraform-plugin-framework/action/schema"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
@@ -42,22 +42,19 @@ type commandModel struct {
 }
 
 // commandAttributes returns the attributes of [commandModel].
-func commandAttributes(defaultPods string) map[string]schema.Attribute {
+func commandAttributes(defaultPods string) tf.Attributes {
 	attributes := outputAttributes("Name of the container. Defaults to the main container.", fmt.Sprintf(
 		"Pods in which the command runs: `any` ready pod, which is the first by name, or `all` pods. Defaults to `%s`.",
 		defaultPods))
-	maps.Copy(attributes, map[string]schema.Attribute{
+	maps.Copy(attributes, tf.Attributes{
 		"command": schema.ListAttribute{
 			Required: true, ElementType: types.StringType,
 			Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
 			MarkdownDescription: "Command and its arguments. They are not interpreted by a shell: use " +
 				"`[\"sh\", \"-c\", \"…\"]` for one.",
 		},
-		"parallelism": schema.Int64Attribute{
-			Optional: true, Validators: []validator.Int64{int64validator.Between(1, 100)},
-			MarkdownDescription: fmt.Sprintf("Maximum number of pods in which the command runs at the same time. "+
-				"Defaults to `%d`.", defaultParallelism),
-		},
+		"parallelism": tf.OptionalInteger(fmt.Sprintf("Maximum number of pods in which the command runs at the same "+
+			"time. Defaults to `%d`.", defaultParallelism), int64validator.Between(1, 100)),
 	})
 	return attributes
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework/action"
-	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,7 +27,7 @@ func scale() action.Action {
 		description: "Sets the number of pods of a compute, and waits until they are ready. The next plan shows the " +
 			"number as drift, unless the `kt_compute` has `lifecycle { ignore_changes = [replicas] }`, or " +
 			"`[replicas, distribute]` for a RayCluster by `distribute`.",
-		attributes: map[string]schema.Attribute{
+		attributes: tf.Attributes{
 			"replicas": schema.Int64Attribute{Required: true, CustomType: tf.IntegerType{},
 				Validators:          []validator.Int64{int64validator.AtLeast(0)},
 				MarkdownDescription: "Number of pods, as `replicas` of a `kt_compute`."},

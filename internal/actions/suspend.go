@@ -7,9 +7,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework/action"
-	"github.com/hashicorp/terraform-plugin-framework/action/schema"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -84,12 +82,10 @@ func resume() action.Action {
 		name: "resume",
 		description: "Starts the pods of a suspended compute again, with what `kt_suspend` has recorded, and waits " +
 			"until they are ready.",
-		attributes: map[string]schema.Attribute{
-			"replicas": schema.Int64Attribute{Optional: true, CustomType: tf.IntegerType{},
-				Validators: []validator.Int64{int64validator.AtLeast(1)},
-				MarkdownDescription: "Number of pods, as `replicas` of a `kt_compute`. Defaults to the number before " +
-					"`kt_suspend`. Required if the compute was suspended otherwise and its kind is suspended by zero " +
-					"replicas, such as a Deployment."},
+		attributes: tf.Attributes{
+			"replicas": tf.OptionalInteger("Number of pods, as `replicas` of a `kt_compute`. Defaults to the number "+
+				"before `kt_suspend`. Required if the compute was suspended otherwise and its kind is suspended by "+
+				"zero replicas, such as a Deployment.", int64validator.AtLeast(1)),
 		},
 		timeout: defaultTimeout,
 		waits:   "until the pods are ready",
