@@ -98,9 +98,7 @@ func (o *operation[M, P]) Schema(_ context.Context, _ action.SchemaRequest, resp
 
 // Configure stores the provider's data.
 func (o *operation[M, P]) Configure(_ context.Context, req action.ConfigureRequest, resp *action.ConfigureResponse) {
-	data, diags := tf.DataOf(req.ProviderData)
-	o.data = data
-	resp.Diagnostics.Append(diags...)
+	o.data = tf.DataOf(req.ProviderData, &resp.Diagnostics)
 }
 
 // ValidateConfig checks the configuration without a cluster.

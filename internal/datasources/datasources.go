@@ -72,9 +72,7 @@ func (s *source[M]) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 
 // Configure stores the provider's data.
 func (s *source[M]) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	data, diags := tf.DataOf(req.ProviderData)
-	s.data = data
-	resp.Diagnostics.Append(diags...)
+	s.data = tf.DataOf(req.ProviderData, &resp.Diagnostics)
 }
 
 // Read reads the data source. The read is deferred until the provider's configuration is known.

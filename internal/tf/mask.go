@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/decode"
 )
 
 // PathSet is a set of paths of attributes, as in [manifest.Path.String].
@@ -66,7 +67,7 @@ func mask(config tfsdk.Config, readable func(attribute string) bool) (tfsdk.Conf
 		default:
 			return v, nil
 		}
-		hidden[manifestPath(at).String()] = true
+		hidden[decode.PathText(at)] = true
 		if inObject {
 			return tftypes.NewValue(v.Type(), nil), nil
 		}
@@ -92,19 +93,4 @@ func emptyValue(of tftypes.Type) tftypes.Value {
 		attributes[name] = tftypes.NewValue(typ, nil)
 	}
 	return tftypes.NewValue(of, attributes)
-}
-
-func manifestPath(at *tftypes.AttributePath) manifest.Path {
-	var out manifest.Path
-	for _, step := range at.Steps() {
-		switch step := step.(type) {
-		case tftypes.AttributeName:
-			out = append(out, manifest.Name(step))
-		case tftypes.ElementKeyString:
-			out = append(out, manifest.Entry(step))
-		case tftypes.ElementKeyInt:
-			out = append(out, manifest.Index(step))
-		}
-	}
-	return out
 }

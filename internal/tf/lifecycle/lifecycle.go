@@ -151,9 +151,7 @@ func (r *Resource[M, P, N]) ValidateConfig(
 func (r *Resource[M, P, N]) Configure(
 	_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse,
 ) {
-	data, diags := tf.DataOf(req.ProviderData)
-	r.data = data
-	resp.Diagnostics.Append(diags...)
+	r.data = tf.DataOf(req.ProviderData, &resp.Diagnostics)
 }
 
 // IdentitySchema returns the schema of [owned.Identity].

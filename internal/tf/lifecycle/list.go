@@ -70,9 +70,7 @@ func (l *Lister[M, P, N]) Metadata(_ context.Context, _ resource.MetadataRequest
 func (l *Lister[M, P, N]) Configure(
 	_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse,
 ) {
-	data, diags := tf.DataOf(req.ProviderData)
-	l.data = data
-	resp.Diagnostics.Append(diags...)
+	l.data = tf.DataOf(req.ProviderData, &resp.Diagnostics)
 }
 
 // ListResourceConfigSchema describes the filters.
