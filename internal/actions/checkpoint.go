@@ -50,11 +50,13 @@ func checkpoint() action.Action {
 		holds:      heldByAny,
 		validate:   func(m *checkpointModel) diag.Diagnostics { return m.commandModel.validate() },
 		invoke:     invokeCheckpoint,
+		conclude:   concludeCheckpoint,
 	}
 }
 
-func invokeCheckpoint(ctx context.Context, c *call, m *checkpointModel) error {
-	err := c.checkpoint(ctx, m)
+// concludeCheckpoint records whether the compute must not be destroyed, and makes an error a warning if the configuration
+// does.
+func concludeCheckpoint(ctx context.Context, c *call, m *checkpointModel, err error) error {
 	switch id := c.namespace + "/" + c.name; {
 	case err == nil, m.OnFailure.ValueString() == continueOnFailure:
 		c.found = true // so that nothing is held
@@ -94,11 +96,7 @@ func holdWarning(err error) diag.Diagnostics {
 
 const ignoredFailure = "\n\nThe run continues (`on_failure = \"continue\"`)."
 
-func (c *call) checkpoint(ctx context.Context, m *checkpointModel) error {
-	t, err := c.locate(ctx)
-	if err != nil {
-		return err
-	}
+func invokeCheckpoint(ctx context.Context, c *call, t *target, m *checkpointModel) error {
 	command := m.podCommand(c)
 	// A pod that runs has state to save, even if it is not ready to receive requests.
 	usable, others, err := c.candidates(ctx, t, runs(command.container))

@@ -41,17 +41,14 @@ func evacuate() action.Action {
 				"that no replacement is scheduled to it. The node stays unschedulable until `kt_uncordon` or " +
 				"`kubectl uncordon`. Defaults to `false`."),
 		},
-		timeout: defaultTimeout,
-		waits:   "until the replacements are ready",
-		invoke:  invokeEvacuate,
+		timeout:  defaultTimeout,
+		waits:    "until the replacements are ready",
+		requires: kind.Evacuating,
+		invoke:   invokeEvacuate,
 	}
 }
 
-func invokeEvacuate(ctx context.Context, c *call, m *evacuateModel) error {
-	t, err := c.locateFor(ctx, kind.Evacuating, "evacuate")
-	if err != nil {
-		return err
-	}
+func invokeEvacuate(ctx context.Context, c *call, t *target, m *evacuateModel) error {
 	all, err := t.source().Pods(ctx, c.cluster)
 	if err != nil {
 		return err

@@ -86,11 +86,7 @@ func validateLogs(m *logsModel) diag.Diagnostics {
 	return diags
 }
 
-func invokeLogs(ctx context.Context, c *call, m *logsModel) error {
-	t, err := c.locate(ctx)
-	if err != nil {
-		return err
-	}
+func invokeLogs(ctx context.Context, c *call, t *target, m *logsModel) error {
 	p := c.printer(m.outputModel)
 	logs := podstream.Logs{
 		Source:    t.source(),

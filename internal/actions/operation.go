@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -66,9 +67,15 @@ type operation[M any, P model[M]] struct {
 
 	// validate checks the configuration without a cluster; values may be unknown. It may be nil.
 	validate func(m *M) diag.Diagnostics
-	// invoke performs the action. ctx ends after the timeout or when the run is interrupted. An error of the type
-	// [refusal] with a path is reported at its attribute, and any other error at the one that identifies the object.
-	invoke func(ctx context.Context, c *call, m *M) error
+	// requires is the operation that the compute must support; "" for an action on any compute.
+	requires kind.Operation
+	// invoke performs the action on the compute, which is nil for an action on a node. ctx ends after the timeout or
+	// when the run is interrupted. An error of the type [refusal] with a path is reported at its attribute, and any
+	// other error at the one that identifies the object.
+	invoke func(ctx context.Context, c *call, t *target, m *M) error
+	// conclude returns the error of the action. err is that of the search for the compute or of invoke; nil after a
+	// success. conclude may be nil.
+	conclude func(ctx context.Context, c *call, m *M, err error) error
 	// holds is why no compute may be destroyed in this run if the action fails before it has found its compute. ""
 	// means that it prevents none.
 	holds string
@@ -157,8 +164,30 @@ func (o *operation[M, P]) Invoke(ctx context.Context, req action.InvokeRequest, 
 	}
 	ctx, cancel := tf.WithTimeLimit(ctx, tf.DurationOr(P(&m).limit(), o.timeout), "timeout")
 	defer cancel()
-	if err := o.invoke(ctx, c, &m); err != nil {
+	t, err := o.locate(ctx, c)
+	if err == nil {
+		err = o.invoke(ctx, c, t, &m)
+	}
+	if o.conclude != nil {
+		err = o.conclude(ctx, c, &m, err)
+	}
+	if err != nil {
 		resp.Diagnostics.Append(c.failure(ctx, "kt_"+o.name, at, err))
 	}
 	resp.Diagnostics.Append(c.warnings...)
+}
+
+// locate finds the compute, which must support the operation. It returns nil for an action on a node.
+func (o *operation[M, P]) locate(ctx context.Context, c *call) (*target, error) {
+	if c.name == "" {
+		return nil, nil
+	}
+	t, err := c.locate(ctx)
+	if err != nil || o.requires == "" {
+		return t, err
+	}
+	if why, instead := t.refusal(o.requires); why != "" {
+		return nil, refused(fmt.Sprintf("Cannot %s %s", o.name, t), explain(why, instead))
+	}
+	return t, nil
 }

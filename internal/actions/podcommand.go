@@ -97,12 +97,10 @@ func (c *call) candidates(
 			"but no pod has the labels %v, by which the provider searches for them.\n\nNext step: Add the label %s = "+
 			"%q to its pod template.", t.pods, kind.ServiceLabel, t.name))
 	}
-	for _, pod := range pods {
-		switch {
-		case pod.DeletionTimestamp != nil, ready.PodEnded(pod):
-		case isUsable(pod):
+	for _, pod := range running(pods) {
+		if isUsable(pod) {
 			usable = append(usable, pod)
-		default:
+		} else {
 			others = append(others, pod)
 		}
 	}
@@ -139,15 +137,11 @@ func (c *call) notRunning(ctx context.Context, t *target, others []*corev1.Pod) 
 
 // namesOf returns the names of pods for messages.
 func namesOf(pods []*corev1.Pod) string {
-	const shown = 5
 	var names []string
-	for _, pod := range pods[:min(len(pods), shown)] {
+	for _, pod := range pods {
 		names = append(names, pod.Name)
 	}
-	if more := len(pods) - shown; more > 0 {
-		names = append(names, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(names, ", ")
+	return ready.Listed(names, 5)
 }
 
 // requireContainer returns an error if a container is set that does not exist.
@@ -246,22 +240,27 @@ func (c *call) runIn(ctx context.Context, pod *corev1.Pod, p podCommand) error {
 	mask, show := failed.output(p.printer, prefix, mask, pod.Name+": "+hiddenOutput)
 	failed.code, err = podstream.Run(ctx, c.cluster,
 		podstream.Command{Pod: pod, Container: container, Args: p.args, Mask: mask}, show)
-	ended, died := errors.AsType[*podstream.EndedError](err)
-	switch {
+	switch _, died := errors.AsType[*podstream.EndedError](err); {
 	case err == nil, died:
 		c.note("Ran the command in container %s of pod %s", container, pod.Name)
 	case ctx.Err() != nil:
 		c.note("Started the command in container %s of pod %s, where it may still run", container, pod.Name)
 	}
+	return c.result(failed, err)
+}
+
+// result returns the error of a command that has ended, or reports its success. err is that of waiting for its end.
+func (c *call) result(command *commandError, err error) error {
+	ended, died := errors.AsType[*podstream.EndedError](err)
 	switch {
 	case died:
-		return &endedError{ended, failed.tail}
+		return &endedError{ended, command.tail}
 	case err != nil:
 		return err
-	case failed.code != 0:
-		return failed
+	case command.code != 0:
+		return command
 	}
-	c.progress("Command exited with 0 in pod %s.", pod.Name)
+	c.progress("Command exited with 0 in pod %s.", command.pod)
 	return nil
 }
 

@@ -87,11 +87,7 @@ func (m *commandModel) validate() diag.Diagnostics {
 	return diags
 }
 
-func invokeRun(ctx context.Context, c *call, m *runModel) error {
-	t, err := c.locate(ctx)
-	if err != nil {
-		return err
-	}
+func invokeRun(ctx context.Context, c *call, t *target, m *runModel) error {
 	command := m.podCommand(c)
 	if m.Job != nil {
 		return c.runJob(ctx, t, command, *m.Job)

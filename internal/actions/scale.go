@@ -32,17 +32,14 @@ func scale() action.Action {
 				Validators:          []validator.Int64{int64validator.AtLeast(0)},
 				MarkdownDescription: "Number of pods, as `replicas` of a `kt_compute`."},
 		},
-		timeout: defaultTimeout,
-		waits:   "until the pods are ready",
-		invoke:  invokeScale,
+		timeout:  defaultTimeout,
+		waits:    "until the pods are ready",
+		requires: kind.Scaling,
+		invoke:   invokeScale,
 	}
 }
 
-func invokeScale(ctx context.Context, c *call, m *scaleModel) error {
-	t, err := c.locateFor(ctx, kind.Scaling, "scale")
-	if err != nil {
-		return err
-	}
+func invokeScale(ctx context.Context, c *call, t *target, m *scaleModel) error {
 	replicas, before := m.Replicas.ValueInt64(), int64(0)
 	after, changed, err := c.cluster.Modify(ctx, t.ref, func(obj *unstructured.Unstructured) error {
 		before = kind.PodCount(obj.Object, t.kind.Groups(obj.Object))

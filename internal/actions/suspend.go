@@ -26,17 +26,14 @@ func suspend() action.Action {
 		description: "Stops all pods of a compute, like the attribute `suspend` of a `kt_compute`, and keeps " +
 			"everything else. It records in the annotation `" + kind.SuspendedAnnotation + "` of the workload what " +
 			"`kt_resume` restores.",
-		timeout: defaultTimeout,
-		waits:   "until all pods are gone",
-		invoke:  invokeSuspend,
+		timeout:  defaultTimeout,
+		waits:    "until all pods are gone",
+		requires: kind.Suspending,
+		invoke:   invokeSuspend,
 	}
 }
 
-func invokeSuspend(ctx context.Context, c *call, m *waitModel) error {
-	t, err := c.locateFor(ctx, kind.Suspending, "suspend")
-	if err != nil {
-		return err
-	}
+func invokeSuspend(ctx context.Context, c *call, t *target, m *waitModel) error {
 	queue := ""
 	_, changed, err := c.cluster.Modify(ctx, t.ref, func(obj *unstructured.Unstructured) error {
 		queue = manifest.QueueOf(obj.Object, t.kind)
@@ -87,17 +84,14 @@ func resume() action.Action {
 				"before `kt_suspend`. Required if the compute was suspended otherwise and its kind is suspended by "+
 				"zero replicas, such as a Deployment.", int64validator.AtLeast(1)),
 		},
-		timeout: defaultTimeout,
-		waits:   "until the pods are ready",
-		invoke:  invokeResume,
+		timeout:  defaultTimeout,
+		waits:    "until the pods are ready",
+		requires: kind.Suspending,
+		invoke:   invokeResume,
 	}
 }
 
-func invokeResume(ctx context.Context, c *call, m *resumeModel) error {
-	t, err := c.locateFor(ctx, kind.Suspending, "resume")
-	if err != nil {
-		return err
-	}
+func invokeResume(ctx context.Context, c *call, t *target, m *resumeModel) error {
 	if why, instead := t.refusal(kind.Scaling); why != "" && !m.Replicas.IsNull() {
 		return &refusal{at: path.Root("replicas"), summary: fmt.Sprintf("Cannot scale %s", t),
 			detail: explain(why, "Remove `replicas`. "+instead)}

@@ -79,18 +79,6 @@ func (t *target) source() podstream.Source {
 	return source
 }
 
-// locateFor is locate for an operation, which the compute must support. verb is its name in messages.
-func (c *call) locateFor(ctx context.Context, o kind.Operation, verb string) (*target, error) {
-	t, err := c.locate(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if why, instead := t.refusal(o); why != "" {
-		return nil, refused(fmt.Sprintf("Cannot %s %s", verb, t), explain(why, instead))
-	}
-	return t, nil
-}
-
 // explain returns the detail of a refusal.
 func explain(why, instead string) string {
 	return tf.Explain(tf.ComputeType, ready.Cause{Summary: why, Hint: ready.Advice(instead)}, nil)

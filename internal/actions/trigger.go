@@ -24,11 +24,7 @@ func trigger() action.Action {
 	}
 }
 
-func invokeTrigger(ctx context.Context, c *call, m *waitModel) error {
-	t, err := c.locate(ctx)
-	if err != nil {
-		return err
-	}
+func invokeTrigger(ctx context.Context, c *call, t *target, m *waitModel) error {
 	cannot := fmt.Sprintf("Cannot trigger %s", t)
 	switch {
 	case t.workload == nil || !isCronJob(t.workload):

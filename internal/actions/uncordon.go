@@ -35,7 +35,7 @@ func uncordon() action.Action {
 		description: "Marks a node as schedulable again, like `kubectl uncordon`, for example after `kt_evacuate` " +
 			"with `cordon`.",
 		timeout: time.Minute,
-		invoke: func(ctx context.Context, c *call, m *uncordonModel) error {
+		invoke: func(ctx context.Context, c *call, _ *target, m *uncordonModel) error {
 			return c.setSchedulable(ctx, m.Node.ValueString(), true)
 		},
 	}
