@@ -115,9 +115,9 @@ func (p *kt) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 				"with the environment variable `KUBE_PROXY_URL`."),
 			"exec": tf.OptionalObject("Command that prints credentials, like `user.exec` in a kubeconfig.",
 				tf.Attributes{
-					"api_version": tf.RequiredText("API version of the credentials: `client.authentication.k8s.io/v1` or "+
-						"`client.authentication.k8s.io/v1beta1`.", stringvalidator.OneOf("client.authentication.k8s.io/v1",
-						"client.authentication.k8s.io/v1beta1")),
+					"api_version": tf.RequiredText("API version of the credentials: `client.authentication.k8s.io/v1` "+
+						"or `client.authentication.k8s.io/v1beta1`.",
+						stringvalidator.OneOf("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")),
 					"command": tf.RequiredText("Command to run.", stringvalidator.LengthAtLeast(1)),
 					"args":    tf.OptionalTexts("Arguments of the command."),
 					"env":     tf.OptionalTextMap("Environment variables to add to the environment of the command."),

@@ -67,8 +67,8 @@ func DefaultSettings() Defaults {
 func DataOf(raw any, diags *diag.Diagnostics) *ProviderData {
 	data, ok := raw.(*ProviderData)
 	if !ok && raw != nil {
-		diags.AddError("Unexpected provider data", fmt.Sprintf("The provider data has the type %T. This is a bug in the "+
-			"provider.\n\nNext step: Report it to the developers of the provider.", raw))
+		diags.AddError("Unexpected provider data", fmt.Sprintf("The provider data has the type %T. This is a bug in "+
+			"the provider.\n\nNext step: Report it to the developers of the provider.", raw))
 	}
 	return data
 }
