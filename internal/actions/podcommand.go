@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
@@ -16,6 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -199,24 +199,18 @@ func (c *call) run(ctx context.Context, pods []*corev1.Pod, p podCommand) error 
 		}
 	}
 	defer p.printer.end()
-	var (
-		running sync.WaitGroup
-		slots   = make(chan struct{}, p.parallelism)
-		errs    = make([]error, len(pods))
-	)
+	var workers errgroup.Group
+	workers.SetLimit(p.parallelism)
+	errs := make([]error, len(pods))
 	for i, pod := range pods {
-		select {
-		case slots <- struct{}{}:
-		case <-ctx.Done():
-			errs[i] = context.Cause(ctx)
-			continue
-		}
-		running.Go(func() {
-			defer func() { <-slots }()
-			errs[i] = c.runIn(ctx, pod, p)
+		workers.Go(func() error {
+			if ctx.Err() == nil {
+				errs[i] = c.runIn(ctx, pod, p)
+			}
+			return nil
 		})
 	}
-	running.Wait()
+	_ = workers.Wait() // errs has the errors of all pods
 	if ctx.Err() != nil {
 		return interrupted(ctx, "The command may still be running in the pods: Kubernetes does not end it when the "+
 			"connection to it ends.", "")
