@@ -305,12 +305,6 @@ func Managed(obj *unstructured.Unstructured) bool {
 	return ours && err == nil
 }
 
-// display returns the text of a listed resource: its kind and name, and the properties that are not empty.
-func display(ref kube.Ref, properties []string) string {
-	all := append([]string{ref.String()}, properties...)
-	return strings.Join(slices.DeleteFunc(all, func(property string) bool { return property == "" }), ", ")
-}
-
 // Property returns a property of a listed resource as "name value", or "" without a value.
 func Property(name, value string) string {
 	if value == "" {
@@ -319,18 +313,11 @@ func Property(name, value string) string {
 	return name + " " + value
 }
 
-// Counted returns a number and its noun, as "2 pods".
-func Counted(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // ItemOf returns a resource with the namespace and the name of an object of a kind, and with the properties that are
 // not empty.
 func ItemOf(of kube.Kind, live *unstructured.Unstructured, properties ...string) Item {
 	ref := kube.Ref{Kind: of, Namespace: live.GetNamespace(), Name: live.GetName()}
 	identity := owned.Identity{Namespace: types.StringValue(ref.Namespace), Name: types.StringValue(ref.Name)}
-	return Item{Identity: identity, Live: live, Display: display(ref, properties)}
+	shown := slices.DeleteFunc(properties, func(property string) bool { return property == "" })
+	return Item{Identity: identity, Live: live, Display: strings.Join(append([]string{ref.String()}, shown...), ", ")}
 }
