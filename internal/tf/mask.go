@@ -71,7 +71,7 @@ func mask(config tfsdk.Config, readable func(attribute string) bool) (tfsdk.Conf
 		if inObject {
 			return tftypes.NewValue(v.Type(), nil), nil
 		}
-		return emptyValue(v.Type()), nil
+		return EmptyValue(v.Type()), nil
 	})
 	if err != nil {
 		return config, hidden
@@ -79,8 +79,8 @@ func mask(config tfsdk.Config, readable func(attribute string) bool) (tfsdk.Conf
 	return tfsdk.Config{Raw: raw, Schema: config.Schema}, hidden
 }
 
-// emptyValue returns an empty text, or an object whose attributes are null.
-func emptyValue(of tftypes.Type) tftypes.Value {
+// EmptyValue returns an empty text, an object whose attributes are null, or null of another type.
+func EmptyValue(of tftypes.Type) tftypes.Value {
 	object, ok := of.(tftypes.Object)
 	switch {
 	case of.Is(tftypes.String):

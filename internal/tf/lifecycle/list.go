@@ -15,7 +15,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -169,7 +168,7 @@ func (l *Lister[M, P, N]) result(ctx context.Context, req list.ListRequest, quer
 		return result
 	}
 	state := P(new(M))
-	result.Resource.Raw = withNullAttributes(result.Resource.Raw)
+	result.Resource.Raw = tf.EmptyValue(result.Resource.Raw.Type())
 	result.Diagnostics.Append(result.Resource.Get(ctx, state)...) // sets the types of collections
 	common := state.common()
 	common.Namespace, common.Name, common.ID = item.Identity.Namespace, item.Identity.Name, item.Identity.ID()
@@ -221,16 +220,6 @@ func (q *Query) Items(
 			}
 		}
 	}
-}
-
-// withNullAttributes returns an object of which all attributes are null.
-func withNullAttributes(object tftypes.Value) tftypes.Value {
-	attributes := map[string]tftypes.Value{}
-	typ, _ := object.Type().(tftypes.Object)
-	for name, attribute := range typ.AttributeTypes {
-		attributes[name] = tftypes.NewValue(attribute, nil)
-	}
-	return tftypes.NewValue(object.Type(), attributes)
 }
 
 // asWarnings makes warnings of the errors of one import, so that the other resources are listed.

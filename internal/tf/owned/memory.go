@@ -62,7 +62,7 @@ func (m Memory) Expects(key string) bool {
 }
 
 // RecoverObjects adds entries for the objects in the attribute manifests of a state if there are none. uid is the UID
-// of the object for which hasUID is true, or "" if the state contains none.
+// of the object for which hasUID is true, or "" if the state contains none. A nil hasUID is true for all.
 func (m Memory) RecoverObjects(
 	manifests basetypes.MapValue, uid types.UID, hasUID func(*unstructured.Unstructured) bool,
 ) {
@@ -71,7 +71,7 @@ func (m Memory) RecoverObjects(
 	}
 	for _, obj := range Manifests(manifests) {
 		entry := Entry{Recovered: true}
-		if hasUID(obj) {
+		if hasUID == nil || hasUID(obj) {
 			entry.UID = uid
 		}
 		m[manifest.Key(obj)] = entry
