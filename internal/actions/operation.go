@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -55,6 +56,18 @@ type waitModel struct {
 }
 
 func (m *waitModel) waits() bool { return m.Wait.IsNull() || m.Wait.ValueBool() }
+
+// await waits until what it follows is ready, and reports the result with its status, if the action waits.
+func (m *waitModel) await(ctx context.Context, c *call, f observe.Follow, result string) error {
+	if !m.waits() {
+		return nil
+	}
+	verdict, err := f.Wait(ctx, c.cluster)
+	if err == nil {
+		c.progress("%s: %s.", result, verdict.Message)
+	}
+	return err
+}
 
 // operation is an action on one object, with the model M.
 type operation[M any, P model[M]] struct {

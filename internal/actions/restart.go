@@ -51,10 +51,10 @@ func invokeRestart(ctx context.Context, c *call, t *target, m *waitModel) error 
 	} else {
 		old, err = c.deletePods(ctx, t)
 	}
-	if err != nil || !m.waits() {
+	if err != nil {
 		return err
 	}
-	return c.await(ctx, c.follow(t, old, old), fmt.Sprintf("%s was restarted", t))
+	return m.await(ctx, c, c.follow(t, old, old), fmt.Sprintf("%s was restarted", t))
 }
 
 func isPaused(t *target) bool {

@@ -63,8 +63,5 @@ func invokeScale(ctx context.Context, c *call, t *target, m *scaleModel) error {
 		c.progress("%s is suspended. It will have this number of pods when it is resumed.", t)
 		return nil
 	}
-	if !m.waits() {
-		return nil
-	}
-	return c.await(ctx, c.follow(t, nil, nil), fmt.Sprintf("%s has %s", t, pods(replicas)))
+	return m.await(ctx, c, c.follow(t, nil, nil), fmt.Sprintf("%s has %s", t, pods(replicas)))
 }

@@ -122,10 +122,7 @@ func invokeResume(ctx context.Context, c *call, t *target, m *resumeModel) error
 	default:
 		c.did("Resumed %s", t)
 	}
-	if !m.waits() {
-		return nil
-	}
-	return c.await(ctx, c.follow(t, nil, nil), fmt.Sprintf("%s is running", t))
+	return m.await(ctx, c, c.follow(t, nil, nil), fmt.Sprintf("%s is running", t))
 }
 
 // pods formats a number of pods.

@@ -224,15 +224,6 @@ func (t *target) refusal(o kind.Operation) (why, instead string) {
 		t.owner.Kind), "Change `manifest` of the kt_compute, and apply it."
 }
 
-// await waits until what it follows is ready, and reports the result with its status.
-func (c *call) await(ctx context.Context, f observe.Follow, result string) error {
-	verdict, err := f.Wait(ctx, c.cluster)
-	if err == nil {
-		c.progress("%s: %s.", result, verdict.Message)
-	}
-	return err
-}
-
 // follow returns a wait for the pods of the compute that reports its progress. old are the pods to be replaced, and all
 // are those that existed before.
 func (c *call) follow(t *target, old, all []*corev1.Pod) observe.Follow {
