@@ -54,8 +54,8 @@ func checkpoint() action.Action {
 	}
 }
 
-// concludeCheckpoint records whether the compute must not be destroyed. With `on_failure = "continue"`, it makes an error
-// a warning.
+// concludeCheckpoint records whether the compute must not be destroyed. With `on_failure = "continue"`, it makes an
+// error a warning.
 func concludeCheckpoint(ctx context.Context, c *call, m *checkpointModel, err error) error {
 	switch id := c.namespace + "/" + c.name; {
 	case err == nil, m.OnFailure.ValueString() == continueOnFailure:

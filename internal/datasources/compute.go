@@ -141,18 +141,13 @@ func imageOf(workload *unstructured.Unstructured, observed manifest.Compute) str
 	if observed.Image != "" {
 		return observed.Image
 	}
-	if image, _, _ := unstructured.NestedString(workload.Object, "spec", "image"); image != "" {
+	if image := kind.TextAt(workload.Object, "spec", "image"); image != "" {
 		return image
 	}
 	for _, path := range [][]string{{"spec", "template", "spec", "containers"}, {"spec", "containers"},
 		{"spec", "jobTemplate", "spec", "template", "spec", "containers"}} {
-		containers, _, _ := unstructured.NestedSlice(workload.Object, path...)
-		if len(containers) == 0 {
-			continue
-		}
-		if first, ok := containers[0].(map[string]any); ok {
-			image, _ := first["image"].(string)
-			return image
+		if containers := kind.ListAt(workload.Object, path...); len(containers) > 0 && containers[0] != nil {
+			return kind.TextAt(containers[0], "image")
 		}
 	}
 	return ""
@@ -160,13 +155,8 @@ func imageOf(workload *unstructured.Unstructured, observed manifest.Compute) str
 
 func conditionsOf(workload *unstructured.Unstructured) []conditionModel {
 	conditions := []conditionModel{}
-	items, _, _ := unstructured.NestedSlice(workload.Object, "status", "conditions")
-	for _, item := range items {
-		condition, _ := item.(map[string]any)
-		text := func(field string) types.String {
-			value, _ := condition[field].(string)
-			return tf.TextOrNull(value)
-		}
+	for _, condition := range kind.ListAt(workload.Object, "status", "conditions") {
+		text := func(field string) types.String { return tf.TextOrNull(kind.TextAt(condition, field)) }
 		conditions = append(conditions, conditionModel{Type: text("type"), Status: text("status"),
 			Reason: text("reason"), Message: text("message")})
 	}
