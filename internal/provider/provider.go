@@ -117,7 +117,8 @@ func (p *kt) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 				tf.Attributes{
 					"api_version": tf.RequiredText("API version of the credentials: `client.authentication.k8s.io/v1` "+
 						"or `client.authentication.k8s.io/v1beta1`.",
-						stringvalidator.OneOf("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")),
+						stringvalidator.OneOf("client.authentication.k8s.io/v1",
+							"client.authentication.k8s.io/v1beta1")),
 					"command": tf.RequiredText("Command to run.", stringvalidator.LengthAtLeast(1)),
 					"args":    tf.OptionalTexts("Arguments of the command."),
 					"env":     tf.OptionalTextMap("Environment variables to add to the environment of the command."),

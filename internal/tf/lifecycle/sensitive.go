@@ -31,9 +31,9 @@ import (
 func WithSensitiveFields(resource map[string]schema.Attribute, objects, example string) map[string]schema.Attribute {
 	maps.Copy(resource, map[string]schema.Attribute{
 		"sensitive_fields": tf.OptionalTexts("Paths of fields of "+objects+" whose values `manifests`, warnings and "+
-			"errors do not show, such as `"+example+"`. `[0]` selects a list item by its position, `[\"NAME\"]` by its "+
-			"field `name`, and `[*]` all of them. The path of an object or a list selects all values in it. Must match "+
-			"at least one value.", listvalidator.ValueStringsAre(tf.SensitivePath())),
+			"errors do not show, such as `"+example+"`. `[0]` selects a list item by its position, `[\"NAME\"]` by "+
+			"its field `name`, and `[*]` all of them. The path of an object or a list selects all values in it. Must "+
+			"match at least one value.", listvalidator.ValueStringsAre(tf.SensitivePath())),
 		"sensitive_values": schema.MapAttribute{
 			Computed: true, Sensitive: true, ElementType: types.StringType,
 			MarkdownDescription: "Values of `sensitive_fields`, as JSON by `Kind/namespace/name`. In `manifests`, " +
