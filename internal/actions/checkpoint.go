@@ -10,9 +10,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/action"
-	"github.com/hashicorp/terraform-plugin-framework/action/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
@@ -35,18 +33,13 @@ type checkpointModel struct {
 // checkpoint is kt_checkpoint.
 func checkpoint() action.Action {
 	attributes := commandAttributes(allPods)
-	maps.Copy(attributes, map[string]schema.Attribute{
-		"on_failure": schema.StringAttribute{
-			Optional: true, Validators: []validator.String{stringvalidator.OneOf(haltOnFailure, continueOnFailure)},
-			MarkdownDescription: "Result of the action if the checkpoint fails: `halt` is an error, so that " +
-				"Terraform does not change or destroy a compute that triggers the action before it does. `continue` " +
-				"is a warning. An interruption is always an error. Defaults to `halt`.",
-		},
-		"require_pods": schema.BoolAttribute{
-			Optional: true,
-			MarkdownDescription: "Whether the checkpoint fails if no pod runs, for example because the compute is " +
-				"suspended. Otherwise, there is nothing to save, and the action succeeds. Defaults to `false`.",
-		},
+	maps.Copy(attributes, tf.Attributes{
+		"on_failure": tf.OptionalText("Result of the action if the checkpoint fails: `halt` is an error, so that "+
+			"Terraform does not change or destroy a compute that triggers the action before it does. `continue` "+
+			"is a warning. An interruption is always an error. Defaults to `halt`.",
+			stringvalidator.OneOf(haltOnFailure, continueOnFailure)),
+		"require_pods": tf.OptionalBool("Whether the checkpoint fails if no pod runs, for example because the " +
+			"compute is suspended. Otherwise, there is nothing to save, and the action succeeds. Defaults to `false`."),
 	})
 	return &operation[checkpointModel, *checkpointModel]{
 		name: "checkpoint",
@@ -57,11 +50,13 @@ func checkpoint() action.Action {
 		holds:      heldByAny,
 		validate:   func(m *checkpointModel) diag.Diagnostics { return m.commandModel.validate() },
 		invoke:     invokeCheckpoint,
+		conclude:   concludeCheckpoint,
 	}
 }
 
-func invokeCheckpoint(ctx context.Context, c *call, m *checkpointModel) error {
-	err := c.checkpoint(ctx, m)
+// concludeCheckpoint records whether the compute must not be destroyed. With `on_failure = "continue"`, it makes an
+// error a warning.
+func concludeCheckpoint(ctx context.Context, c *call, m *checkpointModel, err error) error {
 	switch id := c.namespace + "/" + c.name; {
 	case err == nil, m.OnFailure.ValueString() == continueOnFailure:
 		c.found = true // so that nothing is held
@@ -101,11 +96,7 @@ func holdWarning(err error) diag.Diagnostics {
 
 const ignoredFailure = "\n\nThe run continues (`on_failure = \"continue\"`)."
 
-func (c *call) checkpoint(ctx context.Context, m *checkpointModel) error {
-	t, err := c.locate(ctx)
-	if err != nil {
-		return err
-	}
+func invokeCheckpoint(ctx context.Context, c *call, t *target, m *checkpointModel) error {
 	command := m.podCommand(c)
 	// A pod that runs has state to save, even if it is not ready to receive requests.
 	usable, others, err := c.candidates(ctx, t, runs(command.container))

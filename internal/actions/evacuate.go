@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/action"
-	"github.com/hashicorp/terraform-plugin-framework/action/schema"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +18,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
 // evictInterval is the time between attempts to evict pods that a PodDisruptionBudget holds, as in kubectl drain.
@@ -35,23 +35,20 @@ func evacuate() action.Action {
 		name: "evacuate",
 		description: "Evicts the pods of a compute from a node, and waits until their replacements are ready on " +
 			"other nodes. Evictions respect PodDisruptionBudgets.",
-		attributes: map[string]schema.Attribute{
-			"node": nodeAttribute(),
-			"cordon": schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether to first mark the node as " +
-				"unschedulable, like `kubectl cordon`, so that no replacement is scheduled to it. The node stays " +
-				"unschedulable until `kt_uncordon` or `kubectl uncordon`. Defaults to `false`."},
+		attributes: tf.Attributes{
+			"node": tf.RequiredText("Name of the node.", tf.ObjectName()),
+			"cordon": tf.OptionalBool("Whether to first mark the node as unschedulable, like `kubectl cordon`, so " +
+				"that no replacement is scheduled to it. The node stays unschedulable until `kt_uncordon` or " +
+				"`kubectl uncordon`. Defaults to `false`."),
 		},
-		timeout: defaultTimeout,
-		waits:   "until the replacements are ready",
-		invoke:  invokeEvacuate,
+		timeout:  defaultTimeout,
+		waits:    "until the replacements are ready",
+		requires: kind.Evacuating,
+		invoke:   invokeEvacuate,
 	}
 }
 
-func invokeEvacuate(ctx context.Context, c *call, m *evacuateModel) error {
-	t, err := c.locateFor(ctx, kind.Evacuating, "evacuate")
-	if err != nil {
-		return err
-	}
+func invokeEvacuate(ctx context.Context, c *call, t *target, m *evacuateModel) error {
 	all, err := t.source().Pods(ctx, c.cluster)
 	if err != nil {
 		return err

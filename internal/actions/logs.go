@@ -10,10 +10,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework/action"
-	"github.com/hashicorp/terraform-plugin-framework/action/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 
@@ -42,27 +40,19 @@ type logsModel struct {
 
 // showLogs is kt_logs.
 func showLogs() action.Action {
-	flag := func(description string) schema.Attribute {
-		return schema.BoolAttribute{Optional: true, MarkdownDescription: description + " Defaults to `false`."}
-	}
-	duration := func(description string) schema.Attribute {
-		return schema.StringAttribute{Optional: true, CustomType: tf.DurationType{}, MarkdownDescription: description}
-	}
 	attributes := outputAttributes(
 		"Name of the container. Defaults to the main container. Conflicts with `all_containers`.",
 		"Pods whose logs are shown: `all`, or `any`, which is the first existing one by name. Defaults to `all`.")
-	maps.Copy(attributes, map[string]schema.Attribute{
-		"all_containers": flag("Whether the logs of all containers are shown, also of those that initialize the " +
-			"pod."),
-		"duration": duration(fmt.Sprintf("How long the logs are followed, such as `5m`. With `0`, only the "+
+	maps.Copy(attributes, tf.Attributes{
+		"all_containers": tf.OptionalBool("Whether the logs of all containers are shown, also of those that " +
+			"initialize the pod. Defaults to `false`."),
+		"duration": tf.OptionalDuration(fmt.Sprintf("How long the logs are followed, such as `5m`. With `0`, only the "+
 			"existing lines are shown. Defaults to `%s`.", manifest.FormatDuration(followTime))),
-		"tail_lines": schema.Int64Attribute{
-			Optional: true, Validators: []validator.Int64{int64validator.AtLeast(0)},
-			MarkdownDescription: "Number of existing lines to show of each container, the newest. Defaults to all.",
-		},
-		"since": duration("Age of the oldest existing line to show, such as `10m`. Defaults to any age."),
-		"previous": flag("Whether the logs of the previous runs of the containers are shown, which ended before " +
-			"the last restart. They cannot be followed."),
+		"tail_lines": tf.OptionalInteger("Number of existing lines to show of each container, the newest. Defaults to "+
+			"all.", int64validator.AtLeast(0)),
+		"since": tf.OptionalDuration("Age of the oldest existing line to show, such as `10m`. Defaults to any age."),
+		"previous": tf.OptionalBool("Whether the logs of the previous runs of the containers are shown, which ended " +
+			"before the last restart. They cannot be followed. Defaults to `false`."),
 	})
 	return &operation[logsModel, *logsModel]{
 		name: "logs",
@@ -96,11 +86,7 @@ func validateLogs(m *logsModel) diag.Diagnostics {
 	return diags
 }
 
-func invokeLogs(ctx context.Context, c *call, m *logsModel) error {
-	t, err := c.locate(ctx)
-	if err != nil {
-		return err
-	}
+func invokeLogs(ctx context.Context, c *call, t *target, m *logsModel) error {
 	p := c.printer(m.outputModel)
 	logs := podstream.Logs{
 		Source:    t.source(),

@@ -10,9 +10,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/action/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -22,7 +23,7 @@ type model[M any] interface {
 	*M
 	limit() tf.Duration
 	// identity returns the attributes that identify the object of the action.
-	identity() map[string]schema.Attribute
+	identity() tf.Attributes
 	// resolve sets the identity of the call, and returns the path of the attribute that identifies the object.
 	resolve(c *call) (path.Path, diag.Diagnostics)
 }
@@ -40,11 +41,7 @@ type common struct {
 	limited
 }
 
-func (*common) identity() map[string]schema.Attribute {
-	return tf.TargetAttributes(func(description string, validators ...validator.String) schema.Attribute {
-		return schema.StringAttribute{Optional: true, Validators: validators, MarkdownDescription: description}
-	})
-}
+func (*common) identity() tf.Attributes { return tf.TargetAttributes(tf.OptionalText) }
 
 func (m *common) resolve(c *call) (path.Path, diag.Diagnostics) {
 	at, diags := m.Resolve(c.cluster)
@@ -60,20 +57,38 @@ type waitModel struct {
 
 func (m *waitModel) waits() bool { return m.Wait.IsNull() || m.Wait.ValueBool() }
 
+// await waits until what it follows is ready, and reports the result with its status, if the action waits.
+func (m *waitModel) await(ctx context.Context, c *call, f observe.Follow, result string) error {
+	if !m.waits() {
+		return nil
+	}
+	verdict, err := f.Wait(ctx, c.cluster)
+	if err == nil {
+		c.progress("%s: %s.", result, verdict.Message)
+	}
+	return err
+}
+
 // operation is an action on one object, with the model M.
 type operation[M any, P model[M]] struct {
 	name        string // without the provider's prefix
 	description string
-	attributes  map[string]schema.Attribute // in addition to those of common
-	timeout     time.Duration               // default of the attribute timeout
+	attributes  tf.Attributes // in addition to those of common
+	timeout     time.Duration // default of the attribute timeout
 	// waits describes the attribute wait of [waitModel], as "until …". It is empty for an action without it.
 	waits string
 
 	// validate checks the configuration without a cluster; values may be unknown. It may be nil.
 	validate func(m *M) diag.Diagnostics
-	// invoke performs the action. ctx ends after the timeout or when the run is interrupted. An error of the type
-	// [refusal] with a path is reported at its attribute, and any other error at the one that identifies the object.
-	invoke func(ctx context.Context, c *call, m *M) error
+	// requires is the operation that the compute must support; "" for an action on any compute.
+	requires kind.Operation
+	// invoke performs the action on the compute, which is nil for an action on a node. ctx ends after the timeout or
+	// when the run is interrupted. An error of the type [refusal] with a path is reported at its attribute, and any
+	// other error at the one that identifies the object.
+	invoke func(ctx context.Context, c *call, t *target, m *M) error
+	// conclude returns the error of the action. err is that of the search for the compute or of invoke; nil after a
+	// success. conclude may be nil.
+	conclude func(ctx context.Context, c *call, m *M, err error) error
 	// holds is why no compute may be destroyed in this run if the action fails before it has found its compute. ""
 	// means that it prevents none.
 	holds string
@@ -89,24 +104,21 @@ func (o *operation[M, P]) Metadata(_ context.Context, req action.MetadataRequest
 // Schema sets the schema.
 func (o *operation[M, P]) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
 	attributes := P(new(M)).identity()
-	attributes["timeout"] = schema.StringAttribute{
-		Optional: true, CustomType: tf.DurationType{},
-		MarkdownDescription: fmt.Sprintf("Timeout of the action, such as `30m`. Defaults to `%s`.",
-			manifest.FormatDuration(o.timeout)),
-	}
+	attributes["timeout"] = tf.OptionalDuration(fmt.Sprintf("Timeout of the action, such as `30m`. Defaults to `%s`.",
+		manifest.FormatDuration(o.timeout)))
 	if o.waits != "" {
-		attributes["wait"] = schema.BoolAttribute{Optional: true,
-			MarkdownDescription: "Whether to wait " + o.waits + ". Defaults to `true`."}
+		attributes["wait"] = tf.OptionalBool("Whether to wait " + o.waits + ". Defaults to `true`.")
 	}
 	maps.Copy(attributes, o.attributes)
-	resp.Schema = schema.Schema{MarkdownDescription: o.description, Attributes: attributes}
+	resp.Schema = schema.Schema{MarkdownDescription: o.description, Attributes: map[string]schema.Attribute{}}
+	for name, attribute := range attributes {
+		resp.Schema.Attributes[name] = attribute
+	}
 }
 
 // Configure stores the provider's data.
 func (o *operation[M, P]) Configure(_ context.Context, req action.ConfigureRequest, resp *action.ConfigureResponse) {
-	data, diags := tf.DataOf(req.ProviderData)
-	o.data = data
-	resp.Diagnostics.Append(diags...)
+	o.data = tf.DataOf(req.ProviderData, &resp.Diagnostics)
 }
 
 // ValidateConfig checks the configuration without a cluster.
@@ -165,8 +177,30 @@ func (o *operation[M, P]) Invoke(ctx context.Context, req action.InvokeRequest, 
 	}
 	ctx, cancel := tf.WithTimeLimit(ctx, tf.DurationOr(P(&m).limit(), o.timeout), "timeout")
 	defer cancel()
-	if err := o.invoke(ctx, c, &m); err != nil {
+	t, err := o.locate(ctx, c)
+	if err == nil {
+		err = o.invoke(ctx, c, t, &m)
+	}
+	if o.conclude != nil {
+		err = o.conclude(ctx, c, &m, err)
+	}
+	if err != nil {
 		resp.Diagnostics.Append(c.failure(ctx, "kt_"+o.name, at, err))
 	}
 	resp.Diagnostics.Append(c.warnings...)
+}
+
+// locate finds the compute, which must support the operation. It returns nil for an action on a node.
+func (o *operation[M, P]) locate(ctx context.Context, c *call) (*target, error) {
+	if c.name == "" {
+		return nil, nil
+	}
+	t, err := c.locate(ctx)
+	if err != nil || o.requires == "" {
+		return t, err
+	}
+	if why, instead := t.refusal(o.requires); why != "" {
+		return nil, refused(fmt.Sprintf("Cannot %s %s", o.name, t), explain(why, instead))
+	}
+	return t, nil
 }

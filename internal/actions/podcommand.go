@@ -8,14 +8,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
-	"github.com/hashicorp/terraform-plugin-framework/action/schema"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -42,22 +42,19 @@ type commandModel struct {
 }
 
 // commandAttributes returns the attributes of [commandModel].
-func commandAttributes(defaultPods string) map[string]schema.Attribute {
+func commandAttributes(defaultPods string) tf.Attributes {
 	attributes := outputAttributes("Name of the container. Defaults to the main container.", fmt.Sprintf(
 		"Pods in which the command runs: `any` ready pod, which is the first by name, or `all` pods. Defaults to `%s`.",
 		defaultPods))
-	maps.Copy(attributes, map[string]schema.Attribute{
+	maps.Copy(attributes, tf.Attributes{
 		"command": schema.ListAttribute{
 			Required: true, ElementType: types.StringType,
 			Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
 			MarkdownDescription: "Command and its arguments. They are not interpreted by a shell: use " +
 				"`[\"sh\", \"-c\", \"…\"]` for one.",
 		},
-		"parallelism": schema.Int64Attribute{
-			Optional: true, Validators: []validator.Int64{int64validator.Between(1, 100)},
-			MarkdownDescription: fmt.Sprintf("Maximum number of pods in which the command runs at the same time. "+
-				"Defaults to `%d`.", defaultParallelism),
-		},
+		"parallelism": tf.OptionalInteger(fmt.Sprintf("Maximum number of pods in which the command runs at the same "+
+			"time. Defaults to `%d`.", defaultParallelism), int64validator.Between(1, 100)),
 	})
 	return attributes
 }
@@ -100,12 +97,10 @@ func (c *call) candidates(
 			"but no pod has the labels %v, by which the provider searches for them.\n\nNext step: Add the label %s = "+
 			"%q to its pod template.", t.pods, kind.ServiceLabel, t.name))
 	}
-	for _, pod := range pods {
-		switch {
-		case pod.DeletionTimestamp != nil, ready.PodEnded(pod):
-		case isUsable(pod):
+	for _, pod := range running(pods) {
+		if isUsable(pod) {
 			usable = append(usable, pod)
-		default:
+		} else {
 			others = append(others, pod)
 		}
 	}
@@ -142,15 +137,11 @@ func (c *call) notRunning(ctx context.Context, t *target, others []*corev1.Pod) 
 
 // namesOf returns the names of pods for messages.
 func namesOf(pods []*corev1.Pod) string {
-	const shown = 5
 	var names []string
-	for _, pod := range pods[:min(len(pods), shown)] {
+	for _, pod := range pods {
 		names = append(names, pod.Name)
 	}
-	if more := len(pods) - shown; more > 0 {
-		names = append(names, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(names, ", ")
+	return ready.Listed(names, 5)
 }
 
 // requireContainer returns an error if a container is set that does not exist.
@@ -208,24 +199,18 @@ func (c *call) run(ctx context.Context, pods []*corev1.Pod, p podCommand) error 
 		}
 	}
 	defer p.printer.end()
-	var (
-		running sync.WaitGroup
-		slots   = make(chan struct{}, p.parallelism)
-		errs    = make([]error, len(pods))
-	)
+	var workers errgroup.Group
+	workers.SetLimit(p.parallelism)
+	errs := make([]error, len(pods))
 	for i, pod := range pods {
-		select {
-		case slots <- struct{}{}:
-		case <-ctx.Done():
-			errs[i] = context.Cause(ctx)
-			continue
-		}
-		running.Go(func() {
-			defer func() { <-slots }()
-			errs[i] = c.runIn(ctx, pod, p)
+		workers.Go(func() error {
+			if ctx.Err() == nil {
+				errs[i] = c.runIn(ctx, pod, p)
+			}
+			return nil
 		})
 	}
-	running.Wait()
+	_ = workers.Wait() // errs has the errors of all pods
 	if ctx.Err() != nil {
 		return interrupted(ctx, "The command may still be running in the pods: Kubernetes does not end it when the "+
 			"connection to it ends.", "")
@@ -249,22 +234,27 @@ func (c *call) runIn(ctx context.Context, pod *corev1.Pod, p podCommand) error {
 	mask, show := failed.output(p.printer, prefix, mask, pod.Name+": "+hiddenOutput)
 	failed.code, err = podstream.Run(ctx, c.cluster,
 		podstream.Command{Pod: pod, Container: container, Args: p.args, Mask: mask}, show)
-	ended, died := errors.AsType[*podstream.EndedError](err)
-	switch {
+	switch _, died := errors.AsType[*podstream.EndedError](err); {
 	case err == nil, died:
 		c.note("Ran the command in container %s of pod %s", container, pod.Name)
 	case ctx.Err() != nil:
 		c.note("Started the command in container %s of pod %s, where it may still run", container, pod.Name)
 	}
+	return c.result(failed, err)
+}
+
+// result returns the error of a command that has ended, or reports its success. err is that of waiting for its end.
+func (c *call) result(command *commandError, err error) error {
+	ended, died := errors.AsType[*podstream.EndedError](err)
 	switch {
 	case died:
-		return &endedError{ended, failed.tail}
+		return &endedError{ended, command.tail}
 	case err != nil:
 		return err
-	case failed.code != 0:
-		return failed
+	case command.code != 0:
+		return command
 	}
-	c.progress("Command exited with 0 in pod %s.", pod.Name)
+	c.progress("Command exited with 0 in pod %s.", command.pod)
 	return nil
 }
 

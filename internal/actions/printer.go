@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
-	"github.com/hashicorp/terraform-plugin-framework/action/schema"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 
@@ -39,20 +37,16 @@ type outputModel struct {
 const maskAttribute = "mask_secrets"
 
 // outputAttributes returns the attributes of [outputModel], with the descriptions of container and pods.
-func outputAttributes(container, pods string) map[string]schema.Attribute {
-	return map[string]schema.Attribute{
-		"container": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.ServiceName()},
-			MarkdownDescription: container},
-		"pods": schema.StringAttribute{Optional: true,
-			Validators: []validator.String{stringvalidator.OneOf(anyPod, allPods)}, MarkdownDescription: pods},
-		maskAttribute: schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether the values of the Secrets " +
-			"that the pods use are masked in the output, which needs permission to get these Secrets. Without it, " +
-			"the output is not shown. With `false`, the Secrets are not read, and their values can appear in the " +
-			"output of Terraform. Defaults to `true`."},
-		"mask_values": schema.ListAttribute{Optional: true, ElementType: types.StringType,
-			Validators: []validator.List{tf.NoNulls()},
-			MarkdownDescription: "Other values that are masked in the output, such as a sensitive variable. " +
-				"Terraform hides sensitive values in plans, but does not tell a provider which ones they are."},
+func outputAttributes(container, pods string) tf.Attributes {
+	return tf.Attributes{
+		"container": tf.OptionalText(container, tf.ServiceName()),
+		"pods":      tf.OptionalText(pods, stringvalidator.OneOf(anyPod, allPods)),
+		maskAttribute: tf.OptionalBool("Whether the values of the Secrets that the pods use are masked in the " +
+			"output, which needs permission to get these Secrets. Without it, the output is not shown. With `false`, " +
+			"the Secrets are not read, and their values can appear in the output of Terraform. Defaults to `true`."),
+		"mask_values": tf.OptionalTexts("Other values that are masked in the output, such as a sensitive variable. "+
+			"Terraform hides sensitive values in plans, but does not tell a provider which ones they are.",
+			tf.NoNulls()),
 	}
 }
 

@@ -3,6 +3,7 @@ package actions
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/action"
@@ -20,17 +21,14 @@ func restart() action.Action {
 		name: "restart",
 		description: "Replaces the pods of a compute by new ones, like `kubectl rollout restart`. It waits until the " +
 			"new pods are ready.",
-		timeout: defaultTimeout,
-		waits:   "until the new pods are ready",
-		invoke:  invokeRestart,
+		timeout:  defaultTimeout,
+		waits:    "until the new pods are ready",
+		requires: kind.Restarting,
+		invoke:   invokeRestart,
 	}
 }
 
-func invokeRestart(ctx context.Context, c *call, m *waitModel) error {
-	t, err := c.locateFor(ctx, kind.Restarting, "restart")
-	if err != nil {
-		return err
-	}
+func invokeRestart(ctx context.Context, c *call, t *target, m *waitModel) error {
 	if t.workload != nil {
 		switch verdict := ready.Assess(ready.Snapshot{Workload: t.workload}); {
 		case isPaused(t):
@@ -47,15 +45,16 @@ func invokeRestart(ctx context.Context, c *call, m *waitModel) error {
 		by = t.kind.Restart(t.workload.Object)
 	}
 	var old []*corev1.Pod
+	var err error
 	if by == kind.ByTemplate {
 		err = c.annotateTemplates(ctx, t, time.Now())
 	} else {
 		old, err = c.deletePods(ctx, t)
 	}
-	if err != nil || !m.waits() {
+	if err != nil {
 		return err
 	}
-	return c.await(ctx, c.follow(t, old, old), fmt.Sprintf("%s was restarted", t))
+	return m.await(ctx, c, c.follow(t, old, old), fmt.Sprintf("%s was restarted", t))
 }
 
 func isPaused(t *target) bool {
@@ -109,13 +108,9 @@ func (c *call) deletePods(ctx context.Context, t *target) ([]*corev1.Pod, error)
 
 // running returns the pods that have not ended and are not being deleted.
 func running(pods []*corev1.Pod) []*corev1.Pod {
-	var out []*corev1.Pod
-	for _, pod := range pods {
-		if pod.DeletionTimestamp == nil && !ready.PodEnded(pod) {
-			out = append(out, pod)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool {
+		return pod.DeletionTimestamp != nil || ready.PodEnded(pod)
+	})
 }
 
 // requireControllers returns an error if a pod has no controller, which would create it again.

@@ -9,10 +9,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/action"
-	"github.com/hashicorp/terraform-plugin-framework/action/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
@@ -34,30 +32,18 @@ type jobModel struct {
 // runCommand is kt_run.
 func runCommand() action.Action {
 	attributes := commandAttributes(anyPod)
-	maps.Copy(attributes, map[string]schema.Attribute{
-		"job": schema.SingleNestedAttribute{
-			Optional: true,
-			MarkdownDescription: "Runs the command in a new pod instead of the running ones, with a Job that is " +
-				"created from the pod template of the compute. The pod has the image, the environment, the volumes, " +
-				"the resources and the placement of the compute, including its GPUs and its queue. It has none of " +
-				"its ports, probes and sidecars, and does not run its startup script. The Job is deleted at the end. " +
-				"Conflicts with `pods` and `parallelism`. Use `{}` for the defaults.",
-			Attributes: map[string]schema.Attribute{
-				"env_vars": schema.MapAttribute{
-					Optional: true, ElementType: types.StringType,
-					Validators:          []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.EnvVarName())},
-					MarkdownDescription: "Environment variables, in addition to those of the container.",
-				},
-				"working_dir": schema.StringAttribute{
-					Optional: true, Validators: []validator.String{tf.AbsolutePath()},
-					MarkdownDescription: "Working directory. Must be an absolute path. Defaults to that of the " +
-						"container.",
-				},
-				"keep": schema.BoolAttribute{
-					Optional: true, MarkdownDescription: "Whether the Job is kept at the end. Defaults to `false`.",
-				},
-			},
-		},
+	maps.Copy(attributes, tf.Attributes{
+		"job": tf.OptionalObject("Runs the command in a new pod instead of the running ones, with a Job that is "+
+			"created from the pod template of the compute. The pod has the image, the environment, the volumes, "+
+			"the resources and the placement of the compute, including its GPUs and its queue. It has none of "+
+			"its ports, probes and sidecars, and does not run its startup script. The Job is deleted at the end. "+
+			"Conflicts with `pods` and `parallelism`. Use `{}` for the defaults.", tf.Attributes{
+			"env_vars": tf.OptionalTextMap("Environment variables, in addition to those of the container.",
+				tf.NoNulls(), mapvalidator.KeysAre(tf.EnvVarName())),
+			"working_dir": tf.OptionalText("Working directory. Must be an absolute path. Defaults to that of the "+
+				"container.", tf.AbsolutePath()),
+			"keep": tf.OptionalBool("Whether the Job is kept at the end. Defaults to `false`."),
+		}),
 	})
 	return &operation[runModel, *runModel]{
 		name: "run",
@@ -101,11 +87,7 @@ func (m *commandModel) validate() diag.Diagnostics {
 	return diags
 }
 
-func invokeRun(ctx context.Context, c *call, m *runModel) error {
-	t, err := c.locate(ctx)
-	if err != nil {
-		return err
-	}
+func invokeRun(ctx context.Context, c *call, t *target, m *runModel) error {
 	command := m.podCommand(c)
 	if m.Job != nil {
 		return c.runJob(ctx, t, command, *m.Job)

@@ -155,20 +155,13 @@ func (c *call) followJob(ctx context.Context, job kube.Ref, p podCommand, mask p
 		return err
 	}
 	end, err := podstream.AwaitExit(ctx, c.cluster, pod, p.container)
-	if died, ok := errors.AsType[*podstream.EndedError](err); ok {
-		return &endedError{died, failed.tail}
+	if err == nil {
+		failed.code = int(end.ExitCode)
+		if died := podstream.OutOfMemory(pod, p.container, end); died != nil && failed.code != 0 {
+			err = died
+		}
 	}
-	if err != nil {
-		return err
-	}
-	if failed.code = int(end.ExitCode); failed.code == 0 {
-		c.progress("Command exited with 0 in pod %s.", pod.Name)
-		return nil
-	}
-	if died := podstream.OutOfMemory(pod, p.container, end); died != nil {
-		return &endedError{died, failed.tail}
-	}
-	return joinFailures([]error{failed})
+	return joinFailures([]error{c.result(failed, err)})
 }
 
 // maskNotReady masks what a diagnosis quotes of the output of containers: their log and their termination message.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework/action"
-	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,22 +27,19 @@ func scale() action.Action {
 		description: "Sets the number of pods of a compute, and waits until they are ready. The next plan shows the " +
 			"number as drift, unless the `kt_compute` has `lifecycle { ignore_changes = [replicas] }`, or " +
 			"`[replicas, distribute]` for a RayCluster by `distribute`.",
-		attributes: map[string]schema.Attribute{
+		attributes: tf.Attributes{
 			"replicas": schema.Int64Attribute{Required: true, CustomType: tf.IntegerType{},
 				Validators:          []validator.Int64{int64validator.AtLeast(0)},
 				MarkdownDescription: "Number of pods, as `replicas` of a `kt_compute`."},
 		},
-		timeout: defaultTimeout,
-		waits:   "until the pods are ready",
-		invoke:  invokeScale,
+		timeout:  defaultTimeout,
+		waits:    "until the pods are ready",
+		requires: kind.Scaling,
+		invoke:   invokeScale,
 	}
 }
 
-func invokeScale(ctx context.Context, c *call, m *scaleModel) error {
-	t, err := c.locateFor(ctx, kind.Scaling, "scale")
-	if err != nil {
-		return err
-	}
+func invokeScale(ctx context.Context, c *call, t *target, m *scaleModel) error {
 	replicas, before := m.Replicas.ValueInt64(), int64(0)
 	after, changed, err := c.cluster.Modify(ctx, t.ref, func(obj *unstructured.Unstructured) error {
 		before = kind.PodCount(obj.Object, t.kind.Groups(obj.Object))
@@ -66,8 +63,5 @@ func invokeScale(ctx context.Context, c *call, m *scaleModel) error {
 		c.progress("%s is suspended. It will have this number of pods when it is resumed.", t)
 		return nil
 	}
-	if !m.waits() {
-		return nil
-	}
-	return c.await(ctx, c.follow(t, nil, nil), fmt.Sprintf("%s has %s", t, pods(replicas)))
+	return m.await(ctx, c, c.follow(t, nil, nil), fmt.Sprintf("%s has %s", t, pods(replicas)))
 }

@@ -7,9 +7,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework/action"
-	"github.com/hashicorp/terraform-plugin-framework/action/schema"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,17 +26,14 @@ func suspend() action.Action {
 		description: "Stops all pods of a compute, like the attribute `suspend` of a `kt_compute`, and keeps " +
 			"everything else. It records in the annotation `" + kind.SuspendedAnnotation + "` of the workload what " +
 			"`kt_resume` restores.",
-		timeout: defaultTimeout,
-		waits:   "until all pods are gone",
-		invoke:  invokeSuspend,
+		timeout:  defaultTimeout,
+		waits:    "until all pods are gone",
+		requires: kind.Suspending,
+		invoke:   invokeSuspend,
 	}
 }
 
-func invokeSuspend(ctx context.Context, c *call, m *waitModel) error {
-	t, err := c.locateFor(ctx, kind.Suspending, "suspend")
-	if err != nil {
-		return err
-	}
+func invokeSuspend(ctx context.Context, c *call, t *target, m *waitModel) error {
 	queue := ""
 	_, changed, err := c.cluster.Modify(ctx, t.ref, func(obj *unstructured.Unstructured) error {
 		queue = manifest.QueueOf(obj.Object, t.kind)
@@ -84,24 +79,19 @@ func resume() action.Action {
 		name: "resume",
 		description: "Starts the pods of a suspended compute again, with what `kt_suspend` has recorded, and waits " +
 			"until they are ready.",
-		attributes: map[string]schema.Attribute{
-			"replicas": schema.Int64Attribute{Optional: true, CustomType: tf.IntegerType{},
-				Validators: []validator.Int64{int64validator.AtLeast(1)},
-				MarkdownDescription: "Number of pods, as `replicas` of a `kt_compute`. Defaults to the number before " +
-					"`kt_suspend`. Required if the compute was suspended otherwise and its kind is suspended by zero " +
-					"replicas, such as a Deployment."},
+		attributes: tf.Attributes{
+			"replicas": tf.OptionalInteger("Number of pods, as `replicas` of a `kt_compute`. Defaults to the number "+
+				"before `kt_suspend`. Required if the compute was suspended otherwise and its kind is suspended by "+
+				"zero replicas, such as a Deployment.", int64validator.AtLeast(1)),
 		},
-		timeout: defaultTimeout,
-		waits:   "until the pods are ready",
-		invoke:  invokeResume,
+		timeout:  defaultTimeout,
+		waits:    "until the pods are ready",
+		requires: kind.Suspending,
+		invoke:   invokeResume,
 	}
 }
 
-func invokeResume(ctx context.Context, c *call, m *resumeModel) error {
-	t, err := c.locateFor(ctx, kind.Suspending, "resume")
-	if err != nil {
-		return err
-	}
+func invokeResume(ctx context.Context, c *call, t *target, m *resumeModel) error {
 	if why, instead := t.refusal(kind.Scaling); why != "" && !m.Replicas.IsNull() {
 		return &refusal{at: path.Root("replicas"), summary: fmt.Sprintf("Cannot scale %s", t),
 			detail: explain(why, "Remove `replicas`. "+instead)}
@@ -132,10 +122,7 @@ func invokeResume(ctx context.Context, c *call, m *resumeModel) error {
 	default:
 		c.did("Resumed %s", t)
 	}
-	if !m.waits() {
-		return nil
-	}
-	return c.await(ctx, c.follow(t, nil, nil), fmt.Sprintf("%s is running", t))
+	return m.await(ctx, c, c.follow(t, nil, nil), fmt.Sprintf("%s is running", t))
 }
 
 // pods formats a number of pods.

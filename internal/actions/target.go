@@ -79,18 +79,6 @@ func (t *target) source() podstream.Source {
 	return source
 }
 
-// locateFor is locate for an operation, which the compute must support. verb is its name in messages.
-func (c *call) locateFor(ctx context.Context, o kind.Operation, verb string) (*target, error) {
-	t, err := c.locate(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if why, instead := t.refusal(o); why != "" {
-		return nil, refused(fmt.Sprintf("Cannot %s %s", verb, t), explain(why, instead))
-	}
-	return t, nil
-}
-
 // explain returns the detail of a refusal.
 func explain(why, instead string) string {
 	return tf.Explain(tf.ComputeType, ready.Cause{Summary: why, Hint: ready.Advice(instead)}, nil)
@@ -234,15 +222,6 @@ func (t *target) refusal(o kind.Operation) (why, instead string) {
 	}
 	return fmt.Sprintf("The provider does not know the kind %s, and therefore not which of its fields to set.",
 		t.owner.Kind), "Change `manifest` of the kt_compute, and apply it."
-}
-
-// await waits until what it follows is ready, and reports the result with its status.
-func (c *call) await(ctx context.Context, f observe.Follow, result string) error {
-	verdict, err := f.Wait(ctx, c.cluster)
-	if err == nil {
-		c.progress("%s: %s.", result, verdict.Message)
-	}
-	return err
 }
 
 // follow returns a wait for the pods of the compute that reports its progress. old are the pods to be replaced, and all

@@ -24,11 +24,7 @@ func trigger() action.Action {
 	}
 }
 
-func invokeTrigger(ctx context.Context, c *call, m *waitModel) error {
-	t, err := c.locate(ctx)
-	if err != nil {
-		return err
-	}
+func invokeTrigger(ctx context.Context, c *call, t *target, m *waitModel) error {
 	cannot := fmt.Sprintf("Cannot trigger %s", t)
 	switch {
 	case t.workload == nil || !isCronJob(t.workload):
@@ -46,9 +42,6 @@ func invokeTrigger(ctx context.Context, c *call, m *waitModel) error {
 		return err
 	}
 	c.did("Created %s", ref)
-	if !m.waits() {
-		return nil
-	}
-	return c.await(ctx, observe.Follow{Workload: &ref, Namespace: ref.Namespace, Report: c.report, Complete: true,
+	return m.await(ctx, c, observe.Follow{Workload: &ref, Namespace: ref.Namespace, Report: c.report, Complete: true,
 		PodLabels: map[string]string{batchv1.JobNameLabel: ref.Name}}, ref.String())
 }

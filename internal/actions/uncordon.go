@@ -6,10 +6,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/action"
-	"github.com/hashicorp/terraform-plugin-framework/action/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -18,18 +16,13 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-func nodeAttribute() schema.Attribute {
-	return schema.StringAttribute{Required: true, Validators: []validator.String{tf.ObjectName()},
-		MarkdownDescription: "Name of the node."}
-}
-
 type uncordonModel struct {
 	limited
 	Node types.String `tfsdk:"node"`
 }
 
-func (*uncordonModel) identity() map[string]schema.Attribute {
-	return map[string]schema.Attribute{"node": nodeAttribute()}
+func (*uncordonModel) identity() tf.Attributes {
+	return tf.Attributes{"node": tf.RequiredText("Name of the node.", tf.ObjectName())}
 }
 
 func (*uncordonModel) resolve(*call) (path.Path, diag.Diagnostics) { //nolint:unparam // as an interface requires
@@ -42,7 +35,7 @@ func uncordon() action.Action {
 		description: "Marks a node as schedulable again, like `kubectl uncordon`, for example after `kt_evacuate` " +
 			"with `cordon`.",
 		timeout: time.Minute,
-		invoke: func(ctx context.Context, c *call, m *uncordonModel) error {
+		invoke: func(ctx context.Context, c *call, _ *target, m *uncordonModel) error {
 			return c.setSchedulable(ctx, m.Node.ValueString(), true)
 		},
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 
-	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -42,35 +41,30 @@ type conditionModel struct {
 	Message types.String `tfsdk:"message"`
 }
 
-func computeSchema() schema.Schema {
-	attributes := withTarget(map[string]schema.Attribute{
-		"mode": computedString("Mode of the compute, as in the `kt_compute` resource: `deployment`, " +
+const computeDescription = "Reads an existing compute, regardless of its kind and of what created it."
+
+func computeAttributes() tf.Attributes {
+	return withTarget(tf.Attributes{
+		"mode": tf.ComputedString("Mode of the compute, as in the `kt_compute` resource: `deployment`, " +
 			"`knative`, `raycluster`, …, or `selector` if its pods have no workload."),
-		"ready":        computedBool("Whether the compute is ready."),
-		"message":      computedString("Status of the compute, in one line."),
-		"replicas":     computedInt("Desired number of pods. Null if something else controls the number."),
-		"image":        computedString("Image of the main container. Null if no workload defines one."),
-		"service_name": computedString("Name of the Service. Null if the compute has none."),
-		"url":          computedString("HTTP address in the cluster. Null for gRPC."),
-		"grpc_target":  computedString("gRPC address in the cluster, as `host:port`. Null for HTTP."),
-		"uid":          computedString("UID of the workload. Null if the compute has none."),
-		"labels":       computedMap("Labels of the workload."),
-		"annotations": computedMap("Annotations of the workload, except " +
+		"ready":        tf.ComputedBool("Whether the compute is ready."),
+		"message":      tf.ComputedString("Status of the compute, in one line."),
+		"replicas":     tf.ComputedInteger("Desired number of pods. Null if something else controls the number."),
+		"image":        tf.ComputedString("Image of the main container. Null if no workload defines one."),
+		"service_name": tf.ComputedString("Name of the Service. Null if the compute has none."),
+		"url":          tf.ComputedString("HTTP address in the cluster. Null for gRPC."),
+		"grpc_target":  tf.ComputedString("gRPC address in the cluster, as `host:port`. Null for HTTP."),
+		"uid":          tf.ComputedString("UID of the workload. Null if the compute has none."),
+		"labels":       tf.ComputedTextMap("Labels of the workload."),
+		"annotations": tf.ComputedTextMap("Annotations of the workload, except " +
 			"`kubectl.kubernetes.io/last-applied-configuration`."),
-		"conditions": schema.ListNestedAttribute{
-			Computed: true, MarkdownDescription: "Conditions that the workload's controller reports.",
-			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"type":    computedString("Type of the condition, such as `Available`."),
-				"status":  computedString("Status of the condition: `True`, `False` or `Unknown`."),
-				"reason":  computedString("Reason for the status, as one word. Null if none is reported."),
-				"message": computedString("Human-readable explanation of the status. Null if none is reported."),
-			}},
-		},
+		"conditions": tf.ComputedObjects("Conditions that the workload's controller reports.", tf.Attributes{
+			"type":    tf.ComputedString("Type of the condition, such as `Available`."),
+			"status":  tf.ComputedString("Status of the condition: `True`, `False` or `Unknown`."),
+			"reason":  tf.ComputedString("Reason for the status, as one word. Null if none is reported."),
+			"message": tf.ComputedString("Human-readable explanation of the status. Null if none is reported."),
+		}),
 	})
-	return schema.Schema{
-		MarkdownDescription: "Reads an existing compute, regardless of its kind and of what created it.",
-		Attributes:          attributes,
-	}
 }
 
 func readCompute(ctx context.Context, data *tf.ProviderData, m *computeModel) diag.Diagnostics {
@@ -147,18 +141,13 @@ func imageOf(workload *unstructured.Unstructured, observed manifest.Compute) str
 	if observed.Image != "" {
 		return observed.Image
 	}
-	if image, _, _ := unstructured.NestedString(workload.Object, "spec", "image"); image != "" {
+	if image := kind.TextAt(workload.Object, "spec", "image"); image != "" {
 		return image
 	}
 	for _, path := range [][]string{{"spec", "template", "spec", "containers"}, {"spec", "containers"},
 		{"spec", "jobTemplate", "spec", "template", "spec", "containers"}} {
-		containers, _, _ := unstructured.NestedSlice(workload.Object, path...)
-		if len(containers) == 0 {
-			continue
-		}
-		if first, ok := containers[0].(map[string]any); ok {
-			image, _ := first["image"].(string)
-			return image
+		if containers := kind.ListAt(workload.Object, path...); len(containers) > 0 && containers[0] != nil {
+			return kind.TextAt(containers[0], "image")
 		}
 	}
 	return ""
@@ -166,13 +155,8 @@ func imageOf(workload *unstructured.Unstructured, observed manifest.Compute) str
 
 func conditionsOf(workload *unstructured.Unstructured) []conditionModel {
 	conditions := []conditionModel{}
-	items, _, _ := unstructured.NestedSlice(workload.Object, "status", "conditions")
-	for _, item := range items {
-		condition, _ := item.(map[string]any)
-		text := func(field string) types.String {
-			value, _ := condition[field].(string)
-			return tf.TextOrNull(value)
-		}
+	for _, condition := range kind.ListAt(workload.Object, "status", "conditions") {
+		text := func(field string) types.String { return tf.TextOrNull(kind.TextAt(condition, field)) }
 		conditions = append(conditions, conditionModel{Type: text("type"), Status: text("status"),
 			Reason: text("reason"), Message: text("message")})
 	}

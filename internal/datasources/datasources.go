@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/endpoint"
@@ -22,25 +21,31 @@ import (
 func All() []func() datasource.DataSource {
 	prober := &endpoint.Prober{}
 	return []func() datasource.DataSource{
-		constructor(source[computeModel]{name: "compute", schema: computeSchema, read: readCompute}),
-		constructor(source[endpointModel]{name: "endpoint", schema: endpointSchema,
+		constructor(source[computeModel]{name: "compute", description: computeDescription,
+			attributes: computeAttributes, read: readCompute}),
+		constructor(source[endpointModel]{name: "endpoint", description: endpointDescription,
+			attributes: endpointAttributes,
 			read: func(ctx context.Context, data *tf.ProviderData, m *endpointModel) diag.Diagnostics {
 				return readEndpoint(ctx, data.Cluster, prober, m)
 			}}),
-		constructor(source[eventsModel]{name: "events", schema: eventsSchema, read: readEvents}),
-		constructor(source[gpusModel]{name: "gpus", schema: gpusSchema, read: readGPUs}),
-		constructor(source[imageDigestModel]{name: "image_digest", schema: imageDigestSchema, read: readImageDigest,
-			offline: true}),
-		constructor(source[metricsModel]{name: "metrics", schema: metricsSchema, read: readMetrics}),
+		constructor(source[eventsModel]{name: "events", description: eventsDescription,
+			attributes: eventsAttributes, read: readEvents}),
+		constructor(source[gpusModel]{name: "gpus", description: gpusDescription, attributes: gpusAttributes,
+			read: readGPUs}),
+		constructor(source[imageDigestModel]{name: "image_digest", description: imageDigestDescription,
+			attributes: imageDigestAttributes, read: readImageDigest, offline: true}),
+		constructor(source[metricsModel]{name: "metrics", description: metricsDescription,
+			attributes: metricsAttributes, read: readMetrics}),
 	}
 }
 
 // source is a data source with the model M.
 type source[M any] struct {
-	name    string // without the provider's prefix
-	schema  func() schema.Schema
-	read    func(ctx context.Context, data *tf.ProviderData, m *M) diag.Diagnostics // completes the configuration
-	offline bool                                                                    // whether it needs no cluster
+	name        string // without the provider's prefix
+	description string
+	attributes  func() tf.Attributes
+	read        func(ctx context.Context, data *tf.ProviderData, m *M) diag.Diagnostics // completes the configuration
+	offline     bool                                                                    // whether it needs no cluster
 
 	data *tf.ProviderData // nil until the provider is configured
 }
@@ -59,14 +64,15 @@ func (s *source[M]) Metadata(_ context.Context, req datasource.MetadataRequest, 
 
 // Schema sets the schema.
 func (s *source[M]) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
-	resp.Schema = s.schema()
+	resp.Schema = schema.Schema{MarkdownDescription: s.description, Attributes: map[string]schema.Attribute{}}
+	for name, attribute := range s.attributes() {
+		resp.Schema.Attributes[name] = attribute
+	}
 }
 
 // Configure stores the provider's data.
 func (s *source[M]) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	data, diags := tf.DataOf(req.ProviderData)
-	s.data = data
-	resp.Diagnostics.Append(diags...)
+	s.data = tf.DataOf(req.ProviderData, &resp.Diagnostics)
 }
 
 // Read reads the data source. The read is deferred until the provider's configuration is known.
@@ -105,30 +111,9 @@ func readTarget(cluster *kube.Cluster, t *tf.Target, read func(namespace, name s
 }
 
 // withTarget adds the attributes that identify the compute.
-func withTarget(attributes map[string]schema.Attribute) map[string]schema.Attribute {
-	maps.Copy(attributes, tf.TargetAttributes(
-		func(description string, validators ...validator.String) schema.Attribute {
-			return schema.StringAttribute{
-				Optional: true, Computed: true, Validators: validators, MarkdownDescription: description,
-			}
-		}))
+func withTarget(attributes tf.Attributes) tf.Attributes {
+	maps.Copy(attributes, tf.TargetAttributes(tf.OptionalComputedText))
 	return attributes
-}
-
-func computedString(description string) schema.StringAttribute {
-	return schema.StringAttribute{Computed: true, MarkdownDescription: description}
-}
-
-func computedInt(description string) schema.Int64Attribute {
-	return schema.Int64Attribute{Computed: true, MarkdownDescription: description}
-}
-
-func computedBool(description string) schema.BoolAttribute {
-	return schema.BoolAttribute{Computed: true, MarkdownDescription: description}
-}
-
-func computedMap(description string) schema.MapAttribute {
-	return schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: description}
 }
 
 // orEmpty returns a map that is not null, so that expressions can iterate over it.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/endpoint"
@@ -50,52 +50,46 @@ type podModel struct {
 	Ready types.Bool   `tfsdk:"ready"`
 }
 
-func endpointSchema() schema.Schema {
-	attributes := withTarget(map[string]schema.Attribute{
-		"service_name": computedString("Name of the Service. Null if the compute is reached at another " +
+func endpointAttributes() tf.Attributes {
+	return withTarget(tf.Attributes{
+		"service_name": tf.ComputedString("Name of the Service. Null if the compute is reached at another " +
 			"address (`endpoint.url`)."),
-		"host":     computedString("DNS name in the cluster, such as `trainer.ml.svc.cluster.local`."),
-		"port":     computedInt("Port of the Service."),
-		"protocol": computedString("Protocol of the endpoint: `http` or `grpc`."),
-		"url": computedString("HTTP address, such as `http://trainer.ml.svc.cluster.local:80`. " +
+		"host":     tf.ComputedString("DNS name in the cluster, such as `trainer.ml.svc.cluster.local`."),
+		"port":     tf.ComputedInteger("Port of the Service."),
+		"protocol": tf.ComputedString("Protocol of the endpoint: `http` or `grpc`."),
+		"url": tf.ComputedString("HTTP address, such as `http://trainer.ml.svc.cluster.local:80`. " +
 			"Null for gRPC."),
-		"grpc_target": computedString("gRPC address, as `host:port`. Null for HTTP."),
-		"headless_host": computedString("DNS name of the headless Service, which resolves to the addresses " +
+		"grpc_target": tf.ComputedString("gRPC address, as `host:port`. Null for HTTP."),
+		"headless_host": tf.ComputedString("DNS name of the headless Service, which resolves to the addresses " +
 			"of all pods. Null if the compute is not distributed."),
 		"gateway_addresses": schema.ListAttribute{Computed: true, ElementType: types.StringType,
 			MarkdownDescription: "Addresses of gateways that reach the compute from outside the cluster, as " +
 				"`host:port`. Requests must carry the metadata in `metadata`. Read from the status of a SkyTorch or " +
 				"KPU compute. Otherwise empty."},
-		"metadata": computedMap("Request metadata that a gateway uses to route to a tensor server: " +
+		"metadata": tf.ComputedTextMap("Request metadata that a gateway uses to route to a tensor server: " +
 			"`compute-id`. Empty with `runtime = \"kubetorch\"`."),
-		"port_forward_command": computedString("Command that forwards the endpoint to `127.0.0.1`. Null if no pod " +
+		"port_forward_command": tf.ComputedString("Command that forwards the endpoint to `127.0.0.1`. Null if no pod " +
 			"can be forwarded to."),
 		"probe": probeAttribute(),
-		"status": computedString("Result of the probe: `SERVING`, or one of the following. " +
+		"status": tf.ComputedString("Result of the probe: `SERVING`, or one of the following. " +
 			"`NOT_SERVING`: the server reports that it is not serving. `UNKNOWN`: the server does not know the " +
 			"service. `UNIMPLEMENTED`: the server does not implement the protocol. `UNREACHABLE`: no connection. " +
 			"`TIMEOUT`: connected, but no response. `CORRUPT`: the returned tensor differs. `FAILED`: any other " +
 			"response. Null without a probe."),
-		"detail": computedString("Human-readable reason why the status is not `SERVING`. Otherwise " +
+		"detail": tf.ComputedString("Human-readable reason why the status is not `SERVING`. Otherwise " +
 			"null."),
-		"latency_ms": schema.Float64Attribute{Computed: true,
-			MarkdownDescription: "Duration of the health check on an open connection, in milliseconds. Null if the " +
-				"health check got no response."},
-		"throughput_mib_s": schema.Float64Attribute{Computed: true,
-			MarkdownDescription: "Throughput of the round trip, both directions together, in MiB per second. Null " +
-				"without a round trip."},
-		"pods": schema.ListNestedAttribute{
-			Computed: true, MarkdownDescription: "Pods behind the Service, sorted by name. Null without permission " +
-				"to list pods.",
-			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"name":  computedString("Name of the pod."),
-				"ip":    computedString("IP address of the pod. Null while it has none."),
-				"node":  computedString("Name of the node that the pod is scheduled to. Null while it has none."),
-				"ready": computedBool("Whether the pod is ready."),
-			}},
-		},
+		"latency_ms": tf.ComputedNumber("Duration of the health check on an open connection, in milliseconds. Null " +
+			"if the health check got no response."),
+		"throughput_mib_s": tf.ComputedNumber("Throughput of the round trip, both directions together, in MiB per " +
+			"second. Null without a round trip."),
+		"pods": tf.ComputedObjects("Pods behind the Service, sorted by name. Null without permission to list pods.",
+			tf.Attributes{
+				"name":  tf.ComputedString("Name of the pod."),
+				"ip":    tf.ComputedString("IP address of the pod. Null while it has none."),
+				"node":  tf.ComputedString("Name of the node that the pod is scheduled to. Null while it has none."),
+				"ready": tf.ComputedBool("Whether the pod is ready."),
+			}),
 	})
-	return schema.Schema{MarkdownDescription: endpointDescription, Attributes: attributes}
 }
 
 func readEndpoint(

@@ -7,9 +7,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
-	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 
@@ -41,34 +39,27 @@ type eventModel struct {
 	Count   types.Int64  `tfsdk:"count"`
 }
 
-func eventsSchema() schema.Schema {
-	attributes := withTarget(map[string]schema.Attribute{
-		"type": schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.OneOf("Normal",
-			"Warning")}, MarkdownDescription: "Type of the events to return: `Normal` or `Warning`. Defaults to both."},
-		"reasons": schema.ListAttribute{Optional: true, ElementType: types.StringType,
-			Validators: []validator.List{tf.NoNulls()},
-			MarkdownDescription: "Reasons of the events to return, such as `FailedScheduling` or `BackOff`. Defaults " +
-				"to all reasons."},
-		"limit": schema.Int64Attribute{Optional: true, Validators: []validator.Int64{int64validator.AtLeast(1)},
-			MarkdownDescription: "Maximum number of events to return, keeping the newest. Defaults to `100`."},
-		"events": schema.ListNestedAttribute{
-			Computed: true, MarkdownDescription: "Events, from the oldest to the newest.",
-			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"time":    computedString("Time of the last occurrence, in RFC 3339 format and UTC."),
-				"type":    computedString("Type of the event: `Normal` or `Warning`."),
-				"reason":  computedString("Reason of the event, as one word."),
-				"kind":    computedString("Kind of the object that the event is about, such as `Pod`."),
-				"name":    computedString("Name of the object that the event is about."),
-				"message": computedString("Human-readable description of the event."),
-				"count":   computedInt("Number of occurrences."),
-			}},
-		},
+const eventsDescription = "Reads the events of a compute, its pods and their PersistentVolumeClaims, and the " +
+	"objects in between, such as ReplicaSets. By default, an API server keeps events for one hour."
+
+func eventsAttributes() tf.Attributes {
+	return withTarget(tf.Attributes{
+		"type": tf.OptionalText("Type of the events to return: `Normal` or `Warning`. Defaults to both.",
+			stringvalidator.OneOf("Normal", "Warning")),
+		"reasons": tf.OptionalTexts("Reasons of the events to return, such as `FailedScheduling` or `BackOff`. "+
+			"Defaults to all reasons.", tf.NoNulls()),
+		"limit": tf.OptionalInteger("Maximum number of events to return, keeping the newest. Defaults to `100`.",
+			int64validator.AtLeast(1)),
+		"events": tf.ComputedObjects("Events, from the oldest to the newest.", tf.Attributes{
+			"time":    tf.ComputedString("Time of the last occurrence, in RFC 3339 format and UTC."),
+			"type":    tf.ComputedString("Type of the event: `Normal` or `Warning`."),
+			"reason":  tf.ComputedString("Reason of the event, as one word."),
+			"kind":    tf.ComputedString("Kind of the object that the event is about, such as `Pod`."),
+			"name":    tf.ComputedString("Name of the object that the event is about."),
+			"message": tf.ComputedString("Human-readable description of the event."),
+			"count":   tf.ComputedInteger("Number of occurrences."),
+		}),
 	})
-	return schema.Schema{
-		MarkdownDescription: "Reads the events of a compute, its pods and their PersistentVolumeClaims, and the " +
-			"objects in between, such as ReplicaSets. By default, an API server keeps events for one hour.",
-		Attributes: attributes,
-	}
 }
 
 func readEvents(ctx context.Context, data *tf.ProviderData, m *eventsModel) diag.Diagnostics {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"google.golang.org/grpc"
@@ -101,7 +102,7 @@ func FuzzMetrics(f *testing.F) {
 			return
 		}
 		m := metricsModel{Metrics: metricsOf(snapshots)}
-		resp := &datasource.ReadResponse{State: tfsdk.State{Schema: metricsSchema()}}
+		resp := &datasource.ReadResponse{State: tfsdk.State{Schema: schema.Schema{Attributes: metricsAttributes()}}}
 		if diags := resp.State.Set(t.Context(), &m); diags.HasError() {
 			t.Fatal(diags)
 		}

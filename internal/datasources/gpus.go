@@ -5,10 +5,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -45,58 +43,45 @@ type gpuNodeModel struct {
 	Schedulable bool   `tfsdk:"schedulable"`
 }
 
-func gpusSchema() schema.Schema {
+const gpusDescription = "Counts the GPUs of the cluster by product. Free GPUs are computed from the requests of " +
+	"pods that are scheduled to a node and have not terminated. Pods that are not scheduled yet do not " +
+	"count. Requires permission to list nodes and pods in the whole cluster."
+
+func gpusAttributes() tf.Attributes {
 	const (
 		capacity    = "Total number of GPUs."
 		allocatable = "Number of GPUs available to pods, which excludes unhealthy GPUs."
 		free        = "Number of GPUs that no pod on the node requests."
 	)
-	return schema.Schema{
-		MarkdownDescription: "Counts the GPUs of the cluster by product. Free GPUs are computed from the requests of " +
-			"pods that are scheduled to a node and have not terminated. Pods that are not scheduled yet do not " +
-			"count. Requires permission to list nodes and pods in the whole cluster.",
-		Attributes: map[string]schema.Attribute{
-			"resource_name": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelKey()},
-				MarkdownDescription: "Extended resource to count, such as `amd.com/gpu` or `nvidia.com/mig-1g.10gb`. " +
-					"Defaults to `nvidia.com/gpu`."},
-			"product_label": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelKey()},
-				MarkdownDescription: "Node label that contains the product. Defaults to `nvidia.com/gpu.product`, " +
-					"`amd.com/gpu.product-name` or `gpu.intel.com/product`, depending on the domain of " +
-					"`resource_name`. Resources of other domains have no products by default."},
-			"product": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelValue()},
-				MarkdownDescription: "GPU product to count, as in the node label `product_label`. Defaults to all " +
-					"products."},
-			"node_selector": schema.MapAttribute{Optional: true, ElementType: types.StringType, Validators: tf.Labels(),
-				MarkdownDescription: "Labels that a node must have to be counted. Defaults to all nodes."},
-			"schedulable_only": schema.BoolAttribute{Optional: true,
-				MarkdownDescription: "Whether to exclude nodes that do not accept pods because they are cordoned or " +
-					"not ready. Defaults to `false`."},
-			"capacity":    computedInt(capacity),
-			"allocatable": computedInt(allocatable),
-			"free":        computedInt(free),
-			"products": schema.ListNestedAttribute{
-				Computed: true, MarkdownDescription: "GPU products, sorted by name.",
-				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"product": computedString("Name of the product. Null for nodes without the label " +
-						"`product_label`."),
-					"capacity":    computedInt(capacity),
-					"allocatable": computedInt(allocatable),
-					"free":        computedInt(free),
-					"largest_free": computedInt("Largest number of free GPUs on one node, which is the maximum " +
-						"that a single pod can get."),
-					"nodes": schema.ListNestedAttribute{
-						Computed: true, MarkdownDescription: "Nodes with this product, sorted by name.",
-						NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-							"name":        computedString("Name of the node."),
-							"capacity":    computedInt(capacity),
-							"allocatable": computedInt(allocatable),
-							"free":        computedInt(free),
-							"schedulable": computedBool("Whether the node accepts pods."),
-						}},
-					},
-				}},
-			},
-		},
+	return tf.Attributes{
+		"resource_name": tf.OptionalText("Extended resource to count, such as `amd.com/gpu` or "+
+			"`nvidia.com/mig-1g.10gb`. Defaults to `nvidia.com/gpu`.", tf.LabelKey()),
+		"product_label": tf.OptionalText("Node label that contains the product. Defaults to `nvidia.com/gpu.product`, "+
+			"`amd.com/gpu.product-name` or `gpu.intel.com/product`, depending on the domain of `resource_name`. "+
+			"Resources of other domains have no products by default.", tf.LabelKey()),
+		"product": tf.OptionalText("GPU product to count, as in the node label `product_label`. Defaults to all "+
+			"products.", tf.LabelValue()),
+		"node_selector": tf.LabelMap("Labels that a node must have to be counted. Defaults to all nodes."),
+		"schedulable_only": tf.OptionalBool("Whether to exclude nodes that do not accept pods because they are " +
+			"cordoned or not ready. Defaults to `false`."),
+		"capacity":    tf.ComputedInteger(capacity),
+		"allocatable": tf.ComputedInteger(allocatable),
+		"free":        tf.ComputedInteger(free),
+		"products": tf.ComputedObjects("GPU products, sorted by name.", tf.Attributes{
+			"product":     tf.ComputedString("Name of the product. Null for nodes without the label `product_label`."),
+			"capacity":    tf.ComputedInteger(capacity),
+			"allocatable": tf.ComputedInteger(allocatable),
+			"free":        tf.ComputedInteger(free),
+			"largest_free": tf.ComputedInteger("Largest number of free GPUs on one node, which is the maximum that a " +
+				"single pod can get."),
+			"nodes": tf.ComputedObjects("Nodes with this product, sorted by name.", tf.Attributes{
+				"name":        tf.ComputedString("Name of the node."),
+				"capacity":    tf.ComputedInteger(capacity),
+				"allocatable": tf.ComputedInteger(allocatable),
+				"free":        tf.ComputedInteger(free),
+				"schedulable": tf.ComputedBool("Whether the node accepts pods."),
+			}),
+		}),
 	}
 }
 

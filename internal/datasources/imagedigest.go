@@ -3,10 +3,8 @@ package datasources
 import (
 	"context"
 
-	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -18,20 +16,18 @@ type imageDigestModel struct {
 	PinnedImage types.String `tfsdk:"pinned_image"`
 }
 
-func imageDigestSchema() schema.Schema {
-	return schema.Schema{
-		MarkdownDescription: "Requests the current digest of an image tag from its registry. Unlike `pin_digest` of " +
-			"`kt_image`, the digest is part of a saved plan: the apply of the plan runs the image that was reviewed, " +
-			"even if the tag has moved. Uses the same credentials as docker, and needs no cluster.",
-		Attributes: map[string]schema.Attribute{
-			"image": schema.StringAttribute{Required: true, Validators: []validator.String{tf.ImageReference()},
-				MarkdownDescription: "Image, such as `nvcr.io/nvidia/pytorch:26.06-py3`. An image with a digest " +
-					"causes no request."},
-			"digest": computedString("Digest, `sha256:…`. For a multi-platform image, this is the digest of the " +
-				"index, from which each node selects its platform."),
-			"pinned_image": computedString("Image with the digest, as `repository@sha256:…`, for `image` of " +
-				"`kt_compute`."),
-		},
+const imageDigestDescription = "Requests the current digest of an image tag from its registry. Unlike `pin_digest` " +
+	"of `kt_image`, the digest is part of a saved plan: the apply of the plan runs the image that was reviewed, even " +
+	"if the tag has moved. Uses the same credentials as docker, and needs no cluster."
+
+func imageDigestAttributes() tf.Attributes {
+	return tf.Attributes{
+		"image": tf.RequiredText("Image, such as `nvcr.io/nvidia/pytorch:26.06-py3`. An image with a digest causes no "+
+			"request.", tf.ImageReference()),
+		"digest": tf.ComputedString("Digest, `sha256:…`. For a multi-platform image, this is the digest of the " +
+			"index, from which each node selects its platform."),
+		"pinned_image": tf.ComputedString("Image with the digest, as `repository@sha256:…`, for `image` of " +
+			"`kt_compute`."),
 	}
 }
 

@@ -7,10 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/endpoint"
@@ -43,43 +41,31 @@ type metricModel struct {
 	Timestamp types.Int64       `tfsdk:"timestamp"`
 }
 
-func metricsSchema() schema.Schema {
-	attributes := withTarget(map[string]schema.Attribute{
-		"metric_names": schema.ListAttribute{Optional: true, ElementType: types.StringType,
-			Validators:          []validator.List{tf.NoNulls()},
-			MarkdownDescription: "Names of the metrics to read. Defaults to all metrics."},
-		"sources": schema.ListAttribute{Optional: true, ElementType: types.StringType,
-			Validators:          []validator.List{tf.NoNulls()},
-			MarkdownDescription: "Sources to read from. Defaults to all sources of the server."},
-		"label_filters": schema.MapAttribute{Optional: true, ElementType: types.StringType,
-			Validators:          []validator.Map{tf.NoNulls()},
-			MarkdownDescription: "Labels that a metric must have."},
-		"tls":     tlsAttribute(),
-		"token":   tokenAttribute(),
-		"via":     viaAttribute(),
-		"timeout": timeoutAttribute("Timeout of the read, such as `30s`. Defaults to `10s`."),
-		"metrics": schema.ListNestedAttribute{
-			Computed: true, MarkdownDescription: "Metrics, in the order in which the server returns them.",
-			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"source": computedString("Source of the metric."),
-				"name":   computedString("Name of the metric."),
-				"type":   computedString("Type of the metric: `gauge`, `counter`, `histogram` or `unknown`."),
-				"value": schema.Float64Attribute{Computed: true,
-					MarkdownDescription: "Value of the metric. Null if it is NaN or infinite."},
-				"unit":      computedString("Unit of the value. Null if the server reports none."),
-				"labels":    computedMap("Labels of the metric."),
-				"help":      computedString("Description of the metric. Null if the server reports none."),
-				"timestamp": computedInt("Timestamp of the measurement, in the unit that the server uses."),
-			}},
-		},
+const metricsDescription = "Reads a snapshot of the metrics of a tensor server through the gRPC service " +
+	"`skytorch.metrics.v1.Metrics` or, for KPU, `kpu.metrics.v1.Metrics`. A SkyTorch server has no metrics " +
+	"unless its environment variable `SKYTORCH_METRICS_SOURCES` lists sources, such as `nvidia-gpu`. Set it " +
+	"in `env_vars` of the `kt_compute`."
+
+func metricsAttributes() tf.Attributes {
+	return withTarget(tf.Attributes{
+		"metric_names":  tf.OptionalTexts("Names of the metrics to read. Defaults to all metrics.", tf.NoNulls()),
+		"sources":       tf.OptionalTexts("Sources to read from. Defaults to all sources of the server.", tf.NoNulls()),
+		"label_filters": tf.OptionalTextMap("Labels that a metric must have.", tf.NoNulls()),
+		"tls":           tlsAttribute(),
+		"token":         tokenAttribute(),
+		"via":           viaAttribute(),
+		"timeout":       tf.OptionalDuration("Timeout of the read, such as `30s`. Defaults to `10s`."),
+		"metrics": tf.ComputedObjects("Metrics, in the order in which the server returns them.", tf.Attributes{
+			"source":    tf.ComputedString("Source of the metric."),
+			"name":      tf.ComputedString("Name of the metric."),
+			"type":      tf.ComputedString("Type of the metric: `gauge`, `counter`, `histogram` or `unknown`."),
+			"value":     tf.ComputedNumber("Value of the metric. Null if it is NaN or infinite."),
+			"unit":      tf.ComputedString("Unit of the value. Null if the server reports none."),
+			"labels":    tf.ComputedTextMap("Labels of the metric."),
+			"help":      tf.ComputedString("Description of the metric. Null if the server reports none."),
+			"timestamp": tf.ComputedInteger("Timestamp of the measurement, in the unit that the server uses."),
+		}),
 	})
-	return schema.Schema{
-		MarkdownDescription: "Reads a snapshot of the metrics of a tensor server through the gRPC service " +
-			"`skytorch.metrics.v1.Metrics` or, for KPU, `kpu.metrics.v1.Metrics`. A SkyTorch server has no metrics " +
-			"unless its environment variable `SKYTORCH_METRICS_SOURCES` lists sources, such as `nvidia-gpu`. Set it " +
-			"in `env_vars` of the `kt_compute`.",
-		Attributes: attributes,
-	}
 }
 
 func readMetrics(ctx context.Context, data *tf.ProviderData, m *metricsModel) diag.Diagnostics {

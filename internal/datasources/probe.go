@@ -7,10 +7,9 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
-	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/endpoint"
@@ -34,50 +33,30 @@ type probeModel struct {
 }
 
 func probeAttribute() schema.Attribute {
-	return schema.SingleNestedAttribute{
-		Optional: true,
-		MarkdownDescription: "Probe of the endpoint, sent each time the data source is read. The results are in " +
-			"`status`, `detail`, `latency_ms` and `throughput_mib_s`.",
-		Attributes: map[string]schema.Attribute{
-			"method": schema.StringAttribute{
-				Optional: true, Validators: []validator.String{stringvalidator.OneOf(endpoint.MethodHealth,
-					endpoint.MethodHTTP, endpoint.MethodTensor)},
-				MarkdownDescription: "Method of the probe. `health` is the gRPC health check. `http` is `GET " +
-					"/health`. `tensor` is the gRPC health check, after which a tensor is sent, received, " +
-					"compared bit for bit and deleted. Defaults to `health` for gRPC and `http` for HTTP.",
-			},
-			"via": viaAttribute(),
-			"timeout": timeoutAttribute("Timeout of the whole probe, such as `30s`. Defaults to `10s`. Connecting " +
-				"times out after 5 seconds at the latest, or 30 seconds through a port-forward."),
-			"tls": tlsAttribute(), "token": tokenAttribute(),
-			"required": schema.BoolAttribute{
-				Optional: true,
-				MarkdownDescription: "Whether a status other than `SERVING` is an error. Defaults to `false`, so " +
-					"that a `check` block or a postcondition can evaluate the status.",
-			},
-			"round_trip_bytes": schema.Int64Attribute{
-				Optional: true, Validators: []validator.Int64{int64validator.Between(1, 4<<30)},
-				MarkdownDescription: "Size of the tensor that the method `tensor` sends, in bytes. Must be at most " +
-					"4 GiB. Defaults to `1048576`. The server keeps the tensor in memory during the probe. For " +
-					"KPU, the provider does too.",
-			},
-		},
-	}
+	return tf.OptionalObject("Probe of the endpoint, sent each time the data source is read. The results are in "+
+		"`status`, `detail`, `latency_ms` and `throughput_mib_s`.", tf.Attributes{
+		"method": tf.OptionalText("Method of the probe. `health` is the gRPC health check. `http` is `GET /health`. "+
+			"`tensor` is the gRPC health check, after which a tensor is sent, received, compared bit for bit and "+
+			"deleted. Defaults to `health` for gRPC and `http` for HTTP.",
+			stringvalidator.OneOf(endpoint.MethodHealth, endpoint.MethodHTTP, endpoint.MethodTensor)),
+		"via": viaAttribute(),
+		"timeout": tf.OptionalDuration("Timeout of the whole probe, such as `30s`. Defaults to `10s`. Connecting " +
+			"times out after 5 seconds at the latest, or 30 seconds through a port-forward."),
+		"tls": tlsAttribute(), "token": tokenAttribute(),
+		"required": tf.OptionalBool("Whether a status other than `SERVING` is an error. Defaults to `false`, so that " +
+			"a `check` block or a postcondition can evaluate the status."),
+		"round_trip_bytes": tf.OptionalInteger("Size of the tensor that the method `tensor` sends, in bytes. Must be "+
+			"at most 4 GiB. Defaults to `1048576`. The server keeps the tensor in memory during the probe. For KPU, "+
+			"the provider does too.", int64validator.Between(1, 4<<30)),
+	})
 }
 
-func viaAttribute() schema.StringAttribute {
-	return schema.StringAttribute{
-		Optional: true, Validators: []validator.String{stringvalidator.OneOf(endpoint.ViaAuto, endpoint.ViaDirect,
-			endpoint.ViaPortForward)},
-		MarkdownDescription: "Route to the endpoint. `direct` uses its address in the cluster or, if Terraform " +
-			"runs outside the cluster, the gateway if there is one. `port_forward` goes through the API server to a " +
-			"ready pod and requires permission to create `pods/portforward`. `auto` is `direct` in a pod of the same " +
-			"cluster, otherwise `port_forward`. Defaults to `auto`.",
-	}
-}
-
-func timeoutAttribute(description string) schema.StringAttribute {
-	return schema.StringAttribute{Optional: true, CustomType: tf.DurationType{}, MarkdownDescription: description}
+func viaAttribute() schema.Attribute {
+	return tf.OptionalText("Route to the endpoint. `direct` uses its address in the cluster or, if Terraform runs "+
+		"outside the cluster, the gateway if there is one. `port_forward` goes through the API server to a ready pod "+
+		"and requires permission to create `pods/portforward`. `auto` is `direct` in a pod of the same cluster, "+
+		"otherwise `port_forward`. Defaults to `auto`.",
+		stringvalidator.OneOf(endpoint.ViaAuto, endpoint.ViaDirect, endpoint.ViaPortForward))
 }
 
 func timeoutOf(given tf.Duration) time.Duration {

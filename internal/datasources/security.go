@@ -1,12 +1,13 @@
 package datasources
 
 import (
-	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/endpoint"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
 type tlsModel struct {
@@ -16,28 +17,20 @@ type tlsModel struct {
 }
 
 func tlsAttribute() schema.Attribute {
-	return schema.SingleNestedAttribute{
-		Optional: true,
-		MarkdownDescription: "TLS of the connection to the endpoint; `{}` uses the defaults. If omitted, only the " +
-			"connection to an `https` URL uses TLS.",
-		Attributes: map[string]schema.Attribute{
-			"ca_certificate": schema.StringAttribute{Optional: true,
-				MarkdownDescription: "Certificates of the certificate authorities to trust, in PEM format. Defaults " +
-					"to those of the system."},
-			"server_name": schema.StringAttribute{Optional: true,
-				MarkdownDescription: "Name that the certificate of the server must have. Defaults to the host of the " +
-					"address, such as `trainer.ml.svc.cluster.local`."},
-			"insecure": schema.BoolAttribute{Optional: true,
-				MarkdownDescription: "Whether to accept any certificate. Defaults to `false`."},
-		},
-	}
+	return tf.OptionalObject("TLS of the connection to the endpoint; `{}` uses the defaults. If omitted, only the "+
+		"connection to an `https` URL uses TLS.", tf.Attributes{
+		"ca_certificate": tf.OptionalText("Certificates of the certificate authorities to trust, in PEM format. " +
+			"Defaults to those of the system."),
+		"server_name": tf.OptionalText("Name that the certificate of the server must have. Defaults to the host of " +
+			"the address, such as `trainer.ml.svc.cluster.local`."),
+		"insecure": tf.OptionalBool("Whether to accept any certificate. Defaults to `false`."),
+	})
 }
 
 func tokenAttribute() schema.Attribute {
-	return schema.StringAttribute{Optional: true, Sensitive: true,
-		MarkdownDescription: "Bearer token of each request, in the header `Authorization` or the metadata " +
-			"`authorization`. The state contains it. Requires TLS, or a port-forward, which is encrypted up to the " +
-			"node of the pod."}
+	return tf.OptionalSecret("Bearer token of each request, in the header `Authorization` or the metadata " +
+		"`authorization`. The state contains it. Requires TLS, or a port-forward, which is encrypted up to the node " +
+		"of the pod.")
 }
 
 func securityOf(tls *tlsModel, token types.String) endpoint.Security {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -34,11 +33,7 @@ const computeDescription = "A [`kt_compute`](../resources/compute.md), or an obj
 
 // workloadDemands returns the demands of the pods of a compute: a resource, whose attribute manifests contains the
 // applied or planned objects, or an object with the arguments of one. It returns false if they are unknown.
-func workloadDemands(ctx context.Context, argument types.Dynamic) ([]manifest.GroupDemand, bool, error) {
-	raw, err := argument.ToTerraformValue(ctx)
-	if err != nil {
-		return nil, false, err
-	}
+func workloadDemands(ctx context.Context, raw tftypes.Value) ([]manifest.GroupDemand, bool, error) {
 	var attributes map[string]tftypes.Value
 	if !raw.Type().Is(tftypes.Object{}) || raw.As(&attributes) != nil {
 		return nil, false, fmt.Errorf("a compute must be an object")
@@ -48,8 +43,7 @@ func workloadDemands(ctx context.Context, argument types.Dynamic) ([]manifest.Gr
 		return nil, false, err
 	}
 	var podTemplate []string
-	var path string
-	if value, ok := attributes["pod_template_path"]; ok && value.IsKnown() && value.As(&path) == nil && path != "" {
+	if path, _ := attribute[string](raw, "pod_template_path"); path != "" {
 		podTemplate = strings.Split(path, ".")
 	}
 	var demands []manifest.GroupDemand
@@ -63,6 +57,16 @@ func workloadDemands(ctx context.Context, argument types.Dynamic) ([]manifest.Gr
 		}
 	}
 	return demands, true, nil
+}
+
+// attribute returns an attribute of an object or an element of a map. It is false unless it is known and of this type.
+func attribute[T any](object tftypes.Value, name string) (value T, ok bool) {
+	var attributes map[string]tftypes.Value
+	if typ := object.Type(); !typ.Is(tftypes.Object{}) && !typ.Is(tftypes.Map{}) || object.As(&attributes) != nil {
+		return value, false
+	}
+	found, ok := attributes[name]
+	return value, ok && found.IsKnown() && !found.IsNull() && found.As(&value) == nil
 }
 
 // manifestsOf returns the known elements of the attribute manifests, or the rendered objects if it is not set.

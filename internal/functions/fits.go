@@ -36,16 +36,12 @@ func newFits() function.Function {
 	}}
 }
 
-func fits(ctx context.Context, arguments function.ArgumentsData) (any, *function.FuncError) {
-	var argument, gpus types.Dynamic
-	if failed := arguments.Get(ctx, &argument, &gpus); failed != nil {
-		return nil, failed
-	}
-	demands, known, err := workloadDemands(ctx, argument)
+func fits(ctx context.Context, arguments []tftypes.Value) (any, *function.FuncError) {
+	demands, known, err := workloadDemands(ctx, arguments[0])
 	if err != nil {
 		return nil, invalid(0, err)
 	}
-	offered, offeredKnown, err := inventoryOf(ctx, gpus)
+	offered, offeredKnown, err := inventoryOf(arguments[1])
 	switch {
 	case err != nil:
 		return nil, invalid(1, err)
@@ -77,36 +73,30 @@ func (i inventory) fit(demands []manifest.GroupDemand) bool {
 }
 
 // inventoryOf decodes an argument. It returns false if a part of it is unknown.
-func inventoryOf(ctx context.Context, argument types.Dynamic) (inventory, bool, error) {
-	raw, err := argument.ToTerraformValue(ctx)
-	if err != nil {
-		return inventory{}, false, err
-	}
-	if !raw.IsFullyKnown() {
+func inventoryOf(gpus tftypes.Value) (inventory, bool, error) {
+	if !gpus.IsFullyKnown() {
 		return inventory{}, false, nil
 	}
-	gpus, ok := plain(raw).(map[string]any)
-	products, listed := gpus["products"].([]any)
-	if !ok || !listed {
+	products, listed := attribute[[]tftypes.Value](gpus, "products")
+	if !listed {
 		return inventory{}, false, fmt.Errorf("the GPUs must be an object with the attribute products, a list")
 	}
-	resource, _ := gpus["resource_name"].(string)
-	label, _ := gpus["product_label"].(string)
+	resource, _ := attribute[string](gpus, "resource_name")
+	label, _ := attribute[string](gpus, "product_label")
 	out := inventory{resource: cmp.Or(resource, kind.GPUResource)}
 	out.productLabel = cmp.Or(label, kind.GPUProductLabelOf(out.resource))
 	for i, product := range products {
-		attributes, _ := product.(map[string]any)
-		name, _ := attributes["product"].(string)
-		nodes, ok := attributes["nodes"].([]any)
+		name, _ := attribute[string](product, "product")
+		nodes, ok := attribute[[]tftypes.Value](product, "nodes")
 		if !ok {
 			return inventory{}, false, fmt.Errorf("the element products[%d] must be an object with the attribute "+
 				"nodes, a list", i)
 		}
-		for j, item := range nodes {
-			node, _ := item.(map[string]any)
-			free, isNumber := node["free"].(int64)
-			schedulable, isBool := node["schedulable"].(bool)
-			if !isNumber || !isBool {
+		for j, node := range nodes {
+			number, isNumber := attribute[big.Float](node, "free")
+			schedulable, isBool := attribute[bool](node, "schedulable")
+			free, accuracy := number.Int64()
+			if !isNumber || accuracy != big.Exact || !isBool {
 				return inventory{}, false, fmt.Errorf("the element products[%d].nodes[%d] must be an object with the "+
 					"attributes free, an integer, and schedulable, a bool", i, j)
 			}
@@ -114,39 +104,4 @@ func inventoryOf(ctx context.Context, argument types.Dynamic) (inventory, bool, 
 		}
 	}
 	return out, true, nil
-}
-
-// plain converts a known value to maps, lists, strings, integers and booleans. Other values are nil.
-func plain(value tftypes.Value) any {
-	if value.IsNull() {
-		return nil
-	}
-	var entries map[string]tftypes.Value
-	var items []tftypes.Value
-	var text string
-	var number big.Float
-	var flag bool
-	switch typ := value.Type(); {
-	case value.As(&text) == nil:
-		return text
-	case value.As(&flag) == nil:
-		return flag
-	case value.As(&number) == nil:
-		if integer, accuracy := number.Int64(); accuracy == big.Exact {
-			return integer
-		}
-	case (typ.Is(tftypes.Object{}) || typ.Is(tftypes.Map{})) && value.As(&entries) == nil:
-		out := make(map[string]any, len(entries))
-		for name, entry := range entries {
-			out[name] = plain(entry)
-		}
-		return out
-	case value.As(&items) == nil:
-		out := make([]any, len(items))
-		for i, item := range items {
-			out[i] = plain(item)
-		}
-		return out
-	}
-	return nil
 }

@@ -4,7 +4,9 @@ package functions
 import (
 	"context"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/function"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
 // All returns the constructors of the functions.
@@ -16,7 +18,7 @@ func All() []func() function.Function {
 type pure struct {
 	name       string
 	definition function.Definition
-	run        func(context.Context, function.ArgumentsData) (any, *function.FuncError)
+	run        func(ctx context.Context, arguments []tftypes.Value) (any, *function.FuncError)
 }
 
 // Metadata names the function.
@@ -31,7 +33,19 @@ func (p pure) Definition(_ context.Context, _ function.DefinitionRequest, resp *
 
 // Run computes the result.
 func (p pure) Run(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
-	result, failed := p.run(ctx, req.Arguments)
+	arguments := make([]tftypes.Value, len(p.definition.Parameters))
+	for i := range arguments {
+		var argument attr.Value
+		if resp.Error = req.Arguments.GetArgument(ctx, i, &argument); resp.Error != nil {
+			return
+		}
+		var err error
+		if arguments[i], err = argument.ToTerraformValue(ctx); err != nil {
+			resp.Error = invalid(int64(i), err)
+			return
+		}
+	}
+	result, failed := p.run(ctx, arguments)
 	if failed == nil {
 		failed = resp.Result.Set(ctx, result)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -25,12 +26,8 @@ func newGPUsTotal() function.Function {
 	}}
 }
 
-func countGPUs(ctx context.Context, arguments function.ArgumentsData) (any, *function.FuncError) {
-	var argument types.Dynamic
-	if failed := arguments.Get(ctx, &argument); failed != nil {
-		return nil, failed
-	}
-	demands, known, err := workloadDemands(ctx, argument)
+func countGPUs(ctx context.Context, arguments []tftypes.Value) (any, *function.FuncError) {
+	demands, known, err := workloadDemands(ctx, arguments[0])
 	switch {
 	case err != nil:
 		return nil, invalid(0, err)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/ktdev/terraform-provider-kt/internal/resources/compute"
 )
@@ -25,16 +26,8 @@ func newManifests() function.Function {
 	}}
 }
 
-func renderManifests(ctx context.Context, arguments function.ArgumentsData) (any, *function.FuncError) {
-	var config types.Dynamic
-	if failed := arguments.Get(ctx, &config); failed != nil {
-		return nil, failed
-	}
-	raw, err := config.ToTerraformValue(ctx)
-	if err != nil {
-		return nil, invalid(0, err)
-	}
-	rendered, known, err := compute.Manifests(ctx, raw)
+func renderManifests(ctx context.Context, arguments []tftypes.Value) (any, *function.FuncError) {
+	rendered, known, err := compute.Manifests(ctx, arguments[0])
 	switch {
 	case err != nil:
 		return nil, invalid(0, err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/function"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/decode"
@@ -35,10 +36,10 @@ func number(
 		Parameters: []function.Parameter{function.StringParameter{Name: name, MarkdownDescription: format}},
 		Return:     function.NumberReturn{},
 	}
-	run := func(ctx context.Context, arguments function.ArgumentsData) (any, *function.FuncError) {
+	run := func(_ context.Context, arguments []tftypes.Value) (any, *function.FuncError) {
 		var text string
-		if failed := arguments.Get(ctx, &text); failed != nil {
-			return nil, failed
+		if err := arguments[0].As(&text); err != nil {
+			return nil, invalid(0, err)
 		}
 		value, err := parse(text)
 		if err != nil {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"github.com/ktdev/terraform-provider-kt/internal/printable"
 )
 
 // actionStopTime is how long an interruption waits for the results of running actions.
@@ -13,7 +15,7 @@ const actionStopTime = 2 * time.Second
 
 // InvokeAction runs an action. After an interruption, terraform-plugin-go sends no events
 // (tfprotov6/tf6server/server.go), and so Terraform would not receive the result. StopProvider therefore interrupts
-// running actions itself, and waits for their results.
+// running actions itself, and waits for their results. Messages are made printable.
 func (s *server) InvokeAction(
 	ctx context.Context, req *tfprotov6.InvokeActionRequest,
 ) (*tfprotov6.InvokeActionServerStream, error) {
@@ -26,7 +28,18 @@ func (s *server) InvokeAction(
 	events := stream.Events
 	stream.Events = func(push func(tfprotov6.InvokeActionEvent) bool) {
 		defer end()
-		events(push)
+		for event := range events {
+			switch message := event.Type.(type) {
+			case tfprotov6.ProgressInvokeActionEventType:
+				message.Message = printable.Lines(message.Message)
+				event.Type = message
+			case tfprotov6.CompletedInvokeActionEventType:
+				diagnostics(message.Diagnostics)
+			}
+			if !push(event) {
+				return
+			}
+		}
 	}
 	return stream, nil
 }

@@ -64,43 +64,34 @@ type model struct {
 //   - token, client_certificate or exec: no credentials of the environment are
 //     used.
 func (m model) clusterConfig(ctx context.Context, env config.Env, version string) (config.Config, diag.Diagnostics) {
-	var diags diag.Diagnostics
-	var paths []string
-	diags.Append(m.ConfigPaths.ElementsAs(ctx, &paths, false)...)
-	byFile := m.ConfigPath.ValueString() != "" || len(paths) > 0
-	byHost := m.Host.ValueString() != "" && !byFile
-	byToken := m.Token.ValueString() != "" || !m.Exec.IsNull()
-	byCertificate := m.ClientCertificate.ValueString() != "" || m.ClientKey.ValueString() != ""
-
-	or := func(attribute types.String, variable string, counts bool) string {
-		if attribute.ValueString() != "" || !counts {
-			return attribute.ValueString()
-		}
-		return env.Get(variable)
-	}
+	c := tf.NewConverter(ctx)
 	cfg := config.Config{
-		Host:                  or(m.Host, "KUBE_HOST", !byFile),
-		Token:                 or(m.Token, "KUBE_TOKEN", !byFile && !byToken && !byCertificate),
-		ConfigPaths:           paths,
-		ConfigContext:         or(m.ConfigContext, "KUBE_CTX", !byHost),
-		ConfigContextCluster:  or(m.ConfigContextCluster, "KUBE_CTX_CLUSTER", !byHost),
-		ConfigContextAuthInfo: or(m.ConfigContextAuthInfo, "KUBE_CTX_AUTH_INFO", !byHost),
-		ClusterCACertificate: or(m.ClusterCACertificate, "KUBE_CLUSTER_CA_CERT_DATA",
-			!byFile && !m.Insecure.ValueBool()),
-		ClientCertificate: or(m.ClientCertificate, "KUBE_CLIENT_CERT_DATA", !byFile && !byToken),
-		ClientKey:         or(m.ClientKey, "KUBE_CLIENT_KEY_DATA", !byToken && (byCertificate || !byFile)),
-		TLSServerName:     or(m.TLSServerName, "KUBE_TLS_SERVER_NAME", !byFile),
-		ProxyURL:          or(m.ProxyURL, "KUBE_PROXY_URL", true),
-		Namespace:         m.Namespace.ValueString(),
-		Insecure:          m.Insecure.ValueBoolPointer(),
-		NodeAutoscaling:   m.NodeAutoscaling.ValueBoolPointer(),
-		RequireMaskedLogs: m.RequireMaskedLogs.ValueBool(),
-		QPS:               float32(m.ClientQPS.ValueFloat64()),
-		Burst:             int(m.ClientBurst.ValueInt64()),
-		UserAgent:         "terraform-provider-kt/" + version,
-		Env:               env,
+		QPS: float32(m.ClientQPS.ValueFloat64()), Burst: int(m.ClientBurst.ValueInt64()),
+		UserAgent: "terraform-provider-kt/" + version, Env: env,
 	}
-	if len(paths) == 0 {
+	c.DecodeModel(&m, &cfg)
+	diags := c.Diags
+	byFile := m.ConfigPath.ValueString() != "" || len(cfg.ConfigPaths) > 0
+	byHost := cfg.Host != "" && !byFile
+	byToken := cfg.Token != "" || cfg.Exec != nil
+	byCertificate := cfg.ClientCertificate != "" || cfg.ClientKey != ""
+
+	or := func(field *string, variable string, counts bool) {
+		if *field == "" && counts {
+			*field = env.Get(variable)
+		}
+	}
+	or(&cfg.Host, "KUBE_HOST", !byFile)
+	or(&cfg.Token, "KUBE_TOKEN", !byFile && !byToken && !byCertificate)
+	or(&cfg.ConfigContext, "KUBE_CTX", !byHost)
+	or(&cfg.ConfigContextCluster, "KUBE_CTX_CLUSTER", !byHost)
+	or(&cfg.ConfigContextAuthInfo, "KUBE_CTX_AUTH_INFO", !byHost)
+	or(&cfg.ClusterCACertificate, "KUBE_CLUSTER_CA_CERT_DATA", !byFile && !m.Insecure.ValueBool())
+	or(&cfg.ClientCertificate, "KUBE_CLIENT_CERT_DATA", !byFile && !byToken)
+	or(&cfg.ClientKey, "KUBE_CLIENT_KEY_DATA", !byToken && (byCertificate || !byFile))
+	or(&cfg.TLSServerName, "KUBE_TLS_SERVER_NAME", !byFile)
+	or(&cfg.ProxyURL, "KUBE_PROXY_URL", true)
+	if len(cfg.ConfigPaths) == 0 {
 		cfg.ConfigPaths = configPaths(m.ConfigPath.ValueString(), env, byHost)
 	}
 	if m.Insecure.IsNull() && m.ClusterCACertificate.ValueString() == "" {
@@ -111,11 +102,6 @@ func (m model) clusterConfig(ctx context.Context, env config.Env, version string
 	}
 	if cfg.QPS > 0 && cfg.Burst == 0 {
 		cfg.Burst = max(1, int(2*cfg.QPS))
-	}
-	if !m.Exec.IsNull() {
-		c := tf.NewConverter(ctx)
-		c.Decode(path.Root("exec"), m.Exec, &cfg.Exec)
-		diags.Append(c.Diags...)
 	}
 	return cfg, diags
 }
@@ -179,13 +165,10 @@ func (m model) defaults(ctx context.Context, env config.Env) (tf.Defaults, diag.
 		wanted := boolVariable(env, "KT_GPU_ANTI_AFFINITY", &diags)
 		d.GPUAntiAffinity = wanted != nil && *wanted
 	}
-	if !m.DefaultLabels.IsNull() {
-		diags.Append(m.DefaultLabels.ElementsAs(ctx, &d.Labels, false)...)
-	}
-	if !m.DefaultAnnotations.IsNull() {
-		diags.Append(m.DefaultAnnotations.ElementsAs(ctx, &d.Annotations, false)...)
-	}
-	return d, diags
+	c := tf.NewConverter(ctx)
+	c.Decode(path.Root("default_labels"), m.DefaultLabels, &d.Labels)
+	c.Decode(path.Root("default_annotations"), m.DefaultAnnotations, &d.Annotations)
+	return d, append(diags, c.Diags...)
 }
 
 func (m model) launchTimeout(env config.Env, diags *diag.Diagnostics) time.Duration {

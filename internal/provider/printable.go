@@ -9,9 +9,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/printable"
 )
 
-// printableServer is a server whose messages contain no control characters, and no commands for a CI system that prints
-// them. They can quote text of servers, registries, events and logs. It covers all requests that contact a server.
-type printableServer struct{ frameworkServer }
+// The messages of the responses contain no control characters, and no commands for a CI system that prints them. They
+// can quote text of servers, registries, events and logs. This covers all requests that contact a server: those here,
+// and those that the server handles itself, by [printed].
 
 // diagnostics makes diagnostics printable in place.
 func diagnostics(all []*tfprotov6.Diagnostic) {
@@ -30,95 +30,60 @@ func printed[Response any](resp *Response, err error) (*Response, error) {
 	return resp, err
 }
 
-// ConfigureProvider configures the provider.
-func (p printableServer) ConfigureProvider(
-	ctx context.Context, req *tfprotov6.ConfigureProviderRequest,
-) (*tfprotov6.ConfigureProviderResponse, error) {
-	return printed(p.frameworkServer.ConfigureProvider(ctx, req))
-}
-
-// UpgradeResourceState reads the state of a resource.
-func (p printableServer) UpgradeResourceState(
-	ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest,
-) (*tfprotov6.UpgradeResourceStateResponse, error) {
-	return printed(p.frameworkServer.UpgradeResourceState(ctx, req))
-}
-
-// ReadResource refreshes a resource.
-func (p printableServer) ReadResource(
-	ctx context.Context, req *tfprotov6.ReadResourceRequest,
-) (*tfprotov6.ReadResourceResponse, error) {
-	return printed(p.frameworkServer.ReadResource(ctx, req))
-}
-
-// PlanResourceChange plans a resource.
-func (p printableServer) PlanResourceChange(
-	ctx context.Context, req *tfprotov6.PlanResourceChangeRequest,
-) (*tfprotov6.PlanResourceChangeResponse, error) {
-	return printed(p.frameworkServer.PlanResourceChange(ctx, req))
-}
-
 // ApplyResourceChange applies a planned resource.
-func (p printableServer) ApplyResourceChange(
+func (s *server) ApplyResourceChange(
 	ctx context.Context, req *tfprotov6.ApplyResourceChangeRequest,
 ) (*tfprotov6.ApplyResourceChangeResponse, error) {
-	return printed(p.frameworkServer.ApplyResourceChange(ctx, req))
+	return printed(s.frameworkServer.ApplyResourceChange(ctx, req))
 }
 
 // ImportResourceState imports a resource.
-func (p printableServer) ImportResourceState(
+func (s *server) ImportResourceState(
 	ctx context.Context, req *tfprotov6.ImportResourceStateRequest,
 ) (*tfprotov6.ImportResourceStateResponse, error) {
-	return printed(p.frameworkServer.ImportResourceState(ctx, req))
+	return printed(s.frameworkServer.ImportResourceState(ctx, req))
 }
 
 // MoveResourceState takes over the state of another resource.
-func (p printableServer) MoveResourceState(
+func (s *server) MoveResourceState(
 	ctx context.Context, req *tfprotov6.MoveResourceStateRequest,
 ) (*tfprotov6.MoveResourceStateResponse, error) {
-	return printed(p.frameworkServer.MoveResourceState(ctx, req))
-}
-
-// GenerateResourceConfig returns a configuration.
-func (p printableServer) GenerateResourceConfig(
-	ctx context.Context, req *tfprotov6.GenerateResourceConfigRequest,
-) (*tfprotov6.GenerateResourceConfigResponse, error) {
-	return printed(p.frameworkServer.GenerateResourceConfig(ctx, req))
+	return printed(s.frameworkServer.MoveResourceState(ctx, req))
 }
 
 // ReadDataSource reads a data source.
-func (p printableServer) ReadDataSource(
+func (s *server) ReadDataSource(
 	ctx context.Context, req *tfprotov6.ReadDataSourceRequest,
 ) (*tfprotov6.ReadDataSourceResponse, error) {
-	return printed(p.frameworkServer.ReadDataSource(ctx, req))
+	return printed(s.frameworkServer.ReadDataSource(ctx, req))
 }
 
 // OpenEphemeralResource opens an ephemeral resource.
-func (p printableServer) OpenEphemeralResource(
+func (s *server) OpenEphemeralResource(
 	ctx context.Context, req *tfprotov6.OpenEphemeralResourceRequest,
 ) (*tfprotov6.OpenEphemeralResourceResponse, error) {
-	return printed(p.frameworkServer.OpenEphemeralResource(ctx, req))
+	return printed(s.frameworkServer.OpenEphemeralResource(ctx, req))
 }
 
 // RenewEphemeralResource renews an ephemeral resource.
-func (p printableServer) RenewEphemeralResource(
+func (s *server) RenewEphemeralResource(
 	ctx context.Context, req *tfprotov6.RenewEphemeralResourceRequest,
 ) (*tfprotov6.RenewEphemeralResourceResponse, error) {
-	return printed(p.frameworkServer.RenewEphemeralResource(ctx, req))
+	return printed(s.frameworkServer.RenewEphemeralResource(ctx, req))
 }
 
 // CloseEphemeralResource closes an ephemeral resource.
-func (p printableServer) CloseEphemeralResource(
+func (s *server) CloseEphemeralResource(
 	ctx context.Context, req *tfprotov6.CloseEphemeralResourceRequest,
 ) (*tfprotov6.CloseEphemeralResourceResponse, error) {
-	return printed(p.frameworkServer.CloseEphemeralResource(ctx, req))
+	return printed(s.frameworkServer.CloseEphemeralResource(ctx, req))
 }
 
 // ListResource lists objects.
-func (p printableServer) ListResource(
+func (s *server) ListResource(
 	ctx context.Context, req *tfprotov6.ListResourceRequest,
 ) (*tfprotov6.ListResourceServerStream, error) {
-	stream, err := p.frameworkServer.ListResource(ctx, req)
+	stream, err := s.frameworkServer.ListResource(ctx, req)
 	if stream == nil || stream.Results == nil {
 		return stream, err
 	}
@@ -134,32 +99,8 @@ func (p printableServer) ListResource(
 }
 
 // PlanAction plans an action.
-func (p printableServer) PlanAction(
+func (s *server) PlanAction(
 	ctx context.Context, req *tfprotov6.PlanActionRequest,
 ) (*tfprotov6.PlanActionResponse, error) {
-	return printed(p.frameworkServer.PlanAction(ctx, req))
-}
-
-// InvokeAction runs an action.
-func (p printableServer) InvokeAction(
-	ctx context.Context, req *tfprotov6.InvokeActionRequest,
-) (*tfprotov6.InvokeActionServerStream, error) {
-	stream, err := p.frameworkServer.InvokeAction(ctx, req)
-	if stream == nil || stream.Events == nil {
-		return stream, err
-	}
-	return &tfprotov6.InvokeActionServerStream{Events: func(yield func(tfprotov6.InvokeActionEvent) bool) {
-		for event := range stream.Events {
-			switch message := event.Type.(type) {
-			case tfprotov6.ProgressInvokeActionEventType:
-				message.Message = printable.Lines(message.Message)
-				event.Type = message
-			case tfprotov6.CompletedInvokeActionEventType:
-				diagnostics(message.Diagnostics)
-			}
-			if !yield(event) {
-				return
-			}
-		}
-	}}, err
+	return printed(s.frameworkServer.PlanAction(ctx, req))
 }

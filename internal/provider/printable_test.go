@@ -47,7 +47,7 @@ func (hostile) InvokeAction(
 
 func TestForeignTextInMessagesIsPrintable(t *testing.T) {
 	t.Parallel()
-	server := printableServer{hostile{}}
+	server := &server{frameworkServer: hostile{}, kt: &kt{}}
 	check := func(what string, texts ...string) {
 		for _, text := range texts {
 			if text != harmless {
@@ -63,7 +63,7 @@ func TestForeignTextInMessagesIsPrintable(t *testing.T) {
 			check(what, one.Summary, one.Detail)
 		}
 	}
-	read, err := server.ReadResource(t.Context(), nil)
+	read, err := server.ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/float64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
-	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
@@ -20,7 +19,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/actions"
 	"github.com/ktdev/terraform-provider-kt/internal/datasources"
@@ -85,108 +83,94 @@ func (p *kt) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 		MarkdownDescription: "Provisions ML compute on Kubernetes: GPU services, training pools, autoscaled " +
 			"inference and tensor servers, with their volumes, secrets and images.",
 		Attributes: map[string]schema.Attribute{
-			"host": optional("Address of the Kubernetes API server, such as `https://10.0.0.1:6443`. Unless " +
+			"host": tf.OptionalText("Address of the Kubernetes API server, such as `https://10.0.0.1:6443`. Unless " +
 				"`config_path` is also set, no kubeconfig is read. Can be set with the environment variable " +
 				"`KUBE_HOST`."),
-			"token": secret("Bearer token of the user or service account. Can be set with the " +
+			"token": tf.OptionalSecret("Bearer token of the user or service account. Can be set with the " +
 				"environment variable `KUBE_TOKEN`."),
-			"config_path": optional("Path of a kubeconfig file. If the attribute is set, the kubeconfig "+
+			"config_path": tf.OptionalText("Path of a kubeconfig file. If the attribute is set, the kubeconfig "+
 				"defines the server and the user, regardless of other environment variables. Can be set with the "+
 				"environment variable `KUBE_CONFIG_PATH`. Conflicts with `config_paths`.",
 				stringvalidator.ConflictsWith(path.MatchRoot("config_paths"))),
-			"config_paths": schema.ListAttribute{Optional: true, ElementType: types.StringType,
-				MarkdownDescription: "Paths of kubeconfig files, which are merged like kubectl merges them. Can be " +
-					"set with the environment variable `KUBE_CONFIG_PATHS`, separated as in `PATH`. Conflicts with " +
-					"`config_path`."},
-			"config_context": optional("Context of the kubeconfig to use. Can be set with the environment " +
+			"config_paths": tf.OptionalTexts("Paths of kubeconfig files, which are merged like kubectl merges them. "+
+				"Can be set with the environment variable `KUBE_CONFIG_PATHS`, separated as in `PATH`. Conflicts "+
+				"with `config_path`.", tf.NoNulls()),
+			"config_context": tf.OptionalText("Context of the kubeconfig to use. Can be set with the environment " +
 				"variable `KUBE_CTX`."),
-			"config_context_cluster": optional("Cluster of the kubeconfig that replaces the cluster of the " +
+			"config_context_cluster": tf.OptionalText("Cluster of the kubeconfig that replaces the cluster of the " +
 				"context. Can be set with the environment variable `KUBE_CTX_CLUSTER`."),
-			"config_context_auth_info": optional("User of the kubeconfig that replaces the user of the context. Can " +
-				"be set with the environment variable `KUBE_CTX_AUTH_INFO`."),
-			"cluster_ca_certificate": optional("PEM-encoded certificates of the authority that signed the API " +
+			"config_context_auth_info": tf.OptionalText("User of the kubeconfig that replaces the user of the " +
+				"context. Can be set with the environment variable `KUBE_CTX_AUTH_INFO`."),
+			"cluster_ca_certificate": tf.OptionalText("PEM-encoded certificates of the authority that signed the API " +
 				"server's certificate. Can be set with the environment variable `KUBE_CLUSTER_CA_CERT_DATA`."),
-			"client_certificate": optional("PEM-encoded client certificate. Requires `client_key`. Can be set " +
+			"client_certificate": tf.OptionalText("PEM-encoded client certificate. Requires `client_key`. Can be set " +
 				"with the environment variable `KUBE_CLIENT_CERT_DATA`."),
-			"client_key": secret("PEM-encoded private key of the client certificate. Can be set with " +
+			"client_key": tf.OptionalSecret("PEM-encoded private key of the client certificate. Can be set with " +
 				"the environment variable `KUBE_CLIENT_KEY_DATA`."),
-			"insecure": flag("Whether to skip the verification of the API server's certificate. Can " +
+			"insecure": tf.OptionalBool("Whether to skip the verification of the API server's certificate. Can " +
 				"be set with the environment variable `KUBE_INSECURE`."),
-			"tls_server_name": optional("Expected name in the API server's certificate. Defaults to the " +
+			"tls_server_name": tf.OptionalText("Expected name in the API server's certificate. Defaults to the " +
 				"host of its address. Can be set with the environment variable `KUBE_TLS_SERVER_NAME`."),
-			"proxy_url": optional("URL of the proxy for all requests to the API server. Can be set " +
+			"proxy_url": tf.OptionalText("URL of the proxy for all requests to the API server. Can be set " +
 				"with the environment variable `KUBE_PROXY_URL`."),
-			"exec": schema.SingleNestedAttribute{
-				Optional:            true,
-				MarkdownDescription: "Command that prints credentials, like `user.exec` in a kubeconfig.",
-				Attributes: map[string]schema.Attribute{
-					"api_version": schema.StringAttribute{Required: true, MarkdownDescription: "API version of the " +
-						"credentials: `client.authentication.k8s.io/v1` or `client.authentication.k8s.io/v1beta1`.",
-						Validators: []validator.String{stringvalidator.OneOf("client.authentication.k8s.io/v1",
-							"client.authentication.k8s.io/v1beta1")}},
-					"command": schema.StringAttribute{Required: true, MarkdownDescription: "Command to run.",
-						Validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
-					"args": schema.ListAttribute{Optional: true, ElementType: types.StringType,
-						MarkdownDescription: "Arguments of the command."},
-					"env": schema.MapAttribute{Optional: true, ElementType: types.StringType,
-						MarkdownDescription: "Environment variables to add to the environment of the command."},
-				},
-			},
-			"namespace": optional("Namespace of resources that do not set one. Can be set with the environment "+
+			"exec": tf.OptionalObject("Command that prints credentials, like `user.exec` in a kubeconfig.",
+				tf.Attributes{
+					"api_version": tf.RequiredText("API version of the credentials: `client.authentication.k8s.io/v1` "+
+						"or `client.authentication.k8s.io/v1beta1`.",
+						stringvalidator.OneOf("client.authentication.k8s.io/v1",
+							"client.authentication.k8s.io/v1beta1")),
+					"command": tf.RequiredText("Command to run.", stringvalidator.LengthAtLeast(1)),
+					"args":    tf.OptionalTexts("Arguments of the command."),
+					"env":     tf.OptionalTextMap("Environment variables to add to the environment of the command."),
+				}),
+			"namespace": tf.OptionalText("Namespace of resources that do not set one. Can be set with the environment "+
 				"variable `KT_NAMESPACE`. Defaults to the first of these that exists: `namespace` in "+
 				"`~/.kt/config.yaml`, the namespace of the kubeconfig context, the namespace of the pod that "+
 				"Terraform runs in, `default`.", tf.NamespaceName()),
-			"username": optional("Value of the label `kubetorch.com/username`, which is normalized to a valid " +
+			"username": tf.OptionalText("Value of the label `kubetorch.com/username`, which is normalized to a valid " +
 				"label value. Defaults to no label. For new resources, it can be set with the environment " +
 				"variable `KT_USERNAME`."),
-			"kubetorch_version": schema.StringAttribute{Optional: true,
-				Validators: []validator.String{tf.LabelValue(), stringvalidator.LengthAtLeast(1)},
-				MarkdownDescription: "Release of Kubetorch that pods install, such as `0.5.0`. For new computes, " +
-					"it defaults to the release that this version of the provider supports. Existing computes " +
-					"keep their release until another change restarts their pods. Changing this restarts the " +
-					"pods."},
-			"install_namespace": optional("Namespace in which Kubetorch is installed. Defaults to `kubetorch`. "+
+			"kubetorch_version": tf.OptionalText("Release of Kubetorch that pods install, such as `0.5.0`. For new "+
+				"computes, it defaults to the release that this version of the provider supports. Existing computes "+
+				"keep their release until another change restarts their pods. Changing this restarts the pods.",
+				tf.LabelValue(), stringvalidator.LengthAtLeast(1)),
+			"install_namespace": tf.OptionalText("Namespace in which Kubetorch is installed. Defaults to `kubetorch`. "+
 				"Changing this restarts the pods.", tf.NamespaceName()),
-			"launch_timeout": schema.StringAttribute{Optional: true, CustomType: tf.DurationType{},
-				MarkdownDescription: "Maximum time for the server of a compute to start. Defaults to `15m`. For new " +
-					"resources, it can be set with the environment variable `KT_LAUNCH_TIMEOUT`, in seconds. " +
-					"Changing this restarts the pods."},
-			"gpu_anti_affinity": flag("Whether to keep computes without GPUs off GPU nodes. Defaults to `false`. " +
-				"For new resources, it can be set with the environment variable `KT_GPU_ANTI_AFFINITY`. Changing " +
-				"this restarts the pods."),
-			"gpu_type_label": optional("Node label that contains the GPU product, for a `gpu_type` without a label. "+
-				"Defaults to `nvidia.com/gpu.product`, which nodes get only after they have started. For pools that "+
-				"scale from zero, set the label of the cloud, such as `karpenter.k8s.aws/instance-gpu-name`: see "+
+			"launch_timeout": tf.OptionalDuration("Maximum time for the server of a compute to start. Defaults to " +
+				"`15m`. For new resources, it can be set with the environment variable `KT_LAUNCH_TIMEOUT`, in " +
+				"seconds. Changing this restarts the pods."),
+			"gpu_anti_affinity": tf.OptionalBool("Whether to keep computes without GPUs off GPU nodes. Defaults to " +
+				"`false`. For new resources, it can be set with the environment variable `KT_GPU_ANTI_AFFINITY`. " +
+				"Changing this restarts the pods."),
+			"gpu_type_label": tf.OptionalText("Node label that contains the GPU product, for a `gpu_type` without a "+
+				"label. Defaults to `nvidia.com/gpu.product`, which nodes get only after they have started. For "+
+				"pools that scale from zero, set the label of the cloud, such as "+
+				"`karpenter.k8s.aws/instance-gpu-name`: see "+
 				"[GPU types by cloud](guides/gpu-pools.md#gpu-types-by-cloud). Changing this restarts the pods.",
 				tf.LabelKey()),
 			"client_qps": schema.Float64Attribute{Optional: true, MarkdownDescription: "Maximum number of " +
 				"requests per second to the API server. Defaults to no limit, because API Priority and Fairness " +
 				"of the server limits requests.", Validators: []validator.Float64{float64validator.AtLeast(0)}},
-			"client_burst": schema.Int64Attribute{Optional: true, MarkdownDescription: "Number of requests " +
-				"that may exceed `client_qps` in a burst. Requires `client_qps`. Defaults to twice `client_qps`.",
-				Validators: []validator.Int64{int64validator.AtLeast(1),
-					int64validator.AlsoRequires(path.MatchRoot("client_qps"))}},
-			"default_labels": schema.MapAttribute{Optional: true, ElementType: types.StringType,
-				MarkdownDescription: "Labels of all resources and of the pods of computes. The labels of a resource " +
-					"take precedence. Changing this restarts the pods.",
-				Validators: tf.Labels()},
-			"default_annotations": schema.MapAttribute{Optional: true, ElementType: types.StringType,
-				MarkdownDescription: "Annotations of all resources and of the pods of computes. The annotations of a " +
-					"resource take precedence. Changing this restarts the pods.",
-				Validators: []validator.Map{tf.NoNulls(), mapvalidator.KeysAre(tf.LabelKey())}},
-			"check_gpus": flag("Whether the plan warns about computes that request GPUs that no node can ever " +
-				"provide. The nodes are listed once per run. There is no warning without permission to list " +
+			"client_burst": tf.OptionalInteger("Number of requests that may exceed `client_qps` in a burst. Requires "+
+				"`client_qps`. Defaults to twice `client_qps`.", int64validator.AtLeast(1),
+				int64validator.AlsoRequires(path.MatchRoot("client_qps"))),
+			"default_labels": tf.LabelMap("Labels of all resources and of the pods of computes. The labels of a " +
+				"resource take precedence. Changing this restarts the pods."),
+			"default_annotations": tf.AnnotationMap("Annotations of all resources and of the pods of computes. The " +
+				"annotations of a resource take precedence. Changing this restarts the pods."),
+			"check_gpus": tf.OptionalBool("Whether the plan warns about computes that request GPUs that no node can " +
+				"ever provide. The nodes are listed once per run. There is no warning without permission to list " +
 				"nodes, or if nodes are added on demand (`node_autoscaling`). Defaults to `true`."),
-			"node_autoscaling": flag("Whether the cluster adds nodes on demand. If `true`, an apply waits for pods " +
-				"that fit no existing node. If `false`, such pods fail the apply earlier. " +
-				"By default, the provider detects this from the API of Karpenter, the status of the cluster " +
-				"autoscaler, and the events of both. Set it to `true` if the autoscaler cannot be detected, as with " +
-				"some managed autoscalers."),
-			"require_masked_logs": flag("Whether the last log lines of a failing pod are shown only if the values of " +
-				"all its Secrets can be masked. This requires permission to get them. Otherwise, the lines are " +
-				"shown, and an error states which values could not be masked. Defaults to `false`."),
-			"compact_plans": flag("Whether to omit `manifests` from the plan of a new resource. Later plans always " +
-				"contain it. Defaults to `false`."),
+			"node_autoscaling": tf.OptionalBool("Whether the cluster adds nodes on demand. If `true`, an apply waits " +
+				"for pods that fit no existing node. If `false`, such pods fail the apply earlier. By default, the " +
+				"provider detects this from the API of Karpenter, the status of the cluster autoscaler, and the " +
+				"events of both. Set it to `true` if the autoscaler cannot be detected, as with some managed " +
+				"autoscalers."),
+			"require_masked_logs": tf.OptionalBool("Whether the last log lines of a failing pod are shown only if " +
+				"the values of all its Secrets can be masked. This requires permission to get them. Otherwise, the " +
+				"lines are shown, and an error states which values could not be masked. Defaults to `false`."),
+			"compact_plans": tf.OptionalBool("Whether to omit `manifests` from the plan of a new resource. Later " +
+				"plans always contain it. Defaults to `false`."),
 		},
 	}
 }
@@ -236,16 +220,4 @@ func (p *kt) ListResources(context.Context) []func() list.ListResource {
 
 func (p *kt) EphemeralResources(context.Context) []func() ephemeral.EphemeralResource {
 	return []func() ephemeral.EphemeralResource{portforward.New()}
-}
-
-func optional(description string, validators ...validator.String) schema.StringAttribute {
-	return schema.StringAttribute{Optional: true, MarkdownDescription: description, Validators: validators}
-}
-
-func secret(description string) schema.StringAttribute {
-	return schema.StringAttribute{Optional: true, Sensitive: true, MarkdownDescription: description}
-}
-
-func flag(description string) schema.BoolAttribute {
-	return schema.BoolAttribute{Optional: true, MarkdownDescription: description}
 }

@@ -33,11 +33,13 @@ func NewComparingServer(p provider.Provider, compare Compare) tfprotov6.Provider
 	if !ok || !implements {
 		return framework
 	}
-	return printableServer{newServer(complete, own, compare)}
+	return newServer(complete, own, compare)
 }
 
 func newServer(framework frameworkServer, own *kt, compare Compare) *server {
-	return &server{frameworkServer: framework, kt: own, off: own.env.Get("KT_SHORT_PATH") == "off", compare: compare}
+	types := func() (map[string]resourceType, error) { return resourceTypes(own.ctx, own.resources) }
+	return &server{frameworkServer: framework, kt: own, off: own.env.Get("KT_SHORT_PATH") == "off", compare: compare,
+		types: sync.OnceValues(types)}
 }
 
 // frameworkServer contains all interfaces that the server of the framework
@@ -63,8 +65,7 @@ type server struct {
 	offline     *shortPath
 	offlineOnce sync.Once
 
-	schemas     map[string]*tfprotov6.Schema // of the resources
-	schemasOnce sync.Once
+	types func() (map[string]resourceType, error) // of the resources
 }
 
 // respond returns the short response if there is one, and otherwise that of the framework.
@@ -79,19 +80,19 @@ func respond[Request, Response any](
 	if short != nil && err == nil {
 		compare(ctx, req, resp, short, again)
 	}
-	return resp, err
+	return printed(resp, err)
 }
 
 // ConfigureProvider prepares the short path.
 func (s *server) ConfigureProvider(
 	ctx context.Context, req *tfprotov6.ConfigureProviderRequest,
 ) (*tfprotov6.ConfigureProviderResponse, error) {
-	resp, err := s.frameworkServer.ConfigureProvider(ctx, req)
+	resp, err := printed(s.frameworkServer.ConfigureProvider(ctx, req))
 	data := s.kt.data.Load()
 	if err != nil || data == nil || s.off {
 		return resp, err
 	}
-	short, err := newShortPath(ctx, s.kt.resources, data)
+	short, err := s.newShortPath(ctx, data)
 	s.configured.Store(short)
 	return resp, err
 }
@@ -116,7 +117,7 @@ func (s *server) validating(ctx context.Context) *shortPath {
 	}
 	s.offlineOnce.Do(func() {
 		if !s.off {
-			s.offline, _ = newShortPath(ctx, s.kt.resources, nil) // ConfigureProvider returns the error
+			s.offline, _ = s.newShortPath(ctx, nil) // ConfigureProvider returns the error
 		}
 	})
 	return s.offline
@@ -132,11 +133,11 @@ func (s *server) validate(
 	if err != nil || len(resp.Diagnostics) == 0 {
 		return resp, err
 	}
-	typ, ok := s.typeOf(ctx, req.TypeName)
+	of, ok := s.typeOf(req.TypeName)
 	if !ok {
 		return resp, nil
 	}
-	config, err := req.Config.Unmarshal(typ)
+	config, err := req.Config.Unmarshal(of.wire)
 	if err != nil {
 		return resp, nil //nolint:nilerr // the framework reports it
 	}
@@ -148,18 +149,10 @@ func (s *server) validate(
 	return resp, nil
 }
 
-func (s *server) typeOf(ctx context.Context, resourceType string) (tftypes.Type, bool) {
-	s.schemasOnce.Do(func() {
-		schemas, err := s.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
-		if err == nil {
-			s.schemas = schemas.ResourceSchemas
-		}
-	})
-	schema, ok := s.schemas[resourceType]
-	if !ok {
-		return nil, false
-	}
-	return schema.ValueType(), true
+func (s *server) typeOf(name string) (resourceType, bool) {
+	all, _ := s.types() // ConfigureProvider returns the error
+	of, ok := all[name]
+	return of, ok
 }
 
 // UpgradeResourceState records the object of a resource in state. Terraform sends
@@ -171,7 +164,7 @@ func (s *server) UpgradeResourceState(
 	var state map[string]json.RawMessage
 	data := s.kt.data.Load()
 	if !data.Configured() || req.RawState == nil || json.Unmarshal(req.RawState.JSON, &state) != nil {
-		return s.frameworkServer.UpgradeResourceState(ctx, req) // which reports the error
+		return printed(s.frameworkServer.UpgradeResourceState(ctx, req)) // which reports the error
 	}
 	var id, uid string
 	if json.Unmarshal(state["id"], &id) == nil && json.Unmarshal(state["uid"], &uid) == nil {
@@ -237,12 +230,12 @@ func (s *server) GetProviderSchema(
 func (s *server) GenerateResourceConfig(
 	ctx context.Context, req *tfprotov6.GenerateResourceConfigRequest,
 ) (*tfprotov6.GenerateResourceConfigResponse, error) {
-	state, diags := generated(ctx, s.kt.resources, req)
+	state, diags := s.generated(ctx, req)
 	if diags.HasError() {
-		return &tfprotov6.GenerateResourceConfigResponse{Diagnostics: diagnosticsOf(diags)}, nil
+		return printed(&tfprotov6.GenerateResourceConfigResponse{Diagnostics: diagnosticsOf(diags)}, nil)
 	}
-	return s.frameworkServer.GenerateResourceConfig(ctx, &tfprotov6.GenerateResourceConfigRequest{
-		TypeName: req.TypeName, State: state})
+	return printed(s.frameworkServer.GenerateResourceConfig(ctx, &tfprotov6.GenerateResourceConfigRequest{
+		TypeName: req.TypeName, State: state}))
 }
 
 // StopProvider is called when the run is interrupted. From then on, Terraform may

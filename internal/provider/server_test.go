@@ -17,13 +17,9 @@ func served(t *testing.T) (*server, *kt) {
 	if !ok {
 		t.Fatal("unexpected type of the provider")
 	}
-	outer, ok := NewServer(own).(printableServer)
+	s, ok := NewServer(own).(*server)
 	if !ok {
 		t.Fatal("the server of the framework does not implement all interfaces of terraform-plugin-go")
-	}
-	s, ok := outer.frameworkServer.(*server)
-	if !ok {
-		t.Fatalf("unexpected server %T", outer.frameworkServer)
 	}
 	return s, own
 }

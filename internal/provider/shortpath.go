@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -16,6 +17,38 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
+// resourceType is a resource type, with what the server needs to handle requests about it without the framework.
+type resourceType struct {
+	servable
+	version int64
+	wire    tftypes.Object
+}
+
+// servable are the methods of [lifecycle.Resource] that the framework does not call.
+type servable interface {
+	NewShortPath(context.Context, *tf.ProviderData) (lifecycle.ShortPath, error)
+	WithoutDefaults(context.Context, tftypes.Value) (tftypes.Value, diag.Diagnostics)
+}
+
+// resourceTypes returns the types of resources by their names.
+func resourceTypes(ctx context.Context, resources []func() resource.Resource) (map[string]resourceType, error) {
+	types := map[string]resourceType{}
+	for _, newResource := range resources {
+		one := newResource()
+		var name resource.MetadataResponse
+		one.Metadata(ctx, resource.MetadataRequest{}, &name)
+		var found resource.SchemaResponse
+		one.Schema(ctx, resource.SchemaRequest{}, &found)
+		with, ok := one.(servable)
+		wire, isObject := found.Schema.Type().TerraformType(ctx).(tftypes.Object)
+		if !ok || !isObject {
+			return nil, fmt.Errorf("%s has no short path", name.TypeName)
+		}
+		types[name.TypeName] = resourceType{servable: with, version: found.Schema.Version, wire: wire}
+	}
+	return types, nil
+}
+
 // shortPath answers requests about resources that nothing changes by [lifecycle.ShortPath]. Its methods return nil for
 // a request that the framework has to handle; those of a nil shortPath always do. See docs/adr/0021-short-path.md.
 type shortPath struct {
@@ -24,36 +57,25 @@ type shortPath struct {
 
 // shortType is a resource type with its short path.
 type shortType struct {
-	version int64
-	wire    tftypes.Object
-	path    lifecycle.ShortPath
+	resourceType
+	path lifecycle.ShortPath
 }
 
 // newShortPath returns the short path of a provider. Without data, it can only validate.
-func newShortPath(
-	ctx context.Context, resources []func() resource.Resource, data *tf.ProviderData,
-) (*shortPath, error) {
-	s := &shortPath{types: map[string]shortType{}}
-	for _, newResource := range resources {
-		one := newResource()
-		var name resource.MetadataResponse
-		one.Metadata(ctx, resource.MetadataRequest{}, &name)
-		var found resource.SchemaResponse
-		one.Schema(ctx, resource.SchemaRequest{}, &found)
-		with, ok := one.(interface {
-			NewShortPath(context.Context, *tf.ProviderData) (lifecycle.ShortPath, error)
-		})
-		wire, isObject := found.Schema.Type().TerraformType(ctx).(tftypes.Object)
-		if !ok || !isObject {
-			return nil, fmt.Errorf("%s has no short path", name.TypeName)
-		}
-		path, err := with.NewShortPath(ctx, data)
+func (s *server) newShortPath(ctx context.Context, data *tf.ProviderData) (*shortPath, error) {
+	types, err := s.types()
+	if err != nil {
+		return nil, err
+	}
+	short := &shortPath{types: map[string]shortType{}}
+	for name, of := range types {
+		path, err := of.NewShortPath(ctx, data)
 		if err != nil {
 			return nil, err
 		}
-		s.types[name.TypeName] = shortType{version: found.Schema.Version, wire: wire, path: path}
+		short.types[name] = shortType{resourceType: of, path: path}
 	}
-	return s, nil
+	return short, nil
 }
 
 func (s *shortPath) of(resourceType string) (shortType, bool) {

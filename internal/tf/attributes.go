@@ -11,9 +11,45 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
+// Attributes are the attributes of a schema or of a nested object. The framework has a package of attributes for each
+// kind of schema, with equal interfaces. Those of resources, which these functions return, are used in all schemas.
+// Other schemas ignore plan modifiers and defaults.
+type Attributes = map[string]schema.Attribute
+
 // ComputedString returns a string that only the provider sets.
 func ComputedString(description string) schema.StringAttribute {
 	return schema.StringAttribute{Computed: true, MarkdownDescription: description}
+}
+
+// ComputedInteger returns an integer that only the provider sets.
+func ComputedInteger(description string) schema.Int64Attribute {
+	return schema.Int64Attribute{Computed: true, MarkdownDescription: description}
+}
+
+// ComputedNumber returns a number that only the provider sets.
+func ComputedNumber(description string) schema.Float64Attribute {
+	return schema.Float64Attribute{Computed: true, MarkdownDescription: description}
+}
+
+// ComputedBool returns a boolean that only the provider sets.
+func ComputedBool(description string) schema.BoolAttribute {
+	return schema.BoolAttribute{Computed: true, MarkdownDescription: description}
+}
+
+// ComputedTextMap returns a map of strings that only the provider sets.
+func ComputedTextMap(description string) schema.MapAttribute {
+	return schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: description}
+}
+
+// ComputedObjects returns a list of objects that only the provider sets.
+func ComputedObjects(description string, attributes Attributes) schema.ListNestedAttribute {
+	return schema.ListNestedAttribute{Computed: true, MarkdownDescription: description,
+		NestedObject: schema.NestedAttributeObject{Attributes: attributes}}
+}
+
+// OptionalObject returns an optional object.
+func OptionalObject(description string, attributes Attributes) schema.SingleNestedAttribute {
+	return schema.SingleNestedAttribute{Optional: true, MarkdownDescription: description, Attributes: attributes}
 }
 
 // RequiredText returns a required string.
@@ -24,6 +60,11 @@ func RequiredText(description string, validators ...validator.String) schema.Str
 // OptionalText returns an optional string.
 func OptionalText(description string, validators ...validator.String) schema.StringAttribute {
 	return schema.StringAttribute{Optional: true, MarkdownDescription: description, Validators: validators}
+}
+
+// OptionalSecret returns an optional string that Terraform does not show.
+func OptionalSecret(description string) schema.StringAttribute {
+	return schema.StringAttribute{Optional: true, Sensitive: true, MarkdownDescription: description}
 }
 
 // OptionalComputedText returns an optional string that the provider sets if the configuration does not.

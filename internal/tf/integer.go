@@ -36,12 +36,9 @@ func (t IntegerType) ValueFromTerraform(ctx context.Context, in tftypes.Value) (
 		if err := in.As(&number); err != nil {
 			return nil, err
 		}
-	}
-	if number == nil {
-		return t.Int64Type.ValueFromTerraform(ctx, in)
-	}
-	if _, accuracy := number.Int64(); accuracy != big.Exact {
-		return notInteger{Int64Value: basetypes.NewInt64Unknown(), number: number}, nil
+		if _, accuracy := number.Int64(); accuracy != big.Exact {
+			return notInteger{Int64Value: basetypes.NewInt64Unknown(), number: number}, nil
+		}
 	}
 	return t.Int64Type.ValueFromTerraform(ctx, in)
 }

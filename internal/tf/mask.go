@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/decode"
 )
 
 // PathSet is a set of paths of attributes, as in [manifest.Path.String].
@@ -66,11 +67,11 @@ func mask(config tfsdk.Config, readable func(attribute string) bool) (tfsdk.Conf
 		default:
 			return v, nil
 		}
-		hidden[manifestPath(at).String()] = true
+		hidden[decode.PathText(at)] = true
 		if inObject {
 			return tftypes.NewValue(v.Type(), nil), nil
 		}
-		return emptyValue(v.Type()), nil
+		return EmptyValue(v.Type()), nil
 	})
 	if err != nil {
 		return config, hidden
@@ -78,8 +79,8 @@ func mask(config tfsdk.Config, readable func(attribute string) bool) (tfsdk.Conf
 	return tfsdk.Config{Raw: raw, Schema: config.Schema}, hidden
 }
 
-// emptyValue returns an empty text, or an object whose attributes are null.
-func emptyValue(of tftypes.Type) tftypes.Value {
+// EmptyValue returns an empty text, an object whose attributes are null, or null of another type.
+func EmptyValue(of tftypes.Type) tftypes.Value {
 	object, ok := of.(tftypes.Object)
 	switch {
 	case of.Is(tftypes.String):
@@ -92,19 +93,4 @@ func emptyValue(of tftypes.Type) tftypes.Value {
 		attributes[name] = tftypes.NewValue(typ, nil)
 	}
 	return tftypes.NewValue(of, attributes)
-}
-
-func manifestPath(at *tftypes.AttributePath) manifest.Path {
-	var out manifest.Path
-	for _, step := range at.Steps() {
-		switch step := step.(type) {
-		case tftypes.AttributeName:
-			out = append(out, manifest.Name(step))
-		case tftypes.ElementKeyString:
-			out = append(out, manifest.Entry(step))
-		case tftypes.ElementKeyInt:
-			out = append(out, manifest.Index(step))
-		}
-	}
-	return out
 }

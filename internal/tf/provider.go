@@ -64,15 +64,11 @@ func DefaultSettings() Defaults {
 
 // DataOf returns the provider's data of a Configure request. It is nil before the
 // provider is configured, for example during validation.
-func DataOf(raw any) (*ProviderData, diag.Diagnostics) {
-	if raw == nil {
-		return nil, nil
-	}
+func DataOf(raw any, diags *diag.Diagnostics) *ProviderData {
 	data, ok := raw.(*ProviderData)
-	if !ok {
-		return nil, diag.Diagnostics{diag.NewErrorDiagnostic("Unexpected provider data", fmt.Sprintf(
-			"The provider data has the type %T. This is a bug in the provider.\n\nNext step: Report it to the "+
-				"developers of the provider.", raw))}
+	if !ok && raw != nil {
+		diags.AddError("Unexpected provider data", fmt.Sprintf("The provider data has the type %T. This is a bug in "+
+			"the provider.\n\nNext step: Report it to the developers of the provider.", raw))
 	}
-	return data, nil
+	return data
 }

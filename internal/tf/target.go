@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -20,11 +21,12 @@ type Target struct {
 	Namespace types.String `tfsdk:"namespace"`
 }
 
-// TargetAttributes returns the attributes of [Target]. text creates an attribute that is optional and computed. others
-// are the names of attributes that can be set instead of the ID or the name.
-func TargetAttributes[A any](
-	text func(description string, validators ...validator.String) A, others ...string,
-) map[string]A {
+// TargetAttributes returns the attributes of [Target]. text is [OptionalText], or [OptionalComputedText] if the
+// provider sets those that are not configured. others are the names of attributes that can be set instead of the ID or
+// the name.
+func TargetAttributes(
+	text func(description string, validators ...validator.String) schema.StringAttribute, others ...string,
+) Attributes {
 	names := append([]string{"id", "name"}, others...)
 	exactlyOne := "Exactly one of `" + strings.Join(names[:len(names)-1], "`, `") + "` and `" + names[len(names)-1] +
 		"` must be set."
@@ -32,7 +34,7 @@ func TargetAttributes[A any](
 	for i, name := range names {
 		expressions[i] = path.MatchRoot(name)
 	}
-	return map[string]A{
+	return Attributes{
 		"id": text("Compute as `namespace/name`, which is the `id` of a `kt_compute`. "+exactlyOne+
 			" Conflicts with `namespace`.",
 			stringvalidator.RegexMatches(

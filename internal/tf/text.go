@@ -226,13 +226,7 @@ func (keepSame[S]) PlanModifyString(
 // KeepSameQuantities is like KeepSameQuantity, but for each entry of a map.
 func KeepSameQuantities() planmodifier.Map { return keepSameEntries{} }
 
-type keepSameEntries struct{}
-
-func (keepSameEntries) Description(context.Context) string {
-	return "Ignores changes to a text with the same meaning."
-}
-
-func (k keepSameEntries) MarkdownDescription(ctx context.Context) string { return k.Description(ctx) }
+type keepSameEntries struct{ keepSame[quantity] }
 
 func (keepSameEntries) PlanModifyMap(
 	_ context.Context, req planmodifier.MapRequest, resp *planmodifier.MapResponse,

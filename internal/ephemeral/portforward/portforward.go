@@ -47,9 +47,7 @@ func (p *portForward) Metadata(_ context.Context, req ephemeral.MetadataRequest,
 }
 
 func (p *portForward) Configure(_ context.Context, req ephemeral.ConfigureRequest, resp *ephemeral.ConfigureResponse) {
-	data, diags := tf.DataOf(req.ProviderData)
-	p.data = data
-	resp.Diagnostics.Append(diags...)
+	p.data = tf.DataOf(req.ProviderData, &resp.Diagnostics)
 }
 
 type model struct {

@@ -3,7 +3,6 @@ package portforward
 import (
 	"context"
 	"fmt"
-	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int32validator"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -27,32 +26,15 @@ const description = "Opens a tunnel to a compute, a Service or a pod through the
 
 func (p *portForward) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp *ephemeral.SchemaResponse) {
 	port := []validator.Int32{int32validator.Between(1, 65535)}
-	attributes := tf.TargetAttributes(func(description string, validators ...validator.String) schema.Attribute {
-		return schema.StringAttribute{
-			Optional: true, Computed: true, Validators: validators, MarkdownDescription: description,
-		}
-	}, "service", "pod")
-	maps.Copy(attributes, map[string]schema.Attribute{
-		"service": schema.StringAttribute{
-			Optional: true, Validators: []validator.String{tf.ObjectName()},
-			MarkdownDescription: "Name of a Service, instead of a compute.",
-		},
-		"pod": schema.StringAttribute{
-			Optional: true, Validators: []validator.String{tf.ObjectName()},
-			MarkdownDescription: "Name of a pod, instead of a compute.",
-		},
-		"uid": schema.StringAttribute{
-			Optional: true,
-			MarkdownDescription: "The `uid` of a `kt_compute` that the same configuration creates. The UID is " +
-				"known only after the compute is created, so Terraform opens the tunnel after that. The " +
-				"value itself is ignored.",
-		},
-		"required": schema.BoolAttribute{
-			Optional: true,
-			MarkdownDescription: "Whether it is an error if no pod is ready when the tunnel opens, including " +
-				"during plans. Defaults to `true`. If `false`, it is a warning, so that a suspended or " +
-				"failing compute can still be changed, and each connection waits for a pod.",
-		},
+	resp.Schema = schema.Schema{MarkdownDescription: description, Attributes: map[string]schema.Attribute{
+		"service": tf.OptionalText("Name of a Service, instead of a compute.", tf.ObjectName()),
+		"pod":     tf.OptionalText("Name of a pod, instead of a compute.", tf.ObjectName()),
+		"uid": tf.OptionalText("The `uid` of a `kt_compute` that the same configuration creates. The UID is known " +
+			"only after the compute is created, so Terraform opens the tunnel after that. The value itself is " +
+			"ignored."),
+		"required": tf.OptionalBool("Whether it is an error if no pod is ready when the tunnel opens, including " +
+			"during plans. Defaults to `true`. If `false`, it is a warning, so that a suspended or failing compute " +
+			"can still be changed, and each connection waits for a pod."),
 		"port": schema.Int32Attribute{
 			Optional: true, Validators: port,
 			MarkdownDescription: "Port of the Service or of the pod. Defaults to the port of the compute, the " +
@@ -62,15 +44,13 @@ func (p *portForward) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp 
 			Optional: true, Computed: true, Validators: port,
 			MarkdownDescription: "Port of `127.0.0.1` to listen on. Defaults to any free port.",
 		},
-		"host":    computed("Local address of the tunnel: `127.0.0.1`."),
-		"address": computed("Local end of the tunnel, as `host:port`."),
-		"url":     computed("Local end of the tunnel, as `http://host:port`."),
-	})
-	resp.Schema = schema.Schema{MarkdownDescription: description, Attributes: attributes}
-}
-
-func computed(description string) schema.StringAttribute {
-	return schema.StringAttribute{Computed: true, MarkdownDescription: description}
+		"host":    tf.ComputedString("Local address of the tunnel: `127.0.0.1`."),
+		"address": tf.ComputedString("Local end of the tunnel, as `host:port`."),
+		"url":     tf.ComputedString("Local end of the tunnel, as `http://host:port`."),
+	}}
+	for name, attribute := range tf.TargetAttributes(tf.OptionalComputedText, "service", "pod") {
+		resp.Schema.Attributes[name] = attribute
+	}
 }
 
 // backend resolves the target of the tunnel, and returns the path of the attribute that identifies it.

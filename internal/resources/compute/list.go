@@ -17,6 +17,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
@@ -182,7 +183,7 @@ func (s *search) item(k kind.Kind, live *unstructured.Unstructured) lifecycle.It
 	inventory := manifest.InventoryOf(live)
 	gpus := "" // of a suspended workload: none
 	if inventory.GPUs > 0 {
-		gpus = strings.TrimSpace(lifecycle.Counted(inventory.GPUs, "GPU") + " " + inventory.GPUType())
+		gpus = strings.TrimSpace(ready.Number(int(inventory.GPUs), "GPU") + " " + inventory.GPUType())
 	}
 	return lifecycle.ItemOf(k, live, suspension(inventory), gpus,
 		lifecycle.Property("username", live.GetLabels()[kind.UsernameLabel]))

@@ -52,20 +52,16 @@ func coerceObject(at *tftypes.AttributePath, value tftypes.Value, to tftypes.Obj
 	if !ok {
 		return tftypes.Value{}, mismatch(at, "an object", value)
 	}
+	out := make(map[string]tftypes.Value, len(to.AttributeTypes))
+	for name, typ := range to.AttributeTypes {
+		out[name] = tftypes.NewValue(typ, nil)
+	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if _, ok := to.AttributeTypes[name]; !ok {
+		typ, ok := to.AttributeTypes[name]
+		if !ok {
 			return tftypes.Value{}, unknownAttribute(at, name, to)
 		}
-	}
-	out := make(map[string]tftypes.Value, len(to.AttributeTypes))
-	for _, name := range slices.Sorted(maps.Keys(to.AttributeTypes)) {
-		typ := to.AttributeTypes[name]
-		attribute, ok := given[name]
-		if !ok {
-			out[name] = tftypes.NewValue(typ, nil)
-			continue
-		}
-		converted, err := coerce(at.WithAttributeName(name), attribute, typ)
+		converted, err := coerce(at.WithAttributeName(name), given[name], typ)
 		if err != nil {
 			return tftypes.Value{}, err
 		}

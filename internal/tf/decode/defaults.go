@@ -36,31 +36,17 @@ func hasDefault(ctx context.Context, at path.Path, attribute schema.Attribute, c
 	if !ok {
 		return true
 	}
-	object := nested.GetNestedObject()
-	members := func(config, prior attr.Value) bool {
-		configured, ok := objectOf(ctx, config)
-		before, also := objectOf(ctx, prior)
-		if !ok || !also {
-			return false
-		}
-		for name, attribute := range object.GetAttributes() {
-			if !hasDefault(ctx, at.AtName(name), attribute, configured.Attributes()[name], before.Attributes()[name]) {
-				return false
-			}
-		}
-		return true
-	}
-	list, ok := config.(basetypes.ListValue)
-	if !ok {
-		return members(config, prior)
-	}
-	before, ok := prior.(basetypes.ListValue)
-	if !ok || len(before.Elements()) != len(list.Elements()) {
+	configured, ok := objectsIn(ctx, config)
+	before, also := objectsIn(ctx, prior)
+	if !ok || !also || len(configured) != len(before) {
 		return false
 	}
-	for i, item := range list.Elements() {
-		if !members(item, before.Elements()[i]) {
-			return false
+	for i, object := range configured {
+		values, was := object.Attributes(), before[i].Attributes()
+		for name, attribute := range nested.GetNestedObject().GetAttributes() {
+			if !hasDefault(ctx, at.AtName(name), attribute, values[name], was[name]) {
+				return false
+			}
 		}
 	}
 	return true

@@ -63,12 +63,15 @@ func validAttribute(ctx context.Context, at position, attribute schema.Attribute
 		return true
 	}
 	object := nested.GetNestedObject()
-	valid := func(at position, value attr.Value) bool {
-		if with, ok := object.(objectValidators); ok && !objectsAccept(ctx, at, with.ObjectValidators(), value) {
-			return false
+	objects, ok := objectsIn(ctx, value)
+	_, isList := value.(basetypes.ListValue)
+	for i, members := range objects {
+		at := at
+		if isList {
+			at = at.item(i)
 		}
-		members, ok := objectOf(ctx, value)
-		if !ok || members.IsNull() {
+		with, validates := object.(objectValidators)
+		if members.IsNull() || validates && !objectsAccept(ctx, at, with.ObjectValidators(), members) {
 			return false
 		}
 		values := members.Attributes()
@@ -77,27 +80,30 @@ func validAttribute(ctx context.Context, at position, attribute schema.Attribute
 				return false
 			}
 		}
-		return true
 	}
-	list, ok := value.(basetypes.ListValue)
-	if !ok {
-		return valid(at, value)
-	}
-	for i, item := range list.Elements() {
-		if !valid(at.item(i), item) {
-			return false
-		}
-	}
-	return true
+	return ok
 }
 
-func objectOf(ctx context.Context, value attr.Value) (basetypes.ObjectValue, bool) {
-	valuable, ok := value.(basetypes.ObjectValuable)
-	if !ok {
-		return basetypes.ObjectValue{}, false
+// objectsIn returns the objects in the value of a nested attribute: an object, or a list of objects. It returns false
+// for another value.
+func objectsIn(ctx context.Context, value attr.Value) ([]basetypes.ObjectValue, bool) {
+	items := []attr.Value{value}
+	if list, ok := value.(basetypes.ListValue); ok {
+		items = list.Elements()
 	}
-	object, diags := valuable.ToObjectValue(ctx)
-	return object, len(diags) == 0
+	objects := make([]basetypes.ObjectValue, len(items))
+	for i, item := range items {
+		valuable, ok := item.(basetypes.ObjectValuable)
+		if !ok {
+			return nil, false
+		}
+		object, diags := valuable.ToObjectValue(ctx)
+		if len(diags) > 0 {
+			return nil, false
+		}
+		objects[i] = object
+	}
+	return objects, true
 }
 
 // isEmptyOrHasNull reports whether a value is an empty text, or a collection with a null.

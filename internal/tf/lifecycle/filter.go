@@ -7,7 +7,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/list/schema"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -27,20 +26,15 @@ type Filter struct {
 // FilterSchema returns the schema of [Filter] with further attributes. noun is the plural of the listed resources.
 func FilterSchema(noun string, others map[string]schema.Attribute) schema.Schema {
 	all := map[string]schema.Attribute{
-		"namespace": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.NamespaceName()},
-			MarkdownDescription: "Namespace of the " + noun + ". Defaults to the namespace of the provider. " +
-				"Conflicts with `all_namespaces`."},
-		"all_namespaces": schema.BoolAttribute{Optional: true,
-			MarkdownDescription: "Whether to list the " + noun + " of all namespaces. Defaults to `false`."},
-		"label_selector": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelSelector()},
-			MarkdownDescription: "Label selector, as of `kubectl get -l`, such as `team=ml,tier in (dev, test)`. The " +
-				"API server evaluates it."},
-		"username": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.LabelValue()},
-			MarkdownDescription: "User that created the object, as `username` of the provider: the value of the " +
-				"label `kubetorch.com/username`."},
-		"managed": schema.BoolAttribute{Optional: true,
-			MarkdownDescription: "`true` for objects that this provider manages, in any state; `false` for all " +
-				"others. Defaults to both."},
+		"namespace": tf.OptionalText("Namespace of the "+noun+". Defaults to the namespace of the provider. Conflicts "+
+			"with `all_namespaces`.", tf.NamespaceName()),
+		"all_namespaces": tf.OptionalBool("Whether to list the " + noun + " of all namespaces. Defaults to `false`."),
+		"label_selector": tf.OptionalText("Label selector, as of `kubectl get -l`, such as `team=ml,tier in (dev, "+
+			"test)`. The API server evaluates it.", tf.LabelSelector()),
+		"username": tf.OptionalText("User that created the object, as `username` of the provider: the value of the "+
+			"label `kubetorch.com/username`.", tf.LabelValue()),
+		"managed": tf.OptionalBool("`true` for objects that this provider manages, in any state; `false` for all " +
+			"others. Defaults to both."),
 	}
 	maps.Copy(all, others)
 	return schema.Schema{MarkdownDescription: "Lists " + noun + " for `terraform query`.", Attributes: all}

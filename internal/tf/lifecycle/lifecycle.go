@@ -151,9 +151,7 @@ func (r *Resource[M, P, N]) ValidateConfig(
 func (r *Resource[M, P, N]) Configure(
 	_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse,
 ) {
-	data, diags := tf.DataOf(req.ProviderData)
-	r.data = data
-	resp.Diagnostics.Append(diags...)
+	r.data = tf.DataOf(req.ProviderData, &resp.Diagnostics)
 }
 
 // IdentitySchema returns the schema of [owned.Identity].
@@ -187,11 +185,7 @@ func (r *Resource[M, P, N]) creation(c *Common) *owned.Creation {
 
 // recoverMemory adds the objects in state to the memory if the private state was lost.
 func (r *Resource[M, P, N]) recoverMemory(memory owned.Memory, state *Common) {
-	hasUID := r.Kind.HasUID
-	if hasUID == nil {
-		hasUID = func(*unstructured.Unstructured) bool { return true }
-	}
-	memory.RecoverObjects(state.Manifests, apitypes.UID(state.UID.ValueString()), hasUID)
+	memory.RecoverObjects(state.Manifests, apitypes.UID(state.UID.ValueString()), r.Kind.HasUID)
 }
 
 func (r *Resource[M, P, N]) refuseIfProtected(c *Common) diag.Diagnostics {

@@ -15,7 +15,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -70,9 +69,7 @@ func (l *Lister[M, P, N]) Metadata(_ context.Context, _ resource.MetadataRequest
 func (l *Lister[M, P, N]) Configure(
 	_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse,
 ) {
-	data, diags := tf.DataOf(req.ProviderData)
-	l.data = data
-	resp.Diagnostics.Append(diags...)
+	l.data = tf.DataOf(req.ProviderData, &resp.Diagnostics)
 }
 
 // ListResourceConfigSchema describes the filters.
@@ -171,7 +168,7 @@ func (l *Lister[M, P, N]) result(ctx context.Context, req list.ListRequest, quer
 		return result
 	}
 	state := P(new(M))
-	result.Resource.Raw = withNullAttributes(result.Resource.Raw)
+	result.Resource.Raw = tf.EmptyValue(result.Resource.Raw.Type())
 	result.Diagnostics.Append(result.Resource.Get(ctx, state)...) // sets the types of collections
 	common := state.common()
 	common.Namespace, common.Name, common.ID = item.Identity.Namespace, item.Identity.Name, item.Identity.ID()
@@ -223,16 +220,6 @@ func (q *Query) Items(
 			}
 		}
 	}
-}
-
-// withNullAttributes returns an object of which all attributes are null.
-func withNullAttributes(object tftypes.Value) tftypes.Value {
-	attributes := map[string]tftypes.Value{}
-	typ, _ := object.Type().(tftypes.Object)
-	for name, attribute := range typ.AttributeTypes {
-		attributes[name] = tftypes.NewValue(attribute, nil)
-	}
-	return tftypes.NewValue(object.Type(), attributes)
 }
 
 // asWarnings makes warnings of the errors of one import, so that the other resources are listed.
@@ -307,12 +294,6 @@ func Managed(obj *unstructured.Unstructured) bool {
 	return ours && err == nil
 }
 
-// display returns the text of a listed resource: its kind and name, and the properties that are not empty.
-func display(ref kube.Ref, properties []string) string {
-	all := append([]string{ref.String()}, properties...)
-	return strings.Join(slices.DeleteFunc(all, func(property string) bool { return property == "" }), ", ")
-}
-
 // Property returns a property of a listed resource as "name value", or "" without a value.
 func Property(name, value string) string {
 	if value == "" {
@@ -321,18 +302,11 @@ func Property(name, value string) string {
 	return name + " " + value
 }
 
-// Counted returns a number and its noun, as "2 pods".
-func Counted(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // ItemOf returns a resource with the namespace and the name of an object of a kind, and with the properties that are
 // not empty.
 func ItemOf(of kube.Kind, live *unstructured.Unstructured, properties ...string) Item {
 	ref := kube.Ref{Kind: of, Namespace: live.GetNamespace(), Name: live.GetName()}
 	identity := owned.Identity{Namespace: types.StringValue(ref.Namespace), Name: types.StringValue(ref.Name)}
-	return Item{Identity: identity, Live: live, Display: display(ref, properties)}
+	shown := slices.DeleteFunc(properties, func(property string) bool { return property == "" })
+	return Item{Identity: identity, Live: live, Display: strings.Join(append([]string{ref.String()}, shown...), ", ")}
 }

@@ -547,7 +547,7 @@ func TestTextOfAListedResource(t *testing.T) {
 	t.Parallel()
 	obj := service("x")
 	item := lifecycle.ItemOf(kind.Service(), &obj, "", lifecycle.Property("image", "a"),
-		lifecycle.Property("user", ""), lifecycle.Counted(1, "pod"), lifecycle.Counted(2, "pod"))
+		lifecycle.Property("user", ""), "1 pod", "2 pods")
 	if got := item.Display; got != "Service ml/x, image a, 1 pod, 2 pods" {
 		t.Error(got)
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -37,12 +36,7 @@ func (r *Resource[M, P, N]) MoveState(context.Context) []resource.StateMover {
 			return
 		}
 		identity := owned.Identity{Namespace: types.StringValue(moved.Namespace), Name: types.StringValue(moved.Name)}
-		for name, value := range map[string]types.String{
-			"name": identity.Name, "namespace": identity.Namespace, "id": identity.ID(),
-		} {
-			resp.Diagnostics.Append(resp.TargetState.SetAttribute(ctx, path.Root(name), value)...)
-		}
-		resp.Diagnostics.Append(resp.TargetIdentity.Set(ctx, identity)...)
+		resp.Diagnostics.Append(identity.SetIn(ctx, &resp.TargetState, resp.TargetIdentity)...)
 		resp.Diagnostics.Append(owned.Save(ctx, resp.TargetPrivate, movedKey, moved)...)
 	}}}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -31,14 +30,10 @@ import (
 // objects names what manifests contains, and example is a path of a field.
 func WithSensitiveFields(resource map[string]schema.Attribute, objects, example string) map[string]schema.Attribute {
 	maps.Copy(resource, map[string]schema.Attribute{
-		"sensitive_fields": schema.ListAttribute{
-			Optional: true, ElementType: types.StringType,
-			Validators: []validator.List{listvalidator.ValueStringsAre(tf.SensitivePath())},
-			MarkdownDescription: "Paths of fields of " + objects + " whose values `manifests`, warnings and errors " +
-				"do not show, such as `" + example + "`. `[0]` selects a list item by its position, `[\"NAME\"]` by " +
-				"its field `name`, and `[*]` all of them. The path of an object or a list selects all values in it. " +
-				"Must match at least one value.",
-		},
+		"sensitive_fields": tf.OptionalTexts("Paths of fields of "+objects+" whose values `manifests`, warnings and "+
+			"errors do not show, such as `"+example+"`. `[0]` selects a list item by its position, `[\"NAME\"]` by "+
+			"its field `name`, and `[*]` all of them. The path of an object or a list selects all values in it. Must "+
+			"match at least one value.", listvalidator.ValueStringsAre(tf.SensitivePath())),
 		"sensitive_values": schema.MapAttribute{
 			Computed: true, Sensitive: true, ElementType: types.StringType,
 			MarkdownDescription: "Values of `sensitive_fields`, as JSON by `Kind/namespace/name`. In `manifests`, " +

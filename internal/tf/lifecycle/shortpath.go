@@ -7,7 +7,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -44,17 +43,16 @@ type shortPath[M any, P Model[M], N any] struct {
 	decoder  *decode.Decoder[M]
 }
 
-// NewShortPath configures the resource, and returns its short path.
+// NewShortPath returns the short path of the resource. data is nil before the provider is configured.
 func (r *Resource[M, P, N]) NewShortPath(ctx context.Context, data *tf.ProviderData) (ShortPath, error) {
-	var described resource.SchemaResponse
-	r.Schema(ctx, resource.SchemaRequest{}, &described)
-	decoder, err := decode.New[M](ctx, described.Schema.Attributes)
+	described := schema.Schema{Attributes: r.Kind.Attributes()}
+	decoder, err := decode.New[M](ctx, described.Attributes)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Kind.Type, err)
 	}
-	r.data = data
-	return &shortPath[M, P, N]{resource: r, schema: described.Schema,
-		wire: described.Schema.Type().TerraformType(ctx), decoder: decoder}, nil
+	configured := &Resource[M, P, N]{Kind: r.Kind, Hooks: r.Hooks, data: data}
+	return &shortPath[M, P, N]{resource: configured, schema: described, wire: described.Type().TerraformType(ctx),
+		decoder: decoder}, nil
 }
 
 func (s *shortPath[M, P, N]) Valid(ctx context.Context, config []byte) bool {

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -39,6 +40,15 @@ func (i Identity) ID() types.String {
 	return types.StringValue(i.Namespace.ValueString() + "/" + i.Name.ValueString())
 }
 
+// SetIn sets the attributes that identify a resource in a state of which nothing else is known.
+func (i Identity) SetIn(ctx context.Context, state *tfsdk.State, identity *tfsdk.ResourceIdentity) diag.Diagnostics {
+	diags := identity.Set(ctx, i)
+	for name, value := range map[string]types.String{"name": i.Name, "namespace": i.Namespace, "id": i.ID()} {
+		diags.Append(state.SetAttribute(ctx, path.Root(name), value)...)
+	}
+	return diags
+}
+
 // ImportState accepts namespace/name, or the identity, and sets both and the ID. Terraform then calls Read, which
 // completes the state. example is a name for messages.
 func ImportState(
@@ -65,11 +75,7 @@ func ImportState(
 		}
 		identity.Namespace = types.StringValue(namespace)
 	}
-	for name, value := range map[string]types.String{"name": identity.Name, "namespace": identity.Namespace,
-		"id": identity.ID()} {
-		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root(name), value)...)
-	}
-	resp.Diagnostics.Append(resp.Identity.Set(ctx, identity)...)
+	resp.Diagnostics.Append(identity.SetIn(ctx, &resp.State, resp.Identity)...)
 }
 
 // Namespace returns the planned namespace of a resource. If the configuration omits it, it is resolved once and then

@@ -1,6 +1,7 @@
 package owned
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -74,12 +75,24 @@ func TestHasRecognizesTheObjectInState(t *testing.T) {
 			if c.entry != nil {
 				memory[key] = *c.entry
 			}
-			memory.Recover(key, c.uid, c.any)
+			if c.uid != "" || c.any {
+				recoverEntry(t, memory, c.live, c.uid)
+			}
 			if got, err := memory.Has(key, c.live); err != nil || got != c.want {
 				t.Errorf("recognized: %t, %v; want %t", got, err, c.want)
 			}
 		})
 	}
+}
+
+// recoverEntry recovers the entry of an object from a state. Without its UID, the state contains that of another one.
+func recoverEntry(t *testing.T, memory Memory, obj *unstructured.Unstructured, uid types.UID) {
+	t.Helper()
+	manifests, err := ManifestsOf(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory.RecoverObjects(manifests, cmp.Or(uid, "other"), func(*unstructured.Unstructured) bool { return uid != "" })
 }
 
 func TestRefreshCompletesARecoveredEntry(t *testing.T) {
@@ -89,7 +102,7 @@ func TestRefreshCompletesARecoveredEntry(t *testing.T) {
 			t.Parallel()
 			object := live(kube.Manager, from("some"))
 			memory, key := Memory{}, manifest.Key(object)
-			memory.Recover(key, uid, true)
+			recoverEntry(t, memory, object, uid)
 			memory = saved(t, memory) // as by an apply without a refresh
 			if has, err := memory.Has(key, object); err != nil || !has {
 				t.Fatalf("recognized before the refresh: %t, %v", has, err)

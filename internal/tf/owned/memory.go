@@ -61,16 +61,8 @@ func (m Memory) Expects(key string) bool {
 	return entry.Creation != "" && entry.UID == ""
 }
 
-// Recover adds an entry for an object without one, from the attributes in state: the UID of the object. If that is
-// empty, acceptAnyOwned is true if the resource has another object with a UID.
-func (m Memory) Recover(key string, uid types.UID, acceptAnyOwned bool) {
-	if _, known := m[key]; !known && (uid != "" || acceptAnyOwned) {
-		m[key] = Entry{UID: uid, Recovered: true}
-	}
-}
-
 // RecoverObjects adds entries for the objects in the attribute manifests of a state if there are none. uid is the UID
-// of the object for which hasUID is true, or "" if the state contains none.
+// of the object for which hasUID is true, or "" if the state contains none. A nil hasUID is true for all.
 func (m Memory) RecoverObjects(
 	manifests basetypes.MapValue, uid types.UID, hasUID func(*unstructured.Unstructured) bool,
 ) {
@@ -78,11 +70,11 @@ func (m Memory) RecoverObjects(
 		return
 	}
 	for _, obj := range Manifests(manifests) {
-		if hasUID(obj) {
-			m.Recover(manifest.Key(obj), uid, true)
-		} else {
-			m.Recover(manifest.Key(obj), "", true)
+		entry := Entry{Recovered: true}
+		if hasUID == nil || hasUID(obj) {
+			entry.UID = uid
 		}
+		m[manifest.Key(obj)] = entry
 	}
 }
 

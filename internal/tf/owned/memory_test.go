@@ -396,10 +396,6 @@ func TestEntriesAreRecoveredFromTheState(t *testing.T) {
 			t.Errorf("%s: %v", name, c.memory)
 		}
 	}
-	none := Memory{}
-	if none.Recover(mapKey, "", false); len(none) > 0 {
-		t.Errorf("without any UID: %v", none)
-	}
 }
 
 func TestObjectOfTheClusterIsFoundByItsName(t *testing.T) {

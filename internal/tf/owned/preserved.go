@@ -39,10 +39,9 @@ func Manifests(attribute types.Map) []*unstructured.Unstructured {
 	var objects []*unstructured.Unstructured
 	elements := attribute.Elements()
 	for _, key := range slices.Sorted(maps.Keys(elements)) {
-		text, ok := elements[key].(types.String)
-		obj := &unstructured.Unstructured{}
-		if ok && obj.UnmarshalJSON([]byte(text.ValueString())) == nil {
-			objects = append(objects, obj)
+		text, _ := elements[key].(types.String)
+		if object, err := ParseObject(key, text.ValueString()); err == nil {
+			objects = append(objects, object.Content)
 		}
 	}
 	return objects
