@@ -56,13 +56,12 @@ func everything() spec {
 		Preemption: &kueue.Preemption{WithinClusterQueue: "LowerPriority", ReclaimWithinCohort: "Any",
 			BorrowWithinCohort: "LowerPriority", MaxPriorityThreshold: &threshold},
 		Flavors: []kueue.Flavor{
-			{Name: "spot", Definition: &kueue.Definition{
-				NodeLabels: map[string]string{"a": ""}, NodeTaints: []corev1.Taint{{Key: "spot", Effect: "NoSchedule"}},
+			{Name: "spot", NodeLabels: &map[string]string{"a": ""}, TopologyName: "racks",
+				NodeTaints: []corev1.Taint{{Key: "spot", Effect: "NoSchedule"}},
 				Tolerations: []corev1.Toleration{{Key: "spot", Operator: "Exists", Effect: "NoExecute",
-					TolerationSeconds: &seconds}}, TopologyName: "racks",
-			}, Quotas: map[string]kueue.Quota{"cpu": {Nominal: *amount("0"), BorrowingLimit: amount("0"),
-				LendingLimit: amount("0")}}},
-			{Name: "all-nodes", Definition: &kueue.Definition{NodeLabels: map[string]string{}},
+					TolerationSeconds: &seconds}}, Quotas: map[string]kueue.Quota{"cpu": {Nominal: *amount("0"), BorrowingLimit: amount("0"),
+					LendingLimit: amount("0")}}},
+			{Name: "all-nodes", NodeLabels: &map[string]string{},
 				Quotas: map[string]kueue.Quota{"cpu": {Nominal: *amount("500m")}}},
 			{Name: "existing", Quotas: map[string]kueue.Quota{"memory": {Nominal: *amount("1Gi")}}},
 		},
