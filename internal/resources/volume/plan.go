@@ -54,7 +54,7 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 		return // Terraform plans the replacement next, as a creation
 	}
 	if !p.Diags.HasError() {
-		p.render(p.ConfigKnown())
+		p.render(ctx)
 	}
 	if !p.Diags.HasError() {
 		p.dryRun(ctx)
@@ -99,9 +99,9 @@ func (p *planner) findExisting(ctx context.Context) {
 	}
 }
 
-// render sets manifests. configKnown is true if the configuration is fully known.
-func (p *planner) render(configKnown bool) {
-	if !configKnown || !p.Data.Configured() || p.Plan.ID.IsUnknown() || p.Plan.StorageClass.IsUnknown() {
+// render sets manifests.
+func (p *planner) render(ctx context.Context) {
+	if !p.ConfigKnown() || !p.Data.Configured() || p.Plan.ID.IsUnknown() || p.Plan.StorageClass.IsUnknown() {
 		p.Plan.Manifests = types.MapUnknown(types.StringType)
 		return
 	}
@@ -110,20 +110,20 @@ func (p *planner) render(configKnown bool) {
 		rendered.StorageClass = types.StringNull() // Kubernetes selected it and still owns it
 	}
 	var diags diag.Diagnostics
-	p.Plan.Manifests, diags = rendered.render(p.Data.Defaults)
+	p.Plan.Manifests, diags = rendered.render(ctx, p.Data.Defaults)
 	p.Diags.Append(diags...)
-	p.preserveForeign(rendered.StorageClass)
+	p.preserveForeign(ctx, rendered.StorageClass)
 }
 
 // preserveForeign keeps the claim of another client as it is while the configuration renders the same as the state of
 // its import. The claim becomes owned with the first change of an attribute.
-func (p *planner) preserveForeign(class types.String) {
+func (p *planner) preserveForeign(ctx context.Context, class types.String) {
 	if p.Creating || !p.PrivateState.Imported || !p.Memory().NeverApplied(p.Plan.key()) {
 		return
 	}
 	imported := *p.State
 	imported.StorageClass = class
-	if manifests, diags := imported.render(p.Data.Defaults); !diags.HasError() && manifests.Equal(p.Plan.Manifests) {
+	if manifests, diags := imported.render(ctx, p.Data.Defaults); !diags.HasError() && manifests.Equal(p.Plan.Manifests) {
 		p.Plan.Manifests = p.State.Manifests
 	}
 }
@@ -158,20 +158,12 @@ func (p *planner) preview(ctx context.Context, object *unstructured.Unstructured
 func (p *planner) setComputed() {
 	p.Plan.Ref = p.Plan.ref()
 	p.setClassUnknown()
-	if p.Creating {
-		if p.Data.Configured() && p.Data.Defaults.CompactPlans {
-			p.Plan.Manifests = types.MapUnknown(types.StringType)
-		}
-		p.Plan.UID = types.StringUnknown()
-		p.Plan.claimStatus = unknownStatus()
-		return
+	if p.Creating && p.Data.Configured() && p.Data.Defaults.CompactPlans {
+		p.Plan.Manifests = types.MapUnknown(types.StringType)
 	}
-	p.Plan.UID = p.State.UID
+	waits := p.Creating || p.resizes || p.PrivateState.Waiting
+	p.Plan.UID = p.UID(p.State.UID, waits || !p.Plan.Manifests.Equal(p.State.Manifests))
 	p.Plan.claimStatus = p.State.claimStatus
-	waits := p.resizes || p.PrivateState.Waiting
-	if p.State.UID.IsNull() && (waits || !p.Plan.Manifests.Equal(p.State.Manifests)) {
-		p.Plan.UID = types.StringUnknown() // the response to the creation was lost: the apply sets it
-	}
 	if waits {
 		p.Plan.claimStatus = unknownStatus()
 	}
