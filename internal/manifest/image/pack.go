@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"io/fs"
@@ -162,12 +161,12 @@ func contentDigest(data []byte) string {
 	h := sha256.New()
 	if unzipped, err := gzip.NewReader(bytes.NewReader(data)); err == nil {
 		if _, err := io.Copy(h, io.LimitReader(unzipped, mostUnpacked)); err == nil {
-			return "sha256:" + hex.EncodeToString(h.Sum(nil))
+			return fmt.Sprintf("sha256:%x", h.Sum(nil))
 		}
 		h.Reset()
 	}
 	h.Write(data)
-	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+	return fmt.Sprintf("sha256:%x", h.Sum(nil))
 }
 
 // mostUnpacked limits the decompression of foreign data. Real content of a

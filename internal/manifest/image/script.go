@@ -2,12 +2,12 @@ package image
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/shell"
 )
 
@@ -31,13 +31,12 @@ type Rendered struct {
 }
 
 // Render renders a spec with its parsed Dockerfile. runs is the resolved image.
-// packed contains all sources that Sources returns. The error is of type Errors.
+// packed contains all sources that Sources returns. The error has the type [manifest.Errors].
 func Render(s Spec, d Dockerfile, runs string, packed map[Source][]Packed) (Rendered, error) {
 	steps := slices.Clone(d.steps)
 	w := writer{spec: s, packed: packed, files: map[string]Packed{}}
 	for i, one := range s.Steps {
-		parsed, err := one.parse()
-		parsed.at = Error{Step: i, Field: parsed.what}
+		parsed, err := one.parse(i)
 		w.refuse(parsed, err)
 		steps = append(steps, parsed)
 	}
@@ -68,7 +67,7 @@ func digestOf(body string, files map[string]Packed) string {
 	for _, key := range slices.Sorted(maps.Keys(files)) {
 		fmt.Fprintf(h, "%s %s\n", key, files[key].Digest())
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
 // writer writes the script step by step.
@@ -78,7 +77,7 @@ type writer struct {
 	total  int
 
 	files map[string]Packed
-	found Errors
+	found manifest.Errors
 	lines []string
 	// Helper functions that the lines use.
 	runs, pips, copies, pythonPath bool
@@ -86,9 +85,7 @@ type writer struct {
 
 func (w *writer) refuse(s step, err error) {
 	if err != nil {
-		wrong := s.at
-		wrong.Detail = err.Error()
-		w.found = append(w.found, &wrong)
+		w.found = append(w.found, s.at.Problem(err))
 	}
 }
 

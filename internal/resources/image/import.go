@@ -59,12 +59,9 @@ func (r reader) importAttributes(ctx context.Context, live, applied *unstructure
 			r.State.ref(), err))
 		return nil
 	}
-	m := r.State
-	m.ImageID, m.Base = tf.TextOrNull(spec.ImageID), tf.TextOrNull(spec.Base)
-	m.PythonPath, m.InstallCmd = tf.TextOrNull(spec.PythonPath), tf.TextOrNull(spec.InstallCmd)
-	m.Dockerfile, m.PinDigest = tf.TextOrNull(spec.Dockerfile), types.BoolValue(spec.PinDigest)
-	c := tf.NewConverter(ctx)
-	m.Steps = tf.Encode(c, m.Steps, spec.Steps)
+	m, c := r.State, tf.NewConverter(ctx)
+	c.FollowModel(m, &image.Spec{}, &spec, "ImageID", "Base", "PythonPath", "InstallCmd", "Dockerfile", "Steps",
+		"PinDigest")
 	r.Diags.Append(c.Diags...)
 
 	defaults := r.Data.Defaults
