@@ -72,7 +72,7 @@ type writer struct{ *writing }
 
 // write applies the Secret, and reports whether there is something to save in state.
 func (w writer) write(ctx context.Context) bool {
-	source, diags := gather(w.Config, localSourceOf(w.Data))
+	source, diags := gather(ctx, w.Config, localSourceOf(w.Data))
 	w.Diags.Append(diags...)
 	if w.Diags.HasError() {
 		return false
@@ -86,10 +86,9 @@ func (w writer) write(ctx context.Context) bool {
 	}
 	entries, diags := revisions.resolveEntries(source, w.Plan.Keys)
 	w.Diags.Append(diags...)
-	mount := mountPath(w.Plan, source)
-	w.Diags.Append(refuseUnusedMode(w.Plan, mount)...)
-	defaults := owned.PreserveCreator(w.Data.Defaults, owned.Manifests(w.Prior.Manifests))
-	object, manifests, diags := render(w.Plan, source, defaultMode(w.Plan, w.Prior, mount), defaults)
+	mode, diags := w.Plan.setRef(ctx, w.Prior, source)
+	w.Diags.Append(diags...)
+	object, diags := w.Plan.render(source, mode, w.Data.Defaults, w.Prior.Manifests)
 	w.Diags.Append(diags...)
 	if w.Diags.HasError() {
 		return false
@@ -135,7 +134,7 @@ func (w writer) write(ctx context.Context) bool {
 		}
 	}
 	w.PrivateState.Digests.Values = entries
-	w.record(manifests, source, sent, applied)
+	w.record(source, sent, applied)
 	return true
 }
 
@@ -245,7 +244,7 @@ func (w writer) matchesDigests(live *unstructured.Unstructured) bool {
 }
 
 // record stores the result of the apply in the model and the memory. live is nil if the result is unknown.
-func (w writer) record(manifests types.Map, source content, sent, live *unstructured.Unstructured) {
+func (w writer) record(source content, sent, live *unstructured.Unstructured) {
 	keys := map[string]string{}
 	for key, entry := range w.PrivateState.Digests.Values {
 		keys[key] = entry.Text
@@ -264,9 +263,6 @@ func (w writer) record(manifests types.Map, source content, sent, live *unstruct
 	if !source.kept {
 		w.Plan.Keys = tf.TextMap(keys)
 	}
-	w.Plan.Manifests = manifests
-	mount := mountPath(w.Plan, source)
-	w.Plan.Ref = reference(w.Plan.Name, mount, defaultMode(w.Plan, w.Prior, mount), source.keys())
 }
 
 // remember records the response to the apply, with digests instead of values.

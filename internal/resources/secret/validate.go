@@ -52,16 +52,16 @@ type validation struct {
 // credentials.
 func (v *validation) sources() {
 	m := v.config
-	configured := map[string]attr.Value{
-		"values_wo": m.ValuesWO, "values": m.Values, "provider_name": m.ProviderName, "path": m.Path,
-		"from_env": m.FromEnv,
-	}
 	var set []string
 	unknown := false
-	for _, name := range []string{"values_wo", "values", "provider_name", "path", "from_env"} {
-		unknown = unknown || configured[name].IsUnknown()
-		if !configured[name].IsNull() && !configured[name].IsUnknown() {
-			set = append(set, name)
+	for _, source := range []struct {
+		name  string
+		value attr.Value
+	}{{"values_wo", m.ValuesWO}, {"values", m.Values}, {"provider_name", m.ProviderName}, {"path", m.Path},
+		{"from_env", m.FromEnv}} {
+		unknown = unknown || source.value.IsUnknown()
+		if !source.value.IsNull() && !source.value.IsUnknown() {
+			set = append(set, source.name)
 		}
 	}
 	if len(set) == 0 && !unknown {
@@ -115,7 +115,7 @@ func (v *validation) values(name string, values types.Map) {
 	if len(keys) == 0 {
 		v.diags.AddError("The secret has no values", name+" is empty: set at least one key.")
 	}
-	data, valid := map[string][]byte{}, true
+	sizes, valid := map[string]int{}, true
 	for _, key := range keys {
 		value, _ := values.Elements()[key].(types.String)
 		if value.IsNull() {
@@ -125,14 +125,14 @@ func (v *validation) values(name string, values types.Map) {
 			v.diags.AddError("Invalid key", fmt.Sprintf("%s: %v.", name, err))
 			valid = false
 		}
-		data[key] = []byte(value.ValueString())
+		sizes[key] = len(value.ValueString())
 	}
 	if valid && v.config.MountPath.IsNull() {
 		if err := spec.CheckEnvVars(keys); err != nil {
 			v.diags.AddError("Invalid environment variable name", fmt.Sprintf("%s: %v.", name, err))
 		}
 	}
-	if err := spec.CheckSize(data); err != nil {
+	if err := spec.CheckSize(sizes); err != nil {
 		v.diags.AddError("The secret is too large", fmt.Sprintf("%s: %v.", name, err))
 	}
 }
