@@ -86,14 +86,12 @@ func (r *reader) instruction() (found line, ok bool) {
 // continued removes the escape character at the end of a continued line. An
 // escaped escape character does not continue a line.
 func (r *reader) continued(text string) (string, bool) {
-	bare := strings.TrimRight(text, " \t")
-	if bare == "" || bare[len(bare)-1] != r.escape {
+	escape := string(r.escape)
+	part, continues := strings.CutSuffix(strings.TrimRight(text, " \t"), escape)
+	if !continues || strings.HasSuffix(part, escape) {
 		return text, false
 	}
-	if len(bare) > 1 && bare[len(bare)-2] == r.escape {
-		return text, false
-	}
-	return bare[:len(bare)-1], true
+	return part, true
 }
 
 // skipTo skips the lines up to the terminator of a here-document, if it exists.

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -133,13 +134,9 @@ func IsTerraformState(name string) bool {
 // package: caches, virtual environments, metadata of version control, and
 // Terraform's state.
 func Excluded(name string) bool {
-	switch name {
-	case ".git", ".hg", ".svn", "__pycache__", ".venv", ".terraform", ".tox", ".ipynb_checkpoints", ".pytest_cache",
-		".mypy_cache", ".ruff_cache", ".DS_Store":
-		return true
-	default:
-		return strings.HasSuffix(name, ".pyc") || IsTerraformState(name)
-	}
+	excluded := []string{".git", ".hg", ".svn", "__pycache__", ".venv", ".terraform", ".tox", ".ipynb_checkpoints",
+		".pytest_cache", ".mypy_cache", ".ruff_cache", ".DS_Store"}
+	return slices.Contains(excluded, name) || strings.HasSuffix(name, ".pyc") || IsTerraformState(name)
 }
 
 // Digest returns the digest of the content. The digest of a directory does not

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/shell"
 )
 
@@ -33,20 +32,18 @@ type Rendered struct {
 // Render renders a spec with its parsed Dockerfile. runs is the resolved image.
 // packed contains all sources that Sources returns. The error has the type [manifest.Errors].
 func Render(s Spec, d Dockerfile, runs string, packed map[Source][]Packed) (Rendered, error) {
-	steps := slices.Clone(d.steps)
-	w := writer{spec: s, packed: packed, files: map[string]Packed{}}
-	for i, one := range s.Steps {
-		parsed, err := one.parse(i)
-		w.refuse(parsed, err)
-		steps = append(steps, parsed)
+	steps, found := stepsOf(s, d)
+	if len(found) > 0 {
+		return Rendered{}, found
 	}
-	if w.total = len(steps); len(w.found) == 0 {
-		for i, one := range steps {
-			w.refuse(one, w.step(i+1, one))
+	w := writer{spec: s, packed: packed, files: map[string]Packed{}, total: len(steps)}
+	for i, one := range steps {
+		if err := w.step(i+1, one); err != nil {
+			found = append(found, one.at.Problem(err))
 		}
 	}
-	if len(w.found) > 0 {
-		return Rendered{}, w.found
+	if len(found) > 0 {
+		return Rendered{}, found
 	}
 	body := w.script()
 	digest := digestOf(body, w.files)
@@ -77,16 +74,9 @@ type writer struct {
 	total  int
 
 	files map[string]Packed
-	found manifest.Errors
 	lines []string
 	// Helper functions that the lines use.
 	runs, pips, copies, pythonPath bool
-}
-
-func (w *writer) refuse(s step, err error) {
-	if err != nil {
-		w.found = append(w.found, s.at.Problem(err))
-	}
 }
 
 // indent adds lines to the setup function.

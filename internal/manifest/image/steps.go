@@ -84,28 +84,31 @@ type Needed struct {
 // Sources returns the sources that a Dockerfile and the steps of a spec copy, in order.
 func Sources(s Spec, d Dockerfile) []Needed {
 	var out []Needed
-	for _, one := range d.steps {
-		out = append(out, one.sources()...)
-	}
-	for i, given := range s.Steps {
-		if one, err := given.parse(i); err == nil {
-			out = append(out, one.sources()...)
+	steps, _ := stepsOf(s, d)
+	for _, one := range steps {
+		switch do := one.do.(type) {
+		case copyAction:
+			for _, path := range do.sources {
+				out = append(out, Needed{Source: Source{Path: path}, At: one.at})
+			}
+		case packageAction:
+			out = append(out, Needed{Source: Source{Path: do.source, Package: true}, At: one.at})
 		}
 	}
 	return out
 }
 
-func (s step) sources() []Needed {
-	var out []Needed
-	switch do := s.do.(type) {
-	case copyAction:
-		for _, path := range do.sources {
-			out = append(out, Needed{Source: Source{Path: path}, At: s.at})
+// stepsOf returns the steps of a Dockerfile, and then those of a spec that are valid.
+func stepsOf(s Spec, d Dockerfile) (steps []step, found manifest.Errors) {
+	steps = slices.Clone(d.steps)
+	for i, given := range s.Steps {
+		if parsed, err := given.parse(i); err != nil {
+			found = append(found, parsed.at.Problem(err))
+		} else {
+			steps = append(steps, parsed)
 		}
-	case packageAction:
-		out = append(out, Needed{Source: Source{Path: do.source, Package: true}, At: s.at})
 	}
-	return out
+	return steps, found
 }
 
 // CheckStep validates one step whose values are all known. An empty step is valid. The error has the type

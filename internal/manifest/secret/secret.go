@@ -85,13 +85,14 @@ func (s Secret) Object() (*unstructured.Unstructured, error) {
 
 // IsReservedLabel reports whether Object sets a label.
 func IsReservedLabel(key string) bool {
-	return slices.Contains([]string{NameLabel, MountTypeLabel, ProviderLabel, kind.ManagedByLabel, kind.UsernameLabel},
-		key)
+	reserved := []string{NameLabel, MountTypeLabel, ProviderLabel, kind.ManagedByLabel, kind.UsernameLabel}
+	return slices.Contains(reserved, key)
 }
 
 // IsReservedAnnotation reports whether Object sets an annotation.
 func IsReservedAnnotation(key string) bool {
-	return slices.Contains([]string{PathAnnotation, FilenamesAnnotation, OverrideAnnotation, DefaultModeAnnotation}, key)
+	reserved := []string{PathAnnotation, FilenamesAnnotation, OverrideAnnotation, DefaultModeAnnotation}
+	return slices.Contains(reserved, key)
 }
 
 // WithData returns a copy of the object with the values.

@@ -26,9 +26,8 @@ func (r reader) importConfigMap(ctx context.Context) error {
 		if strings.HasPrefix(r.State.Name.ValueString(), image.ConfigMapName("")) {
 			hint = " Import the name of the image, without the prefix " + image.ConfigMapName("") + " of its ConfigMap."
 		}
-		r.Diags.AddError("Nothing to import", fmt.Sprintf(
+		return r.NothingToImport(fmt.Sprintf(
 			"%s does not exist.%s\n\nInvestigate with:\n  kubectl get configmaps -n %s", ref, hint, ref.Namespace))
-		return owned.ErrGone
 	case err != nil:
 		return err
 	}

@@ -2,6 +2,7 @@ package secret
 
 import (
 	"context"
+	"reflect"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -232,17 +233,6 @@ func (w writer) prune(
 	return pruned
 }
 
-// matchesDigests reports whether a Secret has exactly the values of the digests.
-func (w writer) matchesDigests(live *unstructured.Unstructured) bool {
-	data := kube.SecretData(live)
-	for key, value := range data {
-		if !w.PrivateState.Digests.Same(key, value) {
-			return false
-		}
-	}
-	return len(data) == len(w.PrivateState.Digests.Values)
-}
-
 // record stores the result of the apply in the model and the memory. live is nil if the result is unknown.
 func (w writer) record(source content, sent, live *unstructured.Unstructured) {
 	keys := map[string]string{}
@@ -268,11 +258,11 @@ func (w writer) record(source content, sent, live *unstructured.Unstructured) {
 // remember records the response to the apply, with digests instead of values.
 func (w writer) remember(sent, live *unstructured.Unstructured) {
 	digests := w.PrivateState.Digests
-	masked := digests.Mask(sent, kube.SecretData(sent))
-	rewritten, err := w.Memory.Remember(manifest.Key(sent), masked, digests.Mask(live, kube.SecretData(live)))
+	masked := digests.Mask(live, kube.SecretData(live))
+	rewritten, err := w.Memory.Remember(manifest.Key(sent), digests.Mask(sent, kube.SecretData(sent)), masked)
 	w.fail(err)
 	w.Diags.Append(owned.AdmissionWarnings(w.Plan.ref().String(), rewritten)...)
-	if w.matchesDigests(live) {
+	if reflect.DeepEqual(masked, digests.MaskApplied(live)) {
 		w.PrivateState.match(live)
 	}
 }

@@ -123,7 +123,8 @@ func (p *planner) preserveForeign(ctx context.Context, class types.String) {
 	}
 	imported := *p.State
 	imported.StorageClass = class
-	if manifests, diags := imported.render(ctx, p.Data.Defaults); !diags.HasError() && manifests.Equal(p.Plan.Manifests) {
+	manifests, diags := imported.render(ctx, p.Data.Defaults)
+	if !diags.HasError() && manifests.Equal(p.Plan.Manifests) {
 		p.Plan.Manifests = p.State.Manifests
 	}
 }

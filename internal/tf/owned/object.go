@@ -16,8 +16,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// ApplyAs applies one object, remembers the fields that are ours, and warns of fields that admission has changed. sent is
-// the object with more than our fields, such as its UID; see [Memory.MergeForeign].
+// ApplyAs applies one object, remembers the fields that are ours, and warns of fields that admission has changed. sent
+// can contain more than our fields, such as the UID; see [Memory.MergeForeign].
 func ApplyAs(
 	ctx context.Context, cluster *kube.Cluster, memory Memory, obj, sent *unstructured.Unstructured,
 ) (*unstructured.Unstructured, diag.Diagnostics, error) {
