@@ -30,7 +30,6 @@ func (hooks) Apply(ctx context.Context, writing *writing) {
 	if w.create(ctx) {
 		w.wait(ctx)
 	}
-	w.Diags.Append(markDestroyRequested(ctx, w.Private, false)...) // the mark was for the replaced volume
 }
 
 // create creates the claim and saves it in state. It reports whether it succeeded.
@@ -195,11 +194,6 @@ func (w writer) notReady(err error) {
 // Delete deletes the claim and waits until it no longer exists. It starts only when no pod uses the claim, because a
 // deletion cannot be undone and deletes the data when the last pod ends.
 func (hooks) Delete(ctx context.Context, d *deleting) {
-	requested, diags := destroyRequested(ctx, d.Private)
-	d.Diags.Append(diags...)
-	if diags.HasError() {
-		return
-	}
 	cluster, ref := d.Data.Cluster, d.State.claimRef()
 	if warning := owned.NotDeletedWarning(cluster, ref); len(warning) > 0 {
 		d.Diags.Append(warning...)
@@ -220,7 +214,7 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 	case !same: // another claim was created in its place
 		d.Diags.Append(owned.OtherObjectWarning(d.Memory, d.State.key(), ref, live, nil)...)
 		return
-	case !requested && claim.Bound(live):
+	case !d.DestroyRequested && claim.Bound(live):
 		d.Diags.Append(boundError(ref))
 		return
 	}
@@ -229,7 +223,7 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 			d.Diags.Append(tf.Failure(err))
 			return
 		}
-		if live, err = cluster.Get(ctx, ref); err == nil && !requested && claim.Bound(live) {
+		if live, err = cluster.Get(ctx, ref); err == nil && !d.DestroyRequested && claim.Bound(live) {
 			d.Diags.Append(boundError(ref)) // the pods that it waited for may have written data
 			return
 		}

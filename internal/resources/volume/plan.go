@@ -25,11 +25,6 @@ type planner struct {
 	selectsAtApply bool
 }
 
-// PlanDestroy marks a plan in which the deletion of the volume was requested.
-func (hooks) PlanDestroy(ctx context.Context, private owned.PrivateWriter) diag.Diagnostics {
-	return markDestroyRequested(ctx, private, true)
-}
-
 // Plan renders the claim, rejects changes that would lose data, and runs a server-side dry run.
 func (hooks) Plan(ctx context.Context, planned *planning) {
 	p := &planner{planning: planned}
@@ -38,9 +33,7 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 		p.findExisting(ctx)
 	} else {
 		p.before = p.State
-		if requested, _ := destroyRequested(ctx, p.PriorPrivate); requested {
-			p.Diags.Append(markDestroyRequested(ctx, p.Private, false)...)
-		}
+		p.SetDestroyRequested(ctx, false)
 	}
 	p.setImmutable(ctx)
 	p.checkImmutable()
@@ -70,7 +63,7 @@ func (p *planner) planReplacement(ctx context.Context) {
 	}
 	p.Diags.Append(owned.RefuseIfProtected(p.ReplacedPrivateState.Protected, "volume", p.Plan.Name.ValueString())...)
 	// Unless its deletion was requested, a claim that is bound at apply is kept.
-	p.Diags.Append(markDestroyRequested(ctx, p.Private, !p.ReplacedPrivateState.Empty)...)
+	p.SetDestroyRequested(ctx, !p.ReplacedPrivateState.Empty)
 }
 
 // findExisting finds a claim that a new volume would take over: an adopted one, or one of an unfinished creation. It
