@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -19,14 +20,11 @@ const Home = "/root"
 // Key returns the key for a file: its name, with a dash instead of each character that Kubernetes does not allow in
 // a key.
 func Key(file string) (string, error) {
-	key := strings.Map(func(r rune) rune {
-		if r == '-' || r == '_' || r == '.' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
-			return r
-		}
-		return '-'
-	}, file)
+	key := notInKey.ReplaceAllString(file, "-")
 	return key, CheckKey(key)
 }
+
+var notInKey = regexp.MustCompile(`[^-_.0-9a-zA-Z]`)
 
 // Keys returns the file names by their keys. Two files with the same key are an error.
 func Keys(files []string) (map[string]string, error) {

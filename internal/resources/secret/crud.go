@@ -82,7 +82,7 @@ func (w writer) write(ctx context.Context) bool {
 	live, err := w.readSecret(ctx, ref)
 	revisions := revisionsOf(w.Plan, w.Prior, w.PrivateState.Digests, w.Config, w.Creating)
 	if source.kept {
-		w.fail(err) // the values that stay are needed
+		w.failed(err) // the values that stay are needed
 		source = keptContent(revisions.digests, kube.SecretData(live))
 	}
 	entries, diags := revisions.resolveEntries(source, w.Plan.Keys)
@@ -95,8 +95,7 @@ func (w writer) write(ctx context.Context) bool {
 		return false
 	}
 	if unreadable := kube.ClassOf(err) == kube.Denied; w.Creating && (live != nil || unreadable) {
-		if live, err = w.prepareCreate(ctx, ref, live); err != nil {
-			w.fail(err)
+		if live, err = w.prepareCreate(ctx, ref, live); w.failed(err) {
 			return false
 		}
 	}
@@ -104,25 +103,22 @@ func (w writer) write(ctx context.Context) bool {
 	case denied && !w.Creating:
 		w.Diags.Append(revisions.refuseUnreadable(source, ref)...)
 	case err != nil && !denied && !kube.IsNotFound(err):
-		w.fail(err)
+		w.failed(err)
 	}
 	if w.Diags.HasError() {
 		return false
 	}
 	if !w.Creating {
-		if object, err = w.toUpdate(ref, live, object); err != nil {
-			w.Diags.Append(owned.Failure(err))
+		if object, err = w.toUpdate(ref, live, object); w.failed(err) {
 			return false
 		}
 	}
 	sent := spec.WithData(object, revisions.valuesToSend(source, live))
-	if err := w.claimRemovedFields(ctx, ref, live, sent); err != nil {
-		w.Diags.Append(tf.Failure(err))
+	if w.failed(w.claimRemovedFields(ctx, ref, live, sent)) {
 		return false
 	}
 	applied, err := w.send(ctx, ref, sent)
-	w.fail(err)
-	if err != nil && !(w.Creating && kube.OutcomeUnknown(err)) {
+	if w.failed(err) && !(w.Creating && kube.OutcomeUnknown(err)) {
 		return false
 	}
 	if err != nil {
@@ -168,11 +164,12 @@ func (w writer) readSecret(ctx context.Context, ref kube.Ref) (*unstructured.Uns
 	return w.Data.Cluster.Get(ctx, ref)
 }
 
-// fail reports an error, if there is one.
-func (w writer) fail(err error) {
+// failed reports an error, if there is one.
+func (w writer) failed(err error) bool {
 	if err != nil {
 		w.Diags.Append(owned.Failure(err))
 	}
+	return err != nil
 }
 
 // send applies the Secret. A new one is marked as unfinished until it is in state.
@@ -260,7 +257,7 @@ func (w writer) remember(sent, live *unstructured.Unstructured) {
 	digests := w.PrivateState.Digests
 	masked := digests.Mask(live, kube.SecretData(live))
 	rewritten, err := w.Memory.Remember(manifest.Key(sent), digests.Mask(sent, kube.SecretData(sent)), masked)
-	w.fail(err)
+	w.failed(err)
 	w.Diags.Append(owned.AdmissionWarnings(w.Plan.ref().String(), rewritten)...)
 	if reflect.DeepEqual(masked, digests.MaskApplied(live)) {
 		w.PrivateState.match(live)

@@ -45,9 +45,7 @@ func (s localSource) read(path string, names, usual []string) (directory, error)
 	case !info.IsDir() && len(names) > 0:
 		return directory{}, fmt.Errorf("%s is a file, not a directory: filenames selects files in a directory", path)
 	case !info.IsDir():
-		out, err := readFiles(filepath.Dir(full), []string{filepath.Base(full)}, false)
-		out.path = parent(path)
-		return out, err
+		path, full, names, optional = parent(path), filepath.Dir(full), []string{filepath.Base(full)}, false
 	case optional:
 		names = usual
 	case len(names) == 0:
