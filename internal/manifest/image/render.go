@@ -1,6 +1,7 @@
 package image
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -23,10 +24,7 @@ func (d Dockerfile) render(runs string, steps []step) string {
 		last = first
 	}
 	lines = slices.Concat(lines[:first], []string{"FROM " + runs}, lines[last:])
-	escape := "\\"
-	if d.escape != 0 {
-		escape = string(d.escape)
-	}
+	escape := string(cmp.Or(d.escape, '\\'))
 	if last := len(lines) - 1; len(steps) > 0 { // the steps must not continue the last line
 		lines[last], _ = (&reader{escape: escape[0]}).continued(lines[last])
 	}

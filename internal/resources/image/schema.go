@@ -18,7 +18,7 @@ const description = "Manages the image setup of a compute, like Kubetorch's `kt.
 	"again only if their content changes."
 
 func attributes() map[string]schema.Attribute {
-	return lifecycle.WithSensitiveFields(map[string]schema.Attribute{
+	return lifecycle.WithCommon(map[string]schema.Attribute{
 		"name": tf.RequiredText("Name of the image. Its ConfigMap is named `kt-image-<name>`. Must be an RFC 1035 "+
 			"label of at most 63 characters. Changing this replaces the ConfigMap.", tf.ServiceName()),
 		"namespace": tf.OptionalComputedText("Namespace of the ConfigMap, which must be the namespace of the "+
@@ -41,20 +41,14 @@ func attributes() map[string]schema.Attribute {
 			"A moved tag then appears in the plan. The digest of a new image is known after apply. Uses the same " +
 			"credentials as docker. Defaults to " +
 			"`false`."),
-		"steps":       stepsAttribute(),
-		"labels":      tf.LabelsAttribute("the ConfigMap"),
-		"annotations": tf.AnnotationsAttribute("the ConfigMap"),
+		"steps": stepsAttribute(),
 		"adopt_existing": tf.Toggle("Whether to take over an existing ConfigMap of the same name. Defaults to " +
 			"`false`, in which case an existing ConfigMap is an error."),
-		"deletion_protection": tf.Toggle("Whether to prevent the deletion and replacement of the ConfigMap, until " +
-			"this is set to `false` and applied. Defaults to `false`."),
 		"timeouts": lifecycle.TimeoutsAttribute(
 			"Timeout of the creation. Defaults to `5m`.",
 			"Timeout of an update. Defaults to `5m`.",
 			"Timeout of the deletion, including the wait for finalizers. Defaults to `5m`."),
 
-		"id":    tf.ComputedString("ID of the image, as `namespace/name`."),
-		"uid":   tf.ComputedString("UID of the ConfigMap."),
 		"image": tf.ComputedString("Image to run. With `pin_digest`, it has the form `repository@sha256:…`."),
 		"digest": tf.ComputedString("Digest of the image, `sha256:…`. Set with `pin_digest`, or if the image is " +
 			"specified by its digest. For a multi-platform image, this is the digest of the index."),
@@ -64,12 +58,20 @@ func attributes() map[string]schema.Attribute {
 			Computed: true, MarkdownDescription: "Image and its setup, for `image_ref` of `kt_compute`.",
 			Attributes: map[string]schema.Attribute{
 				"image": tf.ComputedString("Value of `image`."),
-				"setup": setupAttribute(),
+				"setup": schema.SingleNestedAttribute{
+					Computed: true, MarkdownDescription: "Setup of the image.",
+					Attributes: map[string]schema.Attribute{
+						"config_map":  tf.ComputedString("Name of the ConfigMap."),
+						"digest":      tf.ComputedString("Digest of the setup, `sha256:…`. A change replaces the pods."),
+						"python_path": tf.ComputedString("Value of `python_path`."),
+						"install_cmd": tf.ComputedString("Value of `install_cmd`."),
+					},
+				},
 			},
 		},
 		"manifests": tf.ManifestsAttribute("Fields of the ConfigMap that the provider owns, as JSON by " +
 			"`Kind/namespace/name`. Contents are replaced by their digests."),
-	}, "the ConfigMap", "data[\"Dockerfile\"]")
+	}, "image", "the ConfigMap", "data[\"Dockerfile\"]")
 }
 
 func stepsAttribute() schema.Attribute {
@@ -102,17 +104,5 @@ func stepsAttribute() schema.Attribute {
 				"virtual environments, `.git`, and the state and plans of Terraform are excluded.",
 				stringvalidator.LengthAtLeast(1)),
 		}},
-	}
-}
-
-func setupAttribute() schema.Attribute {
-	return schema.SingleNestedAttribute{
-		Computed: true, MarkdownDescription: "Setup of the image.",
-		Attributes: map[string]schema.Attribute{
-			"config_map":  tf.ComputedString("Name of the ConfigMap."),
-			"digest":      tf.ComputedString("Digest of the setup, `sha256:…`. A change replaces the pods."),
-			"python_path": tf.ComputedString("Value of `python_path`."),
-			"install_cmd": tf.ComputedString("Value of `install_cmd`."),
-		},
 	}
 }
