@@ -16,3 +16,16 @@ func FullyKnown(ctx context.Context, values ...attr.Value) bool {
 	}
 	return true
 }
+
+// Given returns the names of the attributes that are set to known values, and whether others are unknown: these may be
+// null.
+func Given(names []string, attribute func(name string) attr.Value) (given []string, unknown bool) {
+	for _, name := range names {
+		value := attribute(name)
+		unknown = unknown || value.IsUnknown()
+		if !value.IsNull() && !value.IsUnknown() {
+			given = append(given, name)
+		}
+	}
+	return given, unknown
+}

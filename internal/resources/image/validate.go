@@ -140,14 +140,8 @@ func hasNull(step types.Object) bool {
 // checkStep requires exactly one attribute.
 func checkStep(at path.Path, step map[string]attr.Value) diag.Diagnostics {
 	var diags diag.Diagnostics
-	var given []string
-	unknown := false
-	for _, name := range []string{"pip_install", "run_bash", "set_env_vars", "copy", "sync_package"} {
-		unknown = unknown || step[name].IsUnknown() // it may still be null
-		if isKnown(step[name]) {
-			given = append(given, name)
-		}
-	}
+	given, unknown := tf.Given([]string{"pip_install", "run_bash", "set_env_vars", "copy", "sync_package"},
+		func(name string) attr.Value { return step[name] })
 	switch {
 	case len(given) > 1:
 		diags.AddAttributeError(at.AtName(given[1]), "Multiple attributes in a step",

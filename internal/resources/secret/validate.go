@@ -52,18 +52,10 @@ type validation struct {
 // credentials.
 func (v *validation) sources() {
 	m := v.config
-	var set []string
-	unknown := false
-	for _, source := range []struct {
-		name  string
-		value attr.Value
-	}{{"values_wo", m.ValuesWO}, {"values", m.Values}, {"provider_name", m.ProviderName}, {"path", m.Path},
-		{"from_env", m.FromEnv}} {
-		unknown = unknown || source.value.IsUnknown()
-		if !source.value.IsNull() && !source.value.IsUnknown() {
-			set = append(set, source.name)
-		}
-	}
+	sources := map[string]attr.Value{"values_wo": m.ValuesWO, "values": m.Values, "provider_name": m.ProviderName,
+		"path": m.Path, "from_env": m.FromEnv}
+	set, unknown := tf.Given([]string{"values_wo", "values", "provider_name", "path", "from_env"},
+		func(name string) attr.Value { return sources[name] })
 	if len(set) == 0 && !unknown {
 		v.diags.AddError("The secret has no source",
 			"Next step: Set one of values_wo, provider_name, path, from_env and values.")
