@@ -34,10 +34,8 @@ func loadInputs(ctx context.Context, config *model) (inputs, diag.Diagnostics) {
 	}
 	in.spec = spec
 	var err error
-	if spec.Dockerfile != "" {
-		if in.dockerfile, err = image.Parse(spec.Dockerfile); err != nil {
-			return in, specErrors(err)
-		}
+	if in.dockerfile, err = image.Parse(spec.Dockerfile); err != nil {
+		return in, specErrors(err)
 	}
 	if in.reference, err = reference(spec, in.dockerfile); err != nil {
 		diags.AddAttributeError(path.Root("base"), "Invalid base", "base "+err.Error()+".")

@@ -83,7 +83,7 @@ func (r reader) importAttributes(ctx context.Context, live, applied *unstructure
 		return nil
 	}
 	configured, err := image.Parse(spec.Dockerfile)
-	if spec.Dockerfile != "" && err != nil {
+	if err != nil {
 		return err
 	}
 	r.PrivateState.Pin = pin
