@@ -61,8 +61,9 @@ func attributes() map[string]schema.Attribute {
 				"setup": schema.SingleNestedAttribute{
 					Computed: true, MarkdownDescription: "Setup of the image.",
 					Attributes: map[string]schema.Attribute{
-						"config_map":  tf.ComputedString("Name of the ConfigMap."),
-						"digest":      tf.ComputedString("Digest of the setup, `sha256:…`. A change replaces the pods."),
+						"config_map": tf.ComputedString("Name of the ConfigMap."),
+						"digest": tf.ComputedString("Digest of the setup, `sha256:…`. A change replaces the " +
+							"pods."),
 						"python_path": tf.ComputedString("Value of `python_path`."),
 						"install_cmd": tf.ComputedString("Value of `install_cmd`."),
 					},

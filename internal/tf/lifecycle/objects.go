@@ -23,10 +23,10 @@ func (p *Planning[M, N]) UID(inState types.String, applied bool) types.String {
 }
 
 // SetDestroyRequested records in the plan whether the deletion of the resource was requested: by a destroy, by removing
-// it from the configuration, or with -replace. A replacement that was not requested is that of a tainted resource, whose
-// creation failed. Terraform plans it without a request to the provider for the old resource. Every plan of a resource
-// that distinguishes this calls it, because the mark of an earlier plan that was not applied remains in the private
-// state.
+// it from the configuration, or with -replace. A replacement that was not requested is that of a tainted resource,
+// whose creation failed. Terraform plans it without a request to the provider for the old resource. Every plan of a
+// resource that distinguishes this calls it, because the mark of an earlier plan that was not applied remains in the
+// private state.
 func (p *Planning[M, N]) SetDestroyRequested(ctx context.Context, requested bool) {
 	if before, _ := owned.Load[bool](ctx, p.PriorPrivate, destroyKey); before != requested {
 		p.Diags.Append(owned.Save(ctx, p.Private, destroyKey, requested)...)
