@@ -35,9 +35,11 @@ func ConfigMapName(name string) string { return "kt-image-" + name }
 
 // Meta is the metadata of a ConfigMap.
 type Meta struct {
-	Name, Namespace     string // of the kt_image
-	Username            string // "" for none
-	Labels, Annotations map[string]string
+	Name, Namespace string // of the kt_image
+	Username        string // "" for none
+	// From the configuration of the provider. Labels and Annotations override them.
+	DefaultLabels, DefaultAnnotations map[string]string
+	Labels, Annotations               map[string]string
 }
 
 // ConfigMap returns the ConfigMap of a setup. If the setup is too large, the
@@ -75,8 +77,9 @@ func ConfigMap(m Meta, s Spec, r Rendered) (*unstructured.Unstructured, error) {
 	annotations := map[string]string{SpecAnnotation: string(spec), DigestAnnotation: r.Digest}
 	object := kind.ConfigMap().Named(m.Namespace, ConfigMapName(m.Name))
 	object.Object["data"] = data
-	kind.SetAt(object.Object, []string{"metadata", "labels"}, kind.Texts(m.Labels, labels))
-	kind.SetAt(object.Object, []string{"metadata", "annotations"}, kind.Texts(m.Annotations, annotations))
+	kind.SetAt(object.Object, []string{"metadata", "labels"}, kind.Texts(m.DefaultLabels, m.Labels, labels))
+	kind.SetAt(object.Object, []string{"metadata", "annotations"},
+		kind.Texts(m.DefaultAnnotations, m.Annotations, annotations))
 	if len(binary) > 0 {
 		object.Object["binaryData"] = binary
 	}
@@ -85,11 +88,7 @@ func ConfigMap(m Meta, s Spec, r Rendered) (*unstructured.Unstructured, error) {
 
 // IsReservedLabel reports whether ConfigMap sets a label.
 func IsReservedLabel(key string) bool {
-	switch key {
-	case kind.AppLabel, kind.ManagedByLabel, kind.UsernameLabel, ImageLabel:
-		return true
-	}
-	return false
+	return slices.Contains([]string{kind.AppLabel, kind.ManagedByLabel, kind.UsernameLabel, ImageLabel}, key)
 }
 
 // IsReservedAnnotation reports whether ConfigMap sets an annotation.
@@ -132,28 +131,19 @@ func bytesText(n int) string {
 // It is short enough for plans and state, and differs whenever these differ.
 func Summary(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	out := obj.DeepCopy()
-	replace := func(digest func(string) string, path ...string) {
-		values, found, err := unstructured.NestedMap(out.Object, path...)
-		if !found || err != nil {
-			return
-		}
-		for key, value := range values {
-			text, ok := value.(string)
-			if isContent := path[0] != "metadata" || key == SpecAnnotation; ok && isContent {
-				values[key] = digest(text)
-			}
-		}
-		_ = unstructured.SetNestedMap(out.Object, values, path...) // the path exists
+	for key, text := range kind.TextsAt(obj.Object, "data") {
+		kind.SetAt(out.Object, []string{"data", key}, contentDigest([]byte(text)))
 	}
-	replace(func(text string) string { return contentDigest([]byte(text)) }, "data")
-	replace(func(text string) string {
+	for key, text := range kind.TextsAt(obj.Object, "binaryData") {
 		data, err := base64.StdEncoding.DecodeString(text)
 		if err != nil {
 			data = []byte(text)
 		}
-		return contentDigest(data)
-	}, "binaryData")
-	replace(func(text string) string { return contentDigest([]byte(text)) }, "metadata", "annotations")
+		kind.SetAt(out.Object, []string{"binaryData", key}, contentDigest(data))
+	}
+	if spec, ok := kind.TextsAt(obj.Object, "metadata", "annotations")[SpecAnnotation]; ok {
+		kind.SetAt(out.Object, []string{"metadata", "annotations", SpecAnnotation}, contentDigest([]byte(spec)))
+	}
 	return out
 }
 

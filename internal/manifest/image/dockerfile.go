@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	imageref "github.com/distribution/reference"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
 // Dockerfile is a parsed Dockerfile, limited to the instructions that can be
@@ -36,18 +39,18 @@ type Ignored struct {
 // Parse parses a Dockerfile like BuildKit does
 // (https://docs.docker.com/reference/dockerfile/), except features that require
 // a build: stages, arguments, mounts, here-documents, and all instructions other
-// than FROM, RUN, ENV, COPY, CMD and ENTRYPOINT are errors. The error is of type
-// Errors.
+// than FROM, RUN, ENV, COPY, CMD and ENTRYPOINT are errors. The error has the type
+// [manifest.Errors].
 func Parse(text string) (Dockerfile, error) {
 	r, err := newReader(text)
 	d := Dockerfile{text: text, escape: r.escape}
 	if err != nil {
-		return d, Errors{err}
+		return d, manifest.Errors{err}
 	}
-	var found Errors
+	var found manifest.Errors
 	refuse := func(at line, err error) {
 		if err != nil {
-			found = append(found, &Error{Line: at.first, Detail: err.Error()})
+			found = append(found, inLine(at.first).Problem(err))
 		}
 	}
 	for {
@@ -67,10 +70,6 @@ func Parse(text string) (Dockerfile, error) {
 				hint = "join the commands with && in one RUN, or use a step with run_bash"
 			}
 			refuse(at, fmt.Errorf("here-documents are not supported: %s", hint))
-			continue
-		}
-		if err := i.check(); err != nil {
-			refuse(at, err)
 			continue
 		}
 		refuse(at, d.add(i))
@@ -145,16 +144,8 @@ func (i instruction) list() ([]string, error) {
 	return words, nil
 }
 
-// check returns an error for instructions and flags that require a build.
-func (i instruction) check() error {
-	switch i.name {
-	case "FROM", "RUN", "ENV", "COPY", "CMD", "ENTRYPOINT":
-	default:
-		return i.unsupported()
-	}
-	if len(i.flags) == 0 {
-		return nil
-	}
+// unsupportedFlag returns the error for a flag. All of them require a build.
+func (i instruction) unsupportedFlag() error {
 	flag, _, _ := strings.Cut(i.flags[0], "=")
 	hint := map[string]string{
 		"FROM --platform": "remove it, and select nodes with node_selector = { \"kubernetes.io/arch\" = … } in " +
@@ -188,9 +179,14 @@ func (i instruction) unsupported() error {
 	return fmt.Errorf("%s is not supported, because no image is built: %s", i.name, hint)
 }
 
-// add adds an instruction, which check must have accepted.
+// add adds an instruction. It returns an error for those that require a build.
 func (d *Dockerfile) add(i instruction) error {
-	if i.args == "" {
+	switch supported := []string{"FROM", "RUN", "ENV", "COPY", "CMD", "ENTRYPOINT"}; {
+	case !slices.Contains(supported, i.name):
+		return i.unsupported()
+	case len(i.flags) > 0:
+		return i.unsupportedFlag()
+	case i.args == "":
 		return fmt.Errorf("%s has no arguments: complete it, or remove it", i.name)
 	}
 	var do action
@@ -212,7 +208,7 @@ func (d *Dockerfile) add(i instruction) error {
 		return err
 	}
 	d.steps = append(d.steps, step{what: fmt.Sprintf("%s in line %d of the Dockerfile", i.name, i.first), do: do,
-		at: Error{Line: i.first}})
+		at: inLine(i.first)})
 	return nil
 }
 

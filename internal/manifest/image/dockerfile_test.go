@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -94,13 +96,18 @@ func TestErrorsNameTheLineAndTheNextStep(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = Parse(string(text))
-		found, ok := errors.AsType[Errors](err)
+		found, ok := errors.AsType[manifest.Errors](err)
 		if !ok {
 			t.Errorf("%s is not refused", file)
 		}
 		lines := strings.Split(string(text), "\n")
 		for _, e := range found {
-			if e.Line < 1 || e.Line > len(lines) || strings.TrimSpace(lines[e.Line-1]) == "" || e.Detail == "" {
+			var line int
+			if n, err := fmt.Sscanf(e.Detail, "Line %d of the Dockerfile: ", &line); n != 1 {
+				t.Errorf("%s: %+v, %v", file, e, err)
+			}
+			_, problem, _ := strings.Cut(e.Detail, ": ")
+			if line < 1 || line > len(lines) || strings.TrimSpace(lines[line-1]) == "" || problem == "" {
 				t.Errorf("%s: %+v", file, e)
 			}
 		}
@@ -119,7 +126,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		d, err := Parse(text)
 		if err != nil {
-			if found, ok := errors.AsType[Errors](err); !ok || len(found) == 0 {
+			if found, ok := errors.AsType[manifest.Errors](err); !ok || len(found) == 0 {
 				t.Fatalf("error of type %T", err)
 			}
 			return

@@ -3,33 +3,32 @@ package image
 import (
 	"fmt"
 	"strings"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// Error describes a problem of one line of a Dockerfile or of one step.
-type Error struct {
-	// Line is the line of the Dockerfile, starting at 1, or 0 for a step.
-	Line int
-	// Step is the index of the step if Line is 0.
-	Step int
-	// Field is the invalid attribute of the step, or "" for the step itself.
-	Field  string
-	Detail string // the problem and the next step, without the position
+// Position is a line of the Dockerfile or an attribute of a step, where a problem can be.
+type Position struct {
+	path          manifest.Path
+	summary, text string
 }
 
-func (e *Error) Error() string {
-	if e.Line > 0 {
-		return fmt.Sprintf("line %d of the Dockerfile: %s", e.Line, e.Detail)
-	}
-	return fmt.Sprintf("steps[%d]: %s", e.Step, e.Detail)
+// inLine returns the position of a line of the Dockerfile, starting at 1.
+func inLine(line int) Position {
+	return Position{manifest.At("dockerfile"), "Invalid Dockerfile", fmt.Sprintf("Line %d of the Dockerfile", line)}
 }
 
-// Errors lists all problems. It is never empty.
-type Errors []*Error
-
-func (e Errors) Error() string {
-	lines := make([]string, len(e))
-	for i, one := range e {
-		lines[i] = one.Error()
+// inStep returns the position of an attribute of a step, or with "" of the step itself.
+func inStep(index int, attribute string) Position {
+	at := manifest.At("steps", manifest.Index(index))
+	if attribute != "" {
+		at = at.At(manifest.Name(attribute))
 	}
-	return strings.Join(lines, "\n")
+	return Position{at, "Invalid step", at.String()}
+}
+
+// Problem returns an error at the position. err is the problem and the next step.
+func (p Position) Problem(err error) *manifest.AttributeError {
+	return &manifest.AttributeError{Path: p.path, Summary: p.summary,
+		Detail: fmt.Sprintf("%s: %s.", p.text, strings.TrimSuffix(err.Error(), "."))}
 }

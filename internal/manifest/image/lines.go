@@ -2,8 +2,11 @@ package image
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
 // line is one instruction of a Dockerfile with its continuation lines joined.
@@ -26,7 +29,7 @@ type reader struct {
 }
 
 // newReader returns a reader after parsing the parser directives.
-func newReader(text string) (*reader, *Error) {
+func newReader(text string) (*reader, *manifest.AttributeError) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	r := &reader{lines: strings.Split(text, "\n"), escape: '\\'}
 	for i, one := range r.lines {
@@ -43,14 +46,14 @@ func newReader(text string) (*reader, *Error) {
 			break // a comment, which ends the directives
 		}
 		if seen[key] {
-			return r, &Error{Line: r.next + 1, Detail: "the parser directive " + key + " occurs twice: remove one."}
+			return r, inLine(r.next + 1).Problem(fmt.Errorf("the parser directive %s occurs twice: remove one", key))
 		}
 		seen[key] = true
 		if key != "escape" {
 			continue
 		}
 		if value != `\` && value != "`" {
-			return r, &Error{Line: r.next + 1, Detail: "the escape character is " + value + ", but must be \\ or `."}
+			return r, inLine(r.next + 1).Problem(fmt.Errorf("the escape character is %s, but must be \\ or `", value))
 		}
 		r.escape = value[0]
 	}
@@ -83,14 +86,12 @@ func (r *reader) instruction() (found line, ok bool) {
 // continued removes the escape character at the end of a continued line. An
 // escaped escape character does not continue a line.
 func (r *reader) continued(text string) (string, bool) {
-	bare := strings.TrimRight(text, " \t")
-	if bare == "" || bare[len(bare)-1] != r.escape {
+	escape := string(r.escape)
+	part, continues := strings.CutSuffix(strings.TrimRight(text, " \t"), escape)
+	if !continues || strings.HasSuffix(part, escape) {
 		return text, false
 	}
-	if len(bare) > 1 && bare[len(bare)-2] == r.escape {
-		return text, false
-	}
-	return bare[:len(bare)-1], true
+	return part, true
 }
 
 // skipTo skips the lines up to the terminator of a here-document, if it exists.

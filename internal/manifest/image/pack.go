@@ -5,12 +5,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -134,13 +134,9 @@ func IsTerraformState(name string) bool {
 // package: caches, virtual environments, metadata of version control, and
 // Terraform's state.
 func Excluded(name string) bool {
-	switch name {
-	case ".git", ".hg", ".svn", "__pycache__", ".venv", ".terraform", ".tox", ".ipynb_checkpoints", ".pytest_cache",
-		".mypy_cache", ".ruff_cache", ".DS_Store":
-		return true
-	default:
-		return strings.HasSuffix(name, ".pyc") || IsTerraformState(name)
-	}
+	excluded := []string{".git", ".hg", ".svn", "__pycache__", ".venv", ".terraform", ".tox", ".ipynb_checkpoints",
+		".pytest_cache", ".mypy_cache", ".ruff_cache", ".DS_Store"}
+	return slices.Contains(excluded, name) || strings.HasSuffix(name, ".pyc") || IsTerraformState(name)
 }
 
 // Digest returns the digest of the content. The digest of a directory does not
@@ -162,12 +158,12 @@ func contentDigest(data []byte) string {
 	h := sha256.New()
 	if unzipped, err := gzip.NewReader(bytes.NewReader(data)); err == nil {
 		if _, err := io.Copy(h, io.LimitReader(unzipped, mostUnpacked)); err == nil {
-			return "sha256:" + hex.EncodeToString(h.Sum(nil))
+			return fmt.Sprintf("sha256:%x", h.Sum(nil))
 		}
 		h.Reset()
 	}
 	h.Write(data)
-	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+	return fmt.Sprintf("sha256:%x", h.Sum(nil))
 }
 
 // mostUnpacked limits the decompression of foreign data. Real content of a

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -23,41 +24,40 @@ func (d Dockerfile) render(runs string, steps []step) string {
 		last = first
 	}
 	lines = slices.Concat(lines[:first], []string{"FROM " + runs}, lines[last:])
-	escape := "\\"
-	if d.escape != 0 {
-		escape = string(d.escape)
-	}
+	escape := string(cmp.Or(d.escape, '\\'))
 	if last := len(lines) - 1; len(steps) > 0 { // the steps must not continue the last line
 		lines[last], _ = (&reader{escape: escape[0]}).continued(lines[last])
 	}
 	for _, s := range steps {
-		lines = append(lines, s.instructions(escape)...)
+		lines = append(lines, s.do.instructions(escape)...)
 	}
 	return strings.Join(lines, "\n") + "\n"
 }
 
-func (s step) instructions(escape string) []string {
-	switch do := s.do.(type) {
-	case runAction:
-		return []string{"RUN " + list(do.words)}
-	case envAction:
-		words := make([]string, len(do))
-		for i, v := range do {
-			words[i] = v.name + "=" + v.value.docker(escape)
-		}
-		return []string{"ENV " + strings.Join(words, " ")}
-	case copyAction:
-		dest, _ := do.dest.literal()
-		return []string{"COPY " + list(escaped(append(slices.Clone(do.sources), dest), escape))}
-	case pipAction:
-		return []string{"RUN " + list(append([]string{"pip", "install"}, do.packages...))}
-	case packageAction:
-		return []string{
-			"# sync_package: installed if it is a project, else found through PYTHONPATH",
-			"COPY " + list(escaped([]string{do.source, "/var/lib/kubetorch/packages/"}, escape)),
-		}
+func (r runAction) instructions(string) []string { return []string{"RUN " + list(r.words)} }
+
+func (e envAction) instructions(escape string) []string {
+	words := make([]string, len(e))
+	for i, v := range e {
+		words[i] = v.name + "=" + v.value.docker(escape)
 	}
-	return nil
+	return []string{"ENV " + strings.Join(words, " ")}
+}
+
+func (c copyAction) instructions(escape string) []string {
+	dest, _ := c.dest.literal()
+	return []string{"COPY " + list(escaped(append(slices.Clone(c.sources), dest), escape))}
+}
+
+func (p pipAction) instructions(string) []string {
+	return []string{"RUN " + list(append([]string{"pip", "install"}, p.packages...))}
+}
+
+func (p packageAction) instructions(escape string) []string {
+	return []string{
+		"# sync_package: installed if it is a project, else found through PYTHONPATH",
+		"COPY " + list(escaped([]string{p.source, "/var/lib/kubetorch/packages/"}, escape)),
+	}
 }
 
 // docker formats the word as the value of an ENV.

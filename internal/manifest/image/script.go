@@ -2,7 +2,6 @@ package image
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -31,23 +30,20 @@ type Rendered struct {
 }
 
 // Render renders a spec with its parsed Dockerfile. runs is the resolved image.
-// packed contains all sources that Sources returns. The error is of type Errors.
+// packed contains all sources that Sources returns. The error has the type [manifest.Errors].
 func Render(s Spec, d Dockerfile, runs string, packed map[Source][]Packed) (Rendered, error) {
-	steps := slices.Clone(d.steps)
-	w := writer{spec: s, packed: packed, files: map[string]Packed{}}
-	for i, one := range s.Steps {
-		parsed, err := one.parse()
-		parsed.at = Error{Step: i, Field: parsed.what}
-		w.refuse(parsed, err)
-		steps = append(steps, parsed)
+	steps, found := stepsOf(s, d)
+	if len(found) > 0 {
+		return Rendered{}, found
 	}
-	if w.total = len(steps); len(w.found) == 0 {
-		for i, one := range steps {
-			w.refuse(one, w.step(i+1, one))
+	w := writer{spec: s, packed: packed, files: map[string]Packed{}, total: len(steps)}
+	for i, one := range steps {
+		if err := w.step(i+1, one); err != nil {
+			found = append(found, one.at.Problem(err))
 		}
 	}
-	if len(w.found) > 0 {
-		return Rendered{}, w.found
+	if len(found) > 0 {
+		return Rendered{}, found
 	}
 	body := w.script()
 	digest := digestOf(body, w.files)
@@ -68,7 +64,7 @@ func digestOf(body string, files map[string]Packed) string {
 	for _, key := range slices.Sorted(maps.Keys(files)) {
 		fmt.Fprintf(h, "%s %s\n", key, files[key].Digest())
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
 // writer writes the script step by step.
@@ -78,18 +74,9 @@ type writer struct {
 	total  int
 
 	files map[string]Packed
-	found Errors
 	lines []string
 	// Helper functions that the lines use.
 	runs, pips, copies, pythonPath bool
-}
-
-func (w *writer) refuse(s step, err error) {
-	if err != nil {
-		wrong := s.at
-		wrong.Detail = err.Error()
-		w.found = append(w.found, &wrong)
-	}
 }
 
 // indent adds lines to the setup function.

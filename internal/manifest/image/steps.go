@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
 // Spec contains the attributes of a kt_image. It is stored as JSON in the
@@ -39,11 +41,14 @@ type Copy struct {
 type step struct {
 	what string // in messages: "RUN in line 3 of the Dockerfile", "pip_install"
 	do   action
-	at   Error // position, without a detail
+	at   Position
 }
 
 // action is one of runAction, envAction, copyAction, pipAction and packageAction.
-type action interface{ isAction() }
+type action interface {
+	// instructions returns the lines of a Dockerfile for it.
+	instructions(escape string) []string
+}
 
 type (
 	runAction  struct{ words []string }
@@ -61,12 +66,6 @@ type variable struct {
 	value Word
 }
 
-func (runAction) isAction()     {}
-func (envAction) isAction()     {}
-func (copyAction) isAction()    {}
-func (pipAction) isAction()     {}
-func (packageAction) isAction() {}
-
 // Source is a local file or directory to copy.
 type Source struct {
 	Path string // as configured
@@ -79,62 +78,72 @@ type Source struct {
 type Needed struct {
 	Source
 
-	At Error // without a detail
+	At Position
 }
 
 // Sources returns the sources that a Dockerfile and the steps of a spec copy, in order.
 func Sources(s Spec, d Dockerfile) []Needed {
 	var out []Needed
-	for _, one := range d.steps {
-		out = append(out, one.sources()...)
+	steps, _ := stepsOf(s, d)
+	for _, one := range steps {
+		switch do := one.do.(type) {
+		case copyAction:
+			for _, path := range do.sources {
+				out = append(out, Needed{Source: Source{Path: path}, At: one.at})
+			}
+		case packageAction:
+			out = append(out, Needed{Source: Source{Path: do.source, Package: true}, At: one.at})
+		}
 	}
+	return out
+}
+
+// stepsOf returns the steps of a Dockerfile, and then those of a spec that are valid.
+func stepsOf(s Spec, d Dockerfile) (steps []step, found manifest.Errors) {
+	steps = slices.Clone(d.steps)
 	for i, given := range s.Steps {
-		if one, err := given.parse(); err == nil {
-			one.at = Error{Step: i, Field: one.what}
-			out = append(out, one.sources()...)
+		if parsed, err := given.parse(i); err != nil {
+			found = append(found, parsed.at.Problem(err))
+		} else {
+			steps = append(steps, parsed)
 		}
 	}
-	return out
+	return steps, found
 }
 
-func (s step) sources() []Needed {
-	var out []Needed
-	switch do := s.do.(type) {
-	case copyAction:
-		for _, path := range do.sources {
-			out = append(out, Needed{Source: Source{Path: path}, At: s.at})
-		}
-	case packageAction:
-		out = append(out, Needed{Source: Source{Path: do.source, Package: true}, At: s.at})
-	}
-	return out
-}
-
-// CheckStep validates one step whose values are all known.
+// CheckStep validates one step whose values are all known. An empty step is valid. The error has the type
+// [manifest.Errors].
 func CheckStep(index int, s Step) error {
-	if parsed, err := s.parse(); err != nil {
-		return &Error{Step: index, Field: parsed.what, Detail: err.Error()}
+	if parsed, err := s.parse(index); err != nil && parsed.do != nil {
+		return manifest.Errors{parsed.at.Problem(err)}
 	}
 	return nil
 }
 
-func (s Step) parse() (step, error) {
+// parse parses the item of steps with an index.
+func (s Step) parse(index int) (step, error) {
+	attribute, do, err := s.action()
+	return step{what: attribute, do: do, at: inStep(index, attribute)}, err
+}
+
+// action returns the action with its attribute, or nil for an empty step.
+func (s Step) action() (attribute string, do action, err error) {
 	switch {
 	case len(s.PipInstall) > 0:
-		return step{what: "pip_install", do: pipAction{packages: s.PipInstall}}, checkPackages(s.PipInstall)
+		return "pip_install", pipAction{packages: s.PipInstall}, checkPackages(s.PipInstall)
 	case s.RunBash != "":
 		words := []string{"bash", "-eo", "pipefail", "-c", s.RunBash}
-		return step{what: "run_bash", do: runAction{words: words}}, checkCommand(words)
+		return "run_bash", runAction{words: words}, checkCommand(words)
 	case len(s.SetEnvVars) > 0:
 		vars, err := s.variables()
-		return step{what: "set_env_vars", do: vars}, err
+		return "set_env_vars", vars, err
 	case s.Copy != nil:
 		c := copyAction{sources: []string{s.Copy.Source}, dest: Word{{Text: s.Copy.Dest}}}
-		return step{what: "copy", do: c}, checkDestination(c)
+		return "copy", c, checkDestination(c)
 	case s.SyncPackage != "":
-		return step{what: "sync_package", do: packageAction{source: s.SyncPackage}}, nil
+		return "sync_package", packageAction{source: s.SyncPackage}, nil
 	default:
-		return step{}, errors.New("the step is empty: set exactly one of pip_install, run_bash, set_env_vars, copy " +
+		return "", nil, errors.New("the step is empty: set exactly one of pip_install, run_bash, set_env_vars, copy " +
 			"and sync_package")
 	}
 }

@@ -77,23 +77,24 @@ func plainWord(s string) Word {
 		if at[4] >= 0 {
 			name = s[at[4]:at[5]]
 		}
-		w = w.append(s[end:at[0]])
-		w = append(w, Part{Variable: name})
+		w = w.add(Part{Text: s[end:at[0]]}, Part{Variable: name})
 		end = at[1]
 	}
-	return w.append(s[end:])
+	return w.add(Part{Text: s[end:]})
 }
 
-func (w Word) append(text string) Word {
-	switch last := len(w) - 1; {
-	case text == "":
-		return w
-	case last >= 0 && w[last].Variable == "":
-		w[last].Text += text
-		return w
-	default:
-		return append(w, Part{Text: text})
+// add appends pieces, and joins adjacent texts.
+func (w Word) add(parts ...Part) Word {
+	for _, part := range parts {
+		switch last := len(w) - 1; {
+		case part.Variable == "" && part.Text == "":
+		case part.Variable == "" && last >= 0 && w[last].Variable == "":
+			w[last].Text += part.Text
+		default:
+			w = append(w, part)
+		}
 	}
+	return w
 }
 
 // parseWord parses a word of a Dockerfile: quotes, the escape character, and
@@ -124,26 +125,26 @@ func (p *wordParser) until(end byte) (Word, error) {
 			if !closed {
 				return nil, errors.New("a single quote is not closed: close it, or escape it")
 			}
-			w, p.rest = w.append(text), rest
+			w, p.rest = w.add(Part{Text: text}), rest
 		case c == '"':
 			p.rest = p.rest[1:]
 			inner, err := p.until('"')
 			if err != nil {
 				return nil, err
 			}
-			w = w.join(inner)
+			w = w.add(inner...)
 		case c == '$':
 			part, err := p.variable()
 			if err != nil {
 				return nil, err
 			}
-			w = w.join(Word{part})
+			w = w.add(part)
 		case c == p.escape && (!quoted || len(p.rest) > 1 && strings.IndexByte(`"$`+string(c), p.rest[1]) >= 0):
 			p.rest = p.rest[1:]
 			_, size := utf8.DecodeRuneInString(p.rest)
-			w, p.rest = w.append(p.rest[:size]), p.rest[size:]
+			w, p.rest = w.add(Part{Text: p.rest[:size]}), p.rest[size:]
 		default:
-			w, p.rest = w.append(p.rest[:1]), p.rest[1:]
+			w, p.rest = w.add(Part{Text: p.rest[:1]}), p.rest[1:]
 		}
 	}
 	switch end {
@@ -154,17 +155,6 @@ func (p *wordParser) until(end byte) (Word, error) {
 	default:
 		return nil, fmt.Errorf("a ${…} is not closed: add %c", end)
 	}
-}
-
-func (w Word) join(other Word) Word {
-	for _, part := range other {
-		if part.Variable == "" {
-			w = w.append(part.Text)
-		} else {
-			w = append(w, part)
-		}
-	}
-	return w
 }
 
 // variable parses a variable, starting at the dollar sign.

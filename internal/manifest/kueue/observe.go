@@ -71,22 +71,38 @@ type (
 // groups. The labels and annotations are those of the ClusterQueue.
 func Observe(objects []*unstructured.Unstructured) Queue {
 	var q Queue
-	definitions := map[string]*Definition{}
+	defined := map[string]Flavor{}
 	for _, obj := range objects {
 		switch obj.GetKind() {
 		case kind.ResourceFlavor(kind.KueueVersion).Kind:
-			definitions[obj.GetName()] = specOf[Definition](obj)
+			defined[obj.GetName()] = observeFlavor(obj)
 		case kind.ClusterQueue(kind.KueueVersion).Kind:
 			observeClusterQueue(&q, obj)
 		case kind.LocalQueue(kind.KueueVersion).Kind:
 			q.Namespaces = append(q.Namespaces, obj.GetNamespace())
 		}
 	}
-	for i := range q.Flavors {
-		q.Flavors[i].Definition = definitions[q.Flavors[i].Name]
+	for i, flavor := range q.Flavors {
+		q.Flavors[i] = defined[flavor.Name]
+		q.Flavors[i].Name, q.Flavors[i].Quotas = flavor.Name, flavor.Quotas
 	}
 	slices.Sort(q.Namespaces)
 	return q
+}
+
+// observeFlavor returns a flavor without a name and quotas. One without any restriction is for all nodes.
+func observeFlavor(obj *unstructured.Unstructured) Flavor {
+	f := specOf[Flavor](obj)
+	if f == nil {
+		return Flavor{}
+	}
+	if f.NodeLabels != nil && len(*f.NodeLabels) == 0 {
+		f.NodeLabels = nil
+	}
+	if !f.Defined() {
+		f.NodeLabels = &map[string]string{}
+	}
+	return *f
 }
 
 func observeClusterQueue(q *Queue, obj *unstructured.Unstructured) {

@@ -31,20 +31,20 @@ type Queue struct {
 	DefaultLabels, DefaultAnnotations map[string]string
 }
 
-// Flavor is the quota for one kind of nodes.
+// Flavor is the quota for one kind of nodes, with the fields of spec of its ResourceFlavor.
 type Flavor struct {
-	Name string // of the ResourceFlavor
-	// Definition is the ResourceFlavor to create; nil for one that exists.
-	Definition *Definition
-	Quotas     map[string]Quota // by resource, such as nvidia.com/gpu
-}
+	Name   string           `json:"-"` // of the ResourceFlavor
+	Quotas map[string]Quota `json:"-"` // by resource, such as nvidia.com/gpu
 
-// Definition contains the fields of spec of a ResourceFlavor.
-type Definition struct {
-	NodeLabels   map[string]string   `json:"nodeLabels,omitempty"` // of the nodes; may be empty
+	NodeLabels   *map[string]string  `json:"nodeLabels,omitempty"` // of the nodes; empty: all nodes
 	NodeTaints   []corev1.Taint      `json:"nodeTaints,omitempty"` // of the nodes, which workloads must tolerate
 	Tolerations  []corev1.Toleration `json:"tolerations,omitempty"`
 	TopologyName string              `json:"topologyName,omitempty"` // of a Topology, for topology-aware scheduling
+}
+
+// Defined reports whether the ResourceFlavor is created, because its nodes are described. Otherwise it exists.
+func (f Flavor) Defined() bool {
+	return f.NodeLabels != nil || f.NodeTaints != nil || f.Tolerations != nil || f.TopologyName != ""
 }
 
 // Quota is the quota of one resource in one flavor. The limits require a cohort; nil: no limit.

@@ -49,14 +49,15 @@ func everything() kueue.Queue {
 		q.Preemption = &kueue.Preemption{WithinClusterQueue: "LowerPriority", ReclaimWithinCohort: "Any",
 			BorrowWithinCohort: "LowerPriority", MaxPriorityThreshold: &threshold}
 		q.Flavors = []kueue.Flavor{
-			{Name: "reserved", Definition: &kueue.Definition{
-				NodeLabels: map[string]string{"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}, TopologyName: "racks",
-			}, Quotas: map[string]kueue.Quota{"nvidia.com/gpu": limited, "cpu": {Nominal: *quantity("128")}}},
-			{Name: "spot", Definition: &kueue.Definition{
+			{Name: "reserved",
+				NodeLabels:   &map[string]string{"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"},
+				TopologyName: "racks",
+				Quotas:       map[string]kueue.Quota{"nvidia.com/gpu": limited, "cpu": {Nominal: *quantity("128")}}},
+			{Name: "spot",
 				NodeTaints: []corev1.Taint{{Key: "spot", Value: "true", Effect: "NoSchedule"}},
 				Tolerations: []corev1.Toleration{
 					{Key: "spot", Operator: "Exists", Effect: "NoExecute", TolerationSeconds: &seconds}},
-			}, Quotas: map[string]kueue.Quota{"nvidia.com/gpu": limited, "cpu": {Nominal: *quantity("0")}}},
+				Quotas: map[string]kueue.Quota{"nvidia.com/gpu": limited, "cpu": {Nominal: *quantity("0")}}},
 			{Name: "scratch", Quotas: map[string]kueue.Quota{"ephemeral-storage": {Nominal: *quantity("1Ti")}}},
 		}
 		q.Labels, q.Annotations = map[string]string{"team": "vision"}, map[string]string{"owner": "alice"}

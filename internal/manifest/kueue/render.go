@@ -25,9 +25,9 @@ func Render(q Queue) ([]*unstructured.Unstructured, error) {
 			&localQueueSpec{q.Name}, nil))
 	}
 	for _, flavor := range q.Flavors {
-		if flavor.Definition != nil {
-			objects = append(objects, object(q, kind.ResourceFlavor(kind.KueueVersion), "", flavor.Name,
-				flavor.Definition, ownerAnnotation(q)))
+		if flavor.Defined() {
+			objects = append(objects, object(q, kind.ResourceFlavor(kind.KueueVersion), "", flavor.Name, &flavor,
+				ownerAnnotation(q)))
 		}
 	}
 	return append(objects, object(q, kind.ClusterQueue(kind.KueueVersion), "", q.Name, clusterQueueSpecOf(q), nil)), nil

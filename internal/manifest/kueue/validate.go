@@ -49,15 +49,12 @@ func (v *validator) flavors(q Queue) {
 		} else {
 			first[flavor.Name] = i
 		}
-		if flavor.Definition == nil {
-			continue
-		}
-		if d := flavor.Definition; d.TopologyName != "" && len(d.NodeLabels) == 0 {
+		if flavor.TopologyName != "" && (flavor.NodeLabels == nil || len(*flavor.NodeLabels) == 0) {
 			v.errs.At(flavorAt(i, manifest.Name("topology_name")),
 				"requires node_labels, which select the nodes of the topology.").
 				Concerning(flavorAt(i, manifest.Name("node_labels")))
 		}
-		for j, t := range flavor.Definition.Tolerations {
+		for j, t := range flavor.Tolerations {
 			at := flavorAt(i, manifest.Name("tolerations"), manifest.Index(j))
 			found := len(v.errs)
 			switch {

@@ -19,7 +19,7 @@ func TestValidateReportsEachProblemAtItsAttribute(t *testing.T) {
 	}
 	tolerates := func(t corev1.Toleration) func(*kueue.Queue) {
 		return func(q *kueue.Queue) {
-			q.Flavors[0].Definition = &kueue.Definition{Tolerations: []corev1.Toleration{t}}
+			q.Flavors[0].Tolerations = []corev1.Toleration{t}
 		}
 	}
 	limits := func(cohort string, quota kueue.Quota) func(*kueue.Queue) {
@@ -75,7 +75,7 @@ func TestValidateReportsEachProblemAtItsAttribute(t *testing.T) {
 			tolerates(corev1.Toleration{Key: "spot", Effect: "NoSchedule", TolerationSeconds: &seconds}),
 			[]string{"flavors[0].tolerations[0]", "requires effect"}},
 		"a topology without node labels": {func(q *kueue.Queue) {
-			q.Flavors[0].Definition = &kueue.Definition{TopologyName: "racks"}
+			q.Flavors[0].TopologyName = "racks"
 		}, []string{"flavors[0].topology_name", "requires node_labels"}},
 		"the provider's label": {func(q *kueue.Queue) {
 			q.Labels = map[string]string{"app.kubernetes.io/managed-by": "helm"}

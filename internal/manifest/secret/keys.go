@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -19,14 +20,11 @@ const Home = "/root"
 // Key returns the key for a file: its name, with a dash instead of each character that Kubernetes does not allow in
 // a key.
 func Key(file string) (string, error) {
-	key := strings.Map(func(r rune) rune {
-		if r == '-' || r == '_' || r == '.' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
-			return r
-		}
-		return '-'
-	}, file)
+	key := notInKey.ReplaceAllString(file, "-")
 	return key, CheckKey(key)
 }
+
+var notInKey = regexp.MustCompile(`[^-_.0-9a-zA-Z]`)
 
 // Keys returns the file names by their keys. Two files with the same key are an error.
 func Keys(files []string) (map[string]string, error) {
@@ -74,26 +72,21 @@ func CheckEnvVars(keys []string) error {
 	return nil
 }
 
-// CheckSize returns an error if the values exceed the size limit of a Secret.
-func CheckSize(data map[string][]byte) error {
+// CheckSize returns an error if values with the given sizes, by key or file name, exceed the size limit of a Secret.
+func CheckSize(sizes map[string]int) error {
 	total := 0
-	for _, value := range data {
-		total += len(value)
+	for _, size := range sizes {
+		total += size
 	}
 	if total <= corev1.MaxSecretSize {
 		return nil
 	}
-	largest := slices.MaxFunc(slices.Sorted(maps.Keys(data)), func(a, b string) int {
-		return cmp.Compare(len(data[a]), len(data[b]))
+	largest := slices.MaxFunc(slices.Sorted(maps.Keys(sizes)), func(a, b string) int {
+		return cmp.Compare(sizes[a], sizes[b])
 	})
-	return TooLargeError(total, largest, len(data[largest]))
-}
-
-// TooLargeError returns the error for values with a total size that exceeds the limit of a Secret.
-func TooLargeError(total int, largest string, size int) error {
 	return fmt.Errorf("the values have %d bytes in total, but a Secret can contain at most %d (1 MiB). The largest "+
 		"is %s with %d bytes. Select files with filenames, or use a "+
-		"kt_volume", total, corev1.MaxSecretSize, largest, size)
+		"kt_volume", total, corev1.MaxSecretSize, largest, sizes[largest])
 }
 
 // SourceDir returns the directory where the files of a source are mounted: the same path as on the machine that runs

@@ -3,6 +3,7 @@ package secret
 import (
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -74,35 +75,24 @@ func (s Secret) Object() (*unstructured.Unstructured, error) {
 			annotations[DefaultModeAnnotation] = s.DefaultMode
 		}
 	}
-	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": kind.Secret().GroupVersion().String(),
-		"kind":       kind.Secret().Kind,
-		"type":       string(corev1.SecretTypeOpaque),
-		"metadata": map[string]any{
-			"name":        s.Name,
-			"namespace":   s.Namespace,
-			"labels":      kind.Texts(s.DefaultLabels, s.Labels, labels),
-			"annotations": kind.Texts(s.DefaultAnnotations, s.Annotations, annotations),
-		},
-	}}, nil
+	object := kind.Secret().Named(s.Namespace, s.Name)
+	object.Object["type"] = string(corev1.SecretTypeOpaque)
+	kind.SetAt(object.Object, []string{"metadata", "labels"}, kind.Texts(s.DefaultLabels, s.Labels, labels))
+	kind.SetAt(object.Object, []string{"metadata", "annotations"},
+		kind.Texts(s.DefaultAnnotations, s.Annotations, annotations))
+	return object, nil
 }
 
 // IsReservedLabel reports whether Object sets a label.
 func IsReservedLabel(key string) bool {
-	switch key {
-	case NameLabel, MountTypeLabel, ProviderLabel, kind.ManagedByLabel, kind.UsernameLabel:
-		return true
-	}
-	return false
+	reserved := []string{NameLabel, MountTypeLabel, ProviderLabel, kind.ManagedByLabel, kind.UsernameLabel}
+	return slices.Contains(reserved, key)
 }
 
 // IsReservedAnnotation reports whether Object sets an annotation.
 func IsReservedAnnotation(key string) bool {
-	switch key {
-	case PathAnnotation, FilenamesAnnotation, OverrideAnnotation, DefaultModeAnnotation:
-		return true
-	}
-	return false
+	reserved := []string{PathAnnotation, FilenamesAnnotation, OverrideAnnotation, DefaultModeAnnotation}
+	return slices.Contains(reserved, key)
 }
 
 // WithData returns a copy of the object with the values.

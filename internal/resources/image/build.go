@@ -3,7 +3,6 @@ package image
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -14,6 +13,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 	"github.com/ktdev/terraform-provider-kt/internal/registry"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // inputs contains everything from which a ConfigMap is rendered, except the resolved image, which may require a request
@@ -34,10 +34,8 @@ func loadInputs(ctx context.Context, config *model) (inputs, diag.Diagnostics) {
 	}
 	in.spec = spec
 	var err error
-	if spec.Dockerfile != "" {
-		if in.dockerfile, err = image.Parse(spec.Dockerfile); err != nil {
-			return in, specErrors(err)
-		}
+	if in.dockerfile, err = image.Parse(spec.Dockerfile); err != nil {
+		return in, specErrors(err)
 	}
 	if in.reference, err = reference(spec, in.dockerfile); err != nil {
 		diags.AddAttributeError(path.Root("base"), "Invalid base", "base "+err.Error()+".")
@@ -65,29 +63,27 @@ func (in inputs) render(resolved string) (image.Rendered, diag.Diagnostics) {
 	return rendered, nil
 }
 
-// object returns the ConfigMap of a setup.
+// object returns the ConfigMap of a setup, and the attribute manifests. prior is that attribute in state.
 func (m *model) object(
-	in inputs, rendered image.Rendered, defaults tf.Defaults,
-) (*unstructured.Unstructured, diag.Diagnostics) {
+	in inputs, rendered image.Rendered, defaults tf.Defaults, prior types.Map,
+) (*unstructured.Unstructured, types.Map, diag.Diagnostics) {
 	var diags diag.Diagnostics
+	defaults = owned.PreserveCreator(defaults, owned.Manifests(prior))
 	obj, err := image.ConfigMap(image.Meta{
 		Name: m.Name.ValueString(), Namespace: m.Namespace.ValueString(), Username: defaults.Username,
-		Labels:      merged(defaults.Labels, tf.Texts(m.Labels)),
-		Annotations: merged(defaults.Annotations, tf.Texts(m.Annotations)),
+		DefaultLabels: defaults.Labels, DefaultAnnotations: defaults.Annotations,
+		Labels: tf.Texts(m.Labels), Annotations: tf.Texts(m.Annotations),
 	}, in.spec, rendered)
 	if err != nil {
 		diags.AddError("Image setup too large for a ConfigMap",
 			fmt.Sprintf("kt_image %s: %v.", m.Name.ValueString(), err))
+		return nil, prior, diags
 	}
-	return obj, diags
-}
-
-// merged returns the labels or annotations of an object. The configured ones override the defaults.
-func merged(defaults, configured map[string]string) map[string]string {
-	out := map[string]string{}
-	maps.Copy(out, defaults)
-	maps.Copy(out, configured)
-	return out
+	manifests, err := owned.ManifestsOf(image.Summary(obj))
+	if err != nil {
+		diags.AddError("Cannot render the ConfigMap", err.Error())
+	}
+	return obj, manifests, diags
 }
 
 // setComputed sets the computed attributes of the image and its setup.

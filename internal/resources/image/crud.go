@@ -3,11 +3,9 @@ package image
 import (
 	"context"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -16,9 +14,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/registry"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
-
-// Apply applies the planned ConfigMap if it changes.
-func (hooks) Apply(ctx context.Context, w *writing) { writer{w}.write(ctx) }
 
 // Delete deletes the ConfigMap and waits until it no longer exists.
 func (hooks) Delete(ctx context.Context, d *deleting) {
@@ -31,12 +26,11 @@ func (m *model) ref() kube.Ref {
 }
 
 // writer applies one plan.
-type writer struct {
-	*writing
-}
+type writer struct{ *writing }
 
-// write applies the ConfigMap and stores it in state.
-func (w writer) write(ctx context.Context) {
+// Apply applies the planned ConfigMap if it changes, and stores it in state.
+func (hooks) Apply(ctx context.Context, writing *writing) {
+	w := writer{writing}
 	in, diags := loadInputs(ctx, w.Config)
 	w.Diags.Append(diags...)
 	if w.Diags.HasError() {
@@ -53,10 +47,9 @@ func (w writer) write(ctx context.Context) {
 		return
 	}
 	w.Plan.setComputed(w.Config, pin, rendered)
-	defaults := owned.PreserveCreator(w.Data.Defaults, owned.Manifests(w.Prior.Manifests))
-	obj, diags := w.Plan.object(in, rendered, defaults)
+	obj, manifests, diags := w.Plan.object(in, rendered, w.Data.Defaults, w.Prior.Manifests)
 	w.Diags.Append(diags...)
-	if w.Diags.HasError() || !w.matchesPlan(obj) {
+	if w.Diags.HasError() || !w.matchesPlan(manifests) {
 		return
 	}
 	if !w.Plan.Manifests.Equal(w.Prior.Manifests) || w.Prior.UID.IsNull() {
@@ -88,12 +81,7 @@ func (w writer) pin(ctx context.Context, in inputs) (registry.Pin, error) {
 }
 
 // matchesPlan sets manifests, and reports an error if the ConfigMap differs from the planned one.
-func (w writer) matchesPlan(obj *unstructured.Unstructured) bool {
-	rendered, err := owned.ManifestsOf(image.Summary(obj))
-	if err != nil {
-		w.Diags.AddError("Cannot render the ConfigMap", err.Error())
-		return false
-	}
+func (w writer) matchesPlan(rendered types.Map) bool {
 	if !w.Plan.Manifests.IsUnknown() && !w.Plan.Manifests.Equal(rendered) {
 		w.Diags.AddAttributeError(path.Root("manifests"), "Image setup changed after the plan",
 			"The content of a copied file differs from its content during the plan.\n\n"+
@@ -105,7 +93,12 @@ func (w writer) matchesPlan(obj *unstructured.Unstructured) bool {
 }
 
 func (w writer) apply(ctx context.Context, obj *unstructured.Unstructured) error {
-	live, diags, err := w.send(ctx, obj)
+	if w.Creating {
+		if err := owned.PrepareCreate(ctx, w.Data.Cluster, w.Creation, obj, nil); err != nil {
+			return err
+		}
+	}
+	live, diags, err := w.Send(ctx, obj, !w.Creating)
 	w.Diags.Append(diags...)
 	if err != nil {
 		return err
@@ -114,22 +107,4 @@ func (w writer) apply(ctx context.Context, obj *unstructured.Unstructured) error
 	// The memory contains digests instead of contents, like the attribute manifests.
 	_, err = w.Memory.Remember(manifest.Key(obj), image.Summary(obj), image.Summary(live))
 	return err
-}
-
-func (w writer) send(
-	ctx context.Context, obj *unstructured.Unstructured,
-) (*unstructured.Unstructured, diag.Diagnostics, error) {
-	cluster := w.Data.Cluster
-	if w.Creating {
-		if err := owned.PrepareCreate(ctx, cluster, w.Creation, obj, nil); err != nil {
-			return nil, nil, err
-		}
-		return owned.Create(ctx, cluster, w.Memory, w.Creation, obj)
-	}
-	if uid := w.Prior.UID.ValueString(); uid != "" {
-		// With the UID, the server does not recreate an object that was deleted in the meantime.
-		obj = obj.DeepCopy()
-		obj.SetUID(apitypes.UID(uid))
-	}
-	return owned.Apply(ctx, cluster, w.Memory, obj)
 }

@@ -8,23 +8,21 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 )
 
-// load packs all local files and directories that a spec copies. The error is of
-// type image.Errors.
+// load packs all local files and directories that a spec copies. The error has the type [manifest.Errors].
 func load(s image.Spec, d image.Dockerfile) (map[image.Source][]image.Packed, error) {
 	packed := map[image.Source][]image.Packed{}
-	var found image.Errors
+	var found manifest.Errors
 	for _, needed := range image.Sources(s, d) {
 		if _, done := packed[needed.Source]; done {
 			continue
 		}
 		files, err := packAll(needed.Source)
 		if err != nil {
-			at := needed.At
-			at.Detail = err.Error()
-			found = append(found, &at)
+			found = append(found, needed.At.Problem(err))
 		}
 		packed[needed.Source] = files
 	}

@@ -26,9 +26,8 @@ func (r reader) importConfigMap(ctx context.Context) error {
 		if strings.HasPrefix(r.State.Name.ValueString(), image.ConfigMapName("")) {
 			hint = " Import the name of the image, without the prefix " + image.ConfigMapName("") + " of its ConfigMap."
 		}
-		r.Diags.AddError("Nothing to import", fmt.Sprintf(
+		return r.NothingToImport(fmt.Sprintf(
 			"%s does not exist.%s\n\nInvestigate with:\n  kubectl get configmaps -n %s", ref, hint, ref.Namespace))
-		return owned.ErrGone
 	case err != nil:
 		return err
 	}
@@ -59,12 +58,9 @@ func (r reader) importAttributes(ctx context.Context, live, applied *unstructure
 			r.State.ref(), err))
 		return nil
 	}
-	m := r.State
-	m.ImageID, m.Base = tf.TextOrNull(spec.ImageID), tf.TextOrNull(spec.Base)
-	m.PythonPath, m.InstallCmd = tf.TextOrNull(spec.PythonPath), tf.TextOrNull(spec.InstallCmd)
-	m.Dockerfile, m.PinDigest = tf.TextOrNull(spec.Dockerfile), types.BoolValue(spec.PinDigest)
-	c := tf.NewConverter(ctx)
-	m.Steps = tf.Encode(c, m.Steps, spec.Steps)
+	m, c := r.State, tf.NewConverter(ctx)
+	c.FollowModel(m, &image.Spec{}, &spec, "ImageID", "Base", "PythonPath", "InstallCmd", "Dockerfile", "Steps",
+		"PinDigest")
 	r.Diags.Append(c.Diags...)
 
 	defaults := r.Data.Defaults
@@ -87,7 +83,7 @@ func (r reader) importAttributes(ctx context.Context, live, applied *unstructure
 		return nil
 	}
 	configured, err := image.Parse(spec.Dockerfile)
-	if spec.Dockerfile != "" && err != nil {
+	if err != nil {
 		return err
 	}
 	r.PrivateState.Pin = pin

@@ -10,8 +10,8 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
-	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 	"github.com/ktdev/terraform-provider-kt/internal/registry"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
@@ -59,21 +59,14 @@ func (p *planner) render(ctx context.Context) {
 		return
 	}
 	p.Plan.setComputed(p.Config, pin, rendered)
-	if p.Plan.ID.IsUnknown() || !isFullyKnown(ctx, p.Config.Labels, p.Config.Annotations) || !p.Data.Configured() {
+	if p.Plan.ID.IsUnknown() || !tf.FullyKnown(ctx, p.Config.Labels, p.Config.Annotations) || !p.Data.Configured() {
 		return
 	}
-	defaults := owned.PreserveCreator(p.Data.Defaults, owned.Manifests(p.State.Manifests))
-	obj, diags := p.Plan.object(in, rendered, defaults)
+	obj, manifests, diags := p.Plan.object(in, rendered, p.Data.Defaults, p.State.Manifests)
 	p.Diags.Append(diags...)
-	if diags.HasError() {
-		return
+	if !diags.HasError() {
+		p.object, p.Plan.Manifests = obj, manifests
 	}
-	summary, err := owned.ManifestsOf(image.Summary(obj))
-	if err != nil {
-		p.Diags.AddError("Cannot render the ConfigMap", err.Error())
-		return
-	}
-	p.object, p.Plan.Manifests = obj, summary
 }
 
 // pin returns the digest of the last refresh if the reference is the same, and otherwise false: the apply determines
@@ -121,13 +114,10 @@ func (p *planner) dryRun(ctx context.Context) {
 	})
 }
 
-// setUID marks the UID as unknown if the apply sets it. A ConfigMap that is being deleted is replaced.
+// setUID sets the UID. A ConfigMap that is being deleted is replaced.
 func (p *planner) setUID() {
 	if p.PrivateState.Terminating {
 		p.Replace.Append(path.Root("uid"))
 	}
-	p.Plan.UID = p.State.UID
-	if p.Creating || len(p.Replace) > 0 || p.State.UID.IsNull() {
-		p.Plan.UID = types.StringUnknown()
-	}
+	p.Plan.UID = p.UID(p.State.UID, true)
 }

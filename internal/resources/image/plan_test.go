@@ -164,7 +164,7 @@ func TestApplyFailsIfTheConfigMapDiffersFromThePlan(t *testing.T) {
 			t.Parallel()
 			w := writer{writing: &writing{Plan: &model{Common: lifecycle.Common{Manifests: c.planned}},
 				Diags: &diag.Diagnostics{}}}
-			if ok := w.matchesPlan(object); ok != (c.want == nil) {
+			if ok := w.matchesPlan(summary); ok != (c.want == nil) {
 				t.Errorf("matches the plan: %t", ok)
 			}
 			expect(t, *w.Diags, c.want...)

@@ -22,10 +22,7 @@ type (
 
 // New returns the resource.
 func New() resource.Resource {
-	return &lifecycle.Resource[model, *model, privateState]{
-		Kind:  resourceKind(),
-		Hooks: hooks{},
-	}
+	return lifecycle.New[model](resourceKind(), hooks{})
 }
 
 // timeLimit is the default timeout of an operation, which sends only a few requests. A deletion also waits for

@@ -1,8 +1,6 @@
 package image
 
 import (
-	"maps"
-
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
@@ -20,26 +18,12 @@ const description = "Manages the image setup of a compute, like Kubetorch's `kt.
 	"again only if their content changes."
 
 func attributes() map[string]schema.Attribute {
-	all := map[string]schema.Attribute{"steps": stepsAttribute()}
-	for _, group := range []map[string]schema.Attribute{identityAttributes(), imageAttributes(), lifecycleAttributes(),
-		computedAttributes()} {
-		maps.Copy(all, group)
-	}
-	return lifecycle.WithSensitiveFields(all, "the ConfigMap", "data[\"Dockerfile\"]")
-}
-
-func identityAttributes() map[string]schema.Attribute {
-	return map[string]schema.Attribute{
+	return lifecycle.WithCommon(map[string]schema.Attribute{
 		"name": tf.RequiredText("Name of the image. Its ConfigMap is named `kt-image-<name>`. Must be an RFC 1035 "+
 			"label of at most 63 characters. Changing this replaces the ConfigMap.", tf.ServiceName()),
 		"namespace": tf.OptionalComputedText("Namespace of the ConfigMap, which must be the namespace of the "+
 			"computes that use the image. Defaults to a namespace that is resolved once, at creation, like the "+
 			"namespace of `kt_compute`. Changing this replaces the ConfigMap.", tf.NamespaceName()),
-	}
-}
-
-func imageAttributes() map[string]schema.Attribute {
-	return map[string]schema.Attribute{
 		"image_id": tf.OptionalComputedText("Image to run, such as `nvcr.io/nvidia/pytorch:26.06-py3`. Exactly one "+
 			"of `image_id`, `base` and a `FROM` in `dockerfile` must be set. Defaults to the value of `image`.",
 			tf.ImageReference()),
@@ -57,7 +41,38 @@ func imageAttributes() map[string]schema.Attribute {
 			"A moved tag then appears in the plan. The digest of a new image is known after apply. Uses the same " +
 			"credentials as docker. Defaults to " +
 			"`false`."),
-	}
+		"steps": stepsAttribute(),
+		"adopt_existing": tf.Toggle("Whether to take over an existing ConfigMap of the same name. Defaults to " +
+			"`false`, in which case an existing ConfigMap is an error."),
+		"timeouts": lifecycle.TimeoutsAttribute(
+			"Timeout of the creation. Defaults to `5m`.",
+			"Timeout of an update. Defaults to `5m`.",
+			"Timeout of the deletion, including the wait for finalizers. Defaults to `5m`."),
+
+		"image": tf.ComputedString("Image to run. With `pin_digest`, it has the form `repository@sha256:…`."),
+		"digest": tf.ComputedString("Digest of the image, `sha256:…`. Set with `pin_digest`, or if the image is " +
+			"specified by its digest. For a multi-platform image, this is the digest of the index."),
+		"rendered_dockerfile": tf.ComputedString("Complete setup as a Dockerfile: `dockerfile` with the resolved " +
+			"image, followed by `steps`."),
+		"ref": schema.SingleNestedAttribute{
+			Computed: true, MarkdownDescription: "Image and its setup, for `image_ref` of `kt_compute`.",
+			Attributes: map[string]schema.Attribute{
+				"image": tf.ComputedString("Value of `image`."),
+				"setup": schema.SingleNestedAttribute{
+					Computed: true, MarkdownDescription: "Setup of the image.",
+					Attributes: map[string]schema.Attribute{
+						"config_map": tf.ComputedString("Name of the ConfigMap."),
+						"digest": tf.ComputedString("Digest of the setup, `sha256:…`. A change replaces the " +
+							"pods."),
+						"python_path": tf.ComputedString("Value of `python_path`."),
+						"install_cmd": tf.ComputedString("Value of `install_cmd`."),
+					},
+				},
+			},
+		},
+		"manifests": tf.ManifestsAttribute("Fields of the ConfigMap that the provider owns, as JSON by " +
+			"`Kind/namespace/name`. Contents are replaced by their digests."),
+	}, "image", "the ConfigMap", "data[\"Dockerfile\"]")
 }
 
 func stepsAttribute() schema.Attribute {
@@ -90,50 +105,5 @@ func stepsAttribute() schema.Attribute {
 				"virtual environments, `.git`, and the state and plans of Terraform are excluded.",
 				stringvalidator.LengthAtLeast(1)),
 		}},
-	}
-}
-
-func lifecycleAttributes() map[string]schema.Attribute {
-	return map[string]schema.Attribute{
-		"labels":      tf.LabelsAttribute("the ConfigMap"),
-		"annotations": tf.AnnotationsAttribute("the ConfigMap"),
-		"adopt_existing": tf.Toggle("Whether to take over an existing ConfigMap of the same name. Defaults to " +
-			"`false`, in which case an existing ConfigMap is an error."),
-		"deletion_protection": tf.Toggle("Whether to prevent the deletion and replacement of the ConfigMap, until " +
-			"this is set to `false` and applied. Defaults to `false`."),
-		"timeouts": lifecycle.TimeoutsAttribute(
-			"Timeout of the creation. Defaults to `5m`.",
-			"Timeout of an update. Defaults to `5m`.",
-			"Timeout of the deletion, including the wait for finalizers. Defaults to `5m`."),
-	}
-}
-
-func computedAttributes() map[string]schema.Attribute {
-	setup := schema.SingleNestedAttribute{
-		Computed: true, MarkdownDescription: "Setup of the image.",
-		Attributes: map[string]schema.Attribute{
-			"config_map":  tf.ComputedString("Name of the ConfigMap."),
-			"digest":      tf.ComputedString("Digest of the setup, `sha256:…`. A change replaces the pods."),
-			"python_path": tf.ComputedString("Value of `python_path`."),
-			"install_cmd": tf.ComputedString("Value of `install_cmd`."),
-		},
-	}
-	return map[string]schema.Attribute{
-		"id":    tf.ComputedString("ID of the image, as `namespace/name`."),
-		"uid":   tf.ComputedString("UID of the ConfigMap."),
-		"image": tf.ComputedString("Image to run. With `pin_digest`, it has the form `repository@sha256:…`."),
-		"digest": tf.ComputedString("Digest of the image, `sha256:…`. Set with `pin_digest`, or if the image is " +
-			"specified by its digest. For a multi-platform image, this is the digest of the index."),
-		"rendered_dockerfile": tf.ComputedString("Complete setup as a Dockerfile: `dockerfile` with the resolved " +
-			"image, followed by `steps`."),
-		"ref": schema.SingleNestedAttribute{
-			Computed: true, MarkdownDescription: "Image and its setup, for `image_ref` of `kt_compute`.",
-			Attributes: map[string]schema.Attribute{
-				"image": tf.ComputedString("Value of `image`."),
-				"setup": setup,
-			},
-		},
-		"manifests": tf.ManifestsAttribute("Fields of the ConfigMap that the provider owns, as JSON by " +
-			"`Kind/namespace/name`. Contents are replaced by their digests."),
 	}
 }

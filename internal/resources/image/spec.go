@@ -14,7 +14,7 @@ import (
 
 // isSpecKnown reports whether all attributes of the spec are known.
 func (m *model) isSpecKnown(ctx context.Context) bool {
-	return isFullyKnown(ctx, m.ImageID, m.Base, m.PythonPath, m.InstallCmd, m.Dockerfile, m.Steps, m.PinDigest)
+	return tf.FullyKnown(ctx, m.ImageID, m.Base, m.PythonPath, m.InstallCmd, m.Dockerfile, m.Steps, m.PinDigest)
 }
 
 // spec returns the spec of a configuration. It must not be called on a plan, in

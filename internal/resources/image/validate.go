@@ -2,7 +2,6 @@ package image
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -54,29 +53,7 @@ func checkDockerfile(text types.String) (image.Dockerfile, diag.Diagnostics) {
 }
 
 // specErrors converts the errors of package image to diagnostics at their attributes.
-func specErrors(err error) diag.Diagnostics {
-	var diags diag.Diagnostics
-	all, ok := errors.AsType[image.Errors](err)
-	if single, isSingle := errors.AsType[*image.Error](err); isSingle && !ok {
-		all = image.Errors{single}
-	}
-	if all == nil {
-		diags.AddError("Invalid image setup", err.Error())
-	}
-	for _, e := range all {
-		at, summary := path.Root("dockerfile"), "Invalid Dockerfile"
-		text := fmt.Sprintf("Line %d of the Dockerfile: %s.", e.Line, e.Detail)
-		if e.Line == 0 {
-			at, summary = path.Root("steps").AtListIndex(e.Step), "Invalid step"
-			if e.Field != "" {
-				at = at.AtName(e.Field)
-			}
-			text = fmt.Sprintf("%s: %s.", at, e.Detail)
-		}
-		diags.AddAttributeError(at, summary, strings.TrimSuffix(text, ".")+".")
-	}
-	return diags
-}
+func specErrors(err error) diag.Diagnostics { return tf.AttributeErrors("Invalid image setup", err) }
 
 // checkSource requires exactly one source of the image.
 func checkSource(config *model, parsed image.Dockerfile) diag.Diagnostics {
@@ -137,7 +114,7 @@ func checkSteps(ctx context.Context, steps types.List) diag.Diagnostics {
 		at := path.Root("steps").AtListIndex(i)
 		found := checkStep(at, object.Attributes())
 		diags.Append(found...)
-		if found.HasError() || !isFullyKnown(ctx, object) {
+		if found.HasError() || !tf.FullyKnown(ctx, object) {
 			continue
 		}
 		var step image.Step
@@ -145,9 +122,8 @@ func checkSteps(ctx context.Context, steps types.List) diag.Diagnostics {
 		if c := step.Copy; hasNull(object) || c != nil && (c.Source == "" || c.Dest == "") {
 			continue // null and empty values, which the schema reports
 		}
-		// The schema also reports empty attributes, for which the error has no field.
-		if invalid, ok := errors.AsType[*image.Error](image.CheckStep(i, step)); ok && invalid.Field != "" {
-			diags.Append(specErrors(invalid)...)
+		if err := image.CheckStep(i, step); err != nil { // of empty attributes, the schema reports errors
+			diags.Append(specErrors(err)...)
 		}
 	}
 	return diags
@@ -164,14 +140,8 @@ func hasNull(step types.Object) bool {
 // checkStep requires exactly one attribute.
 func checkStep(at path.Path, step map[string]attr.Value) diag.Diagnostics {
 	var diags diag.Diagnostics
-	var given []string
-	unknown := false
-	for _, name := range []string{"pip_install", "run_bash", "set_env_vars", "copy", "sync_package"} {
-		unknown = unknown || step[name].IsUnknown() // it may still be null
-		if isKnown(step[name]) {
-			given = append(given, name)
-		}
-	}
+	given, unknown := tf.Given([]string{"pip_install", "run_bash", "set_env_vars", "copy", "sync_package"},
+		func(name string) attr.Value { return step[name] })
 	switch {
 	case len(given) > 1:
 		diags.AddAttributeError(at.AtName(given[1]), "Multiple attributes in a step",
@@ -182,15 +152,4 @@ func checkStep(at path.Path, step map[string]attr.Value) diag.Diagnostics {
 			"`pip_install`, `run_bash`, `set_env_vars`, `copy` and `sync_package`.")
 	}
 	return diags
-}
-
-// isFullyKnown reports whether all values are known, including nested values.
-func isFullyKnown(ctx context.Context, values ...attr.Value) bool {
-	for _, value := range values {
-		raw, err := value.ToTerraformValue(ctx)
-		if err != nil || !raw.IsFullyKnown() {
-			return false
-		}
-	}
-	return true
 }

@@ -138,7 +138,10 @@ func TestStepHasExactlyOneAttribute(t *testing.T) {
 
 func TestErrorsContainTheirStepOrLine(t *testing.T) {
 	t.Parallel()
-	expect(t, specErrors(image.Errors{{Step: 1, Field: "copy", Detail: "x does not exist"}, {Line: 3, Detail: "bad"}}),
-		"steps[1].copy\nInvalid step\nsteps[1].copy: x does not exist.",
-		"dockerfile\nInvalid Dockerfile\nLine 3 of the Dockerfile: bad.")
+	_, err := load(image.Spec{Steps: []image.Step{{RunBash: "a"}, {Copy: &image.Copy{Source: "none", Dest: "/a"}}}},
+		image.Dockerfile{})
+	expect(t, specErrors(err), "steps[1].copy\nInvalid step\nsteps[1].copy: none does not exist.")
+	_, err = image.Parse("FROM a:1\n\nWORKDIR /a")
+	expect(t, specErrors(err),
+		"dockerfile\nInvalid Dockerfile\nLine 3 of the Dockerfile: WORKDIR is not supported, because no image is built")
 }

@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -86,41 +85,26 @@ func (w writer) apply(ctx context.Context, prior owned.Objects) (change *owned.C
 // deletionRank is the opposite of [kueue.Rank].
 func deletionRank(obj *unstructured.Unstructured) int { return -kueue.Rank(obj) }
 
-// send applies one object. The UID makes the server reject a change of an object that was deleted, instead of creating
-// another one.
+// send applies one object.
 func (w writer) send(
 	ctx context.Context, obj *unstructured.Unstructured, before *owned.Object,
 ) (diag.Diagnostics, error) {
-	if before == nil {
-		_, diags, err := owned.Create(ctx, w.Data.Cluster, w.Memory, w.Creation, obj)
-		return diags, err
-	}
-	key := manifest.Key(obj)
-	sent := obj
-	if uid := w.Memory[key].UID; uid != "" {
-		sent = obj.DeepCopy()
-		sent.SetUID(uid)
-	}
-	_, diags, err := owned.ApplyAs(ctx, w.Data.Cluster, w.Memory, obj, sent)
+	_, diags, err := w.Send(ctx, obj, before != nil)
 	if err == nil {
 		w.PrivateState.Imported = slices.DeleteFunc(w.PrivateState.Imported,
-			func(imported string) bool { return imported == key })
+			func(imported string) bool { return imported == manifest.Key(obj) })
 	}
 	return diags, err
 }
 
-// refreshStatus sets the status of the queue, even if the wait was interrupted. If it cannot be read, it counts as
-// inactive and empty.
+// refreshStatus sets the status of the queue. If it cannot be read, it counts as inactive and empty.
 func (w writer) refreshStatus(ctx context.Context) {
-	const limit = 5 * time.Second
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
-	defer cancel()
-	live, err := w.Data.Cluster.Read(ctx, w.Plan.ref())
+	queue := w.Plan.ref()
+	live, err := w.ReadNow(ctx, queue)
 	if err != nil {
 		live = nil
 	}
 	w.Plan.setStatus(live)
-	queue := w.Plan.ref()
 	if uid := w.Memory[manifest.Key(queue.Kind.Named("", queue.Name))].UID; uid != "" {
 		w.Plan.UID = types.StringValue(string(uid))
 	}

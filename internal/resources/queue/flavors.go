@@ -21,7 +21,7 @@ import (
 // refuseSharedFlavors reports flavors that another queue of this run defines, too.
 func (p *planner) refuseSharedFlavors(wanted kueue.Queue) {
 	for i, flavor := range wanted.Flavors {
-		if flavor.Definition == nil {
+		if !flavor.Defined() {
 			continue
 		}
 		ref := flavorRef(flavor.Name)

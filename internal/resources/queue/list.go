@@ -42,49 +42,34 @@ func filters() schema.Schema {
 	return all
 }
 
+// find yields all queues. The identity of a queue of Kueue has the namespace of its LocalQueue: that of the provider
+// if there is one, and otherwise the first.
 func find(ctx context.Context, query *lifecycle.Query) iter.Seq2[lifecycle.Item, error] {
 	return func(yield func(lifecycle.Item, error) bool) {
-		search{query, yield}.run(ctx)
-	}
-}
-
-// search lists the queues of one query.
-type search struct {
-	*lifecycle.Query
-
-	yield func(lifecycle.Item, error) bool
-}
-
-// run yields all queues. The identity of a queue of Kueue has the namespace of its LocalQueue: that of the provider
-// if there is one, and otherwise the first.
-func (s search) run(ctx context.Context) {
-	s.Listing = s.Cluster.List("") // a queue has LocalQueues in several namespaces
-	namespaces := map[string]string{}
-	for local, err := range s.Cluster.Objects(ctx, kube.Ref{Kind: kind.LocalQueue(kind.KueueVersion)}, "") {
-		if err != nil {
-			break // the list of the ClusterQueues reports it
+		query.Listing = query.Cluster.List("") // a queue has LocalQueues in several namespaces
+		namespaces := map[string]string{}
+		for local, err := range query.Cluster.Objects(ctx, kube.Ref{Kind: kind.LocalQueue(kind.KueueVersion)}, "") {
+			if err != nil {
+				break // the list of the ClusterQueues reports it
+			}
+			target, _, _ := unstructured.NestedString(local.Object, "spec", "clusterQueue")
+			first, known := namespaces[target]
+			if target == local.GetName() && (!known || local.GetNamespace() == query.Namespace ||
+				first != query.Namespace && local.GetNamespace() < first) {
+				namespaces[target] = local.GetNamespace()
+			}
 		}
-		target, _, _ := unstructured.NestedString(local.Object, "spec", "clusterQueue")
-		first, known := namespaces[target]
-		if target == local.GetName() && (!known || local.GetNamespace() == s.Namespace ||
-			first != s.Namespace && local.GetNamespace() < first) {
-			namespaces[target] = local.GetNamespace()
-		}
-	}
-	for _, of := range []kube.Kind{kind.ClusterQueue(kind.KueueVersion), kind.KAIQueue()} {
-		for live, err := range s.Objects(ctx, of, "") {
-			if !s.yield(s.item(of, live, namespaces), err) {
-				return
+		for _, of := range []kube.Kind{kind.ClusterQueue(kind.KueueVersion), kind.KAIQueue()} {
+			for live, err := range query.Objects(ctx, of, "") {
+				var item lifecycle.Item
+				if err == nil {
+					item = lifecycle.ItemOf(of, live)
+					item.Identity.Namespace = types.StringValue(cmp.Or(namespaces[live.GetName()], query.Namespace))
+				}
+				if !yield(item, err) {
+					return
+				}
 			}
 		}
 	}
-}
-
-func (s search) item(of kube.Kind, live *unstructured.Unstructured, namespaces map[string]string) lifecycle.Item {
-	if live == nil {
-		return lifecycle.Item{}
-	}
-	found := lifecycle.ItemOf(of, live)
-	found.Identity.Namespace = types.StringValue(cmp.Or(namespaces[live.GetName()], s.Namespace))
-	return found
 }

@@ -1,8 +1,6 @@
 package queue
 
 import (
-	"slices"
-
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -120,16 +118,4 @@ func isKAIQueue(obj *unstructured.Unstructured) bool { return obj.GetKind() == k
 
 func flavorRef(name string) kube.Ref {
 	return kube.Ref{Kind: kind.ResourceFlavor(kind.KueueVersion), Name: name}
-}
-
-// localQueueRefs returns the LocalQueues in the namespace of the queue and in others.
-func (m *model) localQueueRefs(others []string) []kube.Ref {
-	namespaces := append([]string{m.Namespace.ValueString()}, others...)
-	slices.Sort(namespaces)
-	var refs []kube.Ref
-	for _, namespace := range slices.Compact(namespaces) {
-		refs = append(refs, kube.Ref{Kind: kind.LocalQueue(kind.KueueVersion), Namespace: namespace,
-			Name: m.Name.ValueString()})
-	}
-	return refs
 }

@@ -136,12 +136,9 @@ func (p *planner) preview(ctx context.Context, changed owned.Objects) bool {
 // status sets the UID and the attributes that Kueue or KAI reports.
 func (p *planner) status() {
 	changes := p.Creating || len(p.Replace) > 0 || !p.Plan.Manifests.Equal(p.State.Manifests)
-	p.Plan.UID, p.Plan.queueStatus = p.State.UID, p.State.queueStatus
-	waits := p.PrivateState.Waiting && p.Plan.waits()
-	if changes || waits {
+	applied := changes || p.PrivateState.Waiting && p.Plan.waits()
+	p.Plan.UID, p.Plan.queueStatus = p.UID(p.State.UID, applied), p.State.queueStatus
+	if applied {
 		p.Plan.queueStatus = p.Plan.unknownStatus()
-	}
-	if p.Creating || len(p.Replace) > 0 || p.State.UID.IsNull() && (changes || waits) { // null: it does not exist
-		p.Plan.UID = types.StringUnknown()
 	}
 }

@@ -53,7 +53,7 @@ func (p *planner) warnOfMissing(ctx context.Context) {
 	const consequence = "The queue is inactive until %s exists: it admits no workloads.\n\nNext step: If this run " +
 		"does not create it, create it or correct the name."
 	for i, flavor := range p.wanted.Flavors {
-		if ref := flavorRef(flavor.Name); flavor.Definition == nil && missing(ref) {
+		if ref := flavorRef(flavor.Name); !flavor.Defined() && missing(ref) {
 			p.Diags.AddAttributeWarning(path.Root("flavors").AtListIndex(i).AtName("name"),
 				"The flavor does not exist yet", fmt.Sprintf(consequence, ref))
 		}

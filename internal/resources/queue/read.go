@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/kueue"
@@ -152,9 +153,8 @@ func (r reader) find(ctx context.Context) (*unstructured.Unstructured, error) {
 			return nil, err
 		}
 	}
-	r.Diags.AddError("Nothing to import", r.State.ref().String()+" does not exist, nor does a Queue of KAI with this "+
-		"name.\n\nInvestigate with:\n  kubectl get "+r.State.ref().Kind.Argument())
-	return nil, owned.ErrGone
+	return nil, r.NothingToImport(r.State.ref().String() + " does not exist, nor does a Queue of KAI with this " +
+		"name.\n\nInvestigate with:\n  kubectl get " + r.State.ref().Kind.Argument())
 }
 
 // importRelated imports the LocalQueues of the ClusterQueue with its name, in the namespaces that it selects, and the
@@ -184,10 +184,14 @@ func (r reader) importRelated(
 			return nil, err
 		}
 	}
-	for _, ref := range r.State.localQueueRefs(kueue.SelectedNamespaces(queue)) {
+	name, namespaces := r.State.Name.ValueString(), []string{r.State.Namespace.ValueString()}
+	namespaces = append(namespaces, kueue.SelectedNamespaces(queue)...)
+	slices.Sort(namespaces)
+	for _, namespace := range slices.Compact(namespaces) {
+		ref := kube.Ref{Kind: kind.LocalQueue(kind.KueueVersion), Namespace: namespace, Name: name}
 		err := read(ref, func(obj *unstructured.Unstructured) bool {
 			target, _, _ := unstructured.NestedString(obj.Object, "spec", "clusterQueue")
-			return target == r.State.Name.ValueString()
+			return target == name
 		})
 		if err != nil {
 			return nil, err
@@ -206,11 +210,7 @@ func (m *model) adopt(ctx context.Context, seen spec, r *reading, ours bool) {
 		seen = spec{Queue: kueue.Queue{Flavors: seen.Flavors, Namespaces: seen.Namespaces}, KAI: seen.KAI}
 	}
 	r.Diags.Append(m.follow(ctx, spec{}, seen)...)
-	var others []string
-	for _, namespace := range seen.Namespaces {
-		if namespace != m.Namespace.ValueString() {
-			others = append(others, namespace)
-		}
-	}
+	others := slices.DeleteFunc(seen.Namespaces,
+		func(namespace string) bool { return namespace == m.Namespace.ValueString() })
 	m.Namespaces = tf.Encode(tf.NewConverter(ctx), m.Namespaces, others)
 }

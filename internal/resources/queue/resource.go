@@ -36,10 +36,7 @@ type (
 
 // New returns the resource.
 func New() resource.Resource {
-	return &lifecycle.Resource[model, *model, privateState]{
-		Kind:  resourceKind(),
-		Hooks: hooks{},
-	}
+	return lifecycle.New[model](resourceKind(), hooks{})
 }
 
 func resourceKind() lifecycle.Kind {

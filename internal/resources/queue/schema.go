@@ -25,7 +25,7 @@ const description = "Manages a team's quota of GPUs and other resources of a clu
 	"`queue_name = kt_queue.….name`.\n\nRequires Kueue 0.15 or newer (API version v1beta2), or KAI."
 
 func attributes() map[string]schema.Attribute {
-	return lifecycle.WithSensitiveFields(map[string]schema.Attribute{
+	return lifecycle.WithCommon(map[string]schema.Attribute{
 		"name": tf.RequiredText("Name of the ClusterQueue and of the LocalQueues, or of the Queue of KAI. At most 63 "+
 			"lowercase letters, digits, dashes and dots. A ClusterQueue and a Queue have no namespace, so the name "+
 			"must be unique in the cluster. Changing this replaces the queue.",
@@ -55,20 +55,15 @@ func attributes() map[string]schema.Attribute {
 			"workloads, admitted ones continue) or `HoldAndDrain` (also evicts admitted ones). Kueue defaults to "+
 			"`None`.",
 			stringvalidator.OneOf(kueue.StopPolicies()...)),
-		"labels":      tf.LabelsAttribute("the objects of the queue"),
-		"annotations": tf.AnnotationsAttribute("the objects of the queue"),
 		"wait_for_active": tf.OptionalBool("Whether to wait until the ClusterQueue is active. Defaults to `true`, " +
 			"except for a queue that `stop_policy` stops."),
 		"adopt_existing": tf.Toggle("Whether to take over existing objects of the same names, regardless of who " +
 			"created them. Defaults to `false`, in which case an existing object is an error."),
-		"deletion_protection": tf.Toggle("Whether to prevent the deletion and replacement of the queue, until this " +
-			"is set to `false` and applied. Defaults to `false`."),
 		"timeouts": lifecycle.TimeoutsAttribute(
 			"Timeout of the creation, until the queue is active. Defaults to `2m`.",
 			"Timeout of an update, until the queue is active. Defaults to `2m`.",
 			"Timeout of the deletion, including the wait for admitted workloads. Defaults to `10m`."),
 
-		"id":  tf.ComputedString("ID of the queue, as `namespace/name`."),
 		"uid": tf.ComputedString("UID of the ClusterQueue, or of the Queue of KAI."),
 		"active": schema.BoolAttribute{Computed: true,
 			MarkdownDescription: "Whether the ClusterQueue is active, and can admit workloads. A Queue of KAI is " +
@@ -84,7 +79,7 @@ func attributes() map[string]schema.Attribute {
 		"manifests": tf.ManifestsAttribute("Fields of the objects that the provider owns, as JSON by " +
 			"`Kind/namespace/name`, without a namespace for an object of the cluster. A plan shows the " +
 			"values to apply, a refresh the current values."),
-	}, "the objects", "metadata.annotations[\"example.com/owner\"]")
+	}, "queue", "the objects of the queue", "metadata.annotations[\"example.com/owner\"]")
 }
 
 func flavorsAttribute() schema.Attribute {
@@ -110,7 +105,11 @@ func flavorsAttribute() schema.Attribute {
 						tf.TaintEffect()),
 				}},
 			},
-			"tolerations": tolerationsAttribute(),
+			"tolerations": schema.ListNestedAttribute{
+				Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
+				MarkdownDescription: "Tolerations that Kueue adds to pods that get the flavor.",
+				NestedObject:        schema.NestedAttributeObject{Attributes: tf.TolerationAttributes()},
+			},
 			"topology_name": tf.OptionalText("Name of a Topology, for topology-aware scheduling. Requires "+
 				"`node_labels`. Once it is set, neither it nor `node_labels` and `tolerations` can be changed.",
 				tf.ObjectName()),
@@ -130,14 +129,6 @@ func flavorsAttribute() schema.Attribute {
 				}},
 			},
 		}},
-	}
-}
-
-func tolerationsAttribute() schema.Attribute {
-	return schema.ListNestedAttribute{
-		Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
-		MarkdownDescription: "Tolerations that Kueue adds to pods that get the flavor.",
-		NestedObject:        schema.NestedAttributeObject{Attributes: tf.TolerationAttributes()},
 	}
 }
 

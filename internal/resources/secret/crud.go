@@ -2,6 +2,7 @@ package secret
 
 import (
 	"context"
+	"reflect"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -72,7 +73,7 @@ type writer struct{ *writing }
 
 // write applies the Secret, and reports whether there is something to save in state.
 func (w writer) write(ctx context.Context) bool {
-	source, diags := gather(w.Config, localSourceOf(w.Data))
+	source, diags := gather(ctx, w.Config, localSourceOf(w.Data))
 	w.Diags.Append(diags...)
 	if w.Diags.HasError() {
 		return false
@@ -81,22 +82,20 @@ func (w writer) write(ctx context.Context) bool {
 	live, err := w.readSecret(ctx, ref)
 	revisions := revisionsOf(w.Plan, w.Prior, w.PrivateState.Digests, w.Config, w.Creating)
 	if source.kept {
-		w.fail(err) // the values that stay are needed
+		w.failed(err) // the values that stay are needed
 		source = keptContent(revisions.digests, kube.SecretData(live))
 	}
 	entries, diags := revisions.resolveEntries(source, w.Plan.Keys)
 	w.Diags.Append(diags...)
-	mount := mountPath(w.Plan, source)
-	w.Diags.Append(refuseUnusedMode(w.Plan, mount)...)
-	defaults := owned.PreserveCreator(w.Data.Defaults, owned.Manifests(w.Prior.Manifests))
-	object, manifests, diags := render(w.Plan, source, defaultMode(w.Plan, w.Prior, mount), defaults)
+	mode, diags := w.Plan.setRef(ctx, w.Prior, source)
+	w.Diags.Append(diags...)
+	object, diags := w.Plan.render(source, mode, w.Data.Defaults, w.Prior.Manifests)
 	w.Diags.Append(diags...)
 	if w.Diags.HasError() {
 		return false
 	}
 	if unreadable := kube.ClassOf(err) == kube.Denied; w.Creating && (live != nil || unreadable) {
-		if live, err = w.prepareCreate(ctx, ref, live); err != nil {
-			w.fail(err)
+		if live, err = w.prepareCreate(ctx, ref, live); w.failed(err) {
 			return false
 		}
 	}
@@ -104,25 +103,22 @@ func (w writer) write(ctx context.Context) bool {
 	case denied && !w.Creating:
 		w.Diags.Append(revisions.refuseUnreadable(source, ref)...)
 	case err != nil && !denied && !kube.IsNotFound(err):
-		w.fail(err)
+		w.failed(err)
 	}
 	if w.Diags.HasError() {
 		return false
 	}
 	if !w.Creating {
-		if object, err = w.toUpdate(ref, live, object); err != nil {
-			w.Diags.Append(owned.Failure(err))
+		if object, err = w.toUpdate(ref, live, object); w.failed(err) {
 			return false
 		}
 	}
 	sent := spec.WithData(object, revisions.valuesToSend(source, live))
-	if err := w.claimRemovedFields(ctx, ref, live, sent); err != nil {
-		w.Diags.Append(tf.Failure(err))
+	if w.failed(w.claimRemovedFields(ctx, ref, live, sent)) {
 		return false
 	}
 	applied, err := w.send(ctx, ref, sent)
-	w.fail(err)
-	if err != nil && !(w.Creating && kube.OutcomeUnknown(err)) {
+	if w.failed(err) && !(w.Creating && kube.OutcomeUnknown(err)) {
 		return false
 	}
 	if err != nil {
@@ -135,7 +131,7 @@ func (w writer) write(ctx context.Context) bool {
 		}
 	}
 	w.PrivateState.Digests.Values = entries
-	w.record(manifests, source, sent, applied)
+	w.record(source, sent, applied)
 	return true
 }
 
@@ -168,11 +164,12 @@ func (w writer) readSecret(ctx context.Context, ref kube.Ref) (*unstructured.Uns
 	return w.Data.Cluster.Get(ctx, ref)
 }
 
-// fail reports an error, if there is one.
-func (w writer) fail(err error) {
+// failed reports an error, if there is one.
+func (w writer) failed(err error) bool {
 	if err != nil {
 		w.Diags.Append(owned.Failure(err))
 	}
+	return err != nil
 }
 
 // send applies the Secret. A new one is marked as unfinished until it is in state.
@@ -233,19 +230,8 @@ func (w writer) prune(
 	return pruned
 }
 
-// matchesDigests reports whether a Secret has exactly the values of the digests.
-func (w writer) matchesDigests(live *unstructured.Unstructured) bool {
-	data := kube.SecretData(live)
-	for key, value := range data {
-		if !w.PrivateState.Digests.Same(key, value) {
-			return false
-		}
-	}
-	return len(data) == len(w.PrivateState.Digests.Values)
-}
-
 // record stores the result of the apply in the model and the memory. live is nil if the result is unknown.
-func (w writer) record(manifests types.Map, source content, sent, live *unstructured.Unstructured) {
+func (w writer) record(source content, sent, live *unstructured.Unstructured) {
 	keys := map[string]string{}
 	for key, entry := range w.PrivateState.Digests.Values {
 		keys[key] = entry.Text
@@ -264,19 +250,16 @@ func (w writer) record(manifests types.Map, source content, sent, live *unstruct
 	if !source.kept {
 		w.Plan.Keys = tf.TextMap(keys)
 	}
-	w.Plan.Manifests = manifests
-	mount := mountPath(w.Plan, source)
-	w.Plan.Ref = reference(w.Plan.Name, mount, defaultMode(w.Plan, w.Prior, mount), source.keys())
 }
 
 // remember records the response to the apply, with digests instead of values.
 func (w writer) remember(sent, live *unstructured.Unstructured) {
 	digests := w.PrivateState.Digests
-	masked := digests.Mask(sent, kube.SecretData(sent))
-	rewritten, err := w.Memory.Remember(manifest.Key(sent), masked, digests.Mask(live, kube.SecretData(live)))
-	w.fail(err)
+	masked := digests.Mask(live, kube.SecretData(live))
+	rewritten, err := w.Memory.Remember(manifest.Key(sent), digests.Mask(sent, kube.SecretData(sent)), masked)
+	w.failed(err)
 	w.Diags.Append(owned.AdmissionWarnings(w.Plan.ref().String(), rewritten)...)
-	if w.matchesDigests(live) {
+	if reflect.DeepEqual(masked, digests.MaskApplied(live)) {
 		w.PrivateState.match(live)
 	}
 }

@@ -1,6 +1,8 @@
 package secret
 
 import (
+	"context"
+
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -13,7 +15,7 @@ import (
 // importSecret completes a state that contains only the name. A Secret does not record its source, but the digests show
 // whether a source has the same values. If another client created the Secret, the next apply takes over its fields,
 // which the plan shows.
-func (r reader) importSecret(live *unstructured.Unstructured) error {
+func (r reader) importSecret(ctx context.Context, live *unstructured.Unstructured) error {
 	r.PrivateState.open(r.Data)
 	masked := r.PrivateState.Digests.Mask(live, kube.SecretData(live))
 	doc, ours, err := r.Memory.Import(masked)
@@ -52,6 +54,6 @@ func (r reader) importSecret(live *unstructured.Unstructured) error {
 	if mode != providerMode(doc.GetLabels()[spec.ProviderLabel]) {
 		r.State.DefaultMode = tf.TextOrNull(mode)
 	}
-	r.State.Ref = reference(r.State.Name, mount, mode, content{data: kube.SecretData(masked)}.keys())
+	r.State.Ref = reference(ctx, r.State.Name.ValueString(), mount, mode, content{data: kube.SecretData(masked)}.keys())
 	return nil
 }

@@ -4,12 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	corev1 "k8s.io/api/core/v1"
 
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
 )
@@ -46,9 +45,7 @@ func (s localSource) read(path string, names, usual []string) (directory, error)
 	case !info.IsDir() && len(names) > 0:
 		return directory{}, fmt.Errorf("%s is a file, not a directory: filenames selects files in a directory", path)
 	case !info.IsDir():
-		out, err := readFiles(filepath.Dir(full), []string{filepath.Base(full)}, false)
-		out.path = parent(path)
-		return out, err
+		path, full, names, optional = parent(path), filepath.Dir(full), []string{filepath.Base(full)}, false
 	case optional:
 		names = usual
 	case len(names) == 0:
@@ -91,8 +88,8 @@ func regularFiles(dir string) ([]string, error) {
 // if none exists. It checks the sizes first, because a path may refer to a data set by mistake.
 func readFiles(dir string, names []string, optional bool) (directory, error) {
 	out := directory{files: map[string][]byte{}}
-	var existing, missing []string
-	total, largest, size := 0, "", -1
+	var missing []string
+	sizes := map[string]int{}
 	for _, name := range names {
 		info, err := os.Stat(filepath.Join(dir, name))
 		switch {
@@ -104,21 +101,17 @@ func readFiles(dir string, names []string, optional bool) (directory, error) {
 		case !info.Mode().IsRegular():
 			return out, fmt.Errorf("%s is not a regular file", filepath.Join(dir, name))
 		}
-		existing = append(existing, name)
-		total += int(info.Size())
-		if int(info.Size()) > size {
-			largest, size = name, int(info.Size())
-		}
+		sizes[name] = int(info.Size())
 	}
-	switch {
-	case optional && len(existing) == 0:
+	switch err := spec.CheckSize(sizes); {
+	case optional && len(sizes) == 0:
 		return out, errNoFiles
 	case !optional && len(missing) > 0:
 		return out, fmt.Errorf("the directory %s has no file %s", dir, strings.Join(missing, ", "))
-	case total > corev1.MaxSecretSize:
-		return out, spec.TooLargeError(total, largest, size)
+	case err != nil:
+		return out, err
 	}
-	for _, name := range existing {
+	for _, name := range slices.Sorted(maps.Keys(sizes)) {
 		content, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			return out, fileError(filepath.Join(dir, name), err)

@@ -3,8 +3,6 @@ package secret
 import (
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-framework/types"
-
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -15,7 +13,7 @@ func TestDefaultModeIsSetWhenFilesAreFirstMounted(t *testing.T) {
 	const ssh, sshDir, otherDir = "ssh", "/root/.ssh", "/keys"
 	text := tf.TextOrNull
 	state := func(provider, mount, mode string) model {
-		return model{ProviderName: text(provider), Ref: reference(types.StringValue("x"), mount, mode, []string{"k"})}
+		return model{ProviderName: text(provider), Ref: reference(t.Context(), "x", mount, mode, []string{"k"})}
 	}
 	plan := func(provider, mode string) model { return model{ProviderName: text(provider), DefaultMode: text(mode)} }
 	for name, c := range map[string]struct {

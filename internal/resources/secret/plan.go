@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -29,19 +28,16 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 	if p.PrivateState.Terminating {
 		p.Replace.Append(path.Root("uid"))
 	}
-	p.gather()
+	p.gather(ctx)
 	if p.unread {
 		p.Plan.Keys, p.Plan.Ref, p.Plan.Manifests = p.State.Keys, p.State.Ref, p.State.Manifests
 	} else {
-		p.setRefAndManifests()
+		p.setRefAndManifests(ctx)
 	}
-	p.Plan.UID = p.uid()
 	if !p.Diags.HasError() && p.needsDryRun() {
 		p.Data.Cluster.Preview(ctx, func() { p.dryRun(ctx) })
 	}
-	if len(p.Replace) > 0 {
-		p.Plan.UID = types.StringUnknown()
-	}
+	p.Plan.UID = p.UID(p.State.UID, !p.isSecretUnchanged())
 }
 
 // planner computes one plan. [hooks.Plan] calls its methods in order, and each completes Plan.
@@ -55,8 +51,8 @@ type planner struct {
 
 // gather reads the source and sets keys. If the source cannot be read and nothing else changes, it keeps the Secret
 // unchanged. A machine without the files must be able to plan other resources, and to destroy this one.
-func (p *planner) gather() {
-	source, diags := gather(p.Config, localSourceOf(p.Data))
+func (p *planner) gather(ctx context.Context) {
+	source, diags := gather(ctx, p.Config, localSourceOf(p.Data))
 	if diags.HasError() && p.isConfigUnchanged() {
 		for _, d := range diags {
 			warning := diag.NewWarningDiagnostic(d.Summary(), d.Detail()+"\n\n"+
@@ -98,15 +94,6 @@ func (p *planner) isSecretUnchanged() bool {
 	return p.Plan.Keys.Equal(p.State.Keys) && p.Plan.Manifests.Equal(p.State.Manifests)
 }
 
-// uid returns the UID in state. It is unknown if the apply sets it: for a new Secret, or because the response to the
-// creation was lost.
-func (p *planner) uid() types.String {
-	if p.Creating || p.State.UID.IsNull() && !p.isSecretUnchanged() {
-		return types.StringUnknown()
-	}
-	return p.State.UID
-}
-
 func (p *planner) revisions() revisions {
 	return revisionsOf(p.Plan, p.State, p.PrivateState.Digests, p.Config, p.Creating)
 }
@@ -132,25 +119,19 @@ func localSourceOf(data *tf.ProviderData) *localSource {
 }
 
 // setRefAndManifests sets the attributes ref and manifests, as far as they are known.
-func (p *planner) setRefAndManifests() {
-	p.Plan.Ref = types.ObjectUnknown(refTypes())
-	p.Plan.Manifests = types.MapUnknown(types.StringType)
-	if p.Diags.HasError() || p.content.unknown || anyUnknown(p.Plan.Name, p.Plan.MountPath, p.Plan.DefaultMode) {
-		return
-	}
-	mount := mountPath(p.Plan, p.content)
-	mode := defaultMode(p.Plan, p.State, mount)
-	p.Diags.Append(refuseUnusedMode(p.Plan, mount)...)
-	p.Plan.Ref = reference(p.Plan.Name, mount, mode, p.content.keys())
+func (p *planner) setRefAndManifests(ctx context.Context) {
 	plan := p.Plan
-	if !p.Data.Configured() ||
-		anyUnknown(plan.Namespace, plan.Labels, plan.Annotations, plan.ProviderName, plan.AdoptExisting) {
+	plan.Ref, plan.Manifests = types.ObjectUnknown(refTypes()), types.MapUnknown(types.StringType)
+	if p.Diags.HasError() || p.content.unknown || !tf.FullyKnown(ctx, plan.Name, plan.MountPath, plan.DefaultMode) {
 		return
 	}
-	defaults := owned.PreserveCreator(p.Data.Defaults, owned.Manifests(p.State.Manifests))
-	object, text, diags := render(plan, p.content, mode, defaults)
+	mode, diags := plan.setRef(ctx, p.State, p.content)
 	p.Diags.Append(diags...)
-	p.object, p.Plan.Manifests = object, text
+	if p.Data.Configured() && tf.FullyKnown(ctx, plan.Namespace, plan.Labels, plan.Annotations, plan.ProviderName,
+		plan.AdoptExisting) {
+		p.object, diags = plan.render(p.content, mode, p.Data.Defaults, p.State.Manifests)
+		p.Diags.Append(diags...)
+	}
 }
 
 // mountPath returns the directory in the container where the keys are mounted, or "" for environment variables.
@@ -161,31 +142,31 @@ func mountPath(m *model, c content) string {
 	return spec.MountPath(c.sourceDir)
 }
 
-// reference returns the attribute ref.
-func reference(name types.String, mount, mode string, keys []string) types.Object {
-	ref := map[string]attr.Value{
-		"name": name, "env_vars": types.ListNull(types.StringType),
-		"mount_path": types.StringNull(), "default_mode": types.StringNull(),
-	}
-	if mount != "" {
-		ref["mount_path"] = types.StringValue(mount)
-		if mode != "" {
-			ref["default_mode"] = types.StringValue(mode)
-		}
-		return types.ObjectValueMust(refTypes(), ref)
-	}
-	names := make([]attr.Value, len(keys))
-	for i, key := range keys {
-		names[i] = types.StringValue(key)
-	}
-	ref["env_vars"] = types.ListValueMust(types.StringType, names)
-	return types.ObjectValueMust(refTypes(), ref)
+// setRef sets the attribute ref, and returns the mode of the mounted files. state is empty for a new Secret.
+func (m *model) setRef(ctx context.Context, state *model, c content) (mode string, diags diag.Diagnostics) {
+	mount := mountPath(m, c)
+	mode = defaultMode(m, state, mount)
+	m.Ref = reference(ctx, m.Name.ValueString(), mount, mode, c.keys())
+	return mode, refuseUnusedMode(m, mount)
 }
 
-// render returns the object without its values, and the attribute manifests.
-func render(
-	m *model, c content, mode string, defaults tf.Defaults,
-) (*unstructured.Unstructured, types.Map, diag.Diagnostics) {
+// reference returns the attribute ref.
+func reference(ctx context.Context, name, mount, mode string, keys []string) types.Object {
+	ref := struct {
+		Name, MountPath, DefaultMode string
+		EnvVars                      *[]string // nil if the keys are mounted
+	}{Name: name, MountPath: mount, DefaultMode: mode}
+	if mount == "" {
+		ref.EnvVars, ref.DefaultMode = &keys, ""
+	}
+	return tf.Encode(tf.NewConverter(ctx), types.ObjectNull(refTypes()), ref)
+}
+
+// render sets the attribute manifests, and returns the object without its values. prior is that attribute in state.
+func (m *model) render(
+	c content, mode string, defaults tf.Defaults, prior types.Map,
+) (*unstructured.Unstructured, diag.Diagnostics) {
+	defaults = owned.PreserveCreator(defaults, owned.Manifests(prior))
 	s := spec.Secret{
 		Name: m.Name.ValueString(), Namespace: m.Namespace.ValueString(), Username: defaults.Username,
 		Provider: m.ProviderName.ValueString(), Adopt: m.AdoptExisting.ValueBool(),
@@ -198,27 +179,28 @@ func render(
 	}
 	object, err := s.Object()
 	if err == nil {
-		var manifests types.Map
-		if manifests, err = owned.ManifestsOf(object); err == nil {
-			return object, manifests, nil
-		}
+		m.Manifests, err = owned.ManifestsOf(object)
 	}
-	failure := diag.NewErrorDiagnostic("Cannot render the secret", err.Error())
-	return nil, types.MapUnknown(types.StringType), diag.Diagnostics{failure}
+	if err != nil {
+		m.Manifests = types.MapUnknown(types.StringType)
+		return nil, diag.Diagnostics{diag.NewErrorDiagnostic("Cannot render the secret", err.Error())}
+	}
+	return object, nil
 }
 
 // needsDryRun reports whether a server-side dry run is required.
 func (p *planner) needsDryRun() bool {
-	known := p.object != nil && p.content.known()
-	return !p.Short() && !p.isSecretUnchanged() && (known || p.Creating) && len(p.Replace) == 0 &&
+	return !p.Short() && !p.isSecretUnchanged() && (p.known() || p.Creating) && len(p.Replace) == 0 &&
 		!p.Plan.ID.IsUnknown() && p.Data.Configured()
 }
 
+// known reports whether the Secret and its values are known.
+func (p *planner) known() bool { return p.object != nil && p.content.known() }
+
 // dryRun runs a server-side dry run, and checks an existing Secret.
 func (p *planner) dryRun(ctx context.Context) {
-	known := p.object != nil && p.content.known()
 	cluster, ref := p.Data.Cluster, p.Plan.ref()
-	if p.Creating && known && p.Replaced[secretKey(ref)].UID == "" {
+	if p.Creating && p.known() && p.Replaced[secretKey(ref)].UID == "" {
 		_, created, err := cluster.DryRunNew(ctx, spec.WithData(p.object,
 			p.revisions().valuesToSend(p.content, nil)))
 		if created && err == nil {
@@ -245,7 +227,7 @@ func (p *planner) dryRun(ctx context.Context) {
 		p.Replace.Append(path.Root("keys"))
 		return
 	}
-	if p.Diags.HasError() || !known {
+	if p.Diags.HasError() || !p.known() {
 		return
 	}
 	sent := spec.WithData(p.object, p.revisions().valuesToSend(p.content, live))
@@ -295,7 +277,7 @@ func (p *planner) checkAdoption(ref kube.Ref, live *unstructured.Unstructured) {
 		p.admit(ref, live)
 		return
 	}
-	if p.object == nil || !p.content.known() {
+	if !p.known() {
 		return
 	}
 	if immutableReason(live) != "" && p.changesImmutableField(live) {
@@ -313,11 +295,6 @@ func (p *planner) checkAdoption(ref kube.Ref, live *unstructured.Unstructured) {
 
 // extraKeys returns the keys of a Secret that are not in keys.
 func extraKeys(live *unstructured.Unstructured, keys []string) []string {
-	var out []string
-	for _, key := range slices.Sorted(maps.Keys(kube.SecretData(live))) {
-		if !slices.Contains(keys, key) {
-			out = append(out, key)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(kube.SecretData(live))),
+		func(key string) bool { return slices.Contains(keys, key) })
 }

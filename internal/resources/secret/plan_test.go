@@ -35,7 +35,7 @@ func TestUIDIsUnknownIfTheApplySetsIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := planner{planning: &planning{Creating: c.creating, State: &c.state, Plan: &c.plan}}
-			if got := p.uid(); !got.Equal(c.want) {
+			if got := p.UID(p.State.UID, !p.isSecretUnchanged()); !got.Equal(c.want) {
 				t.Errorf("uid is %s, want %s", got, c.want)
 			}
 		})

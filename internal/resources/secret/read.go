@@ -72,7 +72,7 @@ func (hooks) Import(ctx context.Context, reading *reading) error {
 	case err != nil:
 		return err
 	}
-	if err := r.importSecret(live); err != nil {
+	if err := r.importSecret(ctx, live); err != nil {
 		return err
 	}
 	r.MemoryChanged = true

@@ -24,7 +24,7 @@ const description = "Manages a Kubernetes Secret with credentials for `kt_comput
 // print the line of the configuration that contains the value. Therefore these attributes have no validators; see
 // [hooks.Validate].
 func attributes() map[string]schema.Attribute {
-	return lifecycle.WithSensitiveFields(map[string]schema.Attribute{
+	return lifecycle.WithCommon(map[string]schema.Attribute{
 		"name": tf.RequiredText("Name of the Secret, of at most 63 characters. Changing this replaces the Secret.",
 			tf.ObjectName(), stringvalidator.LengthAtMost(63)),
 		"namespace": tf.OptionalComputedText("Namespace of the Secret. Defaults to a namespace that is resolved "+
@@ -64,20 +64,14 @@ func attributes() map[string]schema.Attribute {
 			"`0000` to `0777`. Defaults to `0400` for `provider_name = \"ssh\"`, otherwise to the default of "+
 			"Kubernetes, `0644`. See [File permissions](#file-permissions). Changing this restarts the pods that use "+
 			"`ref`.", tf.FileMode()),
-		"labels":      tf.LabelsAttribute("the Secret"),
-		"annotations": tf.AnnotationsAttribute("the Secret"),
 		"adopt_existing": tf.Toggle("Whether to take over an existing Secret of the same name, like Kubetorch's " +
 			"`override`. Keys that are not in the source are removed. Defaults to `false`, in which case an existing " +
 			"Secret is an error."),
-		"deletion_protection": tf.Toggle("Whether to prevent the deletion and replacement of the Secret, until this " +
-			"is set to `false` and applied. Defaults to `false`."),
 		"timeouts": lifecycle.TimeoutsAttribute(
 			"Timeout of the creation. Defaults to `5m`.",
 			"Timeout of an update. Defaults to `5m`.",
 			"Timeout of the deletion, including the wait for finalizers. Defaults to `5m`."),
 
-		"id":  tf.ComputedString("ID of the Secret, as `namespace/name`."),
-		"uid": tf.ComputedString("UID of the Secret."),
 		"keys": schema.MapAttribute{
 			Computed: true, ElementType: types.StringType,
 			MarkdownDescription: "Revisions of the values by key, starting at 1. A key that differs in the cluster " +
@@ -97,5 +91,5 @@ func attributes() map[string]schema.Attribute {
 		},
 		"manifests": tf.ManifestsAttribute("Fields of the Secret that the provider owns, without the values, as JSON " +
 			"by `Secret/namespace/name`. A plan shows the fields to apply, a refresh the current fields."),
-	}, "the Secret", "metadata.annotations[\"example.com/owner\"]")
+	}, "Secret", "the Secret", "metadata.annotations[\"example.com/owner\"]")
 }

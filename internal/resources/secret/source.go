@@ -2,13 +2,13 @@ package secret
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -43,14 +43,11 @@ func (c content) keys() []string {
 func (c content) known() bool { return !c.unknown && len(c.unknownKeys) == 0 }
 
 // gather reads the source of a configuration. Except for values_wo, it uses only attributes that are also in a plan.
-func gather(config *model, local *localSource) (content, diag.Diagnostics) {
-	var diags diag.Diagnostics
+func gather(ctx context.Context, config *model, local *localSource) (content, diag.Diagnostics) {
+	var names []string
+	tf.NewConverter(ctx).Decode(path.Root("filenames"), config.Filenames, &names)
 	var out content
-	const unreadable = "Cannot read the source of the secret"
-	fail := func(attribute string, err error) {
-		diags.AddAttributeError(path.Root(attribute), unreadable, attribute+": "+err.Error()+".")
-	}
-	names, namesKnown := fileNames(config.Filenames)
+	var err error
 	switch {
 	case !config.ValuesWO.IsNull():
 		out = configuredValues(config.ValuesWO)
@@ -60,40 +57,43 @@ func gather(config *model, local *localSource) (content, diag.Diagnostics) {
 		out.attribute = "values"
 	case config.ProviderName.IsNull() && config.Path.IsNull() && config.FromEnv.IsNull():
 		out = content{unknown: true, kept: true}
-	case local == nil, !namesKnown, anyUnknown(config.ProviderName, config.Path, config.FromEnv, config.MountPath):
+	case local == nil, !tf.FullyKnown(ctx, config.ProviderName, config.Path, config.Filenames, config.FromEnv,
+		config.MountPath):
 		out = content{unknown: true}
 	case !config.ProviderName.IsNull():
-		p, _ := spec.ProviderNamed(config.ProviderName.ValueString())
-		var err error
-		if out, err = local.provider(p, config, names); err != nil {
-			fail("provider_name", err)
-		}
+		out, err = local.provider(config, names)
 		out.attribute = "provider_name"
 	case !config.Path.IsNull():
-		dir, err := local.read(config.Path.ValueString(), names, nil)
-		if err == nil {
+		var dir directory
+		if dir, err = local.read(config.Path.ValueString(), names, nil); err == nil {
 			out, err = local.mountedFiles(dir, config)
-		}
-		if err != nil {
-			fail("path", err)
 		}
 		out.attribute = "path"
 	default:
-		var err error
-		if out.data, err = local.variables(tf.Texts(config.FromEnv)); err != nil {
-			// With a path, Terraform would print the line, which may contain a value by mistake.
-			diags.AddError(unreadable, "from_env: "+err.Error()+".")
-		}
+		out.data, err = local.variables(tf.Texts(config.FromEnv))
 		out.attribute, out.external = "from_env", true
 	}
-	if err := spec.CheckSize(out.data); err != nil && !diags.HasError() {
-		diags.AddError("The secret is too large", out.attribute+": "+err.Error()+".")
+	sizes := map[string]int{}
+	for key, value := range out.data {
+		sizes[key] = len(value)
+	}
+	var diags diag.Diagnostics
+	const unreadable = "Cannot read the source of the secret"
+	switch tooLarge := spec.CheckSize(sizes); {
+	case err != nil && out.attribute == "from_env":
+		// With a path, Terraform would print the line, which may contain a value by mistake.
+		diags.AddError(unreadable, "from_env: "+err.Error()+".")
+	case err != nil:
+		diags.AddAttributeError(path.Root(out.attribute), unreadable, out.attribute+": "+err.Error()+".")
+	case tooLarge != nil:
+		diags.AddError("The secret is too large", out.attribute+": "+tooLarge.Error()+".")
 	}
 	return out, diags
 }
 
 // provider reads the credentials of a provider from its files, or otherwise from its environment variables.
-func (s *localSource) provider(p spec.Provider, config *model, names []string) (content, error) {
+func (s *localSource) provider(config *model, names []string) (content, error) {
+	p, _ := spec.ProviderNamed(config.ProviderName.ValueString())
 	dir := p.Dir
 	if !config.Path.IsNull() || !config.FromEnv.IsNull() {
 		dir = config.Path.ValueString() // path and from_env replace the usual locations
@@ -166,28 +166,4 @@ func configuredValues(values types.Map) content {
 		}
 	}
 	return out
-}
-
-func fileNames(list types.List) (names []string, known bool) {
-	for _, element := range list.Elements() {
-		name, _ := element.(types.String)
-		if name.IsUnknown() {
-			return nil, false
-		}
-		names = append(names, name.ValueString())
-	}
-	return names, !list.IsUnknown()
-}
-
-func anyUnknown(values ...attr.Value) bool {
-	return slices.ContainsFunc(values, func(v attr.Value) bool {
-		if m, ok := v.(types.Map); ok {
-			for _, element := range m.Elements() {
-				if element.IsUnknown() {
-					return true
-				}
-			}
-		}
-		return v.IsUnknown()
-	})
 }

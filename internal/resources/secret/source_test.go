@@ -66,7 +66,7 @@ type found struct {
 // gatherSource returns the content of a source, or the detail of the error.
 func gatherSource(t *testing.T, local *localSource, cfg *model) (found, string) {
 	t.Helper()
-	c, diags := gather(cfg, local)
+	c, diags := gather(t.Context(), cfg, local)
 	if diags.HasError() {
 		return found{}, diags.Errors()[0].Detail()
 	}
@@ -280,18 +280,18 @@ func TestKeysOfUnknownSourcesAreUnknown(t *testing.T) {
 		}),
 		"values": config(func(m *model) { m.Values = types.MapUnknown(types.StringType) }),
 	} {
-		if c, diags := gather(cfg, local); !c.unknown || diags.HasError() {
+		if c, diags := gather(t.Context(), cfg, local); !c.unknown || diags.HasError() {
 			t.Errorf("%s: %v %v", name, c.keys(), diags)
 		}
 	}
-	c, _ := gather(config(func(m *model) {
+	c, _ := gather(t.Context(), config(func(m *model) {
 		m.Values = types.MapValueMust(types.StringType, map[string]attr.Value{"A": types.StringUnknown(),
 			"B": types.StringValue("b")})
 	}), nil)
 	if diff := cmp.Diff([]string{"A", "B"}, c.keys()); diff != "" || c.known() || c.unknown {
 		t.Errorf("the keys are unknown, although only a value is: %s", diff)
 	}
-	if c, _ := gather(ofProvider("aws"), nil); !c.unknown {
+	if c, _ := gather(t.Context(), ofProvider("aws"), nil); !c.unknown {
 		t.Error("local files are read before the provider is configured")
 	}
 }

@@ -52,18 +52,10 @@ type validation struct {
 // credentials.
 func (v *validation) sources() {
 	m := v.config
-	configured := map[string]attr.Value{
-		"values_wo": m.ValuesWO, "values": m.Values, "provider_name": m.ProviderName, "path": m.Path,
-		"from_env": m.FromEnv,
-	}
-	var set []string
-	unknown := false
-	for _, name := range []string{"values_wo", "values", "provider_name", "path", "from_env"} {
-		unknown = unknown || configured[name].IsUnknown()
-		if !configured[name].IsNull() && !configured[name].IsUnknown() {
-			set = append(set, name)
-		}
-	}
+	sources := map[string]attr.Value{"values_wo": m.ValuesWO, "values": m.Values, "provider_name": m.ProviderName,
+		"path": m.Path, "from_env": m.FromEnv}
+	set, unknown := tf.Given([]string{"values_wo", "values", "provider_name", "path", "from_env"},
+		func(name string) attr.Value { return sources[name] })
 	if len(set) == 0 && !unknown {
 		v.diags.AddError("The secret has no source",
 			"Next step: Set one of values_wo, provider_name, path, from_env and values.")
@@ -115,7 +107,7 @@ func (v *validation) values(name string, values types.Map) {
 	if len(keys) == 0 {
 		v.diags.AddError("The secret has no values", name+" is empty: set at least one key.")
 	}
-	data, valid := map[string][]byte{}, true
+	sizes, valid := map[string]int{}, true
 	for _, key := range keys {
 		value, _ := values.Elements()[key].(types.String)
 		if value.IsNull() {
@@ -125,14 +117,14 @@ func (v *validation) values(name string, values types.Map) {
 			v.diags.AddError("Invalid key", fmt.Sprintf("%s: %v.", name, err))
 			valid = false
 		}
-		data[key] = []byte(value.ValueString())
+		sizes[key] = len(value.ValueString())
 	}
 	if valid && v.config.MountPath.IsNull() {
 		if err := spec.CheckEnvVars(keys); err != nil {
 			v.diags.AddError("Invalid environment variable name", fmt.Sprintf("%s: %v.", name, err))
 		}
 	}
-	if err := spec.CheckSize(data); err != nil {
+	if err := spec.CheckSize(sizes); err != nil {
 		v.diags.AddError("The secret is too large", fmt.Sprintf("%s: %v.", name, err))
 	}
 }

@@ -3,14 +3,12 @@ package volume
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
@@ -32,7 +30,6 @@ func (hooks) Apply(ctx context.Context, writing *writing) {
 	if w.create(ctx) {
 		w.wait(ctx)
 	}
-	w.Diags.Append(markDestroyRequested(ctx, w.Private, false)...) // the mark was for the replaced volume
 }
 
 // create creates the claim and saves it in state. It reports whether it succeeded.
@@ -43,7 +40,7 @@ func (w writer) create(ctx context.Context) bool {
 	if w.Diags.HasError() {
 		return false
 	}
-	object := w.planned()
+	object := w.planned(ctx)
 	if object == nil {
 		return false
 	}
@@ -61,7 +58,7 @@ func (w writer) create(ctx context.Context) bool {
 // update applies the claim if it changes, and waits if it grows. It sends no request for an unchanged claim.
 func (w writer) update(ctx context.Context) {
 	mustWait := w.Plan.Phase.IsUnknown()
-	object := w.planned()
+	object := w.planned(ctx)
 	if object == nil {
 		return
 	}
@@ -69,12 +66,8 @@ func (w writer) update(ctx context.Context) {
 		w.keepStatus()
 		w.PrivateState.Imported = false // all settings of the configuration are in state now
 		w.save(ctx)
-	} else {
-		// The UID prevents the server from creating another claim if this one was deleted.
-		object.SetUID(apitypes.UID(w.Prior.UID.ValueString()))
-		if !w.apply(ctx, object) {
-			return
-		}
+	} else if !w.apply(ctx, object) {
+		return
 	}
 	if mustWait {
 		w.wait(ctx)
@@ -88,10 +81,10 @@ func (w writer) keepStatus() {
 
 // planned returns the claim of the plan. It renders the claim if manifests is unknown in the plan. It returns nil with
 // a diagnostic on failure.
-func (w writer) planned() *unstructured.Unstructured {
+func (w writer) planned(ctx context.Context) *unstructured.Unstructured {
 	if w.Plan.Manifests.IsUnknown() {
 		var diags diag.Diagnostics
-		w.Plan.Manifests, diags = w.Plan.render(w.Data.Defaults)
+		w.Plan.Manifests, diags = w.Plan.render(ctx, w.Data.Defaults)
 		w.Diags.Append(diags...)
 	}
 	object, err := owned.ObjectIn(w.Plan.Manifests)
@@ -126,14 +119,7 @@ func (w writer) deleteUnfinished(ctx context.Context, wanted *unstructured.Unstr
 
 // apply sends the claim and saves it in state. It reports whether the server applied it.
 func (w writer) apply(ctx context.Context, object *unstructured.Unstructured) bool {
-	var live *unstructured.Unstructured
-	var diags diag.Diagnostics
-	var err error
-	if w.Creating {
-		live, diags, err = owned.Create(ctx, w.Data.Cluster, w.Memory, w.Creation, object)
-	} else {
-		live, diags, err = owned.Apply(ctx, w.Data.Cluster, w.Memory, object)
-	}
+	live, diags, err := w.Send(ctx, object, !w.Creating)
 	w.Diags.Append(diags...)
 	switch {
 	case err == nil:
@@ -176,7 +162,9 @@ func (w writer) wait(ctx context.Context) {
 	if wanted := w.Plan.WaitForBound; wanted.IsNull() || wanted.ValueBool() {
 		cluster, ref := w.Data.Cluster, w.Plan.claimRef()
 		verdict, err := observe.WaitClaim(ctx, cluster, ref, wanted.ValueBool())
-		w.refreshStatus(ctx)
+		if live, readErr := w.ReadNow(ctx, ref); readErr == nil {
+			w.Plan.setStatus(live)
+		}
 		if err != nil {
 			w.notReady(err)
 		} else if w.Plan.isSmaller() && verdict.Ready {
@@ -188,16 +176,6 @@ func (w writer) wait(ctx context.Context) {
 		w.PrivateState.Waiting = false
 	}
 	w.save(ctx)
-}
-
-// refreshStatus updates the status of the claim at the end of a wait, even if the wait was interrupted.
-func (w writer) refreshStatus(ctx context.Context) {
-	const limit = 5 * time.Second
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
-	defer cancel()
-	if live, err := w.Data.Cluster.Read(ctx, w.Plan.claimRef()); err == nil {
-		w.Plan.setStatus(live)
-	}
 }
 
 // notReady reports how a wait ended. An error after a creation makes Terraform taint the volume and replace it in
@@ -216,11 +194,6 @@ func (w writer) notReady(err error) {
 // Delete deletes the claim and waits until it no longer exists. It starts only when no pod uses the claim, because a
 // deletion cannot be undone and deletes the data when the last pod ends.
 func (hooks) Delete(ctx context.Context, d *deleting) {
-	requested, diags := destroyRequested(ctx, d.Private)
-	d.Diags.Append(diags...)
-	if diags.HasError() {
-		return
-	}
 	cluster, ref := d.Data.Cluster, d.State.claimRef()
 	if warning := owned.NotDeletedWarning(cluster, ref); len(warning) > 0 {
 		d.Diags.Append(warning...)
@@ -241,7 +214,7 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 	case !same: // another claim was created in its place
 		d.Diags.Append(owned.OtherObjectWarning(d.Memory, d.State.key(), ref, live, nil)...)
 		return
-	case !requested && claim.Bound(live):
+	case !d.DestroyRequested && claim.Bound(live):
 		d.Diags.Append(boundError(ref))
 		return
 	}
@@ -250,7 +223,7 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 			d.Diags.Append(tf.Failure(err))
 			return
 		}
-		if live, err = cluster.Get(ctx, ref); err == nil && !requested && claim.Bound(live) {
+		if live, err = cluster.Get(ctx, ref); err == nil && !d.DestroyRequested && claim.Bound(live) {
 			d.Diags.Append(boundError(ref)) // the pods that it waited for may have written data
 			return
 		}

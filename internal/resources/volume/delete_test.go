@@ -1,7 +1,6 @@
 package volume
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -9,16 +8,6 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
-
-// private is the private state of a resource, in memory.
-type private map[string][]byte
-
-func (p private) GetKey(_ context.Context, key string) ([]byte, diag.Diagnostics) { return p[key], nil }
-
-func (p private) SetKey(_ context.Context, key string, value []byte) diag.Diagnostics {
-	p[key] = value
-	return nil
-}
 
 const boundClaim = `{apiVersion: v1, kind: PersistentVolumeClaim,
   metadata: {name: data, namespace: ml, uid: u-1, resourceVersion: "1"},
@@ -50,12 +39,9 @@ func TestClaimIsDeletedOnlyIfRequestedOrNotBound(t *testing.T) {
 				docs[claimsPath+"/data"] = c.claim
 			}
 			data, server := clusterOf(t, docs)
-			saved, diags := private{}, diag.Diagnostics{}
-			if c.requested {
-				diags = hooks{}.PlanDestroy(t.Context(), saved)
-			}
-			hooks{}.Delete(t.Context(), &deleting{Data: data, State: boundVolume(), Private: saved, Diags: &diags,
-				Memory: owned.Memory{"PersistentVolumeClaim/ml/data": {UID: "u-1"}}})
+			diags := diag.Diagnostics{}
+			hooks{}.Delete(t.Context(), &deleting{Data: data, State: boundVolume(), DestroyRequested: c.requested,
+				Diags: &diags, Memory: owned.Memory{"PersistentVolumeClaim/ml/data": {UID: "u-1"}}})
 			got := messages(diags)
 			if (got == "") != (c.message == "") || !strings.Contains(got, c.message) {
 				t.Errorf("diagnostics %q, want %q", got, c.message)

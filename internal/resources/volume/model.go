@@ -1,14 +1,14 @@
 package volume
 
 import (
+	"context"
+
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
@@ -54,38 +54,30 @@ func (m *model) claimRef() kube.Ref {
 		Name: m.Name.ValueString()}
 }
 
-// spec converts a completely known model to the input of the renderer.
-func (m *model) spec(defaults tf.Defaults) (claim.Claim, diag.Diagnostics) {
-	c := claim.Claim{
-		Name: m.Name.ValueString(), Namespace: m.Namespace.ValueString(),
-		AccessMode: m.AccessMode.ValueString(), StorageClass: m.StorageClass.ValueStringPointer(),
-		VolumeName: m.VolumeName.ValueString(), MountPath: m.MountPath.ValueString(),
-		Labels: tf.Texts(m.Labels), Annotations: tf.Texts(m.Annotations),
-		DefaultLabels: defaults.Labels, DefaultAnnotations: defaults.Annotations,
-	}
-	var diags diag.Diagnostics
-	var err error
-	if c.Size, err = manifest.ParseQuantity(m.Size.ValueString()); err != nil {
-		diags.AddAttributeError(path.Root("size"), "Invalid quantity", "size "+err.Error())
-	}
-	return c, diags
+// spec converts a model to the input of the renderer. Unknown attributes are like those that are not set.
+func (m *model) spec(ctx context.Context, defaults tf.Defaults) (claim.Claim, diag.Diagnostics) {
+	c := tf.NewConverter(ctx)
+	var out claim.Claim
+	c.DecodeModel(m, &out)
+	out.Labels, out.Annotations = tf.Texts(m.Labels), tf.Texts(m.Annotations) // without null values
+	out.DefaultLabels, out.DefaultAnnotations = defaults.Labels, defaults.Annotations
+	return out, c.Diags
 }
 
 // render returns the attribute manifests of a completely known model.
-func (m *model) render(defaults tf.Defaults) (types.Map, diag.Diagnostics) {
-	spec, diags := m.spec(defaults)
+func (m *model) render(ctx context.Context, defaults tf.Defaults) (manifests types.Map, diags diag.Diagnostics) {
+	spec, diags := m.spec(ctx, defaults)
 	if diags.HasError() {
 		return types.MapNull(types.StringType), diags
 	}
 	object, err := claim.Render(spec)
+	if err == nil {
+		manifests, err = owned.ManifestsOf(object)
+	}
 	if err != nil {
 		return types.MapNull(types.StringType), renderErrors(err)
 	}
-	value, err := owned.ManifestsOf(object)
-	if err != nil {
-		diags.AddError("Cannot render the claim of the volume", err.Error())
-	}
-	return value, diags
+	return manifests, nil
 }
 
 // renderErrors reports each error of the renderer at its attribute.

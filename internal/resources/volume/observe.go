@@ -1,6 +1,8 @@
 package volume
 
 import (
+	"context"
+
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -11,15 +13,8 @@ import (
 
 // setChanged updates the typed attributes with the differences between two observations of the claim. An attribute
 // whose field did not change keeps its notation. Immutable fields cannot differ.
-func (m *model) setChanged(before, after claim.Claim) {
-	if before.Size.Cmp(after.Size) != 0 {
-		m.Size = tf.QuantityOf(after.Size.String())
-	}
-	if before.MountPath != after.MountPath {
-		m.MountPath = tf.TextOrNull(after.MountPath)
-	}
-	tf.SetChangedEntries(&m.Labels, before.Labels, after.Labels)
-	tf.SetChangedEntries(&m.Annotations, before.Annotations, after.Annotations)
+func (m *model) setChanged(ctx context.Context, before, after claim.Claim) {
+	tf.NewConverter(ctx).FollowModel(m, &before, &after, "Size", "MountPath", "Labels", "Annotations")
 }
 
 // observe sets the attributes that every claim has, whoever created it.

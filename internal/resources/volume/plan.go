@@ -25,11 +25,6 @@ type planner struct {
 	selectsAtApply bool
 }
 
-// PlanDestroy marks a plan in which the deletion of the volume was requested.
-func (hooks) PlanDestroy(ctx context.Context, private owned.PrivateWriter) diag.Diagnostics {
-	return markDestroyRequested(ctx, private, true)
-}
-
 // Plan renders the claim, rejects changes that would lose data, and runs a server-side dry run.
 func (hooks) Plan(ctx context.Context, planned *planning) {
 	p := &planner{planning: planned}
@@ -38,9 +33,7 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 		p.findExisting(ctx)
 	} else {
 		p.before = p.State
-		if requested, _ := destroyRequested(ctx, p.PriorPrivate); requested {
-			p.Diags.Append(markDestroyRequested(ctx, p.Private, false)...)
-		}
+		p.SetDestroyRequested(ctx, false)
 	}
 	p.setImmutable(ctx)
 	p.checkImmutable()
@@ -54,7 +47,7 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 		return // Terraform plans the replacement next, as a creation
 	}
 	if !p.Diags.HasError() {
-		p.render(p.ConfigKnown())
+		p.render(ctx)
 	}
 	if !p.Diags.HasError() {
 		p.dryRun(ctx)
@@ -70,7 +63,7 @@ func (p *planner) planReplacement(ctx context.Context) {
 	}
 	p.Diags.Append(owned.RefuseIfProtected(p.ReplacedPrivateState.Protected, "volume", p.Plan.Name.ValueString())...)
 	// Unless its deletion was requested, a claim that is bound at apply is kept.
-	p.Diags.Append(markDestroyRequested(ctx, p.Private, !p.ReplacedPrivateState.Empty)...)
+	p.SetDestroyRequested(ctx, !p.ReplacedPrivateState.Empty)
 }
 
 // findExisting finds a claim that a new volume would take over: an adopted one, or one of an unfinished creation. It
@@ -99,9 +92,9 @@ func (p *planner) findExisting(ctx context.Context) {
 	}
 }
 
-// render sets manifests. configKnown is true if the configuration is fully known.
-func (p *planner) render(configKnown bool) {
-	if !configKnown || !p.Data.Configured() || p.Plan.ID.IsUnknown() || p.Plan.StorageClass.IsUnknown() {
+// render sets manifests.
+func (p *planner) render(ctx context.Context) {
+	if !p.ConfigKnown() || !p.Data.Configured() || p.Plan.ID.IsUnknown() || p.Plan.StorageClass.IsUnknown() {
 		p.Plan.Manifests = types.MapUnknown(types.StringType)
 		return
 	}
@@ -110,20 +103,21 @@ func (p *planner) render(configKnown bool) {
 		rendered.StorageClass = types.StringNull() // Kubernetes selected it and still owns it
 	}
 	var diags diag.Diagnostics
-	p.Plan.Manifests, diags = rendered.render(p.Data.Defaults)
+	p.Plan.Manifests, diags = rendered.render(ctx, p.Data.Defaults)
 	p.Diags.Append(diags...)
-	p.preserveForeign(rendered.StorageClass)
+	p.preserveForeign(ctx, rendered.StorageClass)
 }
 
 // preserveForeign keeps the claim of another client as it is while the configuration renders the same as the state of
 // its import. The claim becomes owned with the first change of an attribute.
-func (p *planner) preserveForeign(class types.String) {
+func (p *planner) preserveForeign(ctx context.Context, class types.String) {
 	if p.Creating || !p.PrivateState.Imported || !p.Memory().NeverApplied(p.Plan.key()) {
 		return
 	}
 	imported := *p.State
 	imported.StorageClass = class
-	if manifests, diags := imported.render(p.Data.Defaults); !diags.HasError() && manifests.Equal(p.Plan.Manifests) {
+	manifests, diags := imported.render(ctx, p.Data.Defaults)
+	if !diags.HasError() && manifests.Equal(p.Plan.Manifests) {
 		p.Plan.Manifests = p.State.Manifests
 	}
 }
@@ -158,20 +152,12 @@ func (p *planner) preview(ctx context.Context, object *unstructured.Unstructured
 func (p *planner) setComputed() {
 	p.Plan.Ref = p.Plan.ref()
 	p.setClassUnknown()
-	if p.Creating {
-		if p.Data.Configured() && p.Data.Defaults.CompactPlans {
-			p.Plan.Manifests = types.MapUnknown(types.StringType)
-		}
-		p.Plan.UID = types.StringUnknown()
-		p.Plan.claimStatus = unknownStatus()
-		return
+	if p.Creating && p.Data.Configured() && p.Data.Defaults.CompactPlans {
+		p.Plan.Manifests = types.MapUnknown(types.StringType)
 	}
-	p.Plan.UID = p.State.UID
+	waits := p.Creating || p.resizes || p.PrivateState.Waiting
+	p.Plan.UID = p.UID(p.State.UID, waits || !p.Plan.Manifests.Equal(p.State.Manifests))
 	p.Plan.claimStatus = p.State.claimStatus
-	waits := p.resizes || p.PrivateState.Waiting
-	if p.State.UID.IsNull() && (waits || !p.Plan.Manifests.Equal(p.State.Manifests)) {
-		p.Plan.UID = types.StringUnknown() // the response to the creation was lost: the apply sets it
-	}
 	if waits {
 		p.Plan.claimStatus = unknownStatus()
 	}

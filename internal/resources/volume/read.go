@@ -44,7 +44,7 @@ func (r reader) refresh(ctx context.Context) error {
 		if r.State.Manifests, err = owned.ManifestsOf(fresh.Object); err != nil {
 			return err
 		}
-		r.State.setChanged(claim.Observe(sent), claim.Observe(fresh.Object))
+		r.State.setChanged(ctx, claim.Observe(sent), claim.Observe(fresh.Object))
 	}
 	r.updateStatus(ref, found.Live)
 	return nil

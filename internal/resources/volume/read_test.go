@@ -112,10 +112,11 @@ func TestDriftChangesOnlyTheAttributesThatDiffer(t *testing.T) {
 	m.Size.StringValue = types.StringValue("10240Mi")
 	before, after := quantity("10Gi"), quantity("10Gi")
 	after.MountPath = "/data"
-	if m.setChanged(before, after); m.Size.ValueString() != "10240Mi" || m.MountPath.ValueString() != "/data" {
+	m.setChanged(t.Context(), before, after)
+	if m.Size.ValueString() != "10240Mi" || m.MountPath.ValueString() != "/data" {
 		t.Errorf("size %s, mount path %s", m.Size, m.MountPath)
 	}
-	if m.setChanged(after, quantity("20Gi")); m.Size.ValueString() != "20Gi" || !m.MountPath.IsNull() {
+	if m.setChanged(t.Context(), after, quantity("20Gi")); m.Size.ValueString() != "20Gi" || !m.MountPath.IsNull() {
 		t.Errorf("size %s, mount path %s", m.Size, m.MountPath)
 	}
 }

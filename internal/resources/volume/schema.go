@@ -14,7 +14,7 @@ const description = "Manages a PersistentVolumeClaim for the data of computes, l
 	"not allow to change is an error in the plan."
 
 func attributes() map[string]schema.Attribute {
-	return lifecycle.WithSensitiveFields(map[string]schema.Attribute{
+	return lifecycle.WithCommon(map[string]schema.Attribute{
 		"name": tf.RequiredText("Name of the claim, of at most 63 lowercase letters, digits, dashes and dots. Cannot "+
 			"be changed, because the data would be lost. A plan that changes it fails.",
 			tf.ObjectName(), stringvalidator.LengthAtMost(63)),
@@ -33,22 +33,16 @@ func attributes() map[string]schema.Attribute {
 			"one of disks. With `volume_name`, none is selected. Cannot be changed."),
 		"volume_name": tf.OptionalComputedText("Name of the PersistentVolume to bind, for a volume that was created "+
 			"manually. Cannot be changed.", tf.ObjectName()),
-		"labels":      tf.LabelsAttribute("the claim"),
-		"annotations": tf.AnnotationsAttribute("the claim"),
 		"wait_for_bound": tf.OptionalBool("Whether to wait until the claim is bound, and after a change of `size` " +
 			"until the volume is expanded. Defaults to `true`, except for a class that provisions volumes only when " +
 			"a pod uses them (`WaitForFirstConsumer`)."),
 		"adopt_existing": tf.Toggle("Whether to take over an existing claim of the same name and its data, " +
 			"regardless of who created it. Defaults to `false`, in which case an existing claim is an error."),
-		"deletion_protection": tf.Toggle("Whether to prevent the deletion and replacement of the volume, until this " +
-			"is set to `false` and applied. Defaults to `false`."),
 		"timeouts": lifecycle.TimeoutsAttribute(
 			"Timeout of the creation, until the claim is bound. Defaults to `10m`.",
 			"Timeout of an update, until the volume is expanded. Defaults to `10m`.",
 			"Timeout of the deletion, including the wait for pods that are being deleted. Defaults to `5m`."),
 
-		"id":                tf.ComputedString("ID of the volume, as `namespace/name`."),
-		"uid":               tf.ComputedString("UID of the claim."),
 		"phase":             tf.ComputedString("Phase of the claim: `Bound`, `Pending` or `Lost`."),
 		"capacity":          tf.ComputedString("Provided capacity of the volume. Null until the claim is bound."),
 		"bound_volume_name": tf.ComputedString("Name of the bound PersistentVolume. Null until the claim is bound."),
@@ -63,5 +57,5 @@ func attributes() map[string]schema.Attribute {
 		},
 		"manifests": tf.ManifestsAttribute("Fields of the claim that the provider owns, as JSON by " +
 			"`Kind/namespace/name`. A plan shows the values to apply, a refresh the current values."),
-	}, "the claim", "metadata.annotations[\"example.com/owner\"]")
+	}, "volume", "the claim", "metadata.annotations[\"example.com/owner\"]")
 }

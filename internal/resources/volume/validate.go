@@ -19,7 +19,7 @@ import (
 func (hooks) Validate(ctx context.Context, config *model, _ lifecycle.Validation) diag.Diagnostics {
 	diags := checkSize(config.Size)
 	diags.Append(checkClass(ctx, config.StorageClass)...)
-	diags.Append(checkConflicts(config)...)
+	diags.Append(checkConflicts(ctx, config)...)
 	return diags
 }
 
@@ -58,15 +58,13 @@ func checkClass(ctx context.Context, class types.String) diag.Diagnostics {
 }
 
 // checkConflicts reports labels and annotations that the renderer sets. It renders a claim from the known values.
-func checkConflicts(config *model) diag.Diagnostics {
+func checkConflicts(ctx context.Context, config *model) diag.Diagnostics {
 	if config.Name.IsUnknown() || config.MountPath.IsUnknown() {
 		return nil
 	}
-	known := claim.Claim{Name: config.Name.ValueString(), MountPath: config.MountPath.ValueString()}
-	known.Labels, known.Annotations = tf.Texts(config.Labels), tf.Texts(config.Annotations)
-	_, err := claim.Render(known)
-	if err == nil {
-		return nil
+	known, _ := config.spec(ctx, tf.Defaults{}) // the type of size reports an invalid one
+	if _, err := claim.Render(known); err != nil {
+		return renderErrors(err)
 	}
-	return renderErrors(err)
+	return nil
 }

@@ -37,7 +37,7 @@ func TestInvalidValuesAreReportedBeforeThePlan(t *testing.T) {
 			config := boundVolume()
 			c.config(config)
 			diags := append(checkSize(config.Size), checkClass(t.Context(), config.StorageClass)...)
-			diags.Append(checkConflicts(config)...)
+			diags.Append(checkConflicts(t.Context(), config)...)
 			if got := messages(diags); (got == "") != (c.message == "") || !strings.Contains(got, c.message) {
 				t.Errorf("%q, want %q", got, c.message)
 			}

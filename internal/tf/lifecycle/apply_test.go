@@ -130,16 +130,15 @@ func TestTimeLimitsOfUpdatesAndDeletions(t *testing.T) {
 
 func TestDeletionHasTheMemoryAndTheClusterOfTheResource(t *testing.T) {
 	t.Parallel()
-	h := &hooks{remove: func(ctx context.Context, d *deleting) {
-		own, _ := d.Private.GetKey(ctx, "own")
+	h := &hooks{remove: func(_ context.Context, d *deleting) {
 		if d.Memory["Service/ml/x"].UID != "u" || d.PrivateState.Visits != 7 || !d.RecordedCluster.Confirmed() ||
-			d.State.Size.ValueString() != "1" || string(own) != "1" {
+			d.State.Size.ValueString() != "1" || !d.DestroyRequested {
 			t.Errorf("deleting %+v", d)
 		}
 		d.Diags.AddWarning("Noted", "")
 	}}
 	values := remembered()
-	values["cluster"], values["own"] = `{"uid":"a"}`, "1"
+	values["cluster"], values["destroy"] = `{"uid":"a"}`, "true"
 	resp := inCluster(t, "a", h).remove(inState(nil), values)
 	if len(resp.Diagnostics) != 1 || resp.Diagnostics[0].Summary != "Noted" ||
 		!slices.Equal(h.called, []string{"delete"}) {

@@ -25,7 +25,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
-	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
@@ -61,7 +60,6 @@ type hooks struct {
 	plan              func(*planning)
 	apply             func(context.Context, *writing)
 	remove            func(context.Context, *deleting)
-	destroy           func(context.Context, owned.PrivateWriter) diag.Diagnostics
 	validate          func(*model) diag.Diagnostics
 	generate          func(*model)
 
@@ -103,14 +101,6 @@ func (h *hooks) Delete(ctx context.Context, d *deleting) {
 	if h.remove != nil {
 		h.remove(ctx, d)
 	}
-}
-
-func (h *hooks) PlanDestroy(ctx context.Context, private owned.PrivateWriter) diag.Diagnostics {
-	h.called = append(h.called, "plan destroy")
-	if h.destroy == nil {
-		return nil
-	}
-	return h.destroy(ctx, private)
 }
 
 func (h *hooks) Validate(_ context.Context, m *model, _ lifecycle.Validation) diag.Diagnostics {

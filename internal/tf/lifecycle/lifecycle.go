@@ -120,6 +120,11 @@ type Resource[M any, P Model[M], N any] struct {
 	data *tf.ProviderData // nil until the provider is configured
 }
 
+// New returns a resource.
+func New[M any, P Model[M], N any](k Kind, hooks Hooks[M, N]) *Resource[M, P, N] {
+	return &Resource[M, P, N]{Kind: k, Hooks: hooks}
+}
+
 // Metadata names the resource type.
 func (r *Resource[M, P, N]) Metadata(_ context.Context, _ resource.MetadataRequest, resp *resource.MetadataResponse) {
 	resp.TypeName = r.Kind.Type

@@ -100,7 +100,8 @@ func taintedMove(moved *Moved, k Kind) diag.Diagnostic {
 
 const untaint = "Next step: Remove the mark, and plan without -replace:\n  terraform untaint ADDRESS"
 
-// destroyKey is the key in private state that the plan of a destruction sets.
+// destroyKey is the key in private state that records whether the deletion was requested. The plan of a destruction
+// sets it.
 const destroyKey = "destroy"
 
 // refuseUnapplied rejects the deletion of objects that this provider has never applied, of which no plan was made. It

@@ -128,11 +128,6 @@ func (p *Planning[M, N]) ConfigKnown() bool {
 	return p.Short() || p.Request.Config.Raw.IsFullyKnown()
 }
 
-// Destroyer is a hook for planned destructions.
-type Destroyer interface {
-	PlanDestroy(context.Context, owned.PrivateWriter) diag.Diagnostics
-}
-
 // ModifyPlan completes a plan. It returns an error for a conflict with another resource of the run.
 func (r *Resource[M, P, N]) ModifyPlan(
 	ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse,
@@ -149,9 +144,6 @@ func (r *Resource[M, P, N]) ModifyPlan(
 		resp.Diagnostics.Append(requireRefresh(moved, state.common())...)
 		resp.Diagnostics.Append(owned.Save(ctx, resp.Private, destroyKey, true)...)
 		resp.Diagnostics.Append(r.planInState(ctx, req.Private, state.common(), kube.Planned.Destroy)...)
-		if hook, ok := r.Hooks.(Destroyer); ok {
-			resp.Diagnostics.Append(hook.PlanDestroy(ctx, resp.Private)...)
-		}
 		return
 	}
 	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)

@@ -83,6 +83,7 @@ func (r *Resource[M, P, N]) Create(ctx context.Context, req resource.CreateReque
 		resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.common().Identity())...)
 	}
 	defer w.Creation.End(r.data.Cluster)
+	resp.Diagnostics.Append(resp.Private.SetKey(ctx, destroyKey, nil)...) // it was for a replaced resource
 	r.Hooks.Apply(ctx, w)
 	if resp.State.Raw.IsNull() {
 		return // nothing was created
@@ -177,8 +178,9 @@ type Deleting[M, N any] struct {
 	PrivateState    N
 	RecordedCluster owned.RecordedCluster
 	Diags           *diag.Diagnostics
-	// Private is the private state of the resource, with the additions of the plan.
-	Private owned.PrivateReader
+	// DestroyRequested reports whether a plan has recorded that the deletion was requested; see
+	// [Planning.SetDestroyRequested].
+	DestroyRequested bool
 }
 
 // DeleteObjects deletes objects in the given order, as [owned.DeleteObjects].
@@ -203,9 +205,9 @@ func (r *Resource[M, P, N]) Delete(ctx context.Context, req resource.DeleteReque
 	resp.Diagnostics.Append(diags...)
 	privateState, diags := owned.Load[N](ctx, req.Private, privateStateKey)
 	resp.Diagnostics.Append(diags...)
-	planned, diags := owned.Load[bool](ctx, req.Private, destroyKey)
+	requested, diags := owned.Load[bool](ctx, req.Private, destroyKey)
 	resp.Diagnostics.Append(diags...)
-	if !planned && len(memory) == 0 {
+	if !requested && len(memory) == 0 {
 		resp.Diagnostics.Append(r.refuseUnapplied(state.common())...)
 	}
 	if resp.Diagnostics.HasError() {
@@ -221,6 +223,6 @@ func (r *Resource[M, P, N]) Delete(ctx context.Context, req resource.DeleteReque
 	r.recoverMemory(memory, state.common())
 	r.Hooks.Delete(ctx, &Deleting[M, N]{
 		Data: r.data, State: (*M)(state), Memory: memory, PrivateState: privateState, RecordedCluster: recordedCluster,
-		Diags: &resp.Diagnostics, Private: req.Private,
+		Diags: &resp.Diagnostics, DestroyRequested: requested,
 	})
 }

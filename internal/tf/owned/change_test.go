@@ -186,7 +186,7 @@ func (r *run) changing(memory Memory) *Change {
 		DeletionRank: func(obj *unstructured.Unstructured) int { return -int(obj.GetName()[0]) }}
 	change.Send = func(ctx context.Context, obj *unstructured.Unstructured, before *Object) (diag.Diagnostics, error) {
 		if before != nil {
-			_, diags, err := Apply(ctx, r.cluster, memory, obj)
+			_, diags, err := apply(ctx, r.cluster, memory, obj)
 			return diags, err
 		}
 		_, diags, err := Create(ctx, r.cluster, memory, change.Creation, obj)

@@ -236,7 +236,7 @@ func TestAdoptionMakesTheProviderTheOnlyOwnerOfItsFields(t *testing.T) {
 			t.Errorf("%s owns %s", entry.Manager, text)
 		}
 	}
-	if _, _, err := Apply(t.Context(), r.cluster, memory, configMap("a")); err != nil {
+	if _, _, err := apply(t.Context(), r.cluster, memory, configMap("a")); err != nil {
 		t.Fatal(err)
 	}
 	data, _, _ := unstructured.NestedStringMap(r.Object(mapPath+"a").Object, "data")

@@ -1,10 +1,12 @@
 package owned
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -28,6 +30,13 @@ type run struct {
 
 	cluster     *kube.Cluster
 	completions *kube.Completions
+}
+
+// apply applies an object that contains only our fields.
+func apply(
+	ctx context.Context, cluster *kube.Cluster, memory Memory, obj *unstructured.Unstructured,
+) (*unstructured.Unstructured, diag.Diagnostics, error) {
+	return ApplyAs(ctx, cluster, memory, obj, obj)
 }
 
 // newRun starts a server, and a run.

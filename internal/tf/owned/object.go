@@ -16,14 +16,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// Apply applies one object, remembers the fields that are ours, and warns of fields that admission has changed.
-func Apply(
-	ctx context.Context, cluster *kube.Cluster, memory Memory, obj *unstructured.Unstructured,
-) (*unstructured.Unstructured, diag.Diagnostics, error) {
-	return ApplyAs(ctx, cluster, memory, obj, obj)
-}
-
-// ApplyAs is like Apply, but sends an object that contains more than our fields; see [Memory.MergeForeign].
+// ApplyAs applies one object, remembers the fields that are ours, and warns of fields that admission has changed. sent
+// can contain more than our fields, such as the UID; see [Memory.MergeForeign].
 func ApplyAs(
 	ctx context.Context, cluster *kube.Cluster, memory Memory, obj, sent *unstructured.Unstructured,
 ) (*unstructured.Unstructured, diag.Diagnostics, error) {
