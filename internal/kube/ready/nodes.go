@@ -24,6 +24,22 @@ type misfit struct {
 	temporary bool // a node is still setting up its devices
 }
 
+// ForecastNodes returns the cause that will prevent so many pods of a workload
+// from ever running at the same time, as far as neverFits determines it, or nil.
+// The subject of the cause is "labels" if no node has the labels that the pod
+// requires.
+func ForecastNodes(p *corev1.Pod, nodes []*corev1.Node, pods int) *Cause {
+	why, never := neverFits(p, nodes, pods)
+	if !never {
+		return nil
+	}
+	c := &Cause{Reason: ReasonUnschedulable, Subject: "requests", Summary: why.summary, Hint: why.hint}
+	if !slices.ContainsFunc(nodes, func(n *corev1.Node) bool { return matchesLabels(p, n) }) {
+		c.Subject = "labels"
+	}
+	return c
+}
+
 // neverFits checks a pod against the total capacity of nodes, not the free
 // capacity: node selector and affinity, permanent taints, and allocatable
 // resources. replicas is the number of such pods that must run at the same

@@ -67,7 +67,7 @@ func (p *planner) warnOfGPUs(ctx context.Context, workload *unstructured.Unstruc
 	}
 	for _, cause := range causes {
 		at := path.Root("gpus")
-		if cause.Subject == "GPU product" {
+		if cause.Subject == "labels" {
 			at = path.Root("gpu_type")
 		}
 		p.Diags.AddAttributeWarning(at, "No node can run the pods", tf.Explain(tf.ComputeType, *cause, nil))
