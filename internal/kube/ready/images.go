@@ -1,6 +1,7 @@
 package ready
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -21,31 +22,29 @@ func imageUnavailable(waiting string) bool {
 	return false
 }
 
-func (s *diagnosis) imageCause(p *corev1.Pod, name string, w corev1.ContainerStateWaiting) *Cause {
-	image := container(p, name).Image
+func (d containerDiagnosis) imageCause(w *corev1.ContainerStateWaiting) *Cause {
+	image := d.spec.Image
 	subject := "image " + image
 	switch w.Reason {
 	case "InvalidImageName":
-		return s.newPodCause(p, ReasonInvalidImageName, subject,
+		return d.cause(ReasonInvalidImageName, subject,
 			fmt.Sprintf("Invalid image name %q: %s", image, clip(pullError(w.Message))),
 			"Correct "+FieldImage+": [registry/]repository[:tag][@digest], repository in lower case.").terminal(0)
 	case "ErrImageNeverPull":
-		return s.newPodCause(p, ReasonImagePullFailed, subject,
-			fmt.Sprintf("Image %q is not on node %s, and its pull policy is Never.", image, p.Spec.NodeName),
+		return d.cause(ReasonImagePullFailed, subject,
+			fmt.Sprintf("Image %q is not on node %s, and its pull policy is Never.", image, d.pod.Spec.NodeName),
 			"Set the image pull policy to IfNotPresent, or load the image onto the nodes.").terminal(pullGrace)
 	}
 	message := pullError(w.Message)
 	if message == "" {
 		// Kubelets before 1.31 report only the back-off. The event contains the
 		// error.
-		if e := s.containerEvents(p, name).latestWhere(failedPull); e != nil {
+		if e := d.containerEvents().latestWhere(failedPull); e != nil {
 			message = pullError(e.Message)
 		}
 	}
-	if message == "" {
-		message = w.Reason
-	}
-	c := s.newPodCause(p, ReasonImagePullFailed, subject,
+	message = cmp.Or(message, w.Reason)
+	c := d.cause(ReasonImagePullFailed, subject,
 		fmt.Sprintf("Image %q cannot be pulled: %s", image, clip(message)), pullHintOf(message).hint)
 	grace := pullProspect(message, w.Reason)
 	if grace == pullIsLater {

@@ -108,9 +108,10 @@ func (s Snapshot) failedRun(failed condition) Verdict {
 	c := d.workloadCause(ReasonFailed, object(s.Workload)+" has failed"+failed.suffix()+".")
 	c.Hint = "Correct the problem, and replace the workload: it does not run again."
 	if pod := lastFailed(s.Pods); pod != nil {
-		shown := d.failedPod(pod)
-		if cs := failedContainer(pod); cs != nil && cs.State.Terminated.Reason == oomKilled {
-			shown = d.oomCause(pod, *cs, false)
+		of := d.of(pod)
+		shown := of.failed()
+		if status := failedContainer(pod); status != nil && status.State.Terminated.Reason == oomKilled {
+			shown = of.container(*status).endCause()
 		}
 		c.Summary += " " + shown.Summary
 		c.Hint = shown.Hint

@@ -70,10 +70,9 @@ func (s *diagnosis) queueCause() *Cause {
 		switch {
 		case s.Queue == nil || p.Spec.NodeName != "" || p.Status.Phase == corev1.PodFailed:
 		case gatedByKueue(p) && s.Queue.Scheduler == kind.QueueSchedulerKueue:
-			c := s.newPodCause(p, ReasonQueued, kind.QueueSchedulerKueue, "", "")
-			return s.Queue.kueue(c, object(s.Workload))
+			return s.Queue.kueue(s.of(p).queued(), object(s.Workload))
 		case p.Spec.SchedulerName == kind.KAIScheduler && s.Queue.ofKAI():
-			return s.Queue.kai(s.queued(p), object(s.Workload))
+			return s.Queue.kai(s.of(p).queued(), object(s.Workload))
 		}
 	}
 	return nil

@@ -12,6 +12,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // refusedCause explains pods, or a ReplicaSet, whose creation the API server
@@ -21,13 +24,13 @@ func (s *diagnosis) refusedCause(d *appsv1.Deployment, rev revision) *Cause {
 	if message == "" {
 		return nil
 	}
-	c := &Cause{Claimed: claimed, Object: fmt.Sprintf("Deployment %s/%s", d.Namespace, d.Name),
-		Command: Kubectl(d.Namespace, "describe", "deployment.apps", d.Name)}
-	if rev.replicaSet != "" {
-		c.Object = fmt.Sprintf("ReplicaSet %s/%s", d.Namespace, rev.replicaSet)
-		c.Command = Kubectl(d.Namespace, "describe", "replicaset.apps", rev.replicaSet)
+	gvk, name, events := kind.ReplicaSet().GroupVersionKind, rev.replicaSet, s.events.about("ReplicaSet", rev.replicaSet)
+	if name == "" { // the events of all
+		gvk, name = s.Workload.GroupVersionKind(), d.Name
+		events = filter(s.events, func(e *corev1.Event) bool { return e.Reason == failedCreate })
 	}
-	c.Events = s.refusedEvents(rev.replicaSet).render()
+	c := causeIn(gvk, s.namespace, name, events)
+	c.Claimed = claimed
 	return s.refused(c, message)
 }
 
@@ -89,16 +92,12 @@ func (s *diagnosis) creationRefused() *Cause {
 }
 
 // refusedBy explains a rejection of an object in the namespace.
-func (s *diagnosis) refusedBy(kind, name, message string) *Cause {
-	c := &Cause{
-		Object:  fmt.Sprintf("%s %s/%s", kind, s.namespace, name),
-		Command: Kubectl(s.namespace, "describe", strings.ToLower(kind), name),
-		Events:  s.events.about(kind, name).render(),
+func (s *diagnosis) refusedBy(about, name, message string) *Cause {
+	gvk := schema.GroupVersionKind{Kind: about}
+	if about == s.Workload.GetKind() {
+		gvk = s.Workload.GroupVersionKind()
 	}
-	if kind == s.Workload.GetKind() {
-		c.Object, c.Command = object(s.Workload), describe(s.Workload.GroupVersionKind(), s.namespace, name)
-	}
-	return s.refused(c, message)
+	return s.refused(causeIn(gvk, s.namespace, name, s.events.about(about, name)), message)
 }
 
 // lastApplied returns the time of the last apply of the object, or zero if
@@ -111,15 +110,6 @@ func lastApplied(u *unstructured.Unstructured) time.Time {
 		}
 	}
 	return last
-}
-
-// refusedEvents returns the events of one ReplicaSet, or of all if it is
-// unknown.
-func (s *diagnosis) refusedEvents(replicaSet string) eventLog {
-	if replicaSet != "" {
-		return s.events.about("ReplicaSet", replicaSet)
-	}
-	return filter(s.events, func(e *corev1.Event) bool { return e.Reason == failedCreate })
 }
 
 // refusal returns the message of the API server, or "" if nothing was rejected, and whether only an event reports it.

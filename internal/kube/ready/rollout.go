@@ -206,7 +206,7 @@ func singlePod(s Snapshot, p *corev1.Pod) Verdict {
 		return isReady("1 of 1 pods ready")
 	case p.Status.Phase == corev1.PodFailed:
 		return s.diagnose(run{desired: 1, pods: s.Pods}, func(d *diagnosis) *Cause {
-			c := d.failedPod(p).terminal(0)
+			c := d.of(p).failed().terminal(0)
 			c.Reason = ReasonFailed
 			c.Hint = "Replace the Pod: a failed Pod without a controller does not run again. " + c.Hint
 			return c

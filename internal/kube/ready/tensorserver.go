@@ -74,7 +74,7 @@ func tensorServer(s Snapshot, c *operated) Verdict {
 		if old := s.blockingPod(set); old != nil {
 			remark = "a pod from before the change blocks the rollout"
 			return s.diagnose(run{desired: 1, remark: remark},
-				func(d *diagnosis) *Cause { return d.oldPodCause(old) })
+				func(d *diagnosis) *Cause { return d.of(old).outdated() })
 		}
 	}
 	switch {
