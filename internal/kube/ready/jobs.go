@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 )
 
@@ -22,8 +23,33 @@ type condition struct {
 	ObservedGeneration int64 `json:"observedGeneration"`
 }
 
-func conditionOf(conditions []condition, kind string) condition {
-	return first(conditions, func(c condition) bool { return c.Type == kind })
+type conditions []condition
+
+// conditionsOf returns the conditions of an object. A field of another type
+// than usual stays zero.
+func conditionsOf(u *unstructured.Unstructured) conditions {
+	if u == nil {
+		return nil
+	}
+	items, _, _ := unstructured.NestedFieldNoCopy(u.Object, "status", "conditions")
+	list, _ := items.([]any)
+	out := make(conditions, len(list))
+	for i, item := range list {
+		fields, _ := item.(map[string]any)
+		_ = runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &out[i])
+	}
+	return out
+}
+
+// of returns the condition of a type, or a zero condition.
+func (c conditions) of(kind string) condition {
+	return first(c, func(c condition) bool { return c.Type == kind })
+}
+
+// firstTrue returns the first condition of one of the types that is true, or a
+// zero condition.
+func (c conditions) firstTrue(kinds ...string) condition {
+	return first(c, func(c condition) bool { return slices.Contains(kinds, c.Type) && c.isTrue() })
 }
 
 func (c condition) isTrue() bool  { return c.Status == metav1.ConditionTrue }
@@ -45,17 +71,8 @@ func (c condition) suffix() string {
 // job assesses a batch Job. It is ready if all pods that it may currently run
 // are ready, or if it is complete. A Job has no observed generation.
 func job(s Snapshot, j *batchv1.Job) Verdict {
-	var complete, failed condition
-	for _, c := range j.Status.Conditions {
-		if c.Status != corev1.ConditionTrue {
-			continue
-		}
-		switch c.Type {
-		case batchv1.JobComplete, batchv1.JobSuccessCriteriaMet:
-			complete = condition{Status: metav1.ConditionTrue}
-		case batchv1.JobFailed, batchv1.JobFailureTarget:
-			failed = condition{Status: metav1.ConditionTrue, Reason: c.Reason, Message: c.Message}
-		}
+	if v, ended := s.ended(); ended {
+		return v
 	}
 	wanted := orOne(j.Spec.Parallelism)
 	if j.Spec.Completions != nil {
@@ -63,11 +80,7 @@ func job(s Snapshot, j *batchv1.Job) Verdict {
 	}
 	active, running := int(j.Status.Active), int(ptr.Deref(j.Status.Ready, 0))
 	switch {
-	case complete.isTrue():
-		return completed("complete")
-	case failed.isTrue():
-		return s.failedRun(failed)
-	case ptr.Deref(j.Spec.Suspend, false):
+	case IsSuspended(s.Workload):
 		return s.suspended(active)
 	case orOne(j.Spec.Parallelism) == 0:
 		return toZero(active)
@@ -79,10 +92,23 @@ func job(s Snapshot, j *batchv1.Job) Verdict {
 	return s.diagnose(run{desired: wanted, alike: true, pods: s.controlledPods(), remark: s.counted(running, wanted)})
 }
 
+// ended returns the verdict on a workload whose conditions report that it has run
+// to its end, and whether they do.
+func (s Snapshot) ended() (Verdict, bool) {
+	reported := conditionsOf(s.Workload)
+	switch failed := reported.firstTrue("Failed", "FailureTarget"); {
+	case reported.firstTrue("Complete", "Completed", "Succeeded", "SuccessCriteriaMet").isTrue():
+		return completed("complete"), true
+	case failed.isTrue():
+		return s.failedRun(failed), true
+	}
+	return Verdict{}, false
+}
+
 // cronJob is ready once it exists, unless it is suspended. Its Jobs run on
 // schedule.
 func cronJob(s Snapshot) Verdict {
-	if suspend, _, _ := unstructured.NestedBool(s.Workload.Object, "spec", "suspend"); suspend {
+	if IsSuspended(s.Workload) {
 		return noPodsRequested("suspended, no Jobs requested")
 	}
 	schedule, _, _ := unstructured.NestedString(s.Workload.Object, "spec", "schedule")

@@ -114,7 +114,7 @@ func lastApplied(u *unstructured.Unstructured) time.Time {
 
 // refusal returns the message of the API server, or "" if nothing was rejected, and whether only an event reports it.
 func (s *diagnosis) refusal(d *appsv1.Deployment, rev revision) (message string, claimed bool) {
-	if c := deploymentCondition(d, appsv1.DeploymentProgressing); c.Reason == "ReplicaSetCreateError" {
+	if c := conditionsOf(s.Workload).of("Progressing"); c.Reason == "ReplicaSetCreateError" {
 		return c.Message, false
 	}
 	if rev.object != nil {
@@ -123,8 +123,7 @@ func (s *diagnosis) refusal(d *appsv1.Deployment, rev revision) (message string,
 	if d.Status.ObservedGeneration < d.Generation {
 		return "", false
 	}
-	c := deploymentCondition(d, appsv1.DeploymentReplicaFailure)
-	if c.Status == corev1.ConditionTrue && c.Reason == failedCreate {
+	if c := conditionsOf(s.Workload).of("ReplicaFailure"); c.isTrue() && c.Reason == failedCreate {
 		if ofOtherReplicaSet(d.Name, rev.replicaSet, c.Message) {
 			return "", false
 		}

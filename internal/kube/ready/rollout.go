@@ -33,8 +33,9 @@ func (s Snapshot) notObserved() string {
 }
 
 // observed reports whether a controller has processed the current generation of
-// a workload. There is nothing to process in one that was created without pods.
-func observed(processed, generation int64, desired int) bool {
+// the workload. There is nothing to process in one that was created without pods.
+func (s Snapshot) observed(processed int64, desired int) bool {
+	generation := s.Workload.GetGeneration()
 	return processed >= generation || desired == 0 && generation == 1
 }
 
@@ -92,7 +93,7 @@ func (s Snapshot) diagnoseBy(r run, own ...func(*diagnosis) *Cause) Verdict {
 // (k8s.io/kubectl/pkg/polymorphichelpers), and also supports OnDelete.
 func statefulSet(s Snapshot, set *appsv1.StatefulSet) Verdict {
 	desired, st := orOne(set.Spec.Replicas), set.Status
-	if !observed(st.ObservedGeneration, set.Generation, desired) {
+	if !s.observed(st.ObservedGeneration, desired) {
 		return s.diagnose(run{remark: s.notObserved()})
 	}
 	if desired == 0 {
@@ -158,7 +159,7 @@ func daemonSet(s Snapshot, set *appsv1.DaemonSet) Verdict {
 func replicaSet(s Snapshot, set *appsv1.ReplicaSet) Verdict {
 	desired, st := orOne(set.Spec.Replicas), set.Status
 	switch {
-	case !observed(st.ObservedGeneration, set.Generation, desired):
+	case !s.observed(st.ObservedGeneration, desired):
 		return s.diagnose(run{remark: s.notObserved()})
 	case desired == 0:
 		return toZero(int(st.Replicas))

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/utils/ptr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -18,11 +17,9 @@ import (
 // (pkg/apis/compute/v1alpha1/compute_types.go of
 // github.com/astefanutti/skytorch).
 type operated struct {
-	Metadata metadata `json:"metadata"`
-	Spec     struct {
+	Spec struct {
 		Labels      map[string]string   `json:"labels"`
 		Annotations map[string]string   `json:"annotations"`
-		Suspend     *bool               `json:"suspend"`
 		Image       string              `json:"image"`
 		Command     []string            `json:"command"`
 		Args        []string            `json:"args"`
@@ -31,8 +28,7 @@ type operated struct {
 		Override    corev1.PodSpec      `json:"override"`
 	} `json:"spec"`
 	Status struct {
-		ObservedGeneration int64       `json:"observedGeneration"`
-		Conditions         []condition `json:"conditions"`
+		ObservedGeneration int64 `json:"observedGeneration"`
 		Addresses          []struct {
 			Value string `json:"value"`
 		} `json:"addresses"`
@@ -44,10 +40,10 @@ type operated struct {
 // ready pods of any template. If its StatefulSet is known, it must therefore
 // run the current spec on all of its pods.
 func tensorServer(s Snapshot, c *operated) Verdict {
-	ready, suspended := conditionOf(c.Status.Conditions, "Ready"), conditionOf(c.Status.Conditions, "Suspended")
-	lags := c.lags(c.Status.ObservedGeneration) || c.lags(ready.ObservedGeneration)
-	if ptr.Deref(c.Spec.Suspend, false) {
-		if left := s.running(); left > 0 || lags || c.lags(suspended.ObservedGeneration) || !suspended.isTrue() {
+	ready, suspended := conditionsOf(s.Workload).of("Ready"), conditionsOf(s.Workload).of("Suspended")
+	lags := s.lags(c.Status.ObservedGeneration) || s.lags(ready.ObservedGeneration)
+	if IsSuspended(s.Workload) {
+		if left := s.running(); left > 0 || lags || s.lags(suspended.ObservedGeneration) || !suspended.isTrue() {
 			return s.suspended(max(left, 1))
 		}
 		return s.suspended(0)
@@ -89,7 +85,11 @@ func tensorServer(s Snapshot, c *operated) Verdict {
 		func(d *diagnosis) *Cause { return d.operatorCause(ready) })
 }
 
-func (c *operated) lags(observed int64) bool { return observed > 0 && observed < c.Metadata.Generation }
+// lags reports whether a part of the status belongs to an earlier generation. It
+// may have none.
+func (s Snapshot) lags(observed int64) bool {
+	return observed > 0 && observed < s.Workload.GetGeneration()
+}
 
 func (c *operated) readyAt() Verdict {
 	var at []string
