@@ -30,9 +30,13 @@ func WaitGone(
 		watch.Of = append(watch.Of, labelled(podLabels))
 	}
 	_, err := Until(ctx, c.Clock(), watch, func() (Step[any], error) {
-		obj, err := readUnlessDeleted(ctx, c, ref, uid)
+		var live *unstructured.Unstructured
+		var err error
+		if !c.SawDeletion(ref, uid) {
+			live, err = c.Read(ctx, ref)
+		}
 		switch {
-		case err == nil && obj != nil && obj.GetUID() == uid:
+		case err == nil && live != nil && live.GetUID() == uid:
 			return Step[any]{Within: Recheck(c.Watches(ref))}, nil
 		case err != nil && !kube.IsNotFound(err):
 			return Step[any]{}, err
@@ -65,17 +69,6 @@ func WaitSecretGone(ctx context.Context, c *kube.Cluster, ref kube.Ref, uid type
 		return blocked(ctx, c, ref, uid, nil)
 	}
 	return err
-}
-
-// readUnlessDeleted is Read, but returns nil if the watch reported the object
-// with that UID as deleted.
-func readUnlessDeleted(
-	ctx context.Context, c *kube.Cluster, ref kube.Ref, uid types.UID,
-) (*unstructured.Unstructured, error) {
-	if c.SawDeletion(ref, uid) {
-		return nil, nil
-	}
-	return c.Read(ctx, ref)
 }
 
 // leavesPods reports whether pods may outlive an object of this kind after a

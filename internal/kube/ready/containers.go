@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -130,11 +131,8 @@ func MainContainer(p *corev1.Pod) string {
 // The reasons are those of the kubelet (pkg/kubelet/kuberuntime,
 // pkg/kubelet/container).
 func startFailure(waiting string) bool {
-	switch waiting {
-	case "CreateContainerError", "RunContainerError", "PreCreateHookError", "PreStartHookError", "PostStartHookError":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"CreateContainerError", "RunContainerError", "PreCreateHookError",
+		"PreStartHookError", "PostStartHookError"}, waiting)
 }
 
 // isBeingCreated reports whether a container waits only because its pod is

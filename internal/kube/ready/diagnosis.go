@@ -57,12 +57,6 @@ func living(pods []*corev1.Pod) []*corev1.Pod {
 	return out
 }
 
-// verdict returns the verdict on a workload that is not ready. fallback is the
-// progress to report if there are no pods.
-func (s *diagnosis) verdict(causes []*Cause, fallback string) Verdict {
-	return Verdict{Message: s.progress(fallback), Cause: worst(causes)}
-}
-
 // worst selects the most relevant cause: permanent before temporary causes,
 // then the shortest grace period, then the cause furthest from ready.
 func worst(causes []*Cause) *Cause {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,12 +15,8 @@ import (
 // available. The names are those of the kubelet (pkg/kubelet/images) and the
 // CRI's (cri-api/pkg/errors).
 func imageUnavailable(waiting string) bool {
-	switch waiting {
-	case "InvalidImageName", "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull",
-		"ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"InvalidImageName", "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull",
+		"ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed"}, waiting)
 }
 
 func (d containerDiagnosis) imageCause(w *corev1.ContainerStateWaiting) *Cause {
@@ -117,6 +114,7 @@ func pullHints() []pullHintRow {
 		{[]string{"not found", "manifest unknown", "name unknown", "does not exist"},
 			"Check the name and tag in " + FieldImage + ": the registry does not contain the image.", pullIsRefused},
 		{[]string{"signature"}, "Sign the image as the policy of the nodes requires.", pullIsRefused},
+		{[]string{""}, "Check " + FieldImage + ", and that the nodes can reach its registry.", pullIsRefused}, // others
 	}
 }
 
@@ -139,11 +137,5 @@ func pullProspect(message, waiting string) time.Duration {
 }
 
 func pullHintOf(message string) pullHintRow {
-	for _, h := range pullHints() {
-		if mentions(message, h.words...) {
-			return h
-		}
-	}
-	return pullHintRow{hint: "Check " + FieldImage + ", and that the nodes can reach its registry.",
-		prospect: pullIsRefused}
+	return first(pullHints(), func(row pullHintRow) bool { return mentions(message, row.words...) })
 }

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // condition contains the common fields of the conditions of all kinds.
@@ -31,25 +33,23 @@ func conditionsOf(u *unstructured.Unstructured) conditions {
 	if u == nil {
 		return nil
 	}
-	items, _, _ := unstructured.NestedFieldNoCopy(u.Object, "status", "conditions")
-	list, _ := items.([]any)
+	list := kind.ListAt(u.Object, "status", "conditions")
 	out := make(conditions, len(list))
-	for i, item := range list {
-		fields, _ := item.(map[string]any)
+	for i, fields := range list {
 		_ = runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &out[i])
 	}
 	return out
 }
 
 // of returns the condition of a type, or a zero condition.
-func (c conditions) of(kind string) condition {
-	return first(c, func(c condition) bool { return c.Type == kind })
+func (c conditions) of(name string) condition {
+	return first(c, func(c condition) bool { return c.Type == name })
 }
 
 // firstTrue returns the first condition of one of the types that is true, or a
 // zero condition.
-func (c conditions) firstTrue(kinds ...string) condition {
-	return first(c, func(c condition) bool { return slices.Contains(kinds, c.Type) && c.isTrue() })
+func (c conditions) firstTrue(names ...string) condition {
+	return first(c, func(c condition) bool { return slices.Contains(names, c.Type) && c.isTrue() })
 }
 
 func (c condition) isTrue() bool  { return c.Status == metav1.ConditionTrue }
@@ -143,9 +143,7 @@ func (s Snapshot) failedRun(failed condition) Verdict {
 		c.Hint = shown.Hint
 		c.Logs, c.Command = shown.Logs, shown.Command
 	}
-	v := d.verdict([]*Cause{c}, "failed")
-	v.Message = cmp.Or(clip(failed.Message), failed.Reason, "failed")
-	return v
+	return Verdict{Message: cmp.Or(clip(failed.Message), failed.Reason, "failed"), Cause: c}
 }
 
 // lastFailed returns the youngest failed pod, or nil.

@@ -289,17 +289,10 @@ func nodeNoun(name corev1.ResourceName) string {
 
 // requestOf returns the field that requests a resource.
 func requestOf(name corev1.ResourceName) Advice {
-	switch name {
-	case corev1.ResourceCPU:
-		return FieldCPU
-	case corev1.ResourceMemory:
-		return FieldMemory
-	case corev1.ResourceEphemeralStorage:
-		return FieldDisk
-	case kind.GPUResource:
-		return FieldGPUs
-	}
-	return FieldPodTemplate
+	return cmp.Or(map[corev1.ResourceName]Advice{
+		corev1.ResourceCPU: FieldCPU, corev1.ResourceMemory: FieldMemory,
+		corev1.ResourceEphemeralStorage: FieldDisk, kind.GPUResource: FieldGPUs,
+	}[name], FieldPodTemplate)
 }
 
 func amountOf(name corev1.ResourceName, list corev1.ResourceList) string {

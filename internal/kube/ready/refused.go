@@ -62,12 +62,8 @@ const failedCreate = "FailedCreate"
 // or of an object between the workload and its pods. The reasons are those of
 // the controllers of Kubernetes, the training operator, KubeRay and JobSet.
 func couldNotCreate(e *corev1.Event) bool {
-	switch e.Reason {
-	case failedCreate, "FailedCreatePod", "FailedToCreateHeadPod", "FailedToCreateWorkerPod", "JobCreationFailed",
-		"HeadlessServiceCreationFailed":
-		return true
-	}
-	return false
+	return slices.Contains([]string{failedCreate, "FailedCreatePod", "FailedToCreateHeadPod",
+		"FailedToCreateWorkerPod", "JobCreationFailed", "HeadlessServiceCreationFailed"}, e.Reason)
 }
 
 // creationRefused explains pods that a controller cannot create because the API

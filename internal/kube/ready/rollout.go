@@ -86,7 +86,7 @@ func (s Snapshot) diagnoseBy(r run, own ...func(*diagnosis) *Cause) Verdict {
 		d.desired = 0 // the status counts them
 	}
 	causes := causesOf(own, func(cause func(*diagnosis) *Cause) *Cause { return cause(d) })
-	return d.verdict(append(causes, d.podCauses()...), r.remark)
+	return Verdict{Message: d.progress(r.remark), Cause: worst(append(causes, d.podCauses()...))}
 }
 
 // statefulSet follows the rollout status of kubectl

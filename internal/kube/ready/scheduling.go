@@ -60,6 +60,10 @@ func (d podDiagnosis) schedulerSuffix() string {
 	return ": " + strings.TrimSuffix(clip(message), ".")
 }
 
+// Unscheduled reports whether the scheduler found no node for a pod. It does
+// not process pods with scheduling gates.
+func Unscheduled(p *corev1.Pod) bool { return schedulerMessage(p) != "" }
+
 // schedulerMessage returns the reason why the scheduler found no node, or "" if
 // it has not tried yet.
 func schedulerMessage(p *corev1.Pod) string {
@@ -186,10 +190,11 @@ func filterMessage(message string) string {
 // and the next step. The rows match parts of the message
 // (pkg/scheduler/framework/plugins); the first match applies.
 func messageHint(message string) (why string, hint Advice) {
-	for _, row := range []struct {
+	type row struct {
 		words, why string
 		hint       Advice
-	}{
+	}
+	of := first([]row{
 		{"Insufficient", "", "Wait until other pods finish, or reduce " + FieldRequests + "."},
 		{"node(s) were unschedulable", "Nodes are cordoned.", "Uncordon them, or wait until they are uncordoned."},
 		{"node affinity/selector", "", "Correct " + FieldNodeLabels + ", or wait for such a node."},
@@ -202,10 +207,7 @@ func messageHint(message string) (why string, hint Advice) {
 			"Remove the host port in " + FieldPodTemplate + ", or add nodes."},
 		{"anti-affinity", "The anti-affinity of a pod excludes it.", "Relax the anti-affinity, or add nodes."},
 		{"topology spread", "No node meets its spread constraints.", "Relax them in " + FieldPodTemplate + "."},
-	} {
-		if strings.Contains(message, row.words) {
-			return row.why, row.hint
-		}
-	}
-	return "It starts when a node can run it.", ""
+		{"", "It starts when a node can run it.", ""},
+	}, func(of row) bool { return strings.Contains(message, of.words) })
+	return of.why, of.hint
 }
