@@ -116,15 +116,12 @@ func MainContainer(p *corev1.Pod) string {
 	if name := p.Annotations["kubectl.kubernetes.io/default-container"]; name != "" {
 		return name
 	}
-	for _, c := range p.Spec.Containers {
-		if c.Name == kind.ContainerName || c.Name == kind.TensorServerContainer {
-			return c.Name
-		}
-	}
 	if len(p.Spec.Containers) == 0 {
 		return ""
 	}
-	return p.Spec.Containers[0].Name
+	return cmp.Or(first(p.Spec.Containers, func(c corev1.Container) bool {
+		return c.Name == kind.ContainerName || c.Name == kind.TensorServerContainer
+	}).Name, p.Spec.Containers[0].Name)
 }
 
 // startFailure reports whether a container waits because it cannot be started.

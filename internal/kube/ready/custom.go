@@ -39,7 +39,7 @@ func anyKind(s Snapshot) Verdict {
 		if res.Status != status.FailedStatus {
 			return nil
 		}
-		return d.workloadCause(ReasonFailed, fmt.Sprintf("%s has failed: %s", object(s.Workload), clip(res.Message)))
+		return d.failed(res.Message)
 	})
 }
 

@@ -85,10 +85,8 @@ func (s *diagnosis) pausedCause(d *appsv1.Deployment) *Cause {
 	if !d.Spec.Paused {
 		return nil
 	}
-	c := s.workloadCause(ReasonPaused, fmt.Sprintf("Deployment %s is paused by `kubectl rollout pause` or by its "+
-		"field spec.paused. It does not roll out the last change.", d.Name))
-	c.Terminal, c.Grace = false, 0
-	c.Hint = Advise("Resume it with `%s`, or remove the field from "+FieldPodTemplate+".",
-		Kubectl(d.Namespace, "rollout", "resume", "deployment", d.Name))
-	return c
+	return s.cause(ReasonPaused, fmt.Sprintf("Deployment %s is paused by `kubectl rollout pause` or by its field "+
+		"spec.paused. It does not roll out the last change.", d.Name),
+		Advise("Resume it with `%s`, or remove the field from "+FieldPodTemplate+".",
+			Kubectl(d.Namespace, "rollout", "resume", "deployment", d.Name)))
 }

@@ -164,11 +164,18 @@ func (c *Cause) terminal(grace time.Duration) *Cause {
 	return c
 }
 
-func (s *diagnosis) workloadCause(reason, summary string) *Cause {
+// cause sets the common fields of the causes of the workload.
+func (s *diagnosis) cause(reason, summary string, hint Advice) *Cause {
 	gvk, name := s.Workload.GroupVersionKind(), s.Workload.GetName()
 	c := causeIn(gvk, s.namespace, name, s.events.about(gvk.Kind, name))
-	c.Reason, c.Summary, c.Hint = reason, summary, "Check the conditions and events of the workload."
-	return c.terminal(shortGrace)
+	c.Reason, c.Summary, c.Hint = reason, summary, hint
+	return c
+}
+
+// failed reports that the workload has failed, without a more specific cause.
+func (s *diagnosis) failed(message string) *Cause {
+	return s.cause(ReasonFailed, fmt.Sprintf("%s has failed: %s", object(s.Workload), clip(message)),
+		"Check the conditions and events of the workload.").terminal(shortGrace)
 }
 
 // Durations of a cause before it ends a wait. The same run may still create a

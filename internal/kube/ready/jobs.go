@@ -131,8 +131,8 @@ func (s Snapshot) suspended(left int) Verdict {
 // with the last failed pod, if it still exists.
 func (s Snapshot) failedRun(failed condition) Verdict {
 	d := newDiagnosis(s, s.Pods)
-	c := d.workloadCause(ReasonFailed, object(s.Workload)+" has failed"+failed.suffix()+".")
-	c.Hint = "Correct the problem, and replace the workload: it does not run again."
+	c := d.cause(ReasonFailed, object(s.Workload)+" has failed"+failed.suffix()+".",
+		"Correct the problem, and replace the workload: it does not run again.").terminal(shortGrace)
 	if pod := lastFailed(s.Pods); pod != nil {
 		of := d.of(pod)
 		shown := of.failed()

@@ -71,10 +71,10 @@ func (s *diagnosis) knativeCause(latest string) *Cause {
 	case configuration.isFalse():
 		return s.revisionCause(latest, configuration)
 	case route.isFalse():
-		c := s.workloadCause(ReasonFailed, "Knative cannot route to the service"+route.suffix()+".")
-		c.Hint = "Check its Route and the networking layer of Knative."
+		c := s.cause(ReasonFailed, "Knative cannot route to the service"+route.suffix()+".",
+			"Check its Route and the networking layer of Knative.")
 		c.Command = Kubectl(s.namespace, "describe", "route."+kind.KnativeGroup, s.Workload.GetName())
-		return c
+		return c.terminal(shortGrace)
 	case ready.isFalse():
 		return s.revisionCause(latest, ready)
 	}
@@ -88,9 +88,9 @@ func (s *diagnosis) revisionCause(revision string, failed condition) *Cause {
 	if _, message, ok := strings.Cut(failed.Message, "failed with message: "); ok {
 		failed.Reason, failed.Message = "", strings.TrimSuffix(message, ".") // the configuration quotes the Revision
 	}
-	c := s.workloadCause(ReasonFailed, fmt.Sprintf("Revision %s has failed%s.", about, failed.suffix()))
+	c := s.cause(ReasonFailed, fmt.Sprintf("Revision %s has failed%s.", about, failed.suffix()),
+		"Correct the configuration that the message reports. Each change creates a new Revision.").terminal(shortGrace)
 	c.Subject = "revision " + about
-	c.Hint = "Correct the configuration that the message reports. Each change creates a new Revision."
 	if revision != "" {
 		c.Command = Kubectl(s.namespace, "describe", "revision."+kind.KnativeGroup, revision)
 	}

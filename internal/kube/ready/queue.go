@@ -89,14 +89,13 @@ func (s Snapshot) heldByQueue() Verdict {
 		return notReady("admitted by Kueue, starting")
 	}
 	d := newDiagnosis(s, s.Pods)
-	c := q.kueue(d.workloadCause(ReasonQueued, ""), object(s.Workload))
+	c := q.kueue(d.cause(ReasonQueued, "", ""), object(s.Workload))
 	c.Subject = kind.QueueSchedulerKueue
 	return Verdict{Message: "held in queue " + q.Name, Cause: c}
 }
 
 // problem sets a cause in the queue itself. It returns false if there is none.
 func (q *Queue) problem(c *Cause, workload string) bool {
-	c.Terminal, c.Grace = false, 0
 	of, namespace, where, product := kind.LocalQueue(""), q.Namespace, "in namespace "+q.Namespace, "Kueue"
 	if q.ofKAI() {
 		of, namespace, where, product = kind.KAIQueue(), "", "in the cluster", "the KAI scheduler"

@@ -67,8 +67,7 @@ func rayCluster(s Snapshot, r *ray) Verdict {
 			case failure.isTrue() && strings.HasPrefix(failure.Reason, failedCreate):
 				return d.refusedBy(s.Workload.GetKind(), s.Workload.GetName(), failure.Message)
 			case st.State == "failed":
-				return d.workloadCause(ReasonFailed, fmt.Sprintf("%s has failed: %s", object(s.Workload),
-					clip(st.Reason)))
+				return d.failed(st.Reason)
 			}
 			return nil
 		})
@@ -95,7 +94,6 @@ func (s *diagnosis) rayRefused() *Cause {
 	if e == nil || LastSeen(e).Before(lastApplied(s.Workload)) {
 		return nil
 	}
-	c := s.workloadCause(ReasonFailed, "KubeRay rejected the RayCluster: "+clip(e.Message))
-	c.Hint = "Correct " + FieldRejected + "."
-	return c
+	return s.cause(ReasonFailed, "KubeRay rejected the RayCluster: "+clip(e.Message), "Correct "+FieldRejected+".").
+		terminal(shortGrace)
 }

@@ -43,7 +43,8 @@ func tensorServer(s Snapshot, c *operated) Verdict {
 	ready, suspended := conditionsOf(s.Workload).of("Ready"), conditionsOf(s.Workload).of("Suspended")
 	lags := s.lags(c.Status.ObservedGeneration) || s.lags(ready.ObservedGeneration)
 	if IsSuspended(s.Workload) {
-		if left := s.running(); left > 0 || lags || s.lags(suspended.ObservedGeneration) || !suspended.isTrue() {
+		left := len(filter(s.Pods, func(p *corev1.Pod) bool { return !PodEnded(p) })) // including terminating ones
+		if left > 0 || lags || s.lags(suspended.ObservedGeneration) || !suspended.isTrue() {
 			return s.suspended(max(left, 1))
 		}
 		return s.suspended(0)
@@ -102,11 +103,6 @@ func (c *operated) readyAt() Verdict {
 	return isReady("the tensor server is ready at %s", Listed(at, 3))
 }
 
-// running returns the number of existing pods, including terminating ones.
-func (s Snapshot) running() int {
-	return len(filter(s.Pods, func(p *corev1.Pod) bool { return !PodEnded(p) }))
-}
-
 // rolledOut returns the pods of the current template of a StatefulSet.
 func (s Snapshot) rolledOut(set *appsv1.StatefulSet) []*corev1.Pod {
 	return filter(s.Pods, func(p *corev1.Pod) bool {
@@ -155,29 +151,26 @@ func setsAll(have, want []corev1.EnvVar) bool {
 // pkg/controllers/compute_controller.go. All of them may be temporary, except a
 // StatefulSet that the operator cannot create.
 func (s *diagnosis) operatorCause(ready condition) *Cause {
-	var c *Cause
 	switch name := object(s.Workload); {
 	case ready.Type == "":
-		c = s.workloadCause(ReasonOperatorSilent, name+
-			" has no condition Ready: its operator has not processed it yet.")
-		c.Hint = "Check that the operator of its API group is running, and read its log."
+		c := s.cause(ReasonOperatorSilent, name+" has no condition Ready: its operator has not processed it yet.",
+			"Check that the operator of its API group is running, and read its log.")
 		c.Command = "kubectl get deployments -A"
+		return c
 	case strings.HasPrefix(ready.Reason, "Gateway"), strings.HasPrefix(ready.Reason, "GRPCRoute"):
-		c = s.workloadCause(ReasonGatewayNotReady,
-			fmt.Sprintf("The pods of %s are running, but its external route is not ready%s.", name, ready.suffix()))
-		c.Hint = "Check the GRPCRoute and the Gateway in the namespace of the operator, which must be Programmed and " +
-			"accept the route."
+		c := s.cause(ReasonGatewayNotReady,
+			fmt.Sprintf("The pods of %s are running, but its external route is not ready%s.", name, ready.suffix()),
+			"Check the GRPCRoute and the Gateway in the namespace of the operator, which must be Programmed and "+
+				"accept the route.")
 		c.Command = Kubectl(s.namespace, "describe", "grpcroute.gateway.networking.k8s.io", s.Workload.GetName())
+		return c
 	case ready.Reason == "StatefulSetNotAvailable":
-		c = s.workloadCause(ReasonOperatorSilent,
-			fmt.Sprintf("The operator has not created a StatefulSet for %s%s.", name, ready.suffix()))
-		c.Hint = "Read in the log of the operator why the API server rejects its StatefulSet, and correct the problem."
-		// It applies the StatefulSet before it reads it, so only its cache can
+		// The operator applies the StatefulSet before it reads it, so only its cache can
 		// briefly be outdated.
-		return c.terminal(volumeGrace)
-	default:
-		return nil
+		return s.cause(ReasonOperatorSilent,
+			fmt.Sprintf("The operator has not created a StatefulSet for %s%s.", name, ready.suffix()),
+			"Read in the log of the operator why the API server rejects its StatefulSet, and correct the problem.").
+			terminal(volumeGrace)
 	}
-	c.Terminal, c.Grace = false, 0
-	return c
+	return nil
 }
