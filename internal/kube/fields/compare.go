@@ -65,8 +65,8 @@ func contains(set *fieldpath.Set, pe fieldpath.PathElement) bool {
 	return isParent || set.Members.Has(pe)
 }
 
-// compareLeaf compares the values of an atomic field, for whose contents no ownership is recorded. It is undecided about
-// what only one of them has inside, unless that is wanted and not empty.
+// compareLeaf compares the values of an atomic field, for whose contents no ownership is recorded. It is undecided
+// about what only one of them has inside, unless that is wanted and not empty.
 func compareLeaf(wanted any, wants bool, is any, has bool) Match {
 	switch {
 	case wants && has && equal(wanted, is), wants && !has && Empty(wanted), !wants && !has:

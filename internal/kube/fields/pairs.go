@@ -8,8 +8,8 @@ func identities() []string {
 }
 
 // pair returns for each item of one list the index of the same item in the other, or -1 if there is none or if it is
-// ambiguous. Two items are the same if they have the same identity, see [kind.Pair]. Without one, two items are the same
-// if exactly one of the others has equal contents, or contains all of its contents.
+// ambiguous. Two items are the same if they have the same identity, see [kind.Pair]. Without one, two items are the
+// same if exactly one of the others has equal contents, or contains all of its contents.
 func pair(list, others []any) []int {
 	if out, ok := kind.Pair(identities(), list, others); ok {
 		return out

@@ -46,14 +46,15 @@ func TestGPUForecastWarnsOfPodsThatFitOnNoNode(t *testing.T) {
 			"No node has the label zone=east, with any value."},
 		"no GPUs in the cluster": {nodes[3:], GPUDemand{Each: 1},
 			"requests 1 nvidia.com/gpu, and no node has any."},
+		"no nodes in the cluster": {nil, GPUDemand{Each: 1}, "The cluster has no nodes."},
 		"more GPUs than any node has": {nodes, GPUDemand{Each: 16},
 			"requests 16 nvidia.com/gpu, and the largest of 3 GPU nodes has 8."},
 		"more GPUs than any selected node has": {nodes, GPUDemand{Each: 2,
 			NodeSelector: map[string]string{kind.GPUProductLabel: "L4"}}, "requests 2 nvidia.com/gpu, " +
 			"and the only GPU node that it may run on has 1."},
 		"more pods than fit": {nodes, GPUDemand{Each: 4, Pods: 4, NodeSelector: h100},
-			"4 pods cannot run at the same time: each requests 4 nvidia.com/gpu, and the 2 nodes that can run such a pod " +
-				"can run 3 in total."},
+			"4 pods cannot run at the same time: each requests 4 nvidia.com/gpu, and the 2 nodes that can run such a " +
+				"pod can run 3 in total."},
 		"a node that is being set up": {[]corev1.Node{gpuNodeOf("e", "H200", "")}, GPUDemand{Each: 8, Pods: 4}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

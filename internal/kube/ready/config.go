@@ -99,7 +99,8 @@ func (d podDiagnosis) mountCause() *Cause {
 		return nil
 	}
 	const cannot = "A volume cannot be mounted: "
-	if pulling := d.events.latest("Pulling", "Pulled", "Created"); pulling != nil && LastSeen(pulling).After(LastSeen(e)) {
+	pulling := d.events.latest("Pulling", "Pulled", "Created")
+	if pulling != nil && LastSeen(pulling).After(LastSeen(e)) {
 		return nil // the only sign of a successful mount before kubelet 1.29
 	}
 	// A later event may only report that mounting timed out.

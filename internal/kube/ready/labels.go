@@ -16,6 +16,9 @@ import (
 // labelMisfit explains a pod whose node selector or affinity matches no node,
 // by the first requirement that no node meets and the values that nodes have.
 func labelMisfit(p *corev1.Pod, nodes []*corev1.Node) misfit {
+	if len(nodes) == 0 {
+		return misfit{summary: "The cluster has no nodes.", hint: "Add nodes that meet the requests of the pod."}
+	}
 	requirements := labelRequirements(p)
 	for _, d := range requirements {
 		if !slices.ContainsFunc(nodes, func(n *corev1.Node) bool { return meets(n, d) }) {

@@ -34,7 +34,7 @@ func ForecastNodes(p *corev1.Pod, nodes []*corev1.Node, pods int) *Cause {
 		return nil
 	}
 	c := &Cause{Reason: ReasonUnschedulable, Subject: "requests", Summary: why.summary, Hint: why.hint}
-	if !slices.ContainsFunc(nodes, func(n *corev1.Node) bool { return matchesLabels(p, n) }) {
+	if len(nodes) > 0 && !slices.ContainsFunc(nodes, func(n *corev1.Node) bool { return matchesLabels(p, n) }) {
 		c.Subject = "labels"
 	}
 	return c
@@ -53,8 +53,9 @@ func neverFits(p *corev1.Pod, nodes []*corev1.Node, replicas int) (misfit, bool)
 	if len(labelled) == 0 {
 		return labelMisfit(p, nodes), true
 	}
-	largeEnough := filter(labelled, func(n *corev1.Node) bool { return podsPerNode(n, want) > 0 })
-	eligible := filter(largeEnough, func(n *corev1.Node) bool { return untolerated(p, n) == nil })
+	tolerated := filter(labelled, func(n *corev1.Node) bool { return untolerated(p, n) == nil })
+	suffices := func(n *corev1.Node) bool { return podsPerNode(n, want) > 0 }
+	largeEnough, eligible := filter(labelled, suffices), filter(tolerated, suffices)
 	settingUp := registering(labelled, want)
 	switch {
 	case settingUp != nil:
@@ -69,9 +70,8 @@ func neverFits(p *corev1.Pod, nodes []*corev1.Node, replicas int) (misfit, bool)
 		return tooManyReplicas(eligible, want, replicas)
 	case len(largeEnough) > 0:
 		return taintMisfit(p, largeEnough), true
-	}
-	if free := filter(labelled, func(n *corev1.Node) bool { return untolerated(p, n) == nil }); len(free) > 0 {
-		return resourceMisfit(free, nodes, want), true
+	case len(tolerated) > 0:
+		return resourceMisfit(tolerated, nodes, want), true
 	}
 	return resourceMisfit(labelled, nodes, want), true
 }

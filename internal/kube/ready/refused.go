@@ -24,7 +24,8 @@ func (s *diagnosis) refusedCause(d *appsv1.Deployment, rev revision) *Cause {
 	if message == "" {
 		return nil
 	}
-	gvk, name, events := kind.ReplicaSet().GroupVersionKind, rev.replicaSet, s.events.about("ReplicaSet", rev.replicaSet)
+	gvk, name := kind.ReplicaSet().GroupVersionKind, rev.replicaSet
+	events := s.events.about(gvk.Kind, name)
 	if name == "" { // the events of all
 		gvk, name = s.Workload.GroupVersionKind(), d.Name
 		events = filter(s.events, func(e *corev1.Event) bool { return e.Reason == failedCreate })
