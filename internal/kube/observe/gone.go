@@ -116,29 +116,25 @@ func blocked(
 	defer cancel()
 	e := &DeletionError{Ref: ref, Err: cause}
 	obj, err := c.Get(ctx, ref)
-	var pods []*corev1.Pod
 	var unseen error
 	switch withPods := ref.Kind.RunsPods() && len(podLabels) > 0; {
 	case kube.IsNotFound(err), err == nil && obj.GetUID() != uid:
 		obj = &unstructured.Unstructured{}
 		if withPods && leavesPods(ref.Kind) {
-			pods, unseen = podsLeft(ctx, c, ref, podLabels, uid)
+			e.Pods, unseen = podsLeft(ctx, c, ref, podLabels, uid)
 		}
-		if len(pods) == 0 && unseen == nil {
+		if len(e.Pods) == 0 && unseen == nil {
 			return nil
 		}
 	case withPods:
-		pods, _ = podsOf(ctx, c, ref.Namespace, podLabels) // without permission to read them, they are not listed
+		e.Pods, _ = podsOf(ctx, c, ref.Namespace, podLabels) // without permission to read them, they are not listed
 	}
 	if err == nil {
 		e.Finalizers = slices.DeleteFunc(obj.GetFinalizers(), func(finalizer string) bool {
 			return finalizer == metav1.FinalizerDeleteDependents // set by foreground deletion, which waits for the pods
 		})
 	}
-	for _, pod := range pods {
-		e.Pods = append(e.Pods, RemainingPod{Name: pod.Name, Finalizers: pod.Finalizers})
-	}
-	slices.SortFunc(e.Pods, func(a, b RemainingPod) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(e.Pods, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
 	return e
 }
 
@@ -146,14 +142,8 @@ func blocked(
 type DeletionError struct {
 	Ref        kube.Ref
 	Finalizers []string // of the object
-	Pods       []RemainingPod
+	Pods       []*corev1.Pod
 	Err        error // timeout or interrupt
-}
-
-// RemainingPod is a remaining pod with its finalizers.
-type RemainingPod struct {
-	Name       string
-	Finalizers []string
 }
 
 func (e *DeletionError) Error() string {
