@@ -22,7 +22,7 @@ import (
 func queueOf(
 	ctx context.Context, c *kube.Cluster, workload *unstructured.Unstructured, pods []*corev1.Pod,
 ) (*ready.Queue, []Interest) {
-	if !ready.IsSuspended(workload) && !slices.ContainsFunc(pods, waitsInQueue) {
+	if !ready.IsSuspended(workload) && !slices.ContainsFunc(pods, ready.IsQueued) {
 		return nil, nil
 	}
 	q := &ready.Queue{Namespace: workload.GetNamespace()}
@@ -109,11 +109,6 @@ func groupOf(scheduler string) string {
 		return kind.KAIGroup
 	}
 	return kind.KueueGroup
-}
-
-func waitsInQueue(pod *corev1.Pod) bool {
-	scheduler, _ := ready.QueueOf(&unstructured.Unstructured{}, []*corev1.Pod{pod})
-	return pod.Spec.NodeName == "" && (scheduler == kind.QueueSchedulerKAI || len(pod.Spec.SchedulingGates) > 0)
 }
 
 // holds reports whether a Workload of Kueue belongs to this workload or to one

@@ -117,7 +117,7 @@ func (d podDiagnosis) causes() []*Cause {
 	switch p := d.pod; {
 	case p.Status.Phase == corev1.PodFailed:
 		otherwise = d.failed
-	case p.Spec.NodeName == "" && isQueued(p):
+	case IsQueued(p):
 		otherwise = d.queued
 	case p.Spec.NodeName == "":
 		causes, otherwise = causesOf(claimNames(p), d.claimCause), d.schedulingCause

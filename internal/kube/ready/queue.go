@@ -52,11 +52,11 @@ func queueOf(workload *unstructured.Unstructured) string {
 	return workload.GetLabels()[kind.KueueQueueLabel]
 }
 
-// isQueued reports whether a queue holds a pod without a node: by a scheduling
+// IsQueued reports whether a queue holds a pod without a node: by a scheduling
 // gate (of Kueue or another controller), or in KAI, which schedules from queues
 // only.
-func isQueued(p *corev1.Pod) bool {
-	return len(p.Spec.SchedulingGates) > 0 || p.Spec.SchedulerName == kind.KAIScheduler
+func IsQueued(p *corev1.Pod) bool {
+	return p.Spec.NodeName == "" && (len(p.Spec.SchedulingGates) > 0 || p.Spec.SchedulerName == kind.KAIScheduler)
 }
 
 func gatedByKueue(p *corev1.Pod) bool {
