@@ -25,7 +25,7 @@ type GPUDemand struct {
 // can run. workload is the name for messages. It returns nothing without
 // permission to list nodes, or if nodes are added on demand. One list of nodes
 // is kept for the complete run. An error means that the request failed.
-func GPUForecast(ctx context.Context, c *kube.Cluster, demand GPUDemand, workload string) ([]*ready.Cause, error) {
+func GPUForecast(ctx context.Context, c *kube.Cluster, demand GPUDemand, workload string) (*ready.Cause, error) {
 	if demand.Each <= 0 || Autoscaled(ctx, c) {
 		return nil, nil
 	}
@@ -42,13 +42,10 @@ func GPUForecast(ctx context.Context, c *kube.Cluster, demand GPUDemand, workloa
 		return nil, err
 	}
 	cause := gpuForecast(nodes, demand, workload)
-	if cause == nil {
-		return nil, nil
-	}
-	if c.NodeAutoscaling() == nil {
+	if cause != nil && c.NodeAutoscaling() == nil {
 		cause.Hint += ready.NodesOnDemand
 	}
-	return []*ready.Cause{cause}, nil
+	return cause, nil
 }
 
 // unknownCount stands for an unknown number of GPUs. It exceeds that of any node.

@@ -103,9 +103,9 @@ func TestGPUForecastListsNodesOncePerRun(t *testing.T) {
 	var lists atomic.Int64
 	cluster := clusterOf(t, nodesAPI(&lists, false, true))
 	for _, each := range []int64{2, 3, 4} {
-		causes, err := GPUForecast(t.Context(), cluster, GPUDemand{Each: each}, "Deployment ml/trainer")
-		if err != nil || len(causes) != 1 || !strings.Contains(causes[0].Summary, "the largest of 2 GPU nodes has 1") {
-			t.Fatalf("%v, %v", causes, err)
+		cause, err := GPUForecast(t.Context(), cluster, GPUDemand{Each: each}, "Deployment ml/trainer")
+		if err != nil || cause == nil || !strings.Contains(cause.Summary, "the largest of 2 GPU nodes has 1") {
+			t.Fatalf("%v, %v", cause, err)
 		}
 	}
 	if lists.Load() != 2 {
@@ -122,10 +122,10 @@ func TestGPUForecastReportsNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			causes, err := GPUForecast(t.Context(), clusterOf(t,
+			cause, err := GPUForecast(t.Context(), clusterOf(t,
 				nodesAPI(&atomic.Int64{}, api.autoscaler, api.mayList)), GPUDemand{Each: 99}, "Deployment ml/trainer")
-			if err != nil || len(causes) != 0 {
-				t.Errorf("%v, %v", causes, err)
+			if err != nil || cause != nil {
+				t.Errorf("%v, %v", cause, err)
 			}
 		})
 	}

@@ -52,7 +52,7 @@ func observe(
 	}
 	if of.Parts != nil {
 		concerned = append(concerned, partsNamed(of.Parts, ref.Name))
-		s.Parts = partsOf(ctx, c, workload)
+		s.Parts = partsOf(ctx, c, of.Parts, workload)
 	}
 	if err := podsAndEvents(ctx, c, &s, ref.Namespace, podLabels); err != nil {
 		return ready.Verdict{}, nil, err

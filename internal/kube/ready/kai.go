@@ -102,7 +102,7 @@ func NamesDeletedChildren(live *unstructured.Unstructured, exists func(queue str
 }
 
 // kaiForecast reports requests above the limits of the queue.
-func (q *Queue) kaiForecast(c *Cause, demand Demand) []*Cause {
+func (q *Queue) kaiForecast(c *Cause, demand Demand) *Cause {
 	queue := decoded[kaiQueueObject](q.object())
 	if queue == nil {
 		return nil
@@ -132,5 +132,5 @@ func (q *Queue) kaiForecast(c *Cause, demand Demand) []*Cause {
 	c.Summary = fmt.Sprintf("Queue %s cannot run this compute: %s.", q.Name, strings.Join(never, ", "))
 	c.Hint = "Request less, use another queue, or request a higher limit from the owner of the queue."
 	c.Command = describe(kind.KAIQueue().GroupVersionKind, "", q.Name)
-	return []*Cause{c}
+	return c
 }

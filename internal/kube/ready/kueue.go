@@ -318,9 +318,9 @@ func add(sum, more corev1.ResourceList, n int64) {
 // kueueForecast reports an inactive queue, and requests above what the
 // ClusterQueue can ever admit. A resource without any quota also prevents
 // admission.
-func (q *Queue) kueueForecast(c *Cause, demand Demand) []*Cause {
+func (q *Queue) kueueForecast(c *Cause, demand Demand) *Cause {
 	if q.inactive(c) {
-		return []*Cause{c}
+		return c
 	}
 	cq := decoded[clusterQueue](q.ClusterQueue)
 	if cq == nil || len(cq.Spec.ResourceGroups) == 0 {
@@ -360,5 +360,5 @@ func (q *Queue) kueueForecast(c *Cause, demand Demand) []*Cause {
 		c.Summary = fmt.Sprintf("%s cannot admit the requests of this compute now: %s. It waits in the queue until "+
 			"other workloads finish.", queue, Listed(later, 4))
 	}
-	return []*Cause{c}
+	return c
 }

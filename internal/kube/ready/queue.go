@@ -151,9 +151,9 @@ type Demand struct {
 }
 
 // Forecast returns the cause that will keep a compute waiting in its queue, as
-// far as it can be determined before creation. workload is the name for
+// far as it can be determined before creation, or nil. workload is the name for
 // messages.
-func Forecast(q *Queue, demand Demand, workload string) []*Cause {
+func Forecast(q *Queue, demand Demand, workload string) *Cause {
 	if q == nil {
 		return nil
 	}
@@ -163,7 +163,7 @@ func Forecast(q *Queue, demand Demand, workload string) []*Cause {
 	}
 	switch {
 	case q.problem(c, workload):
-		return []*Cause{c}
+		return c
 	case q.ofKAI():
 		return q.kaiForecast(c, demand)
 	}
