@@ -90,10 +90,7 @@ func requests(p *corev1.Pod) corev1.ResourceList {
 
 // amounts formats requests: "8 nvidia.com/gpu, 16 cpu".
 func amounts(want corev1.ResourceList) string {
-	var parts []string
-	for _, name := range resourceNames(want) {
-		parts = append(parts, amountOf(name, want))
-	}
+	parts := each(resourceNames(want), func(name corev1.ResourceName) string { return amountOf(name, want) })
 	if len(parts) == 0 {
 		return "no resources"
 	}

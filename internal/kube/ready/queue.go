@@ -133,10 +133,7 @@ func (q *Queue) object() *unstructured.Unstructured {
 
 // others lists the existing queues.
 func (q *Queue) others() string {
-	var names []string
-	for _, u := range q.Queues {
-		names = append(names, u.GetName())
-	}
+	names := each(q.Queues, (*unstructured.Unstructured).GetName)
 	if len(names) == 0 {
 		return "no queues exist"
 	}

@@ -19,10 +19,7 @@ const (
 // queued explains a pod that a queue or another controller holds.
 func (d podDiagnosis) queued() *Cause {
 	p := d.pod
-	var gates []string
-	for _, g := range p.Spec.SchedulingGates {
-		gates = append(gates, g.Name)
-	}
+	gates := each(p.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) string { return g.Name })
 	switch {
 	case gatedByKueue(p):
 		c := d.cause(ReasonQueued, kind.QueueSchedulerKueue,

@@ -179,11 +179,7 @@ func (s *claimDiagnosis) static() *Cause {
 }
 
 func modes(all []corev1.PersistentVolumeAccessMode) string {
-	var names []string
-	for _, mode := range all {
-		names = append(names, string(mode))
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(each(all, func(mode corev1.PersistentVolumeAccessMode) string { return string(mode) }), ", ")
 }
 
 // bound returns the verdict on the size of a bound claim.
