@@ -1,10 +1,6 @@
 package manifest
 
-import (
-	"slices"
-
-	"github.com/ktdev/terraform-provider-kt/internal/kind"
-)
+import "github.com/ktdev/terraform-provider-kt/internal/kind"
 
 // MergeTemplate merges over into base recursively and returns the result, which
 // shares no data with either:
@@ -48,47 +44,20 @@ func mergeValue(base, over any) any {
 }
 
 func mergeLists(base, over []any) []any {
-	key := mergeKey(base, over)
-	if key == "" {
+	pairs, named := kind.Pair([]string{"mountPath", "name"}, over, base)
+	if !named {
 		base = nil
 	}
 	result := make([]any, len(base), len(base)+len(over))
 	for i, item := range base {
 		result[i] = kind.Copy(item)
 	}
-	for _, item := range over {
-		same := -1
-		if key != "" {
-			same = slices.IndexFunc(base, func(b any) bool { return kind.TextAt(b, key) == kind.TextAt(item, key) })
-		}
-		if same < 0 {
+	for i, item := range over {
+		if !named || pairs[i] < 0 {
 			result = append(result, mergeValue(nil, item))
 		} else {
-			result[same] = mergeValue(base[same], item)
+			result[pairs[i]] = mergeValue(base[pairs[i]], item)
 		}
 	}
 	return result
-}
-
-// mergeKey returns the field that identifies the items of both lists, or "" if the
-// lists are not merged.
-func mergeKey(base, over []any) string {
-	for _, key := range []string{"mountPath", "name"} {
-		if allNamed(base, key) && allNamed(over, key) {
-			return key
-		}
-	}
-	return ""
-}
-
-func allNamed(list []any, key string) bool {
-	seen := make(map[string]bool, len(list))
-	for _, item := range list {
-		name := kind.TextAt(item, key)
-		if name == "" || seen[name] {
-			return false
-		}
-		seen[name] = true
-	}
-	return len(list) > 0
 }

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -101,7 +102,7 @@ func explainDeletion(e *observe.DeletionError) (summary, detail string) {
 		Hint:    hint,
 		Command: e.Ref.Kubectl("get", "-o", "yaml"),
 	}
-	blocking := slices.IndexFunc(e.Pods, func(pod observe.RemainingPod) bool { return len(pod.Finalizers) > 0 })
+	blocking := slices.IndexFunc(e.Pods, func(pod *corev1.Pod) bool { return len(pod.Finalizers) > 0 })
 	if len(e.Finalizers) > 0 || blocking >= 0 {
 		cause.Hint = "Check that the controller that removes the finalizer is running. " + hint
 	}

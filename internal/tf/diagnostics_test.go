@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -64,11 +66,12 @@ func TestDiagnosticsStateTheCauseAndTheNextStep(t *testing.T) {
 		"deletion-finalizer": &observe.DeletionError{Ref: trainer(), Finalizers: []string{"example.com/backup"},
 			Err: expired("timeouts.delete", 10*time.Minute)},
 		"deletion-pods": &observe.DeletionError{Ref: trainer(),
-			Pods: []observe.RemainingPod{{Name: "trainer-1-a"},
-				{Name: "trainer-1-b", Finalizers: []string{"example.com/drain"}}}, Err: expired("timeouts.delete",
-				10*time.Minute)},
+			Pods: []*corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "trainer-1-a"}},
+				{ObjectMeta: metav1.ObjectMeta{Name: "trainer-1-b", Finalizers: []string{"example.com/drain"}}}},
+			Err: expired("timeouts.delete", 10*time.Minute)},
 		"deletion-slow-pods": &observe.DeletionError{Ref: trainer(),
-			Pods: []observe.RemainingPod{{Name: "trainer-1-a"}}, Err: expired("timeouts.delete", 10*time.Minute)},
+			Pods: []*corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "trainer-1-a"}}},
+			Err:  expired("timeouts.delete", 10*time.Minute)},
 		"deletion-interrupted": &observe.DeletionError{Ref: trainer(), Err: context.Canceled},
 		"configuration":        fmt.Errorf("connect: %w", &config.Error{Err: errors.New("no cluster is configured")}),
 		"other":                errors.New("disk is full"),

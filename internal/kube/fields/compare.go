@@ -13,11 +13,11 @@ type Match int
 const (
 	// Different means that applying the object changes a field.
 	Different Match = iota
-	// Equal means that applying the object changes no field.
-	Equal
 	// Undecided means that the two differ only inside atomic values, in fields that the server may have set to their
 	// defaults. A dry run decides.
 	Undecided
+	// Equal means that applying the object changes no field.
+	Equal
 )
 
 // Compare reports whether applying next would change a field of live. live contains the values of the fields in set.
@@ -29,45 +29,35 @@ func Compare(next, live map[string]any, set *fieldpath.Set) Match {
 	for _, names := range identity() {
 		set = set.Union(fieldpath.NewSet(fieldPath(names)))
 	}
-	c := comparison{}
-	switch {
-	case !c.children(next, live, set):
-		return Different
-	case c.undecided:
-		return Undecided
-	default:
-		return Equal
-	}
+	return compareChildren(next, live, set)
 }
 
-type comparison struct {
-	undecided bool
-}
-
-// children compares two maps, or two lists whose items have keys.
-func (c *comparison) children(next, live any, set *fieldpath.Set) bool {
-	elements := elements(set)
+// compareChildren compares two maps, or two lists whose items have keys.
+func compareChildren(next, live any, set *fieldpath.Set) Match {
+	match, elements := Equal, elements(set)
 	for _, pe := range elements {
 		wanted, wants := child(next, pe)
 		is, has := child(live, pe)
-		inner, hasInner := set.Children.Get(pe)
-		switch {
-		case hasInner && !c.children(wanted, is, inner), !hasInner && !c.leaf(wanted, wants, is, has):
-			return false
+		if inner, hasInner := set.Children.Get(pe); hasInner {
+			match = min(match, compareChildren(wanted, is, inner))
+		} else {
+			match = min(match, compareLeaf(wanted, wants, is, has))
 		}
 	}
 	switch next := next.(type) {
 	case map[string]any:
 		for name := range next {
 			if !contains(set, fieldpath.FieldNameElement(name)) {
-				return false
+				return Different
 			}
 		}
 	case []any:
 		is, _ := live.([]any)
-		return len(next) == len(is) && slices.Equal(names(next, elements), names(is, elements))
+		if len(next) != len(is) || !slices.Equal(names(next, elements), names(is, elements)) {
+			return Different
+		}
 	}
-	return true
+	return match
 }
 
 func contains(set *fieldpath.Set, pe fieldpath.PathElement) bool {
@@ -75,50 +65,16 @@ func contains(set *fieldpath.Set, pe fieldpath.PathElement) bool {
 	return isParent || set.Members.Has(pe)
 }
 
-// leaf compares the values of an atomic field.
-func (c *comparison) leaf(wanted any, wants bool, is any, has bool) bool {
+// compareLeaf compares the values of an atomic field, for whose contents no ownership is recorded. It is undecided
+// about what only one of them has inside, unless that is wanted and not empty.
+func compareLeaf(wanted any, wants bool, is any, has bool) Match {
 	switch {
-	case wants && has:
-		return c.value(wanted, is)
-	case wants:
-		return Empty(wanted)
-	default:
-		return !has
+	case wants && has && equal(wanted, is), wants && !has && Empty(wanted), !wants && !has:
+		return Equal
+	case wants && has && isContainer(wanted) && expectSent(wanted).matchedBy(is, location{shared: true}):
+		return Undecided
 	}
-}
-
-// value compares two values for whose contents no ownership is recorded.
-func (c *comparison) value(wanted, is any) bool {
-	switch wanted := wanted.(type) {
-	case map[string]any:
-		is, ok := is.(map[string]any)
-		return ok && c.mapValue(wanted, is)
-	case []any:
-		is, ok := is.([]any)
-		return ok && slices.EqualFunc(wanted, is, c.value)
-	default:
-		return equal(wanted, is)
-	}
-}
-
-// mapValue compares two maps like value. A key that only one of them has leaves the result undecided, unless it is
-// wanted and not empty.
-func (c *comparison) mapValue(wanted, is map[string]any) bool {
-	for key := range is {
-		if _, wants := wanted[key]; !wants {
-			c.undecided = true
-		}
-	}
-	for key, item := range wanted {
-		value, has := is[key]
-		switch {
-		case has && !c.value(item, value), !has && !Empty(item):
-			return false
-		case !has:
-			c.undecided = true
-		}
-	}
-	return true
+	return Different
 }
 
 // SameContent reports whether two versions of an object differ only in status and in the metadata that the server

@@ -184,13 +184,9 @@ func lastWritten(entry metav1.ManagedFieldsEntry) time.Time {
 
 func hasChildren(set *fieldpath.Set, path fieldpath.Path) bool {
 	for _, pe := range path {
-		child, ok := set.Children.Get(pe)
-		if !ok {
-			return false
-		}
-		set = child
+		set = set.WithPrefix(pe)
 	}
-	return true
+	return !set.Empty()
 }
 
 // isItem reports whether path is a list item with keys.

@@ -1,21 +1,18 @@
 package fields
 
+import "github.com/ktdev/terraform-provider-kt/internal/kind"
+
 // identities are the fields that identify the items of a list, in the order in which pair tries them.
 func identities() []string {
 	return []string{"name", "groupName", "key", "mountPath", "containerPort", "port", "topologyKey"}
 }
 
 // pair returns for each item of one list the index of the same item in the other, or -1 if there is none or if it is
-// ambiguous. Two items are the same if they have the same identity: the value of the first field of [identities]
-// that every item of both lists has, without duplicates. Without such a field, two items are the same if exactly one
-// of the others has equal contents, or contains all of its contents.
+// ambiguous. Two items are the same if they have the same identity, see [kind.Pair]. Without one, two items are the
+// same if exactly one of the others has equal contents, or contains all of its contents.
 func pair(list, others []any) []int {
-	for _, field := range identities() {
-		if _, ok := indexBy(list, field); ok {
-			if theirs, ok := indexBy(others, field); ok {
-				return pairByField(list, field, theirs)
-			}
-		}
+	if out, ok := kind.Pair(identities(), list, others); ok {
+		return out
 	}
 	out := make([]int, len(list))
 	for i, item := range list {
@@ -27,44 +24,6 @@ func pair(list, others []any) []int {
 		}
 	}
 	return dropDuplicates(out)
-}
-
-func pairByField(list []any, field string, theirs map[any]int) []int {
-	out := make([]int, len(list))
-	for i, item := range list {
-		m, _ := item.(map[string]any)
-		j, found := theirs[asKey(m[field])]
-		if out[i] = j; !found {
-			out[i] = -1
-		}
-	}
-	return out
-}
-
-// indexBy returns the index of each value of a field. ok is false unless every item has the field, with a value of
-// its own.
-func indexBy(list []any, field string) (index map[any]int, ok bool) {
-	index = make(map[any]int, len(list))
-	for i, item := range list {
-		m, _ := item.(map[string]any)
-		value, has := m[field]
-		if !has || isContainer(value) {
-			return nil, false
-		}
-		if _, duplicate := index[asKey(value)]; duplicate {
-			return nil, false
-		}
-		index[asKey(value)] = i
-	}
-	return index, true
-}
-
-// asKey returns a scalar as the key of a map. Keys of values that are [equal] are the same.
-func asKey(scalar any) any {
-	if n, ok := scalar.(int64); ok {
-		return float64(n)
-	}
-	return scalar
 }
 
 // uniqueIndex returns the index of the only item that matches, or -1 if none or several match.

@@ -37,19 +37,18 @@ func (a Applied) Without(paths [][]string) Applied {
 	if len(paths) == 0 {
 		return a
 	}
-	out := Applied{Object: runtime.DeepCopyJSON(a.Object), Admitted: maps.Clone(a.Admitted), Set: a.Set,
-		Recorded: a.Recorded, Shared: a.Shared}
+	a.Object, a.Admitted = runtime.DeepCopyJSON(a.Object), maps.Clone(a.Admitted)
 	gone := fieldpath.NewSet()
 	for _, names := range paths {
 		path := fieldPath(names)
 		gone.Insert(path)
-		delete(out.Admitted, String(path))
-		prune(out.Object, names)
+		delete(a.Admitted, String(path))
+		prune(a.Object, names)
 	}
 	if a.Set != nil {
-		out.Set = a.Set.RecursiveDifference(gone)
+		a.Set = a.Set.RecursiveDifference(gone)
 	}
-	return out
+	return a
 }
 
 func fieldPath(names []string) fieldpath.Path {

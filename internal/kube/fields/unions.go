@@ -7,6 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // Some structs of the pod template are unions, of which at most one member can be set: the source of a volume, the
@@ -85,22 +87,14 @@ func mixed(field string, wanted, live any, at []any) []Union {
 	case []any:
 		is, _ := live.([]any)
 		for _, item := range want {
-			if i := indexOfSameName(is, item); i >= 0 {
+			name := kind.TextAt(item, "name")
+			same := func(other any) bool { return name != "" && kind.TextAt(other, "name") == name }
+			if i := slices.IndexFunc(is, same); i >= 0 {
 				out = append(out, mixed(field, item, is[i], append(at, i))...)
 			}
 		}
 	}
 	return out
-}
-
-// indexOfSameName returns the index of the item with the same name, or -1.
-func indexOfSameName(list []any, other any) int {
-	m, _ := other.(map[string]any)
-	name, _ := m["name"].(string)
-	return slices.IndexFunc(list, func(item any) bool {
-		m, _ := item.(map[string]any)
-		return m["name"] == name
-	})
 }
 
 // foreignUnionMembers reports the members of unions that others have set in addition to, or instead of, ours. The

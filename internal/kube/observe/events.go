@@ -57,7 +57,7 @@ func selectEvents(
 	events := kube.Ref{Kind: kind.Event(), Namespace: namespace}
 	err = kube.Each[corev1.EventList](ctx, c, events, options, func(event *corev1.Event) {
 		wanted := len(filter.Reasons) == 0 || slices.Contains(filter.Reasons, event.Reason)
-		if wanted && (concerns(known, event) || ofStatefulSet(workload, event)) {
+		if wanted && concerns(known, event) {
 			selected = append(selected, event)
 		}
 	})
@@ -72,18 +72,6 @@ func selectEvents(
 	return selected, nil
 }
 
-// ofStatefulSet reports whether an event is about the object of the same name
-// that an operator created for its Compute.
-func ofStatefulSet(workload *unstructured.Unstructured, event *corev1.Event) bool {
-	about := event.InvolvedObject
-	return runsTensorServer(workload) && about.Kind == kind.StatefulSet().Kind && about.Name == workload.GetName() &&
-		!ready.LastSeen(event).Before(workload.GetCreationTimestamp().Time)
-}
-
-func runsTensorServer(workload *unstructured.Unstructured) bool {
-	return kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Server != nil
-}
-
 // podLabels returns the labels that select the pods of a workload: its
 // selector, the selector of its Service, or the label of a Kubetorch service.
 func podLabels(ctx context.Context, c *kube.Cluster, workload *unstructured.Unstructured) map[string]string {
@@ -93,7 +81,7 @@ func podLabels(ctx context.Context, c *kube.Cluster, workload *unstructured.Unst
 	if workload.GroupVersionKind().GroupKind() == kind.Pod().GroupKind() && len(workload.GetLabels()) > 0 {
 		return workload.GetLabels()
 	}
-	if runsTensorServer(workload) {
+	if kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Server != nil {
 		if made, err := c.Get(ctx, kube.Ref{Kind: kind.StatefulSet(), Namespace: workload.GetNamespace(),
 			Name: workload.GetName()}); err == nil {
 			if own := matchLabels(made); len(own) > 0 {

@@ -30,9 +30,13 @@ func WaitGone(
 		watch.Of = append(watch.Of, labelled(podLabels))
 	}
 	_, err := Until(ctx, c.Clock(), watch, func() (Step[any], error) {
-		obj, err := readUnlessDeleted(ctx, c, ref, uid)
+		var live *unstructured.Unstructured
+		var err error
+		if !c.SawDeletion(ref, uid) {
+			live, err = c.Read(ctx, ref)
+		}
 		switch {
-		case err == nil && obj != nil && obj.GetUID() == uid:
+		case err == nil && live != nil && live.GetUID() == uid:
 			return Step[any]{Within: Recheck(c.Watches(ref))}, nil
 		case err != nil && !kube.IsNotFound(err):
 			return Step[any]{}, err
@@ -65,17 +69,6 @@ func WaitSecretGone(ctx context.Context, c *kube.Cluster, ref kube.Ref, uid type
 		return blocked(ctx, c, ref, uid, nil)
 	}
 	return err
-}
-
-// readUnlessDeleted is Read, but returns nil if the watch reported the object
-// with that UID as deleted.
-func readUnlessDeleted(
-	ctx context.Context, c *kube.Cluster, ref kube.Ref, uid types.UID,
-) (*unstructured.Unstructured, error) {
-	if c.SawDeletion(ref, uid) {
-		return nil, nil
-	}
-	return c.Read(ctx, ref)
 }
 
 // leavesPods reports whether pods may outlive an object of this kind after a
@@ -123,29 +116,25 @@ func blocked(
 	defer cancel()
 	e := &DeletionError{Ref: ref, Err: cause}
 	obj, err := c.Get(ctx, ref)
-	var pods []*corev1.Pod
 	var unseen error
 	switch withPods := ref.Kind.RunsPods() && len(podLabels) > 0; {
 	case kube.IsNotFound(err), err == nil && obj.GetUID() != uid:
 		obj = &unstructured.Unstructured{}
 		if withPods && leavesPods(ref.Kind) {
-			pods, unseen = podsLeft(ctx, c, ref, podLabels, uid)
+			e.Pods, unseen = podsLeft(ctx, c, ref, podLabels, uid)
 		}
-		if len(pods) == 0 && unseen == nil {
+		if len(e.Pods) == 0 && unseen == nil {
 			return nil
 		}
 	case withPods:
-		pods, _ = podsOf(ctx, c, ref.Namespace, podLabels) // without permission to read them, they are not listed
+		e.Pods, _ = podsOf(ctx, c, ref.Namespace, podLabels) // without permission to read them, they are not listed
 	}
 	if err == nil {
 		e.Finalizers = slices.DeleteFunc(obj.GetFinalizers(), func(finalizer string) bool {
 			return finalizer == metav1.FinalizerDeleteDependents // set by foreground deletion, which waits for the pods
 		})
 	}
-	for _, pod := range pods {
-		e.Pods = append(e.Pods, RemainingPod{Name: pod.Name, Finalizers: pod.Finalizers})
-	}
-	slices.SortFunc(e.Pods, func(a, b RemainingPod) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(e.Pods, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
 	return e
 }
 
@@ -153,14 +142,8 @@ func blocked(
 type DeletionError struct {
 	Ref        kube.Ref
 	Finalizers []string // of the object
-	Pods       []RemainingPod
+	Pods       []*corev1.Pod
 	Err        error // timeout or interrupt
-}
-
-// RemainingPod is a remaining pod with its finalizers.
-type RemainingPod struct {
-	Name       string
-	Finalizers []string
 }
 
 func (e *DeletionError) Error() string {

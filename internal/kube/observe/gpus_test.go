@@ -40,28 +40,30 @@ func TestGPUForecastWarnsOfPodsThatFitOnNoNode(t *testing.T) {
 		"as many pods as fit": {nodes, GPUDemand{Each: 4, Pods: 3, NodeSelector: h100}, ""},
 		"a product that no node has": {nodes,
 			GPUDemand{Each: 1, NodeSelector: map[string]string{kind.GPUProductLabel: "B200"}},
-			"no node with nvidia.com/gpu.product=B200 has any; existing products: H100, L4."},
+			"No node has the label nvidia.com/gpu.product=B200. Existing values: H100 (2 nodes), L4 (1 node)."},
 		"a label of a node without GPUs": {[]corev1.Node{gpuNodeOf("d", "", "")},
 			GPUDemand{Each: 1, NodeSelector: map[string]string{"zone": "east"}},
-			"no node with zone=east has any; no node has a product label."},
+			"No node has the label zone=east, with any value."},
 		"no GPUs in the cluster": {nodes[3:], GPUDemand{Each: 1},
-			"requests 1 GPU, and no node of the cluster has any."},
+			"requests 1 nvidia.com/gpu, and no node has any."},
+		"no nodes in the cluster": {nil, GPUDemand{Each: 1}, "The cluster has no nodes."},
 		"more GPUs than any node has": {nodes, GPUDemand{Each: 16},
-			"requests 16 GPUs, and the largest of 3 nodes has 8."},
+			"requests 16 nvidia.com/gpu, and the largest of 3 GPU nodes has 8."},
 		"more GPUs than any selected node has": {nodes, GPUDemand{Each: 2,
-			NodeSelector: map[string]string{kind.GPUProductLabel: "L4"}}, "the largest of 1 nodes with " +
-			"nvidia.com/gpu.product=L4 has 1."},
+			NodeSelector: map[string]string{kind.GPUProductLabel: "L4"}}, "requests 2 nvidia.com/gpu, " +
+			"and the only GPU node that it may run on has 1."},
 		"more pods than fit": {nodes, GPUDemand{Each: 4, Pods: 4, NodeSelector: h100},
-			"can run 3 such pods when nothing else runs there."},
+			"4 pods cannot run at the same time: each requests 4 nvidia.com/gpu, and the 2 nodes that can run such a " +
+				"pod can run 3 in total."},
 		"a node that is being set up": {[]corev1.Node{gpuNodeOf("e", "H200", "")}, GPUDemand{Each: 8, Pods: 4}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			places := []gpuPlace{}
+			nodes := []*corev1.Node{}
 			for i := range test.nodes {
-				places = append(places, placeOf(&test.nodes[i]))
+				nodes = append(nodes, withGPUsOnly(&test.nodes[i]))
 			}
-			cause := gpuForecast(places, test.demand, "Deployment ml/trainer")
+			cause := gpuForecast(nodes, test.demand, "Deployment ml/trainer")
 			switch {
 			case test.summary == "" && cause != nil:
 				t.Errorf("unexpected cause: %s", cause.Summary)
@@ -101,9 +103,9 @@ func TestGPUForecastListsNodesOncePerRun(t *testing.T) {
 	var lists atomic.Int64
 	cluster := clusterOf(t, nodesAPI(&lists, false, true))
 	for _, each := range []int64{2, 3, 4} {
-		causes, err := GPUForecast(t.Context(), cluster, GPUDemand{Each: each}, "Deployment ml/trainer")
-		if err != nil || len(causes) != 1 || !strings.Contains(causes[0].Summary, "the largest of 2 nodes has 1") {
-			t.Fatalf("%v, %v", causes, err)
+		cause, err := GPUForecast(t.Context(), cluster, GPUDemand{Each: each}, "Deployment ml/trainer")
+		if err != nil || cause == nil || !strings.Contains(cause.Summary, "the largest of 2 GPU nodes has 1") {
+			t.Fatalf("%v, %v", cause, err)
 		}
 	}
 	if lists.Load() != 2 {
@@ -120,10 +122,10 @@ func TestGPUForecastReportsNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			causes, err := GPUForecast(t.Context(), clusterOf(t,
+			cause, err := GPUForecast(t.Context(), clusterOf(t,
 				nodesAPI(&atomic.Int64{}, api.autoscaler, api.mayList)), GPUDemand{Each: 99}, "Deployment ml/trainer")
-			if err != nil || len(causes) != 0 {
-				t.Errorf("%v, %v", causes, err)
+			if err != nil || cause != nil {
+				t.Errorf("%v, %v", cause, err)
 			}
 		})
 	}

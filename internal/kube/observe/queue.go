@@ -22,7 +22,7 @@ import (
 func queueOf(
 	ctx context.Context, c *kube.Cluster, workload *unstructured.Unstructured, pods []*corev1.Pod,
 ) (*ready.Queue, []Interest) {
-	if !ready.IsSuspended(workload) && !slices.ContainsFunc(pods, waitsInQueue) {
+	if !ready.IsSuspended(workload) && !slices.ContainsFunc(pods, ready.IsQueued) {
 		return nil, nil
 	}
 	q := &ready.Queue{Namespace: workload.GetNamespace()}
@@ -111,11 +111,6 @@ func groupOf(scheduler string) string {
 	return kind.KueueGroup
 }
 
-func waitsInQueue(pod *corev1.Pod) bool {
-	scheduler, _ := ready.QueueOf(&unstructured.Unstructured{}, []*corev1.Pod{pod})
-	return pod.Spec.NodeName == "" && (scheduler == kind.QueueSchedulerKAI || len(pod.Spec.SchedulingGates) > 0)
-}
-
 // holds reports whether a Workload of Kueue belongs to this workload or to one
 // of its pods, by its owners or its label. The UIDs of owners are searched in
 // its JSON without decoding, because there may be thousands of Workloads.
@@ -129,15 +124,15 @@ func holds(e *kube.Entry, workload *unstructured.Unstructured, pods []*corev1.Po
 	})
 }
 
-// QueueForecast returns the causes that will keep a compute waiting in its
-// queue, as far as they can be determined before creation: a missing scheduler
-// or queue, an inactive queue, or requests above what it can ever admit.
+// QueueForecast returns the cause that will keep a compute waiting in its
+// queue, as far as it can be determined before creation, or nil: a missing
+// scheduler or queue, an inactive queue, or requests above what it can ever admit.
 // scheduler is [kind.QueueSchedulerKueue] (also "") or [kind.QueueSchedulerKAI].
 // workload is the name for messages. Each queue is read once per run. Objects
 // without read permission are ignored. An error means that the request failed.
 func QueueForecast(
 	ctx context.Context, c *kube.Cluster, scheduler, namespace, queue string, demand ready.Demand, workload string,
-) ([]*ready.Cause, error) {
+) (*ready.Cause, error) {
 	scheduler = cmp.Or(scheduler, kind.QueueSchedulerKueue)
 	q, err := kube.Recall(c, "queue "+scheduler+" "+namespace+"/"+queue, func() (*ready.Queue, error) {
 		q, err := queueNamed(ctx, c, scheduler, namespace, queue)

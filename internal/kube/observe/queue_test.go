@@ -236,10 +236,10 @@ func TestForecastReadsEachQueueOnce(t *testing.T) {
 				delete(shelf.docs, path)
 			}
 			for range 3 {
-				causes, err := QueueForecast(t.Context(), cluster, "", "ml", "gpu", sixGPUs, "PyTorchJob ml/trainer")
+				cause, err := QueueForecast(t.Context(), cluster, "", "ml", "gpu", sixGPUs, "PyTorchJob ml/trainer")
 				reason := ""
-				if len(causes) > 0 {
-					reason = causes[0].Reason
+				if cause != nil {
+					reason = cause.Reason
 				}
 				if err != nil || reason != test.want {
 					t.Fatalf("%q %v, want %q", reason, err, test.want)

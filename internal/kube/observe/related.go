@@ -164,12 +164,10 @@ func replicaSetOf(replicaSet, deployment string) bool {
 }
 
 // partsOf returns the objects between a workload and its pods with more
-// detailed status, or nil if there are none or they cannot be read.
-func partsOf(ctx context.Context, c *kube.Cluster, workload *unstructured.Unstructured) []*unstructured.Unstructured {
-	parts := kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Parts
-	if parts == nil {
-		return nil
-	}
+// detailed status, or nil if they cannot be read.
+func partsOf(
+	ctx context.Context, c *kube.Cluster, parts *kind.Parts, workload *unstructured.Unstructured,
+) []*unstructured.Unstructured {
 	of := partsNamed(parts, workload.GetName())
 	found := objects(ctx, c, of.Kind, workload.GetNamespace(), of.About)
 	if parts.Label != "" {

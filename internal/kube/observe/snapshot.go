@@ -52,7 +52,7 @@ func observe(
 	}
 	if of.Parts != nil {
 		concerned = append(concerned, partsNamed(of.Parts, ref.Name))
-		s.Parts = partsOf(ctx, c, workload)
+		s.Parts = partsOf(ctx, c, of.Parts, workload)
 	}
 	if err := podsAndEvents(ctx, c, &s, ref.Namespace, podLabels); err != nil {
 		return ready.Verdict{}, nil, err
@@ -71,7 +71,7 @@ func podsAndEvents(
 	if s.Pods, err = podsOf(ctx, c, namespace, selector); err != nil && kube.ClassOf(err) != kube.Denied {
 		return err
 	}
-	if slices.ContainsFunc(s.Pods, unscheduled) {
+	if slices.ContainsFunc(s.Pods, ready.Unscheduled) {
 		s.Nodes, _ = kube.ReadAllAs[corev1.Node](ctx, c, kind.Node(), "", nil) // nil without permission
 		s.Autoscaler = Autoscaled(ctx, c)
 		s.NodePools = nodePools(ctx, c)
@@ -94,15 +94,6 @@ func podsAndEvents(
 // permission or a problem of the server, which are unrelated to the workload.
 func isIgnorable(err error) bool {
 	return kube.ClassOf(err) == kube.Denied || kube.IsServerFailure(err)
-}
-
-// unscheduled reports whether the scheduler found no node for a pod. It does
-// not process pods with scheduling gates.
-func unscheduled(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(condition corev1.PodCondition) bool {
-		return condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse &&
-			condition.Reason != corev1.PodReasonSchedulingGated
-	})
 }
 
 // claimsOf reads the volume claims that the pods of one namespace mount. A

@@ -213,6 +213,19 @@ func decoded[T any](u *unstructured.Unstructured) *T {
 	return out
 }
 
+// decodedByName decodes the objects that match their kind, sorted by name.
+func decodedByName[T any](objects []*unstructured.Unstructured) []*T {
+	var out []*T
+	for _, u := range slices.SortedFunc(slices.Values(objects), func(a, b *unstructured.Unstructured) int {
+		return cmp.Compare(a.GetName(), b.GetName())
+	}) {
+		if item := decoded[T](u); item != nil {
+			out = append(out, item)
+		}
+	}
+	return out
+}
+
 // metadata contains the fields of the metadata of decoded objects that the assessments use.
 type metadata struct {
 	Name       string `json:"name"`
@@ -252,6 +265,15 @@ func first[T any](items []T, match func(T) bool) T {
 	}
 	var none T
 	return none
+}
+
+// each returns the text of each item.
+func each[T any](items []T, text func(T) string) []string {
+	var out []string
+	for _, item := range items {
+		out = append(out, text(item))
+	}
+	return out
 }
 
 // filter returns the items for which keep returns true.

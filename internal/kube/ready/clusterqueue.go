@@ -44,7 +44,7 @@ func AssessClusterQueue(live *unstructured.Unstructured) ClusterQueueStatus {
 
 // verdict reports whether Kueue admits workloads to the queue.
 func (cq *clusterQueue) verdict() Verdict {
-	active := conditionOf(cq.Status.Conditions, "Active")
+	active := cq.Status.Conditions.of("Active")
 	cause := &Cause{Reason: ReasonQueueInactive,
 		Command: describe(kind.ClusterQueue("").GroupVersionKind, "", cq.Metadata.Name)}
 	switch {

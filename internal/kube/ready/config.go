@@ -79,15 +79,12 @@ func mountedName(p *corev1.Pod, volume, kind string) string {
 }
 
 // configCause explains CreateContainerConfigError.
-func (s *diagnosis) configCause(p *corev1.Pod, name, message string) *Cause {
-	if ref := missingObject(p, message); ref != nil {
-		c := s.newPodCause(p, ReasonConfigError, ref.subject(),
-			fmt.Sprintf("Container %s cannot start: %s", name, ref.absent()), ref.hint())
-		c.missing(ref)
-		return c.terminal(shortGrace)
+func (d containerDiagnosis) configCause(message string) *Cause {
+	cannot := fmt.Sprintf("Container %s cannot start: ", d.status.Name)
+	if ref := missingObject(d.pod, message); ref != nil {
+		return d.missing(ReasonConfigError, cannot, ref)
 	}
-	c := s.newPodCause(p, ReasonConfigError, "container "+name,
-		fmt.Sprintf("Container %s cannot start: %s", name, clip(message)),
+	c := d.fault(ReasonConfigError, cannot+clip(message),
 		"Check the Secrets and ConfigMaps that the container references, and its security context.")
 	if strings.Contains(message, "timed out waiting for the condition") {
 		return c // the kubelet has not read the object yet
@@ -96,37 +93,36 @@ func (s *diagnosis) configCause(p *corev1.Pod, name, message string) *Cause {
 }
 
 // mountCause explains a pod whose volumes cannot be mounted.
-func (s *diagnosis) mountCause(p *corev1.Pod) *Cause {
-	log := s.events.about("Pod", p.Name)
-	e := log.latest("FailedMount", "FailedAttachVolume", "FailedMapVolume")
+func (d podDiagnosis) mountCause() *Cause {
+	e := d.events.latest("FailedMount", "FailedAttachVolume", "FailedMapVolume")
 	if e == nil {
 		return nil
 	}
-	if pulling := log.latest("Pulling", "Pulled", "Created"); pulling != nil && LastSeen(pulling).After(LastSeen(e)) {
+	const cannot = "A volume cannot be mounted: "
+	pulling := d.events.latest("Pulling", "Pulled", "Created")
+	if pulling != nil && LastSeen(pulling).After(LastSeen(e)) {
 		return nil // the only sign of a successful mount before kubelet 1.29
 	}
 	// A later event may only report that mounting timed out.
-	for _, earlier := range slices.Backward(log) {
-		ref := missingObject(p, earlier.Message)
-		if earlier.Reason != "FailedMount" || ref == nil {
-			continue
+	for _, earlier := range slices.Backward(d.events) {
+		if ref := missingObject(d.pod, earlier.Message); ref != nil && earlier.Reason == "FailedMount" {
+			c := d.missing(ReasonMountFailed, cannot, ref)
+			c.Claimed = true
+			return c
 		}
-		c := s.newPodCause(p, ReasonMountFailed, ref.subject(), "A volume cannot be mounted: "+ref.absent(), ref.hint())
-		c.missing(ref)
-		c.Claimed = true
-		return c.terminal(shortGrace)
 	}
 	why, hint := "The kubelet retries.", Advice("Check the driver of the volume and its server if this persists.")
 	if strings.Contains(e.Message, "Multi-Attach") {
 		why, hint = "The volume is still attached to another node, and its access mode ReadWriteOnce allows one node "+
 			"only.", "Wait until the pod on the other node is deleted, or delete it."
 	}
-	return s.newPodCause(p, ReasonMountFailed, "", andThen("A volume cannot be mounted: "+clip(e.Message), why), hint)
+	return d.cause(ReasonMountFailed, "", andThen(cannot+clip(e.Message), why), hint)
 }
 
-// missing sets the missing object, and the command that lists what exists: the
+// missing reports a missing object, with the command that lists what exists: the
 // keys of the object, without their values, or the other objects.
-func (c *Cause) missing(ref *Ref) {
+func (d podDiagnosis) missing(reason, cannot string, ref *Ref) *Cause {
+	c := d.cause(reason, ref.subject(), cannot+ref.absent(), ref.hint())
 	c.Missing = ref
 	resource := strings.ToLower(ref.Kind)
 	switch {
@@ -137,6 +133,7 @@ func (c *Cause) missing(ref *Ref) {
 	case ref.Name != "":
 		c.Command = Kubectl(ref.Namespace, "get", kind.Guess(corev1.SchemeGroupVersion.WithKind(ref.Kind)).Resource)
 	}
+	return c.terminal(shortGrace)
 }
 
 // subject is the same for an object and for a key in it, so that the grace
@@ -160,6 +157,8 @@ func (r *Ref) hint() Advice {
 		return Advise("Add the key to the %s, or correct the requested key.", r.Kind)
 	case r.Kind == "Secret":
 		return StepCreateFirst + ", or correct " + FieldSecretName + "."
+	case r.Kind == "PersistentVolumeClaim":
+		return StepCreateFirst + ", or correct " + FieldClaimName + "."
 	}
 	return StepCreateFirst + ", or correct its name in " + FieldPodTemplate + "."
 }

@@ -1,8 +1,10 @@
 package ready
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,48 +18,52 @@ import (
 // the kubelet restarts after a delay.
 const crashLoopBackOff = "CrashLoopBackOff"
 
-// containerCauses returns the causes of all containers that do not run
-// correctly.
-func (s *diagnosis) containerCauses(p *corev1.Pod) []*Cause {
-	return causesOf(containerStatuses(p), func(cs corev1.ContainerStatus) *Cause { return s.containerCause(p, cs) })
+// containerDiagnosis is the diagnosis of a container of a pod.
+type containerDiagnosis struct {
+	podDiagnosis
+	status corev1.ContainerStatus
+	spec   corev1.Container                 // zero if the pod has no such container
+	end    *corev1.ContainerStateTerminated // last termination, or nil
 }
 
-func (s *diagnosis) containerCause(p *corev1.Pod, cs corev1.ContainerStatus) *Cause {
-	state := cs.State
+func (d podDiagnosis) container(status corev1.ContainerStatus) containerDiagnosis {
+	return containerDiagnosis{
+		podDiagnosis: d, status: status, spec: container(d.pod, status.Name),
+		end: cmp.Or(status.State.Terminated, status.LastTerminationState.Terminated),
+	}
+}
+
+// containerCause returns the cause of a container that does not run correctly.
+func (d podDiagnosis) containerCause(status corev1.ContainerStatus) *Cause {
+	of, state := d.container(status), status.State
 	switch {
-	case cs.Ready, state.Terminated != nil && state.Terminated.ExitCode == 0:
+	case status.Ready, state.Terminated != nil && state.Terminated.ExitCode == 0:
 		return nil
 	case state.Waiting != nil && imageUnavailable(state.Waiting.Reason):
-		return s.imageCause(p, cs.Name, *state.Waiting)
+		return of.imageCause(state.Waiting)
 	case state.Waiting != nil && state.Waiting.Reason == "CreateContainerConfigError":
-		return s.configCause(p, cs.Name, state.Waiting.Message)
-	}
-	end, previous := lastEnd(cs)
-	outOfMemory := end != nil && end.Reason == oomKilled
-	switch {
-	case state.Waiting != nil && startFailure(state.Waiting.Reason) && !outOfMemory:
-		return s.startCause(p, cs.Name, *state.Waiting)
-	case state.Waiting != nil && state.Waiting.Reason != crashLoopBackOff && !outOfMemory,
+		return of.configCause(state.Waiting.Message)
+	case state.Waiting != nil && startFailure(state.Waiting.Reason) && !of.outOfMemory():
+		return of.startCause(state.Waiting)
+	case state.Waiting != nil && state.Waiting.Reason != crashLoopBackOff && !of.outOfMemory(),
 		state == corev1.ContainerState{}:
 		return nil
-	case state.Running != nil && !outOfMemory && cs.RestartCount < crashLoopRestarts:
-		return s.probeCause(p, cs)
+	case state.Running != nil && !of.outOfMemory() && status.RestartCount < crashLoopRestarts:
+		return of.probeCause()
 	}
+	c := of.endCause()
 	// A restarted container may work now: not permanent until it fails again.
-	final := state.Running == nil && s.keepsFailing(p, cs, outOfMemory)
-	var c *Cause
-	switch {
-	case outOfMemory:
-		c = s.oomCause(p, cs, previous)
-	case cs.RestartCount >= crashLoopRestarts || end == nil:
-		c = s.crashCause(p, cs, end)
-	default:
-		c = s.exitCause(p, cs, end)
-	}
-	if final {
+	if state.Running == nil && of.keepsFailing() {
 		c.terminal(0)
 	}
 	return c
+}
+
+func (d containerDiagnosis) outOfMemory() bool { return d.end != nil && d.end.Reason == oomKilled }
+
+// fault sets the common fields of the causes of a container.
+func (d containerDiagnosis) fault(reason, summary string, hint Advice) *Cause {
+	return d.cause(reason, "container "+d.status.Name, summary, hint)
 }
 
 // oomKilled is the reason of a container that was killed because memory ran
@@ -76,32 +82,28 @@ const (
 // keepsFailing reports whether a container has failed so often that another
 // restart will not help. If the controller of the pod counts failures, the
 // controller decides.
-func (s *diagnosis) keepsFailing(p *corev1.Pod, cs corev1.ContainerStatus, outOfMemory bool) bool {
+func (d containerDiagnosis) keepsFailing() bool {
 	limit := int32(crashLoopRestarts)
+	_, limited := d.spec.Resources.Limits[corev1.ResourceMemory]
 	switch {
-	case s.retriesAreCounted(p):
+	case d.retriesAreCounted():
 		return false
-	case cs.Name != MainContainer(p):
+	case d.status.Name != MainContainer(d.pod):
 		limit = helperRestarts
-	case outOfMemory && hasMemoryLimit(p, cs.Name):
+	case d.outOfMemory() && limited:
 		limit = oomRestarts // without a limit, its node ran out of memory, which may not recur
 	}
-	return cs.RestartCount >= limit
-}
-
-func hasMemoryLimit(p *corev1.Pod, name string) bool {
-	_, limited := container(p, name).Resources.Limits[corev1.ResourceMemory]
-	return limited
+	return d.status.RestartCount >= limit
 }
 
 // retriesAreCounted reports whether the controller of a pod fails the workload
 // when its pods have failed too often. A Job does so by its backoffLimit, as
 // does a job of the training operator that sets one.
-func (s *diagnosis) retriesAreCounted(p *corev1.Pod) bool {
-	if owner := metav1.GetControllerOf(p); owner != nil && owner.Kind == "Job" {
+func (d podDiagnosis) retriesAreCounted() bool {
+	if owner := metav1.GetControllerOf(d.pod); owner != nil && owner.Kind == "Job" {
 		return true
 	}
-	_, limited, _ := unstructured.NestedFieldNoCopy(s.Workload.Object, "spec", "runPolicy", "backoffLimit")
+	_, limited, _ := unstructured.NestedFieldNoCopy(d.workload.Workload.Object, "spec", "runPolicy", "backoffLimit")
 	return limited
 }
 
@@ -114,26 +116,20 @@ func MainContainer(p *corev1.Pod) string {
 	if name := p.Annotations["kubectl.kubernetes.io/default-container"]; name != "" {
 		return name
 	}
-	for _, c := range p.Spec.Containers {
-		if c.Name == kind.ContainerName || c.Name == kind.TensorServerContainer {
-			return c.Name
-		}
-	}
 	if len(p.Spec.Containers) == 0 {
 		return ""
 	}
-	return p.Spec.Containers[0].Name
+	return cmp.Or(first(p.Spec.Containers, func(c corev1.Container) bool {
+		return c.Name == kind.ContainerName || c.Name == kind.TensorServerContainer
+	}).Name, p.Spec.Containers[0].Name)
 }
 
 // startFailure reports whether a container waits because it cannot be started.
 // The reasons are those of the kubelet (pkg/kubelet/kuberuntime,
 // pkg/kubelet/container).
 func startFailure(waiting string) bool {
-	switch waiting {
-	case "CreateContainerError", "RunContainerError", "PreCreateHookError", "PreStartHookError", "PostStartHookError":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"CreateContainerError", "RunContainerError", "PreCreateHookError",
+		"PreStartHookError", "PostStartHookError"}, waiting)
 }
 
 // isBeingCreated reports whether a container waits only because its pod is
@@ -142,41 +138,40 @@ func isBeingCreated(w *corev1.ContainerStateWaiting) bool {
 	return w.Reason == "ContainerCreating" || w.Reason == "PodInitializing"
 }
 
-// lastEnd returns the last termination of the container, and whether the
-// container was restarted since (its log is then the previous one).
-func lastEnd(cs corev1.ContainerStatus) (end *corev1.ContainerStateTerminated, previous bool) {
-	if cs.State.Terminated != nil {
-		return cs.State.Terminated, false
+// endCause explains a container that ended. If it was restarted since, the log
+// of its end is the previous one.
+func (d containerDiagnosis) endCause() *Cause {
+	var c *Cause
+	switch {
+	case d.outOfMemory():
+		c = d.oomCause()
+	case d.status.RestartCount >= crashLoopRestarts || d.end == nil:
+		c = d.crashCause()
+	default:
+		c = d.fault(ReasonContainerExited, fmt.Sprintf("Container %s ended: %s.%s The kubelet restarts it.",
+			d.status.Name, exit(d.end), terminationMessage(d.end)), exitHint(d.end))
 	}
-	return cs.LastTerminationState.Terminated, true
+	return d.withLogs(c, d.status.State.Terminated == nil)
 }
 
-func (s *diagnosis) crashCause(p *corev1.Pod, cs corev1.ContainerStatus, end *corev1.ContainerStateTerminated) *Cause {
-	summary := fmt.Sprintf("Container %s crashes repeatedly (%s).", cs.Name, Number(int(cs.RestartCount), "restart"))
-	if end != nil {
-		summary = fmt.Sprintf("Container %s crashes repeatedly: %s, %s.%s",
-			cs.Name, exit(end), Number(int(cs.RestartCount), "restart"), terminationMessage(end))
+func (d containerDiagnosis) crashCause() *Cause {
+	name, restarts := d.status.Name, Number(int(d.status.RestartCount), "restart")
+	summary := fmt.Sprintf("Container %s crashes repeatedly (%s).", name, restarts)
+	if d.end != nil {
+		summary = fmt.Sprintf("Container %s crashes repeatedly: %s, %s.%s", name, exit(d.end), restarts,
+			terminationMessage(d.end))
 	}
-	if e := s.containerEvents(p, cs.Name).latestWhere(killingProbe); e != nil {
+	if e := d.containerEvents().latestWhere(killingProbe); e != nil {
 		summary += " Previous event: " + clip(e.Message) + "."
 	}
-	c := s.newPodCause(p, ReasonCrashLoop, "container "+cs.Name, summary, exitHint(end))
-	return c.withLogs(p, cs.Name, cs.State.Terminated == nil)
+	return d.fault(ReasonCrashLoop, summary, exitHint(d.end))
 }
 
-func (s *diagnosis) exitCause(p *corev1.Pod, cs corev1.ContainerStatus, end *corev1.ContainerStateTerminated) *Cause {
-	c := s.newPodCause(p, ReasonContainerExited, "container "+cs.Name,
-		fmt.Sprintf("Container %s ended: %s.%s The kubelet restarts it.", cs.Name, exit(end), terminationMessage(end)),
-		exitHint(end))
-	return c.withLogs(p, cs.Name, cs.State.Terminated == nil)
-}
-
-func (s *diagnosis) oomCause(p *corev1.Pod, cs corev1.ContainerStatus, previous bool) *Cause {
-	summary := fmt.Sprintf("Container %s was killed because it ran out of memory", cs.Name)
+func (d containerDiagnosis) oomCause() *Cause {
+	summary := fmt.Sprintf("Container %s was killed because it ran out of memory", d.status.Name)
 	var hint Advice
-	resources := container(p, cs.Name).Resources
-	limit, limited := resources.Limits[corev1.ResourceMemory]
-	request, requested := resources.Requests[corev1.ResourceMemory]
+	limit, limited := d.spec.Resources.Limits[corev1.ResourceMemory]
+	request, requested := d.spec.Resources.Requests[corev1.ResourceMemory]
 	switch {
 	case limited:
 		summary += fmt.Sprintf(": the memory limit is %s.", amount(corev1.ResourceMemory, limit))
@@ -193,8 +188,7 @@ func (s *diagnosis) oomCause(p *corev1.Pod, cs corev1.ContainerStatus, previous 
 			"enough free memory."
 	}
 	hint += " Files in /dev/shm also count, up to " + FieldSharedMemory + "."
-	c := s.newPodCause(p, ReasonOutOfMemory, "container "+cs.Name, summary, hint)
-	return c.withLogs(p, cs.Name, previous)
+	return d.fault(ReasonOutOfMemory, summary, hint)
 }
 
 // unfinishedNode matches errors of a runtime that disappear when its node is
@@ -205,14 +199,15 @@ var unfinishedNode = regexp.MustCompile(`(?i)deadline exceeded|is reserved for|n
 	`runtime for|` +
 	`connection refused|unavailable|device plugin`)
 
-func (s *diagnosis) startCause(p *corev1.Pod, name string, w corev1.ContainerStateWaiting) *Cause {
+func (d containerDiagnosis) startCause(w *corev1.ContainerStateWaiting) *Cause {
+	name := d.status.Name
 	if unfinishedNode.MatchString(w.Message) {
-		return s.newPodCause(p, ReasonContainerStartFailed, "container "+name,
+		return d.fault(ReasonContainerStartFailed,
 			andThen(fmt.Sprintf("Container %s cannot be started yet (%s): %s", name, w.Reason, clip(w.Message)),
 				"A new node may still be setting up its container runtime or its GPU driver."),
 			"Check the container runtime and the GPU driver of the node if this persists.")
 	}
-	return s.newPodCause(p, ReasonContainerStartFailed, "container "+name,
+	return d.fault(ReasonContainerStartFailed,
 		fmt.Sprintf("Container %s cannot be started (%s): %s", name, w.Reason, clip(w.Message)),
 		"Check that the image contains the command, and check the working directory and the mounts of the "+
 			"container.").terminal(pullGrace)
@@ -220,35 +215,35 @@ func (s *diagnosis) startCause(p *corev1.Pod, name string, w corev1.ContainerSta
 
 // probeCause reports the failing probe of a running container. The container
 // may only need longer to start.
-func (s *diagnosis) probeCause(p *corev1.Pod, cs corev1.ContainerStatus) *Cause {
-	e := s.containerEvents(p, cs.Name).latest("Unhealthy")
-	if e == nil || LastSeen(e).Before(cs.State.Running.StartedAt.Time) {
+func (d containerDiagnosis) probeCause() *Cause {
+	e := d.containerEvents().latest("Unhealthy")
+	if e == nil || LastSeen(e).Before(d.status.State.Running.StartedAt.Time) {
 		return nil
 	}
-	c := s.newPodCause(p, ReasonProbeFailing, "container "+cs.Name,
-		fmt.Sprintf("Container %s is running, but is not healthy: %s", cs.Name, clip(e.Message)),
+	c := d.fault(ReasonProbeFailing,
+		fmt.Sprintf("Container %s is running, but is not healthy: %s", d.status.Name, clip(e.Message)),
 		"Read the log of the container. If the server needs longer to start than "+FieldStartupTime+
 			" allows, increase it. This restarts the pods. To only wait longer, increase "+FieldTimeLimit+".")
-	return c.withLogs(p, cs.Name, false)
+	return d.withLogs(c, false)
 }
 
-// withLogs sets the log and the command of a cause to those of a container.
-func (c *Cause) withLogs(p *corev1.Pod, name string, previous bool) *Cause {
+// withLogs sets the log and the command of a cause to those of the container.
+func (d containerDiagnosis) withLogs(c *Cause, previous bool) *Cause {
 	c.Logs = &LogRef{
-		Namespace: p.Namespace, Pod: p.Name, Container: name, Previous: previous,
-		Restarts: StatusOf(p, name).RestartCount,
+		Namespace: d.pod.Namespace, Pod: d.pod.Name, Container: d.status.Name, Previous: previous,
+		Restarts: d.status.RestartCount,
 	}
-	c.Command = Kubectl(p.Namespace, "logs", p.Name, "-c", name)
+	c.Command = Kubectl(d.pod.Namespace, "logs", d.pod.Name, "-c", d.status.Name)
 	if previous {
 		c.Command += " --previous"
 	}
 	return c
 }
 
-// containerEvents returns the events of the pod about one container.
-func (s *diagnosis) containerEvents(p *corev1.Pod, name string) eventLog {
-	return filter(s.events.about("Pod", p.Name), func(e *corev1.Event) bool {
-		return strings.HasSuffix(e.InvolvedObject.FieldPath, "{"+name+"}")
+// containerEvents returns the events of the pod about the container.
+func (d containerDiagnosis) containerEvents() eventLog {
+	return filter(d.events, func(e *corev1.Event) bool {
+		return strings.HasSuffix(e.InvolvedObject.FieldPath, "{"+d.status.Name+"}")
 	})
 }
 
@@ -279,29 +274,20 @@ func terminationMessage(t *corev1.ContainerStateTerminated) string {
 // exitHint returns the next step by exit code. Codes over 128 are 128 plus a
 // signal.
 func exitHint(t *corev1.ContainerStateTerminated) Advice {
+	const read = "Read the log of the container."
 	if t == nil {
-		return "Read the log of the container."
+		return read
 	}
-	switch t.ExitCode {
-	case 0:
-		return "Check the command: it exited without an error, but should keep running."
-	case 126:
-		return "Check permissions and architecture: the command exists, but cannot be executed."
-	case 127:
-		return "Check the image, its PATH and the startup script: a command was not found."
-	case 128:
-		return "Check that the image contains the command: the runtime could not start it."
-	case 137:
-		return "Read the log of the container. Check its probes, its node and shared memory: the container was " +
-			"killed (SIGKILL)."
-	case 139:
-		return "Check that the libraries are compatible with the GPU driver: the container crashed with a " +
-			"segmentation fault."
-	case 143:
-		return "Read the log of the container. Check its probes: the container was terminated (SIGTERM), usually by " +
-			"a failing probe."
-	}
-	return "Read the log of the container."
+	return cmp.Or(map[int32]Advice{
+		0:   "Check the command: it exited without an error, but should keep running.",
+		126: "Check permissions and architecture: the command exists, but cannot be executed.",
+		127: "Check the image, its PATH and the startup script: a command was not found.",
+		128: "Check that the image contains the command: the runtime could not start it.",
+		137: read + " Check its probes, its node and shared memory: the container was killed (SIGKILL).",
+		139: "Check that the libraries are compatible with the GPU driver: the container crashed with a " +
+			"segmentation fault.",
+		143: read + " Check its probes: the container was terminated (SIGTERM), usually by a failing probe.",
+	}[t.ExitCode], read)
 }
 
 // StatusOf returns the status of a container of the pod, or the zero value.

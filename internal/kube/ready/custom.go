@@ -9,7 +9,6 @@ import (
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -18,20 +17,20 @@ import (
 // follows the conventions of conditions, by the counts of replicas, and
 // otherwise by the pods.
 func anyKind(s Snapshot) Verdict {
-	c := customOf(s.Workload)
-	res, err := status.Compute(c.object)
-	switch {
-	case c.suspended:
+	if IsSuspended(s.Workload) {
 		return s.suspended(len(living(s.Pods)))
-	case c.anyTrue("Complete", "Completed", "Succeeded"):
-		return completed("complete")
-	case c.anyTrue("Failed"):
-		return s.failedRun(conditionOf(c.conditions, "Failed"))
+	}
+	if v, ended := s.ended(); ended {
+		return v
+	}
+	c, ready := countsOf(s.Workload), conditionsOf(s.Workload).of("Ready")
+	res, err := status.Compute(withNumericGeneration(s.Workload))
+	switch {
 	case err != nil: // conditions of another type
 		return s.byPods(c)
-	case res.Status == status.CurrentStatus && c.lags():
+	case res.Status == status.CurrentStatus && s.lags(ready.ObservedGeneration):
 		return s.diagnose(run{pods: s.Pods, remark: s.notObserved()})
-	case res.Status == status.CurrentStatus && c.anyTrue("Ready"):
+	case res.Status == status.CurrentStatus && ready.isTrue():
 		return isReady("%s", cmp.Or(clip(res.Message), "ready"))
 	case res.Status == status.CurrentStatus:
 		return s.byPods(c)
@@ -40,7 +39,7 @@ func anyKind(s Snapshot) Verdict {
 		if res.Status != status.FailedStatus {
 			return nil
 		}
-		return d.workloadCause(ReasonFailed, fmt.Sprintf("%s has failed: %s", object(s.Workload), clip(res.Message)))
+		return d.failed(res.Message)
 	})
 }
 
@@ -50,37 +49,15 @@ func NeedsPods(workload *unstructured.Unstructured) bool {
 	if readinessOf(workload) != kind.ByConventions {
 		return false
 	}
-	c := customOf(workload)
-	return !c.suspended && !c.counts && conditionOf(c.conditions, "Ready").Type == ""
+	return !IsSuspended(workload) && !countsOf(workload).ready && conditionsOf(workload).of("Ready").Type == ""
 }
 
-// custom contains the fields that kinds of other projects share. Each is
-// optional.
-type custom struct {
-	object     *unstructured.Unstructured // with a generation in the format of kstatus
-	conditions []condition
-	suspended  bool
-	replicas   int64 // requested by the spec, -1 if not set
-	counts     bool  // whether the status includes the number of ready replicas
-	behind     string
-}
-
-// customOf reads a workload without modifying it.
-func customOf(workload *unstructured.Unstructured) custom {
-	c := custom{object: withNumericGeneration(workload), replicas: -1, suspended: IsSuspended(workload)}
-	items, _, _ := unstructured.NestedFieldNoCopy(workload.Object, "status", "conditions")
-	list, _ := items.([]any)
-	for _, item := range list {
-		fields, _ := item.(map[string]any)
-		var one condition
-		_ = runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &one) // a field of another type stays zero
-		c.conditions = append(c.conditions, one)
-	}
-	if n, ok, _ := unstructured.NestedInt64(workload.Object, "spec", "replicas"); ok {
-		c.replicas = n
-		c.count()
-	}
-	return c
+// counts contains the numbers of replicas that kinds of other projects share.
+// Each is optional.
+type counts struct {
+	replicas int64 // requested by the spec, -1 if not set
+	ready    bool  // whether the status includes the number of ready replicas
+	behind   string
 }
 
 // IsSuspended reports whether a field of a workload suspends it.
@@ -93,30 +70,25 @@ func IsSuspended(workload *unstructured.Unstructured) bool {
 	return false
 }
 
-// count compares the numbers of replicas in the status, under the names that
+// countsOf compares the numbers of replicas in the status, under the names that
 // the kinds of Kubernetes use, with the number in the spec.
-func (c *custom) count() {
+func countsOf(workload *unstructured.Unstructured) counts {
+	replicas, ok, _ := unstructured.NestedInt64(workload.Object, "spec", "replicas")
+	if !ok {
+		return counts{replicas: -1}
+	}
+	c := counts{replicas: replicas}
 	for _, field := range []string{"updatedReplicas", "readyReplicas", "availableReplicas"} {
-		n, ok, _ := unstructured.NestedInt64(c.object.Object, "status", field)
+		n, ok, _ := unstructured.NestedInt64(workload.Object, "status", field)
 		if !ok {
 			continue
 		}
-		c.counts = c.counts || field != "updatedReplicas"
-		if n < c.replicas && c.behind == "" {
-			c.behind = fmt.Sprintf("%s is %d of %d", field, n, c.replicas)
+		c.ready = c.ready || field != "updatedReplicas"
+		if n < replicas && c.behind == "" {
+			c.behind = fmt.Sprintf("%s is %d of %d", field, n, replicas)
 		}
 	}
-}
-
-func (c *custom) anyTrue(kinds ...string) bool {
-	return slices.ContainsFunc(c.conditions,
-		func(has condition) bool { return slices.Contains(kinds, has.Type) && has.isTrue() })
-}
-
-// lags reports whether the condition Ready belongs to an earlier generation.
-func (c *custom) lags() bool {
-	observed := conditionOf(c.conditions, "Ready").ObservedGeneration
-	return observed > 0 && observed < c.object.GetGeneration()
+	return c
 }
 
 // withNumericGeneration returns an object with a numeric
@@ -137,10 +109,10 @@ func withNumericGeneration(u *unstructured.Unstructured) *unstructured.Unstructu
 
 // byPods assesses a workload whose status does not include readiness: by its
 // counts of replicas, or otherwise by its pods.
-func (s Snapshot) byPods(c custom) Verdict {
+func (s Snapshot) byPods(c counts) Verdict {
 	alive := living(s.Pods)
 	readyCount := readyPods(s.Pods)
-	available := conditionOf(c.conditions, "Available")
+	available := conditionsOf(s.Workload).of("Available")
 	switch {
 	case c.replicas == 0:
 		return toZero(len(alive))
@@ -150,7 +122,7 @@ func (s Snapshot) byPods(c custom) Verdict {
 		return s.diagnose(run{pods: s.Pods, remark: "not available" + available.suffix()})
 	case readyCount < len(alive):
 		return s.diagnose(run{pods: s.Pods, remark: "not ready yet"})
-	case c.counts:
+	case c.ready:
 		return isReady("%d of %d replicas ready", c.replicas, c.replicas)
 	case s.allSucceeded():
 		return isReady("all pods have completed")

@@ -12,8 +12,7 @@ import (
 // rollout is the part of a Deployment that shows whether it is rolled out. The
 // template, which is much larger, is decoded only for a diagnosis.
 type rollout struct {
-	Metadata metadata `json:"metadata"`
-	Spec     struct {
+	Spec struct {
 		Replicas *int32 `json:"replicas"`
 		Paused   bool   `json:"paused"`
 	} `json:"spec"`
@@ -31,7 +30,7 @@ func deployment(u *unstructured.Unstructured) assessor {
 	whole := sync.OnceValue(func() *appsv1.Deployment { return decoded[appsv1.Deployment](u) })
 	desired := orOne(r.Spec.Replicas)
 	return func(s Snapshot) Verdict {
-		current := observed(r.Status.ObservedGeneration, r.Metadata.Generation, desired)
+		current := s.observed(r.Status.ObservedGeneration, desired)
 		switch {
 		case current && desired == 0:
 			return toZero(int(r.Status.Replicas))
@@ -86,10 +85,8 @@ func (s *diagnosis) pausedCause(d *appsv1.Deployment) *Cause {
 	if !d.Spec.Paused {
 		return nil
 	}
-	c := s.workloadCause(ReasonPaused, fmt.Sprintf("Deployment %s is paused by `kubectl rollout pause` or by its "+
-		"field spec.paused. It does not roll out the last change.", d.Name))
-	c.Terminal, c.Grace = false, 0
-	c.Hint = Advise("Resume it with `%s`, or remove the field from "+FieldPodTemplate+".",
-		Kubectl(d.Namespace, "rollout", "resume", "deployment", d.Name))
-	return c
+	return s.cause(ReasonPaused, fmt.Sprintf("Deployment %s is paused by `kubectl rollout pause` or by its field "+
+		"spec.paused. It does not roll out the last change.", d.Name),
+		Advise("Resume it with `%s`, or remove the field from "+FieldPodTemplate+".",
+			Kubectl(d.Namespace, "rollout", "resume", "deployment", d.Name)))
 }

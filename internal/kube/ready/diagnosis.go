@@ -9,6 +9,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // diagnosis is a snapshot prepared for diagnosis, with only the relevant pods and
@@ -20,6 +23,17 @@ type diagnosis struct {
 	together  int           // pods of one template that must run at the same time; 0 means unknown
 	pods      []*corev1.Pod // of the current template and not being deleted, oldest first
 	events    eventLog
+}
+
+// podDiagnosis is the diagnosis of one pod.
+type podDiagnosis struct {
+	workload *diagnosis
+	pod      *corev1.Pod
+	events   eventLog // about the pod
+}
+
+func (s *diagnosis) of(p *corev1.Pod) podDiagnosis {
+	return podDiagnosis{workload: s, pod: p, events: s.events.about("Pod", p.Name)}
 }
 
 func newDiagnosis(s Snapshot, current []*corev1.Pod) *diagnosis {
@@ -41,12 +55,6 @@ func living(pods []*corev1.Pod) []*corev1.Pod {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 	})
 	return out
-}
-
-// verdict returns the verdict on a workload that is not ready. fallback is the
-// progress to report if there are no pods.
-func (s *diagnosis) verdict(causes []*Cause, fallback string) Verdict {
-	return Verdict{Message: s.progress(fallback), Cause: worst(causes)}
 }
 
 // worst selects the most relevant cause: permanent before temporary causes,
@@ -96,29 +104,30 @@ func (s *diagnosis) podCauses() []*Cause {
 	var causes []*Cause
 	for _, p := range s.pods {
 		if !PodReady(p) {
-			causes = append(causes, s.podCause(p)...)
+			causes = append(causes, s.of(p).causes()...)
 		}
 	}
 	return causes
 }
 
-// podCause returns the causes that block one pod, by its stage.
-func (s *diagnosis) podCause(p *corev1.Pod) []*Cause {
-	switch {
+// causes returns the causes that block a pod, by its stage.
+func (d podDiagnosis) causes() []*Cause {
+	var causes []*Cause
+	otherwise := d.nodeCause
+	switch p := d.pod; {
 	case p.Status.Phase == corev1.PodFailed:
-		return []*Cause{s.failedPod(p)}
-	case p.Spec.NodeName == "" && isQueued(p):
-		return []*Cause{s.queued(p)}
+		otherwise = d.failed
+	case IsQueued(p):
+		otherwise = d.queued
 	case p.Spec.NodeName == "":
-		if causes := s.claimCauses(p); len(causes) > 0 {
-			return causes
-		}
-		return causesOf([]*corev1.Pod{p}, s.schedulingCause)
+		causes, otherwise = causesOf(claimNames(p), d.claimCause), d.schedulingCause
+	default:
+		causes = causesOf(containerStatuses(p), d.containerCause)
 	}
-	if causes := s.containerCauses(p); len(causes) > 0 {
+	if len(causes) > 0 {
 		return causes
 	}
-	return causesOf([]*corev1.Pod{p}, s.nodeCause)
+	return causesOf([]func() *Cause{otherwise}, func(cause func() *Cause) *Cause { return cause() })
 }
 
 // causesOf returns the causes of those items that have one.
@@ -132,17 +141,21 @@ func causesOf[T any](items []T, cause func(T) *Cause) []*Cause {
 	return causes
 }
 
-// newPodCause sets the common fields of all causes of a pod.
-func (s *diagnosis) newPodCause(p *corev1.Pod, reason, subject, summary string, hint Advice) *Cause {
+// causeIn returns a cause that an object shows, with the fields that are the same
+// for all problems of the object. The events are those about it.
+func causeIn(of schema.GroupVersionKind, namespace, name string, events eventLog) *Cause {
 	return &Cause{
-		Reason:  reason,
-		Object:  fmt.Sprintf("Pod %s/%s", p.Namespace, p.Name),
-		Subject: subject,
-		Summary: summary,
-		Hint:    hint,
-		Command: Kubectl(p.Namespace, "describe", "pod", p.Name),
-		Events:  s.events.about("Pod", p.Name).render(),
+		Object:  fmt.Sprintf("%s %s/%s", kind.Kind{GroupVersionKind: of}.Word(), namespace, name),
+		Command: describe(of, namespace, name),
+		Events:  events.render(),
 	}
+}
+
+// cause sets the common fields of all causes of a pod.
+func (d podDiagnosis) cause(reason, subject, summary string, hint Advice) *Cause {
+	c := causeIn(kind.Pod().GroupVersionKind, d.pod.Namespace, d.pod.Name, d.events)
+	c.Reason, c.Subject, c.Summary, c.Hint = reason, subject, summary, hint
+	return c
 }
 
 // terminal marks a cause as permanent.
@@ -151,17 +164,18 @@ func (c *Cause) terminal(grace time.Duration) *Cause {
 	return c
 }
 
-func (s *diagnosis) workloadCause(reason, summary string) *Cause {
-	kind, name := s.Workload.GetKind(), s.Workload.GetName()
-	c := &Cause{
-		Reason:  reason,
-		Object:  object(s.Workload),
-		Summary: summary,
-		Hint:    "Check the conditions and events of the workload.",
-		Command: describe(s.Workload.GroupVersionKind(), s.namespace, name),
-		Events:  s.events.about(kind, name).render(),
-	}
-	return c.terminal(shortGrace)
+// cause sets the common fields of the causes of the workload.
+func (s *diagnosis) cause(reason, summary string, hint Advice) *Cause {
+	gvk, name := s.Workload.GroupVersionKind(), s.Workload.GetName()
+	c := causeIn(gvk, s.namespace, name, s.events.about(gvk.Kind, name))
+	c.Reason, c.Summary, c.Hint = reason, summary, hint
+	return c
+}
+
+// failed reports that the workload has failed, without a more specific cause.
+func (s *diagnosis) failed(message string) *Cause {
+	return s.cause(ReasonFailed, fmt.Sprintf("%s has failed: %s", object(s.Workload), clip(message)),
+		"Check the conditions and events of the workload.").terminal(shortGrace)
 }
 
 // Durations of a cause before it ends a wait. The same run may still create a

@@ -128,11 +128,11 @@ func onlyExcludes(a *corev1.Affinity) bool {
 // droppedCause reports the fields that the operator left out. Its StatefulSet
 // may briefly be outdated.
 func (s *diagnosis) droppedCause(fields []string) *Cause {
-	c := s.workloadCause(ReasonOperatorDrops,
+	c := s.cause(ReasonOperatorDrops,
 		fmt.Sprintf("The operator omitted fields of spec.override of %s: %s. The pod runs without them.",
-			object(s.Workload), strings.Join(fields, ", ")))
+			object(s.Workload), strings.Join(fields, ", ")),
+		"Remove the fields that the installed operator does not support, or install a version that supports them.")
 	c.Fields = fields
-	c.Hint = "Remove the fields that the installed operator does not support, or install a version that supports them."
 	c.Command = Kubectl(s.namespace, "get", "statefulset", s.Workload.GetName(), "-o", "jsonpath={.spec.template.spec}")
-	return c
+	return c.terminal(shortGrace)
 }

@@ -73,30 +73,22 @@ func (l eventLog) latestWhere(ok func(*corev1.Event) bool) *corev1.Event {
 // only in the random name of a pod are combined into one line with the total
 // count.
 func (l eventLog) render() []string {
-	type line struct {
-		text  string
-		times int
-	}
-	var lines []*line
-	known := map[string]*line{}
+	var lines []string
+	times := map[string]int{}
 	for _, e := range slices.Backward(l) {
-		text := e.Reason + ": " + clip(shortened(e))
-		if known[text] == nil && len(lines) < maxEvents {
-			known[text] = &line{text: text}
-			lines = append(lines, known[text])
+		line := e.Reason + ": " + clip(shortened(e))
+		if times[line] == 0 && len(lines) < maxEvents {
+			lines = append(lines, line)
 		}
-		if known[text] != nil {
-			known[text].times += TimesSeen(e)
+		times[line] += TimesSeen(e)
+	}
+	slices.Reverse(lines)
+	for i, line := range lines {
+		if times[line] > 1 {
+			lines[i] += fmt.Sprintf(" (x%d)", times[line])
 		}
 	}
-	var out []string
-	for _, line := range slices.Backward(lines) {
-		if line.times > 1 {
-			line.text += fmt.Sprintf(" (x%d)", line.times)
-		}
-		out = append(out, line.text)
-	}
-	return out
+	return lines
 }
 
 // shortened returns the message of an event without what its reason and its

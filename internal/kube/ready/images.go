@@ -1,8 +1,10 @@
 package ready
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,39 +15,33 @@ import (
 // available. The names are those of the kubelet (pkg/kubelet/images) and the
 // CRI's (cri-api/pkg/errors).
 func imageUnavailable(waiting string) bool {
-	switch waiting {
-	case "InvalidImageName", "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull",
-		"ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"InvalidImageName", "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull",
+		"ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed"}, waiting)
 }
 
-func (s *diagnosis) imageCause(p *corev1.Pod, name string, w corev1.ContainerStateWaiting) *Cause {
-	image := container(p, name).Image
+func (d containerDiagnosis) imageCause(w *corev1.ContainerStateWaiting) *Cause {
+	image := d.spec.Image
 	subject := "image " + image
 	switch w.Reason {
 	case "InvalidImageName":
-		return s.newPodCause(p, ReasonInvalidImageName, subject,
+		return d.cause(ReasonInvalidImageName, subject,
 			fmt.Sprintf("Invalid image name %q: %s", image, clip(pullError(w.Message))),
 			"Correct "+FieldImage+": [registry/]repository[:tag][@digest], repository in lower case.").terminal(0)
 	case "ErrImageNeverPull":
-		return s.newPodCause(p, ReasonImagePullFailed, subject,
-			fmt.Sprintf("Image %q is not on node %s, and its pull policy is Never.", image, p.Spec.NodeName),
+		return d.cause(ReasonImagePullFailed, subject,
+			fmt.Sprintf("Image %q is not on node %s, and its pull policy is Never.", image, d.pod.Spec.NodeName),
 			"Set the image pull policy to IfNotPresent, or load the image onto the nodes.").terminal(pullGrace)
 	}
 	message := pullError(w.Message)
 	if message == "" {
 		// Kubelets before 1.31 report only the back-off. The event contains the
 		// error.
-		if e := s.containerEvents(p, name).latestWhere(failedPull); e != nil {
+		if e := d.containerEvents().latestWhere(failedPull); e != nil {
 			message = pullError(e.Message)
 		}
 	}
-	if message == "" {
-		message = w.Reason
-	}
-	c := s.newPodCause(p, ReasonImagePullFailed, subject,
+	message = cmp.Or(message, w.Reason)
+	c := d.cause(ReasonImagePullFailed, subject,
 		fmt.Sprintf("Image %q cannot be pulled: %s", image, clip(message)), pullHintOf(message).hint)
 	grace := pullProspect(message, w.Reason)
 	if grace == pullIsLater {
@@ -118,6 +114,7 @@ func pullHints() []pullHintRow {
 		{[]string{"not found", "manifest unknown", "name unknown", "does not exist"},
 			"Check the name and tag in " + FieldImage + ": the registry does not contain the image.", pullIsRefused},
 		{[]string{"signature"}, "Sign the image as the policy of the nodes requires.", pullIsRefused},
+		{[]string{""}, "Check " + FieldImage + ", and that the nodes can reach its registry.", pullIsRefused}, // others
 	}
 }
 
@@ -140,11 +137,5 @@ func pullProspect(message, waiting string) time.Duration {
 }
 
 func pullHintOf(message string) pullHintRow {
-	for _, h := range pullHints() {
-		if mentions(message, h.words...) {
-			return h
-		}
-	}
-	return pullHintRow{hint: "Check " + FieldImage + ", and that the nodes can reach its registry.",
-		prospect: pullIsRefused}
+	return first(pullHints(), func(row pullHintRow) bool { return mentions(message, row.words...) })
 }

@@ -9,7 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // condition contains the common fields of the conditions of all kinds.
@@ -22,8 +25,31 @@ type condition struct {
 	ObservedGeneration int64 `json:"observedGeneration"`
 }
 
-func conditionOf(conditions []condition, kind string) condition {
-	return first(conditions, func(c condition) bool { return c.Type == kind })
+type conditions []condition
+
+// conditionsOf returns the conditions of an object. A field of another type
+// than usual stays zero.
+func conditionsOf(u *unstructured.Unstructured) conditions {
+	if u == nil {
+		return nil
+	}
+	list := kind.ListAt(u.Object, "status", "conditions")
+	out := make(conditions, len(list))
+	for i, fields := range list {
+		_ = runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &out[i])
+	}
+	return out
+}
+
+// of returns the condition of a type, or a zero condition.
+func (c conditions) of(name string) condition {
+	return first(c, func(c condition) bool { return c.Type == name })
+}
+
+// firstTrue returns the first condition of one of the types that is true, or a
+// zero condition.
+func (c conditions) firstTrue(names ...string) condition {
+	return first(c, func(c condition) bool { return slices.Contains(names, c.Type) && c.isTrue() })
 }
 
 func (c condition) isTrue() bool  { return c.Status == metav1.ConditionTrue }
@@ -45,17 +71,8 @@ func (c condition) suffix() string {
 // job assesses a batch Job. It is ready if all pods that it may currently run
 // are ready, or if it is complete. A Job has no observed generation.
 func job(s Snapshot, j *batchv1.Job) Verdict {
-	var complete, failed condition
-	for _, c := range j.Status.Conditions {
-		if c.Status != corev1.ConditionTrue {
-			continue
-		}
-		switch c.Type {
-		case batchv1.JobComplete, batchv1.JobSuccessCriteriaMet:
-			complete = condition{Status: metav1.ConditionTrue}
-		case batchv1.JobFailed, batchv1.JobFailureTarget:
-			failed = condition{Status: metav1.ConditionTrue, Reason: c.Reason, Message: c.Message}
-		}
+	if v, ended := s.ended(); ended {
+		return v
 	}
 	wanted := orOne(j.Spec.Parallelism)
 	if j.Spec.Completions != nil {
@@ -63,11 +80,7 @@ func job(s Snapshot, j *batchv1.Job) Verdict {
 	}
 	active, running := int(j.Status.Active), int(ptr.Deref(j.Status.Ready, 0))
 	switch {
-	case complete.isTrue():
-		return completed("complete")
-	case failed.isTrue():
-		return s.failedRun(failed)
-	case ptr.Deref(j.Spec.Suspend, false):
+	case IsSuspended(s.Workload):
 		return s.suspended(active)
 	case orOne(j.Spec.Parallelism) == 0:
 		return toZero(active)
@@ -79,10 +92,23 @@ func job(s Snapshot, j *batchv1.Job) Verdict {
 	return s.diagnose(run{desired: wanted, alike: true, pods: s.controlledPods(), remark: s.counted(running, wanted)})
 }
 
+// ended returns the verdict on a workload whose conditions report that it has run
+// to its end, and whether they do.
+func (s Snapshot) ended() (Verdict, bool) {
+	reported := conditionsOf(s.Workload)
+	switch failed := reported.firstTrue("Failed", "FailureTarget"); {
+	case reported.firstTrue("Complete", "Completed", "Succeeded", "SuccessCriteriaMet").isTrue():
+		return completed("complete"), true
+	case failed.isTrue():
+		return s.failedRun(failed), true
+	}
+	return Verdict{}, false
+}
+
 // cronJob is ready once it exists, unless it is suspended. Its Jobs run on
 // schedule.
 func cronJob(s Snapshot) Verdict {
-	if suspend, _, _ := unstructured.NestedBool(s.Workload.Object, "spec", "suspend"); suspend {
+	if IsSuspended(s.Workload) {
 		return noPodsRequested("suspended, no Jobs requested")
 	}
 	schedule, _, _ := unstructured.NestedString(s.Workload.Object, "spec", "schedule")
@@ -105,20 +131,19 @@ func (s Snapshot) suspended(left int) Verdict {
 // with the last failed pod, if it still exists.
 func (s Snapshot) failedRun(failed condition) Verdict {
 	d := newDiagnosis(s, s.Pods)
-	c := d.workloadCause(ReasonFailed, object(s.Workload)+" has failed"+failed.suffix()+".")
-	c.Hint = "Correct the problem, and replace the workload: it does not run again."
+	c := d.cause(ReasonFailed, object(s.Workload)+" has failed"+failed.suffix()+".",
+		"Correct the problem, and replace the workload: it does not run again.").terminal(shortGrace)
 	if pod := lastFailed(s.Pods); pod != nil {
-		shown := d.failedPod(pod)
-		if cs := failedContainer(pod); cs != nil && cs.State.Terminated.Reason == oomKilled {
-			shown = d.oomCause(pod, *cs, false)
+		of := d.of(pod)
+		shown := of.failed()
+		if status := failedContainer(pod); status != nil && status.State.Terminated.Reason == oomKilled {
+			shown = of.container(*status).endCause()
 		}
 		c.Summary += " " + shown.Summary
 		c.Hint = shown.Hint
 		c.Logs, c.Command = shown.Logs, shown.Command
 	}
-	v := d.verdict([]*Cause{c}, "failed")
-	v.Message = cmp.Or(clip(failed.Message), failed.Reason, "failed")
-	return v
+	return Verdict{Message: cmp.Or(clip(failed.Message), failed.Reason, "failed"), Cause: c}
 }
 
 // lastFailed returns the youngest failed pod, or nil.

@@ -2,6 +2,7 @@ package ready
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -61,7 +62,7 @@ func (q *Queue) kai(c *Cause, workload string) *Cause {
 	if q.problem(c, workload) {
 		return c
 	}
-	for _, group := range q.groups() {
+	for _, group := range decodedByName[kaiPodGroup](q.Holds) {
 		for _, condition := range slices.Backward(group.Status.SchedulingConditions) { // latest first
 			if condition.Type != "UnschedulableOnNodePool" || !condition.isTrue() {
 				continue
@@ -81,18 +82,6 @@ func (q *Queue) kai(c *Cause, workload string) *Cause {
 	return nil
 }
 
-// groups returns the PodGroups, sorted by name.
-func (q *Queue) groups() []*kaiPodGroup {
-	var out []*kaiPodGroup
-	for _, u := range q.Holds {
-		if group := decoded[kaiPodGroup](u); group != nil {
-			out = append(out, group)
-		}
-	}
-	slices.SortFunc(out, func(a, b *kaiPodGroup) int { return strings.Compare(a.Metadata.Name, b.Metadata.Name) })
-	return out
-}
-
 // KAIUsage returns the resources that the workloads of a Queue of KAI and of its
 // child queues have, as "allocated", and request, as "requested".
 func KAIUsage(live *unstructured.Unstructured) map[string]map[string]resource.Quantity {
@@ -100,14 +89,8 @@ func KAIUsage(live *unstructured.Unstructured) map[string]map[string]resource.Qu
 	if queue == nil {
 		return nil
 	}
-	usage := map[string]map[string]resource.Quantity{}
-	for name, quantities := range map[string]resourceQuantities{
-		"allocated": queue.Status.Allocated, "requested": queue.Status.Requested,
-	} {
-		if len(quantities) > 0 {
-			usage[name] = quantities
-		}
-	}
+	usage := map[string]resourceQuantities{"allocated": queue.Status.Allocated, "requested": queue.Status.Requested}
+	maps.DeleteFunc(usage, func(_ string, quantities resourceQuantities) bool { return len(quantities) == 0 })
 	return usage
 }
 
@@ -119,7 +102,7 @@ func NamesDeletedChildren(live *unstructured.Unstructured, exists func(queue str
 }
 
 // kaiForecast reports requests above the limits of the queue.
-func (q *Queue) kaiForecast(c *Cause, demand Demand) []*Cause {
+func (q *Queue) kaiForecast(c *Cause, demand Demand) *Cause {
 	queue := decoded[kaiQueueObject](q.object())
 	if queue == nil {
 		return nil
@@ -149,5 +132,5 @@ func (q *Queue) kaiForecast(c *Cause, demand Demand) []*Cause {
 	c.Summary = fmt.Sprintf("Queue %s cannot run this compute: %s.", q.Name, strings.Join(never, ", "))
 	c.Hint = "Request less, use another queue, or request a higher limit from the owner of the queue."
 	c.Command = describe(kind.KAIQueue().GroupVersionKind, "", q.Name)
-	return []*Cause{c}
+	return c
 }

@@ -21,24 +21,22 @@ const unschedulable = "Unschedulable"
 // quotes.
 var noNode = regexp.MustCompile(`^\d+/\d+ nodes are available`)
 
-// conditional contains the common fields of the kinds of Knative.
-type conditional struct {
-	Metadata metadata `json:"metadata"`
-	Status   struct {
-		ObservedGeneration        int64       `json:"observedGeneration"`
-		Conditions                []condition `json:"conditions"`
-		LatestCreatedRevisionName string      `json:"latestCreatedRevisionName"`
-		LatestReadyRevisionName   string      `json:"latestReadyRevisionName"`
+// serving contains the relevant fields of a Service of Knative.
+type serving struct {
+	Status struct {
+		ObservedGeneration        int64  `json:"observedGeneration"`
+		LatestCreatedRevisionName string `json:"latestCreatedRevisionName"`
+		LatestReadyRevisionName   string `json:"latestReadyRevisionName"`
 	} `json:"status"`
 }
 
 // knativeService assesses the Ready condition of Knative. It is also true if
 // the Service is scaled to zero, and requires a first pod unless the initial
 // scale is zero.
-func knativeService(s Snapshot, k *conditional) Verdict {
-	ready := conditionOf(k.Status.Conditions, "Ready")
+func knativeService(s Snapshot, k *serving) Verdict {
+	ready := conditionsOf(s.Workload).of("Ready")
 	switch {
-	case k.Status.ObservedGeneration < k.Metadata.Generation:
+	case k.Status.ObservedGeneration < s.Workload.GetGeneration():
 		return s.diagnose(run{remark: s.notObserved()})
 	case ready.isTrue():
 		return isReady("revision %s is ready", cmp.Or(k.Status.LatestReadyRevisionName,
@@ -50,35 +48,33 @@ func knativeService(s Snapshot, k *conditional) Verdict {
 		return revision == "" || revision == latest
 	})
 	remark := cmp.Or(clip(ready.Message), ready.Reason, "waiting for Knative")
-	return s.diagnose(run{pods: pods, remark: remark}, func(d *diagnosis) *Cause { return d.knativeCause(k, latest) })
+	return s.diagnose(run{pods: pods, remark: remark}, func(d *diagnosis) *Cause { return d.knativeCause(latest) })
 }
 
 // knativeCause returns the most specific condition of a Service that is not
 // ready: of its Revision, otherwise of its configuration, otherwise of its
 // route.
-func (s *diagnosis) knativeCause(k *conditional, latest string) *Cause {
-	if r := decoded[conditional](s.part("Revision", latest)); r != nil {
-		for _, t := range []string{"ContainerHealthy", "ResourcesAvailable"} {
-			c := conditionOf(r.Status.Conditions, t)
-			switch {
-			case c.isFalse() && c.Reason == unschedulable:
-				return nil // Knative repeats the scheduler's message on the pod, which is assessed separately
-			case c.isFalse():
-				return s.revisionCause(latest, c)
-			}
+func (s *diagnosis) knativeCause(latest string) *Cause {
+	revision := conditionsOf(s.part("Revision", latest))
+	for _, t := range []string{"ContainerHealthy", "ResourcesAvailable"} {
+		c := revision.of(t)
+		switch {
+		case c.isFalse() && c.Reason == unschedulable:
+			return nil // Knative repeats the scheduler's message on the pod, which is assessed separately
+		case c.isFalse():
+			return s.revisionCause(latest, c)
 		}
 	}
-	configuration := conditionOf(k.Status.Conditions, "ConfigurationsReady")
-	route := conditionOf(k.Status.Conditions, "RoutesReady")
-	ready := conditionOf(k.Status.Conditions, "Ready")
+	service := conditionsOf(s.Workload)
+	configuration, route, ready := service.of("ConfigurationsReady"), service.of("RoutesReady"), service.of("Ready")
 	switch {
 	case configuration.isFalse():
 		return s.revisionCause(latest, configuration)
 	case route.isFalse():
-		c := s.workloadCause(ReasonFailed, "Knative cannot route to the service"+route.suffix()+".")
-		c.Hint = "Check its Route and the networking layer of Knative."
-		c.Command = Kubectl(s.namespace, "describe", "route."+kind.KnativeGroup, k.Metadata.Name)
-		return c
+		c := s.cause(ReasonFailed, "Knative cannot route to the service"+route.suffix()+".",
+			"Check its Route and the networking layer of Knative.")
+		c.Command = Kubectl(s.namespace, "describe", "route."+kind.KnativeGroup, s.Workload.GetName())
+		return c.terminal(shortGrace)
 	case ready.isFalse():
 		return s.revisionCause(latest, ready)
 	}
@@ -92,9 +88,9 @@ func (s *diagnosis) revisionCause(revision string, failed condition) *Cause {
 	if _, message, ok := strings.Cut(failed.Message, "failed with message: "); ok {
 		failed.Reason, failed.Message = "", strings.TrimSuffix(message, ".") // the configuration quotes the Revision
 	}
-	c := s.workloadCause(ReasonFailed, fmt.Sprintf("Revision %s has failed%s.", about, failed.suffix()))
+	c := s.cause(ReasonFailed, fmt.Sprintf("Revision %s has failed%s.", about, failed.suffix()),
+		"Correct the configuration that the message reports. Each change creates a new Revision.").terminal(shortGrace)
 	c.Subject = "revision " + about
-	c.Hint = "Correct the configuration that the message reports. Each change creates a new Revision."
 	if revision != "" {
 		c.Command = Kubectl(s.namespace, "describe", "revision."+kind.KnativeGroup, revision)
 	}

@@ -3,7 +3,6 @@ package ready
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,21 +26,12 @@ type (
 			} `json:"podSets"`
 		} `json:"spec"`
 		Status struct {
-			Conditions      []condition `json:"conditions"`
+			Conditions      conditions `json:"conditions"`
 			AdmissionChecks []struct {
 				Name    string `json:"name"`
 				State   string `json:"state"`
 				Message string `json:"message"`
 			} `json:"admissionChecks"`
-		} `json:"status"`
-	}
-
-	localQueue struct {
-		Spec struct {
-			ClusterQueue string `json:"clusterQueue"`
-		} `json:"spec"`
-		Status struct {
-			Conditions []condition `json:"conditions"`
 		} `json:"status"`
 	}
 
@@ -65,10 +55,10 @@ type (
 			} `json:"resourceGroups"`
 		} `json:"spec"`
 		Status struct {
-			Conditions         []condition `json:"conditions"`
-			PendingWorkloads   int64       `json:"pendingWorkloads"`
-			ReservingWorkloads int64       `json:"reservingWorkloads"`
-			AdmittedWorkloads  int64       `json:"admittedWorkloads"`
+			Conditions         conditions `json:"conditions"`
+			PendingWorkloads   int64      `json:"pendingWorkloads"`
+			ReservingWorkloads int64      `json:"reservingWorkloads"`
+			AdmittedWorkloads  int64      `json:"admittedWorkloads"`
 			FlavorsReservation []struct {
 				Name      string `json:"name"`
 				Resources []struct {
@@ -83,8 +73,8 @@ type (
 // ClusterQueueOf returns the name of the ClusterQueue of a queue, or "" if it
 // is unknown.
 func (q *Queue) ClusterQueueOf() string {
-	if lq := decoded[localQueue](q.object()); lq != nil {
-		return lq.Spec.ClusterQueue
+	if queue := q.object(); queue != nil {
+		return kind.TextAt(queue.Object, "spec", "clusterQueue")
 	}
 	return ""
 }
@@ -135,15 +125,11 @@ func listKueueWorkloads(namespace string) string {
 // no workloads.
 func (q *Queue) inactive(c *Cause) bool {
 	command := describe(kind.LocalQueue("").GroupVersionKind, q.Namespace, q.Name)
-	object, why := "LocalQueue "+q.Name, condition{}
-	if lq := decoded[localQueue](q.object()); lq != nil {
-		why = conditionOf(lq.Status.Conditions, "Active")
-	}
-	if cq := decoded[clusterQueue](q.ClusterQueue); cq != nil {
-		if active := conditionOf(cq.Status.Conditions, "Active"); active.isFalse() {
-			object, why = "ClusterQueue "+cq.Metadata.Name, active
-			command = describe(kind.ClusterQueue("").GroupVersionKind, "", cq.Metadata.Name)
-		}
+	object, why := "LocalQueue "+q.Name, conditionsOf(q.object()).of("Active")
+	if active := conditionsOf(q.ClusterQueue).of("Active"); active.isFalse() {
+		name := q.ClusterQueue.GetName()
+		object, why = "ClusterQueue "+name, active
+		command = describe(kind.ClusterQueue("").GroupVersionKind, "", name)
 	}
 	if !why.isFalse() {
 		return false
@@ -157,17 +143,9 @@ func (q *Queue) inactive(c *Cause) bool {
 
 // waiting returns the Workloads that are not admitted, sorted by name.
 func (q *Queue) waiting() []*kueueWorkload {
-	var out []*kueueWorkload
-	for _, u := range q.Holds {
-		w := decoded[kueueWorkload](u)
-		if w == nil || conditionOf(w.Status.Conditions, "Finished").isTrue() ||
-			conditionOf(w.Status.Conditions, "Admitted").isTrue() {
-			continue
-		}
-		out = append(out, w)
-	}
-	slices.SortFunc(out, func(a, b *kueueWorkload) int { return strings.Compare(a.Metadata.Name, b.Metadata.Name) })
-	return out
+	return filter(decodedByName[kueueWorkload](q.Holds), func(w *kueueWorkload) bool {
+		return !w.Status.Conditions.firstTrue("Finished", "Admitted").isTrue()
+	})
 }
 
 // explained returns the first Workload with a reason, or the first one, of at
@@ -186,12 +164,11 @@ func explained(waiting []*kueueWorkload) (first *kueueWorkload, why string, hint
 // why returns the reason that Kueue reports for a waiting Workload, and the
 // next step if the reason requires a specific one.
 func (w *kueueWorkload) why() (text string, hint Advice) {
-	quota := conditionOf(w.Status.Conditions, "QuotaReserved")
-	evicted := conditionOf(w.Status.Conditions, "Evicted")
+	quota, evicted := w.Status.Conditions.of("QuotaReserved"), w.Status.Conditions.of("Evicted")
 	switch {
 	case w.Spec.Active != nil && !*w.Spec.Active:
 		return "its Workload is deactivated" + cmp.Or(evicted.suffix(),
-				conditionOf(w.Status.Conditions, "DeactivationTarget").suffix()),
+				w.Status.Conditions.of("DeactivationTarget").suffix()),
 			"Set spec.active of the Workload to true when the reason no longer applies."
 	case quota.isTrue():
 		var checks []string
@@ -231,20 +208,10 @@ func (q *Queue) shortage(waiting []*kueueWorkload) (text string, never bool) {
 			add(need, one, set.Count)
 		}
 	}
-	nominal, most, used := cq.quotas()
 	var parts []string
-	for _, name := range resourceNames(need) {
-		have, covered := nominal[name]
-		free := have.DeepCopy()
-		free.Sub(used[name])
-		want := need[name]
-		if ceiling, bounded := most[name]; bounded && want.Cmp(ceiling) > 0 {
-			never = true
-		}
-		if covered && want.Cmp(free) > 0 {
-			inUse := used[name]
-			parts = append(parts, fmt.Sprintf("%s requested, %s has %s, %s in use", amountOf(name, need),
-				cq.Metadata.Name, amount(name, have), amount(name, inUse)))
+	for _, e := range cq.excesses(need) {
+		if e.covered {
+			parts, never = append(parts, e.text(cq.Metadata.Name)), never || e.most != ""
 		}
 	}
 	if len(parts) == 0 {
@@ -255,6 +222,39 @@ func (q *Queue) shortage(waiting []*kueueWorkload) (text string, never bool) {
 		text += fmt.Sprintf(" (it may borrow from cohort %s)", cohort)
 	}
 	return text + ".", never
+}
+
+// excess is a request that exceeds the free quota of a ClusterQueue.
+type excess struct {
+	name             corev1.ResourceName
+	want, have, used string
+	covered          bool   // whether there is a quota
+	most             string // the maximum that it can ever admit if that is less, otherwise ""
+}
+
+func (e excess) text(queue string) string {
+	return fmt.Sprintf("%s requested, %s has %s, %s in use", e.want, queue, e.have, e.used)
+}
+
+// excesses returns the requests that exceed the free quota, sorted by resource.
+func (cq *clusterQueue) excesses(requests corev1.ResourceList) []excess {
+	nominal, most, used := cq.quotas()
+	var out []excess
+	for _, name := range resourceNames(requests) {
+		want, free := requests[name], nominal[name].DeepCopy()
+		free.Sub(used[name])
+		if want.Sign() <= 0 || want.Cmp(free) <= 0 {
+			continue
+		}
+		e := excess{name: name, want: amountOf(name, requests), have: amount(name, nominal[name]),
+			used: amount(name, used[name])}
+		_, e.covered = nominal[name]
+		if ceiling, bounded := most[name]; bounded && want.Cmp(ceiling) > 0 {
+			e.most = amount(name, ceiling)
+		}
+		out = append(out, e)
+	}
+	return out
 }
 
 // sharing returns how the queue may get quota beyond its unused one without the end of a workload. Whether it does
@@ -318,58 +318,47 @@ func add(sum, more corev1.ResourceList, n int64) {
 // kueueForecast reports an inactive queue, and requests above what the
 // ClusterQueue can ever admit. A resource without any quota also prevents
 // admission.
-func (q *Queue) kueueForecast(c *Cause, demand Demand) []*Cause {
+func (q *Queue) kueueForecast(c *Cause, demand Demand) *Cause {
 	if q.inactive(c) {
-		return []*Cause{c}
+		return c
 	}
 	cq := decoded[clusterQueue](q.ClusterQueue)
 	if cq == nil || len(cq.Spec.ResourceGroups) == 0 {
 		return nil
 	}
-	nominal, most, used := cq.quotas()
 	requests := demand.Requests.DeepCopy()
+	nominal, _, _ := cq.quotas()
 	if _, counted := nominal[corev1.ResourcePods]; counted {
 		requests[corev1.ResourcePods] = *resource.NewQuantity(int64(demand.Pods), resource.DecimalSI)
 	}
 	var never, later []string
-	for _, name := range resourceNames(requests) {
-		want := requests[name]
-		have, covered := nominal[name]
-		ceiling, bounded := most[name]
-		free := have.DeepCopy()
-		free.Sub(used[name])
+	for _, e := range cq.excesses(requests) {
 		switch {
-		case want.Sign() <= 0:
-		case !covered:
-			never = append(never, fmt.Sprintf("it has no quota for %s", name))
-		case bounded && want.Cmp(ceiling) > 0:
-			never = append(never, fmt.Sprintf("%s requested, and it can never admit more than %s",
-				amountOf(name, requests), amount(name, ceiling)))
-		case want.Cmp(free) > 0:
-			inUse := used[name]
-			later = append(later, fmt.Sprintf("%s requested, it has %s, %s in use", amountOf(name, requests),
-				amount(name, have), amount(name, inUse)))
+		case !e.covered:
+			never = append(never, fmt.Sprintf("it has no quota for %s", e.name))
+		case e.most != "":
+			never = append(never, fmt.Sprintf("%s requested, and it can never admit more than %s", e.want, e.most))
+		default:
+			later = append(later, e.text("it"))
 		}
 	}
+	queue := fmt.Sprintf("ClusterQueue %s of queue %s", cq.Metadata.Name, q.Name)
 	c.Command = describe(kind.ClusterQueue("").GroupVersionKind, "", cq.Metadata.Name)
-	switch {
+	switch ways := cq.sharing(); {
 	case len(never) > 0:
 		c.Reason = ReasonQueueShort
-		c.Summary = fmt.Sprintf("ClusterQueue %s of queue %s cannot admit this compute: %s.", cq.Metadata.Name, q.Name,
-			Listed(never, 4))
+		c.Summary = fmt.Sprintf("%s cannot admit this compute: %s.", queue, Listed(never, 4))
 		c.Hint = "Request less, use another queue, or request a higher quota."
-	case len(later) > 0:
-		c.Reason = ReasonQueued
-		c.Summary = fmt.Sprintf("ClusterQueue %s of queue %s cannot admit the requests of this compute now: %s. It "+
-			"waits in the queue until other workloads finish.", cq.Metadata.Name, q.Name, Listed(later, 4))
-		if ways := cq.sharing(); len(ways) > 0 {
-			c.Reason = ReasonQueueShared
-			c.Summary = fmt.Sprintf("ClusterQueue %s of queue %s has not enough unused quota for the requests of this "+
-				"compute: %s. It waits in the queue until %s, or other workloads finish.", cq.Metadata.Name, q.Name,
-				Listed(later, 4), strings.Join(ways, ", "))
-		}
-	default:
+	case len(later) == 0:
 		return nil
+	case len(ways) > 0:
+		c.Reason = ReasonQueueShared
+		c.Summary = fmt.Sprintf("%s has not enough unused quota for the requests of this compute: %s. It waits in "+
+			"the queue until %s, or other workloads finish.", queue, Listed(later, 4), strings.Join(ways, ", "))
+	default:
+		c.Reason = ReasonQueued
+		c.Summary = fmt.Sprintf("%s cannot admit the requests of this compute now: %s. It waits in the queue until "+
+			"other workloads finish.", queue, Listed(later, 4))
 	}
-	return []*Cause{c}
+	return c
 }

@@ -16,6 +16,9 @@ import (
 // labelMisfit explains a pod whose node selector or affinity matches no node,
 // by the first requirement that no node meets and the values that nodes have.
 func labelMisfit(p *corev1.Pod, nodes []*corev1.Node) misfit {
+	if len(nodes) == 0 {
+		return misfit{summary: "The cluster has no nodes.", hint: "Add nodes that meet the requests of the pod."}
+	}
 	requirements := labelRequirements(p)
 	for _, d := range requirements {
 		if !slices.ContainsFunc(nodes, func(n *corev1.Node) bool { return meets(n, d) }) {
@@ -28,13 +31,10 @@ func labelMisfit(p *corev1.Pod, nodes []*corev1.Node) misfit {
 			hint:    "Correct the affinity in " + FieldPodTemplate + ".",
 		}
 	}
-	var all []string
-	for _, d := range requirements {
-		all = append(all, requirementText(d))
-	}
 	return misfit{
-		summary: "No node has all labels that the pod requires: " + Listed(all, 5) + ".",
-		hint:    "Remove or correct one of them in " + FieldNodeLabels + ".",
+		summary: fmt.Sprintf("No node has all labels that the pod requires: %s.",
+			Listed(each(requirements, requirementText), 5)),
+		hint: "Remove or correct one of them in " + FieldNodeLabels + ".",
 	}
 }
 
@@ -119,9 +119,6 @@ func tally(counts map[string]int) string {
 	keys := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a, b))
 	})
-	items := make([]string, len(keys))
-	for i, k := range keys {
-		items[i] = fmt.Sprintf("%s (%s)", k, Number(counts[k], "node"))
-	}
-	return Listed(items, 8)
+	withNodes := func(key string) string { return fmt.Sprintf("%s (%s)", key, Number(counts[key], "node")) }
+	return Listed(each(keys, withNodes), 8)
 }

@@ -9,15 +9,13 @@ import (
 // groupSet is the relevant part of a LeaderWorkerSet
 // (api/leaderworkerset/v1/leaderworkerset_types.go in sigs.k8s.io/lws).
 type groupSet struct {
-	Metadata metadata `json:"metadata"`
-	Spec     struct {
+	Spec struct {
 		Replicas *int32 `json:"replicas"`
 	} `json:"spec"`
 	Status struct {
-		ObservedGeneration int64       `json:"observedGeneration"`
-		Replicas           int         `json:"replicas"`
-		ReadyReplicas      int         `json:"readyReplicas"`
-		Conditions         []condition `json:"conditions"`
+		ObservedGeneration int64 `json:"observedGeneration"`
+		Replicas           int   `json:"replicas"`
+		ReadyReplicas      int   `json:"readyReplicas"`
 	} `json:"status"`
 }
 
@@ -27,9 +25,9 @@ type groupSet struct {
 func leaderWorkerSet(s Snapshot, set *groupSet) Verdict {
 	st, groups := set.Status, orOne(set.Spec.Replicas)
 	pods := int(kind.PodCount(s.Workload.Object, groupsOf(s.Workload)))
-	available := conditionOf(st.Conditions, "Available").isTrue()
+	available := conditionsOf(s.Workload).of("Available").isTrue()
 	switch {
-	case !observed(st.ObservedGeneration, set.Metadata.Generation, groups):
+	case !s.observed(st.ObservedGeneration, groups):
 		return s.diagnose(run{desired: pods, pods: s.Pods, remark: s.notObserved()})
 	case groups == 0:
 		return toZero(max(st.Replicas, len(living(s.Pods))))

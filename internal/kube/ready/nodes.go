@@ -24,6 +24,22 @@ type misfit struct {
 	temporary bool // a node is still setting up its devices
 }
 
+// ForecastNodes returns the cause that will prevent so many pods of a workload
+// from ever running at the same time, as far as neverFits determines it, or nil.
+// The subject of the cause is "labels" if no node has the labels that the pod
+// requires.
+func ForecastNodes(p *corev1.Pod, nodes []*corev1.Node, pods int) *Cause {
+	why, never := neverFits(p, nodes, pods)
+	if !never {
+		return nil
+	}
+	c := &Cause{Reason: ReasonUnschedulable, Subject: "requests", Summary: why.summary, Hint: why.hint}
+	if len(nodes) > 0 && !slices.ContainsFunc(nodes, func(n *corev1.Node) bool { return matchesLabels(p, n) }) {
+		c.Subject = "labels"
+	}
+	return c
+}
+
 // neverFits checks a pod against the total capacity of nodes, not the free
 // capacity: node selector and affinity, permanent taints, and allocatable
 // resources. replicas is the number of such pods that must run at the same
@@ -37,8 +53,9 @@ func neverFits(p *corev1.Pod, nodes []*corev1.Node, replicas int) (misfit, bool)
 	if len(labelled) == 0 {
 		return labelMisfit(p, nodes), true
 	}
-	largeEnough := filter(labelled, func(n *corev1.Node) bool { return podsPerNode(n, want) > 0 })
-	eligible := filter(largeEnough, func(n *corev1.Node) bool { return untolerated(p, n) == nil })
+	tolerated := filter(labelled, func(n *corev1.Node) bool { return untolerated(p, n) == nil })
+	suffices := func(n *corev1.Node) bool { return podsPerNode(n, want) > 0 }
+	largeEnough, eligible := filter(labelled, suffices), filter(tolerated, suffices)
 	settingUp := registering(labelled, want)
 	switch {
 	case settingUp != nil:
@@ -53,9 +70,8 @@ func neverFits(p *corev1.Pod, nodes []*corev1.Node, replicas int) (misfit, bool)
 		return tooManyReplicas(eligible, want, replicas)
 	case len(largeEnough) > 0:
 		return taintMisfit(p, largeEnough), true
-	}
-	if free := filter(labelled, func(n *corev1.Node) bool { return untolerated(p, n) == nil }); len(free) > 0 {
-		return resourceMisfit(free, nodes, want), true
+	case len(tolerated) > 0:
+		return resourceMisfit(tolerated, nodes, want), true
 	}
 	return resourceMisfit(labelled, nodes, want), true
 }
@@ -74,10 +90,7 @@ func requests(p *corev1.Pod) corev1.ResourceList {
 
 // amounts formats requests: "8 nvidia.com/gpu, 16 cpu".
 func amounts(want corev1.ResourceList) string {
-	var parts []string
-	for _, name := range resourceNames(want) {
-		parts = append(parts, amountOf(name, want))
-	}
+	parts := each(resourceNames(want), func(name corev1.ResourceName) string { return amountOf(name, want) })
 	if len(parts) == 0 {
 		return "no resources"
 	}
@@ -273,17 +286,10 @@ func nodeNoun(name corev1.ResourceName) string {
 
 // requestOf returns the field that requests a resource.
 func requestOf(name corev1.ResourceName) Advice {
-	switch name {
-	case corev1.ResourceCPU:
-		return FieldCPU
-	case corev1.ResourceMemory:
-		return FieldMemory
-	case corev1.ResourceEphemeralStorage:
-		return FieldDisk
-	case kind.GPUResource:
-		return FieldGPUs
-	}
-	return FieldPodTemplate
+	return cmp.Or(map[corev1.ResourceName]Advice{
+		corev1.ResourceCPU: FieldCPU, corev1.ResourceMemory: FieldMemory,
+		corev1.ResourceEphemeralStorage: FieldDisk, kind.GPUResource: FieldGPUs,
+	}[name], FieldPodTemplate)
 }
 
 func amountOf(name corev1.ResourceName, list corev1.ResourceList) string {

@@ -26,11 +26,12 @@ func (s Snapshot) blockingPod(set *appsv1.StatefulSet) *corev1.Pod {
 	return nil
 }
 
-// oldPodCause reports an outdated pod that must be deleted. Its log and its
+// outdated reports an outdated pod that must be deleted. Its log and its
 // failure are unrelated to the change. A pod that has not failed may become
 // ready, and is then replaced.
-func (s *diagnosis) oldPodCause(p *corev1.Pod) *Cause {
-	c := s.newPodCause(p, ReasonRolloutBlocked, "", fmt.Sprintf(
+func (d podDiagnosis) outdated() *Cause {
+	p := d.pod
+	c := d.cause(ReasonRolloutBlocked, "", fmt.Sprintf(
 		"Pod %s/%s was created before the change and is not ready. The StatefulSet of the operator uses ordered pod "+
 			"management: it creates the new pod only when this pod is ready.", p.Namespace, p.Name),
 		Advise("Delete the pod with `%s`. The StatefulSet then creates a pod with the change.",

@@ -73,9 +73,10 @@ func failed(t *corev1.ContainerStateTerminated) bool {
 	return t != nil && t.ExitCode != 0
 }
 
-// failedPod explains a failed pod. It does not run again; its controller
+// failed explains a failed pod. It does not run again; its controller
 // replaces it.
-func (s *diagnosis) failedPod(p *corev1.Pod) *Cause {
+func (d podDiagnosis) failed() *Cause {
+	p := d.pod
 	summary := fmt.Sprintf("Pod %s failed", p.Name)
 	if p.Status.Reason != "" {
 		summary += fmt.Sprintf(" (%s)", p.Status.Reason)
@@ -88,48 +89,50 @@ func (s *diagnosis) failedPod(p *corev1.Pod) *Cause {
 		hint = "Set " + FieldMemory + " and " + FieldDisk +
 			" to the actual usage of the pod: its node ran out of a resource."
 	}
-	c := s.newPodCause(p, ReasonPodFailed, p.Status.Reason, summary, hint)
-	if cs := failedContainer(p); cs != nil {
-		end := cs.State.Terminated
-		c.Summary += fmt.Sprintf(": container %s exited with %s.%s", cs.Name, exit(end), terminationMessage(end))
+	c := d.cause(ReasonPodFailed, p.Status.Reason, summary, hint)
+	if status := failedContainer(p); status != nil {
+		end := status.State.Terminated
+		c.Summary += fmt.Sprintf(": container %s exited with %s.%s", status.Name, exit(end), terminationMessage(end))
 		c.Hint = exitHint(end)
-		return c.withLogs(p, cs.Name, false)
+		return d.container(*status).withLogs(c, false)
 	}
 	return c
 }
 
 // nodeCause explains a pod that its node cannot run.
-func (s *diagnosis) nodeCause(p *corev1.Pod) *Cause {
-	if down := s.nodeDown(p); down != nil || sandboxReady(p) {
+func (d podDiagnosis) nodeCause() *Cause {
+	if down := d.nodeDown(); down != nil || sandboxReady(d.pod) {
 		return down
 	}
-	return cmp.Or(s.mountCause(p), s.sandboxCause(p))
+	return cmp.Or(d.mountCause(), d.sandboxCause())
 }
 
-func (s *diagnosis) nodeDown(p *corev1.Pod) *Cause {
-	for _, n := range s.Nodes {
-		if n.Name != p.Spec.NodeName {
-			continue
-		}
-		for _, c := range n.Status.Conditions {
-			if c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue {
-				cause := s.newPodCause(p, ReasonNodeNotReady, n.Name,
-					fmt.Sprintf("Pod %s is on node %s, which is not ready: %s", p.Name, n.Name, clip(c.Message)),
-					"Repair the node, or delete the pod so that it is scheduled on another node.")
-				cause.Command = Kubectl("", "describe", "node", n.Name)
-				return cause
-			}
-		}
+func (d podDiagnosis) nodeDown() *Cause {
+	name := d.pod.Spec.NodeName
+	node := first(d.workload.Nodes, func(n *corev1.Node) bool { return n.Name == name })
+	if node == nil {
+		return nil
 	}
-	return nil
+	down := func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue
+	}
+	i := slices.IndexFunc(node.Status.Conditions, down)
+	if i < 0 {
+		return nil
+	}
+	c := d.cause(ReasonNodeNotReady, name, fmt.Sprintf("Pod %s is on node %s, which is not ready: %s", d.pod.Name, name,
+		clip(node.Status.Conditions[i].Message)),
+		"Repair the node, or delete the pod so that it is scheduled on another node.")
+	c.Command = Kubectl("", "describe", "node", name)
+	return c
 }
 
-func (s *diagnosis) sandboxCause(p *corev1.Pod) *Cause {
-	e := s.events.about("Pod", p.Name).latest("FailedCreatePodSandBox")
+func (d podDiagnosis) sandboxCause() *Cause {
+	e := d.events.latest("FailedCreatePodSandBox")
 	if e == nil {
 		return nil
 	}
-	return s.newPodCause(p, ReasonSandboxFailed, "",
+	return d.cause(ReasonSandboxFailed, "",
 		andThen("The node cannot set up the pod: "+clip(e.Message), "The kubelet tries again."),
 		"Check the network plugin and the container runtime of the node if this persists.")
 }

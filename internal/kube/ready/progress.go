@@ -63,7 +63,7 @@ func stageOf(p *corev1.Pod) stage {
 		return stageFailed
 	case PodReady(p):
 		return stageReady
-	case p.Spec.NodeName == "" && isQueued(p):
+	case IsQueued(p):
 		return stageQueued
 	case p.Spec.NodeName == "" && schedulerMessage(p) != "":
 		return stageUnschedulable

@@ -52,11 +52,11 @@ func queueOf(workload *unstructured.Unstructured) string {
 	return workload.GetLabels()[kind.KueueQueueLabel]
 }
 
-// isQueued reports whether a queue holds a pod without a node: by a scheduling
+// IsQueued reports whether a queue holds a pod without a node: by a scheduling
 // gate (of Kueue or another controller), or in KAI, which schedules from queues
 // only.
-func isQueued(p *corev1.Pod) bool {
-	return len(p.Spec.SchedulingGates) > 0 || p.Spec.SchedulerName == kind.KAIScheduler
+func IsQueued(p *corev1.Pod) bool {
+	return p.Spec.NodeName == "" && (len(p.Spec.SchedulingGates) > 0 || p.Spec.SchedulerName == kind.KAIScheduler)
 }
 
 func gatedByKueue(p *corev1.Pod) bool {
@@ -70,10 +70,9 @@ func (s *diagnosis) queueCause() *Cause {
 		switch {
 		case s.Queue == nil || p.Spec.NodeName != "" || p.Status.Phase == corev1.PodFailed:
 		case gatedByKueue(p) && s.Queue.Scheduler == kind.QueueSchedulerKueue:
-			c := s.newPodCause(p, ReasonQueued, kind.QueueSchedulerKueue, "", "")
-			return s.Queue.kueue(c, object(s.Workload))
+			return s.Queue.kueue(s.of(p).queued(), object(s.Workload))
 		case p.Spec.SchedulerName == kind.KAIScheduler && s.Queue.ofKAI():
-			return s.Queue.kai(s.queued(p), object(s.Workload))
+			return s.Queue.kai(s.of(p).queued(), object(s.Workload))
 		}
 	}
 	return nil
@@ -90,14 +89,13 @@ func (s Snapshot) heldByQueue() Verdict {
 		return notReady("admitted by Kueue, starting")
 	}
 	d := newDiagnosis(s, s.Pods)
-	c := q.kueue(d.workloadCause(ReasonQueued, ""), object(s.Workload))
+	c := q.kueue(d.cause(ReasonQueued, "", ""), object(s.Workload))
 	c.Subject = kind.QueueSchedulerKueue
 	return Verdict{Message: "held in queue " + q.Name, Cause: c}
 }
 
 // problem sets a cause in the queue itself. It returns false if there is none.
 func (q *Queue) problem(c *Cause, workload string) bool {
-	c.Terminal, c.Grace = false, 0
 	of, namespace, where, product := kind.LocalQueue(""), q.Namespace, "in namespace "+q.Namespace, "Kueue"
 	if q.ofKAI() {
 		of, namespace, where, product = kind.KAIQueue(), "", "in the cluster", "the KAI scheduler"
@@ -135,10 +133,7 @@ func (q *Queue) object() *unstructured.Unstructured {
 
 // others lists the existing queues.
 func (q *Queue) others() string {
-	var names []string
-	for _, u := range q.Queues {
-		names = append(names, u.GetName())
-	}
+	names := each(q.Queues, (*unstructured.Unstructured).GetName)
 	if len(names) == 0 {
 		return "no queues exist"
 	}
@@ -153,9 +148,9 @@ type Demand struct {
 }
 
 // Forecast returns the cause that will keep a compute waiting in its queue, as
-// far as it can be determined before creation. workload is the name for
+// far as it can be determined before creation, or nil. workload is the name for
 // messages.
-func Forecast(q *Queue, demand Demand, workload string) []*Cause {
+func Forecast(q *Queue, demand Demand, workload string) *Cause {
 	if q == nil {
 		return nil
 	}
@@ -165,7 +160,7 @@ func Forecast(q *Queue, demand Demand, workload string) []*Cause {
 	}
 	switch {
 	case q.problem(c, workload):
-		return []*Cause{c}
+		return c
 	case q.ofKAI():
 		return q.kaiForecast(c, demand)
 	}

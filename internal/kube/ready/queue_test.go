@@ -187,19 +187,19 @@ func TestForecastInAQueue(t *testing.T) {
 			if test.queue != "" {
 				q.Queues = append(q.Queues, parsed(t, test.queue))
 			}
-			causes := Forecast(q, Demand{Pods: 3, Requests: quantities(test.requests)}, "PyTorchJob ml/a")
+			cause := Forecast(q, Demand{Pods: 3, Requests: quantities(test.requests)}, "PyTorchJob ml/a")
 			if test.reason == "" {
-				if len(causes) > 0 {
-					t.Errorf("%s: %s", causes[0].Reason, causes[0].Summary)
+				if cause != nil {
+					t.Errorf("%s: %s", cause.Reason, cause.Summary)
 				}
 				return
 			}
-			if len(causes) != 1 || causes[0].Reason != test.reason || !isAction(string(causes[0].Hint.Word())) {
-				t.Fatalf("%+v, want %s", causes, test.reason)
+			if cause == nil || cause.Reason != test.reason || !isAction(string(cause.Hint.Word())) {
+				t.Fatalf("%+v, want %s", cause, test.reason)
 			}
 			for _, text := range append(test.texts, "Cause:", "Object:", "kubectl ") {
-				if !strings.Contains(Explain(causes[0], nil), text) {
-					t.Errorf("%q is not in:\n%s", text, Explain(causes[0], nil))
+				if !strings.Contains(Explain(cause, nil), text) {
+					t.Errorf("%q is not in:\n%s", text, Explain(cause, nil))
 				}
 			}
 		})

@@ -12,7 +12,6 @@ import (
 // (ray-operator/apis/ray/v1/raycluster_types.go).
 type ray struct {
 	Spec struct {
-		Suspend                 *bool `json:"suspend"`
 		EnableInTreeAutoscaling *bool `json:"enableInTreeAutoscaling"`
 		WorkerGroupSpecs        []struct {
 			Replicas    *int  `json:"replicas"`
@@ -23,12 +22,11 @@ type ray struct {
 		} `json:"workerGroupSpecs"`
 	} `json:"spec"`
 	Status struct {
-		State                 string      `json:"state"`
-		Reason                string      `json:"reason"`
-		ReadyWorkerReplicas   int         `json:"readyWorkerReplicas"`
-		DesiredWorkerReplicas int         `json:"desiredWorkerReplicas"`
-		MinWorkerReplicas     int         `json:"minWorkerReplicas"`
-		Conditions            []condition `json:"conditions"`
+		State                 string `json:"state"`
+		Reason                string `json:"reason"`
+		ReadyWorkerReplicas   int    `json:"readyWorkerReplicas"`
+		DesiredWorkerReplicas int    `json:"desiredWorkerReplicas"`
+		MinWorkerReplicas     int    `json:"minWorkerReplicas"`
 	} `json:"status"`
 }
 
@@ -43,10 +41,11 @@ func rayCluster(s Snapshot, r *ray) Verdict {
 	if ptr.Deref(r.Spec.EnableInTreeAutoscaling, false) {
 		workers, observed = min(workers, st.MinWorkerReplicas), true // the autoscaler of Ray may request more
 	}
-	head := conditionOf(st.Conditions, "HeadPodReady")
+	reported := conditionsOf(s.Workload)
+	head := reported.of("HeadPodReady")
 	switch {
-	case ptr.Deref(r.Spec.Suspend, false):
-		if st.State == "suspended" || conditionOf(st.Conditions, "RayClusterSuspended").isTrue() {
+	case IsSuspended(s.Workload):
+		if st.State == "suspended" || reported.of("RayClusterSuspended").isTrue() {
 			return s.suspended(0)
 		}
 		return s.suspended(max(1, len(living(s.Pods))))
@@ -63,13 +62,12 @@ func rayCluster(s Snapshot, r *ray) Verdict {
 	}
 	return s.diagnose(run{desired: workers + 1, pods: s.Pods, remark: remark}, (*diagnosis).rayRefused,
 		func(d *diagnosis) *Cause {
-			failure := conditionOf(st.Conditions, "ReplicaFailure")
+			failure := reported.of("ReplicaFailure")
 			switch {
 			case failure.isTrue() && strings.HasPrefix(failure.Reason, failedCreate):
 				return d.refusedBy(s.Workload.GetKind(), s.Workload.GetName(), failure.Message)
 			case st.State == "failed":
-				return d.workloadCause(ReasonFailed, fmt.Sprintf("%s has failed: %s", object(s.Workload),
-					clip(st.Reason)))
+				return d.failed(st.Reason)
 			}
 			return nil
 		})
@@ -96,7 +94,6 @@ func (s *diagnosis) rayRefused() *Cause {
 	if e == nil || LastSeen(e).Before(lastApplied(s.Workload)) {
 		return nil
 	}
-	c := s.workloadCause(ReasonFailed, "KubeRay rejected the RayCluster: "+clip(e.Message))
-	c.Hint = "Correct " + FieldRejected + "."
-	return c
+	return s.cause(ReasonFailed, "KubeRay rejected the RayCluster: "+clip(e.Message), "Correct "+FieldRejected+".").
+		terminal(shortGrace)
 }

@@ -12,6 +12,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // refusedCause explains pods, or a ReplicaSet, whose creation the API server
@@ -21,13 +24,14 @@ func (s *diagnosis) refusedCause(d *appsv1.Deployment, rev revision) *Cause {
 	if message == "" {
 		return nil
 	}
-	c := &Cause{Claimed: claimed, Object: fmt.Sprintf("Deployment %s/%s", d.Namespace, d.Name),
-		Command: Kubectl(d.Namespace, "describe", "deployment.apps", d.Name)}
-	if rev.replicaSet != "" {
-		c.Object = fmt.Sprintf("ReplicaSet %s/%s", d.Namespace, rev.replicaSet)
-		c.Command = Kubectl(d.Namespace, "describe", "replicaset.apps", rev.replicaSet)
+	gvk, name := kind.ReplicaSet().GroupVersionKind, rev.replicaSet
+	events := s.events.about(gvk.Kind, name)
+	if name == "" { // the events of all
+		gvk, name = s.Workload.GroupVersionKind(), d.Name
+		events = filter(s.events, func(e *corev1.Event) bool { return e.Reason == failedCreate })
 	}
-	c.Events = s.refusedEvents(rev.replicaSet).render()
+	c := causeIn(gvk, s.namespace, name, events)
+	c.Claimed = claimed
 	return s.refused(c, message)
 }
 
@@ -59,12 +63,8 @@ const failedCreate = "FailedCreate"
 // or of an object between the workload and its pods. The reasons are those of
 // the controllers of Kubernetes, the training operator, KubeRay and JobSet.
 func couldNotCreate(e *corev1.Event) bool {
-	switch e.Reason {
-	case failedCreate, "FailedCreatePod", "FailedToCreateHeadPod", "FailedToCreateWorkerPod", "JobCreationFailed",
-		"HeadlessServiceCreationFailed":
-		return true
-	}
-	return false
+	return slices.Contains([]string{failedCreate, "FailedCreatePod", "FailedToCreateHeadPod",
+		"FailedToCreateWorkerPod", "JobCreationFailed", "HeadlessServiceCreationFailed"}, e.Reason)
 }
 
 // creationRefused explains pods that a controller cannot create because the API
@@ -89,16 +89,12 @@ func (s *diagnosis) creationRefused() *Cause {
 }
 
 // refusedBy explains a rejection of an object in the namespace.
-func (s *diagnosis) refusedBy(kind, name, message string) *Cause {
-	c := &Cause{
-		Object:  fmt.Sprintf("%s %s/%s", kind, s.namespace, name),
-		Command: Kubectl(s.namespace, "describe", strings.ToLower(kind), name),
-		Events:  s.events.about(kind, name).render(),
+func (s *diagnosis) refusedBy(about, name, message string) *Cause {
+	gvk := schema.GroupVersionKind{Kind: about}
+	if about == s.Workload.GetKind() {
+		gvk = s.Workload.GroupVersionKind()
 	}
-	if kind == s.Workload.GetKind() {
-		c.Object, c.Command = object(s.Workload), describe(s.Workload.GroupVersionKind(), s.namespace, name)
-	}
-	return s.refused(c, message)
+	return s.refused(causeIn(gvk, s.namespace, name, s.events.about(about, name)), message)
 }
 
 // lastApplied returns the time of the last apply of the object, or zero if
@@ -113,18 +109,9 @@ func lastApplied(u *unstructured.Unstructured) time.Time {
 	return last
 }
 
-// refusedEvents returns the events of one ReplicaSet, or of all if it is
-// unknown.
-func (s *diagnosis) refusedEvents(replicaSet string) eventLog {
-	if replicaSet != "" {
-		return s.events.about("ReplicaSet", replicaSet)
-	}
-	return filter(s.events, func(e *corev1.Event) bool { return e.Reason == failedCreate })
-}
-
 // refusal returns the message of the API server, or "" if nothing was rejected, and whether only an event reports it.
 func (s *diagnosis) refusal(d *appsv1.Deployment, rev revision) (message string, claimed bool) {
-	if c := deploymentCondition(d, appsv1.DeploymentProgressing); c.Reason == "ReplicaSetCreateError" {
+	if c := conditionsOf(s.Workload).of("Progressing"); c.Reason == "ReplicaSetCreateError" {
 		return c.Message, false
 	}
 	if rev.object != nil {
@@ -133,8 +120,7 @@ func (s *diagnosis) refusal(d *appsv1.Deployment, rev revision) (message string,
 	if d.Status.ObservedGeneration < d.Generation {
 		return "", false
 	}
-	c := deploymentCondition(d, appsv1.DeploymentReplicaFailure)
-	if c.Status == corev1.ConditionTrue && c.Reason == failedCreate {
+	if c := conditionsOf(s.Workload).of("ReplicaFailure"); c.isTrue() && c.Reason == failedCreate {
 		if ofOtherReplicaSet(d.Name, rev.replicaSet, c.Message) {
 			return "", false
 		}

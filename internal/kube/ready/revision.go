@@ -24,7 +24,7 @@ type revision struct {
 
 func currentRevision(d *appsv1.Deployment, s Snapshot) revision {
 	if s.ReplicaSets == nil {
-		return guessRevision(d, s.Pods)
+		return s.guessRevision(d)
 	}
 	rs := currentReplicaSet(d, s.ReplicaSets)
 	if rs == nil {
@@ -69,18 +69,18 @@ var namedReplicaSet = regexp.MustCompile(`(?i)replica ?set "([^"]+)"`)
 // of the Deployment or otherwise by age. The condition may be outdated (a
 // rollback, a Recreate whose old pods still exist), so pods that clearly run
 // another template are ignored.
-func guessRevision(d *appsv1.Deployment, pods []*corev1.Pod) revision {
+func (s Snapshot) guessRevision(d *appsv1.Deployment) revision {
 	if d.Status.ObservedGeneration < d.Generation || d.Status.Replicas > 0 && d.Status.UpdatedReplicas == 0 {
 		return revision{}
 	}
-	name := youngestReplicaSet(pods)
-	progressing := deploymentCondition(d, appsv1.DeploymentProgressing)
+	name := youngestReplicaSet(s.Pods)
+	progressing := conditionsOf(s.Workload).of("Progressing")
 	if m := namedReplicaSet.FindStringSubmatch(progressing.Message); m != nil {
 		name = m[1]
 	}
 	return revision{
 		replicaSet: name,
-		pods: slices.DeleteFunc(podsOf(name, pods), func(p *corev1.Pod) bool {
+		pods: slices.DeleteFunc(podsOf(name, s.Pods), func(p *corev1.Pod) bool {
 			return runsSomethingElse(p, &d.Spec.Template)
 		}),
 	}
@@ -127,9 +127,4 @@ func runsSomethingElse(p *corev1.Pod, template *corev1.PodTemplateSpec) bool {
 		}
 	}
 	return false
-}
-
-// deploymentCondition returns the condition of a type, or a zero condition.
-func deploymentCondition(d *appsv1.Deployment, t appsv1.DeploymentConditionType) appsv1.DeploymentCondition {
-	return first(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool { return c.Type == t })
 }

@@ -33,8 +33,9 @@ func (s Snapshot) notObserved() string {
 }
 
 // observed reports whether a controller has processed the current generation of
-// a workload. There is nothing to process in one that was created without pods.
-func observed(processed, generation int64, desired int) bool {
+// the workload. There is nothing to process in one that was created without pods.
+func (s Snapshot) observed(processed int64, desired int) bool {
+	generation := s.Workload.GetGeneration()
 	return processed >= generation || desired == 0 && generation == 1
 }
 
@@ -85,14 +86,14 @@ func (s Snapshot) diagnoseBy(r run, own ...func(*diagnosis) *Cause) Verdict {
 		d.desired = 0 // the status counts them
 	}
 	causes := causesOf(own, func(cause func(*diagnosis) *Cause) *Cause { return cause(d) })
-	return d.verdict(append(causes, d.podCauses()...), r.remark)
+	return Verdict{Message: d.progress(r.remark), Cause: worst(append(causes, d.podCauses()...))}
 }
 
 // statefulSet follows the rollout status of kubectl
 // (k8s.io/kubectl/pkg/polymorphichelpers), and also supports OnDelete.
 func statefulSet(s Snapshot, set *appsv1.StatefulSet) Verdict {
 	desired, st := orOne(set.Spec.Replicas), set.Status
-	if !observed(st.ObservedGeneration, set.Generation, desired) {
+	if !s.observed(st.ObservedGeneration, desired) {
 		return s.diagnose(run{remark: s.notObserved()})
 	}
 	if desired == 0 {
@@ -158,7 +159,7 @@ func daemonSet(s Snapshot, set *appsv1.DaemonSet) Verdict {
 func replicaSet(s Snapshot, set *appsv1.ReplicaSet) Verdict {
 	desired, st := orOne(set.Spec.Replicas), set.Status
 	switch {
-	case !observed(st.ObservedGeneration, set.Generation, desired):
+	case !s.observed(st.ObservedGeneration, desired):
 		return s.diagnose(run{remark: s.notObserved()})
 	case desired == 0:
 		return toZero(int(st.Replicas))
@@ -206,7 +207,7 @@ func singlePod(s Snapshot, p *corev1.Pod) Verdict {
 		return isReady("1 of 1 pods ready")
 	case p.Status.Phase == corev1.PodFailed:
 		return s.diagnose(run{desired: 1, pods: s.Pods}, func(d *diagnosis) *Cause {
-			c := d.failedPod(p).terminal(0)
+			c := d.of(p).failed().terminal(0)
 			c.Reason = ReasonFailed
 			c.Hint = "Replace the Pod: a failed Pod without a controller does not run again. " + c.Hint
 			return c

@@ -16,24 +16,23 @@ const (
 	seeWorkload     = "Check the conditions of its Workload for missing quota."
 )
 
-func (s *diagnosis) queued(p *corev1.Pod) *Cause {
-	var gates []string
-	for _, g := range p.Spec.SchedulingGates {
-		gates = append(gates, g.Name)
-	}
+// queued explains a pod that a queue or another controller holds.
+func (d podDiagnosis) queued() *Cause {
+	p := d.pod
+	gates := each(p.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) string { return g.Name })
 	switch {
 	case gatedByKueue(p):
-		c := s.newPodCause(p, ReasonQueued, kind.QueueSchedulerKueue,
-			"Kueue has not admitted the pod yet"+inQueue(p.Labels[kind.KueueQueueLabel])+s.schedulerSuffix(p)+". "+
+		c := d.cause(ReasonQueued, kind.QueueSchedulerKueue,
+			"Kueue has not admitted the pod yet"+inQueue(p.Labels[kind.KueueQueueLabel])+d.schedulerSuffix()+". "+
 				startsWithQuota, seeWorkload)
 		c.Command = listKueueWorkloads(p.Namespace)
 		return c
 	case len(gates) > 0:
-		return s.newPodCause(p, ReasonQueued, "gates", "The pod is held by scheduling gates: "+Listed(gates, 5)+
+		return d.cause(ReasonQueued, "gates", "The pod is held by scheduling gates: "+Listed(gates, 5)+
 			". It starts when the controllers that set the gates remove them.", "")
 	}
-	return s.newPodCause(p, ReasonQueued, kind.QueueSchedulerKAI, "KAI has not scheduled the pod yet"+
-		inQueue(p.Labels[kind.KAIQueueLabel])+s.schedulerSuffix(p)+". "+startsWithQuota, "")
+	return d.cause(ReasonQueued, kind.QueueSchedulerKAI, "KAI has not scheduled the pod yet"+
+		inQueue(p.Labels[kind.KAIQueueLabel])+d.schedulerSuffix()+". "+startsWithQuota, "")
 }
 
 func inQueue(name string) string {
@@ -45,11 +44,10 @@ func inQueue(name string) string {
 
 // schedulerSuffix returns the message of a scheduler on the pod or in an event,
 // as a suffix.
-func (s *diagnosis) schedulerSuffix(p *corev1.Pod) string {
-	message := schedulerMessage(p)
+func (d podDiagnosis) schedulerSuffix() string {
+	message := schedulerMessage(d.pod)
 	if message == "" {
-		if e := s.events.about("Pod", p.Name).latest("Unschedulable", "NotEnoughResources",
-			"FailedScheduling"); e != nil {
+		if e := d.events.latest("Unschedulable", "NotEnoughResources", "FailedScheduling"); e != nil {
 			message = e.Message
 		}
 	}
@@ -58,6 +56,10 @@ func (s *diagnosis) schedulerSuffix(p *corev1.Pod) string {
 	}
 	return ": " + strings.TrimSuffix(clip(message), ".")
 }
+
+// Unscheduled reports whether the scheduler found no node for a pod. It does
+// not process pods with scheduling gates.
+func Unscheduled(p *corev1.Pod) bool { return schedulerMessage(p) != "" }
 
 // schedulerMessage returns the reason why the scheduler found no node, or "" if
 // it has not tried yet.
@@ -70,14 +72,14 @@ func schedulerMessage(p *corev1.Pod) string {
 }
 
 // schedulingCause explains a pod for which the scheduler found no node.
-func (s *diagnosis) schedulingCause(p *corev1.Pod) *Cause {
-	message := schedulerMessage(p)
+func (d podDiagnosis) schedulingCause() *Cause {
+	p, s, message := d.pod, d.workload, schedulerMessage(d.pod)
 	if message == "" {
 		return nil
 	}
 	short := filterMessage(message)
-	if event := s.events.about("Pod", p.Name).latestWhere(ofAutoscaler); s.Autoscaler || event != nil {
-		return s.autoscaled(p, short, event)
+	if event := d.events.latestWhere(ofAutoscaler); s.Autoscaler || event != nil {
+		return d.autoscaled(short, event)
 	}
 	if len(s.Nodes) == 0 || !defaultScheduler(p) {
 		why, hint := messageHint(message)
@@ -86,10 +88,10 @@ func (s *diagnosis) schedulingCause(p *corev1.Pod) *Cause {
 			summary = andThen(summary, "Without permission to list nodes, it is unknown whether any node can ever "+
 				"run the pod.")
 		}
-		return s.newPodCause(p, ReasonWaitingForCapacity, "pods", summary, hint)
+		return d.cause(ReasonWaitingForCapacity, "pods", summary, hint)
 	}
 	if why, never := neverFits(p, s.Nodes, s.together); never {
-		c := s.newPodCause(p, ReasonUnschedulable, "pods", why.summary, why.hint)
+		c := d.cause(ReasonUnschedulable, "pods", why.summary, why.hint)
 		switch {
 		case why.temporary:
 			return c
@@ -102,7 +104,7 @@ func (s *diagnosis) schedulingCause(p *corev1.Pod) *Cause {
 	summary := fmt.Sprintf("No node has enough free capacity for the pod: it requests %s. Message of the scheduler: %s",
 		amounts(requests(p)), clip(short))
 	why, hint := messageHint(message)
-	return s.newPodCause(p, ReasonWaitingForCapacity, "pods", andThen(summary, why), hint)
+	return d.cause(ReasonWaitingForCapacity, "pods", andThen(summary, why), hint)
 }
 
 // defaultScheduler reports whether the rules of the default scheduler apply.
@@ -112,8 +114,8 @@ func defaultScheduler(p *corev1.Pod) bool {
 
 // autoscaled explains a pod if nodes may still be added. event is the last event
 // of an autoscaler about the pod, or nil.
-func (s *diagnosis) autoscaled(p *corev1.Pod, short string, event *corev1.Event) *Cause {
-	c := s.newPodCause(p, ReasonWaitingForCapacity, "pods", "No node can run the pod yet: "+clip(short),
+func (d podDiagnosis) autoscaled(short string, event *corev1.Event) *Cause {
+	c := d.cause(ReasonWaitingForCapacity, "pods", "No node can run the pod yet: "+clip(short),
 		"Check that a node pool meets the requests of the pod, and has not reached its limit.")
 	switch {
 	case event == nil:
@@ -126,10 +128,10 @@ func (s *diagnosis) autoscaled(p *corev1.Pod, short string, event *corev1.Event)
 	}
 	c.Hint = "Match the requests, the node selector and the tolerations to a node pool, or increase the limit of a " +
 		"pool."
-	why, never := neverFits(p, s.Nodes, 1)
-	nodeAdded := s.events.about("Pod", p.Name).latest(triggeredScaleUp, nominated) != nil
-	label := missingInPools(p, s.NodePools)
-	if len(s.Nodes) == 0 || !never || why.temporary || nodeAdded || label == "" && !noPoolFits(event) {
+	why, never := neverFits(d.pod, d.workload.Nodes, 1)
+	nodeAdded := d.events.latest(triggeredScaleUp, nominated) != nil
+	label := missingInPools(d.pod, d.workload.NodePools)
+	if len(d.workload.Nodes) == 0 || !never || why.temporary || nodeAdded || label == "" && !noPoolFits(event) {
 		c.Summary = andThen(c.Summary, "The autoscaler does not add a node: "+clip(event.Message))
 		return c
 	}
@@ -185,10 +187,11 @@ func filterMessage(message string) string {
 // and the next step. The rows match parts of the message
 // (pkg/scheduler/framework/plugins); the first match applies.
 func messageHint(message string) (why string, hint Advice) {
-	for _, row := range []struct {
+	type row struct {
 		words, why string
 		hint       Advice
-	}{
+	}
+	of := first([]row{
 		{"Insufficient", "", "Wait until other pods finish, or reduce " + FieldRequests + "."},
 		{"node(s) were unschedulable", "Nodes are cordoned.", "Uncordon them, or wait until they are uncordoned."},
 		{"node affinity/selector", "", "Correct " + FieldNodeLabels + ", or wait for such a node."},
@@ -201,10 +204,7 @@ func messageHint(message string) (why string, hint Advice) {
 			"Remove the host port in " + FieldPodTemplate + ", or add nodes."},
 		{"anti-affinity", "The anti-affinity of a pod excludes it.", "Relax the anti-affinity, or add nodes."},
 		{"topology spread", "No node meets its spread constraints.", "Relax them in " + FieldPodTemplate + "."},
-	} {
-		if strings.Contains(message, row.words) {
-			return row.why, row.hint
-		}
-	}
-	return "It starts when a node can run it.", ""
+		{"", "It starts when a node can run it.", ""},
+	}, func(of row) bool { return strings.Contains(message, of.words) })
+	return of.why, of.hint
 }

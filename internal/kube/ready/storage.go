@@ -9,6 +9,8 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // Reasons of causes that prevent a claim from being bound or expanded.
@@ -51,14 +53,10 @@ type claimDiagnosis struct {
 }
 
 func (s *claimDiagnosis) cause(reason, what string, hint Advice) *Cause {
-	return &Cause{
-		Reason:  reason,
-		Object:  fmt.Sprintf("PersistentVolumeClaim %s/%s", s.Claim.Namespace, s.Claim.Name),
-		Summary: fmt.Sprintf("PersistentVolumeClaim %q %s.", s.Claim.Name, what),
-		Hint:    hint,
-		Command: Kubectl(s.Claim.Namespace, "describe", "persistentvolumeclaim", s.Claim.Name),
-		Events:  s.events.render(),
-	}
+	c := causeIn(kind.PersistentVolumeClaim().GroupVersionKind, s.Claim.Namespace, s.Claim.Name, s.events)
+	c.Reason, c.Hint = reason, hint
+	c.Summary = fmt.Sprintf("PersistentVolumeClaim %q %s.", s.Claim.Name, what)
+	return c
 }
 
 // unusable returns the reason why a claim has no volume, or nil if it has one.
@@ -181,11 +179,7 @@ func (s *claimDiagnosis) static() *Cause {
 }
 
 func modes(all []corev1.PersistentVolumeAccessMode) string {
-	var names []string
-	for _, mode := range all {
-		names = append(names, string(mode))
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(each(all, func(mode corev1.PersistentVolumeAccessMode) string { return string(mode) }), ", ")
 }
 
 // bound returns the verdict on the size of a bound claim.

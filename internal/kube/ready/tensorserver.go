@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/utils/ptr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -18,11 +17,9 @@ import (
 // (pkg/apis/compute/v1alpha1/compute_types.go of
 // github.com/astefanutti/skytorch).
 type operated struct {
-	Metadata metadata `json:"metadata"`
-	Spec     struct {
+	Spec struct {
 		Labels      map[string]string   `json:"labels"`
 		Annotations map[string]string   `json:"annotations"`
-		Suspend     *bool               `json:"suspend"`
 		Image       string              `json:"image"`
 		Command     []string            `json:"command"`
 		Args        []string            `json:"args"`
@@ -31,8 +28,7 @@ type operated struct {
 		Override    corev1.PodSpec      `json:"override"`
 	} `json:"spec"`
 	Status struct {
-		ObservedGeneration int64       `json:"observedGeneration"`
-		Conditions         []condition `json:"conditions"`
+		ObservedGeneration int64 `json:"observedGeneration"`
 		Addresses          []struct {
 			Value string `json:"value"`
 		} `json:"addresses"`
@@ -44,10 +40,11 @@ type operated struct {
 // ready pods of any template. If its StatefulSet is known, it must therefore
 // run the current spec on all of its pods.
 func tensorServer(s Snapshot, c *operated) Verdict {
-	ready, suspended := conditionOf(c.Status.Conditions, "Ready"), conditionOf(c.Status.Conditions, "Suspended")
-	lags := c.lags(c.Status.ObservedGeneration) || c.lags(ready.ObservedGeneration)
-	if ptr.Deref(c.Spec.Suspend, false) {
-		if left := s.running(); left > 0 || lags || c.lags(suspended.ObservedGeneration) || !suspended.isTrue() {
+	ready, suspended := conditionsOf(s.Workload).of("Ready"), conditionsOf(s.Workload).of("Suspended")
+	lags := s.lags(c.Status.ObservedGeneration) || s.lags(ready.ObservedGeneration)
+	if IsSuspended(s.Workload) {
+		left := len(filter(s.Pods, func(p *corev1.Pod) bool { return !PodEnded(p) })) // including terminating ones
+		if left > 0 || lags || s.lags(suspended.ObservedGeneration) || !suspended.isTrue() {
 			return s.suspended(max(left, 1))
 		}
 		return s.suspended(0)
@@ -74,7 +71,7 @@ func tensorServer(s Snapshot, c *operated) Verdict {
 		if old := s.blockingPod(set); old != nil {
 			remark = "a pod from before the change blocks the rollout"
 			return s.diagnose(run{desired: 1, remark: remark},
-				func(d *diagnosis) *Cause { return d.oldPodCause(old) })
+				func(d *diagnosis) *Cause { return d.of(old).outdated() })
 		}
 	}
 	switch {
@@ -89,7 +86,11 @@ func tensorServer(s Snapshot, c *operated) Verdict {
 		func(d *diagnosis) *Cause { return d.operatorCause(ready) })
 }
 
-func (c *operated) lags(observed int64) bool { return observed > 0 && observed < c.Metadata.Generation }
+// lags reports whether a part of the status belongs to an earlier generation. It
+// may have none.
+func (s Snapshot) lags(observed int64) bool {
+	return observed > 0 && observed < s.Workload.GetGeneration()
+}
 
 func (c *operated) readyAt() Verdict {
 	var at []string
@@ -100,11 +101,6 @@ func (c *operated) readyAt() Verdict {
 		return isReady("the tensor server is ready")
 	}
 	return isReady("the tensor server is ready at %s", Listed(at, 3))
-}
-
-// running returns the number of existing pods, including terminating ones.
-func (s Snapshot) running() int {
-	return len(filter(s.Pods, func(p *corev1.Pod) bool { return !PodEnded(p) }))
 }
 
 // rolledOut returns the pods of the current template of a StatefulSet.
@@ -155,29 +151,26 @@ func setsAll(have, want []corev1.EnvVar) bool {
 // pkg/controllers/compute_controller.go. All of them may be temporary, except a
 // StatefulSet that the operator cannot create.
 func (s *diagnosis) operatorCause(ready condition) *Cause {
-	var c *Cause
 	switch name := object(s.Workload); {
 	case ready.Type == "":
-		c = s.workloadCause(ReasonOperatorSilent, name+
-			" has no condition Ready: its operator has not processed it yet.")
-		c.Hint = "Check that the operator of its API group is running, and read its log."
+		c := s.cause(ReasonOperatorSilent, name+" has no condition Ready: its operator has not processed it yet.",
+			"Check that the operator of its API group is running, and read its log.")
 		c.Command = "kubectl get deployments -A"
+		return c
 	case strings.HasPrefix(ready.Reason, "Gateway"), strings.HasPrefix(ready.Reason, "GRPCRoute"):
-		c = s.workloadCause(ReasonGatewayNotReady,
-			fmt.Sprintf("The pods of %s are running, but its external route is not ready%s.", name, ready.suffix()))
-		c.Hint = "Check the GRPCRoute and the Gateway in the namespace of the operator, which must be Programmed and " +
-			"accept the route."
+		c := s.cause(ReasonGatewayNotReady,
+			fmt.Sprintf("The pods of %s are running, but its external route is not ready%s.", name, ready.suffix()),
+			"Check the GRPCRoute and the Gateway in the namespace of the operator, which must be Programmed and "+
+				"accept the route.")
 		c.Command = Kubectl(s.namespace, "describe", "grpcroute.gateway.networking.k8s.io", s.Workload.GetName())
+		return c
 	case ready.Reason == "StatefulSetNotAvailable":
-		c = s.workloadCause(ReasonOperatorSilent,
-			fmt.Sprintf("The operator has not created a StatefulSet for %s%s.", name, ready.suffix()))
-		c.Hint = "Read in the log of the operator why the API server rejects its StatefulSet, and correct the problem."
-		// It applies the StatefulSet before it reads it, so only its cache can
+		// The operator applies the StatefulSet before it reads it, so only its cache can
 		// briefly be outdated.
-		return c.terminal(volumeGrace)
-	default:
-		return nil
+		return s.cause(ReasonOperatorSilent,
+			fmt.Sprintf("The operator has not created a StatefulSet for %s%s.", name, ready.suffix()),
+			"Read in the log of the operator why the API server rejects its StatefulSet, and correct the problem.").
+			terminal(volumeGrace)
 	}
-	c.Terminal, c.Grace = false, 0
-	return c
+	return nil
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/utils/ptr"
-
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
@@ -15,13 +13,7 @@ import (
 // operator (pkg/apis/kubeflow.org/v1/common_types.go). Its status has no
 // observed generation.
 type training struct {
-	Spec struct {
-		RunPolicy struct {
-			Suspend *bool `json:"suspend"`
-		} `json:"runPolicy"`
-	} `json:"spec"`
 	Status struct {
-		Conditions      []condition `json:"conditions"`
 		ReplicaStatuses map[string]struct {
 			Active    int `json:"active"`
 			Succeeded int `json:"succeeded"`
@@ -34,7 +26,9 @@ type training struct {
 // including pods that crash repeatedly (pkg/core/status.go,
 // UpdateJobReplicaStatuses).
 func trainingJob(s Snapshot, t *training) Verdict {
-	conditions := t.Status.Conditions
+	if v, ended := s.ended(); ended {
+		return v
+	}
 	wanted, active, complete := 0, 0, true
 	counts := []string{}
 	for _, role := range slices.SortedFunc(slices.Values(groupsOf(s.Workload)),
@@ -46,23 +40,19 @@ func trainingJob(s Snapshot, t *training) Verdict {
 		counts = append(counts, fmt.Sprintf("%d of %d %s", done, replicas, strings.ToLower(role.Name)))
 	}
 	tally := strings.Join(counts, ", ")
-	suspend := t.Spec.RunPolicy.Suspend
+	reported := conditionsOf(s.Workload)
 	switch {
-	case conditionOf(conditions, "Succeeded").isTrue():
-		return completed("complete")
-	case conditionOf(conditions, "Failed").isTrue():
-		return s.failedRun(conditionOf(conditions, "Failed"))
-	case ptr.Deref(suspend, false):
+	case IsSuspended(s.Workload):
 		return s.suspended(active)
-	case wanted == 0 && len(conditions) > 0:
+	case wanted == 0 && len(reported) > 0:
 		return toZero(active)
-	case conditionOf(conditions, "Running").isTrue() && complete &&
+	case reported.of("Running").isTrue() && complete &&
 		(s.Pods == nil || readyPods(s.Pods) >= min(active, wanted)):
 		return isReady("running: %s", tally)
-	case len(conditions) == 0:
+	case len(reported) == 0:
 		tally = "the training operator has not processed it yet"
 	}
-	if c := conditionOf(conditions, "Restarting"); c.isTrue() {
+	if c := reported.of("Restarting"); c.isTrue() {
 		tally = cmp.Or(clip(c.Message), "restarting")
 	}
 	return s.diagnose(run{desired: wanted, pods: s.Pods, remark: tally})
@@ -71,11 +61,7 @@ func trainingJob(s Snapshot, t *training) Verdict {
 // set contains the relevant fields of a JobSet
 // (api/jobset/v1alpha2/jobset_types.go).
 type set struct {
-	Spec struct {
-		Suspend *bool `json:"suspend"`
-	} `json:"spec"`
 	Status struct {
-		Conditions           []condition `json:"conditions"`
 		ReplicatedJobsStatus []struct {
 			Name      string `json:"name"`
 			Ready     int    `json:"ready"`
@@ -88,6 +74,9 @@ type set struct {
 // jobSet is ready if all its Jobs are ready, or if it is complete. Its status
 // has no observed generation.
 func jobSet(s Snapshot, j *set) Verdict {
+	if v, ended := s.ended(); ended {
+		return v
+	}
 	done, active := map[string]int{}, 0
 	for _, st := range j.Status.ReplicatedJobsStatus {
 		done[st.Name] = st.Ready + st.Succeeded
@@ -100,14 +89,9 @@ func jobSet(s Snapshot, j *set) Verdict {
 		readyJobs += min(n, done[g.Name])
 		pods += int(g.Count(s.Workload.Object))
 	}
-	conditions := j.Status.Conditions
 	tally := fmt.Sprintf("%d of %d Jobs ready", readyJobs, jobs)
 	switch {
-	case conditionOf(conditions, "Completed").isTrue():
-		return completed("complete")
-	case conditionOf(conditions, "Failed").isTrue():
-		return s.failedRun(conditionOf(conditions, "Failed"))
-	case ptr.Deref(j.Spec.Suspend, false):
+	case IsSuspended(s.Workload):
 		return s.suspended(active)
 	case len(j.Status.ReplicatedJobsStatus) > 0 && readyJobs >= jobs:
 		return isReady("%s", tally)

@@ -1,20 +1,12 @@
 package ready
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 )
-
-// claimCauses explains a pod that cannot be scheduled because one of its claims
-// is missing or not bound. A claim that waits for its first consumer is not a
-// problem.
-func (s *diagnosis) claimCauses(p *corev1.Pod) []*Cause {
-	return causesOf(claimNames(p), func(name string) *Cause { return s.claimCause(p, name) })
-}
 
 // claimNames returns the names of the claims that the pod mounts. The name of a
 // generic ephemeral volume consists of pod and volume.
@@ -38,31 +30,34 @@ var (
 	noStorageClass = regexp.MustCompile(`storageclass(?:\.storage\.k8s\.io)? "([^"]+)" not found`)
 )
 
-func (s *diagnosis) claimCause(p *corev1.Pod, name string) *Cause {
-	claim, known := s.Claims[name]
-	message := schedulerMessage(p)
-	switch {
-	case known && claim == nil:
-		return s.claimMissing(p, name)
+// claimCause explains a pod that cannot be scheduled because one of its claims
+// is missing or not bound. A claim that waits for its first consumer is not a
+// problem.
+func (d podDiagnosis) claimCause(name string) *Cause {
+	claim, known := d.workload.Claims[name]
+	message, subject := schedulerMessage(d.pod), "claim "+d.pod.Namespace+"/"+name
+	switch m := noClaim.FindStringSubmatch(message); {
+	case known && claim == nil, !known && m != nil && m[1] == name:
+		c := d.missing(ReasonVolumeMissing, "",
+			&Ref{Kind: "PersistentVolumeClaim", Namespace: d.pod.Namespace, Name: name})
+		c.Subject = subject
+		return c
 	case !known:
-		if m := noClaim.FindStringSubmatch(message); m != nil && m[1] == name {
-			return s.claimMissing(p, name)
-		}
 		return nil
 	}
-	log := s.events.about("PersistentVolumeClaim", name)
-	d := claimDiagnosis{ClaimSnapshot: ClaimSnapshot{Claim: claim, ClassMissing: classMissing(log)}, events: log}
-	if d.provisionedWithPod(message) {
+	log := d.workload.events.about("PersistentVolumeClaim", name)
+	of := claimDiagnosis{ClaimSnapshot: ClaimSnapshot{Claim: claim, ClassMissing: classMissing(log)}, events: log}
+	if of.provisionedWithPod(message) {
 		return nil
 	}
-	c := d.unusable()
+	c := of.unusable()
 	if c == nil {
 		return nil
 	}
 	if claim.DeletionTimestamp != nil {
 		c = c.terminal(volumeGrace) // the claim may be created again
 	}
-	c.Subject = "claim " + p.Namespace + "/" + name
+	c.Subject = subject
 	return c
 }
 
@@ -82,15 +77,6 @@ func (s *claimDiagnosis) provisionedWithPod(message string) bool {
 		s.className() != "" && s.Claim.Spec.VolumeName == "" &&
 		s.events.latest("ProvisioningFailed", "VolumeMismatch") == nil &&
 		!strings.Contains(message, "unbound immediate PersistentVolumeClaims")
-}
-
-func (s *diagnosis) claimMissing(p *corev1.Pod, name string) *Cause {
-	c := s.newPodCause(p, ReasonVolumeMissing, "claim "+p.Namespace+"/"+name,
-		fmt.Sprintf("PersistentVolumeClaim %q does not exist in namespace %s.", name, p.Namespace),
-		StepCreateFirst+", or correct "+FieldClaimName+".")
-	c.Command = Kubectl(p.Namespace, "get", "persistentvolumeclaims")
-	c.Missing = &Ref{Kind: "PersistentVolumeClaim", Namespace: p.Namespace, Name: name}
-	return c.terminal(shortGrace)
 }
 
 // unlessRetried marks a cause as permanent if the last failure of a provisioner

@@ -30,27 +30,24 @@ func (p *planner) warnOfQueue(ctx context.Context, workload *unstructured.Unstru
 		return
 	}
 	pods, requests := manifest.Demand(workload, decodeFieldPath(p.Plan.PodTemplatePath)...)
-	causes, err := observe.QueueForecast(ctx, p.Data.Cluster,
+	cause, err := observe.QueueForecast(ctx, p.Data.Cluster,
 		p.Plan.QueueScheduler.ValueString(), workload.GetNamespace(), p.Plan.QueueName.ValueString(),
 		ready.Demand{Pods: int(pods), Requests: requests}, workload.GetKind()+" "+p.Plan.ID.ValueString())
-	if err != nil {
+	if err != nil || cause == nil {
 		return // the dry run has reported the problem
 	}
 	queue := kind.LocalQueue(kind.KueueVersion).Named(workload.GetNamespace(), p.Plan.QueueName.ValueString())
 	if p.Plan.QueueScheduler.ValueString() == kind.QueueSchedulerKAI {
 		queue = kind.KAIQueue().Named("", p.Plan.QueueName.ValueString())
 	}
-	created := p.Data.Cluster.PlansObject(manifest.Key(queue))
-	for _, cause := range causes {
-		if created && cause.Reason == ready.ReasonQueueMissing {
-			continue // a kt_queue of the same run creates it
-		}
-		summary := "The queue will not admit the compute immediately"
-		if cause.Reason == ready.ReasonQueueShared {
-			summary = "The queue may not admit the compute immediately"
-		}
-		p.Diags.AddAttributeWarning(path.Root("queue_name"), summary, tf.Explain(tf.ComputeType, *cause, nil))
+	if cause.Reason == ready.ReasonQueueMissing && p.Data.Cluster.PlansObject(manifest.Key(queue)) {
+		return // a kt_queue of the same run creates it
 	}
+	summary := "The queue will not admit the compute immediately"
+	if cause.Reason == ready.ReasonQueueShared {
+		summary = "The queue may not admit the compute immediately"
+	}
+	p.Diags.AddAttributeWarning(path.Root("queue_name"), summary, tf.Explain(tf.ComputeType, *cause, nil))
 }
 
 // warnOfGPUs warns of requests for GPUs that no node can satisfy.
@@ -61,17 +58,15 @@ func (p *planner) warnOfGPUs(ctx context.Context, workload *unstructured.Unstruc
 	seen := p.Plan.observe(workload)
 	pods, _ := manifest.Demand(workload, decodeFieldPath(p.Plan.PodTemplatePath)...)
 	demand := observe.GPUDemand{NodeSelector: manifest.NodeSelector(seen), Each: seen.GPUs, Pods: pods}
-	causes, err := observe.GPUForecast(ctx, p.Data.Cluster, demand, workload.GetKind()+" "+p.Plan.ID.ValueString())
-	if err != nil {
+	cause, err := observe.GPUForecast(ctx, p.Data.Cluster, demand, workload.GetKind()+" "+p.Plan.ID.ValueString())
+	if err != nil || cause == nil {
 		return // the dry run has reported the problem
 	}
-	for _, cause := range causes {
-		at := path.Root("gpus")
-		if cause.Subject == "GPU product" {
-			at = path.Root("gpu_type")
-		}
-		p.Diags.AddAttributeWarning(at, "No node can run the pods", tf.Explain(tf.ComputeType, *cause, nil))
+	at := path.Root("gpus")
+	if cause.Subject == "labels" {
+		at = path.Root("gpu_type")
 	}
+	p.Diags.AddAttributeWarning(at, "No node can run the pods", tf.Explain(tf.ComputeType, *cause, nil))
 }
 
 // warnOfServiceAccount warns of a missing service account.

@@ -11,20 +11,20 @@ func TestAccPlanWarnsIfNoNodeHasTheGPUs(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	for name, c := range map[string]struct{ block, attributes, message string }{
-		"more GPUs per pod than any node has": {"", `gpus = 9`, "requests 9 GPUs, and the largest of"},
+		"more GPUs per pod than any node has": {"", `gpus = 9`, "requests 9 nvidia.com/gpu, and the largest of"},
 		"a product that no node has": {"", "gpus = 1\n gpu_type = \"NVIDIA-B200\"",
-			"no node with nvidia.com/gpu.product=NVIDIA-B200"},
+			"No node has the label nvidia.com/gpu.product=NVIDIA-B200"},
 		"a product and number that a node has": {"", "gpus = 8\n gpu_type = \"NVIDIA-H100-80GB-HBM3\"", ""},
 		"suspended":                            {"", "gpus = 9\n suspend = true", ""},
 		"check_gpus is false":                  {"check_gpus = false", `gpus = 9`, ""},
 		"with node autoscaling":                {"node_autoscaling = true", `gpus = 9`, ""},
 		"without node autoscaling": {"node_autoscaling = false", `gpus = 9`,
-			"requests 9 GPUs, and the largest of"},
+			"requests 9 nvidia.com/gpu, and the largest of"},
 		"GPUs in a manifest": {"",
 			acctest.Manifest("apiVersion: apps/v1\nkind: StatefulSet\nspec: {template: {spec: {containers: [{name: " +
-				"kubetorch, resources: {limits: {nvidia.com/gpu: 9}}}]}}}"), "requests 9 GPUs"},
+				"kubetorch, resources: {limits: {nvidia.com/gpu: 9}}}]}}}"), "requests 9 nvidia.com/gpu"},
 		"more pods than the nodes can run": {"", "gpus = 8\n replicas = 5000",
-			"such pods when nothing else runs there"},
+			"5000 pods cannot run at the same time: each requests 8 nvidia.com/gpu"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
