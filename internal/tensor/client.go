@@ -4,7 +4,6 @@
 package tensor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,12 +63,20 @@ func (o Options) withDefaults() Options {
 	if o.Credentials == nil {
 		o.Credentials = insecure.NewCredentials()
 	}
-	o.MessageLimit = cmp.Or(o.MessageLimit, 16<<20)
-	o.ChunkSize = cmp.Or(o.ChunkSize, 1<<20)
-	o.TensorLimit = cmp.Or(o.TensorLimit, 16<<30)
-	o.StallTimeout = cmp.Or(o.StallTimeout, 30*time.Second)
-	o.Buffer = cmp.Or(o.Buffer, 128<<10)
+	o.MessageLimit = positive(o.MessageLimit, 16<<20)
+	o.ChunkSize = positive(o.ChunkSize, 1<<20)
+	o.TensorLimit = positive(o.TensorLimit, 16<<30)
+	o.StallTimeout = positive(o.StallTimeout, 30*time.Second)
+	o.Buffer = positive(o.Buffer, 128<<10)
 	return o
+}
+
+// positive returns a limit, or its default if it is zero or negative.
+func positive[N int | int64 | time.Duration](limit, otherwise N) N {
+	if limit > 0 {
+		return limit
+	}
+	return otherwise
 }
 
 // Client is a client of one tensor server. It is safe for concurrent use.
