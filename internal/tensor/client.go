@@ -6,7 +6,6 @@ package tensor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"time"
 
@@ -84,7 +83,6 @@ type Client struct {
 	target  string
 	options Options
 	conn    *grpc.ClientConn
-	pool    *wire.Pool // buffers of received chunks
 }
 
 // window is the maximum number of bytes that a server may send before they are read.
@@ -112,7 +110,7 @@ func New(target string, o Options) (*Client, error) {
 	if err != nil {
 		return nil, &Error{Op: "connect", Target: target, Class: Local, Err: err}
 	}
-	return &Client{target: target, options: o, conn: conn, pool: wire.NewPool(o.ChunkSize)}, nil
+	return &Client{target: target, options: o, conn: conn}, nil
 }
 
 // Close closes the connection and cancels all calls.
@@ -201,30 +199,4 @@ func (c *Client) failed(ctx context.Context, op, tensor string, err error) error
 		err = errors.New(text)
 	}
 	return &Error{Op: op, Tensor: tensor, Target: c.target, Class: class, Err: err}
-}
-
-var errStalled = errors.New("no progress")
-
-// transfer is a stream that is cancelled when it makes no progress.
-type transfer struct {
-	ctx    context.Context //nolint:containedctx // context of the stream, for classify
-	cancel context.CancelCauseFunc
-	timer  *time.Timer
-	limit  time.Duration
-}
-
-func (c *Client) transfer(ctx context.Context) *transfer {
-	ctx, cancel := context.WithCancelCause(c.outgoing(ctx))
-	t := &transfer{ctx: ctx, cancel: cancel, limit: c.options.StallTimeout}
-	t.timer = time.AfterFunc(t.limit, func() {
-		cancel(fmt.Errorf("%w for %s", errStalled, t.limit))
-	})
-	return t
-}
-
-func (t *transfer) progress() { t.timer.Reset(t.limit) }
-
-func (t *transfer) end() {
-	t.timer.Stop()
-	t.cancel(nil)
 }
