@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
+	"github.com/ktdev/terraform-provider-kt/internal/detach"
 	"github.com/ktdev/terraform-provider-kt/internal/printable"
 )
 
@@ -135,21 +136,13 @@ func (r *Resolver) request(ctx context.Context, ref string) (string, error) {
 // credentials returns the credentials for a repository. A credential helper is a program, which may fail or wait for
 // input.
 func (r *Resolver) credentials(ctx context.Context, repository name.Repository) (authn.Authenticator, error) {
-	type answer struct {
-		credentials authn.Authenticator
-		err         error
-	}
-	answered := make(chan answer, 1)
-	go func() {
-		credentials, err := authn.Resolve(ctx, r.keychain, repository)
-		answered <- answer{credentials, err}
-	}()
-	select {
-	case got := <-answered:
-		return got.credentials, got.err
-	case <-ctx.Done():
+	credentials, err := detach.Call(ctx, func() (authn.Authenticator, error) {
+		return authn.Resolve(ctx, r.keychain, repository)
+	}, nil)
+	if err != nil && ctx.Err() != nil {
 		return nil, fmt.Errorf("the credential helper did not respond within %s", timeLimit)
 	}
+	return credentials, err
 }
 
 // Reason is the reason why a digest could not be resolved.
