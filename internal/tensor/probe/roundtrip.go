@@ -58,7 +58,7 @@ func (c *comparer) Write(p []byte) (int, error) {
 func roundTrip(ctx context.Context, c *tensor.Client, e Endpoint, r Result) Result {
 	start := time.Now()
 	trip := skyTrip
-	if e.Protocol == KPU || r.Service == kputorch.Service_ServiceDesc.ServiceName {
+	if r.Service == kputorch.Service_ServiceDesc.ServiceName {
 		trip = kpuTrip
 	}
 	if err := trip(ctx, c, e); err != nil {
