@@ -64,12 +64,7 @@ func (e *Endpoint) Address() string {
 // BackendAt returns the target of a port-forward to a port of the Service or, if that has no such port, of the pods.
 func (e *Endpoint) BackendAt(port int32) portforward.Backend {
 	backend := e.Backend
-	backend.Port = intstr.FromInt32(port)
-	for _, p := range e.ports {
-		if p.Port == port {
-			backend.Port = portforward.TargetPort(p)
-		}
-	}
+	backend.Port = portforward.TargetPortOf(e.ports, port)
 	return backend
 }
 

@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
-	"net"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/portforward"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/probe"
@@ -35,7 +33,7 @@ type ProbeRequest struct {
 // Prober sends each probe once, even if several data sources request it, as
 // long as the pods stay the same. Its methods may be called concurrently.
 type Prober struct {
-	results      sync.Map // of probeKey to func() probeOutcome
+	results      sync.Map // of probeKey to func() (probe.Result, error)
 	unresponsive addresses
 }
 
@@ -45,19 +43,12 @@ type probeKey struct {
 	security Security
 }
 
-type probeOutcome struct {
-	result probe.Result
-	err    error
-}
-
 // Run sends the probe. An error has its cause on the client's side, such as a missing permission.
 func (p *Prober) Run(ctx context.Context, c Cluster, q ProbeRequest) (probe.Result, error) {
-	result, _ := p.results.LoadOrStore(probeKey{c, q.String(), q.Security}, sync.OnceValue(func() probeOutcome {
-		result, err := q.Send(ctx, q.Route.dialer(&p.unresponsive))
-		return probeOutcome{result, err}
+	send, _ := p.results.LoadOrStore(probeKey{c, q.String(), q.Security}, sync.OnceValues(func() (probe.Result, error) {
+		return q.Send(ctx, q.Route.dialer(&p.unresponsive))
 	}))
-	outcome := result.(func() probeOutcome)() //nolint:errcheck // nothing else is stored
-	return outcome.result, outcome.err
+	return send.(func() (probe.Result, error))() //nolint:errcheck // nothing else is stored
 }
 
 // String returns a description of the request, without its secrets. It differs for different pods.
@@ -97,8 +88,7 @@ func (q ProbeRequest) http(ctx context.Context, dial *Dialer) (probe.Result, err
 		return probe.Result{}, err
 	}
 	return probe.HTTP(ctx, probe.Web{
-		URL: q.Security.url(q.Route.URL), TLS: config, Token: q.Security.Token, Timeout: q.Timeout,
-		Dialer: func(ctx context.Context, _, address string) (net.Conn, error) { return dial.Dial(ctx, address) },
+		URL: q.Security.url(q.Route.URL), TLS: config, Token: q.Security.Token, Timeout: q.Timeout, Dialer: dial.Dial,
 	}), nil
 }
 
@@ -108,20 +98,9 @@ func (q ProbeRequest) grpc(ctx context.Context, dial *Dialer) (probe.Result, err
 		return probe.Result{}, err
 	}
 	return probe.GRPC(ctx, probe.Endpoint{
-		Target: q.Route.Target, Protocol: protocolOf(q.Endpoint), RoundTrip: q.Bytes, Timeout: q.Timeout,
+		Target: q.Route.Target, Runtime: q.Endpoint.Runtime, RoundTrip: q.Bytes, Timeout: q.Timeout,
 		Seed: seedOf(q.Endpoint.ID()), Options: options,
 	}), nil
-}
-
-func protocolOf(e *Endpoint) probe.Protocol {
-	switch e.Runtime {
-	case kind.RuntimeSkyTorch:
-		return probe.SkyTorch
-	case kind.RuntimeKPU:
-		return probe.KPU
-	default:
-		return probe.Auto
-	}
 }
 
 // seedOf returns a different seed for each endpoint, so that the tensor of one endpoint is never accepted from another.

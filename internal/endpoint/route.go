@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/portforward"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/probe"
 )
 
 // Routes to an endpoint.
@@ -86,18 +88,20 @@ func (r Route) Dialer() *Dialer { return r.dialer(&addresses{}) }
 
 // dialer returns a [Route.Dialer] that does not dial the addresses at which other reads timed out.
 func (r Route) dialer(unresponsive *addresses) *Dialer {
-	return &Dialer{route: r, unresponsive: unresponsive}
+	return &Dialer{Open: func(ctx context.Context, address string) (net.Conn, error) {
+		if r.Forwarded() {
+			ctx, cancel := context.WithTimeout(ctx, portForwardTimeout)
+			defer cancel()
+			return portforward.Dial(ctx, r.cluster, *r.backend)
+		}
+		ctx, cancel := context.WithTimeout(ctx, directTimeout)
+		defer cancel()
+		return unresponsive.dial(ctx, address)
+	}}
 }
 
-// Dialer connects to an endpoint, and records the last error.
-type Dialer struct {
-	route        Route
-	unresponsive *addresses
-
-	mu        sync.Mutex
-	last      error
-	connected bool
-}
+// Dialer connects to an address, or to the backend of a port-forward.
+type Dialer = probe.Dialer
 
 // addresses records addresses that accepted no connection before the deadline, so that other reads do not wait for
 // them, too. Hundreds of computes can share the address of one gateway.
@@ -113,44 +117,9 @@ func (a *addresses) dial(ctx context.Context, address string) (net.Conn, error) 
 	if when, ok := since.(time.Time); ok && time.Since(when) < unresponsiveFor {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: fmt.Errorf("%s: %w", address, errUnresponsive)}
 	}
-	var plain net.Dialer
-	conn, err := plain.DialContext(ctx, "tcp", address)
+	conn, err := tensor.DialTCP(ctx, address)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		a.since.Store(address, time.Now())
 	}
 	return conn, err
-}
-
-// Dial connects to an address, or to the backend of a port-forward.
-func (d *Dialer) Dial(ctx context.Context, address string) (net.Conn, error) {
-	conn, err := d.dial(ctx, address)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.last, d.connected = err, d.connected || err == nil
-	return conn, err
-}
-
-func (d *Dialer) dial(ctx context.Context, address string) (net.Conn, error) {
-	if d.route.Forwarded() {
-		ctx, cancel := context.WithTimeout(ctx, portForwardTimeout)
-		defer cancel()
-		return portforward.Dial(ctx, d.route.cluster, *d.route.backend)
-	}
-	ctx, cancel := context.WithTimeout(ctx, directTimeout)
-	defer cancel()
-	return d.unresponsive.dial(ctx, address)
-}
-
-// Connected reports whether an attempt has succeeded.
-func (d *Dialer) Connected() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.connected
-}
-
-// Failure returns the error of the last connection attempt, or nil if it succeeded.
-func (d *Dialer) Failure() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.last
 }

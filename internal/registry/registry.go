@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
+	"github.com/ktdev/terraform-provider-kt/internal/detach"
 	"github.com/ktdev/terraform-provider-kt/internal/printable"
 )
 
@@ -26,16 +27,7 @@ const timeLimit = 8 * time.Second
 // callers, and caches results and errors. Create a new Resolver for each run.
 type Resolver struct {
 	keychain authn.Keychain
-
-	mu      sync.Mutex
-	results map[string]*result
-}
-
-// result is the result for one reference, which is valid after done is closed.
-type result struct {
-	done   chan struct{}
-	digest string
-	err    error
+	results  sync.Map // of references to func() (digest string, err error)
 }
 
 // New returns a resolver that authenticates like docker and podman, with their
@@ -44,7 +36,7 @@ func New() *Resolver { return NewWith(authn.DefaultKeychain) }
 
 // NewWith returns a resolver with other credentials.
 func NewWith(keychain authn.Keychain) *Resolver {
-	return &Resolver{keychain: keychain, results: map[string]*result{}}
+	return &Resolver{keychain: keychain}
 }
 
 // Pin is an image with its digest.
@@ -82,25 +74,12 @@ func (r *Resolver) Resolve(ctx context.Context, image string) (Pin, error) {
 // once requests a reference, or waits for the response to an earlier request. The request continues if a caller is
 // cancelled, because others may wait for it.
 func (r *Resolver) once(ctx context.Context, ref string) (string, error) {
-	r.mu.Lock()
-	res, requested := r.results[ref]
-	if !requested {
-		res = &result{done: make(chan struct{})}
-		r.results[ref] = res
-		go func() {
-			defer close(res.done)
-			limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeLimit)
-			defer cancel()
-			res.digest, res.err = r.request(limited, ref)
-		}()
-	}
-	r.mu.Unlock()
-	select {
-	case <-res.done:
-		return res.digest, res.err
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
+	request, _ := r.results.LoadOrStore(ref, sync.OnceValues(func() (string, error) {
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeLimit)
+		defer cancel()
+		return r.request(limited, ref)
+	}))
+	return detach.Call(ctx, request.(func() (string, error)), nil) //nolint:errcheck // nothing else is stored
 }
 
 func (r *Resolver) request(ctx context.Context, ref string) (string, error) {
@@ -135,21 +114,13 @@ func (r *Resolver) request(ctx context.Context, ref string) (string, error) {
 // credentials returns the credentials for a repository. A credential helper is a program, which may fail or wait for
 // input.
 func (r *Resolver) credentials(ctx context.Context, repository name.Repository) (authn.Authenticator, error) {
-	type answer struct {
-		credentials authn.Authenticator
-		err         error
-	}
-	answered := make(chan answer, 1)
-	go func() {
-		credentials, err := authn.Resolve(ctx, r.keychain, repository)
-		answered <- answer{credentials, err}
-	}()
-	select {
-	case got := <-answered:
-		return got.credentials, got.err
-	case <-ctx.Done():
+	credentials, err := detach.Call(ctx, func() (authn.Authenticator, error) {
+		return authn.Resolve(ctx, r.keychain, repository)
+	}, nil)
+	if err != nil && ctx.Err() != nil {
 		return nil, fmt.Errorf("the credential helper did not respond within %s", timeLimit)
 	}
+	return credentials, err
 }
 
 // Reason is the reason why a digest could not be resolved.

@@ -4,10 +4,8 @@
 package tensor
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"time"
 
@@ -64,12 +62,20 @@ func (o Options) withDefaults() Options {
 	if o.Credentials == nil {
 		o.Credentials = insecure.NewCredentials()
 	}
-	o.MessageLimit = cmp.Or(o.MessageLimit, 16<<20)
-	o.ChunkSize = cmp.Or(o.ChunkSize, 1<<20)
-	o.TensorLimit = cmp.Or(o.TensorLimit, 16<<30)
-	o.StallTimeout = cmp.Or(o.StallTimeout, 30*time.Second)
-	o.Buffer = cmp.Or(o.Buffer, 128<<10)
+	o.MessageLimit = positive(o.MessageLimit, 16<<20)
+	o.ChunkSize = positive(o.ChunkSize, 1<<20)
+	o.TensorLimit = positive(o.TensorLimit, 16<<30)
+	o.StallTimeout = positive(o.StallTimeout, 30*time.Second)
+	o.Buffer = positive(o.Buffer, 128<<10)
 	return o
+}
+
+// positive returns a limit, or its default if it is zero or negative.
+func positive[N int | int64 | time.Duration](limit, otherwise N) N {
+	if limit > 0 {
+		return limit
+	}
+	return otherwise
 }
 
 // Client is a client of one tensor server. It is safe for concurrent use.
@@ -77,7 +83,6 @@ type Client struct {
 	target  string
 	options Options
 	conn    *grpc.ClientConn
-	pool    *wire.Pool // buffers of received chunks
 }
 
 // window is the maximum number of bytes that a server may send before they are read.
@@ -105,7 +110,7 @@ func New(target string, o Options) (*Client, error) {
 	if err != nil {
 		return nil, &Error{Op: "connect", Target: target, Class: Local, Err: err}
 	}
-	return &Client{target: target, options: o, conn: conn, pool: wire.NewPool(o.ChunkSize)}, nil
+	return &Client{target: target, options: o, conn: conn}, nil
 }
 
 // Close closes the connection and cancels all calls.
@@ -194,30 +199,4 @@ func (c *Client) failed(ctx context.Context, op, tensor string, err error) error
 		err = errors.New(text)
 	}
 	return &Error{Op: op, Tensor: tensor, Target: c.target, Class: class, Err: err}
-}
-
-var errStalled = errors.New("no progress")
-
-// transfer is a stream that is cancelled when it makes no progress.
-type transfer struct {
-	ctx    context.Context //nolint:containedctx // context of the stream, for classify
-	cancel context.CancelCauseFunc
-	timer  *time.Timer
-	limit  time.Duration
-}
-
-func (c *Client) transfer(ctx context.Context) *transfer {
-	ctx, cancel := context.WithCancelCause(c.outgoing(ctx))
-	t := &transfer{ctx: ctx, cancel: cancel, limit: c.options.StallTimeout}
-	t.timer = time.AfterFunc(t.limit, func() {
-		cancel(fmt.Errorf("%w for %s", errStalled, t.limit))
-	})
-	return t
-}
-
-func (t *transfer) progress() { t.timer.Reset(t.limit) }
-
-func (t *transfer) end() {
-	t.timer.Stop()
-	t.cancel(nil)
 }

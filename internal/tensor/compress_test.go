@@ -148,7 +148,7 @@ func TestClientSupportsCompressingServers(t *testing.T) {
 			skytorch.RegisterServiceServer(g, s)
 			skymetrics.RegisterMetricsServer(g, s)
 			c := dial(t, listen(t, g), tensor.Options{})
-			got, _, err := download(t.Context(), c, 1)
+			got, err := download(t.Context(), c, 1, 1<<20)
 			if err != nil || !bytes.Equal(got, s.data) {
 				t.Errorf("download: %d bytes, %v", len(got), err)
 			}
@@ -170,7 +170,7 @@ func TestMessagesThatAreTooLargeAfterDecompressionAreRejected(t *testing.T) {
 			g := grpc.NewServer()
 			skytorch.RegisterServiceServer(g, s)
 			c := dial(t, listen(t, g), tensor.Options{MessageLimit: 1 << 20})
-			if _, _, err := download(t.Context(), c, 1); tensor.ClassOf(err) != tensor.TooLarge || err == nil {
+			if _, err := download(t.Context(), c, 1, 4<<20); tensor.ClassOf(err) != tensor.TooLarge || err == nil {
 				t.Errorf("client: %v", err)
 			}
 			conn, err := grpc.NewClient(serve(t, server.Options{MessageLimit: 1 << 20}),

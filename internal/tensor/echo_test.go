@@ -12,7 +12,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
-	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/kputorch"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
@@ -71,7 +70,7 @@ func TestASingleChunkIsEchoedOrTheCallEnds(t *testing.T) {
 			if c.reader == nil {
 				c.reader = bytes.NewReader(data)
 			}
-			err := dial(t, s.start(t), o).Echo(t.Context(), "a", layout.Of(layout.UInt8, size), c.reader, &file)
+			err := dial(t, s.start(t), o).Echo(t.Context(), "a", size, c.reader, &file)
 			if c.ok {
 				if err != nil || !bytes.Contains(file.Bytes(), data) {
 					t.Errorf("%d bytes were returned: %v", file.Len(), err)

@@ -65,17 +65,8 @@ func ClassOf(err error) Class {
 	return Refused
 }
 
-// localError is a failure on the client's side.
-type localError struct{ error }
-
-func (e localError) Unwrap() error { return e.error }
-
-// refusedError is an unsuccessful response, which some servers send instead of a gRPC status.
-type refusedError string
-
-func (e refusedError) Error() string {
-	return fmt.Sprintf("the server rejected the request: %.500s", string(e))
-}
+// local returns a failure on the client's side, to which [Client.failed] adds the call.
+func local(err error) error { return &Error{Class: Local, Err: err} }
 
 func classify(ctx context.Context, err error) (Class, error) {
 	if cause := context.Cause(ctx); errors.Is(cause, errStalled) {
@@ -87,11 +78,8 @@ func classify(ctx context.Context, err error) (Class, error) {
 		}
 		return Violation, err
 	}
-	if _, ok := errors.AsType[localError](err); ok {
-		return Local, err
-	}
-	if _, ok := errors.AsType[refusedError](err); ok {
-		return Refused, err
+	if known, ok := errors.AsType[*Error](err); ok {
+		return known.Class, known.Err
 	}
 	code := status.Code(err)
 	// The context determines the class, whatever gRPC reports. Its cause shows whether the client itself cancelled it.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
-	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/server"
 )
 
@@ -47,15 +46,15 @@ func dial(t testing.TB, target string, o tensor.Options) *tensor.Client {
 }
 
 // upload writes a tensor in memory.
-func upload(ctx context.Context, c *tensor.Client, id uint64, l layout.Layout, data []byte) error {
-	return c.Upload(ctx, id, l, bytes.NewReader(data))
+func upload(ctx context.Context, c *tensor.Client, id uint64, data []byte) error {
+	return c.Upload(ctx, id, int64(len(data)), bytes.NewReader(data))
 }
 
-// download reads a tensor of any type and shape into memory.
-func download(ctx context.Context, c *tensor.Client, id uint64) ([]byte, layout.Layout, error) {
+// download reads a tensor into memory.
+func download(ctx context.Context, c *tensor.Client, id uint64, size int64) ([]byte, error) {
 	var out bytes.Buffer
-	l, err := c.Download(ctx, id, layout.Layout{}, &out)
-	return out.Bytes(), l, err
+	err := c.Download(ctx, id, size, &out)
+	return out.Bytes(), err
 }
 
 func random(n int64) []byte {

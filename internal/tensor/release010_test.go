@@ -22,10 +22,10 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
-	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/probe"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/server"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/server/layout"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
 
@@ -208,17 +208,16 @@ func TestClientSupportsServersOfSkyTorch010(t *testing.T) {
 	t.Parallel()
 	target := release010(t)
 	c := dial(t, target, tensor.Options{Numbering: wire.From7})
-	l := layout.Of("torch.int64", 1000, 300)
 	data := random(8 * 1000 * 300)
-	if err := upload(t.Context(), c, 1, l, data); err != nil {
+	if err := upload(t.Context(), c, 1, data); err != nil {
 		t.Fatal(err)
 	}
-	got, have, err := download(t.Context(), c, 1)
-	if err != nil || !have.Same(l) || !bytes.Equal(got, data) {
-		t.Errorf("%s with %d bytes: %v", have, len(got), err)
+	got, err := download(t.Context(), c, 1, int64(len(data)))
+	if err != nil || !bytes.Equal(got, data) {
+		t.Errorf("%d bytes: %v", len(got), err)
 	}
 	other := dial(t, target, tensor.Options{})
-	if err := upload(t.Context(), other, 2, l, data); tensor.ClassOf(err) != tensor.Refused {
+	if err := upload(t.Context(), other, 2, data); tensor.ClassOf(err) != tensor.Refused {
 		t.Errorf("in the other numbering: %v", err)
 	}
 }

@@ -1,72 +1,59 @@
 package tensor
 
 import (
-	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/mem"
 
 	"github.com/ktdev/terraform-provider-kt/internal/printable"
-	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
 
-// Upload writes a tensor to a SkyTorch server. It reads the packed elements from
-// data, exactly as many bytes as the layout has. The server creates the tensor if
-// it does not exist.
-func (c *Client) Upload(ctx context.Context, id uint64, l layout.Layout, data io.Reader) error {
-	l = l.Packed()
-	size, err := packedSize(l)
-	if err != nil {
-		return c.failed(ctx, "upload", strconv.FormatUint(id, 10), err)
-	}
+// dtype is the type of the elements of all tensors.
+const dtype = "torch.uint8"
+
+// Upload writes a tensor of bytes to a SkyTorch server. It reads exactly size bytes from data. The server creates the
+// tensor if it does not exist.
+func (c *Client) Upload(ctx context.Context, id uint64, size int64, data io.Reader) error {
 	t := c.transfer(ctx)
 	defer t.end()
-	return c.failed(t.ctx, "upload", strconv.FormatUint(id, 10), c.sendSky(t, id, l, size, data))
+	return c.failed(t.ctx, "upload", strconv.FormatUint(id, 10),
+		c.upload(t, id, source{data: data, size: size, chunk: int64(c.options.ChunkSize)}))
 }
 
-func packedSize(l layout.Layout) (int64, error) {
-	if err := l.Validate(); err != nil {
-		return 0, localError{err}
+func (c *Client) upload(t *transfer, id uint64, s source) error {
+	if s.size < 0 {
+		return local(fmt.Errorf("a tensor of %d bytes", s.size))
 	}
-	return l.Bytes()
-}
-
-func (c *Client) sendSky(t *transfer, id uint64, l layout.Layout, size int64, data io.Reader) error {
-	source := readerSource{r: data, pool: c.pool}
-	chunkSize := int64(c.options.ChunkSize)
-	total := max((size+chunkSize-1)/chunkSize, 1)
 	// A single chunk is sent with the end of the stream in one frame, like a unary call.
-	desc := &grpc.StreamDesc{ClientStreams: total > 1}
+	desc := &grpc.StreamDesc{ClientStreams: s.chunks() > 1}
 	st, err := c.conn.NewStream(t.ctx, desc, skytorch.Service_UpdateTensor_FullMethodName)
 	if err != nil {
 		return err
 	}
-	for n := range total {
-		//nolint:gosec // 2^32 chunks of 1 MiB
-		fields := &skytorch.TensorChunk{TensorId: id, ChunkNumber: uint32(n), TotalChunks: uint32(total)}
-		if n == 0 {
-			describe(fields, l, size)
-		}
-		chunk := wire.SkyChunk{Fields: fields, Numbering: c.options.Numbering}
-		if size > 0 {
-			if chunk.Data, err = source.next(int(min(chunkSize, size-n*chunkSize))); err != nil {
-				return err
+	err = t.send(st, s, func(number, total uint32, data mem.BufferSlice) any {
+		fields := &skytorch.TensorChunk{TensorId: id, ChunkNumber: number, TotalChunks: total}
+		if number == 0 {
+			fields.Shape, fields.Stride, fields.Dtype = []int64{s.size}, []int64{1}, dtype
+			fields.TotalBytes = uint64(s.size)          //nolint:gosec // not negative
+			fields.Metadata = &skytorch.TensorMetadata{ // makes the server create the tensor
+				TensorId: id, Shape: fields.Shape, Dtype: dtype, Nbytes: s.size, DeviceType: "cpu",
+				Stride: fields.Stride,
 			}
 		}
-		err := st.SendMsg(&chunk)
-		chunk.Free()
-		if errors.Is(err, io.EOF) {
-			break // the server has ended the call; the status below states the reason
-		}
-		if err != nil {
-			return err
-		}
-		t.progress()
+		return &wire.SkyChunk{Fields: fields, Numbering: c.options.Numbering, Data: data}
+	})
+	if err != nil && !errors.Is(err, io.EOF) { // after io.EOF, the status below states the reason
+		return err
 	}
 	if err := st.CloseSend(); err != nil {
 		return err
@@ -80,108 +67,73 @@ func (c *Client) sendSky(t *transfer, id uint64, l layout.Layout, size int64, da
 	return succeeded(&resp)
 }
 
-// describe sets the fields of the first chunk. The metadata makes a SkyTorch server
-// create the tensor.
-func describe(chunk *skytorch.TensorChunk, l layout.Layout, size int64) {
-	chunk.Shape, chunk.Stride, chunk.Dtype = l.Shape, l.Strides(), string(l.DType)
-	chunk.TotalBytes = uint64(size) //nolint:gosec // never negative
-	chunk.Metadata = &skytorch.TensorMetadata{
-		TensorId: chunk.TensorId, Shape: l.Shape, Dtype: string(l.DType), Nbytes: size, DeviceType: "cpu",
-		Stride: chunk.Stride,
-	}
-}
-
 func succeeded(resp *skytorch.TensorResponse) error {
 	if resp.GetSuccess() {
 		return nil
 	}
-	return refusedError(printable.Foreign(resp.GetMessage()))
+	return &Error{Class: Refused, Err: fmt.Errorf("the server rejected the request: %.500s",
+		printable.Foreign(resp.GetMessage()))}
 }
 
-// Download reads a tensor from a SkyTorch server, and writes its packed elements to
-// data. It returns the type and shape. If want is set, the tensor must have this
-// type and shape. After an error, part of the data may have been written.
-func (c *Client) Download(ctx context.Context, id uint64, want layout.Layout, data io.Writer) (layout.Layout, error) {
+// Download reads a tensor of bytes from a SkyTorch server, and writes it to data. The tensor must have this size. After
+// an error, part of the data may have been written.
+func (c *Client) Download(ctx context.Context, id uint64, size int64, data io.Writer) error {
 	t := c.transfer(ctx)
 	defer t.end()
-	l, err := c.receiveSky(t, id, want.Packed(), data)
-	return l, c.failed(t.ctx, "download", strconv.FormatUint(id, 10), err)
+	return c.failed(t.ctx, "download", strconv.FormatUint(id, 10), c.download(t, id, size, data))
 }
 
-func (c *Client) receiveSky(t *transfer, id uint64, want layout.Layout, data io.Writer) (layout.Layout, error) {
+func (c *Client) download(t *transfer, id uint64, size int64, data io.Writer) error {
+	seq := wire.NewSequence(c.options.TensorLimit)
+	if err := seq.Expect(size); err != nil {
+		return err
+	}
 	st, err := c.conn.NewStream(t.ctx, &grpc.StreamDesc{ServerStreams: true}, skytorch.Service_GetTensor_FullMethodName)
 	if err != nil {
-		return want, err
+		return err
 	}
-	err = st.SendMsg(&skytorch.GetTensorRequest{TensorId: id, Shape: want.Shape, Dtype: string(want.DType)})
+	err = st.SendMsg(&skytorch.GetTensorRequest{TensorId: id, Shape: []int64{size}, Dtype: dtype})
 	if err == nil {
 		err = st.CloseSend()
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		return want, err
+		return err
 	}
-	var chunk wire.SkyChunk
-	defer func() { chunk.Free() }()
-	if err := wire.Receive(st, &chunk); err != nil {
-		if errors.Is(err, io.EOF) {
-			err = wire.Errorf(wire.Truncated, "the stream ended before the first chunk")
+	return receive(t, st, seq, data, func(chunk *skytorch.TensorChunk) error {
+		if total := chunk.GetTotalBytes(); total != 0 {
+			if err := seq.Expect(int64(min(total, math.MaxInt64))); err != nil {
+				return err
+			}
 		}
-		return want, err
-	}
-	l, size, err := wire.Describe(chunk.Fields, want)
-	if err != nil {
-		return want, err
-	}
-	seq := wire.NewSequence(c.options.TensorLimit)
-	if err := seq.Expect(size); err != nil {
-		return want, err
-	}
-	if l.Fills(size) {
-		return l.Packed(), pull(t, st, &chunk, seq, id, l, data)
-	}
-	var storage bytes.Buffer // contains the elements at the offset and strides of the layout
-	if err := pull(t, st, &chunk, seq, id, l, &storage); err != nil {
-		return want, err
-	}
-	return l.Packed(), l.Runs(func(off, n int64) error {
-		_, err := data.Write(storage.Bytes()[off : off+n])
-		return local(err)
+		return describes(chunk, id, size)
 	})
 }
 
-// pull receives all chunks after the first one.
-func pull(
-	t *transfer, st grpc.ClientStream, chunk *wire.SkyChunk, seq *wire.Sequence, id uint64, first layout.Layout,
-	data io.Writer,
-) error {
-	for {
-		if err := wire.Repeats(chunk.Fields, id, first); err != nil {
-			return err
-		}
-		if err := seq.Add(chunk.Piece()); err != nil {
-			return err
-		}
-		for _, buf := range chunk.Data {
-			if _, err := data.Write(buf.ReadOnlyData()); err != nil {
-				return local(err)
-			}
-		}
-		chunk.Free()
-		t.progress()
-		switch err := wire.Receive(st, chunk); {
-		case errors.Is(err, io.EOF):
-			return seq.End()
-		case err != nil:
-			return err
-		}
+// describes checks that a chunk belongs to a tensor of bytes. Any field may be missing. Metadata counts if the chunk
+// itself has no type.
+//
+// SkyTorch sends the packed elements, but with their offset in the original storage, which is therefore not checked.
+func describes(chunk *skytorch.TensorChunk, id uint64, size int64) error {
+	if chunk.GetTensorId() != id && chunk.GetTensorId() != 0 {
+		return wire.Errorf(wire.Mismatch, "chunk %d belongs to tensor %d instead of tensor %d", chunk.GetChunkNumber(),
+			chunk.GetTensorId(), id)
 	}
-}
-
-func local(err error) error {
-	if err == nil {
-		return nil
+	kind, shape, want := chunk.GetDtype(), chunk.GetShape(), []int64{size}
+	if meta := chunk.GetMetadata(); kind == "" && meta.GetDtype() != "" {
+		kind, shape = meta.GetDtype(), meta.GetShape()
 	}
-	return localError{err}
+	if kind != "" && strings.TrimPrefix(kind, "torch.") != strings.TrimPrefix(dtype, "torch.") ||
+		(kind != "" || len(shape) > 0) && !slices.Equal(shape, want) {
+		return wire.Errorf(wire.Mismatch, "chunk %d has %.40q%v instead of %q%v", chunk.GetChunkNumber(), kind, shape,
+			dtype, want)
+	}
+	if total := chunk.GetTotalBytes(); total != 0 && total != uint64(size) { //nolint:gosec // not negative
+		return wire.Errorf(wire.Mismatch, "%d bytes for a tensor of %d", total, size)
+	}
+	if stride := chunk.GetStride(); size > 1 && len(stride) > 0 && !slices.Equal(stride, []int64{1}) {
+		return wire.Errorf(wire.Mismatch, "the elements have stride %v", stride)
+	}
+	return nil
 }
 
 // Delete deletes tensors of the server. Tensors that do not exist are ignored.

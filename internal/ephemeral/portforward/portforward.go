@@ -25,22 +25,19 @@ import (
 // New returns a constructor of the resource. All instances share the open
 // tunnels, because Terraform opens and closes a tunnel with different instances.
 func New() func() ephemeral.EphemeralResource {
-	shared := &tunnels{}
+	shared := &sync.Map{}
 	return func() ephemeral.EphemeralResource { return &portForward{tunnels: shared} }
 }
 
 type portForward struct {
 	data    *tf.ProviderData // nil until the provider is configured
-	tunnels *tunnels
+	tunnels *sync.Map        // the open ones, by the key in their private data
 }
 
 var (
 	_ ephemeral.EphemeralResourceWithClose     = (*portForward)(nil)
 	_ ephemeral.EphemeralResourceWithConfigure = (*portForward)(nil)
 )
-
-// tunnels contains the open tunnels, by the key in their private data.
-type tunnels struct{ open sync.Map }
 
 func (p *portForward) Metadata(_ context.Context, req ephemeral.MetadataRequest, resp *ephemeral.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_port_forward"
@@ -104,7 +101,7 @@ func (p *portForward) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 		return
 	}
 	key := string(uuid.NewUUID())
-	p.tunnels.open.Store(key, forward)
+	p.tunnels.Store(key, forward)
 	// private data is JSON
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, tunnelKey, strconv.AppendQuote(nil, key))...)
 	//nolint:gosec // a port
@@ -148,7 +145,7 @@ func (p *portForward) Close(ctx context.Context, req ephemeral.CloseRequest, res
 	if err := json.Unmarshal(quoted, &key); err != nil {
 		return // the tunnel was never opened
 	}
-	forward, ok := p.tunnels.open.LoadAndDelete(key)
+	forward, ok := p.tunnels.LoadAndDelete(key)
 	if !ok {
 		return // another process opened the tunnel, and closed it when it ended
 	}

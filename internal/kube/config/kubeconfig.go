@@ -156,13 +156,14 @@ func (c Config) overrides(kubeContext clientcmdapi.Context) (*clientcmd.ConfigOv
 		}
 		o.ClusterInfo.Server = server
 	}
-	o.ClusterInfo.CertificateAuthorityData = bytesOrNil(c.ClusterCACertificate)
+	// clientcmd ignores what is empty.
+	o.ClusterInfo.CertificateAuthorityData = []byte(c.ClusterCACertificate)
 	o.ClusterInfo.InsecureSkipTLSVerify = c.Insecure != nil && *c.Insecure
 	o.ClusterInfo.TLSServerName = c.TLSServerName
 	o.ClusterInfo.ProxyURL = c.ProxyURL
 	o.AuthInfo.Token = strings.TrimSpace(c.Token) // as in a file that ends in a line break
-	o.AuthInfo.ClientCertificateData = bytesOrNil(c.ClientCertificate)
-	o.AuthInfo.ClientKeyData = bytesOrNil(c.ClientKey)
+	o.AuthInfo.ClientCertificateData = []byte(c.ClientCertificate)
+	o.AuthInfo.ClientKeyData = []byte(c.ClientKey)
 	if c.Exec != nil {
 		o.AuthInfo.Exec = c.Exec.clientConfig()
 	}
@@ -178,13 +179,6 @@ func (e Exec) clientConfig() *clientcmdapi.ExecConfig {
 		config.Env = append(config.Env, clientcmdapi.ExecEnvVar{Name: name, Value: e.Env[name]})
 	}
 	return config
-}
-
-func bytesOrNil(s string) []byte {
-	if s == "" {
-		return nil
-	}
-	return []byte(s)
 }
 
 // expandAll replaces "~" at the start of paths with the home directory.

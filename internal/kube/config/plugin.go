@@ -11,6 +11,8 @@ import (
 
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/ktdev/terraform-provider-kt/internal/detach"
 )
 
 // A plugin that needs no user must return credentials within pluginTime. The others can wait for a login in a browser.
@@ -56,28 +58,18 @@ func (p *Plugin) Login(ctx context.Context) error {
 	if p.loggedIn.Load() {
 		return nil
 	}
-	failed := make(chan error, 1)
-	go func() {
-		request, err := http.NewRequest(http.MethodGet, "http://credentials.invalid", nil) //nolint:noctx // no server
-		if err == nil {
-			var response *http.Response
-			if response, err = p.login.RoundTrip(request); err == nil {
-				_ = response.Body.Close()
-			}
-		}
-		failed <- err
-	}()
-	limit := time.NewTimer(p.Limit)
-	defer limit.Stop()
-	select {
-	case err := <-failed:
-		p.loggedIn.Store(err == nil)
-		return p.Explain(err)
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-limit.C:
-		return p.failed(fmt.Sprintf("it did not end within %v", p.Limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, p.Limit, p.failed(fmt.Sprintf("it did not end within %v", p.Limit)))
+	defer cancel()
+	request, err := http.NewRequest(http.MethodGet, "http://credentials.invalid", nil) //nolint:noctx // no server
+	if err != nil {
+		return err
 	}
+	//nolint:bodyclose // the response has no body: see noServer
+	_, err = detach.Call(ctx, func() (*http.Response, error) { return p.login.RoundTrip(request) }, nil)
+	if err == nil {
+		p.loggedIn.Store(true)
+	}
+	return p.Explain(err)
 }
 
 // Explain returns an error of a request as an *Error if the plugin failed. client-go has no error type for it.
@@ -105,27 +97,8 @@ type detached struct{ next http.RoundTripper }
 
 // RoundTrip makes one request.
 func (d detached) RoundTrip(request *http.Request) (*http.Response, error) {
-	type result struct {
-		response *http.Response
-		err      error
-	}
-	done := make(chan result)
-	go func() {
-		response, err := d.next.RoundTrip(request)
-		select {
-		case done <- result{response, err}:
-		case <-request.Context().Done():
-			if err == nil {
-				_ = response.Body.Close()
-			}
-		}
-	}()
-	select {
-	case got := <-done:
-		return got.response, got.err
-	case <-request.Context().Done():
-		return nil, context.Cause(request.Context())
-	}
+	return detach.Call(request.Context(), func() (*http.Response, error) { return d.next.RoundTrip(request) },
+		func(late *http.Response) { _ = late.Body.Close() })
 }
 
 // noServer is an http.RoundTripper that responds without a server.

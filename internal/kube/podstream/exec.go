@@ -92,16 +92,14 @@ func received(ctx context.Context, c *kube.Cluster, from <-chan *EndedError, wit
 	case end := <-from:
 		return end
 	default:
+		if within == 0 {
+			return nil
+		}
 	}
-	if within == 0 {
-		return nil
-	}
-	timer := c.Clock().NewTimer(within)
-	defer timer.Stop()
 	select {
 	case end := <-from:
 		return end
-	case <-timer.C():
+	case <-c.Clock().After(within):
 	case <-ctx.Done():
 	}
 	return nil

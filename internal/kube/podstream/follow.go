@@ -1,6 +1,7 @@
 package podstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -191,14 +192,10 @@ func (f *follower) readable(status corev1.ContainerStatus) bool {
 
 // containers returns the names of the containers of a pod whose logs are read.
 func (f *follower) containers(pod *corev1.Pod) []string {
-	if !f.logs.All {
-		name := f.logs.Container
-		if name == "" {
-			name = ready.MainContainer(pod)
-		}
-		return []string{name}
+	if f.logs.All {
+		return Containers(pod)
 	}
-	return Containers(pod)
+	return []string{cmp.Or(f.logs.Container, ready.MainContainer(pod))}
 }
 
 // Containers returns the names of all containers of a pod, in the order in which they start.

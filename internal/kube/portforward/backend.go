@@ -161,8 +161,18 @@ func TargetPort(p corev1.ServicePort) intstr.IntOrString {
 	return p.TargetPort
 }
 
-// ServiceBackend returns the backend of a port of a Service, or of its first port if port is 0. A port that the Service
-// does not have is used as a port of the pods.
+// TargetPortOf returns the port of the pods for one of the ports of a Service by its number, or for the first one if it
+// is 0. A port that the Service does not have is a port of the pods.
+func TargetPortOf(ports []corev1.ServicePort, port int32) intstr.IntOrString {
+	for _, p := range ports {
+		if port == 0 || p.Port == port {
+			return TargetPort(p)
+		}
+	}
+	return intstr.FromInt32(port)
+}
+
+// ServiceBackend returns the backend of a port of a Service, as [TargetPortOf] does.
 func ServiceBackend(ctx context.Context, c Cluster, namespace, name string, port int32) (Backend, error) {
 	service, err := kube.As[corev1.Service](c.Read(ctx, kube.Ref{Kind: kind.Service().All(), Namespace: namespace,
 		Name: name}))
@@ -173,12 +183,6 @@ func ServiceBackend(ctx context.Context, c Cluster, namespace, name string, port
 		return Backend{}, fmt.Errorf("no pod to connect to: Service %s/%s has no selector; "+
 			"specify a pod or another Service", namespace, name)
 	}
-	b := Backend{Namespace: namespace, Selector: service.Spec.Selector, Port: intstr.FromInt32(port)}
-	for _, p := range service.Spec.Ports {
-		if port == 0 || p.Port == port {
-			b.Port = TargetPort(p)
-			break
-		}
-	}
-	return b, nil
+	return Backend{Namespace: namespace, Selector: service.Spec.Selector,
+		Port: TargetPortOf(service.Spec.Ports, port)}, nil
 }

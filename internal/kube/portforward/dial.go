@@ -21,6 +21,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 	"k8s.io/utils/clock"
 
+	"github.com/ktdev/terraform-provider-kt/internal/detach"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
@@ -80,34 +81,10 @@ func openTunnel(ctx context.Context, c Cluster, pod kube.Ref) (httpstream.Connec
 	}
 	spdyDialer := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, url)
 	dialer := portforward.NewFallbackDialerForStreaming(websocket, spdyDialer, kube.NoWebSocket)
-	return untilDone(ctx, func() (httpstream.Connection, error) {
+	return detach.Call(ctx, func() (httpstream.Connection, error) {
 		conn, _, err := dialer.Dial(portforward.PortForwardProtocolV1Name)
 		return conn, upgrade.Rejection(err)
-	})
-}
-
-// untilDone waits for a connection until ctx ends. It closes a connection that is opened later.
-func untilDone(ctx context.Context, open func() (httpstream.Connection, error)) (httpstream.Connection, error) {
-	type result struct {
-		conn httpstream.Connection
-		err  error
-	}
-	done := make(chan result, 1)
-	go func() {
-		conn, err := open()
-		done <- result{conn, err}
-	}()
-	select {
-	case r := <-done:
-		return r.conn, r.err
-	case <-ctx.Done():
-		go func() {
-			if late := <-done; late.err == nil {
-				_ = late.conn.Close() // the caller has returned
-			}
-		}()
-		return nil, ctx.Err()
-	}
+	}, func(late httpstream.Connection) { _ = late.Close() }) // the caller has returned
 }
 
 // openStreams opens the two streams of a connection: one for data, and one for

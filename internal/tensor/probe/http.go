@@ -19,7 +19,7 @@ type Web struct {
 	// URL of the endpoint. Without a path, /health is requested.
 	URL string
 	// Dialer opens connections, for example through a port-forward. Defaults to TCP.
-	Dialer func(ctx context.Context, network, address string) (net.Conn, error)
+	Dialer func(ctx context.Context, address string) (net.Conn, error)
 	// TLS configures a connection to an https URL. Defaults to the certificate authorities of the system.
 	TLS *tls.Config
 	// Token is a bearer token that the request carries, or "".
@@ -46,20 +46,12 @@ func HTTP(ctx context.Context, w Web) Result {
 	if w.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+w.Token)
 	}
-	dial := w.Dialer
-	if dial == nil {
-		dial = (&net.Dialer{}).DialContext
-	}
-	connected := time.Time{}
+	dial := &Dialer{Open: w.Dialer}
 	client := http.Client{
 		Transport: &http.Transport{
 			DisableKeepAlives: true, TLSClientConfig: w.TLS,
-			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-				conn, err := dial(ctx, network, address)
-				if err == nil {
-					connected = time.Now()
-				}
-				return conn, err
+			DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+				return dial.Dial(ctx, address)
 			},
 		},
 		// Redirects are not followed: the endpoint itself must be healthy.
@@ -67,10 +59,10 @@ func HTTP(ctx context.Context, w Web) Result {
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return webFailure(ctx, err, !connected.IsZero())
+		return webFailure(ctx, err, dial.Connected())
 	}
 	defer resp.Body.Close()
-	r := Result{Status: Serving, Latency: time.Since(connected)}
+	r := Result{Status: Serving, Latency: time.Since(dial.since())}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		const quoted = 200
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, int64(quoted+len(w.Token))))

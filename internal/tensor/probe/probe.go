@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/kputorch"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
@@ -58,24 +59,13 @@ type Result struct {
 // LatencyMS returns the latency in milliseconds.
 func (r Result) LatencyMS() float64 { return float64(r.Latency) / float64(time.Millisecond) }
 
-// Protocol is the tensor protocol of an endpoint.
-type Protocol string
-
-const (
-	// Auto selects the protocol whose health the endpoint reports, SkyTorch first.
-	Auto Protocol = ""
-	// SkyTorch is skytorch.torch.Service.
-	SkyTorch Protocol = "skytorch"
-	// KPU is kpu.torch.Service.
-	KPU Protocol = "kpu"
-)
-
-func (p Protocol) services() []string {
+// services returns the services whose health is checked, until the server knows one of them.
+func services(runtime string) []string {
 	sky, kpu := skytorch.Service_ServiceDesc.ServiceName, kputorch.Service_ServiceDesc.ServiceName
-	switch p {
-	case SkyTorch:
+	switch runtime {
+	case kind.RuntimeSkyTorch:
 		return []string{sky}
-	case KPU:
+	case kind.RuntimeKPU:
 		return []string{kpu}
 	default:
 		return []string{sky, kpu, ""}
@@ -84,8 +74,10 @@ func (p Protocol) services() []string {
 
 // Endpoint is an endpoint to probe over gRPC.
 type Endpoint struct {
-	Target   string // host:port
-	Protocol Protocol
+	Target string // host:port
+	// Runtime selects the tensor protocol. One that is not a tensor server, or "", selects the protocol whose health
+	// the endpoint reports, SkyTorch first.
+	Runtime string
 	// Options configure the connection; see tensor.Options for Dialer, Credentials, Token and ComputeID.
 	Options tensor.Options
 	// RoundTrip is the size of the tensor of the round trip, in bytes, or 0 for only the health check.
@@ -114,8 +106,9 @@ func GRPC(ctx context.Context, e Endpoint) Result {
 		e.Options.Buffer = 4 << 10 // sufficient for a health check, of which hundreds may run
 	}
 	e.Options.TensorLimit = e.RoundTrip + maxOverhead
-	var connected, refused atomic.Bool
-	e.Options.Dialer = watched(e.Options.Dialer, &connected)
+	dial := &Dialer{Open: e.Options.Dialer}
+	e.Options.Dialer = dial.Dial
+	var refused atomic.Bool
 	if e.Options.Credentials != nil {
 		e.Options.Credentials = handshake{e.Options.Credentials, &refused}
 	}
@@ -127,35 +120,18 @@ func GRPC(ctx context.Context, e Endpoint) Result {
 	if err := c.Connect(ctx); err != nil {
 		r := failure(err)
 		switch {
-		case r.Status == Timeout && !connected.Load():
+		case r.Status == Timeout && !dial.Connected():
 			r.Status = Unreachable
 		case r.Status == Unreachable && refused.Load():
 			r.Status = Failed // the server responds, but not as TLS requires
 		}
 		return r
 	}
-	r := check(ctx, c, e.Protocol)
+	r := check(ctx, c, e.Runtime)
 	if e.RoundTrip <= 0 || r.Status != Serving {
 		return r
 	}
 	return roundTrip(ctx, c, e, r)
-}
-
-// watched records that a connection was opened, to distinguish an unreachable
-// server from one that does not respond on an open connection.
-func watched(
-	dial func(context.Context, string) (net.Conn, error), connected *atomic.Bool,
-) func(context.Context, string) (net.Conn, error) {
-	if dial == nil {
-		dial = tensor.DialTCP
-	}
-	return func(ctx context.Context, target string) (net.Conn, error) {
-		conn, err := dial(ctx, target)
-		if err == nil {
-			connected.Store(true)
-		}
-		return conn, err
-	}
 }
 
 // handshake records that a TLS handshake failed, to distinguish a certificate that is not trusted from an unreachable
@@ -180,9 +156,9 @@ func (h handshake) Clone() credentials.TransportCredentials {
 }
 
 // check requests the health of each service until the server knows one of them.
-func check(ctx context.Context, c *tensor.Client, p Protocol) Result {
+func check(ctx context.Context, c *tensor.Client, runtime string) Result {
 	var r Result
-	for _, service := range p.services() {
+	for _, service := range services(runtime) {
 		start := time.Now()
 		status, err := c.Health(ctx, service)
 		r = Result{Latency: time.Since(start), Service: service}

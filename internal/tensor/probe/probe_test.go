@@ -21,6 +21,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/kputorch"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
@@ -89,14 +90,15 @@ func silent(t testing.TB) string {
 func TestRoundTripsOfBothProtocols(t *testing.T) {
 	t.Parallel()
 	target := serve(t)
-	for protocol, service := range map[Protocol]string{
-		Auto: "skytorch.torch.Service", SkyTorch: "skytorch.torch.Service", KPU: "kpu.torch.Service",
+	for runtime, service := range map[string]string{
+		"": "skytorch.torch.Service", kind.RuntimeKubetorch: "skytorch.torch.Service",
+		kind.RuntimeSkyTorch: "skytorch.torch.Service", kind.RuntimeKPU: "kpu.torch.Service",
 	} {
 		for _, size := range []int64{0, 1, 5<<20 + 3} {
-			got := GRPC(t.Context(), Endpoint{Target: target, Protocol: protocol, RoundTrip: size, Seed: 42})
+			got := GRPC(t.Context(), Endpoint{Target: target, Runtime: runtime, RoundTrip: size, Seed: 42})
 			if got.Status != Serving || got.Service != service || got.Bytes != size || got.Latency <= 0 ||
 				(got.Throughput > 0) != (size > 0) {
-				t.Errorf("%q, %d bytes: %+v", protocol, size, got)
+				t.Errorf("%q, %d bytes: %+v", runtime, size, got)
 			}
 		}
 	}
@@ -281,7 +283,7 @@ func (*flood) SendTensors(*kputorch.TensorRequest, grpc.ServerStreamingServer[kp
 
 func TestProbeReceivesNoMoreThanItSent(t *testing.T) {
 	t.Parallel()
-	for _, protocol := range []Protocol{SkyTorch, KPU} {
+	for _, runtime := range []string{kind.RuntimeSkyTorch, kind.RuntimeKPU} {
 		server := &flood{}
 		target := register(t, func(s *grpc.Server) {
 			h := health.NewServer()
@@ -291,12 +293,12 @@ func TestProbeReceivesNoMoreThanItSent(t *testing.T) {
 			skytorch.RegisterServiceServer(s, server)
 			kputorch.RegisterServiceServer(s, server)
 		})
-		got := GRPC(t.Context(), Endpoint{Target: target, Protocol: protocol, Timeout: time.Minute, RoundTrip: 10})
+		got := GRPC(t.Context(), Endpoint{Target: target, Runtime: runtime, Timeout: time.Minute, RoundTrip: 10})
 		if got.Status != Failed || !strings.Contains(got.Detail, "at most") {
-			t.Errorf("%s: %+v", protocol, got)
+			t.Errorf("%s: %+v", runtime, got)
 		}
 		if sent := server.sent.Load(); sent > 100<<20 {
-			t.Errorf("%s: received %d bytes", protocol, sent)
+			t.Errorf("%s: received %d bytes", runtime, sent)
 		}
 	}
 }
@@ -334,9 +336,10 @@ func TestStatusShowsTheProblem(t *testing.T) {
 		"a web server":        {Endpoint{Target: strings.TrimPrefix(web.URL, "http://")}, Unreachable, ""},
 		"no health check":     {Endpoint{Target: register(t, func(*grpc.Server) {})}, Unimplemented, ""},
 		"not serving":         {Endpoint{Target: with(down)}, NotServing, "kpu.torch.Service"},
-		"not the protocol":    {Endpoint{Target: with(stranger), Protocol: KPU}, Unknown, "kpu.torch.Service"},
-		"some gRPC server":    {Endpoint{Target: with(stranger)}, Serving, ""},
-		"no tensor service":   {Endpoint{Target: with(stranger), RoundTrip: 10}, Unimplemented, ""},
+		"not the protocol": {Endpoint{Target: with(stranger), Runtime: kind.RuntimeKPU}, Unknown,
+			"kpu.torch.Service"},
+		"some gRPC server":  {Endpoint{Target: with(stranger)}, Serving, ""},
+		"no tensor service": {Endpoint{Target: with(stranger), RoundTrip: 10}, Unimplemented, ""},
 		"unknown as a status": {Endpoint{Target: with(oddHealth{status: healthpb.HealthCheckResponse_SERVICE_UNKNOWN})},
 			Unknown, ""},
 		"an internal error": {Endpoint{Target: with(oddHealth{err: status.Error(codes.Internal, "oh")})}, Failed,

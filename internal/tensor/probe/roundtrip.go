@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
-	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/kputorch"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/torchfile"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
@@ -59,7 +58,7 @@ func (c *comparer) Write(p []byte) (int, error) {
 func roundTrip(ctx context.Context, c *tensor.Client, e Endpoint, r Result) Result {
 	start := time.Now()
 	trip := skyTrip
-	if e.Protocol == KPU || r.Service == kputorch.Service_ServiceDesc.ServiceName {
+	if r.Service == kputorch.Service_ServiceDesc.ServiceName {
 		trip = kpuTrip
 	}
 	if err := trip(ctx, c, e); err != nil {
@@ -99,8 +98,7 @@ const cleanupTime = 2 * time.Second
 
 func skyTripOnce(ctx context.Context, c *tensor.Client, e Endpoint) (err error) {
 	id := rand.Uint64() | 1<<63 //nolint:gosec // an ID, not a secret; other clients use low numbers
-	l := layout.Of(layout.UInt8, e.RoundTrip)
-	defer func() { // also after a failure
+	defer func() {              // also after a failure
 		deleteErr := c.Delete(ctx, id)
 		// The server may end the call at the deadline before ctx ends here, so the error decides, not ctx.Err.
 		if class := tensor.ClassOf(deleteErr); class == tensor.TimedOut || class == tensor.Canceled {
@@ -112,28 +110,30 @@ func skyTripOnce(ctx context.Context, c *tensor.Client, e Endpoint) (err error) 
 			err = deleteErr
 		}
 	}()
-	if err := c.Upload(ctx, id, l, bytesOf(e.Seed)); err != nil {
+	if err := c.Upload(ctx, id, e.RoundTrip, bytesOf(e.Seed)); err != nil {
 		return err
 	}
-	_, err = c.Download(ctx, id, l, &comparer{want: bytesOf(e.Seed)})
-	return err
+	return c.Download(ctx, id, e.RoundTrip, &comparer{want: bytesOf(e.Seed)})
 }
 
 func kpuTrip(ctx context.Context, c *tensor.Client, e Endpoint) error {
-	l := layout.Of(layout.UInt8, e.RoundTrip)
 	id := fmt.Sprintf("probe-%016x", rand.Uint64()) //nolint:gosec // an ID, not a secret
-	var file bytes.Buffer
-	if err := c.Echo(ctx, id, l, bytesOf(e.Seed), &file); err != nil {
+	var returned bytes.Buffer
+	if err := c.Echo(ctx, id, e.RoundTrip, bytesOf(e.Seed), &returned); err != nil {
 		return err
 	}
 	// The server may encode the file differently, so only the tensor in it is compared.
-	f, err := torchfile.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	file, err := torchfile.Open(bytes.NewReader(returned.Bytes()), int64(returned.Len()))
 	if err != nil {
 		return err
 	}
-	if !f.Layout.Same(l) || !f.Layout.Contiguous() || f.Layout.Offset != 0 {
-		return fmt.Errorf("%w: it is %s instead of %s", errDiffers, f.Layout, l)
+	if !torchfile.IsPickleOfBytes(file.Pickle, e.RoundTrip) {
+		return fmt.Errorf("%w: it is %.300q instead of %d bytes", errDiffers, file.Pickle, e.RoundTrip)
 	}
-	_, err = (&comparer{want: bytesOf(e.Seed)}).Write(file.Bytes()[f.Offset : f.Offset+e.RoundTrip])
+	offset, err := file.Storage("0", e.RoundTrip)
+	if err != nil {
+		return err
+	}
+	_, err = (&comparer{want: bytesOf(e.Seed)}).Write(returned.Bytes()[offset : offset+e.RoundTrip])
 	return err
 }

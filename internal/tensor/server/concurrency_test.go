@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/server/layout"
 )
 
 func TestReadersNeverSeeMixedWrites(t *testing.T) {

@@ -8,8 +8,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
-
-	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
 
 // blockSize is the size of the blocks in which tensors are stored. A block is sent
@@ -23,7 +21,7 @@ const overhead = 1 << 10
 type budget struct {
 	used  atomic.Int64
 	limit int64
-	pool  *wire.Pool // of blocks
+	pool  *pool // of blocks
 }
 
 func (b *budget) reserve(n int64) error {

@@ -14,8 +14,9 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 
-	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/kputorch"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/server/layout"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/server/tensorfile"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/torchfile"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
@@ -82,7 +83,8 @@ func (s *kpuService) begin(open map[string]*arriving, chunk *wire.KPUChunk) (*ar
 	if len(open) >= maxArriving {
 		return nil, wire.Errorf(wire.Limit, "more than %d incomplete tensors on one stream", maxArriving)
 	}
-	seq, size, err := wire.FileSequence(chunk.Fields, s.server.options.TensorLimit)
+	seq := wire.NewSequence(s.server.options.TensorLimit)
+	size, err := seq.ExpectFile(chunk.Fields)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +125,7 @@ func (s *kpuService) finish(open map[string]*arriving, response *kputorch.Tensor
 // is stored unchanged, because PyTorch supports more formats than this package.
 func (s *kpuService) keep(open map[string]*arriving, id string, response *kputorch.TensorResponse) error {
 	a := open[id]
-	f, err := torchfile.Read(a.content, a.content.size)
+	f, err := tensorfile.Read(a.content, a.content.size)
 	if err != nil && a.metadata["dtype"] != "" || errors.Is(err, torchfile.ErrArchive) {
 		return wire.Errorf(wire.Malformed, "tensor %.80q: %v", id, err)
 	}
@@ -166,7 +168,7 @@ func parseShape(text string) ([]int64, error) {
 			continue
 		}
 		n, err := strconv.ParseInt(part, 10, 64)
-		if err != nil || n < 0 || len(shape) >= layout.MaxDims {
+		if err != nil || n < 0 || len(shape) >= wire.MaxDims {
 			return nil, fmt.Errorf("invalid shape %.80q", text)
 		}
 		shape = append(shape, n)
@@ -210,8 +212,8 @@ func (s *kpuService) pass(open map[string]*wire.Sequence, chunk *wire.KPUChunk) 
 		if len(open) >= maxArriving {
 			return wire.Errorf(wire.Limit, "more than %d incomplete tensors on one stream", maxArriving)
 		}
-		var err error
-		if seq, _, err = wire.FileSequence(chunk.Fields, s.server.options.TensorLimit); err != nil {
+		seq = wire.NewSequence(s.server.options.TensorLimit)
+		if _, err := seq.ExpectFile(chunk.Fields); err != nil {
 			return err
 		}
 		open[chunk.Fields.GetTensorId()] = seq
@@ -259,13 +261,21 @@ func (s *kpuService) send(st grpc.ServerStream) error {
 // sendRandom generates a tensor of numbers from 0 to 1 and sends it. The tensor
 // counts against the memory limit only while it is sent.
 func (s *kpuService) sendRandom(st grpc.ServerStream, l layout.Layout) error {
-	e, err := torchfile.NewEncoder(l)
-	if err != nil {
+	if err := l.Validate(); err != nil {
 		return status.Errorf(codes.InvalidArgument, "parameters: %v", err)
 	}
-	if e.Size() > s.server.options.TensorLimit {
-		return status.Errorf(codes.ResourceExhausted, "%s requires %d bytes, but a tensor can have at most %d", l,
-			e.Size(), s.server.options.TensorLimit)
+	size, _ := l.Bytes() // valid
+	var e *torchfile.Encoder
+	if size <= s.server.options.TensorLimit { // the encoder takes time in proportion to the size
+		var err error
+		if e, err = tensorfile.NewEncoder(l); err != nil {
+			return status.Errorf(codes.InvalidArgument, "parameters: %v", err)
+		}
+		size = e.Size()
+	}
+	if size > s.server.options.TensorLimit {
+		return status.Errorf(codes.ResourceExhausted, "%s requires %d bytes, but a tensor can have at most %d", l, size,
+			s.server.options.TensorLimit)
 	}
 	s.server.store.makeRoom(e.Size() + overhead)
 	c, err := newContent(s.server.store.budget)

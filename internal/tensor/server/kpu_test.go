@@ -11,14 +11,14 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/kputorch"
-	"github.com/ktdev/terraform-provider-kt/internal/tensor/torchfile"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/server/layout"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/server/tensorfile"
 )
 
 func saved(t *testing.T, l layout.Layout) []byte {
 	t.Helper()
-	e, err := torchfile.NewEncoder(l)
+	e, err := tensorfile.NewEncoder(l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,6 +139,24 @@ func TestInvalidKPUTensorsGetAClearStatusAndLeaveNothing(t *testing.T) {
 				t.Errorf("%d bytes are stored", used)
 			}
 		})
+	}
+}
+
+func TestRequestsForInvalidTensorsAreRejected(t *testing.T) {
+	t.Parallel()
+	_, conn := start(t, Options{TensorLimit: 1 << 20})
+	for shape, want := range map[string]codes.Code{
+		"x": codes.InvalidArgument, "4611686018427387904": codes.InvalidArgument, "-1": codes.InvalidArgument,
+		"1000000000,1000": codes.ResourceExhausted, "262144": codes.ResourceExhausted, // 1 MiB, and the file
+	} {
+		st, err := kputorch.NewServiceClient(conn).SendTensors(t.Context(),
+			&kputorch.TensorRequest{Parameters: map[string]string{"shape": shape}})
+		if err == nil {
+			_, err = st.Recv()
+		}
+		if status.Code(err) != want {
+			t.Errorf("%s: %v, want %s", shape, err, want)
+		}
 	}
 }
 

@@ -13,9 +13,9 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skymetrics"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/server/layout"
 )
 
 func TestTensorIsReturnedUnchanged(t *testing.T) {
@@ -48,6 +48,31 @@ func TestTensorIsReturnedUnchanged(t *testing.T) {
 		}
 		if used := s.store.budget.used.Load(); used != 0 {
 			t.Errorf("%d bytes are stored after the deletion of the tensor", used)
+		}
+	}
+}
+
+func TestTensorsOfAnyTypeAndShapeAreReturnedUnchanged(t *testing.T) {
+	t.Parallel()
+	_, conn := start(t, Options{})
+	for id, l := range []layout.Layout{layout.Of(layout.Float32), layout.Of("torch.bool", 0, 3),
+		layout.Of("torch.bfloat16", 7, 3), layout.Of("torch.float64", 300, 200)} {
+		size, err := l.Bytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := numbers(int(size) / 2)
+		if err := update(t, conn, &skytorch.TensorChunk{TensorId: uint64(id), TotalChunks: 1, Shape: l.Shape,
+			Dtype: string(l.DType), TotalBytes: uint64(size), Data: data}); err != nil {
+			t.Fatal(err)
+		}
+		got, first, err := read(t, conn, &skytorch.GetTensorRequest{TensorId: uint64(id)})
+		if err != nil || !layoutOf(first).Same(l) || !bytes.Equal(got, data) {
+			t.Errorf("%s was returned as %s with %d bytes: %v", l, layoutOf(first), len(got), err)
+		}
+		_, _, err = read(t, conn, &skytorch.GetTensorRequest{TensorId: uint64(id), Dtype: "torch.int8", Shape: l.Shape})
+		if status.Code(err) != codes.FailedPrecondition {
+			t.Errorf("request for another type than %s: %v", l, err)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 
-	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/server/layout"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
 
@@ -55,7 +55,7 @@ func (s *skyService) takeTensor(st grpc.ServerStream) (id uint64, v view, c *con
 	if err != nil {
 		return 0, v, nil, err
 	}
-	l, size, err := wire.Describe(chunk.Fields, want)
+	l, size, err := describe(chunk.Fields, want)
 	if err != nil {
 		return 0, v, nil, err
 	}
@@ -93,7 +93,7 @@ func (s *skyService) expected(id uint64, m *skytorch.TensorMetadata) (layout.Lay
 	if m.GetDtype() == "" {
 		return layout.Layout{}, nil
 	}
-	l := wire.LayoutOf(m)
+	l := layoutOf(m)
 	if err := l.Validate(); err != nil {
 		return l, wire.Errorf(wire.Mismatch, "metadata: %v", err)
 	}
@@ -119,7 +119,7 @@ func (s *skyService) fill(
 		case err != nil:
 			return err
 		}
-		if err := wire.Repeats(chunk.Fields, id, first); err != nil {
+		if err := repeats(chunk.Fields, id, first); err != nil {
 			return err
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/server/layout"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
 
@@ -39,7 +39,7 @@ type store struct {
 }
 
 func newStore(limit int64) *store {
-	return &store{budget: &budget{limit: limit, pool: wire.NewPool(blockSize)}, views: map[uint64]view{},
+	return &store{budget: &budget{limit: limit, pool: newPool(blockSize)}, views: map[uint64]view{},
 		files: map[string]*content{}}
 }
 
@@ -78,7 +78,7 @@ func (s *store) ensure(m *skytorch.TensorMetadata, largest int64) error {
 	if _, ok := s.peek(m.GetTensorId()); ok {
 		return nil
 	}
-	l := wire.LayoutOf(m)
+	l := layoutOf(m)
 	if err := l.Validate(); err != nil {
 		return status.Errorf(codes.InvalidArgument, "metadata of tensor %d: %v", m.GetTensorId(), err)
 	}
@@ -149,7 +149,7 @@ func (s *store) ensureView(m *skytorch.TensorMetadata, largest int64) error {
 	if m == nil || m.GetDtype() == "" {
 		return nil
 	}
-	l := wire.LayoutOf(m)
+	l := layoutOf(m)
 	size := m.GetNbytes()
 	if size == 0 {
 		size, _ = l.Bytes()

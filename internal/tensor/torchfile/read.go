@@ -5,78 +5,69 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"regexp"
-	"strconv"
 	"strings"
-
-	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
 )
 
-// File describes a tensor in a torch.save file and the position of its storage.
+// File is a torch.save file.
 type File struct {
-	Layout layout.Layout // within the storage
-	Offset int64         // of the storage, in the file
-	Bytes  int64         // of the storage
+	Pickle []byte // description of what was saved
+
+	size    int64
+	folder  string // with a slash
+	records map[string]*zip.File
 }
 
-// Read finds the tensor in a file of the given size. It reads the description of
-// the tensor, but not its data. Errors wrap ErrFormat, or are errors of r.
-func Read(r io.ReaderAt, size int64) (File, error) {
+// Open reads the description of what was saved in a file of the given size, but not its data. Errors wrap ErrFormat, or
+// are errors of r.
+func Open(r io.ReaderAt, size int64) (*File, error) {
 	if err := checkDirectory(r, size); err != nil {
-		return File{}, fmt.Errorf("%w: %w", ErrArchive, err)
+		return nil, fmt.Errorf("%w: %w", ErrArchive, err)
 	}
 	z, err := zip.NewReader(r, size)
 	if err != nil {
-		return File{}, fmt.Errorf("%w: %w: %w", ErrArchive, ErrFormat, err)
+		return nil, fmt.Errorf("%w: %w: %w", ErrArchive, ErrFormat, err)
 	}
-	records := map[string]*zip.File{}
-	prefix := ""
-	for _, f := range z.File {
-		records[f.Name] = f
-		if strings.HasSuffix(f.Name, "/data.pkl") {
-			prefix = strings.TrimSuffix(f.Name, "data.pkl")
+	f := &File{size: size, records: map[string]*zip.File{}}
+	for _, record := range z.File {
+		f.records[record.Name] = record
+		if strings.HasSuffix(record.Name, "/data.pkl") {
+			f.folder = strings.TrimSuffix(record.Name, "data.pkl")
 		}
 	}
-	if prefix == "" {
-		return File{}, fmt.Errorf("%w: the record data.pkl is missing", ErrFormat)
+	if f.folder == "" {
+		return nil, fmt.Errorf("%w: the record data.pkl is missing", ErrFormat)
 	}
-	if order := records[prefix+"byteorder"]; order != nil {
+	if order := f.records[f.folder+"byteorder"]; order != nil {
 		text, err := content(order)
 		if err != nil {
-			return File{}, err
+			return nil, err
 		}
 		if string(text) != "little" {
-			return File{}, fmt.Errorf("%w: the byte order is %.20q, but only little is supported", ErrFormat, text)
+			return nil, fmt.Errorf("%w: the byte order is %.20q, but only little is supported", ErrFormat, text)
 		}
 	}
-	raw, err := content(records[prefix+"data.pkl"])
-	if err != nil {
-		return File{}, err
-	}
-	expression, err := unpickle(raw)
-	if err != nil {
-		return File{}, err
-	}
-	l, key, bytes, err := tensorOf(expression)
-	if err != nil {
-		return File{}, err
-	}
-	data := records[prefix+"data/"+key]
+	f.Pickle, err = content(f.records[f.folder+"data.pkl"])
+	return f, err
+}
+
+// Storage returns the position of a storage in the file, which must have this number of bytes.
+func (f *File) Storage(key string, bytes int64) (offset int64, err error) {
+	data := f.records[f.folder+"data/"+key]
 	if data == nil {
-		return File{}, fmt.Errorf("%w: the storage %.20q is missing", ErrFormat, key)
+		return 0, fmt.Errorf("%w: the storage %.20q is missing", ErrFormat, key)
 	}
 	if data.Method != zip.Store || data.UncompressedSize64 != uint64(bytes) { //nolint:gosec // never negative
-		return File{}, fmt.Errorf("%w: storage %.20q has %d bytes, but its tensor requires %d",
+		return 0, fmt.Errorf("%w: storage %.20q has %d bytes, but its tensor requires %d",
 			ErrFormat, key, data.UncompressedSize64, bytes)
 	}
-	offset, err := data.DataOffset()
+	offset, err = data.DataOffset()
 	if err != nil {
-		return File{}, fmt.Errorf("%w: %w", ErrFormat, err)
+		return 0, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
-	if offset < 0 || offset > size-bytes {
-		return File{}, fmt.Errorf("%w: storage %.20q exceeds the file", ErrFormat, key)
+	if offset < 0 || offset > f.size-bytes {
+		return 0, fmt.Errorf("%w: storage %.20q exceeds the file", ErrFormat, key)
 	}
-	return File{Layout: l, Offset: offset, Bytes: bytes}, nil
+	return offset, nil
 }
 
 // checkDirectory limits the size of the archive's directory before the zip package
@@ -110,7 +101,7 @@ func checkDirectory(r io.ReaderAt, size int64) error {
 
 // content reads a small record.
 func content(f *zip.File) ([]byte, error) {
-	if f.Method != zip.Store || f.UncompressedSize64 > maxPickle {
+	if f.Method != zip.Store || f.UncompressedSize64 > MaxPickle {
 		return nil, fmt.Errorf("%w: record %.40q has %d bytes by method %d", ErrFormat, f.Name, f.UncompressedSize64,
 			f.Method)
 	}
@@ -119,62 +110,9 @@ func content(f *zip.File) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	defer r.Close()
-	out, err := io.ReadAll(io.LimitReader(r, maxPickle))
+	out, err := io.ReadAll(io.LimitReader(r, MaxPickle))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
-	}
-	return out, nil
-}
-
-// tensorCall matches the expression that rebuilds a tensor or a parameter (torch/_utils.py). The last argument is the
-// element type of an untyped storage.
-var tensorCall = regexp.MustCompile(`^(?:torch\._utils\._rebuild_parameter\()?torch\._utils\._rebuild_tensor_v[23]\(` +
-	`persistent\("storage", torch\.(?:storage\.)?(\w+), "(\w+)", "[^"]*", (\d+)\), ` +
-	`(\d+), \(([\d, ]*)\), \(([\d, ]*)\), (?:True|False), collections\.OrderedDict\(\)(?:, (torch\.\w+))?\)` +
-	`(?:, (?:True|False), collections\.OrderedDict\(\)\))?$`)
-
-// tensorOf decodes the expression that rebuilds a tensor, and returns its layout in the
-// storage, and the name and size of the storage.
-func tensorOf(expression string) (l layout.Layout, key string, bytes int64, err error) {
-	m := tensorCall.FindStringSubmatch(expression)
-	if m == nil {
-		return l, "", 0, fmt.Errorf("%w: the pickle is not that of a tensor: %.500q", ErrFormat, expression)
-	}
-	class, key := m[1], m[2]
-	var numbers [4][]int64 // elements of the storage, offset, shape and stride
-	for i, list := range m[3:7] {
-		if numbers[i], err = ints(list); err != nil {
-			return l, "", 0, fmt.Errorf("%w: %w", ErrFormat, err)
-		}
-	}
-	elements := numbers[0][0]
-	l = layout.Layout{Offset: numbers[1][0], Shape: numbers[2], Stride: numbers[3]}
-	if l.DType = layout.OfStorage(class); class == "UntypedStorage" {
-		l.DType = layout.DType(m[7])
-	}
-	if err := l.Validate(); err != nil {
-		return l, "", 0, fmt.Errorf("%w: a %s: %w", ErrFormat, class, err)
-	}
-	span, _ := l.Span() // valid
-	size := l.DType.Size()
-	if class == "UntypedStorage" {
-		size = 1 // an untyped storage counts bytes
-	}
-	if elements > (1<<63-1)/size || elements*size < span {
-		return l, "", 0, fmt.Errorf("%w: %s ends at byte %d of a storage of %d elements", ErrFormat, l, span, elements)
-	}
-	return l, key, elements * size, nil
-}
-
-// ints parses a list such as "2, 3".
-func ints(list string) ([]int64, error) {
-	out := []int64{}
-	for item := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == ' ' }) {
-		n, err := strconv.ParseInt(item, 10, 64)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, n)
 	}
 	return out, nil
 }

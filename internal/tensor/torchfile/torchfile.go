@@ -15,8 +15,7 @@
 //	torch._utils._rebuild_tensor_v2(storage, offset, shape, stride, False, collections.OrderedDict())
 //
 // in which storage is the persistent ID ("storage", torch.FloatStorage, "0",
-// "cpu", elements). Reading a file executes nothing: the interpreter supports only
-// the opcodes that a tensor requires, and returns the call as text, which must be this one.
+// "cpu", elements). Reading a file executes nothing.
 //
 // Facts: https://docs.pytorch.org/docs/stable/notes/serialization.html, and in
 // the source of PyTorch torch/serialization.py (_save, persistent_id),
@@ -29,8 +28,8 @@ const (
 	folder     = "archive"
 	dataRecord = folder + "/data/0"
 	alignment  = 64
-	// maxPickle limits the size of the pickle of one tensor, which is about 300 bytes.
-	maxPickle = 64 << 10
+	// MaxPickle limits the size of the pickle of one tensor, which is about 300 bytes.
+	MaxPickle = 64 << 10
 )
 
 // ErrFormat is returned for files that are not a torch.save file of one tensor.

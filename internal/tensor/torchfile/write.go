@@ -1,39 +1,30 @@
 package torchfile
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"slices"
-
-	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
 )
 
-// Encoder encodes the file of one contiguous tensor: the head, the data of the tensor, and the tail.
+// Encoder encodes the file of one tensor: the head, the data of the tensor, and the tail.
 type Encoder struct {
-	layout layout.Layout
-	data   int64
-	head   []byte
-	tail   []byte // with a checksum of 0
-	sums   [2]int // positions of the checksum in the tail
+	data int64
+	head []byte
+	tail []byte // with a checksum of 0
 }
 
-// NewEncoder returns an encoder for a tensor of this type and shape. Stride and
-// offset are ignored. Types for which PyTorch has no typed storage are an error.
-func NewEncoder(l layout.Layout) (*Encoder, error) {
-	l = l.Packed()
-	if err := l.Validate(); err != nil {
-		return nil, err
+// NewEncoder returns an encoder for a tensor with this pickle and size in bytes, whose storage is "0".
+func NewEncoder(pickle []byte, data int64) (*Encoder, error) {
+	if data < 0 {
+		return nil, fmt.Errorf("a tensor of %d bytes", data)
 	}
-	if l.DType.Storage() == "" {
-		return nil, fmt.Errorf("%s has no typed storage in PyTorch; convert the tensor to another type", l.DType)
-	}
-	data, _ := l.Bytes() // valid
-	e := &Encoder{layout: l, data: data}
-	e.frame()
-	return e, nil
+	head, tail, err := frame(pickle, data)
+	return &Encoder{data: data, head: head, tail: tail}, err
 }
 
 // Size returns the size of the file in bytes.
@@ -46,12 +37,12 @@ func (e *Encoder) File(data io.Reader) io.Reader {
 		&deferred{open: func() io.Reader { return bytes.NewReader(e.tailWith(sum.Sum32())) }})
 }
 
-// tailWith returns the part of the file after the data. crc is the CRC-32 (IEEE) of the data.
-func (e *Encoder) tailWith(crc uint32) []byte {
+// tailWith returns the part of the file after the data, whose CRC-32 (IEEE) is sum.
+func (e *Encoder) tailWith(sum uint32) []byte {
 	tail := slices.Clone(e.tail)
-	for _, at := range e.sums {
-		binary.LittleEndian.PutUint32(tail[at:], crc)
-	}
+	// The checksum is in the data descriptor, after its signature, and in the directory, 30 bytes before the name.
+	binary.LittleEndian.PutUint32(tail[4:], sum)
+	binary.LittleEndian.PutUint32(tail[bytes.LastIndex(tail, []byte(dataRecord))-30:], sum)
 	return tail
 }
 
@@ -68,14 +59,78 @@ func (d *deferred) Read(p []byte) (int, error) {
 	return d.Reader.Read(p)
 }
 
-// frame creates the parts before and after the data of the tensor.
-func (e *Encoder) frame() {
-	a := archive{out: make([]byte, 0, 1536), records: make([]record, 0, 4)}
-	a.add(folder+"/data.pkl", pickle(e.layout))
-	a.add(folder+"/byteorder", []byte("little"))
-	head := a.skip(dataRecord, e.data)
-	a.add(folder+"/version", []byte("3\n"))
-	sums := a.close()
-	e.head, e.tail = a.out[:head:head], a.out[head:]
-	e.sums = [2]int{4, sums[2] - head} // in the data descriptor, after its signature, and in the directory
+// record is a file of an archive.
+type record struct {
+	name  string
+	size  int64
+	sum   uint32 // CRC-32 (IEEE)
+	data  io.Reader
+	flags uint16
+}
+
+func recordOf(name string, data []byte) record {
+	return record{folder + name, int64(len(data)), crc32.ChecksumIEEE(data), bytes.NewReader(data), 0}
+}
+
+// frame returns the parts of a file before and after the data of the tensor, with a checksum of 0. It writes the
+// archive with other data, which is only counted.
+func frame(pickle []byte, data int64) (head, tail []byte, err error) {
+	// Bytes of the fixed part of a local header, of an extra field, and of a data descriptor
+	// (https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT, 4.3 and 4.5).
+	const header, extra, descriptor, descriptor64 = 30, 4, 16, 24
+	// Flag: the checksum follows the data, before which it is not known. The files of PyTorch are the same.
+	const hasDescriptor = 1 << 3
+	out := &gap{from: math.MaxInt64}
+	z := zip.NewWriter(out)
+	at := int64(0)
+	for _, r := range []record{
+		recordOf("/data.pkl", pickle), recordOf("/byteorder", []byte("little")),
+		{dataRecord, data, 0, filler{}, hasDescriptor}, recordOf("/version", []byte("3\n")),
+	} {
+		at += header + extra + int64(len(r.name))
+		padding := -at & (alignment - 1)
+		at += padding
+		size := uint64(r.size) //nolint:gosec // never negative
+		file := &zip.FileHeader{Name: r.name, Flags: r.flags, CRC32: r.sum, CompressedSize64: size,
+			UncompressedSize64: size,
+			Extra: append(binary.LittleEndian.AppendUint16([]byte("FB"), uint16(padding)),
+				bytes.Repeat([]byte{'Z'}, int(padding))...)}
+		if r.flags == hasDescriptor {
+			out.from, out.to = at, at+r.size
+			at += descriptor
+			if r.size >= math.MaxUint32 {
+				at += descriptor64 - descriptor
+			}
+		}
+		at += r.size
+		w, err := z.CreateRaw(file)
+		if err == nil {
+			_, err = io.CopyN(w, r.data, r.size)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	err = z.Close()
+	return out.head, out.tail, err
+}
+
+// filler is an endless reader of bytes with any value.
+type filler struct{}
+
+func (filler) Read(p []byte) (int, error) { return len(p), nil }
+
+// gap stores what is written to it before and after a range, which it only counts.
+type gap struct {
+	head, tail   []byte
+	at, from, to int64
+}
+
+func (g *gap) Write(p []byte) (int, error) {
+	start := g.at
+	g.at += int64(len(p))
+	before := min(max(g.from-start, 0), int64(len(p)))
+	inside := min(max(g.to-start, before), int64(len(p)))
+	g.head, g.tail = append(g.head, p[:before]...), append(g.tail, p[inside:]...)
+	return len(p), nil
 }

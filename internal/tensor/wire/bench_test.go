@@ -8,7 +8,6 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/kputorch"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
 )
@@ -18,7 +17,7 @@ import (
 func BenchmarkCodec(b *testing.B) {
 	for name, size := range map[string]int{"1KiB": 1 << 10, "1MiB": 1 << 20} {
 		data := make([]byte, size)
-		l := layout.Of(layout.UInt8, int64(size))
+		shape := []int64{int64(size)}
 		meta := map[string]string{"dtype": "torch.uint8", "shape": "[1024]"}
 		owned := mem.BufferSlice{mem.SliceBuffer(data)}
 		ours, generated := encoding.CodecV2(Codec{}), encoding.GetCodecV2(protocodec.Name)
@@ -27,10 +26,10 @@ func BenchmarkCodec(b *testing.B) {
 			codec     encoding.CodecV2
 			sent, got any
 		}{
-			{"sky/ours", ours, &SkyChunk{Fields: &skytorch.TensorChunk{TensorId: 1, TotalChunks: 1, Shape: l.Shape,
-				Dtype: string(l.DType), TotalBytes: uint64(size)}, Data: owned}, &SkyChunk{}},
-			{"sky/generated", generated, &skytorch.TensorChunk{TensorId: 1, TotalChunks: 1, Shape: l.Shape,
-				Dtype: string(l.DType), TotalBytes: uint64(size), Data: data}, &skytorch.TensorChunk{}},
+			{"sky/ours", ours, &SkyChunk{Fields: &skytorch.TensorChunk{TensorId: 1, TotalChunks: 1, Shape: shape,
+				Dtype: "torch.uint8", TotalBytes: uint64(size)}, Data: owned}, &SkyChunk{}},
+			{"sky/generated", generated, &skytorch.TensorChunk{TensorId: 1, TotalChunks: 1, Shape: shape,
+				Dtype: "torch.uint8", TotalBytes: uint64(size), Data: data}, &skytorch.TensorChunk{}},
 			{"kpu/ours", ours, &KPUChunk{Fields: &kputorch.TensorChunk{TensorId: "a", TotalChunks: 1, IsLast: true,
 				Metadata: meta}, Data: owned}, &KPUChunk{}},
 			{"kpu/generated", generated, &kputorch.TensorChunk{TensorId: "a", TotalChunks: 1, IsLast: true,

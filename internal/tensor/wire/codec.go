@@ -7,13 +7,15 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/kputorch"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
 )
 
+// MaxDims is the maximum number of dimensions of a tensor, which is that of PyTorch operations.
+const MaxDims = 64
+
 // Chunk is a message of a stream of tensors, whose data is separate from its other fields.
-type Chunk[M fields] struct {
+type Chunk[M Fields] struct {
 	Fields M // without the data
 	Data   mem.BufferSlice
 	// Numbering is that of a SkyChunk, which is received in either numbering, and sent in this one.
@@ -29,8 +31,8 @@ type (
 	KPUChunk = Chunk[*kputorch.TensorChunk]
 )
 
-// fields is what the generated messages of both protocols have in common.
-type fields interface {
+// Fields is what the generated messages of both protocols have in common.
+type Fields interface {
 	proto.Message
 	GetChunkNumber() uint32
 	GetTotalChunks() uint32
@@ -127,8 +129,8 @@ func (c *Chunk[M]) unmarshal(msg mem.BufferSlice) {
 			err = Errorf(Malformed, "%v", err)
 		}
 	}
-	if err == nil && max(len(sky.GetShape()), len(sky.GetStride())) > layout.MaxDims {
-		err = Errorf(Limit, "more than %d dimensions", layout.MaxDims)
+	if err == nil && max(len(sky.GetShape()), len(sky.GetStride())) > MaxDims {
+		err = Errorf(Limit, "more than %d dimensions", MaxDims)
 	}
 	if *c = decoded; err != nil {
 		c.Free()

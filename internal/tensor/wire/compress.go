@@ -23,33 +23,21 @@ func init() { //nolint:gochecknoinits // gRPC requires the registration of compr
 	encoding.RegisterCompressor(&deflate{})
 }
 
-// deflate reuses writers and readers, each of which has tables of about 100 KiB.
-type deflate struct{ writers, readers sync.Pool }
+// deflate reuses writers, which have large tables.
+type deflate struct{ writers sync.Pool }
 
 func (d *deflate) Name() string { return Deflate }
 
 func (d *deflate) Compress(w io.Writer) (io.WriteCloser, error) {
-	if z, ok := d.writers.Get().(*deflateWriter); ok {
-		z.Reset(w)
-		return z, nil
+	z, ok := d.writers.Get().(*zlib.Writer)
+	if !ok {
+		z = zlib.NewWriter(nil)
 	}
-	return &deflateWriter{zlib.NewWriter(w), &d.writers}, nil
+	z.Reset(w)
+	return deflateWriter{z, &d.writers}, nil
 }
 
-func (d *deflate) Decompress(r io.Reader) (io.Reader, error) {
-	if z, ok := d.readers.Get().(*deflateReader); ok {
-		if err := z.reset(r); err != nil {
-			d.readers.Put(z)
-			return nil, err
-		}
-		return z, nil
-	}
-	z, err := zlib.NewReader(r)
-	if err != nil {
-		return nil, err
-	}
-	return &deflateReader{z, &d.readers}, nil
-}
+func (*deflate) Decompress(r io.Reader) (io.Reader, error) { return zlib.NewReader(r) }
 
 type deflateWriter struct {
 	*zlib.Writer
@@ -57,26 +45,7 @@ type deflateWriter struct {
 	pool *sync.Pool
 }
 
-func (w *deflateWriter) Close() error {
-	defer w.pool.Put(w)
+func (w deflateWriter) Close() error {
+	defer w.pool.Put(w.Writer)
 	return w.Writer.Close()
-}
-
-type deflateReader struct {
-	io.ReadCloser
-
-	pool *sync.Pool
-}
-
-func (r *deflateReader) reset(from io.Reader) error {
-	//nolint:forcetypeassert,errcheck // as zlib.NewReader documents
-	return r.ReadCloser.(zlib.Resetter).Reset(from, nil)
-}
-
-func (r *deflateReader) Read(p []byte) (int, error) {
-	n, err := r.ReadCloser.Read(p)
-	if err == io.EOF {
-		r.pool.Put(r)
-	}
-	return n, err
 }

@@ -29,19 +29,17 @@ type Sequence struct {
 // NewSequence returns a sequence that accepts at most limit bytes.
 func NewSequence(limit int64) *Sequence { return &Sequence{limit: limit, want: -1} }
 
-// FileSequence returns the sequence of a file of KPU that starts with this chunk, and the announced size of the file,
-// or -1.
-func FileSequence(first *kputorch.TensorChunk, limit int64) (*Sequence, int64, error) {
-	seq := NewSequence(limit)
+// ExpectFile sets the number of bytes that the first chunk of a file of KPU announces, and returns it, or -1.
+func (s *Sequence) ExpectFile(first *kputorch.TensorChunk) (int64, error) {
 	text := first.GetMetadata()["size_bytes"]
 	if text == "" {
-		return seq, -1, nil
+		return -1, nil
 	}
 	size, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || size < 0 {
-		return nil, 0, Errorf(Malformed, "size_bytes is %.40q", text)
+		return 0, Errorf(Malformed, "size_bytes is %.40q", text)
 	}
-	return seq, size, seq.Expect(size)
+	return size, s.Expect(size)
 }
 
 // Expect sets the total number of bytes of the chunks.

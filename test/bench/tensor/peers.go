@@ -14,7 +14,6 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
-	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/torchfile"
 )
 
@@ -79,7 +78,7 @@ func (o *ours) upload(ctx context.Context, size int64) error {
 		}
 	}
 	o.filled = size
-	return o.client.Upload(ctx, o.id, layout.Of(layout.UInt8, size), bytes.NewReader(o.data.bytes[:size]))
+	return o.client.Upload(ctx, o.id, size, bytes.NewReader(o.data.bytes[:size]))
 }
 
 func (o *ours) download(ctx context.Context, size int64) error {
@@ -89,8 +88,7 @@ func (o *ours) download(ctx context.Context, size int64) error {
 		}
 	}
 	o.data.reset()
-	_, err := o.client.Download(ctx, o.id, layout.Of(layout.UInt8, size), o.data)
-	return err
+	return o.client.Download(ctx, o.id, size, o.data)
 }
 
 func (o *ours) echo(ctx context.Context, size int64) error {
@@ -100,13 +98,12 @@ func (o *ours) echo(ctx context.Context, size int64) error {
 			return err
 		}
 	}
-	return o.client.Echo(ctx, strconv.FormatUint(o.id, 10), layout.Of(layout.UInt8, size),
-		bytes.NewReader(o.data.bytes[:size]), io.Discard)
+	return o.client.Echo(ctx, strconv.FormatUint(o.id, 10), size, bytes.NewReader(o.data.bytes[:size]), io.Discard)
 }
 
 // fileSize returns the number of bytes that an echo of a tensor transfers: KPU sends it as a torch.save file.
 func fileSize(size int64) int64 {
-	e, err := torchfile.NewEncoder(layout.Of(layout.UInt8, size))
+	e, err := torchfile.NewEncoder(torchfile.PickleOfBytes(size), size)
 	if err != nil {
 		return size
 	}

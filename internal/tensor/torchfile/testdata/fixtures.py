@@ -92,6 +92,7 @@ for name, obj in {
     "view": Tensor("FloatStorage", 6, 1, (2, 2), (3, 1)),
     "parameter": Parameter(Tensor("FloatStorage", 6, 0, (2, 3), (3, 1))),
     "list": [Tensor("FloatStorage", 6, 0, (2, 3), (3, 1))],
+    "bytes": Tensor("ByteStorage", 24, 0, (24,), (1,)),
 }.items():
     with open(f"{name}.pt", "wb") as f:
         f.write(archive("tensor", dump(obj), data))

@@ -1,11 +1,10 @@
-package torchfile
+package tensorfile
 
 import (
 	"archive/zip"
 	"bytes"
 	"encoding/hex"
 	"errors"
-	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,7 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/server/layout"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/torchfile"
 )
 
 func tensors() map[string]layout.Layout {
@@ -35,7 +35,7 @@ func TestPickleEqualsThePickleOfPython(t *testing.T) {
 	for name, l := range tensors() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			want, err := os.ReadFile(filepath.Join("testdata", name+".pkl.hex"))
+			want, err := os.ReadFile(filepath.Join("../../torchfile/testdata", name+".pkl.hex"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,7 +76,7 @@ func TestRecordsOfAFileAreUncompressedAndAligned(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if offset%alignment != 0 || f.Method != zip.Store {
+		if offset%64 != 0 || f.Method != zip.Store {
 			t.Errorf("%s: at %d, by method %d", f.Name, offset, f.Method)
 		}
 		r, err := f.Open()
@@ -121,46 +121,33 @@ func TestWrittenFilesCanBeRead(t *testing.T) {
 	}
 }
 
-// sparse is a file whose middle consists of zeros and is not stored.
-type sparse struct {
-	head, tail []byte
-	size       int64
-}
-
-func (s sparse) ReadAt(p []byte, off int64) (int, error) {
-	n := 0
-	for n < len(p) && off < s.size {
-		start := s.size - int64(len(s.tail))
-		switch {
-		case off < int64(len(s.head)):
-			p[n] = s.head[off]
-		case off >= start:
-			p[n] = s.tail[off-start]
-		default:
-			p[n] = 0
-		}
-		n, off = n+1, off+1
-	}
-	if n < len(p) {
-		return n, io.EOF
-	}
-	return n, nil
-}
-
-func TestTensorsAbove4GiBCanBeWrittenAndRead(t *testing.T) {
+func TestPicklesAreReadAsTheWrittenLayouts(t *testing.T) {
 	t.Parallel()
-	l := layout.Of("torch.int8", 5<<30)
-	e, err := NewEncoder(l)
-	if err != nil {
-		t.Fatal(err)
+	for name, l := range tensors() {
+		expression, err := unpickle(pickle(l))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, key, size, err := tensorOf(expression)
+		if want, _ := l.Bytes(); err != nil || !got.Same(l) || !got.Contiguous() || key != "0" || size != want {
+			t.Errorf("%s: %s with %d bytes in %q: %v", name, got, size, key, err)
+		}
 	}
-	tail := e.tailWith(crc32.ChecksumIEEE(nil))
-	f, err := Read(sparse{e.head, tail, e.Size()}, e.Size())
-	if err != nil {
-		t.Fatal(err)
+}
+
+func TestPickleOfBytesIsThatOfAVector(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int64{0, 1, 255, 256, 65535, 65536, 1 << 31, 1 << 40} {
+		if diff := cmp.Diff(pickle(layout.Of(layout.UInt8, n)), torchfile.PickleOfBytes(n)); diff != "" {
+			t.Errorf("%d bytes (-vector +bytes):\n%s", n, diff)
+		}
 	}
-	if f.Offset != int64(len(e.head)) || f.Bytes != 5<<30 {
-		t.Errorf("read: %+v", f)
+}
+
+func TestTypesWithoutTypedStorageAreRejected(t *testing.T) {
+	t.Parallel()
+	if _, err := NewEncoder(layout.Of("torch.uint32")); err == nil {
+		t.Error("accepted")
 	}
 }
 
@@ -172,7 +159,7 @@ func TestFilesInTheLayoutOfPyTorchCanBeRead(t *testing.T) {
 		"parameter": whole,
 		"view":      {DType: layout.Float32, Shape: []int64{2, 2}, Stride: []int64{3, 1}, Offset: 1},
 	} {
-		file, err := os.ReadFile(filepath.Join("testdata", name+".pt"))
+		file, err := os.ReadFile(filepath.Join("../../torchfile/testdata", name+".pt"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +179,7 @@ func TestFilesInTheLayoutOfPyTorchCanBeRead(t *testing.T) {
 
 func TestInvalidFilesAreRejected(t *testing.T) {
 	t.Parallel()
-	list, err := os.ReadFile("testdata/list.pt")
+	list, err := os.ReadFile("../../torchfile/testdata/list.pt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +204,7 @@ func TestInvalidFilesAreRejected(t *testing.T) {
 	} {
 		if f, err := Read(bytes.NewReader(file), int64(len(file))); err == nil {
 			t.Errorf("%s: read as %+v", name, f)
-		} else if !errors.Is(err, ErrFormat) {
+		} else if !errors.Is(err, torchfile.ErrFormat) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -225,7 +212,7 @@ func TestInvalidFilesAreRejected(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"saved", "view", "parameter", "list"} {
-		file, err := os.ReadFile(filepath.Join("testdata", name+".pt"))
+		file, err := os.ReadFile(filepath.Join("../../torchfile/testdata", name+".pt"))
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -261,8 +248,10 @@ func FuzzWrite(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind int, a, b int64, data []byte) {
 		types := layout.DTypes()
 		l := layout.Of(types[(kind%len(types)+len(types))%len(types)], a, b)
-		e, err := NewEncoder(l)
-		if err != nil || e.data > int64(len(data)) {
+		if l.Validate() != nil || l.DType.Storage() == "" {
+			return
+		}
+		if n, err := l.Bytes(); err != nil || n > int64(len(data)) {
 			return
 		}
 		file := encode(t, l, data)

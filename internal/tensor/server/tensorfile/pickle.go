@@ -1,12 +1,10 @@
-package torchfile
+package tensorfile
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
-	"slices"
 
-	"github.com/ktdev/terraform-provider-kt/internal/tensor/layout"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/server/layout"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/torchfile"
 )
 
 // Opcodes of pickle protocol 2 (https://github.com/python/cpython/blob/3.13/Lib/pickletools.py).
@@ -40,26 +38,7 @@ func pickle(l layout.Layout) []byte {
 	return fmt.Appendf(make([]byte, 0, 256), "\x80\x02ctorch._utils\n_rebuild_tensor_v2\n("+
 		"(X\x07\x00\x00\x00storagectorch\n%s\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpu%stQ"+
 		"K\x00%s%s\x89ccollections\nOrderedDict\n)RtR.",
-		l.DType.Storage(), appendInt(nil, elements), tuple(l.Shape), tuple(l.Strides()))
-}
-
-// appendInt appends a non-negative number in as few bytes as possible.
-func appendInt(out []byte, n int64) []byte {
-	switch {
-	case n <= math.MaxUint8:
-		return append(out, opBinInt1, byte(n)) //nolint:gosec // below 2^8
-	case n <= math.MaxUint16:
-		return binary.LittleEndian.AppendUint16(append(out, opBinInt2), uint16(n))
-	case n <= math.MaxInt32:
-		return binary.LittleEndian.AppendUint32(append(out, opBinInt), uint32(n))
-	default: // the shortest two's complement, with a leading 0 bit
-		raw := binary.LittleEndian.AppendUint64(nil, uint64(n))
-		size := 8
-		for size > 1 && raw[size-1] == 0 && raw[size-2] < 0x80 {
-			size--
-		}
-		return slices.Concat(out, []byte{opLong1, byte(size)}, raw[:size]) //nolint:gosec // at most 8
-	}
+		l.DType.Storage(), torchfile.AppendInt(nil, elements), tuple(l.Shape), tuple(l.Strides()))
 }
 
 func tuple(list []int64) []byte {
@@ -68,7 +47,7 @@ func tuple(list []int64) []byte {
 		out = append(out, opMark)
 	}
 	for _, n := range list {
-		out = appendInt(out, n)
+		out = torchfile.AppendInt(out, n)
 	}
 	if len(list) > 3 {
 		return append(out, opTuple)

@@ -1,4 +1,4 @@
-package wire
+package server
 
 import (
 	"sync"
@@ -6,21 +6,21 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Pool reuses buffers of one size until the garbage collector frees them. Unlike
+// pool reuses buffers of one size until the garbage collector frees them. Unlike
 // the pool of gRPC, it does not clear them: the caller must overwrite them. Buffers
 // of other sizes are not reused.
-type Pool struct {
+type pool struct {
 	size int
 	pool sync.Pool
 }
 
-var _ mem.BufferPool = (*Pool)(nil)
+var _ mem.BufferPool = (*pool)(nil)
 
-// NewPool returns a pool of buffers of the given size in bytes.
-func NewPool(size int) *Pool { return &Pool{size: size} }
+// newPool returns a pool of buffers of the given size in bytes.
+func newPool(size int) *pool { return &pool{size: size} }
 
 // Get returns a buffer of the given length with undefined content.
-func (p *Pool) Get(length int) *[]byte {
+func (p *pool) Get(length int) *[]byte {
 	if length == p.size {
 		if buf, ok := p.pool.Get().(*[]byte); ok {
 			return buf
@@ -31,7 +31,7 @@ func (p *Pool) Get(length int) *[]byte {
 }
 
 // Put returns a buffer to the pool.
-func (p *Pool) Put(buf *[]byte) {
+func (p *pool) Put(buf *[]byte) {
 	if *buf = (*buf)[:cap(*buf)]; len(*buf) == p.size {
 		p.pool.Put(buf)
 	}

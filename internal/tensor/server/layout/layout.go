@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
-)
 
-// MaxDims is the maximum number of dimensions of PyTorch operations.
-const MaxDims = 64
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
+)
 
 // ErrOverflow is returned if the number of elements or bytes of a shape overflows.
 var ErrOverflow = errors.New("too many elements")
@@ -37,8 +36,8 @@ func (l Layout) Validate() error {
 		_, err := ParseDType(string(l.DType))
 		return err
 	}
-	if len(l.Shape) > MaxDims {
-		return fmt.Errorf("%d dimensions, but at most %d are supported", len(l.Shape), MaxDims)
+	if len(l.Shape) > wire.MaxDims {
+		return fmt.Errorf("%d dimensions, but at most %d are supported", len(l.Shape), wire.MaxDims)
 	}
 	for _, n := range l.Shape {
 		if n < 0 {

@@ -1,4 +1,4 @@
-package torchfile
+package tensorfile
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/torchfile"
 )
 
 const (
@@ -47,7 +49,7 @@ func unpickle(in []byte) (string, error) {
 
 func (u *unpickler) fail(format string, args ...any) {
 	if u.err == nil {
-		u.err = fmt.Errorf("%w: the pickle "+format, append([]any{ErrFormat}, args...)...)
+		u.err = fmt.Errorf("%w: the pickle "+format, append([]any{torchfile.ErrFormat}, args...)...)
 	}
 }
 
@@ -71,7 +73,7 @@ func (u *unpickler) number(n int) int64 {
 
 // push adds a value, whose text may contain others many times.
 func (u *unpickler) push(text string) {
-	if len(text) > maxPickle {
+	if len(text) > torchfile.MaxPickle {
 		u.fail("is nested too deeply")
 	}
 	u.stack = append(u.stack, text)
@@ -109,7 +111,7 @@ func (u *unpickler) step(code byte) {
 	case opLong1:
 		u.long(int(u.number(1)))
 	case opBinUnicode:
-		u.push(strconv.Quote(string(u.next(int(min(u.number(4), maxPickle+1))))))
+		u.push(strconv.Quote(string(u.next(int(min(u.number(4), torchfile.MaxPickle+1))))))
 	case opGlobal:
 		u.global()
 	case opBinPut:
