@@ -91,11 +91,6 @@ func OptionalTextMap(description string, validators ...validator.Map) schema.Map
 		Validators: validators}
 }
 
-// OptionalObject returns an optional object.
-func OptionalObject(description string, attributes map[string]schema.Attribute) schema.SingleNestedAttribute {
-	return schema.SingleNestedAttribute{Optional: true, MarkdownDescription: description, Attributes: attributes}
-}
-
 // OptionalObjects returns an optional list of objects, none of which is null.
 func OptionalObjects(
 	description string, attributes map[string]schema.Attribute, validators ...validator.List,
