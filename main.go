@@ -14,10 +14,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/parent"
 	"github.com/ktdev/terraform-provider-kt/internal/provider"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 )
 
 // version is set by the build.
@@ -47,7 +47,7 @@ func main() {
 	if !*debugger {       // a debugger's provider is not started by Terraform
 		go parent.Watch(ctx, same, parentInterval, func() { os.Exit(1) })
 	}
-	completions := kube.NewCompletions(same)
+	completions := run.NewCompletions(same)
 	env := config.OSEnv()
 	var options []tf6server.ServeOpt
 	if *debugger {
@@ -75,7 +75,7 @@ func main() {
 // cancels a job. The provider continues, because Terraform gets the signal as well, and ends the operations and the
 // provider. After a second signal, Terraform may stop the provider before it has told it of the interruption, and does
 // not write the state of what was created.
-func interruptOnSignal(completions *kube.Completions, handled ...os.Signal) {
+func interruptOnSignal(completions *run.Completions, handled ...os.Signal) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, handled...)
 	<-signals

@@ -88,7 +88,7 @@ func runningOn(node string, pods []*corev1.Pod) []*corev1.Pod {
 
 // requireNode returns an error if the node does not exist. Without permission to read nodes, it is assumed to exist.
 func (c *call) requireNode(ctx context.Context, t *target, node string, all []*corev1.Pod) error {
-	_, err := c.cluster.Get(ctx, kube.Ref{Kind: kind.Node(), Name: node})
+	_, err := c.cluster.API.Get(ctx, kube.Ref{Kind: kind.Node(), Name: node})
 	switch {
 	case kube.IsNotFound(err):
 		return &refusal{at: path.Root("node"), summary: fmt.Sprintf("Node %q does not exist", node),
@@ -122,7 +122,7 @@ func nodesOf(t *target, all []*corev1.Pod) string {
 // allow an eviction.
 func (c *call) evict(ctx context.Context, t *target, node string, old []*corev1.Pod) error {
 	evicted := map[apitypes.UID]bool{}
-	watch := &observe.Objects{Changes: c.cluster, Namespace: t.namespace, Of: observe.AllOf(kind.Pod())}
+	watch := &observe.Objects{Changes: c.cluster.Store, Namespace: t.namespace, Of: observe.AllOf(kind.Pod())}
 	defer func() {
 		if len(evicted) > 0 && len(evicted) < len(old) {
 			c.note("Evicted %d of %s from node %s", len(evicted), ready.Number(len(old), "pod"), node)

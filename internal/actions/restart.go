@@ -95,7 +95,7 @@ func (c *call) deletePods(ctx context.Context, t *target) ([]*corev1.Pod, error)
 		ready.Number(len(pods), "pod"), t)
 	for i, pod := range pods {
 		ref := kube.Ref{Kind: kind.Pod(), Namespace: pod.Namespace, Name: pod.Name}
-		if err := c.cluster.DeletePod(ctx, ref, pod.UID); err != nil {
+		if err := c.cluster.DeleteInBackground(ctx, ref, pod.UID); err != nil {
 			if i > 0 {
 				c.note("Deleted %d of %s of %s", i, ready.Number(len(pods), "pod"), t)
 			}

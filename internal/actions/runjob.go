@@ -93,7 +93,7 @@ func (c *call) podTemplate(ctx context.Context, t *target) (*corev1.PodTemplateS
 	var at []string
 	switch {
 	case t.kind.Server != nil:
-		made, err := c.cluster.Get(ctx, kube.Ref{Kind: t.kind.Parts.Kind, Namespace: c.namespace, Name: c.name})
+		made, err := c.cluster.API.Get(ctx, kube.Ref{Kind: t.kind.Parts.Kind, Namespace: c.namespace, Name: c.name})
 		if err != nil {
 			return nil, err
 		}
@@ -136,7 +136,7 @@ func (c *call) followJob(ctx context.Context, job kube.Ref, p podCommand, mask p
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	pods, err := kube.PodsNow(ctx, c.cluster, c.namespace, labels)
+	pods, err := kube.PodsNow(ctx, c.cluster.API, c.namespace, labels)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (c *call) locate(ctx context.Context) (*target, error) {
 	}
 	known := kind.WorkloadOf(t.workload.GroupVersionKind().GroupKind())
 	t.pods, t.guessed = podLabels(t.workload, known, found.Backend.Selector)
-	if t.ref, err = c.cluster.RefOf(ctx, t.workload); err != nil {
+	if t.ref, err = c.cluster.Discovery.RefOf(ctx, t.workload); err != nil {
 		return nil, err
 	}
 	if controller := metav1.GetControllerOf(t.workload); controller != nil {
@@ -167,11 +167,11 @@ func (c *call) ownerOf(ctx context.Context, t *target) (metav1.OwnerReference, e
 // controllerOf returns the controller of an owner, or nil if there is none or it cannot be read.
 func (c *call) controllerOf(ctx context.Context, namespace string, owner metav1.OwnerReference) *metav1.OwnerReference {
 	of := kind.Guess(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind))
-	ref, err := c.cluster.RefOf(ctx, of.Named(namespace, owner.Name))
+	ref, err := c.cluster.Discovery.RefOf(ctx, of.Named(namespace, owner.Name))
 	if err != nil {
 		return nil
 	}
-	if found, err := c.cluster.Get(ctx, ref); err == nil {
+	if found, err := c.cluster.API.Get(ctx, ref); err == nil {
 		return metav1.GetControllerOf(found)
 	}
 	return nil

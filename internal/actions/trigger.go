@@ -34,7 +34,7 @@ func invokeTrigger(ctx context.Context, c *call, t *target, m *waitModel) error 
 		return refused(cannot, "It is being deleted, and its Jobs with it.\n\nNext step: "+createAgain)
 	}
 	job := runjob.FromCronJob(t.workload, rand.String(suffixLength))
-	ref, err := c.cluster.RefOf(ctx, job)
+	ref, err := c.cluster.Discovery.RefOf(ctx, job)
 	if err != nil {
 		return err
 	}

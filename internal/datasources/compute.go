@@ -100,7 +100,7 @@ func computeState(ctx context.Context, cluster *kube.Cluster, namespace, name st
 		if s.verdict.Settled() || !ready.NeedsPods(s.workload) {
 			return s, nil
 		}
-		ref, err := cluster.RefOf(ctx, s.workload)
+		ref, err := cluster.Discovery.RefOf(ctx, s.workload)
 		if err != nil {
 			return s, err
 		}

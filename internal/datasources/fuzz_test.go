@@ -19,6 +19,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
@@ -49,7 +50,7 @@ func FuzzObjects(f *testing.F) {
 				Host: server.URL, Token: "x", Namespace: "ml",
 				Env: config.Env{Getenv: func(string) string { return "" }},
 			})
-			resp := read(ctx, t, source, &tf.ProviderData{Cluster: cluster}, false)
+			resp := read(ctx, t, source, &tf.ProviderData{Run: run.New(t.Context(), cluster, nil)}, false)
 			cancel()
 			checkState(t, resp)
 		}

@@ -99,7 +99,7 @@ func readGPUs(ctx context.Context, data *tf.ProviderData, m *gpusModel) diag.Dia
 				"step: Set `product_label`, or select the nodes with `node_selector`.", filter.Product,
 				filter.Resource))}
 	}
-	products, err := observe.GPUs(ctx, data.Cluster, filter)
+	products, err := observe.GPUs(ctx, data.Cluster.API, filter)
 	if err != nil {
 		return diag.Diagnostics{tf.Failure(err)}
 	}

@@ -18,18 +18,9 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/portforward"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
-
-// Cluster is the part of the client that an endpoint uses. *kube.Cluster implements it.
-type Cluster interface {
-	portforward.Cluster
-	Env() config.Env
-	Locate(ctx context.Context, namespace, name string) (*unstructured.Unstructured, error)
-	TensorCompute(ctx context.Context, namespace, name string) (string, *unstructured.Unstructured, error)
-}
 
 // Endpoint describes how a compute of any kind is reached.
 type Endpoint struct {
@@ -91,7 +82,7 @@ func (e *Endpoint) PortForwardCommand() string {
 
 // Of returns the endpoint of a compute. All calls for a namespace share one list and watch of Services and of pods. It
 // returns a *kube.MissingComputeError if no object has that name.
-func Of(ctx context.Context, c Cluster, namespace, name string) (*Endpoint, error) {
+func Of(ctx context.Context, c *kube.Cluster, namespace, name string) (*Endpoint, error) {
 	service, err := serviceNamed(ctx, c, namespace, name)
 	if err != nil {
 		return nil, err
@@ -136,7 +127,7 @@ func Of(ctx context.Context, c Cluster, namespace, name string) (*Endpoint, erro
 		e.URL = "http://" + e.Address()
 	}
 	if e.Headless == "" {
-		headless, _ := c.ReadAll(ctx, kind.Service().All(), namespace, // optional
+		headless, _ := c.Store.List(ctx, kind.Service().All(), namespace, // optional
 			func(s *kube.Entry) bool { return s.Name == kind.HeadlessName(name) })
 		if len(headless) > 0 {
 			e.Headless = kind.ServiceHost(namespace, kind.HeadlessName(name))
@@ -150,7 +141,7 @@ func Of(ctx context.Context, c Cluster, namespace, name string) (*Endpoint, erro
 }
 
 // ReadPods sets the pods of an endpoint, if they can be read.
-func (e *Endpoint) ReadPods(ctx context.Context, c Cluster) error {
+func (e *Endpoint) ReadPods(ctx context.Context, c *kube.Cluster) error {
 	var err error
 	if e.Pods, err = kube.Pods(ctx, c, e.Backend.Namespace, e.Backend.Selector); kube.ClassOf(err) == kube.Denied {
 		return nil // the other fields are still useful
@@ -159,8 +150,8 @@ func (e *Endpoint) ReadPods(ctx context.Context, c Cluster) error {
 }
 
 // serviceNamed returns the Service of a name, or nil.
-func serviceNamed(ctx context.Context, c Cluster, namespace, name string) (*corev1.Service, error) {
-	service, err := kube.As[corev1.Service](c.Read(ctx, kube.Ref{Kind: kind.Service().All(), Namespace: namespace,
+func serviceNamed(ctx context.Context, c *kube.Cluster, namespace, name string) (*corev1.Service, error) {
+	service, err := kube.As[corev1.Service](c.Store.Get(ctx, kube.Ref{Kind: kind.Service().All(), Namespace: namespace,
 		Name: name}))
 	if kube.IsNotFound(err) {
 		return nil, nil // nil means that it does not exist
@@ -224,8 +215,8 @@ func withPort(address string) string {
 
 // fromWorkload sets the fields of the endpoint of a compute without a Service. Either the compute has a custom address,
 // which only its registration contains, or it is new.
-func (e *Endpoint) fromWorkload(ctx context.Context, c Cluster) error {
-	registration, err := c.Get(ctx, kube.Ref{Kind: kind.KubetorchWorkload(), Namespace: e.Namespace, Name: e.Name})
+func (e *Endpoint) fromWorkload(ctx context.Context, c *kube.Cluster) error {
+	registration, err := c.API.Get(ctx, kube.Ref{Kind: kind.KubetorchWorkload(), Namespace: e.Namespace, Name: e.Name})
 	switch class := kube.ClassOf(err); {
 	case err == nil, class == kube.NotFound, class == kube.KindMissing, class == kube.Denied:
 	default:

@@ -1,8 +1,9 @@
 package endpoint
 
 import (
-	"context"
-	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/portforward"
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
@@ -112,50 +114,44 @@ func TestEndpointOfACustomAddressHasItsHostAndPort(t *testing.T) {
 	}
 }
 
-// restricted is a cluster with one workload, in which the user may get nothing else.
-type restricted struct {
-	Cluster
-
-	workload string
-}
-
-func (restricted) denied(of kube.Kind) error {
-	return &kube.Error{Op: "get", Kind: of, Class: kube.Denied, Err: errors.New("forbidden")}
-}
-
-func (restricted) ReadAll(
-	context.Context, kube.Kind, string, func(*kube.Entry) bool, ...string,
-) ([]*kube.Entry, error) {
-	return nil, nil
-}
-
-func (restricted) Read(_ context.Context, ref kube.Ref) (*unstructured.Unstructured, error) {
-	return nil, &kube.Error{Op: "get", Kind: ref.Kind, Class: kube.NotFound, Err: errors.New("not found")}
-}
-
-func (c restricted) TensorCompute(context.Context, string, string) (string, *unstructured.Unstructured, error) {
-	return "", nil, c.denied(kind.TensorServers()[0])
-}
-
-func (c restricted) Get(context.Context, kube.Ref) (*unstructured.Unstructured, error) {
-	return nil, c.denied(kind.KubetorchWorkload())
-}
-
-func (c restricted) Locate(_ context.Context, namespace, name string) (*unstructured.Unstructured, error) {
-	if name != c.workload {
-		return nil, &kube.MissingComputeError{Namespace: namespace, Name: name}
-	}
-	return &unstructured.Unstructured{}, nil
+// restricted returns a cluster with one Deployment, in which the user may get no object of the operators, and list
+// nothing.
+func restricted(t *testing.T, workload string) *kube.Cluster {
+	t.Helper()
+	operator := kind.TensorServers()[0]
+	server := httptest.NewServer(kubetest.API{Answer: func(verb, path string, request *http.Request) (int, any) {
+		code, body, answered := kubetest.GetsOnly(verb, path, request)
+		switch {
+		case answered:
+			return code, body
+		case path == "/apis/":
+			return http.StatusOK, metav1.APIGroupList{Groups: []metav1.APIGroup{{Name: operator.Group}}}
+		case path == "/apis/"+operator.GroupVersion().String():
+			return http.StatusOK, metav1.APIResourceList{APIResources: []metav1.APIResource{
+				{Name: operator.Resource, Kind: operator.Kind, Namespaced: true},
+			}}
+		case strings.Contains(path, operator.Group), strings.Contains(path, kind.KubetorchWorkload().Group):
+			return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+		case path == "/apis/apps/v1/namespaces/ml/deployments/"+workload:
+			return http.StatusOK, kubetest.Deployment("1", 0)
+		}
+		return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound,
+			Details: &metav1.StatusDetails{Name: "x", Kind: "x"}}
+	}})
+	t.Cleanup(server.Close)
+	return kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x", Env: config.Env{
+		Getenv: func(string) string { return "" },
+	}}).WithClock(&kubetest.Clock{})
 }
 
 func TestEndpointNeedsNoPermissionForOtherKindsOfComputes(t *testing.T) {
 	t.Parallel()
-	found, err := Of(t.Context(), restricted{workload: "trainer"}, "ml", "trainer")
+	found, err := Of(t.Context(), restricted(t, "trainer"), "ml", "trainer")
 	if err != nil || found.Host != "trainer.ml.svc.cluster.local" {
 		t.Errorf("%+v, %v", found, err)
 	}
 	// A compute that is not found may be one without permission.
-	if _, err := Of(t.Context(), restricted{}, "ml", "trainer"); kube.ClassOf(err) != kube.Denied {
+	if _, err := Of(t.Context(), restricted(t, ""), "ml", "trainer"); kube.ClassOf(err) != kube.Denied {
 		t.Errorf("%v, want the missing permission", err)
 	}
 }

@@ -38,13 +38,13 @@ type Prober struct {
 }
 
 type probeKey struct {
-	cluster  Cluster // with -debug, one process serves many runs
+	cluster  *kube.Cluster // with -debug, one process serves many runs
 	request  string
 	security Security
 }
 
 // Run sends the probe. An error has its cause on the client's side, such as a missing permission.
-func (p *Prober) Run(ctx context.Context, c Cluster, q ProbeRequest) (probe.Result, error) {
+func (p *Prober) Run(ctx context.Context, c *kube.Cluster, q ProbeRequest) (probe.Result, error) {
 	send, _ := p.results.LoadOrStore(probeKey{c, q.String(), q.Security}, sync.OnceValues(func() (probe.Result, error) {
 		return q.Send(ctx, q.Route.dialer(&p.unresponsive))
 	}))

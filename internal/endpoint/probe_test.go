@@ -10,11 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/portforward"
 )
 
 func TestProbeRequestsToDifferentPodsHaveDifferentKeys(t *testing.T) {
@@ -74,24 +70,18 @@ func TestUnresponsiveAddressIsDialedOnce(t *testing.T) {
 	_ = conn.Close()
 }
 
-// slow is a cluster whose API server takes 20 s to respond.
-type slow struct{ Cluster }
-
-var errResponse = errors.New("response of the API server")
-
-func (slow) Get(ctx context.Context, _ kube.Ref) (*unstructured.Unstructured, error) {
-	select {
-	case <-time.After(20 * time.Second):
-		return nil, errResponse
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
 func TestPortForwardWaitsForABusyAPIServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		route := Route{cluster: slow{}, backend: &portforward.Backend{Namespace: "ml", Pod: "pool-0"}}
+		errResponse := errors.New("response of the API server")
+		route := Route{forward: func(ctx context.Context) (net.Conn, error) {
+			select {
+			case <-time.After(20 * time.Second):
+				return nil, errResponse
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}}
 		if _, err := route.Dialer().Dial(t.Context(), ""); !errors.Is(err, errResponse) {
 			t.Errorf("err = %v, want that of the API server", err)
 		}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/portforward"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/probe"
@@ -38,12 +39,11 @@ type Route struct {
 	URL       string // for HTTP
 	ComputeID string // for a gateway, otherwise ""
 
-	cluster Cluster
-	backend *portforward.Backend // target of the port-forward; nil for direct
+	forward func(context.Context) (net.Conn, error) // opens a port-forward; nil for direct
 }
 
 // RouteTo returns the route to an endpoint. via is a constant such as [ViaDirect], or "" for [ViaAuto].
-func RouteTo(c Cluster, e *Endpoint, via string) Route {
+func RouteTo(c *kube.Cluster, e *Endpoint, via string) Route {
 	inside := inCluster(c)
 	if via = cmp.Or(via, ViaAuto); via == ViaAuto {
 		via = ViaPortForward
@@ -51,10 +51,10 @@ func RouteTo(c Cluster, e *Endpoint, via string) Route {
 			via = ViaDirect
 		}
 	}
-	r := Route{cluster: c, Target: e.Address(), URL: e.URL}
+	r := Route{Target: e.Address(), URL: e.URL}
 	switch {
 	case via == ViaPortForward:
-		r.backend = &e.Backend
+		r.forward = func(ctx context.Context) (net.Conn, error) { return portforward.Dial(ctx, c, e.Backend) }
 	case !inside && len(e.Gateways) > 0:
 		r.Target, r.ComputeID = e.Gateways[0], e.ID()
 	}
@@ -63,9 +63,9 @@ func RouteTo(c Cluster, e *Endpoint, via string) Route {
 
 // inCluster reports whether this process runs in a pod of the same cluster.
 // Only there, the names and addresses of Services can be used.
-func inCluster(c Cluster) bool {
+func inCluster(c *kube.Cluster) bool {
 	host := c.Env().Get("KUBERNETES_SERVICE_HOST")
-	config, err := c.RESTConfig()
+	config, err := c.API.RESTConfig()
 	if host == "" || err != nil {
 		return false
 	}
@@ -74,7 +74,7 @@ func inCluster(c Cluster) bool {
 }
 
 // Forwarded reports whether the route is a port-forward.
-func (r Route) Forwarded() bool { return r.backend != nil }
+func (r Route) Forwarded() bool { return r.forward != nil }
 
 func (r Route) String() string {
 	if r.Forwarded() {
@@ -92,7 +92,7 @@ func (r Route) dialer(unresponsive *addresses) *Dialer {
 		if r.Forwarded() {
 			ctx, cancel := context.WithTimeout(ctx, portForwardTimeout)
 			defer cancel()
-			return portforward.Dial(ctx, r.cluster, *r.backend)
+			return r.forward(ctx)
 		}
 		ctx, cancel := context.WithTimeout(ctx, directTimeout)
 		defer cancel()

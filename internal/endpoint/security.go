@@ -52,7 +52,7 @@ func (s Security) Options(r Route, dial *Dialer) (tensor.Options, error) {
 // ExposesToken reports whether requests on a route would send the token without encryption. A port-forward is encrypted
 // up to the node of the pod.
 func (s Security) ExposesToken(r Route) bool {
-	return s.Token != "" && !s.TLS && r.backend == nil && !strings.HasPrefix(r.URL, "https://")
+	return s.Token != "" && !s.TLS && !r.Forwarded() && !strings.HasPrefix(r.URL, "https://")
 }
 
 // url returns the URL with the scheme that TLS requires.

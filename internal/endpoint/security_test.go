@@ -19,7 +19,6 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube/portforward"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/probe"
 )
 
@@ -121,7 +120,7 @@ func TestTokenIsNotSentWithoutEncryption(t *testing.T) {
 		"gRPC":           {Security{Token: token}, Route{Target: "10.0.0.1:50051"}, true},
 		"an https URL":   {Security{Token: token}, Route{URL: "https://llm.example.com"}, false},
 		"with TLS":       {Security{Token: token, TLS: true}, Route{URL: "http://llm.example.com"}, false},
-		"a port-forward": {Security{Token: token}, Route{backend: &portforward.Backend{}}, false},
+		"a port-forward": {Security{Token: token}, Route{forward: func(context.Context) (net.Conn, error) { return nil, nil }}, false},
 		"without token":  {Security{}, Route{Target: "10.0.0.1:50051"}, false},
 	} {
 		if got := c.security.ExposesToken(c.route); got != c.exposed {

@@ -50,7 +50,7 @@ func TestObjectInTheSharedListIsReadAgain(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
 	cluster := listing(t, deploymentsPath, &asked, kubetest.Deployment("5", 1).Object)
-	if _, err := cluster.ReadAll(t.Context(), kind.Deployment(), "ml", nil); err != nil {
+	if _, err := cluster.Store.List(t.Context(), kind.Deployment(), "ml", nil); err != nil {
 		t.Fatal(err)
 	}
 	if live, err := cluster.Look(t.Context(), trainer()); live != nil || ClassOf(err) != KindMissing ||
@@ -144,17 +144,17 @@ func operations(obj *unstructured.Unstructured, ref Ref) map[string]func(context
 			return err
 		},
 		"look":       func(ctx context.Context, c *Cluster) error { _, err := c.Look(ctx, ref); return err },
-		"read":       func(ctx context.Context, c *Cluster) error { _, err := c.Read(ctx, ref); return err },
-		"get":        func(ctx context.Context, c *Cluster) error { _, err := c.Get(ctx, ref); return err },
-		"list":       func(ctx context.Context, c *Cluster) error { _, _, err := c.list(ctx, ref); return err },
+		"read":       func(ctx context.Context, c *Cluster) error { _, err := c.Store.Get(ctx, ref); return err },
+		"get":        func(ctx context.Context, c *Cluster) error { _, err := c.API.Get(ctx, ref); return err },
+		"list":       func(ctx context.Context, c *Cluster) error { _, _, err := c.Store.list(ctx, ref); return err },
 		"delete":     func(ctx context.Context, c *Cluster) error { return c.Delete(ctx, ref, "u") },
-		"delete pod": func(ctx context.Context, c *Cluster) error { return c.DeletePod(ctx, ref, "u") },
+		"delete pod": func(ctx context.Context, c *Cluster) error { return c.DeleteInBackground(ctx, ref, "u") },
 		"evict":      func(ctx context.Context, c *Cluster) error { return c.Evict(ctx, "ml", "trainer-0", "u") },
 		"merge": func(ctx context.Context, c *Cluster) error {
 			_, err := c.mergeOnce(ctx, ref, []byte("{}"))
 			return err
 		},
-		"patch": func(ctx context.Context, c *Cluster) error { return c.patchJSON(ctx, ref, []patchOp{}, false) },
+		"patch": func(ctx context.Context, c *Cluster) error { return c.API.patchJSON(ctx, ref, []patchOp{}, false) },
 		"modify": func(ctx context.Context, c *Cluster) error {
 			_, _, err := c.Modify(ctx, ref, func(*unstructured.Unstructured) error { return nil })
 			return err
@@ -162,27 +162,26 @@ func operations(obj *unstructured.Unstructured, ref Ref) map[string]func(context
 		"remove an annotation": func(ctx context.Context, c *Cluster) error {
 			return c.RemoveAnnotation(ctx, ref, MarkCreation(obj, "a"), CreationAnnotation)
 		},
-		"exists": func(ctx context.Context, c *Cluster) error { _, err := c.Exists(ctx, ref); return err },
+		"exists": func(ctx context.Context, c *Cluster) error { _, err := c.API.Exists(ctx, ref); return err },
 		"delete a Secret": func(ctx context.Context, c *Cluster) error {
-			_, err := c.DeleteSecret(ctx, SecretRef("ml", "token"), "u")
-			return err
+			return c.DeleteInBackground(ctx, SecretRef("ml", "token"), "u")
 		},
 		"metadata of a Secret": func(ctx context.Context, c *Cluster) error {
-			_, err := c.SecretMetadata(ctx, SecretRef("ml", "token"))
+			_, err := c.API.SecretMetadata(ctx, SecretRef("ml", "token"))
 			return err
 		},
 		"page": func(ctx context.Context, c *Cluster) error {
-			return c.Page(ctx, ref, metav1.ListOptions{}, &metav1.List{})
+			return c.API.Page(ctx, ref, metav1.ListOptions{}, &metav1.List{})
 		},
 		"log": func(ctx context.Context, c *Cluster) error {
-			_, err := c.StreamLogs(ctx, "ml", "trainer-0", corev1.PodLogOptions{})
+			_, err := c.API.StreamLogs(ctx, "ml", "trainer-0", corev1.PodLogOptions{})
 			return err
 		},
 		"schema": func(ctx context.Context, c *Cluster) error {
-			_, err := c.HasField(ctx, ref.Kind.GroupVersionKind, "spec")
+			_, err := c.Discovery.HasField(ctx, ref.Kind.GroupVersionKind, "spec")
 			return err
 		},
-		"kinds": func(ctx context.Context, c *Cluster) error { _, err := c.CustomKinds(ctx); return err },
+		"kinds": func(ctx context.Context, c *Cluster) error { _, err := c.Discovery.CustomKinds(ctx); return err },
 		"set records": func(ctx context.Context, c *Cluster) error {
 			return c.SetRecords(ctx, ref, obj,
 				recordsOfOthers)
@@ -208,7 +207,7 @@ func TestOperationsWithoutAClusterFail(t *testing.T) {
 				t.Errorf("%s, %s: %v is of class %d", problem, name, err, ClassOf(err))
 			}
 		}
-		if lines, err := cluster.Logs(t.Context(), "ml", "trainer-0", "c", false, 1); err == nil {
+		if lines, err := cluster.API.Logs(t.Context(), "ml", "trainer-0", "c", false, 1); err == nil {
 			t.Errorf("%s: the log is %q", problem, lines)
 		}
 	}
@@ -260,11 +259,11 @@ func TestWritesAreReadFromTheSharedListAtOnce(t *testing.T) {
 				}
 				return http.StatusCreated, kubetest.Deployment("9", 1)
 			}})
-			if _, err := cluster.Read(t.Context(), trainer()); err != nil {
+			if _, err := cluster.Store.Get(t.Context(), trainer()); err != nil {
 				t.Fatal(err)
 			}
 			err := test.write(t.Context(), cluster)
-			obj, readErr := cluster.Read(t.Context(), trainer())
+			obj, readErr := cluster.Store.Get(t.Context(), trainer())
 			if readErr != nil || obj.GetResourceVersion() != test.want || (err != nil) != strings.Contains(name,
 				"failed") {
 				t.Errorf("version %s, %v, %v", obj.GetResourceVersion(), err, readErr)

@@ -14,20 +14,20 @@ import (
 // are 403 Forbidden with the same details, so the permission is checked on the
 // server
 // (https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-api-access).
-func (c *Cluster) denied(ctx context.Context, verb string, ref Ref, err error) error {
+func (a *API) denied(ctx context.Context, verb string, ref Ref, err error) error {
 	verbs := []string{verb}
 	if verb == "patch" {
 		verbs = append(verbs, "create") // server-side apply of a new object needs both
 	}
-	return c.deniedTo(ctx, verbs, ref, err)
+	return a.deniedTo(ctx, verbs, ref, err)
 }
 
 // deniedTo is denied for a request that needs the permission for all verbs. The resource of the kind of ref may have a
 // subresource.
-func (c *Cluster) deniedTo(ctx context.Context, verbs []string, ref Ref, err error) error {
+func (a *API) deniedTo(ctx context.Context, verbs []string, ref Ref, err error) error {
 	e, ok := err.(*Error) //nolint:errorlint // created by Wrap above
 	if ok {
-		e.explained = &c.outages
+		e.explained = &a.outages
 	}
 	if !ok || e.Class != Refused || !apierrors.IsForbidden(e.Err) {
 		return err
@@ -37,7 +37,7 @@ func (c *Cluster) deniedTo(ctx context.Context, verbs []string, ref Ref, err err
 		return e
 	}
 	for _, verb := range verbs {
-		if c.lacksPermission(ctx, verb, ref) {
+		if a.lacksPermission(ctx, verb, ref) {
 			e.Class = Denied
 		}
 	}
@@ -45,8 +45,8 @@ func (c *Cluster) deniedTo(ctx context.Context, verbs []string, ref Ref, err err
 }
 
 // lacksPermission reports whether the server says that the permission is missing.
-func (c *Cluster) lacksPermission(ctx context.Context, verb string, ref Ref) bool {
-	conn, err := c.connect()
+func (a *API) lacksPermission(ctx context.Context, verb string, ref Ref) bool {
+	conn, err := a.connect()
 	if err != nil {
 		return false
 	}

@@ -51,9 +51,9 @@ func TestOnlyResponsesOfTheAPIServerAreTrusted(t *testing.T) {
 			}))
 			t.Cleanup(server.Close)
 			cluster := NewCluster(t.Context(), config.Config{Host: server.URL, Namespace: "ml"})
-			cluster.clock = &kubetest.Clock{}
+			cluster.API.clock = &kubetest.Clock{}
 			ref := Ref{Kind: kind.Deployment(), Namespace: "ml", Name: "trainer"}
-			_, err := cluster.Get(t.Context(), ref)
+			_, err := cluster.API.Get(t.Context(), ref)
 			var failure *Error
 			if !errors.As(err, &failure) || failure.Class != test.class {
 				t.Fatalf("%v is of class %v, want %v", err, ClassOf(err), test.class)

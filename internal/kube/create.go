@@ -47,7 +47,7 @@ func (a *absences) take(ref Ref) time.Time {
 func (c *Cluster) DryRunNew(
 	ctx context.Context, obj *unstructured.Unstructured,
 ) (after *unstructured.Unstructured, created bool, err error) {
-	ref, err := c.RefOf(ctx, obj)
+	ref, err := c.Discovery.RefOf(ctx, obj)
 	if err != nil {
 		return nil, false, err
 	}
@@ -55,7 +55,7 @@ func (c *Cluster) DryRunNew(
 	after, err = c.patch(ctx, ref, obj, true)
 	created = err == nil && sent.created()
 	if created {
-		c.absences.note(ref, c.clock.Now())
+		c.absences.note(ref, c.API.clock.Now())
 	}
 	return after, created, err
 }
@@ -67,7 +67,7 @@ func (c *Cluster) Look(ctx context.Context, ref Ref) (*unstructured.Unstructured
 	if c.absent(ctx, ref) {
 		return nil, nil
 	}
-	live, err := c.Get(ctx, ref)
+	live, err := c.API.Get(ctx, ref)
 	if IsNotFound(err) {
 		return nil, nil
 	}
@@ -76,10 +76,10 @@ func (c *Cluster) Look(ctx context.Context, ref Ref) (*unstructured.Unstructured
 
 func (c *Cluster) absent(ctx context.Context, ref Ref) bool {
 	seen := c.absences.take(ref)
-	if c.cache.has(ref) {
+	if c.Store.has(ref) {
 		return false
 	}
-	if c.clock.Since(seen) < absentTime {
+	if c.API.clock.Since(seen) < absentTime {
 		return true
 	}
 	names := c.names(ctx, ref)
@@ -91,8 +91,8 @@ func (c *Cluster) absent(ctx context.Context, ref Ref) bool {
 func (c *Cluster) names(ctx context.Context, ref Ref) map[string]bool {
 	valid := func(names map[string]bool, age time.Duration) bool { return names == nil || age < absentTime }
 	scope := Ref{Kind: ref.Kind, Namespace: ref.Namespace}
-	names, _ := recallWhile(c, "names "+scope.Key(), valid, func() (map[string]bool, error) {
-		return c.listNames(ctx, scope), nil // reading an object returns the same error
+	names, _ := recallWhile(c.API, "names "+scope.Key(), valid, func() (map[string]bool, error) {
+		return c.API.listNames(ctx, scope), nil // reading an object returns the same error
 	})
 	return names
 }
@@ -102,8 +102,8 @@ func (c *Cluster) names(ctx context.Context, ref Ref) map[string]bool {
 // (https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables).
 const namesOnly = "application/json;as=Table;g=meta.k8s.io;v=v1, application/json"
 
-func (c *Cluster) listNames(ctx context.Context, scope Ref) map[string]bool {
-	conn, err := c.connect()
+func (a *API) listNames(ctx context.Context, scope Ref) map[string]bool {
+	conn, err := a.connect()
 	if err != nil {
 		return nil
 	}
@@ -160,20 +160,20 @@ func (e *ExistsError) Error() string {
 // An *ExistsError means that fields without a manager and fields of this
 // provider, possibly from another state, were written.
 func (c *Cluster) ApplyNew(ctx context.Context, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	ref, err := c.RefOf(ctx, obj)
+	ref, err := c.Discovery.RefOf(ctx, obj)
 	if err != nil {
 		return nil, err
 	}
 	ctx, sent := withOutcome(ctx)
-	applied, err := c.applyOnce(ctx, ref, obj, false, false)
+	applied, err := c.API.applyOnce(ctx, ref, obj, false, false)
 	switch {
 	case ClassOf(err) == Conflict && sent.doubtful.Load() && c.isCreated(ctx, ref, obj):
-		applied, err = c.applyOnce(ctx, ref, obj, true, false) // and another client has changed it since
+		applied, err = c.API.applyOnce(ctx, ref, obj, true, false) // and another client has changed it since
 	case err == nil && !sent.created() && !sent.doubtful.Load():
 		return nil, &ExistsError{Ref: ref, Sent: obj, Live: applied}
 	}
 	if err == nil {
-		c.cache.note(ref, applied)
+		c.Store.note(ref, applied)
 	}
 	return applied, err
 }
@@ -181,9 +181,9 @@ func (c *Cluster) ApplyNew(ctx context.Context, obj *unstructured.Unstructured) 
 // isCreated reports whether an earlier attempt, whose response was lost, has
 // created the object with the name: it has the ID of the creation that obj has.
 func (c *Cluster) isCreated(ctx context.Context, ref Ref, obj *unstructured.Unstructured) bool {
-	read := c.Get
+	read := c.API.Get
 	if ref.isSecret() {
-		read = c.SecretMetadata
+		read = c.API.SecretMetadata
 	}
 	live, err := read(ctx, ref)
 	sent := obj.GetAnnotations()
@@ -198,9 +198,9 @@ func (c *Cluster) isCreated(ctx context.Context, ref Ref, obj *unstructured.Unst
 func (c *Cluster) Withdraw(ctx context.Context, found *ExistsError) error {
 	empty := found.Ref.Kind.Named(found.Ref.Namespace, found.Ref.Name)
 	empty.SetUID(found.Live.GetUID()) // only this object of the name
-	after, err := c.applyOnce(ctx, found.Ref, empty, true, true)
+	after, err := c.API.applyOnce(ctx, found.Ref, empty, true, true)
 	if err == nil && !losesMore(fields.Content(found.Live), fields.Content(after), fields.Content(found.Sent)) {
-		_, err = c.applyOnce(ctx, found.Ref, empty, true, false)
+		_, err = c.API.applyOnce(ctx, found.Ref, empty, true, false)
 		return err
 	}
 	if err := c.SetRecords(ctx, found.Ref, found.Live, recordsOfOthers); err != nil {

@@ -188,7 +188,7 @@ func TestNamesAreListedAgainAfterTheyExpire(t *testing.T) {
 		if live, err := cluster.Look(t.Context(), trainer()); err != nil || live != nil {
 			t.Fatalf("%v, error %v", live, err)
 		}
-		<-cluster.clock.After(absentTime)
+		<-cluster.API.clock.After(absentTime)
 	}
 	if lists != 2 {
 		t.Errorf("%d lists, want 2", lists)

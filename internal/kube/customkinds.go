@@ -15,9 +15,9 @@ import (
 // CustomKinds returns the namespaced kinds that are not part of Kubernetes and
 // whose objects can be read, each in the preferred version of the server. A
 // group whose discovery fails is skipped.
-func (c *Cluster) CustomKinds(ctx context.Context) ([]Kind, error) {
+func (d *Discovery) CustomKinds(ctx context.Context) ([]Kind, error) {
 	var groups metav1.APIGroupList
-	if _, err := c.discover(ctx, "", &groups); err != nil {
+	if _, err := d.discover(ctx, "", &groups); err != nil {
 		return nil, Wrap("look up", Ref{}, err)
 	}
 	var kinds []Kind
@@ -26,7 +26,7 @@ func (c *Cluster) CustomKinds(ctx context.Context) ([]Kind, error) {
 			continue
 		}
 		gv := schema.GroupVersion{Group: group.Name, Version: group.PreferredVersion.Version}
-		resources, _ := c.served(ctx, gv, "") // none after a failure
+		resources, _ := d.served(ctx, gv, "") // none after a failure
 		for _, resource := range resources {
 			if resource.Namespaced && slices.Contains(resource.Verbs, "get") {
 				kinds = append(kinds, Kind{GroupVersionKind: gv.WithKind(resource.Kind), Resource: resource.Name,

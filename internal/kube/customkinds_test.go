@@ -37,7 +37,7 @@ func TestCustomKindsAreReadableNamespacedKindsOfOtherProjects(t *testing.T) {
 			metav1.APIResource{Name: "jobsets", Kind: "JobSet", Namespaced: true, Verbs: readable}),
 		"/apis/down.example.com/v1": metav1.StatusReasonInternalError,
 	}
-	kinds, err := serving(t, at).CustomKinds(t.Context())
+	kinds, err := serving(t, at).Discovery.CustomKinds(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestCustomKindsAreReadableNamespacedKindsOfOtherProjects(t *testing.T) {
 
 func TestCustomKindsAreUnknownWithoutTheListOfGroups(t *testing.T) {
 	t.Parallel()
-	kinds, err := serving(t, map[string]any{"/apis/": metav1.StatusReasonInternalError}).CustomKinds(t.Context())
+	kinds, err := serving(t, map[string]any{"/apis/": metav1.StatusReasonInternalError}).Discovery.CustomKinds(t.Context())
 	if len(kinds) > 0 || err == nil {
 		t.Errorf("%v, %v", kinds, err)
 	}

@@ -114,7 +114,7 @@ func TestRepeatedDeletionTimesOut(t *testing.T) {
 		cancel()
 		return kubetest.Failing(http.StatusConflict, metav1.StatusReasonConflict)
 	}})
-	cluster.clock = stopped{cluster.clock}
+	cluster.API.clock = stopped{cluster.API.clock}
 	err := cluster.Delete(ctx, trainer(), "")
 	if ClassOf(err) != Conflict || deletions != 1 {
 		t.Errorf("%d deletions, %v", deletions, err)

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,17 +19,26 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
+// Discovery knows the kinds that the server serves, from its discovery documents, and the fields of custom ones.
+type Discovery struct {
+	api         *API
+	keepMissing atomic.Bool // see KeepMissing
+}
+
+// KeepMissing states that this run installs nothing, so that a missing kind stays missing.
+func (d *Discovery) KeepMissing() { d.keepMissing.Store(true) }
+
 // RefOf returns the reference of obj. A kind without a row in the table is
 // resolved by discovery of its group and version, once per run. If the server
 // does not serve it, the error is an *Error of the class KindMissing.
-func (c *Cluster) RefOf(ctx context.Context, obj *unstructured.Unstructured) (Ref, error) {
+func (d *Discovery) RefOf(ctx context.Context, obj *unstructured.Unstructured) (Ref, error) {
 	if ref, err := RefOf(obj); err == nil {
 		return ref, nil
 	}
 	gvk := obj.GroupVersionKind()
 	ref := Ref{Kind: Kind{GroupVersionKind: gvk, LabelSelector: kind.Ours}, Namespace: obj.GetNamespace(),
 		Name: obj.GetName()}
-	resources, err := c.served(ctx, gvk.GroupVersion(), gvk.Kind)
+	resources, err := d.served(ctx, gvk.GroupVersion(), gvk.Kind)
 	if err != nil {
 		return ref, Wrap("look up", ref, err)
 	}
@@ -49,12 +58,12 @@ func (c *Cluster) RefOf(ctx context.Context, obj *unstructured.Unstructured) (Re
 
 // LiveRef is RefOf for an object to be read or deleted. It uses another version
 // if the server no longer serves the version of obj.
-func (c *Cluster) LiveRef(ctx context.Context, obj *unstructured.Unstructured) (Ref, error) {
-	ref, err := c.RefOf(ctx, obj)
+func (d *Discovery) LiveRef(ctx context.Context, obj *unstructured.Unstructured) (Ref, error) {
+	ref, err := d.RefOf(ctx, obj)
 	if ClassOf(err) != KindMissing {
 		return ref, err
 	}
-	if other, found := c.servedVersion(ctx, ref); found {
+	if other, found := d.servedVersion(ctx, ref); found {
 		return other, nil
 	}
 	return ref, err
@@ -64,8 +73,8 @@ func (c *Cluster) LiveRef(ctx context.Context, obj *unstructured.Unstructured) (
 // its operator. The result is kept for the complete run, unless the kind is
 // missing: an earlier step of the same apply may install it. An error means
 // that the result is unknown.
-func (c *Cluster) Installed(ctx context.Context, kind Kind) (bool, error) {
-	resources, err := c.served(ctx, kind.GroupVersion(), kind.Kind)
+func (d *Discovery) Installed(ctx context.Context, kind Kind) (bool, error) {
+	resources, err := d.served(ctx, kind.GroupVersion(), kind.Kind)
 	if err != nil {
 		return false, Wrap("look up", Ref{Kind: kind}, err)
 	}
@@ -78,23 +87,23 @@ func (c *Cluster) Installed(ctx context.Context, kind Kind) (bool, error) {
 const missingTime = 3 * time.Second
 
 // stillMissing reports whether the result that a kind is not served is still valid.
-func (c *Cluster) stillMissing(age time.Duration) bool {
-	return c.planning.Load() || age < missingTime
+func (d *Discovery) stillMissing(age time.Duration) bool {
+	return d.keepMissing.Load() || age < missingTime
 }
 
 // served returns the resources of one group and version by kind. It returns
 // none if the server does not serve it. A result without the requested kind is
 // valid as long as stillMissing.
-func (c *Cluster) served(
+func (d *Discovery) served(
 	ctx context.Context, gv schema.GroupVersion, kind string,
 ) (map[string]metav1.APIResource, error) {
 	valid := func(resources map[string]metav1.APIResource, age time.Duration) bool {
 		_, there := resources[kind]
-		return there || c.stillMissing(age)
+		return there || d.stillMissing(age)
 	}
-	return recallWhile(c, "served "+gv.String(), valid, func() (map[string]metav1.APIResource, error) {
+	return recallWhile(d.api, "served "+gv.String(), valid, func() (map[string]metav1.APIResource, error) {
 		var list metav1.APIResourceList
-		found, err := c.discover(ctx, gv.String(), &list)
+		found, err := d.discover(ctx, gv.String(), &list)
 		if err != nil || !found {
 			return nil, err
 		}
@@ -111,8 +120,8 @@ func (c *Cluster) served(
 // Preferred returns the preferred version of a group, or "" if the server does
 // not serve the group. A missing group is requested again each time, because an
 // operator may be installed during a wait.
-func (c *Cluster) Preferred(ctx context.Context, group string) (string, error) {
-	served, err := c.group(ctx, group)
+func (d *Discovery) Preferred(ctx context.Context, group string) (string, error) {
+	served, err := d.group(ctx, group)
 	if errors.Is(err, errNotServed) {
 		return "", nil
 	}
@@ -120,9 +129,9 @@ func (c *Cluster) Preferred(ctx context.Context, group string) (string, error) {
 }
 
 // group returns the served versions of a group, or errNotServed.
-func (c *Cluster) group(ctx context.Context, name string) (metav1.APIGroup, error) {
-	return Recall(c, "group "+name, func() (group metav1.APIGroup, err error) {
-		found, err := c.discover(ctx, name, &group)
+func (d *Discovery) group(ctx context.Context, name string) (metav1.APIGroup, error) {
+	return Recall(d.api, "group "+name, func() (group metav1.APIGroup, err error) {
+		found, err := d.discover(ctx, name, &group)
 		if err == nil && !found {
 			err = errNotServed
 		}
@@ -133,12 +142,12 @@ func (c *Cluster) group(ctx context.Context, name string) (metav1.APIGroup, erro
 // atServedVersion calls do with ref. If the server no longer serves the version
 // of ref, it calls do again with a served version: state outlives the versions
 // of a kind. Other discovery errors are dropped in favor of the first error.
-func (c *Cluster) atServedVersion(ctx context.Context, ref Ref, do func(Ref) error) error {
+func (d *Discovery) atServedVersion(ctx context.Context, ref Ref, do func(Ref) error) error {
 	err := do(ref)
 	if ClassOf(err) != KindMissing || alwaysServed(ref.Kind) {
 		return err
 	}
-	if other, found := c.servedVersion(ctx, ref); found {
+	if other, found := d.servedVersion(ctx, ref); found {
 		return do(other)
 	}
 	return err
@@ -146,8 +155,8 @@ func (c *Cluster) atServedVersion(ctx context.Context, ref Ref, do func(Ref) err
 
 // servedVersion returns ref with a version that the server serves, the
 // preferred one first.
-func (c *Cluster) servedVersion(ctx context.Context, ref Ref) (Ref, bool) {
-	group, err := c.group(ctx, ref.Kind.Group)
+func (d *Discovery) servedVersion(ctx context.Context, ref Ref) (Ref, bool) {
+	group, err := d.group(ctx, ref.Kind.Group)
 	if err != nil {
 		return Ref{}, false
 	}
@@ -156,7 +165,7 @@ func (c *Cluster) servedVersion(ctx context.Context, ref Ref) (Ref, bool) {
 		if gv.Version == "" || gv.Version == ref.Kind.Version {
 			continue
 		}
-		resources, err := c.served(ctx, gv, ref.Kind.Kind)
+		resources, err := d.served(ctx, gv, ref.Kind.Kind)
 		if found, ok := resources[ref.Kind.Kind]; err == nil && ok {
 			ref.Kind.Version, ref.Kind.Resource = gv.Version, found.Name
 			return ref, true
@@ -169,8 +178,8 @@ var errNotServed = errors.New("the group is not served")
 
 // discover reads a discovery document. A document that is not served is not an
 // error.
-func (c *Cluster) discover(ctx context.Context, path string, into any) (found bool, err error) {
-	conn, err := c.connect()
+func (d *Discovery) discover(ctx context.Context, path string, into any) (found bool, err error) {
+	conn, err := d.api.connect()
 	if err != nil {
 		return false, err
 	}
@@ -187,18 +196,13 @@ func (c *Cluster) discover(ctx context.Context, path string, into any) (found bo
 	switch {
 	case apierrors.IsNotFound(err):
 		// A document that was missing before in this run is still treated as missing.
-		_, err := Recall(c, "missing "+root+path,
+		_, err := Recall(d.api, "missing "+root+path,
 			func() (bool, error) { return true, conn.confirmMissing(ctx, root+path) })
 		return false, err
 	case err != nil:
 		return false, err
 	}
 	return true, json.Unmarshal(data, into)
-}
-
-func (c *connection) document(ctx context.Context, path string) ([]byte, error) {
-	return c.rest.Get().AbsPath(path).SetHeader("Accept",
-		"application/json").Do(ctx).Raw() // unlike DoRaw, it keeps the reason of the server
 }
 
 // confirmMissing returns an error unless the path of a 404 response is also
@@ -227,56 +231,4 @@ func (c *connection) confirmMissing(ctx context.Context, path string) error {
 		}
 	}
 	return nil
-}
-
-// outage reports whether the server could not respond to a request.
-func outage(err error) bool {
-	if err == nil {
-		return false
-	}
-	class, _ := classify(Ref{}, err)
-	return class == Unreachable
-}
-
-// retryAfter is the delay before a failed request is repeated.
-const retryAfter = 10 * time.Second
-
-// recalled is a result that is kept for the complete run.
-type recalled[T any] struct {
-	mu    sync.Mutex
-	known bool
-	value T
-
-	failed error // error of the last request
-	since  time.Time
-	at     time.Time // time of the result, by the clock of the cluster
-}
-
-// Recall makes one request for all concurrent callers. A failed request is
-// repeated only after retryAfter, so that a thousand computes do not each wait
-// for a server that does not respond.
-func Recall[T any](c *Cluster, key string, request func() (T, error)) (T, error) {
-	return recallWhile(c, key, func(T, time.Duration) bool { return true }, request)
-}
-
-// recallWhile is Recall for results that are valid only while valid returns
-// true for the result and its age.
-func recallWhile[T any](
-	c *Cluster, key string, valid func(value T, age time.Duration) bool, request func() (T, error),
-) (T, error) {
-	stored, _ := c.memo.LoadOrStore(key, &recalled[T]{})
-	a := stored.(*recalled[T]) //nolint:errcheck // each key has one type
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.known && valid(a.value, c.clock.Since(a.at)) {
-		return a.value, nil
-	}
-	if outage(a.failed) && time.Since(a.since) < retryAfter {
-		return a.value, a.failed
-	}
-	value, err := request()
-	if a.failed, a.since = err, time.Now(); err == nil {
-		a.known, a.value, a.at = true, value, c.clock.Now()
-	}
-	return value, err
 }

@@ -70,7 +70,7 @@ func TestUnlistedKindsAreDiscoveredOnce(t *testing.T) {
 			var ref Ref
 			var err error
 			for range 2 {
-				ref, err = cluster.RefOf(t.Context(), object(test.apiVersion, test.kind))
+				ref, err = cluster.Discovery.RefOf(t.Context(), object(test.apiVersion, test.kind))
 			}
 			switch {
 			case ClassOf(err) != test.class || (err == nil) != (test.class == Other):
@@ -108,7 +108,7 @@ func TestInstalledRequestsDiscoveryOnce(t *testing.T) {
 			var asked atomic.Int32
 			cluster := discovery(t, &asked)
 			for range 2 {
-				installed, err := cluster.Installed(t.Context(), test.kind)
+				installed, err := cluster.Discovery.Installed(t.Context(), test.kind)
 				if installed != test.installed || (err == nil) != test.known {
 					t.Errorf("installed %t, error %v", installed, err)
 				}
@@ -135,7 +135,7 @@ func TestPreferredVersionIsRequestedUntilItsGroupIsServed(t *testing.T) {
 	}})
 	for i, want := range []string{"", "", "v2", "v2"} {
 		installed.Store(want != "")
-		if got, err := cluster.Preferred(t.Context(), "example.com"); got != want || err != nil {
+		if got, err := cluster.Discovery.Preferred(t.Context(), "example.com"); got != want || err != nil {
 			t.Errorf("%d: %q, %v", i, got, err)
 		}
 	}
@@ -143,7 +143,7 @@ func TestPreferredVersionIsRequestedUntilItsGroupIsServed(t *testing.T) {
 		t.Errorf("%d requests, want 3", requests)
 	}
 	failing := serving(t, map[string]any{"/apis/example.com": metav1.StatusReasonInternalError})
-	if got, err := failing.Preferred(t.Context(), "example.com"); got != "" || err == nil {
+	if got, err := failing.Discovery.Preferred(t.Context(), "example.com"); got != "" || err == nil {
 		t.Errorf("%q, %v", got, err)
 	}
 }
@@ -156,14 +156,14 @@ func TestDiscoveryDocumentsOfTheCoreGroupHaveAnotherPath(t *testing.T) {
 			Kind: "Run"}},
 	} {
 		cluster := serving(t, map[string]any{path: serves(of)})
-		if installed, err := cluster.Installed(t.Context(), of); err != nil || !installed {
+		if installed, err := cluster.Discovery.Installed(t.Context(), of); err != nil || !installed {
 			t.Errorf("%s: %t, %v", path, installed, err)
 		}
 	}
 	core := clusterOf(t, kubetest.API{Answer: func(string, string, *http.Request) (int, any) {
 		return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
 	}})
-	if installed, err := core.Installed(t.Context(), kind.ConfigMap()); ClassOf(err) != Unreachable || installed {
+	if installed, err := core.Discovery.Installed(t.Context(), kind.ConfigMap()); ClassOf(err) != Unreachable || installed {
 		t.Errorf("every API server serves it: %t, %v", installed, err)
 	}
 }
@@ -199,7 +199,7 @@ func TestLiveReferencesNeedAServedVersion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ref, err := serving(t, test.at).LiveRef(t.Context(), run)
+			ref, err := serving(t, test.at).Discovery.LiveRef(t.Context(), run)
 			if ClassOf(err) != test.class || (err == nil) != (test.class == Other) {
 				t.Fatalf("%v, want class %d", err, test.class)
 			}
@@ -237,7 +237,7 @@ func TestCRDCreatedDuringTheRunIsFound(t *testing.T) {
 			expect := func(want bool, questions int32) {
 				t.Helper()
 				for range 1000 {
-					if installed, err := cluster.Installed(t.Context(), kind.KubetorchWorkload()); err != nil ||
+					if installed, err := cluster.Discovery.Installed(t.Context(), kind.KubetorchWorkload()); err != nil ||
 						installed != want {
 						t.Fatalf("installed %t, error %v", installed, err)
 					}
@@ -246,13 +246,13 @@ func TestCRDCreatedDuringTheRunIsFound(t *testing.T) {
 					t.Errorf("%d questions, want %d", asked.Load(), questions)
 				}
 			}
-			fixed := clocktesting.NewFakeClock(cluster.clock.Now())
-			cluster.clock = fixed
+			fixed := clocktesting.NewFakeClock(cluster.API.clock.Now())
+			cluster.API.clock = fixed
 			expect(false, 1)
-			cluster.Planning()
+			cluster.Discovery.KeepMissing()
 			fixed.Step(missingTime)
 			expect(false, 1)
-			cluster.planning.Store(false)
+			cluster.Discovery.keepMissing.Store(false)
 			arrived.Store(true)
 			expect(true, 2)
 			fixed.Step(time.Hour)
@@ -391,11 +391,11 @@ func TestKindInstalledDuringTheRunIsRead(t *testing.T) {
 		return http.StatusOK, object("ray.io/v1", "RayCluster").Object
 	}})
 	ref := Ref{Kind: row("ray.io", "RayCluster"), Namespace: "ml", Name: "trainer"}
-	if _, err := cluster.Read(t.Context(), ref); ClassOf(err) != KindMissing {
+	if _, err := cluster.Store.Get(t.Context(), ref); ClassOf(err) != KindMissing {
 		t.Fatalf("%v", err)
 	}
 	installed.Store(true)
-	if _, err := cluster.Read(t.Context(), ref); err != nil {
+	if _, err := cluster.Store.Get(t.Context(), ref); err != nil {
 		t.Errorf("%v", err)
 	}
 }

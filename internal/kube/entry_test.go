@@ -31,7 +31,7 @@ func TestWatchKeepsTheObjectsAsTheServerSendsThem(t *testing.T) {
 	}))
 	defer server.Close()
 	cluster := NewCluster(t.Context(), config.Config{Host: server.URL, Namespace: "ml"})
-	deployments, err := cluster.lister(Ref{Kind: kind.Deployment(), Namespace: "ml"})
+	deployments, err := cluster.API.lister(Ref{Kind: kind.Deployment(), Namespace: "ml"})
 	if err != nil {
 		t.Fatal(err)
 	}

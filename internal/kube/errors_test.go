@@ -304,7 +304,7 @@ func TestMissingPermissionAndAdmissionAreDistinguishedByAnAccessReview(t *testin
 				}
 				return kubetest.Reviewed(request, func(verb string) bool { return test.may[verb] })
 			}})
-			if got := ClassOf(cluster.denied(t.Context(), test.verb, trainer(),
+			if got := ClassOf(cluster.API.denied(t.Context(), test.verb, trainer(),
 				Wrap("apply", trainer(), test.err))); got != test.class {
 				t.Errorf("class %d, want %d", got, test.class)
 			}

@@ -38,7 +38,7 @@ func (c *Cluster) Evict(ctx context.Context, namespace, name string, uid types.U
 		DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))},
 	})
 	writing, sent := withOutcome(ctx)
-	_, err := c.send(writing, ref, request{
+	_, err := c.API.send(writing, ref, request{
 		method: http.MethodPost, subresource: "eviction", params: map[string]string{"fieldManager": ActionManager},
 		body: body,
 	})
@@ -51,7 +51,7 @@ func (c *Cluster) Evict(ctx context.Context, namespace, name string, uid types.U
 	}
 	evictions := ref
 	evictions.Kind.Resource += "/eviction"
-	return c.deniedTo(ctx, []string{"create"}, evictions, err)
+	return c.API.deniedTo(ctx, []string{"create"}, evictions, err)
 }
 
 // budgetOf returns the message about the PodDisruptionBudget that does not allow
@@ -76,8 +76,8 @@ func budgetIn(status metav1.Status) string {
 	return ""
 }
 
-// DeletePod deletes the pod with the uid, with its grace period. A missing or
-// replaced pod is not an error.
-func (c *Cluster) DeletePod(ctx context.Context, ref Ref, uid types.UID) error {
+// DeleteInBackground deletes the object with the uid, a pod with its grace period, and does not wait for its dependents.
+// A missing or replaced object is not an error.
+func (c *Cluster) DeleteInBackground(ctx context.Context, ref Ref, uid types.UID) error {
 	return c.remove(ctx, ref, uid, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))})
 }

@@ -48,7 +48,7 @@ func TestPodIsDeletedOnlyWithItsUID(t *testing.T) {
 				}
 				return test.code, metav1.Status{Reason: test.reason, Details: about}
 			}})
-			err := cluster.DeletePod(t.Context(), ref, "u")
+			err := cluster.DeleteInBackground(t.Context(), ref, "u")
 			if (err == nil) != (test.class == Other) || ClassOf(err) != test.class || deletions != test.sends {
 				t.Errorf("after %d deletions: %v", deletions, err)
 			}

@@ -86,7 +86,7 @@ func TestCredentialThatIsRevokedDuringTheRunIsReplaced(t *testing.T) {
 	server, rejections := accepting(t, func() string { return fmt.Sprintf("token-%d", number.Load()) })
 	plugin := counting{t.TempDir()}
 	cluster := withPlugin(t, plugin.script(t, time.Time{}), server)
-	if _, err := cluster.Get(t.Context(), trainer()); err != nil {
+	if _, err := cluster.API.Get(t.Context(), trainer()); err != nil {
 		t.Fatal(err)
 	}
 	for verb, send := range verbs() {
@@ -111,7 +111,7 @@ func TestExpiredCredentialIsReplacedBeforeItIsRejected(t *testing.T) {
 	cluster := withPlugin(t, plugin.script(t, time.Now().Add(-time.Minute)), server)
 	for range 3 {
 		before := rejections.Load()
-		if _, err := cluster.Get(t.Context(), trainer()); err != nil || rejections.Load() > before {
+		if _, err := cluster.API.Get(t.Context(), trainer()); err != nil || rejections.Load() > before {
 			t.Errorf("after %d rejections: %v", rejections.Load(), err)
 		}
 	}
@@ -125,7 +125,7 @@ func TestPluginWhoseCredentialsAreRejectedIsNotAskedForever(t *testing.T) {
 	server, rejections := accepting(t, func() string { return "another token" })
 	plugin := counting{t.TempDir()}
 	cluster := withPlugin(t, plugin.script(t, time.Time{}), server)
-	_, err := cluster.Get(t.Context(), trainer())
+	_, err := cluster.API.Get(t.Context(), trainer())
 	if ClassOf(err) != Unauthorized || rejections.Load() != 2 || plugin.calls(t) > 3 {
 		t.Errorf("%d rejections, %d calls of the plugin: %v", rejections.Load(), plugin.calls(t), err)
 	}
@@ -202,7 +202,7 @@ func TestPluginThatHangsDoesNotHoldUpTheEndOfARun(t *testing.T) {
 				}
 			}()
 			server, _ := accepting(t, func() string { return "none" })
-			if _, err = withPlugin(t, command, server).Get(ctx, trainer()); ClassOf(err) != Canceled {
+			if _, err = withPlugin(t, command, server).API.Get(ctx, trainer()); ClassOf(err) != Canceled {
 				t.Errorf("%v is of class %v", err, ClassOf(err))
 			}
 		})

@@ -72,8 +72,8 @@ func aSecret() *unstructured.Unstructured {
 func verbs() map[string]func(context.Context, *Cluster) error {
 	secret := SecretRef("ml", "token")
 	return map[string]func(context.Context, *Cluster) error{
-		"get":  func(ctx context.Context, c *Cluster) error { _, err := c.Get(ctx, trainer()); return err },
-		"list": func(ctx context.Context, c *Cluster) error { _, _, err := c.list(ctx, trainer()); return err },
+		"get":  func(ctx context.Context, c *Cluster) error { _, err := c.API.Get(ctx, trainer()); return err },
+		"list": func(ctx context.Context, c *Cluster) error { _, _, err := c.Store.list(ctx, trainer()); return err },
 		"apply": func(ctx context.Context, c *Cluster) error {
 			_, err := c.Apply(ctx, kubetest.Deployment("", 0))
 			return err
@@ -84,10 +84,10 @@ func verbs() map[string]func(context.Context, *Cluster) error {
 		},
 		"delete": func(ctx context.Context, c *Cluster) error { return c.Delete(ctx, trainer(), "u") },
 		"patch": func(ctx context.Context, c *Cluster) error {
-			return c.patchJSON(ctx, trainer(), []patchOp{{Op: "replace", Path: "/metadata/resourceVersion",
+			return c.API.patchJSON(ctx, trainer(), []patchOp{{Op: "replace", Path: "/metadata/resourceVersion",
 				Value: "2"}}, false)
 		},
-		"get a Secret": func(ctx context.Context, c *Cluster) error { _, err := c.Get(ctx, secret); return err },
+		"get a Secret": func(ctx context.Context, c *Cluster) error { _, err := c.API.Get(ctx, secret); return err },
 		"apply a Secret": func(ctx context.Context, c *Cluster) error {
 			_, err := c.Apply(ctx, aSecret())
 			return err
@@ -101,9 +101,9 @@ func verbs() map[string]func(context.Context, *Cluster) error {
 			return err
 		},
 		"discover": func(ctx context.Context, c *Cluster) error {
-			_, err := c.served(ctx, schema.GroupVersion{Group: "example.com", Version: "v1"}, "Run")
+			_, err := c.Discovery.served(ctx, schema.GroupVersion{Group: "example.com", Version: "v1"}, "Run")
 			return Wrap("look up", Ref{}, err)
 		},
-		"read": func(ctx context.Context, c *Cluster) error { _, err := c.Read(ctx, trainer()); return err },
+		"read": func(ctx context.Context, c *Cluster) error { _, err := c.Store.Get(ctx, trainer()); return err },
 	}
 }

@@ -101,14 +101,14 @@ func (c *collection) refreshQuiet(ctx context.Context) {
 
 // list lists the objects of a collection, and returns the version of the
 // list.
-func (c *Cluster) list(ctx context.Context, scope Ref) ([]any, string, error) {
-	resource, err := c.lister(scope)
+func (s *Store) list(ctx context.Context, scope Ref) ([]any, string, error) {
+	resource, err := s.api.lister(scope)
 	if err != nil {
 		return nil, "", Wrap("list", scope, err)
 	}
 	list, err := resource.List(ctx, selected(scope.Kind, metav1.ListOptions{}))
 	if err != nil {
-		return nil, "", c.denied(ctx, "list", scope, Wrap("list", scope, err))
+		return nil, "", s.api.denied(ctx, "list", scope, Wrap("list", scope, err))
 	}
 	objects := make([]any, len(list.Items))
 	for i := range list.Items {

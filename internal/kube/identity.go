@@ -29,23 +29,23 @@ type Identity struct {
 // Identity returns the identity of the cluster, for a resource in a namespace or "". It has no UIDs without permission
 // to read them, and is empty if the server does not respond. Each UID is requested once per run.
 func (c *Cluster) Identity(ctx context.Context, namespace string) Identity {
-	uid, err := c.namespaceUID(ctx, metav1.NamespaceSystem)
-	conn, unconnected := c.connect()
+	uid, err := c.API.namespaceUID(ctx, metav1.NamespaceSystem)
+	conn, unconnected := c.API.connect()
 	if err != nil || unconnected != nil {
 		return Identity{}
 	}
 	identity := Identity{UID: uid, Server: conn.server}
 	if uid == "" && namespace != "" {
-		identity.Namespace, _ = c.namespaceUID(ctx, namespace) // unknown is as without permission
+		identity.Namespace, _ = c.API.namespaceUID(ctx, namespace) // unknown is as without permission
 	}
 	return identity
 }
 
 // namespaceUID returns the UID of a namespace, or "" without permission to read it.
-func (c *Cluster) namespaceUID(ctx context.Context, name string) (types.UID, error) {
-	return Recall(c, "UID of namespace "+name, func() (types.UID, error) {
+func (a *API) namespaceUID(ctx context.Context, name string) (types.UID, error) {
+	return Recall(a, "UID of namespace "+name, func() (types.UID, error) {
 		ref := Ref{Kind: kind.Namespace(), Name: name}
-		namespace, err := c.send(ctx, ref, request{method: http.MethodGet, metadataOnly: true})
+		namespace, err := a.send(ctx, ref, request{method: http.MethodGet, metadataOnly: true})
 		switch {
 		case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
 			return "", nil // another request would have the same result
@@ -60,18 +60,18 @@ func (c *Cluster) namespaceUID(ctx context.Context, name string) (types.UID, err
 // the deletion of its CRD, which also deletes all objects of the kind. It
 // returns false if this cannot be determined. The result is valid as long as
 // stillMissing, because an earlier step of the same apply may install the CRD again.
-func (c *Cluster) KindRemoved(ctx context.Context, kind Kind) bool {
+func (d *Discovery) KindRemoved(ctx context.Context, kind Kind) bool {
 	if alwaysServed(kind) {
 		return false
 	}
-	valid := func(_ bool, age time.Duration) bool { return c.stillMissing(age) }
-	removed, err := recallWhile(c, "removed "+kind.GroupKind().String(), valid, func() (bool, error) {
+	valid := func(_ bool, age time.Duration) bool { return d.stillMissing(age) }
+	removed, err := recallWhile(d.api, "removed "+kind.GroupKind().String(), valid, func() (bool, error) {
 		var group metav1.APIGroup
-		if _, err := c.discover(ctx, kind.Group, &group); err != nil {
+		if _, err := d.discover(ctx, kind.Group, &group); err != nil {
 			return false, err
 		}
 		for _, version := range group.Versions {
-			resources, err := c.served(ctx, schema.GroupVersion{Group: kind.Group, Version: version.Version}, kind.Kind)
+			resources, err := d.served(ctx, schema.GroupVersion{Group: kind.Group, Version: version.Version}, kind.Kind)
 			if _, served := resources[kind.Kind]; served || err != nil {
 				return false, err
 			}

@@ -89,11 +89,11 @@ func TestKindIsRemovedOnlyIfNoVersionIsServed(t *testing.T) {
 		{Group: "half.example.com", Version: "v1", Kind: "Run"}:  false, // nobody knows
 		{Group: "down.example.com", Version: "v1", Kind: "Run"}:  false,
 	} {
-		if got := cluster.KindRemoved(t.Context(), Kind{GroupVersionKind: kind}); got != want {
+		if got := cluster.Discovery.KindRemoved(t.Context(), Kind{GroupVersionKind: kind}); got != want {
 			t.Errorf("%s: removed %t, want %t", kind, got, want)
 		}
 	}
-	if cluster.KindRemoved(t.Context(), kind.Deployment()) {
+	if cluster.Discovery.KindRemoved(t.Context(), kind.Deployment()) {
 		t.Error("a kind of Kubernetes is reported as removed")
 	}
 }
@@ -119,10 +119,10 @@ func TestReinstalledKindIsNoLongerRemoved(t *testing.T) {
 		}
 		return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
 	}})
-	clock := clocktesting.NewFakeClock(cluster.clock.Now())
-	cluster.clock = clock
+	clock := clocktesting.NewFakeClock(cluster.API.clock.Now())
+	cluster.API.clock = clock
 	for range 1000 {
-		if !cluster.KindRemoved(t.Context(), kind) {
+		if !cluster.Discovery.KindRemoved(t.Context(), kind) {
 			t.Fatal("not reported as removed")
 		}
 	}
@@ -131,7 +131,7 @@ func TestReinstalledKindIsNoLongerRemoved(t *testing.T) {
 	}
 	installed.Store(true)
 	clock.Step(missingTime)
-	if cluster.KindRemoved(t.Context(), kind) {
+	if cluster.Discovery.KindRemoved(t.Context(), kind) {
 		t.Error("still reported as removed")
 	}
 }
@@ -179,11 +179,11 @@ func TestNotFoundIsConfirmedByTheListOfGroups(t *testing.T) {
 				}
 				http.Error(w, "404 page not found", http.StatusNotFound) // as of an API server and of a gateway
 			}))
-			installed, err := cluster.Installed(t.Context(), row("ray.io", "RayCluster"))
+			installed, err := cluster.Discovery.Installed(t.Context(), row("ray.io", "RayCluster"))
 			if installed || (err == nil) != test.missing || err != nil && ClassOf(err) != Unreachable {
 				t.Errorf("installed %t, error %v", installed, err)
 			}
-			if removed := cluster.KindRemoved(t.Context(), row("ray.io", "RayCluster")); removed != test.removed {
+			if removed := cluster.Discovery.KindRemoved(t.Context(), row("ray.io", "RayCluster")); removed != test.removed {
 				t.Errorf("removed %t, want %t", removed, test.removed)
 			}
 		})

@@ -14,7 +14,7 @@ import (
 
 // Kind is a kind of object that the provider reads or writes. Kinds in the
 // table of internal/kind need no discovery, so that no run requests the
-// complete discovery document. [Cluster.RefOf] resolves others.
+// complete discovery document. [Discovery.RefOf] resolves others.
 type Kind = kind.Kind
 
 // KindOf returns the kind of an object, among those that need no discovery.

@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -55,7 +54,7 @@ func TestServicesOfTwoGroupsAreDistinguished(t *testing.T) {
 		}
 	}
 
-	cluster.absences.note(scaled, cluster.clock.Now()) // by a dry run
+	cluster.absences.note(scaled, cluster.API.clock.Now()) // by a dry run
 	if live, err := cluster.Look(t.Context(), core); err != nil || live == nil {
 		t.Errorf("after a dry run of the other one: %v, %v; want it to exist", live, err)
 	}
@@ -63,15 +62,5 @@ func TestServicesOfTwoGroupsAreDistinguished(t *testing.T) {
 	cluster.deletions.Store(scaled.Key(), types.UID("u"))
 	if got := cluster.DeletionOf(core); got != "" {
 		t.Errorf("the deletion of the other one counts, with the UID %s", got)
-	}
-
-	if err := cluster.Claim(scaled, func() error { return nil }); err != nil {
-		t.Fatal(err)
-	}
-	cluster.EndClaim(scaled, true)
-	deletes := errors.New("it is deleted")
-	_, err := cluster.DeleteUnlessClaimed(t.Context(), core, func() error { return deletes })
-	if !errors.Is(err, deletes) {
-		t.Errorf("the creation of the other one prevents the deletion: %v", err)
 	}
 }

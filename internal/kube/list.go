@@ -17,11 +17,11 @@ import (
 // Without a namespace, it returns those of all namespaces. selector is a label selector, or "". The field selector of
 // the kind applies, but not its label selector. An error ends the sequence. The next page is requested only after all
 // objects of a page were consumed. Of the objects of a kind with MetadataOnly, it requests only the metadata.
-func (c *Cluster) Objects(
+func (a *API) List(
 	ctx context.Context, scope Ref, selector string,
 ) iter.Seq2[*unstructured.Unstructured, error] {
 	return func(yield func(*unstructured.Unstructured, error) bool) {
-		resource, err := c.lister(scope)
+		resource, err := a.lister(scope)
 		options := metav1.ListOptions{LabelSelector: selector, FieldSelector: scope.Kind.FieldSelector,
 			Limit: pager.New(nil).PageSize}
 		for err == nil {
@@ -43,7 +43,7 @@ func (c *Cluster) Objects(
 				return
 			}
 		}
-		yield(nil, c.denied(ctx, "list", scope, Wrap("list", scope, err)))
+		yield(nil, a.denied(ctx, "list", scope, Wrap("list", scope, err)))
 	}
 }
 
@@ -60,7 +60,7 @@ func continuation(err error) string {
 // Listing reads objects from lists, and requests the list of each kind once. It is for reads of many objects that
 // need not be newer than the first of them.
 type Listing struct {
-	cluster   *Cluster
+	api       *API
 	namespace string
 
 	mu    sync.Mutex
@@ -72,9 +72,9 @@ type listed struct {
 	err     error
 }
 
-// List returns a Listing of the objects of a namespace, or of all namespaces if it is "".
-func (c *Cluster) List(namespace string) *Listing {
-	return &Listing{cluster: c, namespace: namespace, lists: map[schema.GroupKind]*listed{}}
+// Listing returns a Listing of the objects of a namespace, or of all namespaces if it is "".
+func (a *API) Listing(namespace string) *Listing {
+	return &Listing{api: a, namespace: namespace, lists: map[schema.GroupKind]*listed{}}
 }
 
 // Get returns an object, or the error of the list of its kind.
@@ -100,7 +100,7 @@ func (l *Listing) All(ctx context.Context, of Kind) (map[string]*unstructured.Un
 		if of.ClusterScoped {
 			scope.Namespace = ""
 		}
-		for obj, err := range l.cluster.Objects(ctx, scope, "") {
+		for obj, err := range l.api.List(ctx, scope, "") {
 			if list.err = err; err == nil {
 				list.objects[obj.GetNamespace()+"/"+obj.GetName()] = obj
 			}

@@ -47,7 +47,7 @@ func TestObjectsAreListedPageByPageAndAfterAnExpiredToken(t *testing.T) {
 	api := &pagesOf{t: t}
 	var names []string
 	scope := Ref{Kind: kind.Deployment(), Namespace: "ml"}
-	for obj, err := range clusterOf(t, api).Objects(t.Context(), scope, "team=ml") {
+	for obj, err := range clusterOf(t, api).API.List(t.Context(), scope, "team=ml") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestObjectsThatAreNotConsumedAreNotRequested(t *testing.T) {
 	t.Parallel()
 	api := &pagesOf{t: t}
 	of := Ref{Kind: kind.Deployment(), Namespace: "ml"}
-	for _, err := range clusterOf(t, api).Objects(t.Context(), of, "team=ml") {
+	for _, err := range clusterOf(t, api).API.List(t.Context(), of, "team=ml") {
 		if err != nil {
 			t.Error(err)
 		}
@@ -81,7 +81,7 @@ func TestObjectsEndWithAnErrorWhenTheContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var errs int
-	for obj, err := range clusterOf(t, &pagesOf{t: t}).Objects(ctx, Ref{Kind: kind.Deployment()}, "team=ml") {
+	for obj, err := range clusterOf(t, &pagesOf{t: t}).API.List(ctx, Ref{Kind: kind.Deployment()}, "team=ml") {
 		if err == nil || obj != nil {
 			t.Errorf("listed %v, %v", obj, err)
 		}
@@ -99,7 +99,7 @@ func TestListingRequestsOnlyItsNamespace(t *testing.T) {
 		paths = append(paths, r.URL.Path)
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(kubetest.Identified(r.URL.Path, []byte(`{"metadata": {}, "items": []}`)))
-	})).List("ml")
+	})).API.Listing("ml")
 	for _, of := range []Kind{kind.Service(), kind.StorageClass()} {
 		if _, err := listing.Get(t.Context(), Ref{Kind: of, Namespace: "ml", Name: "a"}); !IsNotFound(err) {
 			t.Errorf("%v, want NotFound", err)
@@ -128,7 +128,7 @@ func TestListingRequestsTheListOfAKindOnce(t *testing.T) {
 		}
 		fmt.Fprint(w, `{"kind": "ServiceList", "apiVersion": "v1", "metadata": {},
 			"items": [{"metadata": {"name": "a", "namespace": "ml"}}]}`)
-	})).List("")
+	})).API.Listing("")
 	for range 3 {
 		found, err := listing.Get(t.Context(), Ref{Kind: kind.Service(), Namespace: "ml", Name: "a"})
 		if err != nil || found.GetName() != "a" {

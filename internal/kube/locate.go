@@ -26,11 +26,11 @@ func (c *Cluster) Locate(ctx context.Context, namespace, name string) (*unstruct
 	slices.SortStableFunc(workloads, func(a, b Kind) int { return cmp.Compare(rank(a), rank(b)) })
 	for _, of := range workloads {
 		if of.Custom() {
-			if installed, err := c.Installed(ctx, of); err != nil || !installed {
+			if installed, err := c.Discovery.Installed(ctx, of); err != nil || !installed {
 				continue
 			}
 		}
-		found, err := c.Get(ctx, Ref{Kind: of, Namespace: namespace, Name: name})
+		found, err := c.API.Get(ctx, Ref{Kind: of, Namespace: namespace, Name: name})
 		switch class := ClassOf(err); {
 		case err == nil && metav1.GetControllerOf(found) == nil:
 			return found, nil
@@ -65,13 +65,13 @@ func (c *Cluster) TensorCompute(
 	ctx context.Context, namespace, name string,
 ) (runtime string, compute *unstructured.Unstructured, err error) {
 	for _, of := range kind.TensorServers() {
-		if installed, err := c.Installed(ctx, of); err != nil || !installed {
+		if installed, err := c.Discovery.Installed(ctx, of); err != nil || !installed {
 			if err != nil {
 				return "", nil, err
 			}
 			continue
 		}
-		found, err := c.Read(ctx, Ref{Kind: of, Namespace: namespace, Name: name})
+		found, err := c.Store.Get(ctx, Ref{Kind: of, Namespace: namespace, Name: name})
 		switch {
 		case err == nil:
 			return of.Server.Runtime, found, nil

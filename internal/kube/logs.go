@@ -17,10 +17,10 @@ import (
 const maxLog = 1 << 20
 
 // Logs returns the last lines of a container log, of the previous run if set.
-func (c *Cluster) Logs(
+func (a *API) Logs(
 	ctx context.Context, namespace, pod, container string, previous bool, lines int,
 ) ([]string, error) {
-	stream, err := c.StreamLogs(ctx, namespace, pod, corev1.PodLogOptions{
+	stream, err := a.StreamLogs(ctx, namespace, pod, corev1.PodLogOptions{
 		Container: container, Previous: previous, TailLines: new(int64(lines)), LimitBytes: new(int64(maxLog)),
 	})
 	if err != nil {
@@ -37,11 +37,11 @@ func (c *Cluster) Logs(
 // StreamLogs opens the log of a container. The caller must close it. It ends
 // with ctx and, if it is followed, with the container. Errors are of type
 // *Error, with the class Denied without permission to get pods/log.
-func (c *Cluster) StreamLogs(
+func (a *API) StreamLogs(
 	ctx context.Context, namespace, pod string, options corev1.PodLogOptions,
 ) (io.ReadCloser, error) {
 	ref := Ref{Kind: kind.Pod(), Namespace: namespace, Name: pod}
-	conn, err := c.connect()
+	conn, err := a.connect()
 	if err != nil {
 		return nil, Wrap(readLogs, ref, err)
 	}

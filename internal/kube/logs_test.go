@@ -30,7 +30,7 @@ func TestLastLinesOfALog(t *testing.T) {
 		"": nil, "one\n": {"one"}, "one\ntwo": {"one", "two"}, "one\n\ntwo\n\n": {"one", "", "two"},
 	} {
 		cluster := logOf(t, text, "container=server&limitBytes=1048576&previous=true&tailLines=7")
-		lines, err := cluster.Logs(t.Context(), "ml", "trainer-0", "server", true, 7)
+		lines, err := cluster.API.Logs(t.Context(), "ml", "trainer-0", "server", true, 7)
 		if err != nil || !slices.Equal(lines, want) {
 			t.Errorf("%q, %v; want %q", lines, err, want)
 		}
@@ -40,7 +40,7 @@ func TestLastLinesOfALog(t *testing.T) {
 func TestLogIsStreamed(t *testing.T) {
 	t.Parallel()
 	cluster := logOf(t, "one\ntwo\n", "container=server&follow=true")
-	stream, err := cluster.StreamLogs(t.Context(), "ml", "trainer-0",
+	stream, err := cluster.API.StreamLogs(t.Context(), "ml", "trainer-0",
 		corev1.PodLogOptions{Container: "server", Follow: true})
 	if err != nil {
 		t.Fatal(err)
@@ -64,11 +64,11 @@ func TestFailuresToReadALog(t *testing.T) {
 		cluster := clusterOf(t, kubetest.API{Answer: func(string, string, *http.Request) (int, any) {
 			return kubetest.Failing(want.code, reason)
 		}})
-		stream, err := cluster.StreamLogs(t.Context(), "ml", "trainer-0", corev1.PodLogOptions{})
+		stream, err := cluster.API.StreamLogs(t.Context(), "ml", "trainer-0", corev1.PodLogOptions{})
 		if stream != nil || err == nil || ClassOf(err) != want.class {
 			t.Errorf("%s: class %d of %v, want %d", reason, ClassOf(err), err, want.class)
 		}
-		if lines, err := cluster.Logs(t.Context(), "ml", "trainer-0", "c", false, 1); err == nil || lines != nil {
+		if lines, err := cluster.API.Logs(t.Context(), "ml", "trainer-0", "c", false, 1); err == nil || lines != nil {
 			t.Errorf("%s: %q, %v", reason, lines, err)
 		}
 	}

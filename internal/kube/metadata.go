@@ -24,8 +24,8 @@ type lister struct {
 	scope Ref
 }
 
-func (c *Cluster) lister(scope Ref) (lister, error) {
-	conn, err := c.connect()
+func (a *API) lister(scope Ref) (lister, error) {
+	conn, err := a.connect()
 	return lister{conn, scope}, err
 }
 
@@ -95,8 +95,8 @@ func (l lister) version(object *unstructured.Unstructured) *unstructured.Unstruc
 // ListedSecret returns the metadata of a Secret, of its annotations only those about its creation, from the shared list
 // and watch of the metadata of all Secrets of the provider in its namespace. It returns nil for a Secret without
 // the labels of the provider, and without permission to list Secrets.
-func (c *Cluster) ListedSecret(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
-	collection, err := c.cache.ready(ctx, kind.SecretMetadata(), ref.Namespace)
+func (s *Store) SecretMetadata(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
+	collection, err := s.ready(ctx, kind.SecretMetadata(), ref.Namespace)
 	if err != nil {
 		if ClassOf(err) == Denied {
 			return nil, nil

@@ -65,7 +65,7 @@ func TestMetadataOfASecretIsCompleteExceptForForeignAnnotations(t *testing.T) {
 	}))
 	defer server.Close()
 	cluster := NewCluster(t.Context(), config.Config{Host: server.URL, Namespace: "ml"})
-	v, err := cluster.lister(Ref{Kind: kind.SecretMetadata(), Namespace: "ml"})
+	v, err := cluster.API.lister(Ref{Kind: kind.SecretMetadata(), Namespace: "ml"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestErrorsOfAListOfSecretsDoNotQuoteIt(t *testing.T) {
 	}))
 	defer server.Close()
 	cluster := NewCluster(t.Context(), config.Config{Host: server.URL, Namespace: "ml"})
-	v, err := cluster.lister(Ref{Kind: kind.SecretMetadata(), Namespace: "ml"})
+	v, err := cluster.API.lister(Ref{Kind: kind.SecretMetadata(), Namespace: "ml"})
 	if err != nil {
 		t.Fatal(err)
 	}

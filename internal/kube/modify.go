@@ -48,7 +48,7 @@ func (c *Cluster) Modify(
 	ctx context.Context, ref Ref, change func(obj *unstructured.Unstructured) error,
 ) (after *unstructured.Unstructured, changed bool, err error) {
 	err = retry.RetryOnConflict(conflictBackoff(), func() error {
-		live, err := c.Get(ctx, ref)
+		live, err := c.API.Get(ctx, ref)
 		if err != nil {
 			return err
 		}
@@ -69,14 +69,14 @@ func (c *Cluster) Modify(
 
 func (c *Cluster) mergeOnce(ctx context.Context, ref Ref, patch []byte) (*unstructured.Unstructured, error) {
 	writing, sent := withOutcome(ctx)
-	out, err := c.send(writing, ref, request{
+	out, err := c.API.send(writing, ref, request{
 		method: http.MethodPatch, contentType: types.MergePatchType,
 		params: map[string]string{"fieldManager": ActionManager}, body: patch,
 	})
 	if err != nil {
-		return nil, c.deniedTo(ctx, []string{"patch"}, ref, wrapWrite("change", ref, err, sent))
+		return nil, c.API.deniedTo(ctx, []string{"patch"}, ref, wrapWrite("change", ref, err, sent))
 	}
-	c.cache.note(ref, out)
+	c.Store.note(ref, out)
 	return out, nil
 }
 

@@ -18,11 +18,11 @@ const noopAttempts = 5
 // version on which the server based it: a controller can change the object
 // between the read and the dry run, and the shared watch can lag behind.
 func (c *Cluster) ApplyChangesNothing(ctx context.Context, obj *unstructured.Unstructured) (bool, error) {
-	ref, err := c.RefOf(ctx, obj)
+	ref, err := c.Discovery.RefOf(ctx, obj)
 	if err != nil {
 		return false, err
 	}
-	read := c.Read
+	read := c.Store.Get
 	for range noopAttempts {
 		live, err := read(ctx, ref)
 		if err != nil {
@@ -38,7 +38,7 @@ func (c *Cluster) ApplyChangesNothing(ctx context.Context, obj *unstructured.Uns
 		if after.GetResourceVersion() == live.GetResourceVersion() {
 			return false, nil
 		}
-		read = c.Get
+		read = c.API.Get
 	}
 	return false, nil
 }

@@ -36,7 +36,7 @@ func TestServerErrorsIncludeTheMessageOfTheServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := &flaky{strike: func(int32, *http.Request) kubetest.Fault { return test.strike }}
-			_, err := clusterOf(t, server).Get(t.Context(), Ref{Kind: kind.Service(), Namespace: "ml", Name: "trainer"})
+			_, err := clusterOf(t, server).API.Get(t.Context(), Ref{Kind: kind.Service(), Namespace: "ml", Name: "trainer"})
 			var failure *Error
 			if !errors.As(err, &failure) || failure.Class != test.class {
 				t.Fatalf("%v is of class %d, want %d", err, ClassOf(err), test.class)
@@ -59,7 +59,7 @@ func TestOutageIsExplainedOncePerRun(t *testing.T) {
 	server := &flaky{strike: func(int32, *http.Request) kubetest.Fault { return kubetest.Gateway(502) }}
 	cluster := clusterOf(t, server)
 	for _, name := range []string{"a", "b", "c"} {
-		_, err := cluster.Get(t.Context(), Ref{Kind: kind.Service(), Namespace: "ml", Name: name})
+		_, err := cluster.API.Get(t.Context(), Ref{Kind: kind.Service(), Namespace: "ml", Name: name})
 		var failure *Error
 		if !errors.As(err, &failure) {
 			t.Fatal(err)
@@ -108,15 +108,15 @@ func TestKindIsReadAndDeletedInAServedVersion(t *testing.T) {
 	old.SetGroupVersionKind(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Run"})
 	old.SetNamespace("ml")
 	old.SetName("train")
-	if _, err := cluster.RefOf(t.Context(), old); ClassOf(err) != KindMissing {
+	if _, err := cluster.Discovery.RefOf(t.Context(), old); ClassOf(err) != KindMissing {
 		t.Errorf("an apply must not change the version: %v", err)
 	}
-	ref, err := cluster.LiveRef(t.Context(), old)
+	ref, err := cluster.Discovery.LiveRef(t.Context(), old)
 	if err != nil || ref.Kind.Version != "v2" || ref.Kind.Resource != "runs" {
 		t.Fatalf("%+v, %v", ref, err)
 	}
 	ref.Kind.Version = "v1" // as a kind that needs no discovery names it
-	if live, err := cluster.Read(t.Context(), ref); err != nil || live.GetAPIVersion() != "example.com/v2" {
+	if live, err := cluster.Store.Get(t.Context(), ref); err != nil || live.GetAPIVersion() != "example.com/v2" {
 		t.Errorf("read %v, %v", live, err)
 	}
 	if err := cluster.Delete(t.Context(), ref, "u"); err != nil || len(deleted) != 1 {
@@ -138,15 +138,15 @@ func TestOutageWithoutRequestsDoesNotCountTowardTheNext(t *testing.T) {
 		return nil
 	}}
 	cluster := clusterOf(t, server)
-	if _, err := cluster.Get(t.Context(), trainer()); err != nil {
+	if _, err := cluster.API.Get(t.Context(), trainer()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cluster.Get(t.Context(), trainer()); ClassOf(err) != Unreachable {
+	if _, err := cluster.API.Get(t.Context(), trainer()); ClassOf(err) != Unreachable {
 		t.Fatalf("during the outage: %v", err)
 	}
-	cluster.clock.(*kubetest.Clock).Skip(5 * time.Minute)
+	cluster.API.clock.(*kubetest.Clock).Skip(5 * time.Minute)
 	until.Store(server.requests.Load() + 2)
-	if _, err := cluster.Get(t.Context(), trainer()); err != nil {
+	if _, err := cluster.API.Get(t.Context(), trainer()); err != nil {
 		t.Errorf("minutes later, after %d requests: %v", server.requests.Load(), err)
 	}
 }

@@ -21,7 +21,7 @@ type Records func(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry,
 func (c *Cluster) SetRecords(ctx context.Context, ref Ref, live *unstructured.Unstructured, records Records) error {
 	err := retry.RetryOnConflict(conflictBackoff(), func() (err error) {
 		if live == nil {
-			if live, err = c.Get(ctx, ref); err != nil {
+			if live, err = c.API.Get(ctx, ref); err != nil {
 				return err
 			}
 		}
@@ -48,14 +48,23 @@ func (c *Cluster) RemoveAnnotation(
 	if !found {
 		return nil
 	}
-	after, err := c.send(ctx, ref, request{
+	after, err := c.API.send(ctx, ref, request{
 		method: http.MethodPatch, contentType: types.JSONPatchType, params: map[string]string{"fieldManager": Manager},
 		body: annotationRemoval(live.GetUID(), name, value),
 	})
 	if err == nil {
-		c.cache.note(ref, after)
+		c.Store.note(ref, after)
 	}
-	return c.denied(ctx, "patch", ref, Wrap("apply", ref, err))
+	return c.API.denied(ctx, "patch", ref, Wrap("apply", ref, err))
+}
+
+// RemoveUnfinished removes UnfinishedAnnotation of this creation from the object with this UID only. If it fails, the
+// next run that reads the object does it. The response contains only metadata, and no values of a Secret.
+func (a *API) RemoveUnfinished(ctx context.Context, ref Ref, uid types.UID, id string) {
+	_, _ = a.send(ctx, ref, request{
+		method: http.MethodPatch, contentType: types.JSONPatchType, metadataOnly: true,
+		params: map[string]string{"fieldManager": Manager}, body: annotationRemoval(uid, UnfinishedAnnotation, id),
+	})
 }
 
 // annotationRemoval returns the JSON patch that removes an annotation from the
@@ -79,5 +88,5 @@ func (c *Cluster) patchRecords(
 		{Op: "replace", Path: "/metadata/managedFields", Value: entries},
 		{Op: "replace", Path: "/metadata/resourceVersion", Value: version},
 	}
-	return c.patchJSON(ctx, ref, patch, false)
+	return c.API.patchJSON(ctx, ref, patch, false)
 }

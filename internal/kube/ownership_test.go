@@ -2,6 +2,7 @@ package kube
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -87,16 +88,20 @@ func TestManagedFieldsAreSetOnTheirVersion(t *testing.T) {
 
 func TestOnlyAnExistingAnnotationIsRemoved(t *testing.T) {
 	t.Parallel()
-	api := &patches{}
-	cluster := api.cluster(t)
+	var sent []string
+	cluster := clusterOf(t, kubetest.API{Answer: func(_, _ string, request *http.Request) (int, any) {
+		body, _ := io.ReadAll(request.Body)
+		sent = append(sent, string(body))
+		return http.StatusOK, kubetest.Deployment("2", 0)
+	}})
 	live := kubetest.Deployment("1", 0)
-	if err := cluster.RemoveAnnotation(t.Context(), trainer(), live, "note"); err != nil || len(api.seen) > 0 {
-		t.Errorf("%v, %q", err, api.seen)
+	if err := cluster.RemoveAnnotation(t.Context(), trainer(), live, "note"); err != nil || len(sent) > 0 {
+		t.Errorf("%v, %q", err, sent)
 	}
 	live.SetAnnotations(map[string]string{"note": "x"})
 	const removal = `{"op":"remove","path":"/metadata/annotations/note"}`
 	err := cluster.RemoveAnnotation(t.Context(), trainer(), live, "note")
-	if err != nil || len(api.seen) != 1 || !strings.Contains(api.seen[0], removal) {
-		t.Errorf("%v, %q", err, api.seen)
+	if err != nil || len(sent) != 1 || !strings.Contains(sent[0], removal) {
+		t.Errorf("%v, %q", err, sent)
 	}
 }

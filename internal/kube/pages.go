@@ -51,8 +51,8 @@ func Each[L, T any, PL interface {
 }
 
 // Page implements [Pages].
-func (c *Cluster) Page(ctx context.Context, ref Ref, options metav1.ListOptions, list runtime.Object) error {
-	conn, err := c.connect()
+func (a *API) Page(ctx context.Context, ref Ref, options metav1.ListOptions, list runtime.Object) error {
+	conn, err := a.connect()
 	if err != nil {
 		return Wrap("list", ref, err)
 	}
@@ -61,7 +61,7 @@ func (c *Cluster) Page(ctx context.Context, ref Ref, options metav1.ListOptions,
 	if err == nil {
 		err = json.Unmarshal(data, list)
 	}
-	return c.denied(ctx, "list", Ref{Kind: ref.Kind, Namespace: ref.Namespace}, Wrap("list", ref, err))
+	return a.denied(ctx, "list", Ref{Kind: ref.Kind, Namespace: ref.Namespace}, Wrap("list", ref, err))
 }
 
 // PodsNow returns the pods that have all labels of selector, sorted by name, from the server, without the cache.
@@ -74,15 +74,12 @@ func PodsNow(ctx context.Context, pages Pages, namespace string, selector map[st
 }
 
 // Pods is PodsNow from the shared list and watch of [PodsWith], if there is permission to watch.
-func Pods(ctx context.Context, c interface {
-	Reader
-	Pages
-}, namespace string, selector map[string]string) ([]*corev1.Pod, error) {
+func Pods(ctx context.Context, c *Cluster, namespace string, selector map[string]string) ([]*corev1.Pod, error) {
 	chosen := labels.SelectorFromSet(selector)
-	pods, err := ReadAllAs[corev1.Pod](ctx, c, PodsWith(selector), namespace,
+	pods, err := ListAs[corev1.Pod](ctx, c.Store, PodsWith(selector), namespace,
 		func(e *Entry) bool { return chosen.Matches(labels.Set(e.Labels)) })
 	if ClassOf(err) == Denied {
-		return PodsNow(ctx, c, namespace, selector) // listing may be allowed without watching
+		return PodsNow(ctx, c.API, namespace, selector) // listing may be allowed without watching
 	}
 	return sortedByName(pods), err
 }

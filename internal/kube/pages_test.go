@@ -26,7 +26,7 @@ func TestPodsAreReadPageByPage(t *testing.T) {
 		return http.StatusOK, corev1.PodList{ListMeta: metav1.ListMeta{Continue: next},
 			Items: []corev1.Pod{*kubetest.RunningPod(name)}}
 	}})
-	pods, err := PodsNow(t.Context(), cluster, "ml", map[string]string{"app": "trainer"})
+	pods, err := PodsNow(t.Context(), cluster.API, "ml", map[string]string{"app": "trainer"})
 	if err != nil || len(pods) != 2 || pods[0].Name != "a" || pods[1].Name != "b" {
 		t.Errorf("%v, %v", pods, err)
 	}
@@ -51,7 +51,7 @@ func TestFailuresToReadPages(t *testing.T) {
 			return test.code, test.body
 		}})
 		taken := 0
-		err := Each[corev1.PodList](t.Context(), cluster, pods, metav1.ListOptions{}, func(*corev1.Pod) { taken++ })
+		err := Each[corev1.PodList](t.Context(), cluster.API, pods, metav1.ListOptions{}, func(*corev1.Pod) { taken++ })
 		failure, ok := errors.AsType[*Error](err)
 		if !ok || failure.Class != test.class || failure.Op != "list" || taken > 0 {
 			t.Errorf("%s: %d pods, %v", name, taken, err)
@@ -64,7 +64,7 @@ func TestItemsOfAnotherTypeAreAnError(t *testing.T) {
 	cluster := clusterOf(t, kubetest.API{Answer: func(string, string, *http.Request) (int, any) {
 		return http.StatusOK, corev1.PodList{Items: []corev1.Pod{*kubetest.RunningPod("a")}}
 	}})
-	err := Each[corev1.PodList](t.Context(), cluster, Ref{Kind: kind.Pod(), Namespace: "ml"}, metav1.ListOptions{},
+	err := Each[corev1.PodList](t.Context(), cluster.API, Ref{Kind: kind.Pod(), Namespace: "ml"}, metav1.ListOptions{},
 		func(*corev1.Service) { t.Error("a Pod was taken as a Service") })
 	if err == nil || !strings.Contains(err.Error(), "an item of the list is a *v1.Pod") {
 		t.Errorf("%v", err)

@@ -19,38 +19,38 @@ func TestNamesChooseNoPath(t *testing.T) {
 	t.Parallel()
 	requests := map[string]func(ctx context.Context, c *Cluster, ref Ref) error{
 		"exists": func(ctx context.Context, c *Cluster, ref Ref) error {
-			if exists, _ := c.Exists(ctx, ref); exists {
+			if exists, _ := c.API.Exists(ctx, ref); exists {
 				return nil
 			}
 			return errNotServed
 		},
-		"read": func(ctx context.Context, c *Cluster, ref Ref) error { _, err := c.Get(ctx, ref); return err },
-		"list": func(ctx context.Context, c *Cluster, ref Ref) error { _, _, err := c.list(ctx, ref); return err },
+		"read": func(ctx context.Context, c *Cluster, ref Ref) error { _, err := c.API.Get(ctx, ref); return err },
+		"list": func(ctx context.Context, c *Cluster, ref Ref) error { _, _, err := c.Store.list(ctx, ref); return err },
 		"page": func(ctx context.Context, c *Cluster, ref Ref) error {
-			return c.Page(ctx, ref, metav1.ListOptions{}, &corev1.SecretList{})
+			return c.API.Page(ctx, ref, metav1.ListOptions{}, &corev1.SecretList{})
 		},
 		"get a Secret": func(ctx context.Context, c *Cluster, ref Ref) error {
-			_, err := c.Get(ctx, ref)
+			_, err := c.API.Get(ctx, ref)
 			return err
 		},
 		"metadata of a Secret": func(ctx context.Context, c *Cluster, ref Ref) error {
-			_, err := c.SecretMetadata(ctx, ref)
+			_, err := c.API.SecretMetadata(ctx, ref)
 			return err
 		},
 		"delete": func(ctx context.Context, c *Cluster, ref Ref) error { return c.Delete(ctx, ref, "u") },
 		"last lines of a log": func(ctx context.Context, c *Cluster, ref Ref) error {
-			_, err := c.Logs(ctx, ref.Namespace, ref.Name, "c", false, 1)
+			_, err := c.API.Logs(ctx, ref.Namespace, ref.Name, "c", false, 1)
 			return err
 		},
 		"log": func(ctx context.Context, c *Cluster, ref Ref) error {
-			stream, err := c.StreamLogs(ctx, ref.Namespace, ref.Name, corev1.PodLogOptions{})
+			stream, err := c.API.StreamLogs(ctx, ref.Namespace, ref.Name, corev1.PodLogOptions{})
 			if err == nil {
 				_, _ = io.Copy(io.Discard, stream)
 			}
 			return err
 		},
 		"discover": func(ctx context.Context, c *Cluster, ref Ref) error {
-			_, err := c.served(ctx, schema.GroupVersion{Group: ref.Namespace, Version: ref.Name}, "Run")
+			_, err := c.Discovery.served(ctx, schema.GroupVersion{Group: ref.Namespace, Version: ref.Name}, "Run")
 			return err
 		},
 	}

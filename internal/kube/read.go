@@ -3,70 +3,69 @@ package kube
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Read returns one object, from the shared collection of its kind and namespace
+// Get returns one object, from the shared collection of its kind and namespace
 // if the collection contains it. Any other object (without the label, or
 // missing) is read individually, so that a NotFound is always a response of the
 // server. Without permission to list, every object is read individually, as are
 // objects of a kind that was not installed when it was listed.
-func (c *Cluster) Read(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
-	return c.read(ctx, ref, (*Entry).Object)
+func (s *Store) Get(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
+	return s.get(ctx, ref, (*Entry).Object)
 }
 
-// ReadShared is [Cluster.Read] with an object that callers share and must not modify. A version of it is decoded once.
-func (c *Cluster) ReadShared(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
-	return c.read(ctx, ref, decodeAs[unstructured.Unstructured])
+// GetShared is Get with an object that callers share and must not modify. A version of it is decoded once.
+func (s *Store) GetShared(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
+	return s.get(ctx, ref, decodeAs[unstructured.Unstructured])
 }
 
-func (c *Cluster) read(
+func (s *Store) get(
 	ctx context.Context, ref Ref, decode func(*Entry) (*unstructured.Unstructured, error),
 ) (obj *unstructured.Unstructured, err error) {
-	err = c.atServedVersion(ctx, ref, func(ref Ref) (err error) {
-		obj, err = c.readAt(ctx, ref, decode)
+	err = s.discovery.atServedVersion(ctx, ref, func(ref Ref) (err error) {
+		obj, err = s.getAt(ctx, ref, decode)
 		return err
 	})
 	return obj, err
 }
 
-func (c *Cluster) readAt(
+func (s *Store) getAt(
 	ctx context.Context, ref Ref, decode func(*Entry) (*unstructured.Unstructured, error),
 ) (*unstructured.Unstructured, error) {
-	col, err := c.cache.ready(ctx, ref.Kind, ref.Namespace)
+	col, err := s.ready(ctx, ref.Kind, ref.Namespace)
 	if err != nil && ClassOf(err) != Denied && ClassOf(err) != KindMissing {
 		return nil, err
 	}
 	if e, ok := col.get(ref.key()); ok {
 		return decode(e)
 	}
-	return c.Get(ctx, ref)
+	return s.api.Get(ctx, ref)
 }
 
 // Reader reads objects from the shared list and watch of their kind.
 type Reader interface {
-	ReadAll(
+	List(
 		ctx context.Context, kind Kind, namespace string, keep func(*Entry) bool, names ...string,
 	) ([]*Entry, error)
 }
 
-// ReadAll returns the objects of a kind and namespace for which keep returns
+// List returns the objects of a kind and namespace for which keep returns
 // true (nil: all), in no order, from their shared list and watch. Objects that the
 // selectors of the kind exclude are not included. With names, it looks them up in
 // an index instead of calling keep with all objects, and includes only those that
 // belong to one of the names: their own name or label kubetorch.com/service is that
 // name, or their own name starts with it and "-" or ".".
-func (c *Cluster) ReadAll(
+func (s *Store) List(
 	ctx context.Context, kind Kind, namespace string, keep func(*Entry) bool, names ...string,
 ) ([]*Entry, error) {
 	if kind.ClusterScoped {
 		namespace = ""
 	}
-	col, err := c.cache.ready(ctx, kind, namespace)
+	col, err := s.ready(ctx, kind, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -76,59 +75,49 @@ func (c *Cluster) ReadAll(
 // Subscribe notifies changed, which has a capacity of one, of each change of the
 // watch of a kind and namespace, and of the objects for which about returns true
 // (nil: all). It ends with cancel.
-func (c *Cluster) Subscribe(
+func (s *Store) Subscribe(
 	kind Kind, namespace string, about func(*Entry) bool, changed chan<- struct{},
 ) (cancel func()) {
-	return c.collection(kind, namespace).subscribe(about, changed)
+	return s.collectionOf(kind, namespace).subscribe(about, changed)
 }
 
 // RefreshQuiet lists the objects of a kind and namespace again if their watch
 // was silent for [QuietTime], because it may be cut.
-func (c *Cluster) RefreshQuiet(ctx context.Context, kind Kind, namespace string) {
-	c.collection(kind, namespace).refreshQuiet(ctx)
+func (s *Store) RefreshQuiet(ctx context.Context, kind Kind, namespace string) {
+	s.collectionOf(kind, namespace).refreshQuiet(ctx)
 }
 
 // Watches reports whether the shared watch receives changes of ref.
-func (c *Cluster) Watches(ref Ref) bool {
-	_, known := c.collection(ref.Kind, ref.Namespace).get(ref.key())
+func (s *Store) Watches(ref Ref) bool {
+	_, known := s.collectionOf(ref.Kind, ref.Namespace).get(ref.key())
 	return known
 }
 
 // WatchesAll reports whether the shared watch of a kind and namespace works.
-func (c *Cluster) WatchesAll(ctx context.Context, kind Kind, namespace string) bool {
-	_, err := c.ReadAll(ctx, kind, namespace, func(*Entry) bool { return false })
+func (s *Store) WatchesAll(ctx context.Context, kind Kind, namespace string) bool {
+	_, err := s.List(ctx, kind, namespace, func(*Entry) bool { return false })
 	return err == nil
 }
 
 // SawDeletion reports whether the shared watch reported the deletion of the
 // object with that UID, and no other object of its name exists.
-func (c *Cluster) SawDeletion(ref Ref, uid types.UID) bool {
-	return c.collection(ref.Kind, ref.Namespace).sawDeletion(ref.key(), uid)
+func (s *Store) SawDeletion(ref Ref, uid types.UID) bool {
+	return s.collectionOf(ref.Kind, ref.Namespace).sawDeletion(ref.key(), uid)
 }
 
-// Exists reports whether the server has an object. It requests only metadata,
-// without values of a Secret.
-func (c *Cluster) Exists(ctx context.Context, ref Ref) (bool, error) {
-	_, err := c.send(ctx, ref, request{method: http.MethodGet, metadataOnly: true})
-	if err = Wrap("read", ref, err); IsNotFound(err) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-func (c *Cluster) collection(kind Kind, namespace string) *collection {
+func (s *Store) collectionOf(kind Kind, namespace string) *collection {
 	if kind.ClusterScoped {
 		namespace = ""
 	}
-	return c.cache.collection(kind, namespace)
+	return s.collection(kind, namespace)
 }
 
-// ReadAllAs is [Cluster.ReadAll] with objects of the type T, which callers share
+// ListAs is [Store.List] with objects of the type T, which callers share
 // and must not modify. The result is never nil without an error.
-func ReadAllAs[T any](
+func ListAs[T any](
 	ctx context.Context, reader Reader, kind Kind, namespace string, keep func(*Entry) bool, names ...string,
 ) ([]*T, error) {
-	entries, err := reader.ReadAll(ctx, kind, namespace, keep, names...)
+	entries, err := reader.List(ctx, kind, namespace, keep, names...)
 	if err != nil {
 		return nil, err
 	}

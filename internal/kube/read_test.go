@@ -45,12 +45,12 @@ func TestObjectsOfAClusterScopedKindHaveNoNamespace(t *testing.T) {
 		"metadata": map[string]any{"name": "fast", "resourceVersion": "5", "uid": "u"}}
 	cluster := listing(t, "/apis/storage.k8s.io/v1/storageclasses", new(atomic.Int32), fast)
 	ref := Ref{Kind: kind.StorageClass(), Namespace: "ml", Name: "fast"}
-	all, err := cluster.ReadAll(t.Context(), ref.Kind, ref.Namespace, nil)
+	all, err := cluster.Store.List(t.Context(), ref.Kind, ref.Namespace, nil)
 	if err != nil || len(all) != 1 || all[0].Name != "fast" {
 		t.Errorf("%v, %v", all, err)
 	}
-	collection := cluster.collection(ref.Kind, ref.Namespace)
-	if collection.scope.Namespace != "" || collection != cluster.collection(ref.Kind, "") {
+	collection := cluster.Store.collectionOf(ref.Kind, ref.Namespace)
+	if collection.scope.Namespace != "" || collection != cluster.Store.collectionOf(ref.Kind, "") {
 		t.Errorf("the scope is %+v", collection.scope)
 	}
 }
@@ -61,28 +61,28 @@ func TestSharedListIsObserved(t *testing.T) {
 	cluster := listing(t, deploymentsPath, &lists, kubetest.Deployment("5", 1).Object)
 	other := Ref{Kind: kind.Deployment(), Namespace: "ml", Name: "other"}
 	changed := make(chan struct{}, 1)
-	cancel := cluster.Subscribe(kind.Deployment(), "ml", nil, changed)
-	entries, err := cluster.ReadAll(t.Context(), kind.Deployment(), "ml",
+	cancel := cluster.Store.Subscribe(kind.Deployment(), "ml", nil, changed)
+	entries, err := cluster.Store.List(t.Context(), kind.Deployment(), "ml",
 		func(e *Entry) bool { return e.Mentions(`"replicas":1`) })
 	if err != nil || len(entries) != 1 || len(changed) != 1 {
 		t.Errorf("%d objects, %d notifications, %v", len(entries), len(changed), err)
 	}
-	if !cluster.Watches(trainer()) || cluster.Watches(other) {
-		t.Errorf("watches trainer: %t, other: %t", cluster.Watches(trainer()), cluster.Watches(other))
+	if !cluster.Store.Watches(trainer()) || cluster.Store.Watches(other) {
+		t.Errorf("watches trainer: %t, other: %t", cluster.Store.Watches(trainer()), cluster.Store.Watches(other))
 	}
-	first, err := cluster.ReadShared(t.Context(), trainer())
-	again, _ := cluster.ReadShared(t.Context(), trainer())
+	first, err := cluster.Store.GetShared(t.Context(), trainer())
+	again, _ := cluster.Store.GetShared(t.Context(), trainer())
 	if err != nil || first != again || first.GetName() != "trainer" {
 		t.Errorf("shared %v and %v, %v", first, again, err)
 	}
 	cancel()
 	<-changed
-	if err := cluster.collection(kind.Deployment(), "ml").Delete(kubetest.Deployment("12", 1)); err != nil {
+	if err := cluster.Store.collectionOf(kind.Deployment(), "ml").Delete(kubetest.Deployment("12", 1)); err != nil {
 		t.Fatal(err)
 	}
-	if !cluster.SawDeletion(trainer(), "u") || cluster.SawDeletion(trainer(), "v") || len(changed) > 0 {
-		t.Errorf("deleted: %t, another: %t, %d notifications", cluster.SawDeletion(trainer(), "u"),
-			cluster.SawDeletion(trainer(), "v"), len(changed))
+	if !cluster.Store.SawDeletion(trainer(), "u") || cluster.Store.SawDeletion(trainer(), "v") || len(changed) > 0 {
+		t.Errorf("deleted: %t, another: %t, %d notifications", cluster.Store.SawDeletion(trainer(), "u"),
+			cluster.Store.SawDeletion(trainer(), "v"), len(changed))
 	}
 }
 
@@ -132,12 +132,12 @@ func TestQuietWatchOfAKindIsListedAgain(t *testing.T) {
 	var lists atomic.Int32
 	cluster := listing(t, deploymentsPath, &lists, kubetest.Deployment("5", 1).Object)
 	for _, want := range []int32{1, 2} {
-		all, err := cluster.ReadAll(t.Context(), kind.Deployment(), "ml", nil)
+		all, err := cluster.Store.List(t.Context(), kind.Deployment(), "ml", nil)
 		if err != nil || len(all) != 1 || lists.Load() != want {
 			t.Errorf("%d objects, %d lists, want %d; %v", len(all), lists.Load(), want, err)
 		}
-		cluster.clock.(*kubetest.Clock).Skip(QuietTime)
-		cluster.RefreshQuiet(t.Context(), kind.Deployment(), "ml")
+		cluster.API.clock.(*kubetest.Clock).Skip(QuietTime)
+		cluster.Store.RefreshQuiet(t.Context(), kind.Deployment(), "ml")
 	}
 }
 
@@ -159,7 +159,7 @@ type entries struct {
 	err error
 }
 
-func (e entries) ReadAll(context.Context, Kind, string, func(*Entry) bool, ...string) ([]*Entry, error) {
+func (e entries) List(context.Context, Kind, string, func(*Entry) bool, ...string) ([]*Entry, error) {
 	var out []*Entry
 	for _, obj := range e.all {
 		entry, err := asEntry(obj)
@@ -185,7 +185,7 @@ func TestObjectsAreReadAsATypeOrNotAtAll(t *testing.T) {
 		"a failure":                 {entries{all: []any{kubetest.Deployment("1", 1)}, err: failed}, -1},
 		"an object of another type": {entries{all: []any{kubetest.Deployment("1", 1), other}}, -1},
 	} {
-		found, err := ReadAllAs[appsv1.Deployment](t.Context(), test.reader, kind.Deployment(), "ml", nil)
+		found, err := ListAs[appsv1.Deployment](t.Context(), test.reader, kind.Deployment(), "ml", nil)
 		if (err != nil) != (test.want < 0) || len(found) != max(test.want, 0) || (found == nil) != (err != nil) {
 			t.Errorf("%s: %v, %v", name, found, err)
 		}
@@ -195,7 +195,7 @@ func TestObjectsAreReadAsATypeOrNotAtAll(t *testing.T) {
 func TestReadsOfManyObjectsFailWithTheirList(t *testing.T) {
 	t.Parallel()
 	cluster := serving(t, nil)
-	if all, err := cluster.ReadAll(t.Context(), kind.Deployment(), "ml", nil); all != nil || ClassOf(err) != Denied {
+	if all, err := cluster.Store.List(t.Context(), kind.Deployment(), "ml", nil); all != nil || ClassOf(err) != Denied {
 		t.Errorf("%v, %v", all, err)
 	}
 }
@@ -211,7 +211,7 @@ func TestExistenceIsKnownOnlyFromTheServer(t *testing.T) {
 		"it exists": {serving(t, path), true, false}, "it is missing": {serving(t, nil), false, false},
 		"a failure": {serving(t, failing), false, true},
 	} {
-		exists, err := test.cluster.Exists(t.Context(), trainer())
+		exists, err := test.cluster.API.Exists(t.Context(), trainer())
 		if exists != test.exists || (err != nil) != test.fails {
 			t.Errorf("%s: %t, %v", name, exists, err)
 		}
@@ -233,7 +233,7 @@ func TestListedSecretHasOnlyMetadata(t *testing.T) {
 		"without permission": {serving(t, nil), "", false},
 		"without a response": {clusterAt(t, "http://"+kubetest.UnusedAddress(t)), "", true},
 	} {
-		live, err := test.cluster.ListedSecret(t.Context(), SecretRef("ml", "token"))
+		live, err := test.cluster.Store.SecretMetadata(t.Context(), SecretRef("ml", "token"))
 		var uid types.UID
 		if live != nil {
 			uid = live.GetUID()

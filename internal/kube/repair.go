@@ -67,7 +67,7 @@ func (c *Cluster) patchLive(
 ) (bool, error) {
 	patched := false
 	err := retry.RetryOnConflict(conflictBackoff(), func() error {
-		live, err := c.Get(ctx, ref)
+		live, err := c.API.Get(ctx, ref)
 		if IsNotFound(err) {
 			return nil // a new object needs no repair
 		}
@@ -79,7 +79,7 @@ func (c *Cluster) patchLive(
 			return nil
 		}
 		patched = true
-		return c.patchJSON(ctx, ref, patch, dryRun)
+		return c.API.patchJSON(ctx, ref, patch, dryRun)
 	})
 	if err != nil || !patched || dryRun {
 		return patched, err
@@ -94,7 +94,7 @@ func (c *Cluster) removeForeignMembers(ctx context.Context, ref Ref, obj *unstru
 	if isKubernetes(ref.Kind.Group) {
 		return nil
 	}
-	seen, err := c.Read(ctx, ref)
+	seen, err := c.Store.Get(ctx, ref)
 	if err != nil || len(replaceUnions(obj, seen)) == 0 {
 		return nil //nolint:nilerr // the apply returns the same error
 	}
@@ -115,7 +115,7 @@ func conflictBackoff() backoff.Backoff {
 // managedFields contains it.
 func (c *Cluster) ownByApply(ctx context.Context, ref Ref) error {
 	return retry.RetryOnConflict(conflictBackoff(), func() error {
-		live, err := c.Get(ctx, ref)
+		live, err := c.API.Get(ctx, ref)
 		if err != nil {
 			return err
 		}
@@ -123,11 +123,11 @@ func (c *Cluster) ownByApply(ctx context.Context, ref Ref) error {
 		if err != nil || upgrade == nil {
 			return Wrap("repair", ref, err)
 		}
-		return c.patchJSON(ctx, ref, json.RawMessage(upgrade), false)
+		return c.API.patchJSON(ctx, ref, json.RawMessage(upgrade), false)
 	})
 }
 
-func (c *Cluster) patchJSON(ctx context.Context, ref Ref, patch any, dryRun bool) error {
+func (a *API) patchJSON(ctx context.Context, ref Ref, patch any, dryRun bool) error {
 	op := "repair"
 	if ref.isSecret() { // of which only managed fields are patched
 		op = "apply"
@@ -136,10 +136,10 @@ func (c *Cluster) patchJSON(ctx context.Context, ref Ref, patch any, dryRun bool
 	if err != nil {
 		return Wrap(op, ref, err)
 	}
-	_, err = c.send(ctx, ref, request{
+	_, err = a.send(ctx, ref, request{
 		method: http.MethodPatch, contentType: types.JSONPatchType, params: strict(dryRun), body: data,
 	})
-	return c.maskError(ctx, op, "patch", ref, err, nil)
+	return a.maskError(ctx, op, "patch", ref, err, nil)
 }
 
 // repairs returns the patch that repairs the causes, or nil if there is none.

@@ -32,8 +32,8 @@ const (
 
 // send sends a request for the object of ref, and returns the response, or nil to a deletion. It returns the errors of
 // client-go. The server may quote a Secret in warnings, which client-go would log: they are dropped.
-func (c *Cluster) send(ctx context.Context, ref Ref, r request) (*unstructured.Unstructured, error) {
-	conn, err := c.connect()
+func (a *API) send(ctx context.Context, ref Ref, r request) (*unstructured.Unstructured, error) {
+	conn, err := a.connect()
 	if err != nil {
 		return nil, err
 	}

@@ -118,12 +118,12 @@ func TestRetriesAreLimited(t *testing.T) {
 				cluster = clusterAt(t, refused)
 			}
 			if test.before {
-				if _, err := cluster.Get(t.Context(), trainer()); err != nil {
+				if _, err := cluster.API.Get(t.Context(), trainer()); err != nil {
 					t.Fatal(err)
 				}
 			}
-			_, err := cluster.Get(t.Context(), trainer())
-			took := cluster.clock.(*kubetest.Clock).Skipped()
+			_, err := cluster.API.Get(t.Context(), trainer())
+			took := cluster.API.clock.(*kubetest.Clock).Skipped()
 			if err == nil || took > test.longest || took < test.longest/4 {
 				t.Errorf("took %v, want at most %v: %v", took, test.longest, err)
 			}
@@ -131,7 +131,7 @@ func TestRetriesAreLimited(t *testing.T) {
 				t.Errorf("%v is of class %d", err, class)
 			}
 			asked := server.requests.Load()
-			_, _ = cluster.Get(t.Context(), trainer())
+			_, _ = cluster.API.Get(t.Context(), trainer())
 			if again := server.requests.Load() - asked; test.before && again > asked {
 				t.Errorf("the second request, while the server is away, was sent %d times, the first %d times", again,
 					asked)
@@ -152,7 +152,7 @@ func TestCertificateErrorsAreNotRetried(t *testing.T) {
 	server.Config.ErrorLog = nil
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	_, err := clusterAt(t, server.URL).Get(t.Context(), trainer())
+	_, err := clusterAt(t, server.URL).API.Get(t.Context(), trainer())
 	if ClassOf(err) != Unreachable || asked.Load() != 1 {
 		t.Errorf("%d connections ended with: %v", asked.Load(), err)
 	}
@@ -182,7 +182,7 @@ func TestToleratedRateOfFailures(t *testing.T) {
 			for range 200 {
 				_, err := cluster.Apply(t.Context(), kubetest.Deployment("", 0))
 				if err == nil {
-					_, err = cluster.Get(t.Context(), trainer())
+					_, err = cluster.API.Get(t.Context(), trainer())
 				}
 				if err != nil {
 					failed++
@@ -238,7 +238,7 @@ func TestInterruptedWriteEndsSoonWithAnUnknownOutcome(t *testing.T) {
 			}}
 			cluster := clusterOf(t, server)
 			err := verbs()[verb](ctx, cluster)
-			took := cluster.clock.(*kubetest.Clock).Skipped()
+			took := cluster.API.clock.(*kubetest.Clock).Skipped()
 			if err == nil || took > settleTime || took < settleTime/4 {
 				t.Errorf("ended after %v with %v", took, err)
 			}
@@ -286,7 +286,7 @@ func TestHangingRequestTimesOut(t *testing.T) {
 			t.Cleanup(func() { close(held) })
 			cluster := clusterAt(t, server.URL)
 			fake := clocktesting.NewFakeClock(time.Now())
-			cluster.clock = fake
+			cluster.API.clock = fake
 			start := fake.Now()
 			done := make(chan error, 1)
 			go func() { done <- verbs()[verb](t.Context(), cluster) }()
@@ -332,7 +332,7 @@ func TestDeletionIsNotCompletedByAConflict(t *testing.T) {
 				}})
 				var err error
 				if secret {
-					_, err = cluster.DeleteSecret(t.Context(), SecretRef("ml", "token"), "u")
+					err = cluster.DeleteInBackground(t.Context(), SecretRef("ml", "token"), "u")
 				} else {
 					err = cluster.Delete(t.Context(), trainer(), "u")
 				}

@@ -28,13 +28,13 @@ type property struct {
 // HasField reports whether the published schema of a kind has a field. A kind
 // without a schema, or with an open one, has all fields. The result is kept for
 // the complete run. An error means that the result is unknown.
-func (c *Cluster) HasField(ctx context.Context, gvk schema.GroupVersionKind, path ...string) (bool, error) {
-	if installed, err := c.Installed(ctx, Kind{GroupVersionKind: gvk}); err != nil || !installed {
+func (d *Discovery) HasField(ctx context.Context, gvk schema.GroupVersionKind, path ...string) (bool, error) {
+	if installed, err := d.Installed(ctx, Kind{GroupVersionKind: gvk}); err != nil || !installed {
 		return true, err // a version with the field may still be installed
 	}
-	document, err := Recall(c, "schema "+gvk.GroupVersion().String(), func() (openAPI, error) {
+	document, err := Recall(d.api, "schema "+gvk.GroupVersion().String(), func() (openAPI, error) {
 		var document openAPI
-		conn, err := c.connect()
+		conn, err := d.api.connect()
 		if err != nil {
 			return document, err
 		}

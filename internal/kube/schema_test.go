@@ -61,7 +61,7 @@ func TestFieldsOfAnInstalledKindAreReadFromItsSchema(t *testing.T) {
 					return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
 				}
 			}})
-			has, err := cluster.HasField(t.Context(), gvk, "spec", "override")
+			has, err := cluster.Discovery.HasField(t.Context(), gvk, "spec", "override")
 			if has != c.want || (err != nil) != c.fails {
 				t.Errorf("%t, %v", has, err)
 			}

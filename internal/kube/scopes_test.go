@@ -75,11 +75,11 @@ func TestManyNamespacesShareOneList(t *testing.T) {
 			cluster := NewCluster(t.Context(), config.Config{Host: server.URL, Namespace: "a"})
 			for _, namespace := range api.namespaces {
 				ref := Ref{Kind: kind.Deployment(), Namespace: namespace, Name: "trainer"}
-				obj, err := cluster.Read(t.Context(), ref)
+				obj, err := cluster.Store.Get(t.Context(), ref)
 				if err != nil || obj.GetLabels()["namespace"] != namespace {
 					t.Errorf("the object in %s is %v, %v", namespace, obj, err)
 				}
-				all, err := cluster.ReadAll(t.Context(), ref.Kind, namespace, nil)
+				all, err := cluster.Store.List(t.Context(), ref.Kind, namespace, nil)
 				if err != nil || len(all) != 1 || all[0].Namespace != namespace {
 					t.Errorf("%d objects in %s: %v", len(all), namespace, err)
 				}
@@ -101,7 +101,7 @@ func TestOnlyKindsWithTheLabelsOfTheProviderShareAList(t *testing.T) {
 	} {
 		var got []string
 		for _, namespace := range []string{"a", "b", "c", "d"} {
-			got = append(got, stdcmp.Or(cluster.collection(*of, namespace).scope.Namespace, "*"))
+			got = append(got, stdcmp.Or(cluster.Store.collectionOf(*of, namespace).scope.Namespace, "*"))
 		}
 		if text := strings.Join(got, " "); text != want {
 			t.Errorf("%s with the labels %q: %s, want %s", of.Kind, of.LabelSelector, text, want)
@@ -116,15 +116,15 @@ func TestWritesReachTheSharedList(t *testing.T) {
 	defer server.Close()
 	cluster := NewCluster(t.Context(), config.Config{Host: server.URL, Namespace: "a"})
 	for _, namespace := range api.namespaces {
-		if _, err := cluster.ReadAll(t.Context(), kind.Deployment(), namespace, nil); err != nil {
+		if _, err := cluster.Store.List(t.Context(), kind.Deployment(), namespace, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	ref := Ref{Kind: kind.Deployment(), Namespace: "d", Name: "trainer"}
 	written := stored("trainer", "12")
 	written.SetNamespace("d")
-	cluster.cache.note(ref, written)
-	if obj, err := cluster.Read(t.Context(), ref); err != nil || obj.GetResourceVersion() != "12" {
+	cluster.Store.note(ref, written)
+	if obj, err := cluster.Store.Get(t.Context(), ref); err != nil || obj.GetResourceVersion() != "12" {
 		t.Errorf("the object after its creation is %v, %v", obj, err)
 	}
 }

@@ -31,12 +31,12 @@ func SecretRef(namespace, name string) Ref {
 }
 
 // Env returns the environment of the provider.
-func (c *Cluster) Env() config.Env { return c.config.Env }
+func (c *Cluster) Env() config.Env { return c.API.config.Env }
 
 // SecretMetadata returns the metadata of one Secret with permission to write
 // it, but not to read it: it is the response to an empty patch.
-func (c *Cluster) SecretMetadata(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
-	live, err := c.send(ctx, ref, request{
+func (a *API) SecretMetadata(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
+	live, err := a.send(ctx, ref, request{
 		method: http.MethodPatch, contentType: types.MergePatchType, body: []byte("{}"), metadataOnly: true,
 		params: map[string]string{"dryRun": metav1.DryRunAll, "fieldManager": Manager},
 	})
@@ -65,7 +65,7 @@ func (c *Cluster) RemoveSecretKeys(
 	replaced := false
 	err := retry.RetryOnConflict(conflictBackoff(), func() error {
 		if conflict != nil {
-			now, err := c.Get(ctx, ref)
+			now, err := c.API.Get(ctx, ref)
 			if err != nil {
 				return err
 			}
@@ -76,7 +76,7 @@ func (c *Cluster) RemoveSecretKeys(
 				return nil
 			}
 		}
-		after, err := c.removeSecretKeys(ctx, ref, live, keys)
+		after, err := c.API.removeSecretKeys(ctx, ref, live, keys)
 		if conflict = err; err == nil {
 			live = after
 		}
@@ -91,7 +91,7 @@ func (c *Cluster) RemoveSecretKeys(
 	return live, nil
 }
 
-func (c *Cluster) removeSecretKeys(
+func (a *API) removeSecretKeys(
 	ctx context.Context, ref Ref, live *unstructured.Unstructured, keys []string,
 ) (*unstructured.Unstructured, error) {
 	data := map[string]any{}
@@ -103,11 +103,11 @@ func (c *Cluster) removeSecretKeys(
 		"data":     data,
 	})
 	writing, sent := withOutcome(ctx)
-	after, err := c.send(writing, ref, request{
+	after, err := a.send(writing, ref, request{
 		method: http.MethodPatch, contentType: types.MergePatchType, params: map[string]string{"fieldManager": Manager},
 		body: body,
 	})
-	return after, c.maskError(ctx, "apply", "patch", ref, wrapWrite("apply", ref, err, sent), live)
+	return after, a.maskError(ctx, "apply", "patch", ref, wrapWrite("apply", ref, err, sent), live)
 }
 
 // hasAnyKey reports whether the data of a Secret has one of the keys.
@@ -119,25 +119,17 @@ func hasAnyKey(live *unstructured.Unstructured, keys []string) bool {
 	})
 }
 
-// DeleteSecret deletes the Secret with that UID. It ignores a missing Secret, and
-// does not delete a new one of the same name, or one that this run has created.
-func (c *Cluster) DeleteSecret(ctx context.Context, ref Ref, uid types.UID) (deleted bool, err error) {
-	return c.DeleteUnlessClaimed(ctx, ref, func() error {
-		return c.remove(ctx, ref, uid, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))})
-	})
-}
-
 // maskError classifies an error. In that of a Secret, it masks the values of
 // sent and of the cluster. If the latter are unknown, the text is removed.
-func (c *Cluster) maskError(
+func (a *API) maskError(
 	ctx context.Context, op, verb string, ref Ref, err error, sent *unstructured.Unstructured,
 ) error {
-	err = c.denied(ctx, verb, ref, Wrap(op, ref, err))
+	err = a.denied(ctx, verb, ref, Wrap(op, ref, err))
 	var status apierrors.APIStatus
 	if !ref.isSecret() || !errors.As(err, &status) || ClassOf(err) == Denied || ClassOf(err) == NotFound {
 		return err // errors of network, authorizer and storage contain no values
 	}
-	live, readErr := c.send(ctx, ref, request{method: http.MethodGet})
+	live, readErr := a.send(ctx, ref, request{method: http.MethodGet})
 	if readErr != nil && !apierrors.IsNotFound(readErr) {
 		return mapMessages(err, func(string) string { return hiddenMessage })
 	}

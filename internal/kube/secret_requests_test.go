@@ -56,7 +56,7 @@ func TestMetadataOfASecretNeedsOnlyThePermissionToWrite(t *testing.T) {
 	response := map[string]any{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
 		"metadata": map[string]any{"name": "token", "uid": "u"}}
 	api := &secretAPI{code: http.StatusOK, body: response}
-	live, err := api.cluster(t).SecretMetadata(t.Context(), SecretRef("ml", "token"))
+	live, err := api.cluster(t).API.SecretMetadata(t.Context(), SecretRef("ml", "token"))
 	if err != nil || live.GetUID() != "u" || live.GetKind() != "Secret" || live.GetAPIVersion() != "v1" {
 		t.Errorf("%v, %v", live, err)
 	}
@@ -67,7 +67,7 @@ func TestMetadataOfASecretNeedsOnlyThePermissionToWrite(t *testing.T) {
 		"another document": {code: http.StatusOK, body: []string{"value"}},
 		"a failure":        {code: http.StatusBadRequest, body: metav1.Status{Reason: metav1.StatusReasonBadRequest}},
 	} {
-		live, err := api.cluster(t).SecretMetadata(t.Context(), SecretRef("ml", "token"))
+		live, err := api.cluster(t).API.SecretMetadata(t.Context(), SecretRef("ml", "token"))
 		if live != nil || err == nil || strings.Contains(err.Error(), "value") {
 			t.Errorf("%s: %v, %v", name, live, err)
 		}
@@ -116,32 +116,23 @@ func TestSecretIsDeletedByItsUIDOnly(t *testing.T) {
 	deleted := metav1.Status{Status: metav1.StatusSuccess}
 	ref := SecretRef("ml", "token")
 	for name, test := range map[string]struct {
-		code    int
-		body    any
-		claimed bool
-		deleted bool
-		class   Class // of the error, Other for none
+		code  int
+		body  any
+		class Class // of the error, Other for none
 	}{
-		"deleted":          {http.StatusOK, deleted, false, true, Other},
-		"with a finalizer": {http.StatusOK, keyedSecret("u", "3", "a"), false, true, Other},
-		"missing":          {http.StatusNotFound, notFound(), false, true, Other},
-		"rejected": {http.StatusBadRequest, metav1.Status{Reason: metav1.StatusReasonBadRequest}, false, true,
-			Invalid},
-		"created by this run": {0, nil, true, false, Other},
+		"deleted":          {http.StatusOK, deleted, Other},
+		"with a finalizer": {http.StatusOK, keyedSecret("u", "3", "a"), Other},
+		"missing":          {http.StatusNotFound, notFound(), Other},
+		"rejected":         {http.StatusBadRequest, metav1.Status{Reason: metav1.StatusReasonBadRequest}, Invalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			api := &secretAPI{code: test.code, body: test.body}
-			cluster := api.cluster(t)
-			if test.claimed {
-				_ = cluster.Claim(ref, func() error { return nil })
-				cluster.EndClaim(ref, true)
+			err := api.cluster(t).DeleteInBackground(t.Context(), ref, "u")
+			if ClassOf(err) != test.class || (err == nil) != (test.class == Other) {
+				t.Error(err)
 			}
-			done, err := cluster.DeleteSecret(t.Context(), ref, "u")
-			if done != test.deleted || ClassOf(err) != test.class || (err == nil) != (test.class == Other) {
-				t.Errorf("deleted %t, %v", done, err)
-			}
-			if (len(api.asked) == 0) != test.claimed || !test.claimed && !strings.Contains(api.asked[0], `"uid":"u"`) {
+			if len(api.asked) == 0 || !strings.Contains(api.asked[0], `"uid":"u"`) {
 				t.Errorf("asked %q", api.asked)
 			}
 		})
@@ -206,7 +197,7 @@ func TestErrorsAboutNoContentAreShown(t *testing.T) {
 	}
 	other := errors.New("connection refused")
 	cluster, ref := NewCluster(t.Context(), config.Config{}), SecretRef("ml", "token")
-	if err := cluster.maskError(t.Context(), "apply", "patch", ref, other, nil); !errors.Is(err, other) {
+	if err := cluster.API.maskError(t.Context(), "apply", "patch", ref, other, nil); !errors.Is(err, other) {
 		t.Errorf("%v", err)
 	}
 	if err := mapMessages(other, func(string) string { return "" }); !errors.Is(err, other) {
@@ -220,7 +211,7 @@ func TestMissingPermissionForASecretIsNotARejection(t *testing.T) {
 		api := &secretAPI{code: http.StatusForbidden, body: metav1.Status{Reason: metav1.StatusReasonForbidden},
 			denied: denied}
 		_, err := api.cluster(t).Apply(t.Context(), keyedSecret("u", "1", "sent"))
-		_, deleteErr := api.cluster(t).DeleteSecret(t.Context(), SecretRef("ml", "token"), "u")
+		deleteErr := api.cluster(t).DeleteInBackground(t.Context(), SecretRef("ml", "token"), "u")
 		if ClassOf(err) != want || ClassOf(deleteErr) != want {
 			t.Errorf("%v, %v; want class %d", err, deleteErr, want)
 		}
@@ -247,7 +238,7 @@ func TestResponseThatIsNoSecretIsNotQuoted(t *testing.T) {
 		_ = json.NewEncoder(w).Encode([]string{"value"})
 	}))
 	for _, ref := range []Ref{SecretRef("ml", "token"), trainer()} {
-		live, err := cluster.Get(t.Context(), ref)
+		live, err := cluster.API.Get(t.Context(), ref)
 		if err == nil || strings.Contains(err.Error(), "value") {
 			t.Errorf("%v, %v", live, err)
 		}

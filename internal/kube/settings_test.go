@@ -34,11 +34,11 @@ func TestSettingsOfACluster(t *testing.T) {
 	settings := config.Config{Host: "https://h", Token: "x", NodeAutoscaling: &yes, RequireMaskedLogs: true,
 		Env: config.Env{Home: t.TempDir()}}
 	cluster := NewCluster(t.Context(), settings)
-	found, err := cluster.RESTConfig()
+	found, err := cluster.API.RESTConfig()
 	if err != nil || found.Host != "https://h" || found.BearerToken != "x" {
 		t.Errorf("%v, %v", found, err)
 	}
-	if again, _ := cluster.RESTConfig(); again != found {
+	if again, _ := cluster.API.RESTConfig(); again != found {
 		t.Error("the configuration was resolved again")
 	}
 	if cluster.NodeAutoscaling() != &yes || !cluster.RequiresMaskedLogs() || cluster.Env().Home != settings.Env.Home {
@@ -52,21 +52,7 @@ func TestSettingsOfACluster(t *testing.T) {
 	if cluster.WithClock(fake).Clock() != fake {
 		t.Errorf("the clock is %T", cluster.Clock())
 	}
-	if found, err := NewCluster(t.Context(), config.Config{}).RESTConfig(); err == nil {
+	if found, err := NewCluster(t.Context(), config.Config{}).API.RESTConfig(); err == nil {
 		t.Errorf("without a cluster: %v", found)
-	}
-}
-
-func TestValueOfARunIsCreatedOnce(t *testing.T) {
-	t.Parallel()
-	cluster, calls := NewCluster(t.Context(), config.Config{}), 0
-	create := func() int { calls++; return calls }
-	for range 2 {
-		if got := OfRun(cluster, "a", create); got != 1 || calls != 1 {
-			t.Errorf("%d after %d calls", got, calls)
-		}
-	}
-	if got := OfRun(cluster, "b", create); got != 2 {
-		t.Errorf("the other value is %d", got)
 	}
 }

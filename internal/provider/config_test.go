@@ -191,8 +191,8 @@ func TestAttributesTakePrecedenceOverVariablesInDefaults(t *testing.T) {
 			if len(diags) > 0 {
 				t.Fatal(diags)
 			}
-			if data.Unknown || data.Cluster == nil {
-				t.Errorf("unknown %v, cluster %v", data.Unknown, data.Cluster)
+			if data.Unknown || data.Run == nil {
+				t.Errorf("unknown %v, run %v", data.Unknown, data.Run)
 			}
 			if diff := cmp.Diff(test.want, data.Defaults); diff != "" {
 				t.Error(diff)
@@ -289,8 +289,8 @@ func TestUnknownValuesDeferTheClusterConfiguration(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			data, diags := b.configure(t, variables(map[string]string{"KUBE_INSECURE": "perhaps"}))
-			if len(diags) > 0 || !data.Unknown || data.Cluster != nil {
-				t.Errorf("unknown %v, cluster %v, %v", data.Unknown, data.Cluster, diags)
+			if len(diags) > 0 || !data.Unknown || data.Run != nil {
+				t.Errorf("unknown %v, run %v, %v", data.Unknown, data.Run, diags)
 			}
 		})
 	}
@@ -309,8 +309,8 @@ func TestConfigureReadsNoFilesOrServers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if data, diags := b.configure(t, env); len(diags) > 0 || data.Cluster == nil {
-				t.Errorf("cluster %v, %v", data.Cluster, diags)
+			if data, diags := b.configure(t, env); len(diags) > 0 || data.Run == nil {
+				t.Errorf("run %v, %v", data.Run, diags)
 			}
 		})
 	}

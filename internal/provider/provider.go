@@ -34,18 +34,19 @@ import (
 	ktsecret "github.com/ktdev/terraform-provider-kt/internal/resources/secret" // secret is a function of this package
 	"github.com/ktdev/terraform-provider-kt/internal/resources/volume"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 )
 
 // New returns a constructor of the provider. The shared watches of a configured
 // provider stop when ctx is cancelled. The caller must flush completions after it
 // has served the provider.
-func New(ctx context.Context, version string, env config.Env, completions *kube.Completions) func() provider.Provider {
+func New(ctx context.Context, version string, env config.Env, completions *run.Completions) func() provider.Provider {
 	return NewWith(ctx, version, env, manifest.Revisions(), completions)
 }
 
 // NewWith returns a constructor with other revisions of the pods, the newest last.
 func NewWith(
-	ctx context.Context, version string, env config.Env, revisions []manifest.Revision, completions *kube.Completions,
+	ctx context.Context, version string, env config.Env, revisions []manifest.Revision, completions *run.Completions,
 ) func() provider.Provider {
 	return func() provider.Provider {
 		return &kt{ctx: ctx, version: version, env: env, revisions: revisions, completions: completions,
@@ -60,7 +61,7 @@ type kt struct {
 	env     config.Env
 
 	revisions   []manifest.Revision
-	completions *kube.Completions
+	completions *run.Completions
 	resources   []func() resource.Resource
 	data        atomic.Pointer[tf.ProviderData] // nil before the provider is configured
 }
@@ -197,7 +198,7 @@ func (p *kt) Configure(ctx context.Context, req provider.ConfigureRequest, resp 
 	data.Defaults, diags = m.defaults(ctx, p.env)
 	resp.Diagnostics.Append(diags...)
 	p.completions.Flush(ctx) // from an earlier run of the same process, as under a debugger
-	data.Cluster = kube.NewCluster(p.ctx, config).WithCompletions(p.completions)
+	data.Run = run.New(p.ctx, kube.NewCluster(p.ctx, config), p.completions)
 }
 
 func (p *kt) Resources(context.Context) []func() resource.Resource {

@@ -168,7 +168,7 @@ func (s *server) UpgradeResourceState(
 	}
 	var id, uid string
 	if json.Unmarshal(state["id"], &id) == nil && json.Unmarshal(state["uid"], &uid) == nil {
-		data.Cluster.Hold(types.UID(uid), req.TypeName+" "+id)
+		data.Run.Hold(types.UID(uid), req.TypeName+" "+id)
 	}
 	short := s.configured.Load().upgradeState(req, state)
 	return respond(ctx, s.compare, req, short, s.frameworkServer.UpgradeResourceState, nil)
@@ -178,8 +178,8 @@ func (s *server) UpgradeResourceState(
 func (s *server) ReadResource(
 	ctx context.Context, req *tfprotov6.ReadResourceRequest,
 ) (*tfprotov6.ReadResourceResponse, error) {
-	if data := s.kt.data.Load(); data.Configured() && data.Cluster != nil {
-		data.Cluster.Planning()
+	if data := s.kt.data.Load(); data.Configured() && data.Run != nil {
+		data.Cluster.Discovery.KeepMissing()
 	}
 	short := s.configured.Load().read(ctx, req)
 	return respond(ctx, s.compare, req, short, s.frameworkServer.ReadResource,

@@ -9,6 +9,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 )
 
 func served(t *testing.T) (*server, *kt) {
@@ -27,8 +28,8 @@ func served(t *testing.T) (*server, *kt) {
 func TestServerRecordsTheObjectsInState(t *testing.T) {
 	t.Parallel()
 	s, own := served(t)
-	cluster := kube.NewCluster(t.Context(), config.Config{})
-	own.data.Store(&tf.ProviderData{Cluster: cluster})
+	held := run.New(t.Context(), kube.NewCluster(t.Context(), config.Config{}), nil)
+	own.data.Store(&tf.ProviderData{Run: held})
 	for _, state := range []string{`{"id": "ml/x", "uid": "u"}`, `{"id": "ml/y", "uid": null}`, `{"id": 1}`, `[`} {
 		request := &tfprotov6.UpgradeResourceStateRequest{TypeName: "kt_volume",
 			RawState: &tfprotov6.RawState{JSON: []byte(state)}}
@@ -36,7 +37,7 @@ func TestServerRecordsTheObjectsInState(t *testing.T) {
 			t.Errorf("%s: %v", state, err)
 		}
 	}
-	if got := cluster.HeldBy("u"); got != "kt_volume ml/x" {
+	if got := held.HeldBy("u"); got != "kt_volume ml/x" {
 		t.Errorf("held by %q", got)
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/provider"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
 
@@ -49,7 +49,7 @@ func TestAccUnchangedResourcesTakeTheShortPath(t *testing.T) {
 	configuration := cluster.Config(namespace, oneOfEach)
 	var requests provider.FrameworkRequests
 	env := config.Env{Getenv: func(string) string { return "" }}
-	completions := kube.NewCompletions(func() bool { return true })
+	completions := run.NewCompletions(func() bool { return true })
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: map[string]func() (tfprotov6.ProviderServer, error){
 			"kt": func() (tfprotov6.ProviderServer, error) {

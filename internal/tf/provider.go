@@ -6,17 +6,18 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/registry"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 )
 
 // ProviderData is the data that a configured provider passes to its resources.
 type ProviderData struct {
-	// Unknown reports whether the provider's configuration is still unknown, because
-	// it depends on resources of the same run. In this case, Cluster is nil.
+	// Run is the run against the cluster. It is nil while the provider's configuration is Unknown, because it depends
+	// on resources of the same run.
+	*run.Run
+
 	Unknown  bool
-	Cluster  *kube.Cluster
 	Defaults Defaults
 	// Revisions are the revisions of the renderer, the newest last.
 	Revisions []manifest.Revision

@@ -10,10 +10,10 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	kubeconfig "github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/provider"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 	"github.com/ktdev/terraform-provider-kt/test/providertest"
 )
 
@@ -37,7 +37,7 @@ func FactoriesRendering(
 	t.Helper()
 	var mu sync.Mutex
 	end := func() {} // ends the watches of the provider that served the last command
-	completions := kube.NewCompletions(func() bool { return true })
+	completions := run.NewCompletions(func() bool { return true })
 	flush := func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 		defer cancel()

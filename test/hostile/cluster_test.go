@@ -79,7 +79,7 @@ func TestBadResponseToARequestForAnObject(t *testing.T) { //nolint:paralleltest 
 			server := serve(t)
 			cluster := clusterOf(t, server)
 			var err error
-			used := allocated(func() { _, err = cluster.Get(t.Context(), trainer()) })
+			used := allocated(func() { _, err = cluster.API.Get(t.Context(), trainer()) })
 			if err == nil || kube.IsNotFound(err) {
 				t.Fatalf("the error is %v", err)
 			}
@@ -104,14 +104,14 @@ func TestSlowResponseEndsWithTheRun(t *testing.T) {
 		cancel()
 		<-request.Context().Done()
 	}))
-	if _, err := cluster.Get(ctx, trainer()); kube.ClassOf(err) != kube.Canceled {
+	if _, err := cluster.API.Get(ctx, trainer()); kube.ClassOf(err) != kube.Canceled {
 		t.Errorf("the error is %v", err)
 	}
 }
 
 func TestOnlyListsCanBeLarge(t *testing.T) { //nolint:paralleltest // it measures memory
 	list := func(ctx context.Context, c *kube.Cluster) error {
-		_, err := kube.PodsNow(ctx, c, "ml", nil)
+		_, err := kube.PodsNow(ctx, c.API, "ml", nil)
 		return err
 	}
 	const pod = `{"kind":"PodList","apiVersion":"v1","items":[`
@@ -124,7 +124,7 @@ func TestOnlyListsCanBeLarge(t *testing.T) { //nolint:paralleltest // it measure
 		"a list of small items": {list, hostile.Repeated(http.StatusOK, pod+"{}", ",{}", 4<<20, "]}"), 5, 128},
 		"the error of a list":   {list, hostile.Endless(http.StatusForbidden, `{"kind":"`, "a"), 16, 64},
 		"discovery": {func(ctx context.Context, c *kube.Cluster) error {
-			_, err := c.Installed(ctx, kube.Kind{GroupVersionKind: kind.KAIQueue().GroupVersionKind})
+			_, err := c.Discovery.Installed(ctx, kube.Kind{GroupVersionKind: kind.KAIQueue().GroupVersionKind})
 			return err
 		}, hostile.Endless(http.StatusOK, `{"kind":"`, "a"), 16, 64},
 	} {
@@ -151,11 +151,11 @@ func TestListsEnd(t *testing.T) {
 	type call func(context.Context, *kube.Cluster) error
 	calls := map[string]call{
 		"PodsNow": func(ctx context.Context, c *kube.Cluster) error {
-			_, err := kube.PodsNow(ctx, c, "ml", nil)
+			_, err := kube.PodsNow(ctx, c.API, "ml", nil)
 			return err
 		},
 		"Objects": func(ctx context.Context, c *kube.Cluster) error {
-			for _, err := range c.Objects(ctx, pods(), "") {
+			for _, err := range c.API.List(ctx, pods(), "") {
 				if err != nil {
 					return err
 				}
@@ -163,15 +163,15 @@ func TestListsEnd(t *testing.T) {
 			return nil
 		},
 		"Listing": func(ctx context.Context, c *kube.Cluster) error {
-			_, err := c.List("ml").Get(ctx, trainer())
+			_, err := c.API.Listing("ml").Get(ctx, trainer())
 			return err
 		},
 		"ReadAll": func(ctx context.Context, c *kube.Cluster) error {
-			_, err := c.ReadAll(ctx, kind.Pod(), "ml", nil)
+			_, err := c.Store.List(ctx, kind.Pod(), "ml", nil)
 			return err
 		},
 		"metadata of Secrets": func(ctx context.Context, c *kube.Cluster) error {
-			_, err := c.ListedSecret(ctx, kube.SecretRef("ml", "token"))
+			_, err := c.Store.SecretMetadata(ctx, kube.SecretRef("ml", "token"))
 			return err
 		},
 	}
@@ -230,8 +230,8 @@ func listOf(request *http.Request) string {
 func TestAnotherObjectIsNoSuccess(t *testing.T) {
 	t.Parallel()
 	calls := map[string]func(context.Context, *kube.Cluster) error{
-		"Get":    func(ctx context.Context, c *kube.Cluster) error { _, err := c.Get(ctx, trainer()); return err },
-		"Exists": func(ctx context.Context, c *kube.Cluster) error { _, err := c.Exists(ctx, trainer()); return err },
+		"Get":    func(ctx context.Context, c *kube.Cluster) error { _, err := c.API.Get(ctx, trainer()); return err },
+		"Exists": func(ctx context.Context, c *kube.Cluster) error { _, err := c.API.Exists(ctx, trainer()); return err },
 		"Delete": func(ctx context.Context, c *kube.Cluster) error { return c.Delete(ctx, trainer(), "u") },
 		"Apply": func(ctx context.Context, c *kube.Cluster) error {
 			_, err := c.Apply(ctx, kubetest.Deployment("", 0))
@@ -242,7 +242,7 @@ func TestAnotherObjectIsNoSuccess(t *testing.T) {
 			return err
 		},
 		"Get of a Secret": func(ctx context.Context, c *kube.Cluster) error {
-			_, err := c.Get(ctx, kube.SecretRef("ml", "token"))
+			_, err := c.API.Get(ctx, kube.SecretRef("ml", "token"))
 			return err
 		},
 		"Apply of a Secret": func(ctx context.Context, c *kube.Cluster) error {
@@ -250,21 +250,21 @@ func TestAnotherObjectIsNoSuccess(t *testing.T) {
 			return err
 		},
 		"SecretMetadata": func(ctx context.Context, c *kube.Cluster) error {
-			_, err := c.SecretMetadata(ctx, kube.SecretRef("ml", "token"))
+			_, err := c.API.SecretMetadata(ctx, kube.SecretRef("ml", "token"))
 			return err
 		},
 		"PodsNow": func(ctx context.Context, c *kube.Cluster) error {
-			_, err := kube.PodsNow(ctx, c, "ml", nil)
+			_, err := kube.PodsNow(ctx, c.API, "ml", nil)
 			return err
 		},
 		"Objects": func(ctx context.Context, c *kube.Cluster) error {
-			for _, err := range c.Objects(ctx, pods(), "") {
+			for _, err := range c.API.List(ctx, pods(), "") {
 				return err
 			}
 			return nil
 		},
 		"Installed": func(ctx context.Context, c *kube.Cluster) error {
-			_, err := c.Installed(ctx, kube.Kind{GroupVersionKind: kind.KAIQueue().GroupVersionKind})
+			_, err := c.Discovery.Installed(ctx, kube.Kind{GroupVersionKind: kind.KAIQueue().GroupVersionKind})
 			return err
 		},
 	}

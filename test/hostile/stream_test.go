@@ -72,7 +72,7 @@ func TestABadWatchIsNotLogged(t *testing.T) { //nolint:paralleltest // klog is g
 						`"metadata":{"resourceVersion":"1"}}`)(w, request)
 				}
 			}))
-			if _, err := cluster.ReadAll(ctx, kind.Pod(), "ml", nil); err != nil {
+			if _, err := cluster.Store.List(ctx, kind.Pod(), "ml", nil); err != nil {
 				t.Fatal(err)
 			}
 			select {
@@ -103,7 +103,7 @@ func TestCredentialInALogIsHidden(t *testing.T) {
 	if err := log.Read(t.Context(), cluster, func(line string) { lines = append(lines, line) }); err != nil {
 		t.Fatal(err)
 	}
-	last, err := cluster.Logs(t.Context(), "ml", "trainer-0", "kubetorch", false, 20)
+	last, err := cluster.API.Logs(t.Context(), "ml", "trainer-0", "kubetorch", false, 20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestCredentialInALogIsHidden(t *testing.T) {
 	if len(lines) != 1 || len(last) != 1 {
 		t.Errorf("%d and %d lines", len(lines), len(last))
 	}
-	if got := cluster.Hide("Bearer " + hostile.Credential); got != "Bearer (hidden)" {
+	if got := cluster.API.Hide("Bearer " + hostile.Credential); got != "Bearer (hidden)" {
 		t.Errorf("got %q", got)
 	}
 }

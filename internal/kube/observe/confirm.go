@@ -27,7 +27,7 @@ func refuted(ctx context.Context, c *kube.Cluster, workload kube.Ref, cause *rea
 	case missing != nil && missing.Key != "":
 		return cause.Claimed && !lacksKey(ctx, c, missing)
 	case missing != nil:
-		exists, err := c.Exists(ctx, refOf(missing))
+		exists, err := c.API.Exists(ctx, refOf(missing))
 		return exists || cause.Claimed && err != nil
 	default:
 		return cause.Claimed && accepts(ctx, c, workload)
@@ -44,7 +44,7 @@ func refOf(missing *ready.Ref) kube.Ref {
 
 // lacksKey reports whether a Secret or ConfigMap does not exist, or could be read and does not have the key.
 func lacksKey(ctx context.Context, c *kube.Cluster, missing *ready.Ref) bool {
-	obj, err := c.Get(ctx, refOf(missing))
+	obj, err := c.API.Get(ctx, refOf(missing))
 	if err != nil {
 		return kube.IsNotFound(err)
 	}
@@ -58,7 +58,7 @@ func lacksKey(ctx context.Context, c *kube.Cluster, missing *ready.Ref) bool {
 
 // accepts reports whether the API server accepts pods of all templates of a workload, in a dry run.
 func accepts(ctx context.Context, c *kube.Cluster, workload kube.Ref) bool {
-	obj, err := c.Get(ctx, workload)
+	obj, err := c.API.Get(ctx, workload)
 	if err != nil {
 		return false
 	}

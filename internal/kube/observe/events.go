@@ -44,7 +44,7 @@ func selectEvents(
 	ctx context.Context, c *kube.Cluster, namespace string, workload *unstructured.Unstructured,
 	labels map[string]string, filter EventFilter,
 ) ([]*corev1.Event, error) {
-	pods, err := kube.PodsNow(ctx, c, namespace, labels)
+	pods, err := kube.PodsNow(ctx, c.API, namespace, labels)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func selectEvents(
 		options.FieldSelector = fields.OneTermEqualSelector("type", filter.Type).String()
 	}
 	events := kube.Ref{Kind: kind.Event(), Namespace: namespace}
-	err = kube.Each[corev1.EventList](ctx, c, events, options, func(event *corev1.Event) {
+	err = kube.Each[corev1.EventList](ctx, c.API, events, options, func(event *corev1.Event) {
 		wanted := len(filter.Reasons) == 0 || slices.Contains(filter.Reasons, event.Reason)
 		if wanted && concerns(known, event) {
 			selected = append(selected, event)
@@ -82,7 +82,7 @@ func podLabels(ctx context.Context, c *kube.Cluster, workload *unstructured.Unst
 		return workload.GetLabels()
 	}
 	if kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Server != nil {
-		if made, err := c.Get(ctx, kube.Ref{Kind: kind.StatefulSet(), Namespace: workload.GetNamespace(),
+		if made, err := c.API.Get(ctx, kube.Ref{Kind: kind.StatefulSet(), Namespace: workload.GetNamespace(),
 			Name: workload.GetName()}); err == nil {
 			if own := matchLabels(made); len(own) > 0 {
 				return own

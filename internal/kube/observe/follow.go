@@ -60,10 +60,10 @@ func (f Follow) Wait(ctx context.Context, c *kube.Cluster) (ready.Verdict, error
 // received.
 func (f Follow) watched(ctx context.Context, c *kube.Cluster) (kube.Ref, func() bool) {
 	if f.Workload != nil {
-		return *f.Workload, func() bool { return c.Watches(*f.Workload) }
+		return *f.Workload, func() bool { return c.Store.Watches(*f.Workload) }
 	}
 	ref := kube.Ref{Kind: podsWith(f.PodLabels), Namespace: f.Namespace, Name: labels.Set(f.PodLabels).String()}
-	return ref, func() bool { return c.WatchesAll(ctx, ref.Kind, f.Namespace) }
+	return ref, func() bool { return c.Store.WatchesAll(ctx, ref.Kind, f.Namespace) }
 }
 
 // Assess returns the current verdict, with the cause that blocks the workload or the pods.
@@ -122,7 +122,7 @@ func WaitWhile(
 	ctx context.Context, c *kube.Cluster, namespace string, selector map[string]string,
 	condition func(*corev1.Pod) bool, report func([]*corev1.Pod),
 ) error {
-	watch := &Objects{Changes: c, Namespace: namespace, Of: []Interest{labelled(selector)}}
+	watch := &Objects{Changes: c.Store, Namespace: namespace, Of: []Interest{labelled(selector)}}
 	_, err := Until(ctx, c.Clock(), watch, func() (Step[any], error) {
 		pods, err := podsOf(ctx, c, namespace, selector)
 		if err != nil {

@@ -24,7 +24,7 @@ import (
 func WaitGone(
 	ctx context.Context, c *kube.Cluster, ref kube.Ref, uid types.UID, podLabels map[string]string,
 ) error {
-	watch := &Objects{Changes: c, Namespace: ref.Namespace, Of: []Interest{named(ref)}}
+	watch := &Objects{Changes: c.Store, Namespace: ref.Namespace, Of: []Interest{named(ref)}}
 	withPods := leavesPods(ref.Kind) && len(podLabels) > 0
 	if withPods {
 		watch.Of = append(watch.Of, labelled(podLabels))
@@ -32,12 +32,12 @@ func WaitGone(
 	_, err := Until(ctx, c.Clock(), watch, func() (Step[any], error) {
 		var live *unstructured.Unstructured
 		var err error
-		if !c.SawDeletion(ref, uid) {
-			live, err = c.Read(ctx, ref)
+		if !c.Store.SawDeletion(ref, uid) {
+			live, err = c.Store.Get(ctx, ref)
 		}
 		switch {
 		case err == nil && live != nil && live.GetUID() == uid:
-			return Step[any]{Within: Recheck(c.Watches(ref))}, nil
+			return Step[any]{Within: Recheck(c.Store.Watches(ref))}, nil
 		case err != nil && !kube.IsNotFound(err):
 			return Step[any]{}, err
 		case !withPods:
@@ -59,7 +59,7 @@ func WaitGone(
 // no shared list, so it reads the Secret periodically.
 func WaitSecretGone(ctx context.Context, c *kube.Cluster, ref kube.Ref, uid types.UID) error {
 	_, err := Until(ctx, c.Clock(), &Objects{}, func() (Step[any], error) {
-		live, err := c.Get(ctx, ref)
+		live, err := c.API.Get(ctx, ref)
 		if kube.IsNotFound(err) || kube.ClassOf(err) == kube.Denied || err == nil && live.GetUID() != uid {
 			return Step[any]{Done: true}, nil
 		}
@@ -115,7 +115,7 @@ func blocked(
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ended), timeout)
 	defer cancel()
 	e := &DeletionError{Ref: ref, Err: cause}
-	obj, err := c.Get(ctx, ref)
+	obj, err := c.API.Get(ctx, ref)
 	var unseen error
 	switch withPods := ref.Kind.RunsPods() && len(podLabels) > 0; {
 	case kube.IsNotFound(err), err == nil && obj.GetUID() != uid:

@@ -29,9 +29,9 @@ func GPUForecast(ctx context.Context, c *kube.Cluster, demand GPUDemand, workloa
 	if demand.Each <= 0 || Autoscaled(ctx, c) {
 		return nil, nil
 	}
-	nodes, err := kube.Recall(c, "GPU nodes", func() ([]*corev1.Node, error) {
+	nodes, err := kube.Recall(c.API, "GPU nodes", func() ([]*corev1.Node, error) {
 		nodes := []*corev1.Node{}
-		err := kube.Each[corev1.NodeList](ctx, c, kube.Ref{Kind: kind.Node()}, metav1.ListOptions{},
+		err := kube.Each[corev1.NodeList](ctx, c.API, kube.Ref{Kind: kind.Node()}, metav1.ListOptions{},
 			func(node *corev1.Node) { nodes = append(nodes, withGPUsOnly(node)) })
 		if class := kube.ClassOf(err); class == kube.Denied || class == kube.Refused {
 			return nil, nil // nodes are unknown for this run

@@ -138,7 +138,7 @@ func TestClosedConnectionsDoNotHangReadsOrWaits(t *testing.T) {
 	t.Parallel()
 	for _, reset := range []bool{false, true} {
 		cluster := becoming(t, func(string, string) kubetest.Fault { return kubetest.HangUp(reset, false) })
-		if _, err := cluster.Read(t.Context(), trainer()); kube.ClassOf(err) != kube.Unreachable {
+		if _, err := cluster.Store.Get(t.Context(), trainer()); kube.ClassOf(err) != kube.Unreachable {
 			t.Errorf("read: %v", err)
 		}
 		if _, err := waitReady(t.Context(), cluster, trainer(), nil); kube.ClassOf(err) != kube.Unreachable {

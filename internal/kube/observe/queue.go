@@ -29,7 +29,7 @@ func queueOf(
 	if q.Scheduler, q.Name = ready.QueueOf(workload, pods); q.Name == "" {
 		return nil, nil
 	}
-	version, err := c.Preferred(ctx, groupOf(q.Scheduler))
+	version, err := c.Discovery.Preferred(ctx, groupOf(q.Scheduler))
 	if q.NotInstalled = err == nil && version == ""; version == "" {
 		return q, nil
 	}
@@ -63,11 +63,11 @@ func queueOf(
 // manages only the kinds that its configuration lists. It is false without
 // Kueue, and without permission to read its Workloads.
 func KueueIgnores(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string) (bool, error) {
-	version, err := c.Preferred(ctx, kind.KueueGroup)
+	version, err := c.Discovery.Preferred(ctx, kind.KueueGroup)
 	if err != nil || version == "" {
 		return false, err
 	}
-	workload, err := c.Read(ctx, ref)
+	workload, err := c.Store.Get(ctx, ref)
 	if err != nil {
 		return false, err
 	}
@@ -80,7 +80,7 @@ func KueueIgnores(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels 
 	if !slices.ContainsFunc(pods, runs) || slices.ContainsFunc(pods, managed) {
 		return false, nil
 	}
-	workloads, err := c.ReadAll(ctx, kind.KueueWorkload(version), ref.Namespace,
+	workloads, err := c.Store.List(ctx, kind.KueueWorkload(version), ref.Namespace,
 		func(e *kube.Entry) bool { return holds(e, workload, pods) })
 	return err == nil && len(workloads) == 0, nil
 }
@@ -89,8 +89,8 @@ func KueueIgnores(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels 
 // false if the configuration has another name than in Kueue's manifests and Helm chart, or cannot be read.
 func KueueExcludes(ctx context.Context, c *kube.Cluster, of schema.GroupKind) bool {
 	configMap := kube.Ref{Kind: kind.ConfigMap(), Namespace: "kueue-system", Name: "kueue-manager-config"}
-	configured, err := kube.Recall(c, "configuration of Kueue", func() (ready.KueueConfig, error) {
-		found, err := c.Get(ctx, configMap)
+	configured, err := kube.Recall(c.API, "configuration of Kueue", func() (ready.KueueConfig, error) {
+		found, err := c.API.Get(ctx, configMap)
 		if class := kube.ClassOf(err); class == kube.Denied || class == kube.NotFound {
 			return ready.KueueConfig{}, nil
 		}
@@ -134,7 +134,7 @@ func QueueForecast(
 	ctx context.Context, c *kube.Cluster, scheduler, namespace, queue string, demand ready.Demand, workload string,
 ) (*ready.Cause, error) {
 	scheduler = cmp.Or(scheduler, kind.QueueSchedulerKueue)
-	q, err := kube.Recall(c, "queue "+scheduler+" "+namespace+"/"+queue, func() (*ready.Queue, error) {
+	q, err := kube.Recall(c.API, "queue "+scheduler+" "+namespace+"/"+queue, func() (*ready.Queue, error) {
 		q, err := queueNamed(ctx, c, scheduler, namespace, queue)
 		if class := kube.ClassOf(err); class == kube.Denied || class == kube.Refused {
 			return nil, nil // the queue is unknown for this run
@@ -151,7 +151,7 @@ func QueueForecast(
 func queueNamed(ctx context.Context, c *kube.Cluster, scheduler, namespace, name string) (*ready.Queue, error) {
 	q := &ready.Queue{Scheduler: scheduler, Namespace: namespace, Name: name}
 	group := groupOf(scheduler)
-	version, err := c.Preferred(ctx, group)
+	version, err := c.Discovery.Preferred(ctx, group)
 	if err != nil {
 		of := kube.Kind{GroupVersionKind: schema.GroupVersionKind{Group: group}}
 		return nil, kube.Wrap("look up", kube.Ref{Kind: of}, err)
@@ -164,18 +164,18 @@ func queueNamed(ctx context.Context, c *kube.Cluster, scheduler, namespace, name
 	if scheduler == kind.QueueSchedulerKAI {
 		ref = kube.Ref{Kind: kind.KAIQueue(), Name: name}
 	}
-	found, err := c.Get(ctx, ref)
+	found, err := c.API.Get(ctx, ref)
 	switch {
 	case kube.IsNotFound(err):
 		ref.Name, q.Queues = "", []*unstructured.Unstructured{}
-		return q, kube.Each[unstructured.UnstructuredList](ctx, c, ref, metav1.ListOptions{},
+		return q, kube.Each[unstructured.UnstructuredList](ctx, c.API, ref, metav1.ListOptions{},
 			func(queue *unstructured.Unstructured) { q.Queues = append(q.Queues, queue) })
 	case err != nil:
 		return nil, err
 	}
 	q.Queues = []*unstructured.Unstructured{found}
 	if clusterQueue := q.ClusterQueueOf(); clusterQueue != "" {
-		q.ClusterQueue, err = c.Get(ctx, kube.Ref{Kind: kind.ClusterQueue(version), Name: clusterQueue})
+		q.ClusterQueue, err = c.API.Get(ctx, kube.Ref{Kind: kind.ClusterQueue(version), Name: clusterQueue})
 		if class := kube.ClassOf(err); class == kube.Denied || class == kube.NotFound {
 			err = nil // a condition of the LocalQueue reports that it is missing
 		}
@@ -186,9 +186,9 @@ func queueNamed(ctx context.Context, c *kube.Cluster, scheduler, namespace, name
 // WaitClusterQueue waits until Kueue admits workloads to a ClusterQueue. If ctx
 // ends before, it returns a *NotReadyError.
 func WaitClusterQueue(ctx context.Context, c *kube.Cluster, ref kube.Ref) error {
-	watched := func() bool { return c.Watches(ref) }
+	watched := func() bool { return c.Store.Watches(ref) }
 	_, err := waitFor(ctx, c, ref, watched, ready.Verdict.Settled, func() (ready.Verdict, []Interest, error) {
-		live, err := c.Read(ctx, ref)
+		live, err := c.Store.Get(ctx, ref)
 		if err != nil {
 			return ready.Verdict{}, nil, err
 		}
@@ -202,16 +202,16 @@ func WaitClusterQueue(ctx context.Context, c *kube.Cluster, ref kube.Ref) error 
 // refuses to delete the Queue until then. It does not wait for child queues
 // that exist.
 func WaitKAIChildren(ctx context.Context, c *kube.Cluster, ref kube.Ref) error {
-	watch := &Objects{Changes: c, Of: AllOf(ref.Kind)}
+	watch := &Objects{Changes: c.Store, Of: AllOf(ref.Kind)}
 	_, err := Until(ctx, c.Clock(), watch, func() (Step[bool], error) {
-		queue, err := c.Read(ctx, ref)
+		queue, err := c.Store.Get(ctx, ref)
 		if kube.IsNotFound(err) {
 			return Step[bool]{Done: true}, nil
 		}
 		if err != nil {
 			return Step[bool]{}, err
 		}
-		existing, err := c.ReadAll(ctx, ref.Kind, "", nil)
+		existing, err := c.Store.List(ctx, ref.Kind, "", nil)
 		return Step[bool]{Done: !ready.NamesDeletedChildren(queue, func(child string) bool {
 			return slices.ContainsFunc(existing, func(e *kube.Entry) bool { return e.Name == child })
 		})}, err

@@ -33,7 +33,7 @@ func podsWith(selector map[string]string) kube.Kind {
 // read returns the objects of a namespace that a wait is interested in. The result
 // is never nil without an error.
 func read[T any](ctx context.Context, c *kube.Cluster, namespace string, of Interest) ([]*T, error) {
-	return kube.ReadAllAs[T](ctx, c, of.Kind, namespace, of.About, of.Names...)
+	return kube.ListAs[T](ctx, c.Store, of.Kind, namespace, of.About, of.Names...)
 }
 
 // podsOf returns the pods that have all labels of selector. The result is never
@@ -192,7 +192,7 @@ func partsNamed(parts *kind.Parts, workload string) Interest {
 func objects(
 	ctx context.Context, c *kube.Cluster, kind kube.Kind, namespace string, keep func(*kube.Entry) bool,
 ) []*unstructured.Unstructured {
-	found, err := kube.ReadAllAs[unstructured.Unstructured](ctx, c, kind, namespace, keep)
+	found, err := kube.ListAs[unstructured.Unstructured](ctx, c.Store, kind, namespace, keep)
 	if err != nil {
 		return nil
 	}

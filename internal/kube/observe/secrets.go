@@ -70,7 +70,7 @@ func (s *Secrets) Mask(
 	for _, name := range names {
 		ref := kube.SecretRef(namespace, name)
 		if _, known := s.read[ref.Key()]; !known {
-			live, err := s.cluster.Get(ctx, ref)
+			live, err := s.cluster.API.Get(ctx, ref)
 			switch {
 			case kube.IsNotFound(err):
 				s.read[ref.Key()] = secret{}

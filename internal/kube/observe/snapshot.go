@@ -33,7 +33,7 @@ func observePods(
 func observe(
 	ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string,
 ) (ready.Verdict, []Interest, error) {
-	workload, err := c.ReadShared(ctx, ref)
+	workload, err := c.Store.GetShared(ctx, ref)
 	if err != nil {
 		return ready.Verdict{}, nil, err
 	}
@@ -72,7 +72,7 @@ func podsAndEvents(
 		return err
 	}
 	if slices.ContainsFunc(s.Pods, ready.Unscheduled) {
-		s.Nodes, _ = kube.ReadAllAs[corev1.Node](ctx, c, kind.Node(), "", nil) // nil without permission
+		s.Nodes, _ = kube.ListAs[corev1.Node](ctx, c.Store, kind.Node(), "", nil) // nil without permission
 		s.Autoscaler = Autoscaled(ctx, c)
 		s.NodePools = nodePools(ctx, c)
 		s.FixedNodes = c.NodeAutoscaling() != nil && !*c.NodeAutoscaling()
@@ -102,7 +102,7 @@ func claimsOf(ctx context.Context, c *kube.Cluster, pods []*corev1.Pod) map[stri
 	claims := claimNames(pods)
 	for name := range claims {
 		ref := kube.Ref{Kind: kind.PersistentVolumeClaim(), Namespace: pods[0].Namespace, Name: name}
-		claim, err := kube.As[corev1.PersistentVolumeClaim](c.Get(ctx, ref))
+		claim, err := kube.As[corev1.PersistentVolumeClaim](c.API.Get(ctx, ref))
 		switch {
 		case kube.IsNotFound(err):
 		case err == nil:
@@ -117,7 +117,7 @@ func claimsOf(ctx context.Context, c *kube.Cluster, pods []*corev1.Pod) map[stri
 // nodePools reads the NodePools of Karpenter. It returns nil without Karpenter,
 // and without permission.
 func nodePools(ctx context.Context, c *kube.Cluster) []*unstructured.Unstructured {
-	if version, err := c.Preferred(ctx, kind.KarpenterGroup); err != nil || version != kind.NodePool().Version {
+	if version, err := c.Discovery.Preferred(ctx, kind.KarpenterGroup); err != nil || version != kind.NodePool().Version {
 		return nil
 	}
 	return objects(ctx, c, kind.NodePool(), "", nil)
@@ -130,13 +130,13 @@ func Autoscaled(ctx context.Context, c *kube.Cluster) bool {
 	if configured := c.NodeAutoscaling(); configured != nil {
 		return *configured
 	}
-	autoscaled, _ := kube.Recall(c, "autoscaled", func() (bool, error) {
+	autoscaled, _ := kube.Recall(c.API, "autoscaled", func() (bool, error) {
 		status := kube.Ref{Kind: kind.ConfigMap(), Namespace: "kube-system", Name: "cluster-autoscaler-status"}
-		_, err := c.Get(ctx, status)
+		_, err := c.API.Get(ctx, status)
 		if err == nil || kube.ClassOf(err) == kube.Denied {
 			return true, nil
 		}
-		version, err := c.Preferred(ctx, kind.KarpenterGroup)
+		version, err := c.Discovery.Preferred(ctx, kind.KarpenterGroup)
 		return err == nil && version != "", nil
 	})
 	return autoscaled

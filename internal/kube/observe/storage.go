@@ -15,7 +15,7 @@ import (
 
 // StorageClasses returns all storage classes, by one shared list.
 func StorageClasses(ctx context.Context, reader kube.Reader) ([]*storagev1.StorageClass, error) {
-	classes, err := kube.ReadAllAs[storagev1.StorageClass](ctx, reader, kind.StorageClass(), "", nil)
+	classes, err := kube.ListAs[storagev1.StorageClass](ctx, reader, kind.StorageClass(), "", nil)
 	slices.SortFunc(classes, func(a, b *storagev1.StorageClass) int { return strings.Compare(a.Name, b.Name) })
 	return classes, err
 }
@@ -23,7 +23,7 @@ func StorageClasses(ctx context.Context, reader kube.Reader) ([]*storagev1.Stora
 // StorageClassNamed returns one storage class. A NotFound is always a response
 // of the server.
 func StorageClassNamed(ctx context.Context, c *kube.Cluster, name string) (*storagev1.StorageClass, error) {
-	return kube.As[storagev1.StorageClass](c.Read(ctx, kube.Ref{Kind: kind.StorageClass(), Name: name}))
+	return kube.As[storagev1.StorageClass](c.Store.Get(ctx, kube.Ref{Kind: kind.StorageClass(), Name: name}))
 }
 
 // WaitClaim waits until a claim is bound and has the requested size, and
@@ -35,7 +35,7 @@ func WaitClaim(ctx context.Context, c *kube.Cluster, ref kube.Ref, consumer bool
 		return verdict.Ready ||
 			verdict.Cause != nil && verdict.Cause.Reason == ready.ReasonWaitsForConsumer && !consumer
 	}
-	watched := func() bool { return c.Watches(ref) }
+	watched := func() bool { return c.Store.Watches(ref) }
 	return waitFor(ctx, c, ref, watched, settled, func() (ready.Verdict, []Interest, error) {
 		verdict, err := assessClaim(ctx, c, ref)
 		events := eventsNamedAfter(ready.Snapshot{Workload: ref.Kind.Named(ref.Namespace, ref.Name)})
@@ -46,7 +46,7 @@ func WaitClaim(ctx context.Context, c *kube.Cluster, ref kube.Ref, consumer bool
 // assessClaim reads the state of a claim. Objects without read permission are
 // left out.
 func assessClaim(ctx context.Context, c *kube.Cluster, ref kube.Ref) (ready.Verdict, error) {
-	obj, err := c.Read(ctx, ref)
+	obj, err := c.Store.Get(ctx, ref)
 	claim, err := kube.As[corev1.PersistentVolumeClaim](obj, err)
 	if err != nil {
 		return ready.Verdict{}, err
@@ -62,7 +62,7 @@ func assessClaim(ctx context.Context, c *kube.Cluster, ref kube.Ref) (ready.Verd
 		}
 	}
 	if name := claim.Spec.VolumeName; name != "" && claim.Status.Phase != corev1.ClaimBound && !bindCompleted(claim) {
-		volume, err := kube.As[corev1.PersistentVolume](c.Get(ctx, kube.Ref{Kind: kind.PersistentVolume(), Name: name}))
+		volume, err := kube.As[corev1.PersistentVolume](c.API.Get(ctx, kube.Ref{Kind: kind.PersistentVolume(), Name: name}))
 		if s.VolumeMissing = kube.IsNotFound(err); err == nil {
 			s.Volume = volume
 		}

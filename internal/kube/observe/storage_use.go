@@ -30,7 +30,7 @@ const stayGrace = 30 * time.Second
 // protects a claim in use.
 func WaitUnused(ctx context.Context, c *kube.Cluster, claim kube.Ref) error {
 	var staying time.Time // start of the time with pods that are not being deleted
-	watch := &Objects{Changes: c, Namespace: claim.Namespace, Of: AllOf(kind.Pod().All())}
+	watch := &Objects{Changes: c.Store, Namespace: claim.Namespace, Of: AllOf(kind.Pod().All())}
 	pods, err := Until(ctx, c.Clock(), watch, func() (Step[[]*corev1.Pod], error) {
 		pods, err := podsHolding(ctx, c, claim)
 		switch {
@@ -77,7 +77,7 @@ func WaitClaimGone(ctx context.Context, c *kube.Cluster, claim kube.Ref, uid typ
 // with a node, including completed ones (podUsesPVC of the
 // pvc-protection-controller).
 func podsHolding(ctx context.Context, c *kube.Cluster, claim kube.Ref) ([]*corev1.Pod, error) {
-	pods, err := kube.ReadAllAs[corev1.Pod](ctx, c, kind.Pod().All(), claim.Namespace, nil)
+	pods, err := kube.ListAs[corev1.Pod](ctx, c.Store, kind.Pod().All(), claim.Namespace, nil)
 	pods = slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
 		return pod.Spec.NodeName == "" || !slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
 			return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim.Name

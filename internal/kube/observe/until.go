@@ -135,7 +135,7 @@ type Interest struct {
 	// wait for one of a thousand workloads would otherwise look at each change of
 	// the others.
 	About func(*kube.Entry) bool
-	// Names are names that the objects belong to, see [kube.Cluster.ReadAll]: each
+	// Names are names that the objects belong to, see [kube.Store.List]: each
 	// object for which About returns true belongs to one of them. If there are none,
 	// any object may matter. They distinguish interests in the same kind.
 	Names []string

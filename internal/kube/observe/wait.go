@@ -55,7 +55,7 @@ func waitFor(
 	observe func() (ready.Verdict, []Interest, error),
 ) (ready.Verdict, error) {
 	var seen firstSeen
-	watch := &Objects{Changes: c, Namespace: ref.Namespace, Of: AllOf(ref.Kind)}
+	watch := &Objects{Changes: c.Store, Namespace: ref.Namespace, Of: AllOf(ref.Kind)}
 	verdict, err := Until(ctx, c.Clock(), watch, func() (Step[ready.Verdict], error) {
 		verdict, concerned, err := observe()
 		if err != nil || settled(verdict) {
@@ -126,11 +126,11 @@ func notReady(ctx context.Context, c *kube.Cluster, ref kube.Ref, verdict ready.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), config.DialTimeout)
 	defer cancel()
 	logs := verdict.Cause.Logs
-	pod, err := kube.As[corev1.Pod](c.Get(ctx, kube.Ref{Kind: kind.Pod(), Namespace: logs.Namespace, Name: logs.Pod}))
+	pod, err := kube.As[corev1.Pod](c.API.Get(ctx, kube.Ref{Kind: kind.Pod(), Namespace: logs.Namespace, Name: logs.Pod}))
 	// If the container was restarted since the cause, its log is now that of the previous run.
 	ended := logs.Previous || err == nil && ready.StatusOf(pod, logs.Container).RestartCount > logs.Restarts
 	for _, previous := range []bool{ended, !ended} { // the log of the other run is better than none
-		lines, readErr := c.Logs(ctx, logs.Namespace, logs.Pod, logs.Container, previous, logLines)
+		lines, readErr := c.API.Logs(ctx, logs.Namespace, logs.Pod, logs.Container, previous, logLines)
 		if readErr != nil || len(lines) == 0 {
 			continue
 		}

@@ -112,7 +112,7 @@ func TestWaitUsesGetWithoutPermissionToListOrWatch(t *testing.T) {
 	}})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := cluster.Read(ctx, trainer()); err != nil {
+	if _, err := cluster.Store.Get(ctx, trainer()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := cluster.Apply(ctx, kubetest.Deployment("", 0)); err != nil {

@@ -54,14 +54,14 @@ func untilEnd[T any](
 	ctx context.Context, c *kube.Cluster, pod *corev1.Pod, check func(now *corev1.Pod) (*T, error),
 ) (*T, error) {
 	ref := kube.Ref{Kind: kube.PodsWith(pod.Labels), Namespace: pod.Namespace, Name: pod.Name}
-	watch := &observe.Objects{Changes: c, Namespace: pod.Namespace, Of: observe.AllOf(ref.Kind)}
+	watch := &observe.Objects{Changes: c.Store, Namespace: pod.Namespace, Of: observe.AllOf(ref.Kind)}
 	return observe.Until(ctx, c.Clock(), watch, func() (observe.Step[*T], error) {
-		now, err := kube.As[corev1.Pod](c.Read(ctx, ref))
+		now, err := kube.As[corev1.Pod](c.Store.Get(ctx, ref))
 		if err != nil && !kube.IsNotFound(err) {
 			return observe.Step[*T]{}, err
 		}
 		end, err := check(now)
-		return observe.Step[*T]{Value: end, Done: end != nil, Within: observe.Recheck(c.Watches(ref))}, err
+		return observe.Step[*T]{Value: end, Done: end != nil, Within: observe.Recheck(c.Store.Watches(ref))}, err
 	})
 }
 

@@ -79,7 +79,7 @@ func Run(ctx context.Context, c *kube.Cluster, command Command, line func(string
 // endNow returns how the container of a command has ended, or nil if it still runs or its pod cannot be read.
 func endNow(ctx context.Context, c *kube.Cluster, command Command) *EndedError {
 	pod := command.Pod
-	now, err := kube.As[corev1.Pod](c.Get(ctx, kube.Ref{Kind: kind.Pod(), Namespace: pod.Namespace, Name: pod.Name}))
+	now, err := kube.As[corev1.Pod](c.API.Get(ctx, kube.Ref{Kind: kind.Pod(), Namespace: pod.Namespace, Name: pod.Name}))
 	if err != nil && !kube.IsNotFound(err) {
 		return nil
 	}
@@ -129,7 +129,7 @@ const runCommand = "run a command in"
 func executorFor(
 	ctx context.Context, c *kube.Cluster, pod kube.Ref, command Command,
 ) (executor remotecommand.Executor, resultOf func(error) error, err error) {
-	config, err := c.RESTConfig()
+	config, err := c.API.RESTConfig()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -39,7 +39,7 @@ func (s Source) Pods(ctx context.Context, c *kube.Cluster) ([]*corev1.Pod, error
 	if s.CronJob == "" || len(pods) == 0 {
 		return pods, err
 	}
-	jobs, err := kube.ReadAllAs[batchv1.Job](ctx, c, kind.Job().All(), s.Namespace, nil)
+	jobs, err := kube.ListAs[batchv1.Job](ctx, c.Store, kind.Job().All(), s.Namespace, nil)
 	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
 		return !slices.ContainsFunc(jobs, func(job *batchv1.Job) bool {
 			of := metav1.GetControllerOf(job)
@@ -115,7 +115,7 @@ type follower struct {
 
 func (f *follower) follow(ctx context.Context) error {
 	selected := kube.PodsWith(f.logs.Labels)
-	watch := &observe.Objects{Changes: f.cluster, Namespace: f.logs.Namespace, Of: observe.AllOf(selected)}
+	watch := &observe.Objects{Changes: f.cluster.Store, Namespace: f.logs.Namespace, Of: observe.AllOf(selected)}
 	_, err := observe.Until(ctx, f.cluster.Clock(), watch, func() (observe.Step[int], error) {
 		pods, err := f.logs.Pods(ctx, f.cluster)
 		if err != nil {
@@ -128,7 +128,7 @@ func (f *follower) follow(ctx context.Context) error {
 			}
 		}
 		return observe.Step[int]{Done: !f.logs.Follow, Within: observe.Recheck(
-			f.cluster.WatchesAll(ctx, selected, f.logs.Namespace))}, nil
+			f.cluster.Store.WatchesAll(ctx, selected, f.logs.Namespace))}, nil
 	})
 	return err
 }
@@ -248,7 +248,7 @@ func (f *follower) seenBefore(one run) bool {
 // reportEnd passes on how a container ended.
 func (f *follower) reportEnd(ctx context.Context, pod *corev1.Pod, one run, line Line) {
 	ref := kube.Ref{Kind: kube.PodsWith(pod.Labels), Namespace: pod.Namespace, Name: pod.Name}
-	now, err := kube.As[corev1.Pod](f.cluster.Get(ctx, ref))
+	now, err := kube.As[corev1.Pod](f.cluster.API.Get(ctx, ref))
 	if err != nil || now.UID != one.pod {
 		return // reported by noteDeleted, or not essential
 	}

@@ -25,7 +25,7 @@ type Mask = observe.Mask
 
 // hiding returns a mask that also hides the credential of the provider.
 func hiding(c *kube.Cluster, mask Mask) Mask {
-	return func(text string) string { return c.Hide(mask(text)) }
+	return func(text string) string { return c.API.Hide(mask(text)) }
 }
 
 // clean converts a line of output to printable text of limited length, without secret values. omitted is the number of

@@ -75,7 +75,7 @@ func (l Log) Read(ctx context.Context, c *kube.Cluster, line func(string)) error
 
 // running returns the number of restarts of the container, and whether it runs.
 func (l Log) running(ctx context.Context, c *kube.Cluster) (restarts int32, runs bool, err error) {
-	pod, err := kube.As[corev1.Pod](c.Get(ctx, kube.Ref{Kind: kind.Pod(), Namespace: l.Namespace, Name: l.Pod}))
+	pod, err := kube.As[corev1.Pod](c.API.Get(ctx, kube.Ref{Kind: kind.Pod(), Namespace: l.Namespace, Name: l.Pod}))
 	if kube.IsNotFound(err) {
 		return 0, false, nil
 	}
@@ -90,7 +90,7 @@ func (l Log) running(ctx context.Context, c *kube.Cluster) (restarts int32, runs
 func (l Log) read(
 	ctx context.Context, c *kube.Cluster, options corev1.PodLogOptions, last *time.Time, line func(string),
 ) error {
-	stream, err := c.StreamLogs(ctx, l.Namespace, l.Pod, options)
+	stream, err := c.API.StreamLogs(ctx, l.Namespace, l.Pod, options)
 	if err != nil {
 		return err
 	}

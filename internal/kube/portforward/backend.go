@@ -26,7 +26,7 @@ type Backend struct {
 }
 
 // Dial connects to a backend, as [DialPod] does. An error is a *kube.Error, or a *NoPodError.
-func Dial(ctx context.Context, c Cluster, b Backend) (net.Conn, error) {
+func Dial(ctx context.Context, c *kube.Cluster, b Backend) (net.Conn, error) {
 	pod, err := target(ctx, c, b)
 	if err != nil {
 		return nil, err
@@ -39,10 +39,10 @@ func Dial(ctx context.Context, c Cluster, b Backend) (net.Conn, error) {
 }
 
 // target selects the pod of a connection.
-func target(ctx context.Context, c Cluster, b Backend) (*corev1.Pod, error) {
+func target(ctx context.Context, c *kube.Cluster, b Backend) (*corev1.Pod, error) {
 	if b.Pod != "" {
 		ref := kube.Ref{Kind: kind.Pod(), Namespace: b.Namespace, Name: b.Pod}
-		pod, err := kube.As[corev1.Pod](c.Get(ctx, ref))
+		pod, err := kube.As[corev1.Pod](c.API.Get(ctx, ref))
 		if err != nil {
 			return nil, err
 		}
@@ -53,7 +53,7 @@ func target(ctx context.Context, c Cluster, b Backend) (*corev1.Pod, error) {
 	}
 	pods, err := kube.Pods(ctx, c, b.Namespace, b.Selector)
 	if err == nil && FirstReady(pods) == nil {
-		pods, err = kube.PodsNow(ctx, c, b.Namespace, b.Selector) // the watch may be slightly outdated
+		pods, err = kube.PodsNow(ctx, c.API, b.Namespace, b.Selector) // the watch may be slightly outdated
 	}
 	if err != nil {
 		return nil, err
@@ -173,8 +173,8 @@ func TargetPortOf(ports []corev1.ServicePort, port int32) intstr.IntOrString {
 }
 
 // ServiceBackend returns the backend of a port of a Service, as [TargetPortOf] does.
-func ServiceBackend(ctx context.Context, c Cluster, namespace, name string, port int32) (Backend, error) {
-	service, err := kube.As[corev1.Service](c.Read(ctx, kube.Ref{Kind: kind.Service().All(), Namespace: namespace,
+func ServiceBackend(ctx context.Context, c *kube.Cluster, namespace, name string, port int32) (Backend, error) {
+	service, err := kube.As[corev1.Service](c.Store.Get(ctx, kube.Ref{Kind: kind.Service().All(), Namespace: namespace,
 		Name: name}))
 	if err != nil {
 		return Backend{}, err

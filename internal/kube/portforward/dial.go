@@ -14,29 +14,15 @@ import (
 
 	"github.com/moby/spdystream"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
 	"k8s.io/streaming/pkg/httpstream"
-	"k8s.io/utils/clock"
 
 	"github.com/ktdev/terraform-provider-kt/internal/detach"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 )
-
-// Cluster is the part of the client that a port-forward uses. *kube.Cluster implements it.
-type Cluster interface {
-	kube.Reader
-	kube.Pages
-	observe.Changes
-	RESTConfig() (*rest.Config, error)
-	Get(ctx context.Context, ref kube.Ref) (*unstructured.Unstructured, error)
-	Read(ctx context.Context, ref kube.Ref) (*unstructured.Unstructured, error)
-	Clock() clock.WithDelayedExecution
-}
 
 // DialPod connects to a port of a pod. ctx applies only to connecting. Errors are of type *kube.Error, with the class
 // Denied without permission to create pods/portforward. If nothing listens on the port, the first Read returns a
@@ -44,7 +30,7 @@ type Cluster interface {
 //
 // Each connection has a separate tunnel: the streams of one tunnel wait for
 // each other, so that one slow reader would block all others.
-func DialPod(ctx context.Context, c Cluster, namespace, pod string, port int32) (net.Conn, error) {
+func DialPod(ctx context.Context, c *kube.Cluster, namespace, pod string, port int32) (net.Conn, error) {
 	ref := kube.Ref{Kind: kind.Pod(), Namespace: namespace, Name: pod}
 	tunnel, err := openTunnel(ctx, c, ref)
 	if err != nil {
@@ -59,8 +45,8 @@ func DialPod(ctx context.Context, c Cluster, namespace, pod string, port int32) 
 
 // openTunnel opens the subresource portforward of a pod by WebSocket, or by SPDY for API servers before Kubernetes 1.31
 // and proxies that block WebSockets.
-func openTunnel(ctx context.Context, c Cluster, pod kube.Ref) (httpstream.Connection, error) {
-	config, err := c.RESTConfig()
+func openTunnel(ctx context.Context, c *kube.Cluster, pod kube.Ref) (httpstream.Connection, error) {
+	config, err := c.API.RESTConfig()
 	if err != nil {
 		return nil, err
 	}

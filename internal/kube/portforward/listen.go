@@ -28,7 +28,7 @@ type Forward struct {
 //
 // Each connection selects a ready pod, and waits for one if necessary. After a replacement of the pod, the next
 // connection therefore reaches the new pod.
-func Listen(ctx context.Context, c Cluster, b Backend, port int, report func(error)) (*Forward, error) {
+func Listen(ctx context.Context, c *kube.Cluster, b Backend, port int, report func(error)) (*Forward, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
@@ -68,7 +68,7 @@ func (f *Forward) Close() error {
 
 // serve connects a local connection to the backend. If the remote connection fails, the local one is reset instead of
 // closed, so that the client does not treat incomplete data as complete.
-func serve(ctx context.Context, c Cluster, b Backend, local net.Conn) error {
+func serve(ctx context.Context, c *kube.Cluster, b Backend, local net.Conn) error {
 	defer local.Close()
 	remote, err := dialWithRetries(ctx, c, b)
 	if err != nil {
@@ -109,7 +109,7 @@ func reset(conn net.Conn) {
 }
 
 // dialWithRetries connects, and waits for a ready pod if there is none. Permanent errors end the wait immediately.
-func dialWithRetries(ctx context.Context, c Cluster, b Backend) (net.Conn, error) {
+func dialWithRetries(ctx context.Context, c *kube.Cluster, b Backend) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, waitTime)
 	defer cancel()
 	if b.Pod != "" {
@@ -117,7 +117,7 @@ func dialWithRetries(ctx context.Context, c Cluster, b Backend) (net.Conn, error
 	}
 	var conn net.Conn
 	var err error
-	pods := &observe.Objects{Changes: c, Namespace: b.Namespace, Of: observe.AllOf(kube.PodsWith(b.Selector))}
+	pods := &observe.Objects{Changes: c.Store, Namespace: b.Namespace, Of: observe.AllOf(kube.PodsWith(b.Selector))}
 	_, _ = observe.Until(ctx, c.Clock(), pods, func() (observe.Step[any], error) {
 		previous := err
 		if conn, err = Dial(ctx, c, b); kube.ClassOf(err) == kube.Canceled && previous != nil {

@@ -116,13 +116,13 @@ func (w *writer) apply(ctx context.Context, prior owned.Objects) {
 		return
 	}
 	w.change = owned.Change{
-		Cluster: w.Data.Cluster, RecordedCluster: w.RecordedCluster, Memory: w.Memory, Creation: w.Creation,
+		Run: w.Data.Run, RecordedCluster: w.RecordedCluster, Memory: w.Memory, Creation: w.Creation,
 		Rank: rank, DeletionRank: rank, PodLabels: w.Plan.podLabels(), Send: w.applyObject,
 		Incomplete: "Other objects of the compute exist, and it is in state with `ready = false`. " +
 			"The next plan shows the missing objects, and its apply creates them and replaces nothing.",
 	}
 	w.planned = planned
-	w.change.Run(ctx, planned, prior)
+	w.change.Apply(ctx, planned, prior)
 	w.Diags.Append(w.change.Diags...)
 	w.PrivateState.Unready = w.PrivateState.Unready || w.change.Interrupted
 }
@@ -170,7 +170,7 @@ func (w *writer) endSuspension(ctx context.Context, applied, live *unstructured.
 	if live.GetAnnotations()[kind.SuspendedAnnotation] == "" || manifest.IsSuspended(applied.Object, of) {
 		return nil
 	}
-	ref, err := w.Data.Cluster.RefOf(ctx, live)
+	ref, err := w.Data.Cluster.Discovery.RefOf(ctx, live)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (w *writer) send(
 ) (*unstructured.Unstructured, diag.Diagnostics, error) {
 	cluster := w.Data.Cluster
 	if before == nil {
-		return owned.Create(ctx, cluster, w.Memory, w.Creation, obj)
+		return owned.Create(ctx, w.Data.Run, w.Memory, w.Creation, obj)
 	}
 	sent, err := mergeForeign(ctx, cluster, w.Memory, before, obj)
 	if err != nil {
@@ -202,7 +202,7 @@ func (w *writer) send(
 		sent = sent.DeepCopy()
 		sent.SetUID(apitypes.UID(uid))
 	}
-	return owned.ApplyAs(ctx, cluster, w.Memory, obj, sent)
+	return owned.ApplyAs(ctx, w.Data.Run, w.Memory, obj, sent)
 }
 
 // mergeForeign returns a workload with the list items that other clients have added, which an apply would remove.
@@ -213,11 +213,11 @@ func mergeForeign(
 	if before == nil || roleOf(obj) != manifest.RoleWorkload {
 		return obj, nil
 	}
-	ref, err := cluster.RefOf(ctx, obj)
+	ref, err := cluster.Discovery.RefOf(ctx, obj)
 	if err != nil {
 		return nil, err
 	}
-	live, err := cluster.Read(ctx, ref)
+	live, err := cluster.Store.Get(ctx, ref)
 	if kube.IsNotFound(err) {
 		return obj, nil
 	}

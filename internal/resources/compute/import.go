@@ -83,7 +83,7 @@ func (r *reader) findWorkload(ctx context.Context) (*unstructured.Unstructured, 
 			continue // another object with the same name
 		}
 		// A single request, since an import must not watch every kind.
-		live, err := r.Data.Cluster.Get(ctx, kube.Ref{Kind: k, Namespace: r.State.Namespace.ValueString(),
+		live, err := r.Data.Cluster.API.Get(ctx, kube.Ref{Kind: k, Namespace: r.State.Namespace.ValueString(),
 			Name: r.State.Name.ValueString()})
 		switch class := kube.ClassOf(err); {
 		case class == kube.NotFound, class == kube.KindMissing:
@@ -127,7 +127,7 @@ func (r *reader) importWorkload(ctx context.Context, live *unstructured.Unstruct
 	}
 	r.PrivateState.Selector = manifest.ForeignSelector(live)
 	r.State.UID = types.StringValue(string(live.GetUID()))
-	ref, err := r.Data.Cluster.RefOf(ctx, live)
+	ref, err := r.Data.Cluster.Discovery.RefOf(ctx, live)
 	r.State.Ready = types.BoolValue(err == nil && r.isReady(ctx, ref, live) && !r.State.Suspend.ValueBool())
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 // findCustomWorkload returns a workload of this provider of an unsupported kind, or nil, and sets the path of its pod
 // template. Unmanaged workloads are not considered, since they cannot be distinguished from other objects.
 func (r *reader) findCustomWorkload(ctx context.Context) (*unstructured.Unstructured, error) {
-	kinds, err := r.Data.Cluster.CustomKinds(ctx)
+	kinds, err := r.Data.Cluster.Discovery.CustomKinds(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +25,7 @@ func (r *reader) findCustomWorkload(ctx context.Context) (*unstructured.Unstruct
 		if slices.ContainsFunc(known, func(k kind.Kind) bool { return k.GroupVersionKind == custom.GroupVersionKind }) {
 			continue
 		}
-		live, err := r.Data.Cluster.Get(ctx, kube.Ref{Kind: custom, Namespace: r.State.Namespace.ValueString(),
+		live, err := r.Data.Cluster.API.Get(ctx, kube.Ref{Kind: custom, Namespace: r.State.Namespace.ValueString(),
 			Name: r.State.Name.ValueString()})
 		switch class := kube.ClassOf(err); {
 		case class == kube.NotFound, class == kube.KindMissing, class == kube.Denied:

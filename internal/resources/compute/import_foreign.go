@@ -103,7 +103,7 @@ func (r *reader) isAutoscaled(ctx context.Context, live *unstructured.Unstructur
 	}
 	listing := r.Listing
 	if listing == nil {
-		listing = r.Data.Cluster.List(live.GetNamespace())
+		listing = r.Data.Cluster.API.Listing(live.GetNamespace())
 	}
 	autoscalers, err := listing.All(ctx, kind.HorizontalPodAutoscaler())
 	if err != nil {

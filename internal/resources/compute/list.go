@@ -165,7 +165,7 @@ func (s *search) isIdle(live *unstructured.Unstructured, inventory manifest.Inve
 func (s *search) countReadyPods(ctx context.Context) bool {
 	s.ready = map[string]int{}
 	scope := kube.Ref{Kind: kind.Pod(), Namespace: s.Namespace}
-	for pod, err := range s.Cluster.Objects(ctx, scope, kind.OfServices) {
+	for pod, err := range s.Cluster.API.List(ctx, scope, kind.OfServices) {
 		if err != nil {
 			return s.yield(lifecycle.Item{}, err)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/decode"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 )
 
 // Manifests returns the attribute manifests that the plan of a new compute has without a cluster, a provider block and
@@ -150,7 +151,7 @@ func (offlineProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp 
 
 func (p offlineProvider) Configure(_ context.Context, _ provider.ConfigureRequest, resp *provider.ConfigureResponse) {
 	resp.ResourceData = &tf.ProviderData{
-		Cluster:   kube.NewCluster(p.ctx, config.Config{Namespace: "default"}),
+		Run:       run.New(p.ctx, kube.NewCluster(p.ctx, config.Config{Namespace: "default"}), nil),
 		Defaults:  tf.DefaultSettings(),
 		Revisions: manifest.Revisions(),
 	}

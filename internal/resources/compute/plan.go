@@ -157,7 +157,7 @@ func renderOptionsOf(
 		wasSuspended: hasSuspension(prior),
 		selector:     remembered.Selector,
 		hasField: func(gvk schema.GroupVersionKind, path ...string) bool {
-			has, err := data.Cluster.HasField(ctx, gvk, path...)
+			has, err := data.Cluster.Discovery.HasField(ctx, gvk, path...)
 			return has || err != nil // the dry run reports the error
 		},
 	}
@@ -229,7 +229,7 @@ func (p *planner) dryRun(ctx context.Context) {
 	}
 	changed := sorted(changes)
 	validated := true
-	p.Data.Cluster.Preview(ctx, func() { validated = p.preview(ctx, changed) })
+	p.Data.Run.Preview(ctx, func() { validated = p.preview(ctx, changed) })
 	if !validated {
 		return
 	}

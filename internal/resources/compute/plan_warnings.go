@@ -40,7 +40,7 @@ func (p *planner) warnOfQueue(ctx context.Context, workload *unstructured.Unstru
 	if p.Plan.QueueScheduler.ValueString() == kind.QueueSchedulerKAI {
 		queue = kind.KAIQueue().Named("", p.Plan.QueueName.ValueString())
 	}
-	if cause.Reason == ready.ReasonQueueMissing && p.Data.Cluster.PlansObject(manifest.Key(queue)) {
+	if cause.Reason == ready.ReasonQueueMissing && p.Data.Run.PlansObject(manifest.Key(queue)) {
 		return // a kt_queue of the same run creates it
 	}
 	summary := "The queue will not admit the compute immediately"

@@ -18,7 +18,7 @@ import (
 func wantsRegistration(ctx context.Context, cluster *kube.Cluster, prior owned.Objects, remembered privateState) bool {
 	switch {
 	case len(prior) == 0:
-		installed, err := cluster.Installed(ctx, kind.KubetorchWorkload())
+		installed, err := cluster.Discovery.Installed(ctx, kind.KubetorchWorkload())
 		return installed && err == nil
 	case remembered.CRDInstalled != nil:
 		return *remembered.CRDInstalled
@@ -29,7 +29,7 @@ func wantsRegistration(ctx context.Context, cluster *kube.Cluster, prior owned.O
 
 // rememberCRD records for the next plan whether Kubetorch's CRD is installed, unless that cannot be determined.
 func (s *privateState) rememberCRD(ctx context.Context, cluster *kube.Cluster, of *model) {
-	installed, err := cluster.Installed(ctx, kind.KubetorchWorkload())
+	installed, err := cluster.Discovery.Installed(ctx, kind.KubetorchWorkload())
 	if err == nil && !manifest.RunsTensorServer(of.Runtime.ValueString()) {
 		s.CRDInstalled = &installed
 	}

@@ -33,11 +33,11 @@ func (p *planner) replacedUID(ctx context.Context, key string, obj *unstructured
 	if replaced := p.Replaced[key].UID; replaced != "" || len(p.Replaced) == 0 {
 		return replaced
 	}
-	ref, err := p.Data.Cluster.RefOf(ctx, obj)
+	ref, err := p.Data.Cluster.Discovery.RefOf(ctx, obj)
 	if err != nil {
 		return ""
 	}
-	live, err := p.Data.Cluster.Read(ctx, ref)
+	live, err := p.Data.Cluster.Store.Get(ctx, ref)
 	if err != nil {
 		return ""
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 )
 
 // differOnlyInSize reports whether two lists of claim templates are equal except for the sizes of the claims.
@@ -40,7 +41,7 @@ func withoutSizes(templates any) any {
 // SkyTorch instead applies a claim with the name of the template, which can be expanded.
 func (p *planner) hasImmutableTemplates(ctx context.Context, workload *unstructured.Unstructured) bool {
 	ref := kube.Ref{Kind: kind.StatefulSet(), Namespace: workload.GetNamespace(), Name: workload.GetName()}
-	live, err := p.Data.Cluster.Get(ctx, ref)
+	live, err := p.Data.Cluster.API.Get(ctx, ref)
 	if err != nil {
 		return false
 	}
@@ -84,11 +85,11 @@ func (p *planner) warnOfSharedClaim(ctx context.Context, at path.Path, name stri
 	namespace := p.Plan.Namespace.ValueString()
 	ref := kube.Ref{Kind: kind.PersistentVolumeClaim(), Namespace: namespace, Name: name}
 	user := ""
-	first := kube.OfRun(p.Data.Cluster, "first template of "+ref.Key(), p.Plan.ID.ValueString)
+	first := run.Once(p.Data.Run, "first template of "+ref.Key(), p.Plan.ID.ValueString)
 	if first != p.Plan.ID.ValueString() {
 		user = "compute " + first + " has a template of the same name"
 	}
-	if live, err := p.Data.Cluster.Get(ctx, ref); err == nil {
+	if live, err := p.Data.Cluster.API.Get(ctx, ref); err == nil {
 		user = "the claim exists"
 		if manager := live.GetLabels()[kind.ManagedByLabel]; manager != "" {
 			user += ", managed by " + manager

@@ -37,7 +37,7 @@ func (w *writer) waitReady(ctx context.Context) {
 func (w *writer) podsReady(ctx context.Context, onNotReady string) (bool, error) {
 	pods := w.Plan.pods(nil)
 	if workload := workloadIn(w.change.Existing); workload != nil {
-		ref, err := w.Data.Cluster.RefOf(ctx, workload)
+		ref, err := w.Data.Cluster.Discovery.RefOf(ctx, workload)
 		if err != nil {
 			return false, err
 		}

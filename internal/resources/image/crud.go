@@ -94,7 +94,7 @@ func (w writer) matchesPlan(rendered types.Map) bool {
 
 func (w writer) apply(ctx context.Context, obj *unstructured.Unstructured) error {
 	if w.Creating {
-		if err := owned.PrepareCreate(ctx, w.Data.Cluster, w.Creation, obj, nil); err != nil {
+		if err := owned.PrepareCreate(ctx, w.Data.Run, w.Creation, obj, nil); err != nil {
 			return err
 		}
 	}

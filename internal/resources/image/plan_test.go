@@ -22,6 +22,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
@@ -213,7 +214,7 @@ func importFrom(t *testing.T, docs map[string]string) (*reading, error) {
 	settings := config.Config{Host: server.URL, Token: "x", Env: config.Env{Getenv: func(string) string { return "" }}}
 	cluster := kube.NewCluster(t.Context(), settings).WithClock(&kubetest.Clock{})
 	r := &reading{
-		Data: &tf.ProviderData{Cluster: cluster, Images: registry.New()}, Memory: owned.Memory{},
+		Data: &tf.ProviderData{Run: run.New(t.Context(), cluster, nil), Images: registry.New()}, Memory: owned.Memory{},
 		State: &model{Common: lifecycle.Common{Name: types.StringValue("torch"), Namespace: types.StringValue("ml")}},
 	}
 	return r, hooks{}.Import(t.Context(), r)

@@ -71,13 +71,13 @@ func (w writer) apply(ctx context.Context, prior owned.Objects) (change *owned.C
 		return nil, false
 	}
 	change = &owned.Change{
-		Cluster: w.Data.Cluster, RecordedCluster: w.RecordedCluster, Memory: w.Memory, Creation: w.Creation,
+		Run: w.Data.Run, RecordedCluster: w.RecordedCluster, Memory: w.Memory, Creation: w.Creation,
 		Rank: kueue.Rank, DeletionRank: deletionRank, Send: w.send,
 		Release: releaser{w.Data.Cluster, w.Plan.Name.ValueString(), stillNamed(wanted.Queue), w.Diags}.release,
 		Incomplete: "Other objects of the queue exist, and it is in state with `active = false`. The next plan shows " +
 			"the missing objects, and its apply creates them and replaces nothing.",
 	}
-	change.Run(ctx, planned, prior)
+	change.Apply(ctx, planned, prior)
 	w.Diags.Append(change.Diags...)
 	return change, true
 }

@@ -25,7 +25,7 @@ func (p *planner) refuseSharedFlavors(wanted kueue.Queue) {
 			continue
 		}
 		ref := flavorRef(flavor.Name)
-		other := p.Data.Cluster.PlanObject(manifest.Key(ref.Kind.Named("", ref.Name)),
+		other := p.Data.Run.PlanObject(manifest.Key(ref.Kind.Named("", ref.Name)),
 			tf.QueueType+" "+p.Plan.ID.ValueString())
 		if other != "" {
 			p.Diags.AddAttributeError(path.Root("flavors").AtListIndex(i).AtName("name"),
@@ -98,7 +98,7 @@ func (r releaser) release(ctx context.Context, obj *unstructured.Unstructured) (
 		r.diags.Append(notDeleted(obj, use))
 	}
 	ref := flavorRef(obj.GetName())
-	live, err := r.cluster.Get(ctx, ref)
+	live, err := r.cluster.API.Get(ctx, ref)
 	if err == nil && live.GetAnnotations()[kueue.OwnerAnnotation] == obj.GetAnnotations()[kueue.OwnerAnnotation] {
 		err = r.cluster.RemoveAnnotation(ctx, ref, live, kueue.OwnerAnnotation)
 	}
@@ -110,7 +110,7 @@ func (r releaser) release(ctx context.Context, obj *unstructured.Unstructured) (
 
 // use describes what uses a flavor, apart from this queue, or returns "".
 func (r releaser) use(ctx context.Context, flavor string) (string, error) {
-	all, err := r.cluster.ReadAll(ctx, kind.ClusterQueue(kind.KueueVersion), "",
+	all, err := r.cluster.Store.List(ctx, kind.ClusterQueue(kind.KueueVersion), "",
 		func(e *kube.Entry) bool { return e.Name != r.queue })
 	if kube.ClassOf(err) == kube.Denied {
 		return "Without permission to list ClusterQueues, it is unknown whether another one uses it.", nil

@@ -46,9 +46,9 @@ func filters() schema.Schema {
 // if there is one, and otherwise the first.
 func find(ctx context.Context, query *lifecycle.Query) iter.Seq2[lifecycle.Item, error] {
 	return func(yield func(lifecycle.Item, error) bool) {
-		query.Listing = query.Cluster.List("") // a queue has LocalQueues in several namespaces
+		query.Listing = query.Cluster.API.Listing("") // a queue has LocalQueues in several namespaces
 		namespaces := map[string]string{}
-		for local, err := range query.Cluster.Objects(ctx, kube.Ref{Kind: kind.LocalQueue(kind.KueueVersion)}, "") {
+		for local, err := range query.Cluster.API.List(ctx, kube.Ref{Kind: kind.LocalQueue(kind.KueueVersion)}, "") {
 			if err != nil {
 				break // the list of the ClusterQueues reports it
 			}

@@ -28,7 +28,7 @@ func (p *planner) warn(ctx context.Context) {
 	if p.Creating && !adopting || p.Plan.ofKAI() {
 		return
 	}
-	live, err := p.Data.Cluster.Read(ctx, p.Plan.ref())
+	live, err := p.Data.Cluster.Store.Get(ctx, p.Plan.ref())
 	if err != nil {
 		return // there is nothing to adopt, or the dry run has reported the problem
 	}
@@ -47,7 +47,7 @@ func (p *planner) warnOfMissing(ctx context.Context) {
 		if p.plans(ref) {
 			return false
 		}
-		_, err := p.Data.Cluster.Get(ctx, ref)
+		_, err := p.Data.Cluster.API.Get(ctx, ref)
 		return kube.IsNotFound(err)
 	}
 	const consequence = "The queue is inactive until %s exists: it admits no workloads.\n\nNext step: If this run " +
@@ -68,7 +68,7 @@ func (p *planner) warnOfMissing(ctx context.Context) {
 
 // plans reports whether another queue of the same run manages an object.
 func (p *planner) plans(ref kube.Ref) bool {
-	return p.Data.Cluster.PlansObject(manifest.Key(ref.Kind.Named("", ref.Name)))
+	return p.Data.Run.PlansObject(manifest.Key(ref.Kind.Named("", ref.Name)))
 }
 
 // warnOfParent warns about a parent queue of KAI that does not exist, or that has smaller quotas.
@@ -76,7 +76,7 @@ func (p *planner) warnOfParent(ctx context.Context) {
 	if p.wanted.KAI == nil || p.wanted.KAI.ParentQueue == "" {
 		return
 	}
-	parent, err := p.Data.Cluster.Get(ctx, kaiQueueRef(p.wanted.KAI.ParentQueue))
+	parent, err := p.Data.Cluster.API.Get(ctx, kaiQueueRef(p.wanted.KAI.ParentQueue))
 	if err == nil || kube.IsNotFound(err) && !p.changesParent() {
 		p.Diags.Append(parentWarnings(*p.wanted.KAI, parent)...)
 	}

@@ -145,7 +145,7 @@ func (r reader) find(ctx context.Context) (*unstructured.Unstructured, error) {
 	}
 	for _, ref := range []kube.Ref{r.State.ref(), kaiQueueRef(r.State.Name.ValueString())} {
 		var found *unstructured.Unstructured
-		found, err = r.Data.Cluster.Get(ctx, ref)
+		found, err = r.Data.Cluster.API.Get(ctx, ref)
 		if err == nil {
 			return found, nil
 		}

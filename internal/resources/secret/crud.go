@@ -37,14 +37,16 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 	d.Diags.Append(diags...)
 	if err == nil && uid != "" {
 		var deleted bool
-		if deleted, err = cluster.DeleteSecret(ctx, ref, uid); deleted && err == nil {
+		deleted, err = d.Data.Run.DeleteUnlessClaimed(ctx, ref,
+			func() error { return cluster.DeleteInBackground(ctx, ref, uid) })
+		if deleted && err == nil {
 			err = observe.WaitSecretGone(ctx, cluster, ref, uid)
 		}
 	}
 	if err != nil {
 		d.Diags.Append(owned.Failure(err))
 	}
-	d.Diags.Append(owned.NotDeletedWarning(cluster, ref)...)
+	d.Diags.Append(owned.NotDeletedWarning(d.Data.Run, ref)...)
 }
 
 // uidToDelete returns the UID of the Secret to delete, or "" if it does not exist. If another Secret was created in its
@@ -52,7 +54,7 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 // server then deletes no other Secret.
 func uidToDelete(ctx context.Context, d *deleting) (apitypes.UID, diag.Diagnostics, error) {
 	ref, uid := d.State.ref(), apitypes.UID(d.State.UID.ValueString())
-	live, err := d.Data.Cluster.Get(ctx, ref)
+	live, err := d.Data.Cluster.API.Get(ctx, ref)
 	switch {
 	case kube.IsNotFound(err):
 		return "", nil, nil
@@ -159,9 +161,9 @@ func (w writer) toUpdate(ref kube.Ref, live, object *unstructured.Unstructured) 
 // readSecret reads the live Secret, or returns nil if a creation finds none.
 func (w writer) readSecret(ctx context.Context, ref kube.Ref) (*unstructured.Unstructured, error) {
 	if w.Creating {
-		return w.Creation.LookUp(ctx, w.Data.Cluster, ref)
+		return w.Creation.LookUp(ctx, w.Data.Run, ref)
 	}
-	return w.Data.Cluster.Get(ctx, ref)
+	return w.Data.Cluster.API.Get(ctx, ref)
 }
 
 // failed reports an error, if there is one.
@@ -176,15 +178,14 @@ func (w writer) failed(err error) bool {
 func (w writer) send(
 	ctx context.Context, ref kube.Ref, secret *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
-	cluster := w.Data.Cluster
 	if !w.Creating {
-		applied, err := cluster.Apply(ctx, secret)
+		applied, err := w.Data.Cluster.Apply(ctx, secret)
 		if err == nil {
-			cluster.Complete(ref, applied)
+			w.Data.Run.Complete(ref, applied)
 		}
 		return applied, err
 	}
-	return owned.CreateSecret(ctx, cluster, w.Creation, ref, secret)
+	return owned.CreateSecret(ctx, w.Data.Run, w.Creation, ref, secret)
 }
 
 // prepareCreate makes sure that a Secret can be created although it exists. live is nil without permission to read it,
@@ -195,7 +196,7 @@ func (w writer) prepareCreate(
 	cluster, existing := w.Data.Cluster, live
 	if existing == nil {
 		var err error
-		existing, err = cluster.SecretMetadata(ctx, ref)
+		existing, err = cluster.API.SecretMetadata(ctx, ref)
 		if err != nil && !kube.IsNotFound(err) {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 )
 
 // privateState is what is remembered of one Secret in addition to [owned.Memory].
@@ -70,7 +71,7 @@ func sealerOf(data *tf.ProviderData) *spec.Sealer {
 	if !data.Configured() {
 		return spec.NewSealer()
 	}
-	return kube.OfRun(data.Cluster, "sealer of kt_secret", spec.NewSealer)
+	return run.Once(data.Run, "sealer of kt_secret", spec.NewSealer)
 }
 
 // revisions determines the entry of each key of a source.

@@ -35,7 +35,7 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 		p.setRefAndManifests(ctx)
 	}
 	if !p.Diags.HasError() && p.needsDryRun() {
-		p.Data.Cluster.Preview(ctx, func() { p.dryRun(ctx) })
+		p.Data.Run.Preview(ctx, func() { p.dryRun(ctx) })
 	}
 	p.Plan.UID = p.UID(p.State.UID, !p.isSecretUnchanged())
 }
@@ -207,7 +207,7 @@ func (p *planner) dryRun(ctx context.Context) {
 			return
 		}
 	}
-	live, err := cluster.Get(ctx, ref)
+	live, err := cluster.API.Get(ctx, ref)
 	switch {
 	case kube.IsNotFound(err):
 	case kube.ClassOf(err) == kube.Denied:
@@ -247,7 +247,7 @@ func (p *planner) admitUnreadable(ctx context.Context, ref kube.Ref) bool {
 	if !p.Creating {
 		return true
 	}
-	metadata, err := p.Data.Cluster.SecretMetadata(ctx, ref)
+	metadata, err := p.Data.Cluster.API.SecretMetadata(ctx, ref)
 	switch {
 	case err == nil:
 		p.admit(ref, metadata)

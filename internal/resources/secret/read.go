@@ -27,12 +27,12 @@ func (hooks) Refresh(ctx context.Context, reading *reading) error {
 	case err != nil:
 		return err
 	case listed != nil:
-		r.Data.Cluster.Hold(listed.GetUID(), r.Resource)
+		r.Data.Run.Hold(listed.GetUID(), r.Resource)
 		return nil
 	case r.Short:
 		return errValuesNeeded
 	}
-	live, err := r.Data.Cluster.Get(ctx, r.ref)
+	live, err := r.Data.Cluster.API.Get(ctx, r.ref)
 	switch {
 	case kube.IsNotFound(err):
 		r.Diags.Append(r.Memory.Missing(secretKey(r.ref), r.ref))
@@ -46,7 +46,7 @@ func (hooks) Refresh(ctx context.Context, reading *reading) error {
 	if err := r.refresh(live); err != nil {
 		return err
 	}
-	owned.RecordInState(r.Data.Cluster, r.ref, live, r.Resource)
+	owned.RecordInState(r.Data.Run, r.ref, live, r.Resource)
 	r.MemoryChanged = true
 	return nil
 }
@@ -61,7 +61,7 @@ func (hooks) Import(ctx context.Context, reading *reading) error {
 		r.importListed(r.Live)
 		return nil
 	}
-	live, err := r.Data.Cluster.Get(ctx, r.ref)
+	live, err := r.Data.Cluster.API.Get(ctx, r.ref)
 	switch {
 	case kube.IsNotFound(err):
 		return r.NothingToImport(fmt.Sprintf(
@@ -91,7 +91,7 @@ func (r reader) unchanged(ctx context.Context) (*unstructured.Unstructured, erro
 	if r.PrivateState.Matched == "" || r.PrivateState.Terminating {
 		return nil, nil
 	}
-	listed, err := r.Data.Cluster.ListedSecret(ctx, r.ref)
+	listed, err := r.Data.Cluster.Store.SecretMetadata(ctx, r.ref)
 	if err != nil || listed == nil || !r.PrivateState.matches(listed) {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func (w writer) create(ctx context.Context) bool {
 	if object == nil {
 		return false
 	}
-	err := owned.PrepareCreate(ctx, w.Data.Cluster, w.Creation, object, nil)
+	err := owned.PrepareCreate(ctx, w.Data.Run, w.Creation, object, nil)
 	if err == nil && !w.Creation.IsNew(w.Plan.claimRef()) {
 		err = w.deleteUnfinished(ctx, object)
 	}
@@ -101,7 +101,7 @@ func (w writer) planned(ctx context.Context) *unstructured.Unstructured {
 // bound claim, which may contain data.
 func (w writer) deleteUnfinished(ctx context.Context, wanted *unstructured.Unstructured) error {
 	cluster, ref := w.Data.Cluster, w.Plan.claimRef()
-	live, err := cluster.Get(ctx, ref)
+	live, err := cluster.API.Get(ctx, ref)
 	if kube.IsNotFound(err) {
 		return nil
 	}
@@ -195,11 +195,11 @@ func (w writer) notReady(err error) {
 // deletion cannot be undone and deletes the data when the last pod ends.
 func (hooks) Delete(ctx context.Context, d *deleting) {
 	cluster, ref := d.Data.Cluster, d.State.claimRef()
-	if warning := owned.NotDeletedWarning(cluster, ref); len(warning) > 0 {
+	if warning := owned.NotDeletedWarning(d.Data.Run, ref); len(warning) > 0 {
 		d.Diags.Append(warning...)
 		return
 	}
-	live, err := cluster.Get(ctx, ref)
+	live, err := cluster.API.Get(ctx, ref)
 	if kube.IsNotFound(err) {
 		return
 	}
@@ -223,18 +223,18 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 			d.Diags.Append(tf.Failure(err))
 			return
 		}
-		if live, err = cluster.Get(ctx, ref); err == nil && !d.DestroyRequested && claim.Bound(live) {
+		if live, err = cluster.API.Get(ctx, ref); err == nil && !d.DestroyRequested && claim.Bound(live) {
 			d.Diags.Append(boundError(ref)) // the pods that it waited for may have written data
 			return
 		}
 	}
-	started, diags, err := owned.Delete(ctx, cluster, d.Memory, d.State.key(), ref)
+	started, diags, err := owned.Delete(ctx, d.Data.Run, d.Memory, d.State.key(), ref)
 	d.Diags.Append(diags...)
 	if err != nil {
 		d.Diags.Append(owned.Failure(err))
 	}
 	if err != nil || !started {
-		d.Diags.Append(owned.NotDeletedWarning(cluster, ref)...)
+		d.Diags.Append(owned.NotDeletedWarning(d.Data.Run, ref)...)
 		return
 	}
 	if err := observe.WaitClaimGone(ctx, cluster, ref, cluster.DeletionOf(ref)); err != nil {

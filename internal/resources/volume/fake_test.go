@@ -17,6 +17,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
@@ -76,7 +77,7 @@ func clusterOf(t *testing.T, docs map[string]string) (*tf.ProviderData, *api) {
 	server := httptest.NewServer(kubetest.API{Answer: a.answer})
 	t.Cleanup(server.Close)
 	settings := config.Config{Host: server.URL, Token: "x", Env: config.Env{Getenv: func(string) string { return "" }}}
-	return &tf.ProviderData{Cluster: kube.NewCluster(t.Context(), settings).WithClock(&kubetest.Clock{})}, a
+	return &tf.ProviderData{Run: run.New(t.Context(), kube.NewCluster(t.Context(), settings).WithClock(&kubetest.Clock{}), nil)}, a
 }
 
 // classes returns the documents of storage classes. Each argument is the name of a class, a space and its fields as

@@ -53,7 +53,7 @@ func (p *planner) newClass(ctx context.Context) types.String {
 	case configured.Equal(types.StringValue("")):
 		return configured
 	}
-	classes, err := observe.StorageClasses(ctx, p.Data.Cluster)
+	classes, err := observe.StorageClasses(ctx, p.Data.Cluster.Store)
 	if err != nil {
 		p.reportListError(err)
 		return firstSet(configured, types.StringUnknown())
@@ -93,7 +93,7 @@ func (p *planner) setClassUnknown() {
 // selectClass selects the storage class that is unknown in the plan. It is null without permission to list classes,
 // so that Kubernetes selects one.
 func (w writer) selectClass(ctx context.Context) {
-	classes, err := observe.StorageClasses(ctx, w.Data.Cluster)
+	classes, err := observe.StorageClasses(ctx, w.Data.Cluster.Store)
 	chosen := claim.Choose(w.Plan.AccessMode.ValueString(), classes)
 	switch {
 	case kube.ClassOf(err) == kube.Denied:

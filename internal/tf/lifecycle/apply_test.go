@@ -16,6 +16,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
@@ -190,7 +191,7 @@ func TestObjectThatWasNeverAppliedIsNotDeletedWithoutAPlan(t *testing.T) {
 func TestHeldResourceIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	h := &hooks{}
-	data := &tf.ProviderData{Cluster: clusterAt(t, kubetest.NewServer(t).URL)}
+	data := &tf.ProviderData{Run: run.New(t.Context(), clusterAt(t, kubetest.NewServer(t).URL), nil)}
 	s := configured(t, data, h)
 	if err := data.Holds.Add("kt_thing", "ml/x", "The checkpoint failed."); err != nil {
 		t.Fatal(err)
@@ -235,12 +236,12 @@ func TestUnknownNamespaceIsResolvedByTheCreation(t *testing.T) {
 func TestCreatedAndUpdatedObjectsAreCompleted(t *testing.T) {
 	t.Parallel()
 	api := kubetest.NewServer(t)
-	completions := kube.NewCompletions(func() bool { return true })
-	data := &tf.ProviderData{Cluster: clusterAt(t, api.URL).WithCompletions(completions)}
+	completions := run.NewCompletions(func() bool { return true })
+	data := &tf.ProviderData{Run: run.New(t.Context(), clusterAt(t, api.URL), completions)}
 	var saved bool
 	s := configured(t, data, &hooks{apply: func(ctx context.Context, w *writing) {
 		obj := kind.Service().Named("ml", w.Plan.Size.ValueString())
-		if _, _, err := owned.Create(ctx, w.Data.Cluster, w.Memory, w.Creation, obj); err != nil {
+		if _, _, err := owned.Create(ctx, w.Data.Run, w.Memory, w.Creation, obj); err != nil {
 			t.Error(err)
 		}
 		if saved {
@@ -326,7 +327,7 @@ func TestRefreshFindsObjectsInTheirCluster(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			data := &tf.ProviderData{Cluster: clusterAt(t, api.URL)}
+			data := &tf.ProviderData{Run: run.New(t.Context(), clusterAt(t, api.URL), nil)}
 			s := configured(t, data, &hooks{refresh: func(r *reading) error {
 				ref, found, err := r.FindObject(t.Context(), c.obj)
 				if ref.Name == "" || (found.Live != nil) != (err == nil) {

@@ -25,6 +25,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
@@ -187,7 +188,7 @@ func inCluster(t *testing.T, uid string, h *hooks) *server {
 		_, _ = fmt.Fprintf(w, namespace, uid)
 	}))
 	t.Cleanup(api.Close)
-	return configured(t, &tf.ProviderData{Cluster: clusterAt(t, api.URL)}, h)
+	return configured(t, &tf.ProviderData{Run: run.New(t.Context(), clusterAt(t, api.URL), nil)}, h)
 }
 
 // clusterAt returns the client of a cluster whose default namespace is ml.
@@ -208,7 +209,7 @@ func misconfiguredData(t *testing.T) *tf.ProviderData {
 	t.Helper()
 	settings := config.Config{ConfigPaths: []string{"/none"},
 		Env: config.Env{Getenv: func(string) string { return "" }}}
-	return &tf.ProviderData{Cluster: kube.NewCluster(t.Context(), settings)}
+	return &tf.ProviderData{Run: run.New(t.Context(), kube.NewCluster(t.Context(), settings), nil)}
 }
 
 func configured(t *testing.T, data *tf.ProviderData, h *hooks) *server {

@@ -144,7 +144,7 @@ func (l *Lister[M, P, N]) query(filter Filter) (*Query, diag.Diagnostics) {
 			query.Namespace = namespace
 		}
 	}
-	query.Listing = l.data.Cluster.List(query.Namespace)
+	query.Listing = l.data.Cluster.API.Listing(query.Namespace)
 	return query, nil
 }
 
@@ -236,12 +236,12 @@ func asWarnings(diags diag.Diagnostics) diag.Diagnostics {
 
 // Get returns an object of the resource: the listed one, or one from the server.
 func (r *Reading[M, N]) Get(ctx context.Context, ref kube.Ref) (*unstructured.Unstructured, error) {
-	return r.orListed(ctx, ref, r.Data.Cluster.Get)
+	return r.orListed(ctx, ref, r.Data.Cluster.API.Get)
 }
 
 // Read is like [Reading.Get], but reads from the shared watch of the kind.
 func (r *Reading[M, N]) Read(ctx context.Context, ref kube.Ref) (*unstructured.Unstructured, error) {
-	return r.orListed(ctx, ref, r.Data.Cluster.Read)
+	return r.orListed(ctx, ref, r.Data.Cluster.Store.Get)
 }
 
 func (r *Reading[M, N]) orListed(
@@ -267,12 +267,12 @@ func (q *Query) Objects(
 		if of.ClusterScoped {
 			scope.Namespace = ""
 		}
-		for obj, err := range q.Cluster.Objects(ctx, scope, q.Filter.selector(selector)) {
+		for obj, err := range q.Cluster.API.List(ctx, scope, q.Filter.selector(selector)) {
 			switch class := kube.ClassOf(err); {
 			case class == kube.NotFound, class == kube.KindMissing:
 				return
 			case class == kube.Denied: // the server checks permissions before it looks for the kind
-				if installed, err := q.Cluster.Installed(ctx, of); err == nil && !installed {
+				if installed, err := q.Cluster.Discovery.Installed(ctx, of); err == nil && !installed {
 					return
 				}
 			case err == nil && !q.Filter.admits(obj):

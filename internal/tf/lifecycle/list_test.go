@@ -27,6 +27,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
@@ -115,7 +116,7 @@ func TestListYieldsResourcesUntilAnErrorOrItsLimit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := newLister(t, &hooks{}, &tf.ProviderData{Cluster: clusterAt(t, "http://127.0.0.1:1")})
+			l := newLister(t, &hooks{}, &tf.ProviderData{Run: run.New(t.Context(), clusterAt(t, "http://127.0.0.1:1"), nil)})
 			var got []string
 			for _, result := range collect(t, l, request(t, false, c.limit), lifecycle.Filter{}, yields(c.results...)) {
 				text := result.DisplayName
@@ -142,7 +143,7 @@ func TestListYieldsResourcesUntilAnErrorOrItsLimit(t *testing.T) {
 
 func TestListEndsWithItsReader(t *testing.T) {
 	t.Parallel()
-	l := newLister(t, &hooks{}, &tf.ProviderData{Cluster: clusterAt(t, "http://127.0.0.1:1")})
+	l := newLister(t, &hooks{}, &tf.ProviderData{Run: run.New(t.Context(), clusterAt(t, "http://127.0.0.1:1"), nil)})
 	denied := &kube.Error{Op: "list", Object: "services", Class: kube.Denied, Err: errors.New("no rights")}
 	for _, results := range [][]any{{"a", "b"}, {denied, "b"}} {
 		var stream list.ListResultsStream
@@ -197,7 +198,7 @@ func TestListedResourceIsImported(t *testing.T) {
 				}
 				return c.imported(r)
 			}
-			l := newLister(t, h, &tf.ProviderData{Cluster: clusterAt(t, "http://127.0.0.1:1")})
+			l := newLister(t, h, &tf.ProviderData{Run: run.New(t.Context(), clusterAt(t, "http://127.0.0.1:1"), nil)})
 			results := collect(t, l, request(t, true, 0), lifecycle.Filter{}, yields("a"))
 			if len(results) != 1 || results[0].Diagnostics.HasError() ||
 				(len(results[0].Diagnostics) > 0) != (c.warned != "") {
@@ -219,7 +220,7 @@ func TestListedResourceIsImported(t *testing.T) {
 
 func TestListedNamespaceIsThatOfTheFilterOrTheProvider(t *testing.T) {
 	t.Parallel()
-	data := &tf.ProviderData{Cluster: clusterAt(t, "http://127.0.0.1:1")}
+	data := &tf.ProviderData{Run: run.New(t.Context(), clusterAt(t, "http://127.0.0.1:1"), nil)}
 	for name, c := range map[string]struct {
 		data   *tf.ProviderData
 		filter lifecycle.Filter
@@ -284,7 +285,7 @@ func TestFilterIsReadFromTheConfiguration(t *testing.T) {
 	l := lifecycle.ListItems[model](lifecycle.Kind{Type: "kt_thing"}, &hooks{}, "things", kind.Service(), "", nil, nil)
 	var configured resource.ConfigureResponse
 	l.Configure(t.Context(), resource.ConfigureRequest{
-		ProviderData: &tf.ProviderData{Cluster: clusterAt(t, "http://127.0.0.1:1")}}, &configured)
+		ProviderData: &tf.ProviderData{Run: run.New(t.Context(), clusterAt(t, "http://127.0.0.1:1"), nil)}}, &configured)
 	req := request(t, false, 0)
 	search, diags := l.Search(t.Context(), filterOf(t, map[string]tftypes.Value{"namespace": web}))
 	if search.Filter.Namespace.ValueString() != "web" || len(diags) > 0 {
@@ -400,7 +401,7 @@ func (s *services) query(t *testing.T, filter lifecycle.Filter) *query {
 	api := httptest.NewServer(kubetest.API{Answer: s.answer})
 	t.Cleanup(api.Close)
 	cluster := clusterAt(t, api.URL)
-	return &query{Cluster: cluster, Filter: filter, Namespace: "ml", Listing: cluster.List("ml")}
+	return &query{Cluster: cluster, Filter: filter, Namespace: "ml", Listing: cluster.API.Listing("ml")}
 }
 
 func names(t *testing.T, objects iter.Seq2[*unstructured.Unstructured, error]) (found []string, failed error) {
@@ -518,7 +519,7 @@ func TestImportOfAListedObjectReadsNothingElse(t *testing.T) {
 	s := &services{}
 	q := s.query(t, lifecycle.Filter{})
 	live := service("labelled")
-	listed := &reading{Data: &tf.ProviderData{Cluster: q.Cluster}, Live: &live, Listing: q.Listing}
+	listed := &reading{Data: &tf.ProviderData{Run: run.New(t.Context(), q.Cluster, nil)}, Live: &live, Listing: q.Listing}
 	direct := &reading{Data: listed.Data}
 	ref := func(of kube.Kind, name string) kube.Ref { return kube.Ref{Kind: of, Namespace: "ml", Name: name} }
 	for name, c := range map[string]struct {

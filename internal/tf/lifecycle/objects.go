@@ -39,14 +39,14 @@ func (w *Writing[M, N]) Send(
 	ctx context.Context, obj *unstructured.Unstructured, inState bool,
 ) (*unstructured.Unstructured, diag.Diagnostics, error) {
 	if !inState {
-		return owned.Create(ctx, w.Data.Cluster, w.Memory, w.Creation, obj)
+		return owned.Create(ctx, w.Data.Run, w.Memory, w.Creation, obj)
 	}
 	sent := obj
 	if uid := w.Memory[manifest.Key(obj)].UID; uid != "" {
 		sent = obj.DeepCopy()
 		sent.SetUID(uid)
 	}
-	return owned.ApplyAs(ctx, w.Data.Cluster, w.Memory, obj, sent)
+	return owned.ApplyAs(ctx, w.Data.Run, w.Memory, obj, sent)
 }
 
 // ReadNow reads an object after a wait, even if the wait was interrupted.
@@ -54,5 +54,5 @@ func (w *Writing[M, N]) ReadNow(ctx context.Context, ref kube.Ref) (*unstructure
 	const limit = 5 * time.Second
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	return w.Data.Cluster.Read(ctx, ref)
+	return w.Data.Cluster.Store.Get(ctx, ref)
 }

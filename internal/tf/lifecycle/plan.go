@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 )
 
 // Planning is a planned creation or update.
@@ -143,7 +143,7 @@ func (r *Resource[M, P, N]) ModifyPlan(
 		resp.Diagnostics.Append(diags...)
 		resp.Diagnostics.Append(requireRefresh(moved, state.common())...)
 		resp.Diagnostics.Append(owned.Save(ctx, resp.Private, destroyKey, true)...)
-		resp.Diagnostics.Append(r.planInState(ctx, req.Private, state.common(), kube.Planned.Destroy)...)
+		resp.Diagnostics.Append(r.planInState(ctx, req.Private, state.common(), run.Planned.Destroy)...)
 		return
 	}
 	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
@@ -153,7 +153,7 @@ func (r *Resource[M, P, N]) ModifyPlan(
 	}
 	if !creating && ignoresAll(config.common(), state.common()) {
 		resp.Plan.Raw = req.State.Raw
-		resp.Diagnostics.Append(r.planInState(ctx, req.Private, state.common(), kube.Planned.Keep)...)
+		resp.Diagnostics.Append(r.planInState(ctx, req.Private, state.common(), run.Planned.Keep)...)
 		return
 	}
 	proposed := *plan
@@ -171,7 +171,7 @@ func (r *Resource[M, P, N]) ModifyPlan(
 	}
 	if !creating {
 		p.Diags.Append(r.recordIgnored(ctx, &req, privateData{req.Private, resp.Private})...)
-		p.Diags.Append(r.planInState(ctx, req.Private, state.common(), kube.Planned.Keep)...)
+		p.Diags.Append(r.planInState(ctx, req.Private, state.common(), run.Planned.Keep)...)
 	}
 	r.plan(ctx, p)
 	before := state.common().SensitiveValues
@@ -187,7 +187,7 @@ func (r *Resource[M, P, N]) ModifyPlan(
 
 // planInState is [owned.PlanInState].
 func (r *Resource[M, P, N]) planInState(
-	ctx context.Context, private owned.PrivateReader, state *Common, record func(kube.Planned) kube.PlanConflict,
+	ctx context.Context, private owned.PrivateReader, state *Common, record func(run.Planned) run.PlanConflict,
 ) diag.Diagnostics {
 	return owned.PlanInState(ctx, r.data, private, r.Kind.Type, state.ID, record)
 }
@@ -220,7 +220,7 @@ func (r *Resource[M, P, N]) planning(
 		creation := r.creation(p.plan)
 		creation.Replaced, creation.PerObject = p.Replaced, !creating
 		if creating && r.data.Configured() {
-			creation.HeldBy = r.data.Cluster.HeldBy
+			creation.HeldBy = r.data.Run.HeldBy
 		}
 		return creation
 	}

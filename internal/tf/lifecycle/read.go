@@ -46,10 +46,10 @@ func (r *Reading[M, N]) FindObject(
 ) (kube.Ref, owned.Found, error) {
 	cluster := r.Data.Cluster
 	var found owned.Found
-	ref, err := cluster.LiveRef(ctx, obj)
+	ref, err := cluster.Discovery.LiveRef(ctx, obj)
 	if err == nil {
 		var diags diag.Diagnostics
-		found, diags, err = owned.Find(ctx, cluster, r.Memory, manifest.Key(obj), ref, r.Resource)
+		found, diags, err = owned.Find(ctx, r.Data.Run, r.Memory, manifest.Key(obj), ref, r.Resource)
 		r.Diags.Append(diags...)
 		r.MemoryChanged = r.MemoryChanged || found.MemoryChanged
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
@@ -90,7 +91,7 @@ func TestRestoredObjectIsRemembered(t *testing.T) {
 		other := kind.Service().Named("ml", "y")
 		other.SetLabels(map[string]string{"a": "b"})
 		api.Apply(t, kube.Manager, other)
-		s := configured(t, &tf.ProviderData{Cluster: clusterAt(t, api.URL)}, &hooks{refresh: func(r *reading) error {
+		s := configured(t, &tf.ProviderData{Run: run.New(t.Context(), clusterAt(t, api.URL), nil)}, &hooks{refresh: func(r *reading) error {
 			names := []string{"x", "y"}
 			if !first {
 				names = []string{"y", "x"}
@@ -122,7 +123,7 @@ func TestAppliesSendNoPreviewsAndEndTheirContext(t *testing.T) {
 		var ended func() error
 		check := func(ctx context.Context, data *tf.ProviderData) {
 			ended = ctx.Err
-			data.Cluster.Preview(ctx, func() { t.Errorf("%s: a preview is sent", name) })
+			data.Run.Preview(ctx, func() { t.Errorf("%s: a preview is sent", name) })
 		}
 		apply(inCluster(t, "a", &hooks{
 			apply: func(ctx context.Context, w *writing) {

@@ -12,10 +12,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/decode"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 )
 
 // ShortPath answers the requests of a plan without the framework, if the answer is that nothing is wrong and nothing
@@ -111,7 +111,7 @@ func (s *shortPath[M, P, N]) Plan(
 		return nil, false
 	}
 	return func() bool {
-		return len(s.resource.planInState(ctx, saved, P(prior).common(), kube.Planned.Keep)) == 0
+		return len(s.resource.planInState(ctx, saved, P(prior).common(), run.Planned.Keep)) == 0
 	}, true
 }
 

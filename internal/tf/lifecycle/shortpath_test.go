@@ -14,6 +14,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
@@ -27,7 +28,7 @@ type short struct {
 
 func newShort(t *testing.T, h *hooks) *short {
 	t.Helper()
-	data := &tf.ProviderData{Cluster: clusterAt(t, kubetest.NewServer(t).URL)}
+	data := &tf.ProviderData{Run: run.New(t.Context(), clusterAt(t, kubetest.NewServer(t).URL), nil)}
 	one := &thingResource{Kind: lifecycle.Kind{Type: "kt_thing", Noun: "thing", Attributes: attributes}, Hooks: h}
 	if h.configure != nil {
 		h.configure(one)

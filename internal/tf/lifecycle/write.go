@@ -54,7 +54,7 @@ func (w *Writing[M, N]) SaveAs(ctx context.Context, model *M) {
 
 // Create applies a planned creation.
 func (r *Resource[M, P, N]) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
-	r.data.Cluster.BeginApply()
+	r.data.Run.BeginApply()
 	plan, config := P(new(M)), P(new(M))
 	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
 	planned, diags := plannedConfig(ctx, req.Config, req.Plan, nil)
@@ -82,18 +82,18 @@ func (r *Resource[M, P, N]) Create(ctx context.Context, req resource.CreateReque
 		resp.Diagnostics.Append(owned.RecordCreated(ctx, r.data, w.Creation, resp.Private)...)
 		resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.common().Identity())...)
 	}
-	defer w.Creation.End(r.data.Cluster)
+	defer w.Creation.End(r.data.Run)
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, destroyKey, nil)...) // it was for a replaced resource
 	r.Hooks.Apply(ctx, w)
 	if resp.State.Raw.IsNull() {
 		return // nothing was created
 	}
-	w.Creation.Complete(r.data.Cluster)
+	w.Creation.Complete(r.data.Run)
 }
 
 // Update applies a planned update.
 func (r *Resource[M, P, N]) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
-	r.data.Cluster.BeginApply()
+	r.data.Run.BeginApply()
 	plan, config, state := P(new(M)), P(new(M)), P(new(M))
 	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
 	planned, diags := plannedConfig(ctx, req.Config, req.Plan, req.Private)
@@ -130,7 +130,7 @@ func (r *Resource[M, P, N]) Update(ctx context.Context, req resource.UpdateReque
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, movedKey, nil)...) // this apply takes the moved object over
 	r.Hooks.Apply(ctx, w)
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.common().Identity())...)
-	w.Creation.Complete(r.data.Cluster)
+	w.Creation.Complete(r.data.Run)
 }
 
 // resolveIdentity sets the namespace if it was unknown in the plan, and the ID.
@@ -187,14 +187,14 @@ type Deleting[M, N any] struct {
 func (d *Deleting[M, N]) DeleteObjects(
 	ctx context.Context, objects []*unstructured.Unstructured, podLabels map[string]string,
 ) (remaining map[string]bool) {
-	remaining, diags := owned.DeleteObjects(ctx, d.Data.Cluster, d.RecordedCluster, objects, d.Memory, podLabels)
+	remaining, diags := owned.DeleteObjects(ctx, d.Data.Run, d.RecordedCluster, objects, d.Memory, podLabels)
 	d.Diags.Append(diags...)
 	return remaining
 }
 
 // Delete deletes the objects in state. It returns an error if the provider is configured for another cluster.
 func (r *Resource[M, P, N]) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
-	r.data.Cluster.BeginApply()
+	r.data.Run.BeginApply()
 	state := P(new(M))
 	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
 	resp.Diagnostics.Append(state.common().Reveal()...)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
 // create applies a planned creation with changed attributes.
@@ -40,10 +41,10 @@ func complete(w *writing) {
 func TestCreationThatFailsBeforeItSavesLeavesNoState(t *testing.T) {
 	t.Parallel()
 	ref := kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}
-	var cluster *kube.Cluster
+	var data *tf.ProviderData
 	s := inCluster(t, "a", &hooks{apply: func(_ context.Context, w *writing) {
-		cluster = w.Data.Cluster
-		if err := w.Creation.Claim(cluster, ref, func() error { return nil }); err != nil {
+		data = w.Data
+		if err := w.Creation.Claim(data.Run, ref, func() error { return nil }); err != nil {
 			t.Error(err)
 		}
 		complete(w)
@@ -54,7 +55,7 @@ func TestCreationThatFailsBeforeItSavesLeavesNoState(t *testing.T) {
 		privateValue(t, resp.Private, "cluster") != "" {
 		t.Errorf("response %+v, private state %s", resp, resp.Private)
 	}
-	_, err := cluster.DeleteUnlessClaimed(t.Context(), ref, func() error { return nil })
+	_, err := data.Run.DeleteUnlessClaimed(t.Context(), ref, func() error { return nil })
 	if err == nil {
 		t.Error("the object of the failed creation may be deleted")
 	}
@@ -88,13 +89,13 @@ func TestFirstSaveEndsTheClaimOfACreation(t *testing.T) {
 	ref := kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}
 	var claimed []bool
 	s := inCluster(t, "a", &hooks{apply: func(ctx context.Context, w *writing) {
-		if err := w.Creation.Claim(w.Data.Cluster, ref, func() error { return nil }); err != nil {
+		if err := w.Creation.Claim(w.Data.Run, ref, func() error { return nil }); err != nil {
 			t.Error(err)
 		}
 		complete(w)
-		claimed = append(claimed, w.Data.Cluster.Claimed(ref))
+		claimed = append(claimed, w.Data.Run.Claimed(ref))
 		w.Save(ctx)
-		claimed = append(claimed, w.Data.Cluster.Claimed(ref))
+		claimed = append(claimed, w.Data.Run.Claimed(ref))
 	}})
 	if resp := s.create(nil); len(resp.Diagnostics) > 0 || !slices.Equal(claimed, []bool{false, true}) {
 		t.Errorf("claimed %v, response %+v", claimed, resp)

@@ -17,7 +17,7 @@ import (
 )
 
 // data returns the data of the ConfigMap a.
-func (r *run) dataOf(t *testing.T) map[string]string {
+func (r *testRun) dataOf(t *testing.T) map[string]string {
 	t.Helper()
 	data, _, err := unstructured.NestedStringMap(r.Object(mapPath+"a").Object, "data")
 	if err != nil {
@@ -57,7 +57,7 @@ func TestApplyAfterALostResponseCompletesTheCreation(t *testing.T) {
 			if c.existing != nil {
 				r.Server.Apply(t, c.manager, c.existing)
 			}
-			live, _, err := apply(t.Context(), r.cluster, memory, configMap("a", "k", "new"))
+			live, _, err := apply(t.Context(), r.Run, memory, configMap("a", "k", "new"))
 			r.completions.Flush(t.Context())
 			if c.summary != "" {
 				if err == nil || Failure(err).Summary() != c.summary ||
@@ -88,7 +88,7 @@ func TestApplyAfterALostResponseChangesOnlyTheObjectThatItRead(t *testing.T) {
 		}
 		return nil
 	}
-	if _, _, err := apply(t.Context(), r.cluster, memory, configMap("a", "k", "new")); err == nil {
+	if _, _, err := apply(t.Context(), r.Run, memory, configMap("a", "k", "new")); err == nil {
 		t.Errorf("applied to %v", r.Object(mapPath+"a"))
 	}
 }
@@ -104,7 +104,7 @@ func TestApplySendsNothingIfTheObjectCannotBeRead(t *testing.T) {
 			}
 			before := len(r.Requests("apply"))
 			r.fails("get", "/a", http.StatusForbidden)
-			_, _, err := apply(t.Context(), r.cluster, memory, configMap("a", "k", "new"))
+			_, _, err := apply(t.Context(), r.Run, memory, configMap("a", "k", "new"))
 			if kube.ClassOf(err) != kube.Denied || len(r.Requests("apply")) > before {
 				t.Errorf("%v after %v", err, r.Requests("apply"))
 			}
@@ -117,7 +117,7 @@ func TestApplyCreatesADeletedObjectAgain(t *testing.T) {
 	r, memory := newRun(t), Memory{}
 	first := r.mustCreate(t, memory, configMap("a", "k", "v"))
 	r.Remove(mapPath + "a")
-	live, diags, err := apply(t.Context(), r.cluster, memory, configMap("a", "k", "v"))
+	live, diags, err := apply(t.Context(), r.Run, memory, configMap("a", "k", "v"))
 	if err != nil || len(diags) > 0 || live.GetUID() == first.GetUID() || memory[mapKey].UID != live.GetUID() {
 		t.Errorf("%v, %v, memory %+v", err, diags, memory)
 	}
@@ -132,7 +132,7 @@ func TestApplyKeepsTheAnnotationOfTheCreation(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := r.Object(mapPath + "a").GetAnnotations()[kube.CreationAnnotation]
-	if _, _, err := apply(t.Context(), r.cluster, memory, configMap("a", "k", "w")); err != nil {
+	if _, _, err := apply(t.Context(), r.Run, memory, configMap("a", "k", "w")); err != nil {
 		t.Fatal(err)
 	}
 	if now := r.Object(mapPath + "a").GetAnnotations(); id == "" || now[kube.CreationAnnotation] != id {
@@ -143,16 +143,16 @@ func TestApplyKeepsTheAnnotationOfTheCreation(t *testing.T) {
 func TestApplyRemovesTheFieldsThatItOmits(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		others func(*testing.T, *run)
+		others func(*testing.T, *testRun)
 		kept   bool     // another client applies the field
 		sent   []string // requests besides the apply
 	}{
-		"nobody else wrote them": {others: func(*testing.T, *run) {}, sent: nil},
-		"another client edited them": {others: func(t *testing.T, r *run) {
+		"nobody else wrote them": {others: func(*testing.T, *testRun) {}, sent: nil},
+		"another client edited them": {others: func(t *testing.T, r *testRun) {
 			t.Helper()
 			r.Edit(t, mapPath+"a", "kubectl-edit", setData("k", "edited"))
 		}, sent: []string{"dry-run " + mapPath + "a", "patch " + mapPath + "a"}},
-		"another client applies them": {others: func(t *testing.T, r *run) {
+		"another client applies them": {others: func(t *testing.T, r *testRun) {
 			t.Helper()
 			r.Server.Apply(t, somebody, configMap("a", "k", "v"))
 		}, kept: true, sent: nil},
@@ -163,7 +163,7 @@ func TestApplyRemovesTheFieldsThatItOmits(t *testing.T) {
 			r.mustCreate(t, memory, configMap("a", "k", "v", "l", "v"))
 			c.others(t, r)
 			before := len(r.Requests("dry-run", "patch"))
-			if _, _, err := apply(t.Context(), r.cluster, memory, configMap("a", "l", "w")); err != nil {
+			if _, _, err := apply(t.Context(), r.Run, memory, configMap("a", "l", "w")); err != nil {
 				t.Fatal(err)
 			}
 			if _, found := r.dataOf(t)["k"]; found != c.kept || r.dataOf(t)["l"] != "w" ||
@@ -183,11 +183,11 @@ func TestFirstApplyOfAnAdoptedObjectRemovesTheFieldsThatItOmits(t *testing.T) {
 	t.Parallel()
 	r, memory, objects := newRun(t), Memory{}, Objects{}
 	live := r.Server.Apply(t, somebody, configMap("a", "k", "v", "l", "v", "theirs", "v"))
-	ok, err := objects.Adopt(t.Context(), r.cluster, memory, live, configMap("a", "k", "v", "l", "v"))
+	ok, err := objects.Adopt(t.Context(), r.Cluster, memory, live, configMap("a", "k", "v", "l", "v"))
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	if _, _, err := apply(t.Context(), r.cluster, memory, configMap("a", "l", "v")); err != nil {
+	if _, _, err := apply(t.Context(), r.Run, memory, configMap("a", "l", "v")); err != nil {
 		t.Fatal(err)
 	}
 	if data := r.dataOf(t); data["k"] != "" || data["l"] != "v" || data["theirs"] != "v" {
@@ -202,11 +202,11 @@ func TestApplyThatCannotRemoveItsFieldsIsNotSent(t *testing.T) {
 	r.Edit(t, mapPath+"a", "kubectl-edit", setData("k", "edited"))
 	r.fails("patch", "/a", http.StatusForbidden)
 	before := len(r.Requests("apply"))
-	_, _, err := apply(t.Context(), r.cluster, memory, configMap("a"))
+	_, _, err := apply(t.Context(), r.Run, memory, configMap("a"))
 	if sent := r.Requests("apply")[before:]; err == nil || len(sent) > 0 {
 		t.Errorf("%v, sent %v", err, sent)
 	}
-	if _, _, err := apply(t.Context(), r.cluster, memory, custom()); kube.ClassOf(err) != kube.KindMissing {
+	if _, _, err := apply(t.Context(), r.Run, memory, custom()); kube.ClassOf(err) != kube.KindMissing {
 		t.Errorf("a kind that the cluster does not have: %v", err)
 	}
 }
@@ -236,7 +236,7 @@ func TestResponseWithoutOwnersIsAnError(t *testing.T) {
 		return nil
 	}
 	memory := Memory{}
-	live, _, err := apply(t.Context(), r.cluster, memory, configMap("a"))
+	live, _, err := apply(t.Context(), r.Run, memory, configMap("a"))
 	if err == nil || live == nil || len(memory) > 0 || !strings.Contains(err.Error(), "ConfigMap/ml/a") {
 		t.Errorf("object %v, memory %v, error %v", live, memory, err)
 	}
@@ -256,7 +256,7 @@ func TestClaimOfRemovedFieldsNeedsTheResultOfTheApply(t *testing.T) {
 			return obj, nil
 		},
 	} {
-		err := ClaimRemovedFields(t.Context(), r.cluster, memory, refOf(t, obj), mapKey, live, dryRun)
+		err := ClaimRemovedFields(t.Context(), r.Cluster, memory, refOf(t, obj), mapKey, live, dryRun)
 		if sent := r.Requests("patch")[before:]; err != nil || len(sent) > 0 {
 			t.Errorf("%s: %v, requests %v", name, err, sent)
 		}
@@ -268,7 +268,7 @@ func TestClaimOfRemovedFieldsNeedsTheResultOfTheApply(t *testing.T) {
 		t.Error("dry run of an object whose owners are unknown")
 		return obj, nil
 	}
-	if err := ClaimRemovedFields(t.Context(), r.cluster, memory, refOf(t, obj), mapKey, broken, fails); err == nil {
+	if err := ClaimRemovedFields(t.Context(), r.Cluster, memory, refOf(t, obj), mapKey, broken, fails); err == nil {
 		t.Error("the owners of the fields are unknown")
 	}
 	unknown := func() (*unstructured.Unstructured, error) {
@@ -280,16 +280,16 @@ func TestClaimOfRemovedFieldsNeedsTheResultOfTheApply(t *testing.T) {
 		out.SetManagedFields(records)
 		return out, nil
 	}
-	if err := ClaimRemovedFields(t.Context(), r.cluster, memory, refOf(t, obj), mapKey, live, unknown); err == nil {
+	if err := ClaimRemovedFields(t.Context(), r.Cluster, memory, refOf(t, obj), mapKey, live, unknown); err == nil {
 		t.Error("the fields that remain are unknown")
 	}
 }
 
 func TestFieldsThatOthersKeepInTheClusterAreAWarning(t *testing.T) {
 	t.Parallel()
-	after := func(t *testing.T, r *run) *unstructured.Unstructured {
+	after := func(t *testing.T, r *testRun) *unstructured.Unstructured {
 		t.Helper()
-		result, err := r.cluster.DryRun(t.Context(), configMap("a", "l", "v"))
+		result, err := r.Cluster.DryRun(t.Context(), configMap("a", "l", "v"))
 		if err != nil {
 			t.Fatal(err)
 		}

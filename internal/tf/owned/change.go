@@ -11,12 +11,13 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 )
 
 // Change brings the objects of a resource from the prior ones to the planned ones, and records which ones exist, also
 // after a failure.
 type Change struct {
-	Cluster         *kube.Cluster
+	Run             *run.Run
 	RecordedCluster RecordedCluster
 	Memory          Memory
 	Creation        *Creation
@@ -43,9 +44,9 @@ type Change struct {
 	Diags       diag.Diagnostics
 }
 
-// Run sends the planned objects that differ from prior ones, and deletes the prior ones that are not planned, except
+// Apply sends the planned objects that differ from prior ones, and deletes the prior ones that are not planned, except
 // those that were imported from another owner and never applied.
-func (c *Change) Run(ctx context.Context, planned, prior Objects) {
+func (c *Change) Apply(ctx context.Context, planned, prior Objects) {
 	c.Existing = Objects{}
 	changed, obsolete := planned.ChangedFrom(prior)
 	for key, object := range planned {
@@ -108,7 +109,7 @@ func (c *Change) prepareCreate(ctx context.Context, changed []*unstructured.Unst
 		if prior[manifest.Key(obj)] != nil {
 			continue
 		}
-		if err := PrepareCreate(ctx, c.Cluster, c.Creation, obj, c.PodLabels); err != nil {
+		if err := PrepareCreate(ctx, c.Run, c.Creation, obj, c.PodLabels); err != nil {
 			return err
 		}
 	}
@@ -138,7 +139,7 @@ func (c *Change) reportFailure(err error, planned Objects, creating bool) {
 // deleteObsolete deletes objects that the plan no longer contains. Those that remain stay in state and in memory, so
 // that the next apply deletes them.
 func (c *Change) deleteObsolete(ctx context.Context, obsolete Objects) {
-	remaining, diags := DeleteObjects(ctx, c.Cluster, c.RecordedCluster, obsolete.Sorted(c.DeletionRank), c.Memory, nil)
+	remaining, diags := DeleteObjects(ctx, c.Run, c.RecordedCluster, obsolete.Sorted(c.DeletionRank), c.Memory, nil)
 	c.Diags.Append(diags...)
 	for _, key := range slices.Sorted(maps.Keys(obsolete)) {
 		if remaining[key] {

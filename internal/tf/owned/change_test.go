@@ -50,7 +50,7 @@ func updated(t *testing.T, memory Memory, failing string, err error) (change *Ch
 			}
 			return nil, nil
 		}}
-	change.Run(t.Context(), named(t, "2", "b", "a", "c"), named(t, "1", "a", "b", "c"))
+	change.Apply(t.Context(), named(t, "2", "b", "a", "c"), named(t, "1", "a", "b", "c"))
 	return change, sent
 }
 
@@ -86,7 +86,7 @@ func TestChangeSendsNoUnchangedObject(t *testing.T) {
 	change := &Change{Memory: Memory{}, Rank: func(*unstructured.Unstructured) int { return 0 },
 		DeletionRank: func(*unstructured.Unstructured) int { return 0 }}
 	same := named(t, "1", "a", "b")
-	change.Run(t.Context(), same, same) // a nil Send would panic
+	change.Apply(t.Context(), same, same) // a nil Send would panic
 	if !slices.Equal(keys(change.Existing), keys(same)) || len(change.Diags) > 0 {
 		t.Errorf("existing %v, %v", keys(change.Existing), change.Diags)
 	}
@@ -142,7 +142,7 @@ func TestReleasedObjectStaysInTheClusterWithoutState(t *testing.T) {
 		Release: func(_ context.Context, obj *unstructured.Unstructured) (bool, error) {
 			return obj.GetName() == "b", nil
 		}}
-	change.Run(t.Context(), named(t, "1", "a"), prior) // a deletion would need a cluster
+	change.Apply(t.Context(), named(t, "1", "a"), prior) // a deletion would need a cluster
 	if got := keys(change.After(prior)); !slices.Equal(got, []string{"ConfigMap/ml/a"}) || len(change.Memory) > 0 {
 		t.Errorf("state %v, memory %v", got, change.Memory)
 	}
@@ -168,7 +168,7 @@ func TestReleasedObjectStaysInStateAfterAFailure(t *testing.T) {
 				Release: func(context.Context, *unstructured.Unstructured) (bool, error) {
 					return test.release == nil, test.release
 				}}
-			change.Run(t.Context(), named(t, "2", "a"), prior)
+			change.Apply(t.Context(), named(t, "2", "a"), prior)
 			if _, kept := change.Existing[keyOf("b")]; kept != (test.release != nil) {
 				t.Errorf("existing %v", keys(change.Existing))
 			}
@@ -180,16 +180,16 @@ func TestReleasedObjectStaysInStateAfterAFailure(t *testing.T) {
 }
 
 // changing returns a change of the objects of a resource in a cluster.
-func (r *run) changing(memory Memory) *Change {
-	change := &Change{Cluster: r.cluster, Memory: memory, Creation: creation(), Incomplete: "The resource is in state.",
+func (r *testRun) changing(memory Memory) *Change {
+	change := &Change{Run: r.Run, Memory: memory, Creation: creation(), Incomplete: "The resource is in state.",
 		Rank:         func(obj *unstructured.Unstructured) int { return -int(obj.GetName()[0]) },
 		DeletionRank: func(obj *unstructured.Unstructured) int { return -int(obj.GetName()[0]) }}
 	change.Send = func(ctx context.Context, obj *unstructured.Unstructured, before *Object) (diag.Diagnostics, error) {
 		if before != nil {
-			_, diags, err := apply(ctx, r.cluster, memory, obj)
+			_, diags, err := apply(ctx, r.Run, memory, obj)
 			return diags, err
 		}
-		_, diags, err := Create(ctx, r.cluster, memory, change.Creation, obj)
+		_, diags, err := Create(ctx, r.Run, memory, change.Creation, obj)
 		return diags, err
 	}
 	return change
@@ -201,14 +201,14 @@ func TestChangeCreatesUpdatesAndDeletes(t *testing.T) {
 	t.Parallel()
 	server, memory := newRun(t), Memory{}
 	first := server.changing(memory)
-	first.Run(t.Context(), named(t, "1", "a", "b", "c"), nil)
-	first.Creation.Complete(server.cluster)
+	first.Apply(t.Context(), named(t, "1", "a", "b", "c"), nil)
+	first.Creation.Complete(server.Run)
 	if first.Diags.HasError() || len(server.Paths()) != 3 || len(memory) != 3 || len(first.Existing) != 3 {
 		t.Fatalf("%v, %v, memory %v", first.Diags, server.Paths(), memory)
 	}
 	r := again(t, server.Server)
 	change, planned := r.changing(memory), named(t, "2", "a", "d")
-	change.Run(t.Context(), planned, first.Existing)
+	change.Apply(t.Context(), planned, first.Existing)
 	if len(change.Diags) > 0 || !slices.Equal(keys(change.Existing), []string{keyOf("a"), keyOf("d")}) ||
 		!slices.Equal(change.Deleted, []string{keyOf("b"), keyOf("c")}) {
 		t.Errorf("existing %v, deleted %v, %v", keys(change.Existing), change.Deleted, change.Diags)
@@ -231,7 +231,7 @@ func TestNothingIsSentIfOneObjectCannotBeCreated(t *testing.T) {
 	r := newRun(t)
 	r.Server.Apply(t, somebody, configMap("a"))
 	change := r.changing(Memory{})
-	change.Run(t.Context(), named(t, "1", "a", "b"), nil)
+	change.Apply(t.Context(), named(t, "1", "a", "b"), nil)
 	if len(change.Diags) != 1 || change.Diags[0].Summary() != "ConfigMap ml/a was not created by this provider" ||
 		len(change.Existing) > 0 || len(r.Requests("apply")) > 0 {
 		t.Errorf("%v, existing %v, requests %v", change.Diags, keys(change.Existing), r.Requests("apply"))
@@ -242,11 +242,11 @@ func TestObjectThatMayRemainStaysInState(t *testing.T) {
 	t.Parallel()
 	server, memory := newRun(t), Memory{}
 	first := server.changing(memory)
-	first.Run(t.Context(), named(t, "1", "a", "b", "c"), nil)
+	first.Apply(t.Context(), named(t, "1", "a", "b", "c"), nil)
 	r := again(t, server.Server)
 	r.fails("delete", "/b", http.StatusForbidden)
 	change := r.changing(memory)
-	change.Run(t.Context(), named(t, "1", "a"), first.Existing)
+	change.Apply(t.Context(), named(t, "1", "a"), first.Existing)
 	if !change.Diags.HasError() || !slices.Equal(keys(change.Existing), []string{keyOf("a"), keyOf("b")}) ||
 		!slices.Equal(change.Deleted, []string{keyOf("c")}) || memory[keyOf("b")].UID == "" {
 		t.Errorf("existing %v, deleted %v, %v", keys(change.Existing), change.Deleted, change.Diags)
@@ -266,7 +266,7 @@ func TestImportedObjectThatWasNeverAppliedIsNotDeleted(t *testing.T) {
 		t.Error("an object that is not ours is released")
 		return false, nil
 	}
-	change.Run(t.Context(), Objects{}, prior)
+	change.Apply(t.Context(), Objects{}, prior)
 	if len(change.Diags) > 0 || len(change.Existing) > 0 || r.Object(mapPath+"b") == nil {
 		t.Errorf("existing %v, %v", keys(change.Existing), change.Diags)
 	}
@@ -276,13 +276,13 @@ func TestObjectThatIsNotReleasedIsDeleted(t *testing.T) {
 	t.Parallel()
 	server, memory := newRun(t), Memory{}
 	first := server.changing(memory)
-	first.Run(t.Context(), named(t, "1", "a", "b", "c"), nil)
+	first.Apply(t.Context(), named(t, "1", "a", "b", "c"), nil)
 	r := again(t, server.Server)
 	change := r.changing(memory)
 	change.Release = func(_ context.Context, obj *unstructured.Unstructured) (bool, error) {
 		return obj.GetName() == "c", nil
 	}
-	change.Run(t.Context(), named(t, "1", "a"), first.Existing)
+	change.Apply(t.Context(), named(t, "1", "a"), first.Existing)
 	if got := r.Paths(); len(change.Diags) > 0 || !slices.Equal(got, []string{mapPath + "a", mapPath + "c"}) {
 		t.Errorf("objects %v, %v", got, change.Diags)
 	}
@@ -317,7 +317,7 @@ func TestObjectWithAnUnknownOutcomeIsInState(t *testing.T) {
 				}
 				return diag.Diagnostics{diag.NewWarningDiagnostic("Sent", "")}, c.err
 			}
-			change.Run(t.Context(), named(t, "2", "a"), c.prior)
+			change.Apply(t.Context(), named(t, "2", "a"), c.prior)
 			if got := keys(change.Existing); !slices.Equal(got, c.want) || change.Diags.WarningsCount() != 1 ||
 				change.Diags.ErrorsCount() != 1 || change.Interrupted {
 				t.Errorf("existing %v, want %v, %v", got, c.want, change.Diags)
@@ -331,7 +331,7 @@ func TestInterruptedCreationKeepsWhatIsKnown(t *testing.T) {
 	r, memory := newRun(t), Memory{}
 	r.fails("apply", "/b", http.StatusInternalServerError)
 	change := r.changing(memory)
-	change.Run(t.Context(), named(t, "1", "a", "b", "c"), nil) // in the order c, b, a
+	change.Apply(t.Context(), named(t, "1", "a", "b", "c"), nil) // in the order c, b, a
 	if !change.Interrupted || change.Diags.HasError() || len(change.Diags) != 1 ||
 		!strings.Contains(change.Diags[0].Detail(), "The resource is in state.") || len(change.Existing) != 3 {
 		t.Fatalf("existing %v, %v", keys(change.Existing), change.Diags)

@@ -91,14 +91,14 @@ func (r RecordedCluster) Record(ctx context.Context, private PrivateWriter) diag
 func RecordCreated(
 	ctx context.Context, data *tf.ProviderData, creation *Creation, private PrivateWriter,
 ) diag.Diagnostics {
-	creation.endClaims(data.Cluster, true)
+	creation.endClaims(data.Run, true)
 	return RecordedCluster{configured: data.Cluster.Identity(ctx, namespaceOf(creation.ID))}.Record(ctx, private)
 }
 
 // KindRemoved reports whether err means that ref was deleted with its kind: this is the cluster of the resource, and
 // its server no longer serves the kind.
 func (r RecordedCluster) KindRemoved(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, err error) bool {
-	return kube.ClassOf(err) == kube.KindMissing && r.Confirmed() && cluster.KindRemoved(ctx, ref.Kind)
+	return kube.ClassOf(err) == kube.KindMissing && r.Confirmed() && cluster.Discovery.KindRemoved(ctx, ref.Kind)
 }
 
 // RemovedWarning reports that an object was deleted with its kind.

@@ -14,6 +14,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
@@ -53,7 +54,7 @@ func inCluster(t *testing.T, uid string) *tf.ProviderData {
 			`"name":"kube-system"}}`, uid)
 	}))
 	t.Cleanup(server.Close)
-	return &tf.ProviderData{Cluster: kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"})}
+	return &tf.ProviderData{Run: run.New(t.Context(), kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"}), nil)}
 }
 
 // Without permission to read kube-system, the namespace of the resource shows whether this is the same cluster.
@@ -71,7 +72,7 @@ func TestMissingObjectIsDoubtfulUnlessItsNamespaceIsTheSame(t *testing.T) {
 			`"name":"ml"}}`)
 	}))
 	defer server.Close()
-	data := &tf.ProviderData{Cluster: kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"})}
+	data := &tf.ProviderData{Run: run.New(t.Context(), kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"}), nil)}
 	for name, c := range map[string]struct {
 		known, id           string
 		doubtful, confirmed bool
@@ -152,14 +153,14 @@ func TestCreatedResourceIsRecordedWithItsCluster(t *testing.T) {
 	t.Parallel()
 	r, one, state := newRun(t), creation(), private{}
 	ref := refOf(t, configMap("a"))
-	if _, err := one.LookUp(t.Context(), r.cluster, ref); err != nil {
+	if _, err := one.LookUp(t.Context(), r.Run, ref); err != nil {
 		t.Fatal(err)
 	}
 	if diags := RecordCreated(t.Context(), r.data(), one, state); len(diags) > 0 {
 		t.Fatal(diags)
 	}
-	if !r.cluster.Claimed(ref) || !strings.Contains(string(state[clusterKey]), kubetest.ClusterUID) {
-		t.Errorf("claimed %t, private state %s", r.cluster.Claimed(ref), state[clusterKey])
+	if !r.Claimed(ref) || !strings.Contains(string(state[clusterKey]), kubetest.ClusterUID) {
+		t.Errorf("claimed %t, private state %s", r.Claimed(ref), state[clusterKey])
 	}
 	if diags := RecordCreated(t.Context(), r.data(), one, failing{}); !diags.HasError() {
 		t.Error("the error is lost")

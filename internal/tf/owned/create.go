@@ -9,14 +9,15 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 )
 
 // Create applies an object of a resource that is being created, marked as unfinished. If PrepareCreate found no
 // object with that name, an object that somebody has created since is an error, and remains unchanged.
 func Create(
-	ctx context.Context, cluster *kube.Cluster, memory Memory, creation *Creation, obj *unstructured.Unstructured,
+	ctx context.Context, r *run.Run, memory Memory, creation *Creation, obj *unstructured.Unstructured,
 ) (*unstructured.Unstructured, diag.Diagnostics, error) {
-	ref, err := cluster.RefOf(ctx, obj)
+	ref, err := r.Cluster.Discovery.RefOf(ctx, obj)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -24,9 +25,9 @@ func Create(
 	var live *unstructured.Unstructured
 	var diags diag.Diagnostics
 	if creation.IsNew(ref) {
-		live, diags, err = applyWith(ctx, cluster.ApplyNew, cluster, memory, ref, obj, marked)
+		live, diags, err = applyWith(ctx, r.Cluster.ApplyNew, r.Cluster, memory, ref, obj, marked)
 	} else {
-		live, diags, err = ApplyAs(ctx, cluster, memory, obj, marked)
+		live, diags, err = ApplyAs(ctx, r, memory, obj, marked)
 	}
 	switch {
 	case err == nil:
@@ -34,25 +35,25 @@ func Create(
 	case kube.OutcomeUnknown(err):
 		memory.Expect(manifest.Key(obj), creation)
 	default:
-		err = creation.explainRejection(ctx, cluster, ref, err)
+		err = creation.explainRejection(ctx, r, ref, err)
 	}
 	return live, diags, err
 }
 
 // CreateSecret is like Create, but for a Secret, and remembers nothing.
 func CreateSecret(
-	ctx context.Context, cluster *kube.Cluster, creation *Creation, ref kube.Ref, secret *unstructured.Unstructured,
+	ctx context.Context, r *run.Run, creation *Creation, ref kube.Ref, secret *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
 	marked := creation.Mark(secret)
 	var live *unstructured.Unstructured
 	var err error
 	if creation.IsNew(ref) {
-		live, err = cluster.ApplyNew(ctx, marked)
+		live, err = r.Cluster.ApplyNew(ctx, marked)
 	} else {
-		live, err = cluster.Apply(ctx, marked)
+		live, err = r.Cluster.Apply(ctx, marked)
 	}
 	if err != nil {
-		return nil, creation.explainRejection(ctx, cluster, ref, err)
+		return nil, creation.explainRejection(ctx, r, ref, err)
 	}
 	creation.Created(ref, live)
 	return live, nil
@@ -60,11 +61,11 @@ func CreateSecret(
 
 // LookUp claims the object of a creation for this run, and returns the live object with that name, or nil.
 func (c *Creation) LookUp(
-	ctx context.Context, cluster *kube.Cluster, ref kube.Ref,
+	ctx context.Context, r *run.Run, ref kube.Ref,
 ) (*unstructured.Unstructured, error) {
 	var live *unstructured.Unstructured
-	err := c.Claim(cluster, ref, func() (err error) {
-		live, err = cluster.Look(ctx, ref)
+	err := c.Claim(r, ref, func() (err error) {
+		live, err = r.Cluster.Look(ctx, ref)
 		return err
 	})
 	if err == nil && live == nil && !c.Adopt {
@@ -81,14 +82,14 @@ func (c *Creation) IsNew(ref kube.Ref) bool { return c.isNew[ref.Key()] }
 
 // explainRejection converts the error of an apply that found an object of somebody else. The result names the owner.
 // It also reverts what the apply has written.
-func (c *Creation) explainRejection(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, err error) error {
+func (c *Creation) explainRejection(ctx context.Context, r *run.Run, ref kube.Ref, err error) error {
 	if found, ok := errors.AsType[*kube.ExistsError](err); ok {
-		return c.withdraw(ctx, cluster, found)
+		return c.withdraw(ctx, r, found)
 	}
 	if !c.IsNew(ref) || kube.ClassOf(err) != kube.Conflict {
 		return err
 	}
-	live, lookErr := cluster.Get(ctx, ref)
+	live, lookErr := r.Cluster.API.Get(ctx, ref)
 	if lookErr != nil {
 		return err
 	}
@@ -101,13 +102,13 @@ func (c *Creation) explainRejection(ctx context.Context, cluster *kube.Cluster, 
 
 // withdraw leaves an object to the manager that created it. If that is another run of this provider, the two cannot be
 // distinguished. Then the object keeps the fields of both, and the next apply of the other state restores its own.
-func (c *Creation) withdraw(ctx context.Context, cluster *kube.Cluster, found *kube.ExistsError) error {
+func (c *Creation) withdraw(ctx context.Context, r *run.Run, found *kube.ExistsError) error {
 	others := otherManagers(found.Live)
 	if len(others) == 0 {
-		cluster.Complete(found.Ref, found.Live)
+		r.Complete(found.Ref, found.Live)
 		return &otherResourceError{ref: found.Ref.String(), creation: c, overwritten: true}
 	}
-	err := cluster.Withdraw(ctx, found)
+	err := r.Cluster.Withdraw(ctx, found)
 	return &foreignError{ref: found.Ref.String(), managers: others, added: err}
 }
 

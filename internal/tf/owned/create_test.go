@@ -12,29 +12,30 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
 // create looks an object up and creates it, as a resource does.
-func (r *run) create(
+func (r *testRun) create(
 	t *testing.T, creation *Creation, memory Memory, obj *unstructured.Unstructured,
 ) (*unstructured.Unstructured, diag.Diagnostics, error) {
 	t.Helper()
-	if err := PrepareCreate(t.Context(), r.cluster, creation, obj, nil); err != nil {
+	if err := PrepareCreate(t.Context(), r.Run, creation, obj, nil); err != nil {
 		t.Fatal(err)
 	}
-	return Create(t.Context(), r.cluster, memory, creation, obj)
+	return Create(t.Context(), r.Run, memory, creation, obj)
 }
 
 // mustCreate creates an object of a resource that is then in state.
-func (r *run) mustCreate(t *testing.T, memory Memory, obj *unstructured.Unstructured) *unstructured.Unstructured {
+func (r *testRun) mustCreate(t *testing.T, memory Memory, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	one := creation()
 	live, diags, err := r.create(t, one, memory, obj)
 	if err != nil || len(diags) > 0 {
 		t.Fatal(err, diags)
 	}
-	one.Complete(r.cluster)
+	one.Complete(r.Run)
 	r.completions.Flush(t.Context())
 	return live
 }
@@ -54,7 +55,7 @@ func TestCreatedObjectIsUnfinishedUntilItIsInState(t *testing.T) {
 	if r.Object(mapPath + "a").GetAnnotations()[kube.UnfinishedAnnotation] != id {
 		t.Error("the object is finished although it is not in state")
 	}
-	one.Complete(r.cluster)
+	one.Complete(r.Run)
 	r.completions.Flush(t.Context())
 	if left := r.Object(mapPath + "a").GetAnnotations(); left[kube.UnfinishedAnnotation] != "" {
 		t.Errorf("the object in state has the annotations %v", left)
@@ -117,11 +118,11 @@ func TestObjectThatAppearsDuringItsCreationBelongsToItsCreator(t *testing.T) {
 			t.Parallel()
 			r, memory, one := newRun(t), Memory{}, creation()
 			obj := configMap("a", "k", "ours")
-			if err := PrepareCreate(t.Context(), r.cluster, one, obj, nil); err != nil {
+			if err := PrepareCreate(t.Context(), r.Run, one, obj, nil); err != nil {
 				t.Fatal(err)
 			}
 			theirs := r.Apply(t, c.manager, configMap("a", "k", c.data))
-			live, _, err := Create(t.Context(), r.cluster, memory, one, obj)
+			live, _, err := Create(t.Context(), r.Run, memory, one, obj)
 			if err == nil || live != nil || len(memory) > 0 {
 				t.Fatalf("object %v, error %v, memory %+v", live, err, memory)
 			}
@@ -130,7 +131,7 @@ func TestObjectThatAppearsDuringItsCreationBelongsToItsCreator(t *testing.T) {
 				strings.Contains(d.Detail(), "could not remove") {
 				t.Errorf("%s\n%s", d.Summary(), d.Detail())
 			}
-			one.Complete(r.cluster)
+			one.Complete(r.Run)
 			r.completions.Flush(t.Context())
 			now := r.Object(mapPath + "a")
 			value, _, _ := unstructured.NestedString(now.Object, "data", "k")
@@ -148,12 +149,12 @@ func TestFieldsThatCannotBeWithdrawnAreReported(t *testing.T) {
 	t.Parallel()
 	r, one := newRun(t), creation()
 	obj := configMap("a", "k", "ours")
-	if err := PrepareCreate(t.Context(), r.cluster, one, obj, nil); err != nil {
+	if err := PrepareCreate(t.Context(), r.Run, one, obj, nil); err != nil {
 		t.Fatal(err)
 	}
 	r.Apply(t, somebody, configMap("a", "other", "theirs"))
 	r.fails("dry-run", "/a", http.StatusInternalServerError)
-	_, _, err := Create(t.Context(), r.cluster, Memory{}, one, obj)
+	_, _, err := Create(t.Context(), r.Run, Memory{}, one, obj)
 	if d := Failure(err); !strings.Contains(d.Detail(), "could not remove them again") {
 		t.Errorf("%s\n%s", d.Summary(), d.Detail())
 	}
@@ -165,26 +166,26 @@ func TestConflictOfAnApplyIsExplainedOnlyForAnObjectOfSomebodyElse(t *testing.T)
 	r, one := newRun(t), creation()
 	ref := refOf(t, configMap("a"))
 	conflict := &kube.Error{Class: kube.Conflict, Err: errors.New("conflict")}
-	if err := one.explainRejection(t.Context(), r.cluster, ref, conflict); err != conflict { //nolint:errorlint // same
+	if err := one.explainRejection(t.Context(), r.Run, ref, conflict); err != conflict { //nolint:errorlint // same
 		t.Errorf("an object that is not new: %v", err)
 	}
-	if _, err := one.LookUp(t.Context(), r.cluster, ref); err != nil {
+	if _, err := one.LookUp(t.Context(), r.Run, ref); err != nil {
 		t.Fatal(err)
 	}
-	if err := one.explainRejection(t.Context(), r.cluster, ref, conflict); err != conflict { //nolint:errorlint // same
+	if err := one.explainRejection(t.Context(), r.Run, ref, conflict); err != conflict { //nolint:errorlint // same
 		t.Errorf("an object that cannot be read: %v", err)
 	}
 	r.Apply(t, somebody, configMap("a"))
 	invalid := &kube.Error{Class: kube.Invalid, Err: errors.New("invalid")}
-	if err := one.explainRejection(t.Context(), r.cluster, ref, invalid); err != invalid { //nolint:errorlint // same
+	if err := one.explainRejection(t.Context(), r.Run, ref, invalid); err != invalid { //nolint:errorlint // same
 		t.Errorf("another error: %v", err)
 	}
-	if err := one.explainRejection(t.Context(), r.cluster, ref, conflict); !strings.Contains(err.Error(), "kubectl") {
+	if err := one.explainRejection(t.Context(), r.Run, ref, conflict); !strings.Contains(err.Error(), "kubectl") {
 		t.Errorf("a conflict: %v", err)
 	}
 	r.Remove(mapPath + "a")
 	r.Apply(t, kube.Manager, kube.MarkUnfinished(configMap("a"), "some"))
-	if err := one.explainRejection(t.Context(), r.cluster, ref, conflict); err != conflict { //nolint:errorlint // same
+	if err := one.explainRejection(t.Context(), r.Run, ref, conflict); err != conflict { //nolint:errorlint // same
 		t.Errorf("an object that may be taken over: %v", err)
 	}
 }
@@ -195,25 +196,25 @@ func TestLookUpFindsExistingObjectsAndClaimsAll(t *testing.T) {
 	r.Apply(t, somebody, configMap("a"))
 	for name, isNew := range map[string]bool{"a": false, "b": true} {
 		ref := refOf(t, configMap(name))
-		live, err := one.LookUp(t.Context(), r.cluster, ref)
+		live, err := one.LookUp(t.Context(), r.Run, ref)
 		if err != nil || (live == nil) != isNew || one.IsNew(ref) != isNew {
 			t.Errorf("%s: %v, %v, new: %t", name, live, err, one.IsNew(ref))
 		}
 	}
 	adopting := &Creation{Adopt: true}
-	if _, err := adopting.LookUp(t.Context(), r.cluster, refOf(t, configMap("b"))); err != nil ||
+	if _, err := adopting.LookUp(t.Context(), r.Run, refOf(t, configMap("b"))); err != nil ||
 		adopting.IsNew(refOf(t, configMap("b"))) {
 		t.Errorf("an adopted object is new: %v", err)
 	}
 	r.fails("get", "/c", http.StatusForbidden)
-	if _, err := one.LookUp(t.Context(), r.cluster, refOf(t, configMap("c"))); err == nil ||
+	if _, err := one.LookUp(t.Context(), r.Run, refOf(t, configMap("c"))); err == nil ||
 		one.IsNew(refOf(t, configMap("c"))) {
 		t.Errorf("an object that cannot be read is new: %v", err)
 	}
-	one.End(r.cluster)
+	one.End(r.Run)
 	for _, name := range []string{"a", "b", "c"} {
-		_, err := r.cluster.DeleteUnlessClaimed(t.Context(), refOf(t, configMap(name)), func() error { return nil })
-		if _, failed := errors.AsType[*kube.CreationFailedError](err); !failed {
+		_, err := r.DeleteUnlessClaimed(t.Context(), refOf(t, configMap(name)), func() error { return nil })
+		if _, failed := errors.AsType[*run.CreationFailedError](err); !failed {
 			t.Errorf("%s may be deleted after the failed creation: %v", name, err)
 		}
 	}
@@ -236,7 +237,7 @@ func TestAdoptionMakesTheProviderTheOnlyOwnerOfItsFields(t *testing.T) {
 			t.Errorf("%s owns %s", entry.Manager, text)
 		}
 	}
-	if _, _, err := apply(t.Context(), r.cluster, memory, configMap("a")); err != nil {
+	if _, _, err := apply(t.Context(), r.Run, memory, configMap("a")); err != nil {
 		t.Fatal(err)
 	}
 	data, _, _ := unstructured.NestedStringMap(r.Object(mapPath+"a").Object, "data")
@@ -260,7 +261,7 @@ func TestManagersThatCannotBeRemovedAreAWarning(t *testing.T) {
 }
 
 // rewriting makes the server change a value on admission.
-func (r *run) rewriting() {
+func (r *testRun) rewriting() {
 	r.Intercept = func(verb, _ string) kubetest.Fault {
 		if verb != "apply" {
 			return nil
@@ -298,14 +299,14 @@ func TestSecretIsCreatedMarkedAndWithdrawnLikeOtherObjects(t *testing.T) {
 	t.Run("a new one", func(t *testing.T) {
 		t.Parallel()
 		r, one := newRun(t), creation()
-		if _, err := one.LookUp(t.Context(), r.cluster, ref); err != nil {
+		if _, err := one.LookUp(t.Context(), r.Run, ref); err != nil {
 			t.Fatal(err)
 		}
-		live, err := CreateSecret(t.Context(), r.cluster, one, ref, ours)
+		live, err := CreateSecret(t.Context(), r.Run, one, ref, ours)
 		if err != nil || live.GetAnnotations()[kube.UnfinishedAnnotation] == "" {
 			t.Fatalf("%v, %v", live, err)
 		}
-		one.Complete(r.cluster)
+		one.Complete(r.Run)
 		r.completions.Flush(t.Context())
 		if left := unfinishedMark(r.Object(path)); left != "" {
 			t.Errorf("the Secret in state is unfinished: %s", left)
@@ -316,10 +317,10 @@ func TestSecretIsCreatedMarkedAndWithdrawnLikeOtherObjects(t *testing.T) {
 		r := newRun(t)
 		r.Server.Apply(t, somebody, theirs)
 		one := &Creation{Adopt: true}
-		if _, err := one.LookUp(t.Context(), r.cluster, ref); err != nil {
+		if _, err := one.LookUp(t.Context(), r.Run, ref); err != nil {
 			t.Fatal(err)
 		}
-		if live, err := CreateSecret(t.Context(), r.cluster, one, ref, ours); err != nil || live == nil {
+		if live, err := CreateSecret(t.Context(), r.Run, one, ref, ours); err != nil || live == nil {
 			t.Errorf("%v, %v", live, err)
 		}
 		if value, _, _ := unstructured.NestedString(r.Object(path).Object, "data", "k"); value != "b3Vycw==" {
@@ -329,11 +330,11 @@ func TestSecretIsCreatedMarkedAndWithdrawnLikeOtherObjects(t *testing.T) {
 	t.Run("one that appears", func(t *testing.T) {
 		t.Parallel()
 		r, one := newRun(t), creation()
-		if _, err := one.LookUp(t.Context(), r.cluster, ref); err != nil {
+		if _, err := one.LookUp(t.Context(), r.Run, ref); err != nil {
 			t.Fatal(err)
 		}
 		r.Server.Apply(t, somebody, theirs)
-		live, err := CreateSecret(t.Context(), r.cluster, one, ref, ours)
+		live, err := CreateSecret(t.Context(), r.Run, one, ref, ours)
 		if err == nil || live != nil || !strings.Contains(err.Error(), "managed by kubectl") {
 			t.Errorf("%v, %v", live, err)
 		}

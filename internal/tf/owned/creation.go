@@ -12,6 +12,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 )
 
 // Creation is the creation of one resource. It decides which existing objects become objects of the resource: those
@@ -107,7 +108,7 @@ func (c *Creation) replaces(live *unstructured.Unstructured) bool {
 
 // check reads an object and admits it.
 func (c *Creation) check(ctx context.Context, cluster *kube.Cluster, ref kube.Ref) error {
-	live, err := cluster.Read(ctx, ref)
+	live, err := cluster.Store.Get(ctx, ref)
 	if err != nil && !kube.IsNotFound(err) {
 		return err
 	}
@@ -134,17 +135,17 @@ func (c *Creation) identity() string {
 
 // Claim makes deletions of ref in this run wait for the outcome of the creation, and calls look to find an existing
 // object.
-func (c *Creation) Claim(cluster *kube.Cluster, ref kube.Ref, look func() error) error {
+func (c *Creation) Claim(r *run.Run, ref kube.Ref, look func() error) error {
 	c.claimed = append(c.claimed, ref)
-	return cluster.Claim(ref, look)
+	return r.Claim(ref, look)
 }
 
 // End ends the claims of a creation that is not in state. It does nothing after [RecordCreated] or Complete.
-func (c *Creation) End(cluster *kube.Cluster) { c.endClaims(cluster, false) }
+func (c *Creation) End(r *run.Run) { c.endClaims(r, false) }
 
-func (c *Creation) endClaims(cluster *kube.Cluster, inState bool) {
+func (c *Creation) endClaims(r *run.Run, inState bool) {
 	for _, ref := range c.claimed {
-		cluster.EndClaim(ref, inState)
+		r.EndClaim(ref, inState)
 	}
 }
 
@@ -154,11 +155,11 @@ func (c *Creation) Created(ref kube.Ref, live *unstructured.Unstructured) {
 }
 
 // Complete records that the resource is in state.
-func (c *Creation) Complete(cluster *kube.Cluster) {
-	cluster.Planned(c.resource()).Executed()
-	c.endClaims(cluster, true)
+func (c *Creation) Complete(r *run.Run) {
+	r.Planned(c.resource()).Executed()
+	c.endClaims(r, true)
 	for _, one := range c.created {
-		cluster.Complete(one.ref, one.live)
+		r.Complete(one.ref, one.live)
 	}
 }
 

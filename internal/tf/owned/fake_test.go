@@ -13,6 +13,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
@@ -24,41 +25,42 @@ const (
 	unreadable = `{"bad":{}}`
 )
 
-// run is one run of the provider against a server.
-type run struct {
+// testRun is one run of the provider against a server.
+type testRun struct {
 	*kubetest.Server
 
-	cluster     *kube.Cluster
-	completions *kube.Completions
+	*run.Run
+
+	completions *run.Completions
 }
 
 // apply applies an object that contains only our fields.
 func apply(
-	ctx context.Context, cluster *kube.Cluster, memory Memory, obj *unstructured.Unstructured,
+	ctx context.Context, r *run.Run, memory Memory, obj *unstructured.Unstructured,
 ) (*unstructured.Unstructured, diag.Diagnostics, error) {
-	return ApplyAs(ctx, cluster, memory, obj, obj)
+	return ApplyAs(ctx, r, memory, obj, obj)
 }
 
 // newRun starts a server, and a run.
-func newRun(t *testing.T) *run {
+func newRun(t *testing.T) *testRun {
 	t.Helper()
 	return again(t, kubetest.NewServer(t))
 }
 
 // again starts another run against the same server.
-func again(t *testing.T, server *kubetest.Server) *run {
+func again(t *testing.T, server *kubetest.Server) *testRun {
 	t.Helper()
 	settings := config.Config{Host: server.URL, Token: "x", Namespace: "ml",
 		Env: config.Env{Getenv: func(string) string { return "" }}}
-	completions := kube.NewCompletions(func() bool { return true })
-	cluster := kube.NewCluster(t.Context(), settings).WithClock(&kubetest.Clock{}).WithCompletions(completions)
-	return &run{Server: server, cluster: cluster, completions: completions}
+	completions := run.NewCompletions(func() bool { return true })
+	cluster := kube.NewCluster(t.Context(), settings).WithClock(&kubetest.Clock{})
+	return &testRun{Server: server, Run: run.New(t.Context(), cluster, completions), completions: completions}
 }
 
-func (r *run) data() *tf.ProviderData { return &tf.ProviderData{Cluster: r.cluster} }
+func (r *testRun) data() *tf.ProviderData { return &tf.ProviderData{Run: r.Run} }
 
 // fails makes the server respond with an error to requests with a verb, for an object with the name; "" for all.
-func (r *run) fails(verb, name string, code int) {
+func (r *testRun) fails(verb, name string, code int) {
 	r.Intercept = func(requested, path string) kubetest.Fault {
 		if requested == verb && strings.HasSuffix(path, name) {
 			return kubetest.StatusWith(code, reasonOf(code), "made up")

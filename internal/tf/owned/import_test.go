@@ -16,6 +16,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
@@ -51,7 +52,7 @@ func TestAdoptedFieldsAreThoseOfTheConfigurationThatClientsHaveSet(t *testing.T)
 	t.Parallel()
 	r, memory, objects := newRun(t), Memory{}, Objects{}
 	live := r.Server.Apply(t, somebody, configMap("a", "k", "live", "theirs", "v"))
-	ok, err := objects.Adopt(t.Context(), r.cluster, memory, live, configMap("a", "k", "ours", "new", "v"))
+	ok, err := objects.Adopt(t.Context(), r.Cluster, memory, live, configMap("a", "k", "ours", "new", "v"))
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -77,7 +78,7 @@ func TestObjectThatCannotBeAdoptedIsLeftAlone(t *testing.T) {
 		FieldsV1: metav1.NewFieldsV1(unreadable)}})
 	adopt := func(live *unstructured.Unstructured) error {
 		memory, objects := Memory{}, Objects{}
-		ok, err := objects.Adopt(t.Context(), r.cluster, memory, live, configMap("a", "k", "v"))
+		ok, err := objects.Adopt(t.Context(), r.Cluster, memory, live, configMap("a", "k", "v"))
 		if ok || len(memory) > 0 || len(objects) > 0 {
 			t.Errorf("adopted %v with %v", objects, memory)
 		}
@@ -163,7 +164,7 @@ func TestApplyOfAnImportedObjectThatChangesNothingIsRecognized(t *testing.T) {
 			if c.failing != 0 {
 				r.fails("dry-run", "/a", c.failing)
 			}
-			got, err := AppliesNothing(t.Context(), r.cluster, memory, planned, objects[mapKey])
+			got, err := AppliesNothing(t.Context(), r.Cluster, memory, planned, objects[mapKey])
 			if got != c.want || (err != nil) != c.failed || (len(r.Requests("dry-run")) > 0) != c.dryRun {
 				t.Errorf("%t, %v, requests %v", got, err, r.Requests("dry-run"))
 			}
@@ -183,7 +184,7 @@ func TestDryRunDecidesAboutDefaultsOfTheServer(t *testing.T) {
 	live := r.Server.Apply(t, kube.Manager, kube.MarkCreation(items(map[string]any{"k": "v"}), "some"))
 	memory := Memory{mapKey: {UID: live.GetUID(), Creation: "some", Set: []byte(`{"f:data":{}}`)}}
 	planned, prior := items(map[string]any{"k": "v"}), items(map[string]any{"k": "v", "default": "x"})
-	same, err := AppliesNothing(t.Context(), r.cluster, memory, &Object{Key: mapKey, Content: planned},
+	same, err := AppliesNothing(t.Context(), r.Cluster, memory, &Object{Key: mapKey, Content: planned},
 		&Object{Key: mapKey, Content: prior})
 	if err != nil || !same || len(r.Requests("dry-run")) != 1 {
 		t.Errorf("%t, %v, requests %v", same, err, r.Requests("dry-run"))
@@ -203,8 +204,9 @@ func TestImportIDIsTheNamespaceAndTheName(t *testing.T) {
 		})}
 	}
 	configured := newRun(t).data()
-	broken := &tf.ProviderData{Cluster: kube.NewCluster(t.Context(), config.Config{ConfigPaths: []string{"/none"},
-		Env: config.Env{Getenv: func(string) string { return "" }}})}
+	broken := &tf.ProviderData{Run: run.New(t.Context(), kube.NewCluster(t.Context(), config.Config{
+		ConfigPaths: []string{"/none"}, Env: config.Env{Getenv: func(string) string { return "" }},
+	}), nil)}
 	for name, c := range map[string]struct {
 		data     *tf.ProviderData
 		id       string
@@ -279,8 +281,9 @@ func TestIdentityOfAResourceRequiresOnlyItsName(t *testing.T) {
 func TestNamespaceIsResolvedOnce(t *testing.T) {
 	t.Parallel()
 	configured := newRun(t).data()
-	broken := &tf.ProviderData{Cluster: kube.NewCluster(t.Context(), config.Config{ConfigPaths: []string{"/none"},
-		Env: config.Env{Getenv: func(string) string { return "" }}})}
+	broken := &tf.ProviderData{Run: run.New(t.Context(), kube.NewCluster(t.Context(), config.Config{
+		ConfigPaths: []string{"/none"}, Env: config.Env{Getenv: func(string) string { return "" }},
+	}), nil)}
 	text, null := types.StringValue, types.StringNull()
 	for name, c := range map[string]struct {
 		data                *tf.ProviderData

@@ -14,25 +14,26 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 )
 
 // ApplyAs applies one object, remembers the fields that are ours, and warns of fields that admission has changed. sent
 // can contain more than our fields, such as the UID; see [Memory.MergeForeign].
 func ApplyAs(
-	ctx context.Context, cluster *kube.Cluster, memory Memory, obj, sent *unstructured.Unstructured,
+	ctx context.Context, r *run.Run, memory Memory, obj, sent *unstructured.Unstructured,
 ) (*unstructured.Unstructured, diag.Diagnostics, error) {
 	key := manifest.Key(obj)
-	ref, err := cluster.RefOf(ctx, obj)
+	ref, err := r.Cluster.Discovery.RefOf(ctx, obj)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := claimRemovedFields(ctx, cluster, memory, ref, sent); err != nil {
+	if err := claimRemovedFields(ctx, r.Cluster, memory, ref, sent); err != nil {
 		return nil, nil, err
 	}
 	if !memory.Expects(key) {
-		return applyWith(ctx, cluster.Apply, cluster, memory, ref, obj, memory.Marked(key, sent))
+		return applyWith(ctx, r.Cluster.Apply, r.Cluster, memory, ref, obj, memory.Marked(key, sent))
 	}
-	existing, err := cluster.Read(ctx, ref)
+	existing, err := r.Cluster.Store.Get(ctx, ref)
 	if err != nil && !kube.IsNotFound(err) {
 		return nil, nil, err
 	}
@@ -40,9 +41,9 @@ func ApplyAs(
 	if err != nil {
 		return nil, nil, err
 	}
-	live, diags, err := applyWith(ctx, cluster.Apply, cluster, memory, ref, obj, sent)
+	live, diags, err := applyWith(ctx, r.Cluster.Apply, r.Cluster, memory, ref, obj, sent)
 	if live != nil {
-		cluster.Complete(ref, live)
+		r.Complete(ref, live)
 	}
 	return live, diags, err
 }
@@ -74,29 +75,29 @@ func (m Memory) ObjectToSend(
 // PrepareCreate makes sure that a new object can be created. It returns an error for an existing object that creation
 // does not admit. It waits for an object that is still being deleted, and for the pods that podLabels select.
 func PrepareCreate(
-	ctx context.Context, cluster *kube.Cluster, creation *Creation, obj *unstructured.Unstructured,
+	ctx context.Context, r *run.Run, creation *Creation, obj *unstructured.Unstructured,
 	podLabels map[string]string,
 ) error {
-	ref, err := cluster.RefOf(ctx, obj)
+	ref, err := r.Cluster.Discovery.RefOf(ctx, obj)
 	if err != nil {
 		return err
 	}
-	live, err := creation.LookUp(ctx, cluster, ref)
+	live, err := creation.LookUp(ctx, r, ref)
 	if err != nil {
 		return err
 	}
 	if err := creation.Admit(ref, live); err != nil || live == nil || live.GetDeletionTimestamp() == nil {
 		return err
 	}
-	return observe.WaitGone(ctx, cluster, ref, live.GetUID(), podLabels)
+	return observe.WaitGone(ctx, r.Cluster, ref, live.GetUID(), podLabels)
 }
 
 // Delete starts the deletion of one object, and reports whether it existed. It does not delete another object with
 // the same name, which it reports in a warning, nor one that this run has created; see [NotDeletedWarning].
 func Delete(
-	ctx context.Context, cluster *kube.Cluster, memory Memory, key string, ref kube.Ref,
+	ctx context.Context, r *run.Run, memory Memory, key string, ref kube.Ref,
 ) (bool, diag.Diagnostics, error) {
-	live, err := cluster.Read(ctx, ref)
+	live, err := r.Cluster.Store.Get(ctx, ref)
 	if kube.IsNotFound(err) {
 		return false, nil, nil
 	}
@@ -106,8 +107,8 @@ func Delete(
 	if same, err := memory.Has(key, live); err != nil || !same {
 		return false, OtherObjectWarning(memory, key, ref, live, err), err
 	}
-	started, err := cluster.DeleteUnlessClaimed(ctx, ref,
-		func() error { return cluster.Delete(ctx, ref, live.GetUID()) })
+	started, err := r.DeleteUnlessClaimed(ctx, ref,
+		func() error { return r.Cluster.Delete(ctx, ref, live.GetUID()) })
 	return started, nil, err
 }
 
@@ -152,8 +153,8 @@ func (e *otherObjectError) diagnostic() diag.Diagnostic {
 
 // NotDeletedWarning reports that an object is not deleted because a resource of this run has created it. For the
 // cluster, it is the same object whatever the address of its resource is.
-func NotDeletedWarning(cluster *kube.Cluster, ref kube.Ref) diag.Diagnostics {
-	if !cluster.Claimed(ref) {
+func NotDeletedWarning(r *run.Run, ref kube.Ref) diag.Diagnostics {
+	if !r.Claimed(ref) {
 		return nil
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic(ref.String()+" was not deleted",
@@ -181,9 +182,9 @@ type Found struct {
 // An object that was created in its place is another object, unless it was restored from a backup. resource is the type
 // and ID of its resource.
 func Find(
-	ctx context.Context, cluster *kube.Cluster, memory Memory, key string, ref kube.Ref, resource string,
+	ctx context.Context, r *run.Run, memory Memory, key string, ref kube.Ref, resource string,
 ) (Found, diag.Diagnostics, error) {
-	live, err := cluster.Read(ctx, ref)
+	live, err := r.Cluster.Store.Get(ctx, ref)
 	if kube.IsNotFound(err) {
 		gone := ErrDeleted
 		if memory.Expects(key) {
@@ -198,7 +199,7 @@ func Find(
 	if err != nil {
 		return Found{}, diags, err
 	}
-	RecordInState(cluster, ref, live, resource)
+	RecordInState(r, ref, live, resource)
 	return Found{Live: live, MemoryChanged: memoryChanged}, diags, nil
 }
 
@@ -248,9 +249,9 @@ func (m Memory) Missing(key string, ref kube.Ref) diag.Diagnostic {
 
 // RecordInState records that an object in state belongs to a resource, by type and ID, regardless of the outcome of
 // the run that created it.
-func RecordInState(cluster *kube.Cluster, ref kube.Ref, live *unstructured.Unstructured, resource string) {
-	cluster.Hold(live.GetUID(), resource)
-	cluster.CompleteInState(ref, live)
+func RecordInState(r *run.Run, ref kube.Ref, live *unstructured.Unstructured, resource string) {
+	r.Hold(live.GetUID(), resource)
+	r.CompleteInState(ref, live)
 }
 
 // DriftWarning lists every changed field with its manager and time. A refresh does not know the configuration, so the

@@ -16,6 +16,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 )
 
 // Objects are the objects of one resource by [manifest.Key].
@@ -142,7 +143,7 @@ func (o Objects) Preserve(prior Objects, unchanged func(planned, prior *Object) 
 // DeleteObjects deletes objects in the given order and waits until they and the pods that podLabels select are gone. It
 // returns the keys of those that may remain, because their deletion failed or has not ended.
 func DeleteObjects(
-	ctx context.Context, cluster *kube.Cluster, recorded RecordedCluster, objects []*unstructured.Unstructured,
+	ctx context.Context, r *run.Run, recorded RecordedCluster, objects []*unstructured.Unstructured,
 	memory Memory, podLabels map[string]string,
 ) (remaining map[string]bool, diags diag.Diagnostics) {
 	remaining = map[string]bool{}
@@ -150,27 +151,27 @@ func DeleteObjects(
 	var started []string
 	for _, obj := range objects {
 		key := manifest.Key(obj)
-		ref, err := cluster.LiveRef(ctx, obj)
+		ref, err := r.Cluster.Discovery.LiveRef(ctx, obj)
 		begun := false
 		if err == nil {
 			var others diag.Diagnostics
-			begun, others, err = Delete(ctx, cluster, memory, key, ref)
+			begun, others, err = Delete(ctx, r, memory, key, ref)
 			diags.Append(others...)
 		}
 		switch {
-		case recorded.KindRemoved(ctx, cluster, ref, err):
+		case recorded.KindRemoved(ctx, r.Cluster, ref, err):
 		case err != nil:
 			diags.Append(Failure(err))
 			remaining[key] = true
 		case begun:
 			started, terminating[key] = append(started, key), ref
 		default: // gone, or now of another resource
-			diags.Append(NotDeletedWarning(cluster, ref)...)
+			diags.Append(NotDeletedWarning(r, ref)...)
 		}
 	}
 	for _, key := range started {
 		ref := terminating[key]
-		if err := observe.WaitGone(ctx, cluster, ref, cluster.DeletionOf(ref), podLabels); err != nil {
+		if err := observe.WaitGone(ctx, r.Cluster, ref, r.Cluster.DeletionOf(ref), podLabels); err != nil {
 			diags.Append(tf.Failure(err))
 			remaining[key] = true
 		}

@@ -82,7 +82,7 @@ func TestManifestThatIsNoObjectIsAnErrorWithItsKey(t *testing.T) {
 	r, rendered := newRun(t), configMap("a")
 	rendered.Object["data"] = int64(1)
 	r.Server.Apply(t, somebody, configMap("a"))
-	if ok, err := (Objects{}).Adopt(t.Context(), r.cluster, Memory{}, unencodable(), rendered); ok ||
+	if ok, err := (Objects{}).Adopt(t.Context(), r.Cluster, Memory{}, unencodable(), rendered); ok ||
 		err == nil {
 		t.Errorf("adopted: %t, %v", ok, err)
 	}

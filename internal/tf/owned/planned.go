@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 )
 
 // PlanCreate records that a creation is planned. It returns an error if another resource of the run has the same
@@ -21,15 +21,15 @@ func PlanCreate(data *tf.ProviderData, creation *Creation, replacement bool) dia
 	}
 	// Deleting a PersistentVolumeClaim deletes its data, in either order of the two operations.
 	mayDestroy := creation.Adopt && creation.Type != tf.VolumeType
-	return conflict(data.Cluster.Planned(creation.Type+" "+creation.ID).Create(replacement, mayDestroy), creation.Type,
+	return conflict(data.Run.Planned(creation.Type+" "+creation.ID).Create(replacement, mayDestroy), creation.Type,
 		creation.ID)
 }
 
-// PlanInState records what is planned for a resource in state: [kube.Planned.Keep], unless it is replaced, or
-// [kube.Planned.Destroy], without a replacement. It returns an error if the provider is configured for another cluster.
+// PlanInState records what is planned for a resource in state: [run.Planned.Keep], unless it is replaced, or
+// [run.Planned.Destroy], without a replacement. It returns an error if the provider is configured for another cluster.
 func PlanInState(
 	ctx context.Context, data *tf.ProviderData, private PrivateReader, resourceType string, id types.String,
-	record func(kube.Planned) kube.PlanConflict,
+	record func(run.Planned) run.PlanConflict,
 ) diag.Diagnostics {
 	if !data.Configured() || id.ValueString() == "" {
 		return nil
@@ -37,7 +37,7 @@ func PlanInState(
 	if _, diags := ClusterOf(ctx, data, private, resourceType, id); diags.HasError() {
 		return diags
 	}
-	return conflict(record(data.Cluster.Planned(resourceType+" "+id.ValueString())), resourceType, id.ValueString())
+	return conflict(record(data.Run.Planned(resourceType+" "+id.ValueString())), resourceType, id.ValueString())
 }
 
 // PlanObjects records the keys of the objects of a resource. It returns an error if another resource of the run
@@ -47,7 +47,7 @@ func PlanObjects(data *tf.ProviderData, creation *Creation, keys iter.Seq[string
 		return nil
 	}
 	for key := range keys {
-		if other := data.Cluster.PlanObject(key, creation.resource()); other != "" {
+		if other := data.Run.PlanObject(key, creation.resource()); other != "" {
 			shared := &sharedError{object: key, resource: creation.resource(), other: other}
 			return diag.Diagnostics{shared.diagnostic()}
 		}
@@ -55,22 +55,22 @@ func PlanObjects(data *tf.ProviderData, creation *Creation, keys iter.Seq[string
 	return nil
 }
 
-func conflict(found kube.PlanConflict, resourceType, id string) diag.Diagnostics {
+func conflict(found run.PlanConflict, resourceType, id string) diag.Diagnostics {
 	summary, detail := fmt.Sprintf("Two %s resources are named %s", resourceType, id), ""
 	switch found {
-	case kube.NoConflict:
+	case run.NoConflict:
 		return nil
-	case kube.CreatedTwice:
+	case run.CreatedTwice:
 		detail = fmt.Sprintf("Another %s of this configuration also creates %s, and both would write to the same "+
 			"object.\n\n"+
 			"Next step: Change the name or the namespace of one of them.", resourceType, id)
-	case kube.CreatedAndKept:
+	case run.CreatedAndKept:
 		detail = "One is in state and manages the object, and another one would be created with the same namespace " +
 			"and name.\n\nNext step: Change the name or the namespace of one of them."
-	case kube.KeptTwice:
+	case run.KeptTwice:
 		detail = "Both are in state and manage the same object. Destroying one of them would delete it for both.\n\n" +
 			"Next step: Remove one of them from the state and from the configuration:\n  terraform state rm ADDRESS"
-	case kube.KeptAndDestroyed:
+	case run.KeptAndDestroyed:
 		detail = "Both are in state and manage the same object. One of them would be destroyed, which would delete " +
 			"the object of the other.\n\n" +
 			"Next step: Remove the destroyed one from the state, which does not delete the object:\n" +
@@ -79,7 +79,7 @@ func conflict(found kube.PlanConflict, resourceType, id string) diag.Diagnostics
 			"  removed {\n    from = ADDRESS\n    lifecycle {\n      destroy = false\n    }\n  }\n\n" +
 			"If a replacement with create_before_destroy failed and left both at one address, remove that address " +
 			"from the state and import the object:\n" + importBlock(resourceType, id)
-	case kube.CreatedAndDestroyed:
+	case run.CreatedAndDestroyed:
 		summary = fmt.Sprintf("%s %s would be destroyed and created", resourceType, id)
 		detail = "One resource of this run would destroy it, and another one would create it again with the same " +
 			"namespace and name. The order of the two is undefined, and the data of the object may be lost.\n\n" +

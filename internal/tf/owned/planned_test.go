@@ -8,8 +8,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 )
 
 // planner plans resources of one run, all with the ID ml/x.
@@ -23,11 +23,11 @@ func (p planner) create(of string, replacement, adopt bool) diag.Diagnostics {
 }
 
 func (p planner) keep(of string) diag.Diagnostics {
-	return PlanInState(p.t.Context(), p.data, private{}, of, types.StringValue("ml/x"), kube.Planned.Keep)
+	return PlanInState(p.t.Context(), p.data, private{}, of, types.StringValue("ml/x"), run.Planned.Keep)
 }
 
 func (p planner) destroy(of string) diag.Diagnostics {
-	return PlanInState(p.t.Context(), p.data, private{}, of, types.StringValue("ml/x"), kube.Planned.Destroy)
+	return PlanInState(p.t.Context(), p.data, private{}, of, types.StringValue("ml/x"), run.Planned.Destroy)
 }
 
 func TestTwoResourcesOfOneRunCannotHaveTheSameObject(t *testing.T) {
@@ -100,7 +100,7 @@ func TestDestructionAfterACompletedCreationIsNoConflict(t *testing.T) {
 	if diags := p.create("kt_compute", false, false); len(diags) > 0 {
 		t.Fatal(diags)
 	}
-	one.Complete(r.cluster)
+	one.Complete(r.Run)
 	if diags := p.destroy("kt_compute"); len(diags) > 0 {
 		t.Error(diags)
 	}
@@ -115,8 +115,8 @@ func TestNothingIsRecordedWithoutAClusterOrAnID(t *testing.T) {
 			unconfigured.destroy("kt_compute"),
 			PlanObjects(unconfigured.data, &Creation{ID: "ml/x"}, slices.Values([]string{mapKey})),
 			PlanCreate(configured, &Creation{Type: "kt_compute"}, false),
-			PlanInState(t.Context(), configured, private{}, "kt_compute", types.StringUnknown(), kube.Planned.Keep),
-			PlanInState(t.Context(), configured, private{}, "kt_compute", types.StringNull(), kube.Planned.Destroy),
+			PlanInState(t.Context(), configured, private{}, "kt_compute", types.StringUnknown(), run.Planned.Keep),
+			PlanInState(t.Context(), configured, private{}, "kt_compute", types.StringNull(), run.Planned.Destroy),
 			PlanObjects(configured, &Creation{Type: "kt_a"}, slices.Values([]string{mapKey})),
 			PlanObjects(configured, &Creation{Type: "kt_b"}, slices.Values([]string{mapKey})))
 		if len(diags) > 0 {
@@ -130,7 +130,7 @@ func TestResourceOfAnotherClusterIsNotRecorded(t *testing.T) {
 	data := newRun(t).data()
 	elsewhere := private{clusterKey: []byte(`{"uid":"other"}`)}
 	for range 2 {
-		diags := PlanInState(t.Context(), data, elsewhere, "kt_compute", types.StringValue("ml/x"), kube.Planned.Keep)
+		diags := PlanInState(t.Context(), data, elsewhere, "kt_compute", types.StringValue("ml/x"), run.Planned.Keep)
 		if len(diags) != 1 || diags[0].Summary() != "The provider is configured for another cluster" {
 			t.Errorf("%v", diags)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 )
 
 // Forecast is the result of a server-side dry run of one planned object.
@@ -42,12 +43,12 @@ func (m Memory) Preview(
 	ctx context.Context, cluster *kube.Cluster, obj *unstructured.Unstructured, creation *Creation,
 	replacedUID types.UID,
 ) Forecast {
-	ref, err := cluster.RefOf(ctx, obj)
+	ref, err := cluster.Discovery.RefOf(ctx, obj)
 	if err != nil {
 		return Forecast{Ref: ref, err: err}
 	}
 	if replacedUID != "" {
-		if live, err := cluster.Read(ctx, ref); err == nil && live.GetUID() == replacedUID {
+		if live, err := cluster.Store.Get(ctx, ref); err == nil && live.GetUID() == replacedUID {
 			creation.skip()
 			return Forecast{Ref: ref}
 		}
@@ -65,7 +66,7 @@ func (m Memory) Preview(
 	}
 	if kube.ClassOf(err) == kube.Immutable && creation != nil {
 		// Terraform passes no state of a tainted resource, whose objects are deleted before the creation.
-		if live, readErr := cluster.Read(ctx, ref); readErr == nil && creation.holds(live) {
+		if live, readErr := cluster.Store.Get(ctx, ref); readErr == nil && creation.holds(live) {
 			err = nil
 		}
 	}
@@ -151,7 +152,7 @@ func Failure(err error) diag.Diagnostic {
 	if ownership, ok := errors.AsType[ownershipError](err); ok {
 		return ownership.diagnostic()
 	}
-	if failed, ok := errors.AsType[*kube.CreationFailedError](err); ok {
+	if failed, ok := errors.AsType[*run.CreationFailedError](err); ok {
 		return diag.NewErrorDiagnostic(failed.Ref.String()+" is not deleted", failed.Error()+
 			". This resource stays in the state.\n\nNext step: Correct the cause of the failed creation, and apply "+
 			"again.")

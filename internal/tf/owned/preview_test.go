@@ -18,7 +18,7 @@ import (
 )
 
 // immutable makes the server reject every dry run because of an immutable field.
-func (r *run) immutable() {
+func (r *testRun) immutable() {
 	r.Intercept = func(verb, _ string) kubetest.Fault {
 		if verb != "dry-run" {
 			return nil
@@ -96,7 +96,7 @@ func TestPreviewShowsWhatAnApplyWouldDo(t *testing.T) {
 			case c.failing != 0:
 				r.fails("dry-run", "", c.failing)
 			}
-			got := noMemory.Preview(t.Context(), r.cluster, obj, c.creation, c.replaced)
+			got := noMemory.Preview(t.Context(), r.Cluster, obj, c.creation, c.replaced)
 			after := ""
 			if got.After != nil {
 				after, _, _ = unstructured.NestedString(got.After.Object, "data", "k")
@@ -132,7 +132,7 @@ func TestPreviewOfAnObjectInStateKeepsItsCreation(t *testing.T) {
 	t.Parallel()
 	r, memory := newRun(t), Memory{}
 	live := r.mustCreate(t, memory, configMap("a"))
-	got := memory.Preview(t.Context(), r.cluster, configMap("a"), nil, "")
+	got := memory.Preview(t.Context(), r.Cluster, configMap("a"), nil, "")
 	if got.Err() != nil {
 		t.Fatal(got.Err())
 	}
@@ -147,30 +147,30 @@ func TestReplacedObjectCountsAsTheFirstOne(t *testing.T) {
 	t.Parallel()
 	r, one := newRun(t), creation()
 	replaced := r.Server.Apply(t, kube.Manager, configMap("a"))
-	noMemory.Preview(t.Context(), r.cluster, configMap("a"), one, replaced.GetUID())
+	noMemory.Preview(t.Context(), r.Cluster, configMap("a"), one, replaced.GetUID())
 	r.Server.Apply(t, kube.Manager, kube.MarkUnfinished(configMap("b"), "some"))
 	r.Server.Apply(t, kube.Manager, configMap("c"))
-	if got := noMemory.Preview(t.Context(), r.cluster, configMap("b"), one, ""); got.Err() != nil {
+	if got := noMemory.Preview(t.Context(), r.Cluster, configMap("b"), one, ""); got.Err() != nil {
 		t.Error(got.Err())
 	}
-	if got := noMemory.Preview(t.Context(), r.cluster, configMap("c"), one, ""); got.Err() == nil {
+	if got := noMemory.Preview(t.Context(), r.Cluster, configMap("c"), one, ""); got.Err() == nil {
 		t.Error("an object of another resource is admitted after one that was not the first")
 	}
-	if got := noMemory.Preview(t.Context(), r.cluster, configMap("a"), nil, replaced.GetUID()); got.Err() != nil {
+	if got := noMemory.Preview(t.Context(), r.Cluster, configMap("a"), nil, replaced.GetUID()); got.Err() != nil {
 		t.Error(got.Err())
 	}
 	for name, c := range map[string]func(*Creation){
 		"the first one is new": func(one *Creation) {
-			noMemory.Preview(t.Context(), r.cluster, configMap("new"), one, "")
+			noMemory.Preview(t.Context(), r.Cluster, configMap("new"), one, "")
 		},
 		"the first one is only looked up": func(one *Creation) {
-			PreviewOwner(t.Context(), r.cluster, refOf(t, configMap("new")), one)
+			PreviewOwner(t.Context(), r.Cluster, refOf(t, configMap("new")), one)
 		},
 	} {
 		one := creation()
 		c(one)
-		noMemory.Preview(t.Context(), r.cluster, configMap("b"), one, "")
-		if got := noMemory.Preview(t.Context(), r.cluster, configMap("c"), one, ""); got.Err() == nil {
+		noMemory.Preview(t.Context(), r.Cluster, configMap("b"), one, "")
+		if got := noMemory.Preview(t.Context(), r.Cluster, configMap("c"), one, ""); got.Err() == nil {
 			t.Errorf("%s: an object of another resource is admitted", name)
 		}
 	}
@@ -181,22 +181,22 @@ func TestPreviewOfAnUnknownObjectChecksItsOwner(t *testing.T) {
 	r := newRun(t)
 	r.Server.Apply(t, somebody, configMap("a"))
 	ref := refOf(t, configMap("a"))
-	if got := PreviewOwner(t.Context(), r.cluster, ref, creation()); got.Err() == nil || got.Ref.Name != "a" {
+	if got := PreviewOwner(t.Context(), r.Cluster, ref, creation()); got.Err() == nil || got.Ref.Name != "a" {
 		t.Errorf("an object of another client: %+v", got)
 	}
-	got := PreviewOwner(t.Context(), r.cluster, ref, &Creation{Adopt: true})
+	got := PreviewOwner(t.Context(), r.Cluster, ref, &Creation{Adopt: true})
 	if got.Err() != nil || got.Ref.Name != "a" {
 		t.Errorf("an adopted object: %+v", got)
 	}
-	if got := PreviewOwner(t.Context(), r.cluster, refOf(t, configMap("b")), creation()); got.Err() != nil {
+	if got := PreviewOwner(t.Context(), r.Cluster, refOf(t, configMap("b")), creation()); got.Err() != nil {
 		t.Errorf("a missing object: %+v", got)
 	}
 	r.fails("get", "/a", http.StatusForbidden)
-	got = PreviewOwner(t.Context(), r.cluster, ref, creation())
+	got = PreviewOwner(t.Context(), r.Cluster, ref, creation())
 	if kube.ClassOf(got.Err()) != kube.Denied {
 		t.Errorf("an object that cannot be read: %+v", got)
 	}
-	got = noMemory.Preview(t.Context(), r.cluster, custom(), creation(), "u")
+	got = noMemory.Preview(t.Context(), r.Cluster, custom(), creation(), "u")
 	if kube.ClassOf(got.Err()) != kube.KindMissing {
 		t.Errorf("a kind that the cluster does not have: %+v", got)
 	}

@@ -73,7 +73,7 @@ func claimRemovedFields(
 	if _, known := memory.applied(key); !known {
 		return nil
 	}
-	live, err := cluster.Read(ctx, ref)
+	live, err := cluster.Store.Get(ctx, ref)
 	if kube.IsNotFound(err) {
 		return nil
 	}

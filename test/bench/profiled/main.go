@@ -15,15 +15,15 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/provider"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 )
 
 func main() {
 	provider.PrepareProcess(false)
 	ctx := context.Background()
-	completions := kube.NewCompletions(func() bool { return true })
+	completions := run.NewCompletions(func() bool { return true })
 	err := profile(os.Getenv("KT_BENCH_PROFILE"), func() error {
 		newProvider := provider.New(ctx, "bench", config.OSEnv(), completions)
 		return tf6server.Serve("registry.terraform.io/ktdev/kt", func() tfprotov6.ProviderServer {

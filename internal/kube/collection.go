@@ -60,10 +60,10 @@ func newCollection(scope Ref) *collection {
 }
 
 // run lists and watches until ctx ends, or until the server denies permission.
-func (c *collection) run(ctx context.Context, cluster *Cluster) {
+func (c *collection) run(ctx context.Context, api *API) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	resource, err := cluster.lister(c.scope)
+	resource, err := api.lister(c.scope)
 	if err != nil {
 		c.failed(Wrap("list", c.scope, err))
 		return
@@ -75,7 +75,7 @@ func (c *collection) run(ctx context.Context, cluster *Cluster) {
 		case apierrors.IsInvalid(err), apierrors.IsResourceExpired(err), apierrors.IsGone(err):
 			return // the server cannot stream a list, or the version is too old; the Reflector then lists
 		}
-		err = cluster.denied(ctx, verb, c.scope, Wrap(verb, c.scope, err))
+		err = api.denied(ctx, verb, c.scope, Wrap(verb, c.scope, err))
 		if ClassOf(err) == Denied {
 			defer stop()
 		}
@@ -131,7 +131,7 @@ func (c *collection) changedLocked(objects ...*Entry) {
 	}
 }
 
-// subscribe notifies changed of changes until cancel is called. See [Cluster.Subscribe].
+// subscribe notifies changed of changes until cancel is called. See [Store.Subscribe].
 func (c *collection) subscribe(about func(*Entry) bool, changed chan<- struct{}) (cancel func()) {
 	s := &subscription{about, changed}
 	c.mu.Lock()

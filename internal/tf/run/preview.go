@@ -1,4 +1,4 @@
-package kube
+package run
 
 import (
 	"context"
@@ -41,13 +41,13 @@ func newPreviews() *previews {
 }
 
 // BeginApply records that Terraform applies a resource in this run.
-func (c *Cluster) BeginApply() { c.previews.apply() }
+func (r *Run) BeginApply() { r.previews.apply() }
 
 // Preview calls preview, which dry-runs a change and must not determine planned
 // values, except that a resource is replaced. It skips preview in an apply: the
 // plan has called it, and the apply reports all errors.
-func (c *Cluster) Preview(ctx context.Context, preview func()) {
-	p := c.previews
+func (r *Run) Preview(ctx context.Context, preview func()) {
+	p := r.previews
 	p.mu.Lock()
 	led := p.led
 	leads := led == nil
@@ -57,16 +57,16 @@ func (c *Cluster) Preview(ctx context.Context, preview func()) {
 	}
 	p.mu.Unlock()
 	if leads {
-		began := c.clock.Now()
+		began := r.Cluster.Clock().Now()
 		defer func() {
-			now := c.clock.Now()
+			now := r.Cluster.Clock().Now()
 			p.mu.Lock()
 			p.until = now.Add(min(max(now.Sub(began), shortestLead), longestLead))
 			p.mu.Unlock()
 			close(led)
 		}()
 	} else {
-		c.follow(ctx, led)
+		r.follow(ctx, led)
 	}
 	select {
 	case <-p.applying:
@@ -76,8 +76,8 @@ func (c *Cluster) Preview(ctx context.Context, preview func()) {
 }
 
 // follow waits until an apply has started, or is no longer expected.
-func (c *Cluster) follow(ctx context.Context, led <-chan struct{}) {
-	p := c.previews
+func (r *Run) follow(ctx context.Context, led <-chan struct{}) {
+	p := r.previews
 	select {
 	case <-ctx.Done():
 		return
@@ -86,12 +86,12 @@ func (c *Cluster) follow(ctx context.Context, led <-chan struct{}) {
 	case <-led:
 	}
 	p.mu.Lock()
-	left := p.until.Sub(c.clock.Now())
+	left := p.until.Sub(r.Cluster.Clock().Now())
 	p.mu.Unlock()
 	if left <= 0 {
 		return
 	}
-	timer := c.clock.NewTimer(left)
+	timer := r.Cluster.Clock().NewTimer(left)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

@@ -1,4 +1,4 @@
-package kube
+package run
 
 import (
 	"context"
@@ -8,8 +8,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"k8s.io/utils/clock"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
+
+func newRun(t *testing.T) *Run {
+	t.Helper()
+	return New(t.Context(), kube.NewCluster(t.Context(), config.Config{}), nil)
+}
 
 // walk previews ten changes at the same time, as Terraform does by default. The
 // first preview that ends is followed by an apply if the walk applies.
@@ -17,23 +23,23 @@ func walk(t *testing.T, applies bool) (previews int32) {
 	t.Helper()
 	var count atomic.Int32
 	synctest.Test(t, func(t *testing.T) {
-		c := &Cluster{clock: clock.RealClock{}, previews: newPreviews()}
+		r := newRun(t)
 		var resources sync.WaitGroup
 		for range 10 {
 			resources.Go(func() {
-				c.Preview(t.Context(), func() {
+				r.Preview(t.Context(), func() {
 					count.Add(1)
 					time.Sleep(500 * time.Millisecond) // of latency
 				})
 				if applies {
 					time.Sleep(50 * time.Millisecond) // of Terraform
-					c.BeginApply()
+					r.BeginApply()
 				}
 			})
 		}
 		resources.Wait()
 		before := time.Now()
-		c.Preview(t.Context(), func() { count.Add(1) })
+		r.Preview(t.Context(), func() { count.Add(1) })
 		if waited := time.Since(before); waited != 0 {
 			t.Errorf("a later preview waits for %v", waited)
 		}
@@ -67,10 +73,10 @@ func TestPreviewsWaitOnlyForTheFirstOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				c, previews := &Cluster{clock: clock.RealClock{}, previews: newPreviews()}, 0
+				r, previews := newRun(t), 0
 				release := make(chan struct{})
 				var first sync.WaitGroup
-				first.Go(func() { c.Preview(t.Context(), func() { <-release }) })
+				first.Go(func() { r.Preview(t.Context(), func() { <-release }) })
 				synctest.Wait()
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
@@ -78,9 +84,9 @@ func TestPreviewsWaitOnlyForTheFirstOne(t *testing.T) {
 					cancel()
 				}
 				if test.applies {
-					c.BeginApply()
+					r.BeginApply()
 				}
-				if c.Preview(ctx, func() { previews++ }); previews != test.want {
+				if r.Preview(ctx, func() { previews++ }); previews != test.want {
 					t.Errorf("%d previews, want %d", previews, test.want)
 				}
 				close(release)
@@ -92,7 +98,7 @@ func TestPreviewsWaitOnlyForTheFirstOne(t *testing.T) {
 
 func TestPreviewIsValidForOneRun(t *testing.T) {
 	t.Parallel()
-	before := &Cluster{clock: clock.RealClock{}, previews: newPreviews()}
+	before := newRun(t)
 	before.BeginApply()
 	before.BeginApply() // each apply does
 	previewed := false
@@ -100,7 +106,7 @@ func TestPreviewIsValidForOneRun(t *testing.T) {
 	if previewed {
 		t.Error("a run that applies sends a preview")
 	}
-	(&Cluster{clock: clock.RealClock{}, previews: newPreviews()}).Preview(t.Context(), func() { previewed = true })
+	newRun(t).Preview(t.Context(), func() { previewed = true })
 	if !previewed {
 		t.Error("another run does not send a preview")
 	}

@@ -1,4 +1,4 @@
-package kube
+package run
 
 import (
 	"context"
@@ -6,33 +6,36 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 )
 
 func TestObjectsCreatedByARunAreNotDeletedByIt(t *testing.T) {
 	t.Parallel()
-	created := Ref{Kind: kind.ConfigMap(), Namespace: "ml", Name: "created"}
-	other := Ref{Kind: kind.ConfigMap(), Namespace: "ml", Name: "other"}
-	c := &Cluster{}
+	created := kube.Ref{Kind: kind.ConfigMap(), Namespace: "ml", Name: "created"}
+	other := kube.Ref{Kind: kind.ConfigMap(), Namespace: "ml", Name: "other"}
+	r := &Run{}
 	failed := errors.New("not readable")
-	if err := c.Claim(created, func() error { return failed }); !errors.Is(err, failed) {
+	if err := r.Claim(created, func() error { return failed }); !errors.Is(err, failed) {
 		t.Errorf("the error of the read is %v", err)
 	}
-	c.EndClaim(created, true)
+	r.EndClaim(created, true)
 	select {
-	case <-c.claims.of(created).ended:
+	case <-r.claimOf(created).ended:
 	default:
 		t.Error("the claim has not ended")
 	}
-	c.EndClaim(created, false) // which comes too late
-	for want, ref := range map[bool]Ref{false: created, true: other} {
+	r.EndClaim(created, false) // which comes too late
+	for want, ref := range map[bool]kube.Ref{false: created, true: other} {
 		removed := false
-		deleted, err := c.DeleteUnlessClaimed(t.Context(), ref, func() error {
+		deleted, err := r.DeleteUnlessClaimed(t.Context(), ref, func() error {
 			removed = true
 			return nil
 		})
-		if err != nil || deleted != want || removed != want || c.Claimed(ref) == want {
-			t.Errorf("%s: deleted %t, removed %t, claimed %t, error %v", ref, deleted, removed, c.Claimed(ref), err)
+		if err != nil || deleted != want || removed != want || r.Claimed(ref) == want {
+			t.Errorf("%s: deleted %t, removed %t, claimed %t, error %v", ref, deleted, removed, r.Claimed(ref), err)
 		}
 	}
 }
@@ -40,12 +43,12 @@ func TestObjectsCreatedByARunAreNotDeletedByIt(t *testing.T) {
 // A creation that starts during the request for a deletion reads the object afterwards.
 func TestCreationWaitsForAStartedDeletion(t *testing.T) {
 	t.Parallel()
-	ref := Ref{Kind: kind.ConfigMap(), Namespace: "ml", Name: "data"}
-	c := &Cluster{}
+	ref := kube.Ref{Kind: kind.ConfigMap(), Namespace: "ml", Name: "data"}
+	r := &Run{}
 	there, looked := true, make(chan bool)
-	if _, err := c.DeleteUnlessClaimed(t.Context(), ref, func() error {
+	if _, err := r.DeleteUnlessClaimed(t.Context(), ref, func() error {
 		go func() {
-			_ = c.Claim(ref, func() error {
+			_ = r.Claim(ref, func() error {
 				looked <- there
 				return nil
 			})
@@ -64,10 +67,10 @@ func TestCreationWaitsForAStartedDeletion(t *testing.T) {
 // takes over its object is in state.
 func TestDeletionWaitsForTheCreationAndFailsWithIt(t *testing.T) {
 	t.Parallel()
-	ref := Ref{Kind: kind.ConfigMap(), Namespace: "ml", Name: "data"}
+	ref := kube.Ref{Kind: kind.ConfigMap(), Namespace: "ml", Name: "data"}
 	for _, inState := range []bool{true, false} {
-		c := &Cluster{}
-		if err := c.Claim(ref, func() error { return nil }); err != nil {
+		r := &Run{}
+		if err := r.Claim(ref, func() error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 		type result struct {
@@ -76,13 +79,13 @@ func TestDeletionWaitsForTheCreationAndFailsWithIt(t *testing.T) {
 		}
 		results := make(chan result)
 		go func() {
-			deleted, err := c.DeleteUnlessClaimed(t.Context(), ref, func() error {
+			deleted, err := r.DeleteUnlessClaimed(t.Context(), ref, func() error {
 				t.Error("removed")
 				return nil
 			})
 			results <- result{deleted, err}
 		}()
-		c.EndClaim(ref, inState)
+		r.EndClaim(ref, inState)
 		got := <-results
 		var failed *CreationFailedError
 		if got.deleted || errors.As(got.err, &failed) == inState || (got.err == nil) != inState {
@@ -96,43 +99,74 @@ func TestDeletionWaitsForTheCreationAndFailsWithIt(t *testing.T) {
 
 func TestDeletionWaitingForACreationTimesOut(t *testing.T) {
 	t.Parallel()
-	ref := Ref{Kind: kind.ConfigMap(), Namespace: "ml", Name: "data"}
-	c := &Cluster{}
-	if err := c.Claim(ref, func() error { return nil }); err != nil {
+	ref := kube.Ref{Kind: kind.ConfigMap(), Namespace: "ml", Name: "data"}
+	r := &Run{}
+	if err := r.Claim(ref, func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if deleted, err := c.DeleteUnlessClaimed(ctx, ref, func() error { return nil }); deleted ||
+	if deleted, err := r.DeleteUnlessClaimed(ctx, ref, func() error { return nil }); deleted ||
 		!errors.Is(err, context.Canceled) {
 		t.Errorf("deleted %t, error %v", deleted, err)
 	}
 }
 
+// Knative has a kind Service as well.
+func TestClaimIsOfTheKindOfAGroup(t *testing.T) {
+	t.Parallel()
+	r := &Run{}
+	knative, _ := kind.Of(schema.GroupKind{Group: "serving.knative.dev", Kind: "Service"})
+	scaled := kube.Ref{Kind: knative, Namespace: "ml", Name: "trainer"}
+	core := kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "trainer"}
+	if err := r.Claim(scaled, func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	r.EndClaim(scaled, true)
+	deletes := errors.New("it is deleted")
+	if _, err := r.DeleteUnlessClaimed(t.Context(), core, func() error { return deletes }); !errors.Is(err, deletes) {
+		t.Errorf("the creation of the other one prevents the deletion: %v", err)
+	}
+}
+
+func TestValueOfARunIsCreatedOnce(t *testing.T) {
+	t.Parallel()
+	r, calls := &Run{}, 0
+	create := func() int { calls++; return calls }
+	for range 2 {
+		if got := Once(r, "a", create); got != 1 || calls != 1 {
+			t.Errorf("%d after %d calls", got, calls)
+		}
+	}
+	if got := Once(r, "b", create); got != 2 {
+		t.Errorf("the other value is %d", got)
+	}
+}
+
 func TestOnlyTheObjectInStateIsClaimed(t *testing.T) {
 	t.Parallel()
-	c := &Cluster{}
-	c.Hold("old", "kt_image ml/data")
-	c.Hold("", "kt_image ml/unknown")
-	if c.HeldBy("old") != "kt_image ml/data" || c.HeldBy("new") != "" || c.HeldBy("") != "" {
+	r := &Run{}
+	r.Hold("old", "kt_image ml/data")
+	r.Hold("", "kt_image ml/unknown")
+	if r.HeldBy("old") != "kt_image ml/data" || r.HeldBy("new") != "" || r.HeldBy("") != "" {
 		t.Error("only the object in state must be held")
 	}
 }
 
 func TestObjectIsPlannedByOneResourceOnly(t *testing.T) {
 	t.Parallel()
-	c := &Cluster{}
+	r := &Run{}
 	const key, first, second = "Service/ml/a-headless", "kt_compute ml/a", "kt_compute ml/a-headless"
 	for _, resource := range []string{first, first} {
-		if other := c.PlanObject(key, resource); other != "" {
+		if other := r.PlanObject(key, resource); other != "" {
 			t.Errorf("%s conflicts with %s", resource, other)
 		}
 	}
-	if other := c.PlanObject(key, second); other != first {
+	if other := r.PlanObject(key, second); other != first {
 		t.Errorf("the other resource is %q, want %q", other, first)
 	}
-	if !c.PlansObject(key) || c.PlansObject("Service/ml/b") {
-		t.Errorf("plans the object: %t, another one: %t", c.PlansObject(key), c.PlansObject("Service/ml/b"))
+	if !r.PlansObject(key) || r.PlansObject("Service/ml/b") {
+		t.Errorf("plans the object: %t, another one: %t", r.PlansObject(key), r.PlansObject("Service/ml/b"))
 	}
 }
 
@@ -165,14 +199,14 @@ func TestConflictingPlansAreReported(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c2 := &Cluster{}
-			if got := c.first(c2.Planned("kt_volume ml/data")); got != NoConflict {
+			r := &Run{}
+			if got := c.first(r.Planned("kt_volume ml/data")); got != NoConflict {
 				t.Errorf("the first plan alone has conflict %d", got)
 			}
-			if got := c.second(c2.Planned("kt_volume ml/data")); got != c.want {
+			if got := c.second(r.Planned("kt_volume ml/data")); got != c.want {
 				t.Errorf("conflict %d, want %d", got, c.want)
 			}
-			if got := c.second(c2.Planned("kt_volume ml/other")); got != NoConflict {
+			if got := c.second(r.Planned("kt_volume ml/other")); got != NoConflict {
 				t.Errorf("another resource has conflict %d", got)
 			}
 		})

@@ -12,19 +12,21 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// cache contains one collection for each kind and namespace, or one of a kind for many namespaces. The first read
+// Store contains one collection for each kind and namespace, or one of a kind for many namespaces. The first read
 // starts a collection: one list followed by one watch, shared by all resources.
-type cache struct {
-	ctx     context.Context // lifetime of the watches, which outlive each call
-	cluster *Cluster
+type Store struct {
+	ctx       context.Context // lifetime of the watches, which outlive each call
+	api       *API
+	discovery *Discovery
 
 	mu          sync.Mutex
 	collections map[string]*collection
 	namespaces  map[string]int // number of collections of single namespaces, by the key of that for all
 }
 
-func newCache(ctx context.Context, cluster *Cluster) *cache {
-	return &cache{ctx: ctx, cluster: cluster, collections: map[string]*collection{}, namespaces: map[string]int{}}
+func newStore(ctx context.Context, api *API, discovery *Discovery) *Store {
+	return &Store{ctx: ctx, api: api, discovery: discovery, collections: map[string]*collection{},
+		namespaces: map[string]int{}}
 }
 
 // namespacesOfTheirOwn is the number of namespaces of a kind that get a collection of their own. Further namespaces
@@ -33,50 +35,50 @@ func newCache(ctx context.Context, cluster *Cluster) *cache {
 const namespacesOfTheirOwn = 2
 
 // collection returns the collection that contains the objects of a namespace, starting it if it isn't running.
-func (c *cache) collection(of Kind, namespace string) *collection {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if col := c.running(of, namespace); col != nil {
+func (s *Store) collection(of Kind, namespace string) *collection {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if col := s.running(of, namespace); col != nil {
 		return col
 	}
 	key := scopeKey(of, "")
-	if _, shared := c.collections[key]; namespace != "" && of.LabelSelector == kind.Ours && !shared {
-		if c.namespaces[key] < namespacesOfTheirOwn {
-			c.namespaces[key]++
+	if _, shared := s.collections[key]; namespace != "" && of.LabelSelector == kind.Ours && !shared {
+		if s.namespaces[key] < namespacesOfTheirOwn {
+			s.namespaces[key]++
 		} else {
 			namespace = ""
 		}
 	}
-	return c.start(of, namespace)
+	return s.start(of, namespace)
 }
 
 // running returns the running collection that contains the objects of a namespace, or nil.
-func (c *cache) running(of Kind, namespace string) *collection {
-	if col, ok := c.collections[scopeKey(of, namespace)]; ok {
+func (s *Store) running(of Kind, namespace string) *collection {
+	if col, ok := s.collections[scopeKey(of, namespace)]; ok {
 		return col
 	}
-	if shared, ok := c.collections[scopeKey(of, "")]; ok && !shared.isDenied() {
+	if shared, ok := s.collections[scopeKey(of, "")]; ok && !shared.isDenied() {
 		return shared
 	}
 	return nil
 }
 
-func (c *cache) start(of Kind, namespace string) *collection {
+func (s *Store) start(of Kind, namespace string) *collection {
 	col := newCollection(Ref{Kind: of, Namespace: namespace})
-	col.clock = c.cluster.clock
-	col.list = func() ([]any, string, error) { return c.cluster.list(c.ctx, col.scope) }
-	c.collections[scopeKey(of, namespace)] = col
-	go col.run(c.ctx, c.cluster)
+	col.clock = s.api.clock
+	col.list = func() ([]any, string, error) { return s.list(s.ctx, col.scope) }
+	s.collections[scopeKey(of, namespace)] = col
+	go col.run(s.ctx, s.api)
 	return col
 }
 
 // ready returns the complete collection that contains the objects of a namespace. Without permission for all
 // namespaces, that is one of this namespace.
-func (c *cache) ready(ctx context.Context, of Kind, namespace string) (*collection, error) {
-	col := c.collection(of, namespace)
+func (s *Store) ready(ctx context.Context, of Kind, namespace string) (*collection, error) {
+	col := s.collection(of, namespace)
 	err := col.ready(ctx)
 	if col.scope.Namespace != namespace && ClassOf(err) == Denied {
-		col = c.collection(of, namespace)
+		col = s.collection(of, namespace)
 		err = col.ready(ctx)
 	}
 	return col, err
@@ -90,16 +92,16 @@ func scopeKey(kind Kind, namespace string) string {
 }
 
 // find returns the running collection that can contain an object, or nil.
-func (c *cache) find(ref Ref) *collection {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.running(ref.Kind, ref.Namespace)
+func (s *Store) find(ref Ref) *collection {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.running(ref.Kind, ref.Namespace)
 }
 
 // note stores an object that the server returned for a write, so that no later
 // read returns an older version.
-func (c *cache) note(ref Ref, obj *unstructured.Unstructured) {
-	col := c.find(ref)
+func (s *Store) note(ref Ref, obj *unstructured.Unstructured) {
+	col := s.find(ref)
 	if col == nil {
 		return // the first read lists after this write
 	}
@@ -109,8 +111,8 @@ func (c *cache) note(ref Ref, obj *unstructured.Unstructured) {
 }
 
 // has reports whether a running collection contains the object.
-func (c *cache) has(ref Ref) bool {
-	col := c.find(ref)
+func (s *Store) has(ref Ref) bool {
+	col := s.find(ref)
 	if col == nil {
 		return false
 	}
