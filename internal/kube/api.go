@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/transport"
 )
 
 // API sends single requests to the API server of a cluster. Its reads return the current state. It connects on first
@@ -26,13 +27,13 @@ type API struct {
 	config  config.Config
 	connect func() (*connection, error)
 	clock   clock.WithDelayedExecution
-	limits  Limits
+	limits  transport.Limits
 	outages outages
 	memo    sync.Map // see Recall
 }
 
 func newAPI(settings config.Config) *API {
-	a := &API{config: settings, clock: clock.RealClock{}, limits: DefaultLimits()}
+	a := &API{config: settings, clock: clock.RealClock{}, limits: transport.DefaultLimits()}
 	a.connect = sync.OnceValues(func() (*connection, error) { return dial(settings, a.clock, a.limits) })
 	return a
 }
@@ -45,7 +46,7 @@ type connection struct {
 	hide      func(text string) string
 }
 
-func dial(settings config.Config, clock clock.WithDelayedExecution, limits Limits) (*connection, error) {
+func dial(settings config.Config, clock clock.WithDelayedExecution, limits transport.Limits) (*connection, error) {
 	resolved, err := settings.Resolve()
 	if err != nil {
 		return nil, err
@@ -61,8 +62,8 @@ func dial(settings config.Config, clock clock.WithDelayedExecution, limits Limit
 	if resolved.Plugin != nil {
 		httpClient.Transport = resolved.Plugin.Detached(httpClient.Transport)
 	}
-	retries := newRetrier(httpClient.Transport, clock, server, limits)
-	httpClient.Transport = plainErrors{next: retries, plugin: resolved.Plugin}
+	sender := transport.New(httpClient.Transport, resolved.Plugin, clock, server, limits)
+	httpClient.Transport = sender
 	unversioned := rest.CopyConfig(resolved.REST)
 	unversioned.GroupVersion = &schema.GroupVersion{}
 	unversioned.NegotiatedSerializer = plainSerializer()
@@ -77,7 +78,7 @@ func dial(settings config.Config, clock clock.WithDelayedExecution, limits Limit
 		return nil, &config.Error{Err: err}
 	}
 	return &connection{rest: raw, entries: entries, namespace: resolved.Namespace,
-		server: resolved.REST.Host, hide: retries.hide}, nil
+		server: resolved.REST.Host, hide: sender.Hide}, nil
 }
 
 func (c *connection) document(ctx context.Context, path string) ([]byte, error) {
@@ -134,7 +135,7 @@ func (a *API) applyOnce(
 	}
 	params := strict(dryRun)
 	params["force"] = strconv.FormatBool(force)
-	writing, sent := withOutcome(ctx)
+	writing, sent := transport.WithOutcome(ctx)
 	out, err := a.send(writing, ref, request{
 		method: http.MethodPatch, contentType: types.ApplyPatchType, params: params, body: data,
 	})
@@ -151,7 +152,7 @@ func strict(dryRun bool) map[string]string {
 }
 
 func (a *API) removeOnce(ctx context.Context, ref Ref, uid types.UID, options []byte) error {
-	writing, sent := withOutcome(ctx)
+	writing, sent := transport.WithOutcome(ctx)
 	_, err := a.send(writing, ref, request{method: http.MethodDelete, body: options})
 	err = wrapWrite("delete", ref, err, sent)
 	if IsNotFound(err) {

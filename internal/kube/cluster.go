@@ -15,6 +15,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/transport"
 )
 
 // Manager is the field manager of all objects that the provider applies.
@@ -49,7 +50,7 @@ func (c *Cluster) WithClock(clock clock.WithDelayedExecution) *Cluster {
 }
 
 // WithLimits sets the limits for tests, which can so exceed them quickly.
-func (c *Cluster) WithLimits(limits Limits) *Cluster {
+func (c *Cluster) WithLimits(limits transport.Limits) *Cluster {
 	c.API.limits = limits
 	return c
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/transport"
 )
 
 // Server-side apply creates or changes an object, and responds with status 201
@@ -51,9 +51,9 @@ func (c *Cluster) DryRunNew(
 	if err != nil {
 		return nil, false, err
 	}
-	ctx, sent := withOutcome(ctx)
+	ctx, sent := transport.WithOutcome(ctx)
 	after, err = c.patch(ctx, ref, obj, true)
-	created = err == nil && sent.created()
+	created = err == nil && sent.Created()
 	if created {
 		c.absences.note(ref, c.API.clock.Now())
 	}
@@ -164,12 +164,12 @@ func (c *Cluster) ApplyNew(ctx context.Context, obj *unstructured.Unstructured) 
 	if err != nil {
 		return nil, err
 	}
-	ctx, sent := withOutcome(ctx)
+	ctx, sent := transport.WithOutcome(ctx)
 	applied, err := c.API.applyOnce(ctx, ref, obj, false, false)
 	switch {
-	case ClassOf(err) == Conflict && sent.doubtful.Load() && c.isCreated(ctx, ref, obj):
+	case ClassOf(err) == Conflict && sent.Doubtful() && c.isCreated(ctx, ref, obj):
 		applied, err = c.API.applyOnce(ctx, ref, obj, true, false) // and another client has changed it since
-	case err == nil && !sent.created() && !sent.doubtful.Load():
+	case err == nil && !sent.Created() && !sent.Doubtful():
 		return nil, &ExistsError{Ref: ref, Sent: obj, Live: applied}
 	}
 	if err == nil {
@@ -243,6 +243,3 @@ func losesMore(live, after, sent any) bool {
 func contains(items []any, item any) bool {
 	return slices.ContainsFunc(items, func(one any) bool { return equality.Semantic.DeepEqual(one, item) })
 }
-
-// created reports whether the response to a write has the status Created.
-func (o *outcome) created() bool { return o.status.Load() == http.StatusCreated }

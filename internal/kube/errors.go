@@ -2,13 +2,10 @@ package kube
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -20,12 +17,13 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/transport"
 	"github.com/ktdev/terraform-provider-kt/internal/printable"
 )
 
 // Class is the class of a failed request. It is determined by the reason,
 // details and causes of the status. Its message decides only where the server
-// reports a failure of another class with them: see untyped, immutable,
+// reports a failure of another class with them: see [transport.Untyped], immutable,
 // webhookCauses and [ready.FailureOfServer].
 type Class int
 
@@ -183,10 +181,10 @@ func mapTexts(status metav1.Status, message, field func(string) string) metav1.S
 }
 
 // wrapWrite is Wrap for a write with a recorded outcome.
-func wrapWrite(op string, ref Ref, err error, sent *outcome) error {
+func wrapWrite(op string, ref Ref, err error, sent *transport.Outcome) error {
 	err = Wrap(op, ref, err)
 	if e, ok := errors.AsType[*Error](err); ok {
-		e.OutcomeUnknown = sent.unknown.Load()
+		e.OutcomeUnknown = sent.Unknown()
 	}
 	return err
 }
@@ -259,7 +257,7 @@ func classifyStatus(ref Ref, status metav1.Status) (Class, []FieldCause) {
 		metav1.StatusReasonTooManyRequests:
 		return Unreachable, nil
 	case metav1.StatusReasonUnknown:
-		if untyped.MatchString(status.Message) {
+		if transport.Untyped(status.Message) {
 			return Invalid, fields
 		}
 		return Refused, fields // responses of the API server have reasons; the verdict of a webhook may lack one
@@ -271,11 +269,6 @@ func classifyStatus(ref Ref, status metav1.Status) (Class, []FieldCause) {
 // alwaysServed reports whether every API server serves a kind, which is true
 // for the groups of Kubernetes without a domain.
 func alwaysServed(kind Kind) bool { return kind.Resource != "" && !kind.Custom() }
-
-// untyped matches the response of a server-side apply to a field that is
-// missing in the schema or has another type. It has code 500 and no reason
-// (apimachinery/pkg/util/managedfields/internal/structuredmerge.go).
-var untyped = regexp.MustCompile(`^failed to create typed patch object`)
 
 // immutable reports whether the causes contain an immutable field. Required or
 // unsupported fields have a different cause. Which fields of a workload are
@@ -312,13 +305,7 @@ func causes(status metav1.Status) []FieldCause {
 // isNetwork reports whether err is a connection error: dialing, TLS, a broken
 // connection, a proxy, a redirect.
 func isNetwork(err error) bool {
-	return is[net.Error](err) || is[*url.Error](err) || is[*config.RedirectError](err) || isTLS(err)
-}
-
-// isTLS reports whether err is a rejected certificate, or a server without TLS.
-func isTLS(err error) bool {
-	return is[*tls.CertificateVerificationError](err) || is[x509.UnknownAuthorityError](err) ||
-		is[x509.HostnameError](err) || is[x509.CertificateInvalidError](err) || is[tls.RecordHeaderError](err)
+	return is[net.Error](err) || is[*url.Error](err) || is[*config.RedirectError](err) || transport.IsTLS(err)
 }
 
 // is reports whether err is or wraps an error of the type E.

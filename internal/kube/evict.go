@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/transport"
 )
 
 // BudgetError reports that a PodDisruptionBudget does not allow an eviction now.
@@ -37,7 +37,7 @@ func (c *Cluster) Evict(ctx context.Context, namespace, name string, uid types.U
 		ObjectMeta:    metav1.ObjectMeta{Namespace: namespace, Name: name},
 		DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))},
 	})
-	writing, sent := withOutcome(ctx)
+	writing, sent := transport.WithOutcome(ctx)
 	_, err := c.API.send(writing, ref, request{
 		method: http.MethodPost, subresource: "eviction", params: map[string]string{"fieldManager": ActionManager},
 		body: body,
@@ -61,19 +61,7 @@ func budgetOf(err error) string {
 	if !apierrors.IsTooManyRequests(err) || !errors.As(err, &status) {
 		return ""
 	}
-	return budgetIn(status.Status())
-}
-
-func budgetIn(status metav1.Status) string {
-	if status.Details == nil {
-		return ""
-	}
-	for _, cause := range status.Details.Causes {
-		if cause.Type == policyv1.DisruptionBudgetCause {
-			return strings.TrimSuffix(cause.Message, ".")
-		}
-	}
-	return ""
+	return transport.BudgetOf(status.Status())
 }
 
 // DeleteInBackground deletes the object with the uid, a pod with its grace period, and does not wait for its dependents.

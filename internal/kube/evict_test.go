@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/transport"
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
@@ -71,7 +72,7 @@ func TestThrottledEvictionIsNoBudget(t *testing.T) {
 		"no details":    nil,
 		"another cause": {Causes: []metav1.StatusCause{{Type: "Other", Message: "no"}}},
 	} {
-		if got := budgetIn(metav1.Status{Reason: metav1.StatusReasonTooManyRequests, Details: details}); got != "" {
+		if got := transport.BudgetOf(metav1.Status{Reason: metav1.StatusReasonTooManyRequests, Details: details}); got != "" {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/transport"
 )
 
 // Explain returns the summary of a diagnostic, and the cause with the next
@@ -100,7 +101,7 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 		return fmt.Sprintf("%s does not exist", object), cause
 	default:
 		switch {
-		case webhookFails(e.Err.Error()):
+		case transport.WebhookFails(e.Err.Error()):
 			cause.Hint, cause.Command = refusal(e.Err, namespace)
 		case status != nil && status.Status().Code >= http.StatusInternalServerError:
 			cause.Hint = "Run the command again: an internal error of the API server is often temporary. If it " +
@@ -117,10 +118,6 @@ func refusal(err error, namespace string) (hint ready.Advice, command string) {
 	list := ready.Kubectl(namespace, "describe", "resourcequota,limitrange")
 	return why.Hint, cmp.Or(why.Command, list)
 }
-
-// webhookFails reports whether a webhook did not respond, by the message of
-// apiserver/pkg/admission/plugin/webhook/errors.
-func webhookFails(message string) bool { return strings.Contains(message, "failed calling webhook") }
 
 // namespace returns the namespace of the object, or "".
 func (e *Error) namespace() string {

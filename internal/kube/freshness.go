@@ -5,6 +5,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/transport"
 )
 
 // A watch updates each collection. If the watch fails, is silent, or is cut
@@ -45,9 +47,9 @@ func (c *collection) ready(ctx context.Context) error {
 	}
 }
 
-// await waits for a signal. It returns false if there was none for watchTime.
+// await waits for a signal. It returns false if there was none for transport.WatchTime.
 func (c *collection) await(ctx context.Context, signal <-chan struct{}) bool {
-	timer := c.clock.NewTimer(watchTime)
+	timer := c.clock.NewTimer(transport.WatchTime)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/transport"
 )
 
 // ActionManager is the field manager of fields that an action changes, so that
@@ -68,7 +69,7 @@ func (c *Cluster) Modify(
 }
 
 func (c *Cluster) mergeOnce(ctx context.Context, ref Ref, patch []byte) (*unstructured.Unstructured, error) {
-	writing, sent := withOutcome(ctx)
+	writing, sent := transport.WithOutcome(ctx)
 	out, err := c.API.send(writing, ref, request{
 		method: http.MethodPatch, contentType: types.MergePatchType,
 		params: map[string]string{"fieldManager": ActionManager}, body: patch,

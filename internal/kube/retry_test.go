@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kube/transport"
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
@@ -97,13 +98,13 @@ func TestRetriesAreLimited(t *testing.T) {
 		strike  kubetest.Fault
 		longest time.Duration
 	}{
-		"no listener at the address":       {false, nil, dialPatience},
-		"a tunnel without a backend":       {false, kubetest.HangUp(true, false), firstPatience},
-		"a gateway without a backend":      {false, kubetest.Gateway(503), firstPatience},
-		"a server that became unreachable": {true, kubetest.HangUp(false, false), serverPatience},
+		"no listener at the address":       {false, nil, transport.DialPatience},
+		"a tunnel without a backend":       {false, kubetest.HangUp(true, false), transport.FirstPatience},
+		"a gateway without a backend":      {false, kubetest.Gateway(503), transport.FirstPatience},
+		"a server that became unreachable": {true, kubetest.HangUp(false, false), transport.ServerPatience},
 		"a server that always fails": {true, kubetest.Status(500, metav1.StatusReasonInternalError),
-			serverPatience},
-		"a server that always throttles": {true, kubetest.Throttled, requestTime},
+			transport.ServerPatience},
+		"a server that always throttles": {true, kubetest.Throttled, transport.RequestTime},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -239,7 +240,7 @@ func TestInterruptedWriteEndsSoonWithAnUnknownOutcome(t *testing.T) {
 			cluster := clusterOf(t, server)
 			err := verbs()[verb](ctx, cluster)
 			took := cluster.API.clock.(*kubetest.Clock).Skipped()
-			if err == nil || took > settleTime || took < settleTime/4 {
+			if err == nil || took > transport.SettleTime || took < transport.SettleTime/4 {
 				t.Errorf("ended after %v with %v", took, err)
 			}
 			if verb != "patch" && !OutcomeUnknown(err) {
@@ -274,9 +275,9 @@ func TestInterruptedReadsAndUnprocessedRequestsEndImmediately(t *testing.T) {
 func TestHangingRequestTimesOut(t *testing.T) {
 	t.Parallel()
 	for verb, longest := range map[string]time.Duration{
-		"get": requestTime, "list": requestTime, "dry run": requestTime, "discover": requestTime,
-		"apply": requestTime + settleTime, "apply a Secret": requestTime + settleTime,
-		"delete": requestTime + settleTime,
+		"get": transport.RequestTime, "list": transport.RequestTime, "dry run": transport.RequestTime, "discover": transport.RequestTime,
+		"apply": transport.RequestTime + transport.SettleTime, "apply a Secret": transport.RequestTime + transport.SettleTime,
+		"delete": transport.RequestTime + transport.SettleTime,
 	} {
 		t.Run(verb, func(t *testing.T) {
 			t.Parallel()
@@ -341,39 +342,5 @@ func TestDeletionIsNotCompletedByAConflict(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-func TestOnlyIdempotentWritesAreRetried(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		method, contentType, query, body string
-		want                             category
-	}{
-		"get":                  {"GET", "", "", "", read},
-		"watch":                {"GET", "", "?watch=true", "", stream},
-		"apply":                {"PATCH", "application/apply-patch+yaml", "?fieldManager=a", "{}", write},
-		"dry run":              {"PATCH", "application/apply-patch+yaml", "?dryRun=All", "{}", read},
-		"delete with a UID":    {"DELETE", "application/json", "", `{"preconditions":{"uid":"u"}}`, write},
-		"delete without a UID": {"DELETE", "application/json", "", `{}`, once},
-		"patch of any state":   {"PATCH", "application/json-patch+json", "", `[]`, once},
-		"patch of one state": {"PATCH", "application/json-patch+json", "",
-			`[{"op":"replace","path":"/metadata/resourceVersion","value":"1"}]`, write},
-		"merge patch of one state": {"PATCH", "application/merge-patch+json", "",
-			`{"metadata":{"resourceVersion":"1"}}`, write},
-		"creation": {"POST", "application/json", "", `{}`, once},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			request, err := http.NewRequestWithContext(t.Context(), test.method, "https://h/x"+test.query,
-				strings.NewReader(test.body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			request.Header.Set("Content-Type", test.contentType)
-			if got := categoryOf(request); got != test.want {
-				t.Errorf("category %d, want %d", got, test.want)
-			}
-		})
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/transport"
 )
 
 // Secrets are read and written individually, without the shared collections, so
@@ -102,7 +103,7 @@ func (a *API) removeSecretKeys(
 		"metadata": map[string]any{"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion()},
 		"data":     data,
 	})
-	writing, sent := withOutcome(ctx)
+	writing, sent := transport.WithOutcome(ctx)
 	after, err := a.send(writing, ref, request{
 		method: http.MethodPatch, contentType: types.MergePatchType, params: map[string]string{"fieldManager": Manager},
 		body: body,

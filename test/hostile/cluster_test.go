@@ -15,6 +15,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/transport"
 	"github.com/ktdev/terraform-provider-kt/test/hostile"
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
@@ -27,9 +28,9 @@ func clusterOf(t *testing.T, server *hostile.Server) *kube.Cluster {
 }
 
 // limits returns limits of a 32nd of the provider's, so that the tests exceed them quickly.
-func limits() kube.Limits {
-	limits := kube.DefaultLimits()
-	return kube.Limits{Page: limits.Page / 32, List: limits.List / 32, Message: limits.Message / 32}
+func limits() transport.Limits {
+	limits := transport.DefaultLimits()
+	return transport.Limits{Page: limits.Page / 32, List: limits.List / 32, Message: limits.Message / 32}
 }
 
 func trainer() kube.Ref { return kube.Ref{Kind: kind.Deployment(), Namespace: "ml", Name: "trainer"} }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/transport"
 )
 
 // Command is a command to run in a container that runs.
@@ -133,7 +134,7 @@ func executorFor(
 	if err != nil {
 		return nil, nil, err
 	}
-	upgrade := kube.NewUpgrade(ctx, config)
+	upgrade := transport.NewUpgrade(ctx, config)
 	url, err := execURL(upgrade.Config, pod, command)
 	if err != nil {
 		return nil, nil, err
@@ -142,16 +143,16 @@ func executorFor(
 	if err != nil {
 		return nil, nil, err
 	}
-	transport, upgrader, err := spdy.RoundTripperFor(upgrade.Config)
+	roundTripper, upgrader, err := spdy.RoundTripperFor(upgrade.Config)
 	if err != nil {
 		return nil, nil, err
 	}
 	status := &statusUpgrader{Upgrader: upgrader}
-	older, err := remotecommand.NewSPDYExecutorForTransports(transport, status, http.MethodPost, url)
+	older, err := remotecommand.NewSPDYExecutorForTransports(roundTripper, status, http.MethodPost, url)
 	if err != nil {
 		return nil, nil, err
 	}
-	executor, err = remotecommand.NewFallbackExecutor(websocket, older, kube.NoWebSocket)
+	executor, err = remotecommand.NewFallbackExecutor(websocket, older, transport.NoWebSocket)
 	return executor, func(err error) error { return upgrade.Rejection(status.check(err)) }, err
 }
 

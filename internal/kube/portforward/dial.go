@@ -22,6 +22,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/detach"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/transport"
 )
 
 // DialPod connects to a port of a pod. ctx applies only to connecting. Errors are of type *kube.Error, with the class
@@ -50,7 +51,7 @@ func openTunnel(ctx context.Context, c *kube.Cluster, pod kube.Ref) (httpstream.
 	if err != nil {
 		return nil, err
 	}
-	upgrade := kube.NewUpgrade(ctx, config)
+	upgrade := transport.NewUpgrade(ctx, config)
 	config = upgrade.Config
 	server, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
@@ -61,12 +62,12 @@ func openTunnel(ctx context.Context, c *kube.Cluster, pod kube.Ref) (httpstream.
 	if err != nil {
 		return nil, err
 	}
-	transport, upgrader, err := spdy.RoundTripperFor(config)
+	roundTripper, upgrader, err := spdy.RoundTripperFor(config)
 	if err != nil {
 		return nil, err
 	}
-	spdyDialer := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, url)
-	dialer := portforward.NewFallbackDialerForStreaming(websocket, spdyDialer, kube.NoWebSocket)
+	spdyDialer := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: roundTripper}, http.MethodPost, url)
+	dialer := portforward.NewFallbackDialerForStreaming(websocket, spdyDialer, transport.NoWebSocket)
 	return detach.Call(ctx, func() (httpstream.Connection, error) {
 		conn, _, err := dialer.Dial(portforward.PortForwardProtocolV1Name)
 		return conn, upgrade.Rejection(err)

@@ -1,4 +1,4 @@
-package kube
+package transport
 
 import (
 	"net/http"
@@ -31,7 +31,7 @@ func FuzzJudge(f *testing.F) {
 			for _, c := range []category{read, write, once, stream, upgrade} {
 				got := judge(request, c, reply, nil, state{reached: true})
 				switch {
-				case got.after < 0 || got.after > 100*365*24*time.Hour, got.within < 0 || got.within > requestTime:
+				case got.after < 0 || got.after > 100*365*24*time.Hour, got.within < 0 || got.within > RequestTime:
 					t.Errorf("%+v", got)
 				case got.again && code < http.StatusMultipleChoices:
 					t.Errorf("a successful request is repeated: %+v", got)

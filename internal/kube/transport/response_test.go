@@ -1,4 +1,4 @@
-package kube
+package transport
 
 import (
 	"net/http"
@@ -8,7 +8,10 @@ import (
 // The responses were seen from API servers of Kubernetes, or are from their source. test/hostile has bad ones.
 func TestGenuineResponsesAreAccepted(t *testing.T) {
 	t.Parallel()
-	const table, metadata = namesOnly, metadataOnly
+	const (
+		table    = "application/json;as=Table;g=meta.k8s.io;v=v1, application/json"
+		metadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json"
+	)
 	for name, test := range map[string]struct{ method, path, accept, body string }{
 		"an empty list": {"GET", "/api/v1/pods", "",
 			`{"kind":"PodList","apiVersion":"v1","metadata":{},"items":null}`},

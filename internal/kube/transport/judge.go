@@ -1,4 +1,4 @@
-package kube
+package transport
 
 import (
 	"bytes"
@@ -21,14 +21,14 @@ import (
 )
 
 const (
-	// serverPatience is the retry time for a server that has responded before in
+	// ServerPatience is the retry time for a server that has responded before in
 	// this run. A restart takes less time.
-	serverPatience = 30 * time.Second
-	// firstPatience is the retry time for a server that has never responded, so
+	ServerPatience = 30 * time.Second
+	// FirstPatience is the retry time for a server that has never responded, so
 	// that a wrong address is reported soon.
-	firstPatience = 5 * time.Second
-	// dialPatience is the firstPatience for an address without a listener.
-	dialPatience = 2 * time.Second
+	FirstPatience = 5 * time.Second
+	// DialPatience is the FirstPatience for an address without a listener.
+	DialPatience = 2 * time.Second
 )
 
 // category is the category of a request.
@@ -108,9 +108,9 @@ type judgement struct {
 // starting or overloaded, the connection broke or the response is incomplete,
 // but never after a rejection.
 func judge(request *http.Request, category category, reply *reply, err error, known state) judgement {
-	within := firstPatience
+	within := FirstPatience
 	if known.reached {
-		within = serverPatience
+		within = ServerPatience
 	}
 	var out judgement
 	if err != nil {
@@ -128,7 +128,7 @@ func judgeError(err error, known state, within time.Duration) judgement {
 	switch {
 	case strings.HasPrefix(err.Error(), "getting credentials: "):
 		return judgement{} // from the credential plugin: see plainErrors
-	case isTLS(err), is[*config.RedirectError](err):
+	case IsTLS(err), is[*config.RedirectError](err):
 		return judgement{}
 	case is[*tooLargeError](err), is[unexpectedError](err):
 		return judgement{unknown: true} // a write was executed
@@ -136,7 +136,7 @@ func judgeError(err error, known state, within time.Duration) judgement {
 		return judgement{again: known.reached, within: within}
 	case errors.As(err, &dial) && (dial.Op == "dial" || dial.Op == "proxyconnect"):
 		if !known.reached {
-			within = dialPatience
+			within = DialPatience
 		}
 		return judgement{again: known.reached || !dial.Timeout(), within: within}
 	default:
@@ -162,7 +162,7 @@ func judgeResponse(request *http.Request, reply *reply, known state, within time
 		return judgement{settled: true} // the caller waits for the pods of the PodDisruptionBudget
 	case code == http.StatusTooManyRequests:
 		if reply.retryAfter() > 0 { // from the API server, which is available and sets the delay
-			within = requestTime
+			within = RequestTime
 		}
 		return judgement{again: true, within: within, after: reply.retryAfter()}
 	case code == http.StatusNotFound && reply.status() == nil && !reply.webPage() && builtIn(request.URL.Path):
@@ -171,9 +171,9 @@ func judgeResponse(request *http.Request, reply *reply, known state, within time
 		return judgement{settled: true}
 	case code == http.StatusConflict && request.Header.Get("Content-Type") == string(types.ApplyPatchType):
 		return judgement{again: true, settled: true, within: within, tries: some} // a conflict with another writer
-	case code == http.StatusInternalServerError && untyped.MatchString(reply.message()): // a rejection of the object
+	case code == http.StatusInternalServerError && Untyped(reply.message()): // a rejection of the object
 		return judgement{settled: true}
-	case code == http.StatusInternalServerError && webhookFails(reply.message()):
+	case code == http.StatusInternalServerError && WebhookFails(reply.message()):
 		return judgement{again: true, settled: true, within: within, tries: few}
 	case code >= http.StatusInternalServerError && code != http.StatusNotImplemented:
 		return judgement{again: true, unknown: true, within: within, after: reply.retryAfter()}
@@ -219,7 +219,7 @@ func (a *reply) byServer() bool {
 // holdsBudget reports whether a PodDisruptionBudget is the reason of a response.
 func (a *reply) holdsBudget() bool {
 	status := a.status()
-	return status != nil && budgetIn(*status) != ""
+	return status != nil && BudgetOf(*status) != ""
 }
 
 // message returns the message in a response of the API server, or "".
@@ -276,9 +276,9 @@ func (h *history) note(now time.Time, v judgement) {
 // left returns the remaining time of the request.
 func (h *history) left(now time.Time) time.Duration {
 	if h.unknown {
-		return max(requestTime-now.Sub(h.started), settleTime-now.Sub(h.failed))
+		return max(RequestTime-now.Sub(h.started), SettleTime-now.Sub(h.failed))
 	}
-	return requestTime - now.Sub(h.started)
+	return RequestTime - now.Sub(h.started)
 }
 
 // allows reports whether another attempt may start at a time. During an outage,
@@ -288,12 +288,12 @@ func (h *history) allows(at time.Time, v judgement, failing time.Time) bool {
 	if v.tries > 0 && h.tries >= v.tries {
 		return false
 	}
-	if h.unknown && at.Sub(h.failed) < settleTime {
+	if h.unknown && at.Sub(h.failed) < SettleTime {
 		return true
 	}
 	since := h.failed
-	if !failing.IsZero() && failing.Before(since) && v.within < requestTime {
+	if !failing.IsZero() && failing.Before(since) && v.within < RequestTime {
 		since = failing
 	}
-	return at.Sub(since) < v.within && at.Sub(h.started) < requestTime
+	return at.Sub(since) < v.within && at.Sub(h.started) < RequestTime
 }

@@ -1,4 +1,4 @@
-package kube
+package transport
 
 import (
 	"bytes"
@@ -22,17 +22,17 @@ import (
 )
 
 const (
-	// requestTime is the maximum duration of a request, including retries. The API
+	// RequestTime is the maximum duration of a request, including retries. The API
 	// server ends requests after 60 s (--request-timeout).
-	requestTime = 75 * time.Second
+	RequestTime = 75 * time.Second
 	// responseTime is the maximum time until the response to a read begins.
 	responseTime = 25 * time.Second
-	// watchTime is the maximum time until a watch is accepted, or sends the first
+	// WatchTime is the maximum time until a watch is accepted, or sends the first
 	// of the requested objects.
-	watchTime = 15 * time.Second
-	// settleTime is the time that a write with an unknown outcome continues, even
+	WatchTime = 15 * time.Second
+	// SettleTime is the time that a write with an unknown outcome continues, even
 	// after an interrupt or timeout of the run.
-	settleTime = 15 * time.Second
+	SettleTime = 15 * time.Second
 )
 
 // errNoResponse is the error of an attempt that takes too long.
@@ -47,7 +47,7 @@ var errIncomplete = errors.New("the response was incomplete")
 // error that it would retry.
 //
 // A write is repeated only if it is idempotent. While its outcome is unknown,
-// it outlives its context for settleTime.
+// it outlives its context for SettleTime.
 type retrier struct {
 	next   http.RoundTripper
 	clock  clock.WithDelayedExecution
@@ -122,14 +122,14 @@ func failureOf(reply *reply, err error) error {
 }
 
 // workContext returns the context of the attempts of a request. A started write
-// continues for settleTime after the end of ctx.
+// continues for SettleTime after the end of ctx.
 func (r *retrier) workContext(ctx context.Context, category category) (context.Context, func()) {
 	if !category.writes() {
 		return ctx, func() {}
 	}
 	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	unhook := context.AfterFunc(ctx, func() {
-		timer := r.clock.AfterFunc(settleTime, func() { cancel(context.Cause(ctx)) })
+		timer := r.clock.AfterFunc(SettleTime, func() { cancel(context.Cause(ctx)) })
 		context.AfterFunc(work, func() { timer.Stop() })
 	})
 	return work, func() {
@@ -148,7 +148,7 @@ func (r *retrier) attempt(
 	limit := left
 	switch {
 	case category == stream:
-		limit = watchTime
+		limit = WatchTime
 	case category == read:
 		limit = min(left, responseTime)
 	}
@@ -181,7 +181,7 @@ func (r *retrier) attempt(
 			body.limit = r.checks.limits.Message
 		}
 		if request.URL.Query().Get("sendInitialEvents") == "true" {
-			body.silent = r.clock.AfterFunc(watchTime, expire)
+			body.silent = r.clock.AfterFunc(WatchTime, expire)
 		}
 		response.Body = body
 		stop = func(error) {} // until it is closed
@@ -258,40 +258,49 @@ func (a *reply) response() *http.Response {
 	return a.Response
 }
 
-// outcome records whether a failed write may have been executed.
-type outcome struct {
+// Outcome records whether a failed write may have been executed.
+type Outcome struct {
 	unknown  atomic.Bool
 	doubtful atomic.Bool  // it was repeated after an attempt that may have been executed
 	status   atomic.Int32 // of the last response
 }
 
-func (o *outcome) note(unknown bool) {
+func (o *Outcome) note(unknown bool) {
 	if o != nil {
 		o.unknown.Store(unknown)
 		o.doubtful.Store(o.doubtful.Load() || unknown)
 	}
 }
 
-func (o *outcome) responded(reply *reply) {
+func (o *Outcome) responded(reply *reply) {
 	if o != nil && reply != nil {
 		o.status.Store(int32(reply.StatusCode)) //nolint:gosec // three digits
 	}
 }
 
+// Unknown reports whether the write may have been executed although it failed.
+func (o *Outcome) Unknown() bool { return o.unknown.Load() }
+
+// Doubtful reports whether the write was repeated after an attempt that may have been executed.
+func (o *Outcome) Doubtful() bool { return o.doubtful.Load() }
+
+// Created reports whether the response to the write has the status Created.
+func (o *Outcome) Created() bool { return o.status.Load() == http.StatusCreated }
+
 type outcomeKey struct{}
 
-// withOutcome returns a context that records the outcome of its write, in the
+// WithOutcome returns a context that records the outcome of its write, in the
 // outcome of ctx if it already has one.
-func withOutcome(ctx context.Context) (context.Context, *outcome) {
+func WithOutcome(ctx context.Context) (context.Context, *Outcome) {
 	if o := outcomeOf(ctx); o != nil {
 		return ctx, o
 	}
-	o := &outcome{}
+	o := &Outcome{}
 	return context.WithValue(ctx, outcomeKey{}, o), o
 }
 
-func outcomeOf(ctx context.Context) *outcome {
-	o, _ := ctx.Value(outcomeKey{}).(*outcome)
+func outcomeOf(ctx context.Context) *Outcome {
+	o, _ := ctx.Value(outcomeKey{}).(*Outcome)
 	return o
 }
 
@@ -322,7 +331,7 @@ func (h *health) note(now time.Time, reply *reply, err error) state {
 		h.known.accepted = h.known.accepted || reply.succeeded()
 		return h.known
 	}
-	if h.failedAt.IsZero() || now.Sub(h.lastFailure) > serverPatience {
+	if h.failedAt.IsZero() || now.Sub(h.lastFailure) > ServerPatience {
 		h.failedAt = now
 	}
 	h.lastFailure, h.ready = now, time.Time{}

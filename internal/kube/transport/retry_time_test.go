@@ -1,4 +1,4 @@
-package kube
+package transport
 
 import (
 	"context"
@@ -175,7 +175,7 @@ func TestServerThatDoesNotRespondEndsARequestInTime(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r, server := newSteps(responds(200, found), hangs)
 				reached(t, r)
-				ctx, sent := withOutcome(t.Context())
+				ctx, sent := WithOutcome(t.Context())
 				_, err := r.RoundTrip(asks(ctx, t, what))
 				took := time.Since(server.began)
 				first := server.at[2] - test.limit // the second attempt, after the shortest pause
@@ -293,7 +293,7 @@ func TestInterruptEndsAWriteOnlyWhenItsOutcomeIsKnownOrAfterATime(t *testing.T) 
 				interrupted := errors.New("interrupted")
 				ctx, interrupt := context.WithCancelCause(t.Context())
 				time.AfterFunc(time.Second, func() { interrupt(interrupted) })
-				ctx, sent := withOutcome(ctx)
+				ctx, sent := WithOutcome(ctx)
 				_, err := r.RoundTrip(asks(ctx, t, test.what))
 				if took := time.Since(server.began); took != time.Second+test.end {
 					t.Errorf("it ended after %v", took)

@@ -1,4 +1,4 @@
-package kube
+package transport
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ func (endless) Read(p []byte) (int, error) {
 // Genuine objects are far from the limit of values.
 func TestNumberOfValuesOfGenuineObjects(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("fields/testdata/live/*.json")
+	files, err := filepath.Glob("../fields/testdata/live/*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}

@@ -1,16 +1,39 @@
-package kube
+// Package transport connects to an API server: it judges and repeats failed attempts, knows which writes may have been
+// executed, and distrusts what the server sends.
+package transport
 
 import (
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/utils/clock"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 )
+
+// Transport sends the requests to one API server. It repeats those with temporary failures, and limits and checks the
+// responses.
+type Transport struct {
+	plainErrors
+
+	retries *retrier
+}
+
+// New returns the transport to a server. next makes one request; plugin is the credential plugin, nil for none.
+func New(
+	next http.RoundTripper, plugin *config.Plugin, clock clock.WithDelayedExecution, server *url.URL, limits Limits,
+) Transport {
+	retries := newRetrier(next, clock, server, limits)
+	return Transport{plainErrors{next: retries, plugin: plugin}, retries}
+}
+
+// Hide replaces the credential of the last request in a text.
+func (t Transport) Hide(text string) string { return t.retries.hide(text) }
 
 // plainErrors is an http.RoundTripper that rewords failures of the connection.
 type plainErrors struct {

@@ -1,4 +1,4 @@
-package kube
+package transport
 
 import (
 	"crypto/x509"
@@ -327,16 +327,50 @@ func TestOutcomeStaysUnknownUntilTheServerSettlesIt(t *testing.T) {
 			t.Errorf("step %d: %+v", i, past)
 		}
 	}
-	o := &outcome{}
+	o := &Outcome{}
 	o.note(true)
 	o.note(false)
 	if o.unknown.Load() || !o.doubtful.Load() {
 		t.Error("a settled outcome was never in doubt, or is unknown")
 	}
-	var none *outcome
+	var none *Outcome
 	none.note(true)
 	none.responded(nil)
 	if o.responded(nil); o.status.Load() != 0 {
 		t.Error("a failed attempt has a status")
+	}
+}
+
+func TestOnlyIdempotentWritesAreRetried(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		method, contentType, query, body string
+		want                             category
+	}{
+		"get":                  {"GET", "", "", "", read},
+		"watch":                {"GET", "", "?watch=true", "", stream},
+		"apply":                {"PATCH", "application/apply-patch+yaml", "?fieldManager=a", "{}", write},
+		"dry run":              {"PATCH", "application/apply-patch+yaml", "?dryRun=All", "{}", read},
+		"delete with a UID":    {"DELETE", "application/json", "", `{"preconditions":{"uid":"u"}}`, write},
+		"delete without a UID": {"DELETE", "application/json", "", `{}`, once},
+		"patch of any state":   {"PATCH", "application/json-patch+json", "", `[]`, once},
+		"patch of one state": {"PATCH", "application/json-patch+json", "",
+			`[{"op":"replace","path":"/metadata/resourceVersion","value":"1"}]`, write},
+		"merge patch of one state": {"PATCH", "application/merge-patch+json", "",
+			`{"metadata":{"resourceVersion":"1"}}`, write},
+		"creation": {"POST", "application/json", "", `{}`, once},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			request, err := http.NewRequestWithContext(t.Context(), test.method, "https://h/x"+test.query,
+				strings.NewReader(test.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("Content-Type", test.contentType)
+			if got := categoryOf(request); got != test.want {
+				t.Errorf("category %d, want %d", got, test.want)
+			}
+		})
 	}
 }

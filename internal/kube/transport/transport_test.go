@@ -1,4 +1,4 @@
-package kube
+package transport_test
 
 import (
 	"context"
@@ -8,11 +8,11 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -20,7 +20,10 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/transport"
 )
 
 // broken returns one error for each request, and counts the requests.
@@ -36,8 +39,14 @@ func (b broken) RoundTrip(*http.Request) (*http.Response, error) {
 
 func TestMissingCredentialsAreAttributedToThePluginOnly(t *testing.T) {
 	t.Parallel()
+	program := filepath.Join(t.TempDir(), "plugin.sh")
+	const script = "#!/bin/sh\necho '" + `{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", ` +
+		`"status": {"token": "a"}}` + "'\n"
+	if err := os.WriteFile(program, []byte(script), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
 	resolved, err := config.Config{Host: "https://h", Exec: &config.Exec{
-		APIVersion: "client.authentication.k8s.io/v1", Command: counting{t.TempDir()}.script(t, time.Time{})}}.Resolve()
+		APIVersion: "client.authentication.k8s.io/v1", Command: program}}.Resolve()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,18 +57,18 @@ func TestMissingCredentialsAreAttributedToThePluginOnly(t *testing.T) {
 	for name, test := range map[string]struct {
 		plugin *config.Plugin
 		err    error
-		class  Class
+		class  kube.Class
 		says   string
 	}{
-		"the plugin failed": {plugin, failed, Misconfigured,
+		"the plugin failed": {plugin, failed, kube.Misconfigured,
 			"the credential plugin aws did not return credentials: exec: executable aws failed with exit code 1"},
-		"the server is unreachable": {plugin, refused, Unreachable,
+		"the server is unreachable": {plugin, refused, kube.Unreachable,
 			"The request to read Deployment ml/trainer failed: GET https://h/apis: dial: connection refused"},
-		"unreachable without a plugin": {nil, refused, Unreachable, "GET https://h/apis: dial: connection refused"},
+		"unreachable without a plugin": {nil, refused, kube.Unreachable, "GET https://h/apis: dial: connection refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			client := &http.Client{Transport: plainErrors{plugin: test.plugin, next: broken{test.err, &atomic.Int64{}}}}
+			client := &http.Client{Transport: transport.Plain(broken{test.err, &atomic.Int64{}}, test.plugin)}
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://h/apis?watch=true", nil)
 			if err != nil {
 				t.Fatal(err)
@@ -69,12 +78,13 @@ func TestMissingCredentialsAreAttributedToThePluginOnly(t *testing.T) {
 				_ = response.Body.Close()
 				t.Fatal("no error")
 			}
-			wrapped := Wrap("read", Ref{Kind: kind.Deployment(), Namespace: "ml", Name: "trainer"}, err)
-			var failure *Error
+			wrapped := kube.Wrap("read", kube.Ref{Kind: kind.Deployment(), Namespace: "ml", Name: "trainer"}, err)
+			var failure *kube.Error
 			if !errors.As(wrapped, &failure) || failure.Class != test.class {
-				t.Fatalf("%v is of class %v, want %v", wrapped, ClassOf(wrapped), test.class)
+				t.Fatalf("%v is of class %v, want %v", wrapped, kube.ClassOf(wrapped), test.class)
 			}
-			if _, detail := explained(failure); !strings.Contains(detail, test.says) ||
+			_, cause := failure.Explain()
+			if detail := ready.Explain(&cause, nil); !strings.Contains(detail, test.says) ||
 				strings.Contains(detail, "watch=true") {
 				t.Errorf("it says:\n%s\nwant: %s", detail, test.says)
 			}
@@ -85,16 +95,17 @@ func TestMissingCredentialsAreAttributedToThePluginOnly(t *testing.T) {
 func TestUnresponsiveServerIsReportedImmediately(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int64
-	client := &http.Client{Transport: plainErrors{next: broken{&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded},
-		&requests}}}
+	client := &http.Client{Transport: transport.Plain(broken{&net.OpError{
+		Op: "dial", Err: os.ErrDeadlineExceeded,
+	}, &requests}, nil)}
 	dyn, err := dynamic.NewForConfigAndClient(&rest.Config{Host: "https://h"}, client)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ref := Ref{Kind: kind.Deployment(), Namespace: "ml"}
-	_, err = dyn.Resource(ref.gvr()).Namespace(ref.Namespace).Watch(t.Context(), metav1.ListOptions{})
-	if class := ClassOf(Wrap("watch", ref, err)); class != Unreachable {
-		t.Errorf("%v is of class %v, want %v", err, class, Unreachable)
+	ref := kube.Ref{Kind: kind.Deployment(), Namespace: "ml"}
+	_, err = dyn.Resource(ref.Kind.GroupVersion().WithResource(ref.Kind.Resource)).Namespace(ref.Namespace).Watch(t.Context(), metav1.ListOptions{})
+	if class := kube.ClassOf(kube.Wrap("watch", ref, err)); class != kube.Unreachable {
+		t.Errorf("%v is of class %v, want %v", err, class, kube.Unreachable)
 	}
 	if !strings.Contains(err.Error(), "dial: i/o timeout") || requests.Load() != 1 {
 		t.Errorf("%d requests ended with: %v", requests.Load(), err)
@@ -128,7 +139,7 @@ func TestFailedConnectionsAreHiddenFromTheClient(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				response, err := plainErrors{next: broken{test.err, &atomic.Int64{}}}.RoundTrip(request)
+				response, err := transport.Plain(broken{test.err, &atomic.Int64{}}, nil).RoundTrip(request)
 				if err == nil {
 					_ = response.Body.Close()
 				}

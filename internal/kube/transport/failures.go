@@ -1,0 +1,47 @@
+package transport
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"strings"
+
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// IsTLS reports whether err is a rejected certificate, or a server without TLS.
+func IsTLS(err error) bool {
+	return is[*tls.CertificateVerificationError](err) || is[x509.UnknownAuthorityError](err) ||
+		is[x509.HostnameError](err) || is[x509.CertificateInvalidError](err) || is[tls.RecordHeaderError](err)
+}
+
+// Untyped reports whether a message is the response of a server-side apply to a field that is
+// missing in the schema or has another type. It has code 500 and no reason
+// (apimachinery/pkg/util/managedfields/internal/structuredmerge.go).
+func Untyped(message string) bool {
+	return strings.HasPrefix(message, "failed to create typed patch object")
+}
+
+// WebhookFails reports whether a webhook did not respond, by the message of
+// apiserver/pkg/admission/plugin/webhook/errors.
+func WebhookFails(message string) bool { return strings.Contains(message, "failed calling webhook") }
+
+// BudgetOf returns the message about the PodDisruptionBudget that does not allow an eviction, or "".
+func BudgetOf(status metav1.Status) string {
+	if status.Details == nil {
+		return ""
+	}
+	for _, cause := range status.Details.Causes {
+		if cause.Type == policyv1.DisruptionBudgetCause {
+			return strings.TrimSuffix(cause.Message, ".")
+		}
+	}
+	return ""
+}
+
+// is reports whether err is or wraps an error of the type E.
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
