@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/pem"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -111,6 +112,7 @@ func TestProbeUsesTLSAndTheToken(t *testing.T) {
 
 func TestTokenIsNotSentWithoutEncryption(t *testing.T) {
 	t.Parallel()
+	forward := func(context.Context) (net.Conn, error) { return nil, errors.New("not dialed") }
 	for name, c := range map[string]struct {
 		security Security
 		route    Route
@@ -120,7 +122,7 @@ func TestTokenIsNotSentWithoutEncryption(t *testing.T) {
 		"gRPC":           {Security{Token: token}, Route{Target: "10.0.0.1:50051"}, true},
 		"an https URL":   {Security{Token: token}, Route{URL: "https://llm.example.com"}, false},
 		"with TLS":       {Security{Token: token, TLS: true}, Route{URL: "http://llm.example.com"}, false},
-		"a port-forward": {Security{Token: token}, Route{forward: func(context.Context) (net.Conn, error) { return nil, nil }}, false},
+		"a port-forward": {Security{Token: token}, Route{forward: forward}, false},
 		"without token":  {Security{}, Route{Target: "10.0.0.1:50051"}, false},
 	} {
 		if got := c.security.ExposesToken(c.route); got != c.exposed {

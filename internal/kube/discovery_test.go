@@ -163,7 +163,8 @@ func TestDiscoveryDocumentsOfTheCoreGroupHaveAnotherPath(t *testing.T) {
 	core := clusterOf(t, kubetest.API{Answer: func(string, string, *http.Request) (int, any) {
 		return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
 	}})
-	if installed, err := core.Discovery.Installed(t.Context(), kind.ConfigMap()); ClassOf(err) != Unreachable || installed {
+	installed, err := core.Discovery.Installed(t.Context(), kind.ConfigMap())
+	if ClassOf(err) != Unreachable || installed {
 		t.Errorf("every API server serves it: %t, %v", installed, err)
 	}
 }
@@ -237,7 +238,8 @@ func TestCRDCreatedDuringTheRunIsFound(t *testing.T) {
 			expect := func(want bool, questions int32) {
 				t.Helper()
 				for range 1000 {
-					if installed, err := cluster.Discovery.Installed(t.Context(), kind.KubetorchWorkload()); err != nil ||
+					installed, err := cluster.Discovery.Installed(t.Context(), kind.KubetorchWorkload())
+					if err != nil ||
 						installed != want {
 						t.Fatalf("installed %t, error %v", installed, err)
 					}

@@ -64,8 +64,8 @@ func budgetOf(err error) string {
 	return transport.BudgetOf(status.Status())
 }
 
-// DeleteInBackground deletes the object with the uid, a pod with its grace period, and does not wait for its dependents.
-// A missing or replaced object is not an error.
+// DeleteInBackground deletes the object with the uid, a pod with its grace period. The server deletes its dependents
+// later. A missing or replaced object is not an error.
 func (c *Cluster) DeleteInBackground(ctx context.Context, ref Ref, uid types.UID) error {
 	return c.remove(ctx, ref, uid, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))})
 }

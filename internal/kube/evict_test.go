@@ -72,7 +72,8 @@ func TestThrottledEvictionIsNoBudget(t *testing.T) {
 		"no details":    nil,
 		"another cause": {Causes: []metav1.StatusCause{{Type: "Other", Message: "no"}}},
 	} {
-		if got := transport.BudgetOf(metav1.Status{Reason: metav1.StatusReasonTooManyRequests, Details: details}); got != "" {
+		rejection := metav1.Status{Reason: metav1.StatusReasonTooManyRequests, Details: details}
+		if got := transport.BudgetOf(rejection); got != "" {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -183,7 +183,8 @@ func TestNotFoundIsConfirmedByTheListOfGroups(t *testing.T) {
 			if installed || (err == nil) != test.missing || err != nil && ClassOf(err) != Unreachable {
 				t.Errorf("installed %t, error %v", installed, err)
 			}
-			if removed := cluster.Discovery.KindRemoved(t.Context(), row("ray.io", "RayCluster")); removed != test.removed {
+			removed := cluster.Discovery.KindRemoved(t.Context(), row("ray.io", "RayCluster"))
+			if removed != test.removed {
 				t.Errorf("removed %t, want %t", removed, test.removed)
 			}
 		})

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/pager"
 )
 
-// Objects returns the objects of the kind and namespace of scope from the server, page by page, without the cache.
+// List returns the objects of the kind and namespace of scope from the server, page by page, without the cache.
 // Without a namespace, it returns those of all namespaces. selector is a label selector, or "". The field selector of
 // the kind applies, but not its label selector. An error ends the sequence. The next page is requested only after all
 // objects of a page were consumed. Of the objects of a kind with MetadataOnly, it requests only the metadata.

@@ -36,7 +36,8 @@ func TestServerErrorsIncludeTheMessageOfTheServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := &flaky{strike: func(int32, *http.Request) kubetest.Fault { return test.strike }}
-			_, err := clusterOf(t, server).API.Get(t.Context(), Ref{Kind: kind.Service(), Namespace: "ml", Name: "trainer"})
+			ref := Ref{Kind: kind.Service(), Namespace: "ml", Name: "trainer"}
+			_, err := clusterOf(t, server).API.Get(t.Context(), ref)
 			var failure *Error
 			if !errors.As(err, &failure) || failure.Class != test.class {
 				t.Fatalf("%v is of class %d, want %d", err, ClassOf(err), test.class)

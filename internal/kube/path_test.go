@@ -25,7 +25,10 @@ func TestNamesChooseNoPath(t *testing.T) {
 			return errNotServed
 		},
 		"read": func(ctx context.Context, c *Cluster, ref Ref) error { _, err := c.API.Get(ctx, ref); return err },
-		"list": func(ctx context.Context, c *Cluster, ref Ref) error { _, _, err := c.Store.list(ctx, ref); return err },
+		"list": func(ctx context.Context, c *Cluster, ref Ref) error {
+			_, _, err := c.Store.list(ctx, ref)
+			return err
+		},
 		"page": func(ctx context.Context, c *Cluster, ref Ref) error {
 			return c.API.Page(ctx, ref, metav1.ListOptions{}, &corev1.SecretList{})
 		},

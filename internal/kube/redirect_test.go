@@ -33,7 +33,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 					t.Fatalf("the error is %v", err)
 				}
 				_, cause := failed.Explain()
-				for _, text := range []string{fmt.Sprint(code), cluster.API.config.Host, other + "/elsewhere", "redirect"} {
+				host := cluster.API.config.Host
+				for _, text := range []string{fmt.Sprint(code), host, other + "/elsewhere", "redirect"} {
 					if !strings.Contains(cause.Summary, text) {
 						t.Errorf("%q is not in %s", text, cause.Summary)
 					}

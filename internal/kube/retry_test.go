@@ -274,10 +274,10 @@ func TestInterruptedReadsAndUnprocessedRequestsEndImmediately(t *testing.T) {
 
 func TestHangingRequestTimesOut(t *testing.T) {
 	t.Parallel()
+	const read, write = transport.RequestTime, transport.RequestTime + transport.SettleTime
 	for verb, longest := range map[string]time.Duration{
-		"get": transport.RequestTime, "list": transport.RequestTime, "dry run": transport.RequestTime, "discover": transport.RequestTime,
-		"apply": transport.RequestTime + transport.SettleTime, "apply a Secret": transport.RequestTime + transport.SettleTime,
-		"delete": transport.RequestTime + transport.SettleTime,
+		"get": read, "list": read, "dry run": read, "discover": read,
+		"apply": write, "apply a Secret": write, "delete": write,
 	} {
 		t.Run(verb, func(t *testing.T) {
 			t.Parallel()

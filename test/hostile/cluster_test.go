@@ -232,7 +232,10 @@ func TestAnotherObjectIsNoSuccess(t *testing.T) {
 	t.Parallel()
 	calls := map[string]func(context.Context, *kube.Cluster) error{
 		"Get":    func(ctx context.Context, c *kube.Cluster) error { _, err := c.API.Get(ctx, trainer()); return err },
-		"Exists": func(ctx context.Context, c *kube.Cluster) error { _, err := c.API.Exists(ctx, trainer()); return err },
+		"Exists": func(ctx context.Context, c *kube.Cluster) error {
+			_, err := c.API.Exists(ctx, trainer())
+			return err
+		},
 		"Delete": func(ctx context.Context, c *kube.Cluster) error { return c.Delete(ctx, trainer(), "u") },
 		"Apply": func(ctx context.Context, c *kube.Cluster) error {
 			_, err := c.Apply(ctx, kubetest.Deployment("", 0))

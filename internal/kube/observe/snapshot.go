@@ -117,7 +117,8 @@ func claimsOf(ctx context.Context, c *kube.Cluster, pods []*corev1.Pod) map[stri
 // nodePools reads the NodePools of Karpenter. It returns nil without Karpenter,
 // and without permission.
 func nodePools(ctx context.Context, c *kube.Cluster) []*unstructured.Unstructured {
-	if version, err := c.Discovery.Preferred(ctx, kind.KarpenterGroup); err != nil || version != kind.NodePool().Version {
+	version, err := c.Discovery.Preferred(ctx, kind.KarpenterGroup)
+	if err != nil || version != kind.NodePool().Version {
 		return nil
 	}
 	return objects(ctx, c, kind.NodePool(), "", nil)

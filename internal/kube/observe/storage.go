@@ -62,7 +62,8 @@ func assessClaim(ctx context.Context, c *kube.Cluster, ref kube.Ref) (ready.Verd
 		}
 	}
 	if name := claim.Spec.VolumeName; name != "" && claim.Status.Phase != corev1.ClaimBound && !bindCompleted(claim) {
-		volume, err := kube.As[corev1.PersistentVolume](c.API.Get(ctx, kube.Ref{Kind: kind.PersistentVolume(), Name: name}))
+		ref := kube.Ref{Kind: kind.PersistentVolume(), Name: name}
+		volume, err := kube.As[corev1.PersistentVolume](c.API.Get(ctx, ref))
 		if s.VolumeMissing = kube.IsNotFound(err); err == nil {
 			s.Volume = volume
 		}

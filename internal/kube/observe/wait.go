@@ -126,7 +126,8 @@ func notReady(ctx context.Context, c *kube.Cluster, ref kube.Ref, verdict ready.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), config.DialTimeout)
 	defer cancel()
 	logs := verdict.Cause.Logs
-	pod, err := kube.As[corev1.Pod](c.API.Get(ctx, kube.Ref{Kind: kind.Pod(), Namespace: logs.Namespace, Name: logs.Pod}))
+	logged := kube.Ref{Kind: kind.Pod(), Namespace: logs.Namespace, Name: logs.Pod}
+	pod, err := kube.As[corev1.Pod](c.API.Get(ctx, logged))
 	// If the container was restarted since the cause, its log is now that of the previous run.
 	ended := logs.Previous || err == nil && ready.StatusOf(pod, logs.Container).RestartCount > logs.Restarts
 	for _, previous := range []bool{ended, !ended} { // the log of the other run is better than none

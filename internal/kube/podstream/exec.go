@@ -80,7 +80,8 @@ func Run(ctx context.Context, c *kube.Cluster, command Command, line func(string
 // endNow returns how the container of a command has ended, or nil if it still runs or its pod cannot be read.
 func endNow(ctx context.Context, c *kube.Cluster, command Command) *EndedError {
 	pod := command.Pod
-	now, err := kube.As[corev1.Pod](c.API.Get(ctx, kube.Ref{Kind: kind.Pod(), Namespace: pod.Namespace, Name: pod.Name}))
+	ref := kube.Ref{Kind: kind.Pod(), Namespace: pod.Namespace, Name: pod.Name}
+	now, err := kube.As[corev1.Pod](c.API.Get(ctx, ref))
 	if err != nil && !kube.IsNotFound(err) {
 		return nil
 	}

@@ -40,9 +40,9 @@ func (b broken) RoundTrip(*http.Request) (*http.Response, error) {
 func TestMissingCredentialsAreAttributedToThePluginOnly(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "plugin.sh")
-	const script = "#!/bin/sh\necho '" + `{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", ` +
-		`"status": {"token": "a"}}` + "'\n"
-	if err := os.WriteFile(program, []byte(script), 0o700); err != nil { //nolint:gosec // a program
+	const script = "#!/bin/sh\necho '" + `{"apiVersion": "client.authentication.k8s.io/v1", ` +
+		`"kind": "ExecCredential", "status": {"token": "a"}}` + "'\n"
+	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	resolved, err := config.Config{Host: "https://h", Exec: &config.Exec{
@@ -64,7 +64,8 @@ func TestMissingCredentialsAreAttributedToThePluginOnly(t *testing.T) {
 			"the credential plugin aws did not return credentials: exec: executable aws failed with exit code 1"},
 		"the server is unreachable": {plugin, refused, kube.Unreachable,
 			"The request to read Deployment ml/trainer failed: GET https://h/apis: dial: connection refused"},
-		"unreachable without a plugin": {nil, refused, kube.Unreachable, "GET https://h/apis: dial: connection refused"},
+		"unreachable without a plugin": {nil, refused, kube.Unreachable,
+			"GET https://h/apis: dial: connection refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -103,7 +104,8 @@ func TestUnresponsiveServerIsReportedImmediately(t *testing.T) {
 		t.Fatal(err)
 	}
 	ref := kube.Ref{Kind: kind.Deployment(), Namespace: "ml"}
-	_, err = dyn.Resource(ref.Kind.GroupVersion().WithResource(ref.Kind.Resource)).Namespace(ref.Namespace).Watch(t.Context(), metav1.ListOptions{})
+	resource := ref.Kind.GroupVersion().WithResource(ref.Kind.Resource)
+	_, err = dyn.Resource(resource).Namespace(ref.Namespace).Watch(t.Context(), metav1.ListOptions{})
 	if class := kube.ClassOf(kube.Wrap("watch", ref, err)); class != kube.Unreachable {
 		t.Errorf("%v is of class %v, want %v", err, class, kube.Unreachable)
 	}

@@ -77,7 +77,8 @@ func clusterOf(t *testing.T, docs map[string]string) (*tf.ProviderData, *api) {
 	server := httptest.NewServer(kubetest.API{Answer: a.answer})
 	t.Cleanup(server.Close)
 	settings := config.Config{Host: server.URL, Token: "x", Env: config.Env{Getenv: func(string) string { return "" }}}
-	return &tf.ProviderData{Run: run.New(t.Context(), kube.NewCluster(t.Context(), settings).WithClock(&kubetest.Clock{}), nil)}, a
+	cluster := kube.NewCluster(t.Context(), settings).WithClock(&kubetest.Clock{})
+	return &tf.ProviderData{Run: run.New(t.Context(), cluster, nil)}, a
 }
 
 // classes returns the documents of storage classes. Each argument is the name of a class, a space and its fields as

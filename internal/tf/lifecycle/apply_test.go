@@ -191,7 +191,7 @@ func TestObjectThatWasNeverAppliedIsNotDeletedWithoutAPlan(t *testing.T) {
 func TestHeldResourceIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	h := &hooks{}
-	data := &tf.ProviderData{Run: run.New(t.Context(), clusterAt(t, kubetest.NewServer(t).URL), nil)}
+	data := dataAt(t, kubetest.NewServer(t).URL)
 	s := configured(t, data, h)
 	if err := data.Holds.Add("kt_thing", "ml/x", "The checkpoint failed."); err != nil {
 		t.Fatal(err)
@@ -327,7 +327,7 @@ func TestRefreshFindsObjectsInTheirCluster(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			data := &tf.ProviderData{Run: run.New(t.Context(), clusterAt(t, api.URL), nil)}
+			data := dataAt(t, api.URL)
 			s := configured(t, data, &hooks{refresh: func(r *reading) error {
 				ref, found, err := r.FindObject(t.Context(), c.obj)
 				if ref.Name == "" || (found.Live != nil) != (err == nil) {

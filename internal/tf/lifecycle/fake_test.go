@@ -188,7 +188,7 @@ func inCluster(t *testing.T, uid string, h *hooks) *server {
 		_, _ = fmt.Fprintf(w, namespace, uid)
 	}))
 	t.Cleanup(api.Close)
-	return configured(t, &tf.ProviderData{Run: run.New(t.Context(), clusterAt(t, api.URL), nil)}, h)
+	return configured(t, dataAt(t, api.URL), h)
 }
 
 // clusterAt returns the client of a cluster whose default namespace is ml.
@@ -197,6 +197,12 @@ func clusterAt(t *testing.T, url string) *kube.Cluster {
 	settings := config.Config{Host: url, Token: "x", Namespace: "ml",
 		Env: config.Env{Getenv: func(string) string { return "" }}}
 	return kube.NewCluster(t.Context(), settings).WithClock(&kubetest.Clock{})
+}
+
+// dataAt returns the data of a provider that is configured for that cluster.
+func dataAt(t *testing.T, url string) *tf.ProviderData {
+	t.Helper()
+	return &tf.ProviderData{Run: run.New(t.Context(), clusterAt(t, url), nil)}
 }
 
 // misconfigured returns a provider with a kubeconfig that does not exist.

@@ -116,7 +116,7 @@ func TestListYieldsResourcesUntilAnErrorOrItsLimit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := newLister(t, &hooks{}, &tf.ProviderData{Run: run.New(t.Context(), clusterAt(t, "http://127.0.0.1:1"), nil)})
+			l := newLister(t, &hooks{}, dataAt(t, "http://127.0.0.1:1"))
 			var got []string
 			for _, result := range collect(t, l, request(t, false, c.limit), lifecycle.Filter{}, yields(c.results...)) {
 				text := result.DisplayName
@@ -143,7 +143,7 @@ func TestListYieldsResourcesUntilAnErrorOrItsLimit(t *testing.T) {
 
 func TestListEndsWithItsReader(t *testing.T) {
 	t.Parallel()
-	l := newLister(t, &hooks{}, &tf.ProviderData{Run: run.New(t.Context(), clusterAt(t, "http://127.0.0.1:1"), nil)})
+	l := newLister(t, &hooks{}, dataAt(t, "http://127.0.0.1:1"))
 	denied := &kube.Error{Op: "list", Object: "services", Class: kube.Denied, Err: errors.New("no rights")}
 	for _, results := range [][]any{{"a", "b"}, {denied, "b"}} {
 		var stream list.ListResultsStream
@@ -198,7 +198,7 @@ func TestListedResourceIsImported(t *testing.T) {
 				}
 				return c.imported(r)
 			}
-			l := newLister(t, h, &tf.ProviderData{Run: run.New(t.Context(), clusterAt(t, "http://127.0.0.1:1"), nil)})
+			l := newLister(t, h, dataAt(t, "http://127.0.0.1:1"))
 			results := collect(t, l, request(t, true, 0), lifecycle.Filter{}, yields("a"))
 			if len(results) != 1 || results[0].Diagnostics.HasError() ||
 				(len(results[0].Diagnostics) > 0) != (c.warned != "") {
@@ -220,7 +220,7 @@ func TestListedResourceIsImported(t *testing.T) {
 
 func TestListedNamespaceIsThatOfTheFilterOrTheProvider(t *testing.T) {
 	t.Parallel()
-	data := &tf.ProviderData{Run: run.New(t.Context(), clusterAt(t, "http://127.0.0.1:1"), nil)}
+	data := dataAt(t, "http://127.0.0.1:1")
 	for name, c := range map[string]struct {
 		data   *tf.ProviderData
 		filter lifecycle.Filter
@@ -285,7 +285,7 @@ func TestFilterIsReadFromTheConfiguration(t *testing.T) {
 	l := lifecycle.ListItems[model](lifecycle.Kind{Type: "kt_thing"}, &hooks{}, "things", kind.Service(), "", nil, nil)
 	var configured resource.ConfigureResponse
 	l.Configure(t.Context(), resource.ConfigureRequest{
-		ProviderData: &tf.ProviderData{Run: run.New(t.Context(), clusterAt(t, "http://127.0.0.1:1"), nil)}}, &configured)
+		ProviderData: dataAt(t, "http://127.0.0.1:1")}, &configured)
 	req := request(t, false, 0)
 	search, diags := l.Search(t.Context(), filterOf(t, map[string]tftypes.Value{"namespace": web}))
 	if search.Filter.Namespace.ValueString() != "web" || len(diags) > 0 {
@@ -519,7 +519,8 @@ func TestImportOfAListedObjectReadsNothingElse(t *testing.T) {
 	s := &services{}
 	q := s.query(t, lifecycle.Filter{})
 	live := service("labelled")
-	listed := &reading{Data: &tf.ProviderData{Run: run.New(t.Context(), q.Cluster, nil)}, Live: &live, Listing: q.Listing}
+	data := &tf.ProviderData{Run: run.New(t.Context(), q.Cluster, nil)}
+	listed := &reading{Data: data, Live: &live, Listing: q.Listing}
 	direct := &reading{Data: listed.Data}
 	ref := func(of kube.Kind, name string) kube.Ref { return kube.Ref{Kind: of, Namespace: "ml", Name: name} }
 	for name, c := range map[string]struct {

@@ -15,7 +15,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
-	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
@@ -91,7 +90,7 @@ func TestRestoredObjectIsRemembered(t *testing.T) {
 		other := kind.Service().Named("ml", "y")
 		other.SetLabels(map[string]string{"a": "b"})
 		api.Apply(t, kube.Manager, other)
-		s := configured(t, &tf.ProviderData{Run: run.New(t.Context(), clusterAt(t, api.URL), nil)}, &hooks{refresh: func(r *reading) error {
+		s := configured(t, dataAt(t, api.URL), &hooks{refresh: func(r *reading) error {
 			names := []string{"x", "y"}
 			if !first {
 				names = []string{"y", "x"}

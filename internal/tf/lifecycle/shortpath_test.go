@@ -11,10 +11,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
-	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
-	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
@@ -28,7 +26,7 @@ type short struct {
 
 func newShort(t *testing.T, h *hooks) *short {
 	t.Helper()
-	data := &tf.ProviderData{Run: run.New(t.Context(), clusterAt(t, kubetest.NewServer(t).URL), nil)}
+	data := dataAt(t, kubetest.NewServer(t).URL)
 	one := &thingResource{Kind: lifecycle.Kind{Type: "kt_thing", Noun: "thing", Attributes: attributes}, Hooks: h}
 	if h.configure != nil {
 		h.configure(one)

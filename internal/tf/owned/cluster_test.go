@@ -54,7 +54,8 @@ func inCluster(t *testing.T, uid string) *tf.ProviderData {
 			`"name":"kube-system"}}`, uid)
 	}))
 	t.Cleanup(server.Close)
-	return &tf.ProviderData{Run: run.New(t.Context(), kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"}), nil)}
+	cluster := kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"})
+	return &tf.ProviderData{Run: run.New(t.Context(), cluster, nil)}
 }
 
 // Without permission to read kube-system, the namespace of the resource shows whether this is the same cluster.
@@ -72,7 +73,8 @@ func TestMissingObjectIsDoubtfulUnlessItsNamespaceIsTheSame(t *testing.T) {
 			`"name":"ml"}}`)
 	}))
 	defer server.Close()
-	data := &tf.ProviderData{Run: run.New(t.Context(), kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"}), nil)}
+	cluster := kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"})
+	data := &tf.ProviderData{Run: run.New(t.Context(), cluster, nil)}
 	for name, c := range map[string]struct {
 		known, id           string
 		doubtful, confirmed bool

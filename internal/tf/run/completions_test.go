@@ -28,7 +28,8 @@ func applied(id string) *unstructured.Unstructured {
 	obj := kube.MarkUnfinished(kubetest.Deployment("1", 0), id)
 	obj.SetManagedFields([]metav1.ManagedFieldsEntry{{
 		Manager: kube.Manager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: "apps/v1",
-		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:kt.dev/unfinished":{}}}}`),
+		FieldsType: "FieldsV1",
+		FieldsV1:   metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:kt.dev/unfinished":{}}}}`),
 	}})
 	return obj
 }
