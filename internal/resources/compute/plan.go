@@ -229,7 +229,7 @@ func (p *planner) dryRun(ctx context.Context) {
 	}
 	changed := sorted(changes)
 	validated := true
-	p.Data.Run.Preview(ctx, func() { validated = p.preview(ctx, changed) })
+	p.Data.Run.Preview(func() { validated = p.preview(ctx, changed) })
 	if !validated {
 		return
 	}

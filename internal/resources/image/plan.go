@@ -99,7 +99,7 @@ func (p *planner) dryRun(ctx context.Context) {
 		creation = p.Creation()
 	}
 	if p.Creating && p.object == nil && !p.Plan.ID.IsUnknown() && p.Data.Configured() {
-		p.Data.Run.Preview(ctx, func() {
+		p.Data.Run.Preview(func() {
 			p.Diags.Append(owned.PreviewOwner(ctx, p.Data.Cluster, p.Plan.ref(), creation).Diagnostics(true, false)...)
 		})
 	}
@@ -107,7 +107,7 @@ func (p *planner) dryRun(ctx context.Context) {
 		return
 	}
 	replaced := p.Replaced[manifest.Key(p.object)].UID
-	p.Data.Run.Preview(ctx, func() {
+	p.Data.Run.Preview(func() {
 		if p.DryRun(ctx, p.object, creation, replaced).Is(kube.Immutable) && inState {
 			p.Replace.Append(path.Root("manifests"))
 		}

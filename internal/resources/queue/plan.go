@@ -93,7 +93,7 @@ func (p *planner) dryRun(ctx context.Context) {
 		return
 	}
 	validated := true
-	p.Data.Run.Preview(ctx, func() { validated = p.preview(ctx, changed) })
+	p.Data.Run.Preview(func() { validated = p.preview(ctx, changed) })
 	if validated {
 		p.warn(ctx)
 		p.warnOfFlavors(obsolete)

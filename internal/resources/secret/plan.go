@@ -35,7 +35,7 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 		p.setRefAndManifests(ctx)
 	}
 	if !p.Diags.HasError() && p.needsDryRun() {
-		p.Data.Run.Preview(ctx, func() { p.dryRun(ctx) })
+		p.Data.Run.Preview(func() { p.dryRun(ctx) })
 	}
 	p.Plan.UID = p.UID(p.State.UID, !p.isSecretUnchanged())
 }

@@ -132,7 +132,7 @@ func (p *planner) dryRun(ctx context.Context) {
 	if object == nil || p.Short() || !p.Creating && p.Plan.Manifests.Equal(p.State.Manifests) {
 		return
 	}
-	p.Data.Run.Preview(ctx, func() { p.preview(ctx, object) })
+	p.Data.Run.Preview(func() { p.preview(ctx, object) })
 }
 
 // preview validates the claim. In an update, an immutable field is an error: a replacement would delete the data.

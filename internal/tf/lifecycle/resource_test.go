@@ -122,7 +122,7 @@ func TestAppliesSendNoPreviewsAndEndTheirContext(t *testing.T) {
 		var ended func() error
 		check := func(ctx context.Context, data *tf.ProviderData) {
 			ended = ctx.Err
-			data.Run.Preview(ctx, func() { t.Errorf("%s: a preview is sent", name) })
+			data.Run.Preview(func() { t.Errorf("%s: a preview is sent", name) })
 		}
 		apply(inCluster(t, "a", &hooks{
 			apply: func(ctx context.Context, w *writing) {

@@ -129,20 +129,6 @@ func TestClaimIsOfTheKindOfAGroup(t *testing.T) {
 	}
 }
 
-func TestValueOfARunIsCreatedOnce(t *testing.T) {
-	t.Parallel()
-	r, calls := &Run{}, 0
-	create := func() int { calls++; return calls }
-	for range 2 {
-		if got := Once(r, "a", create); got != 1 || calls != 1 {
-			t.Errorf("%d after %d calls", got, calls)
-		}
-	}
-	if got := Once(r, "b", create); got != 2 {
-		t.Errorf("the other value is %d", got)
-	}
-}
-
 func TestOnlyTheObjectInStateIsClaimed(t *testing.T) {
 	t.Parallel()
 	r := &Run{}

@@ -5,6 +5,7 @@ package run
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 )
@@ -18,7 +19,7 @@ type Run struct {
 
 	ctx         context.Context // lifetime of the run
 	completions *Completions    // nil: objects keep kube.UnfinishedAnnotation
-	previews    *previews
+	applies     atomic.Bool     // see Preview
 
 	objects   sync.Map // *claim by kube.Ref.Key
 	resources sync.Map // *plannedResource by type and ID
@@ -29,7 +30,24 @@ type Run struct {
 
 // New returns a run that ends with ctx. Its creations are completed by completions, if not nil.
 func New(ctx context.Context, cluster *kube.Cluster, completions *Completions) *Run {
-	return &Run{Cluster: cluster, ctx: ctx, completions: completions, previews: newPreviews()}
+	return &Run{Cluster: cluster, ctx: ctx, completions: completions}
+}
+
+// BeginApply records that Terraform applies a resource in this run.
+func (r *Run) BeginApply() { r.applies.Store(true) }
+
+// Preview calls preview, which dry-runs a change and must not determine planned values, except that a resource is
+// replaced. It skips preview in an apply: the plan has called it, and the apply reports all errors.
+//
+// Terraform and OpenTofu plan each resource again before they apply it. Only an instance of the provider that has
+// applied a resource is known to be in that walk of the graph: it is configured for one walk
+// (https://github.com/hashicorp/terraform/blob/v1.11.4/internal/terraform/node_resource_apply_instance.go,
+// managedResourceExecute). Until then, changes are previewed twice, which are at most as many as Terraform applies at
+// the same time.
+func (r *Run) Preview(preview func()) {
+	if !r.applies.Load() {
+		preview()
+	}
 }
 
 // Once returns the value that create returned for a key at its first use in the run.
