@@ -18,14 +18,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// Pages reads large lists from the server, without the cache. *Cluster
-// implements it.
-type Pages interface {
-	// Page reads one page of the objects of the kind and namespace of ref into
-	// a typed list.
-	Page(ctx context.Context, ref Ref, options metav1.ListOptions, list runtime.Object) error
-}
-
 // Each lists the objects of the kind and namespace of ref from the server, page
 // by page, and passes each object to take. Objects that take does not keep are
 // released with the next page. L is a list such as corev1.PodList of items of
@@ -33,10 +25,10 @@ type Pages interface {
 func Each[L, T any, PL interface {
 	*L
 	runtime.Object
-}](ctx context.Context, pages Pages, ref Ref, options metav1.ListOptions, take func(item *T)) error {
+}](ctx context.Context, api *API, ref Ref, options metav1.ListOptions, take func(item *T)) error {
 	each := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 		list := PL(new(L))
-		return list, pages.Page(ctx, ref, options, list)
+		return list, api.page(ctx, ref, options, list)
 	})
 	each.PageBufferSize = 0
 	err := each.EachListItemWithAlloc(ctx, options, func(obj runtime.Object) error {
@@ -50,8 +42,8 @@ func Each[L, T any, PL interface {
 	return Wrap("list", ref, err)
 }
 
-// Page implements [Pages].
-func (a *API) Page(ctx context.Context, ref Ref, options metav1.ListOptions, list runtime.Object) error {
+// page reads one page of the objects of the kind and namespace of ref into a typed list.
+func (a *API) page(ctx context.Context, ref Ref, options metav1.ListOptions, list runtime.Object) error {
 	conn, err := a.connect()
 	if err != nil {
 		return Wrap("list", ref, err)
@@ -65,10 +57,10 @@ func (a *API) Page(ctx context.Context, ref Ref, options metav1.ListOptions, lis
 }
 
 // PodsNow returns the pods that have all labels of selector, sorted by name, from the server, without the cache.
-func PodsNow(ctx context.Context, pages Pages, namespace string, selector map[string]string) ([]*corev1.Pod, error) {
+func PodsNow(ctx context.Context, api *API, namespace string, selector map[string]string) ([]*corev1.Pod, error) {
 	var pods []*corev1.Pod
 	options := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(selector).String()}
-	err := Each[corev1.PodList](ctx, pages, Ref{Kind: kind.Pod(), Namespace: namespace}, options,
+	err := Each[corev1.PodList](ctx, api, Ref{Kind: kind.Pod(), Namespace: namespace}, options,
 		func(pod *corev1.Pod) { pods = append(pods, pod) })
 	return sortedByName(pods), err
 }

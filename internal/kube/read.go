@@ -46,13 +46,6 @@ func (s *Store) getAt(
 	return s.api.Get(ctx, ref)
 }
 
-// Reader reads objects from the shared list and watch of their kind.
-type Reader interface {
-	List(
-		ctx context.Context, kind Kind, namespace string, keep func(*Entry) bool, names ...string,
-	) ([]*Entry, error)
-}
-
 // List returns the objects of a kind and namespace for which keep returns
 // true (nil: all), in no order, from their shared list and watch. Objects that the
 // selectors of the kind exclude are not included. With names, it looks them up in
@@ -115,9 +108,9 @@ func (s *Store) collectionOf(kind Kind, namespace string) *collection {
 // ListAs is [Store.List] with objects of the type T, which callers share
 // and must not modify. The result is never nil without an error.
 func ListAs[T any](
-	ctx context.Context, reader Reader, kind Kind, namespace string, keep func(*Entry) bool, names ...string,
+	ctx context.Context, s *Store, kind Kind, namespace string, keep func(*Entry) bool, names ...string,
 ) ([]*T, error) {
-	entries, err := reader.List(ctx, kind, namespace, keep, names...)
+	entries, err := s.List(ctx, kind, namespace, keep, names...)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"sync/atomic"
@@ -153,39 +152,27 @@ func TestListsRequestTheCurrentState(t *testing.T) {
 	}
 }
 
-// entries is a Reader of these entries, or of an error.
-type entries struct {
-	all []any
-	err error
-}
-
-func (e entries) List(context.Context, Kind, string, func(*Entry) bool, ...string) ([]*Entry, error) {
-	var out []*Entry
-	for _, obj := range e.all {
-		entry, err := asEntry(obj)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, entry)
-	}
-	return out, e.err
-}
-
 func TestObjectsAreReadAsATypeOrNotAtAll(t *testing.T) {
 	t.Parallel()
+	named := func(name string) any {
+		obj := kubetest.Deployment("1", 1)
+		obj.SetName(name)
+		return obj.Object
+	}
 	other := kubetest.Deployment("1", 1)
 	other.Object["spec"] = map[string]any{"replicas": "many"}
-	failed := errors.New("refused")
 	for name, test := range map[string]struct {
-		reader entries
-		want   int // objects, -1 for an error
+		cluster *Cluster
+		want    int // objects, -1 for an error
 	}{
-		"objects":                   {entries{all: []any{kubetest.Deployment("1", 1), kubetest.Deployment("2", 1)}}, 2},
-		"none":                      {entries{}, 0},
-		"a failure":                 {entries{all: []any{kubetest.Deployment("1", 1)}, err: failed}, -1},
-		"an object of another type": {entries{all: []any{kubetest.Deployment("1", 1), other}}, -1},
+		"objects":   {listing(t, deploymentsPath, new(atomic.Int32), named("a"), named("b")), 2},
+		"none":      {listing(t, deploymentsPath, new(atomic.Int32)), 0},
+		"a failure": {serving(t, nil), -1},
+		"an object of another type": {
+			listing(t, deploymentsPath, new(atomic.Int32), named("a"), other.Object), -1,
+		},
 	} {
-		found, err := ListAs[appsv1.Deployment](t.Context(), test.reader, kind.Deployment(), "ml", nil)
+		found, err := ListAs[appsv1.Deployment](t.Context(), test.cluster.Store, kind.Deployment(), "ml", nil)
 		if (err != nil) != (test.want < 0) || len(found) != max(test.want, 0) || (found == nil) != (err != nil) {
 			t.Errorf("%s: %v, %v", name, found, err)
 		}

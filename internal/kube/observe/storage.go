@@ -14,8 +14,8 @@ import (
 )
 
 // StorageClasses returns all storage classes, by one shared list.
-func StorageClasses(ctx context.Context, reader kube.Reader) ([]*storagev1.StorageClass, error) {
-	classes, err := kube.ListAs[storagev1.StorageClass](ctx, reader, kind.StorageClass(), "", nil)
+func StorageClasses(ctx context.Context, store *kube.Store) ([]*storagev1.StorageClass, error) {
+	classes, err := kube.ListAs[storagev1.StorageClass](ctx, store, kind.StorageClass(), "", nil)
 	slices.SortFunc(classes, func(a, b *storagev1.StorageClass) int { return strings.Compare(a.Name, b.Name) })
 	return classes, err
 }
