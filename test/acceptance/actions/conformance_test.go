@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/test/acctest"
@@ -30,7 +32,7 @@ func TestAccEveryKindConforms(t *testing.T) {
 	}
 	for _, step := range []func(){
 		s.create, s.adopt, s.update, s.showDrift, s.ignoreDrift, s.showRestarts, s.showSuspensions, s.showScaling,
-		s.suspend, s.isImported, s.recreate, s.destroy,
+		s.suspend, s.isImported, s.isListed, s.recreate, s.destroy,
 	} {
 		step()
 	}
@@ -351,6 +353,22 @@ func (s *suite) isImported() {
 	imported := withCRDs.Resources(s.t, "kt_compute", s.ns, "")
 	imported.Import(s.t, s.ns, slices.Sorted(maps.Keys(s.bodies)))
 	s.expectNoObjectChanges(imported.Plan(s.t, s.bodies))
+}
+
+// isListed expects that a query finds each compute once, by the ID of its import. It leaves out Pods and ReplicaSets
+// without labels of the provider or of Kubetorch, which most clusters have by the thousand.
+func (s *suite) isListed() {
+	s.t.Helper()
+	var want []string
+	for _, m := range s.only(func(m member) bool {
+		return !m.adopted || m.kind.Kind != "Pod" && m.kind.Kind != "ReplicaSet"
+	}) {
+		want = append(want, s.ns+"/"+m.name())
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, list(s.t, withCRDs, "kt_compute", s.ns)); diff != "" {
+		s.t.Error(diff)
+	}
 }
 
 func (s *suite) recreate() {

@@ -3,6 +3,7 @@ package actions_test
 import (
 	"encoding/json"
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,6 +72,52 @@ func invoke(t *testing.T, on *acctest.Cluster, action string, attributes map[str
 		}
 	}
 	return r
+}
+
+// list returns the sorted IDs of the resources of a namespace that a query finds.
+func list(t *testing.T, on *acctest.Cluster, typ, ns string) []string {
+	t.Helper()
+	server := acctest.ConfiguredProvider(t, map[string]string{"config_path": on.Started(t).Kubeconfig()})
+	schemas, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	object, _ := schemas.ListResourceSchemas[typ].ValueType().(tftypes.Object)
+	values := map[string]tftypes.Value{}
+	for name, of := range object.AttributeTypes {
+		values[name] = tftypes.NewValue(of, nil)
+	}
+	values["namespace"] = tftypes.NewValue(tftypes.String, ns)
+	lister, _ := server.(tfprotov6.ListResourceServer)
+	stream, err := lister.ListResource(t.Context(), &tfprotov6.ListResourceRequest{
+		TypeName: typ, Config: acctest.DynamicValue(t, object, values), IncludeResource: true, Limit: 1000,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resource, _ := schemas.ResourceSchemas[typ].ValueType().(tftypes.Object)
+	var ids []string
+	for found := range stream.Results {
+		if len(found.Diagnostics) > 0 {
+			t.Error(found.DisplayName, found.Diagnostics[0].Summary, found.Diagnostics[0].Detail)
+			continue
+		}
+		value, err := found.Resource.Unmarshal(resource)
+		var attributes map[string]tftypes.Value
+		if err == nil {
+			err = value.As(&attributes)
+		}
+		var id string
+		if err == nil {
+			err = attributes["id"].As(&id)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 // live returns an object of a namespace.
