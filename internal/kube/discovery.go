@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -231,4 +232,95 @@ func (c *connection) confirmMissing(ctx context.Context, path string) error {
 		}
 	}
 	return nil
+}
+
+// CustomKinds returns the namespaced kinds that are not part of Kubernetes and
+// whose objects can be read, each in the preferred version of the server. A
+// group whose discovery fails is skipped.
+func (d *Discovery) CustomKinds(ctx context.Context) ([]Kind, error) {
+	var groups metav1.APIGroupList
+	if _, err := d.discover(ctx, "", &groups); err != nil {
+		return nil, Wrap("look up", Ref{}, err)
+	}
+	var kinds []Kind
+	for _, group := range groups.Groups {
+		if isKubernetes(group.Name) {
+			continue
+		}
+		gv := schema.GroupVersion{Group: group.Name, Version: group.PreferredVersion.Version}
+		resources, _ := d.served(ctx, gv, "") // none after a failure
+		for _, resource := range resources {
+			if resource.Namespaced && slices.Contains(resource.Verbs, "get") {
+				kinds = append(kinds, Kind{GroupVersionKind: gv.WithKind(resource.Kind), Resource: resource.Name,
+					LabelSelector: kind.Ours})
+			}
+		}
+	}
+	slices.SortFunc(kinds, func(a, b Kind) int { return cmp.Compare(a.GroupKind().String(), b.GroupKind().String()) })
+	return kinds, nil
+}
+
+// isKubernetes reports whether an API group is part of Kubernetes: it has no
+// dot, or ends with .k8s.io
+// (https://kubernetes.io/docs/reference/using-api/deprecation-policy/). Those of
+// subprojects end with .x-k8s.io.
+func isKubernetes(group string) bool {
+	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
+}
+
+// openAPI contains the relevant fields of the OpenAPI v3 document of one group
+// and version
+// (https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-v3). It
+// requires only discovery permission.
+type openAPI struct {
+	Components struct {
+		Schemas map[string]property `json:"schemas"`
+	} `json:"components"`
+}
+
+type property struct {
+	Kinds      []schema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
+	Properties map[string]property       `json:"properties"`
+	Open       bool                      `json:"x-kubernetes-preserve-unknown-fields"`
+}
+
+// HasField reports whether the published schema of a kind has a field. A kind
+// without a schema, or with an open one, has all fields. The result is kept for
+// the complete run. An error means that the result is unknown.
+func (d *Discovery) HasField(ctx context.Context, gvk schema.GroupVersionKind, path ...string) (bool, error) {
+	if installed, err := d.Installed(ctx, Kind{GroupVersionKind: gvk}); err != nil || !installed {
+		return true, err // a version with the field may still be installed
+	}
+	document, err := Recall(d.api, "schema "+gvk.GroupVersion().String(), func() (openAPI, error) {
+		var document openAPI
+		conn, err := d.api.connect()
+		if err != nil {
+			return document, err
+		}
+		data, err := conn.document(ctx, "/openapi/v3/apis/"+gvk.GroupVersion().String())
+		switch {
+		case apierrors.IsNotFound(err):
+			return document, nil
+		case err != nil:
+			return document, err
+		}
+		return document, json.Unmarshal(data, &document)
+	})
+	if err != nil {
+		return true, Wrap("read the schema of", Ref{Kind: Kind{GroupVersionKind: gvk}}, err)
+	}
+	for _, of := range document.Components.Schemas {
+		if slices.Contains(of.Kinds, gvk) {
+			return of.has(path), nil
+		}
+	}
+	return true, nil
+}
+
+func (p property) has(path []string) bool {
+	if len(path) == 0 || p.Open || len(p.Properties) == 0 {
+		return true
+	}
+	next, ok := p.Properties[path[0]]
+	return ok && next.has(path[1:])
 }

@@ -92,8 +92,8 @@ func (l lister) version(object *unstructured.Unstructured) *unstructured.Unstruc
 	return out
 }
 
-// SecretMetadata returns the metadata of a Secret, of its annotations only those about its creation, from the shared list
-// and watch of the metadata of all Secrets of the provider in its namespace. It returns nil for a Secret without
+// SecretMetadata returns the metadata of a Secret, of its annotations only those about its creation, from the shared
+// list and watch of the metadata of all Secrets of the provider in its namespace. It returns nil for a Secret without
 // the labels of the provider, and without permission to list Secrets.
 func (s *Store) SecretMetadata(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
 	collection, err := s.ready(ctx, kind.SecretMetadata(), ref.Namespace)

@@ -231,7 +231,7 @@ func listOf(request *http.Request) string {
 func TestAnotherObjectIsNoSuccess(t *testing.T) {
 	t.Parallel()
 	calls := map[string]func(context.Context, *kube.Cluster) error{
-		"Get":    func(ctx context.Context, c *kube.Cluster) error { _, err := c.API.Get(ctx, trainer()); return err },
+		"Get": func(ctx context.Context, c *kube.Cluster) error { _, err := c.API.Get(ctx, trainer()); return err },
 		"Exists": func(ctx context.Context, c *kube.Cluster) error {
 			_, err := c.API.Exists(ctx, trainer())
 			return err

@@ -4,9 +4,15 @@ package image
 import (
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
+	"github.com/ktdev/terraform-provider-kt/internal/registry"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
@@ -35,4 +41,68 @@ func resourceKind() lifecycle.Kind {
 		Description: description, Attributes: attributes,
 		Create: timeLimit, Update: timeLimit, Delete: timeLimit,
 	}
+}
+
+// model is one kt_image. Collections are Terraform values, because any of them may be unknown in a plan.
+type model struct {
+	lifecycle.Common
+
+	ImageID    types.String `tfsdk:"image_id"`
+	Base       types.String `tfsdk:"base"`
+	PythonPath types.String `tfsdk:"python_path"`
+	InstallCmd types.String `tfsdk:"install_cmd"`
+	Dockerfile types.String `tfsdk:"dockerfile"`
+	Steps      types.List   `tfsdk:"steps"`
+	PinDigest  types.Bool   `tfsdk:"pin_digest"`
+
+	Labels      types.Map `tfsdk:"labels"`
+	Annotations types.Map `tfsdk:"annotations"`
+
+	Image              types.String `tfsdk:"image"`
+	Digest             types.String `tfsdk:"digest"`
+	RenderedDockerfile types.String `tfsdk:"rendered_dockerfile"`
+	Ref                types.Object `tfsdk:"ref"`
+}
+
+func setupTypes() map[string]attr.Type {
+	return map[string]attr.Type{
+		"config_map": types.StringType, "digest": types.StringType,
+		"python_path": types.StringType, "install_cmd": types.StringType,
+	}
+}
+
+func refTypes() map[string]attr.Type {
+	return map[string]attr.Type{"image": types.StringType, "setup": types.ObjectType{AttrTypes: setupTypes()}}
+}
+
+// privateState is the private state of an image.
+//
+// A refresh requests the digest from the registry, and the plan uses this digest. During an apply, Terraform plans
+// again without a refresh, and must get the same digest even if the tag was moved in the meantime.
+type privateState struct {
+	// Reference is the image that was last pinned, and Pin its last known digest.
+	Reference string       `json:"reference,omitempty"`
+	Pin       registry.Pin `json:"pin,omitzero"`
+	// Terminating is true if the ConfigMap was being deleted at the last refresh.
+	Terminating bool `json:"ending,omitempty"`
+	// Imported is true if the ConfigMap was imported and not applied since.
+	Imported bool `json:"imported,omitempty"`
+}
+
+// NewLister returns the list resource, for the images of all states and clients.
+func NewLister() list.ListResource {
+	return lifecycle.ListItems[model](resourceKind(), hooks{}, "images", kind.ConfigMap(), image.ImageLabel, isNamed,
+		item)
+}
+
+// isNamed reports whether a ConfigMap has the name of the image in its label.
+func isNamed(live *unstructured.Unstructured) bool {
+	return live.GetName() == image.ConfigMapName(live.GetLabels()[image.ImageLabel])
+}
+
+func item(live *unstructured.Unstructured) lifecycle.Item {
+	found := lifecycle.ItemOf(kind.ConfigMap(), live,
+		lifecycle.Property("username", live.GetLabels()[kind.UsernameLabel]))
+	found.Identity.Name = types.StringValue(live.GetLabels()[image.ImageLabel])
+	return found
 }

@@ -2,10 +2,16 @@
 package queue
 
 import (
+	"context"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/kai"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/kueue"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
@@ -48,4 +54,53 @@ func resourceKind() lifecycle.Kind {
 
 		HasUID: hasQuotas, Owner: ownerOf,
 	}
+}
+
+// spec is the input of the renderer of the queue's scheduler.
+type spec struct {
+	kueue.Queue
+	KAI *kai.Queue // nil for a queue of Kueue
+}
+
+func (s spec) render() ([]*unstructured.Unstructured, error) {
+	if s.KAI != nil {
+		return kai.Render(*s.KAI)
+	}
+	return kueue.Render(s.Queue)
+}
+
+func (s spec) validate() manifest.Errors {
+	if s.KAI != nil {
+		return kai.Validate(*s.KAI)
+	}
+	return kueue.Validate(s.Queue)
+}
+
+// observed is the inverse of render.
+func observed(objects []*unstructured.Unstructured) spec {
+	out := spec{Queue: kueue.Observe(objects)}
+	for _, obj := range objects {
+		if isKAIQueue(obj) {
+			queue := kai.Observe(obj)
+			out.Labels, out.Annotations = queue.Labels, queue.Annotations
+			queue.Labels, queue.Annotations = nil, nil // attributes that both schedulers have
+			out.KAI = &queue
+		}
+	}
+	return out
+}
+
+// Validate checks the rules of the scheduler for combinations of attributes.
+func (hooks) Validate(ctx context.Context, known *model, rules lifecycle.Validation) diag.Diagnostics {
+	wanted, invalid := known.spec(ctx, tf.Defaults{}) // the rules do not depend on the provider block
+	rules.Hidden.Add(invalid)
+	if problems := wanted.validate().Known(rules.Hidden.Has); len(problems) > 0 {
+		return renderErrors(problems)
+	}
+	return nil
+}
+
+// renderErrors returns each error of the renderer as a diagnostic of its attribute.
+func renderErrors(err error) diag.Diagnostics {
+	return tf.AttributeErrors("The objects of this queue cannot be rendered", err)
 }

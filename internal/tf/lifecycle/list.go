@@ -195,7 +195,8 @@ func ListItems[M any, P Model[M], N any](
 			search.Find = func(ctx context.Context, query *Query) iter.Seq2[Item, error] {
 				return query.Items(ctx, of, selector, accept, item)
 			}
-			return search, config.Get(ctx, &search.Filter)
+			diags = config.Get(ctx, &search.Filter)
+			return search, diags
 		},
 	}
 }
