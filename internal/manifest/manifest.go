@@ -88,6 +88,7 @@ type Compute struct {
 	GPUAntiAffinity    bool // excludes nodes with GPUs; ignored if GPUs are requested
 	ServiceAccountName string
 	PriorityClassName  string
+	RuntimeClassName   *string
 	TopologySpread     []corev1.TopologySpreadConstraint // on the pods of the compute; see defaultMaxSkew
 	Affinity           *corev1.Affinity                  // in addition to GPUAntiAffinity
 	// TerminationGracePeriod is the time between SIGTERM and SIGKILL, in whole seconds; nil: Kubernetes' default, 30 s.

@@ -126,7 +126,7 @@ func TestObserveIsTheInverseOfRender(t *testing.T) {
 			c.Tolerations = []corev1.Toleration{{Key: "zone", Operator: "Equal", Value: "a", Effect: "NoExecute",
 				TolerationSeconds: &seconds}}
 			c.GPUAntiAffinity = true
-			c.ServiceAccountName, c.PriorityClassName = "runner", "high"
+			c.ServiceAccountName, c.PriorityClassName, c.RuntimeClassName = "runner", "high", new("gvisor")
 		},
 		"queue of Kueue": func(c *manifest.Compute) {
 			c.QueueName, c.QueueScheduler = "team", kind.QueueSchedulerKueue

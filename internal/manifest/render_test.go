@@ -119,7 +119,7 @@ func everything(tb testing.TB) manifest.Compute {
 			{Key: "spot", Operator: "Exists", Effect: "NoExecute", TolerationSeconds: new(int64(60))},
 			{Key: "dedicated", Value: "gpu", Effect: "NoSchedule"},
 		},
-		ServiceAccountName: "builder", PriorityClassName: "critical", QueueName: "gpus", QueueScheduler: "kueue",
+		ServiceAccountName: "builder", PriorityClassName: "critical", RuntimeClassName: new("nvidia"), QueueName: "gpus", QueueScheduler: "kueue",
 		Image: "registry.example/train:1", ImagePullPolicy: "Always", WorkingDir: "/app",
 		ImagePullSecrets: []string{"registry", "mirror"},
 		EnvVars:          map[string]string{"B": "2", "A": "1"},

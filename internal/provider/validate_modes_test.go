@@ -356,6 +356,7 @@ func badSelectors() []badInput {
 		"node_selector":       `{"a": "b"}`, "tolerations": `[{"operator": "Exists"}]`,
 		"service_account_name": `"robot"`,
 		"priority_class_name":  `"high"`,
+		"runtime_class_name":   `"gvisor"`,
 		"image":                `"pytorch"`,
 		"image_ref":            `{"image": "pytorch", "setup": {"config_map": "c", "digest": "d"}}`,
 		"image_pull_policy":    `"Always"`,

@@ -115,8 +115,8 @@ func meaningless() map[string]string {
 		"selector": `{"app": "x"}`, "endpoint": `{"url": "http://x"}`,
 		"image_ref":  `{"image": "a", "setup": {"config_map": "a", "digest": "b"}}`,
 		"gpu_memory": `"4Gi"`, "shared_memory_limit": `"1Gi"`, "priority_class_name": `"high"`,
-		"image_pull_policy": `"Always"`,
-		"working_dir":       `"/x"`, "queue_name": `"q"`, "freeze": `true`, "inactivity_ttl": `"2h"`,
+		"runtime_class_name": `"gvisor"`, "image_pull_policy": `"Always"`,
+		"working_dir": `"/x"`, "queue_name": `"q"`, "freeze": `true`, "inactivity_ttl": `"2h"`,
 		"logging_config":        `{}`,
 		"allowed_serialization": `["json"]`,
 	}

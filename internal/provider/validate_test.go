@@ -77,6 +77,8 @@ func badNames() []badInput {
 			text: `Did you mean "my-account"?`},
 		{name: "priority class", config: `{"priority_class_name": "High Priority"}`, at: "priority_class_name",
 			text: `Did you mean "high-priority"?`},
+		{name: "runtime class", config: `{"runtime_class_name": "gVisor"}`, at: "runtime_class_name",
+			text: `Did you mean "gvisor"?`},
 		{name: "image pull secret", config: `{"image_pull_secrets": ["a", "My_Registry"]}`, at: "image_pull_secrets[1]",
 			text: `Did you mean "my-registry"?`},
 		{name: "null among the image pull secrets", config: `{"image_pull_secrets": ["a", null]}`,

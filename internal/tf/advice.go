@@ -68,6 +68,7 @@ func adviceWords() map[string]map[ready.Advice]string {
 			ready.FieldNodeSelector:     "`node_selector`",
 			ready.FieldPodTemplate:      "`service_template`",
 			ready.FieldPriorityClass:    "`priority_class_name`",
+			ready.FieldRuntimeClass:     "`runtime_class_name`",
 			ready.FieldProgressDeadline: "`autoscale.progress_deadline`",
 			ready.FieldPtrace:           "SYS_PTRACE with `freeze = true`",
 			ready.FieldQueue:            "`queue_name`",

@@ -34,6 +34,7 @@ const (
 	FieldReplicas         Advice = "{the number of pods}"
 	FieldRequests         Advice = "{the requests or the number of pods}"
 	FieldResources        Advice = "{requests and limits}"
+	FieldRuntimeClass     Advice = "{the runtime class}"
 	FieldSecretName       Advice = "{the name of the Secret in the pod template}"
 	FieldClaimName        Advice = "{the name of the claim in the pod template}"
 	FieldServiceAccount   Advice = "{the service account}"

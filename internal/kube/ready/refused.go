@@ -240,6 +240,8 @@ func refusals() []refusal {
 	return []refusal{
 		{`no PriorityClass with name \S+ was found`, "", "Create the PriorityClass, or set " + FieldPriorityClass +
 			" to another one.", "kubectl get priorityclasses"},
+		{`RuntimeClass \S+ not found`, "", "Create the RuntimeClass, or set " + FieldRuntimeClass + " to another one.",
+			"kubectl get runtimeclasses"},
 		{beyondLimitRange, "A LimitRange of the namespace restricts requests and limits, and sets default limits.",
 			"Set " + FieldResources + " within the LimitRange.", "kubectl -n NAMESPACE describe limitrange"},
 		{`violates PodSecurity`, "", "Remove " + FieldPtrace + ", and correct other fields in " + FieldPodTemplate +

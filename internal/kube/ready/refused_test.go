@@ -24,6 +24,8 @@ func TestRejectionsAreExplained(t *testing.T) {
 			"kubectl -n ml get serviceaccounts"},
 		"priority class": {forbidden + "no PriorityClass with name urgent was found",
 			ReasonPodsRefused, "Create the PriorityClass", "kubectl get priorityclasses"},
+		"runtime class": {forbidden + `pod rejected: RuntimeClass "gvisor" not found`,
+			ReasonPodsRefused, "Create the RuntimeClass", "kubectl get runtimeclasses"},
 		"LimitRange": {forbidden + "maximum cpu usage per Container is 2, but limit is 4",
 			ReasonPodsRefused, "within the LimitRange", "kubectl -n ml describe limitrange"},
 		"LimitRange of a claim": {`persistentvolumeclaims "data" is forbidden: maximum storage usage per ` +

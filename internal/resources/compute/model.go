@@ -34,6 +34,7 @@ type model struct {
 	Tolerations            types.List           `tfsdk:"tolerations"`
 	ServiceAccountName     types.String         `tfsdk:"service_account_name"`
 	PriorityClassName      types.String         `tfsdk:"priority_class_name"`
+	RuntimeClassName       types.String         `tfsdk:"runtime_class_name"`
 	ImagePullPolicy        types.String         `tfsdk:"image_pull_policy"`
 	ImagePullSecrets       types.List           `tfsdk:"image_pull_secrets"`
 	WorkingDir             types.String         `tfsdk:"working_dir"`

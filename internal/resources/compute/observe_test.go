@@ -117,6 +117,7 @@ func settings(t *testing.T) map[string]func(*model) {
 				[]corev1.Toleration{{Key: "spot", Operator: "Exists"}})
 			m.GPUAntiAffinity = types.BoolValue(true)
 			m.ServiceAccountName, m.PriorityClassName = types.StringValue("runner"), types.StringValue("high")
+			m.RuntimeClassName = types.StringValue("gvisor")
 		},
 		"container": func(m *model) {
 			m.Image, m.ImagePullPolicy = types.StringValue("one:1"), types.StringValue("Always")

@@ -56,6 +56,7 @@ var rows = complete([]row{
 	{name: "termination_grace_period", runners: kubetorchPods},
 	{name: "service_account_name", runners: anyOverride, override: "serviceAccountName"},
 	{name: "priority_class_name", runners: kubetorchPods},
+	{name: "runtime_class_name", runners: kubetorchPods},
 	{name: "queue_name", runners: kubetorchPods},
 	{name: "queue_scheduler", runners: kubetorchPods, unseenZero: true, // it is known only with a queue
 		unset: types.StringValue(kind.QueueSchedulerKueue)}, // the default of every compute

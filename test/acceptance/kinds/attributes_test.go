@@ -144,6 +144,13 @@ func allAttributes() []attributes {
 			changed: `priority_class_name = "system-node-critical"`,
 		},
 		{
+			name: "container runtime",
+			objects: "{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: gvisor}, handler: runsc}\n---\n" +
+				"{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: kata}, handler: kata}",
+			created: `runtime_class_name = "gvisor"`,
+			changed: `runtime_class_name = "kata"`,
+		},
+		{
 			name: "container",
 			created: "image = \"one:1\"\n image_pull_policy = \"Always\"\n working_dir = \"/work\"\n env_vars = { " +
 				"MODE = \"fast\", EMPTY = \"\" }",
