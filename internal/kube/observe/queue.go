@@ -198,9 +198,9 @@ func WaitClusterQueue(ctx context.Context, c *kube.Cluster, ref kube.Ref) error 
 }
 
 // WaitKAIChildren waits while the status of a Queue of KAI names child queues
-// of which none exists any more: KAI updates it after their deletion, and
-// refuses to delete the Queue until then. It does not wait for child queues
-// that exist.
+// of which none exists any more, or only such that this run deletes: KAI updates
+// it after their deletion, and refuses to delete the Queue until then. It does
+// not wait for other child queues.
 func WaitKAIChildren(ctx context.Context, c *kube.Cluster, ref kube.Ref) error {
 	watch := &Objects{Changes: c.Store, Of: AllOf(ref.Kind)}
 	_, err := Until(ctx, c.Clock(), watch, func() (Step[bool], error) {
@@ -211,7 +211,9 @@ func WaitKAIChildren(ctx context.Context, c *kube.Cluster, ref kube.Ref) error {
 		if err != nil {
 			return Step[bool]{}, err
 		}
-		existing, err := c.Store.List(ctx, ref.Kind, "", nil)
+		existing, err := c.Store.List(ctx, ref.Kind, "", func(e *kube.Entry) bool { // the watch may lag
+			return c.DeletionOf(kube.Ref{Kind: ref.Kind, Name: e.Name}) != e.UID
+		})
 		return Step[bool]{Done: !ready.NamesDeletedChildren(queue, func(child string) bool {
 			return slices.ContainsFunc(existing, func(e *kube.Entry) bool { return e.Name == child })
 		})}, err

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -315,4 +316,39 @@ func assessPods(
 	ctx context.Context, c *kube.Cluster, namespace string, labels map[string]string,
 ) (ready.Verdict, error) {
 	return Follow{Namespace: namespace, PodLabels: labels}.Assess(ctx, c)
+}
+
+// The watch may not have reported the deletion of a child queue yet, which KAI's webhook does not know either.
+func TestDeletionOfAParentQueueWaitsForChildrenThatTheRunDeletes(t *testing.T) {
+	t.Parallel()
+	queue := func(name string, children ...any) map[string]any {
+		return map[string]any{"apiVersion": "scheduling.run.ai/v2", "kind": "Queue",
+			"metadata": map[string]any{"name": name, "uid": name, "resourceVersion": "5"},
+			"status":   map[string]any{"childQueues": children}}
+	}
+	var lists atomic.Int32
+	cluster := clusterOf(t, kubetest.API{Answer: func(verb, _ string, request *http.Request) (int, any) {
+		switch {
+		case verb == "delete":
+			return http.StatusOK, metav1.Status{Status: metav1.StatusSuccess}
+		case verb == "watch" && request.URL.Query().Get("sendInitialEvents") == "true":
+			return kubetest.Failing(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
+		case verb == "watch":
+			return kubetest.Failing(http.StatusGone, metav1.StatusReasonExpired) // which leads to the next list
+		}
+		items := []any{queue("research", "vision"), queue("vision")}
+		if lists.Add(1) > 1 {
+			items = []any{queue("research")}
+		}
+		return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "List",
+			"metadata": map[string]any{"resourceVersion": "9"}, "items": items}
+	}})
+	parent := kube.Ref{Kind: kind.KAIQueue(), Name: "research"}
+	child := kube.Ref{Kind: kind.KAIQueue(), Name: "vision"}
+	if err := cluster.Delete(t.Context(), child, "vision"); err != nil {
+		t.Fatal(err)
+	}
+	if err := WaitKAIChildren(t.Context(), cluster, parent); err != nil || lists.Load() < 2 {
+		t.Errorf("ended after %d lists with %v, but the first one names a child queue", lists.Load(), err)
+	}
 }
