@@ -45,7 +45,7 @@ func brokenProviders() map[string]brokenProvider {
 			want:  "does not show that another client changed metadata.labels.app.kubernetes.io/managed-by",
 		},
 		"a retry is gone": {
-			fault: broken.Replacement{File: "internal/kube/retry_judge.go",
+			fault: broken.Replacement{File: "internal/kube/transport/judge.go",
 				Old: "return judgement{again: true, unknown: true, within: within, after: reply.retryAfter()}",
 				New: "return judgement{unknown: true, within: within, after: reply.retryAfter()}"},
 			cycle: oneUnavailable(),
