@@ -82,7 +82,7 @@ func interruptOnSignal(completions *run.Completions, handled ...os.Signal) {
 	completions.Interrupt()
 }
 
-// flushTime is less than the 2 s that a plugin has to end by itself
+// flushTime is less than the 2 s that a plugin has to end before it is killed
 // (https://github.com/hashicorp/go-plugin/blob/v1.7.0/client.go, Kill).
 const flushTime = 1500 * time.Millisecond
 

@@ -13,6 +13,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/runjob"
 )
 
+// trigger is kt_trigger. By default, it waits half an hour for its Job.
 func trigger() action.Action {
 	return &operation[waitModel, *waitModel]{
 		name: "trigger",

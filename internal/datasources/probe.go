@@ -17,6 +17,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
+// Defaults of a probe: its time limit, and the size of a round trip in bytes.
 const (
 	defaultTimeout   = 10 * time.Second
 	defaultRoundTrip = 1 << 20

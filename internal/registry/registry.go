@@ -82,6 +82,7 @@ func (r *Resolver) once(ctx context.Context, ref string) (string, error) {
 	return detach.Call(ctx, request.(func() (string, error)), nil) //nolint:errcheck // nothing else is stored
 }
 
+// request returns the digest of a reference. It sends a failed request again once, after a short pause.
 func (r *Resolver) request(ctx context.Context, ref string) (string, error) {
 	parsed, err := name.ParseReference(ref)
 	if err != nil {

@@ -55,6 +55,7 @@ func DialTCP(ctx context.Context, target string) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", target)
 }
 
+// withDefaults replaces the limits that are not positive. A peer that sends nothing for StallTimeout is reported.
 func (o Options) withDefaults() Options {
 	if o.Dialer == nil {
 		o.Dialer = DialTCP

@@ -33,6 +33,7 @@ func New() resource.Resource {
 	}
 }
 
+// resourceKind describes the resource, with the default timeouts of its operations. They end waits for the cluster.
 func resourceKind() lifecycle.Kind {
 	return lifecycle.Kind{
 		Type: "kt_compute", Noun: "compute", Example: "trainer",

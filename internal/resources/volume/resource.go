@@ -29,6 +29,7 @@ func New() resource.Resource {
 	return lifecycle.New[model](resourceKind(), hooks{})
 }
 
+// resourceKind describes the resource, with the default timeouts of its operations. They end waits for the cluster.
 func resourceKind() lifecycle.Kind {
 	return lifecycle.Kind{
 		Type: "kt_volume", Noun: "volume", Example: "datasets",

@@ -88,6 +88,7 @@ type Endpoint struct {
 	Seed uint64
 }
 
+// defaultTimeout is the time limit of a probe without one.
 const defaultTimeout = 10 * time.Second
 
 // maxOverhead is the maximum number of bytes that a server adds to the tensor of a round trip, such as the headers of a
