@@ -134,7 +134,7 @@ func durationOf(expr ast.Expr) time.Duration {
 	return 0
 }
 
-// described returns the name of the constant or the function at the end of a path, and the first two sentences about it.
+// described returns the name of the constant or the function at the end of a path, and two sentences about it.
 func described(path []ast.Node) (name, reason string) {
 	var comments []*ast.CommentGroup
 	for _, n := range slices.Backward(path) {

@@ -102,8 +102,8 @@ func podAttributes() map[string]schema.Attribute {
 			"`manifest`, otherwise to `kubetorch-service-account`. With `runtime = \"skytorch\"` or `\"kpu\"`, "+
 			"defaults to the default service account of the namespace.", tf.ObjectName()),
 		"priority_class_name": tf.OptionalText("Priority class of the pods.", tf.ObjectName()),
-		"runtime_class_name": tf.OptionalText("Runtime class of the pods, which selects their container runtime, such as "+
-			"`nvidia` or `gvisor`.", tf.ObjectName()),
+		"runtime_class_name": tf.OptionalText("Runtime class of the pods, which selects their container runtime, "+
+			"such as `nvidia` or `gvisor`.", tf.ObjectName()),
 		"image_pull_policy": tf.OptionalText("Image pull policy, `Always`, `IfNotPresent` or `Never`. If not set, "+
 			"Kubernetes selects it by the tag of the image.", stringvalidator.OneOf("Always", "IfNotPresent", "Never")),
 		"image_pull_secrets": tf.OptionalTexts("Names of Secrets of the same namespace, of type "+

@@ -145,8 +145,8 @@ func allAttributes() []attributes {
 		},
 		{
 			name: "container runtime",
-			objects: "{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: gvisor}, handler: runsc}\n---\n" +
-				"{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: kata}, handler: kata}",
+			objects: "{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: gvisor}, handler: runsc}\n" +
+				"---\n{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: kata}, handler: kata}",
 			created: `runtime_class_name = "gvisor"`,
 			changed: `runtime_class_name = "kata"`,
 		},
