@@ -1,0 +1,122 @@
+package chains_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"github.com/ktdev/terraform-provider-kt/test/acctest"
+)
+
+// forms are what a compute runs. A declaration has one of them.
+func forms() []string {
+	template := `{metadata: {labels: {app: mine}}, spec: {containers: [{name: kubetorch, image: \"a:1\"}]}}`
+	return []string{
+		"",
+		`image = "a:1"`,
+		`image = "vllm/vllm-openai:v0.11.0"` + "\n" + `command = ["vllm", "serve"]` + "\nport = 8000",
+		`image = "mine:1"` + "\n" + `args = ["--verbose"]`,
+		`image = "mine:1"` + "\n" + `command = ["sleep", "infinity"]`,
+		`distribute = { type = "spmd", workers = 2 }`,
+		`manifest = "{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 2, template: ` + template + `}}"`,
+		`manifest = "{apiVersion: apps/v1, kind: Deployment, spec: {minReadySeconds: 1, template: ` + template + `}}"`,
+	}
+}
+
+// values are the values of each attribute that a declaration may have.
+func values() map[string][]string {
+	return map[string][]string{
+		"affinity": {`jsonencode({ nodeAffinity = { preferredDuringSchedulingIgnoredDuringExecution = [{
+			weight = 1, preference = { matchExpressions = [{ key = "a", operator = "Exists" }] } }] } })`},
+		"allowed_serialization":    {`["json"]`, `["json", "pickle"]`},
+		"annotations":              {`{ note = "x" }`, `{ note = "y", other = "" }`, `{}`},
+		"cpus":                     {`"100m"`, `"0.2"`, `1`},
+		"disk_size":                {`"1Gi"`, `"2G"`},
+		"endpoint":                 {`{ selector = { app = "mine" } }`},
+		"env_vars":                 {`{ A = "b" }`, `{ A = "c", B = "" }`, `{}`},
+		"expose":                   {`{ hosts = ["a.example.com"] }`, `{ hosts = ["b.example.com"], path = "/v1" }`},
+		"extended_resources":       {`{}`},
+		"freeze":                   {`true`, `false`},
+		"gpu_anti_affinity":        {`true`, `false`},
+		"gpu_type":                 {`"NVIDIA-L4"`, `"NVIDIA-H100-80GB-HBM3"`},
+		"gpus":                     {`1`, `2`},
+		"health_path":              {`"/health"`, `"/ready"`},
+		"image_pull_policy":        {`"Always"`, `"Never"`},
+		"image_pull_secrets":       {`["registry"]`, `["registry", "mirror"]`},
+		"inactivity_ttl":           {`"2h"`, `"30m"`},
+		"kubetorch_version":        {`"0.5.0"`},
+		"labels":                   {`{ team = "ml" }`, `{ team = "web", empty = "" }`, `{}`},
+		"launch_timeout":           {`"2m"`, `"3m"`},
+		"limits":                   {`{ cpu = "2" }`, `{ cpu = "3", memory = "4Gi" }`},
+		"load":                     {`{ module_name = "work", cls_or_fn_name = "Model" }`},
+		"logging_config":           {`{ level = "debug" }`, `{ stream_logs = false }`},
+		"memory":                   {`"256Mi"`, `"0.5Gi"`},
+		"node_selector":            {`{ "kubernetes.io/os" = "linux" }`},
+		"pod_disruption_budget":    {`{ min_available = 1 }`, `{ max_unavailable = 1 }`},
+		"pod_labels":               {`{ mesh = "on" }`, `{ mesh = "off", team = "pods" }`},
+		"priority_class_name":      {`"system-cluster-critical"`},
+		"replicas":                 {`0`, `1`, `2`, `3`},
+		"service_account_name":     {`"default"`},
+		"service_template":         {`jsonencode({ spec = { sessionAffinity = "ClientIP" } })`},
+		"shared_memory_limit":      {`"64Mi"`},
+		"strategy":                 {`"Recreate"`, `"RollingUpdate"`},
+		"suspend":                  {`true`, `false`},
+		"termination_grace_period": {`"5s"`, `"0s"`},
+		"tolerations":              {`[{ key = "spot", operator = "Exists" }]`, `[]`},
+		"topology_spread_constraints": {`[{ topology_key = "kubernetes.io/hostname" }]`,
+			`[{ topology_key = "kubernetes.io/os", max_skew = 1 }]`,
+			`[{ topology_key = "kubernetes.io/os", max_skew = 2, when_unsatisfiable = "ScheduleAnyway" }]`},
+		"working_dir": {`"/work"`, `"/app"`},
+	}
+}
+
+// without are attributes that chains do not vary, and why.
+func without() map[string]string {
+	const formed, elsewhere, notOfObjects = "part of a form", "needs objects of others", "is not about objects"
+	return map[string]string{
+		"args": formed, "command": formed, "distribute": formed, "image": formed, "manifest": formed, "port": formed,
+		"name": formed, "runtime": formed, "manifest_only": formed, "pod_template_path": formed, "selector": formed,
+		"autoscale": elsewhere, "gpu_memory": elsewhere, "image_ref": elsewhere, "queue_name": elsewhere,
+		"queue_scheduler": elsewhere, "runtime_class_name": elsewhere, "secrets": elsewhere, "volumes": elsewhere,
+		"volume_claim_templates": elsewhere,
+		"adopt_existing":         notOfObjects, "deletion_protection": notOfObjects, "namespace": notOfObjects,
+		"on_expiry": notOfObjects, "on_not_ready": notOfObjects, "renderer_revision": notOfObjects,
+		"sensitive_fields": notOfObjects, "timeouts": notOfObjects,
+	}
+}
+
+// expectEveryAttribute fails if the schema has an attribute that chains neither vary nor leave out for a reason.
+func expectEveryAttribute(t *testing.T) {
+	t.Helper()
+	server, err := acctest.Factories(t)["kt"]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	schemas, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range schemas.ResourceSchemas["kt_compute"].Block.Attributes {
+		_, varied := values()[a.Name]
+		if _, excluded := without()[a.Name]; (a.Optional || a.Required) && varied == excluded {
+			t.Errorf("%s has values: %t, and a reason to have none: %t", a.Name, varied, excluded)
+		}
+	}
+}
+
+// declaration returns a random one. It may be invalid, or not fit the cluster.
+func declaration(random *rand.Rand) string {
+	lines := []string{forms()[random.IntN(len(forms()))]}
+	all := values()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if random.IntN(5) == 0 {
+			lines = append(lines, fmt.Sprintf("%s = %s", name, all[name][random.IntN(len(all[name]))]))
+		}
+	}
+	return strings.Join(lines, "\n") + "\n"
+}

@@ -1,0 +1,14 @@
+// Package chains_test changes computes through random declarations, A -> B -> C -> A. After each change, the plan is
+// empty, and the objects are those of a compute that was created with that declaration. `make chains` runs many.
+package chains_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/ktdev/terraform-provider-kt/test/acctest"
+)
+
+var cluster = acctest.SharedCluster()
+
+func TestMain(m *testing.M) { os.Exit(acctest.RunTests(m, cluster)) }
