@@ -2,6 +2,7 @@
 package portforward
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,13 +138,23 @@ func (c *podConn) Read(p []byte) (int, error) {
 	if err == nil {
 		return n, nil
 	}
-	// The kubelet ends the error stream before the data stream. The end of the
-	// tunnel ends both after the received data is read.
-	<-c.failureRead
-	if c.failure != nil {
-		return n, c.failure
+	return n, c.explained(err)
+}
+
+// Write ends with the error of the kubelet, if any, after the kubelet has reset the stream.
+func (c *podConn) Write(p []byte) (int, error) {
+	n, err := c.Stream.Write(p)
+	if errors.Is(err, spdystream.ErrReset) {
+		err = c.explained(err)
 	}
 	return n, err
+}
+
+// explained returns the error of the kubelet, or the error of the data stream if there is none. The kubelet ends the
+// error stream before the data stream. The end of the tunnel ends both after the received data is read.
+func (c *podConn) explained(err error) error {
+	<-c.failureRead
+	return cmp.Or(c.failure, err)
 }
 
 // CloseWrite closes the write side of the connection.
