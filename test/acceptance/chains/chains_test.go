@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/test/acctest"
 	"github.com/ktdev/terraform-provider-kt/test/acctest/core"
 )
+
+// resourceName is the name of a resource in that of an object, such as kt-image-c7.
+var resourceName = regexp.MustCompile(`\bc\d+\b`)
 
 // batch is how many chains run in one state at a time.
 const batch = 25
@@ -37,34 +41,38 @@ func TestAccChains(t *testing.T) {
 		// Each batch has a seed of its own, so that it can be repeated alone.
 		number := seed + uint64(first/batch)
 		t.Run(strconv.FormatUint(number, 10), func(t *testing.T) {
-			run := &bench{t: t, random: rand.New(rand.NewPCG(number, 0)), count: min(batch, chains-first)}
-			run.chains()
+			for _, s := range subjects() {
+				random := rand.New(rand.NewPCG(number, 0))
+				(&bench{t: t, subject: s, random: random, count: min(batch, chains-first)}).chains()
+			}
 		})
 	}
 }
 
 // bench runs a batch of chains.
 type bench struct {
+	subject
+
 	t      *testing.T
 	random *rand.Rand
 	count  int
 }
 
-// chains runs A -> B -> C -> A for each compute, and compares it with one that is created with the same declaration.
+// chains runs A -> B -> C -> A for each resource, and compares it with one that is created with the same declaration.
 func (b *bench) chains() {
-	changed := newState(b.t)
+	changed := newState(b.t, b.typ)
 	steps := b.declarations(4)
 	steps[3] = steps[0]
 	for i, bodies := range steps {
 		before := changed.objects()
 		failed := changed.change(bodies)
 		b.report(i, steps, failed)
-		fresh := newState(b.t)
+		fresh := newState(b.t, b.typ)
 		b.report(i, steps, fresh.change(bodies))
 		after, want := changed.objects(), fresh.objects()
 		for name := range bodies {
 			if diff := cmp.Diff(want[name], after[name]); diff != "" && failed[name] == "" {
-				b.report(i, steps, map[string]string{name: "differs from a new compute (-new, +changed):\n" + diff})
+				b.report(i, steps, map[string]string{name: "differs from a new one (-new, +changed):\n" + diff})
 			}
 			if old, now := templates(before[name]), templates(after[name]); i > 0 && old != now &&
 				!slices.Contains(changed.plans[name].Attributes(), "manifests") &&
@@ -85,13 +93,13 @@ func (b *bench) report(step int, steps []map[string]string, failed map[string]st
 		for i := range step + 1 {
 			fmt.Fprintf(&path, "\n--- declaration %d\n%s", i+1, steps[i][name])
 		}
-		b.t.Errorf("%s, step %d: %s%s", name, step+1, text, path.String())
+		b.t.Errorf("%s %s, step %d: %s%s", b.typ, name, step+1, text, path.String())
 	}
 }
 
-// declarations returns several declarations for each compute. A plan accepts each of them.
+// declarations returns several declarations for each resource. A plan accepts each of them.
 func (b *bench) declarations(steps int) []map[string]string {
-	drafts := newState(b.t)
+	drafts := newState(b.t, b.typ)
 	all := make([]map[string]string, steps)
 	for i := range all {
 		all[i] = map[string]string{}
@@ -100,7 +108,7 @@ func (b *bench) declarations(steps int) []map[string]string {
 			for n := range b.count {
 				name := fmt.Sprintf("c%d", n)
 				if _, found := all[i][name]; !found {
-					bodies[name] = fmt.Sprintf("name = %q\non_not_ready = \"ignore\"\n", name) + declaration(b.random)
+					bodies[name] = b.declaration(b.random, name)
 				}
 			}
 			plans, _ := drafts.TryPlan(b.t, bodies)
@@ -112,7 +120,7 @@ func (b *bench) declarations(steps int) []map[string]string {
 	return all
 }
 
-// state is a state with computes in a namespace of its own.
+// state is a state with resources in a namespace of its own.
 type state struct {
 	*acctest.Resources
 
@@ -121,10 +129,10 @@ type state struct {
 	plans map[string]*core.Plan
 }
 
-func newState(t *testing.T) *state {
+func newState(t *testing.T, typ string) *state {
 	t.Helper()
 	ns := cluster.Namespace(t)
-	return &state{Resources: cluster.Resources(t, "kt_compute", ns, "compact_plans = false"), t: t, ns: ns}
+	return &state{Resources: cluster.Resources(t, typ, ns, ""), t: t, ns: ns}
 }
 
 // change plans and applies declarations, and plans again. It returns what is wrong, by name.
@@ -160,10 +168,11 @@ func (s *state) destroy() {
 	}
 }
 
-// objects returns the objects of each compute, by kind and name, without what only the server or a creation sets.
+// objects returns the objects of each resource, by kind and name, without what only the server or a creation sets.
 func (s *state) objects() map[string]map[string]map[string]any {
 	s.t.Helper()
-	const kinds = "deployments,statefulsets,daemonsets,jobs,services,poddisruptionbudgets,ingresses,configmaps"
+	const kinds = "deployments,statefulsets,daemonsets,jobs,services,poddisruptionbudgets,ingresses,configmaps," +
+		"secrets"
 	var list struct {
 		Items []map[string]any `json:"items"`
 	}
@@ -175,16 +184,15 @@ func (s *state) objects() map[string]map[string]map[string]any {
 	for _, item := range list.Items {
 		metadata, _ := item["metadata"].(map[string]any)
 		name := fmt.Sprint(metadata["name"])
-		compute, _, _ := strings.Cut(name, "-")
-		if !strings.HasPrefix(name, "c") {
+		of := resourceName.FindString(name)
+		if of == "" {
 			continue // kube-root-ca.crt
 		}
-		if all[compute] == nil {
-			all[compute] = map[string]map[string]any{}
+		if all[of] == nil {
+			all[of] = map[string]map[string]any{}
 		}
-		all[compute][fmt.Sprint(item["kind"], " ", name)] = declared(item, metadata)
+		all[of][fmt.Sprint(item["kind"], " ", name)] = declared(item, metadata)
 	}
-	delete(all, "kube")
 	return all
 }
 

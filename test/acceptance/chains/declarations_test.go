@@ -13,7 +13,47 @@ import (
 	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
 
-// forms are what a compute runs. A declaration has one of them.
+// subject is a type of resource whose declarations chains vary.
+type subject struct {
+	typ    string
+	common string // attributes of each declaration
+	// forms are what a resource is made of. A declaration has one of them.
+	forms []string
+	// values are the values of each attribute that a declaration may have.
+	values map[string][]string
+	// without are attributes that chains do not vary, and why.
+	without map[string]string
+}
+
+func subjects() []subject {
+	const others = "is not about objects"
+	aside := func(reasons map[string]string) map[string]string {
+		for _, name := range []string{"name", "namespace", "adopt_existing", "deletion_protection", "sensitive_fields",
+			"timeouts"} {
+			reasons[name] = others
+		}
+		return reasons
+	}
+	labels, annotations := []string{`{ a = "b" }`, `{ a = "c", d = "" }`, `{}`}, []string{`{ note = "x" }`, `{}`}
+	return []subject{
+		{typ: "kt_compute", common: `on_not_ready = "ignore"`, forms: forms(), values: values(), without: without()},
+		{typ: "kt_image", forms: []string{`base = "python3.12"`, `base = "ray:2.40.0"`, `image_id = "a:1"`,
+			`image_id = "a@sha256:` + strings.Repeat("0", 64) + `"`,
+			`dockerfile = "FROM a:2\nRUN true\nENV A=b"`}, values: map[string][]string{
+			"labels": labels, "annotations": annotations, "install_cmd": {`"uv pip install"`}, "python_path": {`"/py"`},
+			"steps": {`[{ run_bash = "true" }]`, `[{ pip_install = ["torch"] }, { set_env_vars = { A = "b" } }]`, `[]`},
+		}, without: aside(map[string]string{"base": "part of a form", "image_id": "part of a form",
+			"dockerfile": "part of a form", "pin_digest": "needs a registry"})},
+		{typ: "kt_secret", forms: []string{`values = { A = "1" }`, `values = { A = "2", B = "" }`,
+			`values_wo = { A = "1" }`, `values_wo = { A = "3", C = "x" }`}, values: map[string][]string{
+			"labels": labels, "annotations": annotations, "mount_path": {`"/keys"`, `"/other"`},
+			"default_mode": {`"0400"`, `"0440"`},
+		}, without: aside(map[string]string{"values": "part of a form", "values_wo": "part of a form",
+			"values_wo_version": "does not compare values", "from_env": "of the machine", "path": "of the machine",
+			"filenames": "of the machine", "provider_name": "of the machine"})},
+	}
+}
+
 func forms() []string {
 	template := `{metadata: {labels: {app: mine}}, spec: {containers: [{name: kubetorch, image: \"a:1\"}]}}`
 	return []string{
@@ -28,7 +68,6 @@ func forms() []string {
 	}
 }
 
-// values are the values of each attribute that a declaration may have.
 func values() map[string][]string {
 	return map[string][]string{
 		"affinity": {`jsonencode({ nodeAffinity = { preferredDuringSchedulingIgnoredDuringExecution = [{
@@ -75,7 +114,6 @@ func values() map[string][]string {
 	}
 }
 
-// without are attributes that chains do not vary, and why.
 func without() map[string]string {
 	const formed, elsewhere, notOfObjects = "part of a form", "needs objects of others", "is not about objects"
 	return map[string]string{
@@ -101,21 +139,22 @@ func expectEveryAttribute(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, a := range schemas.ResourceSchemas["kt_compute"].Block.Attributes {
-		_, varied := values()[a.Name]
-		if _, excluded := without()[a.Name]; (a.Optional || a.Required) && varied == excluded {
-			t.Errorf("%s has values: %t, and a reason to have none: %t", a.Name, varied, excluded)
+	for _, s := range subjects() {
+		for _, a := range schemas.ResourceSchemas[s.typ].Block.Attributes {
+			_, varied := s.values[a.Name]
+			if _, excluded := s.without[a.Name]; (a.Optional || a.Required) && varied == excluded {
+				t.Errorf("%s: %s has values: %t, and a reason to have none: %t", s.typ, a.Name, varied, excluded)
+			}
 		}
 	}
 }
 
 // declaration returns a random one. It may be invalid, or not fit the cluster.
-func declaration(random *rand.Rand) string {
-	lines := []string{forms()[random.IntN(len(forms()))]}
-	all := values()
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if random.IntN(5) == 0 {
-			lines = append(lines, fmt.Sprintf("%s = %s", name, all[name][random.IntN(len(all[name]))]))
+func (s subject) declaration(random *rand.Rand, name string) string {
+	lines := []string{fmt.Sprintf("name = %q", name), s.common, s.forms[random.IntN(len(s.forms))]}
+	for _, attribute := range slices.Sorted(maps.Keys(s.values)) {
+		if of := s.values[attribute]; random.IntN(5) == 0 {
+			lines = append(lines, fmt.Sprintf("%s = %s", attribute, of[random.IntN(len(of))]))
 		}
 	}
 	return strings.Join(lines, "\n") + "\n"

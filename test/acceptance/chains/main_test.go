@@ -1,5 +1,5 @@
-// Package chains_test changes computes through random declarations, A -> B -> C -> A. After each change, the plan is
-// empty, and the objects are those of a compute that was created with that declaration. `make chains` runs many.
+// Package chains_test changes resources through random declarations, A -> B -> C -> A. After each change, the plan is
+// empty, and the objects are those of a resource that was created with that declaration. `make chains` runs many.
 package chains_test
 
 import (
