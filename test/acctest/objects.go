@@ -102,21 +102,7 @@ func (c *Cluster) LiveObjects(t *testing.T, ns string) map[string]string {
 	for _, item := range list.Items {
 		metadata, _ := item["metadata"].(map[string]any)
 		name := fmt.Sprint(metadata["name"])
-		for _, field := range []string{"resourceVersion", "generation", "managedFields", "uid", "creationTimestamp"} {
-			delete(metadata, field)
-		}
-		if annotations, ok := metadata["annotations"].(map[string]any); ok {
-			delete(annotations, "deployment.kubernetes.io/revision")
-			delete(annotations, kube.CreationAnnotation) // differs by creation
-			delete(annotations, kube.UnfinishedAnnotation)
-			if len(annotations) == 0 {
-				delete(metadata, "annotations")
-			}
-		}
-		spec, _ := item["spec"].(map[string]any)
-		delete(spec, "clusterIP")
-		delete(spec, "clusterIPs")
-		delete(item, "status")
+		RemoveServerFields(item)
 		out, err := json.Marshal(item)
 		if err != nil {
 			t.Fatal(err)
@@ -124,6 +110,26 @@ func (c *Cluster) LiveObjects(t *testing.T, ns string) map[string]string {
 		all[name] += strings.ReplaceAll(string(out), name, "NAME") + "\n"
 	}
 	return all
+}
+
+// RemoveServerFields removes the fields of an object that only the server writes, and those that differ by creation.
+func RemoveServerFields(object map[string]any) {
+	metadata, _ := object["metadata"].(map[string]any)
+	for _, field := range []string{"resourceVersion", "generation", "managedFields", "uid", "creationTimestamp"} {
+		delete(metadata, field)
+	}
+	if annotations, ok := metadata["annotations"].(map[string]any); ok {
+		delete(annotations, "deployment.kubernetes.io/revision")
+		delete(annotations, kube.CreationAnnotation) // differs by creation
+		delete(annotations, kube.UnfinishedAnnotation)
+		if len(annotations) == 0 {
+			delete(metadata, "annotations")
+		}
+	}
+	spec, _ := object["spec"].(map[string]any)
+	delete(spec, "clusterIP")
+	delete(spec, "clusterIPs")
+	delete(object, "status")
 }
 
 // ConfigWith is Config with more attributes in the provider block.

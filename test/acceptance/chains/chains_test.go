@@ -14,7 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/test/acctest"
 	"github.com/ktdev/terraform-provider-kt/test/acctest/core"
 )
@@ -191,31 +190,11 @@ func (s *state) objects() map[string]map[string]map[string]any {
 		if all[of] == nil {
 			all[of] = map[string]map[string]any{}
 		}
-		all[of][fmt.Sprint(item["kind"], " ", name)] = declared(item, metadata)
+		acctest.RemoveServerFields(item)
+		delete(metadata, "namespace")
+		all[of][fmt.Sprint(item["kind"], " ", name)] = item
 	}
 	return all
-}
-
-// declared removes what the server sets, and what differs between creations.
-func declared(item, metadata map[string]any) map[string]any {
-	for _, field := range []string{"resourceVersion", "generation", "managedFields", "uid", "creationTimestamp",
-		"namespace"} {
-		delete(metadata, field)
-	}
-	if annotations, ok := metadata["annotations"].(map[string]any); ok {
-		for _, name := range []string{"deployment.kubernetes.io/revision", kube.CreationAnnotation,
-			kube.UnfinishedAnnotation} {
-			delete(annotations, name)
-		}
-		if len(annotations) == 0 {
-			delete(metadata, "annotations")
-		}
-	}
-	spec, _ := item["spec"].(map[string]any)
-	delete(spec, "clusterIP")
-	delete(spec, "clusterIPs")
-	delete(item, "status")
-	return item
 }
 
 // templates returns the pod templates of objects as a text.
