@@ -106,10 +106,17 @@ func podLabels(
 			return own, false
 		}
 	}
-	if of.PodLabel != "" {
-		return map[string]string{of.PodLabel: workload.GetName()}, false
+	if name := podLabelValue(workload, of); of.PodLabel != "" && name != "" {
+		return map[string]string{of.PodLabel: name}, false
 	}
 	return selector, true
+}
+
+func podLabelValue(workload *unstructured.Unstructured, of *kind.Workload) string {
+	if of.PodLabelFrom != nil {
+		return kind.TextAt(workload.Object, of.PodLabelFrom...)
+	}
+	return workload.GetName()
 }
 
 func isCronJob(workload *unstructured.Unstructured) bool {
@@ -198,8 +205,8 @@ func (t *target) refusal(o kind.Operation) (why, instead string) {
 	if t.workload != nil && t.workload.GetDeletionTimestamp() != nil {
 		return "It is being deleted.", createAgain
 	}
-	if known && o == kind.Scaling && t.kind.FixedCount != nil {
-		if r := t.kind.FixedCount(t.workload.Object); r != nil {
+	if refuses := t.kind.RefusesSome[o]; known && refuses != nil {
+		if r := refuses(t.workload.Object); r != nil {
 			return r.Why, r.Instead
 		}
 	}

@@ -100,8 +100,9 @@ type Workload struct {
 	Restart func(workload map[string]any) Restart
 	// Paused is the path of a field that stops rollouts if it is true, or nil.
 	Paused []string
-	// FixedCount returns why the number of pods of a workload cannot be set, or nil. It is nil if it always can.
-	FixedCount func(workload map[string]any) *Refusal
+	// RefusesSome contains the operations that the kind does not support for some workloads. The functions return nil for
+	// the others.
+	RefusesSome map[Operation]func(workload map[string]any) *Refusal
 	// KeepsRunning reports whether running pods continue after a suspension.
 	KeepsRunning bool
 
@@ -122,8 +123,9 @@ type Workload struct {
 	// Selects reports whether spec.selector selects the pods.
 	Selects bool
 	// PodLabel is the label with which the controller of the kind marks all pods of a workload, or "". Its value is the
-	// name of the workload.
-	PodLabel string
+	// name of the workload, or the text at PodLabelFrom.
+	PodLabel     string
+	PodLabelFrom []string
 	// Route restricts the Service to the pods that receive calls. Nil means all pods.
 	Route func(workload map[string]any) map[string]string
 	// RouteLabels are the labels that Route selects by.
@@ -193,6 +195,7 @@ const (
 	OfLeaderWorkerSet
 	OfKnativeService
 	OfRayCluster
+	OfRayJob
 	OfTrainingJob
 	OfTensorServer
 )

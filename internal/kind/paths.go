@@ -115,7 +115,7 @@ func Under(path []string, steps ...string) []string {
 }
 
 // SetDefault sets a key that is missing or empty.
-func SetDefault(root map[string]any, value string, path ...string) {
+func SetDefault(root map[string]any, value any, path ...string) {
 	if there, _ := Find(root, path); IsEmpty(there) {
 		SetAt(root, path, value)
 	}

@@ -15,9 +15,12 @@ const (
 	// DefaultRayVersion is the default of Kubetorch.
 	DefaultRayVersion = "2.8.0"
 
-	rayPort        = 6379 // of the head, for the workers
-	rayWorkerGroup = "worker-group"
-	rayNodeLabel   = RayGroup + "/node-type"
+	rayPort          = 6379 // of the head, for the workers
+	rayDashboardPort = 8265
+	rayWorkerGroup   = "worker-group"
+	rayNodeLabel     = RayGroup + "/node-type"
+	// rayClusterLabel is RayClusterLabelKey in ray-operator/controllers/ray/utils/constant.go of KubeRay.
+	rayClusterLabel = RayGroup + "/cluster"
 )
 
 // rayCluster is ray.io/v1 RayCluster of KubeRay: a head, which receives the calls,
@@ -26,31 +29,23 @@ func rayCluster() Kind {
 	return workload(schema.GroupVersion{Group: RayGroup, Version: "v1"}, "RayCluster", &Workload{
 		Picks:        func(c Compute) bool { return c.Distribution == DistributionRay },
 		Spec:         rayClusterSpec,
-		Complete:     completeRayCluster,
+		Complete:     completeRay("spec"),
 		Distribution: DistributionRay,
 		// KubeRay appends `ray start` to every command that does not contain it.
 		ScriptRemark: "Kubetorch's server runs ray start itself.",
-		Groups:       rayGroups,
+		Groups:       rayGroups("spec"),
 		Scales:       true,
-		PodLabel:     "ray.io/cluster", // RayClusterLabelKey in controllers/ray/utils/constant.go of KubeRay
+		PodLabel:     rayClusterLabel,
 		Unscaled:     true,
 		Suspension:   suspendField("spec", "suspend"),
 		Admitted:     true,
 		Unserved:     [][]string{{"spec", "headServicePorts"}},
 		KeepsPods:    rayKeepsPods,
 		Restart:      restartBy(ByDeletion),
-		FixedCount: func(workload map[string]any) *Refusal {
-			if on, _ := Find(workload, []string{"spec", "enableInTreeAutoscaling"}); on != true {
-				return nil
-			}
-			return &Refusal{
-				Why:     "An autoscaler sets the number of its pods (`spec.enableInTreeAutoscaling`).",
-				Instead: "Change its limits, or set this field of the object to false.",
-			}
-		},
-		Route:       func(map[string]any) map[string]string { return map[string]string{rayNodeLabel: "head"} },
-		RouteLabels: []string{rayNodeLabel},
-		Readiness:   OfRayCluster,
+		RefusesSome:  map[Operation]func(map[string]any) *Refusal{Scaling: rayAutoscaled},
+		Route:        func(map[string]any) map[string]string { return map[string]string{rayNodeLabel: "head"} },
+		RouteLabels:  []string{rayNodeLabel},
+		Readiness:    OfRayCluster,
 	})
 }
 
@@ -61,16 +56,30 @@ func rayKeepsPods(workload map[string]any) bool {
 	return TextAt(workload, "spec", "upgradeStrategy", "type") != "Recreate"
 }
 
-func rayGroups(workload map[string]any) []Group {
-	groups := []Group{{Template: []string{"spec", "headGroupSpec", "template"}}}
-	for i, spec := range ListAt(workload, "spec", "workerGroupSpecs") {
-		at := []string{"spec", "workerGroupSpecs", strconv.Itoa(i)}
-		groups = append(groups, Group{
-			Name: TextAt(spec, "groupName"), Template: Under(at, "template"), Number: Under(at, "replicas"),
-			Most: Under(at, "maxReplicas"), Sets: Under(at, "numOfHosts"), Worker: true, Scaled: i == 0,
-		})
+// rayAutoscaled refuses to scale a RayCluster with an autoscaler.
+func rayAutoscaled(workload map[string]any) *Refusal {
+	if on, _ := Find(workload, []string{"spec", "enableInTreeAutoscaling"}); on != true {
+		return nil
 	}
-	return groups
+	return &Refusal{
+		Why:     "An autoscaler sets the number of its pods (`spec.enableInTreeAutoscaling`).",
+		Instead: "Change its limits, or set this field of the object to false.",
+	}
+}
+
+// rayGroups returns the groups of the cluster whose spec is at a path: the head, then the workers.
+func rayGroups(spec ...string) func(map[string]any) []Group {
+	return func(workload map[string]any) []Group {
+		groups := []Group{{Template: Under(spec, "headGroupSpec", "template")}}
+		for i, worker := range ListAt(workload, Under(spec, "workerGroupSpecs")...) {
+			at := Under(spec, "workerGroupSpecs", strconv.Itoa(i))
+			groups = append(groups, Group{
+				Name: TextAt(worker, "groupName"), Template: Under(at, "template"), Number: Under(at, "replicas"),
+				Most: Under(at, "maxReplicas"), Sets: Under(at, "numOfHosts"), Worker: true, Scaled: i == 0,
+			})
+		}
+		return groups
+	}
 }
 
 func rayClusterSpec(c Compute) map[string]any {
@@ -83,7 +92,7 @@ func rayClusterSpec(c Compute) map[string]any {
 		"headGroupSpec": map[string]any{
 			"rayStartParams": map[string]any{
 				"dashboard-host":      "0.0.0.0",
-				"dashboard-port":      "8265",
+				"dashboard-port":      strconv.Itoa(rayDashboardPort),
 				"metrics-export-port": "8080",
 				"node-manager-port":   "8077",
 				"object-manager-port": "8076",
@@ -107,16 +116,18 @@ func RayVersion(args map[string]any) string {
 	return version
 }
 
-// completeRayCluster adds the requested workers to a manifest. Workers
-// without a template use the template of the head.
-func completeRayCluster(c Compute, workload map[string]any) {
-	head, _ := Find(workload, []string{"spec", "headGroupSpec", "template"})
-	if c.ReplicasGiven && c.Replicas > 1 && len(rayGroups(workload)) == 1 {
-		SetAt(workload, []string{"spec", "workerGroupSpecs"}, []any{workerGroup(c.Replicas - 1)})
-	}
-	for _, spec := range ListAt(workload, "spec", "workerGroupSpecs") {
-		if template, _ := spec["template"].(map[string]any); spec != nil && len(template) == 0 && head != nil {
-			spec["template"] = Copy(head)
+// completeRay adds the requested workers to a manifest with the spec of a cluster at a path. Workers without a template
+// use the template of the head.
+func completeRay(spec ...string) func(Compute, map[string]any) {
+	return func(c Compute, workload map[string]any) {
+		head, _ := Find(workload, Under(spec, "headGroupSpec", "template"))
+		if c.ReplicasGiven && c.Replicas > 1 && len(rayGroups(spec...)(workload)) == 1 {
+			SetAt(workload, Under(spec, "workerGroupSpecs"), []any{workerGroup(c.Replicas - 1)})
+		}
+		for _, worker := range ListAt(workload, Under(spec, "workerGroupSpecs")...) {
+			if template, _ := worker["template"].(map[string]any); worker != nil && len(template) == 0 && head != nil {
+				worker["template"] = Copy(head)
+			}
 		}
 	}
 }
