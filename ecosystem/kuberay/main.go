@@ -1,8 +1,7 @@
-// Command kuberay runs KubeRay's RayCluster controller against a test cluster.
+// Command kuberay runs KubeRay's controllers of RayClusters and RayJobs against a test cluster.
 //
-// RayJob and RayService are not included: their controllers send requests to a
-// Ray head, and the pods of a test cluster run no containers. KubeRay's
-// webhooks are disabled, as in its default installation.
+// The pods of a test cluster run no containers, so a RayJob is submitted and never ends. RayService is not included:
+// its controller waits for responses of a Ray head. KubeRay's webhooks are disabled, as in its default installation.
 package main
 
 import (
@@ -21,9 +20,11 @@ import (
 
 func main() {
 	os.Exit(manager.Main(manager.Program{
-		Name:   "kuberay",
-		About:  "kuberay runs KubeRay's RayCluster controller against a test cluster that has its CRDs.",
-		Kinds:  []schema.GroupKind{rayv1.GroupVersion.WithKind("RayCluster").GroupKind()},
+		Name:  "kuberay",
+		About: "kuberay runs KubeRay's controllers of RayClusters and RayJobs against a test cluster that has its CRDs.",
+		Kinds: []schema.GroupKind{
+			rayv1.GroupVersion.WithKind("RayCluster").GroupKind(), rayv1.GroupVersion.WithKind("RayJob").GroupKind(),
+		},
 		Scheme: rayv1.AddToScheme,
 		Add:    add,
 	}))
@@ -37,5 +38,11 @@ func add(ctx context.Context, mgr ctrl.Manager) error {
 		return fmt.Errorf("batch scheduler: %w", err)
 	}
 	options := ray.RayClusterReconcilerOptions{BatchSchedulerManager: scheduler}
-	return ray.NewReconciler(ctx, mgr, options).SetupWithManager(mgr, configapi.DefaultReconcileConcurrency)
+	if err := ray.NewReconciler(ctx, mgr, options).SetupWithManager(mgr,
+		configapi.DefaultReconcileConcurrency); err != nil {
+		return fmt.Errorf("controller of RayClusters: %w", err)
+	}
+	jobs := ray.RayJobReconcilerOptions{BatchSchedulerManager: scheduler}
+	return ray.NewRayJobReconciler(ctx, mgr, jobs, configapi.Configuration{}).SetupWithManager(mgr,
+		configapi.DefaultReconcileConcurrency)
 }

@@ -19,6 +19,7 @@ var table = []Kind{
 	selector(),
 	knativeService(),
 	rayCluster(),
+	rayJob(),
 	deployment(),
 	statefulSet(),
 	daemonSet(),

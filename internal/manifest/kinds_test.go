@@ -182,7 +182,7 @@ func TestKindsDescribeTheirWorkloads(t *testing.T) {
 	}
 	want := []string{
 		"compute", "cronjob", "daemonset", "deployment", "job", "jobset", "knative", "leaderworkerset", "mxjob", "pod",
-		"pytorchjob", "raycluster", "replicaset", "statefulset", "tfjob", "xgboostjob",
+		"pytorchjob", "raycluster", "rayjob", "replicaset", "statefulset", "tfjob", "xgboostjob",
 	}
 	if got := slices.Sorted(maps.Keys(modes)); !slices.Equal(got, want) {
 		t.Errorf("modes are %v, want %v", got, want)

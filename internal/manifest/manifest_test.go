@@ -51,6 +51,10 @@ func manifestGoldens(tb testing.TB) map[string]manifest.Compute {
 			c.Registered = true
 		},
 		"raycluster": func(c *manifest.Compute) { c.Replicas, c.ReplicasGiven = 6, true; c.GPUs = 1 },
+		"rayjob": func(c *manifest.Compute) {
+			c.Replicas, c.ReplicasGiven, c.GPUs = 3, true, 1
+			c.QueueName, c.HeldByQueue = "research", true
+		},
 		"pytorchjob": func(c *manifest.Compute) {
 			c.Replicas, c.ReplicasGiven, c.GPUs = 4, true, 1
 			c.QueueName, c.HeldByQueue, c.Registered = "research", true, true

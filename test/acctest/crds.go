@@ -33,6 +33,7 @@ func computeCRDs() []moduleFile {
 	return []moduleFile{
 		{jobSetModule, "config/components/crd/bases"},
 		{kubeRayModule, "config/crd/bases/ray.io_rayclusters.yaml"},
+		{kubeRayModule, "config/crd/bases/ray.io_rayjobs.yaml"},
 		{lwsModule, "config/crd/bases/leaderworkerset.x-k8s.io_leaderworkersets.yaml"},
 		{trainingModule, "manifests/base/crds/kubeflow.org_pytorchjobs.yaml"},
 		{trainingModule, "manifests/base/crds/kubeflow.org_tfjobs.yaml"},

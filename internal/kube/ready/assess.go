@@ -178,6 +178,7 @@ func assessors() map[kind.Readiness]func(*unstructured.Unstructured) assessor {
 		kind.OfLeaderWorkerSet: decoding(leaderWorkerSet),
 		kind.OfKnativeService:  decoding(knativeService),
 		kind.OfRayCluster:      decoding(rayCluster),
+		kind.OfRayJob:          decoding(rayJob),
 		kind.OfTrainingJob:     decoding(trainingJob),
 		kind.OfJobSet:          decoding(jobSet),
 		kind.OfTensorServer:    decoding(tensorServer),

@@ -11,23 +11,27 @@ import (
 // ray contains the relevant fields of a RayCluster
 // (ray-operator/apis/ray/v1/raycluster_types.go).
 type ray struct {
-	Spec struct {
-		EnableInTreeAutoscaling *bool `json:"enableInTreeAutoscaling"`
-		WorkerGroupSpecs        []struct {
-			Replicas    *int  `json:"replicas"`
-			MinReplicas *int  `json:"minReplicas"`
-			MaxReplicas *int  `json:"maxReplicas"`
-			NumOfHosts  *int  `json:"numOfHosts"`
-			Suspend     *bool `json:"suspend"`
-		} `json:"workerGroupSpecs"`
-	} `json:"spec"`
-	Status struct {
-		State                 string `json:"state"`
-		Reason                string `json:"reason"`
-		ReadyWorkerReplicas   int    `json:"readyWorkerReplicas"`
-		DesiredWorkerReplicas int    `json:"desiredWorkerReplicas"`
-		MinWorkerReplicas     int    `json:"minWorkerReplicas"`
-	} `json:"status"`
+	Spec   raySpec   `json:"spec"`
+	Status rayStatus `json:"status"`
+}
+
+type raySpec struct {
+	EnableInTreeAutoscaling *bool `json:"enableInTreeAutoscaling"`
+	WorkerGroupSpecs        []struct {
+		Replicas    *int  `json:"replicas"`
+		MinReplicas *int  `json:"minReplicas"`
+		MaxReplicas *int  `json:"maxReplicas"`
+		NumOfHosts  *int  `json:"numOfHosts"`
+		Suspend     *bool `json:"suspend"`
+	} `json:"workerGroupSpecs"`
+}
+
+type rayStatus struct {
+	State                 string `json:"state"`
+	Reason                string `json:"reason"`
+	ReadyWorkerReplicas   int    `json:"readyWorkerReplicas"`
+	DesiredWorkerReplicas int    `json:"desiredWorkerReplicas"`
+	MinWorkerReplicas     int    `json:"minWorkerReplicas"`
 }
 
 // rayCluster is ready if its head and the currently requested workers are
@@ -37,7 +41,7 @@ type ray struct {
 // not used: the number of workers shows whether KubeRay has observed a change.
 func rayCluster(s Snapshot, r *ray) Verdict {
 	st := r.Status
-	workers, observed := st.DesiredWorkerReplicas, st.DesiredWorkerReplicas == r.workers()
+	workers, observed := st.DesiredWorkerReplicas, st.DesiredWorkerReplicas == r.Spec.workers()
 	if ptr.Deref(r.Spec.EnableInTreeAutoscaling, false) {
 		workers, observed = min(workers, st.MinWorkerReplicas), true // the autoscaler of Ray may request more
 	}
@@ -74,9 +78,9 @@ func rayCluster(s Snapshot, r *ray) Verdict {
 }
 
 // workers returns the number of workers in the spec, as KubeRay counts them.
-func (r ray) workers() int {
+func (r raySpec) workers() int {
 	sum := 0
-	for _, group := range r.Spec.WorkerGroupSpecs {
+	for _, group := range r.WorkerGroupSpecs {
 		if ptr.Deref(group.Suspend, false) {
 			continue
 		}

@@ -22,8 +22,8 @@ func modeAttributes() map[string]schema.Attribute {
 		"manifest": schema.StringAttribute{
 			Optional: true, CustomType: tf.DocumentType{}, PlanModifiers: []planmodifier.String{tf.KeepSameDocument()},
 			MarkdownDescription: "Custom workload, as YAML or JSON: a Deployment, StatefulSet, DaemonSet, " +
-				"ReplicaSet, Job, CronJob, Pod, Knative Service, RayCluster, PyTorchJob, TFJob, MXJob, XGBoostJob, " +
-				"JobSet or LeaderWorkerSet, or another kind with `pod_template_path`. " +
+				"ReplicaSet, Job, CronJob, Pod, Knative Service, RayCluster, RayJob, PyTorchJob, TFJob, MXJob, " +
+				"XGBoostJob, JobSet or LeaderWorkerSet, or another kind with `pod_template_path`. " +
 				"The defaults of Kubetorch and the other attributes are merged into it, but do not override its " +
 				"fields. The main container is `pytorch`, `tensorflow`, `mxnet` or `xgboost` in the respective " +
 				"training jobs, otherwise `kubetorch`.",

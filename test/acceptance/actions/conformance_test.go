@@ -132,14 +132,19 @@ func (s *suite) change(members []member, attribute func(member) string) {
 	plans := s.computes.Change(s.t, s.bodiesOf(members))
 	for _, m := range members {
 		p, want := plans[m.name()], core.Update
-		if slices.Contains(p.Attributes(), "labels") && m.kind.Mode == "job" && p.Action == core.Replace {
-			want = core.Replace // labels are those of the pods too, whose template is immutable
+		if slices.Contains(p.Attributes(), "labels") && p.Action == core.Replace && m.hasFixedTemplate() {
+			want = core.Replace // labels are those of the pods too
 		}
 		if p.Action != want || !slices.Contains(p.Attributes(), attribute(m)) {
 			s.t.Errorf("%s: the plan is %s of %q instead of an update of %s", m.name(), p.Action, p.Attributes(),
 				attribute(m))
 		}
 	}
+}
+
+// hasFixedTemplate reports whether neither the API server nor the controller accepts another pod template.
+func (m member) hasFixedTemplate() bool {
+	return m.kind.Mode == "job" || m.kind.Mode == "rayjob"
 }
 
 func always(attribute string) func(member) string { return func(member) string { return attribute } }

@@ -19,8 +19,10 @@ const (
 		`spec: {containers: [{name: kubetorch, image: "a:1"}]}}`
 	jobTemplate = `template: {metadata: {labels: {kubetorch.com/service: trainer}}, ` +
 		`spec: {restartPolicy: Never, containers: [{name: kubetorch, image: "a:1"}]}}`
-	selected = `selector: {matchLabels: {kubetorch.com/service: trainer}}, `
-	roles    = `{Master: {replicas: 1, ` + jobTemplate + `}, Worker: {replicas: 1, ` + jobTemplate + `}}`
+	selected   = `selector: {matchLabels: {kubetorch.com/service: trainer}}, `
+	rayCluster = `{headGroupSpec: {rayStartParams: {}, ` + template + `}, workerGroupSpecs: [{groupName: w, ` +
+		`replicas: 1, minReplicas: 0, maxReplicas: 1, rayStartParams: {}, ` + template + `}]}`
+	roles = `{Master: {replicas: 1, ` + jobTemplate + `}, Worker: {replicas: 1, ` + jobTemplate + `}}`
 )
 
 // specs returns the spec of a workload with two pods, by kind.
@@ -37,11 +39,11 @@ func specs() map[string]string {
 		"JobSet": `{replicatedJobs: [{name: w, replicas: 1, template: {spec: {parallelism: 2, ` +
 			jobTemplate + `}}}]}`,
 		"LeaderWorkerSet": `{replicas: 1, leaderWorkerTemplate: {size: 2, workerT` + template[1:] + `}}`,
-		"RayCluster": `{headGroupSpec: {rayStartParams: {}, ` + template + `}, workerGroupSpecs: [{groupName: w, ` +
-			`replicas: 1, minReplicas: 0, maxReplicas: 1, rayStartParams: {}, ` + template + `}]}`,
-		"PyTorchJob": `{pytorchReplicaSpecs: ` + roles + `}`,
-		"TFJob":      `{tfReplicaSpecs: ` + roles + `}`,
-		"XGBoostJob": `{xgbReplicaSpecs: ` + roles + `}`,
+		"RayCluster":      rayCluster,
+		"RayJob":          `{entrypoint: a, shutdownAfterJobFinishes: true, rayClusterSpec: ` + rayCluster + `}`,
+		"PyTorchJob":      `{pytorchReplicaSpecs: ` + roles + `}`,
+		"TFJob":           `{tfReplicaSpecs: ` + roles + `}`,
+		"XGBoostJob":      `{xgbReplicaSpecs: ` + roles + `}`,
 		"MXJob": `{jobMode: Train, mxReplicaSpecs: ` +
 			strings.Replace(roles, "Master", "Scheduler", 1) + `}`,
 		kind.RuntimeSkyTorch: `{image: "a:1", labels: {kubetorch.com/service: trainer}}`,

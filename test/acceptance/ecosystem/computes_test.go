@@ -65,6 +65,18 @@ spec:
     template: {spec: {containers: [{name: kubetorch, image: "rayproject/ray:2.41.0"}]}}`, workers))
 }
 
+func rayJob(entrypoint string) string {
+	return acctest.Manifest(fmt.Sprintf(`
+apiVersion: ray.io/v1
+kind: RayJob
+spec:
+  entrypoint: %s
+  rayClusterSpec:
+    headGroupSpec:
+      rayStartParams: {}
+      template: {spec: {containers: [{name: kubetorch, image: "rayproject/ray:2.41.0"}]}}`, entrypoint))
+}
+
 // groups is a LeaderWorkerSet of the user's: groups of a leader and workers.
 func groups(spec string) string {
 	return acctest.Manifest(`
@@ -90,6 +102,14 @@ func TestEcoLifeCycleOfEveryKind(t *testing.T) {
 			Changed: rayOf(2),
 			Kubectl: []string{"label", "raycluster/trainer", "--overwrite", "app=other"}, Drifts: []string{"labels"},
 			Hidden: []string{"distribute", "manifest"},
+		},
+		{
+			Name: "ray job", Mode: "rayjob",
+			Created:  rayJob("python train.py"),
+			Changed:  rayJob("python train.py --epochs 2"),
+			Kubectl:  []string{"label", "rayjob/trainer", "--overwrite", "app=other"},
+			Drifts:   []string{"labels"},
+			Replaces: true, // KubeRay disregards the change
 		},
 		{
 			Name: "pytorch", Mode: "pytorchjob",

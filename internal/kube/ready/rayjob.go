@@ -1,0 +1,45 @@
+package ready
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// rayJobFields contains the relevant fields of a RayJob (ray-operator/apis/ray/v1/rayjob_types.go).
+type rayJobFields struct {
+	Spec struct {
+		RayClusterSpec raySpec `json:"rayClusterSpec"`
+	} `json:"spec"`
+	Status struct {
+		JobStatus           string    `json:"jobStatus"`
+		JobDeploymentStatus string    `json:"jobDeploymentStatus"`
+		Reason              string    `json:"reason"`
+		Message             string    `json:"message"`
+		RayClusterStatus    rayStatus `json:"rayClusterStatus"`
+	} `json:"status"`
+}
+
+// rayJob is ready while its job runs, and once it is complete. The status has no conditions.
+func rayJob(s Snapshot, r *rayJobFields) Verdict {
+	st, cluster := r.Status, r.Status.RayClusterStatus
+	switch st.JobDeploymentStatus {
+	case "Complete":
+		return completed("complete")
+	case "Failed", "ValidationFailed":
+		return s.failedRun(condition{Reason: st.Reason, Message: st.Message})
+	}
+	switch {
+	case IsSuspended(s.Workload):
+		if st.JobDeploymentStatus == "Suspended" {
+			return s.suspended(0)
+		}
+		return s.suspended(max(1, len(living(s.Pods))))
+	case st.JobDeploymentStatus == "Running":
+		return isReady("the Ray job is %s", clip(cmp.Or(st.JobStatus, "submitted")))
+	case st.JobDeploymentStatus == "Waiting": // submissionMode InteractiveMode
+		return isReady("waiting for the submission of a Ray job")
+	}
+	workers := r.Spec.RayClusterSpec.workers()
+	remark := fmt.Sprintf("%d of %d workers ready", cluster.ReadyWorkerReplicas, workers)
+	return s.diagnose(run{desired: workers + 1, pods: s.Pods, remark: remark})
+}
