@@ -100,8 +100,8 @@ type Workload struct {
 	Restart func(workload map[string]any) Restart
 	// Paused is the path of a field that stops rollouts if it is true, or nil.
 	Paused []string
-	// RefusesSome contains the operations that the kind does not support for some workloads. The functions return nil for
-	// the others.
+	// RefusesSome contains the operations that the kind supports only for some workloads. The functions return nil for
+	// these.
 	RefusesSome map[Operation]func(workload map[string]any) *Refusal
 	// KeepsRunning reports whether running pods continue after a suspension.
 	KeepsRunning bool
