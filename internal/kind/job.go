@@ -1,6 +1,8 @@
 package kind
 
 import (
+	"maps"
+
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -12,22 +14,39 @@ func Job() Kind { return must("batch", "Job") }
 // that the server determines.
 func job() Kind {
 	return workload(batchv1.SchemeGroupVersion, "Job", &Workload{
-		Complete:    func(_ Compute, workload map[string]any) { restartJob(workload, nil) },
-		Groups:      always(jobGroup(nil)),
-		Unscaled:    true,
-		Scales:      true,
-		Suspension:  suspendField("spec", "suspend"),
-		Refuses:     runsToCompletion(),
-		RefusesSome: map[Operation]func(map[string]any) *Refusal{Scaling: fixedCompletions},
-		Admitted:    true,
-		PodLabel:    batchv1.JobNameLabel,
-		Readiness:   OfJob,
+		Picks:          func(c Compute) bool { return c.Job != nil },
+		Spec:           jobSpec,
+		ReadAsManifest: true,
+		Ends:           true,
+		Complete:       func(_ Compute, workload map[string]any) { restartJob(workload, nil) },
+		Groups:         always(jobGroup(nil)),
+		Unscaled:       true,
+		Scales:         true,
+		Suspension:     suspendField("spec", "suspend"),
+		Refuses:        runsToCompletion(),
+		RefusesSome:    map[Operation]func(map[string]any) *Refusal{Scaling: fixedCompletions},
+		Admitted:       true,
+		PodLabel:       batchv1.JobNameLabel,
+		Readiness:      OfJob,
 		Defaults: map[string]any{"backoffLimit": int64(6), "completionMode": "NonIndexed", "completions": int64(1),
 			"parallelism": int64(1), "podReplacementPolicy": "TerminatingOrFailed", "suspend": false,
 			"manualSelector": false},
 	},
 		"spec.template", "spec.selector", "spec.completions", "spec.completionMode", "spec.podFailurePolicy",
 		"spec.backoffLimitPerIndex", "spec.managedBy", "spec.successPolicy")
+}
+
+// jobSpec runs each pod once: a failed pod is kept with its log, and its replacement may run on another node. The pods
+// are indexed, so that their number can change.
+func jobSpec(c Compute) map[string]any {
+	spec := map[string]any{"parallelism": c.Replicas, "completions": c.Replicas,
+		"completionMode": string(batchv1.IndexedCompletion)}
+	maps.Copy(spec, c.Job)
+	SetAt(spec, []string{"template", "spec", "restartPolicy"}, string(corev1.RestartPolicyNever))
+	if c.Subdomain != "" {
+		SetAt(spec, []string{"template", "spec", "subdomain"}, c.Subdomain)
+	}
+	return spec
 }
 
 // fixedCompletions refuses to change the number of pods of a Job with a number of completions, which is mutable only if

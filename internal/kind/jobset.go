@@ -18,6 +18,7 @@ func jobSet() Kind {
 			}
 		},
 		Groups:     jobSetGroups,
+		Ends:       true,
 		Unscaled:   true,
 		Scales:     true,
 		Headless:   jobSetHeadless,

@@ -58,6 +58,11 @@ type Workload struct {
 	// Spec returns the spec of the workload of a compute without a manifest, before
 	// Complete and without its pods. It is nil for tensor servers.
 	Spec func(Compute) map[string]any
+	// ReadAsManifest reports that an import reads a workload as a manifest, although Picks is set: a difference between it
+	// and what the attributes render would replace it.
+	ReadAsManifest bool
+	// Ends reports whether the pods of a workload run to their end.
+	Ends bool
 	// Complete adds the fields that the kind requires to a manifest, in addition to
 	// its pods. It may be nil.
 	Complete func(Compute, map[string]any)
@@ -206,6 +211,7 @@ type Compute struct {
 	Runtime string
 	// Autoscale and Selector report whether the attribute is set.
 	Autoscale, Selector bool
+	Job                 map[string]any // fields of the spec of a Job; nil without the attribute
 	Distribution        string         // type of distribute; "" without one
 	DistributionArgs    map[string]any // args of distribute
 	Concurrency         *int64         // of autoscale

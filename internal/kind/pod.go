@@ -9,6 +9,7 @@ func Pod() Kind { return must("", "Pod") }
 // of Kubetorch services, including those that controllers create.
 func pod() Kind {
 	k := workload(corev1.SchemeGroupVersion, "Pod", &Workload{
+		Ends:      true,
 		Groups:    always(Group{}),
 		Unscaled:  true,
 		Refuses:   refusedByPods(),

@@ -16,6 +16,7 @@ func rayJob() Kind {
 		ScriptRemark: "Kubetorch's server runs ray start itself.",
 		Groups:       rayGroups(rayJobCluster()...),
 		Scales:       true,
+		Ends:         true,
 		Unscaled:     true,
 		PodLabel:     rayClusterLabel,
 		PodLabelFrom: []string{"status", "rayClusterName"},

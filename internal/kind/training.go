@@ -59,6 +59,7 @@ func trainingJob(name, container, specs string, primary ...string) Kind {
 		Complete:    func(c Compute, workload map[string]any) { completeTraining(c, workload, specs, primary) },
 		Groups:      func(workload map[string]any) []Group { return trainingGroups(workload, specs, primary) },
 		Scales:      true,
+		Ends:        true,
 		PodLabel:    "training.kubeflow.org/job-name", // JobNameLabel in pkg/apis/kubeflow.org/v1
 		Distributed: true,
 		Suspension:  suspendField("spec", "runPolicy", "suspend"),

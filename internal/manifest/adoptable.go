@@ -35,7 +35,7 @@ func AdoptionOf(workload *unstructured.Unstructured) Adoption {
 	case k.Selects && kind.TextAt(workload.Object, "spec", "selector", "matchLabels", kind.ServiceLabel) !=
 		workload.GetName():
 		return AsManifest
-	case k.Picks != nil && labels[kind.TemplateLabel] == k.Template:
+	case k.Picks != nil && !k.ReadAsManifest && labels[kind.TemplateLabel] == k.Template:
 		return AsAttributes
 	case !k.Selects && !OfKubetorch(workload):
 		return AsManifest

@@ -29,7 +29,7 @@ func requestedReplicas(c Compute) (n int64, attribute Path) {
 // scale sets the requested number of pods in a manifest of the user.
 func scale(c Compute, k kind.Kind, workload map[string]any) Errors {
 	requested, attribute := requestedReplicas(c)
-	if attribute == nil {
+	if attribute == nil || c.Manifest == nil {
 		return nil
 	}
 	var errs Errors
@@ -110,10 +110,14 @@ func Scale(workload map[string]any, of *kind.Workload, pods int64) error {
 	if !ok {
 		return &ScaleError{Fixed: rest, Each: g.SetCount(workload)}
 	}
-	kind.SetAt(workload, g.Number, number)
-	if _, has := kind.NumberAt(workload, g.Also); has {
+	current, set := kind.NumberAt(workload, g.Number)
+	if !set {
+		current = g.Absent
+	}
+	if also, has := kind.NumberAt(workload, g.Also); has && also == current {
 		kind.SetAt(workload, g.Also, number)
 	}
+	kind.SetAt(workload, g.Number, number)
 	raiseLimit(workload, g)
 	return nil
 }

@@ -22,7 +22,7 @@ func kindOf(c Compute) kind.Kind {
 func kindInput(c Compute) kind.Compute {
 	replicas, attribute := requestedReplicas(c)
 	view := kind.Compute{
-		Name: c.Name, Runtime: c.Runtime, Autoscale: c.Autoscale != nil, Selector: len(c.Selector) > 0,
+		Name: c.Name, Runtime: c.Runtime, Autoscale: c.Autoscale != nil, Selector: len(c.Selector) > 0, Job: c.Job.spec(),
 		Replicas: replicas, ReplicasGiven: attribute != nil, Strategy: c.Strategy, QueueLabels: queueLabels(c),
 	}
 	if c.Autoscale != nil {
@@ -31,7 +31,7 @@ func kindInput(c Compute) kind.Compute {
 	if c.Distribute != nil {
 		view.Distribution, view.DistributionArgs = c.Distribute.Type, c.Distribute.Args
 	}
-	if isDistributed(c) {
+	if isDistributed(c) || c.runsManyPods() {
 		view.Subdomain = kind.HeadlessName(c.Name)
 	}
 	return view

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -30,6 +31,20 @@ func kindGoldens(tb testing.TB) map[string]manifest.Compute {
 				AutoscalerClass: "hpa.autoscaling.knative.dev", Metric: "cpu", Target: new(int64(70)),
 				ExtraAnnotations: map[string]string{"panic-window-percentage": "20",
 					"queue.sidecar.serving.knative.dev/cpu-resource-request": "1"},
+			}
+		}),
+		"job": minimal(func(c *manifest.Compute) { c.Command, c.Job = []string{"train"}, &manifest.Job{} }),
+		"job-every-way": minimal(func(c *manifest.Compute) {
+			c.Image, c.Command, c.Port, c.GPUs = "trainer:1", []string{"torchrun", "train.py"}, 8000, 8
+			c.Replicas, c.ReplicasGiven, c.QueueName = 4, true, "research"
+			c.Job = &manifest.Job{
+				Completions: new(int32(8)), BackoffLimit: new(int32(0)), ActiveDeadline: new(12 * time.Hour),
+				TTL: new(time.Duration(0)), PodFailurePolicy: []batchv1.PodFailurePolicyRule{
+					{Action: "FailJob", OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
+						Operator: "In", Values: []int32{42}}},
+					{Action: "Ignore", OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{
+						{Type: "DisruptionTarget"}}},
+				},
 			}
 		}),
 		"ray": minimal(func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Type: "ray", Workers: 3} }),
@@ -190,7 +205,7 @@ func TestKindsDescribeTheirWorkloads(t *testing.T) {
 	for mode, want := range map[string]struct{ replicas, manifest bool }{
 		"deployment": {true, false}, "raycluster": {true, false}, "knative": {false, false}, "selector": {false, false},
 		"compute":     {false, false},
-		"statefulset": {true, true}, "job": {true, true}, "jobset": {true, true}, "leaderworkerset": {true, true},
+		"statefulset": {true, true}, "job": {true, false}, "jobset": {true, true}, "leaderworkerset": {true, true},
 		"tfjob": {true, true},
 		"pod":   {false, true}, "daemonset": {false, true}, "cronjob": {false, true}, "workflow": {false, true},
 	} {
@@ -212,6 +227,7 @@ func TestModeIsDeterminedByTheAttributes(t *testing.T) {
 		"deployment": func(*manifest.Compute) {},
 		"knative":    func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{} },
 		"raycluster": func(c *manifest.Compute) { c.Distribute = &manifest.Distribute{Type: "ray"} },
+		"job":        func(c *manifest.Compute) { c.Job = &manifest.Job{} },
 		"selector":   func(c *manifest.Compute) { c.Selector = map[string]string{"a": "b"} },
 		"compute":    func(c *manifest.Compute) { c.Runtime = kind.RuntimeKPU },
 		"pytorchjob": func(c *manifest.Compute) {

@@ -131,6 +131,9 @@ type Compute struct {
 	// Distribute runs the compute on several workers.
 	Distribute *Distribute
 
+	// Job runs the command to its end; excludes Autoscale, Distribute and Manifest.
+	Job *Job
+
 	// Manifest is a workload of the user, to which the provider adds its defaults.
 	// PodTemplatePath is the path of its pod template, for kinds that are not in the
 	// table.

@@ -66,6 +66,9 @@ func observeScale(c *Compute, k kind.Kind, groups []kind.Group, workload map[str
 		value, _ := kind.Find(workload, s.Path)
 		return value != s.Value || value == int64(0)
 	})
+	if k.Readiness == kind.OfJob {
+		c.Job = observeJob(workload)
+	}
 	if k.Autoscales {
 		c.Autoscale = observeAutoscale(workload)
 	}

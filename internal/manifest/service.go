@@ -27,9 +27,9 @@ func distributionOf(c Compute, k kind.Kind) *Distribute {
 
 // needsHeadless reports whether Kubetorch's server finds the pods by the DNS name of the headless Service
 // (needs_headless in resources/compute/compute.py, pod_ips in serving/distributed_supervisor.py). This is so for each
-// RayCluster, where the server of the head looks for the workers.
+// RayCluster, where the server of the head looks for the workers. The pods of a Job find each other by it too.
 func needsHeadless(c Compute, k kind.Kind) bool {
-	return distributionOf(c, k) != nil || k.Distribution == kind.DistributionRay
+	return distributionOf(c, k) != nil || k.Distribution == kind.DistributionRay || c.runsManyPods()
 }
 
 // renderServices returns the Service of a compute, which maps port 80 to the server
@@ -67,7 +67,7 @@ func renderServices(c Compute, k kind.Kind, workload map[string]any) []map[strin
 // serviceSelector returns the selector of the Service, or nil if there is no Service.
 func serviceSelector(c Compute, k kind.Kind, workload map[string]any) map[string]string {
 	switch {
-	case c.Endpoint != nil && c.Endpoint.URL != "", k.OwnService:
+	case c.Endpoint != nil && c.Endpoint.URL != "", k.OwnService, c.runsAlone():
 		return nil
 	case c.Endpoint != nil:
 		return c.Endpoint.Selector

@@ -38,8 +38,8 @@ const ServiceNameRule = "an RFC 1035 label of at most 63 lowercase letters, digi
 // modeAttributes returns the attributes that select the kind of the workload.
 func modeAttributes() []Path {
 	return []Path{
-		At("autoscale"), At("distribute"), At("distribute", Name("type")), At("manifest"), At("pod_template_path"),
-		At("runtime"), At("selector"),
+		At("autoscale"), At("distribute"), At("distribute", Name("type")), At("job"), At("manifest"),
+		At("pod_template_path"), At("runtime"), At("selector"),
 	}
 }
 
@@ -64,6 +64,7 @@ func validate(c Compute) Errors {
 	validateSecrets(c, &errs)
 	validateMounts(c, &errs)
 	validateOwnServer(c, &errs)
+	validateJob(c, &errs)
 	validateLoad(c, &errs)
 	validateDisruptionBudget(c, &errs)
 	validateExpose(c, &errs)
@@ -103,6 +104,12 @@ func validateConfiguration(c Compute, errs *Errors) {
 
 const conflict = "Conflicting attributes"
 
+func wholeSeconds(at Path, d *time.Duration, errs *Errors) {
+	if d != nil && *d%time.Second != 0 {
+		errs.At(at, "is %s, but Kubernetes only has whole seconds: round it.", FormatDuration(*d))
+	}
+}
+
 func validateGPUs(c Compute, errs *Errors) {
 	if c.GPUMemory != nil {
 		if c.GPUs > 0 {
@@ -134,10 +141,7 @@ func validateScheduling(c Compute, errs *Errors) {
 			"queue_scheduler selects the scheduler of queue_name: set queue_name too, or remove queue_scheduler.").
 			Concerning(At("queue_name"))
 	}
-	if period := c.TerminationGracePeriod; period != nil && *period%time.Second != 0 {
-		errs.add("termination_grace_period", "is %s, but Kubernetes only has whole seconds: round it.",
-			FormatDuration(*period))
-	}
+	wholeSeconds(At("termination_grace_period"), c.TerminationGracePeriod, errs)
 	if c.TerminationGracePeriod != nil && c.Autoscale != nil {
 		// pkg/apis/serving/fieldmask.go of github.com/knative/serving
 		errs.mutuallyExclusive("termination_grace_period", "autoscale", "Knative does not allow it in the pods of a "+

@@ -53,6 +53,11 @@ func everything() map[string]string {
 			"pod_disruption_budget": {"min_available": "1"},
 			"expose": {"hosts": ["a.example"], "path": "/v1", "protocol": "http", "annotations": {"a": "b"},
 			"gateway": {"name": "public", "namespace": "gateways", "section_name": "https"}}`),
+		"job": set(around, gpus, queue, `"image": "trainer:1", "command": ["python", "train.py"], "replicas": 4,
+			"wait_for_completion": true,
+			"job": {"completions": 8, "backoff_limit": 2, "active_deadline": "12h", "ttl": "1h", "pod_failure_policy": [
+			{"action": "FailJob", "on_exit_codes": {"container_name": "kubetorch", "operator": "In", "values": [42]}},
+			{"action": "Ignore", "on_pod_conditions": [{"type": "DisruptionTarget", "status": "True"}]}]}`),
 		"server of one's own with a maximum": set(around, `"args": ["serve"], "port": 8000,
 			"pod_disruption_budget": {"max_unavailable": "50%"},
 			"expose": {"hosts": ["a.example"], "ingress_class_name": "nginx", "tls_secret_name": "tls"}`),

@@ -21,6 +21,13 @@ func followAutoscale(c *converter, m *model, before, after *manifest.Compute) {
 	}
 }
 
+// followJob updates the settings that changed, unless the Job is that of manifest.
+func followJob(c *converter, m *model, before, after *manifest.Compute) {
+	if !m.Job.IsNull() && after.Job != nil {
+		m.Job = tf.Follow(&c.Converter, m.Job, before.Job, after.Job)
+	}
+}
+
 // followDistribute updates the number of workers, and the settings of Ray.
 func followDistribute(c *converter, m *model, before, after *manifest.Compute) {
 	was, is := manifest.Distribute{}, after.Distribute

@@ -135,7 +135,8 @@ func (r *reader) importWorkload(ctx context.Context, live *unstructured.Unstruct
 // adoptSeen sets the attributes from an observation, and manifest to the text of the workload if only a manifest
 // selects its kind.
 func (r *reader) adoptSeen(ctx context.Context, seen manifest.Compute, text string) {
-	onlyByManifest := kind.OfMode(r.State.Mode.ValueString()).Picks == nil
+	of := kind.OfMode(r.State.Mode.ValueString())
+	onlyByManifest := of.Picks == nil || of.ReadAsManifest
 	if onlyByManifest {
 		seen = withoutPodDetails(seen)
 	}

@@ -53,6 +53,7 @@ type model struct {
 
 	Autoscale       types.Object `tfsdk:"autoscale"`
 	Distribute      types.Object `tfsdk:"distribute"`
+	Job             types.Object `tfsdk:"job"`
 	Manifest        tf.Document  `tfsdk:"manifest"`
 	ManifestOnly    types.Bool   `tfsdk:"manifest_only"`
 	PodTemplatePath types.String `tfsdk:"pod_template_path"`
@@ -78,7 +79,8 @@ type model struct {
 	Expose               types.Object         `tfsdk:"expose"`
 	Runtime              types.String         `tfsdk:"runtime"`
 
-	OnNotReady types.String `tfsdk:"on_not_ready"`
+	OnNotReady        types.String `tfsdk:"on_not_ready"`
+	WaitForCompletion types.Bool   `tfsdk:"wait_for_completion"`
 
 	Mode        types.String `tfsdk:"mode"`
 	ServiceName types.String `tfsdk:"service_name"`

@@ -12,7 +12,7 @@ import (
 
 // mode returns the attribute mode. It is unknown if an attribute is that determines it.
 func (m *model) mode(c *converter) types.String {
-	for _, value := range []attr.Value{m.Autoscale, m.Distribute, m.Manifest, m.Selector, m.Runtime} {
+	for _, value := range []attr.Value{m.Autoscale, m.Distribute, m.Job, m.Manifest, m.Selector, m.Runtime} {
 		if value.IsUnknown() {
 			return types.StringUnknown()
 		}
@@ -20,6 +20,9 @@ func (m *model) mode(c *converter) types.String {
 	out := manifest.Compute{Manifest: c.decodeManifest(m.Manifest), Runtime: m.Runtime.ValueString()}
 	if !m.Autoscale.IsNull() {
 		out.Autoscale = &manifest.Autoscale{}
+	}
+	if !m.Job.IsNull() {
+		out.Job = &manifest.Job{}
 	}
 	if !m.Selector.IsNull() {
 		out.Selector = map[string]string{"": ""} // its values may be unknown

@@ -84,7 +84,8 @@ func (m *model) fillAddresses() {
 
 // address returns the attribute url, which is null for tensor servers and with manifest_only.
 func address(m *model) types.String {
-	if m.Endpoint.IsUnknown() || m.Runtime.IsUnknown() || m.ManifestOnly.IsUnknown() {
+	if m.Endpoint.IsUnknown() || m.Runtime.IsUnknown() || m.ManifestOnly.IsUnknown() ||
+		m.Job.IsUnknown() || !m.Job.IsNull() && m.Port.IsUnknown() {
 		return types.StringUnknown()
 	}
 	if manifest.RunsTensorServer(m.Runtime.ValueString()) || m.ManifestOnly.ValueBool() {
@@ -92,6 +93,9 @@ func address(m *model) types.String {
 	}
 	if url := memberOf[types.String](m.Endpoint, "url"); !url.IsNull() {
 		return url
+	}
+	if !m.Job.IsNull() && m.Port.IsNull() {
+		return types.StringNull()
 	}
 	return types.StringValue(fmt.Sprintf("http://%s:%d",
 		kind.ServiceHost(m.Namespace.ValueString(), m.Name.ValueString()), kind.ServicePort))

@@ -11,13 +11,14 @@ import (
 
 // pods returns the pods of a compute with a workload, or existing ones if it is nil.
 func (m *model) pods(workload *kube.Ref) observe.Follow {
-	return observe.Follow{Workload: workload, Namespace: m.Namespace.ValueString(), PodLabels: m.podLabels()}
+	return observe.Follow{Workload: workload, Namespace: m.Namespace.ValueString(), PodLabels: m.podLabels(),
+		Complete: m.WaitForCompletion.ValueBool()}
 }
 
 // areReady reports whether pods are ready now. It is false if that cannot be determined.
 func areReady(ctx context.Context, cluster *kube.Cluster, pods observe.Follow) bool {
 	verdict, err := pods.Assess(ctx, cluster)
-	return err == nil && verdict.Ready
+	return err == nil && verdict.Ready && (verdict.Complete || !pods.Complete)
 }
 
 // podLabels returns the labels that select the pods of a compute.

@@ -147,7 +147,8 @@ func (r *reader) release(
 // isReady reports whether a workload is ready. It assesses the pods too if the status is not sufficient, and after a
 // failed wait, since the status of some kinds contains less than the wait has observed.
 func (r *reader) isReady(ctx context.Context, ref kube.Ref, live *unstructured.Unstructured) bool {
-	isReady := ready.Assess(ready.Snapshot{Workload: live}).Ready
+	verdict := ready.Assess(ready.Snapshot{Workload: live})
+	isReady := verdict.Ready && (verdict.Complete || !r.State.WaitForCompletion.ValueBool())
 	if r.Listing != nil {
 		return isReady
 	}

@@ -77,6 +77,7 @@ var rows = complete([]row{
 
 	{name: "autoscale", runners: kubetorchPods, follow: followAutoscale},
 	{name: "distribute", runners: kubetorchPods, follow: followDistribute},
+	{name: "job", runners: kubetorchPods, follow: followJob},
 	{name: "manifest", runners: kubetorchPods | kind.Unchanged, unobserved: true,
 		decode: func(c *converter, m *model, out *manifest.Compute) { out.Manifest = c.decodeManifest(m.Manifest) }},
 	{name: "manifest_only", runners: kubetorchPods | kind.Unchanged, unobserved: true},

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the table of attributes into the 
 func withoutRow() []string {
 	return []string{
 		"adopt_existing", "deletion_protection", "name", "namespace", "on_expiry", "on_not_ready", "runtime",
-		"sensitive_fields", "timeouts",
+		"sensitive_fields", "timeouts", "wait_for_completion",
 	}
 }
 

@@ -33,7 +33,7 @@ func attributes() map[string]schema.Attribute {
 	}
 	for _, group := range []map[string]schema.Attribute{
 		identityAttributes(), resourceAttributes(), podAttributes(), placementAttributes(), modeAttributes(),
-		tensorServerAttributes(), behaviourAttributes(), lifecycleAttributes(), computedAttributes(),
+		jobAttributes(), tensorServerAttributes(), behaviourAttributes(), lifecycleAttributes(), computedAttributes(),
 	} {
 		maps.Copy(all, group)
 	}
@@ -225,6 +225,9 @@ func lifecycleAttributes() map[string]schema.Attribute {
 			"= false`, and the next run waits again. After an error, Terraform would destroy the compute. To fail "+
 			"the run in these cases too, set a postcondition on `self.ready`.",
 			stringvalidator.OneOf(failOnNotReady, warnOnNotReady, ignoreOnNotReady)),
+		"wait_for_completion": tf.OptionalBool("Whether the apply waits until the workload has run to its end, instead " +
+			"of until its pods run, and `ready` is true only then. For `job`, and a Job, JobSet, RayJob, training job " +
+			"or Pod in `manifest`. The default of the `timeouts` is then 24 hours longer."),
 		"adopt_existing": tf.Toggle("Whether to take over existing objects of the same name, regardless of who " +
 			"created them. Defaults to `false`, in which case an existing object is an error."),
 		"deletion_protection": tf.Toggle("Whether to prevent the deletion and replacement of the compute, until this " +

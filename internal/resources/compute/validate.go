@@ -29,6 +29,7 @@ func (hooks) Validate(ctx context.Context, known *model, rules lifecycle.Validat
 		return append(diags, misplaced...)
 	}
 	diags.Append(checkLaunch(spec)...)
+	diags.Append(checkCompletion(known, spec.Mode(), hidden)...)
 	hideInvalid(&spec, hidden)
 	// Until the namespace of the compute is resolved, that in a manifest or template is assumed to be the same.
 	spec.Namespace = cmp.Or(spec.Namespace, kind.TextAt(spec.Manifest, "metadata", "namespace"),
@@ -66,6 +67,20 @@ func checkDurations(config *model) diag.Diagnostics {
 		diags.AddAttributeError(path.Root("launch_timeout"), "Invalid launch_timeout",
 			fmt.Sprintf("launch_timeout is %q, but must be more than zero: on_not_ready = \"ignore\" disables the "+
 				"wait.", config.LaunchTimeout.ValueString()))
+	}
+	return diags
+}
+
+// checkCompletion rejects a wait for the end of a workload that has none.
+func checkCompletion(known *model, mode string, hidden tf.PathSet) diag.Diagnostics {
+	var diags diag.Diagnostics
+	decided := !slices.ContainsFunc([]string{"autoscale", "distribute", "job", "manifest", "selector", "runtime"},
+		func(name string) bool { return hidden[name] })
+	of := kind.OfMode(mode)
+	if known.WaitForCompletion.ValueBool() && decided && of.Mode != "" && !of.Ends {
+		diags.AddAttributeError(path.Root("wait_for_completion"), "Wait without an end",
+			fmt.Sprintf("The apply would wait until its timeout, because the pods of a compute with the mode %s never "+
+				"end. Set job, or a manifest that runs to its end, or remove wait_for_completion.", mode))
 	}
 	return diags
 }

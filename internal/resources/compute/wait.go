@@ -15,9 +15,16 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
+// completionTimeout is the default time that a workload with wait_for_completion may run.
+const completionTimeout = 24 * time.Hour
+
 // WaitTimeout returns the maximum start time of the server.
 func (hooks) WaitTimeout(data *tf.ProviderData, plan *model) time.Duration {
-	return tf.DurationOr(plan.LaunchTimeout, data.Defaults.LaunchTimeout)
+	start := tf.DurationOr(plan.LaunchTimeout, data.Defaults.LaunchTimeout)
+	if plan.WaitForCompletion.ValueBool() {
+		return start + completionTimeout
+	}
+	return start
 }
 
 // waitReady waits for readiness according to on_not_ready, and saves the result.

@@ -68,6 +68,9 @@ func required(name string) map[string]attr.Value {
 		return map[string]attr.Value{"distribute.type": text("pytorch"), "distribute.workers": types.Int64Value(2)}
 	case parent == "logging_config":
 		return map[string]attr.Value{"logging_config.level": text("debug")}
+	case parent == "job":
+		return map[string]attr.Value{"job.completions": types.Int64Value(2), "job.backoff_limit": types.Int64Value(3),
+			"command": types.ListValueMust(types.StringType, []attr.Value{text("train")})}
 	case parent == "autoscale":
 		return map[string]attr.Value{"autoscale.max_scale": types.Int64Value(3)}
 	}
@@ -80,6 +83,7 @@ func TestZeroOfEveryAttributeIsRendered(t *testing.T) {
 	t.Parallel()
 	same := map[string]string{
 		"adopt_existing": "only used by the provider", "deletion_protection": "only used by the provider",
+		"wait_for_completion": "only used by the provider",
 		"renderer_revision": "no revision is selected", "freeze": "the default", "suspend": "the default",
 		"manifest_only": "the default",
 		"gpus":          "the default", "port": "rejected by the schema",
@@ -87,7 +91,7 @@ func TestZeroOfEveryAttributeIsRendered(t *testing.T) {
 		"distribute.workers": "no number is requested",
 	}
 	all := settingsOf(attributes(), path.Empty(), "")
-	places := map[string]path.Path{}
+	places := map[string]path.Path{"command": path.Root("command")}
 	for _, s := range all {
 		places[s.name] = s.at
 	}

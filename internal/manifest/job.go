@@ -1,0 +1,110 @@
+package manifest
+
+import (
+	"cmp"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	batchv1ac "k8s.io/client-go/applyconfigurations/batch/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+)
+
+// Job runs the command of a compute until it succeeds, in an Indexed Job
+// (https://kubernetes.io/docs/concepts/workloads/controllers/job/). Replicas is the number of pods that run at a time.
+// Durations are in whole seconds.
+type Job struct {
+	Completions      *int32         // pods that must succeed; nil: Replicas
+	BackoffLimit     *int32         // failed pods before the Job fails; nil: Kubernetes' default, 6
+	ActiveDeadline   *time.Duration // after which a Job that still runs fails; nil: none
+	TTL              *time.Duration // after the end, until the Job is deleted; nil: it is kept
+	PodFailurePolicy []batchv1.PodFailurePolicyRule
+}
+
+// spec returns the fields of the spec of a Job, without its number of pods; nil for nil.
+func (j *Job) spec() map[string]any {
+	if j == nil {
+		return nil
+	}
+	fields := toMap(&batchv1ac.JobSpecApplyConfiguration{
+		Completions: j.Completions, BackoffLimit: j.BackoffLimit, ActiveDeadlineSeconds: secondsOf(j.ActiveDeadline),
+	})
+	if ttl := secondsOf(j.TTL); ttl != nil {
+		fields["ttlSecondsAfterFinished"] = *ttl
+	}
+	if len(j.PodFailurePolicy) > 0 {
+		policy := (&batchv1.PodFailurePolicy{Rules: j.PodFailurePolicy}).DeepCopy()
+		for _, rule := range policy.Rules {
+			for i, condition := range rule.OnPodConditions {
+				rule.OnPodConditions[i].Status = cmp.Or(condition.Status, corev1.ConditionTrue) // Kubernetes' default
+			}
+		}
+		fields["podFailurePolicy"] = toMap(policy)
+	}
+	return fields
+}
+
+func secondsOf(d *time.Duration) *int64 {
+	if d == nil {
+		return nil
+	}
+	return new(int64(*d / time.Second))
+}
+
+// observeJob is the inverse of spec. The number of completions is nil if it is the number of pods.
+func observeJob(workload map[string]any) *Job {
+	var spec batchv1.JobSpec
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(kind.FieldsAt(workload, "spec"), &spec) != nil {
+		return nil // a field is invalid, which the attribute manifests shows
+	}
+	j := &Job{BackoffLimit: spec.BackoffLimit}
+	if spec.Completions != nil && !ptr.Equal(spec.Completions, spec.Parallelism) {
+		j.Completions = spec.Completions
+	}
+	if n := spec.ActiveDeadlineSeconds; n != nil {
+		j.ActiveDeadline = new(time.Duration(*n) * time.Second)
+	}
+	if n := spec.TTLSecondsAfterFinished; n != nil {
+		j.TTL = new(time.Duration(*n) * time.Second)
+	}
+	if spec.PodFailurePolicy != nil {
+		j.PodFailurePolicy = spec.PodFailurePolicy.Rules
+	}
+	return j
+}
+
+// validateJob rejects attributes that exclude a Job, and a Job without a command.
+func validateJob(c Compute, errs *Errors) {
+	if c.Job == nil {
+		return
+	}
+	for _, other := range []string{"autoscale", "distribute", "manifest", "selector"} {
+		if c.isSet(other) {
+			errs.mutuallyExclusive("job", other, "each of them determines the workload")
+		}
+	}
+	if !c.runsOwnServer() && c.Manifest == nil {
+		errs.report(At("job"), "Missing command", "job runs a command until it succeeds, but Kubetorch's server, which "+
+			"runs without a command, never ends: set command or args too.").Concerning(At("command"), At("args"))
+	}
+	wholeSeconds(At("job", Name("active_deadline")), c.Job.ActiveDeadline, errs)
+	wholeSeconds(At("job", Name("ttl")), c.Job.TTL, errs)
+	for i, rule := range c.Job.PodFailurePolicy {
+		if (rule.OnExitCodes == nil) == (len(rule.OnPodConditions) == 0) {
+			errs.At(At("job", Name("pod_failure_policy"), Index(i)), "must have exactly one of on_exit_codes and "+
+				"on_pod_conditions.")
+		}
+	}
+}
+
+// runsManyPods reports whether a Job runs several pods, which can find each other.
+func (c Compute) runsManyPods() bool {
+	replicas, _ := requestedReplicas(c)
+	return c.Job != nil && replicas > 1
+}
+
+// runsAlone reports whether no client sends requests to the pods of a compute: those of a Job without a port.
+func (c Compute) runsAlone() bool { return c.Job != nil && c.Port == 0 }
