@@ -238,7 +238,7 @@ func lifecycleAttributes() map[string]schema.Attribute {
 func computedAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"id": tf.ComputedString("ID of the compute, as `namespace/name`."),
-		"mode": tf.ComputedString("Mode of the compute: `deployment`, `knative`, `raycluster`, `compute` for a " +
+		"mode": tf.ComputedString("Mode of the compute: `deployment`, `knative`, `raycluster`, `job`, `compute` for a " +
 			"tensor server, the kind of `manifest` in lowercase, or `selector` for existing pods."),
 		"service_name": tf.ComputedString("Name of the Service, which is the name of the compute."),
 		"url": tf.ComputedString("URL of the compute inside the cluster, " +

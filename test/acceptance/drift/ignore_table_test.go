@@ -94,6 +94,7 @@ func ignorables() map[string]map[string]ignorable {
 			"image_pull_secrets": {pods, `["a"]`, `["b"]`},
 			"image_ref":          {pods, imageRef("a"), imageRef("b")},
 			"inactivity_ttl":     {pods, `"1h"`, `"2h"`},
+			"job":                {"command = [\"train\"]\n", `{ backoff_limit = 1 }`, `{ backoff_limit = 2 }`},
 			"kubetorch_version":  {pods, `"0.4.0"`, `"0.5.0"`},
 			"launch_timeout":     {pods, `"1m"`, `"2m"`},
 			"limits":             {pods, `{ cpu = 2 }`, `{ cpu = 3, memory = "1Gi" }`},

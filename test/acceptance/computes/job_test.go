@@ -1,0 +1,93 @@
+package computes_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
+	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
+
+	"github.com/ktdev/terraform-provider-kt/test/acctest"
+)
+
+func jobOf(attributes string) string {
+	return acctest.BareCompute("image = \"trainer:1\"\ncommand = [\"python\", \"train.py\"]\n" + attributes)
+}
+
+// The pods of a Job on the fake nodes run for a moment, and succeed.
+func TestAccJobRunsToItsEndAndIsReplacedByAChange(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	job := func(field string) string {
+		return cluster.Kubectl(t, "get", "job/trainer", "-n", ns, "-o", "jsonpath={"+field+"}")
+	}
+	value := func(name string, want knownvalue.Check) statecheck.StateCheck {
+		return statecheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New(name), want)
+	}
+	step := func(attributes string, action plancheck.ResourceActionType) resource.TestStep {
+		return resource.TestStep{
+			Config:           cluster.Config(ns, jobOf("wait_for_completion = true\n"+attributes)),
+			ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(acctest.Trainer, action)),
+			ConfigStateChecks: []statecheck.StateCheck{
+				value("ready", knownvalue.Bool(true)), value("mode", knownvalue.StringExact("job")),
+			},
+		}
+	}
+	created := step("job = {}\n", plancheck.ResourceActionCreate)
+	created.ConfigStateChecks = append(created.ConfigStateChecks, value("url", knownvalue.Null()))
+	created.Check = func(*terraform.State) error {
+		got := job(`.status.conditions[?(@.type=="Complete")].status`) + job(".status.succeeded") +
+			job(".spec.completionMode") + cluster.Kubectl(t, "get", "services", "-n", ns, "-o", "name")
+		if got != "True1Indexed" {
+			return fmt.Errorf("the Job and its Services are %q", got)
+		}
+		return nil
+	}
+	limited := step("job = { backoff_limit = 2 }\n", plancheck.ResourceActionUpdate)
+	workers := step("job = { backoff_limit = 2, completions = 4 }\nreplicas = 2\nport = 8000\n",
+		plancheck.ResourceActionReplace)
+	workers.Check = func(*terraform.State) error {
+		got := job(".status.succeeded") + " " + job(".spec.parallelism") + " " + job(".spec.template.spec.subdomain") + " " +
+			cluster.Kubectl(t, "get", "services", "-n", ns, "-o", "jsonpath={.items[*].metadata.name}")
+		if got != "4 2 trainer-headless trainer trainer-headless" {
+			return fmt.Errorf("the Job and its Services are %q", got)
+		}
+		return nil
+	}
+	imported := resource.TestStep{ResourceName: acctest.Trainer, ImportState: true, ImportStateVerify: true,
+		ImportStateId: ns + "/trainer", ImportStateVerifyIgnore: []string{"job", "manifest", "on_not_ready",
+			"wait_for_completion", "launch_timeout", "renderer_revision", "command", "port", "replicas"}}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps:                    []resource.TestStep{created, limited, workers, imported},
+	})
+}
+
+func TestAccJobThatFailsIsAnErrorWithItsLastLines(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cli := acctest.NewCLI(t)
+	cli.Write(t, cluster.Config(ns, acctest.BareCompute("command = [\"train\"]\njob = { backoff_limit = 0 }\nwait_for_completion = true\n"+
+		"image = \"broken.invalid/crash:1\"")))
+	out, err := cli.Run(t, "apply", "-auto-approve")
+	if err == nil {
+		t.Fatalf("the apply succeeded:\n%s", out)
+	}
+	acctest.ExpectText(t, acctest.Unwrap(out), "Job "+ns+"/trainer has failed", "BackoffLimitExceeded",
+		"ModuleNotFoundError", "Read the log of the container")
+}
+
+func TestAccWaitForTheEndOfAServerIsRejected(t *testing.T) {
+	t.Parallel()
+	cli := acctest.NewCLI(t)
+	cli.Write(t, cluster.Config(cluster.Namespace(t), acctest.BareCompute("wait_for_completion = true")))
+	out, err := cli.Run(t, "plan")
+	if err == nil {
+		t.Fatalf("the plan succeeded:\n%s", out)
+	}
+	acctest.ExpectText(t, acctest.Unwrap(out), "Wait without an end", "mode deployment")
+}
