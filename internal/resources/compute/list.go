@@ -25,7 +25,7 @@ import (
 
 // NewLister returns the list resource.
 func NewLister() tflist.ListResource {
-	return &lifecycle.Lister[model, *model, privateState]{Kind: resourceKind(), Hooks: hooks{}, Filters: filters,
+	return &lifecycle.Lister[model, privateState]{Kind: resourceKind(), Hooks: hooks{}, Filters: filters,
 		Search: decodeSearch}
 }
 

@@ -27,7 +27,7 @@ var _ lifecycle.Waiter[model] = hooks{}
 
 // New returns the resource.
 func New() resource.Resource {
-	return &lifecycle.Resource[model, *model, privateState]{
+	return &lifecycle.Resource[model, privateState]{
 		Kind:  resourceKind(),
 		Hooks: hooks{},
 	}

@@ -32,7 +32,7 @@ import (
 )
 
 type (
-	lister = lifecycle.Lister[model, *model, privateState]
+	lister = lifecycle.Lister[model, privateState]
 	query  = lifecycle.Query
 	item   = lifecycle.Item
 )

@@ -129,21 +129,21 @@ func (p *Planning[M, N]) ConfigKnown() bool {
 }
 
 // ModifyPlan completes a plan. It returns an error for a conflict with another resource of the run.
-func (r *Resource[M, P, N]) ModifyPlan(
+func (r *Resource[M, N]) ModifyPlan(
 	ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse,
 ) {
-	plan, state, config := P(new(M)), P(new(M)), P(new(M))
+	plan, state, config := new(M), new(M), new(M)
 	creating := req.State.Raw.IsNull()
 	if !creating {
 		resp.Diagnostics.Append(req.State.Get(ctx, state)...)
 	}
 	if req.Plan.Raw.IsNull() {
-		resp.Diagnostics.Append(r.refuseIfProtected(state.common())...)
+		resp.Diagnostics.Append(r.refuseIfProtected(commonOf(state))...)
 		moved, diags := loadMoved(ctx, req.Private)
 		resp.Diagnostics.Append(diags...)
-		resp.Diagnostics.Append(requireRefresh(moved, state.common())...)
+		resp.Diagnostics.Append(requireRefresh(moved, commonOf(state))...)
 		resp.Diagnostics.Append(owned.Save(ctx, resp.Private, destroyKey, true)...)
-		resp.Diagnostics.Append(r.planInState(ctx, req.Private, state.common(), run.Planned.Destroy)...)
+		resp.Diagnostics.Append(r.planInState(ctx, req.Private, commonOf(state), run.Planned.Destroy)...)
 		return
 	}
 	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
@@ -151,18 +151,18 @@ func (r *Resource[M, P, N]) ModifyPlan(
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if !creating && ignoresAll(config.common(), state.common()) {
+	if !creating && ignoresAll(commonOf(config), commonOf(state)) {
 		resp.Plan.Raw = req.State.Raw
-		resp.Diagnostics.Append(r.planInState(ctx, req.Private, state.common(), run.Planned.Keep)...)
+		resp.Diagnostics.Append(r.planInState(ctx, req.Private, commonOf(state), run.Planned.Keep)...)
 		return
 	}
 	proposed := *plan
-	resp.Diagnostics.Append(plan.common().Reveal()...)
-	resp.Diagnostics.Append(state.common().Reveal()...)
+	resp.Diagnostics.Append(commonOf(plan).Reveal()...)
+	resp.Diagnostics.Append(commonOf(state).Reveal()...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	plan.common().SensitiveValues = state.common().SensitiveValues // no change for the hooks; conceal sets it
+	commonOf(plan).SensitiveValues = commonOf(state).SensitiveValues // no change for the hooks; conceal sets it
 	p := r.planning(ctx, plan, config, state, creating, privateData{req.Private, resp.Private})
 	p.Request = &req
 	if p.Diags.HasError() {
@@ -171,35 +171,35 @@ func (r *Resource[M, P, N]) ModifyPlan(
 	}
 	if !creating {
 		p.Diags.Append(r.recordIgnored(ctx, &req, privateData{req.Private, resp.Private})...)
-		p.Diags.Append(r.planInState(ctx, req.Private, state.common(), run.Planned.Keep)...)
+		p.Diags.Append(r.planInState(ctx, req.Private, commonOf(state), run.Planned.Keep)...)
 	}
 	r.plan(ctx, p)
-	before := state.common().SensitiveValues
-	unmatched, diags := plan.common().conceal(before)
+	before := commonOf(state).SensitiveValues
+	unmatched, diags := commonOf(plan).conceal(before)
 	p.Diags.Append(diags...)
-	p.Diags.Append(plan.common().unmatchedErrors(unmatched)...)
+	p.Diags.Append(commonOf(plan).unmatchedErrors(unmatched)...)
 	resp.RequiresReplace = append(resp.RequiresReplace, p.Replace...)
-	resp.Diagnostics.Append(mask(p.Diags, before, plan.common().SensitiveValues)...)
+	resp.Diagnostics.Append(mask(p.Diags, before, commonOf(plan).SensitiveValues)...)
 	if !owned.Unchanged(plan, &proposed) {
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	}
 }
 
 // planInState is [owned.PlanInState].
-func (r *Resource[M, P, N]) planInState(
+func (r *Resource[M, N]) planInState(
 	ctx context.Context, private owned.PrivateReader, state *Common, record func(run.Planned) run.PlanConflict,
 ) diag.Diagnostics {
 	return owned.PlanInState(ctx, r.data, private, r.Kind.Type, state.ID, record)
 }
 
 // planning prepares a plan. It reads the private state.
-func (r *Resource[M, P, N]) planning(
-	ctx context.Context, plan, config, state P, creating bool, private privateData,
+func (r *Resource[M, N]) planning(
+	ctx context.Context, plan, config, state *M, creating bool, private privateData,
 ) *Planning[M, N] {
 	p := &Planning[M, N]{
-		Data: r.data, Plan: (*M)(plan), Config: (*M)(config), State: (*M)(state), Creating: creating,
+		Data: r.data, Plan: plan, Config: config, State: state, Creating: creating,
 		PriorPrivate: private, Private: private,
-		plan: plan.common(), state: state.common(), config: config.common(),
+		plan: commonOf(plan), state: commonOf(state), config: commonOf(config),
 	}
 	privateState, diags := owned.Load[N](ctx, private, privateStateKey)
 	p.Diags.Append(diags...)
@@ -228,7 +228,7 @@ func (r *Resource[M, P, N]) planning(
 }
 
 // plan completes a plan.
-func (r *Resource[M, P, N]) plan(ctx context.Context, p *Planning[M, N]) {
+func (r *Resource[M, N]) plan(ctx context.Context, p *Planning[M, N]) {
 	p.Diags.Append(r.setIdentity(p.plan, p.config, p.state)...)
 	if !p.Creating {
 		if p.Diags.Append(requireRefresh(p.Moved, p.state)...); p.Diags.HasError() {
@@ -247,7 +247,7 @@ func (r *Resource[M, P, N]) plan(ctx context.Context, p *Planning[M, N]) {
 
 // setIdentity sets the namespace and the ID. A namespace that the configuration omits is resolved once and then
 // kept, because another context of the kubeconfig must not move an object.
-func (r *Resource[M, P, N]) setIdentity(plan, config, state *Common) diag.Diagnostics {
+func (r *Resource[M, N]) setIdentity(plan, config, state *Common) diag.Diagnostics {
 	var diags diag.Diagnostics
 	plan.Namespace, diags = owned.Namespace(r.data, config.Namespace, state.Namespace, r.Kind.Noun)
 	plan.ID = plan.Identity().ID()

@@ -76,10 +76,10 @@ func KeepState(err error, consequence string) error {
 }
 
 // Read updates the state to what the cluster has.
-func (r *Resource[M, P, N]) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
-	state := P(new(M))
+func (r *Resource[M, N]) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	state := new(M)
 	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
-	resp.Diagnostics.Append(resp.Identity.Set(ctx, state.common().Identity())...)
+	resp.Diagnostics.Append(resp.Identity.Set(ctx, commonOf(state).Identity())...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -110,21 +110,21 @@ type privateData struct {
 }
 
 // read updates state, which is kept while the provider is not configured.
-func (r *Resource[M, P, N]) read(
-	ctx context.Context, state P, private privateData, short bool,
+func (r *Resource[M, N]) read(
+	ctx context.Context, state *M, private privateData, short bool,
 ) (readResult, diag.Diagnostics) {
-	before := state.common().SensitiveValues
+	before := commonOf(state).SensitiveValues
 	result, diags := r.readRevealed(ctx, state, private, short)
-	return result, mask(diags, before, state.common().SensitiveValues)
+	return result, mask(diags, before, commonOf(state).SensitiveValues)
 }
 
-func (r *Resource[M, P, N]) readRevealed(
-	ctx context.Context, state P, private privateData, short bool,
+func (r *Resource[M, N]) readRevealed(
+	ctx context.Context, state *M, private privateData, short bool,
 ) (readResult, diag.Diagnostics) {
 	if !r.data.Configured() {
 		return stateKept, nil // the cluster is created in this run
 	}
-	recordedCluster, diags := owned.ClusterOf(ctx, r.data, private, r.Kind.Type, state.common().ID)
+	recordedCluster, diags := owned.ClusterOf(ctx, r.data, private, r.Kind.Type, commonOf(state).ID)
 	if diags.HasError() {
 		return stateKept, diags
 	}
@@ -134,17 +134,17 @@ func (r *Resource[M, P, N]) readRevealed(
 	diags.Append(unreadable...)
 	moved, unreadable := loadMoved(ctx, private)
 	diags.Append(unreadable...)
-	diags.Append(state.common().Reveal()...)
+	diags.Append(commonOf(state).Reveal()...)
 	if diags.HasError() {
 		return stateKept, diags
 	}
-	r.recoverMemory(memory, state.common())
+	r.recoverMemory(memory, commonOf(state))
 	before := *state
 
-	reading := &Reading[M, N]{Data: r.data, Resource: r.Kind.Type + " " + state.common().ID.ValueString(),
-		RecordedCluster: recordedCluster, State: (*M)(state), Memory: memory, PrivateState: privateState, Moved: moved,
+	reading := &Reading[M, N]{Data: r.data, Resource: r.Kind.Type + " " + commonOf(state).ID.ValueString(),
+		RecordedCluster: recordedCluster, State: state, Memory: memory, PrivateState: privateState, Moved: moved,
 		Short: short}
-	err := r.refresh(ctx, reading, state.common())
+	err := r.refresh(ctx, reading, commonOf(state))
 	if reading.MemoryChanged {
 		diags.Append(memory.Save(ctx, private)...)
 	}
@@ -153,7 +153,7 @@ func (r *Resource[M, P, N]) readRevealed(
 	}
 	diags.Append(reading.Diags...)
 	if err == nil {
-		diags.Append(checkMoved(moved, state.common().UID)...)
+		diags.Append(checkMoved(moved, commonOf(state).UID)...)
 	}
 	switch {
 	case errors.Is(err, owned.ErrGone):
@@ -168,11 +168,11 @@ func (r *Resource[M, P, N]) readRevealed(
 	if owned.Unchanged(state, &before) {
 		return stateKept, diags
 	}
-	_, failed := state.common().conceal(state.common().SensitiveValues)
+	_, failed := commonOf(state).conceal(commonOf(state).SensitiveValues)
 	return stateChanged, append(diags, failed...)
 }
 
-func (r *Resource[M, P, N]) refresh(ctx context.Context, reading *Reading[M, N], state *Common) error {
+func (r *Resource[M, N]) refresh(ctx context.Context, reading *Reading[M, N], state *Common) error {
 	switch {
 	case !state.Manifests.IsNull():
 	case reading.Short:
