@@ -79,7 +79,7 @@ func (r *reader) refreshObject(
 ) error {
 	key, role := manifest.Key(obj), roleOf(obj)
 	reported := len(r.Diags)
-	ref, found, err := r.FindObject(ctx, obj)
+	ref, live, err := r.FindObject(ctx, obj)
 	switch {
 	case errors.Is(err, owned.ErrGone):
 		isWorkload := role == manifest.RoleWorkload
@@ -96,22 +96,21 @@ func (r *reader) refreshObject(
 	}
 	current[key] = applied[key]
 	if role == manifest.RoleWorkload {
-		r.setStatus(ctx, ref, found.Live)
-		if obj, err = r.release(key, obj, found.Live, applied); err != nil {
+		r.setStatus(ctx, ref, live)
+		if obj, err = r.release(key, obj, live, applied); err != nil {
 			return err
 		}
 		current[key] = applied[key]
 	}
-	refreshed, err := r.Memory.Refresh(key, obj, found.Live)
+	refreshed, err := r.Memory.Refresh(key, obj, live)
 	if err != nil {
 		return err
 	}
-	r.MemoryChanged = r.MemoryChanged || refreshed.MemoryChanged
 	r.Diags.Append(owned.DriftWarning(ref, refreshed)...)
 	if role == manifest.RoleWorkload {
 		// the run ended before or during its wait
 		r.PrivateState.Unready = r.PrivateState.Unready || refreshed.Unrecorded && !r.State.Ready.ValueBool()
-		seen := manifest.FollowSuspension(refreshed.Object, found.Live)
+		seen := manifest.FollowSuspension(refreshed.Object, live)
 		refreshed.Differs = refreshed.Differs || seen != refreshed.Object
 		refreshed.Object = seen
 	}
@@ -128,12 +127,11 @@ func (r *reader) release(
 ) (*unstructured.Unstructured, error) {
 	remaining := withoutUnserved(applied) // a plan without a cluster may contain more fields
 	if !r.State.Suspend.ValueBool() {
-		left, released, err := r.Memory.Release(key, remaining, live,
-			manifest.LeftAfterCreation(applied.GroupVersionKind()))
+		var err error
+		remaining, err = r.Memory.Release(key, remaining, live, manifest.LeftAfterCreation(applied.GroupVersionKind()))
 		if err != nil {
 			return applied, err
 		}
-		remaining, r.MemoryChanged = left, r.MemoryChanged || released
 	}
 	if remaining == applied {
 		return applied, nil

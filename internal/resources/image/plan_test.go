@@ -231,7 +231,7 @@ func TestImportOfAConfigMapOfAnotherClientReadsOnlyItsName(t *testing.T) {
 		t.Fatal(err, r.Diags)
 	}
 	if s := r.State; s.UID.ValueString() != "u-1" || !s.ImageID.IsNull() || s.AdoptExisting.ValueBool() ||
-		!r.PrivateState.Imported || !r.MemoryChanged {
+		!r.PrivateState.Imported || len(r.Memory) != 1 {
 		t.Errorf("%+v", s)
 	}
 }

@@ -45,19 +45,18 @@ func (r reader) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ref, found, err := r.FindObject(ctx, sent)
+	ref, live, err := r.FindObject(ctx, sent)
 	if err != nil {
 		return err
 	}
-	r.State.UID = types.StringValue(string(found.Live.GetUID()))
-	if r.PrivateState.Terminating = found.Live.GetDeletionTimestamp() != nil; r.PrivateState.Terminating {
-		r.Diags.Append(owned.TerminatingWarning(ref, found.Live))
+	r.State.UID = types.StringValue(string(live.GetUID()))
+	if r.PrivateState.Terminating = live.GetDeletionTimestamp() != nil; r.PrivateState.Terminating {
+		r.Diags.Append(owned.TerminatingWarning(ref, live))
 	}
-	fresh, err := r.Memory.Refresh(manifest.Key(sent), sent, image.Summary(found.Live))
+	fresh, err := r.Memory.Refresh(manifest.Key(sent), sent, image.Summary(live))
 	if err != nil {
 		return err
 	}
-	r.MemoryChanged = r.MemoryChanged || fresh.MemoryChanged
 	r.Diags.Append(owned.DriftWarning(ref, fresh)...)
 	if !fresh.Differs {
 		return nil

@@ -47,7 +47,6 @@ func (hooks) Refresh(ctx context.Context, reading *reading) error {
 		return err
 	}
 	owned.RecordInState(r.Data.Run, r.ref, live, r.Resource)
-	r.MemoryChanged = true
 	return nil
 }
 
@@ -72,11 +71,7 @@ func (hooks) Import(ctx context.Context, reading *reading) error {
 	case err != nil:
 		return err
 	}
-	if err := r.importSecret(ctx, live); err != nil {
-		return err
-	}
-	r.MemoryChanged = true
-	return nil
+	return r.importSecret(ctx, live)
 }
 
 // reader refreshes or imports one state.
@@ -105,7 +100,7 @@ func (r reader) unchanged(ctx context.Context) (*unstructured.Unstructured, erro
 func (r reader) refresh(live *unstructured.Unstructured) error {
 	r.PrivateState.open(r.Data)
 	key := secretKey(r.ref)
-	_, diags, err := r.Memory.Recognize(key, r.ref, live, r.Resource)
+	diags, err := r.Memory.Recognize(key, r.ref, live, r.Resource)
 	r.Diags.Append(diags...)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"maps"
 	"reflect"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -32,8 +33,6 @@ type Reading[M, N any] struct {
 	Live    *unstructured.Unstructured
 	Listing *kube.Listing
 
-	// MemoryChanged reports that Memory has changed.
-	MemoryChanged bool
 	// Short reports whether this is the [ShortPath]. There, a hook may return any error instead of a result that
 	// needs requests of its own: the framework then repeats the refresh.
 	Short bool
@@ -43,21 +42,19 @@ type Reading[M, N any] struct {
 // if its kind was removed from the cluster.
 func (r *Reading[M, N]) FindObject(
 	ctx context.Context, obj *unstructured.Unstructured,
-) (kube.Ref, owned.Found, error) {
+) (ref kube.Ref, live *unstructured.Unstructured, err error) {
 	cluster := r.Data.Cluster
-	var found owned.Found
-	ref, err := cluster.Discovery.LiveRef(ctx, obj)
+	ref, err = cluster.Discovery.LiveRef(ctx, obj)
 	if err == nil {
 		var diags diag.Diagnostics
-		found, diags, err = owned.Find(ctx, r.Data.Run, r.Memory, manifest.Key(obj), ref, r.Resource)
+		live, diags, err = owned.Find(ctx, r.Data.Run, r.Memory, manifest.Key(obj), ref, r.Resource)
 		r.Diags.Append(diags...)
-		r.MemoryChanged = r.MemoryChanged || found.MemoryChanged
 	}
 	if r.RecordedCluster.KindRemoved(ctx, cluster, ref, err) {
 		r.Diags.Append(owned.RemovedWarning(ref))
 		err = owned.ErrGone
 	}
-	return ref, found, err
+	return ref, live, err
 }
 
 // keepStateError leaves the state unchanged, with a warning.
@@ -139,13 +136,13 @@ func (r *Resource[M, N]) readRevealed(
 		return stateKept, diags
 	}
 	r.recoverMemory(memory, commonOf(state))
-	before := *state
+	before, remembered := *state, maps.Clone(memory) // entries are replaced, not changed
 
 	reading := &Reading[M, N]{Data: r.data, Resource: r.Kind.Type + " " + commonOf(state).ID.ValueString(),
 		RecordedCluster: recordedCluster, State: state, Memory: memory, PrivateState: privateState, Moved: moved,
 		Short: short}
 	err := r.refresh(ctx, reading, commonOf(state))
-	if reading.MemoryChanged {
+	if !reflect.DeepEqual(memory, remembered) {
 		diags.Append(memory.Save(ctx, private)...)
 	}
 	if !reflect.DeepEqual(reading.PrivateState, privateState) {
