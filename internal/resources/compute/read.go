@@ -157,18 +157,14 @@ func (r *reader) isReady(ctx context.Context, ref kube.Ref, live *unstructured.U
 
 // setStatus sets the attributes about the live workload.
 func (r *reader) setStatus(ctx context.Context, ref kube.Ref, live *unstructured.Unstructured) {
-	r.State.UID = types.StringValue(string(live.GetUID()))
+	r.SetLive(ref, live)
 	isReady := r.isReady(ctx, ref, live)
 	// Knative also reports a suspended Service as ready.
 	r.State.Ready = types.BoolValue(isReady && !r.State.Suspend.ValueBool())
 	r.PrivateState.Unready = r.PrivateState.Unready && !isReady
-	if r.PrivateState.Terminating = live.GetDeletionTimestamp() != nil; r.PrivateState.Terminating {
-		r.Diags.Append(owned.TerminatingWarning(ref, live))
-	}
 }
 
 // clearStatus sets the attributes about the workload if it does not exist.
 func (r *reader) clearStatus() {
 	r.State.UID, r.State.Ready = types.StringNull(), types.BoolValue(false)
-	r.PrivateState.Terminating = false
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
@@ -49,10 +48,7 @@ func (r reader) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.State.UID = types.StringValue(string(live.GetUID()))
-	if r.PrivateState.Terminating = live.GetDeletionTimestamp() != nil; r.PrivateState.Terminating {
-		r.Diags.Append(owned.TerminatingWarning(ref, live))
-	}
+	r.SetLive(ref, live)
 	fresh, err := r.Memory.Refresh(manifest.Key(sent), sent, image.Summary(live))
 	if err != nil {
 		return err

@@ -31,7 +31,6 @@ func (hooks) Refresh(ctx context.Context, reading *reading) error {
 	current := owned.Objects{}
 	var before, after []*unstructured.Unstructured
 	r.State.setStatus(nil)
-	r.PrivateState.Terminating = false
 	for _, obj := range applied.Sorted(kueue.Rank) {
 		refreshed, err := r.refreshObject(ctx, obj, applied, current)
 		switch {
@@ -92,7 +91,7 @@ func (r reader) checkTerminating(ref kube.Ref, live *unstructured.Unstructured) 
 	if !hasQuotas(live) {
 		return owned.ErrGone
 	}
-	r.PrivateState.Terminating = true
+	r.Terminating = true
 	return nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -83,11 +82,11 @@ type reader struct {
 // unchanged returns the metadata of the Secret if it is the version at which the values matched the digests, and its
 // creation is complete. Then the values need not be read. It returns nil otherwise, or if that is unknown.
 func (r reader) unchanged(ctx context.Context) (*unstructured.Unstructured, error) {
-	if r.PrivateState.Matched == "" || r.PrivateState.Terminating {
+	if r.PrivateState.Matched == "" {
 		return nil, nil
 	}
 	listed, err := r.Data.Cluster.Store.SecretMetadata(ctx, r.ref)
-	if err != nil || listed == nil || !r.PrivateState.matches(listed) {
+	if err != nil || listed == nil || listed.GetDeletionTimestamp() != nil || !r.PrivateState.matches(listed) {
 		return nil, err
 	}
 	if _, unfinished := listed.GetAnnotations()[kube.UnfinishedAnnotation]; unfinished {
@@ -129,11 +128,7 @@ func (r reader) refresh(live *unstructured.Unstructured) error {
 		r.Memory[key] = entry
 	}
 	r.setKeys(data, extra, fresh.Changes)
-	r.State.UID = types.StringValue(string(live.GetUID()))
-	r.PrivateState.Terminating = live.GetDeletionTimestamp() != nil
-	if r.PrivateState.Terminating {
-		r.Diags.Append(owned.TerminatingWarning(r.ref, live))
-	}
+	r.SetLive(r.ref, live)
 	r.recordMatch(live, data, extra, fresh.Changes)
 	r.Diags.Append(owned.DriftWarning(r.ref, fresh)...)
 	if !fresh.Differs {

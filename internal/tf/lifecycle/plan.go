@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -38,15 +39,14 @@ type Planning[M, N any] struct {
 	Request *resource.ModifyPlanRequest
 	// Moved is the object of a resource that was moved from another provider and not updated since; nil for others.
 	Moved *Moved
-	// PriorPrivate is the private state of the resource, and Private is saved with the plan.
-	PriorPrivate owned.PrivateReader
-	Private      owned.PrivateWriter
+	// Terminating reports whether the last refresh has found that the object in state is being deleted. The resource is
+	// then replaced.
+	Terminating bool
 
-	creation func() *owned.Creation
-	memory   func() owned.Memory
-	plan     *Common
-	config   *Common
-	state    *Common
+	private   privateData // of the resource, and saved with the plan
+	creation  func() *owned.Creation
+	previewed *owned.Creation // of the objects of [Planning.DryRun]
+	memory    func() owned.Memory
 }
 
 // Creation returns the creation of the plan, also for objects that an update adds. Each call returns a new one,
@@ -62,20 +62,26 @@ func (p *Planning[M, N]) ReplaceIfMoved() {
 	if p.Creating {
 		return
 	}
-	if !p.plan.Name.Equal(p.state.Name) {
+	plan, state := commonOf(p.Plan), commonOf(p.State)
+	if !plan.Name.Equal(state.Name) {
 		p.Replace.Append(path.Root("name"))
 	}
-	if !p.plan.Namespace.Equal(p.state.Namespace) {
+	if !plan.Namespace.Equal(state.Namespace) {
 		p.Replace.Append(path.Root("namespace"))
 	}
 }
 
-// DryRun runs a server-side dry run of a planned object, and reports what it finds. creation is nil for an object in
-// state. replaced is the UID of an object that is deleted first; see [owned.Memory.Preview].
+// DryRun runs a server-side dry run of a planned object, and reports what it finds. The new objects of a plan are those
+// of one creation, in the order of their dry runs. replaced is the UID of an object that is deleted first; see
+// [owned.Memory.Preview].
 func (p *Planning[M, N]) DryRun(
-	ctx context.Context, obj *unstructured.Unstructured, creation *owned.Creation, replaced apitypes.UID,
+	ctx context.Context, obj *unstructured.Unstructured, inState bool, replaced apitypes.UID,
 ) owned.Forecast {
-	inState := creation == nil
+	var creation *owned.Creation
+	if !inState {
+		p.previewed = cmp.Or(p.previewed, p.Creation())
+		creation = p.previewed
+	}
 	forecast := p.Memory().Preview(ctx, p.Data.Cluster, obj, creation, replaced)
 	p.Diags.Append(forecast.Diagnostics(p.Creating, inState)...)
 	if inState {
@@ -90,8 +96,9 @@ func (p *Planning[M, N]) PreserveImported(imported bool, others ...func()) {
 	if p.Creating || !imported {
 		return
 	}
+	plan, state, config := commonOf(p.Plan), commonOf(p.State), commonOf(p.Config)
 	owned.PreserveImported(p.Plan, p.State, func() {
-		owned.PreserveSetting(&p.plan.AdoptExisting, p.state.AdoptExisting, p.config.AdoptExisting)
+		owned.PreserveSetting(&plan.AdoptExisting, state.AdoptExisting, config.AdoptExisting)
 		for _, preserve := range others {
 			preserve()
 		}
@@ -117,7 +124,7 @@ func (p *Planning[M, N]) PreserveObjects(
 
 // SavePrivateState saves the changed private state with the plan.
 func (p *Planning[M, N]) SavePrivateState(ctx context.Context) {
-	p.Diags.Append(owned.Save(ctx, p.Private, privateStateKey, p.PrivateState)...)
+	p.Diags.Append(owned.Save(ctx, p.private, privateStateKey, p.PrivateState)...)
 }
 
 // Short reports whether this is the [ShortPath].
@@ -198,13 +205,15 @@ func (r *Resource[M, N]) planning(
 ) *Planning[M, N] {
 	p := &Planning[M, N]{
 		Data: r.data, Plan: plan, Config: config, State: state, Creating: creating,
-		PriorPrivate: private, Private: private,
-		plan: commonOf(plan), state: commonOf(state), config: commonOf(config),
+		private: private,
 	}
 	privateState, diags := owned.Load[N](ctx, private, privateStateKey)
 	p.Diags.Append(diags...)
 	p.Moved, diags = loadMoved(ctx, private)
 	p.Diags.Append(diags...)
+	terminating, diags := owned.Load[bool](ctx, private, terminatingKey)
+	p.Diags.Append(diags...)
+	p.Terminating = terminating && !creating // otherwise, it is of the replaced resource
 	load := func() owned.Memory {
 		memory, diags := owned.LoadMemory(ctx, private)
 		p.Diags.Append(diags...)
@@ -217,7 +226,7 @@ func (r *Resource[M, N]) planning(
 		p.memory, p.PrivateState = sync.OnceValue(load), privateState
 	}
 	p.creation = func() *owned.Creation {
-		creation := r.creation(p.plan)
+		creation := r.creation(commonOf(plan))
 		creation.Replaced, creation.PerObject = p.Replaced, !creating
 		if creating && r.data.Configured() {
 			creation.HeldBy = r.data.Run.HeldBy
@@ -229,18 +238,19 @@ func (r *Resource[M, N]) planning(
 
 // plan completes a plan.
 func (r *Resource[M, N]) plan(ctx context.Context, p *Planning[M, N]) {
-	p.Diags.Append(r.setIdentity(p.plan, p.config, p.state)...)
-	if !p.Creating {
-		if p.Diags.Append(requireRefresh(p.Moved, p.state)...); p.Diags.HasError() {
-			return
-		}
-	}
+	plan, state := commonOf(p.Plan), commonOf(p.State)
+	p.Diags.Append(r.setIdentity(plan, commonOf(p.Config), state)...)
 	if p.Creating {
-		p.Diags.Append(owned.PlanCreate(r.data, p.Creation(), p.Replaced.Contains(r.Kind.object(p.plan)))...)
+		p.Diags.Append(owned.PlanCreate(r.data, p.Creation(), p.Replaced.Contains(r.Kind.object(plan)))...)
+	} else if p.Diags.Append(requireRefresh(p.Moved, state)...); p.Diags.HasError() {
+		return
+	}
+	if p.Terminating {
+		p.Replace.Append(path.Root("uid"))
 	}
 	r.Hooks.Plan(ctx, p)
 	if len(p.Replace) > 0 {
-		p.Diags.Append(r.refuseIfProtected(p.state)...)
+		p.Diags.Append(r.refuseIfProtected(state)...)
 	}
 	p.Diags.Append(p.planMoved(r.Kind)...)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -27,6 +28,9 @@ type Reading[M, N any] struct {
 	Diags           diag.Diagnostics
 	// Moved is the object of a resource that was moved from another provider and not updated since; nil for others.
 	Moved *Moved
+
+	// Terminating reports whether the object with the attribute uid is being deleted; see [Reading.SetLive].
+	Terminating bool
 
 	// Live is the first object of the resource, and Listing reads its other objects, if a list resource imports it.
 	// Both are nil otherwise. Nothing is then stored but the state, so the hook need not determine anything else.
@@ -55,6 +59,15 @@ func (r *Reading[M, N]) FindObject(
 		err = owned.ErrGone
 	}
 	return ref, live, err
+}
+
+// SetLive sets the attribute uid to that of its live object. If that is being deleted, it warns of it, and the next plan
+// replaces the resource.
+func (r *Reading[M, N]) SetLive(ref kube.Ref, live *unstructured.Unstructured) {
+	commonOf(r.State).UID = types.StringValue(string(live.GetUID()))
+	if r.Terminating = live.GetDeletionTimestamp() != nil; r.Terminating {
+		r.Diags.Append(owned.TerminatingWarning(ref, live))
+	}
 }
 
 // keepStateError leaves the state unchanged, with a warning.
@@ -90,6 +103,9 @@ func (r *Resource[M, N]) Read(ctx context.Context, req resource.ReadRequest, res
 		resp.State.RemoveResource(ctx)
 	}
 }
+
+// terminatingKey is the key in private state of [Reading.Terminating] at the last refresh.
+const terminatingKey = "terminating"
 
 // readResult is the effect of a read on the state.
 type readResult int
@@ -150,6 +166,7 @@ func (r *Resource[M, N]) readRevealed(
 	}
 	diags.Append(reading.Diags...)
 	if err == nil {
+		diags.Append(saveChanged(ctx, private, terminatingKey, reading.Terminating)...)
 		diags.Append(checkMoved(moved, commonOf(state).UID)...)
 	}
 	switch {
