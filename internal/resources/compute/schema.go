@@ -246,7 +246,7 @@ func computedAttributes() map[string]schema.Attribute {
 		"ready": schema.BoolAttribute{Computed: true,
 			MarkdownDescription: "Whether the workload is ready. `false` while the compute is suspended."},
 		"uid": tf.ComputedString("UID of the workload. Null if `selector` is set without `manifest`."),
-		"manifests": tf.ManifestsAttribute("Fields of each object that the provider owns, as JSON by " +
+		"manifests": tf.ComputedTextMap("Fields of each object that the provider owns, as JSON by " +
 			"`Kind/namespace/name`. A plan shows the values to apply, a refresh the current values. " +
 			"`(env_vars.NAME)` stands for a value of `env_vars`, `(sensitive N)` for one of `sensitive_fields`."),
 	}
