@@ -63,6 +63,9 @@ func (r *reader) importObjects(ctx context.Context) error {
 	r.PrivateState.Origin = r.PrivateState.origin(r.State, found)
 	r.State.ServiceName = r.State.Name
 	r.State.URL, r.State.GRPCTarget = address(r.State), grpcTarget(r.State)
+	if r.Listing == nil {
+		r.PrivateState.rememberCRD(ctx, r.Data.Cluster, r.State)
+	}
 	return nil
 }
 

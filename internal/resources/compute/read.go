@@ -26,23 +26,13 @@ type reader struct {
 // Refresh updates the state from the shared collections, so that a refresh of a thousand computes costs two lists.
 func (hooks) Refresh(ctx context.Context, reading *reading) error {
 	r := &reader{reading: reading}
-	if err := r.refresh(ctx); err != nil {
-		return err
-	}
-	r.PrivateState.rememberCRD(ctx, r.Data.Cluster, r.State)
-	return nil
+	return r.refresh(ctx)
 }
 
 // Import reads the objects of a compute into a new state.
 func (hooks) Import(ctx context.Context, reading *reading) error {
 	r := &reader{reading: reading}
-	if err := r.importObjects(ctx); err != nil {
-		return err
-	}
-	if r.Listing == nil {
-		r.PrivateState.rememberCRD(ctx, r.Data.Cluster, r.State)
-	}
-	return nil
+	return r.importObjects(ctx)
 }
 
 // refresh compares every applied object with the cluster.
@@ -70,6 +60,7 @@ func (r *reader) refresh(ctx context.Context) error {
 	}
 	// A compute of which only the Service is left stays in state, so that a destroy deletes the Service.
 	r.State.Manifests = withNulls(r.State.manifestsOf(current, &before, applied), before.Manifests)
+	r.PrivateState.rememberCRD(ctx, r.Data.Cluster, r.State)
 	return nil
 }
 

@@ -22,8 +22,8 @@ import (
 
 // NewLister returns the list resource.
 func NewLister() tflist.ListResource {
-	return &lifecycle.Lister[model, privateState]{Kind: resourceKind(), Hooks: hooks{}, Filters: filters,
-		Search: search}
+	return &lifecycle.Lister[model, privateState]{Resource: lifecycle.New[model](resourceKind(), hooks{}),
+		Filters: filters, Search: search}
 }
 
 // filter is the configuration of the list resource.

@@ -197,6 +197,17 @@ func (r *Resource[M, N]) creation(c *Common) *owned.Creation {
 		Owner: r.Kind.Owner}
 }
 
+// recorded reads what private state contains about a resource in state.
+func (r *Resource[M, N]) recorded(ctx context.Context, private owned.PrivateReader, state *Common) (
+	memory owned.Memory, privateState N, cluster owned.RecordedCluster, diags diag.Diagnostics,
+) {
+	cluster, diags = owned.ClusterOf(ctx, r.data, private, r.Kind.Type, state.ID)
+	memory, unreadable := owned.LoadMemory(ctx, private)
+	diags.Append(unreadable...)
+	privateState, unreadable = owned.Load[N](ctx, private, privateStateKey)
+	return memory, privateState, cluster, append(diags, unreadable...)
+}
+
 // recoverMemory adds the objects in state to the memory if the private state was lost.
 func (r *Resource[M, N]) recoverMemory(memory owned.Memory, state *Common) {
 	memory.RecoverObjects(state.Manifests, apitypes.UID(state.UID.ValueString()), r.Kind.HasUID)

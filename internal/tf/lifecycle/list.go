@@ -12,7 +12,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/list/schema"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,14 +25,12 @@ import (
 
 // Lister implements a list resource, for a resource of the same type.
 type Lister[M, N any] struct {
-	Kind  Kind
-	Hooks Hooks[M, N]
+	*Resource[M, N]
+
 	// Filters is the schema of the configuration.
 	Filters func() schema.Schema
 	// Search decodes a configuration.
 	Search func(context.Context, tfsdk.Config) (Search, diag.Diagnostics)
-
-	data *tf.ProviderData // nil until the provider is configured
 }
 
 // Search is a decoded configuration of a list resource.
@@ -58,18 +55,6 @@ type Item struct {
 	Identity owned.Identity
 	Live     *unstructured.Unstructured // the first object of the resource
 	Display  string                     // what people read: kind, name, properties
-}
-
-// Metadata names the resource type.
-func (l *Lister[M, N]) Metadata(_ context.Context, _ resource.MetadataRequest, resp *resource.MetadataResponse) {
-	resp.TypeName = l.Kind.Type
-}
-
-// Configure stores the data of the provider.
-func (l *Lister[M, N]) Configure(
-	_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse,
-) {
-	l.data = tf.DataOf(req.ProviderData, &resp.Diagnostics)
 }
 
 // ListResourceConfigSchema describes the filters.
@@ -190,7 +175,8 @@ func ListItems[M, N any](
 	item func(*unstructured.Unstructured) Item,
 ) *Lister[M, N] {
 	return &Lister[M, N]{
-		Kind: k, Hooks: hooks, Filters: func() schema.Schema { return FilterSchema(noun, nil) },
+		Resource: &Resource[M, N]{Kind: k, Hooks: hooks},
+		Filters:  func() schema.Schema { return FilterSchema(noun, nil) },
 		Search: func(ctx context.Context, config tfsdk.Config) (search Search, diags diag.Diagnostics) {
 			search.Find = func(ctx context.Context, query *Query) iter.Seq2[Item, error] {
 				return query.Items(ctx, of, selector, accept, item)

@@ -61,8 +61,8 @@ func (r *Reading[M, N]) FindObject(
 	return ref, live, err
 }
 
-// SetLive sets the attribute uid to that of its live object. If that is being deleted, it warns of it, and the next plan
-// replaces the resource.
+// SetLive sets the attribute uid to that of its live object. If that is being deleted, it warns of it, and the next
+// plan replaces the resource.
 func (r *Reading[M, N]) SetLive(ref kube.Ref, live *unstructured.Unstructured) {
 	commonOf(r.State).UID = types.StringValue(string(live.GetUID()))
 	if r.Terminating = live.GetDeletionTimestamp() != nil; r.Terminating {
@@ -137,14 +137,7 @@ func (r *Resource[M, N]) readRevealed(
 	if !r.data.Configured() {
 		return stateKept, nil // the cluster is created in this run
 	}
-	recordedCluster, diags := owned.ClusterOf(ctx, r.data, private, r.Kind.Type, commonOf(state).ID)
-	if diags.HasError() {
-		return stateKept, diags
-	}
-	memory, unreadable := owned.LoadMemory(ctx, private)
-	diags.Append(unreadable...)
-	privateState, unreadable := owned.Load[N](ctx, private, privateStateKey)
-	diags.Append(unreadable...)
+	memory, privateState, recordedCluster, diags := r.recorded(ctx, private, commonOf(state))
 	moved, unreadable := loadMoved(ctx, private)
 	diags.Append(unreadable...)
 	diags.Append(commonOf(state).Reveal()...)

@@ -103,14 +103,10 @@ func (r *Resource[M, N]) Update(ctx context.Context, req resource.UpdateRequest,
 	hidden := concealer[M]{plan: plan, planned: commonOf(plan).SensitiveValues, prior: commonOf(state).SensitiveValues}
 	resp.Diagnostics.Append(commonOf(plan).Reveal()...)
 	resp.Diagnostics.Append(commonOf(state).Reveal()...)
-	memory, diags := owned.LoadMemory(ctx, req.Private)
-	resp.Diagnostics.Append(diags...)
-	privateState, diags := owned.Load[N](ctx, req.Private, privateStateKey)
-	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	recordedCluster, diags := owned.ClusterOf(ctx, r.data, req.Private, r.Kind.Type, commonOf(state).ID)
+	memory, privateState, recordedCluster, diags := r.recorded(ctx, req.Private, commonOf(state))
 	resp.Diagnostics.Append(diags...)
 	defaultLimit := r.Kind.Update + r.waitTimeout(plan)
 	ctx, cancel := r.limit(ctx, "timeouts.update", commonOf(plan).Timeouts.Update, defaultLimit, &resp.Diagnostics)
@@ -201,20 +197,16 @@ func (r *Resource[M, N]) Delete(ctx context.Context, req resource.DeleteRequest,
 	defer func() { resp.Diagnostics = mask(resp.Diagnostics, commonOf(state).SensitiveValues) }()
 	resp.Diagnostics.Append(r.refuseIfProtected(commonOf(state))...)
 	resp.Diagnostics.Append(r.refuseIfHeld(commonOf(state))...)
-	memory, diags := owned.LoadMemory(ctx, req.Private)
-	resp.Diagnostics.Append(diags...)
-	privateState, diags := owned.Load[N](ctx, req.Private, privateStateKey)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	memory, privateState, recordedCluster, diags := r.recorded(ctx, req.Private, commonOf(state))
 	resp.Diagnostics.Append(diags...)
 	requested, diags := owned.Load[bool](ctx, req.Private, destroyKey)
 	resp.Diagnostics.Append(diags...)
 	if !requested && len(memory) == 0 {
 		resp.Diagnostics.Append(r.refuseUnapplied(commonOf(state))...)
 	}
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	recordedCluster, diags := owned.ClusterOf(ctx, r.data, req.Private, r.Kind.Type, commonOf(state).ID)
-	resp.Diagnostics.Append(diags...)
 	ctx, cancel := r.limit(ctx, "timeouts.delete", commonOf(state).Timeouts.Delete, r.Kind.Delete, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
