@@ -95,7 +95,8 @@ func (p *planner) pin(ctx context.Context, in inputs) (registry.Pin, bool) {
 func (p *planner) dryRun(ctx context.Context) {
 	if p.Creating && p.object == nil && !p.Plan.ID.IsUnknown() && p.Data.Configured() {
 		p.Data.Run.Preview(func() {
-			p.Diags.Append(owned.PreviewOwner(ctx, p.Data.Cluster, p.Plan.ref(), p.Creation()).Diagnostics(true, false)...)
+			forecast := owned.PreviewOwner(ctx, p.Data.Cluster, p.Plan.ref(), p.Creation())
+			p.Diags.Append(forecast.Diagnostics(true, false)...)
 		})
 	}
 	if p.object == nil || p.Plan.Manifests.Equal(p.State.Manifests) || len(p.Replace) > 0 || p.Short() {

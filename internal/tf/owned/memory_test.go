@@ -112,7 +112,8 @@ func TestReleaseOfAFieldKeepsTheRestOfTheEntry(t *testing.T) {
 	memory := Memory{key: {UID: "u", Set: both, Creation: "some", Assumed: true}}
 	kept, err := memory.Release(key, sent, labelled(kube.Manager, "ml"),
 		[][]string{{"metadata", "labels", "queue"}})
-	if released := kept != sent; err != nil || !released || kept.GetLabels()["queue"] != "" || kept.GetLabels()["team"] != "ml" {
+	released := kept != sent
+	if err != nil || !released || kept.GetLabels()["queue"] != "" || kept.GetLabels()["team"] != "ml" {
 		t.Fatalf("released %t, kept %v, %v", released, kept, err)
 	}
 	if entry := memory[key]; entry.UID != "u" || entry.Creation != "some" || !entry.Assumed {
@@ -272,7 +273,8 @@ func TestEntryOfAnUnknownFormatIsAnError(t *testing.T) {
 	if _, err := memory.MergeForeign(key, obj, obj, obj); err == nil {
 		t.Error("merged")
 	}
-	if kept, err := memory.Release(key, obj, obj, [][]string{{"metadata", "labels", "team"}}); err == nil || kept != obj {
+	kept, err := memory.Release(key, obj, obj, [][]string{{"metadata", "labels", "team"}})
+	if err == nil || kept != obj {
 		t.Error("released")
 	}
 	if got := memory.Compare(key, obj, obj); got != fields.Different {
