@@ -57,18 +57,16 @@ func checkpoint() action.Action {
 // concludeCheckpoint records whether the compute must not be destroyed. With `on_failure = "continue"`, it makes an
 // error a warning.
 func concludeCheckpoint(ctx context.Context, c *call, m *checkpointModel, err error) error {
+	continues := m.OnFailure.ValueString() == continueOnFailure
 	switch id := c.namespace + "/" + c.name; {
-	case err == nil, m.OnFailure.ValueString() == continueOnFailure:
+	case err == nil, continues:
 		c.found = true // so that nothing is held
 		c.warnings.Append(holdWarning(c.holds.Remove(tf.ComputeType, id))...)
 	case c.found:
 		c.warnings.Append(holdWarning(c.holds.Add(tf.ComputeType, id, heldByCheckpoint))...)
 	}
-	switch {
-	case err == nil, m.OnFailure.ValueString() != continueOnFailure:
+	if err == nil || !continues || errors.Is(context.Cause(ctx), context.Canceled) { // canceled: the user stops the run
 		return err
-	case errors.Is(context.Cause(ctx), context.Canceled):
-		return err // the user stops the run
 	}
 	failed := diagnosticOf(err)
 	c.warn("Checkpoint failed: "+failed.Summary(), failed.Detail()+ignoredFailure)

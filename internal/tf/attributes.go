@@ -47,6 +47,11 @@ func ComputedObjects(description string, attributes Attributes) schema.ListNeste
 		NestedObject: schema.NestedAttributeObject{Attributes: attributes}}
 }
 
+// ComputedObject returns an object that only the provider sets.
+func ComputedObject(description string, attributes Attributes) schema.SingleNestedAttribute {
+	return schema.SingleNestedAttribute{Computed: true, MarkdownDescription: description, Attributes: attributes}
+}
+
 // OptionalObject returns an optional object.
 func OptionalObject(description string, attributes Attributes) schema.SingleNestedAttribute {
 	return schema.SingleNestedAttribute{Optional: true, MarkdownDescription: description, Attributes: attributes}
@@ -160,9 +165,4 @@ func AnnotationsAttribute(noun string) schema.MapAttribute {
 // AnnotationMap returns an optional map of annotations.
 func AnnotationMap(description string) schema.MapAttribute {
 	return OptionalTextMap(description, NoNulls(), mapvalidator.KeysAre(LabelKey()))
-}
-
-// ManifestsAttribute returns the attribute manifests.
-func ManifestsAttribute(description string) schema.MapAttribute {
-	return schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: description}
 }

@@ -92,21 +92,11 @@ func SetChangedEntries(attribute *types.Map, before, after map[string]string) {
 // CurrentEntries returns the configured labels or annotations with the changes between two observations. Others appear
 // only in manifests.
 func CurrentEntries(attribute types.Map, before, after map[string]string) types.Map {
-	configured := Texts(attribute)
-	changed := false
-	for key := range configured {
-		if before[key] == after[key] {
-			continue
-		}
-		changed = true
-		if value, exists := after[key]; exists {
-			configured[key] = value
-		} else {
-			delete(configured, key)
-		}
-	}
-	if !changed {
-		return attribute
-	}
-	return TextMap(configured)
+	known := maps.Clone(after)
+	maps.DeleteFunc(known, func(key, _ string) bool {
+		_, existed := before[key]
+		return !existed
+	})
+	SetChangedEntries(&attribute, before, known)
+	return attribute
 }

@@ -57,12 +57,15 @@ func (r *reader) importObjects(ctx context.Context) error {
 				"Investigate with:\n  kubectl get deployments,services -n %s",
 			r.State.ID.ValueString(), r.State.Namespace.ValueString()))
 	}
-	r.MemoryChanged, r.PrivateState.Imported = true, slices.Sorted(maps.Keys(found))
+	r.PrivateState.Imported = slices.Sorted(maps.Keys(found))
 	r.State.Manifests = r.State.manifestsOf(found, r.State, nil)
 	r.State.observeVersions(found)
 	r.PrivateState.Origin = r.PrivateState.origin(r.State, found)
 	r.State.ServiceName = r.State.Name
 	r.State.URL, r.State.GRPCTarget = address(r.State), grpcTarget(r.State)
+	if r.Listing == nil {
+		r.PrivateState.rememberCRD(ctx, r.Data.Cluster, r.State)
+	}
 	return nil
 }
 

@@ -9,10 +9,8 @@ import (
 	tflist "github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/list/schema"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -25,8 +23,8 @@ import (
 
 // NewLister returns the list resource.
 func NewLister() tflist.ListResource {
-	return &lifecycle.Lister[model, *model, privateState]{Kind: resourceKind(), Hooks: hooks{}, Filters: filters,
-		Search: decodeSearch}
+	return &lifecycle.Lister[model, privateState]{Resource: lifecycle.New[model](resourceKind(), hooks{}),
+		Filters: filters, Search: decodeSearch}
 }
 
 // filter is the configuration of the list resource.
@@ -40,16 +38,13 @@ type filter struct {
 
 func filters() schema.Schema {
 	return lifecycle.FilterSchema("computes", map[string]schema.Attribute{
-		"gpu_type": schema.StringAttribute{Optional: true, Validators: []validator.String{tf.GPUType()},
-			MarkdownDescription: "GPU product of the nodes that the pods select (label `nvidia.com/gpu.product`), or " +
-				"any node label as `key: value`, like `gpu_type` of the resource."},
-		"idle": schema.BoolAttribute{Optional: true,
-			MarkdownDescription: "`true` for computes without a ready pod: suspended, scaled to zero, waiting or " +
-				"failing; `false` for computes with at least one ready pod. Defaults to both. With it, the pods of " +
-				"the computes are listed too."},
-		"all": schema.BoolAttribute{Optional: true,
-			MarkdownDescription: "Whether to list also workloads that are neither from this provider nor from " +
-				"Kubetorch and whose pods request no GPUs. Defaults to `false`."},
+		"gpu_type": tf.OptionalText("GPU product of the nodes that the pods select (label `nvidia.com/gpu.product`), "+
+			"or any node label as `key: value`, like `gpu_type` of the resource.", tf.GPUType()),
+		"idle": tf.OptionalBool("`true` for computes without a ready pod: suspended, scaled to zero, waiting or " +
+			"failing; `false` for computes with at least one ready pod. Defaults to both. With it, the pods of the " +
+			"computes are listed too."),
+		"all": tf.OptionalBool("Whether to list also workloads that are neither from this provider nor from " +
+			"Kubetorch and whose pods request no GPUs. Defaults to `false`."),
 	})
 }
 
@@ -101,11 +96,9 @@ func (s *search) run(ctx context.Context) {
 		return
 	}
 	for _, k := range kind.Workloads() {
-		for live, err := range s.Objects(ctx, k, labelSelector(k)) {
-			if err == nil && !s.accepts(live) {
-				continue
-			}
-			if !s.yield(s.item(k, live), err) {
+		item := func(live *unstructured.Unstructured) lifecycle.Item { return s.item(k, live) }
+		for found, err := range s.Items(ctx, k, labelSelector(k), s.accepts, item) {
+			if !s.yield(found, err) {
 				return
 			}
 		}
@@ -113,11 +106,12 @@ func (s *search) run(ctx context.Context) {
 	if s.gpuType.Key != "" || s.idle != nil {
 		return // a compute for existing pods requests none
 	}
-	for live, err := range s.Objects(ctx, kind.Service(), kind.Ours) {
-		if err == nil && (s.seen[id(live)] || manifest.ObserveEndpoint(live) == nil) {
-			continue
-		}
-		if !s.yield(serviceItem(live), err) {
+	isCompute := func(live *unstructured.Unstructured) bool {
+		return !s.seen[id(live)] && manifest.ObserveEndpoint(live) != nil
+	}
+	item := func(live *unstructured.Unstructured) lifecycle.Item { return lifecycle.ItemOf(kind.Service(), live) }
+	for found, err := range s.Items(ctx, kind.Service(), kind.Ours, isCompute, item) {
+		if !s.yield(found, err) {
 			return
 		}
 	}
@@ -132,10 +126,9 @@ func labelSelector(k kind.Kind) string {
 	return ""
 }
 
-// accepts reports whether a workload is a compute that the filters admit, and records it. A workload that another
-// object controls is part of that.
+// accepts reports whether a workload is a compute that the filters admit, and records it.
 func (s *search) accepts(live *unstructured.Unstructured) bool {
-	if metav1.GetControllerOf(live) != nil || s.seen[id(live)] {
+	if s.seen[id(live)] {
 		return false
 	}
 	inventory := manifest.InventoryOf(live)
@@ -177,9 +170,6 @@ func (s *search) countReadyPods(ctx context.Context) bool {
 }
 
 func (s *search) item(k kind.Kind, live *unstructured.Unstructured) lifecycle.Item {
-	if live == nil {
-		return lifecycle.Item{}
-	}
 	inventory := manifest.InventoryOf(live)
 	gpus := "" // of a suspended workload: none
 	if inventory.GPUs > 0 {
@@ -194,13 +184,6 @@ func suspension(inventory manifest.Inventory) string {
 		return "suspended"
 	}
 	return ""
-}
-
-func serviceItem(live *unstructured.Unstructured) lifecycle.Item {
-	if live == nil {
-		return lifecycle.Item{}
-	}
-	return lifecycle.ItemOf(kind.Service(), live)
 }
 
 func id(live *unstructured.Unstructured) string { return live.GetNamespace() + "/" + live.GetName() }

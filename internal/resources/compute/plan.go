@@ -25,7 +25,8 @@ type planner struct {
 	unignored *unignoredConfig // nil if lifecycle.ignore_changes has changed nothing
 	prior     owned.Objects    // nil while the configuration is not fully known
 	rendered  owned.Objects    // nil while the configuration is not fully known
-	replace   bool             // an immutable field changes
+	// otherIdentity reports whether the name, the namespace or the mode changes.
+	otherIdentity bool
 }
 
 // Plan renders the objects that will be applied, and validates the changes with a server-side dry run.
@@ -36,10 +37,12 @@ func (hooks) Plan(ctx context.Context, planning *planning) {
 	}
 	p.addresses()
 	p.defaults()
+	before := len(p.Replace)
 	p.ReplaceIfMoved()
 	if p.changesMode() {
 		p.Replace.Append(path.Root("mode"), path.Root("runtime")) // Terraform ignores those that do not differ
 	}
+	p.otherIdentity = len(p.Replace) > before
 	if p.ConfigKnown() && !p.Plan.Namespace.IsUnknown() && p.Data.Configured() {
 		p.render(ctx)
 	} else {
@@ -54,12 +57,11 @@ func (hooks) Plan(ctx context.Context, planning *planning) {
 	}
 	p.status()
 	p.preserveImportedSettings()
-	if p.replace {
-		p.Replace.Append(path.Root("manifests"), path.Root("env_vars")) // Terraform ignores one that does not differ
-	}
-	if p.PrivateState.Terminating {
-		p.Replace.Append(path.Root("uid"))
-	}
+}
+
+// replaceObjects plans a replacement because of an immutable field.
+func (p *planner) replaceObjects() {
+	p.Replace.Append(path.Root("manifests"), path.Root("env_vars")) // Terraform ignores one that does not differ
 }
 
 // addresses sets the mode, and the attributes that depend on the name, the namespace and the mode.
@@ -191,32 +193,14 @@ func noObjectsDetail(consequence string) string {
 		"is created.", kind.KubetorchWorkload().Kind, consequence)
 }
 
-// replaces reports whether the plan replaces the compute.
-func (p *planner) replaces() bool {
-	return p.replace || p.PrivateState.Terminating || p.changesIdentity()
-}
-
-// changesIdentity reports whether the name, the namespace or the mode changes.
-func (p *planner) changesIdentity() bool {
-	return p.changesMode() ||
-		!p.Creating && (!p.Plan.Name.Equal(p.State.Name) || !p.Plan.Namespace.Equal(p.State.Namespace))
-}
-
 // status sets uid and ready.
 func (p *planner) status() {
-	recreates := p.Creating || p.replace || p.PrivateState.Terminating ||
-		p.PrivateState.recreatesExpired(p.Plan, p.State)
-	switch {
-	case p.Plan.Mode.ValueString() == kind.ModeSelector:
+	recreates := p.PrivateState.recreatesExpired(p.Plan, p.State)
+	p.Plan.UID = p.UID(p.State.UID, recreates || len(p.PrivateState.Expired) == 0)
+	if p.Plan.Mode.ValueString() == kind.ModeSelector {
 		p.Plan.UID = types.StringNull()
-	case !recreates && len(p.PrivateState.Expired) > 0:
-		p.Plan.UID = p.State.UID
-	case recreates || p.State.UID.IsNull(): // null: the workload was deleted
-		p.Plan.UID = types.StringUnknown()
-	default:
-		p.Plan.UID = p.State.UID
 	}
-	changes := recreates || !p.sameObjects()
+	changes := p.Creating || len(p.Replace) > 0 || recreates || !p.sameObjects()
 	waits := p.Plan.OnNotReady.ValueString() != ignoreOnNotReady && p.PrivateState.Unready && !p.State.Ready.ValueBool()
 	if changes || waits {
 		p.Plan.Ready = types.BoolUnknown()
@@ -228,7 +212,7 @@ func (p *planner) status() {
 // dryRun validates each new or changed object with a server-side dry run. An unchanged object costs no request.
 func (p *planner) dryRun(ctx context.Context) {
 	changes, _ := p.rendered.ChangedFrom(p.prior)
-	if len(changes) == 0 || p.Short() || p.changesIdentity() {
+	if len(changes) == 0 || p.Short() || p.otherIdentity {
 		return // Terraform plans the replacement next, as a creation
 	}
 	changed := sorted(changes)
@@ -249,19 +233,17 @@ func (p *planner) dryRun(ctx context.Context) {
 
 // preview validates the changed objects. It returns false if further checks would only report the same problem.
 func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructured) bool {
-	creation, complete := p.Creation(), true
+	complete := true
 	for _, obj := range changed {
 		key := manifest.Key(obj)
 		before, exists := p.prior[key]
-		asNew := creation
-		if exists {
-			asNew = nil
-		}
 		if sent, err := mergeForeign(ctx, p.Data.Cluster, p.Memory(), before, obj); err == nil {
 			obj = sent // otherwise the dry run fails with the same error
 		}
-		verdict := p.DryRun(ctx, obj, asNew, p.replacedUID(ctx, key, obj))
-		p.replace = p.replace || (verdict.Is(kube.Immutable) && exists)
+		verdict := p.DryRun(ctx, obj, exists, p.replacedUID(ctx, key, obj))
+		if verdict.Is(kube.Immutable) && exists {
+			p.replaceObjects()
+		}
 		if verdict.Unreachable() || p.Diags.HasError() {
 			return false
 		}

@@ -101,7 +101,7 @@ func (p *planner) warnOfDisruptionBudget() {
 // warnOfUnchangedPods warns if the pod template changes but running pods are not updated, because the apply would
 // seem to have changed them.
 func (p *planner) warnOfUnchangedPods() {
-	if p.Creating || p.replaces() || p.Plan.Suspend.ValueBool() || hasSuspension(p.prior) {
+	if p.Creating || len(p.Replace) > 0 || p.Plan.Suspend.ValueBool() || hasSuspension(p.prior) {
 		return // no pods of the old template will exist
 	}
 	before, after := workloadIn(p.prior), workloadIn(p.rendered)

@@ -12,8 +12,6 @@ type privateState struct {
 	// Configured is true after an update has applied the settings of the configuration that no object contains.
 	// Before the first update, an import assumes them.
 	Configured bool `json:"configured,omitempty"`
-	// Terminating is true if the workload was being deleted at the last refresh.
-	Terminating bool `json:"ending,omitempty"`
 	// Expired contains the keys of the objects in state that Kubetorch has deleted, and that on_expiry keeps in state.
 	Expired []string `json:"expired,omitempty"`
 	// Origin contains the defaults that the objects were created with. It is nil before the creation.

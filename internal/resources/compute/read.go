@@ -26,23 +26,13 @@ type reader struct {
 // Refresh updates the state from the shared collections, so that a refresh of a thousand computes costs two lists.
 func (hooks) Refresh(ctx context.Context, reading *reading) error {
 	r := &reader{reading: reading}
-	if err := r.refresh(ctx); err != nil {
-		return err
-	}
-	r.PrivateState.rememberCRD(ctx, r.Data.Cluster, r.State)
-	return nil
+	return r.refresh(ctx)
 }
 
 // Import reads the objects of a compute into a new state.
 func (hooks) Import(ctx context.Context, reading *reading) error {
 	r := &reader{reading: reading}
-	if err := r.importObjects(ctx); err != nil {
-		return err
-	}
-	if r.Listing == nil {
-		r.PrivateState.rememberCRD(ctx, r.Data.Cluster, r.State)
-	}
-	return nil
+	return r.importObjects(ctx)
 }
 
 // refresh compares every applied object with the cluster.
@@ -70,6 +60,7 @@ func (r *reader) refresh(ctx context.Context) error {
 	}
 	// A compute of which only the Service is left stays in state, so that a destroy deletes the Service.
 	r.State.Manifests = withNulls(r.State.manifestsOf(current, &before, applied), before.Manifests)
+	r.PrivateState.rememberCRD(ctx, r.Data.Cluster, r.State)
 	return nil
 }
 
@@ -79,7 +70,7 @@ func (r *reader) refreshObject(
 ) error {
 	key, role := manifest.Key(obj), roleOf(obj)
 	reported := len(r.Diags)
-	ref, found, err := r.FindObject(ctx, obj)
+	ref, live, err := r.FindObject(ctx, obj)
 	switch {
 	case errors.Is(err, owned.ErrGone):
 		isWorkload := role == manifest.RoleWorkload
@@ -96,22 +87,21 @@ func (r *reader) refreshObject(
 	}
 	current[key] = applied[key]
 	if role == manifest.RoleWorkload {
-		r.setStatus(ctx, ref, found.Live)
-		if obj, err = r.release(key, obj, found.Live, applied); err != nil {
+		r.setStatus(ctx, ref, live)
+		if obj, err = r.release(key, obj, live, applied); err != nil {
 			return err
 		}
 		current[key] = applied[key]
 	}
-	refreshed, err := r.Memory.Refresh(key, obj, found.Live)
+	refreshed, err := r.Memory.Refresh(key, obj, live)
 	if err != nil {
 		return err
 	}
-	r.MemoryChanged = r.MemoryChanged || refreshed.MemoryChanged
 	r.Diags.Append(owned.DriftWarning(ref, refreshed)...)
 	if role == manifest.RoleWorkload {
 		// the run ended before or during its wait
 		r.PrivateState.Unready = r.PrivateState.Unready || refreshed.Unrecorded && !r.State.Ready.ValueBool()
-		seen := manifest.FollowSuspension(refreshed.Object, found.Live)
+		seen := manifest.FollowSuspension(refreshed.Object, live)
 		refreshed.Differs = refreshed.Differs || seen != refreshed.Object
 		refreshed.Object = seen
 	}
@@ -128,12 +118,11 @@ func (r *reader) release(
 ) (*unstructured.Unstructured, error) {
 	remaining := withoutUnserved(applied) // a plan without a cluster may contain more fields
 	if !r.State.Suspend.ValueBool() {
-		left, released, err := r.Memory.Release(key, remaining, live,
-			manifest.LeftAfterCreation(applied.GroupVersionKind()))
+		var err error
+		remaining, err = r.Memory.Release(key, remaining, live, manifest.LeftAfterCreation(applied.GroupVersionKind()))
 		if err != nil {
 			return applied, err
 		}
-		remaining, r.MemoryChanged = left, r.MemoryChanged || released
 	}
 	if remaining == applied {
 		return applied, nil
@@ -160,18 +149,14 @@ func (r *reader) isReady(ctx context.Context, ref kube.Ref, live *unstructured.U
 
 // setStatus sets the attributes about the live workload.
 func (r *reader) setStatus(ctx context.Context, ref kube.Ref, live *unstructured.Unstructured) {
-	r.State.UID = types.StringValue(string(live.GetUID()))
+	r.SetLive(ref, live)
 	isReady := r.isReady(ctx, ref, live)
 	// Knative also reports a suspended Service as ready.
 	r.State.Ready = types.BoolValue(isReady && !r.State.Suspend.ValueBool())
 	r.PrivateState.Unready = r.PrivateState.Unready && !isReady
-	if r.PrivateState.Terminating = live.GetDeletionTimestamp() != nil; r.PrivateState.Terminating {
-		r.Diags.Append(owned.TerminatingWarning(ref, live))
-	}
 }
 
 // clearStatus sets the attributes about the workload if it does not exist.
 func (r *reader) clearStatus() {
 	r.State.UID, r.State.Ready = types.StringNull(), types.BoolValue(false)
-	r.PrivateState.Terminating = false
 }

@@ -23,36 +23,31 @@ func liveDeployment(uid string, terminating bool) *unstructured.Unstructured {
 	return live
 }
 
-// A recorded deletion must not replace the next workload of the same name.
-func TestDeletionOfAWorkloadIsRecordedUntilItIsDeleted(t *testing.T) {
+// The life cycle records it until the next refresh.
+func TestDeletionOfAWorkloadIsReported(t *testing.T) {
 	t.Parallel()
 	ref := kube.Ref{Kind: kind.Deployment(), Namespace: "ml", Name: "trainer"}
 	for name, c := range map[string]struct {
 		read func(*reader)
-		was  bool
 		want bool
 		uid  types.String
 	}{
 		"the deletion has started": {
-			func(r *reader) { r.setStatus(t.Context(), ref, liveDeployment("old", true)) }, false, true,
-			types.StringValue("old"),
-		},
-		"the deletion continues": {
-			func(r *reader) { r.setStatus(t.Context(), ref, liveDeployment("old", true)) }, true, true,
+			func(r *reader) { r.setStatus(t.Context(), ref, liveDeployment("old", true)) }, true,
 			types.StringValue("old"),
 		},
 		"another workload exists": {
-			func(r *reader) { r.setStatus(t.Context(), ref, liveDeployment("new", false)) }, true, false,
+			func(r *reader) { r.setStatus(t.Context(), ref, liveDeployment("new", false)) }, false,
 			types.StringValue("new"),
 		},
-		"no workload exists": {(*reader).clearStatus, true, false, types.StringNull()},
+		"no workload exists": {(*reader).clearStatus, false, types.StringNull()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := &reader{reading: &reading{State: planned(t), PrivateState: privateState{Terminating: c.was}}}
+			r := &reader{reading: &reading{State: planned(t)}}
 			c.read(r)
-			if r.PrivateState.Terminating != c.want || !r.State.UID.Equal(c.uid) || r.State.Ready.ValueBool() {
-				t.Errorf("terminating %t, uid %s, ready %s", r.PrivateState.Terminating, r.State.UID, r.State.Ready)
+			if r.Terminating != c.want || !r.State.UID.Equal(c.uid) || r.State.Ready.ValueBool() {
+				t.Errorf("terminating %t, uid %s, ready %s", r.Terminating, r.State.UID, r.State.Ready)
 			}
 			if warned := len(r.Diags) > 0; warned != c.want {
 				t.Errorf("warnings %v", r.Diags)

@@ -27,10 +27,7 @@ var _ lifecycle.Waiter[model] = hooks{}
 
 // New returns the resource.
 func New() resource.Resource {
-	return &lifecycle.Resource[model, *model, privateState]{
-		Kind:  resourceKind(),
-		Hooks: hooks{},
-	}
+	return lifecycle.New[model](resourceKind(), hooks{})
 }
 
 // resourceKind describes the resource, with the default timeouts of its operations. They end waits for the cluster.

@@ -37,7 +37,7 @@ func attributes() map[string]schema.Attribute {
 	} {
 		maps.Copy(all, group)
 	}
-	return lifecycle.WithSensitiveFields(all, "the objects", "spec.template.spec.containers[0].args")
+	return lifecycle.WithCommon(all, "compute", "the objects", "spec.template.spec.containers[0].args")
 }
 
 func identityAttributes() map[string]schema.Attribute {
@@ -230,14 +230,11 @@ func lifecycleAttributes() map[string]schema.Attribute {
 			"or Pod in `manifest`. The default of the `timeouts` is then 24 hours longer."),
 		"adopt_existing": tf.Toggle("Whether to take over existing objects of the same name, regardless of who " +
 			"created them. Defaults to `false`, in which case an existing object is an error."),
-		"deletion_protection": tf.Toggle("Whether to prevent the deletion and replacement of the compute, until this " +
-			"is set to `false` and applied. Defaults to `false`."),
 	}
 }
 
 func computedAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"id": tf.ComputedString("ID of the compute, as `namespace/name`."),
 		"mode": tf.ComputedString("Mode of the compute: `deployment`, `knative`, `raycluster`, `job`, `compute` for a " +
 			"tensor server, the kind of `manifest` in lowercase, or `selector` for existing pods."),
 		"service_name": tf.ComputedString("Name of the Service, which is the name of the compute."),
@@ -246,10 +243,9 @@ func computedAttributes() map[string]schema.Attribute {
 			"or `\"kpu\"`."),
 		"grpc_target": tf.ComputedString("gRPC target of a tensor server inside the cluster, " +
 			"`<name>.<namespace>.svc.cluster.local:50051`. Null with `runtime = \"kubetorch\"`."),
-		"ready": schema.BoolAttribute{Computed: true,
-			MarkdownDescription: "Whether the workload is ready. `false` while the compute is suspended."},
-		"uid": tf.ComputedString("UID of the workload. Null if `selector` is set without `manifest`."),
-		"manifests": tf.ManifestsAttribute("Fields of each object that the provider owns, as JSON by " +
+		"ready": tf.ComputedBool("Whether the workload is ready. `false` while the compute is suspended."),
+		"uid":   tf.ComputedString("UID of the workload. Null if `selector` is set without `manifest`."),
+		"manifests": tf.ComputedTextMap("Fields of each object that the provider owns, as JSON by " +
 			"`Kind/namespace/name`. A plan shows the values to apply, a refresh the current values. " +
 			"`(env_vars.NAME)` stands for a value of `env_vars`, `(sensitive N)` for one of `sensitive_fields`."),
 	}

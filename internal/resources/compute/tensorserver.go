@@ -22,7 +22,7 @@ func (p *planner) replaceIfImmutable(ctx context.Context) {
 		is, _, _ := unstructured.NestedFieldNoCopy(after.Object, field...)
 		if !equality.Semantic.DeepEqual(was, is) &&
 			(!differOnlyInSize(was, is) || p.hasImmutableTemplates(ctx, after)) {
-			p.replace = true
+			p.replaceObjects()
 		}
 	}
 }

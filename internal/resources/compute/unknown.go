@@ -32,7 +32,7 @@ func (p *planner) replaceIfTemplateUnknown() {
 	}
 	for name, value := range config {
 		if !value.IsFullyKnown() && !slices.Contains(outsideOfPods(), name) {
-			p.replace = true
+			p.replaceObjects()
 		}
 	}
 }

@@ -138,7 +138,7 @@ func (p *planner) setUnknownVersions() {
 
 // warnOfRestart warns if the pods restart because the configuration sets another version or revision.
 func (p *planner) warnOfRestart() {
-	if p.Creating || p.replaces() || p.Plan.Suspend.ValueBool() || p.samePods(p.prior, p.rendered) {
+	if p.Creating || len(p.Replace) > 0 || p.Plan.Suspend.ValueBool() || p.samePods(p.prior, p.rendered) {
 		return
 	}
 	warn := func(name string, configured bool, before, after attr.Value) {

@@ -38,7 +38,7 @@ func (r reader) importConfigMap(ctx context.Context) error {
 	if r.State.Manifests, err = owned.ManifestsOf(doc); err != nil {
 		return err
 	}
-	r.MemoryChanged, r.PrivateState.Imported = true, true
+	r.PrivateState.Imported = true
 	r.State.UID = types.StringValue(string(live.GetUID()))
 	r.State.AdoptExisting, r.State.DeletionProtection = types.BoolValue(false), types.BoolValue(false)
 	r.State.PinDigest = types.BoolValue(false)

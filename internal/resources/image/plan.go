@@ -24,7 +24,7 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 	if !p.Diags.HasError() {
 		p.dryRun(ctx)
 	}
-	p.setUID()
+	p.Plan.UID = p.UID(p.State.UID, true)
 	p.PreserveImported(p.PrivateState.Imported)
 }
 
@@ -93,31 +93,20 @@ func (p *planner) pin(ctx context.Context, in inputs) (registry.Pin, bool) {
 
 // dryRun sends a server-side dry run of a new or changed ConfigMap.
 func (p *planner) dryRun(ctx context.Context) {
-	var creation *owned.Creation
-	inState := len(p.State.Manifests.Elements()) > 0
-	if !inState {
-		creation = p.Creation()
-	}
 	if p.Creating && p.object == nil && !p.Plan.ID.IsUnknown() && p.Data.Configured() {
 		p.Data.Run.Preview(func() {
-			p.Diags.Append(owned.PreviewOwner(ctx, p.Data.Cluster, p.Plan.ref(), creation).Diagnostics(true, false)...)
+			forecast := owned.PreviewOwner(ctx, p.Data.Cluster, p.Plan.ref(), p.Creation())
+			p.Diags.Append(forecast.Diagnostics(true, false)...)
 		})
 	}
 	if p.object == nil || p.Plan.Manifests.Equal(p.State.Manifests) || len(p.Replace) > 0 || p.Short() {
 		return
 	}
+	inState := len(p.State.Manifests.Elements()) > 0
 	replaced := p.Replaced[manifest.Key(p.object)].UID
 	p.Data.Run.Preview(func() {
-		if p.DryRun(ctx, p.object, creation, replaced).Is(kube.Immutable) && inState {
+		if p.DryRun(ctx, p.object, inState, replaced).Is(kube.Immutable) && inState {
 			p.Replace.Append(path.Root("manifests"))
 		}
 	})
-}
-
-// setUID sets the UID. A ConfigMap that is being deleted is replaced.
-func (p *planner) setUID() {
-	if p.PrivateState.Terminating {
-		p.Replace.Append(path.Root("uid"))
-	}
-	p.Plan.UID = p.UID(p.State.UID, true)
 }

@@ -91,7 +91,7 @@ func TestUIDIsUnknownIfTheApplySetsIt(t *testing.T) {
 			Replace: path.Paths{path.Root("manifests")}}},
 			want: types.StringUnknown()},
 		"terminating ConfigMap": {state: named("a", "u"), plan: named("a", ""),
-			p:    planner{planning: &planning{PrivateState: privateState{Terminating: true}}},
+			p:    planner{planning: &planning{Terminating: true}},
 			want: types.StringUnknown()},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -101,9 +101,8 @@ func TestUIDIsUnknownIfTheApplySetsIt(t *testing.T) {
 				p.planning = &planning{}
 			}
 			p.State, p.Plan = &c.state, &c.plan
-			p.setUID()
-			if !p.Plan.UID.Equal(c.want) {
-				t.Errorf("uid is %s, want %s", p.Plan.UID, c.want)
+			if uid := p.UID(p.State.UID, true); !uid.Equal(c.want) {
+				t.Errorf("uid is %s, want %s", uid, c.want)
 			}
 		})
 	}
@@ -231,7 +230,7 @@ func TestImportOfAConfigMapOfAnotherClientReadsOnlyItsName(t *testing.T) {
 		t.Fatal(err, r.Diags)
 	}
 	if s := r.State; s.UID.ValueString() != "u-1" || !s.ImageID.IsNull() || s.AdoptExisting.ValueBool() ||
-		!r.PrivateState.Imported || !r.MemoryChanged {
+		!r.PrivateState.Imported || len(r.Memory) != 1 {
 		t.Errorf("%+v", s)
 	}
 }

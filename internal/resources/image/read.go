@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
@@ -45,19 +44,15 @@ func (r reader) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ref, found, err := r.FindObject(ctx, sent)
+	ref, live, err := r.FindObject(ctx, sent)
 	if err != nil {
 		return err
 	}
-	r.State.UID = types.StringValue(string(found.Live.GetUID()))
-	if r.PrivateState.Terminating = found.Live.GetDeletionTimestamp() != nil; r.PrivateState.Terminating {
-		r.Diags.Append(owned.TerminatingWarning(ref, found.Live))
-	}
-	fresh, err := r.Memory.Refresh(manifest.Key(sent), sent, image.Summary(found.Live))
+	r.SetLive(ref, live)
+	fresh, err := r.Memory.Refresh(manifest.Key(sent), sent, image.Summary(live))
 	if err != nil {
 		return err
 	}
-	r.MemoryChanged = r.MemoryChanged || fresh.MemoryChanged
 	r.Diags.Append(owned.DriftWarning(ref, fresh)...)
 	if !fresh.Differs {
 		return nil

@@ -83,8 +83,6 @@ type privateState struct {
 	// Reference is the image that was last pinned, and Pin its last known digest.
 	Reference string       `json:"reference,omitempty"`
 	Pin       registry.Pin `json:"pin,omitzero"`
-	// Terminating is true if the ConfigMap was being deleted at the last refresh.
-	Terminating bool `json:"ending,omitempty"`
 	// Imported is true if the ConfigMap was imported and not applied since.
 	Imported bool `json:"imported,omitempty"`
 }

@@ -5,7 +5,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
@@ -54,56 +53,42 @@ func attributes() map[string]schema.Attribute {
 			"specified by its digest. For a multi-platform image, this is the digest of the index."),
 		"rendered_dockerfile": tf.ComputedString("Complete setup as a Dockerfile: `dockerfile` with the resolved " +
 			"image, followed by `steps`."),
-		"ref": schema.SingleNestedAttribute{
-			Computed: true, MarkdownDescription: "Image and its setup, for `image_ref` of `kt_compute`.",
-			Attributes: map[string]schema.Attribute{
-				"image": tf.ComputedString("Value of `image`."),
-				"setup": schema.SingleNestedAttribute{
-					Computed: true, MarkdownDescription: "Setup of the image.",
-					Attributes: map[string]schema.Attribute{
-						"config_map": tf.ComputedString("Name of the ConfigMap."),
-						"digest": tf.ComputedString("Digest of the setup, `sha256:…`. A change replaces the " +
-							"pods."),
-						"python_path": tf.ComputedString("Value of `python_path`."),
-						"install_cmd": tf.ComputedString("Value of `install_cmd`."),
-					},
-				},
-			},
-		},
-		"manifests": tf.ManifestsAttribute("Fields of the ConfigMap that the provider owns, as JSON by " +
+		"ref": tf.ComputedObject("Image and its setup, for `image_ref` of `kt_compute`.", tf.Attributes{
+			"image": tf.ComputedString("Value of `image`."),
+			"setup": tf.ComputedObject("Setup of the image.", tf.Attributes{
+				"config_map":  tf.ComputedString("Name of the ConfigMap."),
+				"digest":      tf.ComputedString("Digest of the setup, `sha256:…`. A change replaces the pods."),
+				"python_path": tf.ComputedString("Value of `python_path`."),
+				"install_cmd": tf.ComputedString("Value of `install_cmd`."),
+			}),
+		}),
+		"manifests": tf.ComputedTextMap("Fields of the ConfigMap that the provider owns, as JSON by " +
 			"`Kind/namespace/name`. Contents are replaced by their digests."),
 	}, "image", "the ConfigMap", "data[\"Dockerfile\"]")
 }
 
 func stepsAttribute() schema.Attribute {
-	return schema.ListNestedAttribute{
-		Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
-		MarkdownDescription: "Steps to run in order, after `dockerfile`. Exactly one attribute of each step must be " +
-			"set.",
-		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-			"pip_install": tf.OptionalTexts("Python packages to install. Each item is one argument of pip, such as "+
-				"`torch==2.5.1`.", listvalidator.SizeAtLeast(1), tf.NoNulls()),
-			"run_bash": tf.OptionalText("Commands to run with bash, which stop at the first failure (`set -eo "+
-				"pipefail`).",
+	return tf.OptionalObjects("Steps to run in order, after `dockerfile`. Exactly one attribute of each step must be "+
+		"set.", map[string]schema.Attribute{
+		"pip_install": tf.OptionalTexts("Python packages to install. Each item is one argument of pip, such as "+
+			"`torch==2.5.1`.", listvalidator.SizeAtLeast(1), tf.NoNulls()),
+		"run_bash": tf.OptionalText("Commands to run with bash, which stop at the first failure (`set -eo "+
+			"pipefail`).",
+			stringvalidator.LengthAtLeast(1)),
+		"set_env_vars": tf.OptionalTextMap("Environment variables for later steps and the server. `$NAME` in a "+
+			"value is expanded, as in `$PATH:/opt/bin`.", mapvalidator.SizeAtLeast(1), tf.NoNulls()),
+		"copy": tf.OptionalObject("Local file or directory to copy, like `COPY` in a Dockerfile. For a directory, "+
+			"its content is copied, except for the state and plans of Terraform (`*.tfstate*`, `*.tfplan`, "+
+			"`tfplan`).", tf.Attributes{
+			"source": tf.RequiredText("Local path, or pattern such as `*.py`. Relative paths are resolved "+
+				"from the working directory of Terraform, so start the path with `${path.module}`.",
 				stringvalidator.LengthAtLeast(1)),
-			"set_env_vars": tf.OptionalTextMap("Environment variables for later steps and the server. `$NAME` in a "+
-				"value is expanded, as in `$PATH:/opt/bin`.", mapvalidator.SizeAtLeast(1), tf.NoNulls()),
-			"copy": schema.SingleNestedAttribute{
-				Optional: true, MarkdownDescription: "Local file or directory to copy, like `COPY` in a Dockerfile. " +
-					"For a directory, its content is copied, except for the state and plans of Terraform " +
-					"(`*.tfstate*`, `*.tfplan`, `tfplan`).",
-				Attributes: map[string]schema.Attribute{
-					"source": tf.RequiredText("Local path, or pattern such as `*.py`. Relative paths are resolved "+
-						"from the working directory of Terraform, so start the path with `${path.module}`.",
-						stringvalidator.LengthAtLeast(1)),
-					"dest": tf.RequiredText("Path in the container. A path that ends with a slash is a directory to "+
-						"copy files into.", stringvalidator.LengthAtLeast(1)),
-				},
-			},
-			"sync_package": tf.OptionalText("Local directory of a Python package. A directory with a `pyproject.toml` "+
-				"or `setup.py` is installed. Any other directory is copied to a directory in `PYTHONPATH`. Caches, "+
-				"virtual environments, `.git`, and the state and plans of Terraform are excluded.",
-				stringvalidator.LengthAtLeast(1)),
-		}},
-	}
+			"dest": tf.RequiredText("Path in the container. A path that ends with a slash is a directory to "+
+				"copy files into.", stringvalidator.LengthAtLeast(1)),
+		}),
+		"sync_package": tf.OptionalText("Local directory of a Python package. A directory with a `pyproject.toml` "+
+			"or `setup.py` is installed. Any other directory is copied to a directory in `PYTHONPATH`. Caches, "+
+			"virtual environments, `.git`, and the state and plans of Terraform are excluded.",
+			stringvalidator.LengthAtLeast(1)),
+	}, listvalidator.SizeAtLeast(1))
 }

@@ -19,8 +19,8 @@ import (
 
 // NewLister returns the list resource, for the ClusterQueues of Kueue and the queues of KAI.
 func NewLister() list.ListResource {
-	return &lifecycle.Lister[model, *model, privateState]{Kind: resourceKind(), Hooks: hooks{}, Filters: filters,
-		Search: func(ctx context.Context, config tfsdk.Config) (lifecycle.Search, diag.Diagnostics) {
+	return &lifecycle.Lister[model, privateState]{Resource: lifecycle.New[model](resourceKind(), hooks{}),
+		Filters: filters, Search: func(ctx context.Context, config tfsdk.Config) (lifecycle.Search, diag.Diagnostics) {
 			var f filter
 			diags := config.Get(ctx, &f)
 			return lifecycle.Search{Filter: lifecycle.Filter{LabelSelector: f.LabelSelector, Managed: f.Managed},

@@ -31,9 +31,6 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 	if !p.Creating && !p.Plan.KAI.IsUnknown() && p.Plan.ofKAI() != p.State.ofKAI() {
 		p.Replace.Append(path.Root("kai"))
 	}
-	if p.PrivateState.Terminating {
-		p.Replace.Append(path.Root("uid"))
-	}
 	if p.ConfigKnown() && !p.Plan.ID.IsUnknown() && p.Data.Configured() {
 		p.render(ctx)
 	} else {
@@ -105,15 +102,10 @@ func (p *planner) dryRun(ctx context.Context) {
 
 // preview validates the changed objects. It returns false if further checks would only report the same problem.
 func (p *planner) preview(ctx context.Context, changed owned.Objects) bool {
-	creation := p.Creation()
 	for _, obj := range changed.Sorted(kueue.Rank) {
 		key := manifest.Key(obj)
-		asNew := creation
-		if p.prior[key] != nil {
-			asNew = nil
-		}
-		before := len(p.Diags)
-		verdict := p.DryRun(ctx, obj, asNew, p.Replaced[key].UID)
+		inState, before := p.prior[key] != nil, len(p.Diags)
+		verdict := p.DryRun(ctx, obj, inState, p.Replaced[key].UID)
 		if verdict.Is(kube.Refused) && p.changesParent() {
 			p.Diags = p.Diags[:before]
 			p.Diags.AddAttributeWarning(path.Root("kai").AtName("parent_queue"), "Planned without the check of KAI",
@@ -121,7 +113,7 @@ func (p *planner) preview(ctx context.Context, changed owned.Objects) bool {
 					"the parent queue, too. The response of KAI: %v", verdict.Err()))
 			continue
 		}
-		if verdict.Is(kube.Immutable) && asNew == nil {
+		if verdict.Is(kube.Immutable) && inState {
 			p.Diags.AddError("Immutable field of "+verdict.Ref.String()+" changed", "The plan would change a field "+
 				"that cannot be changed, such as node_labels of a flavor with topology_name.\n\n"+
 				"Next step: Check what the plan changes in manifests. Revert this change, or use another name.")

@@ -31,7 +31,6 @@ func (hooks) Refresh(ctx context.Context, reading *reading) error {
 	current := owned.Objects{}
 	var before, after []*unstructured.Unstructured
 	r.State.setStatus(nil)
-	r.PrivateState.Terminating = false
 	for _, obj := range applied.Sorted(kueue.Rank) {
 		refreshed, err := r.refreshObject(ctx, obj, applied, current)
 		switch {
@@ -56,21 +55,20 @@ func (r reader) refreshObject(
 	ctx context.Context, obj *unstructured.Unstructured, applied, current owned.Objects,
 ) (*unstructured.Unstructured, error) {
 	key := manifest.Key(obj)
-	ref, found, err := r.FindObject(ctx, obj)
+	ref, live, err := r.FindObject(ctx, obj)
 	if err != nil {
 		return nil, err
 	}
 	if hasQuotas(obj) {
-		r.State.setStatus(found.Live)
+		r.State.setStatus(live)
 	}
-	if err := r.checkTerminating(ref, found.Live); err != nil {
+	if err := r.checkTerminating(ref, live); err != nil {
 		return nil, err
 	}
-	refreshed, err := r.Memory.Refresh(key, obj, found.Live)
+	refreshed, err := r.Memory.Refresh(key, obj, live)
 	if err != nil {
 		return nil, err
 	}
-	r.MemoryChanged = r.MemoryChanged || refreshed.MemoryChanged
 	r.Diags.Append(owned.DriftWarning(ref, refreshed)...)
 	current[key] = applied[key]
 	if refreshed.Differs {
@@ -93,7 +91,7 @@ func (r reader) checkTerminating(ref kube.Ref, live *unstructured.Unstructured) 
 	if !hasQuotas(live) {
 		return owned.ErrGone
 	}
-	r.PrivateState.Terminating = true
+	r.Terminating = true
 	return nil
 }
 
@@ -133,7 +131,7 @@ func (hooks) Import(ctx context.Context, reading *reading) error {
 	r.State.adopt(ctx, observed(seen), r.reading, ours)
 	r.State.setStatus(queue)
 	r.State.Manifests = found.Value()
-	r.MemoryChanged, r.PrivateState.Imported = true, slices.Sorted(maps.Keys(found))
+	r.PrivateState.Imported = slices.Sorted(maps.Keys(found))
 	return nil
 }
 

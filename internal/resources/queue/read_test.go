@@ -43,8 +43,8 @@ func TestOnlyTerminatingQuotasReplaceTheQueue(t *testing.T) {
 		if gone := errors.Is(err, owned.ErrGone); gone != c.gone || err != nil && !gone {
 			t.Errorf("%s: %v, gone should be %t", name, err, c.gone)
 		}
-		if r.PrivateState.Terminating != c.replaces {
-			t.Errorf("%s: replaces the queue: %t, want %t", name, r.PrivateState.Terminating, c.replaces)
+		if r.Terminating != c.replaces {
+			t.Errorf("%s: replaces the queue: %t, want %t", name, r.Terminating, c.replaces)
 		}
 		if len(r.Diags) > 1 || (len(r.Diags) == 0) != (warning == "") ||
 			warning != "" && !strings.Contains(r.Diags[0].Detail(), warning) {

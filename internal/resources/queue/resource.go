@@ -23,8 +23,6 @@ type hooks struct{}
 type privateState struct {
 	// Waiting is true if the last wait did not complete. The next apply then waits again.
 	Waiting bool `json:"waiting,omitempty"`
-	// Terminating is true if the ClusterQueue, or the Queue of KAI, was being deleted at the last refresh.
-	Terminating bool `json:"ending,omitempty"`
 	// Imported contains the keys of the objects that have not been applied since their import. State contains their
 	// text from the server.
 	Imported []string `json:"imported,omitempty"`

@@ -65,51 +65,42 @@ func attributes() map[string]schema.Attribute {
 			"Timeout of the deletion, including the wait for admitted workloads. Defaults to `10m`."),
 
 		"uid": tf.ComputedString("UID of the ClusterQueue, or of the Queue of KAI."),
-		"active": schema.BoolAttribute{Computed: true,
-			MarkdownDescription: "Whether the ClusterQueue is active, and can admit workloads. A Queue of KAI is " +
-				"active once it exists."},
-		"pending_workloads":  count("Number of workloads that wait in the queue. Null with `kai`."),
-		"admitted_workloads": count("Number of workloads that are admitted and have not finished. Null with `kai`."),
+		"active": tf.ComputedBool("Whether the ClusterQueue is active, and can admit workloads. A Queue of KAI is " +
+			"active once it exists."),
+		"pending_workloads": tf.ComputedInteger("Number of workloads that wait in the queue. Null with `kai`."),
+		"admitted_workloads": tf.ComputedInteger("Number of workloads that are admitted and have not finished. Null " +
+			"with `kai`."),
 		"usage": schema.MapAttribute{
 			Computed: true, ElementType: types.MapType{ElemType: types.StringType},
 			MarkdownDescription: "Reserved quota by flavor and resource, including what is borrowed, such as " +
 				"`usage[\"h100\"][\"nvidia.com/gpu\"]`. With `kai`, the keys are `allocated` and `requested`, and " +
 				"the quantities include those of the child queues.",
 		},
-		"manifests": tf.ManifestsAttribute("Fields of the objects that the provider owns, as JSON by " +
+		"manifests": tf.ComputedTextMap("Fields of the objects that the provider owns, as JSON by " +
 			"`Kind/namespace/name`, without a namespace for an object of the cluster. A plan shows the " +
 			"values to apply, a refresh the current values."),
 	}, "queue", "the objects of the queue", "metadata.annotations[\"example.com/owner\"]")
 }
 
 func flavorsAttribute() schema.Attribute {
-	return schema.ListNestedAttribute{
-		Optional: true, Validators: []validator.List{tf.NoNulls()},
-		MarkdownDescription: "ResourceFlavors (node types) with their quotas, in the order in which Kueue tries " +
-			"them. Flavors that have a resource in common must have quotas for the same resources. Required " +
-			"without `kai`.",
-		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+	return tf.OptionalObjects("ResourceFlavors (node types) with their quotas, in the order in which Kueue tries "+
+		"them. Flavors that have a resource in common must have quotas for the same resources. Required without `kai`.",
+		map[string]schema.Attribute{
 			"name": tf.RequiredText("Name of the ResourceFlavor. It is created if `node_labels`, `node_taints`, "+
 				"`tolerations` or `topology_name` is set. Otherwise it must exist, for example as a flavor of "+
 				"another `kt_queue`.", tf.ObjectName()),
 			"node_labels": tf.LabelMap("Labels of the nodes, such as `{ \"nvidia.com/gpu.product\" = " +
 				"\"NVIDIA-H100-80GB-HBM3\" }`, or `{}` for all nodes. Kueue adds them to the node selectors of pods."),
-			"node_taints": schema.ListNestedAttribute{
-				Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
-				MarkdownDescription: "Taints of the nodes. A workload gets the flavor only if it, or `tolerations` " +
-					"of the flavor, tolerates them. `PreferNoSchedule` is ignored.",
-				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+			"node_taints": tf.OptionalObjects("Taints of the nodes. A workload gets the flavor only if it, or "+
+				"`tolerations` of the flavor, tolerates them. `PreferNoSchedule` is ignored.",
+				map[string]schema.Attribute{
 					"key":   tf.RequiredText("Key of the taint.", tf.LabelKey()),
 					"value": tf.OptionalText("Value of the taint.", tf.LabelValue()),
 					"effect": tf.RequiredText("Effect of the taint: `NoSchedule`, `PreferNoSchedule` or `NoExecute`.",
 						tf.TaintEffect()),
-				}},
-			},
-			"tolerations": schema.ListNestedAttribute{
-				Optional: true, Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
-				MarkdownDescription: "Tolerations that Kueue adds to pods that get the flavor.",
-				NestedObject:        schema.NestedAttributeObject{Attributes: tf.TolerationAttributes()},
-			},
+				}, listvalidator.SizeAtLeast(1)),
+			"tolerations": tf.OptionalObjects("Tolerations that Kueue adds to pods that get the flavor.",
+				tf.TolerationAttributes(), listvalidator.SizeAtLeast(1)),
 			"topology_name": tf.OptionalText("Name of a Topology, for topology-aware scheduling. Requires "+
 				"`node_labels`. Once it is set, neither it nor `node_labels` and `tolerations` can be changed.",
 				tf.ObjectName()),
@@ -128,8 +119,7 @@ func flavorsAttribute() schema.Attribute {
 						"cohort, at most `nominal`. If not set, there is no limit. Requires `cohort`."),
 				}},
 			},
-		}},
-	}
+		})
 }
 
 func preemptionAttribute() schema.Attribute {
@@ -137,25 +127,17 @@ func preemptionAttribute() schema.Attribute {
 		return tf.OptionalText(fmt.Sprintf("%s One of `%s`. Kueue defaults to `%s`.", text,
 			strings.Join(values, "`, `"), kueue.Never), stringvalidator.OneOf(values...))
 	}
-	return schema.SingleNestedAttribute{
-		Optional: true,
-		MarkdownDescription: "Which admitted workloads Kueue may evict for a workload of this queue. If not set, it " +
-			"evicts none.",
-		Attributes: map[string]schema.Attribute{
-			"within_cluster_queue": policy("Eviction of workloads of this queue.", kueue.WithinClusterQueuePolicies()),
-			"reclaim_within_cohort": policy("Eviction of workloads of other queues of the cohort that use borrowed "+
-				"quota.",
-				kueue.ReclaimWithinCohortPolicies()),
-			"borrow_within_cohort": policy("Eviction of workloads of other queues of the cohort for a workload that "+
-				"must borrow. Requires `reclaim_within_cohort`, and has no effect with fair sharing.",
-				kueue.BorrowWithinCohortPolicies()),
-			"max_priority_threshold": tf.OptionalInteger("Maximum priority of workloads that are evicted by "+
-				"`borrow_within_cohort`. If not set, there is no limit.",
-				int64validator.Between(math.MinInt32, math.MaxInt32)),
-		},
-	}
-}
-
-func count(description string) schema.Int64Attribute {
-	return schema.Int64Attribute{Computed: true, MarkdownDescription: description}
+	return tf.OptionalObject("Which admitted workloads Kueue may evict for a workload of this queue. If not set, it "+
+		"evicts none.", map[string]schema.Attribute{
+		"within_cluster_queue": policy("Eviction of workloads of this queue.", kueue.WithinClusterQueuePolicies()),
+		"reclaim_within_cohort": policy("Eviction of workloads of other queues of the cohort that use borrowed "+
+			"quota.",
+			kueue.ReclaimWithinCohortPolicies()),
+		"borrow_within_cohort": policy("Eviction of workloads of other queues of the cohort for a workload that "+
+			"must borrow. Requires `reclaim_within_cohort`, and has no effect with fair sharing.",
+			kueue.BorrowWithinCohortPolicies()),
+		"max_priority_threshold": tf.OptionalInteger("Maximum priority of workloads that are evicted by "+
+			"`borrow_within_cohort`. If not set, there is no limit.",
+			int64validator.Between(math.MinInt32, math.MaxInt32)),
+	})
 }

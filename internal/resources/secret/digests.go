@@ -19,8 +19,6 @@ import (
 // privateState is what is remembered of one Secret in addition to [owned.Memory].
 type privateState struct {
 	Digests spec.Digests `json:"digests"`
-	// Terminating is true if the Secret was being deleted at the last refresh.
-	Terminating bool `json:"ending,omitempty"`
 	// Matched is the version of the Secret, in the format of versionOf, in which the values matched the digests.
 	Matched string `json:"matched,omitempty"`
 	// History is [kube.CreationHistory] of that version: the end of a creation changes the version, but not the values.

@@ -22,8 +22,8 @@ import (
 
 // NewLister returns the list resource.
 func NewLister() tflist.ListResource {
-	return &lifecycle.Lister[model, *model, privateState]{Kind: resourceKind(), Hooks: hooks{}, Filters: filters,
-		Search: search}
+	return &lifecycle.Lister[model, privateState]{Resource: lifecycle.New[model](resourceKind(), hooks{}),
+		Filters: filters, Search: search}
 }
 
 // filter is the configuration of the list resource.
@@ -35,9 +35,8 @@ type filter struct {
 
 func filters() schema.Schema {
 	return lifecycle.FilterSchema("secrets", map[string]schema.Attribute{
-		"all": schema.BoolAttribute{Optional: true, MarkdownDescription: "Whether to list also Secrets of the type " +
-			"`Opaque` that are neither from this provider nor from Kubetorch, unless another object controls them. " +
-			"Defaults to `false`."},
+		"all": tf.OptionalBool("Whether to list also Secrets of the type `Opaque` that are neither from this " +
+			"provider nor from Kubetorch, unless another object controls them. Defaults to `false`."),
 	})
 }
 

@@ -25,9 +25,6 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 	p := planner{planning: planned}
 	p.PrivateState.open(p.Data)
 	p.ReplaceIfMoved()
-	if p.PrivateState.Terminating {
-		p.Replace.Append(path.Root("uid"))
-	}
 	p.gather(ctx)
 	if p.unread {
 		p.Plan.Keys, p.Plan.Ref, p.Plan.Manifests = p.State.Keys, p.State.Ref, p.State.Manifests

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -47,7 +46,6 @@ func (hooks) Refresh(ctx context.Context, reading *reading) error {
 		return err
 	}
 	owned.RecordInState(r.Data.Run, r.ref, live, r.Resource)
-	r.MemoryChanged = true
 	return nil
 }
 
@@ -72,11 +70,7 @@ func (hooks) Import(ctx context.Context, reading *reading) error {
 	case err != nil:
 		return err
 	}
-	if err := r.importSecret(ctx, live); err != nil {
-		return err
-	}
-	r.MemoryChanged = true
-	return nil
+	return r.importSecret(ctx, live)
 }
 
 // reader refreshes or imports one state.
@@ -88,11 +82,11 @@ type reader struct {
 // unchanged returns the metadata of the Secret if it is the version at which the values matched the digests, and its
 // creation is complete. Then the values need not be read. It returns nil otherwise, or if that is unknown.
 func (r reader) unchanged(ctx context.Context) (*unstructured.Unstructured, error) {
-	if r.PrivateState.Matched == "" || r.PrivateState.Terminating {
+	if r.PrivateState.Matched == "" {
 		return nil, nil
 	}
 	listed, err := r.Data.Cluster.Store.SecretMetadata(ctx, r.ref)
-	if err != nil || listed == nil || !r.PrivateState.matches(listed) {
+	if err != nil || listed == nil || listed.GetDeletionTimestamp() != nil || !r.PrivateState.matches(listed) {
 		return nil, err
 	}
 	if _, unfinished := listed.GetAnnotations()[kube.UnfinishedAnnotation]; unfinished {
@@ -105,7 +99,7 @@ func (r reader) unchanged(ctx context.Context) (*unstructured.Unstructured, erro
 func (r reader) refresh(live *unstructured.Unstructured) error {
 	r.PrivateState.open(r.Data)
 	key := secretKey(r.ref)
-	_, diags, err := r.Memory.Recognize(key, r.ref, live, r.Resource)
+	diags, err := r.Memory.Recognize(key, r.ref, live, r.Resource)
 	r.Diags.Append(diags...)
 	if err != nil {
 		return err
@@ -134,11 +128,7 @@ func (r reader) refresh(live *unstructured.Unstructured) error {
 		r.Memory[key] = entry
 	}
 	r.setKeys(data, extra, fresh.Changes)
-	r.State.UID = types.StringValue(string(live.GetUID()))
-	r.PrivateState.Terminating = live.GetDeletionTimestamp() != nil
-	if r.PrivateState.Terminating {
-		r.Diags.Append(owned.TerminatingWarning(r.ref, live))
-	}
+	r.SetLive(r.ref, live)
 	r.recordMatch(live, data, extra, fresh.Changes)
 	r.Diags.Append(owned.DriftWarning(r.ref, fresh)...)
 	if !fresh.Differs {

@@ -72,24 +72,18 @@ func attributes() map[string]schema.Attribute {
 			"Timeout of an update. Defaults to `5m`.",
 			"Timeout of the deletion, including the wait for finalizers. Defaults to `5m`."),
 
-		"keys": schema.MapAttribute{
-			Computed: true, ElementType: types.StringType,
-			MarkdownDescription: "Revisions of the values by key, starting at 1. A key that differs in the cluster " +
-				"shows `changed in the cluster`, `missing in the cluster` or `added in the cluster` instead, and the " +
-				"next apply restores it.",
-		},
-		"ref": schema.SingleNestedAttribute{
-			Computed: true, MarkdownDescription: "Reference to the Secret, as an item of `secrets` of `kt_compute`.",
-			Attributes: map[string]schema.Attribute{
-				"name": tf.ComputedString("Name of the Secret."),
-				"env_vars": schema.ListAttribute{Computed: true, ElementType: types.StringType,
-					MarkdownDescription: "Keys to set as environment variables."},
-				"mount_path": tf.ComputedString("Directory in the container where the keys are mounted."),
-				"default_mode": tf.ComputedString("Permission bits of the mounted files. Null for the default of " +
-					"Kubernetes."),
-			},
-		},
-		"manifests": tf.ManifestsAttribute("Fields of the Secret that the provider owns, without the values, as JSON " +
+		"keys": tf.ComputedTextMap("Revisions of the values by key, starting at 1. A key that differs in the " +
+			"cluster shows `changed in the cluster`, `missing in the cluster` or `added in the cluster` instead, and " +
+			"the next apply restores it."),
+		"ref": tf.ComputedObject("Reference to the Secret, as an item of `secrets` of `kt_compute`.", tf.Attributes{
+			"name": tf.ComputedString("Name of the Secret."),
+			"env_vars": schema.ListAttribute{Computed: true, ElementType: types.StringType,
+				MarkdownDescription: "Keys to set as environment variables."},
+			"mount_path": tf.ComputedString("Directory in the container where the keys are mounted."),
+			"default_mode": tf.ComputedString("Permission bits of the mounted files. Null for the default of " +
+				"Kubernetes."),
+		}),
+		"manifests": tf.ComputedTextMap("Fields of the Secret that the provider owns, without the values, as JSON " +
 			"by `Secret/namespace/name`. A plan shows the fields to apply, a refresh the current fields."),
 	}, "Secret", "the Secret", "metadata.annotations[\"example.com/owner\"]")
 }

@@ -38,7 +38,7 @@ func (r reader) importClaim(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.MemoryChanged, r.PrivateState.Imported = true, true
+	r.PrivateState.Imported = true
 	r.State.observe(live)
 	r.State.AdoptExisting, r.State.DeletionProtection = types.BoolValue(false), types.BoolValue(false)
 	if ours {

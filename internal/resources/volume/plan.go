@@ -137,11 +137,7 @@ func (p *planner) dryRun(ctx context.Context) {
 
 // preview validates the claim. In an update, an immutable field is an error: a replacement would delete the data.
 func (p *planner) preview(ctx context.Context, object *unstructured.Unstructured) {
-	var creation *owned.Creation
-	if p.Creating {
-		creation = p.Creation()
-	}
-	if forecast := p.DryRun(ctx, object, creation, p.replacedUID); forecast.Is(kube.Immutable) && !p.Creating {
+	if forecast := p.DryRun(ctx, object, !p.Creating, p.replacedUID); forecast.Is(kube.Immutable) && !p.Creating {
 		p.Diags.AddError("Immutable PersistentVolumeClaim field changed",
 			"The plan would change an immutable field of "+p.Plan.claimRef().String()+
 				".\n\nNext step: Check what the plan changes in `manifests`, and revert this change.")

@@ -30,15 +30,14 @@ func (r reader) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ref, found, err := r.FindObject(ctx, sent)
+	ref, live, err := r.FindObject(ctx, sent)
 	if err != nil {
 		return err
 	}
-	fresh, err := r.Memory.Refresh(r.State.key(), sent, found.Live)
+	fresh, err := r.Memory.Refresh(r.State.key(), sent, live)
 	if err != nil {
 		return err
 	}
-	r.MemoryChanged = r.MemoryChanged || fresh.MemoryChanged
 	r.Diags.Append(owned.DriftWarning(ref, fresh)...)
 	if fresh.Differs {
 		if r.State.Manifests, err = owned.ManifestsOf(fresh.Object); err != nil {
@@ -46,7 +45,7 @@ func (r reader) refresh(ctx context.Context) error {
 		}
 		r.State.setChanged(ctx, claim.Observe(sent), claim.Observe(fresh.Object))
 	}
-	r.updateStatus(ref, found.Live)
+	r.updateStatus(ref, live)
 	return nil
 }
 

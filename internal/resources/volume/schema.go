@@ -46,16 +46,12 @@ func attributes() map[string]schema.Attribute {
 		"phase":             tf.ComputedString("Phase of the claim: `Bound`, `Pending` or `Lost`."),
 		"capacity":          tf.ComputedString("Provided capacity of the volume. Null until the claim is bound."),
 		"bound_volume_name": tf.ComputedString("Name of the bound PersistentVolume. Null until the claim is bound."),
-		"ref": schema.SingleNestedAttribute{
-			Computed: true, MarkdownDescription: "Reference to the volume, as an item of `volumes` of `kt_compute`.",
-			Attributes: map[string]schema.Attribute{
-				"claim_name": tf.ComputedString("Name of the claim."),
-				"mount_path": tf.ComputedString("Value of `mount_path`."),
-				"read_only": schema.BoolAttribute{Computed: true,
-					MarkdownDescription: "`true` for `ReadOnlyMany`, otherwise null."},
-			},
-		},
-		"manifests": tf.ManifestsAttribute("Fields of the claim that the provider owns, as JSON by " +
+		"ref": tf.ComputedObject("Reference to the volume, as an item of `volumes` of `kt_compute`.", tf.Attributes{
+			"claim_name": tf.ComputedString("Name of the claim."),
+			"mount_path": tf.ComputedString("Value of `mount_path`."),
+			"read_only":  tf.ComputedBool("`true` for `ReadOnlyMany`, otherwise null."),
+		}),
+		"manifests": tf.ComputedTextMap("Fields of the claim that the provider owns, as JSON by " +
 			"`Kind/namespace/name`. A plan shows the values to apply, a refresh the current values."),
 	}, "volume", "the claim", "metadata.annotations[\"example.com/owner\"]")
 }

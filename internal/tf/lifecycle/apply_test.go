@@ -330,7 +330,7 @@ func TestRefreshFindsObjectsInTheirCluster(t *testing.T) {
 			data := dataAt(t, api.URL)
 			s := configured(t, data, &hooks{refresh: func(r *reading) error {
 				ref, found, err := r.FindObject(t.Context(), c.obj)
-				if ref.Name == "" || (found.Live != nil) != (err == nil) {
+				if ref.Name == "" || (found != nil) != (err == nil) {
 					t.Errorf("%v, %v, %v", ref, found, err)
 				}
 				return err

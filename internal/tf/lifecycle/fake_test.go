@@ -119,7 +119,7 @@ func (h *hooks) Generate(_ context.Context, m *model) {
 
 func (h *hooks) WaitTimeout(*tf.ProviderData, *model) time.Duration { return waitTimeout }
 
-type thingResource = lifecycle.Resource[model, *model, privateState]
+type thingResource = lifecycle.Resource[model, privateState]
 
 // attributes returns the schema of kt_thing.
 func attributes() map[string]schema.Attribute {

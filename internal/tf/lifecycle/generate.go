@@ -21,17 +21,17 @@ type ConfigGenerator[M any] interface {
 
 // WithoutDefaults returns a state without the attributes that a generated configuration omits. Attributes that only the
 // provider sets are left to the framework.
-func (r *Resource[M, P, N]) WithoutDefaults(
+func (r *Resource[M, N]) WithoutDefaults(
 	ctx context.Context, raw tftypes.Value,
 ) (tftypes.Value, diag.Diagnostics) {
 	attributes := r.Kind.Attributes()
 	state := tfsdk.State{Schema: schema.Schema{Attributes: attributes}, Raw: raw}
 	if generator, ok := r.Hooks.(ConfigGenerator[M]); ok {
-		m := P(new(M))
+		m := new(M)
 		if diags := state.Get(ctx, m); diags.HasError() {
 			return raw, diags
 		}
-		generator.Generate(ctx, (*M)(m))
+		generator.Generate(ctx, m)
 		if diags := state.Set(ctx, m); diags.HasError() {
 			return raw, diags
 		}

@@ -83,7 +83,7 @@ func withoutUnknown(original, changed tftypes.Value) (tftypes.Value, bool) {
 func ignoresAll(config, state *Common) bool { return !config.ID.IsNull() && config.ID.Equal(state.ID) }
 
 // recordIgnored records the attributes that lifecycle.ignore_changes has changed, for the apply.
-func (r *Resource[M, P, N]) recordIgnored(
+func (r *Resource[M, N]) recordIgnored(
 	ctx context.Context, req *resource.ModifyPlanRequest, private privateData,
 ) diag.Diagnostics {
 	var written, changed map[string]tftypes.Value

@@ -40,10 +40,19 @@ func (c *Common) Identity() owned.Identity {
 	return owned.Identity{Namespace: c.Namespace, Name: c.Name}
 }
 
+// embedding is a pointer to a model that embeds [Common].
+type embedding interface{ common() *Common }
+
+// commonOf returns the common attributes of a model; see [Model].
+func commonOf[M any](model *M) *Common {
+	with, _ := any(model).(embedding)
+	return with.common()
+}
+
 // Model is a pointer to the model of a resource, which embeds [Common].
 type Model[M any] interface {
 	*M
-	common() *Common
+	embedding
 }
 
 // ConfigValidator is a hook that validates a configuration, in addition to the schema, which reports empty attributes
@@ -113,31 +122,31 @@ type Hooks[M, N any] interface {
 }
 
 // Resource implements a resource.
-type Resource[M any, P Model[M], N any] struct {
+type Resource[M, N any] struct {
 	Kind  Kind
 	Hooks Hooks[M, N]
 
 	data *tf.ProviderData // nil until the provider is configured
 }
 
-// New returns a resource.
-func New[M any, P Model[M], N any](k Kind, hooks Hooks[M, N]) *Resource[M, P, N] {
-	return &Resource[M, P, N]{Kind: k, Hooks: hooks}
+// New returns a resource. Its model must embed [Common].
+func New[M any, P Model[M], N any](k Kind, hooks Hooks[M, N]) *Resource[M, N] {
+	return &Resource[M, N]{Kind: k, Hooks: hooks}
 }
 
 // Metadata names the resource type.
-func (r *Resource[M, P, N]) Metadata(_ context.Context, _ resource.MetadataRequest, resp *resource.MetadataResponse) {
+func (r *Resource[M, N]) Metadata(_ context.Context, _ resource.MetadataRequest, resp *resource.MetadataResponse) {
 	resp.TypeName = r.Kind.Type
 }
 
 // Schema describes the resource.
-func (r *Resource[M, P, N]) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+func (r *Resource[M, N]) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{MarkdownDescription: r.Kind.Description, Attributes: r.Kind.Attributes()}
 }
 
 // ValidateConfig checks the rules for combinations of attributes, without a cluster. Terraform validates again during
 // the plan, when more values are known.
-func (r *Resource[M, P, N]) ValidateConfig(
+func (r *Resource[M, N]) ValidateConfig(
 	ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse,
 ) {
 	config, rules := new(M), Validation{WriteOnly: req.ClientCapabilities.WriteOnlyAttributesAllowed}
@@ -153,21 +162,21 @@ func (r *Resource[M, P, N]) ValidateConfig(
 }
 
 // Configure stores the data of the provider.
-func (r *Resource[M, P, N]) Configure(
+func (r *Resource[M, N]) Configure(
 	_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse,
 ) {
 	r.data = tf.DataOf(req.ProviderData, &resp.Diagnostics)
 }
 
 // IdentitySchema returns the schema of [owned.Identity].
-func (r *Resource[M, P, N]) IdentitySchema(
+func (r *Resource[M, N]) IdentitySchema(
 	_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse,
 ) {
 	resp.IdentitySchema = owned.IdentitySchema(r.Kind.Noun)
 }
 
 // ImportState accepts `namespace/name`, or the identity.
-func (r *Resource[M, P, N]) ImportState(
+func (r *Resource[M, N]) ImportState(
 	ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse,
 ) {
 	owned.ImportState(ctx, r.data, r.Kind.Example, req, resp)
@@ -183,22 +192,33 @@ func (k Kind) object(c *Common) owned.Identity {
 }
 
 // creation returns the creation of the planned resource.
-func (r *Resource[M, P, N]) creation(c *Common) *owned.Creation {
+func (r *Resource[M, N]) creation(c *Common) *owned.Creation {
 	return &owned.Creation{Type: r.Kind.Type, ID: c.Identity().ID().ValueString(), Adopt: c.AdoptExisting.ValueBool(),
 		Owner: r.Kind.Owner}
 }
 
+// recorded reads what private state contains about a resource in state.
+func (r *Resource[M, N]) recorded(ctx context.Context, private owned.PrivateReader, state *Common) (
+	memory owned.Memory, privateState N, cluster owned.RecordedCluster, diags diag.Diagnostics,
+) {
+	cluster, diags = owned.ClusterOf(ctx, r.data, private, r.Kind.Type, state.ID)
+	memory, unreadable := owned.LoadMemory(ctx, private)
+	diags.Append(unreadable...)
+	privateState, unreadable = owned.Load[N](ctx, private, privateStateKey)
+	return memory, privateState, cluster, append(diags, unreadable...)
+}
+
 // recoverMemory adds the objects in state to the memory if the private state was lost.
-func (r *Resource[M, P, N]) recoverMemory(memory owned.Memory, state *Common) {
+func (r *Resource[M, N]) recoverMemory(memory owned.Memory, state *Common) {
 	memory.RecoverObjects(state.Manifests, apitypes.UID(state.UID.ValueString()), r.Kind.HasUID)
 }
 
-func (r *Resource[M, P, N]) refuseIfProtected(c *Common) diag.Diagnostics {
+func (r *Resource[M, N]) refuseIfProtected(c *Common) diag.Diagnostics {
 	return owned.RefuseIfProtected(c.DeletionProtection.ValueBool(), r.Kind.Noun, c.ID.ValueString())
 }
 
 // refuseIfHeld returns an error if an action before the destruction of the resource failed in this run.
-func (r *Resource[M, P, N]) refuseIfHeld(c *Common) diag.Diagnostics {
+func (r *Resource[M, N]) refuseIfHeld(c *Common) diag.Diagnostics {
 	if r.data == nil {
 		return nil
 	}

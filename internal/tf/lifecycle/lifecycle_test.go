@@ -14,7 +14,7 @@ type model struct{ Common }
 // replaced one.
 func TestCreationHasTheTypeAndIDOfTheResource(t *testing.T) {
 	t.Parallel()
-	r := Resource[model, *model, struct{}]{Kind: Kind{Type: "kt_secret"}}
+	r := Resource[model, struct{}]{Kind: Kind{Type: "kt_secret"}}
 	creation := r.creation(&Common{
 		Name: types.StringValue("token"), Namespace: types.StringValue("ml"), AdoptExisting: types.BoolValue(true),
 	})
@@ -53,7 +53,7 @@ func TestReplacementIsRecognizedByTheNameOfTheObject(t *testing.T) {
 
 func TestResourceWithoutAWaitHasNoTimeForIt(t *testing.T) {
 	t.Parallel()
-	if limit := (&Resource[model, *model, struct{}]{}).waitTimeout(&model{}); limit != 0 {
+	if limit := (&Resource[model, struct{}]{}).waitTimeout(&model{}); limit != 0 {
 		t.Errorf("waits %s", limit)
 	}
 }

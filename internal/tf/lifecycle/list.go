@@ -12,7 +12,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/list/schema"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,15 +24,13 @@ import (
 )
 
 // Lister implements a list resource, for a resource of the same type.
-type Lister[M any, P Model[M], N any] struct {
-	Kind  Kind
-	Hooks Hooks[M, N]
+type Lister[M, N any] struct {
+	*Resource[M, N]
+
 	// Filters is the schema of the configuration.
 	Filters func() schema.Schema
 	// Search decodes a configuration.
 	Search func(context.Context, tfsdk.Config) (Search, diag.Diagnostics)
-
-	data *tf.ProviderData // nil until the provider is configured
 }
 
 // Search is a decoded configuration of a list resource.
@@ -60,27 +57,15 @@ type Item struct {
 	Display  string                     // what people read: kind, name, properties
 }
 
-// Metadata names the resource type.
-func (l *Lister[M, P, N]) Metadata(_ context.Context, _ resource.MetadataRequest, resp *resource.MetadataResponse) {
-	resp.TypeName = l.Kind.Type
-}
-
-// Configure stores the data of the provider.
-func (l *Lister[M, P, N]) Configure(
-	_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse,
-) {
-	l.data = tf.DataOf(req.ProviderData, &resp.Diagnostics)
-}
-
 // ListResourceConfigSchema describes the filters.
-func (l *Lister[M, P, N]) ListResourceConfigSchema(
+func (l *Lister[M, N]) ListResourceConfigSchema(
 	_ context.Context, _ list.ListResourceSchemaRequest, resp *list.ListResourceSchemaResponse,
 ) {
 	resp.Schema = l.Filters()
 }
 
 // ValidateListResourceConfig reports filters that cannot be combined.
-func (l *Lister[M, P, N]) ValidateListResourceConfig(
+func (l *Lister[M, N]) ValidateListResourceConfig(
 	ctx context.Context, req list.ValidateConfigRequest, resp *list.ValidateConfigResponse,
 ) {
 	if search, diags := l.Search(ctx, req.Config); !diags.HasError() { // the schema reports it
@@ -91,7 +76,7 @@ func (l *Lister[M, P, N]) ValidateListResourceConfig(
 // List lists the resources that the search finds, until the limit of the request. An error that it yields is a warning
 // if the permission to list one kind is missing, and otherwise ends the list. Resources are imported only if the
 // request includes them.
-func (l *Lister[M, P, N]) List(ctx context.Context, req list.ListRequest, stream *list.ListResultsStream) {
+func (l *Lister[M, N]) List(ctx context.Context, req list.ListRequest, stream *list.ListResultsStream) {
 	search, diags := l.Search(ctx, req.Config)
 	var query *Query
 	if !diags.HasError() {
@@ -127,7 +112,7 @@ func (l *Lister[M, P, N]) List(ctx context.Context, req list.ListRequest, stream
 	}
 }
 
-func (l *Lister[M, P, N]) query(filter Filter) (*Query, diag.Diagnostics) {
+func (l *Lister[M, N]) query(filter Filter) (*Query, diag.Diagnostics) {
 	if !l.data.Configured() {
 		return nil, diag.Diagnostics{diag.NewErrorDiagnostic("The configuration of the provider is not known",
 			"The provider block uses a value that is not known before an apply, so the cluster to list is not known."+
@@ -160,19 +145,19 @@ func missingKinds(denied []error) diag.Diagnostic {
 		"has those of other kinds.", strings.Join(names, ", ")))
 }
 
-func (l *Lister[M, P, N]) result(ctx context.Context, req list.ListRequest, query *Query, item Item) list.ListResult {
+func (l *Lister[M, N]) result(ctx context.Context, req list.ListRequest, query *Query, item Item) list.ListResult {
 	result := req.NewListResult(ctx)
 	result.DisplayName = item.Display
 	result.Diagnostics.Append(result.Identity.Set(ctx, item.Identity)...)
 	if !req.IncludeResource {
 		return result
 	}
-	state := P(new(M))
+	state := new(M)
 	result.Resource.Raw = tf.EmptyValue(result.Resource.Raw.Type())
 	result.Diagnostics.Append(result.Resource.Get(ctx, state)...) // sets the types of collections
-	common := state.common()
+	common := commonOf(state)
 	common.Namespace, common.Name, common.ID = item.Identity.Namespace, item.Identity.Name, item.Identity.ID()
-	reading := &Reading[M, N]{Data: l.data, State: (*M)(state), Memory: owned.Memory{}, Live: item.Live,
+	reading := &Reading[M, N]{Data: l.data, State: state, Memory: owned.Memory{}, Live: item.Live,
 		Listing: query.Listing}
 	err := l.Hooks.Import(ctx, reading)
 	result.Diagnostics.Append(asWarnings(reading.Diags)...)
@@ -185,12 +170,13 @@ func (l *Lister[M, P, N]) result(ctx context.Context, req list.ListRequest, quer
 
 // ListItems returns a list resource that has only the filters of [Filter], and lists the [Query.Items] of a kind. noun
 // is the plural of the resources.
-func ListItems[M any, P Model[M], N any](
+func ListItems[M, N any](
 	k Kind, hooks Hooks[M, N], noun string, of kube.Kind, selector string, accept func(*unstructured.Unstructured) bool,
 	item func(*unstructured.Unstructured) Item,
-) *Lister[M, P, N] {
-	return &Lister[M, P, N]{
-		Kind: k, Hooks: hooks, Filters: func() schema.Schema { return FilterSchema(noun, nil) },
+) *Lister[M, N] {
+	return &Lister[M, N]{
+		Resource: &Resource[M, N]{Kind: k, Hooks: hooks},
+		Filters:  func() schema.Schema { return FilterSchema(noun, nil) },
 		Search: func(ctx context.Context, config tfsdk.Config) (search Search, diags diag.Diagnostics) {
 			search.Find = func(ctx context.Context, query *Query) iter.Seq2[Item, error] {
 				return query.Items(ctx, of, selector, accept, item)

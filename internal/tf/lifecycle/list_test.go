@@ -32,7 +32,7 @@ import (
 )
 
 type (
-	lister = lifecycle.Lister[model, *model, privateState]
+	lister = lifecycle.Lister[model, privateState]
 	query  = lifecycle.Query
 	item   = lifecycle.Item
 )
@@ -40,7 +40,7 @@ type (
 // newLister returns the list resource of kt_thing with the data of the provider.
 func newLister(t *testing.T, h *hooks, data any) *lister {
 	t.Helper()
-	l := &lister{Kind: lifecycle.Kind{Type: "kt_thing", Noun: "thing"}, Hooks: h}
+	l := &lister{Resource: lifecycle.New[model](lifecycle.Kind{Type: "kt_thing", Noun: "thing"}, h)}
 	var resp resource.ConfigureResponse
 	l.Configure(t.Context(), resource.ConfigureRequest{ProviderData: data}, &resp)
 	if len(resp.Diagnostics) > 0 {

@@ -19,7 +19,7 @@ const movedKey = "moved"
 
 // MoveState turns the state of a resource of another provider into one of which only the identity is known. The
 // refresh that follows completes it like an import.
-func (r *Resource[M, P, N]) MoveState(context.Context) []resource.StateMover {
+func (r *Resource[M, N]) MoveState(context.Context) []resource.StateMover {
 	return []resource.StateMover{{StateMover: func(
 		ctx context.Context, req resource.MoveStateRequest, resp *resource.MoveStateResponse,
 	) {
@@ -107,7 +107,7 @@ const destroyKey = "destroy"
 // refuseUnapplied rejects the deletion of objects that this provider has never applied, of which no plan was made. It
 // is a part of the replacement of a tainted resource: Terraform plans that as a creation without the prior state, and
 // the deletion gets neither the private state nor a plan. A resource can be tainted before it is moved.
-func (r *Resource[M, P, N]) refuseUnapplied(state *Common) diag.Diagnostics {
+func (r *Resource[M, N]) refuseUnapplied(state *Common) diag.Diagnostics {
 	for _, obj := range owned.Manifests(state.Manifests) {
 		if !isIdentity(obj) {
 			continue

@@ -16,7 +16,7 @@ import (
 // UID returns the planned uid. It is unknown if the apply sets it: that of a new object, or, if the object is applied,
 // one that state lacks because the response to the creation was lost.
 func (p *Planning[M, N]) UID(inState types.String, applied bool) types.String {
-	if p.Creating || len(p.Replace) > 0 || inState.IsNull() && applied {
+	if p.Creating || p.Terminating || len(p.Replace) > 0 || inState.IsNull() && applied {
 		return types.StringUnknown()
 	}
 	return inState
@@ -28,9 +28,15 @@ func (p *Planning[M, N]) UID(inState types.String, applied bool) types.String {
 // resource that distinguishes this calls it, because the mark of an earlier plan that was not applied remains in the
 // private state.
 func (p *Planning[M, N]) SetDestroyRequested(ctx context.Context, requested bool) {
-	if before, _ := owned.Load[bool](ctx, p.PriorPrivate, destroyKey); before != requested {
-		p.Diags.Append(owned.Save(ctx, p.Private, destroyKey, requested)...)
+	p.Diags.Append(saveChanged(ctx, p.private, destroyKey, requested)...)
+}
+
+// saveChanged saves a value in private state if it differs from the saved one.
+func saveChanged(ctx context.Context, private privateData, key string, value bool) diag.Diagnostics {
+	if before, _ := owned.Load[bool](ctx, private, key); before == value {
+		return nil
 	}
+	return owned.Save(ctx, private, key, value)
 }
 
 // Send creates an object, or updates one in state. An update has the UID, so that the server rejects it if the object

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -38,15 +39,14 @@ type Planning[M, N any] struct {
 	Request *resource.ModifyPlanRequest
 	// Moved is the object of a resource that was moved from another provider and not updated since; nil for others.
 	Moved *Moved
-	// PriorPrivate is the private state of the resource, and Private is saved with the plan.
-	PriorPrivate owned.PrivateReader
-	Private      owned.PrivateWriter
+	// Terminating reports whether the last refresh has found that the object in state is being deleted. The resource is
+	// then replaced.
+	Terminating bool
 
-	creation func() *owned.Creation
-	memory   func() owned.Memory
-	plan     *Common
-	config   *Common
-	state    *Common
+	private   privateData // of the resource, and saved with the plan
+	creation  func() *owned.Creation
+	previewed *owned.Creation // of the objects of [Planning.DryRun]
+	memory    func() owned.Memory
 }
 
 // Creation returns the creation of the plan, also for objects that an update adds. Each call returns a new one,
@@ -62,20 +62,26 @@ func (p *Planning[M, N]) ReplaceIfMoved() {
 	if p.Creating {
 		return
 	}
-	if !p.plan.Name.Equal(p.state.Name) {
+	plan, state := commonOf(p.Plan), commonOf(p.State)
+	if !plan.Name.Equal(state.Name) {
 		p.Replace.Append(path.Root("name"))
 	}
-	if !p.plan.Namespace.Equal(p.state.Namespace) {
+	if !plan.Namespace.Equal(state.Namespace) {
 		p.Replace.Append(path.Root("namespace"))
 	}
 }
 
-// DryRun runs a server-side dry run of a planned object, and reports what it finds. creation is nil for an object in
-// state. replaced is the UID of an object that is deleted first; see [owned.Memory.Preview].
+// DryRun runs a server-side dry run of a planned object, and reports what it finds. The new objects of a plan are those
+// of one creation, in the order of their dry runs. replaced is the UID of an object that is deleted first; see
+// [owned.Memory.Preview].
 func (p *Planning[M, N]) DryRun(
-	ctx context.Context, obj *unstructured.Unstructured, creation *owned.Creation, replaced apitypes.UID,
+	ctx context.Context, obj *unstructured.Unstructured, inState bool, replaced apitypes.UID,
 ) owned.Forecast {
-	inState := creation == nil
+	var creation *owned.Creation
+	if !inState {
+		p.previewed = cmp.Or(p.previewed, p.Creation())
+		creation = p.previewed
+	}
 	forecast := p.Memory().Preview(ctx, p.Data.Cluster, obj, creation, replaced)
 	p.Diags.Append(forecast.Diagnostics(p.Creating, inState)...)
 	if inState {
@@ -90,8 +96,9 @@ func (p *Planning[M, N]) PreserveImported(imported bool, others ...func()) {
 	if p.Creating || !imported {
 		return
 	}
+	plan, state, config := commonOf(p.Plan), commonOf(p.State), commonOf(p.Config)
 	owned.PreserveImported(p.Plan, p.State, func() {
-		owned.PreserveSetting(&p.plan.AdoptExisting, p.state.AdoptExisting, p.config.AdoptExisting)
+		owned.PreserveSetting(&plan.AdoptExisting, state.AdoptExisting, config.AdoptExisting)
 		for _, preserve := range others {
 			preserve()
 		}
@@ -117,7 +124,7 @@ func (p *Planning[M, N]) PreserveObjects(
 
 // SavePrivateState saves the changed private state with the plan.
 func (p *Planning[M, N]) SavePrivateState(ctx context.Context) {
-	p.Diags.Append(owned.Save(ctx, p.Private, privateStateKey, p.PrivateState)...)
+	p.Diags.Append(owned.Save(ctx, p.private, privateStateKey, p.PrivateState)...)
 }
 
 // Short reports whether this is the [ShortPath].
@@ -129,21 +136,21 @@ func (p *Planning[M, N]) ConfigKnown() bool {
 }
 
 // ModifyPlan completes a plan. It returns an error for a conflict with another resource of the run.
-func (r *Resource[M, P, N]) ModifyPlan(
+func (r *Resource[M, N]) ModifyPlan(
 	ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse,
 ) {
-	plan, state, config := P(new(M)), P(new(M)), P(new(M))
+	plan, state, config := new(M), new(M), new(M)
 	creating := req.State.Raw.IsNull()
 	if !creating {
 		resp.Diagnostics.Append(req.State.Get(ctx, state)...)
 	}
 	if req.Plan.Raw.IsNull() {
-		resp.Diagnostics.Append(r.refuseIfProtected(state.common())...)
+		resp.Diagnostics.Append(r.refuseIfProtected(commonOf(state))...)
 		moved, diags := loadMoved(ctx, req.Private)
 		resp.Diagnostics.Append(diags...)
-		resp.Diagnostics.Append(requireRefresh(moved, state.common())...)
+		resp.Diagnostics.Append(requireRefresh(moved, commonOf(state))...)
 		resp.Diagnostics.Append(owned.Save(ctx, resp.Private, destroyKey, true)...)
-		resp.Diagnostics.Append(r.planInState(ctx, req.Private, state.common(), run.Planned.Destroy)...)
+		resp.Diagnostics.Append(r.planInState(ctx, req.Private, commonOf(state), run.Planned.Destroy)...)
 		return
 	}
 	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
@@ -151,18 +158,18 @@ func (r *Resource[M, P, N]) ModifyPlan(
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if !creating && ignoresAll(config.common(), state.common()) {
+	if !creating && ignoresAll(commonOf(config), commonOf(state)) {
 		resp.Plan.Raw = req.State.Raw
-		resp.Diagnostics.Append(r.planInState(ctx, req.Private, state.common(), run.Planned.Keep)...)
+		resp.Diagnostics.Append(r.planInState(ctx, req.Private, commonOf(state), run.Planned.Keep)...)
 		return
 	}
 	proposed := *plan
-	resp.Diagnostics.Append(plan.common().Reveal()...)
-	resp.Diagnostics.Append(state.common().Reveal()...)
+	resp.Diagnostics.Append(commonOf(plan).Reveal()...)
+	resp.Diagnostics.Append(commonOf(state).Reveal()...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	plan.common().SensitiveValues = state.common().SensitiveValues // no change for the hooks; conceal sets it
+	commonOf(plan).SensitiveValues = commonOf(state).SensitiveValues // no change for the hooks; conceal sets it
 	p := r.planning(ctx, plan, config, state, creating, privateData{req.Private, resp.Private})
 	p.Request = &req
 	if p.Diags.HasError() {
@@ -171,40 +178,42 @@ func (r *Resource[M, P, N]) ModifyPlan(
 	}
 	if !creating {
 		p.Diags.Append(r.recordIgnored(ctx, &req, privateData{req.Private, resp.Private})...)
-		p.Diags.Append(r.planInState(ctx, req.Private, state.common(), run.Planned.Keep)...)
+		p.Diags.Append(r.planInState(ctx, req.Private, commonOf(state), run.Planned.Keep)...)
 	}
 	r.plan(ctx, p)
-	before := state.common().SensitiveValues
-	unmatched, diags := plan.common().conceal(before)
+	before := commonOf(state).SensitiveValues
+	unmatched, diags := commonOf(plan).conceal(before)
 	p.Diags.Append(diags...)
-	p.Diags.Append(plan.common().unmatchedErrors(unmatched)...)
+	p.Diags.Append(commonOf(plan).unmatchedErrors(unmatched)...)
 	resp.RequiresReplace = append(resp.RequiresReplace, p.Replace...)
-	resp.Diagnostics.Append(mask(p.Diags, before, plan.common().SensitiveValues)...)
+	resp.Diagnostics.Append(mask(p.Diags, before, commonOf(plan).SensitiveValues)...)
 	if !owned.Unchanged(plan, &proposed) {
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	}
 }
 
 // planInState is [owned.PlanInState].
-func (r *Resource[M, P, N]) planInState(
+func (r *Resource[M, N]) planInState(
 	ctx context.Context, private owned.PrivateReader, state *Common, record func(run.Planned) run.PlanConflict,
 ) diag.Diagnostics {
 	return owned.PlanInState(ctx, r.data, private, r.Kind.Type, state.ID, record)
 }
 
 // planning prepares a plan. It reads the private state.
-func (r *Resource[M, P, N]) planning(
-	ctx context.Context, plan, config, state P, creating bool, private privateData,
+func (r *Resource[M, N]) planning(
+	ctx context.Context, plan, config, state *M, creating bool, private privateData,
 ) *Planning[M, N] {
 	p := &Planning[M, N]{
-		Data: r.data, Plan: (*M)(plan), Config: (*M)(config), State: (*M)(state), Creating: creating,
-		PriorPrivate: private, Private: private,
-		plan: plan.common(), state: state.common(), config: config.common(),
+		Data: r.data, Plan: plan, Config: config, State: state, Creating: creating,
+		private: private,
 	}
 	privateState, diags := owned.Load[N](ctx, private, privateStateKey)
 	p.Diags.Append(diags...)
 	p.Moved, diags = loadMoved(ctx, private)
 	p.Diags.Append(diags...)
+	terminating, diags := owned.Load[bool](ctx, private, terminatingKey)
+	p.Diags.Append(diags...)
+	p.Terminating = terminating && !creating // otherwise, it is of the replaced resource
 	load := func() owned.Memory {
 		memory, diags := owned.LoadMemory(ctx, private)
 		p.Diags.Append(diags...)
@@ -217,7 +226,7 @@ func (r *Resource[M, P, N]) planning(
 		p.memory, p.PrivateState = sync.OnceValue(load), privateState
 	}
 	p.creation = func() *owned.Creation {
-		creation := r.creation(p.plan)
+		creation := r.creation(commonOf(plan))
 		creation.Replaced, creation.PerObject = p.Replaced, !creating
 		if creating && r.data.Configured() {
 			creation.HeldBy = r.data.Run.HeldBy
@@ -228,26 +237,27 @@ func (r *Resource[M, P, N]) planning(
 }
 
 // plan completes a plan.
-func (r *Resource[M, P, N]) plan(ctx context.Context, p *Planning[M, N]) {
-	p.Diags.Append(r.setIdentity(p.plan, p.config, p.state)...)
-	if !p.Creating {
-		if p.Diags.Append(requireRefresh(p.Moved, p.state)...); p.Diags.HasError() {
-			return
-		}
-	}
+func (r *Resource[M, N]) plan(ctx context.Context, p *Planning[M, N]) {
+	plan, state := commonOf(p.Plan), commonOf(p.State)
+	p.Diags.Append(r.setIdentity(plan, commonOf(p.Config), state)...)
 	if p.Creating {
-		p.Diags.Append(owned.PlanCreate(r.data, p.Creation(), p.Replaced.Contains(r.Kind.object(p.plan)))...)
+		p.Diags.Append(owned.PlanCreate(r.data, p.Creation(), p.Replaced.Contains(r.Kind.object(plan)))...)
+	} else if p.Diags.Append(requireRefresh(p.Moved, state)...); p.Diags.HasError() {
+		return
+	}
+	if p.Terminating {
+		p.Replace.Append(path.Root("uid"))
 	}
 	r.Hooks.Plan(ctx, p)
 	if len(p.Replace) > 0 {
-		p.Diags.Append(r.refuseIfProtected(p.state)...)
+		p.Diags.Append(r.refuseIfProtected(state)...)
 	}
 	p.Diags.Append(p.planMoved(r.Kind)...)
 }
 
 // setIdentity sets the namespace and the ID. A namespace that the configuration omits is resolved once and then
 // kept, because another context of the kubeconfig must not move an object.
-func (r *Resource[M, P, N]) setIdentity(plan, config, state *Common) diag.Diagnostics {
+func (r *Resource[M, N]) setIdentity(plan, config, state *Common) diag.Diagnostics {
 	var diags diag.Diagnostics
 	plan.Namespace, diags = owned.Namespace(r.data, config.Namespace, state.Namespace, r.Kind.Noun)
 	plan.ID = plan.Identity().ID()

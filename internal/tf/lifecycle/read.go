@@ -3,10 +3,12 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"maps"
 	"reflect"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -27,13 +29,14 @@ type Reading[M, N any] struct {
 	// Moved is the object of a resource that was moved from another provider and not updated since; nil for others.
 	Moved *Moved
 
+	// Terminating reports whether the object with the attribute uid is being deleted; see [Reading.SetLive].
+	Terminating bool
+
 	// Live is the first object of the resource, and Listing reads its other objects, if a list resource imports it.
 	// Both are nil otherwise. Nothing is then stored but the state, so the hook need not determine anything else.
 	Live    *unstructured.Unstructured
 	Listing *kube.Listing
 
-	// MemoryChanged reports that Memory has changed.
-	MemoryChanged bool
 	// Short reports whether this is the [ShortPath]. There, a hook may return any error instead of a result that
 	// needs requests of its own: the framework then repeats the refresh.
 	Short bool
@@ -43,21 +46,28 @@ type Reading[M, N any] struct {
 // if its kind was removed from the cluster.
 func (r *Reading[M, N]) FindObject(
 	ctx context.Context, obj *unstructured.Unstructured,
-) (kube.Ref, owned.Found, error) {
+) (ref kube.Ref, live *unstructured.Unstructured, err error) {
 	cluster := r.Data.Cluster
-	var found owned.Found
-	ref, err := cluster.Discovery.LiveRef(ctx, obj)
+	ref, err = cluster.Discovery.LiveRef(ctx, obj)
 	if err == nil {
 		var diags diag.Diagnostics
-		found, diags, err = owned.Find(ctx, r.Data.Run, r.Memory, manifest.Key(obj), ref, r.Resource)
+		live, diags, err = owned.Find(ctx, r.Data.Run, r.Memory, manifest.Key(obj), ref, r.Resource)
 		r.Diags.Append(diags...)
-		r.MemoryChanged = r.MemoryChanged || found.MemoryChanged
 	}
 	if r.RecordedCluster.KindRemoved(ctx, cluster, ref, err) {
 		r.Diags.Append(owned.RemovedWarning(ref))
 		err = owned.ErrGone
 	}
-	return ref, found, err
+	return ref, live, err
+}
+
+// SetLive sets the attribute uid to that of its live object. If that is being deleted, it warns of it, and the next
+// plan replaces the resource.
+func (r *Reading[M, N]) SetLive(ref kube.Ref, live *unstructured.Unstructured) {
+	commonOf(r.State).UID = types.StringValue(string(live.GetUID()))
+	if r.Terminating = live.GetDeletionTimestamp() != nil; r.Terminating {
+		r.Diags.Append(owned.TerminatingWarning(ref, live))
+	}
 }
 
 // keepStateError leaves the state unchanged, with a warning.
@@ -76,10 +86,10 @@ func KeepState(err error, consequence string) error {
 }
 
 // Read updates the state to what the cluster has.
-func (r *Resource[M, P, N]) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
-	state := P(new(M))
+func (r *Resource[M, N]) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	state := new(M)
 	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
-	resp.Diagnostics.Append(resp.Identity.Set(ctx, state.common().Identity())...)
+	resp.Diagnostics.Append(resp.Identity.Set(ctx, commonOf(state).Identity())...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -93,6 +103,9 @@ func (r *Resource[M, P, N]) Read(ctx context.Context, req resource.ReadRequest, 
 		resp.State.RemoveResource(ctx)
 	}
 }
+
+// terminatingKey is the key in private state of [Reading.Terminating] at the last refresh.
+const terminatingKey = "terminating"
 
 // readResult is the effect of a read on the state.
 type readResult int
@@ -110,42 +123,35 @@ type privateData struct {
 }
 
 // read updates state, which is kept while the provider is not configured.
-func (r *Resource[M, P, N]) read(
-	ctx context.Context, state P, private privateData, short bool,
+func (r *Resource[M, N]) read(
+	ctx context.Context, state *M, private privateData, short bool,
 ) (readResult, diag.Diagnostics) {
-	before := state.common().SensitiveValues
+	before := commonOf(state).SensitiveValues
 	result, diags := r.readRevealed(ctx, state, private, short)
-	return result, mask(diags, before, state.common().SensitiveValues)
+	return result, mask(diags, before, commonOf(state).SensitiveValues)
 }
 
-func (r *Resource[M, P, N]) readRevealed(
-	ctx context.Context, state P, private privateData, short bool,
+func (r *Resource[M, N]) readRevealed(
+	ctx context.Context, state *M, private privateData, short bool,
 ) (readResult, diag.Diagnostics) {
 	if !r.data.Configured() {
 		return stateKept, nil // the cluster is created in this run
 	}
-	recordedCluster, diags := owned.ClusterOf(ctx, r.data, private, r.Kind.Type, state.common().ID)
-	if diags.HasError() {
-		return stateKept, diags
-	}
-	memory, unreadable := owned.LoadMemory(ctx, private)
-	diags.Append(unreadable...)
-	privateState, unreadable := owned.Load[N](ctx, private, privateStateKey)
-	diags.Append(unreadable...)
+	memory, privateState, recordedCluster, diags := r.recorded(ctx, private, commonOf(state))
 	moved, unreadable := loadMoved(ctx, private)
 	diags.Append(unreadable...)
-	diags.Append(state.common().Reveal()...)
+	diags.Append(commonOf(state).Reveal()...)
 	if diags.HasError() {
 		return stateKept, diags
 	}
-	r.recoverMemory(memory, state.common())
-	before := *state
+	r.recoverMemory(memory, commonOf(state))
+	before, remembered := *state, maps.Clone(memory) // entries are replaced, not changed
 
-	reading := &Reading[M, N]{Data: r.data, Resource: r.Kind.Type + " " + state.common().ID.ValueString(),
-		RecordedCluster: recordedCluster, State: (*M)(state), Memory: memory, PrivateState: privateState, Moved: moved,
+	reading := &Reading[M, N]{Data: r.data, Resource: r.Kind.Type + " " + commonOf(state).ID.ValueString(),
+		RecordedCluster: recordedCluster, State: state, Memory: memory, PrivateState: privateState, Moved: moved,
 		Short: short}
-	err := r.refresh(ctx, reading, state.common())
-	if reading.MemoryChanged {
+	err := r.refresh(ctx, reading, commonOf(state))
+	if !reflect.DeepEqual(memory, remembered) {
 		diags.Append(memory.Save(ctx, private)...)
 	}
 	if !reflect.DeepEqual(reading.PrivateState, privateState) {
@@ -153,7 +159,8 @@ func (r *Resource[M, P, N]) readRevealed(
 	}
 	diags.Append(reading.Diags...)
 	if err == nil {
-		diags.Append(checkMoved(moved, state.common().UID)...)
+		diags.Append(saveChanged(ctx, private, terminatingKey, reading.Terminating)...)
+		diags.Append(checkMoved(moved, commonOf(state).UID)...)
 	}
 	switch {
 	case errors.Is(err, owned.ErrGone):
@@ -168,11 +175,11 @@ func (r *Resource[M, P, N]) readRevealed(
 	if owned.Unchanged(state, &before) {
 		return stateKept, diags
 	}
-	_, failed := state.common().conceal(state.common().SensitiveValues)
+	_, failed := commonOf(state).conceal(commonOf(state).SensitiveValues)
 	return stateChanged, append(diags, failed...)
 }
 
-func (r *Resource[M, P, N]) refresh(ctx context.Context, reading *Reading[M, N], state *Common) error {
+func (r *Resource[M, N]) refresh(ctx context.Context, reading *Reading[M, N], state *Common) error {
 	switch {
 	case !state.Manifests.IsNull():
 	case reading.Short:

@@ -109,8 +109,9 @@ func TestMemoryIsSavedOnlyIfItChanged(t *testing.T) {
 	t.Parallel()
 	for _, changed := range []bool{false, true} {
 		s := inCluster(t, "a", &hooks{refresh: func(r *reading) error {
-			r.Memory["Service/ml/x"] = owned.Entry{UID: "u"}
-			r.MemoryChanged = changed
+			if changed {
+				r.Memory["Service/ml/x"] = owned.Entry{UID: "u"}
+			}
 			return nil
 		}})
 		resp, err := s.ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{

@@ -38,7 +38,7 @@ func TestDataOfAnotherProviderIsAnError(t *testing.T) {
 	t.Parallel()
 	var ofResource, ofList resource.ConfigureResponse
 	(&thingResource{}).Configure(t.Context(), resource.ConfigureRequest{ProviderData: "x"}, &ofResource)
-	(&lister{}).Configure(t.Context(), resource.ConfigureRequest{ProviderData: "x"}, &ofList)
+	(&lister{Resource: &thingResource{}}).Configure(t.Context(), resource.ConfigureRequest{ProviderData: "x"}, &ofList)
 	if !ofResource.Diagnostics.HasError() || !ofList.Diagnostics.HasError() {
 		t.Errorf("%v, %v", ofResource.Diagnostics, ofList.Diagnostics)
 	}

@@ -182,24 +182,24 @@ func (c *Common) unmatchedErrors(unmatched []int) diag.Diagnostics {
 }
 
 // concealer conceals the models of one apply.
-type concealer[M any, P Model[M]] struct {
-	plan           P
+type concealer[M any] struct {
+	plan           *M
 	planned, prior types.Map // sensitive_values of the plan and of the prior state
 }
 
 // concealed returns a copy of a model without hidden values. Their revisions are those of the plan.
-func (c concealer[M, P]) concealed(model *M) (*M, diag.Diagnostics) {
+func (c concealer[M]) concealed(model *M) (*M, diag.Diagnostics) {
 	out, before := *model, []types.Map{c.planned, c.prior}
-	if model != (*M)(c.plan) {
+	if model != c.plan {
 		before = []types.Map{c.prior}
 	}
-	_, diags := P(&out).common().conceal(before...)
+	_, diags := commonOf(&out).conceal(before...)
 	return &out, diags
 }
 
 // mask hides the values of the plan, which may have been completed since, and those of the prior state.
-func (c concealer[M, P]) mask(diags diag.Diagnostics) diag.Diagnostics {
-	final := *c.plan.common()
+func (c concealer[M]) mask(diags diag.Diagnostics) diag.Diagnostics {
+	final := *commonOf(c.plan)
 	_, _ = final.conceal() // an object that cannot be decoded was not rendered
 	return mask(diags, c.planned, c.prior, final.SensitiveValues)
 }

@@ -36,26 +36,26 @@ type ShortPath interface {
 	) (keep func() bool, unchanged bool)
 }
 
-type shortPath[M any, P Model[M], N any] struct {
-	resource *Resource[M, P, N]
+type shortPath[M, N any] struct {
+	resource *Resource[M, N]
 	schema   schema.Schema
 	wire     tftypes.Type
 	decoder  *decode.Decoder[M]
 }
 
 // NewShortPath returns the short path of the resource. data is nil before the provider is configured.
-func (r *Resource[M, P, N]) NewShortPath(ctx context.Context, data *tf.ProviderData) (ShortPath, error) {
+func (r *Resource[M, N]) NewShortPath(ctx context.Context, data *tf.ProviderData) (ShortPath, error) {
 	described := schema.Schema{Attributes: r.Kind.Attributes()}
 	decoder, err := decode.New[M](ctx, described.Attributes)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Kind.Type, err)
 	}
-	configured := &Resource[M, P, N]{Kind: r.Kind, Hooks: r.Hooks, data: data}
-	return &shortPath[M, P, N]{resource: configured, schema: described, wire: described.Type().TerraformType(ctx),
+	configured := &Resource[M, N]{Kind: r.Kind, Hooks: r.Hooks, data: data}
+	return &shortPath[M, N]{resource: configured, schema: described, wire: described.Type().TerraformType(ctx),
 		decoder: decoder}, nil
 }
 
-func (s *shortPath[M, P, N]) Valid(ctx context.Context, config []byte) bool {
+func (s *shortPath[M, N]) Valid(ctx context.Context, config []byte) bool {
 	raw, err := (&tfprotov6.DynamicValue{MsgPack: config}).Unmarshal(s.wire)
 	if err != nil {
 		return false
@@ -69,7 +69,7 @@ func (s *shortPath[M, P, N]) Valid(ctx context.Context, config []byte) bool {
 		len(s.resource.Hooks.Validate(ctx, model, Validation{Hidden: tf.PathSet{}, WriteOnly: true})) == 0
 }
 
-func (s *shortPath[M, P, N]) Read(
+func (s *shortPath[M, N]) Read(
 	ctx context.Context, state []byte, private map[string][]byte,
 ) (owned.Identity, bool) {
 	model, err := s.decoder.Decode(ctx, state)
@@ -78,10 +78,10 @@ func (s *shortPath[M, P, N]) Read(
 	}
 	saved := &recorder{saved: private}
 	result, diags := s.resource.read(ctx, model, privateData{saved, saved}, true)
-	return P(model).common().Identity(), result == stateKept && len(diags) == 0 && !saved.changed
+	return commonOf(model).Identity(), result == stateKept && len(diags) == 0 && !saved.changed
 }
 
-func (s *shortPath[M, P, N]) Plan(
+func (s *shortPath[M, N]) Plan(
 	ctx context.Context, config, state, proposed []byte, private map[string][]byte,
 ) (keep func() bool, unchanged bool) {
 	if !decode.EqualExcept(state, proposed, s.resource.Kind.FromConfig...) {
@@ -100,7 +100,7 @@ func (s *shortPath[M, P, N]) Plan(
 		func(name string) attr.Value { return s.decoder.Value(prior, name) }) {
 		return nil, false
 	}
-	if P(prior).common().Reveal().HasError() {
+	if commonOf(prior).Reveal().HasError() {
 		return nil, false
 	}
 	planned := *prior
@@ -111,7 +111,7 @@ func (s *shortPath[M, P, N]) Plan(
 		return nil, false
 	}
 	return func() bool {
-		return len(s.resource.planInState(ctx, saved, P(prior).common(), run.Planned.Keep)) == 0
+		return len(s.resource.planInState(ctx, saved, commonOf(prior), run.Planned.Keep)) == 0
 	}, true
 }
 

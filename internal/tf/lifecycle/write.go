@@ -53,34 +53,34 @@ func (w *Writing[M, N]) SaveAs(ctx context.Context, model *M) {
 }
 
 // Create applies a planned creation.
-func (r *Resource[M, P, N]) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+func (r *Resource[M, N]) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	r.data.Run.BeginApply()
-	plan, config := P(new(M)), P(new(M))
+	plan, config := new(M), new(M)
 	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
 	planned, diags := plannedConfig(ctx, req.Config, req.Plan, nil)
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(planned.Get(ctx, config)...)
-	hidden := concealer[M, P]{plan: plan, planned: plan.common().SensitiveValues}
-	resp.Diagnostics.Append(plan.common().Reveal()...)
+	hidden := concealer[M]{plan: plan, planned: commonOf(plan).SensitiveValues}
+	resp.Diagnostics.Append(commonOf(plan).Reveal()...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	defaultLimit := r.Kind.Create + r.waitTimeout((*M)(plan))
-	ctx, cancel := r.limit(ctx, "timeouts.create", plan.common().Timeouts.Create, defaultLimit, &resp.Diagnostics)
+	defaultLimit := r.Kind.Create + r.waitTimeout(plan)
+	ctx, cancel := r.limit(ctx, "timeouts.create", commonOf(plan).Timeouts.Create, defaultLimit, &resp.Diagnostics)
 	defer cancel()
-	r.resolveIdentity(plan.common(), &resp.Diagnostics)
+	r.resolveIdentity(commonOf(plan), &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	w := &Writing[M, N]{
-		Data: r.data, Plan: (*M)(plan), Config: (*M)(config), Prior: new(M), Memory: owned.Memory{},
-		Creation: r.creation(plan.common()), Creating: true, Diags: &resp.Diagnostics,
+		Data: r.data, Plan: plan, Config: config, Prior: new(M), Memory: owned.Memory{},
+		Creation: r.creation(commonOf(plan)), Creating: true, Diags: &resp.Diagnostics,
 		state: &resp.State, Private: resp.Private, concealed: hidden.concealed,
 	}
 	defer func() { resp.Diagnostics = hidden.mask(resp.Diagnostics) }()
 	w.recordCreated = func(ctx context.Context) {
 		resp.Diagnostics.Append(owned.RecordCreated(ctx, r.data, w.Creation, resp.Private)...)
-		resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.common().Identity())...)
+		resp.Diagnostics.Append(resp.Identity.Set(ctx, commonOf(plan).Identity())...)
 	}
 	defer w.Creation.End(r.data.Run)
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, destroyKey, nil)...) // it was for a replaced resource
@@ -92,49 +92,45 @@ func (r *Resource[M, P, N]) Create(ctx context.Context, req resource.CreateReque
 }
 
 // Update applies a planned update.
-func (r *Resource[M, P, N]) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+func (r *Resource[M, N]) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	r.data.Run.BeginApply()
-	plan, config, state := P(new(M)), P(new(M)), P(new(M))
+	plan, config, state := new(M), new(M), new(M)
 	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
 	planned, diags := plannedConfig(ctx, req.Config, req.Plan, req.Private)
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(planned.Get(ctx, config)...)
 	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
-	hidden := concealer[M, P]{plan: plan, planned: plan.common().SensitiveValues, prior: state.common().SensitiveValues}
-	resp.Diagnostics.Append(plan.common().Reveal()...)
-	resp.Diagnostics.Append(state.common().Reveal()...)
-	memory, diags := owned.LoadMemory(ctx, req.Private)
-	resp.Diagnostics.Append(diags...)
-	privateState, diags := owned.Load[N](ctx, req.Private, privateStateKey)
-	resp.Diagnostics.Append(diags...)
+	hidden := concealer[M]{plan: plan, planned: commonOf(plan).SensitiveValues, prior: commonOf(state).SensitiveValues}
+	resp.Diagnostics.Append(commonOf(plan).Reveal()...)
+	resp.Diagnostics.Append(commonOf(state).Reveal()...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	recordedCluster, diags := owned.ClusterOf(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)
+	memory, privateState, recordedCluster, diags := r.recorded(ctx, req.Private, commonOf(state))
 	resp.Diagnostics.Append(diags...)
-	defaultLimit := r.Kind.Update + r.waitTimeout((*M)(plan))
-	ctx, cancel := r.limit(ctx, "timeouts.update", plan.common().Timeouts.Update, defaultLimit, &resp.Diagnostics)
+	defaultLimit := r.Kind.Update + r.waitTimeout(plan)
+	ctx, cancel := r.limit(ctx, "timeouts.update", commonOf(plan).Timeouts.Update, defaultLimit, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	w := &Writing[M, N]{
-		Data: r.data, Plan: (*M)(plan), Config: (*M)(config), Prior: (*M)(state),
+		Data: r.data, Plan: plan, Config: config, Prior: state,
 		Memory: memory, PrivateState: privateState, RecordedCluster: recordedCluster,
-		Creation: r.creation(plan.common()), Diags: &resp.Diagnostics,
+		Creation: r.creation(commonOf(plan)), Diags: &resp.Diagnostics,
 		state: &resp.State, Private: resp.Private, concealed: hidden.concealed,
 	}
 	defer func() { resp.Diagnostics = hidden.mask(resp.Diagnostics) }()
-	r.recoverMemory(memory, state.common())
+	r.recoverMemory(memory, commonOf(state))
 	w.Creation.PerObject = true
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, movedKey, nil)...) // this apply takes the moved object over
 	r.Hooks.Apply(ctx, w)
-	resp.Diagnostics.Append(resp.Identity.Set(ctx, plan.common().Identity())...)
+	resp.Diagnostics.Append(resp.Identity.Set(ctx, commonOf(plan).Identity())...)
 	w.Creation.Complete(r.data.Run)
 }
 
 // resolveIdentity sets the namespace if it was unknown in the plan, and the ID.
-func (r *Resource[M, P, N]) resolveIdentity(plan *Common, diags *diag.Diagnostics) {
+func (r *Resource[M, N]) resolveIdentity(plan *Common, diags *diag.Diagnostics) {
 	if plan.Namespace.IsUnknown() {
 		namespace, err := r.data.Cluster.Namespace()
 		if err != nil {
@@ -152,7 +148,7 @@ type Waiter[M any] interface {
 	WaitTimeout(*tf.ProviderData, *M) time.Duration
 }
 
-func (r *Resource[M, P, N]) waitTimeout(plan *M) time.Duration {
+func (r *Resource[M, N]) waitTimeout(plan *M) time.Duration {
 	if hook, ok := r.Hooks.(Waiter[M]); ok {
 		return hook.WaitTimeout(r.data, plan)
 	}
@@ -160,7 +156,7 @@ func (r *Resource[M, P, N]) waitTimeout(plan *M) time.Duration {
 }
 
 // limit applies a time limit of the attribute timeouts, or the default limit.
-func (r *Resource[M, P, N]) limit(
+func (r *Resource[M, N]) limit(
 	ctx context.Context, attribute string,
 	configured func(context.Context, time.Duration) (time.Duration, diag.Diagnostics),
 	defaultLimit time.Duration, diags *diag.Diagnostics,
@@ -193,36 +189,32 @@ func (d *Deleting[M, N]) DeleteObjects(
 }
 
 // Delete deletes the objects in state. It returns an error if the provider is configured for another cluster.
-func (r *Resource[M, P, N]) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+func (r *Resource[M, N]) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	r.data.Run.BeginApply()
-	state := P(new(M))
+	state := new(M)
 	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
-	resp.Diagnostics.Append(state.common().Reveal()...)
-	defer func() { resp.Diagnostics = mask(resp.Diagnostics, state.common().SensitiveValues) }()
-	resp.Diagnostics.Append(r.refuseIfProtected(state.common())...)
-	resp.Diagnostics.Append(r.refuseIfHeld(state.common())...)
-	memory, diags := owned.LoadMemory(ctx, req.Private)
-	resp.Diagnostics.Append(diags...)
-	privateState, diags := owned.Load[N](ctx, req.Private, privateStateKey)
+	resp.Diagnostics.Append(commonOf(state).Reveal()...)
+	defer func() { resp.Diagnostics = mask(resp.Diagnostics, commonOf(state).SensitiveValues) }()
+	resp.Diagnostics.Append(r.refuseIfProtected(commonOf(state))...)
+	resp.Diagnostics.Append(r.refuseIfHeld(commonOf(state))...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	memory, privateState, recordedCluster, diags := r.recorded(ctx, req.Private, commonOf(state))
 	resp.Diagnostics.Append(diags...)
 	requested, diags := owned.Load[bool](ctx, req.Private, destroyKey)
 	resp.Diagnostics.Append(diags...)
 	if !requested && len(memory) == 0 {
-		resp.Diagnostics.Append(r.refuseUnapplied(state.common())...)
+		resp.Diagnostics.Append(r.refuseUnapplied(commonOf(state))...)
 	}
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	recordedCluster, diags := owned.ClusterOf(ctx, r.data, req.Private, r.Kind.Type, state.common().ID)
-	resp.Diagnostics.Append(diags...)
-	ctx, cancel := r.limit(ctx, "timeouts.delete", state.common().Timeouts.Delete, r.Kind.Delete, &resp.Diagnostics)
+	ctx, cancel := r.limit(ctx, "timeouts.delete", commonOf(state).Timeouts.Delete, r.Kind.Delete, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	r.recoverMemory(memory, state.common())
+	r.recoverMemory(memory, commonOf(state))
 	r.Hooks.Delete(ctx, &Deleting[M, N]{
-		Data: r.data, State: (*M)(state), Memory: memory, PrivateState: privateState, RecordedCluster: recordedCluster,
+		Data: r.data, State: state, Memory: memory, PrivateState: privateState, RecordedCluster: recordedCluster,
 		Diags: &resp.Diagnostics, DestroyRequested: requested,
 	})
 }

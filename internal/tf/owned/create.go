@@ -3,6 +3,7 @@ package owned
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -69,16 +70,13 @@ func (c *Creation) LookUp(
 		return err
 	})
 	if err == nil && live == nil && !c.Adopt {
-		if c.isNew == nil {
-			c.isNew = map[string]bool{}
-		}
-		c.isNew[ref.Key()] = true
+		c.missing = append(c.missing, ref.Key())
 	}
 	return live, err
 }
 
 // IsNew reports whether LookUp found no object with that name.
-func (c *Creation) IsNew(ref kube.Ref) bool { return c.isNew[ref.Key()] }
+func (c *Creation) IsNew(ref kube.Ref) bool { return slices.Contains(c.missing, ref.Key()) }
 
 // explainRejection converts the error of an apply that found an object of somebody else. The result names the owner.
 // It also reverts what the apply has written.

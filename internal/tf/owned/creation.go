@@ -44,7 +44,7 @@ type Creation struct {
 	marked    bool // the first object has been marked
 	created   []created
 	claimed   []kube.Ref
-	isNew     map[string]bool // by Ref.Key: LookUp found no object with that name
+	missing   []string // by Ref.Key: LookUp found no object with that name
 }
 
 type created struct {

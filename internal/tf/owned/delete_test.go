@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -294,6 +295,7 @@ func TestFindReturnsTheObjectInState(t *testing.T) {
 			server.mustCreate(t, memory, obj)
 			r := again(t, server.Server)
 			c.prepare(t, r, memory)
+			remembered := maps.Clone(memory)
 			found, diags, err := Find(t.Context(), r.Run, memory, mapKey, refOf(t, obj), resource)
 			if c.gone != nil && !errors.Is(err, c.gone) || (err != nil) != (c.gone != nil || c.failed) ||
 				errors.Is(err, ErrDeleted) != errors.Is(c.gone, ErrDeleted) {
@@ -303,16 +305,16 @@ func TestFindReturnsTheObjectInState(t *testing.T) {
 				len(diags) > 0 && !strings.Contains(diags[0].Summary(), c.warned) {
 				t.Errorf("warnings %v, want %q", diags, c.warned)
 			}
-			if (found.Live != nil) != (err == nil) || found.MemoryChanged != c.changed {
-				t.Errorf("found %+v", found)
+			if (found != nil) != (err == nil) || reflect.DeepEqual(memory, remembered) == c.changed {
+				t.Errorf("found %v, memory %v", found, memory)
 			}
 			if err != nil {
 				return
 			}
 			r.completions.Flush(t.Context())
 			if left := unfinishedMark(r.Object(mapPath + "a")); left != "" ||
-				r.HeldBy(found.Live.GetUID()) != resource {
-				t.Errorf("unfinished %q, held by %q", left, r.HeldBy(found.Live.GetUID()))
+				r.HeldBy(found.GetUID()) != resource {
+				t.Errorf("unfinished %q, held by %q", left, r.HeldBy(found.GetUID()))
 			}
 		})
 	}
@@ -325,8 +327,8 @@ func TestOwnerOfAnObjectMustBeReadable(t *testing.T) {
 		FieldsV1: metav1.NewFieldsV1(unreadable)}})
 	ref, key := kube.Ref{Name: "x"}, "Service/ml/x"
 	memory := Memory{key: {Creation: "some"}}
-	changed, diags, err := memory.Recognize(key, ref, obj, "kt_thing ml/x")
-	if err == nil || errors.Is(err, ErrGone) || changed || len(diags) > 0 {
+	diags, err := memory.Recognize(key, ref, obj, "kt_thing ml/x")
+	if err == nil || errors.Is(err, ErrGone) || memory[key].UID != "" || len(diags) > 0 {
 		t.Errorf("%v, %v", err, diags)
 	}
 	if out, err := memory.ObjectToSend(key, ref, obj, obj); err == nil {

@@ -108,8 +108,8 @@ func TestRefreshCompletesARecoveredEntry(t *testing.T) {
 				t.Fatalf("recognized before the refresh: %t, %v", has, err)
 			}
 			fresh, err := memory.Refresh(key, object, object)
-			if err != nil || !fresh.MemoryChanged {
-				t.Fatalf("memory changed: %t, %v", fresh.MemoryChanged, err)
+			if err != nil || len(fresh.Changes) > 0 {
+				t.Fatalf("changes %v, %v", fresh.Changes, err)
 			}
 			entry := saved(t, memory)[key]
 			if entry.UID != "u" || entry.Creation != "some" || !entry.recorded() || !entry.Assumed || entry.Recovered {
@@ -150,9 +150,9 @@ func TestRefreshOfAnObjectWithAnotherUID(t *testing.T) {
 			t.Parallel()
 			key := manifest.Key(c.live)
 			memory := Memory{key: {UID: "old", Creation: "some"}}
-			memoryChanged, diags, err := memory.Recognize(key, ref, c.live, "kt_compute ml/x")
-			if errors.Is(err, ErrGone) != c.gone || memoryChanged == c.gone || (memory[key].UID == "u") == c.gone {
-				t.Errorf("memory changed %t, error %v, entry %+v", memoryChanged, err, memory[key])
+			diags, err := memory.Recognize(key, ref, c.live, "kt_compute ml/x")
+			if errors.Is(err, ErrGone) != c.gone || (memory[key].UID == "u") == c.gone {
+				t.Errorf("error %v, entry %+v", err, memory[key])
 			}
 			if len(diags) != 1 || !strings.Contains(diags[0].Summary(), c.want) ||
 				!strings.Contains(diags[0].Detail(), "UID old") || !strings.Contains(diags[0].Detail(), "UID u") {
@@ -167,9 +167,10 @@ func TestAnObjectWithoutARecordedCreationIsNotRestored(t *testing.T) {
 	t.Parallel()
 	obj := live(kube.Manager, appliedBefore)
 	memory := Memory{manifest.Key(obj): {UID: "old"}}
-	changed, diags, err := memory.Recognize(manifest.Key(obj), kube.Ref{Kind: kind.Service()}, obj, "kt_compute ml/x")
-	if !errors.Is(err, ErrGone) || changed || len(diags) != 1 || !strings.Contains(diags[0].Detail(), `id = "ml/x"`) {
-		t.Errorf("changed %t, %v, %v", changed, err, diags)
+	diags, err := memory.Recognize(manifest.Key(obj), kube.Ref{Kind: kind.Service()}, obj, "kt_compute ml/x")
+	if !errors.Is(err, ErrGone) || memory[manifest.Key(obj)].UID != "old" || len(diags) != 1 ||
+		!strings.Contains(diags[0].Detail(), `id = "ml/x"`) {
+		t.Errorf("memory %v, %v, %v", memory, err, diags)
 	}
 }
 

@@ -199,8 +199,6 @@ type Refreshed struct {
 	// InState is true if an earlier refresh has already written the changes to the state, and has warned of them. If
 	// the configuration contains them as well, no apply removes them.
 	InState bool
-	// MemoryChanged is true if the memory has to be saved.
-	MemoryChanged bool
 }
 
 // Refresh compares an object with the one that we applied. inState is the object in state: the one that was sent, or
@@ -212,7 +210,6 @@ func (m Memory) Refresh(key string, inState, live *unstructured.Unstructured) (R
 	if err != nil {
 		return Refreshed{}, err
 	}
-	memoryChanged := false
 	if !ok {
 		set, ours, err := kube.OwnedFields(live)
 		if !ours {
@@ -220,12 +217,12 @@ func (m Memory) Refresh(key string, inState, live *unstructured.Unstructured) (R
 		}
 		applied = fields.Applied{Object: inState.Object, Set: set, Shared: manifest.Queued(inState)}
 		if ok = m[key].made(live); ok {
-			m[key], memoryChanged = Entry{UID: live.GetUID(), Set: fields.Format(set), Assumed: true,
-				Creation: kube.MarkedCreation(live)}, true
+			m[key] = Entry{UID: live.GetUID(), Set: fields.Format(set), Assumed: true,
+				Creation: kube.MarkedCreation(live)}
 		}
 	}
 	doc, changes := applied.Drift(manifest.WithTypedZeros(applied.Object, live), kube.Manager)
-	out := Refreshed{Object: &unstructured.Unstructured{Object: doc}, Changes: changes, MemoryChanged: memoryChanged}
+	out := Refreshed{Object: &unstructured.Unstructured{Object: doc}, Changes: changes}
 	entry := m[key]
 	if len(changes) == 0 && entry.Sent == nil {
 		return out, nil
@@ -249,12 +246,11 @@ func (m Memory) Refresh(key string, inState, live *unstructured.Unstructured) (R
 	case !ok:
 	case unrecorded:
 		m.RememberSet(key, out.Object, live, remaining)
-		out.MemoryChanged = true
 	case len(changes) == 0:
-		entry.Sent, out.MemoryChanged = nil, true
+		entry.Sent = nil
 		m[key] = entry
 	case entry.Sent == nil:
-		entry.Sent, out.MemoryChanged = inState, true
+		entry.Sent = inState
 		m[key] = entry
 	}
 	return out, nil
@@ -282,26 +278,26 @@ func (m Memory) MergeForeign(
 }
 
 // Release removes the fields at paths that others have taken over from the entry, and returns the sent object
-// without them. ok is false if there are none.
+// without them: the same one if there are none.
 func (m Memory) Release(
 	key string, sent, live *unstructured.Unstructured, paths [][]string,
-) (kept *unstructured.Unstructured, ok bool, err error) {
+) (*unstructured.Unstructured, error) {
 	if len(paths) == 0 {
-		return sent, false, nil
+		return sent, nil
 	}
 	applied, known, err := m.lastApplied(key, sent)
 	if !known {
-		return sent, false, err
+		return sent, err
 	}
 	released, err := applied.Released(live, kube.Manager, paths)
 	if len(released) == 0 {
-		return sent, false, err
+		return sent, err
 	}
 	applied = applied.Without(released)
 	entry := m[key]
 	entry.Set, entry.Admitted, entry.Sent = fields.Format(applied.Set), applied.Admitted, nil
 	m[key] = entry
-	return &unstructured.Unstructured{Object: applied.Object}, true, nil
+	return &unstructured.Unstructured{Object: applied.Object}, nil
 }
 
 // PrivateReader reads the private state of a request.

@@ -1,6 +1,8 @@
 package owned
 
 import (
+	"maps"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -58,16 +60,16 @@ func TestRefreshRemembersTheObjectOfACreationWithoutResponse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			entry := memory[key]
-			if entry.UID != c.uid || first.MemoryChanged != (c.uid != "") || len(first.Changes) != c.changes {
-				t.Errorf("entry %+v, memory changed %t, changes %v", entry, first.MemoryChanged, first.Changes)
+			entry, remembered := memory[key], maps.Clone(memory)
+			if entry.UID != c.uid || (len(memory) > 0) != (c.uid != "") || len(first.Changes) != c.changes {
+				t.Errorf("memory %+v, changes %v", memory, first.Changes)
 			}
 			if memory.Applied(key) != (c.uid != "") || (entry.Sent != nil) != (c.changes > 0) {
 				t.Errorf("applied %t, sent %s", memory.Applied(key), entry.Sent)
 			}
 			again, err := memory.Refresh(key, first.Object, c.live)
-			if err != nil || again.MemoryChanged || len(again.Changes) != c.changes {
-				t.Errorf("next refresh: memory changed %t, changes %v, %v", again.MemoryChanged, again.Changes, err)
+			if err != nil || !reflect.DeepEqual(memory, remembered) || len(again.Changes) != c.changes {
+				t.Errorf("next refresh: memory %v, changes %v, %v", memory, again.Changes, err)
 			}
 		})
 	}
@@ -108,8 +110,9 @@ func TestReleaseOfAFieldKeepsTheRestOfTheEntry(t *testing.T) {
 	both := []byte(`{"f:metadata":{"f:labels":{"f:queue":{},"f:team":{}}}}`)
 	sent.SetLabels(map[string]string{"team": "ml", "queue": "a"})
 	memory := Memory{key: {UID: "u", Set: both, Creation: "some", Assumed: true}}
-	kept, released, err := memory.Release(key, sent, labelled(kube.Manager, "ml"),
+	kept, err := memory.Release(key, sent, labelled(kube.Manager, "ml"),
 		[][]string{{"metadata", "labels", "queue"}})
+	released := kept != sent
 	if err != nil || !released || kept.GetLabels()["queue"] != "" || kept.GetLabels()["team"] != "ml" {
 		t.Fatalf("released %t, kept %v, %v", released, kept, err)
 	}
@@ -190,12 +193,13 @@ func TestRefreshFollowsTheChangesOfOthers(t *testing.T) {
 				if step.team != restored {
 					live = labelled(c.author, step.team)
 				}
+				remembered := maps.Clone(memory)
 				fresh, err := memory.Refresh(key, inState, live)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if fresh.Object.GetLabels()["team"] != step.team || len(fresh.Changes) != step.changes ||
-					fresh.Differs != step.differs || fresh.MemoryChanged != step.changed ||
+					fresh.Differs != step.differs || reflect.DeepEqual(memory, remembered) == step.changed ||
 					fresh.InState != step.inState || fresh.Unrecorded != step.unrecorded ||
 					memory.Drifted(key) != step.drift {
 					t.Errorf("step %d: %+v, drifted %t", i, fresh, memory.Drifted(key))
@@ -214,7 +218,7 @@ func TestDriftOfAnObjectWithoutEntryIsNotRemembered(t *testing.T) {
 	t.Parallel()
 	memory, sent := Memory{}, labelled(kube.Manager, "ml")
 	fresh, err := memory.Refresh(manifest.Key(sent), sent, labelled(kube.Manager, "web"))
-	if err != nil || !fresh.Differs || len(fresh.Changes) != 1 || fresh.MemoryChanged || len(memory) > 0 {
+	if err != nil || !fresh.Differs || len(fresh.Changes) != 1 || len(memory) > 0 {
 		t.Errorf("%+v, memory %v, %v", fresh, memory, err)
 	}
 	theirs, err := memory.Refresh(manifest.Key(sent), sent, labelled(somebody, "web"))
@@ -269,8 +273,8 @@ func TestEntryOfAnUnknownFormatIsAnError(t *testing.T) {
 	if _, err := memory.MergeForeign(key, obj, obj, obj); err == nil {
 		t.Error("merged")
 	}
-	if kept, ok, err := memory.Release(key, obj, obj, [][]string{{"metadata", "labels", "team"}}); err == nil || ok ||
-		kept != obj {
+	kept, err := memory.Release(key, obj, obj, [][]string{{"metadata", "labels", "team"}})
+	if err == nil || kept != obj {
 		t.Error("released")
 	}
 	if got := memory.Compare(key, obj, obj); got != fields.Different {
@@ -366,9 +370,9 @@ func TestOnlyFieldsThatOthersHaveTakenOverAreReleased(t *testing.T) {
 				entry.Sent = sent
 				memory[key] = entry
 			}
-			kept, ok, err := memory.Release(key, sent, c.live, c.paths)
-			if ok != c.released || (err != nil) != c.failed || (kept == sent) == c.released {
-				t.Fatalf("released %t, %v, kept %v", ok, err, kept)
+			kept, err := memory.Release(key, sent, c.live, c.paths)
+			if (err != nil) != c.failed || (kept == sent) == c.released {
+				t.Fatalf("%v, kept %v", err, kept)
 			}
 			if c.released && (kept.GetLabels()["team"] != "" || memory.Drifted(key) ||
 				strings.Contains(string(memory[key].Set), "team")) {

@@ -171,48 +171,41 @@ var ErrGone = errors.New("it does not exist")
 // ErrDeleted is ErrGone for an object that somebody has deleted.
 var ErrDeleted = fmt.Errorf("%w: it was deleted", ErrGone)
 
-// Found is a live object that was applied before.
-type Found struct {
-	Live *unstructured.Unstructured
-	// MemoryChanged is true if the memory has to be saved.
-	MemoryChanged bool
-}
-
 // Find returns the object that was applied. If it no longer exists, it returns ErrGone or ErrDeleted, with a warning.
 // An object that was created in its place is another object, unless it was restored from a backup. resource is the type
 // and ID of its resource.
 func Find(
 	ctx context.Context, r *run.Run, memory Memory, key string, ref kube.Ref, resource string,
-) (Found, diag.Diagnostics, error) {
+) (*unstructured.Unstructured, diag.Diagnostics, error) {
 	live, err := r.Cluster.Store.Get(ctx, ref)
 	if kube.IsNotFound(err) {
 		gone := ErrDeleted
 		if memory.Expects(key) {
 			gone = ErrGone
 		}
-		return Found{}, diag.Diagnostics{memory.Missing(key, ref)}, gone
+		return nil, diag.Diagnostics{memory.Missing(key, ref)}, gone
 	}
 	if err != nil {
-		return Found{}, nil, err
+		return nil, nil, err
 	}
-	memoryChanged, diags, err := memory.Recognize(key, ref, live, resource)
+	diags, err := memory.Recognize(key, ref, live, resource)
 	if err != nil {
-		return Found{}, diags, err
+		return nil, diags, err
 	}
 	RecordInState(r, ref, live, resource)
-	return Found{Live: live, MemoryChanged: memoryChanged}, diags, nil
+	return live, diags, nil
 }
 
 // Recognize returns ErrGone with a warning if live is not the object of the entry. It updates the entry for an
-// object that was restored from a backup; memoryChanged is then true. Backup tools give it another UID, and restore
+// object that was restored from a backup. Backup tools give it another UID, and restore
 // managedFields (https://github.com/vmware-tanzu/velero/releases/tag/v1.17.2, "managed fields patch"). Only the ID of
 // its creation proves that it is the object in state: their times are those of any object whose creation was slow.
 func (m Memory) Recognize(
 	key string, ref kube.Ref, live *unstructured.Unstructured, resource string,
-) (memoryChanged bool, diags diag.Diagnostics, err error) {
+) (diags diag.Diagnostics, err error) {
 	same, err := m.Has(key, live)
 	if err != nil || same {
-		return false, nil, err
+		return nil, err
 	}
 	known := m[key]
 	if known.UID != "" && known.Creation != "" && kube.MarkedCreation(live) == known.Creation {
@@ -224,7 +217,7 @@ func (m Memory) Recognize(
 				live.GetCreationTimestamp().UTC().Format(time.RFC3339), kube.CreationAnnotation, known.Creation))
 		known.UID = live.GetUID()
 		m[key] = known
-		return true, diags, nil
+		return diags, nil
 	}
 	resourceType, id, _ := strings.Cut(resource, " ")
 	diags.AddWarning(ref.String()+" was replaced outside of Terraform",
@@ -233,7 +226,7 @@ func (m Memory) Recognize(
 			"To manage it here, import it after this run:\n%s\n"+
 			"or set adopt_existing = true. To create a new one, delete it first:\n  %s",
 			otherObject(known, ref, live), importBlock(resourceType, id), ref.Kubectl("delete")))
-	return false, diags, ErrGone
+	return diags, ErrGone
 }
 
 // Missing reports an object that the cluster does not have.

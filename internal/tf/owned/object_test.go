@@ -19,7 +19,7 @@ func TestCommandThatDeletesAKnativeServiceNamesItsGroup(t *testing.T) {
 	}
 	ref := kube.Ref{Kind: knative, Namespace: "ml", Name: "x"}
 	memory := Memory{"Service/ml/x": {UID: "another"}}
-	_, recognized, err := memory.Recognize("Service/ml/x", ref, live(kube.Manager), "kt_compute ml/x")
+	recognized, err := memory.Recognize("Service/ml/x", ref, live(kube.Manager), "kt_compute ml/x")
 	for name, text := range map[string]string{
 		"a deletion": OtherObjectWarning(memory, "Service/ml/x", ref, live(kube.Manager), nil)[0].Detail(),
 		"a refresh":  recognized[0].Detail(),

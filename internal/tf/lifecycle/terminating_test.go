@@ -1,0 +1,75 @@
+package lifecycle_test
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+)
+
+// A recorded deletion must not replace the next object of the same name.
+func TestDeletionOfAnObjectIsRecordedUntilItIsDeleted(t *testing.T) {
+	t.Parallel()
+	ref := kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}
+	for name, c := range map[string]struct {
+		was, exists, deleted bool
+		want                 string // in private state
+	}{
+		"the deletion has started": {exists: true, deleted: true, want: "true"},
+		"the deletion continues":   {was: true, exists: true, deleted: true, want: "true"},
+		"another object exists":    {was: true, exists: true, want: "false"},
+		"no object exists":         {was: true, want: "false"},
+		"nothing is deleted":       {exists: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			live := kind.Service().Named("ml", "x")
+			live.SetUID("new")
+			if c.deleted {
+				now := metav1.Unix(1, 0)
+				live.SetDeletionTimestamp(&now)
+			}
+			s := inCluster(t, "a", &hooks{refresh: func(r *reading) error {
+				if c.exists {
+					r.SetLive(ref, live)
+				}
+				if warned := len(r.Diags) == 1; warned != c.deleted {
+					t.Errorf("warnings %v", r.Diags)
+				}
+				return nil
+			}})
+			private := map[string]string{}
+			if c.was {
+				private["terminating"] = "true"
+			}
+			resp := s.read(inState(nil), private)
+			if got := privateValue(t, resp.Private, "terminating"); got != c.want {
+				t.Errorf("terminating is %q, want %q", got, c.want)
+			}
+			if uid := s.text(resp.NewState, "uid"); c.exists && uid != "new" {
+				t.Errorf("the uid is %q", uid)
+			}
+		})
+	}
+}
+
+func TestResourceWhoseObjectIsBeingDeletedIsReplaced(t *testing.T) {
+	t.Parallel()
+	s := inCluster(t, "a", &hooks{plan: func(p *planning) {
+		if p.Terminating == p.Creating {
+			t.Errorf("terminating %t, creating %t", p.Terminating, p.Creating)
+		}
+		p.Plan.UID = p.UID(p.State.UID, false)
+	}})
+	private := map[string]string{"terminating": "true"}
+	update := s.planned(inState(nil), map[string]any{"name": "x", "size": "1"}, private)
+	if len(update.RequiresReplace) != 1 || update.RequiresReplace[0].String() != `AttributeName("uid")` {
+		t.Errorf("an update replaces because of %v", update.RequiresReplace)
+	}
+	creation := s.planned(nil, map[string]any{"name": "x", "size": "1"}, private)
+	if len(creation.RequiresReplace) > 0 {
+		t.Errorf("a creation replaces because of %v", creation.RequiresReplace)
+	}
+}
