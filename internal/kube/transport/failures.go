@@ -12,8 +12,8 @@ import (
 
 // IsTLS reports whether err is a rejected certificate, or a server without TLS.
 func IsTLS(err error) bool {
-	return is[*tls.CertificateVerificationError](err) || is[x509.UnknownAuthorityError](err) ||
-		is[x509.HostnameError](err) || is[x509.CertificateInvalidError](err) || is[tls.RecordHeaderError](err)
+	return Is[*tls.CertificateVerificationError](err) || Is[x509.UnknownAuthorityError](err) ||
+		Is[x509.HostnameError](err) || Is[x509.CertificateInvalidError](err) || Is[tls.RecordHeaderError](err)
 }
 
 // Untyped reports whether a message is the response of a server-side apply to a field that is
@@ -40,8 +40,8 @@ func BudgetOf(status metav1.Status) string {
 	return ""
 }
 
-// is reports whether err is or wraps an error of the type E.
-func is[E error](err error) bool {
+// Is reports whether err is or wraps an error of the type E.
+func Is[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
 }

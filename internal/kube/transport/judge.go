@@ -128,11 +128,11 @@ func judgeError(err error, known state, within time.Duration) judgement {
 	switch {
 	case strings.HasPrefix(err.Error(), "getting credentials: "):
 		return judgement{} // from the credential plugin: see plainErrors
-	case IsTLS(err), is[*config.RedirectError](err):
+	case IsTLS(err), Is[*config.RedirectError](err):
 		return judgement{}
-	case is[*tooLargeError](err), is[unexpectedError](err):
+	case Is[*tooLargeError](err), Is[unexpectedError](err):
 		return judgement{unknown: true} // a write was executed
-	case is[*net.DNSError](err):
+	case Is[*net.DNSError](err):
 		return judgement{again: known.reached, within: within}
 	case errors.As(err, &dial) && (dial.Op == "dial" || dial.Op == "proxyconnect"):
 		if !known.reached {
