@@ -62,37 +62,16 @@ func accepts(ctx context.Context, c *kube.Cluster, workload kube.Ref) bool {
 	if err != nil {
 		return false
 	}
-	pods := templatesOf(obj.Object["spec"])
-	for _, pod := range pods {
-		pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind.Pod().Kind))
-		pod.SetNamespace(workload.Namespace)
-		pod.SetName(workload.Name + "-dry-run")
+	templates := kind.PodTemplates(obj.Object)
+	for _, path := range templates {
+		template := kind.FieldsAt(obj.Object, path...)
+		pod := kind.Pod().Named(workload.Namespace, workload.Name+"-dry-run")
+		pod.SetLabels(kind.TextsAt(template, "metadata", "labels"))
+		pod.SetAnnotations(kind.TextsAt(template, "metadata", "annotations"))
+		pod.Object["spec"] = template["spec"]
 		if _, _, err := c.DryRunNew(ctx, pod); err != nil {
 			return false
 		}
 	}
-	return len(pods) > 0
-}
-
-// templatesOf returns a pod for each pod template in a part of an object: each map with spec.containers.
-func templatesOf(value any) []*unstructured.Unstructured {
-	var pods []*unstructured.Unstructured
-	switch value := value.(type) {
-	case map[string]any:
-		if _, found, _ := unstructured.NestedFieldNoCopy(value, "spec", "containers"); found {
-			template := &unstructured.Unstructured{Object: map[string]any{"spec": value["spec"]}}
-			if metadata, ok := value["metadata"]; ok {
-				template.Object["metadata"] = metadata
-			}
-			return append(pods, template.DeepCopy())
-		}
-		for _, field := range value {
-			pods = append(pods, templatesOf(field)...)
-		}
-	case []any:
-		for _, item := range value {
-			pods = append(pods, templatesOf(item)...)
-		}
-	}
-	return pods
+	return len(templates) > 0
 }
