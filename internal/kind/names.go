@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -150,15 +151,9 @@ func HeadlessName(compute string) string { return compute + "-headless" }
 // as a slice of a GPU, one with the name gpu of any vendor, or one of the device plugins of Intel, Google, Habana and
 // AWS.
 func IsAccelerator(resource string) bool {
-	if strings.HasSuffix(resource, "/gpu") || strings.HasPrefix(resource, NVIDIADomain) ||
-		strings.HasPrefix(resource, "gpu.intel.com/") {
-		return true
-	}
-	switch resource {
-	case "google.com/tpu", "habana.ai/gaudi", "aws.amazon.com/neuron", "aws.amazon.com/neuroncore":
-		return true
-	}
-	return false
+	return strings.HasSuffix(resource, "/gpu") || strings.HasPrefix(resource, NVIDIADomain) ||
+		strings.HasPrefix(resource, "gpu.intel.com/") || slices.Contains([]string{
+		"google.com/tpu", "habana.ai/gaudi", "aws.amazon.com/neuron", "aws.amazon.com/neuroncore"}, resource)
 }
 
 // KueueFramework returns the name of Kueue's integration for a kind, as in integrations.frameworks of its configuration
