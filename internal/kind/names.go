@@ -4,7 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 )
 
 // API groups of other projects.
@@ -170,4 +172,20 @@ func KueueFramework(of schema.GroupKind) string {
 		return name
 	}
 	return of.Group + "/" + name
+}
+
+// AddRequests adds n times the quantities in more to sum.
+func AddRequests(sum, more corev1.ResourceList, n int64) {
+	for name, quantity := range more {
+		product, total := quantity.DeepCopy(), sum[name]
+		product.Mul(n)
+		total.Add(product)
+		sum[name] = total
+	}
+}
+
+// RequiredNodeTerms returns the terms of a required node affinity, of which a node must match one. There may be none.
+func RequiredNodeTerms(affinity *corev1.Affinity) []corev1.NodeSelectorTerm {
+	node := ptr.Deref(ptr.Deref(affinity, corev1.Affinity{}).NodeAffinity, corev1.NodeAffinity{})
+	return ptr.Deref(node.RequiredDuringSchedulingIgnoredDuringExecution, corev1.NodeSelector{}).NodeSelectorTerms
 }
