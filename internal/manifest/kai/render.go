@@ -29,8 +29,8 @@ func Render(q Queue) ([]*unstructured.Unstructured, error) {
 		spec.Resources[of.resource] = share{of.number(s.Quota), s.OverQuotaWeight, of.number(s.Limit)}
 	}
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&spec)
-	queue := manifest.NewObject(kind.KAIQueue(), "", q.Name, kind.Texts(q.DefaultLabels, q.Labels, manifest.OwnLabels()),
-		kind.Texts(q.DefaultAnnotations, q.Annotations), fields)
+	queue := manifest.NewObject(kind.KAIQueue(), "", q.Name,
+		kind.Texts(q.DefaultLabels, q.Labels, manifest.OwnLabels()), kind.Texts(q.DefaultAnnotations, q.Annotations), fields)
 	return []*unstructured.Unstructured{queue}, err
 }
 
