@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -48,12 +49,10 @@ func lacksKey(ctx context.Context, c *kube.Cluster, missing *ready.Ref) bool {
 	if err != nil {
 		return kube.IsNotFound(err)
 	}
-	for _, field := range []string{"data", "binaryData"} {
-		if _, found, _ := unstructured.NestedFieldNoCopy(obj.Object, field, missing.Key); found {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc([]string{"data", "binaryData"}, func(field string) bool {
+		_, found, _ := unstructured.NestedFieldNoCopy(obj.Object, field, missing.Key)
+		return found
+	})
 }
 
 // accepts reports whether the API server accepts pods of all templates of a workload, in a dry run.
