@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
@@ -228,8 +229,8 @@ func classifyStatus(ref Ref, status metav1.Status) (Class, []FieldCause) {
 		switch {
 		case immutable(ref.Kind, fields):
 			return Immutable, fields
-		case status.Reason == metav1.StatusReasonForbidden, len(fields) == 0: // verdict of a policy on the complete object
-			return Refused, fields
+		case status.Reason == metav1.StatusReasonForbidden, len(fields) == 0:
+			return Refused, fields // without fields, it is the verdict of a policy on the complete object
 		}
 		return Invalid, fields
 	case metav1.StatusReasonBadRequest:
@@ -276,11 +277,8 @@ func fromAPI(status metav1.Status) bool {
 }
 
 func causes(status metav1.Status) []FieldCause {
-	if status.Details == nil {
-		return nil
-	}
 	var out []FieldCause
-	for _, cause := range status.Details.Causes {
+	for _, cause := range ptr.Deref(status.Details, metav1.StatusDetails{}).Causes {
 		if cause.Field != "" {
 			out = append(out, FieldCause{Type: cause.Type, Field: cause.Field, Message: cause.Message})
 		}

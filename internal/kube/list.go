@@ -59,7 +59,8 @@ func Each[T any](ctx context.Context, api *API, scope Ref, options metav1.ListOp
 	})
 }
 
-// pages requests a list page by page. take decodes a page, and returns the token of the next one, or "" to end the list.
+// pages requests a list page by page. take decodes a page, and returns the token of the next one, or "" to end the
+// list.
 func (a *API) pages(
 	ctx context.Context, scope Ref, options metav1.ListOptions, take func(data []byte) (next string, err error),
 ) error {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 )
 
@@ -94,11 +95,6 @@ func mergePatch(live, modified *unstructured.Unstructured) ([]byte, error) {
 	}
 	var fields map[string]any
 	_ = json.Unmarshal(patch, &fields)
-	metadata, _ := fields["metadata"].(map[string]any)
-	if metadata == nil {
-		metadata = map[string]any{}
-		fields["metadata"] = metadata
-	}
-	metadata["resourceVersion"] = live.GetResourceVersion()
+	kind.SetAt(fields, []string{"metadata", "resourceVersion"}, live.GetResourceVersion())
 	return json.Marshal(fields)
 }

@@ -62,7 +62,8 @@ func TestFailuresToReadPages(t *testing.T) {
 func TestItemsOfAnotherTypeAreAnError(t *testing.T) {
 	t.Parallel()
 	cluster := clusterOf(t, kubetest.API{Answer: func(string, string, *http.Request) (int, any) {
-		return http.StatusOK, map[string]any{"items": []any{map[string]any{"spec": map[string]any{"containers": "none"}}}}
+		other := map[string]any{"spec": map[string]any{"containers": "none"}}
+		return http.StatusOK, map[string]any{"items": []any{other}}
 	}})
 	err := Each(t.Context(), cluster.API, Ref{Kind: kind.Pod(), Namespace: "ml"}, metav1.ListOptions{},
 		func(*corev1.Pod) { t.Error("another object was taken as a Pod") })

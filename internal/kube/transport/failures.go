@@ -8,6 +8,7 @@ import (
 
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 // IsTLS reports whether err is a rejected certificate, or a server without TLS.
@@ -29,10 +30,7 @@ func WebhookFails(message string) bool { return strings.Contains(message, "faile
 
 // BudgetOf returns the message about the PodDisruptionBudget that does not allow an eviction, or "".
 func BudgetOf(status metav1.Status) string {
-	if status.Details == nil {
-		return ""
-	}
-	for _, cause := range status.Details.Causes {
+	for _, cause := range ptr.Deref(status.Details, metav1.StatusDetails{}).Causes {
 		if cause.Type == policyv1.DisruptionBudgetCause {
 			return strings.TrimSuffix(cause.Message, ".")
 		}

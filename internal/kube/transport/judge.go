@@ -15,6 +15,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
@@ -217,18 +218,10 @@ func (a *reply) byServer() bool {
 }
 
 // holdsBudget reports whether a PodDisruptionBudget is the reason of a response.
-func (a *reply) holdsBudget() bool {
-	status := a.status()
-	return status != nil && BudgetOf(*status) != ""
-}
+func (a *reply) holdsBudget() bool { return BudgetOf(ptr.Deref(a.status(), metav1.Status{})) != "" }
 
 // message returns the message in a response of the API server, or "".
-func (a *reply) message() string {
-	if status := a.status(); status != nil {
-		return status.Message
-	}
-	return ""
-}
+func (a *reply) message() string { return ptr.Deref(a.status(), metav1.Status{}).Message }
 
 // ownedByOthers reports whether a conflict is between field managers, which is
 // permanent.
