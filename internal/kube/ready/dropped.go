@@ -111,8 +111,8 @@ func isGPUToleration(t corev1.Toleration) bool {
 // onlyExcludes reports whether an affinity only excludes nodes with certain labels.
 func onlyExcludes(a *corev1.Affinity) bool {
 	node := ptr.Deref(a.NodeAffinity, corev1.NodeAffinity{})
-	return node.RequiredDuringSchedulingIgnoredDuringExecution != nil &&
-		a.PodAffinity == nil && a.PodAntiAffinity == nil && len(node.PreferredDuringSchedulingIgnoredDuringExecution) == 0 &&
+	return node.RequiredDuringSchedulingIgnoredDuringExecution != nil && a.PodAffinity == nil &&
+		a.PodAntiAffinity == nil && len(node.PreferredDuringSchedulingIgnoredDuringExecution) == 0 &&
 		!slices.ContainsFunc(kind.RequiredNodeTerms(a), func(term corev1.NodeSelectorTerm) bool {
 			return len(term.MatchFields) > 0 || slices.ContainsFunc(term.MatchExpressions,
 				func(r corev1.NodeSelectorRequirement) bool { return r.Operator != corev1.NodeSelectorOpDoesNotExist })

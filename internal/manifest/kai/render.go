@@ -30,7 +30,8 @@ func Render(q Queue) ([]*unstructured.Unstructured, error) {
 	}
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&spec)
 	queue := manifest.NewObject(kind.KAIQueue(), "", q.Name,
-		kind.Texts(q.DefaultLabels, q.Labels, manifest.OwnLabels()), kind.Texts(q.DefaultAnnotations, q.Annotations), fields)
+		kind.Texts(q.DefaultLabels, q.Labels, manifest.OwnLabels()), kind.Texts(q.DefaultAnnotations, q.Annotations),
+		fields)
 	return []*unstructured.Unstructured{queue}, err
 }
 
