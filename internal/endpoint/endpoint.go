@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -182,10 +183,7 @@ func (e *Endpoint) fromService(service *corev1.Service) {
 // usesGRPC reports whether a port uses gRPC, by its name, by its appProtocol
 // (https://kubernetes.io/docs/concepts/services-networking/service/#application-protocol), or by its number.
 func usesGRPC(p corev1.ServicePort) bool {
-	protocol := ""
-	if p.AppProtocol != nil {
-		protocol = *p.AppProtocol
-	}
+	protocol := ptr.Deref(p.AppProtocol, "")
 	return p.Name == "grpc" || strings.HasPrefix(p.Name, "grpc-") || protocol == "grpc" ||
 		protocol == kind.PlainHTTP2 || p.Port == kind.TensorServerPort
 }
@@ -196,10 +194,8 @@ func (e *Endpoint) fromCompute(compute *unstructured.Unstructured) {
 	if e.Backend.Port == (intstr.IntOrString{}) {
 		e.Backend.Port = intstr.FromInt32(kind.TensorServerPort)
 	}
-	addresses, _, _ := unstructured.NestedSlice(compute.Object, "status", "addresses")
-	for _, item := range addresses {
-		address, _ := item.(map[string]any)
-		if value, _ := address["value"].(string); value != "" {
+	for _, address := range kind.ListAt(compute.Object, "status", "addresses") {
+		if value := kind.TextAt(address, "value"); value != "" {
 			e.Gateways = append(e.Gateways, withPort(value))
 		}
 	}
@@ -223,8 +219,7 @@ func (e *Endpoint) fromWorkload(ctx context.Context, c *kube.Cluster) error {
 		return err
 	}
 	if err == nil {
-		address, _, _ := unstructured.NestedString(registration.Object, "spec", "serviceConfig", "url")
-		if address != "" {
+		if address := kind.TextAt(registration.Object, "spec", "serviceConfig", "url"); address != "" {
 			return e.fromURL(address)
 		}
 	}

@@ -1,9 +1,12 @@
 package kind
 
 import (
+	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 )
 
 // API groups of other projects.
@@ -150,15 +153,9 @@ func HeadlessName(compute string) string { return compute + "-headless" }
 // as a slice of a GPU, one with the name gpu of any vendor, or one of the device plugins of Intel, Google, Habana and
 // AWS.
 func IsAccelerator(resource string) bool {
-	if strings.HasSuffix(resource, "/gpu") || strings.HasPrefix(resource, NVIDIADomain) ||
-		strings.HasPrefix(resource, "gpu.intel.com/") {
-		return true
-	}
-	switch resource {
-	case "google.com/tpu", "habana.ai/gaudi", "aws.amazon.com/neuron", "aws.amazon.com/neuroncore":
-		return true
-	}
-	return false
+	return strings.HasSuffix(resource, "/gpu") || strings.HasPrefix(resource, NVIDIADomain) ||
+		strings.HasPrefix(resource, "gpu.intel.com/") || slices.Contains([]string{
+		"google.com/tpu", "habana.ai/gaudi", "aws.amazon.com/neuron", "aws.amazon.com/neuroncore"}, resource)
 }
 
 // KueueFramework returns the name of Kueue's integration for a kind, as in integrations.frameworks of its configuration
@@ -175,4 +172,20 @@ func KueueFramework(of schema.GroupKind) string {
 		return name
 	}
 	return of.Group + "/" + name
+}
+
+// AddRequests adds n times the quantities in more to sum.
+func AddRequests(sum, more corev1.ResourceList, n int64) {
+	for name, quantity := range more {
+		product, total := quantity.DeepCopy(), sum[name]
+		product.Mul(n)
+		total.Add(product)
+		sum[name] = total
+	}
+}
+
+// RequiredNodeTerms returns the terms of a required node affinity, of which a node must match one. There may be none.
+func RequiredNodeTerms(affinity *corev1.Affinity) []corev1.NodeSelectorTerm {
+	node := ptr.Deref(ptr.Deref(affinity, corev1.Affinity{}).NodeAffinity, corev1.NodeAffinity{})
+	return ptr.Deref(node.RequiredDuringSchedulingIgnoredDuringExecution, corev1.NodeSelector{}).NodeSelectorTerms
 }

@@ -2,10 +2,13 @@ package kind
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/go-openapi/jsonpointer"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -179,4 +182,43 @@ func Texts(all ...map[string]string) map[string]any {
 		}
 	}
 	return result
+}
+
+// PodTemplates returns the paths of all pod templates in an object: maps with spec.containers.
+func PodTemplates(object map[string]any) [][]string { return podTemplates(object, nil) }
+
+func podTemplates(value any, at []string) [][]string {
+	var found [][]string
+	switch value := value.(type) {
+	case map[string]any:
+		if containers, _ := Find(value, []string{"spec", "containers"}); containers != nil && len(at) > 0 {
+			if _, isList := containers.([]any); isList {
+				found = append(found, at)
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			if key != "status" || len(at) > 0 {
+				found = append(found, podTemplates(value[key], append(slices.Clone(at), key))...)
+			}
+		}
+	case []any:
+		for i, item := range value {
+			found = append(found, podTemplates(item, append(slices.Clone(at), strconv.Itoa(i)))...)
+		}
+	}
+	return found
+}
+
+// IndexNamed returns the index of the item with a name in a list, or -1. No item has the name "".
+func IndexNamed(list []any, name string) int {
+	return slices.IndexFunc(list, func(item any) bool { return name != "" && TextAt(item, "name") == name })
+}
+
+// Pointer formats a path as a JSON pointer (RFC 6901).
+func Pointer(path []string) string {
+	var text strings.Builder
+	for _, step := range path {
+		text.WriteString("/" + jsonpointer.Escape(step))
+	}
+	return text.String()
 }

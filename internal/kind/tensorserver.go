@@ -1,6 +1,9 @@
 package kind
 
-import "k8s.io/apimachinery/pkg/runtime/schema"
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
 
 // The runtimes of a compute. With the last two, an operator runs a tensor server.
 const (
@@ -75,4 +78,17 @@ func tensorServer(group string, server *TensorServer) Kind {
 	})
 	k.Grace = 30
 	return k
+}
+
+// ComputeSpec is the spec of a Compute of an operator. KPU has only the first fields.
+type ComputeSpec struct {
+	Labels               map[string]string                      `json:"labels"`
+	Annotations          map[string]string                      `json:"annotations"`
+	Image                string                                 `json:"image"`
+	Command              []string                               `json:"command"`
+	Args                 []string                               `json:"args"`
+	Env                  []corev1.EnvVar                        `json:"env"`
+	Resources            corev1.ResourceList                    `json:"resources"`
+	VolumeClaimTemplates []corev1.PersistentVolumeClaimTemplate `json:"volumeClaimTemplates"`
+	Override             corev1.PodSpec                         `json:"override"` // merged over the spec of the pods
 }

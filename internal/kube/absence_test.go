@@ -171,7 +171,7 @@ func operations(obj *unstructured.Unstructured, ref Ref) map[string]func(context
 			return err
 		},
 		"page": func(ctx context.Context, c *Cluster) error {
-			return c.API.page(ctx, ref, metav1.ListOptions{}, &metav1.List{})
+			return Each(ctx, c.API, ref, metav1.ListOptions{}, func(*metav1.PartialObjectMetadata) {})
 		},
 		"log": func(ctx context.Context, c *Cluster) error {
 			_, err := c.API.StreamLogs(ctx, "ml", "trainer-0", corev1.PodLogOptions{})

@@ -135,11 +135,10 @@ func (a *API) applyOnce(
 	}
 	params := strict(dryRun)
 	params["force"] = strconv.FormatBool(force)
-	writing, sent := transport.WithOutcome(ctx)
-	out, err := a.send(writing, ref, request{
+	out, err := a.write(ctx, "apply", ref, request{
 		method: http.MethodPatch, contentType: types.ApplyPatchType, params: params, body: data,
 	})
-	return out, a.maskError(ctx, "apply", "patch", ref, wrapWrite("apply", ref, err, sent), obj)
+	return out, a.maskError(ctx, "apply", "patch", ref, err, obj)
 }
 
 // strict returns the parameters of a write of the provider with strict field validation.
@@ -152,9 +151,7 @@ func strict(dryRun bool) map[string]string {
 }
 
 func (a *API) removeOnce(ctx context.Context, ref Ref, uid types.UID, options []byte) error {
-	writing, sent := transport.WithOutcome(ctx)
-	_, err := a.send(writing, ref, request{method: http.MethodDelete, body: options})
-	err = wrapWrite("delete", ref, err, sent)
+	_, err := a.write(ctx, "delete", ref, request{method: http.MethodDelete, body: options})
 	if IsNotFound(err) {
 		return nil
 	}

@@ -131,8 +131,7 @@ func (c *Cluster) patch(
 // its dependents are deleted. A non-empty uid prevents the deletion of a new
 // object of the same name. A missing object is not an error.
 func (c *Cluster) Delete(ctx context.Context, ref Ref, uid types.UID) error {
-	foreground := metav1.DeletePropagationForeground
-	options := metav1.DeleteOptions{PropagationPolicy: &foreground}
+	options := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)}
 	if ref.Kind.Grace > 0 {
 		options.GracePeriodSeconds = &ref.Kind.Grace
 	}

@@ -123,12 +123,9 @@ func namesIn(data []byte) map[string]bool {
 	if len(table.Rows) == 0 {
 		return names
 	}
-	column := -1
-	for i, definition := range table.ColumnDefinitions {
-		if definition.Format == "name" { // the primary identifier
-			column = i
-		}
-	}
+	column := slices.IndexFunc(table.ColumnDefinitions, func(definition metav1.TableColumnDefinition) bool {
+		return definition.Format == "name" // the primary identifier
+	})
 	for _, row := range table.Rows {
 		if column < 0 || column >= len(row.Cells) {
 			return nil

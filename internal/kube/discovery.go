@@ -51,9 +51,7 @@ func (d *Discovery) RefOf(ctx context.Context, obj *unstructured.Unstructured) (
 		}
 	}
 	ref.Kind.Resource, ref.Kind.ClusterScoped = found.Name, !found.Namespaced
-	if ref.Kind.ClusterScoped {
-		ref.Namespace = ""
-	}
+	ref.Namespace = ref.namespace()
 	return ref, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
@@ -180,15 +181,6 @@ func mapTexts(status metav1.Status, message, field func(string) string) metav1.S
 	return out
 }
 
-// wrapWrite is Wrap for a write with a recorded outcome.
-func wrapWrite(op string, ref Ref, err error, sent *transport.Outcome) error {
-	err = Wrap(op, ref, err)
-	if e, ok := errors.AsType[*Error](err); ok {
-		e.OutcomeUnknown = sent.Unknown()
-	}
-	return err
-}
-
 func classify(ref Ref, err error) (Class, []FieldCause) {
 	var config *config.Error
 	var status apierrors.APIStatus
@@ -233,17 +225,12 @@ func classifyStatus(ref Ref, status metav1.Status) (Class, []FieldCause) {
 		}
 	case metav1.StatusReasonUnauthorized:
 		return Unauthorized, nil
-	case metav1.StatusReasonForbidden:
-		if immutable(ref.Kind, fields) {
+	case metav1.StatusReasonForbidden, metav1.StatusReasonInvalid:
+		switch {
+		case immutable(ref.Kind, fields):
 			return Immutable, fields
-		}
-		return Refused, fields
-	case metav1.StatusReasonInvalid:
-		if immutable(ref.Kind, fields) {
-			return Immutable, fields
-		}
-		if len(fields) == 0 {
-			return Refused, nil // verdict of a policy on the complete object
+		case status.Reason == metav1.StatusReasonForbidden, len(fields) == 0:
+			return Refused, fields // without fields, it is the verdict of a policy on the complete object
 		}
 		return Invalid, fields
 	case metav1.StatusReasonBadRequest:
@@ -290,11 +277,8 @@ func fromAPI(status metav1.Status) bool {
 }
 
 func causes(status metav1.Status) []FieldCause {
-	if status.Details == nil {
-		return nil
-	}
 	var out []FieldCause
-	for _, cause := range status.Details.Causes {
+	for _, cause := range ptr.Deref(status.Details, metav1.StatusDetails{}).Causes {
 		if cause.Field != "" {
 			out = append(out, FieldCause{Type: cause.Type, Field: cause.Field, Message: cause.Message})
 		}
@@ -305,11 +289,6 @@ func causes(status metav1.Status) []FieldCause {
 // isNetwork reports whether err is a connection error: dialing, TLS, a broken
 // connection, a proxy, a redirect.
 func isNetwork(err error) bool {
-	return is[net.Error](err) || is[*url.Error](err) || is[*config.RedirectError](err) || transport.IsTLS(err)
-}
-
-// is reports whether err is or wraps an error of the type E.
-func is[E error](err error) bool {
-	_, ok := errors.AsType[E](err)
-	return ok
+	return transport.Is[net.Error](err) || transport.Is[*url.Error](err) ||
+		transport.Is[*config.RedirectError](err) || transport.IsTLS(err)
 }

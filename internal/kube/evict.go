@@ -37,15 +37,13 @@ func (c *Cluster) Evict(ctx context.Context, namespace, name string, uid types.U
 		ObjectMeta:    metav1.ObjectMeta{Namespace: namespace, Name: name},
 		DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))},
 	})
-	writing, sent := transport.WithOutcome(ctx)
-	_, err := c.API.send(writing, ref, request{
+	_, err := c.API.write(ctx, "evict", ref, request{
 		method: http.MethodPost, subresource: "eviction", params: map[string]string{"fieldManager": ActionManager},
 		body: body,
 	})
 	if budget := budgetOf(err); budget != "" {
 		return &BudgetError{Pod: namespace + "/" + name, Budget: budget}
 	}
-	err = wrapWrite("evict", ref, err, sent)
 	if IsNotFound(err) || ClassOf(err) == Conflict { // the UID differs
 		return nil
 	}

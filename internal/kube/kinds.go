@@ -59,12 +59,16 @@ func (r Ref) Key() string { return r.Kind.GroupKind().String() + " " + r.Namespa
 
 // Kubectl returns a command about the object for messages: kubectl -n ml describe deployment trainer.
 func (r Ref) Kubectl(verb string, options ...string) string {
-	namespace := r.Namespace
-	if r.Kind.ClusterScoped {
-		namespace = ""
-	}
 	words := append(strings.Fields(verb), r.Kind.Argument(), r.Name)
-	return ready.Kubectl(namespace, append(words, options...)...)
+	return ready.Kubectl(r.namespace(), append(words, options...)...)
+}
+
+// namespace returns the namespace, or "" for a kind without namespaces.
+func (r Ref) namespace() string {
+	if r.Kind.ClusterScoped {
+		return ""
+	}
+	return r.Namespace
 }
 
 func (r Ref) isSecret() bool { return r.Kind.GroupKind() == kind.Secret().GroupKind() }
@@ -77,7 +81,7 @@ func (r Ref) gvr() schema.GroupVersionResource {
 // namespace, or of all namespaces without one.
 func (r Ref) of(request *rest.Request) *rest.Request {
 	return request.AbsPath(r.root()...).
-		NamespaceIfScoped(r.Namespace, !r.Kind.ClusterScoped && r.Namespace != "").Resource(r.Kind.Resource)
+		NamespaceIfScoped(r.namespace(), r.namespace() != "").Resource(r.Kind.Resource)
 }
 
 func (r Ref) root() []string {
@@ -94,8 +98,8 @@ func (r Ref) unnamed(client rest.Interface, verb string, named *rest.Request) *r
 		return named // see at
 	}
 	path := r.root()
-	if !r.Kind.ClusterScoped && r.Namespace != "" {
-		path = append(path, "namespaces", r.Namespace)
+	if namespace := r.namespace(); namespace != "" {
+		path = append(path, "namespaces", namespace)
 	}
 	return client.Verb(verb).AbsPath(append(path, r.Kind.Resource, r.Name)...)
 }

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"sync"
@@ -21,30 +22,61 @@ func (a *API) List(
 	ctx context.Context, scope Ref, selector string,
 ) iter.Seq2[*unstructured.Unstructured, error] {
 	return func(yield func(*unstructured.Unstructured, error) bool) {
-		resource, err := a.lister(scope)
-		options := metav1.ListOptions{LabelSelector: selector, FieldSelector: scope.Kind.FieldSelector,
-			Limit: pager.New(nil).PageSize}
-		for err == nil {
-			var page *unstructured.UnstructuredList
-			page, err = resource.List(ctx, options)
-			if token := continuation(err); token != "" {
-				options.Continue, err = token, nil
-				continue
-			}
+		options := metav1.ListOptions{LabelSelector: selector, FieldSelector: scope.Kind.FieldSelector}
+		err := a.pages(ctx, scope, options, func(data []byte) (string, error) {
+			page, err := scope.decodeList(data)
 			if err != nil {
-				break
+				return "", err
 			}
 			for i := range page.Items {
 				if !yield(&page.Items[i], nil) {
-					return
+					return "", nil
 				}
 			}
-			if options.Continue = page.GetContinue(); options.Continue == "" {
-				return
-			}
+			return page.GetContinue(), nil
+		})
+		if err != nil {
+			yield(nil, err)
 		}
-		yield(nil, a.denied(ctx, "list", scope, Wrap("list", scope, err)))
 	}
+}
+
+// Each is [API.List] with objects of the type T, and with the selectors of options only. Objects that take does not
+// keep are released with their page.
+func Each[T any](ctx context.Context, api *API, scope Ref, options metav1.ListOptions, take func(item *T)) error {
+	return api.pages(ctx, scope, options, func(data []byte) (string, error) {
+		var page struct {
+			metav1.ListMeta `json:"metadata"`
+			Items           []T `json:"items"`
+		}
+		if err := json.Unmarshal(data, &page); err != nil {
+			return "", err
+		}
+		for _, item := range page.Items { // a copy, so that it does not keep the others
+			take(&item)
+		}
+		return page.Continue, nil
+	})
+}
+
+// pages requests a list page by page. take decodes a page, and returns the token of the next one, or "" to end the
+// list.
+func (a *API) pages(
+	ctx context.Context, scope Ref, options metav1.ListOptions, take func(data []byte) (next string, err error),
+) error {
+	options.Limit = pager.New(nil).PageSize
+	resource, err := a.lister(scope)
+	for more := true; more && err == nil; {
+		var data []byte
+		data, err = resource.page(ctx, options)
+		if token := continuation(err); token != "" {
+			options.Continue, err = token, nil
+		} else if err == nil {
+			options.Continue, err = take(data)
+		}
+		more = options.Continue != ""
+	}
+	return a.denied(ctx, "list", scope, Wrap("list", scope, err))
 }
 
 // continuation returns the token with which a list can be continued after its token has expired, or "". The rest of
@@ -97,9 +129,7 @@ func (l *Listing) All(ctx context.Context, of Kind) (map[string]*unstructured.Un
 	if !ok {
 		list = &listed{objects: map[string]*unstructured.Unstructured{}}
 		scope := Ref{Kind: of, Namespace: l.namespace}
-		if of.ClusterScoped {
-			scope.Namespace = ""
-		}
+		scope.Namespace = scope.namespace()
 		for obj, err := range l.api.List(ctx, scope, "") {
 			if list.err = err; err == nil {
 				list.objects[obj.GetNamespace()+"/"+obj.GetName()] = obj

@@ -7,9 +7,6 @@ import (
 
 // outage reports whether the server could not respond to a request.
 func outage(err error) bool {
-	if err == nil {
-		return false
-	}
 	class, _ := classify(Ref{}, err)
 	return class == Unreachable
 }

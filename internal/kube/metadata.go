@@ -40,18 +40,28 @@ func (l lister) complete(request *rest.Request, forms string, options metav1.Lis
 
 // List returns the objects.
 func (l lister) List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	request := l.scope.unnamed(l.conn.rest, http.MethodGet, l.scope.of(l.conn.rest.Get()))
-	data, err := bodyOf(l.complete(request, metadataOnlyList, options).Do(ctx))
+	data, err := l.page(ctx, options)
 	if err != nil {
 		return nil, err
 	}
+	return l.scope.decodeList(data)
+}
+
+// page requests a list, or a page of it.
+func (l lister) page(ctx context.Context, options metav1.ListOptions) ([]byte, error) {
+	request := l.scope.unnamed(l.conn.rest, http.MethodGet, l.scope.of(l.conn.rest.Get()))
+	return bodyOf(l.complete(request, metadataOnlyList, options).Do(ctx))
+}
+
+// decodeList returns the objects of a list.
+func (r Ref) decodeList(data []byte) (*unstructured.UnstructuredList, error) {
 	list := &unstructured.UnstructuredList{}
-	if err := l.scope.decode(data, list); err != nil {
+	if err := r.decode(data, list); err != nil {
 		return nil, err
 	}
-	if l.scope.Kind.MetadataOnly {
+	if r.Kind.MetadataOnly {
 		for i := range list.Items {
-			list.Items[i] = *l.version(&list.Items[i])
+			list.Items[i] = *r.version(&list.Items[i])
 		}
 	}
 	return list, nil
@@ -74,13 +84,13 @@ func (l lister) Watch(ctx context.Context, options metav1.ListOptions) (watch.In
 			status := apierrors.NewInternalError(err).Status()
 			return watch.Event{Type: watch.Error, Object: &status}, true
 		}
-		event.Object = l.version(object)
+		event.Object = l.scope.version(object)
 		return event, true
 	}), nil
 }
 
-func (l lister) version(object *unstructured.Unstructured) *unstructured.Unstructured {
-	out := metadataOf(object, l.scope.Kind.GroupVersionKind)
+func (r Ref) version(object *unstructured.Unstructured) *unstructured.Unstructured {
+	out := metadataOf(object, r.Kind.GroupVersionKind)
 	kept := out.GetAnnotations()
 	maps.DeleteFunc(kept, func(name, _ string) bool {
 		return name != UnfinishedAnnotation && name != CreationAnnotation

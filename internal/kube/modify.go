@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/transport"
 )
 
 // ActionManager is the field manager of fields that an action changes, so that
@@ -69,13 +69,12 @@ func (c *Cluster) Modify(
 }
 
 func (c *Cluster) mergeOnce(ctx context.Context, ref Ref, patch []byte) (*unstructured.Unstructured, error) {
-	writing, sent := transport.WithOutcome(ctx)
-	out, err := c.API.send(writing, ref, request{
+	out, err := c.API.write(ctx, "change", ref, request{
 		method: http.MethodPatch, contentType: types.MergePatchType,
 		params: map[string]string{"fieldManager": ActionManager}, body: patch,
 	})
 	if err != nil {
-		return nil, c.API.deniedTo(ctx, []string{"patch"}, ref, wrapWrite("change", ref, err, sent))
+		return nil, c.API.deniedTo(ctx, []string{"patch"}, ref, err)
 	}
 	c.Store.note(ref, out)
 	return out, nil
@@ -96,11 +95,6 @@ func mergePatch(live, modified *unstructured.Unstructured) ([]byte, error) {
 	}
 	var fields map[string]any
 	_ = json.Unmarshal(patch, &fields)
-	metadata, _ := fields["metadata"].(map[string]any)
-	if metadata == nil {
-		metadata = map[string]any{}
-		fields["metadata"] = metadata
-	}
-	metadata["resourceVersion"] = live.GetResourceVersion()
+	kind.SetAt(fields, []string{"metadata", "resourceVersion"}, live.GetResourceVersion())
 	return json.Marshal(fields)
 }

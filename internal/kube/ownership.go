@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // Records returns the managed fields to set on an object, or false if it
@@ -70,7 +72,7 @@ func (a *API) RemoveUnfinished(ctx context.Context, ref Ref, uid types.UID, id s
 // annotationRemoval returns the JSON patch that removes an annotation from the
 // object with a UID, if the annotation has that value.
 func annotationRemoval(uid types.UID, name, value string) []byte {
-	at := pointer([]string{"metadata", "annotations", name})
+	at := kind.Pointer([]string{"metadata", "annotations", name})
 	patch, _ := json.Marshal([]map[string]any{ // texts cannot fail
 		{"op": "test", "path": "/metadata/uid", "value": uid},
 		{"op": "test", "path": at, "value": value},

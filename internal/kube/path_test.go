@@ -30,7 +30,7 @@ func TestNamesChooseNoPath(t *testing.T) {
 			return err
 		},
 		"page": func(ctx context.Context, c *Cluster, ref Ref) error {
-			return c.API.page(ctx, ref, metav1.ListOptions{}, &corev1.SecretList{})
+			return Each(ctx, c.API, ref, metav1.ListOptions{}, func(*corev1.Secret) {})
 		},
 		"get a Secret": func(ctx context.Context, c *Cluster, ref Ref) error {
 			_, err := c.API.Get(ctx, ref)

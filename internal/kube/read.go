@@ -55,9 +55,7 @@ func (s *Store) getAt(
 func (s *Store) List(
 	ctx context.Context, kind Kind, namespace string, keep func(*Entry) bool, names ...string,
 ) ([]*Entry, error) {
-	if kind.ClusterScoped {
-		namespace = ""
-	}
+	namespace = Ref{Kind: kind, Namespace: namespace}.namespace()
 	col, err := s.ready(ctx, kind, namespace)
 	if err != nil {
 		return nil, err
@@ -71,18 +69,18 @@ func (s *Store) List(
 func (s *Store) Subscribe(
 	kind Kind, namespace string, about func(*Entry) bool, changed chan<- struct{},
 ) (cancel func()) {
-	return s.collectionOf(kind, namespace).subscribe(about, changed)
+	return s.collection(kind, namespace).subscribe(about, changed)
 }
 
 // RefreshQuiet lists the objects of a kind and namespace again if their watch
 // was silent for [QuietTime], because it may be cut.
 func (s *Store) RefreshQuiet(ctx context.Context, kind Kind, namespace string) {
-	s.collectionOf(kind, namespace).refreshQuiet(ctx)
+	s.collection(kind, namespace).refreshQuiet(ctx)
 }
 
 // Watches reports whether the shared watch receives changes of ref.
 func (s *Store) Watches(ref Ref) bool {
-	_, known := s.collectionOf(ref.Kind, ref.Namespace).get(ref.key())
+	_, known := s.collection(ref.Kind, ref.Namespace).get(ref.key())
 	return known
 }
 
@@ -95,14 +93,7 @@ func (s *Store) WatchesAll(ctx context.Context, kind Kind, namespace string) boo
 // SawDeletion reports whether the shared watch reported the deletion of the
 // object with that UID, and no other object of its name exists.
 func (s *Store) SawDeletion(ref Ref, uid types.UID) bool {
-	return s.collectionOf(ref.Kind, ref.Namespace).sawDeletion(ref.key(), uid)
-}
-
-func (s *Store) collectionOf(kind Kind, namespace string) *collection {
-	if kind.ClusterScoped {
-		namespace = ""
-	}
-	return s.collection(kind, namespace)
+	return s.collection(ref.Kind, ref.Namespace).sawDeletion(ref.key(), uid)
 }
 
 // ListAs is [Store.List] with objects of the type T, which callers share

@@ -48,8 +48,8 @@ func TestObjectsOfAClusterScopedKindHaveNoNamespace(t *testing.T) {
 	if err != nil || len(all) != 1 || all[0].Name != "fast" {
 		t.Errorf("%v, %v", all, err)
 	}
-	collection := cluster.Store.collectionOf(ref.Kind, ref.Namespace)
-	if collection.scope.Namespace != "" || collection != cluster.Store.collectionOf(ref.Kind, "") {
+	collection := cluster.Store.collection(ref.Kind, ref.Namespace)
+	if collection.scope.Namespace != "" || collection != cluster.Store.collection(ref.Kind, "") {
 		t.Errorf("the scope is %+v", collection.scope)
 	}
 }
@@ -76,7 +76,7 @@ func TestSharedListIsObserved(t *testing.T) {
 	}
 	cancel()
 	<-changed
-	if err := cluster.Store.collectionOf(kind.Deployment(), "ml").Delete(kubetest.Deployment("12", 1)); err != nil {
+	if err := cluster.Store.collection(kind.Deployment(), "ml").Delete(kubetest.Deployment("12", 1)); err != nil {
 		t.Fatal(err)
 	}
 	if !cluster.Store.SawDeletion(trainer(), "u") || cluster.Store.SawDeletion(trainer(), "v") || len(changed) > 0 {

@@ -192,7 +192,7 @@ func replaceUnions(wanted, live *unstructured.Unstructured) []patchOp {
 		for _, step := range union.Pointer {
 			path = append(path, fmt.Sprint(step))
 		}
-		patch = append(patch, patchOp{Op: "replace", Path: pointer(path), Value: union.Struct})
+		patch = append(patch, patchOp{Op: "replace", Path: kind.Pointer(path), Value: union.Struct})
 	}
 	return patch
 }
@@ -225,7 +225,7 @@ func replaceStruct(wanted, live *unstructured.Unstructured, named string) []patc
 		_, ours := own[field]
 		_, there := other[field]
 		if own != nil && there && !ours {
-			patch = append(patch, patchOp{Op: "replace", Path: pointer(m.path), Value: own})
+			patch = append(patch, patchOp{Op: "replace", Path: kind.Pointer(m.path), Value: own})
 		}
 	}
 	return patch // nil: only applied fields can be the cause
@@ -275,33 +275,13 @@ func (m match) follow(step string) []match {
 		ours, _ := m.ours.(map[string]any)
 		out = append(out, match{path: append(slices.Clone(m.path), step), ours: ours[step], theirs: theirs[step]})
 	case []any:
+		ours, _ := m.ours.([]any)
 		for i, item := range theirs {
-			if ours := itemNamed(m.ours, nameOf(item)); ours != nil {
-				out = append(out, match{path: append(slices.Clone(m.path), strconv.Itoa(i)), ours: ours,
+			if j := kind.IndexNamed(ours, kind.TextAt(item, "name")); j >= 0 {
+				out = append(out, match{path: append(slices.Clone(m.path), strconv.Itoa(i)), ours: ours[j],
 					theirs: item})
 			}
 		}
 	}
 	return out
-}
-
-func itemNamed(list any, name string) any {
-	items, _ := list.([]any)
-	for _, item := range items {
-		if name != "" && nameOf(item) == name {
-			return item
-		}
-	}
-	return nil
-}
-
-func nameOf(item any) string { return kind.TextAt(item, "name") }
-
-// pointer formats steps as a JSON pointer (RFC 6901).
-func pointer(path []string) string {
-	var b strings.Builder
-	for _, step := range path {
-		b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(step))
-	}
-	return b.String()
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 )
 
@@ -33,7 +34,7 @@ func duplicateKeys(wanted, live *unstructured.Unstructured, duplicate string) []
 				for _, key := range keys {
 					if value, given := want[key]; given && fmt.Sprint(value) != fmt.Sprint(have[key]) {
 						patch = append(patch, patchOp{Op: "replace",
-							Path:  fmt.Sprintf("%s/%d/%s", pointer(m.path), i, key),
+							Path:  fmt.Sprintf("%s/%d/%s", kind.Pointer(m.path), i, key),
 							Value: value})
 					}
 				}

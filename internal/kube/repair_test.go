@@ -234,10 +234,3 @@ func toJSON(t testing.TB, text string) []byte {
 	}
 	return data
 }
-
-func TestPointerIsEscapedAsAJSONPointer(t *testing.T) {
-	t.Parallel()
-	if got, want := pointer([]string{"metadata", "labels", "a/b~c"}), "/metadata/labels/a~1b~0c"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/transport"
 )
 
 // request is a request for one object.
@@ -65,6 +67,17 @@ func (a *API) send(ctx context.Context, ref Ref, r request) (*unstructured.Unstr
 		return nil, err
 	}
 	return live, nil
+}
+
+// write sends a request that changes the object, and returns its error with the operation and the outcome.
+func (a *API) write(ctx context.Context, op string, ref Ref, r request) (*unstructured.Unstructured, error) {
+	ctx, sent := transport.WithOutcome(ctx)
+	live, err := a.send(ctx, ref, r)
+	err = Wrap(op, ref, err)
+	if e, ok := errors.AsType[*Error](err); ok {
+		e.OutcomeUnknown = sent.Unknown()
+	}
+	return live, err
 }
 
 // decode decodes what the server has sent about an object or a list. The errors of the decoder quote it, and are

@@ -101,7 +101,7 @@ func TestOnlyKindsWithTheLabelsOfTheProviderShareAList(t *testing.T) {
 	} {
 		var got []string
 		for _, namespace := range []string{"a", "b", "c", "d"} {
-			got = append(got, stdcmp.Or(cluster.Store.collectionOf(*of, namespace).scope.Namespace, "*"))
+			got = append(got, stdcmp.Or(cluster.Store.collection(*of, namespace).scope.Namespace, "*"))
 		}
 		if text := strings.Join(got, " "); text != want {
 			t.Errorf("%s with the labels %q: %s, want %s", of.Kind, of.LabelSelector, text, want)

@@ -18,7 +18,6 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/transport"
 )
 
 // Secrets are read and written individually, without the shared collections, so
@@ -103,12 +102,11 @@ func (a *API) removeSecretKeys(
 		"metadata": map[string]any{"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion()},
 		"data":     data,
 	})
-	writing, sent := transport.WithOutcome(ctx)
-	after, err := a.send(writing, ref, request{
+	after, err := a.write(ctx, "apply", ref, request{
 		method: http.MethodPatch, contentType: types.MergePatchType, params: map[string]string{"fieldManager": Manager},
 		body: body,
 	})
-	return after, a.maskError(ctx, "apply", "patch", ref, wrapWrite("apply", ref, err, sent), live)
+	return after, a.maskError(ctx, "apply", "patch", ref, err, live)
 }
 
 // hasAnyKey reports whether the data of a Secret has one of the keys.

@@ -38,6 +38,7 @@ const namespacesOfTheirOwn = 2
 func (s *Store) collection(of Kind, namespace string) *collection {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	namespace = Ref{Kind: of, Namespace: namespace}.namespace()
 	if col := s.running(of, namespace); col != nil {
 		return col
 	}

@@ -1,12 +1,14 @@
 package kube
 
 import (
+	"cmp"
 	"crypto/rand"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 )
 
@@ -56,12 +58,7 @@ func MarkCreation(obj *unstructured.Unstructured, id string) *unstructured.Unstr
 
 func annotated(obj *unstructured.Unstructured, name, value string) *unstructured.Unstructured {
 	out := obj.DeepCopy()
-	annotations := out.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[name] = value
-	out.SetAnnotations(annotations)
+	kind.SetAt(out.Object, []string{"metadata", "annotations", name}, value)
 	return out
 }
 
@@ -89,10 +86,7 @@ func UnfinishedCreation(obj *unstructured.Unstructured) string {
 
 // CreationOf returns the ID of the creation of obj, or "" if unknown.
 func CreationOf(obj *unstructured.Unstructured) string {
-	if id := UnfinishedCreation(obj); id != "" {
-		return id
-	}
-	return MarkedCreation(obj)
+	return cmp.Or(UnfinishedCreation(obj), MarkedCreation(obj))
 }
 
 // MarkedCreation returns the id in CreationAnnotation, "" without the annotation.

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -111,15 +112,12 @@ func references(workload *unstructured.Unstructured) map[string]any {
 
 // withoutGenerated returns labels or annotations without those that clients and controllers write for themselves.
 func withoutGenerated(entries map[string]string) map[string]string {
-	result := map[string]string{}
-	for key, value := range entries {
-		if key != "kubectl.kubernetes.io/last-applied-configuration" &&
-			!strings.HasPrefix(key, "deployment.kubernetes.io/") && key != appsv1.DeprecatedTemplateGeneration &&
-			!slices.Contains(kind.GeneratedLabels(), key) {
-			result[key] = value
-		}
-	}
-	return result
+	maps.DeleteFunc(entries, func(key, _ string) bool {
+		return key == "kubectl.kubernetes.io/last-applied-configuration" ||
+			strings.HasPrefix(key, "deployment.kubernetes.io/") || key == appsv1.DeprecatedTemplateGeneration ||
+			slices.Contains(kind.GeneratedLabels(), key)
+	})
+	return entries
 }
 
 func dropOfTemplate(template map[string]any) {

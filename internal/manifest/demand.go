@@ -1,10 +1,10 @@
 package manifest
 
 import (
+	"maps"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	podresources "k8s.io/component-helpers/resource"
@@ -30,11 +30,7 @@ func Demand(workload *unstructured.Unstructured, podTemplate ...string) (pods in
 	requests = corev1.ResourceList{}
 	for _, group := range Demands(workload, podTemplate...) {
 		pods += group.Pods
-		for name, each := range group.Requests {
-			all := requests[name]
-			all.Add(times(each, group.Pods))
-			requests[name] = all
-		}
+		kind.AddRequests(requests, group.Requests, group.Pods)
 	}
 	return pods, requests
 }
@@ -79,22 +75,11 @@ func withLimits(pod *corev1.Pod) *corev1.Pod {
 	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range containers {
 			needs := &containers[i].Resources
-			for name, limit := range needs.Limits {
-				if _, given := needs.Requests[name]; given {
-					continue
-				}
-				if needs.Requests == nil {
-					needs.Requests = corev1.ResourceList{}
-				}
-				needs.Requests[name] = limit
-			}
+			requests := corev1.ResourceList{}
+			maps.Copy(requests, needs.Limits)
+			maps.Copy(requests, needs.Requests)
+			needs.Requests = requests
 		}
 	}
 	return pod
-}
-
-func times(each resource.Quantity, number int64) resource.Quantity {
-	product := each.DeepCopy()
-	product.Mul(number)
-	return product
 }

@@ -61,14 +61,7 @@ func seconds(s string) (time.Duration, error) {
 
 // FormatDuration formats a duration without zero units: "1m30s", and "20m" for twenty minutes.
 func FormatDuration(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
+	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(d.String())
 }
 
 func tooLong(s string) error {

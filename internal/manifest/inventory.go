@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -65,11 +66,7 @@ func (i Inventory) GPUType() string {
 
 // requires reports whether an affinity admits only nodes with a label.
 func requires(affinity *corev1.Affinity, label NodeLabel) bool {
-	if affinity == nil || affinity.NodeAffinity == nil ||
-		affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
-		return false
-	}
-	terms := affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	terms := kind.RequiredNodeTerms(affinity)
 	admitsOthers := func(term corev1.NodeSelectorTerm) bool {
 		return !slices.ContainsFunc(term.MatchExpressions, func(r corev1.NodeSelectorRequirement) bool {
 			return r.Key == label.Key && r.Operator == corev1.NodeSelectorOpIn &&
@@ -91,12 +88,8 @@ func accelerators(requests corev1.ResourceList) int64 {
 
 // OfKubetorch reports whether an object has labels of Kubetorch, which its clients and this provider set.
 func OfKubetorch(obj *unstructured.Unstructured) bool {
-	for label := range obj.GetLabels() {
-		if strings.HasPrefix(label, kind.KubetorchGroup+"/") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Keys(obj.GetLabels())),
+		func(label string) bool { return strings.HasPrefix(label, kind.KubetorchGroup+"/") })
 }
 
 // ReadyPods returns the number of ready pods in the status of a workload, by the fields that most kinds use.

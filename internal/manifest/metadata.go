@@ -35,10 +35,14 @@ func podLabels(c Compute) map[string]string {
 	return union(map[string]string{kind.AppLabel: c.Name}, givenLabels(c), identityLabels(c), queueLabels(c))
 }
 
+// OwnLabels returns the labels of every object that the provider creates.
+func OwnLabels() map[string]string {
+	return map[string]string{kind.ManagedByLabel: kind.ManagedByValue}
+}
+
 // serviceLabels returns the labels of the objects other than the workload.
 func serviceLabels(c Compute) map[string]string {
-	return union(map[string]string{kind.AppLabel: c.Name}, givenLabels(c), identityLabels(c),
-		map[string]string{kind.ManagedByLabel: kind.ManagedByValue})
+	return union(map[string]string{kind.AppLabel: c.Name}, givenLabels(c), identityLabels(c), OwnLabels())
 }
 
 // templateLabels returns the labels of a pod template. In Kubetorch, only pods that

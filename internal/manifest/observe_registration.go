@@ -48,8 +48,7 @@ func observeLogging(registration *unstructured.Unstructured) Logging {
 		"grace_period": &l.GracePeriod, "poll_timeout": &l.PollTimeout, "shutdown_grace_period": &l.ShutdownGracePeriod,
 	} {
 		if value, ok := config[name].(float64); ok {
-			d := time.Duration(value * float64(time.Second))
-			*into = &d
+			*into = new(time.Duration(value * float64(time.Second)))
 		}
 	}
 	return l

@@ -136,9 +136,7 @@ func validateResources(c Compute, errs *Errors) {
 
 // isStandard reports whether Kubernetes defines a resource of containers.
 func isStandard(name string) bool {
-	switch corev1.ResourceName(name) {
-	case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
-		return true
-	}
-	return strings.HasPrefix(name, corev1.ResourceHugePagesPrefix)
+	return slices.Contains([]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory,
+		corev1.ResourceEphemeralStorage}, corev1.ResourceName(name)) ||
+		strings.HasPrefix(name, corev1.ResourceHugePagesPrefix)
 }

@@ -85,12 +85,7 @@ func (c Compute) WantsGPU() bool {
 
 // hasResource reports whether the name of an extra resource satisfies is.
 func hasResource(c Compute, is func(name string) bool) bool {
-	for name := range c.ExtendedResources {
-		if is(name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Keys(c.ExtendedResources)), is)
 }
 
 // ofNVIDIA reports whether a resource is one of NVIDIA's device plugin, such as a slice of a GPU.

@@ -116,12 +116,9 @@ func expansions(vars map[string]string) []string {
 // not be in the environment of the container, where it would replace the variable
 // that it extends.
 func refersToItself(name, value string) bool {
-	for _, match := range shell.Reference.FindAllStringSubmatch(value, -1) {
-		if match[1] == name || match[2] == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(shell.Reference.FindAllStringSubmatch(value, -1), func(match []string) bool {
+		return match[1] == name || match[2] == name
+	})
 }
 
 // expandingQuote quotes s as one word of a POSIX shell that expands references.

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -122,15 +123,7 @@ func tensorServerVolumes(c Compute) ([]*corev1ac.VolumeApplyConfiguration, []*co
 
 // tensorServer is a Compute of an operator. Its override has the fields of a pod spec.
 type tensorServer struct {
-	Spec struct {
-		Image                string                                 `json:"image"`
-		Command              []string                               `json:"command"`
-		Args                 []string                               `json:"args"`
-		Env                  []corev1.EnvVar                        `json:"env"`
-		Resources            corev1.ResourceList                    `json:"resources"`
-		VolumeClaimTemplates []corev1.PersistentVolumeClaimTemplate `json:"volumeClaimTemplates"`
-		Override             corev1.PodSpec                         `json:"override"`
-	} `json:"spec"`
+	Spec kind.ComputeSpec `json:"spec"`
 }
 
 // observeTensorServer reads the attributes of the pods from a Compute.
@@ -178,12 +171,9 @@ func tensorServerDemand(workload map[string]any) []GroupDemand {
 func observeClaimTemplate(
 	template corev1.PersistentVolumeClaimTemplate, mounts []corev1.VolumeMount,
 ) VolumeClaimTemplate {
-	seen := VolumeClaimTemplate{Name: template.Name}
+	seen := VolumeClaimTemplate{Name: template.Name, StorageClass: ptr.Deref(template.Spec.StorageClassName, "")}
 	if size, ok := template.Spec.Resources.Requests[corev1.ResourceStorage]; ok {
 		seen.Size = &size
-	}
-	if class := template.Spec.StorageClassName; class != nil {
-		seen.StorageClass = *class
 	}
 	if modes := template.Spec.AccessModes; len(modes) > 0 && modes[0] != defaultAccessMode {
 		seen.AccessMode = string(modes[0])

@@ -80,10 +80,7 @@ type Env struct {
 
 // OSEnv returns the environment of this process.
 func OSEnv() Env {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		home = ""
-	}
+	home, _ := os.UserHomeDir() // "" if it is unknown
 	return Env{Getenv: os.Getenv, Home: home, InClusterDir: DefaultInClusterDir}
 }
 

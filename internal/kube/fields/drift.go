@@ -136,12 +136,10 @@ func (a Applied) unchanged(path fieldpath.Path, now any, hasIt bool, live *unstr
 // granular reports whether the server records an owner for each field or item inside path. If it does not, they
 // belong to the owner of path.
 func granular(live *unstructured.Unstructured, path fieldpath.Path) bool {
-	for _, entry := range live.GetManagedFields() {
-		if set, err := Decode(entry); err == nil && hasChildren(set, path) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		set, err := Decode(entry)
+		return err == nil && hasChildren(set, path)
+	})
 }
 
 func isContainer(v any) bool {

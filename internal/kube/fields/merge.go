@@ -1,6 +1,7 @@
 package fields
 
 import (
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -80,10 +81,5 @@ func replaceStruct(wanted, before, now map[string]any, field string) bool {
 }
 
 func flat(m map[string]any) bool {
-	for _, value := range m {
-		if isContainer(value) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(slices.Collect(maps.Values(m)), isContainer)
 }

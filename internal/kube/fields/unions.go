@@ -87,9 +87,7 @@ func mixed(field string, wanted, live any, at []any) []Union {
 	case []any:
 		is, _ := live.([]any)
 		for _, item := range want {
-			name := kind.TextAt(item, "name")
-			same := func(other any) bool { return name != "" && kind.TextAt(other, "name") == name }
-			if i := slices.IndexFunc(is, same); i >= 0 {
+			if i := kind.IndexNamed(is, kind.TextAt(item, "name")); i >= 0 {
 				out = append(out, mixed(field, item, is[i], append(at, i))...)
 			}
 		}

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -48,12 +49,10 @@ func lacksKey(ctx context.Context, c *kube.Cluster, missing *ready.Ref) bool {
 	if err != nil {
 		return kube.IsNotFound(err)
 	}
-	for _, field := range []string{"data", "binaryData"} {
-		if _, found, _ := unstructured.NestedFieldNoCopy(obj.Object, field, missing.Key); found {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc([]string{"data", "binaryData"}, func(field string) bool {
+		_, found, _ := unstructured.NestedFieldNoCopy(obj.Object, field, missing.Key)
+		return found
+	})
 }
 
 // accepts reports whether the API server accepts pods of all templates of a workload, in a dry run.
@@ -62,37 +61,16 @@ func accepts(ctx context.Context, c *kube.Cluster, workload kube.Ref) bool {
 	if err != nil {
 		return false
 	}
-	pods := templatesOf(obj.Object["spec"])
-	for _, pod := range pods {
-		pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind.Pod().Kind))
-		pod.SetNamespace(workload.Namespace)
-		pod.SetName(workload.Name + "-dry-run")
+	templates := kind.PodTemplates(obj.Object)
+	for _, path := range templates {
+		template := kind.FieldsAt(obj.Object, path...)
+		pod := kind.Pod().Named(workload.Namespace, workload.Name+"-dry-run")
+		pod.SetLabels(kind.TextsAt(template, "metadata", "labels"))
+		pod.SetAnnotations(kind.TextsAt(template, "metadata", "annotations"))
+		pod.Object["spec"] = template["spec"]
 		if _, _, err := c.DryRunNew(ctx, pod); err != nil {
 			return false
 		}
 	}
-	return len(pods) > 0
-}
-
-// templatesOf returns a pod for each pod template in a part of an object: each map with spec.containers.
-func templatesOf(value any) []*unstructured.Unstructured {
-	var pods []*unstructured.Unstructured
-	switch value := value.(type) {
-	case map[string]any:
-		if _, found, _ := unstructured.NestedFieldNoCopy(value, "spec", "containers"); found {
-			template := &unstructured.Unstructured{Object: map[string]any{"spec": value["spec"]}}
-			if metadata, ok := value["metadata"]; ok {
-				template.Object["metadata"] = metadata
-			}
-			return append(pods, template.DeepCopy())
-		}
-		for _, field := range value {
-			pods = append(pods, templatesOf(field)...)
-		}
-	case []any:
-		for _, item := range value {
-			pods = append(pods, templatesOf(item)...)
-		}
-	}
-	return pods
+	return len(templates) > 0
 }

@@ -55,7 +55,7 @@ func selectEvents(
 		options.FieldSelector = fields.OneTermEqualSelector("type", filter.Type).String()
 	}
 	events := kube.Ref{Kind: kind.Event(), Namespace: namespace}
-	err = kube.Each[corev1.EventList](ctx, c.API, events, options, func(event *corev1.Event) {
+	err = kube.Each(ctx, c.API, events, options, func(event *corev1.Event) {
 		wanted := len(filter.Reasons) == 0 || slices.Contains(filter.Reasons, event.Reason)
 		if wanted && concerns(known, event) {
 			selected = append(selected, event)

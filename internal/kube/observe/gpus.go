@@ -55,7 +55,7 @@ func GPUs(ctx context.Context, api *kube.API, filter GPUFilter) ([]GPUProduct, e
 		selector[filter.ProductLabel] = filter.Product
 	}
 	options := metav1.ListOptions{LabelSelector: selector.String()}
-	err := kube.Each[corev1.NodeList](ctx, api, kube.Ref{Kind: kind.Node()}, options, func(live *corev1.Node) {
+	err := kube.Each(ctx, api, kube.Ref{Kind: kind.Node()}, options, func(live *corev1.Node) {
 		if node, ok := gpuNode(live, filter); ok && (node.Schedulable || !filter.Schedulable) {
 			nodes[node.Name] = &node
 		}
@@ -64,7 +64,7 @@ func GPUs(ctx context.Context, api *kube.API, filter GPUFilter) ([]GPUProduct, e
 		return nil, err
 	}
 	options = metav1.ListOptions{FieldSelector: "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"}
-	err = kube.Each[corev1.PodList](ctx, api, kube.Ref{Kind: kind.Pod()}, options, func(pod *corev1.Pod) {
+	err = kube.Each(ctx, api, kube.Ref{Kind: kind.Pod()}, options, func(pod *corev1.Pod) {
 		if node := nodes[pod.Spec.NodeName]; node != nil {
 			node.Free = max(0, node.Free-gpusOf(pod, filter.Resource))
 		}

@@ -21,10 +21,7 @@ func FitGPUs(nodes []GPUNode, demands []GPUDemand, productLabel string) bool {
 		if demand.Each <= 0 {
 			continue
 		}
-		product := ""
-		if productLabel != "" {
-			product = demand.NodeSelector[productLabel]
-		}
+		product := demand.NodeSelector[productLabel] // no label has the key ""
 		for range demand.Pods {
 			node := tightestNode(free, demand.Each, product)
 			if node == nil {

@@ -31,7 +31,7 @@ func GPUForecast(ctx context.Context, c *kube.Cluster, demand GPUDemand, workloa
 	}
 	nodes, err := kube.Recall(c.API, "GPU nodes", func() ([]*corev1.Node, error) {
 		nodes := []*corev1.Node{}
-		err := kube.Each[corev1.NodeList](ctx, c.API, kube.Ref{Kind: kind.Node()}, metav1.ListOptions{},
+		err := kube.Each(ctx, c.API, kube.Ref{Kind: kind.Node()}, metav1.ListOptions{},
 			func(node *corev1.Node) { nodes = append(nodes, withGPUsOnly(node)) })
 		if class := kube.ClassOf(err); class == kube.Denied || class == kube.Refused {
 			return nil, nil // nodes are unknown for this run

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -168,8 +167,13 @@ func queueNamed(ctx context.Context, c *kube.Cluster, scheduler, namespace, name
 	switch {
 	case kube.IsNotFound(err):
 		ref.Name, q.Queues = "", []*unstructured.Unstructured{}
-		return q, kube.Each[unstructured.UnstructuredList](ctx, c.API, ref, metav1.ListOptions{},
-			func(queue *unstructured.Unstructured) { q.Queues = append(q.Queues, queue) })
+		for queue, err := range c.API.List(ctx, ref, "") {
+			if err != nil {
+				return q, err
+			}
+			q.Queues = append(q.Queues, queue)
+		}
+		return q, nil
 	case err != nil:
 		return nil, err
 	}

@@ -5,14 +5,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/conversion/queryparams"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/remotecommand"
-	"k8s.io/client-go/transport/spdy"
 	"k8s.io/client-go/util/exec"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -136,40 +133,26 @@ func executorFor(
 		return nil, nil, err
 	}
 	upgrade := transport.NewUpgrade(ctx, config)
-	url, err := execURL(upgrade.Config, pod, command)
+	url, client, upgrader, err := upgrade.To(pod.Namespace, pod.Name, "exec")
 	if err != nil {
 		return nil, nil, err
-	}
-	websocket, err := remotecommand.NewWebSocketExecutor(upgrade.Config, http.MethodGet, url.String())
-	if err != nil {
-		return nil, nil, err
-	}
-	roundTripper, upgrader, err := spdy.RoundTripperFor(upgrade.Config)
-	if err != nil {
-		return nil, nil, err
-	}
-	status := &statusUpgrader{Upgrader: upgrader}
-	older, err := remotecommand.NewSPDYExecutorForTransports(roundTripper, status, http.MethodPost, url)
-	if err != nil {
-		return nil, nil, err
-	}
-	executor, err = remotecommand.NewFallbackExecutor(websocket, older, transport.NoWebSocket)
-	return executor, func(err error) error { return upgrade.Rejection(status.check(err)) }, err
-}
-
-// execURL returns the address of the subresource exec of a pod, with the command.
-func execURL(config *rest.Config, pod kube.Ref, command Command) (*url.URL, error) {
-	server, _, err := rest.DefaultServerUrlFor(config)
-	if err != nil {
-		return nil, err
 	}
 	query, err := queryparams.Convert(&corev1.PodExecOptions{
 		Container: command.Container, Command: command.Args, Stdout: true, Stderr: true,
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	address := server.JoinPath("api/v1/namespaces", pod.Namespace, "pods", pod.Name, "exec")
-	address.RawQuery = query.Encode()
-	return address, nil
+	url.RawQuery = query.Encode()
+	websocket, err := remotecommand.NewWebSocketExecutor(upgrade.Config, http.MethodGet, url.String())
+	if err != nil {
+		return nil, nil, err
+	}
+	status := &statusUpgrader{Upgrader: upgrader}
+	older, err := remotecommand.NewSPDYExecutorForTransports(client, status, http.MethodPost, url)
+	if err != nil {
+		return nil, nil, err
+	}
+	executor, err = remotecommand.NewFallbackExecutor(websocket, older, transport.NoWebSocket)
+	return executor, func(err error) error { return upgrade.Rejection(status.check(err)) }, err
 }

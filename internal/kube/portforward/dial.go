@@ -15,7 +15,6 @@ import (
 
 	"github.com/moby/spdystream"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
 	"k8s.io/streaming/pkg/httpstream"
@@ -53,21 +52,15 @@ func openTunnel(ctx context.Context, c *kube.Cluster, pod kube.Ref) (httpstream.
 		return nil, err
 	}
 	upgrade := transport.NewUpgrade(ctx, config)
-	config = upgrade.Config
-	server, _, err := rest.DefaultServerUrlFor(config)
+	url, client, upgrader, err := upgrade.To(pod.Namespace, pod.Name, "portforward")
 	if err != nil {
 		return nil, err
 	}
-	url := server.JoinPath("api/v1/namespaces", pod.Namespace, "pods", pod.Name, "portforward")
-	websocket, err := portforward.NewSPDYOverWebsocketDialerForStreaming(url, config)
+	websocket, err := portforward.NewSPDYOverWebsocketDialerForStreaming(url, upgrade.Config)
 	if err != nil {
 		return nil, err
 	}
-	roundTripper, upgrader, err := spdy.RoundTripperFor(config)
-	if err != nil {
-		return nil, err
-	}
-	spdyDialer := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: roundTripper}, http.MethodPost, url)
+	spdyDialer := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: client}, http.MethodPost, url)
 	dialer := portforward.NewFallbackDialerForStreaming(websocket, spdyDialer, transport.NoWebSocket)
 	return detach.Call(ctx, func() (httpstream.Connection, error) {
 		conn, _, err := dialer.Dial(portforward.PortForwardProtocolV1Name)

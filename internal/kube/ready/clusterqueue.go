@@ -1,6 +1,7 @@
 package ready
 
 import (
+	"cmp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -24,10 +25,7 @@ type ClusterQueueStatus struct {
 
 // AssessClusterQueue returns the status of a ClusterQueue.
 func AssessClusterQueue(live *unstructured.Unstructured) ClusterQueueStatus {
-	q := decoded[clusterQueue](live)
-	if q == nil {
-		q = &clusterQueue{}
-	}
+	q := cmp.Or(decoded[clusterQueue](live), &clusterQueue{})
 	out := ClusterQueueStatus{
 		Verdict: q.verdict(), Pending: q.Status.PendingWorkloads, Reserving: q.Status.ReservingWorkloads,
 		Admitted: q.Status.AdmittedWorkloads, Reserved: map[string]map[string]resource.Quantity{},

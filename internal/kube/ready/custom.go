@@ -62,12 +62,10 @@ type counts struct {
 
 // IsSuspended reports whether a field of a workload suspends it.
 func IsSuspended(workload *unstructured.Unstructured) bool {
-	for _, path := range kind.SuspendFields() {
-		if suspended, _, _ := unstructured.NestedBool(workload.Object, path...); suspended {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(kind.SuspendFields(), func(path []string) bool {
+		suspended, _, _ := unstructured.NestedBool(workload.Object, path...)
+		return suspended
+	})
 }
 
 // countsOf compares the numbers of replicas in the status, under the names that

@@ -51,10 +51,12 @@ func living(pods []*corev1.Pod) []*corev1.Pod {
 	out := filter(pods, func(p *corev1.Pod) bool {
 		return p.DeletionTimestamp == nil && p.Status.Phase != corev1.PodSucceeded
 	})
-	slices.SortFunc(out, func(a, b *corev1.Pod) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
-	})
+	slices.SortFunc(out, byAge)
 	return out
+}
+
+func byAge(a, b *corev1.Pod) int {
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 }
 
 // worst selects the most relevant cause: permanent before temporary causes,

@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/utils/ptr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -109,20 +110,13 @@ func isGPUToleration(t corev1.Toleration) bool {
 
 // onlyExcludes reports whether an affinity only excludes nodes with certain labels.
 func onlyExcludes(a *corev1.Affinity) bool {
-	if a.NodeAffinity == nil || a.PodAffinity != nil || a.PodAntiAffinity != nil ||
-		len(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 ||
-		a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
-		return false
-	}
-	for _, term := range a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
-		if len(term.MatchFields) > 0 || slices.ContainsFunc(term.MatchExpressions,
-			func(r corev1.NodeSelectorRequirement) bool {
-				return r.Operator != corev1.NodeSelectorOpDoesNotExist
-			}) {
-			return false
-		}
-	}
-	return true
+	node := ptr.Deref(a.NodeAffinity, corev1.NodeAffinity{})
+	return node.RequiredDuringSchedulingIgnoredDuringExecution != nil && a.PodAffinity == nil &&
+		a.PodAntiAffinity == nil && len(node.PreferredDuringSchedulingIgnoredDuringExecution) == 0 &&
+		!slices.ContainsFunc(kind.RequiredNodeTerms(a), func(term corev1.NodeSelectorTerm) bool {
+			return len(term.MatchFields) > 0 || slices.ContainsFunc(term.MatchExpressions,
+				func(r corev1.NodeSelectorRequirement) bool { return r.Operator != corev1.NodeSelectorOpDoesNotExist })
+		})
 }
 
 // droppedCause reports the fields that the operator left out. Its StatefulSet

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 )
 
 // eventLog is a list of events, oldest first.
@@ -25,11 +26,9 @@ func newEventLog(events []*corev1.Event) eventLog {
 // LastSeen returns the time of the last occurrence of an event. The field
 // depends on the API that recorded it.
 func LastSeen(e *corev1.Event) time.Time {
-	last := e.CreationTimestamp.Time
-	if e.Series != nil {
-		last = later(last, e.Series.LastObservedTime.Time)
-	}
-	return later(later(last, e.LastTimestamp.Time), e.EventTime.Time)
+	series := ptr.Deref(e.Series, corev1.EventSeries{})
+	return slices.MaxFunc([]time.Time{e.CreationTimestamp.Time, series.LastObservedTime.Time, e.LastTimestamp.Time,
+		e.EventTime.Time}, time.Time.Compare)
 }
 
 func later(a, b time.Time) time.Time {
@@ -41,11 +40,7 @@ func later(a, b time.Time) time.Time {
 
 // TimesSeen returns how often an event has occurred.
 func TimesSeen(e *corev1.Event) int {
-	n := max(int(e.Count), 1)
-	if e.Series != nil {
-		n = max(n, int(e.Series.Count))
-	}
-	return n
+	return int(max(e.Count, ptr.Deref(e.Series, corev1.EventSeries{}).Count, 1))
 }
 
 // about returns the events of one object.

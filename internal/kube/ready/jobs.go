@@ -154,9 +154,7 @@ func lastFailed(pods []*corev1.Pod) *corev1.Pod {
 	if len(failed) == 0 {
 		return nil
 	}
-	return slices.MaxFunc(failed, func(a, b *corev1.Pod) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
-	})
+	return slices.MaxFunc(failed, byAge)
 }
 
 // failedContainer returns the container that exited with an error, or nil.

@@ -43,10 +43,7 @@ type (
 		Status   struct {
 			SchedulingConditions []struct {
 				condition `json:",inline"`
-				Reasons   []struct {
-					Reason  string `json:"reason"`
-					Message string `json:"message"`
-				} `json:"reasons"`
+				Reasons   []condition `json:"reasons"`
 			} `json:"schedulingConditions"`
 		} `json:"status"`
 	}

@@ -63,10 +63,8 @@ func (n *nodePool) provides(key, value string) bool {
 // wellKnown reports whether a label can be one of those that Karpenter or a cloud determines for each instance type.
 func wellKnown(key string) bool {
 	domain, _, _ := strings.Cut(key, "/")
-	for _, known := range []string{"kubernetes.io", "k8s.io"} {
-		if domain == known || strings.HasSuffix(domain, "."+known) {
-			return true
-		}
-	}
-	return strings.HasPrefix(domain, "karpenter.")
+	return strings.HasPrefix(domain, "karpenter.") ||
+		slices.ContainsFunc([]string{"kubernetes.io", "k8s.io"}, func(known string) bool {
+			return domain == known || strings.HasSuffix(domain, "."+known)
+		})
 }

@@ -205,7 +205,7 @@ func (q *Queue) shortage(waiting []*kueueWorkload) (text string, never bool) {
 		for _, set := range w.Spec.PodSets {
 			one := resourcehelper.PodRequests(&corev1.Pod{Spec: set.Template.Spec},
 				resourcehelper.PodResourcesOptions{})
-			add(need, one, set.Count)
+			kind.AddRequests(need, one, set.Count)
 		}
 	}
 	var parts []string
@@ -282,14 +282,14 @@ func (cq *clusterQueue) quotas() (nominal, most, used corev1.ResourceList) {
 	for _, group := range cq.Spec.ResourceGroups {
 		for _, flavor := range group.Flavors {
 			for _, r := range flavor.Resources {
-				add(nominal, corev1.ResourceList{r.Name: r.NominalQuota}, 1)
-				add(most, corev1.ResourceList{r.Name: r.NominalQuota}, 1)
+				kind.AddRequests(nominal, corev1.ResourceList{r.Name: r.NominalQuota}, 1)
+				kind.AddRequests(most, corev1.ResourceList{r.Name: r.NominalQuota}, 1)
 				switch {
 				case cq.cohort() == "":
 				case r.BorrowingLimit == nil:
 					unbounded = append(unbounded, r.Name)
 				default:
-					add(most, corev1.ResourceList{r.Name: *r.BorrowingLimit}, 1)
+					kind.AddRequests(most, corev1.ResourceList{r.Name: *r.BorrowingLimit}, 1)
 				}
 			}
 		}
@@ -299,20 +299,10 @@ func (cq *clusterQueue) quotas() (nominal, most, used corev1.ResourceList) {
 	}
 	for _, flavor := range cq.Status.FlavorsReservation {
 		for _, r := range flavor.Resources {
-			add(used, corev1.ResourceList{r.Name: r.Total}, 1)
+			kind.AddRequests(used, corev1.ResourceList{r.Name: r.Total}, 1)
 		}
 	}
 	return nominal, most, used
-}
-
-// add adds n times the quantities in more to sum.
-func add(sum, more corev1.ResourceList, n int64) {
-	for name, q := range more {
-		q.Mul(n)
-		total := sum[name]
-		total.Add(q)
-		sum[name] = total
-	}
 }
 
 // kueueForecast reports an inactive queue, and requests above what the

@@ -46,11 +46,8 @@ func labelRequirements(p *corev1.Pod) []corev1.NodeSelectorRequirement {
 		out = append(out, corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpIn,
 			Values: []string{p.Spec.NodeSelector[key]}})
 	}
-	if a := p.Spec.Affinity; a != nil && a.NodeAffinity != nil &&
-		a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
-		if terms := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms; len(terms) == 1 {
-			out = append(out, terms[0].MatchExpressions...)
-		}
+	if terms := kind.RequiredNodeTerms(p.Spec.Affinity); len(terms) == 1 {
+		out = append(out, terms[0].MatchExpressions...)
 	}
 	return out
 }

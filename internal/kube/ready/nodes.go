@@ -3,6 +3,7 @@ package ready
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -80,11 +81,7 @@ func neverFits(p *corev1.Pod, nodes []*corev1.Node, replicas int) (misfit, bool)
 // zero.
 func requests(p *corev1.Pod) corev1.ResourceList {
 	list := resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{})
-	for name, q := range list {
-		if q.Sign() <= 0 {
-			delete(list, name)
-		}
-	}
+	maps.DeleteFunc(list, func(_ corev1.ResourceName, q resource.Quantity) bool { return q.Sign() <= 0 })
 	return list
 }
 
@@ -100,16 +97,11 @@ func amounts(want corev1.ResourceList) string {
 // resourceNames returns the names, devices before CPU, memory and disk, because
 // devices limit scheduling most.
 func resourceNames(list corev1.ResourceList) []corev1.ResourceName {
-	names := make([]corev1.ResourceName, 0, len(list))
-	for name := range list {
-		names = append(names, name)
-	}
 	native := []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage}
-	slices.SortFunc(names, func(a, b corev1.ResourceName) int {
+	return slices.SortedFunc(maps.Keys(list), func(a, b corev1.ResourceName) int {
 		return cmp.Or(cmp.Compare(slices.Index(native, a), slices.Index(native, b)),
 			strings.Compare(string(a), string(b)))
 	})
-	return names
 }
 
 // ceiling returns the maximum of a resource that a node can ever provide. The
@@ -180,12 +172,10 @@ func registering(nodes []*corev1.Node, want corev1.ResourceList) *corev1.Node {
 	if _, ok := want[kind.GPUResource]; !ok {
 		return nil
 	}
-	for _, n := range nodes {
-		if have := ceiling(n, kind.GPUResource); have.IsZero() && gpuByLabel(n) {
-			return n
-		}
-	}
-	return nil
+	return first(nodes, func(n *corev1.Node) bool {
+		have := ceiling(n, kind.GPUResource)
+		return have.IsZero() && gpuByLabel(n)
+	})
 }
 
 func gpuByLabel(n *corev1.Node) bool {

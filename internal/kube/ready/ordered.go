@@ -17,13 +17,10 @@ func (s Snapshot) blockingPod(set *appsv1.StatefulSet) *corev1.Pod {
 	if set.Spec.PodManagementPolicy != appsv1.OrderedReadyPodManagement || set.Status.UpdateRevision == "" {
 		return nil
 	}
-	for _, p := range s.Pods {
-		if p.DeletionTimestamp == nil && !PodReady(p) &&
-			p.Labels[appsv1.StatefulSetRevisionLabel] != set.Status.UpdateRevision {
-			return p
-		}
-	}
-	return nil
+	return first(s.Pods, func(p *corev1.Pod) bool {
+		return p.DeletionTimestamp == nil && !PodReady(p) &&
+			p.Labels[appsv1.StatefulSetRevisionLabel] != set.Status.UpdateRevision
+	})
 }
 
 // outdated reports an outdated pod that must be deleted. Its log and its

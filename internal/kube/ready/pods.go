@@ -7,7 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 // podCondition returns the condition of a type, or a zero condition.
@@ -24,15 +24,10 @@ func PodReady(p *corev1.Pod) bool {
 // started.
 func StartOf(p *corev1.Pod) time.Time {
 	var first time.Time
-	for _, status := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+	for _, status := range containerStatuses(p) {
 		for _, state := range []corev1.ContainerState{status.State, status.LastTerminationState} {
-			started := metav1.Time{}
-			switch {
-			case state.Running != nil:
-				started = state.Running.StartedAt
-			case state.Terminated != nil:
-				started = state.Terminated.StartedAt
-			}
+			started := cmp.Or(ptr.Deref(state.Running, corev1.ContainerStateRunning{}).StartedAt,
+				ptr.Deref(state.Terminated, corev1.ContainerStateTerminated{}).StartedAt)
 			if !started.IsZero() && (first.IsZero() || started.Time.Before(first)) {
 				first = started.Time
 			}
@@ -109,19 +104,15 @@ func (d podDiagnosis) nodeCause() *Cause {
 
 func (d podDiagnosis) nodeDown() *Cause {
 	name := d.pod.Spec.NodeName
-	node := first(d.workload.Nodes, func(n *corev1.Node) bool { return n.Name == name })
-	if node == nil {
-		return nil
-	}
-	down := func(c corev1.NodeCondition) bool {
+	node := ptr.Deref(first(d.workload.Nodes, func(n *corev1.Node) bool { return n.Name == name }), corev1.Node{})
+	down := first(node.Status.Conditions, func(c corev1.NodeCondition) bool {
 		return c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue
-	}
-	i := slices.IndexFunc(node.Status.Conditions, down)
-	if i < 0 {
+	})
+	if down.Type == "" {
 		return nil
 	}
 	c := d.cause(ReasonNodeNotReady, name, fmt.Sprintf("Pod %s is on node %s, which is not ready: %s", d.pod.Name, name,
-		clip(node.Status.Conditions[i].Message)),
+		clip(down.Message)),
 		"Repair the node, or delete the pod so that it is scheduled on another node.")
 	c.Command = Kubectl("", "describe", "node", name)
 	return c

@@ -1,6 +1,7 @@
 package ready
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -81,10 +82,9 @@ func (s *diagnosis) queueCause() *Cause {
 // heldByQueue returns the verdict on a workload that Kueue has suspended or not
 // admitted.
 func (s Snapshot) heldByQueue() Verdict {
-	q := s.Queue
-	if q == nil {
-		q = &Queue{Scheduler: kind.QueueSchedulerKueue, Namespace: s.Workload.GetNamespace(), Name: queueOf(s.Workload)}
-	}
+	q := cmp.Or(s.Queue, &Queue{
+		Scheduler: kind.QueueSchedulerKueue, Namespace: s.Workload.GetNamespace(), Name: queueOf(s.Workload),
+	})
 	if len(q.Holds) > 0 && len(q.waiting()) == 0 {
 		return notReady("admitted by Kueue, starting")
 	}

@@ -119,12 +119,9 @@ func replicaSetOf(p *corev1.Pod) string {
 // runsSomethingElse reports whether a container of the template has another
 // image or command in the pod.
 func runsSomethingElse(p *corev1.Pod, template *corev1.PodTemplateSpec) bool {
-	for _, want := range template.Spec.Containers {
+	return slices.ContainsFunc(template.Spec.Containers, func(want corev1.Container) bool {
 		have := container(p, want.Name)
-		if have.Image != want.Image || !slices.Equal(have.Command, want.Command) ||
-			!slices.Equal(have.Args, want.Args) {
-			return true
-		}
-	}
-	return false
+		return have.Image != want.Image || !slices.Equal(have.Command, want.Command) ||
+			!slices.Equal(have.Args, want.Args)
+	})
 }

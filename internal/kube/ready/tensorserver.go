@@ -17,16 +17,7 @@ import (
 // (pkg/apis/compute/v1alpha1/compute_types.go of
 // github.com/astefanutti/skytorch).
 type operated struct {
-	Spec struct {
-		Labels      map[string]string   `json:"labels"`
-		Annotations map[string]string   `json:"annotations"`
-		Image       string              `json:"image"`
-		Command     []string            `json:"command"`
-		Args        []string            `json:"args"`
-		Env         []corev1.EnvVar     `json:"env"`
-		Resources   corev1.ResourceList `json:"resources"`
-		Override    corev1.PodSpec      `json:"override"`
-	} `json:"spec"`
+	Spec   kind.ComputeSpec `json:"spec"`
 	Status struct {
 		ObservedGeneration int64 `json:"observedGeneration"`
 		Addresses          []struct {
@@ -114,13 +105,10 @@ func (s Snapshot) rolledOut(set *appsv1.StatefulSet) []*corev1.Pod {
 // the fields that every release of the operator copies. The operator sets the
 // defaults of fields that are not in the spec.
 func (c *operated) runsIn(meta metav1.ObjectMeta, spec corev1.PodSpec) bool {
-	i := slices.IndexFunc(spec.Containers,
+	runs := first(spec.Containers,
 		func(container corev1.Container) bool { return container.Name == kind.TensorServerContainer })
-	if i < 0 {
-		return true
-	}
-	runs, wants := spec.Containers[i], c.Spec
-	return (wants.Image == "" || runs.Image == wants.Image) &&
+	wants := c.Spec
+	return runs.Name == "" || (wants.Image == "" || runs.Image == wants.Image) &&
 		(len(wants.Command) == 0 || slices.Equal(runs.Command, wants.Command)) &&
 		(len(wants.Args) == 0 || slices.Equal(runs.Args, wants.Args)) &&
 		labels.SelectorFromSet(wants.Labels).Matches(labels.Set(meta.Labels)) &&

@@ -8,12 +8,13 @@ import (
 
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 // IsTLS reports whether err is a rejected certificate, or a server without TLS.
 func IsTLS(err error) bool {
-	return is[*tls.CertificateVerificationError](err) || is[x509.UnknownAuthorityError](err) ||
-		is[x509.HostnameError](err) || is[x509.CertificateInvalidError](err) || is[tls.RecordHeaderError](err)
+	return Is[*tls.CertificateVerificationError](err) || Is[x509.UnknownAuthorityError](err) ||
+		Is[x509.HostnameError](err) || Is[x509.CertificateInvalidError](err) || Is[tls.RecordHeaderError](err)
 }
 
 // Untyped reports whether a message is the response of a server-side apply to a field that is
@@ -29,10 +30,7 @@ func WebhookFails(message string) bool { return strings.Contains(message, "faile
 
 // BudgetOf returns the message about the PodDisruptionBudget that does not allow an eviction, or "".
 func BudgetOf(status metav1.Status) string {
-	if status.Details == nil {
-		return ""
-	}
-	for _, cause := range status.Details.Causes {
+	for _, cause := range ptr.Deref(status.Details, metav1.StatusDetails{}).Causes {
 		if cause.Type == policyv1.DisruptionBudgetCause {
 			return strings.TrimSuffix(cause.Message, ".")
 		}
@@ -40,8 +38,8 @@ func BudgetOf(status metav1.Status) string {
 	return ""
 }
 
-// is reports whether err is or wraps an error of the type E.
-func is[E error](err error) bool {
+// Is reports whether err is or wraps an error of the type E.
+func Is[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
 }

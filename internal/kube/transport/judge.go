@@ -15,6 +15,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
@@ -128,11 +129,11 @@ func judgeError(err error, known state, within time.Duration) judgement {
 	switch {
 	case strings.HasPrefix(err.Error(), "getting credentials: "):
 		return judgement{} // from the credential plugin: see plainErrors
-	case IsTLS(err), is[*config.RedirectError](err):
+	case IsTLS(err), Is[*config.RedirectError](err):
 		return judgement{}
-	case is[*tooLargeError](err), is[unexpectedError](err):
+	case Is[*tooLargeError](err), Is[unexpectedError](err):
 		return judgement{unknown: true} // a write was executed
-	case is[*net.DNSError](err):
+	case Is[*net.DNSError](err):
 		return judgement{again: known.reached, within: within}
 	case errors.As(err, &dial) && (dial.Op == "dial" || dial.Op == "proxyconnect"):
 		if !known.reached {
@@ -217,18 +218,10 @@ func (a *reply) byServer() bool {
 }
 
 // holdsBudget reports whether a PodDisruptionBudget is the reason of a response.
-func (a *reply) holdsBudget() bool {
-	status := a.status()
-	return status != nil && BudgetOf(*status) != ""
-}
+func (a *reply) holdsBudget() bool { return BudgetOf(ptr.Deref(a.status(), metav1.Status{})) != "" }
 
 // message returns the message in a response of the API server, or "".
-func (a *reply) message() string {
-	if status := a.status(); status != nil {
-		return status.Message
-	}
-	return ""
-}
+func (a *reply) message() string { return ptr.Deref(a.status(), metav1.Status{}).Message }
 
 // ownedByOthers reports whether a conflict is between field managers, which is
 // permanent.

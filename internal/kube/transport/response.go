@@ -125,7 +125,7 @@ func (c *checker) check(request *http.Request, reply *reply) error {
 		return &tooLargeError{limit}
 	}
 	var got head
-	invalid := is[*json.SyntaxError](json.Unmarshal(reply.body, &got))
+	invalid := Is[*json.SyntaxError](json.Unmarshal(reply.body, &got))
 	notAPI := t.resource == "" && !strings.HasPrefix(t.path, "/api") // such as the OpenAPI document
 	switch {
 	case invalid && reply.isJSON() && reply.succeeded():

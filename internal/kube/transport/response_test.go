@@ -87,7 +87,7 @@ func TestAListIsLimitedOverItsPages(t *testing.T) {
 		{pods, "", "a", limit, false}, // the list is requested again
 		{pods, "a", "", 1, true},
 	} {
-		if err := page(test.path, test.token, test.next, test.size); is[*tooLargeError](err) != test.rejected {
+		if err := page(test.path, test.token, test.next, test.size); Is[*tooLargeError](err) != test.rejected {
 			t.Errorf("page %d: %v", step, err)
 		}
 	}

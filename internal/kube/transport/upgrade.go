@@ -6,11 +6,13 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport/spdy"
 	"k8s.io/streaming/pkg/httpstream"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
@@ -48,6 +50,18 @@ func NewUpgrade(ctx context.Context, settings *rest.Config) *Upgrade {
 		})
 	})
 	return u
+}
+
+// To returns the address of a subresource of a pod, and the client that upgrades a connection to it to SPDY.
+func (u *Upgrade) To(
+	namespace, pod, subresource string,
+) (address *url.URL, client http.RoundTripper, upgrader spdy.Upgrader, err error) {
+	server, _, err := rest.DefaultServerUrlFor(u.Config)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	client, upgrader, err = spdy.RoundTripperFor(u.Config)
+	return server.JoinPath("api/v1/namespaces", namespace, "pods", pod, subresource), client, upgrader, err
 }
 
 // Rejection returns the response of an API server that did not upgrade the

@@ -115,12 +115,10 @@ func modeOf(mode fs.FileMode) fs.FileMode {
 }
 
 func isProject(directory fs.FS) bool {
-	for _, name := range []string{"pyproject.toml", "setup.py"} {
-		if info, err := fs.Stat(directory, name); err == nil && info.Mode().IsRegular() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"pyproject.toml", "setup.py"}, func(name string) bool {
+		info, err := fs.Stat(directory, name)
+		return err == nil && info.Mode().IsRegular()
+	})
 }
 
 // IsTerraformState reports whether a file of this name contains a state or a plan of

@@ -73,6 +73,7 @@ type unit struct {
 	resource string  // field of spec.resources
 	perUnit  float64 // numbers for each GPU, CPU or byte
 	format   func(number float64) *resource.Quantity
+	share    func(q *Queue) *Share
 }
 
 // units returns the units of KAI: GPUs, thousandths of a CPU, and millions of bytes.
@@ -82,7 +83,11 @@ func units() []unit {
 			return resource.NewMilliQuantity(int64(math.Round(number*per)), resource.DecimalSI)
 		}
 	}
-	return []unit{{"gpu", 1, milli(1000)}, {"cpu", 1000, milli(1)}, {"memory", 1e-6, bytesOf}}
+	return []unit{
+		{"gpu", 1, milli(1000), func(q *Queue) *Share { return &q.GPU }},
+		{"cpu", 1000, milli(1), func(q *Queue) *Share { return &q.CPU }},
+		{"memory", 1e-6, bytesOf, func(q *Queue) *Share { return &q.Memory }},
+	}
 }
 
 // bytesOf returns millions of bytes as a quantity, with the binary suffix that fits, if one does.
@@ -93,18 +98,6 @@ func bytesOf(number float64) *resource.Quantity {
 		format = resource.BinarySI
 	}
 	return resource.NewQuantity(amount, format)
-}
-
-// share returns the share of a resource.
-func (q *Queue) share(of unit) *Share {
-	switch of.resource {
-	case "gpu":
-		return &q.GPU
-	case "cpu":
-		return &q.CPU
-	default:
-		return &q.Memory
-	}
 }
 
 // number returns the amount in the unit of KAI.
@@ -129,7 +122,7 @@ func (u unit) amount(number float64) Amount {
 func Exceeding(q, parent Queue) []string {
 	var exceeding []string
 	for _, of := range units() {
-		mine, theirs := q.share(of).Quota, parent.share(of).Quota
+		mine, theirs := of.share(&q).Quota, of.share(&parent).Quota
 		if !theirs.Unlimited && (mine.Unlimited || mine.Quantity.Cmp(theirs.Quantity) > 0) {
 			exceeding = append(exceeding, of.resource)
 		}

@@ -25,17 +25,14 @@ func Render(q Queue) ([]*unstructured.Unstructured, error) {
 		spec.ReclaimMinRuntime = &metav1.Duration{Duration: *q.ReclaimMinRuntime}
 	}
 	for _, of := range units() {
-		s := q.share(of)
+		s := of.share(&q)
 		spec.Resources[of.resource] = share{of.number(s.Quota), s.OverQuotaWeight, of.number(s.Limit)}
 	}
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&spec)
-	queue := manifest.NewObject(kind.KAIQueue(), "", q.Name, kind.Texts(q.DefaultLabels, q.Labels, ownLabels()),
-		kind.Texts(q.DefaultAnnotations, q.Annotations), fields)
+	queue := manifest.NewObject(kind.KAIQueue(), "", q.Name,
+		kind.Texts(q.DefaultLabels, q.Labels, manifest.OwnLabels()), kind.Texts(q.DefaultAnnotations, q.Annotations),
+		fields)
 	return []*unstructured.Unstructured{queue}, err
-}
-
-func ownLabels() map[string]string {
-	return map[string]string{kind.ManagedByLabel: kind.ManagedByValue}
 }
 
 // The fields of a Queue (pkg/apis/scheduling/v2 of KAI-Scheduler).
@@ -69,11 +66,11 @@ func Observe(obj *unstructured.Unstructured) Queue {
 	q := Queue{
 		Name: obj.GetName(), ParentQueue: spec.ParentQueue, DisplayName: spec.DisplayName, Priority: spec.Priority,
 		PreemptMinRuntime: durationOf(spec.PreemptMinRuntime), ReclaimMinRuntime: durationOf(spec.ReclaimMinRuntime),
-		Labels: manifest.Without(obj.GetLabels(), ownLabels()), Annotations: obj.GetAnnotations(),
+		Labels: manifest.Without(obj.GetLabels(), manifest.OwnLabels()), Annotations: obj.GetAnnotations(),
 	}
 	for _, of := range units() {
 		s := spec.Resources[of.resource] // KAI treats an absent number as 0
-		*q.share(of) = Share{Quota: of.amount(s.Quota), Limit: of.amount(s.Limit), OverQuotaWeight: s.OverQuotaWeight}
+		*of.share(&q) = Share{Quota: of.amount(s.Quota), Limit: of.amount(s.Limit), OverQuotaWeight: s.OverQuotaWeight}
 	}
 	return q
 }
@@ -88,7 +85,7 @@ func durationOf(d *metav1.Duration) *time.Duration {
 // Validate returns the problems of a queue, each with its attribute.
 func Validate(q Queue) manifest.Errors {
 	var errs manifest.Errors
-	errs.RejectOthers("labels", q.DefaultLabels, q.Labels, ownLabels(),
+	errs.RejectOthers("labels", q.DefaultLabels, q.Labels, manifest.OwnLabels(),
 		func(string) (string, []manifest.Path) { return "the provider finds its objects with it", nil })
 	if q.ParentQueue != "" && q.ParentQueue == q.Name {
 		errs.At(manifest.At("kai", manifest.Name("parent_queue")),

@@ -130,7 +130,7 @@ func observeClusterQueue(q *Queue, obj *unstructured.Unstructured) {
 			ReclaimWithinCohort: p.ReclaimWithinCohort, BorrowWithinCohort: p.BorrowWithinCohort.Policy,
 			MaxPriorityThreshold: p.BorrowWithinCohort.MaxPriorityThreshold}
 	}
-	q.Labels = manifest.Without(obj.GetLabels(), ownLabels())
+	q.Labels = manifest.Without(obj.GetLabels(), manifest.OwnLabels())
 	q.Annotations = obj.GetAnnotations()
 }
 

@@ -1,6 +1,8 @@
 package kueue
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -10,12 +12,6 @@ import (
 // first, because a missing namespace should fail before anything else is created. They are deleted in the opposite
 // order: Kueue keeps a ResourceFlavor that a ClusterQueue uses.
 func Rank(obj *unstructured.Unstructured) int {
-	switch obj.GetKind() {
-	case kind.ClusterQueue(kind.KueueVersion).Kind:
-		return 2
-	case kind.ResourceFlavor(kind.KueueVersion).Kind:
-		return 1
-	default:
-		return 0
-	}
+	later := []string{kind.ResourceFlavor(kind.KueueVersion).Kind, kind.ClusterQueue(kind.KueueVersion).Kind}
+	return slices.Index(later, obj.GetKind()) + 1
 }

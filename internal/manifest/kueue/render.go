@@ -45,12 +45,8 @@ func object(
 	q Queue, of kind.Kind, namespace, name string, spec any, annotations map[string]string,
 ) *unstructured.Unstructured {
 	fields, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(spec) // it contains only types of the API
-	return manifest.NewObject(of, namespace, name, kind.Texts(q.DefaultLabels, q.Labels, ownLabels()),
+	return manifest.NewObject(of, namespace, name, kind.Texts(q.DefaultLabels, q.Labels, manifest.OwnLabels()),
 		kind.Texts(q.DefaultAnnotations, q.Annotations, annotations), fields)
-}
-
-func ownLabels() map[string]string {
-	return map[string]string{kind.ManagedByLabel: kind.ManagedByValue}
 }
 
 func clusterQueueSpecOf(q Queue) *clusterQueueSpec {

@@ -16,7 +16,7 @@ type validator struct{ errs manifest.Errors }
 // resources, which may be unknown, are ignored.
 func Validate(q Queue) manifest.Errors {
 	var v validator
-	v.errs.RejectOthers("labels", q.DefaultLabels, q.Labels, ownLabels(),
+	v.errs.RejectOthers("labels", q.DefaultLabels, q.Labels, manifest.OwnLabels(),
 		func(string) (string, []manifest.Path) { return "the provider finds its objects with it", nil })
 	v.errs.RejectOthers("annotations", q.DefaultAnnotations, q.Annotations, ownerAnnotation(q),
 		func(string) (string, []manifest.Path) { return "it names the queue that defines a flavor", nil })

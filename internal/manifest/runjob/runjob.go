@@ -76,19 +76,17 @@ func Render(c Command) (*unstructured.Unstructured, error) {
 
 	labels := map[string]string{kind.ManagedByLabel: kind.ManagedByValue}
 	maps.Copy(labels, queue)
-	var none int32
-	deadline := int64(math.Ceil(c.Deadline.Seconds()))
 	typed := &batchv1.Job{
 		TypeMeta: metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name(c.Compute, "-run-"+c.Suffix), Namespace: c.Namespace,
 			Labels: labels,
 		},
-		Spec: batchv1.JobSpec{BackoffLimit: &none, ActiveDeadlineSeconds: &deadline, Template: *template},
+		Spec: batchv1.JobSpec{BackoffLimit: new(int32(0)), Template: *template,
+			ActiveDeadlineSeconds: new(int64(math.Ceil(c.Deadline.Seconds())))},
 	}
 	if !c.Keep {
-		after := int32(keepTime.Seconds())
-		typed.Spec.TTLSecondsAfterFinished = &after
+		typed.Spec.TTLSecondsAfterFinished = new(int32(keepTime.Seconds()))
 	}
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
 	if err != nil {
@@ -153,9 +151,9 @@ func FromCronJob(cronJob *unstructured.Unstructured, suffix string) *unstructure
 	annotations := kind.TextsAt(cronJob.Object, "spec", "jobTemplate", "metadata", "annotations")
 	annotations["cronjob.kubernetes.io/instantiate"] = "manual"
 	job.SetAnnotations(annotations)
-	controls := true // blockOwnerDeletion would require permission for the finalizers of the CronJob
+	// blockOwnerDeletion would require permission for the finalizers of the CronJob
 	job.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: cronJob.GetAPIVersion(), Kind: cronJob.GetKind(),
-		Name: cronJob.GetName(), UID: cronJob.GetUID(), Controller: &controls}})
+		Name: cronJob.GetName(), UID: cronJob.GetUID(), Controller: new(true)}})
 	return job
 }
 

@@ -114,11 +114,8 @@ func withData(
 
 // WithoutData returns a copy of the object without values.
 func WithoutData(obj *unstructured.Unstructured) *unstructured.Unstructured {
-	out := &unstructured.Unstructured{Object: make(map[string]any, len(obj.Object))}
-	for field, value := range obj.Object {
-		if field != "data" && field != "stringData" {
-			out.Object[field] = value
-		}
-	}
-	return out.DeepCopy()
+	out := obj.DeepCopy()
+	delete(out.Object, "data")
+	delete(out.Object, "stringData")
+	return out
 }

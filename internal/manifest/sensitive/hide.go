@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-openapi/jsonpointer"
 	k8sjson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // Values are the hidden values of an object by the JSON pointer (RFC 6901) of their field.
@@ -99,7 +101,7 @@ func selectValues(value any, path Path, at []string, found func(pointer string, 
 	case nil:
 	default:
 		if len(path) == 0 && !identifies(at) {
-			found(pointerOf(at), value)
+			found(kind.Pointer(at), value)
 		}
 	}
 }
@@ -107,12 +109,4 @@ func selectValues(value any, path Path, at []string, found func(pointer string, 
 // identifies reports whether a field is part of the identity of an object.
 func identifies(at []string) bool {
 	return slices.Contains([]string{"apiVersion", "kind", "metadata/name", "metadata/namespace"}, strings.Join(at, "/"))
-}
-
-func pointerOf(at []string) string {
-	var text strings.Builder
-	for _, name := range at {
-		text.WriteString("/" + jsonpointer.Escape(name))
-	}
-	return text.String()
 }
