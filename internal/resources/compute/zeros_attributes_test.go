@@ -84,7 +84,7 @@ func TestZeroOfEveryAttributeIsRendered(t *testing.T) {
 	same := map[string]string{
 		"adopt_existing": "only used by the provider", "deletion_protection": "only used by the provider",
 		"wait_for_completion": "only used by the provider",
-		"renderer_revision": "no revision is selected", "freeze": "the default", "suspend": "the default",
+		"renderer_revision":   "no revision is selected", "freeze": "the default", "suspend": "the default",
 		"manifest_only": "the default",
 		"gpus":          "the default", "port": "rejected by the schema",
 		"gpu_anti_affinity": "equal to the provider's default", "volumes.read_only": "the default",
