@@ -94,8 +94,9 @@ func validateJob(c Compute, errs *Errors) {
 	wholeSeconds(At("job", Name("ttl")), c.Job.TTL, errs)
 	for i, rule := range c.Job.PodFailurePolicy {
 		if (rule.OnExitCodes == nil) == (len(rule.OnPodConditions) == 0) {
-			errs.At(At("job", Name("pod_failure_policy"), Index(i)), "must have exactly one of on_exit_codes and "+
-				"on_pod_conditions.")
+			at := At("job", Name("pod_failure_policy"), Index(i))
+			errs.At(at, "must have exactly one of on_exit_codes and on_pod_conditions.").
+				Concerning(at.At(Name("on_exit_codes")), at.At(Name("on_pod_conditions")))
 		}
 	}
 }
