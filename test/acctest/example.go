@@ -51,13 +51,15 @@ func (e Example) Run(t *testing.T, on *Cluster) {
 	if _, err := os.Stat(filepath.Join(cli.Dir, "versions.tf")); err != nil {
 		cli.Write(t, "") // main.tf with the source of the provider
 	}
-	useModules(t, cli.Dir)
+	if useModules(t, cli.Dir) {
+		cli.MustRun(t, "get") // the provider is there
+	}
 	replaceIn(t, cli.Dir, `id = "ml/`, fmt.Sprintf("id = \"%s/", ns))
-	cli.MustRun(t, "get") // modules; the provider is there
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.MustRun(t, "plan", "-detailed-exitcode") // an error if there is anything to do
-	unprotect(t, cli.Dir)
-	cli.MustRun(t, "apply", "-auto-approve")
+	if unprotect(t, cli.Dir) {
+		cli.MustRun(t, "apply", "-auto-approve")
+	}
 	cli.MustRun(t, "destroy", "-auto-approve")
 	const kinds = "deployments,services,pods,configmaps,secrets,persistentvolumeclaims"
 	managed := "app.kubernetes.io/managed-by,app.kubernetes.io/managed-by!=skytorch-operator"
@@ -69,16 +71,16 @@ func (e Example) Run(t *testing.T, on *Cluster) {
 	}
 }
 
-// unprotect disables deletion protection in the files of a directory.
-func unprotect(t *testing.T, dir string) {
+// unprotect disables deletion protection in the files of a directory, and returns whether it was enabled.
+func unprotect(t *testing.T, dir string) bool {
 	t.Helper()
-	replaceIn(t, dir, "deletion_protection = true", "deletion_protection = false")
+	return replaceIn(t, dir, "deletion_protection = true", "deletion_protection = false")
 }
 
-// useModules makes copied examples use the modules of the project.
-func useModules(t *testing.T, dir string) {
+// useModules makes copied examples use the modules of the project, and returns whether they use any.
+func useModules(t *testing.T, dir string) bool {
 	t.Helper()
-	replaceIn(t, dir, `"../../modules/`, `"`+Modules(t)+"/")
+	return replaceIn(t, dir, `"../../modules/`, `"`+Modules(t)+"/")
 }
 
 // Modules returns a directory with a copy of the modules for the release of hashicorp/kubernetes that the tests use,
@@ -95,21 +97,23 @@ func Modules(t *testing.T) string {
 	return dir
 }
 
-// replaceIn replaces a text in the configurations and tests of a directory.
-func replaceIn(t *testing.T, dir, old, by string) {
+// replaceIn replaces a text in the configurations and tests of a directory, and returns whether one contains it.
+func replaceIn(t *testing.T, dir, old, by string) (replaced bool) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(file string, _ fs.DirEntry, err error) error {
 		if err != nil || (filepath.Ext(file) != ".tf" && filepath.Ext(file) != ".hcl") {
 			return err
 		}
 		text, err := os.ReadFile(file)
-		if err != nil {
+		if err != nil || !bytes.Contains(text, []byte(old)) {
 			return err
 		}
+		replaced = true
 		text = bytes.ReplaceAll(text, []byte(old), []byte(by))
 		return os.WriteFile(file, text, 0o600)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return replaced
 }

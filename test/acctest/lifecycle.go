@@ -2,7 +2,10 @@ package acctest
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ktdev/terraform-provider-kt/test/acctest/core"
@@ -31,46 +34,86 @@ type LifeCycle struct {
 // plan is empty.
 func (l LifeCycle) Run(t *testing.T, on *Cluster, ns string) {
 	t.Helper()
+	runLifeCycles(t, on, ns, map[string]LifeCycle{"trainer": l})
+}
+
+// RunLifeCycles runs several life cycles in one state, which costs little more than one. Their names are those of the
+// computes.
+func RunLifeCycles(t *testing.T, on *Cluster, ns string, all ...LifeCycle) {
+	t.Helper()
+	named := map[string]LifeCycle{}
+	for _, l := range all {
+		if l.Objects != "" {
+			on.Apply(t, l.Objects, "-n", ns)
+		}
+		named[l.Name] = l
+	}
+	runLifeCycles(t, on, ns, named)
+}
+
+func runLifeCycles(t *testing.T, on *Cluster, ns string, all map[string]LifeCycle) {
+	t.Helper()
 	computes := on.Resources(t, "kt_compute", ns, "")
-	apply := func(attributes string, ready bool) *core.Plan {
+	names := slices.Sorted(maps.Keys(all))
+	apply := func(names []string, ready bool, attributes func(LifeCycle) string) map[string]*core.Plan {
 		t.Helper()
-		body := "name = \"trainer\"\nlaunch_timeout = \"2m\"\n" + attributes
-		p := computes.Change(t, map[string]string{"trainer": body})["trainer"]
-		mode, is := computes.Attribute("trainer", "mode"), computes.Attribute("trainer", "ready")
-		if mode != l.Mode || is != ready {
-			t.Fatalf("mode %v and ready %v instead of %v and %v", mode, is, l.Mode, ready)
+		bodies := map[string]string{}
+		for _, name := range names {
+			bodies[name] = fmt.Sprintf("name = %q\nlaunch_timeout = \"2m\"\n%s", name, attributes(all[name]))
 		}
-		return p
+		plans := computes.Change(t, bodies)
+		for _, name := range names {
+			mode, is := computes.Attribute(name, "mode"), computes.Attribute(name, "ready")
+			if mode != all[name].Mode || is != ready {
+				t.Fatalf("%s: mode %v and ready %v instead of %v and %v", name, mode, is, all[name].Mode, ready)
+			}
+		}
+		return plans
 	}
-	step := func(attributes string, want core.Action, ready bool) *core.Plan {
+	step := func(
+		names []string, want core.Action, ready bool, attributes func(LifeCycle) string,
+	) map[string]*core.Plan {
 		t.Helper()
-		p := apply(attributes, ready)
-		if p.Action != want {
-			t.Fatalf("the plan is %s instead of %s", p.Action, want)
+		plans := apply(names, ready, attributes)
+		for name, p := range plans {
+			if p.Action != want {
+				t.Fatalf("%s: the plan is %s instead of %s", name, p.Action, want)
+			}
 		}
-		return p
+		return plans
 	}
-	changes := func(p *core.Plan, attributes ...string) {
+	changes := func(plans map[string]*core.Plan, attributes func(LifeCycle) []string) {
 		t.Helper()
-		changed := slices.DeleteFunc(p.Attributes(), func(a string) bool { return a == "ready" })
-		if err := SameElements("attributes", changed, attributes); err != nil {
-			t.Fatal(err)
+		for name, p := range plans {
+			changed := slices.DeleteFunc(p.Attributes(), func(a string) bool { return a == "ready" })
+			if err := SameElements("attributes", changed, attributes(all[name])); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
 		}
 	}
-	step(l.Created, core.Create, true)
-	on.Kubectl(t, append(l.Kubectl, "-n", ns)...)
-	changes(step(l.Created, core.Update, true), append(l.Drifts, "manifests")...)
-	change := core.Update
-	if l.Replaces {
-		change = core.Replace
+	only := func(accept func(LifeCycle) bool) []string {
+		return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !accept(all[name]) })
 	}
-	step(l.Changed, change, true)
-	if !l.NoSuspend {
-		step(l.Changed+"\nsuspend = true", core.Update, false)
-		step(l.Changed, core.Update, true)
+	created, changed := func(l LifeCycle) string { return l.Created }, func(l LifeCycle) string { return l.Changed }
+
+	step(names, core.Create, true, created)
+	for name, l := range all {
+		args := []string{"-n", ns}
+		for _, arg := range l.Kubectl {
+			args = append(args, strings.ReplaceAll(arg, "trainer", name))
+		}
+		on.Kubectl(t, args...)
 	}
-	computes.Import(t, ns, []string{"trainer"})
-	changes(apply(l.Changed, true), l.Hidden...)
+	changes(step(names, core.Update, true, created), func(l LifeCycle) []string {
+		return append(slices.Clone(l.Drifts), "manifests")
+	})
+	step(only(func(l LifeCycle) bool { return l.Replaces }), core.Replace, true, changed)
+	step(only(func(l LifeCycle) bool { return !l.Replaces }), core.Update, true, changed)
+	suspended := only(func(l LifeCycle) bool { return !l.NoSuspend })
+	step(suspended, core.Update, false, func(l LifeCycle) string { return l.Changed + "\nsuspend = true" })
+	step(suspended, core.Update, true, changed)
+	computes.Import(t, ns, names)
+	changes(apply(names, true, changed), func(l LifeCycle) []string { return l.Hidden })
 	computes.Destroy(t)
 	if err := on.NoneLeft(t, ns); err != nil {
 		t.Error(err)

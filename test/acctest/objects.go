@@ -13,6 +13,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/terraform"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -51,9 +53,32 @@ func (c *Cluster) Namespace(t *testing.T) string {
 // NoneLeft returns an error if a namespace has objects of a compute of any kind.
 func (c *Cluster) NoneLeft(t *testing.T, ns string) error {
 	t.Helper()
-	kinds := "deployments,statefulsets,daemonsets,replicasets,jobs,cronjobs,services,pods"
-	if left := c.Kubectl(t, "get", kinds, "-n", ns, "-l", "kubetorch.com/service", "-o", "name"); left != "" {
-		return fmt.Errorf("left behind:\n%s", left)
+	return c.left(t, ns, "kubetorch.com/service", "apps/v1/deployments", "apps/v1/statefulsets", "apps/v1/daemonsets",
+		"apps/v1/replicasets", "batch/v1/jobs", "batch/v1/cronjobs", "/v1/services", "/v1/pods")
+}
+
+// left returns an error if a namespace has objects with a label of these resources: group/version/resource. Many tests
+// end with it, so it does not start kubectl.
+func (c *Cluster) left(t *testing.T, ns, label string, resources ...string) error {
+	t.Helper()
+	client, err := dynamic.NewForConfig(c.RESTConfig(t))
+	if err != nil {
+		return err
+	}
+	var left []string
+	for _, resource := range resources {
+		of := strings.Split(resource, "/")
+		list, err := client.Resource(schema.GroupVersionResource{Group: of[0], Version: of[1], Resource: of[2]}).
+			Namespace(ns).List(context.WithoutCancel(t.Context()), metav1.ListOptions{LabelSelector: label})
+		if err != nil {
+			return err
+		}
+		for _, item := range list.Items {
+			left = append(left, of[2]+"/"+item.GetName())
+		}
+	}
+	if len(left) > 0 {
+		return fmt.Errorf("left behind: %q", left)
 	}
 	return nil
 }
@@ -182,10 +207,6 @@ func (c *Cluster) TokenAttributes(t *testing.T, ns, token string) string {
 func (c *Cluster) NothingLeft(t *testing.T, ns string) resource.TestCheckFunc {
 	t.Helper()
 	return func(*terraform.State) error {
-		left := c.Kubectl(t, "get", "deployments,services,poddisruptionbudgets,pods", "-n", ns, "-o", "name")
-		if left != "" {
-			return fmt.Errorf("left behind:\n%s", left)
-		}
-		return nil
+		return c.left(t, ns, "", "apps/v1/deployments", "/v1/services", "policy/v1/poddisruptionbudgets", "/v1/pods")
 	}
 }

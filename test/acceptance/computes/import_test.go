@@ -226,30 +226,29 @@ func attributesOf(
 func TestAccGeneratedConfigurationOfAnImportPlansNoChange(t *testing.T) {
 	t.Parallel()
 	on := withCRDs
+	ns := on.Namespace(t)
+	created, imported := acctest.NewCLI(t), acctest.NewCLI(t)
+	for _, cli := range []*acctest.CLI{created, imported} {
+		cli.Setenv("KUBE_CONFIG_PATH", on.Kubeconfig())
+		cli.Setenv("KT_NAMESPACE", ns)
+	}
+	resources, imports := "", ""
 	for name, attributes := range map[string]string{
 		"deployment":  `gpus = 1`,
 		"distributed": `distribute = { type = "ray", workers = 2 }`,
 		"autoscaled":  `autoscale = { max_scale = 3 }`,
 		"manifest":    acctest.Manifest("apiVersion: apps/v1\nkind: StatefulSet\nspec: {replicas: 2}"),
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ns := on.Namespace(t)
-			created, imported := acctest.NewCLI(t), acctest.NewCLI(t)
-			for _, cli := range []*acctest.CLI{created, imported} {
-				cli.Setenv("KUBE_CONFIG_PATH", on.Kubeconfig())
-				cli.Setenv("KT_NAMESPACE", ns)
-			}
-			created.Write(t, acctest.BareCompute(attributes+"\non_not_ready = \"ignore\""))
-			created.MustRun(t, "apply", "-auto-approve")
-			// Terraform 1.16 looks for hashicorp/kt without the argument provider.
-			imported.Write(t, fmt.Sprintf(
-				"import {\n provider = kt\n to = kt_compute.trainer\n id = \"%s/trainer\"\n}", ns))
-			if out := imported.MustRun(t, "plan", "-generate-config-out=generated.tf"); !strings.Contains(out,
-				"1 to import, 0 to add, 0 to change, 0 to destroy") {
-				t.Errorf("the output of the plan is:\n%s", out)
-			}
-			created.MustRun(t, "destroy", "-auto-approve")
-		})
+		resources += strings.ReplaceAll(acctest.BareCompute(attributes+"\non_not_ready = \"ignore\""), "trainer", name)
+		// Terraform 1.16 looks for hashicorp/kt without the argument provider.
+		imports += fmt.Sprintf("import {\n provider = kt\n to = kt_compute.%[2]s\n id = \"%[1]s/%[2]s\"\n}\n", ns, name)
 	}
+	created.Write(t, resources)
+	created.MustRun(t, "apply", "-auto-approve")
+	imported.Write(t, imports)
+	if out := imported.MustRun(t, "plan", "-generate-config-out=generated.tf"); !strings.Contains(out,
+		"4 to import, 0 to add, 0 to change, 0 to destroy") {
+		t.Errorf("the output of the plan is:\n%s", out)
+	}
+	created.MustRun(t, "destroy", "-auto-approve")
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
-	"github.com/hashicorp/terraform-plugin-testing/terraform"
 
 	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
@@ -159,34 +158,29 @@ func TestAccDriftOfAttributesCanBeIgnored(t *testing.T) {
 func TestAccComputeThatKubetorchDeletesIsReportedAsThat(t *testing.T) {
 	t.Parallel()
 	const byKubetorch, bySomebody = "deleted, probably by Kubetorch", "deleted outside of Terraform"
-	for name, test := range map[string]struct{ attributes, deleted, says, not string }{
+	ns := cluster.Namespace(t)
+	computes := cluster.Resources(t, "kt_compute", ns, "")
+	cases := map[string]struct{ attributes, deleted, says, not string }{
 		"expired":              {`inactivity_ttl = "2h"`, "deployment,service", byKubetorch, bySomebody},
-		"Service deleted":      {`inactivity_ttl = "2h"`, "service", bySomebody, byKubetorch},
-		"without a time limit": {"", "deployment,service", bySomebody, byKubetorch},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ns := cluster.Namespace(t)
-			seen := &acctest.Warnings{}
-			config := cluster.Config(ns, acctest.Compute(test.attributes))
-			resource.Test(t, resource.TestCase{
-				ProtoV6ProviderFactories: seen.WatchPlans(acctest.Factories(t)),
-				CheckDestroy:             cluster.NothingLeft(t, ns),
-				Steps: []resource.TestStep{
-					{Config: config},
-					{
-						PreConfig: func() { cluster.Kubectl(t, "delete", "-n", ns, test.deleted, "trainer") },
-						Config:    config,
-						Check: func(*terraform.State) error {
-							text := seen.Text()
-							if !strings.Contains(text, test.says) || strings.Contains(text, test.not) {
-								return errors.New("the warnings are: " + text)
-							}
-							return nil
-						},
-					},
-				},
-			})
-		})
+		"service-deleted":      {`inactivity_ttl = "2h"`, "service", bySomebody, byKubetorch},
+		"without-a-time-limit": {"", "deployment,service", bySomebody, byKubetorch},
+	}
+	bodies := map[string]string{}
+	for name, c := range cases {
+		bodies[name] = fmt.Sprintf("name = %q\ncpus = \"1\"\nlaunch_timeout = \"1m\"\n%s", name, c.attributes)
+	}
+	computes.Change(t, bodies)
+	for name, c := range cases {
+		cluster.Kubectl(t, "delete", "-n", ns, c.deleted, name)
+	}
+	for name, p := range computes.Change(t, bodies) {
+		text := strings.Join(p.Warnings, "\n")
+		if c := cases[name]; !strings.Contains(text, c.says) || strings.Contains(text, c.not) {
+			t.Errorf("%s: the warnings are: %s", name, text)
+		}
+	}
+	computes.Destroy(t)
+	if err := cluster.NothingLeft(t, ns)(nil); err != nil {
+		t.Error(err)
 	}
 }

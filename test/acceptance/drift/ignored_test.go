@@ -1,7 +1,6 @@
 package drift_test
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 
@@ -12,12 +11,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
 
-// ignoring returns a compute with ignore_changes for the given attributes.
-func ignoring(attributes, ignored string) string {
-	return acctest.BareCompute(attributes + "\n on_not_ready = \"ignore\"\n lifecycle {\n ignore_changes = [" +
-		ignored + "]\n}")
-}
-
 // If an ignored attribute is rendered into several fields, none of them changes.
 func TestAccIgnoredDriftIsNotReverted(t *testing.T) {
 	t.Parallel()
@@ -25,7 +18,10 @@ func TestAccIgnoredDriftIsNotReverted(t *testing.T) {
 	const pods = "jsonpath={.spec.template.metadata.labels.team}"
 	const worker = "jsonpath={.spec.workerGroupSpecs[0].template.spec.containers[0].env[?(@.name=='MODE')].value}"
 	const head = "jsonpath={.spec.headGroupSpec.template.spec.containers[0].env[?(@.name=='MODE')].value}"
-	for name, c := range map[string]struct {
+	ns := on.Namespace(t)
+	computes := on.Resources(t, "kt_compute", ns, "")
+	computes.Ignored = map[string][]string{}
+	cases := map[string]struct {
 		attributes, ignored string
 		kubectl             []string
 		other               string            // another attribute, which is applied
@@ -34,60 +30,51 @@ func TestAccIgnoredDriftIsNotReverted(t *testing.T) {
 	}{
 		"labels": {
 			attributes: `labels = { team = "ml" }`, ignored: "labels", other: "\n replicas = 2",
-			kubectl: []string{"label", "deployment/trainer", "--overwrite", "team=web"},
-			object:  "deployment/trainer",
+			kubectl: []string{"label", "deployment/labels", "--overwrite", "team=web"},
+			object:  "deployment/labels",
 			values: map[string]string{pods: "ml", "jsonpath={.metadata.labels.team}": "web",
 				"jsonpath={.spec.replicas}": "2"},
 		},
-		"variables of a RayCluster": {
+		"variables-of-a-raycluster": {
 			attributes: "env_vars = { MODE = \"fast\" }\n distribute = { type = \"ray\", workers = 2 }",
 			ignored:    "env_vars",
 			other:      "\n annotations = { a = \"b\" }",
-			kubectl: jsonPatch("raycluster/trainer", `[
+			kubectl: jsonPatch("raycluster/variables-of-a-raycluster", `[
 				{"op": "test", "path": "/spec/headGroupSpec/template/spec/containers/0/env/0/name", "value": "MODE"},
 				{"op": "replace", "path": "/spec/headGroupSpec/template/spec/containers/0/env/0/value",
 				 "value": "slow"}]`),
-			object: "raycluster/trainer",
+			object: "raycluster/variables-of-a-raycluster",
 			values: map[string]string{worker: "fast", head: "slow", "jsonpath={.metadata.annotations.a}": "b"},
 		},
-		"workers of a RayCluster": {
+		"workers-of-a-raycluster": {
 			attributes: "distribute = { type = \"ray\", workers = 3 }", ignored: "distribute",
 			other: "\n annotations = { a = \"b\" }",
-			kubectl: jsonPatch("raycluster/trainer",
+			kubectl: jsonPatch("raycluster/workers-of-a-raycluster",
 				`[{"op": "replace", "path": "/spec/workerGroupSpecs/0/replicas", "value": 5}]`),
-			object: "raycluster/trainer",
+			object: "raycluster/workers-of-a-raycluster",
 			values: map[string]string{"jsonpath={.spec.workerGroupSpecs[0].replicas}": "5",
 				"jsonpath={.metadata.annotations.a}": "b"},
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ns := on.Namespace(t)
-			resource.Test(t, resource.TestCase{
-				ProtoV6ProviderFactories: acctest.Factories(t),
-				Steps: []resource.TestStep{
-					{Config: on.Config(ns, ignoring(c.attributes, c.ignored))},
-					{
-						PreConfig:        func() { on.Kubectl(t, append(c.kubectl, "-n", ns)...) },
-						Config:           on.Config(ns, ignoring(c.attributes, c.ignored)),
-						ConfigPlanChecks: acctest.PreApply(plancheck.ExpectEmptyPlan()),
-					},
-					{
-						Config: on.Config(ns, ignoring(c.attributes+c.other, c.ignored)),
-						Check: func(*terraform.State) error {
-							var errs []error
-							for query, want := range c.values {
-								if got := on.Kubectl(t, "get", c.object, "-n", ns, "-o", query); got != want {
-									errs = append(errs, fmt.Errorf("%s is %q, want %q", query, got, want))
-								}
-							}
-							return errors.Join(errs...)
-						},
-					},
-				},
-			})
-		})
 	}
+	created, changed := map[string]string{}, map[string]string{}
+	for name, c := range cases {
+		computes.Ignored[name] = []string{c.ignored}
+		created[name], changed[name] = unready(name, c.attributes), unready(name, c.attributes+c.other)
+	}
+	computes.Change(t, created)
+	for _, c := range cases {
+		on.Kubectl(t, append(c.kubectl, "-n", ns)...)
+	}
+	expectUnchanged(t, computes, created)
+	computes.Change(t, changed)
+	for name, c := range cases {
+		for query, want := range c.values {
+			if got := on.Kubectl(t, "get", c.object, "-n", ns, "-o", query); got != want {
+				t.Errorf("%s: %s is %q, want %q", name, query, got, want)
+			}
+		}
+	}
+	computes.Destroy(t)
 }
 
 // If a value from the cluster is added to the configuration, it is applied to all

@@ -2,23 +2,45 @@ package drift_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
-	"github.com/hashicorp/terraform-plugin-testing/plancheck"
-	"github.com/hashicorp/terraform-plugin-testing/terraform"
-
 	"github.com/ktdev/terraform-provider-kt/test/acctest"
+	"github.com/ktdev/terraform-provider-kt/test/acctest/core"
 )
 
-// liveText checks a field of an object in a namespace of the cluster with CRDs.
-func liveText(t *testing.T, ns, object, jsonPath, want string) resource.TestCheckFunc {
+// unready returns the body of a compute that is not awaited.
+func unready(name, attributes string) string {
+	return fmt.Sprintf("name = %q\nlaunch_timeout = \"2m\"\non_not_ready = \"ignore\"\n%s", name, attributes)
+}
+
+// expectLive checks a field of objects in a namespace of the cluster with CRDs. want are its values by name.
+func expectLive(t *testing.T, ns, field string, objects []string, want map[string]string) {
 	t.Helper()
-	return func(*terraform.State) error {
-		if got := withCRDs.Kubectl(t, "get", object, "-n", ns, "-o", "jsonpath={"+jsonPath+"}"); got != want {
-			return fmt.Errorf("%s of %s is %q, want %q", jsonPath, object, got, want)
+	template := "{{.metadata.name}} {{" + field + "}}\n"
+	if len(objects) > 1 {
+		template = "{{range .items}}" + template + "{{end}}"
+	}
+	args := append([]string{"get", "-n", ns, "-o", "go-template=" + template}, objects...)
+	got := map[string]string{}
+	for line := range strings.Lines(withCRDs.Kubectl(t, args...)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		got[name] = value
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("%s of the objects is %v, want %v", field, got, want)
+	}
+}
+
+// expectUnchanged applies, and checks that there was nothing to do.
+func expectUnchanged(t *testing.T, computes *acctest.Resources, bodies map[string]string) {
+	t.Helper()
+	for name, p := range computes.Change(t, bodies) {
+		if p.Action != core.NoOp {
+			t.Errorf("%s: the plan is %s of %q, want none", name, p.Action, p.Attributes())
 		}
-		return nil
 	}
 }
 
@@ -28,117 +50,106 @@ func TestAccDriftOfReplicasCanBeIgnored(t *testing.T) {
 	on := withCRDs
 	of := func(kind, spec string) string { return acctest.Manifest("kind: " + kind + "\nspec: " + spec) }
 	const sets = "LeaderWorkerSet\napiVersion: leaderworkerset.x-k8s.io/v1"
-	const deployment = "deployment/trainer"
+	ns := on.Namespace(t)
+	computes := on.Resources(t, "kt_compute", ns, "")
+	computes.Ignored = map[string][]string{}
+	created, labelled, edited := map[string]string{}, map[string]string{}, map[string]string{}
+	var objects []string
+	scaled := map[string]string{}
 	for name, c := range map[string]struct {
-		object, attributes string
-		edited             string // attributes with other numbers
+		kind, attributes string
+		edited           string // attributes with other numbers
 	}{
-		"attribute replicas":                   {deployment, "", "replicas = 7"},
-		"attribute distribute":                 {deployment, `distribute = { type = "pytorch", workers = 3 }`, ""},
-		"attribute distribute without workers": {deployment, `distribute = { type = "pytorch" }`, ""},
-		"manifest of a Deployment": {deployment, of("Deployment\napiVersion: apps/v1", "{replicas: 2}"),
+		"attribute-replicas":                   {"deployment", "", "replicas = 7"},
+		"attribute-distribute":                 {"deployment", `distribute = { type = "pytorch", workers = 3 }`, ""},
+		"attribute-distribute-without-workers": {"deployment", `distribute = { type = "pytorch" }`, ""},
+		"manifest-of-a-deployment": {"deployment", of("Deployment\napiVersion: apps/v1", "{replicas: 2}"),
 			of("Deployment\napiVersion: apps/v1", "{replicas: 6}")},
-		"manifest of a StatefulSet": {"statefulset/trainer",
+		"manifest-of-a-statefulset": {"statefulset",
 			of("StatefulSet\napiVersion: apps/v1", "{replicas: 2}"), ""},
-		"manifest without a number": {deployment, of("Deployment\napiVersion: apps/v1", "{}"),
+		"manifest-without-a-number": {"deployment", of("Deployment\napiVersion: apps/v1", "{}"),
 			of("Deployment\napiVersion: apps/v1", "{minReadySeconds: 1}")},
-		"manifest of a LeaderWorkerSet": {"leaderworkerset/trainer",
+		"manifest-of-a-leaderworkerset": {"leaderworkerset",
 			of(sets, "{replicas: 1, leaderWorkerTemplate: {size: 2}}"),
 			of(sets, "{replicas: 2, leaderWorkerTemplate: {size: 2}}")},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ns := on.Namespace(t)
-			config := func(attributes string) string { return on.Config(ns, ignoring(attributes, "replicas")) }
-			scaled := func(replicas string) resource.TestStep {
-				return resource.TestStep{
-					PreConfig:        func() { on.Kubectl(t, "scale", c.object, "--replicas="+replicas, "-n", ns) },
-					Config:           config(c.attributes),
-					ConfigPlanChecks: acctest.PreApply(plancheck.ExpectEmptyPlan()),
-				}
-			}
-			steps := []resource.TestStep{
-				{Config: config(c.attributes)},
-				scaled("1"), scaled("4"),
-				{
-					Config: config(c.attributes + "\nlabels = { a = \"b\" }"),
-					ConfigPlanChecks: acctest.PreApply(
-						plancheck.ExpectResourceAction(acctest.Trainer, plancheck.ResourceActionUpdate),
-						acctest.PlanCheck(func(p acctest.Plan) error { return p.ChangesOnly("labels") }),
-					),
-					Check: liveText(t, ns, c.object, ".spec.replicas", "4"),
-				},
-			}
-			if c.edited != "" {
-				steps = append(steps, resource.TestStep{
-					Config: config(c.edited + "\nlabels = { a = \"b\" }"),
-					Check:  liveText(t, ns, c.object, ".spec.replicas", "4"),
-				})
-			}
-			resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: acctest.Factories(t), Steps: steps})
-		})
+		const more = "\nlabels = { a = \"b\" }"
+		computes.Ignored[name] = []string{"replicas"}
+		created[name], labelled[name] = unready(name, c.attributes), unready(name, c.attributes+more)
+		if c.edited != "" {
+			edited[name] = unready(name, c.edited+more)
+		}
+		objects = append(objects, c.kind+"/"+name)
+		scaled[name] = "4"
 	}
+	computes.Change(t, created)
+	for _, replicas := range []string{"1", "4"} {
+		on.Kubectl(t, append([]string{"scale", "--replicas=" + replicas, "-n", ns}, objects...)...)
+		expectUnchanged(t, computes, created)
+	}
+	for name, p := range computes.Change(t, labelled) {
+		if p.Action != core.Update {
+			t.Errorf("%s: the plan is %s instead of an update", name, p.Action)
+		}
+		if err := acctest.AsPlan(t, p).ChangesOnly("labels"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	expectLive(t, ns, ".spec.replicas", objects, scaled)
+	computes.Change(t, edited)
+	expectLive(t, ns, ".spec.replicas", objects, scaled)
+	computes.Destroy(t)
 }
 
 func TestAccDriftOfTheParallelismOfAJobCanBeIgnored(t *testing.T) {
 	t.Parallel()
 	on := withCRDs
 	ns := on.Namespace(t)
-	config := on.Config(ns, ignoring(acctest.Manifest(
-		"apiVersion: batch/v1\nkind: Job\nspec: {parallelism: 2, completions: 8}"), "replicas"))
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: acctest.Factories(t),
-		Steps: []resource.TestStep{
-			{Config: config},
-			{
-				PreConfig: func() {
-					on.Kubectl(t, "patch", "job/trainer", "-n", ns, "--type", "merge",
-						"-p", `{"spec":{"parallelism":3}}`)
-				},
-				Config:           config,
-				ConfigPlanChecks: acctest.PreApply(plancheck.ExpectEmptyPlan()),
-				Check:            liveText(t, ns, "job/trainer", ".spec.parallelism", "3"),
-			},
-		},
-	})
+	computes := on.Resources(t, "kt_compute", ns, "")
+	computes.Ignored = map[string][]string{"trainer": {"replicas"}}
+	bodies := map[string]string{"trainer": unready("trainer", acctest.Manifest(
+		"apiVersion: batch/v1\nkind: Job\nspec: {parallelism: 2, completions: 8}"))}
+	computes.Change(t, bodies)
+	on.Kubectl(t, "patch", "job/trainer", "-n", ns, "--type", "merge", "-p", `{"spec":{"parallelism":3}}`)
+	expectUnchanged(t, computes, bodies)
+	expectLive(t, ns, ".spec.parallelism", []string{"job/trainer"}, map[string]string{"trainer": "3"})
+	computes.Destroy(t)
 }
 
 func TestAccSuspendedComputeWithIgnoredReplicasIsResumed(t *testing.T) {
 	t.Parallel()
 	on := withCRDs
-	const suspended, scaled = "\nsuspend = true", "5"
-	for name, c := range map[string]struct {
-		attributes string
-		resumed    string
-	}{
-		"with the manifest's number": {
-			acctest.Manifest("apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 2}"), "2"},
-		"with the attribute's number":      {"replicas = 3", "3"},
-		"with the number of the live pods": {"replicas = 1", scaled},
+	const scaled = "live-pods" // by another client, before it is suspended
+	ns := on.Namespace(t)
+	computes := on.Resources(t, "kt_compute", ns, "")
+	computes.Ignored = map[string][]string{}
+	created, suspended, resumed := map[string]string{}, map[string]string{}, map[string]string{}
+	for name, attributes := range map[string]string{
+		"manifest":  acctest.Manifest("apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 2}"),
+		"attribute": "replicas = 3",
+		scaled:      "replicas = 1",
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ns := on.Namespace(t)
-			config := func(more string) string { return on.Config(ns, ignoring(c.attributes+more, "replicas")) }
-			steps := []resource.TestStep{
-				{Config: config(suspended), Check: liveText(t, ns, "deployment/trainer", ".spec.replicas", "0")},
-				{Config: config(""), Check: liveText(t, ns, "deployment/trainer", ".spec.replicas", c.resumed)},
-			}
-			if c.resumed == scaled {
-				steps = []resource.TestStep{
-					{Config: config("")},
-					{
-						PreConfig: func() {
-							on.Kubectl(t, "scale", "deployment/trainer", "--replicas="+scaled, "-n", ns)
-						},
-						Config: config(suspended), Check: liveText(t, ns, "deployment/trainer", ".spec.replicas", "0"),
-					},
-					steps[1],
-				}
-			}
-			resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: acctest.Factories(t), Steps: steps})
-		})
+		computes.Ignored[name] = []string{"replicas"}
+		resumed[name], suspended[name] = unready(name, attributes), unready(name, attributes+"\nsuspend = true")
+		created[name] = suspended[name]
 	}
+	created[scaled] = resumed[scaled]
+	replicas := func(want map[string]string) {
+		t.Helper()
+		var objects []string
+		for _, name := range slices.Sorted(maps.Keys(want)) {
+			objects = append(objects, "deployment/"+name)
+		}
+		expectLive(t, ns, ".spec.replicas", objects, want)
+	}
+	computes.Change(t, created)
+	replicas(map[string]string{"manifest": "0", "attribute": "0", scaled: "1"})
+	on.Kubectl(t, "scale", "deployment/"+scaled, "--replicas=5", "-n", ns)
+	computes.Change(t, suspended)
+	replicas(map[string]string{"manifest": "0", "attribute": "0", scaled: "0"})
+	computes.Change(t, resumed)
+	replicas(map[string]string{"manifest": "2", "attribute": "3", scaled: "5"})
+	computes.Destroy(t)
 }
 
 // Several pods are replaced together by default, as for a new compute.
@@ -146,18 +157,14 @@ func TestAccDriftOfReplicasAddedToTheConfigurationSelectsTheStrategy(t *testing.
 	t.Parallel()
 	on := withCRDs
 	ns := on.Namespace(t)
-	config := func(replicas string) string {
-		return on.Config(ns, acctest.BareCompute("replicas = "+replicas+"\non_not_ready = \"ignore\""))
+	computes := on.Resources(t, "kt_compute", ns, "")
+	expect := func(replicas, strategy string) {
+		t.Helper()
+		computes.Change(t, map[string]string{"trainer": unready("trainer", "replicas = "+replicas)})
+		expectLive(t, ns, ".spec.strategy.type", []string{"deployment/trainer"}, map[string]string{"trainer": strategy})
 	}
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: acctest.Factories(t),
-		Steps: []resource.TestStep{
-			{Config: config("1"), Check: liveText(t, ns, "deployment/trainer", ".spec.strategy.type", "RollingUpdate")},
-			{
-				PreConfig: func() { on.Kubectl(t, "scale", "deployment/trainer", "--replicas=3", "-n", ns) },
-				Config:    config("3"),
-				Check:     liveText(t, ns, "deployment/trainer", ".spec.strategy.type", "Recreate"),
-			},
-		},
-	})
+	expect("1", "RollingUpdate")
+	on.Kubectl(t, "scale", "deployment/trainer", "--replicas=3", "-n", ns)
+	expect("3", "Recreate")
+	computes.Destroy(t)
 }

@@ -128,16 +128,7 @@ spec: {schedule: "0 4 * * *", jobTemplate: {spec: {template: {spec: {
 
 func TestAccLifeCycleOfEveryKind(t *testing.T) {
 	t.Parallel()
-	for _, w := range lifeCycles() {
-		t.Run(w.Name, func(t *testing.T) {
-			t.Parallel()
-			ns := cluster.Namespace(t)
-			if w.Objects != "" {
-				cluster.Apply(t, w.Objects, "-n", ns)
-			}
-			w.Run(t, cluster, ns)
-		})
-	}
+	acctest.RunLifeCycles(t, cluster, cluster.Namespace(t), lifeCycles()...)
 }
 
 // The plan rejects an invalid manifest and reports the invalid field.

@@ -8,16 +8,15 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
-	"github.com/hashicorp/terraform-plugin-testing/terraform"
 
 	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
 
-// registered returns the spec of the trainer's registration.
-func registered(t *testing.T, on *acctest.Cluster, ns string) map[string]any {
+// registered returns the spec of a registration.
+func registered(t *testing.T, on *acctest.Cluster, ns, name string) map[string]any {
 	t.Helper()
 	var spec map[string]any
-	text := on.Kubectl(t, "get", "kubetorchworkload/trainer", "-n", ns, "-o", "jsonpath={.spec}")
+	text := on.Kubectl(t, "get", "kubetorchworkload/"+name, "-n", ns, "-o", "jsonpath={.spec}")
 	if err := json.Unmarshal([]byte(text), &spec); err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +26,11 @@ func registered(t *testing.T, on *acctest.Cluster, ns string) map[string]any {
 func TestAccComputesAreRegisteredIfKubetorchIsInstalled(t *testing.T) {
 	t.Parallel()
 	on := withCRDs
-	for name, c := range map[string]struct {
+	ns := on.Namespace(t)
+	on.Apply(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: own, labels: {app: mine}}\nspec: {containers: [{name: "+
+		"a, image: \"a:1\"}]}", "-n", ns)
+	computes := on.Resources(t, "kt_compute", ns, "")
+	cases := map[string]struct {
 		attributes string
 		want       []string // parts of the registration, as JSON
 	}{
@@ -40,40 +43,31 @@ func TestAccComputesAreRegisteredIfKubetorchIsInstalled(t *testing.T) {
 		},
 		"distributed": {`distribute = { type = "pytorch", workers = 2 }`,
 			[]string{`"createHeadlessService":true`, `"distribution_type":"pytorch"`}},
-		"existing pods": {`selector = { app = "mine" }`,
+		"existing-pods": {`selector = { app = "mine" }`,
 			[]string{`"selector":{"app":"mine"}`, `"deploymentMode":"selector"`}},
-		"an endpoint with a URL": {
+		"an-endpoint-with-a-url": {
 			`endpoint = { url = "http://gateway.example:8080" }`, []string{`"url":"http://gateway.example:8080"`},
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ns := on.Namespace(t)
-			on.Apply(t,
-				"apiVersion: v1\nkind: Pod\nmetadata: {name: own, labels: {app: mine}}\nspec: {containers: [{name: "+
-					"a, image: \"a:1\"}]}", "-n", ns)
-			resource.Test(t, resource.TestCase{
-				ProtoV6ProviderFactories: acctest.Factories(t),
-				Steps: []resource.TestStep{{
-					Config: on.Config(ns, acctest.BareCompute(c.attributes)),
-					Check: func(*terraform.State) error {
-						spec, err := json.Marshal(registered(t, on, ns))
-						if err != nil {
-							return err
-						}
-						for _, part := range c.want {
-							if !strings.Contains(string(spec), part) {
-								return fmt.Errorf("%s is not in %s", part, spec)
-							}
-						}
-						return nil
-					},
-				}},
-			})
-			if left := on.Kubectl(t, "get", "kubetorchworkloads", "-n", ns, "-o", "name"); left != "" {
-				t.Errorf("left behind: %s", left)
+	}
+	bodies := map[string]string{}
+	for name, c := range cases {
+		bodies[name] = fmt.Sprintf("name = %q\nlaunch_timeout = \"2m\"\n%s", name, c.attributes)
+	}
+	computes.Change(t, bodies)
+	for name, c := range cases {
+		spec, err := json.Marshal(registered(t, on, ns, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range c.want {
+			if !strings.Contains(string(spec), part) {
+				t.Errorf("%s: %s is not in %s", name, part, spec)
 			}
-		})
+		}
+	}
+	computes.Destroy(t)
+	if left := on.Kubectl(t, "get", "kubetorchworkloads", "-n", ns, "-o", "name"); left != "" {
+		t.Errorf("left behind: %s", left)
 	}
 }
 

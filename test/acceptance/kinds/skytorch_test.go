@@ -104,38 +104,61 @@ env_vars = { MODE = "fast", SKYTORCH_METRICS_SOURCES = "nvidia-gpu" }`)),
 
 func TestAccTensorServerFailureIsExplained(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ exists, attributes, message string }{
-		"crash": {"", `image = "broken.invalid/crash:1"`,
-			`(?s)Compute \S+/trainer is not ready.*exit code 1.*Pod \S+/trainer-0.*logs trainer-0 -c server.*No ` +
-				`module named`},
-		"image": {"", `image = "broken.invalid/pull:1"`,
-			`(?s)broken.invalid/pull:1" cannot be pulled.*Pod \S+/trainer-0.*describe pod trainer-0`},
-		"GPUs": {"", `gpus = 9`, `(?s)9 nvidia.com/gpu.*Pod \S+/trainer-0`},
+	type failure struct{ attributes, message string }
+	for group, c := range map[string]struct {
+		exists   string
+		failures map[string]failure // by name of the compute
+	}{
+		"pods": {"", map[string]failure{
+			"crash": {`image = "broken.invalid/crash:1"`,
+				`(?s)Compute \S+/crash is not ready.*exit code 1.*Pod \S+/crash-0.*logs crash-0 -c server.*No ` +
+					`module named`},
+			"image": {`image = "broken.invalid/pull:1"`,
+				`(?s)broken.invalid/pull:1" cannot be pulled.*Pod \S+/image-0.*describe pod image-0`},
+			"gpus": {`gpus = 9`, `(?s)9 nvidia.com/gpu.*Pod \S+/gpus-0`},
+		}},
 		"quota": {`{apiVersion: v1, kind: ResourceQuota, metadata: {name: gpus}, spec: {hard: ` +
-			`{requests.nvidia.com/gpu: 1}}}`, `gpus = 2`,
-			`(?s)Quota gpus of namespace.*StatefulSet \S+/trainer.*describe resourcequota gpus`},
+			`{requests.nvidia.com/gpu: 1}}}`, map[string]failure{
+			"limited": {`gpus = 2`,
+				`(?s)Quota gpus of namespace.*StatefulSet \S+/limited.*describe resourcequota gpus`},
+		}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(group, func(t *testing.T) {
 			t.Parallel()
 			on, ns := clusterWith(t, acctest.SkyTorch())
 			if c.exists != "" {
 				on.Apply(t, c.exists, "-n", ns)
 			}
-			config := func(attributes string) string {
-				return on.Config(ns,
-					strings.Replace(acctest.BareCompute("runtime = \"skytorch\"\n"+attributes), `"1m"`,
-						`"`+acctest.AmpleTimeout+`"`, 1))
+			computes := on.Resources(t, "kt_compute", ns, "")
+			bodies := func(attributes func(failure) string) map[string]string {
+				all := map[string]string{}
+				for name, f := range c.failures {
+					all[name] = fmt.Sprintf("name = %q\nruntime = \"skytorch\"\nlaunch_timeout = \"2m\"\n%s", name,
+						attributes(f))
+				}
+				return all
 			}
-			resource.Test(t, resource.TestCase{
-				ProtoV6ProviderFactories: acctest.Factories(t),
-				CheckDestroy:             func(*terraform.State) error { return on.NoneLeft(t, ns) },
-				Steps: []resource.TestStep{
-					{Config: config(""), Check: resource.TestCheckResourceAttr(acctest.Trainer, "ready", "true")},
-					{Config: config(c.attributes), ExpectError: regexp.MustCompile(c.message)},
-					{Config: config(`image = "mine:1"`),
-						Check: resource.TestCheckResourceAttr(acctest.Trainer, "ready", "true")},
-				},
-			})
+			expectReady := func(image string) {
+				t.Helper()
+				computes.Change(t, bodies(func(failure) string { return image }))
+				for name := range c.failures {
+					if computes.Attribute(name, "ready") != true {
+						t.Errorf("%s is not ready", name)
+					}
+				}
+			}
+			expectReady("")
+			failed := computes.TryApply(t, computes.Plan(t, bodies(func(f failure) string { return f.attributes })))
+			for name, f := range c.failures {
+				if err := failed[name]; err == nil || !regexp.MustCompile(f.message).MatchString(err.Error()) {
+					t.Errorf("%s: the error is %v, want one that matches %s", name, err, f.message)
+				}
+			}
+			expectReady(`image = "mine:1"`)
+			computes.Destroy(t)
+			if err := on.NoneLeft(t, ns); err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }
@@ -197,6 +220,11 @@ func TestAccTensorServerReportsAttributesThatItsOperatorIgnores(t *testing.T) {
 	on, ns := clusterWith(t, acctest.SkyTorch())
 	on.Kubectl(t, "create", "secret", "generic", "hf", "--from-literal=HF_TOKEN="+acctest.Canary, "-n", ns)
 	cli := acctest.NewCLI(t)
+	named := func(name, attributes string) string {
+		return strings.ReplaceAll(acctest.BareCompute("runtime = \"skytorch\"\n"+attributes), "trainer", name)
+	}
+	fields := map[string]string{}
+	config := ""
 	for attribute, c := range map[string]struct{ text, field string }{
 		"gpu_type":             {"gpus = 1\ngpu_type = \"NVIDIA-L4\"", "nodeSelector["},
 		"node_selector":        {`node_selector = { zone = "a" }`, "nodeSelector[zone]"},
@@ -207,22 +235,22 @@ func TestAccTensorServerReportsAttributesThatItsOperatorIgnores(t *testing.T) {
 		"service_template": {`service_template = jsonencode({ spec = { override = { imagePullSecrets = [{ name ` +
 			`= "pull" }] } } })`, "imagePullSecrets[pull]"},
 	} {
-		cli.Write(t, on.Config(ns, acctest.BareCompute("runtime = \"skytorch\"\n"+c.text)))
+		fields[attribute] = c.field
+		config += named(strings.ReplaceAll(attribute, "_", "-"), c.text)
+	}
+	config += named("warned", "gpus = 1\non_not_ready = \"warn\"\nnode_selector = { zone = \"a\" }")
+	cli.Write(t, on.Config(ns, config))
+	planned, applied := cli.RunJSON(t, "plan"), cli.RunJSON(t, "apply", "-auto-approve")
+	for attribute, field := range fields {
+		address := "kt_compute." + strings.ReplaceAll(attribute, "_", "-")
 		if attribute != "service_template" {
-			acctest.ExpectDiagnostic(t, cli.RunJSON(t, "plan").Diagnostics("warning", acctest.Trainer), false,
+			acctest.ExpectDiagnostic(t, planned.Diagnostics("warning", address), false,
 				"The SkyTorch operator may ignore this attribute")
 		}
-		applied := cli.RunJSON(t, "apply", "-auto-approve")
-		applied.ExpectError(t, acctest.Trainer, false, "The operator does not apply "+attribute,
-			"spec.override."+c.field)
-		cli.MustRun(t, "destroy", "-auto-approve")
+		applied.ExpectError(t, address, false, "The operator does not apply "+attribute, "spec.override."+field)
 	}
-	cli.Write(t,
-		on.Config(ns,
-			acctest.BareCompute("runtime = \"skytorch\"\ngpus = 1\non_not_ready = \"warn\"\nnode_selector = { zone "+
-				"= \"a\" }")))
-	if applied := cli.RunJSON(t, "apply", "-auto-approve"); applied.Failed {
-		t.Errorf("on_not_ready = warn: %s", applied)
+	if failed := applied.Diagnostics("error", "kt_compute.warned"); len(failed) > 0 {
+		t.Errorf("on_not_ready = warn: %s", failed)
 	}
 	cli.MustRun(t, "destroy", "-auto-approve")
 }

@@ -2,6 +2,7 @@ package ownership_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -149,10 +150,8 @@ func (m move) expectRejected(t *testing.T, want string, args ...string) {
 // expectKept checks that the objects still exist.
 func (m move) expectKept(t *testing.T) {
 	t.Helper()
-	for object, uid := range m.uids {
-		if got := m.uid(t, object); got != uid {
-			t.Errorf("%s has the UID %s, was %s", object, got, uid)
-		}
+	if got := m.live(t, slices.Collect(maps.Keys(m.uids))); !maps.Equal(got, m.uids) {
+		t.Errorf("the UIDs of the objects are %v, were %v", got, m.uids)
 	}
 }
 

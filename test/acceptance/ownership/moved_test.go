@@ -22,7 +22,7 @@ type move struct {
 // newMove creates objects with the field manager of a peer, and loads its state.
 func newMove(t *testing.T, peer string, objects ...string) move {
 	t.Helper()
-	m := move{CLI: acctest.NewCLI(t), namespace: cluster.Namespace(t), uids: map[string]string{}}
+	m := move{CLI: acctest.NewCLI(t), namespace: cluster.Namespace(t)}
 	m.Setenv("KUBE_CONFIG_PATH", cluster.Kubeconfig())
 	m.Setenv("KT_NAMESPACE", m.namespace)
 	m.Setenv("TOKEN", "not-a-real-token")
@@ -35,14 +35,18 @@ func newMove(t *testing.T, peer string, objects ...string) move {
 	if host := os.Getenv("TF_ACC_PROVIDER_HOST"); host != "" {
 		state = strings.ReplaceAll(state, "registry.terraform.io", host)
 	}
+	texts := make([]string, 0, len(objects))
 	for _, object := range objects {
-		file := filepath.Join(t.TempDir(), "object.yaml")
-		if err := os.WriteFile(file, []byte(moveObjects[object]), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		cluster.Kubectl(t, append(slices.Clone(peers[peer].write), "-n", m.namespace, "-f", file)...)
-		m.uids[object] = m.uid(t, object)
-		state = strings.ReplaceAll(state, "UID/"+object, m.uids[object])
+		texts = append(texts, moveObjects[object])
+	}
+	file := filepath.Join(t.TempDir(), "objects.yaml")
+	if err := os.WriteFile(file, []byte(strings.Join(texts, "---\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Kubectl(t, append(slices.Clone(peers[peer].write), "-n", m.namespace, "-f", file)...)
+	m.uids = m.live(t, objects)
+	for object, uid := range m.uids {
+		state = strings.ReplaceAll(state, "UID/"+object, uid)
 	}
 	m.writeState(t, state, peer, objects)
 	return m
@@ -97,9 +101,20 @@ func (m move) overridePeers(t *testing.T) {
 	m.Setenv("TF_CLI_CONFIG_FILE", settings)
 }
 
-func (m move) uid(t *testing.T, object string) string {
+// live returns the UIDs of those objects that exist.
+func (m move) live(t *testing.T, objects []string) map[string]string {
 	t.Helper()
-	return cluster.Kubectl(t, "get", object, "-n", m.namespace, "-o", "jsonpath={.metadata.uid}")
+	template := "{{.kind}}/{{.metadata.name}} {{.metadata.uid}}\n"
+	if len(objects) > 1 {
+		template = "{{range .items}}" + template + "{{end}}"
+	}
+	args := []string{"get", "-n", m.namespace, "--ignore-not-found", "-o", "go-template=" + template}
+	uids := map[string]string{}
+	for line := range strings.Lines(cluster.Kubectl(t, append(args, objects...)...)) {
+		object, uid, _ := strings.Cut(strings.TrimSpace(line), " ")
+		uids[object] = uid
+	}
+	return uids
 }
 
 func movedBlock(from, to string) string {
@@ -167,18 +182,12 @@ func TestAccMovedResourcesKeepTheirObjects(t *testing.T) {
 				t.Errorf("the plan has other changes: %v", actions)
 			}
 			m.MustRun(t, "apply", "saved.tfplan")
-			for _, object := range objects {
-				if got := m.uid(t, object); got != m.uids[object] {
-					t.Errorf("%s has the UID %s, was %s", object, got, m.uids[object])
-				}
-			}
+			m.expectKept(t)
 			m.MustRun(t, "plan", "-detailed-exitcode")
 			m.expectNoSecret(t)
 			m.MustRun(t, "destroy", "-auto-approve")
-			for _, object := range objects {
-				if out, err := cluster.TryKubectl(t, "get", object, "-n", m.namespace); err == nil {
-					t.Errorf("%s still exists: %s", object, out)
-				}
+			if left := m.live(t, objects); len(left) > 0 {
+				t.Errorf("still there: %v", left)
 			}
 		})
 	}
