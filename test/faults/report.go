@@ -21,6 +21,7 @@ type tally struct {
 
 	mu         sync.Mutex
 	cycles     int
+	pairs      int // cycles with two faults
 	injected   map[proxy.Kind]int
 	violated   map[proxy.Kind]int
 	slowest    map[proxy.Kind]time.Duration
@@ -43,6 +44,9 @@ func (t *tally) add(it item, r result) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.cycles++
+	if strings.HasPrefix(it.name, "pair-") && len(r.injected) > 0 {
+		t.pairs++
+	}
 	t.deadlocks += r.deadlocks
 	for kind, n := range r.injected {
 		t.injected[kind] += n
