@@ -239,6 +239,9 @@ func classifyStatus(ref Ref, status metav1.Status) (Class, []FieldCause) {
 		}
 		return Refused, fields
 	case metav1.StatusReasonInvalid:
+		if slices.ContainsFunc(fields, func(f FieldCause) bool { return f.Field == "metadata.uid" }) {
+			return Conflict, fields // the object with the sent UID was replaced
+		}
 		if immutable(ref.Kind, fields) {
 			return Immutable, fields
 		}
