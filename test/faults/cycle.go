@@ -56,6 +56,7 @@ type result struct {
 	slowest    map[proxy.Kind]time.Duration
 	violations []violation
 	deadlocks  int // of Terraform
+	starved    int // commands to which the API server itself did not respond
 }
 
 // cycle is a running item.

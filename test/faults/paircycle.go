@@ -210,6 +210,9 @@ func (c *pairCycle) check(at step, how string, out outcome, records []proxy.Reco
 	switch {
 	case out.hung:
 		errs = append(errs, c.violate(at, "hang: the command did not end within the hard limit"))
+	case failed && starved(out.err, records):
+		c.result.starved++
+		return errEnded
 	case failed && how == "with faults" && c.item.survivable[at]:
 		errs = append(errs, c.violate(at, "temporary faults are an error: "+out.err.Error()))
 	case failed && (how != "with faults" || !c.cycle.faulted()):
@@ -225,6 +228,13 @@ func (c *pairCycle) check(at step, how string, out outcome, records []proxy.Reco
 		}
 	}
 	return joined(errs)
+}
+
+// starved reports whether a command failed because the API server itself sent no response in time, without a fault: the
+// machine is too busy for the bench.
+func starved(err error, records []proxy.Record) bool {
+	return strings.Contains(err.Error(), "no response in time") &&
+		slices.ContainsFunc(records, func(r proxy.Record) bool { return r.Fault == "" && r.Status == 0 })
 }
 
 // checkAction checks that a command with faults plans what it plans without faults.

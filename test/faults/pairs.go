@@ -212,7 +212,9 @@ func (b *bench) pairWorker(ctx context.Context, queue <-chan pair) (err error) {
 	var env *environment
 	defer func() {
 		if env != nil && err == nil {
-			err = b.closeEmpty(ctx, env)
+			if left := b.closeEmpty(ctx, env); left != nil {
+				b.tally.fail(item{name: "pairs in " + env.namespace}, left)
+			}
 		}
 	}()
 	for p := range queue {
@@ -232,7 +234,7 @@ func (b *bench) pairWorker(ctx context.Context, queue <-chan pair) (err error) {
 				return err
 			}
 		}
-		if failure != nil || len(c.result.violations) > 0 {
+		if failure != nil || len(c.result.violations)+c.result.starved > 0 {
 			if err := env.close(context.WithoutCancel(ctx)); err != nil {
 				return err
 			}
