@@ -142,13 +142,11 @@ func (c *otherClient) step(ctx context.Context, number int) error {
 	}
 	value := fmt.Sprintf("f%d", number)
 	switch choice := c.random.IntN(10); {
-	case choice < 5:
+	case choice < 3:
 		return c.observe(ctx)
-	case choice < 7 && live == nil:
-		return c.create(ctx, value)
 	case live == nil:
-		return nil
-	case choice < 8:
+		return c.create(ctx, value)
+	case choice < 6:
 		return c.change(ctx, live, value)
 	default:
 		return c.remove(ctx, live)

@@ -58,10 +58,15 @@ func (s *state) run(ctx context.Context, commands int) error {
 	return s.destroy(ctx)
 }
 
-// held returns the UID of the object in state, which private state contains, or "".
+// held returns the UID of the object in state, or "": the attribute, or if there is none, what private state contains.
 func (s *state) held() string {
+	attributes := s.resource.Attributes()
+	if uid, has := attributes["uid"]; has {
+		text, _ := uid.(string)
+		return text
+	}
 	var documents map[string][]byte
-	if s.resource.State() == nil || json.Unmarshal(s.resource.Private(), &documents) != nil {
+	if attributes == nil || json.Unmarshal(s.resource.Private(), &documents) != nil {
 		return ""
 	}
 	var memory map[string]struct {
@@ -117,9 +122,9 @@ func (s *state) apply(ctx context.Context) error {
 	return s.finish(ctx, end)
 }
 
-// perhapsPause waits for another client in half of the cases.
+// perhapsPause waits for up to three operations of others, so that the object may be replaced meanwhile.
 func (s *state) perhapsPause(ctx context.Context) {
-	if s.random.IntN(2) == 0 {
+	for range s.random.IntN(4) {
 		s.pause(ctx)
 	}
 }
