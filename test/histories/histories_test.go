@@ -153,12 +153,26 @@ func (c *otherClient) step(ctx context.Context, number int) error {
 	}
 }
 
-func (c *otherClient) create(ctx context.Context, value string) error {
-	obj := (&unstructured.Unstructured{Object: c.subject.foreign}).DeepCopy()
-	obj.SetName(c.subject.object)
+// replace deletes the object, if there is one, and creates another one.
+func (h *history) replace(ctx context.Context, value string) error {
+	live, err := h.live(ctx)
+	if err != nil {
+		return err
+	}
+	if live != nil {
+		if err := h.remove(ctx, live); err != nil {
+			return err
+		}
+	}
+	return h.create(ctx, value)
+}
+
+func (h *history) create(ctx context.Context, value string) error {
+	obj := (&unstructured.Unstructured{Object: h.subject.foreign}).DeepCopy()
+	obj.SetName(h.subject.object)
 	obj.SetLabels(map[string]string{valueLabel: value})
-	end := c.invoke(input{op: foreignCreate, value: value})
-	created, err := c.client.Create(ctx, obj, metav1.CreateOptions{FieldManager: "other"})
+	end := h.invoke(input{op: foreignCreate, value: value})
+	created, err := h.client.Create(ctx, obj, metav1.CreateOptions{FieldManager: "other"})
 	if err != nil {
 		end(output{result: failed, text: err.Error()})
 		return nil

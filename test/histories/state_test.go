@@ -21,6 +21,7 @@ type state struct {
 	random   *rand.Rand
 	resource *core.Resource
 	written  int
+	replaced int
 }
 
 func newState(ctx context.Context, h *history, name string, random *rand.Rand) (*state, error) {
@@ -109,7 +110,9 @@ func (s *state) apply(ctx context.Context) error {
 		respond(s.response(err))
 		return ctx.Err()
 	}
-	s.perhapsPause(ctx)
+	if err := s.meanwhile(ctx); err != nil {
+		return err
+	}
 	end, err = s.provider(ctx, func(c *core.Command) error {
 		_, err := s.resource.Apply(ctx, c, plan)
 		return err
@@ -118,15 +121,20 @@ func (s *state) apply(ctx context.Context) error {
 		return err
 	}
 	respond(s.response(err))
-	s.perhapsPause(ctx)
+	s.pause(ctx)
 	return s.finish(ctx, end)
 }
 
-// perhapsPause waits for up to three operations of others, so that the object may be replaced meanwhile.
-func (s *state) perhapsPause(ctx context.Context) {
-	for range s.random.IntN(4) {
+// meanwhile lets others act between a plan and its apply: in a third of the cases, the object is replaced.
+func (s *state) meanwhile(ctx context.Context) error {
+	s.replaced++
+	if s.random.IntN(3) == 0 {
+		return s.replace(ctx, fmt.Sprintf("f%s%d", s.name, s.replaced))
+	}
+	for range s.random.IntN(3) {
 		s.pause(ctx)
 	}
+	return nil
 }
 
 // finish ends the provider. If the object still has the mark afterwards, the request failed, which is allowed.
@@ -173,7 +181,9 @@ func (s *state) destroy(ctx context.Context) error {
 	}
 	end()
 	if err == nil {
-		s.perhapsPause(ctx)
+		if err := s.meanwhile(ctx); err != nil {
+			return err
+		}
 		end, err = s.provider(ctx, func(c *core.Command) error {
 			_, err := s.resource.Apply(ctx, c, plan)
 			return err
