@@ -66,6 +66,8 @@ func TestHistoriesOfWrongOwnersAreRejected(t *testing.T) {
 			destroyed("a", "1"), observed("", "")), false},
 		"a destroy leaves another object": {sequence(created("a", "1", "v1"), finished("a"), foreignGone, foreign,
 			destroyed("a", "1"), observed("2", "f")), true},
+		"two clients delete the same object": {sequence(created("a", "1", "v1"), finished("a"), foreignGone,
+			foreignGone, observed("", "")), true},
 		"a destroy leaves its object": {sequence(created("a", "1", "v1"), finished("a"), destroyed("a", "1"),
 			observed("1", "v1")), false},
 		"a success without the live object": {sequence(created("a", "1", "v1"), finished("a"), foreignGone,

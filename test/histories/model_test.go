@@ -100,11 +100,11 @@ func step(live owner, in input, out output) []owner {
 			return when(live.uid != "", same...)
 		}
 		return when(live.uid == "", owner{uid: out.uid, value: in.value, born: in.end})
-	case foreignDelete:
-		if out.result != succeeded { // in.held is the UID to delete
-			return when(live.uid != in.held, same...)
+	case foreignDelete: // in.held is the UID to delete
+		if live.uid == in.held && out.result == succeeded {
+			return []owner{{}}
 		}
-		return when(live.uid == in.held, owner{})
+		return when(live.uid != in.held, same...) // somebody else may have deleted it as well
 	case foreignChange:
 		if out.result != succeeded {
 			return when(live.uid != in.held, same...)
