@@ -39,7 +39,8 @@ func subjects() []subject {
 		{typ: "kt_image", body: "name = \"x\"\nimage_id = \"debian:12\"\n", resource: core("configmaps"),
 			object:  "kt-image-x",
 			foreign: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"A": "1"}}},
-		{typ: "kt_volume", body: "name = \"x\"\nsize = \"1Gi\"\n", resource: core("persistentvolumeclaims"), object: "x",
+		{typ: "kt_volume", body: "name = \"x\"\nsize = \"1Gi\"\n", resource: core("persistentvolumeclaims"),
+			object: "x",
 			foreign: map[string]any{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "spec": map[string]any{
 				"accessModes": []any{"ReadWriteMany"},
 				"resources":   map[string]any{"requests": map[string]any{"storage": "1Gi"}}}}},
@@ -58,6 +59,7 @@ const sample, parallel = 2, 6
 
 // TestAccHistories runs KT_HISTORIES histories of each resource, from the seed KT_HISTORIES_SEED on.
 func TestAccHistories(t *testing.T) {
+	t.Parallel()
 	cluster.Started(t)
 	count, err := strconv.Atoi(os.Getenv("KT_HISTORIES"))
 	if err != nil {

@@ -102,8 +102,9 @@ func onlyItem(body []byte, name string) (status int, object []byte) {
 		return http.StatusOK, body
 	}
 	if len(list.Items) == 0 {
-		return http.StatusNotFound, fmt.Appendf(nil, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",`+
-			`"message":%q,"reason":"NotFound","details":{"name":%q},"code":404}`, name+" not found", name)
+		return http.StatusNotFound, fmt.Appendf(nil, `{"kind":"Status","apiVersion":"v1","metadata":{},`+
+			`"status":"Failure","message":%q,"reason":"NotFound","details":{"name":%q},"code":404}`,
+			name+" not found", name)
 	}
 	item := list.Items[0]
 	item["kind"], item["apiVersion"] = strings.TrimSuffix(list.Kind, "List"), list.APIVersion

@@ -76,7 +76,8 @@ func TestStaleReadsShowTheStateBeforeTheLastWrite(t *testing.T) {
 	if code, body := get(http.MethodGet, object+"x"); code != http.StatusOK || body != want {
 		t.Errorf("after a write: %d %s", code, body)
 	}
-	if code, body := get(http.MethodGet, object+"y"); code != http.StatusNotFound || !strings.Contains(body, "NotFound") {
+	if code, body := get(http.MethodGet, object+"y"); code != http.StatusNotFound ||
+		!strings.Contains(body, "NotFound") {
 		t.Errorf("an object that did not exist: %d %s", code, body)
 	}
 	if code, body := get(http.MethodGet, "/api/v1/namespaces/ns/configmaps"); code != http.StatusOK ||
@@ -90,8 +91,8 @@ func TestOnlyReadsOfObjectsCanBeStale(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/api/v1/configmaps": true, "/api/v1/namespaces/a/configmaps/x": true, "/apis/apps/v1/deployments/x": true,
 		"/apis/apps/v1/namespaces/a/deployments": true, "/api/v1/namespaces/kube-system": true,
-		"/api": false, "/apis/": false, "/apis/apps/v1": false, "/api/v1": false, "/readyz": false, "/openapi/v3/api/v1": false,
-		"/api/v1/namespaces/a/pods/x/log": false,
+		"/api": false, "/apis/": false, "/apis/apps/v1": false, "/api/v1": false, "/readyz": false,
+		"/openapi/v3/api/v1": false, "/api/v1/namespaces/a/pods/x/log": false,
 	} {
 		if got := StaleRead.AppliesTo(Request{Method: http.MethodGet, Path: path}); got != want {
 			t.Errorf("%s: %t", path, got)
