@@ -227,6 +227,8 @@ func classifyStatus(ref Ref, status metav1.Status) (Class, []FieldCause) {
 		return Unauthorized, nil
 	case metav1.StatusReasonForbidden, metav1.StatusReasonInvalid:
 		switch {
+		case slices.ContainsFunc(fields, func(f FieldCause) bool { return f.Field == "metadata.uid" }):
+			return Conflict, fields // the object with the sent UID was replaced
 		case immutable(ref.Kind, fields):
 			return Immutable, fields
 		case status.Reason == metav1.StatusReasonForbidden, len(fields) == 0:

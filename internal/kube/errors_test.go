@@ -129,6 +129,11 @@ func failures() map[string]struct {
 		"changed": {statusError(409, metav1.StatusReasonConflict,
 			`Operation cannot be fulfilled on deployments.apps "trainer": the object has been modified; please apply `+
 				`your changes to the latest version and try again`, deployments), Conflict},
+		// An apply with the UID of an object that was replaced. If the object was deleted, it is a conflict.
+		"replaced": {statusError(422, metav1.StatusReasonInvalid,
+			`Deployment.apps "trainer" is invalid: metadata.uid: Invalid value: "u": field is immutable`,
+			about("Deployment", "apps", "trainer", metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid,
+				Field: "metadata.uid", Message: `Invalid value: "u": field is immutable`})), Conflict},
 		"overloaded": {statusError(429, metav1.StatusReasonTooManyRequests,
 			"the server has received too many requests and has asked us to try again later", nil), Unreachable},
 		"starting": {statusError(503, metav1.StatusReasonServiceUnavailable, "storage is (re)initializing", nil),

@@ -56,6 +56,7 @@ type result struct {
 	slowest    map[proxy.Kind]time.Duration
 	violations []violation
 	deadlocks  int // of Terraform
+	starved    int // commands to which the API server itself did not respond
 }
 
 // cycle is a running item.
@@ -76,15 +77,19 @@ type cycle struct {
 
 // runCycle runs an item. It returns only errors of the bench itself.
 func (e *environment) runCycle(ctx context.Context, it item, ref *reference) (result, error) {
-	c := &cycle{environment: e, item: it, reference: ref, result: result{
-		requests: map[step][]proxy.Record{}, planned: map[step]map[string]string{}, snapshots: map[step]snapshot{},
-		injected: map[proxy.Kind]int{}, exits: map[step]int{}, slowest: map[proxy.Kind]time.Duration{},
-	}}
+	c := e.newCycle(it, ref)
 	err := c.run(ctx)
 	if errors.Is(err, errEnded) {
 		err = nil
 	}
 	return c.result, err
+}
+
+func (e *environment) newCycle(it item, ref *reference) *cycle {
+	return &cycle{environment: e, item: it, reference: ref, result: result{
+		requests: map[step][]proxy.Record{}, planned: map[step]map[string]string{}, snapshots: map[step]snapshot{},
+		injected: map[proxy.Kind]int{}, exits: map[step]int{}, slowest: map[proxy.Kind]time.Duration{},
+	}}
 }
 
 func (c *cycle) run(ctx context.Context) error {

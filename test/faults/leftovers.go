@@ -78,12 +78,19 @@ var ofBench = regexp.MustCompile(`^faults-\d+($|-)`)
 // as prefix, by Kind/namespace/name as in `manifests`. Strays are objects in namespaces, or with names, that no cycle
 // has: every other cycle looks for its own.
 func (c *cluster) objects(ctx context.Context, namespace string) (own map[string]object, strays []string, err error) {
+	return c.objectsOf(ctx, namespace, c.served)
+}
+
+// objectsOf is objects of some kinds.
+func (c *cluster) objectsOf(
+	ctx context.Context, namespace string, kinds []served,
+) (own map[string]object, strays []string, err error) {
 	own = map[string]object{}
 	var mu sync.Mutex
 	var group errgroup.Group
 	const parallel = 4
 	group.SetLimit(parallel)
-	for _, resource := range c.served {
+	for _, resource := range kinds {
 		group.Go(func() error {
 			list, err := c.metadata.Resource(resource.gvr).List(ctx, metav1.ListOptions{})
 			if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {

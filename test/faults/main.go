@@ -29,6 +29,8 @@ type options struct {
 	parallel int
 	short    bool
 	only     string
+	pairs    bool
+	n        int // pairs
 	cli      string
 	out      string
 	time     time.Duration
@@ -43,9 +45,11 @@ func main() {
 	flag.IntVar(&opts.runs, "runs", 40, "number of cycles with random faults, for each mode")
 	flag.IntVar(&opts.parallel, "parallel", 3, "number of parallel cycles; four times as many for cycles that "+
 		"mostly wait")
-	flag.BoolVar(&opts.short, "short", false, "run a sample for CI, of about two minutes, with the seed and a "+
+	flag.BoolVar(&opts.short, "short", false, "run a sample for CI, of about three minutes, with the seed and a "+
 		"random one")
 	flag.StringVar(&opts.only, "only", "", "run one cycle with these faults, STEP|REQUEST|KIND separated by semicolons")
+	flag.BoolVar(&opts.pairs, "pairs", false, "run cycles of one resource with two faults each, without the CLI")
+	flag.IntVar(&opts.n, "n", 1000, "number of pairs; the seed of the first one is -seed")
 	flag.StringVar(&opts.cli, "cli", os.Getenv("KT_CLI"), "terraform or tofu (default: KT_CLI, otherwise terraform)")
 	flag.StringVar(&opts.out, "out", filepath.Join(os.TempDir(), "kt-faults"), "directory for reports of violations")
 	flag.DurationVar(&opts.time, "time", 0, "start no cycle after this long (default: run all)")
@@ -87,7 +91,15 @@ func start(opts options) (err error) {
 		opts.shorten()
 	}
 	b := newBench(opts, c, base)
-	if err := b.runAll(ctx); err != nil && !errors.Is(err, errViolations) {
+	if opts.pairs {
+		err = b.runPairs(ctx, os.Stdout, opts.n, opts.seed, opts.time)
+	} else {
+		err = b.runAll(ctx)
+	}
+	if err == nil && opts.short {
+		err = b.runPairs(ctx, os.Stdout, opts.n, opts.seeds[1], samplePairs)
+	}
+	if err != nil && !errors.Is(err, errViolations) {
 		return err
 	}
 	b.tally.print(os.Stdout, time.Since(b.started))

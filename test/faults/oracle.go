@@ -35,14 +35,9 @@ type snapshot map[string]any
 
 // snapshot takes a snapshot of the objects in the cluster and of the state.
 func (c *cycle) snapshot(ctx context.Context, objects map[string]object) (snapshot, error) {
-	out := snapshot{}
-	for key, found := range objects {
-		live, err := c.cluster.dynamic.Resource(found.gvr).Namespace(found.namespace).Get(ctx, found.name,
-			metav1.GetOptions{})
-		if err != nil {
-			return nil, err
-		}
-		out[key] = comparableObject(live)
+	out, err := c.cluster.comparableObjects(ctx, objects)
+	if err != nil {
+		return nil, err
 	}
 	data, err := os.ReadFile(c.workDir.state())
 	if err != nil {
@@ -54,6 +49,19 @@ func (c *cycle) snapshot(ctx context.Context, objects map[string]object) (snapsh
 	}
 	maps.Copy(out, resources)
 	return c.withoutNames(out)
+}
+
+// comparableObjects reads objects, and returns what can be compared of them, by key.
+func (c *cluster) comparableObjects(ctx context.Context, objects map[string]object) (snapshot, error) {
+	out := snapshot{}
+	for key, found := range objects {
+		live, err := c.dynamic.Resource(found.gvr).Namespace(found.namespace).Get(ctx, found.name, metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		out[key] = comparableObject(live)
+	}
+	return out, nil
 }
 
 // comparableObject returns an object without what the server assigns to each object and without its status. Of
@@ -123,18 +131,27 @@ func comparableState(data []byte) (map[string]any, error) {
 	out := map[string]any{}
 	for _, resource := range state.Resources {
 		for _, instance := range resource.Instances {
-			private, err := comparablePrivate(instance.Private)
+			address := resource.Type + "." + resource.Name
+			comparable, err := comparableInstance(instance.Status, instance.Attributes, instance.Private)
 			if err != nil {
-				return nil, fmt.Errorf("private state of %s.%s: %w", resource.Type, resource.Name, err)
+				return nil, fmt.Errorf("%s: %w", address, err)
 			}
-			if instance.Attributes["uid"] != nil {
-				instance.Attributes["uid"] = "UID"
-			}
-			out[resource.Type+"."+resource.Name] = map[string]any{"status": instance.Status,
-				"attributes": instance.Attributes, "private": private}
+			out[address] = comparable
 		}
 	}
 	return out, nil
+}
+
+// comparableInstance returns a resource in state without its UID.
+func comparableInstance(status string, attributes map[string]any, private []byte) (map[string]any, error) {
+	decoded, err := comparablePrivate(private)
+	if err != nil {
+		return nil, fmt.Errorf("private state: %w", err)
+	}
+	if attributes["uid"] != nil {
+		attributes["uid"] = "UID"
+	}
+	return map[string]any{"status": status, "attributes": attributes, "private": decoded}, nil
 }
 
 // comparablePrivate decodes private state: a map of JSON documents, as the plugin framework stores it. It removes what
@@ -207,6 +224,11 @@ func (c *cycle) checkOracle(ctx context.Context, at step, objects map[string]obj
 	if err != nil {
 		return err
 	}
+	return c.compare(at, got)
+}
+
+// compare compares a snapshot with that of a cycle without faults.
+func (c *cycle) compare(at step, got snapshot) error {
 	c.result.snapshots[at] = got
 	if c.reference == nil || c.reference.snapshots[at] == nil {
 		return nil

@@ -21,6 +21,7 @@ type tally struct {
 
 	mu         sync.Mutex
 	cycles     int
+	pairs      int // cycles with two faults
 	injected   map[proxy.Kind]int
 	violated   map[proxy.Kind]int
 	slowest    map[proxy.Kind]time.Duration
@@ -28,6 +29,7 @@ type tally struct {
 	exits      map[string]map[step][2]int
 	violations []violation
 	deadlocks  int // of Terraform
+	starved    int // commands to which the API server itself did not respond
 	errors     []error
 }
 
@@ -43,7 +45,11 @@ func (t *tally) add(it item, r result) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.cycles++
+	if strings.HasPrefix(it.name, "pair-") && len(r.injected) > 0 && r.starved == 0 {
+		t.pairs++
+	}
 	t.deadlocks += r.deadlocks
+	t.starved += r.starved
 	for kind, n := range r.injected {
 		t.injected[kind] += n
 		t.slowest[kind] = max(t.slowest[kind], r.slowest[kind])
@@ -130,6 +136,9 @@ func (t *tally) print(w io.Writer, took time.Duration) {
 	if t.deadlocks > 0 {
 		fmt.Fprintf(w, "%d cycles ended in a deadlock of Terraform by an interrupt while it closes providers\n",
 			t.deadlocks)
+	}
+	if t.starved > 0 {
+		fmt.Fprintf(w, "%d cycles ended because the API server did not respond in time, without a fault\n", t.starved)
 	}
 	for _, v := range t.violations {
 		fmt.Fprintf(w, "\n%s %v: %s\n  %s\n  make faults FAULTS='%s'\n", v.step, v.kinds, v.what, v.file,

@@ -171,7 +171,7 @@ func faultAt(kind proxy.Kind, h uint64) *proxy.Fault {
 		duration = 3*time.Second + time.Duration(h%5001)*time.Millisecond
 	default:
 	}
-	return &proxy.Fault{Kind: kind, Duration: duration}
+	return &proxy.Fault{Kind: kind, Duration: duration, Seed: h}
 }
 
 func hash(seed int64, at step, r proxy.Request) uint64 {

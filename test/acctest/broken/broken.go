@@ -22,6 +22,19 @@ type Replacement struct{ File, Old, New string }
 // are. The test fails if a file no longer contains the text of a replacement.
 func Provider(t *testing.T, faults ...Replacement) string {
 	t.Helper()
+	bin := filepath.Join(t.TempDir(), "bin")
+	command := exec.CommandContext(t.Context(), "go", "build", "-overlay", Overlay(t, faults...),
+		"-ldflags", "-s -w", "-o", filepath.Join(bin, "terraform-provider-kt"), ".")
+	command.Dir = acctest.Root()
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("cannot build the provider with %v: %v\n%s", faults, err, out)
+	}
+	return bin
+}
+
+// Overlay returns a file for the flag -overlay of the go command, which then compiles the sources with these faults.
+func Overlay(t *testing.T, faults ...Replacement) string {
+	t.Helper()
 	dir := t.TempDir()
 	sources := map[string]string{}
 	for _, fault := range faults {
@@ -45,15 +58,9 @@ func Provider(t *testing.T, faults ...Replacement) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(dir, "overlay.json"), data)
-	bin := filepath.Join(dir, "bin")
-	command := exec.CommandContext(t.Context(), "go", "build", "-overlay", filepath.Join(dir, "overlay.json"),
-		"-ldflags", "-s -w", "-o", filepath.Join(bin, "terraform-provider-kt"), ".")
-	command.Dir = acctest.Root()
-	if out, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("cannot build the provider with %v: %v\n%s", faults, err, out)
-	}
-	return bin
+	file := filepath.Join(dir, "overlay.json")
+	write(t, file, data)
+	return file
 }
 
 // apply returns the source with the fault.

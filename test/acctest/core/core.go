@@ -68,7 +68,20 @@ type Resource struct {
 
 // NewResource returns a resource of a type that the provider has, and that does not exist.
 func (c *Command) NewResource(name string) (*Resource, error) {
-	schema := c.schemas[name]
+	return newResource(c.schemas, name)
+}
+
+// NewResource is like the method of a command, with a server that need not be configured.
+func NewResource(ctx context.Context, server tfprotov6.ProviderServer, name string) (*Resource, error) {
+	schemas, err := server.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
+	if err != nil {
+		return nil, err
+	}
+	return newResource(schemas.ResourceSchemas, name)
+}
+
+func newResource(schemas map[string]*tfprotov6.Schema, name string) (*Resource, error) {
+	schema := schemas[name]
 	if schema == nil {
 		return nil, fmt.Errorf("there is no resource %s", name)
 	}
@@ -126,11 +139,20 @@ func (p *Plan) Decoded() (before, after map[string]any, err error) {
 }
 
 // Attribute returns an attribute in state, as JSON decodes it. It is nil if the resource does not exist.
-func (r *Resource) Attribute(name string) any {
+func (r *Resource) Attribute(name string) any { return r.Attributes()[name] }
+
+// Attributes returns the attributes in state, as JSON decodes them. It is nil if the resource does not exist.
+func (r *Resource) Attributes() map[string]any {
 	var attributes map[string]any
 	_ = json.Unmarshal(r.state, &attributes) // keep has written it
-	return attributes[name]
+	return attributes
 }
+
+// State returns the resource in state as JSON. It is nil if the resource does not exist.
+func (r *Resource) State() []byte { return r.state }
+
+// Private returns the private state of the resource.
+func (r *Resource) Private() []byte { return r.private }
 
 // Forget removes the resource from state.
 func (r *Resource) Forget() { r.state, r.private, r.identity = nil, nil, nil }

@@ -26,9 +26,13 @@ const (
 	ShortBody      Kind = "short-body" // a complete response with half of the body, the request was executed
 	WatchCut       Kind = "watch-cut"  // connection reset after the first event
 	WatchSilent    Kind = "watch-silent"
+	WatchDropped   Kind = "watch-dropped" // the watch goes on, but without some of its events
+	WatchLate      Kind = "watch-late"    // events arrive late, as from an API server that lags behind
+	StaleRead      Kind = "stale-read"    // a read shows the state before the last write of the command
 	Unauthorized   Kind = "401"
 	Conflict       Kind = "409"
 	Gone           Kind = "410"
+	GonePage       Kind = "410-page"       // a list expires after its first page, which has one object
 	OutageRefused  Kind = "outage-refused" // connections are refused for some time
 	OutageReset    Kind = "outage-reset"   // connections are accepted and reset for some time
 	Held           Kind = "held"           // the request gets no response
@@ -44,8 +48,8 @@ func Kinds() []Kind {
 	return []Kind{
 		ResetBefore, ResetAfter, Throttled, ThrottledRetry, InternalError, Unavailable, GatewayTimeout, Delay, CutBody,
 		ShortBody,
-		WatchCut, WatchSilent, Unauthorized, Conflict, Gone, OutageRefused, OutageReset, Held, KillCLI, InterruptCLI,
-		TerminateCLI, KillProvider,
+		WatchCut, WatchSilent, WatchDropped, WatchLate, StaleRead, Unauthorized, Conflict, Gone, GonePage,
+		OutageRefused, OutageReset, Held, KillCLI, InterruptCLI, TerminateCLI, KillProvider,
 	}
 }
 
@@ -73,18 +77,23 @@ func ParseKinds(text string) ([]Kind, error) {
 // IsSurvivable reports whether a command must succeed in spite of one fault of the kind at any one request. An outage
 // is not, because a server that has never responded is reported soon.
 func (k Kind) IsSurvivable() bool {
-	return k == Delay || k == WatchCut || slices.Contains(Transient(), k)
+	others := []Kind{Delay, WatchCut, WatchDropped, WatchLate, GonePage}
+	return slices.Contains(others, k) || slices.Contains(Transient(), k)
 }
 
 // IsSlow reports whether the client notices the fault only by its own timeouts.
-func (k Kind) IsSlow() bool { return k == Held || k == WatchSilent }
+func (k Kind) IsSlow() bool { return k == Held || k == WatchSilent || k == WatchDropped }
 
 // AppliesTo reports whether a fault of the kind can be injected into a request, with
 // another effect than the other kinds.
 func (k Kind) AppliesTo(r Request) bool {
 	switch k {
-	case WatchCut, WatchSilent:
+	case WatchCut, WatchSilent, WatchDropped, WatchLate:
 		return r.Watch
+	case GonePage:
+		return r.Paged
+	case StaleRead:
+		return r.Method == http.MethodGet && !r.Watch && readsObjects(r.Path)
 	case ResetAfter, GatewayTimeout, Conflict:
 		return r.Writes()
 	case CutBody, ShortBody:
@@ -102,7 +111,8 @@ type Request struct {
 	Path   string // without the scenario's namespace, and NAMESPACE in names
 	Watch  bool
 	DryRun bool
-	N      int // number among the requests that are otherwise equal, starting at 1
+	Paged  bool // a list that the client reads page by page
+	N      int  // number among the requests that are otherwise equal, starting at 1
 }
 
 // Writes reports whether the request changes the cluster.
@@ -139,6 +149,7 @@ func identify(r *http.Request, namespace string) Request {
 		Path:   path,
 		Watch:  watch == "true" || watch == "1",
 		DryRun: query.Has("dryRun"),
+		Paged:  query.Has("limit"),
 	}
 }
 
@@ -147,6 +158,8 @@ type Fault struct {
 	Kind Kind
 	// Duration is the duration of an outage or a delay.
 	Duration time.Duration
+	// Seed selects the events of WatchDropped.
+	Seed uint64
 }
 
 // Plan returns the fault for a request, or nil for none.

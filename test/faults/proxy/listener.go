@@ -80,6 +80,16 @@ func (l *outageListener) outage(resets bool, duration time.Duration) {
 	l.timer = time.AfterFunc(duration, l.reopen)
 }
 
+// resetAll resets all connections.
+func (l *outageListener) resetAll() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for conn := range l.conns {
+		resetConn(conn)
+	}
+	clear(l.conns)
+}
+
 // reopen ends an outage. Without an outage, it does nothing.
 func (l *outageListener) reopen() {
 	l.mu.Lock()

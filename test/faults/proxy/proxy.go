@@ -47,7 +47,10 @@ type Proxy struct {
 	counts   map[Request]int
 	records  []*Record
 	started  time.Time
-	released chan struct{} // closed to release held requests
+	released chan struct{}   // closed to release held requests
+	written  uint64          // resource version of the last write of the command; 0 for none
+	expiring map[string]bool // paths of lists whose next page has expired
+	agent    string          // User-Agent of the requests that are served; all if empty
 }
 
 // Start starts a proxy on a free loopback port.
@@ -69,7 +72,7 @@ func Start(opts Options) (*Proxy, error) {
 		FlushInterval: -1,
 		ModifyResponse: func(response *http.Response) error {
 			p.responded(response)
-			return nil
+			return p.noteWrite(response)
 		},
 		ErrorLog: discard,
 		// If the API server is unavailable, reset the connection instead of responding with a gateway error.
@@ -102,6 +105,7 @@ func (p *Proxy) Begin(plan Plan, signal func(Kind)) {
 	p.plan, p.signal = plan, signal
 	p.counts, p.records, p.started = map[Request]int{}, nil, time.Now()
 	p.released = make(chan struct{})
+	p.written, p.expiring = 0, map[string]bool{}
 }
 
 // End ends outages, releases held requests, and returns the requests since Begin.
@@ -121,6 +125,9 @@ func (p *Proxy) End() []Record {
 	}
 	return records
 }
+
+// ResetConnections resets all connections, as the end of a client does.
+func (p *Proxy) ResetConnections() { p.listener.resetAll() }
 
 // Close stops the proxy and resets all connections.
 func (p *Proxy) Close() error {
@@ -172,6 +179,13 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 		reset(r)
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
+	if !p.admits(r) {
+		reset(r)
+	}
+	if p.expires(r) {
+		p.reject(w, GonePage)
+		return
+	}
 	record, fault, signal, released := p.decide(r)
 	r = r.WithContext(context.WithValue(r.Context(), recordKey{}, record))
 	if fault == nil {
@@ -197,6 +211,12 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
 		_ = http.NewResponseController(w).Flush()
 		sleep(r.Context(), released, time.Hour)
+	case WatchDropped, WatchLate:
+		p.filterWatch(w, r, fault, released)
+	case StaleRead:
+		p.readStale(w, r)
+	case GonePage:
+		p.expirePages(w, r)
 	case InterruptCLI, TerminateCLI:
 		if isWatch(r) {
 			signal(fault.Kind)
@@ -223,6 +243,9 @@ func (p *Proxy) reject(w http.ResponseWriter, kind Kind) {
 		status, reason, message = http.StatusServiceUnavailable, "ServiceUnavailable", "apiserver is shutting down"
 	case Unauthorized:
 		status, reason, message = http.StatusUnauthorized, "Unauthorized", "Unauthorized"
+	case GonePage:
+		status, reason, message = http.StatusGone, "Expired", "The provided continue parameter is too old to display "+
+			"a consistent list result. You can start a new list without the continue parameter."
 	case Conflict:
 		status, reason, message = http.StatusConflict, "Conflict", "the object has been modified; please apply "+
 			"your changes to the latest version and try again"
@@ -296,6 +319,7 @@ func (p *Proxy) execute(r *http.Request) (*http.Response, error) {
 	if err == nil {
 		response.Request = out
 		p.responded(response)
+		err = p.noteWrite(response)
 	}
 	return response, err
 }
