@@ -143,8 +143,9 @@ func (s *state) content(item *unstructured.Unstructured) map[string]any {
 	}
 	delete(kind.FieldsAt(item.Object, "spec"), "nodeName") // of a Pod
 	for _, one := range kind.WorkloadOf(item.GroupVersionKind().GroupKind()).Suspension {
-		// A workload that was suspended, or held by its queue, has false, which is the default.
-		if value, _ := kind.Find(item.Object, one.Path); one.Value == true && value == false {
+		// A workload that was suspended has false, which is the default. In a queue, only a new one is suspended.
+		value, _ := kind.Find(item.Object, one.Path)
+		if one.Value == true && (value == false || item.GetLabels()[kind.KueueQueueLabel] != "") {
 			kind.SetAt(item.Object, one.Path, nil)
 		}
 	}
