@@ -21,7 +21,7 @@ const (
 	// batch is how many chains run in one state at a time.
 	batch = 25
 	// sample is how many run with all other acceptance tests.
-	sample = 4
+	sample = 3
 	// rounds is how often declarations are drawn until a plan accepts one.
 	rounds = 200
 )
@@ -82,8 +82,8 @@ type bench struct {
 	done   *totals
 }
 
-// chains runs A -> B -> C -> A for each resource, and compares its objects with those of a resource that is created with
-// the same declaration.
+// chains runs A -> B -> C -> A for each resource, and compares its objects with those of a resource that is created
+// with the same declaration.
 func (b *bench) chains() {
 	changed := b.newState()
 	steps := b.declarations(4)

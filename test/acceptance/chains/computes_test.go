@@ -30,6 +30,7 @@ func computes(t *testing.T) subject {
 // shapes returns the forms that are not about a kind.
 func shapes() []form {
 	template := `{metadata: {labels: {app: mine}}, spec: {containers: [{name: kubetorch, image: \"a:1\"}]}}`
+	const selected = `selector: {matchLabels: {app: mine}}, template: `
 	fleet := func(size int) string {
 		return fmt.Sprintf(`manifest = "{apiVersion: example.com/v1, kind: Fleet, spec: {size: %d, pods: {template: `+
 			`{spec: {containers: [{name: kubetorch, image: \"a:%d\"}]}}}}}"`+"\npod_template_path = %q", size, size,
@@ -44,10 +45,9 @@ func shapes() []form {
 			`manifest = "{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 2, template: `+template+`}}"`,
 			`manifest = "{apiVersion: apps/v1, kind: Deployment, spec: {minReadySeconds: 1, template: `+template+`}}"`),
 		formsOf("manifest_only", "manifest_only = true\n"+
-			`manifest = "{apiVersion: apps/v1, kind: Deployment, spec: {selector: {matchLabels: {app: mine}}, template: `+
-			template+`}}"`, "manifest_only = true\n"+
-			`manifest = "{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 2, selector: {matchLabels: {app: mine}},`+
-			` template: `+template+`}}"`),
+			`manifest = "{apiVersion: apps/v1, kind: Deployment, spec: {`+selected+template+`}}"`,
+			"manifest_only = true\n"+
+			`manifest = "{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 2, `+selected+template+`}}"`),
 		formsOf("fleet", fleet(1), fleet(2)),
 		formsOf("selector", `selector = { app = "mine" }`, `selector = { app = "mine", tier = "web" }`),
 		formsOf("distributed", `distribute = { type = "spmd", workers = 2 }`,
@@ -73,12 +73,13 @@ func kindForms(t *testing.T) []form {
 		of := fmt.Sprintf("runtime = %q\n", k.Server.Runtime)
 		all = append(all, formsOf(k.Server.Runtime, of, of+`image = "a:1"`, of+`image = "a:2"`+"\nreplicas = 2")...)
 	}
-	files, err := filepath.Glob(filepath.Join(acctest.Root(), "internal", "manifest", "testdata", "manifests", "*.yaml"))
+	const manifests = "internal/manifest/testdata/manifests"
+	files, err := filepath.Glob(filepath.Join(acctest.Root(), filepath.FromSlash(manifests), "*.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file) //nolint:gosec // a file of the repository
+		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +95,7 @@ func kindForms(t *testing.T) []form {
 	}
 	for _, k := range kind.Workloads() {
 		if !has[k.Word()+k.Group] {
-			t.Errorf("no manifest of a %s in internal/manifest/testdata/manifests", k.Word())
+			t.Errorf("no manifest of a %s in %s", k.Word(), manifests)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b form) int { return strings.Compare(a.home, b.home) })
@@ -175,7 +176,8 @@ func values() map[string][]string {
 		"volume_claim_templates": {`[{ name = "own-NAME", size = "1Gi", mount_path = "/own" }]`,
 			`[{ name = "own-NAME", size = "2Gi", mount_path = "/own" }]`},
 		"volumes": {`[{ claim_name = "data", mount_path = "/data" }]`,
-			`[{ claim_name = "data", mount_path = "/data", read_only = true }, { claim_name = "b", mount_path = "/b" }]`},
+			`[{ claim_name = "data", mount_path = "/data", read_only = true },
+				{ claim_name = "b", mount_path = "/b" }]`},
 		"working_dir": {`"/work"`, `"/app"`},
 	}
 }

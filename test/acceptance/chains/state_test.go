@@ -200,7 +200,8 @@ func unplanned(t *testing.T, p *core.Plan, before, after map[string]object) stri
 			old, _ := kind.Find(was.Content, template)
 			is, _ := kind.Find(now.Content, template)
 			if !cmp.Equal(old, is) && !shows(item.GetKind()+" "+strings.Join(template, ".")) {
-				return fmt.Sprintf("pods are replaced because of %s %v, and the plan shows only %q", key, template, fields)
+				return fmt.Sprintf("pods are replaced because of %s %v, and the plan shows only %q", key, template,
+					fields)
 			}
 		}
 	}
