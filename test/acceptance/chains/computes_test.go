@@ -47,7 +47,7 @@ func shapes() []form {
 		formsOf("manifest_only", "manifest_only = true\n"+
 			`manifest = "{apiVersion: apps/v1, kind: Deployment, spec: {`+selected+template+`}}"`,
 			"manifest_only = true\n"+
-			`manifest = "{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 2, `+selected+template+`}}"`),
+				`manifest = "{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 2, `+selected+template+`}}"`),
 		formsOf("fleet", fleet(1), fleet(2)),
 		formsOf("selector", `selector = { app = "mine" }`, `selector = { app = "mine", tier = "web" }`),
 		formsOf("distributed", `distribute = { type = "spmd", workers = 2 }`,

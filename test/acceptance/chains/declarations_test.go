@@ -132,10 +132,11 @@ func volumes(class string) subject {
 		forms: append(formsOf("bound", once+`size = "1Gi"`, once+`size = "1024Mi"`, once+`size = "2Gi"`,
 			once+`size = "3Gi"`),
 			formsOf("other", strings.Replace(once, "Once", "Many", 1)+`size = "1Gi"`,
-				`storage_class = ""`+"\n"+`size = "1Gi"`, `volume_name = "chosen-NAME"`+"\n"+`size = "1Gi"`)...),
+				`access_mode = "ReadWriteOnce"`+"\n"+`storage_class = ""`+"\n"+`size = "1Gi"`)...),
 		values: withLabels(map[string][]string{"mount_path": {`"/data"`, `"/other"`}}),
 		without: aside(map[string]string{
-			"size": formed, "access_mode": formed, "storage_class": formed, "volume_name": formed,
+			"size": formed, "access_mode": formed, "storage_class": formed,
+			"volume_name":    "is kept if it is no longer set",
 			"wait_for_bound": "needs a controller that resizes volumes",
 		}),
 		refusals: []string{"The data of the volume would be lost", "A volume cannot shrink"},
