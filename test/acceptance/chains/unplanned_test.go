@@ -13,8 +13,9 @@ import (
 // TestChangesThatNoPlanShowsAreReported changes objects in ways that a correct provider never does.
 func TestChangesThatNoPlanShowsAreReported(t *testing.T) {
 	t.Parallel()
-	const jobSet = `{"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","metadata":{"labels":{"a":"LABEL"}},"spec":` +
-		`{"replicatedJobs":[{"name":"w","template":{"spec":{"template":{"spec":{"containers":[{"image":"IMAGE"}]}}}}}]}}`
+	const jobSet = `{"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","metadata":{"labels":{"a":"LABEL"}},` +
+		`"spec":{"replicatedJobs":[{"name":"w","template":{"spec":{"template":{"spec":{"containers":` +
+		`[{"image":"IMAGE"}]}}}}}]}}`
 	text := func(label, image string) string {
 		return strings.NewReplacer("LABEL", label, "IMAGE", image).Replace(jobSet)
 	}
