@@ -18,113 +18,171 @@ type subject struct {
 	typ    string
 	common string // attributes of each declaration
 	// forms are what a resource is made of. A declaration has one of them.
-	forms []string
+	forms []form
 	// values are the values of each attribute that a declaration may have.
 	values map[string][]string
 	// without are attributes that chains do not vary, and why.
 	without map[string]string
+	// kinds are the kinds of objects of a resource, as arguments of kubectl.
+	kinds []string
+	// clusterWide is true if objects have no namespace. The names of resources then contain one.
+	clusterWide bool
+	// refusals are parts of the errors with which a plan refuses to change a resource.
+	refusals []string
+	// settled waits until the cluster has done what later changes require. It may be nil.
+	settled func(*state)
 }
 
-func subjects() []subject {
-	const others = "is not about objects"
-	aside := func(reasons map[string]string) map[string]string {
-		for _, name := range []string{"name", "namespace", "adopt_existing", "deletion_protection", "sensitive_fields",
-			"timeouts"} {
-			reasons[name] = others
+// form is what a resource is made of, with NAME for its name.
+type form struct {
+	home string // of forms between which a resource often changes
+	text string
+}
+
+// homes returns the homes of all forms, in their order.
+func (s subject) homes() []string {
+	var all []string
+	for _, f := range s.forms {
+		all = append(all, f.home)
+	}
+	return slices.Compact(all)
+}
+
+// declaration returns a random one, in most cases with a form of the home. It may be invalid, or not fit the cluster.
+func (s subject) declaration(random *rand.Rand, home string) string {
+	forms := s.forms
+	if random.IntN(5) > 0 {
+		forms = slices.DeleteFunc(slices.Clone(forms), func(f form) bool { return f.home != home })
+	}
+	lines := []string{`name = "NAME"`, s.common, forms[random.IntN(len(forms))].text}
+	// With many attributes, few declarations are valid.
+	every := []int{4, 8, 16}[random.IntN(3)]
+	for _, attribute := range slices.Sorted(maps.Keys(s.values)) {
+		if of := s.values[attribute]; random.IntN(every) == 0 {
+			lines = append(lines, fmt.Sprintf("%s = %s", attribute, of[random.IntN(len(of))]))
 		}
-		return reasons
 	}
-	labels, annotations := []string{`{ a = "b" }`, `{ a = "c", d = "" }`, `{}`}, []string{`{ note = "x" }`, `{}`}
-	return []subject{
-		{typ: "kt_compute", common: `on_not_ready = "ignore"`, forms: forms(), values: values(), without: without()},
-		{typ: "kt_image", forms: []string{`base = "python3.12"`, `base = "ray:2.40.0"`, `image_id = "a:1"`,
-			`image_id = "a@sha256:` + strings.Repeat("0", 64) + `"`,
-			`dockerfile = "FROM a:2\nRUN true\nENV A=b"`}, values: map[string][]string{
-			"labels": labels, "annotations": annotations, "install_cmd": {`"uv pip install"`}, "python_path": {`"/py"`},
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// subjects returns all subjects. Volumes have a storage class.
+func subjects(t *testing.T, class string) []subject {
+	t.Helper()
+	return []subject{computes(t), images(), secrets(), volumes(class), queues()}
+}
+
+// aside adds the attributes that chains vary for no type of resource.
+func aside(reasons map[string]string) map[string]string {
+	for _, name := range []string{"name", "namespace", "adopt_existing", "deletion_protection", "sensitive_fields",
+		"timeouts"} {
+		reasons[name] = "is not about objects"
+	}
+	return reasons
+}
+
+// withLabels adds the labels and annotations of all types of resources but computes.
+func withLabels(values map[string][]string) map[string][]string {
+	values["labels"] = []string{`{ a = "b" }`, `{ a = "c", d = "" }`, `{}`}
+	values["annotations"] = []string{`{ note = "x" }`, `{}`}
+	return values
+}
+
+// formsOf returns forms with the same home.
+func formsOf(home string, texts ...string) []form {
+	var all []form
+	for _, text := range texts {
+		all = append(all, form{home, text})
+	}
+	return all
+}
+
+const formed = "part of a form"
+
+func images() subject {
+	return subject{typ: "kt_image", kinds: []string{"configmaps"},
+		forms: formsOf("image", `base = "python3.12"`, `base = "ray:2.40.0"`, `image_id = "a:1"`,
+			`image_id = "a@sha256:`+strings.Repeat("0", 64)+`"`, `dockerfile = "FROM a:2\nRUN true\nENV A=b"`),
+		values: withLabels(map[string][]string{
+			"install_cmd": {`"uv pip install"`}, "python_path": {`"/py"`},
 			"steps": {`[{ run_bash = "true" }]`, `[{ pip_install = ["torch"] }, { set_env_vars = { A = "b" } }]`, `[]`},
-		}, without: aside(map[string]string{"base": "part of a form", "image_id": "part of a form",
-			"dockerfile": "part of a form", "pin_digest": "needs a registry"})},
-		{typ: "kt_secret", forms: []string{`values = { A = "1" }`, `values = { A = "2", B = "" }`,
-			`values_wo = { A = "1" }`, `values_wo = { A = "3", C = "x" }`}, values: map[string][]string{
-			"labels": labels, "annotations": annotations, "mount_path": {`"/keys"`, `"/other"`},
-			"default_mode": {`"0400"`, `"0440"`},
-		}, without: aside(map[string]string{"values": "part of a form", "values_wo": "part of a form",
-			"values_wo_version": "does not compare values", "from_env": "of the machine", "path": "of the machine",
-			"filenames": "of the machine", "provider_name": "of the machine"})},
-	}
+		}),
+		without: aside(map[string]string{
+			"base": formed, "image_id": formed, "dockerfile": formed, "pin_digest": "needs a registry",
+		})}
 }
 
-func forms() []string {
-	template := `{metadata: {labels: {app: mine}}, spec: {containers: [{name: kubetorch, image: \"a:1\"}]}}`
-	return []string{
-		"",
-		`image = "a:1"`,
-		`image = "vllm/vllm-openai:v0.11.0"` + "\n" + `command = ["vllm", "serve"]` + "\nport = 8000",
-		`image = "mine:1"` + "\n" + `args = ["--verbose"]`,
-		`image = "mine:1"` + "\n" + `command = ["sleep", "infinity"]`,
-		`distribute = { type = "spmd", workers = 2 }`,
-		`manifest = "{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 2, template: ` + template + `}}"`,
-		`manifest = "{apiVersion: apps/v1, kind: Deployment, spec: {minReadySeconds: 1, template: ` + template + `}}"`,
-	}
+func secrets() subject {
+	const local = "of the machine"
+	return subject{typ: "kt_secret", kinds: []string{"secrets"},
+		forms: formsOf("secret", `values = { A = "1" }`, `values = { A = "2", B = "" }`, `values_wo = { A = "1" }`,
+			`values_wo = { A = "3", C = "x" }`),
+		values: withLabels(map[string][]string{
+			"mount_path": {`"/keys"`, `"/other"`}, "default_mode": {`"0400"`, `"0440"`},
+		}),
+		without: aside(map[string]string{
+			"values": formed, "values_wo": formed, "values_wo_version": "does not compare values", "from_env": local,
+			"path": local, "filenames": local, "provider_name": local,
+		})}
 }
 
-func values() map[string][]string {
-	return map[string][]string{
-		"affinity": {`jsonencode({ nodeAffinity = { preferredDuringSchedulingIgnoredDuringExecution = [{
-			weight = 1, preference = { matchExpressions = [{ key = "a", operator = "Exists" }] } }] } })`},
-		"allowed_serialization":    {`["json"]`, `["json", "pickle"]`},
-		"annotations":              {`{ note = "x" }`, `{ note = "y", other = "" }`, `{}`},
-		"cpus":                     {`"100m"`, `"0.2"`, `1`},
-		"disk_size":                {`"1Gi"`, `"2G"`},
-		"endpoint":                 {`{ selector = { app = "mine" } }`},
-		"env_vars":                 {`{ A = "b" }`, `{ A = "c", B = "" }`, `{}`},
-		"expose":                   {`{ hosts = ["a.example.com"] }`, `{ hosts = ["b.example.com"], path = "/v1" }`},
-		"extended_resources":       {`{}`},
-		"freeze":                   {`true`, `false`},
-		"gpu_anti_affinity":        {`true`, `false`},
-		"gpu_type":                 {`"NVIDIA-L4"`, `"NVIDIA-H100-80GB-HBM3"`},
-		"gpus":                     {`1`, `2`},
-		"health_path":              {`"/health"`, `"/ready"`},
-		"image_pull_policy":        {`"Always"`, `"Never"`},
-		"image_pull_secrets":       {`["registry"]`, `["registry", "mirror"]`},
-		"inactivity_ttl":           {`"2h"`, `"30m"`},
-		"kubetorch_version":        {`"0.5.0"`},
-		"labels":                   {`{ team = "ml" }`, `{ team = "web", empty = "" }`, `{}`},
-		"launch_timeout":           {`"2m"`, `"3m"`},
-		"limits":                   {`{ cpu = "2" }`, `{ cpu = "3", memory = "4Gi" }`},
-		"load":                     {`{ module_name = "work", cls_or_fn_name = "Model" }`},
-		"logging_config":           {`{ level = "debug" }`, `{ stream_logs = false }`},
-		"memory":                   {`"256Mi"`, `"0.5Gi"`},
-		"node_selector":            {`{ "kubernetes.io/os" = "linux" }`},
-		"pod_disruption_budget":    {`{ min_available = 1 }`, `{ max_unavailable = 1 }`},
-		"pod_labels":               {`{ mesh = "on" }`, `{ mesh = "off", team = "pods" }`},
-		"priority_class_name":      {`"system-cluster-critical"`},
-		"replicas":                 {`0`, `1`, `2`, `3`},
-		"service_account_name":     {`"default"`},
-		"service_template":         {`jsonencode({ spec = { sessionAffinity = "ClientIP" } })`},
-		"shared_memory_limit":      {`"64Mi"`},
-		"strategy":                 {`"Recreate"`, `"RollingUpdate"`},
-		"suspend":                  {`true`, `false`},
-		"termination_grace_period": {`"5s"`, `"0s"`},
-		"tolerations":              {`[{ key = "spot", operator = "Exists" }]`, `[]`},
-		"topology_spread_constraints": {`[{ topology_key = "kubernetes.io/hostname" }]`,
-			`[{ topology_key = "kubernetes.io/os", max_skew = 1 }]`,
-			`[{ topology_key = "kubernetes.io/os", max_skew = 2, when_unsatisfiable = "ScheduleAnyway" }]`},
-		"working_dir": {`"/work"`, `"/app"`},
-	}
+// volumes returns the subject of claims of a class whose volumes can grow. No controller resizes them here.
+func volumes(class string) subject {
+	once := fmt.Sprintf("access_mode = \"ReadWriteOnce\"\nstorage_class = %q\n", class)
+	return subject{typ: "kt_volume", kinds: []string{"persistentvolumeclaims"}, common: "wait_for_bound = false",
+		forms: append(formsOf("bound", once+`size = "1Gi"`, once+`size = "1024Mi"`, once+`size = "2Gi"`,
+			once+`size = "3Gi"`),
+			formsOf("other", strings.Replace(once, "Once", "Many", 1)+`size = "1Gi"`,
+				`access_mode = "ReadWriteOnce"`+"\n"+`storage_class = ""`+"\n"+`size = "1Gi"`)...),
+		values: withLabels(map[string][]string{"mount_path": {`"/data"`, `"/other"`}}),
+		without: aside(map[string]string{
+			"size": formed, "access_mode": formed, "storage_class": formed,
+			"volume_name":    "is kept if it is no longer set",
+			"wait_for_bound": "needs a controller that resizes volumes",
+		}),
+		refusals: []string{"The data of the volume would be lost", "A volume cannot shrink"},
+		settled: func(s *state) {
+			cluster.WaitForOutput(s.t, "Pending "+class, false, "get", "persistentvolumeclaims", "-n", s.ns, "-o",
+				"jsonpath={range .items[*]}{.status.phase} {.spec.storageClassName}{\"\\n\"}{end}")
+		}}
 }
 
-func without() map[string]string {
-	const formed, elsewhere, notOfObjects = "part of a form", "needs objects of others", "is not about objects"
-	return map[string]string{
-		"args": formed, "command": formed, "distribute": formed, "image": formed, "manifest": formed, "port": formed,
-		"name": formed, "runtime": formed, "manifest_only": formed, "pod_template_path": formed, "selector": formed,
-		"autoscale": elsewhere, "gpu_memory": elsewhere, "image_ref": elsewhere, "queue_name": elsewhere,
-		"queue_scheduler": elsewhere, "runtime_class_name": elsewhere, "secrets": elsewhere, "volumes": elsewhere,
-		"volume_claim_templates": elsewhere,
-		"adopt_existing":         notOfObjects, "deletion_protection": notOfObjects, "namespace": notOfObjects,
-		"on_expiry": notOfObjects, "on_not_ready": notOfObjects, "renderer_revision": notOfObjects,
-		"sensitive_fields": notOfObjects, "timeouts": notOfObjects,
+func queues() subject {
+	flavor := func(more, quotas string) string {
+		return "[{ name = \"NAME\"" + more + ", quotas = " + quotas + " }]"
+	}
+	const small, large = `{ cpu = { nominal = "4" } }`,
+		`{ cpu = { nominal = "8000m" }, memory = { nominal = "8Gi" } }`
+	labels := `, node_labels = { gpu = "l4" }`
+	return subject{typ: "kt_queue", clusterWide: true, common: "wait_for_active = false",
+		kinds: []string{"clusterqueues", "resourceflavors", "localqueues"},
+		forms: append(formsOf("queue",
+			"flavors = "+flavor(labels, small), "flavors = "+flavor(", node_labels = {}", large),
+			"flavors = "+flavor(labels+`, node_taints = [{ key = "gpu", value = "yes", effect = "NoSchedule" }]`,
+				large),
+			"flavors = "+flavor(labels+`, tolerations = [{ key = "spot", operator = "Exists" }]`, small),
+			"flavors = "+flavor(labels+`, topology_name = "racks"`, small),
+			`flavors = [{ name = "NAME-a", node_labels = { a = "b" }, quotas = `+small+` },
+				{ name = "NAME-b", node_labels = { a = "c" }, quotas = `+small+` }]`,
+			`flavors = [{ name = "NAME-b", node_labels = { a = "c" }, quotas = `+large+` }]`),
+			formsOf("cohort", `cohort = "research"
+				flavors = `+flavor(labels, `{ cpu = { nominal = "4", borrowing_limit = "2", lending_limit = "1" } }`),
+				`cohort = "other"
+				flavors = `+flavor(labels, `{ cpu = { nominal = "4", borrowing_limit = "2" } }`))...),
+		values: withLabels(map[string][]string{
+			"fair_share_weight": {`"2"`, `"500m"`},
+			"admission_checks":  {`["budget"]`, `["quality", "budget"]`},
+			"queueing_strategy": {`"StrictFIFO"`, `"BestEffortFIFO"`},
+			"stop_policy":       {`"None"`, `"Hold"`, `"HoldAndDrain"`},
+			"namespaces":        {`["default"]`, `["kube-public", "default"]`},
+			"preemption": {`{ within_cluster_queue = "LowerPriority" }`,
+				`{ reclaim_within_cohort = "Any", within_cluster_queue = "Never" }`, `{ reclaim_within_cohort = "Any",
+				borrow_within_cohort = "LowerPriority", max_priority_threshold = 100 }`},
+		}),
+		without: aside(map[string]string{
+			"flavors": formed, "cohort": formed, "kai": "needs another scheduler",
+			"wait_for_active": "needs the controller of Kueue",
+		}),
+		refusals: []string{"Immutable field of ResourceFlavor"}, // with a topology
 	}
 }
 
@@ -139,7 +197,13 @@ func expectEveryAttribute(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range subjects() {
+	all := subjects(t, "")
+	for typ := range schemas.ResourceSchemas {
+		if !slices.ContainsFunc(all, func(s subject) bool { return s.typ == typ }) {
+			t.Errorf("no chains of %s", typ)
+		}
+	}
+	for _, s := range all {
 		for _, a := range schemas.ResourceSchemas[s.typ].Block.Attributes {
 			_, varied := s.values[a.Name]
 			if _, excluded := s.without[a.Name]; (a.Optional || a.Required) && varied == excluded {
@@ -147,15 +211,4 @@ func expectEveryAttribute(t *testing.T) {
 			}
 		}
 	}
-}
-
-// declaration returns a random one. It may be invalid, or not fit the cluster.
-func (s subject) declaration(random *rand.Rand, name string) string {
-	lines := []string{fmt.Sprintf("name = %q", name), s.common, s.forms[random.IntN(len(s.forms))]}
-	for _, attribute := range slices.Sorted(maps.Keys(s.values)) {
-		if of := s.values[attribute]; random.IntN(5) == 0 {
-			lines = append(lines, fmt.Sprintf("%s = %s", attribute, of[random.IntN(len(of))]))
-		}
-	}
-	return strings.Join(lines, "\n") + "\n"
 }

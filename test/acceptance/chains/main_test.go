@@ -1,5 +1,6 @@
 // Package chains_test changes resources through random declarations, A -> B -> C -> A. After each change, the plan is
-// empty, and the objects are those of a resource that was created with that declaration. `make chains` runs many.
+// empty, and the objects are those of a resource that was created with that declaration. A sample runs with the other
+// acceptance tests, and `make chains` runs many.
 package chains_test
 
 import (
@@ -9,6 +10,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
 
-var cluster = acctest.SharedCluster()
+var cluster = acctest.SharedClusterWithCRDs()
 
 func TestMain(m *testing.M) { os.Exit(acctest.RunTests(m, cluster)) }
