@@ -148,6 +148,10 @@ func (s *state) content(item *unstructured.Unstructured) map[string]any {
 		if one.Value == true && (value == false || item.GetLabels()[kind.KueueQueueLabel] != "") {
 			kind.SetAt(item.Object, one.Path, nil)
 		}
+		// Of a training job, nothing else may be in runPolicy.
+		if parent := one.Path[:len(one.Path)-1]; len(parent) > 1 && len(kind.FieldsAt(item.Object, parent...)) == 0 {
+			kind.SetAt(item.Object, parent, nil)
+		}
 	}
 	text, err := json.Marshal(item.Object)
 	if err != nil {
