@@ -64,6 +64,9 @@ func validate(c Compute) Errors {
 	validateSecrets(c, &errs)
 	validateMounts(c, &errs)
 	validateOwnServer(c, &errs)
+	validatePorts(c, &errs)
+	validateService(c, &errs)
+	validateProbes(c, &errs)
 	validateLoad(c, &errs)
 	validateDisruptionBudget(c, &errs)
 	validateExpose(c, &errs)
@@ -99,6 +102,7 @@ func validateConfiguration(c Compute, errs *Errors) {
 		errs.report(At("strategy"), conflict, "strategy is how a Deployment replaces its pods, but the compute is a "+
 			"%s: remove it.", k.Word()).Concerning(modeAttributes()...)
 	}
+	validateKnative(c, errs)
 }
 
 const conflict = "Conflicting attributes"

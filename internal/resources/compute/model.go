@@ -49,6 +49,10 @@ type model struct {
 	Args                 types.List   `tfsdk:"args"`
 	Port                 types.Int64  `tfsdk:"port"`
 	HealthPath           types.String `tfsdk:"health_path"`
+	Ports                types.List   `tfsdk:"ports"`
+	Service              types.Object `tfsdk:"service"`
+	Probes               types.Object `tfsdk:"probes"`
+	PreStop              types.Object `tfsdk:"pre_stop"`
 	VolumeClaimTemplates types.List   `tfsdk:"volume_claim_templates"`
 
 	Autoscale       types.Object `tfsdk:"autoscale"`

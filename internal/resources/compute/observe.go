@@ -61,6 +61,7 @@ func (m *model) adopt(ctx context.Context, seen manifest.Compute, defaults tf.De
 	m.Runtime, m.OnNotReady = types.StringValue(cmp.Or(seen.Runtime, kind.RuntimeKubetorch)),
 		types.StringValue(failOnNotReady)
 	before := renderedDefaults(seen)
+	before.Probes, m.Probes = seen.Probes, tf.Encode(&newConverter(ctx).Converter, m.Probes, seen.Probes)
 	seen.Labels = manifest.Without(seen.Labels, defaults.Labels)
 	seen.Annotations = manifest.Without(seen.Annotations, defaults.Annotations)
 	if seen.LaunchTimeout == defaults.LaunchTimeout {
@@ -111,6 +112,7 @@ func adoptableSettings(seen manifest.Compute) manifest.Compute {
 // whether an attribute or the manifest sets them.
 func withoutPodDetails(seen manifest.Compute) manifest.Compute {
 	seen.Command, seen.Args, seen.Port, seen.HealthPath = nil, nil, 0, ""
+	seen.Ports, seen.Probes, seen.PreStop = nil, nil, nil
 	seen.Limits, seen.ExtendedResources, seen.PodLabels = nil, nil, nil
 	seen.Affinity, seen.TopologySpread, seen.TerminationGracePeriod = nil, nil, nil
 	return seen

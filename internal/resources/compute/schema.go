@@ -33,7 +33,7 @@ func attributes() map[string]schema.Attribute {
 	}
 	for _, group := range []map[string]schema.Attribute{
 		identityAttributes(), resourceAttributes(), podAttributes(), placementAttributes(), modeAttributes(),
-		tensorServerAttributes(), behaviourAttributes(), lifecycleAttributes(), computedAttributes(),
+		servingAttributes(), tensorServerAttributes(), behaviourAttributes(), lifecycleAttributes(), computedAttributes(),
 	} {
 		maps.Copy(all, group)
 	}
