@@ -86,8 +86,9 @@ type Compute struct {
 
 	Labels, Annotations map[string]string // on the workload and its pods
 	PodLabels           map[string]string // only on the pods, in addition to Labels
-	// Strategy is how a Deployment replaces its pods, "Recreate" or "RollingUpdate"; empty: the default of Kubetorch.
-	Strategy string
+	// Strategy is how a Deployment replaces its pods, "Recreate" or "RollingUpdate"; empty: see kind.StrategyOf.
+	Strategy                 string
+	MaxSurge, MaxUnavailable string // limits of a rolling update, such as "1" or "50%"; empty: see there
 
 	NodeSelector       map[string]string
 	Tolerations        []corev1.Toleration

@@ -64,6 +64,10 @@ func observeScale(c *Compute, k kind.Kind, groups []kind.Group, workload map[str
 		c.Replicas = kind.PodCount(workload, groups)
 	}
 	c.Strategy = kind.TextAt(workload, k.Strategy...)
+	if k.Strategy != nil {
+		c.MaxSurge = podCountAt(workload, kind.MaxSurge()...)
+		c.MaxUnavailable = podCountAt(workload, kind.MaxUnavailable()...)
+	}
 	c.Suspend = len(k.Suspension) > 0 && !slices.ContainsFunc(k.Suspension, func(s kind.Setting) bool {
 		value, _ := kind.Find(workload, s.Path)
 		return value != s.Value || value == int64(0)

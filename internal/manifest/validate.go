@@ -98,10 +98,7 @@ func validateConfiguration(c Compute, errs *Errors) {
 	}
 	validateExistingPods(c, errs)
 	validatePodTemplatePath(c, errs)
-	if k := kindOf(c); c.Strategy != "" && len(k.Strategy) == 0 {
-		errs.report(At("strategy"), conflict, "strategy is how a Deployment replaces its pods, but the compute is a "+
-			"%s: remove it.", k.Word()).Concerning(modeAttributes()...)
-	}
+	validateRollout(c, errs)
 	validateKnative(c, errs)
 }
 

@@ -30,6 +30,8 @@ type model struct {
 	Affinity               jsontypes.Normalized `tfsdk:"affinity"`
 	TopologySpread         types.List           `tfsdk:"topology_spread_constraints"`
 	Strategy               types.String         `tfsdk:"strategy"`
+	MaxSurge               types.String         `tfsdk:"max_surge"`
+	MaxUnavailable         types.String         `tfsdk:"max_unavailable"`
 	TerminationGracePeriod tf.Duration          `tfsdk:"termination_grace_period"`
 	Tolerations            types.List           `tfsdk:"tolerations"`
 	ServiceAccountName     types.String         `tfsdk:"service_account_name"`

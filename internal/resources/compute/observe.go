@@ -75,10 +75,12 @@ func (m *model) adopt(ctx context.Context, seen manifest.Compute, defaults tf.De
 	return m.follow(ctx, before, seen)
 }
 
-// renderedDefaults returns autoscale, distribute and strategy as a compute of this mode contains them if they are
-// empty, so that an import does not set attributes to their defaults.
+// renderedDefaults returns autoscale, distribute, strategy and its limits as a compute of this mode contains them if
+// they are empty, so that an import does not set attributes to their defaults.
 func renderedDefaults(seen manifest.Compute) manifest.Compute {
-	bare := manifest.Compute{Name: "x", Namespace: "x", Replicas: seen.Replicas, LaunchTimeout: seen.LaunchTimeout}
+	bare := manifest.Compute{Name: "x", Namespace: "x", Replicas: seen.Replicas, LaunchTimeout: seen.LaunchTimeout,
+		Command: seen.Command, Args: seen.Args, Port: seen.Port, GPUs: seen.GPUs, GPUMemory: seen.GPUMemory,
+		ExtendedResources: seen.ExtendedResources}
 	if seen.Autoscale != nil {
 		bare.Autoscale = &manifest.Autoscale{}
 	}
@@ -93,7 +95,8 @@ func renderedDefaults(seen manifest.Compute) manifest.Compute {
 	if shown.Distribute != nil {
 		shown.Distribute.Workers = 0
 	}
-	return manifest.Compute{Autoscale: shown.Autoscale, Distribute: shown.Distribute, Strategy: shown.Strategy}
+	return manifest.Compute{Autoscale: shown.Autoscale, Distribute: shown.Distribute, Strategy: shown.Strategy,
+		MaxSurge: shown.MaxSurge, MaxUnavailable: shown.MaxUnavailable}
 }
 
 // adoptableSettings returns the settings of an unmanaged workload that every compute has. An apply takes these over. It

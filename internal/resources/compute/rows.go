@@ -53,6 +53,8 @@ var rows = complete([]row{
 	{name: "affinity", runners: kubetorchPods},
 	{name: "topology_spread_constraints", runners: kubetorchPods},
 	{name: "strategy", runners: kubetorchPods},
+	{name: "max_surge", runners: kubetorchPods},
+	{name: "max_unavailable", runners: kubetorchPods},
 	{name: "termination_grace_period", runners: kubetorchPods},
 	{name: "service_account_name", runners: anyOverride, override: "serviceAccountName"},
 	{name: "priority_class_name", runners: kubetorchPods},

@@ -83,8 +83,7 @@ func resourceAttributes() map[string]schema.Attribute {
 		"replicas": schema.Int64Attribute{
 			Optional: true, Computed: true, CustomType: tf.IntegerType{},
 			Validators: []validator.Int64{int64validator.Between(0, 1<<31-1)},
-			MarkdownDescription: "Number of pods. With more than one, an update of a Deployment stops all of them " +
-				"before it starts new ones. Defaults to `distribute.workers`, the number in `manifest`, or `1`. Null " +
+			MarkdownDescription: "Number of pods. For updates of more than one, see `strategy`. Defaults to `distribute.workers`, the number in `manifest`, or `1`. Null " +
 				"with `autoscale`.",
 		},
 	}

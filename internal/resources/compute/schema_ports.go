@@ -15,7 +15,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// servingAttributes returns how a server is reached, checked and stopped.
+// servingAttributes returns how a server is reached, checked, stopped and updated.
 func servingAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"ports":   portsAttribute(),
@@ -37,6 +37,13 @@ func servingAttributes() map[string]schema.Attribute {
 				"sleep": tf.OptionalDuration("Pause in whole seconds, such as `10s`. Requires Kubernetes 1.30 or " +
 					"newer."),
 			}),
+		"max_surge": tf.OptionalText("Number or percentage of pods that a rolling update of a Deployment starts in "+
+			"addition to `replicas`, such as `1` or `25%`. With GPUs, the plan warns of the number of GPUs that this "+
+			"requires. Defaults to the default of Kubernetes, `25%`, and with GPUs for a server with `port` to `0`.",
+			tf.PodCount()),
+		"max_unavailable": tf.OptionalText("Number or percentage of pods that a rolling update of a Deployment stops "+
+			"before new ones are ready. Defaults to the default of Kubernetes, `25%`, and with GPUs for a server with "+
+			"`port` to `1`.", tf.PodCount()),
 	}
 }
 
