@@ -83,6 +83,9 @@ func withoutTCP(protocol corev1.Protocol) corev1.Protocol {
 
 // validatePorts rejects ports with a name or a number that the container or the Service has already.
 func validatePorts(c Compute, errs *Errors) {
+	if len(c.Ports) > 0 && c.Endpoint != nil && c.Endpoint.URL != "" && kindOf(c).Empty() {
+		errs.mutuallyExclusive("ports", "endpoint.url", "the compute then has neither pods of its own nor a Service")
+	}
 	type key struct {
 		number   int32
 		protocol corev1.Protocol

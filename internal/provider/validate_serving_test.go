@@ -33,6 +33,8 @@ func badServing() []badInput {
 		{name: "further ports of a command in a manifest",
 			config: manifestWithCommand(`"ports": [{"name": "a", "port": 1}]`), at: "ports",
 			text: "set it in manifest too, and remove ports"},
+		{name: "further ports of no Service", config: `{"selector": {"app": "x"}, "endpoint": {"url": "http://x"},
+			"ports": [{"name": "a", "port": 1}]}`, at: "ports", text: "neither pods of its own nor a Service"},
 
 		{name: "type of a Service", config: `{"service": {"type": "ExternalName"}}`, at: "service.type",
 			text: "LoadBalancer"},
