@@ -41,6 +41,8 @@ func validateProbe(c Compute, at Path, p *Probe, succeedsOnce bool, errs *Errors
 	}
 }
 
+// validatePreStop rejects a hook without exactly one handler, and a pause that takes longer than the pods may take to
+// end. The default of that time is 30 s, as in Kubernetes.
 func validatePreStop(c Compute, errs *Errors) {
 	hook, at := c.PreStop, At("pre_stop")
 	if hook == nil {
@@ -54,7 +56,7 @@ func validatePreStop(c Compute, errs *Errors) {
 	if hook.Sleep == nil {
 		return
 	}
-	period := 30 * time.Second // the default of Kubernetes
+	period := 30 * time.Second
 	if c.TerminationGracePeriod != nil {
 		period = *c.TerminationGracePeriod
 	}

@@ -13,7 +13,7 @@ const serverDrifting = `
   pod_labels = { mesh = "on" }
   strategy   = "RollingUpdate"
   ports      = [{ name = "metrics", port = 9090, app_protocol = "http" }]
-  service    = { type = "NodePort" }
+  service    = { type = "NodePort", external_traffic_policy = "Cluster" }
   pre_stop   = { sleep = "5s" }
   topology_spread_constraints = [{ topology_key = "kubernetes.io/hostname", when_unsatisfiable = "ScheduleAnyway" }]
   affinity = jsonencode({ nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution = {
@@ -58,10 +58,11 @@ func serverChanges() []change {
 			warnings: []string{named + "ports[containerPort=9090,protocol=TCP]: removed ("},
 		},
 		{
-			name:    "type of the Service changed",
-			kubectl: jsonPatch("service/trainer", `[{"op": "replace", "path": "/spec/type", "value": "ClusterIP"}]`),
-			plans:   []string{"service"}, fields: []string{"Service spec.type"},
-			warnings: []string{"spec.type: changed by kubectl-patch at "},
+			name: "traffic policy of the Service changed",
+			kubectl: jsonPatch("service/trainer", `[{"op": "replace", "path": "/spec/externalTrafficPolicy",
+				"value": "Local"}]`),
+			plans: []string{"service"}, fields: []string{"Service spec.externalTrafficPolicy"},
+			warnings: []string{"spec.externalTrafficPolicy: changed by kubectl-patch at "},
 		},
 		{
 			name: "hook changed", kubectl: replace(pod+"containers/1/lifecycle/preStop/sleep/seconds", "1"),
