@@ -53,8 +53,8 @@ func StrategyOf(c Compute) appsv1.DeploymentStrategyType {
 	}
 }
 
-// rolloutLimits returns the limits of a rolling update, or "" for those of Kubernetes. By default, servers with GPUs are
-// replaced one by one, since an additional pod would wait for GPUs that are not available.
+// rolloutLimits returns the limits of a rolling update, or "" for those of Kubernetes. By default, servers with GPUs
+// are replaced one by one, since an additional pod would wait for GPUs that are not available.
 func rolloutLimits(c Compute) (surge, unavailable string) {
 	surge, unavailable = c.MaxSurge, c.MaxUnavailable
 	oneByOne := c.Serves && c.GPUs

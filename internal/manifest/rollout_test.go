@@ -33,11 +33,13 @@ func TestStrategyOfADeployment(t *testing.T) {
 		want       any
 		pods, gpus int64 // of the surge
 	}{
-		"Kubetorch's server":                  {func(*manifest.Compute) {}, nil, 0, 0},
-		"several of Kubetorch's servers":      {func(c *manifest.Compute) { c.Replicas = 2 }, recreate, 0, 0},
-		"GPUs of several Kubetorch's servers": {func(c *manifest.Compute) { c.Replicas, c.GPUs = 2, 1 }, recreate, 0, 0},
-		"a server":                            {serves, rolling(nil, nil), 0, 0},
-		"several servers":                     {func(c *manifest.Compute) { serves(c); c.Replicas = 5 }, rolling(nil, nil), 0, 0},
+		"Kubetorch's server":             {func(*manifest.Compute) {}, nil, 0, 0},
+		"several of Kubetorch's servers": {func(c *manifest.Compute) { c.Replicas = 2 }, recreate, 0, 0},
+		"GPUs of several Kubetorch's servers": {
+			func(c *manifest.Compute) { c.Replicas, c.GPUs = 2, 1 }, recreate, 0, 0},
+		"a server": {serves, rolling(nil, nil), 0, 0},
+		"several servers": {
+			func(c *manifest.Compute) { serves(c); c.Replicas = 5 }, rolling(nil, nil), 0, 0},
 		"a command without a port": {func(c *manifest.Compute) { c.Command, c.Replicas = []string{"train"}, 2 },
 			recreate, 0, 0},
 		"distributed servers": {func(c *manifest.Compute) {
@@ -64,7 +66,8 @@ func TestStrategyOfADeployment(t *testing.T) {
 		"a surge of GPUs of Kubetorch's servers": {
 			func(c *manifest.Compute) { c.GPUs, c.Replicas, c.Strategy, c.MaxSurge = 2, 2, "RollingUpdate", "1" },
 			rolling(int64(1), nil), 1, 2},
-		"a surge without GPUs": {func(c *manifest.Compute) { serves(c); c.MaxSurge = "1" }, rolling(int64(1), nil), 1, 0},
+		"a surge without GPUs": {
+			func(c *manifest.Compute) { serves(c); c.MaxSurge = "1" }, rolling(int64(1), nil), 1, 0},
 		"a suspended surge": {func(c *manifest.Compute) {
 			serves(c)
 			c.GPUs, c.MaxSurge, c.Suspend = 2, "1", true

@@ -42,8 +42,8 @@ func validateKnative(c Compute, errs *Errors) {
 	for _, unsupported := range []struct{ attribute, reason string }{
 		{"ports", "a Knative Service has a single port, that of the server"},
 		{"service", "Knative creates the Services itself"},
-		{"probes", "Knative sends the readiness probes itself and restricts the others; service_template can set those " +
-			"that it allows"},
+		{"probes", "Knative sends the readiness probes itself and restricts the others; service_template can set " +
+			"those that it allows"},
 		{"pre_stop", "Knative does not allow lifecycle hooks, and lets requests end before it stops a pod"},
 	} {
 		if c.isSet(unsupported.attribute) {

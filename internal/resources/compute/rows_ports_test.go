@@ -86,7 +86,8 @@ func TestPortsFollowTheContainerAndTheService(t *testing.T) {
 	c := newConverter(t.Context())
 	grpc := manifest.Port{Name: "grpc", Port: 9000, AppProtocol: "grpc"}
 	container, moved := manifest.Port{Name: "grpc", Port: 9000}, manifest.Port{Name: "grpc", Port: 9001}
-	movedGRPC, other := manifest.Port{Name: "grpc", Port: 9001, AppProtocol: "grpc"}, manifest.Port{Name: "x", Port: 9000}
+	movedGRPC := manifest.Port{Name: "grpc", Port: 9001, AppProtocol: "grpc"}
+	other := manifest.Port{Name: "x", Port: 9000}
 	list := func(ports ...manifest.Port) []manifest.Port { return ports }
 	for name, test := range map[string]struct{ before, after, want []manifest.Port }{
 		"the same container":         {list(container), list(container), list(grpc)},

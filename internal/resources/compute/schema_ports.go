@@ -29,8 +29,8 @@ func servingAttributes() map[string]schema.Attribute {
 				"readiness": probeAttribute("Probe that decides whether the Service sends requests to a pod."),
 				"liveness":  probeAttribute("Probe after whose failures the container is restarted."),
 			}),
-		"pre_stop": tf.OptionalObject("Hook that runs in the container before it gets SIGTERM, such as a pause until no "+
-			"more requests arrive. Exactly one attribute must be set. `termination_grace_period` includes this time.",
+		"pre_stop": tf.OptionalObject("Hook that runs in the container before it gets SIGTERM, such as a pause until "+
+			"no more requests arrive. Exactly one attribute must be set. It takes part of `termination_grace_period`.",
 			map[string]schema.Attribute{
 				"exec":     execAttribute("Command in the container."),
 				"http_get": httpGetAttribute("HTTP request."),
