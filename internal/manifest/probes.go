@@ -120,7 +120,7 @@ func given(n int32) *int32 {
 	return &n
 }
 
-func seconds32(d time.Duration) int32 { return int32(min(d/time.Second, math.MaxInt32)) }
+func seconds32(d time.Duration) int32 { return int32(min(max(d/time.Second, 0), math.MaxInt32)) }
 
 // observeProbes reads the probes and the hooks of the main container, after its port. Probes that the provider renders
 // without the attribute are not reported. Others do not follow from the launch timeout.
