@@ -39,16 +39,11 @@ resource "kt_compute" "llm" {
     { key = "gpu-reserved", operator = "Exists", effect = "NoSchedule" },
   ]
 
-  # Fields without an attribute are merged into the rendered Deployment. As in Kubetorch, more than one replica means
-  # that an update stops all pods before it starts new ones. Here, one pod is replaced after the other.
-  service_template = jsonencode({
-    spec = {
-      strategy = {
-        type          = "RollingUpdate"
-        rollingUpdate = { maxSurge = 0, maxUnavailable = 1 }
-      }
-    }
-  })
+  # As in Kubetorch, more than one replica means by default that an update stops all pods before it starts new ones. Here,
+  # one pod is replaced after the other, without a free GPU for an additional one.
+  strategy        = "RollingUpdate"
+  max_surge       = 0
+  max_unavailable = 1
 
   termination_grace_period = "60s"
 

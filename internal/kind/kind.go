@@ -221,8 +221,11 @@ type Compute struct {
 	Replicas      int64
 	ReplicasGiven bool
 
-	Strategy    string // by which pods are replaced; "" for the default
-	QueueLabels map[string]string
+	Strategy                 string // by which pods are replaced; "" for the default
+	MaxSurge, MaxUnavailable string // numbers of pods or percentages; "" for the default
+	Serves                   bool   // the pods serve requests independently of each other
+	GPUs                     bool   // the pods request GPUs
+	QueueLabels              map[string]string
 	// Subdomain is the Service with which distributed workers resolve each other,
 	// or "".
 	Subdomain string

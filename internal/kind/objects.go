@@ -36,7 +36,9 @@ func clusterWide(gv schema.GroupVersion, name string) Kind {
 }
 
 // Service is the core Service.
-func Service() Kind { return core("Service", "spec.clusterIP", "spec.clusterIPs") }
+func Service() Kind {
+	return core("Service", "spec.clusterIP", "spec.clusterIPs", "spec.loadBalancerClass")
+}
 
 // HorizontalPodAutoscaler is autoscaling/v2 HorizontalPodAutoscaler.
 func HorizontalPodAutoscaler() Kind {

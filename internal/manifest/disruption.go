@@ -31,17 +31,20 @@ func renderDisruptionBudget(c Compute) map[string]any {
 
 // observeDisruptionBudget is the inverse of renderDisruptionBudget.
 func observeDisruptionBudget(live *unstructured.Unstructured) *DisruptionBudget {
-	value := func(field string) string {
-		found, _ := kind.Find(live.Object, []string{"spec", field})
-		switch found := found.(type) {
-		case string:
-			return found
-		case int64:
-			return strconv.FormatInt(found, 10)
-		}
-		return ""
+	return &DisruptionBudget{MinAvailable: podCountAt(live.Object, "spec", "minAvailable"),
+		MaxUnavailable: podCountAt(live.Object, "spec", "maxUnavailable")}
+}
+
+// podCountAt returns the number of pods or the percentage at a path, or "" if there is none.
+func podCountAt(object map[string]any, path ...string) string {
+	found, _ := kind.Find(object, path)
+	switch found := found.(type) {
+	case string:
+		return found
+	case int64:
+		return strconv.FormatInt(found, 10)
 	}
-	return &DisruptionBudget{MinAvailable: value("minAvailable"), MaxUnavailable: value("maxUnavailable")}
+	return ""
 }
 
 // AllowsNoEviction reports whether Kubernetes cannot compute a budget for the pods of

@@ -24,6 +24,8 @@ func kindInput(c Compute) kind.Compute {
 	view := kind.Compute{
 		Name: c.Name, Runtime: c.Runtime, Autoscale: c.Autoscale != nil, Selector: len(c.Selector) > 0, Job: c.Job.spec(),
 		Replicas: replicas, ReplicasGiven: attribute != nil, Strategy: c.Strategy, QueueLabels: queueLabels(c),
+		Serves: c.runsOwnServer() && c.Port > 0 && c.Distribute == nil, GPUs: c.WantsGPU(),
+		MaxSurge: c.MaxSurge, MaxUnavailable: c.MaxUnavailable,
 	}
 	if c.Autoscale != nil {
 		view.Concurrency = c.Autoscale.Concurrency

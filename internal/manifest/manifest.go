@@ -71,6 +71,12 @@ type Compute struct {
 	// port, the container has no probes. Without a path, probes connect to the port.
 	Port       int64
 	HealthPath string
+	// Ports are further ports of the container and the Service, and Service configures the Service; nil: ClusterIP.
+	Ports   []Port
+	Service *ServiceSettings
+	// Probes replaces the probes of the server; nil: those of Kubetorch, or for Port and HealthPath.
+	Probes  *ProbeSettings
+	PreStop *PreStop
 	// VolumeClaimTemplates are templates of claims for the pod of a tensor server.
 	VolumeClaimTemplates []VolumeClaimTemplate
 	// NoOverride reports whether the installed CRD of a tensor server has neither
@@ -80,8 +86,9 @@ type Compute struct {
 
 	Labels, Annotations map[string]string // on the workload and its pods
 	PodLabels           map[string]string // only on the pods, in addition to Labels
-	// Strategy is how a Deployment replaces its pods, "Recreate" or "RollingUpdate"; empty: the default of Kubetorch.
-	Strategy string
+	// Strategy is how a Deployment replaces its pods, "Recreate" or "RollingUpdate"; empty: see kind.StrategyOf.
+	Strategy                 string
+	MaxSurge, MaxUnavailable string // limits of a rolling update, such as "1" or "50%"; empty: see there
 
 	NodeSelector       map[string]string
 	Tolerations        []corev1.Toleration
@@ -288,7 +295,7 @@ func renderMaps(c Compute) ([]map[string]any, error) {
 		return rendered, nil
 	}
 	for _, service := range renderServices(c, k, workload) {
-		rendered = append(rendered, generated(service))
+		rendered = append(rendered, generated(toMap(service)))
 	}
 	if c.DisruptionBudget != nil {
 		rendered = append(rendered, generated(renderDisruptionBudget(c)))

@@ -48,6 +48,8 @@ func Observe(workload *unstructured.Unstructured, podTemplate ...string) Compute
 	for _, container := range template.Spec.Containers {
 		if container.Name == k.Container {
 			observeContainer(&c, container)
+			_, c.Ports = observeContainerPorts(container.Ports)
+			observeProbes(&c, container)
 			observeMounts(&c, container, template)
 		}
 	}
@@ -62,6 +64,10 @@ func observeScale(c *Compute, k kind.Kind, groups []kind.Group, workload map[str
 		c.Replicas = kind.PodCount(workload, groups)
 	}
 	c.Strategy = kind.TextAt(workload, k.Strategy...)
+	if k.Strategy != nil {
+		c.MaxSurge = podCountAt(workload, kind.MaxSurge()...)
+		c.MaxUnavailable = podCountAt(workload, kind.MaxUnavailable()...)
+	}
 	c.Suspend = len(k.Suspension) > 0 && !slices.ContainsFunc(k.Suspension, func(s kind.Setting) bool {
 		value, _ := kind.Find(workload, s.Path)
 		return value != s.Value || value == int64(0)
@@ -80,12 +86,13 @@ func observeScale(c *Compute, k kind.Kind, groups []kind.Group, workload map[str
 	}
 }
 
-// ObserveRelated returns the attribute for another object of a compute than its workload: Endpoint, DisruptionBudget or
-// Expose. It is the inverse of Render. For the registration, see [ObserveRegistration].
+// ObserveRelated returns the attributes for another object of a compute than its workload: Endpoint, Ports, Service,
+// DisruptionBudget or Expose. It is the inverse of Render. For the registration, see [ObserveRegistration].
 func ObserveRelated(object *unstructured.Unstructured) Compute {
 	switch RoleOf(object.GroupVersionKind()) {
 	case RoleService:
-		return Compute{Endpoint: ObserveEndpoint(object)}
+		return Compute{Endpoint: ObserveEndpoint(object), Ports: observeServicePorts(object.Object),
+			Service: observeService(object)}
 	case RoleDisruptionBudget:
 		return Compute{DisruptionBudget: observeDisruptionBudget(object)}
 	case RoleExpose:

@@ -69,14 +69,61 @@ func TestObserveIsTheInverseOfRender(t *testing.T) {
 		},
 		"a server of one's own": func(c *manifest.Compute) {
 			c.Command, c.Args, c.Port, c.HealthPath = []string{"serve"}, []string{"-v"}, 8000, "/health?deep=1"
-			c.LogLevel = ""
+			c.LogLevel, c.Strategy = "", "RollingUpdate"
 		},
 		"a server that is a script": func(c *manifest.Compute) {
 			c.Command, c.Args, c.Port = []string{"/bin/bash", "-c"}, []string{"exec python serve.py"}, 8000
-			c.LogLevel = ""
+			c.LogLevel, c.Strategy = "", "RollingUpdate"
 		},
 		"arguments without a port": func(c *manifest.Compute) {
 			c.Args, c.LogLevel, c.LaunchTimeout = []string{"--batch"}, "", 0
+		},
+		"further ports": func(c *manifest.Compute) {
+			c.Ports = []manifest.Port{{Name: "metrics", Port: 9090}, {Name: "quic", Port: 32300, Protocol: "UDP"}}
+		},
+		"further ports without that of a server": func(c *manifest.Compute) {
+			c.Args, c.LogLevel, c.LaunchTimeout = []string{"--batch"}, "", 0
+			c.Ports = []manifest.Port{{Name: "metrics", Port: 9090}}
+		},
+		"probes": func(c *manifest.Compute) {
+			c.LaunchTimeout = 0 // does not follow from the startup probe
+			c.Probes = &manifest.ProbeSettings{
+				Startup: &manifest.Probe{Exec: &manifest.Exec{Command: []string{"check", "-v"}}, Period: time.Second,
+					FailureThreshold: 600},
+				Readiness: &manifest.Probe{GRPC: &manifest.GRPCCheck{Port: 9000, Service: "health"},
+					InitialDelay: 5 * time.Second, Timeout: 2 * time.Second, SuccessThreshold: 2},
+				Liveness: &manifest.Probe{HTTPGet: &manifest.HTTPGet{Path: "/live", Port: 9001, Scheme: "HTTPS"}},
+			}
+		},
+		"probes of the port of the server": func(c *manifest.Compute) {
+			c.Command, c.Port, c.Strategy, c.LogLevel, c.LaunchTimeout = []string{"serve"}, 8000, "RollingUpdate", "", 0
+			c.Probes = &manifest.ProbeSettings{
+				Startup:   &manifest.Probe{HTTPGet: &manifest.HTTPGet{Path: "/ready"}},
+				Readiness: &manifest.Probe{TCPSocket: &manifest.TCPSocket{}},
+				Liveness:  &manifest.Probe{GRPC: &manifest.GRPCCheck{}},
+			}
+		},
+		"no probes": func(c *manifest.Compute) { c.Probes, c.LaunchTimeout = &manifest.ProbeSettings{}, 0 },
+		"probes of a server without a port": func(c *manifest.Compute) {
+			c.Command, c.LogLevel, c.LaunchTimeout = []string{"serve"}, "", 0
+			c.Probes = &manifest.ProbeSettings{Liveness: &manifest.Probe{TCPSocket: &manifest.TCPSocket{Port: 1}}}
+		},
+		"a pause before the end": func(c *manifest.Compute) {
+			c.PreStop = &manifest.PreStop{Sleep: new(20 * time.Second)}
+		},
+		"a request before the end": func(c *manifest.Compute) {
+			c.TerminationGracePeriod = new(time.Minute)
+			c.PreStop = &manifest.PreStop{HTTPGet: &manifest.HTTPGet{Path: "/drain", Port: 1, Scheme: "HTTPS"}}
+		},
+		"a command before the end": func(c *manifest.Compute) {
+			c.PreStop = &manifest.PreStop{Exec: &manifest.Exec{Command: []string{"drain"}}}
+		},
+		"limits of a rolling update": func(c *manifest.Compute) {
+			c.Replicas, c.Strategy, c.MaxSurge, c.MaxUnavailable = 3, "RollingUpdate", "2", "50%"
+		},
+		"a server on GPUs, with the limits that it has by default": func(c *manifest.Compute) {
+			c.Command, c.Port, c.LogLevel, c.GPUs, c.Replicas = []string{"serve"}, 8000, "", 1, 2
+			c.Strategy, c.MaxSurge, c.MaxUnavailable = "RollingUpdate", "0", "1"
 		},
 		"GPUs of a product": func(c *manifest.Compute) { c.GPUs, c.GPUType = 2, gpuProduct("NVIDIA-L4") },
 		"GPUs and tolerations": func(c *manifest.Compute) {
@@ -253,6 +300,30 @@ func TestObserveExposeIsTheInverseOfRender(t *testing.T) {
 			objects := render(t, minimal(func(c *manifest.Compute) { c.Expose = &want }))
 			got := manifest.ObserveRelated(objects[len(objects)-1]).Expose
 			if diff := cmp.Diff(&want, got); diff != "" {
+				t.Errorf("-rendered +observed:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestObserveServiceIsTheInverseOfRender(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]manifest.Compute{
+		"the default": {},
+		"ports": {Ports: []manifest.Port{{Name: "metrics", Port: 9090, AppProtocol: "http"},
+			{Name: "dns", Port: 53, Protocol: "UDP"}}},
+		"a node port": {Service: &manifest.ServiceSettings{Type: "NodePort", ExternalTrafficPolicy: "Local"}},
+		"a load balancer": {Service: &manifest.ServiceSettings{Type: "LoadBalancer", LoadBalancerClass: "a/b",
+			LoadBalancerSourceRanges: []string{"10.0.0.0/8", "::/0"}, SessionAffinity: "ClientIP",
+			Annotations: map[string]string{"a": "", "b": "c"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := render(t, minimal(func(c *manifest.Compute) {
+				c.Ports, c.Service, c.InactivityTTL = want.Ports, want.Service, "2h"
+				c.AllowedSerialization = []string{"json"}
+			}))[1]
+			if diff := cmp.Diff(want, manifest.ObserveRelated(service), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("-rendered +observed:\n%s", diff)
 			}
 		})

@@ -24,7 +24,7 @@ func kubetorchServer(main *corev1ac.ContainerApplyConfiguration, c Compute, k ki
 	// As in Kubetorch, the script is an argument and not part of the command, so that its objects can be imported
 	// unchanged.
 	main.WithCommand(shellCommand()...).WithArgs(revision.StartupScript(c, k.GroupVersionKind))
-	serve(main, kind.ServerPort, revision.Probes(c))
+	serve(main, c, revision.Probes(c))
 	if !c.Freeze {
 		// Kubetorch's debugger attaches to the running server.
 		main.WithSecurityContext(corev1ac.SecurityContext().
@@ -34,19 +34,30 @@ func kubetorchServer(main *corev1ac.ContainerApplyConfiguration, c Compute, k ki
 
 func shellCommand() []string { return []string{"/bin/bash", "-c"} }
 
-// ownServer sets the command of the user. Without a port, the container has no probes.
+// ownServer sets the command of the user. Without a port, the container has no probes by default.
 func ownServer(main *corev1ac.ContainerApplyConfiguration, c Compute) {
 	main.WithCommand(c.Command...).WithArgs(c.Args...)
+	var probes Probes
 	if c.Port > 0 {
-		serve(main, c.port(), healthProbes(c))
+		probes = healthProbes(c)
 	}
+	serve(main, c, probes)
 }
 
-func (c Compute) port() int32 { return int32(min(max(c.Port, 0), math.MaxUint16)) }
+func (c Compute) port() int32 { return portNumber(c.Port) }
 
-// serve sets the port of a server, with a name by which Knative recognizes HTTP/1.
-func serve(main *corev1ac.ContainerApplyConfiguration, port int32, probes Probes) {
-	main.WithPorts(corev1ac.ContainerPort().WithName("http1").WithContainerPort(port)).
+func portNumber(n int64) int32 { return int32(min(max(n, 0), math.MaxUint16)) }
+
+// serve sets the ports of a server, and its probes unless the attribute replaces them.
+func serve(main *corev1ac.ContainerApplyConfiguration, c Compute, probes Probes) {
+	port := c.mainPort()
+	if port > 0 {
+		main.WithPorts(corev1ac.ContainerPort().WithName(serverPortName).WithContainerPort(port))
+	}
+	if p := c.Probes; p != nil {
+		probes = Probes{p.Startup.render(port), p.Readiness.render(port), p.Liveness.render(port)}
+	}
+	main.WithPorts(containerPorts(c.Ports)...).
 		WithStartupProbe(probes.Startup).
 		WithReadinessProbe(probes.Readiness).
 		WithLivenessProbe(probes.Liveness)
@@ -73,9 +84,8 @@ func observeOwnServer(c *Compute, container corev1.Container) bool {
 		return false
 	}
 	c.Command, c.Args = container.Command, container.Args
-	if len(container.Ports) > 0 {
-		c.Port = int64(container.Ports[0].ContainerPort)
-	}
+	port, _ := observeContainerPorts(container.Ports)
+	c.Port = int64(port)
 	if probe := container.ReadinessProbe; probe != nil && probe.HTTPGet != nil {
 		c.HealthPath = probe.HTTPGet.Path
 	}
@@ -138,7 +148,7 @@ func runsManifestCommand(c Compute) bool {
 
 // validateManifestCommand rejects attributes that a command in manifest would leave without effect.
 func validateManifestCommand(c Compute, errs *Errors) {
-	for _, attribute := range []string{"command", "args", "port", "health_path"} {
+	for _, attribute := range []string{"command", "args", "port", "health_path", "ports", "probes"} {
 		if c.isSet(attribute) {
 			errs.report(At(attribute), conflict, "%s describes a server of your own, but manifest sets the command of "+
 				"the container %s: set it in manifest too, and remove %s.", attribute, kindOf(c).Container, attribute).

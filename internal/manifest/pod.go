@@ -37,7 +37,8 @@ func container(
 		WithImage(cmp.Or(c.Image, DefaultImage)).
 		WithEnv(env(c)...).
 		WithResources(resources(c)).
-		WithVolumeMounts(mounts...)
+		WithVolumeMounts(mounts...).
+		WithLifecycle(lifecycle(c))
 	if c.runsOwnServer() {
 		ownServer(main, c)
 	} else {

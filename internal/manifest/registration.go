@@ -21,7 +21,7 @@ func renderRegistration(c Compute, k kind.Kind, workload map[string]any) map[str
 	spec := map[string]any{
 		"selector":      kind.Texts(podSelector(c)),
 		"serviceConfig": serviceConfig(c, k, workload),
-		"serverPort":    int64(serverPort(k, workload)),
+		"serverPort":    int64(serverPort(c, k, workload)),
 		"workloadMetadata": map[string]any{
 			"username":          c.Username,
 			"deploymentMode":    k.Mode,

@@ -101,6 +101,30 @@ func goldens(tb testing.TB) map[string]manifest.Compute {
 			c.Expose = &manifest.Expose{Hosts: []string{"*.example.com"}, Protocol: "grpc",
 				Gateway: &manifest.GatewayRef{Name: "public"}}
 		}),
+		"further-ports": minimal(func(c *manifest.Compute) {
+			c.Command, c.Port, c.Replicas = []string{"serve"}, 8000, 2
+			c.Ports = []manifest.Port{{Name: "metrics", Port: 9090}, {Name: "quic", Port: 8000, Protocol: "UDP"},
+				{Name: "grpc", Port: 9000, AppProtocol: "kubernetes.io/h2c"}}
+			c.Service = &manifest.ServiceSettings{Type: "LoadBalancer", LoadBalancerClass: "example.com/internal",
+				Annotations: map[string]string{"example.com/internal": "true"}, ExternalTrafficPolicy: "Local",
+				LoadBalancerSourceRanges: []string{"10.0.0.0/8"}, SessionAffinity: "ClientIP"}
+			c.Probes = &manifest.ProbeSettings{
+				Startup: &manifest.Probe{GRPC: &manifest.GRPCCheck{Port: 9000, Service: "health"},
+					FailureThreshold: 60},
+				Readiness: &manifest.Probe{HTTPGet: &manifest.HTTPGet{Path: "/ready"}, Period: 5 * time.Second},
+			}
+			c.PreStop = &manifest.PreStop{Sleep: new(10 * time.Second)}
+			c.MaxSurge, c.MaxUnavailable = "1", "50%"
+		}),
+		"further-ports-of-kubetorch": minimal(func(c *manifest.Compute) {
+			c.Distribute = &manifest.Distribute{Workers: 2}
+			c.Ports = []manifest.Port{{Name: "metrics", Port: 9090}}
+			c.Probes = &manifest.ProbeSettings{Liveness: &manifest.Probe{TCPSocket: &manifest.TCPSocket{}}}
+			c.PreStop = &manifest.PreStop{Exec: &manifest.Exec{Command: []string{"/bin/drain", "-v"}}}
+		}),
+		"own-server-on-gpus": minimal(func(c *manifest.Compute) {
+			c.Command, c.Port, c.Replicas, c.GPUs = []string{"serve"}, 8000, 3, 2
+		}),
 		"gpus-despite-anti-affinity": minimal(func(c *manifest.Compute) { c.GPUs = 8; c.GPUAntiAffinity = true }),
 	}
 }

@@ -3,6 +3,7 @@ package manifest
 import (
 	"cmp"
 	"math"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -35,23 +36,25 @@ func needsHeadless(c Compute, k kind.Kind) bool {
 // renderServices returns the Service of a compute, which maps port 80 to the server
 // in its pods, and the headless Service if Kubetorch needs it and no controller
 // creates it.
-func renderServices(c Compute, k kind.Kind, workload map[string]any) []map[string]any {
-	var services []map[string]any
-	port := serverPort(k, workload)
+func renderServices(c Compute, k kind.Kind, workload map[string]any) []*corev1ac.ServiceApplyConfiguration {
+	var services []*corev1ac.ServiceApplyConfiguration
+	port := serverPort(c, k, workload)
 	add := func(
 		name string, spec *corev1ac.ServiceSpecApplyConfiguration, mapped *corev1ac.ServicePortApplyConfiguration,
-	) {
-		services = append(services, toMap(corev1ac.Service(name, c.Namespace).
+	) *corev1ac.ServiceApplyConfiguration {
+		service := corev1ac.Service(name, c.Namespace).
 			WithLabels(serviceLabels(c)).WithLabels(map[string]string{kind.TemplateLabel: k.Template}).
 			WithAnnotations(workloadAnnotations(c)).
-			WithSpec(spec.WithPorts(mapped.WithName("http").WithTargetPort(intstr.FromInt32(port))))))
+			WithSpec(spec.WithPorts(mapped.WithName(servicePortName).WithTargetPort(intstr.FromInt32(port))))
+		services = append(services, service)
+		return service
 	}
 	if pods := serviceSelector(c, k, workload); pods != nil {
 		public := corev1ac.ServicePort().WithPort(kind.ServicePort)
 		if c.Expose != nil && c.Expose.isGRPC() {
 			public.WithAppProtocol(kind.PlainHTTP2)
 		}
-		add(c.Name, corev1ac.ServiceSpec().WithSelector(pods), public)
+		configureService(add(c.Name, corev1ac.ServiceSpec().WithSelector(pods), public), c)
 	}
 	headless := kind.HeadlessName(c.Name)
 	exists := k.Headless != nil && k.Headless(workload) == headless
@@ -87,15 +90,17 @@ func podSelector(c Compute) map[string]string {
 }
 
 // serverPort returns the port of the server in the pods: ours, or the first port of
-// the main container if it runs a command of the user.
-func serverPort(k kind.Kind, workload map[string]any) int32 {
+// the main container, without further ones, if it runs a command of the user.
+func serverPort(c Compute, k kind.Kind, workload map[string]any) int32 {
 	var first int64
 	for _, port := range kind.ListAt(mainContainer(k, workload), "ports") {
 		n, _ := kind.NumberAt(port, []string{"containerPort"})
 		if n == kind.ServerPort {
 			return kind.ServerPort
 		}
-		first = cmp.Or(first, n)
+		if !slices.ContainsFunc(c.Ports, func(p Port) bool { return p.Name == kind.TextAt(port, "name") }) {
+			first = cmp.Or(first, n)
+		}
 	}
 	if first < 1 || first > math.MaxUint16 {
 		return kind.ServerPort

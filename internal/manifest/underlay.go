@@ -15,8 +15,8 @@ import (
 //   - Lists of named items are merged item by item. Items with the same name are merged, or the user's item is used
 //     alone if the two cannot be combined (see itemKeys). Our other items are appended.
 //   - To other lists, our items are appended unless the list contains them.
-//   - A probe for which the user sets a handler is not merged. Neither is a resource for which the user sets a request
-//     or a limit, if the two must be equal.
+//   - A probe or a hook for which the user sets a handler is not merged. Neither is a resource for which the user sets
+//     a request or a limit, if the two must be equal.
 //
 // Merging again changes nothing. Both arguments are plain JSON.
 func underlay(field string, user, ours map[string]any) map[string]any {
@@ -40,7 +40,7 @@ func underlayValue(field string, user, ours any) any {
 	case map[string]any:
 		ours, ok := ours.(map[string]any)
 		switch {
-		case !ok || isProbe(field) && hasHandler(theirs):
+		case !ok || (isProbe(field) || field == "preStop") && hasHandler(theirs):
 			return kind.Copy(user)
 		case field == "resources":
 			ours = withoutExtendedOf(ours, theirs)
@@ -125,7 +125,7 @@ func isProbe(field string) bool {
 }
 
 func hasHandler(probe map[string]any) bool {
-	return slices.ContainsFunc([]string{"exec", "grpc", "httpGet", "tcpSocket"}, func(handler string) bool {
+	return slices.ContainsFunc([]string{"exec", "grpc", "httpGet", "sleep", "tcpSocket"}, func(handler string) bool {
 		return probe[handler] != nil
 	})
 }

@@ -65,6 +65,9 @@ func validate(c Compute) Errors {
 	validateMounts(c, &errs)
 	validateOwnServer(c, &errs)
 	validateJob(c, &errs)
+	validatePorts(c, &errs)
+	validateService(c, &errs)
+	validateProbes(c, &errs)
 	validateLoad(c, &errs)
 	validateDisruptionBudget(c, &errs)
 	validateExpose(c, &errs)
@@ -96,10 +99,8 @@ func validateConfiguration(c Compute, errs *Errors) {
 	}
 	validateExistingPods(c, errs)
 	validatePodTemplatePath(c, errs)
-	if k := kindOf(c); c.Strategy != "" && len(k.Strategy) == 0 {
-		errs.report(At("strategy"), conflict, "strategy is how a Deployment replaces its pods, but the compute is a "+
-			"%s: remove it.", k.Word()).Concerning(modeAttributes()...)
-	}
+	validateRollout(c, errs)
+	validateKnative(c, errs)
 }
 
 const conflict = "Conflicting attributes"

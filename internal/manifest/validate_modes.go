@@ -32,6 +32,27 @@ func (e *Errors) mutuallyExclusive(attribute, other, why string) {
 	e.report(At(attribute), conflict, "%s and %s cannot both be set: %s. Remove one of the two.", attribute, other, why)
 }
 
+// validateKnative rejects attributes that Knative does not support, or that configure what it creates itself
+// (pkg/apis/serving/fieldmask.go of github.com/knative/serving).
+func validateKnative(c Compute, errs *Errors) {
+	k := kindOf(c)
+	if !k.OwnService {
+		return
+	}
+	for _, unsupported := range []struct{ attribute, reason string }{
+		{"ports", "a Knative Service has a single port, that of the server"},
+		{"service", "Knative creates the Services itself"},
+		{"probes", "Knative sends the readiness probes itself and restricts the others; service_template can set " +
+			"those that it allows"},
+		{"pre_stop", "Knative does not allow lifecycle hooks, and lets requests end before it stops a pod"},
+	} {
+		if c.isSet(unsupported.attribute) {
+			errs.report(At(unsupported.attribute), conflict, "%s is not supported by a %s: %s. Remove it.",
+				unsupported.attribute, k.Word(), unsupported.reason).Concerning(modeAttributes()...)
+		}
+	}
+}
+
 // validateExistingPods rejects attributes of a workload if none is created.
 func validateExistingPods(c Compute, errs *Errors) {
 	conflicting := func(e *AttributeError) bool { return e.Summary == conflict }

@@ -12,6 +12,7 @@ func TestComputeAcceptsValidInput(t *testing.T) {
 	good := goodInputs()
 	maps.Copy(good, goodModes())
 	maps.Copy(good, goodTensorServers())
+	maps.Copy(good, goodServing())
 	for name, config := range good {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -4,7 +4,10 @@ resource "kt_compute" "chat" {
   cpus     = 2
   memory   = "4Gi"
   replicas = 3
-  strategy = "RollingUpdate"
+
+  # An update starts one new pod, and stops an old one only when it is ready.
+  max_surge       = 1
+  max_unavailable = 0
 
   service_account_name = "default"
 

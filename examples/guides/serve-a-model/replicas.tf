@@ -5,7 +5,6 @@ resource "kt_compute" "triton" {
   memory   = "16Gi"
   gpus     = 1
   replicas = 2
-  strategy = "RollingUpdate"
 
   service_account_name = "default"
 

@@ -30,6 +30,8 @@ type model struct {
 	Affinity               jsontypes.Normalized `tfsdk:"affinity"`
 	TopologySpread         types.List           `tfsdk:"topology_spread_constraints"`
 	Strategy               types.String         `tfsdk:"strategy"`
+	MaxSurge               types.String         `tfsdk:"max_surge"`
+	MaxUnavailable         types.String         `tfsdk:"max_unavailable"`
 	TerminationGracePeriod tf.Duration          `tfsdk:"termination_grace_period"`
 	Tolerations            types.List           `tfsdk:"tolerations"`
 	ServiceAccountName     types.String         `tfsdk:"service_account_name"`
@@ -49,6 +51,10 @@ type model struct {
 	Args                 types.List   `tfsdk:"args"`
 	Port                 types.Int64  `tfsdk:"port"`
 	HealthPath           types.String `tfsdk:"health_path"`
+	Ports                types.List   `tfsdk:"ports"`
+	Service              types.Object `tfsdk:"service"`
+	Probes               types.Object `tfsdk:"probes"`
+	PreStop              types.Object `tfsdk:"pre_stop"`
 	VolumeClaimTemplates types.List   `tfsdk:"volume_claim_templates"`
 
 	Autoscale       types.Object `tfsdk:"autoscale"`

@@ -130,6 +130,10 @@ func (p *planner) preserveImportedText() {
 	owned.PreserveSetting(&p.Plan.ServiceTemplate, p.State.ServiceTemplate, p.Config.ServiceTemplate)
 	owned.PreserveSetting(&p.Plan.Expose, p.State.Expose, p.Config.Expose) // no Ingress contains the protocol
 	owned.PreserveSetting(&p.Plan.Affinity, p.State.Affinity, p.Config.Affinity)
+	owned.PreserveSetting(&p.Plan.Ports, p.State.Ports, p.Config.Ports) // nor do objects contain these defaults
+	owned.PreserveSetting(&p.Plan.Service, p.State.Service, p.Config.Service)
+	owned.PreserveSetting(&p.Plan.Probes, p.State.Probes, p.Config.Probes)
+	owned.PreserveSetting(&p.Plan.PreStop, p.State.PreStop, p.Config.PreStop)
 }
 
 // rendersImported reports whether the configuration renders the imported objects.

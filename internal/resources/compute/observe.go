@@ -61,6 +61,7 @@ func (m *model) adopt(ctx context.Context, seen manifest.Compute, defaults tf.De
 	m.Runtime, m.OnNotReady = types.StringValue(cmp.Or(seen.Runtime, kind.RuntimeKubetorch)),
 		types.StringValue(failOnNotReady)
 	before := renderedDefaults(seen)
+	before.Probes, m.Probes = seen.Probes, tf.Encode(&newConverter(ctx).Converter, m.Probes, seen.Probes)
 	seen.Labels = manifest.Without(seen.Labels, defaults.Labels)
 	seen.Annotations = manifest.Without(seen.Annotations, defaults.Annotations)
 	if seen.LaunchTimeout == defaults.LaunchTimeout {
@@ -74,10 +75,12 @@ func (m *model) adopt(ctx context.Context, seen manifest.Compute, defaults tf.De
 	return m.follow(ctx, before, seen)
 }
 
-// renderedDefaults returns autoscale, distribute and strategy as a compute of this mode contains them if they are
-// empty, so that an import does not set attributes to their defaults.
+// renderedDefaults returns autoscale, distribute, strategy and its limits as a compute of this mode contains them if
+// they are empty, so that an import does not set attributes to their defaults.
 func renderedDefaults(seen manifest.Compute) manifest.Compute {
-	bare := manifest.Compute{Name: "x", Namespace: "x", Replicas: seen.Replicas, LaunchTimeout: seen.LaunchTimeout}
+	bare := manifest.Compute{Name: "x", Namespace: "x", Replicas: seen.Replicas, LaunchTimeout: seen.LaunchTimeout,
+		Command: seen.Command, Args: seen.Args, Port: seen.Port, GPUs: seen.GPUs, GPUMemory: seen.GPUMemory,
+		ExtendedResources: seen.ExtendedResources}
 	if seen.Autoscale != nil {
 		bare.Autoscale = &manifest.Autoscale{}
 	}
@@ -92,7 +95,8 @@ func renderedDefaults(seen manifest.Compute) manifest.Compute {
 	if shown.Distribute != nil {
 		shown.Distribute.Workers = 0
 	}
-	return manifest.Compute{Autoscale: shown.Autoscale, Distribute: shown.Distribute, Strategy: shown.Strategy}
+	return manifest.Compute{Autoscale: shown.Autoscale, Distribute: shown.Distribute, Strategy: shown.Strategy,
+		MaxSurge: shown.MaxSurge, MaxUnavailable: shown.MaxUnavailable}
 }
 
 // adoptableSettings returns the settings of an unmanaged workload that every compute has. An apply takes these over. It
@@ -111,6 +115,7 @@ func adoptableSettings(seen manifest.Compute) manifest.Compute {
 // whether an attribute or the manifest sets them.
 func withoutPodDetails(seen manifest.Compute) manifest.Compute {
 	seen.Command, seen.Args, seen.Port, seen.HealthPath = nil, nil, 0, ""
+	seen.Ports, seen.Probes, seen.PreStop = nil, nil, nil
 	seen.Limits, seen.ExtendedResources, seen.PodLabels = nil, nil, nil
 	seen.Affinity, seen.TopologySpread, seen.TerminationGracePeriod = nil, nil, nil
 	return seen

@@ -226,6 +226,7 @@ func (p *planner) dryRun(ctx context.Context) {
 	if workload := workloadIn(changes); workload != nil && !p.Plan.Suspend.ValueBool() {
 		p.warnOfQueue(ctx, workload)
 		p.warnOfGPUs(ctx, workload)
+		p.warnOfSurge(workload)
 	}
 	p.warnOfServiceAccount(ctx)
 	p.warnOfDisruptionBudget()

@@ -69,6 +69,18 @@ func (p *planner) warnOfGPUs(ctx context.Context, workload *unstructured.Unstruc
 	p.Diags.AddAttributeWarning(at, "No node can run the pods", tf.Explain(tf.ComputeType, *cause, nil))
 }
 
+// warnOfSurge warns of the additional GPUs that the configured limits of a rolling update require.
+func (p *planner) warnOfSurge(workload *unstructured.Unstructured) {
+	pods, gpus := manifest.SurgeOf(workload)
+	if gpus == 0 {
+		return
+	}
+	p.Diags.AddAttributeWarning(path.Root("max_surge"), "An update needs additional GPUs",
+		fmt.Sprintf("A rolling update starts up to %d pods in addition to those of replicas, with %d GPUs in total. "+
+			"Without that many free GPUs, these pods wait, and the update waits with them.\n\nNext step: Make sure "+
+			"that the GPUs are free, or set max_surge = 0 and max_unavailable = 1.", pods, gpus))
+}
+
 // warnOfServiceAccount warns of a missing service account.
 func (p *planner) warnOfServiceAccount(ctx context.Context) {
 	account, namespace := p.Plan.ServiceAccountName.ValueString(), p.Plan.Namespace.ValueString()

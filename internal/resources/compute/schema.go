@@ -33,7 +33,8 @@ func attributes() map[string]schema.Attribute {
 	}
 	for _, group := range []map[string]schema.Attribute{
 		identityAttributes(), resourceAttributes(), podAttributes(), placementAttributes(), modeAttributes(),
-		jobAttributes(), tensorServerAttributes(), behaviourAttributes(), lifecycleAttributes(), computedAttributes(),
+		jobAttributes(), servingAttributes(), tensorServerAttributes(), behaviourAttributes(), lifecycleAttributes(),
+		computedAttributes(),
 	} {
 		maps.Copy(all, group)
 	}
@@ -83,9 +84,8 @@ func resourceAttributes() map[string]schema.Attribute {
 		"replicas": schema.Int64Attribute{
 			Optional: true, Computed: true, CustomType: tf.IntegerType{},
 			Validators: []validator.Int64{int64validator.Between(0, 1<<31-1)},
-			MarkdownDescription: "Number of pods. With more than one, an update of a Deployment stops all of them " +
-				"before it starts new ones. Defaults to `distribute.workers`, the number in `manifest`, or `1`. Null " +
-				"with `autoscale`.",
+			MarkdownDescription: "Number of pods. For updates of more than one, see `strategy`. Defaults to " +
+				"`distribute.workers`, the number in `manifest`, or `1`. Null with `autoscale`.",
 		},
 	}
 }

@@ -31,8 +31,9 @@ func placementAttributes() map[string]schema.Attribute {
 				stringvalidator.OneOf(string(corev1.DoNotSchedule), string(corev1.ScheduleAnyway))),
 		}, listvalidator.SizeAtLeast(1)),
 		"strategy": tf.OptionalText("How an update of a Deployment replaces its pods: `Recreate` stops all before it "+
-			"starts new ones, `RollingUpdate` starts new ones first. Defaults to that of Kubetorch: `Recreate` with "+
-			"more than one replica, whose workers must all run the same version, otherwise `RollingUpdate`.",
+			"starts new ones, `RollingUpdate` replaces some at a time. Defaults to `RollingUpdate` for a server of "+
+			"your own with `port`, otherwise to that of Kubetorch: `Recreate` with more than one replica, whose "+
+			"workers must all run the same version.",
 			stringvalidator.OneOf(string(appsv1.RecreateDeploymentStrategyType),
 				string(appsv1.RollingUpdateDeploymentStrategyType))),
 		"termination_grace_period": tf.OptionalDuration("Time that a pod has to end after SIGTERM, in whole seconds, " +

@@ -50,6 +50,9 @@ func shapes() []form {
 				`manifest = "{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 2, `+selected+template+`}}"`),
 		formsOf("fleet", fleet(1), fleet(2)),
 		formsOf("selector", `selector = { app = "mine" }`, `selector = { app = "mine", tier = "web" }`),
+		formsOf("job", "command = [\"train\"]\njob = {}", "command = [\"train\"]\njob = { completions = 4, ttl = \"1h\" }",
+			"command = [\"train\"]\njob = { backoff_limit = 2, pod_failure_policy = [{ action = \"Ignore\", "+
+				"on_pod_conditions = [{ type = \"DisruptionTarget\" }] }] }"),
 		formsOf("distributed", `distribute = { type = "spmd", workers = 2 }`,
 			`distribute = { type = "pytorch", workers = 3, quorum_workers = 2, quorum_timeout = "1m" }`,
 			`distribute = { type = "spmd", args = jsonencode({ num_proc = 8 }), monitor_members = false }`),
@@ -152,6 +155,8 @@ func values() map[string][]string {
 		"limits":                {`{ cpu = "2" }`, `{ cpu = "3", memory = "4Gi" }`},
 		"load":                  {`{ module_name = "work", cls_or_fn_name = "Model" }`},
 		"logging_config":        {`{ level = "debug" }`, `{ stream_logs = false }`},
+		"max_surge":             {`1`, `"50%"`},
+		"max_unavailable":       {`0`, `1`},
 		"memory":                {`"256Mi"`, `"0.5Gi"`},
 		"node_selector":         {`{ "kubernetes.io/os" = "linux" }`},
 		"pod_disruption_budget": {`{ min_available = 1 }`, `{ max_unavailable = 1 }`},
@@ -159,8 +164,17 @@ func values() map[string][]string {
 		"priority_class_name":   {`"system-cluster-critical"`},
 		"queue_name":            {`"team"`, `"other"`},
 		"queue_scheduler":       {`"kai"`, `"kueue"`},
-		"replicas":              {`0`, `1`, `2`, `3`},
-		"runtime_class_name":    {`"nvidia"`},
+		"ports": {`[{ name = "metrics", port = 9090 }]`,
+			`[{ name = "metrics", port = 9091, app_protocol = "http" },
+				{ name = "dns", port = 9090, protocol = "UDP" }]`},
+		"pre_stop": {`{ sleep = "5s" }`, `{ exec = { command = ["drain"] } }`},
+		"probes": {`{}`, `{ readiness = { tcp_socket = {} } }`,
+			`{ startup = { exec = { command = ["a"] }, period = 2 },
+				liveness = { http_get = { path = "/", port = 1 } } }`},
+		"service": {`{}`, `{ type = "NodePort", session_affinity = "ClientIP" }`,
+			`{ type = "LoadBalancer", annotations = { a = "b" }, load_balancer_source_ranges = ["10.0.0.0/8"] }`},
+		"replicas":           {`0`, `1`, `2`, `3`},
+		"runtime_class_name": {`"nvidia"`},
 		"secrets": {`[{ name = "token", env_vars = ["TOKEN"] }]`, `[{ name = "keys", mount_path = "/keys" },
 			{ name = "token", env_keys = { HF_TOKEN = "token" } }]`},
 		"service_account_name":     {`"default"`},
@@ -184,8 +198,8 @@ func values() map[string][]string {
 
 func without() map[string]string {
 	all := aside(map[string]string{"renderer_revision": "is not about objects", "on_expiry": "is not about objects",
-		"on_not_ready": "is not about objects"})
-	for _, name := range []string{"args", "autoscale", "command", "distribute", "image", "image_ref", "manifest",
+		"on_not_ready": "is not about objects", "wait_for_completion": "is not about objects"})
+	for _, name := range []string{"args", "autoscale", "command", "distribute", "image", "image_ref", "job", "manifest",
 		"manifest_only", "pod_template_path", "port", "runtime", "selector"} {
 		all[name] = formed
 	}

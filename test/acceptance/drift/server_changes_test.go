@@ -12,6 +12,9 @@ const serverDrifting = `
   labels     = { team = "ml" }
   pod_labels = { mesh = "on" }
   strategy   = "RollingUpdate"
+  ports      = [{ name = "metrics", port = 9090, app_protocol = "http" }]
+  service    = { type = "NodePort", external_traffic_policy = "Cluster" }
+  pre_stop   = { sleep = "5s" }
   topology_spread_constraints = [{ topology_key = "kubernetes.io/hostname", when_unsatisfiable = "ScheduleAnyway" }]
   affinity = jsonencode({ nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution = {
     nodeSelectorTerms = [{ matchExpressions = [{ key = "kubernetes.io/os", operator = "In", values = ["linux"] }] }]
@@ -48,6 +51,23 @@ func serverChanges() []change {
 			kubectl: []string{"set", "resources", "deployment/trainer", "-c", "kubetorch", "--limits=cpu=3"},
 			plans:   []string{"limits"}, fields: []string{container + "resources.limits.cpu"},
 			warnings: []string{named + "resources.limits.cpu: changed by kubectl-set at "},
+		},
+		{
+			name: "further port changed", kubectl: replace(pod+"containers/1/ports/1/containerPort", "9091"),
+			plans: []string{"ports"}, fields: []string{container + "ports"},
+			warnings: []string{named + "ports[containerPort=9090,protocol=TCP]: removed ("},
+		},
+		{
+			name: "traffic policy of the Service changed",
+			kubectl: jsonPatch("service/trainer", `[{"op": "replace", "path": "/spec/externalTrafficPolicy",
+				"value": "Local"}]`),
+			plans: []string{"service"}, fields: []string{"Service spec.externalTrafficPolicy"},
+			warnings: []string{"spec.externalTrafficPolicy: changed by kubectl-patch at "},
+		},
+		{
+			name: "hook changed", kubectl: replace(pod+"containers/1/lifecycle/preStop/sleep/seconds", "1"),
+			plans: []string{"pre_stop"}, fields: []string{container + "lifecycle.preStop.sleep.seconds"},
+			warnings: []string{named + "lifecycle.preStop.sleep.seconds: changed by kubectl-patch at "},
 		},
 		{
 			name: "strategy changed", kubectl: replace("/spec/strategy", `{"type": "Recreate"}`),

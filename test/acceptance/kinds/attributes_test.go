@@ -29,7 +29,7 @@ type attributes struct {
 }
 
 func allAttributes() []attributes {
-	return []attributes{
+	return append(servingAttributes(), []attributes{
 		{
 			name:    "resources",
 			created: "cpus = \"500m\"\n memory = \"512Mi\"\n disk_size = \"1Gi\"\n shared_memory_limit = \"64Mi\"",
@@ -248,8 +248,9 @@ data: {setup.sh: "true"}`,
 				python_path = "/opt/bin/python", install_cmd = "pip install --no-deps" } }`,
 		},
 		{
-			// The grace period is imported as its attribute.
-			name: "service template", hidden: []string{"service_template", "termination_grace_period"},
+			// The grace period, the probes and the hook are imported as their attributes.
+			name:   "service template",
+			hidden: []string{"pre_stop", "probes", "service_template", "termination_grace_period"},
 			created: `service_template = jsonencode({ spec = { minReadySeconds = 1, template = { spec = {
 			  terminationGracePeriodSeconds = 5
 			  containers = [{ name = "kubetorch", readinessProbe = null,
@@ -285,7 +286,7 @@ data: {setup.sh: "true"}`,
 				"deletion_protection = true\n timeouts = { create = \"2m\", delete = \"3m\" }",
 			changed: "adopt_existing = false\n on_not_ready = \"error\"\n timeouts = { update = \"2m\" }",
 		},
-	}
+	}...)
 }
 
 // bodies returns the blocks of all cases with the attributes that of returns, and of a compute without optional
