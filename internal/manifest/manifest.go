@@ -102,6 +102,8 @@ type Compute struct {
 	WorkingDir           string
 	EnvVars              map[string]string
 	Secrets              []SecretRef
+	ConfigMaps           []ConfigMapRef
+	EnvFrom              []EnvFrom
 	Volumes              []VolumeRef
 	Load                 *Load
 	Freeze               bool          // nothing is installed or synced into the pod
@@ -208,25 +210,6 @@ type Distribute struct {
 	QuorumTimeout  string // how long a call waits for them, a duration
 	MonitorMembers *bool
 	Args           map[string]any // further settings of the type, verbatim
-}
-
-// SecretRef exposes a Secret to the pods: keys as environment variables, all keys
-// as files in a read-only directory, or both.
-type SecretRef struct {
-	Name    string
-	EnvVars []string // keys of the Secret, and the names of the variables
-	// EnvKeys are the keys of variables with another name, by the name of the variable.
-	EnvKeys   map[string]string
-	MountPath string // absolute
-	// DefaultMode are the permission bits of the mounted files, 0 to 0777; nil: Kubernetes' default, 0644.
-	DefaultMode *int32
-}
-
-// VolumeRef mounts a PersistentVolumeClaim into the pods.
-type VolumeRef struct {
-	ClaimName string
-	MountPath string // absolute
-	ReadOnly  bool
 }
 
 // VolumeClaimTemplate is the template of a PersistentVolumeClaim for the pod of a

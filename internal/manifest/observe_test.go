@@ -151,10 +151,38 @@ func TestObserveIsTheInverseOfRender(t *testing.T) {
 				{Name: "files.of.a-name-that-no-volume-can-have", MountPath: "/files"},
 			}
 		},
+		"ConfigMaps": func(c *manifest.Compute) {
+			c.Secrets = []manifest.SecretRef{{Name: "same-name", EnvVars: []string{"S"}, MountPath: "/secret"}}
+			c.ConfigMaps = []manifest.ConfigMapRef{
+				{Name: "same-name", EnvVars: []string{"A"}, EnvKeys: map[string]string{"B": "b"}, MountPath: "/one"},
+				{Name: "modes", MountPath: "/modes", DefaultMode: new(int32(0o400))},
+				{Name: "modes", MountPath: "/more-modes", DefaultMode: new(int32(0))},
+				{Name: "files.of.a-name-that-no-volume-can-have", MountPath: "/files"},
+			}
+		},
+		"all keys as variables": func(c *manifest.Compute) {
+			c.EnvFrom = []manifest.EnvFrom{{Secret: "a", Prefix: "A_"}, {ConfigMap: "a"}}
+		},
 		"volumes": func(c *manifest.Compute) {
 			c.Volumes = []manifest.VolumeRef{
 				{ClaimName: "data", MountPath: "/data", ReadOnly: true},
 				{ClaimName: "scratch", MountPath: "/scratch"},
+				{ClaimName: "scratch", MountPath: "/parts", SubPath: "one", ReadOnly: true},
+				{ClaimName: "secrets-of-a.name.that.is.another", MountPath: "/other"},
+			}
+		},
+		"volumes of all sources": func(c *manifest.Compute) {
+			c.ConfigMaps = []manifest.ConfigMapRef{{Name: "a", MountPath: "/keys"}}
+			c.Volumes = []manifest.VolumeRef{
+				{ConfigMap: "a", MountPath: "/a"}, {Secret: "a", MountPath: "/b", SubPath: "key"},
+				{EmptyDir: &corev1.EmptyDirVolumeSource{}, MountPath: "/c"},
+				{Name: "memory", EmptyDir: &corev1.EmptyDirVolumeSource{Medium: "Memory", SizeLimit: quantity(t, "1Gi")},
+					MountPath: "/d"},
+				{HostPath: &corev1.HostPathVolumeSource{Path: "/mnt"}, MountPath: "/e"},
+				{HostPath: &corev1.HostPathVolumeSource{Path: "/dev/x", Type: new(corev1.HostPathCharDev)},
+					MountPath: "/dev/x"},
+				{Image: &corev1.ImageVolumeSource{Reference: "models:1", PullPolicy: "Always"}, MountPath: "/f"},
+				{Name: "renamed", ClaimName: "data", MountPath: "/g"},
 			}
 		},
 	} {

@@ -129,9 +129,17 @@ func everything(tb testing.TB) manifest.Compute {
 			{Name: "aws", MountPath: "/root/.aws", EnvVars: []string{"AWS_REGION"},
 				EnvKeys: map[string]string{"AWS_SESSION_TOKEN": "session", "AWS_SECRET_ACCESS_KEY": "key"}},
 		},
+		ConfigMaps: []manifest.ConfigMapRef{
+			{Name: "settings", EnvVars: []string{"MODE"}, EnvKeys: map[string]string{"LEVEL": "level"}},
+			{Name: "prompts", MountPath: "/prompts", DefaultMode: new(int32(0o440))},
+		},
+		EnvFrom: []manifest.EnvFrom{{Secret: "db", Prefix: "DB_"}, {ConfigMap: "defaults"}},
 		Volumes: []manifest.VolumeRef{
 			{ClaimName: "data", MountPath: "/data", ReadOnly: true},
 			{ClaimName: "scratch", MountPath: "/scratch"},
+			{ConfigMap: "settings", MountPath: "/etc/app.json", SubPath: "app.json"},
+			{EmptyDir: &corev1.EmptyDirVolumeSource{}, MountPath: "/tmp/cache"},
+			{Name: "models", Image: &corev1.ImageVolumeSource{Reference: "models:1"}, MountPath: "/models"},
 		},
 		LaunchTimeout: 32 * time.Minute, LogLevel: "warning", InactivityTTL: "4h",
 		AllowedSerialization: []string{"json", "pickle"},

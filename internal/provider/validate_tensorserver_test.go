@@ -119,6 +119,7 @@ func meaningless() map[string]string {
 		"working_dir": `"/x"`, "queue_name": `"q"`, "freeze": `true`, "inactivity_ttl": `"2h"`,
 		"logging_config":        `{}`,
 		"allowed_serialization": `["json"]`,
+		"config_maps":           `[{"name": "c", "mount_path": "/c"}]`, "env_from": `[{"secret": "s"}]`,
 	}
 }
 

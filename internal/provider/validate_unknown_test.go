@@ -36,7 +36,14 @@ func everything() map[string]string {
 			"env_vars": {"A": "b"}, "secrets": [{"name": "hf", "env_vars": ["HF_TOKEN"], "env_keys": {"T": "t"},
 			"mount_path": "/hf",
 			"default_mode": "0400"}],
-			"volumes": [{"claim_name": "data", "mount_path": "/data", "read_only": true}],
+			"config_maps": [{"name": "settings", "env_vars": ["MODE"], "env_keys": {"LEVEL": "level"},
+			"mount_path": "/settings", "default_mode": "0440"}],
+			"env_from": [{"secret": "db", "prefix": "DB_"}, {"config_map": "defaults"}],
+			"volumes": [{"name": "data", "claim_name": "data", "mount_path": "/data", "read_only": true},
+			{"config_map": "settings", "mount_path": "/a"}, {"secret": "keys", "mount_path": "/b", "sub_path": "key"},
+			{"empty_dir": {"medium": "Memory", "size_limit": "1Gi"}, "mount_path": "/c"},
+			{"host_path": {"path": "/mnt", "type": "Directory"}, "mount_path": "/d"},
+			{"image": {"reference": "models:1", "pull_policy": "Always"}, "mount_path": "/e"}],
 			"load": {"module_name": "work", "cls_or_fn_name": "Model", "file_path": "/app", "callable_type": "cls",
 			"init_args": "{\"size\": 7}"},
 			"freeze": false, "gpu_anti_affinity": false`
@@ -219,7 +226,7 @@ func TestComputeReportsNoAdditionalProblemsForUnknownValues(t *testing.T) {
 		badCombinations(), badDuplicates(), badIdentity(), badAutoscale(), badDistribute(), badModes(),
 		badManifests(), badManifestOnly(), badIdentityOfManifests(),
 		badPodTemplatePaths(), badSelectors(), badImageSetups(),
-		badTensorServers(), badOwnServers(), badDevices(), badPlacement(), badExposures(),
+		badTensorServers(), badOwnServers(), badSources(), badDevices(), badPlacement(), badExposures(),
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {

@@ -39,11 +39,13 @@ type model struct {
 	ImagePullSecrets       types.List           `tfsdk:"image_pull_secrets"`
 	WorkingDir             types.String         `tfsdk:"working_dir"`
 
-	Image    types.String `tfsdk:"image"`
-	ImageRef types.Object `tfsdk:"image_ref"`
-	EnvVars  types.Map    `tfsdk:"env_vars"`
-	Secrets  types.List   `tfsdk:"secrets"`
-	Volumes  types.List   `tfsdk:"volumes"`
+	Image      types.String `tfsdk:"image"`
+	ImageRef   types.Object `tfsdk:"image_ref"`
+	EnvVars    types.Map    `tfsdk:"env_vars"`
+	Secrets    types.List   `tfsdk:"secrets"`
+	ConfigMaps types.List   `tfsdk:"config_maps"`
+	EnvFrom    types.List   `tfsdk:"env_from"`
+	Volumes    types.List   `tfsdk:"volumes"`
 
 	Command              types.List   `tfsdk:"command"`
 	Args                 types.List   `tfsdk:"args"`

@@ -130,8 +130,13 @@ func settings(t *testing.T) map[string]func(*model) {
 			m.Secrets = tf.Encode(&c.Converter, m.Secrets,
 				[]manifest.SecretRef{{Name: "tokens", EnvVars: []string{"HF_TOKEN"}, MountPath: "/tokens",
 					EnvKeys: map[string]string{"TOKEN": "token"}}})
+			m.ConfigMaps = tf.Encode(&c.Converter, m.ConfigMaps, []manifest.ConfigMapRef{{Name: "settings",
+				EnvVars: []string{"A"}, MountPath: "/settings", DefaultMode: new(int32(0o400))}})
+			m.EnvFrom = tf.Encode(&c.Converter, m.EnvFrom, []manifest.EnvFrom{{Secret: "all", Prefix: "P_"}})
 			m.Volumes = tf.Encode(&c.Converter, m.Volumes,
-				[]manifest.VolumeRef{{ClaimName: "data", MountPath: "/data", ReadOnly: true}})
+				[]manifest.VolumeRef{{ClaimName: "data", MountPath: "/data", ReadOnly: true},
+					{Name: "x", EmptyDir: &corev1.EmptyDirVolumeSource{Medium: "Memory"}, MountPath: "/x", SubPath: "a"},
+					{HostPath: &corev1.HostPathVolumeSource{Path: "/mnt"}, MountPath: "/mnt"}})
 		},
 		"queue of Kueue": func(m *model) {
 			m.QueueName, m.QueueScheduler = types.StringValue("a"), types.StringValue("kueue")

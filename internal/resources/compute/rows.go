@@ -72,6 +72,8 @@ var rows = complete([]row{
 	{name: "health_path", runners: kubetorchPods},
 	{name: "env_vars", runners: anyPods},
 	{name: "secrets", runners: anyOverride},
+	{name: "config_maps", runners: kubetorchPods},
+	{name: "env_from", runners: kubetorchPods},
 	{name: "volumes", runners: anyOverride},
 	{name: "volume_claim_templates", runners: kind.SkyTorch},
 

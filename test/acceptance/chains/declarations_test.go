@@ -72,11 +72,14 @@ func values() map[string][]string {
 	return map[string][]string{
 		"affinity": {`jsonencode({ nodeAffinity = { preferredDuringSchedulingIgnoredDuringExecution = [{
 			weight = 1, preference = { matchExpressions = [{ key = "a", operator = "Exists" }] } }] } })`},
-		"allowed_serialization":    {`["json"]`, `["json", "pickle"]`},
-		"annotations":              {`{ note = "x" }`, `{ note = "y", other = "" }`, `{}`},
+		"allowed_serialization": {`["json"]`, `["json", "pickle"]`},
+		"annotations":           {`{ note = "x" }`, `{ note = "y", other = "" }`, `{}`},
+		"config_maps": {`[{ name = "a", env_vars = ["X"] }]`,
+			`[{ name = "a", env_keys = { Y = "y" }, mount_path = "/a" }, { name = "b", mount_path = "/b" }]`},
 		"cpus":                     {`"100m"`, `"0.2"`, `1`},
 		"disk_size":                {`"1Gi"`, `"2G"`},
 		"endpoint":                 {`{ selector = { app = "mine" } }`},
+		"env_from":                 {`[{ secret = "a" }]`, `[{ config_map = "a", prefix = "P_" }, { secret = "a" }]`},
 		"env_vars":                 {`{ A = "b" }`, `{ A = "c", B = "" }`, `{}`},
 		"expose":                   {`{ hosts = ["a.example.com"] }`, `{ hosts = ["b.example.com"], path = "/v1" }`},
 		"extended_resources":       {`{}`},
@@ -110,6 +113,11 @@ func values() map[string][]string {
 		"topology_spread_constraints": {`[{ topology_key = "kubernetes.io/hostname" }]`,
 			`[{ topology_key = "kubernetes.io/os", max_skew = 1 }]`,
 			`[{ topology_key = "kubernetes.io/os", max_skew = 2, when_unsatisfiable = "ScheduleAnyway" }]`},
+		"volumes": {`[{ empty_dir = {}, mount_path = "/scratch" }, { claim_name = "data", mount_path = "/data" }]`,
+			`[{ name = "x", empty_dir = { medium = "Memory", size_limit = "0.5Gi" }, mount_path = "/scratch" },
+				{ config_map = "a", mount_path = "/config", sub_path = "a.json", read_only = true }]`,
+			`[{ host_path = { path = "/mnt", type = "Directory" }, mount_path = "/scratch" },
+				{ image = { reference = "models:1" }, mount_path = "/models" }, { secret = "s", mount_path = "/s" }]`},
 		"working_dir": {`"/work"`, `"/app"`},
 	}
 }
@@ -120,7 +128,7 @@ func without() map[string]string {
 		"args": formed, "command": formed, "distribute": formed, "image": formed, "manifest": formed, "port": formed,
 		"name": formed, "runtime": formed, "manifest_only": formed, "pod_template_path": formed, "selector": formed,
 		"autoscale": elsewhere, "gpu_memory": elsewhere, "image_ref": elsewhere, "queue_name": elsewhere,
-		"queue_scheduler": elsewhere, "runtime_class_name": elsewhere, "secrets": elsewhere, "volumes": elsewhere,
+		"queue_scheduler": elsewhere, "runtime_class_name": elsewhere, "secrets": elsewhere,
 		"volume_claim_templates": elsewhere,
 		"adopt_existing":         notOfObjects, "deletion_protection": notOfObjects, "namespace": notOfObjects,
 		"on_expiry": notOfObjects, "on_not_ready": notOfObjects, "renderer_revision": notOfObjects,

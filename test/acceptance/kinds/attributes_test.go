@@ -158,6 +158,33 @@ func allAttributes() []attributes {
 				"MODE = \"slow\", PATHS = \"$HOME/x\" }",
 		},
 		{
+			name: "ConfigMaps",
+			objects: "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {MODE: fast, level: high}}\n---\n" +
+				"{apiVersion: v1, kind: Secret, metadata: {name: db}, stringData: {USER: none}}",
+			created: `
+			  config_maps = [{ name = "settings", env_vars = ["MODE"], mount_path = "/settings", default_mode = "0440" }]
+			  env_from    = [{ secret = "db", prefix = "DB_" }]`,
+			changed: `
+			  config_maps = [{ name = "settings", env_keys = { LEVEL = "level" } }]
+			  env_from    = [{ config_map = "settings" }, { secret = "db" }]`,
+		},
+		{
+			name:    "sources of volumes",
+			objects: "{apiVersion: v1, kind: ConfigMap, metadata: {name: files}, data: {app.json: '{}'}}",
+			created: `
+			  volumes = [
+			    { name = "cache", empty_dir = { medium = "Memory", size_limit = "0.5Gi" }, mount_path = "/cache" },
+			    { config_map = "files", mount_path = "/etc/app.json", sub_path = "app.json", read_only = true },
+			    { host_path = { path = "/tmp", type = "Directory" }, mount_path = "/host" },
+			  ]`,
+			changed: `
+			  volumes = [
+			    { name = "cache", empty_dir = {}, mount_path = "/cache" },
+			    { image = { reference = "models:1", pull_policy = "Never" }, mount_path = "/models" },
+			    { config_map = "files", mount_path = "/etc/app" },
+			  ]`,
+		},
+		{
 			name: "secrets and volumes",
 			objects: `
 apiVersion: v1
