@@ -80,6 +80,7 @@ type Compute struct {
 
 	Labels, Annotations map[string]string // on the workload and its pods
 	PodLabels           map[string]string // only on the pods, in addition to Labels
+	RestartTriggers     map[string]string // replaces the pods if it changes
 	// Strategy is how a Deployment replaces its pods, "Recreate" or "RollingUpdate"; empty: the default of Kubetorch.
 	Strategy string
 
@@ -89,6 +90,8 @@ type Compute struct {
 	ServiceAccountName string
 	PriorityClassName  string
 	RuntimeClassName   *string
+	SecurityContext    *SecurityContext
+	HostNetwork        bool
 	TopologySpread     []corev1.TopologySpreadConstraint // on the pods of the compute; see defaultMaxSkew
 	Affinity           *corev1.Affinity                  // in addition to GPUAntiAffinity
 	// TerminationGracePeriod is the time between SIGTERM and SIGKILL, in whole seconds; nil: Kubernetes' default, 30 s.

@@ -163,6 +163,26 @@ func TestObserveIsTheInverseOfRender(t *testing.T) {
 		"all keys as variables": func(c *manifest.Compute) {
 			c.EnvFrom = []manifest.EnvFrom{{Secret: "a", Prefix: "A_"}, {ConfigMap: "a"}}
 		},
+		"network of the node": func(c *manifest.Compute) { c.HostNetwork = true },
+		"security of the pod": func(c *manifest.Compute) {
+			c.SecurityContext = &manifest.SecurityContext{RunAsUser: new(int64(0)), RunAsGroup: new(int64(1)),
+				RunAsNonRoot: new(false), FSGroup: new(int64(0)), SupplementalGroups: []int64{0, 5},
+				SeccompProfile: &corev1.SeccompProfile{Type: "RuntimeDefault"}}
+		},
+		"security of the container": func(c *manifest.Compute) {
+			c.SecurityContext = &manifest.SecurityContext{Privileged: new(false), AllowPrivilegeEscalation: new(true),
+				ReadOnlyRootFilesystem: new(false), Capabilities: &corev1.Capabilities{
+					Add: []corev1.Capability{"IPC_LOCK"}, Drop: []corev1.Capability{"NET_RAW"}}}
+		},
+		"security of a frozen container": func(c *manifest.Compute) {
+			c.Freeze, c.SecurityContext = true, &manifest.SecurityContext{RunAsUser: new(int64(7)),
+				Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
+		},
+		"security of a server of one's own": func(c *manifest.Compute) {
+			c.Command, c.LogLevel, c.LaunchTimeout = []string{"serve"}, "", 0
+			c.SecurityContext = &manifest.SecurityContext{
+				Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"SYS_PTRACE"}}}
+		},
 		"volumes": func(c *manifest.Compute) {
 			c.Volumes = []manifest.VolumeRef{
 				{ClaimName: "data", MountPath: "/data", ReadOnly: true},

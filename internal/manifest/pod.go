@@ -38,7 +38,8 @@ func container(
 		WithEnv(env(c)...).
 		WithEnvFrom(envFrom(c.EnvFrom)...).
 		WithResources(resources(c)).
-		WithVolumeMounts(mounts...)
+		WithVolumeMounts(mounts...).
+		WithSecurityContext(containerSecurity(c))
 	if c.runsOwnServer() {
 		ownServer(main, c)
 	} else {
@@ -108,9 +109,7 @@ func givesLogLevel(c Compute) bool {
 func observeContainer(c *Compute, container corev1.Container) {
 	c.Image, c.ImagePullPolicy, c.WorkingDir = container.Image, string(container.ImagePullPolicy), container.WorkingDir
 	observeResources(c, container.Resources)
-	security := container.SecurityContext
-	c.Freeze = !observeOwnServer(c, container) && (security == nil || security.Capabilities == nil ||
-		!slices.Contains(security.Capabilities.Add, "SYS_PTRACE"))
+	observeContainerSecurity(c, container.SecurityContext, !observeOwnServer(c, container))
 	if probe := container.StartupProbe; probe != nil {
 		c.LaunchTimeout = time.Duration(max(probe.FailureThreshold, 0)) * startupPeriod * time.Second
 	}

@@ -64,6 +64,7 @@ func validate(c Compute) Errors {
 	validateKeys(c, &errs)
 	validateMounts(c, &errs)
 	validateVolumes(c, &errs)
+	validateSecurity(c, &errs)
 	validateOwnServer(c, &errs)
 	validateLoad(c, &errs)
 	validateDisruptionBudget(c, &errs)

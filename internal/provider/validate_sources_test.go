@@ -1,5 +1,36 @@
 package provider_test
 
+// badSecurity returns mistakes in the security settings of the pods.
+func badSecurity() []badInput {
+	return []badInput{
+		{name: "root that must not be root", config: `{"security_context": {"run_as_user": 0,
+			"run_as_non_root": true}}`, at: "security_context.run_as_user", text: "is 0, which is root"},
+		{name: "negative user", config: `{"security_context": {"run_as_user": -1}}`,
+			at: "security_context.run_as_user", text: "must be between 0 and 2147483647"},
+		{name: "negative group", config: `{"security_context": {"supplemental_groups": [1, -1]}}`,
+			at: "security_context.supplemental_groups[1]", text: "must be between 0 and 2147483647"},
+		{name: "profile without its file", config: `{"security_context": {"seccomp_profile": {"type": "Localhost"}}}`,
+			at:   "security_context.seccomp_profile.localhost_profile",
+			text: "is the file of a profile of the type Localhost: set both, or neither."},
+		{name: "file of another profile", config: `{"security_context": {"seccomp_profile": {"type": "Unconfined",
+			"localhost_profile": "a"}}}`, at: "security_context.seccomp_profile.localhost_profile",
+			text: "set both, or neither."},
+		{name: "type of a profile", config: `{"security_context": {"seccomp_profile": {"type": "Default"}}}`,
+			at: "security_context.seccomp_profile.type", text: "value must be one of"},
+		{name: "capability with a prefix", config: `{"security_context": {"capabilities": {"add": ["CAP_IPC_LOCK"]}}}`,
+			at: "security_context.capabilities.add[0]", text: `such as "IPC_LOCK"`},
+		{name: "capability in lowercase", config: `{"security_context": {"capabilities": {"drop": ["all"]}}}`,
+			at: "security_context.capabilities.drop[0]", text: `such as "ALL"`},
+		{name: "capability that freeze removes", config: `{"freeze": true,
+			"security_context": {"capabilities": {"add": ["SYS_PTRACE"]}}}`, at: "security_context.capabilities.add",
+			text: "security_context adds SYS_PTRACE, which freeze removes"},
+		{name: "privileged Knative Service", config: `{"autoscale": {}, "security_context": {"privileged": true}}`,
+			at: "security_context.privileged", text: "Knative does not allow privileged containers"},
+		{name: "null among the triggers", config: `{"restart_triggers": {"a": null}}`, at: `restart_triggers["a"]`,
+			text: "is null"},
+	}
+}
+
 // badSources returns mistakes in what the pods read.
 func badSources() []badInput {
 	return []badInput{

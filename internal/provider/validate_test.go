@@ -30,7 +30,7 @@ func TestComputeReportsInvalidInputAtItsAttribute(t *testing.T) {
 		badCombinations(), badDuplicates(), badIdentity(), badGPUTypes(), badTemplates(), incomplete(),
 		badAutoscale(), badDistribute(), badModes(), badManifests(), badManifestOnly(), badIdentityOfManifests(),
 		badPodTemplatePaths(),
-		badSelectors(), badImageSetups(), badLogging(), badTensorServers(), badOwnServers(), badSources(),
+		badSelectors(), badImageSetups(), badLogging(), badTensorServers(), badOwnServers(), badSources(), badSecurity(),
 		badDevices(), badPlacement(), badExposures(),
 	} {
 		for _, c := range group {

@@ -44,6 +44,11 @@ func everything() map[string]string {
 			{"empty_dir": {"medium": "Memory", "size_limit": "1Gi"}, "mount_path": "/c"},
 			{"host_path": {"path": "/mnt", "type": "Directory"}, "mount_path": "/d"},
 			{"image": {"reference": "models:1", "pull_policy": "Always"}, "mount_path": "/e"}],
+			"security_context": {"run_as_user": 1000, "run_as_group": 1000, "run_as_non_root": true, "fs_group": 2000,
+			"supplemental_groups": [3000], "seccomp_profile": {"type": "Localhost", "localhost_profile": "a.json"},
+			"privileged": false, "allow_privilege_escalation": false, "read_only_root_filesystem": true,
+			"capabilities": {"add": ["IPC_LOCK"], "drop": ["ALL"]}},
+			"host_network": true, "restart_triggers": {"settings": "1"},
 			"load": {"module_name": "work", "cls_or_fn_name": "Model", "file_path": "/app", "callable_type": "cls",
 			"init_args": "{\"size\": 7}"},
 			"freeze": false, "gpu_anti_affinity": false`
@@ -226,7 +231,7 @@ func TestComputeReportsNoAdditionalProblemsForUnknownValues(t *testing.T) {
 		badCombinations(), badDuplicates(), badIdentity(), badAutoscale(), badDistribute(), badModes(),
 		badManifests(), badManifestOnly(), badIdentityOfManifests(),
 		badPodTemplatePaths(), badSelectors(), badImageSetups(),
-		badTensorServers(), badOwnServers(), badSources(), badDevices(), badPlacement(), badExposures(),
+		badTensorServers(), badOwnServers(), badSources(), badSecurity(), badDevices(), badPlacement(), badExposures(),
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package tf
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -142,6 +143,17 @@ func StorageMedium() validator.String {
 	return check("Memory, HugePages or HugePages-<size>", "Invalid medium", func(s string) error {
 		if s != "Memory" && s != "HugePages" && !strings.HasPrefix(s, "HugePages-") {
 			return fmt.Errorf("is %s: use Memory, HugePages or HugePages-<size>", quoted(s))
+		}
+		return nil
+	})
+}
+
+// Capability requires the name of a Linux capability, as Kubernetes spells it.
+func Capability() validator.String {
+	return check("a Linux capability, such as IPC_LOCK", "Invalid capability", func(s string) error {
+		if other := strings.TrimPrefix(strings.ToUpper(s), "CAP_"); s == "" || s != other {
+			return fmt.Errorf("is %s: use the name in uppercase without the prefix CAP_, such as %s", quoted(s),
+				quoted(cmp.Or(other, "IPC_LOCK")))
 		}
 		return nil
 	})

@@ -35,6 +35,9 @@ type model struct {
 	ServiceAccountName     types.String         `tfsdk:"service_account_name"`
 	PriorityClassName      types.String         `tfsdk:"priority_class_name"`
 	RuntimeClassName       types.String         `tfsdk:"runtime_class_name"`
+	SecurityContext        types.Object         `tfsdk:"security_context"`
+	HostNetwork            types.Bool           `tfsdk:"host_network"`
+	RestartTriggers        types.Map            `tfsdk:"restart_triggers"`
 	ImagePullPolicy        types.String         `tfsdk:"image_pull_policy"`
 	ImagePullSecrets       types.List           `tfsdk:"image_pull_secrets"`
 	WorkingDir             types.String         `tfsdk:"working_dir"`

@@ -113,6 +113,8 @@ func withoutPodDetails(seen manifest.Compute) manifest.Compute {
 	seen.Command, seen.Args, seen.Port, seen.HealthPath = nil, nil, 0, ""
 	seen.Limits, seen.ExtendedResources, seen.PodLabels = nil, nil, nil
 	seen.Affinity, seen.TopologySpread, seen.TerminationGracePeriod = nil, nil, nil
+	seen.ConfigMaps, seen.EnvFrom, seen.SecurityContext, seen.HostNetwork = nil, nil, nil, false
+	seen.Volumes = slices.DeleteFunc(seen.Volumes, func(v manifest.VolumeRef) bool { return v.ClaimName == "" })
 	return seen
 }
 

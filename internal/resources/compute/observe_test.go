@@ -119,6 +119,13 @@ func settings(t *testing.T) map[string]func(*model) {
 			m.ServiceAccountName, m.PriorityClassName = types.StringValue("runner"), types.StringValue("high")
 			m.RuntimeClassName = types.StringValue("gvisor")
 		},
+		"security": func(m *model) {
+			m.HostNetwork = types.BoolValue(true)
+			m.SecurityContext = tf.Encode(&c.Converter, m.SecurityContext, &manifest.SecurityContext{
+				RunAsUser: new(int64(0)), SupplementalGroups: []int64{1}, Privileged: new(false),
+				SeccompProfile: &corev1.SeccompProfile{Type: "Localhost", LocalhostProfile: new("a.json")},
+				Capabilities:   &corev1.Capabilities{Add: []corev1.Capability{"IPC_LOCK"}}})
+		},
 		"container": func(m *model) {
 			m.Image, m.ImagePullPolicy = types.StringValue("one:1"), types.StringValue("Always")
 			m.ImagePullSecrets = tf.Encode(&c.Converter, m.ImagePullSecrets, []string{"registry"})

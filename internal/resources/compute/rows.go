@@ -57,6 +57,9 @@ var rows = complete([]row{
 	{name: "service_account_name", runners: anyOverride, override: "serviceAccountName"},
 	{name: "priority_class_name", runners: kubetorchPods},
 	{name: "runtime_class_name", runners: kubetorchPods},
+	{name: "security_context", runners: kubetorchPods},
+	{name: "host_network", runners: kubetorchPods},
+	{name: "restart_triggers", runners: kubetorchPods, unobserved: true}, // pods contain only a digest
 	{name: "queue_name", runners: kubetorchPods},
 	{name: "queue_scheduler", runners: kubetorchPods, unseenZero: true, // it is known only with a queue
 		unset: types.StringValue(kind.QueueSchedulerKueue)}, // the default of every compute

@@ -32,8 +32,8 @@ func attributes() map[string]schema.Attribute {
 			"Timeout of the deletion, including the termination of the last pod. Defaults to `10m`."),
 	}
 	for _, group := range []map[string]schema.Attribute{
-		identityAttributes(), resourceAttributes(), podAttributes(), sourceAttributes(), placementAttributes(),
-		modeAttributes(), tensorServerAttributes(), behaviourAttributes(), lifecycleAttributes(), computedAttributes(),
+		identityAttributes(), resourceAttributes(), podAttributes(), sourceAttributes(), securityAttributes(),
+		placementAttributes(), modeAttributes(), tensorServerAttributes(), behaviourAttributes(), lifecycleAttributes(), computedAttributes(),
 	} {
 		maps.Copy(all, group)
 	}

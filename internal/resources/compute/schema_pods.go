@@ -1,11 +1,15 @@
 package compute
 
 import (
+	"math"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -90,5 +94,57 @@ func volumeAttributes() map[string]schema.Attribute {
 		"sub_path": tf.OptionalText("Path in the volume to mount, such as `models/llama`. Defaults to its root. A "+
 			"mounted file of a ConfigMap or Secret is not updated when the object changes.", tf.SubPath()),
 		"read_only": tf.OptionalBool("Whether to mount the volume read-only."),
+	}
+}
+
+// securityAttributes returns what the pods may do, and what replaces them.
+func securityAttributes() map[string]schema.Attribute {
+	id := func(description string) schema.Attribute {
+		return tf.OptionalInteger(description, int64validator.Between(0, math.MaxInt32))
+	}
+	capabilities := func(description string) schema.Attribute {
+		return tf.OptionalTexts(description, listvalidator.SizeAtLeast(1), listvalidator.UniqueValues(), tf.NoNulls(),
+			listvalidator.ValueStringsAre(tf.Capability()))
+	}
+	return map[string]schema.Attribute{
+		"security_context": tf.OptionalObject("Security settings of the pods. The attributes up to `seccomp_profile` "+
+			"are set on the pod and apply to all of its containers. `privileged`, `allow_privilege_escalation`, "+
+			"`read_only_root_filesystem` and `capabilities` are set on the main container. Kubetorch's server installs "+
+			"packages when it starts, which requires a user that can write to the file system, unless `freeze` is "+
+			"set.", map[string]schema.Attribute{
+			"run_as_user":     id("ID of the user of the processes. Defaults to that of the image."),
+			"run_as_group":    id("ID of the primary group of the processes. Defaults to that of the image."),
+			"run_as_non_root": tf.OptionalBool("Whether a container whose user is root must not start."),
+			"fs_group": id("ID of the group that owns the files of mounted volumes, and that the processes are " +
+				"members of."),
+			"supplemental_groups": schema.ListAttribute{
+				Optional: true, ElementType: types.Int64Type,
+				MarkdownDescription: "IDs of further groups of the processes.",
+				Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls(),
+					listvalidator.ValueInt64sAre(int64validator.Between(0, math.MaxInt32))},
+			},
+			"seccomp_profile": tf.OptionalObject("Seccomp profile, which restricts system calls.",
+				map[string]schema.Attribute{
+					"type": tf.RequiredText("`RuntimeDefault`, `Unconfined` or `Localhost`.",
+						stringvalidator.OneOf("RuntimeDefault", "Unconfined", "Localhost")),
+					"localhost_profile": tf.OptionalText("File of the profile `Localhost`, below the directory "+
+						"`seccomp` of the kubelet.", tf.SubPath()),
+				}),
+			"privileged": tf.OptionalBool("Whether the main container has all rights of root on the node. Knative " +
+				"does not allow it."),
+			"allow_privilege_escalation": tf.OptionalBool("Whether a process can gain more rights than its parent."),
+			"read_only_root_filesystem":  tf.OptionalBool("Whether the file system of the image is read-only."),
+			"capabilities": tf.OptionalObject("Linux capabilities, such as `IPC_LOCK` for RDMA. Without `freeze`, "+
+				"Kubetorch's server also has `SYS_PTRACE`.", map[string]schema.Attribute{
+				"add":  capabilities("Capabilities to add, without the prefix `CAP_`."),
+				"drop": capabilities("Capabilities to drop, or `ALL`."),
+			}),
+		}),
+		"host_network": tf.OptionalBool("Whether the pods use the network of their node, for example for RDMA. Their " +
+			"ports are then ports of the node, so a node runs only one of these pods. Names of Services are resolved " +
+			"as usual (`dnsPolicy: ClusterFirstWithHostNet`). Defaults to `false`."),
+		"restart_triggers": tf.OptionalTextMap("Arbitrary values whose change replaces the pods, such as a digest of a "+
+			"ConfigMap. An annotation of the pods contains a SHA-256 digest of the map, never the values.",
+			tf.NoNulls()),
 	}
 }

@@ -169,6 +169,26 @@ func allAttributes() []attributes {
 			  env_from    = [{ config_map = "settings" }, { secret = "db" }]`,
 		},
 		{
+			name: "security",
+			created: `
+			  security_context = {
+			    run_as_user = 0, fs_group = 2000, supplemental_groups = [1, 2], seccomp_profile = { type = "RuntimeDefault" }
+			    read_only_root_filesystem = false, capabilities = { add = ["IPC_LOCK"], drop = ["NET_RAW"] }
+			  }`,
+			changed: `
+			  security_context = {
+			    run_as_user = 1000, run_as_non_root = true, run_as_group = 0, allow_privilege_escalation = true
+			    privileged = false
+			  }
+			  host_network = true`,
+		},
+		{
+			name:    "restart triggers",
+			created: `restart_triggers = { settings = "1" }`,
+			changed: `restart_triggers = { settings = "2", empty = "" }`,
+			hidden:  []string{"restart_triggers"},
+		},
+		{
 			name:    "sources of volumes",
 			objects: "{apiVersion: v1, kind: ConfigMap, metadata: {name: files}, data: {app.json: '{}'}}",
 			created: `
