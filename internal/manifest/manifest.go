@@ -108,6 +108,8 @@ type Compute struct {
 	ConfigMaps           []ConfigMapRef
 	EnvFrom              []EnvFrom
 	Volumes              []VolumeRef
+	InitContainers       []Container // run one after the other before the main container
+	Sidecars             []Container // run beside the main container
 	Load                 *Load
 	Freeze               bool          // nothing is installed or synced into the pod
 	LaunchTimeout        time.Duration // time that the server may take to start

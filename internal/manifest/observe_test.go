@@ -163,6 +163,24 @@ func TestObserveIsTheInverseOfRender(t *testing.T) {
 		"all keys as variables": func(c *manifest.Compute) {
 			c.EnvFrom = []manifest.EnvFrom{{Secret: "a", Prefix: "A_"}, {ConfigMap: "a"}}
 		},
+		"other containers": func(c *manifest.Compute) {
+			c.Volumes = []manifest.VolumeRef{
+				{ClaimName: "data", MountPath: "/data", ReadOnly: true},
+				{Name: "scratch", EmptyDir: &corev1.EmptyDirVolumeSource{}, MountPath: "/scratch"},
+			}
+			c.InitContainers = []manifest.Container{
+				{Name: "fetch", Image: "fetch:1", ImagePullPolicy: "Never", Command: []string{"fetch"}, Args: []string{"-v"},
+					WorkingDir: "/work", EnvVars: map[string]string{"A": "b", "EMPTY": ""},
+					EnvFrom: []manifest.EnvFrom{{Secret: "keys", Prefix: "K_"}},
+					CPUs:    quantity(t, "1"), Memory: quantity(t, "1Gi"),
+					Limits:       map[string]resource.Quantity{"cpu": *quantity(t, "2"), "example.com/x": *quantity(t, "1")},
+					VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/out", SubPath: "models"}}},
+				{Name: "check", Image: "check:1"},
+			}
+			c.Sidecars = []manifest.Container{{Name: "proxy", Image: "proxy:1",
+				Ports:        []corev1.ContainerPort{{Name: "metrics", ContainerPort: 9000}, {ContainerPort: 9001}},
+				VolumeMounts: []corev1.VolumeMount{{Name: "scratch", MountPath: "/in", ReadOnly: true}}}}
+		},
 		"network of the node": func(c *manifest.Compute) { c.HostNetwork = true },
 		"security of the pod": func(c *manifest.Compute) {
 			c.SecurityContext = &manifest.SecurityContext{RunAsUser: new(int64(0)), RunAsGroup: new(int64(1)),

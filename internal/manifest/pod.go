@@ -19,11 +19,14 @@ const LogLevelVariable = "KT_LOG_LEVEL"
 // podTemplate returns the template of the pods that run the server.
 func podTemplate(c Compute, k kind.Kind, worker bool) map[string]any {
 	volumes, mounts := volumesAndMounts(c)
+	initial, plain := otherContainers(c, k)
 	template := toMap(corev1ac.PodTemplateSpec().
 		WithLabels(templateLabels(c, worker)).
 		WithAnnotations(templateAnnotations(c, k)))
 	template["spec"] = podSpec(c, corev1ac.PodSpec().
+		WithInitContainers(initial...).
 		WithContainers(container(c, k, mounts)).
+		WithContainers(plain...).
 		WithServiceAccountName(cmp.Or(c.ServiceAccountName, DefaultServiceAccount)).
 		WithVolumes(volumes...))
 	return template

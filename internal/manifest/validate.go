@@ -65,6 +65,7 @@ func validate(c Compute) Errors {
 	validateMounts(c, &errs)
 	validateVolumes(c, &errs)
 	validateSecurity(c, &errs)
+	validateContainers(c, &errs)
 	validateOwnServer(c, &errs)
 	validateLoad(c, &errs)
 	validateDisruptionBudget(c, &errs)

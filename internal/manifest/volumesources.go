@@ -108,6 +108,9 @@ func claim(c Compute, v VolumeRef) *corev1ac.PersistentVolumeClaimVolumeSourceAp
 			return source
 		}
 	}
+	if c.othersWrite(v.volumeName()) {
+		return source
+	}
 	return source.WithReadOnly(true)
 }
 

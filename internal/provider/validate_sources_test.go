@@ -1,5 +1,38 @@
 package provider_test
 
+// badContainers returns mistakes in the containers beside the main one.
+func badContainers() []badInput {
+	return []badInput{
+		{name: "container without an image", config: `{"sidecars": [{"name": "a"}]}`, at: "sidecars[0].image",
+			text: "image"},
+		{name: "name of a container", config: `{"sidecars": [{"name": "My_Proxy", "image": "a:1"}]}`,
+			at: "sidecars[0].name", text: `Did you mean "my-proxy"?`},
+		{name: "containers of one name", config: `{"init_containers": [{"name": "a", "image": "a:1"}],
+			"sidecars": [{"name": "a", "image": "b:1"}]}`, at: "sidecars[0].name",
+			text: "is a, the name of init_containers[0]: use another name."},
+		{name: "name of the main container", config: `{"sidecars": [{"name": "kubetorch", "image": "a:1"}]}`,
+			at: "sidecars[0].name", text: "the name of the main container"},
+		{name: "mount of an unknown volume", config: `{"volumes": [{"claim_name": "a", "mount_path": "/a"}],
+			"init_containers": [{"name": "a", "image": "a:1", "volume_mounts": [{"name": "b", "mount_path": "/a"}]}]}`,
+			at: "init_containers[0].volume_mounts[0].name", text: `is "b", but no item of volumes has this name`},
+		{name: "variables of a container from nothing", config: `{"sidecars": [{"name": "a", "image": "a:1",
+			"env_from": [{}]}]}`, at: "sidecars[0].env_from[0]", text: "has no source of variables"},
+		{name: "ports of a sidecar of Knative", config: `{"autoscale": {}, "sidecars": [{"name": "a", "image": "a:1",
+			"ports": [{"container_port": 80}]}]}`, at: "sidecars[0].ports",
+			text: "in a Knative Service only the main container has one"},
+		{name: "port of a sidecar", config: `{"sidecars": [{"name": "a", "image": "a:1",
+			"ports": [{"container_port": 65536}]}]}`, at: "sidecars[0].ports[0].container_port",
+			text: "must be between 1 and 65535"},
+		{name: "name of a port", config: `{"sidecars": [{"name": "a", "image": "a:1",
+			"ports": [{"container_port": 1, "name": "a-name-that-is-too-long"}]}]}`, at: "sidecars[0].ports[0].name",
+			text: "must be at most 15"},
+		{name: "variable of a sidecar", config: `{"sidecars": [{"name": "a", "image": "a:1", "env_vars": {"1": "a"}}]}`,
+			at: `sidecars[0].env_vars["1"]`, text: "must be the name of an environment variable"},
+		{name: "limit of a sidecar", config: `{"sidecars": [{"name": "a", "image": "a:1", "limits": {"memory": "x"}}]}`,
+			at: `sidecars[0].limits["memory"]`, text: "which is not a quantity"},
+	}
+}
+
 // badSecurity returns mistakes in the security settings of the pods.
 func badSecurity() []badInput {
 	return []badInput{

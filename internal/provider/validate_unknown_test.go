@@ -36,7 +36,14 @@ func everything() map[string]string {
 			"env_vars": {"A": "b"}, "secrets": [{"name": "hf", "env_vars": ["HF_TOKEN"], "env_keys": {"T": "t"},
 			"mount_path": "/hf",
 			"default_mode": "0400"}],
-			"config_maps": [{"name": "settings", "env_vars": ["MODE"], "env_keys": {"LEVEL": "level"},
+			"volumes": [{"claim_name": "data", "mount_path": "/data", "read_only": true}],
+			"load": {"module_name": "work", "cls_or_fn_name": "Model", "file_path": "/app", "callable_type": "cls",
+			"init_args": "{\"size\": 7}"},
+			"freeze": false, "gpu_anti_affinity": false`
+		gpus  = `"gpus": 1, "gpu_type": "L4"`
+		queue = `"queue_name": "q", "queue_scheduler": "kueue"`
+	)
+	const sources = `"config_maps": [{"name": "settings", "env_vars": ["MODE"], "env_keys": {"LEVEL": "level"},
 			"mount_path": "/settings", "default_mode": "0440"}],
 			"env_from": [{"secret": "db", "prefix": "DB_"}, {"config_map": "defaults"}],
 			"volumes": [{"name": "data", "claim_name": "data", "mount_path": "/data", "read_only": true},
@@ -48,19 +55,25 @@ func everything() map[string]string {
 			"supplemental_groups": [3000], "seccomp_profile": {"type": "Localhost", "localhost_profile": "a.json"},
 			"privileged": false, "allow_privilege_escalation": false, "read_only_root_filesystem": true,
 			"capabilities": {"add": ["IPC_LOCK"], "drop": ["ALL"]}},
-			"host_network": true, "restart_triggers": {"settings": "1"},
-			"load": {"module_name": "work", "cls_or_fn_name": "Model", "file_path": "/app", "callable_type": "cls",
-			"init_args": "{\"size\": 7}"},
-			"freeze": false, "gpu_anti_affinity": false`
-		gpus  = `"gpus": 1, "gpu_type": "L4"`
-		queue = `"queue_name": "q", "queue_scheduler": "kueue"`
-	)
+			"init_containers": [{"name": "fetch", "image": "fetch:1", "image_pull_policy": "Always",
+			"command": ["fetch"], "args": ["-v"], "working_dir": "/w", "env_vars": {"A": "b"},
+			"env_from": [{"secret": "s", "prefix": "S_"}, {"config_map": "c"}], "cpus": "1", "memory": "1Gi",
+			"limits": {"memory": "2Gi"}, "ports": [{"container_port": 9000, "name": "health"}],
+			"volume_mounts": [{"name": "data", "mount_path": "/data", "sub_path": "a", "read_only": false}]}],
+			"sidecars": [{"name": "proxy", "image": "proxy:1", "image_pull_policy": "Never", "command": ["proxy"],
+			"args": ["-v"], "working_dir": "/w", "env_vars": {"A": "b"},
+			"env_from": [{"secret": "s", "prefix": "S_"}, {"config_map": "c"}], "cpus": "1", "memory": "1Gi",
+			"limits": {"memory": "2Gi"},
+			"volume_mounts": [{"name": "data", "mount_path": "/data", "sub_path": "a", "read_only": true}]}],
+			"host_network": true, "restart_triggers": {"settings": "1"}`
 	set := func(parts ...string) string { return "{" + strings.Join(parts, ", ") + "}" }
 	return map[string]string{
 		"pods": set(inPod, gpus, queue, `"replicas": 2, "suspend": false, "endpoint": {"selector": {"app": "x"}},
 			"service_template": "{\"spec\": {\"minReadySeconds\": 5}}"`),
+		"sources and other containers": set(around, sources),
 		"server of one's own": set(around, gpus, `"image": "vllm/vllm-openai:v0.11.0", "command": ["vllm"],
 			"args": ["serve"], "port": 8000, "health_path": "/health", "env_vars": {"A": "$(B)"}, "replicas": 2,
+			"sidecars": [{"name": "metrics", "image": "m:1", "ports": [{"container_port": 9000, "name": "metrics"}]}],
 			"strategy": "RollingUpdate", "termination_grace_period": "2m", "suspend": false,
 			"pod_disruption_budget": {"min_available": "1"},
 			"expose": {"hosts": ["a.example"], "path": "/v1", "protocol": "http", "annotations": {"a": "b"},
@@ -231,7 +244,7 @@ func TestComputeReportsNoAdditionalProblemsForUnknownValues(t *testing.T) {
 		badCombinations(), badDuplicates(), badIdentity(), badAutoscale(), badDistribute(), badModes(),
 		badManifests(), badManifestOnly(), badIdentityOfManifests(),
 		badPodTemplatePaths(), badSelectors(), badImageSetups(),
-		badTensorServers(), badOwnServers(), badSources(), badSecurity(), badDevices(), badPlacement(), badExposures(),
+		badTensorServers(), badOwnServers(), badSources(), badSecurity(), badContainers(), badDevices(), badPlacement(), badExposures(),
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {

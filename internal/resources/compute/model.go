@@ -50,6 +50,9 @@ type model struct {
 	EnvFrom    types.List   `tfsdk:"env_from"`
 	Volumes    types.List   `tfsdk:"volumes"`
 
+	InitContainers types.List `tfsdk:"init_containers"`
+	Sidecars       types.List `tfsdk:"sidecars"`
+
 	Command              types.List   `tfsdk:"command"`
 	Args                 types.List   `tfsdk:"args"`
 	Port                 types.Int64  `tfsdk:"port"`

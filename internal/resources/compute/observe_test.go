@@ -119,6 +119,12 @@ func settings(t *testing.T) map[string]func(*model) {
 			m.ServiceAccountName, m.PriorityClassName = types.StringValue("runner"), types.StringValue("high")
 			m.RuntimeClassName = types.StringValue("gvisor")
 		},
+		"other containers": func(m *model) {
+			m.InitContainers = tf.Encode(&c.Converter, m.InitContainers, []manifest.Container{{Name: "fetch", Image: "a:1",
+				EnvVars: map[string]string{"A": "b", "EMPTY": ""}, EnvFrom: []manifest.EnvFrom{{ConfigMap: "c"}}}})
+			m.Sidecars = tf.Encode(&c.Converter, m.Sidecars, []manifest.Container{{Name: "proxy", Image: "a:1",
+				Ports: []corev1.ContainerPort{{ContainerPort: 80}}}, {Name: "logs", Image: "a:1", Args: []string{"-v"}}})
+		},
 		"security": func(m *model) {
 			m.HostNetwork = types.BoolValue(true)
 			m.SecurityContext = tf.Encode(&c.Converter, m.SecurityContext, &manifest.SecurityContext{

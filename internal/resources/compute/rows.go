@@ -78,6 +78,8 @@ var rows = complete([]row{
 	{name: "config_maps", runners: kubetorchPods},
 	{name: "env_from", runners: kubetorchPods},
 	{name: "volumes", runners: anyOverride},
+	{name: "init_containers", runners: kubetorchPods},
+	{name: "sidecars", runners: kubetorchPods},
 	{name: "volume_claim_templates", runners: kind.SkyTorch},
 
 	{name: "autoscale", runners: kubetorchPods, follow: followAutoscale},

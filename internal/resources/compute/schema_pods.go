@@ -107,11 +107,10 @@ func securityAttributes() map[string]schema.Attribute {
 			listvalidator.ValueStringsAre(tf.Capability()))
 	}
 	return map[string]schema.Attribute{
-		"security_context": tf.OptionalObject("Security settings of the pods. The attributes up to `seccomp_profile` "+
-			"are set on the pod and apply to all of its containers. `privileged`, `allow_privilege_escalation`, "+
-			"`read_only_root_filesystem` and `capabilities` are set on the main container. Kubetorch's server installs "+
-			"packages when it starts, which requires a user that can write to the file system, unless `freeze` is "+
-			"set.", map[string]schema.Attribute{
+		"security_context": tf.OptionalObject("Security settings of the pods. `privileged`, "+
+			"`allow_privilege_escalation`, `read_only_root_filesystem` and `capabilities` are set on the main container, "+
+			"the others on the pod, so that they apply to all of its containers. Kubetorch's server installs packages "+
+			"when it starts, which requires a user that can write to the file system, unless `freeze` is set.", map[string]schema.Attribute{
 			"run_as_user":     id("ID of the user of the processes. Defaults to that of the image."),
 			"run_as_group":    id("ID of the primary group of the processes. Defaults to that of the image."),
 			"run_as_non_root": tf.OptionalBool("Whether a container whose user is root must not start."),

@@ -169,6 +169,25 @@ func allAttributes() []attributes {
 			  env_from    = [{ config_map = "settings" }, { secret = "db" }]`,
 		},
 		{
+			name: "other containers",
+			created: `
+			  volumes         = [{ name = "models", empty_dir = {}, mount_path = "/models", read_only = true }]
+			  init_containers = [{
+			    name = "fetch", image = "fetch:1", command = ["fetch"], env_vars = { FROM = "hub", EMPTY = "" }
+			    cpus = 0.1, limits = { memory = "128Mi" }, volume_mounts = [{ name = "models", mount_path = "/out" }]
+			  }]
+			  sidecars = [{ name = "metrics", image = "metrics:1", ports = [{ container_port = 9000, name = "metrics" }] }]`,
+			changed: `
+			  init_containers = [
+			    { name = "check", image = "check:1", working_dir = "/" },
+			    { name = "fetch", image = "fetch:2", args = ["--all"], env_vars = { FROM = "mirror" } },
+			  ]
+			  sidecars = [
+			    { name = "logs", image = "logs:1", image_pull_policy = "Always", memory = "64Mi" },
+			    { name = "metrics", image = "metrics:1" },
+			  ]`,
+		},
+		{
 			name: "security",
 			created: `
 			  security_context = {
