@@ -74,6 +74,7 @@ const (
 	AllowedSerializationAnnotation = KubetorchGroup + "/allowed-serialization"
 	GPUMemoryAnnotation            = "gpu-memory" // of KAI, in MiB
 	ImageDigestAnnotation          = KubetorchGroup + "/image-digest"
+	RestartTriggersAnnotation      = KubetorchGroup + "/restart-triggers"
 	// LoggingAnnotation contains the fields of LoggingConfig of Kubetorch that its
 	// CRD lacks, as JSON with the names of Kubetorch. Durations are in seconds.
 	LoggingAnnotation = KubetorchGroup + "/logging"

@@ -12,10 +12,17 @@ import (
 // manifests therefore contains a reference in place of each value that env_vars sets: (env_vars.NAME). It is recognized
 // by its place, so that the same text elsewhere is only text.
 
-// HideEnvVars returns a copy of a workload with references in place of the values in the environment of its main
-// containers. Other values of these variables stay.
+// EnvValues are the values of env_vars, by the name of the container in init_containers or sidecars, and those of the
+// main container by [MainContainer].
+type EnvValues map[string]map[string]string
+
+// MainContainer is the key of the main container, which has another name in each kind.
+const MainContainer = ""
+
+// HideEnvVars returns a copy of a workload with references in place of the values in the environment of its containers.
+// Other values of these variables stay.
 func HideEnvVars(
-	workload *unstructured.Unstructured, values map[string]string, podTemplate ...string,
+	workload *unstructured.Unstructured, values EnvValues, podTemplate ...string,
 ) *unstructured.Unstructured {
 	out := workload.DeepCopy()
 	replaceEnv(out, values, podTemplate, func(value, reference string) (from, to string) { return value, reference })
@@ -24,19 +31,19 @@ func HideEnvVars(
 
 // ShowEnvVars replaces the references in a workload by the values, and reports whether there are any. It is the inverse
 // of HideEnvVars.
-func ShowEnvVars(workload *unstructured.Unstructured, values map[string]string, podTemplate ...string) bool {
+func ShowEnvVars(workload *unstructured.Unstructured, values EnvValues, podTemplate ...string) bool {
 	return replaceEnv(workload, values, podTemplate,
 		func(value, reference string) (from, to string) { return reference, value })
 }
 
-// replaceEnv replaces values in the environment of the main containers of a workload, and the lines of the startup
-// script that export them. direction returns what is replaced, and by what. The result reports whether anything
-// changes.
+// replaceEnv replaces values in the environment of the containers of a workload, and the lines of the startup script
+// that export those of the main containers. direction returns what is replaced, and by what. The result reports whether
+// anything changes.
 func replaceEnv(
-	workload *unstructured.Unstructured, values map[string]string, podTemplate []string,
+	workload *unstructured.Unstructured, all EnvValues, podTemplate []string,
 	direction func(value, reference string) (from, to string),
 ) (changed bool) {
-	lines := map[string]string{}
+	values, lines := all[MainContainer], map[string]string{}
 	for name, value := range values {
 		for _, line := range expansions(map[string]string{name: value}) {
 			from, to := direction(line, "export "+name+"="+reference(name))
@@ -44,14 +51,7 @@ func replaceEnv(
 		}
 	}
 	for _, container := range mainContainers(workload, podTemplate) {
-		for _, variable := range kind.ListAt(container, "env") {
-			name, _ := variable["name"].(string)
-			value, isText := variable["value"].(string)
-			set, isSet := values[name]
-			if from, to := direction(set, reference(name)); isText && isSet && value == from && from != to {
-				variable["value"], changed = to, true
-			}
-		}
+		changed = replaceVariables(container, values, direction) || changed
 		args, _ := container["args"].([]any)
 		for i, arg := range args {
 			script, isText := arg.(string)
@@ -63,6 +63,30 @@ func replaceEnv(
 			}
 			changed = changed || script != arg
 			args[i] = script
+		}
+	}
+	k, _ := kindOfObject(workload.GroupVersionKind(), podTemplate)
+	for _, group := range k.Groups(workload.Object) {
+		for _, list := range []string{"initContainers", "containers"} {
+			for _, container := range kind.ListAt(workload.Object, kind.Under(group.Template, "spec", list)...) {
+				if name, _ := container["name"].(string); name != MainContainer && name != k.Container {
+					changed = replaceVariables(container, all[name], direction) || changed
+				}
+			}
+		}
+	}
+	return changed
+}
+
+func replaceVariables(
+	container map[string]any, values map[string]string, direction func(value, reference string) (from, to string),
+) (changed bool) {
+	for _, variable := range kind.ListAt(container, "env") {
+		name, _ := variable["name"].(string)
+		value, isText := variable["value"].(string)
+		set, isSet := values[name]
+		if from, to := direction(set, reference(name)); isText && isSet && value == from && from != to {
+			variable["value"], changed = to, true
 		}
 	}
 	return changed

@@ -48,11 +48,11 @@ func TestValuesOfEnvVarsAreHiddenWhereTheAttributeSetsThem(t *testing.T) {
 			t.Parallel()
 			live := ofContainers(t, test.live)
 			before := live.DeepCopy()
-			hidden := manifest.HideEnvVars(live, values)
+			hidden := manifest.HideEnvVars(live, manifest.EnvValues{manifest.MainContainer: values})
 			if diff := cmp.Diff(ofContainers(t, test.hidden), hidden); diff != "" {
 				t.Errorf("hidden:\n%s", diff)
 			}
-			if shown := manifest.ShowEnvVars(hidden, values); shown == cmp.Equal(before, ofContainers(t, test.hidden)) {
+			if shown := manifest.ShowEnvVars(hidden, manifest.EnvValues{manifest.MainContainer: values}); shown == cmp.Equal(before, ofContainers(t, test.hidden)) {
 				t.Errorf("reported as shown: %t", shown)
 			}
 			if diff := cmp.Diff(live, hidden); diff != "" {
@@ -62,6 +62,29 @@ func TestValuesOfEnvVarsAreHiddenWhereTheAttributeSetsThem(t *testing.T) {
 				t.Errorf("the object was changed:\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestValuesOfOtherContainersAreHidden(t *testing.T) {
+	t.Parallel()
+	for name, autoscale := range map[string]*manifest.Autoscale{"Deployment": nil, "Knative Service": {}} {
+		live := render(t, minimal(func(c *manifest.Compute) {
+			c.Autoscale, c.EnvVars = autoscale, map[string]string{"A": "of-main"}
+			if autoscale != nil {
+				c.Replicas, c.ReplicasGiven = 0, false
+			}
+			c.InitContainers = []manifest.Container{{Name: "fetch", Image: "a:1", EnvVars: map[string]string{"A": "of-init"}}}
+			c.Sidecars = []manifest.Container{{Name: "proxy", Image: "a:1", EnvVars: map[string]string{"A": "of-sidecar"}}}
+		}))[0]
+		values := manifest.EnvValues{manifest.MainContainer: {"A": "of-main"}, "fetch": {"A": "of-init"},
+			"proxy": {"A": "of-sidecar"}}
+		hidden := manifest.HideEnvVars(live, values)
+		if text := toJSON(t, hidden.Object); strings.Contains(text, `"of-`) || strings.Count(text, "(env_vars.A)") != 3 {
+			t.Errorf("%s: %s", name, text)
+		}
+		if !manifest.ShowEnvVars(hidden, values) || !cmp.Equal(live, hidden) {
+			t.Errorf("%s: shown again:\n%s", name, cmp.Diff(live, hidden))
+		}
 	}
 }
 
@@ -80,12 +103,12 @@ func FuzzHideEnvVars(f *testing.F) {
 		live := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment",
 			"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{container}}}}}}
 		values := map[string]string{name: value}
-		hidden := manifest.HideEnvVars(live, values)
+		hidden := manifest.HideEnvVars(live, manifest.EnvValues{manifest.MainContainer: values})
 		if strings.Contains(toJSON(t, hidden.Object), `"value":`+toJSON(t, map[string]any{"": value})[4:]) &&
 			value != "(env_vars."+name+")" {
 			t.Errorf("the value is shown: %v", hidden)
 		}
-		manifest.ShowEnvVars(hidden, values)
+		manifest.ShowEnvVars(hidden, manifest.EnvValues{manifest.MainContainer: values})
 		if diff := cmp.Diff(live, hidden); diff != "" {
 			t.Errorf("shown again:\n%s", diff)
 		}

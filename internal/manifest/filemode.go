@@ -21,26 +21,3 @@ func ParseFileMode(text string) (int32, error) {
 
 // FileModeText is the inverse of [ParseFileMode].
 func FileModeText(mode int32) string { return fmt.Sprintf("%04o", mode) }
-
-// secretVolumeOf returns the name of the volume for a mounted item of secrets. Items of one Secret share a volume if
-// they have the same mode, which is a field of the volume.
-func secretVolumeOf(secrets []SecretRef, item SecretRef) string {
-	name := secretVolumeName(item.Name)
-	for _, other := range secrets {
-		if other.Name != item.Name || other.MountPath == "" {
-			continue
-		}
-		if mode := modeOrNone(item); mode != modeOrNone(other) {
-			return hashedVolumeName(name, "secret/"+item.Name+"@"+mode)
-		}
-		return name
-	}
-	return name
-}
-
-func modeOrNone(s SecretRef) string {
-	if s.DefaultMode == nil {
-		return "none"
-	}
-	return FileModeText(*s.DefaultMode)
-}

@@ -86,6 +86,7 @@ type Compute struct {
 
 	Labels, Annotations map[string]string // on the workload and its pods
 	PodLabels           map[string]string // only on the pods, in addition to Labels
+	RestartTriggers     map[string]string // replaces the pods if it changes
 	// Strategy is how a Deployment replaces its pods, "Recreate" or "RollingUpdate"; empty: see kind.StrategyOf.
 	Strategy                 string
 	MaxSurge, MaxUnavailable string // limits of a rolling update, such as "1" or "50%"; empty: see there
@@ -96,6 +97,8 @@ type Compute struct {
 	ServiceAccountName string
 	PriorityClassName  string
 	RuntimeClassName   *string
+	SecurityContext    *SecurityContext
+	HostNetwork        bool
 	TopologySpread     []corev1.TopologySpreadConstraint // on the pods of the compute; see defaultMaxSkew
 	Affinity           *corev1.Affinity                  // in addition to GPUAntiAffinity
 	// TerminationGracePeriod is the time between SIGTERM and SIGKILL, in whole seconds; nil: Kubernetes' default, 30 s.
@@ -109,7 +112,11 @@ type Compute struct {
 	WorkingDir           string
 	EnvVars              map[string]string
 	Secrets              []SecretRef
+	ConfigMaps           []ConfigMapRef
+	EnvFrom              []EnvFrom
 	Volumes              []VolumeRef
+	InitContainers       []Container // run one after the other before the main container
+	Sidecars             []Container // run beside the main container
 	Load                 *Load
 	Freeze               bool          // nothing is installed or synced into the pod
 	LaunchTimeout        time.Duration // time that the server may take to start
@@ -218,25 +225,6 @@ type Distribute struct {
 	QuorumTimeout  string // how long a call waits for them, a duration
 	MonitorMembers *bool
 	Args           map[string]any // further settings of the type, verbatim
-}
-
-// SecretRef exposes a Secret to the pods: keys as environment variables, all keys
-// as files in a read-only directory, or both.
-type SecretRef struct {
-	Name    string
-	EnvVars []string // keys of the Secret, and the names of the variables
-	// EnvKeys are the keys of variables with another name, by the name of the variable.
-	EnvKeys   map[string]string
-	MountPath string // absolute
-	// DefaultMode are the permission bits of the mounted files, 0 to 0777; nil: Kubernetes' default, 0644.
-	DefaultMode *int32
-}
-
-// VolumeRef mounts a PersistentVolumeClaim into the pods.
-type VolumeRef struct {
-	ClaimName string
-	MountPath string // absolute
-	ReadOnly  bool
 }
 
 // VolumeClaimTemplate is the template of a PersistentVolumeClaim for the pod of a

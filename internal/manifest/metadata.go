@@ -63,6 +63,9 @@ func templateAnnotations(c Compute, k kind.Kind) map[string]string {
 	if c.ImageSetup != nil && c.ImageSetup.Digest != "" {
 		annotations[kind.ImageDigestAnnotation] = c.ImageSetup.Digest
 	}
+	if len(c.RestartTriggers) > 0 {
+		annotations[kind.RestartTriggersAnnotation] = restartDigest(c.RestartTriggers)
+	}
 	return annotations
 }
 

@@ -45,6 +45,7 @@ func Observe(workload *unstructured.Unstructured, podTemplate ...string) Compute
 	}
 	c.PodLabels = withoutIdentity(Without(template.Labels, workload.GetLabels()), c.Name)
 	observePod(&c, template.Spec)
+	observeOthers(&c, k, template.Spec)
 	for _, container := range template.Spec.Containers {
 		if container.Name == k.Container {
 			observeContainer(&c, container)

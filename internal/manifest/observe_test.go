@@ -198,10 +198,76 @@ func TestObserveIsTheInverseOfRender(t *testing.T) {
 				{Name: "files.of.a-name-that-no-volume-can-have", MountPath: "/files"},
 			}
 		},
+		"ConfigMaps": func(c *manifest.Compute) {
+			c.Secrets = []manifest.SecretRef{{Name: "same-name", EnvVars: []string{"S"}, MountPath: "/secret"}}
+			c.ConfigMaps = []manifest.ConfigMapRef{
+				{Name: "same-name", EnvVars: []string{"A"}, EnvKeys: map[string]string{"B": "b"}, MountPath: "/one"},
+				{Name: "modes", MountPath: "/modes", DefaultMode: new(int32(0o400))},
+				{Name: "modes", MountPath: "/more-modes", DefaultMode: new(int32(0))},
+				{Name: "files.of.a-name-that-no-volume-can-have", MountPath: "/files"},
+			}
+		},
+		"all keys as variables": func(c *manifest.Compute) {
+			c.EnvFrom = []manifest.EnvFrom{{Secret: "a", Prefix: "A_"}, {ConfigMap: "a"}}
+		},
+		"other containers": func(c *manifest.Compute) {
+			c.Volumes = []manifest.VolumeRef{
+				{ClaimName: "data", MountPath: "/data", ReadOnly: true},
+				{Name: "scratch", EmptyDir: &corev1.EmptyDirVolumeSource{}, MountPath: "/scratch"},
+			}
+			c.InitContainers = []manifest.Container{
+				{Name: "fetch", Image: "fetch:1", ImagePullPolicy: "Never", Command: []string{"fetch"}, Args: []string{"-v"},
+					WorkingDir: "/work", EnvVars: map[string]string{"A": "b", "EMPTY": ""},
+					EnvFrom: []manifest.EnvFrom{{Secret: "keys", Prefix: "K_"}},
+					CPUs:    quantity(t, "1"), Memory: quantity(t, "1Gi"),
+					Limits:       map[string]resource.Quantity{"cpu": *quantity(t, "2"), "example.com/x": *quantity(t, "1")},
+					VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/out", SubPath: "models"}}},
+				{Name: "check", Image: "check:1"},
+			}
+			c.Sidecars = []manifest.Container{{Name: "proxy", Image: "proxy:1",
+				Ports:        []corev1.ContainerPort{{Name: "metrics", ContainerPort: 9000}, {ContainerPort: 9001}},
+				VolumeMounts: []corev1.VolumeMount{{Name: "scratch", MountPath: "/in", ReadOnly: true}}}}
+		},
+		"network of the node": func(c *manifest.Compute) { c.HostNetwork = true },
+		"security of the pod": func(c *manifest.Compute) {
+			c.SecurityContext = &manifest.SecurityContext{RunAsUser: new(int64(0)), RunAsGroup: new(int64(1)),
+				RunAsNonRoot: new(false), FSGroup: new(int64(0)), SupplementalGroups: []int64{0, 5},
+				SeccompProfile: &corev1.SeccompProfile{Type: "RuntimeDefault"}}
+		},
+		"security of the container": func(c *manifest.Compute) {
+			c.SecurityContext = &manifest.SecurityContext{Privileged: new(false), AllowPrivilegeEscalation: new(true),
+				ReadOnlyRootFilesystem: new(false), Capabilities: &corev1.Capabilities{
+					Add: []corev1.Capability{"IPC_LOCK"}, Drop: []corev1.Capability{"NET_RAW"}}}
+		},
+		"security of a frozen container": func(c *manifest.Compute) {
+			c.Freeze, c.SecurityContext = true, &manifest.SecurityContext{RunAsUser: new(int64(7)),
+				Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
+		},
+		"security of a server of one's own": func(c *manifest.Compute) {
+			c.Command, c.LogLevel, c.LaunchTimeout = []string{"serve"}, "", 0
+			c.SecurityContext = &manifest.SecurityContext{
+				Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"SYS_PTRACE"}}}
+		},
 		"volumes": func(c *manifest.Compute) {
 			c.Volumes = []manifest.VolumeRef{
 				{ClaimName: "data", MountPath: "/data", ReadOnly: true},
 				{ClaimName: "scratch", MountPath: "/scratch"},
+				{ClaimName: "scratch", MountPath: "/parts", SubPath: "one", ReadOnly: true},
+				{ClaimName: "secrets-of-a.name.that.is.another", MountPath: "/other"},
+			}
+		},
+		"volumes of all sources": func(c *manifest.Compute) {
+			c.ConfigMaps = []manifest.ConfigMapRef{{Name: "a", MountPath: "/keys"}}
+			c.Volumes = []manifest.VolumeRef{
+				{ConfigMap: "a", MountPath: "/a"}, {Secret: "a", MountPath: "/b", SubPath: "key"},
+				{EmptyDir: &corev1.EmptyDirVolumeSource{}, MountPath: "/c"},
+				{Name: "memory", EmptyDir: &corev1.EmptyDirVolumeSource{Medium: "Memory", SizeLimit: quantity(t, "1Gi")},
+					MountPath: "/d"},
+				{HostPath: &corev1.HostPathVolumeSource{Path: "/mnt"}, MountPath: "/e"},
+				{HostPath: &corev1.HostPathVolumeSource{Path: "/dev/x", Type: new(corev1.HostPathCharDev)},
+					MountPath: "/dev/x"},
+				{Image: &corev1.ImageVolumeSource{Reference: "models:1", PullPolicy: "Always"}, MountPath: "/f"},
+				{Name: "renamed", ClaimName: "data", MountPath: "/g"},
 			}
 		},
 	} {

@@ -25,11 +25,6 @@ func kubetorchServer(main *corev1ac.ContainerApplyConfiguration, c Compute, k ki
 	// unchanged.
 	main.WithCommand(shellCommand()...).WithArgs(revision.StartupScript(c, k.GroupVersionKind))
 	serve(main, c, revision.Probes(c))
-	if !c.Freeze {
-		// Kubetorch's debugger attaches to the running server.
-		main.WithSecurityContext(corev1ac.SecurityContext().
-			WithCapabilities(corev1ac.Capabilities().WithAdd("SYS_PTRACE")))
-	}
 }
 
 func shellCommand() []string { return []string{"/bin/bash", "-c"} }

@@ -19,11 +19,14 @@ const LogLevelVariable = "KT_LOG_LEVEL"
 // podTemplate returns the template of the pods that run the server.
 func podTemplate(c Compute, k kind.Kind, worker bool) map[string]any {
 	volumes, mounts := volumesAndMounts(c)
+	initial, plain := otherContainers(c, k)
 	template := toMap(corev1ac.PodTemplateSpec().
 		WithLabels(templateLabels(c, worker)).
 		WithAnnotations(templateAnnotations(c, k)))
 	template["spec"] = podSpec(c, corev1ac.PodSpec().
+		WithInitContainers(initial...).
 		WithContainers(container(c, k, mounts)).
+		WithContainers(plain...).
 		WithServiceAccountName(cmp.Or(c.ServiceAccountName, DefaultServiceAccount)).
 		WithVolumes(volumes...))
 	return template
@@ -36,9 +39,11 @@ func container(
 		WithName(k.Container).
 		WithImage(cmp.Or(c.Image, DefaultImage)).
 		WithEnv(env(c)...).
+		WithEnvFrom(envFrom(c.EnvFrom)...).
 		WithResources(resources(c)).
 		WithVolumeMounts(mounts...).
-		WithLifecycle(lifecycle(c))
+		WithLifecycle(lifecycle(c)).
+		WithSecurityContext(containerSecurity(c))
 	if c.runsOwnServer() {
 		ownServer(main, c)
 	} else {
@@ -81,7 +86,7 @@ func startupFailures(timeout time.Duration) int32 {
 }
 
 // env returns the environment in Kubetorch's order: the variables of the user and of load by
-// name, the log level of Kubetorch unless the user or a secret sets it, and keys of secrets.
+// name, the log level of Kubetorch unless the user or a key sets it, and keys of Secrets and ConfigMaps.
 func env(c Compute) []*corev1ac.EnvVarApplyConfiguration {
 	var all []*corev1ac.EnvVarApplyConfiguration
 	variables := union(c.EnvVars, c.Load.variables(c))
@@ -94,31 +99,13 @@ func env(c Compute) []*corev1ac.EnvVarApplyConfiguration {
 		level := strings.ToUpper(cmp.Or(c.LogLevel, DefaultLogLevel))
 		all = append(all, corev1ac.EnvVar().WithName(LogLevelVariable).WithValue(level))
 	}
-	return append(all, secretEnv(c.Secrets)...)
-}
-
-func secretEnv(secrets []SecretRef) []*corev1ac.EnvVarApplyConfiguration {
-	var all []*corev1ac.EnvVarApplyConfiguration
-	for _, secret := range secrets {
-		add := func(name, key string) {
-			all = append(all, corev1ac.EnvVar().WithName(name).WithValueFrom(corev1ac.EnvVarSource().
-				WithSecretKeyRef(corev1ac.SecretKeySelector().WithName(secret.Name).WithKey(key))))
-		}
-		for _, key := range secret.EnvVars {
-			add(key, key)
-		}
-		for _, name := range slices.Sorted(maps.Keys(secret.EnvKeys)) {
-			add(name, secret.EnvKeys[name])
-		}
-	}
-	return all
+	return append(all, keyEnv(c)...)
 }
 
 func givesLogLevel(c Compute) bool {
 	_, ok := c.EnvVars[LogLevelVariable]
-	return ok || slices.ContainsFunc(c.Secrets, func(s SecretRef) bool {
-		_, ok := s.EnvKeys[LogLevelVariable]
-		return ok || slices.Contains(s.EnvVars, LogLevelVariable)
+	return ok || slices.ContainsFunc(slices.Concat(c.Secrets, c.ConfigMaps), func(s SecretRef) bool {
+		return s.sets(LogLevelVariable)
 	})
 }
 
@@ -126,28 +113,18 @@ func givesLogLevel(c Compute) bool {
 func observeContainer(c *Compute, container corev1.Container) {
 	c.Image, c.ImagePullPolicy, c.WorkingDir = container.Image, string(container.ImagePullPolicy), container.WorkingDir
 	observeResources(c, container.Resources)
-	security := container.SecurityContext
-	c.Freeze = !observeOwnServer(c, container) && (security == nil || security.Capabilities == nil ||
-		!slices.Contains(security.Capabilities.Add, "SYS_PTRACE"))
+	observeContainerSecurity(c, container.SecurityContext, !observeOwnServer(c, container))
 	if probe := container.StartupProbe; probe != nil {
 		c.LaunchTimeout = time.Duration(max(probe.FailureThreshold, 0)) * startupPeriod * time.Second
 	}
+	c.EnvFrom = observeEnvFrom(container.EnvFrom)
 	c.EnvVars = map[string]string{}
 	for _, variable := range container.Env {
 		switch {
-		case variable.ValueFrom != nil && variable.ValueFrom.SecretKeyRef != nil:
-			secret := secretNamed(c, variable.ValueFrom.SecretKeyRef.Name)
-			if key := variable.ValueFrom.SecretKeyRef.Key; key != variable.Name {
-				if secret.EnvKeys == nil {
-					secret.EnvKeys = map[string]string{}
-				}
-				secret.EnvKeys[variable.Name] = key
-			} else {
-				secret.EnvVars = append(secret.EnvVars, variable.Name)
-			}
-		case variable.ValueFrom == nil && variable.Name == LogLevelVariable:
+		case observeKey(c, variable):
+		case variable.Name == LogLevelVariable:
 			c.LogLevel = strings.ToLower(variable.Value)
-		case variable.ValueFrom == nil:
+		default:
 			c.EnvVars[variable.Name] = variable.Value
 		}
 	}

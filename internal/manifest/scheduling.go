@@ -29,7 +29,11 @@ const defaultMaxSkew = 1
 // schedule returns the fields of a pod for its scheduling and for pulling images.
 func schedule(c Compute) corev1.PodSpec {
 	pod := corev1.PodSpec{NodeSelector: NodeSelector(c), Tolerations: tolerations(c), Affinity: podAffinity(c),
-		PriorityClassName: c.PriorityClassName, RuntimeClassName: c.RuntimeClassName}
+		PriorityClassName: c.PriorityClassName, RuntimeClassName: c.RuntimeClassName,
+		SecurityContext: podSecurity(c.SecurityContext), HostNetwork: c.HostNetwork}
+	if c.HostNetwork {
+		pod.DNSPolicy = corev1.DNSClusterFirstWithHostNet // the default would not resolve Services
+	}
 	for _, name := range c.ImagePullSecrets {
 		pod.ImagePullSecrets = append(pod.ImagePullSecrets, corev1.LocalObjectReference{Name: name})
 	}
@@ -51,7 +55,8 @@ func schedule(c Compute) corev1.PodSpec {
 // observePod is the inverse of schedule.
 func observePod(c *Compute, pod corev1.PodSpec) {
 	c.ServiceAccountName, c.PriorityClassName = pod.ServiceAccountName, pod.PriorityClassName
-	c.RuntimeClassName = pod.RuntimeClassName
+	c.RuntimeClassName, c.HostNetwork = pod.RuntimeClassName, pod.HostNetwork
+	observePodSecurity(c, pod.SecurityContext)
 	c.NodeSelector, c.Tolerations = union(pod.NodeSelector), pod.Tolerations
 	if product, ok := c.NodeSelector[kind.GPUProductLabel]; ok {
 		c.GPUType = NodeLabel{kind.GPUProductLabel, product}

@@ -103,17 +103,13 @@ func tensorServerVolumes(c Compute) ([]*corev1ac.VolumeApplyConfiguration, []*co
 	}
 	for _, s := range c.Secrets {
 		if s.MountPath != "" {
-			add(secretVolumeName(s.Name), "secret/"+s.Name, s.MountPath, true,
+			add(keysVolumeName(secretVolumePrefix, s.Name), "secret/"+s.Name, s.MountPath, true,
 				corev1ac.Volume().WithSecret(secretSource(s)))
 		}
 	}
 	for _, v := range c.Volumes {
-		claim := corev1ac.PersistentVolumeClaimVolumeSource().WithClaimName(v.ClaimName)
-		if v.ReadOnly {
-			claim.WithReadOnly(true)
-		}
-		add(claimVolumeName(v.ClaimName), "claim/"+v.ClaimName, v.MountPath, v.ReadOnly,
-			corev1ac.Volume().WithPersistentVolumeClaim(claim))
+		add(v.volumeName(), "claim/"+v.ClaimName, v.MountPath, v.ReadOnly,
+			v.source(Compute{Volumes: []VolumeRef{v}}))
 	}
 	for _, t := range c.VolumeClaimTemplates {
 		mounts = append(mounts, mount(t.Name, t.MountPath, false))
@@ -144,6 +140,9 @@ func observeTensorServer(c *Compute, workload map[string]any) {
 	}
 	observeContainer(c, container)
 	observeMounts(c, container, corev1.PodTemplateSpec{Spec: spec.Override})
+	for i := range c.Volumes {
+		c.Volumes[i].Name = "" // no attribute sets it
+	}
 	c.Command, c.Args, c.Freeze = spec.Command, spec.Args, false
 	for _, variable := range spec.Env {
 		if variable.Name == LogLevelVariable { // has no meaning for tensor servers

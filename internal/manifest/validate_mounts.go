@@ -10,39 +10,59 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// validateSecrets rejects secrets that are not used, and environment variables that are set twice.
-func validateSecrets(c Compute, errs *Errors) {
+// validateKeys rejects Secrets and ConfigMaps that are not used, and environment variables that are set twice.
+func validateKeys(c Compute, errs *Errors) {
 	setBy := map[string]Path{}
 	for name := range c.EnvVars {
 		setBy[name] = At("env_vars")
 	}
 	for i, secret := range c.Secrets {
-		at := At("secrets", Index(i))
-		envVars, envKeys := at.At(Name("env_vars")), at.At(Name("env_keys"))
-		mountPath := at.At(Name("mount_path"))
-		if secret.EnvVars == nil && secret.EnvKeys == nil && secret.MountPath == "" {
-			errs.report(at, "Unused secret", "%s is neither exposed nor mounted: set env_vars, env_keys or "+
-				"mount_path.", at).
-				Concerning(envVars, envKeys, mountPath)
+		validateKeysOf(At("secrets", Index(i)), "secret", secret, setBy, errs)
+	}
+	for i, configMap := range c.ConfigMaps {
+		validateKeysOf(At("config_maps", Index(i)), "ConfigMap", configMap, setBy, errs)
+	}
+	validateEnvFrom(At("env_from"), c.EnvFrom, errs)
+}
+
+func validateKeysOf(at Path, noun string, ref SecretRef, setBy map[string]Path, errs *Errors) {
+	envVars, envKeys, mountPath := at.At(Name("env_vars")), at.At(Name("env_keys")), at.At(Name("mount_path"))
+	if ref.EnvVars == nil && ref.EnvKeys == nil && ref.MountPath == "" {
+		errs.report(at, "Unused "+noun, "%s is neither exposed nor mounted: set env_vars, env_keys or mount_path.", at).
+			Concerning(envVars, envKeys, mountPath)
+	}
+	if ref.DefaultMode != nil && ref.MountPath == "" {
+		mode := at.At(Name("default_mode"))
+		errs.report(mode, "default_mode without mounted files",
+			"%s applies to files, but no keys are mounted as files: set mount_path, or remove default_mode.", mode).
+			Concerning(mountPath)
+	}
+	set := func(item Path, name string) {
+		if other, taken := setBy[name]; taken {
+			errs.report(item, "Variable set twice", "%s sets %s, a variable that %s also sets: remove one of them.",
+				item, name, other)
 		}
-		if secret.DefaultMode != nil && secret.MountPath == "" {
-			mode := at.At(Name("default_mode"))
-			errs.report(mode, "default_mode without mounted files",
-				"%s applies to files, but no keys are mounted as files: set mount_path, or remove default_mode.", mode).
-				Concerning(mountPath)
-		}
-		set := func(item Path, name string) {
-			if other, taken := setBy[name]; taken {
-				errs.report(item, "Variable set twice", "%s sets %s, a variable that %s also sets: remove one of "+
-					"them.", item, name, other)
-			}
-			setBy[name] = at
-		}
-		for j, name := range secret.EnvVars {
-			set(envVars.At(Index(j)), name)
-		}
-		for _, name := range slices.Sorted(maps.Keys(secret.EnvKeys)) {
-			set(envKeys.At(Entry(name)), name)
+		setBy[name] = at
+	}
+	for j, name := range ref.EnvVars {
+		set(envVars.At(Index(j)), name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(ref.EnvKeys)) {
+		set(envKeys.At(Entry(name)), name)
+	}
+}
+
+// validateEnvFrom rejects items that are not exactly one Secret or ConfigMap.
+func validateEnvFrom(at Path, sources []EnvFrom, errs *Errors) {
+	for i, from := range sources {
+		item := at.At(Index(i))
+		secret, configMap := item.At(Name("secret")), item.At(Name("config_map"))
+		switch {
+		case from.Secret != "" && from.ConfigMap != "":
+			errs.report(item, conflict, "%s has both secret and config_map: use an item for each.", item)
+		case from.Secret == "" && from.ConfigMap == "":
+			errs.report(item, "Missing source", "%s has no source of variables: set secret or config_map.", item).
+				Concerning(secret, configMap)
 		}
 	}
 }
@@ -72,6 +92,9 @@ func validateMounts(c Compute, errs *Errors) {
 	}
 	for i, secret := range c.Secrets {
 		add(At("secrets", Index(i)), secret.MountPath)
+	}
+	for i, configMap := range c.ConfigMaps {
+		add(At("config_maps", Index(i)), configMap.MountPath)
 	}
 	for i, volume := range c.Volumes {
 		add(At("volumes", Index(i)), volume.MountPath)

@@ -50,6 +50,13 @@ func validateRuntime(c Compute) Errors {
 		reject("env_vars", len(secret.EnvVars))
 		reject("env_keys", len(secret.EnvKeys))
 	}
+	for i, v := range c.Volumes {
+		if at := At("volumes", Index(i)); v.Name != "" || v.ClaimName == "" || v.SubPath != "" {
+			errs.report(at, conflict, "%s has name, sub_path or another source than claim_name, which the provider "+
+				"supports only with runtime = %q: remove them.", at, kind.RuntimeKubetorch).
+				Concerning(append(identityOfVolume(at), runtime)...)
+		}
+	}
 	return errs
 }
 

@@ -14,41 +14,49 @@ import (
 )
 
 const (
-	sharedMemoryVolume = "dshm"
-	sharedMemoryPath   = "/dev/shm"
-	secretVolumePrefix = "secrets-"
-	imageVolume        = "image-setup"
-	imagePath          = "/etc/kubetorch/image"
+	sharedMemoryVolume    = "dshm"
+	sharedMemoryPath      = "/dev/shm"
+	secretVolumePrefix    = "secrets-"
+	configMapVolumePrefix = "configmaps-"
+	imageVolume           = "image-setup"
+	imagePath             = "/etc/kubetorch/image"
 )
 
-// volumesAndMounts returns the shared memory, the mounted secrets, the claims and the
-// setup of the image, in this order. A secret or claim that is mounted twice has one
-// volume, unless the modes of the secret differ.
+// volumesAndMounts returns the shared memory, the mounted secrets and ConfigMaps, the
+// volumes of the user and the setup of the image, in this order. An object that is mounted
+// twice has one volume, unless the modes of its files differ.
 func volumesAndMounts(c Compute) ([]*corev1ac.VolumeApplyConfiguration, []*corev1ac.VolumeMountApplyConfiguration) {
 	volumes := []*corev1ac.VolumeApplyConfiguration{sharedMemory(c)}
 	mounts := []*corev1ac.VolumeMountApplyConfiguration{mount(sharedMemoryVolume, sharedMemoryPath, false)}
 	seen := map[string]bool{}
-	add := func(name, path string, readOnly bool, volume func() *corev1ac.VolumeApplyConfiguration) {
-		if !seen[name] {
+	add := func(m *corev1ac.VolumeMountApplyConfiguration, volume func() *corev1ac.VolumeApplyConfiguration) {
+		if name := *m.Name; !seen[name] {
 			seen[name] = true
 			volumes = append(volumes, volume().WithName(name))
 		}
-		mounts = append(mounts, mount(name, path, readOnly))
+		mounts = append(mounts, m)
 	}
 	for _, s := range c.Secrets {
 		if s.MountPath != "" {
-			add(secretVolumeOf(c.Secrets, s), s.MountPath, true, func() *corev1ac.VolumeApplyConfiguration {
+			name := keysVolumeOf(secretVolumePrefix, c.Secrets, s)
+			add(mount(name, s.MountPath, true), func() *corev1ac.VolumeApplyConfiguration {
 				return corev1ac.Volume().WithSecret(secretSource(s))
 			})
 		}
 	}
+	for _, m := range c.ConfigMaps {
+		if m.MountPath != "" {
+			name := keysVolumeOf(configMapVolumePrefix, c.ConfigMaps, m)
+			add(mount(name, m.MountPath, true), func() *corev1ac.VolumeApplyConfiguration {
+				return corev1ac.Volume().WithConfigMap(configMapSource(m))
+			})
+		}
+	}
 	for _, v := range c.Volumes {
-		add(claimVolumeName(v.ClaimName), v.MountPath, v.ReadOnly, func() *corev1ac.VolumeApplyConfiguration {
-			return corev1ac.Volume().WithPersistentVolumeClaim(claim(c, v.ClaimName))
-		})
+		add(v.mount(v.volumeName()), func() *corev1ac.VolumeApplyConfiguration { return v.source(c) })
 	}
 	if c.ImageSetup != nil {
-		add(imageVolume, imagePath, true, func() *corev1ac.VolumeApplyConfiguration {
+		add(mount(imageVolume, imagePath, true), func() *corev1ac.VolumeApplyConfiguration {
 			return corev1ac.Volume().WithConfigMap(corev1ac.ConfigMapVolumeSource().WithName(c.ImageSetup.ConfigMap))
 		})
 	}
@@ -69,15 +77,10 @@ func secretSource(s SecretRef) *corev1ac.SecretVolumeSourceApplyConfiguration {
 	return source
 }
 
-// claim returns the source of a volume, which is read-only if all of its mounts are.
-func claim(c Compute, name string) *corev1ac.PersistentVolumeClaimVolumeSourceApplyConfiguration {
-	source := corev1ac.PersistentVolumeClaimVolumeSource().WithClaimName(name)
-	for _, v := range c.Volumes {
-		if v.ClaimName == name && !v.ReadOnly {
-			return source
-		}
-	}
-	return source.WithReadOnly(true)
+func configMapSource(m ConfigMapRef) *corev1ac.ConfigMapVolumeSourceApplyConfiguration {
+	source := corev1ac.ConfigMapVolumeSource().WithName(m.Name)
+	source.DefaultMode = m.DefaultMode
+	return source
 }
 
 func mount(volume, path string, readOnly bool) *corev1ac.VolumeMountApplyConfiguration {
@@ -88,23 +91,37 @@ func mount(volume, path string, readOnly bool) *corev1ac.VolumeMountApplyConfigu
 	return m
 }
 
-func secretVolumeName(secret string) string {
-	name := secretVolumePrefix + secret
-	if isVolumeName(name) {
+// keysVolumeOf returns the name of the volume for a mounted item of secrets or config_maps. Items of one object share
+// a volume if they have the same mode, which is a field of the volume.
+func keysVolumeOf(prefix string, refs []SecretRef, item SecretRef) string {
+	name := keysVolumeName(prefix, item.Name)
+	for _, other := range refs {
+		if other.Name != item.Name || other.MountPath == "" {
+			continue
+		}
+		if mode := modeOrNone(item); mode != modeOrNone(other) {
+			return hashedVolumeName(name, keysSource(prefix, item.Name)+"@"+mode)
+		}
 		return name
 	}
-	return hashedVolumeName(name, "secret/"+secret)
+	return name
 }
 
-// claimVolumeName returns the name of the claim, as in Kubetorch, unless another
-// volume could have this name.
-func claimVolumeName(claim string) string {
-	if isVolumeName(claim) && claim != sharedMemoryVolume && claim != imageVolume &&
-		!strings.HasPrefix(claim, secretVolumePrefix) {
-		return claim
+func modeOrNone(s SecretRef) string {
+	if s.DefaultMode == nil {
+		return "none"
 	}
-	return hashedVolumeName(claim, "claim/"+claim)
+	return FileModeText(*s.DefaultMode)
 }
+
+func keysVolumeName(prefix, object string) string {
+	if name := prefix + object; isVolumeName(name) {
+		return name
+	}
+	return hashedVolumeName(prefix+object, keysSource(prefix, object))
+}
+
+func keysSource(prefix, object string) string { return strings.TrimSuffix(prefix, "s-") + "/" + object }
 
 func isVolumeName(s string) bool { return len(validation.IsDNS1123Label(s)) == 0 }
 
@@ -138,25 +155,12 @@ func observeMounts(c *Compute, container corev1.Container, template corev1.PodTe
 		case volume.Name == imageVolume && volume.ConfigMap != nil:
 			c.ImageSetup = &ImageSetup{ConfigMap: volume.ConfigMap.Name,
 				Digest: template.Annotations[kind.ImageDigestAnnotation]}
-		case volume.Secret != nil:
-			secret := secretNamed(c, volume.Secret.SecretName)
-			if secret.MountPath != "" { // mounted twice
-				c.Secrets = append(c.Secrets, SecretRef{Name: secret.Name})
-				secret = &c.Secrets[len(c.Secrets)-1]
-			}
-			secret.MountPath, secret.DefaultMode = mount.MountPath, volume.Secret.DefaultMode
-		case volume.PersistentVolumeClaim != nil:
-			c.Volumes = append(c.Volumes, VolumeRef{
-				ClaimName: volume.PersistentVolumeClaim.ClaimName, MountPath: mount.MountPath, ReadOnly: mount.ReadOnly,
-			})
+		case volume.Secret != nil && strings.HasPrefix(volume.Name, secretVolumePrefix):
+			addMount(&c.Secrets, volume.Secret.SecretName, mount.MountPath, volume.Secret.DefaultMode)
+		case volume.ConfigMap != nil && strings.HasPrefix(volume.Name, configMapVolumePrefix):
+			addMount(&c.ConfigMaps, volume.ConfigMap.Name, mount.MountPath, volume.ConfigMap.DefaultMode)
+		default:
+			observeVolume(c, volume, mount)
 		}
 	}
-}
-
-func secretNamed(c *Compute, name string) *SecretRef {
-	i := slices.IndexFunc(c.Secrets, func(s SecretRef) bool { return s.Name == name })
-	if i < 0 {
-		i, c.Secrets = len(c.Secrets), append(c.Secrets, SecretRef{Name: name})
-	}
-	return &c.Secrets[i]
 }

@@ -363,7 +363,10 @@ func badSelectors() []badInput {
 		"image_pull_secrets":   `["registry"]`,
 		"working_dir":          `"/app"`,
 		"env_vars":             `{"A": "b"}`, "secrets": `[{"name": "hf", "mount_path": "/hf"}]`,
-		"volumes":    `[{"claim_name": "c", "mount_path": "/c"}]`,
+		"volumes":         `[{"claim_name": "c", "mount_path": "/c"}]`,
+		"init_containers": `[{"name": "a", "image": "a:1"}]`, "sidecars": `[{"name": "a", "image": "a:1"}]`,
+		"security_context": `{"run_as_user": 1}`, "host_network": `true`, "restart_triggers": `{"a": "b"}`,
+		"config_maps": `[{"name": "c", "mount_path": "/c"}]`, "env_from": `[{"secret": "s"}]`,
 		"queue_name": `"q"`, "service_template": `"{\"spec\": {}}"`, "freeze": `true`, "suspend": `true`,
 	} {
 		cases = append(cases, badInput{

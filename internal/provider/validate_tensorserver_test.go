@@ -119,6 +119,9 @@ func meaningless() map[string]string {
 		"working_dir": `"/x"`, "queue_name": `"q"`, "freeze": `true`, "inactivity_ttl": `"2h"`,
 		"logging_config":        `{}`,
 		"allowed_serialization": `["json"]`,
+		"init_containers":       `[{"name": "a", "image": "a:1"}]`, "sidecars": `[{"name": "a", "image": "a:1"}]`,
+		"security_context": `{"run_as_user": 1}`, "host_network": `true`, "restart_triggers": `{"a": "b"}`,
+		"config_maps": `[{"name": "c", "mount_path": "/c"}]`, "env_from": `[{"secret": "s"}]`,
 	}
 }
 

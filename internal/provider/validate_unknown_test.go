@@ -43,12 +43,37 @@ func everything() map[string]string {
 		gpus  = `"gpus": 1, "gpu_type": "L4"`
 		queue = `"queue_name": "q", "queue_scheduler": "kueue"`
 	)
+	const sources = `"config_maps": [{"name": "settings", "env_vars": ["MODE"], "env_keys": {"LEVEL": "level"},
+			"mount_path": "/settings", "default_mode": "0440"}],
+			"env_from": [{"secret": "db", "prefix": "DB_"}, {"config_map": "defaults"}],
+			"volumes": [{"name": "data", "claim_name": "data", "mount_path": "/data", "read_only": true},
+			{"config_map": "settings", "mount_path": "/a"}, {"secret": "keys", "mount_path": "/b", "sub_path": "key"},
+			{"empty_dir": {"medium": "Memory", "size_limit": "1Gi"}, "mount_path": "/c"},
+			{"host_path": {"path": "/mnt", "type": "Directory"}, "mount_path": "/d"},
+			{"image": {"reference": "models:1", "pull_policy": "Always"}, "mount_path": "/e"}],
+			"security_context": {"run_as_user": 1000, "run_as_group": 1000, "run_as_non_root": true, "fs_group": 2000,
+			"supplemental_groups": [3000], "seccomp_profile": {"type": "Localhost", "localhost_profile": "a.json"},
+			"privileged": false, "allow_privilege_escalation": false, "read_only_root_filesystem": true,
+			"capabilities": {"add": ["IPC_LOCK"], "drop": ["ALL"]}},
+			"init_containers": [{"name": "fetch", "image": "fetch:1", "image_pull_policy": "Always",
+			"command": ["fetch"], "args": ["-v"], "working_dir": "/w", "env_vars": {"A": "b"},
+			"env_from": [{"secret": "s", "prefix": "S_"}, {"config_map": "c"}], "cpus": "1", "memory": "1Gi",
+			"limits": {"memory": "2Gi"}, "ports": [{"container_port": 9000, "name": "health"}],
+			"volume_mounts": [{"name": "data", "mount_path": "/data", "sub_path": "a", "read_only": false}]}],
+			"sidecars": [{"name": "proxy", "image": "proxy:1", "image_pull_policy": "Never", "command": ["proxy"],
+			"args": ["-v"], "working_dir": "/w", "env_vars": {"A": "b"},
+			"env_from": [{"secret": "s", "prefix": "S_"}, {"config_map": "c"}], "cpus": "1", "memory": "1Gi",
+			"limits": {"memory": "2Gi"},
+			"volume_mounts": [{"name": "data", "mount_path": "/data", "sub_path": "a", "read_only": true}]}],
+			"host_network": true, "restart_triggers": {"settings": "1"}`
 	set := func(parts ...string) string { return "{" + strings.Join(parts, ", ") + "}" }
 	return map[string]string{
 		"pods": set(inPod, gpus, queue, `"replicas": 2, "suspend": false, "endpoint": {"selector": {"app": "x"}},
 			"service_template": "{\"spec\": {\"minReadySeconds\": 5}}"`),
+		"sources and other containers": set(around, sources),
 		"server of one's own": set(around, gpus, `"image": "vllm/vllm-openai:v0.11.0", "command": ["vllm"],
 			"args": ["serve"], "port": 8000, "health_path": "/health", "env_vars": {"A": "$(B)"}, "replicas": 2,
+			"sidecars": [{"name": "metrics", "image": "m:1", "ports": [{"container_port": 9000, "name": "metrics"}]}],
 			"strategy": "RollingUpdate", "max_surge": "1", "max_unavailable": "25%",
 			"pre_stop": {"sleep": "10s"}, "termination_grace_period": "2m", "suspend": false,
 			"pod_disruption_budget": {"min_available": "1"},
@@ -251,6 +276,7 @@ func TestComputeReportsNoAdditionalProblemsForUnknownValues(t *testing.T) {
 		badManifests(), badManifestOnly(), badIdentityOfManifests(),
 		badPodTemplatePaths(), badSelectors(), badImageSetups(),
 		badTensorServers(), badOwnServers(), badDevices(), badPlacement(), badExposures(), badServing(),
+		badSources(), badSecurity(), badContainers(),
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {

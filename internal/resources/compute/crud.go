@@ -94,6 +94,7 @@ func (w *writer) saveFailed(ctx context.Context, prior owned.Objects) {
 	for key, object := range current {
 		if roleOf(object.Content) == manifest.RoleWorkload && !object.Equal(prior[key]) {
 			w.Prior.EnvVars = w.Plan.EnvVars
+			w.Prior.InitContainers, w.Prior.Sidecars = w.Plan.InitContainers, w.Plan.Sidecars
 		}
 	}
 	w.Prior.Manifests = withNulls(w.Prior.manifestsOf(current, &before, prior), before.Manifests)

@@ -1,7 +1,8 @@
 package compute
 
 import (
-	"maps"
+	"reflect"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -14,7 +15,7 @@ import (
 // objects decodes the attribute manifests, in which references stand for the values of env_vars.
 func (m *model) objects() (owned.Objects, error) {
 	objects, err := owned.ObjectsOf(m.Manifests)
-	values := tf.Texts(m.EnvVars)
+	values := m.envValues()
 	if err != nil || len(values) == 0 {
 		return objects, err
 	}
@@ -34,14 +35,31 @@ func (m *model) objects() (owned.Objects, error) {
 	return objects, nil
 }
 
+// envValues returns the values of env_vars of all containers. It omits containers without any.
+func (m *model) envValues() manifest.EnvValues {
+	all := manifest.EnvValues{}
+	add := func(container string, variables types.Map) {
+		if values := tf.Texts(variables); len(values) > 0 {
+			all[container] = values
+		}
+	}
+	add(manifest.MainContainer, m.EnvVars)
+	for _, item := range slices.Concat(m.InitContainers.Elements(), m.Sidecars.Elements()) {
+		if container, ok := item.(types.Object); ok {
+			add(memberOf[types.String](container, "name").ValueString(), memberOf[types.Map](container, "env_vars"))
+		}
+	}
+	return all
+}
+
 // manifestsOf returns the attribute manifests for objects. Those that before has in prior keep their text, if env_vars
 // is the same.
 func (m *model) manifestsOf(objects owned.Objects, before *model, prior owned.Objects) types.Map {
-	values := tf.Texts(m.EnvVars)
+	values := m.envValues()
 	if len(values) == 0 {
 		return objects.Value()
 	}
-	texts, same := tf.Texts(before.Manifests), m.EnvVars.Equal(before.EnvVars)
+	texts, same := tf.Texts(before.Manifests), reflect.DeepEqual(values, before.envValues())
 	elements := make(map[string]attr.Value, len(objects))
 	for key, object := range objects {
 		text := object.Text
@@ -69,5 +87,5 @@ func (p *planner) sameObjects() bool {
 
 // sameObjects reports whether two models have the same objects, and refer to the same values.
 func (m *model) sameObjects(o *model) bool {
-	return m.Manifests.Equal(o.Manifests) && maps.Equal(tf.Texts(m.EnvVars), tf.Texts(o.EnvVars))
+	return m.Manifests.Equal(o.Manifests) && reflect.DeepEqual(m.envValues(), o.envValues())
 }

@@ -37,15 +37,23 @@ type model struct {
 	ServiceAccountName     types.String         `tfsdk:"service_account_name"`
 	PriorityClassName      types.String         `tfsdk:"priority_class_name"`
 	RuntimeClassName       types.String         `tfsdk:"runtime_class_name"`
+	SecurityContext        types.Object         `tfsdk:"security_context"`
+	HostNetwork            types.Bool           `tfsdk:"host_network"`
+	RestartTriggers        types.Map            `tfsdk:"restart_triggers"`
 	ImagePullPolicy        types.String         `tfsdk:"image_pull_policy"`
 	ImagePullSecrets       types.List           `tfsdk:"image_pull_secrets"`
 	WorkingDir             types.String         `tfsdk:"working_dir"`
 
-	Image    types.String `tfsdk:"image"`
-	ImageRef types.Object `tfsdk:"image_ref"`
-	EnvVars  types.Map    `tfsdk:"env_vars"`
-	Secrets  types.List   `tfsdk:"secrets"`
-	Volumes  types.List   `tfsdk:"volumes"`
+	Image      types.String `tfsdk:"image"`
+	ImageRef   types.Object `tfsdk:"image_ref"`
+	EnvVars    types.Map    `tfsdk:"env_vars"`
+	Secrets    types.List   `tfsdk:"secrets"`
+	ConfigMaps types.List   `tfsdk:"config_maps"`
+	EnvFrom    types.List   `tfsdk:"env_from"`
+	Volumes    types.List   `tfsdk:"volumes"`
+
+	InitContainers types.List `tfsdk:"init_containers"`
+	Sidecars       types.List `tfsdk:"sidecars"`
 
 	Command              types.List   `tfsdk:"command"`
 	Args                 types.List   `tfsdk:"args"`

@@ -118,6 +118,9 @@ func withoutPodDetails(seen manifest.Compute) manifest.Compute {
 	seen.Ports, seen.Probes, seen.PreStop = nil, nil, nil
 	seen.Limits, seen.ExtendedResources, seen.PodLabels = nil, nil, nil
 	seen.Affinity, seen.TopologySpread, seen.TerminationGracePeriod = nil, nil, nil
+	seen.ConfigMaps, seen.EnvFrom, seen.SecurityContext, seen.HostNetwork = nil, nil, nil, false
+	seen.InitContainers, seen.Sidecars = nil, nil
+	seen.Volumes = slices.DeleteFunc(seen.Volumes, func(v manifest.VolumeRef) bool { return v.ClaimName == "" })
 	return seen
 }
 

@@ -119,6 +119,19 @@ func settings(t *testing.T) map[string]func(*model) {
 			m.ServiceAccountName, m.PriorityClassName = types.StringValue("runner"), types.StringValue("high")
 			m.RuntimeClassName = types.StringValue("gvisor")
 		},
+		"other containers": func(m *model) {
+			m.InitContainers = tf.Encode(&c.Converter, m.InitContainers, []manifest.Container{{Name: "fetch", Image: "a:1",
+				EnvVars: map[string]string{"A": "b", "EMPTY": ""}, EnvFrom: []manifest.EnvFrom{{ConfigMap: "c"}}}})
+			m.Sidecars = tf.Encode(&c.Converter, m.Sidecars, []manifest.Container{{Name: "proxy", Image: "a:1",
+				Ports: []corev1.ContainerPort{{ContainerPort: 80}}}, {Name: "logs", Image: "a:1", Args: []string{"-v"}}})
+		},
+		"security": func(m *model) {
+			m.HostNetwork = types.BoolValue(true)
+			m.SecurityContext = tf.Encode(&c.Converter, m.SecurityContext, &manifest.SecurityContext{
+				RunAsUser: new(int64(0)), SupplementalGroups: []int64{1}, Privileged: new(false),
+				SeccompProfile: &corev1.SeccompProfile{Type: "Localhost", LocalhostProfile: new("a.json")},
+				Capabilities:   &corev1.Capabilities{Add: []corev1.Capability{"IPC_LOCK"}}})
+		},
 		"container": func(m *model) {
 			m.Image, m.ImagePullPolicy = types.StringValue("one:1"), types.StringValue("Always")
 			m.ImagePullSecrets = tf.Encode(&c.Converter, m.ImagePullSecrets, []string{"registry"})
@@ -130,8 +143,13 @@ func settings(t *testing.T) map[string]func(*model) {
 			m.Secrets = tf.Encode(&c.Converter, m.Secrets,
 				[]manifest.SecretRef{{Name: "tokens", EnvVars: []string{"HF_TOKEN"}, MountPath: "/tokens",
 					EnvKeys: map[string]string{"TOKEN": "token"}}})
+			m.ConfigMaps = tf.Encode(&c.Converter, m.ConfigMaps, []manifest.ConfigMapRef{{Name: "settings",
+				EnvVars: []string{"A"}, MountPath: "/settings", DefaultMode: new(int32(0o400))}})
+			m.EnvFrom = tf.Encode(&c.Converter, m.EnvFrom, []manifest.EnvFrom{{Secret: "all", Prefix: "P_"}})
 			m.Volumes = tf.Encode(&c.Converter, m.Volumes,
-				[]manifest.VolumeRef{{ClaimName: "data", MountPath: "/data", ReadOnly: true}})
+				[]manifest.VolumeRef{{ClaimName: "data", MountPath: "/data", ReadOnly: true},
+					{Name: "x", EmptyDir: &corev1.EmptyDirVolumeSource{Medium: "Memory"}, MountPath: "/x", SubPath: "a"},
+					{HostPath: &corev1.HostPathVolumeSource{Path: "/mnt"}, MountPath: "/mnt"}})
 		},
 		"queue of Kueue": func(m *model) {
 			m.QueueName, m.QueueScheduler = types.StringValue("a"), types.StringValue("kueue")

@@ -59,6 +59,9 @@ var rows = complete([]row{
 	{name: "service_account_name", runners: anyOverride, override: "serviceAccountName"},
 	{name: "priority_class_name", runners: kubetorchPods},
 	{name: "runtime_class_name", runners: kubetorchPods},
+	{name: "security_context", runners: kubetorchPods},
+	{name: "host_network", runners: kubetorchPods},
+	{name: "restart_triggers", runners: kubetorchPods, unobserved: true}, // pods contain only a digest
 	{name: "queue_name", runners: kubetorchPods},
 	{name: "queue_scheduler", runners: kubetorchPods, unseenZero: true, // it is known only with a queue
 		unset: types.StringValue(kind.QueueSchedulerKueue)}, // the default of every compute
@@ -78,7 +81,11 @@ var rows = complete([]row{
 	{name: "pre_stop", runners: kubetorchPods},
 	{name: "env_vars", runners: anyPods},
 	{name: "secrets", runners: anyOverride},
+	{name: "config_maps", runners: kubetorchPods},
+	{name: "env_from", runners: kubetorchPods},
 	{name: "volumes", runners: anyOverride},
+	{name: "init_containers", runners: kubetorchPods},
+	{name: "sidecars", runners: kubetorchPods},
 	{name: "volume_claim_templates", runners: kind.SkyTorch},
 
 	{name: "autoscale", runners: kubetorchPods, follow: followAutoscale},

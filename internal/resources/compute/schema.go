@@ -32,9 +32,9 @@ func attributes() map[string]schema.Attribute {
 			"Timeout of the deletion, including the termination of the last pod. Defaults to `10m`."),
 	}
 	for _, group := range []map[string]schema.Attribute{
-		identityAttributes(), resourceAttributes(), podAttributes(), placementAttributes(), modeAttributes(),
-		jobAttributes(), servingAttributes(), tensorServerAttributes(), behaviourAttributes(), lifecycleAttributes(),
-		computedAttributes(),
+		identityAttributes(), resourceAttributes(), podAttributes(), sourceAttributes(), securityAttributes(),
+		containerAttributes(), placementAttributes(), modeAttributes(), jobAttributes(), servingAttributes(),
+		tensorServerAttributes(), behaviourAttributes(), lifecycleAttributes(), computedAttributes(),
 	} {
 		maps.Copy(all, group)
 	}
@@ -130,29 +130,6 @@ func podAttributes() map[string]schema.Attribute {
 			"expands only `$(NAME)`. The values are in state. A plan hides those of sensitive variables, and "+
 			"`manifests` contains references to all, such as `(env_vars.MODE)`. Other clients can read them in the "+
 			"workload, so use `secrets` for secret values.", tf.NoNulls(), mapvalidator.KeysAre(tf.EnvVarName())),
-		"secrets": tf.OptionalObjects("Secrets of the same namespace to use as environment variables, as files, or "+
-			"both.", map[string]schema.Attribute{
-			"name": tf.RequiredText("Name of the Secret.", tf.ObjectName()),
-			"env_vars": tf.OptionalTexts("Keys of the Secret to set as environment variables of the same name.",
-				listvalidator.SizeAtLeast(1), tf.NoNulls(), listvalidator.ValueStringsAre(tf.EnvVarName())),
-			"env_keys": tf.OptionalTextMap("Keys of the Secret to set as environment variables of another name, "+
-				"by the name of the variable, such as `{ HF_TOKEN = \"token\" }`.",
-				mapvalidator.SizeAtLeast(1), tf.NoNulls(), mapvalidator.KeysAre(tf.EnvVarName()),
-				mapvalidator.ValueStringsAre(tf.SecretKey())),
-			"mount_path": tf.OptionalText("Directory where the keys are mounted as read-only files.",
-				tf.MountPath()),
-			"default_mode": tf.OptionalText("Permission bits of the files in `mount_path`, as four octal digits "+
-				"from `0000` to `0777`, such as `0400`. Defaults to the default of Kubernetes, `0644`. `ref` "+
-				"of `kt_secret` sets `0400` for SSH keys. The files are owned by root. For pods that run as "+
-				"another user, see [kt_secret](secret.md#file-permissions). Changing this restarts the "+
-				"pods.", tf.FileMode()),
-		}),
-		"volumes": tf.OptionalObjects("PersistentVolumeClaims of the same namespace to mount.",
-			map[string]schema.Attribute{
-				"claim_name": tf.RequiredText("Name of the claim.", tf.ObjectName()),
-				"mount_path": tf.RequiredText("Mount path of the volume. Must be an absolute path.", tf.MountPath()),
-				"read_only":  tf.OptionalBool("Whether to mount the volume read-only."),
-			}),
 	}
 }
 

@@ -158,6 +158,72 @@ func allAttributes() []attributes {
 				"MODE = \"slow\", PATHS = \"$HOME/x\" }",
 		},
 		{
+			name: "ConfigMaps",
+			objects: "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {MODE: fast, level: high}}\n---\n" +
+				"{apiVersion: v1, kind: Secret, metadata: {name: db}, stringData: {USER: none}}",
+			created: `
+			  config_maps = [{ name = "settings", env_vars = ["MODE"], mount_path = "/settings", default_mode = "0440" }]
+			  env_from    = [{ secret = "db", prefix = "DB_" }]`,
+			changed: `
+			  config_maps = [{ name = "settings", env_keys = { LEVEL = "level" } }]
+			  env_from    = [{ config_map = "settings" }, { secret = "db" }]`,
+		},
+		{
+			name: "other containers",
+			created: `
+			  volumes         = [{ name = "models", empty_dir = {}, mount_path = "/models", read_only = true }]
+			  init_containers = [{
+			    name = "fetch", image = "fetch:1", command = ["fetch"], env_vars = { FROM = "hub", EMPTY = "" }
+			    cpus = 0.1, limits = { memory = "128Mi" }, volume_mounts = [{ name = "models", mount_path = "/out" }]
+			  }]
+			  sidecars = [{ name = "metrics", image = "metrics:1", ports = [{ container_port = 9000, name = "metrics" }] }]`,
+			changed: `
+			  init_containers = [
+			    { name = "check", image = "check:1", working_dir = "/" },
+			    { name = "fetch", image = "fetch:2", args = ["--all"], env_vars = { FROM = "mirror" } },
+			  ]
+			  sidecars = [
+			    { name = "logs", image = "logs:1", image_pull_policy = "Always", memory = "64Mi" },
+			    { name = "metrics", image = "metrics:1" },
+			  ]`,
+		},
+		{
+			name: "security",
+			created: `
+			  security_context = {
+			    run_as_user = 0, fs_group = 2000, supplemental_groups = [1, 2], seccomp_profile = { type = "RuntimeDefault" }
+			    read_only_root_filesystem = false, capabilities = { add = ["IPC_LOCK"], drop = ["NET_RAW"] }
+			  }`,
+			changed: `
+			  security_context = {
+			    run_as_user = 1000, run_as_non_root = true, run_as_group = 0, allow_privilege_escalation = true
+			    privileged = false
+			  }
+			  host_network = true`,
+		},
+		{
+			name:    "restart triggers",
+			created: `restart_triggers = { settings = "1" }`,
+			changed: `restart_triggers = { settings = "2", empty = "" }`,
+			hidden:  []string{"restart_triggers"},
+		},
+		{
+			name:    "sources of volumes",
+			objects: "{apiVersion: v1, kind: ConfigMap, metadata: {name: files}, data: {app.json: '{}'}}",
+			created: `
+			  volumes = [
+			    { name = "cache", empty_dir = { medium = "Memory", size_limit = "0.5Gi" }, mount_path = "/cache" },
+			    { config_map = "files", mount_path = "/etc/app.json", sub_path = "app.json", read_only = true },
+			    { host_path = { path = "/tmp", type = "Directory" }, mount_path = "/host" },
+			  ]`,
+			changed: `
+			  volumes = [
+			    { name = "cache", empty_dir = {}, mount_path = "/cache" },
+			    { image = { reference = "models:1", pull_policy = "Never" }, mount_path = "/models" },
+			    { config_map = "files", mount_path = "/etc/app" },
+			  ]`,
+		},
+		{
 			name: "secrets and volumes",
 			objects: `
 apiVersion: v1

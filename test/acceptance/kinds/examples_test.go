@@ -10,6 +10,15 @@ import (
 	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
 
+// referenced are the objects that the example of the guide about pods refers to.
+const referenced = `
+{apiVersion: v1, kind: ConfigMap, metadata: {name: server}, data: {log-level: info, server.yaml: "{}"}}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: database}, stringData: {USER: none}}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: hub}, stringData: {HF_TOKEN: not-a-real-token}}
+`
+
 // prerequisites are objects that the example production-service requires in its namespace.
 const prerequisites = `
 apiVersion: v1
@@ -109,6 +118,10 @@ func TestAccExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 		{Dir: "guides/serve-a-model", Env: map[string]string{"HF_TOKEN": "not-a-real-token"}},
 		{Dir: "guides/security"},
 		{Dir: "guides/spot"},
+		{Dir: "guides/pods", Prepare: func(t *testing.T, ns string) {
+			t.Helper()
+			cluster.Apply(t, referenced, "-n", ns)
+		}},
 		{Dir: "guides/gpu-types", Prepare: func(t *testing.T, _ string) {
 			t.Helper()
 			const label = "karpenter.k8s.aws/instance-gpu-name"

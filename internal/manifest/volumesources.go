@@ -1,0 +1,182 @@
+package manifest
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+)
+
+// VolumeRef mounts a volume into the pods. Exactly one of its sources is set.
+type VolumeRef struct {
+	Name string // of the volume in the pod, for mounts of other containers; empty: derived from the source
+
+	ClaimName, ConfigMap, Secret string // names of objects of the same namespace
+
+	EmptyDir *corev1.EmptyDirVolumeSource
+	HostPath *corev1.HostPathVolumeSource
+	Image    *corev1.ImageVolumeSource
+
+	MountPath string // absolute
+	SubPath   string // path in the volume that is mounted; empty: its root
+	ReadOnly  bool
+}
+
+// sources returns the attributes of the sources that are set.
+func (v VolumeRef) sources() []string {
+	var set []string
+	for _, source := range []struct {
+		attribute string
+		isSet     bool
+	}{
+		{"claim_name", v.ClaimName != ""}, {"config_map", v.ConfigMap != ""}, {"secret", v.Secret != ""},
+		{"empty_dir", v.EmptyDir != nil}, {"host_path", v.HostPath != nil}, {"image", v.Image != nil},
+	} {
+		if source.isSet {
+			set = append(set, source.attribute)
+		}
+	}
+	return set
+}
+
+// volumeName returns the name of the volume. For a claim, it is that of the claim, as in Kubetorch, unless another
+// volume could have this name. For another source, it is derived from the path, so that each item has its own volume.
+func (v VolumeRef) volumeName() string {
+	switch {
+	case v.Name != "":
+		return v.Name
+	case v.ClaimName == "":
+		return hashedVolumeName("volume"+v.MountPath, "volume"+v.MountPath)
+	case isVolumeName(v.ClaimName) && !isReservedVolume(v.ClaimName):
+		return v.ClaimName
+	default:
+		return hashedVolumeName(v.ClaimName, "claim/"+v.ClaimName)
+	}
+}
+
+// isReservedVolume reports whether a volume that no item of volumes describes can have a name.
+func isReservedVolume(name string) bool {
+	return name == sharedMemoryVolume || name == imageVolume || strings.HasPrefix(name, secretVolumePrefix) ||
+		strings.HasPrefix(name, configMapVolumePrefix)
+}
+
+func (v VolumeRef) mount(volume string) *corev1ac.VolumeMountApplyConfiguration {
+	m := mount(volume, v.MountPath, v.ReadOnly)
+	if v.SubPath != "" {
+		m.WithSubPath(v.SubPath)
+	}
+	return m
+}
+
+// source returns a volume without its name.
+func (v VolumeRef) source(c Compute) *corev1ac.VolumeApplyConfiguration {
+	volume := corev1ac.Volume()
+	switch {
+	case v.ConfigMap != "":
+		volume.WithConfigMap(corev1ac.ConfigMapVolumeSource().WithName(v.ConfigMap))
+	case v.Secret != "":
+		volume.WithSecret(corev1ac.SecretVolumeSource().WithSecretName(v.Secret))
+	case v.EmptyDir != nil:
+		source := corev1ac.EmptyDirVolumeSource()
+		if v.EmptyDir.Medium != "" {
+			source.WithMedium(v.EmptyDir.Medium)
+		}
+		source.SizeLimit = v.EmptyDir.SizeLimit
+		volume.WithEmptyDir(source)
+	case v.HostPath != nil:
+		source := corev1ac.HostPathVolumeSource().WithPath(v.HostPath.Path)
+		source.Type = v.HostPath.Type
+		volume.WithHostPath(source)
+	case v.Image != nil:
+		source := corev1ac.ImageVolumeSource().WithReference(v.Image.Reference)
+		if v.Image.PullPolicy != "" {
+			source.WithPullPolicy(v.Image.PullPolicy)
+		}
+		volume.WithImage(source)
+	default:
+		volume.WithPersistentVolumeClaim(claim(c, v))
+	}
+	return volume
+}
+
+// claim returns the source of a volume, which is read-only if all of its mounts are.
+func claim(c Compute, v VolumeRef) *corev1ac.PersistentVolumeClaimVolumeSourceApplyConfiguration {
+	source := corev1ac.PersistentVolumeClaimVolumeSource().WithClaimName(v.ClaimName)
+	for _, other := range c.Volumes {
+		if other.volumeName() == v.volumeName() && !other.ReadOnly {
+			return source
+		}
+	}
+	if c.othersWrite(v.volumeName()) {
+		return source
+	}
+	return source.WithReadOnly(true)
+}
+
+// observeVolume is the inverse of source and mount. It ignores volumes with other sources.
+func observeVolume(c *Compute, volume corev1.Volume, mount corev1.VolumeMount) {
+	seen := VolumeRef{EmptyDir: volume.EmptyDir, HostPath: volume.HostPath, Image: volume.Image,
+		MountPath: mount.MountPath, SubPath: mount.SubPath, ReadOnly: mount.ReadOnly}
+	switch {
+	case volume.PersistentVolumeClaim != nil:
+		seen.ClaimName = volume.PersistentVolumeClaim.ClaimName
+	case volume.ConfigMap != nil:
+		seen.ConfigMap = volume.ConfigMap.Name
+	case volume.Secret != nil:
+		seen.Secret = volume.Secret.SecretName
+	}
+	if len(seen.sources()) == 0 {
+		return
+	}
+	if seen.volumeName() != volume.Name {
+		seen.Name = volume.Name
+	}
+	c.Volumes = append(c.Volumes, seen)
+}
+
+// validateVolumes rejects items without exactly one source, and volumes of one name with different sources.
+func validateVolumes(c Compute, errs *Errors) {
+	named := map[string]int{}
+	for i, v := range c.Volumes {
+		at := At("volumes", Index(i))
+		name := at.At(Name("name"))
+		switch set := v.sources(); {
+		case len(set) > 1:
+			errs.report(at, conflict, "%s has both %s and %s, but a volume has one source: use an item for each.", at,
+				set[0], set[1])
+		case len(set) == 0:
+			errs.report(at, "Missing source", "%s has no source: set claim_name, config_map, secret, empty_dir, "+
+				"host_path or image.", at).Concerning(identityOfVolume(at)...)
+		}
+		if isReservedVolume(v.Name) {
+			errs.report(name, "Reserved name", "%s is %q, which the provider uses for its own volumes: use another "+
+				"name.", name, v.Name)
+		}
+		if other, taken := named[v.volumeName()]; taken && !sameSource(v, c.Volumes[other]) {
+			errs.report(at, "Duplicate name", "%s and volumes[%d] have the same name, %s, but different sources: set "+
+				"name to another one.", at, other, v.volumeName()).
+				Concerning(append(identityOfVolume(at), identityOfVolume(At("volumes", Index(other)))...)...)
+		}
+		named[v.volumeName()] = i
+	}
+}
+
+// identityOfVolume returns the attributes that determine the name and the source of a volume.
+func identityOfVolume(at Path) []Path {
+	var all []Path
+	for _, attribute := range []Name{
+		"name", "mount_path", "claim_name", "config_map", "secret", "empty_dir", "host_path", "image",
+	} {
+		all = append(all, at.At(attribute))
+	}
+	return all
+}
+
+func sameSource(a, b VolumeRef) bool {
+	strip := func(v VolumeRef) VolumeRef {
+		return VolumeRef{ClaimName: v.ClaimName, ConfigMap: v.ConfigMap, Secret: v.Secret, EmptyDir: v.EmptyDir,
+			HostPath: v.HostPath, Image: v.Image}
+	}
+	return equality.Semantic.DeepEqual(strip(a), strip(b))
+}
