@@ -22,7 +22,7 @@ func kindOf(c Compute) kind.Kind {
 func kindInput(c Compute) kind.Compute {
 	replicas, attribute := requestedReplicas(c)
 	view := kind.Compute{
-		Name: c.Name, Runtime: c.Runtime, Autoscale: c.Autoscale != nil, Selector: len(c.Selector) > 0,
+		Name: c.Name, Runtime: c.Runtime, Autoscale: c.Autoscale.isKnative(), Selector: len(c.Selector) > 0,
 		Replicas: replicas, ReplicasGiven: attribute != nil, Strategy: c.Strategy, QueueLabels: queueLabels(c),
 	}
 	if c.Autoscale != nil {

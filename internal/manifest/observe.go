@@ -77,14 +77,16 @@ func observeScale(c *Compute, k kind.Kind, groups []kind.Group, workload map[str
 	}
 }
 
-// ObserveRelated returns the attribute for another object of a compute than its workload: Endpoint, DisruptionBudget or
-// Expose. It is the inverse of Render. For the registration, see [ObserveRegistration].
+// ObserveRelated returns the attribute for another object of a compute than its workload: Endpoint, DisruptionBudget,
+// Autoscale or Expose. It is the inverse of Render. For the registration, see [ObserveRegistration].
 func ObserveRelated(object *unstructured.Unstructured) Compute {
 	switch RoleOf(object.GroupVersionKind()) {
 	case RoleService:
 		return Compute{Endpoint: ObserveEndpoint(object)}
 	case RoleDisruptionBudget:
 		return Compute{DisruptionBudget: observeDisruptionBudget(object)}
+	case RoleAutoscaler:
+		return Compute{Autoscale: observeAutoscaler(object)}
 	case RoleExpose:
 		return Compute{Expose: observeExpose(object)}
 	default:

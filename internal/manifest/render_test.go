@@ -101,6 +101,13 @@ func goldens(tb testing.TB) map[string]manifest.Compute {
 			c.Expose = &manifest.Expose{Hosts: []string{"*.example.com"}, Protocol: "grpc",
 				Gateway: &manifest.GatewayRef{Name: "public"}}
 		}),
+		"autoscale-by-hpa": minimal(func(c *manifest.Compute) {
+			c.Replicas, c.Autoscale = 3, horizontal(tb)
+		}),
+		"autoscale-by-keda": minimal(func(c *manifest.Compute) { c.Autoscale = ofKEDA() }),
+		"autoscale-suspended": minimal(func(c *manifest.Compute) {
+			c.Suspend, c.Autoscale = true, horizontal(tb)
+		}),
 		"gpus-despite-anti-affinity": minimal(func(c *manifest.Compute) { c.GPUs = 8; c.GPUAntiAffinity = true }),
 	}
 }

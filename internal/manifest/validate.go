@@ -38,7 +38,7 @@ const ServiceNameRule = "an RFC 1035 label of at most 63 lowercase letters, digi
 // modeAttributes returns the attributes that select the kind of the workload.
 func modeAttributes() []Path {
 	return []Path{
-		At("autoscale"), At("distribute"), At("distribute", Name("type")), At("manifest"), At("pod_template_path"),
+		At("autoscale"), inAutoscale("scaler"), At("distribute"), At("distribute", Name("type")), At("manifest"), At("pod_template_path"),
 		At("runtime"), At("selector"),
 	}
 }
@@ -86,9 +86,10 @@ func validateConfiguration(c Compute, errs *Errors) {
 	if RunsTensorServer(c.Runtime) {
 		return
 	}
-	if c.Manifest != nil && c.Autoscale != nil {
+	if c.Manifest != nil && c.Autoscale.isKnative() {
 		errs.mutuallyExclusive("manifest", "autoscale", "manifest is the workload, and autoscale creates a Knative "+
-			"Service; a Knative Service in manifest can have annotations of autoscaling.knative.dev")
+			"Service; a Knative Service in manifest can have annotations of autoscaling.knative.dev").
+			Concerning(inAutoscale("scaler"))
 	}
 	if d := c.Distribute; d != nil && d.Workers == 0 && c.ReplicasGiven && c.Replicas != 1 {
 		errs.mutuallyExclusive("replicas", "distribute", "their number is distribute.workers")
@@ -138,10 +139,10 @@ func validateScheduling(c Compute, errs *Errors) {
 		errs.add("termination_grace_period", "is %s, but Kubernetes only has whole seconds: round it.",
 			FormatDuration(*period))
 	}
-	if c.TerminationGracePeriod != nil && c.Autoscale != nil {
+	if c.TerminationGracePeriod != nil && c.Autoscale.isKnative() {
 		// pkg/apis/serving/fieldmask.go of github.com/knative/serving
 		errs.mutuallyExclusive("termination_grace_period", "autoscale", "Knative does not allow it in the pods of a "+
-			"Service")
+			"Service").Concerning(inAutoscale("scaler"))
 	}
 	for i, t := range c.Tolerations {
 		at := At("tolerations", Index(i))

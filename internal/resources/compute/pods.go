@@ -6,6 +6,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -14,11 +15,15 @@ func (m *model) pods(workload *kube.Ref) observe.Follow {
 	return observe.Follow{Workload: workload, Namespace: m.Namespace.ValueString(), PodLabels: m.podLabels()}
 }
 
-// areReady reports whether pods are ready now. It is false if that cannot be determined.
-func areReady(ctx context.Context, cluster *kube.Cluster, pods observe.Follow) bool {
-	verdict, err := pods.Assess(ctx, cluster)
-	return err == nil && verdict.Ready
+// areReady reports whether the pods of a workload, or existing ones if it is nil, are ready now. It is false if that
+// cannot be determined.
+func (m *model) areReady(ctx context.Context, cluster *kube.Cluster, workload *kube.Ref) bool {
+	verdict, err := m.pods(workload).Assess(ctx, cluster)
+	return err == nil && m.isReady(verdict)
 }
+
+// isReady reports whether a compute with a verdict is ready. One that its autoscaler has scaled to zero is.
+func (m *model) isReady(v ready.Verdict) bool { return v.Ready || v.Suspended && m.scalesWorkload() }
 
 // podLabels returns the labels that select the pods of a compute.
 func (m *model) podLabels() map[string]string {
