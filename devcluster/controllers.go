@@ -36,6 +36,8 @@ func prepareControllerManager(
 		"--pvclaimbinder-sync-period=1s",
 		// Fake nodes must not become unhealthy on an overloaded machine.
 		"--node-monitor-grace-period=10m",
+		// Otherwise, a HorizontalPodAutoscaler is processed 15 s after its creation.
+		"--horizontal-pod-autoscaler-sync-period=1s",
 		"--kube-api-qps=2000",
 		"--kube-api-burst=4000",
 		"--concurrent-deployment-syncs=20",

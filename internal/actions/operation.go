@@ -199,7 +199,11 @@ func (o *operation[M, P]) locate(ctx context.Context, c *call) (*target, error) 
 	if err != nil || o.requires == "" {
 		return t, err
 	}
-	if why, instead := t.refusal(o.requires); why != "" {
+	why, instead := t.refusal(o.requires)
+	if o.name != "resume" { // which starts what the autoscaler then scales
+		why, instead = c.refusal(ctx, t, o.requires)
+	}
+	if why != "" {
 		return nil, refused(fmt.Sprintf("Cannot %s %s", o.name, t), explain(why, instead))
 	}
 	return t, nil

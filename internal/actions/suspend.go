@@ -92,7 +92,7 @@ func resume() action.Action {
 }
 
 func invokeResume(ctx context.Context, c *call, t *target, m *resumeModel) error {
-	if why, instead := t.refusal(kind.Scaling); why != "" && !m.Replicas.IsNull() {
+	if why, instead := c.refusal(ctx, t, kind.Scaling); why != "" && !m.Replicas.IsNull() {
 		return &refusal{at: path.Root("replicas"), summary: fmt.Sprintf("Cannot scale %s", t),
 			detail: explain(why, "Remove `replicas`. "+instead)}
 	}

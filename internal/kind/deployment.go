@@ -15,6 +15,7 @@ func deployment() Kind {
 		Complete:    completeDeployment,
 		Groups:      replicated(),
 		Scales:      true,
+		Scale:       scaledReplicas(),
 		Suspension:  noReplicas(),
 		Strategy:    strategyOfDeployment(),
 		Restart:     restartBy(ByTemplate),

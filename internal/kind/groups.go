@@ -70,13 +70,16 @@ func always(groups ...Group) func(map[string]any) []Group {
 // replicated returns the group of a workload of equal pods with spec.replicas.
 func replicated() func(map[string]any) []Group {
 	return always(Group{
-		Template: []string{"spec", "template"}, Number: []string{"spec", "replicas"}, Absent: 1, Scaled: true,
+		Template: []string{"spec", "template"}, Number: scaledReplicas(), Absent: 1, Scaled: true,
 	})
 }
 
+// scaledReplicas is [Workload.Scale] of a workload with spec.replicas.
+func scaledReplicas() []string { return []string{"spec", "replicas"} }
+
 // noReplicas returns the setting that suspends a workload with spec.replicas.
 func noReplicas() []Setting {
-	return []Setting{{Path: []string{"spec", "replicas"}, Value: int64(0)}}
+	return []Setting{{Path: scaledReplicas(), Value: int64(0)}}
 }
 
 // suspendField returns the setting that suspends a workload with a field for it.

@@ -70,7 +70,7 @@ type Workload struct {
 	// workload of Kubernetes that omits them
 	// (https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/). Other kinds have none.
 	Defaults map[string]any
-	// Autoscales reports whether the kind supports the attribute autoscale.
+	// Autoscales reports whether the kind scales itself with its load.
 	Autoscales bool
 	// Distribution is the type of distribute that requires this kind, or "".
 	Distribution string
@@ -91,6 +91,9 @@ type Workload struct {
 	// maxUnavailable of a PodDisruptionBudget
 	// (https://kubernetes.io/docs/tasks/run-application/configure-pdb/).
 	Unscaled bool
+	// Scale is the path of the number that the subresource scale of the workload sets. Empty if it has none, or if the
+	// kind scales itself.
+	Scale []string
 	// Strategy is the path of the strategy by which pods are replaced. Empty if it cannot be chosen.
 	Strategy []string
 	// Admitted reports whether Kueue starts a workload by resuming it
@@ -209,7 +212,7 @@ const (
 type Compute struct {
 	Name    string
 	Runtime string
-	// Autoscale and Selector report whether the attribute is set.
+	// Autoscale reports whether Knative scales the compute, and Selector whether the attribute is set.
 	Autoscale, Selector bool
 	Job                 map[string]any // fields of the spec of a Job; nil without the attribute
 	Distribution        string         // type of distribute; "" without one

@@ -19,6 +19,7 @@ func leaderWorkerSet() Kind {
 		Complete:   completeLeaderWorkerSet,
 		Groups:     leaderWorkerGroups,
 		Scales:     true,
+		Scale:      scaledReplicas(),
 		PodLabel:   "leaderworkerset.sigs.k8s.io/name", // SetNameLabelKey in api/leaderworkerset/v1 of sigs.k8s.io/lws
 		Suspension: noReplicas(),
 		Restart:    restartBy(ByTemplate),

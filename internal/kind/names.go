@@ -22,6 +22,7 @@ const (
 	KueueGroup           = "kueue.x-k8s.io"
 	KAIGroup             = "scheduling.run.ai"
 	KarpenterGroup       = "karpenter.sh"
+	KEDAGroup            = "keda.sh"
 	gatewayGroup         = "gateway.networking.k8s.io"
 	autoscalingOfKnative = "autoscaling.knative.dev"
 )
@@ -42,6 +43,7 @@ func Operator(group string) string {
 		KueueGroup:           "Kueue (https://kueue.sigs.k8s.io/docs/installation/)",
 		KAIGroup:             "the KAI scheduler (https://github.com/kai-scheduler/KAI-Scheduler)",
 		KarpenterGroup:       "Karpenter (https://karpenter.sh)",
+		KEDAGroup:            "KEDA (https://keda.sh/docs/latest/deploy/)",
 		gatewayGroup:         "the Gateway API (https://gateway-api.sigs.k8s.io/)",
 	}[group]
 }

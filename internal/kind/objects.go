@@ -42,7 +42,12 @@ func Service() Kind {
 
 // HorizontalPodAutoscaler is autoscaling/v2 HorizontalPodAutoscaler.
 func HorizontalPodAutoscaler() Kind {
-	return Guess(autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"))
+	return ours(autoscalingv2.SchemeGroupVersion, "HorizontalPodAutoscaler")
+}
+
+// ScaledObject is keda.sh/v1alpha1 ScaledObject of KEDA.
+func ScaledObject() Kind {
+	return ours(schema.GroupVersion{Group: KEDAGroup, Version: "v1alpha1"}, "ScaledObject")
 }
 
 // PodDisruptionBudget is policy/v1 PodDisruptionBudget.

@@ -11,6 +11,7 @@ func replicaSet() Kind {
 	k := workload(appsv1.SchemeGroupVersion, "ReplicaSet", &Workload{
 		Groups:     replicated(),
 		Scales:     true,
+		Scale:      scaledReplicas(),
 		Suspension: noReplicas(),
 		Selects:    true,
 		KeepsPods:  keepsPods,

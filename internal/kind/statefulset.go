@@ -17,6 +17,7 @@ func statefulSet() Kind {
 		},
 		Groups:     replicated(),
 		Scales:     true,
+		Scale:      scaledReplicas(),
 		Suspension: noReplicas(),
 		Restart:    restartByStrategy,
 		Selects:    true,

@@ -64,9 +64,7 @@ func observeJob(workload map[string]any) *Job {
 	if spec.Completions != nil && !ptr.Equal(spec.Completions, spec.Parallelism) {
 		j.Completions = spec.Completions
 	}
-	if n := spec.ActiveDeadlineSeconds; n != nil {
-		j.ActiveDeadline = new(time.Duration(*n) * time.Second)
-	}
+	j.ActiveDeadline = fromSeconds(spec.ActiveDeadlineSeconds)
 	if n := spec.TTLSecondsAfterFinished; n != nil {
 		j.TTL = new(time.Duration(*n) * time.Second)
 	}
@@ -90,8 +88,8 @@ func validateJob(c Compute, errs *Errors) {
 		errs.report(At("job"), "Missing command", "job runs a command until it succeeds, but Kubetorch's server, which "+
 			"runs without a command, never ends: set command or args too.").Concerning(At("command"), At("args"))
 	}
-	wholeSeconds(At("job", Name("active_deadline")), c.Job.ActiveDeadline, errs)
-	wholeSeconds(At("job", Name("ttl")), c.Job.TTL, errs)
+	validateWholeSeconds(At("job", Name("active_deadline")), ptr.Deref(c.Job.ActiveDeadline, 0), errs)
+	validateWholeSeconds(At("job", Name("ttl")), ptr.Deref(c.Job.TTL, 0), errs)
 	for i, rule := range c.Job.PodFailurePolicy {
 		if (rule.OnExitCodes == nil) == (len(rule.OnPodConditions) == 0) {
 			at := At("job", Name("pod_failure_policy"), Index(i))

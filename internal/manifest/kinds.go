@@ -22,7 +22,8 @@ func kindOf(c Compute) kind.Kind {
 func kindInput(c Compute) kind.Compute {
 	replicas, attribute := requestedReplicas(c)
 	view := kind.Compute{
-		Name: c.Name, Runtime: c.Runtime, Autoscale: c.Autoscale != nil, Selector: len(c.Selector) > 0, Job: c.Job.spec(),
+		Name: c.Name, Runtime: c.Runtime, Autoscale: c.Autoscale.isKnative(), Selector: len(c.Selector) > 0,
+		Job:      c.Job.spec(),
 		Replicas: replicas, ReplicasGiven: attribute != nil, Strategy: c.Strategy, QueueLabels: queueLabels(c),
 		Serves: c.runsOwnServer() && c.Port > 0 && c.Distribute == nil, GPUs: c.WantsGPU(),
 		MaxSurge: c.MaxSurge, MaxUnavailable: c.MaxUnavailable,

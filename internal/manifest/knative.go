@@ -30,7 +30,7 @@ func autoscaleDefaults(c Compute) map[string]string {
 // autoscaleAnnotations returns the annotations for the attribute autoscale. validate
 // has rejected contradictory ones.
 func autoscaleAnnotations(c Compute) map[string]string {
-	if c.Autoscale == nil {
+	if !c.Autoscale.isKnative() {
 		return nil
 	}
 	annotations := map[string]string{}
@@ -113,19 +113,22 @@ func shortDuration(d time.Duration) string {
 	return FormatDuration(d)
 }
 
-// validateAutoscale rejects settings that Knative's webhook would reject
-// (knative.dev/serving/pkg/apis/autoscaling), or that its autoscaler ignores.
+// validateAutoscale rejects settings that the scaler would reject, such as Knative's webhook
+// (knative.dev/serving/pkg/apis/autoscaling), or that it ignores.
 func validateAutoscale(c Compute, errs *Errors) {
-	a := c.Autoscale
+	validateScaler(c, errs)
+	a, at := c.Autoscale, inAutoscale
 	if a == nil {
 		return
 	}
-	at := func(field string) Path { return At("autoscale", Name(field)) }
 	// For Knative, a maximum of zero means no limit.
 	if a.MinScale != nil && a.MaxScale != nil && *a.MaxScale > 0 && *a.MinScale > *a.MaxScale {
 		errs.At(at("min_scale"), "is %d, more than autoscale.max_scale, %d: decrease the former or increase the "+
 			"latter.",
 			*a.MinScale, *a.MaxScale)
+	}
+	if a.scalesWorkload() {
+		return
 	}
 	class := cmp.Or(a.AutoscalerClass, kind.KPAClass)
 	if class == kind.KPAClass && !slices.Contains([]string{"", "concurrency", "rps"}, a.Metric) {

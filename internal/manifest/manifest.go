@@ -8,6 +8,7 @@ package manifest
 import (
 	"time"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -140,7 +141,7 @@ type Compute struct {
 	// ImageSetup runs in the container before the server starts; nil for none.
 	ImageSetup *ImageSetup
 
-	// Autoscale runs the compute as a Knative Service; excludes Distribute.
+	// Autoscale scales the compute with its load; excludes Distribute.
 	Autoscale *Autoscale
 	// Distribute runs the compute on several workers.
 	Distribute *Distribute
@@ -199,9 +200,18 @@ type ImageSetup struct {
 	InstallCmd string // command line to which the package is appended; empty: uv or pip
 }
 
-// Autoscale contains the settings of Knative's autoscaler
-// (https://knative.dev/docs/serving/autoscaling/). A zero field is not set.
+// Autoscale contains the settings of an autoscaler. A zero field is not set.
 type Autoscale struct {
+	Scaler string // ScalerKnative (also if empty), which runs a Knative Service, ScalerHPA or ScalerKEDA
+
+	// Of a HorizontalPodAutoscaler. The types of metrics and targets follow from what is set. KEDA has a Behavior too.
+	Metrics  []autoscalingv2.MetricSpec
+	Behavior *autoscalingv2.HorizontalPodAutoscalerBehavior
+	// Of KEDA.
+	Triggers                        []Trigger
+	PollingInterval, CooldownPeriod *time.Duration // whole seconds
+
+	// Of Knative (https://knative.dev/docs/serving/autoscaling/), except the scales.
 	MinScale, MaxScale, InitialScale *int64
 	Target                           *int64
 	TargetUtilization                *int64 // percent, 1 to 100
@@ -288,6 +298,9 @@ func renderMaps(c Compute) ([]map[string]any, error) {
 	if c.DisruptionBudget != nil {
 		rendered = append(rendered, generated(renderDisruptionBudget(c)))
 	}
+	if c.Autoscale.scalesWorkload() && !c.Suspend { // it could start pods again
+		rendered = append(rendered, renderAutoscaler(c, k))
+	}
 	if c.Expose != nil {
 		rendered = append(rendered, generated(renderExpose(c)))
 	}
@@ -318,6 +331,9 @@ func renderWorkload(c Compute, k kind.Kind) (map[string]any, error) {
 			return nil, errs
 		}
 		rendered = merged
+	}
+	if c.Autoscale.scalesWorkload() {
+		kind.SetAt(rendered, k.Scale, nil)
 	}
 	queued := k.Admitted && kind.TextAt(rendered, "metadata", "labels", kind.KueueQueueLabel) != ""
 	for _, s := range k.Suspension {

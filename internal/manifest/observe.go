@@ -88,7 +88,7 @@ func observeScale(c *Compute, k kind.Kind, groups []kind.Group, workload map[str
 }
 
 // ObserveRelated returns the attributes for another object of a compute than its workload: Endpoint, Ports, Service,
-// DisruptionBudget or Expose. It is the inverse of Render. For the registration, see [ObserveRegistration].
+// DisruptionBudget, Autoscale or Expose. It is the inverse of Render. For the registration, see [ObserveRegistration].
 func ObserveRelated(object *unstructured.Unstructured) Compute {
 	switch RoleOf(object.GroupVersionKind()) {
 	case RoleService:
@@ -96,6 +96,8 @@ func ObserveRelated(object *unstructured.Unstructured) Compute {
 			Service: observeService(object)}
 	case RoleDisruptionBudget:
 		return Compute{DisruptionBudget: observeDisruptionBudget(object)}
+	case RoleAutoscaler:
+		return Compute{Autoscale: observeAutoscaler(object)}
 	case RoleExpose:
 		return Compute{Expose: observeExpose(object)}
 	default:

@@ -125,6 +125,13 @@ func goldens(tb testing.TB) map[string]manifest.Compute {
 		"own-server-on-gpus": minimal(func(c *manifest.Compute) {
 			c.Command, c.Port, c.Replicas, c.GPUs = []string{"serve"}, 8000, 3, 2
 		}),
+		"autoscale-by-hpa": minimal(func(c *manifest.Compute) {
+			c.Replicas, c.Autoscale = 3, horizontal(tb)
+		}),
+		"autoscale-by-keda": minimal(func(c *manifest.Compute) { c.Autoscale = ofKEDA() }),
+		"autoscale-suspended": minimal(func(c *manifest.Compute) {
+			c.Suspend, c.Autoscale = true, horizontal(tb)
+		}),
 		"gpus-despite-anti-affinity": minimal(func(c *manifest.Compute) { c.GPUs = 8; c.GPUAntiAffinity = true }),
 	}
 }

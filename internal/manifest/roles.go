@@ -19,6 +19,7 @@ const (
 	RoleWorkload         Role = "workload"         // runs the pods
 	RoleService          Role = "service"          // makes them reachable
 	RoleDisruptionBudget Role = "disruptionbudget" // limits their eviction
+	RoleAutoscaler       Role = "autoscaler"       // sets their number
 	RoleExpose           Role = "expose"           // makes them reachable from outside
 	RoleRegistration     Role = "registration"     // makes the compute known to Python clients
 )
@@ -31,6 +32,8 @@ func RoleOf(gvk schema.GroupVersionKind) Role {
 		return RoleService
 	case kind.PodDisruptionBudget().GroupVersionKind:
 		return RoleDisruptionBudget
+	case kind.HorizontalPodAutoscaler().GroupVersionKind, kind.ScaledObject().GroupVersionKind:
+		return RoleAutoscaler
 	case kind.Ingress().GroupVersionKind, kind.HTTPRoute().GroupVersionKind, kind.GRPCRoute().GroupVersionKind:
 		return RoleExpose
 	case kind.KubetorchWorkload().GroupVersionKind:

@@ -5,9 +5,9 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/ptr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -38,8 +38,8 @@ const ServiceNameRule = "an RFC 1035 label of at most 63 lowercase letters, digi
 // modeAttributes returns the attributes that select the kind of the workload.
 func modeAttributes() []Path {
 	return []Path{
-		At("autoscale"), At("distribute"), At("distribute", Name("type")), At("job"), At("manifest"),
-		At("pod_template_path"), At("runtime"), At("selector"),
+		At("autoscale"), inAutoscale("scaler"), At("distribute"), At("distribute", Name("type")), At("job"),
+		At("manifest"), At("pod_template_path"), At("runtime"), At("selector"),
 	}
 }
 
@@ -93,9 +93,10 @@ func validateConfiguration(c Compute, errs *Errors) {
 	if RunsTensorServer(c.Runtime) {
 		return
 	}
-	if c.Manifest != nil && c.Autoscale != nil {
+	if c.Manifest != nil && c.Autoscale.isKnative() {
 		errs.mutuallyExclusive("manifest", "autoscale", "manifest is the workload, and autoscale creates a Knative "+
-			"Service; a Knative Service in manifest can have annotations of autoscaling.knative.dev")
+			"Service; a Knative Service in manifest can have annotations of autoscaling.knative.dev").
+			Concerning(inAutoscale("scaler"))
 	}
 	if d := c.Distribute; d != nil && d.Workers == 0 && c.ReplicasGiven && c.Replicas != 1 {
 		errs.mutuallyExclusive("replicas", "distribute", "their number is distribute.workers")
@@ -107,12 +108,6 @@ func validateConfiguration(c Compute, errs *Errors) {
 }
 
 const conflict = "Conflicting attributes"
-
-func wholeSeconds(at Path, d *time.Duration, errs *Errors) {
-	if d != nil && *d%time.Second != 0 {
-		errs.At(at, "is %s, but Kubernetes only has whole seconds: round it.", FormatDuration(*d))
-	}
-}
 
 func validateGPUs(c Compute, errs *Errors) {
 	if c.GPUMemory != nil {
@@ -145,11 +140,11 @@ func validateScheduling(c Compute, errs *Errors) {
 			"queue_scheduler selects the scheduler of queue_name: set queue_name too, or remove queue_scheduler.").
 			Concerning(At("queue_name"))
 	}
-	wholeSeconds(At("termination_grace_period"), c.TerminationGracePeriod, errs)
-	if c.TerminationGracePeriod != nil && c.Autoscale != nil {
+	validateWholeSeconds(At("termination_grace_period"), ptr.Deref(c.TerminationGracePeriod, 0), errs)
+	if c.TerminationGracePeriod != nil && c.Autoscale.isKnative() {
 		// pkg/apis/serving/fieldmask.go of github.com/knative/serving
 		errs.mutuallyExclusive("termination_grace_period", "autoscale", "Knative does not allow it in the pods of a "+
-			"Service")
+			"Service").Concerning(inAutoscale("scaler"))
 	}
 	for i, t := range c.Tolerations {
 		at := At("tolerations", Index(i))

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -13,8 +14,9 @@ func validateModes(c Compute, errs *Errors) {
 			"a compute either has a fixed number of workers or is scaled by its load")
 	}
 	if c.ReplicasGiven && c.Autoscale != nil {
-		errs.mutuallyExclusive("replicas", "autoscale",
-			"Knative controls the number of pods, from autoscale.min_scale to max_scale")
+		by := map[string]string{ScalerHPA: "the HorizontalPodAutoscaler", ScalerKEDA: "KEDA"}
+		errs.mutuallyExclusive("replicas", "autoscale", cmp.Or(by[c.Autoscale.Scaler], "Knative")+
+			" controls the number of pods, from autoscale.min_scale to max_scale")
 	}
 	if d := c.Distribute; d != nil && d.Workers > 0 && c.ReplicasGiven && c.Replicas != d.Workers {
 		errs.mutuallyExclusive("replicas", "distribute", "their number is distribute.workers")
@@ -28,8 +30,8 @@ func validateModes(c Compute, errs *Errors) {
 }
 
 // mutuallyExclusive reports two attributes that exclude each other.
-func (e *Errors) mutuallyExclusive(attribute, other, why string) {
-	e.report(At(attribute), conflict, "%s and %s cannot both be set: %s. Remove one of the two.", attribute, other, why)
+func (e *Errors) mutuallyExclusive(attribute, other, why string) Reported {
+	return e.report(At(attribute), conflict, "%s and %s cannot both be set: %s. Remove one of the two.", attribute, other, why)
 }
 
 // validateKnative rejects attributes that Knative does not support, or that configure what it creates itself

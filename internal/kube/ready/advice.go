@@ -20,8 +20,10 @@ const (
 	FieldGPUProduct       Advice = "{the GPU product in the node selector}"
 	FieldGPUs             Advice = "{the GPU request}"
 	FieldImage            Advice = "{the image}"
+	FieldMaxScale         Advice = "{the maximum number of pods}"
 	FieldMemory           Advice = "{the memory request}"
 	FieldMemoryLimit      Advice = "{the memory limit}"
+	FieldMetrics          Advice = "{the metrics of the autoscaler}"
 	FieldNodeLabels       Advice = "{the node selector or the node affinity}"
 	FieldNodeSelector     Advice = "{the node selector}"
 	FieldPodTemplate      Advice = "{the pod template}"
@@ -42,6 +44,7 @@ const (
 	FieldStartupTime      Advice = "{the startup probe}"
 	FieldStopPolicy       Advice = "{the stop policy}"
 	FieldTimeLimit        Advice = "{the timeout}"
+	FieldTriggers         Advice = "{the triggers of the autoscaler}"
 )
 
 // Steps that are different if the objects are managed from a configuration.

@@ -161,6 +161,8 @@ const (
 	ReasonRolloutBlocked        = "RolloutBlocked"      // in a StatefulSet with ordered pod management
 	ReasonOperatorDrops         = "OperatorDropsFields" // it does not apply fields of its object
 	ReasonGatewayNotReady       = "GatewayNotReady"
+	ReasonScalingInactive       = "ScalingInactive" // an autoscaler cannot compute a number of pods
+	ReasonScalingLimited        = "ScalingLimited"  // an autoscaler has reached its maximum
 )
 
 // assessors are the functions that assess readiness by kind. Other kinds are

@@ -118,7 +118,7 @@ func (w *writer) apply(ctx context.Context, prior owned.Objects) {
 	}
 	w.change = owned.Change{
 		Run: w.Data.Run, RecordedCluster: w.RecordedCluster, Memory: w.Memory, Creation: w.Creation,
-		Rank: rank, DeletionRank: rank, PodLabels: w.Plan.podLabels(), Send: w.applyObject,
+		Rank: rank, DeletionRank: rank, DeletesFirst: isAutoscaler, PodLabels: w.Plan.podLabels(), Send: w.applyObject,
 		Incomplete: "Other objects of the compute exist, and it is in state with `ready = false`. " +
 			"The next plan shows the missing objects, and its apply creates them and replaces nothing.",
 	}
@@ -193,6 +193,11 @@ func (w *writer) send(
 	cluster := w.Data.Cluster
 	if before == nil {
 		return owned.Create(ctx, w.Data.Run, w.Memory, w.Creation, obj)
+	}
+	if roleOf(obj) == manifest.RoleWorkload {
+		if err := w.leaveReplicas(ctx, obj); err != nil {
+			return nil, nil, err
+		}
 	}
 	sent, err := mergeForeign(ctx, cluster, w.Memory, before, obj)
 	if err != nil {

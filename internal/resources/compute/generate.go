@@ -28,7 +28,7 @@ func (hooks) Generate(_ context.Context, m *model) {
 		lifecycle.Omit(&m.Image, manifest.DefaultImage)
 		lifecycle.Omit(&m.ServiceAccountName, manifest.DefaultServiceAccount)
 	}
-	if m.Replicas.Equal(defaultReplicas(mode, m.Distribute)) {
+	if m.Replicas.Equal(m.defaultReplicas(mode)) {
 		m.Replicas = types.Int64Null()
 	}
 }

@@ -40,6 +40,8 @@ func (r *reader) importObjects(ctx context.Context) error {
 		}
 		for _, related := range []kube.Ref{
 			{Kind: kind.PodDisruptionBudget(), Name: name},
+			{Kind: kind.HorizontalPodAutoscaler(), Name: name},
+			{Kind: kind.ScaledObject(), Name: name},
 			{Kind: kind.Ingress(), Name: name},
 			{Kind: kind.HTTPRoute(), Name: name},
 			{Kind: kind.GRPCRoute(), Name: name},
@@ -163,7 +165,7 @@ func (r *reader) importRelated(ctx context.Context, of kube.Kind, name string, f
 	isFirst := len(found) == 0
 	isHeadless := name != r.State.Name.ValueString()
 	role := manifest.RoleOf(of.GroupVersionKind)
-	isAddition := role == manifest.RoleDisruptionBudget || role == manifest.RoleExpose
+	isAddition := role == manifest.RoleDisruptionBudget || role == manifest.RoleAutoscaler || role == manifest.RoleExpose
 	made := metav1.GetControllerOf(live) != nil // by the controller of the workload
 	if err != nil || !managed && (isFirst || isHeadless || isAddition || made) || isFirst && isAddition {
 		return err
@@ -174,6 +176,9 @@ func (r *reader) importRelated(ctx context.Context, of kube.Kind, name string, f
 	}
 	if isAddition {
 		r.Diags.Append(r.State.follow(ctx, manifest.Compute{}, r.State.observe(doc))...)
+		if r.State.scalesWorkload() {
+			r.State.Replicas = types.Int64Null()
+		}
 		return nil
 	}
 	isRegistration := role == manifest.RoleRegistration
@@ -190,7 +195,7 @@ func (r *reader) importRelated(ctx context.Context, of kube.Kind, name string, f
 		r.Diags.Append(r.State.follow(ctx, manifest.Compute{}, r.State.observe(doc))...)
 	}
 	if r.State.Mode.ValueString() == kind.ModeSelector && r.Listing == nil {
-		r.State.Ready = types.BoolValue(areReady(ctx, r.Data.Cluster, r.State.pods(nil)))
+		r.State.Ready = types.BoolValue(r.State.areReady(ctx, r.Data.Cluster, nil))
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
@@ -105,19 +104,8 @@ func (r *reader) isAutoscaled(ctx context.Context, live *unstructured.Unstructur
 	if listing == nil {
 		listing = r.Data.Cluster.API.Listing(live.GetNamespace())
 	}
-	autoscalers, err := listing.All(ctx, kind.HorizontalPodAutoscaler())
-	if err != nil {
-		return false
-	}
-	for _, autoscaler := range autoscalers {
-		scaled := kind.TextsAt(autoscaler.Object, "spec", "scaleTargetRef")
-		if autoscaler.GetNamespace() == live.GetNamespace() && scaled["name"] == live.GetName() &&
-			schema.FromAPIVersionAndKind(scaled["apiVersion"], scaled["kind"]).GroupKind() ==
-				live.GroupVersionKind().GroupKind() {
-			return true
-		}
-	}
-	return false
+	autoscalers, err := listing.All(ctx, kind.HorizontalPodAutoscaler().All())
+	return err == nil && manifest.AutoscalerOf(live, autoscalers) != nil
 }
 
 // rendered returns the objects that a configuration for the state renders.

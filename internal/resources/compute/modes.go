@@ -19,7 +19,11 @@ func (m *model) mode(c *converter) types.String {
 	}
 	out := manifest.Compute{Manifest: c.decodeManifest(m.Manifest), Runtime: m.Runtime.ValueString()}
 	if !m.Autoscale.IsNull() {
-		out.Autoscale = &manifest.Autoscale{}
+		scaler := memberOf[types.String](m.Autoscale, "scaler")
+		if scaler.IsUnknown() {
+			return types.StringUnknown()
+		}
+		out.Autoscale = &manifest.Autoscale{Scaler: scaler.ValueString()}
 	}
 	if !m.Job.IsNull() {
 		out.Job = &manifest.Job{}
@@ -68,7 +72,7 @@ func (p *planner) defaults() {
 	case mayBeInManifest:
 		plan.Replicas = types.Int64Unknown()
 	default:
-		plan.Replicas = defaultReplicas(mode, config.Distribute)
+		plan.Replicas = config.defaultReplicas(mode)
 	}
 }
 
@@ -83,15 +87,23 @@ func (m *model) imageOfRef() types.String {
 	return memberOf[types.String](m.ImageRef, "image")
 }
 
+// scalesWorkload reports whether an autoscaler beside the workload sets its number of pods.
+func (m *model) scalesWorkload() bool {
+	return manifest.ScalesWorkload(memberOf[types.String](m.Autoscale, "scaler").ValueString())
+}
+
+// hasReplicas reports whether a compute of a mode has the attribute replicas.
+func (m *model) hasReplicas(mode string) bool { return kind.OfMode(mode).Scales && !m.scalesWorkload() }
+
 // defaultReplicas returns distribute.workers, or 1 if it is not set. It returns null for a mode without replicas.
-func defaultReplicas(mode string, distribute types.Object) types.Int64 {
-	if !kind.OfMode(mode).Scales {
+func (m *model) defaultReplicas(mode string) types.Int64 {
+	if !m.hasReplicas(mode) {
 		return types.Int64Null()
 	}
-	if distribute.IsUnknown() {
+	if m.Distribute.IsUnknown() {
 		return types.Int64Unknown()
 	}
-	if number := memberOf[types.Int64](distribute, "workers"); !number.IsNull() {
+	if number := memberOf[types.Int64](m.Distribute, "workers"); !number.IsNull() {
 		return number
 	}
 	return types.Int64Value(1)
@@ -114,7 +126,7 @@ func (p *planner) fillFromWorkload() {
 	}
 	if p.Plan.Replicas.IsUnknown() {
 		p.Plan.Replicas = types.Int64Null()
-		if kind.OfMode(p.Plan.Mode.ValueString()).Scales {
+		if p.Plan.hasReplicas(p.Plan.Mode.ValueString()) {
 			p.Plan.Replicas = types.Int64Value(seen.Replicas)
 		}
 	}
@@ -128,7 +140,8 @@ func (p *planner) preserveImportedText() {
 	}
 	owned.PreserveSetting(&p.Plan.Manifest, p.State.Manifest, p.Config.Manifest)
 	owned.PreserveSetting(&p.Plan.ServiceTemplate, p.State.ServiceTemplate, p.Config.ServiceTemplate)
-	owned.PreserveSetting(&p.Plan.Expose, p.State.Expose, p.Config.Expose) // no Ingress contains the protocol
+	owned.PreserveSetting(&p.Plan.Expose, p.State.Expose, p.Config.Expose)          // no Ingress contains the protocol
+	owned.PreserveSetting(&p.Plan.Autoscale, p.State.Autoscale, p.Config.Autoscale) // defaults, such as the scaler
 	owned.PreserveSetting(&p.Plan.Affinity, p.State.Affinity, p.Config.Affinity)
 	owned.PreserveSetting(&p.Plan.Ports, p.State.Ports, p.Config.Ports) // nor do objects contain these defaults
 	owned.PreserveSetting(&p.Plan.Service, p.State.Service, p.Config.Service)

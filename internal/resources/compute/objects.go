@@ -75,10 +75,10 @@ func withoutUnserved(obj *unstructured.Unstructured) *unstructured.Unstructured 
 }
 
 // rank returns the position of an object in the order in which they are applied: workload, Services,
-// PodDisruptionBudget, Ingress or route, registration.
+// PodDisruptionBudget, autoscaler, Ingress or route, registration.
 func rank(obj *unstructured.Unstructured) int {
 	return slices.Index([]manifest.Role{manifest.RoleWorkload, manifest.RoleService, manifest.RoleDisruptionBudget,
-		manifest.RoleExpose, manifest.RoleRegistration}, roleOf(obj))
+		manifest.RoleAutoscaler, manifest.RoleExpose, manifest.RoleRegistration}, roleOf(obj))
 }
 
 // sorted returns the content of objects in the order in which they are applied.

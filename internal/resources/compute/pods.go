@@ -6,6 +6,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -15,10 +16,18 @@ func (m *model) pods(workload *kube.Ref) observe.Follow {
 		Complete: m.WaitForCompletion.ValueBool()}
 }
 
-// areReady reports whether pods are ready now. It is false if that cannot be determined.
-func areReady(ctx context.Context, cluster *kube.Cluster, pods observe.Follow) bool {
-	verdict, err := pods.Assess(ctx, cluster)
-	return err == nil && verdict.Ready && (verdict.Complete || !pods.Complete)
+// areReady reports whether the pods of a workload, or existing ones if it is nil, are ready now. It is false if that
+// cannot be determined.
+func (m *model) areReady(ctx context.Context, cluster *kube.Cluster, workload *kube.Ref) bool {
+	verdict, err := m.pods(workload).Assess(ctx, cluster)
+	return err == nil && m.isReady(verdict)
+}
+
+// isReady reports whether a compute with a verdict is ready. One that its autoscaler has scaled to zero is, and one with
+// wait_for_completion only at its end.
+func (m *model) isReady(v ready.Verdict) bool {
+	ended := v.Complete || !m.WaitForCompletion.ValueBool()
+	return v.Ready && ended || v.Suspended && m.scalesWorkload()
 }
 
 // podLabels returns the labels that select the pods of a compute.

@@ -53,7 +53,7 @@ func (r *reader) refresh(ctx context.Context) error {
 	r.followObjects(ctx, remaining, current)
 	r.reportExpired(applied, current)
 	if r.State.Mode.ValueString() == kind.ModeSelector {
-		r.State.Ready = types.BoolValue(areReady(ctx, r.Data.Cluster, r.State.pods(nil)))
+		r.State.Ready = types.BoolValue(r.State.areReady(ctx, r.Data.Cluster, nil))
 	}
 	if len(current) == 0 {
 		return owned.ErrGone
@@ -136,13 +136,12 @@ func (r *reader) release(
 // isReady reports whether a workload is ready. It assesses the pods too if the status is not sufficient, and after a
 // failed wait, since the status of some kinds contains less than the wait has observed.
 func (r *reader) isReady(ctx context.Context, ref kube.Ref, live *unstructured.Unstructured) bool {
-	verdict := ready.Assess(ready.Snapshot{Workload: live})
-	isReady := verdict.Ready && (verdict.Complete || !r.State.WaitForCompletion.ValueBool())
+	isReady := r.State.isReady(ready.Assess(ready.Snapshot{Workload: live}))
 	if r.Listing != nil {
 		return isReady
 	}
 	if isReady && r.PrivateState.Unready || !isReady && ready.NeedsPods(live) {
-		return areReady(ctx, r.Data.Cluster, r.State.pods(&ref))
+		return r.State.areReady(ctx, r.Data.Cluster, &ref)
 	}
 	return isReady
 }

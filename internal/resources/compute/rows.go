@@ -125,7 +125,11 @@ func decodeReplicas(_ *converter, m *model, out *manifest.Compute) {
 }
 
 func followReplicas(_ *converter, m *model, before, after *manifest.Compute) {
-	if before.Replicas != after.Replicas { // scaling resumes a suspended workload
+	switch {
+	case before.Replicas == after.Replicas:
+	case m.scalesWorkload(): // only a suspension by kt_suspend is followed
+		m.Suspend = types.BoolValue(after.Replicas == 0)
+	default: // scaling resumes a suspended workload
 		m.Replicas, m.Suspend = types.Int64Value(after.Replicas), types.BoolValue(false)
 	}
 }

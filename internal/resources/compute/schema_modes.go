@@ -15,8 +15,8 @@ import (
 // modeAttributes returns the attributes that select the kind of the workload.
 func modeAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"autoscale": tf.OptionalObject("Autoscaling by a Knative Service, which adds and removes pods by load. "+
-			"Knative controls the number of pods. Conflicts with `replicas`.", autoscaleAttributes()),
+		"autoscale": tf.OptionalObject("Autoscaling, which adds and removes pods by load, as `scaler` selects. "+
+			"The autoscaler controls the number of pods. Conflicts with `replicas`.", autoscaleAttributes()),
 		"distribute": tf.OptionalObject("Distribution of the compute over several workers: a RayCluster for `ray`, "+
 			"otherwise a Deployment with the headless Service `<name>-headless`.", distributeAttributes()),
 		"manifest": schema.StringAttribute{
@@ -49,41 +49,6 @@ func imageSetupAttributes() map[string]schema.Attribute {
 			"`python3`, otherwise `python`, in `PATH`.", tf.AbsolutePath()),
 		"install_cmd": tf.OptionalText("Command that installs Kubetorch. Defaults to uv if the image contains it, "+
 			"otherwise pip.", stringvalidator.LengthAtLeast(1)),
-	}
-}
-
-func autoscaleAttributes() map[string]schema.Attribute {
-	scale := func(atLeast int64, description string) schema.Attribute {
-		return tf.OptionalInteger(description, int64validator.Between(atLeast, 1<<31-1))
-	}
-	return map[string]schema.Attribute{
-		"min_scale": scale(0,
-			"Minimum number of pods; `0` allows scaling to zero. Defaults to the default of Knative."),
-		"max_scale": scale(0,
-			"Maximum number of pods; `0` means no limit. Defaults to the default of Knative."),
-		"initial_scale": scale(0,
-			"Number of pods after a change, before the load is measured. Defaults to the default of Knative, `1`."),
-		"target": scale(1, "Target load of each pod, in the unit of `metric`."),
-		"target_utilization": tf.OptionalInteger("Percentage of `target` at which pods are added, from 1 to 100. "+
-			"Defaults to the default of Knative, `70`.", int64validator.Between(1, 100)),
-		"metric": tf.OptionalText("Metric of the load: `concurrency`, `rps`, `cpu`, `memory` or a custom metric. "+
-			"Knative defaults to `concurrency`. `cpu` and `memory` require `autoscaler_class = "+
-			"\"hpa.autoscaling.knative.dev\"`.", stringvalidator.LengthAtLeast(1)),
-		"window": tf.OptionalDuration("Time over which the load is averaged, from `6s` to `1h`. Defaults " +
-			"to the default of Knative, `60s`."),
-		"concurrency": scale(0,
-			"Maximum number of concurrent requests of one pod (`containerConcurrency`). Defaults to `0`, which means "+
-				"no limit."),
-		"scale_down_delay": tf.OptionalDuration("Duration of a lower load after which pods are removed. Defaults " +
-			"to `1m`."),
-		"scale_to_zero_pod_retention_period": tf.OptionalDuration("Duration for which the last pod is kept before " +
-			"scaling to zero. Defaults to `10m`."),
-		"autoscaler_class": tf.OptionalText("Autoscaler, `kpa.autoscaling.knative.dev` or "+
-			"`hpa.autoscaling.knative.dev`. Knative defaults to `kpa.autoscaling.knative.dev`.",
-			stringvalidator.OneOf(kind.KPAClass, kind.HPAClass)),
-		"progress_deadline": tf.OptionalDuration("Maximum time for a revision to become ready. Defaults to the " +
-			"longest of `10m`, `launch_timeout` plus one minute, and 1.2 times `launch_timeout`."),
-		"extra_annotations": tf.AnnotationMap("Additional annotations of the pod template, for Knative."),
 	}
 }
 

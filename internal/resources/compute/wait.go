@@ -51,12 +51,13 @@ func (w *writer) podsReady(ctx context.Context, onNotReady string) (bool, error)
 		pods.Workload = &ref
 	}
 	if onNotReady == ignoreOnNotReady {
-		return areReady(ctx, w.Data.Cluster, pods), nil
+		return w.Plan.areReady(ctx, w.Data.Cluster, pods.Workload), nil
 	}
 	verdict, err := pods.Wait(ctx, w.Data.Cluster)
-	isReady := err == nil && verdict.Ready
+	isReady := err == nil && w.Plan.isReady(verdict)
 	if isReady && pods.Workload != nil {
 		w.warnIfUnqueued(ctx, pods)
+		w.warnIfNotScaled(ctx)
 	}
 	return isReady, err
 }

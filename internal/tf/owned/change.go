@@ -23,6 +23,9 @@ type Change struct {
 	Creation        *Creation
 	// Rank is the order in which objects are applied, and DeletionRank that in which they are deleted.
 	Rank, DeletionRank func(*unstructured.Unstructured) int
+	// DeletesFirst reports whether an object that is not planned is deleted before the planned ones are applied. It may
+	// be nil.
+	DeletesFirst func(*unstructured.Unstructured) bool
 	// PodLabels select the pods of a deleted object with the same name. The creation waits until they are gone.
 	PodLabels map[string]string
 	// Send applies one object. before is nil for a new one.
@@ -59,6 +62,9 @@ func (c *Change) Apply(ctx context.Context, planned, prior Objects) {
 		c.Diags.Append(Failure(err))
 		return
 	}
+	if c.deleteFirst(ctx, obsolete); c.Diags.HasError() {
+		return
+	}
 	for _, obj := range sorted {
 		key := manifest.Key(obj)
 		diags, err := c.Send(ctx, obj, prior[key])
@@ -74,6 +80,15 @@ func (c *Change) Apply(ctx context.Context, planned, prior Objects) {
 	}
 	c.release(ctx, obsolete)
 	c.deleteObsolete(ctx, obsolete)
+}
+
+// deleteFirst deletes the obsolete objects that must be gone before others are applied.
+func (c *Change) deleteFirst(ctx context.Context, obsolete Objects) {
+	first := maps.Clone(obsolete)
+	maps.DeleteFunc(first, func(_ string, o *Object) bool { return c.DeletesFirst == nil || !c.DeletesFirst(o.Content) })
+	maps.DeleteFunc(obsolete, func(key string, _ *Object) bool { return first[key] != nil })
+	c.release(ctx, first)
+	c.deleteObsolete(ctx, first)
 }
 
 // release removes the objects from obsolete that are not deleted.

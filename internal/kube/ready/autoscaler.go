@@ -1,0 +1,87 @@
+package ready
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+)
+
+// metricGrace is the time until metrics-server knows the usage of new pods: two scrapes, which are 15 s apart by
+// default and start up to 15 s after the pod, and the next sync of the HorizontalPodAutoscaler, every 15 s.
+const metricGrace = 75 * time.Second
+
+// AssessAutoscaler returns the verdict on a HorizontalPodAutoscaler or a ScaledObject of KEDA: it is ready when it can
+// compute a number of pods. The status of neither has an observed generation.
+func AssessAutoscaler(u *unstructured.Unstructured) Verdict {
+	conditions := conditionsOf(u)
+	if u.GetKind() == kind.ScaledObject().Kind {
+		switch c := conditions.of("Ready"); {
+		case c.isTrue():
+			return isReady("KEDA is ready to scale")
+		case c.isFalse():
+			return inactive(u, c, "Correct "+FieldTriggers+" and their authentication.", shortGrace)
+		}
+		return notReady("KEDA has not checked the ScaledObject yet")
+	}
+	able, active := conditions.of(string(autoscalingv2.AbleToScale)), conditions.of(string(autoscalingv2.ScalingActive))
+	switch {
+	case able.isFalse():
+		return inactive(u, able, "Check that the controller manager may change the scale of the workload.", shortGrace)
+	case active.isTrue() || active.Reason == "ScalingDisabled": // scaled to zero
+		return isReady("the autoscaler is active")
+	case active.isFalse():
+		hint, grace := metricAdvice(active)
+		return inactive(u, active, hint, grace)
+	}
+	return notReady("the HorizontalPodAutoscaler has not been processed yet")
+}
+
+// inactive returns the verdict on an autoscaler with a condition that prevents it from scaling.
+func inactive(u *unstructured.Unstructured, c condition, hint Advice, grace time.Duration) Verdict {
+	cause := causeIn(u.GroupVersionKind(), u.GetNamespace(), u.GetName(), eventLog{})
+	cause.Reason, cause.Subject, cause.Hint = ReasonScalingInactive, c.Reason, hint
+	cause.Summary = "The autoscaler cannot compute a number of pods" + c.suffix() + "."
+	return Verdict{Message: "the autoscaler is not active", Cause: cause.terminal(grace)}
+}
+
+// metricAdvice returns the next step for a condition without a valid metric, and how long it may be temporary. The
+// reasons are those of pkg/controller/podautoscaler/horizontal.go of Kubernetes.
+func metricAdvice(c condition) (Advice, time.Duration) {
+	switch c.Reason {
+	case "FailedGetResourceMetric", "FailedGetContainerResourceMetric":
+		switch {
+		case strings.Contains(c.Message, "missing request for"):
+			return "Set " + FieldCPU + " or " + FieldMemory + ": a utilization is a percentage of the request.", shortGrace
+		case strings.Contains(c.Message, "could not find the requested resource"):
+			return "Install metrics-server (https://github.com/kubernetes-sigs/metrics-server).", shortGrace
+		}
+		return "Check that metrics-server has the usage of the pods, with `kubectl top pods`.", metricGrace
+	case "FailedGetPodsMetric", "FailedGetObjectMetric":
+		return "Check that an adapter serves the metric (`kubectl get --raw /apis/custom.metrics.k8s.io/v1beta2`), and " +
+			"correct " + FieldMetrics + ".", shortGrace
+	case "FailedGetExternalMetric":
+		return "Check that an adapter serves the metric (`kubectl get --raw /apis/external.metrics.k8s.io/v1beta1`), " +
+			"and correct " + FieldMetrics + ".", shortGrace
+	case "AmbiguousSelector":
+		return "Delete the other HorizontalPodAutoscaler of the pods.", shortGrace
+	}
+	return "Correct " + FieldMetrics + ".", shortGrace
+}
+
+// AtMaximum returns the cause if a HorizontalPodAutoscaler needs more pods than its maximum, otherwise nil.
+func AtMaximum(u *unstructured.Unstructured) *Cause {
+	limited := conditionsOf(u).of(string(autoscalingv2.ScalingLimited))
+	if !limited.isTrue() || limited.Reason != "TooManyReplicas" {
+		return nil
+	}
+	most, _ := kind.NumberAt(u.Object, []string{"spec", "maxReplicas"})
+	cause := causeIn(u.GroupVersionKind(), u.GetNamespace(), u.GetName(), eventLog{})
+	cause.Reason, cause.Hint = ReasonScalingLimited, "If more pods may run, increase "+FieldMaxScale+"."
+	cause.Summary = fmt.Sprintf("The load requires more pods than the maximum of %d%s.", most, limited.suffix())
+	return cause
+}

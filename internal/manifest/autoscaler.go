@@ -1,0 +1,313 @@
+package manifest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+)
+
+// Scalers of [Autoscale].
+const (
+	ScalerKnative = "knative"
+	ScalerHPA     = "hpa"
+	ScalerKEDA    = "keda"
+)
+
+// ScalesWorkload reports whether a scaler is an object beside the workload, which sets its number of pods through the
+// subresource scale. The workload then contains no number.
+func ScalesWorkload(scaler string) bool { return scaler == ScalerHPA || scaler == ScalerKEDA }
+
+func (a *Autoscale) scalesWorkload() bool { return a != nil && ScalesWorkload(a.Scaler) }
+
+func (a *Autoscale) isKnative() bool { return a != nil && !ScalesWorkload(a.Scaler) }
+
+// Trigger is what KEDA scales by, as ScaleTriggers of its API.
+type Trigger struct {
+	Type              string                         `json:"type"`
+	Name              string                         `json:"name,omitempty"`
+	Metadata          map[string]string              `json:"metadata"`
+	MetricType        autoscalingv2.MetricTargetType `json:"metricType,omitempty"`
+	AuthenticationRef *AuthenticationRef             `json:"authenticationRef,omitempty"`
+}
+
+// AuthenticationRef is a TriggerAuthentication of KEDA, or a ClusterTriggerAuthentication.
+type AuthenticationRef struct {
+	Name string `json:"name"`
+	Kind string `json:"kind,omitempty"`
+}
+
+// scaledObjectSpec is the part of the spec of a ScaledObject that attributes set
+// (apis/keda/v1alpha1/scaledobject_types.go of github.com/kedacore/keda). Times are in seconds.
+type scaledObjectSpec struct {
+	ScaleTargetRef  autoscalingv2.CrossVersionObjectReference `json:"scaleTargetRef"`
+	MinReplicaCount *int64                                    `json:"minReplicaCount,omitempty"`
+	MaxReplicaCount *int64                                    `json:"maxReplicaCount,omitempty"`
+	PollingInterval *int64                                    `json:"pollingInterval,omitempty"`
+	CooldownPeriod  *int64                                    `json:"cooldownPeriod,omitempty"`
+	Triggers        []Trigger                                 `json:"triggers"`
+	Advanced        struct {
+		HorizontalPodAutoscalerConfig struct {
+			Behavior *autoscalingv2.HorizontalPodAutoscalerBehavior `json:"behavior,omitempty"`
+		} `json:"horizontalPodAutoscalerConfig"`
+	} `json:"advanced"`
+}
+
+// horizontalSpec is the spec of a HorizontalPodAutoscaler.
+type horizontalSpec struct {
+	ScaleTargetRef autoscalingv2.CrossVersionObjectReference      `json:"scaleTargetRef"`
+	MinReplicas    *int64                                         `json:"minReplicas,omitempty"`
+	MaxReplicas    *int64                                         `json:"maxReplicas,omitempty"`
+	Metrics        []autoscalingv2.MetricSpec                     `json:"metrics,omitempty"`
+	Behavior       *autoscalingv2.HorizontalPodAutoscalerBehavior `json:"behavior,omitempty"`
+}
+
+// renderAutoscaler returns the object that scales the workload of a compute.
+func renderAutoscaler(c Compute, k kind.Kind) map[string]any {
+	a, of := c.Autoscale, kind.HorizontalPodAutoscaler()
+	target := autoscalingv2.CrossVersionObjectReference{
+		APIVersion: k.GroupVersion().String(), Kind: k.Kind, Name: c.Name,
+	}
+	var spec any = &horizontalSpec{ScaleTargetRef: target, MinReplicas: a.MinScale, MaxReplicas: a.MaxScale,
+		Metrics: typedMetrics(a.Metrics), Behavior: a.Behavior}
+	if a.Scaler == ScalerKEDA {
+		of = kind.ScaledObject()
+		scaled := scaledObjectSpec{ScaleTargetRef: target, MinReplicaCount: a.MinScale, MaxReplicaCount: a.MaxScale,
+			PollingInterval: secondsOf(a.PollingInterval), CooldownPeriod: secondsOf(a.CooldownPeriod),
+			Triggers: a.Triggers}
+		scaled.Advanced.HorizontalPodAutoscalerConfig.Behavior = a.Behavior
+		spec = &scaled
+	}
+	return newObject(of, c.Namespace, c.Name, kind.Texts(serviceLabels(c)), nil, toMap(spec))
+}
+
+// typedMetrics returns the metrics with the types of their sources and targets.
+func typedMetrics(metrics []autoscalingv2.MetricSpec) []autoscalingv2.MetricSpec {
+	typed := make([]autoscalingv2.MetricSpec, len(metrics))
+	for i := range metrics {
+		metrics[i].DeepCopyInto(&typed[i])
+		for _, s := range sourcesOf(&typed[i]) {
+			typed[i].Type = s.typ
+			switch {
+			case s.target.AverageUtilization != nil:
+				s.target.Type = autoscalingv2.UtilizationMetricType
+			case s.target.AverageValue != nil:
+				s.target.Type = autoscalingv2.AverageValueMetricType
+			default:
+				s.target.Type = autoscalingv2.ValueMetricType
+			}
+		}
+	}
+	return typed
+}
+
+// metricSource is a source that a metric sets.
+type metricSource struct {
+	attribute string
+	typ       autoscalingv2.MetricSourceType
+	target    *autoscalingv2.MetricTarget
+}
+
+// sourcesOf returns the sources of a metric. A valid one has exactly one.
+func sourcesOf(m *autoscalingv2.MetricSpec) []metricSource {
+	var sources []metricSource
+	if m.Resource != nil {
+		sources = append(sources, metricSource{"resource", autoscalingv2.ResourceMetricSourceType, &m.Resource.Target})
+	}
+	if m.Pods != nil {
+		sources = append(sources, metricSource{"pods", autoscalingv2.PodsMetricSourceType, &m.Pods.Target})
+	}
+	if m.Object != nil {
+		sources = append(sources, metricSource{"object", autoscalingv2.ObjectMetricSourceType, &m.Object.Target})
+	}
+	if m.External != nil {
+		sources = append(sources, metricSource{"external", autoscalingv2.ExternalMetricSourceType, &m.External.Target})
+	}
+	return sources
+}
+
+// observeAutoscaler is the inverse of renderAutoscaler. It returns nil for a spec with values of other types.
+func observeAutoscaler(live *unstructured.Unstructured) *Autoscale {
+	convert := func(spec any) bool {
+		return runtime.DefaultUnstructuredConverter.FromUnstructured(kind.FieldsAt(live.Object, "spec"), spec) == nil
+	}
+	if live.GetKind() == kind.HorizontalPodAutoscaler().Kind {
+		var spec horizontalSpec
+		if !convert(&spec) {
+			return nil
+		}
+		return &Autoscale{Scaler: ScalerHPA, MinScale: spec.MinReplicas, MaxScale: spec.MaxReplicas,
+			Metrics: spec.Metrics, Behavior: spec.Behavior}
+	}
+	var spec scaledObjectSpec
+	if !convert(&spec) {
+		return nil
+	}
+	return &Autoscale{Scaler: ScalerKEDA, MinScale: spec.MinReplicaCount, MaxScale: spec.MaxReplicaCount,
+		PollingInterval: fromSeconds(spec.PollingInterval), CooldownPeriod: fromSeconds(spec.CooldownPeriod),
+		Triggers: spec.Triggers, Behavior: spec.Advanced.HorizontalPodAutoscalerConfig.Behavior}
+}
+
+// fromSeconds is the inverse of secondsOf. It limits the number to that of the field in the API, an int32.
+func fromSeconds(n *int64) *time.Duration {
+	if n == nil {
+		return nil
+	}
+	const most = 1<<31 - 1
+	return new(time.Duration(min(max(*n, -most), most)) * time.Second)
+}
+
+// AutoscalerOf returns the HorizontalPodAutoscaler of a workload, or nil.
+func AutoscalerOf(
+	workload *unstructured.Unstructured, all map[string]*unstructured.Unstructured,
+) *unstructured.Unstructured {
+	for _, autoscaler := range all {
+		scaled := kind.TextsAt(autoscaler.Object, "spec", "scaleTargetRef")
+		if autoscaler.GetNamespace() == workload.GetNamespace() && scaled["name"] == workload.GetName() &&
+			schema.FromAPIVersionAndKind(scaled["apiVersion"], scaled["kind"]).GroupKind() ==
+				workload.GroupVersionKind().GroupKind() {
+			return autoscaler
+		}
+	}
+	return nil
+}
+
+// scalerAttribute is an attribute of autoscale that not all scalers have.
+type scalerAttribute struct {
+	name    string
+	isSet   bool
+	scalers []string
+}
+
+func (a *Autoscale) scalerAttributes() []scalerAttribute {
+	hpa, keda := []string{ScalerHPA}, []string{ScalerKEDA}
+	attributes := []scalerAttribute{
+		{"metrics", len(a.Metrics) > 0, hpa},
+		{"triggers", len(a.Triggers) > 0, keda},
+		{"polling_interval", a.PollingInterval != nil, keda},
+		{"cooldown_period", a.CooldownPeriod != nil, keda},
+		{"behavior", a.Behavior != nil, []string{ScalerHPA, ScalerKEDA}},
+		{"concurrency", a.Concurrency != nil, []string{ScalerKnative}},
+		{"extra_annotations", len(a.ExtraAnnotations) > 0, []string{ScalerKnative}},
+	}
+	for _, s := range a.settings() {
+		if s.annotation != kind.MinScaleAnnotation && s.annotation != kind.MaxScaleAnnotation {
+			attributes = append(attributes, scalerAttribute{s.field, s.value() != "", []string{ScalerKnative}})
+		}
+	}
+	return attributes
+}
+
+func inAutoscale(attribute string) Path { return At("autoscale", Name(attribute)) }
+
+// validateScaler rejects attributes of another scaler, and what the API server or the controller of a scaler would
+// reject.
+func validateScaler(c Compute, errs *Errors) {
+	a, scaler := c.Autoscale, inAutoscale("scaler")
+	if a == nil {
+		return
+	}
+	chosen := cmp.Or(a.Scaler, ScalerKnative)
+	for _, attribute := range a.scalerAttributes() {
+		if attribute.isSet && !slices.Contains(attribute.scalers, chosen) {
+			errs.report(inAutoscale(attribute.name), conflict, "autoscale.%s requires scaler = \"%s\", but it is %q: "+
+				"remove it, or set another scaler.", attribute.name, strings.Join(attribute.scalers, `" or "`), chosen).
+				Concerning(scaler)
+		}
+	}
+	if !a.scalesWorkload() {
+		return
+	}
+	missing := func(attribute, why string) {
+		errs.report(inAutoscale(attribute), "Missing "+attribute, "autoscale.%s is not set, but scaler = %q requires "+
+			"it: %s.", attribute, chosen, why).Concerning(scaler)
+	}
+	switch {
+	case a.MaxScale != nil && *a.MaxScale == 0:
+		errs.At(inAutoscale("max_scale"), "is 0, which means no limit only for Knative: set a number of pods.").
+			Concerning(scaler)
+	case a.MaxScale == nil && a.Scaler == ScalerHPA:
+		missing("max_scale", "set the maximum number of pods")
+	}
+	switch {
+	case a.Scaler == ScalerKEDA && len(a.Triggers) == 0:
+		missing("triggers", "set at least one trigger")
+	case a.Scaler == ScalerHPA && len(a.Metrics) == 0:
+		missing("metrics", "set at least one metric")
+	}
+	for attribute, value := range map[string]*time.Duration{
+		"polling_interval": a.PollingInterval, "cooldown_period": a.CooldownPeriod,
+	} {
+		if value != nil && *value%time.Second != 0 {
+			errs.At(inAutoscale(attribute), "is %s, but KEDA only has whole seconds: round it.", FormatDuration(*value))
+		}
+	}
+	validateMetrics(a, errs)
+	validateScaledWorkload(c, errs)
+}
+
+// validateMetrics rejects a metric without one source with one target, and a minimum of zero that nothing can leave.
+func validateMetrics(a *Autoscale, errs *Errors) {
+	leavesZero := len(a.Metrics) == 0
+	for i := range a.Metrics {
+		at := At("autoscale", Name("metrics"), Index(i))
+		sources := sourcesOf(&a.Metrics[i])
+		if len(sources) != 1 {
+			var all []Path
+			for _, attribute := range []string{"resource", "pods", "object", "external"} {
+				all = append(all, at.At(Name(attribute)))
+			}
+			errs.At(at, "sets %d sources: set exactly one of resource, pods, object and external.", len(sources)).
+				Concerning(all...)
+			continue
+		}
+		source, of := sources[0], at.At(Name(sources[0].attribute))
+		leavesZero = leavesZero || source.typ == autoscalingv2.ObjectMetricSourceType ||
+			source.typ == autoscalingv2.ExternalMetricSourceType
+		validateTarget(source, of.At(Name("target")), errs)
+	}
+	if a.MinScale != nil && *a.MinScale == 0 && !leavesZero {
+		errs.At(inAutoscale("min_scale"), "is 0, but the metrics of pods do not exist without pods: add an object or "+
+			"external metric, or set at least 1.").Concerning(inAutoscale("metrics"), inAutoscale("scaler"))
+	}
+}
+
+func validateTarget(source metricSource, at Path, errs *Errors) {
+	t, set := source.target, 0
+	for _, isSet := range []bool{t.AverageUtilization != nil, t.AverageValue != nil, t.Value != nil} {
+		if isSet {
+			set++
+		}
+	}
+	if set != 1 {
+		errs.At(at, "sets %d numbers: set exactly one.", set).Concerning(at.At(Name("average_utilization")),
+			at.At(Name("average_value")), at.At(Name("value")))
+	}
+}
+
+// validateScaledWorkload rejects a workload whose number of pods no autoscaler can set, or that sets it itself.
+func validateScaledWorkload(c Compute, errs *Errors) {
+	k := kindOf(c)
+	if len(k.Scale) == 0 && !k.Empty() {
+		errs.report(At("autoscale"), conflict, "autoscale.scaler = %q sets the subresource scale of a workload, "+
+			"which the provider does not know of a %s: remove autoscale, or use another kind.", c.Autoscale.Scaler,
+			k.Word()).Concerning(modeAttributes()...)
+		return
+	}
+	for _, given := range []struct {
+		attribute string
+		object    map[string]any
+	}{{"manifest", c.Manifest}, {"service_template", c.ServiceTemplate}} {
+		if _, set := kind.Find(given.object, k.Scale); set && len(k.Scale) > 0 {
+			errs.report(At(given.attribute), conflict, "%s sets %s, but the autoscaler sets the number of pods: "+
+				"remove it.", given.attribute, dotted(k.Scale)).Concerning(modeAttributes()...)
+		}
+	}
+}
