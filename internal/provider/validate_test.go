@@ -30,7 +30,8 @@ func TestComputeReportsInvalidInputAtItsAttribute(t *testing.T) {
 		badCombinations(), badDuplicates(), badIdentity(), badGPUTypes(), badTemplates(), incomplete(),
 		badAutoscale(), badDistribute(), badModes(), badManifests(), badManifestOnly(), badIdentityOfManifests(),
 		badPodTemplatePaths(),
-		badSelectors(), badImageSetups(), badLogging(), badTensorServers(), badOwnServers(), badSources(), badSecurity(), badContainers(),
+		badSelectors(), badImageSetups(), badLogging(), badTensorServers(), badOwnServers(),
+		badSources(), badSecurity(), badContainers(),
 		badDevices(), badPlacement(), badExposures(),
 	} {
 		for _, c := range group {

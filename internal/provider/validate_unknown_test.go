@@ -244,7 +244,8 @@ func TestComputeReportsNoAdditionalProblemsForUnknownValues(t *testing.T) {
 		badCombinations(), badDuplicates(), badIdentity(), badAutoscale(), badDistribute(), badModes(),
 		badManifests(), badManifestOnly(), badIdentityOfManifests(),
 		badPodTemplatePaths(), badSelectors(), badImageSetups(),
-		badTensorServers(), badOwnServers(), badSources(), badSecurity(), badContainers(), badDevices(), badPlacement(), badExposures(),
+		badTensorServers(), badOwnServers(), badSources(), badSecurity(), badContainers(),
+		badDevices(), badPlacement(), badExposures(),
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {

@@ -33,7 +33,8 @@ func attributes() map[string]schema.Attribute {
 	}
 	for _, group := range []map[string]schema.Attribute{
 		identityAttributes(), resourceAttributes(), podAttributes(), sourceAttributes(), securityAttributes(),
-		containerAttributes(), placementAttributes(), modeAttributes(), tensorServerAttributes(), behaviourAttributes(), lifecycleAttributes(), computedAttributes(),
+		containerAttributes(), placementAttributes(), modeAttributes(), tensorServerAttributes(),
+		behaviourAttributes(), lifecycleAttributes(), computedAttributes(),
 	} {
 		maps.Copy(all, group)
 	}
