@@ -65,14 +65,9 @@ func replaceEnv(
 			args[i] = script
 		}
 	}
-	k, _ := kindOfObject(workload.GroupVersionKind(), podTemplate)
-	for _, group := range k.Groups(workload.Object) {
-		for _, list := range []string{"initContainers", "containers"} {
-			for _, container := range kind.ListAt(workload.Object, kind.Under(group.Template, "spec", list)...) {
-				if name, _ := container["name"].(string); name != MainContainer && name != k.Container {
-					changed = replaceVariables(container, all[name], direction) || changed
-				}
-			}
+	for _, container := range containersBeside(workload, podTemplate) {
+		if name, _ := container["name"].(string); name != MainContainer {
+			changed = replaceVariables(container, all[name], direction) || changed
 		}
 	}
 	return changed
@@ -106,6 +101,22 @@ func mainContainers(workload *unstructured.Unstructured, podTemplate []string) [
 	for _, group := range k.Groups(workload.Object) {
 		if container := containerIn(workload.Object, group.Template, k.Container); container != nil {
 			all = append(all, container)
+		}
+	}
+	return all
+}
+
+// containersBeside returns the other containers of a workload, in all pod templates.
+func containersBeside(workload *unstructured.Unstructured, podTemplate []string) []map[string]any {
+	k, _ := kindOfObject(workload.GroupVersionKind(), podTemplate)
+	var all []map[string]any
+	for _, group := range k.Groups(workload.Object) {
+		for _, list := range []string{"initContainers", "containers"} {
+			for _, container := range kind.ListAt(workload.Object, kind.Under(group.Template, "spec", list)...) {
+				if container["name"] != k.Container {
+					all = append(all, container)
+				}
+			}
 		}
 	}
 	return all

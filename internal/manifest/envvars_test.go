@@ -48,11 +48,12 @@ func TestValuesOfEnvVarsAreHiddenWhereTheAttributeSetsThem(t *testing.T) {
 			t.Parallel()
 			live := ofContainers(t, test.live)
 			before := live.DeepCopy()
-			hidden := manifest.HideEnvVars(live, manifest.EnvValues{manifest.MainContainer: values})
+			all := manifest.EnvValues{manifest.MainContainer: values}
+			hidden := manifest.HideEnvVars(live, all)
 			if diff := cmp.Diff(ofContainers(t, test.hidden), hidden); diff != "" {
 				t.Errorf("hidden:\n%s", diff)
 			}
-			if shown := manifest.ShowEnvVars(hidden, manifest.EnvValues{manifest.MainContainer: values}); shown == cmp.Equal(before, ofContainers(t, test.hidden)) {
+			if shown := manifest.ShowEnvVars(hidden, all); shown == cmp.Equal(before, ofContainers(t, test.hidden)) {
 				t.Errorf("reported as shown: %t", shown)
 			}
 			if diff := cmp.Diff(live, hidden); diff != "" {
@@ -73,13 +74,16 @@ func TestValuesOfOtherContainersAreHidden(t *testing.T) {
 			if autoscale != nil {
 				c.Replicas, c.ReplicasGiven = 0, false
 			}
-			c.InitContainers = []manifest.Container{{Name: "fetch", Image: "a:1", EnvVars: map[string]string{"A": "of-init"}}}
-			c.Sidecars = []manifest.Container{{Name: "proxy", Image: "a:1", EnvVars: map[string]string{"A": "of-sidecar"}}}
+			c.InitContainers = []manifest.Container{
+				{Name: "fetch", Image: "a:1", EnvVars: map[string]string{"A": "of-init"}}}
+			c.Sidecars = []manifest.Container{
+				{Name: "proxy", Image: "a:1", EnvVars: map[string]string{"A": "of-sidecar"}}}
 		}))[0]
 		values := manifest.EnvValues{manifest.MainContainer: {"A": "of-main"}, "fetch": {"A": "of-init"},
 			"proxy": {"A": "of-sidecar"}}
 		hidden := manifest.HideEnvVars(live, values)
-		if text := toJSON(t, hidden.Object); strings.Contains(text, `"of-`) || strings.Count(text, "(env_vars.A)") != 3 {
+		text := toJSON(t, hidden.Object)
+		if strings.Contains(text, `"of-`) || strings.Count(text, "(env_vars.A)") != 3 {
 			t.Errorf("%s: %s", name, text)
 		}
 		if !manifest.ShowEnvVars(hidden, values) || !cmp.Equal(live, hidden) {

@@ -216,11 +216,12 @@ func TestObserveIsTheInverseOfRender(t *testing.T) {
 				{Name: "scratch", EmptyDir: &corev1.EmptyDirVolumeSource{}, MountPath: "/scratch"},
 			}
 			c.InitContainers = []manifest.Container{
-				{Name: "fetch", Image: "fetch:1", ImagePullPolicy: "Never", Command: []string{"fetch"}, Args: []string{"-v"},
-					WorkingDir: "/work", EnvVars: map[string]string{"A": "b", "EMPTY": ""},
+				{Name: "fetch", Image: "fetch:1", ImagePullPolicy: "Never", Command: []string{"fetch"},
+					Args: []string{"-v"}, WorkingDir: "/work", EnvVars: map[string]string{"A": "b", "EMPTY": ""},
 					EnvFrom: []manifest.EnvFrom{{Secret: "keys", Prefix: "K_"}},
 					CPUs:    quantity(t, "1"), Memory: quantity(t, "1Gi"),
-					Limits:       map[string]resource.Quantity{"cpu": *quantity(t, "2"), "example.com/x": *quantity(t, "1")},
+					Limits: map[string]resource.Quantity{
+						"cpu": *quantity(t, "2"), "example.com/x": *quantity(t, "1")},
 					VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/out", SubPath: "models"}}},
 				{Name: "check", Image: "check:1"},
 			}
@@ -261,8 +262,8 @@ func TestObserveIsTheInverseOfRender(t *testing.T) {
 			c.Volumes = []manifest.VolumeRef{
 				{ConfigMap: "a", MountPath: "/a"}, {Secret: "a", MountPath: "/b", SubPath: "key"},
 				{EmptyDir: &corev1.EmptyDirVolumeSource{}, MountPath: "/c"},
-				{Name: "memory", EmptyDir: &corev1.EmptyDirVolumeSource{Medium: "Memory", SizeLimit: quantity(t, "1Gi")},
-					MountPath: "/d"},
+				{Name: "memory", MountPath: "/d",
+					EmptyDir: &corev1.EmptyDirVolumeSource{Medium: "Memory", SizeLimit: quantity(t, "1Gi")}},
 				{HostPath: &corev1.HostPathVolumeSource{Path: "/mnt"}, MountPath: "/e"},
 				{HostPath: &corev1.HostPathVolumeSource{Path: "/dev/x", Type: new(corev1.HostPathCharDev)},
 					MountPath: "/dev/x"},

@@ -1,7 +1,6 @@
 package tf
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -96,12 +95,6 @@ func SecretKey() validator.String {
 		"and dots, such as token", validation.IsConfigMapKey)
 }
 
-// ConfigMapKey requires a key of a ConfigMap.
-func ConfigMapKey() validator.String {
-	return textRule("Invalid key of a ConfigMap", "a key of a ConfigMap: at most 253 letters, digits, dashes, "+
-		"underscores and dots, such as mode", validation.IsConfigMapKey)
-}
-
 // AbsolutePath requires a normalized absolute path in the container.
 func AbsolutePath() validator.String {
 	return check("an absolute path, such as /data", "Invalid path", absolutePath)
@@ -117,43 +110,6 @@ func MountPath() validator.String {
 			return errors.New("is /, where a mount would hide the image: use a directory, such as /data")
 		case strings.Contains(s, ":"):
 			return fmt.Errorf("is %s, but Kubernetes does not allow colons in mount paths: use another path", quoted(s))
-		}
-		return nil
-	})
-}
-
-// VolumeName requires the name of a volume or a container of a pod, an RFC 1123 label.
-func VolumeName() validator.String {
-	return name("the name of a volume or container: at most 63 lowercase letters, digits and dashes, without a dash at the start or end, such as models",
-		validation.IsDNS1123Label)
-}
-
-// SubPath requires a relative path in a volume.
-func SubPath() validator.String {
-	return check("a relative path in the volume, such as models/llama", "Invalid path", func(s string) error {
-		if s == "" || path.IsAbs(s) || slices.Contains(strings.Split(s, "/"), "..") {
-			return fmt.Errorf("is %s, but must be a relative path without .., such as models/llama", quoted(s))
-		}
-		return nil
-	})
-}
-
-// StorageMedium requires a medium of an emptyDir volume.
-func StorageMedium() validator.String {
-	return check("Memory, HugePages or HugePages-<size>", "Invalid medium", func(s string) error {
-		if s != "Memory" && s != "HugePages" && !strings.HasPrefix(s, "HugePages-") {
-			return fmt.Errorf("is %s: use Memory, HugePages or HugePages-<size>", quoted(s))
-		}
-		return nil
-	})
-}
-
-// Capability requires the name of a Linux capability, as Kubernetes spells it.
-func Capability() validator.String {
-	return check("a Linux capability, such as IPC_LOCK", "Invalid capability", func(s string) error {
-		if other := strings.TrimPrefix(strings.ToUpper(s), "CAP_"); s == "" || s != other {
-			return fmt.Errorf("is %s: use the name in uppercase without the prefix CAP_, such as %s", quoted(s),
-				quoted(cmp.Or(other, "IPC_LOCK")))
 		}
 		return nil
 	})

@@ -120,10 +120,12 @@ func settings(t *testing.T) map[string]func(*model) {
 			m.RuntimeClassName = types.StringValue("gvisor")
 		},
 		"other containers": func(m *model) {
-			m.InitContainers = tf.Encode(&c.Converter, m.InitContainers, []manifest.Container{{Name: "fetch", Image: "a:1",
-				EnvVars: map[string]string{"A": "b", "EMPTY": ""}, EnvFrom: []manifest.EnvFrom{{ConfigMap: "c"}}}})
+			m.InitContainers = tf.Encode(&c.Converter, m.InitContainers, []manifest.Container{{
+				Name: "fetch", Image: "a:1", EnvVars: map[string]string{"A": "b", "EMPTY": ""},
+				EnvFrom: []manifest.EnvFrom{{ConfigMap: "c"}}}})
 			m.Sidecars = tf.Encode(&c.Converter, m.Sidecars, []manifest.Container{{Name: "proxy", Image: "a:1",
-				Ports: []corev1.ContainerPort{{ContainerPort: 80}}}, {Name: "logs", Image: "a:1", Args: []string{"-v"}}})
+				Ports: []corev1.ContainerPort{{ContainerPort: 80}}},
+				{Name: "logs", Image: "a:1", Args: []string{"-v"}}})
 		},
 		"security": func(m *model) {
 			m.HostNetwork = types.BoolValue(true)
@@ -148,7 +150,8 @@ func settings(t *testing.T) map[string]func(*model) {
 			m.EnvFrom = tf.Encode(&c.Converter, m.EnvFrom, []manifest.EnvFrom{{Secret: "all", Prefix: "P_"}})
 			m.Volumes = tf.Encode(&c.Converter, m.Volumes,
 				[]manifest.VolumeRef{{ClaimName: "data", MountPath: "/data", ReadOnly: true},
-					{Name: "x", EmptyDir: &corev1.EmptyDirVolumeSource{Medium: "Memory"}, MountPath: "/x", SubPath: "a"},
+					{Name: "x", EmptyDir: &corev1.EmptyDirVolumeSource{Medium: "Memory"}, MountPath: "/x",
+						SubPath: "a"},
 					{HostPath: &corev1.HostPathVolumeSource{Path: "/mnt"}, MountPath: "/mnt"}})
 		},
 		"queue of Kueue": func(m *model) {

@@ -21,10 +21,10 @@ func containerAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"init_containers": tf.OptionalObjects("Containers that run one after the other, to their end, before the "+
 			"`sidecars` and the main container start.", otherContainer()),
-		"sidecars": tf.OptionalObjects("Containers that run next to the main one. As Kubernetes recommends since 1.29, "+
-			"they are init containers with the restart policy `Always`: each starts before the main container and is "+
-			"stopped after it, and none keeps a Job from completing. A Knative Service, which does not allow this, has "+
-			"plain containers instead.", otherContainer()),
+		"sidecars": tf.OptionalObjects("Containers that run next to the main one. As Kubernetes recommends since "+
+			"1.29, they are init containers with the restart policy `Always`: each starts before the main container "+
+			"and is stopped after it, and none keeps a Job from completing. A Knative Service, which does not allow "+
+			"this, has plain containers instead.", otherContainer()),
 	}
 }
 

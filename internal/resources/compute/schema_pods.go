@@ -18,8 +18,9 @@ import (
 func sourceAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"secrets": tf.OptionalObjects("Secrets of the same namespace to use as environment variables, as files, or "+
-			"both.", keysAttributes("Secret", tf.SecretKey(), "`ref` of `kt_secret` sets `0400` for SSH keys. The files are owned "+
-			"by root. For pods that run as another user, see [kt_secret](secret.md#file-permissions). ")),
+			"both.", keysAttributes("Secret", tf.SecretKey(), "`ref` of `kt_secret` sets `0400` for SSH keys. The "+
+			"files are owned by root. For pods that run as another user, see "+
+			"[kt_secret](secret.md#file-permissions). ")),
 		"config_maps": tf.OptionalObjects("ConfigMaps of the same namespace to use as environment variables, as "+
 			"files, or both. A change of the data restarts no pods; see `restart_triggers`.",
 			keysAttributes("ConfigMap", tf.ConfigMapKey(), "")),
@@ -72,8 +73,8 @@ func volumeAttributes() map[string]schema.Attribute {
 		"empty_dir": tf.OptionalObject("Empty directory that exists as long as the pod.", map[string]schema.Attribute{
 			"medium": tf.OptionalText("`Memory`, or huge pages as `HugePages` or `HugePages-<size>`. Files in memory "+
 				"count as memory of the pod. Defaults to the disk of the node.", tf.StorageMedium()),
-			"size_limit": tf.OptionalQuantity("Maximum size, such as `10Gi`. Kubernetes evicts a pod that exceeds it. " +
-				"Defaults to no limit."),
+			"size_limit": tf.OptionalQuantity("Maximum size, such as `10Gi`. Kubernetes evicts a pod that exceeds " +
+				"it. Defaults to no limit."),
 		}),
 		"host_path": tf.OptionalObject("File or directory of the node. Pods can see data of the node and of other "+
 			"pods in it, and clusters often reject it.", map[string]schema.Attribute{
@@ -87,8 +88,8 @@ func volumeAttributes() map[string]schema.Attribute {
 			"the feature `ImageVolume` of Kubernetes, which is enabled by default since 1.35.",
 			map[string]schema.Attribute{
 				"reference": tf.RequiredText("Image or artifact.", tf.ImageReference()),
-				"pull_policy": tf.OptionalText("`Always`, `IfNotPresent` or `Never`. If not set, Kubernetes selects it "+
-					"by the tag.", stringvalidator.OneOf("Always", "IfNotPresent", "Never")),
+				"pull_policy": tf.OptionalText("`Always`, `IfNotPresent` or `Never`. If not set, Kubernetes selects "+
+					"it by the tag.", stringvalidator.OneOf("Always", "IfNotPresent", "Never")),
 			}),
 		"mount_path": tf.RequiredText("Mount path of the volume. Must be an absolute path.", tf.MountPath()),
 		"sub_path": tf.OptionalText("Path in the volume to mount, such as `models/llama`. Defaults to its root. A "+
@@ -108,9 +109,10 @@ func securityAttributes() map[string]schema.Attribute {
 	}
 	return map[string]schema.Attribute{
 		"security_context": tf.OptionalObject("Security settings of the pods. `privileged`, "+
-			"`allow_privilege_escalation`, `read_only_root_filesystem` and `capabilities` are set on the main container, "+
-			"the others on the pod, so that they apply to all of its containers. Kubetorch's server installs packages "+
-			"when it starts, which requires a user that can write to the file system, unless `freeze` is set.", map[string]schema.Attribute{
+			"`allow_privilege_escalation`, `read_only_root_filesystem` and `capabilities` are set on the main "+
+			"container, the others on the pod, so that they apply to all of its containers. Kubetorch's server "+
+			"installs packages when it starts, which requires a user that can write to the file system, unless "+
+			"`freeze` is set.", map[string]schema.Attribute{
 			"run_as_user":     id("ID of the user of the processes. Defaults to that of the image."),
 			"run_as_group":    id("ID of the primary group of the processes. Defaults to that of the image."),
 			"run_as_non_root": tf.OptionalBool("Whether a container whose user is root must not start."),
@@ -142,8 +144,8 @@ func securityAttributes() map[string]schema.Attribute {
 		"host_network": tf.OptionalBool("Whether the pods use the network of their node, for example for RDMA. Their " +
 			"ports are then ports of the node, so a node runs only one of these pods. Names of Services are resolved " +
 			"as usual (`dnsPolicy: ClusterFirstWithHostNet`). Defaults to `false`."),
-		"restart_triggers": tf.OptionalTextMap("Arbitrary values whose change replaces the pods, such as a digest of a "+
-			"ConfigMap. An annotation of the pods contains a SHA-256 digest of the map, never the values.",
+		"restart_triggers": tf.OptionalTextMap("Arbitrary values whose change replaces the pods, such as a digest of "+
+			"a ConfigMap. An annotation of the pods contains a SHA-256 digest of the map, never the values.",
 			tf.NoNulls()),
 	}
 }

@@ -87,7 +87,8 @@ func TestZeroOfEveryAttributeIsRendered(t *testing.T) {
 		"renderer_revision":   "no revision is selected", "freeze": "the default", "suspend": "the default",
 		"manifest_only": "the default",
 		"gpus":          "the default", "port": "rejected by the schema",
-		"gpu_anti_affinity": "equal to the provider's default", "volumes.read_only": "the default", "host_network": "the default",
+		"gpu_anti_affinity": "equal to the provider's default", "volumes.read_only": "the default",
+		"host_network":       "the default",
 		"distribute.workers": "no number is requested",
 	}
 	all := settingsOf(attributes(), path.Empty(), "")

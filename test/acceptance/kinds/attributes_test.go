@@ -159,10 +159,13 @@ func allAttributes() []attributes {
 		},
 		{
 			name: "ConfigMaps",
-			objects: "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {MODE: fast, level: high}}\n---\n" +
+			objects: "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, " +
+				"data: {MODE: fast, level: high}}\n---\n" +
 				"{apiVersion: v1, kind: Secret, metadata: {name: db}, stringData: {USER: none}}",
 			created: `
-			  config_maps = [{ name = "settings", env_vars = ["MODE"], mount_path = "/settings", default_mode = "0440" }]
+			  config_maps = [{
+			    name = "settings", env_vars = ["MODE"], mount_path = "/settings", default_mode = "0440"
+			  }]
 			  env_from    = [{ secret = "db", prefix = "DB_" }]`,
 			changed: `
 			  config_maps = [{ name = "settings", env_keys = { LEVEL = "level" } }]
@@ -176,7 +179,9 @@ func allAttributes() []attributes {
 			    name = "fetch", image = "fetch:1", command = ["fetch"], env_vars = { FROM = "hub", EMPTY = "" }
 			    cpus = 0.1, limits = { memory = "128Mi" }, volume_mounts = [{ name = "models", mount_path = "/out" }]
 			  }]
-			  sidecars = [{ name = "metrics", image = "metrics:1", ports = [{ container_port = 9000, name = "metrics" }] }]`,
+			  sidecars = [{
+			    name = "metrics", image = "metrics:1", ports = [{ container_port = 9000, name = "metrics" }]
+			  }]`,
 			changed: `
 			  init_containers = [
 			    { name = "check", image = "check:1", working_dir = "/" },
@@ -191,7 +196,8 @@ func allAttributes() []attributes {
 			name: "security",
 			created: `
 			  security_context = {
-			    run_as_user = 0, fs_group = 2000, supplemental_groups = [1, 2], seccomp_profile = { type = "RuntimeDefault" }
+			    run_as_user = 0, fs_group = 2000, supplemental_groups = [1, 2]
+			    seccomp_profile = { type = "RuntimeDefault" }
 			    read_only_root_filesystem = false, capabilities = { add = ["IPC_LOCK"], drop = ["NET_RAW"] }
 			  }`,
 			changed: `
