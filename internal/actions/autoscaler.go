@@ -10,9 +10,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// refusal is that of the target, or why an operation would not last, because a HorizontalPodAutoscaler sets the number of pods.
-// KEDA creates one too. A workload with zero pods stays suspended, unless the autoscaler scales from zero. Without
-// permission to list the autoscalers, no operation is refused.
+// refusal is that of the target, or why an operation would not last, because a HorizontalPodAutoscaler sets the number
+// of pods. KEDA creates one too. A workload with zero pods stays suspended, unless the autoscaler scales from zero.
+// Without permission to list the autoscalers, no operation is refused.
 func (c *call) refusal(ctx context.Context, t *target, o kind.Operation) (why, instead string) {
 	why, instead = t.refusal(o)
 	if why != "" || t.workload == nil || len(t.kind.Scale) == 0 || o != kind.Scaling && o != kind.Suspending {
@@ -33,7 +33,7 @@ func (c *call) refusal(ctx context.Context, t *target, o kind.Operation) (why, i
 			"Change `autoscale.min_scale` and `autoscale.max_scale` of the kt_compute, or the autoscaler."
 	case found && least == 0 || metav1.GetControllerOf(scaler) != nil:
 		return fmt.Sprintf("%s scales %s from zero, and would start pods again.", name, t),
-			"Set `suspend = true` in the kt_compute, which removes its autoscaler, and apply it. Or pause the autoscaler."
+			"Set `suspend = true` in the kt_compute, which removes its autoscaler, and apply it."
 	}
 	return "", ""
 }

@@ -40,7 +40,8 @@ var table = []Kind{
 //nolint:gochecknoglobals // as table
 var others = []Kind{
 	KubetorchWorkload(), Service(), PodDisruptionBudget(), HorizontalPodAutoscaler(), ScaledObject(), Ingress(),
-	HTTPRoute(), GRPCRoute(), PersistentVolumeClaim(), Secret(), ConfigMap(), ResourceFlavor(KueueVersion), ClusterQueue(KueueVersion), LocalQueue(KueueVersion),
+	HTTPRoute(), GRPCRoute(), PersistentVolumeClaim(), Secret(), ConfigMap(),
+	ResourceFlavor(KueueVersion), ClusterQueue(KueueVersion), LocalQueue(KueueVersion),
 }
 
 // Workloads returns all kinds of workloads, kinds that need no manifest first.

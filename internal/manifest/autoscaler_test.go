@@ -38,7 +38,8 @@ func horizontal(tb testing.TB) *manifest.Autoscale {
 			utilization(70),
 			{Pods: &autoscalingv2.PodsMetricSource{Metric: waiting, Target: average}},
 			{Object: &autoscalingv2.ObjectMetricSource{Metric: waiting, Target: total,
-				DescribedObject: autoscalingv2.CrossVersionObjectReference{APIVersion: "v1", Kind: "Service", Name: "a"}}},
+				DescribedObject: autoscalingv2.CrossVersionObjectReference{APIVersion: "v1", Kind: "Service",
+					Name: "a"}}},
 			{External: &autoscalingv2.ExternalMetricSource{Metric: waiting, Target: average}},
 		},
 		Behavior: &autoscalingv2.HorizontalPodAutoscalerBehavior{

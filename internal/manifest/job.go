@@ -85,8 +85,8 @@ func validateJob(c Compute, errs *Errors) {
 		}
 	}
 	if !c.runsOwnServer() && c.Manifest == nil {
-		errs.report(At("job"), "Missing command", "job runs a command until it succeeds, but Kubetorch's server, which "+
-			"runs without a command, never ends: set command or args too.").Concerning(At("command"), At("args"))
+		errs.report(At("job"), "Missing command", "job runs a command until it succeeds, but Kubetorch's server, "+
+			"which runs without a command, never ends: set command or args too.").Concerning(At("command"), At("args"))
 	}
 	validateWholeSeconds(At("job", Name("active_deadline")), ptr.Deref(c.Job.ActiveDeadline, 0), errs)
 	validateWholeSeconds(At("job", Name("ttl")), ptr.Deref(c.Job.TTL, 0), errs)

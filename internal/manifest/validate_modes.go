@@ -31,7 +31,8 @@ func validateModes(c Compute, errs *Errors) {
 
 // mutuallyExclusive reports two attributes that exclude each other.
 func (e *Errors) mutuallyExclusive(attribute, other, why string) Reported {
-	return e.report(At(attribute), conflict, "%s and %s cannot both be set: %s. Remove one of the two.", attribute, other, why)
+	return e.report(At(attribute), conflict, "%s and %s cannot both be set: %s. Remove one of the two.", attribute,
+		other, why)
 }
 
 // validateKnative rejects attributes that Knative does not support, or that configure what it creates itself

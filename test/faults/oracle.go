@@ -132,11 +132,11 @@ func comparableState(data []byte) (map[string]any, error) {
 	for _, resource := range state.Resources {
 		for _, instance := range resource.Instances {
 			address := resource.Type + "." + resource.Name
-			comparable, err := comparableInstance(instance.Status, instance.Attributes, instance.Private)
+			shown, err := comparableInstance(instance.Status, instance.Attributes, instance.Private)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", address, err)
 			}
-			out[address] = comparable
+			out[address] = shown
 		}
 	}
 	return out, nil

@@ -223,18 +223,11 @@ func (b *bench) pairWorker(ctx context.Context, queue <-chan pair) (err error) {
 				return err
 			}
 		}
-		c := newPairCycle(env, p.item, p.ref)
-		fmt.Fprintf(&c.log, "pair: %s\n", p)
-		failure := c.run(ctx)
-		if failure != nil && ctx.Err() == nil {
-			b.tally.fail(p.item, failure)
+		intact, err := b.runPair(ctx, env, p)
+		if err != nil {
+			return err
 		}
-		if failure == nil {
-			if err := b.tally.add(p.item, c.result); err != nil {
-				return err
-			}
-		}
-		if failure != nil || len(c.result.violations)+c.result.starved > 0 {
+		if !intact {
 			if err := env.close(context.WithoutCancel(ctx)); err != nil {
 				return err
 			}
@@ -245,6 +238,20 @@ func (b *bench) pairWorker(ctx context.Context, queue <-chan pair) (err error) {
 		}
 	}
 	return nil
+}
+
+// runPair runs one cycle. It returns false if its environment cannot be used again.
+func (b *bench) runPair(ctx context.Context, env *environment, p pair) (intact bool, err error) {
+	c := newPairCycle(env, p.item, p.ref)
+	fmt.Fprintf(&c.log, "pair: %s\n", p)
+	switch failure := c.run(ctx); {
+	case failure == nil:
+		err = b.tally.add(p.item, c.result)
+		return len(c.result.violations)+c.result.starved == 0, err
+	case ctx.Err() == nil:
+		b.tally.fail(p.item, failure)
+	}
+	return false, nil
 }
 
 func (b *bench) pairEnvironment(ctx context.Context) (*environment, error) {

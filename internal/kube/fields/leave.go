@@ -8,8 +8,8 @@ import (
 
 // An apply that omits a field of its manager removes it, and the API server sets its default. A field that another
 // client shall set from now on, such as the number of pods by an autoscaler, is given up before
-// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#transferring-ownership). The last way of that page,
-// with a second manager, would leave an owner behind.
+// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#transferring-ownership). The second manager of
+// that page would remain an owner.
 
 // Leave returns the managedFields of live changed so that manager no longer owns a field. It returns false if nothing
 // changes. The path consists of field names, and contains no list.

@@ -56,14 +56,14 @@ func metricAdvice(c condition) (Advice, time.Duration) {
 	case "FailedGetResourceMetric", "FailedGetContainerResourceMetric":
 		switch {
 		case strings.Contains(c.Message, "missing request for"):
-			return "Set " + FieldCPU + " or " + FieldMemory + ": a utilization is a percentage of the request.", shortGrace
+			return "Set " + FieldCPU + " or " + FieldMemory + ", of which a utilization is a part.", shortGrace
 		case strings.Contains(c.Message, "could not find the requested resource"):
 			return "Install metrics-server (https://github.com/kubernetes-sigs/metrics-server).", shortGrace
 		}
 		return "Check that metrics-server has the usage of the pods, with `kubectl top pods`.", metricGrace
 	case "FailedGetPodsMetric", "FailedGetObjectMetric":
-		return "Check that an adapter serves the metric (`kubectl get --raw /apis/custom.metrics.k8s.io/v1beta2`), and " +
-			"correct " + FieldMetrics + ".", shortGrace
+		return "Check that an adapter serves the metric (`kubectl get --raw /apis/custom.metrics.k8s.io/v1beta2`), " +
+			"and correct " + FieldMetrics + ".", shortGrace
 	case "FailedGetExternalMetric":
 		return "Check that an adapter serves the metric (`kubectl get --raw /apis/external.metrics.k8s.io/v1beta1`), " +
 			"and correct " + FieldMetrics + ".", shortGrace

@@ -165,7 +165,8 @@ func (r *reader) importRelated(ctx context.Context, of kube.Kind, name string, f
 	isFirst := len(found) == 0
 	isHeadless := name != r.State.Name.ValueString()
 	role := manifest.RoleOf(of.GroupVersionKind)
-	isAddition := role == manifest.RoleDisruptionBudget || role == manifest.RoleAutoscaler || role == manifest.RoleExpose
+	isAddition := slices.Contains([]manifest.Role{manifest.RoleDisruptionBudget, manifest.RoleAutoscaler,
+		manifest.RoleExpose}, role)
 	made := metav1.GetControllerOf(live) != nil // by the controller of the workload
 	if err != nil || !managed && (isFirst || isHeadless || isAddition || made) || isFirst && isAddition {
 		return err

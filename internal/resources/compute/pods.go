@@ -23,8 +23,8 @@ func (m *model) areReady(ctx context.Context, cluster *kube.Cluster, workload *k
 	return err == nil && m.isReady(verdict)
 }
 
-// isReady reports whether a compute with a verdict is ready. One that its autoscaler has scaled to zero is, and one with
-// wait_for_completion only at its end.
+// isReady reports whether a compute with a verdict is ready. One that its autoscaler has scaled to zero is, and one
+// with wait_for_completion only at its end.
 func (m *model) isReady(v ready.Verdict) bool {
 	ended := v.Complete || !m.WaitForCompletion.ValueBool()
 	return v.Ready && ended || v.Suspended && m.scalesWorkload()

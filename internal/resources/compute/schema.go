@@ -202,9 +202,9 @@ func lifecycleAttributes() map[string]schema.Attribute {
 			"= false`, and the next run waits again. After an error, Terraform would destroy the compute. To fail "+
 			"the run in these cases too, set a postcondition on `self.ready`.",
 			stringvalidator.OneOf(failOnNotReady, warnOnNotReady, ignoreOnNotReady)),
-		"wait_for_completion": tf.OptionalBool("Whether the apply waits until the workload has run to its end, instead " +
-			"of until its pods run, and `ready` is true only then. For `job`, and a Job, JobSet, RayJob, training job " +
-			"or Pod in `manifest`. The default of the `timeouts` is then 24 hours longer."),
+		"wait_for_completion": tf.OptionalBool("Whether the apply waits until the workload has run to its end, " +
+			"instead of until its pods run, and `ready` is true only then. For `job`, and a Job, JobSet, RayJob, " +
+			"training job or Pod in `manifest`. The default of the `timeouts` is then 24 hours longer."),
 		"adopt_existing": tf.Toggle("Whether to take over existing objects of the same name, regardless of who " +
 			"created them. Defaults to `false`, in which case an existing object is an error."),
 	}
@@ -212,8 +212,8 @@ func lifecycleAttributes() map[string]schema.Attribute {
 
 func computedAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"mode": tf.ComputedString("Mode of the compute: `deployment`, `knative`, `raycluster`, `job`, `compute` for a " +
-			"tensor server, the kind of `manifest` in lowercase, or `selector` for existing pods."),
+		"mode": tf.ComputedString("Mode of the compute: `deployment`, `knative`, `raycluster`, `job`, `compute` for " +
+			"a tensor server, the kind of `manifest` in lowercase, or `selector` for existing pods."),
 		"service_name": tf.ComputedString("Name of the Service, which is the name of the compute."),
 		"url": tf.ComputedString("URL of the compute inside the cluster, " +
 			"`http://<name>.<namespace>.svc.cluster.local:80`, or `endpoint.url`. Null with `runtime = \"skytorch\"` " +

@@ -24,7 +24,7 @@ func autoscaleAttributes() map[string]schema.Attribute {
 			"HorizontalPodAutoscaler, and `keda` a ScaledObject of KEDA. With `hpa` and `keda`, the workload is a "+
 			"Deployment, or a Deployment, StatefulSet, ReplicaSet or LeaderWorkerSet in `manifest`, whose "+
 			"`spec.replicas` the provider does not set. Defaults to `knative`. A change between `knative` and the "+
-			"others replaces the compute.",
+			"others replaces the compute. Attributes that name no scaler are those of `knative`.",
 			stringvalidator.OneOf(manifest.ScalerKnative, manifest.ScalerHPA, manifest.ScalerKEDA)),
 		"min_scale": scale(0, "Minimum number of pods. Defaults to the default of the scaler: `1` of `hpa`, `0` of "+
 			"`keda`. `0` allows scaling to zero. With `hpa`, this requires an `object` or `external` metric, and the "+
@@ -89,7 +89,7 @@ func hpaAttributes() map[string]schema.Attribute {
 			map[string]schema.Attribute{
 				"resource": tf.OptionalObject("Resource usage of the pods, from metrics-server.",
 					tf.Attributes{"name": name("resource, `cpu` or `memory`"), "target": target(oneOf, tf.Attributes{
-						"average_utilization": scale(1, "Average usage of the pods, as a percentage of their requests."),
+						"average_utilization": scale(1, "Average usage of the pods, in percent of their requests."),
 						"average_value":       tf.OptionalQuantity("Average usage of the pods, such as `500m`."),
 					})}),
 				"pods": tf.OptionalObject("Metric of the pods in the custom metrics API, such as that of "+
@@ -155,27 +155,27 @@ func kedaAttributes() map[string]schema.Attribute {
 func knativeAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"initial_scale": scale(0,
-			"Only with `knative`: number of pods after a change, before the load is measured. Defaults to the default of Knative, `1`."),
-		"target": scale(1, "Only with `knative`: target load of each pod, in the unit of `metric`."),
-		"target_utilization": tf.OptionalInteger("Only with `knative`: percentage of `target` at which pods are added, from 1 to 100. "+
+			"Number of pods after a change, before the load is measured. Defaults to the default of Knative, `1`."),
+		"target": scale(1, "Target load of each pod, in the unit of `metric`."),
+		"target_utilization": tf.OptionalInteger("Percentage of `target` at which pods are added, from 1 to 100. "+
 			"Defaults to the default of Knative, `70`.", int64validator.Between(1, 100)),
-		"metric": tf.OptionalText("Only with `knative`: metric of the load: `concurrency`, `rps`, `cpu`, `memory` or a custom metric. "+
+		"metric": tf.OptionalText("Metric of the load: `concurrency`, `rps`, `cpu`, `memory` or a custom metric. "+
 			"Knative defaults to `concurrency`. `cpu` and `memory` require `autoscaler_class = "+
 			"\"hpa.autoscaling.knative.dev\"`.", stringvalidator.LengthAtLeast(1)),
-		"window": tf.OptionalDuration("Only with `knative`: time over which the load is averaged, from `6s` to `1h`. Defaults " +
+		"window": tf.OptionalDuration("Time over which the load is averaged, from `6s` to `1h`. Defaults " +
 			"to the default of Knative, `60s`."),
 		"concurrency": scale(0,
-			"Only with `knative`: maximum number of concurrent requests of one pod (`containerConcurrency`). Defaults to `0`, which means "+
+			"Maximum number of concurrent requests of one pod (`containerConcurrency`). Defaults to `0`, which means "+
 				"no limit."),
-		"scale_down_delay": tf.OptionalDuration("Only with `knative`: duration of a lower load after which pods are removed. Defaults " +
+		"scale_down_delay": tf.OptionalDuration("Duration of a lower load after which pods are removed. Defaults " +
 			"to `1m`."),
-		"scale_to_zero_pod_retention_period": tf.OptionalDuration("Only with `knative`: duration for which the last pod is kept before " +
+		"scale_to_zero_pod_retention_period": tf.OptionalDuration("Duration for which the last pod is kept before " +
 			"scaling to zero. Defaults to `10m`."),
-		"autoscaler_class": tf.OptionalText("Only with `knative`: autoscaler, `kpa.autoscaling.knative.dev` or "+
+		"autoscaler_class": tf.OptionalText("Autoscaler, `kpa.autoscaling.knative.dev` or "+
 			"`hpa.autoscaling.knative.dev`. Knative defaults to `kpa.autoscaling.knative.dev`.",
 			stringvalidator.OneOf(kind.KPAClass, kind.HPAClass)),
-		"progress_deadline": tf.OptionalDuration("Only with `knative`: maximum time for a revision to become ready. Defaults to the " +
+		"progress_deadline": tf.OptionalDuration("Maximum time for a revision to become ready. Defaults to the " +
 			"longest of `10m`, `launch_timeout` plus one minute, and 1.2 times `launch_timeout`."),
-		"extra_annotations": tf.AnnotationMap("Only with `knative`: additional annotations of the pod template, for Knative."),
+		"extra_annotations": tf.AnnotationMap("Additional annotations of the pod template, for Knative."),
 	}
 }

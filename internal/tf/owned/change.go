@@ -85,7 +85,9 @@ func (c *Change) Apply(ctx context.Context, planned, prior Objects) {
 // deleteFirst deletes the obsolete objects that must be gone before others are applied.
 func (c *Change) deleteFirst(ctx context.Context, obsolete Objects) {
 	first := maps.Clone(obsolete)
-	maps.DeleteFunc(first, func(_ string, o *Object) bool { return c.DeletesFirst == nil || !c.DeletesFirst(o.Content) })
+	maps.DeleteFunc(first, func(_ string, object *Object) bool {
+		return c.DeletesFirst == nil || !c.DeletesFirst(object.Content)
+	})
 	maps.DeleteFunc(obsolete, func(key string, _ *Object) bool { return first[key] != nil })
 	c.release(ctx, first)
 	c.deleteObsolete(ctx, first)

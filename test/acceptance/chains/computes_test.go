@@ -50,7 +50,8 @@ func shapes() []form {
 				`manifest = "{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 2, `+selected+template+`}}"`),
 		formsOf("fleet", fleet(1), fleet(2)),
 		formsOf("selector", `selector = { app = "mine" }`, `selector = { app = "mine", tier = "web" }`),
-		formsOf("job", "command = [\"train\"]\njob = {}", "command = [\"train\"]\njob = { completions = 4, ttl = \"1h\" }",
+		formsOf("job", "command = [\"train\"]\njob = {}",
+			"command = [\"train\"]\njob = { completions = 4, ttl = \"1h\" }",
 			"command = [\"train\"]\njob = { backoff_limit = 2, pod_failure_policy = [{ action = \"Ignore\", "+
 				"on_pod_conditions = [{ type = \"DisruptionTarget\" }] }] }"),
 		formsOf("distributed", `distribute = { type = "spmd", workers = 2 }`,

@@ -51,7 +51,8 @@ func TestAccJobRunsToItsEndAndIsReplacedByAChange(t *testing.T) {
 	workers := step("job = { backoff_limit = 2, completions = 4 }\nreplicas = 2\nport = 8000\n",
 		plancheck.ResourceActionReplace)
 	workers.Check = func(*terraform.State) error {
-		got := job(".status.succeeded") + " " + job(".spec.parallelism") + " " + job(".spec.template.spec.subdomain") + " " +
+		got := job(".status.succeeded") + " " + job(".spec.parallelism") + " " +
+			job(".spec.template.spec.subdomain") + " " +
 			cluster.Kubectl(t, "get", "services", "-n", ns, "-o", "jsonpath={.items[*].metadata.name}")
 		if got != "4 2 trainer-headless trainer trainer-headless" {
 			return fmt.Errorf("the Job and its Services are %q", got)
@@ -71,8 +72,8 @@ func TestAccJobThatFailsIsAnErrorWithItsLastLines(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
-	cli.Write(t, cluster.Config(ns, acctest.BareCompute("command = [\"train\"]\njob = { backoff_limit = 0 }\nwait_for_completion = true\n"+
-		"image = \"broken.invalid/crash:1\"")))
+	cli.Write(t, cluster.Config(ns, acctest.BareCompute("command = [\"train\"]\njob = { backoff_limit = 0 }\n"+
+		"wait_for_completion = true\nimage = \"broken.invalid/crash:1\"")))
 	out, err := cli.Run(t, "apply", "-auto-approve")
 	if err == nil {
 		t.Fatalf("the apply succeeded:\n%s", out)

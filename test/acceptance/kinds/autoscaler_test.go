@@ -27,8 +27,8 @@ func (m *externalMetrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/apis/"+version:
 	case strings.HasSuffix(path, "/waiting"):
 		response = map[string]any{"kind": "ExternalMetricValueList", "apiVersion": version, "items": []any{
-			map[string]any{"metricName": "waiting", "metricLabels": nil, "timestamp": time.Now().UTC().Format(time.RFC3339),
-				"value": fmt.Sprint(m.waiting.Load())},
+			map[string]any{"metricName": "waiting", "metricLabels": nil,
+				"timestamp": time.Now().UTC().Format(time.RFC3339), "value": fmt.Sprint(m.waiting.Load())},
 		}}
 	default:
 		http.NotFound(w, r)
@@ -77,7 +77,8 @@ func TestAccAutoscalerSetsTheNumberOfPods(t *testing.T) {
 	metrics := serveMetrics(t, on, ns)
 	computes := on.Resources(t, "kt_compute", ns, "")
 	body := func(attributes string) map[string]string {
-		return map[string]string{"llm": "name = \"llm\"\nlaunch_timeout = \"5m\"\ncommand = [\"serve\"]\nport = 8000\n" + attributes}
+		return map[string]string{"llm": "name = \"llm\"\nlaunch_timeout = \"5m\"\n" +
+			"command = [\"serve\"]\nport = 8000\n" + attributes}
 	}
 	scaled := func(metric string) map[string]string {
 		return body(fmt.Sprintf(`autoscale = {

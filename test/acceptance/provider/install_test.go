@@ -57,8 +57,8 @@ func TestAccInstallFromMirrorsWithoutARegistry(t *testing.T) {
 		address := strings.TrimPrefix(images.URL, "https://")
 		push(t, images, "providers/ktdev/kt", archive)
 		methods["an OCI registry"] = fmt.Sprintf(
-			"oci_mirror {\n    repository_template = \"%s/providers/${namespace}/${type}\"\n    include = [%q]\n  }", address,
-			host()+"/*/*")
+			"oci_mirror {\n    repository_template = \"%s/providers/${namespace}/${type}\"\n    include = [%q]\n  }",
+			address, host()+"/*/*")
 		authorities = append(authorities, authorityOf(images)...)
 	}
 	for name, method := range methods {
@@ -128,9 +128,9 @@ func settled(t *testing.T, method, authorities string) *acctest.CLI {
 	settings := filepath.Join(t.TempDir(), "cli.tfrc")
 	for path, text := range map[string]string{
 		settings: "provider_installation {\n  " + method + "\n}\n",
-		filepath.Join(cli.Dir, "main.tf"): fmt.Sprintf("terraform {\n  required_providers {\n    kt = {\n      source  = "+
-			"\"ktdev/kt\"\n      version = %q\n    }\n  }\n}\n\nprovider \"kt\" {}\n\nresource \"kt_compute\" \"a\" {\n  "+
-			"name = \"a\"\n}\n", installed),
+		filepath.Join(cli.Dir, "main.tf"): fmt.Sprintf("terraform {\n  required_providers {\n    kt = {\n"+
+			"      source  = \"ktdev/kt\"\n      version = %q\n    }\n  }\n}\n\nprovider \"kt\" {}\n\n"+
+			"resource \"kt_compute\" \"a\" {\n  name = \"a\"\n}\n", installed),
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -177,8 +177,8 @@ func push(t *testing.T, server *httptest.Server, repository string, archive []by
 	}
 	blob := func(mediaType string, content []byte) map[string]any {
 		descriptor := describe(mediaType, content)
-		send(http.MethodPost, fmt.Sprintf("/blobs/uploads/?digest=%s", descriptor["digest"]), "application/octet-stream",
-			content)
+		send(http.MethodPost, fmt.Sprintf("/blobs/uploads/?digest=%s", descriptor["digest"]),
+			"application/octet-stream", content)
 		return descriptor
 	}
 	manifest := func(name, mediaType string, fields map[string]any) map[string]any {

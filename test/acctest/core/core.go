@@ -380,26 +380,3 @@ func (r *Resource) change(ctx context.Context, server tfprotov6.ProviderServer, 
 	}
 	return warnings, nil
 }
-
-// Import imports the object with an ID into the state.
-func (r *Resource) Import(ctx context.Context, c *Command, id string) error {
-	resp, err := c.server.ImportResourceState(ctx, &tfprotov6.ImportResourceStateRequest{TypeName: r.name, ID: id})
-	if err != nil {
-		return err
-	}
-	if _, err := problems(resp.Diagnostics); err != nil {
-		return err
-	}
-	if len(resp.ImportedResources) != 1 {
-		return fmt.Errorf("imported %d resources", len(resp.ImportedResources))
-	}
-	imported := resp.ImportedResources[0]
-	if _, err := r.keep(imported.State, imported.Private, imported.Identity); err != nil {
-		return err
-	}
-	value, _, err := r.refresh(ctx, c.server)
-	if err == nil && value.IsNull() {
-		err = errors.New("the imported object does not exist")
-	}
-	return err
-}

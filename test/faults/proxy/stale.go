@@ -142,7 +142,7 @@ func (p *Proxy) filterWatch(w http.ResponseWriter, r *http.Request, fault *Fault
 	r = r.Clone(r.Context())
 	r.URL.Scheme, r.URL.Host, r.Host, r.RequestURI = p.opts.Upstream.Scheme, p.opts.Upstream.Host, p.opts.Upstream.Host,
 		""
-	response, err := p.opts.Transport.RoundTrip(r)
+	response, err := p.opts.Transport.RoundTrip(r) //nolint:bodyclose // reset does not return
 	if err != nil {
 		reset(r)
 	}
