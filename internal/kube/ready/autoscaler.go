@@ -11,8 +11,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// metricGrace is the time until metrics-server knows the usage of new pods: two scrapes, which are 15 s apart by default
-// and start up to 15 s after the pod. It includes the next sync of the HorizontalPodAutoscaler, every 15 s.
+// metricGrace is the time until metrics-server knows the usage of new pods: two scrapes, which are 15 s apart by
+// default and start up to 15 s after the pod. It includes the next sync of the HorizontalPodAutoscaler, every 15 s.
 const metricGrace = 75 * time.Second
 
 // AssessAutoscaler returns the verdict on a HorizontalPodAutoscaler or a ScaledObject of KEDA: it is ready when it can

@@ -91,6 +91,7 @@ func TestAccExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 	t.Parallel()
 	for _, e := range []acctest.Example{
 		{Dir: "vllm"},
+		{Dir: "autoscaled-hpa"},
 		{Dir: "cpu-service"},
 		{Dir: "gpu-training"},
 		{Dir: "production-service", Prepare: func(t *testing.T, ns string) {
