@@ -152,8 +152,15 @@ func RemoveServerFields(object map[string]any) {
 		}
 	}
 	spec, _ := object["spec"].(map[string]any)
-	delete(spec, "clusterIP")
-	delete(spec, "clusterIPs")
+	for _, allocated := range []string{"clusterIP", "clusterIPs", "healthCheckNodePort"} {
+		delete(spec, allocated)
+	}
+	ports, _ := spec["ports"].([]any)
+	for _, port := range ports {
+		if port, ok := port.(map[string]any); ok {
+			delete(port, "nodePort")
+		}
+	}
 	delete(object, "status")
 }
 

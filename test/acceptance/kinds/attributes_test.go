@@ -448,7 +448,7 @@ func TestAccAttributesAreAllCovered(t *testing.T) {
 	for _, attribute := range schema.ResourceSchemas["kt_compute"].Block.Attributes {
 		elsewhere := []string{
 			"name", "namespace", "autoscale", "pod_template_path", "command", "args", "volume_claim_templates",
-			"kubetorch_version", "manifest_only", "renderer_revision",
+			"kubetorch_version", "manifest_only", "renderer_revision", "job", "wait_for_completion",
 		} // covered by other tests
 		if slices.Contains(elsewhere, attribute.Name) || (attribute.Computed && !attribute.Optional) {
 			continue // covered by every test, or read-only

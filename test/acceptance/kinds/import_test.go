@@ -39,9 +39,11 @@ func importCases() []importCase {
 		// An update also sets the attributes that are not stored in objects.
 		"behaviour": {"on_expiry", "on_not_ready"},
 		// The environment of load is imported as env_vars, because other clients set it there.
-		"function of the image":    {"env_vars", "load", "manifests", "on_not_ready"},
-		"hidden fields":            {"manifests", "on_not_ready", "sensitive_fields", "sensitive_values"},
-		"service template":         {"on_not_ready", "service_template", "termination_grace_period"},
+		"function of the image": {"env_vars", "load", "manifests", "on_not_ready"},
+		"hidden fields":         {"manifests", "on_not_ready", "sensitive_fields", "sensitive_values"},
+		"restart triggers":      {"on_not_ready", "restart_triggers"}, // only their digest is stored
+		"service template": {"on_not_ready", "pre_stop", "probes", "service_template",
+			"termination_grace_period"},
 		"settings of the provider": {"adopt_existing", "deletion_protection", "on_not_ready", "timeouts"},
 		// a Deployment is imported as a generated one
 		"kind deployment":          {"env_vars", "manifest", "manifests", "on_not_ready", "pod_labels"},
