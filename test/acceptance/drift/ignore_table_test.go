@@ -315,7 +315,8 @@ func other(ignored string) string {
 	switch ignored {
 	case "labels":
 		return "annotations = { other = \"1\" }\n"
-	case "manifest_only": // does not go with labels
+	case "job", "wait_for_completion", // labels are those of the pods too, and would replace the Job
+		"manifest_only": // does not go with labels
 		return "timeouts = { create = \"9m\" }\n"
 	}
 	return "labels = { other = \"1\" }\n"
