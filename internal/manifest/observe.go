@@ -49,8 +49,10 @@ func Observe(workload *unstructured.Unstructured, podTemplate ...string) Compute
 	for _, container := range template.Spec.Containers {
 		if container.Name == k.Container {
 			observeContainer(&c, container)
-			_, c.Ports = observeContainerPorts(container.Ports)
-			observeProbes(&c, container)
+			if !k.OwnService { // otherwise, these attributes are not supported: see validateKnative
+				_, c.Ports = observeContainerPorts(container.Ports)
+				observeProbes(&c, container)
+			}
 			observeMounts(&c, container, template)
 		}
 	}

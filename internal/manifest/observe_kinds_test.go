@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
@@ -114,5 +115,21 @@ func TestObserveEndpointOfEveryKind(t *testing.T) {
 	}
 	if got := manifest.ObserveEndpoint(&unstructured.Unstructured{}); got != nil {
 		t.Errorf("an empty Service selects %v", got)
+	}
+}
+
+// No attribute can set them, because Knative has probes of its own.
+func TestProbesOfAKnativeServiceAreNotObserved(t *testing.T) {
+	t.Parallel()
+	service := render(t, minimal(func(c *manifest.Compute) { c.Autoscale = &manifest.Autoscale{} }))[0]
+	containers := []any{map[string]any{
+		"name": "kubetorch", "image": "a:1",
+		"ports":          []any{map[string]any{"name": "metrics", "containerPort": int64(9090)}},
+		"readinessProbe": map[string]any{"tcpSocket": map[string]any{"port": int64(1)}},
+		"lifecycle":      map[string]any{"preStop": map[string]any{"sleep": map[string]any{"seconds": int64(5)}}},
+	}}
+	kind.SetAt(service.Object, []string{"spec", "template", "spec", "containers"}, containers)
+	if got := manifest.Observe(service); got.Probes != nil || got.PreStop != nil || got.Ports != nil {
+		t.Errorf("observed %+v, %+v and %+v", got.Probes, got.PreStop, got.Ports)
 	}
 }
