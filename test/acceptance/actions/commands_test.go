@@ -54,6 +54,8 @@ func TestAccCommandsOnASuspendedCompute(t *testing.T) {
 	config := cluster.Config(ns, acctest.Compute("suspend = true"))
 	cli.Write(t, config)
 	cli.MustRun(t, "apply", "-auto-approve")
+	// The end of the creation removes an annotation, which the controller observes a moment later.
+	cluster.Kubectl(t, "rollout", "status", "deployment/trainer", "-n", ns, "--timeout=60s")
 
 	cli.Write(t, config+action("run", hello))
 	refused(t, cli, "run", "Error: Compute "+ns+"/trainer has no ready pod", "It has no pods.", "scaled to zero",
