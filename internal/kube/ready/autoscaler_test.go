@@ -55,8 +55,8 @@ func TestAutoscalerIsReadyIfItCanComputeANumberOfPods(t *testing.T) {
 			"by multiple HPAs"), says: "Delete the other", grace: 10 * time.Second},
 		"KEDA is ready":       {of: keda, conditions: "{type: Ready, status: 'True'}", ready: true},
 		"KEDA has not looked": {of: keda, conditions: "{type: Ready, status: Unknown}"},
-		"KEDA rejects a trigger": {of: keda, conditions: "{type: Ready, status: 'False', reason: ScaledObjectCheckFailed," +
-			" message: no scaler found}", says: "no scaler found", grace: 10 * time.Second},
+		"KEDA rejects a trigger": {of: keda, conditions: "{type: Ready, status: 'False', reason: " +
+			"ScaledObjectCheckFailed, message: no scaler found}", says: "no scaler found", grace: 10 * time.Second},
 	} {
 		apiVersion, kind, _ := strings.Cut(test.of, " ")
 		v := ready.AssessAutoscaler(scaler(t, apiVersion, kind, strings.TrimSuffix(test.conditions, ", ")))
@@ -79,7 +79,8 @@ func TestMaximumOfAnAutoscalerIsReportedOnlyIfItLimits(t *testing.T) {
 		"{type: ScalingLimited, status: 'False', reason: DesiredWithinRange, message: fine}": false,
 	} {
 		cause := ready.AtMaximum(scaler(t, "autoscaling/v2", "HorizontalPodAutoscaler", conditions))
-		if (cause != nil) != limits || limits && !strings.Contains(cause.Summary, "the maximum of 4 (TooManyReplicas)") {
+		const says = "the maximum of 4 (TooManyReplicas)"
+		if (cause != nil) != limits || limits && !strings.Contains(cause.Summary, says) {
 			t.Errorf("%q: %+v", conditions, cause)
 		}
 	}
