@@ -21,7 +21,7 @@ import (
 func main() {
 	os.Exit(manager.Main(manager.Program{
 		Name:  "kuberay",
-		About: "kuberay runs KubeRay's controllers of RayClusters and RayJobs against a test cluster that has its CRDs.",
+		About: "kuberay runs KubeRay's controllers of RayClusters and RayJobs against a cluster that has its CRDs.",
 		Kinds: []schema.GroupKind{
 			rayv1.GroupVersion.WithKind("RayCluster").GroupKind(), rayv1.GroupVersion.WithKind("RayJob").GroupKind(),
 		},
