@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -155,15 +155,6 @@ func observeAutoscaler(live *unstructured.Unstructured) *Autoscale {
 		Triggers: spec.Triggers, Behavior: spec.Advanced.HorizontalPodAutoscalerConfig.Behavior}
 }
 
-// fromSeconds is the inverse of secondsOf. It limits the number to that of the field in the API, an int32.
-func fromSeconds(n *int64) *time.Duration {
-	if n == nil {
-		return nil
-	}
-	const most = 1<<31 - 1
-	return new(time.Duration(min(max(*n, -most), most)) * time.Second)
-}
-
 // AutoscalerOf returns the HorizontalPodAutoscaler of a workload, or nil.
 func AutoscalerOf(
 	workload *unstructured.Unstructured, all map[string]*unstructured.Unstructured,
@@ -242,13 +233,8 @@ func validateScaler(c Compute, errs *Errors) {
 	case a.Scaler == ScalerHPA && len(a.Metrics) == 0:
 		missing("metrics", "set at least one metric")
 	}
-	for attribute, value := range map[string]*time.Duration{
-		"polling_interval": a.PollingInterval, "cooldown_period": a.CooldownPeriod,
-	} {
-		if value != nil && *value%time.Second != 0 {
-			errs.At(inAutoscale(attribute), "is %s, but KEDA only has whole seconds: round it.", FormatDuration(*value))
-		}
-	}
+	validateWholeSeconds(inAutoscale("polling_interval"), ptr.Deref(a.PollingInterval, 0), errs)
+	validateWholeSeconds(inAutoscale("cooldown_period"), ptr.Deref(a.CooldownPeriod, 0), errs)
 	validateMetrics(a, errs)
 	validateScaledWorkload(c, errs)
 }

@@ -59,6 +59,22 @@ func seconds(s string) (time.Duration, error) {
 	return time.Duration(n) * time.Second, nil
 }
 
+// secondsOf returns the whole seconds of a duration, or nil for nil.
+func secondsOf(d *time.Duration) *int64 {
+	if d == nil {
+		return nil
+	}
+	return new(int64(*d / time.Second))
+}
+
+// fromSeconds is the inverse of secondsOf. It limits the number to an int32, because more could overflow.
+func fromSeconds[N int32 | int64](n *N) *time.Duration {
+	if n == nil {
+		return nil
+	}
+	return new(time.Duration(min(max(int64(*n), -math.MaxInt32), math.MaxInt32)) * time.Second)
+}
+
 // FormatDuration formats a duration without zero units: "1m30s", and "20m" for twenty minutes.
 func FormatDuration(d time.Duration) string {
 	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(d.String())

@@ -47,13 +47,6 @@ func (j *Job) spec() map[string]any {
 	return fields
 }
 
-func secondsOf(d *time.Duration) *int64 {
-	if d == nil {
-		return nil
-	}
-	return new(int64(*d / time.Second))
-}
-
 // observeJob is the inverse of spec. The number of completions is nil if it is the number of pods.
 func observeJob(workload map[string]any) *Job {
 	var spec batchv1.JobSpec
@@ -64,10 +57,7 @@ func observeJob(workload map[string]any) *Job {
 	if spec.Completions != nil && !ptr.Equal(spec.Completions, spec.Parallelism) {
 		j.Completions = spec.Completions
 	}
-	j.ActiveDeadline = fromSeconds(spec.ActiveDeadlineSeconds)
-	if n := spec.TTLSecondsAfterFinished; n != nil {
-		j.TTL = new(time.Duration(*n) * time.Second)
-	}
+	j.ActiveDeadline, j.TTL = fromSeconds(spec.ActiveDeadlineSeconds), fromSeconds(spec.TTLSecondsAfterFinished)
 	if spec.PodFailurePolicy != nil {
 		j.PodFailurePolicy = spec.PodFailurePolicy.Rules
 	}

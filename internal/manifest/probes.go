@@ -107,7 +107,7 @@ func lifecycle(c Compute) *corev1ac.LifecycleApplyConfiguration {
 	case c.PreStop.Exec != nil:
 		handler.WithExec(c.PreStop.Exec.render())
 	case c.PreStop.Sleep != nil:
-		handler.WithSleep(corev1ac.SleepAction().WithSeconds(int64(*c.PreStop.Sleep / time.Second)))
+		handler.WithSleep(corev1ac.SleepAction().WithSeconds(*secondsOf(c.PreStop.Sleep)))
 	}
 	return corev1ac.Lifecycle().WithPreStop(handler)
 }
@@ -129,7 +129,7 @@ func observeProbes(c *Compute, container corev1.Container) {
 	if hook := container.Lifecycle; hook != nil && hook.PreStop != nil {
 		c.PreStop = &PreStop{HTTPGet: observeHTTPGet(hook.PreStop.HTTPGet, port), Exec: observeExec(hook.PreStop.Exec)}
 		if hook.PreStop.Sleep != nil {
-			c.PreStop.Sleep = new(time.Duration(hook.PreStop.Sleep.Seconds) * time.Second)
+			c.PreStop.Sleep = fromSeconds(&hook.PreStop.Sleep.Seconds)
 		}
 	}
 	seen := ProbeSettings{observeProbe(container.StartupProbe, port), observeProbe(container.ReadinessProbe, port),

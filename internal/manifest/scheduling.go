@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,9 +39,7 @@ func schedule(c Compute) corev1.PodSpec {
 	if c.QueueName != "" && c.QueueScheduler == kind.QueueSchedulerKAI {
 		pod.SchedulerName = kind.KAIScheduler
 	}
-	if c.TerminationGracePeriod != nil {
-		pod.TerminationGracePeriodSeconds = new(int64(*c.TerminationGracePeriod / time.Second))
-	}
+	pod.TerminationGracePeriodSeconds = secondsOf(c.TerminationGracePeriod)
 	for _, spread := range c.TopologySpread {
 		spread.LabelSelector = &metav1.LabelSelector{MatchLabels: podSelector(c)}
 		spread.MaxSkew = max(spread.MaxSkew, defaultMaxSkew)
@@ -65,9 +62,7 @@ func observePod(c *Compute, pod corev1.PodSpec) {
 	for _, secret := range pod.ImagePullSecrets {
 		c.ImagePullSecrets = append(c.ImagePullSecrets, secret.Name)
 	}
-	if seconds := pod.TerminationGracePeriodSeconds; seconds != nil {
-		c.TerminationGracePeriod = new(time.Duration(*seconds) * time.Second)
-	}
+	c.TerminationGracePeriod = fromSeconds(pod.TerminationGracePeriodSeconds)
 	for _, spread := range pod.TopologySpreadConstraints {
 		seen := corev1.TopologySpreadConstraint{TopologyKey: spread.TopologyKey}
 		if spread.MaxSkew != defaultMaxSkew {

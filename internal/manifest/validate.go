@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
@@ -108,6 +109,12 @@ func validateConfiguration(c Compute, errs *Errors) {
 }
 
 const conflict = "Conflicting attributes"
+
+func validateWholeSeconds(at Path, d time.Duration, errs *Errors) {
+	if d%time.Second != 0 {
+		errs.At(at, "is %s, but Kubernetes only has whole seconds: round it.", FormatDuration(d))
+	}
+}
 
 func validateGPUs(c Compute, errs *Errors) {
 	if c.GPUMemory != nil {

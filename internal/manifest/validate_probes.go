@@ -98,9 +98,3 @@ func validateHandlers(c Compute, at Path, handlers []handler, errs *Errors) {
 			Concerning(concerned...)
 	}
 }
-
-func validateWholeSeconds(at Path, d time.Duration, errs *Errors) {
-	if d%time.Second != 0 {
-		errs.At(at, "is %s, but Kubernetes only has whole seconds: round it.", FormatDuration(d))
-	}
-}
