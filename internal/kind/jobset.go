@@ -24,24 +24,15 @@ func jobSet() Kind {
 		Headless:   jobSetHeadless,
 		PodLabel:   "jobset.sigs.k8s.io/jobset-name", // JobSetNameKey in api/jobset/v1alpha2 of sigs.k8s.io/jobset
 		Suspension: suspendField("spec", "suspend"),
-		Refuses:    refusedByJobSets(),
-		Admitted:   true,
-		Children:   children(map[string]string{"Job": `^-.+-\d+$`}),
-		Readiness:  OfJobSet,
+		// pkg/webhooks/jobset_webhook.go
+		Refuses: runsToCompletionWithFixedPods("The field spec.replicatedJobs, which contains the number of pods, is " +
+			"immutable."),
+		Admitted:  true,
+		Children:  children(map[string]string{"Job": `^-.+-\d+$`}),
+		Readiness: OfJobSet,
 	},
 		"spec.replicatedJobs", "spec.managedBy", "spec.network", "spec.successPolicy", "spec.failurePolicy",
 		"spec.startupPolicy", "spec.coordinator", "spec.volumeClaimPolicies")
-}
-
-// refusedByJobSets are the refusals of a JobSet, whose webhook rejects changes of replicatedJobs
-// (pkg/webhooks/jobset_webhook.go).
-func refusedByJobSets() map[Operation]Refusal {
-	refuses := runsToCompletion()
-	refuses[Scaling] = Refusal{
-		Why:     "The field spec.replicatedJobs, which contains the number of pods, is immutable.",
-		Instead: "Change the number in the configuration, and apply it, which replaces the compute.",
-	}
-	return refuses
 }
 
 func jobSetGroups(workload map[string]any) []Group {

@@ -59,6 +59,16 @@ func runsToCompletion() map[Operation]Refusal {
 	}}
 }
 
+// runsToCompletionWithFixedPods are those of a kind whose number of pods cannot be set either.
+func runsToCompletionWithFixedPods(why string) map[Operation]Refusal {
+	refuses := runsToCompletion()
+	refuses[Scaling] = Refusal{
+		Why:     why,
+		Instead: "Change the number in the configuration, and apply it, which replaces the compute.",
+	}
+	return refuses
+}
+
 // autoscaledBy is the refusal to scale a kind whose number of pods an autoscaler sets.
 func autoscaledBy(autoscaler, instead string) Refusal {
 	return Refusal{Why: "The number of its pods is set by " + autoscaler + ".", Instead: instead}

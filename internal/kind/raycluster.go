@@ -19,6 +19,9 @@ const (
 	rayDashboardPort = 8265
 	rayWorkerGroup   = "worker-group"
 	rayNodeLabel     = RayGroup + "/node-type"
+	// rayScriptRemark is why the startup script does not start Ray. KubeRay appends `ray start` to every command that
+	// does not contain it.
+	rayScriptRemark = "Kubetorch's server runs ray start itself."
 	// rayClusterLabel is RayClusterLabelKey in ray-operator/controllers/ray/utils/constant.go of KubeRay.
 	rayClusterLabel = RayGroup + "/cluster"
 )
@@ -31,8 +34,7 @@ func rayCluster() Kind {
 		Spec:         rayClusterSpec,
 		Complete:     completeRay("spec"),
 		Distribution: DistributionRay,
-		// KubeRay appends `ray start` to every command that does not contain it.
-		ScriptRemark: "Kubetorch's server runs ray start itself.",
+		ScriptRemark: rayScriptRemark,
 		Groups:       rayGroups("spec"),
 		Scales:       true,
 		PodLabel:     rayClusterLabel,
@@ -43,7 +45,7 @@ func rayCluster() Kind {
 		KeepsPods:    rayKeepsPods,
 		Restart:      restartBy(ByDeletion),
 		RefusesSome:  map[Operation]func(map[string]any) *Refusal{Scaling: rayAutoscaled},
-		Route:        func(map[string]any) map[string]string { return map[string]string{rayNodeLabel: "head"} },
+		Route:        routeToRayHead,
 		RouteLabels:  []string{rayNodeLabel},
 		Readiness:    OfRayCluster,
 	})
@@ -55,6 +57,8 @@ func rayCluster() Kind {
 func rayKeepsPods(workload map[string]any) bool {
 	return TextAt(workload, "spec", "upgradeStrategy", "type") != "Recreate"
 }
+
+func routeToRayHead(map[string]any) map[string]string { return map[string]string{rayNodeLabel: "head"} }
 
 // rayAutoscaled refuses to scale a RayCluster with an autoscaler.
 func rayAutoscaled(workload map[string]any) *Refusal {

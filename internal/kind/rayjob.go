@@ -13,7 +13,7 @@ func rayJob() Kind {
 			// Without it, KubeRay rejects a suspended RayJob (ValidateRayJobSpec), and Kueue every one.
 			SetDefault(workload, true, "spec", "shutdownAfterJobFinishes")
 		},
-		ScriptRemark: "Kubetorch's server runs ray start itself.",
+		ScriptRemark: rayScriptRemark,
 		Groups:       rayGroups(rayJobCluster()...),
 		Scales:       true,
 		Ends:         true,
@@ -22,14 +22,15 @@ func rayJob() Kind {
 		PodLabelFrom: []string{"status", "rayClusterName"},
 		Suspension:   suspendField("spec", "suspend"),
 		Admitted:     true,
-		Refuses:      refusedByRayJobs(),
-		RefusesSome:  map[Operation]func(map[string]any) *Refusal{Suspending: keepsRayCluster},
+		Refuses: runsToCompletionWithFixedPods("KubeRay disregards changes of spec.rayClusterSpec, which contains " +
+			"the number of pods."),
+		RefusesSome: map[Operation]func(map[string]any) *Refusal{Suspending: keepsRayCluster},
 		CreationOnly: [][]string{
 			rayJobCluster(), {"spec", "entrypoint"}, {"spec", "runtimeEnvYAML"}, {"spec", "submissionMode"},
 			{"spec", "submitterPodTemplate"}, {"spec", "entrypointNumCpus"}, {"spec", "entrypointNumGpus"},
 			{"spec", "entrypointResources"}, {"spec", "metadata"}, {"spec", "jobId"}, {"spec", "clusterSelector"},
 		},
-		Route:       func(map[string]any) map[string]string { return map[string]string{rayNodeLabel: "head"} },
+		Route:       routeToRayHead,
 		RouteLabels: []string{rayNodeLabel},
 		// GenerateRayClusterName in ray-operator/controllers/ray/utils/util.go; the Job submits the entrypoint.
 		Children:  children(map[string]string{"RayCluster": `^-[a-z0-9]{5}$`, "Job": `^$`}),
@@ -54,15 +55,6 @@ func exposeDashboard(workload map[string]any) {
 }
 
 func rayJobCluster() []string { return []string{"spec", "rayClusterSpec"} }
-
-func refusedByRayJobs() map[Operation]Refusal {
-	refuses := runsToCompletion()
-	refuses[Scaling] = Refusal{
-		Why:     "KubeRay disregards changes of spec.rayClusterSpec, which contains the number of pods.",
-		Instead: "Change the number in the configuration, and apply it, which replaces the compute.",
-	}
-	return refuses
-}
 
 // keepsRayCluster refuses to suspend a job that keeps its cluster, because KubeRay would report that it has failed.
 func keepsRayCluster(workload map[string]any) *Refusal {
