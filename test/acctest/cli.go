@@ -2,6 +2,7 @@ package acctest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,6 +27,14 @@ type CLI struct {
 	env       []string
 	settings  string            // the file with the CLI configuration
 	overrides map[string]string // source of each provider, and the directory of its binary
+}
+
+// ProviderHost returns the registry in the address of the provider: TF_ACC_PROVIDER_HOST, or that of Terraform.
+func ProviderHost() string { return cmp.Or(os.Getenv("TF_ACC_PROVIDER_HOST"), "registry.terraform.io") }
+
+// ProviderBinary returns the path of the provider's binary, in KT_PROVIDER_DIR or in bin/.
+func ProviderBinary() string {
+	return filepath.Join(programPath("KT_PROVIDER_DIR", ""), "terraform-provider-kt")
 }
 
 // NewCLI returns an empty working directory. The provider binary is in
@@ -117,7 +126,7 @@ func RequireTerraform(t *testing.T, version string) {
 	if err := json.Unmarshal([]byte(out), &installed); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if isTofu := os.Getenv("TF_ACC_PROVIDER_HOST") == "registry.opentofu.org"; isTofu ||
+	if isTofu := ProviderHost() == "registry.opentofu.org"; isTofu ||
 		semver.Compare("v"+installed.Terraform, "v"+version) < 0 {
 		t.Skipf("needs Terraform %s", version)
 	}

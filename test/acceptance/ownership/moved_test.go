@@ -31,10 +31,8 @@ func newMove(t *testing.T, peer string, objects ...string) move {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state := strings.ReplaceAll(string(text), "NAMESPACE", m.namespace)
-	if host := os.Getenv("TF_ACC_PROVIDER_HOST"); host != "" {
-		state = strings.ReplaceAll(state, "registry.terraform.io", host)
-	}
+	state := strings.NewReplacer("NAMESPACE", m.namespace, "registry.terraform.io", acctest.ProviderHost()).
+		Replace(string(text))
 	texts := make([]string, 0, len(objects))
 	for _, object := range objects {
 		texts = append(texts, moveObjects[object])

@@ -29,7 +29,7 @@ func TestAccInstallFromMirrorsWithoutARegistry(t *testing.T) {
 	t.Parallel()
 	archive := releaseArchive(t)
 	directory := t.TempDir()
-	at := filepath.Join(directory, host(), "ktdev", "kt")
+	at := filepath.Join(directory, acctest.ProviderHost(), "ktdev", "kt")
 	if err := os.MkdirAll(at, 0o750); err != nil {
 		t.Fatal(err)
 	}
@@ -51,14 +51,14 @@ func TestAccInstallFromMirrorsWithoutARegistry(t *testing.T) {
 		"a web server": fmt.Sprintf("network_mirror {\n    url = \"%s/\"\n  }", site.URL),
 	}
 
-	if host() == "registry.opentofu.org" {
+	if acctest.ProviderHost() == "registry.opentofu.org" {
 		images := httptest.NewTLSServer(registry.New())
 		t.Cleanup(images.Close)
 		address := strings.TrimPrefix(images.URL, "https://")
 		push(t, images, "providers/ktdev/kt", archive)
 		methods["an OCI registry"] = fmt.Sprintf(
 			"oci_mirror {\n    repository_template = \"%s/providers/${namespace}/${type}\"\n    include = [%q]\n  }",
-			address, host()+"/*/*")
+			address, acctest.ProviderHost()+"/*/*")
 		authorities = append(authorities, authorityOf(images)...)
 	}
 	for name, method := range methods {
@@ -77,16 +77,10 @@ func TestAccInstallFromMirrorsWithoutARegistry(t *testing.T) {
 				t.Fatal(err)
 			}
 			again.MustRun(t, "init", "-lockfile=readonly")
-			acctest.ExpectText(t, again.MustRun(t, "version"), "provider "+host()+"/ktdev/kt v"+installed)
+			acctest.ExpectText(t, again.MustRun(t, "version"),
+				"provider "+acctest.ProviderHost()+"/ktdev/kt v"+installed)
 		})
 	}
-}
-
-func host() string {
-	if host := os.Getenv("TF_ACC_PROVIDER_HOST"); host != "" {
-		return host
-	}
-	return "registry.terraform.io"
 }
 
 func archiveName() string {
@@ -96,11 +90,7 @@ func archiveName() string {
 // releaseArchive returns the archive of a release with the binary of this build.
 func releaseArchive(t *testing.T) []byte {
 	t.Helper()
-	dir := os.Getenv("KT_PROVIDER_DIR")
-	if dir == "" {
-		dir = filepath.Join(acctest.Root(), "bin")
-	}
-	binary, err := os.ReadFile(filepath.Join(dir, "terraform-provider-kt"))
+	binary, err := os.ReadFile(acctest.ProviderBinary())
 	if err != nil {
 		t.Fatal(err)
 	}
