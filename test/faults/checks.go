@@ -167,7 +167,11 @@ func isUnknown(marks any) bool {
 
 // isStatus reports whether an attribute is what an apply waits for, or the UID of an object that is missing.
 func isStatus(name string) bool {
-	return name == "ready" || name == "active" || name == "usage" || name == "uid"
+	switch name {
+	case "ready", "active", "pending_workloads", "admitted_workloads", "usage", "uid":
+		return true
+	}
+	return false
 }
 
 // onlyAdds reports whether a plan only adds objects to those of a resource.

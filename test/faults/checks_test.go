@@ -83,6 +83,9 @@ func TestWarningExplainsOnlyItsResourceAndItsWait(t *testing.T) {
 	}{
 		"a wait that was cut short": {
 			plan(web, update, `{"cpus":"1","ready":false}`, `{"cpus":"1"}`, `{"ready":true,"a":{}}`), warning, true},
+		"the status of a queue that is not active yet": {
+			plan(web, update, `{"active":false,"admitted_workloads":null,"pending_workloads":null}`, `{}`,
+				`{"active":true,"admitted_workloads":true,"pending_workloads":true}`), warning, true},
 		"an object that is missing": {
 			plan(web, update, `{"manifests":{"a":"1"}}`, `{"manifests":{"a":"1","b":"2"}}`, `{}`), warning, true},
 		"only a warning about overrides": {
