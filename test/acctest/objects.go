@@ -6,16 +6,19 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/terraform"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/discovery"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -50,31 +53,44 @@ func (c *Cluster) Namespace(t *testing.T) string {
 	return name
 }
 
-// NoneLeft returns an error if a namespace has objects of a compute of any kind.
+// NoneLeft returns an error if a namespace has an object of a compute: one of any kind that the provider has applied, or
+// a pod or its owner, whose end a destroy waits for. The claims of a StatefulSet stay, as Kubernetes decided.
 func (c *Cluster) NoneLeft(t *testing.T, ns string) error {
 	t.Helper()
-	return c.left(t, ns, "kubetorch.com/service", "apps/v1/deployments", "apps/v1/statefulsets", "apps/v1/daemonsets",
-		"apps/v1/replicasets", "batch/v1/jobs", "batch/v1/cronjobs", "/v1/services", "/v1/pods")
-}
-
-// left returns an error if a namespace has objects with a label of these resources: group/version/resource. Many tests
-// end with it, so it does not start kubectl.
-func (c *Cluster) left(t *testing.T, ns, label string, resources ...string) error {
-	t.Helper()
-	client, err := dynamic.NewForConfig(c.RESTConfig(t))
+	config := c.RESTConfig(t)
+	config.WarningHandler = rest.NoWarnings{} // about kinds that are deprecated
+	served, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return err
+	}
+	client, err := metadata.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	lists, err := served.ServerPreferredNamespacedResources()
 	if err != nil {
 		return err
 	}
 	var left []string
-	for _, resource := range resources {
-		of := strings.Split(resource, "/")
-		list, err := client.Resource(schema.GroupVersionResource{Group: of[0], Version: of[1], Resource: of[2]}).
-			Namespace(ns).List(context.WithoutCancel(t.Context()), metav1.ListOptions{LabelSelector: label})
+	for _, list := range discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "delete"}}, lists) {
+		version, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
 			return err
 		}
-		for _, item := range list.Items {
-			left = append(left, of[2]+"/"+item.GetName())
+		for _, kind := range list.APIResources {
+			objects, err := client.Resource(version.WithResource(kind.Name)).Namespace(ns).
+				List(context.WithoutCancel(t.Context()), metav1.ListOptions{})
+			if apierrors.IsNotFound(err) {
+				continue // another test has deleted the definition
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", kind.Name, err)
+			}
+			for _, object := range objects.Items {
+				if isApplied(&object) || runsPods(kind.Kind) && object.Labels["kubetorch.com/service"] != "" {
+					left = append(left, kind.Kind+"/"+object.Name)
+				}
+			}
 		}
 	}
 	if len(left) > 0 {
@@ -82,6 +98,15 @@ func (c *Cluster) left(t *testing.T, ns, label string, resources ...string) erro
 	}
 	return nil
 }
+
+// isApplied reports whether the provider manages fields of an object.
+func isApplied(object metav1.Object) bool {
+	return slices.ContainsFunc(object.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		return strings.HasPrefix(entry.Manager, kube.Manager)
+	})
+}
+
+func runsPods(kind string) bool { return slices.Contains([]string{"Pod", "ReplicaSet", "Job"}, kind) }
 
 // StorageClass creates a storage class until the test ends, and returns its name.
 // It must not be a default class, because other tests share the cluster.
@@ -210,10 +235,8 @@ func (c *Cluster) TokenAttributes(t *testing.T, ns, token string) string {
 		config.Host, config.CAData, token, ns)
 }
 
-// NothingLeft checks that a namespace has no objects of a compute.
+// NothingLeft is [Cluster.NoneLeft] as a check.
 func (c *Cluster) NothingLeft(t *testing.T, ns string) resource.TestCheckFunc {
 	t.Helper()
-	return func(*terraform.State) error {
-		return c.left(t, ns, "", "apps/v1/deployments", "/v1/services", "policy/v1/poddisruptionbudgets", "/v1/pods")
-	}
+	return func(*terraform.State) error { return c.NoneLeft(t, ns) }
 }

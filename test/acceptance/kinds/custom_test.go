@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
@@ -122,6 +123,22 @@ func conditions(kinds ...string) []any {
 	return all
 }
 
+// controllerDelay is the time until the controller notices a change, and then that until it has reached the new state.
+// Until the first, the status is that of the state before.
+const controllerDelay = 200 * time.Millisecond
+
+// undecided returns a status whose conditions are all unknown, as controllers write it before they know the outcome.
+func undecided(status map[string]any) map[string]any {
+	out := runtime.DeepCopyJSON(status)
+	all, _ := out["conditions"].([]any)
+	for _, condition := range all {
+		if condition, ok := condition.(map[string]any); ok {
+			condition["status"] = "Unknown"
+		}
+	}
+	return out
+}
+
 // play updates the status after every change in a namespace until the test ends.
 func (s fakeController) play(t *testing.T, on *acctest.Cluster, ns string) {
 	t.Helper()
@@ -155,10 +172,14 @@ func (s fakeController) play(t *testing.T, on *acctest.Cluster, ns string) {
 			if s.service != nil {
 				s.serve(ctx, client, obj)
 			}
-			patch, err := json.Marshal(map[string]any{"status": s.status(obj)})
-			if err == nil {
-				_, _ = objects.Patch(ctx, obj.GetName(), types.MergePatchType, patch,
-					metav1.PatchOptions{FieldManager: "controller"}, "status")
+			status := s.status(obj)
+			for _, current := range []map[string]any{undecided(status), status} {
+				time.Sleep(controllerDelay)
+				patch, err := json.Marshal(map[string]any{"status": current})
+				if err == nil {
+					_, _ = objects.Patch(ctx, obj.GetName(), types.MergePatchType, patch,
+						metav1.PatchOptions{FieldManager: "controller"}, "status")
+				}
 			}
 		}
 	}()
