@@ -44,6 +44,7 @@ func computeCRDs() []moduleFile {
 // uncontrolledCRDs returns the CRDs of kinds whose controllers are not in ecosystem/.
 func uncontrolledCRDs() []moduleFile {
 	return []moduleFile{
+		{gatewayModule, "config/crd/standard/gateway.networking.k8s.io_gateways.yaml"},
 		{gatewayModule, "config/crd/standard/gateway.networking.k8s.io_grpcroutes.yaml"},
 		{gatewayModule, "config/crd/standard/gateway.networking.k8s.io_httproutes.yaml"},
 		knativeCRD(),

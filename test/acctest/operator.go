@@ -5,23 +5,31 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
 
 	operators "github.com/ktdev/terraform-provider-kt/test/operator"
 )
 
 // Operator acts as the operator of SkyTorch or KPU does, in one namespace.
 type Operator struct {
-	Release   operators.Release
-	Group     string
-	Addresses []any // of the gateway, if there is one
+	Release operators.Release
+	Group   string
+	// Gateway reports whether a Compute is only ready with a route that a Gateway has accepted.
+	Gateway bool
+	// Address replaces that of the Gateway in the status of a Compute, which has no port. Empty: it does not.
+	Address string
 }
 
-// SkyTorch returns an operator as SkyTorch, with a gateway.
+// SkyTorch returns an operator as SkyTorch, with a gateway. The cluster must serve the kinds of Gateway API.
 func SkyTorch() Operator {
-	return Operator{
-		Release: operators.SkyTorch(), Group: "compute.skytorch.dev",
-		Addresses: []any{map[string]any{"type": "IPAddress", "value": "203.0.113.7"}},
-	}
+	return Operator{Release: operators.SkyTorch(), Group: "compute.skytorch.dev", Gateway: true}
 }
 
 // KPU returns an operator as KPU, without a gateway.
@@ -41,8 +49,12 @@ func (c *Cluster) WithComputes(t *testing.T) *Cluster {
 // Run reconciles every Compute of a namespace until the test ends.
 func (o Operator) Run(t *testing.T, on *Cluster, ns string) {
 	t.Helper()
-	operator, err := operators.New(t.Context(), on.Kubeconfig(),
-		operators.Options{Release: o.Release, Namespace: ns, Addresses: o.Addresses})
+	options := operators.Options{Release: o.Release, Namespace: ns, Address: o.Address}
+	if o.Gateway {
+		options.GatewayNamespace = ns
+		acceptRoutes(t, on, ns)
+	}
+	operator, err := operators.New(t.Context(), on.Kubeconfig(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,5 +68,54 @@ func (o Operator) Run(t *testing.T, on *Cluster, ns string) {
 		if t.Failed() {
 			t.Logf("log of the operator:\n%s", log.String())
 		}
+	})
+}
+
+// acceptRoutes creates a Gateway, and does what its controller does until the test ends: it programs the Gateway, and
+// accepts each route a moment after it was created.
+func acceptRoutes(t *testing.T, on *Cluster, ns string) {
+	t.Helper()
+	on.Apply(t, "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: "+operators.GatewayName+
+		", namespace: "+ns+"}\nspec: {gatewayClassName: contour, listeners: [{name: http, port: 80, protocol: HTTP}]}")
+	client, err := dynamic.NewForConfig(on.RESTConfig(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch := func(ctx context.Context, of schema.GroupVersionResource, name, status string) error {
+		_, err := client.Resource(of).Namespace(ns).Patch(ctx, name, types.MergePatchType, []byte(status),
+			metav1.PatchOptions{FieldManager: "gateway"}, "status")
+		return err
+	}
+	condition := func(of string) string {
+		return `"conditions": [{"type": "` + of + `", "status": "True", "reason": "` + of +
+			`", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]`
+	}
+	err = patch(t.Context(), operators.Gateways(), operators.GatewayName,
+		`{"status": {"addresses": [{"type": "IPAddress", "value": "203.0.113.7"}], `+condition("Programmed")+`}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	routes, err := client.Resource(operators.Routes()).Namespace(ns).
+		Watch(context.WithoutCancel(t.Context()), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const accepted = 300 * time.Millisecond
+	var running sync.WaitGroup
+	running.Go(func() {
+		for event := range routes.ResultChan() {
+			route, ok := event.Object.(*unstructured.Unstructured)
+			if !ok || event.Type != watch.Added {
+				continue
+			}
+			time.Sleep(accepted)
+			_ = patch(context.WithoutCancel(t.Context()), operators.Routes(), route.GetName(), // it may be deleted again
+				`{"status": {"parents": [{"controllerName": "projectcontour.io/gateway", "parentRef": {"kind": "Gateway", `+
+					`"name": "`+operators.GatewayName+`"}, `+condition("Accepted")+`}]}}`)
+		}
+	})
+	t.Cleanup(func() {
+		routes.Stop()
+		running.Wait()
 	})
 }

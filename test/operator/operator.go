@@ -24,8 +24,11 @@ type Options struct {
 	Release Release
 	// Namespace is the namespace of the Computes. Empty means all namespaces.
 	Namespace string
-	// Addresses are the addresses of the gateway in the status of a Compute. Nil without a gateway.
-	Addresses []any
+	// GatewayNamespace is the namespace of the Gateway, which a Compute then needs to be ready. Empty without routes, as
+	// in KPU's operator: SkyTorch's is never without.
+	GatewayNamespace string
+	// Address replaces that of the Gateway in the status of a Compute. Empty: it does not.
+	Address string
 	// Place changes the pods like an admission policy, to schedule them on nodes that they do not select.
 	Place func(*corev1.PodSpec)
 }

@@ -84,6 +84,13 @@ func (o *Operator) reconcile(ctx context.Context, live *unstructured.Unstructure
 	}
 	c.owner, c.release = *metav1.NewControllerRef(live, live.GroupVersionKind()), o.Release
 	failed := o.apply(ctx, "services", c.service())
+	if o.GatewayNamespace != "" {
+		route, err := o.route(c)
+		if err == nil {
+			err = o.apply(ctx, Routes().Resource, route)
+		}
+		failed = errors.Join(failed, err)
+	}
 	for _, claim := range c.claims() {
 		failed = errors.Join(failed, o.apply(ctx, "persistentvolumeclaims", claim))
 	}
@@ -202,7 +209,7 @@ func (c compute) statefulSet() *appsv1.StatefulSet {
 
 // report updates the status. Like the operators, it does not set observedGeneration.
 func (o *Operator) report(ctx context.Context, live *unstructured.Unstructured, c compute) error {
-	up, err := o.readiness(ctx, c)
+	up, addresses, err := o.readiness(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -224,8 +231,11 @@ func (o *Operator) report(ctx context.Context, live *unstructured.Unstructured, 
 	if err != nil {
 		return err
 	}
-	if up.Status == metav1.ConditionTrue && o.Addresses != nil {
-		status["addresses"] = o.Addresses
+	if len(addresses) == 0 { // those of the last time that it was ready stay
+		addresses, _, _ = unstructured.NestedSlice(live.Object, "status", "addresses")
+	}
+	if len(addresses) > 0 {
+		status["addresses"] = addresses
 	}
 	live.Object["status"] = status
 	_, err = o.client.Resource(o.Release.computes()).Namespace(c.Namespace).UpdateStatus(ctx, live,
@@ -233,28 +243,36 @@ func (o *Operator) report(ctx context.Context, live *unstructured.Unstructured, 
 	return err
 }
 
-func (o *Operator) readiness(ctx context.Context, c compute) (metav1.Condition, error) {
+// readiness returns the condition Ready, and the addresses of a ready Compute.
+func (o *Operator) readiness(ctx context.Context, c compute) (metav1.Condition, []any, error) {
 	condition := metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse}
 	var set appsv1.StatefulSet
 	sets := o.client.Resource(appsv1.SchemeGroupVersion.WithResource("statefulsets")).Namespace(c.Namespace)
 	live, err := sets.Get(ctx, c.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		condition.Reason, condition.Message = "StatefulSetNotAvailable", "StatefulSet is not available"
-		return condition, nil
+		return condition, nil, nil
 	}
 	if err == nil {
 		err = runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, &set)
 	}
 	if err != nil {
-		return condition, err
+		return condition, nil, err
 	}
 	ready, replicas := set.Status.ReadyReplicas, *set.Spec.Replicas
-	if ready == replicas && replicas > 0 {
-		condition.Status, condition.Reason = metav1.ConditionTrue, "AllComponentsReady"
-		condition.Message = fmt.Sprintf("Pods (%d/%d replicas), GRPCRoute, and Gateway are ready", ready, replicas)
-		return condition, nil
+	if ready != replicas || replicas == 0 {
+		condition.Reason, condition.Message = "StatefulSetNotReady",
+			fmt.Sprintf("StatefulSet has %d/%d ready replicas", ready, replicas)
+		return condition, nil, nil
 	}
-	condition.Reason, condition.Message = "StatefulSetNotReady",
-		fmt.Sprintf("StatefulSet has %d/%d ready replicas", ready, replicas)
-	return condition, nil
+	var addresses []any
+	if o.GatewayNamespace != "" {
+		condition.Reason, condition.Message, addresses, err = o.routed(ctx, c)
+		if err != nil || condition.Reason != "" {
+			return condition, nil, err
+		}
+	}
+	condition.Status, condition.Reason = metav1.ConditionTrue, "AllComponentsReady"
+	condition.Message = fmt.Sprintf("Pods (%d/%d replicas), GRPCRoute, and Gateway are ready", ready, replicas)
+	return condition, addresses, nil
 }

@@ -35,7 +35,7 @@ func TestAccRolloutRequiresTheThroughputOfThePool(t *testing.T) {
 	}
 	t.Cleanup(end)
 	operator := acctest.SkyTorch()
-	operator.Addresses = []any{map[string]any{"type": "IPAddress", "value": listener.Addr().String()}}
+	operator.Address = listener.Addr().String()
 	operator.Run(t, on, ns)
 
 	cli := acctest.NewCLI(t)
