@@ -244,17 +244,13 @@ func validateMetrics(a *Autoscale, errs *Errors) {
 	leavesZero := len(a.Metrics) == 0
 	for i := range a.Metrics {
 		at := At("autoscale", Name("metrics"), Index(i))
-		sources := sourcesOf(&a.Metrics[i])
-		if len(sources) != 1 {
-			var all []Path
-			for _, attribute := range []string{"resource", "pods", "object", "external"} {
-				all = append(all, at.At(Name(attribute)))
-			}
-			errs.At(at, "sets %d sources: set exactly one of resource, pods, object and external.", len(sources)).
-				Concerning(all...)
+		m := &a.Metrics[i]
+		if !errs.exactlyOne(at, choice{"resource", m.Resource != nil}, choice{"pods", m.Pods != nil},
+			choice{"object", m.Object != nil}, choice{"external", m.External != nil}) {
 			continue
 		}
-		source, of := sources[0], at.At(Name(sources[0].attribute))
+		source := sourcesOf(m)[0]
+		of := at.At(Name(source.attribute))
 		leavesZero = leavesZero || source.typ == autoscalingv2.ObjectMetricSourceType ||
 			source.typ == autoscalingv2.ExternalMetricSourceType
 		validateTarget(source, of.At(Name("target")), errs)
@@ -266,16 +262,9 @@ func validateMetrics(a *Autoscale, errs *Errors) {
 }
 
 func validateTarget(source metricSource, at Path, errs *Errors) {
-	t, set := source.target, 0
-	for _, isSet := range []bool{t.AverageUtilization != nil, t.AverageValue != nil, t.Value != nil} {
-		if isSet {
-			set++
-		}
-	}
-	if set != 1 {
-		errs.At(at, "sets %d numbers: set exactly one.", set).Concerning(at.At(Name("average_utilization")),
-			at.At(Name("average_value")), at.At(Name("value")))
-	}
+	t := source.target
+	errs.exactlyOne(at, choice{"average_utilization", t.AverageUtilization != nil},
+		choice{"average_value", t.AverageValue != nil}, choice{"value", t.Value != nil})
 }
 
 // validateScaledWorkload rejects a workload whose number of pods no autoscaler can set, or that sets it itself.

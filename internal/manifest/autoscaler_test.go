@@ -171,12 +171,12 @@ func TestRenderRejectsAnAutoscalerThatCannotWork(t *testing.T) {
 		"no triggers": {scaled(func(a *manifest.Autoscale) { *a = manifest.Autoscale{Scaler: "keda"} }),
 			"autoscale.triggers", "set at least one trigger"},
 		"no source": {scaled(func(a *manifest.Autoscale) { a.Metrics[0].Resource = nil }), "autoscale.metrics[0]",
-			"sets 0 sources"},
+			"exactly one of resource, pods, object, external, but has none"},
 		"no target": {scaled(func(a *manifest.Autoscale) {
 			a.Metrics[0] = utilization(1)
 			a.Metrics[0].Resource.Target.AverageUtilization = nil
 		}), "autoscale.metrics[0].resource.target",
-			"sets 0 numbers: set exactly one"},
+			"exactly one of average_utilization, average_value, value, but has none"},
 		"zero pods by their usage": {scaled(func(a *manifest.Autoscale) { a.MinScale = new(int64(0)) }),
 			"autoscale.min_scale", "add an object or external metric"},
 		"an attribute of Knative": {scaled(func(a *manifest.Autoscale) { a.Window = "60s" }), "autoscale.window",

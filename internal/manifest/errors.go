@@ -81,6 +81,32 @@ func (e *Errors) At(path Path, format string, args ...any) Reported {
 	return e.report(path, "Invalid "+path.Root(), "%s "+format, append([]any{path}, args...)...)
 }
 
+// choice is an attribute that excludes others.
+type choice struct {
+	attribute string
+	isSet     bool
+}
+
+// exactlyOne reports an object with none or several of some attributes, and returns whether it has one.
+func (e *Errors) exactlyOne(at Path, choices ...choice) bool {
+	var all, set []string
+	var paths []Path
+	for _, c := range choices {
+		all, paths = append(all, c.attribute), append(paths, at.At(Name(c.attribute)))
+		if c.isSet {
+			set = append(set, c.attribute)
+		}
+	}
+	switch one := strings.Join(all, ", "); len(set) {
+	case 0:
+		e.At(at, "must have exactly one of %s, but has none: set one.", one).Concerning(paths...)
+	case 1:
+	default:
+		e.At(at, "must have exactly one of %s, but has %s: remove all but one.", one, strings.Join(set, " and "))
+	}
+	return len(set) == 1
+}
+
 // report adds a problem with a summary and a complete sentence.
 func (e *Errors) report(path Path, summary, format string, args ...any) Reported {
 	found := &AttributeError{Path: path, Summary: summary, Detail: fmt.Sprintf(format, args...)}

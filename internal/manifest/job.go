@@ -81,11 +81,9 @@ func validateJob(c Compute, errs *Errors) {
 	validateWholeSeconds(At("job", Name("active_deadline")), ptr.Deref(c.Job.ActiveDeadline, 0), errs)
 	validateWholeSeconds(At("job", Name("ttl")), ptr.Deref(c.Job.TTL, 0), errs)
 	for i, rule := range c.Job.PodFailurePolicy {
-		if (rule.OnExitCodes == nil) == (len(rule.OnPodConditions) == 0) {
-			at := At("job", Name("pod_failure_policy"), Index(i))
-			errs.At(at, "must have exactly one of on_exit_codes and on_pod_conditions.").
-				Concerning(at.At(Name("on_exit_codes")), at.At(Name("on_pod_conditions")))
-		}
+		errs.exactlyOne(At("job", Name("pod_failure_policy"), Index(i)),
+			choice{"on_exit_codes", rule.OnExitCodes != nil},
+			choice{"on_pod_conditions", len(rule.OnPodConditions) > 0})
 	}
 }
 

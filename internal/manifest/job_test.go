@@ -77,7 +77,7 @@ func TestJobIsRejectedWithoutACommandAndWithOtherModes(t *testing.T) {
 			"whole seconds"},
 		"a rule without a condition": {func(c *manifest.Compute) {
 			c.Job.PodFailurePolicy = []batchv1.PodFailurePolicyRule{{Action: "Count"}}
-		}, "job.pod_failure_policy[0]", "exactly one of on_exit_codes and on_pod_conditions"},
+		}, "job.pod_failure_policy[0]", "exactly one of on_exit_codes, on_pod_conditions, but has "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

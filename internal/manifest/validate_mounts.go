@@ -55,15 +55,8 @@ func validateKeysOf(at Path, noun string, ref SecretRef, setBy map[string]Path, 
 // validateEnvFrom rejects items that are not exactly one Secret or ConfigMap.
 func validateEnvFrom(at Path, sources []EnvFrom, errs *Errors) {
 	for i, from := range sources {
-		item := at.At(Index(i))
-		secret, configMap := item.At(Name("secret")), item.At(Name("config_map"))
-		switch {
-		case from.Secret != "" && from.ConfigMap != "":
-			errs.report(item, conflict, "%s has both secret and config_map: use an item for each.", item)
-		case from.Secret == "" && from.ConfigMap == "":
-			errs.report(item, "Missing source", "%s has no source of variables: set secret or config_map.", item).
-				Concerning(secret, configMap)
-		}
+		errs.exactlyOne(at.At(Index(i)), choice{"secret", from.Secret != ""},
+			choice{"config_map", from.ConfigMap != ""})
 	}
 }
 

@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"strings"
 	"time"
 )
 
@@ -24,10 +23,10 @@ func validateProbe(c Compute, at Path, p *Probe, succeedsOnce bool, errs *Errors
 		return
 	}
 	validateHandlers(c, at, []handler{
-		{"http_get", p.HTTPGet != nil, p.HTTPGet != nil && p.HTTPGet.Port == 0},
-		{"grpc", p.GRPC != nil, p.GRPC != nil && p.GRPC.Port == 0},
-		{"tcp_socket", p.TCPSocket != nil, p.TCPSocket != nil && p.TCPSocket.Port == 0},
-		{"exec", p.Exec != nil, false},
+		{choice{"http_get", p.HTTPGet != nil}, p.HTTPGet != nil && p.HTTPGet.Port == 0},
+		{choice{"grpc", p.GRPC != nil}, p.GRPC != nil && p.GRPC.Port == 0},
+		{choice{"tcp_socket", p.TCPSocket != nil}, p.TCPSocket != nil && p.TCPSocket.Port == 0},
+		{choice{"exec", p.Exec != nil}, false},
 	}, errs)
 	for _, d := range []struct {
 		attribute string
@@ -49,9 +48,9 @@ func validatePreStop(c Compute, errs *Errors) {
 		return
 	}
 	validateHandlers(c, at, []handler{
-		{"exec", hook.Exec != nil, false},
-		{"http_get", hook.HTTPGet != nil, hook.HTTPGet != nil && hook.HTTPGet.Port == 0},
-		{"sleep", hook.Sleep != nil, false},
+		{choice{"exec", hook.Exec != nil}, false},
+		{choice{"http_get", hook.HTTPGet != nil}, hook.HTTPGet != nil && hook.HTTPGet.Port == 0},
+		{choice{"sleep", hook.Sleep != nil}, false},
 	}, errs)
 	if hook.Sleep == nil {
 		return
@@ -74,27 +73,21 @@ func validatePreStop(c Compute, errs *Errors) {
 
 // handler is an alternative of a probe or a hook.
 type handler struct {
-	attribute     string
-	set, usesPort bool // usesPort: its port is that of the server
+	choice
+
+	usesPort bool // its port is that of the server
 }
 
 // validateHandlers rejects several handlers or none, and one that uses the port of a server that has none.
 func validateHandlers(c Compute, at Path, handlers []handler, errs *Errors) {
-	var all, set []string
-	var concerned []Path
+	var choices []choice
 	for _, h := range handlers {
-		all, concerned = append(all, h.attribute), append(concerned, at.At(Name(h.attribute)))
-		if h.set {
-			set = append(set, h.attribute)
-		}
-		if h.set && h.usesPort && c.mainPort() == 0 {
+		choices = append(choices, h.choice)
+		if h.isSet && h.usesPort && c.mainPort() == 0 {
 			errs.At(at.At(Name(h.attribute)), "has no port, and neither has the server, whose port is the default: "+
 				"set port in it, or the attribute port.").
 				Concerning(at.At(Name(h.attribute), Name("port")), At("port"), At("command"), At("args"))
 		}
 	}
-	if len(set) != 1 {
-		errs.At(at, "must have exactly one of %s, but has %d: set one.", strings.Join(all, ", "), len(set)).
-			Concerning(concerned...)
-	}
+	errs.exactlyOne(at, choices...)
 }

@@ -23,23 +23,6 @@ type VolumeRef struct {
 	ReadOnly  bool
 }
 
-// sources returns the attributes of the sources that are set.
-func (v VolumeRef) sources() []string {
-	var set []string
-	for _, source := range []struct {
-		attribute string
-		isSet     bool
-	}{
-		{"claim_name", v.ClaimName != ""}, {"config_map", v.ConfigMap != ""}, {"secret", v.Secret != ""},
-		{"empty_dir", v.EmptyDir != nil}, {"host_path", v.HostPath != nil}, {"image", v.Image != nil},
-	} {
-		if source.isSet {
-			set = append(set, source.attribute)
-		}
-	}
-	return set
-}
-
 // volumeName returns the name of the volume. For a claim, it is that of the claim, as in Kubetorch, unless another
 // volume could have this name. For another source, it is derived from the path, so that each item has its own volume.
 func (v VolumeRef) volumeName() string {
@@ -125,8 +108,7 @@ func observeVolume(c *Compute, volume corev1.Volume, mount corev1.VolumeMount) {
 		seen.ConfigMap = volume.ConfigMap.Name
 	case volume.Secret != nil:
 		seen.Secret = volume.Secret.SecretName
-	}
-	if len(seen.sources()) == 0 {
+	case seen.EmptyDir == nil && seen.HostPath == nil && seen.Image == nil:
 		return
 	}
 	if seen.volumeName() != volume.Name {
@@ -141,14 +123,9 @@ func validateVolumes(c Compute, errs *Errors) {
 	for i, v := range c.Volumes {
 		at := At("volumes", Index(i))
 		name := at.At(Name("name"))
-		switch set := v.sources(); {
-		case len(set) > 1:
-			errs.report(at, conflict, "%s has both %s and %s, but a volume has one source: use an item for each.", at,
-				set[0], set[1])
-		case len(set) == 0:
-			errs.report(at, "Missing source", "%s has no source: set claim_name, config_map, secret, empty_dir, "+
-				"host_path or image.", at).Concerning(identityOfVolume(at)...)
-		}
+		errs.exactlyOne(at, choice{"claim_name", v.ClaimName != ""}, choice{"config_map", v.ConfigMap != ""},
+			choice{"secret", v.Secret != ""}, choice{"empty_dir", v.EmptyDir != nil},
+			choice{"host_path", v.HostPath != nil}, choice{"image", v.Image != nil})
 		if isReservedVolume(v.Name) {
 			errs.report(name, "Reserved name", "%s is %q, which the provider uses for its own volumes: use another "+
 				"name.", name, v.Name)

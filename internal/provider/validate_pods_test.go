@@ -135,7 +135,7 @@ func incomplete() []badInput {
 		{name: "secret without a name", config: `{"secrets": [{"mount_path": "/x"}]}`, at: "secrets[0].name",
 			text: "Must set a configuration value for the secrets[0].name attribute"},
 		{name: "volume without a claim", config: `{"volumes": [{"mount_path": "/x"}]}`, at: "volumes[0]",
-			text: "volumes[0] has no source: set claim_name"},
+			text: "volumes[0] must have exactly one of claim_name"},
 		{name: "volume without a path", config: `{"volumes": [{"claim_name": "x"}]}`, at: "volumes[0].mount_path",
 			text: "Must set a configuration value"},
 		{name: "null secret", config: `{"secrets": [null]}`, at: "secrets[0]", text: "is null"},

@@ -59,7 +59,7 @@ func badServing() []badInput {
 			at: "service", text: "remove it"},
 
 		{name: "probe without a handler", config: serves + `"probes": {"liveness": {"period": "1s"}}}`,
-			at: "probes.liveness", text: "exactly one of http_get, grpc, tcp_socket, exec, but has 0"},
+			at: "probes.liveness", text: "exactly one of http_get, grpc, tcp_socket, exec, but has none"},
 		{name: "probe with two handlers", config: serves + `"probes": {"startup": {"grpc": {}, "tcp_socket": {}}}}`,
 			at: "probes.startup", text: "but has 2"},
 		{name: "probe of a server without a port", config: `{"args": ["a"], "probes": {"startup": {"grpc": {}}}}`,
@@ -88,7 +88,7 @@ func badServing() []badInput {
 			text: "with selector alone the pods already exist"},
 
 		{name: "hook without a handler", config: serves + `"pre_stop": {}}`, at: "pre_stop",
-			text: "exactly one of exec, http_get, sleep, but has 0"},
+			text: "exactly one of exec, http_get, sleep, but has none"},
 		{name: "hook with two handlers", config: serves + `"pre_stop": {"sleep": "5s",
 			"exec": {"command": ["a"]}}}`, at: "pre_stop", text: "but has 2"},
 		{name: "hook of a server without a port", config: `{"args": ["a"], "pre_stop": {"http_get": {"path": "/"}}}`,
