@@ -148,11 +148,10 @@ func (s *suite) bodiesOf(members []member) map[string]string {
 // change applies the configuration of members, and expects that the plan updates an attribute of each in place.
 func (s *suite) change(members []member, attribute func(member) string) {
 	s.t.Helper()
-	before := s.live()
 	plans := s.computes.Change(s.t, s.bodiesOf(members))
 	for _, m := range members {
 		p, want := plans[m.name()], core.Update
-		if slices.Contains(p.Attributes(), "labels") && m.replacedByLabels(before[m.name()]) {
+		if slices.Contains(p.Attributes(), "labels") && m.replacedByLabels(s.sent(m)) {
 			want = core.Replace
 		}
 		if p.Action != want || !slices.Contains(p.Attributes(), attribute(m)) {
@@ -163,8 +162,8 @@ func (s *suite) change(members []member, attribute func(member) string) {
 }
 
 // replacedByLabels reports whether other labels, which are those of the pods too, replace a workload.
-func (m member) replacedByLabels(workload *unstructured.Unstructured) bool {
-	return slices.ContainsFunc(m.kind.Groups(workload.Object), func(g kind.Group) bool {
+func (m member) replacedByLabels(workload map[string]any) bool {
+	return slices.ContainsFunc(m.kind.Groups(workload), func(g kind.Group) bool {
 		return m.replacedBy(kind.Under(g.Template, "metadata", "labels"))
 	})
 }
