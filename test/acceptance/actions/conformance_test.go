@@ -161,26 +161,27 @@ func (s *suite) change(members []member, attribute func(member) string) {
 	}
 }
 
-// replacedByLabels reports whether other labels, which are those of the pods too, replace a workload.
+// replacedByLabels reports whether other labels, which are those of the pods too, replace a workload. Webhooks of other
+// projects are not installed here, so that the immutable fields of their kinds can be changed.
 func (m member) replacedByLabels(workload map[string]any) bool {
 	return slices.ContainsFunc(m.kind.Groups(workload), func(g kind.Group) bool {
-		return m.replacedBy(kind.Under(g.Template, "metadata", "labels"))
+		path := kind.Under(g.Template, "metadata", "labels")
+		return m.isCreationOnly(path) || !m.kind.Custom() &&
+			slices.ContainsFunc(m.kind.Immutable, func(field string) bool {
+				// "spec" is the cause that the API server names for any field of a StatefulSet or Pod; some are mutable.
+				return field != "spec" && contains(strings.Split(field, "."), path)
+			})
 	})
 }
 
-// replacedBy reports whether the row of the kind says that a change of a field replaces the workload. Webhooks of other
-// projects are not installed here, so that the immutable fields of their kinds can be changed.
-func (m member) replacedBy(path []string) bool {
-	fixed := slices.Clone(m.kind.CreationOnly)
-	if !m.kind.Custom() {
-		for _, field := range m.kind.Immutable {
-			fixed = append(fixed, strings.Split(field, "."))
-		}
-	}
-	return slices.ContainsFunc(fixed, func(field []string) bool {
-		// "spec" is the cause that the API server names for any field of a StatefulSet or Pod; some are mutable.
-		return len(field) > 1 && len(field) <= len(path) && slices.Equal(field, path[:len(field)])
-	})
+// isCreationOnly reports whether a change of a field replaces the workload, although the API server accepts it.
+func (m member) isCreationOnly(path []string) bool {
+	return slices.ContainsFunc(m.kind.CreationOnly, func(field []string) bool { return contains(field, path) })
+}
+
+// contains reports whether a path is at or below a field.
+func contains(field, path []string) bool {
+	return len(field) <= len(path) && slices.Equal(field, path[:len(field)])
 }
 
 func always(attribute string) func(member) string { return func(member) string { return attribute } }
