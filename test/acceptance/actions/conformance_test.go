@@ -168,7 +168,7 @@ func (m member) replacedByLabels(workload map[string]any) bool {
 		path := kind.Under(g.Template, "metadata", "labels")
 		return m.isCreationOnly(path) || !m.kind.Custom() &&
 			slices.ContainsFunc(m.kind.Immutable, func(field string) bool {
-				// "spec" is the cause that the API server names for any field of a StatefulSet or Pod; some are mutable.
+				// The API server names "spec" for any field of a StatefulSet or Pod; some are mutable.
 				return field != "spec" && contains(strings.Split(field, "."), path)
 			})
 	})
