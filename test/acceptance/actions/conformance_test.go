@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -148,10 +149,14 @@ func (s *suite) bodiesOf(members []member) map[string]string {
 // change applies the configuration of members, and expects that the plan updates an attribute of each in place.
 func (s *suite) change(members []member, attribute func(member) string) {
 	s.t.Helper()
+	before := map[string]map[string]any{}
+	for _, m := range members {
+		before[m.name()] = s.sent(m)
+	}
 	plans := s.computes.Change(s.t, s.bodiesOf(members))
 	for _, m := range members {
 		p, want := plans[m.name()], core.Update
-		if slices.Contains(p.Attributes(), "labels") && m.replacedByLabels(s.sent(m)) {
+		if m.replacedByLabels(before[m.name()], s.sent(m)) {
 			want = core.Replace
 		}
 		if p.Action != want || !slices.Contains(p.Attributes(), attribute(m)) {
@@ -161,11 +166,15 @@ func (s *suite) change(members []member, attribute func(member) string) {
 	}
 }
 
-// replacedByLabels reports whether other labels, which are those of the pods too, replace a workload. Webhooks of other
+// replacedByLabels reports whether the pods have other labels, and these replace the workload. Webhooks of other
 // projects are not installed here, so that the immutable fields of their kinds can be changed.
-func (m member) replacedByLabels(workload map[string]any) bool {
-	return slices.ContainsFunc(m.kind.Groups(workload), func(g kind.Group) bool {
+func (m member) replacedByLabels(before, after map[string]any) bool {
+	return slices.ContainsFunc(m.kind.Groups(after), func(g kind.Group) bool {
 		path := kind.Under(g.Template, "metadata", "labels")
+		was, _ := kind.Find(before, path)
+		if is, _ := kind.Find(after, path); reflect.DeepEqual(was, is) {
+			return false
+		}
 		return m.isCreationOnly(path) || !m.kind.Custom() &&
 			slices.ContainsFunc(m.kind.Immutable, func(field string) bool {
 				// The API server names "spec" for any field of a StatefulSet or Pod; some are mutable.
