@@ -175,6 +175,21 @@ func (s *Resources) Import(t *testing.T, ns string, names []string) {
 	}))
 }
 
+// Source is a resource of another provider.
+type Source struct {
+	Provider, Type string
+	State          string // as JSON
+}
+
+// Move moves resources of other providers to those with their names.
+func (s *Resources) Move(t *testing.T, from map[string]Source) {
+	t.Helper()
+	names := slices.Sorted(maps.Keys(from))
+	fail(t, s.each(t, names, func(name string, r *core.Resource, c *core.Command) error {
+		return r.Move(t.Context(), c, from[name].Provider, from[name].Type, from[name].State)
+	}))
+}
+
 // Destroy destroys all resources.
 func (s *Resources) Destroy(t *testing.T) {
 	t.Helper()

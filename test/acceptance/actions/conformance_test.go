@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -24,10 +25,9 @@ import (
 func TestAccEveryKindConforms(t *testing.T) {
 	t.Parallel()
 	withCRDs.Started(t).WithComputes(t)
-	s := &suite{t: t, ns: withCRDs.Namespace(t), bodies: map[string]string{}}
-	s.computes = withCRDs.Resources(t, "kt_compute", s.ns, "")
+	s := newSuite(t)
 	for _, k := range kind.Workloads() {
-		s.members = append(s.members, member{k, false}, member{k, true})
+		s.members = append(s.members, member{kind: k}, member{kind: k, adopted: true})
 	}
 	for _, step := range []func(){
 		s.create, s.adopt, s.update, s.showDrift, s.ignoreDrift, s.showRestarts, s.showSuspensions, s.showScaling,
@@ -41,6 +41,7 @@ func TestAccEveryKindConforms(t *testing.T) {
 type member struct {
 	kind    kind.Kind
 	adopted bool
+	source  string // the resource type that a moved compute comes from
 }
 
 // name is unique, because the computes are in one namespace.
@@ -49,10 +50,14 @@ func (m member) name() string {
 	if m.kind.Server != nil {
 		name = m.kind.Server.Runtime
 	}
-	if m.adopted {
+	switch {
+	case m.source != "":
+		return name + "-from-" + strings.ReplaceAll(m.source, "_", "-")
+	case m.adopted:
 		return name + "-adopted"
+	default:
+		return name + "-created"
 	}
-	return name + "-created"
 }
 
 func (m member) spec() string { return strings.ReplaceAll(specOf(m.kind), "trainer", m.name()) }
@@ -77,6 +82,13 @@ type suite struct {
 	bodies   map[string]string
 }
 
+func newSuite(t *testing.T) *suite {
+	t.Helper()
+	s := &suite{t: t, ns: withCRDs.Namespace(t), bodies: map[string]string{}}
+	s.computes = withCRDs.Resources(t, "kt_compute", s.ns, "")
+	return s
+}
+
 // only returns the members that a function accepts.
 func (s *suite) only(accept func(member) bool) []member {
 	return slices.DeleteFunc(slices.Clone(s.members), func(m member) bool { return !accept(m) })
@@ -98,6 +110,14 @@ func objects(members []member) []string {
 	return all
 }
 
+func names(members []member) []string {
+	var all []string
+	for _, m := range members {
+		all = append(all, m.name())
+	}
+	return all
+}
+
 func (s *suite) kubectl(args ...string) string {
 	s.t.Helper()
 	return withCRDs.Kubectl(s.t, append(args, "-n", s.ns)...)
@@ -107,7 +127,7 @@ func (s *suite) kubectl(args ...string) string {
 func (s *suite) live() map[string]*unstructured.Unstructured {
 	s.t.Helper()
 	list := &unstructured.UnstructuredList{}
-	text := s.kubectl(append([]string{"get", "-o", "json"}, objects(s.members)...)...)
+	text := s.kubectl(append([]string{"get", "--show-managed-fields", "-o", "json"}, objects(s.members)...)...)
 	if err := json.Unmarshal([]byte(text), list); err != nil {
 		s.t.Fatal(err)
 	}
@@ -129,90 +149,71 @@ func (s *suite) bodiesOf(members []member) map[string]string {
 // change applies the configuration of members, and expects that the plan updates an attribute of each in place.
 func (s *suite) change(members []member, attribute func(member) string) {
 	s.t.Helper()
+	before := map[string]map[string]any{}
+	for _, m := range members {
+		before[m.name()] = s.sent(m)
+	}
 	plans := s.computes.Change(s.t, s.bodiesOf(members))
 	for _, m := range members {
 		p, want := plans[m.name()], core.Update
-		if slices.Contains(p.Attributes(), "labels") && p.Action == core.Replace && m.hasFixedTemplate() {
-			want = core.Replace // labels are those of the pods too
+		if m.replacedByLabels(before[m.name()], s.sent(m)) {
+			want = core.Replace
 		}
 		if p.Action != want || !slices.Contains(p.Attributes(), attribute(m)) {
-			s.t.Errorf("%s: the plan is %s of %q instead of an update of %s", m.name(), p.Action, p.Attributes(),
+			s.t.Errorf("%s: the plan is %s of %q instead of %s of %s", m.name(), p.Action, p.Attributes(), want,
 				attribute(m))
 		}
 	}
 }
 
-// hasFixedTemplate reports whether neither the API server nor the controller accepts another pod template.
-func (m member) hasFixedTemplate() bool {
-	return m.kind.Mode == "job" || m.kind.Mode == "rayjob"
+// replacedByLabels reports whether the pods have other labels, and these replace the workload. Webhooks of other
+// projects are not installed here, so that the immutable fields of their kinds can be changed.
+func (m member) replacedByLabels(before, after map[string]any) bool {
+	return slices.ContainsFunc(m.kind.Groups(after), func(g kind.Group) bool {
+		path := kind.Under(g.Template, "metadata", "labels")
+		was, _ := kind.Find(before, path)
+		if is, _ := kind.Find(after, path); reflect.DeepEqual(was, is) {
+			return false
+		}
+		return m.isCreationOnly(path) || !m.kind.Custom() &&
+			slices.ContainsFunc(m.kind.Immutable, func(field string) bool {
+				// The API server names "spec" for any field of a StatefulSet or Pod; some are mutable.
+				return field != "spec" && contains(strings.Split(field, "."), path)
+			})
+	})
+}
+
+// isCreationOnly reports whether a change of a field replaces the workload, although the API server accepts it.
+func (m member) isCreationOnly(path []string) bool {
+	return slices.ContainsFunc(m.kind.CreationOnly, func(field []string) bool { return contains(field, path) })
+}
+
+// contains reports whether a path is at or below a field.
+func contains(field, path []string) bool {
+	return len(field) <= len(path) && slices.Equal(field, path[:len(field)])
 }
 
 func always(attribute string) func(member) string { return func(member) string { return attribute } }
+
+// workload returns the attributes that select the kind.
+func (m member) workload(spec string) string {
+	if m.kind.Server != nil {
+		return fmt.Sprintf("image = \"a:1\"\nruntime = %q\n", m.kind.Server.Runtime)
+	}
+	return fmt.Sprintf("manifest = <<-EOT\napiVersion: %s\nkind: %s\nspec: %s\nEOT\n", m.kind.GroupVersion(),
+		m.kind.Kind, spec)
+}
 
 // create creates the computes that are not adopted.
 func (s *suite) create() {
 	s.t.Helper()
 	created := s.only(func(m member) bool { return !m.adopted })
 	for _, m := range created {
-		of := fmt.Sprintf("manifest = <<-EOT\napiVersion: %s\nkind: %s\nspec: %s\nEOT\n", m.kind.GroupVersion(),
-			m.kind.Kind, m.spec())
-		if m.kind.Server != nil {
-			of = fmt.Sprintf("image = \"a:1\"\nruntime = %q\n", m.kind.Server.Runtime)
-		}
-		s.bodies[m.name()] = m.common() + labels + of
+		s.bodies[m.name()] = m.common() + labels + m.workload(m.spec())
 	}
 	for name, p := range s.computes.Change(s.t, s.bodiesOf(created)) {
 		if p.Action != core.Create {
 			s.t.Errorf("%s: the first plan is %s", name, p.Action)
-		}
-	}
-}
-
-// adopt imports workloads that a client without Kubetorch created. The plan after it changes no object.
-func (s *suite) adopt() {
-	s.t.Helper()
-	adopted := s.only(func(m member) bool { return m.adopted })
-	var texts, names []string
-	for _, m := range adopted {
-		names = append(names, m.name())
-		texts = append(texts, fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: %s, labels: {team: red}}\n"+
-			"spec: %s\n", m.kind.GroupVersion(), m.kind.Kind, m.name(),
-			strings.ReplaceAll(m.spec(), kind.ServiceLabel, "app")))
-	}
-	withCRDs.Apply(s.t, strings.Join(texts, "---\n"), "-n", s.ns)
-	s.computes.Import(s.t, s.ns, names)
-	for _, m := range adopted {
-		s.bodies[m.name()] = s.imported(m)
-	}
-	s.expectNoObjectChanges(s.computes.Plan(s.t, s.bodiesOf(adopted)))
-	s.computes.Change(s.t, s.bodiesOf(adopted))
-}
-
-// imported returns a configuration with the values that an import has read.
-func (s *suite) imported(m member) string {
-	body, names := m.common(), []string{"manifest", "manifest_only"}
-	if m.kind.Server != nil {
-		names = []string{"runtime", "image", "replicas", "labels"}
-	}
-	for _, name := range names {
-		switch value := s.computes.Attribute(m.name(), name).(type) {
-		case nil:
-		case string:
-			body += fmt.Sprintf("%s = %q\n", name, strings.ReplaceAll(value, "${", "$${"))
-		default:
-			text, _ := json.Marshal(value) // read from JSON
-			body += fmt.Sprintf("%s = %s\n", name, text)
-		}
-	}
-	return body
-}
-
-func (s *suite) expectNoObjectChanges(plans map[string]*core.Plan) {
-	s.t.Helper()
-	for name, p := range plans {
-		if slices.Contains(p.Attributes(), "manifests") || p.Action == core.Replace || p.Action == core.Create {
-			s.t.Fatalf("%s: the plan after the import is %s of %q and %q", name, p.Action, p.Attributes(),
-				acctest.AsPlan(s.t, p).Fields())
 		}
 	}
 }
@@ -292,13 +293,9 @@ func (s *suite) showRestarts() {
 func (s *suite) showSuspensions() {
 	s.t.Helper()
 	members := s.supporting(kind.Suspending)
-	var names []string
-	for _, m := range members {
-		names = append(names, m.name())
-	}
 	s.invoke(members, "suspend", nil)
 	s.expectSuspended(members, true)
-	s.computes.Refresh(s.t, names)
+	s.computes.Refresh(s.t, names(members))
 	s.invoke(members, "resume", nil)
 	s.computes.ExpectNoChange(s.t, s.bodiesOf(members))
 	s.expectSuspended(members, false)

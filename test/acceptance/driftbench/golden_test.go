@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ktdev/terraform-provider-kt/test/acctest/paths"
 )
 
 // With -update, the bench rewrites its golden files: the fields that the provider owns, by specimen, and after a
@@ -105,8 +107,8 @@ func liveFields(live *unstructured.Unstructured, sent map[string]any) (fieldSet,
 				continue
 			}
 			out[text] = nil
-			if value, ok := at(sent, path); ok && !isScalar(value) {
-				for _, where := range scalars(value, nil) {
+			if value, ok := paths.At(sent, path); ok && !isScalar(value) {
+				for _, where := range paths.Scalars(value, nil) {
 					if len(where) > 0 {
 						out[text] = append(out[text], stepsText(where))
 					}

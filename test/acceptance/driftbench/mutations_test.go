@@ -10,6 +10,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+
+	"github.com/ktdev/terraform-provider-kt/test/acctest/paths"
 )
 
 // A mutation is one change that another client makes to a live object.
@@ -54,7 +56,7 @@ func mutations(
 ) []mutation {
 	g := generator{live: live, within: within, custom: custom, random: rand.New(rand.NewPCG(seed, 2))}
 	for _, path := range leaves {
-		v, has := at(live, path)
+		v, has := paths.At(live, path)
 		if !has || slices.Contains([]string{"apiVersion", "kind"}, lastField(path)) {
 			continue
 		}
@@ -70,7 +72,7 @@ func mutations(
 		g.takeover()
 	}
 	for _, path := range parents(leaves) {
-		v, has := at(live, path)
+		v, has := paths.At(live, path)
 		if !has {
 			continue
 		}
@@ -89,9 +91,9 @@ func (g *generator) edit(path fieldpath.Path, to any) write {
 	live := g.live
 	return func() map[string]any {
 		if lazy, ok := to.(func() any); ok {
-			return edited(live, path, lazy())
+			return paths.Edited(live, path, lazy())
 		}
-		return edited(live, path, to)
+		return paths.Edited(live, path, to)
 	}
 }
 
@@ -127,42 +129,9 @@ func (g *generator) add(m mutation) {
 	}
 }
 
-// others returns values that differ from v. The server may reject some of them.
-func others(v any) []any {
-	switch v := v.(type) {
-	case bool:
-		return []any{!v}
-	case int64:
-		return []any{v + 1, v + 7, int64(2), int64(0)}
-	case float64:
-		return []any{v + 1}
-	case string:
-		if q, err := resource.ParseQuantity(v); err == nil && !q.IsZero() && strings.ContainsAny(v, "0123456789") {
-			q.Add(q)
-			return []any{q.String(), v + "1", v + "x"}
-		}
-		var out []any
-		for _, choice := range []string{
-			"Always", "Never", "OnFailure", "IfNotPresent", "NoSchedule", "NoExecute", "PreferNoSchedule", "Exists",
-			"Equal", "UDP", "HTTPS",
-			"Recreate", "RollingUpdate", "OnDelete", "ScheduleAnyway", "DoNotSchedule", "Ignore", "In", "NotIn",
-			"ReadWriteMany", "Allow", "Forbid",
-		} {
-			if choice != v {
-				out = append(out, choice)
-			}
-		}
-		if strings.HasPrefix(v, "/") {
-			return append([]any{v + "x"}, out...)
-		}
-		return append([]any{v + "-x", v + "x", "other", "0 5 1 1 *", "10.0.0.9"}, out...)
-	}
-	return nil
-}
-
 func (g *generator) scalar(v any) {
 	var parts, variants []write
-	for _, other := range others(v) {
+	for _, other := range paths.Others(v) {
 		variants = append(variants, g.edit(g.path, other))
 		parts = append(parts, g.part(other))
 	}
@@ -238,10 +207,10 @@ func (g *generator) wholeMap(v map[string]any) {
 		}
 		return
 	}
-	for _, at := range scalars(v, nil) {
+	for _, at := range paths.Scalars(v, nil) {
 		g.deep(v, at)
 	}
-	more := inside(v, []any{"example.com/more"}, func(in, last any) any {
+	more := paths.Inside(v, []any{"example.com/more"}, func(in, last any) any {
 		in.(map[string]any)[last.(string)] = "x"
 		return in
 	})
@@ -254,11 +223,11 @@ func (g *generator) deep(v any, where []any) {
 	if !g.within(g.path, where) {
 		return // a default that the server set
 	}
-	was := step(v, where)
+	was := paths.Step(v, where)
 	var variants []write
-	for _, other := range others(was) {
+	for _, other := range paths.Others(was) {
 		variants = append(variants, g.edit(g.path, func() any {
-			return inside(v, where, func(in, last any) any {
+			return paths.Inside(v, where, func(in, last any) any {
 				switch in := in.(type) {
 				case map[string]any:
 					in[last.(string)] = other
@@ -273,7 +242,7 @@ func (g *generator) deep(v any, where []any) {
 		variants: variants, shows: []string{changed(g.path)}})
 	if _, field := where[len(where)-1].(string); field && len(where) > 1 {
 		without := func() any {
-			return inside(v, where, func(in, last any) any { delete(in.(map[string]any), last.(string)); return in })
+			return paths.Inside(v, where, func(in, last any) any { delete(in.(map[string]any), last.(string)); return in })
 		}
 		m := mutation{
 			class: "field removed in an atomic value", what: stepsText(where), must: true,
@@ -295,7 +264,7 @@ func (g *generator) typedZero(path string, v any) bool {
 
 // wholeList changes a list whose items have no keys.
 func (g *generator) wholeList(v []any) {
-	places := scalars(v, nil)
+	places := paths.Scalars(v, nil)
 	g.random.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
 	for _, at := range places[:min(len(places), 24)] {
 		g.deep(v, at)
@@ -313,7 +282,7 @@ func (g *generator) wholeList(v []any) {
 	if len(v) > 0 && isScalar(v[0]) {
 		one("item added", append(slices.Clone(v), "NET_ADMIN"))
 	} else if len(v) > 0 {
-		copied := inside(v[0], []any{"name"}, func(in, _ any) any {
+		copied := paths.Inside(v[0], []any{"name"}, func(in, _ any) any {
 			for _, name := range []string{"name", "groupName", "key", "ip"} {
 				if is, ok := in.(map[string]any)[name].(string); ok {
 					in.(map[string]any)[name] = map[bool]string{true: "10.0.0.7", false: is + "-more"}[name == "ip"]
@@ -333,7 +302,7 @@ func (g *generator) inItems(v []any) {
 		if !ok || group["template"] == nil {
 			continue
 		}
-		more := inside(v, []any{i, "template", "metadata"}, func(in, _ any) any {
+		more := paths.Inside(v, []any{i, "template", "metadata"}, func(in, _ any) any {
 			template := in.(map[string]any)
 			meta, _ := template["metadata"].(map[string]any)
 			if meta == nil {
@@ -350,7 +319,7 @@ func (g *generator) inItems(v []any) {
 		})
 		g.add(mutation{class: "foreign label in an owned item", what: fmt.Sprint(i),
 			variants: []write{g.edit(g.path, more)}})
-		more = inside(v, []any{i, "template", "spec", "schedulingGates"}, func(in, last any) any {
+		more = paths.Inside(v, []any{i, "template", "spec", "schedulingGates"}, func(in, last any) any {
 			in.(map[string]any)[last.(string)] = []any{map[string]any{"name": "example.com/gate"}}
 			return in
 		})

@@ -2,89 +2,13 @@ package driftbench_test
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
-
-// at returns the value at a path of a live object, whose list items have all of
-// their keys.
-func at(v any, path fieldpath.Path) (any, bool) {
-	for _, pe := range path {
-		switch in := v.(type) {
-		case map[string]any:
-			if pe.FieldName == nil {
-				return nil, false
-			}
-			next, ok := in[*pe.FieldName]
-			if !ok {
-				return nil, false
-			}
-			v = next
-		case []any:
-			i := item(in, pe)
-			if i < 0 {
-				return nil, false
-			}
-			v = in[i]
-		default:
-			return nil, false
-		}
-	}
-	return v, true
-}
-
-func item(list []any, pe fieldpath.PathElement) int {
-	return slices.IndexFunc(list, func(item any) bool {
-		if pe.Value != nil {
-			return value.Equals(value.NewValueInterface(item), *pe.Value)
-		}
-		m, ok := item.(map[string]any)
-		if !ok || pe.Key == nil {
-			return false
-		}
-		for _, key := range *pe.Key {
-			if got, has := m[key.Name]; !has || !value.Equals(value.NewValueInterface(got), key.Value) {
-				return false
-			}
-		}
-		return true
-	})
-}
-
-// edited returns a copy of an object with another value at path. Nil removes the field.
-func edited(object map[string]any, path fieldpath.Path, to any) map[string]any {
-	out := runtime.DeepCopyJSON(object)
-	parent, ok := at(out, path[:len(path)-1])
-	if !ok {
-		return nil
-	}
-	last := path[len(path)-1]
-	switch in := parent.(type) {
-	case map[string]any:
-		if to == nil {
-			delete(in, *last.FieldName)
-		} else {
-			in[*last.FieldName] = to
-		}
-	case []any:
-		i := item(in, last)
-		if i < 0 {
-			return nil
-		}
-		list := slices.Delete(slices.Clone(in), i, i+1)
-		if to != nil {
-			list = slices.Insert(list, i, to)
-		}
-		return edited(object, path[:len(path)-1], list)
-	}
-	return out
-}
 
 // extended returns a path extended by field names.
 func extended(path fieldpath.Path, names ...string) fieldpath.Path {
@@ -156,68 +80,6 @@ func part(path fieldpath.Path, to any) any {
 	}
 }
 
-// scalars returns the paths of all scalars in a value, as names and indexes.
-func scalars(v any, at []any) [][]any {
-	var out [][]any
-	switch v := v.(type) {
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			out = append(out, scalars(v[key], append(slices.Clone(at), key))...)
-		}
-	case []any:
-		for i := range v {
-			out = append(out, scalars(v[i], append(slices.Clone(at), i))...)
-		}
-	default:
-		out = append(out, at)
-	}
-	return out
-}
-
-// inside returns a copy of a value. change replaces the map or list that contains
-// the last of the steps; it receives both.
-func inside(v any, steps []any, change func(in any, last any) any) any {
-	if len(steps) == 1 {
-		return change(runtime.DeepCopyJSONValue(v), steps[0])
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		out := maps.Clone(v)
-		out[steps[0].(string)] = inside(v[steps[0].(string)], steps[1:], change)
-		return out
-	case []any:
-		out := slices.Clone(v)
-		out[steps[0].(int)] = inside(v[steps[0].(int)], steps[1:], change)
-		return out
-	}
-	return v
-}
-
-// step follows names and indexes into a value. It returns nil if a step does not exist.
-func step(v any, steps []any) any {
-	for _, s := range steps {
-		switch in := v.(type) {
-		case map[string]any:
-			name, _ := s.(string)
-			v = in[name]
-		case []any:
-			i, ok := s.(int)
-			if !ok || i >= len(in) {
-				return nil
-			}
-			v = in[i]
-		default:
-			return nil
-		}
-	}
-	return v
-}
-
-func isScalar(v any) bool {
-	kind := reflect.ValueOf(v).Kind()
-	return v != nil && kind != reflect.Map && kind != reflect.Slice
-}
-
 // stepsText formats names and indexes, for example 0.tolerations.key.
 func stepsText(steps []any) string {
 	var parts []string
@@ -225,4 +87,9 @@ func stepsText(steps []any) string {
 		parts = append(parts, fmt.Sprint(s))
 	}
 	return strings.Join(parts, ".")
+}
+
+func isScalar(v any) bool {
+	kind := reflect.ValueOf(v).Kind()
+	return v != nil && kind != reflect.Map && kind != reflect.Slice
 }

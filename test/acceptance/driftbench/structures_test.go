@@ -9,6 +9,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+
+	"github.com/ktdev/terraform-provider-kt/test/acctest/paths"
 )
 
 // structure changes a struct, list or list item that contains fields of the provider.
@@ -155,7 +157,7 @@ func (g *generator) foreign() {
 	for i := range 3 {
 		name := fmt.Sprintf("example.com/foreign-%d", i)
 		for _, field := range []string{"labels", "annotations"} {
-			in, _ := at(g.live, extended(meta, field))
+			in, _ := paths.At(g.live, extended(meta, field))
 			m, _ := in.(map[string]any)
 			more := maps.Clone(m)
 			if more == nil {

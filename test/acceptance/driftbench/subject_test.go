@@ -26,6 +26,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
+	"github.com/ktdev/terraform-provider-kt/test/acctest/paths"
 )
 
 // A subject is one resource in the state.
@@ -264,7 +265,7 @@ func (a *act) update(t *testing.T, random *rand.Rand) bool {
 		if err != nil || difference(content(now), content(a.before)) == "" {
 			continue
 		}
-		if _, defaulted := at(now.Object, a.removes); a.removes != nil && defaulted {
+		if _, defaulted := paths.At(now.Object, a.removes); a.removes != nil && defaulted {
 			a.shows = []string{changed(a.removes)}
 		}
 		a.after = now

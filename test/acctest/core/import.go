@@ -30,3 +30,22 @@ func (r *Resource) Import(ctx context.Context, c *Command, id string) error {
 	}
 	return err
 }
+
+// Move moves a resource of another provider, with its state as JSON, to this one, as a moved block does.
+func (r *Resource) Move(ctx context.Context, c *Command, provider, resourceType, state string) error {
+	resp, err := c.server.MoveResourceState(ctx, &tfprotov6.MoveResourceStateRequest{
+		SourceProviderAddress: provider, SourceTypeName: resourceType, TargetTypeName: r.name,
+		SourceState: &tfprotov6.RawState{JSON: []byte(state)},
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := problems(resp.Diagnostics); err != nil {
+		return err
+	}
+	if _, err := r.keep(resp.TargetState, resp.TargetPrivate, resp.TargetIdentity); err != nil {
+		return err
+	}
+	_, _, err = r.refresh(ctx, c.server)
+	return err
+}
