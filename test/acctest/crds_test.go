@@ -58,7 +58,7 @@ func TestControllersHaveTheVersionsOfTheirCRDs(t *testing.T) {
 		}
 	}
 	for _, path := range []string{kubeRayModule, kueueModule, jobSetModule, lwsModule, trainingModule, knativeModule,
-		karpenterModule} {
+		karpenterModule, kedaModule} {
 		if pinned[path] == "" {
 			t.Errorf("ecosystem/crds/go.mod does not require %s", path)
 		}

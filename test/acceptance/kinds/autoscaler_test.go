@@ -172,7 +172,11 @@ func TestAccAutoscalerWithoutItsMetricIsExplained(t *testing.T) {
 // The CRD is that of KEDA 2.21. Its operator does not run, so the test writes the status.
 func TestAccScaledObjectIsCreatedChangedAndImported(t *testing.T) {
 	t.Parallel()
-	on := acctest.OwnCluster(t, "--crds", acctest.Testdata("keda-scaledobjects-crd.yaml"))
+	crds, err := acctest.ScaledObjectCRDArgs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := acctest.OwnCluster(t, crds...)
 	ns := on.Namespace(t)
 	computes := on.Resources(t, "kt_compute", ns, "")
 	body := func(attributes string) map[string]string {
