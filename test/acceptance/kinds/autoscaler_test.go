@@ -150,7 +150,7 @@ func TestAccAutoscalerWithoutItsMetricIsExplained(t *testing.T) {
 	}
 }
 
-// The CRD is that of KEDA 2.21. Its operator does not run, so the test writes the status.
+// KEDA does not run here; the ecosystem tests run it.
 func TestAccScaledObjectIsCreatedChangedAndImported(t *testing.T) {
 	t.Parallel()
 	crds, err := acctest.ScaledObjectCRDArgs()
