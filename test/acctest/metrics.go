@@ -70,8 +70,9 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	version, requested := path[1]+"/"+path[2], path[3:]
-	response := map[string]any{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version, "resources": []any{
-		map[string]any{"name": "any", "namespaced": true, "kind": "Any", "verbs": []string{"get"}}}}
+	response := map[string]any{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version,
+		"resources": []any{
+			map[string]any{"name": "any", "namespaced": true, "kind": "Any", "verbs": []string{"get"}}}}
 	if len(requested) > 0 {
 		response = m.list(path[1], requested, r.URL.Query().Get("labelSelector"))
 		response["apiVersion"] = version

@@ -27,7 +27,8 @@ func AssessAutoscaler(u *unstructured.Unstructured, events []*corev1.Event, now 
 	able, active := conditions.of(string(autoscalingv2.AbleToScale)), conditions.of(string(autoscalingv2.ScalingActive))
 	switch {
 	case able.isFalse():
-		return inactive(u, about, able, "Check that the controller manager may change the scale of the workload.", shortGrace)
+		return inactive(u, about, able, "Check that the controller manager may change the scale of the workload.",
+			shortGrace)
 	case active.isTrue() || active.Reason == "ScalingDisabled": // scaled to zero
 		return isReady("the autoscaler is active")
 	case active.isFalse():

@@ -55,7 +55,8 @@ func TestAutoscalerIsReadyIfItCanComputeANumberOfPods(t *testing.T) {
 			"by multiple HPAs"), says: "Delete the other", grace: 10 * time.Second},
 	} {
 		apiVersion, kind, _ := strings.Cut(test.of, " ")
-		v := ready.AssessAutoscaler(scaler(t, apiVersion, kind, strings.TrimSuffix(test.conditions, ", ")), nil, time.Time{})
+		v := ready.AssessAutoscaler(scaler(t, apiVersion, kind, strings.TrimSuffix(test.conditions, ", ")), nil,
+			time.Time{})
 		switch {
 		case v.Ready != test.ready || (v.Cause != nil) != (test.says != ""):
 			t.Errorf("%s: %+v", name, v)

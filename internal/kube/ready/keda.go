@@ -14,8 +14,8 @@ const kedaPolls = 30 * time.Second
 
 // scaledObject returns the verdict on a ScaledObject of KEDA. Its controller sets the condition Ready of a spec that it
 // can use, before the first poll of the triggers. Each poll sets Active, and Ready again: it contains that a trigger
-// fails, and only an event contains why (pkg/scaling of github.com/kedacore/keda). The controller and the polls overwrite
-// each other's conditions after the creation, so a poll that has failed counts until the next one.
+// fails, and only an event contains why (pkg/scaling of github.com/kedacore/keda). The controller and the polls
+// overwrite each other's conditions after the creation, so a poll that has failed counts until the next one.
 func scaledObject(u *unstructured.Unstructured, events eventLog, now time.Time) Verdict {
 	conditions := conditionsOf(u)
 	c, polled := conditions.of("Ready"), conditions.of("Active")

@@ -33,13 +33,14 @@ func TestScaledObjectIsReadyWhenItsTriggersAreChecked(t *testing.T) {
 		says       string // in the summary, or in the hint
 		grace      time.Duration
 	}{
-		"an active trigger":    {conditions: usable + "{type: Active, status: 'True'}", ready: true},
-		"no active trigger":    {conditions: usable + "{type: Active, status: 'False'}", ready: true},
-		"before the check":     {conditions: "{type: Ready, status: Unknown}, {type: Active, status: Unknown}"},
-		"before the poll":      {conditions: usable + "{type: Active, status: Unknown}"},
-		"without a condition":  {conditions: usable},
-		"without any":          {},
-		"paused":               {conditions: usable + "{type: Active, status: Unknown}, {type: Paused, status: 'True'}", ready: true},
+		"an active trigger":   {conditions: usable + "{type: Active, status: 'True'}", ready: true},
+		"no active trigger":   {conditions: usable + "{type: Active, status: 'False'}", ready: true},
+		"before the check":    {conditions: "{type: Ready, status: Unknown}, {type: Active, status: Unknown}"},
+		"before the poll":     {conditions: usable + "{type: Active, status: Unknown}"},
+		"without a condition": {conditions: usable},
+		"without any":         {},
+		"paused": {conditions: usable + "{type: Active, status: Unknown}, " +
+			"{type: Paused, status: 'True'}", ready: true},
 		"paused while failing": {conditions: failing + ", {type: Paused, status: 'True'}", ready: true},
 		"overwritten after the last poll": {conditions: usable + "{type: Active, status: 'False'}",
 			events: failedBefore(30*time.Second, "KEDAScalerFailed"), says: "(TriggerError): connection refused",

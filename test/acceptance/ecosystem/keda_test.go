@@ -30,8 +30,8 @@ func newQueue(t *testing.T) *queue {
 
 // trigger is the trigger of a pod for ten waiting requests.
 func (q *queue) trigger() string {
-	return fmt.Sprintf(`{ type = "metrics-api", metadata = { url = %q, valueLocation = "waiting", targetValue = "10" } }`,
-		q.url)
+	return fmt.Sprintf(`{ type = "metrics-api"
+	  metadata = { url = %q, valueLocation = "waiting", targetValue = "10" } }`, q.url)
 }
 
 // served returns a compute named llm with an autoscaler of KEDA, or without one.
@@ -100,8 +100,9 @@ func TestEcoKEDALeavesTheWorkloadFree(t *testing.T) {
 	computes.Change(t, scaledByKEDA(q.trigger(), "min_scale = 1"))
 	scaledTo(t, ns, "3")
 	computes.Change(t, served("replicas = 2"))
-	if left := keda.Kubectl(t, "get", "scaledobjects,hpa", "-n", ns, "-o", "name"); left != "" || numberOf(t, ns) != "2" {
-		t.Errorf("%s replicas, and left behind: %s", numberOf(t, ns), left)
+	left := keda.Kubectl(t, "get", "scaledobjects,hpa", "-n", ns, "-o", "name")
+	if number := numberOf(t, ns); left != "" || number != "2" {
+		t.Errorf("%s replicas, and left behind: %s", number, left)
 	}
 	computes.ExpectNoChange(t, served("replicas = 2"))
 	computes.Destroy(t)
