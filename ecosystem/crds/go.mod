@@ -5,6 +5,7 @@ module github.com/ktdev/terraform-provider-kt/ecosystem/crds
 go 1.26.5
 
 require (
+	github.com/kedacore/keda/v2 v2.21.0
 	github.com/kubeflow/training-operator v1.9.3
 	github.com/kubeflow/training-operator-with-mxjob v1.8.1
 	github.com/ray-project/kuberay/ray-operator v1.6.2

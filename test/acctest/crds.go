@@ -18,6 +18,7 @@ const (
 	gatewayModule   = "sigs.k8s.io/gateway-api"
 	jobSetModule    = "sigs.k8s.io/jobset"
 	karpenterModule = "sigs.k8s.io/karpenter"
+	kedaModule      = "github.com/kedacore/keda/v2"
 	knativeModule   = "knative.dev/serving"
 	kubeRayModule   = "github.com/ray-project/kuberay/ray-operator"
 	kueueModule     = "sigs.k8s.io/kueue"
@@ -91,6 +92,11 @@ func CRDArgs() ([]string, error) { return crdArgs(append(computeCRDs(), uncontro
 // KnativeAndKueueCRDArgs returns the arguments of the dev cluster that install the CRDs of Knative Services and of
 // Kueue.
 func KnativeAndKueueCRDArgs() ([]string, error) { return crdArgs(append(queueCRDs(), knativeCRD())) }
+
+// ScaledObjectCRDArgs returns the arguments of the dev cluster that install the CRD of KEDA's ScaledObjects.
+func ScaledObjectCRDArgs() ([]string, error) {
+	return crdArgs([]moduleFile{{kedaModule, "config/crd/bases/keda.sh_scaledobjects.yaml"}})
+}
 
 // crdArgs returns the arguments of the dev cluster that install CRDs.
 func crdArgs(files []moduleFile) ([]string, error) {

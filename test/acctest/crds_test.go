@@ -50,7 +50,7 @@ func TestFileIsLocatedInTheFirstDirectoryThatContainsIt(t *testing.T) {
 func TestControllersHaveTheVersionsOfTheirCRDs(t *testing.T) {
 	t.Parallel()
 	pinned := requirements(t, "ecosystem/crds")
-	for _, module := range []string{"ecosystem", "ecosystem/karpenter", "ecosystem/kuberay"} {
+	for _, module := range []string{"ecosystem", "ecosystem/karpenter", "ecosystem/keda", "ecosystem/kuberay"} {
 		for path, version := range requirements(t, module) {
 			if want, found := pinned[path]; found && want != version {
 				t.Errorf("%s/go.mod requires %s %s, ecosystem/crds/go.mod %s", module, path, version, want)
@@ -58,7 +58,7 @@ func TestControllersHaveTheVersionsOfTheirCRDs(t *testing.T) {
 		}
 	}
 	for _, path := range []string{kubeRayModule, kueueModule, jobSetModule, lwsModule, trainingModule, knativeModule,
-		karpenterModule} {
+		karpenterModule, kedaModule} {
 		if pinned[path] == "" {
 			t.Errorf("ecosystem/crds/go.mod does not require %s", path)
 		}

@@ -52,13 +52,26 @@ func StartEcosystem(args ...string) (*Cluster, error) {
 func SharedKarpenter() *Cluster { return newCluster("KT_ECOSYSTEM", startKarpenter) }
 
 func startKarpenter() (*running, error) {
+	return startWith(controller{name: "karpenter"}, []moduleFile{
+		{karpenterModule, "pkg/apis/crds"}, {karpenterModule, "kwok/apis/crds"},
+	})
+}
+
+// SharedKEDA is a cluster with KEDA's controllers, webhooks and external metrics, and without the other controllers.
+func SharedKEDA() *Cluster {
+	return newCluster("KT_ECOSYSTEM", func() (*running, error) {
+		return startWith(controller{"keda", moduleFile{kedaModule, "config/webhooks/validation_webhooks.yaml"}},
+			[]moduleFile{{kedaModule, "config/crd/bases"}})
+	})
+}
+
+// startWith starts a cluster of one node with a controller and its CRDs.
+func startWith(c controller, files []moduleFile) (*running, error) {
 	dirs, err := moduleDirs()
 	if err != nil {
 		return nil, err
 	}
-	crds, err := crdArgs([]moduleFile{
-		{karpenterModule, "pkg/apis/crds"}, {karpenterModule, "kwok/apis/crds"},
-	})
+	crds, err := crdArgs(files)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +79,7 @@ func startKarpenter() (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	stop, err := controller{name: "karpenter"}.run(cluster.kubeconfig, dirs)
+	stop, err := c.run(cluster.kubeconfig, dirs)
 	if err != nil {
 		return nil, errors.Join(err, cluster.stop())
 	}

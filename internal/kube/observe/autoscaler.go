@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
@@ -17,7 +18,13 @@ func WaitAutoscaler(ctx context.Context, c *kube.Cluster, ref kube.Ref) (limited
 			return ready.Verdict{}, nil, err
 		}
 		limited = ready.AtMaximum(autoscaler)
-		return ready.AssessAutoscaler(autoscaler), []Interest{named(ref)}, nil
+		known := ready.Snapshot{Workload: autoscaler}
+		events, err := eventsOf(ctx, c, kind.Event(), ref.Namespace, known)
+		if err != nil && !isIgnorable(err) {
+			return ready.Verdict{}, nil, err
+		}
+		return ready.AssessAutoscaler(autoscaler, events, c.Clock().Now()),
+			[]Interest{named(ref), eventsNamedAfter(known)}, nil
 	})
 	return limited, err
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -16,34 +17,30 @@ import (
 const metricGrace = 75 * time.Second
 
 // AssessAutoscaler returns the verdict on a HorizontalPodAutoscaler or a ScaledObject of KEDA: it is ready when it can
-// compute a number of pods. The status of neither has an observed generation.
-func AssessAutoscaler(u *unstructured.Unstructured) Verdict {
-	conditions := conditionsOf(u)
+// compute a number of pods. The status of neither has an observed generation. The events may include others.
+func AssessAutoscaler(u *unstructured.Unstructured, events []*corev1.Event, now time.Time) Verdict {
+	about := newEventLog(events).about(u.GetKind(), u.GetName())
 	if u.GetKind() == kind.ScaledObject().Kind {
-		switch c := conditions.of("Ready"); {
-		case c.isTrue():
-			return isReady("KEDA is ready to scale")
-		case c.isFalse():
-			return inactive(u, c, "Correct "+FieldTriggers+" and their authentication.", shortGrace)
-		}
-		return notReady("KEDA has not checked the ScaledObject yet")
+		return scaledObject(u, about, now)
 	}
+	conditions := conditionsOf(u)
 	able, active := conditions.of(string(autoscalingv2.AbleToScale)), conditions.of(string(autoscalingv2.ScalingActive))
 	switch {
 	case able.isFalse():
-		return inactive(u, able, "Check that the controller manager may change the scale of the workload.", shortGrace)
+		return inactive(u, about, able, "Check that the controller manager may change the scale of the workload.",
+			shortGrace)
 	case active.isTrue() || active.Reason == "ScalingDisabled": // scaled to zero
 		return isReady("the autoscaler is active")
 	case active.isFalse():
 		hint, grace := metricAdvice(active)
-		return inactive(u, active, hint, grace)
+		return inactive(u, about, active, hint, grace)
 	}
 	return notReady("the HorizontalPodAutoscaler has not been processed yet")
 }
 
 // inactive returns the verdict on an autoscaler with a condition that prevents it from scaling.
-func inactive(u *unstructured.Unstructured, c condition, hint Advice, grace time.Duration) Verdict {
-	cause := causeIn(u.GroupVersionKind(), u.GetNamespace(), u.GetName(), eventLog{})
+func inactive(u *unstructured.Unstructured, events eventLog, c condition, hint Advice, grace time.Duration) Verdict {
+	cause := causeIn(u.GroupVersionKind(), u.GetNamespace(), u.GetName(), events)
 	cause.Reason, cause.Subject, cause.Hint = ReasonScalingInactive, c.Reason, hint
 	cause.Summary = "The autoscaler cannot compute a number of pods" + c.suffix() + "."
 	return Verdict{Message: "the autoscaler is not active", Cause: cause.terminal(grace)}

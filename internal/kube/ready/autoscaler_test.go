@@ -26,7 +26,7 @@ func scaler(t *testing.T, apiVersion, kind, conditions string) *unstructured.Uns
 
 func TestAutoscalerIsReadyIfItCanComputeANumberOfPods(t *testing.T) {
 	t.Parallel()
-	const hpa, keda = "autoscaling/v2 HorizontalPodAutoscaler", "keda.sh/v1alpha1 ScaledObject"
+	const hpa = "autoscaling/v2 HorizontalPodAutoscaler"
 	const able = "{type: AbleToScale, status: 'True', reason: ReadyForNewScale}, "
 	inactive := func(reason, message string) string {
 		return able + fmt.Sprintf("{type: ScalingActive, status: 'False', reason: %s, message: %q}", reason, message)
@@ -53,13 +53,10 @@ func TestAutoscalerIsReadyIfItCanComputeANumberOfPods(t *testing.T) {
 			says: "external.metrics.k8s.io", grace: 10 * time.Second},
 		"two of the same pods": {of: hpa, conditions: inactive("AmbiguousSelector", "pods by selector are controlled "+
 			"by multiple HPAs"), says: "Delete the other", grace: 10 * time.Second},
-		"KEDA is ready":       {of: keda, conditions: "{type: Ready, status: 'True'}", ready: true},
-		"KEDA has not looked": {of: keda, conditions: "{type: Ready, status: Unknown}"},
-		"KEDA rejects a trigger": {of: keda, conditions: "{type: Ready, status: 'False', reason: " +
-			"ScaledObjectCheckFailed, message: no scaler found}", says: "no scaler found", grace: 10 * time.Second},
 	} {
 		apiVersion, kind, _ := strings.Cut(test.of, " ")
-		v := ready.AssessAutoscaler(scaler(t, apiVersion, kind, strings.TrimSuffix(test.conditions, ", ")))
+		v := ready.AssessAutoscaler(scaler(t, apiVersion, kind, strings.TrimSuffix(test.conditions, ", ")), nil,
+			time.Time{})
 		switch {
 		case v.Ready != test.ready || (v.Cause != nil) != (test.says != ""):
 			t.Errorf("%s: %+v", name, v)

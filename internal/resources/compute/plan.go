@@ -238,6 +238,9 @@ func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructu
 	for _, obj := range changed {
 		key := manifest.Key(obj)
 		before, exists := p.prior[key]
+		if !exists && isAutoscaler(obj) && withRole(p.prior, manifest.RoleAutoscaler) != nil {
+			continue // KEDA's webhook rejects it until the apply has deleted the other one
+		}
 		if sent, err := mergeForeign(ctx, p.Data.Cluster, p.Memory(), before, obj); err == nil {
 			obj = sent // otherwise the dry run fails with the same error
 		}

@@ -13,6 +13,7 @@ import (
 var (
 	cluster   = acctest.SharedEcosystem()
 	karpenter = acctest.SharedKarpenter()
+	keda      = acctest.SharedKEDA()
 )
 
-func TestMain(m *testing.M) { os.Exit(acctest.RunTests(m, cluster, karpenter)) }
+func TestMain(m *testing.M) { os.Exit(acctest.RunTests(m, cluster, karpenter, keda)) }

@@ -1,80 +1,20 @@
 package kinds_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
-
-// externalMetrics is the API of external metrics, as an adapter serves it. Its only metric is waiting.
-type externalMetrics struct{ waiting atomic.Int64 }
-
-func (m *externalMetrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	const version = "external.metrics.k8s.io/v1beta1"
-	response := map[string]any{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version,
-		"resources": []any{map[string]any{"name": "waiting", "namespaced": true, "kind": "ExternalMetricValueList",
-			"verbs": []string{"get"}}}}
-	switch path := strings.TrimSuffix(r.URL.Path, "/"); {
-	case path == "/apis/"+version:
-	case strings.HasSuffix(path, "/waiting"):
-		response = map[string]any{"kind": "ExternalMetricValueList", "apiVersion": version, "items": []any{
-			map[string]any{"metricName": "waiting", "metricLabels": nil,
-				"timestamp": time.Now().UTC().Format(time.RFC3339), "value": fmt.Sprint(m.waiting.Load())},
-		}}
-	default:
-		http.NotFound(w, r)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(response)
-}
-
-// serveMetrics adds an API of external metrics to a cluster.
-func serveMetrics(t *testing.T, on *acctest.Cluster, ns string) *externalMetrics {
-	t.Helper()
-	metrics := &externalMetrics{}
-	server := httptest.NewTLSServer(metrics)
-	t.Cleanup(server.Close)
-	address, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	on.Apply(t, fmt.Sprintf(`
-apiVersion: v1
-kind: Service
-metadata: {name: metrics, namespace: %[1]s}
-spec: {type: ExternalName, externalName: localhost, ports: [{port: %[2]s}]}
----
-apiVersion: apiregistration.k8s.io/v1
-kind: APIService
-metadata: {name: v1beta1.external.metrics.k8s.io}
-spec:
-  group: external.metrics.k8s.io
-  version: v1beta1
-  insecureSkipTLSVerify: true
-  groupPriorityMinimum: 100
-  versionPriority: 100
-  service: {name: metrics, namespace: %[1]s, port: %[2]s}
-`, ns, address.Port()))
-	on.Kubectl(t, "wait", "apiservice/v1beta1.external.metrics.k8s.io", "--for=condition=Available", "--timeout=60s")
-	return metrics
-}
 
 // The controller of the HorizontalPodAutoscaler is that of Kubernetes.
 func TestAccAutoscalerSetsTheNumberOfPods(t *testing.T) {
 	t.Parallel()
 	on := acctest.OwnCluster(t)
 	ns := on.Namespace(t)
-	metrics := serveMetrics(t, on, ns)
+	metrics := acctest.ServeMetrics(t, on, ns)
 	computes := on.Resources(t, "kt_compute", ns, "")
 	body := func(attributes string) map[string]string {
 		return map[string]string{"llm": "name = \"llm\"\nlaunch_timeout = \"5m\"\n" +
@@ -100,7 +40,7 @@ func TestAccAutoscalerSetsTheNumberOfPods(t *testing.T) {
 
 	computes.Change(t, body("replicas = 3"))
 	before := pods()
-	metrics.waiting.Store(30)
+	metrics.Value.Store(30)
 	computes.Change(t, scaled("waiting")) // from 3 replicas to an autoscaler that wants 3
 	if got := number(); got != "3" || computes.Attribute("llm", "replicas") != nil {
 		t.Errorf("%s replicas, and the attribute is %v", got, computes.Attribute("llm", "replicas"))
@@ -108,10 +48,10 @@ func TestAccAutoscalerSetsTheNumberOfPods(t *testing.T) {
 	if after := pods(); !slices.Equal(after, before) {
 		t.Errorf("the pods were replaced: %v, before %v", after, before)
 	}
-	metrics.waiting.Store(35)
+	metrics.Value.Store(35)
 	becomes("4")
 	computes.ExpectNoChange(t, scaled("waiting"))
-	metrics.waiting.Store(0)
+	metrics.Value.Store(0)
 	becomes("2")
 	computes.ExpectNoChange(t, scaled("waiting"))
 
@@ -145,6 +85,47 @@ func TestAccAutoscalerSetsTheNumberOfPods(t *testing.T) {
 	computes.Destroy(t)
 }
 
+// The kinds with a scale, and the metrics, of which each one occurs.
+func TestAccAutoscalerScalesEveryKindByEveryMetric(t *testing.T) {
+	t.Parallel()
+	on := acctest.OwnCluster(t)
+	ns := on.Namespace(t)
+	metrics := acctest.ServeMetrics(t, on, ns)
+	computes := on.Resources(t, "kt_compute", ns, "")
+	bodies, objects := map[string]string{}, []string{}
+	for _, c := range []struct{ kind, metric string }{
+		{"Deployment", `resource = { name = "cpu", target = { average_utilization = 50 } }`},
+		{"StatefulSet", `resource = { name = "cpu", target = { average_value = "500m" } }`},
+		{"ReplicaSet", `pods = { metric = { name = "waiting" }, target = { average_value = "500" } }`},
+		{"Deployment", `object = { metric = { name = "requests" }, target = { value = "500" }
+		  described_object = { api_version = "v1", kind = "Service", name = "metrics" } }`},
+		{"StatefulSet", `external = { metric = { name = "length" }, target = { average_value = "500" } }`},
+	} {
+		name := fmt.Sprintf("scaled-%d", len(bodies))
+		objects = append(objects, strings.ToLower(c.kind)+"/"+name)
+		bodies[name] = fmt.Sprintf("name = %q\ncpus = 1\n%s"+`autoscale = {
+		  scaler = "hpa", min_scale = 1, max_scale = 3, metrics = [{ %s }]
+		  behavior = { scale_down = { stabilization_window_seconds = 0 } }
+		}`, name, acctest.Manifest("apiVersion: apps/v1\nkind: "+c.kind), c.metric)
+	}
+	become := func(want string) {
+		t.Helper()
+		acctest.WaitUntil(t, fmt.Sprintf("%q have %s replicas", objects, want), func() bool {
+			numbers := on.Kubectl(t, append([]string{"get", "-n", ns, "-o", "jsonpath={.items[*].spec.replicas}"},
+				objects...)...)
+			return numbers == strings.TrimSpace(strings.Repeat(want+" ", len(objects)))
+		})
+	}
+	computes.Change(t, bodies)
+	metrics.Value.Store(2000)
+	become("3")
+	computes.ExpectNoChange(t, bodies)
+	metrics.Value.Store(0)
+	become("1")
+	computes.ExpectNoChange(t, bodies)
+	computes.Destroy(t)
+}
+
 func TestAccAutoscalerWithoutItsMetricIsExplained(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
@@ -169,10 +150,14 @@ func TestAccAutoscalerWithoutItsMetricIsExplained(t *testing.T) {
 	}
 }
 
-// The CRD is that of KEDA 2.21. Its operator does not run, so the test writes the status.
+// KEDA does not run here; the ecosystem tests run it.
 func TestAccScaledObjectIsCreatedChangedAndImported(t *testing.T) {
 	t.Parallel()
-	on := acctest.OwnCluster(t, "--crds", acctest.Testdata("keda-scaledobjects-crd.yaml"))
+	crds, err := acctest.ScaledObjectCRDArgs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := acctest.OwnCluster(t, crds...)
 	ns := on.Namespace(t)
 	computes := on.Resources(t, "kt_compute", ns, "")
 	body := func(attributes string) map[string]string {
