@@ -8,9 +8,11 @@ require (
 	github.com/kedacore/keda/v2 v2.21.0
 	github.com/kubeflow/training-operator v1.9.3
 	github.com/kubeflow/training-operator-with-mxjob v1.8.1
+	github.com/prometheus-operator/prometheus-operator v0.85.0
 	github.com/ray-project/kuberay/ray-operator v1.6.2
 	knative.dev/serving v0.51.0
 	sigs.k8s.io/gateway-api v1.6.3
+	sigs.k8s.io/gateway-api-inference-extension v1.5.0
 	sigs.k8s.io/jobset v0.12.0
 	sigs.k8s.io/karpenter v1.14.0
 	sigs.k8s.io/kueue v0.19.2

@@ -29,6 +29,9 @@ resource "kt_compute" "trainer" {
   image               = var.image
   volumes             = [kt_volume.shared.ref]
   secrets             = kt_secret.tokens[*].ref
+  inactivity_ttl      = var.inactivity_ttl
+  env_vars            = var.env_vars
+  tolerations         = length(var.tolerations) > 0 ? var.tolerations : null
 
   labels = {
     team  = var.team

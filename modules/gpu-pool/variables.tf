@@ -98,6 +98,29 @@ variable "image" {
   default     = "nvcr.io/nvidia/pytorch:26.06-py3"
 }
 
+variable "inactivity_ttl" {
+  description = "Duration without calls after which Kubetorch deletes a trainer, such as \"4h\". The next apply creates it again. If null, trainers stay."
+  type        = string
+  default     = null
+}
+
+variable "env_vars" {
+  description = "Environment variables of all trainers. Use tokens for secret values."
+  type        = map(string)
+  default     = {}
+}
+
+variable "tolerations" {
+  description = "Tolerations of all trainers, in addition to those for GPU nodes. They are not part of the ResourceFlavor."
+  type = list(object({
+    key      = optional(string)
+    operator = optional(string)
+    value    = optional(string)
+    effect   = optional(string)
+  }))
+  default = []
+}
+
 variable "deletion_protection" {
   description = "Whether to protect the volume and the queue from deletion."
   type        = bool

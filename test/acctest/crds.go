@@ -9,21 +9,24 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
 
 // Go modules of other projects. Their versions are in ecosystem/crds/go.mod.
 const (
-	gatewayModule   = "sigs.k8s.io/gateway-api"
-	jobSetModule    = "sigs.k8s.io/jobset"
-	karpenterModule = "sigs.k8s.io/karpenter"
-	kedaModule      = "github.com/kedacore/keda/v2"
-	knativeModule   = "knative.dev/serving"
-	kubeRayModule   = "github.com/ray-project/kuberay/ray-operator"
-	kueueModule     = "sigs.k8s.io/kueue"
-	lwsModule       = "sigs.k8s.io/lws"
-	trainingModule  = "github.com/kubeflow/training-operator"
+	gatewayModule    = "sigs.k8s.io/gateway-api"
+	inferenceModule  = "sigs.k8s.io/gateway-api-inference-extension"
+	jobSetModule     = "sigs.k8s.io/jobset"
+	karpenterModule  = "sigs.k8s.io/karpenter"
+	kedaModule       = "github.com/kedacore/keda/v2"
+	knativeModule    = "knative.dev/serving"
+	kubeRayModule    = "github.com/ray-project/kuberay/ray-operator"
+	kueueModule      = "sigs.k8s.io/kueue"
+	lwsModule        = "sigs.k8s.io/lws"
+	prometheusModule = "github.com/prometheus-operator/prometheus-operator"
+	trainingModule   = "github.com/kubeflow/training-operator"
 )
 
 // moduleFile is a file or directory in a Go module.
@@ -57,6 +60,14 @@ func knativeCRD() moduleFile {
 	return moduleFile{knativeModule, "config/core/300-resources/service.yaml"}
 }
 
+// recipeCRDs returns the CRDs of objects that the guides show next to a compute.
+func recipeCRDs() []moduleFile {
+	return []moduleFile{
+		{inferenceModule, "config/crd/bases/inference.networking.k8s.io_inferencepools.yaml"},
+		{prometheusModule, "example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml"},
+	}
+}
+
 // queueCRDs returns the CRDs of Kueue that the provider reads.
 func queueCRDs() []moduleFile {
 	const bases = "config/components/crd/bases/"
@@ -70,13 +81,13 @@ func queueCRDs() []moduleFile {
 
 // SharedClusterWithCRDs is SharedCluster with the kinds of Knative Serving,
 // KubeRay, JobSet, LeaderWorkerSet, the training operator and Kueue, and
-// KubetorchWorkload, which other shared clusters lack. No controller acts on them.
+// KubetorchWorkload, which other shared clusters lack, and those of recipeCRDs. No controller acts on them.
 func SharedClusterWithCRDs() *Cluster {
 	return newCluster("TF_ACC", func() (*running, error) {
 		if c := startedBefore(SharedWithCRDsVariable); c != nil {
 			return c, nil
 		}
-		crds, err := crdArgs(append(append(computeCRDs(), uncontrolledCRDs()...), queueCRDs()...))
+		crds, err := crdArgs(slices.Concat(computeCRDs(), uncontrolledCRDs(), recipeCRDs(), queueCRDs()))
 		if err != nil {
 			return nil, err
 		}

@@ -20,6 +20,8 @@ type Example struct {
 	KubernetesProvider bool
 	// Prepare creates prerequisites in the cluster.
 	Prepare func(t *testing.T, ns string)
+	// Check checks the objects of the example before it is destroyed.
+	Check func(t *testing.T, ns string)
 }
 
 // Run applies the example, checks that the next plan is empty, and destroys it.
@@ -57,6 +59,9 @@ func (e Example) Run(t *testing.T, on *Cluster) {
 	replaceIn(t, cli.Dir, `id = "ml/`, fmt.Sprintf("id = \"%s/", ns))
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.MustRun(t, "plan", "-detailed-exitcode") // an error if there is anything to do
+	if e.Check != nil {
+		e.Check(t, ns)
+	}
 	if unprotect(t, cli.Dir) {
 		cli.MustRun(t, "apply", "-auto-approve")
 	}

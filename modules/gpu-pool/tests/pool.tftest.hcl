@@ -102,6 +102,32 @@ run "trainers_request_their_share" {
   }
 }
 
+run "trainers_get_the_settings_of_the_pool" {
+  command = plan
+
+  variables {
+    trainers       = { alice = 2 }
+    inactivity_ttl = "4h"
+    env_vars       = { NCCL_DEBUG = "WARN" }
+    tolerations    = [{ key = "team", value = "vision", effect = "NoSchedule" }]
+  }
+
+  assert {
+    condition     = kt_compute.trainer["alice"].inactivity_ttl == "4h"
+    error_message = "The trainer must be deleted after the duration of the pool."
+  }
+
+  assert {
+    condition     = kt_compute.trainer["alice"].env_vars == tomap({ NCCL_DEBUG = "WARN" })
+    error_message = "The trainer must have the variables of the pool."
+  }
+
+  assert {
+    condition     = kt_compute.trainer["alice"].tolerations[0].value == "vision"
+    error_message = "The trainer must have the tolerations of the pool."
+  }
+}
+
 run "another_pool_names_the_flavor" {
   command = plan
 

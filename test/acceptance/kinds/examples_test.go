@@ -116,7 +116,6 @@ func TestAccExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 		// Without the old resources in the state, its moved blocks have no effect. Package ownership tests them.
 		{Dir: "guides/moved", Env: map[string]string{"TOKEN": "not-a-real-token"}},
 		{Dir: "guides/multiple-clusters"},
-		{Dir: "guides/serve-a-model", Env: map[string]string{"HF_TOKEN": "not-a-real-token"}},
 		{Dir: "guides/security"},
 		{Dir: "guides/spot"},
 		{Dir: "guides/pods", Prepare: func(t *testing.T, ns string) {
@@ -143,6 +142,11 @@ func TestAccExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 			knative().play(t, on, ns)
 		}}.Run(t, on)
 	})
+	t.Run("guides/serve-a-model", func(t *testing.T) {
+		t.Parallel()
+		acctest.Example{Dir: "guides/serve-a-model", Env: map[string]string{"HF_TOKEN": "not-a-real-token"},
+			Check: objectsNextToVLLM}.Run(t, withCRDs)
+	})
 	for _, e := range []acctest.Example{
 		{Dir: "tensor-server"},
 		// The others need a server that runs, so the tests with real pods apply them.
@@ -158,6 +162,31 @@ func TestAccExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 			}
 			e.Run(t, on)
 		})
+	}
+}
+
+// objectsNextToVLLM applies the objects that the guide shows next to the compute. No controller acts on them here, so it
+// checks that they select its pods and its port.
+func objectsNextToVLLM(t *testing.T, ns string) {
+	t.Helper()
+	for file, path := range map[string]struct{ kind, labels, port string }{
+		"pod-monitor.yaml": {"podmonitor", "{.spec.selector.matchLabels}",
+			"{.spec.podMetricsEndpoints[*].portNumber}"},
+		"inference-pool.yaml": {"inferencepool", "{.spec.selector.matchLabels}", "{.spec.targetPorts[*].number}"},
+	} {
+		withCRDs.Kubectl(t, "apply", "-n", ns, "-f",
+			filepath.Join(acctest.Root(), "examples", "guides", "serve-a-model", file))
+		read := func(object, field string) string {
+			return withCRDs.Kubectl(t, "get", object, "-n", ns, "-o", "jsonpath="+field)
+		}
+		labels := read("deployment/vllm", "{.spec.selector.matchLabels}")
+		if got := read(path.kind+"/vllm", path.labels); got != labels {
+			t.Errorf("%s selects %s, the compute %s", file, got, labels)
+		}
+		port := read("deployment/vllm", "{.spec.template.spec.containers[*].ports[*].containerPort}")
+		if got := read(path.kind+"/vllm", path.port); got != port {
+			t.Errorf("%s has the port %s, the compute %s", file, got, port)
+		}
 	}
 }
 
