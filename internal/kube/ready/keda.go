@@ -15,7 +15,9 @@ const kedaPolls = 30 * time.Second
 // scaledObject returns the verdict on a ScaledObject of KEDA. Its controller sets the condition Ready of a spec that it
 // can use, before the first poll of the triggers. Each poll sets Active, and Ready again: it contains that a trigger
 // fails, and only an event contains why (pkg/scaling of github.com/kedacore/keda). The controller and the polls
-// overwrite each other's conditions after the creation, so a poll that has failed counts until the next one.
+// overwrite each other's conditions after the creation, so a poll that has failed counts until after the next one. An
+// event that repeats is not written again for six minutes (k8s.io/client-go/tools/events), so with short intervals, the
+// first of several polls may be the last one that an event shows.
 func scaledObject(u *unstructured.Unstructured, events eventLog, now time.Time) Verdict {
 	conditions := conditionsOf(u)
 	c, polled := conditions.of("Ready"), conditions.of("Active")
@@ -25,7 +27,7 @@ func scaledObject(u *unstructured.Unstructured, events eventLog, now time.Time) 
 	}
 	const triggers = "Correct " + FieldTriggers + " and their authentication."
 	failed := events.latest("KEDAScalerFailed", "KEDAMetricSourceFailed")
-	if c.isTrue() && failed != nil && now.Sub(LastSeen(failed)) <= polls {
+	if c.isTrue() && failed != nil && now.Sub(LastSeen(failed)) <= polls+shortGrace {
 		c.Reason = "TriggerError"
 	}
 	switch partial := c.Reason == "PartialTriggerError"; {
