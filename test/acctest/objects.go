@@ -53,8 +53,8 @@ func (c *Cluster) Namespace(t *testing.T) string {
 	return name
 }
 
-// NoneLeft returns an error if a namespace has an object of a compute: one of any kind that the provider has applied, or
-// a pod or its owner, whose end a destroy waits for. The claims of a StatefulSet stay, as Kubernetes decided.
+// NoneLeft returns an error if a namespace has an object of a compute: one of any kind that the provider has applied,
+// or a pod or its owner, whose end a destroy waits for. The claims of a StatefulSet stay, as Kubernetes decided.
 func (c *Cluster) NoneLeft(t *testing.T, ns string) error {
 	t.Helper()
 	config := c.RESTConfig(t)

@@ -109,9 +109,10 @@ func acceptRoutes(t *testing.T, on *Cluster, ns string) {
 				continue
 			}
 			time.Sleep(accepted)
-			_ = patch(context.WithoutCancel(t.Context()), operators.Routes(), route.GetName(), // it may be deleted again
-				`{"status": {"parents": [{"controllerName": "projectcontour.io/gateway", "parentRef": {"kind": "Gateway", `+
-					`"name": "`+operators.GatewayName+`"}, `+condition("Accepted")+`}]}}`)
+			// An error is that the route has been deleted.
+			_ = patch(context.WithoutCancel(t.Context()), operators.Routes(), route.GetName(),
+				`{"status": {"parents": [{"controllerName": "projectcontour.io/gateway", "parentRef": {"kind": `+
+					`"Gateway", "name": "`+operators.GatewayName+`"}, `+condition("Accepted")+`}]}}`)
 		}
 	})
 	t.Cleanup(func() {

@@ -131,8 +131,8 @@ func expectOperations(t *testing.T, cli *acctest.CLI, namespace, config string, 
 	}
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 
-	cli.Write(t, config+"action \"kt_scale\" \"groups\" {\n  config {\n    id       = kt_compute.groups.id\n    replicas = 2\n"+
-		"  }\n}\n")
+	cli.Write(t, config+"action \"kt_scale\" \"groups\" {\n  config {\n    id       = kt_compute.groups.id\n"+
+		"    replicas = 2\n  }\n}\n")
 	if out, err := invoke(t, cli, "kt_scale.groups"); err != nil {
 		t.Errorf("kt_scale: %v\n%s", err, out)
 	}

@@ -24,8 +24,8 @@ type Options struct {
 	Release Release
 	// Namespace is the namespace of the Computes. Empty means all namespaces.
 	Namespace string
-	// GatewayNamespace is the namespace of the Gateway, which a Compute then needs to be ready. Empty without routes, as
-	// in KPU's operator: SkyTorch's is never without.
+	// GatewayNamespace is the namespace of the Gateway, which a Compute then needs to be ready. Empty without routes,
+	// as in KPU's operator: SkyTorch's is never without.
 	GatewayNamespace string
 	// Address replaces that of the Gateway in the status of a Compute. Empty: it does not.
 	Address string

@@ -246,7 +246,7 @@ func (d *fieldDrift) check(p *core.Plan) {
 	if p.Action != want || !slices.Contains(p.Attributes(), "manifests") {
 		d.t.Errorf("%s: the plan is %s of %q; want %s", name, p.Action, p.Attributes(), want)
 	}
-	for _, line := range strings.Split(strings.Join(p.Warnings, "\n"), "\n") {
+	for line := range strings.SplitSeq(strings.Join(p.Warnings, "\n"), "\n") {
 		field, by, ok := strings.Cut(strings.TrimPrefix(line, "  - "), ": changed by kubectl-edit at ")
 		if !ok || by == "" {
 			continue

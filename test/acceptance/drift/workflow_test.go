@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -27,7 +28,7 @@ func TestAccTheWorkflowOfTheGuideReportsDrift(t *testing.T) {
 		command := cli.Command(t.Context())
 		path := binDir(t, command.Path) + string(filepath.ListSeparator) + os.Getenv("PATH")
 		shell := exec.CommandContext(t.Context(), "bash", "-e", "-c", script)
-		shell.Dir, shell.Env = cli.Dir, append(command.Env, "GITHUB_ENV="+env, "PATH="+path)
+		shell.Dir, shell.Env = cli.Dir, slices.Concat(command.Env, []string{"GITHUB_ENV=" + env, "PATH=" + path})
 		if out, err := shell.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}

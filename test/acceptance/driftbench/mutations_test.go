@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
-
 	"github.com/ktdev/terraform-provider-kt/test/acctest/paths"
 )
 
@@ -242,7 +241,10 @@ func (g *generator) deep(v any, where []any) {
 		variants: variants, shows: []string{changed(g.path)}})
 	if _, field := where[len(where)-1].(string); field && len(where) > 1 {
 		without := func() any {
-			return paths.Inside(v, where, func(in, last any) any { delete(in.(map[string]any), last.(string)); return in })
+			return paths.Inside(v, where, func(in, last any) any {
+				delete(in.(map[string]any), last.(string))
+				return in
+			})
 		}
 		m := mutation{
 			class: "field removed in an atomic value", what: stepsText(where), must: true,

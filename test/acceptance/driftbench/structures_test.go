@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
-
 	"github.com/ktdev/terraform-provider-kt/test/acctest/paths"
 )
 

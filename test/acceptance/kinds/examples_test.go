@@ -165,8 +165,8 @@ func TestAccExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 	}
 }
 
-// objectsNextToVLLM applies the objects that the guide shows next to the compute. No controller acts on them here, so it
-// checks that they select its pods and its port.
+// objectsNextToVLLM applies the objects that the guide shows next to the compute. No controller acts on them here, so
+// it checks that they select its pods and its port.
 func objectsNextToVLLM(t *testing.T, ns string) {
 	t.Helper()
 	for file, path := range map[string]struct{ kind, labels, port string }{

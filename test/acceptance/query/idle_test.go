@@ -63,7 +63,8 @@ func TestAccTheGuideFindsIdleComputesAndUnusedVolumes(t *testing.T) {
 	}
 	script := exec.CommandContext(t.Context(), "bash", "unused-volumes.sh")
 	script.Dir = q.Dir
-	script.Env = append(terraform.Env, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	path := "PATH=" + bin + string(filepath.ListSeparator) + os.Getenv("PATH")
+	script.Env = slices.Concat(terraform.Env, []string{path})
 	out, err := script.Output()
 	if err != nil {
 		t.Fatal(err)

@@ -110,15 +110,19 @@ func Inside(v any, steps []any, change func(in any, last any) any) any {
 	if len(steps) == 1 {
 		return change(runtime.DeepCopyJSONValue(v), steps[0])
 	}
-	switch v := v.(type) {
-	case map[string]any:
-		out := maps.Clone(v)
-		out[steps[0].(string)] = Inside(v[steps[0].(string)], steps[1:], change)
-		return out
-	case []any:
-		out := slices.Clone(v)
-		out[steps[0].(int)] = Inside(v[steps[0].(int)], steps[1:], change)
-		return out
+	switch step := steps[0].(type) {
+	case string:
+		if v, ok := v.(map[string]any); ok {
+			out := maps.Clone(v)
+			out[step] = Inside(v[step], steps[1:], change)
+			return out
+		}
+	case int:
+		if v, ok := v.([]any); ok {
+			out := slices.Clone(v)
+			out[step] = Inside(v[step], steps[1:], change)
+			return out
+		}
 	}
 	return v
 }
