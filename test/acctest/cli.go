@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"golang.org/x/mod/semver"
 )
 
@@ -27,6 +28,9 @@ type CLI struct {
 	env       []string
 	settings  string            // the file with the CLI configuration
 	overrides map[string]string // source of each provider, and the directory of its binary
+	// provider starts a provider in the process of the test; nil if commands start the binary.
+	provider func() (tfprotov6.ProviderServer, error)
+	finish   func() // ends the last provider
 }
 
 // ProviderHost returns the registry in the address of the provider: TF_ACC_PROVIDER_HOST, or that of Terraform.
@@ -163,6 +167,11 @@ func (c *CLI) RunInColor(t *testing.T, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Minute)
 	defer cancel()
 	command := c.Command(ctx, args...)
+	if c.provider != nil {
+		variable, detach := c.attach(ctx, t)
+		defer detach()
+		command.Env = append(slices.Clone(c.env), variable)
+	}
 	var out bytes.Buffer
 	command.Stdout, command.Stderr = &out, &out
 	err := command.Run()

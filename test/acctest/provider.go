@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	fwprovider "github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	kubeconfig "github.com/ktdev/terraform-provider-kt/internal/kube/config"
@@ -35,6 +36,21 @@ func FactoriesRendering(
 	t *testing.T, env kubeconfig.Env, revisions []manifest.Revision,
 ) map[string]func() (tfprotov6.ProviderServer, error) {
 	t.Helper()
+	serve := providertest.NewServer // it compares the short path with the framework
+	if _, set := os.LookupEnv("KT_SHORT_PATH"); set {
+		serve = provider.NewServer
+	}
+	start, _ := startAndEnd(t, env, revisions, serve)
+	return map[string]func() (tfprotov6.ProviderServer, error){"kt": start}
+}
+
+// startAndEnd returns a function that starts a provider, after the end of the last one, and a function that ends the
+// last one, as its process does when Terraform has written the state.
+func startAndEnd(
+	t *testing.T, env kubeconfig.Env, revisions []manifest.Revision,
+	serve func(fwprovider.Provider) tfprotov6.ProviderServer,
+) (start func() (tfprotov6.ProviderServer, error), finish func()) {
+	t.Helper()
 	var mu sync.Mutex
 	end := func() {} // ends the watches of the provider that served the last command
 	completions := run.NewCompletions(func() bool { return true })
@@ -52,22 +68,17 @@ func FactoriesRendering(
 		end = cancel
 		return ctx
 	}
-	t.Cleanup(func() { // after the destroy at the end of the test, unlike t.Context
+	finish = func() {
 		mu.Lock()
 		defer mu.Unlock()
 		flush()
 		end()
-	})
-	return map[string]func() (tfprotov6.ProviderServer, error){
-		"kt": func() (tfprotov6.ProviderServer, error) {
-			mode, set := os.LookupEnv("KT_SHORT_PATH")
-			p := provider.NewWith(next(), "test", withShortPath(env, mode), revisions, completions)()
-			if set {
-				return provider.NewServer(p), nil
-			}
-			return providertest.NewServer(p), nil // it compares the short path with the framework
-		},
 	}
+	t.Cleanup(finish) // after the destroy at the end of the test, unlike t.Context
+	return func() (tfprotov6.ProviderServer, error) {
+		env := withShortPath(env, os.Getenv("KT_SHORT_PATH"))
+		return serve(provider.NewWith(next(), "test", env, revisions, completions)()), nil
+	}, finish
 }
 
 // withShortPath returns an environment with a value of KT_SHORT_PATH.

@@ -13,7 +13,7 @@ import (
 func TestAccPlanOutputShowsDrift(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, cluster.Config(ns, acctest.Compute("replicas = 2")))
 	cli.MustRun(t, "apply", "-auto-approve")
 	cluster.Kubectl(t, "scale", "deployment/trainer", "--replicas=5", "-n", ns)
@@ -42,7 +42,7 @@ func TestAccPlanOutputShowsDrift(t *testing.T) {
 func TestAccRefreshAfterACreationShowsNoChange(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, cluster.Config(ns, acctest.Compute("replicas = 2")))
 	cli.MustRun(t, "apply", "-auto-approve")
 	if out := cli.MustRun(t, "plan", "-refresh-only"); strings.Contains(out, "Objects have changed") {
@@ -54,7 +54,7 @@ func TestAccRefreshAfterACreationShowsNoChange(t *testing.T) {
 func TestAccSavedPlanIsRejectedIfAnObjectWasDeletedSince(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, cluster.Config(ns, acctest.Compute("")))
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.Write(t, cluster.Config(ns, acctest.Compute(`memory = "2Gi"`)))
@@ -74,7 +74,7 @@ func TestAccSavedPlanIsRejectedIfAnObjectWasDeletedSince(t *testing.T) {
 func TestAccSavedPlanIsRejectedIfAnObjectWasCreatedSince(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, cluster.Config(ns, acctest.Compute("")))
 	cli.MustRun(t, "plan", "-out=saved")
 	cluster.Apply(t, fmt.Sprintf(foreignDeployment, "kubetorch.com/service"), "-n", ns)

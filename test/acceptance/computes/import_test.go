@@ -227,7 +227,7 @@ func TestAccGeneratedConfigurationOfAnImportPlansNoChange(t *testing.T) {
 	t.Parallel()
 	on := withCRDs
 	ns := on.Namespace(t)
-	created, imported := acctest.NewCLI(t), acctest.NewCLI(t)
+	created, imported := acctest.NewAttachedCLI(t), acctest.NewCLI(t)
 	for _, cli := range []*acctest.CLI{created, imported} {
 		cli.Setenv("KUBE_CONFIG_PATH", on.Kubeconfig())
 		cli.Setenv("KT_NAMESPACE", ns)

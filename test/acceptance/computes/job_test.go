@@ -71,7 +71,7 @@ func TestAccJobRunsToItsEndAndIsReplacedByAChange(t *testing.T) {
 func TestAccJobThatFailsIsAnErrorWithItsLastLines(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, cluster.Config(ns, acctest.BareCompute("command = [\"train\"]\njob = { backoff_limit = 0 }\n"+
 		"wait_for_completion = true\nimage = \"broken.invalid/crash:1\"")))
 	out, err := cli.Run(t, "apply", "-auto-approve")
@@ -84,7 +84,7 @@ func TestAccJobThatFailsIsAnErrorWithItsLastLines(t *testing.T) {
 
 func TestAccWaitForTheEndOfAServerIsRejected(t *testing.T) {
 	t.Parallel()
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, cluster.Config(cluster.Namespace(t), acctest.BareCompute("wait_for_completion = true")))
 	out, err := cli.Run(t, "plan")
 	if err == nil {

@@ -38,7 +38,7 @@ func TestAccSavedPlanAppliesAfterKindsAndClassesWereInstalled(t *testing.T) {
 		return own.Kubectl(t, "get", "kubetorchworkloads", "-n", ns, "-o", "name")
 	}
 	const ray = "distribute = { type = \"ray\", workers = 2 }\n on_not_ready = \"ignore\""
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	write := func(text ...string) { cli.Write(t, own.Config(ns, strings.Join(text, "\n"))) }
 
 	write(acctest.ComputeNamed("before", ""))
@@ -93,7 +93,7 @@ func TestAccSavedPlanAppliesInAnotherEnvironment(t *testing.T) {
 		cluster.Kubectl(t, "config", "set-context", "--current", "--namespace", namespace, "--kubeconfig", file)
 		return file
 	}
-	planner, applier := acctest.NewCLI(t), acctest.NewCLI(t)
+	planner, applier := acctest.NewAttachedCLI(t), acctest.NewCLI(t)
 	applier.Dir = planner.Dir
 	for name, value := range map[string]string{
 		"KT_USERNAME": "alice", "KT_LAUNCH_TIMEOUT": "90", "KT_GPU_ANTI_AFFINITY": "1",
@@ -155,7 +155,7 @@ func TestAccSavedPlanAppliesInAnotherEnvironment(t *testing.T) {
 func TestAccFailedUpdateOfReplicasCanBeReverted(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	before := cluster.Config(ns, acctest.Compute("replicas = 1"))
 	cli.Write(t, before)
 	cli.MustRun(t, "apply", "-auto-approve")

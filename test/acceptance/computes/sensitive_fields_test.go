@@ -13,7 +13,7 @@ import (
 func TestAccSensitiveFieldsStandInNoOutput(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Setenv("TF_LOG_PROVIDER", "TRACE")
 	container := func(path string) string {
 		return cluster.Kubectl(t, "get", "deployment/trainer", "-n", ns, "-o",

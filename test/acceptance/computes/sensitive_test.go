@@ -12,7 +12,7 @@ import (
 func TestAccASensitiveVariableStandsInNoOutput(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	live := func() string {
 		return cluster.Kubectl(t, "get", "deployment/trainer", "-n", ns, "-o",
 			`jsonpath={.spec.template.spec.containers[0].env[?(@.name=="API_TOKEN")].value}`)
@@ -58,7 +58,7 @@ func TestAccASensitiveVariableStandsInNoOutput(t *testing.T) {
 func TestAccAChangedVariableReplacesAJob(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	run := func(value string, command ...string) string {
 		t.Helper()
 		cli.Write(t, cluster.Config(ns, acctest.Compute(fmt.Sprintf("env_vars = { MODE = %q }\n%s", value,

@@ -16,7 +16,7 @@ func TestAccComputeMovesOffALostSpotNodeWithoutDrift(t *testing.T) {
 		"taint.kubernetes.azure.com/scalesetpriority=spot:NoSchedule"
 	on := acctest.OwnCluster(t, "--node", spot, "--node", "name=l4-0,gpus=4,product=NVIDIA-L4")
 	ns := on.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Setenv("KUBE_CONFIG_PATH", on.Kubeconfig())
 	cli.Setenv("KT_NAMESPACE", ns)
 	text, err := os.ReadFile(filepath.Join(acctest.Root(), "examples", "guides", "spot", "main.tf"))

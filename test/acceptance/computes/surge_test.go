@@ -19,7 +19,7 @@ func TestAccPlanWarnsOfTheGPUsOfASurge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cli := acctest.NewCLI(t)
+			cli := acctest.NewAttachedCLI(t)
 			cli.Write(t, cluster.Config(ns, acctest.BareCompute(c.attributes)))
 			out := acctest.Unwrap(cli.MustRun(t, "plan"))
 			if warns := strings.Contains(out, "An update needs additional GPUs"); warns != (c.gpus != "") ||

@@ -38,7 +38,7 @@ func TestAccChangedTimeoutsUpdateNoObjectAndDoNotWait(t *testing.T) {
 func TestAccTimeoutEndsTheWaitAndIsReported(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, cluster.Config(ns,
 		acctest.Compute("image = \"broken.invalid/never\"\n timeouts = { create = \"2s\" }")))
 	out, _ := cli.Run(t, "apply", "-auto-approve") // this test does not check whether the run fails

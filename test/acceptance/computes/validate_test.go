@@ -31,7 +31,7 @@ func validate(t *testing.T, config string) (valid bool, found []diagnostic) {
 	if os.Getenv("TF_ACC") == "" {
 		t.Skip("TF_ACC is not set")
 	}
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, config)
 	out, err := cli.Run(t, "validate", "-json")
 	var r validation

@@ -107,7 +107,7 @@ func inDeployment(t *testing.T, live *unstructured.Unstructured, f zeroField) (v
 func TestAccExplicitZerosInServiceTemplateAreApplied(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Setenv("KUBE_CONFIG_PATH", cluster.Kubeconfig())
 	cli.Setenv("KT_NAMESPACE", ns)
 	write := func(attributes string) { cli.Write(t, acctest.BareCompute(attributes+"\n on_not_ready = \"ignore\"")) }

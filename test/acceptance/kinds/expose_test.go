@@ -33,7 +33,7 @@ func TestAccRoutesOfAGatewayAreCreatedChangedAndImported(t *testing.T) {
 func TestAccRouteOfAMissingKindIsReported(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, cluster.Config(ns, acctest.BareCompute(
 		`expose = { hosts = ["a.example.com"], gateway = { name = "public" } }`)))
 	out, err := cli.Run(t, "apply", "-auto-approve")

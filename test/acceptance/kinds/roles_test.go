@@ -48,7 +48,7 @@ resource "kt_compute" "trainer" {
 func TestAccRolesOfTheCIGuideSuffice(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, oneOfEach)
 	cli.Setenv("KT_NAMESPACE", ns)
 	cli.Setenv("KUBE_HOST", cluster.RESTConfig(t).Host)

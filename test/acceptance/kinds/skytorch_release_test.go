@@ -16,7 +16,7 @@ func TestAccTensorServerOnTheCRDOfSkyTorch010(t *testing.T) {
 	on.Kubectl(t, "wait", "--for=condition=Established", "crd/computes.compute.skytorch.dev")
 	ns := on.Namespace(t)
 	acctest.Operator{Release: operators.SkyTorch010(), Group: "compute.skytorch.dev"}.Run(t, on, ns)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	write := func(attributes string) {
 		cli.Write(t, on.Config(ns, acctest.BareCompute("runtime = \"skytorch\"\n"+attributes)))
 	}

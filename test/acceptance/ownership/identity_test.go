@@ -35,7 +35,7 @@ func TestAccOwnershipAStateWithoutUIDsAdoptsOnlyObjectsThatItCreated(t *testing.
 	ns := cluster.Namespace(t)
 	proxy := acctest.NewLossyProxy(t, cluster, createsIn(ns))
 	proxy.DropRequests = true
-	first, second := acctest.NewCLI(t), acctest.NewCLI(t)
+	first, second := acctest.NewAttachedCLI(t), acctest.NewAttachedCLI(t)
 	first.Write(t, proxy.Config(ns, ofEveryKind("it", "")))
 	if out, err := first.Run(t, "apply", "-auto-approve"); err == nil || proxy.Lost.Load() < 4 {
 		t.Fatalf("error %v, %d requests were lost:\n%s", err, proxy.Lost.Load(), out)
@@ -76,7 +76,7 @@ func TestAccOwnershipAServiceWithALostResponseIsRecognizedByItsCreation(t *testi
 		return acctest.Writes(request, "/services/trainer")
 	})
 	proxy.DropRequests = true
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, proxy.Config(ns, acctest.Compute(`image = "python:3.12"`)))
 	cli.MustRun(t, "apply", "-auto-approve")
 	proxy.Repaired.Store(true)
@@ -164,7 +164,7 @@ func appliedInThePast(t *testing.T, ns, object string) []any {
 func TestAccOwnershipAnObjectRecreatedByAnotherStateIsNeitherAdoptedNorDeleted(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, cluster.Config(ns, ofEveryKind("it", "")))
 	cli.MustRun(t, "apply", "-auto-approve")
 	before := uidsOfAll(t, ns)
@@ -199,7 +199,7 @@ func TestAccOwnershipAnObjectRecreatedByAnotherStateIsNeitherAdoptedNorDeleted(t
 func TestAccOwnershipARestoredObjectIsManagedAgain(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, cluster.Config(ns, ofEveryKind("it", "")))
 	cli.MustRun(t, "apply", "-auto-approve")
 	var uids []string
@@ -230,7 +230,7 @@ func TestAccOwnershipARestoredObjectIsManagedAgain(t *testing.T) {
 func TestAccOwnershipComputesWithTheSameServiceNameFailThePlan(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	pool := "resource \"kt_compute\" \"pool\" {\n  name       = \"pool\"\n  cpus       = \"100m\"\n  distribute = { " +
 		"type = \"pytorch\", workers = 2 }\n}\n"
 	other := "resource \"kt_compute\" \"other\" {\n  name = \"pool-headless\"\n  cpus = \"100m\"\n}\n"
@@ -258,7 +258,7 @@ func TestAccOwnershipAnUnreadableSecretIsNotAdopted(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	const token = "resource \"kt_secret\" \"token\" {\n  name   = \"token\"\n  values = { TOKEN = \"x\" }\n}\n"
-	first := acctest.NewCLI(t)
+	first := acctest.NewAttachedCLI(t)
 	first.Write(t, cluster.Config(ns, token))
 	first.MustRun(t, "apply", "-auto-approve")
 	before := cluster.Kubectl(t, "get", "secret/token", "-n", ns, "-o", "jsonpath={.metadata.resourceVersion}")
@@ -268,7 +268,7 @@ func TestAccOwnershipAnUnreadableSecretIsNotAdopted(t *testing.T) {
 			(request.Method == http.MethodGet || request.Header.Get("Content-Type") == "application/merge-patch+json")
 	})
 	proxy.Forbidden = true
-	second := acctest.NewCLI(t)
+	second := acctest.NewAttachedCLI(t)
 	second.Write(t, proxy.Config(ns, token))
 	if out, err := second.Run(t, "apply", "-auto-approve"); err == nil || proxy.Lost.Load() < 2 {
 		t.Errorf("error %v, %d requests were refused:\n%s", err, proxy.Lost.Load(), out)
@@ -284,7 +284,7 @@ func TestAccOwnershipAnUnreadableSecretIsNotAdopted(t *testing.T) {
 func TestAccOwnershipATaintedResourceIsReplacedWithoutARefresh(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli, second := acctest.NewCLI(t), acctest.NewCLI(t)
+	cli, second := acctest.NewAttachedCLI(t), acctest.NewCLI(t)
 	cli.Write(t, cluster.Config(ns, ofEveryKind("it", "")))
 	cli.MustRun(t, "apply", "-auto-approve")
 	second.Write(t, cluster.Config(ns, ofEveryKind("other", "")))
@@ -314,7 +314,7 @@ func TestAccOwnershipATaintedResourceIsReplacedWithoutARefresh(t *testing.T) {
 func TestAccOwnershipATaintedJobIsReplacedWithAnotherTemplate(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	for _, more := range []string{"", "adopt_existing = true"} {
 		job := func(command string) string {
 			return cluster.Config(ns, acctest.BareCompute(acctest.Manifest("apiVersion: batch/v1\nkind: Job\nspec: "+
@@ -351,7 +351,7 @@ func TestAccOwnershipAFailedAdoptionKeepsTheReplacedResourceInState(t *testing.T
 		return true
 	})
 	proxy.Forbidden = true
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	// No destroy starts before all create requests were sent.
 	waiting := func(label, dependencies string) string {
 		return fmt.Sprintf("resource \"terraform_data\" \"gate\" {\n  depends_on       = [%s]\n  "+

@@ -22,7 +22,7 @@ type move struct {
 // newMove creates objects with the field manager of a peer, and loads its state.
 func newMove(t *testing.T, peer string, objects ...string) move {
 	t.Helper()
-	m := move{CLI: acctest.NewCLI(t), namespace: cluster.Namespace(t)}
+	m := move{CLI: acctest.NewAttachedCLI(t), namespace: cluster.Namespace(t)}
 	m.Setenv("KUBE_CONFIG_PATH", cluster.Kubeconfig())
 	m.Setenv("KT_NAMESPACE", m.namespace)
 	m.Setenv("TOKEN", "not-a-real-token")
@@ -223,5 +223,5 @@ func (m move) expectNoSecret(t *testing.T) {
 
 func requireMoves(t *testing.T) {
 	t.Helper()
-	acctest.NewCLI(t) // skips the test without TF_ACC
+	acctest.NewAttachedCLI(t) // skips the test without TF_ACC
 }

@@ -17,7 +17,7 @@ func kinds() []string { return []string{"kt_volume", "kt_secret", "kt_image", "k
 func TestAccOwnershipASecondStateCannotAdoptObjectsOfTheFirst(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	first, second := acctest.NewCLI(t), acctest.NewCLI(t)
+	first, second := acctest.NewAttachedCLI(t), acctest.NewCLI(t)
 	first.Write(t, cluster.Config(ns, ofEveryKind("it", "")))
 	first.MustRun(t, "apply", "-auto-approve")
 	first.MustRun(t, "plan", "-detailed-exitcode") // completes what a busy machine has left unfinished
@@ -61,7 +61,7 @@ func TestAccOwnershipASecondStateCannotAdoptObjectsOfTheFirst(t *testing.T) {
 func TestAccOwnershipTheNextApplyFinishesAKilledCreation(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	var config strings.Builder
 	for i := range 3 {
 		config.WriteString(strings.ReplaceAll(ofEveryKind(fmt.Sprintf("it%d", i), ""), `"same"`,
@@ -102,7 +102,7 @@ func TestAccOwnershipTheNextApplyFinishesAKilledCreation(t *testing.T) {
 func TestAccOwnershipTheNextApplyFinishesACreationThatWasInterruptedTwice(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, cluster.Config(ns, ofEveryKind("it", "")))
 	endAtObjects(t, cli, ns, 2, func(command *exec.Cmd) {
 		for range 2 {
@@ -171,7 +171,7 @@ func endAtObjects(t *testing.T, cli *acctest.CLI, ns string, objects int, end fu
 func TestAccOwnershipTheNextRunRemovesMarksOfObjectsInState(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, cluster.Config(ns, ofEveryKind("it", "")))
 	cli.MustRun(t, "apply", "-auto-approve")
 	for _, object := range []string{"persistentvolumeclaim/same", "secret/same", "configmap/kt-image-same",
@@ -179,7 +179,7 @@ func TestAccOwnershipTheNextRunRemovesMarksOfObjectsInState(t *testing.T) {
 		cluster.Kubectl(t, "annotate", object, "kt.dev/unfinished=x", "-n", ns, "--field-manager=terraform-provider-kt")
 	}
 	// The provider ignores an annotation that another manager set: another state is still refused.
-	second := acctest.NewCLI(t)
+	second := acctest.NewAttachedCLI(t)
 	second.Write(t, cluster.Config(ns, ofEveryKind("other", "")))
 	if out, err := second.Run(t, "plan"); err == nil {
 		t.Errorf("the plan succeeded with an annotation that the provider did not apply:\n%s", out)

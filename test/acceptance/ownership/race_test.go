@@ -77,7 +77,7 @@ data: {theirs: theirs}`, false,
 				}
 				return false
 			})
-			cli := acctest.NewCLI(t)
+			cli := acctest.NewAttachedCLI(t)
 			cli.Write(t, proxy.Config(ns, test.resources))
 			out, err := cli.Run(t, "apply", "-auto-approve")
 			if err == nil || before == "" {

@@ -76,7 +76,7 @@ type removalRun struct {
 
 func newRemovalRun(t *testing.T) removalRun {
 	t.Helper()
-	run := removalRun{acctest.NewCLI(t), t, cluster.Namespace(t)}
+	run := removalRun{acctest.NewAttachedCLI(t), t, cluster.Namespace(t)}
 	run.Setenv("KUBE_CONFIG_PATH", cluster.Kubeconfig())
 	run.Setenv("KT_NAMESPACE", run.ns)
 	return run

@@ -43,7 +43,7 @@ func ofEveryKind(label, life string) string {
 func TestAccOwnershipAReplacementCreatedBeforeTheDestroyIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t,
 		cluster.Config(ns,
 			ofEveryKind("it", "  adopt_existing = true\n  lifecycle {\n    create_before_destroy = true\n  }\n")))
@@ -68,7 +68,7 @@ func TestAccOwnershipAReplacementCreatedBeforeTheDestroyIsNotDeleted(t *testing.
 func TestAccOwnershipAReplacementCreatedBeforeTheDestroyLosesNoData(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	first := cluster.Config(ns, acctest.Volume(acctest.SmallVolume+"lifecycle {\n create_before_destroy = true\n }"))
 	cli.Write(t, first)
 	cli.MustRun(t, "apply", "-auto-approve")
@@ -95,7 +95,7 @@ func TestAccOwnershipAReplacementCreatedBeforeTheDestroyLosesNoData(t *testing.T
 func TestAccOwnershipARenameNeedsAMovedBlock(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, cluster.Config(ns, ofEveryKind("first", "")))
 	cli.MustRun(t, "apply", "-auto-approve")
 	before := uidsOfAll(t, ns)
@@ -131,7 +131,7 @@ func TestAccOwnershipARenameNeedsAMovedBlock(t *testing.T) {
 func TestAccOwnershipTwoResourcesOfARunCannotHaveTheSameObject(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	refused := func(summary func(kind string) string, args ...string) {
 		t.Helper()
 		out, err := cli.Run(t, append([]string{"plan"}, args...)...)
@@ -180,7 +180,7 @@ func TestAccOwnershipTwoResourcesOfARunCannotHaveTheSameObject(t *testing.T) {
 func TestAccOwnershipAVolumeIsNotAdoptedFromAResourceThatTheRunDestroys(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	const adopting = "  adopt_existing = true\n"
 	cli.Write(t, cluster.Config(ns, ofEveryKind("first", adopting)))
 	cli.MustRun(t, "apply", "-auto-approve")

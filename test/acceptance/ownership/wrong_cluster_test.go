@@ -27,7 +27,7 @@ func TestAccWrongClusterIsDistinguishedFromARemovedKind(t *testing.T) {
 		"pod_template_path = \"spec.template\"\n on_not_ready = \"ignore\"")
 	config := ofEveryKind("it", "") + ship
 
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, other.Config(ns, config))
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.MustRun(t, "plan", "-detailed-exitcode")

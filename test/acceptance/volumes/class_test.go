@@ -29,7 +29,7 @@ func TestAccVolumeSelectsAStorageClass(t *testing.T) {
 		own.Kubectl(t, "annotate", "storageclass", name, "--overwrite",
 			"storageclass.kubernetes.io/is-default-class="+value)
 	}
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	plan := func(attributes string, texts ...string) string {
 		t.Helper()
 		cli.Write(t, own.Config(ns, acctest.Volume("size = \"1Gi\"\n"+attributes)))
@@ -104,7 +104,7 @@ func TestAccVolumeSelectsAStorageClass(t *testing.T) {
 func TestAccVolumeIsPlannedWithoutAReachableCluster(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	provider := "provider \"kt\" {\n host = \"https://" + acctest.ClosedPort(t) +
 		"\"\n token = \"none\"\n namespace = \"" + ns + "\"\n}\n"
 	cli.Write(t, provider+acctest.Volume(`size = "1Gi"`))
@@ -118,7 +118,7 @@ func TestAccVolumeIsPlannedWithoutAReachableCluster(t *testing.T) {
 func TestAccVolumeIsCreatedWithoutPermissionToListClasses(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	provider := "provider \"kt\" {\n" +
 		cluster.TokenAttributes(t, ns, cluster.ServiceAccount(t, ns, "deployer", "admin")) + "}\n"
 	cli.Write(t, provider+acctest.Volume(acctest.SmallVolume))

@@ -111,7 +111,7 @@ func TestAccVolumeWithoutWaitForBoundIsNotAwaited(t *testing.T) {
 func TestAccTaintedVolumeIsNotReplacedOnceItIsBound(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cluster.PersistentVolume(t, ns, "")
 	cli.Write(t, cluster.Config(ns, acctest.Volume(fmt.Sprintf("size = \"200Gi\"\n volume_name = %q", "pv-"+ns))))
 	out, err := cli.Run(t, "apply", "-auto-approve")
@@ -135,7 +135,7 @@ func TestAccTaintedVolumeIsNotReplacedOnceItIsBound(t *testing.T) {
 func TestAccVolumeIsReplacedOnRequestUnlessProtected(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	uid := func() string {
 		return cluster.Kubectl(t, "get", "persistentvolumeclaim/data", "-n", ns, "-o", "jsonpath={.metadata.uid}")
 	}

@@ -179,7 +179,7 @@ func TestAccVolumeThatIsBoundAfterTheRefreshIsUpdated(t *testing.T) {
 		return cluster.Config(ns, acctest.Volume(fmt.Sprintf("%s size = \"1Gi\"\n storage_class = %q\n %s",
 			acctest.ReadWriteOnce, class, labels)))
 	}
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, config(""))
 	cli.MustRun(t, "apply", "-auto-approve")
 	cluster.Apply(t, otherDeployment, "-n", ns)
