@@ -18,8 +18,9 @@ import (
 )
 
 // NewAttachedCLI is like [NewCLI], but the provider of Run and its variants runs in the process of the test. A command
-// costs a third: it starts no provider, of which the binary would start one to load the schema, one to validate, one to
-// plan and one to apply. The environment of the provider is that of the commands, apart from HOME.
+// then starts no provider, while the binary starts once to load the schema, once to validate, once to plan and once to
+// apply: the tests of ownership took 225 s of CPU time with the binary, and 153 s attached. The environment of the
+// provider is that of the commands, apart from HOME.
 //
 // Use NewCLI for what only processes do: signals, logs, installations, supervised credential plugins, files in the home
 // directory, and several configurations of the provider in one command.
