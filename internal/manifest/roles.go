@@ -58,10 +58,11 @@ func KeepsPods(before, after *unstructured.Unstructured) bool {
 	})
 }
 
-// HasImmutablePods reports whether a pod template of a workload is immutable.
+// HasImmutablePods reports whether a pod template of a workload is immutable. That of a kind that can be restarted is
+// not, although the API server names all of spec in the error about another field of a StatefulSet.
 func HasImmutablePods(workload *unstructured.Unstructured) bool {
 	k, _ := kindOfObject(workload.GroupVersionKind(), nil)
-	return slices.ContainsFunc(k.Groups(workload.Object), func(g kind.Group) bool {
+	return k.Restart == nil && slices.ContainsFunc(k.Groups(workload.Object), func(g kind.Group) bool {
 		spec := dotted(kind.Under(g.Template, "spec")) + "."
 		return slices.ContainsFunc(k.Immutable, func(field string) bool { return strings.HasPrefix(spec, field+".") })
 	})

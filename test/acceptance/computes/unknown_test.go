@@ -24,6 +24,8 @@ func TestAccUnknownValueInAnImmutableTemplateReplacesTheCompute(t *testing.T) {
 			"annotations = { later = terraform_data.later.output } } })", plancheck.ResourceActionReplace},
 		"budget of a Job": {job + "pod_disruption_budget = { min_available = terraform_data.later.output }",
 			plancheck.ResourceActionUpdate},
+		"variable of a StatefulSet": {acctest.Manifest("apiVersion: apps/v1\nkind: StatefulSet") +
+			"env_vars = { LATER = terraform_data.later.output }", plancheck.ResourceActionUpdate},
 		"variable of a Deployment": {"env_vars = { LATER = terraform_data.later.output }",
 			plancheck.ResourceActionUpdate},
 	} {
