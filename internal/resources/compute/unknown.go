@@ -11,7 +11,7 @@ import (
 // outsideOfPods are the attributes that change no pod template.
 func outsideOfPods() []string {
 	return []string{"adopt_existing", "deletion_protection", "endpoint", "expose", "on_expiry", "on_not_ready",
-		"pod_disruption_budget", "sensitive_fields", "service", "timeouts", "wait_for_completion"}
+		"pod_disruption_budget", "sensitive_fields", "service", "suspend", "timeouts", "wait_for_completion"}
 }
 
 // replaceIfTemplateUnknown plans a replacement if an unknown value may change a pod template that is immutable, as

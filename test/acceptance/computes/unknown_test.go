@@ -24,6 +24,7 @@ func TestAccUnknownValueInAnImmutableTemplateReplacesTheCompute(t *testing.T) {
 			"annotations = { later = terraform_data.later.output } } })", plancheck.ResourceActionReplace},
 		"budget of a Job": {job + "pod_disruption_budget = { min_available = terraform_data.later.output }",
 			plancheck.ResourceActionUpdate},
+		"suspension of a Job": {job + "suspend = terraform_data.later.output == \"2\"", plancheck.ResourceActionUpdate},
 		"variable of a StatefulSet": {acctest.Manifest("apiVersion: apps/v1\nkind: StatefulSet") +
 			"env_vars = { LATER = terraform_data.later.output }", plancheck.ResourceActionUpdate},
 		"variable of a Deployment": {"env_vars = { LATER = terraform_data.later.output }",
