@@ -175,7 +175,7 @@ func TestAccRunCreatesAJobFromEveryKind(t *testing.T) {
 					"{kubetorch.com/service: trainer}}\nspec: "+specs()["StatefulSet"]+"\n", "-n", w.ns)
 			}
 			r := invoke(t, withCRDs, "kt_run", map[string]any{"id": w.ns + "/trainer", "command": command, "job": job,
-				"timeout": "10s"})
+				"timeout": "20s"})
 			acctest.ExpectText(t, r.String(), want...)
 			got := withCRDs.Kubectl(t, "get", "jobs", "-n", w.ns, "-l",
 				"app.kubernetes.io/managed-by=terraform-provider-kt", "-o",
