@@ -81,8 +81,8 @@ func TestE2EActionsRunInWorkloadsOfControllers(t *testing.T) {
 }
 
 // expectOperations suspends and resumes workloads that a configuration manages, and restarts those whose pods do not
-// run to completion. Then it scales the LeaderWorkerSet. Each action waits until the controller is done. Plans show a
-// suspension and the number of groups, and nothing after the others.
+// run to completion. Each action waits until the controller is done. Plans show a suspension, and nothing after the
+// others.
 func expectOperations(t *testing.T, cli *acctest.CLI, namespace, config string, computes []string) {
 	t.Helper()
 	for _, name := range computes {
@@ -130,17 +130,4 @@ func expectOperations(t *testing.T, cli *acctest.CLI, namespace, config string, 
 		t.Errorf("%d of %d pods were not restarted", len(left), len(computes))
 	}
 	cli.MustRun(t, "plan", "-detailed-exitcode")
-
-	cli.Write(t, config+"action \"kt_scale\" \"groups\" {\n  config {\n    id       = kt_compute.groups.id\n"+
-		"    replicas = 2\n  }\n}\n")
-	if out, err := invoke(t, cli, "kt_scale.groups"); err != nil {
-		t.Errorf("kt_scale: %v\n%s", err, out)
-	}
-	if scaled := strings.Fields(pods(t, namespace)); len(scaled) != len(computes)+1 {
-		t.Errorf("pods after kt_scale from 1 group to 2: %v", scaled)
-	}
-	out, _ = cli.Run(t, "plan")
-	if !strings.Contains(out, "# kt_compute.groups will be updated in-place") {
-		t.Errorf("the plan does not show that there are 2 groups:\n%s", out)
-	}
 }
