@@ -68,13 +68,14 @@ func (o *Operator) routed(ctx context.Context, c compute) (reason, message strin
 	if err != nil {
 		return "", "", nil, err
 	}
-	if !isTrue(gateway.Object, "Programmed", "status") {
+	status, _, _ := unstructured.NestedMap(gateway.Object, "status")
+	if !isTrue(status, "Programmed") {
 		return "GatewayNotProgrammed", fmt.Sprintf("Gateway %s is not programmed", GatewayName), nil, nil
 	}
 	parents, _, _ := unstructured.NestedSlice(route.Object, "status", "parents")
 	for _, parent := range parents {
 		if parent, ok := parent.(map[string]any); ok && isTrue(parent, "Accepted") {
-			addresses, _, _ = unstructured.NestedSlice(gateway.Object, "status", "addresses")
+			addresses, _, _ = unstructured.NestedSlice(status, "addresses")
 			if o.Address != "" {
 				addresses = []any{map[string]any{"type": "IPAddress", "value": o.Address}}
 			}
@@ -84,15 +85,11 @@ func (o *Operator) routed(ctx context.Context, c compute) (reason, message strin
 	return "GRPCRouteNotAccepted", fmt.Sprintf("GRPCRoute is not accepted by Gateway %s", GatewayName), nil, nil
 }
 
-// isTrue reports whether the conditions at a path have one of a type that is true.
-func isTrue(object map[string]any, conditionType string, path ...string) bool {
-	var status struct {
+// isTrue reports whether the conditions of a status have one of a type that is true.
+func isTrue(status map[string]any, conditionType string) bool {
+	var found struct {
 		Conditions []metav1.Condition `json:"conditions"`
 	}
-	found, _, _ := unstructured.NestedMap(object, path...)
-	if len(path) == 0 {
-		found = object
-	}
-	err := runtime.DefaultUnstructuredConverter.FromUnstructured(found, &status)
-	return err == nil && meta.IsStatusConditionTrue(status.Conditions, conditionType)
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(status, &found)
+	return err == nil && meta.IsStatusConditionTrue(found.Conditions, conditionType)
 }
