@@ -24,6 +24,7 @@ func TestAttributesOutsideOfPodsChangeNoPodTemplate(t *testing.T) {
 		"pod_disruption_budget": {path.Root("pod_disruption_budget").AtName("min_available"), "1"},
 		"sensitive_fields":      {path.Root("sensitive_fields").AtListIndex(0), "spec.template"},
 		"service":               {path.Root("service").AtName("type"), "NodePort"},
+		"suspend":               {path.Root("suspend"), true},
 		"timeouts":              {path.Root("timeouts").AtName("create"), "1h"},
 		"wait_for_completion":   {path.Root("wait_for_completion"), true},
 	}
