@@ -1,4 +1,4 @@
-package provider_test
+package protocol_test
 
 // badServing are ports, Services, probes, hooks and updates.
 func badServing() []badInput {

@@ -1,4 +1,4 @@
-package provider_test
+package protocol_test
 
 // badDevices are limits and extended resources.
 func badDevices() []badInput {

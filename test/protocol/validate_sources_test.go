@@ -1,4 +1,4 @@
-package provider_test
+package protocol_test
 
 // badContainers returns mistakes in the containers beside the main one.
 func badContainers() []badInput {

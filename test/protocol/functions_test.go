@@ -1,4 +1,4 @@
-package provider_test
+package protocol_test
 
 import (
 	"encoding/json"
@@ -18,7 +18,7 @@ import (
 // parityConfigs returns the inputs of the parity cases as arguments of kt_compute.
 func parityConfigs(t *testing.T) map[string]map[string]any {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "manifest", "testdata", "parity.yaml"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "internal", "manifest", "testdata", "parity.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,5 @@
-package provider_test
+// Package protocol_test tests the provider behind its protocol without a cluster, mostly what it validates.
+package protocol_test
 
 import (
 	"encoding/json"
