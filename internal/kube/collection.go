@@ -323,7 +323,4 @@ func older(version, than string) bool {
 // newer reports whether e is strictly newer than version. Resource versions are
 // comparable numbers (KEP-5504). A version that is not a number is treated as
 // older.
-func newer(e *Entry, version string) bool {
-	order, err := resourceversion.CompareResourceVersion(e.ResourceVersion, version)
-	return err == nil && order > 0
-}
+func newer(e *Entry, version string) bool { return older(version, e.ResourceVersion) }

@@ -163,7 +163,8 @@ func repairs(wanted, live *unstructured.Unstructured, causes []FieldCause) []pat
 }
 
 // guarded makes a patch valid only for this version of the live object. It
-// returns nil for an empty patch.
+// returns nil for an empty patch. Replacing the version, instead of testing it,
+// makes the server respond with a conflict.
 func guarded(live *unstructured.Unstructured, patch []patchOp) []patchOp {
 	if patch == nil {
 		return nil

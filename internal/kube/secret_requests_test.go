@@ -95,8 +95,8 @@ func TestSecretIsCreatedLikeOtherObjects(t *testing.T) {
 			if created != test.created || (err != nil) != (test.code == http.StatusBadRequest) {
 				t.Errorf("dry run: created %t, %v", created, err)
 			}
-			absent := cluster.absences.take(SecretRef("ml", "token"))
-			if absent.IsZero() == test.created || !strings.Contains(api.asked[0], "dryRun=All") {
+			absent, seen := cluster.absences.LoadAndDelete(SecretRef("ml", "token").Key())
+			if seen != test.created || !strings.Contains(api.asked[0], "dryRun=All") {
 				t.Errorf("observed to be missing at %v, asked %q", absent, api.asked)
 			}
 			live, err := cluster.ApplyNew(t.Context(), keyedSecret("", ""))
