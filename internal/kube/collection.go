@@ -75,7 +75,7 @@ func (c *collection) run(ctx context.Context, api *API) {
 		case apierrors.IsInvalid(err), apierrors.IsResourceExpired(err), apierrors.IsGone(err):
 			return // the server cannot stream a list, or the version is too old; the Reflector then lists
 		}
-		err = api.denied(ctx, verb, c.scope, Wrap(verb, c.scope, err))
+		err = api.denied(ctx, c.scope, Wrap(verb, c.scope, err), verb)
 		if ClassOf(err) == Denied {
 			defer stop()
 		}

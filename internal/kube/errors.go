@@ -143,7 +143,7 @@ func AboutServer(err error) bool {
 }
 
 // Wrap returns err as an *Error of its class, or nil. Distinguishing Denied from Refused requires a request:
-// see Cluster.denied.
+// see API.denied.
 func Wrap(op string, ref Ref, err error) error {
 	if err == nil {
 		return nil

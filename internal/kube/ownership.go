@@ -58,7 +58,7 @@ func (c *Cluster) RemoveAnnotation(
 	if err == nil {
 		c.Store.note(ref, after)
 	}
-	return c.API.denied(ctx, "patch", ref, Wrap("apply", ref, err))
+	return c.API.denied(ctx, ref, Wrap("apply", ref, err), "patch")
 }
 
 // RemoveUnfinished removes UnfinishedAnnotation of this creation from the object with this UID only. If it fails, the

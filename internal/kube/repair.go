@@ -139,7 +139,7 @@ func (a *API) patchJSON(ctx context.Context, ref Ref, patch any, dryRun bool) er
 	_, err = a.send(ctx, ref, request{
 		method: http.MethodPatch, contentType: types.JSONPatchType, params: strict(dryRun), body: data,
 	})
-	return a.maskError(ctx, op, "patch", ref, err, nil)
+	return a.maskError(ctx, ref, Wrap(op, ref, err), nil, "patch")
 }
 
 // repairs returns the patch that repairs the causes, or nil if there is none.

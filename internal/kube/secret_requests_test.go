@@ -197,7 +197,7 @@ func TestErrorsAboutNoContentAreShown(t *testing.T) {
 	}
 	other := errors.New("connection refused")
 	cluster, ref := NewCluster(t.Context(), config.Config{}), SecretRef("ml", "token")
-	if err := cluster.API.maskError(t.Context(), "apply", "patch", ref, other, nil); !errors.Is(err, other) {
+	if err := cluster.API.maskError(t.Context(), ref, other, nil, "patch"); !errors.Is(err, other) {
 		t.Errorf("%v", err)
 	}
 	if err := mapMessages(other, func(string) string { return "" }); !errors.Is(err, other) {
