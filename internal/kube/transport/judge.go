@@ -217,9 +217,11 @@ func (a *reply) byServer() bool {
 	}
 }
 
-// failure returns the Status in a response of the API server as an error, which is empty without a Status.
+// failure returns the Status in a response of the API server as an error, which has only the code without a Status.
 func (a *reply) failure() error {
-	return &apierrors.StatusError{ErrStatus: ptr.Deref(a.status(), metav1.Status{})}
+	status := ptr.Deref(a.status(), metav1.Status{})
+	status.Code = int32(a.StatusCode) //nolint:gosec // three digits
+	return &apierrors.StatusError{ErrStatus: status}
 }
 
 // holdsBudget reports whether a PodDisruptionBudget is the reason of a response.
