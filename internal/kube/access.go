@@ -14,17 +14,9 @@ import (
 // are 403 Forbidden with the same details, so the permission is checked on the
 // server
 // (https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-api-access).
-func (a *API) denied(ctx context.Context, verb string, ref Ref, err error) error {
-	verbs := []string{verb}
-	if verb == "patch" {
-		verbs = append(verbs, "create") // server-side apply of a new object needs both
-	}
-	return a.deniedTo(ctx, verbs, ref, err)
-}
-
-// deniedTo is denied for a request that needs the permission for all verbs. The resource of the kind of ref may have a
-// subresource.
-func (a *API) deniedTo(ctx context.Context, verbs []string, ref Ref, err error) error {
+// The request needs the permission for all verbs. The resource of the kind of ref
+// may have a subresource.
+func (a *API) denied(ctx context.Context, ref Ref, err error, verbs ...string) error {
 	e, ok := err.(*Error) //nolint:errorlint // created by Wrap above
 	if ok {
 		e.explained = &a.outages

@@ -111,7 +111,7 @@ func (a *API) RESTConfig() (*rest.Config, error) {
 // Get returns one object from the server, without the cache.
 func (a *API) Get(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
 	obj, err := a.send(ctx, ref, request{method: http.MethodGet})
-	return obj, a.denied(ctx, "get", ref, Wrap("read", ref, err))
+	return obj, a.denied(ctx, ref, Wrap("read", ref, err), "get")
 }
 
 // Exists reports whether the server has an object. It requests only metadata,
@@ -138,7 +138,7 @@ func (a *API) applyOnce(
 	out, err := a.write(ctx, "apply", ref, request{
 		method: http.MethodPatch, contentType: types.ApplyPatchType, params: params, body: data,
 	})
-	return out, a.maskError(ctx, "apply", "patch", ref, err, obj)
+	return out, a.maskError(ctx, ref, err, obj, "patch", "create") // a new object needs both
 }
 
 // strict returns the parameters of a write of the provider with strict field validation.
@@ -163,5 +163,5 @@ func (a *API) removeOnce(ctx context.Context, ref Ref, uid types.UID, options []
 			return readErr
 		}
 	}
-	return a.maskError(ctx, "delete", "delete", ref, err, nil)
+	return a.maskError(ctx, ref, err, nil, "delete")
 }

@@ -31,7 +31,7 @@ type Cluster struct {
 	// Discovery knows the kinds that the server serves.
 	Discovery *Discovery
 
-	absences  absences
+	absences  sync.Map // time.Time of the last observed absence of an object in this run, by Ref.Key
 	deletions sync.Map // types.UID of the objects whose deletion was started in this run, by Ref.Key
 }
 

@@ -75,7 +75,7 @@ func (c *collection) run(ctx context.Context, api *API) {
 		case apierrors.IsInvalid(err), apierrors.IsResourceExpired(err), apierrors.IsGone(err):
 			return // the server cannot stream a list, or the version is too old; the Reflector then lists
 		}
-		err = api.denied(ctx, verb, c.scope, Wrap(verb, c.scope, err))
+		err = api.denied(ctx, c.scope, Wrap(verb, c.scope, err), verb)
 		if ClassOf(err) == Denied {
 			defer stop()
 		}
@@ -323,7 +323,4 @@ func older(version, than string) bool {
 // newer reports whether e is strictly newer than version. Resource versions are
 // comparable numbers (KEP-5504). A version that is not a number is treated as
 // older.
-func newer(e *Entry, version string) bool {
-	order, err := resourceversion.CompareResourceVersion(e.ResourceVersion, version)
-	return err == nil && order > 0
-}
+func newer(e *Entry, version string) bool { return older(version, e.ResourceVersion) }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -29,18 +28,6 @@ import (
 // creation. [Cluster.ApplyNew] detects an object that appears in the meantime.
 const absentTime = 15 * time.Second
 
-// absences contains the objects that were observed to be missing in this run.
-type absences struct{ seen sync.Map } // time.Time by Ref.Key
-
-func (a *absences) note(ref Ref, at time.Time) { a.seen.Store(ref.Key(), at) }
-
-// take returns and removes the time of the last observed absence of ref.
-func (a *absences) take(ref Ref) time.Time {
-	found, _ := a.seen.LoadAndDelete(ref.Key())
-	at, _ := found.(time.Time)
-	return at
-}
-
 // DryRunNew is DryRun for an object to be created. created reports that the
 // apply would create it. If it is false and there is no error, the apply would
 // change an existing object.
@@ -55,7 +42,7 @@ func (c *Cluster) DryRunNew(
 	after, err = c.patch(ctx, ref, obj, true)
 	created = err == nil && sent.Created()
 	if created {
-		c.absences.note(ref, c.API.clock.Now())
+		c.absences.Store(ref.Key(), c.API.clock.Now())
 	}
 	return after, created, err
 }
@@ -75,7 +62,8 @@ func (c *Cluster) Look(ctx context.Context, ref Ref) (*unstructured.Unstructured
 }
 
 func (c *Cluster) absent(ctx context.Context, ref Ref) bool {
-	seen := c.absences.take(ref)
+	found, _ := c.absences.LoadAndDelete(ref.Key())
+	seen, _ := found.(time.Time)
 	if c.Store.has(ref) {
 		return false
 	}

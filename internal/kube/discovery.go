@@ -46,7 +46,7 @@ func (d *Discovery) RefOf(ctx context.Context, obj *unstructured.Unstructured) (
 	found, ok := resources[gvk.Kind]
 	if !ok {
 		return ref, &Error{
-			Op: "look up", Object: ref.String(), Kind: ref.Kind, Class: KindMissing,
+			Op: "look up", Ref: ref, Class: KindMissing,
 			Err: fmt.Errorf("the server does not serve %s of %s", gvk.Kind, gvk.GroupVersion()),
 		}
 	}

@@ -64,10 +64,9 @@ const (
 
 // Error is a failed request: the operation, the object and the failure.
 type Error struct {
-	Op     string // "apply", "read", "delete", …
-	Object string // as Ref.String
-	Kind   Kind   // of the object
-	Class  Class
+	Op    string // "apply", "read", "delete", …
+	Ref   Ref    // the object, or those of a list
+	Class Class
 	// Fields are the field paths of the causes in the status, each with its
 	// message.
 	Fields []FieldCause
@@ -100,7 +99,7 @@ type FieldCause struct {
 }
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("%s %s: %v", e.Op, e.Object, e.Err)
+	return fmt.Sprintf("%s %s: %v", e.Op, e.Ref, e.Err)
 }
 
 func (e *Error) Unwrap() error { return e.Err }
@@ -143,7 +142,7 @@ func AboutServer(err error) bool {
 }
 
 // Wrap returns err as an *Error of its class, or nil. Distinguishing Denied from Refused requires a request:
-// see Cluster.denied.
+// see API.denied.
 func Wrap(op string, ref Ref, err error) error {
 	if err == nil {
 		return nil
@@ -154,7 +153,7 @@ func Wrap(op string, ref Ref, err error) error {
 	if status, ok := err.(*apierrors.StatusError); ok { //nolint:errorlint // not if it is part of another text
 		err = quoted(status)
 	}
-	e := &Error{Op: op, Object: ref.String(), Kind: ref.Kind, Err: err}
+	e := &Error{Op: op, Ref: ref, Err: err}
 	e.Class, e.Fields = classify(ref, err)
 	return e
 }

@@ -278,24 +278,25 @@ func TestErrorDetailsExplainTheFailure(t *testing.T) {
 func TestMissingPermissionAndAdmissionAreDistinguishedByAnAccessReview(t *testing.T) {
 	t.Parallel()
 	forbidden := statusError(403, metav1.StatusReasonForbidden, "forbidden", about("deployments", "apps", "trainer"))
+	apply, get, list, watch := []string{"patch", "create"}, []string{"get"}, []string{"list"}, []string{"watch"}
 	for name, test := range map[string]struct {
-		verb    string
+		verbs   []string
 		may     map[string]bool // nil: the server does not say
 		err     error
 		class   Class
 		nothing bool // is asked
 	}{
-		"no permission to patch":  {"patch", map[string]bool{"patch": false, "create": true}, forbidden, Denied, false},
-		"no permission to create": {"patch", map[string]bool{"patch": true, "create": false}, forbidden, Denied, false},
-		"permission, so admission rejected it": {"patch", map[string]bool{"patch": true, "create": true}, forbidden,
+		"no permission to patch":  {apply, map[string]bool{"patch": false, "create": true}, forbidden, Denied, false},
+		"no permission to create": {apply, map[string]bool{"patch": true, "create": false}, forbidden, Denied, false},
+		"permission, so admission rejected it": {apply, map[string]bool{"patch": true, "create": true}, forbidden,
 			Refused, false},
-		"no permission to get":                   {"get", map[string]bool{"get": false}, forbidden, Denied, true},
-		"a read that the review allows":          {"list", map[string]bool{"list": true}, forbidden, Denied, true},
-		"a watch that the review allows":         {"watch", map[string]bool{"watch": true}, forbidden, Denied, true},
-		"the server does not report permissions": {"patch", nil, forbidden, Refused, false},
-		"the status of a policy": {"patch", map[string]bool{"patch": false},
+		"no permission to get":                   {get, map[string]bool{"get": false}, forbidden, Denied, true},
+		"a read that the review allows":          {list, map[string]bool{"list": true}, forbidden, Denied, true},
+		"a watch that the review allows":         {watch, map[string]bool{"watch": true}, forbidden, Denied, true},
+		"the server does not report permissions": {apply, nil, forbidden, Refused, false},
+		"the status of a policy": {apply, map[string]bool{"patch": false},
 			statusError(422, metav1.StatusReasonInvalid, "denied request", nil), Refused, true},
-		"another failure": {"patch", map[string]bool{"patch": false},
+		"another failure": {apply, map[string]bool{"patch": false},
 			statusError(500, metav1.StatusReasonInternalError, "x", nil), Other, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -309,8 +310,8 @@ func TestMissingPermissionAndAdmissionAreDistinguishedByAnAccessReview(t *testin
 				}
 				return kubetest.Reviewed(request, func(verb string) bool { return test.may[verb] })
 			}})
-			if got := ClassOf(cluster.API.denied(t.Context(), test.verb, trainer(),
-				Wrap("apply", trainer(), test.err))); got != test.class {
+			err := cluster.API.denied(t.Context(), trainer(), Wrap("apply", trainer(), test.err), test.verbs...)
+			if got := ClassOf(err); got != test.class {
 				t.Errorf("class %d, want %d", got, test.class)
 			}
 		})

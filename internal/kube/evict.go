@@ -3,12 +3,10 @@ package kube
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 
 	policyv1 "k8s.io/api/policy/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -41,7 +39,7 @@ func (c *Cluster) Evict(ctx context.Context, namespace, name string, uid types.U
 		method: http.MethodPost, subresource: "eviction", params: map[string]string{"fieldManager": ActionManager},
 		body: body,
 	})
-	if budget := budgetOf(err); budget != "" {
+	if budget := transport.BudgetOf(err); budget != "" {
 		return &BudgetError{Pod: namespace + "/" + name, Budget: budget}
 	}
 	if IsNotFound(err) || ClassOf(err) == Conflict { // the UID differs
@@ -49,17 +47,7 @@ func (c *Cluster) Evict(ctx context.Context, namespace, name string, uid types.U
 	}
 	evictions := ref
 	evictions.Kind.Resource += "/eviction"
-	return c.API.deniedTo(ctx, []string{"create"}, evictions, err)
-}
-
-// budgetOf returns the message about the PodDisruptionBudget that does not allow
-// an eviction, or "".
-func budgetOf(err error) string {
-	var status apierrors.APIStatus
-	if !apierrors.IsTooManyRequests(err) || !errors.As(err, &status) {
-		return ""
-	}
-	return transport.BudgetOf(status.Status())
+	return c.API.denied(ctx, evictions, err, "create")
 }
 
 // DeleteInBackground deletes the object with the uid, a pod with its grace period. The server deletes its dependents

@@ -72,12 +72,12 @@ func TestThrottledEvictionIsNoBudget(t *testing.T) {
 		"no details":    nil,
 		"another cause": {Causes: []metav1.StatusCause{{Type: "Other", Message: "no"}}},
 	} {
-		rejection := metav1.Status{Reason: metav1.StatusReasonTooManyRequests, Details: details}
+		rejection := statusError(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "throttled", details)
 		if got := transport.BudgetOf(rejection); got != "" {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	if got := budgetOf(statusError(http.StatusConflict, metav1.StatusReasonConflict, "changed",
+	if got := transport.BudgetOf(statusError(http.StatusConflict, metav1.StatusReasonConflict, "changed",
 		&metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: "DisruptionBudget", Message: "no"}}})); got != "" {
 		t.Errorf("a conflict is the budget %q", got)
 	}

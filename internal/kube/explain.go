@@ -28,8 +28,7 @@ func (e *Error) Explain() (summary string, cause ready.Cause) {
 }
 
 func (e *Error) explanation() (summary string, cause ready.Cause) {
-	kind, namespace := e.Kind.Word(), e.namespace()
-	object := strings.TrimSuffix(e.Object, "/")
+	kind, namespace, object := e.Ref.Kind, e.Ref.namespace(), e.object()
 	cause.Summary = e.Err.Error()
 	var status apierrors.APIStatus
 	if errors.As(e.Err, &status) {
@@ -42,12 +41,12 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 		cause.Command = "kubectl get namespaces"
 		return fmt.Sprintf("Namespace %q does not exist", namespace), cause
 	case KindMissing:
-		cause.Hint = toInstall(e.Kind)
-		cause.Command = "kubectl api-resources | grep -i " + strings.ToLower(e.Kind.Kind)
-		if e.Kind.Custom() {
-			cause.Command = "kubectl api-resources --api-group=" + e.Kind.Group
+		cause.Hint = toInstall(kind)
+		cause.Command = "kubectl api-resources | grep -i " + strings.ToLower(kind.Kind)
+		if kind.Custom() {
+			cause.Command = "kubectl api-resources --api-group=" + kind.Group
 		}
-		return "The cluster does not serve " + kind, cause
+		return "The cluster does not serve " + kind.Word(), cause
 	case Unauthorized:
 		cause.Hint = "Renew the token or certificate. It is missing, invalid or expired."
 		cause.Command = "kubectl auth whoami"
@@ -83,7 +82,7 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 		cause.Hint = "Run the command again."
 		return fmt.Sprintf("Another client changed %s at the same time", object), cause
 	case Unreachable:
-		return e.unreachable(object)
+		return e.unreachable()
 	case Canceled:
 		cause.Summary = fmt.Sprintf("Operation in progress: %s", attempt(e.Err))
 		if errors.Is(e.Err, context.DeadlineExceeded) {
@@ -119,14 +118,8 @@ func refusal(err error, namespace string) (hint ready.Advice, command string) {
 	return why.Hint, cmp.Or(why.Command, list)
 }
 
-// namespace returns the namespace of the object, or "".
-func (e *Error) namespace() string {
-	namespace, _, namespaced := strings.Cut(strings.TrimPrefix(e.Object, e.Kind.Word()+" "), "/")
-	if !namespaced {
-		return ""
-	}
-	return namespace
-}
+// object names the object for messages.
+func (e *Error) object() string { return strings.TrimSuffix(e.Ref.String(), "/") }
 
 // toInstall returns the next step that makes the cluster serve a kind.
 func toInstall(missing Kind) ready.Advice {
@@ -149,7 +142,7 @@ func (e *Error) Again() (detail string, ok bool) {
 		return "", false
 	}
 	detail = fmt.Sprintf("The request to %s %s failed: %s. Another error of this run contains the details.", e.Op,
-		strings.TrimSuffix(e.Object, "/"), attempt(e.Err))
+		e.object(), attempt(e.Err))
 	if e.OutcomeUnknown {
 		detail += outcomeUnknown
 	}
@@ -167,17 +160,17 @@ func withoutRequest(err error) string {
 	return err.Error()
 }
 
-func (e *Error) unreachable(object string) (summary string, cause ready.Cause) {
+func (e *Error) unreachable() (summary string, cause ready.Cause) {
 	var status apierrors.APIStatus
 	if errors.As(e.Err, &status) && fromAPI(status.Status()) {
 		return "The Kubernetes API server is temporarily unavailable", ready.Cause{
-			Summary: fmt.Sprintf("The API server rejected the request to %s %s: %v", e.Op, object, e.Err),
+			Summary: fmt.Sprintf("The API server rejected the request to %s %s: %v", e.Op, e.object(), e.Err),
 			Hint:    "Run the command again later. The API server is starting, overloaded or cannot reach its storage.",
 			Command: ready.CheckServer,
 		}
 	}
 	return "The Kubernetes API server cannot be reached", ready.Cause{
-		Summary: fmt.Sprintf("The request to %s %s failed: %s", e.Op, object, attempt(e.Err)),
+		Summary: fmt.Sprintf("The request to %s %s failed: %s", e.Op, e.object(), attempt(e.Err)),
 		Hint:    "Check " + ready.FieldAPIServer + ", the network and the certificate of the server.",
 		Command: "kubectl cluster-info",
 	}

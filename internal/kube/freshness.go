@@ -110,7 +110,7 @@ func (s *Store) list(ctx context.Context, scope Ref) ([]any, string, error) {
 	}
 	list, err := resource.List(ctx, selected(scope.Kind, metav1.ListOptions{}))
 	if err != nil {
-		return nil, "", s.api.denied(ctx, "list", scope, Wrap("list", scope, err))
+		return nil, "", s.api.denied(ctx, scope, Wrap("list", scope, err), "list")
 	}
 	objects := make([]any, len(list.Items))
 	for i := range list.Items {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -31,13 +30,10 @@ func LastChange(obj *unstructured.Unstructured) time.Time {
 // provider for another state would change or remove CreationAnnotation.
 func CreationHistory(obj *unstructured.Unstructured) (string, error) {
 	entries, id := obj.GetManagedFields(), MarkedCreation(obj)
-	if len(entries) != 1 || id == "" {
+	if len(entries) != 1 || id == "" || entries[0].Time == nil {
 		return "", nil
 	}
-	entry := entries[0]
-	if entry.Operation != metav1.ManagedFieldsOperationApply || entry.Subresource != "" || entry.Time == nil {
-		return "", nil
-	}
+	entry := entries[0] // of an apply by this provider, which owns the annotation
 	set, err := fields.Decode(entry)
 	if err != nil {
 		return "", err

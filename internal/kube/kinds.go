@@ -17,15 +17,6 @@ import (
 // complete discovery document. [Discovery.RefOf] resolves others.
 type Kind = kind.Kind
 
-// KindOf returns the kind of an object, among those that need no discovery.
-func KindOf(obj *unstructured.Unstructured) (Kind, error) {
-	gvk := obj.GroupVersionKind()
-	if found, ok := kind.Of(gvk.GroupKind()); ok && found.Version == gvk.Version {
-		return found, nil
-	}
-	return Kind{}, fmt.Errorf("%s is not a kind that this provider supports", gvk)
-}
-
 // Ref references one object.
 type Ref struct {
 	Kind      Kind
@@ -35,8 +26,12 @@ type Ref struct {
 
 // RefOf returns the reference of obj, of a kind that needs no discovery.
 func RefOf(obj *unstructured.Unstructured) (Ref, error) {
-	kind, err := KindOf(obj)
-	return Ref{Kind: kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}, err
+	gvk := obj.GroupVersionKind()
+	found, ok := kind.Of(gvk.GroupKind())
+	if !ok || found.Version != gvk.Version {
+		return Ref{}, fmt.Errorf("%s is not a kind that this provider supports", gvk)
+	}
+	return Ref{Kind: found, Namespace: obj.GetNamespace(), Name: obj.GetName()}, nil
 }
 
 // String formats the reference for messages: Deployment ml/trainer, or without

@@ -17,8 +17,8 @@ func TestKindsNeedNoDiscoveryInOneVersionOnly(t *testing.T) {
 	t.Parallel()
 	for apiVersion, want := range map[string]bool{"apps/v1": true, "apps/v1beta1": false, "example.com/v1": false,
 		"": false} {
-		found, err := KindOf(object(apiVersion, "Deployment"))
-		if (err == nil) != want || (found.Resource == "deployments") != want {
+		found, err := RefOf(object(apiVersion, "Deployment"))
+		if (err == nil) != want || (found.Kind.Resource == "deployments") != want {
 			t.Errorf("%q: %+v, %v", apiVersion, found, err)
 		}
 	}
@@ -54,7 +54,7 @@ func TestServicesOfTwoGroupsAreDistinguished(t *testing.T) {
 		}
 	}
 
-	cluster.absences.note(scaled, cluster.API.clock.Now()) // by a dry run
+	cluster.absences.Store(scaled.Key(), cluster.API.clock.Now()) // by a dry run
 	if live, err := cluster.Look(t.Context(), core); err != nil || live == nil {
 		t.Errorf("after a dry run of the other one: %v, %v; want it to exist", live, err)
 	}

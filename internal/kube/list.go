@@ -76,7 +76,7 @@ func (a *API) pages(
 		}
 		more = options.Continue != ""
 	}
-	return a.denied(ctx, "list", scope, Wrap("list", scope, err))
+	return a.denied(ctx, scope, Wrap("list", scope, err), "list")
 }
 
 // continuation returns the token with which a list can be continued after its token has expired, or "". The rest of

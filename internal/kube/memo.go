@@ -5,12 +5,6 @@ import (
 	"time"
 )
 
-// outage reports whether the server could not respond to a request.
-func outage(err error) bool {
-	class, _ := classify(Ref{}, err)
-	return class == Unreachable
-}
-
 // retryAfter is the delay before a failed request is repeated.
 const retryAfter = 10 * time.Second
 
@@ -44,7 +38,7 @@ func recallWhile[T any](
 	if r.known && valid(r.value, a.clock.Since(r.at)) {
 		return r.value, nil
 	}
-	if outage(r.failed) && time.Since(r.since) < retryAfter {
+	if class, _ := classify(Ref{}, r.failed); class == Unreachable && time.Since(r.since) < retryAfter {
 		return r.value, r.failed
 	}
 	value, err := request()

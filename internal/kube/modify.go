@@ -74,7 +74,7 @@ func (c *Cluster) mergeOnce(ctx context.Context, ref Ref, patch []byte) (*unstru
 		params: map[string]string{"fieldManager": ActionManager}, body: patch,
 	})
 	if err != nil {
-		return nil, c.API.deniedTo(ctx, []string{"patch"}, ref, err)
+		return nil, c.API.denied(ctx, ref, err, "patch")
 	}
 	c.Store.note(ref, out)
 	return out, nil

@@ -31,7 +31,8 @@ func (c *Cluster) SetRecords(ctx context.Context, ref Ref, live *unstructured.Un
 		if err != nil || !changed {
 			return err
 		}
-		err = c.patchRecords(ctx, ref, entries, live.GetResourceVersion())
+		patch := guarded(live, []patchOp{{Op: "replace", Path: "/metadata/managedFields", Value: entries}})
+		err = c.API.patchJSON(ctx, ref, patch, false)
 		live = nil
 		return err
 	})
@@ -57,7 +58,7 @@ func (c *Cluster) RemoveAnnotation(
 	if err == nil {
 		c.Store.note(ref, after)
 	}
-	return c.API.denied(ctx, "patch", ref, Wrap("apply", ref, err))
+	return c.API.denied(ctx, ref, Wrap("apply", ref, err), "patch")
 }
 
 // RemoveUnfinished removes UnfinishedAnnotation of this creation from the object with this UID only. If it fails, the
@@ -79,16 +80,4 @@ func annotationRemoval(uid types.UID, name, value string) []byte {
 		{"op": "remove", "path": at},
 	})
 	return patch
-}
-
-func (c *Cluster) patchRecords(
-	ctx context.Context, ref Ref, entries []metav1.ManagedFieldsEntry, version string,
-) error {
-	// Replacing the version, instead of testing it, makes the server respond with
-	// a conflict.
-	patch := []patchOp{
-		{Op: "replace", Path: "/metadata/managedFields", Value: entries},
-		{Op: "replace", Path: "/metadata/resourceVersion", Value: version},
-	}
-	return c.API.patchJSON(ctx, ref, patch, false)
 }

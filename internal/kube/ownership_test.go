@@ -32,6 +32,27 @@ func renamed(obj *unstructured.Unstructured, from, to string) *unstructured.Unst
 	return out
 }
 
+// A patch of an existing object needs no permission to create one, unlike an apply.
+func TestRejectedPatchIsNoMissingPermissionToCreate(t *testing.T) {
+	t.Parallel()
+	cluster := clusterOf(t, kubetest.API{Answer: func(_, path string, request *http.Request) (int, any) {
+		if strings.HasSuffix(path, "/selfsubjectaccessreviews") {
+			return kubetest.Reviewed(request, func(verb string) bool { return verb == "patch" })
+		}
+		return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+	}})
+	marked := MarkCreation(object("apps/v1", "Deployment"), "some")
+	none := func(*unstructured.Unstructured) ([]metav1.ManagedFieldsEntry, bool, error) { return nil, true, nil }
+	for name, err := range map[string]error{
+		"an annotation":  cluster.RemoveAnnotation(t.Context(), trainer(), marked, CreationAnnotation),
+		"managed fields": cluster.SetRecords(t.Context(), trainer(), marked, none),
+	} {
+		if got := ClassOf(err); got != Refused {
+			t.Errorf("%s: class %d, %v", name, got, err)
+		}
+	}
+}
+
 func TestManagedFieldsAreSetOnTheirVersion(t *testing.T) {
 	t.Parallel()
 	invalid := errors.New("unreadable")

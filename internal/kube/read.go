@@ -26,24 +26,19 @@ func (s *Store) GetShared(ctx context.Context, ref Ref) (*unstructured.Unstructu
 func (s *Store) get(
 	ctx context.Context, ref Ref, decode func(*Entry) (*unstructured.Unstructured, error),
 ) (obj *unstructured.Unstructured, err error) {
-	err = s.discovery.atServedVersion(ctx, ref, func(ref Ref) (err error) {
-		obj, err = s.getAt(ctx, ref, decode)
+	err = s.discovery.atServedVersion(ctx, ref, func(ref Ref) error {
+		col, err := s.ready(ctx, ref.Kind, ref.Namespace)
+		if err != nil && ClassOf(err) != Denied && ClassOf(err) != KindMissing {
+			return err
+		}
+		if e, ok := col.get(ref.key()); ok {
+			obj, err = decode(e)
+		} else {
+			obj, err = s.api.Get(ctx, ref)
+		}
 		return err
 	})
 	return obj, err
-}
-
-func (s *Store) getAt(
-	ctx context.Context, ref Ref, decode func(*Entry) (*unstructured.Unstructured, error),
-) (*unstructured.Unstructured, error) {
-	col, err := s.ready(ctx, ref.Kind, ref.Namespace)
-	if err != nil && ClassOf(err) != Denied && ClassOf(err) != KindMissing {
-		return nil, err
-	}
-	if e, ok := col.get(ref.key()); ok {
-		return decode(e)
-	}
-	return s.api.Get(ctx, ref)
 }
 
 // List returns the objects of a kind and namespace for which keep returns

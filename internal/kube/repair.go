@@ -139,7 +139,7 @@ func (a *API) patchJSON(ctx context.Context, ref Ref, patch any, dryRun bool) er
 	_, err = a.send(ctx, ref, request{
 		method: http.MethodPatch, contentType: types.JSONPatchType, params: strict(dryRun), body: data,
 	})
-	return a.maskError(ctx, op, "patch", ref, err, nil)
+	return a.maskError(ctx, ref, Wrap(op, ref, err), nil, "patch")
 }
 
 // repairs returns the patch that repairs the causes, or nil if there is none.
@@ -163,7 +163,8 @@ func repairs(wanted, live *unstructured.Unstructured, causes []FieldCause) []pat
 }
 
 // guarded makes a patch valid only for this version of the live object. It
-// returns nil for an empty patch.
+// returns nil for an empty patch. Replacing the version, instead of testing it,
+// makes the server respond with a conflict.
 func guarded(live *unstructured.Unstructured, patch []patchOp) []patchOp {
 	if patch == nil {
 		return nil

@@ -106,7 +106,7 @@ func (a *API) removeSecretKeys(
 		method: http.MethodPatch, contentType: types.MergePatchType, params: map[string]string{"fieldManager": Manager},
 		body: body,
 	})
-	return after, a.maskError(ctx, "apply", "patch", ref, err, live)
+	return after, a.maskError(ctx, ref, err, live, "patch")
 }
 
 // hasAnyKey reports whether the data of a Secret has one of the keys.
@@ -118,12 +118,12 @@ func hasAnyKey(live *unstructured.Unstructured, keys []string) bool {
 	})
 }
 
-// maskError classifies an error. In that of a Secret, it masks the values of
+// maskError is denied for a write. In the error of a Secret, it masks the values of
 // sent and of the cluster. If the latter are unknown, the text is removed.
 func (a *API) maskError(
-	ctx context.Context, op, verb string, ref Ref, err error, sent *unstructured.Unstructured,
+	ctx context.Context, ref Ref, err error, sent *unstructured.Unstructured, verbs ...string,
 ) error {
-	err = a.denied(ctx, verb, ref, Wrap(op, ref, err))
+	err = a.denied(ctx, ref, err, verbs...)
 	var status apierrors.APIStatus
 	if !ref.isSecret() || !errors.As(err, &status) || ClassOf(err) == Denied || ClassOf(err) == NotFound {
 		return err // errors of network, authorizer and storage contain no values

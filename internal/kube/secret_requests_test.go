@@ -95,8 +95,8 @@ func TestSecretIsCreatedLikeOtherObjects(t *testing.T) {
 			if created != test.created || (err != nil) != (test.code == http.StatusBadRequest) {
 				t.Errorf("dry run: created %t, %v", created, err)
 			}
-			absent := cluster.absences.take(SecretRef("ml", "token"))
-			if absent.IsZero() == test.created || !strings.Contains(api.asked[0], "dryRun=All") {
+			absent, seen := cluster.absences.LoadAndDelete(SecretRef("ml", "token").Key())
+			if seen != test.created || !strings.Contains(api.asked[0], "dryRun=All") {
 				t.Errorf("observed to be missing at %v, asked %q", absent, api.asked)
 			}
 			live, err := cluster.ApplyNew(t.Context(), keyedSecret("", ""))
@@ -197,7 +197,7 @@ func TestErrorsAboutNoContentAreShown(t *testing.T) {
 	}
 	other := errors.New("connection refused")
 	cluster, ref := NewCluster(t.Context(), config.Config{}), SecretRef("ml", "token")
-	if err := cluster.API.maskError(t.Context(), "apply", "patch", ref, other, nil); !errors.Is(err, other) {
+	if err := cluster.API.maskError(t.Context(), ref, other, nil, "patch"); !errors.Is(err, other) {
 		t.Errorf("%v", err)
 	}
 	if err := mapMessages(other, func(string) string { return "" }); !errors.Is(err, other) {

@@ -62,7 +62,7 @@ func explain(err error) (summary, detail string) {
 		summary, cause := other.Explain()
 		resourceType := ComputeType
 		if failed, ok := errors.AsType[*kube.Error](err); ok {
-			resourceType = typeOf(failed.Kind)
+			resourceType = typeOf(failed.Ref.Kind)
 		}
 		return summary, Explain(resourceType, cause, nil)
 	case errors.As(err, &config):

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
@@ -161,7 +162,7 @@ func setManagers(changes []Change, live *unstructured.Unstructured, self string)
 		if err != nil || entry.Manager == self {
 			continue // an unreadable entry has no owner to report
 		}
-		at := lastWritten(entry)
+		at := ptr.Deref(entry.Time, metav1.Time{}).Time
 		for i, change := range changes {
 			if change.Reordered || !(theirs.Has(change.path) || hasChildren(theirs, change.path)) {
 				continue
@@ -171,13 +172,6 @@ func setManagers(changes []Change, live *unstructured.Unstructured, self string)
 			}
 		}
 	}
-}
-
-func lastWritten(entry metav1.ManagedFieldsEntry) time.Time {
-	if entry.Time == nil {
-		return time.Time{}
-	}
-	return entry.Time.Time
 }
 
 func hasChildren(set *fieldpath.Set, path fieldpath.Path) bool {

@@ -43,13 +43,13 @@ func names(list []any, items []fieldpath.PathElement) []any {
 // orderedLists returns the lists of the set whose order has a meaning.
 func orderedLists(object map[string]any, set *fieldpath.Set) []keyedList {
 	var out []keyedList
-	eachStruct(set, func(path fieldpath.Path, children *fieldpath.Set) {
+	eachStruct(nil, set, func(path fieldpath.Path, children *fieldpath.Set) {
 		field := path[len(path)-1].FieldName
 		if field == nil {
 			return
 		}
 		if value, _ := lookup(object, path); orderMatters(*field, value) {
-			out = append(out, keyedList{path: path.Copy(), items: keys(children)})
+			out = append(out, keyedList{path: path, items: keys(children)})
 		}
 	})
 	return out

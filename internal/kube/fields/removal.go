@@ -54,11 +54,8 @@ func ClaimRemoved(
 		return nil, false, err
 	}
 	all := ours.Union(removed)
-	if !all.Equals(ours) {
-		changed = true
-	}
 	entries[own].FieldsV1 = metav1.NewFieldsV1(string(Format(all)))
-	return entries, changed, nil
+	return entries, changed || !all.Equals(ours), nil
 }
 
 // TakeOver returns the managedFields of live changed so that only manager owns the fields that it applies;

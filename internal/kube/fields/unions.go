@@ -99,8 +99,8 @@ func mixed(field string, wanted, live any, at []any) []Union {
 // document never shows what others wrote. It lacks our member.
 func (a Applied) foreignUnionMembers(doc map[string]any, live *unstructured.Unstructured) (map[string]any, []Change) {
 	var changes []Change
-	eachStruct(a.Set, func(path fieldpath.Path, _ *fieldpath.Set) {
-		field := fieldOf(path)
+	eachStruct(nil, a.Set, func(path fieldpath.Path, _ *fieldpath.Set) {
+		field := locationOf(path, a.Shared).field
 		if unionMember(field) == nil {
 			return
 		}
@@ -125,30 +125,14 @@ func (a Applied) foreignUnionMembers(doc map[string]any, live *unstructured.Unst
 	return doc, changes
 }
 
-// eachStruct calls visit for every map, list and list item that has children in the set, with these children. The
-// path is valid only during the call.
-func eachStruct(set *fieldpath.Set, visit func(fieldpath.Path, *fieldpath.Set)) {
-	if set != nil {
-		walk(nil, set, visit)
-	}
-}
-
-func walk(prefix fieldpath.Path, set *fieldpath.Set, visit func(fieldpath.Path, *fieldpath.Set)) {
+// eachStruct calls visit for every map, list and list item that has children in the set below prefix, with these
+// children.
+func eachStruct(prefix fieldpath.Path, set *fieldpath.Set, visit func(fieldpath.Path, *fieldpath.Set)) {
 	for _, pe := range slices.Collect(set.Children.All()) {
 		if child, ok := set.Children.Get(pe); ok {
 			path := slices.Concat(prefix, fieldpath.Path{pe})
 			visit(path, child)
-			walk(path, child, visit)
+			eachStruct(path, child, visit)
 		}
 	}
-}
-
-// fieldOf returns the name of the field at path. For a list item, it returns the name of the list.
-func fieldOf(path fieldpath.Path) string {
-	for _, pe := range slices.Backward(path) {
-		if pe.FieldName != nil {
-			return *pe.FieldName
-		}
-	}
-	return ""
 }

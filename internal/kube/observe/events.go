@@ -75,7 +75,8 @@ func selectEvents(
 // podLabels returns the labels that select the pods of a workload: its
 // selector, the selector of its Service, or the label of a Kubetorch service.
 func podLabels(ctx context.Context, c *kube.Cluster, workload *unstructured.Unstructured) map[string]string {
-	if own := matchLabels(workload); len(own) > 0 {
+	selector := []string{"spec", "selector", "matchLabels"}
+	if own := kind.TextsAt(workload.Object, selector...); len(own) > 0 {
 		return own
 	}
 	if workload.GroupVersionKind().GroupKind() == kind.Pod().GroupKind() && len(workload.GetLabels()) > 0 {
@@ -84,17 +85,12 @@ func podLabels(ctx context.Context, c *kube.Cluster, workload *unstructured.Unst
 	if kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Server != nil {
 		if made, err := c.API.Get(ctx, kube.Ref{Kind: kind.StatefulSet(), Namespace: workload.GetNamespace(),
 			Name: workload.GetName()}); err == nil {
-			if own := matchLabels(made); len(own) > 0 {
+			if own := kind.TextsAt(made.Object, selector...); len(own) > 0 {
 				return own
 			}
 		}
 	}
 	return map[string]string{kind.ServiceLabel: workload.GetName()}
-}
-
-func matchLabels(workload *unstructured.Unstructured) map[string]string {
-	labels, _, _ := unstructured.NestedStringMap(workload.Object, "spec", "selector", "matchLabels")
-	return labels
 }
 
 func claimNames(pods []*corev1.Pod) map[string]*corev1.PersistentVolumeClaim {

@@ -58,12 +58,12 @@ func (f Follow) Wait(ctx context.Context, c *kube.Cluster) (ready.Verdict, error
 
 // watched returns the object that a wait is about, and whether its changes are
 // received.
-func (f Follow) watched(ctx context.Context, c *kube.Cluster) (kube.Ref, func() bool) {
+func (f Follow) watched(ctx context.Context, c *kube.Cluster) (kube.Ref, func(kube.Ref) bool) {
 	if f.Workload != nil {
-		return *f.Workload, func() bool { return c.Store.Watches(*f.Workload) }
+		return *f.Workload, c.Store.Watches
 	}
-	ref := kube.Ref{Kind: podsWith(f.PodLabels), Namespace: f.Namespace, Name: labels.Set(f.PodLabels).String()}
-	return ref, func() bool { return c.Store.WatchesAll(ctx, ref.Kind, f.Namespace) }
+	pods := kube.Ref{Kind: podsWith(f.PodLabels), Namespace: f.Namespace, Name: labels.Set(f.PodLabels).String()}
+	return pods, func(kube.Ref) bool { return c.Store.WatchesAll(ctx, pods.Kind, f.Namespace) }
 }
 
 // Assess returns the current verdict, with the cause that blocks the workload or the pods.

@@ -190,8 +190,7 @@ func queueNamed(ctx context.Context, c *kube.Cluster, scheduler, namespace, name
 // WaitClusterQueue waits until Kueue admits workloads to a ClusterQueue. If ctx
 // ends before, it returns a *NotReadyError.
 func WaitClusterQueue(ctx context.Context, c *kube.Cluster, ref kube.Ref) error {
-	watched := func() bool { return c.Store.Watches(ref) }
-	_, err := waitFor(ctx, c, ref, watched, ready.Verdict.Settled, func() (ready.Verdict, []Interest, error) {
+	_, err := waitFor(ctx, c, ref, c.Store.Watches, ready.Verdict.Settled, func() (ready.Verdict, []Interest, error) {
 		live, err := c.Store.Get(ctx, ref)
 		if err != nil {
 			return ready.Verdict{}, nil, err

@@ -131,14 +131,17 @@ func Autoscaled(ctx context.Context, c *kube.Cluster) bool {
 	if configured := c.NodeAutoscaling(); configured != nil {
 		return *configured
 	}
-	autoscaled, _ := kube.Recall(c.API, "autoscaled", func() (bool, error) {
+	autoscaled, err := kube.Recall(c.API, "autoscaled", func() (bool, error) {
 		status := kube.Ref{Kind: kind.ConfigMap(), Namespace: "kube-system", Name: "cluster-autoscaler-status"}
 		_, err := c.API.Get(ctx, status)
-		if err == nil || kube.ClassOf(err) == kube.Denied {
+		switch {
+		case err == nil, kube.ClassOf(err) == kube.Denied:
 			return true, nil
+		case !kube.IsNotFound(err):
+			return false, err
 		}
 		version, err := c.Discovery.Preferred(ctx, kind.KarpenterGroup)
-		return err == nil && version != "", nil
+		return version != "", err
 	})
-	return autoscaled
+	return autoscaled || err != nil
 }

@@ -35,8 +35,7 @@ func WaitClaim(ctx context.Context, c *kube.Cluster, ref kube.Ref, consumer bool
 		return verdict.Ready ||
 			verdict.Cause != nil && verdict.Cause.Reason == ready.ReasonWaitsForConsumer && !consumer
 	}
-	watched := func() bool { return c.Store.Watches(ref) }
-	return waitFor(ctx, c, ref, watched, settled, func() (ready.Verdict, []Interest, error) {
+	return waitFor(ctx, c, ref, c.Store.Watches, settled, func() (ready.Verdict, []Interest, error) {
 		verdict, err := assessClaim(ctx, c, ref)
 		events := eventsNamedAfter(ready.Snapshot{Workload: ref.Kind.Named(ref.Namespace, ref.Name)})
 		return verdict, []Interest{named(ref), events}, err

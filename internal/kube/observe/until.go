@@ -15,22 +15,11 @@ import (
 // getInterval is the poll interval of a wait without permission to watch.
 const getInterval = 2 * time.Second
 
-// Watch reports changes that may affect a wait.
-type Watch interface {
-	// Changed returns a channel that receives at the next change. It replaces the
-	// channel of the previous call.
-	Changed() <-chan struct{}
-	// Stop ends the notifications.
-	Stop()
-	// Refresh reads again what a silent watch may have missed.
-	Refresh(ctx context.Context)
-}
-
 // Step is the result of one check of a wait.
 type Step[T any] struct {
 	Value  T
 	Done   bool          // the wait ends with Value
-	Again  bool          // check again immediately, because the Watch now reports more changes
+	Again  bool          // check again immediately, because the watch now reports more changes
 	Within time.Duration // check again after this time even without a change; 0: only after a change
 }
 
@@ -39,7 +28,7 @@ type Step[T any] struct {
 // ends, it returns the previous value, because the last check was interrupted,
 // and an error.
 func Until[T any](
-	ctx context.Context, clock clock.WithDelayedExecution, watch Watch, check func() (Step[T], error),
+	ctx context.Context, clock clock.WithDelayedExecution, watch *Objects, check func() (Step[T], error),
 ) (T, error) {
 	var (
 		away absence
@@ -122,7 +111,7 @@ func within(left time.Duration, watched bool) time.Duration {
 }
 
 // Changes is the part of the client that reports changes of shared lists.
-// *kube.Cluster implements it.
+// *kube.Store implements it.
 type Changes interface {
 	Subscribe(of kube.Kind, namespace string, about func(*kube.Entry) bool, changed chan<- struct{}) (cancel func())
 	RefreshQuiet(ctx context.Context, of kube.Kind, namespace string)
@@ -158,7 +147,7 @@ func AllOf(kinds ...kube.Kind) []Interest {
 	return all
 }
 
-// Objects is the [Watch] of objects in a namespace.
+// Objects reports changes of objects in a namespace, which may affect a wait.
 type Objects struct {
 	Changes   Changes
 	Namespace string
@@ -174,7 +163,8 @@ func (o *Objects) covers(interests []Interest) bool {
 	})
 }
 
-// Changed implements [Watch].
+// Changed returns a channel that receives at the next change. It replaces the
+// channel of the previous call.
 func (o *Objects) Changed() <-chan struct{} {
 	o.Stop()
 	changed := make(chan struct{}, 1)
@@ -184,7 +174,7 @@ func (o *Objects) Changed() <-chan struct{} {
 	return changed
 }
 
-// Stop implements [Watch].
+// Stop ends the notifications.
 func (o *Objects) Stop() {
 	for _, cancel := range o.cancels {
 		cancel()
@@ -192,7 +182,8 @@ func (o *Objects) Stop() {
 	o.cancels = nil
 }
 
-// Refresh implements [Watch]. Events and nodes are used only for the diagnosis.
+// Refresh reads again what a silent watch may have missed. Events and nodes are
+// used only for the diagnosis.
 func (o *Objects) Refresh(ctx context.Context) {
 	for _, of := range o.Of {
 		if gk := of.Kind.GroupKind(); gk != kind.Node().GroupKind() && gk != kind.Event().GroupKind() {

@@ -6,41 +6,40 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
-// fakeWatch reports changes when the test sends them.
-type fakeWatch struct {
-	changed   chan struct{}
-	refreshed int
-	stopped   int
+// fakeChanges reports changes when the test sends them.
+type fakeChanges struct {
+	changed    chan<- struct{}
+	refreshed  int
+	subscribed int // and not ended
 }
 
-func newFakeWatch() *fakeWatch { return &fakeWatch{} }
-
-func (w *fakeWatch) Changed() <-chan struct{} {
-	w.changed = make(chan struct{}, 1)
-	return w.changed
+func (f *fakeChanges) Subscribe(_ kube.Kind, _ string, _ func(*kube.Entry) bool, changed chan<- struct{}) func() {
+	f.changed = changed
+	f.subscribed++
+	return func() { f.subscribed-- }
 }
 
-func (w *fakeWatch) Stop() { w.stopped++ }
-
-func (w *fakeWatch) Refresh(context.Context) { w.refreshed++ }
-
-func (w *fakeWatch) change() { w.changed <- struct{}{} }
+func (f *fakeChanges) RefreshQuiet(context.Context, kube.Kind, string) { f.refreshed++ }
 
 func TestUntilChecksAgainAfterAnyChange(t *testing.T) {
 	t.Parallel()
-	watch := newFakeWatch()
+	fake := &fakeChanges{}
+	watch := &Objects{Changes: fake, Of: AllOf(kind.Pod())}
 	checks := 0
 	got, err := Until(t.Context(), &kubetest.Clock{}, watch, func() (Step[int], error) {
-		watch.change() // without it, the wait never checks again
-		checks++
+		fake.changed <- struct{}{} // without it, the wait never checks again
+		if checks++; fake.subscribed != 1 {
+			t.Errorf("%d subscriptions during check %d", fake.subscribed, checks)
+		}
 		return Step[int]{Value: checks, Done: checks == 3}, nil
 	})
-	if err != nil || got != 3 || watch.refreshed != 2 || watch.stopped != 1 {
-		t.Errorf("%d, %v after %d refreshes, stopped %d times", got, err, watch.refreshed, watch.stopped)
+	if err != nil || got != 3 || fake.refreshed != 2 || fake.subscribed != 0 {
+		t.Errorf("%d, %v after %d refreshes, and %d subscriptions are left", got, err, fake.refreshed, fake.subscribed)
 	}
 }
 
@@ -53,7 +52,7 @@ func TestUntilChecksAgainWithoutAChange(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clock, checks := &kubetest.Clock{}, 0
-			_, err := Until(t.Context(), clock, newFakeWatch(), func() (Step[string], error) {
+			_, err := Until(t.Context(), clock, &Objects{}, func() (Step[string], error) {
 				checks++
 				if checks > 1 {
 					return Step[string]{Done: true}, nil
@@ -83,7 +82,7 @@ func TestUntilToleratesAnOutageOfTheServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			checks := 0
-			got, err := Until(t.Context(), &kubetest.Clock{}, newFakeWatch(), func() (Step[string], error) {
+			got, err := Until(t.Context(), &kubetest.Clock{}, &Objects{}, func() (Step[string], error) {
 				checks++
 				switch {
 				case checks == 1:
@@ -110,7 +109,7 @@ func TestUntilEndsWithItsContextAndReturnsThePreviousValue(t *testing.T) {
 			cause := errors.New("time is up")
 			ctx, cancel := context.WithCancelCause(t.Context())
 			checks := 0
-			got, err := Until(ctx, &kubetest.Clock{}, newFakeWatch(), func() (Step[int], error) {
+			got, err := Until(ctx, &kubetest.Clock{}, &Objects{}, func() (Step[int], error) {
 				checks++
 				if checks == 2 || interrupted == nil {
 					cancel(cause)

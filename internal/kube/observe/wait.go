@@ -49,9 +49,9 @@ func IsPermanent(err error) bool {
 
 // waitFor calls observe until the verdict is settled or permanent. Each call
 // returns the objects whose changes may affect the next one. watched reports
-// whether their changes are received.
+// whether the changes of ref are received.
 func waitFor(
-	ctx context.Context, c *kube.Cluster, ref kube.Ref, watched func() bool, settled func(ready.Verdict) bool,
+	ctx context.Context, c *kube.Cluster, ref kube.Ref, watched func(kube.Ref) bool, settled func(ready.Verdict) bool,
 	observe func() (ready.Verdict, []Interest, error),
 ) (ready.Verdict, error) {
 	var seen firstSeen
@@ -69,7 +69,7 @@ func waitFor(
 		if more {
 			watch.Of = concerned
 		}
-		return Step[ready.Verdict]{Value: verdict, Again: more, Within: within(left, watched())}, nil
+		return Step[ready.Verdict]{Value: verdict, Again: more, Within: within(left, watched(ref))}, nil
 	})
 	switch {
 	case err != nil && ctx.Err() != nil:

@@ -280,7 +280,7 @@ func TestAutoscalerIsRecognized(t *testing.T) {
 		"Karpenter":              {codes: map[string]int{karpenter: http.StatusOK}, want: true},
 		"no permission to read":  {codes: map[string]int{status: http.StatusForbidden}, want: true},
 		"an outage": {codes: map[string]int{status: http.StatusServiceUnavailable,
-			karpenter: http.StatusServiceUnavailable}, want: false},
+			karpenter: http.StatusServiceUnavailable}, want: true},
 		"configured as true":  {configured: new(true), want: true},
 		"configured as false": {codes: map[string]int{status: http.StatusOK}, configured: new(false), want: false},
 	} {
@@ -311,6 +311,28 @@ func TestAutoscalerIsRecognized(t *testing.T) {
 				t.Errorf("autoscaled: %v, want %v", got, test.want)
 			}
 		})
+	}
+}
+
+// A failure does not show that there is none, and a later request may succeed.
+func TestUnknownAutoscalerIsNotKept(t *testing.T) {
+	t.Parallel()
+	var recovered atomic.Bool
+	server := httptest.NewServer(kubetest.API{Answer: func(_, _ string, _ *http.Request) (int, any) {
+		if !recovered.Load() {
+			return kubetest.Failing(http.StatusInternalServerError, metav1.StatusReasonInternalError)
+		}
+		return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound,
+			Details: &metav1.StatusDetails{Kind: "configmaps", Name: "x"}}
+	}})
+	t.Cleanup(server.Close)
+	cluster := clusterAt(t, config.Config{Host: server.URL})
+	if !Autoscaled(t.Context(), cluster) {
+		t.Error("a failed request shows that no nodes are added")
+	}
+	recovered.Store(true)
+	if Autoscaled(t.Context(), cluster) {
+		t.Error("the failure is remembered")
 	}
 }
 

@@ -325,3 +325,19 @@ func TestDialPodFollowsNoRedirect(t *testing.T) {
 		t.Errorf("%v is of class %v", err, kube.ClassOf(err))
 	}
 }
+
+// The API server resolves the port of a Service in the same way (FindPort of k8s.io/kubernetes/pkg/api/v1/pod).
+func TestPortOfASidecarHasAName(t *testing.T) {
+	t.Parallel()
+	pod := kubetest.RunningPod("trainer-0")
+	pod.Spec.InitContainers = []corev1.Container{
+		{Name: "setup", Ports: []corev1.ContainerPort{{Name: "setup", ContainerPort: 80}}},
+		{Name: "proxy", RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
+			Ports: []corev1.ContainerPort{{Name: "proxy", ContainerPort: 8443}}},
+	}
+	for name, want := range map[string]int32{"proxy": 8443, "setup": 0, "other": 0} {
+		if got, err := PodPort(pod, intstr.FromString(name)); got != want || (err == nil) != (want != 0) {
+			t.Errorf("%s is port %d, %v; want %d", name, got, err, want)
+		}
+	}
+}

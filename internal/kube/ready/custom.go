@@ -20,11 +20,15 @@ func anyKind(s Snapshot) Verdict {
 	if IsSuspended(s.Workload) {
 		return s.suspended(len(living(s.Pods)))
 	}
-	if v, ended := s.ended(); ended {
+	workload := withNumericGeneration(s.Workload)
+	c, ready := countsOf(workload), conditionsOf(workload).of("Ready")
+	observed, _, _ := unstructured.NestedInt64(workload.Object, "status", "observedGeneration")
+	v, ended := s.ended()
+	updated := v.Complete && c.replicas >= 0 // Argo Rollouts sets Completed after each update: its pods run on
+	if ended && !updated && !s.lags(observed) {
 		return v
 	}
-	c, ready := countsOf(s.Workload), conditionsOf(s.Workload).of("Ready")
-	res, err := status.Compute(withNumericGeneration(s.Workload))
+	res, err := status.Compute(workload)
 	switch {
 	case err != nil: // conditions of another type
 		return s.byPods(c)

@@ -31,13 +31,6 @@ func LastSeen(e *corev1.Event) time.Time {
 		e.EventTime.Time}, time.Time.Compare)
 }
 
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
-}
-
 // TimesSeen returns how often an event has occurred.
 func TimesSeen(e *corev1.Event) int {
 	return int(max(e.Count, ptr.Deref(e.Series, corev1.EventSeries{}).Count, 1))

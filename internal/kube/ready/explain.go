@@ -132,12 +132,7 @@ func Kubectl(namespace string, words ...string) string {
 	if namespace != "" {
 		words = append([]string{"-n", namespace}, words...)
 	}
-	var command strings.Builder
-	command.WriteString("kubectl")
-	for _, word := range words {
-		command.WriteString(" " + quoted(word))
-	}
-	return command.String()
+	return "kubectl " + strings.Join(each(words, quoted), " ")
 }
 
 // literal matches a word that a shell takes literally.

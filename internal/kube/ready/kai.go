@@ -60,17 +60,15 @@ func (q *Queue) kai(c *Cause, workload string) *Cause {
 		return c
 	}
 	for _, group := range decodedByName[kaiPodGroup](q.Holds) {
-		for _, condition := range slices.Backward(group.Status.SchedulingConditions) { // latest first
-			if condition.Type != "UnschedulableOnNodePool" || !condition.isTrue() {
+		for _, latest := range slices.Backward(group.Status.SchedulingConditions) {
+			if latest.Type != "UnschedulableOnNodePool" || !latest.isTrue() {
 				continue
 			}
-			var messages []string
-			for _, r := range condition.Reasons {
-				messages = append(messages, strings.TrimSuffix(clip(r.Message), "."))
+			reasons := latest.Reasons
+			if len(reasons) == 0 {
+				reasons = []condition{latest.condition}
 			}
-			if len(messages) == 0 {
-				messages = []string{strings.TrimSuffix(clip(condition.Message), ".")}
-			}
+			messages := each(reasons, func(r condition) string { return strings.TrimSuffix(clip(r.Message), ".") })
 			c.Summary = fmt.Sprintf("KAI cannot schedule %s now (queue %s): %s.", workload, q.Name, Listed(messages, 3))
 			c.Command = describe(kind.KAIPodGroup().GroupVersionKind, q.Namespace, group.Metadata.Name)
 			return c

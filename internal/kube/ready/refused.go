@@ -102,8 +102,9 @@ func (s *diagnosis) refusedBy(about, name, message string) *Cause {
 func lastApplied(u *unstructured.Unstructured) time.Time {
 	var last time.Time
 	for _, entry := range u.GetManagedFields() {
-		if entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" && entry.Time != nil {
-			last = later(last, entry.Time.Time)
+		if entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" && entry.Time != nil &&
+			entry.Time.After(last) {
+			last = entry.Time.Time
 		}
 	}
 	return last

@@ -7,8 +7,7 @@ import (
 	"strings"
 
 	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // IsTLS reports whether err is a rejected certificate, or a server without TLS.
@@ -29,13 +28,12 @@ func Untyped(message string) bool {
 func WebhookFails(message string) bool { return strings.Contains(message, "failed calling webhook") }
 
 // BudgetOf returns the message about the PodDisruptionBudget that does not allow an eviction, or "".
-func BudgetOf(status metav1.Status) string {
-	for _, cause := range ptr.Deref(status.Details, metav1.StatusDetails{}).Causes {
-		if cause.Type == policyv1.DisruptionBudgetCause {
-			return strings.TrimSuffix(cause.Message, ".")
-		}
+func BudgetOf(err error) string {
+	if !apierrors.IsTooManyRequests(err) {
+		return ""
 	}
-	return ""
+	cause, _ := apierrors.StatusCause(err, policyv1.DisruptionBudgetCause)
+	return strings.TrimSuffix(cause.Message, ".")
 }
 
 // Is reports whether err is or wraps an error of the type E.

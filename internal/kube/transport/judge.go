@@ -8,11 +8,11 @@ import (
 	"net"
 	"net/http"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -217,20 +217,23 @@ func (a *reply) byServer() bool {
 	}
 }
 
+// failure returns the Status in a response of the API server as an error, which has only the code without a Status.
+func (a *reply) failure() error {
+	status := ptr.Deref(a.status(), metav1.Status{})
+	status.Code = int32(a.StatusCode) //nolint:gosec // three digits
+	return &apierrors.StatusError{ErrStatus: status}
+}
+
 // holdsBudget reports whether a PodDisruptionBudget is the reason of a response.
-func (a *reply) holdsBudget() bool { return BudgetOf(ptr.Deref(a.status(), metav1.Status{})) != "" }
+func (a *reply) holdsBudget() bool { return BudgetOf(a.failure()) != "" }
 
 // message returns the message in a response of the API server, or "".
-func (a *reply) message() string { return ptr.Deref(a.status(), metav1.Status{}).Message }
+func (a *reply) message() string { return a.failure().Error() }
 
 // ownedByOthers reports whether a conflict is between field managers, which is
 // permanent.
 func (a *reply) ownedByOthers() bool {
-	status := a.status()
-	return status != nil && status.Details != nil &&
-		slices.ContainsFunc(status.Details.Causes, func(cause metav1.StatusCause) bool {
-			return cause.Type == metav1.CauseTypeFieldManagerConflict
-		})
+	return apierrors.HasStatusCause(a.failure(), metav1.CauseTypeFieldManagerConflict)
 }
 
 func (a *reply) webPage() bool {

@@ -68,7 +68,9 @@ func newRetrier(
 // RoundTrip sends a request until it receives a final response, or retries are
 // no longer useful.
 func (r *retrier) RoundTrip(request *http.Request) (*http.Response, error) {
-	defer closeBody(request)
+	if request.Body != nil {
+		defer request.Body.Close()
+	}
 	ctx := request.Context()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -107,18 +109,12 @@ func (r *retrier) RoundTrip(request *http.Request) (*http.Response, error) {
 			interruptible = ctx
 		}
 		if !r.sleep(interruptible, pause) {
-			return nil, fmt.Errorf("%w; the previous attempt failed: %w", context.Cause(interruptible),
-				failureOf(reply, err))
+			if err == nil {
+				err = fmt.Errorf("the response was %s", config.StatusOf(reply.Response))
+			}
+			return nil, fmt.Errorf("%w; the previous attempt failed: %w", context.Cause(interruptible), err)
 		}
 	}
-}
-
-// failureOf returns the error of a failed attempt.
-func failureOf(reply *reply, err error) error {
-	if err == nil {
-		err = fmt.Errorf("the response was %s", config.StatusOf(reply.Response))
-	}
-	return err
 }
 
 // workContext returns the context of the attempts of a request. A started write
@@ -228,12 +224,6 @@ func (r *retrier) sleep(ctx context.Context, d time.Duration) bool {
 		return false
 	case <-r.clock.After(d):
 		return ctx.Err() == nil
-	}
-}
-
-func closeBody(request *http.Request) {
-	if request.Body != nil {
-		_ = request.Body.Close()
 	}
 }
 

@@ -138,7 +138,7 @@ func missingKinds(denied []error) diag.Diagnostic {
 	var names []string
 	for _, err := range denied {
 		if e, ok := errors.AsType[*kube.Error](err); ok {
-			names = append(names, e.Object)
+			names = append(names, e.Ref.String())
 		}
 	}
 	return tf.Warning(denied[0], fmt.Sprintf("The list lacks the objects for which the permission is missing: %s. It "+

@@ -99,8 +99,9 @@ func collect(t *testing.T, l *lister, req list.ListRequest, filter lifecycle.Fil
 
 func TestListYieldsResourcesUntilAnErrorOrItsLimit(t *testing.T) {
 	t.Parallel()
-	denied := &kube.Error{Op: "list", Object: "services", Class: kube.Denied, Err: errors.New("no rights")}
-	failed := &kube.Error{Op: "list", Object: "services", Class: kube.Unreachable, Err: errors.New("reset")}
+	services := kube.Ref{Kind: kind.Service()}
+	denied := &kube.Error{Op: "list", Ref: services, Class: kube.Denied, Err: errors.New("no rights")}
+	failed := &kube.Error{Op: "list", Ref: services, Class: kube.Unreachable, Err: errors.New("reset")}
 	for name, c := range map[string]struct {
 		results []any
 		limit   int64
@@ -144,7 +145,8 @@ func TestListYieldsResourcesUntilAnErrorOrItsLimit(t *testing.T) {
 func TestListEndsWithItsReader(t *testing.T) {
 	t.Parallel()
 	l := newLister(t, &hooks{}, dataAt(t, "http://127.0.0.1:1"))
-	denied := &kube.Error{Op: "list", Object: "services", Class: kube.Denied, Err: errors.New("no rights")}
+	services := kube.Ref{Kind: kind.Service()}
+	denied := &kube.Error{Op: "list", Ref: services, Class: kube.Denied, Err: errors.New("no rights")}
 	for _, results := range [][]any{{"a", "b"}, {denied, "b"}} {
 		var stream list.ListResultsStream
 		l.Search = finding(lifecycle.Filter{}, yields(results...))

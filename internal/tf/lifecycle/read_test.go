@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
@@ -18,7 +19,8 @@ import (
 
 func TestResultOfARefreshDeterminesTheState(t *testing.T) {
 	t.Parallel()
-	denied := &kube.Error{Op: "read", Object: "Service ml/x", Class: kube.Denied, Err: errors.New("forbidden")}
+	service := kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}
+	denied := &kube.Error{Op: "read", Ref: service, Class: kube.Denied, Err: errors.New("forbidden")}
 	for name, c := range map[string]struct {
 		err            error
 		size           string // in the new state, "" if the resource is removed

@@ -63,7 +63,7 @@ func TestChangedModelIsReturned(t *testing.T) {
 
 func TestKeptStateHasTheErrorAsItsCause(t *testing.T) {
 	t.Parallel()
-	cause := &kube.Error{Op: "read", Object: "x", Class: kube.Unreachable, Err: errors.New("reset")}
+	cause := &kube.Error{Op: "read", Ref: kube.Ref{Name: "x"}, Class: kube.Unreachable, Err: errors.New("reset")}
 	kept := lifecycle.KeepState(cause, "It is old.")
 	if kube.ClassOf(kept) != kube.Unreachable || kept.Error() != cause.Error() {
 		t.Errorf("%v", kept)

@@ -206,8 +206,7 @@ func TestRejectedPreviewIsAnErrorUnlessTheApplyMaySucceed(t *testing.T) {
 	t.Parallel()
 	ref := refOf(t, configMap("a"))
 	failed := func(class kube.Class) Forecast {
-		return Forecast{Ref: ref, err: &kube.Error{Op: "apply", Object: ref.String(), Kind: ref.Kind, Class: class,
-			Err: errors.New("made up")}}
+		return Forecast{Ref: ref, err: &kube.Error{Op: "apply", Ref: ref, Class: class, Err: errors.New("made up")}}
 	}
 	const none, warning, failure = "", "Warning", "Error"
 	for name, c := range map[string]struct {
