@@ -65,8 +65,10 @@ func (m Memory) Preview(
 		after, err = previewNew(ctx, cluster, ref, obj, creation)
 	}
 	if kube.ClassOf(err) == kube.Immutable && creation != nil {
-		// Terraform passes no state of a tainted resource, whose objects are deleted before the creation.
-		if live, readErr := cluster.Store.Get(ctx, ref); readErr == nil && creation.holds(live) {
+		// Terraform passes no state of a tainted resource, whose objects are deleted before the creation. The creation
+		// also waits for an object that is being deleted.
+		live, readErr := cluster.Store.Get(ctx, ref)
+		if readErr == nil && (creation.holds(live) || live.GetDeletionTimestamp() != nil) {
 			err = nil
 		}
 	}

@@ -50,7 +50,8 @@ func TestPreviewShowsWhatAnApplyWouldDo(t *testing.T) {
 		creation  *Creation
 		replaced  types.UID // "live" for the UID of the existing object
 		immutable bool
-		failing   int // status of the response to a dry run
+		deleted   bool // its deletion has begun
+		failing   int  // status of the response to a dry run
 		after     string
 		rejected  string // part of the error
 		class     kube.Class
@@ -74,6 +75,13 @@ func TestPreviewShowsWhatAnApplyWouldDo(t *testing.T) {
 		"an immutable field of a tainted resource": {existing: configMap("a", "k", "old"), manager: kube.Manager,
 			immutable: true, creation: &Creation{Type: "kt_thing", ID: "ml/x", HeldBy: heldBy("kt_thing ml/x")},
 			dryRun: true},
+		"an immutable field of an object that is being deleted": {existing: configMap("a", "k", "old"),
+			manager: kube.Manager, immutable: true, deleted: true, creation: creation(), dryRun: true},
+		"an immutable field of an adopted object that is being deleted": {existing: configMap("a", "k", "old"),
+			manager: somebody, immutable: true, deleted: true, creation: &Creation{Adopt: true}, dryRun: true},
+		"an immutable field of an object in state that is being deleted": {existing: configMap("a", "k", "old"),
+			manager: kube.Manager, immutable: true, deleted: true, rejected: "ConfigMap ml/a: invalid",
+			class: kube.Immutable, dryRun: true},
 		"an immutable field of an adopted object": {existing: configMap("a", "k", "old"), manager: somebody,
 			immutable: true, creation: &Creation{Type: "kt_thing", ID: "ml/x", Adopt: true,
 				HeldBy: heldBy("kt_thing ml/y")},
@@ -86,6 +94,10 @@ func TestPreviewShowsWhatAnApplyWouldDo(t *testing.T) {
 			r := newRun(t)
 			if c.existing != nil {
 				live := r.Server.Apply(t, c.manager, c.existing)
+				if c.deleted {
+					terminating(live)
+					r.Put(mapPath+"a", live)
+				}
 				if c.replaced == "live" {
 					c.replaced = live.GetUID()
 				}
