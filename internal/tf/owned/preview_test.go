@@ -116,9 +116,9 @@ func TestPreviewShowsWhatAnApplyWouldDo(t *testing.T) {
 			if after != c.after || got.Ref.Name != "a" || (len(r.Requests("dry-run")) > 0) != c.dryRun {
 				t.Errorf("after %q, want %q; %v, requests %v", after, c.after, got.Ref, r.Requests("dry-run"))
 			}
-			if (got.Err() != nil) != (c.rejected != "") || got.Err() != nil &&
-				!strings.Contains(got.Err().Error(), c.rejected) {
-				t.Errorf("error %v, want %q", got.Err(), c.rejected)
+			if (got.Err != nil) != (c.rejected != "") || got.Err != nil &&
+				!strings.Contains(got.Err.Error(), c.rejected) {
+				t.Errorf("error %v, want %q", got.Err, c.rejected)
 			}
 			for _, class := range []kube.Class{kube.Immutable, kube.Refused, kube.Unreachable} {
 				if got.Is(class) != (c.class == class) {
@@ -145,8 +145,8 @@ func TestPreviewOfAnObjectInStateKeepsItsCreation(t *testing.T) {
 	r, memory := newRun(t), Memory{}
 	live := r.mustCreate(t, memory, configMap("a"))
 	got := memory.Preview(t.Context(), r.Cluster, configMap("a"), nil, "")
-	if got.Err() != nil {
-		t.Fatal(got.Err())
+	if got.Err != nil {
+		t.Fatal(got.Err)
 	}
 	id := live.GetAnnotations()[kube.CreationAnnotation]
 	if after := got.After.GetAnnotations()[kube.CreationAnnotation]; id == "" || after != id {
@@ -162,14 +162,14 @@ func TestReplacedObjectCountsAsTheFirstOne(t *testing.T) {
 	noMemory.Preview(t.Context(), r.Cluster, configMap("a"), one, replaced.GetUID())
 	r.Server.Apply(t, kube.Manager, kube.MarkUnfinished(configMap("b"), "some"))
 	r.Server.Apply(t, kube.Manager, configMap("c"))
-	if got := noMemory.Preview(t.Context(), r.Cluster, configMap("b"), one, ""); got.Err() != nil {
-		t.Error(got.Err())
+	if got := noMemory.Preview(t.Context(), r.Cluster, configMap("b"), one, ""); got.Err != nil {
+		t.Error(got.Err)
 	}
-	if got := noMemory.Preview(t.Context(), r.Cluster, configMap("c"), one, ""); got.Err() == nil {
+	if got := noMemory.Preview(t.Context(), r.Cluster, configMap("c"), one, ""); got.Err == nil {
 		t.Error("an object of another resource is admitted after one that was not the first")
 	}
-	if got := noMemory.Preview(t.Context(), r.Cluster, configMap("a"), nil, replaced.GetUID()); got.Err() != nil {
-		t.Error(got.Err())
+	if got := noMemory.Preview(t.Context(), r.Cluster, configMap("a"), nil, replaced.GetUID()); got.Err != nil {
+		t.Error(got.Err)
 	}
 	for name, c := range map[string]func(*Creation){
 		"the first one is new": func(one *Creation) {
@@ -182,7 +182,7 @@ func TestReplacedObjectCountsAsTheFirstOne(t *testing.T) {
 		one := creation()
 		c(one)
 		noMemory.Preview(t.Context(), r.Cluster, configMap("b"), one, "")
-		if got := noMemory.Preview(t.Context(), r.Cluster, configMap("c"), one, ""); got.Err() == nil {
+		if got := noMemory.Preview(t.Context(), r.Cluster, configMap("c"), one, ""); got.Err == nil {
 			t.Errorf("%s: an object of another resource is admitted", name)
 		}
 	}
@@ -193,23 +193,23 @@ func TestPreviewOfAnUnknownObjectChecksItsOwner(t *testing.T) {
 	r := newRun(t)
 	r.Server.Apply(t, somebody, configMap("a"))
 	ref := refOf(t, configMap("a"))
-	if got := PreviewOwner(t.Context(), r.Cluster, ref, creation()); got.Err() == nil || got.Ref.Name != "a" {
+	if got := PreviewOwner(t.Context(), r.Cluster, ref, creation()); got.Err == nil || got.Ref.Name != "a" {
 		t.Errorf("an object of another client: %+v", got)
 	}
 	got := PreviewOwner(t.Context(), r.Cluster, ref, &Creation{Adopt: true})
-	if got.Err() != nil || got.Ref.Name != "a" {
+	if got.Err != nil || got.Ref.Name != "a" {
 		t.Errorf("an adopted object: %+v", got)
 	}
-	if got := PreviewOwner(t.Context(), r.Cluster, refOf(t, configMap("b")), creation()); got.Err() != nil {
+	if got := PreviewOwner(t.Context(), r.Cluster, refOf(t, configMap("b")), creation()); got.Err != nil {
 		t.Errorf("a missing object: %+v", got)
 	}
 	r.fails("get", "/a", http.StatusForbidden)
 	got = PreviewOwner(t.Context(), r.Cluster, ref, creation())
-	if kube.ClassOf(got.Err()) != kube.Denied {
+	if kube.ClassOf(got.Err) != kube.Denied {
 		t.Errorf("an object that cannot be read: %+v", got)
 	}
 	got = noMemory.Preview(t.Context(), r.Cluster, custom(), creation(), "u")
-	if kube.ClassOf(got.Err()) != kube.KindMissing {
+	if kube.ClassOf(got.Err) != kube.KindMissing {
 		t.Errorf("a kind that the cluster does not have: %+v", got)
 	}
 }
@@ -218,7 +218,7 @@ func TestRejectedPreviewIsAnErrorUnlessTheApplyMaySucceed(t *testing.T) {
 	t.Parallel()
 	ref := refOf(t, configMap("a"))
 	failed := func(class kube.Class) Forecast {
-		return Forecast{Ref: ref, err: &kube.Error{Op: "apply", Object: ref.String(), Kind: ref.Kind, Class: class,
+		return Forecast{Ref: ref, Err: &kube.Error{Op: "apply", Object: ref.String(), Kind: ref.Kind, Class: class,
 			Err: errors.New("made up")}}
 	}
 	const none, warning, failure = "", "Warning", "Error"
@@ -250,7 +250,7 @@ func TestRejectedPreviewIsAnErrorUnlessTheApplyMaySucceed(t *testing.T) {
 			detail: "Knative checks the pods only in a dry run"},
 		"a rejection by admission": {forecast: failed(kube.Refused), creating: true, severity: failure},
 		"an invalid field":         {forecast: failed(kube.Invalid), creating: true, severity: failure},
-		"an interruption": {forecast: Forecast{Ref: ref, err: &kube.Error{Class: kube.Canceled, Err: context.Canceled}},
+		"an interruption": {forecast: Forecast{Ref: ref, Err: &kube.Error{Class: kube.Canceled, Err: context.Canceled}},
 			severity: failure},
 	} {
 		t.Run(name, func(t *testing.T) {
