@@ -16,7 +16,7 @@ const (
 
 // typeOf returns the type of the resource that manages objects of a kind.
 func typeOf(k kind.Kind) string {
-	if k.Group == kind.KueueGroup {
+	if k.Group == kind.KueueGroup || k.GroupKind() == kind.KAIQueue().GroupKind() {
 		return QueueType
 	}
 	switch k.Kind {

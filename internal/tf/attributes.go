@@ -57,6 +57,11 @@ func OptionalObject(description string, attributes Attributes) schema.SingleNest
 	return schema.SingleNestedAttribute{Optional: true, MarkdownDescription: description, Attributes: attributes}
 }
 
+// RequiredObject returns a required object.
+func RequiredObject(description string, attributes Attributes) schema.SingleNestedAttribute {
+	return schema.SingleNestedAttribute{Required: true, MarkdownDescription: description, Attributes: attributes}
+}
+
 // RequiredText returns a required string.
 func RequiredText(description string, validators ...validator.String) schema.StringAttribute {
 	return schema.StringAttribute{Required: true, MarkdownDescription: description, Validators: validators}
@@ -137,6 +142,14 @@ func OptionalDuration(description string) schema.StringAttribute {
 func OptionalQuantity(description string) schema.StringAttribute {
 	return schema.StringAttribute{Optional: true, CustomType: QuantityType{},
 		PlanModifiers: []planmodifier.String{KeepSameQuantity()}, MarkdownDescription: description}
+}
+
+// OptionalQuantities returns an optional map of quantities.
+func OptionalQuantities(description string) schema.MapAttribute {
+	return schema.MapAttribute{Optional: true, ElementType: QuantityType{}, MarkdownDescription: description,
+		PlanModifiers: []planmodifier.Map{KeepSameQuantities()},
+		Validators: []validator.Map{NoNulls(), mapvalidator.SizeAtLeast(1), mapvalidator.ValueStringsAre(
+			check("a quantity such as 500m, 2 or 4Gi", "Invalid quantity", quantity{}.Check))}}
 }
 
 // Toggle returns an optional boolean with the default false.

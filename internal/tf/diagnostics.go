@@ -64,6 +64,9 @@ func explain(err error) (summary, detail string) {
 		if failed, ok := errors.AsType[*kube.Error](err); ok {
 			resourceType = typeOf(failed.Ref.Kind)
 		}
+		if used, ok := errors.AsType[*observe.InUseError](err); ok {
+			resourceType = typeOf(used.Claim.Kind)
+		}
 		return summary, Explain(resourceType, cause, nil)
 	case errors.As(err, &config):
 		return "The provider is not configured for a cluster", config.Error()

@@ -72,6 +72,9 @@ func TestDiagnosticsStateTheCauseAndTheNextStep(t *testing.T) {
 		"deletion-slow-pods": &observe.DeletionError{Ref: trainer(),
 			Pods: []*corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "trainer-1-a"}}},
 			Err:  expired("timeouts.delete", 10*time.Minute)},
+		"deletion-in-use": &observe.InUseError{
+			Claim: kube.Ref{Kind: kind.PersistentVolumeClaim(), Namespace: "ml", Name: "datasets"},
+			Pods:  []*corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "trainer-1-a"}}}},
 		"deletion-interrupted": &observe.DeletionError{Ref: trainer(), Err: context.Canceled},
 		"configuration":        fmt.Errorf("connect: %w", &config.Error{Err: errors.New("no cluster is configured")}),
 		"other":                errors.New("disk is full"),
@@ -119,6 +122,25 @@ func TestWarningIsAFailureWithItsConsequence(t *testing.T) {
 	}
 	if !strings.HasSuffix(warning.Detail(), "\n\nThe run continues.") {
 		t.Errorf("the consequence is missing:\n%s", warning.Detail())
+	}
+}
+
+func TestRejectedFieldsAreThoseOfTheResourceThatManagesTheKind(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		kind         kind.Kind
+		ofTheCompute bool
+	}{
+		"a workload":           {kind.Deployment(), true},
+		"the queues of KAI":    {kind.KAIQueue(), false},
+		"the queues of Kueue":  {kind.ClusterQueue(kind.KueueVersion), false},
+		"the claim of volumes": {kind.PersistentVolumeClaim(), false},
+	} {
+		detail := Failure(&kube.Error{Kind: c.kind, Class: kube.Invalid, Err: errors.New("invalid")}).Detail()
+		if !strings.Contains(detail, "the attributes that set the fields") ||
+			strings.Contains(detail, "`service_template`") != c.ofTheCompute {
+			t.Errorf("%s: %s", name, detail)
+		}
 	}
 }
 

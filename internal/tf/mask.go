@@ -40,19 +40,14 @@ func (s PathSet) Add(diags diag.Diagnostics) (misplaced diag.Diagnostics) {
 }
 
 // GetKnown decodes a configuration into a model without the values that rules for combinations of attributes cannot
-// check, and returns the paths of these.
+// check, and returns the paths of these: values that are unknown or cannot be decoded, and those that the schema
+// rejects, null in a collection and empty text. Attributes become null. Entries of maps and items of lists become
+// empty.
 func GetKnown(ctx context.Context, config tfsdk.Config, model any) (PathSet, diag.Diagnostics) {
-	masked, hidden := mask(config, func(name string) bool {
+	readable := func(name string) bool {
 		var value attr.Value
 		return !config.GetAttribute(ctx, path.Root(name), &value).HasError()
-	})
-	return hidden, masked.Get(ctx, model)
-}
-
-// mask returns a configuration without the values that the rules cannot check, and the paths of these. They are values
-// that are unknown or cannot be decoded, and those that the schema rejects: null in a collection and empty text.
-// Attributes become null. Entries of maps and items of lists become empty.
-func mask(config tfsdk.Config, readable func(attribute string) bool) (tfsdk.Config, PathSet) {
+	}
 	hidden := PathSet{}
 	raw, err := tftypes.Transform(config.Raw, func(at *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
 		steps := at.Steps()
@@ -73,10 +68,10 @@ func mask(config tfsdk.Config, readable func(attribute string) bool) (tfsdk.Conf
 		}
 		return EmptyValue(v.Type()), nil
 	})
-	if err != nil {
-		return config, hidden
+	if err == nil {
+		config.Raw = raw
 	}
-	return tfsdk.Config{Raw: raw, Schema: config.Schema}, hidden
+	return hidden, config.Get(ctx, model)
 }
 
 // EmptyValue returns an empty text, an object whose attributes are null, or null of another type.

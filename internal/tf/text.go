@@ -156,9 +156,6 @@ var (
 // QuantityOf converts a text to a value, and "" to null.
 func QuantityOf(text string) Quantity { return textOf[quantity](text) }
 
-// DurationOf converts a text to a value, and "" to null.
-func DurationOf(text string) Duration { return textOf[duration](text) }
-
 func textOf[S Syntax](text string) Text[S] { return Text[S]{StringValue: TextOrNull(text)} }
 
 // Type returns the attribute type.

@@ -16,6 +16,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
+func durationOf(text string) tf.Duration { return tf.Duration{StringValue: types.StringValue(text)} }
+
 func TestTextsWithTheSameMeaningAreEqual(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -26,11 +28,11 @@ func TestTextsWithTheSameMeaningAreEqual(t *testing.T) {
 		{tf.QuantityOf("4096Mi"), tf.QuantityOf("4Gi"), true},
 		{tf.QuantityOf("4G"), tf.QuantityOf("4Gi"), false},
 		{tf.QuantityOf("4gb"), tf.QuantityOf("4gb"), false}, // an invalid quantity equals nothing
-		{tf.DurationOf("90s"), tf.DurationOf("1m30s"), true},
-		{tf.DurationOf("90"), tf.DurationOf("90s"), true},
-		{tf.DurationOf("1d"), tf.DurationOf("24h"), true},
-		{tf.DurationOf("1d"), tf.DurationOf("25h"), false},
-		{tf.DurationOf("1"), tf.QuantityOf("1"), false},
+		{durationOf("90s"), durationOf("1m30s"), true},
+		{durationOf("90"), durationOf("90s"), true},
+		{durationOf("1d"), durationOf("24h"), true},
+		{durationOf("1d"), durationOf("25h"), false},
+		{durationOf("1"), tf.QuantityOf("1"), false},
 	} {
 		if same, diags := c.a.StringSemanticEquals(t.Context(), c.b); same != c.same || diags.HasError() {
 			t.Errorf("%s and %s: %t (%v), want %t", c.a, c.b, same, diags, c.same)
@@ -76,14 +78,14 @@ func TestInvalidTextIsReportedAtItsPath(t *testing.T) {
 	}
 	for want, got := range map[string]string{
 		`Invalid quantity: x is "4gb", but`:  check(tf.QuantityOf("4gb")),
-		`Invalid duration: x is "1x", which`: check(tf.DurationOf("1x")),
+		`Invalid duration: x is "1x", which`: check(durationOf("1x")),
 	} {
 		if !strings.HasPrefix(got, want) {
 			t.Errorf("%q does not start with %q", got, want)
 		}
 	}
 	for _, valid := range []xattr.ValidateableAttribute{
-		tf.QuantityOf("4Gi"), tf.DurationOf("1d"), tf.Quantity{StringValue: types.StringUnknown()},
+		tf.QuantityOf("4Gi"), durationOf("1d"), tf.Quantity{StringValue: types.StringUnknown()},
 		tf.Duration{StringValue: types.StringNull()},
 	} {
 		if got := check(valid); got != "" {

@@ -211,12 +211,6 @@ func Affinity() validator.String {
 	})
 }
 
-// Quantities requires a map with quantities of resources as values.
-func Quantities() []validator.Map {
-	return []validator.Map{NoNulls(), mapvalidator.SizeAtLeast(1), mapvalidator.ValueStringsAre(
-		check("a quantity such as 500m, 2 or 4Gi", "Invalid quantity", quantity{}.Check))}
-}
-
 // ImageReference requires an image reference that the kubelet can parse, with the
 // same parser. It does not check that the image exists.
 func ImageReference() validator.String {

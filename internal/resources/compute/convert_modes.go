@@ -14,13 +14,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// followAutoscale updates only the settings that changed, so that settings with their defaults stay null.
-func followAutoscale(c *converter, m *model, before, after *manifest.Compute) {
-	if after.Autoscale != nil { // a workload that is not a Knative Service has another mode
-		m.Autoscale = tf.Follow(&c.Converter, m.Autoscale, before.Autoscale, after.Autoscale)
-	}
-}
-
 // followJob updates the settings that changed, unless the Job is that of manifest.
 func followJob(c *converter, m *model, before, after *manifest.Compute) {
 	if !m.Job.IsNull() && after.Job != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -54,9 +53,18 @@ func (r *reader) importForeign(ctx context.Context, live *unstructured.Unstructu
 	return err
 }
 
-// renderedWorkload returns the workload that the imported attributes render, or nil if they cannot be rendered.
+// renderedWorkload returns the workload that a configuration for the imported attributes renders, or nil if they cannot
+// be rendered.
 func (r *reader) renderedWorkload(ctx context.Context, live *unstructured.Unstructured) *unstructured.Unstructured {
-	rendered, diags := r.State.rendered(ctx, r.Data, owned.Objects{manifest.Key(live): {Content: live}}, r.PrivateState)
+	config, prior := *r.State, owned.Objects{manifest.Key(live): {Content: live}}
+	hooks{}.Generate(ctx, &config)
+	options := renderOptionsOf(ctx, r.Data, prior, r.PrivateState)
+	current, _, diags := versionsOf(r.Data, &config, r.State, prior)
+	if diags.HasError() {
+		return nil
+	}
+	options.versions = current
+	rendered, diags := render(ctx, &config, options)
 	if diags.HasError() {
 		return nil
 	}
@@ -106,21 +114,6 @@ func (r *reader) isAutoscaled(ctx context.Context, live *unstructured.Unstructur
 	}
 	autoscalers, err := listing.All(ctx, kind.HorizontalPodAutoscaler().All())
 	return err == nil && manifest.AutoscalerOf(live, autoscalers) != nil
-}
-
-// rendered returns the objects that a configuration for the state renders.
-func (m *model) rendered(
-	ctx context.Context, data *tf.ProviderData, prior owned.Objects, remembered privateState,
-) (owned.Objects, diag.Diagnostics) {
-	config := *m
-	hooks{}.Generate(ctx, &config)
-	options := renderOptionsOf(ctx, data, prior, remembered)
-	var diags diag.Diagnostics
-	options.versions, _, diags = versionsOf(data, &config, m, prior)
-	if diags.HasError() {
-		return nil, diags
-	}
-	return render(ctx, &config, options)
 }
 
 // preserveAdopted returns the prior objects if the configuration renders the same as the state of an import of objects

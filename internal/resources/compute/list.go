@@ -171,19 +171,15 @@ func (s *search) countReadyPods(ctx context.Context) bool {
 
 func (s *search) item(k kind.Kind, live *unstructured.Unstructured) lifecycle.Item {
 	inventory := manifest.InventoryOf(live)
-	gpus := "" // of a suspended workload: none
+	suspended, gpus := "", "" // of a suspended workload: no GPUs
+	if inventory.Suspended || inventory.Pods == 0 {
+		suspended = "suspended"
+	}
 	if inventory.GPUs > 0 {
 		gpus = strings.TrimSpace(ready.Number(int(inventory.GPUs), "GPU") + " " + inventory.GPUType())
 	}
-	return lifecycle.ItemOf(k, live, suspension(inventory), gpus,
+	return lifecycle.ItemOf(k, live, suspended, gpus,
 		lifecycle.Property("username", live.GetLabels()[kind.UsernameLabel]))
-}
-
-func suspension(inventory manifest.Inventory) string {
-	if inventory.Suspended || inventory.Pods == 0 {
-		return "suspended"
-	}
-	return ""
 }
 
 func id(live *unstructured.Unstructured) string { return live.GetNamespace() + "/" + live.GetName() }

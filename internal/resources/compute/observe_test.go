@@ -73,6 +73,8 @@ func observed(t *testing.T, o owned.Objects) manifest.Compute {
 	return manifest.Observe(workloadOf(t, o))
 }
 
+func durationOf(text string) tf.Duration { return tf.Duration{StringValue: types.StringValue(text)} }
+
 func sameQuantities() cmp.Option {
 	return cmp.Comparer(func(a, b quantities.Quantity) bool { return a.Cmp(b) == 0 })
 }
@@ -162,8 +164,7 @@ func settings(t *testing.T) map[string]func(*model) {
 				"kai")
 		},
 		"behaviour": func(m *model) {
-			m.Freeze, m.InactivityTTL, m.LaunchTimeout = types.BoolValue(true), tf.DurationOf("2h"),
-				tf.DurationOf("90s")
+			m.Freeze, m.InactivityTTL, m.LaunchTimeout = types.BoolValue(true), durationOf("2h"), durationOf("90s")
 			m.Logging = tf.With(t.Context(), m.Logging, "level", types.StringValue("debug"))
 			m.AllowedSerialization = tf.Encode(&c.Converter, m.AllowedSerialization, []string{"json"})
 		},
@@ -194,7 +195,7 @@ func TestFollowSetsAttributesThatRenderTheLiveObjects(t *testing.T) {
 
 func TestFollowKeepsTheNotationOfUnchangedValues(t *testing.T) {
 	t.Parallel()
-	m := planned(t, func(m *model) { m.Memory, m.LaunchTimeout = tf.QuantityOf("1024Mi"), tf.DurationOf("90") })
+	m := planned(t, func(m *model) { m.Memory, m.LaunchTimeout = tf.QuantityOf("1024Mi"), durationOf("90") })
 	seen := observed(t, rendered(t, m, defaults))
 	changed := seen
 	changed.Replicas = 5

@@ -141,8 +141,8 @@ func (p *planner) render(ctx context.Context) {
 	p.requireObjects()
 	p.replaceIfImmutable(ctx)
 	if manifest.RunsTensorServer(p.Plan.Runtime.ValueString()) {
-		p.Diags.Append(p.warnOfClaims(ctx)...)
-		p.Diags.Append(warnOfOmitted(p.State, p.Plan)...)
+		p.warnOfClaims(ctx)
+		p.warnOfOmitted()
 	}
 	p.fillFromWorkload()
 	p.Plan.Manifests = p.Plan.manifestsOf(p.rendered, p.State, prior)

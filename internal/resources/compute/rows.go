@@ -88,7 +88,7 @@ var rows = complete([]row{
 	{name: "sidecars", runners: kubetorchPods},
 	{name: "volume_claim_templates", runners: kind.SkyTorch},
 
-	{name: "autoscale", runners: kubetorchPods, follow: followAutoscale},
+	{name: "autoscale", runners: kubetorchPods, unseenZero: true}, // only in Knative Services and autoscalers
 	{name: "distribute", runners: kubetorchPods, follow: followDistribute},
 	{name: "job", runners: kubetorchPods, follow: followJob},
 	{name: "manifest", runners: kubetorchPods | kind.Unchanged, unobserved: true,

@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -58,20 +57,12 @@ func resourceAttributes() map[string]schema.Attribute {
 		"cpus":      tf.OptionalQuantity("CPU request of each pod, such as `0.5` or `500m`."),
 		"memory":    tf.OptionalQuantity("Memory request of each pod, such as `4Gi`."),
 		"disk_size": tf.OptionalQuantity("Ephemeral storage request of each pod, such as `10Gi`."),
-		"limits": schema.MapAttribute{
-			Optional: true, ElementType: tf.QuantityType{}, Validators: tf.Quantities(),
-			PlanModifiers: []planmodifier.Map{tf.KeepSameQuantities()},
-			MarkdownDescription: "Limits of each pod by resource: `cpu`, `memory`, `ephemeral-storage` or " +
-				"`hugepages-<size>`. Without them, pods have no limits, unless a LimitRange of the namespace " +
-				"sets some.",
-		},
-		"extended_resources": schema.MapAttribute{
-			Optional: true, ElementType: tf.QuantityType{}, Validators: tf.Quantities(),
-			PlanModifiers: []planmodifier.Map{tf.KeepSameQuantities()},
-			MarkdownDescription: "Devices of each pod by extended resource, such as `{ \"amd.com/gpu\" = 8 }`, " +
-				"`google.com/tpu`, `nvidia.com/mig-1g.10gb` or `rdma/hca_shared_devices_a`. Must be integers. Adds " +
-				"tolerations for taints with the name of the resource, and for NVIDIA those of `gpus`.",
-		},
+		"limits": tf.OptionalQuantities("Limits of each pod by resource: `cpu`, `memory`, `ephemeral-storage` or " +
+			"`hugepages-<size>`. Without them, pods have no limits, unless a LimitRange of the namespace sets some."),
+		"extended_resources": tf.OptionalQuantities("Devices of each pod by extended resource, such as " +
+			"`{ \"amd.com/gpu\" = 8 }`, `google.com/tpu`, `nvidia.com/mig-1g.10gb` or `rdma/hca_shared_devices_a`. " +
+			"Must be integers. Adds tolerations for taints with the name of the resource, and for NVIDIA those of " +
+			"`gpus`."),
 		"gpus": tf.OptionalInteger("Number of GPUs of each pod (`nvidia.com/gpu`). Must be an integer; `0` means "+
 			"none. Adds the tolerations that GPU nodes require.", int64validator.AtLeast(0)),
 		"gpu_type": tf.OptionalText("GPU product of the nodes that run the pods (label `nvidia.com/gpu.product`, or "+
@@ -121,8 +112,8 @@ func podAttributes() map[string]schema.Attribute {
 				"it.",
 			Attributes: map[string]schema.Attribute{
 				"image": tf.RequiredText("Container image.", tf.ImageReference()),
-				"setup": schema.SingleNestedAttribute{Required: true, Attributes: imageSetupAttributes(),
-					MarkdownDescription: "Setup of the container, which runs before the server starts."},
+				"setup": tf.RequiredObject("Setup of the container, which runs before the server starts.",
+					imageSetupAttributes()),
 			},
 		},
 		"env_vars": tf.OptionalTextMap("Environment variables of the container. `$NAME` in a value is expanded by "+

@@ -26,11 +26,11 @@ func autoscaleAttributes() map[string]schema.Attribute {
 			"`spec.replicas` the provider does not set. Defaults to `knative`. A change between `knative` and the "+
 			"others replaces the compute. Attributes that name no scaler are those of `knative`.",
 			stringvalidator.OneOf(manifest.ScalerKnative, manifest.ScalerHPA, manifest.ScalerKEDA)),
-		"min_scale": scale(0, "Minimum number of pods. Defaults to the default of the scaler: `1` of `hpa`, `0` of "+
+		"min_scale": atLeast(0, "Minimum number of pods. Defaults to the default of the scaler: `1` of `hpa`, `0` of "+
 			"`keda`. `0` allows scaling to zero. With `hpa`, this requires an `object` or `external` metric, and the "+
 			"feature gate `HPAScaleToZero` of Kubernetes, which is disabled by default up to Kubernetes 1.36. For a "+
 			"LeaderWorkerSet, the number of groups."),
-		"max_scale": scale(0, "Maximum number of pods. Required with `hpa`. With `keda`, defaults to `100`. With "+
+		"max_scale": atLeast(0, "Maximum number of pods. Required with `hpa`. With `keda`, defaults to `100`. With "+
 			"`knative`, `0` means no limit, and it defaults to the default of Knative."),
 	}
 	maps.Copy(attributes, knativeAttributes())
@@ -39,26 +39,20 @@ func autoscaleAttributes() map[string]schema.Attribute {
 	return attributes
 }
 
-func scale(atLeast int64, description string) schema.Attribute {
-	return tf.OptionalInteger(description, int64validator.Between(atLeast, math.MaxInt32))
+// atLeast returns an optional integer of 32 bits.
+func atLeast(minimum int64, description string) schema.Attribute {
+	return tf.OptionalInteger(description, int64validator.Between(minimum, math.MaxInt32))
 }
 
-// requiredObject returns a required object.
-func requiredObject(description string, attributes tf.Attributes) schema.Attribute {
-	object := tf.OptionalObject(description, attributes)
-	object.Required, object.Optional = true, false
-	return object
-}
-
-// count returns a required integer.
-func count(atLeast, atMost int64, description string) schema.Attribute {
+// count returns a required integer from 1.
+func count(maximum int64, description string) schema.Attribute {
 	return schema.Int64Attribute{Required: true, CustomType: tf.IntegerType{}, MarkdownDescription: description,
-		Validators: []validator.Int64{int64validator.Between(atLeast, atMost)}}
+		Validators: []validator.Int64{int64validator.Between(1, maximum)}}
 }
 
 func hpaAttributes() map[string]schema.Attribute {
 	target := func(description string, attributes tf.Attributes) schema.Attribute {
-		return requiredObject("Value that the autoscaler aims for."+description, attributes)
+		return tf.RequiredObject("Value that the autoscaler aims for."+description, attributes)
 	}
 	const oneOf = " Exactly one attribute must be set."
 	total := func() schema.Attribute {
@@ -68,7 +62,7 @@ func hpaAttributes() map[string]schema.Attribute {
 		})
 	}
 	metric := func() schema.Attribute {
-		return requiredObject("Metric.", tf.Attributes{
+		return tf.RequiredObject("Metric.", tf.Attributes{
 			"name": tf.RequiredText("Name of the metric.", stringvalidator.LengthAtLeast(1)),
 			"selector": tf.OptionalObject("Selector of the series of the metric.", tf.Attributes{
 				"match_labels": tf.OptionalTextMap("Labels of the series.", tf.NoNulls()),
@@ -78,7 +72,7 @@ func hpaAttributes() map[string]schema.Attribute {
 	name := func(noun string) schema.Attribute {
 		return tf.RequiredText("Name of the "+noun+".", stringvalidator.LengthAtLeast(1))
 	}
-	described := requiredObject("Object that the metric is about.", tf.Attributes{
+	described := tf.RequiredObject("Object that the metric is about.", tf.Attributes{
 		"api_version": tf.OptionalText("Version of the API of the object.", stringvalidator.LengthAtLeast(1)),
 		"kind":        name("kind of the object"),
 		"name":        name("object"),
@@ -89,7 +83,7 @@ func hpaAttributes() map[string]schema.Attribute {
 			map[string]schema.Attribute{
 				"resource": tf.OptionalObject("Resource usage of the pods, from metrics-server.",
 					tf.Attributes{"name": name("resource, `cpu` or `memory`"), "target": target(oneOf, tf.Attributes{
-						"average_utilization": scale(1, "Average usage of the pods, in percent of their requests."),
+						"average_utilization": atLeast(1, "Average usage of the pods, in percent of their requests."),
 						"average_value":       tf.OptionalQuantity("Average usage of the pods, such as `500m`."),
 					})}),
 				"pods": tf.OptionalObject("Metric of the pods in the custom metrics API, such as that of "+
@@ -117,8 +111,8 @@ func scalingRules(done string) schema.Attribute {
 		"policies": tf.OptionalObjects("Limits of the change.", tf.Attributes{
 			"type": tf.RequiredText("Unit of `value`, `Pods` or `Percent`.", stringvalidator.OneOf(
 				string(autoscalingv2.PodsScalingPolicy), string(autoscalingv2.PercentScalingPolicy))),
-			"value":          count(1, math.MaxInt32, "Largest change in `period_seconds`."),
-			"period_seconds": count(1, 1800, "Time in seconds, up to 1800."),
+			"value":          count(math.MaxInt32, "Largest change in `period_seconds`."),
+			"period_seconds": count(1800, "Time in seconds, up to 1800."),
 		}, listvalidator.SizeAtLeast(1)),
 	})
 }
@@ -154,9 +148,9 @@ func kedaAttributes() map[string]schema.Attribute {
 // knativeAttributes returns the attributes of Knative alone.
 func knativeAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"initial_scale": scale(0,
+		"initial_scale": atLeast(0,
 			"Number of pods after a change, before the load is measured. Defaults to the default of Knative, `1`."),
-		"target": scale(1, "Target load of each pod, in the unit of `metric`."),
+		"target": atLeast(1, "Target load of each pod, in the unit of `metric`."),
 		"target_utilization": tf.OptionalInteger("Percentage of `target` at which pods are added, from 1 to 100. "+
 			"Defaults to the default of Knative, `70`.", int64validator.Between(1, 100)),
 		"metric": tf.OptionalText("Metric of the load: `concurrency`, `rps`, `cpu`, `memory` or a custom metric. "+
@@ -164,7 +158,7 @@ func knativeAttributes() map[string]schema.Attribute {
 			"\"hpa.autoscaling.knative.dev\"`.", stringvalidator.LengthAtLeast(1)),
 		"window": tf.OptionalDuration("Time over which the load is averaged, from `6s` to `1h`. Defaults " +
 			"to the default of Knative, `60s`."),
-		"concurrency": scale(0,
+		"concurrency": atLeast(0,
 			"Maximum number of concurrent requests of one pod (`containerConcurrency`). Defaults to `0`, which means "+
 				"no limit."),
 		"scale_down_delay": tf.OptionalDuration("Duration of a lower load after which pods are removed. Defaults " +

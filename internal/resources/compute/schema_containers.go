@@ -3,12 +3,9 @@ package compute
 import (
 	"math"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -44,17 +41,10 @@ func otherContainer() map[string]schema.Attribute {
 		"env_from": envFromAttribute("container"),
 		"cpus":     tf.OptionalQuantity("CPU request, such as `100m`."),
 		"memory":   tf.OptionalQuantity("Memory request, such as `128Mi`."),
-		"limits": schema.MapAttribute{
-			Optional: true, ElementType: tf.QuantityType{}, Validators: tf.Quantities(),
-			PlanModifiers:       []planmodifier.Map{tf.KeepSameQuantities()},
-			MarkdownDescription: "Limits by resource, such as `{ memory = \"256Mi\" }`.",
-		},
+		"limits":   tf.OptionalQuantities("Limits by resource, such as `{ memory = \"256Mi\" }`."),
 		"ports": tf.OptionalObjects("Ports of the container. Sidecars of a Knative Service cannot have any.",
 			map[string]schema.Attribute{
-				"container_port": schema.Int64Attribute{
-					Required: true, CustomType: tf.IntegerType{}, MarkdownDescription: "Number of the port.",
-					Validators: []validator.Int64{int64validator.Between(1, math.MaxUint16)},
-				},
+				"container_port": count(math.MaxUint16, "Number of the port."),
 				"name": tf.OptionalText("Name of the port, such as `metrics`.", tf.ServiceName(),
 					stringvalidator.LengthAtMost(longestPortName)),
 			}),

@@ -23,10 +23,9 @@ func jobAttributes() map[string]schema.Attribute {
 			"they find each other as `<name>-<index>.<name>-headless`. A failed pod is kept, and another one starts. "+
 			"Without `port`, there is no Service, and `url` is null. The pods of a Job are immutable, so that most "+
 			"changes replace the compute.", map[string]schema.Attribute{
-			"completions": tf.OptionalInteger("Number of pods that must succeed. Defaults to `replicas`.",
-				int64validator.Between(1, math.MaxInt32)),
-			"backoff_limit": tf.OptionalInteger("Number of failed pods after which the Job fails. Defaults to the "+
-				"default of Kubernetes, `6`.", int64validator.Between(0, math.MaxInt32)),
+			"completions": atLeast(1, "Number of pods that must succeed. Defaults to `replicas`."),
+			"backoff_limit": atLeast(0, "Number of failed pods after which the Job fails. Defaults to the default of "+
+				"Kubernetes, `6`."),
 			"active_deadline": tf.OptionalDuration("Time after which a Job that still runs fails, in whole seconds, " +
 				"such as `12h`. Defaults to none."),
 			"ttl": tf.OptionalDuration("Time after its end until Kubernetes deletes the Job, in whole seconds, such " +

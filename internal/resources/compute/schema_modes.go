@@ -1,7 +1,6 @@
 package compute
 
 import (
-	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -58,15 +57,12 @@ func distributeTypes() []string {
 }
 
 func distributeAttributes() map[string]schema.Attribute {
-	workers := func(description string) schema.Attribute {
-		return tf.OptionalInteger(description, int64validator.Between(1, 1<<31-1))
-	}
 	return map[string]schema.Attribute{
 		"type": tf.TextWithDefault(manifest.DefaultDistribution, "Type of the distribution: `spmd`, `pytorch`, "+
 			"`jax`, `tensorflow`, `monarch` or `ray`. Defaults to `spmd`.",
 			stringvalidator.OneOf(distributeTypes()...)),
-		"workers": workers("Number of pods, including the first one (the head of Ray). Defaults to `1`."),
-		"quorum_workers": workers("Number of workers that must be available before a call starts. Defaults to all " +
+		"workers": atLeast(1, "Number of pods, including the first one (the head of Ray). Defaults to `1`."),
+		"quorum_workers": atLeast(1, "Number of workers that must be available before a call starts. Defaults to all "+
 			"workers."),
 		"quorum_timeout": tf.OptionalDuration("Maximum time that a call waits for the quorum. Defaults to " +
 			"`launch_timeout`."),

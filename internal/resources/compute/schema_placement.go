@@ -1,9 +1,6 @@
 package compute
 
 import (
-	"math"
-
-	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -24,8 +21,7 @@ func placementAttributes() map[string]schema.Attribute {
 			"the pods of the compute.", map[string]schema.Attribute{
 			"topology_key": tf.RequiredText("Label of the nodes whose values are the domains, such as "+
 				"`topology.kubernetes.io/zone`.", tf.LabelKey()),
-			"max_skew": tf.OptionalInteger("Maximum difference in the number of pods between two domains. "+
-				"Defaults to `1`.", int64validator.Between(1, math.MaxInt32)),
+			"max_skew": atLeast(1, "Maximum difference in the number of pods between two domains. Defaults to `1`."),
 			"when_unsatisfiable": tf.OptionalText("What happens to a pod that would violate the constraint: "+
 				"`DoNotSchedule` or `ScheduleAnyway`. Defaults to `DoNotSchedule`.",
 				stringvalidator.OneOf(string(corev1.DoNotSchedule), string(corev1.ScheduleAnyway))),

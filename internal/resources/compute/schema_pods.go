@@ -100,9 +100,6 @@ func volumeAttributes() map[string]schema.Attribute {
 
 // securityAttributes returns what the pods may do, and what replaces them.
 func securityAttributes() map[string]schema.Attribute {
-	id := func(description string) schema.Attribute {
-		return tf.OptionalInteger(description, int64validator.Between(0, math.MaxInt32))
-	}
 	capabilities := func(description string) schema.Attribute {
 		return tf.OptionalTexts(description, listvalidator.SizeAtLeast(1), listvalidator.UniqueValues(), tf.NoNulls(),
 			listvalidator.ValueStringsAre(tf.Capability()))
@@ -113,11 +110,11 @@ func securityAttributes() map[string]schema.Attribute {
 			"container, the others on the pod, so that they apply to all of its containers. Kubetorch's server "+
 			"installs packages when it starts, which requires a user that can write to the file system, unless "+
 			"`freeze` is set.", map[string]schema.Attribute{
-			"run_as_user":     id("ID of the user of the processes. Defaults to that of the image."),
-			"run_as_group":    id("ID of the primary group of the processes. Defaults to that of the image."),
+			"run_as_user":     atLeast(0, "ID of the user of the processes. Defaults to that of the image."),
+			"run_as_group":    atLeast(0, "ID of the primary group of the processes. Defaults to that of the image."),
 			"run_as_non_root": tf.OptionalBool("Whether a container whose user is root must not start."),
-			"fs_group": id("ID of the group that owns the files of mounted volumes, and that the processes are " +
-				"members of."),
+			"fs_group": atLeast(0, "ID of the group that owns the files of mounted volumes, and that the processes "+
+				"are members of."),
 			"supplemental_groups": schema.ListAttribute{
 				Optional: true, ElementType: types.Int64Type,
 				MarkdownDescription: "IDs of further groups of the processes.",

@@ -52,8 +52,7 @@ func portsAttribute() schema.Attribute {
 		"gRPC. The Service has the same numbers.", map[string]schema.Attribute{
 		"name": tf.RequiredText("Name of the port in the container and in the Service, such as `metrics`.",
 			tf.PortName()),
-		"port": schema.Int64Attribute{Required: true, CustomType: tf.IntegerType{}, MarkdownDescription: "Number of " +
-			"the port.", Validators: []validator.Int64{int64validator.Between(1, math.MaxUint16)}},
+		"port": count(math.MaxUint16, "Number of the port."),
 		"protocol": tf.OptionalText("Protocol, `TCP`, `UDP` or `SCTP`. Defaults to `TCP`.",
 			stringvalidator.OneOf(string(corev1.ProtocolTCP), string(corev1.ProtocolUDP), string(corev1.ProtocolSCTP))),
 		"app_protocol": tf.OptionalText("Application protocol (`appProtocol`) of the port of the Service, such as "+
@@ -85,8 +84,8 @@ func serviceAttribute() schema.Attribute {
 
 func probeAttribute(description string) schema.Attribute {
 	threshold := func(what, unset string) schema.Attribute {
-		return tf.OptionalInteger(fmt.Sprintf("Number of consecutive %s after which the probe has this result. "+
-			"Defaults to `%s`.", what, unset), int64validator.Between(1, math.MaxInt32))
+		return atLeast(1, fmt.Sprintf("Number of consecutive %s after which the probe has this result. Defaults to "+
+			"`%s`.", what, unset))
 	}
 	return tf.OptionalObject(description+" Exactly one of `http_get`, `grpc`, `tcp_socket` and `exec` must be set.",
 		map[string]schema.Attribute{

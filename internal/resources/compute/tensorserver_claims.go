@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -51,8 +50,7 @@ func (p *planner) hasImmutableTemplates(ctx context.Context, workload *unstructu
 
 // warnOfClaims warns of templates whose claim will differ from the template: an existing claim of a changed template,
 // and a claim that is shared.
-func (p *planner) warnOfClaims(ctx context.Context) diag.Diagnostics {
-	var diags diag.Diagnostics
+func (p *planner) warnOfClaims(ctx context.Context) {
 	attribute := path.Root("volume_claim_templates")
 	var applied, planned []manifest.VolumeClaimTemplate
 	p.converter.Decode(attribute, p.State.VolumeClaimTemplates, &applied)
@@ -62,12 +60,12 @@ func (p *planner) warnOfClaims(ctx context.Context) diag.Diagnostics {
 		was := slices.IndexFunc(applied, func(o manifest.VolumeClaimTemplate) bool { return o.Name == t.Name })
 		switch {
 		case was < 0 && t.Name != "":
-			diags.Append(p.warnOfSharedClaim(ctx, at, t.Name)...)
+			p.warnOfSharedClaim(ctx, at, t.Name)
 		case was >= 0 && t.Size != nil && applied[was].Size != nil &&
 			(applied[was].Size.Cmp(*t.Size) != 0 || applied[was].StorageClass != t.StorageClass ||
 				applied[was].AccessMode != t.AccessMode):
 			claim := fmt.Sprintf("%s-%s-0", t.Name, p.Plan.Name.ValueString())
-			diags.AddAttributeWarning(at, "The claim is not changed",
+			p.Diags.AddAttributeWarning(at, "The claim is not changed",
 				fmt.Sprintf("The PersistentVolumeClaim of the template keeps its data, class and access mode, and "+
 					"its size unless its class allows expansion. It is %s, or with operators of SkyTorch since "+
 					"February 2026 %s. \n\nNext step: For an empty claim, use another name for the template. To "+
@@ -75,13 +73,11 @@ func (p *planner) warnOfClaims(ctx context.Context) diag.Diagnostics {
 					"%s", claim, t.Name, claim, p.Plan.Namespace.ValueString()))
 		}
 	}
-	return diags
 }
 
 // warnOfSharedClaim warns if a claim with the name of a new template exists, or if another compute of this run has
 // such a template.
-func (p *planner) warnOfSharedClaim(ctx context.Context, at path.Path, name string) diag.Diagnostics {
-	var diags diag.Diagnostics
+func (p *planner) warnOfSharedClaim(ctx context.Context, at path.Path, name string) {
 	namespace := p.Plan.Namespace.ValueString()
 	ref := kube.Ref{Kind: kind.PersistentVolumeClaim(), Namespace: namespace, Name: name}
 	user := ""
@@ -96,12 +92,11 @@ func (p *planner) warnOfSharedClaim(ctx context.Context, at path.Path, name stri
 		}
 	}
 	if user != "" {
-		diags.AddAttributeWarning(at.AtName("name"), "The claim is shared",
+		p.Diags.AddAttributeWarning(at.AtName("name"), "The claim is shared",
 			fmt.Sprintf("Operators of SkyTorch since February 2026 directly mount the PersistentVolumeClaim %s/%s "+
 				"for a template named %s, with the labels of the operator, and %s. Both then share the data, and the "+
 				"size of the template may be ignored.\n\nNext step: Use a name for the template that is unique in "+
 				"the namespace, such as %s-%s; for a kt_volume, use `volumes`.",
 				namespace, name, name, user, p.Plan.Name.ValueString(), name))
 	}
-	return diags
 }

@@ -72,13 +72,13 @@ func (m *model) omittedErrors(err error, failure diag.Diagnostic) diag.Diagnosti
 // warnOfOmitted warns of new values of attributes that no tested version of SkyTorch's operator applies
 // (pkg/controllers/statefulset.go of github.com/astefanutti/skytorch at commit 39cbfc9). It is not an error, since
 // other versions may apply them. After the apply, the StatefulSet shows which ones are applied.
-func warnOfOmitted(state, m *model) diag.Diagnostics {
-	var diags diag.Diagnostics
+func (p *planner) warnOfOmitted() {
+	m, state := p.Plan, p.State
 	if m.Runtime.ValueString() != kind.RuntimeSkyTorch {
-		return diags
+		return
 	}
 	warn := func(at path.Path) {
-		diags.AddAttributeWarning(at, "The SkyTorch operator may ignore this attribute",
+		p.Diags.AddAttributeWarning(at, "The SkyTorch operator may ignore this attribute",
 			fmt.Sprintf("The tested versions of the SkyTorch operator omit %s without an error, and the pod runs "+
 				"without it. The apply compares the pod template with the request, and fails if the installed "+
 				"operator omits it.", at))
@@ -89,7 +89,7 @@ func warnOfOmitted(state, m *model) diag.Diagnostics {
 		}
 	}
 	if m.Secrets.Equal(state.Secrets) {
-		return diags
+		return
 	}
 	for i, element := range m.Secrets.Elements() {
 		secret, _ := element.(types.Object)
@@ -97,7 +97,6 @@ func warnOfOmitted(state, m *model) diag.Diagnostics {
 			warn(path.Root("secrets").AtListIndex(i).AtName("mount_path"))
 		}
 	}
-	return diags
 }
 
 // hasContent reports whether a value is known and not an empty collection.

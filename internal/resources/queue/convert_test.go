@@ -274,15 +274,14 @@ func TestPlanWarnsOfSettingsThatAnAdoptedQueueKeeps(t *testing.T) {
 func TestFlavorThatIsStillNamedIsReleased(t *testing.T) {
 	t.Parallel()
 	wanted := kueue.Queue{Flavors: []kueue.Flavor{{Name: "h100"}}}
-	released := stillNamed(wanted)
-	for _, test := range []struct {
-		kind, name string
-		want       bool
-	}{{"ResourceFlavor", "h100", true}, {"ResourceFlavor", "a100", false}, {"LocalQueue", "h100", false}} {
-		obj := &unstructured.Unstructured{Object: map[string]any{"kind": test.kind,
-			"metadata": map[string]any{"name": test.name}}}
-		if got := released(obj); got != test.want {
-			t.Errorf("%s %s is released: %t", test.kind, test.name, got)
+	for name, want := range map[string]bool{"h100": true, "a100": false} {
+		if got := namesFlavor(wanted, name); got != want {
+			t.Errorf("ResourceFlavor %s is released: %t", name, got)
 		}
+	}
+	local := &unstructured.Unstructured{Object: map[string]any{"kind": "LocalQueue",
+		"metadata": map[string]any{"name": "h100"}}}
+	if released, err := (releaser{wanted: wanted}).release(t.Context(), local); released || err != nil {
+		t.Errorf("LocalQueue h100 is released: %t, %v", released, err)
 	}
 }

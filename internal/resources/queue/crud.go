@@ -73,7 +73,7 @@ func (w writer) apply(ctx context.Context, prior owned.Objects) (change *owned.C
 	change = &owned.Change{
 		Run: w.Data.Run, RecordedCluster: w.RecordedCluster, Memory: w.Memory, Creation: w.Creation,
 		Rank: kueue.Rank, DeletionRank: deletionRank, Send: w.send,
-		Release: releaser{w.Data.Cluster, w.Plan.Name.ValueString(), stillNamed(wanted.Queue), w.Diags}.release,
+		Release: releaser{w.Data.Cluster, w.Plan.Name.ValueString(), wanted.Queue, w.Diags}.release,
 		Incomplete: "Other objects of the queue exist, and it is in state with `active = false`. The next plan shows " +
 			"the missing objects, and its apply creates them and replaces nothing.",
 	}
@@ -147,7 +147,7 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 	if remaining := d.DeleteObjects(ctx, queues, nil); len(remaining) > 0 {
 		return
 	}
-	flavors := releaser{d.Data.Cluster, d.State.Name.ValueString(), stillNamed(kueue.Queue{}), d.Diags}
+	flavors := releaser{d.Data.Cluster, d.State.Name.ValueString(), kueue.Queue{}, d.Diags}
 	others = slices.DeleteFunc(others, func(obj *unstructured.Unstructured) bool {
 		released, err := flavors.release(ctx, obj)
 		if err != nil {

@@ -42,7 +42,7 @@ func (p *planner) warnOfFlavors(obsolete owned.Objects) {
 		ref := flavorRef(obj.GetName())
 		switch {
 		case !isFlavor(obj):
-		case stillNamed(p.wanted.Queue)(obj):
+		case namesFlavor(p.wanted.Queue, obj.GetName()):
 			p.Diags.AddAttributeWarning(path.Root("flavors"), ref.String()+" is no longer managed",
 				"The configuration no longer describes its nodes, but still names it. It is not deleted, and this "+
 					"queue no longer changes it.")
@@ -51,14 +51,6 @@ func (p *planner) warnOfFlavors(obsolete owned.Objects) {
 				"The configuration no longer contains it. If another ClusterQueue uses it at that time, it stays "+
 					"in the cluster and is no longer managed.")
 		}
-	}
-}
-
-// stillNamed returns a function that reports whether an object is a ResourceFlavor that the queue names without
-// defining it. It is released instead of deleted, because the queue uses it.
-func stillNamed(wanted kueue.Queue) func(*unstructured.Unstructured) bool {
-	return func(obj *unstructured.Unstructured) bool {
-		return isFlavor(obj) && namesFlavor(wanted, obj.GetName())
 	}
 }
 
@@ -76,11 +68,12 @@ func ownerOf(obj *unstructured.Unstructured) (id string, known bool) {
 	return obj.GetAnnotations()[kueue.OwnerAnnotation], isFlavor(obj)
 }
 
-// releaser releases the flavors that a queue no longer defines and that are in use.
+// releaser releases the flavors that a queue no longer defines and that are in use. The queue itself uses those that it
+// still names without defining them.
 type releaser struct {
 	cluster *kube.Cluster
-	queue   string // name of the ClusterQueue
-	named   func(*unstructured.Unstructured) bool
+	queue   string      // name of the ClusterQueue
+	wanted  kueue.Queue // empty for a queue that is deleted
 	diags   *diag.Diagnostics
 }
 
@@ -90,7 +83,7 @@ func (r releaser) release(ctx context.Context, obj *unstructured.Unstructured) (
 	if !isFlavor(obj) {
 		return false, nil
 	}
-	if !r.named(obj) {
+	if !namesFlavor(r.wanted, obj.GetName()) {
 		use, err := r.use(ctx, obj.GetName())
 		if err != nil || use == "" {
 			return false, err

@@ -45,16 +45,13 @@ func shareAttribute(what, example string) schema.Attribute {
 		return schema.StringAttribute{Required: true, CustomType: tf.LimitType{},
 			PlanModifiers: []planmodifier.String{tf.KeepSameLimit()}, MarkdownDescription: description}
 	}
-	return schema.SingleNestedAttribute{
-		Required: true, MarkdownDescription: what + " of the queue.",
-		Attributes: map[string]schema.Attribute{
-			"quota": amount("Guaranteed quantity, such as " + example + ", or `-1` for no limit."),
-			"limit": amount("Maximum quantity, including what other queues do not use, or `-1` for no limit. With " +
-				"`0`, the queue gets nothing above its quota."),
-			"over_quota_weight": schema.Float64Attribute{Optional: true,
-				Validators: []validator.Float64{float64validator.AtLeast(0)},
-				MarkdownDescription: "Weight of the queue in the division of the quantity that is left after all " +
-					"quotas. KAI defaults to 0, with which the queue gets none of it."},
-		},
-	}
+	return tf.RequiredObject(what+" of the queue.", map[string]schema.Attribute{
+		"quota": amount("Guaranteed quantity, such as " + example + ", or `-1` for no limit."),
+		"limit": amount("Maximum quantity, including what other queues do not use, or `-1` for no limit. With `0`, " +
+			"the queue gets nothing above its quota."),
+		"over_quota_weight": schema.Float64Attribute{Optional: true,
+			Validators: []validator.Float64{float64validator.AtLeast(0)},
+			MarkdownDescription: "Weight of the queue in the division of the quantity that is left after all " +
+				"quotas. KAI defaults to 0, with which the queue gets none of it."},
+	})
 }

@@ -54,12 +54,6 @@ func (m *model) unknownStatus() queueStatus {
 	return status
 }
 
-// statusOf returns the attributes for the status of the ClusterQueue.
-func statusOf(status ready.ClusterQueueStatus) queueStatus {
-	return queueStatus{types.BoolValue(status.Verdict.Ready), types.Int64Value(status.Pending),
-		types.Int64Value(status.Admitted), usageOf(status.Reserved)}
-}
-
 func usageOf(quantities map[string]map[string]resource.Quantity) types.Map {
 	usage := map[string]attr.Value{}
 	for key, resources := range quantities {
@@ -82,7 +76,9 @@ func (m *model) setStatus(live *unstructured.Unstructured) {
 		m.queueStatus = queueStatus{Active: types.BoolValue(live != nil), Usage: usageOf(ready.KAIUsage(live))}
 		return
 	}
-	m.queueStatus = statusOf(ready.AssessClusterQueue(live))
+	status := ready.AssessClusterQueue(live)
+	m.queueStatus = queueStatus{types.BoolValue(status.Verdict.Ready), types.Int64Value(status.Pending),
+		types.Int64Value(status.Admitted), usageOf(status.Reserved)}
 }
 
 // ofKAI reports whether KAI schedules the workloads of the queue, and not Kueue.

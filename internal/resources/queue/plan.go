@@ -110,7 +110,7 @@ func (p *planner) preview(ctx context.Context, changed owned.Objects) bool {
 			p.Diags = p.Diags[:before]
 			p.Diags.AddAttributeWarning(path.Root("kai").AtName("parent_queue"), "Planned without the check of KAI",
 				fmt.Sprintf("KAI rejects the queue as long as its parent queue does not exist, and this run manages "+
-					"the parent queue, too. The response of KAI: %v", verdict.Err()))
+					"the parent queue, too. The response of KAI: %v", verdict.Err))
 			continue
 		}
 		if verdict.Is(kube.Immutable) && inState {

@@ -137,13 +137,11 @@ func (hooks) Import(ctx context.Context, reading *reading) error {
 
 // find returns the queue to import: the ClusterQueue with the name, or else the Queue of KAI.
 func (r reader) find(ctx context.Context) (*unstructured.Unstructured, error) {
-	var err error
 	if r.Listing != nil {
 		return r.Live, nil
 	}
 	for _, ref := range []kube.Ref{r.State.ref(), kaiQueueRef(r.State.Name.ValueString())} {
-		var found *unstructured.Unstructured
-		found, err = r.Data.Cluster.API.Get(ctx, ref)
+		found, err := r.Data.Cluster.API.Get(ctx, ref)
 		if err == nil {
 			return found, nil
 		}

@@ -93,10 +93,7 @@ func observed(objects []*unstructured.Unstructured) spec {
 func (hooks) Validate(ctx context.Context, known *model, rules lifecycle.Validation) diag.Diagnostics {
 	wanted, invalid := known.spec(ctx, tf.Defaults{}) // the rules do not depend on the provider block
 	rules.Hidden.Add(invalid)
-	if problems := wanted.validate().Known(rules.Hidden.Has); len(problems) > 0 {
-		return renderErrors(problems)
-	}
-	return nil
+	return renderErrors(wanted.validate().Known(rules.Hidden.Has))
 }
 
 // renderErrors returns each error of the renderer as a diagnostic of its attribute.

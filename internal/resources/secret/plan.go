@@ -52,14 +52,13 @@ func (p *planner) gather(ctx context.Context) {
 	source, diags := gather(ctx, p.Config, localSourceOf(p.Data))
 	if diags.HasError() && p.isConfigUnchanged() {
 		for _, d := range diags {
-			warning := diag.NewWarningDiagnostic(d.Summary(), d.Detail()+"\n\n"+
+			var warning diag.Diagnostic = diag.NewWarningDiagnostic(d.Summary(), d.Detail()+"\n\n"+
 				"The Secret in the cluster is kept unchanged. The provider cannot compare its values with the "+
 				"source, and restores nothing. Any other change of the Secret requires the source.")
 			if at, ok := d.(diag.DiagnosticWithPath); ok {
-				p.Diags.Append(diag.WithPath(at.Path(), warning))
-			} else {
-				p.Diags.Append(warning)
+				warning = diag.WithPath(at.Path(), warning)
 			}
+			p.Diags.Append(warning)
 		}
 		p.unread = true
 		return

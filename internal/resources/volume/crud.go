@@ -159,6 +159,7 @@ func (w writer) wait(ctx context.Context) {
 	if w.Diags.HasError() {
 		return
 	}
+	w.PrivateState.Waiting = false
 	if wanted := w.Plan.WaitForBound; wanted.IsNull() || wanted.ValueBool() {
 		cluster, ref := w.Data.Cluster, w.Plan.claimRef()
 		verdict, err := observe.WaitClaim(ctx, cluster, ref, wanted.ValueBool())
@@ -172,8 +173,6 @@ func (w writer) wait(ctx context.Context) {
 				verdict.Message+" Restart the pods that use it.")
 		}
 		w.PrivateState.Waiting = err != nil
-	} else {
-		w.PrivateState.Waiting = false
 	}
 	w.save(ctx)
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -132,16 +131,14 @@ func (p *planner) dryRun(ctx context.Context) {
 	if object == nil || p.Short() || !p.Creating && p.Plan.Manifests.Equal(p.State.Manifests) {
 		return
 	}
-	p.Data.Run.Preview(func() { p.preview(ctx, object) })
-}
-
-// preview validates the claim. In an update, an immutable field is an error: a replacement would delete the data.
-func (p *planner) preview(ctx context.Context, object *unstructured.Unstructured) {
-	if forecast := p.DryRun(ctx, object, !p.Creating, p.replacedUID); forecast.Is(kube.Immutable) && !p.Creating {
-		p.Diags.AddError("Immutable PersistentVolumeClaim field changed",
-			"The plan would change an immutable field of "+p.Plan.claimRef().String()+
-				".\n\nNext step: Check what the plan changes in `manifests`, and revert this change.")
-	}
+	p.Data.Run.Preview(func() {
+		forecast := p.DryRun(ctx, object, !p.Creating, p.replacedUID)
+		if forecast.Is(kube.Immutable) && !p.Creating { // a replacement would delete the data
+			p.Diags.AddError("Immutable PersistentVolumeClaim field changed",
+				"The plan would change an immutable field of "+p.Plan.claimRef().String()+
+					".\n\nNext step: Check what the plan changes in `manifests`, and revert this change.")
+		}
+	})
 }
 
 // setComputed sets the other computed attributes.

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -52,16 +53,11 @@ func (f Filter) validate() diag.Diagnostics {
 
 // selector returns the label selector of the filter together with a further one.
 func (f Filter) selector(further string) string {
-	var all []string
-	for _, selector := range []string{f.LabelSelector.ValueString(), further} {
-		if selector != "" {
-			all = append(all, selector)
-		}
-	}
+	all := []string{f.LabelSelector.ValueString(), further}
 	if !f.Username.IsNull() {
 		all = append(all, kind.UsernameLabel+"="+f.Username.ValueString())
 	}
-	return strings.Join(all, ",")
+	return strings.Join(slices.DeleteFunc(all, func(selector string) bool { return selector == "" }), ",")
 }
 
 // admits reports whether an object passes the filters that the API server does not evaluate.

@@ -55,12 +55,6 @@ type Model[M any] interface {
 	embedding
 }
 
-// ConfigValidator is a hook that validates a configuration, in addition to the schema, which reports empty attributes
-// and null elements itself.
-type ConfigValidator[M any] interface {
-	Validate(context.Context, *M, Validation) diag.Diagnostics
-}
-
 // Validation are the circumstances of a validation.
 type Validation struct {
 	// Hidden are the paths of the values that the configuration of a [Kind.Masked] lacks: they are unknown or invalid.
@@ -78,8 +72,7 @@ type Kind struct {
 	// Description and Attributes are the schema.
 	Description string
 	Attributes  func() map[string]schema.Attribute
-	// Masked is true if the configuration that the hook validates contains no unknown or invalid values; see
-	// [ConfigValidator].
+	// Masked is true if the configuration that [Hooks] validate contains no unknown or invalid values.
 	Masked bool
 
 	// ObjectName returns the name of the first object of a resource; nil if it is the name of the resource.
@@ -118,7 +111,9 @@ type Hooks[M, N any] interface {
 	Apply(context.Context, *Writing[M, N])
 	// Delete deletes the objects in state, and waits until they no longer exist.
 	Delete(context.Context, *Deleting[M, N])
-	ConfigValidator[M]
+	// Validate validates a configuration, in addition to the schema, which reports empty attributes and null elements
+	// itself.
+	Validate(context.Context, *M, Validation) diag.Diagnostics
 }
 
 // Resource implements a resource.

@@ -145,7 +145,7 @@ func TestMovedObjectIsReadFromTheStateOfItsProvider(t *testing.T) {
 		}
 	}
 	all := supportedSources(func(schema.GroupKind) bool { return true })
-	if !slices.IsSorted(all) || len(all) != len(typedSources())+3 {
+	if !slices.IsSorted(all) || len(all) != 2*len(typedSources())+3 {
 		t.Errorf("supported: %v", all)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -68,8 +67,10 @@ type stateReader func(state []byte) (*Moved, error)
 // moveSources returns the readers by the name of the provider and the resource type.
 func moveSources() map[string]map[string]stateReader {
 	kubernetes := map[string]stateReader{"kubernetes_manifest": readManifest}
-	for name, kindName := range typedSources() {
-		kubernetes[name] = readMetadata(kindName)
+	for of, names := range typedSources() {
+		for _, name := range names {
+			kubernetes[name] = readMetadata(of)
+		}
 	}
 	kubectl := map[string]stateReader{"kubectl_manifest": readKubectl}
 	return map[string]map[string]stateReader{
@@ -80,37 +81,29 @@ func moveSources() map[string]map[string]stateReader {
 	}
 }
 
-// typedSources returns the resource types of the Kubernetes provider for one kind each. Types without the suffix _v1
-// are older names of the same resources.
-func typedSources() map[string]schema.GroupKind {
-	apps := func(name string) schema.GroupKind { return schema.GroupKind{Group: "apps", Kind: name} }
-	batch := func(name string) schema.GroupKind { return schema.GroupKind{Group: "batch", Kind: name} }
-	return map[string]schema.GroupKind{
-		"kubernetes_deployment":                 apps("Deployment"),
-		"kubernetes_deployment_v1":              apps("Deployment"),
-		"kubernetes_stateful_set":               apps("StatefulSet"),
-		"kubernetes_stateful_set_v1":            apps("StatefulSet"),
-		"kubernetes_daemonset":                  apps("DaemonSet"),
-		"kubernetes_daemon_set_v1":              apps("DaemonSet"),
-		"kubernetes_job":                        batch("Job"),
-		"kubernetes_job_v1":                     batch("Job"),
-		"kubernetes_cron_job":                   batch("CronJob"),
-		"kubernetes_cron_job_v1":                batch("CronJob"),
-		"kubernetes_pod":                        kind.Pod().GroupKind(),
-		"kubernetes_pod_v1":                     kind.Pod().GroupKind(),
-		"kubernetes_persistent_volume_claim":    kind.PersistentVolumeClaim().GroupKind(),
-		"kubernetes_persistent_volume_claim_v1": kind.PersistentVolumeClaim().GroupKind(),
-		"kubernetes_secret":                     kind.Secret().GroupKind(),
-		"kubernetes_secret_v1":                  kind.Secret().GroupKind(),
+// typedSources returns the resource types of the Kubernetes provider that are for one kind each, by that kind. Types
+// without the suffix _v1 are older names of the same resources.
+func typedSources() map[schema.GroupKind][]string {
+	return map[schema.GroupKind][]string{
+		{Group: "apps", Kind: "Deployment"}:  {"kubernetes_deployment", "kubernetes_deployment_v1"},
+		{Group: "apps", Kind: "StatefulSet"}: {"kubernetes_stateful_set", "kubernetes_stateful_set_v1"},
+		{Group: "apps", Kind: "DaemonSet"}:   {"kubernetes_daemonset", "kubernetes_daemon_set_v1"},
+		{Group: "batch", Kind: "Job"}:        {"kubernetes_job", "kubernetes_job_v1"},
+		{Group: "batch", Kind: "CronJob"}:    {"kubernetes_cron_job", "kubernetes_cron_job_v1"},
+		kind.Pod().GroupKind():               {"kubernetes_pod", "kubernetes_pod_v1"},
+		kind.Secret().GroupKind():            {"kubernetes_secret", "kubernetes_secret_v1"},
+		kind.PersistentVolumeClaim().GroupKind(): {
+			"kubernetes_persistent_volume_claim", "kubernetes_persistent_volume_claim_v1",
+		},
 	}
 }
 
 // supportedSources returns the names of the resource types that can become a resource for some kinds.
 func supportedSources(accepts func(schema.GroupKind) bool) []string {
 	names := []string{"kubernetes_manifest", "kubectl_manifest", "k8sconnect_object"}
-	for name, of := range maps.All(typedSources()) {
+	for of, typed := range typedSources() {
 		if accepts(of) {
-			names = append(names, name)
+			names = append(names, typed...)
 		}
 	}
 	slices.Sort(names)

@@ -42,20 +42,16 @@ type Planning[M, N any] struct {
 	// Terminating reports whether the last refresh has found that the object in state is being deleted. The resource is
 	// then replaced.
 	Terminating bool
+	// Creation returns the creation of the plan, also for objects that an update adds. Each call returns a new one,
+	// which has admitted nothing yet.
+	Creation func() *owned.Creation
+	// Memory is that of the objects in state; nil in a creation. It is decoded at the first call, since a plan without
+	// changes does not need it.
+	Memory func() owned.Memory
 
-	private   privateData // of the resource, and saved with the plan
-	creation  func() *owned.Creation
+	private   privateData     // of the resource, and saved with the plan
 	previewed *owned.Creation // of the objects of [Planning.DryRun]
-	memory    func() owned.Memory
 }
-
-// Creation returns the creation of the plan, also for objects that an update adds. Each call returns a new one,
-// which has admitted nothing yet.
-func (p *Planning[M, N]) Creation() *owned.Creation { return p.creation() }
-
-// Memory is that of the objects in state; nil in a creation. It is decoded at the
-// first call, since a plan without changes does not need it.
-func (p *Planning[M, N]) Memory() owned.Memory { return p.memory() }
 
 // ReplaceIfMoved plans a replacement if the name or the namespace changes.
 func (p *Planning[M, N]) ReplaceIfMoved() {
@@ -220,12 +216,12 @@ func (r *Resource[M, N]) planning(
 		return memory
 	}
 	if creating {
-		p.memory = func() owned.Memory { return nil }
+		p.Memory = func() owned.Memory { return nil }
 		p.Replaced, p.ReplacedPrivateState = load(), privateState
 	} else {
-		p.memory, p.PrivateState = sync.OnceValue(load), privateState
+		p.Memory, p.PrivateState = sync.OnceValue(load), privateState
 	}
-	p.creation = func() *owned.Creation {
+	p.Creation = func() *owned.Creation {
 		creation := r.creation(commonOf(plan))
 		creation.Replaced, creation.PerObject = p.Replaced, !creating
 		if creating && r.data.Configured() {
@@ -239,7 +235,10 @@ func (r *Resource[M, N]) planning(
 // plan completes a plan.
 func (r *Resource[M, N]) plan(ctx context.Context, p *Planning[M, N]) {
 	plan, state := commonOf(p.Plan), commonOf(p.State)
-	p.Diags.Append(r.setIdentity(plan, commonOf(p.Config), state)...)
+	namespace, diags := owned.Namespace(r.data, commonOf(p.Config).Namespace, state.Namespace, r.Kind.Noun)
+	p.Diags.Append(diags...)
+	plan.Namespace = namespace
+	plan.ID = plan.Identity().ID()
 	if p.Creating {
 		p.Diags.Append(owned.PlanCreate(r.data, p.Creation(), p.Replaced.Contains(r.Kind.object(plan)))...)
 	} else if p.Diags.Append(requireRefresh(p.Moved, state)...); p.Diags.HasError() {
@@ -253,13 +252,4 @@ func (r *Resource[M, N]) plan(ctx context.Context, p *Planning[M, N]) {
 		p.Diags.Append(r.refuseIfProtected(state)...)
 	}
 	p.Diags.Append(p.planMoved(r.Kind)...)
-}
-
-// setIdentity sets the namespace and the ID. A namespace that the configuration omits is resolved once and then
-// kept, because another context of the kubeconfig must not move an object.
-func (r *Resource[M, N]) setIdentity(plan, config, state *Common) diag.Diagnostics {
-	var diags diag.Diagnostics
-	plan.Namespace, diags = owned.Namespace(r.data, config.Namespace, state.Namespace, r.Kind.Noun)
-	plan.ID = plan.Identity().ID()
-	return diags
 }

@@ -182,12 +182,12 @@ func (r *Resource[M, N]) readRevealed(
 func (r *Resource[M, N]) refresh(ctx context.Context, reading *Reading[M, N], state *Common) error {
 	switch {
 	case !state.Manifests.IsNull():
+		return r.Hooks.Refresh(ctx, reading)
 	case reading.Short:
 		return errImports
 	default:
 		return r.Hooks.Import(ctx, reading)
 	}
-	return r.Hooks.Refresh(ctx, reading)
 }
 
 // errImports ends a refresh on the short path that changes the state in any case.

@@ -250,7 +250,7 @@ func TestClaimOfRemovedFieldsNeedsTheResultOfTheApply(t *testing.T) {
 	r.Edit(t, mapPath+"a", "kubectl-edit", setData("k", "edited"))
 	live := r.Object(mapPath + "a")
 	before := len(r.Requests("patch"))
-	for name, dryRun := range map[string]DryRun{
+	for name, dryRun := range map[string]func() (*unstructured.Unstructured, error){
 		"the dry run fails": func() (*unstructured.Unstructured, error) { return nil, errors.New("invalid") },
 		"the provider owns nothing": func() (*unstructured.Unstructured, error) {
 			return obj, nil

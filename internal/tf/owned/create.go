@@ -32,7 +32,7 @@ func Create(
 	}
 	switch {
 	case err == nil:
-		creation.Created(ref, live)
+		creation.created = append(creation.created, created{ref: ref, live: live})
 	case kube.OutcomeUnknown(err):
 		memory.Expect(manifest.Key(obj), creation)
 	default:
@@ -45,18 +45,15 @@ func Create(
 func CreateSecret(
 	ctx context.Context, r *run.Run, creation *Creation, ref kube.Ref, secret *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
-	marked := creation.Mark(secret)
-	var live *unstructured.Unstructured
-	var err error
+	apply := r.Cluster.Apply
 	if creation.IsNew(ref) {
-		live, err = r.Cluster.ApplyNew(ctx, marked)
-	} else {
-		live, err = r.Cluster.Apply(ctx, marked)
+		apply = r.Cluster.ApplyNew
 	}
+	live, err := apply(ctx, creation.Mark(secret))
 	if err != nil {
 		return nil, creation.explainRejection(ctx, r, ref, err)
 	}
-	creation.Created(ref, live)
+	creation.created = append(creation.created, created{ref: ref, live: live})
 	return live, nil
 }
 

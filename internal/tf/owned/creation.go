@@ -149,12 +149,7 @@ func (c *Creation) endClaims(r *run.Run, inState bool) {
 	}
 }
 
-// Created records an object that was created.
-func (c *Creation) Created(ref kube.Ref, live *unstructured.Unstructured) {
-	c.created = append(c.created, created{ref: ref, live: live})
-}
-
-// Complete records that the resource is in state.
+// Complete records that the resource is in state, with the objects that were created.
 func (c *Creation) Complete(r *run.Run) {
 	r.Planned(c.resource()).Executed()
 	c.endClaims(r, true)

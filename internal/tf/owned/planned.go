@@ -21,8 +21,7 @@ func PlanCreate(data *tf.ProviderData, creation *Creation, replacement bool) dia
 	}
 	// Deleting a PersistentVolumeClaim deletes its data, in either order of the two operations.
 	mayDestroy := creation.Adopt && creation.Type != tf.VolumeType
-	return conflict(data.Run.Planned(creation.Type+" "+creation.ID).Create(replacement, mayDestroy), creation.Type,
-		creation.ID)
+	return conflict(data.Run.Planned(creation.resource()).Create(replacement, mayDestroy), creation.Type, creation.ID)
 }
 
 // PlanInState records what is planned for a resource in state: [run.Planned.Keep], unless it is replaced, or

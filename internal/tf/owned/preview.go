@@ -23,8 +23,8 @@ type Forecast struct {
 	// After is the object that an apply would result in. It is nil if the server sent no response or rejects the
 	// object.
 	After *unstructured.Unstructured
-
-	err error
+	// Err is why the server rejects the object, or nil.
+	Err error
 }
 
 // PreviewOwner is like Preview, for an object of which only the name is known.
@@ -32,7 +32,7 @@ func PreviewOwner(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, crea
 	if creation.Adopt {
 		return Forecast{Ref: ref}
 	}
-	return Forecast{Ref: ref, err: creation.check(ctx, cluster, ref)}
+	return Forecast{Ref: ref, Err: creation.check(ctx, cluster, ref)}
 }
 
 // Preview checks whether creation admits an existing object, and dry-runs the apply. creation is nil if the object
@@ -45,7 +45,7 @@ func (m Memory) Preview(
 ) Forecast {
 	ref, err := cluster.Discovery.RefOf(ctx, obj)
 	if err != nil {
-		return Forecast{Ref: ref, err: err}
+		return Forecast{Ref: ref, Err: err}
 	}
 	if replacedUID != "" {
 		if live, err := cluster.Store.Get(ctx, ref); err == nil && live.GetUID() == replacedUID {
@@ -65,12 +65,14 @@ func (m Memory) Preview(
 		after, err = previewNew(ctx, cluster, ref, obj, creation)
 	}
 	if kube.ClassOf(err) == kube.Immutable && creation != nil {
-		// Terraform passes no state of a tainted resource, whose objects are deleted before the creation.
-		if live, readErr := cluster.Store.Get(ctx, ref); readErr == nil && creation.holds(live) {
+		// Terraform passes no state of a tainted resource, whose objects are deleted before the creation. The creation
+		// also waits for an object that is being deleted.
+		live, readErr := cluster.Store.Get(ctx, ref)
+		if readErr == nil && (creation.holds(live) || live.GetDeletionTimestamp() != nil) {
 			err = nil
 		}
 	}
-	return Forecast{Ref: ref, After: after, err: err}
+	return Forecast{Ref: ref, After: after, Err: err}
 }
 
 // previewNew dry-runs the apply of a new object. It reads the existing object only if the server does not respond
@@ -89,12 +91,9 @@ func previewNew(
 	return after, err
 }
 
-// Err returns why the server rejects the object, or nil.
-func (f Forecast) Err() error { return f.err }
-
 // Is reports whether the dry run failed with an error of one of the classes.
 func (f Forecast) Is(classes ...kube.Class) bool {
-	return f.err != nil && slices.Contains(classes, kube.ClassOf(f.err))
+	return f.Err != nil && slices.Contains(classes, kube.ClassOf(f.Err))
 }
 
 // Unreachable reports whether the server sent no response.
@@ -107,12 +106,12 @@ func (f Forecast) Unreachable() bool {
 // is an unreachable cluster while something new is planned.
 func (f Forecast) Diagnostics(creating, known bool) diag.Diagnostics {
 	switch immutable := f.Is(kube.Immutable); {
-	case f.err == nil, immutable && known:
+	case f.Err == nil, immutable && known:
 		return nil
 	case immutable:
 		return diag.Diagnostics{f.immutableError()}
 	}
-	return diag.Diagnostics{PlanRejection(f.err, creating)}
+	return diag.Diagnostics{PlanRejection(f.Err, creating)}
 }
 
 // PlanRejection returns the diagnostic for a rejected plan. A missing object that the same run may still create is
@@ -138,7 +137,7 @@ func PlanRejection(err error, creating bool) diag.Diagnostic {
 func (f Forecast) immutableError() diag.Diagnostic {
 	return diag.NewErrorDiagnostic(f.Ref.String()+" cannot be taken over",
 		fmt.Sprintf("The configuration changes an immutable field of it. %v\n\n"+
-			"Next step: Choose another name, or delete it and apply again:\n  %s", f.err, f.Ref.Kubectl("delete")))
+			"Next step: Choose another name, or delete it and apply again:\n  %s", f.Err, f.Ref.Kubectl("delete")))
 }
 
 // ownershipError is an error of this package.

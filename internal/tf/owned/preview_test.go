@@ -50,7 +50,8 @@ func TestPreviewShowsWhatAnApplyWouldDo(t *testing.T) {
 		creation  *Creation
 		replaced  types.UID // "live" for the UID of the existing object
 		immutable bool
-		failing   int // status of the response to a dry run
+		deleted   bool // its deletion has begun
+		failing   int  // status of the response to a dry run
 		after     string
 		rejected  string // part of the error
 		class     kube.Class
@@ -74,6 +75,13 @@ func TestPreviewShowsWhatAnApplyWouldDo(t *testing.T) {
 		"an immutable field of a tainted resource": {existing: configMap("a", "k", "old"), manager: kube.Manager,
 			immutable: true, creation: &Creation{Type: "kt_thing", ID: "ml/x", HeldBy: heldBy("kt_thing ml/x")},
 			dryRun: true},
+		"an immutable field of an object that is being deleted": {existing: configMap("a", "k", "old"),
+			manager: kube.Manager, immutable: true, deleted: true, creation: creation(), dryRun: true},
+		"an immutable field of an adopted object that is being deleted": {existing: configMap("a", "k", "old"),
+			manager: somebody, immutable: true, deleted: true, creation: &Creation{Adopt: true}, dryRun: true},
+		"an immutable field of an object in state that is being deleted": {existing: configMap("a", "k", "old"),
+			manager: kube.Manager, immutable: true, deleted: true, rejected: "ConfigMap ml/a: invalid",
+			class: kube.Immutable, dryRun: true},
 		"an immutable field of an adopted object": {existing: configMap("a", "k", "old"), manager: somebody,
 			immutable: true, creation: &Creation{Type: "kt_thing", ID: "ml/x", Adopt: true,
 				HeldBy: heldBy("kt_thing ml/y")},
@@ -86,6 +94,10 @@ func TestPreviewShowsWhatAnApplyWouldDo(t *testing.T) {
 			r := newRun(t)
 			if c.existing != nil {
 				live := r.Server.Apply(t, c.manager, c.existing)
+				if c.deleted {
+					terminating(live)
+					r.Put(mapPath+"a", live)
+				}
 				if c.replaced == "live" {
 					c.replaced = live.GetUID()
 				}
@@ -104,9 +116,9 @@ func TestPreviewShowsWhatAnApplyWouldDo(t *testing.T) {
 			if after != c.after || got.Ref.Name != "a" || (len(r.Requests("dry-run")) > 0) != c.dryRun {
 				t.Errorf("after %q, want %q; %v, requests %v", after, c.after, got.Ref, r.Requests("dry-run"))
 			}
-			if (got.Err() != nil) != (c.rejected != "") || got.Err() != nil &&
-				!strings.Contains(got.Err().Error(), c.rejected) {
-				t.Errorf("error %v, want %q", got.Err(), c.rejected)
+			if (got.Err != nil) != (c.rejected != "") || got.Err != nil &&
+				!strings.Contains(got.Err.Error(), c.rejected) {
+				t.Errorf("error %v, want %q", got.Err, c.rejected)
 			}
 			for _, class := range []kube.Class{kube.Immutable, kube.Refused, kube.Unreachable} {
 				if got.Is(class) != (c.class == class) {
@@ -133,8 +145,8 @@ func TestPreviewOfAnObjectInStateKeepsItsCreation(t *testing.T) {
 	r, memory := newRun(t), Memory{}
 	live := r.mustCreate(t, memory, configMap("a"))
 	got := memory.Preview(t.Context(), r.Cluster, configMap("a"), nil, "")
-	if got.Err() != nil {
-		t.Fatal(got.Err())
+	if got.Err != nil {
+		t.Fatal(got.Err)
 	}
 	id := live.GetAnnotations()[kube.CreationAnnotation]
 	if after := got.After.GetAnnotations()[kube.CreationAnnotation]; id == "" || after != id {
@@ -150,14 +162,14 @@ func TestReplacedObjectCountsAsTheFirstOne(t *testing.T) {
 	noMemory.Preview(t.Context(), r.Cluster, configMap("a"), one, replaced.GetUID())
 	r.Server.Apply(t, kube.Manager, kube.MarkUnfinished(configMap("b"), "some"))
 	r.Server.Apply(t, kube.Manager, configMap("c"))
-	if got := noMemory.Preview(t.Context(), r.Cluster, configMap("b"), one, ""); got.Err() != nil {
-		t.Error(got.Err())
+	if got := noMemory.Preview(t.Context(), r.Cluster, configMap("b"), one, ""); got.Err != nil {
+		t.Error(got.Err)
 	}
-	if got := noMemory.Preview(t.Context(), r.Cluster, configMap("c"), one, ""); got.Err() == nil {
+	if got := noMemory.Preview(t.Context(), r.Cluster, configMap("c"), one, ""); got.Err == nil {
 		t.Error("an object of another resource is admitted after one that was not the first")
 	}
-	if got := noMemory.Preview(t.Context(), r.Cluster, configMap("a"), nil, replaced.GetUID()); got.Err() != nil {
-		t.Error(got.Err())
+	if got := noMemory.Preview(t.Context(), r.Cluster, configMap("a"), nil, replaced.GetUID()); got.Err != nil {
+		t.Error(got.Err)
 	}
 	for name, c := range map[string]func(*Creation){
 		"the first one is new": func(one *Creation) {
@@ -170,7 +182,7 @@ func TestReplacedObjectCountsAsTheFirstOne(t *testing.T) {
 		one := creation()
 		c(one)
 		noMemory.Preview(t.Context(), r.Cluster, configMap("b"), one, "")
-		if got := noMemory.Preview(t.Context(), r.Cluster, configMap("c"), one, ""); got.Err() == nil {
+		if got := noMemory.Preview(t.Context(), r.Cluster, configMap("c"), one, ""); got.Err == nil {
 			t.Errorf("%s: an object of another resource is admitted", name)
 		}
 	}
@@ -181,23 +193,23 @@ func TestPreviewOfAnUnknownObjectChecksItsOwner(t *testing.T) {
 	r := newRun(t)
 	r.Server.Apply(t, somebody, configMap("a"))
 	ref := refOf(t, configMap("a"))
-	if got := PreviewOwner(t.Context(), r.Cluster, ref, creation()); got.Err() == nil || got.Ref.Name != "a" {
+	if got := PreviewOwner(t.Context(), r.Cluster, ref, creation()); got.Err == nil || got.Ref.Name != "a" {
 		t.Errorf("an object of another client: %+v", got)
 	}
 	got := PreviewOwner(t.Context(), r.Cluster, ref, &Creation{Adopt: true})
-	if got.Err() != nil || got.Ref.Name != "a" {
+	if got.Err != nil || got.Ref.Name != "a" {
 		t.Errorf("an adopted object: %+v", got)
 	}
-	if got := PreviewOwner(t.Context(), r.Cluster, refOf(t, configMap("b")), creation()); got.Err() != nil {
+	if got := PreviewOwner(t.Context(), r.Cluster, refOf(t, configMap("b")), creation()); got.Err != nil {
 		t.Errorf("a missing object: %+v", got)
 	}
 	r.fails("get", "/a", http.StatusForbidden)
 	got = PreviewOwner(t.Context(), r.Cluster, ref, creation())
-	if kube.ClassOf(got.Err()) != kube.Denied {
+	if kube.ClassOf(got.Err) != kube.Denied {
 		t.Errorf("an object that cannot be read: %+v", got)
 	}
 	got = noMemory.Preview(t.Context(), r.Cluster, custom(), creation(), "u")
-	if kube.ClassOf(got.Err()) != kube.KindMissing {
+	if kube.ClassOf(got.Err) != kube.KindMissing {
 		t.Errorf("a kind that the cluster does not have: %+v", got)
 	}
 }
@@ -206,7 +218,7 @@ func TestRejectedPreviewIsAnErrorUnlessTheApplyMaySucceed(t *testing.T) {
 	t.Parallel()
 	ref := refOf(t, configMap("a"))
 	failed := func(class kube.Class) Forecast {
-		return Forecast{Ref: ref, err: &kube.Error{Op: "apply", Ref: ref, Class: class, Err: errors.New("made up")}}
+		return Forecast{Ref: ref, Err: &kube.Error{Op: "apply", Ref: ref, Class: class, Err: errors.New("made up")}}
 	}
 	const none, warning, failure = "", "Warning", "Error"
 	for name, c := range map[string]struct {
@@ -237,7 +249,7 @@ func TestRejectedPreviewIsAnErrorUnlessTheApplyMaySucceed(t *testing.T) {
 			detail: "Knative checks the pods only in a dry run"},
 		"a rejection by admission": {forecast: failed(kube.Refused), creating: true, severity: failure},
 		"an invalid field":         {forecast: failed(kube.Invalid), creating: true, severity: failure},
-		"an interruption": {forecast: Forecast{Ref: ref, err: &kube.Error{Class: kube.Canceled, Err: context.Canceled}},
+		"an interruption": {forecast: Forecast{Ref: ref, Err: &kube.Error{Class: kube.Canceled, Err: context.Canceled}},
 			severity: failure},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,9 +15,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
-// DryRun returns the result of a server-side dry run of an apply.
-type DryRun func() (*unstructured.Unstructured, error)
-
 // applied returns the fields that were ours after the last apply of an object, or that were adopted by its import. ok
 // is false if there are none.
 func (m Memory) applied(key string) (set *fieldpath.Set, ok bool) {
@@ -40,7 +37,7 @@ func (m Memory) Applied(key string) bool {
 // if nobody else wrote these fields.
 func ClaimRemovedFields(
 	ctx context.Context, cluster *kube.Cluster, memory Memory, ref kube.Ref, key string,
-	live *unstructured.Unstructured, dryRun DryRun,
+	live *unstructured.Unstructured, dryRun func() (*unstructured.Unstructured, error),
 ) error {
 	before, ok := memory.applied(key)
 	if !ok {
