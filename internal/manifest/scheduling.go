@@ -77,7 +77,7 @@ func observePod(c *Compute, pod corev1.PodSpec) {
 // WantsGPU reports whether the pods request GPUs of any vendor, or a share of one.
 func (c Compute) WantsGPU() bool {
 	return c.GPUs > 0 || c.GPUMemory != nil || hasResource(c, func(name string) bool {
-		return ofNVIDIA(name) || strings.HasSuffix(name, "/gpu")
+		return kind.IsGPU(name) || ofNVIDIA(name) || strings.HasSuffix(name, "/gpu")
 	})
 }
 
