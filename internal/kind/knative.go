@@ -45,10 +45,14 @@ func knativeService() Kind {
 		ResourceKind: "KnativeService",
 		Picks:        func(c Compute) bool { return c.Autoscale },
 		Spec:         func(Compute) map[string]any { return map[string]any{} },
-		Complete:     completeKnative,
-		Autoscales:   true,
-		PodLabel:     "serving.knative.dev/service", // ServiceLabelKey in pkg/apis/serving of knative.dev/serving
-		Groups:       always(Group{Template: []string{"spec", "template"}}),
+		Complete: func(c Compute, workload map[string]any) {
+			if c.Concurrency != nil {
+				SetDefault(workload, *c.Concurrency, "spec", "template", "spec", "containerConcurrency")
+			}
+		},
+		Autoscales: true,
+		PodLabel:   KnativeServiceLabel,
+		Groups:     always(Group{Template: []string{"spec", "template"}}),
 		Suspension: []Setting{
 			{Path: annotation(ClassAnnotation), Value: KPAClass}, // the other never scales to zero,
 			{Path: annotation(MetricAnnotation)},                 // and has other metrics
@@ -74,11 +78,4 @@ func knativeService() Kind {
 		},
 		Readiness: OfKnativeService,
 	})
-}
-
-func completeKnative(c Compute, workload map[string]any) {
-	concurrency := []string{"spec", "template", "spec", "containerConcurrency"}
-	if _, ok := Find(workload, concurrency); !ok && c.Concurrency != nil {
-		SetAt(workload, concurrency, *c.Concurrency)
-	}
 }

@@ -167,7 +167,7 @@ func IsAccelerator(resource string) bool {
 func KueueFramework(of schema.GroupKind) string {
 	name := strings.ToLower(of.Kind)
 	switch {
-	case name == "replicaset", name == "daemonset", of.Group == knativeService().Group:
+	case name == "replicaset", name == "daemonset", of.Group == KnativeGroup:
 		return "pod"
 	case name == "cronjob":
 		return "batch/job"

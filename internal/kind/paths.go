@@ -191,10 +191,8 @@ func podTemplates(value any, at []string) [][]string {
 	var found [][]string
 	switch value := value.(type) {
 	case map[string]any:
-		if containers, _ := Find(value, []string{"spec", "containers"}); containers != nil && len(at) > 0 {
-			if _, isList := containers.([]any); isList {
-				found = append(found, at)
-			}
+		if _, isList := FieldsAt(value, "spec")["containers"].([]any); isList && len(at) > 0 {
+			found = append(found, at)
 		}
 		for _, key := range slices.Sorted(maps.Keys(value)) {
 			if key != "status" || len(at) > 0 {

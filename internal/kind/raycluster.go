@@ -79,7 +79,9 @@ func rayGroups(spec ...string) func(map[string]any) []Group {
 			at := Under(spec, "workerGroupSpecs", strconv.Itoa(i))
 			groups = append(groups, Group{
 				Name: TextAt(worker, "groupName"), Template: Under(at, "template"), Number: Under(at, "replicas"),
-				Most: Under(at, "maxReplicas"), Sets: Under(at, "numOfHosts"), Worker: true, Scaled: i == 0,
+				// GetWorkerGroupDesiredReplicas in ray-operator/controllers/ray/utils/util.go of KubeRay
+				Least: Under(at, "minReplicas"), Most: Under(at, "maxReplicas"), Sets: Under(at, "numOfHosts"),
+				Worker: true, Scaled: i == 0,
 			})
 		}
 		return groups
@@ -115,10 +117,7 @@ func workerGroup(workers int64) map[string]any {
 }
 
 // RayVersion is the version of Ray in args of distribute; "" if it is not set.
-func RayVersion(args map[string]any) string {
-	version, _ := args[RayVersionArg].(string)
-	return version
-}
+func RayVersion(args map[string]any) string { return TextAt(args, RayVersionArg) }
 
 // completeRay adds the requested workers to a manifest with the spec of a cluster at a path. Workers without a template
 // use the template of the head.

@@ -123,14 +123,13 @@ func SuspendFields() [][]string {
 	var paths [][]string
 	for i := range table {
 		for _, s := range table[i].Suspension {
-			if s.Value == true && !slices.ContainsFunc(paths,
-				func(path []string) bool { return slices.Equal(path, s.Path) }) {
+			if s.Value == true {
 				paths = append(paths, s.Path)
 			}
 		}
 	}
-	slices.SortFunc(paths, func(a, b []string) int { return cmp.Compare(len(a), len(b)) })
-	return paths
+	slices.SortFunc(paths, func(a, b []string) int { return cmp.Or(cmp.Compare(len(a), len(b)), slices.Compare(a, b)) })
+	return slices.CompactFunc(paths, slices.Equal)
 }
 
 // Guess returns a kind that may not be in the table. Its plural is the one that is usual in Kubernetes, and may differ

@@ -177,6 +177,31 @@ func TestInventoryCountsPodsAndGPUsOfAnyVendor(t *testing.T) {
 	}
 }
 
+// TestReadyPodsAreFoundInTheStatusOfEveryKind: the fields are those that package ready reads.
+func TestReadyPodsAreFoundInTheStatusOfEveryKind(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[string]bool{
+		"{}":                    false,
+		"{readyReplicas: 0}":    false,
+		"{readyReplicas: 1}":    true, // Deployment, StatefulSet, ReplicaSet, LeaderWorkerSet
+		"{numberReady: 1}":      true, // DaemonSet
+		"{active: 1, ready: 1}": true, // Job
+		"{active: [{name: a}]}": true, // CronJob
+		"{readyWorkerReplicas: 0, conditions: [{type: HeadPodReady, status: 'True'}]}":  true, // RayCluster
+		"{readyWorkerReplicas: 0, conditions: [{type: HeadPodReady, status: 'False'}]}": false,
+		"{rayClusterStatus: {readyWorkerReplicas: 2}}":                                  true, // RayJob
+		"{replicaStatuses: {Master: {active: 1}, Worker: {succeeded: 1}}}":              true, // PyTorchJob
+		"{replicaStatuses: {Master: {succeeded: 1}, Worker: {succeeded: 1}}}":           false,
+		"{replicatedJobsStatus: [{name: a, ready: 0}, {name: b, ready: 1}]}":            true, // JobSet
+		"{conditions: [{type: Ready, status: 'True'}]}":                                 true, // Knative Service
+		"{conditions: [{type: Ready, status: Unknown}]}":                                false,
+	} {
+		if got := manifest.HasReadyPods(object(t, "apiVersion: a.example/v1\nkind: A\nstatus: "+status)); got != want {
+			t.Errorf("%s: %t, want %t", status, got, want)
+		}
+	}
+}
+
 func TestReferencesOfVariablesAreKeptOnlyIfTheyAreTheSame(t *testing.T) {
 	t.Parallel()
 	workload := func(env string) *unstructured.Unstructured {

@@ -70,10 +70,9 @@ func observeAffinity(c *Compute, live *corev1.Affinity) {
 		required.NodeSelectorTerms = withoutGPUTerms(required.NodeSelectorTerms)
 		if c.GPUAntiAffinity && len(required.NodeSelectorTerms) == 0 {
 			node.RequiredDuringSchedulingIgnoredDuringExecution = nil
-		}
-		if c.GPUAntiAffinity && node.RequiredDuringSchedulingIgnoredDuringExecution == nil &&
-			len(node.PreferredDuringSchedulingIgnoredDuringExecution) == 0 {
-			affinity.NodeAffinity = nil
+			if len(node.PreferredDuringSchedulingIgnoredDuringExecution) == 0 {
+				affinity.NodeAffinity = nil
+			}
 		}
 	}
 	if *affinity != (corev1.Affinity{}) {

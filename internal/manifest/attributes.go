@@ -60,6 +60,11 @@ func (c Compute) unsupported(runner, supporting kind.Runners) string {
 	}
 }
 
+// setOf returns those of some attributes that are among the settings.
+func (c Compute) setOf(attributes ...string) []string {
+	return slices.DeleteFunc(attributes, func(attribute string) bool { return !c.isSet(attribute) })
+}
+
 // isSet reports whether an attribute is among the settings.
 func (c Compute) isSet(attribute string) bool {
 	return slices.ContainsFunc(c.Settings, func(s Setting) bool { return s.Attribute == attribute })

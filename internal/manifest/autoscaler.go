@@ -250,21 +250,17 @@ func validateMetrics(a *Autoscale, errs *Errors) {
 			continue
 		}
 		source := sourcesOf(m)[0]
-		of := at.At(Name(source.attribute))
 		leavesZero = leavesZero || source.typ == autoscalingv2.ObjectMetricSourceType ||
 			source.typ == autoscalingv2.ExternalMetricSourceType
-		validateTarget(source, of.At(Name("target")), errs)
+		t := source.target
+		errs.exactlyOne(at.At(Name(source.attribute), Name("target")),
+			choice{"average_utilization", t.AverageUtilization != nil},
+			choice{"average_value", t.AverageValue != nil}, choice{"value", t.Value != nil})
 	}
 	if a.MinScale != nil && *a.MinScale == 0 && !leavesZero {
 		errs.At(inAutoscale("min_scale"), "is 0, but the metrics of pods do not exist without pods: add an object or "+
 			"external metric, or set at least 1.").Concerning(inAutoscale("metrics"), inAutoscale("scaler"))
 	}
-}
-
-func validateTarget(source metricSource, at Path, errs *Errors) {
-	t := source.target
-	errs.exactlyOne(at, choice{"average_utilization", t.AverageUtilization != nil},
-		choice{"average_value", t.AverageValue != nil}, choice{"value", t.Value != nil})
 }
 
 // validateScaledWorkload rejects a workload whose number of pods no autoscaler can set, or that sets it itself.

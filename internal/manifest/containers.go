@@ -98,7 +98,7 @@ func observeOther(container corev1.Container) Container {
 		seen.Memory = &quantity
 	}
 	for name, quantity := range container.Resources.Limits {
-		seen.Limits = withQuantity(seen.Limits, name, quantity)
+		seen.Limits = union(seen.Limits, map[string]resource.Quantity{string(name): quantity})
 	}
 	for _, port := range container.Ports {
 		seen.Ports = append(seen.Ports, corev1.ContainerPort{Name: port.Name, ContainerPort: port.ContainerPort})

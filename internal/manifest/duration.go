@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -32,10 +31,12 @@ func ParseDuration(s string) (time.Duration, error) {
 		return 0, fmt.Errorf("is %q, but a duration has no spaces: use %q", s, strings.Join(strings.Fields(s), ""))
 	case strings.HasPrefix(s, "-"):
 		return 0, fmt.Errorf("is %q, but must not be negative", s)
-	case bareNumber.MatchString(s):
-		return seconds(s)
 	}
-	parts := duration.FindStringSubmatch(s)
+	text := s
+	if bareNumber.MatchString(s) {
+		text += "s"
+	}
+	parts := duration.FindStringSubmatch(text)
 	if parts == nil {
 		return 0, fmt.Errorf(`is %q, which is not a duration: use numbers with units (d first, then h, m, s, ms), as `+
 			`in "90s", "15m" or "1d12h", or an integer number of seconds`, s)
@@ -49,14 +50,6 @@ func ParseDuration(s string) (time.Duration, error) {
 		return 0, tooLong(s)
 	}
 	return 24*days + rest, nil
-}
-
-func seconds(s string) (time.Duration, error) {
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n > math.MaxInt64/int64(time.Second) {
-		return 0, tooLong(s)
-	}
-	return time.Duration(n) * time.Second, nil
 }
 
 // secondsOf returns the whole seconds of a duration, or nil for nil.

@@ -32,14 +32,6 @@ func At(attribute string, inside ...Step) Path { return append(Path{Name(attribu
 // At returns the path of a value in the attribute at p.
 func (p Path) At(inside ...Step) Path { return append(slices.Clone(p), inside...) }
 
-// Root returns the top-level attribute.
-func (p Path) Root() string {
-	if len(p) == 0 {
-		return ""
-	}
-	return strings.TrimPrefix(p[0].text(), ".")
-}
-
 // String returns the path as in a configuration: secrets[0].env_vars.
 func (p Path) String() string {
 	var text strings.Builder
@@ -78,7 +70,7 @@ func (e *Errors) add(attribute, format string, args ...any) Reported {
 
 // At reports a problem. The format is a sentence without its subject, the attribute at the path.
 func (e *Errors) At(path Path, format string, args ...any) Reported {
-	return e.report(path, "Invalid "+path.Root(), "%s "+format, append([]any{path}, args...)...)
+	return e.report(path, "Invalid "+path[:1].String(), "%s "+format, append([]any{path}, args...)...)
 }
 
 // choice is an attribute that excludes others.

@@ -32,6 +32,8 @@ const (
 	ProtocolGRPC = "grpc" // over plain HTTP/2
 )
 
+const rootPath = "/"
+
 func (e Expose) isGRPC() bool { return e.Protocol == ProtocolGRPC }
 
 // GatewayRef is a Gateway, or one of its listeners.
@@ -41,22 +43,13 @@ type GatewayRef struct {
 	SectionName string // name of the listener; empty: all of them
 }
 
-// kindOfExpose returns the kind of the object that exposes a compute.
-func kindOfExpose(e Expose) kind.Kind {
-	switch {
-	case e.Gateway == nil:
-		return kind.Ingress()
-	case e.isGRPC():
-		return kind.GRPCRoute()
-	default:
-		return kind.HTTPRoute()
-	}
-}
-
 func renderExpose(c Compute) map[string]any {
-	k, spec := kindOfExpose(*c.Expose), ingressSpec(c)
+	k, spec := kind.Ingress(), ingressSpec(c)
 	if c.Expose.Gateway != nil {
-		spec = routeSpec(c)
+		k, spec = kind.HTTPRoute(), routeSpec(c)
+		if c.Expose.isGRPC() {
+			k = kind.GRPCRoute()
+		}
 	}
 	return newObject(k, c.Namespace, c.Name, kind.Texts(serviceLabels(c)), kind.Texts(c.Expose.Annotations), spec)
 }
@@ -69,7 +62,7 @@ func ingressSpec(c Compute) map[string]any {
 	rules := make([]any, len(e.Hosts))
 	for i, host := range e.Hosts {
 		rules[i] = map[string]any{"host": host, "http": map[string]any{"paths": []any{map[string]any{
-			"path": cmp.Or(e.Path, "/"), "pathType": string(networkingv1.PathTypePrefix), "backend": backend,
+			"path": cmp.Or(e.Path, rootPath), "pathType": string(networkingv1.PathTypePrefix), "backend": backend,
 		}}}}
 	}
 	spec := map[string]any{"ingressClassName": e.IngressClassName, "rules": rules}
@@ -85,7 +78,7 @@ func routeSpec(c Compute) map[string]any {
 	rule := map[string]any{"backendRefs": []any{map[string]any{"name": c.Name, "port": int64(kind.ServicePort)}}}
 	if !e.isGRPC() {
 		rule["matches"] = []any{map[string]any{"path": map[string]any{
-			"type": "PathPrefix", "value": cmp.Or(e.Path, "/"),
+			"type": "PathPrefix", "value": cmp.Or(e.Path, rootPath),
 		}}}
 	}
 	return map[string]any{
@@ -107,7 +100,7 @@ func observeExpose(live *unstructured.Unstructured) *Expose {
 		for _, rule := range rules {
 			e.Hosts = append(e.Hosts, kind.TextAt(rule, "host"))
 			for _, path := range kind.ListAt(rule, "http", "paths") {
-				e.Path = withoutRoot(kind.TextAt(path, "path"))
+				e.Path = unlessDefault(kind.TextAt(path, "path"), rootPath)
 			}
 		}
 		for _, tls := range kind.ListAt(content, "spec", "tls") {
@@ -126,18 +119,10 @@ func observeExpose(live *unstructured.Unstructured) *Expose {
 	}
 	for _, rule := range rules {
 		for _, match := range kind.ListAt(rule, "matches") {
-			e.Path = withoutRoot(kind.TextAt(match, "path", "value"))
+			e.Path = unlessDefault(kind.TextAt(match, "path", "value"), rootPath)
 		}
 	}
 	return e
-}
-
-// withoutRoot returns a path, and "" for the default.
-func withoutRoot(path string) string {
-	if path == "/" {
-		return ""
-	}
-	return path
 }
 
 // validateExpose rejects a compute without a Service of its own, and attributes of an Ingress beside a Gateway.

@@ -92,20 +92,39 @@ func OfKubetorch(obj *unstructured.Unstructured) bool {
 		func(label string) bool { return strings.HasPrefix(label, kind.KubetorchGroup+"/") })
 }
 
-// ReadyPods returns the number of ready pods in the status of a workload, by the fields that most kinds use.
-func ReadyPods(workload *unstructured.Unstructured) int64 {
-	var most int64
-	for _, field := range []string{"readyReplicas", "numberReady", "ready", "active"} {
-		if n, ok := kind.NumberAt(workload.Object, []string{"status", field}); ok {
-			most = max(most, n)
+// HasReadyPods reports whether the status of a workload has ready pods, by the fields that most kinds use, or the
+// condition Ready, which a Knative Service also has without pods.
+func HasReadyPods(workload *unstructured.Unstructured) bool {
+	return countsReady(workload.Object["status"]) || hasCondition(workload, string(corev1.PodReady)) ||
+		hasCondition(workload, "HeadPodReady") // of a RayCluster, whose number is that of the workers
+}
+
+// countsReady reports whether a part of a status has ready pods. Some kinds count them by role, or by job.
+func countsReady(status any) bool {
+	switch status := status.(type) {
+	case map[string]any:
+		for field, value := range status {
+			n, _ := kind.Number(value).(int64)
+			jobs, _ := value.([]any) // of a CronJob
+			isCount := slices.Contains(
+				[]string{"readyReplicas", "readyWorkerReplicas", "numberReady", "ready", "active"}, field)
+			if isCount && (n > 0 || len(jobs) > 0) || countsReady(value) {
+				return true
+			}
 		}
+	case []any:
+		return slices.ContainsFunc(status, countsReady)
 	}
-	return most
+	return false
 }
 
 // IsReadyPod reports whether a pod has the condition Ready.
 func IsReadyPod(pod *unstructured.Unstructured) bool {
-	return slices.ContainsFunc(kind.ListAt(pod.Object, "status", "conditions"), func(condition map[string]any) bool {
-		return condition["type"] == string(corev1.PodReady) && condition["status"] == string(corev1.ConditionTrue)
+	return hasCondition(pod, string(corev1.PodReady))
+}
+
+func hasCondition(obj *unstructured.Unstructured, name string) bool {
+	return slices.ContainsFunc(kind.ListAt(obj.Object, "status", "conditions"), func(condition map[string]any) bool {
+		return condition["type"] == name && condition["status"] == string(corev1.ConditionTrue)
 	})
 }

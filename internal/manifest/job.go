@@ -69,10 +69,8 @@ func validateJob(c Compute, errs *Errors) {
 	if c.Job == nil {
 		return
 	}
-	for _, other := range []string{"autoscale", "distribute", "manifest", "selector"} {
-		if c.isSet(other) {
-			errs.mutuallyExclusive("job", other, "each of them determines the workload")
-		}
+	for _, other := range c.setOf("autoscale", "distribute", "manifest", "selector") {
+		errs.mutuallyExclusive("job", other, "each of them determines the workload")
 	}
 	if !c.runsOwnServer() && c.Manifest == nil {
 		errs.report(At("job"), "Missing command", "job runs a command until it succeeds, but Kubetorch's server, "+

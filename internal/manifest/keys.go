@@ -68,10 +68,7 @@ func (s SecretRef) sets(variable string) bool {
 func envFrom(sources []EnvFrom) []*corev1ac.EnvFromSourceApplyConfiguration {
 	var all []*corev1ac.EnvFromSourceApplyConfiguration
 	for _, from := range sources {
-		source := corev1ac.EnvFromSource()
-		if from.Prefix != "" {
-			source.WithPrefix(from.Prefix)
-		}
+		source := corev1ac.EnvFromSource().WithPrefix(from.Prefix)
 		if from.Secret != "" {
 			source.WithSecretRef(corev1ac.SecretEnvSource().WithName(from.Secret))
 		} else {
@@ -113,13 +110,10 @@ func observeKey(c *Compute, variable corev1.EnvVar) bool {
 }
 
 func (s *SecretRef) addVariable(name, key string) {
-	switch {
-	case key == name:
+	if key == name {
 		s.EnvVars = append(s.EnvVars, name)
-	case s.EnvKeys == nil:
-		s.EnvKeys = map[string]string{name: key}
-	default:
-		s.EnvKeys[name] = key
+	} else {
+		s.EnvKeys = union(s.EnvKeys, map[string]string{name: key})
 	}
 }
 

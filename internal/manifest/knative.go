@@ -208,10 +208,7 @@ func observeAutoscale(workload map[string]any) *Autoscale {
 	}
 	for key, value := range annotations {
 		if name, ok := strings.CutPrefix(key, kind.AutoscalingDomain); ok {
-			if a.ExtraAnnotations == nil {
-				a.ExtraAnnotations = map[string]string{}
-			}
-			a.ExtraAnnotations[name] = value
+			a.ExtraAnnotations = union(a.ExtraAnnotations, map[string]string{name: value})
 		}
 	}
 	return a

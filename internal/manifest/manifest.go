@@ -335,7 +335,7 @@ func renderWorkload(c Compute, k kind.Kind) (map[string]any, error) {
 	if c.Autoscale.scalesWorkload() {
 		kind.SetAt(rendered, k.Scale, nil)
 	}
-	queued := k.Admitted && kind.TextAt(rendered, "metadata", "labels", kind.KueueQueueLabel) != ""
+	queued := QueueOf(rendered, k.Workload) != ""
 	for _, s := range k.Suspension {
 		switch {
 		case c.Suspend || c.HeldByQueue && queued:
@@ -345,7 +345,7 @@ func renderWorkload(c Compute, k kind.Kind) (map[string]any, error) {
 		}
 	}
 	if c.Suspend && queued {
-		kind.SetAt(rendered, []string{"metadata", "labels", kind.KueueQueueLabel}, nil)
+		kind.SetAt(rendered, queueLabel(), nil)
 	}
 	return rendered, nil
 }

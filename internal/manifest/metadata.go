@@ -131,8 +131,8 @@ func gpuMemoryAnnotation(c Compute) map[string]string {
 }
 
 // union returns a new map with the entries of all maps. Later ones override earlier ones.
-func union(all ...map[string]string) map[string]string {
-	result := map[string]string{}
+func union[V any](all ...map[string]V) map[string]V {
+	result := map[string]V{}
 	for _, m := range all {
 		maps.Copy(result, m)
 	}

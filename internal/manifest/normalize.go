@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -129,22 +130,13 @@ func normalizeValue(value any, key string) any {
 // empty selector selects everything, an empty storage class disables provisioning,
 // and emptyDir is the type of a volume. KubeRay requires rayStartParams.
 func keepsEmpty(field string) bool {
-	switch field {
-	case "emptyDir", "labelSelector", "namespaceSelector", "podSelector", "rayStartParams", "storageClassName":
-		return true
-	default:
-		return false
-	}
+	return slices.Contains([]string{"emptyDir", "labelSelector", "namespaceSelector", "podSelector", "rayStartParams",
+		"storageClassName"}, field)
 }
 
 // hasUserKeys reports whether a field is a map of strings with keys of the user, in
 // which an empty string is a value.
 func hasUserKeys(field string) bool {
-	switch field {
-	case "annotations", "data", "distributedConfig", "labels", "matchLabels", "nodeSelector", "rayStartParams",
-		"selector", "stringData":
-		return true
-	default:
-		return false
-	}
+	return slices.Contains([]string{"annotations", "data", "distributedConfig", "labels", "matchLabels", "nodeSelector",
+		"rayStartParams", "selector", "stringData"}, field)
 }

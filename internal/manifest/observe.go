@@ -71,10 +71,7 @@ func observeScale(c *Compute, k kind.Kind, groups []kind.Group, workload map[str
 		c.MaxSurge = podCountAt(workload, kind.MaxSurge()...)
 		c.MaxUnavailable = podCountAt(workload, kind.MaxUnavailable()...)
 	}
-	c.Suspend = len(k.Suspension) > 0 && !slices.ContainsFunc(k.Suspension, func(s kind.Setting) bool {
-		value, _ := kind.Find(workload, s.Path)
-		return value != s.Value || value == int64(0)
-	})
+	c.Suspend = IsSuspended(workload, k.Workload) && !suspendsByNumber(k.Workload)
 	if k.Readiness == kind.OfJob {
 		c.Job = observeJob(workload)
 	}
@@ -105,6 +102,14 @@ func ObserveRelated(object *unstructured.Unstructured) Compute {
 	default:
 		return Compute{}
 	}
+}
+
+// unlessDefault returns the attribute for a value of a field: zero, which is not set, for the default.
+func unlessDefault[T comparable](value, standard T) (attribute T) {
+	if value != standard {
+		attribute = value
+	}
+	return attribute
 }
 
 // ObserveEndpoint returns the endpoint of a compute whose Service selects other

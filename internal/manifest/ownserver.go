@@ -18,36 +18,18 @@ func (c Compute) runsOwnServer() bool {
 	return !RunsTensorServer(c.Runtime) && len(c.Command)+len(c.Args) > 0
 }
 
-// kubetorchServer sets the command of Kubetorch's server, with its port and probes.
-func kubetorchServer(main *corev1ac.ContainerApplyConfiguration, c Compute, k kind.Kind) {
-	revision := c.revision()
-	// As in Kubetorch, the script is an argument and not part of the command, so that its objects can be imported
-	// unchanged.
-	main.WithCommand(shellCommand()...).WithArgs(revision.StartupScript(c, k.GroupVersionKind))
-	serve(main, c, revision.Probes(c))
-}
-
 func shellCommand() []string { return []string{"/bin/bash", "-c"} }
-
-// ownServer sets the command of the user. Without a port, the container has no probes by default.
-func ownServer(main *corev1ac.ContainerApplyConfiguration, c Compute) {
-	main.WithCommand(c.Command...).WithArgs(c.Args...)
-	var probes Probes
-	if c.Port > 0 {
-		probes = healthProbes(c)
-	}
-	serve(main, c, probes)
-}
-
-func (c Compute) port() int32 { return portNumber(c.Port) }
 
 func portNumber(n int64) int32 { return int32(min(max(n, 0), math.MaxUint16)) }
 
-// serve sets the ports of a server, and its probes unless the attribute replaces them.
-func serve(main *corev1ac.ContainerApplyConfiguration, c Compute, probes Probes) {
+// serve sets the ports of a server, and its probes unless the attribute replaces them. Without a port, it has none by
+// default.
+func serve(main *corev1ac.ContainerApplyConfiguration, c Compute) {
+	var probes Probes
 	port := c.mainPort()
 	if port > 0 {
 		main.WithPorts(corev1ac.ContainerPort().WithName(serverPortName).WithContainerPort(port))
+		probes = c.revision().Probes(c)
 	}
 	if p := c.Probes; p != nil {
 		probes = Probes{p.Startup.render(port), p.Readiness.render(port), p.Liveness.render(port)}
@@ -60,9 +42,9 @@ func serve(main *corev1ac.ContainerApplyConfiguration, c Compute, probes Probes)
 
 // healthProbe requests the health of the server, or connects to its port if it is the user's and has no health_path.
 func healthProbe(c Compute) *corev1ac.ProbeApplyConfiguration {
-	port, path := intstr.FromInt32(kind.ServerPort), "/health"
+	port, path := intstr.FromInt32(c.mainPort()), "/health"
 	if c.runsOwnServer() {
-		port, path = intstr.FromInt32(c.port()), c.HealthPath
+		path = c.HealthPath
 	}
 	if path == "" {
 		return corev1ac.Probe().WithTCPSocket(corev1ac.TCPSocketAction().WithPort(port))
@@ -70,8 +52,8 @@ func healthProbe(c Compute) *corev1ac.ProbeApplyConfiguration {
 	return corev1ac.Probe().WithHTTPGet(corev1ac.HTTPGetAction().WithPath(path).WithPort(port))
 }
 
-// observeOwnServer is the inverse of ownServer. It returns false for a container with Kubetorch's server, or with the
-// command of its image.
+// observeOwnServer reads the command of the user, with its port and health path. It returns false for a container with
+// Kubetorch's server, or with the command of its image.
 func observeOwnServer(c *Compute, container corev1.Container) bool {
 	runsKubetorch := slices.Equal(container.Command, shellCommand()) &&
 		slices.ContainsFunc(container.Args, func(script string) bool { return strings.Contains(script, "kubetorch") })
@@ -99,11 +81,9 @@ func validateOwnServer(c Compute, errs *Errors) {
 		return
 	}
 	if !c.runsOwnServer() {
-		for _, attribute := range []string{"port", "health_path"} {
-			if c.isSet(attribute) {
-				errs.report(At(attribute), conflict, "%s describes a server of your own, but Kubetorch's server runs "+
-					"in the pods: set command or args too, or remove it.", attribute).Concerning(command, args)
-			}
+		for _, attribute := range c.setOf("port", "health_path") {
+			errs.report(At(attribute), conflict, "%s describes a server of your own, but Kubetorch's server runs "+
+				"in the pods: set command or args too, or remove it.", attribute).Concerning(command, args)
 		}
 		return
 	}
@@ -115,11 +95,9 @@ func validateOwnServer(c Compute, errs *Errors) {
 		errs.report(At("expose"), "Missing port", "expose routes requests to port: set port too, or remove expose.").
 			Concerning(At("port"), At("service_template"), At("manifest"))
 	}
-	for _, attribute := range []string{"freeze", "image_ref", "load"} {
-		if c.isSet(attribute) {
-			errs.report(At(attribute), conflict, "%s configures the start of Kubetorch's server, which "+
-				"command and args replace: remove it, or remove command and args.", attribute).Concerning(command, args)
-		}
+	for _, attribute := range c.setOf("freeze", "image_ref", "load") {
+		errs.report(At(attribute), conflict, "%s configures the start of Kubetorch's server, which "+
+			"command and args replace: remove it, or remove command and args.", attribute).Concerning(command, args)
 	}
 	if c.Distribute != nil && c.Distribute.Type == kind.DistributionRay {
 		errs.mutuallyExclusive("command", "distribute", "the pods of a RayCluster run Ray, which KubeRay starts")
@@ -143,12 +121,10 @@ func runsManifestCommand(c Compute) bool {
 
 // validateManifestCommand rejects attributes that a command in manifest would leave without effect.
 func validateManifestCommand(c Compute, errs *Errors) {
-	for _, attribute := range []string{"command", "args", "port", "health_path", "ports", "probes"} {
-		if c.isSet(attribute) {
-			errs.report(At(attribute), conflict, "%s describes a server of your own, but manifest sets the command of "+
-				"the container %s: set it in manifest too, and remove %s.", attribute, kindOf(c).Container, attribute).
-				Concerning(At("manifest"))
-		}
+	for _, attribute := range c.setOf("command", "args", "port", "health_path", "ports", "probes") {
+		errs.report(At(attribute), conflict, "%s describes a server of your own, but manifest sets the command of "+
+			"the container %s: set it in manifest too, and remove %s.", attribute, kindOf(c).Container, attribute).
+			Concerning(At("manifest"))
 	}
 	if c.ImageSetup != nil {
 		errs.report(At("image_ref"), conflict, "image_ref has a setup for the startup script of Kubetorch's server, "+

@@ -16,19 +16,19 @@ import (
 // LogLevelVariable is the environment variable that holds the log level.
 const LogLevelVariable = "KT_LOG_LEVEL"
 
-// podTemplate returns the template of the pods that run the server.
+// podTemplate returns the template of the pods that run the server. The caller removes the empty strings of attributes
+// that are not set; see [generated].
 func podTemplate(c Compute, k kind.Kind, worker bool) map[string]any {
 	volumes, mounts := volumesAndMounts(c)
 	initial, plain := otherContainers(c, k)
 	template := toMap(corev1ac.PodTemplateSpec().
 		WithLabels(templateLabels(c, worker)).
 		WithAnnotations(templateAnnotations(c, k)))
-	template["spec"] = podSpec(c, corev1ac.PodSpec().
+	template["spec"] = podSpec(c, volumes, corev1ac.PodSpec().
 		WithInitContainers(initial...).
 		WithContainers(container(c, k, mounts)).
 		WithContainers(plain...).
-		WithServiceAccountName(cmp.Or(c.ServiceAccountName, DefaultServiceAccount)).
-		WithVolumes(volumes...))
+		WithServiceAccountName(cmp.Or(c.ServiceAccountName, DefaultServiceAccount)))
 	return template
 }
 
@@ -38,6 +38,8 @@ func container(
 	main := corev1ac.Container().
 		WithName(k.Container).
 		WithImage(cmp.Or(c.Image, DefaultImage)).
+		WithImagePullPolicy(corev1.PullPolicy(c.ImagePullPolicy)).
+		WithWorkingDir(c.WorkingDir).
 		WithEnv(env(c)...).
 		WithEnvFrom(envFrom(c.EnvFrom)...).
 		WithResources(resources(c)).
@@ -45,16 +47,13 @@ func container(
 		WithLifecycle(lifecycle(c)).
 		WithSecurityContext(containerSecurity(c))
 	if c.runsOwnServer() {
-		ownServer(main, c)
+		main.WithCommand(c.Command...).WithArgs(c.Args...)
 	} else {
-		kubetorchServer(main, c, k)
+		// As in Kubetorch, the script is an argument and not part of the command, so that its objects can be imported
+		// unchanged.
+		main.WithCommand(shellCommand()...).WithArgs(c.revision().StartupScript(c, k.GroupVersionKind))
 	}
-	if c.ImagePullPolicy != "" {
-		main.WithImagePullPolicy(corev1.PullPolicy(c.ImagePullPolicy))
-	}
-	if c.WorkingDir != "" {
-		main.WithWorkingDir(c.WorkingDir)
-	}
+	serve(main, c)
 	return main
 }
 

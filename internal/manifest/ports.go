@@ -38,12 +38,8 @@ func containerPorts(ports []Port) []*corev1ac.ContainerPortApplyConfiguration {
 func servicePorts(ports []Port) []*corev1ac.ServicePortApplyConfiguration {
 	var all []*corev1ac.ServicePortApplyConfiguration
 	for _, p := range ports {
-		port := corev1ac.ServicePort().WithName(p.Name).WithPort(p.Port).WithProtocol(p.protocol()).
-			WithTargetPort(intstr.FromInt32(p.Port))
-		if p.AppProtocol != "" {
-			port.WithAppProtocol(p.AppProtocol)
-		}
-		all = append(all, port)
+		all = append(all, corev1ac.ServicePort().WithName(p.Name).WithPort(p.Port).WithProtocol(p.protocol()).
+			WithTargetPort(intstr.FromInt32(p.Port)).WithAppProtocol(p.AppProtocol))
 	}
 	return all
 }
@@ -55,7 +51,8 @@ func observeContainerPorts(ports []corev1.ContainerPort) (server int32, others [
 		if p.Name == serverPortName || p.Name == "" {
 			server = cmp.Or(server, p.ContainerPort)
 		} else {
-			others = append(others, Port{Name: p.Name, Port: p.ContainerPort, Protocol: withoutTCP(p.Protocol)})
+			others = append(others, Port{Name: p.Name, Port: p.ContainerPort,
+				Protocol: unlessDefault(p.Protocol, corev1.ProtocolTCP)})
 		}
 	}
 	return server, others
@@ -68,17 +65,10 @@ func observeServicePorts(service map[string]any) []Port {
 		number, _ := kind.NumberAt(p, []string{"port"})
 		if name := kind.TextAt(p, "name"); name != servicePortName {
 			ports = append(ports, Port{Name: name, Port: portNumber(number), AppProtocol: kind.TextAt(p, "appProtocol"),
-				Protocol: withoutTCP(corev1.Protocol(kind.TextAt(p, "protocol")))})
+				Protocol: unlessDefault(corev1.Protocol(kind.TextAt(p, "protocol")), corev1.ProtocolTCP)})
 		}
 	}
 	return ports
-}
-
-func withoutTCP(protocol corev1.Protocol) corev1.Protocol {
-	if protocol == corev1.ProtocolTCP {
-		return ""
-	}
-	return protocol
 }
 
 // validatePorts rejects ports with a name or a number that the container or the Service has already.

@@ -59,7 +59,7 @@ type Exec struct{ Command []string }
 // mainPort returns the port of the server in the container, or 0 if it has none.
 func (c Compute) mainPort() int32 {
 	if c.runsOwnServer() {
-		return c.port()
+		return portNumber(c.Port)
 	}
 	return kind.ServerPort
 }
@@ -171,13 +171,13 @@ func observeProbe(probe *corev1.Probe, port int32) *Probe {
 		HTTPGet: observeHTTPGet(probe.HTTPGet, port), Exec: observeExec(probe.Exec),
 	}
 	if check := probe.GRPC; check != nil {
-		p.GRPC = &GRPCCheck{Port: otherPort(check.Port, port)}
+		p.GRPC = &GRPCCheck{Port: unlessDefault(check.Port, port)}
 		if check.Service != nil {
 			p.GRPC.Service = *check.Service
 		}
 	}
 	if socket := probe.TCPSocket; socket != nil {
-		p.TCPSocket = &TCPSocket{Port: otherPort(socket.Port.IntVal, port)}
+		p.TCPSocket = &TCPSocket{Port: unlessDefault(socket.Port.IntVal, port)}
 	}
 	return p
 }
@@ -186,11 +186,8 @@ func observeHTTPGet(action *corev1.HTTPGetAction, port int32) *HTTPGet {
 	if action == nil {
 		return nil
 	}
-	get := &HTTPGet{Path: action.Path, Port: otherPort(action.Port.IntVal, port)}
-	if action.Scheme != corev1.URISchemeHTTP {
-		get.Scheme = action.Scheme
-	}
-	return get
+	return &HTTPGet{Path: action.Path, Port: unlessDefault(action.Port.IntVal, port),
+		Scheme: unlessDefault(action.Scheme, corev1.URISchemeHTTP)}
 }
 
 func observeExec(action *corev1.ExecAction) *Exec {
@@ -198,12 +195,4 @@ func observeExec(action *corev1.ExecAction) *Exec {
 		return nil
 	}
 	return &Exec{Command: action.Command}
-}
-
-// otherPort returns a port, or 0 for that of the server.
-func otherPort(port, server int32) int32 {
-	if port == server {
-		return 0
-	}
-	return port
 }

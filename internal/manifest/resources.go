@@ -26,14 +26,7 @@ func resources(c Compute) *corev1ac.ResourceRequirementsApplyConfiguration {
 			limits[name] = quantity
 		}
 	}
-	requirements := corev1ac.ResourceRequirements()
-	if len(limits) > 0 {
-		requirements.WithLimits(limits)
-	}
-	if len(requests) > 0 {
-		requirements.WithRequests(requests)
-	}
-	return requirements
+	return corev1ac.ResourceRequirements().WithLimits(limits).WithRequests(requests)
 }
 
 func requests(c Compute) corev1.ResourceList {
@@ -75,26 +68,16 @@ func observeResources(c *Compute, seen corev1.ResourceRequirements) {
 			case name == kind.GPUResource:
 				c.GPUs = quantity.Value()
 			case isExtended(string(name)):
-				c.ExtendedResources = withQuantity(c.ExtendedResources, name, quantity)
+				c.ExtendedResources = union(c.ExtendedResources, map[string]resource.Quantity{string(name): quantity})
 			}
 		}
 	}
 	for name, quantity := range seen.Limits {
 		if !isExtended(string(name)) {
-			c.Limits = withQuantity(c.Limits, name, quantity)
+			c.Limits = union(c.Limits, map[string]resource.Quantity{string(name): quantity})
 		}
 	}
 	c.Tolerations = withoutImplied(c.Tolerations, *c)
-}
-
-func withQuantity(
-	all map[string]resource.Quantity, name corev1.ResourceName, quantity resource.Quantity,
-) map[string]resource.Quantity {
-	if all == nil {
-		all = map[string]resource.Quantity{}
-	}
-	all[string(name)] = quantity
-	return all
 }
 
 // validateResources rejects resources that the API server refuses, or that another attribute sets.

@@ -85,5 +85,5 @@ func LeftAfterCreation(gvk schema.GroupVersionKind) [][]string {
 // Queued reports whether Kueue resumes a rendered workload, and then adds fields
 // to its pods.
 func Queued(workload *unstructured.Unstructured) bool {
-	return workload.GetLabels()[kind.KueueQueueLabel] != "" && len(LeftAfterCreation(workload.GroupVersionKind())) > 0
+	return QueueOf(workload.Object, kind.WorkloadOf(workload.GroupVersionKind().GroupKind())) != ""
 }

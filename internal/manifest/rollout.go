@@ -31,9 +31,8 @@ func validateRollout(c Compute, errs *Errors) {
 	k := kindOf(c)
 	rolls := kind.StrategyOf(kindInput(c)) == appsv1.RollingUpdateDeploymentStrategyType
 	inManifest, _ := kind.Find(c.Manifest, []string{"spec", "strategy"})
-	for _, attribute := range []string{"strategy", "max_surge", "max_unavailable"} {
+	for _, attribute := range c.setOf("strategy", "max_surge", "max_unavailable") {
 		switch {
-		case !c.isSet(attribute):
 		case len(k.Strategy) == 0:
 			errs.report(At(attribute), conflict, "%s is how a Deployment replaces its pods, but the compute is a "+
 				"%s: remove it.", attribute, k.Word()).Concerning(modeAttributes()...)

@@ -51,6 +51,10 @@ func TestStrategyOfADeployment(t *testing.T) {
 			serves(c)
 			c.ExtendedResources = map[string]resource.Quantity{"amd.com/gpu": *quantity(t, "4")}
 		}, rolling(int64(0), int64(1)), 0, 0},
+		"GPUs of a vendor with another name for them": {func(c *manifest.Compute) {
+			serves(c)
+			c.ExtendedResources = map[string]resource.Quantity{"gpu.intel.com/xe": *quantity(t, "4")}
+		}, rolling(int64(0), int64(1)), 0, 0},
 		"GPUs, replaced together": {func(c *manifest.Compute) { serves(c); c.GPUs, c.Strategy = 8, "Recreate" },
 			recreate, 0, 0},
 		"GPUs and a surge": {func(c *manifest.Compute) { serves(c); c.GPUs, c.Replicas, c.MaxSurge = 8, 3, "50%" },

@@ -13,9 +13,11 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// podSpec returns the fields of a pod, including those for its scheduling.
-func podSpec(c Compute, pod *corev1ac.PodSpecApplyConfiguration) map[string]any {
-	spec, scheduled := toMap(pod), toMap(new(schedule(c)))
+// podSpec returns the fields of a pod, including its volumes and those for its scheduling.
+func podSpec(c Compute, volumes []corev1.Volume, pod *corev1ac.PodSpecApplyConfiguration) map[string]any {
+	typed := schedule(c)
+	typed.Volumes = volumes
+	spec, scheduled := toMap(pod), toMap(&typed)
 	delete(scheduled, "containers")
 	maps.Copy(spec, scheduled)
 	return spec
@@ -64,14 +66,10 @@ func observePod(c *Compute, pod corev1.PodSpec) {
 	}
 	c.TerminationGracePeriod = fromSeconds(pod.TerminationGracePeriodSeconds)
 	for _, spread := range pod.TopologySpreadConstraints {
-		seen := corev1.TopologySpreadConstraint{TopologyKey: spread.TopologyKey}
-		if spread.MaxSkew != defaultMaxSkew {
-			seen.MaxSkew = spread.MaxSkew
-		}
-		if spread.WhenUnsatisfiable != corev1.DoNotSchedule {
-			seen.WhenUnsatisfiable = spread.WhenUnsatisfiable
-		}
-		c.TopologySpread = append(c.TopologySpread, seen)
+		c.TopologySpread = append(c.TopologySpread, corev1.TopologySpreadConstraint{
+			TopologyKey: spread.TopologyKey, MaxSkew: unlessDefault(spread.MaxSkew, defaultMaxSkew),
+			WhenUnsatisfiable: unlessDefault(spread.WhenUnsatisfiable, corev1.DoNotSchedule),
+		})
 	}
 	observeAffinity(c, pod.Affinity)
 }
@@ -79,7 +77,7 @@ func observePod(c *Compute, pod corev1.PodSpec) {
 // WantsGPU reports whether the pods request GPUs of any vendor, or a share of one.
 func (c Compute) WantsGPU() bool {
 	return c.GPUs > 0 || c.GPUMemory != nil || hasResource(c, func(name string) bool {
-		return ofNVIDIA(name) || strings.HasSuffix(name, "/gpu")
+		return kind.IsGPU(name) || ofNVIDIA(name) || strings.HasSuffix(name, "/gpu")
 	})
 }
 

@@ -2,8 +2,8 @@ package manifest
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -130,6 +130,5 @@ func validateSecurity(c Compute, errs *Errors) {
 // restartDigest returns a digest of restart_triggers, so that the pods do not contain the values.
 func restartDigest(triggers map[string]string) string {
 	text, _ := json.Marshal(triggers) // sorts the keys
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256(text))
 }

@@ -38,11 +38,8 @@ func configureService(service *corev1ac.ServiceApplyConfiguration, c Compute) {
 // observeService is the inverse of configureService, without the ports. Defaults of Kubernetes are not reported. It
 // returns nil for a Service without settings.
 func observeService(service *unstructured.Unstructured) *ServiceSettings {
-	other := func(field, unset string) string {
-		if text := kind.TextAt(service.Object, "spec", field); text != unset {
-			return text
-		}
-		return ""
+	other := func(field, standard string) string {
+		return unlessDefault(kind.TextAt(service.Object, "spec", field), standard)
 	}
 	ranges, _, _ := unstructured.NestedStringSlice(service.Object, "spec", "loadBalancerSourceRanges")
 	s := ServiceSettings{

@@ -23,6 +23,11 @@ func IsSuspended(workload map[string]any, of *kind.Workload) bool {
 	})
 }
 
+// suspendsByNumber reports whether a workload without pods is one that is suspended.
+func suspendsByNumber(of *kind.Workload) bool {
+	return slices.ContainsFunc(of.Suspension, func(s kind.Setting) bool { return s.Value == int64(0) })
+}
+
 // queueLabel is the path of the label by which Kueue resumes a workload.
 func queueLabel() []string { return []string{"metadata", "labels", kind.KueueQueueLabel} }
 
@@ -92,13 +97,12 @@ func Resume(workload map[string]any, of *kind.Workload, replicas int64) error {
 	if err != nil {
 		return err
 	}
-	byNumber := slices.ContainsFunc(of.Suspension, func(s kind.Setting) bool { return s.Value == int64(0) })
 	switch {
 	case recorded != nil:
 		for _, s := range recorded {
 			kind.SetAt(workload, s.Path, kind.Number(s.Value))
 		}
-	case byNumber && replicas == 0:
+	case suspendsByNumber(of) && replicas == 0:
 		return ErrReplicasUnknown
 	default:
 		unsuspend(workload, of)

@@ -72,39 +72,35 @@ func claimTemplate(t VolumeClaimTemplate) map[string]any {
 // its pods.
 func tensorServerOverride(c Compute) map[string]any {
 	volumes, mounts := tensorServerVolumes(c)
-	pod := corev1ac.PodSpec().WithVolumes(volumes...)
-	if c.ServiceAccountName != "" {
-		pod.WithServiceAccountName(c.ServiceAccountName)
-	}
+	pod := corev1ac.PodSpec().WithServiceAccountName(c.ServiceAccountName)
 	if env := secretEnv(c.Secrets); len(env)+len(mounts) > 0 {
 		pod.WithContainers(corev1ac.Container().WithName(kind.TensorServerContainer).WithEnv(env...).
 			WithVolumeMounts(mounts...))
 	}
-	return podSpec(c, pod)
+	return podSpec(c, volumes, pod)
 }
 
 // tensorServerVolumes returns volumes for mounted secrets and existing claims, and
 // mounts for these and for claim templates. Each mount has a separate volume, because
 // override.containers merges mounts by their name.
-func tensorServerVolumes(c Compute) ([]*corev1ac.VolumeApplyConfiguration, []*corev1ac.VolumeMountApplyConfiguration) {
-	var volumes []*corev1ac.VolumeApplyConfiguration
+func tensorServerVolumes(c Compute) ([]corev1.Volume, []*corev1ac.VolumeMountApplyConfiguration) {
+	var volumes []corev1.Volume
 	var mounts []*corev1ac.VolumeMountApplyConfiguration
 	taken := map[string]bool{}
 	for _, t := range c.VolumeClaimTemplates {
 		taken[t.Name] = true
 	}
-	add := func(name, source, path string, readOnly bool, volume *corev1ac.VolumeApplyConfiguration) {
+	add := func(name, object, path string, readOnly bool, source corev1.VolumeSource) {
 		if taken[name] {
-			name = hashedVolumeName(name, source+"@"+path)
+			name = hashedVolumeName(name, object+"@"+path)
 		}
 		taken[name] = true
-		volumes = append(volumes, volume.WithName(name))
+		volumes = append(volumes, corev1.Volume{Name: name, VolumeSource: source})
 		mounts = append(mounts, mount(name, path, readOnly))
 	}
 	for _, s := range c.Secrets {
 		if s.MountPath != "" {
-			add(keysVolumeName(secretVolumePrefix, s.Name), "secret/"+s.Name, s.MountPath, true,
-				corev1ac.Volume().WithSecret(secretSource(s)))
+			add(keysVolumeName(secretVolumePrefix, s.Name), "secret/"+s.Name, s.MountPath, true, secretSource(s))
 		}
 	}
 	for _, v := range c.Volumes {

@@ -133,16 +133,13 @@ func hasHandler(probe map[string]any) bool {
 // withoutExtendedOf omits our numbers of GPUs and other extended resources that the user sets, because request and
 // limit must be equal.
 func withoutExtendedOf(ours, user map[string]any) map[string]any {
-	result := ours
+	result, _ := kind.Copy(ours).(map[string]any)
 	for _, list := range []string{"limits", "requests"} {
-		theirs, _ := user[list].(map[string]any)
-		for name := range theirs {
-			if !isExtended(name) {
-				continue
+		for name := range kind.FieldsAt(user, list) {
+			if isExtended(name) {
+				kind.SetAt(result, []string{"limits", name}, nil)
+				kind.SetAt(result, []string{"requests", name}, nil)
 			}
-			result, _ = kind.Copy(result).(map[string]any)
-			kind.SetAt(result, []string{"limits", name}, nil)
-			kind.SetAt(result, []string{"requests", name}, nil)
 		}
 	}
 	return result

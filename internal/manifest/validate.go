@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
 
@@ -134,8 +135,7 @@ func validateGPUs(c Compute, errs *Errors) {
 	}
 }
 
-// validateScheduling rejects contradictory settings. The rules for tolerations are those of Kubernetes
-// (https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/).
+// validateScheduling rejects contradictory settings.
 func validateScheduling(c Compute, errs *Errors) {
 	if c.GPUAntiAffinity && c.isSet("gpu_anti_affinity") && c.WantsGPU() {
 		errs.report(At("gpu_anti_affinity"), conflict,
@@ -153,10 +153,16 @@ func validateScheduling(c Compute, errs *Errors) {
 		errs.mutuallyExclusive("termination_grace_period", "autoscale", "Knative does not allow it in the pods of a "+
 			"Service").Concerning(inAutoscale("scaler"))
 	}
-	for i, t := range c.Tolerations {
-		at := At("tolerations", Index(i))
+	errs.Tolerations(At("tolerations"), c.Tolerations)
+}
+
+// Tolerations reports contradictory items of a list of tolerations. The rules are those of Kubernetes
+// (https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/).
+func (e *Errors) Tolerations(list Path, tolerations []corev1.Toleration) {
+	for i, t := range tolerations {
+		at := list.At(Index(i))
 		refuse := func(attribute, format string) {
-			errs.report(at.At(Name(attribute)), "Invalid toleration", "%s "+format, at).
+			e.report(at.At(Name(attribute)), "Invalid toleration", "%s "+format, at).
 				Concerning(at.At(Name("key")), at.At(Name("operator")), at.At(Name("effect")))
 		}
 		exists := t.Operator == "Exists"

@@ -25,62 +25,46 @@ const (
 // volumesAndMounts returns the shared memory, the mounted secrets and ConfigMaps, the
 // volumes of the user and the setup of the image, in this order. An object that is mounted
 // twice has one volume, unless the modes of its files differ.
-func volumesAndMounts(c Compute) ([]*corev1ac.VolumeApplyConfiguration, []*corev1ac.VolumeMountApplyConfiguration) {
-	volumes := []*corev1ac.VolumeApplyConfiguration{sharedMemory(c)}
-	mounts := []*corev1ac.VolumeMountApplyConfiguration{mount(sharedMemoryVolume, sharedMemoryPath, false)}
+func volumesAndMounts(c Compute) ([]corev1.Volume, []*corev1ac.VolumeMountApplyConfiguration) {
+	var volumes []corev1.Volume
+	var mounts []*corev1ac.VolumeMountApplyConfiguration
 	seen := map[string]bool{}
-	add := func(m *corev1ac.VolumeMountApplyConfiguration, volume func() *corev1ac.VolumeApplyConfiguration) {
+	add := func(m *corev1ac.VolumeMountApplyConfiguration, source corev1.VolumeSource) {
 		if name := *m.Name; !seen[name] {
 			seen[name] = true
-			volumes = append(volumes, volume().WithName(name))
+			volumes = append(volumes, corev1.Volume{Name: name, VolumeSource: source})
 		}
 		mounts = append(mounts, m)
 	}
-	for _, s := range c.Secrets {
-		if s.MountPath != "" {
-			name := keysVolumeOf(secretVolumePrefix, c.Secrets, s)
-			add(mount(name, s.MountPath, true), func() *corev1ac.VolumeApplyConfiguration {
-				return corev1ac.Volume().WithSecret(secretSource(s))
-			})
+	addKeys := func(prefix string, refs []SecretRef, source func(SecretRef) corev1.VolumeSource) {
+		for _, ref := range refs {
+			if ref.MountPath != "" {
+				add(mount(keysVolumeOf(prefix, refs, ref), ref.MountPath, true), source(ref))
+			}
 		}
 	}
-	for _, m := range c.ConfigMaps {
-		if m.MountPath != "" {
-			name := keysVolumeOf(configMapVolumePrefix, c.ConfigMaps, m)
-			add(mount(name, m.MountPath, true), func() *corev1ac.VolumeApplyConfiguration {
-				return corev1ac.Volume().WithConfigMap(configMapSource(m))
-			})
-		}
-	}
+	add(mount(sharedMemoryVolume, sharedMemoryPath, false), corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
+		Medium: corev1.StorageMediumMemory, SizeLimit: c.SharedMemoryLimit,
+	}})
+	addKeys(secretVolumePrefix, c.Secrets, secretSource)
+	addKeys(configMapVolumePrefix, c.ConfigMaps, configMapSource)
 	for _, v := range c.Volumes {
-		add(v.mount(v.volumeName()), func() *corev1ac.VolumeApplyConfiguration { return v.source(c) })
+		add(mount(v.volumeName(), v.MountPath, v.ReadOnly).WithSubPath(v.SubPath), v.source(c))
 	}
 	if c.ImageSetup != nil {
-		add(mount(imageVolume, imagePath, true), func() *corev1ac.VolumeApplyConfiguration {
-			return corev1ac.Volume().WithConfigMap(corev1ac.ConfigMapVolumeSource().WithName(c.ImageSetup.ConfigMap))
-		})
+		add(mount(imageVolume, imagePath, true), configMapSource(ConfigMapRef{Name: c.ImageSetup.ConfigMap}))
 	}
 	return volumes, mounts
 }
 
-func sharedMemory(c Compute) *corev1ac.VolumeApplyConfiguration {
-	memory := corev1ac.EmptyDirVolumeSource().WithMedium(corev1.StorageMediumMemory)
-	if c.SharedMemoryLimit != nil {
-		memory.WithSizeLimit(c.SharedMemoryLimit.DeepCopy())
-	}
-	return corev1ac.Volume().WithName(sharedMemoryVolume).WithEmptyDir(memory)
+func secretSource(s SecretRef) corev1.VolumeSource {
+	return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: s.Name, DefaultMode: s.DefaultMode}}
 }
 
-func secretSource(s SecretRef) *corev1ac.SecretVolumeSourceApplyConfiguration {
-	source := corev1ac.SecretVolumeSource().WithSecretName(s.Name)
-	source.DefaultMode = s.DefaultMode
-	return source
-}
-
-func configMapSource(m ConfigMapRef) *corev1ac.ConfigMapVolumeSourceApplyConfiguration {
-	source := corev1ac.ConfigMapVolumeSource().WithName(m.Name)
-	source.DefaultMode = m.DefaultMode
-	return source
+func configMapSource(m ConfigMapRef) corev1.VolumeSource {
+	return corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+		LocalObjectReference: corev1.LocalObjectReference{Name: m.Name}, DefaultMode: m.DefaultMode,
+	}}
 }
 
 func mount(volume, path string, readOnly bool) *corev1ac.VolumeMountApplyConfiguration {

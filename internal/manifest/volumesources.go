@@ -1,11 +1,11 @@
 package manifest
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 )
 
 // VolumeRef mounts a volume into the pods. Exactly one of its sources is set.
@@ -44,60 +44,31 @@ func isReservedVolume(name string) bool {
 		strings.HasPrefix(name, configMapVolumePrefix)
 }
 
-func (v VolumeRef) mount(volume string) *corev1ac.VolumeMountApplyConfiguration {
-	m := mount(volume, v.MountPath, v.ReadOnly)
-	if v.SubPath != "" {
-		m.WithSubPath(v.SubPath)
-	}
-	return m
-}
-
-// source returns a volume without its name.
-func (v VolumeRef) source(c Compute) *corev1ac.VolumeApplyConfiguration {
-	volume := corev1ac.Volume()
+// source returns the source of the volume of a compute.
+func (v VolumeRef) source(c Compute) corev1.VolumeSource {
 	switch {
 	case v.ConfigMap != "":
-		volume.WithConfigMap(corev1ac.ConfigMapVolumeSource().WithName(v.ConfigMap))
+		return configMapSource(ConfigMapRef{Name: v.ConfigMap})
 	case v.Secret != "":
-		volume.WithSecret(corev1ac.SecretVolumeSource().WithSecretName(v.Secret))
-	case v.EmptyDir != nil:
-		source := corev1ac.EmptyDirVolumeSource()
-		if v.EmptyDir.Medium != "" {
-			source.WithMedium(v.EmptyDir.Medium)
-		}
-		source.SizeLimit = v.EmptyDir.SizeLimit
-		volume.WithEmptyDir(source)
-	case v.HostPath != nil:
-		source := corev1ac.HostPathVolumeSource().WithPath(v.HostPath.Path)
-		source.Type = v.HostPath.Type
-		volume.WithHostPath(source)
-	case v.Image != nil:
-		source := corev1ac.ImageVolumeSource().WithReference(v.Image.Reference)
-		if v.Image.PullPolicy != "" {
-			source.WithPullPolicy(v.Image.PullPolicy)
-		}
-		volume.WithImage(source)
+		return secretSource(SecretRef{Name: v.Secret})
+	case v.ClaimName != "":
+		return v.claimSource(c)
 	default:
-		volume.WithPersistentVolumeClaim(claim(c, v))
+		return corev1.VolumeSource{EmptyDir: v.EmptyDir, HostPath: v.HostPath, Image: v.Image}
 	}
-	return volume
 }
 
-// claim returns the source of a volume, which is read-only if all of its mounts are.
-func claim(c Compute, v VolumeRef) *corev1ac.PersistentVolumeClaimVolumeSourceApplyConfiguration {
-	source := corev1ac.PersistentVolumeClaimVolumeSource().WithClaimName(v.ClaimName)
-	for _, other := range c.Volumes {
-		if other.volumeName() == v.volumeName() && !other.ReadOnly {
-			return source
-		}
-	}
-	if c.othersWrite(v.volumeName()) {
-		return source
-	}
-	return source.WithReadOnly(true)
+// claimSource returns the source of a claim, which is read-only if all of its mounts are.
+func (v VolumeRef) claimSource(c Compute) corev1.VolumeSource {
+	written := slices.ContainsFunc(c.Volumes, func(other VolumeRef) bool {
+		return other.volumeName() == v.volumeName() && !other.ReadOnly
+	})
+	return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
+		ClaimName: v.ClaimName, ReadOnly: !written && !c.othersWrite(v.volumeName()),
+	}}
 }
 
-// observeVolume is the inverse of source and mount. It ignores volumes with other sources.
+// observeVolume is the inverse of source and its mount. It ignores volumes with other sources.
 func observeVolume(c *Compute, volume corev1.Volume, mount corev1.VolumeMount) {
 	seen := VolumeRef{EmptyDir: volume.EmptyDir, HostPath: volume.HostPath, Image: volume.Image,
 		MountPath: mount.MountPath, SubPath: mount.SubPath, ReadOnly: mount.ReadOnly}
@@ -151,9 +122,6 @@ func identityOfVolume(at Path) []Path {
 }
 
 func sameSource(a, b VolumeRef) bool {
-	strip := func(v VolumeRef) VolumeRef {
-		return VolumeRef{ClaimName: v.ClaimName, ConfigMap: v.ConfigMap, Secret: v.Secret, EmptyDir: v.EmptyDir,
-			HostPath: v.HostPath, Image: v.Image}
-	}
-	return equality.Semantic.DeepEqual(strip(a), strip(b))
+	a.Name, a.MountPath, a.SubPath, a.ReadOnly = b.Name, b.MountPath, b.SubPath, b.ReadOnly
+	return equality.Semantic.DeepEqual(a, b)
 }

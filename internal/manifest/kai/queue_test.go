@@ -163,7 +163,7 @@ func TestLabelsOfTheProviderAreReserved(t *testing.T) {
 	t.Parallel()
 	q := minimal()
 	q.Labels = map[string]string{"app.kubernetes.io/managed-by": "somebody"}
-	if errs := kai.Validate(q); len(errs) != 1 || errs[0].Path.Root() != "labels" {
+	if errs := kai.Validate(q); len(errs) != 1 || errs[0].Path.String() != "labels" {
 		t.Errorf("got %v", errs)
 	}
 }

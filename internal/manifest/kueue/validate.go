@@ -39,7 +39,7 @@ func quotaAt(i int, name string, inside ...manifest.Step) manifest.Path {
 	return flavorAt(i, manifest.Name("quotas"), manifest.Entry(name)).At(inside...)
 }
 
-// flavors rejects a flavor that is listed twice, and conditions of Kubernetes for tolerations.
+// flavors rejects a flavor that is listed twice, a topology without nodes, and contradictory tolerations.
 func (v *validator) flavors(q Queue) {
 	first := map[string]int{}
 	for i, flavor := range q.Flavors {
@@ -54,23 +54,7 @@ func (v *validator) flavors(q Queue) {
 				"requires node_labels, which select the nodes of the topology.").
 				Concerning(flavorAt(i, manifest.Name("node_labels")))
 		}
-		for j, t := range flavor.Tolerations {
-			at := flavorAt(i, manifest.Name("tolerations"), manifest.Index(j))
-			found := len(v.errs)
-			switch {
-			case t.Key == "" && t.Operator != "Exists":
-				v.errs.At(at, "has no key, so its operator must be \"Exists\", which tolerates every taint.")
-			case t.Operator == "Exists" && t.Value != "":
-				v.errs.At(at, "has operator \"Exists\" and a value: remove the value, or set operator = \"Equal\".")
-			case t.TolerationSeconds != nil && t.Effect != "NoExecute":
-				v.errs.At(at, "has toleration_seconds, which requires effect = \"NoExecute\".")
-			}
-			for _, problem := range v.errs[found:] {
-				for _, name := range []string{"key", "operator", "value", "effect", "toleration_seconds"} {
-					problem.Concerns = append(problem.Concerns, at.At(manifest.Name(name)))
-				}
-			}
-		}
+		v.errs.Tolerations(flavorAt(i, manifest.Name("tolerations")), flavor.Tolerations)
 	}
 }
 
@@ -98,12 +82,12 @@ func (v *validator) cohort(q Queue) {
 	for i, flavor := range q.Flavors {
 		for _, name := range flavor.resources() {
 			quota := flavor.Quotas[name]
-			for attribute, limit := range map[string]*resource.Quantity{
-				"borrowing_limit": quota.BorrowingLimit, "lending_limit": quota.LendingLimit,
-			} {
-				at := quotaAt(i, name, manifest.Name(attribute))
-				if limit != nil && q.Cohort == "" {
-					v.errs.At(at, "requires cohort. Set cohort, or remove the limit.").
+			for _, limit := range []struct {
+				attribute manifest.Name
+				value     *resource.Quantity
+			}{{"borrowing_limit", quota.BorrowingLimit}, {"lending_limit", quota.LendingLimit}} {
+				if limit.value != nil && q.Cohort == "" {
+					v.errs.At(quotaAt(i, name, limit.attribute), "requires cohort. Set cohort, or remove the limit.").
 						Concerning(manifest.At("cohort"))
 				}
 			}
@@ -114,9 +98,6 @@ func (v *validator) cohort(q Queue) {
 			}
 		}
 	}
-	slices.SortStableFunc(v.errs, func(a, b *manifest.AttributeError) int {
-		return strings.Compare(a.Path.String(), b.Path.String())
-	})
 }
 
 // preemption rejects combinations of policies that Kueue rejects or ignores.

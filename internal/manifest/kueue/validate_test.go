@@ -67,13 +67,13 @@ func TestValidateReportsEachProblemAtItsAttribute(t *testing.T) {
 			[]string{"preemption.max_priority_threshold", "Set borrow_within_cohort, or remove"}},
 		"a toleration of everything": {tolerates(corev1.Toleration{Operator: "Exists"}), nil},
 		"a toleration without a key": {tolerates(corev1.Toleration{Value: "x"}),
-			[]string{"flavors[0].tolerations[0]", "has no key"}},
+			[]string{"flavors[0].tolerations[0].key", "has no key"}},
 		"a toleration with Exists and a value": {
 			tolerates(corev1.Toleration{Key: "spot", Operator: "Exists", Value: "x"}),
-			[]string{"flavors[0].tolerations[0]", "remove the value"}},
+			[]string{"flavors[0].tolerations[0].value", "remove value"}},
 		"toleration_seconds with NoSchedule": {
 			tolerates(corev1.Toleration{Key: "spot", Effect: "NoSchedule", TolerationSeconds: &seconds}),
-			[]string{"flavors[0].tolerations[0]", "requires effect"}},
+			[]string{"flavors[0].tolerations[0].toleration_seconds", "requires the effect"}},
 		"a topology without node labels": {func(q *kueue.Queue) {
 			q.Flavors[0].TopologyName = "racks"
 		}, []string{"flavors[0].topology_name", "requires node_labels"}},

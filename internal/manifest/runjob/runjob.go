@@ -93,8 +93,6 @@ func Render(c Command) (*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	delete(object, "status")
-	kind.SetAt(object, []string{"metadata", "creationTimestamp"}, nil)
-	kind.SetAt(object, []string{"spec", "template", "metadata", "creationTimestamp"}, nil)
 	return &unstructured.Unstructured{Object: object}, nil
 }
 

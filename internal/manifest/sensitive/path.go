@@ -4,6 +4,7 @@ package sensitive
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -87,14 +88,7 @@ func (s step) matchesItem(index int, item any) bool {
 
 // Selects reports whether one of the paths selects the field with the names, or an object that contains it.
 func Selects(paths []Path, names ...string) bool {
-	for _, path := range paths {
-		selects := len(path) <= len(names)
-		for i := 0; selects && i < len(path); i++ {
-			selects = path[i].matchesField(names[i])
-		}
-		if selects {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(paths, func(path Path) bool {
+		return len(path) <= len(names) && slices.EqualFunc(path, names[:len(path)], step.matchesField)
+	})
 }

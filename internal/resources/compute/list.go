@@ -151,7 +151,7 @@ func (s *search) isIdle(live *unstructured.Unstructured, inventory manifest.Inve
 	case service != "":
 		return s.ready[live.GetNamespace()+"/"+service] == 0
 	}
-	return manifest.ReadyPods(live) == 0
+	return !manifest.HasReadyPods(live)
 }
 
 // countReadyPods counts the ready pods of Kubetorch services.
