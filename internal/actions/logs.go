@@ -96,7 +96,7 @@ func invokeLogs(ctx context.Context, c *call, t *target, m *logsModel) error {
 	if err != nil {
 		return err
 	}
-	if err := checkContainer(pods, logs.Container); err != nil {
+	if err := checkContainer(pods, logs.Container, podstream.Containers); err != nil {
 		return err
 	}
 	if m.Pods.ValueString() == anyPod && len(pods) > 0 {
@@ -147,13 +147,13 @@ func prefixOf(line podstream.Line) string {
 }
 
 // checkContainer returns an error if there are pods, and none has a container.
-func checkContainer(pods []*corev1.Pod, name string) error {
+func checkContainer(pods []*corev1.Pod, name string, containers func(*corev1.Pod) []string) error {
 	if len(pods) == 0 {
 		return nil
 	}
 	var existing []string
 	for _, pod := range pods {
-		existing = append(existing, podstream.Containers(pod)...)
+		existing = append(existing, containers(pod)...)
 	}
 	slices.Sort(existing)
 	return requireContainer(name, slices.Compact(existing))
