@@ -135,8 +135,8 @@ func (m *computeModel) fill(s observation) {
 	m.Conditions = conditionsOf(workload)
 }
 
-// imageOf returns the image of the main container: the one of Kubetorch, the
-// one of an operator, or else the first container of the workload.
+// imageOf returns the image of the main container: the one of Kubetorch, the one of an operator, or else the first
+// container of the workload, which is a Pod or has pod templates.
 func imageOf(workload *unstructured.Unstructured, observed manifest.Compute) string {
 	if observed.Image != "" {
 		return observed.Image
@@ -144,9 +144,9 @@ func imageOf(workload *unstructured.Unstructured, observed manifest.Compute) str
 	if image := kind.TextAt(workload.Object, "spec", "image"); image != "" {
 		return image
 	}
-	for _, path := range [][]string{{"spec", "template", "spec", "containers"}, {"spec", "containers"},
-		{"spec", "jobTemplate", "spec", "template", "spec", "containers"}} {
-		if containers := kind.ListAt(workload.Object, path...); len(containers) > 0 && containers[0] != nil {
+	for _, at := range append(kind.PodTemplates(workload.Object), nil) {
+		containers := kind.ListAt(workload.Object, kind.Under(at, "spec", "containers")...)
+		if len(containers) > 0 && containers[0] != nil {
 			return kind.TextAt(containers[0], "image")
 		}
 	}
