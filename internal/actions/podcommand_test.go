@@ -26,7 +26,9 @@ func TestCommandsRunInSidecars(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel() // so that no command starts
-	for container, want := range map[string]bool{"": true, "main": true, "proxy": true, "setup": false, "other": false} {
+	for container, want := range map[string]bool{
+		"": true, "main": true, "proxy": true, "setup": false, "other": false,
+	} {
 		if got := runs(container)(pod); got != want {
 			t.Errorf("%q: runs is %t", container, got)
 		}

@@ -93,7 +93,7 @@ func frame(pickle []byte, data int64) (head, tail []byte, err error) {
 			}
 		}
 		at += size
-		file.UncompressedSize64 = uint64(size) //nolint:gosec // never negative
+		file.UncompressedSize64 = uint64(size)
 		file.CompressedSize64 = file.UncompressedSize64
 		w, err := z.CreateRaw(file)
 		if err == nil {
