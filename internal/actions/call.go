@@ -108,7 +108,7 @@ func (c *call) failure(ctx context.Context, action string, at path.Path, err err
 	default:
 		failed = diag.NewErrorDiagnostic(action+" was interrupted", "The run was interrupted."+c.status())
 	}
-	return diag.WithPath(at, diag.NewErrorDiagnostic(failed.Summary(), failed.Detail()+c.history()))
+	return diag.WithPath(at, diag.NewErrorDiagnostic(failed.Summary(), failed.Detail()+c.history(err)))
 }
 
 // status returns the last progress message as a sentence, after a space.
@@ -121,12 +121,15 @@ func (c *call) status() string {
 	return " Last status: " + strings.TrimSuffix(c.last, ".") + "."
 }
 
-// history returns a paragraph with what was done so far.
-func (c *call) history() string {
+// history returns a paragraph with what was done before an error.
+func (c *call) history(err error) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.done) == 0 {
-		return "\n\nThe action has not changed anything."
+	switch {
+	case len(c.done) > 0:
+		return "\n\nDone before this error:\n  " + strings.Join(c.done, "\n  ")
+	case kube.OutcomeUnknown(err):
+		return "\n\nThe action may have changed something: there was no response to its last request."
 	}
-	return "\n\nDone before this error:\n  " + strings.Join(c.done, "\n  ")
+	return "\n\nThe action has not changed anything."
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -68,6 +69,21 @@ func TestFailureStatesWhatWasDone(t *testing.T) {
 		located, ok := failed.(diag.DiagnosticWithPath)
 		if !ok || !located.Path().Equal(test.at) {
 			t.Errorf("%s: reported at %v, want %v", name, failed, test.at)
+		}
+	}
+}
+
+func TestFailureWithoutAResponseDoesNotStateThatNothingWasChanged(t *testing.T) {
+	t.Parallel()
+	interrupted, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	err := &kube.Error{Op: "change", Object: "Deployment ml/a", Kind: kind.Deployment(), Err: errors.New("x"),
+		OutcomeUnknown: true}
+	for name, ctx := range map[string]context.Context{"failure": t.Context(), "interrupt": interrupted} {
+		text := (&call{}).failure(ctx, "kt_x", path.Root("id"), err).Detail()
+		if !strings.HasSuffix(text, "\n\nThe action may have changed something: there was no response to its last "+
+			"request.") {
+			t.Errorf("%s: %s", name, text)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func invokeCheckpoint(ctx context.Context, c *call, t *target, m *checkpointMode
 	// A pod that runs has state to save, even if it is not ready to receive requests.
 	usable, others, err := c.candidates(ctx, t, runs(command.container))
 	if err == nil {
-		err = checkContainer(slices.Concat(usable, others), command.container)
+		err = checkContainer(slices.Concat(usable, others), command.container, lastingContainers)
 	}
 	switch {
 	case err != nil:

@@ -70,7 +70,7 @@ func validateLogs(m *logsModel) diag.Diagnostics {
 	conflict := func(name, reason string) {
 		diags.AddAttributeError(path.Root(name), "Conflicting attributes", reason)
 	}
-	if !m.Container.IsNull() && m.AllContainers.ValueBool() {
+	if m.Container.ValueString() != "" && m.AllContainers.ValueBool() {
 		conflict("container", "`container` and `all_containers` cannot both be set.")
 	}
 	if m.Previous.ValueBool() && tf.DurationOr(m.Duration, 0) > 0 {
@@ -79,9 +79,11 @@ func validateLogs(m *logsModel) diag.Diagnostics {
 	if tf.DurationOr(m.Since, time.Second) <= 0 {
 		diags.AddAttributeError(path.Root("since"), "Invalid duration", "`since` must be more than zero.")
 	}
-	if limit := tf.DurationOr(m.Timeout, logsTimeout); !m.Timeout.IsUnknown() && tf.DurationOr(m.Duration, 0) >= limit {
-		conflict("duration", fmt.Sprintf("`duration` must be shorter than `timeout`, which is %s.",
-			manifest.FormatDuration(limit)))
+	limit := tf.DurationOr(m.Timeout, logsTimeout)
+	known := !m.Timeout.IsUnknown() && !m.Duration.IsUnknown() && !m.Previous.IsUnknown()
+	if known && !m.Previous.ValueBool() && tf.DurationOr(m.Duration, followTime) >= limit {
+		conflict("duration", fmt.Sprintf("`duration` must be shorter than `timeout`, which is %s. Without `duration`, "+
+			"the logs are followed for %s.", manifest.FormatDuration(limit), manifest.FormatDuration(followTime)))
 	}
 	return diags
 }
@@ -96,7 +98,7 @@ func invokeLogs(ctx context.Context, c *call, t *target, m *logsModel) error {
 	if err != nil {
 		return err
 	}
-	if err := checkContainer(pods, logs.Container); err != nil {
+	if err := checkContainer(pods, logs.Container, podstream.Containers); err != nil {
 		return err
 	}
 	if m.Pods.ValueString() == anyPod && len(pods) > 0 {
@@ -147,13 +149,13 @@ func prefixOf(line podstream.Line) string {
 }
 
 // checkContainer returns an error if there are pods, and none has a container.
-func checkContainer(pods []*corev1.Pod, name string) error {
+func checkContainer(pods []*corev1.Pod, name string, containers func(*corev1.Pod) []string) error {
 	if len(pods) == 0 {
 		return nil
 	}
 	var existing []string
 	for _, pod := range pods {
-		existing = append(existing, podstream.Containers(pod)...)
+		existing = append(existing, containers(pod)...)
 	}
 	slices.Sort(existing)
 	return requireContainer(name, slices.Compact(existing))

@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
@@ -110,9 +111,7 @@ func (c *call) candidates(
 // runs reports whether a container of a pod runs.
 func runs(container string) func(*corev1.Pod) bool {
 	return func(pod *corev1.Pod) bool {
-		name := cmp.Or(container, ready.MainContainer(pod))
-		return slices.ContainsFunc(pod.Status.ContainerStatuses,
-			func(status corev1.ContainerStatus) bool { return status.Name == name && status.State.Running != nil })
+		return ready.StatusOf(pod, cmp.Or(container, ready.MainContainer(pod))).State.Running != nil
 	}
 }
 
@@ -142,6 +141,16 @@ func namesOf(pods []*corev1.Pod) string {
 		names = append(names, pod.Name)
 	}
 	return ready.Listed(names, 5)
+}
+
+// lastingContainers returns the names of the containers of a pod in which a command can run. Sidecars are init
+// containers that are restarted; the other ones have ended before a pod is ready.
+func lastingContainers(pod *corev1.Pod) []string {
+	return slices.DeleteFunc(podstream.Containers(pod), func(name string) bool {
+		return slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool {
+			return c.Name == name && ptr.Deref(c.RestartPolicy, "") != corev1.ContainerRestartPolicyAlways
+		})
+	})
 }
 
 // requireContainer returns an error if a container is set that does not exist.
@@ -190,11 +199,7 @@ func (e *commandError) output(
 // run runs a command in pods, and returns the errors of all of them.
 func (c *call) run(ctx context.Context, pods []*corev1.Pod, p podCommand) error {
 	for _, pod := range pods {
-		var existing []string
-		for _, container := range pod.Spec.Containers {
-			existing = append(existing, container.Name)
-		}
-		if err := requireContainer(p.container, existing); err != nil {
+		if err := requireContainer(p.container, lastingContainers(pod)); err != nil {
 			return err
 		}
 	}

@@ -58,7 +58,7 @@ type printer struct {
 
 	mu           sync.Mutex
 	shown, total int
-	hidden       bool // a warning states that the output of a pod is not shown
+	hidden       sync.Once // warns that the output of a pod is not shown
 }
 
 func (c *call) printer(m outputModel) *printer {
@@ -96,14 +96,11 @@ func (p *printer) mask(
 	if former {
 		next = "Restart the pods"
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.hidden {
-		p.hidden = true
+	p.hidden.Do(func() {
 		p.call.warn("Output is not shown", fmt.Sprintf("The output may contain values of Secrets, which must be read "+
 			"to mask them: %v.\n\nNext step: %s, or set `%s = false` if the output contains no secrets.", err, next,
 			maskAttribute))
-	}
+	})
 	return nil, nil // nil hides the output
 }
 

@@ -61,7 +61,9 @@ func validateRun(m *runModel) diag.Diagnostics {
 	if m.Job == nil {
 		return diags
 	}
-	for name, set := range map[string]bool{"pods": !m.Pods.IsNull(), "parallelism": !m.Parallelism.IsNull()} {
+	for name, set := range map[string]bool{ // unknown values may be null
+		"pods": m.Pods.ValueString() != "", "parallelism": m.Parallelism.ValueInt64() != 0,
+	} {
 		if set {
 			diags.AddAttributeError(path.Root(name), "Conflicting attributes", fmt.Sprintf(
 				"`%s` and `job` cannot both be set: a Job runs the command in one new pod.", name))
@@ -80,7 +82,7 @@ func (m *commandModel) validate() diag.Diagnostics {
 				"The first item of `command` is the program to run, and must not be empty.")
 		}
 	}
-	if m.Pods.ValueString() == anyPod && !m.Parallelism.IsNull() {
+	if m.Pods.ValueString() == anyPod && m.Parallelism.ValueInt64() != 0 {
 		diags.AddAttributeError(path.Root("parallelism"), "Conflicting attributes",
 			"`parallelism` has no effect with `pods = \"any\"`, which runs the command in one pod.")
 	}

@@ -189,10 +189,8 @@ func maskNotReady(err error, mask podstream.Mask) error {
 // startedPod returns a pod in which a container has started, or nil.
 func startedPod(pods []*corev1.Pod, container string) *corev1.Pod {
 	for _, pod := range pods {
-		for _, status := range pod.Status.ContainerStatuses {
-			if status.Name == container && (status.State.Running != nil || status.State.Terminated != nil) {
-				return pod
-			}
+		if state := ready.StatusOf(pod, container).State; state.Running != nil || state.Terminated != nil {
+			return pod
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package actions
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -36,17 +35,12 @@ type target struct {
 
 // locate finds the compute, of any kind. It returns a [kube.MissingComputeError] if there is none.
 func (c *call) locate(ctx context.Context) (*target, error) {
-	t := &target{namespace: c.namespace, name: c.name, kind: &kind.Workload{}}
-	var missing *kube.MissingComputeError
-	var err error
-	if t.workload, err = c.cluster.Locate(ctx, c.namespace, c.name); err != nil && !errors.As(err, &missing) {
-		return nil, err
-	}
-	found, err := endpoint.Of(ctx, c.cluster, c.namespace, c.name)
+	workload, found, err := endpoint.Find(ctx, c.cluster, c.namespace, c.name)
 	if err != nil {
 		return nil, err
 	}
 	c.found = true
+	t := &target{namespace: c.namespace, name: c.name, workload: workload, kind: &kind.Workload{}}
 	if t.workload == nil {
 		t.pods = found.Backend.Selector
 		t.owner, err = c.ownerOf(ctx, t)
@@ -106,17 +100,14 @@ func podLabels(
 			return own, false
 		}
 	}
-	if name := podLabelValue(workload, of); of.PodLabel != "" && name != "" {
+	name := workload.GetName()
+	if of.PodLabelFrom != nil {
+		name = kind.TextAt(workload.Object, of.PodLabelFrom...)
+	}
+	if of.PodLabel != "" && name != "" {
 		return map[string]string{of.PodLabel: name}, false
 	}
 	return selector, true
-}
-
-func podLabelValue(workload *unstructured.Unstructured, of *kind.Workload) string {
-	if of.PodLabelFrom != nil {
-		return kind.TextAt(workload.Object, of.PodLabelFrom...)
-	}
-	return workload.GetName()
 }
 
 func isCronJob(workload *unstructured.Unstructured) bool {
@@ -161,10 +152,7 @@ func (c *call) ownerOf(ctx context.Context, t *target) (metav1.OwnerReference, e
 		return last, err
 	}
 	controller := metav1.GetControllerOf(pods[0])
-	for range maxOwners {
-		if controller == nil {
-			break
-		}
+	for n := 0; controller != nil && n < maxOwners; n++ {
 		last = *controller
 		controller = c.controllerOf(ctx, t.namespace, last)
 	}

@@ -1,8 +1,8 @@
 package datasources
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -87,11 +87,7 @@ type observation struct {
 func computeState(ctx context.Context, cluster *kube.Cluster, namespace, name string) (observation, error) {
 	var s observation
 	var err error
-	var missing *kube.MissingComputeError
-	if s.workload, err = cluster.Locate(ctx, namespace, name); err != nil && !errors.As(err, &missing) {
-		return s, err
-	}
-	if s.endpoint, err = endpoint.Of(ctx, cluster, namespace, name); err != nil {
+	if s.workload, s.endpoint, err = endpoint.Find(ctx, cluster, namespace, name); err != nil {
 		return s, err
 	}
 	follow := observe.Follow{Namespace: namespace, PodLabels: s.endpoint.Backend.Selector}
@@ -117,10 +113,8 @@ func (m *computeModel) fill(s observation) {
 		m.GRPCTarget = types.StringValue(s.endpoint.Address())
 	}
 	m.Mode = types.StringValue(kind.ModeSelector)
-	workload := s.workload
-	if workload == nil {
-		workload = &unstructured.Unstructured{Object: map[string]any{}}
-	} else {
+	workload := cmp.Or(s.workload, &unstructured.Unstructured{Object: map[string]any{}})
+	if s.workload != nil {
 		m.Mode, m.UID = types.StringValue(manifest.Compute{Manifest: workload.Object}.Mode()),
 			types.StringValue(string(workload.GetUID()))
 		observed := manifest.Observe(workload)
@@ -135,8 +129,8 @@ func (m *computeModel) fill(s observation) {
 	m.Conditions = conditionsOf(workload)
 }
 
-// imageOf returns the image of the main container: the one of Kubetorch, the
-// one of an operator, or else the first container of the workload.
+// imageOf returns the image of the main container: the one of Kubetorch, the one of an operator, or else the first
+// container of the workload, which is a Pod or has pod templates.
 func imageOf(workload *unstructured.Unstructured, observed manifest.Compute) string {
 	if observed.Image != "" {
 		return observed.Image
@@ -144,9 +138,9 @@ func imageOf(workload *unstructured.Unstructured, observed manifest.Compute) str
 	if image := kind.TextAt(workload.Object, "spec", "image"); image != "" {
 		return image
 	}
-	for _, path := range [][]string{{"spec", "template", "spec", "containers"}, {"spec", "containers"},
-		{"spec", "jobTemplate", "spec", "template", "spec", "containers"}} {
-		if containers := kind.ListAt(workload.Object, path...); len(containers) > 0 && containers[0] != nil {
+	for _, at := range append(kind.PodTemplates(workload.Object), nil) {
+		containers := kind.ListAt(workload.Object, kind.Under(at, "spec", "containers")...)
+		if len(containers) > 0 && containers[0] != nil {
 			return kind.TextAt(containers[0], "image")
 		}
 	}

@@ -114,8 +114,8 @@ func TestAFailedConnectionIsReportedAsThat(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, timeout := range map[string]time.Duration{"in time": time.Minute, "at the timeout": time.Nanosecond} {
-		_, err = snapshotsOf(t.Context(), endpoint.Route{Target: target}, endpoint.Security{}, tensor.MetricsFilter{},
-			timeout)
+		_, err = snapshotsOf(t.Context(), endpoint.Route{Target: target}, endpoint.Security{},
+			&skymetrics.GetMetricsRequest{}, timeout)
 		failure := metricsFailure("ml/pool", timeout, err)
 		if failure.Summary() != "Tensor server unreachable" ||
 			!strings.Contains(failure.Detail(), "cannot be reached at "+target) {
@@ -159,20 +159,20 @@ func TestDiagnosticsWithoutMetricsNameTheSetting(t *testing.T) {
 	go func() { done <- server.Serve(listener) }()
 	t.Cleanup(func() { server.Stop(); <-done })
 	_, err = snapshotsOf(t.Context(), endpoint.Route{Target: listener.Addr().String()}, endpoint.Security{},
-		tensor.MetricsFilter{}, time.Minute)
+		&skymetrics.GetMetricsRequest{}, time.Minute)
 	failure := metricsFailure("ml/pool", time.Second, err)
 	if !strings.Contains(failure.Detail(), "SKYTORCH_METRICS_SOURCES") {
 		t.Errorf("a server without the service: %s", failure.Detail())
 	}
-	for name, filter := range map[string]tensor.MetricsFilter{"no sources configured": {},
-		"other sources configured": {Sources: []string{"amd-gpu"}}} {
-		if warnings := sourceWarnings("ml/pool", nil, filter); len(warnings) != 1 ||
+	for name, requested := range map[string][]string{"no sources configured": nil,
+		"other sources configured": {"amd-gpu"}} {
+		if warnings := sourceWarnings("ml/pool", nil, requested); len(warnings) != 1 ||
 			!strings.Contains(warnings[0].Detail(), "SKYTORCH_METRICS_SOURCES") {
 			t.Errorf("%s: %v", name, warnings)
 		}
 	}
 	found := []*skymetrics.MetricsSnapshot{{}}
-	if warnings := sourceWarnings("ml/pool", found, tensor.MetricsFilter{}); len(warnings) > 0 {
+	if warnings := sourceWarnings("ml/pool", found, nil); len(warnings) > 0 {
 		t.Errorf("a server with a source: %v", warnings)
 	}
 }

@@ -1,6 +1,7 @@
 package datasources
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -63,10 +64,8 @@ func eventsAttributes() tf.Attributes {
 }
 
 func readEvents(ctx context.Context, data *tf.ProviderData, m *eventsModel) diag.Diagnostics {
-	filter := observe.EventFilter{Type: m.Type.ValueString(), Reasons: m.Reasons, Limit: defaultEvents}
-	if !m.Limit.IsNull() {
-		filter.Limit = int(m.Limit.ValueInt64())
-	}
+	filter := observe.EventFilter{Type: m.Type.ValueString(), Reasons: m.Reasons,
+		Limit: int(cmp.Or(m.Limit.ValueInt64(), defaultEvents))}
 	return readTarget(data.Cluster, &m.Target, func(namespace, name string) error {
 		events, err := observe.Events(ctx, data.Cluster, namespace, name, filter)
 		if _, missing := errors.AsType[*kube.MissingComputeError](err); missing { // its pods may have no workload

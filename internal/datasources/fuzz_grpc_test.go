@@ -19,7 +19,6 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/endpoint"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
-	"github.com/ktdev/terraform-provider-kt/internal/tensor"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skymetrics"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/probe"
 )
@@ -97,7 +96,7 @@ func FuzzMetrics(f *testing.F) {
 	f.Fuzz(func(t *testing.T, response []byte) {
 		body.Store(&response)
 		snapshots, err := snapshotsOf(t.Context(), endpoint.Route{Target: target}, endpoint.Security{},
-			tensor.MetricsFilter{}, defaultTimeout)
+			&skymetrics.GetMetricsRequest{}, defaultTimeout)
 		if err != nil {
 			return
 		}

@@ -48,12 +48,7 @@ const gpusDescription = "Counts the GPUs of the cluster by product. Free GPUs ar
 	"count. Requires permission to list nodes and pods in the whole cluster."
 
 func gpusAttributes() tf.Attributes {
-	const (
-		capacity    = "Total number of GPUs."
-		allocatable = "Number of GPUs available to pods, which excludes unhealthy GPUs."
-		free        = "Number of GPUs that no pod on the node requests."
-	)
-	return tf.Attributes{
+	return withCounts(tf.Attributes{
 		"resource_name": tf.OptionalText("Extended resource to count, such as `amd.com/gpu` or "+
 			"`nvidia.com/mig-1g.10gb`. Defaults to `nvidia.com/gpu`.", tf.LabelKey()),
 		"product_label": tf.OptionalText("Node label that contains the product. Defaults to `nvidia.com/gpu.product`, "+
@@ -64,34 +59,31 @@ func gpusAttributes() tf.Attributes {
 		"node_selector": tf.LabelMap("Labels that a node must have to be counted. Defaults to all nodes."),
 		"schedulable_only": tf.OptionalBool("Whether to exclude nodes that do not accept pods because they are " +
 			"cordoned or not ready. Defaults to `false`."),
-		"capacity":    tf.ComputedInteger(capacity),
-		"allocatable": tf.ComputedInteger(allocatable),
-		"free":        tf.ComputedInteger(free),
-		"products": tf.ComputedObjects("GPU products, sorted by name.", tf.Attributes{
-			"product":     tf.ComputedString("Name of the product. Null for nodes without the label `product_label`."),
-			"capacity":    tf.ComputedInteger(capacity),
-			"allocatable": tf.ComputedInteger(allocatable),
-			"free":        tf.ComputedInteger(free),
+		"products": tf.ComputedObjects("GPU products, sorted by name.", withCounts(tf.Attributes{
+			"product": tf.ComputedString("Name of the product. Null for nodes without the label `product_label`."),
 			"largest_free": tf.ComputedInteger("Largest number of free GPUs on one node, which is the maximum that a " +
 				"single pod can get."),
-			"nodes": tf.ComputedObjects("Nodes with this product, sorted by name.", tf.Attributes{
+			"nodes": tf.ComputedObjects("Nodes with this product, sorted by name.", withCounts(tf.Attributes{
 				"name":        tf.ComputedString("Name of the node."),
-				"capacity":    tf.ComputedInteger(capacity),
-				"allocatable": tf.ComputedInteger(allocatable),
-				"free":        tf.ComputedInteger(free),
 				"schedulable": tf.ComputedBool("Whether the node accepts pods."),
-			}),
-		}),
-	}
+			})),
+		})),
+	})
+}
+
+// withCounts adds the numbers of GPUs of the cluster, a product or a node.
+func withCounts(attributes tf.Attributes) tf.Attributes {
+	attributes["capacity"] = tf.ComputedInteger("Total number of GPUs.")
+	attributes["allocatable"] = tf.ComputedInteger("Number of GPUs available to pods, which excludes unhealthy GPUs.")
+	attributes["free"] = tf.ComputedInteger("Number of GPUs that no pod on the node requests.")
+	return attributes
 }
 
 func readGPUs(ctx context.Context, data *tf.ProviderData, m *gpusModel) diag.Diagnostics {
+	resource := cmp.Or(m.ResourceName.ValueString(), kind.GPUResource)
 	filter := observe.GPUFilter{
-		Resource: cmp.Or(m.ResourceName.ValueString(), kind.GPUResource), ProductLabel: m.ProductLabel.ValueString(),
+		Resource: resource, ProductLabel: cmp.Or(m.ProductLabel.ValueString(), kind.GPUProductLabelOf(resource)),
 		Product: m.Product.ValueString(), Schedulable: m.SchedulableOnly.ValueBool(), Selector: m.NodeSelector,
-	}
-	if filter.ProductLabel == "" {
-		filter.ProductLabel = kind.GPUProductLabelOf(filter.Resource)
 	}
 	if filter.Product != "" && filter.ProductLabel == "" {
 		return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(path.Root("product"), "Unknown product label",

@@ -78,21 +78,23 @@ func readMetrics(ctx context.Context, data *tf.ProviderData, m *metricsModel) di
 			"Metrics are available only from tensor servers, which use gRPC.")
 		return diags
 	}
-	filter := tensor.MetricsFilter{Names: m.MetricNames, Sources: m.Sources, Labels: m.LabelFilters}
+	request := &skymetrics.GetMetricsRequest{
+		MetricNames: m.MetricNames, Sources: m.Sources, LabelFilters: m.LabelFilters,
+	}
 	route, security := endpoint.RouteTo(data.Cluster, e, m.Via.ValueString()), securityOf(m.TLS, m.Token)
 	if diags.Append(validateSecurity(path.Empty(), security, route)...); diags.HasError() {
 		return diags
 	}
-	snapshots, err := snapshotsOf(ctx, route, security, filter, timeoutOf(m.Timeout))
+	snapshots, err := snapshotsOf(ctx, route, security, request, timeoutOf(m.Timeout))
 	if err != nil {
 		return append(diags, metricsFailure(e.ID(), timeoutOf(m.Timeout), err))
 	}
 	m.Metrics = metricsOf(snapshots)
-	return append(diags, sourceWarnings(e.ID(), snapshots, filter)...)
+	return append(diags, sourceWarnings(e.ID(), snapshots, m.Sources)...)
 }
 
 func snapshotsOf(
-	ctx context.Context, r endpoint.Route, security endpoint.Security, filter tensor.MetricsFilter,
+	ctx context.Context, r endpoint.Route, security endpoint.Security, request *skymetrics.GetMetricsRequest,
 	timeout time.Duration,
 ) ([]*skymetrics.MetricsSnapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -107,7 +109,7 @@ func snapshotsOf(
 		return nil, err
 	}
 	defer client.Close()
-	snapshots, err := client.Metrics(ctx, filter)
+	snapshots, err := client.Metrics(ctx, request)
 	if err != nil {
 		return nil, connectionFailure(r, dial, err)
 	}
@@ -161,19 +163,19 @@ func metricsFailure(id string, timeout time.Duration, err error) diag.Diagnostic
 	}
 }
 
-// sourceWarnings returns a warning if the server returned no source.
-func sourceWarnings(id string, snapshots []*skymetrics.MetricsSnapshot, filter tensor.MetricsFilter) diag.Diagnostics {
+// sourceWarnings returns a warning if the server returned none of the requested sources, or none at all.
+func sourceWarnings(id string, snapshots []*skymetrics.MetricsSnapshot, requested []string) diag.Diagnostics {
 	var diags diag.Diagnostics
 	switch {
 	case len(snapshots) > 0:
-	case len(filter.Sources) == 0:
+	case len(requested) == 0:
 		diags.AddAttributeWarning(path.Root("name"), "Tensor server without metrics sources",
 			fmt.Sprintf("The server of %s returned no metrics source, so `metrics` is empty.\n\nNext step: %s", id,
 				metricsSourcesHint))
 	default:
 		diags.AddAttributeWarning(path.Root("sources"), "Metrics sources not found",
 			fmt.Sprintf("The server of %s has no source named %s, so `metrics` is empty.\n\nNext step: Correct "+
-				"`sources`. %s", id, strings.Join(filter.Sources, ", "), metricsSourcesHint))
+				"`sources`. %s", id, strings.Join(requested, ", "), metricsSourcesHint))
 	}
 	return diags
 }

@@ -81,11 +81,24 @@ func (e *Endpoint) PortForwardCommand() string {
 	return ready.Kubectl(e.Namespace, "port-forward", target, fmt.Sprintf("%d:%s", local, port))
 }
 
+// Find returns the workload of a compute, which is nil if its pods have none of a known kind, and its endpoint.
+func Find(
+	ctx context.Context, c *kube.Cluster, namespace, name string,
+) (workload *unstructured.Unstructured, found *Endpoint, err error) {
+	workload, err = c.Locate(ctx, namespace, name)
+	if _, missing := errors.AsType[*kube.MissingComputeError](err); err != nil && !missing {
+		return nil, nil, err
+	}
+	found, err = Of(ctx, c, namespace, name)
+	return workload, found, err
+}
+
 // Of returns the endpoint of a compute. All calls for a namespace share one list and watch of Services and of pods. It
 // returns a *kube.MissingComputeError if no object has that name.
 func Of(ctx context.Context, c *kube.Cluster, namespace, name string) (*Endpoint, error) {
-	service, err := serviceNamed(ctx, c, namespace, name)
-	if err != nil {
+	service, err := kube.As[corev1.Service](c.Store.Get(ctx, kube.Ref{Kind: kind.Service().All(), Namespace: namespace,
+		Name: name}))
+	if err != nil && !kube.IsNotFound(err) {
 		return nil, err
 	}
 	e := &Endpoint{Namespace: namespace, Name: name, Runtime: kind.RuntimeKubetorch}
@@ -150,16 +163,6 @@ func (e *Endpoint) ReadPods(ctx context.Context, c *kube.Cluster) error {
 	return err
 }
 
-// serviceNamed returns the Service of a name, or nil.
-func serviceNamed(ctx context.Context, c *kube.Cluster, namespace, name string) (*corev1.Service, error) {
-	service, err := kube.As[corev1.Service](c.Store.Get(ctx, kube.Ref{Kind: kind.Service().All(), Namespace: namespace,
-		Name: name}))
-	if kube.IsNotFound(err) {
-		return nil, nil // nil means that it does not exist
-	}
-	return service, err
-}
-
 // fromService sets the fields of the endpoint from the Service of a compute.
 func (e *Endpoint) fromService(service *corev1.Service) {
 	e.Service = service.Name
@@ -214,14 +217,13 @@ func withPort(address string) string {
 func (e *Endpoint) fromWorkload(ctx context.Context, c *kube.Cluster) error {
 	registration, err := c.API.Get(ctx, kube.Ref{Kind: kind.KubetorchWorkload(), Namespace: e.Namespace, Name: e.Name})
 	switch class := kube.ClassOf(err); {
-	case err == nil, class == kube.NotFound, class == kube.KindMissing, class == kube.Denied:
-	default:
-		return err
-	}
-	if err == nil {
+	case err == nil:
 		if address := kind.TextAt(registration.Object, "spec", "serviceConfig", "url"); address != "" {
 			return e.fromURL(address)
 		}
+	case class == kube.NotFound, class == kube.KindMissing, class == kube.Denied:
+	default:
+		return err
 	}
 	_, err = c.Locate(ctx, e.Namespace, e.Name)
 	return err

@@ -3,7 +3,6 @@ package functions
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -97,18 +96,4 @@ func manifestsOf(
 		out[key] = text
 	}
 	return out, true, nil
-}
-
-// gpusOf returns the extended resources for GPUs that pods request, sorted by name.
-func gpusOf(demands []manifest.GroupDemand, isGPU func(string) bool) []string {
-	var names []string
-	for _, demand := range demands {
-		for name, requested := range demand.Requests {
-			if isGPU(string(name)) && requested.Sign() > 0 && !slices.Contains(names, string(name)) {
-				names = append(names, string(name))
-			}
-		}
-	}
-	slices.Sort(names)
-	return names
 }

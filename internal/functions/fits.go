@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -48,13 +49,25 @@ func fits(ctx context.Context, arguments []tftypes.Value) (any, *function.FuncEr
 	case !known || !offeredKnown:
 		return types.BoolUnknown(), nil
 	}
-	others := slices.DeleteFunc(gpusOf(demands, kind.IsGPU), func(name string) bool { return name == offered.resource })
-	if len(others) > 0 {
+	if others := otherGPUs(demands, offered.resource); len(others) > 0 {
 		return nil, function.NewArgumentFuncError(1, fmt.Sprintf("The compute requests %s, but the argument counts "+
 			"%s.\n\nNext step: Set resource_name of the data source kt_gpus.", strings.Join(others, ", "),
 			offered.resource))
 	}
 	return offered.fit(demands), nil
+}
+
+// otherGPUs returns the extended resources for GPUs that pods request, except the offered one, sorted by name.
+func otherGPUs(demands []manifest.GroupDemand, offered string) []string {
+	others := map[string]bool{}
+	for _, demand := range demands {
+		for name, requested := range demand.Requests {
+			if kind.IsGPU(string(name)) && requested.Sign() > 0 && string(name) != offered {
+				others[string(name)] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(others))
 }
 
 // inventory is the part of the data source kt_gpus that decides whether pods fit.

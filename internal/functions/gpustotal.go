@@ -8,7 +8,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
-	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
 func newGPUsTotal() function.Function {
@@ -34,10 +33,6 @@ func countGPUs(ctx context.Context, arguments []tftypes.Value) (any, *function.F
 	case !known:
 		return types.Int64Unknown(), nil
 	}
-	return totalGPUs(demands), nil
-}
-
-func totalGPUs(demands []manifest.GroupDemand) int64 {
 	var total int64
 	for _, demand := range demands {
 		for name, each := range demand.Requests {
@@ -46,5 +41,5 @@ func totalGPUs(demands []manifest.GroupDemand) int64 {
 			}
 		}
 	}
-	return total
+	return total, nil
 }

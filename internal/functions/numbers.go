@@ -14,22 +14,23 @@ import (
 )
 
 func newQuantity() function.Function {
-	return number("quantity", quantity, "Converts a Kubernetes quantity to a number",
+	return number("quantity", `"500m", "2" or "4Gi"`, quantity, "Converts a Kubernetes quantity to a number",
 		"Returns the number in the base unit: bytes of a size, and cores of a number of CPUs. The result is exact.",
 		"Kubernetes quantity, such as `500m`, `2` or `4Gi`. Units are case-sensitive. It must be less than 2^63-1, "+
 			"and must not be negative.")
 }
 
 func newDuration() function.Function {
-	return number("duration", duration, "Converts a duration to seconds",
+	return number("duration", `"90s", "15m" or "1d12h"`, duration, "Converts a duration to seconds",
 		"Returns the number of seconds of a duration, as the attributes of this provider accept it.",
 		"Duration, such as `90s`, `1m30s`, `2d` or `1d12h`. A number without a unit is in seconds. It must not be "+
 			"negative.")
 }
 
-// number returns a function from a text to a number. The parameter, whose format is described, has the same name.
+// number returns a function from a text to a number. The parameter, whose format is described, has the same name. parse
+// returns the number in decimal notation.
 func number(
-	name string, parse func(string) (*big.Float, error), summary, description, format string,
+	name, examples string, parse func(string) (string, error), summary, description, format string,
 ) function.Function {
 	definition := function.Definition{
 		Summary: summary, MarkdownDescription: description,
@@ -41,9 +42,17 @@ func number(
 		if err := arguments[0].As(&text); err != nil {
 			return nil, invalid(0, err)
 		}
-		value, err := parse(text)
+		// The attributes accept the empty text as an omitted value, which a function does not have.
+		if text == "" {
+			return nil, invalid(0, fmt.Errorf("the %[1]s is empty: set a %[1]s such as %[2]s", name, examples))
+		}
+		decimal, err := parse(text)
 		if err != nil {
 			return nil, invalid(0, fmt.Errorf("the %s %w", name, err))
+		}
+		value, err := decode.Number(decimal)
+		if err != nil {
+			return nil, invalid(0, err)
 		}
 		return value, nil
 	}
@@ -51,26 +60,13 @@ func number(
 }
 
 // quantity returns the value of a Kubernetes quantity in its base unit.
-func quantity(text string) (*big.Float, error) {
-	// The attributes accept the empty text as an omitted value, which a function does not have.
-	if text == "" {
-		return nil, fmt.Errorf("is empty: set a quantity such as %q, %q or %q", "500m", "2", "4Gi")
-	}
+func quantity(text string) (string, error) {
 	parsed, err := manifest.ParseQuantity(text)
-	if err != nil {
-		return nil, err
-	}
-	return decode.Number(parsed.AsDec().String())
+	return parsed.AsDec().String(), err
 }
 
 // duration returns the seconds of a duration.
-func duration(text string) (*big.Float, error) {
-	if text == "" {
-		return nil, fmt.Errorf("is empty: set a duration such as %q, %q or %q", "90s", "15m", "1d12h")
-	}
+func duration(text string) (string, error) {
 	parsed, err := manifest.ParseDuration(text)
-	if err != nil {
-		return nil, err
-	}
-	return decode.Number(big.NewRat(int64(parsed), int64(time.Second)).FloatString(9)) // nanoseconds
+	return big.NewRat(int64(parsed), int64(time.Second)).FloatString(9), err // nanoseconds
 }

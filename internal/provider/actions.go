@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -71,22 +72,17 @@ func (r *runningActions) begin(ctx context.Context) (context.Context, func()) {
 
 // interrupt ends all running actions, and returns when their results were sent, or at the latest when ctx ends.
 func (r *runningActions) interrupt(ctx context.Context) {
-	for _, ended := range r.cancelAll() {
+	r.mu.Lock()
+	running := maps.Clone(r.cancels)
+	r.mu.Unlock()
+	for _, cancel := range running {
+		cancel()
+	}
+	for ended := range running {
 		select {
 		case <-ended:
 		case <-ctx.Done():
 			return
 		}
 	}
-}
-
-func (r *runningActions) cancelAll() []chan struct{} {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var all []chan struct{}
-	for ended, cancel := range r.cancels {
-		cancel()
-		all = append(all, ended)
-	}
-	return all
 }

@@ -65,13 +65,6 @@ func (s *server) OpenEphemeralResource(
 	return printed(s.frameworkServer.OpenEphemeralResource(ctx, req))
 }
 
-// RenewEphemeralResource renews an ephemeral resource.
-func (s *server) RenewEphemeralResource(
-	ctx context.Context, req *tfprotov6.RenewEphemeralResourceRequest,
-) (*tfprotov6.RenewEphemeralResourceResponse, error) {
-	return printed(s.frameworkServer.RenewEphemeralResource(ctx, req))
-}
-
 // CloseEphemeralResource closes an ephemeral resource.
 func (s *server) CloseEphemeralResource(
 	ctx context.Context, req *tfprotov6.CloseEphemeralResourceRequest,
@@ -96,11 +89,4 @@ func (s *server) ListResource(
 			}
 		}
 	}}, err
-}
-
-// PlanAction plans an action.
-func (s *server) PlanAction(
-	ctx context.Context, req *tfprotov6.PlanActionRequest,
-) (*tfprotov6.PlanActionResponse, error) {
-	return printed(s.frameworkServer.PlanAction(ctx, req))
 }

@@ -49,9 +49,7 @@ func NewWith(
 	ctx context.Context, version string, env config.Env, revisions []manifest.Revision, completions *run.Completions,
 ) func() provider.Provider {
 	return func() provider.Provider {
-		return &kt{ctx: ctx, version: version, env: env, revisions: revisions, completions: completions,
-			resources: []func() resource.Resource{compute.New, volume.New, image.New, ktsecret.New,
-				queue.New}}
+		return &kt{ctx: ctx, version: version, env: env, revisions: revisions, completions: completions}
 	}
 }
 
@@ -62,7 +60,6 @@ type kt struct {
 
 	revisions   []manifest.Revision
 	completions *run.Completions
-	resources   []func() resource.Resource
 	data        atomic.Pointer[tf.ProviderData] // nil before the provider is configured
 }
 
@@ -202,7 +199,7 @@ func (p *kt) Configure(ctx context.Context, req provider.ConfigureRequest, resp 
 }
 
 func (p *kt) Resources(context.Context) []func() resource.Resource {
-	return p.resources
+	return []func() resource.Resource{compute.New, volume.New, image.New, ktsecret.New, queue.New}
 }
 
 func (p *kt) DataSources(context.Context) []func() datasource.DataSource { return datasources.All() }

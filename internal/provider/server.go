@@ -37,9 +37,8 @@ func NewComparingServer(p provider.Provider, compare Compare) tfprotov6.Provider
 }
 
 func newServer(framework frameworkServer, own *kt, compare Compare) *server {
-	types := func() (map[string]resourceType, error) { return resourceTypes(own.ctx, own.resources) }
 	return &server{frameworkServer: framework, kt: own, off: own.env.Get("KT_SHORT_PATH") == "off", compare: compare,
-		types: sync.OnceValues(types)}
+		types: sync.OnceValues(own.resourceTypes)}
 }
 
 // frameworkServer contains all interfaces that the server of the framework

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -30,17 +29,17 @@ type servable interface {
 	WithoutDefaults(context.Context, tftypes.Value) (tftypes.Value, diag.Diagnostics)
 }
 
-// resourceTypes returns the types of resources by their names.
-func resourceTypes(ctx context.Context, resources []func() resource.Resource) (map[string]resourceType, error) {
+// resourceTypes returns the types of the resources by their names.
+func (p *kt) resourceTypes() (map[string]resourceType, error) {
 	types := map[string]resourceType{}
-	for _, newResource := range resources {
+	for _, newResource := range p.Resources(p.ctx) {
 		one := newResource()
 		var name resource.MetadataResponse
-		one.Metadata(ctx, resource.MetadataRequest{}, &name)
+		one.Metadata(p.ctx, resource.MetadataRequest{}, &name)
 		var found resource.SchemaResponse
-		one.Schema(ctx, resource.SchemaRequest{}, &found)
+		one.Schema(p.ctx, resource.SchemaRequest{}, &found)
 		with, ok := one.(servable)
-		wire, isObject := found.Schema.Type().TerraformType(ctx).(tftypes.Object)
+		wire, isObject := found.Schema.Type().TerraformType(p.ctx).(tftypes.Object)
 		if !ok || !isObject {
 			return nil, fmt.Errorf("%s has no short path", name.TypeName)
 		}
@@ -190,7 +189,7 @@ func privateState(data []byte) (map[string][]byte, bool) {
 	if err := json.Unmarshal(data, &decoded); err != nil {
 		return nil, false
 	}
-	for key := range maps.Keys(decoded) {
+	for key := range decoded {
 		if key == "" || key[0] == '.' {
 			return nil, false
 		}

@@ -128,10 +128,7 @@ func (c *Client) Connect(ctx context.Context) error {
 		case connectivity.TransientFailure, connectivity.Shutdown:
 			// Only calls get the reason of the failure. This one fails immediately.
 			_, err := healthpb.NewHealthClient(c.conn).Check(ctx, &healthpb.HealthCheckRequest{})
-			if err == nil {
-				return nil // the failure was temporary
-			}
-			return c.failed(ctx, "connect", "", err)
+			return c.failed(ctx, "connect", "", err) // nil if the failure was temporary
 		default:
 		}
 		if !c.conn.WaitForStateChange(ctx, state) {
@@ -144,17 +141,7 @@ func (c *Client) Connect(ctx context.Context) error {
 // for "".
 func (c *Client) Health(ctx context.Context, service string) (healthpb.HealthCheckResponse_ServingStatus, error) {
 	resp, err := healthpb.NewHealthClient(c.conn).Check(c.outgoing(ctx), &healthpb.HealthCheckRequest{Service: service})
-	if err != nil {
-		return healthpb.HealthCheckResponse_UNKNOWN, c.failed(ctx, "health check of "+service, "", err)
-	}
-	return resp.GetStatus(), nil
-}
-
-// MetricsFilter selects metrics. An empty field selects all.
-type MetricsFilter struct {
-	Names   []string
-	Sources []string
-	Labels  map[string]string
+	return resp.GetStatus(), c.failed(ctx, "health check of "+service, "", err) // UNKNOWN without a response
 }
 
 // metricsServices returns the full names of the metrics services: the one of SkyTorch, and the one of KPU, its earlier
@@ -163,10 +150,11 @@ func metricsServices() []string {
 	return []string{skymetrics.Metrics_ServiceDesc.ServiceName, "kpu.metrics.v1.Metrics"}
 }
 
-// Metrics returns one snapshot for each source of the server. If the server has no metrics service, the class of the
-// error is [Unsupported].
-func (c *Client) Metrics(ctx context.Context, f MetricsFilter) ([]*skymetrics.MetricsSnapshot, error) {
-	req := &skymetrics.GetMetricsRequest{MetricNames: f.Names, Sources: f.Sources, LabelFilters: f.Labels}
+// Metrics returns one snapshot for each source of the server. An empty field of the request selects all metrics. If the
+// server has no metrics service, the class of the error is [Unsupported].
+func (c *Client) Metrics(
+	ctx context.Context, req *skymetrics.GetMetricsRequest,
+) ([]*skymetrics.MetricsSnapshot, error) {
 	var err error
 	for _, service := range metricsServices() {
 		resp := &skymetrics.GetMetricsResponse{}

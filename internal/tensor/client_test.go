@@ -233,7 +233,7 @@ func TestMetricsOfKPUAreReadFromItsOwnService(t *testing.T) {
 	g := grpc.NewServer()
 	g.RegisterService(kpuMetrics(), oneSource{})
 	snapshots, err := dial(t, listen(t, g), tensor.Options{}).Metrics(t.Context(),
-		tensor.MetricsFilter{Sources: []string{"cpu"}})
+		&skymetrics.GetMetricsRequest{Sources: []string{"cpu"}})
 	if err != nil || len(snapshots) != 1 || snapshots[0].GetSource() != "cpu" {
 		t.Errorf("%v, %v", snapshots, err)
 	}
@@ -241,7 +241,8 @@ func TestMetricsOfKPUAreReadFromItsOwnService(t *testing.T) {
 
 func TestMetricsAreUnsupportedWithoutAMetricsService(t *testing.T) {
 	t.Parallel()
-	_, err := dial(t, listen(t, grpc.NewServer()), tensor.Options{}).Metrics(t.Context(), tensor.MetricsFilter{})
+	_, err := dial(t, listen(t, grpc.NewServer()), tensor.Options{}).Metrics(t.Context(),
+		&skymetrics.GetMetricsRequest{})
 	if tensor.ClassOf(err) != tensor.Unsupported {
 		t.Errorf("class %d: %v", tensor.ClassOf(err), err)
 	}

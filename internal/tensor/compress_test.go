@@ -152,7 +152,7 @@ func TestClientSupportsCompressingServers(t *testing.T) {
 			if err != nil || !bytes.Equal(got, s.data) {
 				t.Errorf("download: %d bytes, %v", len(got), err)
 			}
-			snapshots, err := c.Metrics(t.Context(), tensor.MetricsFilter{})
+			snapshots, err := c.Metrics(t.Context(), &skymetrics.GetMetricsRequest{})
 			if err != nil || len(snapshots) != 1 {
 				t.Errorf("metrics: %v, %v", snapshots, err)
 			}

@@ -24,6 +24,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/kputorch"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skymetrics"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/server"
 )
@@ -107,7 +108,7 @@ func TestRoundTripsOfBothProtocols(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	snapshots, err := c.Metrics(t.Context(), tensor.MetricsFilter{Names: []string{"tensors.held"}})
+	snapshots, err := c.Metrics(t.Context(), &skymetrics.GetMetricsRequest{MetricNames: []string{"tensors.held"}})
 	if err != nil || snapshots[0].Metrics[0].Value != 0 {
 		t.Errorf("the probe left tensors: %v, %v", snapshots, err)
 	}

@@ -59,19 +59,6 @@ func (d *deferred) Read(p []byte) (int, error) {
 	return d.Reader.Read(p)
 }
 
-// record is a file of an archive.
-type record struct {
-	name  string
-	size  int64
-	sum   uint32 // CRC-32 (IEEE)
-	data  io.Reader
-	flags uint16
-}
-
-func recordOf(name string, data []byte) record {
-	return record{folder + name, int64(len(data)), crc32.ChecksumIEEE(data), bytes.NewReader(data), 0}
-}
-
 // frame returns the parts of a file before and after the data of the tensor, with a checksum of 0. It writes the
 // archive with other data, which is only counted.
 func frame(pickle []byte, data int64) (head, tail []byte, err error) {
@@ -83,29 +70,34 @@ func frame(pickle []byte, data int64) (head, tail []byte, err error) {
 	out := &gap{from: math.MaxInt64}
 	z := zip.NewWriter(out)
 	at := int64(0)
-	for _, r := range []record{
-		recordOf("/data.pkl", pickle), recordOf("/byteorder", []byte("little")),
-		{dataRecord, data, 0, filler{}, hasDescriptor}, recordOf("/version", []byte("3\n")),
+	for _, record := range []struct {
+		name    string
+		content []byte // nil: the data of the tensor
+	}{
+		{folder + "/data.pkl", pickle}, {folder + "/byteorder", []byte("little")}, {dataRecord, nil},
+		{folder + "/version", []byte("3\n")},
 	} {
-		at += header + extra + int64(len(r.name))
+		at += header + extra + int64(len(record.name))
 		padding := -at & (alignment - 1)
 		at += padding
-		size := uint64(r.size) //nolint:gosec // never negative
-		file := &zip.FileHeader{Name: r.name, Flags: r.flags, CRC32: r.sum, CompressedSize64: size,
-			UncompressedSize64: size,
+		file := &zip.FileHeader{Name: record.name, CRC32: crc32.ChecksumIEEE(record.content),
 			Extra: append(binary.LittleEndian.AppendUint16([]byte("FB"), uint16(padding)),
 				bytes.Repeat([]byte{'Z'}, int(padding))...)}
-		if r.flags == hasDescriptor {
-			out.from, out.to = at, at+r.size
+		size, content := int64(len(record.content)), io.Reader(bytes.NewReader(record.content))
+		if record.name == dataRecord {
+			size, content, file.Flags = data, filler{}, hasDescriptor
+			out.from, out.to = at, at+size
 			at += descriptor
-			if r.size >= math.MaxUint32 {
+			if size >= math.MaxUint32 {
 				at += descriptor64 - descriptor
 			}
 		}
-		at += r.size
+		at += size
+		file.UncompressedSize64 = uint64(size)
+		file.CompressedSize64 = file.UncompressedSize64
 		w, err := z.CreateRaw(file)
 		if err == nil {
-			_, err = io.CopyN(w, r.data, r.size)
+			_, err = io.CopyN(w, content, size)
 		}
 		if err != nil {
 			return nil, nil, err

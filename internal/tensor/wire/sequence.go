@@ -88,7 +88,7 @@ func (s *Sequence) order(p Piece) error {
 	if p.Number > s.next {
 		return Errorf(Reordered, "received chunk %d instead of chunk %d", p.Number, s.next)
 	}
-	if p.Total != 0 && s.total == 0 && s.next > 0 || p.Total != 0 && s.total != 0 && p.Total != s.total {
+	if s.next > 0 && p.Total != 0 && p.Total != s.total {
 		return Errorf(Mismatch, "chunk %d announces %d chunks, but the first one announced %d", p.Number, p.Total,
 			s.total)
 	}
@@ -103,17 +103,14 @@ func (s *Sequence) order(p Piece) error {
 
 func (s *Sequence) size(p Piece) error {
 	bytes := s.bytes + int64(p.Bytes)
-	if s.want >= 0 && bytes > s.want {
+	switch {
+	case s.want >= 0 && bytes > s.want:
 		return Errorf(Oversized, "%d bytes up to chunk %d; %d were announced", bytes, p.Number, s.want)
-	}
-	if bytes > s.limit {
+	case bytes > s.limit:
 		return Errorf(Limit, "%d bytes up to chunk %d; at most %d are accepted", bytes, p.Number, s.limit)
-	}
-	if s.want >= 0 && s.next == 0 && int64(s.total) > max(s.want, 1) {
+	case s.want >= 0 && s.next == 0 && int64(s.total) > max(s.want, 1):
 		return Errorf(Mismatch, "%d chunks for %d bytes", s.total, s.want)
-	}
-	// Otherwise, a peer could keep a stream busy forever.
-	if p.Bytes == 0 && !p.Last && s.want != 0 && s.total != 1 {
+	case p.Bytes == 0 && !p.Last && s.want != 0 && s.total != 1: // otherwise, a peer could keep a stream busy forever
 		return Errorf(Malformed, "chunk %d has no data", p.Number)
 	}
 	return nil
@@ -121,10 +118,9 @@ func (s *Sequence) size(p Piece) error {
 
 // End checks that the stream may end here.
 func (s *Sequence) End() error {
-	if s.done {
-		return nil
-	}
 	switch {
+	case s.done:
+		return nil
 	case s.next == 0:
 		return Errorf(Truncated, "the stream ended before the first chunk")
 	case s.total > 0:
