@@ -77,8 +77,8 @@ func TestFailureWithoutAResponseDoesNotStateThatNothingWasChanged(t *testing.T) 
 	t.Parallel()
 	interrupted, interrupt := context.WithCancel(t.Context())
 	interrupt()
-	err := &kube.Error{Op: "change", Object: "Deployment ml/a", Kind: kind.Deployment(), Err: errors.New("x"),
-		OutcomeUnknown: true}
+	err := &kube.Error{Op: "change", Ref: kube.Ref{Kind: kind.Deployment(), Namespace: "ml", Name: "a"},
+		Err: errors.New("x"), OutcomeUnknown: true}
 	for name, ctx := range map[string]context.Context{"failure": t.Context(), "interrupt": interrupted} {
 		text := (&call{}).failure(ctx, "kt_x", path.Root("id"), err).Detail()
 		if !strings.HasSuffix(text, "\n\nThe action may have changed something: there was no response to its last "+

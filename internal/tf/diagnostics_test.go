@@ -136,7 +136,8 @@ func TestRejectedFieldsAreThoseOfTheResourceThatManagesTheKind(t *testing.T) {
 		"the queues of Kueue":  {kind.ClusterQueue(kind.KueueVersion), false},
 		"the claim of volumes": {kind.PersistentVolumeClaim(), false},
 	} {
-		detail := Failure(&kube.Error{Kind: c.kind, Class: kube.Invalid, Err: errors.New("invalid")}).Detail()
+		err := &kube.Error{Ref: kube.Ref{Kind: c.kind}, Class: kube.Invalid, Err: errors.New("invalid")}
+		detail := Failure(err).Detail()
 		if !strings.Contains(detail, "the attributes that set the fields") ||
 			strings.Contains(detail, "`service_template`") != c.ofTheCompute {
 			t.Errorf("%s: %s", name, detail)
