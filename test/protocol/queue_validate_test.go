@@ -103,7 +103,7 @@ func TestQueueReportsInvalidInputAtItsAttribute(t *testing.T) {
 			at: `flavors[0].node_labels["a"]`, text: "the value of a label"},
 		{name: "a toleration with a value and Exists", config: queueWith(quotas +
 			`, "tolerations": [{"key": "spot", "operator": "Exists", "value": "x"}]`),
-			at: "flavors[0].tolerations[0]", text: "remove the value"},
+			at: "flavors[0].tolerations[0].value", text: "remove value"},
 		{name: "unknown preemption", config: queueOf(`"preemption": {"within_cluster_queue": "Any"}`),
 			at: "preemption.within_cluster_queue", text: "LowerPriority"},
 		{name: "borrow_within_cohort without reclaim_within_cohort",
