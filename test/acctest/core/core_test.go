@@ -78,7 +78,10 @@ func recording(t *testing.T) (start func() (tfprotov6.ProviderServer, error), re
 	}, requests
 }
 
-// steps are configurations with null, computed and nested attributes that are added, changed and removed.
+// later is a resource with an output that is unknown in the plan which creates it.
+const later = "resource \"terraform_data\" \"later\" {\n input = \"x\"\n}\n"
+
+// steps are configurations with unknown values, and with null, computed and nested attributes that are added, changed and removed.
 func steps() []string {
 	return []string{
 		`name = "a"
@@ -94,6 +97,11 @@ func steps() []string {
 		 suspend = true
 		 autoscale = null
 		 annotations = { "example.com/a" = "" }`,
+		`name = "a"
+		 suspend = true
+		 env_vars = { A = "b", LATER = known_after_apply("x") }
+		 tolerations = [{ key = known_after_apply("x"), operator = "Exists" }]
+		 service_template = jsonencode({ metadata = { annotations = { later = known_after_apply("x") } } })`,
 		`name = "b"
 		 suspend = true`, // replaces it
 	}
@@ -106,8 +114,11 @@ func TestAccRequestsAreThoseOfTheCLI(t *testing.T) {
 	ns := cluster.Namespace(t)
 	var cliSteps []resource.TestStep
 	for _, s := range steps() {
-		cliSteps = append(cliSteps, resource.TestStep{Config: cluster.Config(ns,
-			"resource \"kt_compute\" \"a\" {\n"+s+"\n}")})
+		config := "resource \"kt_compute\" \"a\" {\n" + s + "\n}\n"
+		if known := strings.ReplaceAll(config, `known_after_apply("x")`, "terraform_data.later.output"); known != config {
+			config = known + later
+		}
+		cliSteps = append(cliSteps, resource.TestStep{Config: cluster.Config(ns, config)})
 	}
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: map[string]func() (tfprotov6.ProviderServer, error){"kt": start},
