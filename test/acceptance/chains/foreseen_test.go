@@ -48,8 +48,8 @@ func (f foreseen) judgeFailed(failed map[string]error) {
 // judge compares applied plans that had unknown values with what they are if these are known. It adds what is wrong to
 // the errors of the apply. It replaces plans of updates by those with the known values, since these are what the apply
 // did. It returns the declarations to apply again: of an update that turns out to be a replacement, for example because
-// of another mode. Terraform does not turn one into the other, so the apply fails, and that of the next run replaces the
-// resource.
+// of another mode. Terraform does not turn one into the other, so the apply fails, and that of the next run replaces
+// the resource.
 func (f foreseen) judge(s *state, plans map[string]*core.Plan, failed map[string]error) (late map[string]string) {
 	late = map[string]string{}
 	for name, body := range f.bodies {
@@ -78,8 +78,8 @@ func (f foreseen) judge(s *state, plans map[string]*core.Plan, failed map[string
 	return late
 }
 
-// mayReplace reports whether the plan must be a replacement because of unknown values: if they may be in pods that cannot
-// be changed. The documentation of kt_compute promises this, and that other unknown values replace nothing.
+// mayReplace reports whether the plan must be a replacement because of unknown values: if they may be in pods that
+// cannot be changed. The documentation of kt_compute promises this, and that other unknown values replace nothing.
 func mayReplace(t *testing.T, p *core.Plan, body string) bool {
 	t.Helper()
 	before, _, err := p.Decoded()
@@ -111,7 +111,8 @@ func TestPlansWithUnknownValuesAreJudged(t *testing.T) {
 	}{
 		"an update":                   {mode: "job", body: outside, planned: core.Update, known: core.Update},
 		"an update to the same value": {mode: "deployment", body: pods, planned: core.Update, known: core.NoOp},
-		"a replacement":               {mode: "job", body: pods, planned: core.Replace, known: core.Replace, same: true},
+		"a replacement": {mode: "job", body: pods, planned: core.Replace, known: core.Replace,
+			same: true},
 		"a replacement that was not necessary": {mode: "job", body: pods, planned: core.Replace, known: core.NoOp,
 			same: true},
 		"a replacement by an attribute outside of pods": {mode: "job", body: outside, planned: core.Replace,

@@ -78,10 +78,14 @@ func recording(t *testing.T) (start func() (tfprotov6.ProviderServer, error), re
 	}, requests
 }
 
-// later is a resource with an output that is unknown in the plan which creates it.
-const later = "resource \"terraform_data\" \"later\" {\n input = \"x\"\n}\n"
+const (
+	unknown = `known_after_apply("x")`
+	// later is a resource whose output is unknown in the plan that creates it, and then x.
+	later = "resource \"terraform_data\" \"later\" {\n input = \"x\"\n}\n"
+)
 
-// steps are configurations with unknown values, and with null, computed and nested attributes that are added, changed and removed.
+// steps are configurations with unknown values, and with null, computed and nested attributes that are added, changed
+// and removed.
 func steps() []string {
 	return []string{
 		`name = "a"
@@ -99,9 +103,9 @@ func steps() []string {
 		 annotations = { "example.com/a" = "" }`,
 		`name = "a"
 		 suspend = true
-		 env_vars = { A = "b", LATER = known_after_apply("x") }
-		 tolerations = [{ key = known_after_apply("x"), operator = "Exists" }]
-		 service_template = jsonencode({ metadata = { annotations = { later = known_after_apply("x") } } })`,
+		 env_vars = { A = "b", LATER = ` + unknown + ` }
+		 tolerations = [{ key = ` + unknown + `, operator = "Exists" }]
+		 service_template = jsonencode({ metadata = { annotations = { later = ` + unknown + ` } } })`,
 		`name = "b"
 		 suspend = true`, // replaces it
 	}
@@ -115,8 +119,8 @@ func TestAccRequestsAreThoseOfTheCLI(t *testing.T) {
 	var cliSteps []resource.TestStep
 	for _, s := range steps() {
 		config := "resource \"kt_compute\" \"a\" {\n" + s + "\n}\n"
-		if known := strings.ReplaceAll(config, `known_after_apply("x")`, "terraform_data.later.output"); known != config {
-			config = known + later
+		if strings.Contains(config, unknown) {
+			config = later + strings.ReplaceAll(config, unknown, "terraform_data.later.output")
 		}
 		cliSteps = append(cliSteps, resource.TestStep{Config: cluster.Config(ns, config)})
 	}

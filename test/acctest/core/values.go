@@ -26,8 +26,8 @@ func ctyType(t tftypes.Type) (cty.Type, error) {
 	return ctyjson.UnmarshalType(text)
 }
 
-// knownAfterApply is the function that stands for a reference to a resource that the same apply changes: its argument is
-// unknown in the plan, and known in the apply. Like the output of a terraform_data, it is unknown including its type.
+// knownAfterApply is the function that stands for a reference to a resource that the same apply changes: its argument
+// is unknown in the plan, and known in the apply. Like the output of a terraform_data, it is unknown with its type.
 const knownAfterApply = "known_after_apply"
 
 // Applied returns the body of a block with the values that it has in the apply and in later plans.
