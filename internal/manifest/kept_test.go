@@ -3,6 +3,9 @@ package manifest_test
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -48,5 +51,26 @@ func TestRunningPodsAreKeptIfOnlyNewPodsUseTheTemplate(t *testing.T) {
 				t.Errorf("keeps its pods: %t, want %t", keeps, c.keeps)
 			}
 		})
+	}
+}
+
+func TestKindsWithImmutablePods(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/manifests/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	immutable := map[string]bool{}
+	for _, file := range files {
+		object := &unstructured.Unstructured{Object: manifestFile(t, strings.TrimSuffix(filepath.Base(file), ".yaml"))}
+		immutable[object.GetKind()] = manifest.HasImmutablePods(object)
+	}
+	for k, is := range immutable {
+		if want := slices.Contains([]string{"Job", "JobSet", "Pod", "RayJob"}, k); is != want {
+			t.Errorf("the pods of a %s are immutable: %t, want %t", k, is, want)
+		}
+	}
+	if len(immutable) < 15 {
+		t.Errorf("only %d kinds are tested", len(immutable))
 	}
 }

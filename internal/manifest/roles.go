@@ -58,13 +58,17 @@ func KeepsPods(before, after *unstructured.Unstructured) bool {
 	})
 }
 
-// HasImmutablePods reports whether a pod template of a workload is immutable. That of a kind that can be restarted is
-// not, although the API server names all of spec in the error about another field of a StatefulSet.
+// HasImmutablePods reports whether a change of a pod template replaces a workload. That of a kind that can be restarted
+// does not, although the API server names all of spec in the error about another field of a StatefulSet.
 func HasImmutablePods(workload *unstructured.Unstructured) bool {
 	k, _ := kindOfObject(workload.GroupVersionKind(), nil)
+	fixed := slices.Clone(k.Immutable)
+	for _, field := range k.CreationOnly {
+		fixed = append(fixed, dotted(field))
+	}
 	return k.Restart == nil && slices.ContainsFunc(k.Groups(workload.Object), func(g kind.Group) bool {
 		spec := dotted(kind.Under(g.Template, "spec")) + "."
-		return slices.ContainsFunc(k.Immutable, func(field string) bool { return strings.HasPrefix(spec, field+".") })
+		return slices.ContainsFunc(fixed, func(field string) bool { return strings.HasPrefix(spec, field+".") })
 	})
 }
 

@@ -140,10 +140,14 @@ func (s *Resources) Change(t *testing.T, bodies map[string]string) map[string]*c
 	return plans
 }
 
-// ExpectNoChange checks that the plan is empty.
+// ExpectNoChange checks that the plan is empty, also of what was unknown until the apply.
 func (s *Resources) ExpectNoChange(t *testing.T, bodies map[string]string) {
 	t.Helper()
-	for name, p := range s.Plan(t, bodies) {
+	applied := map[string]string{}
+	for name, body := range bodies {
+		applied[name] = core.Applied(body)
+	}
+	for name, p := range s.Plan(t, applied) {
 		if p.Action != core.NoOp {
 			t.Fatalf("%s: the plan after the apply is not empty: %s of %q and %q", name, p.Action, p.Attributes(),
 				AsPlan(t, p).Fields())

@@ -31,7 +31,7 @@ func TestAccEveryKindConforms(t *testing.T) {
 	}
 	for _, step := range []func(){
 		s.create, s.adopt, s.update, s.showDrift, s.ignoreDrift, s.showRestarts, s.showSuspensions, s.showScaling,
-		s.suspend, s.isImported, s.isListed, s.recreate, s.destroy,
+		s.suspend, s.isImported, s.isListed, s.applyUnknown, s.recreate, s.destroy,
 	} {
 		step()
 	}

@@ -32,13 +32,15 @@ type state struct {
 
 	t     *testing.T
 	ns    string
-	plans map[string]*core.Plan
+	done  *totals
+	plans map[string]*core.Plan // of the last change, with all values known
 }
 
 func (b *bench) newState() *state {
 	b.t.Helper()
 	ns := cluster.Namespace(b.t)
-	return &state{Resources: cluster.Resources(b.t, b.typ, ns, ""), subject: b.subject, t: b.t, ns: ns}
+	return &state{Resources: cluster.Resources(b.t, b.typ, ns, ""), subject: b.subject, t: b.t, ns: ns,
+		done: b.done}
 }
 
 // plan plans declarations.
@@ -55,7 +57,7 @@ func (s *state) plan(bodies map[string]string) (map[string]*core.Plan, map[strin
 	return s.TryPlan(s.t, named)
 }
 
-// change plans and applies declarations, and plans again. It returns what is wrong, by name.
+// change plans and applies declarations, and plans again, when all values are known. It returns what is wrong, by name.
 func (s *state) change(bodies map[string]string) map[string]string {
 	s.t.Helper()
 	wrong := map[string]string{}
@@ -67,13 +69,23 @@ func (s *state) change(bodies map[string]string) map[string]string {
 	}
 	bodies = maps.Clone(bodies)
 	plans, failed := s.plan(bodies)
+	known := s.foresee(bodies)
+	known.judgeFailed(failed)
 	note("plan", failed)
-	s.plans = plans
-	note("apply", s.TryApply(s.t, plans))
+	s.plans = maps.Clone(plans)
+	failed = s.TryApply(s.t, plans)
+	late := known.judge(s, plans, failed)
+	note("apply", failed)
+	if len(late) > 0 {
+		plans, failed := s.plan(late)
+		note("plan of the next run", failed)
+		maps.Copy(s.plans, plans)
+		note("apply of the next run", s.TryApply(s.t, plans))
+	}
 	if s.settled != nil {
 		s.settled(s)
 	}
-	second, failed := s.plan(bodies)
+	second, failed := s.plan(applied(bodies))
 	note("second plan", failed)
 	for name, p := range second {
 		if p.Action != core.NoOp {

@@ -109,8 +109,8 @@ type Plan struct {
 	Warnings []string
 
 	refreshed *Resource
-	config    cty.Value // in which lifecycle.ignore_changes has replaced attributes
-	written   cty.Value // the configuration without that, which the apply gets
+	written   cty.Value // the configuration in the apply, where it is fully known
+	config    cty.Value // the same with the attributes that lifecycle.ignore_changes has replaced
 	private   []byte
 	identity  *tfprotov6.ResourceIdentityData
 }
@@ -157,14 +157,19 @@ func (r *Resource) Private() []byte { return r.private }
 // Forget removes the resource from state.
 func (r *Resource) Forget() { r.state, r.private, r.identity = nil, nil, nil }
 
-// Plan refreshes the resource and plans a configuration: the body of its block. ignored is lifecycle.ignore_changes:
-// the names of attributes, or all.
+// Plan refreshes the resource and plans a configuration: the body of its block. The arguments of the function
+// known_after_apply in it are unknown until the apply. ignored is lifecycle.ignore_changes: the names of attributes, or
+// all.
 func (r *Resource) Plan(ctx context.Context, c *Command, config string, ignored ...string) (*Plan, error) {
 	value, err := parse(config, r.typ)
 	if err != nil {
 		return nil, err
 	}
-	return r.plan(ctx, c.server, value, ignored)
+	applied, err := parse(Applied(config), r.typ)
+	if err != nil {
+		return nil, err
+	}
+	return r.plan(ctx, c.server, value, applied, ignored)
 }
 
 // Refresh updates the state to what the cluster has.
@@ -175,7 +180,8 @@ func (r *Resource) Refresh(ctx context.Context, c *Command) error {
 
 // PlanDestroy plans to destroy the resource.
 func (r *Resource) PlanDestroy(ctx context.Context, c *Command) (*Plan, error) {
-	return r.plan(ctx, c.server, cty.NullVal(r.typ), nil)
+	null := cty.NullVal(r.typ)
+	return r.plan(ctx, c.server, null, null, nil)
 }
 
 func (r *Resource) validate(ctx context.Context, server tfprotov6.ProviderServer, value cty.Value) error {
@@ -194,19 +200,19 @@ func (r *Resource) validate(ctx context.Context, server tfprotov6.ProviderServer
 	return err
 }
 
-// plan refreshes the resource, and plans a value; null destroys it.
+// plan refreshes the resource, and plans a value, of which all is known in the apply; null destroys it.
 func (r *Resource) plan(
-	ctx context.Context, server tfprotov6.ProviderServer, written cty.Value, ignored []string,
+	ctx context.Context, server tfprotov6.ProviderServer, value, applied cty.Value, ignored []string,
 ) (*Plan, error) {
 	refreshed := *r
 	before, warnings, err := refreshed.refresh(ctx, server)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.validate(ctx, server, written); err != nil {
+	if err := r.validate(ctx, server, value); err != nil {
 		return nil, err
 	}
-	config := ignoring(before, written, ignored)
+	config := ignoring(before, value, ignored)
 	p, replaces, err := refreshed.planned(ctx, server, before, config)
 	if err != nil {
 		return nil, err
@@ -222,7 +228,7 @@ func (r *Resource) plan(
 		p.Warnings = append(p.Warnings, again.Warnings...)
 	}
 	p.Warnings = append(warnings, p.Warnings...)
-	p.refreshed, p.written = &refreshed, written
+	p.refreshed, p.written, p.config = &refreshed, applied, ignoring(before, applied, ignored)
 	return p, nil
 }
 
@@ -279,7 +285,7 @@ func (r *Resource) keep(
 func (r *Resource) planned(
 	ctx context.Context, server tfprotov6.ProviderServer, before, config cty.Value,
 ) (p *Plan, replaces bool, err error) {
-	p = &Plan{Before: before, After: config, Action: Delete, config: config}
+	p = &Plan{Before: before, After: config, Action: Delete}
 	if before.IsNull() && config.IsNull() {
 		p.Action = NoOp
 		return p, false, nil
@@ -305,7 +311,7 @@ func (r *Resource) planned(
 	if config.IsNull() {
 		return p, false, nil
 	}
-	if err := checkPlanned(r.schema.Block.Attributes, before, config, p.After); err != nil {
+	if err := checkPlanned(r.schema.Block.Attributes, before, unrefined(config), unrefined(p.After)); err != nil {
 		return nil, false, fmt.Errorf("invalid plan: %w", err)
 	}
 	switch {
@@ -317,66 +323,4 @@ func (r *Resource) planned(
 		p.Action = Update
 	}
 	return p, p.Action == Update && changesAny(before, p.After, resp.RequiresReplace), nil
-}
-
-// Apply applies a plan. Like Terraform, it plans again before it creates or updates. If an
-// error occurs, the resource may have another state nevertheless.
-func (r *Resource) Apply(ctx context.Context, c *Command, p *Plan) (warnings []string, err error) {
-	refreshed, before := p.refreshed, p.Before
-	r.state, r.private, r.identity = refreshed.state, refreshed.private, refreshed.identity
-	switch p.Action {
-	case NoOp:
-		return nil, nil
-	case Create, Update:
-	case Delete:
-		return r.change(ctx, c.server, p)
-	case Replace:
-		null := cty.NullVal(r.typ)
-		deletion := &Plan{Before: before, After: null, written: null, private: p.private, identity: p.identity}
-		if warnings, err = r.change(ctx, c.server, deletion); err != nil {
-			return warnings, err
-		}
-		before = null
-	}
-	if err := r.validate(ctx, c.server, p.written); err != nil {
-		return warnings, err
-	}
-	again, _, err := r.planned(ctx, c.server, before, p.config)
-	if err != nil {
-		return warnings, err
-	}
-	again.written = p.written
-	if err := compatible(p.After, again.After); err != nil {
-		return warnings, fmt.Errorf("inconsistent final plan: %w", err)
-	}
-	more, err := r.change(ctx, c.server, again)
-	return append(warnings, more...), err
-}
-
-// change sends the final plan of a change to the provider.
-func (r *Resource) change(ctx context.Context, server tfprotov6.ProviderServer, p *Plan) ([]string, error) {
-	config := p.written
-	values, err := encodeAll(p.Before, p.After, config)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := server.ApplyResourceChange(ctx, &tfprotov6.ApplyResourceChangeRequest{
-		TypeName: r.name, PriorState: values[0], PlannedState: values[1], Config: values[2], PlannedPrivate: p.private,
-		PlannedIdentity: p.identity,
-	})
-	if err != nil {
-		return nil, err
-	}
-	warnings, failed := problems(resp.Diagnostics)
-	value, err := r.keep(resp.NewState, resp.Private, resp.NewIdentity)
-	if err := errors.Join(failed, err); err != nil {
-		return warnings, err
-	}
-	if config.IsNull() != value.IsNull() {
-		return warnings, errors.New("inconsistent result: the object exists although it should not, or does not")
-	}
-	if err := compatible(p.After, value); err != nil {
-		return warnings, fmt.Errorf("inconsistent result: %w", err)
-	}
-	return warnings, nil
 }

@@ -78,7 +78,14 @@ func recording(t *testing.T) (start func() (tfprotov6.ProviderServer, error), re
 	}, requests
 }
 
-// steps are configurations with null, computed and nested attributes that are added, changed and removed.
+const (
+	unknown = `known_after_apply("x")`
+	// later is a resource whose output is unknown in the plan that creates it, and then x.
+	later = "resource \"terraform_data\" \"later\" {\n input = \"x\"\n}\n"
+)
+
+// steps are configurations with unknown values, and with null, computed and nested attributes that are added, changed
+// and removed.
 func steps() []string {
 	return []string{
 		`name = "a"
@@ -94,6 +101,11 @@ func steps() []string {
 		 suspend = true
 		 autoscale = null
 		 annotations = { "example.com/a" = "" }`,
+		`name = "a"
+		 suspend = true
+		 env_vars = { A = "b", LATER = ` + unknown + ` }
+		 tolerations = [{ key = ` + unknown + `, operator = "Exists" }]
+		 service_template = jsonencode({ metadata = { annotations = { later = ` + unknown + ` } } })`,
 		`name = "b"
 		 suspend = true`, // replaces it
 	}
@@ -106,8 +118,11 @@ func TestAccRequestsAreThoseOfTheCLI(t *testing.T) {
 	ns := cluster.Namespace(t)
 	var cliSteps []resource.TestStep
 	for _, s := range steps() {
-		cliSteps = append(cliSteps, resource.TestStep{Config: cluster.Config(ns,
-			"resource \"kt_compute\" \"a\" {\n"+s+"\n}")})
+		config := "resource \"kt_compute\" \"a\" {\n" + s + "\n}\n"
+		if strings.Contains(config, unknown) {
+			config = later + strings.ReplaceAll(config, unknown, "terraform_data.later.output")
+		}
+		cliSteps = append(cliSteps, resource.TestStep{Config: cluster.Config(ns, config)})
 	}
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: map[string]func() (tfprotov6.ProviderServer, error){"kt": start},

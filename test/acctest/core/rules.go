@@ -67,7 +67,8 @@ func proposedNested(object *tfprotov6.SchemaObject, prior, config cty.Value) cty
 }
 
 // checkPlanned returns an error if Terraform would reject the plan: an attribute of the configuration must have its
-// configured or its prior value, and what the configuration does not set must be null or computed.
+// configured or its prior value, and what the configuration does not set must be null or computed. An unknown value
+// must stay unknown. See AssertPlanValid in internal/plans/objchange/plan_valid.go of Terraform.
 func checkPlanned(attributes []*tfprotov6.SchemaAttribute, prior, config, planned cty.Value) error {
 	if planned.IsNull() {
 		return fmt.Errorf("the planned value is null")
@@ -92,7 +93,7 @@ func checkAttribute(a *tfprotov6.SchemaAttribute, before, now, then cty.Value) e
 			return fmt.Errorf("the write-only attribute %s is planned", a.Name)
 		}
 		return nil
-	case now.RawEquals(then), !now.IsNull() && then.RawEquals(before), a.Computed && now.IsNull():
+	case now.RawEquals(then), !now.IsNull() && !before.IsNull() && then.RawEquals(before), a.Computed && now.IsNull():
 		return nil
 	case a.NestedType != nil && now.IsKnown() && !now.IsNull() && then.IsKnown() && !then.IsNull():
 		return checkNested(a, before, now, then)
@@ -123,10 +124,26 @@ func checkNested(a *tfprotov6.SchemaAttribute, before, now, then cty.Value) erro
 	return nil
 }
 
-// compatible returns an error unless a value has every known part of a planned one.
+// unrefined returns a value without what is known about its unknown parts, such as the first character of JSON.
+// Providers need not preserve that.
+func unrefined(v cty.Value) cty.Value {
+	out, _ := cty.Transform(v, func(_ cty.Path, v cty.Value) (cty.Value, error) { // the function returns no error
+		if !v.IsKnown() {
+			return cty.UnknownVal(v.Type()), nil
+		}
+		return v, nil
+	})
+	return out
+}
+
+// compatible returns an error unless a value has every known part of a planned one. See AssertObjectCompatible in
+// internal/plans/objchange/compatible.go of Terraform.
 func compatible(planned, actual cty.Value) error {
 	switch {
 	case !planned.IsKnown():
+		if fits := planned.Range().Includes(actual); fits.IsKnown() && fits.False() {
+			return fmt.Errorf("planned %#v, but now %#v", planned, actual)
+		}
 		return nil
 	case planned.IsNull() || actual.IsNull() || !actual.IsKnown() || !planned.CanIterateElements():
 		if !planned.RawEquals(actual) {

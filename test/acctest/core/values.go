@@ -26,7 +26,15 @@ func ctyType(t tftypes.Type) (cty.Type, error) {
 	return ctyjson.UnmarshalType(text)
 }
 
-// parse evaluates the body of a block without references, with the functions jsonencode and jsondecode.
+// knownAfterApply is the function that stands for a reference to a resource that the same apply changes: its argument
+// is unknown in the plan, and known in the apply. Like the output of a terraform_data, it is unknown with its type.
+const knownAfterApply = "known_after_apply"
+
+// Applied returns the body of a block with the values that it has in the apply and in later plans.
+func Applied(body string) string { return strings.ReplaceAll(body, knownAfterApply+"(", "(") }
+
+// parse evaluates the body of a block without references, with the functions jsonencode, jsondecode and
+// known_after_apply, as in a plan.
 func parse(text string, typ cty.Type) (cty.Value, error) {
 	file, problems := hclsyntax.ParseConfig([]byte(text), "block", hcl.InitialPos)
 	if problems.HasErrors() {
@@ -37,7 +45,7 @@ func parse(text string, typ cty.Type) (cty.Value, error) {
 		return cty.NilVal, problems
 	}
 	scope := &hcl.EvalContext{Functions: map[string]function.Function{
-		"jsonencode": stdlib.JSONEncodeFunc, "jsondecode": stdlib.JSONDecodeFunc,
+		"jsonencode": stdlib.JSONEncodeFunc, "jsondecode": stdlib.JSONDecodeFunc, knownAfterApply: unknownFunc(),
 	}}
 	values := map[string]cty.Value{}
 	for name, attribute := range attributes {
@@ -50,6 +58,14 @@ func parse(text string, typ cty.Type) (cty.Value, error) {
 		}
 	}
 	return convert.Convert(cty.ObjectVal(values), optional(typ))
+}
+
+func unknownFunc() function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowNull: true}},
+		Type:   function.StaticReturnType(cty.DynamicPseudoType),
+		Impl:   func([]cty.Value, cty.Type) (cty.Value, error) { return cty.DynamicVal, nil },
+	})
 }
 
 // optional returns the type with optional attributes in all objects, so that missing ones become null.
