@@ -254,12 +254,17 @@ func validateMetrics(a *Autoscale, errs *Errors) {
 			continue
 		}
 		source := sourcesOf(m)[0]
-		leavesZero = leavesZero || source.typ == autoscalingv2.ObjectMetricSourceType ||
-			source.typ == autoscalingv2.ExternalMetricSourceType
-		t := source.target
+		other := choice{"value", source.target.Value != nil}
+		switch source.typ {
+		case autoscalingv2.PodsMetricSourceType:
+			continue // the schema requires average_value
+		case autoscalingv2.ResourceMetricSourceType:
+			other = choice{"average_utilization", source.target.AverageUtilization != nil}
+		default:
+			leavesZero = true
+		}
 		errs.exactlyOne(at.At(Name(source.attribute), Name("target")),
-			choice{"average_utilization", t.AverageUtilization != nil},
-			choice{"average_value", t.AverageValue != nil}, choice{"value", t.Value != nil})
+			choice{"average_value", source.target.AverageValue != nil}, other)
 	}
 	if ptr.Deref(a.MinScale, 1) == 0 && !leavesZero {
 		errs.At(inAutoscale("min_scale"), "is 0, but the metrics of pods do not exist without pods: add an object or "+
@@ -306,7 +311,7 @@ func validateTriggers(a *Autoscale, errs *Errors) {
 // validateScaledWorkload rejects a workload whose number of pods no autoscaler can set, or that sets it itself.
 func validateScaledWorkload(c Compute, errs *Errors) {
 	k := kindOf(c)
-	if len(k.Scale) == 0 && !k.Empty() {
+	if len(k.Scale) == 0 && !k.Empty() && c.Job == nil { // that of job is reported there
 		errs.report(At("autoscale"), conflict, "autoscale.scaler = %q changes the number of pods of a Deployment, "+
 			"StatefulSet, ReplicaSet or LeaderWorkerSet, but the workload is a %s: remove autoscale, or use one of "+
 			"these kinds.", c.Autoscale.Scaler, k.Word()).Concerning(modeAttributes()...)

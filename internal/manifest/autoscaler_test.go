@@ -184,7 +184,7 @@ func TestRenderRejectsAnAutoscalerThatCannotWork(t *testing.T) {
 			a.Metrics[0] = utilization(1)
 			a.Metrics[0].Resource.Target.AverageUtilization = nil
 		}), "autoscale.metrics[0].resource.target",
-			"exactly one of average_utilization, average_value, value, but has none"},
+			"exactly one of average_value, average_utilization, but has none"},
 		"zero pods by their usage": {scaled(func(a *manifest.Autoscale) { a.MinScale = new(int64(0)) }),
 			"autoscale.min_scale", "add an object or external metric"},
 		"an attribute of Knative": {scaled(func(a *manifest.Autoscale) { a.Window = "60s" }), "autoscale.window",
