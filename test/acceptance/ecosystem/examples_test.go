@@ -20,11 +20,28 @@ func TestEcoExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 			Prepare: func(t *testing.T, _ string) {
 				t.Helper()
 				createTokens(t, "vision")
-			}},
+			}, Check: trainersOfThePool},
 	} {
 		t.Run(e.Dir, func(t *testing.T) {
 			t.Parallel()
 			e.Run(t, cluster)
 		})
+	}
+}
+
+// trainersOfThePool checks that the trainers have their settings, and the nodes of the flavor, which Kueue adds.
+func trainersOfThePool(t *testing.T, _ string) {
+	t.Helper()
+	for path, of := range map[string]struct{ objects, want string }{
+		`{.items[0].metadata.annotations.kubetorch\.com/inactivity-ttl}`:    {"deployments", "4h"},
+		`{.items[0].spec.tolerations[?(@.key=="team")].value}`:              {"pods", "vision"},
+		`{.items[0].spec.containers[0].env[?(@.name=="NCCL_DEBUG")].value}`: {"pods", "WARN"},
+		`{.items[0].spec.nodeSelector.nvidia\.com/gpu\.product}`:            {"pods", "NVIDIA-H100-80GB-HBM3"},
+	} {
+		got := cluster.Kubectl(t, "get", of.objects, "-n", "vision", "-l", "kubetorch.com/service=vision-alice", "-o",
+			"jsonpath="+path)
+		if got != of.want {
+			t.Errorf("%s of the %s is %q, want %q", path, of.objects, got, of.want)
+		}
 	}
 }
