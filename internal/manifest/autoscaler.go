@@ -278,7 +278,8 @@ func validateTriggers(a *Autoscale, errs *Errors) {
 	leavesZero, names := len(a.Triggers) == 0, map[string]Path{}
 	for i, t := range a.Triggers {
 		at := At("autoscale", Name("triggers"), Index(i))
-		if len(t.Metadata) == 0 { // the API server requires the field, which is not sent if it is empty
+		// The API server requires the field, which is not sent if it is empty. The schema reports one that is missing.
+		if t.Metadata != nil && len(t.Metadata) == 0 {
 			errs.At(at.At(Name("metadata")), "is empty, but KEDA requires the settings of the trigger in it: set those "+
 				"of its type, as in https://keda.sh/docs/latest/scalers/.")
 		}
