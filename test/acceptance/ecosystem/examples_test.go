@@ -10,6 +10,7 @@ func TestEcoExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 	t.Parallel()
 	for _, e := range []acctest.Example{
 		{Dir: "ray-cluster"},
+		{Dir: "guides/groups"},
 		{Dir: "pytorchjob-kueue", Env: map[string]string{"TF_VAR_queue": "team"},
 			Prepare: func(t *testing.T, ns string) {
 				t.Helper()
@@ -27,6 +28,18 @@ func TestEcoExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 			e.Run(t, cluster)
 		})
 	}
+}
+
+// No Prometheus answers the trigger of the example, so KEDA leaves the number of pods.
+func TestEcoKEDAExampleAppliesWithAnEmptySecondPlan(t *testing.T) {
+	t.Parallel()
+	acctest.Example{Dir: "autoscaled-keda", Check: func(t *testing.T, ns string) {
+		t.Helper()
+		const path = "jsonpath={.spec.triggers[*].metadata.threshold}"
+		if got := keda.Kubectl(t, "get", "scaledobject/llm", "-n", ns, "-o", path); got != "5" {
+			t.Errorf("the threshold is %s", got)
+		}
+	}}.Run(t, keda)
 }
 
 // trainersOfThePool checks that the trainers have their settings, and the nodes of the flavor, which Kueue adds.
