@@ -278,10 +278,10 @@ func validateTriggers(a *Autoscale, errs *Errors) {
 	leavesZero, names := len(a.Triggers) == 0, map[string]Path{}
 	for i, t := range a.Triggers {
 		at := At("autoscale", Name("triggers"), Index(i))
-		// The API server requires the field, which is not sent if it is empty. The schema reports one that is missing.
+		// The API server requires the field, which is not sent if it is empty. The schema reports a missing one.
 		if t.Metadata != nil && len(t.Metadata) == 0 {
-			errs.At(at.At(Name("metadata")), "is empty, but KEDA requires the settings of the trigger in it: set those "+
-				"of its type, as in https://keda.sh/docs/latest/scalers/.")
+			errs.At(at.At(Name("metadata")), "is empty, but KEDA requires the settings of the trigger in it: set "+
+				"those of its type, as in https://keda.sh/docs/latest/scalers/.")
 		}
 		if other, used := names[t.Name]; used && t.Name != "" {
 			errs.report(at.At(Name("name")), "Duplicate name", "%s and %s are both %q: use another name.",
@@ -303,8 +303,8 @@ func validateTriggers(a *Autoscale, errs *Errors) {
 		}
 	}
 	if ptr.Deref(a.MinScale, 0) == 0 && !leavesZero {
-		errs.At(inAutoscale("min_scale"), "is 0, the default of KEDA, but the CPU and memory of pods cannot be measured "+
-			"without pods: add a trigger of another type, or set at least 1.").
+		errs.At(inAutoscale("min_scale"), "is 0, the default of KEDA, but the CPU and memory of pods cannot be "+
+			"measured without pods: add a trigger of another type, or set at least 1.").
 			Concerning(inAutoscale("triggers"), inAutoscale("scaler"))
 	}
 }

@@ -31,7 +31,8 @@ func TestComputeReportsInvalidInputAtItsAttribute(t *testing.T) {
 		badAutoscale(), badDistribute(), badModes(), badManifests(), badManifestOnly(), badIdentityOfManifests(),
 		badPodTemplatePaths(),
 		badSelectors(), badImageSetups(), badLogging(), badTensorServers(), badOwnServers(),
-		badDevices(), badPlacement(), badExposures(), badServing(), badSources(), badSecurity(), badContainers(), badScalers(),
+		badDevices(), badPlacement(), badExposures(), badServing(), badSources(), badSecurity(), badContainers(),
+		badScalers(),
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {
