@@ -1,10 +1,13 @@
 # A vLLM server that a HorizontalPodAutoscaler scales by the number of waiting requests.
 resource "kt_compute" "llm" {
-  name        = "llm"
-  gpus        = 1
-  gpu_type    = "NVIDIA-L4"
-  image       = "vllm/vllm-openai:v0.11.0"
-  command     = ["vllm", "serve", "Qwen/Qwen3-8B", "--port", "8000"]
+  name     = "llm"
+  gpus     = 1
+  gpu_type = "NVIDIA-L4"
+
+  service_account_name = "default"
+
+  image       = "vllm/vllm-openai:v0.28.0"
+  command     = ["vllm", "serve", "Qwen/Qwen3-8B"]
   port        = 8000
   health_path = "/health"
 

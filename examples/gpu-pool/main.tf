@@ -26,6 +26,11 @@ module "pool" {
     alice = 2
     bob   = 4
   }
+
+  # Settings of all trainers.
+  inactivity_ttl = "4h" # Kubetorch deletes a trainer without calls, and the next apply creates it again
+  env_vars       = { NCCL_DEBUG = "WARN" }
+  tolerations    = [{ key = "team", value = "vision", effect = "NoSchedule" }]
 }
 
 output "urls" {

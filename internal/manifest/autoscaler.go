@@ -235,7 +235,11 @@ func validateScaler(c Compute, errs *Errors) {
 	}
 	validateWholeSeconds(inAutoscale("polling_interval"), ptr.Deref(a.PollingInterval, 0), errs)
 	validateWholeSeconds(inAutoscale("cooldown_period"), ptr.Deref(a.CooldownPeriod, 0), errs)
-	validateMetrics(a, errs)
+	if a.Scaler == ScalerKEDA {
+		validateTriggers(a, errs)
+	} else {
+		validateMetrics(a, errs)
+	}
 	validateScaledWorkload(c, errs)
 }
 
@@ -250,26 +254,68 @@ func validateMetrics(a *Autoscale, errs *Errors) {
 			continue
 		}
 		source := sourcesOf(m)[0]
-		leavesZero = leavesZero || source.typ == autoscalingv2.ObjectMetricSourceType ||
-			source.typ == autoscalingv2.ExternalMetricSourceType
-		t := source.target
+		other := choice{"value", source.target.Value != nil}
+		switch source.typ {
+		case autoscalingv2.PodsMetricSourceType:
+			continue // the schema requires average_value
+		case autoscalingv2.ResourceMetricSourceType:
+			other = choice{"average_utilization", source.target.AverageUtilization != nil}
+		default:
+			leavesZero = true
+		}
 		errs.exactlyOne(at.At(Name(source.attribute), Name("target")),
-			choice{"average_utilization", t.AverageUtilization != nil},
-			choice{"average_value", t.AverageValue != nil}, choice{"value", t.Value != nil})
+			choice{"average_value", source.target.AverageValue != nil}, other)
 	}
-	if a.MinScale != nil && *a.MinScale == 0 && !leavesZero {
+	if ptr.Deref(a.MinScale, 1) == 0 && !leavesZero {
 		errs.At(inAutoscale("min_scale"), "is 0, but the metrics of pods do not exist without pods: add an object or "+
 			"external metric, or set at least 1.").Concerning(inAutoscale("metrics"), inAutoscale("scaler"))
+	}
+}
+
+// validateTriggers rejects what KEDA would reject only in the apply, or when it reads the triggers: see
+// apis/keda/v1alpha1/scaledobject_webhook.go and pkg/scalers of github.com/kedacore/keda, release 2.21.
+func validateTriggers(a *Autoscale, errs *Errors) {
+	leavesZero, names := len(a.Triggers) == 0, map[string]Path{}
+	for i, t := range a.Triggers {
+		at := At("autoscale", Name("triggers"), Index(i))
+		// The API server requires the field, which is not sent if it is empty. The schema reports a missing one.
+		if t.Metadata != nil && len(t.Metadata) == 0 {
+			errs.At(at.At(Name("metadata")), "is empty, but KEDA requires the settings of the trigger in it: set "+
+				"those of its type, as in https://keda.sh/docs/latest/scalers/.")
+		}
+		if other, used := names[t.Name]; used && t.Name != "" {
+			errs.report(at.At(Name("name")), "Duplicate name", "%s and %s are both %q: use another name.",
+				at.At(Name("name")), other, t.Name).Concerning(other)
+		}
+		names[t.Name] = at.At(Name("name"))
+		ofPods := t.Type == "cpu" || t.Type == "memory"
+		leavesZero = leavesZero || !ofPods
+		allowed := []autoscalingv2.MetricTargetType{autoscalingv2.AverageValueMetricType,
+			autoscalingv2.ValueMetricType}
+		if ofPods {
+			allowed[1] = autoscalingv2.UtilizationMetricType
+		}
+		// Before release 2.18, metadata could contain the type of the metric.
+		if isDefault := t.MetricType == "" && (!ofPods || t.Metadata["type"] != ""); !isDefault &&
+			!slices.Contains(allowed, t.MetricType) {
+			errs.At(at.At(Name("metric_type")), "must be %q or %q in a trigger of the type %s: set one of the two.",
+				allowed[0], allowed[1], t.Type).Concerning(at.At(Name("type")), at.At(Name("metadata")))
+		}
+	}
+	if ptr.Deref(a.MinScale, 0) == 0 && !leavesZero {
+		errs.At(inAutoscale("min_scale"), "is 0, the default of KEDA, but the CPU and memory of pods cannot be "+
+			"measured without pods: add a trigger of another type, or set at least 1.").
+			Concerning(inAutoscale("triggers"), inAutoscale("scaler"))
 	}
 }
 
 // validateScaledWorkload rejects a workload whose number of pods no autoscaler can set, or that sets it itself.
 func validateScaledWorkload(c Compute, errs *Errors) {
 	k := kindOf(c)
-	if len(k.Scale) == 0 && !k.Empty() {
-		errs.report(At("autoscale"), conflict, "autoscale.scaler = %q sets the subresource scale of a workload, "+
-			"which the provider does not know of a %s: remove autoscale, or use another kind.", c.Autoscale.Scaler,
-			k.Word()).Concerning(modeAttributes()...)
+	if len(k.Scale) == 0 && !k.Empty() && c.Job == nil { // that of job is reported there
+		errs.report(At("autoscale"), conflict, "autoscale.scaler = %q changes the number of pods of a Deployment, "+
+			"StatefulSet, ReplicaSet or LeaderWorkerSet, but the workload is a %s: remove autoscale, or use one of "+
+			"these kinds.", c.Autoscale.Scaler, k.Word()).Concerning(modeAttributes()...)
 		return
 	}
 	for _, given := range []struct {

@@ -77,8 +77,8 @@ func TestObserveAutoscalerIsTheInverseOfRender(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]*manifest.Autoscale{
 		"by metrics": horizontal(t), "KEDA": ofKEDA(),
-		"bare KEDA": {Scaler: manifest.ScalerKEDA, Triggers: []manifest.Trigger{{Type: "cpu",
-			Metadata: map[string]string{"value": "50"}}}},
+		"bare KEDA": {Scaler: manifest.ScalerKEDA, Triggers: []manifest.Trigger{{Type: "cron",
+			Metadata: map[string]string{"timezone": "Etc/UTC"}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -110,6 +110,13 @@ func TestObserveAutoscalerIgnoresFieldsOfOtherTypes(t *testing.T) {
 	}
 }
 
+// ofGroups is a LeaderWorkerSet of groups of a size. The subresource scale sets the number of groups
+// (config/crd/bases of sigs.k8s.io/lws, release 0.9).
+func ofGroups(size int64) map[string]any {
+	return map[string]any{"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet",
+		"spec": map[string]any{"leaderWorkerTemplate": map[string]any{"size": size}}}
+}
+
 // An absent number is that of the autoscaler. A suspended workload has zero pods, and nothing that starts some.
 func TestAutoscaledWorkloadHasNoNumberOfPods(t *testing.T) {
 	t.Parallel()
@@ -123,7 +130,8 @@ func TestAutoscaledWorkloadHasNoNumberOfPods(t *testing.T) {
 			c.Manifest = map[string]any{"apiVersion": "apps/v1", "kind": "StatefulSet",
 				"spec": map[string]any{"template": map[string]any{}}}
 		}, nil, true},
-		"suspended": {func(c *manifest.Compute) { c.Suspend = true }, int64(0), false},
+		"a LeaderWorkerSet": {func(c *manifest.Compute) { c.Manifest = ofGroups(4) }, nil, true},
+		"suspended":         {func(c *manifest.Compute) { c.Suspend = true }, int64(0), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -176,7 +184,7 @@ func TestRenderRejectsAnAutoscalerThatCannotWork(t *testing.T) {
 			a.Metrics[0] = utilization(1)
 			a.Metrics[0].Resource.Target.AverageUtilization = nil
 		}), "autoscale.metrics[0].resource.target",
-			"exactly one of average_utilization, average_value, value, but has none"},
+			"exactly one of average_value, average_utilization, but has none"},
 		"zero pods by their usage": {scaled(func(a *manifest.Autoscale) { a.MinScale = new(int64(0)) }),
 			"autoscale.min_scale", "add an object or external metric"},
 		"an attribute of Knative": {scaled(func(a *manifest.Autoscale) { a.Window = "60s" }), "autoscale.window",
@@ -205,11 +213,16 @@ func TestRenderRejectsAnAutoscalerThatCannotWork(t *testing.T) {
 			same(c)
 			c.ServiceTemplate = map[string]any{"spec": map[string]any{"replicas": int64(2)}}
 		}, "service_template", "sets spec.replicas"},
+		"groups in the manifest": {func(c *manifest.Compute) {
+			same(c)
+			c.Manifest = ofGroups(2)
+			kind.SetAt(c.Manifest, []string{"spec", "replicas"}, int64(2))
+		}, "manifest", "sets spec.replicas, but the autoscaler sets the number of pods"},
 		"a kind without a scale": {func(c *manifest.Compute) {
 			same(c)
 			c.Manifest = map[string]any{"apiVersion": "batch/v1", "kind": "Job",
 				"spec": map[string]any{"template": map[string]any{}}}
-		}, "autoscale", "the provider does not know of a Job"},
+		}, "autoscale", "or LeaderWorkerSet, but the workload is a Job"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -27,8 +27,6 @@ func ParseDuration(s string) (time.Duration, error) {
 		return 0, errors.New(`is empty: set a duration such as "90s", "15m" or "1d12h", or remove the attribute`)
 	case len(s) > longest:
 		return 0, fmt.Errorf("has %d characters, but a duration has at most %d", len(s), longest)
-	case strings.Join(strings.Fields(s), "") != s:
-		return 0, fmt.Errorf("is %q, but a duration has no spaces: use %q", s, strings.Join(strings.Fields(s), ""))
 	case strings.HasPrefix(s, "-"):
 		return 0, fmt.Errorf("is %q, but must not be negative", s)
 	}
@@ -38,6 +36,11 @@ func ParseDuration(s string) (time.Duration, error) {
 	}
 	parts := duration.FindStringSubmatch(text)
 	if parts == nil {
+		if joined := strings.Join(strings.Fields(s), ""); joined != s {
+			if _, err := ParseDuration(joined); err == nil {
+				return 0, fmt.Errorf("is %q, but a duration has no spaces: use %q", s, joined)
+			}
+		}
 		return 0, fmt.Errorf(`is %q, which is not a duration: use numbers with units (d first, then h, m, s, ms), as `+
 			`in "90s", "15m" or "1d12h", or an integer number of seconds`, s)
 	}

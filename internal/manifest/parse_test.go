@@ -31,7 +31,7 @@ func TestParseQuantityRejectsAndSuggests(t *testing.T) {
 	t.Parallel()
 	for in, says := range map[string]string{
 		"":                      "is empty",
-		" ":                     "has no spaces",
+		" ":                     "is empty",
 		"4 Gi":                  `use "4Gi"`,
 		" 4Gi":                  `use "4Gi"`,
 		"4Gi\n":                 `use "4Gi"`,
@@ -48,7 +48,8 @@ func TestParseQuantityRejectsAndSuggests(t *testing.T) {
 		"1K":                    `did you mean "1k" (powers of 1000) or "1Ki"`,
 		"1kb":                   `did you mean "1k" (powers of 1000) or "1Ki"`,
 		"1.5tb":                 `did you mean "1.5T" (powers of 1000) or "1.5Ti"`,
-		"2 cores":               `use "2cores"`,
+		"2 cores":               `"cores" is not a unit: use one of n, u, m, k`,
+		"4 GB":                  `did you mean "4G" (powers of 1000) or "4Gi"`,
 		"2cores":                `"cores" is not a unit: use one of n, u, m, k`,
 		"4b":                    `"b" is not a unit`,
 		"4x":                    `"x" is not a unit`,
@@ -100,7 +101,8 @@ func TestParseDurationRejects(t *testing.T) {
 		"-90s":                   "must not be negative",
 		"+90s":                   "is not a duration",
 		"1.5":                    "is not a duration",
-		"ten minutes":            "no spaces",
+		"ten minutes":            `is "ten minutes", which is not a duration: use numbers with units`,
+		" ":                      "is not a duration",
 		"forever":                "is not a duration",
 		"d":                      "is not a duration",
 		".":                      "is not a duration",

@@ -62,8 +62,11 @@ func quantityForm(s string) error {
 	if len(s) > longest {
 		return fmt.Errorf("has %d characters, but a quantity has at most %d", len(s), longest)
 	}
-	if fields := strings.Fields(s); strings.Join(fields, "") != s {
-		return fmt.Errorf("is %q, but a quantity has no spaces: use %q", s, strings.Join(fields, ""))
+	if joined := strings.Join(strings.Fields(s), ""); joined != s {
+		if _, err := ParseQuantity(joined); err != nil {
+			return err
+		}
+		return fmt.Errorf("is %q, but a quantity has no spaces: use %q", s, joined)
 	}
 	parts := quantityParts.FindStringSubmatch(s)
 	if parts == nil {

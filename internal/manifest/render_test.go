@@ -128,6 +128,9 @@ func goldens(tb testing.TB) map[string]manifest.Compute {
 		"autoscale-by-hpa": minimal(func(c *manifest.Compute) {
 			c.Replicas, c.Autoscale = 3, horizontal(tb)
 		}),
+		"autoscale-groups-by-hpa": minimal(func(c *manifest.Compute) {
+			c.Manifest, c.Autoscale = ofGroups(4), horizontal(tb)
+		}),
 		"autoscale-by-keda": minimal(func(c *manifest.Compute) { c.Autoscale = ofKEDA() }),
 		"autoscale-suspended": minimal(func(c *manifest.Compute) {
 			c.Suspend, c.Autoscale = true, horizontal(tb)

@@ -54,19 +54,19 @@ func SharedKarpenter() *Cluster { return newCluster("KT_ECOSYSTEM", startKarpent
 func startKarpenter() (*running, error) {
 	return startWith(controller{name: "karpenter"}, []moduleFile{
 		{karpenterModule, "pkg/apis/crds"}, {karpenterModule, "kwok/apis/crds"},
-	})
+	}, "name=cpu-0")
 }
 
 // SharedKEDA is a cluster with KEDA's controllers, webhooks and external metrics, and without the other controllers.
 func SharedKEDA() *Cluster {
 	return newCluster("KT_ECOSYSTEM", func() (*running, error) {
 		return startWith(controller{"keda", moduleFile{kedaModule, "config/webhooks/validation_webhooks.yaml"}},
-			[]moduleFile{{kedaModule, "config/crd/bases"}})
+			[]moduleFile{{kedaModule, "config/crd/bases"}}, "name=gpu-0,gpus=8,product=NVIDIA-L4")
 	})
 }
 
 // startWith starts a cluster of one node with a controller and its CRDs.
-func startWith(c controller, files []moduleFile) (*running, error) {
+func startWith(c controller, files []moduleFile, node string) (*running, error) {
 	dirs, err := moduleDirs()
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func startWith(c controller, files []moduleFile) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := startDevCluster(append([]string{"--node", "name=cpu-0"}, crds...)...)
+	cluster, err := startDevCluster(append([]string{"--node", node}, crds...)...)
 	if err != nil {
 		return nil, err
 	}

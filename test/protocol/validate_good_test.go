@@ -111,8 +111,16 @@ func goodModes() map[string]string {
 			"extra_annotations": {"panic-window-percentage": "10.0", "min-scale": "1",
 			"example.com/note": "any text"}}}`,
 		"autoscale reached by a URL": `{"autoscale": {}, "endpoint": {"url": "http://x"}}`,
-		"autoscale suspended":        `{"autoscale": {"min_scale": 2}, "suspend": true}`,
-		"empty distribute":           `{"distribute": {}}`,
+		"autoscale by the usage of pods, from zero by another trigger": scaled("keda", `"triggers": [
+			{"type": "cpu", "metric_type": "Utilization", "metadata": {"value": "50"}},
+			{"type": "cron", "metadata": {"timezone": "Etc/UTC"}}]`),
+		"autoscale with the type of a metric before KEDA 2.18": scaled("keda", `"min_scale": 1, "triggers": [
+			{"type": "cpu", "metadata": {"type": "Utilization", "value": "50"}}]`),
+		"autoscale a LeaderWorkerSet": withYAML(`{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet,
+			spec: {leaderWorkerTemplate: {size: 4}}}`, `"autoscale": {"scaler": "keda", "triggers": [
+			{"type": "cron", "metadata": {"timezone": "Etc/UTC"}}]}`),
+		"autoscale suspended": `{"autoscale": {"min_scale": 2}, "suspend": true}`,
+		"empty distribute":    `{"distribute": {}}`,
 		"distribute with a quorum of all": `{"distribute": {"type": "jax", "workers": 4,
 			"quorum_workers": 4, "quorum_timeout": "90", "monitor_members": false}}`,
 		"distribute with a quorum of one": `{"distribute": {"quorum_workers": 1}}`,

@@ -87,7 +87,7 @@ func badAutoscale() []badInput {
 		{"window", `"2h"`, `autoscale.window is "2h", but Knative accepts 6s to 1h`},
 		{"window", `"6500ms"`,
 			`autoscale.window is "6500ms", but Knative requires an integer number of seconds: use 7s.`},
-		{"window", `"a minute"`, "a duration has no spaces"},
+		{"window", `"a minute"`, `is "a minute", which is not a duration`},
 		{"scale_down_delay", `"61m"`, `autoscale.scale_down_delay is "61m", but Knative accepts 0s to 1h`},
 		{"scale_down_delay", `"-1m"`, "must not be negative"},
 		{"scale_to_zero_pod_retention_period", `"1d"`, `is "1d", but Knative accepts 0s to 1h`},

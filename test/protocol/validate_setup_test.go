@@ -41,7 +41,7 @@ func badImageSetups() []badInput {
 func badLogging() []badInput {
 	return []badInput{
 		{name: "grace period in words", config: `{"logging_config": {"grace_period": "two seconds"}}`,
-			at: "logging_config.grace_period", text: "a duration has no spaces"},
+			at: "logging_config.grace_period", text: `is "two seconds", which is not a duration`},
 		{name: "negative poll timeout", config: `{"logging_config": {"poll_timeout": "-1s"}}`,
 			at:   "logging_config.poll_timeout",
 			text: "logging_config.poll_timeout is \"-1s\", but must not be negative"},

@@ -32,6 +32,7 @@ func TestComputeReportsInvalidInputAtItsAttribute(t *testing.T) {
 		badPodTemplatePaths(),
 		badSelectors(), badImageSetups(), badLogging(), badTensorServers(), badOwnServers(),
 		badDevices(), badPlacement(), badExposures(), badServing(), badSources(), badSecurity(), badContainers(),
+		badScalers(),
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {
@@ -130,13 +131,15 @@ func badNumbers() []badInput {
 func badDurations() []badInput {
 	return []badInput{
 		{name: "duration in words", config: `{"launch_timeout": "5 minutes"}`, at: "launch_timeout",
-			text: "a duration has no spaces"},
+			text: `is "5 minutes", which is not a duration: use numbers with units`},
+		{name: "duration with a space", config: `{"launch_timeout": "5 m"}`, at: "launch_timeout",
+			text: `a duration has no spaces: use "5m"`},
 		{name: "empty duration", config: `{"launch_timeout": ""}`, at: "launch_timeout",
 			text: `set a duration such as "90s", "15m" or "1d12h", or remove the attribute`},
 		{name: "no time to launch", config: `{"launch_timeout": "0s"}`, at: "launch_timeout",
 			text: `on_not_ready = "ignore" disables the wait`},
 		{name: "time to launch in words", config: `{"launch_timeout": "an hour"}`, at: "launch_timeout",
-			text: "a duration has no spaces"},
+			text: `is "an hour", which is not a duration`},
 		{name: "ttl of weeks", config: `{"inactivity_ttl": "2w"}`, at: "inactivity_ttl",
 			text: `inactivity_ttl is "2w", which is not a duration`},
 		{name: "ttl under a minute", config: `{"inactivity_ttl": "59s"}`, at: "inactivity_ttl",

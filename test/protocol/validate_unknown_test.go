@@ -300,7 +300,7 @@ func TestComputeReportsNoAdditionalProblemsForUnknownValues(t *testing.T) {
 		badManifests(), badManifestOnly(), badIdentityOfManifests(),
 		badPodTemplatePaths(), badSelectors(), badImageSetups(),
 		badTensorServers(), badOwnServers(), badDevices(), badPlacement(), badExposures(), badServing(),
-		badSources(), badSecurity(), badContainers(),
+		badSources(), badSecurity(), badContainers(), badScalers(),
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {

@@ -5,6 +5,8 @@ resource "kt_compute" "finetune" {
   memory = "32Gi"
   gpus   = 1
 
+  service_account_name = "default" # without Kubetorch in the cluster
+
   image   = "registry.example.com/ml/finetune:1.0.0"
   command = ["python", "/app/finetune.py", "--resume", "/checkpoints"]
 

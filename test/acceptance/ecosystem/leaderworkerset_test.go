@@ -110,3 +110,61 @@ func TestEcoLeaderWorkerSetIsReplacedForAnotherSizeOfSubgroups(t *testing.T) {
 		},
 	})
 }
+
+// The number that an autoscaler sets is that of the groups. Their size stays that of the manifest.
+func TestEcoLeaderWorkerSetIsScaledByItsGroups(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	metrics := acctest.ServeMetrics(t, cluster, ns)
+	computes := cluster.Resources(t, "kt_compute", ns, "")
+	body := func(spec, attributes string) map[string]string {
+		return map[string]string{"large": "name = \"large\"\nlaunch_timeout = \"5m\"\n" + groups(spec) + attributes}
+	}
+	const hpa = `autoscale = {
+	  scaler = "hpa", min_scale = 2, max_scale = 4
+	  metrics  = [{ external = { metric = { name = "waiting" }, target = { average_value = "10" } } }]
+	  behavior = { scale_down = { stabilization_window_seconds = 0 } }
+	}`
+	scaled := body("{leaderWorkerTemplate: {size: 2}}", hpa)
+	pods := func() []string {
+		return strings.Fields(cluster.Kubectl(t, "get", "pods", "-n", ns, "-o", "jsonpath={.items[*].metadata.uid}"))
+	}
+	become := func(groups string, of int) {
+		t.Helper()
+		acctest.WaitUntil(t, fmt.Sprintf("there are %s groups and %d pods", groups, of), func() bool {
+			return len(pods()) == of && cluster.Kubectl(t, "get", "leaderworkerset/large", "-n", ns, "-o",
+				"jsonpath={.spec.replicas}") == groups
+		})
+	}
+
+	metrics.Value.Store(30)
+	computes.Change(t, body("{replicas: 3, leaderWorkerTemplate: {size: 2}}", ""))
+	before := pods()
+	computes.Change(t, scaled) // from 3 groups to an autoscaler that wants 3
+	if after := pods(); len(after) != 6 || !slices.Equal(after, before) {
+		t.Errorf("the pods were replaced: %v, before %v", after, before)
+	}
+	if got := computes.Attribute("large", "replicas"); got != nil {
+		t.Errorf("replicas is %v", got)
+	}
+	metrics.Value.Store(35)
+	become("4", 8)
+	computes.ExpectNoChange(t, scaled)
+	metrics.Value.Store(0)
+	become("2", 4)
+	computes.ExpectNoChange(t, scaled)
+
+	cluster.Kubectl(t, "patch", "hpa/large", "-n", ns, "--type=merge", "-p", `{"spec": {"maxReplicas": 3}}`)
+	if drifted := computes.Plan(t, scaled)["large"]; !slices.Contains(drifted.Attributes(), "autoscale") {
+		t.Errorf("the plan changes %q", drifted.Attributes())
+	}
+	computes.Change(t, body("{leaderWorkerTemplate: {size: 2}}", hpa+"\nsuspend = true"))
+	become("0", 0)
+	computes.Change(t, scaled)
+	become("2", 4)
+	computes.ExpectNoChange(t, scaled)
+	computes.Destroy(t)
+	if left := cluster.Kubectl(t, "get", "leaderworkersets,statefulsets,pods,hpa", "-n", ns, "-o", "name"); left != "" {
+		t.Errorf("left behind: %s", left)
+	}
+}
