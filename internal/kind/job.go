@@ -32,7 +32,9 @@ func job() Kind {
 			"parallelism": int64(1), "podReplacementPolicy": "TerminatingOrFailed", "suspend": false,
 			"manualSelector": false},
 	},
-		"spec.template", "spec.selector", "spec.completions", "spec.completionMode", "spec.podFailurePolicy",
+		// Of a suspended Job, "spec.template.spec" is named (validatePodTemplateUpdate in
+		// pkg/apis/batch/validation/validation.go of Kubernetes 1.36).
+		"spec.template", "spec.template.spec", "spec.selector", "spec.completions", "spec.completionMode", "spec.podFailurePolicy",
 		"spec.backoffLimitPerIndex", "spec.managedBy", "spec.successPolicy")
 }
 
