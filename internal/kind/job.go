@@ -32,10 +32,8 @@ func job() Kind {
 			"parallelism": int64(1), "podReplacementPolicy": "TerminatingOrFailed", "suspend": false,
 			"manualSelector": false},
 	},
-		// Of a suspended Job, "spec.template.spec" is named (validatePodTemplateUpdate in
-		// pkg/apis/batch/validation/validation.go of Kubernetes 1.36).
-		"spec.template", "spec.template.spec", "spec.selector", "spec.completions", "spec.completionMode",
-		"spec.podFailurePolicy", "spec.backoffLimitPerIndex", "spec.managedBy", "spec.successPolicy")
+		"spec.template", "spec.selector", "spec.completions", "spec.completionMode", "spec.podFailurePolicy",
+		"spec.backoffLimitPerIndex", "spec.managedBy", "spec.successPolicy")
 }
 
 // jobSpec runs each pod once: a failed pod is kept with its log, and its replacement may run on another node. The pods

@@ -150,11 +150,12 @@ func Wrap(op string, ref Ref, err error) error {
 	if _, ok := errors.AsType[*Error](err); ok {
 		return err
 	}
-	if status, ok := err.(*apierrors.StatusError); ok { //nolint:errorlint // not if it is part of another text
-		err = quoted(status)
-	}
 	e := &Error{Op: op, Ref: ref, Err: err}
-	e.Class, e.Fields = classify(ref, err)
+	if status, ok := err.(*apierrors.StatusError); ok { //nolint:errorlint // not if it is part of another text
+		e.Err = quoted(status)
+	}
+	e.Class, _ = classify(ref, err) // a quoted message is cut, possibly before what decides
+	_, e.Fields = classify(ref, e.Err)
 	return e
 }
 

@@ -201,6 +201,18 @@ func TestFailuresAreClassified(t *testing.T) {
 	}
 }
 
+// The API server names "spec.template.spec" of a suspended Job, whose value is all of its pods.
+func TestAnImmutableFieldIsRecognizedBehindALongValue(t *testing.T) {
+	t.Parallel()
+	message := "Invalid value: {" + strings.Repeat("x", 5000) + "}: field is immutable"
+	failure := trainerFailure(t, statusError(422, metav1.StatusReasonInvalid, `Deployment.apps "trainer" is invalid`,
+		about("Deployment", "apps", "trainer", metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid,
+			Field: "spec.template.spec", Message: message})))
+	if failure.Class != Immutable || len(failure.Fields) != 1 || failure.Fields[0].Message == message {
+		t.Errorf("class %d, want %d, with one field: %.200v", failure.Class, Immutable, failure.Fields)
+	}
+}
+
 // Kueue 0.19 denies such changes of a LeaderWorkerSet in a queue
 // (pkg/controller/jobs/leaderworkerset/leaderworkerset_webhook.go in sigs.k8s.io/kueue).
 func TestAWebhookReportsImmutableFieldsOfWorkloads(t *testing.T) {
