@@ -8,8 +8,7 @@ type Group struct {
 	Template []string // path of the pod template
 	Number   []string // path of the number of pods; nil: one pod, or a number set by a controller
 	Also     []string // path of a field that must have the same value; nil: none
-	Least    []string // path of the smallest number to which a smaller one is raised; nil: none
-	Most     []string // path of the largest number to which a larger one is lowered; nil: none
+	Most     []string // path of the largest allowed number; nil: none
 	Absent   int64    // value of an absent number
 	Others   int64    // pods of other groups that the number includes
 	Sets     []string // path of a number by which the number is multiplied, one if absent; nil: one
@@ -25,12 +24,6 @@ func (g Group) Count(workload map[string]any) int64 {
 	n, ok := NumberAt(workload, g.Number)
 	if !ok {
 		n = g.Absent
-	}
-	if least, ok := NumberAt(workload, g.Least); ok {
-		n = max(n, least)
-	}
-	if most, ok := NumberAt(workload, g.Most); ok {
-		n = min(n, most)
 	}
 	return max(n-g.Others, 0) * g.SetCount(workload)
 }

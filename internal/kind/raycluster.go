@@ -79,9 +79,7 @@ func rayGroups(spec ...string) func(map[string]any) []Group {
 			at := Under(spec, "workerGroupSpecs", strconv.Itoa(i))
 			groups = append(groups, Group{
 				Name: TextAt(worker, "groupName"), Template: Under(at, "template"), Number: Under(at, "replicas"),
-				// GetWorkerGroupDesiredReplicas in ray-operator/controllers/ray/utils/util.go of KubeRay
-				Least: Under(at, "minReplicas"), Most: Under(at, "maxReplicas"), Sets: Under(at, "numOfHosts"),
-				Worker: true, Scaled: i == 0,
+				Most: Under(at, "maxReplicas"), Sets: Under(at, "numOfHosts"), Worker: true, Scaled: i == 0,
 			})
 		}
 		return groups
@@ -117,7 +115,10 @@ func workerGroup(workers int64) map[string]any {
 }
 
 // RayVersion is the version of Ray in args of distribute; "" if it is not set.
-func RayVersion(args map[string]any) string { return TextAt(args, RayVersionArg) }
+func RayVersion(args map[string]any) string {
+	version, _ := args[RayVersionArg].(string)
+	return version
+}
 
 // completeRay adds the requested workers to a manifest with the spec of a cluster at a path. Workers without a template
 // use the template of the head.

@@ -106,8 +106,6 @@ func TestGroupsCountPods(t *testing.T) {
 		"including other groups": {
 			kind.Group{Number: []string{"spec", "size"}, Others: 1, Sets: []string{"spec", "replicas"}}, 9},
 		"only other groups": {kind.Group{Number: []string{"spec", "none"}, Others: 1}, 0},
-		"a lower limit":     {kind.Group{Number: []string{"spec", "none"}, Least: []string{"spec", "size"}}, 4},
-		"an upper limit":    {kind.Group{Number: []string{"spec", "size"}, Most: []string{"spec", "replicas"}}, 3},
 	} {
 		if n := test.group.Count(workload); n != test.want {
 			t.Errorf("%s: %d pods, want %d", name, n, test.want)

@@ -31,9 +31,6 @@ func TestDemandIsTheSumOfAllPods(t *testing.T) {
 		"workers of a job": {byo(t, "kind: PyTorchJob\napiVersion: kubeflow.org/v1\nspec: {pytorchReplicaSpecs: "+
 			"{Master: {replicas: 1, template: {}}, Worker: {replicas: 3, template: {spec: {containers: [{name: "+
 			"pytorch, resources: {requests: {cpu: 2}}}]}}}}}"), 4, 0, "6"},
-		"workers that KubeRay starts at least": {byo(t, "kind: RayCluster\napiVersion: ray.io/v1\nspec: "+
-			"{workerGroupSpecs: [{minReplicas: 3, template: {spec: {containers: [{name: kubetorch, resources: "+
-			"{requests: {cpu: 2}}}]}}}]}"), 4, 0, "6"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -69,11 +69,7 @@ func scale(c Compute, k kind.Kind, workload map[string]any) Errors {
 			kind.SetAt(workload, path, number)
 		}
 	}
-	if current := kind.PodCount(workload, groups); current != requested {
-		errs.At(attribute, "requests %d pods, but with the limits in manifest for %s, it runs %d: use this number, or "+
-			"change the limits.", requested, dotted(g.Number), current)
-	}
-	return errs
+	return nil
 }
 
 // numberFor returns the number of a group with which a workload has the requested pods, and the number of all other
@@ -123,9 +119,6 @@ func Scale(workload map[string]any, of *kind.Workload, pods int64) error {
 	}
 	kind.SetAt(workload, g.Number, number)
 	raiseLimit(workload, g)
-	if least, ok := kind.NumberAt(workload, g.Least); ok && least > number {
-		kind.SetAt(workload, g.Least, number)
-	}
 	return nil
 }
 

@@ -148,14 +148,6 @@ func TestLiveNumbersOfPodsArePreserved(t *testing.T) {
 				"Worker: {replicas: 4}}}}",
 			want: map[string]any{"/spec/tfReplicaSpecs/Worker/replicas": int64(4)},
 		},
-		// The number of a RayCluster without one is 0, to which the limit must not follow.
-		"not of the lower limit": {
-			rendered: "{apiVersion: ray.io/v1, kind: RayCluster, spec: {workerGroupSpecs: [{minReplicas: 2}]}}",
-			prior: "{apiVersion: ray.io/v1, kind: RayCluster, spec: {workerGroupSpecs: [{replicas: 0, " +
-				"minReplicas: 2}]}}",
-			want: map[string]any{"/spec/workerGroupSpecs/0/replicas": int64(0),
-				"/spec/workerGroupSpecs/0/minReplicas": int64(2)},
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -186,11 +186,6 @@ func TestRenderRejectsInvalidManifests(t *testing.T) {
 			"has 3 in addition to those at spec.tfReplicaSpecs.Worker.replicas"},
 		"a part of a host group": {"{apiVersion: ray.io/v1, kind: RayCluster, spec: {workerGroupSpecs: [{numOfHosts: " +
 			"4}]}}", asked(4), "replicas", "which are added 4 at a time"},
-		"fewer than the limit of a Ray group": {"{apiVersion: ray.io/v1, kind: RayCluster, spec: {workerGroupSpecs: " +
-			"[{minReplicas: 2}]}}", asked(2), "replicas",
-			"requests 2 pods, but with the limits in manifest for spec.workerGroupSpecs.0.replicas, it runs 3"},
-		"more than the limit of a Ray group": {"{apiVersion: ray.io/v1, kind: RayCluster, spec: {workerGroupSpecs: " +
-			"[{maxReplicas: 2}]}}", asked(4), "replicas", "it runs 3"},
 		"a number of Pods": {"{apiVersion: v1, kind: Pod}", asked(2), "replicas",
 			"the provider cannot set the number of pods of a Pod"},
 		"a number of daemons": {"{apiVersion: apps/v1, kind: DaemonSet}", asked(2), "replicas",

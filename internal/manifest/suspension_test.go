@@ -188,10 +188,6 @@ func TestScaleSetsTheGroupWhoseNumberCanBeSet(t *testing.T) {
 			labelled(map[string]any{"replicas": int64(0)}, nil), 0},
 		"workers of a RayCluster, of two hosts each": {"raycluster", ray(1, 1), ray(3, 3), 7},
 		"a limit that suffices":                      {"raycluster", ray(1, 5), ray(3, 5), 7},
-		"fewer workers than before": {"raycluster",
-			labelled(map[string]any{"workerGroupSpecs": []any{map[string]any{"minReplicas": int64(2)}}}, nil),
-			labelled(map[string]any{"workerGroupSpecs": []any{
-				map[string]any{"replicas": int64(1), "minReplicas": int64(1)}}}, nil), 2},
 		"Job with completions": {"job",
 			labelled(map[string]any{"parallelism": int64(1), "completions": int64(1)}, nil),
 			labelled(map[string]any{"parallelism": int64(2), "completions": int64(2)}, nil), 2},
