@@ -9,13 +9,19 @@ import (
 // Unchanged reports whether all attributes of a planned model, embedded ones
 // included, are those of the state, so that Terraform has nothing to update.
 func Unchanged[M any](plan, state *M) bool {
-	planned, before := reflect.ValueOf(plan).Elem(), reflect.ValueOf(state).Elem()
-	for _, field := range reflect.VisibleFields(planned.Type()) {
-		if field.Anonymous {
+	return unchanged(reflect.ValueOf(plan).Elem(), reflect.ValueOf(state).Elem())
+}
+
+func unchanged(planned, before reflect.Value) bool {
+	for i := range planned.NumField() {
+		if planned.Type().Field(i).Anonymous {
+			if !unchanged(planned.Field(i), before.Field(i)) {
+				return false
+			}
 			continue
 		}
-		value, ok := reflect.TypeAssert[attr.Value](planned.FieldByIndex(field.Index))
-		was, _ := reflect.TypeAssert[attr.Value](before.FieldByIndex(field.Index))
+		value, ok := reflect.TypeAssert[attr.Value](planned.Field(i))
+		was, _ := reflect.TypeAssert[attr.Value](before.Field(i))
 		if !ok || !value.Equal(was) {
 			return false
 		}
