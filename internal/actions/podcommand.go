@@ -17,7 +17,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
@@ -143,14 +142,13 @@ func namesOf(pods []*corev1.Pod) string {
 	return ready.Listed(names, 5)
 }
 
-// lastingContainers returns the names of the containers of a pod in which a command can run. Sidecars are init
-// containers that are restarted; the other ones have ended before a pod is ready.
+// lastingContainers returns the names of the containers of a pod in which a command can run.
 func lastingContainers(pod *corev1.Pod) []string {
-	return slices.DeleteFunc(podstream.Containers(pod), func(name string) bool {
-		return slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool {
-			return c.Name == name && ptr.Deref(c.RestartPolicy, "") != corev1.ContainerRestartPolicyAlways
-		})
-	})
+	var names []string
+	for _, container := range kind.LastingContainers(pod) {
+		names = append(names, container.Name)
+	}
+	return names
 }
 
 // requireContainer returns an error if a container is set that does not exist.

@@ -1,6 +1,11 @@
 package kind
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+)
 
 // Pod is the core Pod.
 func Pod() Kind { return must("", "Pod") }
@@ -32,4 +37,20 @@ func refusedByPods() map[Operation]Refusal {
 		Scaling:    {Why: "It is one pod.", Instead: "Use a kind with replicas, such as a Deployment."},
 		Evacuating: replace,
 	}
+}
+
+// IsSidecar reports whether an init container is a sidecar, which runs as long as the pod.
+func IsSidecar(initial corev1.Container) bool {
+	return ptr.Deref(initial.RestartPolicy, "") == corev1.ContainerRestartPolicyAlways
+}
+
+// LastingContainers returns the containers and the sidecars of a pod. Its other init containers end before it is ready.
+func LastingContainers(pod *corev1.Pod) []corev1.Container {
+	all := slices.Clone(pod.Spec.Containers)
+	for _, initial := range pod.Spec.InitContainers {
+		if IsSidecar(initial) {
+			all = append(all, initial)
+		}
+	}
+	return all
 }

@@ -67,7 +67,7 @@ func (o Container) render() *corev1ac.ContainerApplyConfiguration {
 // observeOthers is the inverse of otherContainers.
 func observeOthers(c *Compute, k kind.Kind, pod corev1.PodSpec) {
 	for _, container := range pod.InitContainers {
-		if policy := container.RestartPolicy; policy != nil && *policy == corev1.ContainerRestartPolicyAlways {
+		if kind.IsSidecar(container) {
 			c.Sidecars = append(c.Sidecars, observeOther(container))
 		} else {
 			c.InitContainers = append(c.InitContainers, observeOther(container))
@@ -88,7 +88,7 @@ func observeOther(container corev1.Container) Container {
 	}
 	for _, variable := range container.Env {
 		if variable.ValueFrom == nil {
-			seen.EnvVars = union(seen.EnvVars, map[string]string{variable.Name: variable.Value})
+			seen.EnvVars = withEntry(seen.EnvVars, variable.Name, variable.Value)
 		}
 	}
 	if quantity, ok := container.Resources.Requests[corev1.ResourceCPU]; ok {
@@ -98,7 +98,7 @@ func observeOther(container corev1.Container) Container {
 		seen.Memory = &quantity
 	}
 	for name, quantity := range container.Resources.Limits {
-		seen.Limits = union(seen.Limits, map[string]resource.Quantity{string(name): quantity})
+		seen.Limits = withEntry(seen.Limits, string(name), quantity)
 	}
 	for _, port := range container.Ports {
 		seen.Ports = append(seen.Ports, corev1.ContainerPort{Name: port.Name, ContainerPort: port.ContainerPort})

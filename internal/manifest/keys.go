@@ -113,7 +113,7 @@ func (s *SecretRef) addVariable(name, key string) {
 	if key == name {
 		s.EnvVars = append(s.EnvVars, name)
 	} else {
-		s.EnvKeys = union(s.EnvKeys, map[string]string{name: key})
+		s.EnvKeys = withEntry(s.EnvKeys, name, key)
 	}
 }
 

@@ -208,7 +208,7 @@ func observeAutoscale(workload map[string]any) *Autoscale {
 	}
 	for key, value := range annotations {
 		if name, ok := strings.CutPrefix(key, kind.AutoscalingDomain); ok {
-			a.ExtraAnnotations = union(a.ExtraAnnotations, map[string]string{name: value})
+			a.ExtraAnnotations = withEntry(a.ExtraAnnotations, name, value)
 		}
 	}
 	return a

@@ -131,12 +131,21 @@ func gpuMemoryAnnotation(c Compute) map[string]string {
 }
 
 // union returns a new map with the entries of all maps. Later ones override earlier ones.
-func union[V any](all ...map[string]V) map[string]V {
-	result := map[string]V{}
+func union(all ...map[string]string) map[string]string {
+	result := map[string]string{}
 	for _, m := range all {
 		maps.Copy(result, m)
 	}
 	return result
+}
+
+// withEntry adds an entry to a map, which may be nil.
+func withEntry[V any](m map[string]V, name string, value V) map[string]V {
+	if m == nil {
+		m = map[string]V{}
+	}
+	m[name] = value
+	return m
 }
 
 // Without returns the entries of a map that another map does not have.

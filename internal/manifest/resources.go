@@ -68,13 +68,13 @@ func observeResources(c *Compute, seen corev1.ResourceRequirements) {
 			case name == kind.GPUResource:
 				c.GPUs = quantity.Value()
 			case isExtended(string(name)):
-				c.ExtendedResources = union(c.ExtendedResources, map[string]resource.Quantity{string(name): quantity})
+				c.ExtendedResources = withEntry(c.ExtendedResources, string(name), quantity)
 			}
 		}
 	}
 	for name, quantity := range seen.Limits {
 		if !isExtended(string(name)) {
-			c.Limits = union(c.Limits, map[string]resource.Quantity{string(name): quantity})
+			c.Limits = withEntry(c.Limits, string(name), quantity)
 		}
 	}
 	c.Tolerations = withoutImplied(c.Tolerations, *c)

@@ -50,7 +50,7 @@ func observeService(service *unstructured.Unstructured) *ServiceSettings {
 	}
 	for key, value := range service.GetAnnotations() {
 		if key != kind.InactivityTTLAnnotation && key != kind.AllowedSerializationAnnotation {
-			s.Annotations = union(s.Annotations, map[string]string{key: value})
+			s.Annotations = withEntry(s.Annotations, key, value)
 		}
 	}
 	if reflect.DeepEqual(s, ServiceSettings{}) {

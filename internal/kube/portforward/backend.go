@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -78,16 +77,13 @@ func Ready(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil && ready.PodReady(pod)
 }
 
-// PodPort returns a port of a pod by its number or name. Ports of sidecars also have names.
+// PodPort returns a port of a pod by its number or name.
 func PodPort(pod *corev1.Pod, port intstr.IntOrString) (int32, error) {
 	if port.Type == intstr.Int && port.IntVal > 0 {
 		return port.IntVal, nil
 	}
-	sidecars := slices.DeleteFunc(slices.Clone(pod.Spec.InitContainers), func(c corev1.Container) bool {
-		return ptr.Deref(c.RestartPolicy, "") != corev1.ContainerRestartPolicyAlways
-	})
 	var names []string
-	for _, container := range slices.Concat(pod.Spec.Containers, sidecars) {
+	for _, container := range kind.LastingContainers(pod) {
 		for _, p := range container.Ports {
 			if port.Type == intstr.Int || p.Name == port.StrVal {
 				return p.ContainerPort, nil
