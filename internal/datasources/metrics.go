@@ -165,7 +165,9 @@ func metricsFailure(id string, at path.Path, timeout time.Duration, err error) d
 }
 
 // sourceWarnings returns a warning if the server returned none of the requested sources, or none at all.
-func sourceWarnings(id string, at path.Path, snapshots []*skymetrics.MetricsSnapshot, requested []string) diag.Diagnostics {
+func sourceWarnings(
+	id string, at path.Path, snapshots []*skymetrics.MetricsSnapshot, requested []string,
+) diag.Diagnostics {
 	var diags diag.Diagnostics
 	switch {
 	case len(snapshots) > 0:

@@ -101,7 +101,7 @@ func FindPods(
 		return nil, nil, false, err
 	}
 	if workload != nil {
-		if labels = kind.PodLabels(workload); labels != nil {
+		if labels := kind.PodLabels(workload); labels != nil {
 			return workload, labels, false, nil
 		}
 	}
