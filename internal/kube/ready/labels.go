@@ -28,7 +28,7 @@ func labelMisfit(p *corev1.Pod, nodes []*corev1.Node) misfit {
 	if len(requirements) == 0 {
 		return misfit{
 			summary: "No node matches the pod's required node affinity.",
-			hint:    "Correct the affinity in " + FieldPodTemplate + ".",
+			hint:    "Correct " + FieldAffinity + ".",
 		}
 	}
 	return misfit{

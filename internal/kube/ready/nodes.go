@@ -279,7 +279,7 @@ func requestOf(name corev1.ResourceName) Advice {
 	return cmp.Or(map[corev1.ResourceName]Advice{
 		corev1.ResourceCPU: FieldCPU, corev1.ResourceMemory: FieldMemory,
 		corev1.ResourceEphemeralStorage: FieldDisk, kind.GPUResource: FieldGPUs,
-	}[name], FieldPodTemplate)
+	}[name], FieldDevices)
 }
 
 func amountOf(name corev1.ResourceName, list corev1.ResourceList) string {

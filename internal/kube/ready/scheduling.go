@@ -201,9 +201,9 @@ func messageHint(message string) (why string, hint Advice) {
 			"Free capacity near the volume, or use a volume in another location."},
 		{"PersistentVolume", "Its volume is not bound.", "Check the claim."},
 		{"free ports", "Another pod uses the same host port on every node.",
-			"Remove the host port in " + FieldPodTemplate + ", or add nodes."},
+			"Remove " + FieldHostPort + ", or add nodes."},
 		{"anti-affinity", "The anti-affinity of a pod excludes it.", "Relax the anti-affinity, or add nodes."},
-		{"topology spread", "No node meets its spread constraints.", "Relax them in " + FieldPodTemplate + "."},
+		{"topology spread", "No node meets its spread constraints.", "Relax " + FieldSpread + ", or add nodes."},
 		{"", "It starts when a node can run it.", ""},
 	}, func(of row) bool { return strings.Contains(message, of.words) })
 	return of.why, of.hint
