@@ -67,7 +67,11 @@ func gatewayRoute(name string) Kind {
 }
 
 // Gateway is gateway.networking.k8s.io/v1 Gateway.
-func Gateway() Kind { return gatewayRoute("Gateway").All() }
+func Gateway() Kind {
+	k := gatewayRoute("Gateway").All()
+	k.Resource = "gateways"
+	return k
+}
 
 // IngressClass is networking.k8s.io/v1 IngressClass.
 func IngressClass() Kind { return clusterWide(networkingv1.SchemeGroupVersion, "IngressClass") }
