@@ -97,7 +97,8 @@ func (p *planner) warnOfServiceAccount(ctx context.Context) {
 			"  kubectl create serviceaccount %s -n %s", account, namespace))
 }
 
-// warnOfExposure warns of a missing IngressClass or Gateway, without which no controller serves the Ingress or the route.
+// warnOfExposure warns of a missing IngressClass or Gateway, without which no controller serves the Ingress or the
+// route.
 func (p *planner) warnOfExposure(ctx context.Context) {
 	object := withRole(p.rendered, manifest.RoleExpose)
 	if object == nil {
