@@ -66,6 +66,16 @@ func gatewayRoute(name string) Kind {
 	return ours(schema.GroupVersion{Group: gatewayGroup, Version: "v1"}, name)
 }
 
+// Gateway is gateway.networking.k8s.io/v1 Gateway.
+func Gateway() Kind {
+	k := gatewayRoute("Gateway").All()
+	k.Resource = "gateways"
+	return k
+}
+
+// IngressClass is networking.k8s.io/v1 IngressClass.
+func IngressClass() Kind { return clusterWide(networkingv1.SchemeGroupVersion, "IngressClass") }
+
 // PlainHTTP2 is the appProtocol of a port that serves HTTP/2 without TLS, such as gRPC
 // (https://kubernetes.io/docs/concepts/services-networking/service/#application-protocol).
 const PlainHTTP2 = "kubernetes.io/h2c"

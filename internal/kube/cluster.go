@@ -173,9 +173,9 @@ func (c *Cluster) remove(ctx context.Context, ref Ref, uid types.UID, options me
 	}
 }
 
-// ServiceAccountExists is true if unknown. The result is kept for the run.
-func (c *Cluster) ServiceAccountExists(ctx context.Context, namespace, name string) bool {
-	ref := Ref{Kind: kind.ServiceAccount(), Namespace: namespace, Name: name}
+// MayExist reports whether an object that others create exists. It is true if that is unknown. The result is kept for
+// the run.
+func (c *Cluster) MayExist(ctx context.Context, ref Ref) bool {
 	exists, _ := Recall(c.API, ref.Key(), func() (bool, error) {
 		_, err := c.API.Get(ctx, ref)
 		return ClassOf(err) != NotFound, nil

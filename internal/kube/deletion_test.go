@@ -121,8 +121,9 @@ func TestRepeatedDeletionTimesOut(t *testing.T) {
 	}
 }
 
-func TestServiceAccountIsMissingOnlyIfTheServerSaysSo(t *testing.T) {
+func TestObjectOfOthersIsMissingOnlyIfTheServerSaysSo(t *testing.T) {
 	t.Parallel()
+	account := Ref{Kind: kind.ServiceAccount(), Namespace: "ml", Name: "runner"}
 	const path = "/api/v1/namespaces/ml/serviceaccounts/runner"
 	for name, test := range map[string]struct {
 		response any
@@ -133,7 +134,7 @@ func TestServiceAccountIsMissingOnlyIfTheServerSaysSo(t *testing.T) {
 		"without permission": {metav1.StatusReasonForbidden, true},
 	} {
 		cluster := serving(t, map[string]any{path: test.response})
-		if got := cluster.ServiceAccountExists(t.Context(), "ml", "runner"); got != test.want {
+		if got := cluster.MayExist(t.Context(), account); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}

@@ -132,7 +132,11 @@ func toInstall(missing Kind) ready.Advice {
 		name = "its operator"
 	}
 	crd := cmp.Or(missing.Resource, kind.Guess(missing.GroupVersionKind).Resource) + "." + missing.Group
-	return ready.Advise("Install %s, which provides the required CRD %s with version %s.", name, crd, missing.Version)
+	hint := ready.Advise("Install %s, which provides the required CRD %s with version %s.", name, crd, missing.Version)
+	if missing.Group == kind.KnativeGroup {
+		hint += " To scale without Knative, " + ready.StepScaleOtherwise + "."
+	}
+	return hint
 }
 
 // Again explains an outage in one line if a previous error of the run has

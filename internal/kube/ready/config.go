@@ -84,8 +84,11 @@ func (d containerDiagnosis) configCause(message string) *Cause {
 	if ref := missingObject(d.pod, message); ref != nil {
 		return d.missing(ReasonConfigError, cannot, ref)
 	}
-	c := d.fault(ReasonConfigError, cannot+clip(message),
-		"Check the Secrets and ConfigMaps that the container references, and its security context.")
+	hint := "Check the Secrets and ConfigMaps that the container references, and " + FieldSecurity + "."
+	if strings.Contains(message, "runAsNonRoot") {
+		hint = "Set the ID of a user other than root in " + FieldSecurity + ", or use an image that sets one."
+	}
+	c := d.fault(ReasonConfigError, cannot+clip(message), hint)
 	if strings.Contains(message, "timed out waiting for the condition") {
 		return c // the kubelet has not read the object yet
 	}
@@ -153,12 +156,14 @@ func (r *Ref) absent() string {
 
 func (r *Ref) hint() Advice {
 	switch {
+	case r.Key != "" && r.Kind == "Secret":
+		return "Add the key to the Secret, or correct " + FieldSecretKey + "."
 	case r.Key != "":
-		return Advise("Add the key to the %s, or correct the requested key.", r.Kind)
+		return "Add the key to the ConfigMap, or correct " + FieldConfigMapKey + "."
 	case r.Kind == "Secret":
 		return StepCreateFirst + ", or correct " + FieldSecretName + "."
 	case r.Kind == "PersistentVolumeClaim":
 		return StepCreateFirst + ", or correct " + FieldClaimName + "."
 	}
-	return StepCreateFirst + ", or correct its name in " + FieldPodTemplate + "."
+	return StepCreateFirst + ", or correct " + FieldConfigMapName + "."
 }

@@ -161,10 +161,14 @@ func (d containerDiagnosis) crashCause() *Cause {
 		summary = fmt.Sprintf("Container %s crashes repeatedly: %s, %s.%s", name, exit(d.end), restarts,
 			terminationMessage(d.end))
 	}
+	hint := exitHint(d.end)
 	if e := d.containerEvents().latestWhere(killingProbe); e != nil {
 		summary += " Previous event: " + clip(e.Message) + "."
+		if strings.HasPrefix(e.Message, "Startup probe") {
+			hint = probeHint(e.Message)
+		}
 	}
-	return d.fault(ReasonCrashLoop, summary, exitHint(d.end))
+	return d.fault(ReasonCrashLoop, summary, hint)
 }
 
 func (d containerDiagnosis) oomCause() *Cause {
@@ -222,9 +226,22 @@ func (d containerDiagnosis) probeCause() *Cause {
 	}
 	c := d.fault(ReasonProbeFailing,
 		fmt.Sprintf("Container %s is running, but is not healthy: %s", d.status.Name, clip(e.Message)),
-		"Read the log of the container. If the server needs longer to start than "+FieldStartupTime+
-			" allows, increase it. This restarts the pods. To only wait longer, increase "+FieldTimeLimit+".")
+		probeHint(e.Message)+" This restarts the pods. To only wait longer, increase "+FieldTimeLimit+".")
 	return d.withLogs(c, false)
+}
+
+// probeHint returns the next step for a failing probe, by the message of the kubelet (pkg/probe of Kubernetes). The
+// port of Kubetorch's server cannot be wrong.
+func probeHint(message string) Advice {
+	hint := Advice("Read the log of the container. ")
+	switch {
+	case strings.Contains(message, "statuscode: 404"):
+		hint += "If the server has no such path, correct " + FieldProbePath + ". "
+	case mentions(message, "connection refused") && !strings.Contains(message, fmt.Sprintf(":%d", kind.ServerPort)):
+		hint += "If the server listens on another port, correct " + FieldProbePort + ". If it listens only on " +
+			"localhost, let it listen on all addresses. "
+	}
+	return hint + "If the server needs longer to start than " + FieldStartupTime + " allows, increase it."
 }
 
 // withLogs sets the log and the command of a cause to those of the container.

@@ -70,8 +70,7 @@ func (s Snapshot) deploymentRemark(d *appsv1.Deployment, rev revision) string {
 	case d.Status.ObservedGeneration < d.Generation:
 		return unobserved
 	case s.Pods == nil:
-		return fmt.Sprintf("%d of %d pods ready", min(d.Status.ReadyReplicas, d.Status.UpdatedReplicas),
-			orOne(d.Spec.Replicas))
+		return s.counted(int(min(d.Status.ReadyReplicas, d.Status.UpdatedReplicas)), orOne(d.Spec.Replicas))
 	case old > 0:
 		return fmt.Sprintf("%s of the previous revision left", Number(int(old), "pod"))
 	case len(rev.pods) == 0:

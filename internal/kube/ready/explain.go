@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	maxText     = 300 // characters of a message of another component
+	maxText     = 300  // characters of a message of another component
+	maxVerdict  = 1000 // characters of a rejection, which lists all fields to correct
 	maxLogLines = 20
 )
 
@@ -79,8 +80,11 @@ func logTail(logs []string) []string {
 }
 
 // clip converts a message of another component to one line of limited length.
-func clip(s string) string {
-	return printable.Cut(strings.Join(strings.Fields(printable.Line(s)), " "), maxText)
+func clip(s string) string { return clipTo(s, maxText) }
+
+// clipTo is clip with another limit.
+func clipTo(s string, limit int) string {
+	return printable.Cut(strings.Join(strings.Fields(printable.Line(s)), " "), limit)
 }
 
 // clipEnd is like clip, but keeps the end of the text, as for a log.

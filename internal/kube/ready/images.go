@@ -44,11 +44,30 @@ func (d containerDiagnosis) imageCause(w *corev1.ContainerStateWaiting) *Cause {
 	c := d.cause(ReasonImagePullFailed, subject,
 		fmt.Sprintf("Image %q cannot be pulled: %s", image, clip(message)), pullHintOf(message).hint)
 	grace := pullProspect(message, w.Reason)
+	if missing := d.unreadPullSecrets(); len(missing) > 0 && grace == pullIsRefused {
+		c.Summary = andThen(c.Summary, "The kubelet cannot read the image pull secrets: "+Listed(missing, 5)+".")
+		c.Hint = "Create the Secrets in the namespace of the pods, or correct " + FieldPullSecrets + "."
+		c.Command = Kubectl(d.pod.Namespace, "get", "secrets")
+	}
 	if grace == pullIsLater {
 		c.Summary = andThen(c.Summary, "The kubelet retries automatically.")
 		return c
 	}
 	return c.terminal(grace)
+}
+
+// unreadPullSecrets returns the image pull secrets of the pod that the kubelet could not read. It then pulls without
+// them (getPullSecretsForPod in pkg/kubelet/kubelet_pods.go).
+func (d podDiagnosis) unreadPullSecrets() []string {
+	e := d.events.latest("FailedToRetrieveImagePullSecret")
+	if e == nil {
+		return nil
+	}
+	_, list, _ := strings.Cut(e.Message, "(")
+	list, _, _ = strings.Cut(list, ")")
+	unread := strings.Split(list, ", ")
+	names := each(d.pod.Spec.ImagePullSecrets, func(ref corev1.LocalObjectReference) string { return ref.Name })
+	return filter(names, func(name string) bool { return slices.Contains(unread, name) })
 }
 
 func failedPull(e *corev1.Event) bool {

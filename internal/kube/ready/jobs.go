@@ -131,8 +131,12 @@ func (s Snapshot) suspended(left int) Verdict {
 // with the last failed pod, if it still exists.
 func (s Snapshot) failedRun(failed condition) Verdict {
 	d := newDiagnosis(s, s.Pods)
-	c := d.cause(ReasonFailed, object(s.Workload)+" has failed"+failed.suffix()+".",
-		"Correct the problem, and replace the workload: it does not run again.").terminal(shortGrace)
+	hint := "Correct the problem. " + StepReplace + ": it does not run again."
+	if failed.Reason == batchv1.JobReasonDeadlineExceeded {
+		hint = "Increase " + FieldDeadline + ", or check why the pods take longer. " + StepReplace +
+			": it does not run again."
+	}
+	c := d.cause(ReasonFailed, object(s.Workload)+" has failed"+failed.suffix()+".", hint).terminal(shortGrace)
 	if pod := lastFailed(s.Pods); pod != nil {
 		of := d.of(pod)
 		shown := of.failed()

@@ -28,7 +28,7 @@ func labelMisfit(p *corev1.Pod, nodes []*corev1.Node) misfit {
 	if len(requirements) == 0 {
 		return misfit{
 			summary: "No node matches the pod's required node affinity.",
-			hint:    "Correct the affinity in " + FieldPodTemplate + ".",
+			hint:    "Correct " + FieldAffinity + ".",
 		}
 	}
 	return misfit{
@@ -38,8 +38,9 @@ func labelMisfit(p *corev1.Pod, nodes []*corev1.Node) misfit {
 	}
 }
 
-// labelRequirements returns the requirements on a node: the node selector, and the
-// required affinity if it has one term (several are alternatives).
+// labelRequirements returns the requirements on a node: the node selector, the
+// required affinity if it has one term (several are alternatives), and the labels
+// of spread constraints.
 func labelRequirements(p *corev1.Pod) []corev1.NodeSelectorRequirement {
 	var out []corev1.NodeSelectorRequirement
 	for _, key := range slices.Sorted(maps.Keys(p.Spec.NodeSelector)) {
@@ -48,6 +49,19 @@ func labelRequirements(p *corev1.Pod) []corev1.NodeSelectorRequirement {
 	}
 	if terms := kind.RequiredNodeTerms(p.Spec.Affinity); len(terms) == 1 {
 		out = append(out, terms[0].MatchExpressions...)
+	}
+	return append(out, spreadLabels(p)...)
+}
+
+// spreadLabels returns the labels without which the scheduler uses no node, because the pod must be spread over their
+// values.
+func spreadLabels(p *corev1.Pod) []corev1.NodeSelectorRequirement {
+	var out []corev1.NodeSelectorRequirement
+	for _, c := range p.Spec.TopologySpreadConstraints {
+		if c.WhenUnsatisfiable == corev1.DoNotSchedule {
+			out = append(out,
+				corev1.NodeSelectorRequirement{Key: c.TopologyKey, Operator: corev1.NodeSelectorOpExists})
+		}
 	}
 	return out
 }
@@ -69,6 +83,9 @@ func unmetRequirement(d corev1.NodeSelectorRequirement, nodes []*corev1.Node) mi
 	m := misfit{hint: "Correct " + FieldNodeSelector + ", or add such a node."}
 	if strings.Contains(d.Key, "gpu") || strings.Contains(d.Key, "accelerator") {
 		m.hint = "Set " + FieldGPUProduct + " to a GPU type of the cluster, or add such a node."
+	}
+	if d.Operator == corev1.NodeSelectorOpExists {
+		m.hint = "Correct " + FieldSpread + " or " + FieldAffinity + ", or add a node with the label."
 	}
 	switch {
 	case d.Operator == corev1.NodeSelectorOpDoesNotExist:

@@ -68,7 +68,7 @@ func neverFits(p *corev1.Pod, nodes []*corev1.Node, replicas int) (misfit, bool)
 			temporary: true,
 		}, len(eligible) == 0
 	case len(eligible) > 0:
-		return tooManyReplicas(eligible, want, replicas)
+		return tooManyReplicas(p, eligible, want, replicas)
 	case len(largeEnough) > 0:
 		return taintMisfit(p, largeEnough), true
 	case len(tolerated) > 0:
@@ -129,7 +129,8 @@ func podsPerNode(n *corev1.Node, want corev1.ResourceList) int {
 
 func matchesLabels(p *corev1.Pod, n *corev1.Node) bool {
 	ok, err := nodeaffinity.GetRequiredNodeAffinity(p).Match(n)
-	return ok || err != nil // an invalid expression does not exclude the node
+	return (ok || err != nil) && // an invalid expression does not exclude the node
+		!slices.ContainsFunc(spreadLabels(p), func(d corev1.NodeSelectorRequirement) bool { return !meets(n, d) })
 }
 
 // untolerated returns a taint that permanently excludes the pod from the node, or
@@ -185,19 +186,31 @@ func gpuByLabel(n *corev1.Node) bool {
 	})
 }
 
-func tooManyReplicas(eligible []*corev1.Node, want corev1.ResourceList, replicas int) (misfit, bool) {
-	room := 0
+func tooManyReplicas(
+	p *corev1.Pod, eligible []*corev1.Node, want corev1.ResourceList, replicas int,
+) (misfit, bool) {
+	room, what := 0, amounts(want)
 	for _, n := range eligible {
 		room += podsPerNode(n, want)
+	}
+	if usesHostPort(p) {
+		room, what = min(room, len(eligible)), strings.TrimPrefix(what+", a port of its node", "no resources, ")
 	}
 	if room >= replicas {
 		return misfit{}, false
 	}
 	return misfit{
 		summary: fmt.Sprintf("%s cannot run at the same time: each requests %s, and the %s that can run such a pod "+
-			"can run %d in total.", Number(replicas, "pod"), amounts(want), Number(len(eligible), "node"), room),
+			"can run %d in total.", Number(replicas, "pod"), what, Number(len(eligible), "node"), room),
 		hint: "Reduce " + FieldReplicas + " or the requests of each pod, or add nodes.",
 	}, true
+}
+
+// usesHostPort reports whether a node can run only one such pod.
+func usesHostPort(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool {
+		return slices.ContainsFunc(c.Ports, func(port corev1.ContainerPort) bool { return port.HostPort > 0 })
+	})
 }
 
 func taintMisfit(p *corev1.Pod, nodes []*corev1.Node) misfit {
@@ -279,7 +292,7 @@ func requestOf(name corev1.ResourceName) Advice {
 	return cmp.Or(map[corev1.ResourceName]Advice{
 		corev1.ResourceCPU: FieldCPU, corev1.ResourceMemory: FieldMemory,
 		corev1.ResourceEphemeralStorage: FieldDisk, kind.GPUResource: FieldGPUs,
-	}[name], FieldPodTemplate)
+	}[name], FieldDevices)
 }
 
 func amountOf(name corev1.ResourceName, list corev1.ResourceList) string {

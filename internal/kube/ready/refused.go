@@ -205,7 +205,7 @@ func Refusal(namespace, message string) Cause {
 	}
 	c := Cause{
 		Reason:  ReasonPodsRefused,
-		Summary: "The API server rejects the pods: " + clip(refusedPod.ReplaceAllString(message, "")),
+		Summary: "The API server rejects the pods: " + clipTo(refusedPod.ReplaceAllString(message, ""), maxVerdict),
 		Hint:    "Change the fields that the message reports: an admission step of the cluster rejects them.",
 	}
 	for _, row := range refusals() {
@@ -237,7 +237,12 @@ type refusal struct {
 
 // refusals lists the other rejections. The first matching row applies.
 func refusals() []refusal {
-	const webhooks = "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations"
+	const (
+		webhooks   = "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations"
+		labels     = "kubectl get namespace NAMESPACE --show-labels"
+		inSecurity = " in " + FieldSecurity + " or " + FieldPodTemplate +
+			": the Pod Security level of the namespace forbids them."
+	)
 	return []refusal{
 		{`no PriorityClass with name \S+ was found`, "", "Create the PriorityClass, or set " + FieldPriorityClass +
 			" to another one.", "kubectl get priorityclasses"},
@@ -245,8 +250,9 @@ func refusals() []refusal {
 			"kubectl get runtimeclasses"},
 		{beyondLimitRange, "A LimitRange of the namespace restricts requests and limits, and sets default limits.",
 			"Set " + FieldResources + " within the LimitRange.", "kubectl -n NAMESPACE describe limitrange"},
-		{`violates PodSecurity`, "", "Remove " + FieldPtrace + ", and correct other fields in " + FieldPodTemplate +
-			": the Pod Security level of the namespace forbids them.", "kubectl get namespace NAMESPACE --show-labels"},
+		{`violates PodSecurity .*SYS_PTRACE`, "",
+			"Remove " + FieldPtrace + ", and correct the other reported fields" + inSecurity, labels},
+		{`violates PodSecurity`, "", "Correct the reported fields" + inSecurity, labels},
 		{`ValidatingAdmissionPolicy '([^']+)'`, "",
 			"Change the fields that the message of the policy reports, or contact its administrator.",
 			"kubectl describe validatingadmissionpolicy NAME"},

@@ -36,7 +36,10 @@ func TestRejectionsAreExplained(t *testing.T) {
 			`"4": must be less than or equal to cpu limit of 2`,
 			ReasonPodsRefused, "within the LimitRange", "kubectl -n ml describe limitrange"},
 		"Pod Security": {forbidden + `violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false`,
-			ReasonPodsRefused, "SYS_PTRACE", "kubectl get namespace ml --show-labels"},
+			ReasonPodsRefused, "fields in the security context", "kubectl get namespace ml --show-labels"},
+		"Pod Security, Kubetorch's server": {forbidden + `violates PodSecurity "baseline:latest": non-default ` +
+			`capabilities (container "kubetorch" must not include "SYS_PTRACE" in securityContext.capabilities.add)`,
+			ReasonPodsRefused, "Remove the capability SYS_PTRACE", "kubectl get namespace ml --show-labels"},
 		"policy": {forbidden + "ValidatingAdmissionPolicy 'no-latest' with binding 'all' denied request: no tag",
 			ReasonPodsRefused, "message of the policy", "kubectl describe validatingadmissionpolicy no-latest"},
 		"webhook": {`admission webhook "guard.example.com" denied the request: team label is missing`,

@@ -45,7 +45,8 @@ func (s Snapshot) counted(ready, desired int) string {
 	if s.Pods != nil {
 		return fmt.Sprintf("waiting for the status of the %s", s.Workload.GetKind())
 	}
-	return fmt.Sprintf("%d of %d pods ready", ready, desired)
+	return fmt.Sprintf("%d of %d pods ready; without permission to list and watch pods, the reason is unknown", ready,
+		desired)
 }
 
 // toZero returns the verdict on a workload that requests no pods.

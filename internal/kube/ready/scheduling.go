@@ -101,8 +101,11 @@ func (d podDiagnosis) schedulingCause() *Cause {
 		c.Hint += NodesOnDemand
 		return c.terminal(scaleGrace)
 	}
-	summary := fmt.Sprintf("No node has enough free capacity for the pod: it requests %s. Message of the scheduler: %s",
-		amounts(requests(p)), clip(short))
+	summary := "No node can run the pod now."
+	if mentions(message, "insufficient ", "too many pods") {
+		summary = fmt.Sprintf("No node has enough free capacity for the pod: it requests %s.", amounts(requests(p)))
+	}
+	summary += " Message of the scheduler: " + clip(short)
 	why, hint := messageHint(message)
 	return d.cause(ReasonWaitingForCapacity, "pods", andThen(summary, why), hint)
 }
@@ -185,7 +188,9 @@ func filterMessage(message string) string {
 
 // messageHint returns an explanation of a scheduler message, if it needs one,
 // and the next step. The rows match parts of the message
-// (pkg/scheduler/framework/plugins); the first match applies.
+// (pkg/scheduler/framework/plugins); the first match applies. The scheduler
+// reports of each node the first filter that rejects it, and taints, labels and
+// cordons are checked first. They are last here: the other nodes got further.
 func messageHint(message string) (why string, hint Advice) {
 	type row struct {
 		words, why string
@@ -193,17 +198,17 @@ func messageHint(message string) (why string, hint Advice) {
 	}
 	of := first([]row{
 		{"Insufficient", "", "Wait until other pods finish, or reduce " + FieldRequests + "."},
-		{"node(s) were unschedulable", "Nodes are cordoned.", "Uncordon them, or wait until they are uncordoned."},
-		{"node affinity/selector", "", "Correct " + FieldNodeLabels + ", or wait for such a node."},
-		{"untolerated taint", "", "Add tolerations for the nodes that are intended for this pod."},
-		{"didn't tolerate", "", "Add tolerations for the nodes that are intended for this pod."},
 		{"volume node affinity", "Its volume is in another zone or on another node than the nodes with free capacity.",
 			"Free capacity near the volume, or use a volume in another location."},
 		{"PersistentVolume", "Its volume is not bound.", "Check the claim."},
 		{"free ports", "Another pod uses the same host port on every node.",
-			"Remove the host port in " + FieldPodTemplate + ", or add nodes."},
+			"Remove " + FieldHostPort + ", or add nodes."},
 		{"anti-affinity", "The anti-affinity of a pod excludes it.", "Relax the anti-affinity, or add nodes."},
-		{"topology spread", "No node meets its spread constraints.", "Relax them in " + FieldPodTemplate + "."},
+		{"topology spread", "No node meets its spread constraints.", "Relax " + FieldSpread + ", or add nodes."},
+		{"node(s) were unschedulable", "Nodes are cordoned.", "Uncordon them, or wait until they are uncordoned."},
+		{"node affinity/selector", "", "Correct " + FieldNodeLabels + ", or wait for such a node."},
+		{"untolerated taint", "", "Add tolerations for the nodes that are intended for this pod."},
+		{"didn't tolerate", "", "Add tolerations for the nodes that are intended for this pod."},
 		{"", "It starts when a node can run it.", ""},
 	}, func(of row) bool { return strings.Contains(message, of.words) })
 	return of.why, of.hint

@@ -229,6 +229,7 @@ func (p *planner) dryRun(ctx context.Context) {
 		p.warnOfSurge(workload)
 	}
 	p.warnOfServiceAccount(ctx)
+	p.warnOfExposure(ctx)
 	p.warnOfDisruptionBudget()
 }
 

@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -8,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -84,14 +86,37 @@ func (p *planner) warnOfSurge(workload *unstructured.Unstructured) {
 // warnOfServiceAccount warns of a missing service account.
 func (p *planner) warnOfServiceAccount(ctx context.Context) {
 	account, namespace := p.Plan.ServiceAccountName.ValueString(), p.Plan.Namespace.ValueString()
-	if p.Plan.Mode.ValueString() == kind.ModeSelector || account == "" ||
-		p.Data.Cluster.ServiceAccountExists(ctx, namespace, account) {
+	const automatic = "default" // Kubernetes creates it in each namespace
+	if p.Plan.Mode.ValueString() == kind.ModeSelector || account == "" || account == automatic ||
+		p.Data.Cluster.MayExist(ctx, kube.Ref{Kind: kind.ServiceAccount(), Namespace: namespace, Name: account}) {
 		return
 	}
 	p.Diags.AddAttributeWarning(path.Root("service_account_name"), "The service account does not exist yet",
 		fmt.Sprintf("Kubernetes rejects pods whose service account does not exist.\n\nNext step: Create it "+
 			"before the compute:\n"+
 			"  kubectl create serviceaccount %s -n %s", account, namespace))
+}
+
+// warnOfExposure warns of a missing IngressClass or Gateway, without which no controller serves the Ingress or the
+// route.
+func (p *planner) warnOfExposure(ctx context.Context) {
+	object := withRole(p.rendered, manifest.RoleExpose)
+	if object == nil {
+		return
+	}
+	exposed, at := p.Plan.observe(object).Expose, path.Root("expose").AtName("ingress_class_name")
+	ref := kube.Ref{Kind: kind.IngressClass(), Name: exposed.IngressClassName}
+	if gateway := exposed.Gateway; gateway != nil {
+		ref, at = kube.Ref{Kind: kind.Gateway(), Name: gateway.Name,
+			Namespace: cmp.Or(gateway.Namespace, object.GetNamespace())}, path.Root("expose").AtName("gateway")
+	}
+	if ref.Name == "" || p.Data.Cluster.MayExist(ctx, ref) {
+		return
+	}
+	p.Diags.AddAttributeWarning(at, ref.String()+" does not exist yet",
+		fmt.Sprintf("Without it, no controller serves the %s, and clients cannot reach the compute.\n\n"+
+			"Next step: Correct the name, or create it, for example with the installation of its controller.\n"+
+			"Investigate with:\n  %s", object.GetKind(), ready.Kubectl(ref.Namespace, "get", ref.Kind.Argument())))
 }
 
 // warnOfDisruptionBudget warns of a new budget that prevents all evictions.

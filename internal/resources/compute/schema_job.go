@@ -44,7 +44,8 @@ func podFailureRule() map[string]schema.Attribute {
 			"`Count` counts it.", stringvalidator.OneOf(string(batchv1.PodFailurePolicyActionFailJob),
 			string(batchv1.PodFailurePolicyActionIgnore), string(batchv1.PodFailurePolicyActionCount))),
 		"on_exit_codes": tf.OptionalObject("Matches exit codes of a container.", map[string]schema.Attribute{
-			"container_name": tf.OptionalText("Name of the container. Defaults to any."),
+			"container_name": tf.OptionalText("Name of the container, `kubetorch` for the one that runs `command`. " +
+				"Defaults to any."),
 			"operator": tf.RequiredText("`In` or `NotIn`.", stringvalidator.OneOf(
 				string(batchv1.PodFailurePolicyOnExitCodesOpIn), string(batchv1.PodFailurePolicyOnExitCodesOpNotIn))),
 			"values": schema.ListAttribute{
