@@ -11,7 +11,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -107,48 +106,6 @@ func TestStatusOfEveryKindCountsPods(t *testing.T) {
 		}
 		if got := countsPods(status); got != want {
 			t.Errorf("%s: %t", text, got)
-		}
-	}
-}
-
-func TestPodLabelsSelectAllPodsOfTheCompute(t *testing.T) {
-	t.Parallel()
-	labelled := func(path []string, labels map[string]any) *unstructured.Unstructured {
-		obj := &unstructured.Unstructured{Object: map[string]any{}}
-		kind.SetAt(obj.Object, path, labels)
-		return obj
-	}
-	template := []string{"spec", "template", "metadata", "labels"}
-	named := labelled([]string{"metadata"}, map[string]any{"name": "a"})
-	service := map[string]string{"app": "c"}
-	for name, test := range map[string]struct {
-		workload *unstructured.Unstructured
-		mode     string
-		service  map[string]string
-		want     map[string]string
-	}{
-		"of a Kubetorch service": {labelled(template, map[string]any{kind.ServiceLabel: "a", "x": "y"}), "deployment",
-			map[string]string{"other": "pods"}, map[string]string{kind.ServiceLabel: "a"}},
-		"by the selector": {labelled([]string{"spec", "selector", "matchLabels"}, map[string]any{"app": "b"}),
-			"deployment", map[string]string{"app": "c"}, map[string]string{"app": "b"}},
-		"by the controller of a Job": {named, "job", service,
-			map[string]string{"batch.kubernetes.io/job-name": "a"}},
-		"by KubeRay": {named, "raycluster", service, map[string]string{"ray.io/cluster": "a"}},
-		"by the training operator": {named, "pytorchjob", service,
-			map[string]string{"training.kubeflow.org/job-name": "a"}},
-		"of the Service": {named, "cronjob", service, service},
-	} {
-		got, guessed := podLabels(test.workload, kind.OfMode(test.mode), test.service)
-		if guessed != (name == "of the Service") {
-			t.Errorf("%s: guessed is %t", name, guessed)
-		}
-		if len(got) != len(test.want) {
-			t.Errorf("%s: %v, want %v", name, got, test.want)
-		}
-		for key, value := range test.want {
-			if got[key] != value {
-				t.Errorf("%s: %v, want %v", name, got, test.want)
-			}
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -35,87 +34,36 @@ type target struct {
 
 // locate finds the compute, of any kind. It returns a [kube.MissingComputeError] if there is none.
 func (c *call) locate(ctx context.Context) (*target, error) {
-	workload, found, err := endpoint.Find(ctx, c.cluster, c.namespace, c.name)
+	workload, pods, guessed, err := endpoint.FindPods(ctx, c.cluster, c.namespace, c.name)
 	if err != nil {
 		return nil, err
 	}
 	c.found = true
-	t := &target{namespace: c.namespace, name: c.name, workload: workload, kind: &kind.Workload{}}
+	t := &target{namespace: c.namespace, name: c.name, workload: workload, kind: &kind.Workload{}, pods: pods,
+		guessed: guessed}
 	if t.workload == nil {
-		t.pods = found.Backend.Selector
 		t.owner, err = c.ownerOf(ctx, t)
 		return t, err
 	}
-	known := kind.WorkloadOf(t.workload.GroupVersionKind().GroupKind())
-	t.pods, t.guessed = podLabels(t.workload, known, found.Backend.Selector)
 	if t.ref, err = c.cluster.Discovery.RefOf(ctx, t.workload); err != nil {
 		return nil, err
 	}
 	if controller := metav1.GetControllerOf(t.workload); controller != nil {
 		t.owner = *controller // which would revert changes of the workload
 	} else {
-		t.kind = known
+		t.kind = kind.WorkloadOf(t.workload.GroupVersionKind().GroupKind())
 	}
 	return t, nil
 }
 
-// source selects the pods of the compute. A Pod is its only pod, and those of a CronJob are those of its Jobs, although
-// others may have their labels.
+// source selects the pods of the compute.
 func (t *target) source() podstream.Source {
-	source := podstream.Source{Namespace: t.namespace, Labels: t.pods}
-	switch {
-	case t.workload == nil:
-	case isPod(t.workload):
-		source.Pod = t.name
-	case isCronJob(t.workload):
-		source.CronJob = t.workload.GetUID()
-	}
-	return source
+	return podstream.SourceOf(t.namespace, t.workload, t.pods)
 }
 
 // explain returns the detail of a refusal.
 func explain(why, instead string) string {
 	return tf.Explain(tf.ComputeType, ready.Cause{Summary: why, Hint: ready.Advice(instead)}, nil)
-}
-
-// podLabels returns the labels of all pods of a workload: those of its Kubetorch service, or else of its selector, or
-// else the one of its controller, or else the selector of its Service. A workload that this provider did not create has
-// only those of its selector or controller. The selector of a Service is a guess.
-func podLabels(
-	workload *unstructured.Unstructured, of *kind.Workload, selector map[string]string,
-) (labels map[string]string, guessed bool) {
-	if of.Groups != nil {
-		for _, g := range of.Groups(workload.Object) {
-			labels := kind.TextsAt(workload.Object, kind.Under(g.Template, "metadata", "labels")...)
-			if service := labels[kind.ServiceLabel]; service != "" {
-				return map[string]string{kind.ServiceLabel: service}, false
-			}
-			if isPod(workload) || isCronJob(workload) {
-				return labels, false // see [target.source]
-			}
-		}
-	}
-	if of.Selects {
-		if own := kind.TextsAt(workload.Object, "spec", "selector", "matchLabels"); len(own) > 0 {
-			return own, false
-		}
-	}
-	name := workload.GetName()
-	if of.PodLabelFrom != nil {
-		name = kind.TextAt(workload.Object, of.PodLabelFrom...)
-	}
-	if of.PodLabel != "" && name != "" {
-		return map[string]string{of.PodLabel: name}, false
-	}
-	return selector, true
-}
-
-func isCronJob(workload *unstructured.Unstructured) bool {
-	return workload.GroupVersionKind() == batchv1.SchemeGroupVersion.WithKind("CronJob")
-}
-
-func isPod(workload *unstructured.Unstructured) bool {
-	return workload.GroupVersionKind() == corev1.SchemeGroupVersion.WithKind("Pod")
 }
 
 // countsPods reports whether the status of a workload of any kind counts pods. The kinds use these fields.

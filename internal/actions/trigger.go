@@ -28,7 +28,7 @@ func trigger() action.Action {
 func invokeTrigger(ctx context.Context, c *call, t *target, m *waitModel) error {
 	cannot := fmt.Sprintf("Cannot trigger %s", t)
 	switch {
-	case t.workload == nil || !isCronJob(t.workload):
+	case t.source().CronJob == "":
 		return refused(cannot, "Only a CronJob starts Jobs.\n\nNext step: Set `name` to a compute that is a CronJob, "+
 			"or use kt_run to run a command in the pods of this compute.")
 	case t.workload.GetDeletionTimestamp() != nil:

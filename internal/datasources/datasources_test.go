@@ -87,10 +87,10 @@ func TestFailuresToReadMetricsNameTheNextStep(t *testing.T) {
 	for class, want := range map[tensor.Class][]string{
 		tensor.TimedOut:    {"timeout", "did not respond within 30s", "increase `timeout`"},
 		tensor.Unreachable: {"via", "cannot be reached at pool:50051: broken", "Check that its pod is ready"},
-		tensor.Refused:     {"name", "The server of ml/pool: broken", "Read its log"},
+		tensor.Refused:     {"id", "The server of ml/pool: broken", "Read its log"},
 	} {
 		err := &tensor.Error{Op: "read metrics", Target: "pool:50051", Class: class, Err: errors.New("broken")}
-		got := metricsFailure("ml/pool", 30*time.Second, err)
+		got := metricsFailure("ml/pool", path.Root("id"), 30*time.Second, err)
 		placed, ok := got.(diag.DiagnosticWithPath)
 		if !ok || placed.Path().String() != want[0] {
 			t.Errorf("%v is not reported at %s: %v", class, want[0], got)
@@ -116,7 +116,7 @@ func TestAFailedConnectionIsReportedAsThat(t *testing.T) {
 	for name, timeout := range map[string]time.Duration{"in time": time.Minute, "at the timeout": time.Nanosecond} {
 		_, err = snapshotsOf(t.Context(), endpoint.Route{Target: target}, endpoint.Security{},
 			&skymetrics.GetMetricsRequest{}, timeout)
-		failure := metricsFailure("ml/pool", timeout, err)
+		failure := metricsFailure("ml/pool", path.Root("name"), timeout, err)
 		if failure.Summary() != "Tensor server unreachable" ||
 			!strings.Contains(failure.Detail(), "cannot be reached at "+target) {
 			t.Errorf("%s: %s: %s", name, failure.Summary(), failure.Detail())
@@ -160,19 +160,19 @@ func TestDiagnosticsWithoutMetricsNameTheSetting(t *testing.T) {
 	t.Cleanup(func() { server.Stop(); <-done })
 	_, err = snapshotsOf(t.Context(), endpoint.Route{Target: listener.Addr().String()}, endpoint.Security{},
 		&skymetrics.GetMetricsRequest{}, time.Minute)
-	failure := metricsFailure("ml/pool", time.Second, err)
+	failure := metricsFailure("ml/pool", path.Root("name"), time.Second, err)
 	if !strings.Contains(failure.Detail(), "SKYTORCH_METRICS_SOURCES") {
 		t.Errorf("a server without the service: %s", failure.Detail())
 	}
 	for name, requested := range map[string][]string{"no sources configured": nil,
 		"other sources configured": {"amd-gpu"}} {
-		if warnings := sourceWarnings("ml/pool", nil, requested); len(warnings) != 1 ||
+		if warnings := sourceWarnings("ml/pool", path.Root("name"), nil, requested); len(warnings) != 1 ||
 			!strings.Contains(warnings[0].Detail(), "SKYTORCH_METRICS_SOURCES") {
 			t.Errorf("%s: %v", name, warnings)
 		}
 	}
 	found := []*skymetrics.MetricsSnapshot{{}}
-	if warnings := sourceWarnings("ml/pool", found, nil); len(warnings) > 0 {
+	if warnings := sourceWarnings("ml/pool", path.Root("name"), found, nil); len(warnings) > 0 {
 		t.Errorf("a server with a source: %v", warnings)
 	}
 }

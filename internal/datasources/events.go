@@ -3,7 +3,6 @@ package datasources
 import (
 	"cmp"
 	"context"
-	"errors"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
@@ -13,8 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/endpoint"
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/podstream"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -67,13 +66,15 @@ func readEvents(ctx context.Context, data *tf.ProviderData, m *eventsModel) diag
 	filter := observe.EventFilter{Type: m.Type.ValueString(), Reasons: m.Reasons,
 		Limit: int(cmp.Or(m.Limit.ValueInt64(), defaultEvents))}
 	return readTarget(data.Cluster, &m.Target, func(namespace, name string) error {
-		events, err := observe.Events(ctx, data.Cluster, namespace, name, filter)
-		if _, missing := errors.AsType[*kube.MissingComputeError](err); missing { // its pods may have no workload
-			var e *endpoint.Endpoint
-			if e, err = endpoint.Of(ctx, data.Cluster, namespace, name); err == nil {
-				events, err = observe.EventsOfPods(ctx, data.Cluster, namespace, e.Backend.Selector, filter)
-			}
+		workload, labels, _, err := endpoint.FindPods(ctx, data.Cluster, namespace, name)
+		if err != nil {
+			return err
 		}
+		pods, err := podstream.SourceOf(namespace, workload, labels).Pods(ctx, data.Cluster)
+		if err != nil {
+			return err
+		}
+		events, err := observe.Events(ctx, data.Cluster, namespace, workload, pods, filter)
 		if err == nil {
 			m.Events = eventsOf(events)
 		}

@@ -69,12 +69,13 @@ func metricsAttributes() tf.Attributes {
 }
 
 func readMetrics(ctx context.Context, data *tf.ProviderData, m *metricsModel) diag.Diagnostics {
+	at := m.Target.At()
 	e, diags := find(ctx, data.Cluster, &m.Target)
 	if diags.HasError() {
 		return diags
 	}
 	if !e.GRPC {
-		diags.AddAttributeError(path.Root("name"), "Compute without metrics", e.ID()+" uses HTTP. "+
+		diags.AddAttributeError(at, "Compute without metrics", e.ID()+" uses HTTP. "+
 			"Metrics are available only from tensor servers, which use gRPC.")
 		return diags
 	}
@@ -87,10 +88,10 @@ func readMetrics(ctx context.Context, data *tf.ProviderData, m *metricsModel) di
 	}
 	snapshots, err := snapshotsOf(ctx, route, security, request, timeoutOf(m.Timeout))
 	if err != nil {
-		return append(diags, metricsFailure(e.ID(), timeoutOf(m.Timeout), err))
+		return append(diags, metricsFailure(e.ID(), at, timeoutOf(m.Timeout), err))
 	}
 	m.Metrics = metricsOf(snapshots)
-	return append(diags, sourceWarnings(e.ID(), snapshots, m.Sources)...)
+	return append(diags, sourceWarnings(e.ID(), at, snapshots, m.Sources)...)
 }
 
 func snapshotsOf(
@@ -138,14 +139,14 @@ func connectionFailure(r endpoint.Route, dial *endpoint.Dialer, err error) error
 const metricsSourcesHint = "Set `SKYTORCH_METRICS_SOURCES` in `env_vars` of the kt_compute to the sources that the " +
 	"server should read, such as `nvidia-gpu`."
 
-func metricsFailure(id string, timeout time.Duration, err error) diag.Diagnostic {
+func metricsFailure(id string, at path.Path, timeout time.Duration, err error) diag.Diagnostic {
 	failed, isCall := errors.AsType[*tensor.Error](err)
 	if !isCall {
 		return diag.WithPath(path.Root("via"), tf.Failure(err)) // of the port-forward
 	}
 	switch failed.Class {
 	case tensor.Unsupported:
-		return diag.NewAttributeErrorDiagnostic(path.Root("name"), "Tensor server without metrics service",
+		return diag.NewAttributeErrorDiagnostic(at, "Tensor server without metrics service",
 			fmt.Sprintf("The server of %s implements neither skytorch.metrics.v1.Metrics nor "+
 				"kpu.metrics.v1.Metrics. Either no metrics source is configured, or this version of the server "+
 				"does not support metrics.\n\nNext step: %s", id, metricsSourcesHint))
@@ -158,18 +159,20 @@ func metricsFailure(id string, timeout time.Duration, err error) diag.Diagnostic
 			fmt.Sprintf("The server of %s cannot be reached at %s: %v.\n\nNext step: Check that its pod is ready, and "+
 				"that `via` is a route from this machine.", id, failed.Target, failed.Err))
 	default:
-		return diag.NewAttributeErrorDiagnostic(path.Root("name"), "Cannot read metrics",
+		return diag.NewAttributeErrorDiagnostic(at, "Cannot read metrics",
 			fmt.Sprintf("The server of %s: %v.\n\nNext step: Read its log.", id, failed.Err))
 	}
 }
 
 // sourceWarnings returns a warning if the server returned none of the requested sources, or none at all.
-func sourceWarnings(id string, snapshots []*skymetrics.MetricsSnapshot, requested []string) diag.Diagnostics {
+func sourceWarnings(
+	id string, at path.Path, snapshots []*skymetrics.MetricsSnapshot, requested []string,
+) diag.Diagnostics {
 	var diags diag.Diagnostics
 	switch {
 	case len(snapshots) > 0:
 	case len(requested) == 0:
-		diags.AddAttributeWarning(path.Root("name"), "Tensor server without metrics sources",
+		diags.AddAttributeWarning(at, "Tensor server without metrics sources",
 			fmt.Sprintf("The server of %s returned no metrics source, so `metrics` is empty.\n\nNext step: %s", id,
 				metricsSourcesHint))
 	default:

@@ -85,12 +85,40 @@ func (e *Endpoint) PortForwardCommand() string {
 func Find(
 	ctx context.Context, c *kube.Cluster, namespace, name string,
 ) (workload *unstructured.Unstructured, found *Endpoint, err error) {
-	workload, err = c.Locate(ctx, namespace, name)
-	if _, missing := errors.AsType[*kube.MissingComputeError](err); err != nil && !missing {
+	if workload, err = locate(ctx, c, namespace, name); err != nil {
 		return nil, nil, err
 	}
 	found, err = Of(ctx, c, namespace, name)
 	return workload, found, err
+}
+
+// FindPods returns the workload of a compute, which is nil if its pods have none of a known kind, and the labels of its
+// pods. If the kind does not tell them, they are those that its Service selects, which is a guess.
+func FindPods(
+	ctx context.Context, c *kube.Cluster, namespace, name string,
+) (workload *unstructured.Unstructured, labels map[string]string, guessed bool, err error) {
+	if workload, err = locate(ctx, c, namespace, name); err != nil {
+		return nil, nil, false, err
+	}
+	if workload != nil {
+		if labels := kind.PodLabels(workload); labels != nil {
+			return workload, labels, false, nil
+		}
+	}
+	found, err := Of(ctx, c, namespace, name)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	return workload, found.Backend.Selector, true, nil
+}
+
+// locate returns the workload of a compute, or nil if there is none of a known kind.
+func locate(ctx context.Context, c *kube.Cluster, namespace, name string) (*unstructured.Unstructured, error) {
+	workload, err := c.Locate(ctx, namespace, name)
+	if _, missing := errors.AsType[*kube.MissingComputeError](err); missing {
+		return nil, nil
+	}
+	return workload, err
 }
 
 // Of returns the endpoint of a compute. All calls for a namespace share one list and watch of Services and of pods. It

@@ -54,3 +54,12 @@ func serves(of Kind) metav1.APIResourceList {
 }
 
 func trainer() Ref { return Ref{Kind: kind.Deployment(), Namespace: "ml", Name: "trainer"} }
+
+func TestTextsOfAMisconfiguredClusterStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	env := config.Env{Getenv: func(string) string { return "" }}
+	cluster := NewCluster(t.Context(), config.Config{ConfigPaths: []string{"/none"}, Env: env})
+	if got := cluster.API.Hide("a line"); got != "a line" {
+		t.Errorf("%q", got)
+	}
+}

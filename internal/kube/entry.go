@@ -44,7 +44,7 @@ func (e *Entry) Mentions(text string) bool { return bytes.Contains(e.json, []byt
 func (e *Entry) names() []string {
 	names := []string{e.Name}
 	for i, char := range e.Name {
-		if i > 0 && (char == '-' || char == '.') {
+		if char == '-' || char == '.' {
 			names = append(names, e.Name[:i])
 		}
 	}

@@ -8,6 +8,25 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
+func TestLastChangeIsTheLatestOfAllWrites(t *testing.T) {
+	t.Parallel()
+	at := func(second int) *metav1.Time {
+		return &metav1.Time{Time: time.Date(2026, 1, 1, 0, 0, second, 0, time.UTC)}
+	}
+	for want, writes := range map[int][]*metav1.Time{1: {nil, at(0)}, 5: {at(2), nil, at(5), at(3)}} {
+		obj := &unstructured.Unstructured{Object: map[string]any{}}
+		obj.SetCreationTimestamp(*at(1))
+		var entries []metav1.ManagedFieldsEntry
+		for _, when := range writes {
+			entries = append(entries, metav1.ManagedFieldsEntry{Manager: "a", Time: when})
+		}
+		obj.SetManagedFields(entries)
+		if got := LastChange(obj); !got.Equal(at(want).Time) {
+			t.Errorf("%v, want second %d", got, want)
+		}
+	}
+}
+
 func TestHistoryOfACreationIsThatOfNoOtherObject(t *testing.T) {
 	t.Parallel()
 	at := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))

@@ -111,6 +111,21 @@ func TestSecretIsCreatedLikeOtherObjects(t *testing.T) {
 	}
 }
 
+// A lost response to the creation needs no permission to read the Secret.
+func TestSecretOfALostCreationIsRecognizedByItsMetadata(t *testing.T) {
+	t.Parallel()
+	live := MarkUnfinished(keyedSecret("u", "2"), "some")
+	live.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: Manager, Operation: "Apply", FieldsType: "FieldsV1",
+		FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:kt.dev/unfinished":{}}}}`)}})
+	for id, want := range map[string]bool{"some": true, "other": false} {
+		api := &secretAPI{code: http.StatusOK, body: live, reads: http.StatusForbidden}
+		sent := MarkUnfinished(keyedSecret("", ""), id)
+		if got := api.cluster(t).isCreated(t.Context(), SecretRef("ml", "token"), sent); got != want {
+			t.Errorf("created by %q: %t", id, got)
+		}
+	}
+}
+
 func TestSecretIsDeletedByItsUIDOnly(t *testing.T) {
 	t.Parallel()
 	deleted := metav1.Status{Status: metav1.StatusSuccess}

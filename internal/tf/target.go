@@ -47,23 +47,32 @@ func TargetAttributes(
 	}
 }
 
+// At returns the path of the attribute that identifies the compute, before Resolve.
+func (t *Target) At() path.Path {
+	if t.ID.IsNull() {
+		return path.Root("name")
+	}
+	return path.Root("id")
+}
+
 // Resolve sets the attributes that are not configured, and returns the path of the attribute that identifies the
 // compute. Without an ID and a name, it sets only the namespace.
 func (t *Target) Resolve(cluster *kube.Cluster) (path.Path, diag.Diagnostics) {
+	at := t.At()
 	if !t.ID.IsNull() {
 		namespace, name, _ := strings.Cut(t.ID.ValueString(), "/") // validated
 		t.Namespace, t.Name = types.StringValue(namespace), types.StringValue(name)
-		return path.Root("id"), nil
+		return at, nil
 	}
 	if t.Namespace.IsNull() {
 		namespace, err := cluster.Namespace()
 		if err != nil {
-			return path.Root("name"), diag.Diagnostics{diag.WithPath(path.Root("namespace"), Failure(err))}
+			return at, diag.Diagnostics{diag.WithPath(path.Root("namespace"), Failure(err))}
 		}
 		t.Namespace = types.StringValue(namespace)
 	}
 	if !t.Name.IsNull() {
 		t.ID = types.StringValue(t.Namespace.ValueString() + "/" + t.Name.ValueString())
 	}
-	return path.Root("name"), nil
+	return at, nil
 }

@@ -139,11 +139,29 @@ func RequireTerraform(t *testing.T, version string) {
 // Setenv adds a variable to the environment of the runs.
 func (c *CLI) Setenv(name, value string) { c.env = append(c.env, name+"="+value) }
 
+// source names the provider, for configurations that do not.
+const source = "terraform {\n  required_providers {\n    kt = {\n      source = \"ktdev/kt\"\n    }\n  }\n}\n"
+
 // Write replaces the configuration, which must not have required_providers.
 func (c *CLI) Write(t *testing.T, config string) {
 	t.Helper()
-	text := "terraform {\n  required_providers {\n    kt = {\n      source = \"ktdev/kt\"\n    }\n  }\n}\n" + config
-	if err := os.WriteFile(filepath.Join(c.Dir, "main.tf"), []byte(text), 0o600); err != nil {
+	c.write(t, "main.tf", source+config)
+}
+
+// Copy adds the files of a directory. Without a versions.tf, it adds one with the source of the provider.
+func (c *CLI) Copy(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.CopyFS(c.Dir, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(c.Dir, "versions.tf")); err != nil {
+		c.write(t, "versions.tf", source)
+	}
+}
+
+func (c *CLI) write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(c.Dir, name), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

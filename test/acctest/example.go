@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 )
 
@@ -23,6 +24,9 @@ type Example struct {
 	// Check checks the objects of the example before it is destroyed.
 	Check func(t *testing.T, ns string)
 }
+
+// changed matches the result of an apply that did something.
+var changed = regexp.MustCompile(`Apply complete! Resources: .*[1-9]\d* (imported|added|changed)`)
 
 // Run applies the example, checks that the next plan is empty, and destroys it.
 func (e Example) Run(t *testing.T, on *Cluster) {
@@ -42,22 +46,19 @@ func (e Example) Run(t *testing.T, on *Cluster) {
 	for name, value := range e.Env {
 		cli.Setenv(name, value)
 	}
-	if err := os.CopyFS(cli.Dir, os.DirFS(filepath.Join(Root(), "examples", e.Dir))); err != nil {
-		t.Fatal(err)
-	}
+	cli.Copy(t, filepath.Join(Root(), "examples", e.Dir))
 	for _, name := range e.Without {
 		if err := os.Remove(filepath.Join(cli.Dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(cli.Dir, "versions.tf")); err != nil {
-		cli.Write(t, "") // main.tf with the source of the provider
-	}
 	if useModules(t, cli.Dir) {
 		cli.MustRun(t, "get") // the provider is there
 	}
 	replaceIn(t, cli.Dir, `id = "ml/`, fmt.Sprintf("id = \"%s/", ns))
-	cli.MustRun(t, "apply", "-auto-approve")
+	if out := cli.MustRun(t, "apply", "-auto-approve"); !changed.MatchString(out) {
+		t.Fatalf("the example changes nothing:\n%s", out)
+	}
 	cli.MustRun(t, "plan", "-detailed-exitcode") // an error if there is anything to do
 	if e.Check != nil {
 		e.Check(t, ns)

@@ -144,6 +144,22 @@ func TestFieldsThatOthersManageAreRetained(t *testing.T) {
 	}
 }
 
+func TestARetainedItemOfAListIsNamedOnce(t *testing.T) {
+	t.Parallel()
+	item := func(path ...any) fieldpath.Path {
+		return fieldpath.MakePathOrDie(append([]any{"spec", "containers", fieldpath.KeyByFields("name", "sidecar")},
+			path...)...)
+	}
+	removed := fieldpath.NewSet(item(), item("image"), item("name"), fieldpath.MakePathOrDie("spec", "hostname"))
+	applied := strings.Replace(inItem, "operation: Update", "operation: Apply", 1)
+	got, err := fields.Retained(sharedWith(t, byApply, applied), ours, removed)
+	want := []fields.RetainedField{{Path: "spec.hostname", Manager: "argo"},
+		{Path: `spec.containers["sidecar"]`, Manager: "kubectl-edit"}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got)\n%s", err, diff)
+	}
+}
+
 func TestAdoptionRemovesOtherOwnersOfAppliedFields(t *testing.T) {
 	t.Parallel()
 	live := sharedWith(t, byEdit, byApply, byScale, inItem)

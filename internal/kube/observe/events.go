@@ -21,32 +21,15 @@ type EventFilter struct {
 	Limit   int // number of the newest events; 0 means all
 }
 
-// Events returns the events of a compute, of its pods and their claims, and of
-// the objects between them, oldest first. By default, the server keeps events
-// for one hour.
-func Events(ctx context.Context, c *kube.Cluster, namespace, name string, filter EventFilter) ([]*corev1.Event, error) {
-	workload, err := c.Locate(ctx, namespace, name)
-	if err != nil {
-		return nil, err
-	}
-	return selectEvents(ctx, c, namespace, workload, podLabels(ctx, c, workload), filter)
-}
-
-// EventsOfPods is Events for the pods with labels, without a workload.
-func EventsOfPods(
-	ctx context.Context, c *kube.Cluster, namespace string, labels map[string]string, filter EventFilter,
+// Events returns the events of a workload, which can be nil, of its pods and
+// their claims, and of the objects between them, oldest first. By default, the
+// server keeps events for one hour.
+func Events(
+	ctx context.Context, c *kube.Cluster, namespace string, workload *unstructured.Unstructured, pods []*corev1.Pod,
+	filter EventFilter,
 ) ([]*corev1.Event, error) {
-	none := &unstructured.Unstructured{Object: map[string]any{}}
-	return selectEvents(ctx, c, namespace, none, labels, filter)
-}
-
-func selectEvents(
-	ctx context.Context, c *kube.Cluster, namespace string, workload *unstructured.Unstructured,
-	labels map[string]string, filter EventFilter,
-) ([]*corev1.Event, error) {
-	pods, err := kube.PodsNow(ctx, c.API, namespace, labels)
-	if err != nil {
-		return nil, err
+	if workload == nil {
+		workload = &unstructured.Unstructured{Object: map[string]any{}}
 	}
 	known := ready.Snapshot{Workload: workload, Pods: pods, Claims: claimNames(pods)}
 	var selected []*corev1.Event
@@ -55,7 +38,7 @@ func selectEvents(
 		options.FieldSelector = fields.OneTermEqualSelector("type", filter.Type).String()
 	}
 	events := kube.Ref{Kind: kind.Event(), Namespace: namespace}
-	err = kube.Each(ctx, c.API, events, options, func(event *corev1.Event) {
+	err := kube.Each(ctx, c.API, events, options, func(event *corev1.Event) {
 		wanted := len(filter.Reasons) == 0 || slices.Contains(filter.Reasons, event.Reason)
 		if wanted && concerns(known, event) {
 			selected = append(selected, event)
@@ -70,27 +53,6 @@ func selectEvents(
 		selected = selected[len(selected)-filter.Limit:]
 	}
 	return selected, nil
-}
-
-// podLabels returns the labels that select the pods of a workload: its
-// selector, the selector of its Service, or the label of a Kubetorch service.
-func podLabels(ctx context.Context, c *kube.Cluster, workload *unstructured.Unstructured) map[string]string {
-	selector := []string{"spec", "selector", "matchLabels"}
-	if own := kind.TextsAt(workload.Object, selector...); len(own) > 0 {
-		return own
-	}
-	if workload.GroupVersionKind().GroupKind() == kind.Pod().GroupKind() && len(workload.GetLabels()) > 0 {
-		return workload.GetLabels()
-	}
-	if kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Server != nil {
-		if made, err := c.API.Get(ctx, kube.Ref{Kind: kind.StatefulSet(), Namespace: workload.GetNamespace(),
-			Name: workload.GetName()}); err == nil {
-			if own := kind.TextsAt(made.Object, selector...); len(own) > 0 {
-				return own
-			}
-		}
-	}
-	return map[string]string{kind.ServiceLabel: workload.GetName()}
 }
 
 func claimNames(pods []*corev1.Pod) map[string]*corev1.PersistentVolumeClaim {

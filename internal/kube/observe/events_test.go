@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
@@ -43,18 +42,10 @@ func TestEventsOfTheComputeAreListedNewestLast(t *testing.T) {
 	cluster := clusterOf(t, kubetest.API{Answer: func(_, path string, request *http.Request) (int, any) {
 		query := request.URL.Query()
 		switch {
-		case path == kubetest.TrainerPath:
-			d := kubetest.Deployment("1", 1)
-			_ = unstructured.SetNestedMap(d.Object, map[string]any{"app": "trainer"}, "spec", "selector", "matchLabels")
-			return http.StatusOK, d
-		case strings.HasSuffix(path, "/pods") && query.Get("labelSelector") == "app=trainer":
-			return http.StatusOK, corev1.PodList{Items: []corev1.Pod{*pod}}
 		case strings.HasSuffix(path, "/events") && query.Get("continue") == "":
 			return http.StatusOK, corev1.EventList{ListMeta: metav1.ListMeta{Continue: "more"}, Items: events[:3]}
 		case strings.HasSuffix(path, "/events"):
 			return http.StatusOK, corev1.EventList{Items: events[3:]}
-		case strings.HasPrefix(path, "/apis/compute."): // no operator is installed
-			return http.StatusNotFound, nil
 		}
 		return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
 	}})
@@ -68,7 +59,8 @@ func TestEventsOfTheComputeAreListedNewestLast(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			found, err := Events(t.Context(), cluster, "ml", "trainer", test.filter)
+			found, err := Events(t.Context(), cluster, "ml", kubetest.Deployment("1", 1), []*corev1.Pod{pod},
+				test.filter)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,44 +9,14 @@ import (
 	"sync"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
-
-// Source selects the pods of a compute.
-type Source struct {
-	Namespace string
-	Labels    map[string]string
-	Pod       string    // name of the only pod; "" means all
-	CronJob   types.UID // of the CronJob whose Jobs control the pods; "" means any
-}
-
-// Pods returns the pods of a source, sorted by name: from their shared list and watch, or from the server without
-// permission to watch.
-func (s Source) Pods(ctx context.Context, c *kube.Cluster) ([]*corev1.Pod, error) {
-	pods, err := kube.Pods(ctx, c, s.Namespace, s.Labels)
-	if s.Pod != "" {
-		pods = slices.DeleteFunc(pods, func(pod *corev1.Pod) bool { return pod.Name != s.Pod })
-	}
-	if s.CronJob == "" || len(pods) == 0 {
-		return pods, err
-	}
-	jobs, err := kube.ListAs[batchv1.Job](ctx, c.Store, kind.Job().All(), s.Namespace, nil)
-	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
-		return !slices.ContainsFunc(jobs, func(job *batchv1.Job) bool {
-			of := metav1.GetControllerOf(job)
-			return of != nil && of.UID == s.CronJob && metav1.IsControlledBy(pod, job)
-		})
-	}), err
-}
 
 // Logs selects the logs of several containers.
 type Logs struct {

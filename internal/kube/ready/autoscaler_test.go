@@ -58,7 +58,7 @@ func TestAutoscalerIsReadyIfItCanComputeANumberOfPods(t *testing.T) {
 		v := ready.AssessAutoscaler(scaler(t, apiVersion, kind, strings.TrimSuffix(test.conditions, ", ")), nil,
 			time.Time{})
 		switch {
-		case v.Ready != test.ready || (v.Cause != nil) != (test.says != ""):
+		case v.Ready != test.ready || (v.Cause != nil) != (test.says != "") || v.Message == "":
 			t.Errorf("%s: %+v", name, v)
 		case v.Cause != nil && (!strings.Contains(v.Cause.Summary+string(v.Cause.Hint), test.says) ||
 			!v.Cause.Terminal || v.Cause.Grace != test.grace):

@@ -62,6 +62,26 @@ func TestGenuineResponsesAreAccepted(t *testing.T) {
 	}
 }
 
+func TestOnlyAPageOfAListMayBeLargerThanAMessage(t *testing.T) {
+	t.Parallel()
+	limits := Limits{Page: 2, Message: 1}
+	for name, test := range map[string]struct{ path, code, want int }{
+		"a list":         {0, http.StatusOK, limits.Page},
+		"a failed list":  {0, http.StatusForbidden, limits.Message},
+		"an object":      {1, http.StatusOK, limits.Message},
+		"no such object": {1, http.StatusNotFound, limits.Message},
+	} {
+		path := []string{"/api/v1/namespaces/ml/pods", "/api/v1/namespaces/ml/pods/a"}[test.path]
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://h"+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := limits.of(targetOf(request, ""), &http.Response{StatusCode: test.code}); got != test.want {
+			t.Errorf("%s: %d, want %d", name, got, test.want)
+		}
+	}
+}
+
 func TestAListIsLimitedOverItsPages(t *testing.T) {
 	t.Parallel()
 	checks := checker{limits: DefaultLimits(), lists: map[string]received{}}

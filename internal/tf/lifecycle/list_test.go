@@ -290,7 +290,7 @@ func TestFilterIsReadFromTheConfiguration(t *testing.T) {
 		ProviderData: dataAt(t, "http://127.0.0.1:1")}, &configured)
 	req := request(t, false, 0)
 	search, diags := l.Search(t.Context(), filterOf(t, map[string]tftypes.Value{"namespace": web}))
-	if search.Filter.Namespace.ValueString() != "web" || len(diags) > 0 {
+	if search.Filter.Namespace.ValueString() != "web" || search.Find == nil || len(diags) > 0 {
 		t.Errorf("filter %v, %v", search.Filter, diags)
 	}
 	var stream list.ListResultsStream

@@ -117,6 +117,31 @@ func TestPlanOfAnUpdateHasTheMemoryOfTheResource(t *testing.T) {
 	}
 }
 
+func TestOnlyThePlanOfAnImportedResourceKeepsItsSettings(t *testing.T) {
+	t.Parallel()
+	config := map[string]any{"name": "x", "adopt_existing": false}
+	imported := inState(map[string]any{"adopt_existing": true})
+	for name, c := range map[string]struct {
+		imported bool
+		size     string
+		kept     bool
+	}{
+		"not imported":           {false, "1", false},
+		"imported":               {true, "1", true},
+		"imported, with changes": {true, "2", false},
+	} {
+		config["size"] = c.size
+		s := inCluster(t, "a", &hooks{plan: func(p *planning) {
+			p.Plan.UID, p.Plan.Manifests = p.State.UID, p.State.Manifests
+			p.PreserveImported(c.imported)
+		}})
+		resp := s.planned(imported, config, remembered())
+		if got := s.attributes(resp.PlannedState)["adopt_existing"]; (got == true) != c.kept {
+			t.Errorf("%s: adopt_existing is %v, kept is %t", name, got, c.kept)
+		}
+	}
+}
+
 func TestUnreadablePrivateStateIsReportedByThePlan(t *testing.T) {
 	t.Parallel()
 	broken := map[string]string{"applied": "[1]", "notes": "[1]", "moved": "[1]"}

@@ -66,6 +66,7 @@ func (s *server) attributes(value *tfprotov6.DynamicValue) map[string]any {
 	out := map[string]any{}
 	for name, attribute := range attributes {
 		var text string
+		var flag bool
 		var list []tftypes.Value
 		var object map[string]tftypes.Value
 		switch {
@@ -74,6 +75,8 @@ func (s *server) attributes(value *tfprotov6.DynamicValue) map[string]any {
 			out[name] = tftypes.UnknownValue
 		case attribute.As(&text) == nil:
 			out[name] = text
+		case attribute.As(&flag) == nil:
+			out[name] = flag
 		case attribute.As(&list) == nil:
 			out[name] = list
 		case attribute.As(&object) == nil:

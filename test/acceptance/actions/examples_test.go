@@ -42,11 +42,7 @@ func TestAccActionExamples(t *testing.T) {
 			}
 			cli.Setenv("KUBE_CONFIG_PATH", on.Started(t).Kubeconfig())
 			cli.Setenv("KT_NAMESPACE", on.Namespace(t))
-			cli.Write(t, "")
-			example := os.DirFS(filepath.Join(acctest.Root(), "examples", "actions", name))
-			if err := os.CopyFS(cli.Dir, example); err != nil {
-				t.Fatal(err)
-			}
+			cli.Copy(t, filepath.Join(acctest.Root(), "examples", "actions", name))
 			for _, run := range runs {
 				out, err := cli.Run(t, append([]string{"apply", "-auto-approve"}, run.args...)...)
 				if err != nil {

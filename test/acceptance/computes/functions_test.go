@@ -167,12 +167,7 @@ var exported = regexp.MustCompile(`export (\w+)=\\"[^\n]*?\\"\\n`)
 func plannedConfigs(t *testing.T, dir string) []tftypes.Value {
 	t.Helper()
 	cli, data := acctest.NewCLI(t), t.TempDir()
-	if err := os.CopyFS(cli.Dir, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(cli.Dir, "versions.tf")); err != nil {
-		cli.Write(t, "") // main.tf with the source of the provider
-	}
+	cli.Copy(t, dir)
 	cli.Setenv("KUBE_CONFIG_PATH", cluster.Kubeconfig())
 	cli.Setenv("KT_NAMESPACE", cluster.Namespace(t))
 	cli.Setenv("HF_TOKEN", "not-a-real-token")

@@ -300,6 +300,40 @@ data "kt_events" "trainer" {
 	})
 }
 
+// The controller of the JobSet marks the pods, which lack Kubetorch's label.
+func TestAccEventsOfAJobSetOfAnotherClientAreListed(t *testing.T) {
+	t.Parallel()
+	ns := withCRDs.Namespace(t)
+	withCRDs.Apply(t, `
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: train}
+spec: {replicatedJobs: [{name: main, template: {spec: {template: {spec: {restartPolicy: Never, containers: [
+  {name: main, image: "example.com/main:1"}]}}}}}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: train-main-0-0-x, labels: {jobset.sigs.k8s.io/jobset-name: train}}
+spec: {containers: [{name: main, image: "example.com/main:1"}]}`, "-n", ns)
+	acctest.WaitUntil(t, "the event of the pod", func() bool {
+		return withCRDs.Kubectl(t, "get", "events", "-n", ns, "-o",
+			`jsonpath={.items[?(@.reason=="Scheduled")].involvedObject.name}`) == "train-main-0-0-x"
+	})
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps: []resource.TestStep{{
+			Config: withCRDs.Config(ns, `
+data "kt_events" "train" {
+  name    = "train"
+  reasons = ["Scheduled"]
+}`),
+			ConfigStateChecks: []statecheck.StateCheck{
+				expectValue("data.kt_events.train", "events", knownvalue.ListSizeExact(1)),
+			},
+		}},
+	})
+}
+
 // The node accepts no connection before all two hundred have arrived, so the probes
 // must run in parallel.
 func TestAccTwoHundredEndpointsAreProbedInParallel(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -43,9 +42,7 @@ func TestAccRolloutRequiresTheThroughputOfThePool(t *testing.T) {
 	cli.Setenv("KT_NAMESPACE", ns)
 	cli.Setenv("TF_VAR_via", "direct")
 	cli.Setenv("TF_VAR_round_trip_bytes", "4194304")
-	if err := os.CopyFS(cli.Dir, os.DirFS(filepath.Join(acctest.Root(), "examples", "gated-rollout"))); err != nil {
-		t.Fatal(err)
-	}
+	cli.Copy(t, filepath.Join(acctest.Root(), "examples", "gated-rollout"))
 	minThroughput := func(mibs float64) string { return fmt.Sprintf("-var=min_throughput_mib_s=%g", mibs) }
 	expectText := func(out string, texts ...string) {
 		t.Helper()

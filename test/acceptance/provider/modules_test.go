@@ -20,16 +20,11 @@ func TestAccModulesPassTheirTests(t *testing.T) {
 			t.Parallel()
 			cli := acctest.NewCLI(t)
 			cli.UseKubernetesProvider(t)
-			if err := os.CopyFS(cli.Dir, os.DirFS(dir)); err != nil {
-				t.Fatal(err)
-			}
+			cli.Copy(t, dir)
 			if acctest.ProviderHost() == "registry.opentofu.org" { // 1.12 has no files of mocks
 				if err := os.RemoveAll(filepath.Join(cli.Dir, "tests", "shared.tftest.hcl")); err != nil {
 					t.Fatal(err)
 				}
-			}
-			if _, err := os.Stat(filepath.Join(cli.Dir, "versions.tf")); err != nil {
-				cli.Write(t, "") // main.tf with the source of the provider
 			}
 			acctest.ExpectText(t, cli.MustRun(t, "test"), "Success!")
 		})
