@@ -114,7 +114,7 @@ const evacuation = "node = \"" + firstNode + "\"\ncordon = true"
 // expectPendingEvacuation evacuates a workload while no other node accepts its pods.
 func (c *controlled) expectPendingEvacuation(t *testing.T) {
 	t.Helper()
-	c.use(t, []string{"kt_evacuate"}, evacuation)
+	c.use(t, []string{"kt_evacuate"}, evacuation+"\ntimeout = \"20s\"")
 	out, err := invoke(t, c.cli, "kt_evacuate.groups")
 	if err == nil {
 		t.Error("kt_evacuate succeeded although the replacements are pending")
@@ -129,6 +129,7 @@ func (c *controlled) expectEvacuation(t *testing.T) {
 	acctest.WaitUntil(t, "the pending pods have a node", func() bool {
 		return !slices.ContainsFunc(c.pods(t, "groups"), func(pod corev1.Pod) bool { return !ready.PodReady(&pod) })
 	})
+	c.use(t, []string{"kt_evacuate"}, evacuation)
 	c.expectBudget(t, "ray")
 	for _, name := range c.computes {
 		before := uids(c.pods(t, name))
