@@ -61,8 +61,8 @@ func Start(ctx context.Context, opts options.Options) (*Cluster, error) {
 	defer context.AfterFunc(running, cancel)()
 
 	for _, step := range []func(context.Context) error{
-		c.checkMachine, c.openLog, c.startAPI, c.startControllers, c.startNodes, c.startRealNode, c.seed,
-		c.awaitRealNode,
+		c.checkMachine, c.openLog, c.startAPI, c.startControllers, c.startNodes, c.startRealNodes, c.seed,
+		c.awaitRealNodes,
 	} {
 		err := step(ctx)
 		if cause := context.Cause(running); cause != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,48 +20,51 @@ import (
 	"github.com/ktdev/terraform-provider-kt/devcluster/internal/realnode"
 )
 
-// checkMachine checks the requirements of a real node before anything is started.
+// checkMachine checks the requirements of real nodes before anything is started.
 func (c *Cluster) checkMachine(context.Context) error {
-	if !c.opts.Kubelet {
+	if c.opts.RealNodes == 0 {
 		return nil
 	}
 	return realnode.Check()
 }
 
-// startRealNode starts the real node if it is enabled.
-func (c *Cluster) startRealNode(context.Context) error {
-	if !c.opts.Kubelet {
-		return nil
+// startRealNodes starts the real nodes.
+func (c *Cluster) startRealNodes(context.Context) error {
+	var networks []netip.Prefix
+	for i := range c.opts.RealNodes {
+		network, err := realnode.FreeNetwork(networks)
+		if err != nil {
+			return err
+		}
+		networks = append(networks, network)
+		name := realnode.Name(i)
+		config := realnode.Config{
+			Name:    name,
+			Dir:     filepath.Join(c.opts.DataDir(), "node-"+name),
+			LogFile: c.opts.NodeLogFile(),
+			Network: network,
+			Images:  c.opts.Images,
+		}
+		if err := c.certs.identify(&config, c.config.Host); err != nil {
+			return err
+		}
+		c.launch("node "+name, func(ctx context.Context) error { return realnode.Run(ctx, config) }, nil)
 	}
-	network, err := realnode.FreeNetwork()
-	if err != nil {
-		return err
-	}
-	config := realnode.Config{
-		Dir:     filepath.Join(c.opts.DataDir(), "node"),
-		LogFile: c.opts.NodeLogFile(),
-		Network: network,
-		Images:  c.opts.Images,
-	}
-	if err := c.certs.identify(&config, c.config.Host); err != nil {
-		return err
-	}
-	c.launch("node "+realnode.Name, func(ctx context.Context) error { return realnode.Run(ctx, config) }, nil)
 	return nil
 }
 
 // identify sets the keys of the node's kubelet as a client of the API server and as a server.
 func (f certFiles) identify(config *realnode.Config, server string) error {
 	now := time.Now()
-	id := pki.Identity{CommonName: "system:node:" + realnode.Name, Organizations: []string{"system:nodes"}}
+	id := pki.Identity{CommonName: "system:node:" + config.Name, Organizations: []string{"system:nodes"}}
 	client, err := f.issuer.Issue(id, now)
 	if err != nil {
 		return err
 	}
 	if config.Kubeconfig, err = pki.Kubeconfig(server, id.CommonName, f.issuer.Cert, client); err != nil {
-		return fmt.Errorf("render the kubeconfig of %s: %w", realnode.Name, err)
+		return fmt.Errorf("render the kubeconfig of %s: %w", config.Name, err)
 	}
-	id.IPs, id.DNSNames = []net.IP{config.Address().AsSlice()}, []string{realnode.Name}
+	id.IPs, id.DNSNames = []net.IP{config.Address().AsSlice()}, []string{config.Name}
 	serving, err := f.issuer.Issue(id, now)
 	if err != nil {
 		return err
@@ -69,23 +73,26 @@ func (f certFiles) identify(config *realnode.Config, server string) error {
 	return nil
 }
 
-// awaitRealNode waits until the node is ready and has run a pod.
-func (c *Cluster) awaitRealNode(ctx context.Context) error {
-	if !c.opts.Kubelet {
-		return nil
+// awaitRealNodes waits until each real node is ready and has run a pod.
+func (c *Cluster) awaitRealNodes(ctx context.Context) error {
+	for i := range c.opts.RealNodes {
+		name := realnode.Name(i)
+		if err := waitNode(ctx, c.client, name); err != nil {
+			return err
+		}
+		if err := runCheckPod(ctx, c.client, name); err != nil {
+			return err
+		}
 	}
-	if err := waitNode(ctx, c.client, realnode.Name); err != nil {
-		return err
-	}
-	return runCheckPod(ctx, c.client)
+	return nil
 }
 
-// runCheckPod runs a pod on the real node and deletes it. The error contains the events of the pod.
-func runCheckPod(ctx context.Context, client kubernetes.Interface) error {
+// runCheckPod runs a pod on a real node and deletes it. The error contains the events of the pod.
+func runCheckPod(ctx context.Context, client kubernetes.Interface, node string) error {
 	pods := client.CoreV1().Pods(metav1.NamespaceSystem)
-	name := "devcluster-check"
+	name := "devcluster-check-" + node
 	err := poll(ctx, "a pod to be accepted", func(ctx context.Context) (bool, error) {
-		_, err := pods.Create(ctx, checkPod(name), metav1.CreateOptions{})
+		_, err := pods.Create(ctx, checkPod(name, node), metav1.CreateOptions{})
 		if apierrors.IsForbidden(err) {
 			return false, nil // the service account of the namespace may not exist yet
 		}
@@ -94,7 +101,7 @@ func runCheckPod(ctx context.Context, client kubernetes.Interface) error {
 	if err != nil {
 		return err
 	}
-	err = poll(ctx, "a pod to run on node "+realnode.Name, func(ctx context.Context) (bool, error) {
+	err = poll(ctx, "a pod to run on node "+node, func(ctx context.Context) (bool, error) {
 		pod, err := pods.Get(ctx, name, metav1.GetOptions{})
 		return err == nil && pod.Status.Phase == corev1.PodRunning, err
 	})
@@ -104,7 +111,7 @@ func runCheckPod(ctx context.Context, client kubernetes.Interface) error {
 	if err := pods.Delete(ctx, name, *metav1.NewDeleteOptions(1)); err != nil {
 		return err
 	}
-	return poll(ctx, "a pod to be gone from node "+realnode.Name, func(ctx context.Context) (bool, error) {
+	return poll(ctx, "a pod to be gone from node "+node, func(ctx context.Context) (bool, error) {
 		_, err := pods.Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return true, nil
@@ -113,12 +120,12 @@ func runCheckPod(ctx context.Context, client kubernetes.Interface) error {
 	})
 }
 
-func checkPod(name string) *corev1.Pod {
+func checkPod(name, node string) *corev1.Pod {
 	token := false
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: corev1.PodSpec{
-			NodeSelector:                 map[string]string{realnode.Key: "true"},
+			NodeSelector:                 map[string]string{corev1.LabelHostname: node},
 			Tolerations:                  []corev1.Toleration{realnode.Toleration()},
 			AutomountServiceAccountToken: &token,
 			Containers:                   []corev1.Container{{Name: "pause", Image: realnode.PauseImage}},
@@ -142,7 +149,7 @@ func eventsOf(ctx context.Context, client kubernetes.Interface, pod string) erro
 	return errors.New("events of the pod:\n" + strings.Join(lines, "\n"))
 }
 
-// initNode is the first process of the real node.
+// initNode is the first process of a real node.
 func initNode(args []string) error {
 	if len(args) != 1 {
 		return errors.New(realnode.InitCommand + " is an internal command")

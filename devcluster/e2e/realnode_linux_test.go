@@ -76,15 +76,19 @@ func TestRealNodeIsRemovedWhenTheClusterIsKilled(t *testing.T) {
 
 func TestTwoClustersCanHaveRealNodes(t *testing.T) { //nolint:paralleltest // must not run while other tests compare
 	needsContainers(t)
-	first, second := launch(t, nil, "--dir", t.TempDir(), "--kubelet"),
+	first, second := launch(t, nil, "--dir", t.TempDir(), "--kubelet=2"),
 		launch(t, nil, "--dir", t.TempDir(), "--kubelet")
-	addresses := map[string]bool{}
-	for _, p := range []*process{first, second} {
+	addresses := map[string]string{}
+	for i, p := range []*process{first, second} {
 		_, client := connect(t, p.ready(t))
-		addresses[runPod(t, client, pausePod("asks", true)).Status.HostIP] = true
+		for _, node := range []string{"real-0", "real-1"}[:2-i] {
+			pod := pausePod("asks-for-"+node, true)
+			pod.Spec.NodeSelector = map[string]string{corev1.LabelHostname: node}
+			addresses[runPod(t, client, pod).Status.HostIP] = fmt.Sprintf("%s of cluster %d", node, i)
+		}
 	}
-	if len(addresses) != 2 {
-		t.Errorf("both nodes have the address %v", addresses)
+	if len(addresses) != 3 {
+		t.Errorf("two nodes have the same address: %v", addresses)
 	}
 	first.stop(t, syscall.SIGTERM)
 	_, client := connect(t, second.kubeconfig)

@@ -1,6 +1,7 @@
 package actions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,6 +87,14 @@ func runningOn(node string, pods []*corev1.Pod) []*corev1.Pod {
 	return slices.DeleteFunc(running(pods), func(pod *corev1.Pod) bool { return pod.Spec.NodeName != node })
 }
 
+// newer returns the pods that did not exist before. They can be more than those that were evicted, if the controller
+// starts their whole group again.
+func newer(pods, before []*corev1.Pod) []*corev1.Pod {
+	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
+		return slices.ContainsFunc(before, func(other *corev1.Pod) bool { return other.UID == pod.UID })
+	})
+}
+
 // requireNode returns an error if the node does not exist. Without permission to read nodes, it is assumed to exist.
 func (c *call) requireNode(ctx context.Context, t *target, node string, all []*corev1.Pod) error {
 	_, err := c.cluster.API.Get(ctx, kube.Ref{Kind: kind.Node(), Name: node})
@@ -101,21 +110,26 @@ func (c *call) requireNode(ctx context.Context, t *target, node string, all []*c
 
 // nodesOf describes on which nodes the pods of a compute run.
 func nodesOf(t *target, all []*corev1.Pod) string {
+	if nodes := byNode(running(all)); nodes != "" {
+		return fmt.Sprintf("The pods of %s are on: %s", t, nodes)
+	}
+	return fmt.Sprintf("%s has no pods on any node", t)
+}
+
+// byNode lists the nodes of pods, each with its number of pods.
+func byNode(pods []*corev1.Pod) string {
 	counts := map[string]int{}
-	for _, pod := range running(all) {
+	for _, pod := range pods {
 		if pod.Spec.NodeName != "" {
 			counts[pod.Spec.NodeName]++
 		}
-	}
-	if len(counts) == 0 {
-		return fmt.Sprintf("%s has no pods on any node", t)
 	}
 	var nodes []string
 	for name, n := range counts {
 		nodes = append(nodes, fmt.Sprintf("%s (%s)", name, ready.Number(n, "pod")))
 	}
 	slices.Sort(nodes)
-	return fmt.Sprintf("The pods of %s are on: %s", t, ready.Listed(nodes, 20))
+	return ready.Listed(nodes, 20)
 }
 
 // evict evicts pods, and waits until they are gone from the node. It tries again while a PodDisruptionBudget does not
@@ -160,14 +174,16 @@ func (c *call) waitElsewhere(ctx context.Context, t *target, node string, old, a
 	if err != nil {
 		return err
 	}
-	if all, err = t.source().Pods(ctx, c.cluster); err != nil {
+	now, err := t.source().Pods(ctx, c.cluster)
+	if err != nil {
 		return err
 	}
-	if back := runningOn(node, all); len(back) > 0 {
+	if back := runningOn(node, now); len(back) > 0 {
 		return &refusal{at: path.Root("cordon"), summary: "A replacement runs on the same node",
 			detail: fmt.Sprintf("The scheduler has placed pod %s on node %s again.\n\nNext step: Set `cordon = true`, "+
 				"so that replacements are not scheduled to the node.", back[0].Name, node)}
 	}
-	c.progress("%s has no pods on node %s: %s.", t, node, verdict.Message)
+	replacements := cmp.Or(byNode(newer(running(now), all)), "none")
+	c.progress("%s has no pods on node %s: %s. New pods: %s.", t, node, verdict.Message, replacements)
 	return nil
 }

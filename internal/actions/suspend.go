@@ -138,8 +138,17 @@ func resumeError(t *target, err error) error {
 			"%s was suspended by something other than `kt_suspend`, so the number of pods before that is not "+
 				"recorded.\n\nNext step: Set `replicas`, or set `suspend = false` in the kt_compute and apply it.", t)}
 	case errors.As(err, &scale):
+		next := "Use a number that this allows."
+		switch {
+		case scale.Fails:
+			next = "Change the number in the configuration, and replace the compute."
+		case scale.Each == 0:
+			next = "Add workers to `manifest` of the kt_compute, and apply it."
+		case scale.Least > 0:
+			next = "Use a larger number, or stop all pods with `kt_suspend`."
+		}
 		return &refusal{at: path.Root("replicas"), summary: "Invalid number of pods", detail: fmt.Sprintf(
-			"%s cannot have this number of pods: %v.\n\nNext step: Use a number that this allows.", t, scale)}
+			"%s cannot have this number of pods: %v.\n\nNext step: %s", t, scale, next)}
 	}
 	return err
 }

@@ -4,16 +4,19 @@ import "slices"
 
 // Group is a set of pods of a workload with the same template.
 type Group struct {
-	Name     string   // for a kind whose groups have names
-	Template []string // path of the pod template
-	Number   []string // path of the number of pods; nil: one pod, or a number set by a controller
-	Also     []string // path of a field that must have the same value; nil: none
-	Most     []string // path of the largest allowed number; nil: none
-	Absent   int64    // value of an absent number
-	Others   int64    // pods of other groups that the number includes
-	Sets     []string // path of a number by which the number is multiplied, one if absent; nil: one
-	Worker   bool     // its pods do not receive calls
-	Scaled   bool     // setting the number of pods changes this group
+	Name      string   // for a kind whose groups have names
+	Template  []string // path of the pod template
+	Number    []string // path of the number of pods; nil: one pod, or a number set by a controller
+	Also      []string // path of a field that must have the same value; nil: none
+	Least     []string // path of the smallest allowed number; nil: none
+	AtLeast   int64    // the smallest number without one at Least
+	Most      []string // path of the largest allowed number; nil: none
+	OnlyGrows bool     // the workload fails if the number is lowered
+	Absent    int64    // value of an absent number
+	Others    int64    // pods of other groups that the number includes
+	Sets      []string // path of a number by which the number is multiplied, one if absent; nil: one
+	Worker    bool     // its pods do not receive calls
+	Scaled    bool     // setting the number of pods changes this group
 }
 
 // Count returns the number of pods of the group.
@@ -34,6 +37,14 @@ func (g Group) SetCount(workload map[string]any) int64 {
 		return sets
 	}
 	return 1
+}
+
+// Minimum returns the smallest allowed number.
+func (g Group) Minimum(workload map[string]any) int64 {
+	if least, ok := NumberAt(workload, g.Least); ok {
+		return least
+	}
+	return g.AtLeast
 }
 
 // Numbers returns the paths of the fields that determine the number of pods; nil
@@ -60,6 +71,19 @@ func PodCount(workload map[string]any, groups []Group) int64 {
 		sum += g.Count(workload)
 	}
 	return sum
+}
+
+// LosesPods reports whether a change lowers the number of pods of a group that only grows.
+func LosesPods(of *Workload, before, after map[string]any) bool {
+	return of.Groups != nil && slices.ContainsFunc(of.Groups(before), func(g Group) bool {
+		var left int64
+		for _, other := range of.Groups(after) {
+			if g.Is(other) {
+				left = other.Count(after)
+			}
+		}
+		return g.OnlyGrows && left < g.Count(before)
+	})
 }
 
 // always returns the same groups for every workload of a kind.

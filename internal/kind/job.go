@@ -24,7 +24,7 @@ func job() Kind {
 		Scales:         true,
 		Suspension:     suspendField("spec", "suspend"),
 		Refuses:        runsToCompletion(),
-		RefusesSome:    map[Operation]func(map[string]any) *Refusal{Scaling: fixedCompletions},
+		RefusesSome:    map[Operation]func(map[string]any) *Refusal{Scaling: fixedCompletions, Evacuating: jobFails},
 		Admitted:       true,
 		PodLabel:       batchv1.JobNameLabel,
 		Readiness:      OfJob,
@@ -60,6 +60,22 @@ func fixedCompletions(workload map[string]any) *Refusal {
 		Why:     "Its number of completions is immutable, because its `spec.completionMode` is not `Indexed`.",
 		Instead: "{Replace the object} after you have changed its number of pods.",
 	}
+}
+
+// jobFails refuses to evict pods of a Job that fails with the first failed pod.
+func jobFails(workload map[string]any) *Refusal {
+	if !failsWithOnePod(workload, nil) {
+		return nil
+	}
+	return failsWith("Its `spec.backoffLimit` is 0.")
+}
+
+// failsWithOnePod reports whether the Job at a path fails with its first failed pod, even if that pod was evicted
+// (https://kubernetes.io/docs/concepts/workloads/controllers/job/#pod-failure-policy).
+func failsWithOnePod(workload map[string]any, job []string) bool {
+	limit, set := NumberAt(workload, Under(job, "spec", "backoffLimit"))
+	_, policy := Find(workload, Under(job, "spec", "podFailurePolicy"))
+	return set && limit == 0 && !policy
 }
 
 // jobGroup returns the group of the pods of the Job at a path, all of which run

@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"fmt"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -27,12 +28,25 @@ func jobSet() Kind {
 		// pkg/webhooks/jobset_webhook.go
 		Refuses: runsToCompletionWithFixedPods("The field spec.replicatedJobs, which contains the number of pods, is " +
 			"immutable."),
-		Admitted:  true,
-		Children:  children(map[string]string{"Job": `^-.+-\d+$`}),
-		Readiness: OfJobSet,
+		RefusesSome: map[Operation]func(map[string]any) *Refusal{Evacuating: jobSetFailsWithOnePod},
+		Admitted:    true,
+		Children:    children(map[string]string{"Job": `^-.+-\d+$`}),
+		Readiness:   OfJobSet,
 	},
 		"spec.replicatedJobs", "spec.managedBy", "spec.network", "spec.successPolicy", "spec.failurePolicy",
 		"spec.startupPolicy", "spec.coordinator", "spec.volumeClaimPolicies")
+}
+
+// jobSetFailsWithOnePod refuses to evict pods of a JobSet that restarts neither its Jobs nor their pods.
+func jobSetFailsWithOnePod(workload map[string]any) *Refusal {
+	restarts, _ := NumberAt(workload, []string{"spec", "failurePolicy", "maxRestarts"})
+	for i, job := range ListAt(workload, "spec", "replicatedJobs") {
+		if restarts == 0 && failsWithOnePod(workload, []string{"spec", "replicatedJobs", strconv.Itoa(i), "template"}) {
+			return failsWith(fmt.Sprintf("The `backoffLimit` of its Job %s is 0, and its "+
+				"`spec.failurePolicy.maxRestarts` is 0.", TextAt(job, "name")))
+		}
+	}
+	return nil
 }
 
 func jobSetGroups(workload map[string]any) []Group {

@@ -43,7 +43,8 @@ func leaderWorkerGroups(workload map[string]any) []Group {
 	replicas := []string{"spec", "replicas"}
 	leader, _ := Find(workload, lwsTemplate("leaderTemplate"))
 	worker := Group{
-		Template: lwsTemplate("workerTemplate"), Number: lwsTemplate("size"), Absent: 1, Sets: replicas, Scaled: true,
+		Template: lwsTemplate("workerTemplate"), Number: lwsTemplate("size"), Absent: 1, AtLeast: 1, Sets: replicas,
+		Scaled: true,
 	}
 	if leader == nil {
 		return []Group{worker}

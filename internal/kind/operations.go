@@ -69,6 +69,15 @@ func runsToCompletionWithFixedPods(why string) map[Operation]Refusal {
 	return refuses
 }
 
+// failsWith is the refusal to evict pods of a job that fails with the first of them.
+func failsWith(why string) *Refusal {
+	return &Refusal{
+		Why: why + " Its controller counts an evicted pod as failed, and the job with it.",
+		Instead: "Use `kubectl cordon` for the node, and then `kt_suspend` and `kt_resume`, which start new pods on " +
+			"other nodes.",
+	}
+}
+
 // autoscaledBy is the refusal to scale a kind whose number of pods an autoscaler sets.
 func autoscaledBy(autoscaler, instead string) Refusal {
 	return Refusal{Why: "The number of its pods is set by " + autoscaler + ".", Instead: instead}

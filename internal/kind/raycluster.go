@@ -79,7 +79,8 @@ func rayGroups(spec ...string) func(map[string]any) []Group {
 			at := Under(spec, "workerGroupSpecs", strconv.Itoa(i))
 			groups = append(groups, Group{
 				Name: TextAt(worker, "groupName"), Template: Under(at, "template"), Number: Under(at, "replicas"),
-				Most: Under(at, "maxReplicas"), Sets: Under(at, "numOfHosts"), Worker: true, Scaled: i == 0,
+				Least: Under(at, "minReplicas"), Most: Under(at, "maxReplicas"), Sets: Under(at, "numOfHosts"),
+				Worker: true, Scaled: i == 0,
 			})
 		}
 		return groups

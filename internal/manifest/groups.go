@@ -64,6 +64,11 @@ func scale(c Compute, k kind.Kind, workload map[string]any) Errors {
 			requested, k.Kind, rest, dotted(g.Number), each)
 		return errs
 	}
+	if number < g.AtLeast {
+		errs.At(attribute, "requests %s, but the %s in manifest has at least %d: use a larger number, or set "+
+			"suspend = true.", podNumber(requested), k.Kind, rest+(g.AtLeast-g.Others)*each)
+		return errs
+	}
 	for _, path := range [][]string{g.Number, g.Also} {
 		if path != nil {
 			kind.SetAt(workload, path, number)
@@ -85,16 +90,34 @@ func numberFor(g kind.Group, workload map[string]any, groups []kind.Group, reque
 
 // ScaleError reports that a workload cannot have a number of pods.
 type ScaleError struct {
-	Fixed int64 // pods whose number cannot be set
-	Each  int64 // number of pods by which the others change; 0 if there are none
+	Fixed int64    // pods whose number cannot be set
+	Each  int64    // number of pods by which the others change; 0 if there are none
+	Least int64    // smallest number of pods, if that is the problem; otherwise 0
+	Field []string // that sets Least; nil if it is fixed
+	Fails bool     // whether fewer pods would fail the workload
 }
 
 func (e *ScaleError) Error() string {
-	if e.Each == 0 {
-		return fmt.Sprintf("all of its %d pods are in groups whose number cannot be set", e.Fixed)
+	switch {
+	case e.Fails:
+		return "its controller would count the removed pods as failed, and the job with them"
+	case e.Field != nil:
+		return fmt.Sprintf("it has at least %s (`%s`)", podNumber(e.Least), dotted(e.Field))
+	case e.Least > 0:
+		return "it has at least " + podNumber(e.Least)
+	case e.Each == 0:
+		return fmt.Sprintf("it only has %s whose number cannot be set", podNumber(e.Fixed))
 	}
-	return fmt.Sprintf("it has %d pods whose number cannot be set, and the others are added %d at a time", e.Fixed,
-		e.Each)
+	return fmt.Sprintf("it has %s whose number cannot be set, and the others are added %d at a time",
+		podNumber(e.Fixed), e.Each)
+}
+
+// podNumber formats a number of pods.
+func podNumber(n int64) string {
+	if n == 1 {
+		return "1 pod"
+	}
+	return fmt.Sprintf("%d pods", n)
 }
 
 // Scale sets the number of pods of an existing workload of a kind that Scales. It returns a [ScaleError] if the
@@ -107,6 +130,9 @@ func Scale(workload map[string]any, of *kind.Workload, pods int64) error {
 	}
 	g := groups[i]
 	number, rest, ok := numberFor(g, workload, groups, pods)
+	if tooFew := tooFewPods(workload, g, rest); pods < tooFew.Least {
+		return tooFew
+	}
 	if !ok {
 		return &ScaleError{Fixed: rest, Each: g.SetCount(workload)}
 	}
@@ -114,12 +140,25 @@ func Scale(workload map[string]any, of *kind.Workload, pods int64) error {
 	if !set {
 		current = g.Absent
 	}
+	if g.OnlyGrows && number < current && !IsSuspended(workload, of) {
+		return &ScaleError{Fails: true}
+	}
 	if also, has := kind.NumberAt(workload, g.Also); has && also == current {
 		kind.SetAt(workload, g.Also, number)
 	}
 	kind.SetAt(workload, g.Number, number)
 	raiseLimit(workload, g)
 	return nil
+}
+
+// tooFewPods is the error for fewer pods than a workload with the rest of them in other groups can have.
+func tooFewPods(workload map[string]any, g kind.Group, rest int64) *ScaleError {
+	each := g.SetCount(workload)
+	e := &ScaleError{Least: rest + max(g.Minimum(workload)-g.Others, 0)*each, Each: each}
+	if least, _ := kind.NumberAt(workload, g.Least); least > 0 {
+		e.Field = g.Least
+	}
+	return e
 }
 
 // raiseLimit sets the largest allowed number of a group to its number, unless it is larger.

@@ -2,6 +2,7 @@ package manifest_test
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"testing"
 
@@ -209,4 +210,58 @@ func TestScaleSetsTheGroupWhoseNumberCanBeSet(t *testing.T) {
 	if err := manifest.Scale(onlyHead, workloadOf("raycluster"), 4); !errors.As(err, &impossible) {
 		t.Errorf("the error is %v, want a ScaleError", err)
 	}
+}
+
+func TestScaleRefusesFewerPodsThanTheControllerKeeps(t *testing.T) {
+	t.Parallel()
+	ray := map[string]any{"workerGroupSpecs": []any{map[string]any{"replicas": int64(3), "minReplicas": int64(2),
+		"maxReplicas": int64(3), "numOfHosts": int64(2)}}}
+	groups := map[string]any{"replicas": int64(3), "leaderWorkerTemplate": map[string]any{"size": int64(2)}}
+	led := map[string]any{"leaderWorkerTemplate": map[string]any{"size": int64(3), "leaderTemplate": map[string]any{}}}
+	workers := map[string]any{"pytorchReplicaSpecs": map[string]any{"Worker": map[string]any{"replicas": int64(2)}}}
+	training := func(specs, policy string) map[string]any {
+		return map[string]any{specs: map[string]any{"Worker": map[string]any{"replicas": int64(2),
+			"restartPolicy": policy}}}
+	}
+	const one, fails = "it has at least 1 pod", "its controller would count the removed pods as failed, and the job with them"
+	for name, test := range map[string]struct {
+		mode string
+		spec map[string]any
+		pods int64
+		want string // "" for none
+	}{
+		"the limit of a RayCluster": {"raycluster", ray, 5, ""},
+		"below the limit of a RayCluster": {"raycluster", ray, 3,
+			"it has at least 5 pods (`spec.workerGroupSpecs.0.minReplicas`)"},
+		"groups of one pod":   {"leaderworkerset", groups, 3, ""},
+		"groups without pods": {"leaderworkerset", groups, 0, "it has at least 3 pods"},
+		"only leaders":        {"leaderworkerset", led, 1, ""},
+		"not even leaders":    {"leaderworkerset", led, 0, one},
+		"one worker":          {"pytorchjob", workers, 1, ""},
+		"a job without pods":  {"pytorchjob", workers, 0, one},
+		"the master of a job": {"pytorchjob", withMaster(), 1, ""},
+		"not even the master": {"pytorchjob", withMaster(), 0, one},
+		"a job that fails":    {"tfjob", training("tfReplicaSpecs", "OnFailure"), 1, fails},
+		"a job that grows":    {"tfjob", training("tfReplicaSpecs", "OnFailure"), 3, ""},
+		"a job that restarts": {"xgboostjob", training("xgbReplicaSpecs", "ExitCode"), 1, ""},
+		"no retries":          {"xgboostjob", training("xgbReplicaSpecs", "OnFailure"), 1, fails},
+		"not a number of pods": {"raycluster", ray, 6,
+			"it has 1 pod whose number cannot be set, and the others are added 2 at a time"},
+		"no group that scales": {"raycluster", map[string]any{}, 2, "it only has 1 pod whose number cannot be set"},
+	} {
+		workload, _ := kind.Copy(labelled(test.spec, nil)).(map[string]any)
+		before := kind.Copy(workload)
+		err := manifest.Scale(workload, workloadOf(test.mode), test.pods)
+		if got := fmt.Sprint(err); err == nil && test.want != "" || err != nil && got != test.want {
+			t.Errorf("%s: the error is %v, want %q", name, err, test.want)
+		}
+		if err != nil && !reflect.DeepEqual(workload, before) {
+			t.Errorf("%s: changed to %v", name, workload)
+		}
+	}
+}
+
+func withMaster() map[string]any {
+	return map[string]any{"pytorchReplicaSpecs": map[string]any{"Master": map[string]any{},
+		"Worker": map[string]any{"replicas": int64(2)}}}
 }

@@ -165,21 +165,28 @@ func start(t *testing.T, cli *acctest.CLI, action, until string) *invocation {
 // fails waits for the end of the action, which must fail with texts in its output.
 func (i *invocation) fails(within time.Duration, want ...string) {
 	i.t.Helper()
-	select {
-	case err := <-i.done:
-		if err == nil {
-			i.t.Errorf("the action succeeded:\n%s", i.output())
-		}
-	case <-time.After(within):
-		_ = syscall.Kill(-i.pid, syscall.SIGKILL)
-		i.t.Fatalf("still running after %v:\n%s", within, i.output())
+	if err := i.end(within); err == nil {
+		i.t.Errorf("the action succeeded:\n%s", i.output())
 	}
 	for _, want := range want {
 		if !strings.Contains(unwrapped(i.output()), want) {
 			i.t.Errorf("the output does not contain %q:\n%s", want, i.output())
 		}
 	}
-	acctest.ExpectNoProcess(i.t, i.pid)
+}
+
+// end waits for the end of the action, and returns its error.
+func (i *invocation) end(within time.Duration) error {
+	i.t.Helper()
+	select {
+	case err := <-i.done:
+		acctest.ExpectNoProcess(i.t, i.pid)
+		return err
+	case <-time.After(within):
+		_ = syscall.Kill(-i.pid, syscall.SIGKILL)
+		i.t.Fatalf("still running after %v:\n%s", within, i.output())
+		return nil
+	}
 }
 
 func (i *invocation) interrupt() {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
 
@@ -57,7 +58,7 @@ func TestE2EActionsRunInAdoptedWorkloads(t *testing.T) {
 		cluster.Kubectl(t, "create", "job", "-n", ns, "cronjob-now", "--from=cronjob/cronjob")
 		cluster.Kubectl(t, "wait", "-n", ns, "--for=condition=Ready", "pods", "--all", "--timeout=60s")
 	})
-	expectActions(t, cli, config, slices.Sorted(maps.Keys(workloadsOfAnother())))
+	expectActions(t, cli, config, slices.Sorted(maps.Keys(workloadsOfAnother())), 1)
 }
 
 // createToken creates the Secret that the pods of podOfAnother use.
@@ -82,10 +83,11 @@ func adopted(t *testing.T, cli *acctest.CLI, namespace string, workloads map[str
 	return strings.ReplaceAll(config, "  provider = kt\n", "") // only allowed without a configuration
 }
 
-// expectActions applies a configuration and runs actions on its computes of podOfAnother.
-func expectActions(t *testing.T, cli *acctest.CLI, config string, computes []string) {
+// expectActions applies a configuration and runs actions on its computes, which have so many pods of podOfAnother each.
+func expectActions(t *testing.T, cli *acctest.CLI, config string, computes []string, pods int) {
 	t.Helper()
 	config += "variable \"code\" { default = \"0\" }\n"
+	saved := "Checkpoint of " + ready.Number(pods, "pod") + " completed"
 	for _, name := range computes {
 		of := func(kind, attributes string) string {
 			return strings.Replace(action(kind, name, attributes), "kt_compute.server", "kt_compute."+name, 1)
@@ -104,7 +106,7 @@ func expectActions(t *testing.T, cli *acctest.CLI, config string, computes []str
 		}{
 			"kt_run":        {want: []string{"hello (hidden)", "Command exited with 0 in pod " + name}},
 			"kt_logs":       {want: []string{"listening on port 8080"}},
-			"kt_checkpoint": {want: []string{"saving (hidden)", "Checkpoint of 1 pod completed"}},
+			"kt_checkpoint": {want: []string{"saving (hidden)", saved}},
 			"kt_checkpoint that fails": {args: []string{"-var", "code=5"}, fails: true,
 				want: []string{"saving (hidden)", "exited with 5"}},
 		} {

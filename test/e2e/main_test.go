@@ -51,10 +51,7 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	arguments := []string{
-		"--kubelet", "--node", "name=cpu-0",
-		"--crds", acctest.Testdata("skytorch-compute-crd.yaml"),
-	}
+	arguments := []string{"--node", "name=cpu-0", "--crds", acctest.Testdata("skytorch-compute-crd.yaml")}
 	server := filepath.Join(acctest.Root(), "bin", "tensor-server.tar")
 	if serverImage, err = imageIn(server); err != nil {
 		return 1, fmt.Errorf("%w; build it with: make tensor-image", err)
@@ -68,11 +65,15 @@ func run(m *testing.M) (code int, err error) {
 		}
 		arguments = append(arguments, "--image", archive)
 	}
-	start := acctest.StartCluster
+	start, nodes := acctest.StartCluster, "--kubelet"
 	if os.Getenv("KT_ECOSYSTEM") != "" {
-		start = acctest.StartEcosystem
+		start, nodes = acctest.StartEcosystem, "--kubelet=2"
+		// KubeRay's init container of workers runs ray in a shell, which the images do not contain.
+		if err := os.Setenv("ENABLE_INIT_CONTAINER_INJECTION", "false"); err != nil {
+			return 1, err
+		}
 	}
-	if cluster, err = start(arguments...); err != nil {
+	if cluster, err = start(append(arguments, nodes)...); err != nil {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, cluster.Stop()) }()

@@ -34,8 +34,8 @@ type Options struct {
 	Port       int             // of the API server on 127.0.0.1; 0 selects a free port
 	Nodes      []nodespec.Node // fake nodes
 	CRDs       []string        // files or directories of YAML to apply before the cluster is ready
-	Kubelet    bool            // also start a real node with containerd
-	Images     []string        // archives of images for the real node
+	RealNodes  int             // number of real nodes with containerd to start, too
+	Images     []string        // archives of images for the real nodes
 	AuditLog   string          // file for the API server's audit log; empty for none
 	Verbose    bool            // log to stderr rather than to a file in Dir
 
@@ -45,7 +45,7 @@ type Options struct {
 // LogFile returns the log file of the components, which is used unless Verbose is set.
 func (o Options) LogFile() string { return filepath.Join(o.Dir, "devcluster.log") }
 
-// NodeLogFile returns the log file of containerd and the kubelet of the real node.
+// NodeLogFile returns the log file of containerd and the kubelet of the real nodes.
 func (o Options) NodeLogFile() string { return filepath.Join(o.Dir, "node.log") }
 
 // DataDir returns the directory in Dir with keys and data, from which a cluster can be restarted.
@@ -70,10 +70,11 @@ func Parse(args []string, stderr io.Writer) (Options, error) {
 			"without GPUs)")
 	flags.StringArrayVar(&opts.CRDs, "crds", nil, "file or directory of CustomResourceDefinitions to create before "+
 		"the cluster is ready; repeatable")
-	flags.BoolVar(&opts.Kubelet, "kubelet", false,
-		"also start a real node, real-0, for pods that select and tolerate kt.dev/real; requires root and containerd")
+	flags.IntVar(&opts.RealNodes, "kubelet", 0, "also start a real node, real-0, for pods that select and tolerate "+
+		"kt.dev/real, or this `number` of them; requires root and containerd")
+	flags.Lookup("kubelet").NoOptDefVal = "1"
 	flags.StringArrayVar(&opts.Images, "image", nil,
-		"archive of a container image to import into the real node; repeatable")
+		"archive of a container image to import into each real node; repeatable")
 	flags.StringVar(&opts.AuditLog, "audit-log", "",
 		"file for the API server's audit log: one JSON line per request, at level Metadata")
 	flags.BoolVar(&opts.Verbose, "verbose", false, "log to stderr instead of devcluster.log in the directory")
@@ -87,7 +88,10 @@ func Parse(args []string, stderr io.Writer) (Options, error) {
 	if opts.Port < 0 || opts.Port > 65535 {
 		return Options{}, fmt.Errorf("--port %d is not a port: use a number from 0 to 65535", opts.Port)
 	}
-	if len(opts.Images) > 0 && !opts.Kubelet {
+	if opts.RealNodes < 0 {
+		return Options{}, fmt.Errorf("--kubelet=%d is not a number of nodes", opts.RealNodes)
+	}
+	if len(opts.Images) > 0 && opts.RealNodes == 0 {
 		return Options{}, errors.New("--image requires a real node: add --kubelet")
 	}
 	for _, image := range opts.Images {

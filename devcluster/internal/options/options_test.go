@@ -30,8 +30,8 @@ func TestParse(t *testing.T) {
 	if len(got.Nodes) != 2 || got.Nodes[0].Product != "L4" || got.Nodes[1].Name != "b" {
 		t.Errorf("nodes %+v", got.Nodes)
 	}
-	if !got.Kubelet || len(got.Images) != 1 {
-		t.Errorf("kubelet %t, images %q", got.Kubelet, got.Images)
+	if got.RealNodes != 1 || len(got.Images) != 1 {
+		t.Errorf("%d real nodes, images %q", got.RealNodes, got.Images)
 	}
 	// A comma is part of the path: each flag sets one path.
 	if len(got.CRDs) != 2 || got.CRDs[1] != "y,z" {
@@ -42,7 +42,8 @@ func TestParse(t *testing.T) {
 func TestParseDefaults(t *testing.T) {
 	t.Parallel()
 	got, err := Parse(nil, io.Discard)
-	if err != nil || got.Dir != "" || got.Kubelet || got.Port != 0 || len(got.Nodes) != len(nodespec.Defaults()) {
+	if err != nil || got.Dir != "" || got.RealNodes != 0 || got.Port != 0 ||
+		len(got.Nodes) != len(nodespec.Defaults()) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -56,6 +57,7 @@ func TestParseRejectsInvalidFlags(t *testing.T) {
 		"a negative port":            {"--port=-1", "not a port"},
 		"a node without name":        {"--node=gpus=1", "--node: "},
 		"a port that is no integer":  {"--port=x", "invalid argument"},
+		"a negative number of nodes": {"--kubelet=-1", "is not a number of nodes"},
 		"an image without --kubelet": {"--image=options_test.go", "add --kubelet"},
 		"a missing image":            {"--kubelet --image=nowhere.tar", "no such file"},
 	} {

@@ -102,7 +102,7 @@ func (c Config) writeFiles(cniBin string) error {
 		Bridge:  c.bridge(),
 		Address: fmt.Sprintf("%s/%d", c.Address(), c.Network.Bits()),
 		Cgroup:  c.cgroup(),
-		Node:    Name,
+		Node:    c.Name,
 		NodeIP:  c.Address().String(),
 	})
 	if err != nil {

@@ -17,7 +17,7 @@ var errLinux = errors.New("--kubelet requires Linux to run containers")
 func Check() error { return errLinux }
 
 // FreeNetwork returns a network that this machine does not use.
-func FreeNetwork() (netip.Prefix, error) { return netip.Prefix{}, errLinux }
+func FreeNetwork([]netip.Prefix) (netip.Prefix, error) { return netip.Prefix{}, errLinux }
 
 // Run starts the node.
 func Run(context.Context, Config) error { return errLinux }

@@ -1,7 +1,7 @@
-// Package realnode runs one real node with containerd and a kubelet, which really runs pods.
+// Package realnode runs real nodes, each with containerd and a kubelet, which really run pods.
 //
-// Both are started by an init process (Init) in a separate PID and mount namespace, with a separate /run and /var. The
-// built-in paths of containerd, CNI and the kubelet therefore never conflict with those of the machine. When init
+// The two are started by an init process (Init) in a separate PID and mount namespace, with a separate /run and /var.
+// The built-in paths of containerd, CNI and the kubelet therefore never conflict with those of the machine. When init
 // exits, the kernel stops all processes and removes all mounts. In addition, a node has a bridge and a cgroup, which
 // init removes even if the dev cluster is killed.
 package realnode
@@ -18,8 +18,6 @@ import (
 )
 
 const (
-	// Name is the name of the node.
-	Name = "real-0"
 	// Key is the key of the node's label (value "true") and taint, so that only pods that select it run there.
 	Key = "kt.dev/real"
 	// PauseImage is the image of the container that keeps the namespaces of a pod. This package creates it.
@@ -28,6 +26,9 @@ const (
 	Packages = "containerd runc containernetworking-plugins iproute2"
 )
 
+// Name returns the name of a node by its index.
+func Name(index int) string { return fmt.Sprintf("real-%d", index) }
+
 // Toleration lets a pod run on the node.
 func Toleration() corev1.Toleration {
 	return corev1.Toleration{Key: Key, Operator: corev1.TolerationOpExists}
@@ -35,11 +36,12 @@ func Toleration() corev1.Toleration {
 
 // Config configures the node.
 type Config struct {
+	Name       string       // see Name
 	Dir        string       // a separate directory on a disk, which the caller must remove
 	LogFile    string       // log of containerd and the kubelet
 	Network    netip.Prefix // a /24 for the addresses of pods, see PickNetwork
 	Images     []string     // archives of `docker save` or `make tensor-image` to import
-	Kubeconfig []byte       // kubeconfig of the kubelet, as the node Name
+	Kubeconfig []byte       // kubeconfig of the kubelet, as the node
 	ClientCA   []byte       // PEM; signs the API server's client certificate
 	ServerCert []byte       // PEM, for Address
 	ServerKey  []byte       // PEM

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -71,13 +72,13 @@ func cniPlugins() (string, error) {
 	return "", errors.New("the CNI plugins bridge, host-local and loopback")
 }
 
-// FreeNetwork returns a network that this machine does not use.
-func FreeNetwork() (netip.Prefix, error) {
+// FreeNetwork returns a network that this machine does not use, and that is none of those that are about to be used.
+func FreeNetwork(taken []netip.Prefix) (netip.Prefix, error) {
 	addresses, err := net.InterfaceAddrs()
 	if err != nil {
 		return netip.Prefix{}, err
 	}
-	var taken []netip.Prefix
+	taken = slices.Clone(taken)
 	for _, address := range addresses {
 		if prefix, err := netip.ParsePrefix(address.String()); err == nil {
 			taken = append(taken, prefix)

@@ -91,14 +91,18 @@ func (f Follow) replaced(ctx context.Context, c *kube.Cluster, settled ready.Ver
 	if err != nil {
 		return settled, err
 	}
+	return f.unlessMissing(pods, settled), nil
+}
+
+// unlessMissing returns the settled verdict if as many new pods are ready as were to be replaced, or if the workload is
+// complete, and starts no more pods.
+func (f Follow) unlessMissing(pods []*corev1.Pod, settled ready.Verdict) ready.Verdict {
 	done, left := ReplacedCount(pods, f.Replaced, f.Others)
-	continues := func(pod *corev1.Pod) bool { return !ready.PodEnded(pod) }
-	complete := len(pods) > 0 && !slices.ContainsFunc(pods, continues)
-	if left == 0 && (done >= len(f.Replaced) || complete) { // a Job that is complete starts no more pods
-		return settled, nil
+	if left == 0 && (done >= len(f.Replaced) || settled.Complete) {
+		return settled
 	}
 	return ready.Verdict{Message: fmt.Sprintf("%d of %d pods replaced", min(done, len(f.Replaced)-left),
-		len(f.Replaced))}, nil
+		len(f.Replaced))}
 }
 
 // ReplacedCount returns the number of new pods that are ready or complete, and the number of old pods that are left.

@@ -21,13 +21,14 @@ func followJob(c *converter, m *model, before, after *manifest.Compute) {
 	}
 }
 
-// followDistribute updates the number of workers, and the settings of Ray.
+// followDistribute updates the number of workers, and the settings of Ray, unless they are those of manifest.
 func followDistribute(c *converter, m *model, before, after *manifest.Compute) {
 	was, is := manifest.Distribute{}, after.Distribute
 	if before.Distribute != nil {
 		was = *before.Distribute
 	}
-	if is == nil || before.Distribute != nil && reflect.DeepEqual(was, *is) {
+	if is == nil || before.Distribute != nil && reflect.DeepEqual(was, *is) ||
+		m.Distribute.IsNull() && !m.Manifest.IsNull() {
 		return
 	}
 	args := was.Args

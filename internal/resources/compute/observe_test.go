@@ -254,3 +254,19 @@ func TestAdoptReadsZeroReplicasAsSuspended(t *testing.T) {
 		t.Errorf("suspend %s, replicas %s", m.Suspend, m.Replicas)
 	}
 }
+
+// The number of workers is that of replicas. An attribute that the configuration lacks would be a change in every plan
+// after the number is the former one again.
+func TestFollowDoesNotDistributeARayClusterOfAManifest(t *testing.T) {
+	t.Parallel()
+	ray := func(workers int64) manifest.Compute {
+		return manifest.Compute{Replicas: workers, Distribute: &manifest.Distribute{Type: "ray", Workers: workers}}
+	}
+	m := planned(t, func(m *model) { m.Manifest = tf.DocumentOf("{kind: RayCluster}") })
+	if diags := m.follow(t.Context(), ray(2), ray(3)); diags.HasError() {
+		t.Fatal(diags)
+	}
+	if !m.Distribute.IsNull() || m.Replicas.ValueInt64() != 3 {
+		t.Errorf("distribute %s, replicas %s", m.Distribute, m.Replicas)
+	}
+}

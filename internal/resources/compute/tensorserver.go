@@ -8,6 +8,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
 // replaceIfImmutable plans a replacement if a field changes that the API server allows to change but the operator does
@@ -17,7 +18,12 @@ func (p *planner) replaceIfImmutable(ctx context.Context) {
 	if before == nil || after == nil || before.GroupVersionKind() != after.GroupVersionKind() {
 		return
 	}
-	for _, field := range kind.WorkloadOf(after.GroupVersionKind().GroupKind()).CreationOnly {
+	of := kind.WorkloadOf(after.GroupVersionKind().GroupKind())
+	if kind.LosesPods(of, before.Object, after.Object) && !manifest.IsSuspended(before.Object, of) &&
+		!manifest.IsSuspended(after.Object, of) {
+		p.replaceObjects() // the controller would fail it
+	}
+	for _, field := range of.CreationOnly {
 		was, _, _ := unstructured.NestedFieldNoCopy(before.Object, field...)
 		is, _, _ := unstructured.NestedFieldNoCopy(after.Object, field...)
 		if !equality.Semantic.DeepEqual(was, is) &&

@@ -41,6 +41,38 @@ func TestAccActionsRefuseWhatAnAutoscalerWouldRevert(t *testing.T) {
 	}
 }
 
+// An autoscaler sets the number of groups, of which the number of pods is a multiple.
+func TestAccScaleRefusesAnAutoscaledLeaderWorkerSet(t *testing.T) {
+	t.Parallel()
+	withCRDs.Started(t)
+	ns := withCRDs.Namespace(t)
+	withCRDs.Apply(t, "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: trainer, "+
+		"labels: {kubetorch.com/service: trainer}}\nspec: "+specs()["LeaderWorkerSet"]+"\n---\n"+
+		"apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: ours}\nspec: {scaleTargetRef: "+
+		"{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, name: trainer}, minReplicas: 1, "+
+		"maxReplicas: 4, metrics: [{type: External, external: {metric: {name: missing}, target: {type: AverageValue, "+
+		"averageValue: 1}}}]}\n", "-n", ns)
+	acctest.ExpectText(t, invoke(t, withCRDs, "kt_scale", map[string]any{"id": ns + "/trainer", "replicas": 4,
+		"wait": false}).String(), "Cannot scale LeaderWorkerSet", "HorizontalPodAutoscaler "+ns+"/ours sets the number")
+}
+
+// KubeRay does not start fewer workers than the minimum of their group, whatever their number is.
+func TestAccScaleRefusesFewerPodsThanARayClusterKeeps(t *testing.T) {
+	t.Parallel()
+	withCRDs.Started(t)
+	ns := withCRDs.Namespace(t)
+	spec := strings.Replace(rayCluster, "minReplicas: 0", "minReplicas: 1", 1)
+	withCRDs.Apply(t, "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: trainer, labels: "+
+		"{kubetorch.com/service: trainer}}\nspec: "+spec+"\n", "-n", ns)
+	act := func(replicas int) string {
+		return invoke(t, withCRDs, "kt_scale", map[string]any{"id": ns + "/trainer", "replicas": replicas,
+			"wait": false}).String()
+	}
+	acctest.ExpectText(t, act(1), "Invalid number of pods", "at least 2 pods (`spec.workerGroupSpecs.0.minReplicas`)",
+		"Next step: Use a larger number, or stop all pods with `kt_suspend`.", "The action has not changed anything.")
+	acctest.ExpectText(t, act(3), "from 2 to 3 pods.")
+}
+
 // KubeRay would report that such a RayJob has failed.
 func TestAccRayJobThatKeepsItsClusterIsNotSuspended(t *testing.T) {
 	t.Parallel()

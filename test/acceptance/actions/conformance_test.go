@@ -146,17 +146,19 @@ func (s *suite) bodiesOf(members []member) map[string]string {
 	return bodies
 }
 
-// change applies the configuration of members, and expects that the plan updates an attribute of each in place.
+// change applies the configuration of members, and expects that the plan updates an attribute of each in place, or
+// replaces those that would fail with fewer pods.
 func (s *suite) change(members []member, attribute func(member) string) {
 	s.t.Helper()
-	before := map[string]map[string]any{}
+	before, live := map[string]map[string]any{}, s.live()
 	for _, m := range members {
 		before[m.name()] = s.sent(m)
 	}
 	plans := s.computes.Change(s.t, s.bodiesOf(members))
 	for _, m := range members {
 		p, want := plans[m.name()], core.Update
-		if m.replacedByLabels(before[m.name()], s.sent(m)) {
+		if m.replacedByLabels(before[m.name()], s.sent(m)) ||
+			kind.LosesPods(m.kind.Workload, live[m.name()].Object, s.sent(m)) {
 			want = core.Replace
 		}
 		if p.Action != want || !slices.Contains(p.Attributes(), attribute(m)) {

@@ -22,7 +22,8 @@ const (
 	selected   = `selector: {matchLabels: {kubetorch.com/service: trainer}}, `
 	rayCluster = `{headGroupSpec: {rayStartParams: {}, ` + template + `}, workerGroupSpecs: [{groupName: w, ` +
 		`replicas: 1, minReplicas: 0, maxReplicas: 1, rayStartParams: {}, ` + template + `}]}`
-	roles = `{Master: {replicas: 1, ` + jobTemplate + `}, Worker: {replicas: 1, ` + jobTemplate + `}}`
+	roles = `{Master: {replicas: 1, restartPolicy: OnFailure, ` + jobTemplate + `}, ` +
+		`Worker: {replicas: 1, restartPolicy: OnFailure, ` + jobTemplate + `}}`
 )
 
 // specs returns the spec of a workload with two pods, by kind.
@@ -125,6 +126,11 @@ func (w *workload) invoke(o kind.Operation, action string, attributes map[string
 	maps.Copy(all, attributes)
 	r := invoke(w.t, withCRDs, "kt_"+action, all)
 	refusal, refused := w.kind.Refuses[o]
+	if some := w.kind.RefusesSome[o]; some != nil {
+		if r := some(w.live().Object); r != nil {
+			refusal, refused = *r, true
+		}
+	}
 	if !refused {
 		if len(r.errors) > 0 {
 			w.t.Fatalf("kt_%s failed:\n%s", action, r)

@@ -21,6 +21,7 @@ func main() {
 	port := flag.Int("port", 8080, "port to listen on")
 	start := flag.Duration("start", 0, "time before the server listens, as for loading weights")
 	drain := flag.Duration("drain", 0, "time after SIGTERM in which new requests are still answered")
+	code := flag.Int("exit", 0, "exit code after SIGTERM; 143 is that of a program that does not handle it")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	err := serve(ctx, *port, *start, *drain)
@@ -28,6 +29,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	os.Exit(*code)
 }
 
 func serve(ctx context.Context, port int, start, drain time.Duration) error {
