@@ -334,7 +334,8 @@ func FuzzDownload(f *testing.F) {
 		const size = 5
 		got, err := download(t.Context(), c, 0, size)
 		if err != nil {
-			if class := tensor.ClassOf(err); bytes.Equal(raw, complete) || class != tensor.Violation && class != tensor.TooLarge {
+			if class := tensor.ClassOf(err); bytes.Equal(raw, complete) ||
+				class != tensor.Violation && class != tensor.TooLarge {
 				t.Errorf("class %d: %v", class, err)
 			}
 			return
