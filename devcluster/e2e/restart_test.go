@@ -58,7 +58,6 @@ func TestClusterRestartsWithItsData(t *testing.T) {
 			if now.UID != deployment.UID {
 				t.Errorf("the UID of the Deployment is %s, but before the restart it was %s", now.UID, deployment.UID)
 			}
-			c.available(t, "before", "web", 1)
 			// The restarted cluster runs new workloads.
 			c.deploy(t, "before", "another", 1, corev1.PodSpec{Containers: []corev1.Container{{Name: "main",
 				Image: "nginx"}}})

@@ -72,7 +72,7 @@ func TestRegistrationRejectsInvalidFiles(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ content, want string }{
 		"a file without configurations": {"apiVersion: v1\nkind: Service\n", "no webhook configuration found"},
-		"a file that is not YAML":       {"a: [", "yaml"},
+		"a file that is not YAML":       {"a: [", "converting YAML to JSON"},
 		"a webhook without a path": {"kind: MutatingWebhookConfiguration\nmetadata: {name: m}\nwebhooks: [{name: a}]\n",
 			"m: webhooks[0] has no clientConfig.service.path"},
 		"a webhook that is not an object": {"kind: MutatingWebhookConfiguration\nmetadata: {name: m}\nwebhooks: [3]\n",

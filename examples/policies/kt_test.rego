@@ -36,8 +36,9 @@ test_gpus_need_a_queue if {
 }
 
 test_a_queue_of_the_pods_is_enough if {
-	pods := {"metadata": {"labels": {"kai.scheduler/queue": "team"}}, "spec": compliant.spec.template.spec}
-	count(deny) == 0 with input as planned({"spec": {"template": pods}})
+	template := {"metadata": {"labels": {"kai.scheduler/queue": "team"}}, "spec": compliant.spec.template.spec}
+	count(deny) == 0 with input as planned({"spec": {"template": template}})
+	count(pods) == 1 with input as planned({"spec": {"template": template}})
 }
 
 test_images_need_a_fixed_version if {

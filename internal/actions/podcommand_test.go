@@ -36,7 +36,7 @@ func TestCommandsRunInSidecars(t *testing.T) {
 		command := podCommand{container: container, parallelism: 1,
 			printer: c.printer(outputModel{MaskSecrets: types.BoolValue(false)})}
 		err := c.run(ended, []*corev1.Pod{pod}, command)
-		if exists := err != nil && !strings.Contains(err.Error(), "Container does not exist"); exists != want {
+		if missing := err != nil && strings.Contains(err.Error(), "Container does not exist"); missing == want {
 			t.Errorf("%q: %v", container, err)
 		}
 	}

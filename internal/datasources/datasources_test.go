@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	resourceschema "github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -182,6 +183,7 @@ func TestNullElementsAreRejected(t *testing.T) {
 	null := types.StringNull()
 	list := validator.ListRequest{ConfigValue: types.ListValueMust(types.StringType, []attr.Value{null})}
 	entries := validator.MapRequest{ConfigValue: types.MapValueMust(types.StringType, map[string]attr.Value{"a": null})}
+	checked := 0
 	for _, source := range All() {
 		var meta datasource.MetadataResponse
 		source().Metadata(t.Context(), datasource.MetadataRequest{ProviderTypeName: "kt"}, &meta)
@@ -190,13 +192,13 @@ func TestNullElementsAreRejected(t *testing.T) {
 		for name, attribute := range described.Schema.Attributes {
 			var rejected diag.Diagnostics
 			switch attribute := attribute.(type) {
-			case schema.ListAttribute:
+			case resourceschema.ListAttribute:
 				for _, v := range attribute.Validators {
 					var resp validator.ListResponse
 					v.ValidateList(t.Context(), list, &resp)
 					rejected.Append(resp.Diagnostics...)
 				}
-			case schema.MapAttribute:
+			case resourceschema.MapAttribute:
 				for _, v := range attribute.Validators {
 					var resp validator.MapResponse
 					v.ValidateMap(t.Context(), entries, &resp)
@@ -205,10 +207,17 @@ func TestNullElementsAreRejected(t *testing.T) {
 			default:
 				continue
 			}
-			if attribute.IsOptional() && !rejected.HasError() {
+			if !attribute.IsOptional() {
+				continue
+			}
+			checked++
+			if !rejected.HasError() {
 				t.Errorf("%s.%s accepts null", meta.TypeName, name)
 			}
 		}
+	}
+	if checked < 4 {
+		t.Errorf("only %d attributes checked", checked)
 	}
 }
 

@@ -50,7 +50,7 @@ func TestUnresponsiveAddressIsDialedOnce(t *testing.T) {
 	var unresponsive addresses
 	expired, cancel := context.WithTimeout(t.Context(), 0)
 	defer cancel()
-	if _, err := unresponsive.dial(expired, "192.0.2.1:50051"); errors.Is(err, errUnresponsive) ||
+	if _, err := unresponsive.dial(expired, "192.0.2.1:50051"); err == nil || errors.Is(err, errUnresponsive) ||
 		!errors.Is(expired.Err(), context.DeadlineExceeded) {
 		t.Fatalf("first dial: %v", err)
 	}

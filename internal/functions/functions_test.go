@@ -141,12 +141,14 @@ func TestManifestsNamesTheInvalidArgument(t *testing.T) {
 			"The value of replicas must be a number, but is a string"},
 		"wrong nested type": {map[string]any{"name": "web", "env_vars": map[string]any{"A": []any{}}},
 			`env_vars["A"] must be a string, but is a list`},
-		"no name":            {map[string]any{"gpus": 1}, "name"},
-		"rule of the schema": {map[string]any{"name": "web", "replicas": -1}, "replicas"},
+		"no name": {map[string]any{"gpus": 1}, "name: Missing Configuration for Required Attribute"},
+		"rule of the schema": {map[string]any{"name": "web", "replicas": -1},
+			"replicas: Invalid Attribute Value: Attribute replicas value must be between"},
 		"rule for combinations": {map[string]any{"name": "web", "replicas": 2, "autoscale": map[string]any{}},
-			"replicas"},
-		"computed attribute": {map[string]any{"name": "web", "uid": "a"}, "uid"},
-		"quantity":           {map[string]any{"name": "web", "memory": "4gi"}, `did you mean "4Gi"`},
+			"replicas and autoscale cannot both be set"},
+		"computed attribute": {map[string]any{"name": "web", "uid": "a"},
+			"uid: Invalid Configuration for Read-Only Attribute"},
+		"quantity": {map[string]any{"name": "web", "memory": "4gi"}, `did you mean "4Gi"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -54,8 +54,7 @@ func restartByStrategy(workload map[string]any) Restart {
 func runsToCompletion() map[Operation]Refusal {
 	return map[Operation]Refusal{Restarting: {
 		Why: "Its pods run to completion, and its controller would count deleted pods as failed.",
-		Instead: "{Replace the object}. Or use `kt_suspend` and then `kt_resume`, which delete all pods and start " +
-			"new ones.",
+		Instead: "{Replace the object}. Or suspend it and then resume it, which deletes all pods and starts new ones.",
 	}}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -56,6 +57,18 @@ func TestNamesChooseNoPath(t *testing.T) {
 			_, err := c.Discovery.served(ctx, schema.GroupVersion{Group: ref.Namespace, Version: ref.Name}, "Run")
 			return err
 		},
+	}
+	// The requests reach the server with a valid name.
+	for what, request := range requests {
+		var received atomic.Bool
+		cluster := clusterOf(t, kubetest.API{Answer: func(string, string, *http.Request) (int, any) {
+			received.Store(true)
+			return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
+		}})
+		_ = request(t.Context(), cluster, Ref{Kind: kind.Secret(), Namespace: "ml", Name: "a"})
+		if !received.Load() {
+			t.Errorf("%s sends no request", what)
+		}
 	}
 	for _, text := range []string{"..", ".", "a/b", "../../kube-system/services/http:evil:80/proxy/shutdown", "%2e%2e",
 		"a%2fb"} {

@@ -1,6 +1,8 @@
 package manifest_test
 
 import (
+	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -58,7 +60,17 @@ func FuzzParseDocument(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		object, err := manifest.ParseDocument(text)
 		if (object == nil) == (err == nil) {
-			t.Errorf("object %v, error %v", object, err)
+			t.Fatalf("object %v, error %v", object, err)
+		}
+		if err != nil {
+			return
+		}
+		asJSON, err := json.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := manifest.ParseDocument(string(asJSON)); err != nil || !reflect.DeepEqual(again, object) {
+			t.Errorf("%s is read as %v, %v; want %v", asJSON, again, err, object)
 		}
 	})
 }

@@ -112,6 +112,11 @@ func FuzzHideEnvVars(f *testing.F) {
 			value != "(env_vars."+name+")" {
 			t.Errorf("the value is shown: %v", hidden)
 		}
+		const line = `export PATH="$PATH:/x"`
+		if name == "PATH" && value == "$PATH:/x" && strings.Count(script, line) == 1 &&
+			strings.Contains(toJSON(t, hidden.Object), strings.Trim(toJSON(t, "\n"+line+"\n"), `"`)) {
+			t.Errorf("the script shows the value: %v", hidden)
+		}
 		manifest.ShowEnvVars(hidden, manifest.EnvValues{manifest.MainContainer: values})
 		if diff := cmp.Diff(live, hidden); diff != "" {
 			t.Errorf("shown again:\n%s", diff)

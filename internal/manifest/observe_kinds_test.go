@@ -96,11 +96,13 @@ func TestObserveReadsTheImageSetup(t *testing.T) {
 // The selectors of routes are not an endpoint.
 func TestObserveEndpointOfEveryKind(t *testing.T) {
 	t.Parallel()
+	services := 0
 	for name, c := range kindGoldens(t) {
 		for _, o := range render(t, c) {
 			if manifest.RoleOf(o.GroupVersionKind()) != manifest.RoleService {
 				continue
 			}
+			services++
 			var want *manifest.Endpoint
 			if c.Manifest == nil && len(c.Selector) > 0 {
 				want = &manifest.Endpoint{Selector: c.Selector}
@@ -109,6 +111,9 @@ func TestObserveEndpointOfEveryKind(t *testing.T) {
 				t.Errorf("%s, %s: -want +got:\n%s", name, manifest.Key(o), diff)
 			}
 		}
+	}
+	if services == 0 {
+		t.Error("no kind has a Service")
 	}
 	if got := manifest.ObserveEndpoint(nil); got != nil {
 		t.Errorf("no Service selects %v", got)

@@ -13,11 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -270,31 +267,6 @@ func TestRenderedObjectsMatchTheGoldenFiles(t *testing.T) {
 			}
 			if diff := cmp.Diff(string(want), got); diff != "" {
 				t.Errorf("%s differs (-want +got); -update writes it anew:\n%s", file, diff)
-			}
-		})
-	}
-}
-
-func TestRenderedObjectsHaveOnlyFieldsOfTheAPI(t *testing.T) {
-	t.Parallel()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{appsv1.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for name, c := range allGoldens(t) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for _, o := range render(t, c) {
-				typed, err := scheme.New(o.GroupVersionKind())
-				if err != nil {
-					continue // of a CRD
-				}
-				if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, typed,
-					true); err != nil {
-					t.Errorf("%s: %v", manifest.Key(o), err)
-				}
 			}
 		})
 	}

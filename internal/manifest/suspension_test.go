@@ -167,9 +167,12 @@ func TestOnlyTheRecordOfTheCurrentSuspensionCounts(t *testing.T) {
 		if stale := record == ""; stale != test.stale {
 			t.Errorf("%s: stale is %t, want %t", name, stale, test.stale)
 		}
-		if err := manifest.Resume(test.object, of, 0); test.stale && test.mode != "raycluster" &&
-			!errors.Is(err, manifest.ErrReplicasUnknown) {
-			t.Errorf("%s: the error of Resume is %v, want ErrReplicasUnknown", name, err)
+		var want error
+		if test.stale && test.mode != "raycluster" {
+			want = manifest.ErrReplicasUnknown
+		}
+		if err := manifest.Resume(test.object, of, 0); !errors.Is(err, want) {
+			t.Errorf("%s: the error of Resume is %v, want %v", name, err, want)
 		}
 	}
 }

@@ -100,6 +100,7 @@ func TestTensorServerIsOneObject(t *testing.T) {
 // A server-side apply rejects two mounts with the same name.
 func TestMountsOfTensorServersHaveUniqueNames(t *testing.T) {
 	t.Parallel()
+	mounts := 0
 	for name, c := range tensorServerGoldens(t) {
 		for _, o := range render(t, c) {
 			names := map[any]bool{}
@@ -108,12 +109,16 @@ func TestMountsOfTensorServersHaveUniqueNames(t *testing.T) {
 					!strings.HasSuffix(pointer, "/name") {
 					continue
 				}
+				mounts++
 				if names[value] {
 					t.Errorf("%s: two mounts are named %v", name, value)
 				}
 				names[value] = true
 			}
 		}
+	}
+	if mounts == 0 {
+		t.Error("no tensor server has a mount")
 	}
 }
 

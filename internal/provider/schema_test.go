@@ -33,11 +33,34 @@ func TestSchemasAreValid(t *testing.T) {
 		t.Fatalf("provider %v, resources %v", resp.Provider.Block, resp.ResourceSchemas)
 	}
 	requireDescriptions(t, "provider", resp.Provider.Block)
-	for name, schema := range resp.ResourceSchemas {
-		requireDescriptions(t, name, schema.Block)
+	actions := map[string]*tfprotov6.Schema{}
+	for name, action := range resp.ActionSchemas {
+		actions[name] = action.Schema
 	}
-	for name, schema := range resp.DataSourceSchemas {
-		requireDescriptions(t, name, schema.Block)
+	for group, schemas := range map[string]map[string]*tfprotov6.Schema{
+		"resource": resp.ResourceSchemas, "data source": resp.DataSourceSchemas,
+		"ephemeral resource": resp.EphemeralResourceSchemas, "list resource": resp.ListResourceSchemas,
+		"action": actions,
+	} {
+		if len(schemas) == 0 {
+			t.Errorf("no %s", group)
+		}
+		for name, schema := range schemas {
+			requireDescriptions(t, group+" "+name, schema.Block)
+		}
+	}
+	if len(resp.Functions) == 0 {
+		t.Error("no function")
+	}
+	for name, function := range resp.Functions {
+		if function.Summary == "" || function.Description == "" {
+			t.Errorf("function %s has no description", name)
+		}
+		for _, parameter := range function.Parameters {
+			if parameter.Description == "" {
+				t.Errorf("parameter %s of function %s has no description", parameter.Name, name)
+			}
+		}
 	}
 }
 

@@ -59,8 +59,12 @@ func TestAccUnchangedResourcesTakeTheShortPath(t *testing.T) {
 		Steps: []resource.TestStep{
 			{Config: configuration},
 			{
-				PreConfig: func() { requests.Reset() },
-				Config:    configuration,
+				PreConfig: func() {
+					if counts := requests.Reset(); len(counts) == 0 {
+						t.Error("no request of the creation was counted")
+					}
+				},
+				Config: configuration,
 				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
 					plancheck.ExpectEmptyPlan(),
 				}},

@@ -170,6 +170,7 @@ func TestCredentialsAreNotSentToAnAuthorizationServerThatAnotherHostNames(t *tes
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var s *testRegistry
+			var redirected atomic.Bool
 			challenge := func(w http.ResponseWriter, address string) {
 				w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer realm="%s/token",service="x"`, address))
 				w.WriteHeader(http.StatusUnauthorized)
@@ -187,6 +188,7 @@ func TestCredentialsAreNotSentToAnAuthorizationServerThatAnotherHostNames(t *tes
 			address = strings.Replace(other.URL, "127.0.0.1", "localhost", 1)
 			s = serve(t, func(w http.ResponseWriter, req *http.Request) bool {
 				if req.URL.Path == c.path {
+					redirected.Store(true)
 					http.Redirect(w, req, address+req.URL.Path, c.code)
 				} else {
 					challenge(w, s.server.URL)
@@ -195,6 +197,9 @@ func TestCredentialsAreNotSentToAnAuthorizationServerThatAnotherHostNames(t *tes
 			})
 			if _, err := NewWith(c.credentials(s.host)).Resolve(t.Context(), s.host+"/a:1"); err == nil {
 				t.Error("there is no error")
+			}
+			if !redirected.Load() {
+				t.Errorf("%s was not requested", c.path)
 			}
 		})
 	}

@@ -98,6 +98,9 @@ func TestServerSupportsCompressingClients(t *testing.T) {
 			if err != nil || len(metrics.GetSnapshots()) != 1 {
 				t.Errorf("metrics: %v, %v", metrics, err)
 			}
+			if len(answers.came) == 0 {
+				t.Error("no response was seen")
+			}
 			for _, came := range answers.came {
 				if came != compression {
 					t.Errorf("the server responds with the compression %q", came)

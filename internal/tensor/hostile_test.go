@@ -301,6 +301,11 @@ func TestStalledAndBrokenConnectionsEndAndLeaveNothing(t *testing.T) {
 }
 
 func FuzzDownload(f *testing.F) {
+	// A chunk is its number, their number, its bytes, and a byte with the ID, the size of the tensor and two flags:
+	// whether a later chunk describes the tensor, and whether the tensor has a second dimension.
+	complete := []byte{0, 1, 5, 5 << 2}
+	f.Add(complete)
+	f.Add([]byte{0, 2, 3, 5 << 2, 1, 2, 2, 0})
 	f.Add([]byte{0, 2, 5, 0, 1, 2, 5, 0})
 	f.Add([]byte{0, 0, 200, 1, 0, 0, 200, 2})
 	script := make(chan []byte, 1)
@@ -310,8 +315,10 @@ func FuzzDownload(f *testing.F) {
 			c := &skytorch.TensorChunk{TensorId: uint64(raw[3] / 64), ChunkNumber: uint32(raw[0]),
 				TotalChunks: uint32(raw[1]), Data: make([]byte, raw[2])}
 			if first || raw[3]&1 != 0 {
-				c.Shape, c.Dtype, c.TotalBytes = []int64{int64(raw[2]), int64(raw[3] & 3)}, "torch.uint8",
-					uint64(raw[3]>>2)
+				c.Shape, c.Dtype, c.TotalBytes = []int64{int64(raw[3] >> 2)}, "torch.uint8", uint64(raw[3]>>2)
+				if raw[3]&2 != 0 {
+					c.Shape = append(c.Shape, 1)
+				}
 			}
 			first = false
 			if err := st.Send(c); err != nil {
@@ -327,7 +334,8 @@ func FuzzDownload(f *testing.F) {
 		const size = 5
 		got, err := download(t.Context(), c, 0, size)
 		if err != nil {
-			if class := tensor.ClassOf(err); class != tensor.Violation && class != tensor.TooLarge {
+			if class := tensor.ClassOf(err); bytes.Equal(raw, complete) ||
+				class != tensor.Violation && class != tensor.TooLarge {
 				t.Errorf("class %d: %v", class, err)
 			}
 			return

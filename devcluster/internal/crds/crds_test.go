@@ -48,11 +48,12 @@ func TestRead(t *testing.T) {
 		"a path that does not exist": {path: "nowhere", err: "no such file"},
 		"a file without any": {files: map[string]string{"a.yaml": other}, path: "a.yaml",
 			err: "no CustomResourceDefinition found"},
-		"an empty directory":      {path: ".", err: "no CustomResourceDefinition found"},
-		"a file that is not YAML": {files: map[string]string{"a.yaml": "a: ["}, path: "a.yaml", err: "a.yaml"},
+		"an empty directory": {path: ".", err: "no CustomResourceDefinition found"},
+		"a file that is not YAML": {files: map[string]string{"a.yaml": "a: ["}, path: "a.yaml",
+			err: "converting YAML to JSON"},
 		"a definition with a wrong format": {
 			files: map[string]string{"a.yaml": strings.Replace(widgets, "versions: [", "versions: [3, ", 1)},
-			path:  "a.yaml", err: "a.yaml",
+			path:  "a.yaml", err: "cannot unmarshal",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,10 +62,11 @@ func TestRead(t *testing.T) {
 			for name, content := range c.files {
 				write(t, filepath.Join(dir, name), content)
 			}
-			got, err := read([]string{filepath.Join(dir, c.path)})
+			path := filepath.Join(dir, c.path)
+			got, err := read([]string{path})
 			if c.err != "" {
-				if err == nil || !strings.Contains(err.Error(), c.err) {
-					t.Fatalf("error %v; want one with %q", err, c.err)
+				if err == nil || !strings.Contains(err.Error(), c.err) || !strings.Contains(err.Error(), path) {
+					t.Fatalf("error %v; want one with %q and %s", err, c.err, path)
 				}
 				return
 			}

@@ -47,6 +47,8 @@ func TestLogHandler(t *testing.T) {
 			"ModuleNotFoundError: No module named 'kubetorch'\n"},
 		"since a later time":  {"broken.invalid/crash", 6 * time.Second, "sinceTime=2026-01-02T04:00:00Z", 200, ""},
 		"of the last seconds": {"broken.invalid/crash", 6 * time.Second, "sinceSeconds=1", 200, ""},
+		"of many seconds": {"broken.invalid/crash", 6 * time.Second, "sinceSeconds=9000000000&tailLines=1", 200,
+			"ModuleNotFoundError: No module named 'kubetorch'\n"},
 		"an OOM kill": {"broken.invalid/oom", 6 * time.Second, "", 200,
 			"INFO:     starting the server\nINFO:     loading model weights into memory\n"},
 		"an image that fails": {"broken.invalid/pull", 0, "", 400,

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -19,9 +20,11 @@ import (
 // FuzzEvent assesses a pod with an arbitrary event, and confirms the cause. The event must not choose the namespace,
 // the method or the form of the path of a request.
 func FuzzEvent(f *testing.F) {
-	for _, seed := range []struct{ reason, message, name string }{
+	type event struct{ reason, message, name string }
+	seeds := map[event]bool{}
+	for _, seed := range []event{
 		{"FailedMount", `MountVolume.SetUp failed for volume "v" : secret "s" not found`, "s"},
-		{"FailedMount", `MountVolume.SetUp failed for volume "v" : references non-existent secret key: k`, "s"},
+		{"FailedMount", `MountVolume.SetUp failed for volume "v" : references non-existent config key: k`, "s"},
 		{"FailedMount", `MountVolume.SetUp failed for volume "v" : configmap "../../kube-system/secrets/s" not found`,
 			"../../kube-system/secrets/s"},
 		{"Failed", `Error: couldn't find key k in Secret ml/s`, "s"},
@@ -33,10 +36,13 @@ func FuzzEvent(f *testing.F) {
 		{"FailedScheduling", `0/1 nodes are available: persistentvolumeclaim "s" not found.`, "s"},
 		{"FailedScheduling", `0/1 nodes are available: no PriorityClass with name s was found`, ".."},
 	} {
+		seeds[seed] = true
 		f.Add(seed.reason, seed.message, seed.name)
 	}
 	f.Fuzz(func(t *testing.T, reason, message, name string) {
+		var requests atomic.Int32
 		cluster := clusterOf(t, kubetest.API{Answer: func(verb, at string, request *http.Request) (int, any) {
+			requests.Add(1)
 			isDryRun := request.URL.Query().Get("dryRun") == metav1.DryRunAll
 			if verb != "get" && verb != "list" && !isDryRun || path.Clean(at) != strings.TrimSuffix(at, "/") &&
 				at != "/apis/" || strings.Contains(at, "/namespaces/") && !strings.Contains(at, "/namespaces/ml/") {
@@ -61,18 +67,28 @@ func FuzzEvent(f *testing.F) {
 		pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{
 			ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}}}
 		pod.Spec.ServiceAccountName, pod.Status.Phase = name, corev1.PodPending
-		for _, about := range []corev1.ObjectReference{{Kind: "Pod", Namespace: "ml", Name: "trainer-0", UID: "p"},
-			{Kind: "StatefulSet", Namespace: "ml", Name: "trainer", UID: "w"}} {
-			snapshot := ready.Snapshot{Workload: &unstructured.Unstructured{Object: object}, Events: []*corev1.Event{{
-				InvolvedObject: about, Type: corev1.EventTypeWarning, Reason: reason, Message: message, Count: 9}}}
-			if about.Kind == "Pod" {
-				snapshot.Pods = []*corev1.Pod{pod}
+		scheduled := pod.DeepCopy() // other events count for it
+		scheduled.Spec.NodeName = "n"
+		invalid := scheduled.DeepCopy()
+		invalid.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", State: corev1.ContainerState{
+			Waiting: &corev1.ContainerStateWaiting{Reason: "CreateContainerConfigError", Message: message}}}}
+		for _, pods := range [][]*corev1.Pod{nil, {pod}, {scheduled}, {invalid}} {
+			about := corev1.ObjectReference{Kind: "Pod", Namespace: "ml", Name: "trainer-0", UID: "p"}
+			if pods == nil {
+				about = corev1.ObjectReference{Kind: "StatefulSet", Namespace: "ml", Name: "trainer", UID: "w"}
 			}
+			snapshot := ready.Snapshot{Workload: &unstructured.Unstructured{Object: object}, Pods: pods,
+				Events: []*corev1.Event{{InvolvedObject: about, Type: corev1.EventTypeWarning, Reason: reason,
+					Message: message, Count: 9}}}
 			verdict := ready.Assess(snapshot)
 			if cause := verdict.Cause; cause != nil {
 				cause.Claimed = true
 				refuted(t.Context(), cluster, trainer(), cause)
 			}
+		}
+		// An invalid name is in no request.
+		if seeds[event{reason, message, name}] && !strings.ContainsAny(name, "./%") && requests.Load() == 0 {
+			t.Error("the cause is not confirmed by any request")
 		}
 	})
 }

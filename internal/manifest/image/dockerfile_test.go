@@ -115,7 +115,10 @@ func TestErrorsNameTheLineAndTheNextStep(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	files, _ := filepath.Glob("testdata/dockerfiles/*.Dockerfile")
+	files, err := filepath.Glob("testdata/dockerfiles/*.Dockerfile")
+	if err != nil || len(files) == 0 {
+		f.Fatal(files, err)
+	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {

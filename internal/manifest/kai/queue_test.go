@@ -169,12 +169,21 @@ func TestLabelsOfTheProviderAreReserved(t *testing.T) {
 }
 
 func FuzzObserve(f *testing.F) {
-	f.Add([]byte(`{"spec": {"resources": {"gpu": {"quota": 1e300, "limit": -2}}, "priority": 1.5}}`))
-	f.Add([]byte(`{"spec": {"resources": {"memory": {"quota": 0.1}}, "reclaimMinRuntime": "1h"}}`))
-	f.Fuzz(func(_ *testing.T, text []byte) {
+	f.Add([]byte(`{"kind": "Queue", "spec": {"resources": {"gpu": {"quota": 1e300, "limit": -2}}, "priority": 1.5}}`))
+	f.Add([]byte(`{"kind": "Queue", "metadata": {"name": "a", "labels": {"a": "b"}},
+		"spec": {"resources": {"memory": {"quota": 0.1, "overQuotaWeight": 2}}, "reclaimMinRuntime": "1h"}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
 		obj := &unstructured.Unstructured{Object: map[string]any{}}
-		if obj.UnmarshalJSON(text) == nil {
-			kai.Observe(obj)
+		if obj.UnmarshalJSON(text) != nil {
+			return
+		}
+		want := kai.Observe(obj)
+		objects, err := kai.Render(want)
+		if err != nil {
+			return
+		}
+		if got := kai.Observe(objects[0]); !equality.Semantic.DeepEqual(got, want) {
+			t.Errorf("got\n%+v\nwant\n%+v", got, want)
 		}
 	})
 }

@@ -171,11 +171,20 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 
 func TestQueuesAreDeletedBeforeWhatTheyUse(t *testing.T) {
 	t.Parallel()
-	objects := render(t, everything())
-	if !slices.IsSortedFunc(objects, func(a, b *unstructured.Unstructured) int {
-		return kueue.Rank(a) - kueue.Rank(b)
-	}) {
-		t.Errorf("Render returns the objects in another order than Rank")
+	ranks := map[string]int{}
+	var kinds []string
+	for _, obj := range render(t, everything()) {
+		kinds = append(kinds, obj.GetKind())
+		ranks[obj.GetKind()] = kueue.Rank(obj)
+	}
+	want := []string{"LocalQueue", "ResourceFlavor", "ClusterQueue"}
+	if got := slices.Compact(kinds); !slices.Equal(got, want) {
+		t.Errorf("Render returns %v, want %v", got, want)
+	}
+	for i, kind := range want[1:] {
+		if before := want[i]; ranks[before] >= ranks[kind] {
+			t.Errorf("%s has rank %d, and %s has rank %d", before, ranks[before], kind, ranks[kind])
+		}
 	}
 }
 
@@ -187,7 +196,13 @@ func FuzzObserveNeverPanics(f *testing.F) {
 		if yaml.Unmarshal([]byte(text), &obj.Object) != nil {
 			t.Skip()
 		}
-		kueue.Observe([]*unstructured.Unstructured{obj})
+		want := kueue.Observe([]*unstructured.Unstructured{obj})
+		if objects, err := kueue.Render(want); err == nil {
+			want.Namespaces = slices.Compact(slices.Sorted(slices.Values(append(want.Namespaces, ""))))
+			if got := kueue.Observe(objects); !equality.Semantic.DeepEqual(got, want) {
+				t.Errorf("got\n%+v\nwant\n%+v", got, want)
+			}
+		}
 		kueue.SelectedNamespaces(obj)
 		kueue.Rank(obj)
 	})

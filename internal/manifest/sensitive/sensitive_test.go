@@ -185,6 +185,9 @@ func FuzzHide(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if len(hidden) > 0 == reflect.DeepEqual(object, before) && !strings.Contains(document, "(sensitive ") {
+			t.Errorf("%s: %d values are hidden in %v", text, len(hidden), object)
+		}
 		if err := Show(object, hidden); err != nil || !reflect.DeepEqual(object, before) {
 			t.Errorf("%s: %v\n%v\n%v", text, err, before, object)
 		}

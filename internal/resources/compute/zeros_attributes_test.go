@@ -123,6 +123,9 @@ func TestZeroOfEveryAttributeIsRendered(t *testing.T) {
 		around := required(s.name)
 		delete(around, s.name)
 		without := renderWith(around)
+		if without == nil {
+			t.Fatalf("%s: the compute without it is rejected", s.name)
+		}
 		if around == nil {
 			around = map[string]attr.Value{}
 		}

@@ -43,6 +43,20 @@ func TestLocalPathsArePackedUnderTheirNames(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", path, got, err, want)
 		}
 	}
+	digest := func(isPackage bool) string {
+		packed, err := packAll(image.Source{Path: dir + "/pkg", Package: isPackage})
+		if err != nil || len(packed) != 1 {
+			t.Fatal(packed, err)
+		}
+		return packed[0].Digest()
+	}
+	all, isPackage := digest(false), digest(true)
+	if err := os.RemoveAll(filepath.Join(dir, "pkg", ".git")); err != nil {
+		t.Fatal(err)
+	}
+	if isPackage == all || isPackage != digest(false) {
+		t.Error("a package contains .git, or a directory does not")
+	}
 }
 
 func TestStateOfTerraformIsNotPacked(t *testing.T) {
@@ -67,6 +81,9 @@ func TestStateOfTerraformIsNotPacked(t *testing.T) {
 	}
 	write("train.py")
 	before := digests()
+	if len(before) != 3 {
+		t.Fatalf("the content is %v", before)
+	}
 	for _, name := range []string{"terraform.tfstate", "terraform.tfstate.backup", ".terraform.tfstate.lock.info",
 		"terraform.tfstate.1700000000.backup", "tfplan", "prod.tfplan"} {
 		write(name)
@@ -77,6 +94,10 @@ func TestStateOfTerraformIsNotPacked(t *testing.T) {
 	explicit, err := packAll(image.Source{Path: filepath.Join(dir, "tfplan")})
 	if err != nil || len(explicit) != 1 {
 		t.Errorf("a plan that is named: %v, %v", explicit, err)
+	}
+	write("other.py")
+	if after := digests(); len(after) != 4 || after[0] == before[0] || after[1] == before[1] {
+		t.Errorf("another file does not change the content %v", after)
 	}
 }
 

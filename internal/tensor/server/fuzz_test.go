@@ -1,8 +1,10 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"io"
+	"slices"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/kputorch"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/skytorch"
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/server/layout"
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
 
@@ -46,7 +49,8 @@ func messages(raw []byte) [][]byte {
 	return out
 }
 
-func seed(f *testing.F, chunks ...any) {
+// seed adds the messages of chunks, and returns them.
+func seed(f *testing.F, chunks ...any) []byte {
 	f.Helper()
 	var raw []byte
 	for _, c := range chunks {
@@ -58,6 +62,7 @@ func seed(f *testing.F, chunks ...any) {
 		raw = append(append(raw, byte(len(message))), message...)
 	}
 	f.Add(raw)
+	return raw
 }
 
 // allowed reports whether the code of an error describes invalid input of a client.
@@ -71,17 +76,18 @@ func allowed(err error) bool {
 }
 
 func FuzzUpdateTensor(f *testing.F) {
-	shape := []int64{2, 3}
+	shape, one := []int64{2, 3}, uint64(1)
 	seed(f, &skytorch.TensorChunk{TensorId: 1, TotalChunks: 2, Shape: shape, Dtype: "torch.int8", Data: []byte("abc"),
 		TotalBytes: 6},
 		&skytorch.TensorChunk{TensorId: 1, ChunkNumber: 1, Data: []byte("def")})
 	seed(f, &skytorch.TensorChunk{TensorId: 2, Shape: shape, Stride: []int64{1, 2}, StorageOffset: 1,
 		Dtype: "torch.int8", Data: []byte("abcdefg"), TotalBytes: 7})
-	one := uint64(1)
-	seed(f, &skytorch.TensorChunk{TensorId: 3, Dtype: "torch.int8", Shape: []int64{1}, Data: []byte("a"),
-		Metadata: &skytorch.TensorMetadata{
-			TensorId: 3, Dtype: "torch.int8", Shape: []int64{1}, StorageOffset: 2, TensorRef: &one,
-		}})
+	view := seed(f, &skytorch.TensorChunk{TensorId: one, TotalChunks: 1, Shape: shape, Dtype: "torch.int8",
+		Data: []byte("abcdef"), TotalBytes: 6},
+		&skytorch.TensorChunk{TensorId: 3, Dtype: "torch.int8", Shape: []int64{1}, Data: []byte("a"),
+			Metadata: &skytorch.TensorMetadata{
+				TensorId: 3, Dtype: "torch.int8", Shape: []int64{1}, StorageOffset: 2, TensorRef: &one,
+			}})
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		s := New(Options{MemoryLimit: 1 << 20})
 		sky := &skyService{server: s}
@@ -94,6 +100,9 @@ func FuzzUpdateTensor(f *testing.F) {
 		}
 		if err := sky.update(&replay{messages: all}); !allowed(err) {
 			t.Errorf("%v", err)
+		}
+		if bytes.Equal(raw, view) && len(s.store.views) != 2 {
+			t.Errorf("%d tensors are stored instead of a tensor and its view", len(s.store.views))
 		}
 		var ids []uint64
 		for id, v := range s.store.views {
@@ -117,10 +126,19 @@ func FuzzReceiveTensors(f *testing.F) {
 	seed(f, &kputorch.TensorChunk{TensorId: "a", TotalChunks: 2, Metadata: map[string]string{"size_bytes": "6"},
 		Data: []byte("abc")},
 		&kputorch.TensorChunk{TensorId: "a", ChunkNumber: 1, TotalChunks: 2, IsLast: true, Data: []byte("def")})
+	file := saved(f, layout.Of(layout.Float32, 2, 3))
+	pieces := slices.Collect(slices.Chunk(file, 100)) // messages have at most 255 bytes
+	var chunks []any
+	for i, piece := range pieces {
+		chunks = append(chunks, &kputorch.TensorChunk{TensorId: "a", ChunkNumber: uint32(i), Data: piece,
+			TotalChunks: uint32(len(pieces)), IsLast: i == len(pieces)-1})
+	}
+	complete := seed(f, chunks...)
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		s := New(Options{MemoryLimit: 1 << 20})
 		kpu := &kpuService{server: s}
-		if err := kpu.receive(&replay{messages: messages(raw)}); !allowed(err) {
+		stream := &replay{messages: messages(raw)}
+		if err := kpu.receive(stream); !allowed(err) || bytes.Equal(raw, complete) && stream.sent == 0 {
 			t.Errorf("%v", err)
 		}
 		if err := kpu.echo(&replay{messages: messages(raw)}); !allowed(err) {

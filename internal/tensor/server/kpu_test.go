@@ -16,7 +16,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/server/tensorfile"
 )
 
-func saved(t *testing.T, l layout.Layout) []byte {
+func saved(t testing.TB, l layout.Layout) []byte {
 	t.Helper()
 	e, err := tensorfile.NewEncoder(l)
 	if err != nil {

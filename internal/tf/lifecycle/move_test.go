@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,8 +58,10 @@ func TestMovedObjectOfEveryPeer(t *testing.T) {
 		"role": {Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"},
 	}
 	objectNames := map[string]string{"role": "kt-moved-role"} // others have the name of the resource
+	seen := map[string]bool{}
 	for name, source := range peerStates(t) {
 		resource := name[strings.LastIndex(name, ".")+1:]
+		seen[resource] = true
 		moved, err := movedObject(source)
 		if resource == "settings" { // a ConfigMap
 			if err == nil {
@@ -86,6 +89,11 @@ func TestMovedObjectOfEveryPeer(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: got %+v, want %+v", name, got, want)
 		}
+	}
+	want := append(slices.Sorted(maps.Keys(kinds)), "settings")
+	slices.Sort(want)
+	if got := slices.Sorted(maps.Keys(seen)); !slices.Equal(got, want) {
+		t.Errorf("the states contain %v, want %v", got, want)
 	}
 }
 

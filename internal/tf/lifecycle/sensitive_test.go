@@ -139,6 +139,9 @@ func TestSensitiveFieldsStandOnlyInTheirOwnAttribute(t *testing.T) {
 		if slices.ContainsFunc(seen, func(text string) bool { return strings.Contains(text, "(sensitive") }) {
 			t.Errorf("%s: a hook sees a placeholder: %s", step, seen)
 		}
+		if step != "plan of the creation" && !strings.Contains(strings.Join(seen, "\n"), "canary") {
+			t.Errorf("%s: no hook sees a value: %s", step, seen)
+		}
 		seen = nil
 	}
 	change := func(step, placeholder, saved string) {

@@ -231,11 +231,17 @@ func TestAdoptionMakesTheProviderTheOnlyOwnerOfItsFields(t *testing.T) {
 		t.Fatal(err, diags)
 	}
 	now := r.Object(mapPath + "a")
+	found := false
 	for _, entry := range now.GetManagedFields() {
 		text := entry.FieldsV1.GetRawString()
-		if ours := entry.Manager == kube.Manager; strings.Contains(text, `"f:k"`) != ours {
+		ours := entry.Manager == kube.Manager
+		found = found || ours
+		if strings.Contains(text, `"f:k"`) != ours {
 			t.Errorf("%s owns %s", entry.Manager, text)
 		}
+	}
+	if !found {
+		t.Error("the provider owns nothing")
 	}
 	if _, _, err := apply(t.Context(), r.Run, memory, configMap("a")); err != nil {
 		t.Fatal(err)

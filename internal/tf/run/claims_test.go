@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -40,26 +41,26 @@ func TestObjectsCreatedByARunAreNotDeletedByIt(t *testing.T) {
 	}
 }
 
-// A creation that starts during the request for a deletion reads the object afterwards.
+// A creation that starts during the request for a deletion reads the object afterwards, and the reverse.
 func TestCreationWaitsForAStartedDeletion(t *testing.T) {
 	t.Parallel()
 	ref := kube.Ref{Kind: kind.ConfigMap(), Namespace: "ml", Name: "data"}
 	r := &Run{}
-	there, looked := true, make(chan bool)
-	if _, err := r.DeleteUnlessClaimed(t.Context(), ref, func() error {
-		go func() {
-			_ = r.Claim(ref, func() error {
-				looked <- there
-				return nil
-			})
-		}()
-		there = false
+	requests := 0
+	// A goroutine that waits for a mutex cannot be told from one that has not started: look at the lock itself.
+	request := func() error {
+		requests++
+		if claim := r.claimOf(ref); claim.TryLock() {
+			claim.Unlock()
+			t.Errorf("another request can start during request %d", requests)
+		}
 		return nil
-	}); err != nil {
+	}
+	if _, err := r.DeleteUnlessClaimed(t.Context(), ref, request); err != nil {
 		t.Fatal(err)
 	}
-	if <-looked {
-		t.Error("the creation read the object during the deletion")
+	if err := r.Claim(ref, request); err != nil || requests != 2 {
+		t.Errorf("%d requests, %v", requests, err)
 	}
 }
 
@@ -69,31 +70,37 @@ func TestDeletionWaitsForTheCreationAndFailsWithIt(t *testing.T) {
 	t.Parallel()
 	ref := kube.Ref{Kind: kind.ConfigMap(), Namespace: "ml", Name: "data"}
 	for _, inState := range []bool{true, false} {
-		r := &Run{}
-		if err := r.Claim(ref, func() error { return nil }); err != nil {
-			t.Fatal(err)
-		}
-		type result struct {
-			deleted bool
-			err     error
-		}
-		results := make(chan result)
-		go func() {
-			deleted, err := r.DeleteUnlessClaimed(t.Context(), ref, func() error {
-				t.Error("removed")
-				return nil
-			})
-			results <- result{deleted, err}
-		}()
-		r.EndClaim(ref, inState)
-		got := <-results
-		var failed *CreationFailedError
-		if got.deleted || errors.As(got.err, &failed) == inState || (got.err == nil) != inState {
-			t.Errorf("in state %t: deleted %t, error %v", inState, got.deleted, got.err)
-		}
-		if failed != nil && !strings.HasPrefix(failed.Error(), "ConfigMap ml/data was not deleted: ") {
-			t.Error(failed)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			r := &Run{}
+			if err := r.Claim(ref, func() error { return nil }); err != nil {
+				t.Fatal(err)
+			}
+			type result struct {
+				deleted bool
+				err     error
+			}
+			results := make(chan result, 1)
+			go func() {
+				deleted, err := r.DeleteUnlessClaimed(t.Context(), ref, func() error {
+					t.Error("removed")
+					return nil
+				})
+				results <- result{deleted, err}
+			}()
+			synctest.Wait()
+			if len(results) > 0 {
+				t.Error("the deletion does not wait for the creation")
+			}
+			r.EndClaim(ref, inState)
+			got := <-results
+			var failed *CreationFailedError
+			if got.deleted || errors.As(got.err, &failed) == inState || (got.err == nil) != inState {
+				t.Errorf("in state %t: deleted %t, error %v", inState, got.deleted, got.err)
+			}
+			if failed != nil && !strings.HasPrefix(failed.Error(), "ConfigMap ml/data was not deleted: ") {
+				t.Error(failed)
+			}
+		})
 	}
 }
 

@@ -134,6 +134,11 @@ run "members_are_subjects_of_the_role" {
   }
 
   assert {
+    condition     = length(kubernetes_role_v1.members[0].rule) > 0
+    error_message = "The role of the members must have rules."
+  }
+
+  assert {
     condition     = alltrue([for rule in kubernetes_role_v1.members[0].rule : !contains(rule.resources, "secrets")])
     error_message = "By default, members must not read Secrets."
   }

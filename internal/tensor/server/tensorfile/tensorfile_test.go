@@ -235,29 +235,41 @@ func FuzzUnpickle(f *testing.F) {
 	for _, l := range tensors() {
 		f.Add(pickle(l))
 	}
-	f.Fuzz(func(_ *testing.T, in []byte) {
+	f.Fuzz(func(t *testing.T, in []byte) {
 		v, err := unpickle(in)
-		if err == nil {
-			_, _, _, _ = tensorOf(v)
+		if err != nil {
+			return
+		}
+		l, _, size, err := tensorOf(v)
+		if err != nil {
+			return
+		}
+		if span, err := l.Span(); l.Validate() != nil || err != nil || span > size {
+			t.Errorf("%+v ends at byte %d of %d", l, span, size)
 		}
 	})
 }
 
 func FuzzWrite(f *testing.F) {
-	f.Add(1, int64(2), int64(3), []byte("abc"))
+	f.Add(1, int64(2), int64(3), []byte("0123456789abcdef01234567"))
 	f.Fuzz(func(t *testing.T, kind int, a, b int64, data []byte) {
 		types := layout.DTypes()
-		l := layout.Of(types[(kind%len(types)+len(types))%len(types)], a, b)
+		l := layout.Of(types[(kind%len(types)+len(types))%len(types)], a&7, b&7)
 		if l.Validate() != nil || l.DType.Storage() == "" {
 			return
 		}
-		if n, err := l.Bytes(); err != nil || n > int64(len(data)) {
+		n, err := l.Bytes()
+		if err != nil || n > int64(len(data)) {
 			return
 		}
+		data = data[:n]
 		file := encode(t, l, data)
 		got, err := Read(bytes.NewReader(file), int64(len(file)))
 		if err != nil || !got.Layout.Same(l) {
-			t.Errorf("%s is read as %s: %v", l, got.Layout, err)
+			t.Fatalf("%s is read as %s: %v", l, got.Layout, err)
+		}
+		if !bytes.Equal(file[got.Offset:got.Offset+got.Bytes], data) {
+			t.Errorf("the content of %s differs", l)
 		}
 	})
 }
