@@ -29,7 +29,7 @@ func TestAccImageExamples(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ns, cli := cluster.Namespace(t), acctest.NewAttachedCLI(t)
+			ns, cli := cluster.Namespace(t), acctest.NewCLI(t) // the images read files of the directory
 			writeFile(t, filepath.Join(cli.Dir, "app", "main.py"), "")
 			cli.Write(t, cluster.Config(ns, config))
 			cli.MustRun(t, "apply", "-auto-approve")
