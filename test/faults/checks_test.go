@@ -53,16 +53,16 @@ func TestExitCodesMustAgreeWithTheDiagnostics(t *testing.T) {
 func TestBenchThatDidTooLittleFails(t *testing.T) {
 	faults := map[proxy.Kind]int{proxy.Unavailable: 1}
 	for name, test := range map[string]struct {
-		tally tally
+		tally *tally
 		pairs bool
 		want  string // "" for none
 	}{
-		"enough":                 {tally{cycles: 20, injected: faults, pairs: 1, starved: 2}, true, ""},
-		"no pairs, and no need":  {tally{cycles: 20, injected: faults}, false, ""},
-		"no faults":              {tally{cycles: 20, pairs: 1}, true, "no faults"},
-		"no pairs":               {tally{cycles: 20, injected: faults}, true, "no cycle with a pair"},
-		"starved":                {tally{cycles: 20, injected: faults, starved: 3}, false, "3 of 20"},
-		"starved and deadlocked": {tally{cycles: 9, injected: faults, deadlocks: 1}, false, "1 of 9"},
+		"enough":                 {&tally{cycles: 20, injected: faults, pairs: 1, starved: 2}, true, ""},
+		"no pairs, and no need":  {&tally{cycles: 20, injected: faults}, false, ""},
+		"no faults":              {&tally{cycles: 20, pairs: 1}, true, "no faults"},
+		"no pairs":               {&tally{cycles: 20, injected: faults}, true, "no cycle with a pair"},
+		"starved":                {&tally{cycles: 20, injected: faults, starved: 3}, false, "3 of 20"},
+		"starved and deadlocked": {&tally{cycles: 9, injected: faults, deadlocks: 1}, false, "1 of 9"},
 	} {
 		err := test.tally.enough(test.pairs)
 		if (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
