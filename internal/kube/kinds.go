@@ -35,9 +35,11 @@ func RefOf(obj *unstructured.Unstructured) (Ref, error) {
 }
 
 // String formats the reference for messages: Deployment ml/trainer, or without
-// a name, deployments in namespace ml.
+// a name, deployments in namespace ml. Without a kind, it stands for the list of all groups.
 func (r Ref) String() string {
 	switch {
+	case r.Name == "" && r.Kind.Kind == "":
+		return "the API groups"
 	case r.Name == "" && r.Kind.Resource != "" && r.Namespace == "":
 		return r.Kind.Resource
 	case r.Name == "" && r.Kind.Resource != "":

@@ -282,13 +282,13 @@ func (c *Cluster) Apply(t *testing.T, yaml string, args ...string) {
 }
 
 // WaitForOutput repeats a kubectl command, which may fail, until its output
-// contains the text, or until it does not. The API server applies policies and
-// quotas with a delay, because it watches them.
+// contains the text, or until it succeeds without it. The API server applies
+// policies and quotas with a delay, because it watches them.
 func (c *Cluster) WaitForOutput(t *testing.T, text string, want bool, args ...string) {
 	t.Helper()
 	WaitUntil(t, fmt.Sprintf("the output of kubectl %v to contain %q: %t", args, text, want), func() bool {
-		out, _ := c.TryKubectl(t, args...)
-		return strings.Contains(out, text) == want
+		out, err := c.TryKubectl(t, args...)
+		return strings.Contains(out, text) == want && (want || err == nil)
 	})
 }
 

@@ -1,13 +1,31 @@
 package acctest
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 )
+
+// encoded matches what may be base64.
+var encoded = regexp.MustCompile(`[A-Za-z0-9+/]{16,}={0,2}`)
+
+// Decoded returns a text and everything that it contains in base64, at any level. Private state has two: Terraform
+// writes it as base64, and the plugin framework the documents in it. The values of a Secret in it would be the third.
+func Decoded(text []byte) []byte {
+	out := bytes.Clone(text)
+	for _, word := range encoded.FindAll(text, -1) {
+		if plain, err := base64.StdEncoding.DecodeString(string(word)); err == nil {
+			out = append(append(out, '\n'), Decoded(plain)...)
+		}
+	}
+	return out
+}
 
 // StateFile returns the path of the local state.
 func (c *CLI) StateFile() string { return filepath.Join(c.Dir, "terraform.tfstate") }

@@ -1,10 +1,24 @@
 package acctest
 
 import (
+	"bytes"
+	"encoding/base64"
 	"os"
 	"path/filepath"
 	"testing"
 )
+
+func TestDecodedContainsTheDocumentsOfPrivateState(t *testing.T) {
+	t.Parallel()
+	document := `{"data":{"TOKEN":"` + base64.StdEncoding.EncodeToString([]byte("the-value-of-a-secret")) + `"}}`
+	private := `{"applied":"` + base64.StdEncoding.EncodeToString([]byte(document)) + `"}`
+	state := `{"private": "` + base64.StdEncoding.EncodeToString([]byte(private)) + `"}`
+	for _, want := range []string{state, private, document, "the-value-of-a-secret"} {
+		if got := Decoded([]byte(state)); !bytes.Contains(got, []byte(want)) {
+			t.Errorf("%q is missing in %q", want, got)
+		}
+	}
+}
 
 func TestRecoverStateRestoresOnlyAnIncompleteState(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,11 @@ func (r *report) judge() error {
 		if one.scenario != plan && one.scenario != replan || len(one.runs[kt]) == 0 {
 			continue
 		}
-		if most := requestsOf(one.runs[kt]).high; most > float64(one.of.family.requests) {
+		most := requestsOf(one.runs[kt]).high
+		if most == 0 {
+			errs = append(errs, fmt.Errorf("%s: the audit log has no requests of kt", one))
+		}
+		if most > float64(one.of.family.requests) {
 			errs = append(errs, fmt.Errorf("%s: kt sends %.0f requests, and may send %d for any number of resources",
 				one, most, one.of.family.requests))
 		}

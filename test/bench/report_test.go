@@ -74,6 +74,13 @@ func TestRequestForEachResourceInAPlanIsAnError(t *testing.T) {
 		if (err != nil) != want || want && !strings.Contains(err.Error(), "22 requests") {
 			t.Errorf("%s with a request for each resource: the error is %v", s, err)
 		}
+		for i := range results {
+			results[i].requests = 0
+		}
+		err = reportOf(results).judge()
+		if (err != nil) != want || want && !strings.Contains(err.Error(), "no requests") {
+			t.Errorf("%s without any request in the audit log: the error is %v", s, err)
+		}
 	}
 }
 

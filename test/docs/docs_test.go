@@ -63,12 +63,16 @@ func TestConfigurationsInTheDocsAreExamples(t *testing.T) {
 	if err != nil || len(examples) == 0 {
 		t.Fatal("no examples", err)
 	}
-	texts := pages(t)
+	texts, found := pages(t), 0
 	for _, page := range slices.Sorted(maps.Keys(texts)) {
 		for _, match := range configuration.FindAllStringSubmatch(texts[page], -1) {
+			found++
 			if shown := strings.TrimSpace(match[2]); match[1] == "" && !examples[shown] {
 				t.Errorf("%s: no file of examples/ has this configuration:\n%s", page, shown)
 			}
 		}
+	}
+	if found < 50 {
+		t.Errorf("only %d configurations were found", found)
 	}
 }

@@ -51,7 +51,7 @@ func anchors(text string) map[string]bool {
 
 func TestLinksLeadToAnExistingFileAndHeading(t *testing.T) {
 	t.Parallel()
-	texts := pages(t)
+	texts, found := pages(t), 0
 	for page, text := range texts {
 		for _, match := range link.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
 			target, fragment, _ := strings.Cut(match[2], "#")
@@ -64,6 +64,7 @@ func TestLinksLeadToAnExistingFileAndHeading(t *testing.T) {
 			case target != "":
 				file = filepath.Join(filepath.Dir(page), target)
 			}
+			found++
 			if _, err := os.Stat(file); err != nil {
 				t.Errorf("%s links to %s, which does not exist", page, match[2])
 				continue
@@ -78,6 +79,24 @@ func TestLinksLeadToAnExistingFileAndHeading(t *testing.T) {
 			if !anchors(texts[file])[fragment] {
 				t.Errorf("%s links to %s, but there is no such heading", page, match[2])
 			}
+		}
+	}
+	if found < 50 {
+		t.Errorf("only %d links were found", found)
+	}
+}
+
+// go test passes without a test that matches.
+func TestTestsThatTheMakefileRunsExist(t *testing.T) {
+	t.Parallel()
+	names := testNames(t)
+	found := regexp.MustCompile(`-run '\^(\w+)`).FindAllStringSubmatch(read(t, filepath.Join(root, "GNUmakefile")), -1)
+	if len(found) < 5 {
+		t.Errorf("only %d fixed names were found", len(found))
+	}
+	for _, match := range found {
+		if !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, match[1]) }) {
+			t.Errorf("no test has a name that starts with %s", match[1])
 		}
 	}
 }
@@ -121,12 +140,12 @@ func declared(t *testing.T, path string) []string {
 	return names
 }
 
-// testNames returns the names of all test functions of the module.
+// testNames returns the names of all test functions of the provider and of the dev cluster.
 func testNames(t *testing.T) []string {
 	t.Helper()
 	function := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 	var names []string
-	for _, dir := range []string{"internal", "test"} {
+	for _, dir := range []string{"devcluster", "internal", "test"} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, "_test.go") {
 				return err

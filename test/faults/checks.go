@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ktdev/terraform-provider-kt/test/acctest"
 	"github.com/ktdev/terraform-provider-kt/test/faults/proxy"
 )
 
@@ -46,8 +47,9 @@ func (c *cycle) checkCommand(at step, how string, out run, records []proxy.Recor
 	if err != nil {
 		errs = append(errs, c.violate(at, "the state cannot be read: "+err.Error()))
 	}
+	shown := string(acctest.Decoded([]byte(out.output + state.text)))
 	for version := range 2 {
-		if strings.Contains(out.output+state.text, c.canary(version+1)) {
+		if strings.Contains(shown, c.canary(version+1)) {
 			errs = append(errs, c.violate(at, "a secret value is in the output or the state"))
 		}
 	}

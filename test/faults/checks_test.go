@@ -50,6 +50,27 @@ func TestExitCodesMustAgreeWithTheDiagnostics(t *testing.T) {
 	}
 }
 
+func TestBenchThatDidTooLittleFails(t *testing.T) {
+	faults := map[proxy.Kind]int{proxy.Unavailable: 1}
+	for name, test := range map[string]struct {
+		tally *tally
+		pairs bool
+		want  string // "" for none
+	}{
+		"enough":                 {&tally{cycles: 20, injected: faults, pairs: 1, starved: 2}, true, ""},
+		"no pairs, and no need":  {&tally{cycles: 20, injected: faults}, false, ""},
+		"no faults":              {&tally{cycles: 20, pairs: 1}, true, "no faults"},
+		"no pairs":               {&tally{cycles: 20, injected: faults}, true, "no cycle with a pair"},
+		"starved":                {&tally{cycles: 20, injected: faults, starved: 3}, false, "3 of 20"},
+		"starved and deadlocked": {&tally{cycles: 9, injected: faults, deadlocks: 1}, false, "1 of 9"},
+	} {
+		err := test.tally.enough(test.pairs)
+		if (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: the error is %v, want %q", name, err, test.want)
+		}
+	}
+}
+
 func TestOnlyTerraformsDeadlockExplainsAHang(t *testing.T) {
 	goroutine := func(state, function string) string {
 		return "goroutine 1 gp=0xc0 m=nil [" + state + ", 3 minutes]:\nsync.runtime_SemacquireMutex(0x1)\n" +

@@ -106,7 +106,7 @@ func start(opts options) (err error) {
 	if len(b.tally.violations) > 0 || len(b.tally.errors) > 0 {
 		return errViolations
 	}
-	return nil
+	return b.tally.enough(opts.pairs || opts.short)
 }
 
 // providerDir returns the directory of the provider binary: KT_PROVIDER_DIR, otherwise bin/.

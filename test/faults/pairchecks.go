@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ktdev/terraform-provider-kt/test/acctest"
 	"github.com/ktdev/terraform-provider-kt/test/acctest/core"
 	"github.com/ktdev/terraform-provider-kt/test/faults/proxy"
 )
@@ -34,7 +35,8 @@ func (c *pairCycle) check(at step, how string, out outcome, records []proxy.Reco
 		strings.Contains(out.err.Error(), "invalid plan"):
 		errs = append(errs, c.violate(at, out.err.Error()))
 	}
-	shown := fmt.Sprintf("%v %s %s", out.err, out.warnings, c.resource.State())
+	shown := string(acctest.Decoded(fmt.Appendf(nil, "%v %s %s %s", out.err, out.warnings, c.resource.State(),
+		c.resource.Private())))
 	for version := range 2 {
 		if strings.Contains(shown, c.canary(version+1)) {
 			errs = append(errs, c.violate(at, "a secret value is in the output or the state"))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -147,6 +148,22 @@ func (t *tally) print(w io.Writer, took time.Duration) {
 	for _, err := range t.errors {
 		fmt.Fprintln(w, "\nerror of the bench:", err)
 	}
+}
+
+// enough returns an error if the bench did too little to show anything: if it injected no faults, if it completed no
+// pair, or if more than a tenth of the cycles ended early.
+func (t *tally) enough(pairs bool) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch early := t.starved + t.deadlocks; {
+	case len(t.injected) == 0:
+		return errors.New("no faults were injected")
+	case pairs && t.pairs == 0:
+		return errors.New("no cycle with a pair of faults ended")
+	case early > t.cycles/10:
+		return fmt.Errorf("%d of %d cycles ended early", early, t.cycles)
+	}
+	return nil
 }
 
 // violate records a violation and returns errEnded.

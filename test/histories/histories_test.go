@@ -71,22 +71,46 @@ func TestAccHistories(t *testing.T) {
 	}
 	t.Logf("seed %d: make histories N=%d SEED=%d", seed, count, seed)
 	var operations atomic.Int64
+	applied := map[string]*atomic.Int64{} // applies that succeeded, by type
 	slots := make(chan struct{}, parallel)
 	for _, s := range subjects() {
+		applied[s.typ] = &atomic.Int64{}
 		for i := range int64(count) {
 			t.Run(fmt.Sprintf("%s %d", s.typ, seed+i), func(t *testing.T) {
 				t.Parallel()
 				slots <- struct{}{}
 				defer func() { <-slots }()
-				operations.Add(runHistory(t, s, seed+i))
+				recorded := runHistory(t, s, seed+i)
+				operations.Add(int64(len(recorded)))
+				applied[s.typ].Add(successes(recorded))
 			})
 		}
 	}
-	t.Cleanup(func() { t.Logf("%d histories with %d operations", count*len(subjects()), operations.Load()) })
+	t.Cleanup(func() {
+		t.Logf("%d histories with %d operations", count*len(subjects()), operations.Load())
+		for typ, n := range applied {
+			t.Logf("%s: %d applies succeeded", typ, n.Load())
+			if n.Load() == 0 { // the model accepts the error of every apply
+				t.Errorf("no apply of a %s succeeded", typ)
+			}
+		}
+	})
 }
 
-// runHistory runs a history, and checks it. It returns the number of its operations.
-func runHistory(t *testing.T, s subject, seed int64) int64 {
+// successes counts the applies in a history that succeeded.
+func successes(history []porcupine.Operation) (n int64) {
+	for _, operation := range history {
+		in, _ := operation.Input.(input)
+		out, _ := operation.Output.(output)
+		if in.op == apply && out.result == succeeded {
+			n++
+		}
+	}
+	return n
+}
+
+// runHistory runs a history, and checks it. It returns its operations.
+func runHistory(t *testing.T, s subject, seed int64) []porcupine.Operation {
 	t.Helper()
 	client, err := dynamic.NewForConfig(cluster.RESTConfig(t))
 	if err != nil {
@@ -106,7 +130,7 @@ func runHistory(t *testing.T, s subject, seed int64) int64 {
 		t.Errorf("the history of %s with seed %d breaks a promise:\n%s\nlongest possible part:\n%s", s.typ, seed,
 			explain(recorded), longest(recorded, info))
 	}
-	return int64(len(recorded))
+	return recorded
 }
 
 // longest returns the longest part of the history that is possible.

@@ -41,6 +41,10 @@ func TestABadWatchIsNotLogged(t *testing.T) { //nolint:paralleltest // klog is g
 	klog.LogToStderr(false)
 	klog.SetOutput(&logged)
 	defer func() { klog.SetOutput(io.Discard); klog.LogToStderr(true) }()
+	klog.Error("the control")
+	if klog.Flush(); !strings.Contains(logged.String(), "the control") {
+		t.Fatalf("the log is not recorded: %q", logged.String())
+	}
 	failure := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":500,"message":%q}`,
 		"Bearer "+hostile.Credential)
 	for name, events := range map[string]string{

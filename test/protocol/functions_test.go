@@ -156,12 +156,12 @@ func TestManifestsOfAPlanRepeatNoValueOfEnvVars(t *testing.T) {
 const withoutCluster = `{"namespace": "default"}`
 
 // configure configures the provider with a block in JSON.
-func (o offline) configure(t *testing.T, block string) {
-	t.Helper()
-	config := dynamicValue(t, o.provider, jsonConfig(t, o.provider, block))
-	resp, err := o.server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{Config: config})
+func (o offline) configure(tb testing.TB, block string) {
+	tb.Helper()
+	config := dynamicValue(tb, o.provider, jsonConfig(tb, o.provider, block))
+	resp, err := o.server.ConfigureProvider(tb.Context(), &tfprotov6.ConfigureProviderRequest{Config: config})
 	if err != nil || len(resp.Diagnostics) > 0 {
-		t.Fatal(err, resp)
+		tb.Fatal(err, resp)
 	}
 }
 
@@ -209,11 +209,11 @@ func (o offline) manifestsFunction(t *testing.T, config tftypes.Value) map[strin
 	return knownTexts(t, result)
 }
 
-func dynamicValue(t *testing.T, typ tftypes.Type, value tftypes.Value) *tfprotov6.DynamicValue {
-	t.Helper()
+func dynamicValue(tb testing.TB, typ tftypes.Type, value tftypes.Value) *tfprotov6.DynamicValue {
+	tb.Helper()
 	encoded, err := tfprotov6.NewDynamicValue(typ, value)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return &encoded
 }

@@ -1,6 +1,7 @@
 package protocol_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -39,9 +40,9 @@ func FuzzImportAndRefresh(f *testing.F) {
 			f.Add(uint(object), uint(20+at*20), value)
 		}
 	}
-	var body atomic.Pointer[string]
+	var body, collection atomic.Pointer[string]
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		respondAlways(w, r, *body.Load())
+		respondAlways(w, r, *body.Load(), *collection.Load())
 	}))
 	server.Config.ConnState = func(conn net.Conn, state http.ConnState) {
 		if tcp, ok := conn.(*net.TCPConn); ok && state == http.StateNew {
@@ -51,39 +52,80 @@ func FuzzImportAndRefresh(f *testing.F) {
 	server.Start()
 	f.Cleanup(server.Close)
 	o := serveInMode(f, "off")
+	respond := func(tb testing.TB, object any, kind string) {
+		tb.Helper()
+		collection.Store(new("/" + strings.ToLower(kind) + "s/"))
+		text, err := json.Marshal(object)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		body.Store(new(string(text)))
+		o.configure(tb, fmt.Sprintf(`{"host": %q, "token": "x", "namespace": "ml"}`, server.URL))
+	}
+	for _, object := range objects { // otherwise the fuzzer would only see errors
+		kind := kindOf(object)
+		respond(f, object, kind)
+		resource := cmp.Or(map[string]string{"PersistentVolumeClaim": "kt_volume", "ClusterQueue": "kt_queue",
+			"Secret": "kt_secret", "ConfigMap": "kt_image"}[kind], "kt_compute")
+		for _, d := range o.importAndRefresh(f.Context(), f, resource, time.Minute) {
+			if isError(d) {
+				f.Errorf("%s as %s: %s: %s", kind, resource, d.Summary, d.Detail)
+			}
+		}
+	}
 	f.Fuzz(func(t *testing.T, object, at uint, value string) {
 		var with any
 		if json.Unmarshal([]byte(value), &with) != nil {
 			with = value
 		}
 		tree := objects[object%uint(len(objects))]
-		text, err := json.Marshal(withValue(tree, new(at%uint(countValues(tree))), with))
-		if err != nil {
-			t.Fatal(err)
-		}
-		body.Store(new(string(text)))
-		o.configure(t, fmt.Sprintf(`{"host": %q, "token": "x", "namespace": "ml"}`, server.URL))
+		respond(t, withValue(tree, new(at%uint(countValues(tree))), with), kindOf(tree))
 		for _, resource := range resources {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second/5) // invalid responses are retried
-			imported, err := o.server.ImportResourceState(ctx,
-				&tfprotov6.ImportResourceStateRequest{TypeName: resource, ID: "ml/trainer"})
-			if err != nil {
-				t.Fatal(err)
+			for _, d := range o.importAndRefresh(t.Context(), t, resource, time.Second/2) { // invalid ones are retried
+				t.Log(resource, d.Severity, d.Summary, d.Detail)
 			}
-			for _, one := range imported.ImportedResources {
-				read, err := o.server.ReadResource(ctx, &tfprotov6.ReadResourceRequest{TypeName: resource,
-					CurrentState: one.State, Private: one.Private})
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, d := range read.Diagnostics {
-					t.Log(resource, d.Severity, d.Summary, d.Detail)
-				}
-			}
-			cancel()
 		}
 		server.CloseClientConnections()
 	})
+}
+
+// importAndRefresh imports a resource, completes the import with its first read, and refreshes it with a second one.
+func (o offline) importAndRefresh(
+	ctx context.Context, tb testing.TB, resource string, limit time.Duration,
+) []*tfprotov6.Diagnostic {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	imported, err := o.server.ImportResourceState(ctx,
+		&tfprotov6.ImportResourceStateRequest{TypeName: resource, ID: "ml/trainer"})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	all := imported.Diagnostics
+	for _, one := range imported.ImportedResources {
+		state, private := one.State, one.Private
+		for range 2 {
+			if slices.ContainsFunc(all, isError) { // Terraform stops, and the state is null
+				break
+			}
+			read, err := o.server.ReadResource(ctx, &tfprotov6.ReadResourceRequest{TypeName: resource,
+				CurrentState: state, Private: private})
+			if err != nil {
+				tb.Fatal(err)
+			}
+			all = append(all, read.Diagnostics...)
+			state, private = read.NewState, read.Private
+		}
+	}
+	return all
+}
+
+func isError(d *tfprotov6.Diagnostic) bool { return d.Severity == tfprotov6.DiagnosticSeverityError }
+
+func kindOf(object any) string {
+	fields, _ := object.(map[string]any)
+	kind, _ := fields["kind"].(string)
+	return kind
 }
 
 // countValues counts the values in a JSON document.
@@ -126,18 +168,25 @@ func withValue(value any, at *uint, other any) any {
 	return value
 }
 
-// respondAlways writes the object itself for a request of a single object, and a list with it for a collection.
-func respondAlways(w http.ResponseWriter, r *http.Request, object string) {
+// respondAlways writes the object itself for a request of a single object of its kind, whose path contains collection,
+// and a list with it for every collection.
+func respondAlways(w http.ResponseWriter, r *http.Request, object, collection string) {
 	w.Header().Set("Content-Type", "application/json")
-	last := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
+	last := strings.TrimPrefix(r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:], "kt-image-")
 	switch {
 	case r.URL.Query().Has("watch"), r.URL.Query().Has("resourceVersion"):
 		w.WriteHeader(http.StatusForbidden) // nothing waits for the next event
 		_, _ = w.Write([]byte(`{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden",
 			"code": 403}`))
-	case last != "trainer" && !strings.HasPrefix(last, "v1"):
+	case strings.HasPrefix(last, "v1"): // discovery of other groups: an invalid response would only cause retries
+		w.WriteHeader(http.StatusNotFound)
+	case last != "trainer":
 		_, _ = w.Write(kubetest.Identified(r.URL.Path, []byte(`{"metadata": {"resourceVersion": "1"}, "items": [`+
 			object+`]}`)))
+	case !strings.Contains(r.URL.Path, collection):
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write([]byte(`{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound",
+			"details": {"name": "trainer"}, "code": 404}`))
 	default:
 		_, _ = w.Write([]byte(object))
 	}

@@ -50,6 +50,9 @@ func TestAccChains(t *testing.T) {
 		})
 	}
 	t.Logf("%d chains of each type of resource from seed %d: %+v", chains, seed, done)
+	if chains >= sample && !t.Failed() && (done.Updated == 0 || done.Replaced == 0 || done.Unknown == 0) {
+		t.Error("no chain updated, or none replaced, or none had values that only the apply knew")
+	}
 }
 
 // number returns the number in an environment variable, or another one if it is not set.

@@ -68,7 +68,12 @@ func TestAccImportedForeignObjectsCanBeDestroyed(t *testing.T) {
 	cluster.Apply(t, fmt.Sprintf(foreignDeployment, "kubetorch.com/service"), "-n", ns)
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
-		CheckDestroy:             cluster.NothingLeft(t, ns),
+		CheckDestroy: func(*terraform.State) error { // NothingLeft finds only what the provider has applied
+			if left := cluster.Kubectl(t, "get", "deployments,services", "-n", ns, "-o", "name"); left != "" {
+				return fmt.Errorf("left behind: %s", left)
+			}
+			return nil
+		},
 		Steps: []resource.TestStep{{
 			Config:       cluster.Config(ns, configOfForeign),
 			ResourceName: acctest.Trainer, ImportState: true, ImportStateId: ns + "/trainer", ImportStatePersist: true,
@@ -118,6 +123,8 @@ func TestAccImportDoesNotChangeAnUnusedService(t *testing.T) {
 	ns := cluster.Namespace(t)
 	cluster.Apply(t, fmt.Sprintf(foreignDeployment, "kubetorch.com/service"), "-n", ns)
 	config := cluster.Config(ns, acctest.Compute(`endpoint = { url = "http://trainer:8080" }`))
+	version := []string{"get", "service/trainer", "-n", ns, "-o", "jsonpath={.metadata.resourceVersion}"}
+	before := cluster.Kubectl(t, version...)
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		Steps: []resource.TestStep{
@@ -129,7 +136,9 @@ func TestAccImportDoesNotChangeAnUnusedService(t *testing.T) {
 			{
 				Config: config,
 				Check: func(*terraform.State) error {
-					cluster.Kubectl(t, "get", "service/trainer", "-n", ns)
+					if after := cluster.Kubectl(t, version...); after != before {
+						return fmt.Errorf("the Service has version %s, want %s", after, before)
+					}
 					return nil
 				},
 			},

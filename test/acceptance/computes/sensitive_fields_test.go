@@ -13,7 +13,7 @@ import (
 func TestAccSensitiveFieldsStandInNoOutput(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewAttachedCLI(t)
+	cli := acctest.NewCLI(t) // the log of an attached provider is not in the output
 	cli.Setenv("TF_LOG_PROVIDER", "TRACE")
 	container := func(path string) string {
 		return cluster.Kubectl(t, "get", "deployment/trainer", "-n", ns, "-o",
@@ -64,6 +64,7 @@ variable "token" {
 	}
 	for i, value := range []string{"canary-first", "canary-second"} {
 		out := run(value, "plan")
+		acctest.ExpectText(t, out, "Calling provider defined Resource ModifyPlan") // the log has the level TRACE
 		if i == 0 {
 			acctest.ExpectText(t, out, `"(sensitive 1)"`, "Plan: 4 to add, 0 to change, 0 to destroy.")
 		} else {

@@ -41,10 +41,27 @@ func (e eachAttribute) refreshed(t *testing.T, table map[string]ignorable) {
 	}
 	s.Apply(t, plans)
 	own := e.objects(t, ns)
+	maps.DeleteFunc(changed, func(key string, _ map[string]any) bool { return own[key] == nil }) // cannot be updated
+	maps.DeleteFunc(own, func(key string, _ map[string]any) bool { return changed[key] == nil })
 
 	names := slices.Sorted(maps.Keys(configured))
 	e.replace(t, ns, names, changed)
 	s.Refresh(t, names)
+	drifted, set := 0, 0
+	for name, p := range s.Plan(t, configured) {
+		// What the configuration does not set belongs to others, and some attributes are only in state.
+		if strings.HasSuffix(name, "-unset") || strings.HasSuffix(name, "-byo") ||
+			!slices.Contains(plans[name].Attributes(), "manifests") {
+			continue
+		}
+		set++
+		if p.Action != core.NoOp {
+			drifted++
+		}
+	}
+	if set == 0 || drifted < set/2 {
+		t.Errorf("the foreign change is in only %d plans of %d", drifted, set)
+	}
 	e.replace(t, ns, names, own)
 	empty := 0
 	for name, p := range s.Plan(t, configured) {
@@ -54,7 +71,7 @@ func (e eachAttribute) refreshed(t *testing.T, table map[string]ignorable) {
 		}
 		empty++
 	}
-	t.Logf("%d of %d plans are empty", empty, len(configured))
+	t.Logf("%d of %d plans are empty; %d of %d were not before", empty, len(configured), drifted, set)
 	s.Destroy(t)
 }
 
@@ -85,8 +102,10 @@ func (e eachAttribute) pairs(ns string, table map[string]ignorable) (configured,
 func (e eachAttribute) objects(t *testing.T, ns string) map[string]map[string]any {
 	t.Helper()
 	kinds := map[string]string{
-		"kt_compute": "deployments,services", "kt_volume": "persistentvolumeclaims", "kt_secret": "secrets",
-		"kt_image": "configmaps", "kt_queue": "clusterqueues,localqueues,resourceflavors",
+		"kt_compute": "deployments,services,services.serving.knative.dev,jobs,computes," +
+			"ingresses,poddisruptionbudgets,horizontalpodautoscalers",
+		"kt_volume": "persistentvolumeclaims", "kt_secret": "secrets",
+		"kt_image": "configmaps", "kt_queue": "clusterqueues,localqueues,resourceflavors,queues.scheduling.run.ai",
 	}
 	var list struct{ Items []map[string]any }
 	text := e.on.Kubectl(t, "get", kinds[e.resource], "-n", ns, "-o", "json")

@@ -216,9 +216,9 @@ func (b *bench) round(t *testing.T, acts []act) {
 func (b *bench) restarts(t *testing.T) {
 	t.Helper()
 	var acts []act
+	names := []string{"own-deployment", "stateful-set", "replica-set", "deployment"}
 	for _, s := range b.subjects {
-		if !slices.Contains([]string{"own-deployment", "stateful-set", "replica-set", "deployment"},
-			s.specimen.name) {
+		if !slices.Contains(names, s.specimen.name) {
 			continue
 		}
 		s.todo = nil
@@ -238,6 +238,9 @@ func (b *bench) restarts(t *testing.T) {
 			s.body = strings.Replace(s.body, "\n  replicas: 1", "\n  replicas: 3", 1)
 			s.more = ""
 		}
+	}
+	if len(acts) != len(names) {
+		t.Errorf("%d computes are scaled, want %q", len(acts), names)
 	}
 	b.cli.Write(t, b.config(configuration(b.subjects)))
 	report := b.plan(t)

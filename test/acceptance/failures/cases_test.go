@@ -2,6 +2,8 @@ package failures_test
 
 import (
 	"fmt"
+	"slices"
+	"testing"
 
 	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
@@ -29,13 +31,18 @@ type failure struct {
 }
 
 // failuresOfUpdate returns updates that fail, of a compute that is ready.
-func failuresOfUpdate() []failure {
+func failuresOfUpdate(t *testing.T) []failure {
+	t.Helper()
 	var out []failure
+	names := []string{"pull", "crash", "too-many-gpus", "no-such-gpu", "no-secret-key", "quota-of-gpus",
+		"no-service-account"}
 	for _, f := range failures() {
-		switch f.name {
-		case "pull", "crash", "too-many-gpus", "no-such-gpu", "no-secret-key", "quota-of-gpus", "no-service-account":
+		if slices.Contains(names, f.name) {
 			out = append(out, f)
 		}
+	}
+	if len(out) != len(names) {
+		t.Fatalf("%d failures have the names %q", len(out), names)
 	}
 	return append(out, failure{
 		name: "refused", rejected: true,

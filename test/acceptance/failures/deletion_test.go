@@ -171,6 +171,9 @@ func TestAccComputeShowsAChangedSettingAfterTheFirstUpdateSinceItsImport(t *test
 	if err := json.Unmarshal([]byte(cli.MustRun(t, "show", "-json")), &state); err != nil {
 		t.Fatal(err)
 	}
+	if n := len(state.Values.RootModule.Resources); n != 1 {
+		t.Fatalf("%d resources are in state, want 1", n)
+	}
 	for _, resource := range state.Values.RootModule.Resources {
 		if got := resource.Values["on_not_ready"]; got != "warn" {
 			t.Errorf("on_not_ready is %v in state after it was changed", got)

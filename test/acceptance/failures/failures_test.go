@@ -56,7 +56,7 @@ func TestAccFailuresOfCreation(t *testing.T) {
 //nolint:tparallel // the subtests check one run, which continues after them
 func TestAccFailuresOfUpdate(t *testing.T) {
 	t.Parallel()
-	run := newScenario(t, failuresOfUpdate())
+	run := newScenario(t, failuresOfUpdate(t))
 	good := func(failure) string { return "" }
 	bad := func(f failure) string { return f.broken }
 

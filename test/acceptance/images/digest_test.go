@@ -42,7 +42,8 @@ func TestAccImageDigestIsThatOfTheTag(t *testing.T) {
 				PreConfig: func() { second = served.push("team/torch:2.5") },
 				Config:    digestConfig(served.host + "/team/torch:2.5"), Check: is(&second),
 			},
-			{Config: digestConfig("Torch:2.5"), ExpectError: regexp.MustCompile(`Torch:2\.5`)},
+			{Config: digestConfig("Torch:2.5"), ExpectError: regexp.MustCompile(
+				`which\s+is\s+not\s+a\s+valid\s+image\s+reference`)},
 			{ // a digest causes no request
 				PreConfig: func() { served.down.Store(true) },
 				Config:    digestConfig(served.host + "/team/torch@" + first), Check: is(&first),

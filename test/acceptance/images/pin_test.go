@@ -1,6 +1,7 @@
 package images_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"io"
 	"log"
@@ -232,8 +233,11 @@ func TestAccPinnedImageUsesTheCredentialsOfDocker(t *testing.T) {
 	if !strings.Contains(state, "private/torch@"+digest) {
 		t.Errorf("the image is not pinned: %s", state)
 	}
-	if strings.Contains(out+state, password) {
-		t.Error("the log or the state contains the password")
+	acctest.ExpectText(t, out, "[TRACE]")
+	for _, form := range []string{password, base64.StdEncoding.EncodeToString([]byte("ci:" + password))} {
+		if strings.Contains(out+state, form) {
+			t.Errorf("the log or the state contains the password as %s", form)
+		}
 	}
 	cli.MustRun(t, "destroy", "-auto-approve")
 }

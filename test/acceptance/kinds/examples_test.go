@@ -2,6 +2,7 @@ package kinds_test
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -87,6 +88,28 @@ metadata: {name: huggingface}
 stringData: {HF_TOKEN: an-older-token}
 `
 
+// importedCompute and importedVolume are objects that the examples of imports find.
+const (
+	importedCompute = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: trainer}
+spec:
+  selector: {matchLabels: {kubetorch.com/service: trainer}}
+  template:
+    metadata: {labels: {kubetorch.com/service: trainer}}
+    spec: {containers: [{name: kubetorch, image: "server:1.0"}]}
+`
+	importedVolume = `
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: datasets}
+spec:
+  accessModes: [ReadWriteMany]
+  resources: {requests: {storage: 500Gi}}
+`
+)
+
 func TestAccExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 	t.Parallel()
 	for _, e := range []acctest.Example{
@@ -100,6 +123,15 @@ func TestAccExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 		}},
 		{Dir: "ddp-training"},
 		{Dir: "team-storage", Env: map[string]string{"HF_TOKEN": "not-a-real-token"}},
+		// The pages of the reference show these. An import by identity needs Terraform 1.12.
+		{Dir: "resources/kt_compute", Without: []string{"identity.tf"}, Prepare: func(t *testing.T, ns string) {
+			t.Helper()
+			cluster.Apply(t, importedCompute, "-n", ns)
+		}},
+		{Dir: "resources/kt_volume", Without: []string{"identity.tf"}, Prepare: func(t *testing.T, ns string) {
+			t.Helper()
+			cluster.Apply(t, importedVolume, "-n", ns)
+		}},
 		// The pages of docs/guides show these.
 		{Dir: "guides/getting-started"},
 		{Dir: "guides/ci"},
@@ -134,6 +166,11 @@ func TestAccExamplesApplyWithAnEmptySecondPlan(t *testing.T) {
 			e.Run(t, cluster)
 		})
 	}
+	t.Run("data-sources/kt_gpus", func(t *testing.T) {
+		t.Parallel()
+		on := acctest.OwnCluster(t, "--node", "name=gpu-0,gpus=8,product=NVIDIA-H100-80GB-HBM3")
+		acctest.Example{Dir: "data-sources/kt_gpus"}.Run(t, on) // it uses all GPUs
+	})
 	t.Run("autoscaled-inference", func(t *testing.T) {
 		t.Parallel()
 		on := withCRDs
@@ -190,18 +227,29 @@ func objectsNextToVLLM(t *testing.T, ns string) {
 	}
 }
 
+// elsewhere returns why the tables of examples lack a directory.
+func elsewhere(dir string) string {
+	return map[string]string{
+		"actions":                      "TestAccActionExamplesAreAllRun in the package actions",
+		"data-sources/kt_compute":      "TestAccDataSourceExamplesRead in the package datasources",
+		"data-sources/kt_endpoint":     "it needs a server that runs: test/e2e/examples_test.go",
+		"data-sources/kt_events":       "TestAccDataSourceExamplesRead in the package datasources",
+		"data-sources/kt_image_digest": "it needs a registry: TestAccImageExamples in the package images",
+		"data-sources/kt_metrics":      "it needs a server that runs: test/e2e/examples_test.go",
+		"ephemeral-resources":          "it needs a server that runs; the tunnel of guides/tensor-servers is alike",
+		"functions":                    "functions_test.go in the package computes",
+		"gated-rollout":                "rollout_test.go in the package datasources",
+		"guides/testing":               "TestAccModulesPassTheirTests in the package provider",
+		"provider":                     "it has no resources, and names a context of a kubeconfig",
+		"resources/kt_image":           "it needs a registry: TestAccImageExamples in the package images",
+		"resources/kt_secret":          "TestAccSecretExamplesApplyWithAnEmptySecondPlan in the package secrets",
+	}[dir]
+}
+
 // Examples that require controllers of other projects are tested in the package ecosystem.
 func TestAccExamplesAreAllRun(t *testing.T) {
 	t.Parallel()
 	examples := filepath.Join(acctest.Root(), "examples")
-	files, err := filepath.Glob(filepath.Join(examples, "*", "main.tf"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no examples found: %v", err)
-	}
-	guides, err := filepath.Glob(filepath.Join(examples, "guides", "*", "main.tf"))
-	if err != nil || len(guides) == 0 {
-		t.Fatalf("no examples of guides found: %v", err)
-	}
 	var source []byte
 	for _, file := range []string{"examples_test.go", filepath.Join("..", "ecosystem", "examples_test.go")} {
 		text, err := os.ReadFile(file)
@@ -210,10 +258,25 @@ func TestAccExamplesAreAllRun(t *testing.T) {
 		}
 		source = append(source, text...)
 	}
-	for _, file := range append(files, guides...) {
-		dir, err := filepath.Rel(examples, filepath.Dir(file))
-		if err != nil || !strings.Contains(string(source), fmt.Sprintf("Dir: %q", filepath.ToSlash(dir))) {
-			t.Errorf("no test applies examples/%s: %v", dir, err)
+	found := 0
+	err := filepath.WalkDir(examples, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() {
+			return err
 		}
+		files, err := filepath.Glob(filepath.Join(path, "*.tf"))
+		if err != nil || len(files) == 0 {
+			return err
+		}
+		found++
+		dir, err := filepath.Rel(examples, path)
+		dir = filepath.ToSlash(dir)
+		group, _, _ := strings.Cut(dir, "/")
+		if elsewhere(dir)+elsewhere(group) == "" && !strings.Contains(string(source), fmt.Sprintf("Dir: %q", dir)) {
+			t.Errorf("no test applies examples/%s", dir)
+		}
+		return err
+	})
+	if err != nil || found == 0 {
+		t.Fatalf("%d examples found: %v", found, err)
 	}
 }

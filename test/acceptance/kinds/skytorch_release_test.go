@@ -25,7 +25,7 @@ func TestAccTensorServerOnTheCRDOfSkyTorch010(t *testing.T) {
 	acctest.ExpectText(t, cli.MustRun(t, "apply", "-auto-approve"), "Apply complete! Resources: 1 added")
 	cli.MustRun(t, "plan", "-detailed-exitcode")
 	write("image = \"mine:1\"\ngpus = 1\non_not_ready = \"ignore\"")
-	planned := cli.MustRun(t, "plan")
+	planned := acctest.Unwrap(cli.MustRun(t, "plan"))
 	if strings.Contains(planned, "toleration") || strings.Contains(planned, "override =") {
 		t.Errorf("the plan sets tolerations for GPUs, for which the installed CRD has no field:\n%s", planned)
 	}

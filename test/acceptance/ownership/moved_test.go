@@ -216,7 +216,7 @@ func (m move) expectNoSecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(string(state), "not-a-real-token") {
+	if strings.Contains(string(acctest.Decoded(state)), "not-a-real-token") {
 		t.Errorf("the state contains the value of the secret:\n%s", state)
 	}
 }

@@ -285,5 +285,5 @@ func TestAccQueryRejectsInvalidFilters(t *testing.T) {
 	if err == nil {
 		t.Errorf("a query of an unknown cluster is accepted:\n%s", out)
 	}
-	t.Log(out)
+	acctest.ExpectText(t, out, "The configuration of the provider is not known")
 }

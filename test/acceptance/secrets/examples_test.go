@@ -51,7 +51,7 @@ resource "kt_secret" "x" {
 output "ref" { value = kt_secret.x.ref }`)
 	out := r.apply(t)
 	acctest.ExpectText(t, out, `+ "A" = "revision 1"`, `+ "B" = "revision 1"`)
-	if strings.Contains(out, "ref  = (known after apply)") {
+	if strings.Contains(acctest.Unwrap(out), "ref = (known after apply)") {
 		t.Errorf("ref is unknown in the plan:\n%s", out)
 	}
 	r.must(t, "destroy", "-auto-approve")

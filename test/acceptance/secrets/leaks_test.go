@@ -152,6 +152,7 @@ func leaks(t *testing.T, dir string, canaries []string) []string {
 	}
 	var found []string
 	search := func(name string, content []byte) {
+		content = acctest.Decoded(content)
 		for _, form := range forms {
 			if at := bytes.Index(content, []byte(form)); at >= 0 {
 				found = append(found,
@@ -231,6 +232,15 @@ resource "kt_secret" "stored" {
 		t.Errorf("the plan shows the value:\n%s", out)
 	}
 	found := strings.Join(leaks(t, r.Dir, []string{canary}), "\n")
+	// A control of the search in private state, which is encoded twice.
+	state, err := os.ReadFile(r.StateFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	uid := cluster.Kubectl(t, "get", "secret/stored", "-n", r.ns, "-o", "jsonpath={.metadata.uid}")
+	if documents := acctest.Decoded(state)[len(state):]; !bytes.Contains(documents, []byte(`"`+uid+`"`)) {
+		t.Errorf("the search does not find the UID %s in private state:\n%s", uid, documents)
+	}
 	for _, file := range []string{".state contains", "terraform.tfstate contains", "plan-0.saved/tfplan contains"} {
 		if !strings.Contains(found, file) {
 			t.Errorf("the search does not find %q, only:\n%s", file, found)
