@@ -53,7 +53,7 @@ func restartByStrategy(workload map[string]any) Restart {
 // runsToCompletion are the refusals of a kind whose pods run to completion, and that can be suspended.
 func runsToCompletion() map[Operation]Refusal {
 	return map[Operation]Refusal{Restarting: {
-		Why: "Its pods run to completion, and its controller would count deleted pods as failed.",
+		Why:     "Its pods run to completion, and its controller would count deleted pods as failed.",
 		Instead: "{Replace the object}. Or suspend it and then resume it, which deletes all pods and starts new ones.",
 	}}
 }

@@ -26,13 +26,15 @@ func TestJobsThatFailWithOnePodAreNotEvacuated(t *testing.T) {
 		"the default of a PyTorchJob": {"pytorchjob", "{pytorchReplicaSpecs: {Master: {}, Worker: {}}}", ""},
 		"a PyTorchJob without retries": {"pytorchjob", "{pytorchReplicaSpecs: {Master: {}, Worker: {restartPolicy: " +
 			"Never}}}", "Pods of its role Worker are not replaced."},
-		"a TFJob":                     {"tfjob", "{tfReplicaSpecs: {Chief: {restartPolicy: ExitCode}}}", "its role Chief"},
-		"workers of a TFJob":          {"tfjob", "{tfReplicaSpecs: {Worker: {restartPolicy: ExitCode}}}", "its role Worker"},
-		"a TFJob that is elastic":     {"tfjob", "{enableDynamicWorker: true, tfReplicaSpecs: {Worker: {}}}", ""},
-		"the default of a XGBoostJob": {"xgboostjob", "{xgbReplicaSpecs: {Master: {}}}", "its role Master"},
-		"a XGBoostJob":                {"xgboostjob", "{xgbReplicaSpecs: {Master: {restartPolicy: OnFailure}}}", "role Master"},
-		"a XGBoostJob that restarts":  {"xgboostjob", "{xgbReplicaSpecs: {Master: {restartPolicy: ExitCode}}}", ""},
-		"the default of a MXJob":      {"mxjob", "{mxReplicaSpecs: {Server: {}}}", "its role Server"},
+		"a TFJob": {"tfjob", "{tfReplicaSpecs: {Chief: {restartPolicy: ExitCode}}}", "role Chief"},
+		"workers of a TFJob": {"tfjob", "{tfReplicaSpecs: {Worker: {restartPolicy: ExitCode}}}",
+			"role Worker"},
+		"a TFJob that is elastic":      {"tfjob", "{enableDynamicWorker: true, tfReplicaSpecs: {Worker: {}}}", ""},
+		"the default of an XGBoostJob": {"xgboostjob", "{xgbReplicaSpecs: {Master: {}}}", "its role Master"},
+		"an XGBoostJob": {"xgboostjob", "{xgbReplicaSpecs: {Master: {restartPolicy: OnFailure}}}",
+			"role Master"},
+		"an XGBoostJob that restarts": {"xgboostjob", "{xgbReplicaSpecs: {Master: {restartPolicy: ExitCode}}}", ""},
+		"the default of an MXJob":     {"mxjob", "{mxReplicaSpecs: {Server: {}}}", "its role Server"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -54,8 +56,9 @@ func TestJobsThatFailWithFewerPodsLoseThem(t *testing.T) {
 		want                bool
 	}{
 		"fewer workers": {"tfjob", "{tfReplicaSpecs: {Worker: {replicas: 2}}}", "{tfReplicaSpecs: {Worker: {}}}", true},
-		"more workers":  {"tfjob", "{tfReplicaSpecs: {Worker: {}}}", "{tfReplicaSpecs: {Worker: {replicas: 2}}}", false},
-		"no workers":    {"tfjob", "{tfReplicaSpecs: {Chief: {}, Worker: {}}}", "{tfReplicaSpecs: {Chief: {}}}", true},
+		"more workers": {"tfjob", "{tfReplicaSpecs: {Worker: {}}}",
+			"{tfReplicaSpecs: {Worker: {replicas: 2}}}", false},
+		"no workers": {"tfjob", "{tfReplicaSpecs: {Chief: {}, Worker: {}}}", "{tfReplicaSpecs: {Chief: {}}}", true},
 		"without failures": {"pytorchjob", "{pytorchReplicaSpecs: {Worker: {replicas: 2, restartPolicy: Never}}}",
 			"{pytorchReplicaSpecs: {Worker: {}}}", false},
 		"restarted": {"xgboostjob", "{xgbReplicaSpecs: {Worker: {replicas: 2, restartPolicy: ExitCode}}}",

@@ -226,7 +226,8 @@ func TestScaleRefusesFewerPodsThanTheControllerKeeps(t *testing.T) {
 		return map[string]any{specs: map[string]any{"Worker": map[string]any{"replicas": int64(2),
 			"restartPolicy": policy}}}
 	}
-	const one, fails = "it has at least 1 pod", "its controller would count the removed pods as failed, and the job with them"
+	const one = "it has at least 1 pod"
+	const fails = "its controller would count the removed pods as failed, and the job with them"
 	for name, test := range map[string]struct {
 		mode string
 		spec map[string]any

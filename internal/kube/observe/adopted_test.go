@@ -11,8 +11,8 @@ import (
 func TestPodsOfAnAdoptedWorkloadAreFound(t *testing.T) {
 	t.Parallel()
 	const training = `{apiVersion: kubeflow.org/v1, kind: PyTorchJob, metadata: {name: trainer, namespace: ml, uid: u-1,
-		resourceVersion: "1"}, spec: {pytorchReplicaSpecs: {Worker: {replicas: 1}}}, status: {conditions: [{type: Running,
-		status: "True"}], replicaStatuses: {Worker: {active: 1}}}}`
+		resourceVersion: "1"}, spec: {pytorchReplicaSpecs: {Worker: {replicas: 1}}}, status: {conditions: [
+		{type: Running, status: "True"}], replicaStatuses: {Worker: {active: 1}}}}`
 	ref := kube.Ref{Kind: row("kubeflow.org", "PyTorchJob"), Namespace: "ml", Name: "trainer"}
 	f := Follow{Workload: &ref, Namespace: "ml", PodLabels: map[string]string{kind.ServiceLabel: "trainer"}}
 	for status, ready := range map[string]bool{"True": true, "False": false} {

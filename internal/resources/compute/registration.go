@@ -43,7 +43,7 @@ func (p *planner) planRegistration() {
 	case p.Plan.Manifests.IsUnknown():
 	case !p.Creating:
 		p.Plan.Manifests = withNulls(p.Plan.Manifests, p.State.Manifests)
-	case !isRegistered(p.rendered) && !manifest.RunsTensorServer(p.Plan.Runtime.ValueString()):
+	case !isRegistered(p.rendered) && !p.Plan.hasNoVersion():
 		p.Plan.Manifests = withElement(p.Plan.Manifests, registrationKey(p.Plan), types.StringUnknown())
 	}
 }
