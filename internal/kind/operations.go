@@ -72,8 +72,8 @@ func runsToCompletionWithFixedPods(why string) map[Operation]Refusal {
 func failsWith(why string) *Refusal {
 	return &Refusal{
 		Why: why + " Its controller counts an evicted pod as failed, and the job with it.",
-		Instead: "Use `kubectl cordon` for the node, and then `kt_suspend` and `kt_resume`, which start new pods on " +
-			"other nodes.",
+		Instead: "Use `kubectl cordon` for the node. Then suspend it and resume it, which starts new pods on other " +
+			"nodes.",
 	}
 }
 

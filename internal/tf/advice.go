@@ -97,7 +97,7 @@ func adviceWords() map[string]map[ready.Advice]string {
 			ready.FieldTriggers:         "`autoscale.triggers`",
 			ready.StepAllowGPUNodes:     "Set `gpu_anti_affinity` to false",
 			ready.StepReplace:           "Replace the compute" + replace,
-			ready.StepScaleOtherwise:    "set `autoscale.scaler` to `hpa` or `keda`",
+			ready.StepScaleOtherwise:    "set `autoscale.scaler` to \"hpa\" or \"keda\"",
 		},
 		VolumeType: {
 			ready.FieldBindingWait: "set `wait_for_bound`",
