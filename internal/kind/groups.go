@@ -73,19 +73,6 @@ func PodCount(workload map[string]any, groups []Group) int64 {
 	return sum
 }
 
-// LosesPods reports whether a change lowers the number of pods of a group that only grows.
-func LosesPods(of *Workload, before, after map[string]any) bool {
-	return of.Groups != nil && slices.ContainsFunc(of.Groups(before), func(g Group) bool {
-		var left int64
-		for _, other := range of.Groups(after) {
-			if g.Is(other) {
-				left = other.Count(after)
-			}
-		}
-		return g.OnlyGrows && left < g.Count(before)
-	})
-}
-
 // always returns the same groups for every workload of a kind.
 func always(groups ...Group) func(map[string]any) []Group {
 	return func(map[string]any) []Group { return groups }

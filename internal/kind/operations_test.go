@@ -49,33 +49,6 @@ func TestJobsThatFailWithOnePodAreNotEvacuated(t *testing.T) {
 	}
 }
 
-func TestJobsThatFailWithFewerPodsLoseThem(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		mode, before, after string
-		want                bool
-	}{
-		"fewer workers": {"tfjob", "{tfReplicaSpecs: {Worker: {replicas: 2}}}", "{tfReplicaSpecs: {Worker: {}}}", true},
-		"more workers": {"tfjob", "{tfReplicaSpecs: {Worker: {}}}",
-			"{tfReplicaSpecs: {Worker: {replicas: 2}}}", false},
-		"no workers": {"tfjob", "{tfReplicaSpecs: {Chief: {}, Worker: {}}}", "{tfReplicaSpecs: {Chief: {}}}", true},
-		"without failures": {"pytorchjob", "{pytorchReplicaSpecs: {Worker: {replicas: 2, restartPolicy: Never}}}",
-			"{pytorchReplicaSpecs: {Worker: {}}}", false},
-		"restarted": {"xgboostjob", "{xgbReplicaSpecs: {Worker: {replicas: 2, restartPolicy: ExitCode}}}",
-			"{xgbReplicaSpecs: {Worker: {}}}", false},
-		"a Deployment": {"deployment", "{replicas: 2}", "{replicas: 1}", false},
-		"no groups":    {"", "{}", "{}", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			before, after := specOf(t, test.before), specOf(t, test.after)
-			if got := kind.LosesPods(kind.OfMode(test.mode), before, after); got != test.want {
-				t.Errorf("it loses pods: %t", got)
-			}
-		})
-	}
-}
-
 // specOf returns a workload with a spec.
 func specOf(t *testing.T, text string) map[string]any {
 	t.Helper()

@@ -8,7 +8,6 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
-	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
 // replaceIfImmutable plans a replacement if a field changes that the API server allows to change but the operator does
@@ -18,12 +17,7 @@ func (p *planner) replaceIfImmutable(ctx context.Context) {
 	if before == nil || after == nil || before.GroupVersionKind() != after.GroupVersionKind() {
 		return
 	}
-	of := kind.WorkloadOf(after.GroupVersionKind().GroupKind())
-	if kind.LosesPods(of, before.Object, after.Object) && !manifest.IsSuspended(before.Object, of) &&
-		!manifest.IsSuspended(after.Object, of) {
-		p.replaceObjects() // the controller would fail it
-	}
-	for _, field := range of.CreationOnly {
+	for _, field := range kind.WorkloadOf(after.GroupVersionKind().GroupKind()).CreationOnly {
 		was, _, _ := unstructured.NestedFieldNoCopy(before.Object, field...)
 		is, _, _ := unstructured.NestedFieldNoCopy(after.Object, field...)
 		if !equality.Semantic.DeepEqual(was, is) &&

@@ -146,19 +146,17 @@ func (s *suite) bodiesOf(members []member) map[string]string {
 	return bodies
 }
 
-// change applies the configuration of members, and expects that the plan updates an attribute of each in place, or
-// replaces those that would fail with fewer pods.
+// change applies the configuration of members, and expects that the plan updates an attribute of each in place.
 func (s *suite) change(members []member, attribute func(member) string) {
 	s.t.Helper()
-	before, live := map[string]map[string]any{}, s.live()
+	before := map[string]map[string]any{}
 	for _, m := range members {
 		before[m.name()] = s.sent(m)
 	}
 	plans := s.computes.Change(s.t, s.bodiesOf(members))
 	for _, m := range members {
 		p, want := plans[m.name()], core.Update
-		if m.replacedByLabels(before[m.name()], s.sent(m)) ||
-			kind.LosesPods(m.kind.Workload, live[m.name()].Object, s.sent(m)) {
+		if m.replacedByLabels(before[m.name()], s.sent(m)) {
 			want = core.Replace
 		}
 		if p.Action != want || !slices.Contains(p.Attributes(), attribute(m)) {
