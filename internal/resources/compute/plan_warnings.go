@@ -97,11 +97,11 @@ func (p *planner) warnOfServiceAccount(ctx context.Context) {
 			"  kubectl create serviceaccount %s -n %s", account, namespace))
 }
 
-// warnOfExposure warns of a missing IngressClass or Gateway, without which no controller serves the Ingress or the
+// warnOfExposure warns of a missing IngressClass or Gateway, without which no controller serves the new Ingress or
 // route.
 func (p *planner) warnOfExposure(ctx context.Context) {
 	object := withRole(p.rendered, manifest.RoleExpose)
-	if object == nil {
+	if object == nil || !p.Creating && !p.State.Expose.IsNull() {
 		return
 	}
 	exposed, at := p.Plan.observe(object).Expose, path.Root("expose").AtName("ingress_class_name")

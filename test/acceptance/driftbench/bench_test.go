@@ -216,7 +216,7 @@ func (b *bench) round(t *testing.T, acts []act) {
 func (b *bench) restarts(t *testing.T) {
 	t.Helper()
 	var acts []act
-	names := []string{"own-deployment", "stateful-set", "replica-set", "deployment"}
+	names, scaled := []string{"own-deployment", "stateful-set", "replica-set", "deployment"}, map[string]bool{}
 	for _, s := range b.subjects {
 		if !slices.Contains(names, s.specimen.name) {
 			continue
@@ -232,15 +232,15 @@ func (b *bench) restarts(t *testing.T) {
 			continue
 		}
 		a.before = a.object.get(t)
-		acts = append(acts, a)
+		acts, scaled[s.specimen.name] = append(acts, a), true
 		s.more = "\n  deletion_protection = false\n  replicas = 3\n"
 		if s.specimen.name != "deployment" {
 			s.body = strings.Replace(s.body, "\n  replicas: 1", "\n  replicas: 3", 1)
 			s.more = ""
 		}
 	}
-	if len(acts) != len(names) {
-		t.Errorf("%d computes are scaled, want %q", len(acts), names)
+	if len(scaled) != len(names) {
+		t.Errorf("the scaled computes are %v, want %q", scaled, names)
 	}
 	b.cli.Write(t, b.config(configuration(b.subjects)))
 	report := b.plan(t)
