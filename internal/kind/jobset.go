@@ -39,9 +39,11 @@ func jobSet() Kind {
 
 // jobSetFailsWithOnePod refuses to evict pods of a JobSet that restarts neither its Jobs nor their pods.
 func jobSetFailsWithOnePod(workload map[string]any) *Refusal {
-	restarts, _ := NumberAt(workload, []string{"spec", "failurePolicy", "maxRestarts"})
+	if restarts, _ := NumberAt(workload, []string{"spec", "failurePolicy", "maxRestarts"}); restarts != 0 {
+		return nil
+	}
 	for i, job := range ListAt(workload, "spec", "replicatedJobs") {
-		if restarts == 0 && failsWithOnePod(workload, []string{"spec", "replicatedJobs", strconv.Itoa(i), "template"}) {
+		if failsWithOnePod(workload, []string{"spec", "replicatedJobs", strconv.Itoa(i), "template"}) {
 			return failsWith(fmt.Sprintf("The `backoffLimit` of its Job %s is 0, and its "+
 				"`spec.failurePolicy.maxRestarts` is 0.", TextAt(job, "name")))
 		}

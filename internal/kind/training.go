@@ -83,7 +83,9 @@ func trainingJob(name, container, specs string, deletion deletionPolicy, primary
 	gv := schema.GroupVersion{Group: TrainingGroup, Version: "v1"}
 	return workload(gv, name, &Workload{
 		Container: container,
-		Complete:  func(c Compute, workload map[string]any) { completeTraining(c, workload, specs, primary) },
+		Complete: func(c Compute, workload map[string]any) {
+			completeTraining(c, workload, specs, deletion, primary)
+		},
 		Groups: func(workload map[string]any) []Group {
 			return trainingGroups(workload, specs, deletion, primary)
 		},
@@ -169,12 +171,12 @@ func trainingRoute(roles, primary []string) map[string]string {
 
 // completeTraining adds the requested workers, uses the template of the primary
 // role for roles without one, and sets the restart policy.
-func completeTraining(c Compute, workload map[string]any, specs string, primary []string) {
+func completeTraining(c Compute, workload map[string]any, specs string, deletion deletionPolicy, primary []string) {
 	roles := trainingRoles(workload, specs, primary)
 	if len(roles) == 0 {
 		return
 	}
-	others := PodCount(workload, trainingGroups(workload, specs, deletionPolicy{shrinks: true}, primary))
+	others := PodCount(workload, trainingGroups(workload, specs, deletion, primary))
 	if c.ReplicasGiven && c.Replicas > others && !slices.Contains(roles, trainingWorker) {
 		SetAt(workload, []string{"spec", specs, trainingWorker}, map[string]any{"replicas": c.Replicas - others})
 		roles = append(roles, trainingWorker)

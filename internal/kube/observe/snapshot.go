@@ -37,12 +37,12 @@ func observe(
 	if err != nil {
 		return ready.Verdict{}, nil, err
 	}
-	if own := kind.PodLabels(workload); own != nil {
-		podLabels = own // the pods of an adopted workload lack the label of the provider
-	}
 	assess := ready.Assessor(workload)
 	if verdict := assess(ready.Snapshot{Workload: workload}); verdict.Settled() && ref.Kind.StatusSuffices() {
 		return verdict, nil, nil // a settled verdict needs no diagnosis
+	}
+	if own := kind.PodLabels(workload); own != nil {
+		podLabels = own // the pods of an adopted workload lack the label of the provider
 	}
 	concerned := []Interest{named(ref), labelled(podLabels)}
 	s := ready.Snapshot{Workload: workload}

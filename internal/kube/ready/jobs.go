@@ -131,12 +131,12 @@ func (s Snapshot) suspended(left int) Verdict {
 // with the last failed pod, if it still exists.
 func (s Snapshot) failedRun(failed condition) Verdict {
 	d := newDiagnosis(s, s.Pods)
-	hint := "Correct the problem. " + StepReplace + ": it does not run again."
+	hint := Advice("Correct the problem. ")
 	if failed.Reason == batchv1.JobReasonDeadlineExceeded {
-		hint = "Increase " + FieldDeadline + ", or check why the pods take longer. " + StepReplace +
-			": it does not run again."
+		hint = "Increase " + FieldDeadline + ", or check why the pods take longer. "
 	}
-	c := d.cause(ReasonFailed, object(s.Workload)+" has failed"+failed.suffix()+".", hint).terminal(shortGrace)
+	c := d.cause(ReasonFailed, object(s.Workload)+" has failed"+failed.suffix()+".",
+		hint+StepReplace+": it does not run again.").terminal(shortGrace)
 	if pod := lastFailed(s.Pods); pod != nil {
 		of := d.of(pod)
 		shown := of.failed()
