@@ -58,12 +58,11 @@ func checkpoint() action.Action {
 // error a warning.
 func concludeCheckpoint(ctx context.Context, c *call, m *checkpointModel, err error) error {
 	continues := m.OnFailure.ValueString() == continueOnFailure
-	switch id := c.namespace + "/" + c.name; {
+	switch {
 	case err == nil, continues:
 		c.found = true // so that nothing is held
-		c.warnings.Append(holdWarning(c.holds.Remove(tf.ComputeType, id))...)
 	case c.found:
-		c.warnings.Append(holdWarning(c.holds.Add(tf.ComputeType, id, heldByCheckpoint))...)
+		c.warnings.Append(holdWarning(c.holds.Add(tf.ComputeType, c.namespace+"/"+c.name, heldByCheckpoint))...)
 	}
 	if err == nil || !continues || errors.Is(context.Cause(ctx), context.Canceled) { // canceled: the user stops the run
 		return err
@@ -74,7 +73,8 @@ func concludeCheckpoint(ctx context.Context, c *call, m *checkpointModel, err er
 }
 
 // heldByCheckpoint is why a compute is not destroyed.
-const heldByCheckpoint = "A kt_checkpoint of this compute failed in this run, so it was not destroyed.\n\n" +
+const heldByCheckpoint = "A kt_checkpoint of a compute of this name and namespace failed in this run, so it was not " +
+	"destroyed.\n\n" +
 	"Next step: Correct the problem that the kt_checkpoint reports, and run the destroy again. Or set `on_failure = " +
 	"\"continue\"` in the kt_checkpoint to destroy the compute without a checkpoint."
 

@@ -30,25 +30,14 @@ type Holds struct {
 // hold is a line of the file.
 type hold struct {
 	Type   string `json:"type"`
-	ID     string `json:"id"`     // "" for all resources of the type
-	Reason string `json:"reason"` // "" if it no longer applies
+	ID     string `json:"id"` // "" for all resources of the type
+	Reason string `json:"reason"`
 }
 
-// Add prevents the destruction of a resource, or of all resources of a type if the id is "". It returns an error if
-// other processes do not know of it.
+// Add prevents the destruction of a resource, or of all resources of a type if the id is "", until the run ends: another
+// action that succeeds has not saved what this one would have. It returns an error if other processes do not know of it.
 func (h *Holds) Add(resourceType, id, reason string) error {
-	return h.add(hold{resourceType, id, reason})
-}
-
-// Remove allows the destruction of a resource again.
-func (h *Holds) Remove(resourceType, id string) error {
-	if h.Reason(resourceType, id) == "" {
-		return nil
-	}
-	return h.add(hold{resourceType, id, ""})
-}
-
-func (h *Holds) add(added hold) error {
+	added := hold{resourceType, id, reason}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var err error
@@ -93,7 +82,7 @@ func (h *Holds) Reason(resourceType, id string) string {
 		return fmt.Sprintf("The provider does not know whether a kt_checkpoint failed in this run: %v.\n\n"+
 			"Next step: Remove the file, and run the destroy again.", err)
 	}
-	reasons := map[string]string{} // by ID; the last one applies
+	reasons := map[string]string{} // by ID
 	for _, one := range append(all, h.held...) {
 		if one.Type == resourceType {
 			reasons[one.ID] = one.Reason

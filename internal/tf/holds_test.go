@@ -32,16 +32,13 @@ func TestHoldsOfAllProvidersOfARun(t *testing.T) {
 				}
 			}
 			expect("ml/a", "")
-			do(second.Remove("kt_compute", "ml/a"))
 			do(first.Add("kt_compute", "ml/a", "failed"))
 			expect("ml/a", "failed")
 			expect("ml/b", "")
-			do(second.Remove("kt_compute", "ml/a"))
-			expect("ml/a", "")
 			do(first.Add("kt_volume", "", "another type"))
 			expect("ml/b", "")
 			do(first.Add("kt_compute", "", "all"))
-			expect("ml/a", "all")
+			expect("ml/a", "failed")
 			expect("ml/b", "all")
 		})
 	}

@@ -130,12 +130,16 @@ func TestAccCheckpointThatFailsKeepsTheCompute(t *testing.T) {
 	out, err = cli.Run(t, "apply", "-auto-approve", "-replace=kt_compute.trainer")
 	expect("the replacement", err, out, "run a command in Pod "+ns+"/trainer-")
 	out, err = cli.Run(t, "destroy", "-auto-approve")
-	expect("the destroy", err, out, "Error: Not destroyed: "+ns+"/trainer", "A kt_checkpoint of this compute failed",
+	expect("the destroy", err, out, "Error: Not destroyed: "+ns+"/trainer", "A kt_checkpoint of a compute of this name",
 		"run a command in Pod "+ns+"/trainer-")
 	wrongName := func(text string) string { return strings.Replace(text, "id = caller.id", `name = "trianer"`, 1) }
 	other := strings.Replace(config("", "halt"), "  config {", "  provider = kt.other\n  config {", 1) +
 		strings.Replace(cluster.Config(ns, ""), "{", "{\nalias = \"other\"", 1)
+	second := strings.Replace(config("", "halt"), "action.kt_checkpoint.x]", "action.kt_checkpoint.x, "+
+		"action.kt_checkpoint.y]", 1) + strings.Replace(action("checkpoint", hello+"\non_failure = \"continue\""),
+		`"x"`, `"y"`, 1)
 	for what, text := range map[string]string{
+		"the destroy with another checkpoint that continues": second,
 		"the destroy with a wrong name":                      wrongName(config("", "halt")),
 		"the destroy with another provider":                  other,
 		"the destroy with a wrong name and another provider": wrongName(other),
