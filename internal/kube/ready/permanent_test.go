@@ -67,6 +67,9 @@ func TestOnlyUnrecoverableCausesArePermanent(t *testing.T) {
 		"claim-throttled":     mayRecover,
 		"claim-slow":          mayRecover,
 		"claim-class-missing": volumeGrace,
+		// Events without a second fact.
+		"ray-invalid":        shortGrace,
+		"ray-invalid-update": mayRecover,
 		// Quotas.
 		"quota":                 shortGrace,
 		"quota-uncounted":       mayRecover,

@@ -64,7 +64,7 @@ func rayCluster(s Snapshot, r *ray) Verdict {
 	case !observed:
 		remark = s.notObserved()
 	}
-	return s.diagnose(run{desired: workers + 1, pods: s.Pods, remark: remark}, (*diagnosis).rayRefused,
+	return s.diagnose(run{desired: workers + 1, pods: s.Pods, remark: remark}, r.refused,
 		func(d *diagnosis) *Cause {
 			failure := reported.of("ReplicaFailure")
 			switch {
@@ -90,14 +90,20 @@ func (r raySpec) workers() int {
 	return sum
 }
 
-// rayRefused explains a RayCluster that KubeRay rejects.
-func (s *diagnosis) rayRefused() *Cause {
-	e := s.events.latestWhere(func(e *corev1.Event) bool {
-		return e.Reason == "InvalidRayClusterSpec" || e.Reason == "InvalidRayClusterMetadata"
+// refused explains a RayCluster that KubeRay rejects. It then neither creates pods nor writes a status, without which an
+// event alone does not end a wait. With the same reason, KubeRay 1.7 also warns of what it accepts
+// (ray-operator/controllers/ray/raycluster_controller.go).
+func (r *ray) refused(d *diagnosis) *Cause {
+	e := d.events.latestWhere(func(e *corev1.Event) bool {
+		return (e.Reason == "InvalidRayClusterSpec" || e.Reason == "InvalidRayClusterMetadata") &&
+			strings.Contains(e.Message, "is invalid")
 	})
-	if e == nil || LastSeen(e).Before(lastApplied(s.Workload)) {
+	if e == nil || LastSeen(e).Before(lastApplied(d.Workload)) {
 		return nil
 	}
-	return s.cause(ReasonFailed, "KubeRay rejected the RayCluster: "+clip(e.Message), "Correct "+FieldRejected+".").
-		terminal(shortGrace)
+	c := d.cause(ReasonFailed, "KubeRay rejected the RayCluster: "+clip(e.Message), "Correct "+FieldRejected+".")
+	if r.Status != (rayStatus{}) || len(d.Pods) > 0 {
+		return c
+	}
+	return c.terminal(shortGrace)
 }
