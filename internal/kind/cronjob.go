@@ -30,8 +30,9 @@ func cronJob() Kind {
 				Instead: "Change spec.jobTemplate.spec.parallelism of the object.",
 			},
 		},
-		Children:  children(map[string]string{"Job": `^-\d+$`}),
-		Readiness: OfCronJob,
+		RefusesSome: map[Operation]func(map[string]any) *Refusal{Evacuating: jobFails([]string{"spec", "jobTemplate"})},
+		Children:    children(map[string]string{"Job": `^-\d+$`}),
+		Readiness:   OfCronJob,
 		Defaults: map[string]any{"concurrencyPolicy": "Allow", "failedJobsHistoryLimit": int64(1),
 			"successfulJobsHistoryLimit": int64(3), "suspend": false},
 	})

@@ -1,7 +1,9 @@
 package kind
 
 import (
+	"fmt"
 	"maps"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -24,7 +26,7 @@ func job() Kind {
 		Scales:         true,
 		Suspension:     suspendField("spec", "suspend"),
 		Refuses:        runsToCompletion(),
-		RefusesSome:    map[Operation]func(map[string]any) *Refusal{Scaling: fixedCompletions, Evacuating: jobFails},
+		RefusesSome:    map[Operation]func(map[string]any) *Refusal{Scaling: fixedCompletions, Evacuating: jobFails(nil)},
 		Admitted:       true,
 		PodLabel:       batchv1.JobNameLabel,
 		Readiness:      OfJob,
@@ -62,12 +64,14 @@ func fixedCompletions(workload map[string]any) *Refusal {
 	}
 }
 
-// jobFails refuses to evict pods of a Job that fails with the first failed pod.
-func jobFails(workload map[string]any) *Refusal {
-	if !failsWithOnePod(workload, nil) {
-		return nil
+// jobFails refuses to evict pods of the Job at a path if it fails with the first failed pod.
+func jobFails(job []string) func(workload map[string]any) *Refusal {
+	return func(workload map[string]any) *Refusal {
+		if !failsWithOnePod(workload, job) {
+			return nil
+		}
+		return failsWith(fmt.Sprintf("Its `%s` is 0.", strings.Join(Under(job, "spec", "backoffLimit"), ".")))
 	}
-	return failsWith("Its `spec.backoffLimit` is 0.")
 }
 
 // failsWithOnePod reports whether the Job at a path fails with its first failed pod, even if that pod was evicted

@@ -18,7 +18,10 @@ func TestJobsThatFailWithOnePodAreNotEvacuated(t *testing.T) {
 		"a Job":                      {"job", "{}", ""},
 		"a Job without retries":      {"job", "{backoffLimit: 0}", "Its `spec.backoffLimit` is 0."},
 		"a Job that knows evictions": {"job", "{backoffLimit: 0, podFailurePolicy: {rules: []}}", ""},
-		"a JobSet":                   {"jobset", "{replicatedJobs: [{template: {spec: {}}}]}", ""},
+		"a CronJob":                  {"cronjob", "{jobTemplate: {spec: {}}}", ""},
+		"a CronJob without retries": {"cronjob", "{jobTemplate: {spec: {backoffLimit: 0}}}",
+			"Its `spec.jobTemplate.spec.backoffLimit` is 0."},
+		"a JobSet": {"jobset", "{replicatedJobs: [{template: {spec: {}}}]}", ""},
 		"a JobSet without retries": {"jobset", "{replicatedJobs: [{}, {name: b, template: {spec: {backoffLimit: 0}}}]}",
 			"The `backoffLimit` of its Job b is 0"},
 		"a JobSet that restarts": {"jobset", "{failurePolicy: {maxRestarts: 1}, replicatedJobs: [{template: {spec: " +
