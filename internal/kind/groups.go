@@ -24,11 +24,15 @@ func (g Group) Count(workload map[string]any) int64 {
 	if g.Number == nil {
 		return 1
 	}
-	n, ok := NumberAt(workload, g.Number)
-	if !ok {
-		n = g.Absent
+	return max(g.NumberIn(workload)-g.Others, 0) * g.SetCount(workload)
+}
+
+// NumberIn returns the number at Number, or Absent.
+func (g Group) NumberIn(workload map[string]any) int64 {
+	if n, ok := NumberAt(workload, g.Number); ok {
+		return n
 	}
-	return max(n-g.Others, 0) * g.SetCount(workload)
+	return g.Absent
 }
 
 // SetCount returns the number at Sets.

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -120,12 +121,21 @@ func podNumber(n int64) string {
 	return fmt.Sprintf("%d pods", n)
 }
 
-// Scale sets the number of pods of an existing workload of a kind that Scales. It returns a [ScaleError] if the
-// workload cannot have that number.
+// Scale sets the number of pods of an existing workload of a kind that Scales. It resumes one that is suspended by having
+// no pods. It returns a [ScaleError] if the workload cannot have that number.
 func Scale(workload map[string]any, of *kind.Workload, pods int64) error {
 	groups := of.Groups(workload)
 	i := slices.IndexFunc(groups, func(g kind.Group) bool { return g.Scaled && g.SetCount(workload) > 0 })
-	if i < 0 {
+	switch {
+	case i < 0 && pods > 0 && suspendsByNumber(of) && IsSuspended(workload, of): // by a number of groups
+		if err := Resume(workload, of, 0); err != nil && !errors.Is(err, ErrReplicasUnknown) {
+			return err
+		}
+		if IsSuspended(workload, of) { // nothing was recorded, or no pods
+			unsuspend(workload, of)
+		}
+		return Scale(workload, of, pods)
+	case i < 0:
 		return &ScaleError{Fixed: kind.PodCount(workload, groups)}
 	}
 	g := groups[i]
@@ -136,10 +146,7 @@ func Scale(workload map[string]any, of *kind.Workload, pods int64) error {
 	if !ok {
 		return &ScaleError{Fixed: rest, Each: g.SetCount(workload)}
 	}
-	current, set := kind.NumberAt(workload, g.Number)
-	if !set {
-		current = g.Absent
-	}
+	current := g.NumberIn(workload)
 	if g.OnlyGrows && number < current && !IsSuspended(workload, of) {
 		return &ScaleError{Fails: true}
 	}
@@ -159,6 +166,21 @@ func tooFewPods(workload map[string]any, g kind.Group, rest int64) *ScaleError {
 		e.Field = g.Least
 	}
 	return e
+}
+
+// FailsSmaller returns the field in which an update lowers a number of pods and so fails the workload, or "". A suspended
+// workload has no pods to lose.
+func FailsSmaller(before, after *unstructured.Unstructured) string {
+	k, _ := kindOfObject(after.GroupVersionKind(), nil)
+	groups := k.Groups(before.Object)
+	for _, g := range k.Groups(after.Object) {
+		i := slices.IndexFunc(groups, g.Is)
+		if i >= 0 && groups[i].OnlyGrows && g.NumberIn(after.Object) < groups[i].NumberIn(before.Object) &&
+			!IsSuspended(before.Object, k.Workload) && !IsSuspended(after.Object, k.Workload) {
+			return dotted(g.Number)
+		}
+	}
+	return ""
 }
 
 // raiseLimit sets the largest allowed number of a group to its number, unless it is larger.

@@ -54,6 +54,42 @@ func TestRunningPodsAreKeptIfOnlyNewPodsUseTheTemplate(t *testing.T) {
 	}
 }
 
+func TestUpdatesThatFailAWorkloadBecauseTheyRemovePods(t *testing.T) {
+	t.Parallel()
+	job := func(kind, specs, more string, workers int) *unstructured.Unstructured {
+		var out unstructured.Unstructured
+		if err := out.UnmarshalJSON(fmt.Appendf(nil, `{"apiVersion": "kubeflow.org/v1", "kind": %q, "spec": {%s
+			%q: {"Master": {}, "Worker": {"replicas": %d}}}}`, kind, more, specs, workers)); err != nil {
+			t.Fatal(err)
+		}
+		return &out
+	}
+	const workers = "spec.tfReplicaSpecs.Worker.replicas"
+	suspended := `"runPolicy": {"suspend": true},`
+	tf := func(more string, workers int) *unstructured.Unstructured {
+		return job("TFJob", "tfReplicaSpecs", more, workers)
+	}
+	for name, c := range map[string]struct {
+		before, after *unstructured.Unstructured
+		want          string
+	}{
+		"fewer":              {tf("", 2), tf("", 1), workers},
+		"none":               {tf("", 1), tf("", 0), workers},
+		"as many":            {tf("", 2), tf("", 2), ""},
+		"more":               {tf("", 1), tf("", 2), ""},
+		"of a suspended job": {tf(suspended, 2), tf("", 1), ""},
+		"and suspended":      {tf("", 2), tf(suspended, 1), ""},
+		"of dynamic workers": {tf(`"enableDynamicWorker": true,`, 2), tf(`"enableDynamicWorker": true,`, 1), ""},
+		"that no longer are": {tf("", 2), tf(`"enableDynamicWorker": true,`, 1), workers},
+		"of a kind that shrinks": {job("PyTorchJob", "pytorchReplicaSpecs", "", 2),
+			job("PyTorchJob", "pytorchReplicaSpecs", "", 1), ""},
+	} {
+		if got := manifest.FailsSmaller(c.before, c.after); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 func TestKindsWithImmutablePods(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/manifests/*.yaml")

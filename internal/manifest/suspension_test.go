@@ -196,6 +196,9 @@ func TestScaleSetsTheGroupWhoseNumberCanBeSet(t *testing.T) {
 			labelled(map[string]any{"parallelism": int64(1), "completions": int64(1)}, nil),
 			labelled(map[string]any{"parallelism": int64(2), "completions": int64(2)}, nil), 2},
 		"Job": {"job", labelled(map[string]any{}, nil), labelled(map[string]any{"parallelism": int64(2)}, nil), 2},
+		"a LeaderWorkerSet without groups": {"leaderworkerset",
+			labelled(map[string]any{"replicas": int64(0), "leaderWorkerTemplate": map[string]any{"size": int64(2)}}, nil),
+			labelled(map[string]any{"replicas": int64(1), "leaderWorkerTemplate": map[string]any{"size": int64(4)}}, nil), 4},
 	} {
 		if err := manifest.Scale(test.before, workloadOf(test.mode), test.pods); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -203,6 +206,15 @@ func TestScaleSetsTheGroupWhoseNumberCanBeSet(t *testing.T) {
 		if !reflect.DeepEqual(test.before, test.want) {
 			t.Errorf("%s: %v, want %v", name, test.before, test.want)
 		}
+	}
+	groups := labelled(map[string]any{"replicas": int64(2), "leaderWorkerTemplate": map[string]any{"size": int64(2)}}, nil)
+	if err := manifest.Suspend(groups, workloadOf("leaderworkerset")); err != nil {
+		t.Fatal(err)
+	}
+	err := manifest.Scale(groups, workloadOf("leaderworkerset"), 6)
+	size, _ := kind.Find(groups, []string{"spec", "leaderWorkerTemplate", "size"})
+	if number, _ := kind.Find(groups, []string{"spec", "replicas"}); err != nil || number != int64(2) || size != int64(3) {
+		t.Errorf("a suspended LeaderWorkerSet has %v groups of %v: %v", number, size, err)
 	}
 	var impossible *manifest.ScaleError
 	if err := manifest.Scale(ray(1, 1), workloadOf("raycluster"), 4); !errors.As(err, &impossible) ||

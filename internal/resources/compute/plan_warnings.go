@@ -136,17 +136,26 @@ func (p *planner) warnOfDisruptionBudget() {
 }
 
 // warnOfUnchangedPods warns if the pod template changes but running pods are not updated, because the apply would
-// seem to have changed them.
+// seem to have changed them, and if the update removes pods and so fails the workload.
 func (p *planner) warnOfUnchangedPods() {
 	if p.Creating || len(p.Replace) > 0 || p.Plan.Suspend.ValueBool() || hasSuspension(p.prior) {
 		return // no pods of the old template will exist
 	}
 	before, after := workloadIn(p.prior), workloadIn(p.rendered)
-	if before == nil || after == nil || !manifest.KeepsPods(before, after) {
+	if before == nil || after == nil {
+		return
+	}
+	const newPods = "\n\nNext step: To create all pods again, replace the compute with\n" +
+		"  terraform apply -replace=ADDRESS\nor apply it with suspend = true and again without."
+	if field := manifest.FailsSmaller(before, after); field != "" {
+		p.Diags.AddAttributeWarning(path.Root("manifests"), "The update fails the "+after.GetKind(),
+			fmt.Sprintf("The number of pods at %s decreases, but the controller of a %s counts removed pods as failed, "+
+				"and the job with them.%s", field, after.GetKind(), newPods))
+	}
+	if !manifest.KeepsPods(before, after) {
 		return
 	}
 	p.Diags.AddAttributeWarning(path.Root("manifests"), "Running pods are not updated",
-		fmt.Sprintf("The pod template changes, but the controller of a %s uses it only for new pods.\n\nNext step: "+
-			"To create all pods again, replace the compute with\n  terraform apply -replace=ADDRESS\n"+
-			"or apply it with suspend = true and again without.", after.GetKind()))
+		fmt.Sprintf("The pod template changes, but the controller of a %s uses it only for new pods.%s",
+			after.GetKind(), newPods))
 }
