@@ -21,6 +21,7 @@ type writer struct {
 
 	change  owned.Change
 	planned owned.Objects
+	before  []apitypes.UID // of the pods that the controller deletes after the update
 }
 
 // Apply applies the planned objects, saves the state, and waits for readiness.
@@ -148,6 +149,9 @@ func (w *writer) applyObject(
 	ctx context.Context, obj *unstructured.Unstructured, before *owned.Object,
 ) (diag.Diagnostics, error) {
 	key := manifest.Key(obj)
+	if before != nil && roleOf(obj) == manifest.RoleWorkload {
+		w.before = w.podsBefore(ctx, before.Content, obj)
+	}
 	live, diags, err := w.send(ctx, withoutUnserved(obj), before)
 	if err != nil {
 		return diags, err

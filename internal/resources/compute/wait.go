@@ -8,10 +8,15 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -53,6 +58,9 @@ func (w *writer) podsReady(ctx context.Context, onNotReady string) (bool, error)
 	if onNotReady == ignoreOnNotReady {
 		return w.Plan.areReady(ctx, w.Data.Cluster, pods.Workload), nil
 	}
+	if len(w.before) > 0 { // the status counts the new pods, but only once the controller has deleted the others
+		pods.Replaced, pods.Others = w.before[:1], w.before[1:]
+	}
 	verdict, err := pods.Wait(ctx, w.Data.Cluster)
 	isReady := err == nil && w.Plan.isReady(verdict)
 	if isReady && pods.Workload != nil {
@@ -60,6 +68,27 @@ func (w *writer) podsReady(ctx context.Context, onNotReady string) (bool, error)
 		w.warnIfNotScaled(ctx)
 	}
 	return isReady, err
+}
+
+// podsBefore returns the pods of a workload of a kind that keeps its pods, but not with an update to after. Until its
+// controller deletes them, the status is that of the workload before, as of a RayCluster with the upgrade strategy
+// Recreate.
+func (w *writer) podsBefore(ctx context.Context, before, after *unstructured.Unstructured) []apitypes.UID {
+	keeps := kind.WorkloadOf(after.GroupVersionKind().GroupKind()).KeepsPods
+	if keeps == nil || keeps(after.Object) || manifest.SamePods(before, after) {
+		return nil
+	}
+	pods, err := kube.Pods(ctx, w.Data.Cluster, after.GetNamespace(), w.Plan.podLabels())
+	if err != nil {
+		return nil // the wait reports it
+	}
+	var living []apitypes.UID
+	for _, pod := range pods {
+		if pod.DeletionTimestamp == nil && !ready.PodEnded(pod) {
+			living = append(living, pod.UID)
+		}
+	}
+	return living
 }
 
 // warnIfUnqueued warns if the pods run beside the quota of their queue: the compute is ready, and looks as if the queue

@@ -3,6 +3,7 @@ package ecosystem_test
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -344,31 +345,57 @@ func TestEcoTrainingJobIsNotReadyWhileItsWorkersCrash(t *testing.T) {
 	}
 }
 
-// The controllers of these kinds use a changed template only for new pods.
+// The status of a RayCluster says ready until KubeRay has deleted its pods.
+func TestEcoUpdateWaitsForThePodsThatKubeRayRecreates(t *testing.T) {
+	t.Parallel()
+	cli, ns := acctest.NewCLI(t), cluster.Namespace(t)
+	cli.Setenv("KUBE_CONFIG_PATH", cluster.Kubeconfig())
+	cli.Setenv("KT_NAMESPACE", ns)
+	apply := func(more string) []string {
+		cli.Write(t, acctest.BareCompute("distribute = { type = \"ray\", workers = 2 }\n service_template = "+
+			"jsonencode({ spec = { upgradeStrategy = { type = \"Recreate\" } } })\n"+more))
+		cli.MustRun(t, "apply", "-auto-approve")
+		return strings.Fields(cluster.Kubectl(t, "get", "pods", "-n", ns, "-o", "go-template={{range .items}}"+
+			"{{if not .metadata.deletionTimestamp}}{{.metadata.uid}} {{end}}{{end}}"))
+	}
+	before, after := apply(""), apply("cpus = 1")
+	if len(before) != 2 || len(after) != 2 || slices.ContainsFunc(after, func(uid string) bool {
+		return slices.Contains(before, uid)
+	}) {
+		t.Errorf("the pods are %v, and were %v", after, before)
+	}
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
+// The controllers of these kinds use a changed template only for new pods, and fail some jobs with fewer pods.
 func TestEcoPlanWarnsOfPodsThatAreNotUpdated(t *testing.T) {
 	t.Parallel()
-	const warning = "Running pods are not updated"
+	const kept, fails = "Running pods are not updated", "The update fails the TFJob"
 	for name, c := range map[string]struct {
 		created, changed string
-		warns            bool
+		warning          string
 	}{
 		"ray": {`distribute = { type = "ray", workers = 2 }`,
-			"distribute = { type = \"ray\", workers = 2 }\n cpus = 1", true},
+			"distribute = { type = \"ray\", workers = 2 }\n cpus = 1", kept},
 		"more workers": {`distribute = { type = "ray", workers = 2 }`,
-			`distribute = { type = "ray", workers = 3 }`, false},
+			`distribute = { type = "ray", workers = 3 }`, ""},
 		"ray that is suspended": {"distribute = { type = \"ray\", workers = 2 }\n suspend = true",
-			"distribute = { type = \"ray\", workers = 2 }\n cpus = 1", false},
+			"distribute = { type = \"ray\", workers = 2 }\n cpus = 1", ""},
 		"ray with the upgrade strategy Recreate": {
 			"distribute = { type = \"ray\", workers = 2 }\n service_template = jsonencode({ spec = { " +
 				"upgradeStrategy = { type = \"Recreate\" } } })",
 			"distribute = { type = \"ray\", workers = 2 }\n service_template = jsonencode({ spec = { " +
-				"upgradeStrategy = { type = \"Recreate\" } } })\n cpus = 1", false,
+				"upgradeStrategy = { type = \"Recreate\" } } })\n cpus = 1", "",
 		},
 		"a training job": {roles("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch", 2),
-			roles("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch", 2) + "cpus = 1", true},
+			roles("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch", 2) + "cpus = 1", kept},
+		"fewer workers of a TFJob": {roles("TFJob", "tfReplicaSpecs", "Chief", "tensorflow", 2),
+			roles("TFJob", "tfReplicaSpecs", "Chief", "tensorflow", 1), fails},
+		"fewer workers of a PyTorchJob": {roles("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch", 2),
+			roles("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch", 1), ""},
 		"a ReplicaSet": {acctest.Manifest("apiVersion: apps/v1\nkind: ReplicaSet"),
-			acctest.Manifest("apiVersion: apps/v1\nkind: ReplicaSet") + "cpus = 1", true},
-		"a Deployment": {"", "cpus = 1", false},
+			acctest.Manifest("apiVersion: apps/v1\nkind: ReplicaSet") + "cpus = 1", kept},
+		"a Deployment": {"", "cpus = 1", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -378,9 +405,14 @@ func TestEcoPlanWarnsOfPodsThatAreNotUpdated(t *testing.T) {
 			cli.Write(t, acctest.BareCompute(c.created))
 			cli.MustRun(t, "apply", "-auto-approve")
 			cli.Write(t, acctest.BareCompute(c.changed))
-			if out := cli.MustRun(t, "plan"); strings.Contains(out, warning) != c.warns ||
-				strings.Contains(out, "must be replaced") {
-				t.Errorf("want a warning %t, the plan is:\n%s", c.warns, out)
+			out := cli.MustRun(t, "plan")
+			for _, warning := range []string{kept, fails} {
+				if strings.Contains(out, warning) != (warning == c.warning) {
+					t.Errorf("want the warning %q, the plan is:\n%s", c.warning, out)
+				}
+			}
+			if strings.Contains(out, "must be replaced") {
+				t.Errorf("the plan is:\n%s", out)
 			}
 			cli.MustRun(t, "destroy", "-auto-approve")
 		})
