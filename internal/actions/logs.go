@@ -185,7 +185,7 @@ type hiddenPods struct {
 }
 
 func (h *hiddenPods) mask(ctx context.Context, pod *corev1.Pod) (podstream.Mask, error) {
-	mask, err := h.printer.mask(ctx, pod.Namespace, &pod.Spec, ready.StartOf(pod))
+	mask, err := h.printer.mask(ctx, pod.Namespace, &pod.Spec, ready.StartsOf(pod))
 	if err != nil || mask != nil {
 		return mask, err
 	}

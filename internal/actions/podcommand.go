@@ -224,7 +224,7 @@ func (c *call) run(ctx context.Context, pods []*corev1.Pod, p podCommand) error 
 // runIn runs a command in one pod.
 func (c *call) runIn(ctx context.Context, pod *corev1.Pod, p podCommand) error {
 	container := cmp.Or(p.container, ready.MainContainer(pod))
-	mask, err := p.printer.mask(ctx, pod.Namespace, &pod.Spec, ready.StartOf(pod))
+	mask, err := p.printer.mask(ctx, pod.Namespace, &pod.Spec, ready.StartsOf(pod))
 	if err != nil {
 		return err
 	}

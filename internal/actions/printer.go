@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -15,6 +14,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/podstream"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -82,7 +82,7 @@ func hideLine(string) string { return "" }
 // mask returns the mask for the output of a pod. Without permission to read its Secrets, and if they had other values
 // when its first container has started, it hides all output.
 func (p *printer) mask(
-	ctx context.Context, namespace string, spec *corev1.PodSpec, started time.Time,
+	ctx context.Context, namespace string, spec *corev1.PodSpec, started ready.Starts,
 ) (podstream.Mask, error) {
 	if p.secrets == nil {
 		return p.values, nil

@@ -2,11 +2,12 @@ package actions
 
 import (
 	"testing"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
 func TestValuesOfTheConfigurationAreMasked(t *testing.T) {
@@ -16,7 +17,7 @@ func TestValuesOfTheConfigurationAreMasked(t *testing.T) {
 		"with those of Secrets": types.BoolNull(), "without those of Secrets": types.BoolValue(false),
 	} {
 		p := (&call{}).printer(outputModel{MaskSecrets: secrets, MaskValues: values})
-		mask, err := p.mask(t.Context(), "ml", &corev1.PodSpec{}, time.Time{})
+		mask, err := p.mask(t.Context(), "ml", &corev1.PodSpec{}, ready.Starts{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -55,7 +55,7 @@ func (c *call) runJob(ctx context.Context, t *target, p podCommand, m jobModel) 
 	if err != nil {
 		return err
 	}
-	mask, err := p.printer.mask(ctx, c.namespace, &template.Spec, time.Time{})
+	mask, err := p.printer.mask(ctx, c.namespace, &template.Spec, ready.Starts{})
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/runjob"
 )
@@ -28,7 +29,7 @@ func trigger() action.Action {
 func invokeTrigger(ctx context.Context, c *call, t *target, m *waitModel) error {
 	cannot := fmt.Sprintf("Cannot trigger %s", t)
 	switch {
-	case t.source().CronJob == "":
+	case t.workload == nil || t.workload.GroupVersionKind().GroupKind() != kind.CronJob().GroupKind():
 		return refused(cannot, "Only a CronJob starts Jobs.\n\nNext step: Set `name` to a compute that is a CronJob, "+
 			"or use kt_run to run a command in the pods of this compute.")
 	case t.workload.GetDeletionTimestamp() != nil:

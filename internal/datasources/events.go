@@ -70,7 +70,7 @@ func readEvents(ctx context.Context, data *tf.ProviderData, m *eventsModel) diag
 		if err != nil {
 			return err
 		}
-		pods, err := podstream.SourceOf(namespace, workload, labels).Pods(ctx, data.Cluster)
+		pods, err := podstream.Source{Namespace: namespace, Labels: labels, Workload: workload}.Pods(ctx, data.Cluster)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,11 @@
 package kind
 
-import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
 
 // PodLabels returns the labels of all pods of a workload: those of its Kubetorch service, or else of its selector, or
 // else the one of its controller, or else those of its only template. A workload that this provider did not create has
@@ -30,4 +35,28 @@ func PodLabels(workload *unstructured.Unstructured) map[string]string {
 		return template
 	}
 	return nil
+}
+
+// Controls reports whether a workload, or its ReplicaSet, controls a pod that has the labels of its pods, which others
+// may have too. A Pod controls itself. It returns true for kinds with other objects between them and their pods.
+func Controls(workload *unstructured.Unstructured, pod metav1.Object) bool {
+	of := workload.GroupVersionKind().GroupKind()
+	controller := metav1.GetControllerOf(pod)
+	switch w := WorkloadOf(of); {
+	case of == Pod().GroupKind():
+		return pod.GetName() == workload.GetName()
+	case w.ReplicaSets:
+		return controller != nil && controller.Kind == ReplicaSet().Kind &&
+			NamesReplicaSet(controller.Name, workload.GetName())
+	case w.Selects:
+		return controller != nil && controller.UID == workload.GetUID()
+	}
+	return true
+}
+
+// NamesReplicaSet reports whether the name of a ReplicaSet consists of the name of a Deployment and a template hash, as
+// set by the Deployment controller.
+func NamesReplicaSet(replicaSet, deployment string) bool {
+	hash, ok := strings.CutPrefix(replicaSet, deployment+"-")
+	return ok && !strings.Contains(hash, "-")
 }

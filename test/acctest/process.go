@@ -14,9 +14,12 @@ import (
 const TimeToStop = 15 * time.Second
 
 // ExpectNoProcess checks that the processes of a group, such as the provider, end
-// within TimeToStop.
+// within TimeToStop. Without /proc, it skips the rest of the test.
 func ExpectNoProcess(t *testing.T, group int) {
 	t.Helper()
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skipf("the processes that are left cannot be listed: %v", err)
+	}
 	deadline := time.Now().Add(TimeToStop)
 	for {
 		left := processes(group)
@@ -31,8 +34,7 @@ func ExpectNoProcess(t *testing.T, group int) {
 	}
 }
 
-// processes lists the processes of a group from /proc, see proc(5). On systems
-// without /proc, the list is empty.
+// processes lists the processes of a group from /proc, see proc(5).
 func processes(group int) []string {
 	var out []string
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")

@@ -54,6 +54,10 @@ func TestE2EActionsRunInAdoptedWorkloads(t *testing.T) {
 	for _, app := range []string{"pod", "cronjob"} { // in which no action may run
 		cluster.Apply(t, alone("a-stranger-of-"+app, app), "-n", ns)
 	}
+	for _, app := range []string{"deployment", "statefulset", "daemonset", "replicaset"} {
+		cluster.Apply(t, "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a-stranger-of-"+app+"}\nspec: {template: {"+
+			fmt.Sprintf(podOfAnother, app, "Never")+"}}\n", "-n", ns)
+	}
 	config := adopted(t, cli, ns, workloadsOfAnother(), func() {
 		cluster.Kubectl(t, "create", "job", "-n", ns, "cronjob-now", "--from=cronjob/cronjob")
 		cluster.Kubectl(t, "wait", "-n", ns, "--for=condition=Ready", "pods", "--all", "--timeout=60s")

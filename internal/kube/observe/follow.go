@@ -19,6 +19,8 @@ type Follow struct {
 	Workload  *kube.Ref
 	Namespace string
 	PodLabels map[string]string // they select the pods
+	// Owns selects among the pods with these labels; nil selects all.
+	Owns func(*corev1.Pod) bool
 	// Report is called with each verdict. It may be nil.
 	Report func(ready.Verdict)
 	// Replaced are the UIDs of pods that must be replaced before the wait ends: as
@@ -90,6 +92,9 @@ func (f Follow) replaced(ctx context.Context, c *kube.Cluster, settled ready.Ver
 	pods, err := podsOf(ctx, c, f.Namespace, f.PodLabels)
 	if err != nil {
 		return settled, err
+	}
+	if f.Owns != nil {
+		pods = slices.DeleteFunc(pods, func(pod *corev1.Pod) bool { return !f.Owns(pod) })
 	}
 	return f.unlessMissing(pods, settled), nil
 }

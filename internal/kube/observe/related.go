@@ -71,7 +71,7 @@ func replicaSetsOf(
 // Deployment.
 func replicaSetsNamedAfter(deployment string) Interest {
 	return Interest{Kind: kind.ReplicaSet(), Names: []string{deployment},
-		About: func(e *kube.Entry) bool { return replicaSetOf(e.Name, deployment) }}
+		About: func(e *kube.Entry) bool { return kind.NamesReplicaSet(e.Name, deployment) }}
 }
 
 // eventsOf returns the events of a collection about a workload, the objects
@@ -129,7 +129,7 @@ func concerns(known ready.Snapshot, event *corev1.Event) bool {
 		return same(known.Workload.GetUID())
 	case about.Kind == kind.ReplicaSet().Kind && kind.WorkloadOf(own.GroupKind()).ReplicaSets:
 		if known.ReplicaSets == nil { // no permission to read them
-			return replicaSetOf(about.Name, known.Workload.GetName())
+			return kind.NamesReplicaSet(about.Name, known.Workload.GetName())
 		}
 		return slices.ContainsFunc(known.ReplicaSets,
 			func(rs *appsv1.ReplicaSet) bool { return rs.Name == about.Name && same(rs.UID) })
@@ -154,13 +154,6 @@ func between(workload schema.GroupKind, name string, about corev1.ObjectReferenc
 	}
 	pattern, ok := kind.WorkloadOf(workload).Children[about.Kind]
 	return ok && pattern.MatchString(rest)
-}
-
-// replicaSetOf reports whether the name of a ReplicaSet consists of the name of
-// the Deployment and a template hash, as set by the Deployment controller.
-func replicaSetOf(replicaSet, deployment string) bool {
-	hash, ok := strings.CutPrefix(replicaSet, deployment+"-")
-	return ok && !strings.Contains(hash, "-")
 }
 
 // partsOf returns the objects between a workload and its pods with more

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -17,7 +18,8 @@ import (
 // Mask removes secret values from a text.
 type Mask func(text string) string
 
-// Secrets creates the masks for the output of pods. It reads each Secret once, and is safe for concurrent use.
+// Secrets creates the masks for the output of pods. It reads each Secret once, and again for containers that have started
+// since, which have new values of a Secret that has changed. It is safe for concurrent use.
 type Secrets struct {
 	cluster *kube.Cluster
 	others  [][]byte // values that are masked too
@@ -29,9 +31,13 @@ type Secrets struct {
 
 // secret is what was read of a Secret.
 type secret struct {
-	values  [][]byte
-	changed time.Time // zero if it does not exist
+	values  [][]byte  // of all times at which it was read
+	changed time.Time // before it was first read; zero if it did not exist
+	read    time.Time // last
 }
+
+// clockSkew is how much the clock of a node may be behind.
+const clockSkew = 30 * time.Second
 
 // NewSecrets returns Secrets of a cluster. Their masks also hide the other values: with two masks, one after the other,
 // the first one would replace what both values have in common, and the second one would no longer recognize the rest.
@@ -55,11 +61,10 @@ func (e *FormerSecretError) Error() string {
 }
 
 // Mask returns the mask for the output of a pod: it hides the values of the Secrets that the environment and the
-// volumes of its containers use. started is when its first container has started, zero if none has. After an error, the
-// mask hides only the values that could be read. Errors are of type *kube.Error, with the class Denied without
+// volumes of its containers use. After an error, the mask hides only the values that could be read. Errors are of type *kube.Error, with the class Denied without
 // permission to get a Secret, or of type *FormerSecretError.
 func (s *Secrets) Mask(
-	ctx context.Context, namespace string, pod *corev1.PodSpec, started time.Time,
+	ctx context.Context, namespace string, pod *corev1.PodSpec, started ready.Starts,
 ) (Mask, error) {
 	names, _ := ready.References(pod)
 	key := namespace + "/" + strings.Join(names, ",")
@@ -69,21 +74,25 @@ func (s *Secrets) Mask(
 	var unread, former error
 	for _, name := range names {
 		ref := kube.SecretRef(namespace, name)
-		if _, known := s.read[ref.Key()]; !known {
+		found, known := s.read[ref.Key()]
+		if !known || started.Last.After(found.read.Add(-clockSkew)) {
+			now := s.cluster.Clock().Now()
 			live, err := s.cluster.API.Get(ctx, ref)
 			switch {
 			case kube.IsNotFound(err):
-				s.read[ref.Key()] = secret{}
+				found.read = now
 			case err != nil:
 				unread = err
 				continue
 			default:
-				s.read[ref.Key()] = secret{kube.SecretValues(live), kube.LastChange(live)}
+				found = secret{slices.Concat(found.values, kube.SecretValues(live)),
+					cmp.Or(found.changed, kube.LastChange(live)), now}
 			}
+			s.read[ref.Key()] = found
+			clear(s.masks)
 		}
-		found := s.read[ref.Key()]
 		values = append(values, found.values...)
-		if !started.IsZero() && (found.changed.IsZero() || found.changed.After(started)) {
+		if !started.First.IsZero() && (found.changed.IsZero() || found.changed.After(started.First)) {
 			former = &FormerSecretError{namespace + "/" + name, found.changed}
 		}
 	}

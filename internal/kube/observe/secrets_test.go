@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -58,7 +59,7 @@ func TestSecretsOfPodsAreFoundAndReadOnce(t *testing.T) {
 	}
 	secrets := NewSecrets(c, []byte("name-of-one-of-them"))
 	for range 2 {
-		mask, err := secrets.Mask(t.Context(), "ml", &spec, time.Time{})
+		mask, err := secrets.Mask(t.Context(), "ml", &spec, ready.Starts{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,19 +85,58 @@ func TestSecretsOfPodsAreFoundAndReadOnce(t *testing.T) {
 		pod := corev1.PodSpec{Volumes: []corev1.Volume{
 			{VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: c.secret}}}}}
 		for range 2 {
-			mask, err := secrets.Mask(t.Context(), "ml", &pod, c.started)
+			mask, err := secrets.Mask(t.Context(), "ml", &pod, ready.Starts{First: c.started})
 			if text := fmt.Sprint(err); mask == nil || c.want == "" && err != nil || !strings.Contains(text, c.want) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 	}
 	spec.Volumes[0].Secret.SecretName = "denied"
-	mask, err := secrets.Mask(t.Context(), "ml", &spec, time.Time{})
+	mask, err := secrets.Mask(t.Context(), "ml", &spec, ready.Starts{})
 	if kube.ClassOf(err) != kube.Denied {
 		t.Fatalf("got %v", err)
 	}
 	if got := mask("value-of-one-of, another text"); got != "(hidden), another text" {
 		t.Errorf("after an error: %s", got)
+	}
+}
+
+// A container that has started since a Secret was read has the values of a later time.
+func TestSecretsAreReadAgainForContainersThatHaveStartedSince(t *testing.T) {
+	t.Parallel()
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	clock := clocktesting.NewFakeClock(began)
+	value := "first-value"
+	server := httptest.NewServer(kubetest.API{Answer: func(string, string, *http.Request) (int, any) {
+		return http.StatusOK, corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+			ObjectMeta: metav1.ObjectMeta{Name: "token", CreationTimestamp: metav1.NewTime(began.Add(-time.Hour)),
+				ManagedFields: []metav1.ManagedFieldsEntry{{Time: new(metav1.NewTime(clock.Now().Add(-time.Hour)))}}},
+			Data: map[string][]byte{"key": []byte(value)}}
+	}})
+	t.Cleanup(server.Close)
+	c := kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"}).WithClock(clock)
+	spec := corev1.PodSpec{Volumes: []corev1.Volume{
+		{VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "token"}}}}}
+	secrets := NewSecrets(c)
+	for _, step := range []struct {
+		value   string
+		started time.Duration
+		want    string
+	}{
+		{"first-value", 0, "(hidden), second-value"},
+		{"second-value", 0, "(hidden), second-value"}, // not read again
+		{"second-value", 2 * time.Hour, "(hidden), (hidden)"},
+	} {
+		value = step.value
+		started := ready.Starts{First: began.Add(-time.Minute), Last: began.Add(step.started - time.Minute)}
+		mask, err := secrets.Mask(t.Context(), "ml", &spec, started)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := mask("first-value, second-value"); got != step.want {
+			t.Errorf("after %v: %s, want %s", step.started, got, step.want)
+		}
+		clock.Step(time.Hour)
 	}
 }
 

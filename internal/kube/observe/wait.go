@@ -42,10 +42,12 @@ func (e *NotReadyError) Unwrap() error { return e.Err }
 // the API server are not.
 func IsPermanent(err error) bool {
 	if e, ok := errors.AsType[*NotReadyError](err); ok {
-		return e.Err == nil && e.Verdict.Cause != nil && e.Verdict.Cause.Terminal
+		return e.Err == nil && isTerminal(e.Verdict)
 	}
 	return kube.IsNotFound(err)
 }
+
+func isTerminal(v ready.Verdict) bool { return v.Cause != nil && v.Cause.Terminal }
 
 // waitFor calls observe until the verdict is settled or permanent. Each call
 // returns the objects whose changes may affect the next one. watched reports
@@ -76,6 +78,8 @@ func waitFor(
 		return verdict, notReady(ctx, c, ref, verdict, context.Cause(ctx))
 	case kube.IsServerFailure(err):
 		return verdict, &UnobservedError{Ref: ref, Last: verdict, Err: err}
+	case kube.IsNotFound(err) && kind.WorkloadOf(ref.Kind.GroupKind()).Ends && isTerminal(verdict):
+		return verdict, notReady(ctx, c, ref, verdict, nil) // deleted by its time to live, or by the history limit of a CronJob
 	case err != nil:
 		return verdict, err
 	case !settled(verdict):
@@ -137,7 +141,7 @@ func notReady(ctx context.Context, c *kube.Cluster, ref kube.Ref, verdict ready.
 		}
 		var mask Mask
 		if err == nil {
-			mask, err = NewSecrets(c).Mask(ctx, logs.Namespace, &pod.Spec, ready.StartOf(pod))
+			mask, err = NewSecrets(c).Mask(ctx, logs.Namespace, &pod.Spec, ready.StartsOf(pod))
 		}
 		e.Logs = maskLines(lines, mask, err, c.RequiresMaskedLogs())
 		break

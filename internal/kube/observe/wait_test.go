@@ -13,6 +13,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
@@ -210,6 +211,39 @@ func TestInterruptedWaitReportsTheLastObservation(t *testing.T) {
 	}
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("%v does not contain the interrupt", err)
+	}
+}
+
+// A failed Job may be deleted within the grace period of its cause.
+func TestFailureOfADeletedJobIsReported(t *testing.T) {
+	t.Parallel()
+	failed := ready.Verdict{Cause: &ready.Cause{Reason: ready.ReasonFailed, Terminal: true, Grace: time.Hour}}
+	running := ready.Verdict{Cause: &ready.Cause{Reason: ready.ReasonQueued}}
+	job := kube.Ref{Kind: kind.Job(), Namespace: "ml", Name: "trainer"}
+	for name, test := range map[string]struct {
+		of     kube.Ref
+		before ready.Verdict
+		want   bool // the cause instead of the missing object
+	}{
+		"a Job that failed": {job, failed, true}, "a Job that runs": {job, running, false},
+		"a Deployment": {trainer(), failed, false},
+	} {
+		cluster := clusterOf(t, kubetest.API{Answer: func(string, string, *http.Request) (int, any) {
+			return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+		}})
+		checks := 0
+		observe := func() (ready.Verdict, []Interest, error) {
+			if checks++; checks > 1 {
+				return ready.Verdict{}, nil, &kube.Error{Class: kube.NotFound, Err: errors.New("not found")}
+			}
+			return test.before, []Interest{labelled(map[string]string{"a": "b"})}, nil
+		}
+		never := func(ready.Verdict) bool { return false }
+		_, err := waitFor(t.Context(), cluster, test.of, func(kube.Ref) bool { return false }, never, observe)
+		failure, reported := errors.AsType[*NotReadyError](err)
+		if reported != test.want || !IsPermanent(err) || reported && failure.Verdict.Cause != test.before.Cause {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

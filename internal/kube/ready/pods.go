@@ -20,20 +20,29 @@ func PodReady(p *corev1.Pod) bool {
 	return podCondition(p, corev1.PodReady).Status == corev1.ConditionTrue
 }
 
-// StartOf returns the earliest start of a container of a pod that its status still contains. It is zero if none has
-// started.
-func StartOf(p *corev1.Pod) time.Time {
-	var first time.Time
+// Starts are the first and the last start of a container of a pod that its status still contains. They are zero if none
+// has started.
+type Starts struct{ First, Last time.Time }
+
+// StartsOf returns the starts of the containers of a pod.
+func StartsOf(p *corev1.Pod) Starts {
+	var out Starts
 	for _, status := range containerStatuses(p) {
 		for _, state := range []corev1.ContainerState{status.State, status.LastTerminationState} {
 			started := cmp.Or(ptr.Deref(state.Running, corev1.ContainerStateRunning{}).StartedAt,
 				ptr.Deref(state.Terminated, corev1.ContainerStateTerminated{}).StartedAt)
-			if !started.IsZero() && (first.IsZero() || started.Time.Before(first)) {
-				first = started.Time
+			if started.IsZero() {
+				continue
+			}
+			if out.First.IsZero() || started.Time.Before(out.First) {
+				out.First = started.Time
+			}
+			if started.After(out.Last) {
+				out.Last = started.Time
 			}
 		}
 	}
-	return first
+	return out
 }
 
 // PodEnded reports whether all containers of a pod have ended, and are not started again.
