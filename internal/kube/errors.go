@@ -2,10 +2,12 @@ package kube
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -161,11 +163,48 @@ func Wrap(op string, ref Ref, err error) error {
 
 // quoted returns an error whose messages can be quoted in a message. Servers and webhooks write them.
 func quoted(e *apierrors.StatusError) *apierrors.StatusError {
-	out := &apierrors.StatusError{ErrStatus: mapTexts(e.ErrStatus, printable.Foreign, printable.Foreign)}
+	message := func(text string) string { return printable.Foreign(withoutObjects(text)) }
+	out := &apierrors.StatusError{ErrStatus: mapTexts(e.ErrStatus, message, printable.Foreign)}
 	if equality.Semantic.DeepEqual(out.ErrStatus, e.ErrStatus) {
 		return e
 	}
 	return out
+}
+
+// rejectedObject matches the beginning of a rejected object in a message (Error.ErrorBody in pkg/util/validation/field of
+// k8s.io/apimachinery), as JSON or as Go.
+var rejectedObject = regexp.MustCompile(`Invalid value: ([\w.&*\[\]]*\{|\[\{)`)
+
+// longestObject is the number of characters of a rejected object that a message may quote.
+const longestObject = 100
+
+// withoutObjects returns a message without the long objects that it quotes: a pod template contains the values of
+// environment variables, which can be secret.
+func withoutObjects(message string) string {
+	var out strings.Builder
+	for {
+		at := rejectedObject.FindStringSubmatchIndex(message)
+		if at == nil {
+			out.WriteString(message)
+			return out.String()
+		}
+		out.WriteString(message[:at[2]])
+		message = message[at[2]:]
+		var object json.RawMessage
+		decoder := json.NewDecoder(strings.NewReader(message))
+		end := len(message)
+		if decoder.Decode(&object) == nil {
+			end = int(decoder.InputOffset())
+		} else if last := strings.LastIndexAny(message, "}]"); last >= 0 {
+			end = last + 1
+		}
+		if end <= longestObject {
+			out.WriteString(message[:end])
+		} else {
+			out.WriteString("{…}")
+		}
+		message = message[end:]
+	}
 }
 
 // mapTexts returns a copy of a status with its messages and the fields of its causes mapped.

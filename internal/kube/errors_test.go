@@ -213,6 +213,34 @@ func TestAnImmutableFieldIsRecognizedBehindALongValue(t *testing.T) {
 	}
 }
 
+// A rejected pod template contains the values of environment variables.
+func TestRejectedObjectsAreNotQuoted(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 100)
+	for name, test := range map[string]struct{ message, want string }{
+		"an object": {
+			`Job.batch "a" is invalid: spec.template: Invalid value: {"env":[{"name":"A","value":"]}` + long +
+				`"}]}: field is immutable`,
+			`Job.batch "a" is invalid: spec.template: Invalid value: {…}: field is immutable`},
+		"several": {
+			`[a: Invalid value: {"b":"` + long + `"}: no, b: Invalid value: [{"c":"` + long + `"}]: no, c: Required value]`,
+			`[a: Invalid value: {…}: no, b: Invalid value: {…}: no, c: Required value]`},
+		"an object of Go": {
+			`spec.template: Invalid value: core.PodTemplateSpec{Spec:core.PodSpec{Env:"` + long + `"}}: field is immutable`,
+			`spec.template: Invalid value: {…}: field is immutable`},
+		"an object that was cut": {`a: Invalid value: {"b":"` + long, `a: Invalid value: {…}`},
+		"a short one":            {`a: Invalid value: {"b":1}: no`, `a: Invalid value: {"b":1}: no`},
+		"a text":                 {`a: Invalid value: "` + long + `": no`, `a: Invalid value: "` + long + `": no`},
+	} {
+		failure := trainerFailure(t, statusError(422, metav1.StatusReasonInvalid, test.message,
+			about("Deployment", "apps", "trainer", metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid,
+				Field: "a", Message: test.message})))
+		if got := failure.Err.Error(); got != test.want || failure.Fields[0].Message != test.want {
+			t.Errorf("%s: %s, %s", name, got, failure.Fields[0].Message)
+		}
+	}
+}
+
 // Kueue 0.19 denies such changes of a LeaderWorkerSet in a queue
 // (pkg/controller/jobs/leaderworkerset/leaderworkerset_webhook.go in sigs.k8s.io/kueue).
 func TestAWebhookReportsImmutableFieldsOfWorkloads(t *testing.T) {

@@ -58,9 +58,13 @@ func gvkOf(object map[string]any) schema.GroupVersionKind {
 // customKind returns a kind that is not in the table. Its number of pods can only
 // be set in its manifest.
 func customKind(gvk schema.GroupVersionKind, podTemplate []string) kind.Kind {
-	mode := strings.ToLower(gvk.Kind)
+	name := strings.ToLower(gvk.Kind)
+	mode := name
+	if kind.OfMode(name).Mode != "" { // such as StatefulSet of another group
+		mode += "." + gvk.Group
+	}
 	return kind.Kind{GroupVersionKind: gvk, Workload: &kind.Workload{
-		Mode: mode, Template: mode, Container: kind.ContainerName,
+		Mode: mode, Template: name, Container: kind.ContainerName,
 		Groups: func(map[string]any) []kind.Group { return []kind.Group{{Template: podTemplate}} },
 	}}
 }

@@ -341,3 +341,17 @@ func TestImagePullSecretsAreInEveryPodTemplate(t *testing.T) {
 		}
 	}
 }
+
+// A StatefulSet of another group is none of Kubernetes: its number of pods cannot be set, and a change to it replaces the
+// compute.
+func TestKindsOfOtherGroupsHaveModesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	for apiVersion, want := range map[string]string{"apps/v1": "statefulset",
+		"apps.kruise.io/v1beta1": "statefulset.apps.kruise.io"} {
+		c := manifest.Compute{Name: "a", PodTemplatePath: []string{"spec", "template"},
+			Manifest: map[string]any{"apiVersion": apiVersion, "kind": "StatefulSet"}}
+		if got := c.Mode(); got != want {
+			t.Errorf("%s: %s, want %s", apiVersion, got, want)
+		}
+	}
+}

@@ -337,10 +337,13 @@ func renderWorkload(c Compute, k kind.Kind) (map[string]any, error) {
 	}
 	queued := QueueOf(rendered, k.Workload) != ""
 	for _, s := range k.Suspension {
+		_, set := kind.Find(rendered, s.Path)
 		switch {
 		case c.Suspend || c.HeldByQueue && queued:
 			kind.SetAt(rendered, s.Path, s.Value)
-		case c.Resumed && s.Value == true && !queued:
+		case queued && s.Value == true:
+			kind.SetAt(rendered, s.Path, nil) // the queue has admitted a manifest that is suspended for it
+		case c.Resumed && s.Value == true && !set:
 			kind.SetAt(rendered, s.Path, false)
 		}
 	}

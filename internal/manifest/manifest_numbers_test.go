@@ -265,6 +265,36 @@ func TestResumedWorkloadsAreExplicitlyNotSuspended(t *testing.T) {
 	}
 }
 
+func TestSuspensionOfAManifestIsKeptUntilAQueueAdmitsTheWorkload(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		queue         string
+		held, resumed bool
+		only          bool
+		want          any
+	}{
+		"created":                      {"", false, false, false, true},
+		"updated":                      {"", false, true, false, true},
+		"updated as it is":             {"", false, true, true, true},
+		"created in a queue":           {"q", true, false, false, true},
+		"held by the queue":            {"q", true, true, false, true},
+		"admitted by the queue":        {"q", false, false, false, nil},
+		"admitted by the queue, as is": {"q", false, false, true, nil},
+	} {
+		c := minimal(func(c *manifest.Compute) {
+			c.HeldByQueue, c.Resumed, c.ManifestOnly = test.held, test.resumed, test.only
+		})
+		c.Manifest = manifestFile(t, "job")
+		kind.SetAt(c.Manifest, []string{"spec", "suspend"}, true)
+		if test.queue != "" {
+			kind.SetAt(c.Manifest, []string{"metadata", "labels", kind.KueueQueueLabel}, test.queue)
+		}
+		if got, _ := kind.Find(render(t, c)[0].Object, []string{"spec", "suspend"}); got != test.want {
+			t.Errorf("%s: suspend is %v, want %v", name, got, test.want)
+		}
+	}
+}
+
 func TestSuspendedWorkloadsLeaveTheirQueue(t *testing.T) {
 	t.Parallel()
 	for file, stays := range map[string]bool{"job": false, "pytorchjob": false, "deployment": true} {

@@ -128,10 +128,11 @@ func normalizeValue(value any, key string) any {
 
 // keepsEmpty reports whether an empty value of a field differs from no value: an
 // empty selector selects everything, an empty storage class disables provisioning,
-// and emptyDir is the type of a volume. KubeRay requires rayStartParams.
+// and emptyDir is the type of a volume. KubeRay requires rayStartParams, an empty elasticPolicy makes a PyTorchJob
+// elastic, and canary and blueGreen are strategies of an Argo Rollout.
 func keepsEmpty(field string) bool {
-	return slices.Contains([]string{"emptyDir", "labelSelector", "namespaceSelector", "podSelector", "rayStartParams",
-		"storageClassName"}, field)
+	return slices.Contains([]string{"blueGreen", "canary", "elasticPolicy", "emptyDir", "labelSelector",
+		"namespaceSelector", "podSelector", "rayStartParams", "storageClassName"}, field)
 }
 
 // hasUserKeys reports whether a field is a map of strings with keys of the user, in

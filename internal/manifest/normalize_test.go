@@ -24,6 +24,8 @@ func TestNormalize(t *testing.T) {
 		"keeps empty values of labels": {`{"metadata": {"labels": {"a": "", "b": null}}}`,
 			`{"metadata": {"labels": {"a": ""}}}`},
 		"drops labels without a label": {`{"metadata": {"labels": {}, "annotations": {}}}`, `{}`},
+		"keeps what is a choice": {`{"elasticPolicy": {}, "strategy": {"canary": {}}, "x": {}}`,
+			`{"elasticPolicy": {}, "strategy": {"canary": {}}}`},
 		"keeps an emptyDir": {`{"volumes": [{"name": "a", "emptyDir": {}}]}`, `{"volumes": [{"name": "a",
 			"emptyDir": {}}]}`},
 		"keeps a selector of everything": {`{"labelSelector": {}, "namespaceSelector": {"matchLabels": {}}}`,

@@ -93,14 +93,19 @@ func isZeroScalar(typ reflect.Type, value any) bool {
 	}
 }
 
-// matchingItem returns the item of a list with the name of the given item or, if that
-// has none, with its index.
+// matchingItem returns the item of a list with the mount path or name of the given item or, if that
+// has none, with its index. Several mounts can have the name of one volume.
 func matchingItem(item any, index int, list []any) (any, bool) {
-	if name, _ := kind.Find(item, []string{"name"}); name != nil {
+	for _, key := range []string{"mountPath", "name"} {
+		value, _ := kind.Find(item, []string{key})
+		if value == nil {
+			continue
+		}
 		index = slices.IndexFunc(list, func(other any) bool {
-			theirs, _ := kind.Find(other, []string{"name"})
-			return reflect.DeepEqual(theirs, name)
+			theirs, _ := kind.Find(other, []string{key})
+			return reflect.DeepEqual(theirs, value)
 		})
+		break
 	}
 	if index < 0 || index >= len(list) {
 		return nil, false

@@ -136,7 +136,7 @@ func (w *writer) render(ctx context.Context, prior owned.Objects) owned.Objects 
 	if diags.HasError() {
 		return nil
 	}
-	options := renderOptionsOf(ctx, w.Data, prior, w.PrivateState)
+	options := renderOptionsOf(ctx, w.Data, w.Prior, prior, w.PrivateState)
 	options.versions = next
 	w.Plan.fillVersions(next)
 	planned, diags := render(ctx, w.Plan.asConfigured(w.Config), options)

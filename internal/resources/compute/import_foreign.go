@@ -58,7 +58,8 @@ func (r *reader) importForeign(ctx context.Context, live *unstructured.Unstructu
 func (r *reader) renderedWorkload(ctx context.Context, live *unstructured.Unstructured) *unstructured.Unstructured {
 	config, prior := *r.State, owned.Objects{manifest.Key(live): {Content: live}}
 	hooks{}.Generate(ctx, &config)
-	options := renderOptionsOf(ctx, r.Data, prior, r.PrivateState)
+	options := renderOptionsOf(ctx, r.Data, r.State, prior, r.PrivateState)
+	options.heldByQueue = false // the queue of a live workload owns what suspends it
 	current, _, diags := versionsOf(r.Data, &config, r.State, prior)
 	if diags.HasError() {
 		return nil

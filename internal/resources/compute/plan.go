@@ -125,8 +125,7 @@ func (p *planner) render(ctx context.Context) {
 	p.prior = prior
 	remembered := p.PrivateState
 	remembered.Origin = remembered.origin(p.State, prior)
-	options := renderOptionsOf(ctx, p.Data, prior, remembered)
-	options.heldByQueue = options.heldByQueue || p.State.Suspend.ValueBool() || options.wasSuspended
+	options := renderOptionsOf(ctx, p.Data, p.State, prior, remembered)
 	spec, diags := p.configured().spec(p.converter, options.defaults)
 	p.Diags.Append(diags...)
 	if p.Diags.HasError() {
@@ -152,15 +151,16 @@ func (p *planner) render(ctx context.Context) {
 	}
 }
 
-// renderOptionsOf returns the options for the prior objects of a compute, which a new one lacks.
+// renderOptionsOf returns the options for the prior state and objects of a compute, which a new one lacks.
 func renderOptionsOf(
-	ctx context.Context, data *tf.ProviderData, prior owned.Objects, remembered privateState,
+	ctx context.Context, data *tf.ProviderData, state *model, prior owned.Objects, remembered privateState,
 ) renderOptions {
+	wasSuspended := hasSuspension(prior)
 	return renderOptions{
 		defaults:     remembered.Origin.override(owned.PreserveCreator(data.Defaults, sorted(prior))),
 		registered:   wantsRegistration(ctx, data.Cluster, prior, remembered),
-		heldByQueue:  len(prior) == 0,
-		wasSuspended: hasSuspension(prior),
+		heldByQueue:  len(prior) == 0 || state.Suspend.ValueBool() || wasSuspended,
+		wasSuspended: wasSuspended,
 		selector:     remembered.Selector,
 		hasField: func(gvk schema.GroupVersionKind, path ...string) bool {
 			has, err := data.Cluster.Discovery.HasField(ctx, gvk, path...)

@@ -40,7 +40,7 @@ func BenchmarkUnchangedPlan(b *testing.B) {
 			},
 		}}
 		p.prior, _ = state.objects()
-		options := renderOptionsOf(b.Context(), data, p.prior, p.PrivateState)
+		options := renderOptionsOf(b.Context(), data, p.State, p.prior, p.PrivateState)
 		spec, _ := plan.asConfigured(config).spec(p.converter, options.defaults)
 		p.rendered = p.renderVersions(b.Context(), spec, p.prior, options)
 		p.replaceIfImmutable(b.Context())

@@ -138,12 +138,10 @@ func (p *planner) warnOfDisruptionBudget() {
 // warnOfUnchangedPods warns if the pod template changes but running pods are not updated, because the apply would
 // seem to have changed them, and if the update removes pods and so fails the workload.
 func (p *planner) warnOfUnchangedPods() {
-	if p.Creating || len(p.Replace) > 0 || p.Plan.Suspend.ValueBool() || hasSuspension(p.prior) {
-		return // no pods of the old template will exist
-	}
 	before, after := workloadIn(p.prior), workloadIn(p.rendered)
-	if before == nil || after == nil {
-		return
+	if before == nil || after == nil || len(p.Replace) > 0 || p.Plan.Suspend.ValueBool() ||
+		manifest.IsSuspended(before.Object, kind.WorkloadOf(before.GroupVersionKind().GroupKind())) {
+		return // no pods of the old template will exist
 	}
 	const newPods = "\n\nNext step: To create all pods again, replace the compute with\n" +
 		"  terraform apply -replace=ADDRESS\nor apply it with suspend = true and again without."
