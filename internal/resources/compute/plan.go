@@ -200,7 +200,9 @@ func (p *planner) status() {
 	if p.Plan.Mode.ValueString() == kind.ModeSelector {
 		p.Plan.UID = types.StringNull()
 	}
-	changes := p.Creating || len(p.Replace) > 0 || recreates || !p.sameObjects()
+	// wait_for_completion is in no object, and changes what ready means.
+	changes := p.Creating || len(p.Replace) > 0 || recreates || !p.sameObjects() ||
+		p.Plan.WaitForCompletion.ValueBool() != p.State.WaitForCompletion.ValueBool()
 	waits := p.Plan.OnNotReady.ValueString() != ignoreOnNotReady && p.PrivateState.Unready && !p.State.Ready.ValueBool()
 	if changes || waits {
 		p.Plan.Ready = types.BoolUnknown()

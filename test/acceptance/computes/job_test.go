@@ -68,6 +68,33 @@ func TestAccJobRunsToItsEndAndIsReplacedByAChange(t *testing.T) {
 	})
 }
 
+// No object contains wait_for_completion.
+func TestAccWaitForTheEndOfAJobCanBeAdded(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps: []resource.TestStep{
+			{Config: cluster.Config(ns, jobOf("job = {}"))},
+			{
+				Config: cluster.Config(ns, jobOf("job = {}\nwait_for_completion = true")),
+				ConfigPlanChecks: acctest.PreApply(
+					plancheck.ExpectResourceAction(acctest.Trainer, plancheck.ResourceActionUpdate),
+					plancheck.ExpectUnknownValue(acctest.Trainer, tfjsonpath.New("ready"))),
+				ConfigStateChecks: []statecheck.StateCheck{statecheck.ExpectKnownValue(acctest.Trainer,
+					tfjsonpath.New("ready"), knownvalue.Bool(true))},
+				Check: func(*terraform.State) error {
+					if done := cluster.Kubectl(t, "get", "job/trainer", "-n", ns, "-o",
+						"jsonpath={.status.succeeded}"); done != "1" {
+						return fmt.Errorf("the apply ended after %q pods had succeeded", done)
+					}
+					return nil
+				},
+			},
+		},
+	})
+}
+
 func TestAccJobThatFailsIsAnErrorWithItsLastLines(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
