@@ -101,6 +101,29 @@ func TestAccDriftOfReplicasCanBeIgnored(t *testing.T) {
 	computes.Destroy(t)
 }
 
+// lifecycle.ignore_changes can outlive its reason.
+func TestAccIgnoredReplicasAreLeftToAnAddedAutoscaler(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	computes := cluster.Resources(t, "kt_compute", ns, "")
+	computes.Ignored = map[string][]string{"trainer": {"replicas"}}
+	computes.Change(t, map[string]string{"trainer": unready("trainer", "replicas = 2")})
+	computes.Change(t, map[string]string{"trainer": unready("trainer", `autoscale = {
+	  scaler = "hpa", max_scale = 4
+	  metrics = [{ external = { metric = { name = "missing" }, target = { average_value = "10" } } }]
+	}`)})
+	manifests, _ := computes.Attribute("trainer", "manifests").(map[string]any)
+	text, _ := manifests["Deployment/"+ns+"/trainer"].(string)
+	if text == "" || strings.Contains(text, `"replicas"`) {
+		t.Errorf("the provider owns the number of pods: %q", text)
+	}
+	number := cluster.Kubectl(t, "get", "deployment/trainer", "-n", ns, "-o", "jsonpath={.spec.replicas}")
+	if number != "2" {
+		t.Errorf("%s replicas, want those before", number)
+	}
+	computes.Destroy(t)
+}
+
 func TestAccDriftOfTheParallelismOfAJobCanBeIgnored(t *testing.T) {
 	t.Parallel()
 	on := withCRDs
