@@ -64,6 +64,14 @@ func observeJob(workload map[string]any) *Job {
 	return j
 }
 
+// Completions returns the number of pods of a Job that must succeed.
+func (c Compute) Completions() int64 {
+	if c.Job.Completions == nil {
+		return c.Replicas
+	}
+	return int64(*c.Job.Completions)
+}
+
 // validateJob rejects attributes that exclude a Job, and a Job without a command.
 func validateJob(c Compute, errs *Errors) {
 	if c.Job == nil {
@@ -76,12 +84,31 @@ func validateJob(c Compute, errs *Errors) {
 		errs.report(At("job"), "Missing command", "job runs a command until it succeeds, but Kubetorch's server, "+
 			"which runs without a command, never ends: set command or args too.").Concerning(At("command"), At("args"))
 	}
+	if c.ReplicasGiven && c.Replicas == 0 && c.Job.Completions == nil {
+		errs.add("replicas", "is 0, but a Job of no pods is complete at once: set at least 1, or set suspend = true.").
+			Concerning(At("job"), At("job", Name("completions")))
+	}
+	validateServiceOfJob(c, errs)
 	validateWholeSeconds(At("job", Name("active_deadline")), ptr.Deref(c.Job.ActiveDeadline, 0), errs)
 	validateWholeSeconds(At("job", Name("ttl")), ptr.Deref(c.Job.TTL, 0), errs)
 	for i, rule := range c.Job.PodFailurePolicy {
 		errs.exactlyOne(At("job", Name("pod_failure_policy"), Index(i)),
 			choice{"on_exit_codes", rule.OnExitCodes != nil},
 			choice{"on_pod_conditions", len(rule.OnPodConditions) > 0})
+	}
+}
+
+// validateServiceOfJob rejects settings of the Service of a Job that has none.
+func validateServiceOfJob(c Compute, errs *Errors) {
+	reject := func(path Path) {
+		errs.report(path, "Missing port", "%s applies to the Service, but a Job without port has none: set port too, "+
+			"or remove it.", path).Concerning(At("port"))
+	}
+	if c.runsAlone() && c.Service != nil {
+		reject(At("service"))
+	}
+	if c.runsAlone() && c.Endpoint != nil && c.Endpoint.Selector != nil {
+		reject(At("endpoint", Name("selector")))
 	}
 }
 

@@ -25,12 +25,17 @@ func AssessAutoscaler(u *unstructured.Unstructured, events []*corev1.Event, now 
 	}
 	conditions := conditionsOf(u)
 	able, active := conditions.of(string(autoscalingv2.AbleToScale)), conditions.of(string(autoscalingv2.ScalingActive))
+	least, set := kind.NumberAt(u.Object, []string{"spec", "minReplicas"})
+	disabled, toZero := active.Reason == "ScalingDisabled", set && least == 0
 	switch {
 	case able.isFalse():
 		return inactive(u, about, able, "Check that the controller manager may change the scale of the workload.",
 			shortGrace)
-	case active.isTrue() || active.Reason == "ScalingDisabled": // scaled to zero
+	case active.isTrue() || disabled && toZero:
 		return isReady("the autoscaler is active")
+	case disabled: // since the workload has no pods, perhaps only until the next sync
+		return inactive(u, about, active, "Start a pod of the workload: the autoscaler does not start the first one.",
+			metricGrace)
 	case active.isFalse():
 		hint, grace := metricAdvice(active)
 		return inactive(u, about, active, hint, grace)

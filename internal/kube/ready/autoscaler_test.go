@@ -33,13 +33,16 @@ func TestAutoscalerIsReadyIfItCanComputeANumberOfPods(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		of, conditions string
-		ready          bool
+		toZero, ready  bool
 		says           string // in the summary, or in the hint
 		grace          time.Duration
 	}{
-		"active":         {of: hpa, conditions: able + "{type: ScalingActive, status: 'True'}", ready: true},
-		"scaled to zero": {of: hpa, conditions: inactive("ScalingDisabled", "scaling is disabled"), ready: true},
-		"not processed":  {of: hpa},
+		"active": {of: hpa, conditions: able + "{type: ScalingActive, status: 'True'}", ready: true},
+		"scaled to zero": {of: hpa, conditions: inactive("ScalingDisabled", "scaling is disabled"), toZero: true,
+			ready: true},
+		"stopped by another client": {of: hpa, conditions: inactive("ScalingDisabled", "scaling is disabled"),
+			says: "Start a pod of the workload", grace: 75 * time.Second},
+		"not processed": {of: hpa},
 		"without rights": {of: hpa, conditions: "{type: AbleToScale, status: 'False', reason: FailedGetScale}",
 			says: "FailedGetScale", grace: 10 * time.Second},
 		"without a request": {of: hpa, conditions: inactive("FailedGetResourceMetric", "missing request for cpu"),
@@ -55,8 +58,11 @@ func TestAutoscalerIsReadyIfItCanComputeANumberOfPods(t *testing.T) {
 			"by multiple HPAs"), says: "Delete the other", grace: 10 * time.Second},
 	} {
 		apiVersion, kind, _ := strings.Cut(test.of, " ")
-		v := ready.AssessAutoscaler(scaler(t, apiVersion, kind, strings.TrimSuffix(test.conditions, ", ")), nil,
-			time.Time{})
+		u := scaler(t, apiVersion, kind, strings.TrimSuffix(test.conditions, ", "))
+		if test.toZero {
+			_ = unstructured.SetNestedField(u.Object, int64(0), "spec", "minReplicas")
+		}
+		v := ready.AssessAutoscaler(u, nil, time.Time{})
 		switch {
 		case v.Ready != test.ready || (v.Cause != nil) != (test.says != "") || v.Message == "":
 			t.Errorf("%s: %+v", name, v)

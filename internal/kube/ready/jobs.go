@@ -150,23 +150,40 @@ func (s Snapshot) failedRun(failed condition) Verdict {
 	return Verdict{Message: cmp.Or(clip(failed.Message), failed.Reason, "failed"), Cause: c}
 }
 
-// lastFailed returns the youngest failed pod, or nil.
+// lastFailed returns the youngest failed pod, or nil. A pod that succeeded can
+// have sidecars that failed, and the controller deletes the pods that still ran.
 func lastFailed(pods []*corev1.Pod) *corev1.Pod {
-	failed := filter(pods, func(p *corev1.Pod) bool {
+	failed := filter(living(pods), func(p *corev1.Pod) bool {
 		return p.Status.Phase == corev1.PodFailed || failedContainer(p) != nil
 	})
 	if len(failed) == 0 {
 		return nil
 	}
-	return slices.MaxFunc(failed, byAge)
+	return failed[len(failed)-1]
 }
 
-// failedContainer returns the container that exited with an error, or nil.
+// failedContainer returns the container that exited with an error, or nil: the
+// main container before others, and sidecars last. The kubelet terminates
+// sidecars when the other containers have ended, so their exit code says nothing.
 func failedContainer(p *corev1.Pod) *corev1.ContainerStatus {
-	for _, cs := range containerStatuses(p) {
-		if failed(cs.State.Terminated) {
-			return &cs
-		}
+	ended := filter(containerStatuses(p), func(cs corev1.ContainerStatus) bool { return failed(cs.State.Terminated) })
+	if len(ended) == 0 {
+		return nil
 	}
-	return nil
+	status := slices.MinFunc(ended, func(a, b corev1.ContainerStatus) int {
+		return cmp.Compare(failureOrder(p, a.Name), failureOrder(p, b.Name))
+	})
+	return &status
+}
+
+// failureOrder orders the failed containers of a pod, those that explain its
+// failure first.
+func failureOrder(p *corev1.Pod, name string) int {
+	switch {
+	case name == MainContainer(p):
+		return 0
+	case ptr.Deref(container(p, name).RestartPolicy, "") == corev1.ContainerRestartPolicyAlways:
+		return 2
+	}
+	return 1
 }

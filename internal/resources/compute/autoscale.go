@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -38,6 +39,22 @@ func (w *writer) leaveReplicas(ctx context.Context, obj *unstructured.Unstructur
 		return nil
 	}
 	return owned.Leave(ctx, cluster, w.Memory, ref, live, number)
+}
+
+// startScaled starts the first pod of a workload if its autoscaler does not: a HorizontalPodAutoscaler is disabled
+// while the workload requests none. KEDA, which it replaces, or another client has set that number.
+func (w *writer) startScaled(ctx context.Context, workload kube.Ref) error {
+	number := kind.WorkloadOf(workload.Kind.GroupKind()).Scale
+	if !w.Plan.scalesWorkload() || w.Plan.startsFromZero() || len(number) == 0 || w.Plan.Suspend.ValueBool() {
+		return nil
+	}
+	_, _, err := w.Data.Cluster.Modify(ctx, workload, func(obj *unstructured.Unstructured) error {
+		if pods, ok := kind.NumberAt(obj.Object, number); ok && pods == 0 {
+			kind.SetAt(obj.Object, number, int64(1))
+		}
+		return nil
+	})
+	return err
 }
 
 // warnIfNotScaled waits until the autoscaler can compute a number of pods, and warns if it cannot, or if it needs more

@@ -106,10 +106,12 @@ func (p *planner) configured() *model {
 	return p.Plan.asConfigured(&config)
 }
 
-// preserveReplicas returns the rendered objects with the prior numbers of pods if replicas is ignored.
+// preserveReplicas returns the rendered objects with the prior numbers of pods if replicas is ignored, unless an
+// autoscaler sets them: a compute can get one after the number was applied.
 func (p *planner) preserveReplicas(rendered, prior owned.Objects) owned.Objects {
 	workload, before := workloadIn(rendered), workloadIn(prior)
-	if p.unignored == nil || p.unignored.config.Replicas.Equal(p.Config.Replicas) || workload == nil || before == nil {
+	if p.unignored == nil || p.unignored.config.Replicas.Equal(p.Config.Replicas) || workload == nil || before == nil ||
+		p.Plan.scalesWorkload() {
 		return rendered
 	}
 	workload = workload.DeepCopy()

@@ -3,6 +3,9 @@ package compute
 import (
 	"testing"
 
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
@@ -47,6 +50,37 @@ func TestFieldsOfAnIgnoredAttributeAreUnchanged(t *testing.T) {
 			want := preserveObject(of(c.want), of(c.want), of(c.want))
 			if got := preserveObject(of(c.original), of(c.planned), of(c.prior)); !got.Equal(want) {
 				t.Errorf("got\n%s\nwant\n%s", got.Text, want.Text)
+			}
+		})
+	}
+}
+
+func TestIgnoredReplicasAreLeftToAnAutoscaler(t *testing.T) {
+	t.Parallel()
+	deployment := func(spec string) owned.Objects {
+		object, err := owned.ParseObject("Deployment/ml/trainer", `{"apiVersion":"apps/v1","kind":"Deployment",`+
+			`"metadata":{"name":"trainer","namespace":"ml"},"spec":`+spec+`}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return owned.Objects{object.Key: object}
+	}
+	for name, c := range map[string]struct {
+		autoscale types.Object
+		want      string
+	}{
+		"no autoscaler": {want: `{"replicas":3}`},
+		"hpa":           {autoscale: autoscaled(manifest.ScalerHPA, types.Int64Null()), want: `{}`},
+		"keda":          {autoscale: autoscaled(manifest.ScalerKEDA, types.Int64Null()), want: `{}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			state := planned(t, func(m *model) { m.Replicas = types.Int64Value(3) })
+			p := &planner{unignored: &unignoredConfig{}, planning: &planning{State: state, Config: state,
+				Plan: planned(t, func(m *model) { m.Autoscale = c.autoscale })}}
+			got := p.preserveReplicas(deployment(`{}`), deployment(`{"replicas":3}`))
+			if changed, _ := deployment(c.want).ChangedFrom(got); len(changed) > 0 {
+				t.Errorf("got %s, want the spec %s", got.Value(), c.want)
 			}
 		})
 	}

@@ -92,6 +92,14 @@ func (m *model) scalesWorkload() bool {
 	return manifest.ScalesWorkload(memberOf[types.String](m.Autoscale, "scaler").ValueString())
 }
 
+// startsFromZero reports whether an autoscaler beside the workload starts its first pod. A HorizontalPodAutoscaler does
+// only with a minimum of zero.
+func (m *model) startsFromZero() bool {
+	scaler, least := memberOf[types.String](m.Autoscale, "scaler"), memberOf[types.Int64](m.Autoscale, "min_scale")
+	isZero := isKnown(least) && least.ValueInt64() == 0
+	return m.scalesWorkload() && (scaler.ValueString() != manifest.ScalerHPA || isZero)
+}
+
 // hasReplicas reports whether a compute of a mode has the attribute replicas.
 func (m *model) hasReplicas(mode string) bool { return kind.OfMode(mode).Scales && !m.scalesWorkload() }
 

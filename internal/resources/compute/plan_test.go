@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -25,5 +26,27 @@ func TestEveryAttributeIsCompared(t *testing.T) {
 		if owned.Unchanged(modelOf(t, null), changed) {
 			t.Errorf("%s: null and unknown are the same", name)
 		}
+	}
+}
+
+// No object contains wait_for_completion, so nothing else makes the apply wait.
+func TestWaitForCompletionChangesWhatReadyMeans(t *testing.T) {
+	t.Parallel()
+	null, yes, no := types.BoolNull(), types.BoolValue(true), types.BoolValue(false)
+	for name, c := range map[string]struct{ before, after, want types.Bool }{
+		"added":                  {null, yes, types.BoolUnknown()},
+		"removed":                {yes, null, types.BoolUnknown()},
+		"the default is written": {null, no, yes},
+		"unchanged":              {yes, yes, yes},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			state := planned(t, func(m *model) { m.Ready, m.WaitForCompletion = yes, c.before })
+			p := &planner{planning: &planning{
+				State: state, Plan: planned(t, func(m *model) { m.WaitForCompletion = c.after })}}
+			if p.status(); !p.Plan.Ready.Equal(c.want) {
+				t.Errorf("ready is planned as %s, want %s", p.Plan.Ready, c.want)
+			}
+		})
 	}
 }

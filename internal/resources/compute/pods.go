@@ -27,7 +27,7 @@ func (m *model) areReady(ctx context.Context, cluster *kube.Cluster, workload *k
 // with wait_for_completion only at its end.
 func (m *model) isReady(v ready.Verdict) bool {
 	ended := v.Complete || !m.WaitForCompletion.ValueBool()
-	return v.Ready && ended || v.Suspended && m.scalesWorkload()
+	return v.Ready && ended || v.Suspended && m.startsFromZero()
 }
 
 // podLabels returns the labels that select the pods of a compute.

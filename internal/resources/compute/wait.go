@@ -54,6 +54,9 @@ func (w *writer) podsReady(ctx context.Context, onNotReady string) (bool, error)
 			return false, err
 		}
 		pods.Workload = &ref
+		if err := w.startScaled(ctx, ref); err != nil {
+			return false, err
+		}
 	}
 	if onNotReady == ignoreOnNotReady {
 		return w.Plan.areReady(ctx, w.Data.Cluster, pods.Workload), nil

@@ -68,6 +68,61 @@ func TestAccJobRunsToItsEndAndIsReplacedByAChange(t *testing.T) {
 	})
 }
 
+// No object contains wait_for_completion.
+func TestAccWaitForTheEndOfAJobCanBeAdded(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps: []resource.TestStep{
+			{Config: cluster.Config(ns, jobOf("job = {}"))},
+			{
+				Config: cluster.Config(ns, jobOf("job = {}\nwait_for_completion = true")),
+				ConfigPlanChecks: acctest.PreApply(
+					plancheck.ExpectResourceAction(acctest.Trainer, plancheck.ResourceActionUpdate),
+					plancheck.ExpectUnknownValue(acctest.Trainer, tfjsonpath.New("ready"))),
+				ConfigStateChecks: []statecheck.StateCheck{statecheck.ExpectKnownValue(acctest.Trainer,
+					tfjsonpath.New("ready"), knownvalue.Bool(true))},
+				Check: func(*terraform.State) error {
+					if done := cluster.Kubectl(t, "get", "job/trainer", "-n", ns, "-o",
+						"jsonpath={.status.succeeded}"); done != "1" {
+						return fmt.Errorf("the apply ended after %q pods had succeeded", done)
+					}
+					return nil
+				},
+			},
+		},
+	})
+}
+
+// The controller never starts pods of a Job that has ended.
+func TestAccMorePodsOfAnEndedJobReplaceIt(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	step := func(replicas int, action plancheck.ResourceActionType, succeeded string) resource.TestStep {
+		return resource.TestStep{
+			Config: cluster.Config(ns, jobOf(fmt.Sprintf("wait_for_completion = true\njob = {}\nreplicas = %d",
+				replicas))),
+			ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(acctest.Trainer, action)),
+			Check: func(*terraform.State) error {
+				got := cluster.Kubectl(t, "get", "job/trainer", "-n", ns, "-o", "jsonpath={.status.succeeded}")
+				if got != succeeded {
+					return fmt.Errorf("%s pods have succeeded, want %s", got, succeeded)
+				}
+				return nil
+			},
+		}
+	}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps: []resource.TestStep{
+			step(2, plancheck.ResourceActionCreate, "2"),
+			step(3, plancheck.ResourceActionReplace, "3"),
+			step(2, plancheck.ResourceActionUpdate, "3"),
+		},
+	})
+}
+
 func TestAccJobThatFailsIsAnErrorWithItsLastLines(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)

@@ -101,18 +101,47 @@ func TestAccDriftOfReplicasCanBeIgnored(t *testing.T) {
 	computes.Destroy(t)
 }
 
+// lifecycle.ignore_changes can outlive its reason.
+func TestAccIgnoredReplicasAreLeftToAnAddedAutoscaler(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	computes := cluster.Resources(t, "kt_compute", ns, "")
+	computes.Ignored = map[string][]string{"trainer": {"replicas"}}
+	computes.Change(t, map[string]string{"trainer": unready("trainer", "replicas = 2")})
+	computes.Change(t, map[string]string{"trainer": unready("trainer", `autoscale = {
+	  scaler = "hpa", max_scale = 4
+	  metrics = [{ external = { metric = { name = "missing" }, target = { average_value = "10" } } }]
+	}`)})
+	manifests, _ := computes.Attribute("trainer", "manifests").(map[string]any)
+	text, _ := manifests["Deployment/"+ns+"/trainer"].(string)
+	if text == "" || strings.Contains(text, `"replicas"`) {
+		t.Errorf("the provider owns the number of pods: %q", text)
+	}
+	number := cluster.Kubectl(t, "get", "deployment/trainer", "-n", ns, "-o", "jsonpath={.spec.replicas}")
+	if number != "2" {
+		t.Errorf("%s replicas, want those before", number)
+	}
+	computes.Destroy(t)
+}
+
 func TestAccDriftOfTheParallelismOfAJobCanBeIgnored(t *testing.T) {
 	t.Parallel()
 	on := withCRDs
 	ns := on.Namespace(t)
 	computes := on.Resources(t, "kt_compute", ns, "")
-	computes.Ignored = map[string][]string{"trainer": {"replicas"}}
-	bodies := map[string]string{"trainer": unready("trainer", acctest.Manifest(
-		"apiVersion: batch/v1\nkind: Job\nspec: {parallelism: 2, completions: 8}"))}
+	computes.Ignored = map[string][]string{"manifest": {"replicas"}, "attribute": {"replicas"}}
+	bodies := map[string]string{
+		"manifest": unready("manifest", acctest.Manifest(
+			"apiVersion: batch/v1\nkind: Job\nspec: {parallelism: 2, completions: 8}")),
+		"attribute": unready("attribute", "command = [\"train\"]\njob = {}\nreplicas = 2"),
+	}
 	computes.Change(t, bodies)
-	on.Kubectl(t, "patch", "job/trainer", "-n", ns, "--type", "merge", "-p", `{"spec":{"parallelism":3}}`)
+	objects, want := []string{"job/manifest", "job/attribute"}, map[string]string{"manifest": "3", "attribute": "3"}
+	for _, object := range objects {
+		on.Kubectl(t, "patch", object, "-n", ns, "--type", "merge", "-p", `{"spec":{"parallelism":3}}`)
+	}
 	expectUnchanged(t, computes, bodies)
-	expectLive(t, ns, ".spec.parallelism", []string{"job/trainer"}, map[string]string{"trainer": "3"})
+	expectLive(t, ns, ".spec.parallelism", objects, want)
 	computes.Destroy(t)
 }
 

@@ -55,6 +55,17 @@ func TestAccAutoscalerSetsTheNumberOfPods(t *testing.T) {
 	becomes("2")
 	computes.ExpectNoChange(t, scaled("waiting"))
 
+	// The controller is disabled without pods, also if KEDA has removed them.
+	on.Kubectl(t, "scale", "deployment/llm", "-n", ns, "--replicas=0")
+	on.Kubectl(t, "wait", "hpa/llm", "-n", ns, "--for=condition=ScalingActive=false", "--timeout=1m")
+	labelled := body(strings.TrimPrefix(scaled("waiting")["llm"], body("")["llm"]) + "\nlabels = { a = \"b\" }")
+	computes.Change(t, labelled)
+	if got := number(); got == "0" || computes.Attribute("llm", "ready") != true {
+		t.Errorf("%s replicas and ready %v after an apply", got, computes.Attribute("llm", "ready"))
+	}
+	becomes("2")
+	computes.Change(t, scaled("waiting"))
+
 	computes.Import(t, ns, []string{"llm"})
 	computes.ExpectNoChange(t, scaled("waiting"))
 	on.Kubectl(t, "patch", "hpa/llm", "-n", ns, "--type=merge", "-p", `{"spec": {"maxReplicas": 3}}`)
