@@ -87,8 +87,9 @@ func (r reader) checkTerminating(ref kube.Ref, live *unstructured.Unstructured) 
 		r.Diags.Append(terminatingFlavor(ref))
 		return nil
 	}
-	r.Diags.Append(owned.TerminatingWarning(ref, live))
-	if !hasQuotas(live) {
+	replaced := hasQuotas(live)
+	r.Diags.Append(owned.TerminatingWarning(ref, live, replaced && r.State.DeletionProtection.ValueBool()))
+	if !replaced {
 		return owned.ErrGone
 	}
 	r.Terminating = true
