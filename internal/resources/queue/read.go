@@ -13,6 +13,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/kai"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/kueue"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -203,11 +204,22 @@ func (m *model) adopt(ctx context.Context, seen spec, r *reading, ours bool) {
 	defaults := r.Data.Defaults
 	seen.Labels, seen.Annotations = manifest.Without(seen.Labels, defaults.Labels),
 		manifest.Without(seen.Annotations, defaults.Annotations)
-	if !ours { // the others are not removed, so the plan must not show their removal; see warnOfRetained
-		seen = spec{Queue: kueue.Queue{Flavors: seen.Flavors, Namespaces: seen.Namespaces}, KAI: seen.KAI}
+	if !ours {
+		seen = seen.required()
 	}
 	r.Diags.Append(m.follow(ctx, spec{}, seen)...)
 	others := slices.DeleteFunc(seen.Namespaces,
 		func(namespace string) bool { return namespace == m.Namespace.ValueString() })
 	m.Namespaces = tf.Encode(tf.NewConverter(ctx), m.Namespaces, others)
+}
+
+// required returns the settings that every configuration has. An apply does not remove the others from a queue of
+// another client, so its plan must not show their removal; see warnOfRetained.
+func (s spec) required() spec {
+	out := spec{Queue: kueue.Queue{Flavors: s.Flavors, Namespaces: s.Namespaces}}
+	if s.KAI != nil {
+		of := func(share kai.Share) kai.Share { return kai.Share{Quota: share.Quota, Limit: share.Limit} }
+		out.KAI = &kai.Queue{Name: s.KAI.Name, GPU: of(s.KAI.GPU), CPU: of(s.KAI.CPU), Memory: of(s.KAI.Memory)}
+	}
+	return out
 }
