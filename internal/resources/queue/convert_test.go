@@ -246,7 +246,15 @@ func TestPlanWarnsOfARemovedQuotaThatIsInUse(t *testing.T) {
 // An apply does not remove fields of other clients, so a plan must not show that it does.
 func TestImportOfAnotherClientsQueueReadsOnlyWhatEveryConfigurationSets(t *testing.T) {
 	t.Parallel()
-	for name, seen := range map[string]spec{"Kueue": everything(), "KAI": everythingOfKAI()} {
+	noLimits := everything()
+	noLimits.Flavors = noLimits.Flavors[1:]
+	for name, c := range map[string]struct {
+		seen   spec
+		cohort string
+	}{
+		"Kueue": {noLimits, ""}, "KAI": {everythingOfKAI(), ""}, "limits of a cohort": {everything(), "research"},
+	} {
+		seen := c.seen
 		m := nullModel(t)
 		m.adopt(t.Context(), seen, &reading{Data: &tf.ProviderData{}}, false)
 		got, diags := m.spec(t.Context(), tf.Defaults{})
@@ -254,9 +262,12 @@ func TestImportOfAnotherClientsQueueReadsOnlyWhatEveryConfigurationSets(t *testi
 			t.Fatal(diags)
 		}
 		for attribute, value := range settings(got) {
-			if value != "" {
+			if value != "" && attribute != "cohort" {
 				t.Errorf("%s: %s is %s", name, attribute, value)
 			}
+		}
+		if got.Cohort != c.cohort {
+			t.Errorf("%s: the cohort is %q, want %q", name, got.Cohort, c.cohort)
 		}
 		if q := got.KAI; q != nil && (!q.CPU.Quota.Unlimited || q.GPU.Quota.Quantity.Cmp(*amount("500m")) != 0 ||
 			q.Memory.Limit.Quantity.Cmp(*amount("1T")) != 0) || q == nil && len(got.Flavors) != len(seen.Flavors) {

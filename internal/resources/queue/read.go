@@ -217,9 +217,22 @@ func (m *model) adopt(ctx context.Context, seen spec, r *reading, ours bool) {
 // another client, so its plan must not show their removal; see warnOfRetained.
 func (s spec) required() spec {
 	out := spec{Queue: kueue.Queue{Flavors: s.Flavors, Namespaces: s.Namespaces}}
+	if slices.ContainsFunc(s.Flavors, limitsCohort) {
+		out.Cohort = s.Cohort // which the limits require
+	}
 	if s.KAI != nil {
 		of := func(share kai.Share) kai.Share { return kai.Share{Quota: share.Quota, Limit: share.Limit} }
 		out.KAI = &kai.Queue{Name: s.KAI.Name, GPU: of(s.KAI.GPU), CPU: of(s.KAI.CPU), Memory: of(s.KAI.Memory)}
 	}
 	return out
+}
+
+// limitsCohort reports whether a flavor has a quota with a limit for the cohort.
+func limitsCohort(flavor kueue.Flavor) bool {
+	for _, quota := range flavor.Quotas {
+		if quota.BorrowingLimit != nil || quota.LendingLimit != nil {
+			return true
+		}
+	}
+	return false
 }
