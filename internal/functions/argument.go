@@ -2,6 +2,8 @@ package functions
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -9,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/sensitive"
 	"github.com/ktdev/terraform-provider-kt/internal/resources/compute"
 )
 
@@ -45,17 +48,42 @@ func workloadDemands(ctx context.Context, raw tftypes.Value) ([]manifest.GroupDe
 	if path, _ := attribute[string](raw, "pod_template_path"); path != "" {
 		podTemplate = strings.Split(path, ".")
 	}
+	hidden, _ := attribute[map[string]tftypes.Value](raw, "sensitive_values")
 	var demands []manifest.GroupDemand
 	for key, text := range texts {
 		object := &unstructured.Unstructured{}
 		if err := object.UnmarshalJSON([]byte(text)); err != nil {
 			return nil, false, fmt.Errorf("manifests[%q] is not a Kubernetes object", key)
 		}
-		if manifest.RoleOf(object.GroupVersionKind()) == manifest.RoleWorkload {
-			demands = append(demands, manifest.Demands(object, podTemplate...)...)
+		if manifest.RoleOf(object.GroupVersionKind()) != manifest.RoleWorkload {
+			continue
 		}
+		if err := reveal(object, hidden[key]); err != nil {
+			return nil, false, fmt.Errorf("manifests[%q] %w", key, err)
+		}
+		demands = append(demands, manifest.Demands(object, podTemplate...)...)
 	}
 	return demands, true, nil
+}
+
+// reveal replaces the placeholders in an object by its values in the attribute sensitive_values, since they may stand for
+// numbers of pods and GPUs.
+func reveal(object *unstructured.Unstructured, hidden tftypes.Value) error {
+	var text string
+	if hidden.IsKnown() && !hidden.IsNull() && hidden.As(&text) == nil {
+		var values sensitive.Values
+		err := json.Unmarshal([]byte(text), &values)
+		if err == nil {
+			err = sensitive.Show(object.Object, values)
+		}
+		if err != nil {
+			return fmt.Errorf("does not match sensitive_values: %w", err)
+		}
+	}
+	if sensitive.HasPlaceholder(object.Object) {
+		return errors.New("contains placeholders for hidden values: pass the complete compute, with sensitive_values")
+	}
+	return nil
 }
 
 // attribute returns an attribute of an object or an element of a map. It is false unless it is known and of this type.

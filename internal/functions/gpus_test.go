@@ -61,6 +61,52 @@ func TestGPUsTotal(t *testing.T) {
 	}
 }
 
+// A hidden number is a placeholder in manifests. The values are those of sensitive_values.
+func TestHiddenValuesCount(t *testing.T) {
+	t.Parallel()
+	const hidden = `{"apiVersion":"apps/v1","kind":"Deployment","spec":{"replicas":"(sensitive 1)","template":{"spec":` +
+		`{"containers":[{"name":"a","resources":{"limits":{"nvidia.com/gpu":"(sensitive 2)"},` +
+		`"requests":{"cpu":"(sensitive 1)"}},"ports":[{"containerPort":"(sensitive 1)"}]}]}}}}`
+	const container = "/spec/template/spec/containers/0/"
+	values := func(pairs ...string) map[string]any {
+		var fields []string
+		for i := 0; i < len(pairs); i += 2 {
+			fields = append(fields, `"`+pairs[i]+`":{"value":`+pairs[i+1]+`,"revision":1}`)
+		}
+		return map[string]any{"Deployment/ml/a": "{" + strings.Join(fields, ",") + "}", "Service/ml/a": "{}"}
+	}
+	all := values("/spec/replicas", "3", container+"resources/limits/nvidia.com~1gpu", `"4"`,
+		container+"resources/requests/cpu", "2", container+"ports/0/containerPort", "80")
+	for name, c := range map[string]struct {
+		sensitive any // nil: not set
+		want      int64
+		failure   string
+	}{
+		"all values":        {all, 12, ""},
+		"some are missing":  {values("/spec/replicas", "3"), 0, "pass the complete compute"},
+		"no values":         {nil, 0, `manifests["Deployment/ml/a"] contains placeholders`},
+		"unreadable":        {map[string]any{"Deployment/ml/a": "x"}, 0, "does not match sensitive_values"},
+		"of another object": {values("/spec/none/0", "3"), 0, "does not match sensitive_values"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			compute := map[string]any{"name": "a", "manifests": map[string]any{"Deployment/ml/a": hidden,
+				"Service/ml/a": `{"apiVersion":"v1","kind":"Service","spec":{"clusterIP":"(sensitive 1)"}}`}}
+			if c.sensitive != nil {
+				compute["sensitive_values"] = c.sensitive
+			}
+			got, failure := call(t, "gpus_total", object(compute))
+			if c.failure != "" {
+				if failure == nil || !strings.Contains(failure.Text, c.failure) {
+					t.Errorf("got %v (%v), want an error with %q", got, failure, c.failure)
+				}
+			} else if failure != nil || !got.Equal(types.Int64Value(c.want)) {
+				t.Errorf("got %v (%v), want %d", got, failure, c.want)
+			}
+		})
+	}
+}
+
 func node(free int, schedulable bool) any {
 	return map[string]any{"name": "n", "free": free, "schedulable": schedulable, "capacity": 8, "allocatable": 8}
 }

@@ -24,7 +24,7 @@ resource "kt_compute" "trainer" {
   cpus                = var.cpus_per_gpu * each.value
   memory              = "${var.memory_per_gpu * each.value}Gi"
   gpus                = each.value
-  gpu_type            = var.gpu_type
+  gpu_type            = join(": ", local.gpu_label) # with the key, as the label of the provider may be another one
   shared_memory_limit = "16Gi"
   image               = var.image
   volumes             = [kt_volume.shared.ref]

@@ -1,6 +1,7 @@
 locals {
   # Like gpu_type of a compute: "key: value" is another label than NVIDIA's.
-  gpu_label = split(":", strcontains(var.gpu_type, ":") ? var.gpu_type : "nvidia.com/gpu.product:${var.gpu_type}")
+  gpu_type  = strcontains(var.gpu_type, ":") ? var.gpu_type : "nvidia.com/gpu.product:${var.gpu_type}"
+  gpu_label = [for part in split(":", local.gpu_type) : trimspace(part)]
 }
 
 resource "kt_queue" "pool" {
@@ -11,7 +12,7 @@ resource "kt_queue" "pool" {
 
   flavors = [{
     name        = coalesce(var.flavor, var.team)
-    node_labels = var.flavor == null ? { (trimspace(local.gpu_label[0])) = trimspace(local.gpu_label[1]) } : null
+    node_labels = var.flavor == null ? { (local.gpu_label[0]) = local.gpu_label[1] } : null
     quotas = {
       "nvidia.com/gpu" = {
         nominal         = tostring(var.gpus)

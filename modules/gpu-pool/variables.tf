@@ -14,7 +14,7 @@ variable "gpus" {
 }
 
 variable "gpu_type" {
-  description = "GPU product of the pool's nodes, as in the label nvidia.com/gpu.product. Another label is \"key: value\", such as \"cloud.google.com/gke-accelerator: nvidia-l4\"."
+  description = "GPU product of the pool's nodes, as in the label nvidia.com/gpu.product. Another label is \"key: value\", such as \"cloud.google.com/gke-accelerator: nvidia-l4\". gpu_type_label of the provider does not apply."
   type        = string
 }
 

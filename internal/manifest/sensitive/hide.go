@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +25,8 @@ type Value struct {
 }
 
 func (v Value) placeholder() string { return fmt.Sprintf("(sensitive %d)", v.Revision) }
+
+var placeholder = regexp.MustCompile(`^\(sensitive [0-9]+\)$`)
 
 // Hide replaces the values at paths in an object by placeholders, with the revisions that follow on those of before.
 // matched are the indexes of the paths that select a value. Null, empty values, and the fields that identify the object
@@ -60,6 +63,15 @@ func Show(object map[string]any, hidden Values) error {
 		}
 	}
 	return nil
+}
+
+// HasPlaceholder reports whether a value of an object is a placeholder of Hide.
+func HasPlaceholder(object map[string]any) (has bool) {
+	selectValues(object, nil, nil, func(_ string, value any) {
+		text, _ := value.(string)
+		has = has || placeholder.MatchString(text)
+	})
+	return has
 }
 
 func set(object map[string]any, pointer string, value any) error {

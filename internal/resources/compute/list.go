@@ -42,7 +42,7 @@ func filters() schema.Schema {
 			"or any node label as `key: value`, like `gpu_type` of the resource.", tf.GPUType()),
 		"idle": tf.OptionalBool("`true` for computes without a ready pod: suspended, scaled to zero, waiting or " +
 			"failing; `false` for computes with at least one ready pod. Defaults to both. With it, the pods of the " +
-			"computes are listed too."),
+			"computes are listed too. Without permission to do so, the list is empty, with a warning."),
 		"all": tf.OptionalBool("Whether to list also workloads that are neither from this provider nor from " +
 			"Kubetorch and whose pods request no GPUs. Defaults to `false`."),
 	})
@@ -154,13 +154,15 @@ func (s *search) isIdle(live *unstructured.Unstructured, inventory manifest.Inve
 	return !manifest.HasReadyPods(live)
 }
 
-// countReadyPods counts the ready pods of Kubetorch services.
+// countReadyPods counts the ready pods of Kubetorch services. After an error, which it yields, it returns false: a
+// compute whose pods are not known must not be listed as idle.
 func (s *search) countReadyPods(ctx context.Context) bool {
 	s.ready = map[string]int{}
 	scope := kube.Ref{Kind: kind.Pod(), Namespace: s.Namespace}
 	for pod, err := range s.Cluster.API.List(ctx, scope, kind.OfServices) {
 		if err != nil {
-			return s.yield(lifecycle.Item{}, err)
+			s.yield(lifecycle.Item{}, &lifecycle.UndecidedError{Filter: "idle", Err: err})
+			return false
 		}
 		if manifest.IsReadyPod(pod) {
 			s.ready[pod.GetNamespace()+"/"+pod.GetLabels()[kind.ServiceLabel]]++

@@ -99,7 +99,10 @@ func (m *model) setUnknown(config *model, setup types.String) {
 }
 
 func (m *model) setImage(config *model, reference, digest, dockerfile, setup types.String) {
-	if m.Hides("data", image.DockerfileKey) && !dockerfile.IsUnknown() {
+	switch hides, known := m.Hides("data", image.DockerfileKey); {
+	case !known:
+		dockerfile = types.StringUnknown() // the apply knows whether it is hidden
+	case hides && !dockerfile.IsUnknown():
 		dockerfile = types.StringValue("(sensitive)") // ref and manifests contain its digest
 	}
 	m.Image, m.Digest, m.RenderedDockerfile = reference, digest, dockerfile

@@ -108,6 +108,31 @@ func TestUIDIsUnknownIfTheApplySetsIt(t *testing.T) {
 	}
 }
 
+// A placeholder in the plan must not be another value in the state.
+func TestDockerfileIsUnknownUntilItIsKnownWhetherItIsHidden(t *testing.T) {
+	t.Parallel()
+	text, unknown := types.StringValue, types.StringUnknown()
+	fields := func(paths ...attr.Value) types.List { return types.ListValueMust(types.StringType, paths) }
+	const from = "FROM a:1\n"
+	for name, c := range map[string]struct {
+		fields types.List
+		want   types.String
+	}{
+		"not set":           {types.ListNull(types.StringType), text(from)},
+		"another field":     {fields(text("metadata.labels")), text(from)},
+		"the Dockerfile":    {fields(text("data")), text("(sensitive)")},
+		"an unknown list":   {types.ListUnknown(types.StringType), unknown},
+		"an unknown path":   {fields(unknown), unknown},
+		"one of both known": {fields(text("data"), unknown), unknown},
+	} {
+		m := &model{Common: lifecycle.Common{SensitiveFields: c.fields}}
+		m.setComputed(&model{ImageID: text("a:1")}, registry.Pin{Image: "a:1"}, image.Rendered{Dockerfile: from})
+		if !m.RenderedDockerfile.Equal(c.want) || !m.Dockerfile.Equal(c.want) {
+			t.Errorf("%s: %s and %s, want %s", name, m.RenderedDockerfile, m.Dockerfile, c.want)
+		}
+	}
+}
+
 func TestDigestOfTheLastRefreshIsUsedForTheSameReference(t *testing.T) {
 	t.Parallel()
 	last := registry.Pin{Image: "a@sha256:1", Digest: "sha256:1"}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/kai"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/kueue"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -241,25 +243,67 @@ func TestPlanWarnsOfARemovedQuotaThatIsInUse(t *testing.T) {
 	}
 }
 
+// An apply does not remove fields of other clients, so a plan must not show that it does.
+func TestImportOfAnotherClientsQueueReadsOnlyWhatEveryConfigurationSets(t *testing.T) {
+	t.Parallel()
+	noLimits := everything()
+	noLimits.Flavors = noLimits.Flavors[1:]
+	for name, c := range map[string]struct {
+		seen   spec
+		cohort string
+	}{
+		"Kueue": {noLimits, ""}, "KAI": {everythingOfKAI(), ""}, "limits of a cohort": {everything(), "research"},
+	} {
+		seen := c.seen
+		m := nullModel(t)
+		m.adopt(t.Context(), seen, &reading{Data: &tf.ProviderData{}}, false)
+		got, diags := m.spec(t.Context(), tf.Defaults{})
+		if diags.HasError() {
+			t.Fatal(diags)
+		}
+		for attribute, value := range settings(got) {
+			if value != "" && attribute != "cohort" {
+				t.Errorf("%s: %s is %s", name, attribute, value)
+			}
+		}
+		if got.Cohort != c.cohort {
+			t.Errorf("%s: the cohort is %q, want %q", name, got.Cohort, c.cohort)
+		}
+		if q := got.KAI; q != nil && (!q.CPU.Quota.Unlimited || q.GPU.Quota.Quantity.Cmp(*amount("500m")) != 0 ||
+			q.Memory.Limit.Quantity.Cmp(*amount("1T")) != 0) || q == nil && len(got.Flavors) != len(seen.Flavors) {
+			t.Errorf("%s: the quotas are %+v, %+v", name, q, got.Flavors)
+		}
+	}
+}
+
 func TestPlanWarnsOfSettingsThatAnAdoptedQueueKeeps(t *testing.T) {
 	t.Parallel()
-	before := kueue.Queue{Cohort: "research", StopPolicy: "None", QueueingStrategy: "BestEffortFIFO",
+	before := ofKueue(kueue.Queue{Cohort: "research", StopPolicy: "None", QueueingStrategy: "BestEffortFIFO",
 		FairShareWeight: amount("2"), AdmissionChecks: []string{"capacity"},
-		Preemption: &kueue.Preemption{WithinClusterQueue: kueue.Never, ReclaimWithinCohort: "Any"}}
+		Preemption: &kueue.Preemption{WithinClusterQueue: kueue.Never, ReclaimWithinCohort: "Any"}})
+	priority, none, weight, hour := int64(100), 0.0, 0.5, time.Hour
+	ofKAI := spec{KAI: &kai.Queue{ParentQueue: "ml", DisplayName: "Vision", Priority: &priority,
+		ReclaimMinRuntime: &hour, GPU: kai.Share{OverQuotaWeight: &weight}, CPU: kai.Share{OverQuotaWeight: &none}}}
 	for name, test := range map[string]struct {
-		wanted kueue.Queue
-		warned []string
+		before, wanted spec
+		warned         []string
 	}{
-		"nothing is set": {warned: []string{"admission_checks", "cohort", "fair_share_weight",
+		"nothing is set": {before: before, warned: []string{"admission_checks", "cohort", "fair_share_weight",
 			"preemption.reclaim_within_cohort"}},
-		"all are set": {wanted: before},
-		"others are set": {warned: []string{"admission_checks"}, wanted: kueue.Queue{Cohort: "other",
-			FairShareWeight: amount("1"), Preemption: &kueue.Preemption{ReclaimWithinCohort: kueue.Never}}},
+		"all are set": {before: before, wanted: before},
+		"others are set": {before: before, warned: []string{"admission_checks"},
+			wanted: ofKueue(kueue.Queue{Cohort: "other", FairShareWeight: amount("1"),
+				Preemption: &kueue.Preemption{ReclaimWithinCohort: kueue.Never}})},
+		"nothing is set for KAI": {before: ofKAI, wanted: spec{KAI: &kai.Queue{}}, warned: []string{
+			"kai.display_name", "kai.gpu.over_quota_weight", "kai.parent_queue", "kai.reclaim_min_runtime"}},
+		"all are set for KAI": {before: ofKAI, wanted: ofKAI},
+		"others are set for KAI": {before: ofKAI, warned: []string{"kai.display_name", "kai.reclaim_min_runtime"},
+			wanted: spec{KAI: &kai.Queue{ParentQueue: "nlp", GPU: kai.Share{OverQuotaWeight: &none}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &planner{planning: &planning{}, wanted: ofKueue(test.wanted)}
-			p.warnOfRetained(before)
+			p := &planner{planning: &planning{}, wanted: test.wanted}
+			p.warnOfRetained(test.before)
 			var warned []string
 			for _, d := range p.Diags {
 				warned = append(warned, strings.Fields(d.Detail())[0])

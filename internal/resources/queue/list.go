@@ -43,14 +43,20 @@ func filters() schema.Schema {
 }
 
 // find yields all queues. The identity of a queue of Kueue has the namespace of its LocalQueue: that of the provider
-// if there is one, and otherwise the first.
+// if there is one, and otherwise the first. Without permission to list LocalQueues, it yields no queues of Kueue, since
+// their identities are not known.
 func find(ctx context.Context, query *lifecycle.Query) iter.Seq2[lifecycle.Item, error] {
 	return func(yield func(lifecycle.Item, error) bool) {
 		query.Listing = query.Cluster.API.Listing("") // a queue has LocalQueues in several namespaces
-		namespaces := map[string]string{}
-		for local, err := range query.Cluster.API.List(ctx, kube.Ref{Kind: kind.LocalQueue(kind.KueueVersion)}, "") {
+		namespaces, kinds := map[string]string{}, []kube.Kind{kind.ClusterQueue(kind.KueueVersion), kind.KAIQueue()}
+		all := &lifecycle.Query{Cluster: query.Cluster} // the filters are those of queues
+		for local, err := range all.Objects(ctx, kind.LocalQueue(kind.KueueVersion), "") {
 			if err != nil {
-				break // the list of the ClusterQueues reports it
+				if !yield(lifecycle.Item{}, err) {
+					return
+				}
+				kinds = kinds[1:]
+				break
 			}
 			target, _, _ := unstructured.NestedString(local.Object, "spec", "clusterQueue")
 			first, known := namespaces[target]
@@ -59,7 +65,7 @@ func find(ctx context.Context, query *lifecycle.Query) iter.Seq2[lifecycle.Item,
 				namespaces[target] = local.GetNamespace()
 			}
 		}
-		for _, of := range []kube.Kind{kind.ClusterQueue(kind.KueueVersion), kind.KAIQueue()} {
+		for _, of := range kinds {
 			for live, err := range query.Objects(ctx, of, "") {
 				var item lifecycle.Item
 				if err == nil {

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -25,17 +27,20 @@ func (p *planner) warn(ctx context.Context) {
 	p.warnOfMissing(ctx)
 	p.warnOfParent(ctx)
 	adopting := p.Plan.AdoptExisting.ValueBool() && len(p.Replaced) == 0
-	if p.Creating && !adopting || p.Plan.ofKAI() {
+	if p.Creating && !adopting {
 		return
 	}
 	live, err := p.Data.Cluster.Store.Get(ctx, p.Plan.ref())
 	if err != nil {
 		return // there is nothing to adopt, or the dry run has reported the problem
 	}
-	before, status := kueue.Observe([]*unstructured.Unstructured{live}), ready.AssessClusterQueue(live)
-	p.warnOfEviction(before, status)
-	p.warnOfUsage(before, status)
-	p.warnOfRemoval(before, status)
+	before := observed([]*unstructured.Unstructured{live})
+	if !p.Plan.ofKAI() {
+		status := ready.AssessClusterQueue(live)
+		p.warnOfEviction(before.Queue, status)
+		p.warnOfUsage(before.Queue, status)
+		p.warnOfRemoval(before.Queue, status)
+	}
 	if p.Creating || len(p.PrivateState.Imported) > 0 {
 		p.warnOfRetained(before)
 	}
@@ -168,24 +173,24 @@ func quotasOf(queue kueue.Queue) map[string]map[string]kueue.Quota {
 	return quotas
 }
 
-// warnOfRetained warns about settings of an imported or adopted ClusterQueue that stay: an apply removes no fields of
-// other clients.
-func (p *planner) warnOfRetained(before kueue.Queue) {
-	kept, wanted := settings(before), settings(p.wanted.Queue)
-	prior := settings(kueue.Observe(p.prior.Sorted(kueue.Rank)))
+// warnOfRetained warns about settings of an imported or adopted queue that stay: an apply removes no fields of other
+// clients.
+func (p *planner) warnOfRetained(before spec) {
+	kept, wanted, defaults := settings(before), settings(p.wanted), defaultSettings()
+	prior := settings(observed(p.prior.Sorted(kueue.Rank)))
 	for _, name := range slices.Sorted(maps.Keys(kept)) {
-		if isDefault(kept[name]) || wanted[name] != "" || prior[name] != "" {
+		if kept[name] == "" || kept[name] == defaults[name] || wanted[name] != "" || prior[name] != "" {
 			continue
 		}
 		attribute, _, _ := strings.Cut(name, ".")
-		p.Diags.AddAttributeWarning(path.Root(attribute), "The ClusterQueue keeps "+name+" of another client",
+		p.Diags.AddAttributeWarning(path.Root(attribute), "The queue keeps "+name+" of another client",
 			fmt.Sprintf("%s has the value %s, which the configuration does not set. The apply does not remove it.\n\n"+
 				"Next step: Set %[1]s in the configuration, or remove the field with kubectl.", name, kept[name]))
 	}
 }
 
-// settings returns the settings of a ClusterQueue by attribute, or "" for one that is not set.
-func settings(queue kueue.Queue) map[string]string {
+// settings returns the optional settings of a queue by attribute, or "" for one that is not set.
+func settings(queue spec) map[string]string {
 	out := map[string]string{
 		"cohort": queue.Cohort, "stop_policy": queue.StopPolicy, "queueing_strategy": queue.QueueingStrategy,
 		"admission_checks": strings.Join(queue.AdmissionChecks, ", "),
@@ -198,13 +203,41 @@ func settings(queue kueue.Queue) map[string]string {
 		out["preemption.reclaim_within_cohort"] = policies.ReclaimWithinCohort
 		out["preemption.borrow_within_cohort"] = policies.BorrowWithinCohort
 	}
+	if queue.KAI != nil {
+		maps.Copy(out, kaiSettings(*queue.KAI))
+	}
 	return out
 }
 
-// isDefault reports whether a setting has the value that Kueue's CRD sets by default.
-func isDefault(setting string) bool {
-	defaults := []string{"", kueue.StopPolicies()[0], kueue.QueueingStrategies()[0], kueue.Never, "1"}
-	return slices.Contains(defaults, setting)
+func kaiSettings(queue kai.Queue) map[string]string {
+	out := map[string]string{"kai.parent_queue": queue.ParentQueue, "kai.display_name": queue.DisplayName}
+	if queue.Priority != nil {
+		out["kai.priority"] = strconv.FormatInt(*queue.Priority, 10)
+	}
+	for name, duration := range map[string]*time.Duration{
+		"kai.preempt_min_runtime": queue.PreemptMinRuntime, "kai.reclaim_min_runtime": queue.ReclaimMinRuntime,
+	} {
+		if duration != nil {
+			out[name] = manifest.FormatDuration(*duration)
+		}
+	}
+	for name, share := range map[string]kai.Share{"gpu": queue.GPU, "cpu": queue.CPU, "memory": queue.Memory} {
+		if weight := share.OverQuotaWeight; weight != nil {
+			out["kai."+name+".over_quota_weight"] = strconv.FormatFloat(*weight, 'g', -1, 64)
+		}
+	}
+	return out
+}
+
+// defaultSettings returns the values that Kueue's CRD and KAI set by default.
+func defaultSettings() map[string]string {
+	return map[string]string{
+		"stop_policy": kueue.StopPolicies()[0], "queueing_strategy": kueue.QueueingStrategies()[0],
+		"fair_share_weight": "1", "preemption.within_cluster_queue": kueue.Never,
+		"preemption.reclaim_within_cohort": kueue.Never, "preemption.borrow_within_cohort": kueue.Never,
+		"kai.priority": "100", "kai.gpu.over_quota_weight": "0", "kai.cpu.over_quota_weight": "0",
+		"kai.memory.over_quota_weight": "0",
+	}
 }
 
 // mostOf returns the maximum quantity that a queue can use. bounded is false if there is no limit.

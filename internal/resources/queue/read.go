@@ -13,6 +13,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest/kai"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/kueue"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -87,8 +88,9 @@ func (r reader) checkTerminating(ref kube.Ref, live *unstructured.Unstructured) 
 		r.Diags.Append(terminatingFlavor(ref))
 		return nil
 	}
-	r.Diags.Append(owned.TerminatingWarning(ref, live))
-	if !hasQuotas(live) {
+	replaced := hasQuotas(live)
+	r.Diags.Append(owned.TerminatingWarning(ref, live, replaced && r.State.DeletionProtection.ValueBool()))
+	if !replaced {
 		return owned.ErrGone
 	}
 	r.Terminating = true
@@ -202,11 +204,35 @@ func (m *model) adopt(ctx context.Context, seen spec, r *reading, ours bool) {
 	defaults := r.Data.Defaults
 	seen.Labels, seen.Annotations = manifest.Without(seen.Labels, defaults.Labels),
 		manifest.Without(seen.Annotations, defaults.Annotations)
-	if !ours { // the others are not removed, so the plan must not show their removal; see warnOfRetained
-		seen = spec{Queue: kueue.Queue{Flavors: seen.Flavors, Namespaces: seen.Namespaces}, KAI: seen.KAI}
+	if !ours {
+		seen = seen.required()
 	}
 	r.Diags.Append(m.follow(ctx, spec{}, seen)...)
 	others := slices.DeleteFunc(seen.Namespaces,
 		func(namespace string) bool { return namespace == m.Namespace.ValueString() })
 	m.Namespaces = tf.Encode(tf.NewConverter(ctx), m.Namespaces, others)
+}
+
+// required returns the settings that every configuration has. An apply does not remove the others from a queue of
+// another client, so its plan must not show their removal; see warnOfRetained.
+func (s spec) required() spec {
+	out := spec{Queue: kueue.Queue{Flavors: s.Flavors, Namespaces: s.Namespaces}}
+	if slices.ContainsFunc(s.Flavors, limitsCohort) {
+		out.Cohort = s.Cohort // which the limits require
+	}
+	if s.KAI != nil {
+		of := func(share kai.Share) kai.Share { return kai.Share{Quota: share.Quota, Limit: share.Limit} }
+		out.KAI = &kai.Queue{Name: s.KAI.Name, GPU: of(s.KAI.GPU), CPU: of(s.KAI.CPU), Memory: of(s.KAI.Memory)}
+	}
+	return out
+}
+
+// limitsCohort reports whether a flavor has a quota with a limit for the cohort.
+func limitsCohort(flavor kueue.Flavor) bool {
+	for _, quota := range flavor.Quotas {
+		if quota.BorrowingLimit != nil || quota.LendingLimit != nil {
+			return true
+		}
+	}
+	return false
 }

@@ -5,27 +5,34 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/terraform-plugin-framework/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 func TestOnlyTerminatingQuotasReplaceTheQueue(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		kind     kube.Kind
-		deleted  bool
-		replaces bool
-		gone     bool // the apply creates only this object again
-		warning  string
+		kind      kube.Kind
+		deleted   bool
+		protected bool
+		replaces  bool
+		gone      bool // the apply creates only this object again
+		warning   string
 	}{
 		"a LocalQueue":                   {kind: kind.LocalQueue(kind.KueueVersion)},
 		"a LocalQueue that is deleted":   {kind: kind.LocalQueue(kind.KueueVersion), deleted: true, gone: true},
 		"a ClusterQueue":                 {kind: kind.ClusterQueue(kind.KueueVersion)},
 		"a ClusterQueue that is deleted": {kind: kind.ClusterQueue(kind.KueueVersion), deleted: true, replaces: true},
 		"a Queue of KAI that is deleted": {kind: kind.KAIQueue(), deleted: true, replaces: true},
+		"a protected LocalQueue that is deleted": {kind: kind.LocalQueue(kind.KueueVersion), deleted: true,
+			protected: true, gone: true},
+		"a protected ClusterQueue that is deleted": {kind: kind.ClusterQueue(kind.KueueVersion), deleted: true,
+			protected: true, replaces: true, warning: "Set `deletion_protection` to false"},
 		"a flavor that is deleted": {kind: kind.ResourceFlavor(kind.KueueVersion), deleted: true,
 			warning: "replace all queues that use it"},
 	} {
@@ -38,7 +45,7 @@ func TestOnlyTerminatingQuotasReplaceTheQueue(t *testing.T) {
 				warning = "An apply waits until it is deleted, and then creates it again."
 			}
 		}
-		r := reader{&reading{}}
+		r := reader{&reading{State: &model{Common: lifecycle.Common{DeletionProtection: types.BoolValue(c.protected)}}}}
 		err := r.checkTerminating(kube.Ref{Kind: c.kind, Namespace: "ml", Name: "vision"}, live)
 		if gone := errors.Is(err, owned.ErrGone); gone != c.gone || err != nil && !gone {
 			t.Errorf("%s: %v, gone should be %t", name, err, c.gone)

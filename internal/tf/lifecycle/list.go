@@ -50,6 +50,17 @@ type Query struct {
 	Listing *kube.Listing
 }
 
+// UndecidedError reports a missing permission without which a search cannot decide which resources a filter admits. The
+// search then yields no resources.
+type UndecidedError struct {
+	Filter string // attribute
+	Err    error
+}
+
+func (e *UndecidedError) Error() string { return "cannot evaluate " + e.Filter + ": " + e.Err.Error() }
+
+func (e *UndecidedError) Unwrap() error { return e.Err }
+
 // Item is a resource that a query has found.
 type Item struct {
 	Identity owned.Identity
@@ -135,6 +146,11 @@ func (l *Lister[M, N]) query(filter Filter) (*Query, diag.Diagnostics) {
 
 // missingKinds returns one warning about the kinds that the query could not list.
 func missingKinds(denied []error) diag.Diagnostic {
+	if undecided, ok := errors.AsType[*UndecidedError](denied[0]); ok {
+		return diag.WithPath(path.Root(undecided.Filter), tf.Warning(undecided.Err, fmt.Sprintf("Without this "+
+			"permission, `%s` cannot be evaluated. The list is empty, whether there are such resources or not.",
+			undecided.Filter)))
+	}
 	var names []string
 	for _, err := range denied {
 		if e, ok := errors.AsType[*kube.Error](err); ok {

@@ -142,6 +142,29 @@ func TestListYieldsResourcesUntilAnErrorOrItsLimit(t *testing.T) {
 	}
 }
 
+func TestListThatCannotBeFilteredSaysThatItIsEmpty(t *testing.T) {
+	t.Parallel()
+	for class, c := range map[kube.Class]struct {
+		severity diag.Severity
+		detail   string
+	}{
+		kube.Denied:      {diag.SeverityWarning, "`idle` cannot be evaluated. The list is empty"},
+		kube.Unreachable: {diag.SeverityError, "reset"},
+	} {
+		err := &kube.Error{Op: "list", Ref: kube.Ref{Kind: kind.Pod()}, Class: class, Err: errors.New("reset")}
+		l := newLister(t, &hooks{}, dataAt(t, "http://127.0.0.1:1"))
+		results := collect(t, l, request(t, false, 0), lifecycle.Filter{},
+			yields(&lifecycle.UndecidedError{Filter: "idle", Err: err}))
+		if len(results) != 1 || len(results[0].Diagnostics) != 1 {
+			t.Fatalf("%v: %v", class, results)
+		}
+		if found := results[0].Diagnostics[0]; found.Severity() != c.severity ||
+			!strings.Contains(found.Detail(), c.detail) || strings.Contains(found.Detail(), "of other kinds") {
+			t.Errorf("%v: %v", class, found)
+		}
+	}
+}
+
 func TestListEndsWithItsReader(t *testing.T) {
 	t.Parallel()
 	l := newLister(t, &hooks{}, dataAt(t, "http://127.0.0.1:1"))

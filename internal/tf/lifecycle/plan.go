@@ -40,7 +40,8 @@ type Planning[M, N any] struct {
 	// Moved is the object of a resource that was moved from another provider and not updated since; nil for others.
 	Moved *Moved
 	// Terminating reports whether the last refresh has found that the object in state is being deleted. The resource is
-	// then replaced.
+	// then replaced. It is false while deletion_protection is true in state, which refuses a replacement: every plan
+	// would fail, also the one that sets it to false.
 	Terminating bool
 	// Creation returns the creation of the plan, also for objects that an update adds. Each call returns a new one,
 	// which has admitted nothing yet.
@@ -209,7 +210,8 @@ func (r *Resource[M, N]) planning(
 	p.Diags.Append(diags...)
 	terminating, diags := owned.Load[bool](ctx, private, terminatingKey)
 	p.Diags.Append(diags...)
-	p.Terminating = terminating && !creating // otherwise, it is of the replaced resource
+	p.Terminating = terminating && !creating && // otherwise, it is of the replaced resource
+		!commonOf(state).DeletionProtection.ValueBool()
 	load := func() owned.Memory {
 		memory, diags := owned.LoadMemory(ctx, private)
 		p.Diags.Append(diags...)

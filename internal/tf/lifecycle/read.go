@@ -62,11 +62,11 @@ func (r *Reading[M, N]) FindObject(
 }
 
 // SetLive sets the attribute uid to that of its live object. If that is being deleted, it warns of it, and the next
-// plan replaces the resource.
+// plan replaces the resource; see [Planning.Terminating].
 func (r *Reading[M, N]) SetLive(ref kube.Ref, live *unstructured.Unstructured) {
 	commonOf(r.State).UID = types.StringValue(string(live.GetUID()))
 	if r.Terminating = live.GetDeletionTimestamp() != nil; r.Terminating {
-		r.Diags.Append(owned.TerminatingWarning(ref, live))
+		r.Diags.Append(owned.TerminatingWarning(ref, live, commonOf(r.State).DeletionProtection.ValueBool()))
 	}
 }
 

@@ -144,10 +144,10 @@ func (c *Common) sensitivePaths() (paths []sensitive.Path, known bool) {
 	return paths, true
 }
 
-// Hides reports whether sensitive_fields selects a field, or is not known.
-func (c *Common) Hides(names ...string) bool {
+// Hides reports whether sensitive_fields selects a field. known is false if sensitive_fields is not known.
+func (c *Common) Hides(names ...string) (hides, known bool) {
 	paths, known := c.sensitivePaths()
-	return !known || sensitive.Selects(paths, names...)
+	return known && sensitive.Selects(paths, names...), known
 }
 
 // valuesIn returns the hidden values of an object in the first of several sensitive_values that contains it.

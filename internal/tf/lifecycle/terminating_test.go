@@ -73,3 +73,25 @@ func TestResourceWhoseObjectIsBeingDeletedIsReplaced(t *testing.T) {
 		t.Errorf("a creation replaces because of %v", creation.RequiresReplace)
 	}
 }
+
+// Otherwise, deletion_protection would refuse every plan, also the one that sets it to false.
+func TestProtectedResourceWhoseObjectIsBeingDeletedIsUpdated(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		protected, wanted bool // deletion_protection in state and in the configuration
+		replaces          int
+	}{
+		"unchanged": {true, true, 0}, "set to false": {true, false, 0}, "unprotected": {false, false, 1},
+		"set to true": {false, true, 1},
+	} {
+		s := inCluster(t, "a", &hooks{plan: func(p *planning) { p.Plan.UID = p.UID(p.State.UID, true) }})
+		resp := s.planned(inState(map[string]any{"deletion_protection": c.protected}),
+			map[string]any{"name": "x", "size": "1", "deletion_protection": c.wanted},
+			map[string]string{"terminating": "true"})
+		uid := s.text(resp.PlannedState, "uid")
+		if len(resp.RequiresReplace) != c.replaces || len(resp.Diagnostics) > 0 || (uid == "u") != (c.replaces == 0) {
+			t.Errorf("%s: replaces because of %v, with the uid %q, %v", name, resp.RequiresReplace, uid,
+				resp.Diagnostics)
+		}
+	}
+}

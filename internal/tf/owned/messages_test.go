@@ -48,10 +48,14 @@ func TestTerminatingObjectIsAWarningWithTheTime(t *testing.T) {
 	obj := live(kube.Manager)
 	at := metav1.NewTime(time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC))
 	obj.SetDeletionTimestamp(&at)
-	d := TerminatingWarning(kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}, obj)
-	if d.Severity() != diag.SeverityWarning || d.Summary() != "Service ml/x is being deleted" ||
-		!strings.Contains(d.Detail(), "2026-05-04T03:02:01Z") {
-		t.Errorf("%v", d)
+	for protected, want := range map[bool]string{
+		false: "An apply waits until it is deleted", true: "Set `deletion_protection` to false",
+	} {
+		d := TerminatingWarning(kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}, obj, protected)
+		if d.Severity() != diag.SeverityWarning || d.Summary() != "Service ml/x is being deleted" ||
+			!strings.Contains(d.Detail(), "2026-05-04T03:02:01Z") || !strings.Contains(d.Detail(), want) {
+			t.Errorf("protected %t: %v", protected, d)
+		}
 	}
 }
 

@@ -286,11 +286,16 @@ func DriftWarning(ref kube.Ref, found Refreshed) diag.Diagnostics {
 	return diag.Diagnostics{diag.NewWarningDiagnostic(ref.String()+" was changed outside of Terraform", text)}
 }
 
-// TerminatingWarning reports that an object is being deleted.
-func TerminatingWarning(ref kube.Ref, live *unstructured.Unstructured) diag.Diagnostic {
+// TerminatingWarning reports that an object is being deleted. protected reports whether deletion_protection prevents
+// its replacement.
+func TerminatingWarning(ref kube.Ref, live *unstructured.Unstructured, protected bool) diag.Diagnostic {
+	consequence := ". An apply waits until it is deleted, and then creates it again."
+	if protected {
+		consequence = " and cannot be undone. Because of `deletion_protection`, a plan does not replace it.\n\n" +
+			"Next step: Set `deletion_protection` to false, and apply. The plan after that replaces it."
+	}
 	return diag.NewWarningDiagnostic(ref.String()+" is being deleted",
-		fmt.Sprintf("Its deletion began at %s. An apply waits until it is deleted, and then creates it again.",
-			live.GetDeletionTimestamp().UTC().Format(time.RFC3339)))
+		"Its deletion began at "+live.GetDeletionTimestamp().UTC().Format(time.RFC3339)+consequence)
 }
 
 // RefuseIfProtected returns an error if deletion_protection prevents a deletion. noun names the resource: "compute".

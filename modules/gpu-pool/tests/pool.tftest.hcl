@@ -59,6 +59,33 @@ run "another_label_selects_the_nodes" {
   }
 }
 
+run "trainers_select_the_nodes_of_the_flavor" {
+  command = plan
+
+  variables {
+    trainers = { alice = 2 }
+  }
+
+  assert {
+    condition     = kt_compute.trainer["alice"].gpu_type == "nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3"
+    error_message = "The trainer must name the label of the flavor, since gpu_type_label may name another one."
+  }
+}
+
+run "trainers_select_the_nodes_by_another_label" {
+  command = plan
+
+  variables {
+    gpu_type = "cloud.google.com/gke-accelerator:nvidia-l4"
+    trainers = { alice = 2 }
+  }
+
+  assert {
+    condition     = kt_compute.trainer["alice"].gpu_type == "cloud.google.com/gke-accelerator: nvidia-l4"
+    error_message = "The trainer must select the nodes by the label in gpu_type."
+  }
+}
+
 run "limits_apply_to_gpus_only" {
   command = plan
 

@@ -253,6 +253,47 @@ func TestAccComputeRecreatedByAnotherClientIsNotAdopted(t *testing.T) {
 	})
 }
 
+// deletion_protection must not refuse the plan that sets it to false.
+func TestAccProtectedComputeThatIsBeingDeletedIsReplacedAfterItsProtection(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	setFinalizers := func(finalizers string) []string {
+		return []string{"patch", "deployment/trainer", "-n", ns, "-p",
+			`{"metadata": {"finalizers": ` + finalizers + `}}`}
+	}
+	protected := func(value string) string {
+		return cluster.Config(ns, acctest.Compute("deletion_protection = "+value))
+	}
+	seen := &acctest.Warnings{}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: seen.Watch(acctest.Factories(t)),
+		CheckDestroy:             cluster.NothingLeft(t, ns),
+		Steps: []resource.TestStep{
+			{Config: protected("true")},
+			{
+				PreConfig: func() {
+					cluster.Kubectl(t, setFinalizers(`["example.com/hold"]`)...)
+					cluster.Kubectl(t, "delete", "deployment/trainer", "-n", ns, "--wait=false")
+				},
+				Config: protected("true"),
+				ConfigPlanChecks: acctest.PreApply(plancheck.ExpectEmptyPlan(),
+					seen.Expect(ns, "Deployment ID is being deleted", "Set `deletion_protection` to false")),
+			},
+			{
+				Config:             protected("false"),
+				ExpectNonEmptyPlan: true,
+				ConfigPlanChecks: resource.ConfigPlanChecks{
+					PreApply: []plancheck.PlanCheck{
+						plancheck.ExpectResourceAction(acctest.Trainer, plancheck.ResourceActionUpdate)},
+					PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectResourceAction(acctest.Trainer,
+						plancheck.ResourceActionDestroyBeforeCreate)},
+				},
+			},
+			{PreConfig: func() { cluster.Kubectl(t, setFinalizers(`null`)...) }, Config: protected("false")},
+		},
+	})
+}
+
 func TestAccComputeThatIsBeingDeletedIsReplaced(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)

@@ -113,6 +113,37 @@ func TestAccKAIQueueLifeCycle(t *testing.T) {
 	})
 }
 
+// Fields of another client stay, so the plan must not show that they are removed.
+func TestAccKAIQueueOfAnotherClientKeepsOtherSettings(t *testing.T) {
+	t.Parallel()
+	ns := withKAI(t).Namespace(t)
+	cluster.Apply(t, fmt.Sprintf("apiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {name: %s}\nspec: {priority: "+
+		"7, displayName: Vision, resources: {gpu: {quota: 4, limit: 8, overQuotaWeight: 2}, cpu: {quota: 64000, limit: "+
+		"-1, overQuotaWeight: 3}, memory: {quota: -1, limit: -1}}}", ns))
+	config := cluster.Config(ns, queueOf("team", ns, "8", ""))
+	var warnings acctest.Warnings
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: warnings.WatchPlans(acctest.Factories(t)),
+		Steps: []resource.TestStep{
+			{
+				Config: config + imported(team, ns+"/"+ns),
+				ConfigPlanChecks: acctest.PreApply(acctest.PlanChecks{team: func(p acctest.Plan) error {
+					before, _ := p.Before["kai"].(map[string]any)
+					cpu, _ := before["cpu"].(map[string]any)
+					if cpu["quota"] != "64" || cpu["over_quota_weight"] != nil || before["priority"] != nil {
+						return fmt.Errorf("the import has read %v", before)
+					}
+					return warnings.ExpectText("The queue keeps kai.priority of another client",
+						"kai.display_name has the value Vision", "kai.cpu.over_quota_weight has the value 3")
+				}}),
+				Check: resource.ComposeAggregateTestCheckFunc(field(t, ns, "priority", "7"),
+					field(t, ns, "resources.gpu", `{"limit":-1,"overQuotaWeight":1.5,"quota":8}`)),
+			},
+			{Config: config, ConfigPlanChecks: acctest.PreApply(plancheck.ExpectEmptyPlan())},
+		},
+	})
+}
+
 func removed(address string) string {
 	return "removed {\n from = " + address + "\n lifecycle {\n destroy = false\n }\n}\n"
 }

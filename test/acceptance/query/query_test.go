@@ -254,6 +254,11 @@ func TestAccQueryNamesKindsWithoutPermission(t *testing.T) {
 	if n := strings.Count(out, "Warning: No permission"); n != 1 {
 		t.Errorf("%d warnings about permissions:\n%s", n, out)
 	}
+	found, out = q.found(t, "kt_compute", "config {\nidle = true\n}")
+	if len(found) != 0 {
+		t.Errorf("the query finds %v as idle, although it must not list pods:\n%s", found, out)
+	}
+	acctest.ExpectText(t, out, "`idle` cannot be evaluated")
 }
 
 func TestAccQueryRejectsInvalidFilters(t *testing.T) {
