@@ -66,8 +66,8 @@ func workloadDemands(ctx context.Context, raw tftypes.Value) ([]manifest.GroupDe
 	return demands, true, nil
 }
 
-// reveal replaces the placeholders in an object by its values in the attribute sensitive_values, since they may stand for
-// numbers of pods and GPUs.
+// reveal replaces the placeholders in an object by its values in the attribute sensitive_values, since they may stand
+// for numbers of pods and GPUs.
 func reveal(object *unstructured.Unstructured, hidden tftypes.Value) error {
 	var text string
 	if hidden.IsKnown() && !hidden.IsNull() && hidden.As(&text) == nil {

@@ -64,7 +64,8 @@ func TestGPUsTotal(t *testing.T) {
 // A hidden number is a placeholder in manifests. The values are those of sensitive_values.
 func TestHiddenValuesCount(t *testing.T) {
 	t.Parallel()
-	const hidden = `{"apiVersion":"apps/v1","kind":"Deployment","spec":{"replicas":"(sensitive 1)","template":{"spec":` +
+	const hidden = `{"apiVersion":"apps/v1","kind":"Deployment","spec":{"replicas":"(sensitive 1)","template":` +
+		`{"spec":` +
 		`{"containers":[{"name":"a","resources":{"limits":{"nvidia.com/gpu":"(sensitive 2)"},` +
 		`"requests":{"cpu":"(sensitive 1)"}},"ports":[{"containerPort":"(sensitive 1)"}]}]}}}}`
 	const container = "/spec/template/spec/containers/0/"

@@ -26,7 +26,9 @@ func job() Kind {
 		Scales:         true,
 		Suspension:     suspendField("spec", "suspend"),
 		Refuses:        runsToCompletion(),
-		RefusesSome:    map[Operation]func(map[string]any) *Refusal{Scaling: fixedCompletions, Evacuating: jobFails(nil)},
+		RefusesSome: map[Operation]func(map[string]any) *Refusal{
+			Scaling: fixedCompletions, Evacuating: jobFails(nil),
+		},
 		Admitted:       true,
 		PodLabel:       batchv1.JobNameLabel,
 		Readiness:      OfJob,

@@ -171,8 +171,8 @@ func quoted(e *apierrors.StatusError) *apierrors.StatusError {
 	return out
 }
 
-// rejectedObject matches the beginning of a rejected object in a message (Error.ErrorBody in pkg/util/validation/field of
-// k8s.io/apimachinery), as JSON or as Go.
+// rejectedObject matches the beginning of a rejected object in a message (Error.ErrorBody in pkg/util/validation/field
+// of k8s.io/apimachinery), as JSON or as Go.
 var rejectedObject = regexp.MustCompile(`Invalid value: ([\w.&*\[\]]*\{|\[\{)`)
 
 // longestObject is the number of characters of a rejected object that a message may quote.

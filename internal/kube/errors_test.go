@@ -223,10 +223,12 @@ func TestRejectedObjectsAreNotQuoted(t *testing.T) {
 				`"}]}: field is immutable`,
 			`Job.batch "a" is invalid: spec.template: Invalid value: {…}: field is immutable`},
 		"several": {
-			`[a: Invalid value: {"b":"` + long + `"}: no, b: Invalid value: [{"c":"` + long + `"}]: no, c: Required value]`,
+			`[a: Invalid value: {"b":"` + long + `"}: no, b: Invalid value: [{"c":"` + long +
+				`"}]: no, c: Required value]`,
 			`[a: Invalid value: {…}: no, b: Invalid value: {…}: no, c: Required value]`},
 		"an object of Go": {
-			`spec.template: Invalid value: core.PodTemplateSpec{Spec:core.PodSpec{Env:"` + long + `"}}: field is immutable`,
+			`spec.template: Invalid value: core.PodTemplateSpec{Spec:core.PodSpec{Env:"` + long +
+				`"}}: field is immutable`,
 			`spec.template: Invalid value: {…}: field is immutable`},
 		"an object that was cut": {`a: Invalid value: {"b":"` + long, `a: Invalid value: {…}`},
 		"a short one":            {`a: Invalid value: {"b":1}: no`, `a: Invalid value: {"b":1}: no`},

@@ -121,8 +121,8 @@ func podNumber(n int64) string {
 	return fmt.Sprintf("%d pods", n)
 }
 
-// Scale sets the number of pods of an existing workload of a kind that Scales. It resumes one that is suspended by having
-// no pods. It returns a [ScaleError] if the workload cannot have that number.
+// Scale sets the number of pods of an existing workload of a kind that Scales. It resumes one that is suspended by
+// having no pods. It returns a [ScaleError] if the workload cannot have that number.
 func Scale(workload map[string]any, of *kind.Workload, pods int64) error {
 	groups := of.Groups(workload)
 	i := slices.IndexFunc(groups, func(g kind.Group) bool { return g.Scaled && g.SetCount(workload) > 0 })
@@ -168,8 +168,8 @@ func tooFewPods(workload map[string]any, g kind.Group, rest int64) *ScaleError {
 	return e
 }
 
-// FailsSmaller returns the field in which an update lowers a number of pods and so fails the workload, or "". A suspended
-// workload has no pods to lose.
+// FailsSmaller returns the field in which an update lowers a number of pods and so fails the workload, or "". A
+// suspended workload has no pods to lose.
 func FailsSmaller(before, after *unstructured.Unstructured) string {
 	k, _ := kindOfObject(after.GroupVersionKind(), nil)
 	groups := k.Groups(before.Object)

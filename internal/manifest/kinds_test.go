@@ -342,8 +342,8 @@ func TestImagePullSecretsAreInEveryPodTemplate(t *testing.T) {
 	}
 }
 
-// A StatefulSet of another group is none of Kubernetes: its number of pods cannot be set, and a change to it replaces the
-// compute.
+// A StatefulSet of another group is none of Kubernetes: its number of pods cannot be set, and a change to it replaces
+// the compute.
 func TestKindsOfOtherGroupsHaveModesOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	for apiVersion, want := range map[string]string{"apps/v1": "statefulset",

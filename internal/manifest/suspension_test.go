@@ -179,6 +179,9 @@ func TestOnlyTheRecordOfTheCurrentSuspensionCounts(t *testing.T) {
 
 func TestScaleSetsTheGroupWhoseNumberCanBeSet(t *testing.T) {
 	t.Parallel()
+	groups := func(number, size int64) map[string]any {
+		return labelled(map[string]any{"replicas": number, "leaderWorkerTemplate": map[string]any{"size": size}}, nil)
+	}
 	ray := func(replicas, most int64) map[string]any {
 		return labelled(map[string]any{"headGroupSpec": map[string]any{}, "workerGroupSpecs": []any{
 			map[string]any{"groupName": "w", "replicas": replicas, "maxReplicas": most, "numOfHosts": int64(2)}}}, nil)
@@ -197,8 +200,7 @@ func TestScaleSetsTheGroupWhoseNumberCanBeSet(t *testing.T) {
 			labelled(map[string]any{"parallelism": int64(2), "completions": int64(2)}, nil), 2},
 		"Job": {"job", labelled(map[string]any{}, nil), labelled(map[string]any{"parallelism": int64(2)}, nil), 2},
 		"a LeaderWorkerSet without groups": {"leaderworkerset",
-			labelled(map[string]any{"replicas": int64(0), "leaderWorkerTemplate": map[string]any{"size": int64(2)}}, nil),
-			labelled(map[string]any{"replicas": int64(1), "leaderWorkerTemplate": map[string]any{"size": int64(4)}}, nil), 4},
+			groups(0, 2), groups(1, 4), 4},
 	} {
 		if err := manifest.Scale(test.before, workloadOf(test.mode), test.pods); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -207,13 +209,14 @@ func TestScaleSetsTheGroupWhoseNumberCanBeSet(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, test.before, test.want)
 		}
 	}
-	groups := labelled(map[string]any{"replicas": int64(2), "leaderWorkerTemplate": map[string]any{"size": int64(2)}}, nil)
-	if err := manifest.Suspend(groups, workloadOf("leaderworkerset")); err != nil {
+	set := groups(2, 2)
+	if err := manifest.Suspend(set, workloadOf("leaderworkerset")); err != nil {
 		t.Fatal(err)
 	}
-	err := manifest.Scale(groups, workloadOf("leaderworkerset"), 6)
-	size, _ := kind.Find(groups, []string{"spec", "leaderWorkerTemplate", "size"})
-	if number, _ := kind.Find(groups, []string{"spec", "replicas"}); err != nil || number != int64(2) || size != int64(3) {
+	err := manifest.Scale(set, workloadOf("leaderworkerset"), 6)
+	number, _ := kind.Find(set, []string{"spec", "replicas"})
+	size, _ := kind.Find(set, []string{"spec", "leaderWorkerTemplate", "size"})
+	if err != nil || number != int64(2) || size != int64(3) {
 		t.Errorf("a suspended LeaderWorkerSet has %v groups of %v: %v", number, size, err)
 	}
 	var impossible *manifest.ScaleError

@@ -30,12 +30,12 @@ func TestTypedZerosOfCustomResourcesMayBeMissing(t *testing.T) {
 			`{"spec": {"containers": [{"name": "a", "startupProbe": {"initialDelaySeconds": 3}}]}}`,
 		},
 		"mounts of one volume": {
-			`{"spec": {"containers": [{"name": "a", "volumeMounts": [{"name": "v", "mountPath": "/a", "readOnly": false},
-				{"name": "v", "mountPath": "/b", "readOnly": false}]}]}}`,
+			`{"spec": {"containers": [{"name": "a", "volumeMounts": [{"name": "v", "mountPath": "/a", "readOnly":
+				false}, {"name": "v", "mountPath": "/b", "readOnly": false}]}]}}`,
 			`{"spec": {"containers": [{"name": "a", "volumeMounts": [{"name": "v", "mountPath": "/a"},
 				{"name": "v", "mountPath": "/b"}]}]}}`,
-			`{"spec": {"containers": [{"name": "a", "volumeMounts": [{"name": "v", "mountPath": "/a", "readOnly": false},
-				{"name": "v", "mountPath": "/b", "readOnly": false}]}]}}`,
+			`{"spec": {"containers": [{"name": "a", "volumeMounts": [{"name": "v", "mountPath": "/a", "readOnly":
+				false}, {"name": "v", "mountPath": "/b", "readOnly": false}]}]}}`,
 		},
 		"names need not be texts": {
 			`{"spec": {"containers": [{"name": {"a": "b"}, "startupProbe": {"initialDelaySeconds": 0}}]}}`,

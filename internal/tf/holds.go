@@ -34,8 +34,9 @@ type hold struct {
 	Reason string `json:"reason"`
 }
 
-// Add prevents the destruction of a resource, or of all resources of a type if the id is "", until the run ends: another
-// action that succeeds has not saved what this one would have. It returns an error if other processes do not know of it.
+// Add prevents the destruction of a resource, or of all resources of a type if the id is "", until the run ends:
+// another action that succeeds has not saved what this one would have. It returns an error if other processes do not
+// know of it.
 func (h *Holds) Add(resourceType, id, reason string) error {
 	added := hold{resourceType, id, reason}
 	h.mu.Lock()

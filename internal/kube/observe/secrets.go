@@ -18,8 +18,8 @@ import (
 // Mask removes secret values from a text.
 type Mask func(text string) string
 
-// Secrets creates the masks for the output of pods. It reads each Secret once, and again for containers that have started
-// since, which have new values of a Secret that has changed. It is safe for concurrent use.
+// Secrets creates the masks for the output of pods. It reads each Secret once, and again for containers that have
+// started since, which have new values of a Secret that has changed. It is safe for concurrent use.
 type Secrets struct {
 	cluster *kube.Cluster
 	others  [][]byte // values that are masked too
@@ -61,8 +61,8 @@ func (e *FormerSecretError) Error() string {
 }
 
 // Mask returns the mask for the output of a pod: it hides the values of the Secrets that the environment and the
-// volumes of its containers use. After an error, the mask hides only the values that could be read. Errors are of type *kube.Error, with the class Denied without
-// permission to get a Secret, or of type *FormerSecretError.
+// volumes of its containers use. After an error, the mask hides only the values that could be read. Errors are of type
+// *kube.Error, with the class Denied without permission to get a Secret, or of type *FormerSecretError.
 func (s *Secrets) Mask(
 	ctx context.Context, namespace string, pod *corev1.PodSpec, started ready.Starts,
 ) (Mask, error) {

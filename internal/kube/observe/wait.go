@@ -79,7 +79,8 @@ func waitFor(
 	case kube.IsServerFailure(err):
 		return verdict, &UnobservedError{Ref: ref, Last: verdict, Err: err}
 	case kube.IsNotFound(err) && kind.WorkloadOf(ref.Kind.GroupKind()).Ends && isTerminal(verdict):
-		return verdict, notReady(ctx, c, ref, verdict, nil) // deleted by its time to live, or by the history limit of a CronJob
+		// It was deleted by its time to live, or by the history limit of a CronJob.
+		return verdict, notReady(ctx, c, ref, verdict, nil)
 	case err != nil:
 		return verdict, err
 	case !settled(verdict):

@@ -90,8 +90,8 @@ func (r raySpec) workers() int {
 	return sum
 }
 
-// refused explains a RayCluster that KubeRay rejects. It then neither creates pods nor writes a status, without which an
-// event alone does not end a wait. With the same reason, KubeRay 1.7 also warns of what it accepts
+// refused explains a RayCluster that KubeRay rejects. It then neither creates pods nor writes a status, without which
+// an event alone does not end a wait. With the same reason, KubeRay 1.7 also warns of what it accepts
 // (ray-operator/controllers/ray/raycluster_controller.go).
 func (r *ray) refused(d *diagnosis) *Cause {
 	e := d.events.latestWhere(func(e *corev1.Event) bool {

@@ -147,8 +147,8 @@ func (p *planner) warnOfUnchangedPods() {
 		"  terraform apply -replace=ADDRESS\nor apply it with suspend = true and again without."
 	if field := manifest.FailsSmaller(before, after); field != "" {
 		p.Diags.AddAttributeWarning(path.Root("manifests"), "The update fails the "+after.GetKind(),
-			fmt.Sprintf("The number of pods at %s decreases, but the controller of a %s counts removed pods as failed, "+
-				"and the job with them.%s", field, after.GetKind(), newPods))
+			fmt.Sprintf("The number of pods at %s decreases, but the controller of a %s counts removed pods as "+
+				"failed, and the job with them.%s", field, after.GetKind(), newPods))
 	}
 	if !manifest.KeepsPods(before, after) {
 		return

@@ -48,22 +48,13 @@ func filters() schema.Schema {
 func find(ctx context.Context, query *lifecycle.Query) iter.Seq2[lifecycle.Item, error] {
 	return func(yield func(lifecycle.Item, error) bool) {
 		query.Listing = query.Cluster.API.Listing("") // a queue has LocalQueues in several namespaces
-		namespaces, kinds := map[string]string{}, []kube.Kind{kind.ClusterQueue(kind.KueueVersion), kind.KAIQueue()}
-		all := &lifecycle.Query{Cluster: query.Cluster} // the filters are those of queues
-		for local, err := range all.Objects(ctx, kind.LocalQueue(kind.KueueVersion), "") {
-			if err != nil {
-				if !yield(lifecycle.Item{}, err) {
-					return
-				}
-				kinds = kinds[1:]
-				break
+		kinds := []kube.Kind{kind.ClusterQueue(kind.KueueVersion), kind.KAIQueue()}
+		namespaces, err := namespacesOf(ctx, query)
+		if err != nil {
+			if !yield(lifecycle.Item{}, err) {
+				return
 			}
-			target, _, _ := unstructured.NestedString(local.Object, "spec", "clusterQueue")
-			first, known := namespaces[target]
-			if target == local.GetName() && (!known || local.GetNamespace() == query.Namespace ||
-				first != query.Namespace && local.GetNamespace() < first) {
-				namespaces[target] = local.GetNamespace()
-			}
+			kinds = kinds[1:]
 		}
 		for _, of := range kinds {
 			for live, err := range query.Objects(ctx, of, "") {
@@ -78,4 +69,22 @@ func find(ctx context.Context, query *lifecycle.Query) iter.Seq2[lifecycle.Item,
 			}
 		}
 	}
+}
+
+// namespacesOf returns the namespace in the identity of each queue of Kueue that has a LocalQueue of its name.
+func namespacesOf(ctx context.Context, query *lifecycle.Query) (map[string]string, error) {
+	namespaces := map[string]string{}
+	all := &lifecycle.Query{Cluster: query.Cluster} // the filters are those of queues
+	for local, err := range all.Objects(ctx, kind.LocalQueue(kind.KueueVersion), "") {
+		if err != nil {
+			return nil, err
+		}
+		target, _, _ := unstructured.NestedString(local.Object, "spec", "clusterQueue")
+		first, known := namespaces[target]
+		if target == local.GetName() && (!known || local.GetNamespace() == query.Namespace ||
+			first != query.Namespace && local.GetNamespace() < first) {
+			namespaces[target] = local.GetNamespace()
+		}
+	}
+	return namespaces, nil
 }

@@ -137,7 +137,8 @@ func (r report) lines(a act) []string {
 				out, found = append(out, line), true
 			}
 		}
-		aboutRepair := w.Summary == "Running pods are not updated" || strings.HasPrefix(w.Summary, "The update fails the ")
+		aboutRepair := w.Summary == "Running pods are not updated" ||
+			strings.HasPrefix(w.Summary, "The update fails the ")
 		if !found && !aboutRepair {
 			out = append(out, w.Summary)
 		}

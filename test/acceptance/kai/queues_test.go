@@ -117,9 +117,9 @@ func TestAccKAIQueueLifeCycle(t *testing.T) {
 func TestAccKAIQueueOfAnotherClientKeepsOtherSettings(t *testing.T) {
 	t.Parallel()
 	ns := withKAI(t).Namespace(t)
-	cluster.Apply(t, fmt.Sprintf("apiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {name: %s}\nspec: {priority: "+
-		"7, displayName: Vision, resources: {gpu: {quota: 4, limit: 8, overQuotaWeight: 2}, cpu: {quota: 64000, limit: "+
-		"-1, overQuotaWeight: 3}, memory: {quota: -1, limit: -1}}}", ns))
+	cluster.Apply(t, fmt.Sprintf("apiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {name: %s}\nspec: {"+
+		"priority: 7, displayName: Vision, resources: {gpu: {quota: 4, limit: 8, overQuotaWeight: 2}, cpu: {quota: "+
+		"64000, limit: -1, overQuotaWeight: 3}, memory: {quota: -1, limit: -1}}}", ns))
 	config := cluster.Config(ns, queueOf("team", ns, "8", ""))
 	var warnings acctest.Warnings
 	resource.Test(t, resource.TestCase{
