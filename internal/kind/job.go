@@ -29,9 +29,9 @@ func job() Kind {
 		RefusesSome: map[Operation]func(map[string]any) *Refusal{
 			Scaling: fixedCompletions, Evacuating: jobFails(nil),
 		},
-		Admitted:       true,
-		PodLabel:       batchv1.JobNameLabel,
-		Readiness:      OfJob,
+		Admitted:  true,
+		PodLabel:  batchv1.JobNameLabel,
+		Readiness: OfJob,
 		Defaults: map[string]any{"backoffLimit": int64(6), "completionMode": "NonIndexed", "completions": int64(1),
 			"parallelism": int64(1), "podReplacementPolicy": "TerminatingOrFailed", "suspend": false,
 			"manualSelector": false},
