@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
 
 // forget removes all resources from the state, and keeps their objects.
@@ -56,4 +58,43 @@ func TestAccGeneratedImagesAreThoseOfTheirConfiguration(t *testing.T) {
 	q.MustRun(t, "apply", "-auto-approve")
 	q.forget(t, cluster.Config(ns, ""))
 	q.expectImported(t, "kt_image", "", len(forms))
+}
+
+func TestAccGeneratedQueuesAreValid(t *testing.T) {
+	t.Parallel()
+	ns := withCRDs.Namespace(t)
+	q := newQueries(t, "")
+	q.Write(t, withCRDs.Config(ns, fmt.Sprintf(`
+resource "kt_queue" "own" {
+  name            = %[1]q
+  labels          = { team = %[1]q }
+  cohort          = "research"
+  preemption      = { reclaim_within_cohort = "Any" }
+  wait_for_active = false
+  flavors = [{
+    name        = %[1]q
+    node_labels = { pool = "a" }
+    quotas      = { "nvidia.com/gpu" = { nominal = "8", borrowing_limit = "2" } }
+  }]
+}`, ns)))
+	q.MustRun(t, "apply", "-auto-approve")
+	q.forget(t, withCRDs.Config(ns, ""))
+	foreign := ns + "-foreign"
+	withCRDs.Apply(t, fmt.Sprintf(`
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: %[1]s, labels: {team: %[2]s}}
+spec:
+  cohortName: research
+  stopPolicy: Hold
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors: [{name: %[2]s, resources: [{name: cpu, nominalQuota: 4, borrowingLimit: 2}]}]
+`, foreign, ns))
+	defer withCRDs.Kubectl(t, "delete", "clusterqueue", ns, foreign)
+	q.list(t, "kt_queue", "include_resource = true\nconfig {\nlabel_selector = \"team="+ns+"\"\n}")
+	q.MustRun(t, "query", "-generate-config-out=generated.tf")
+	// The LocalQueue of the other queue does not exist.
+	out := q.expectPlan(t, "Plan: 2 to import, 0 to add, 1 to change, 0 to destroy.")
+	acctest.ExpectText(t, out, "stop_policy")
 }
