@@ -146,6 +146,10 @@ func (t *target) refusal(o kind.Operation) (why, instead string) {
 			return r.Why, r.Instead
 		}
 	}
+	if known && o == kind.Scaling && t.kind.Ends && kind.Ended(t.workload.Object) {
+		return "It has ended, and its controller starts no more pods.",
+			"{Replace the object} after you have changed its number of pods."
+	}
 	switch r, refused := t.kind.Refuses[o]; {
 	case known && refused:
 		return fmt.Sprintf("A %s does not support this operation. %s", t.ref.Kind.Word(), r.Why), r.Instead

@@ -79,11 +79,11 @@ func failsWithOnePod(workload map[string]any, job []string) bool {
 }
 
 // jobGroup returns the group of the pods of the Job at a path, all of which run
-// at the same time.
+// at the same time. A Job of no pods is complete at once.
 func jobGroup(job []string) Group {
 	return Group{
 		Template: Under(job, "spec", "template"),
-		Number:   Under(job, "spec", "parallelism"), Absent: 1, Scaled: true,
+		Number:   Under(job, "spec", "parallelism"), Absent: 1, AtLeast: 1, Scaled: true,
 		Also: Under(job, "spec", "completions"),
 	}
 }

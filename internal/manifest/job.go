@@ -76,6 +76,11 @@ func validateJob(c Compute, errs *Errors) {
 		errs.report(At("job"), "Missing command", "job runs a command until it succeeds, but Kubetorch's server, "+
 			"which runs without a command, never ends: set command or args too.").Concerning(At("command"), At("args"))
 	}
+	if c.ReplicasGiven && c.Replicas == 0 && c.Job.Completions == nil {
+		errs.add("replicas", "is 0, but a Job of no pods is complete at once: set at least 1. To run none, set "+
+			"suspend = true.").
+			Concerning(At("job"), At("job", Name("completions")))
+	}
 	validateWholeSeconds(At("job", Name("active_deadline")), ptr.Deref(c.Job.ActiveDeadline, 0), errs)
 	validateWholeSeconds(At("job", Name("ttl")), ptr.Deref(c.Job.TTL, 0), errs)
 	for i, rule := range c.Job.PodFailurePolicy {

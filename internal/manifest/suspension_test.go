@@ -245,6 +245,7 @@ func TestScaleRefusesFewerPodsThanTheControllerKeeps(t *testing.T) {
 		"a job without pods":  {"pytorchjob", workers, 0, one},
 		"the master of a job": {"pytorchjob", withMaster(), 1, ""},
 		"not even the master": {"pytorchjob", withMaster(), 0, one},
+		"a Job of no pods":    {"job", map[string]any{"parallelism": int64(2), "completions": int64(2)}, 0, one},
 		"a job that fails":    {"tfjob", training("tfReplicaSpecs", "OnFailure"), 1, fails},
 		"a job that grows":    {"tfjob", training("tfReplicaSpecs", "OnFailure"), 3, ""},
 		"a job that restarts": {"xgboostjob", training("xgbReplicaSpecs", "ExitCode"), 1, ""},

@@ -201,6 +201,14 @@ func badModes() []badInput {
 			`"replicas": 2`), at: "replicas", text: "the number of pods of a Workflow"},
 		{name: "negative replicas with a manifest", config: withYAML(statefulSet, `"replicas": -1`), at: "replicas",
 			text: "must be between 0 and 2147483647, got: -1"},
+		{name: "job of no pods", config: `{"command": ["train"], "job": {}, "replicas": 0}`, at: "replicas",
+			text: "replicas is 0, but a Job of no pods is complete at once: set at least 1. To run none, set suspend = " +
+				"true."},
+		{name: "Job of no pods", config: withYAML(job, `"replicas": 0`), at: "replicas",
+			text: "replicas requests 0 pods, but the Job in manifest has at least 1: use a larger number, or set " +
+				"suspend = true."},
+		{name: "JobSet of no pods", config: withYAML(jobSet, `"replicas": 0`), at: "replicas",
+			text: "replicas requests 0 pods, but the JobSet in manifest has at least 2: use"},
 		{name: "suspended Pod", config: withYAML(pod, `"suspend": true`), at: "suspend",
 			text: "suspend is true, but the provider cannot suspend a Pod"},
 		{name: "suspended kind that is unknown", config: withYAML(workflow,

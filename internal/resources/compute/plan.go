@@ -248,7 +248,7 @@ func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructu
 			obj = sent // otherwise the dry run fails with the same error
 		}
 		verdict := p.DryRun(ctx, obj, exists, p.replacedUID(ctx, key, obj))
-		if verdict.Is(kube.Immutable) && exists {
+		if exists && (verdict.Is(kube.Immutable) || p.needsNewRun(ctx, obj)) {
 			p.replaceObjects()
 		}
 		if verdict.Unreachable() || p.Diags.HasError() {
@@ -257,4 +257,14 @@ func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructu
 		complete = complete && !verdict.Is(kube.PodsRefused)
 	}
 	return complete
+}
+
+// needsNewRun reports whether a planned object is a workload that has ended, and only a new one runs its pods.
+func (p *planner) needsNewRun(ctx context.Context, obj *unstructured.Unstructured) bool {
+	ref, err := p.Data.Cluster.Discovery.RefOf(ctx, obj)
+	if err != nil || roleOf(obj) != manifest.RoleWorkload {
+		return false
+	}
+	live, err := p.Data.Cluster.Store.Get(ctx, ref) // otherwise the dry run fails with the same error
+	return err == nil && kind.NeedsNewRun(kind.WorkloadOf(ref.Kind.GroupKind()), obj.Object, live.Object)
 }

@@ -22,7 +22,7 @@ func jobAttributes() map[string]schema.Attribute {
 			"number of pods that run at a time, each with its index in `JOB_COMPLETION_INDEX`. With more than one, "+
 			"they find each other as `<name>-<index>.<name>-headless`. A failed pod is kept, and another one starts. "+
 			"Without `port`, there is no Service, and `url` is null. The pods of a Job are immutable, so that most "+
-			"changes replace the compute.", map[string]schema.Attribute{
+			"changes replace the compute. So do more `replicas` after its end.", map[string]schema.Attribute{
 			"completions": atLeast(1, "Number of pods that must succeed. Defaults to `replicas`."),
 			"backoff_limit": atLeast(0, "Number of failed pods after which the Job fails. Defaults to the default of "+
 				"Kubernetes, `6`."),

@@ -31,19 +31,23 @@ func TestAccActionsOfWorkloadsThatCannotChange(t *testing.T) {
 		`spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]}`
 	for name, c := range map[string]struct {
 		version, kind, spec string
-		deleted             bool // it has a finalizer and is being deleted
+		deleted             bool   // it has a finalizer and is being deleted
+		until               string // condition to wait for, or ""
 		action              string
 		attributes          map[string]any
 		texts               []string
 	}{
-		"a Job that is not Indexed": {"batch/v1", "Job", "{parallelism: 2, completions: 2, " + jobTemplate + "}", false,
-			"scale", map[string]any{"replicas": 3}, []string{"Cannot scale Job", "is not `Indexed`",
+		"a Job that is not Indexed": {"batch/v1", "Job", "{parallelism: 2, completions: 2, " + jobTemplate + "}",
+			false, "", "scale", map[string]any{"replicas": 3}, []string{"Cannot scale Job", "is not `Indexed`",
 				"Next step: "}},
-		"a Deployment that is being deleted": {"apps/v1", "Deployment", specs()["Deployment"], true,
+		"a Job that has ended": {"batch/v1", "Job", "{completionMode: Indexed, completions: 1, " + jobTemplate + "}",
+			false, "complete", "scale", map[string]any{"replicas": 3}, []string{"Cannot scale Job", "It has ended",
+				"Next step: "}},
+		"a Deployment that is being deleted": {"apps/v1", "Deployment", specs()["Deployment"], true, "",
 			"scale", map[string]any{"replicas": 3}, []string{"Cannot scale Deployment", "It is being deleted."}},
-		"the suspension of one": {"apps/v1", "Deployment", specs()["Deployment"], true,
+		"the suspension of one": {"apps/v1", "Deployment", specs()["Deployment"], true, "",
 			"suspend", nil, []string{"Cannot suspend Deployment", "It is being deleted."}},
-		"a Job from a StatefulSet with claims": {"apps/v1", "StatefulSet", claims, false,
+		"a Job from a StatefulSet with claims": {"apps/v1", "StatefulSet", claims, false, "",
 			"run", map[string]any{"command": command, "job": empty, "mask_secrets": false},
 			[]string{"Cannot create a Job from StatefulSet", `mounts a volume "data" of its own`, "Remove `job`"}},
 	} {
@@ -57,6 +61,9 @@ func TestAccActionsOfWorkloadsThatCannotChange(t *testing.T) {
 			t.Cleanup(func() {
 				cluster.Kubectl(t, "patch", object, "-n", ns, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 			})
+			if c.until != "" {
+				cluster.Kubectl(t, "wait", object, "-n", ns, "--for=condition="+c.until, "--timeout=2m")
+			}
 			if c.deleted {
 				cluster.Kubectl(t, "delete", object, "-n", ns, "--wait=false")
 			}

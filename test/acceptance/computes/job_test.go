@@ -95,6 +95,34 @@ func TestAccWaitForTheEndOfAJobCanBeAdded(t *testing.T) {
 	})
 }
 
+// The controller never starts pods of a Job that has ended.
+func TestAccMorePodsOfAnEndedJobReplaceIt(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	step := func(replicas int, action plancheck.ResourceActionType, succeeded string) resource.TestStep {
+		return resource.TestStep{
+			Config: cluster.Config(ns, jobOf(fmt.Sprintf("wait_for_completion = true\njob = {}\nreplicas = %d",
+				replicas))),
+			ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(acctest.Trainer, action)),
+			Check: func(*terraform.State) error {
+				got := cluster.Kubectl(t, "get", "job/trainer", "-n", ns, "-o", "jsonpath={.status.succeeded}")
+				if got != succeeded {
+					return fmt.Errorf("%s pods have succeeded, want %s", got, succeeded)
+				}
+				return nil
+			},
+		}
+	}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps: []resource.TestStep{
+			step(2, plancheck.ResourceActionCreate, "2"),
+			step(3, plancheck.ResourceActionReplace, "3"),
+			step(2, plancheck.ResourceActionUpdate, "3"),
+		},
+	})
+}
+
 func TestAccJobThatFailsIsAnErrorWithItsLastLines(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)

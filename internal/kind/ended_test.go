@@ -1,0 +1,62 @@
+package kind_test
+
+import (
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+)
+
+func TestEndedWorkloadIsReplacedToRunMorePods(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		mode, planned, live, status string
+		want                        bool
+	}{
+		"more pods of a complete Job": {"job", "{parallelism: 3, completions: 3}", "{parallelism: 2, completions: 2}",
+			"{succeeded: 2, conditions: [{type: Complete, status: 'True'}]}", true},
+		"more pods of a running Job": {"job", "{parallelism: 3, completions: 3}", "{parallelism: 2, completions: 2}",
+			"{succeeded: 1, conditions: [{type: Suspended, status: 'False'}]}", false},
+		"fewer pods of a complete Job": {"job", "{parallelism: 1, completions: 1}", "{parallelism: 2, completions: 2}",
+			"{succeeded: 2, conditions: [{type: Complete, status: 'True'}]}", false},
+		"repaired number of a complete Job": {"job", "{parallelism: 2, completions: 2}",
+			"{parallelism: 1, completions: 1}",
+			"{succeeded: 2, conditions: [{type: Complete, status: 'True'}]}", false},
+		"more pods at a time of a complete Job": {"job", "{parallelism: 4, completions: 8}",
+			"{parallelism: 2, completions: 8}",
+			"{succeeded: 8, conditions: [{type: Complete, status: 'True'}]}", false},
+		"more pods at a time of a failed Job": {"job", "{parallelism: 4, completions: 8}",
+			"{parallelism: 2, completions: 8}", "{succeeded: 3, conditions: [{type: Failed, status: 'True'}]}", true},
+		"another field of a failed Job": {"job", "{parallelism: 2, completions: 2, backoffLimit: 1}",
+			"{parallelism: 2, completions: 2, backoffLimit: 0}",
+			"{conditions: [{type: Failed, status: 'True'}]}", false},
+		"a number that a queue sets": {"job", "{completions: 4}", "{parallelism: 2, completions: 4}",
+			"{conditions: [{type: Failed, status: 'True'}]}", false},
+		"more workers of a succeeded PyTorchJob": {"pytorchjob",
+			"{pytorchReplicaSpecs: {Master: {replicas: 1}, Worker: {replicas: 3}}}",
+			"{pytorchReplicaSpecs: {Master: {replicas: 1}, Worker: {replicas: 1}}}",
+			"{replicaStatuses: {Master: {succeeded: 1}, Worker: {succeeded: 1}}, conditions: " +
+				"[{type: Running, status: 'False'}, {type: Succeeded, status: 'True'}]}", true},
+		"fewer workers of a succeeded PyTorchJob": {"pytorchjob",
+			"{pytorchReplicaSpecs: {Master: {replicas: 1}, Worker: {replicas: 1}}}",
+			"{pytorchReplicaSpecs: {Master: {replicas: 1}, Worker: {replicas: 3}}}",
+			"{replicaStatuses: {Master: {succeeded: 1}, Worker: {succeeded: 3}}, conditions: " +
+				"[{type: Succeeded, status: 'True'}]}", false},
+		"more pods of a Deployment": {"deployment", "{replicas: 3}", "{replicas: 2}",
+			"{conditions: [{type: Failed, status: 'True'}]}", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			live, status := specOf(t, test.live), map[string]any{}
+			if err := yaml.Unmarshal([]byte(test.status), &status); err != nil {
+				t.Fatal(err)
+			}
+			live["status"] = status
+			of := kind.OfMode(test.mode)
+			if got := kind.NeedsNewRun(of, specOf(t, test.planned), live); got != test.want {
+				t.Errorf("replaced %t, want %t", got, test.want)
+			}
+		})
+	}
+}
