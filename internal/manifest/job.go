@@ -64,6 +64,14 @@ func observeJob(workload map[string]any) *Job {
 	return j
 }
 
+// Completions returns the number of pods of a Job that must succeed.
+func (c Compute) Completions() int64 {
+	if c.Job.Completions == nil {
+		return c.Replicas
+	}
+	return int64(*c.Job.Completions)
+}
+
 // validateJob rejects attributes that exclude a Job, and a Job without a command.
 func validateJob(c Compute, errs *Errors) {
 	if c.Job == nil {

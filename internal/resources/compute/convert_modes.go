@@ -3,6 +3,7 @@ package compute
 import (
 	"encoding/json"
 	"maps"
+	"math"
 	"reflect"
 	"strings"
 
@@ -14,11 +15,21 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// followJob updates the settings that changed, unless the Job is that of manifest.
+// followJob updates the settings that changed, unless the Job is that of manifest. An unset number of completions stays
+// the number of pods.
 func followJob(c *converter, m *model, before, after *manifest.Compute) {
-	if !m.Job.IsNull() && after.Job != nil {
-		m.Job = tf.Follow(&c.Converter, m.Job, before.Job, after.Job)
+	if m.Job.IsNull() || before.Job == nil || after.Job == nil {
+		return
 	}
+	seen := *after.Job
+	unset := memberOf[types.Int64](m.Job, "completions").IsNull()
+	switch is := after.Completions(); {
+	case is == before.Completions(), unset && is == after.Replicas:
+		seen.Completions = before.Job.Completions
+	default:
+		seen.Completions = new(int32(min(max(is, 0), math.MaxInt32)))
+	}
+	m.Job = tf.Follow(&c.Converter, m.Job, before.Job, &seen)
 }
 
 // followDistribute updates the number of workers, and the settings of Ray, unless they are those of manifest.

@@ -129,13 +129,19 @@ func TestAccDriftOfTheParallelismOfAJobCanBeIgnored(t *testing.T) {
 	on := withCRDs
 	ns := on.Namespace(t)
 	computes := on.Resources(t, "kt_compute", ns, "")
-	computes.Ignored = map[string][]string{"trainer": {"replicas"}}
-	bodies := map[string]string{"trainer": unready("trainer", acctest.Manifest(
-		"apiVersion: batch/v1\nkind: Job\nspec: {parallelism: 2, completions: 8}"))}
+	computes.Ignored = map[string][]string{"manifest": {"replicas"}, "attribute": {"replicas"}}
+	bodies := map[string]string{
+		"manifest": unready("manifest", acctest.Manifest(
+			"apiVersion: batch/v1\nkind: Job\nspec: {parallelism: 2, completions: 8}")),
+		"attribute": unready("attribute", "command = [\"train\"]\njob = {}\nreplicas = 2"),
+	}
 	computes.Change(t, bodies)
-	on.Kubectl(t, "patch", "job/trainer", "-n", ns, "--type", "merge", "-p", `{"spec":{"parallelism":3}}`)
+	objects, want := []string{"job/manifest", "job/attribute"}, map[string]string{"manifest": "3", "attribute": "3"}
+	for _, object := range objects {
+		on.Kubectl(t, "patch", object, "-n", ns, "--type", "merge", "-p", `{"spec":{"parallelism":3}}`)
+	}
 	expectUnchanged(t, computes, bodies)
-	expectLive(t, ns, ".spec.parallelism", []string{"job/trainer"}, map[string]string{"trainer": "3"})
+	expectLive(t, ns, ".spec.parallelism", objects, want)
 	computes.Destroy(t)
 }
 
