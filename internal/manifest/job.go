@@ -89,12 +89,27 @@ func validateJob(c Compute, errs *Errors) {
 			"suspend = true.").
 			Concerning(At("job"), At("job", Name("completions")))
 	}
+	validateServiceOfJob(c, errs)
 	validateWholeSeconds(At("job", Name("active_deadline")), ptr.Deref(c.Job.ActiveDeadline, 0), errs)
 	validateWholeSeconds(At("job", Name("ttl")), ptr.Deref(c.Job.TTL, 0), errs)
 	for i, rule := range c.Job.PodFailurePolicy {
 		errs.exactlyOne(At("job", Name("pod_failure_policy"), Index(i)),
 			choice{"on_exit_codes", rule.OnExitCodes != nil},
 			choice{"on_pod_conditions", len(rule.OnPodConditions) > 0})
+	}
+}
+
+// validateServiceOfJob rejects settings of the Service of a Job that has none.
+func validateServiceOfJob(c Compute, errs *Errors) {
+	reject := func(path Path) {
+		errs.report(path, "Missing port", "%s applies to the Service, but a Job without port has none: set port too, "+
+			"or remove it.", path).Concerning(At("port"))
+	}
+	if c.runsAlone() && c.Service != nil {
+		reject(At("service"))
+	}
+	if c.runsAlone() && c.Endpoint != nil && c.Endpoint.Selector != nil {
+		reject(At("endpoint", Name("selector")))
 	}
 }
 

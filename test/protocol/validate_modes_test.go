@@ -209,6 +209,11 @@ func badModes() []badInput {
 				"suspend = true."},
 		{name: "JobSet of no pods", config: withYAML(jobSet, `"replicas": 0`), at: "replicas",
 			text: "replicas requests 0 pods, but the JobSet in manifest has at least 2: use"},
+		{name: "Service of a job without a port", config: `{"command": ["train"], "job": {}, "service": {}}`,
+			at: "service", text: "service applies to the Service, but a Job without port has none: set port too, or " +
+				"remove it."},
+		{name: "selector of a job without a port", config: `{"command": ["train"], "job": {}, "endpoint": {"selector":
+			{"app": "x"}}}`, at: "endpoint.selector", text: "but a Job without port has none"},
 		{name: "suspended Pod", config: withYAML(pod, `"suspend": true`), at: "suspend",
 			text: "suspend is true, but the provider cannot suspend a Pod"},
 		{name: "suspended kind that is unknown", config: withYAML(workflow,
