@@ -148,8 +148,21 @@ func (m *model) adoptRegistration(
 	}
 	if found.Distribute != nil && m.Manifest.IsNull() {
 		m.adoptDistribute(c, *found.Distribute)
+		m.adoptStrategy(c, seen, found.Distribute)
 	}
 	return c.Diags
+}
+
+// adoptStrategy sets strategy and its limits again. Their defaults depend on distribute, which only the registration
+// contains.
+func (m *model) adoptStrategy(c *converter, seen manifest.Compute, distribute *manifest.Distribute) {
+	if seen.Replicas == 0 {
+		return // suspended: see adopt
+	}
+	seen.Distribute = distribute
+	m.Strategy, m.MaxSurge, m.MaxUnavailable = types.StringNull(), types.StringNull(), types.StringNull()
+	shown := renderedDefaults(seen)
+	c.FollowModel(m, &shown, &seen, "Strategy", "MaxSurge", "MaxUnavailable")
 }
 
 // followEndpoint updates selector or endpoint, either of which is the selector of the Service.

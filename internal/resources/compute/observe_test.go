@@ -243,6 +243,35 @@ func TestAdoptSetsAttributesThatRenderTheImportedObjects(t *testing.T) {
 	}
 }
 
+// The default of a server depends on distribute, which only the registration contains.
+func TestImportOfADistributedServerSetsNoDefaultStrategy(t *testing.T) {
+	t.Parallel()
+	for name, strategy := range map[string]types.String{
+		"default": types.StringNull(), "another": types.StringValue("RollingUpdate"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newConverter(t.Context())
+			objects, diags := render(t.Context(), planned(t, func(m *model) {
+				m.Command, m.Port = tf.Encode(&c.Converter, m.Command, []string{"serve"}), types.Int64Value(8000)
+				m.GPUs, m.Replicas, m.Strategy = types.Int64Value(1), types.Int64Value(2), strategy
+				m.Distribute = tf.Encode(&c.Converter, m.Distribute, &manifest.Distribute{Type: "pytorch", Workers: 2})
+			}), renderOptions{defaults: defaults, registered: true})
+			m := planned(t)
+			m.Mode = types.StringValue("deployment")
+			diags.Append(m.adopt(t.Context(), observed(t, objects), defaults)...)
+			diags.Append(m.adoptRegistration(t.Context(), workloadOf(t, objects),
+				withRole(objects, manifest.RoleRegistration))...)
+			if diags.HasError() || m.Distribute.IsNull() {
+				t.Fatalf("distribute %s: %v", m.Distribute, diags)
+			}
+			if !m.Strategy.Equal(strategy) || !m.MaxSurge.IsNull() || !m.MaxUnavailable.IsNull() {
+				t.Errorf("strategy %s, max_surge %s, max_unavailable %s", m.Strategy, m.MaxSurge, m.MaxUnavailable)
+			}
+		})
+	}
+}
+
 func TestAdoptReadsZeroReplicasAsSuspended(t *testing.T) {
 	t.Parallel()
 	m := planned(t)

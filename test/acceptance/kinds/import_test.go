@@ -66,6 +66,8 @@ func importCases() []importCase {
 			`"2.46.0" }) }` + "\n gpus = 1\n memory = \"2Gi\"",
 		"spread": `distribute = { type = "jax", workers = 3, quorum_workers = 2, ` +
 			`quorum_timeout = "5m", monitor_members = false, args = jsonencode({ port = 0, name = "" }) }`,
+		"spread server": `distribute = { type = "pytorch", workers = 2 }` +
+			"\n command = [\"serve\"]\n port = 8000",
 		"autoscaled": `autoscale = { min_scale = 0, max_scale = 4, target = 5, window = "90s", ` +
 			`metric = "rps" }`,
 		"Knative Service manifest": acctest.Manifest("apiVersion: serving.knative.dev/v1\nkind: Service\nspec: " +
