@@ -85,7 +85,8 @@ func validateJob(c Compute, errs *Errors) {
 			"which runs without a command, never ends: set command or args too.").Concerning(At("command"), At("args"))
 	}
 	if c.ReplicasGiven && c.Replicas == 0 && c.Job.Completions == nil {
-		errs.add("replicas", "is 0, but a Job of no pods is complete at once: set at least 1, or set suspend = true.").
+		errs.add("replicas", "is 0, but a Job of no pods is complete at once: set at least 1. To run none, set "+
+			"suspend = true.").
 			Concerning(At("job"), At("job", Name("completions")))
 	}
 	validateServiceOfJob(c, errs)
