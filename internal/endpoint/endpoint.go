@@ -132,8 +132,7 @@ func Of(ctx context.Context, c *kube.Cluster, namespace, name string) (*Endpoint
 	e := &Endpoint{Namespace: namespace, Name: name, Runtime: kind.RuntimeKubetorch}
 	var compute *unstructured.Unstructured
 	var denied error // permission for tensor servers is not needed to find other computes
-	if service == nil || service.Labels[kind.ServiceLabel] == "" ||
-		slices.ContainsFunc(service.Spec.Ports, usesGRPC) {
+	if service == nil || service.Labels[kind.ServiceLabel] == "" || usesGRPC(serverPort(service)) {
 		runtime, found, err := c.TensorCompute(ctx, namespace, name)
 		switch {
 		case err == nil:
@@ -207,8 +206,25 @@ func (e *Endpoint) fromService(service *corev1.Service) {
 	if len(service.Spec.Selector) > 0 {
 		e.ports = ports
 	}
-	i := max(0, slices.IndexFunc(ports, usesGRPC))
-	e.GRPC, e.Port, e.Backend.Port = usesGRPC(ports[i]), ports[i].Port, portforward.TargetPort(ports[i])
+	port := serverPort(service)
+	e.GRPC, e.Port, e.Backend.Port = usesGRPC(port), port.Port, portforward.TargetPort(port)
+}
+
+// serverPort returns the port of a Service for the server of the compute, or a zero port of a Service without ports. In
+// a Service that was rendered for a compute, it has a fixed number, and the other ports may use any protocol. In another
+// Service, it is the first port that uses gRPC, or else the first one.
+func serverPort(service *corev1.Service) corev1.ServicePort {
+	ports, i := service.Spec.Ports, -1
+	if service.Labels[kind.TemplateLabel] != "" {
+		i = slices.IndexFunc(ports, func(p corev1.ServicePort) bool { return p.Port == kind.ServicePort })
+	}
+	if i < 0 {
+		i = max(0, slices.IndexFunc(ports, usesGRPC))
+	}
+	if len(ports) == 0 {
+		return corev1.ServicePort{}
+	}
+	return ports[i]
 }
 
 // usesGRPC reports whether a port uses gRPC, by its name, by its appProtocol

@@ -30,45 +30,63 @@ func TestEndpointIsReadFromItsService(t *testing.T) {
 	backend := func(port intstr.IntOrString) portforward.Backend {
 		return portforward.Backend{Selector: pods, Port: port}
 	}
+	grpc := corev1.ServicePort{Name: "grpc", Port: 8001, AppProtocol: &h2c}
+	rendered := func(ports ...corev1.ServicePort) *corev1.Service {
+		service := serviceOf(corev1.ServiceSpec{Selector: pods, Ports: ports})
+		service.Labels = map[string]string{kind.TemplateLabel: "deployment"}
+		return service
+	}
 	for name, test := range map[string]struct {
-		spec corev1.ServiceSpec
-		want Endpoint
+		service *corev1.Service
+		want    Endpoint
 	}{
 		"HTTP, with another target port": {
-			corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Name: "http", Port: 80,
-				TargetPort: intstr.FromInt32(32300)}}},
+			serviceOf(corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Name: "http", Port: 80,
+				TargetPort: intstr.FromInt32(32300)}}}),
 			Endpoint{Service: "pool", Port: 80, Backend: backend(intstr.FromInt32(32300))},
 		},
 		"gRPC by the name of one of two ports": {
-			corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Name: "metrics", Port: 9090},
-				{Name: "grpc", Port: 443}}},
+			serviceOf(corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Name: "metrics", Port: 9090},
+				{Name: "grpc", Port: 443}}}),
 			Endpoint{Service: "pool", GRPC: true, Port: 443, Backend: backend(intstr.FromInt32(443))},
 		},
 		"gRPC by the protocol, with a named target port": {
-			corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Name: "api", Port: 8080, AppProtocol: &h2c,
-				TargetPort: intstr.FromString("rpc")}}},
+			serviceOf(corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Name: "api", Port: 8080,
+				AppProtocol: &h2c, TargetPort: intstr.FromString("rpc")}}}),
 			Endpoint{Service: "pool", GRPC: true, Port: 8080, Backend: backend(intstr.FromString("rpc"))},
 		},
 		"gRPC by the port": {
-			corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Port: 50051}}},
+			serviceOf(corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Port: 50051}}}),
 			Endpoint{Service: "pool", GRPC: true, Port: 50051, Backend: backend(intstr.FromInt32(50051))},
 		},
 		"headless": {
-			corev1.ServiceSpec{Selector: pods, ClusterIP: corev1.ClusterIPNone,
-				Ports: []corev1.ServicePort{{Port: 80}}},
+			serviceOf(corev1.ServiceSpec{Selector: pods, ClusterIP: corev1.ClusterIPNone,
+				Ports: []corev1.ServicePort{{Port: 80}}}),
 			Endpoint{Service: "pool", Port: 80, Headless: "pool.ml.svc.cluster.local",
 				Backend: backend(intstr.FromInt32(80))},
 		},
 		"a Service of Knative, which selects its gateway": {
-			corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "kourier",
-				ClusterIP: corev1.ClusterIPNone, Ports: []corev1.ServicePort{{Name: "http2", Port: 80}}},
+			serviceOf(corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "kourier",
+				ClusterIP: corev1.ClusterIPNone, Ports: []corev1.ServicePort{{Name: "http2", Port: 80}}}),
 			Endpoint{Service: "pool"},
+		},
+		"a rendered one, HTTP with a further port for gRPC": {
+			rendered(corev1.ServicePort{Name: "http", Port: 80, TargetPort: intstr.FromInt32(8000)}, grpc),
+			Endpoint{Service: "pool", Port: 80, Backend: backend(intstr.FromInt32(8000))},
+		},
+		"a rendered one, exposed as gRPC": {
+			rendered(corev1.ServicePort{Name: "http", Port: 80, AppProtocol: &h2c}, grpc),
+			Endpoint{Service: "pool", GRPC: true, Port: 80, Backend: backend(intstr.FromInt32(80))},
+		},
+		"a rendered one without the port of the server": {
+			rendered(corev1.ServicePort{Name: "metrics", Port: 9090}, grpc),
+			Endpoint{Service: "pool", GRPC: true, Port: 8001, Backend: backend(intstr.FromInt32(8001))},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got Endpoint
-			got.fromService(serviceOf(test.spec))
+			got.fromService(test.service)
 			if diff := cmp.Diff(test.want, got, cmpopts.IgnoreUnexported(Endpoint{})); diff != "" {
 				t.Error(diff)
 			}
