@@ -45,14 +45,18 @@ func workloadDemands(ctx context.Context, raw tftypes.Value) ([]manifest.GroupDe
 	if path, _ := attribute[string](raw, "pod_template_path"); path != "" {
 		podTemplate = strings.Split(path, ".")
 	}
-	var demands []manifest.GroupDemand
+	objects := make(map[string]*unstructured.Unstructured, len(texts))
 	for key, text := range texts {
 		object := &unstructured.Unstructured{}
 		if err := object.UnmarshalJSON([]byte(text)); err != nil {
 			return nil, false, fmt.Errorf("manifests[%q] is not a Kubernetes object", key)
 		}
+		objects[key] = object
+	}
+	var demands []manifest.GroupDemand
+	for _, object := range objects {
 		if manifest.RoleOf(object.GroupVersionKind()) == manifest.RoleWorkload {
-			demands = append(demands, manifest.Demands(object, podTemplate...)...)
+			demands = append(demands, manifest.ScaledDemands(object, objects, podTemplate...)...)
 		}
 	}
 	return demands, true, nil
