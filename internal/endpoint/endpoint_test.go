@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -137,7 +138,7 @@ func TestEndpointOfACustomAddressHasItsHostAndPort(t *testing.T) {
 func restricted(t *testing.T, workload string) *kube.Cluster {
 	t.Helper()
 	operator := kind.TensorServers()[0]
-	server := httptest.NewServer(kubetest.API{Answer: func(verb, path string, request *http.Request) (int, any) {
+	return clusterOf(t, func(verb, path string, request *http.Request) (int, any) {
 		code, body, answered := kubetest.GetsOnly(verb, path, request)
 		switch {
 		case answered:
@@ -153,9 +154,19 @@ func restricted(t *testing.T, workload string) *kube.Cluster {
 		case path == "/apis/apps/v1/namespaces/ml/deployments/"+workload:
 			return http.StatusOK, kubetest.Deployment("1", 0)
 		}
-		return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound,
-			Details: &metav1.StatusDetails{Name: "x", Kind: "x"}}
-	}})
+		return notFound()
+	})
+}
+
+func notFound() (int, any) {
+	return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound,
+		Details: &metav1.StatusDetails{Name: "x", Kind: "x"}}
+}
+
+// clusterOf returns a cluster whose API server answers with a function.
+func clusterOf(t *testing.T, answer func(verb, path string, request *http.Request) (int, any)) *kube.Cluster {
+	t.Helper()
+	server := httptest.NewServer(kubetest.API{Answer: answer})
 	t.Cleanup(server.Close)
 	return kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x", Env: config.Env{
 		Getenv: func(string) string { return "" },
@@ -165,12 +176,65 @@ func restricted(t *testing.T, workload string) *kube.Cluster {
 func TestEndpointNeedsNoPermissionForOtherKindsOfComputes(t *testing.T) {
 	t.Parallel()
 	found, err := Of(t.Context(), restricted(t, "trainer"), "ml", "trainer")
-	if err != nil || found.Host != "trainer.ml.svc.cluster.local" {
+	if err != nil || found.Name != "trainer" {
 		t.Errorf("%+v, %v", found, err)
 	}
 	// A compute that is not found may be one without permission.
 	if _, err := Of(t.Context(), restricted(t, ""), "ml", "trainer"); kube.ClassOf(err) != kube.Denied {
 		t.Errorf("%v, want the missing permission", err)
+	}
+}
+
+// Nothing resolves the name of a compute without a Service, such as a Job without port.
+func TestEndpointWithoutAServiceHasOnlyThePodsOfItsWorkload(t *testing.T) {
+	t.Parallel()
+	labels := map[string]any{"app": "web"}
+	deployment := kubetest.Deployment("1", 0)
+	kind.SetAt(deployment.Object, []string{"spec", "selector", "matchLabels"}, labels)
+	pod := func(name, replicaSet string) unstructured.Unstructured {
+		return unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{
+			"namespace": "ml", "name": name, "labels": labels, "ownerReferences": []any{map[string]any{
+				"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": replicaSet, "uid": replicaSet,
+				"controller": true}},
+		}}}
+	}
+	cluster := clusterOf(t, func(verb, path string, request *http.Request) (int, any) {
+		switch {
+		case strings.HasSuffix(path, "/selfsubjectaccessreviews"):
+			return kubetest.Reviewed(request, func(verb string) bool { return verb != "watch" })
+		case path == "/apis/apps/v1/namespaces/ml/deployments/trainer":
+			return http.StatusOK, deployment
+		case verb == "list" && strings.HasSuffix(path, "/pods"):
+			return http.StatusOK, unstructured.UnstructuredList{
+				Object: map[string]any{"apiVersion": "v1", "kind": "PodList"},
+				Items:  []unstructured.Unstructured{pod("other-1", "other-5f6d"), pod("trainer-1", "trainer-5f6d")},
+			}
+		case verb == "list" && strings.HasSuffix(path, "/services"):
+			return http.StatusOK, unstructured.UnstructuredList{
+				Object: map[string]any{"apiVersion": "v1", "kind": "ServiceList"},
+			}
+		case verb == "watch":
+			return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+		}
+		return notFound()
+	})
+	found, err := Of(t.Context(), cluster, "ml", "trainer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found.URL != "" || found.Host != "" || found.Port != 0 {
+		t.Errorf("the address is %q, %q, %d", found.URL, found.Host, found.Port)
+	}
+	if found.Backend.Selector["app"] != "web" {
+		t.Errorf("the pods are those with the labels %v", found.Backend.Selector)
+	}
+	if err := found.ReadPods(t.Context(), cluster); err != nil || len(found.Pods) != 1 ||
+		found.Pods[0].Name != "trainer-1" {
+		t.Errorf("%d pods, %v", len(found.Pods), err)
+	}
+	_, err = portforward.Dial(t.Context(), cluster, found.Backend)
+	if noPod, ok := errors.AsType[*portforward.NoPodError](err); !ok || len(noPod.Pods) != 1 {
+		t.Errorf("%v, want that only one pod is not ready", err)
 	}
 }
 
@@ -216,6 +280,7 @@ func TestPortForwardCommandNamesTheServiceOrAReadyPod(t *testing.T) {
 			"50051:50051"},
 		"a Service that does not select pods": {Endpoint{Service: "pool", Port: 80,
 			Pods: []*corev1.Pod{kubetest.RunningPod("new"), ready}}, "kubectl -n ml port-forward pod/pool-0 8080:8012"},
+		"no Service":   {Endpoint{Pods: []*corev1.Pod{ready}}, "kubectl -n ml port-forward pod/pool-0 8012:8012"},
 		"no ready pod": {Endpoint{Service: "pool", Port: 80, Pods: []*corev1.Pod{kubetest.RunningPod("new")}}, ""},
 	} {
 		test.endpoint.Namespace = "ml"
