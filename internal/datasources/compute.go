@@ -52,7 +52,7 @@ func computeAttributes() tf.Attributes {
 		"replicas":     tf.ComputedInteger("Desired number of pods. Null if something else controls the number."),
 		"image":        tf.ComputedString("Image of the main container. Null if no workload defines one."),
 		"service_name": tf.ComputedString("Name of the Service. Null if the compute has none."),
-		"url":          tf.ComputedString("HTTP address in the cluster. Null for gRPC."),
+		"url":          tf.ComputedString("HTTP address in the cluster. Null for gRPC, and without a Service."),
 		"grpc_target":  tf.ComputedString("gRPC address in the cluster, as `host:port`. Null for HTTP."),
 		"uid":          tf.ComputedString("UID of the workload. Null if the compute has none."),
 		"labels":       tf.ComputedTextMap("Labels of the workload."),

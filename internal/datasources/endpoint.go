@@ -53,8 +53,10 @@ type podModel struct {
 func endpointAttributes() tf.Attributes {
 	return withTarget(tf.Attributes{
 		"service_name": tf.ComputedString("Name of the Service. Null if the compute is reached at another " +
-			"address (`endpoint.url`)."),
-		"host":     tf.ComputedString("DNS name in the cluster, such as `trainer.ml.svc.cluster.local`."),
+			"address (`endpoint.url`), or has no Service."),
+		"host": tf.ComputedString("DNS name in the cluster, such as `trainer.ml.svc.cluster.local`. Null, like " +
+			"`port`, `protocol`, `url` and `grpc_target`, if the compute has neither a Service nor another address, " +
+			"such as a `job` without `port`."),
 		"port":     tf.ComputedInteger("Port of the Service."),
 		"protocol": tf.ComputedString("Protocol of the endpoint: `http` or `grpc`."),
 		"url": tf.ComputedString("HTTP address, such as `http://trainer.ml.svc.cluster.local:80`. " +
@@ -82,7 +84,8 @@ func endpointAttributes() tf.Attributes {
 			"if the health check got no response."),
 		"throughput_mib_s": tf.ComputedNumber("Throughput of the round trip, both directions together, in MiB per " +
 			"second. Null without a round trip."),
-		"pods": tf.ComputedObjects("Pods behind the Service, sorted by name. Null without permission to list pods.",
+		"pods": tf.ComputedObjects("Pods behind the Service, or without one those of the workload, sorted by "+
+			"name. Null without permission to list pods.",
 			tf.Attributes{
 				"name":  tf.ComputedString("Name of the pod."),
 				"ip":    tf.ComputedString("IP address of the pod. Null while it has none."),
@@ -119,10 +122,12 @@ func find(ctx context.Context, cluster *kube.Cluster, t *tf.Target) (e *endpoint
 
 // fill sets the attributes that are known without a probe.
 func (m *endpointModel) fill(e *endpoint.Endpoint) {
-	m.ServiceName, m.Host, m.Port = tf.TextOrNull(e.Service), types.StringValue(e.Host), types.Int64Value(int64(e.Port))
-	m.Protocol, m.URL = types.StringValue("http"), types.StringValue(e.URL)
+	m.ServiceName, m.Host, m.URL = tf.TextOrNull(e.Service), tf.TextOrNull(e.Host), tf.TextOrNull(e.URL)
+	if e.HasAddress() {
+		m.Port, m.Protocol = types.Int64Value(int64(e.Port)), types.StringValue("http")
+	}
 	if e.GRPC {
-		m.Protocol, m.URL, m.GRPCTarget = types.StringValue("grpc"), types.StringNull(), types.StringValue(e.Address())
+		m.Protocol, m.GRPCTarget = types.StringValue("grpc"), types.StringValue(e.Address())
 	}
 	m.HeadlessHost, m.PortForwardCommand = tf.TextOrNull(e.Headless), tf.TextOrNull(e.PortForwardCommand())
 	m.GatewayAddresses, m.Metadata = append([]string{}, e.Gateways...), map[string]string{}
@@ -144,6 +149,11 @@ func (m *endpointModel) fill(e *endpoint.Endpoint) {
 func (m *endpointModel) probe(
 	ctx context.Context, cluster *kube.Cluster, e *endpoint.Endpoint, prober *endpoint.Prober,
 ) diag.Diagnostics {
+	if !e.HasAddress() {
+		return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(path.Root("probe"), "No endpoint to probe",
+			e.ID()+" has neither a Service nor another address.\n\nNext step: Remove `probe`, or create a Service "+
+				"with this name, for example with `port` of the kt_compute.")}
+	}
 	q, diags := newProbeRequest(cluster, e, *m.Probe)
 	if diags.HasError() {
 		return diags

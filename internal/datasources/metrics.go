@@ -75,8 +75,8 @@ func readMetrics(ctx context.Context, data *tf.ProviderData, m *metricsModel) di
 		return diags
 	}
 	if !e.GRPC {
-		diags.AddAttributeError(at, "Compute without metrics", e.ID()+" uses HTTP. "+
-			"Metrics are available only from tensor servers, which use gRPC.")
+		diags.AddAttributeError(at, "Compute without metrics", e.ID()+" does not use gRPC. "+
+			"Metrics are available only from tensor servers.")
 		return diags
 	}
 	request := &skymetrics.GetMetricsRequest{

@@ -29,9 +29,9 @@ type Endpoint struct {
 	Runtime         string // one of kind.RuntimeKubetorch, RuntimeSkyTorch and RuntimeKPU
 	Service         string // name, or ""
 	GRPC            bool   // otherwise HTTP
-	Host            string // name in the cluster DNS
-	Port            int32
-	URL             string // of HTTP, "" for gRPC
+	Host            string // name in the cluster DNS, or "" without a Service and a custom address
+	Port            int32  // 0 without a Host
+	URL             string // of HTTP, "" for gRPC and without a Host
 	Elsewhere       bool   // a custom address, possibly without pods
 	Headless        string // DNS name of the addresses of all pods, or ""
 	// Gateways are the host:port pairs of gateways for clients outside the
@@ -48,6 +48,9 @@ type Endpoint struct {
 // ID returns "namespace/name", the ID of the compute in gateways.
 func (e *Endpoint) ID() string { return e.Namespace + "/" + e.Name }
 
+// HasAddress reports whether the compute has a Service or a custom address.
+func (e *Endpoint) HasAddress() bool { return e.GRPC || e.URL != "" }
+
 // Address returns host:port.
 func (e *Endpoint) Address() string {
 	return net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port)))
@@ -62,11 +65,7 @@ func (e *Endpoint) BackendAt(port int32) portforward.Backend {
 
 // PortForwardCommand returns the kubectl command that forwards a port to the endpoint, or "" if there is no target.
 func (e *Endpoint) PortForwardCommand() string {
-	local, port := e.Port, fmt.Sprint(e.Port)
-	if local < 1024 {
-		local += 8000 // low ports require root
-	}
-	target := "service/" + e.Service
+	target, port := "service/"+e.Service, e.Port
 	if e.Backend.Port.Type == intstr.Int && e.Backend.Port.IntVal == 0 || e.Service == "" {
 		pod := portforward.FirstReady(e.Pods)
 		if pod == nil {
@@ -76,9 +75,13 @@ func (e *Endpoint) PortForwardCommand() string {
 		if err != nil {
 			return ""
 		}
-		target, port = "pod/"+pod.Name, fmt.Sprint(number)
+		target, port = "pod/"+pod.Name, number
 	}
-	return ready.Kubectl(e.Namespace, "port-forward", target, fmt.Sprintf("%d:%s", local, port))
+	local := cmp.Or(e.Port, port)
+	if local < 1024 {
+		local += 8000 // low ports require root
+	}
+	return ready.Kubectl(e.Namespace, "port-forward", target, fmt.Sprintf("%d:%d", local, port))
 }
 
 // Find returns the workload of a compute, which is nil if its pods have none of a known kind, and its endpoint.
@@ -132,8 +135,7 @@ func Of(ctx context.Context, c *kube.Cluster, namespace, name string) (*Endpoint
 	e := &Endpoint{Namespace: namespace, Name: name, Runtime: kind.RuntimeKubetorch}
 	var compute *unstructured.Unstructured
 	var denied error // permission for tensor servers is not needed to find other computes
-	if service == nil || service.Labels[kind.ServiceLabel] == "" ||
-		slices.ContainsFunc(service.Spec.Ports, usesGRPC) {
+	if service == nil || service.Labels[kind.ServiceLabel] == "" || usesGRPC(serverPort(service)) {
 		runtime, found, err := c.TensorCompute(ctx, namespace, name)
 		switch {
 		case err == nil:
@@ -161,13 +163,7 @@ func Of(ctx context.Context, c *kube.Cluster, namespace, name string) (*Endpoint
 	if compute != nil {
 		e.fromCompute(compute)
 	}
-	if e.Host == "" {
-		e.Host = kind.ServiceHost(namespace, name)
-	}
-	e.Port = cmp.Or(e.Port, map[bool]int32{true: kind.TensorServerPort, false: kind.ServicePort}[e.GRPC])
-	if !e.GRPC && e.URL == "" {
-		e.URL = "http://" + e.Address()
-	}
+	e.complete()
 	if e.Headless == "" {
 		headless, _ := c.Store.List(ctx, kind.Service().All(), namespace, // optional
 			func(s *kube.Entry) bool { return s.Name == kind.HeadlessName(name) })
@@ -175,17 +171,30 @@ func Of(ctx context.Context, c *kube.Cluster, namespace, name string) (*Endpoint
 			e.Headless = kind.ServiceHost(namespace, kind.HeadlessName(name))
 		}
 	}
-	e.Backend.Namespace = namespace
-	if e.Backend.Selector == nil {
-		e.Backend.Selector = map[string]string{kind.ServiceLabel: name}
-	}
 	return e, nil
+}
+
+// complete sets the fields that have defaults.
+func (e *Endpoint) complete() {
+	if e.Service != "" {
+		e.Host = kind.ServiceHost(e.Namespace, e.Name)
+	}
+	if e.Host != "" {
+		e.Port = cmp.Or(e.Port, map[bool]int32{true: kind.TensorServerPort, false: kind.ServicePort}[e.GRPC])
+		if !e.GRPC && e.URL == "" {
+			e.URL = "http://" + e.Address()
+		}
+	}
+	e.Backend.Namespace = e.Namespace
+	if e.Backend.Selector == nil {
+		e.Backend.Selector = map[string]string{kind.ServiceLabel: e.Name}
+	}
 }
 
 // ReadPods sets the pods of an endpoint, if they can be read.
 func (e *Endpoint) ReadPods(ctx context.Context, c *kube.Cluster) error {
-	var err error
-	if e.Pods, err = kube.Pods(ctx, c, e.Backend.Namespace, e.Backend.Selector); kube.ClassOf(err) == kube.Denied {
+	pods, err := kube.Pods(ctx, c, e.Backend.Namespace, e.Backend.Selector)
+	if e.Pods = e.Backend.Own(pods); kube.ClassOf(err) == kube.Denied {
 		return nil // the other fields are still useful
 	}
 	return err
@@ -207,8 +216,25 @@ func (e *Endpoint) fromService(service *corev1.Service) {
 	if len(service.Spec.Selector) > 0 {
 		e.ports = ports
 	}
-	i := max(0, slices.IndexFunc(ports, usesGRPC))
-	e.GRPC, e.Port, e.Backend.Port = usesGRPC(ports[i]), ports[i].Port, portforward.TargetPort(ports[i])
+	port := serverPort(service)
+	e.GRPC, e.Port, e.Backend.Port = usesGRPC(port), port.Port, portforward.TargetPort(port)
+}
+
+// serverPort returns the port of a Service for the server of the compute, or a zero port of a Service without ports. In
+// a Service that was rendered for a compute, it has a fixed number, and the other ports may use any protocol. In others,
+// it is the first port that uses gRPC, or else the first one.
+func serverPort(service *corev1.Service) corev1.ServicePort {
+	ports, i := service.Spec.Ports, -1
+	if service.Labels[kind.TemplateLabel] != "" {
+		i = slices.IndexFunc(ports, func(p corev1.ServicePort) bool { return p.Port == kind.ServicePort })
+	}
+	if i < 0 {
+		i = max(0, slices.IndexFunc(ports, usesGRPC))
+	}
+	if len(ports) == 0 {
+		return corev1.ServicePort{}
+	}
+	return ports[i]
 }
 
 // usesGRPC reports whether a port uses gRPC, by its name, by its appProtocol
@@ -240,8 +266,8 @@ func withPort(address string) string {
 	return net.JoinHostPort(strings.Trim(address, "[]"), strconv.Itoa(kind.TensorServerPort))
 }
 
-// fromWorkload sets the fields of the endpoint of a compute without a Service. Either the compute has a custom address,
-// which only its registration contains, or it is new.
+// fromWorkload sets the fields of the endpoint of a compute without a Service: a custom address, which only its
+// registration contains, or the pods of its workload, which have no common address.
 func (e *Endpoint) fromWorkload(ctx context.Context, c *kube.Cluster) error {
 	registration, err := c.API.Get(ctx, kube.Ref{Kind: kind.KubetorchWorkload(), Namespace: e.Namespace, Name: e.Name})
 	switch class := kube.ClassOf(err); {
@@ -253,8 +279,15 @@ func (e *Endpoint) fromWorkload(ctx context.Context, c *kube.Cluster) error {
 	default:
 		return err
 	}
-	_, err = c.Locate(ctx, e.Namespace, e.Name)
-	return err
+	workload, err := c.Locate(ctx, e.Namespace, e.Name)
+	if err != nil {
+		return err
+	}
+	if kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).OwnService {
+		e.Host = kind.ServiceHost(e.Namespace, e.Name) // its controller is about to create the Service
+	}
+	e.Backend.Workload, e.Backend.Selector = workload, kind.PodLabels(workload)
+	return nil
 }
 
 func (e *Endpoint) fromURL(address string) error {

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -30,45 +31,63 @@ func TestEndpointIsReadFromItsService(t *testing.T) {
 	backend := func(port intstr.IntOrString) portforward.Backend {
 		return portforward.Backend{Selector: pods, Port: port}
 	}
+	grpc := corev1.ServicePort{Name: "grpc", Port: 8001, AppProtocol: &h2c}
+	rendered := func(ports ...corev1.ServicePort) *corev1.Service {
+		service := serviceOf(corev1.ServiceSpec{Selector: pods, Ports: ports})
+		service.Labels = map[string]string{kind.TemplateLabel: "deployment"}
+		return service
+	}
 	for name, test := range map[string]struct {
-		spec corev1.ServiceSpec
-		want Endpoint
+		service *corev1.Service
+		want    Endpoint
 	}{
 		"HTTP, with another target port": {
-			corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Name: "http", Port: 80,
-				TargetPort: intstr.FromInt32(32300)}}},
+			serviceOf(corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Name: "http", Port: 80,
+				TargetPort: intstr.FromInt32(32300)}}}),
 			Endpoint{Service: "pool", Port: 80, Backend: backend(intstr.FromInt32(32300))},
 		},
 		"gRPC by the name of one of two ports": {
-			corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Name: "metrics", Port: 9090},
-				{Name: "grpc", Port: 443}}},
+			serviceOf(corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Name: "metrics", Port: 9090},
+				{Name: "grpc", Port: 443}}}),
 			Endpoint{Service: "pool", GRPC: true, Port: 443, Backend: backend(intstr.FromInt32(443))},
 		},
 		"gRPC by the protocol, with a named target port": {
-			corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Name: "api", Port: 8080, AppProtocol: &h2c,
-				TargetPort: intstr.FromString("rpc")}}},
+			serviceOf(corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Name: "api", Port: 8080,
+				AppProtocol: &h2c, TargetPort: intstr.FromString("rpc")}}}),
 			Endpoint{Service: "pool", GRPC: true, Port: 8080, Backend: backend(intstr.FromString("rpc"))},
 		},
 		"gRPC by the port": {
-			corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Port: 50051}}},
+			serviceOf(corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Port: 50051}}}),
 			Endpoint{Service: "pool", GRPC: true, Port: 50051, Backend: backend(intstr.FromInt32(50051))},
 		},
 		"headless": {
-			corev1.ServiceSpec{Selector: pods, ClusterIP: corev1.ClusterIPNone,
-				Ports: []corev1.ServicePort{{Port: 80}}},
+			serviceOf(corev1.ServiceSpec{Selector: pods, ClusterIP: corev1.ClusterIPNone,
+				Ports: []corev1.ServicePort{{Port: 80}}}),
 			Endpoint{Service: "pool", Port: 80, Headless: "pool.ml.svc.cluster.local",
 				Backend: backend(intstr.FromInt32(80))},
 		},
 		"a Service of Knative, which selects its gateway": {
-			corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "kourier",
-				ClusterIP: corev1.ClusterIPNone, Ports: []corev1.ServicePort{{Name: "http2", Port: 80}}},
+			serviceOf(corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "kourier",
+				ClusterIP: corev1.ClusterIPNone, Ports: []corev1.ServicePort{{Name: "http2", Port: 80}}}),
 			Endpoint{Service: "pool"},
+		},
+		"a rendered one, HTTP with a further port for gRPC": {
+			rendered(corev1.ServicePort{Name: "http", Port: 80, TargetPort: intstr.FromInt32(8000)}, grpc),
+			Endpoint{Service: "pool", Port: 80, Backend: backend(intstr.FromInt32(8000))},
+		},
+		"a rendered one, exposed as gRPC": {
+			rendered(corev1.ServicePort{Name: "http", Port: 80, AppProtocol: &h2c}, grpc),
+			Endpoint{Service: "pool", GRPC: true, Port: 80, Backend: backend(intstr.FromInt32(80))},
+		},
+		"a rendered one without the port of the server": {
+			rendered(corev1.ServicePort{Name: "metrics", Port: 9090}, grpc),
+			Endpoint{Service: "pool", GRPC: true, Port: 8001, Backend: backend(intstr.FromInt32(8001))},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got Endpoint
-			got.fromService(serviceOf(test.spec))
+			got.fromService(test.service)
 			if diff := cmp.Diff(test.want, got, cmpopts.IgnoreUnexported(Endpoint{})); diff != "" {
 				t.Error(diff)
 			}
@@ -119,7 +138,7 @@ func TestEndpointOfACustomAddressHasItsHostAndPort(t *testing.T) {
 func restricted(t *testing.T, workload string) *kube.Cluster {
 	t.Helper()
 	operator := kind.TensorServers()[0]
-	server := httptest.NewServer(kubetest.API{Answer: func(verb, path string, request *http.Request) (int, any) {
+	return clusterOf(t, func(verb, path string, request *http.Request) (int, any) {
 		code, body, answered := kubetest.GetsOnly(verb, path, request)
 		switch {
 		case answered:
@@ -135,9 +154,19 @@ func restricted(t *testing.T, workload string) *kube.Cluster {
 		case path == "/apis/apps/v1/namespaces/ml/deployments/"+workload:
 			return http.StatusOK, kubetest.Deployment("1", 0)
 		}
-		return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound,
-			Details: &metav1.StatusDetails{Name: "x", Kind: "x"}}
-	}})
+		return notFound()
+	})
+}
+
+func notFound() (int, any) {
+	return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound,
+		Details: &metav1.StatusDetails{Name: "x", Kind: "x"}}
+}
+
+// clusterOf returns a cluster whose API server answers with a function.
+func clusterOf(t *testing.T, answer func(verb, path string, request *http.Request) (int, any)) *kube.Cluster {
+	t.Helper()
+	server := httptest.NewServer(kubetest.API{Answer: answer})
 	t.Cleanup(server.Close)
 	return kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x", Env: config.Env{
 		Getenv: func(string) string { return "" },
@@ -147,12 +176,65 @@ func restricted(t *testing.T, workload string) *kube.Cluster {
 func TestEndpointNeedsNoPermissionForOtherKindsOfComputes(t *testing.T) {
 	t.Parallel()
 	found, err := Of(t.Context(), restricted(t, "trainer"), "ml", "trainer")
-	if err != nil || found.Host != "trainer.ml.svc.cluster.local" {
+	if err != nil || found.Name != "trainer" {
 		t.Errorf("%+v, %v", found, err)
 	}
 	// A compute that is not found may be one without permission.
 	if _, err := Of(t.Context(), restricted(t, ""), "ml", "trainer"); kube.ClassOf(err) != kube.Denied {
 		t.Errorf("%v, want the missing permission", err)
+	}
+}
+
+// Nothing resolves the name of a compute without a Service, such as a Job without port.
+func TestEndpointWithoutAServiceHasOnlyThePodsOfItsWorkload(t *testing.T) {
+	t.Parallel()
+	labels := map[string]any{"app": "web"}
+	deployment := kubetest.Deployment("1", 0)
+	kind.SetAt(deployment.Object, []string{"spec", "selector", "matchLabels"}, labels)
+	pod := func(name, replicaSet string) unstructured.Unstructured {
+		return unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{
+			"namespace": "ml", "name": name, "labels": labels, "ownerReferences": []any{map[string]any{
+				"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": replicaSet, "uid": replicaSet,
+				"controller": true}},
+		}}}
+	}
+	cluster := clusterOf(t, func(verb, path string, request *http.Request) (int, any) {
+		switch {
+		case strings.HasSuffix(path, "/selfsubjectaccessreviews"):
+			return kubetest.Reviewed(request, func(verb string) bool { return verb != "watch" })
+		case path == "/apis/apps/v1/namespaces/ml/deployments/trainer":
+			return http.StatusOK, deployment
+		case verb == "list" && strings.HasSuffix(path, "/pods"):
+			return http.StatusOK, unstructured.UnstructuredList{
+				Object: map[string]any{"apiVersion": "v1", "kind": "PodList"},
+				Items:  []unstructured.Unstructured{pod("other-1", "other-5f6d"), pod("trainer-1", "trainer-5f6d")},
+			}
+		case verb == "list" && strings.HasSuffix(path, "/services"):
+			return http.StatusOK, unstructured.UnstructuredList{
+				Object: map[string]any{"apiVersion": "v1", "kind": "ServiceList"},
+			}
+		case verb == "watch":
+			return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+		}
+		return notFound()
+	})
+	found, err := Of(t.Context(), cluster, "ml", "trainer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found.URL != "" || found.Host != "" || found.Port != 0 {
+		t.Errorf("the address is %q, %q, %d", found.URL, found.Host, found.Port)
+	}
+	if found.Backend.Selector["app"] != "web" {
+		t.Errorf("the pods are those with the labels %v", found.Backend.Selector)
+	}
+	if err := found.ReadPods(t.Context(), cluster); err != nil || len(found.Pods) != 1 ||
+		found.Pods[0].Name != "trainer-1" {
+		t.Errorf("%d pods, %v", len(found.Pods), err)
+	}
+	_, err = portforward.Dial(t.Context(), cluster, found.Backend)
+	if noPod, ok := errors.AsType[*portforward.NoPodError](err); !ok || len(noPod.Pods) != 1 {
+		t.Errorf("%v, want that only one pod is not ready", err)
 	}
 }
 
@@ -198,6 +280,7 @@ func TestPortForwardCommandNamesTheServiceOrAReadyPod(t *testing.T) {
 			"50051:50051"},
 		"a Service that does not select pods": {Endpoint{Service: "pool", Port: 80,
 			Pods: []*corev1.Pod{kubetest.RunningPod("new"), ready}}, "kubectl -n ml port-forward pod/pool-0 8080:8012"},
+		"no Service":   {Endpoint{Pods: []*corev1.Pod{ready}}, "kubectl -n ml port-forward pod/pool-0 8012:8012"},
 		"no ready pod": {Endpoint{Service: "pool", Port: 80, Pods: []*corev1.Pod{kubetest.RunningPod("new")}}, ""},
 	} {
 		test.endpoint.Namespace = "ml"

@@ -49,19 +49,26 @@ func workloadDemands(ctx context.Context, raw tftypes.Value) ([]manifest.GroupDe
 		podTemplate = strings.Split(path, ".")
 	}
 	hidden, _ := attribute[map[string]tftypes.Value](raw, "sensitive_values")
-	var demands []manifest.GroupDemand
+	objects := make(map[string]*unstructured.Unstructured, len(texts))
 	for key, text := range texts {
 		object := &unstructured.Unstructured{}
 		if err := object.UnmarshalJSON([]byte(text)); err != nil {
 			return nil, false, fmt.Errorf("manifests[%q] is not a Kubernetes object", key)
 		}
-		if manifest.RoleOf(object.GroupVersionKind()) != manifest.RoleWorkload {
+		role := manifest.RoleOf(object.GroupVersionKind())
+		if role != manifest.RoleWorkload && role != manifest.RoleAutoscaler {
 			continue
 		}
 		if err := reveal(object, hidden[key]); err != nil {
 			return nil, false, fmt.Errorf("manifests[%q] %w", key, err)
 		}
-		demands = append(demands, manifest.Demands(object, podTemplate...)...)
+		objects[key] = object
+	}
+	var demands []manifest.GroupDemand
+	for _, object := range objects {
+		if manifest.RoleOf(object.GroupVersionKind()) == manifest.RoleWorkload {
+			demands = append(demands, manifest.ScaledDemands(object, objects, podTemplate...)...)
+		}
 	}
 	return demands, true, nil
 }

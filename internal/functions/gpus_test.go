@@ -1,6 +1,7 @@
 package functions_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -15,6 +16,28 @@ spec:
     Worker: {replicas: 3, template: {spec: {containers: [{name: pytorch, resources: {limits: {nvidia.com/gpu: 8}}}]}}}
 `
 
+const groups = `apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+spec:
+  leaderWorkerTemplate:
+    size: 3
+    leaderTemplate: {spec: {containers: [{name: vllm, resources: {limits: {nvidia.com/gpu: 1}}}]}}
+    workerTemplate: {spec: {containers: [{name: vllm, resources: {limits: {nvidia.com/gpu: 8}}}]}}
+`
+
+// scaled returns the settings of an autoscaler beside the workload.
+func scaled(scaler string, settings map[string]any) map[string]any {
+	out := map[string]any{"scaler": scaler,
+		"metrics": []any{map[string]any{"resource": map[string]any{"name": "cpu",
+			"target": map[string]any{"average_utilization": 60}}}}}
+	if scaler == "keda" {
+		delete(out, "metrics")
+		out["triggers"] = []any{map[string]any{"type": "cron", "metadata": map[string]any{"timezone": "UTC"}}}
+	}
+	maps.Copy(out, settings)
+	return out
+}
+
 // distributed returns a compute with four workers.
 func distributed(framework string, gpus int) map[string]any {
 	return map[string]any{"name": "a", "gpus": gpus, "distribute": map[string]any{"type": framework, "workers": 4}}
@@ -22,17 +45,29 @@ func distributed(framework string, gpus int) map[string]any {
 
 func TestGPUsTotal(t *testing.T) {
 	t.Parallel()
+	autoscaled := func(autoscale map[string]any) map[string]any {
+		return map[string]any{"name": "a", "gpus": 2, "autoscale": autoscale}
+	}
+	eight := map[string]any{"min_scale": 1, "max_scale": 8}
+	scaledGroups := map[string]any{"name": "a", "manifest": groups, "autoscale": scaled("hpa", eight)}
+	suspended := autoscaled(scaled("hpa", eight))
+	suspended["suspend"] = true
 	for name, c := range map[string]struct {
 		compute map[string]any
 		want    int64
 	}{
-		"no GPUs":         {map[string]any{"name": "a"}, 0},
-		"replicas":        {map[string]any{"name": "a", "gpus": 2, "replicas": 3}, 6},
-		"workers":         {distributed("pytorch", 8), 32},
-		"head of Ray too": {distributed("ray", 1), 4},
-		"autoscaled":      {map[string]any{"name": "a", "gpus": 2, "autoscale": map[string]any{"max_scale": 5}}, 10},
-		"no limit":        {map[string]any{"name": "a", "gpus": 2, "autoscale": map[string]any{"min_scale": 3}}, 2},
-		"suspended":       {map[string]any{"name": "a", "gpus": 2, "replicas": 3, "suspend": true}, 0},
+		"no GPUs":             {map[string]any{"name": "a"}, 0},
+		"replicas":            {map[string]any{"name": "a", "gpus": 2, "replicas": 3}, 6},
+		"workers":             {distributed("pytorch", 8), 32},
+		"head of Ray too":     {distributed("ray", 1), 4},
+		"autoscaled":          {autoscaled(map[string]any{"max_scale": 5}), 10},
+		"no limit":            {autoscaled(map[string]any{"min_scale": 3}), 2},
+		"hpa":                 {autoscaled(scaled("hpa", eight)), 16},
+		"keda":                {autoscaled(scaled("keda", eight)), 16},
+		"the default of keda": {autoscaled(scaled("keda", nil)), 200},
+		"scaled groups":       {scaledGroups, 8 * 17},
+		"suspended hpa":       {suspended, 0},
+		"suspended":           {map[string]any{"name": "a", "gpus": 2, "replicas": 3, "suspend": true}, 0},
 		"other vendors": {map[string]any{"name": "a", "extended_resources": map[string]any{
 			"amd.com/gpu": "4", "nvidia.com/mig-1g.10gb": "2", "rdma/ib": "1"}}, 6},
 		"groups of a job": {map[string]any{"name": "a", "manifest": job}, 25},

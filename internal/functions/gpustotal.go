@@ -15,9 +15,10 @@ func newGPUsTotal() function.Function {
 		Summary: "Counts the GPUs of a compute",
 		MarkdownDescription: "Returns the number of GPUs that all pods of a compute request together. They include " +
 			"all replicas, the head and the workers of a RayCluster, and all groups of a training job or `manifest`. " +
-			"An autoscaled compute counts with `max_scale` pods, or with one pod if it has no limit. A suspended " +
-			"compute has no pods. GPUs of NVIDIA, AMD and Intel count, and so does each requested MIG device. Shares " +
-			"of a GPU (`gpu_memory`) do not.",
+			"An autoscaled compute counts with `max_scale` pods, or groups of a LeaderWorkerSet. Without " +
+			"`max_scale`, it counts with one pod, or with 100 if KEDA scales it. A suspended compute has no pods. " +
+			"GPUs of NVIDIA, AMD and Intel count, and so does each requested MIG device. Shares of a GPU " +
+			"(`gpu_memory`) do not.",
 		Parameters: []function.Parameter{function.DynamicParameter{
 			Name: "compute", MarkdownDescription: computeDescription,
 		}},

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
@@ -67,6 +68,9 @@ func dial(settings config.Config, clock clock.WithDelayedExecution, limits trans
 	unversioned := rest.CopyConfig(resolved.REST)
 	unversioned.GroupVersion = &schema.GroupVersion{}
 	unversioned.NegotiatedSerializer = plainSerializer()
+	if unversioned.QPS > 0 { // otherwise, each client would have a limiter of its own
+		unversioned.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(unversioned.QPS, unversioned.Burst)
+	}
 	raw, err := rest.UnversionedRESTClientForConfigAndClient(unversioned, httpClient)
 	if err != nil {
 		return nil, &config.Error{Err: err}

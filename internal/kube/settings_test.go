@@ -28,6 +28,28 @@ func TestNamespaceIsConfiguredOrThatOfTheConnection(t *testing.T) {
 	}
 }
 
+// Lists and watches use another decoder, and so another client, than the other requests.
+func TestRateIsThatOfAllRequestsTogether(t *testing.T) {
+	t.Parallel()
+	settings := config.Config{Host: "https://h", QPS: 1e-3, Burst: 2}
+	conn, err := NewCluster(t.Context(), settings).API.connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, other := conn.rest.GetRateLimiter(), conn.entries.GetRateLimiter()
+	if !one.TryAccept() || !other.TryAccept() {
+		t.Error("the burst is not accepted")
+	}
+	if one.TryAccept() || other.TryAccept() {
+		t.Error("more than the burst is accepted")
+	}
+	settings.QPS = 0
+	if conn, err = NewCluster(t.Context(), settings).API.connect(); err != nil ||
+		conn.rest.GetRateLimiter() != nil || conn.entries.GetRateLimiter() != nil {
+		t.Errorf("there is a limit by default, or %v", err)
+	}
+}
+
 func TestSettingsOfACluster(t *testing.T) {
 	t.Parallel()
 	yes := true

@@ -155,7 +155,7 @@ func observeAutoscaler(live *unstructured.Unstructured) *Autoscale {
 		Triggers: spec.Triggers, Behavior: spec.Advanced.HorizontalPodAutoscalerConfig.Behavior}
 }
 
-// AutoscalerOf returns the HorizontalPodAutoscaler of a workload, or nil.
+// AutoscalerOf returns the HorizontalPodAutoscaler or ScaledObject of a workload, or nil.
 func AutoscalerOf(
 	workload *unstructured.Unstructured, all map[string]*unstructured.Unstructured,
 ) *unstructured.Unstructured {

@@ -58,6 +58,33 @@ func Demands(workload *unstructured.Unstructured, podTemplate ...string) []Group
 	return demands
 }
 
+// ScaledDemands returns [Demands], with the maximum of an autoscaler of the workload that is one of the objects.
+func ScaledDemands(
+	workload *unstructured.Unstructured, objects map[string]*unstructured.Unstructured, podTemplate ...string,
+) []GroupDemand {
+	demands, number := Demands(workload, podTemplate...), kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Scale
+	autoscaler := AutoscalerOf(workload, objects)
+	if autoscaler == nil || len(number) == 0 {
+		return demands
+	}
+	largest := workload.DeepCopy()
+	kind.SetAt(largest.Object, number, maxReplicas(autoscaler.Object))
+	for i, group := range Demands(largest, podTemplate...) {
+		demands[i].MaxPods = max(demands[i].Pods, group.Pods)
+	}
+	return demands
+}
+
+// maxReplicas returns the maximum of a HorizontalPodAutoscaler or a ScaledObject.
+func maxReplicas(autoscaler map[string]any) int64 {
+	for _, field := range []string{"maxReplicas", "maxReplicaCount"} {
+		if limit, ok := kind.NumberAt(autoscaler, []string{"spec", field}); ok {
+			return limit
+		}
+	}
+	return 100 // defaultHPAMaxReplicas in apis/keda/v1alpha1/scaledobject_types.go of github.com/kedacore/keda
+}
+
 // maxScale returns the number of pods up to which Knative scales a Service, or zero if it has no limit.
 func maxScale(k kind.Kind, template *corev1.Pod) int64 {
 	if !k.Autoscales {

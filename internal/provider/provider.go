@@ -147,8 +147,9 @@ func (p *kt) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 				"[GPU types by cloud](guides/gpu-pools.md#gpu-types-by-cloud). Changing this restarts the pods.",
 				tf.LabelKey()),
 			"client_qps": schema.Float64Attribute{Optional: true, MarkdownDescription: "Maximum number of " +
-				"requests per second to the API server. Defaults to no limit, because API Priority and Fairness " +
-				"of the server limits requests.", Validators: []validator.Float64{float64validator.AtLeast(0)}},
+				"requests per second to the API server. Retries and connections to pods, such as tunnels, do not " +
+				"count. Defaults to no limit, because API Priority and Fairness of the server limits requests.",
+				Validators: []validator.Float64{float64validator.AtLeast(0)}},
 			"client_burst": tf.OptionalInteger("Number of requests that may exceed `client_qps` in a burst. Requires "+
 				"`client_qps`. Defaults to twice `client_qps`.", int64validator.AtLeast(1),
 				int64validator.AlsoRequires(path.MatchRoot("client_qps"))),

@@ -11,7 +11,7 @@ import (
 
 func TestResolveRejectsInvalidSettings(t *testing.T) {
 	t.Parallel()
-	all := "ftp, no-cluster, no-server, no-user, one, password, plugin, two"
+	all := "deployer, ftp, no-cluster, no-server, no-user, one, password, plugin, two"
 	file := func(text string) func(testEnv, *Config) {
 		return func(e testEnv, c *Config) { c.ConfigPaths = []string{e.write("config", text)} }
 	}
@@ -32,7 +32,7 @@ func TestResolveRejectsInvalidSettings(t *testing.T) {
 			"config_context_cluster", []string{`cluster "three" is not in`,
 				"which has the clusters: ftp, no-server, one, two"}},
 		"an unknown user": {two(func(c *Config) { c.ConfigContextAuthInfo = "three" }), "config_context_auth_info",
-			[]string{`user "three" is not in`, "which has the users: one, password, plugin, two"}},
+			[]string{`user "three" is not in`, "which has the users: deployer, one, password, plugin, two"}},
 		"an unknown user and a token": {two(func(c *Config) { c.ConfigContextAuthInfo, c.Token = "three", "mine" }),
 			"config_context_auth_info", []string{`user "three" is not in`}},
 		"a context with a missing cluster": {two(func(c *Config) { c.ConfigContext = "no-cluster" }),

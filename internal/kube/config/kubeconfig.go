@@ -60,9 +60,13 @@ func (c Config) client(k kubeconfig) (*rest.Config, string, error) {
 		return nil, "", err
 	}
 	if c.hasCredentials() {
-		// client-go would send both identities, and the server prefers a certificate to a token.
-		for name := range k.raw.AuthInfos {
-			k.raw.AuthInfos[name] = clientcmdapi.NewAuthInfo()
+		// client-go would send both identities, and the server prefers a certificate to a token. The impersonation is
+		// not a credential, and kubectl keeps it: without it, a run could have more permissions than intended.
+		for name, user := range k.raw.AuthInfos {
+			k.raw.AuthInfos[name] = &clientcmdapi.AuthInfo{
+				Impersonate: user.Impersonate, ImpersonateUID: user.ImpersonateUID,
+				ImpersonateGroups: user.ImpersonateGroups, ImpersonateUserExtra: user.ImpersonateUserExtra,
+			}
 		}
 	}
 	overrides, err := c.overrides(kubeContext)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
@@ -22,12 +23,14 @@ users:
 - {name: one, user: {token: one-token}}
 - {name: two, user: {token: two-token}}
 - {name: password, user: {username: anna, password: anna-password}}
+- {name: deployer, user: {token: one-token, as: deployer, as-uid: u1, as-groups: [ci], as-user-extra: {team: [ml]}}}
 - {name: plugin, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/plugin-of-file,
   interactiveMode: Never}}}
 contexts:
 - {name: one, context: {cluster: one, user: one, namespace: namespace-one}}
 - {name: two, context: {cluster: two, user: two}}
 - {name: password, context: {cluster: one, user: password}}
+- {name: deployer, context: {cluster: one, user: deployer, namespace: namespace-one}}
 - {name: plugin, context: {cluster: one, user: plugin}}
 - {name: no-server, context: {cluster: no-server, user: one}}
 - {name: ftp, context: {cluster: ftp, user: one}}
@@ -42,6 +45,7 @@ type client struct {
 	Insecure                    bool
 	CA, Certificate, Key        string
 	Namespace                   string
+	As                          rest.ImpersonationConfig
 }
 
 func clientOf(t *testing.T, r Resolved) client {
@@ -50,7 +54,7 @@ func clientOf(t *testing.T, r Resolved) client {
 		Host: r.REST.Host, Token: r.REST.BearerToken, Username: r.REST.Username,
 		ServerName: r.REST.ServerName, Insecure: r.REST.Insecure,
 		CA: string(r.REST.CAData), Certificate: string(r.REST.CertData), Key: string(r.REST.KeyData),
-		Namespace: r.Namespace,
+		Namespace: r.Namespace, As: r.REST.Impersonate,
 	}
 	if r.REST.ExecProvider != nil {
 		c.Exec = r.REST.ExecProvider.Command
@@ -72,6 +76,8 @@ func TestAttributesOverrideTheKubeconfig(t *testing.T) {
 		Host: "https://one.example.com", Token: "one-token", ServerName: "one",
 		Proxy: "http://proxy-of-one:3128", Namespace: "namespace-one",
 	}
+	deployer := rest.ImpersonationConfig{UserName: "deployer", UID: "u1", Groups: []string{"ci"},
+		Extra: map[string][]string{"team": {"ml"}}}
 	with := func(base client, change func(*client)) client { change(&base); return base }
 	for name, test := range map[string]struct {
 		config Config
@@ -112,6 +118,10 @@ func TestAttributesOverrideTheKubeconfig(t *testing.T) {
 		},
 		"the plugin of the kubeconfig": {Config{ConfigContext: "plugin"},
 			with(one, func(c *client) { c.Token, c.Exec, c.Namespace = "", "/bin/plugin-of-file", "default" })},
+		"the impersonation of the kubeconfig": {Config{ConfigContext: "deployer"},
+			with(one, func(c *client) { c.As = deployer })},
+		"a token, with the impersonation of the kubeconfig": {Config{ConfigContext: "deployer", Token: "mine"},
+			with(one, func(c *client) { c.Token, c.As = "mine", deployer })},
 		"a CA certificate instead of insecure": {Config{ConfigContext: "two", ClusterCACertificate: pair.certificate},
 			client{Host: "https://two.example.com", Token: "two-token", CA: pair.certificate, Namespace: "default"}},
 		"insecure": {Config{Insecure: new(true)}, with(one, func(c *client) { c.Insecure = true })},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -21,6 +22,9 @@ type Backend struct {
 	Namespace string
 	Pod       string            // name of the pod; if empty, one of
 	Selector  map[string]string // the pods with these labels
+	// Workload is nil if the labels alone select. Otherwise, they select only its pods, although others may have their
+	// labels.
+	Workload *unstructured.Unstructured
 	// Port is the port of the pod, by number or name. Zero means the first port that the pod declares.
 	Port intstr.IntOrString
 }
@@ -52,8 +56,9 @@ func target(ctx context.Context, c *kube.Cluster, b Backend) (*corev1.Pod, error
 		return pod, nil
 	}
 	pods, err := kube.Pods(ctx, c, b.Namespace, b.Selector)
-	if err == nil && FirstReady(pods) == nil {
+	if pods = b.Own(pods); err == nil && FirstReady(pods) == nil {
 		pods, err = kube.PodsNow(ctx, c.API, b.Namespace, b.Selector) // the watch may be slightly outdated
+		pods = b.Own(pods)
 	}
 	if err != nil {
 		return nil, err
@@ -62,6 +67,13 @@ func target(ctx context.Context, c *kube.Cluster, b Backend) (*corev1.Pod, error
 		return pod, nil
 	}
 	return nil, &NoPodError{Backend: b, Pods: pods}
+}
+
+// Own returns those of the pods with the labels of the backend that belong to its workload. It changes the slice.
+func (b Backend) Own(pods []*corev1.Pod) []*corev1.Pod {
+	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
+		return b.Workload != nil && !kind.Controls(b.Workload, pod)
+	})
 }
 
 // FirstReady returns the first pod that is [Ready], or nil.

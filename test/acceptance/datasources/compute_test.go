@@ -30,18 +30,19 @@ spec:
   selector: {matchLabels: {app: it}}
   template: {metadata: {labels: {app: it}}, spec: {containers: [
     {name: main, image: "example.com/main:1", env: [{name: KEY, value: not-for-annotations}]}]}}`,
-			checks: func(ns string) (compute, endpoint map[string]knownvalue.Check) {
+			checks: func(string) (compute, endpoint map[string]knownvalue.Check) {
 				return map[string]knownvalue.Check{
 						// without replicas
 						"mode": text("deployment"), "replicas": knownvalue.Int64Exact(0),
 						"image": text("example.com/main:1"), "ready": knownvalue.Bool(false),
 						"labels":       knownvalue.MapExact(map[string]knownvalue.Check{"team": text("ml")}),
-						"service_name": knownvalue.Null(),
+						"service_name": knownvalue.Null(), "url": knownvalue.Null(),
 						"annotations": knownvalue.MapExact(
 							map[string]knownvalue.Check{"deployment.kubernetes.io/revision": text("1")}),
 					}, map[string]knownvalue.Check{
 						"service_name": knownvalue.Null(), "pods": knownvalue.ListSizeExact(0),
-						"url": text("http://it." + ns + ".svc.cluster.local:80"),
+						"url": knownvalue.Null(), "host": knownvalue.Null(), "port": knownvalue.Null(),
+						"protocol": knownvalue.Null(),
 					}
 			},
 		},

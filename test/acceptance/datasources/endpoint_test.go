@@ -141,6 +141,19 @@ data "kt_endpoint" "pool" {
 	})
 }
 
+func TestAccProbeRequiresAnAddress(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	startKubelet(t, cluster, ns).run(t, ns, "batch", "batch")
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps: []resource.TestStep{{
+			Config:      cluster.Config(ns, "data \"kt_endpoint\" \"batch\" {\n name = \"batch\"\n probe = {}\n}"),
+			ExpectError: regexp.MustCompile(`(?s)No endpoint to probe.*neither\s+a\s+Service\s+nor`),
+		}},
+	})
+}
+
 func TestAccUnreachableEndpointIsAnErrorOnlyIfRequired(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)

@@ -106,6 +106,7 @@ func TestAccPortForwardReturnsAnAddress(t *testing.T) {
 		"of a compute":                       `name = "web"`,
 		"of a compute by ID":                 fmt.Sprintf("id = %q", ns+"/web"),
 		"of a Service":                       `service = "web"`,
+		"of a compute without a Service":     "name = \"web-0\"\nport = 8080",
 		"of a pod":                           "pod  = \"web-0\"\nport = 8080",
 		"without a pod, if none is required": "service  = \"idle\"\nrequired = false",
 	} {
