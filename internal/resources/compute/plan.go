@@ -146,9 +146,6 @@ func (p *planner) render(ctx context.Context) {
 	p.fillFromWorkload()
 	p.Plan.Manifests = p.Plan.manifestsOf(p.rendered, p.State, prior)
 	p.planRegistration()
-	if p.Creating && options.defaults.CompactPlans {
-		p.Plan.Manifests = types.MapUnknown(types.StringType)
-	}
 }
 
 // renderOptionsOf returns the options for the prior state and objects of a compute, which a new one lacks.
