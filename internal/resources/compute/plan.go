@@ -242,7 +242,7 @@ func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructu
 		if sent, err := mergeForeign(ctx, p.Data.Cluster, p.Memory(), before, obj); err == nil {
 			obj = sent // otherwise the dry run fails with the same error
 		}
-		verdict := p.DryRun(ctx, obj, exists, p.replacedUID(ctx, key, obj))
+		verdict := p.DryRun(ctx, obj, exists, p.replacedUID(ctx, obj))
 		if verdict.Is(kube.Immutable) && exists {
 			p.replaceObjects()
 		}
