@@ -14,7 +14,8 @@ import (
 // are 403 Forbidden with the same details, so the permission is checked on the
 // server
 // (https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-api-access).
-// The request needs the permission for all verbs. The resource of the kind of ref
+// The request needs the permission for all verbs, except that an apply (patch and
+// create) of an existing object does not create. The resource of the kind of ref
 // may have a subresource.
 func (a *API) denied(ctx context.Context, ref Ref, err error, verbs ...string) error {
 	e, ok := err.(*Error) //nolint:errorlint // created by Wrap above
@@ -28,12 +29,18 @@ func (a *API) denied(ctx context.Context, ref Ref, err error, verbs ...string) e
 		e.Class = Denied
 		return e
 	}
-	for _, verb := range verbs {
-		if a.lacksPermission(ctx, verb, ref) {
+	for i, verb := range verbs {
+		if a.lacksPermission(ctx, verb, ref) && !(i > 0 && verb == "create" && a.exists(ctx, ref)) {
 			e.Class = Denied
 		}
 	}
 	return e
+}
+
+// exists reports whether the server is known to have an object.
+func (a *API) exists(ctx context.Context, ref Ref) bool {
+	found, err := a.Exists(ctx, ref)
+	return err == nil && found
 }
 
 // lacksPermission reports whether the server says that the permission is missing.

@@ -344,6 +344,9 @@ func TestMissingPermissionAndAdmissionAreDistinguishedByAnAccessReview(t *testin
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cluster := clusterOf(t, kubetest.API{Answer: func(_, path string, request *http.Request) (int, any) {
+				if request.Method == http.MethodGet && !test.may["create"] {
+					return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
+				}
 				if test.nothing || !strings.HasSuffix(path, "/selfsubjectaccessreviews") {
 					t.Errorf("asked for %s", path)
 				}

@@ -53,6 +53,40 @@ func TestRejectedPatchIsNoMissingPermissionToCreate(t *testing.T) {
 	}
 }
 
+// An apply needs the permission to create only for an object that does not exist.
+func TestRejectedApplyOfAnExistingObjectIsNoMissingPermissionToCreate(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		missing string // verb
+		exists  bool
+		want    Class
+	}{
+		"an existing object":                 {"create", true, Refused},
+		"a new object":                       {"create", false, Denied},
+		"an existing object, without patch":  {"patch", true, Denied},
+		"an existing object, all is allowed": {"", true, Refused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster := clusterOf(t, kubetest.API{Answer: func(_, path string, request *http.Request) (int, any) {
+				switch {
+				case strings.HasSuffix(path, "/selfsubjectaccessreviews"):
+					return kubetest.Reviewed(request, func(verb string) bool { return verb != c.missing })
+				case request.Method == http.MethodGet && c.exists:
+					return http.StatusOK, object("apps/v1", "Deployment")
+				case request.Method == http.MethodGet:
+					return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
+				}
+				return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+			}})
+			_, err := cluster.DryRun(t.Context(), object("apps/v1", "Deployment"))
+			if got := ClassOf(err); got != c.want {
+				t.Errorf("class %d, %v", got, err)
+			}
+		})
+	}
+}
+
 func TestManagedFieldsAreSetOnTheirVersion(t *testing.T) {
 	t.Parallel()
 	invalid := errors.New("unreadable")

@@ -77,6 +77,11 @@ func OwnedFields(obj *unstructured.Unstructured) (*fieldpath.Set, bool, error) {
 	return set, true, nil
 }
 
+// CreationFields returns the paths of the annotations about a creation, which OwnedFields omits.
+func CreationFields() *fieldpath.Set {
+	return fieldpath.NewSet(annotationPath(UnfinishedAnnotation), annotationPath(CreationAnnotation))
+}
+
 // UnfinishedCreation returns the ID of the unfinished creation of obj, or "" if
 // its creation was completed or not by the provider. Annotations of other
 // clients do not count: a rollback copies those of an old ReplicaSet.

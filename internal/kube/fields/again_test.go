@@ -1,10 +1,13 @@
 package fields
 
 import (
+	"reflect"
+	"slices"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 func TestOnlyAValueThatNobodyElseOwnsProvesALaterApply(t *testing.T) {
@@ -56,6 +59,86 @@ func TestOnlyAValueThatNobodyElseOwnsProvesALaterApply(t *testing.T) {
 			}
 			if again && string(Format(remaining)) != c.remains {
 				t.Errorf("remaining fields %s, want %s", Format(remaining), c.remains)
+			}
+		})
+	}
+}
+
+// A later apply can add items anywhere in a list.
+func TestGainedFieldsAreThoseOfALaterApply(t *testing.T) {
+	t.Parallel()
+	item := func(name string) string { return `"k:{\"name\":\"` + name + `\"}":{".":{},"f:name":{},"f:value":{}}` }
+	env := func(names ...string) any {
+		var out []any
+		for _, name := range names {
+			out = append(out, map[string]any{"name": name, "value": "$(A)"})
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		set, owned string
+		sent, live map[string]any
+		gained     []string
+		changes    int // that are drift as well
+	}{
+		"nothing": {set: `{"f:a":{}}`, owned: `{"f:a":{}}`, sent: map[string]any{"a": "1"},
+			live: map[string]any{"a": "1", "b": "2"}},
+		"an item between others": {set: `{"f:env":{` + item("A") + `,` + item("C") + `}}`,
+			owned: `{"f:env":{` + item("A") + `,` + item("B") + `,` + item("C") + `}}`,
+			sent:  map[string]any{"env": env("A", "C")}, live: map[string]any{"env": env("A", "B", "C")},
+			gained: []string{`env["B"]`}},
+		"a struct, without what others have added to it": {set: `{"f:a":{}}`, owned: `{"f:a":{},"f:b":{"f:c":{}}}`,
+			sent: map[string]any{"a": "1"}, live: map[string]any{"a": "1", "b": map[string]any{"c": "1", "d": "2"}},
+			gained: []string{"b.c"}},
+		"a field of an empty struct": {set: `{"f:b":{}}`, owned: `{"f:b":{"f:c":{}}}`,
+			sent: map[string]any{"b": map[string]any{}}, live: map[string]any{"b": map[string]any{"c": "1"}},
+			gained: []string{"b.c"}},
+		"an excepted field": {set: `{"f:a":{}}`, owned: `{"f:a":{},"f:mark":{}}`, sent: map[string]any{"a": "1"},
+			live: map[string]any{"a": "1", "mark": "x"}},
+		"a map that is no longer atomic": {set: `{"f:b":{}}`, owned: `{"f:b":{"f:c":{}}}`,
+			sent: map[string]any{"b": map[string]any{"c": "1"}}, live: map[string]any{"b": map[string]any{"c": "1"}}},
+		"a map that has become atomic": {set: `{"f:b":{"f:c":{}}}`, owned: `{"f:b":{}}`,
+			sent: map[string]any{"b": map[string]any{"c": "1"}}, live: map[string]any{"b": map[string]any{"c": "1"}}},
+		"a field with another change": {set: `{"f:a":{}}`, owned: `{"f:a":{},"f:b":{}}`,
+			sent: map[string]any{"a": "1"}, live: map[string]any{"a": "9", "b": "2"}, gained: []string{"b"}, changes: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			live := &unstructured.Unstructured{Object: c.live}
+			live.SetManagedFields([]metav1.ManagedFieldsEntry{
+				{Manager: "provider", Operation: metav1.ManagedFieldsOperationUpdate, FieldsType: "FieldsV1",
+					FieldsV1: metav1.NewFieldsV1(`{"f:other":{}}`)},
+				{Manager: "provider", Operation: metav1.ManagedFieldsOperationApply, Subresource: "status",
+					FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:other":{}}`)},
+				{Manager: "provider", Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1",
+					FieldsV1: metav1.NewFieldsV1(c.owned)},
+			})
+			c.live["other"] = "theirs"
+			set, err := Parse([]byte(c.set))
+			if err != nil {
+				t.Fatal(err)
+			}
+			applied := Applied{Object: c.sent, Set: set, Recorded: true, Admitted: map[string]any{"env": []any{"x"}}}
+			mark := fieldpath.NewSet(fieldpath.MakePathOrDie("mark"))
+			with, changes := applied.WithGained(live, "provider", mark)
+			var gained []string
+			for _, change := range changes {
+				gained = append(gained, change.Path)
+			}
+			doc, drift := with.Drift(live, "provider")
+			if !slices.Equal(gained, c.gained) || len(drift) != c.changes {
+				t.Fatalf("gained %q, drift %v", gained, drift)
+			}
+			if gained == nil {
+				return
+			}
+			delete(c.live, "metadata")
+			delete(c.live, "other")
+			if b, ok := c.live["b"].(map[string]any); ok {
+				delete(b, "d")
+			}
+			if !reflect.DeepEqual(doc, c.live) {
+				t.Errorf("%v, want %v", doc, c.live)
 			}
 		})
 	}

@@ -40,6 +40,8 @@ type Change struct {
 	Added bool
 	// Reordered is true if the order of the items of a list matters and has changed.
 	Reordered bool
+	// Gained is true if the field is ours by a later apply that is not recorded.
+	Gained bool
 	// Manager is the current owner of the field, or "". Kubernetes does not record who removes a field or moves list
 	// items.
 	Manager string
@@ -174,11 +176,14 @@ func setManagers(changes []Change, live *unstructured.Unstructured, self string)
 	}
 }
 
-func hasChildren(set *fieldpath.Set, path fieldpath.Path) bool {
+func hasChildren(set *fieldpath.Set, path fieldpath.Path) bool { return !within(set, path).Empty() }
+
+// within returns the fields of a set that path contains.
+func within(set *fieldpath.Set, path fieldpath.Path) *fieldpath.Set {
 	for _, pe := range path {
 		set = set.WithPrefix(pe)
 	}
-	return !set.Empty()
+	return set
 }
 
 // isItem reports whether path is a list item with keys.

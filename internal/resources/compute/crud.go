@@ -123,6 +123,9 @@ func (w *writer) apply(ctx context.Context, prior owned.Objects) {
 		Incomplete: "Other objects of the compute exist, and it is in state with `ready = false`. " +
 			"The next plan shows the missing objects, and its apply creates them and replaces nothing.",
 	}
+	if w.Plan.Manifests.IsUnknown() {
+		w.Plan.Manifests = planned.Value() // an error that quotes a value of sensitive_fields is masked
+	}
 	w.planned = planned
 	w.change.Apply(ctx, planned, prior)
 	w.Diags.Append(w.change.Diags...)

@@ -146,9 +146,6 @@ func (p *planner) render(ctx context.Context) {
 	p.fillFromWorkload()
 	p.Plan.Manifests = p.Plan.manifestsOf(p.rendered, p.State, prior)
 	p.planRegistration()
-	if p.Creating && options.defaults.CompactPlans {
-		p.Plan.Manifests = types.MapUnknown(types.StringType)
-	}
 }
 
 // renderOptionsOf returns the options for the prior state and objects of a compute, which a new one lacks.
@@ -247,7 +244,7 @@ func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructu
 		if sent, err := mergeForeign(ctx, p.Data.Cluster, p.Memory(), before, obj); err == nil {
 			obj = sent // otherwise the dry run fails with the same error
 		}
-		verdict := p.DryRun(ctx, obj, exists, p.replacedUID(ctx, key, obj))
+		verdict := p.DryRun(ctx, obj, exists, p.replacedUID(ctx, obj))
 		if exists && (verdict.Is(kube.Immutable) || p.needsNewRun(ctx, obj)) {
 			p.replaceObjects()
 		}

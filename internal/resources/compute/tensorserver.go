@@ -2,12 +2,16 @@ package compute
 
 import (
 	"context"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // replaceIfImmutable plans a replacement if a field changes that the API server allows to change but the operator does
@@ -29,24 +33,46 @@ func (p *planner) replaceIfImmutable(ctx context.Context) {
 
 // replacedUID returns the UID of the object that is deleted before obj is created: the object of the replaced compute,
 // or one that an operator created for it, such as the Service of a tensor server.
-func (p *planner) replacedUID(ctx context.Context, key string, obj *unstructured.Unstructured) apitypes.UID {
-	if replaced := p.Replaced[key].UID; replaced != "" || len(p.Replaced) == 0 {
-		return replaced
+func (p *planner) replacedUID(ctx context.Context, obj *unstructured.Unstructured) apitypes.UID {
+	if len(p.Replaced) == 0 {
+		return ""
 	}
 	ref, err := p.Data.Cluster.Discovery.RefOf(ctx, obj)
 	if err != nil {
 		return ""
 	}
 	live, err := p.Data.Cluster.Store.Get(ctx, ref)
-	if err != nil {
+	if err != nil || !isDeletedWith(p.Replaced, live) {
 		return ""
 	}
-	for _, owner := range live.GetOwnerReferences() {
-		for _, entry := range p.Replaced {
-			if entry.UID == owner.UID {
-				return live.GetUID()
+	return live.GetUID()
+}
+
+// isDeletedWith reports whether an object is one of the replaced ones, or deleted with them: one of them owns it, or a
+// child of one of them, such as the Route of a Knative Service. The key of a core Service is also that of a Knative
+// Service, so only the UID tells them apart.
+func isDeletedWith(replaced owned.Memory, live *unstructured.Unstructured) bool {
+	for key, entry := range replaced {
+		if entry.UID == "" {
+			continue
+		}
+		if entry.UID == live.GetUID() {
+			return true
+		}
+		kindName, id, _ := strings.Cut(key, "/")
+		for _, owner := range live.GetOwnerReferences() {
+			if entry.UID == owner.UID || isChild(owner, kindName, strings.TrimPrefix(id, live.GetNamespace()+"/")) {
+				return true
 			}
 		}
 	}
-	return ""
+	return false
+}
+
+// isChild reports whether an owner is a child of a workload with that kind, of the same group, and name.
+func isChild(owner metav1.OwnerReference, workloadKind, name string) bool {
+	group := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).Group
+	pattern := kind.WorkloadOf(schema.GroupKind{Group: group, Kind: workloadKind}).Children[owner.Kind]
+	suffix, named := strings.CutPrefix(owner.Name, name)
+	return named && pattern != nil && pattern.MatchString(suffix)
 }

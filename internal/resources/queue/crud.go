@@ -70,6 +70,7 @@ func (w writer) apply(ctx context.Context, prior owned.Objects) (change *owned.C
 	if w.Diags.HasError() {
 		return nil, false
 	}
+	w.Plan.Manifests = planned.Value() // an error that quotes a value of sensitive_fields is masked
 	change = &owned.Change{
 		Run: w.Data.Run, RecordedCluster: w.RecordedCluster, Memory: w.Memory, Creation: w.Creation,
 		Rank: kueue.Rank, DeletionRank: deletionRank, Send: w.send,

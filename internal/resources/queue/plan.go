@@ -95,9 +95,6 @@ func (p *planner) dryRun(ctx context.Context) {
 		p.warn(ctx)
 		p.warnOfFlavors(obsolete)
 	}
-	if p.Creating && p.Data.Defaults.CompactPlans {
-		p.Plan.Manifests = types.MapUnknown(types.StringType)
-	}
 }
 
 // preview validates the changed objects. It returns false if further checks would only report the same problem.

@@ -145,9 +145,6 @@ func (p *planner) dryRun(ctx context.Context) {
 func (p *planner) setComputed() {
 	p.Plan.Ref = p.Plan.ref()
 	p.setClassUnknown()
-	if p.Creating && p.Data.Configured() && p.Data.Defaults.CompactPlans {
-		p.Plan.Manifests = types.MapUnknown(types.StringType)
-	}
 	waits := p.Creating || p.resizes || p.PrivateState.Waiting
 	p.Plan.UID = p.UID(p.State.UID, waits || !p.Plan.Manifests.Equal(p.State.Manifests))
 	p.Plan.claimStatus = p.State.claimStatus

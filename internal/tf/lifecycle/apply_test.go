@@ -92,9 +92,11 @@ func TestFailedUpdateKeepsThePriorState(t *testing.T) {
 		w.SaveAs(ctx, w.Prior)
 		w.Diags.AddError("Rejected", "")
 	}})
-	resp := s.update(map[string]any{"size": "2"}, nil)
-	if errorSummary(t, resp.Diagnostics) != "Rejected" || s.text(resp.NewState, "size") != "1" {
-		t.Errorf("size %s, %v", s.text(resp.NewState, "size"), resp.Diagnostics)
+	moved := `{"from":"kubernetes_service"}` // the next plan must not replace the object either
+	resp := s.update(map[string]any{"size": "2"}, map[string]string{"moved": moved})
+	if errorSummary(t, resp.Diagnostics) != "Rejected" || s.text(resp.NewState, "size") != "1" ||
+		privateValue(t, resp.Private, "moved") != moved {
+		t.Errorf("size %s, %v, private state %s", s.text(resp.NewState, "size"), resp.Diagnostics, resp.Private)
 	}
 }
 

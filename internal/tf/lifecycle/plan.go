@@ -184,6 +184,9 @@ func (r *Resource[M, N]) ModifyPlan(
 	p.Diags.Append(commonOf(plan).unmatchedErrors(unmatched)...)
 	resp.RequiresReplace = append(resp.RequiresReplace, p.Replace...)
 	resp.Diagnostics.Append(mask(p.Diags, before, commonOf(plan).SensitiveValues)...)
+	if creating && r.data.Configured() && r.data.Defaults.CompactPlans {
+		commonOf(plan).omitManifests()
+	}
 	if !owned.Unchanged(plan, &proposed) {
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	}

@@ -127,6 +127,14 @@ func (c *Common) conceal(before ...types.Map) (unmatched []int, diags diag.Diagn
 	return unmatched, nil
 }
 
+// omitManifests makes manifests, and the values that it hides, unknown in a plan.
+func (c *Common) omitManifests() {
+	c.Manifests = types.MapUnknown(types.StringType)
+	if !c.SensitiveValues.IsNull() {
+		c.SensitiveValues = types.MapUnknown(types.StringType)
+	}
+}
+
 // sensitivePaths decodes sensitive_fields, and returns false if it is not fully known.
 func (c *Common) sensitivePaths() (paths []sensitive.Path, known bool) {
 	if c.SensitiveFields.IsUnknown() {

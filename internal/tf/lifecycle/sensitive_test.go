@@ -231,3 +231,53 @@ func TestHiddenValuesOfAnotherObjectAreAnError(t *testing.T) {
 		}
 	}
 }
+
+// Without manifests in the plan, the promises of sensitive_fields are the same.
+func TestSensitiveFieldsOfACompactPlan(t *testing.T) {
+	t.Parallel()
+	h := &hooks{
+		plan: func(p *planning) {
+			p.Plan.Manifests, p.Plan.UID = withArgument("canary"), types.StringUnknown()
+			p.Diags.AddWarning("Noted", "The server has said canary")
+		},
+		apply: func(_ context.Context, w *writing) {
+			w.Plan.Manifests = withArgument("canary")
+			w.Diags.AddError("Not applied", "canary")
+		},
+	}
+	for name, c := range map[string]struct {
+		fields  any
+		matched bool
+		hidden  bool // sensitive_values is unknown
+	}{
+		"no paths":             {nil, true, false},
+		"a path":               {secretPath("spec.args[1]"), true, true},
+		"a path without value": {secretPath("spec.arg"), false, true},
+	} {
+		s := inCluster(t, "a", h)
+		s.data.Defaults.CompactPlans = true
+		config := map[string]any{"name": "x", "sensitive_fields": c.fields}
+		planned := s.planned(nil, config, nil)
+		attributes := s.attributes(planned.PlannedState)
+		if attributes["manifests"] != any(tftypes.UnknownValue) ||
+			(attributes["sensitive_values"] == any(tftypes.UnknownValue)) != c.hidden {
+			t.Errorf("%s: %v", name, attributes)
+		}
+		if got := errorSummary(t, planned.Diagnostics); (got == "") != c.matched {
+			t.Errorf("%s: %v", name, planned.Diagnostics)
+		}
+		if c.fields == nil || !c.matched {
+			continue
+		}
+		applied, err := s.ApplyResourceChange(t.Context(), &tfprotov6.ApplyResourceChangeRequest{TypeName: "kt_thing",
+			PriorState: s.null(), PlannedState: planned.PlannedState, Config: s.value(config),
+			PlannedPrivate: planned.PlannedPrivate})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := s.outputs(planned.PlannedState, planned.Diagnostics) + s.outputs(s.null(), applied.Diagnostics)
+		if strings.Contains(out, "canary") || strings.Count(out, "(hidden)") != 2 {
+			t.Errorf("%s: shows %s", name, out)
+		}
+	}
+}

@@ -123,8 +123,10 @@ func (r *Resource[M, N]) Update(ctx context.Context, req resource.UpdateRequest,
 	defer func() { resp.Diagnostics = hidden.mask(resp.Diagnostics) }()
 	r.recoverMemory(memory, commonOf(state))
 	w.Creation.PerObject = true
-	resp.Diagnostics.Append(resp.Private.SetKey(ctx, movedKey, nil)...) // this apply takes the moved object over
 	r.Hooks.Apply(ctx, w)
+	if !resp.Diagnostics.HasError() { // this apply has taken the moved object over
+		resp.Diagnostics.Append(resp.Private.SetKey(ctx, movedKey, nil)...)
+	}
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, commonOf(plan).Identity())...)
 	w.Creation.Complete(r.data.Run)
 }

@@ -144,6 +144,7 @@ func TestApplyRemovesTheFieldsThatItOmits(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		others func(*testing.T, *testRun)
+		denies bool     // a webhook denies the removal of the annotation of the creation, as that of Knative does
 		kept   bool     // another client applies the field
 		sent   []string // requests besides the apply
 	}{
@@ -152,6 +153,10 @@ func TestApplyRemovesTheFieldsThatItOmits(t *testing.T) {
 			t.Helper()
 			r.Edit(t, mapPath+"a", "kubectl-edit", setData("k", "edited"))
 		}, sent: []string{"dry-run " + mapPath + "a", "patch " + mapPath + "a"}},
+		"another client edited them, and annotations stay": {others: func(t *testing.T, r *testRun) {
+			t.Helper()
+			r.Edit(t, mapPath+"a", "kubectl-edit", setData("k", "edited"))
+		}, denies: true, sent: []string{"dry-run " + mapPath + "a", "patch " + mapPath + "a"}},
 		"another client applies them": {others: func(t *testing.T, r *testRun) {
 			t.Helper()
 			r.Server.Apply(t, somebody, configMap("a", "k", "v"))
@@ -162,6 +167,9 @@ func TestApplyRemovesTheFieldsThatItOmits(t *testing.T) {
 			r, memory := newRun(t), Memory{}
 			r.mustCreate(t, memory, configMap("a", "k", "v", "l", "v"))
 			c.others(t, r)
+			if c.denies {
+				r.Intercept = deniesUnmarked
+			}
 			before := len(r.Requests("dry-run", "patch"))
 			if _, _, err := apply(t.Context(), r.Run, memory, configMap("a", "l", "w")); err != nil {
 				t.Fatal(err)
@@ -175,6 +183,23 @@ func TestApplyRemovesTheFieldsThatItOmits(t *testing.T) {
 				t.Errorf("requests %v, want %v", sent, c.sent)
 			}
 		})
+	}
+}
+
+// deniesUnmarked denies dry runs that remove the annotation of the creation.
+func deniesUnmarked(verb, _ string) kubetest.Fault {
+	if verb != "dry-run" {
+		return nil
+	}
+	return func(w http.ResponseWriter, execute func() *httptest.ResponseRecorder) {
+		response := execute()
+		if !strings.Contains(response.Body.String(), `"`+kube.CreationAnnotation+`":`) {
+			response = httptest.NewRecorder()
+			kubetest.StatusWith(http.StatusForbidden, metav1.StatusReasonForbidden, "annotation removed")(response, nil)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(response.Code)
+		_, _ = w.Write(response.Body.Bytes())
 	}
 }
 

@@ -50,6 +50,11 @@ type Entry struct {
 // recorded reports whether a response to the apply was received.
 func (e Entry) recorded() bool { return e.Set != nil }
 
+// complete reports whether Set contains all fields that were ours after the last apply.
+func (e Entry) complete() bool {
+	return e.recorded() && !e.Assumed && !e.Adopted && string(e.Set) != "{}"
+}
+
 // Expect records that the creation may have created an object, although no response was received.
 func (m Memory) Expect(key string, creation *Creation) {
 	m[key] = Entry{Creation: creation.identity()}
@@ -221,7 +226,12 @@ func (m Memory) Refresh(key string, inState, live *unstructured.Unstructured) (R
 				Creation: kube.MarkedCreation(live)}
 		}
 	}
+	var gained []fields.Change
+	if ok && m[key].complete() {
+		applied, gained = applied.WithGained(live, kube.Manager, kube.CreationFields())
+	}
 	doc, changes := applied.Drift(manifest.WithTypedZeros(applied.Object, live), kube.Manager)
+	changes = append(gained, changes...)
 	out := Refreshed{Object: &unstructured.Unstructured{Object: doc}, Changes: changes}
 	entry := m[key]
 	if len(changes) == 0 && entry.Sent == nil {

@@ -262,6 +262,8 @@ func DriftWarning(ref kube.Ref, found Refreshed) diag.Diagnostics {
 			line += "removed (Kubernetes does not record who removes a field)"
 		case change.Reordered:
 			line += "reordered (Kubernetes does not record who moves list items)"
+		case change.Gained:
+			line += "added"
 		case change.Added && change.Manager == "":
 			line += "added, in conflict with the applied field"
 		case change.Added:

@@ -78,7 +78,7 @@ func claimRemovedFields(
 		return err
 	}
 	return ClaimRemovedFields(ctx, cluster, memory, ref, key, live,
-		func() (*unstructured.Unstructured, error) { return cluster.DryRun(ctx, sent) })
+		func() (*unstructured.Unstructured, error) { return cluster.DryRun(ctx, memory.Marked(key, sent)) })
 }
 
 // TakeOver makes us the only owner of the fields that we applied to an object of somebody else, so that a later
