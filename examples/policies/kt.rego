@@ -41,13 +41,40 @@ pods contains {"address": found.address, "key": found.key, "labels": labels, "sp
 	)
 }
 
+# The pod of a tensor server, whose object has the fields of the container in its spec, and others of the pod in override.
+pods contains {"address": found.address, "key": found.key, "labels": labels, "spec": spec} if {
+	some found in objects
+	found.content.kind == "Compute"
+	labels := object.union(
+		object.get(found.content, ["metadata", "labels"], {}),
+		object.get(found.content, ["spec", "labels"], {}),
+	)
+	override := object.get(found.content, ["spec", "override"], {})
+	others := object.get(override, "containers", [])
+	requests := {"name": "server", "resources": {"requests": object.get(found.content, ["spec", "resources"], {})}}
+	server := object.union_n(array.concat(
+		[container | some container in others; container.name == "server"],
+		[object.filter(found.content.spec, ["image"]), requests],
+	))
+	spec := object.union(override, {"containers": array.concat(
+		[server],
+		[container | some container in others; container.name != "server"],
+	)})
+}
+
 containers(pod) := array.concat(pod.spec.containers, object.get(pod.spec, "initContainers", []))
+
+# The containers that run as long as the pod: init containers that are always restarted are sidecars.
+lasting_containers(pod) := array.concat(
+	pod.spec.containers,
+	[container | some container in object.get(pod.spec, "initContainers", []); container.restartPolicy == "Always"],
+)
 
 requests_gpus(pod) if {
 	some container in containers(pod)
 	some section in ["requests", "limits"]
 	some resource, _ in container.resources[section]
-	regex.match(`/(gpu|mig-)`, resource)
+	regex.match(`/(gpu|mig-)|^gpu\.intel\.com/(i915|xe)$`, resource)
 }
 
 has_fixed_version(image) if contains(image, "@")
@@ -71,11 +98,19 @@ shares_host(pod) if {
 	container.securityContext.privileged
 }
 
-deny contains message(pod, "requests GPUs and is in no queue. Set queue_name.") if {
+deny contains message(pod, sprintf("requests GPUs and is in no queue. %s", [next_step(pod)])) if {
 	some pod in pods
 	requests_gpus(pod)
 	count(queue_labels & object.keys(pod.labels)) == 0
 }
+
+next_step(pod) := "Set queue_name." if not is_tensor_server(pod)
+
+next_step(pod) := "Tensor servers have no queue_name. Use another runtime, or except them from this policy." if {
+	is_tensor_server(pod)
+}
+
+is_tensor_server(pod) if startswith(pod.key, "Compute/")
 
 deny contains message(pod, sprintf("has an image without a fixed version: %s. Set a tag or a digest.", [image])) if {
 	some pod in pods
@@ -86,7 +121,7 @@ deny contains message(pod, sprintf("has an image without a fixed version: %s. Se
 
 deny contains message(pod, sprintf("has a container %s that requests no %s.", [container.name, resource])) if {
 	some pod in pods
-	some container in pod.spec.containers
+	some container in lasting_containers(pod)
 	requests := object.get(container, ["resources", "requests"], {})
 	limits := object.get(container, ["resources", "limits"], {})
 	some resource in (required_requests - (object.keys(requests) | object.keys(limits)))

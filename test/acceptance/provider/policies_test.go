@@ -26,6 +26,9 @@ func TestPoliciesCheckTheObjectsOfAPlan(t *testing.T) {
   queue_name = "team"`, passed},
 		"GPUs without a queue": {"", "cpus = 1\n memory = \"1Gi\"\n gpus = 1\n image = \"server:1.0\"",
 			"kt_compute.trainer: Deployment/NAMESPACE/trainer requests GPUs and is in no queue."},
+		"a tensor server with GPUs": {"", "runtime = \"skytorch\"\n cpus = 1\n memory = \"1Gi\"\n gpus = 1\n" +
+			"image = \"server:1.0\"",
+			"kt_compute.trainer: Compute/NAMESPACE/trainer requests GPUs and is in no queue."},
 		"no memory": {"", "cpus = 1\n image = \"server:1.0\"", "that requests no memory."},
 		"no tag": {"", "cpus = 1\n memory = \"1Gi\"\n image = \"server\"",
 			"has an image without a fixed version: server."},
