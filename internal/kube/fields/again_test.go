@@ -100,7 +100,8 @@ func TestGainedFieldsAreThoseOfALaterApply(t *testing.T) {
 		"a map that has become atomic": {set: `{"f:b":{"f:c":{}}}`, owned: `{"f:b":{}}`,
 			sent: map[string]any{"b": map[string]any{"c": "1"}}, live: map[string]any{"b": map[string]any{"c": "1"}}},
 		"a field with another change": {set: `{"f:a":{}}`, owned: `{"f:a":{},"f:b":{}}`,
-			sent: map[string]any{"a": "1"}, live: map[string]any{"a": "9", "b": "2"}, gained: []string{"b"}, changes: 1},
+			sent: map[string]any{"a": "1"}, live: map[string]any{"a": "9", "b": "2"},
+			gained: []string{"b"}, changes: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

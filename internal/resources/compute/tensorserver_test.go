@@ -14,6 +14,7 @@ import (
 func TestObjectsOfAReplacedComputeAreDeletedWithIt(t *testing.T) {
 	t.Parallel()
 	knative := owned.Memory{"Service/ml/x": {UID: "k"}}
+	const serving = "serving.knative.dev"
 	route := func(name, group string, uid apitypes.UID) *metav1.OwnerReference {
 		return &metav1.OwnerReference{APIVersion: group + "/v1", Kind: "Route", Name: name, UID: uid}
 	}
@@ -23,15 +24,16 @@ func TestObjectsOfAReplacedComputeAreDeletedWithIt(t *testing.T) {
 		owner    *metav1.OwnerReference
 		want     bool
 	}{
-		"nothing is replaced":          {owned.Memory{}, "s", nil, false},
-		"the replaced object":          {owned.Memory{"Service/ml/x": {UID: "s"}}, "s", nil, true},
-		"an object without an owner":   {knative, "s", nil, false},
-		"of the replaced object":       {knative, "s", route("x", "example.com", "k"), true},
-		"of its Route":                 {knative, "s", route("x", "serving.knative.dev", "r"), true},
-		"of another Route":             {knative, "s", route("x-2", "serving.knative.dev", "r"), false},
-		"of a Route of another group":  {knative, "s", route("x", "example.com", "r"), false},
-		"of the Route of another kind": {owned.Memory{"Deployment/ml/x": {UID: "k"}}, "s", route("x", "apps", "r"), false},
-		"of an unknown one":            {owned.Memory{"Service/ml/x": {}}, "", route("x", "serving.knative.dev", ""), false},
+		"nothing is replaced":         {owned.Memory{}, "s", nil, false},
+		"the replaced object":         {owned.Memory{"Service/ml/x": {UID: "s"}}, "s", nil, true},
+		"an object without an owner":  {knative, "s", nil, false},
+		"of the replaced object":      {knative, "s", route("x", "example.com", "k"), true},
+		"of its Route":                {knative, "s", route("x", serving, "r"), true},
+		"of another Route":            {knative, "s", route("x-2", serving, "r"), false},
+		"of a Route of another group": {knative, "s", route("x", "example.com", "r"), false},
+		"of the Route of another kind": {owned.Memory{"Deployment/ml/x": {UID: "k"}}, "s", route("x", serving, "r"),
+			false},
+		"of an unknown one": {owned.Memory{"Service/ml/x": {}}, "", route("x", serving, ""), false},
 	} {
 		live := &unstructured.Unstructured{Object: map[string]any{}}
 		live.SetNamespace("ml")
