@@ -221,8 +221,8 @@ func (e *Endpoint) fromService(service *corev1.Service) {
 }
 
 // serverPort returns the port of a Service for the server of the compute, or a zero port of a Service without ports. In
-// a Service that was rendered for a compute, it has a fixed number, and the other ports may use any protocol. In others,
-// it is the first port that uses gRPC, or else the first one.
+// a Service that was rendered for a compute, it has a fixed number, and the other ports may use any protocol. In
+// others, it is the first port that uses gRPC, or else the first one.
 func serverPort(service *corev1.Service) corev1.ServicePort {
 	ports, i := service.Spec.Ports, -1
 	if service.Labels[kind.TemplateLabel] != "" {

@@ -328,7 +328,7 @@ func TestMissingPermissionAndAdmissionAreDistinguishedByAnAccessReview(t *testin
 		class   Class
 		nothing bool // is asked
 	}{
-		"no permission to patch":  {apply, map[string]bool{"patch": false, "create": true}, forbidden, Denied, false},
+		"no permission to patch": {apply, map[string]bool{"patch": false, "create": true}, forbidden, Denied, false},
 		"permission, so admission rejected it": {apply, map[string]bool{"patch": true, "create": true}, forbidden,
 			Refused, false},
 		"no permission to get":                   {get, map[string]bool{"get": false}, forbidden, Denied, true},

@@ -202,8 +202,8 @@ func badModes() []badInput {
 		{name: "negative replicas with a manifest", config: withYAML(statefulSet, `"replicas": -1`), at: "replicas",
 			text: "must be between 0 and 2147483647, got: -1"},
 		{name: "job of no pods", config: `{"command": ["train"], "job": {}, "replicas": 0}`, at: "replicas",
-			text: "replicas is 0, but a Job of no pods is complete at once: set at least 1. To run none, set suspend = " +
-				"true."},
+			text: "replicas is 0, but a Job of no pods is complete at once: set at least 1. To run none, set " +
+				"suspend = true."},
 		{name: "Job of no pods", config: withYAML(job, `"replicas": 0`), at: "replicas",
 			text: "replicas requests 0 pods, but the Job in manifest has at least 1: use a larger number, or set " +
 				"suspend = true."},

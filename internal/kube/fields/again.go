@@ -108,7 +108,7 @@ func eachUnknown(at fieldpath.Path, fieldsV1 map[string]any, set *fieldpath.Set,
 			continue // of a newer server
 		}
 		inner, _ := value.(map[string]any)
-		path := append(at, pe)
+		path := append(at, pe) //nolint:gocritic // the next one overwrites it, so visit copies it
 		if _, member := inner["."]; (member || len(inner) == 0) && !set.Members.Has(pe) {
 			visit(path)
 		}
