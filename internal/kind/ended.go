@@ -13,6 +13,9 @@ func Ended(workload map[string]any) bool {
 // NeedsNewRun reports whether only a new object can run the pods of a planned workload: the live one has ended, has
 // other numbers of pods, and fewer of them have succeeded.
 func NeedsNewRun(of *Workload, planned, live map[string]any) bool {
+	if !of.Ends { // nor do the groups of a kind that is not in the table have numbers
+		return false
+	}
 	groups := of.Groups(planned)
 	differs := func(path []string) bool {
 		number, set := NumberAt(planned, path)
@@ -24,7 +27,7 @@ func NeedsNewRun(of *Workload, planned, live map[string]any) bool {
 	if !set {
 		wanted = PodCount(planned, groups)
 	}
-	return of.Ends && changes && Ended(live) && succeeded(live) < wanted
+	return changes && Ended(live) && succeeded(live) < wanted
 }
 
 // succeeded returns the number of pods of a Job or training job that have succeeded. The training operator also counts

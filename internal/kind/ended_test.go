@@ -3,6 +3,7 @@ package kind_test
 import (
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -58,5 +59,15 @@ func TestEndedWorkloadIsReplacedToRunMorePods(t *testing.T) {
 				t.Errorf("replaced %t, want %t", got, test.want)
 			}
 		})
+	}
+}
+
+func TestWorkloadOfAnotherKindNeedsNoNewRun(t *testing.T) {
+	t.Parallel()
+	object := map[string]any{"spec": map[string]any{"completions": int64(2)},
+		"status": map[string]any{"conditions": []any{map[string]any{"type": "Complete", "status": "True"}}}}
+	of := kind.WorkloadOf(schema.GroupKind{Group: "example.com", Kind: "Fleet"})
+	if kind.NeedsNewRun(of, object, object) {
+		t.Error("a kind that is not in the table needs a new run")
 	}
 }
