@@ -62,9 +62,7 @@ func (t *target) source() podstream.Source {
 }
 
 // owns reports whether a pod with the labels of those of the compute is one of them.
-func (t *target) owns(pod *corev1.Pod) bool {
-	return t.workload == nil || kind.Controls(t.workload, pod)
-}
+func (t *target) owns(pod *corev1.Pod) bool { return kind.Controls(t.workload, pod) }
 
 // explain returns the detail of a refusal.
 func explain(why, instead string) string {

@@ -38,8 +38,12 @@ func PodLabels(workload *unstructured.Unstructured) map[string]string {
 }
 
 // Controls reports whether a workload, or its ReplicaSet, controls a pod that has the labels of its pods, which others
-// may have too. A Pod controls itself. It returns true for kinds with other objects between them and their pods.
+// may have too. A Pod controls itself. It returns true for kinds with other objects between them and their pods, and
+// without a workload, which is nil then.
 func Controls(workload *unstructured.Unstructured, pod metav1.Object) bool {
+	if workload == nil {
+		return true
+	}
 	of := workload.GroupVersionKind().GroupKind()
 	controller := metav1.GetControllerOf(pod)
 	switch w := WorkloadOf(of); {

@@ -28,7 +28,7 @@ type Source struct {
 func (s Source) Pods(ctx context.Context, c *kube.Cluster) ([]*corev1.Pod, error) {
 	pods, err := kube.Pods(ctx, c, s.Namespace, s.Labels)
 	pods = slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
-		return s.Pod != "" && s.Pod != pod.Name || s.Workload != nil && !kind.Controls(s.Workload, pod)
+		return s.Pod != "" && s.Pod != pod.Name || !kind.Controls(s.Workload, pod)
 	})
 	if s.Workload == nil || len(pods) == 0 || s.Workload.GroupVersionKind().GroupKind() != kind.CronJob().GroupKind() {
 		return pods, err

@@ -71,9 +71,7 @@ func target(ctx context.Context, c *kube.Cluster, b Backend) (*corev1.Pod, error
 
 // Own returns those of the pods with the labels of the backend that belong to its workload. It changes the slice.
 func (b Backend) Own(pods []*corev1.Pod) []*corev1.Pod {
-	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
-		return b.Workload != nil && !kind.Controls(b.Workload, pod)
-	})
+	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool { return !kind.Controls(b.Workload, pod) })
 }
 
 // FirstReady returns the first pod that is [Ready], or nil.

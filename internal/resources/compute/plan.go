@@ -258,8 +258,11 @@ func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructu
 
 // needsNewRun reports whether a planned object is a workload that has ended, and only a new one runs its pods.
 func (p *planner) needsNewRun(ctx context.Context, obj *unstructured.Unstructured) bool {
+	if roleOf(obj) != manifest.RoleWorkload {
+		return false
+	}
 	ref, err := p.Data.Cluster.Discovery.RefOf(ctx, obj)
-	if err != nil || roleOf(obj) != manifest.RoleWorkload {
+	if err != nil {
 		return false
 	}
 	live, err := p.Data.Cluster.Store.Get(ctx, ref) // otherwise the dry run fails with the same error
