@@ -92,6 +92,7 @@ func TestFirstSaveEndsTheClaimOfACreation(t *testing.T) {
 		if err := w.Creation.Claim(w.Data.Run, ref, func() error { return nil }); err != nil {
 			t.Error(err)
 		}
+		w.Creation.Created(ref, nil)
 		complete(w)
 		claimed = append(claimed, w.Data.Run.Claimed(ref))
 		w.Save(ctx)

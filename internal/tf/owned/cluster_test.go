@@ -158,6 +158,7 @@ func TestCreatedResourceIsRecordedWithItsCluster(t *testing.T) {
 	if _, err := one.LookUp(t.Context(), r.Run, ref); err != nil {
 		t.Fatal(err)
 	}
+	one.Created(ref, nil)
 	if diags := RecordCreated(t.Context(), r.data(), one, state); len(diags) > 0 {
 		t.Fatal(diags)
 	}

@@ -32,8 +32,9 @@ func Create(
 	}
 	switch {
 	case err == nil:
-		creation.created = append(creation.created, created{ref: ref, live: live})
+		creation.Created(ref, live)
 	case kube.OutcomeUnknown(err):
+		creation.Created(ref, nil)
 		memory.Expect(manifest.Key(obj), creation)
 	default:
 		err = creation.explainRejection(ctx, r, ref, err)
@@ -50,11 +51,11 @@ func CreateSecret(
 		apply = r.Cluster.ApplyNew
 	}
 	live, err := apply(ctx, creation.Mark(secret))
-	if err != nil {
+	if err != nil && !kube.OutcomeUnknown(err) {
 		return nil, creation.explainRejection(ctx, r, ref, err)
 	}
-	creation.created = append(creation.created, created{ref: ref, live: live})
-	return live, nil
+	creation.Created(ref, live)
+	return live, err
 }
 
 // LookUp claims the object of a creation for this run, and returns the live object with that name, or nil.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -217,6 +218,54 @@ func TestLookUpFindsExistingObjectsAndClaimsAll(t *testing.T) {
 		if _, failed := errors.AsType[*run.CreationFailedError](err); !failed {
 			t.Errorf("%s may be deleted after the failed creation: %v", name, err)
 		}
+	}
+}
+
+// Another resource of the run deletes an object that this one should have adopted.
+func TestOnlyObjectsThatAnApplyReachedAreNotDeleted(t *testing.T) {
+	t.Parallel()
+	lost := kubetest.HangUp(true, true)
+	rejected := kubetest.Status(http.StatusUnprocessableEntity, "Invalid")
+	for name, c := range map[string]struct {
+		fault kubetest.Fault // for the second object
+		ours  []string       // objects that now belong to the adopting resource
+	}{
+		"all were applied":            {nil, []string{"a", "b", "c"}},
+		"the outcome of b is unknown": {lost, []string{"a", "b"}},
+		"the server rejects b":        {rejected, []string{"a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, memory := newRun(t), Memory{}
+			one := &Creation{Type: "kt_thing", ID: "ml/x", Adopt: true, PerObject: true}
+			all := []*unstructured.Unstructured{configMap("a"), configMap("b"), configMap("c")}
+			for _, obj := range all {
+				r.Apply(t, kube.Manager, obj)
+				if err := PrepareCreate(t.Context(), r.Run, one, obj, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r.Intercept = func(verb, path string) kubetest.Fault {
+				if verb == "apply" && strings.HasSuffix(path, "/b") {
+					return c.fault
+				}
+				return nil
+			}
+			for _, obj := range all {
+				if _, _, err := Create(t.Context(), r.Run, memory, one, obj); err != nil {
+					break
+				}
+			}
+			one.Complete(r.Run)
+			for _, obj := range all {
+				ours := slices.Contains(c.ours, obj.GetName())
+				deleted, err := r.DeleteUnlessClaimed(t.Context(), refOf(t, obj), func() error { return nil })
+				_, failed := errors.AsType[*run.CreationFailedError](err)
+				if deleted || failed == ours {
+					t.Errorf("%s: deleted %t, error %v", obj.GetName(), deleted, err)
+				}
+			}
+		})
 	}
 }
 

@@ -3,6 +3,7 @@ package owned
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -39,17 +40,17 @@ type Creation struct {
 	PerObject bool
 
 	id        string
-	pastFirst bool // the first object has been admitted
-	resumed   bool // the first object is from an interrupted run
-	marked    bool // the first object has been marked
-	created   []created
+	pastFirst bool      // the first object has been admitted
+	resumed   bool      // the first object is from an interrupted run
+	marked    bool      // the first object has been marked
+	created   []created // objects of the resource in the cluster
 	claimed   []kube.Ref
 	missing   []string // by Ref.Key: LookUp found no object with that name
 }
 
 type created struct {
 	ref  kube.Ref
-	live *unstructured.Unstructured
+	live *unstructured.Unstructured // nil if the outcome is unknown
 }
 
 // Admit returns an error if live cannot become an object of the resource. live is nil if the object does not exist.
@@ -143,9 +144,16 @@ func (c *Creation) Claim(r *run.Run, ref kube.Ref, look func() error) error {
 // End ends the claims of a creation that is not in state. It does nothing after [RecordCreated] or Complete.
 func (c *Creation) End(r *run.Run) { c.endClaims(r, false) }
 
+// Created records that the resource has an object. live is nil if it is unknown whether the object was created.
+func (c *Creation) Created(ref kube.Ref, live *unstructured.Unstructured) {
+	c.created = append(c.created, created{ref: ref, live: live})
+}
+
+// endClaims ends all claims. Objects that a failed apply did not reach are in no state, whether the resource is or not.
 func (c *Creation) endClaims(r *run.Run, inState bool) {
 	for _, ref := range c.claimed {
-		r.EndClaim(ref, inState)
+		has := slices.ContainsFunc(c.created, func(one created) bool { return one.ref.Key() == ref.Key() })
+		r.EndClaim(ref, inState && has)
 	}
 }
 
@@ -154,7 +162,9 @@ func (c *Creation) Complete(r *run.Run) {
 	r.Planned(c.resource()).Executed()
 	c.endClaims(r, true)
 	for _, one := range c.created {
-		r.Complete(one.ref, one.live)
+		if one.live != nil {
+			r.Complete(one.ref, one.live)
+		}
 	}
 }
 

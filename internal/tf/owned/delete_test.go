@@ -70,6 +70,7 @@ func TestOnlyTheObjectInStateIsDeleted(t *testing.T) {
 			if _, err := one.LookUp(t.Context(), r.Run, refOf(t, configMap("a"))); err != nil {
 				t.Fatal(err)
 			}
+			one.Created(refOf(t, configMap("a")), nil)
 			one.Complete(r.Run)
 		}, left: true},
 	} {
