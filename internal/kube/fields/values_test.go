@@ -157,7 +157,7 @@ func TestQuantitiesAreComparedByTheirAmount(t *testing.T) {
 	for field, want := range map[string]bool{
 		"resources.requests.cpu": true, "resources.limits.cpu": true, "minResources.cpu": true, "capacity.cpu": true,
 		"overhead.cpu": true, "emptyDir.sizeLimit": true, "resourceFieldRef.divisor": true, "labels.cpu": false,
-		"emptyDir.path": false, "spec.limits.version": false, "data.sizeLimit": false,
+		"emptyDir.path": false, "emptyDir.divisor": false, "spec.limits.version": false, "data.sizeLimit": false,
 	} {
 		at := location{}
 		for name := range strings.SplitSeq(field, ".") {

@@ -180,3 +180,33 @@ func TestEventsAreOrderedByTheirLastOccurrence(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestFailureOfAPodIsThatOfItsMainContainer(t *testing.T) {
+	t.Parallel()
+	always := corev1.ContainerRestartPolicyAlways
+	p := &corev1.Pod{Spec: corev1.PodSpec{
+		InitContainers: []corev1.Container{{Name: "proxy", RestartPolicy: &always}},
+		Containers:     []corev1.Container{{Name: "logs"}, {Name: "kubetorch"}},
+	}}
+	ended := func(name string, code int32) corev1.ContainerStatus {
+		return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{ExitCode: code},
+		}}
+	}
+	for _, c := range []struct {
+		proxy, logs, main int32
+		want              string
+	}{
+		{1, 1, 1, "kubetorch"}, {1, 1, 0, "logs"}, {1, 0, 0, "proxy"}, {0, 0, 0, ""},
+	} {
+		p.Status.InitContainerStatuses = []corev1.ContainerStatus{ended("proxy", c.proxy)}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{ended("logs", c.logs), ended("kubetorch", c.main)}
+		got := ""
+		if status := failedContainer(p); status != nil {
+			got = status.Name
+		}
+		if got != c.want {
+			t.Errorf("exit codes %+v: %q, want %q", c, got, c.want)
+		}
+	}
+}

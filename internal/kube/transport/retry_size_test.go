@@ -48,7 +48,7 @@ func TestNumberOfValuesOfGenuineObjects(t *testing.T) {
 func TestSizeOfMessagesOfAWatchIsLimited(t *testing.T) {
 	t.Parallel()
 	const limit = 1 << 20
-	line := append(bytes.Repeat([]byte{'a'}, limit-1), '\n')
+	line := append(bytes.Repeat([]byte{'a'}, limit), '\n') // its end is no part of the message
 	for name, test := range map[string]struct {
 		body   io.Reader
 		limit  int
