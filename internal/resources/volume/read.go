@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -68,9 +69,8 @@ func (r reader) updateStatus(ref kube.Ref, live *unstructured.Unstructured) {
 	if deletedAt := live.GetDeletionTimestamp(); deletedAt != nil {
 		nextStep := ""
 		if volume != "" {
-			nextStep = fmt.Sprintf("\n\nNext step: To keep its data, retain the PersistentVolume now:\n"+
-				"  kubectl patch persistentvolume %s -p '{\"spec\":{\"persistentVolumeReclaimPolicy\":\"Retain\"}}'",
-				volume)
+			nextStep = "\n\nNext step: To keep its data, retain the PersistentVolume now:\n  " + ready.Kubectl("",
+				"patch", "persistentvolume", volume, "-p", `{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`)
 		}
 		r.Diags.AddWarning(ref.String()+" is being deleted",
 			fmt.Sprintf("Its deletion began at %s and cannot be undone. It is deleted "+

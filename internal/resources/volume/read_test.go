@@ -76,16 +76,20 @@ func TestVolumeNameIsNullIfKubernetesSelectedTheVolume(t *testing.T) {
 
 func TestPossibleLossOfDataIsReported(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ old, replacement, message string }{
-		"lost": {"phase: Bound", "phase: Lost", "PersistentVolumeClaim ml/data has lost its volume"},
-		"being deleted": {"uid: u-1", `uid: u-1, deletionTimestamp: "2026-01-02T03:04:05Z"`,
-			"kubectl patch persistentvolume pv-1"},
-		"not bound": {"volumeName: pv-1,", "", ""},
+	const deleted = `uid: u-1, deletionTimestamp: "2026-01-02T03:04:05Z"`
+	for name, c := range map[string]struct{ old, replacement, volume, message string }{
+		"lost":          {"phase: Bound", "phase: Lost", "pv-1", "PersistentVolumeClaim ml/data has lost its volume"},
+		"being deleted": {"uid: u-1", deleted, "pv-1", "kubectl patch persistentvolume pv-1 -p '{"},
+		// Kubernetes does not validate the name, and whoever may edit the claim can set it.
+		"being deleted, with a command as its volume": {"uid: u-1", deleted, `"x;reboot"`,
+			"kubectl patch persistentvolume 'x;reboot' -p '{"},
+		"not bound": {"volumeName: pv-1,", "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			live := &unstructured.Unstructured{}
 			text := strings.Replace(boundClaim, c.old, c.replacement, 1)
+			text = strings.Replace(text, "volumeName: pv-1", "volumeName: "+c.volume, 1)
 			if err := yaml.Unmarshal([]byte(text), &live.Object); err != nil {
 				t.Fatal(err)
 			}
