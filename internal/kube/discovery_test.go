@@ -279,7 +279,7 @@ func TestMissingKindErrorNamesTheProductToInstall(t *testing.T) {
 		{row("jobset.x-k8s.io", "JobSet"), []string{"Install JobSet", "CRD jobsets.jobset.x-k8s.io", "v1alpha2"}},
 		{kind.KubetorchWorkload(), []string{"Kubetorch's Helm chart", "CRD kubetorchworkloads.kubetorch.com"}},
 		{kind.Deployment(), []string{"not the address of an API server",
-			"kubectl api-resources | grep -i deployment"}},
+			"kubectl api-resources --api-group=apps"}},
 	} {
 		err := Wrap("apply", Ref{Kind: test.kind, Namespace: "ml", Name: "a"},
 			statusError(http.StatusNotFound, metav1.StatusReasonNotFound,

@@ -42,10 +42,7 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 		return fmt.Sprintf("Namespace %q does not exist", namespace), cause
 	case KindMissing:
 		cause.Hint = toInstall(kind)
-		cause.Command = "kubectl api-resources | grep -i " + strings.ToLower(kind.Kind)
-		if kind.Custom() {
-			cause.Command = "kubectl api-resources --api-group=" + kind.Group
-		}
+		cause.Command = ready.Kubectl("", "api-resources", "--api-group="+kind.Group)
 		return "The cluster does not serve " + kind.Word(), cause
 	case Unauthorized:
 		cause.Hint = "Renew the token or certificate. It is missing, invalid or expired."
