@@ -44,7 +44,7 @@ type Claim struct {
 // Render returns the PersistentVolumeClaim, normalized. The error has the type [manifest.Errors]: every problem with
 // its attribute.
 func Render(c Claim) (*unstructured.Unstructured, error) {
-	if errs := conflicts(c); len(errs) > 0 {
+	if errs := Validate(c); len(errs) > 0 {
 		return nil, errs
 	}
 	spec := map[string]any{
@@ -77,8 +77,8 @@ func reservedAnnotations(c Claim) map[string]string {
 	return map[string]string{MountPathAnnotation: c.MountPath}
 }
 
-// conflicts rejects labels and annotations that differ from reserved ones.
-func conflicts(c Claim) manifest.Errors {
+// Validate rejects labels and annotations that differ from reserved ones.
+func Validate(c Claim) manifest.Errors {
 	var errs manifest.Errors
 	reasonFor := func(key string) (string, []manifest.Path) {
 		return map[string]string{

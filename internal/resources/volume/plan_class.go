@@ -40,7 +40,7 @@ func firstSet(configured, otherwise types.String) types.String {
 
 // newClass returns the storage class of a new claim. It is unknown if it cannot be selected yet. The apply may select
 // another class if the same run has installed a driver or marked another class as the default. Therefore the selected
-// class is used for the dry run, but unknown in the plan; see setClassUnknown.
+// class is used for the dry run, but unknown in the plan; see setComputed.
 func (p *planner) newClass(ctx context.Context) types.String {
 	configured := p.Config.StorageClass
 	switch {
@@ -81,13 +81,6 @@ func (p *planner) newClass(ctx context.Context) types.String {
 	p.Diags.AddAttributeWarning(path.Root("storage_class"), summary,
 		detail+"\n\nThe plan continues, because the same run may create a class before the volume.")
 	return types.StringUnknown()
-}
-
-// setClassUnknown marks a class that is selected at apply as unknown.
-func (p *planner) setClassUnknown() {
-	if p.selectsAtApply {
-		p.Plan.StorageClass, p.Plan.Manifests = types.StringUnknown(), types.MapUnknown(types.StringType)
-	}
 }
 
 // selectClass selects the storage class that is unknown in the plan. It is null without permission to list classes,
