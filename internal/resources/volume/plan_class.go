@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
@@ -17,10 +18,8 @@ import (
 // setImmutable sets the attributes that only a new claim can get: from the configuration, from the existing claim,
 // or from the defaults.
 func (p *planner) setImmutable(ctx context.Context) {
-	before := model{AccessMode: types.StringValue(claim.DefaultAccessMode), VolumeName: types.StringNull()}
-	if p.before != nil {
-		before = *p.before
-	}
+	before := ptr.Deref(p.before,
+		model{AccessMode: types.StringValue(claim.DefaultAccessMode), VolumeName: types.StringNull()})
 	p.Plan.AccessMode = firstSet(p.Config.AccessMode, before.AccessMode)
 	p.Plan.VolumeName = firstSet(p.Config.VolumeName, before.VolumeName)
 	if p.before != nil {
