@@ -72,7 +72,9 @@ func first(matches func(*Kind) bool, lists ...[]Kind) (Kind, bool) {
 
 // Of returns a kind that the provider writes, of any version.
 func Of(of schema.GroupKind) (Kind, bool) {
-	return first(func(k *Kind) bool { return k.Kind == of.Kind && k.Group == of.Group && k.Version != "" }, table, others)
+	return first(func(k *Kind) bool {
+		return k.Kind == of.Kind && k.Group == of.Group && k.Version != ""
+	}, table, others)
 }
 
 // WorkloadOf describes how objects of a kind run their pods. It returns an empty

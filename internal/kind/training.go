@@ -27,8 +27,8 @@ type training struct {
 	specs   string
 	primary []string
 	// The other fields describe what the operator does if a running pod is deleted, which it counts as failed
-	// (UpdateJobReplicaStatuses in pkg/core/status.go and UpdateJobStatus of each kind in pkg/controller.v1; the jobs of
-	// release 1.9 failed as described).
+	// (UpdateJobReplicaStatuses in pkg/core/status.go and UpdateJobStatus of each kind in pkg/controller.v1; the jobs
+	// of release 1.9 failed as described).
 	absent corev1.RestartPolicy // restart policy of a role without one
 	// fails reports whether the job fails with a deleted pod of a role with a restart policy.
 	fails func(workload map[string]any, role, policy string) bool

@@ -48,8 +48,9 @@ func TestNoComputeIsIdleIfItsPodsCannotBeListed(t *testing.T) {
 	} {
 		var listed int
 		var undecided bool
-		s := search{Query: &lifecycle.Query{Cluster: cluster, Namespace: "ml"}, filter: filter{Idle: types.BoolPointerValue(c.idle)},
-			seen: map[string]bool{}, yield: func(_ lifecycle.Item, err error) bool {
+		s := search{Query: &lifecycle.Query{Cluster: cluster, Namespace: "ml"},
+			filter: filter{Idle: types.BoolPointerValue(c.idle)}, seen: map[string]bool{},
+			yield: func(_ lifecycle.Item, err error) bool {
 				if err == nil {
 					listed++
 				}
