@@ -29,26 +29,24 @@ func (g Group) Count(workload map[string]any) int64 {
 
 // NumberIn returns the number at Number, or Absent.
 func (g Group) NumberIn(workload map[string]any) int64 {
-	if n, ok := NumberAt(workload, g.Number); ok {
-		return n
-	}
-	return g.Absent
+	return numberOr(workload, g.Number, g.Absent)
 }
 
 // SetCount returns the number at Sets.
 func (g Group) SetCount(workload map[string]any) int64 {
-	if sets, ok := NumberAt(workload, g.Sets); ok {
-		return sets
-	}
-	return 1
+	return numberOr(workload, g.Sets, 1)
 }
 
 // Minimum returns the smallest allowed number.
 func (g Group) Minimum(workload map[string]any) int64 {
-	if least, ok := NumberAt(workload, g.Least); ok {
-		return least
+	return numberOr(workload, g.Least, g.AtLeast)
+}
+
+func numberOr(workload map[string]any, path []string, absent int64) int64 {
+	if n, ok := NumberAt(workload, path); ok {
+		return n
 	}
-	return g.AtLeast
+	return absent
 }
 
 // Numbers returns the paths of the fields that determine the number of pods; nil

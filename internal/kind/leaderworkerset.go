@@ -40,17 +40,16 @@ func lwsTemplate(field string) []string { return []string{"spec", "leaderWorkerT
 // leaderWorkerGroups returns the leaders, with a separate template or that of the
 // workers, and the workers. The size of a group includes both.
 func leaderWorkerGroups(workload map[string]any) []Group {
-	replicas := []string{"spec", "replicas"}
 	leader, _ := Find(workload, lwsTemplate("leaderTemplate"))
 	worker := Group{
-		Template: lwsTemplate("workerTemplate"), Number: lwsTemplate("size"), Absent: 1, AtLeast: 1, Sets: replicas,
-		Scaled: true,
+		Template: lwsTemplate("workerTemplate"), Number: lwsTemplate("size"), Absent: 1, AtLeast: 1,
+		Sets: scaledReplicas(), Scaled: true,
 	}
 	if leader == nil {
 		return []Group{worker}
 	}
 	worker.Worker, worker.Others = true, 1
-	return []Group{{Template: lwsTemplate("leaderTemplate"), Number: replicas, Absent: 1}, worker}
+	return []Group{{Template: lwsTemplate("leaderTemplate"), Number: scaledReplicas(), Absent: 1}, worker}
 }
 
 // completeLeaderWorkerSet uses the template of the leader for workers without one.

@@ -52,24 +52,29 @@ func Workloads() []Kind {
 // OfMode describes how the computes of a mode run their pods. It returns an empty
 // description for a mode that is not in the table.
 func OfMode(mode string) *Workload {
-	for i := range table {
-		if table[i].Mode == mode {
-			return table[i].Workload
-		}
+	if k, ok := first(func(k *Kind) bool { return k.Mode == mode }, table); ok {
+		return k.Workload
 	}
 	return &Workload{}
 }
 
-// Of returns a kind that the provider writes, of any version.
-func Of(of schema.GroupKind) (Kind, bool) {
-	for _, rows := range [][]Kind{table, others} {
+// first returns the first of some rows that matches.
+func first(matches func(*Kind) bool, lists ...[]Kind) (Kind, bool) {
+	for _, rows := range lists {
 		for i := range rows {
-			if k := &rows[i]; k.Kind == of.Kind && k.Group == of.Group && k.Version != "" {
-				return *k, true
+			if matches(&rows[i]) {
+				return rows[i], true
 			}
 		}
 	}
 	return Kind{}, false
+}
+
+// Of returns a kind that the provider writes, of any version.
+func Of(of schema.GroupKind) (Kind, bool) {
+	return first(func(k *Kind) bool {
+		return k.Kind == of.Kind && k.Group == of.Group && k.Version != ""
+	}, table, others)
 }
 
 // WorkloadOf describes how objects of a kind run their pods. It returns an empty
@@ -83,23 +88,14 @@ func WorkloadOf(of schema.GroupKind) *Workload {
 
 // Picked returns the kind that runs a compute without a manifest.
 func Picked(c Compute) Kind {
-	for i := range table {
-		if k := &table[i]; k.Picks != nil && k.Picks(c) {
-			return *k
-		}
-	}
-	return Deployment()
+	k, _ := first(func(k *Kind) bool { return k.Picks != nil && k.Picks(c) }, table) // a Deployment runs every compute
+	return k
 }
 
 // OfRuntime returns the kind of the operator that runs the tensor servers of a
 // runtime. It returns false for the runtime kubetorch and for unknown runtimes.
 func OfRuntime(runtime string) (Kind, bool) {
-	for i := range table {
-		if k := &table[i]; k.Server != nil && k.Server.Runtime == runtime {
-			return *k, true
-		}
-	}
-	return Kind{}, false
+	return first(func(k *Kind) bool { return k.Server != nil && k.Server.Runtime == runtime }, table)
 }
 
 // TensorServers returns the kinds of operators that run tensor servers.

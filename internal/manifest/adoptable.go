@@ -101,9 +101,8 @@ func references(workload *unstructured.Unstructured) map[string]any {
 	for _, container := range mainContainers(workload.DeepCopy(), nil) {
 		for _, variable := range kind.ListAt(container, "env") {
 			if source, refers := variable["valueFrom"].(map[string]any); refers {
-				name, _ := variable["name"].(string)
 				dropDefaults(kind.FieldsAt(source, "fieldRef"), map[string]any{"apiVersion": "v1"})
-				out[name] = source
+				out[kind.TextAt(variable, "name")] = source
 			}
 		}
 	}
@@ -141,8 +140,7 @@ func dropOfTemplate(template map[string]any) {
 
 func dropOfContainer(container map[string]any) {
 	dropDefaults(container, kind.ContainerDefaults())
-	image, _ := container["image"].(string)
-	dropDefaults(container, map[string]any{"imagePullPolicy": defaultPullPolicy(image)})
+	dropDefaults(container, map[string]any{"imagePullPolicy": defaultPullPolicy(kind.TextAt(container, "image"))})
 	for _, port := range kind.ListAt(container, "ports") {
 		dropDefaults(port, map[string]any{"protocol": "TCP"})
 	}

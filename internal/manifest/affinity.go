@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -25,14 +26,9 @@ func ParseAffinity(text string) (*corev1.Affinity, error) {
 // podAffinity returns the affinity of the user, which also keeps the pods off GPU nodes if c requires that, or nil. The
 // terms of a node selector are alternatives, so each of them excludes the GPU nodes.
 func podAffinity(c Compute) *corev1.Affinity {
-	affinity := &corev1.Affinity{}
-	if c.Affinity != nil {
-		affinity = c.Affinity.DeepCopy()
-	}
+	affinity := cmp.Or(c.Affinity.DeepCopy(), &corev1.Affinity{})
 	if c.GPUAntiAffinity && !c.WantsGPU() {
-		if affinity.NodeAffinity == nil {
-			affinity.NodeAffinity = &corev1.NodeAffinity{}
-		}
+		affinity.NodeAffinity = cmp.Or(affinity.NodeAffinity, &corev1.NodeAffinity{})
 		required := &affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 		if *required == nil || len((*required).NodeSelectorTerms) == 0 {
 			*required = &corev1.NodeSelector{NodeSelectorTerms: make([]corev1.NodeSelectorTerm, 1)}

@@ -7,7 +7,6 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
@@ -135,19 +134,16 @@ func sourcesOf(m *autoscalingv2.MetricSpec) []metricSource {
 
 // observeAutoscaler is the inverse of renderAutoscaler. It returns nil for a spec with values of other types.
 func observeAutoscaler(live *unstructured.Unstructured) *Autoscale {
-	convert := func(spec any) bool {
-		return runtime.DefaultUnstructuredConverter.FromUnstructured(kind.FieldsAt(live.Object, "spec"), spec) == nil
-	}
 	if live.GetKind() == kind.HorizontalPodAutoscaler().Kind {
-		var spec horizontalSpec
-		if !convert(&spec) {
+		spec := SpecOf[horizontalSpec](live.Object)
+		if spec == nil {
 			return nil
 		}
 		return &Autoscale{Scaler: ScalerHPA, MinScale: spec.MinReplicas, MaxScale: spec.MaxReplicas,
 			Metrics: spec.Metrics, Behavior: spec.Behavior}
 	}
-	var spec scaledObjectSpec
-	if !convert(&spec) {
+	spec := SpecOf[scaledObjectSpec](live.Object)
+	if spec == nil {
 		return nil
 	}
 	return &Autoscale{Scaler: ScalerKEDA, MinScale: spec.MinReplicaCount, MaxScale: spec.MaxReplicaCount,

@@ -34,8 +34,7 @@ func canonicalizeEmbedded(value any, field string) {
 		case "containers", "initContainers", "ephemeralContainers", "autoscalerOptions": // the last one of a RayCluster
 			canonicalRequirements(value)
 		case "volumeClaimTemplate", "volumeClaimTemplates":
-			spec, _ := value["spec"].(map[string]any)
-			canonicalRequirements(spec)
+			canonicalRequirements(kind.FieldsAt(value, "spec"))
 		case "emptyDir":
 			canonicalField(value, "sizeLimit")
 		case "resourceFieldRef":

@@ -91,12 +91,9 @@ func observeOther(container corev1.Container) Container {
 			seen.EnvVars = withEntry(seen.EnvVars, variable.Name, variable.Value)
 		}
 	}
-	if quantity, ok := container.Resources.Requests[corev1.ResourceCPU]; ok {
-		seen.CPUs = &quantity
-	}
-	if quantity, ok := container.Resources.Requests[corev1.ResourceMemory]; ok {
-		seen.Memory = &quantity
-	}
+	var like Compute
+	observeResources(&like, corev1.ResourceRequirements{Requests: container.Resources.Requests})
+	seen.CPUs, seen.Memory = like.CPUs, like.Memory
 	for name, quantity := range container.Resources.Limits {
 		seen.Limits = withEntry(seen.Limits, string(name), quantity)
 	}

@@ -94,8 +94,7 @@ func reference(name string) string { return "(env_vars." + name + ")" }
 func mainContainers(workload *unstructured.Unstructured, podTemplate []string) []map[string]any {
 	k, _ := kindOfObject(workload.GroupVersionKind(), podTemplate)
 	if k.RunsTensorServer() {
-		spec, _ := workload.Object["spec"].(map[string]any)
-		return []map[string]any{spec}
+		return []map[string]any{kind.FieldsAt(workload.Object, "spec")}
 	}
 	var all []map[string]any
 	for _, group := range k.Groups(workload.Object) {

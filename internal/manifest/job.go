@@ -6,11 +6,8 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	batchv1ac "k8s.io/client-go/applyconfigurations/batch/v1"
 	"k8s.io/utils/ptr"
-
-	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // Job runs the command of a compute until it succeeds, in an Indexed Job
@@ -49,8 +46,8 @@ func (j *Job) spec() map[string]any {
 
 // observeJob is the inverse of spec. The number of completions is nil if it is the number of pods.
 func observeJob(workload map[string]any) *Job {
-	var spec batchv1.JobSpec
-	if runtime.DefaultUnstructuredConverter.FromUnstructured(kind.FieldsAt(workload, "spec"), &spec) != nil {
+	spec := SpecOf[batchv1.JobSpec](workload)
+	if spec == nil {
 		return nil // a field is invalid, which the attribute manifests shows
 	}
 	j := &Job{BackoffLimit: spec.BackoffLimit}

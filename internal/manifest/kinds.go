@@ -3,6 +3,7 @@ package manifest
 import (
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -50,9 +51,7 @@ func kindOfObject(gvk schema.GroupVersionKind, podTemplate []string) (k kind.Kin
 }
 
 func gvkOf(object map[string]any) schema.GroupVersionKind {
-	apiVersion, _ := object["apiVersion"].(string)
-	name, _ := object["kind"].(string)
-	return schema.FromAPIVersionAndKind(apiVersion, name)
+	return (&unstructured.Unstructured{Object: object}).GroupVersionKind()
 }
 
 // customKind returns a kind that is not in the table. Its number of pods can only
@@ -74,4 +73,14 @@ func customKind(gvk schema.GroupVersionKind, podTemplate []string) kind.Kind {
 func toMap(typed any) map[string]any {
 	fields, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(typed) // each value of these types has a JSON form
 	return fields
+}
+
+// SpecOf returns the spec of an object, or nil if one of its fields has another type.
+func SpecOf[T any](object map[string]any) *T {
+	content, isMap := object["spec"].(map[string]any)
+	spec := new(T)
+	if !isMap && object["spec"] != nil || runtime.DefaultUnstructuredConverter.FromUnstructured(content, spec) != nil {
+		return nil
+	}
+	return spec
 }

@@ -51,7 +51,7 @@ func container(
 	} else {
 		// As in Kubetorch, the script is an argument and not part of the command, so that its objects can be imported
 		// unchanged.
-		main.WithCommand(shellCommand()...).WithArgs(c.revision().StartupScript(c, k.GroupVersionKind))
+		main.WithCommand(shellCommand()...).WithArgs(c.revision().StartupScript(c, k))
 	}
 	serve(main, c)
 	return main

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -171,10 +172,7 @@ func observeProbe(probe *corev1.Probe, port int32) *Probe {
 		HTTPGet: observeHTTPGet(probe.HTTPGet, port), Exec: observeExec(probe.Exec),
 	}
 	if check := probe.GRPC; check != nil {
-		p.GRPC = &GRPCCheck{Port: unlessDefault(check.Port, port)}
-		if check.Service != nil {
-			p.GRPC.Service = *check.Service
-		}
+		p.GRPC = &GRPCCheck{Port: unlessDefault(check.Port, port), Service: ptr.Deref(check.Service, "")}
 	}
 	if socket := probe.TCPSocket; socket != nil {
 		p.TCPSocket = &TCPSocket{Port: unlessDefault(socket.Port.IntVal, port)}

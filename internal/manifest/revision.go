@@ -5,7 +5,6 @@ import (
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -19,7 +18,7 @@ type Revision struct {
 	Number int64
 	// StartupScript returns the script that bash runs in the container of a workload
 	// of a kind.
-	StartupScript func(Compute, schema.GroupVersionKind) string `json:"-"`
+	StartupScript func(Compute, kind.Kind) string `json:"-"`
 	// Probes returns the probes of the container.
 	Probes func(Compute) Probes `json:"-"`
 }
@@ -34,14 +33,8 @@ type Probes struct {
 // functions.
 func Revisions() []Revision {
 	return []Revision{
-		{Number: 1, StartupScript: scriptOf, Probes: healthProbes},
+		{Number: 1, StartupScript: startupScript, Probes: healthProbes},
 	}
-}
-
-// scriptOf returns the startup script for any kind.
-func scriptOf(c Compute, gvk schema.GroupVersionKind) string {
-	k, _ := kindOfObject(gvk, c.PodTemplatePath)
-	return startupScript(c, k)
 }
 
 // revision returns the revision that renders a compute.

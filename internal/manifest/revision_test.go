@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -72,8 +71,8 @@ func inPods(t *testing.T, revision manifest.Revision) string {
 	slices.Sort(names)
 	for _, name := range names {
 		c := cases[name]
-		gvk := render(t, c)[0].GroupVersionKind()
-		fmt.Fprintf(&b, "--- %s\n%s%s\n", name, revision.StartupScript(c, gvk), toJSON(t, revision.Probes(c)))
+		of, _ := kind.Of(render(t, c)[0].GroupVersionKind().GroupKind())
+		fmt.Fprintf(&b, "--- %s\n%s%s\n", name, revision.StartupScript(c, of), toJSON(t, revision.Probes(c)))
 	}
 	return b.String()
 }
@@ -83,8 +82,8 @@ func TestRevisionOfAComputeDecidesWhatRunsInItsPods(t *testing.T) {
 	first := manifest.Revisions()[0]
 	second := first
 	second.Number = 2
-	second.StartupScript = func(c manifest.Compute, gvk schema.GroupVersionKind) string {
-		return "# two\n" + first.StartupScript(c, gvk)
+	second.StartupScript = func(c manifest.Compute, of kind.Kind) string {
+		return "# two\n" + first.StartupScript(c, of)
 	}
 	for name, c := range map[string]manifest.Compute{
 		"Deployment": minimal(),

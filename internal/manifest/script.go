@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/shell"
@@ -53,7 +54,7 @@ func startupScript(c Compute, k kind.Kind) string {
 func setUpImage(c Compute) []string {
 	var own []string
 	for _, variable := range env(c) {
-		if name := *variable.Name; identifier.MatchString(name) {
+		if name := *variable.Name; len(validation.IsCIdentifier(name)) == 0 {
 			own = append(own, name)
 		}
 	}
@@ -64,8 +65,6 @@ func setUpImage(c Compute) []string {
 	}
 	return lines
 }
-
-var identifier = regexp.MustCompile(`^[A-Za-z_]\w*$`)
 
 func findPython(path string) string {
 	if path != "" {

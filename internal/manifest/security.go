@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/utils/ptr"
 )
 
 // SecurityContext contains the security settings of the pods. A nil field is not set.
@@ -74,10 +75,7 @@ func observeContainerSecurity(c *Compute, container *corev1.SecurityContext, run
 	if container == nil {
 		return
 	}
-	var seen SecurityContext
-	if c.SecurityContext != nil {
-		seen = *c.SecurityContext
-	}
+	seen := ptr.Deref(c.SecurityContext, SecurityContext{})
 	seen.Privileged, seen.AllowPrivilegeEscalation = container.Privileged, container.AllowPrivilegeEscalation
 	seen.ReadOnlyRootFilesystem = container.ReadOnlyRootFilesystem
 	if capabilities := container.Capabilities.DeepCopy(); capabilities != nil {

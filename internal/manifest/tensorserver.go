@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/utils/ptr"
 
@@ -113,18 +112,12 @@ func tensorServerVolumes(c Compute) ([]corev1.Volume, []*corev1ac.VolumeMountApp
 	return volumes, mounts
 }
 
-// tensorServer is a Compute of an operator. Its override has the fields of a pod spec.
-type tensorServer struct {
-	Spec kind.ComputeSpec `json:"spec"`
-}
-
 // observeTensorServer reads the attributes of the pods from a Compute.
 func observeTensorServer(c *Compute, workload map[string]any) {
-	var server tensorServer
-	if runtime.DefaultUnstructuredConverter.FromUnstructured(workload, &server) != nil {
-		return // the spec has an invalid field, which the attribute manifests shows
+	spec := SpecOf[kind.ComputeSpec](workload)
+	if spec == nil {
+		return // it has an invalid field, which the attribute manifests shows
 	}
-	spec := server.Spec
 	observePod(c, spec.Override)
 	container := corev1.Container{Image: spec.Image, Env: spec.Env,
 		Resources: corev1.ResourceRequirements{Requests: spec.Resources}}
@@ -152,13 +145,12 @@ func observeTensorServer(c *Compute, workload map[string]any) {
 
 // tensorServerDemand returns the demand of the operator's pod.
 func tensorServerDemand(workload map[string]any) []GroupDemand {
-	var server tensorServer
-	suspended, _ := kind.Find(workload, []string{"spec", "suspend"})
-	if suspended == true || runtime.DefaultUnstructuredConverter.FromUnstructured(workload, &server) != nil {
+	spec := SpecOf[kind.ComputeSpec](workload)
+	if suspended, _ := kind.Find(workload, []string{"spec", "suspend"}); suspended == true || spec == nil {
 		return nil
 	}
 	return []GroupDemand{{
-		Pods: 1, MaxPods: 1, Requests: server.Spec.Resources,
+		Pods: 1, MaxPods: 1, Requests: spec.Resources,
 		NodeSelector: kind.TextsAt(workload, "spec", "override", "nodeSelector"),
 	}}
 }

@@ -2,6 +2,8 @@ package manifest
 
 import (
 	"time"
+
+	"k8s.io/utils/ptr"
 )
 
 // validateProbes rejects probes and hooks that Kubernetes would reject.
@@ -55,10 +57,7 @@ func validatePreStop(c Compute, errs *Errors) {
 	if hook.Sleep == nil {
 		return
 	}
-	period := 30 * time.Second
-	if c.TerminationGracePeriod != nil {
-		period = *c.TerminationGracePeriod
-	}
+	period := ptr.Deref(c.TerminationGracePeriod, 30*time.Second)
 	sleep := at.At(Name("sleep"))
 	if *hook.Sleep > period && c.Manifest == nil && c.ServiceTemplate == nil {
 		errs.At(sleep, "is %s, but the pods are killed after %s: decrease it, or increase termination_grace_period.",

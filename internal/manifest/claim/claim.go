@@ -4,6 +4,7 @@
 package claim
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -44,7 +45,7 @@ type Claim struct {
 // Render returns the PersistentVolumeClaim, normalized. The error has the type [manifest.Errors]: every problem with
 // its attribute.
 func Render(c Claim) (*unstructured.Unstructured, error) {
-	if errs := conflicts(c); len(errs) > 0 {
+	if errs := Validate(c); len(errs) > 0 {
 		return nil, errs
 	}
 	spec := map[string]any{
@@ -77,8 +78,8 @@ func reservedAnnotations(c Claim) map[string]string {
 	return map[string]string{MountPathAnnotation: c.MountPath}
 }
 
-// conflicts rejects labels and annotations that differ from reserved ones.
-func conflicts(c Claim) manifest.Errors {
+// Validate rejects labels and annotations that differ from reserved ones.
+func Validate(c Claim) manifest.Errors {
 	var errs manifest.Errors
 	reasonFor := func(key string) (string, []manifest.Path) {
 		return map[string]string{
@@ -94,22 +95,18 @@ func conflicts(c Claim) manifest.Errors {
 
 // Observe returns the attributes of a volume for a claim, without the labels and annotations that Render adds.
 func Observe(o *unstructured.Unstructured) Claim {
-	c := Claim{Name: o.GetName(), Namespace: o.GetNamespace(), VolumeName: kind.TextAt(o.Object, "spec", "volumeName")}
-	if size, err := resource.ParseQuantity(
-		kind.TextAt(o.Object, "spec", "resources", "requests", "storage")); err == nil {
-		c.Size = size
+	c := Claim{Name: o.GetName(), Namespace: o.GetNamespace(), MountPath: o.GetAnnotations()[MountPathAnnotation]}
+	if spec := manifest.SpecOf[corev1.PersistentVolumeClaimSpec](o.Object); spec != nil {
+		c.VolumeName, c.StorageClass = spec.VolumeName, spec.StorageClassName
+		c.Size = spec.Resources.Requests[corev1.ResourceStorage]
+		if len(spec.AccessModes) > 0 {
+			c.AccessMode = string(spec.AccessModes[0])
+		}
 	}
-	if modes, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "accessModes"); len(modes) > 0 {
-		c.AccessMode = modes[0]
-	}
-	if class, ok, _ := unstructured.NestedString(o.Object, "spec", "storageClassName"); ok {
-		c.StorageClass = &class
-	}
-	c.MountPath = o.GetAnnotations()[MountPathAnnotation]
 	c.Labels = manifest.Without(o.GetLabels(), map[string]string{
 		kind.AppLabel: kind.KubetorchApp, VolumeLabel: c.Name, kind.ManagedByLabel: kind.ManagedByValue,
 	})
-	c.Annotations = manifest.Without(o.GetAnnotations(), map[string]string{MountPathAnnotation: c.MountPath})
+	c.Annotations = manifest.Without(o.GetAnnotations(), reservedAnnotations(c))
 	return c
 }
 

@@ -59,10 +59,7 @@ func ConfigMap(m Meta, s Spec, r Rendered) (*unstructured.Unstructured, error) {
 	if err := checkSize(sizes); err != nil {
 		return nil, err
 	}
-	spec, err := json.Marshal(s)
-	if err != nil {
-		return nil, err
-	}
+	spec, _ := json.Marshal(s) // it contains only texts
 	if len(spec) > mostAnnotations {
 		return nil, fmt.Errorf("the total size of dockerfile and steps is %s, but an annotation of the ConfigMap can "+
 			"contain only %s: move long scripts to files, and copy and run these", bytesText(len(spec)),

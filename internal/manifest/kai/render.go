@@ -1,6 +1,7 @@
 package kai
 
 import (
+	"cmp"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -56,13 +57,7 @@ type (
 // Observe returns the attributes of a queue for its Queue, without the labels that Render adds. It is the inverse of
 // Render. An object that cannot be decoded is like an empty one.
 func Observe(obj *unstructured.Unstructured) Queue {
-	var found struct {
-		Spec queueSpec `json:"spec"`
-	}
-	if runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &found) != nil {
-		found.Spec = queueSpec{}
-	}
-	spec := found.Spec
+	spec := cmp.Or(manifest.SpecOf[queueSpec](obj.Object), &queueSpec{})
 	q := Queue{
 		Name: obj.GetName(), ParentQueue: spec.ParentQueue, DisplayName: spec.DisplayName, Priority: spec.Priority,
 		PreemptMinRuntime: durationOf(spec.PreemptMinRuntime), ReclaimMinRuntime: durationOf(spec.ReclaimMinRuntime),

@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -92,7 +91,7 @@ func Observe(objects []*unstructured.Unstructured) Queue {
 
 // observeFlavor returns a flavor without a name and quotas. One without any restriction is for all nodes.
 func observeFlavor(obj *unstructured.Unstructured) Flavor {
-	f := specOf[Flavor](obj)
+	f := manifest.SpecOf[Flavor](obj.Object)
 	if f == nil {
 		return Flavor{}
 	}
@@ -106,7 +105,7 @@ func observeFlavor(obj *unstructured.Unstructured) Flavor {
 }
 
 func observeClusterQueue(q *Queue, obj *unstructured.Unstructured) {
-	spec := specOf[clusterQueueSpec](obj)
+	spec := manifest.SpecOf[clusterQueueSpec](obj.Object)
 	if spec == nil {
 		return
 	}
@@ -136,7 +135,7 @@ func observeClusterQueue(q *Queue, obj *unstructured.Unstructured) {
 
 // SelectedNamespaces returns the namespaces that a ClusterQueue selects by name, sorted.
 func SelectedNamespaces(obj *unstructured.Unstructured) []string {
-	spec := specOf[clusterQueueSpec](obj)
+	spec := manifest.SpecOf[clusterQueueSpec](obj.Object)
 	if spec == nil || spec.NamespaceSelector == nil {
 		return nil
 	}
@@ -152,17 +151,4 @@ func SelectedNamespaces(obj *unstructured.Unstructured) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
-}
-
-// specOf returns the spec of an object, or nil if one of its fields has another type.
-func specOf[T any](obj *unstructured.Unstructured) *T {
-	if obj == nil {
-		return nil
-	}
-	content, _, err := unstructured.NestedMap(obj.Object, "spec")
-	spec := new(T)
-	if err != nil || runtime.DefaultUnstructuredConverter.FromUnstructured(content, spec) != nil {
-		return nil
-	}
-	return spec
 }

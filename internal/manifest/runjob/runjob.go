@@ -88,10 +88,7 @@ func Render(c Command) (*unstructured.Unstructured, error) {
 	if !c.Keep {
 		typed.Spec.TTLSecondsAfterFinished = new(int32(keepTime.Seconds()))
 	}
-	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
-	if err != nil {
-		return nil, err
-	}
+	object, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(typed) // it contains only types of the API
 	delete(object, "status")
 	return &unstructured.Unstructured{Object: object}, nil
 }

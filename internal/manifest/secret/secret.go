@@ -52,7 +52,7 @@ type Secret struct {
 }
 
 // Object returns the Secret without its values.
-func (s Secret) Object() (*unstructured.Unstructured, error) {
+func (s Secret) Object() *unstructured.Unstructured {
 	annotations := map[string]string{OverrideAnnotation: strconv.FormatBool(s.Adopt)}
 	labels := map[string]string{
 		NameLabel: s.Name, MountTypeLabel: EnvMount, kind.ManagedByLabel: kind.ManagedByValue,
@@ -66,10 +66,7 @@ func (s Secret) Object() (*unstructured.Unstructured, error) {
 	if s.SourceDir != "" {
 		labels[MountTypeLabel] = VolumeMount
 		annotations[PathAnnotation] = s.SourceDir
-		names, err := json.Marshal(s.Filenames)
-		if err != nil {
-			return nil, err
-		}
+		names, _ := json.Marshal(s.Filenames) // a list of strings
 		annotations[FilenamesAnnotation] = string(names)
 		if s.DefaultMode != "" {
 			annotations[DefaultModeAnnotation] = s.DefaultMode
@@ -80,7 +77,7 @@ func (s Secret) Object() (*unstructured.Unstructured, error) {
 	kind.SetAt(object.Object, []string{"metadata", "labels"}, kind.Texts(s.DefaultLabels, s.Labels, labels))
 	kind.SetAt(object.Object, []string{"metadata", "annotations"},
 		kind.Texts(s.DefaultAnnotations, s.Annotations, annotations))
-	return object, nil
+	return object
 }
 
 // IsReservedLabel reports whether Object sets a label.

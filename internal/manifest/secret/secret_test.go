@@ -54,10 +54,7 @@ func TestObjectHasKubetorchsMetadata(t *testing.T) {
 			},
 		},
 	} {
-		obj, err := test.in.Object()
-		if err != nil {
-			t.Fatal(err)
-		}
+		obj := test.in.Object()
 		if diff := cmp.Diff(test.labels, obj.GetLabels()) +
 			cmp.Diff(test.annotations, obj.GetAnnotations()); diff != "" || obj.Object["type"] != "Opaque" {
 			t.Errorf("%s:\n%s", name, diff)
@@ -114,10 +111,7 @@ func TestDigestsDistinguishValuesWithoutRevealingThem(t *testing.T) {
 	if cmp.Equal(digests.Values, other.Values) || cmp.Equal(digests.Digest("a", nil), digests.Digest("b", nil)) {
 		t.Error("two secrets, or two keys, have the same digest of one value")
 	}
-	obj, err := secret.Secret{Name: "x", Namespace: "ml"}.Object()
-	if err != nil {
-		t.Fatal(err)
-	}
+	obj := secret.Secret{Name: "x", Namespace: "ml"}.Object()
 	masked := digests.Mask(secret.WithData(obj, map[string][]byte{"a": []byte(canary)}),
 		map[string][]byte{"a": []byte(canary)})
 	if diff := cmp.Diff(digests.MaskApplied(obj), masked); diff != "" {

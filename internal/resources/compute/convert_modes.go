@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-jsontypes/jsontypes"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -34,10 +35,7 @@ func followJob(c *converter, m *model, before, after *manifest.Compute) {
 
 // followDistribute updates the number of workers, and the settings of Ray, unless they are those of manifest.
 func followDistribute(c *converter, m *model, before, after *manifest.Compute) {
-	was, is := manifest.Distribute{}, after.Distribute
-	if before.Distribute != nil {
-		was = *before.Distribute
-	}
+	was, is := ptr.Deref(before.Distribute, manifest.Distribute{}), after.Distribute
 	if is == nil || before.Distribute != nil && reflect.DeepEqual(was, *is) ||
 		m.Distribute.IsNull() && !m.Manifest.IsNull() {
 		return

@@ -182,14 +182,9 @@ func hasNames(list []any) bool {
 
 func nameOf(item any) string { return kind.TextAt(item, "name") }
 
-// indexOf returns the index of the item with the name of another item, or -1.
-func indexOf(list []any, item any) int {
-	return slices.IndexFunc(list, func(other any) bool { return nameOf(other) == nameOf(item) })
-}
-
 // sameItem returns the item with the name of another item, or nil.
 func sameItem(list []any, item any) any {
-	if i := indexOf(list, item); i >= 0 {
+	if i := kind.IndexNamed(list, nameOf(item)); i >= 0 {
 		return list[i]
 	}
 	return nil
@@ -213,8 +208,10 @@ func preserveItems(original, planned, prior []any) []any {
 			out = append(out, was)
 		}
 	}
-	if !slices.ContainsFunc(out, func(item any) bool { return indexOf(prior, item) < 0 }) {
-		slices.SortStableFunc(out, func(a, b any) int { return indexOf(prior, a) - indexOf(prior, b) })
+	if !slices.ContainsFunc(out, func(item any) bool { return kind.IndexNamed(prior, nameOf(item)) < 0 }) {
+		slices.SortStableFunc(out, func(a, b any) int {
+			return kind.IndexNamed(prior, nameOf(a)) - kind.IndexNamed(prior, nameOf(b))
+		})
 	}
 	return out
 }

@@ -17,9 +17,10 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// importObjects sets a state of which only the name is known from the live objects. Objects of this provider are
-// complete. The fields of others become owned with the next apply, which the plan shows.
-func (r *reader) importObjects(ctx context.Context) error {
+// Import sets a state of which only the name is known from the live objects. Objects of this provider are complete. The
+// fields of others become owned with the next apply, which the plan shows.
+func (hooks) Import(ctx context.Context, reading *reading) error {
+	r := &reader{reading: reading}
 	workload, err := r.findWorkload(ctx)
 	if err != nil {
 		return err

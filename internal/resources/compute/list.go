@@ -50,49 +50,37 @@ func filters() schema.Schema {
 
 func decodeSearch(ctx context.Context, config tfsdk.Config) (lifecycle.Search, diag.Diagnostics) {
 	var f filter
+	var gpuType manifest.NodeLabel
 	diags := config.Get(ctx, &f)
-	wanted, found := f.wanted()
-	diags.Append(found...)
+	if !f.GPUType.IsNull() {
+		var err error
+		if gpuType, err = manifest.ParseGPUType(f.GPUType.ValueString(), ""); err != nil {
+			diags.Append(invalidAttribute(path.Root("gpu_type"), "", err))
+		}
+	}
 	return lifecycle.Search{Filter: f.Filter,
 		Find: func(ctx context.Context, query *lifecycle.Query) iter.Seq2[lifecycle.Item, error] {
 			return func(yield func(lifecycle.Item, error) bool) {
-				s := search{Query: query, wanted: wanted, seen: map[string]bool{}, yield: yield}
+				s := search{Query: query, filter: f, gpuType: gpuType, seen: map[string]bool{}, yield: yield}
 				s.run(ctx)
 			}
 		}}, diags
 }
 
-// wanted are the filters of computes, in addition to those of all resources.
-type wanted struct {
-	gpuType manifest.NodeLabel // empty: any
-	idle    *bool
-	all     bool
-}
-
-func (f filter) wanted() (w wanted, diags diag.Diagnostics) {
-	w.idle, w.all = f.Idle.ValueBoolPointer(), f.All.ValueBool()
-	if !f.GPUType.IsNull() {
-		var err error
-		if w.gpuType, err = manifest.ParseGPUType(f.GPUType.ValueString(), ""); err != nil {
-			diags.Append(invalidAttribute(path.Root("gpu_type"), "", err))
-		}
-	}
-	return w, diags
-}
-
 // search lists the computes of one query.
 type search struct {
 	*lifecycle.Query
-	wanted
 
-	seen  map[string]bool // workloads by namespace/name
-	ready map[string]int  // ready pods by namespace/service; nil unless the filter needs them
-	yield func(lifecycle.Item, error) bool
+	filter  filter
+	gpuType manifest.NodeLabel // of the filter; empty: any
+	seen    map[string]bool    // workloads by namespace/name
+	ready   map[string]int     // ready pods by namespace/service; nil unless the filter needs them
+	yield   func(lifecycle.Item, error) bool
 }
 
 // run yields the workloads of all kinds that are computes, and then the computes for existing pods.
 func (s *search) run(ctx context.Context) {
-	if s.idle != nil && !s.countReadyPods(ctx) {
+	if !s.filter.Idle.IsNull() && !s.countReadyPods(ctx) {
 		return
 	}
 	for _, k := range kind.Workloads() {
@@ -103,7 +91,7 @@ func (s *search) run(ctx context.Context) {
 			}
 		}
 	}
-	if s.gpuType.Key != "" || s.idle != nil {
+	if s.gpuType.Key != "" || !s.filter.Idle.IsNull() {
 		return // a compute for existing pods requests none
 	}
 	isCompute := func(live *unstructured.Unstructured) bool {
@@ -132,14 +120,14 @@ func (s *search) accepts(live *unstructured.Unstructured) bool {
 		return false
 	}
 	inventory := manifest.InventoryOf(live)
-	if !s.all && !inventory.UsesGPUs && !lifecycle.Managed(live) && !manifest.OfKubetorch(live) {
+	if !s.filter.All.ValueBool() && !inventory.UsesGPUs && !lifecycle.Managed(live) && !manifest.OfKubetorch(live) {
 		return false
 	}
 	s.seen[id(live)] = true
 	if s.gpuType.Key != "" && !inventory.Selects(s.gpuType) {
 		return false
 	}
-	return s.idle == nil || *s.idle == s.isIdle(live, inventory)
+	return s.filter.Idle.IsNull() || s.filter.Idle.ValueBool() == s.isIdle(live, inventory)
 }
 
 // isIdle reports whether a workload has no ready pod.

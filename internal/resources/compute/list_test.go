@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/terraform-plugin-framework/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -47,8 +48,9 @@ func TestNoComputeIsIdleIfItsPodsCannotBeListed(t *testing.T) {
 	} {
 		var listed int
 		var undecided bool
-		s := search{Query: &lifecycle.Query{Cluster: cluster, Namespace: "ml"}, wanted: wanted{idle: c.idle},
-			seen: map[string]bool{}, yield: func(_ lifecycle.Item, err error) bool {
+		s := search{Query: &lifecycle.Query{Cluster: cluster, Namespace: "ml"},
+			filter: filter{Idle: types.BoolPointerValue(c.idle)}, seen: map[string]bool{},
+			yield: func(_ lifecycle.Item, err error) bool {
 				if err == nil {
 					listed++
 				}

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -168,17 +169,11 @@ func (m *model) adoptStrategy(c *converter, seen manifest.Compute, distribute *m
 // followEndpoint updates selector or endpoint, either of which is the selector of the Service.
 func followEndpoint(c *converter, m *model, before, after *manifest.Compute) {
 	if m.Mode.ValueString() == kind.ModeSelector && m.Endpoint.IsNull() {
-		tf.SetChangedEntries(&m.Selector, selectorOf(before.Endpoint), selectorOf(after.Endpoint))
+		was, is := ptr.Deref(before.Endpoint, manifest.Endpoint{}), ptr.Deref(after.Endpoint, manifest.Endpoint{})
+		tf.SetChangedEntries(&m.Selector, was.Selector, is.Selector)
 		return
 	}
 	m.Endpoint = tf.Follow(&c.Converter, m.Endpoint, before.Endpoint, after.Endpoint)
-}
-
-func selectorOf(endpoint *manifest.Endpoint) map[string]string {
-	if endpoint == nil {
-		return nil
-	}
-	return endpoint.Selector
 }
 
 // gpuProductLabel returns the key of a gpu_type without one in a rendered node selector, or "" if it is not there.

@@ -110,7 +110,7 @@ func firstError(diags []*tfprotov6.Diagnostic) error {
 // the result of a function as sensitive if its argument is.
 func plannedManifests(ctx context.Context, state tftypes.Value) (map[string]string, bool, error) {
 	var m model
-	if diags := (&tfsdk.Plan{Raw: state, Schema: described(ctx)}).Get(ctx, &m); diags.HasError() {
+	if diags := (&tfsdk.Plan{Raw: state, Schema: described()}).Get(ctx, &m); diags.HasError() {
 		return nil, false, errors.New(diags[0].Detail())
 	}
 	if m.Manifests.IsUnknown() {
@@ -127,13 +127,11 @@ func plannedManifests(ctx context.Context, state tftypes.Value) (map[string]stri
 }
 
 // typeOf returns the type of the resource.
-func typeOf(ctx context.Context) tftypes.Type { return described(ctx).Type().TerraformType(ctx) }
+func typeOf(ctx context.Context) tftypes.Type { return described().Type().TerraformType(ctx) }
 
 // described returns the schema of the resource.
-func described(ctx context.Context) resourceschema.Schema {
-	var resp resource.SchemaResponse
-	New().Schema(ctx, resource.SchemaRequest{}, &resp)
-	return resp.Schema
+func described() resourceschema.Schema {
+	return resourceschema.Schema{Attributes: attributes()}
 }
 
 // offlineProvider has only this resource, default settings, and no cluster.

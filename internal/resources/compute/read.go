@@ -26,17 +26,6 @@ type reader struct {
 // Refresh updates the state from the shared collections, so that a refresh of a thousand computes costs two lists.
 func (hooks) Refresh(ctx context.Context, reading *reading) error {
 	r := &reader{reading: reading}
-	return r.refresh(ctx)
-}
-
-// Import reads the objects of a compute into a new state.
-func (hooks) Import(ctx context.Context, reading *reading) error {
-	r := &reader{reading: reading}
-	return r.importObjects(ctx)
-}
-
-// refresh compares every applied object with the cluster.
-func (r *reader) refresh(ctx context.Context) error {
 	applied, err := r.State.objects()
 	if err != nil {
 		return err

@@ -40,7 +40,6 @@ func (s *privateState) rememberCRD(ctx context.Context, cluster *kube.Cluster, o
 // change that was made outside of Terraform.
 func (p *planner) planRegistration() {
 	switch {
-	case p.Plan.Manifests.IsUnknown():
 	case !p.Creating:
 		p.Plan.Manifests = withNulls(p.Plan.Manifests, p.State.Manifests)
 	case !isRegistered(p.rendered) && !p.Plan.hasNoVersion():

@@ -134,14 +134,9 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 		d.Diags.AddError("Cannot read the state", err.Error())
 		return
 	}
-	var queues, others []*unstructured.Unstructured
-	for _, obj := range applied.Sorted(deletionRank) {
-		if hasQuotas(obj) {
-			queues = append(queues, obj)
-			continue
-		}
-		others = append(others, obj)
-	}
+	all := applied.Sorted(deletionRank) // queues first
+	others := slices.DeleteFunc(slices.Clone(all), hasQuotas)
+	queues := all[:len(all)-len(others)]
 	if d.State.ofKAI() { // an error also occurs in the deletion
 		_ = observe.WaitKAIChildren(ctx, d.Data.Cluster, d.State.ref())
 	}

@@ -188,8 +188,7 @@ func (r reader) importRelated(
 	for _, namespace := range slices.Compact(namespaces) {
 		ref := kube.Ref{Kind: kind.LocalQueue(kind.KueueVersion), Namespace: namespace, Name: name}
 		err := read(ref, func(obj *unstructured.Unstructured) bool {
-			target, _, _ := unstructured.NestedString(obj.Object, "spec", "clusterQueue")
-			return target == name
+			return kind.TextAt(obj.Object, "spec", "clusterQueue") == name
 		})
 		if err != nil {
 			return nil, err

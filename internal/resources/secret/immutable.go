@@ -4,15 +4,14 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // opaque is the type of every Secret that the provider creates.
 const opaque = "Opaque"
 
-func secretType(obj *unstructured.Unstructured) string {
-	text, _, _ := unstructured.NestedString(obj.Object, "type")
-	return text
-}
+func secretType(obj *unstructured.Unstructured) string { return kind.TextAt(obj.Object, "type") }
 
 // immutableReason returns the reason why the values of a Secret cannot be changed, or ""
 // (https://kubernetes.io/docs/concepts/configuration/secret/#secret-immutable).

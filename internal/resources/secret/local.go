@@ -158,12 +158,11 @@ func (s localSource) variables(byKey map[string]string) (map[string][]byte, erro
 
 // fileError adds the path to the error of a file operation.
 func fileError(path string, err error) error {
-	var pathErr *fs.PathError
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s does not exist on the machine that runs Terraform", path)
-	case errors.As(err, &pathErr):
-		return fmt.Errorf("%s cannot be read: %w", path, pathErr.Err)
+	}
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("%s cannot be read: %w", path, failed.Err)
 	}
 	return err
 }

@@ -173,11 +173,9 @@ func (m *model) render(
 	if !m.MountPath.IsNull() {
 		s.SourceDir = m.MountPath.ValueString()
 	}
-	object, err := s.Object()
-	if err == nil {
-		m.Manifests, err = owned.ManifestsOf(object)
-	}
-	if err != nil {
+	object := s.Object()
+	var err error
+	if m.Manifests, err = owned.ManifestsOf(object); err != nil {
 		m.Manifests = types.MapUnknown(types.StringType)
 		return nil, diag.Diagnostics{diag.NewErrorDiagnostic("Cannot render the secret", err.Error())}
 	}

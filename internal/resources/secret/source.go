@@ -50,11 +50,9 @@ func gather(ctx context.Context, config *model, local *localSource) (content, di
 	var err error
 	switch {
 	case !config.ValuesWO.IsNull():
-		out = configuredValues(config.ValuesWO)
-		out.attribute = "values_wo"
+		out = configuredValues("values_wo", config.ValuesWO)
 	case !config.Values.IsNull():
-		out = configuredValues(config.Values)
-		out.attribute = "values"
+		out = configuredValues("values", config.Values)
 	case config.ProviderName.IsNull() && config.Path.IsNull() && config.FromEnv.IsNull():
 		out = content{unknown: true, kept: true}
 	case local == nil, !tf.FullyKnown(ctx, config.ProviderName, config.Path, config.Filenames, config.FromEnv,
@@ -130,13 +128,12 @@ func (s *localSource) provider(config *model, names []string) (content, error) {
 // variableOrFiles returns an environment variable for a single file if the tools of the provider accept its content as
 // a variable, and if mount_path is not set. Otherwise it returns the files.
 func (s *localSource) variableOrFiles(dir directory, p spec.Provider, config *model) (content, error) {
-	if p.FileKey == "" || len(dir.files) != 1 || !config.MountPath.IsNull() {
-		return s.mountedFiles(dir, config)
-	}
 	for _, file := range dir.files {
-		return content{data: map[string][]byte{p.FileKey: bytes.TrimSpace(file)}, external: true}, nil
+		if p.FileKey != "" && len(dir.files) == 1 && config.MountPath.IsNull() {
+			return content{data: map[string][]byte{p.FileKey: bytes.TrimSpace(file)}, external: true}, nil
+		}
 	}
-	return content{}, errNoFiles
+	return s.mountedFiles(dir, config)
 }
 
 // mountedFiles returns the files by key, and where they are mounted unless mount_path is set.
@@ -155,9 +152,9 @@ func (s *localSource) mountedFiles(dir directory, config *model) (content, error
 	return out, err
 }
 
-// configuredValues returns the values in the configuration.
-func configuredValues(values types.Map) content {
-	out := content{data: map[string][]byte{}, unknown: values.IsUnknown()}
+// configuredValues returns the values of an attribute of the configuration.
+func configuredValues(attribute string, values types.Map) content {
+	out := content{data: map[string][]byte{}, unknown: values.IsUnknown(), attribute: attribute}
 	for key, element := range values.Elements() {
 		if value, ok := element.(types.String); ok && !value.IsUnknown() {
 			out.data[key] = []byte(value.ValueString())

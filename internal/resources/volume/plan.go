@@ -144,7 +144,9 @@ func (p *planner) dryRun(ctx context.Context) {
 // setComputed sets the other computed attributes.
 func (p *planner) setComputed() {
 	p.Plan.Ref = p.Plan.ref()
-	p.setClassUnknown()
+	if p.selectsAtApply { // see newClass
+		p.Plan.StorageClass, p.Plan.Manifests = types.StringUnknown(), types.MapUnknown(types.StringType)
+	}
 	waits := p.Creating || p.resizes || p.PrivateState.Waiting
 	p.Plan.UID = p.UID(p.State.UID, waits || !p.Plan.Manifests.Equal(p.State.Manifests))
 	p.Plan.claimStatus = p.State.claimStatus

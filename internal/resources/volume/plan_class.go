@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
@@ -17,10 +18,8 @@ import (
 // setImmutable sets the attributes that only a new claim can get: from the configuration, from the existing claim,
 // or from the defaults.
 func (p *planner) setImmutable(ctx context.Context) {
-	before := model{AccessMode: types.StringValue(claim.DefaultAccessMode), VolumeName: types.StringNull()}
-	if p.before != nil {
-		before = *p.before
-	}
+	before := ptr.Deref(p.before,
+		model{AccessMode: types.StringValue(claim.DefaultAccessMode), VolumeName: types.StringNull()})
 	p.Plan.AccessMode = firstSet(p.Config.AccessMode, before.AccessMode)
 	p.Plan.VolumeName = firstSet(p.Config.VolumeName, before.VolumeName)
 	if p.before != nil {
@@ -40,7 +39,7 @@ func firstSet(configured, otherwise types.String) types.String {
 
 // newClass returns the storage class of a new claim. It is unknown if it cannot be selected yet. The apply may select
 // another class if the same run has installed a driver or marked another class as the default. Therefore the selected
-// class is used for the dry run, but unknown in the plan; see setClassUnknown.
+// class is used for the dry run, but unknown in the plan; see setComputed.
 func (p *planner) newClass(ctx context.Context) types.String {
 	configured := p.Config.StorageClass
 	switch {
@@ -81,13 +80,6 @@ func (p *planner) newClass(ctx context.Context) types.String {
 	p.Diags.AddAttributeWarning(path.Root("storage_class"), summary,
 		detail+"\n\nThe plan continues, because the same run may create a class before the volume.")
 	return types.StringUnknown()
-}
-
-// setClassUnknown marks a class that is selected at apply as unknown.
-func (p *planner) setClassUnknown() {
-	if p.selectsAtApply {
-		p.Plan.StorageClass, p.Plan.Manifests = types.StringUnknown(), types.MapUnknown(types.StringType)
-	}
 }
 
 // selectClass selects the storage class that is unknown in the plan. It is null without permission to list classes,

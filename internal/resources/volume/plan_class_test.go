@@ -113,7 +113,7 @@ func TestStorageClassOfANewVolumeIsSelectedAtApplyUnlessConfigured(t *testing.T)
 			if !plan.StorageClass.Equal(c.want) {
 				t.Errorf("storage class %s, want %s", plan.StorageClass, c.want)
 			}
-			p.setClassUnknown()
+			p.setComputed()
 			if atApply := plan.StorageClass.IsUnknown() && p.selectsAtApply; atApply != c.atApply {
 				t.Errorf("selected at apply: %t, storage class %s", atApply, plan.StorageClass)
 			}

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/claim"
@@ -81,10 +82,7 @@ func (r reader) updateStatus(ref kube.Ref, live *unstructured.Unstructured) {
 
 // setStatus sets the UID, the status that Kubernetes reports, and the storage class that it has selected.
 func (m *model) setStatus(live *unstructured.Unstructured) {
-	text := func(path ...string) types.String {
-		value, _, _ := unstructured.NestedString(live.Object, path...)
-		return tf.TextOrNull(value)
-	}
+	text := func(path ...string) types.String { return tf.TextOrNull(kind.TextAt(live.Object, path...)) }
 	m.UID = types.StringValue(string(live.GetUID()))
 	m.Phase = text("status", "phase")
 	m.Capacity = text("status", "capacity", "storage")

@@ -60,8 +60,8 @@ func NewLister() list.ListResource {
 }
 
 func item(live *unstructured.Unstructured) lifecycle.Item {
-	phase, _, _ := unstructured.NestedString(live.Object, "status", "phase")
 	seen := claim.Observe(live)
-	return lifecycle.ItemOf(kind.PersistentVolumeClaim(), live, seen.Size.String(), phase,
+	return lifecycle.ItemOf(kind.PersistentVolumeClaim(), live, seen.Size.String(),
+		kind.TextAt(live.Object, "status", "phase"),
 		lifecycle.Property("username", live.GetLabels()[kind.UsernameLabel]))
 }

@@ -26,12 +26,9 @@ func (hooks) Validate(ctx context.Context, config *model, _ lifecycle.Validation
 // checkSize requires an integer number of bytes that is more than zero. A fraction of a byte is usually a typo, such as
 // 10m instead of 10M.
 func checkSize(size tf.Quantity) diag.Diagnostics {
-	if size.IsNull() || size.IsUnknown() {
-		return nil
-	}
 	quantity, err := manifest.ParseQuantity(size.ValueString())
 	if err != nil {
-		return nil // its type reports this
+		return nil // unknown, or its type reports this
 	}
 	var diags diag.Diagnostics
 	switch text := size.ValueString(); {
@@ -57,14 +54,11 @@ func checkClass(ctx context.Context, class types.String) diag.Diagnostics {
 	return resp.Diagnostics
 }
 
-// checkConflicts reports labels and annotations that the renderer sets. It renders a claim from the known values.
+// checkConflicts reports labels and annotations that the renderer sets.
 func checkConflicts(ctx context.Context, config *model) diag.Diagnostics {
 	if config.Name.IsUnknown() || config.MountPath.IsUnknown() {
 		return nil
 	}
 	known, _ := config.spec(ctx, tf.Defaults{}) // the type of size reports an invalid one
-	if _, err := claim.Render(known); err != nil {
-		return renderErrors(err)
-	}
-	return nil
+	return renderErrors(claim.Validate(known))
 }

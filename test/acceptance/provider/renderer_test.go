@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	kubeconfig "github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/test/acctest"
@@ -23,8 +23,8 @@ func revisionsOfALaterRelease() []manifest.Revision {
 	newest := revisions[len(revisions)-1]
 	next := newest
 	next.Number++
-	next.StartupScript = func(c manifest.Compute, gvk schema.GroupVersionKind) string {
-		return "# a later release\n" + newest.StartupScript(c, gvk)
+	next.StartupScript = func(c manifest.Compute, of kind.Kind) string {
+		return "# a later release\n" + newest.StartupScript(c, of)
 	}
 	return append(revisions, next)
 }
