@@ -56,12 +56,12 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 		cause.Command = strings.TrimSuffix("kubectl auth can-i --list -n "+namespace, " -n ")
 		return fmt.Sprintf("No permission to %s %s", e.Op, object), cause
 	case Refused:
-		cause.Hint, cause.Command = refusal(e.Err, namespace)
+		why := refusal(namespace, e.Err.Error())
+		cause.Hint, cause.Command = why.Hint, why.Command
 		return fmt.Sprintf("The API server rejected %s", object), cause
 	case PodsRefused:
-		refused := ready.Refusal(namespace, rejectedPods(e.Err.Error()))
-		refused.Command = cmp.Or(refused.Command, ready.Kubectl(namespace, "describe", "resourcequota,limitrange"))
-		return fmt.Sprintf("The API server would reject the pods of %s", object), refused
+		return fmt.Sprintf("The API server would reject the pods of %s", object),
+			refusal(namespace, rejectedPods(e.Err.Error()))
 	case Invalid, Immutable:
 		if list := e.fieldList(); list != "" {
 			cause.Summary = "The API server rejected these fields:" + list
@@ -101,7 +101,8 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 	default:
 		switch {
 		case transport.WebhookFails(e.Err.Error()):
-			cause.Hint, cause.Command = refusal(e.Err, namespace)
+			why := refusal(namespace, e.Err.Error())
+			cause.Hint, cause.Command = why.Hint, why.Command
 		case status != nil && status.Status().Code >= http.StatusInternalServerError:
 			cause.Hint = "Run the command again: an internal error of the API server is often temporary. If it " +
 				"persists, check the API server and its storage."
@@ -111,11 +112,11 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 	}
 }
 
-// refusal returns the next step and the command for a rejection by admission.
-func refusal(err error, namespace string) (hint ready.Advice, command string) {
-	why := ready.Refusal(namespace, err.Error())
-	list := ready.Kubectl(namespace, "describe", "resourcequota,limitrange")
-	return why.Hint, cmp.Or(why.Command, list)
+// refusal explains a rejection by admission, with a command in any case.
+func refusal(namespace, message string) ready.Cause {
+	why := ready.Refusal(namespace, message)
+	why.Command = cmp.Or(why.Command, ready.Kubectl(namespace, "describe", "resourcequota,limitrange"))
+	return why
 }
 
 // object names the object for messages.

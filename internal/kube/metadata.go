@@ -95,9 +95,6 @@ func (r Ref) version(object *unstructured.Unstructured) *unstructured.Unstructur
 	maps.DeleteFunc(kept, func(name, _ string) bool {
 		return name != UnfinishedAnnotation && name != CreationAnnotation
 	})
-	if len(kept) == 0 {
-		kept = nil
-	}
 	out.SetAnnotations(kept)
 	return out
 }

@@ -55,7 +55,9 @@ func (a Applied) WithGained(
 	for _, path := range named(gained) {
 		changes = append(changes, Change{Path: String(path), Gained: true, path: path})
 		if isItem(path) {
-			a.followOrder(path[:len(path)-1], live)
+			list := path[:len(path)-1]
+			a.Object = inOrderOf(live.Object, a.Object, list, keys(within(a.Set, list)))
+			delete(a.Admitted, String(list))
 		}
 	}
 	return a, changes
@@ -66,16 +68,6 @@ func (a Applied) WithGained(
 func (a Applied) has(path fieldpath.Path, now any) bool {
 	e := a.expected(path)
 	return hasChildren(a.Set, path) || e.wasSent && e.matchedBy(now, locationOf(path, a.Shared))
-}
-
-// followOrder sorts our items of a list like those of live.
-func (a Applied) followOrder(path fieldpath.Path, live *unstructured.Unstructured) {
-	value, _ := lookup(a.Object, path)
-	theirs, _ := lookup(live.Object, path)
-	ours, _ := value.([]any)
-	is, _ := theirs.([]any)
-	set(a.Object, path, reorderLike(ours, is, keys(within(a.Set, path))))
-	delete(a.Admitted, String(path))
 }
 
 // maxDepth is more than the depth of nearly all fields, so that a path is allocated once.

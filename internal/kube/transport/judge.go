@@ -166,7 +166,7 @@ func judgeResponse(request *http.Request, reply *reply, known state, within time
 			within = RequestTime
 		}
 		return judgement{again: true, within: within, after: reply.retryAfter()}
-	case code == http.StatusNotFound && reply.status() == nil && !reply.webPage() && builtIn(request.URL.Path):
+	case code == http.StatusNotFound && reply.status() == nil && !reply.webPage() && builtInPath.MatchString(request.URL.Path):
 		return judgement{again: true, within: within, tries: few} // from a gateway
 	case code == http.StatusConflict && reply.ownedByOthers():
 		return judgement{settled: true}
@@ -250,8 +250,6 @@ func (a *reply) retryAfter() time.Duration {
 // Kubernetes. They are always served, so no API server reports that the path is
 // missing.
 var builtInPath = regexp.MustCompile(`/(api/v1|apis/(apps|batch|policy|autoscaling)/v1)/`)
-
-func builtIn(path string) bool { return builtInPath.MatchString(path) }
 
 // history contains the previous attempts of one request.
 type history struct {
