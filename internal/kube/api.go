@@ -29,7 +29,7 @@ type API struct {
 	connect func() (*connection, error)
 	clock   clock.WithDelayedExecution
 	limits  transport.Limits
-	outages outages
+	outages sync.Map // see Error.explained
 	memo    sync.Map // see Recall
 }
 

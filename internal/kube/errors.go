@@ -77,20 +77,7 @@ type Error struct {
 	OutcomeUnknown bool
 	Err            error
 
-	explained *outages // of the run, or nil if unknown
-}
-
-// outages contains the reasons of connection failures that were already
-// explained in this run.
-type outages struct{ reasons sync.Map }
-
-// repeated reports whether a reason was explained before.
-func (o *outages) repeated(reason string) bool {
-	if o == nil {
-		return false
-	}
-	_, repeated := o.reasons.LoadOrStore(reason, true)
-	return repeated
+	explained *sync.Map // reasons of connection failures that were already explained in this run, or nil if unknown
 }
 
 // FieldCause is one invalid field.

@@ -63,8 +63,11 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 		return fmt.Sprintf("The API server would reject the pods of %s", object),
 			refusal(namespace, rejectedPods(e.Err.Error()))
 	case Invalid, Immutable:
-		if list := e.fieldList(); list != "" {
-			cause.Summary = "The API server rejected these fields:" + list
+		if len(e.Fields) > 0 {
+			cause.Summary = "The API server rejected these fields:"
+		}
+		for _, f := range e.Fields {
+			cause.Summary += fmt.Sprintf("\n  %s: %s", f.Field, f.Message)
 		}
 		cause.Hint = "Correct " + ready.FieldRejected + "."
 		if e.Class == Immutable {
@@ -143,7 +146,10 @@ func toInstall(missing Kind) ready.Advice {
 // Again explains an outage in one line if a previous error of the run has
 // explained it in full. Otherwise, and for other errors, ok is false.
 func (e *Error) Again() (detail string, ok bool) {
-	if e.Class != Unreachable || !e.explained.repeated(withoutRequest(e.Err)) {
+	if e.Class != Unreachable || e.explained == nil {
+		return "", false
+	}
+	if _, repeated := e.explained.LoadOrStore(withoutRequest(e.Err), true); !repeated {
 		return "", false
 	}
 	detail = fmt.Sprintf("The request to %s %s failed: %s. Another error of this run contains the details.", e.Op,
@@ -193,12 +199,4 @@ func attempt(err error) string {
 	}
 	target.RawQuery = ""
 	return fmt.Sprintf("%s %s: %v", strings.ToUpper(request.Op), target.Redacted(), request.Err)
-}
-
-func (e *Error) fieldList() string {
-	var b strings.Builder
-	for _, f := range e.Fields {
-		fmt.Fprintf(&b, "\n  %s: %s", f.Field, f.Message)
-	}
-	return b.String()
 }

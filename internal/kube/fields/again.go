@@ -7,6 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // AppliedAgain reports whether changes come from a later apply of manager that is not recorded. If so, it returns those
@@ -76,14 +78,9 @@ const maxDepth = 20
 // ownedFields returns the fields that manager owns in obj by server-side apply, as the decoded JSON of FieldsV1. Most
 // objects have no unknown field, which is seen in it in a fraction of the time that its set would take.
 func ownedFields(obj *unstructured.Unstructured, manager string) map[string]any {
-	entries, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "metadata", "managedFields")
-	list, _ := entries.([]any)
-	for _, item := range list {
-		entry, _ := item.(map[string]any)
-		subresource, _ := entry["subresource"].(string)
-		if entry["manager"] == manager && entry["operation"] == "Apply" && subresource == "" {
-			owned, _ := entry["fieldsV1"].(map[string]any)
-			return owned
+	for _, entry := range kind.ListAt(obj.Object, "metadata", "managedFields") {
+		if entry["manager"] == manager && entry["operation"] == "Apply" && kind.TextAt(entry, "subresource") == "" {
+			return kind.FieldsAt(entry, "fieldsV1")
 		}
 	}
 	return nil

@@ -142,7 +142,6 @@ func inLiveOrder(next, was, live any, set *fieldpath.Set, field string) any {
 				wanted[name] = inLiveOrder(value, before[name], is[name], inner, name)
 			}
 		}
-		return wanted
 	case []any:
 		before, _ := was.([]any)
 		is, _ := live.([]any)
@@ -155,11 +154,9 @@ func inLiveOrder(next, was, live any, set *fieldpath.Set, field string) any {
 				wanted[i] = inLiveOrder(wanted[i], had, has, inner, field)
 			}
 		}
-		if orderMatters(field, wanted) || !sameOrder(names(wanted, items), names(before, items)) {
-			return wanted
+		if !orderMatters(field, wanted) && sameOrder(names(wanted, items), names(before, items)) {
+			return reorderLike(wanted, is, items)
 		}
-		return reorderLike(wanted, is, items)
-	default:
-		return next
 	}
+	return next
 }

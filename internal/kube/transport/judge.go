@@ -191,10 +191,6 @@ func (a *reply) forbids() bool {
 // succeeded reports whether the server has executed the request.
 func (a *reply) succeeded() bool { return a.StatusCode < http.StatusMultipleChoices }
 
-func (a *reply) isJSON() bool {
-	return strings.HasPrefix(a.Header.Get("Content-Type"), "application/json")
-}
-
 // status returns the Status in a response of the API server, or nil.
 func (a *reply) status() *metav1.Status {
 	status := &metav1.Status{}
@@ -236,8 +232,10 @@ func (a *reply) ownedByOthers() bool {
 	return apierrors.HasStatusCause(a.failure(), metav1.CauseTypeFieldManagerConflict)
 }
 
-func (a *reply) webPage() bool {
-	return strings.HasPrefix(a.Header.Get("Content-Type"), "text/html")
+func (a *reply) webPage() bool { return a.hasType("text/html") }
+
+func (a *reply) hasType(media string) bool {
+	return strings.HasPrefix(a.Header.Get("Content-Type"), media)
 }
 
 func (a *reply) retryAfter() time.Duration {
