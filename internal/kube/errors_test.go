@@ -366,6 +366,7 @@ func TestErrorsNameObjectsAndKinds(t *testing.T) {
 		"StorageClass fast":           {Kind: kind.StorageClass(), Name: "fast"},
 		"storageclasses":              {Kind: kind.StorageClass()},
 		"deployments in namespace ml": {Kind: kind.Deployment(), Namespace: "ml"},
+		"Widget":                      {Kind: Kind{GroupVersionKind: metav1.SchemeGroupVersion.WithKind("Widget")}},
 	} {
 		if got := ref.String(); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -28,7 +28,7 @@ func (e *Error) Explain() (summary string, cause ready.Cause) {
 }
 
 func (e *Error) explanation() (summary string, cause ready.Cause) {
-	kind, namespace, object := e.Ref.Kind, e.Ref.namespace(), e.object()
+	kind, namespace, object := e.Ref.Kind, e.Ref.namespace(), e.Ref
 	cause.Summary = e.Err.Error()
 	var status apierrors.APIStatus
 	if errors.As(e.Err, &status) {
@@ -122,9 +122,6 @@ func refusal(namespace, message string) ready.Cause {
 	return why
 }
 
-// object names the object for messages.
-func (e *Error) object() string { return strings.TrimSuffix(e.Ref.String(), "/") }
-
 // toInstall returns the next step that makes the cluster serve a kind.
 func toInstall(missing Kind) ready.Advice {
 	name := kind.Operator(missing.Group)
@@ -153,7 +150,7 @@ func (e *Error) Again() (detail string, ok bool) {
 		return "", false
 	}
 	detail = fmt.Sprintf("The request to %s %s failed: %s. Another error of this run contains the details.", e.Op,
-		e.object(), attempt(e.Err))
+		e.Ref, attempt(e.Err))
 	if e.OutcomeUnknown {
 		detail += outcomeUnknown
 	}
@@ -175,13 +172,13 @@ func (e *Error) unreachable() (summary string, cause ready.Cause) {
 	var status apierrors.APIStatus
 	if errors.As(e.Err, &status) && fromAPI(status.Status()) {
 		return "The Kubernetes API server is temporarily unavailable", ready.Cause{
-			Summary: fmt.Sprintf("The API server rejected the request to %s %s: %v", e.Op, e.object(), e.Err),
+			Summary: fmt.Sprintf("The API server rejected the request to %s %s: %v", e.Op, e.Ref, e.Err),
 			Hint:    "Run the command again later. The API server is starting, overloaded or cannot reach its storage.",
 			Command: ready.CheckServer,
 		}
 	}
 	return "The Kubernetes API server cannot be reached", ready.Cause{
-		Summary: fmt.Sprintf("The request to %s %s failed: %s", e.Op, e.object(), attempt(e.Err)),
+		Summary: fmt.Sprintf("The request to %s %s failed: %s", e.Op, e.Ref, attempt(e.Err)),
 		Hint:    "Check " + ready.FieldAPIServer + ", the network and the certificate of the server.",
 		Command: "kubectl cluster-info",
 	}
