@@ -204,23 +204,24 @@ func TestEndpointWithoutAServiceHasOnlyThePodsOfItsWorkload(t *testing.T) {
 	cronJob := kind.CronJob().Named("ml", "trainer")
 	cronJob.SetUID("trainer")
 	kind.SetAt(cronJob.Object, []string{"spec", "jobTemplate", "spec", "template", "metadata", "labels"}, labels)
-	for path, test := range map[string]struct {
+	for name, test := range map[string]struct {
+		path     string
 		workload *unstructured.Unstructured
 		owner    string // kind of the controller of the pods
-		code     int    // of a watch
-		reason   metav1.StatusReason
+		watches  bool   // whether the server allows to watch, but does not stream a list
+		unknown  bool   // whether the pods are unknown without permission
 	}{
-		"/apis/apps/v1/namespaces/ml/deployments/trainer": {deployment, "ReplicaSet", http.StatusForbidden,
-			metav1.StatusReasonForbidden},
-		// The Jobs are read from a shared list, which the server does not stream.
-		"/apis/batch/v1/namespaces/ml/cronjobs/trainer": {cronJob, "Job", http.StatusUnprocessableEntity,
-			metav1.StatusReasonInvalid},
+		"a Deployment, without permission to watch": {"/apis/apps/v1/namespaces/ml/deployments/trainer", deployment,
+			"ReplicaSet", false, false},
+		"a CronJob": {"/apis/batch/v1/namespaces/ml/cronjobs/trainer", cronJob, "Job", true, false},
+		"a CronJob, without permission to watch Jobs": {"/apis/batch/v1/namespaces/ml/cronjobs/trainer", cronJob,
+			"Job", false, true},
 	} {
 		cluster := clusterOf(t, func(verb, asked string, request *http.Request) (int, any) {
 			switch {
 			case strings.HasSuffix(asked, "/selfsubjectaccessreviews"):
 				return kubetest.Reviewed(request, func(verb string) bool { return verb != "watch" })
-			case asked == path:
+			case asked == test.path:
 				return http.StatusOK, test.workload
 			case verb == "list" && strings.HasSuffix(asked, "/pods"):
 				return list("Pod", made("other-1", labels, test.owner, "other-5f6d"),
@@ -230,8 +231,10 @@ func TestEndpointWithoutAServiceHasOnlyThePodsOfItsWorkload(t *testing.T) {
 					made("trainer-5f6d", nil, "CronJob", "trainer"))
 			case verb == "list" && strings.HasSuffix(asked, "/services"):
 				return list("Service")
+			case verb == "watch" && test.watches:
+				return kubetest.Failing(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
 			case verb == "watch":
-				return kubetest.Failing(test.code, test.reason)
+				return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
 			}
 			return notFound()
 		})
@@ -240,18 +243,24 @@ func TestEndpointWithoutAServiceHasOnlyThePodsOfItsWorkload(t *testing.T) {
 			t.Fatal(err)
 		}
 		if found.URL != "" || found.Host != "" || found.Port != 0 {
-			t.Errorf("%s: the address is %q, %q, %d", path, found.URL, found.Host, found.Port)
+			t.Errorf("%s: the address is %q, %q, %d", name, found.URL, found.Host, found.Port)
 		}
 		if found.Backend.Labels["app"] != "web" {
-			t.Errorf("%s: the pods are those with the labels %v", path, found.Backend.Labels)
+			t.Errorf("%s: the pods are those with the labels %v", name, found.Backend.Labels)
 		}
-		if err := found.ReadPods(t.Context(), cluster); err != nil || len(found.Pods) != 1 ||
-			found.Pods[0].Name != "trainer-1" {
-			t.Errorf("%s: %d pods, %v", path, len(found.Pods), err)
+		err = found.ReadPods(t.Context(), cluster)
+		_, failure := portforward.Dial(t.Context(), cluster, found.Backend)
+		if test.unknown {
+			if err != nil || found.Pods != nil || kube.ClassOf(failure) != kube.Denied {
+				t.Errorf("%s: %v, %v, %v", name, found.Pods, err, failure)
+			}
+			continue
 		}
-		_, err = portforward.Dial(t.Context(), cluster, found.Backend)
-		if noPod, ok := errors.AsType[*portforward.NoPodError](err); !ok || len(noPod.Pods) != 1 {
-			t.Errorf("%s: %v, want that only one pod is not ready", path, err)
+		if err != nil || len(found.Pods) != 1 || found.Pods[0].Name != "trainer-1" {
+			t.Errorf("%s: %d pods, %v", name, len(found.Pods), err)
+		}
+		if noPod, ok := errors.AsType[*portforward.NoPodError](failure); !ok || len(noPod.Pods) != 1 {
+			t.Errorf("%s: %v, want that only one pod is not ready", name, failure)
 		}
 	}
 }

@@ -63,11 +63,14 @@ func (s PodSource) Own(ctx context.Context, c *Cluster, pods []*corev1.Pod) ([]*
 		return pods, nil
 	}
 	jobs, err := ListAs[batchv1.Job](ctx, c.Store, kind.Job().All(), s.Namespace, nil)
+	if err != nil {
+		return nil, err
+	}
 	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
 		return !slices.ContainsFunc(jobs, func(job *batchv1.Job) bool {
 			return metav1.IsControlledBy(job, s.Workload) && metav1.IsControlledBy(pod, job)
 		})
-	}), err
+	}), nil
 }
 
 // PodsWith returns the kind whose shared list and watch contains the pods with labels: those of Kubetorch's services,

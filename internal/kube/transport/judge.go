@@ -166,7 +166,8 @@ func judgeResponse(request *http.Request, reply *reply, known state, within time
 			within = RequestTime
 		}
 		return judgement{again: true, within: within, after: reply.retryAfter()}
-	case code == http.StatusNotFound && reply.status() == nil && !reply.webPage() && builtInPath.MatchString(request.URL.Path):
+	case code == http.StatusNotFound && reply.status() == nil && !reply.webPage() &&
+		builtInPath.MatchString(request.URL.Path):
 		return judgement{again: true, within: within, tries: few} // from a gateway
 	case code == http.StatusConflict && reply.ownedByOthers():
 		return judgement{settled: true}
