@@ -91,7 +91,7 @@ func validateLogs(m *logsModel) diag.Diagnostics {
 func invokeLogs(ctx context.Context, c *call, t *target, m *logsModel) error {
 	p := c.printer(m.outputModel)
 	logs := podstream.Logs{
-		Source:    t.source(),
+		PodSource: t.source(),
 		Container: m.Container.ValueString(), All: m.AllContainers.ValueBool(), Previous: m.Previous.ValueBool(),
 	}
 	pods, err := logs.Pods(ctx, c.cluster)

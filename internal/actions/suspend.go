@@ -59,7 +59,7 @@ func invokeSuspend(ctx context.Context, c *call, t *target, m *waitModel) error 
 	case !m.waits():
 		return nil
 	}
-	continues := func(pod *corev1.Pod) bool { return t.owns(pod) && !ready.PodEnded(pod) }
+	continues := func(pod *corev1.Pod) bool { return kind.Controls(t.workload, pod) && !ready.PodEnded(pod) }
 	err = observe.WaitWhile(ctx, c.cluster, t.namespace, t.pods, continues, func(pods []*corev1.Pod) {
 		c.progress("%s: %s left.", t, ready.Number(len(pods), "pod"))
 	})

@@ -14,7 +14,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/podstream"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -57,12 +56,9 @@ func (c *call) locate(ctx context.Context) (*target, error) {
 }
 
 // source selects the pods of the compute.
-func (t *target) source() podstream.Source {
-	return podstream.Source{Namespace: t.namespace, Labels: t.pods, Workload: t.workload}
+func (t *target) source() kube.PodSource {
+	return kube.PodSource{Namespace: t.namespace, Labels: t.pods, Workload: t.workload}
 }
-
-// owns reports whether a pod with the labels of those of the compute is one of them.
-func (t *target) owns(pod *corev1.Pod) bool { return kind.Controls(t.workload, pod) }
 
 // explain returns the detail of a refusal.
 func explain(why, instead string) string {
@@ -177,7 +173,7 @@ func (t *target) refusal(o kind.Operation) (why, instead string) {
 // follow returns a wait for the pods of the compute that reports its progress. old are the pods to be replaced, and all
 // are those that existed before.
 func (c *call) follow(t *target, old, all []*corev1.Pod) observe.Follow {
-	f := observe.Follow{Namespace: t.namespace, PodLabels: t.pods, Owns: t.owns, Report: c.report}
+	f := observe.Follow{Namespace: t.namespace, PodLabels: t.pods, Owns: t.source().Own, Report: c.report}
 	if t.workload != nil {
 		f.Workload = &t.ref
 	}

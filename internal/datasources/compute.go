@@ -90,7 +90,7 @@ func computeState(ctx context.Context, cluster *kube.Cluster, namespace, name st
 	if s.workload, s.endpoint, err = endpoint.Find(ctx, cluster, namespace, name); err != nil {
 		return s, err
 	}
-	follow := observe.Follow{Namespace: namespace, PodLabels: s.endpoint.Backend.Selector}
+	follow := observe.Follow{Namespace: namespace, PodLabels: s.endpoint.Backend.Labels}
 	if s.workload != nil {
 		s.verdict = ready.Assess(ready.Snapshot{Workload: s.workload})
 		if s.verdict.Settled() || !ready.NeedsPods(s.workload) {

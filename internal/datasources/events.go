@@ -12,8 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/endpoint"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/podstream"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -70,7 +70,7 @@ func readEvents(ctx context.Context, data *tf.ProviderData, m *eventsModel) diag
 		if err != nil {
 			return err
 		}
-		pods, err := podstream.Source{Namespace: namespace, Labels: labels, Workload: workload}.Pods(ctx, data.Cluster)
+		pods, err := kube.PodSource{Namespace: namespace, Labels: labels, Workload: workload}.Pods(ctx, data.Cluster)
 		if err != nil {
 			return err
 		}

@@ -112,7 +112,7 @@ func FindPods(
 	if err != nil {
 		return nil, nil, false, err
 	}
-	return workload, found.Backend.Selector, true, nil
+	return workload, found.Backend.Labels, true, nil
 }
 
 // locate returns the workload of a compute, or nil if there is none of a known kind.
@@ -186,15 +186,15 @@ func (e *Endpoint) complete() {
 		}
 	}
 	e.Backend.Namespace = e.Namespace
-	if e.Backend.Selector == nil {
-		e.Backend.Selector = map[string]string{kind.ServiceLabel: e.Name}
+	if e.Backend.Labels == nil {
+		e.Backend.Labels = map[string]string{kind.ServiceLabel: e.Name}
 	}
 }
 
 // ReadPods sets the pods of an endpoint, if they can be read.
 func (e *Endpoint) ReadPods(ctx context.Context, c *kube.Cluster) error {
-	pods, err := kube.Pods(ctx, c, e.Backend.Namespace, e.Backend.Selector)
-	if e.Pods = e.Backend.Own(pods); kube.ClassOf(err) == kube.Denied {
+	var err error
+	if e.Pods, err = e.Backend.Pods(ctx, c); kube.ClassOf(err) == kube.Denied {
 		return nil // the other fields are still useful
 	}
 	return err
@@ -204,7 +204,7 @@ func (e *Endpoint) ReadPods(ctx context.Context, c *kube.Cluster) error {
 func (e *Endpoint) fromService(service *corev1.Service) {
 	e.Service = service.Name
 	if len(service.Spec.Selector) > 0 {
-		e.Backend.Selector = service.Spec.Selector
+		e.Backend.Labels = service.Spec.Selector
 	}
 	if service.Spec.ClusterIP == corev1.ClusterIPNone && service.Spec.Type != corev1.ServiceTypeExternalName {
 		e.Headless = kind.ServiceHost(service.Namespace, service.Name)
@@ -286,7 +286,7 @@ func (e *Endpoint) fromWorkload(ctx context.Context, c *kube.Cluster) error {
 	if kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).OwnService {
 		e.Host = kind.ServiceHost(e.Namespace, e.Name) // its controller is about to create the Service
 	}
-	e.Backend.Workload, e.Backend.Selector = workload, kind.PodLabels(workload)
+	e.Backend.Workload, e.Backend.Labels = workload, kind.PodLabels(workload)
 	return nil
 }
 

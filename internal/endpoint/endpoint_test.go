@@ -29,7 +29,7 @@ func TestEndpointIsReadFromItsService(t *testing.T) {
 	t.Parallel()
 	pods, h2c := map[string]string{"app": "pool"}, "kubernetes.io/h2c"
 	backend := func(port intstr.IntOrString) portforward.Backend {
-		return portforward.Backend{Selector: pods, Port: port}
+		return portforward.Backend{PodSource: kube.PodSource{Labels: pods}, Port: port}
 	}
 	grpc := corev1.ServicePort{Name: "grpc", Port: 8001, AppProtocol: &h2c}
 	rendered := func(ports ...corev1.ServicePort) *corev1.Service {
@@ -189,52 +189,79 @@ func TestEndpointNeedsNoPermissionForOtherKindsOfComputes(t *testing.T) {
 func TestEndpointWithoutAServiceHasOnlyThePodsOfItsWorkload(t *testing.T) {
 	t.Parallel()
 	labels := map[string]any{"app": "web"}
-	deployment := kubetest.Deployment("1", 0)
-	kind.SetAt(deployment.Object, []string{"spec", "selector", "matchLabels"}, labels)
-	pod := func(name, replicaSet string) unstructured.Unstructured {
+	made := func(name string, labels map[string]any, kind, owner string) unstructured.Unstructured {
 		return unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{
-			"namespace": "ml", "name": name, "labels": labels, "ownerReferences": []any{map[string]any{
-				"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": replicaSet, "uid": replicaSet,
-				"controller": true}},
+			"namespace": "ml", "name": name, "uid": name, "labels": labels, "ownerReferences": []any{map[string]any{
+				"apiVersion": "v1", "kind": kind, "name": owner, "uid": owner, "controller": true}},
 		}}}
 	}
-	cluster := clusterOf(t, func(verb, path string, request *http.Request) (int, any) {
-		switch {
-		case strings.HasSuffix(path, "/selfsubjectaccessreviews"):
-			return kubetest.Reviewed(request, func(verb string) bool { return verb != "watch" })
-		case path == "/apis/apps/v1/namespaces/ml/deployments/trainer":
-			return http.StatusOK, deployment
-		case verb == "list" && strings.HasSuffix(path, "/pods"):
-			return http.StatusOK, unstructured.UnstructuredList{
-				Object: map[string]any{"apiVersion": "v1", "kind": "PodList"},
-				Items:  []unstructured.Unstructured{pod("other-1", "other-5f6d"), pod("trainer-1", "trainer-5f6d")},
+	list := func(kind string, items ...unstructured.Unstructured) (int, any) {
+		return http.StatusOK, &unstructured.UnstructuredList{
+			Object: map[string]any{"apiVersion": "v1", "kind": kind + "List"}, Items: items}
+	}
+	deployment := kubetest.Deployment("1", 0)
+	kind.SetAt(deployment.Object, []string{"spec", "selector", "matchLabels"}, labels)
+	cronJob := kind.CronJob().Named("ml", "trainer")
+	cronJob.SetUID("trainer")
+	kind.SetAt(cronJob.Object, []string{"spec", "jobTemplate", "spec", "template", "metadata", "labels"}, labels)
+	for name, test := range map[string]struct {
+		path     string
+		workload *unstructured.Unstructured
+		owner    string // kind of the controller of the pods
+		watches  bool   // whether the server allows to watch, but does not stream a list
+		unknown  bool   // whether the pods are unknown without permission
+	}{
+		"a Deployment, without permission to watch": {"/apis/apps/v1/namespaces/ml/deployments/trainer", deployment,
+			"ReplicaSet", false, false},
+		"a CronJob": {"/apis/batch/v1/namespaces/ml/cronjobs/trainer", cronJob, "Job", true, false},
+		"a CronJob, without permission to watch Jobs": {"/apis/batch/v1/namespaces/ml/cronjobs/trainer", cronJob,
+			"Job", false, true},
+	} {
+		cluster := clusterOf(t, func(verb, asked string, request *http.Request) (int, any) {
+			switch {
+			case strings.HasSuffix(asked, "/selfsubjectaccessreviews"):
+				return kubetest.Reviewed(request, func(verb string) bool { return verb != "watch" })
+			case asked == test.path:
+				return http.StatusOK, test.workload
+			case verb == "list" && strings.HasSuffix(asked, "/pods"):
+				return list("Pod", made("other-1", labels, test.owner, "other-5f6d"),
+					made("trainer-1", labels, test.owner, "trainer-5f6d"))
+			case verb == "list" && strings.HasSuffix(asked, "/jobs"):
+				return list("Job", made("other-5f6d", nil, "CronJob", "other"),
+					made("trainer-5f6d", nil, "CronJob", "trainer"))
+			case verb == "list" && strings.HasSuffix(asked, "/services"):
+				return list("Service")
+			case verb == "watch" && test.watches:
+				return kubetest.Failing(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
+			case verb == "watch":
+				return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
 			}
-		case verb == "list" && strings.HasSuffix(path, "/services"):
-			return http.StatusOK, unstructured.UnstructuredList{
-				Object: map[string]any{"apiVersion": "v1", "kind": "ServiceList"},
-			}
-		case verb == "watch":
-			return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+			return notFound()
+		})
+		found, err := Of(t.Context(), cluster, "ml", "trainer")
+		if err != nil {
+			t.Fatal(err)
 		}
-		return notFound()
-	})
-	found, err := Of(t.Context(), cluster, "ml", "trainer")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if found.URL != "" || found.Host != "" || found.Port != 0 {
-		t.Errorf("the address is %q, %q, %d", found.URL, found.Host, found.Port)
-	}
-	if found.Backend.Selector["app"] != "web" {
-		t.Errorf("the pods are those with the labels %v", found.Backend.Selector)
-	}
-	if err := found.ReadPods(t.Context(), cluster); err != nil || len(found.Pods) != 1 ||
-		found.Pods[0].Name != "trainer-1" {
-		t.Errorf("%d pods, %v", len(found.Pods), err)
-	}
-	_, err = portforward.Dial(t.Context(), cluster, found.Backend)
-	if noPod, ok := errors.AsType[*portforward.NoPodError](err); !ok || len(noPod.Pods) != 1 {
-		t.Errorf("%v, want that only one pod is not ready", err)
+		if found.URL != "" || found.Host != "" || found.Port != 0 {
+			t.Errorf("%s: the address is %q, %q, %d", name, found.URL, found.Host, found.Port)
+		}
+		if found.Backend.Labels["app"] != "web" {
+			t.Errorf("%s: the pods are those with the labels %v", name, found.Backend.Labels)
+		}
+		err = found.ReadPods(t.Context(), cluster)
+		_, failure := portforward.Dial(t.Context(), cluster, found.Backend)
+		if test.unknown {
+			if err != nil || found.Pods != nil || kube.ClassOf(failure) != kube.Denied {
+				t.Errorf("%s: %v, %v, %v", name, found.Pods, err, failure)
+			}
+			continue
+		}
+		if err != nil || len(found.Pods) != 1 || found.Pods[0].Name != "trainer-1" {
+			t.Errorf("%s: %d pods, %v", name, len(found.Pods), err)
+		}
+		if noPod, ok := errors.AsType[*portforward.NoPodError](failure); !ok || len(noPod.Pods) != 1 {
+			t.Errorf("%s: %v, want that only one pod is not ready", name, failure)
+		}
 	}
 }
 

@@ -29,7 +29,7 @@ type API struct {
 	connect func() (*connection, error)
 	clock   clock.WithDelayedExecution
 	limits  transport.Limits
-	outages outages
+	outages sync.Map // see Error.explained
 	memo    sync.Map // see Recall
 }
 
@@ -61,7 +61,7 @@ func dial(settings config.Config, clock clock.WithDelayedExecution, limits trans
 		return nil, &config.Error{Err: err}
 	}
 	if resolved.Plugin != nil {
-		httpClient.Transport = resolved.Plugin.Detached(httpClient.Transport)
+		httpClient.Transport = config.Detached{Next: httpClient.Transport}
 	}
 	sender := transport.New(httpClient.Transport, resolved.Plugin, clock, server, limits)
 	httpClient.Transport = sender

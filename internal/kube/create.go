@@ -108,9 +108,6 @@ func namesIn(data []byte) map[string]bool {
 		return nil
 	}
 	names := map[string]bool{}
-	if len(table.Rows) == 0 {
-		return names
-	}
 	column := slices.IndexFunc(table.ColumnDefinitions, func(definition metav1.TableColumnDefinition) bool {
 		return definition.Format == "name" // the primary identifier
 	})

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -117,23 +116,18 @@ func (d *Discovery) served(
 }
 
 // Preferred returns the preferred version of a group, or "" if the server does
-// not serve the group. A missing group is requested again each time, because an
-// operator may be installed during a wait.
+// not serve the group.
 func (d *Discovery) Preferred(ctx context.Context, group string) (string, error) {
 	served, err := d.group(ctx, group)
-	if errors.Is(err, errNotServed) {
-		return "", nil
-	}
 	return served.PreferredVersion.Version, err
 }
 
-// group returns the served versions of a group, or errNotServed.
+// group returns the served versions of a group. A missing group is requested again each time, because an operator
+// may be installed during a wait.
 func (d *Discovery) group(ctx context.Context, name string) (metav1.APIGroup, error) {
-	return Recall(d.api, "group "+name, func() (group metav1.APIGroup, err error) {
-		found, err := d.discover(ctx, name, &group)
-		if err == nil && !found {
-			err = errNotServed
-		}
+	served := func(group metav1.APIGroup, _ time.Duration) bool { return group.PreferredVersion.Version != "" }
+	return recallWhile(d.api, "group "+name, served, func() (group metav1.APIGroup, err error) {
+		_, err = d.discover(ctx, name, &group)
 		return group, err
 	})
 }
@@ -172,8 +166,6 @@ func (d *Discovery) servedVersion(ctx context.Context, ref Ref) (Ref, bool) {
 	}
 	return Ref{}, false
 }
-
-var errNotServed = errors.New("the group is not served")
 
 // discover reads a discovery document. A document that is not served is not an
 // error.

@@ -77,28 +77,11 @@ type Error struct {
 	OutcomeUnknown bool
 	Err            error
 
-	explained *outages // of the run, or nil if unknown
-}
-
-// outages contains the reasons of connection failures that were already
-// explained in this run.
-type outages struct{ reasons sync.Map }
-
-// repeated reports whether a reason was explained before.
-func (o *outages) repeated(reason string) bool {
-	if o == nil {
-		return false
-	}
-	_, repeated := o.reasons.LoadOrStore(reason, true)
-	return repeated
+	explained *sync.Map // reasons of connection failures that were already explained in this run, or nil if unknown
 }
 
 // FieldCause is one invalid field.
-type FieldCause struct {
-	Type    metav1.CauseType
-	Field   string
-	Message string
-}
+type FieldCause = metav1.StatusCause
 
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s %s: %v", e.Op, e.Ref, e.Err)
@@ -318,13 +301,8 @@ func fromAPI(status metav1.Status) bool {
 }
 
 func causes(status metav1.Status) []FieldCause {
-	var out []FieldCause
-	for _, cause := range ptr.Deref(status.Details, metav1.StatusDetails{}).Causes {
-		if cause.Field != "" {
-			out = append(out, FieldCause{Type: cause.Type, Field: cause.Field, Message: cause.Message})
-		}
-	}
-	return out
+	all := slices.Clone(ptr.Deref(status.Details, metav1.StatusDetails{}).Causes)
+	return slices.DeleteFunc(all, func(cause FieldCause) bool { return cause.Field == "" })
 }
 
 // isNetwork reports whether err is a connection error: dialing, TLS, a broken

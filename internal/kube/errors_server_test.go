@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -80,7 +81,7 @@ func TestUnknownOutcomeIsExplained(t *testing.T) {
 	const words = "It is unknown whether the server executed the request."
 	for _, unknown := range []bool{true, false} {
 		failure := trainerFailure(t, tried(errors.New("connection reset")))
-		failure.OutcomeUnknown, failure.explained = unknown, &outages{}
+		failure.OutcomeUnknown, failure.explained = unknown, &sync.Map{}
 		_, cause := failure.Explain()
 		if brief, again := failure.Again(); again || brief != "" {
 			t.Errorf("the first time: %t, %q", again, brief)
@@ -94,12 +95,12 @@ func TestUnknownOutcomeIsExplained(t *testing.T) {
 
 func TestOnlyTheSameOutageIsNotExplainedAgain(t *testing.T) {
 	t.Parallel()
-	of := func(err error, explained *outages) *Error {
+	of := func(err error, explained *sync.Map) *Error {
 		failure := trainerFailure(t, err)
 		failure.explained = explained
 		return failure
 	}
-	run := &outages{}
+	run := &sync.Map{}
 	refused := &url.Error{Op: "Get", URL: "https://h/a", Err: errors.New("connection refused")}
 	other := &url.Error{Op: "Get", URL: "https://h/b", Err: errors.New("connection refused")}
 	reset := &url.Error{Op: "Get", URL: "https://h/b", Err: errors.New("connection reset")}
@@ -108,7 +109,7 @@ func TestOnlyTheSameOutageIsNotExplainedAgain(t *testing.T) {
 		again   bool
 	}{
 		{of(refused, run), false}, {of(other, run), true}, {of(reset, run), false}, {of(refused, nil), false},
-		{of(refused, nil), false}, {of(refused, &outages{}), false},
+		{of(refused, nil), false}, {of(refused, &sync.Map{}), false},
 		{of(statusError(http.StatusForbidden, metav1.StatusReasonForbidden, "no", nil), run), false},
 		{of(statusError(http.StatusForbidden, metav1.StatusReasonForbidden, "no", nil), run), false},
 	} {

@@ -359,20 +359,6 @@ func TestMissingPermissionAndAdmissionAreDistinguishedByAnAccessReview(t *testin
 	}
 }
 
-func TestErrorsNameObjectsAndKinds(t *testing.T) {
-	t.Parallel()
-	for want, ref := range map[string]Ref{
-		"Deployment ml/trainer":       {Kind: kind.Deployment(), Namespace: "ml", Name: "trainer"},
-		"StorageClass fast":           {Kind: kind.StorageClass(), Name: "fast"},
-		"storageclasses":              {Kind: kind.StorageClass()},
-		"deployments in namespace ml": {Kind: kind.Deployment(), Namespace: "ml"},
-	} {
-		if got := ref.String(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
 func TestMessagesOfTheServerAreIndentedAndLimited(t *testing.T) {
 	t.Parallel()
 	text := "denied\x1b[2J\nApply complete!" + strings.Repeat("x", 10_000)

@@ -28,7 +28,7 @@ func (e *Error) Explain() (summary string, cause ready.Cause) {
 }
 
 func (e *Error) explanation() (summary string, cause ready.Cause) {
-	kind, namespace, object := e.Ref.Kind, e.Ref.namespace(), e.object()
+	kind, namespace, object := e.Ref.Kind, e.Ref.namespace(), e.Ref
 	cause.Summary = e.Err.Error()
 	var status apierrors.APIStatus
 	if errors.As(e.Err, &status) {
@@ -53,15 +53,18 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 		cause.Command = strings.TrimSuffix("kubectl auth can-i --list -n "+namespace, " -n ")
 		return fmt.Sprintf("No permission to %s %s", e.Op, object), cause
 	case Refused:
-		cause.Hint, cause.Command = refusal(e.Err, namespace)
+		why := refusal(namespace, e.Err.Error())
+		cause.Hint, cause.Command = why.Hint, why.Command
 		return fmt.Sprintf("The API server rejected %s", object), cause
 	case PodsRefused:
-		refused := ready.Refusal(namespace, rejectedPods(e.Err.Error()))
-		refused.Command = cmp.Or(refused.Command, ready.Kubectl(namespace, "describe", "resourcequota,limitrange"))
-		return fmt.Sprintf("The API server would reject the pods of %s", object), refused
+		return fmt.Sprintf("The API server would reject the pods of %s", object),
+			refusal(namespace, rejectedPods(e.Err.Error()))
 	case Invalid, Immutable:
-		if list := e.fieldList(); list != "" {
-			cause.Summary = "The API server rejected these fields:" + list
+		if len(e.Fields) > 0 {
+			cause.Summary = "The API server rejected these fields:"
+		}
+		for _, f := range e.Fields {
+			cause.Summary += fmt.Sprintf("\n  %s: %s", f.Field, f.Message)
 		}
 		cause.Hint = "Correct " + ready.FieldRejected + "."
 		if e.Class == Immutable {
@@ -98,7 +101,8 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 	default:
 		switch {
 		case transport.WebhookFails(e.Err.Error()):
-			cause.Hint, cause.Command = refusal(e.Err, namespace)
+			why := refusal(namespace, e.Err.Error())
+			cause.Hint, cause.Command = why.Hint, why.Command
 		case status != nil && status.Status().Code >= http.StatusInternalServerError:
 			cause.Hint = "Run the command again: an internal error of the API server is often temporary. If it " +
 				"persists, check the API server and its storage."
@@ -108,15 +112,12 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 	}
 }
 
-// refusal returns the next step and the command for a rejection by admission.
-func refusal(err error, namespace string) (hint ready.Advice, command string) {
-	why := ready.Refusal(namespace, err.Error())
-	list := ready.Kubectl(namespace, "describe", "resourcequota,limitrange")
-	return why.Hint, cmp.Or(why.Command, list)
+// refusal explains a rejection by admission, with a command in any case.
+func refusal(namespace, message string) ready.Cause {
+	why := ready.Refusal(namespace, message)
+	why.Command = cmp.Or(why.Command, ready.Kubectl(namespace, "describe", "resourcequota,limitrange"))
+	return why
 }
-
-// object names the object for messages.
-func (e *Error) object() string { return strings.TrimSuffix(e.Ref.String(), "/") }
 
 // toInstall returns the next step that makes the cluster serve a kind.
 func toInstall(missing Kind) ready.Advice {
@@ -139,11 +140,14 @@ func toInstall(missing Kind) ready.Advice {
 // Again explains an outage in one line if a previous error of the run has
 // explained it in full. Otherwise, and for other errors, ok is false.
 func (e *Error) Again() (detail string, ok bool) {
-	if e.Class != Unreachable || !e.explained.repeated(withoutRequest(e.Err)) {
+	if e.Class != Unreachable || e.explained == nil {
+		return "", false
+	}
+	if _, repeated := e.explained.LoadOrStore(withoutRequest(e.Err), true); !repeated {
 		return "", false
 	}
 	detail = fmt.Sprintf("The request to %s %s failed: %s. Another error of this run contains the details.", e.Op,
-		e.object(), attempt(e.Err))
+		e.Ref, attempt(e.Err))
 	if e.OutcomeUnknown {
 		detail += outcomeUnknown
 	}
@@ -165,13 +169,13 @@ func (e *Error) unreachable() (summary string, cause ready.Cause) {
 	var status apierrors.APIStatus
 	if errors.As(e.Err, &status) && fromAPI(status.Status()) {
 		return "The Kubernetes API server is temporarily unavailable", ready.Cause{
-			Summary: fmt.Sprintf("The API server rejected the request to %s %s: %v", e.Op, e.object(), e.Err),
+			Summary: fmt.Sprintf("The API server rejected the request to %s %s: %v", e.Op, e.Ref, e.Err),
 			Hint:    "Run the command again later. The API server is starting, overloaded or cannot reach its storage.",
 			Command: ready.CheckServer,
 		}
 	}
 	return "The Kubernetes API server cannot be reached", ready.Cause{
-		Summary: fmt.Sprintf("The request to %s %s failed: %s", e.Op, e.object(), attempt(e.Err)),
+		Summary: fmt.Sprintf("The request to %s %s failed: %s", e.Op, e.Ref, attempt(e.Err)),
 		Hint:    "Check " + ready.FieldAPIServer + ", the network and the certificate of the server.",
 		Command: "kubectl cluster-info",
 	}
@@ -189,12 +193,4 @@ func attempt(err error) string {
 	}
 	target.RawQuery = ""
 	return fmt.Sprintf("%s %s: %v", strings.ToUpper(request.Op), target.Redacted(), request.Err)
-}
-
-func (e *Error) fieldList() string {
-	var b strings.Builder
-	for _, f := range e.Fields {
-		fmt.Fprintf(&b, "\n  %s: %s", f.Field, f.Message)
-	}
-	return b.String()
 }

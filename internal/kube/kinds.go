@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -37,13 +38,11 @@ func RefOf(obj *unstructured.Unstructured) (Ref, error) {
 // String formats the reference for messages: Deployment ml/trainer, or without
 // a name, deployments in namespace ml. Without a kind, it stands for the list of all groups.
 func (r Ref) String() string {
-	switch {
-	case r.Name == "" && r.Kind.Kind == "":
-		return "the API groups"
-	case r.Name == "" && r.Kind.Resource != "" && r.Namespace == "":
-		return r.Kind.Resource
-	case r.Name == "" && r.Kind.Resource != "":
-		return r.Kind.Resource + " in namespace " + r.Namespace
+	switch all := cmp.Or(r.Kind.Resource, r.Kind.Word(), "the API groups"); {
+	case r.Name == "" && r.Namespace == "":
+		return all
+	case r.Name == "":
+		return all + " in namespace " + r.Namespace
 	case r.Namespace == "":
 		return r.Kind.Word() + " " + r.Name
 	default:

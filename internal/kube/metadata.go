@@ -95,9 +95,6 @@ func (r Ref) version(object *unstructured.Unstructured) *unstructured.Unstructur
 	maps.DeleteFunc(kept, func(name, _ string) bool {
 		return name != UnfinishedAnnotation && name != CreationAnnotation
 	})
-	if len(kept) == 0 {
-		kept = nil
-	}
 	out.SetAnnotations(kept)
 	return out
 }
@@ -107,15 +104,11 @@ func (r Ref) version(object *unstructured.Unstructured) *unstructured.Unstructur
 // the labels of the provider, and without permission to list Secrets.
 func (s *Store) SecretMetadata(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
 	collection, err := s.ready(ctx, kind.SecretMetadata(), ref.Namespace)
-	if err != nil {
-		if ClassOf(err) == Denied {
-			return nil, nil
-		}
+	if err != nil && ClassOf(err) != Denied {
 		return nil, err
 	}
-	entry, ok := collection.get(ref.key())
-	if !ok {
-		return nil, nil
+	if entry, ok := collection.get(ref.key()); ok { // never without permission
+		return entry.Object()
 	}
-	return entry.Object()
+	return nil, nil
 }

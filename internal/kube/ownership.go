@@ -51,10 +51,7 @@ func (c *Cluster) RemoveAnnotation(
 	if !found {
 		return nil
 	}
-	after, err := c.API.send(ctx, ref, request{
-		method: http.MethodPatch, contentType: types.JSONPatchType, params: map[string]string{"fieldManager": Manager},
-		body: annotationRemoval(live.GetUID(), name, value),
-	})
+	after, err := c.API.send(ctx, ref, annotationRemoval(live.GetUID(), name, value))
 	if err == nil {
 		c.Store.note(ref, after)
 	}
@@ -64,20 +61,20 @@ func (c *Cluster) RemoveAnnotation(
 // RemoveUnfinished removes UnfinishedAnnotation of this creation from the object with this UID only. If it fails, the
 // next run that reads the object does it. The response contains only metadata, and no values of a Secret.
 func (a *API) RemoveUnfinished(ctx context.Context, ref Ref, uid types.UID, id string) {
-	_, _ = a.send(ctx, ref, request{
-		method: http.MethodPatch, contentType: types.JSONPatchType, metadataOnly: true,
-		params: map[string]string{"fieldManager": Manager}, body: annotationRemoval(uid, UnfinishedAnnotation, id),
-	})
+	removal := annotationRemoval(uid, UnfinishedAnnotation, id)
+	removal.metadataOnly = true
+	_, _ = a.send(ctx, ref, removal)
 }
 
-// annotationRemoval returns the JSON patch that removes an annotation from the
+// annotationRemoval returns the request that removes an annotation from the
 // object with a UID, if the annotation has that value.
-func annotationRemoval(uid types.UID, name, value string) []byte {
+func annotationRemoval(uid types.UID, name, value string) request {
 	at := kind.Pointer([]string{"metadata", "annotations", name})
 	patch, _ := json.Marshal([]map[string]any{ // texts cannot fail
 		{"op": "test", "path": "/metadata/uid", "value": uid},
 		{"op": "test", "path": at, "value": value},
 		{"op": "remove", "path": at},
 	})
-	return patch
+	return request{method: http.MethodPatch, contentType: types.JSONPatchType, body: patch,
+		params: map[string]string{"fieldManager": Manager}}
 }

@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -31,6 +32,45 @@ func Pods(ctx context.Context, c *Cluster, namespace string, selector map[string
 		return PodsNow(ctx, c.API, namespace, selector) // listing may be allowed without watching
 	}
 	return sortedByName(pods), err
+}
+
+// PodSource selects the pods of a compute, or of a Service.
+type PodSource struct {
+	Namespace string
+	Labels    map[string]string
+	// Workload is nil if the labels alone select. Otherwise, they select only its pods, although others may have their
+	// labels.
+	Workload *unstructured.Unstructured
+	Pod      string // name of the only pod; "" means all
+}
+
+// Pods returns the pods of a source, sorted by name: from their shared list and watch, or from the server without
+// permission to watch.
+func (s PodSource) Pods(ctx context.Context, c *Cluster) ([]*corev1.Pod, error) {
+	pods, err := Pods(ctx, c, s.Namespace, s.Labels)
+	if err != nil {
+		return nil, err
+	}
+	return s.Own(ctx, c, pods)
+}
+
+// Own returns those of the pods with the labels of a source that belong to it. It changes the slice.
+func (s PodSource) Own(ctx context.Context, c *Cluster, pods []*corev1.Pod) ([]*corev1.Pod, error) {
+	pods = slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
+		return s.Pod != "" && s.Pod != pod.Name || !kind.Controls(s.Workload, pod)
+	})
+	if s.Workload == nil || len(pods) == 0 || s.Workload.GroupVersionKind().GroupKind() != kind.CronJob().GroupKind() {
+		return pods, nil
+	}
+	jobs, err := ListAs[batchv1.Job](ctx, c.Store, kind.Job().All(), s.Namespace, nil)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
+		return !slices.ContainsFunc(jobs, func(job *batchv1.Job) bool {
+			return metav1.IsControlledBy(job, s.Workload) && metav1.IsControlledBy(pod, job)
+		})
+	}), nil
 }
 
 // PodsWith returns the kind whose shared list and watch contains the pods with labels: those of Kubetorch's services,

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"sync/atomic"
@@ -23,7 +24,7 @@ func TestNamesChooseNoPath(t *testing.T) {
 			if exists, _ := c.API.Exists(ctx, ref); exists {
 				return nil
 			}
-			return errNotServed
+			return errors.New("it does not exist")
 		},
 		"read": func(ctx context.Context, c *Cluster, ref Ref) error { _, err := c.API.Get(ctx, ref); return err },
 		"list": func(ctx context.Context, c *Cluster, ref Ref) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -189,11 +188,7 @@ func overlap(field, pointer string) bool {
 func replaceUnions(wanted, live *unstructured.Unstructured) []patchOp {
 	var patch []patchOp
 	for _, union := range fields.MixedUnions(wanted.Object, live.Object) {
-		var path []string
-		for _, step := range union.Pointer {
-			path = append(path, fmt.Sprint(step))
-		}
-		patch = append(patch, patchOp{Op: "replace", Path: kind.Pointer(path), Value: union.Struct})
+		patch = append(patch, patchOp{Op: "replace", Path: kind.Pointer(union.Path), Value: union.Struct})
 	}
 	return patch
 }

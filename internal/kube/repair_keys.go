@@ -15,7 +15,11 @@ import (
 // duplicateKeys compares the items with the same value in the duplicate field, and
 // returns the patch that changes the keys of the live item to the applied keys.
 func duplicateKeys(wanted, live *unstructured.Unstructured, duplicate string) []patchOp {
-	list, field := splitIndex(duplicate)
+	match := lastIndex.FindStringSubmatch(duplicate)
+	if match == nil {
+		return nil
+	}
+	list, field := steps(match[1]), match[2]
 	keys := listKeys(live, list)
 	var patch []patchOp
 	for _, m := range matches(wanted.Object, live.Object, list) {
@@ -46,14 +50,6 @@ func duplicateKeys(wanted, live *unstructured.Unstructured, duplicate string) []
 
 // lastIndex splits spec.ports[1].name into spec.ports and name, and no other paths.
 var lastIndex = regexp.MustCompile(`^(.+)\[\d+\]\.([A-Za-z]+)$`)
-
-func splitIndex(field string) (list []string, name string) {
-	match := lastIndex.FindStringSubmatch(field)
-	if match == nil {
-		return nil, ""
-	}
-	return steps(match[1]), match[2]
-}
 
 // listKeys returns the names of the keys of the items of a list, as used in
 // managedFields.

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,10 +54,7 @@ func (a *API) send(ctx context.Context, ref Ref, r request) (*unstructured.Unstr
 		to = to.Param(name, value)
 	}
 	if r.body != nil {
-		if r.contentType == "" {
-			r.contentType = "application/json"
-		}
-		to = to.SetHeader("Content-Type", string(r.contentType)).Body(r.body)
+		to = to.SetHeader("Content-Type", cmp.Or(string(r.contentType), "application/json")).Body(r.body)
 	}
 	response, err := bodyOf(to.Do(ctx))
 	if err != nil || r.method == http.MethodDelete {

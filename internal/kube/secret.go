@@ -133,7 +133,7 @@ func (a *API) maskError(
 		return mapMessages(err, func(string) string { return hiddenMessage })
 	}
 	values := slices.Concat(SecretValues(sent), SecretValues(live))
-	return mapMessages(err, func(text string) string { return Mask(text, values) })
+	return mapMessages(err, NewMasker(values).Mask)
 }
 
 // SecretValues returns the values in the data of a Secret.

@@ -16,11 +16,6 @@ const masked = "(hidden)"
 // occur in any text.
 const minQuoted = 8
 
-// Mask replaces all parts of text that quote one of the values: at least 8
-// consecutive characters, or a complete shorter value as a separate word. It
-// recognizes plain text, escapes of JSON, Go and URLs, base64 and hexadecimal.
-func Mask(text string, values [][]byte) string { return NewMasker(values).Mask(text) }
-
 // Masker masks the same values in many texts. It is safe for concurrent use.
 type Masker struct {
 	windows map[[minQuoted]byte]struct{} // all parts of minQuoted bytes
@@ -43,7 +38,9 @@ func NewMasker(values [][]byte) *Masker {
 	return m
 }
 
-// Mask is like the function [Mask].
+// Mask replaces all parts of text that quote one of the values: at least 8
+// consecutive characters, or a complete shorter value as a separate word. It
+// recognizes plain text, escapes of JSON, Go and URLs, base64 and hexadecimal.
 func (m *Masker) Mask(text string) string {
 	hidden := make([]bool, len(text))
 	var window [minQuoted]byte

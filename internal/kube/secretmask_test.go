@@ -11,6 +11,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 )
 
+func mask(text string, values [][]byte) string { return kube.NewMasker(values).Mask(text) }
+
 func TestMaskHidesQuotedValues(t *testing.T) {
 	t.Parallel()
 	const value = "s3cr3t \"canary\"\n-with-lines\n"
@@ -25,7 +27,7 @@ func TestMaskHidesQuotedValues(t *testing.T) {
 		"in hexadecimal":             hex.EncodeToString([]byte(value)),
 		"as JSON in JSON":            `{"data":"s3cr3t \"canary\"\n-with-lines\n"}`,
 	} {
-		got := kube.Mask(`admission webhook "w" denied the request: `+quote+`, so no`,
+		got := mask(`admission webhook "w" denied the request: `+quote+`, so no`,
 			[][]byte{[]byte("other"), []byte(value)})
 		if !strings.HasPrefix(got, `admission webhook "w" denied the request: `) || !strings.HasSuffix(got, ", so no") {
 			t.Errorf("%s: %q lacks the other text", name, got)
@@ -50,7 +52,7 @@ func TestMaskHidesShortValuesAsWords(t *testing.T) {
 		"[1234`1234{":         "[(hidden)`(hidden){",
 		"":                    "",
 	} {
-		if got := kube.Mask(text, [][]byte{[]byte("1234\n"), {}, []byte("1234")}); got != want {
+		if got := mask(text, [][]byte{[]byte("1234\n"), {}, []byte("1234")}); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
 	}
@@ -60,7 +62,7 @@ func TestMaskLeavesShortValuesInWords(t *testing.T) {
 	t.Parallel()
 	for _, char := range "09azAZ_" {
 		for _, text := range []string{string(char) + "1234", "1234" + string(char)} {
-			if got := kube.Mask(text, [][]byte{[]byte("1234")}); got != text {
+			if got := mask(text, [][]byte{[]byte("1234")}); got != text {
 				t.Errorf("%q becomes %q", text, got)
 			}
 		}
@@ -73,7 +75,7 @@ func FuzzMaskLeavesNoPartOfAValue(f *testing.F) {
 	f.Add("", "aaaaaaaaaaaaaaaa", "")
 	f.Fuzz(func(t *testing.T, before, value, after string) {
 		value = strings.TrimSpace(value)
-		got := kube.Mask(before+value+after, [][]byte{[]byte(value)})
+		got := mask(before+value+after, [][]byte{[]byte(value)})
 		for i := 0; i+8 <= len(value); i++ {
 			if part := value[i : i+8]; strings.Contains(got, part) && !strings.Contains(value, "(hidden)") &&
 				!strings.Contains(part, "hidden") {

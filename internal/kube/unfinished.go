@@ -69,12 +69,7 @@ func OwnedFields(obj *unstructured.Unstructured) (*fieldpath.Set, bool, error) {
 	if !ours {
 		return nil, false, err
 	}
-	for _, name := range []string{UnfinishedAnnotation, CreationAnnotation} {
-		if _, marked := obj.GetAnnotations()[name]; marked {
-			set = set.Difference(fieldpath.NewSet(annotationPath(name)))
-		}
-	}
-	return set, true, nil
+	return set.Difference(CreationFields()), true, nil
 }
 
 // CreationFields returns the paths of the annotations about a creation, which OwnedFields omits.

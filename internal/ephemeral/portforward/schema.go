@@ -65,7 +65,8 @@ func (m *model) backend(
 	switch {
 	case !m.Pod.IsNull():
 		at = path.Root("pod")
-		backend = portforward.Backend{Namespace: namespace, Pod: m.Pod.ValueString(), Port: intstr.FromInt32(port)}
+		backend = portforward.Backend{PodSource: kube.PodSource{Namespace: namespace, Pod: m.Pod.ValueString()},
+			Port: intstr.FromInt32(port)}
 	case !m.Service.IsNull():
 		at = path.Root("service")
 		var err error

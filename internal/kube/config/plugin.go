@@ -89,15 +89,13 @@ func (p *Plugin) failed(cause string) error {
 		p.Command, cause)
 }
 
-// Detached returns an http.RoundTripper whose requests end with their context, although client-go may wait for the
-// plugin to replace rejected credentials.
-func (p *Plugin) Detached(next http.RoundTripper) http.RoundTripper { return detached{next} }
-
-type detached struct{ next http.RoundTripper }
+// Detached is an http.RoundTripper whose requests end with their context, although client-go may wait for the plugin to
+// replace rejected credentials.
+type Detached struct{ Next http.RoundTripper }
 
 // RoundTrip makes one request.
-func (d detached) RoundTrip(request *http.Request) (*http.Response, error) {
-	return detach.Call(request.Context(), func() (*http.Response, error) { return d.next.RoundTrip(request) },
+func (d Detached) RoundTrip(request *http.Request) (*http.Response, error) {
+	return detach.Call(request.Context(), func() (*http.Response, error) { return d.Next.RoundTrip(request) },
 		func(late *http.Response) { _ = late.Body.Close() })
 }
 

@@ -7,6 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // AppliedAgain reports whether changes come from a later apply of manager that is not recorded. If so, it returns those
@@ -55,7 +57,9 @@ func (a Applied) WithGained(
 	for _, path := range named(gained) {
 		changes = append(changes, Change{Path: String(path), Gained: true, path: path})
 		if isItem(path) {
-			a.followOrder(path[:len(path)-1], live)
+			list := path[:len(path)-1]
+			a.Object = inOrderOf(live.Object, a.Object, list, keys(within(a.Set, list)))
+			delete(a.Admitted, String(list))
 		}
 	}
 	return a, changes
@@ -68,30 +72,15 @@ func (a Applied) has(path fieldpath.Path, now any) bool {
 	return hasChildren(a.Set, path) || e.wasSent && e.matchedBy(now, locationOf(path, a.Shared))
 }
 
-// followOrder sorts our items of a list like those of live.
-func (a Applied) followOrder(path fieldpath.Path, live *unstructured.Unstructured) {
-	value, _ := lookup(a.Object, path)
-	theirs, _ := lookup(live.Object, path)
-	ours, _ := value.([]any)
-	is, _ := theirs.([]any)
-	set(a.Object, path, reorderLike(ours, is, keys(within(a.Set, path))))
-	delete(a.Admitted, String(path))
-}
-
 // maxDepth is more than the depth of nearly all fields, so that a path is allocated once.
 const maxDepth = 20
 
 // ownedFields returns the fields that manager owns in obj by server-side apply, as the decoded JSON of FieldsV1. Most
 // objects have no unknown field, which is seen in it in a fraction of the time that its set would take.
 func ownedFields(obj *unstructured.Unstructured, manager string) map[string]any {
-	entries, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "metadata", "managedFields")
-	list, _ := entries.([]any)
-	for _, item := range list {
-		entry, _ := item.(map[string]any)
-		subresource, _ := entry["subresource"].(string)
-		if entry["manager"] == manager && entry["operation"] == "Apply" && subresource == "" {
-			owned, _ := entry["fieldsV1"].(map[string]any)
-			return owned
+	for _, entry := range kind.ListAt(obj.Object, "metadata", "managedFields") {
+		if entry["manager"] == manager && entry["operation"] == "Apply" && kind.TextAt(entry, "subresource") == "" {
+			return kind.FieldsAt(entry, "fieldsV1")
 		}
 	}
 	return nil

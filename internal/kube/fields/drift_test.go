@@ -283,8 +283,8 @@ func TestMixedUnionsAreFoundByName(t *testing.T) {
 	live := document(t, `spec: {containers: [{name: sidecar}, {name: a, env: [{name: X}, {name: A, value: x, `+
 		`valueFrom: {}}], livenessProbe: {exec: {}}}], volumes: [{name: v, emptyDir: {}}]}`)
 	want := []Union{
-		{Pointer: []any{"spec", "containers", 1, "env", 1}, Struct: map[string]any{"name": "A", "value": "x"}},
-		{Pointer: []any{"spec", "containers", 1, "livenessProbe"},
+		{Path: []string{"spec", "containers", "1", "env", "1"}, Struct: map[string]any{"name": "A", "value": "x"}},
+		{Path: []string{"spec", "containers", "1", "livenessProbe"},
 			Struct: map[string]any{"httpGet": map[string]any{"port": int64(1)}}},
 	}
 	if diff := cmp.Diff(want, MixedUnions(wanted, live)); diff != "" {

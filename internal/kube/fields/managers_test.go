@@ -61,9 +61,8 @@ func TestUnreadableRecordsAreErrors(t *testing.T) {
 	entries[1].Manager = ours
 	own.SetManagedFields(entries[1:])
 	for name, do := range map[string]func() error{
-		"owned":     func() error { _, _, err := fields.Owned(own, ours); return err },
-		"given":     func() error { _, err := fields.Given(others); return err },
-		"contested": func() error { _, err := fields.Contested(own, ours, hostname()); return err },
+		"owned": func() error { _, _, err := fields.Owned(own, ours); return err },
+		"given": func() error { _, err := fields.Given(others); return err },
 		"claimed": func() error {
 			_, _, err := fields.ClaimRemoved(others, ours, hostname(),
 				true)
@@ -86,15 +85,6 @@ func TestUnreadableRecordsAreErrors(t *testing.T) {
 	}
 }
 
-func TestRemovedFieldsAreThoseThatAreNoLongerApplied(t *testing.T) {
-	t.Parallel()
-	before := fieldpath.NewSet(fieldpath.MakePathOrDie("a"), fieldpath.MakePathOrDie("b"))
-	after := fieldpath.NewSet(fieldpath.MakePathOrDie("b"), fieldpath.MakePathOrDie("c"))
-	if diff := cmp.Diff([]string{"a"}, pathsOf(fields.Removed(before, after))); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestProjectionKeepsAValueOfAnotherType(t *testing.T) {
 	t.Parallel()
 	set := fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "a", "b"), fieldpath.MakePathOrDie("none", "x"))
@@ -114,7 +104,8 @@ func TestRemovalIsContestedOnlyIfAnotherManagerHasTheField(t *testing.T) {
 		"another manager's update": {[]string{byEdit}, true},
 		"another manager's apply":  {[]string{byApply}, false}, // it stays: see Retained
 	} {
-		if got, err := fields.Contested(sharedWith(t, test.rest...), ours, hostname()); err != nil || got != test.want {
+		_, got, err := fields.ClaimRemoved(sharedWith(t, test.rest...), ours, hostname(), false)
+		if err != nil || got != test.want {
 			t.Errorf("%s: %t, %v", name, got, err)
 		}
 	}

@@ -28,6 +28,7 @@ func (a Applied) MergeForeign(next map[string]any, live *unstructured.Unstructur
 	return out
 }
 
+// merge returns next with what others have added, and changes it.
 func merge(next, was, now any, at location) any {
 	switch wanted := next.(type) {
 	case map[string]any:
@@ -46,7 +47,6 @@ func merge(next, was, now any, at location) any {
 				wanted[key] = runtime.DeepCopyJSONValue(value)
 			}
 		}
-		return wanted
 	case []any:
 		before, _ := was.([]any)
 		is, _ := now.([]any)
@@ -57,10 +57,8 @@ func merge(next, was, now any, at location) any {
 				wanted[i] = merge(wanted[i], before[j], is[theirs[j]], at)
 			}
 		}
-		return wanted
-	default:
-		return next
 	}
+	return next
 }
 
 // replaceStruct reports whether a struct is sent without the fields that others have added, because another client

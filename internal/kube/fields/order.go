@@ -82,13 +82,19 @@ func (a Applied) reordered(doc map[string]any, live *unstructured.Unstructured) 
 			continue
 		}
 		changes = append(changes, Change{Path: String(list.path), Reordered: true, path: list.path})
-		value, _ := lookup(doc, list.path)
-		theirs, _ := lookup(live.Object, list.path)
-		ours, _ := value.([]any)
-		is, _ := theirs.([]any)
-		doc, _ = set(doc, list.path, reorderLike(ours, is, list.items)).(map[string]any)
+		doc = inOrderOf(live.Object, doc, list.path, list.items)
 	}
 	return doc, changes
+}
+
+// inOrderOf returns a document with our items of a list in the order of a live object. It may change the document.
+func inOrderOf(live, doc map[string]any, path fieldpath.Path, items []fieldpath.PathElement) map[string]any {
+	value, _ := lookup(doc, path)
+	theirs, _ := lookup(live, path)
+	ours, _ := value.([]any)
+	is, _ := theirs.([]any)
+	doc, _ = set(doc, path, reorderLike(ours, is, items)).(map[string]any)
+	return doc
 }
 
 // sameOrder reports whether the items that two lists have in common are in the same order.
@@ -136,7 +142,6 @@ func inLiveOrder(next, was, live any, set *fieldpath.Set, field string) any {
 				wanted[name] = inLiveOrder(value, before[name], is[name], inner, name)
 			}
 		}
-		return wanted
 	case []any:
 		before, _ := was.([]any)
 		is, _ := live.([]any)
@@ -149,11 +154,9 @@ func inLiveOrder(next, was, live any, set *fieldpath.Set, field string) any {
 				wanted[i] = inLiveOrder(wanted[i], had, has, inner, field)
 			}
 		}
-		if orderMatters(field, wanted) || !sameOrder(names(wanted, items), names(before, items)) {
-			return wanted
+		if !orderMatters(field, wanted) && sameOrder(names(wanted, items), names(before, items)) {
+			return reorderLike(wanted, is, items)
 		}
-		return reorderLike(wanted, is, items)
-	default:
-		return next
 	}
+	return next
 }

@@ -61,9 +61,6 @@ func fieldPath(names []string) fieldpath.Path {
 
 // prune removes the field at names, and maps that become empty.
 func prune(obj map[string]any, names []string) {
-	if len(names) == 0 {
-		return
-	}
 	if len(names) > 1 {
 		inner, ok := obj[names[0]].(map[string]any)
 		if !ok {

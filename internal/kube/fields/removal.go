@@ -17,16 +17,6 @@ import (
 //  - An entry of operation Apply, or one of a subresource such as scale, belongs to a manager that continues to manage
 //    the field. It is preserved, and the field with it.
 
-// Removed returns the fields of before that are not in after.
-func Removed(before, after *fieldpath.Set) *fieldpath.Set { return before.Difference(after) }
-
-// Contested reports whether an apply by manager that omits the fields of set may be unable to remove them from live:
-// another manager updated them, or manager no longer owns them.
-func Contested(live *unstructured.Unstructured, manager string, set *fieldpath.Set) (bool, error) {
-	_, changed, err := ClaimRemoved(live, manager, set, false)
-	return changed, err
-}
-
 // ClaimRemoved returns the managedFields of live changed so that manager owns the fields of removed by apply, and
 // no manager owns them by update, nor by apply if the object is adopted. It returns false if nothing changes.
 func ClaimRemoved(

@@ -3,6 +3,7 @@ package fields
 import (
 	"maps"
 	"slices"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -58,8 +59,8 @@ func foreignMembers(field string, wanted, live map[string]any) []string {
 
 // Union is a struct of which a live object has members that conflict with ours.
 type Union struct {
-	// Pointer is the position of the struct in the live object: names and indexes.
-	Pointer []any
+	// Path is the position of the struct in the live object: names and indexes.
+	Path []string
 	// Struct is the content that it is supposed to have.
 	Struct map[string]any
 }
@@ -70,7 +71,7 @@ func MixedUnions(wanted, live map[string]any) []Union {
 	return mixed("", wanted, live, nil)
 }
 
-func mixed(field string, wanted, live any, at []any) []Union {
+func mixed(field string, wanted, live any, at []string) []Union {
 	var out []Union
 	switch want := wanted.(type) {
 	case map[string]any:
@@ -79,7 +80,7 @@ func mixed(field string, wanted, live any, at []any) []Union {
 			return nil
 		}
 		if len(foreignMembers(field, want, is)) > 0 {
-			return []Union{{Pointer: slices.Clone(at), Struct: runtime.DeepCopyJSON(want)}}
+			return []Union{{Path: slices.Clone(at), Struct: runtime.DeepCopyJSON(want)}}
 		}
 		for _, key := range slices.Sorted(maps.Keys(want)) {
 			out = append(out, mixed(key, want[key], is[key], append(at, key))...)
@@ -88,7 +89,7 @@ func mixed(field string, wanted, live any, at []any) []Union {
 		is, _ := live.([]any)
 		for _, item := range want {
 			if i := kind.IndexNamed(is, kind.TextAt(item, "name")); i >= 0 {
-				out = append(out, mixed(field, item, is[i], append(at, i))...)
+				out = append(out, mixed(field, item, is[i], append(at, strconv.Itoa(i)))...)
 			}
 		}
 	}

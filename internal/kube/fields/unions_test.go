@@ -10,24 +10,25 @@ func TestStructsOfAPodTemplateWithTwoMembersAreFound(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		wanted, live string
-		want         []any // the position of the struct; nil for none
+		want         []string // the position of the struct; nil for none
 	}{
 		"a volume": {`volumes: [{name: v, emptyDir: {}}]`, `volumes: [{name: v, hostPath: {}, emptyDir: {}}]`,
-			[]any{"volumes", 0}},
+			[]string{"volumes", "0"}},
 		"a projected volume": {`sources: [{name: v, secret: {}}]`, `sources: [{name: v, configMap: {}}]`,
-			[]any{"sources", 0}},
-		"a variable": {`env: [{name: v, value: x}]`, `env: [{name: u}, {name: v, valueFrom: {}}]`, []any{"env", 1}},
+			[]string{"sources", "0"}},
+		"a variable": {`env: [{name: v, value: x}]`, `env: [{name: u}, {name: v, valueFrom: {}}]`,
+			[]string{"env", "1"}},
 		"the source of a variable": {`valueFrom: {fieldRef: {}}`, `valueFrom: {secretKeyRef: {}, fieldRef: {}}`,
-			[]any{"valueFrom"}},
+			[]string{"valueFrom"}},
 		"a source of variables": {`envFrom: [{name: v, secretRef: {}}]`, `envFrom: [{name: v, configMapRef: {}}]`,
-			[]any{"envFrom", 0}},
-		"a liveness probe": {`livenessProbe: {exec: {}}`, `livenessProbe: {httpGet: {}}`, []any{"livenessProbe"}},
+			[]string{"envFrom", "0"}},
+		"a liveness probe": {`livenessProbe: {exec: {}}`, `livenessProbe: {httpGet: {}}`, []string{"livenessProbe"}},
 		"a readiness probe": {`readinessProbe: {grpc: {}}`, `readinessProbe: {exec: {}, grpc: {}}`,
-			[]any{"readinessProbe"}},
-		"a startup probe":   {`startupProbe: {tcpSocket: {}}`, `startupProbe: {grpc: {}}`, []any{"startupProbe"}},
-		"a hook at the end": {`preStop: {sleep: {}}`, `preStop: {exec: {}}`, []any{"preStop"}},
+			[]string{"readinessProbe"}},
+		"a startup probe":   {`startupProbe: {tcpSocket: {}}`, `startupProbe: {grpc: {}}`, []string{"startupProbe"}},
+		"a hook at the end": {`preStop: {sleep: {}}`, `preStop: {exec: {}}`, []string{"preStop"}},
 		"a hook at the start": {`postStart: {exec: {}}`, `postStart: {tcpSocket: {}, sleep: {}}`,
-			[]any{"postStart"}},
+			[]string{"postStart"}},
 		"a probe that lost its handler": {`livenessProbe: {exec: {}}`, `livenessProbe: {periodSeconds: 1}`, nil},
 		"a probe with another period": {`livenessProbe: {exec: {}}`, `livenessProbe: {exec: {}, periodSeconds: 1}`,
 			nil},
@@ -50,7 +51,7 @@ func TestStructsOfAPodTemplateWithTwoMembersAreFound(t *testing.T) {
 			if test.want == nil {
 				return
 			}
-			if diff := cmp.Diff(test.want, found[0].Pointer); diff != "" {
+			if diff := cmp.Diff(test.want, found[0].Path); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -71,20 +71,16 @@ func remove(v any, path fieldpath.Path) any {
 		} else if field, ok := v[*pe.FieldName]; ok {
 			v[*pe.FieldName] = remove(field, path[1:])
 		}
-		return v
 	case []any:
 		i := find(v, pe)
-		if i < 0 {
-			return v
-		}
-		if last {
+		switch {
+		case i >= 0 && last:
 			return slices.Delete(v, i, i+1)
+		case i >= 0:
+			v[i] = remove(v[i], path[1:])
 		}
-		v[i] = remove(v[i], path[1:])
-		return v
-	default:
-		return v
 	}
+	return v
 }
 
 // equal compares JSON values. An integer is equal to the float64 that another decoder makes of it.

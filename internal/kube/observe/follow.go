@@ -20,7 +20,7 @@ type Follow struct {
 	Namespace string
 	PodLabels map[string]string // they select the pods
 	// Owns selects among the pods with these labels; nil selects all.
-	Owns func(*corev1.Pod) bool
+	Owns func(context.Context, *kube.Cluster, []*corev1.Pod) ([]*corev1.Pod, error)
 	// Report is called with each verdict. It may be nil.
 	Report func(ready.Verdict)
 	// Replaced are the UIDs of pods that must be replaced before the wait ends: as
@@ -90,11 +90,11 @@ func (f Follow) replaced(ctx context.Context, c *kube.Cluster, settled ready.Ver
 		return settled, nil
 	}
 	pods, err := podsOf(ctx, c, f.Namespace, f.PodLabels)
+	if err == nil && f.Owns != nil {
+		pods, err = f.Owns(ctx, c, pods)
+	}
 	if err != nil {
 		return settled, err
-	}
-	if f.Owns != nil {
-		pods = slices.DeleteFunc(pods, func(pod *corev1.Pod) bool { return !f.Owns(pod) })
 	}
 	return f.unlessMissing(pods, settled), nil
 }

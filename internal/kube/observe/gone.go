@@ -49,10 +49,7 @@ func WaitGone(
 		}
 		return Step[any]{Done: len(pods) == 0, Within: Recheck(true)}, err
 	})
-	if err != nil && ctx.Err() != nil {
-		return blocked(ctx, c, ref, uid, podLabels)
-	}
-	return err
+	return blocked(ctx, c, ref, uid, podLabels, err)
 }
 
 // WaitSecretGone waits until no Secret of that name has that UID. Secrets are in
@@ -65,10 +62,7 @@ func WaitSecretGone(ctx context.Context, c *kube.Cluster, ref kube.Ref, uid type
 		}
 		return Step[any]{Within: getInterval}, err
 	})
-	if err != nil && ctx.Err() != nil {
-		return blocked(ctx, c, ref, uid, nil)
-	}
-	return err
+	return blocked(ctx, c, ref, uid, nil, err)
 }
 
 // leavesPods reports whether pods may outlive an object of this kind after a
@@ -101,12 +95,16 @@ func podsLeft(
 	}), nil
 }
 
-// blocked returns an error with the blockers of a deletion whose wait has ended,
-// or nil if there are none. The last read was interrupted, so it reads again
-// with a short separate timeout.
+// blocked returns the result of the wait for a deletion. After a failure because
+// the context has ended, it is an error with the blockers, or nil if there are
+// none. The last read was interrupted, so it reads again with a short separate
+// timeout.
 func blocked(
-	ended context.Context, c *kube.Cluster, ref kube.Ref, uid types.UID, podLabels map[string]string,
+	ended context.Context, c *kube.Cluster, ref kube.Ref, uid types.UID, podLabels map[string]string, failure error,
 ) error {
+	if failure == nil || ended.Err() == nil {
+		return failure
+	}
 	cause := context.Cause(ended)
 	timeout := config.DialTimeout
 	if errors.Is(cause, context.Canceled) {

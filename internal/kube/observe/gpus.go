@@ -3,7 +3,6 @@ package observe
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"strings"
 
@@ -49,8 +48,7 @@ type GPUProduct struct {
 // paginated list of nodes and one of pods.
 func GPUs(ctx context.Context, api *kube.API, filter GPUFilter) ([]GPUProduct, error) {
 	nodes := map[string]*GPUNode{}
-	selector := labels.Set{}
-	maps.Copy(selector, filter.Selector)
+	selector := labels.Merge(filter.Selector, nil)
 	if filter.Product != "" {
 		selector[filter.ProductLabel] = filter.Product
 	}

@@ -185,9 +185,6 @@ func partsNamed(parts *kind.Parts, workload string) Interest {
 func objects(
 	ctx context.Context, c *kube.Cluster, kind kube.Kind, namespace string, keep func(*kube.Entry) bool,
 ) []*unstructured.Unstructured {
-	found, err := kube.ListAs[unstructured.Unstructured](ctx, c.Store, kind, namespace, keep)
-	if err != nil {
-		return nil
-	}
+	found, _ := kube.ListAs[unstructured.Unstructured](ctx, c.Store, kind, namespace, keep)
 	return found
 }

@@ -40,12 +40,9 @@ func (e *EndedError) Explain() (summary string, cause ready.Cause) {
 // awaitEnd waits until a container that runs ends, and returns how. It returns nil at the end of ctx, or if the pod
 // cannot be read.
 func awaitEnd(ctx context.Context, c *kube.Cluster, pod *corev1.Pod, container string) *EndedError {
-	end, err := untilEnd(ctx, c, pod, func(now *corev1.Pod) (*EndedError, error) {
+	end, _ := untilEnd(ctx, c, pod, func(now *corev1.Pod) (*EndedError, error) {
 		return endOf(pod, now, container), nil
-	})
-	if err != nil {
-		return nil //nolint:nilerr // the caller knows that the context has ended, or that the pod is unreadable
-	}
+	}) // the caller knows that the context has ended, or that the pod is unreadable
 	return end
 }
 

@@ -20,7 +20,7 @@ import (
 
 // Logs selects the logs of several containers.
 type Logs struct {
-	Source
+	kube.PodSource
 	Container string // "" means the main container
 	All       bool   // all containers instead, also those that initialize the pod
 	Previous  bool   // of the previous runs of the containers

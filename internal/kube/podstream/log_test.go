@@ -193,7 +193,7 @@ func TestLogsOfSeveralPodsAreFollowedUntilTheEnd(t *testing.T) {
 	t.Cleanup(server.CloseClientConnections)
 	f.pods = map[string]*corev1.Pod{"a": pod("a")}
 	c := kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x"}).WithClock(&kubetest.Clock{})
-	logs := Logs{Source: Source{Namespace: "ml", Labels: map[string]string{"app": "x"}}, Follow: true,
+	logs := Logs{PodSource: kube.PodSource{Namespace: "ml", Labels: map[string]string{"app": "x"}}, Follow: true,
 		Mask: func(context.Context, *corev1.Pod) (Mask, error) { return unmasked, nil }}
 	var got []string
 	totals, err := logs.Read(ctx, c, func(line Line) {

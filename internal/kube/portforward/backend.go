@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -19,12 +18,8 @@ import (
 
 // Backend is the target of forwarded connections: a port of one pod, or of any ready pod that a selector matches.
 type Backend struct {
-	Namespace string
-	Pod       string            // name of the pod; if empty, one of
-	Selector  map[string]string // the pods with these labels
-	// Workload is nil if the labels alone select. Otherwise, they select only its pods, although others may have their
-	// labels.
-	Workload *unstructured.Unstructured
+	kube.PodSource
+
 	// Port is the port of the pod, by number or name. Zero means the first port that the pod declares.
 	Port intstr.IntOrString
 }
@@ -55,10 +50,12 @@ func target(ctx context.Context, c *kube.Cluster, b Backend) (*corev1.Pod, error
 		}
 		return pod, nil
 	}
-	pods, err := kube.Pods(ctx, c, b.Namespace, b.Selector)
-	if pods = b.Own(pods); err == nil && FirstReady(pods) == nil {
-		pods, err = kube.PodsNow(ctx, c.API, b.Namespace, b.Selector) // the watch may be slightly outdated
-		pods = b.Own(pods)
+	pods, err := b.Pods(ctx, c)
+	if err == nil && FirstReady(pods) == nil {
+		pods, err = kube.PodsNow(ctx, c.API, b.Namespace, b.Labels) // the watch may be slightly outdated
+	}
+	if err == nil {
+		pods, err = b.Own(ctx, c, pods)
 	}
 	if err != nil {
 		return nil, err
@@ -67,11 +64,6 @@ func target(ctx context.Context, c *kube.Cluster, b Backend) (*corev1.Pod, error
 		return pod, nil
 	}
 	return nil, &NoPodError{Backend: b, Pods: pods}
-}
-
-// Own returns those of the pods with the labels of the backend that belong to its workload. It changes the slice.
-func (b Backend) Own(pods []*corev1.Pod) []*corev1.Pod {
-	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool { return !kind.Controls(b.Workload, pod) })
 }
 
 // FirstReady returns the first pod that is [Ready], or nil.
@@ -123,7 +115,7 @@ func (e *NoPodError) Error() string {
 			describe(e.Pods[0]))
 	case len(e.Pods) == 0:
 		return fmt.Sprintf("no pod of namespace %s has the labels %s", e.Backend.Namespace,
-			labels.Set(e.Backend.Selector))
+			labels.Set(e.Backend.Labels))
 	}
 	var states []string
 	for _, pod := range e.Pods[:min(len(e.Pods), 5)] {
@@ -136,7 +128,7 @@ func (e *NoPodError) Unwrap() error { return e.err }
 
 // Explain implements the same method as [kube.Error.Explain].
 func (e *NoPodError) Explain() (summary string, cause ready.Cause) {
-	command := ready.Kubectl(e.Backend.Namespace, "get", "pods", "-l", labels.Set(e.Backend.Selector).String())
+	command := ready.Kubectl(e.Backend.Namespace, "get", "pods", "-l", labels.Set(e.Backend.Labels).String())
 	if e.Backend.Pod != "" {
 		command = ready.Kubectl(e.Backend.Namespace, "describe", "pod", e.Backend.Pod)
 	}
@@ -193,6 +185,6 @@ func ServiceBackend(ctx context.Context, c *kube.Cluster, namespace, name string
 		return Backend{}, fmt.Errorf("no pod to connect to: Service %s/%s has no selector; "+
 			"specify a pod or another Service", namespace, name)
 	}
-	return Backend{Namespace: namespace, Selector: service.Spec.Selector,
+	return Backend{PodSource: kube.PodSource{Namespace: namespace, Labels: service.Spec.Selector},
 		Port: TargetPortOf(service.Spec.Ports, port)}, nil
 }

@@ -117,7 +117,7 @@ func dialWithRetries(ctx context.Context, c *kube.Cluster, b Backend) (net.Conn,
 	}
 	var conn net.Conn
 	var err error
-	pods := &observe.Objects{Changes: c.Store, Namespace: b.Namespace, Of: observe.AllOf(kube.PodsWith(b.Selector))}
+	pods := &observe.Objects{Changes: c.Store, Namespace: b.Namespace, Of: observe.AllOf(kube.PodsWith(b.Labels))}
 	_, _ = observe.Until(ctx, c.Clock(), pods, func() (observe.Step[any], error) {
 		previous := err
 		if conn, err = Dial(ctx, c, b); kube.ClassOf(err) == kube.Canceled && previous != nil {

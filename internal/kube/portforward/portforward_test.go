@@ -28,6 +28,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
+// source selects a pod by its name.
+func source(pod string) kube.PodSource { return kube.PodSource{Namespace: "ml", Pod: pod} }
+
 // clusterWith returns a client of an API server that serves only pods and their port-forwards. It serves the streams
 // with the code of kubelets and container runtimes.
 func clusterWith(t *testing.T, pods ...*corev1.Pod) *kube.Cluster {
@@ -228,12 +231,12 @@ func TestDialExplainsWhyNoPodCanBeUsed(t *testing.T) {
 		backend Backend
 		want    string
 	}{
-		"a pod that is not running": {Backend{Namespace: "ml", Pod: "pending", Port: intstr.FromInt32(80)},
+		"a pod that is not running": {Backend{PodSource: source("pending"), Port: intstr.FromInt32(80)},
 			"pod ml/pending is not running: it is Pending"},
-		"a pod without ports": {Backend{Namespace: "ml", Pod: "unnamed-0"}, "does not declare a port"},
-		"an unknown port name": {Backend{Namespace: "ml", Pod: "unnamed-0", Port: intstr.FromString("grpc")},
+		"a pod without ports": {Backend{PodSource: source("unnamed-0")}, "does not declare a port"},
+		"an unknown port name": {Backend{PodSource: source("unnamed-0"), Port: intstr.FromString("grpc")},
 			`has no port named "grpc"`},
-		"a missing pod": {Backend{Namespace: "ml", Pod: "gone"}, "gone"},
+		"a missing pod": {Backend{PodSource: source("gone")}, "gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -249,7 +252,7 @@ func TestDialExplainsWhyNoPodCanBeUsed(t *testing.T) {
 func TestForwardClosesAllConnections(t *testing.T) {
 	port := echo(t)
 	cluster := clusterWith(t, kubetest.RunningPod("trainer-0"))
-	forward, err := Listen(t.Context(), cluster, Backend{Namespace: "ml", Pod: "trainer-0",
+	forward, err := Listen(t.Context(), cluster, Backend{PodSource: source("trainer-0"),
 		Port: intstr.FromInt32(port)}, 0, func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)

@@ -98,9 +98,7 @@ func countsOf(workload *unstructured.Unstructured) counts {
 // number as text, and wrote a hash in earlier versions
 // (pkg/apis/rollouts/v1alpha1/types.go in github.com/argoproj/argo-rollouts).
 func withNumericGeneration(u *unstructured.Unstructured) *unstructured.Unstructured {
-	field, _, _ := unstructured.NestedFieldNoCopy(u.Object, "status", "observedGeneration")
-	text, _ := field.(string)
-	n, err := strconv.ParseInt(text, 10, 64)
+	n, err := strconv.ParseInt(kind.TextAt(u.Object, "status", "observedGeneration"), 10, 64)
 	if err != nil {
 		return u
 	}

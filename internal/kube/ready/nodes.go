@@ -158,15 +158,6 @@ func isPermanent(t *corev1.Taint) bool {
 		!strings.Contains(name, "unregistered")
 }
 
-// gpuLabels are set on GPU nodes before their devices can be used: by node
-// feature discovery, the GPU operator, GKE and EKS.
-func gpuLabels() []string {
-	return []string{
-		kind.GPUPresentLabel, "feature.node.kubernetes.io/pci-10de.present",
-		kind.GKEAcceleratorLabel, kind.EKSGPUCountLabel,
-	}
-}
-
 // registering returns a node that has GPUs by its labels, but does not offer
 // any yet.
 func registering(nodes []*corev1.Node, want corev1.ResourceList) *corev1.Node {
@@ -179,8 +170,13 @@ func registering(nodes []*corev1.Node, want corev1.ResourceList) *corev1.Node {
 	})
 }
 
+// gpuByLabel reports whether a node has one of the labels that are set on GPU
+// nodes before their devices can be used: by node feature discovery, the GPU
+// operator, GKE and EKS.
 func gpuByLabel(n *corev1.Node) bool {
-	return slices.ContainsFunc(gpuLabels(), func(label string) bool {
+	labels := []string{kind.GPUPresentLabel, "feature.node.kubernetes.io/pci-10de.present", kind.GKEAcceleratorLabel,
+		kind.EKSGPUCountLabel}
+	return slices.ContainsFunc(labels, func(label string) bool {
 		v := n.Labels[label]
 		return v != "" && v != "false" && v != "0"
 	})

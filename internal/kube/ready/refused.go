@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -272,20 +273,12 @@ func refusals() []refusal {
 // quotaShortage combines the three lists of a quota message by resource. Each
 // list has the form "cpu=2,requests.nvidia.com/gpu=8".
 func quotaShortage(requested, used, limited string) string {
-	have, limit := assignments(used), assignments(limited)
+	have, _ := labels.ConvertSelectorToLabelsMap(used)
+	limit, _ := labels.ConvertSelectorToLabelsMap(limited)
 	var parts []string
 	for item := range strings.SplitSeq(requested, ",") {
 		name, want, _ := strings.Cut(item, "=")
 		parts = append(parts, fmt.Sprintf("%s %s requested, %s of %s in use", want, name, have[name], limit[name]))
 	}
 	return strings.Join(parts, "; ")
-}
-
-func assignments(list string) map[string]string {
-	out := map[string]string{}
-	for item := range strings.SplitSeq(list, ",") {
-		name, value, _ := strings.Cut(item, "=")
-		out[name] = value
-	}
-	return out
 }

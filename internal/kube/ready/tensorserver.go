@@ -47,7 +47,9 @@ func tensorServer(s Snapshot, c *operated) Verdict {
 		template := set.Spec.Template
 		lags = lags || orOne(set.Spec.Replicas) == 0 || !c.runsIn(template.ObjectMeta, template.Spec) ||
 			set.Status.ObservedGeneration < set.Generation
-		pods = s.rolledOut(set)
+		pods = filter(s.Pods, func(p *corev1.Pod) bool {
+			return p.Labels[appsv1.StatefulSetRevisionLabel] == set.Status.UpdateRevision
+		})
 	}
 	if lags {
 		return s.diagnose(run{remark: s.notObserved()})
@@ -92,13 +94,6 @@ func (c *operated) readyAt() Verdict {
 		return isReady("the tensor server is ready")
 	}
 	return isReady("the tensor server is ready at %s", Listed(at, 3))
-}
-
-// rolledOut returns the pods of the current template of a StatefulSet.
-func (s Snapshot) rolledOut(set *appsv1.StatefulSet) []*corev1.Pod {
-	return filter(s.Pods, func(p *corev1.Pod) bool {
-		return p.Labels[appsv1.StatefulSetRevisionLabel] == set.Status.UpdateRevision
-	})
 }
 
 // runsIn reports whether the template of a StatefulSet or a pod has the spec, by

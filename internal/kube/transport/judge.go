@@ -166,7 +166,8 @@ func judgeResponse(request *http.Request, reply *reply, known state, within time
 			within = RequestTime
 		}
 		return judgement{again: true, within: within, after: reply.retryAfter()}
-	case code == http.StatusNotFound && reply.status() == nil && !reply.webPage() && builtIn(request.URL.Path):
+	case code == http.StatusNotFound && reply.status() == nil && !reply.webPage() &&
+		builtInPath.MatchString(request.URL.Path):
 		return judgement{again: true, within: within, tries: few} // from a gateway
 	case code == http.StatusConflict && reply.ownedByOthers():
 		return judgement{settled: true}
@@ -190,10 +191,6 @@ func (a *reply) forbids() bool {
 
 // succeeded reports whether the server has executed the request.
 func (a *reply) succeeded() bool { return a.StatusCode < http.StatusMultipleChoices }
-
-func (a *reply) isJSON() bool {
-	return strings.HasPrefix(a.Header.Get("Content-Type"), "application/json")
-}
 
 // status returns the Status in a response of the API server, or nil.
 func (a *reply) status() *metav1.Status {
@@ -236,8 +233,10 @@ func (a *reply) ownedByOthers() bool {
 	return apierrors.HasStatusCause(a.failure(), metav1.CauseTypeFieldManagerConflict)
 }
 
-func (a *reply) webPage() bool {
-	return strings.HasPrefix(a.Header.Get("Content-Type"), "text/html")
+func (a *reply) webPage() bool { return a.hasType("text/html") }
+
+func (a *reply) hasType(media string) bool {
+	return strings.HasPrefix(a.Header.Get("Content-Type"), media)
 }
 
 func (a *reply) retryAfter() time.Duration {
@@ -250,8 +249,6 @@ func (a *reply) retryAfter() time.Duration {
 // Kubernetes. They are always served, so no API server reports that the path is
 // missing.
 var builtInPath = regexp.MustCompile(`/(api/v1|apis/(apps|batch|policy|autoscaling)/v1)/`)
-
-func builtIn(path string) bool { return builtInPath.MatchString(path) }
 
 // history contains the previous attempts of one request.
 type history struct {

@@ -128,7 +128,7 @@ func (c *checker) check(request *http.Request, reply *reply) error {
 	invalid := Is[*json.SyntaxError](json.Unmarshal(reply.body, &got))
 	notAPI := t.resource == "" && !strings.HasPrefix(t.path, "/api") // such as the OpenAPI document
 	switch {
-	case invalid && reply.isJSON() && reply.succeeded():
+	case invalid && reply.hasType("application/json") && reply.succeeded():
 		return errIncomplete // after a broken connection, an incomplete response may look finished
 	case notAPI, t.subresource == "log", reply.webPage(): // see plainErrors
 		return nil

@@ -203,12 +203,6 @@ func (r *retrier) attempt(
 	return whole, nil
 }
 
-// hide replaces the credential of the last request in a text.
-func (r *retrier) hide(text string) string {
-	authorization, _ := r.authorization.Load().(string)
-	return printable.HideCredential(text, authorization)
-}
-
 // late replaces the error of an attempt that exceeded its time limit.
 func late(ctx context.Context, limit time.Duration, err error) error {
 	if errors.Is(context.Cause(ctx), errNoResponse) {

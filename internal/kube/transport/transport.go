@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/internal/printable"
 )
 
 // Transport sends the requests to one API server. It repeats those with temporary failures, and limits and checks the
@@ -33,7 +34,10 @@ func New(
 }
 
 // Hide replaces the credential of the last request in a text.
-func (t Transport) Hide(text string) string { return t.retries.hide(text) }
+func (t Transport) Hide(text string) string {
+	authorization, _ := t.retries.authorization.Load().(string)
+	return printable.HideCredential(text, authorization)
+}
 
 // plainErrors is an http.RoundTripper that rewords failures of the connection.
 type plainErrors struct {

@@ -43,7 +43,8 @@ func ClaimRemovedFields(
 	if !ok {
 		return nil
 	}
-	contested, err := fields.Contested(live, kube.Manager, before)
+	// An apply may be unable to remove fields that another manager updated, or that we no longer own.
+	_, contested, err := fields.ClaimRemoved(live, kube.Manager, before, false)
 	if err != nil || !contested {
 		return err
 	}
@@ -55,7 +56,7 @@ func ClaimRemovedFields(
 	if err != nil || !found { // the apply starts with a repair; see Cluster.Apply
 		return err
 	}
-	removed := fields.Removed(before, next)
+	removed := before.Difference(next)
 	claim := func(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry, bool, error) {
 		return fields.ClaimRemoved(live, kube.Manager, removed, memory[key].Adopted)
 	}
@@ -110,7 +111,7 @@ func (m Memory) RetainedWarning(ref kube.Ref, key string, after *unstructured.Un
 	if err != nil || !found {
 		return nil // the apply reports an unreadable entry
 	}
-	kept, err := fields.Retained(after, kube.Manager, fields.Removed(before, next))
+	kept, err := fields.Retained(after, kube.Manager, before.Difference(next))
 	if err != nil || len(kept) == 0 {
 		return nil
 	}
