@@ -39,7 +39,7 @@ func New(o Options) *Server {
 		grpc.ForceServerCodecV2(wire.Codec{}),
 		grpc.MaxRecvMsgSize(o.MessageLimit),
 		grpc.MaxSendMsgSize(o.MessageLimit),
-		grpc.MaxConcurrentStreams(o.Streams),
+		grpc.MaxConcurrentStreams(streams),
 		// The amount of unread data that a client may send: at least two chunks per call, and at most a few chunks
 		// per connection.
 		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(2*window),
