@@ -34,7 +34,7 @@ type Server struct {
 func New(o Options) *Server {
 	o = o.withDefaults()
 	s := &Server{options: o, store: newStore(o.MemoryLimit), health: health.NewServer()}
-	s.metrics = newMetrics(s.store)
+	s.metrics = &metrics{store: s.store, started: time.Now(), calls: map[call]int64{}}
 	s.grpc = grpc.NewServer(
 		grpc.ForceServerCodecV2(wire.Codec{}),
 		grpc.MaxRecvMsgSize(o.MessageLimit),

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -86,10 +87,7 @@ func (s *store) ensure(m *skytorch.TensorMetadata, largest int64) error {
 	if m.TensorRef != nil {
 		return s.addView(m.GetTensorId(), m.GetTensorRef(), l, span)
 	}
-	size := m.GetNbytes()
-	if size == 0 {
-		size = span
-	}
+	size := cmp.Or(m.GetNbytes(), span)
 	if size < span {
 		return status.Errorf(codes.InvalidArgument, "metadata of tensor %d: %s requires %d bytes, but its storage "+
 			"has %d",
@@ -150,11 +148,8 @@ func (s *store) ensureView(m *skytorch.TensorMetadata, largest int64) error {
 		return nil
 	}
 	l := layoutOf(m)
-	size := m.GetNbytes()
-	if size == 0 {
-		size, _ = l.Bytes()
-	}
-	if m.TensorRef == nil && l.Fills(size) {
+	bytes, _ := l.Bytes() // ensure rejects an invalid one
+	if m.TensorRef == nil && l.Fills(cmp.Or(m.GetNbytes(), bytes)) {
 		return nil
 	}
 	return s.ensure(m, largest)
