@@ -208,16 +208,11 @@ func (s *store) delete(ids []uint64) int {
 // swap replaces the content of a storage. The caller must have locked st.write.
 func (s *store) swap(st *storage, c *content) {
 	s.mu.Lock()
-	old := st.content
-	gone := st.tensors == 0 // deleted in the meantime
-	if !gone {
-		st.content = c
+	defer s.mu.Unlock()
+	if st.tensors > 0 { // otherwise, it was deleted in the meantime
+		st.content, c = c, st.content
 	}
-	s.mu.Unlock()
-	if gone {
-		old = c
-	}
-	old.release()
+	c.release()
 }
 
 // current returns the content of a storage, which the caller must release, or nil
