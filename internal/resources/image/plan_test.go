@@ -197,8 +197,8 @@ func TestApplyFailsIfTheConfigMapDiffersFromThePlan(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := writer{writing: &writing{Plan: &model{Common: lifecycle.Common{Manifests: c.planned}, Ref: refOf(digest)},
-				Diags: &diag.Diagnostics{}}}
+			plan := &model{Common: lifecycle.Common{Manifests: c.planned}, Ref: refOf(digest)}
+			w := writer{writing: &writing{Plan: plan, Diags: &diag.Diagnostics{}}}
 			if ok := w.matchesPlan(setupDigest(c.ref), summary); ok != (c.want == nil) {
 				t.Errorf("matches the plan: %t", ok)
 			}

@@ -81,8 +81,8 @@ func Receive(s stream, chunk message) error {
 	return chunk.fault()
 }
 
-// Chunks receives the chunks of a stream until its end, or until the first error. The data of each chunk is freed before
-// the next one is received.
+// Chunks receives the chunks of a stream until its end, or until the first error. The data of each chunk is freed
+// before the next one is received.
 func Chunks[M Fields](s stream) iter.Seq2[*Chunk[M], error] {
 	return func(yield func(*Chunk[M], error) bool) {
 		var chunk Chunk[M]

@@ -151,8 +151,8 @@ func (c *Change) reportFailure(err error, planned Objects, creating bool) {
 	}
 }
 
-// deleteObsolete releases or deletes objects that the plan no longer contains. Those that remain stay in state and in memory, so
-// that the next apply deletes them.
+// deleteObsolete releases or deletes objects that the plan no longer contains. Those that remain stay in state and in
+// memory, so that the next apply deletes them.
 func (c *Change) deleteObsolete(ctx context.Context, obsolete Objects) {
 	c.release(ctx, obsolete)
 	remaining, diags := DeleteObjects(ctx, c.Run, c.RecordedCluster, obsolete.Sorted(c.DeletionRank), c.Memory, nil)
