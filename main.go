@@ -44,17 +44,15 @@ func main() {
 	provider.PrepareProcess(*debugger)
 	ctx := context.Background()
 	same := parent.Same() // without Terraform, nobody writes the state
-	if !*debugger {       // a debugger's provider is not started by Terraform
-		go parent.Watch(ctx, same, parentInterval, func() { os.Exit(1) })
-	}
 	completions := run.NewCompletions(same)
 	env := config.OSEnv()
 	var options []tf6server.ServeOpt
 	if *debugger {
 		go interruptOnSignal(completions, os.Interrupt) // SIGTERM ends it
 		options = append(options, tf6server.WithManagedDebug())
-	} else {
-		env.SharedFile = parent.SharedFile() // under a debugger, the parent is not Terraform
+	} else { // a debugger's provider is not started by Terraform
+		go parent.Watch(ctx, same, parentInterval, func() { os.Exit(1) })
+		env.SharedFile = parent.SharedFile()
 		go interruptOnSignal(completions, os.Interrupt, syscall.SIGTERM)
 	}
 	if own, err := os.Executable(); err == nil {

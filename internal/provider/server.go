@@ -37,8 +37,13 @@ func NewComparingServer(p provider.Provider, compare Compare) tfprotov6.Provider
 }
 
 func newServer(framework frameworkServer, own *kt, compare Compare) *server {
-	return &server{frameworkServer: framework, kt: own, off: own.env.Get("KT_SHORT_PATH") == "off", compare: compare,
+	s := &server{frameworkServer: framework, kt: own, off: own.env.Get("KT_SHORT_PATH") == "off", compare: compare,
 		types: sync.OnceValues(own.resourceTypes)}
+	s.offline = sync.OnceValue(func() *shortPath {
+		short, _ := s.newShortPath(own.ctx, nil) // ConfigureProvider returns the error
+		return short
+	})
+	return s
 }
 
 // frameworkServer contains all interfaces that the server of the framework
@@ -60,9 +65,8 @@ type server struct {
 
 	// configured is the short path of the configured provider. It is nil before, and if the short path is off.
 	configured atomic.Pointer[shortPath]
-	// offline is the short path of validations before that, which need no cluster. It is nil if the short path is off.
-	offline     *shortPath
-	offlineOnce sync.Once
+	// offline returns the short path of validations before that, which need no cluster.
+	offline func() *shortPath
 
 	types func() (map[string]resourceType, error) // of the resources
 }
@@ -106,20 +110,11 @@ func (s *server) ValidateResourceConfig(
 			data.Configs.Store(id, req.Config)
 		}
 	}
-	return respond(ctx, s.compare, req, s.validating(ctx).validate(ctx, req), s.validate, nil)
-}
-
-// validating returns the short path of the configured provider, or else the one without a cluster.
-func (s *server) validating(ctx context.Context) *shortPath {
-	if short := s.configured.Load(); short != nil {
-		return short
+	short := s.configured.Load()
+	if short == nil && !s.off {
+		short = s.offline()
 	}
-	s.offlineOnce.Do(func() {
-		if !s.off {
-			s.offline, _ = s.newShortPath(ctx, nil) // ConfigureProvider returns the error
-		}
-	})
-	return s.offline
+	return respond(ctx, s.compare, req, short.validate(ctx, req), s.validate, nil)
 }
 
 // validate removes diagnostics about attributes of unknown objects. The framework takes

@@ -197,11 +197,6 @@ func privateState(data []byte) (map[string][]byte, bool) {
 	return decoded, true
 }
 
-// identityType returns the type of [owned.Identity].
-func identityType() tftypes.Object {
-	return tftypes.Object{AttributeTypes: map[string]tftypes.Type{"name": tftypes.String, "namespace": tftypes.String}}
-}
-
 // identityData returns the identity as Terraform stores it. It is false if Terraform has stored another one.
 func identityData(
 	current *tfprotov6.ResourceIdentityData, identity owned.Identity,
@@ -211,7 +206,8 @@ func identityData(
 		return current, err == nil && texts["name"] == identity.Name.ValueString() &&
 			texts["namespace"] == identity.Namespace.ValueString()
 	}
-	value, err := tfprotov6.NewDynamicValue(identityType(), tftypes.NewValue(identityType(), map[string]tftypes.Value{
+	typ := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"name": tftypes.String, "namespace": tftypes.String}}
+	value, err := tfprotov6.NewDynamicValue(typ, tftypes.NewValue(typ, map[string]tftypes.Value{
 		"name":      tftypes.NewValue(tftypes.String, identity.Name.ValueString()),
 		"namespace": tftypes.NewValue(tftypes.String, identity.Namespace.ValueString()),
 	}))

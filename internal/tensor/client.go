@@ -63,20 +63,12 @@ func (o Options) withDefaults() Options {
 	if o.Credentials == nil {
 		o.Credentials = insecure.NewCredentials()
 	}
-	o.MessageLimit = positive(o.MessageLimit, 16<<20)
-	o.ChunkSize = positive(o.ChunkSize, 1<<20)
-	o.TensorLimit = positive(o.TensorLimit, 16<<30)
-	o.StallTimeout = positive(o.StallTimeout, 30*time.Second)
-	o.Buffer = positive(o.Buffer, 128<<10)
+	o.MessageLimit = wire.Positive(o.MessageLimit, 16<<20)
+	o.ChunkSize = wire.Positive(o.ChunkSize, 1<<20)
+	o.TensorLimit = wire.Positive(o.TensorLimit, 16<<30)
+	o.StallTimeout = wire.Positive(o.StallTimeout, 30*time.Second)
+	o.Buffer = wire.Positive(o.Buffer, 128<<10)
 	return o
-}
-
-// positive returns a limit, or its default if it is zero or negative.
-func positive[N int | int64 | time.Duration](limit, otherwise N) N {
-	if limit > 0 {
-		return limit
-	}
-	return otherwise
 }
 
 // Client is a client of one tensor server. It is safe for concurrent use.

@@ -81,14 +81,8 @@ func (t *transfer) send(
 func receive[M wire.Fields](
 	t *transfer, st grpc.ClientStream, seq *wire.Sequence, data io.Writer, check func(fields M) error,
 ) error {
-	var chunk wire.Chunk[M]
-	defer func() { chunk.Free() }()
-	for {
-		chunk.Free()
-		switch err := wire.Receive(st, &chunk); {
-		case errors.Is(err, io.EOF):
-			return seq.End()
-		case err != nil:
+	for chunk, err := range wire.Chunks[M](st) {
+		if err != nil {
 			return err
 		}
 		t.progress()
@@ -104,4 +98,5 @@ func receive[M wire.Fields](
 			}
 		}
 	}
+	return seq.End()
 }

@@ -46,10 +46,11 @@ func (hooks) Apply(ctx context.Context, writing *writing) {
 	if w.Diags.HasError() {
 		return
 	}
+	planned := setupDigest(w.Plan.Ref)
 	w.Plan.setComputed(w.Config, pin, rendered)
 	obj, manifests, diags := w.Plan.object(in, rendered, w.Data.Defaults, w.Prior.Manifests)
 	w.Diags.Append(diags...)
-	if w.Diags.HasError() || !w.matchesPlan(manifests) {
+	if w.Diags.HasError() || !w.matchesPlan(planned, manifests) {
 		return
 	}
 	if !w.Plan.Manifests.Equal(w.Prior.Manifests) || w.Prior.UID.IsNull() {
@@ -80,9 +81,11 @@ func (w writer) pin(ctx context.Context, in inputs) (registry.Pin, error) {
 	return w.Data.Images.Resolve(ctx, in.reference)
 }
 
-// matchesPlan sets manifests, and reports an error if the ConfigMap differs from the planned one.
-func (w writer) matchesPlan(rendered types.Map) bool {
-	if !w.Plan.Manifests.IsUnknown() && !w.Plan.Manifests.Equal(rendered) {
+// matchesPlan sets manifests, and reports an error if the ConfigMap differs from the planned one. setup is the planned
+// digest of the setup: with compact_plans or pin_digest, only that is known of a new ConfigMap.
+func (w writer) matchesPlan(setup types.String, rendered types.Map) bool {
+	otherFiles := !setup.IsNull() && !setup.IsUnknown() && !setup.Equal(setupDigest(w.Plan.Ref))
+	if otherFiles || !w.Plan.Manifests.IsUnknown() && !w.Plan.Manifests.Equal(rendered) {
 		w.Diags.AddAttributeError(path.Root("manifests"), "Image setup changed after the plan",
 			"The content of a copied file differs from its content during the plan.\n\n"+
 				"Next step: Create a new plan and apply it.")

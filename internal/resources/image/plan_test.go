@@ -176,20 +176,30 @@ func TestApplyFailsIfTheConfigMapDiffersFromThePlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	refOf := func(digest types.String) types.Object {
+		m := &model{}
+		m.setRef(digest)
+		return m.Ref
+	}
+	changed := []string{"Error\nmanifests\nImage setup changed after the plan"}
+	digest, omitted := types.StringValue("sha256:1"), types.MapUnknown(types.StringType) // as with compact_plans
 	for name, c := range map[string]struct {
 		planned types.Map
+		ref     types.Object
 		want    []string
 	}{
-		"the same": {summary, nil},
-		"unknown":  {types.MapUnknown(types.StringType), nil},
-		"different": {tf.TextMap(map[string]string{manifest.Key(object): "{}"}),
-			[]string{"Error\nmanifests\nImage setup changed after the plan"}},
+		"the same":            {summary, refOf(digest), nil},
+		"unknown":             {omitted, refOf(types.StringUnknown()), nil},
+		"unknown ref":         {omitted, types.ObjectUnknown(refTypes()), nil},
+		"different":           {tf.TextMap(map[string]string{manifest.Key(object): "{}"}), refOf(digest), changed},
+		"omitted":             {omitted, refOf(digest), nil},
+		"omitted, other file": {omitted, refOf(types.StringValue("sha256:2")), changed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := writer{writing: &writing{Plan: &model{Common: lifecycle.Common{Manifests: c.planned}},
-				Diags: &diag.Diagnostics{}}}
-			if ok := w.matchesPlan(summary); ok != (c.want == nil) {
+			plan := &model{Common: lifecycle.Common{Manifests: c.planned}, Ref: refOf(digest)}
+			w := writer{writing: &writing{Plan: plan, Diags: &diag.Diagnostics{}}}
+			if ok := w.matchesPlan(setupDigest(c.ref), summary); ok != (c.want == nil) {
 				t.Errorf("matches the plan: %t", ok)
 			}
 			expect(t, *w.Diags, c.want...)

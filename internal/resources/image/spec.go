@@ -54,3 +54,10 @@ func (m *model) setRef(digest types.String) {
 	})
 	m.Ref = types.ObjectValueMust(refTypes(), map[string]attr.Value{"image": m.Image, "setup": setup})
 }
+
+// setupDigest returns the digest of the setup in the attribute ref. It is null if ref is null or unknown.
+func setupDigest(ref types.Object) types.String {
+	setup, _ := ref.Attributes()["setup"].(types.Object)
+	digest, _ := setup.Attributes()["digest"].(types.String)
+	return digest
+}

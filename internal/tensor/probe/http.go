@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -31,10 +32,7 @@ type Web struct {
 // HTTP requests the health of an endpoint. The status codes 200 to 299 are SERVING,
 // and any other response is NOT_SERVING.
 func HTTP(ctx context.Context, w Web) Result {
-	if w.Timeout <= 0 {
-		w.Timeout = defaultTimeout
-	}
-	ctx, cancel := context.WithTimeout(ctx, w.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(w.Timeout, defaultTimeout))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.URL, http.NoBody)
 	if err != nil {

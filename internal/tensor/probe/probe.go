@@ -3,6 +3,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,10 +99,7 @@ const maxOverhead = 1 << 20
 // GRPC checks the health of an endpoint and the requested round trip. It returns
 // after the timeout at the latest, and deletes the tensor from the server.
 func GRPC(ctx context.Context, e Endpoint) Result {
-	if e.Timeout <= 0 {
-		e.Timeout = defaultTimeout
-	}
-	ctx, cancel := context.WithTimeout(ctx, e.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(e.Timeout, defaultTimeout))
 	defer cancel()
 	if e.RoundTrip == 0 && e.Options.Buffer == 0 {
 		e.Options.Buffer = 4 << 10 // sufficient for a health check, of which hundreds may run

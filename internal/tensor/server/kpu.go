@@ -47,25 +47,15 @@ func (s *kpuService) receive(st grpc.ServerStream) error {
 		}
 	}()
 	response := &kputorch.TensorResponse{Success: true}
-	var chunk wire.KPUChunk
-	defer func() { chunk.Free() }()
-	for {
-		chunk.Free()
-		switch err := wire.Receive(st, &chunk); {
-		case errors.Is(err, io.EOF):
-			if err := s.finish(open, response); err != nil {
-				return fail(err)
-			}
-			response.Message = fmt.Sprintf("received %d tensors", len(response.ReceivedTensorIds))
-			return st.SendMsg(response)
-		case err != nil:
-			return fail(err)
-		}
-		a, err := s.begin(open, &chunk)
+	for chunk, err := range wire.Chunks[*kputorch.TensorChunk](st) {
 		if err != nil {
 			return fail(err)
 		}
-		if err := s.take(a, &chunk); err != nil {
+		a, err := s.begin(open, chunk)
+		if err != nil {
+			return fail(err)
+		}
+		if err := s.take(a, chunk); err != nil {
 			return fail(err)
 		}
 		if a.seq.Done() {
@@ -74,17 +64,18 @@ func (s *kpuService) receive(st grpc.ServerStream) error {
 			}
 		}
 	}
+	if err := s.finish(open, response); err != nil {
+		return fail(err)
+	}
+	response.Message = fmt.Sprintf("received %d tensors", len(response.ReceivedTensorIds))
+	return st.SendMsg(response)
 }
 
 func (s *kpuService) begin(open map[string]*arriving, chunk *wire.KPUChunk) (*arriving, error) {
 	if a := open[chunk.Fields.GetTensorId()]; a != nil {
 		return a, nil
 	}
-	if len(open) >= maxArriving {
-		return nil, wire.Errorf(wire.Limit, "more than %d incomplete tensors on one stream", maxArriving)
-	}
-	seq := wire.NewSequence(s.server.options.TensorLimit)
-	size, err := seq.ExpectFile(chunk.Fields)
+	seq, size, err := s.sequence(len(open), chunk)
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +87,16 @@ func (s *kpuService) begin(open map[string]*arriving, chunk *wire.KPUChunk) (*ar
 	a := &arriving{seq: seq, metadata: chunk.Fields.GetMetadata(), size: size, content: c}
 	open[chunk.Fields.GetTensorId()] = a
 	return a, nil
+}
+
+// sequence returns the sequence of a new tensor, and the announced size, on a stream with other incomplete tensors.
+func (s *kpuService) sequence(incomplete int, first *wire.KPUChunk) (*wire.Sequence, int64, error) {
+	if incomplete >= maxArriving {
+		return nil, 0, wire.Errorf(wire.Limit, "more than %d incomplete tensors on one stream", maxArriving)
+	}
+	seq := wire.NewSequence(s.server.options.TensorLimit)
+	size, err := seq.ExpectFile(first.Fields)
+	return seq, size, err
 }
 
 func (s *kpuService) take(a *arriving, chunk *wire.KPUChunk) error {
@@ -179,41 +180,33 @@ func parseShape(text string) ([]int64, error) {
 // echo returns each chunk unchanged after checking its sequence.
 func (s *kpuService) echo(st grpc.ServerStream) error {
 	open := map[string]*wire.Sequence{}
-	var chunk wire.KPUChunk
-	defer func() { chunk.Free() }()
-	for {
-		chunk.Free()
-		switch err := wire.Receive(st, &chunk); {
-		case errors.Is(err, io.EOF):
-			for id, seq := range open {
-				if err := seq.End(); err != nil {
-					return fail(fmt.Errorf("tensor %.80q: %w", id, err))
-				}
-			}
-			return nil
-		case err != nil:
+	for chunk, err := range wire.Chunks[*kputorch.TensorChunk](st) {
+		if err != nil {
 			return fail(err)
 		}
-		if err := s.pass(open, &chunk); err != nil {
+		if err := s.pass(open, chunk); err != nil {
 			return fail(fmt.Errorf("tensor %.80q: %w", chunk.Fields.GetTensorId(), err))
 		}
 		n := int64(chunk.Data.Len())
 		s.server.metrics.received.Add(n)
-		if err := st.SendMsg(&chunk); err != nil {
+		if err := st.SendMsg(chunk); err != nil {
 			return err
 		}
 		s.server.metrics.sent.Add(n)
 	}
+	for id, seq := range open {
+		if err := seq.End(); err != nil {
+			return fail(fmt.Errorf("tensor %.80q: %w", id, err))
+		}
+	}
+	return nil
 }
 
 func (s *kpuService) pass(open map[string]*wire.Sequence, chunk *wire.KPUChunk) error {
 	seq := open[chunk.Fields.GetTensorId()]
 	if seq == nil {
-		if len(open) >= maxArriving {
-			return wire.Errorf(wire.Limit, "more than %d incomplete tensors on one stream", maxArriving)
-		}
-		seq = wire.NewSequence(s.server.options.TensorLimit)
-		if _, err := seq.ExpectFile(chunk.Fields); err != nil {
+		var err error
+		if seq, _, err = s.sequence(len(open), chunk); err != nil {
 			return err
 		}
 		open[chunk.Fields.GetTensorId()] = seq

@@ -35,10 +35,6 @@ type call struct {
 	code   codes.Code
 }
 
-func newMetrics(s *store) *metrics {
-	return &metrics{store: s, started: time.Now(), calls: map[call]int64{}}
-}
-
 func (m *metrics) count(method string, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

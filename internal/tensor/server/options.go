@@ -5,6 +5,8 @@ package server
 
 import (
 	"time"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tensor/wire"
 )
 
 // Options configure the limits of the server.
@@ -19,31 +21,17 @@ type Options struct {
 	ChunkSize int
 	// StallTimeout is the time without progress after which a transfer is cancelled. Defaults to 30 s.
 	StallTimeout time.Duration
-	// Streams is the maximum number of concurrent calls of one connection. Defaults to 128.
-	Streams uint32
 }
 
+// streams is the maximum number of concurrent calls of one connection.
+const streams = 128
+
 func (o Options) withDefaults() Options {
-	set := func(v *int64, def int64) {
-		if *v <= 0 {
-			*v = def
-		}
-	}
-	set(&o.MemoryLimit, 1<<30)
-	set(&o.TensorLimit, o.MemoryLimit)
-	if o.MessageLimit <= 0 {
-		o.MessageLimit = 16 << 20
-	}
-	if o.ChunkSize <= 0 {
-		o.ChunkSize = 1 << 20
-	}
+	o.MemoryLimit = wire.Positive(o.MemoryLimit, 1<<30)
+	o.TensorLimit = wire.Positive(o.TensorLimit, o.MemoryLimit)
+	o.MessageLimit = wire.Positive(o.MessageLimit, 16<<20)
 	// A chunk has small fields in addition to its data.
-	o.ChunkSize = max(min(o.ChunkSize, o.MessageLimit-(64<<10)), 1)
-	if o.StallTimeout <= 0 {
-		o.StallTimeout = 30 * time.Second
-	}
-	if o.Streams == 0 {
-		o.Streams = 128
-	}
+	o.ChunkSize = max(min(wire.Positive(o.ChunkSize, 1<<20), o.MessageLimit-(64<<10)), 1)
+	o.StallTimeout = wire.Positive(o.StallTimeout, 30*time.Second)
 	return o
 }

@@ -34,12 +34,12 @@ type Server struct {
 func New(o Options) *Server {
 	o = o.withDefaults()
 	s := &Server{options: o, store: newStore(o.MemoryLimit), health: health.NewServer()}
-	s.metrics = newMetrics(s.store)
+	s.metrics = &metrics{store: s.store, started: time.Now(), calls: map[call]int64{}}
 	s.grpc = grpc.NewServer(
 		grpc.ForceServerCodecV2(wire.Codec{}),
 		grpc.MaxRecvMsgSize(o.MessageLimit),
 		grpc.MaxSendMsgSize(o.MessageLimit),
-		grpc.MaxConcurrentStreams(o.Streams),
+		grpc.MaxConcurrentStreams(streams),
 		// The amount of unread data that a client may send: at least two chunks per call, and at most a few chunks
 		// per connection.
 		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(2*window),

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -86,10 +87,7 @@ func (s *store) ensure(m *skytorch.TensorMetadata, largest int64) error {
 	if m.TensorRef != nil {
 		return s.addView(m.GetTensorId(), m.GetTensorRef(), l, span)
 	}
-	size := m.GetNbytes()
-	if size == 0 {
-		size = span
-	}
+	size := cmp.Or(m.GetNbytes(), span)
 	if size < span {
 		return status.Errorf(codes.InvalidArgument, "metadata of tensor %d: %s requires %d bytes, but its storage "+
 			"has %d",
@@ -150,11 +148,8 @@ func (s *store) ensureView(m *skytorch.TensorMetadata, largest int64) error {
 		return nil
 	}
 	l := layoutOf(m)
-	size := m.GetNbytes()
-	if size == 0 {
-		size, _ = l.Bytes()
-	}
-	if m.TensorRef == nil && l.Fills(size) {
+	bytes, _ := l.Bytes() // ensure rejects an invalid one
+	if m.TensorRef == nil && l.Fills(cmp.Or(m.GetNbytes(), bytes)) {
 		return nil
 	}
 	return s.ensure(m, largest)
@@ -213,16 +208,11 @@ func (s *store) delete(ids []uint64) int {
 // swap replaces the content of a storage. The caller must have locked st.write.
 func (s *store) swap(st *storage, c *content) {
 	s.mu.Lock()
-	old := st.content
-	gone := st.tensors == 0 // deleted in the meantime
-	if !gone {
-		st.content = c
+	defer s.mu.Unlock()
+	if st.tensors > 0 { // otherwise, it was deleted in the meantime
+		st.content, c = c, st.content
 	}
-	s.mu.Unlock()
-	if gone {
-		old = c
-	}
-	old.release()
+	c.release()
 }
 
 // current returns the content of a storage, which the caller must release, or nil

@@ -1,6 +1,10 @@
 package wire
 
 import (
+	"errors"
+	"io"
+	"iter"
+
 	"google.golang.org/grpc/encoding"
 	protocodec "google.golang.org/grpc/encoding/proto" // registers the codec of all other messages
 	"google.golang.org/grpc/mem"
@@ -75,6 +79,21 @@ func Receive(s stream, chunk message) error {
 		return err
 	}
 	return chunk.fault()
+}
+
+// Chunks receives the chunks of a stream until its end, or until the first error. The data of each chunk is freed
+// before the next one is received.
+func Chunks[M Fields](s stream) iter.Seq2[*Chunk[M], error] {
+	return func(yield func(*Chunk[M], error) bool) {
+		var chunk Chunk[M]
+		defer func() { chunk.Free() }()
+		for {
+			chunk.Free()
+			if err := Receive(s, &chunk); errors.Is(err, io.EOF) || !yield(&chunk, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // Name returns the content subtype, which is the one of the default codec.

@@ -2,9 +2,18 @@ package wire
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tensor/pb/kputorch"
 )
+
+// Positive returns a limit, or its default if it is zero or negative.
+func Positive[N int | int64 | time.Duration](limit, otherwise N) N {
+	if limit > 0 {
+		return limit
+	}
+	return otherwise
+}
 
 // Piece contains the properties of a chunk that a sequence checks.
 type Piece struct {

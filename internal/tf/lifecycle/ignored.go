@@ -109,11 +109,7 @@ func (r *Resource[M, N]) recordIgnored(
 func plannedConfig(
 	ctx context.Context, config tfsdk.Config, plan tfsdk.Plan, private owned.PrivateReader,
 ) (tfsdk.Config, diag.Diagnostics) {
-	var ignored []string
-	var diags diag.Diagnostics
-	if private != nil {
-		ignored, diags = owned.Load[[]string](ctx, private, ignoredKey)
-	}
+	ignored, diags := owned.Load[[]string](ctx, private, ignoredKey)
 	var written, planned map[string]tftypes.Value
 	if config.Raw.As(&written) != nil || plan.Raw.As(&planned) != nil {
 		return config, diags

@@ -214,9 +214,6 @@ func (r *Resource[M, N]) refuseIfProtected(c *Common) diag.Diagnostics {
 
 // refuseIfHeld returns an error if an action before the destruction of the resource failed in this run.
 func (r *Resource[M, N]) refuseIfHeld(c *Common) diag.Diagnostics {
-	if r.data == nil {
-		return nil
-	}
 	id := c.ID.ValueString()
 	reason := r.data.Holds.Reason(r.Kind.Type, id)
 	if reason == "" {

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -76,7 +77,9 @@ func (p *Planning[M, N]) planMoved(k Kind) diag.Diagnostics {
 		p.Moved.From, k.Noun)
 	switch {
 	case p.Creating:
-		return diag.Diagnostics{taintedMove(p.Moved, k)}
+		return diag.Diagnostics{diag.NewErrorDiagnostic(replacedMove(k), fmt.Sprintf("%s is moved from a %s. The "+
+			"plan would delete the object and create it again, since the resource is tainted, or because of "+
+			"-replace.\n\n%s", p.Moved, p.Moved.From, untaint))}
 	case len(p.Replace) > 0:
 		var attributes []string
 		for _, at := range p.Replace {
@@ -91,12 +94,6 @@ func (p *Planning[M, N]) planMoved(k Kind) diag.Diagnostics {
 }
 
 func replacedMove(k Kind) string { return fmt.Sprintf("A moved %s cannot be replaced", k.Noun) }
-
-func taintedMove(moved *Moved, k Kind) diag.Diagnostic {
-	return diag.NewErrorDiagnostic(replacedMove(k), fmt.Sprintf("%s is moved from a %s. The plan would delete the "+
-		"object and create it again, since the resource is tainted, or because of -replace.\n\n%s", moved, moved.From,
-		untaint))
-}
 
 const untaint = "Next step: Remove the mark, and plan without -replace:\n  terraform untaint ADDRESS"
 
@@ -123,18 +120,11 @@ func (r *Resource[M, N]) refuseUnapplied(state *Common) diag.Diagnostics {
 // isIdentity reports whether an object has no other fields than those that identify it, like an imported object of
 // somebody else in state.
 func isIdentity(obj *unstructured.Unstructured) bool {
-	metadata, _, _ := unstructured.NestedMap(obj.Object, "metadata")
-	for field := range metadata {
-		if field != "name" && field != "namespace" {
-			return false
-		}
-	}
-	for field := range obj.Object {
-		if field != "apiVersion" && field != "kind" && field != "metadata" {
-			return false
-		}
-	}
-	return true
+	identity := &unstructured.Unstructured{}
+	identity.SetGroupVersionKind(obj.GroupVersionKind())
+	identity.SetNamespace(obj.GetNamespace())
+	identity.SetName(obj.GetName())
+	return reflect.DeepEqual(obj.Object, identity.Object)
 }
 
 // requireRefresh returns an error for a moved resource that was not refreshed. Its state contains no objects, so an

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -149,10 +150,7 @@ func readManifest(state []byte) (*Moved, error) {
 	if json.Unmarshal(state, &decoded) != nil {
 		return nil, errUnknownFormat
 	}
-	of, fallback := decoded.Object.Value, decoded.Manifest.Value
-	if of.Kind == "" {
-		of = fallback
-	}
+	of := cmp.Or(decoded.Object.Value, decoded.Manifest.Value)
 	return movedOf(of.APIVersion, of.Kind, of.Metadata), nil
 }
 

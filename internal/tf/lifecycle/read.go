@@ -125,15 +125,9 @@ type privateData struct {
 // read updates state, which is kept while the provider is not configured.
 func (r *Resource[M, N]) read(
 	ctx context.Context, state *M, private privateData, short bool,
-) (readResult, diag.Diagnostics) {
-	before := commonOf(state).SensitiveValues
-	result, diags := r.readRevealed(ctx, state, private, short)
-	return result, mask(diags, before, commonOf(state).SensitiveValues)
-}
-
-func (r *Resource[M, N]) readRevealed(
-	ctx context.Context, state *M, private privateData, short bool,
-) (readResult, diag.Diagnostics) {
+) (result readResult, diags diag.Diagnostics) {
+	hidden := commonOf(state).SensitiveValues
+	defer func() { diags = mask(diags, hidden, commonOf(state).SensitiveValues) }()
 	if !r.data.Configured() {
 		return stateKept, nil // the cluster is created in this run
 	}

@@ -30,9 +30,8 @@ type Writing[M, N any] struct {
 	// Private is saved with the state.
 	Private owned.PrivateWriter
 
-	state *tfsdk.State
-	// concealed returns a copy of a model for the state.
-	concealed func(*M) (*M, diag.Diagnostics)
+	state  *tfsdk.State
+	hidden concealer[M]
 	// recordCreated records that a creation is in state. Only the first call has an effect.
 	recordCreated func(context.Context)
 }
@@ -45,7 +44,7 @@ func (w *Writing[M, N]) SaveAs(ctx context.Context, model *M) {
 	if w.recordCreated != nil {
 		w.recordCreated(ctx)
 	}
-	model, diags := w.concealed(model)
+	model, diags := w.hidden.concealed(model)
 	w.Diags.Append(diags...)
 	w.Diags.Append(w.state.Set(ctx, model)...)
 	w.Diags.Append(w.Memory.Save(ctx, w.Private)...)
@@ -54,80 +53,72 @@ func (w *Writing[M, N]) SaveAs(ctx context.Context, model *M) {
 
 // Create applies a planned creation.
 func (r *Resource[M, N]) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
-	r.data.Run.BeginApply()
-	plan, config := new(M), new(M)
-	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
-	planned, diags := plannedConfig(ctx, req.Config, req.Plan, nil)
-	resp.Diagnostics.Append(diags...)
-	resp.Diagnostics.Append(planned.Get(ctx, config)...)
-	hidden := concealer[M]{plan: plan, planned: commonOf(plan).SensitiveValues}
-	resp.Diagnostics.Append(commonOf(plan).Reveal()...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	defaultLimit := r.Kind.Create + r.waitTimeout(plan)
-	ctx, cancel := r.limit(ctx, "timeouts.create", commonOf(plan).Timeouts.Create, defaultLimit, &resp.Diagnostics)
-	defer cancel()
-	r.resolveIdentity(commonOf(plan), &resp.Diagnostics)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	w := &Writing[M, N]{
-		Data: r.data, Plan: plan, Config: config, Prior: new(M), Memory: owned.Memory{},
-		Creation: r.creation(commonOf(plan)), Creating: true, Diags: &resp.Diagnostics,
-		state: &resp.State, Private: resp.Private, concealed: hidden.concealed,
-	}
-	defer func() { resp.Diagnostics = hidden.mask(resp.Diagnostics) }()
-	w.recordCreated = func(ctx context.Context) {
-		resp.Diagnostics.Append(owned.RecordCreated(ctx, r.data, w.Creation, resp.Private)...)
-		resp.Diagnostics.Append(resp.Identity.Set(ctx, commonOf(plan).Identity())...)
-	}
-	defer w.Creation.End(r.data.Run)
-	resp.Diagnostics.Append(resp.Private.SetKey(ctx, destroyKey, nil)...) // it was for a replaced resource
-	r.Hooks.Apply(ctx, w)
-	if resp.State.Raw.IsNull() {
-		return // nothing was created
-	}
-	w.Creation.Complete(r.data.Run)
+	written := resource.UpdateResponse{State: resp.State, Identity: resp.Identity, Private: resp.Private}
+	r.write(ctx, resource.UpdateRequest{Config: req.Config, Plan: req.Plan}, &written, true)
+	resp.State, resp.Diagnostics = written.State, written.Diagnostics
 }
 
 // Update applies a planned update.
 func (r *Resource[M, N]) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	r.write(ctx, req, resp, false)
+}
+
+// write applies a planned creation, of which req has neither a state nor private state, or a planned update.
+func (r *Resource[M, N]) write(
+	ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse, creating bool,
+) {
 	r.data.Run.BeginApply()
-	plan, config, state := new(M), new(M), new(M)
-	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
-	planned, diags := plannedConfig(ctx, req.Config, req.Plan, req.Private)
-	resp.Diagnostics.Append(diags...)
-	resp.Diagnostics.Append(planned.Get(ctx, config)...)
-	resp.Diagnostics.Append(req.State.Get(ctx, state)...)
-	hidden := concealer[M]{plan: plan, planned: commonOf(plan).SensitiveValues, prior: commonOf(state).SensitiveValues}
-	resp.Diagnostics.Append(commonOf(plan).Reveal()...)
-	resp.Diagnostics.Append(commonOf(state).Reveal()...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	memory, privateState, recordedCluster, diags := r.recorded(ctx, req.Private, commonOf(state))
-	resp.Diagnostics.Append(diags...)
-	defaultLimit := r.Kind.Update + r.waitTimeout(plan)
-	ctx, cancel := r.limit(ctx, "timeouts.update", commonOf(plan).Timeouts.Update, defaultLimit, &resp.Diagnostics)
-	defer cancel()
-	if resp.Diagnostics.HasError() {
-		return
-	}
+	diags := &resp.Diagnostics
 	w := &Writing[M, N]{
-		Data: r.data, Plan: plan, Config: config, Prior: state,
-		Memory: memory, PrivateState: privateState, RecordedCluster: recordedCluster,
-		Creation: r.creation(commonOf(plan)), Diags: &resp.Diagnostics,
-		state: &resp.State, Private: resp.Private, concealed: hidden.concealed,
+		Data: r.data, Plan: new(M), Config: new(M), Prior: new(M), Memory: owned.Memory{}, Creating: creating,
+		Diags: diags, state: &resp.State, Private: resp.Private,
 	}
-	defer func() { resp.Diagnostics = hidden.mask(resp.Diagnostics) }()
-	r.recoverMemory(memory, commonOf(state))
-	w.Creation.PerObject = true
+	plan, prior := commonOf(w.Plan), commonOf(w.Prior)
+	diags.Append(req.Plan.Get(ctx, w.Plan)...)
+	if !creating {
+		diags.Append(req.State.Get(ctx, w.Prior)...)
+	}
+	planned, unreadable := plannedConfig(ctx, req.Config, req.Plan, req.Private)
+	diags.Append(unreadable...)
+	diags.Append(planned.Get(ctx, w.Config)...)
+	w.hidden = concealer[M]{plan: w.Plan, planned: plan.SensitiveValues, prior: prior.SensitiveValues}
+	diags.Append(plan.Reveal()...)
+	diags.Append(prior.Reveal()...)
+	if diags.HasError() {
+		return
+	}
+	attribute, configured, defaultLimit := "timeouts.create", plan.Timeouts.Create, r.Kind.Create
+	if creating {
+		r.resolveIdentity(plan, diags)
+	} else {
+		attribute, configured, defaultLimit = "timeouts.update", plan.Timeouts.Update, r.Kind.Update
+		w.Memory, w.PrivateState, w.RecordedCluster, unreadable = r.recorded(ctx, req.Private, prior)
+		diags.Append(unreadable...)
+	}
+	ctx, cancel := r.limit(ctx, attribute, configured, defaultLimit+r.waitTimeout(w.Plan), diags)
+	defer cancel()
+	if diags.HasError() {
+		return
+	}
+	defer func() { *diags = w.hidden.mask(*diags) }()
+	w.Creation = r.creation(plan)
+	w.Creation.PerObject = !creating
+	defer w.Creation.End(r.data.Run)
+	if creating {
+		w.recordCreated = func(ctx context.Context) {
+			diags.Append(owned.RecordCreated(ctx, r.data, w.Creation, resp.Private)...)
+		}
+		diags.Append(resp.Private.SetKey(ctx, destroyKey, nil)...) // it was for a replaced resource
+	}
+	r.recoverMemory(w.Memory, prior)
 	r.Hooks.Apply(ctx, w)
-	if !resp.Diagnostics.HasError() { // this apply has taken the moved object over
-		resp.Diagnostics.Append(resp.Private.SetKey(ctx, movedKey, nil)...)
+	if resp.State.Raw.IsNull() {
+		return // nothing was created
 	}
-	resp.Diagnostics.Append(resp.Identity.Set(ctx, commonOf(plan).Identity())...)
+	if !creating && !diags.HasError() { // this apply has taken the moved object over
+		diags.Append(resp.Private.SetKey(ctx, movedKey, nil)...)
+	}
+	diags.Append(resp.Identity.Set(ctx, plan.Identity())...)
 	w.Creation.Complete(r.data.Run)
 }
 

@@ -78,7 +78,6 @@ func (c *Change) Apply(ctx context.Context, planned, prior Objects) {
 		}
 		c.Existing[key] = planned[key]
 	}
-	c.release(ctx, obsolete)
 	c.deleteObsolete(ctx, obsolete)
 }
 
@@ -89,7 +88,6 @@ func (c *Change) deleteFirst(ctx context.Context, obsolete Objects) {
 		return c.DeletesFirst == nil || !c.DeletesFirst(object.Content)
 	})
 	maps.DeleteFunc(obsolete, func(key string, _ *Object) bool { return first[key] != nil })
-	c.release(ctx, first)
 	c.deleteObsolete(ctx, first)
 }
 
@@ -153,9 +151,10 @@ func (c *Change) reportFailure(err error, planned Objects, creating bool) {
 	}
 }
 
-// deleteObsolete deletes objects that the plan no longer contains. Those that remain stay in state and in memory, so
-// that the next apply deletes them.
+// deleteObsolete releases or deletes objects that the plan no longer contains. Those that remain stay in state and in
+// memory, so that the next apply deletes them.
 func (c *Change) deleteObsolete(ctx context.Context, obsolete Objects) {
+	c.release(ctx, obsolete)
 	remaining, diags := DeleteObjects(ctx, c.Run, c.RecordedCluster, obsolete.Sorted(c.DeletionRank), c.Memory, nil)
 	c.Diags.Append(diags...)
 	for _, key := range slices.Sorted(maps.Keys(obsolete)) {

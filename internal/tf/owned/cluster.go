@@ -46,12 +46,9 @@ func ClusterOf(
 	return recorded, diags
 }
 
-// namespaceOf returns the namespace in the ID of a resource, or "" for a resource without one.
+// namespaceOf returns the namespace in the ID of a resource.
 func namespaceOf(id string) string {
-	namespace, _, found := strings.Cut(id, "/")
-	if !found {
-		return ""
-	}
+	namespace, _, _ := strings.Cut(id, "/")
 	return namespace
 }
 

@@ -99,25 +99,13 @@ func (c *Creation) explainRejection(ctx context.Context, r *run.Run, ref kube.Re
 // withdraw leaves an object to the manager that created it. If that is another run of this provider, the two cannot be
 // distinguished. Then the object keeps the fields of both, and the next apply of the other state restores its own.
 func (c *Creation) withdraw(ctx context.Context, r *run.Run, found *kube.ExistsError) error {
-	others := otherManagers(found.Live)
+	others := slices.DeleteFunc(managersOf(found.Live), func(manager string) bool { return manager == kube.Manager })
 	if len(others) == 0 {
 		r.Complete(found.Ref, found.Live)
 		return &otherResourceError{ref: found.Ref.String(), creation: c, overwritten: true}
 	}
 	err := r.Cluster.Withdraw(ctx, found)
 	return &foreignError{ref: found.Ref.String(), managers: others, added: err}
-}
-
-// otherManagers returns the managers, except this provider, that own fields of the object itself rather than of its
-// status only.
-func otherManagers(obj *unstructured.Unstructured) []string {
-	var out []string
-	for _, entry := range obj.GetManagedFields() {
-		if entry.Subresource == "" && entry.Manager != kube.Manager {
-			out = append(out, entry.Manager)
-		}
-	}
-	return out
 }
 
 // applyWith is like ApplyAs, but sends the object with the function apply.

@@ -242,14 +242,19 @@ func (e *foreignError) diagnostic() diag.Diagnostic {
 
 // Managers returns the managers that own fields of an object, for messages.
 func Managers(obj *unstructured.Unstructured) []string {
+	if managers := managersOf(obj); len(managers) > 0 {
+		return managers
+	}
+	return []string{"no recorded manager"}
+}
+
+// managersOf returns the managers that own fields of the object itself rather than of its status only.
+func managersOf(obj *unstructured.Unstructured) []string {
 	var out []string
 	for _, entry := range obj.GetManagedFields() {
 		if entry.Subresource == "" {
 			out = append(out, entry.Manager)
 		}
-	}
-	if len(out) == 0 {
-		return []string{"no recorded manager"}
 	}
 	return out
 }

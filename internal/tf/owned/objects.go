@@ -66,13 +66,9 @@ func Rendered(contents []*unstructured.Unstructured) (Objects, error) {
 // ObjectsOf decodes the attribute manifests. Null and unknown elements are no objects.
 func ObjectsOf(manifests types.Map) (Objects, error) {
 	out := Objects{}
-	for key, element := range manifests.Elements() {
-		text, ok := element.(types.String)
-		if !ok || text.IsNull() || text.IsUnknown() {
-			continue
-		}
+	for key, text := range tf.Texts(manifests) {
 		var err error
-		if out[key], err = ParseObject(key, text.ValueString()); err != nil {
+		if out[key], err = ParseObject(key, text); err != nil {
 			return Objects{}, err
 		}
 	}

@@ -37,10 +37,9 @@ func Label(objects []*unstructured.Unstructured, name string) string {
 // Manifests returns the objects in the attribute manifests, sorted by key, without those that cannot be read.
 func Manifests(attribute types.Map) []*unstructured.Unstructured {
 	var objects []*unstructured.Unstructured
-	elements := attribute.Elements()
-	for _, key := range slices.Sorted(maps.Keys(elements)) {
-		text, _ := elements[key].(types.String)
-		if object, err := ParseObject(key, text.ValueString()); err == nil {
+	texts := tf.Texts(attribute)
+	for _, key := range slices.Sorted(maps.Keys(texts)) {
+		if object, err := ParseObject(key, texts[key]); err == nil {
 			objects = append(objects, object.Content)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/detach"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 )
 
@@ -145,15 +146,10 @@ func (c *Completions) Flush(ctx context.Context) {
 	batch := c.removable(c.waiting)
 	c.waiting = nil
 	c.mu.Unlock()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	_, _ = detach.Call(ctx, func() (any, error) {
 		c.remove(ctx, batch)
-	}()
-	select {
-	case <-ctx.Done():
-	case <-done:
-	}
+		return nil, nil
+	}, nil)
 }
 
 func (c *Completions) remove(ctx context.Context, batch []completion) {

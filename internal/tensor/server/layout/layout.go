@@ -3,6 +3,7 @@ package layout
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -69,10 +70,10 @@ func (l Layout) Elements() (int64, error) {
 	}
 	n := int64(1)
 	for _, d := range l.Shape {
-		var ok bool
-		if n, ok = mul(n, d); !ok {
-			return 0, fmt.Errorf("shape %v: %w", l.Shape, ErrOverflow)
-		}
+		n = mul(n, d)
+	}
+	if n == overflow {
+		return 0, fmt.Errorf("shape %v: %w", l.Shape, ErrOverflow)
 	}
 	return n, nil
 }
@@ -83,8 +84,8 @@ func (l Layout) Bytes() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	b, ok := mul(n, l.DType.Size())
-	if !ok {
+	b := mul(n, l.DType.Size())
+	if b == overflow {
 		return 0, fmt.Errorf("%s of shape %v: %w", l.DType, l.Shape, ErrOverflow)
 	}
 	return b, nil
@@ -97,26 +98,15 @@ func (l Layout) Span() (int64, error) {
 	if err != nil || elements == 0 {
 		return 0, err
 	}
-	last, ok := l.Offset, true
+	last := l.Offset
 	for i, stride := range l.Strides() {
-		var step int64
-		if step, ok = mul(l.Shape[i]-1, stride); !ok {
-			break
-		}
-		if last, ok = add(last, step); !ok {
-			break
-		}
+		last = add(last, mul(l.Shape[i]-1, stride))
 	}
-	if ok {
-		last, ok = add(last, 1)
-	}
-	if ok {
-		last, ok = mul(last, l.DType.Size())
-	}
-	if !ok {
+	end := mul(add(last, 1), l.DType.Size())
+	if end == overflow {
 		return 0, fmt.Errorf("shape %v with stride %v and offset %d: %w", l.Shape, l.Stride, l.Offset, ErrOverflow)
 	}
-	return last, nil
+	return end, nil
 }
 
 // Strides returns the stride, or computes it if it is nil. The layout must be
@@ -170,15 +160,21 @@ func (l Layout) Same(m Layout) bool {
 	return l.DType == m.DType && slices.Equal(l.Shape, m.Shape)
 }
 
-func mul(a, b int64) (int64, bool) {
+// overflow is the result of [mul] and [add] if the number is too large, and if an operand was overflow. No operand is
+// negative, and overflow is never multiplied by 0.
+const overflow = math.MaxInt64
+
+func mul(a, b int64) int64 {
 	hi, lo := bits.Mul64(uint64(a), uint64(b)) //nolint:gosec // both are never negative
-	if hi != 0 || lo > 1<<63-1 {
-		return 0, false
+	if hi != 0 || lo > overflow {
+		return overflow
 	}
-	return int64(lo), true
+	return int64(lo)
 }
 
-func add(a, b int64) (int64, bool) {
-	sum := a + b
-	return sum, sum >= a
+func add(a, b int64) int64 {
+	if sum := a + b; sum >= a {
+		return sum
+	}
+	return overflow
 }
