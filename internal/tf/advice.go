@@ -96,6 +96,7 @@ func adviceWords() map[string]map[ready.Advice]string {
 			ready.FieldServiceAccount:   "`service_account_name`",
 			ready.FieldSharedMemory:     "`shared_memory_limit`",
 			ready.FieldStartupTime:      "`launch_timeout`",
+			ready.FieldStrategy:         "`strategy`",
 			ready.FieldTriggers:         "`autoscale.triggers`",
 			ready.StepAllowGPUNodes:     "Set `gpu_anti_affinity` to false",
 			ready.StepReplace:           "Replace the compute" + replace,

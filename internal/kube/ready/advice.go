@@ -57,6 +57,7 @@ const (
 	FieldSpread           Advice = "{the topology spread constraints}"
 	FieldStartupTime      Advice = "{the startup probe}"
 	FieldStopPolicy       Advice = "{the stop policy}"
+	FieldStrategy         Advice = "{the update strategy}"
 	FieldTimeLimit        Advice = "{the timeout}"
 	FieldTriggers         Advice = "{the triggers of the autoscaler}"
 )
