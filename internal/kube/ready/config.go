@@ -126,9 +126,9 @@ func (d podDiagnosis) mountCause() *Cause {
 // it is being deleted or runs to its end: an update waits for the new pod before it stops the previous one.
 func (d podDiagnosis) attachedCause(message string) *Cause {
 	c := d.cause(ReasonMountFailed, "", andThen(message, "The volume is still attached to another node, and its access "+
-		"mode ReadWriteOnce allows one node only."), "Wait until the pod on the other node is deleted, or delete it. If "+
-		"both shall run, use a volume with the access mode ReadWriteMany, or set "+FieldNodeSelector+" to the other "+
-		"node.")
+		"mode ReadWriteOnce allows one node only."),
+		"Wait until the pod on the other node is deleted, or delete it. If both shall run, use a volume with the "+
+			"access mode ReadWriteMany, or set "+FieldNodeSelector+" to the other node.")
 	s := d.workload
 	stays := slices.ContainsFunc(living(s.Pods), func(p *corev1.Pod) bool {
 		return !PodEnded(p) && p.Spec.NodeName != d.pod.Spec.NodeName && strings.Contains(message, p.Name)
