@@ -273,6 +273,19 @@ func TestAWebhookReportsImmutableFieldsOfWorkloads(t *testing.T) {
 	}
 }
 
+// Kubernetes up to 1.36 does so by default (ValidateHorizontalPodAutoscaler in pkg/apis/autoscaling/validation).
+func TestRejectedScaleToZeroNamesTheMinimum(t *testing.T) {
+	t.Parallel()
+	failure := trainerFailure(t, statusError(422, metav1.StatusReasonInvalid, "invalid",
+		about("HorizontalPodAutoscaler", "autoscaling", "trainer", metav1.StatusCause{
+			Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.minReplicas",
+			Message: "Invalid value: 0: must be greater than or equal to 1"})))
+	if _, cause := failure.Explain(); !strings.Contains(string(cause.Hint), string(ready.FieldMinScale)) ||
+		!strings.Contains(string(cause.Hint), "HPAScaleToZero") {
+		t.Errorf("next step: %s", cause.Hint)
+	}
+}
+
 // explained returns the text of an error in the words of Kubernetes.
 func explained(err interface{ Explain() (string, ready.Cause) }) (summary, detail string) {
 	summary, cause := err.Explain()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -71,6 +72,10 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 			cause.Hint = ready.StepReplace +
 				", or restore the previous value of the field. Kubernetes does not allow " +
 				"changing it."
+		}
+		if slices.ContainsFunc(e.Fields, func(f FieldCause) bool { return f.Field == "spec.minReplicas" }) {
+			cause.Hint = "Set " + ready.FieldMinScale + " to at least 1, or enable the feature gate HPAScaleToZero of " +
+				"the API server."
 		}
 		if features := knativeFeatures(e.Fields); len(features) > 0 {
 			cause.Hint = ready.Advise("Set to `enabled` in the ConfigMap config-features of Knative: %s. Or correct "+

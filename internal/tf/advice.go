@@ -33,8 +33,7 @@ func typeOf(k kind.Kind) string {
 // Explain is like [ready.Explain], but its next step names the attributes of a resource type.
 func Explain(resourceType string, cause ready.Cause, logs []string) string {
 	words := adviceWords()
-	cause.Hint = cause.Hint.Word(words[resourceType], words[""])
-	return ready.Explain(&cause, logs)
+	return ready.Explain(&cause, logs, words[resourceType], words[""])
 }
 
 // adviceWords returns Terraform's words for the fields and steps of an advice, by resource type. The key "" is for all
@@ -68,10 +67,12 @@ func adviceWords() map[string]map[ready.Advice]string {
 			ready.FieldGPUs:             "`gpus`",
 			ready.FieldHostPort:         "`host_network` or the host port in `service_template`",
 			ready.FieldImage:            "`image`",
+			ready.FieldInitContainers:   "`init_containers`",
 			ready.FieldMaxScale:         "`autoscale.max_scale`",
 			ready.FieldMemory:           "`memory`",
 			ready.FieldMemoryLimit:      "`limits` (`memory` sets only the request)",
 			ready.FieldMetrics:          "`autoscale.metrics`",
+			ready.FieldMinScale:         "`autoscale.min_scale`",
 			ready.FieldNodeLabels:       "`gpu_type`, `node_selector` or `affinity`",
 			ready.FieldNodeSelector:     "`node_selector`",
 			ready.FieldPodTemplate:      "`service_template`",
@@ -89,11 +90,13 @@ func adviceWords() map[string]map[ready.Advice]string {
 			ready.FieldSecretKey:        "`env_vars` or `env_keys` in `secrets`",
 			ready.FieldSecretName:       "the name in `secrets`, `env_from` or `volumes`",
 			ready.FieldSecurity:         "`security_context`",
+			ready.FieldSidecars:         "`sidecars`",
 			ready.FieldSpread:           "`topology_spread_constraints`",
 			ready.FieldPullSecrets:      "`image_pull_secrets`",
 			ready.FieldServiceAccount:   "`service_account_name`",
 			ready.FieldSharedMemory:     "`shared_memory_limit`",
 			ready.FieldStartupTime:      "`launch_timeout`",
+			ready.FieldStrategy:         "`strategy`",
 			ready.FieldTriggers:         "`autoscale.triggers`",
 			ready.StepAllowGPUNodes:     "Set `gpu_anti_affinity` to false",
 			ready.StepReplace:           "Replace the compute" + replace,

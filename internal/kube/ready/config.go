@@ -114,12 +114,31 @@ func (d podDiagnosis) mountCause() *Cause {
 			return c
 		}
 	}
-	why, hint := "The kubelet retries.", Advice("Check the driver of the volume and its server if this persists.")
 	if strings.Contains(e.Message, "Multi-Attach") {
-		why, hint = "The volume is still attached to another node, and its access mode ReadWriteOnce allows one node "+
-			"only.", "Wait until the pod on the other node is deleted, or delete it."
+		return d.attachedCause(cannot + clip(e.Message))
 	}
-	return d.cause(ReasonMountFailed, "", andThen(cannot+clip(e.Message), why), hint)
+	return d.cause(ReasonMountFailed, "", andThen(cannot+clip(e.Message), "The kubelet retries."),
+		"Check the driver of the volume and its server if this persists.")
+}
+
+// attachedCause explains a volume that another node uses, by the message of the attach/detach controller
+// (pkg/controller/volume/attachdetach/reconciler), which names the pods there. A pod of the same workload stays, unless
+// it is being deleted or runs to its end: an update waits for the new pod before it stops the previous one.
+func (d podDiagnosis) attachedCause(message string) *Cause {
+	c := d.cause(ReasonMountFailed, "", andThen(message, "The volume is still attached to another node, and its access "+
+		"mode ReadWriteOnce allows one node only."),
+		"Wait until the pod on the other node is deleted, or delete it. If both shall run, use a volume with the "+
+			"access mode ReadWriteMany, or set "+FieldNodeSelector+" to the other node.")
+	s := d.workload
+	stays := slices.ContainsFunc(living(s.Pods), func(p *corev1.Pod) bool {
+		return !PodEnded(p) && p.Spec.NodeName != d.pod.Spec.NodeName && strings.Contains(message, p.Name)
+	})
+	if !stays || kind.WorkloadOf(s.Workload.GroupVersionKind().GroupKind()).Ends {
+		return c
+	}
+	c.Hint = "Use a volume with the access mode ReadWriteMany, or set " + FieldNodeSelector + " to the other node. If " +
+		"the pod there is of the previous version, set " + FieldStrategy + " to Recreate, which stops it first."
+	return c.terminal(volumeGrace)
 }
 
 // missing reports a missing object, with the command that lists what exists: the

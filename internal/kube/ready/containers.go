@@ -35,25 +35,50 @@ func (d podDiagnosis) container(status corev1.ContainerStatus) containerDiagnosi
 
 // containerCause returns the cause of a container that does not run correctly.
 func (d podDiagnosis) containerCause(status corev1.ContainerStatus) *Cause {
-	of, state := d.container(status), status.State
+	of := d.container(status)
+	c := of.stateCause()
+	if c != nil && status.Name != MainContainer(d.pod) {
+		c.Hint = of.inList(c.Hint)
+	}
+	return c
+}
+
+// inList returns an advice whose fields of a container are those of the list that contains this one.
+func (d containerDiagnosis) inList(hint Advice) Advice {
+	list := FieldSidecars
+	if d.spec.RestartPolicy == nil && slices.ContainsFunc(d.pod.Spec.InitContainers, func(c corev1.Container) bool {
+		return c.Name == d.status.Name
+	}) {
+		list = FieldInitContainers
+	}
+	for _, field := range []Advice{FieldImage, FieldMemory, FieldMemoryLimit} {
+		of := Advise(field+" of container %s in "+list, d.status.Name)
+		hint = Advice(strings.ReplaceAll(string(hint), string(field), string(of)))
+	}
+	return hint
+}
+
+// stateCause returns the cause by the state of the container.
+func (d containerDiagnosis) stateCause() *Cause {
+	status, state := d.status, d.status.State
 	switch {
 	case status.Ready, state.Terminated != nil && state.Terminated.ExitCode == 0:
 		return nil
 	case state.Waiting != nil && imageUnavailable(state.Waiting.Reason):
-		return of.imageCause(state.Waiting)
+		return d.imageCause(state.Waiting)
 	case state.Waiting != nil && state.Waiting.Reason == "CreateContainerConfigError":
-		return of.configCause(state.Waiting.Message)
-	case state.Waiting != nil && startFailure(state.Waiting.Reason) && !of.outOfMemory():
-		return of.startCause(state.Waiting)
-	case state.Waiting != nil && state.Waiting.Reason != crashLoopBackOff && !of.outOfMemory(),
+		return d.configCause(state.Waiting.Message)
+	case state.Waiting != nil && startFailure(state.Waiting.Reason) && !d.outOfMemory():
+		return d.startCause(state.Waiting)
+	case state.Waiting != nil && state.Waiting.Reason != crashLoopBackOff && !d.outOfMemory(),
 		state == corev1.ContainerState{}:
 		return nil
-	case state.Running != nil && !of.outOfMemory() && status.RestartCount < crashLoopRestarts:
-		return of.probeCause()
+	case state.Running != nil && !d.outOfMemory() && status.RestartCount < crashLoopRestarts:
+		return d.probeCause()
 	}
-	c := of.endCause()
+	c := d.endCause()
 	// A restarted container may work now: not permanent until it fails again.
-	if state.Running == nil && of.keepsFailing() {
+	if state.Running == nil && d.keepsFailing() {
 		c.terminal(0)
 	}
 	return c

@@ -71,3 +71,41 @@ func TestRestartsAreThoseOfTheContainer(t *testing.T) {
 		t.Errorf("got %d and %d, want 7 and 0", main, other)
 	}
 }
+
+// Each of these lists has an image and requests of its own.
+func TestNextStepNamesTheListOfAnotherContainer(t *testing.T) {
+	t.Parallel()
+	always := corev1.ContainerRestartPolicyAlways
+	for name, test := range map[string]struct {
+		fixture string
+		place   func(*corev1.PodSpec, corev1.Container)
+		want    Advice
+	}{
+		"an init container": {"image-missing", func(spec *corev1.PodSpec, c corev1.Container) {
+			spec.InitContainers = append(spec.InitContainers, c)
+		}, "Check the name and tag in " + FieldImage + " of container proxy in " + FieldInitContainers + ": "},
+		"a sidecar": {"image-missing", func(spec *corev1.PodSpec, c corev1.Container) {
+			c.RestartPolicy = &always
+			spec.InitContainers = append(spec.InitContainers, c)
+		}, "Check the name and tag in " + FieldImage + " of container proxy in " + FieldSidecars + ": "},
+		"a sidecar of a Knative Service": {"image-missing", func(spec *corev1.PodSpec, c corev1.Container) {
+			spec.Containers = append(spec.Containers, c)
+		}, "Check the name and tag in " + FieldImage + " of container proxy in " + FieldSidecars + ": "},
+		"a memory limit": {"oom-twice", func(spec *corev1.PodSpec, c corev1.Container) {
+			spec.Containers = append(spec.Containers, c)
+		}, "Raise " + FieldMemoryLimit + " of container proxy in " + FieldSidecars + ", "},
+		"the memory of a node": {"oom-node", func(spec *corev1.PodSpec, c corev1.Container) {
+			spec.Containers = append(spec.Containers, c)
+		}, FieldMemory + " of container proxy in " + FieldSidecars + " to "},
+	} {
+		s := load(t, test.fixture)
+		pod := s.Pods[0]
+		other := pod.Spec.Containers[0]
+		other.Name = "proxy"
+		test.place(&pod.Spec, other)
+		pod.Status.ContainerStatuses[0].Name = "proxy"
+		if c := Assess(s).Cause; c == nil || !strings.Contains(string(c.Hint), string(test.want)) {
+			t.Errorf("%s: %+v, want %q", name, c, test.want)
+		}
+	}
+}

@@ -22,8 +22,8 @@ const (
 // Explain formats the detail of an error: the cause, the object that shows it,
 // the next step, the command to investigate with, and the last events and log
 // lines. logs are the last lines of the container in c.Logs, oldest first; at
-// most the last 20 are shown.
-func Explain(c *Cause, logs []string) string {
+// most the last 20 are shown. The words are those of [Advice.Word].
+func Explain(c *Cause, logs []string, words ...map[Advice]string) string {
 	if c == nil {
 		return ""
 	}
@@ -35,8 +35,14 @@ func Explain(c *Cause, logs []string) string {
 	if c.Object != "" {
 		fmt.Fprintf(&b, "Object: %s\n", c.Object)
 	}
-	if c.Hint != "" {
-		fmt.Fprintf(&b, "Next step: %s\n", c.Hint.Word())
+	hint := c.Hint
+	if mentions(c.Summary+strings.Join(logs, "\n"), "exec format error") { // with an exit code that does not say so
+		hint = "Build the image for the architecture of the node, or select other nodes with " + FieldNodeSelector +
+			": the program of the container is for another architecture, or a script without a first line such as " +
+			"#!/bin/sh."
+	}
+	if hint != "" {
+		fmt.Fprintf(&b, "Next step: %s\n", hint.Word(words...))
 	}
 	if c.Command != "" {
 		fmt.Fprintf(&b, "Investigate with:\n  %s\n", c.Command) // Terraform does not wrap indented lines
