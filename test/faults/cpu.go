@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// cpuSeconds is the CPU time of the bench, and of the dev cluster that it has started. Unlike the duration of cycles, it
-// hardly depends on what else the machine does.
+// cpuSeconds is the CPU time of the bench, and of the dev cluster that it has started. Unlike the duration of cycles,
+// it hardly depends on what else the machine does.
 type cpuSeconds struct{ bench, cluster float64 }
 
 // cpuUsed returns the CPU time so far, or 0 where /proc does not show it.
