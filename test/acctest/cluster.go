@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -213,11 +214,19 @@ func startUntilReady(binary string, args ...string) (ready string, stop func() e
 	return "", nil, fmt.Errorf("%s ended before it was ready:\n%s", filepath.Base(binary), stderr.String())
 }
 
+// NodesVariable is how many nodes of each kind a dev cluster has that tests share. A
+// DaemonSet has a pod on each of them, so that few save most of the work of a bench.
+const NodesVariable = "KT_ACC_NODES"
+
 // manyNodes are arguments for a dev cluster whose GPUs suffice for many tests that
 // run in parallel.
 func manyNodes() []string {
+	nodes, err := strconv.Atoi(os.Getenv(NodesVariable))
+	if err != nil {
+		nodes = 12
+	}
 	var args []string
-	for i := range 12 {
+	for i := range nodes {
 		args = append(args,
 			"--node", fmt.Sprintf("name=h100-%d,gpus=8,product=NVIDIA-H100-80GB-HBM3", i),
 			"--node", fmt.Sprintf("name=l4-%d,gpus=4,product=NVIDIA-L4", i),

@@ -22,6 +22,7 @@ type Resources struct {
 	Ignored   map[string][]string
 	typ       string
 	block     string
+	schemas   *core.Schemas // of the first provider
 	resources map[string]*core.Resource
 }
 
@@ -40,13 +41,20 @@ func (s *Resources) each(
 	t *testing.T, names []string, do func(string, *core.Resource, *core.Command) error,
 ) map[string]error {
 	t.Helper()
-	command, err := core.Begin(t.Context(), s.Start, s.block)
+	server, err := s.Start()
+	if err == nil && s.schemas == nil {
+		s.schemas, err = core.SchemasOf(t.Context(), server)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	command, err := s.schemas.Begin(t.Context(), server, s.block)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range names {
 		if s.resources[name] == nil {
-			if s.resources[name], err = command.NewResource(s.typ); err != nil {
+			if s.resources[name], err = s.schemas.NewResource(s.typ); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,3 +1,8 @@
+// Each provider opens connections of its own, so that keys for a post-quantum exchange would be a notable part of all
+// CPU time.
+//
+//go:debug tlsmlkem=0
+
 // Command faults is the fault bench: it runs the real CLI and the real provider against a dev cluster, through a proxy
 // that injects faults. After each fault, it checks that an apply without faults converges, and that the state and the
 // cluster agree. It requires Linux.

@@ -35,7 +35,7 @@ func (p *providers) begin() (*core.Command, error) {
 	if err != nil {
 		return nil, err
 	}
-	return core.Begin(p.ctx, provider.Server, p.cycle.block())
+	return provider.Begin(p.ctx, p.cycle.block())
 }
 
 func (p *providers) next() (*inprocess.Provider, error) {

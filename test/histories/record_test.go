@@ -43,7 +43,7 @@ func (h *history) run(t *testing.T, seed int64) {
 	group, ctx := errgroup.WithContext(t.Context())
 	clients := []func() error{}
 	for i, name := range []string{"a", "b"} {
-		s, err := newState(ctx, h, name, rand.New(rand.NewPCG(uint64(seed), uint64(i))))
+		s, err := newState(h, name, rand.New(rand.NewPCG(uint64(seed), uint64(i))))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,12 +24,8 @@ type state struct {
 	replaced int
 }
 
-func newState(ctx context.Context, h *history, name string, random *rand.Rand) (*state, error) {
-	server, err := inprocess.New(ctx, "test").Server()
-	if err != nil {
-		return nil, err
-	}
-	r, err := core.NewResource(ctx, server, h.subject.typ)
+func newState(h *history, name string, random *rand.Rand) (*state, error) {
+	r, err := inprocess.NewResource(h.subject.typ)
 	return &state{history: h, name: name, random: random, resource: r}, err
 }
 
@@ -83,7 +79,7 @@ func (s *state) provider(ctx context.Context, do func(*core.Command) error) (end
 	provider := inprocess.New(ctx, "test")
 	end = func() { provider.End(ctx) }
 	block := fmt.Sprintf("config_path = %q\nnamespace = %q\nusername = \"alice\"\n", cluster.Kubeconfig(), s.ns)
-	command, err := core.Begin(ctx, provider.Server, block)
+	command, err := provider.Begin(ctx, block)
 	if err != nil {
 		end()
 		return nil, err

@@ -106,11 +106,15 @@ func TestTheApplyKnowsWhatThePlanDoesNot(t *testing.T) {
 		"another known value":   {`a = known_after_apply("2")`, func(f *fake) { f.b = "y" }, "1", 0, true},
 	} {
 		provider := &fake{b: "x"}
-		command, err := core.Begin(t.Context(), func() (tfprotov6.ProviderServer, error) { return provider, nil }, "")
+		schemas, err := core.SchemasOf(t.Context(), provider)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := command.NewResource("fake")
+		command, err := schemas.Begin(t.Context(), provider, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := schemas.NewResource("fake")
 		if err != nil {
 			t.Fatal(err)
 		}

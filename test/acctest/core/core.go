@@ -18,29 +18,31 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Command is one run of Terraform's CLI: a plan or an apply of any number of resources with one configured server.
-type Command struct {
-	server  tfprotov6.ProviderServer
-	schemas map[string]*tfprotov6.Schema
+// Schemas are those of a provider. They are the same in each of its processes.
+type Schemas struct {
+	block     cty.Type // of the provider block
+	resources map[string]*tfprotov6.Schema
 }
 
-// Begin starts a server and configures it with the attributes of the provider block.
-func Begin(
-	ctx context.Context, start func() (tfprotov6.ProviderServer, error), block string,
-) (*Command, error) {
-	server, err := start()
+// SchemasOf requests the schemas of a server, which need not be configured.
+func SchemasOf(ctx context.Context, server tfprotov6.ProviderServer) (*Schemas, error) {
+	resp, err := server.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil {
 		return nil, err
 	}
-	schemas, err := server.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
-	if err != nil {
-		return nil, err
-	}
-	typ, err := ctyType(schemas.Provider.ValueType())
-	if err != nil {
-		return nil, err
-	}
-	config, err := parse(block, typ)
+	block, err := ctyType(resp.Provider.ValueType())
+	return &Schemas{block: block, resources: resp.ResourceSchemas}, err
+}
+
+// Command is one run of Terraform's CLI: a plan or an apply of any number of resources with one configured server.
+type Command struct {
+	server tfprotov6.ProviderServer
+}
+
+// Begin configures a server with the attributes of the provider block. Like Terraform, which requests the schemas of
+// the first process of a provider only, it does not request them.
+func (s *Schemas) Begin(ctx context.Context, server tfprotov6.ProviderServer, block string) (*Command, error) {
+	config, err := parse(block, s.block)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +55,7 @@ func Begin(
 		return nil, err
 	}
 	_, err = problems(resp.Diagnostics)
-	return &Command{server: server, schemas: schemas.ResourceSchemas}, err
+	return &Command{server: server}, err
 }
 
 // Resource is a resource in a state.
@@ -67,21 +69,8 @@ type Resource struct {
 }
 
 // NewResource returns a resource of a type that the provider has, and that does not exist.
-func (c *Command) NewResource(name string) (*Resource, error) {
-	return newResource(c.schemas, name)
-}
-
-// NewResource is like the method of a command, with a server that need not be configured.
-func NewResource(ctx context.Context, server tfprotov6.ProviderServer, name string) (*Resource, error) {
-	schemas, err := server.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
-	if err != nil {
-		return nil, err
-	}
-	return newResource(schemas.ResourceSchemas, name)
-}
-
-func newResource(schemas map[string]*tfprotov6.Schema, name string) (*Resource, error) {
-	schema := schemas[name]
+func (s *Schemas) NewResource(name string) (*Resource, error) {
+	schema := s.resources[name]
 	if schema == nil {
 		return nil, fmt.Errorf("there is no resource %s", name)
 	}

@@ -4,6 +4,7 @@ package inprocess
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/provider"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
+	"github.com/ktdev/terraform-provider-kt/test/acctest/core"
 )
 
 // Provider is a provider for one command.
@@ -37,8 +39,30 @@ func New(ctx context.Context, version string) *Provider {
 // UserAgent returns the User-Agent of the requests of a provider with a version.
 func UserAgent(version string) string { return "terraform-provider-kt/" + version }
 
-// Server returns the server of the provider.
-func (p *Provider) Server() (tfprotov6.ProviderServer, error) { return p.server, nil }
+// schemas are those of all providers here. To request them of each provider takes a tenth of the time of a short cycle.
+var schemas = sync.OnceValues(func() (*core.Schemas, error) {
+	p := New(context.Background(), "schema")
+	defer p.Kill()
+	return core.SchemasOf(context.Background(), p.server)
+})
+
+// NewResource returns a resource of a type that the provider has, and that does not exist.
+func NewResource(name string) (*core.Resource, error) {
+	all, err := schemas()
+	if err != nil {
+		return nil, err
+	}
+	return all.NewResource(name)
+}
+
+// Begin configures the provider with the attributes of the provider block.
+func (p *Provider) Begin(ctx context.Context, block string) (*core.Command, error) {
+	all, err := schemas()
+	if err != nil {
+		return nil, err
+	}
+	return all.Begin(ctx, p.server, block)
+}
 
 // Interrupt does what a signal to Terraform and its providers does: the operations in progress end soon.
 func (p *Provider) Interrupt(ctx context.Context) {
