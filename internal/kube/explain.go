@@ -74,8 +74,8 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 				"changing it."
 		}
 		if slices.ContainsFunc(e.Fields, func(f FieldCause) bool { return f.Field == "spec.minReplicas" }) {
-			cause.Hint = "Set " + ready.FieldMinScale + " to at least 1, or enable the feature gate HPAScaleToZero of " +
-				"the API server."
+			cause.Hint = "Set " + ready.FieldMinScale + " to at least 1, or enable the feature gate HPAScaleToZero " +
+				"of the API server."
 		}
 		if features := knativeFeatures(e.Fields); len(features) > 0 {
 			cause.Hint = ready.Advise("Set to `enabled` in the ConfigMap config-features of Knative: %s. Or correct "+

@@ -125,9 +125,9 @@ func (d podDiagnosis) mountCause() *Cause {
 // (pkg/controller/volume/attachdetach/reconciler), which names the pods there. A pod of the same workload stays, unless
 // it is being deleted or runs to its end: an update waits for the new pod before it stops the previous one.
 func (d podDiagnosis) attachedCause(message string) *Cause {
-	c := d.cause(ReasonMountFailed, "", andThen(message, "The volume is still attached to another node, and its access "+
-		"mode ReadWriteOnce allows one node only."),
-		"Wait until the pod on the other node is deleted, or delete it. If both shall run, use a volume with the "+
+	c := d.cause(ReasonMountFailed, "", andThen(message, "The volume is still attached to another node, and its "+
+		"access mode ReadWriteOnce allows one node only."),
+		"Wait until the pod on the other node is deleted, or delete it. If both should run, use a volume with the "+
 			"access mode ReadWriteMany, or set "+FieldNodeSelector+" to the other node.")
 	s := d.workload
 	stays := slices.ContainsFunc(living(s.Pods), func(p *corev1.Pod) bool {
@@ -136,8 +136,8 @@ func (d podDiagnosis) attachedCause(message string) *Cause {
 	if !stays || kind.WorkloadOf(s.Workload.GroupVersionKind().GroupKind()).Ends {
 		return c
 	}
-	c.Hint = "Use a volume with the access mode ReadWriteMany, or set " + FieldNodeSelector + " to the other node. If " +
-		"the pod there is of the previous version, set " + FieldStrategy + " to Recreate, which stops it first."
+	c.Hint = "Use a volume with the access mode ReadWriteMany, or set " + FieldNodeSelector + " to the other node. " +
+		"If the pod there is of the previous version, set " + FieldStrategy + " to Recreate, which stops it first."
 	return c.terminal(volumeGrace)
 }
 

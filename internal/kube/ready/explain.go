@@ -38,8 +38,7 @@ func Explain(c *Cause, logs []string, words ...map[Advice]string) string {
 	hint := c.Hint
 	if mentions(c.Summary+strings.Join(logs, "\n"), "exec format error") { // with an exit code that does not say so
 		hint = "Build the image for the architecture of the node, or select other nodes with " + FieldNodeSelector +
-			": the program of the container is for another architecture, or a script without a first line such as " +
-			"#!/bin/sh."
+			". A script needs a first line such as #!/bin/sh."
 	}
 	if hint != "" {
 		fmt.Fprintf(&b, "Next step: %s\n", hint.Word(words...))

@@ -40,7 +40,7 @@ func New(ctx context.Context, version string) *Provider {
 func UserAgent(version string) string { return "terraform-provider-kt/" + version }
 
 // schemas are those of all providers here. To request them of each provider takes a tenth of the time of a short cycle.
-var schemas = sync.OnceValues(func() (*core.Schemas, error) {
+var schemas = sync.OnceValues(func() (*core.Schemas, error) { //nolint:gochecknoglobals // has one value only
 	p := New(context.Background(), "schema")
 	defer p.Kill()
 	return core.SchemasOf(context.Background(), p.server)
