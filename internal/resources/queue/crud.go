@@ -134,9 +134,9 @@ func (hooks) Delete(ctx context.Context, d *deleting) {
 		d.Diags.AddError("Cannot read the state", err.Error())
 		return
 	}
-	all := applied.Sorted(deletionRank) // queues first
+	all := applied.Sorted(deletionRank)
 	others := slices.DeleteFunc(slices.Clone(all), hasQuotas)
-	queues := all[:len(all)-len(others)]
+	queues := slices.DeleteFunc(all, func(obj *unstructured.Unstructured) bool { return !hasQuotas(obj) })
 	if d.State.ofKAI() { // an error also occurs in the deletion
 		_ = observe.WaitKAIChildren(ctx, d.Data.Cluster, d.State.ref())
 	}
