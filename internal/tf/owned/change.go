@@ -140,6 +140,9 @@ func (c *Change) reportFailure(err error, planned Objects, creating bool) {
 	}
 	c.Interrupted = true
 	c.Diags.Append(tf.Warning(err, c.Incomplete))
+	for _, ref := range c.Creation.claimed {
+		c.Creation.Created(ref, nil)
+	}
 	for key, object := range planned {
 		if c.Existing[key] != nil {
 			continue

@@ -342,4 +342,11 @@ func TestInterruptedCreationKeepsWhatIsKnown(t *testing.T) {
 	if memory[keyOf("a")].Creation != r.Object(mapPath + "c").GetAnnotations()[kube.UnfinishedAnnotation] {
 		t.Errorf("memory %+v, object %v", memory, r.Object(mapPath+"c"))
 	}
+	change.Creation.Complete(r.Run)
+	for _, name := range []string{"a", "b", "c"} { // which a replaced or renamed resource also has
+		deleted, err := r.DeleteUnlessClaimed(t.Context(), refOf(t, configMap(name)), func() error { return nil })
+		if deleted || err != nil {
+			t.Errorf("%s in state: deleted %t, %v", name, deleted, err)
+		}
+	}
 }

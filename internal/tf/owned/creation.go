@@ -43,7 +43,7 @@ type Creation struct {
 	pastFirst bool      // the first object has been admitted
 	resumed   bool      // the first object is from an interrupted run
 	marked    bool      // the first object has been marked
-	created   []created // objects of the resource in the cluster
+	created   []created // objects of the resource in state
 	claimed   []kube.Ref
 	missing   []string // by Ref.Key: LookUp found no object with that name
 }
@@ -144,7 +144,8 @@ func (c *Creation) Claim(r *run.Run, ref kube.Ref, look func() error) error {
 // End ends the claims of a creation that is not in state. It does nothing after [RecordCreated] or Complete.
 func (c *Creation) End(r *run.Run) { c.endClaims(r, false) }
 
-// Created records that the resource has an object. live is nil if it is unknown whether the object was created.
+// Created records that the state of the resource has an object. live is nil if it is unknown whether the object was
+// created.
 func (c *Creation) Created(ref kube.Ref, live *unstructured.Unstructured) {
 	c.created = append(c.created, created{ref: ref, live: live})
 }
