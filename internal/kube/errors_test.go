@@ -280,6 +280,7 @@ func TestRejectedScaleToZeroNamesTheMinimum(t *testing.T) {
 		about("HorizontalPodAutoscaler", "autoscaling", "trainer", metav1.StatusCause{
 			Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.minReplicas",
 			Message: "Invalid value: 0: must be greater than or equal to 1"})))
+	failure.Ref.Kind = kind.HorizontalPodAutoscaler()
 	if _, cause := failure.Explain(); !strings.Contains(string(cause.Hint), string(ready.FieldMinScale)) ||
 		!strings.Contains(string(cause.Hint), "HPAScaleToZero") {
 		t.Errorf("next step: %s", cause.Hint)

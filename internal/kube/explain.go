@@ -73,7 +73,8 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 				", or restore the previous value of the field. Kubernetes does not allow " +
 				"changing it."
 		}
-		if slices.ContainsFunc(e.Fields, func(f FieldCause) bool { return f.Field == "spec.minReplicas" }) {
+		isMinimum := func(f FieldCause) bool { return f.Field == "spec.minReplicas" }
+		if kind.Kind == "HorizontalPodAutoscaler" && slices.ContainsFunc(e.Fields, isMinimum) {
 			cause.Hint = "Set " + ready.FieldMinScale + " to at least 1, or enable the feature gate HPAScaleToZero " +
 				"of the API server."
 		}

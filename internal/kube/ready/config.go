@@ -95,13 +95,14 @@ func (d containerDiagnosis) configCause(message string) *Cause {
 	return c.terminal(shortGrace)
 }
 
+const cannotMount = "A volume cannot be mounted: "
+
 // mountCause explains a pod whose volumes cannot be mounted.
 func (d podDiagnosis) mountCause() *Cause {
 	e := d.events.latest("FailedMount", "FailedAttachVolume", "FailedMapVolume")
 	if e == nil {
 		return nil
 	}
-	const cannot = "A volume cannot be mounted: "
 	pulling := d.events.latest("Pulling", "Pulled", "Created")
 	if pulling != nil && LastSeen(pulling).After(LastSeen(e)) {
 		return nil // the only sign of a successful mount before kubelet 1.29
@@ -109,31 +110,33 @@ func (d podDiagnosis) mountCause() *Cause {
 	// A later event may only report that mounting timed out.
 	for _, earlier := range slices.Backward(d.events) {
 		if ref := missingObject(d.pod, earlier.Message); ref != nil && earlier.Reason == "FailedMount" {
-			c := d.missing(ReasonMountFailed, cannot, ref)
+			c := d.missing(ReasonMountFailed, cannotMount, ref)
 			c.Claimed = true
 			return c
 		}
 	}
 	if strings.Contains(e.Message, "Multi-Attach") {
-		return d.attachedCause(cannot + clip(e.Message))
+		return d.attachedCause(e.Message)
 	}
-	return d.cause(ReasonMountFailed, "", andThen(cannot+clip(e.Message), "The kubelet retries."),
+	return d.cause(ReasonMountFailed, "", andThen(cannotMount+clip(e.Message), "The kubelet retries."),
 		"Check the driver of the volume and its server if this persists.")
 }
 
 // attachedCause explains a volume that another node uses, by the message of the attach/detach controller
-// (pkg/controller/volume/attachdetach/reconciler), which names the pods there. A pod of the same workload stays, unless
-// it is being deleted or runs to its end: an update waits for the new pod before it stops the previous one.
+// (pkg/controller/volume/attachdetach/reconciler), which ends with the names of the pods there. A Deployment keeps such
+// a pod if it is ready: an update waits for the new pod before it stops the previous one.
 func (d podDiagnosis) attachedCause(message string) *Cause {
-	c := d.cause(ReasonMountFailed, "", andThen(message, "The volume is still attached to another node, and its "+
-		"access mode ReadWriteOnce allows one node only."),
+	c := d.cause(ReasonMountFailed, "", andThen(cannotMount+clip(message), "The volume is still "+
+		"attached to another node, and its access mode ReadWriteOnce allows one node only."),
 		"Wait until the pod on the other node is deleted, or delete it. If both should run, use a volume with the "+
 			"access mode ReadWriteMany, or set "+FieldNodeSelector+" to the other node.")
 	s := d.workload
+	_, users, _ := strings.Cut(message, "pod(s) ")
+	names := strings.Fields(strings.ReplaceAll(users, ",", " "))
 	stays := slices.ContainsFunc(living(s.Pods), func(p *corev1.Pod) bool {
-		return !PodEnded(p) && p.Spec.NodeName != d.pod.Spec.NodeName && strings.Contains(message, p.Name)
+		return PodReady(p) && p.Spec.NodeName != d.pod.Spec.NodeName && slices.Contains(names, p.Name)
 	})
-	if !stays || kind.WorkloadOf(s.Workload.GroupVersionKind().GroupKind()).Ends {
+	if !stays || len(kind.WorkloadOf(s.Workload.GroupVersionKind().GroupKind()).Strategy) == 0 {
 		return c
 	}
 	c.Hint = "Use a volume with the access mode ReadWriteMany, or set " + FieldNodeSelector + " to the other node. " +

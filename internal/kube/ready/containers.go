@@ -37,7 +37,8 @@ func (d podDiagnosis) container(status corev1.ContainerStatus) containerDiagnosi
 func (d podDiagnosis) containerCause(status corev1.ContainerStatus) *Cause {
 	of := d.container(status)
 	c := of.stateCause()
-	if c != nil && status.Name != MainContainer(d.pod) {
+	main := container(d.pod, MainContainer(d.pod))
+	if c != nil && of.spec.Image != main.Image { // otherwise, an operator may have added it, as KubeRay does
 		c.Hint = of.inList(c.Hint)
 	}
 	return c

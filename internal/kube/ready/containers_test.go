@@ -101,7 +101,7 @@ func TestNextStepNamesTheListOfAnotherContainer(t *testing.T) {
 		s := load(t, test.fixture)
 		pod := s.Pods[0]
 		other := pod.Spec.Containers[0]
-		other.Name = "proxy"
+		other.Name, other.Image = "proxy", "proxy:1"
 		test.place(&pod.Spec, other)
 		pod.Status.ContainerStatuses[0].Name = "proxy"
 		if c := Assess(s).Cause; c == nil || !strings.Contains(string(c.Hint), string(test.want)) {

@@ -36,7 +36,8 @@ func Explain(c *Cause, logs []string, words ...map[Advice]string) string {
 		fmt.Fprintf(&b, "Object: %s\n", c.Object)
 	}
 	hint := c.Hint
-	if mentions(c.Summary+strings.Join(logs, "\n"), "exec format error") { // with an exit code that does not say so
+	const format = "exec format error" // it is all that such a container logs
+	if mentions(c.Summary, format) || len(logs) > 0 && strings.HasSuffix(logs[len(logs)-1], format) {
 		hint = "Build the image for the architecture of the node, or select other nodes with " + FieldNodeSelector +
 			". A script needs a first line such as #!/bin/sh."
 	}

@@ -69,6 +69,9 @@ func TestOnlyUnrecoverableCausesArePermanent(t *testing.T) {
 		"claim-class-missing":        volumeGrace,
 		"mount-multi-attach-other":   mayRecover,
 		"mount-multi-attach-leaving": mayRecover,
+		"mount-multi-attach-unready": mayRecover,
+		"mount-multi-attach-named":   mayRecover,
+		"mount-multi-attach-custom":  mayRecover,
 		"mount-multi-attach-own":     volumeGrace,
 		// Events without a second fact.
 		"ray-invalid":        shortGrace,

@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -273,12 +272,21 @@ func refusals() []refusal {
 // quotaShortage combines the three lists of a quota message by resource. Each
 // list has the form "cpu=2,requests.nvidia.com/gpu=8".
 func quotaShortage(requested, used, limited string) string {
-	have, _ := labels.ConvertSelectorToLabelsMap(used)
-	limit, _ := labels.ConvertSelectorToLabelsMap(limited)
+	have, limit := assignments(used), assignments(limited)
 	var parts []string
 	for item := range strings.SplitSeq(requested, ",") {
 		name, want, _ := strings.Cut(item, "=")
 		parts = append(parts, fmt.Sprintf("%s %s requested, %s of %s in use", want, name, have[name], limit[name]))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// assignments reads a list as far as it has this form: it can be cut, and be followed by other text.
+func assignments(list string) map[string]string {
+	out := map[string]string{}
+	for item := range strings.SplitSeq(list, ",") {
+		name, value, _ := strings.Cut(item, "=")
+		out[name] = value
+	}
+	return out
 }
