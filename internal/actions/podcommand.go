@@ -92,7 +92,7 @@ func (c *call) candidates(
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(pods) == 0 && t.guessed && countsPods(t.workload.Object["status"]) {
+	if len(pods) == 0 && t.guessed && t.workload != nil && countsPods(t.workload.Object["status"]) {
 		return nil, nil, refused(fmt.Sprintf("Cannot find the pods of %s", t), fmt.Sprintf("Its status counts pods, "+
 			"but no pod has the labels %v, by which the provider searches for them.\n\nNext step: Add the label %s = "+
 			"%q to its pod template.", t.pods, kind.ServiceLabel, t.name))

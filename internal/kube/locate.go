@@ -22,6 +22,7 @@ func (c *Cluster) Locate(ctx context.Context, namespace, name string) (*unstruct
 		return compute, err
 	}
 	var made *unstructured.Unstructured
+	var denied []string
 	workloads := kind.Workloads()
 	slices.SortStableFunc(workloads, func(a, b Kind) int { return cmp.Compare(rank(a), rank(b)) })
 	for _, of := range workloads {
@@ -36,13 +37,15 @@ func (c *Cluster) Locate(ctx context.Context, namespace, name string) (*unstruct
 			return found, nil
 		case err == nil:
 			made = cmp.Or(made, found)
-		case class == NotFound, class == KindMissing, class == Denied:
+		case class == Denied:
+			denied = append(denied, of.Argument())
+		case class == NotFound, class == KindMissing:
 		default:
 			return nil, err
 		}
 	}
 	if made == nil {
-		return nil, &MissingComputeError{Namespace: namespace, Name: name}
+		return nil, &MissingComputeError{Namespace: namespace, Name: name, Denied: ready.Listed(denied, maxDenied)}
 	}
 	return made, nil
 }
@@ -82,8 +85,12 @@ func (c *Cluster) TensorCompute(
 	return kind.RuntimeKubetorch, nil, nil
 }
 
-// MissingComputeError reports that no object has the name of a compute.
-type MissingComputeError struct{ Namespace, Name string }
+// MissingComputeError reports that no object that the user may get has the name
+// of a compute. Denied lists the kinds that the user may not get.
+type MissingComputeError struct{ Namespace, Name, Denied string }
+
+// maxDenied is the maximum number of kinds in a message.
+const maxDenied = 5
 
 func (e *MissingComputeError) Error() string {
 	return fmt.Sprintf("there is no compute %s in namespace %s", e.Name, e.Namespace)
@@ -91,9 +98,13 @@ func (e *MissingComputeError) Error() string {
 
 // Explain implements the same method as [Error.Explain].
 func (e *MissingComputeError) Explain() (summary string, cause ready.Cause) {
+	found := fmt.Sprintf("Namespace %[2]s contains neither a Service nor a workload with the name %[1]s.", e.Name,
+		e.Namespace)
+	if e.Denied != "" {
+		found += " It may be of a kind that the user of the provider may not get: " + e.Denied + "."
+	}
 	return fmt.Sprintf("Compute %s/%s does not exist", e.Namespace, e.Name), ready.Cause{
-		Summary: fmt.Sprintf("Namespace %[2]s contains neither a Service nor a workload with the name %[1]s.", e.Name,
-			e.Namespace),
+		Summary: found,
 		Hint:    ready.StepCreateFirst + ", or correct the name or the namespace.",
 		Command: ready.Kubectl(e.Namespace, "get", "services,deployments"),
 	}

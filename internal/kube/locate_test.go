@@ -60,7 +60,9 @@ func TestWorkloadOfAComputeIsLocated(t *testing.T) {
 			"apps/v1/Deployment"},
 		"not made by a controller": {map[*Kind]any{&deployment: made(deployment), &set: is(set)},
 			"apps/v1/StatefulSet"},
-		"none":                              {map[*Kind]any{&ray: nil, &sky: nil}, "missing"},
+		"none": {map[*Kind]any{&ray: nil, &sky: nil}, "missing"},
+		"none that may be read": {map[*Kind]any{&deployment: denied, &set: denied},
+			"missing, without deployments, statefulsets"},
 		"failure of a read":                 {map[*Kind]any{&deployment: fails, &set: is(set)}, "failure"},
 		"failure of a read for an operator": {map[*Kind]any{&sky: fails, &set: is(set)}, "failure"},
 	} {
@@ -70,6 +72,11 @@ func TestWorkloadOfAComputeIsLocated(t *testing.T) {
 			missing, failed := errors.AsType[*MissingComputeError](err)
 			var got string
 			switch {
+			case failed && missing.Denied != "":
+				_, cause := missing.Explain()
+				if got = "missing, without " + missing.Denied; !strings.Contains(cause.Summary, missing.Denied+".") {
+					t.Errorf("message %q", cause.Summary)
+				}
 			case failed && *missing == MissingComputeError{Namespace: "ml", Name: "trainer"}:
 				got = "missing"
 			case err != nil:
