@@ -134,7 +134,8 @@ func (d podDiagnosis) attachedCause(message string) *Cause {
 	_, users, _ := strings.Cut(message, "pod(s) ")
 	names := strings.Fields(strings.ReplaceAll(users, ",", " "))
 	stays := slices.ContainsFunc(living(s.Pods), func(p *corev1.Pod) bool {
-		return PodReady(p) && p.Spec.NodeName != d.pod.Spec.NodeName && slices.Contains(names, p.Name)
+		return PodReady(p) && p.Spec.NodeName != d.pod.Spec.NodeName && slices.Contains(names, p.Name) &&
+			slices.ContainsFunc(claimNames(p), func(claim string) bool { return slices.Contains(claimNames(d.pod), claim) })
 	})
 	if !stays || len(kind.WorkloadOf(s.Workload.GroupVersionKind().GroupKind()).Strategy) == 0 {
 		return c

@@ -137,7 +137,7 @@ func describe(of schema.GroupVersionKind, namespace, name string) string {
 
 // Kubectl returns a command for messages. It quotes each word that a POSIX
 // shell would not take literally, because names can be foreign text, such as the
-// message of an event.
+// message of an event. NAME stands for one that kubectl would take for an option.
 func Kubectl(namespace string, words ...string) string {
 	if namespace != "" {
 		words = append([]string{"-n", namespace}, words...)
@@ -148,7 +148,13 @@ func Kubectl(namespace string, words ...string) string {
 // literal matches a word that a shell takes literally.
 var literal = regexp.MustCompile(`^[\w%+,./:=@-]+$`)
 
+// option matches the options of all commands here.
+var option = regexp.MustCompile(`^(-[cflnop]|--(api-group=[\w.-]*|field-selector|show-labels))$`)
+
 func quoted(word string) string {
+	if strings.HasPrefix(word, "-") && !option.MatchString(word) { // such as --server=https://example.com
+		return "NAME"
+	}
 	if literal.MatchString(word) {
 		return word
 	}

@@ -28,6 +28,11 @@ func TestCommandsQuoteForeignWords(t *testing.T) {
 			t.Errorf("a shell runs %s with %q, %v; want %q", command, shown, err, word)
 		}
 	}
+	for _, word := range []string{"--server=https://example.com", "-s=https://example.com", "--kubeconfig", "-x;y"} {
+		if got := Kubectl("ml", "describe", "resourcequota", word); got != "kubectl -n ml describe resourcequota NAME" {
+			t.Errorf("%q: %s", word, got)
+		}
+	}
 	if got := Kubectl("", "get", "nodes"); got != "kubectl get nodes" {
 		t.Error(got)
 	}

@@ -72,6 +72,7 @@ func TestOnlyUnrecoverableCausesArePermanent(t *testing.T) {
 		"mount-multi-attach-unready": mayRecover,
 		"mount-multi-attach-named":   mayRecover,
 		"mount-multi-attach-custom":  mayRecover,
+		"mount-multi-attach-forged":  mayRecover,
 		"mount-multi-attach-own":     volumeGrace,
 		// Events without a second fact.
 		"ray-invalid":        shortGrace,

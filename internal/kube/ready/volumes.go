@@ -54,6 +54,7 @@ func (d podDiagnosis) claimCause(name string) *Cause {
 	if c == nil {
 		return nil
 	}
+	c.Claimed = c.Claimed || of.ClassMissing && c.Missing != nil // only an event says so
 	if claim.DeletionTimestamp != nil {
 		c = c.terminal(volumeGrace) // the claim may be created again
 	}

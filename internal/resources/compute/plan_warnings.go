@@ -92,9 +92,8 @@ func (p *planner) warnOfServiceAccount(ctx context.Context) {
 		return
 	}
 	p.Diags.AddAttributeWarning(path.Root("service_account_name"), "The service account does not exist yet",
-		fmt.Sprintf("Kubernetes rejects pods whose service account does not exist.\n\nNext step: Create it "+
-			"before the compute:\n"+
-			"  kubectl create serviceaccount %s -n %s", account, namespace))
+		"Kubernetes rejects pods whose service account does not exist.\n\nNext step: Create it before the compute:\n  "+
+			ready.Kubectl(namespace, "create", "serviceaccount", account))
 }
 
 // warnOfExposure warns of a missing IngressClass or Gateway, without which no controller serves the new Ingress or
