@@ -59,9 +59,10 @@ func (hooks) Plan(ctx context.Context, planning *planning) {
 	p.preserveImportedSettings()
 }
 
-// replaceObjects plans a replacement because of an immutable field.
+// replaceObjects plans a replacement because of an immutable field. Values of variables are not in manifests. Terraform
+// ignores attributes that do not differ.
 func (p *planner) replaceObjects() {
-	p.Replace.Append(path.Root("manifests"), path.Root("env_vars")) // Terraform ignores one that does not differ
+	p.Replace.Append(path.Root("manifests"), path.Root("env_vars"), path.Root("init_containers"), path.Root("sidecars"))
 }
 
 // addresses sets the mode, and the attributes that depend on the name, the namespace and the mode.

@@ -183,6 +183,51 @@ func TestSensitiveFieldsStandOnlyInTheirOwnAttribute(t *testing.T) {
 	check("the deletion", "Not deleted", s.null(), removed.Diagnostics)
 }
 
+// The objects that a failed update has reached have the values of its configuration.
+func TestAFailedUpdateHidesValuesAtItsOwnPaths(t *testing.T) {
+	t.Parallel()
+	rendered, fail := "plain", false
+	h := &hooks{
+		plan: func(p *planning) {
+			p.Plan.Manifests, p.Plan.UID = withArgument(rendered), types.StringValue("u")
+		},
+		apply: func(ctx context.Context, w *writing) {
+			if !fail {
+				w.Save(ctx)
+				return
+			}
+			w.Prior.Manifests = w.Plan.Manifests
+			w.Diags.AddError("Partly applied", "")
+			w.SaveAs(ctx, w.Prior)
+		},
+	}
+	state := (*tfprotov6.DynamicValue)(nil)
+	var prior map[string]any
+	apply := func(config map[string]any) string {
+		s := inCluster(t, "a", h)
+		planned := s.planned(prior, config, nil)
+		if state == nil {
+			state = s.null()
+		}
+		applied, err := s.ApplyResourceChange(t.Context(), &tfprotov6.ApplyResourceChangeRequest{TypeName: "kt_thing",
+			PriorState: state, PlannedState: planned.PlannedState, Config: s.value(config),
+			PlannedPrivate: planned.PlannedPrivate})
+		if err != nil {
+			t.Fatal(err)
+		}
+		state, prior = applied.NewState, s.attributes(applied.NewState)
+		return s.outputs(applied.NewState, applied.Diagnostics)
+	}
+	if out := apply(map[string]any{"name": "x"}); !strings.Contains(out, "plain") {
+		t.Fatal(out)
+	}
+	rendered, fail = "canary", true
+	out := apply(map[string]any{"name": "x", "sensitive_fields": secretPath("spec.args[1]")})
+	if strings.Contains(out, "canary") || !strings.Contains(out, "Partly applied") {
+		t.Error(out)
+	}
+}
+
 func TestAPathWithoutAValueIsAnError(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

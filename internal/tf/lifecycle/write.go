@@ -39,8 +39,10 @@ type Writing[M, N any] struct {
 // Save saves the plan, as completed so far, in the state.
 func (w *Writing[M, N]) Save(ctx context.Context) { w.SaveAs(ctx, w.Plan) }
 
-// SaveAs saves another model in the state, such as the prior one after a failed update.
+// SaveAs saves another model in the state, such as the prior one after a failed update. The paths of sensitive_fields
+// are those of the plan, since the objects that the update has reached are also its.
 func (w *Writing[M, N]) SaveAs(ctx context.Context, model *M) {
+	commonOf(model).SensitiveFields = commonOf(w.Plan).SensitiveFields
 	if w.recordCreated != nil {
 		w.recordCreated(ctx)
 	}

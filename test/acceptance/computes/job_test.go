@@ -68,6 +68,28 @@ func TestAccJobRunsToItsEndAndIsReplacedByAChange(t *testing.T) {
 	})
 }
 
+// The values of variables are not in manifests, so that a change of one shows in its own attribute only.
+func TestAccChangedVariableOfAnotherContainerReplacesAJob(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	step := func(list, value string, action plancheck.ResourceActionType) resource.TestStep {
+		return resource.TestStep{
+			Config: cluster.Config(ns, jobOf("job = {}\n"+list+" = [{ name = \"other\", image = \"a:1\", "+
+				"env_vars = { A = \""+value+"\" } }]\n")),
+			ConfigPlanChecks: acctest.PreApply(plancheck.ExpectResourceAction(acctest.Trainer, action)),
+		}
+	}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps: []resource.TestStep{
+			step("init_containers", "1", plancheck.ResourceActionCreate),
+			step("init_containers", "2", plancheck.ResourceActionReplace),
+			step("sidecars", "1", plancheck.ResourceActionReplace),
+			step("sidecars", "2", plancheck.ResourceActionReplace),
+		},
+	})
+}
+
 // No object contains wait_for_completion.
 func TestAccWaitForTheEndOfAJobCanBeAdded(t *testing.T) {
 	t.Parallel()
