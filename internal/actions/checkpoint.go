@@ -105,7 +105,7 @@ func invokeCheckpoint(ctx context.Context, c *call, t *target, m *checkpointMode
 	case err != nil:
 		return err
 	case len(usable) == 0 && m.RequirePods.ValueBool():
-		return c.notRunning(ctx, t, others)
+		return c.notRunning(ctx, t, others, command.printer)
 	case len(usable) == 0:
 		c.progress("Nothing to save: compute %s/%s has no running pod.", c.namespace, c.name)
 		if len(others) > 0 {

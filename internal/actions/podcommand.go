@@ -114,8 +114,9 @@ func runs(container string) func(*corev1.Pod) bool {
 	}
 }
 
-// notRunning returns the error for a compute without a usable pod.
-func (c *call) notRunning(ctx context.Context, t *target, others []*corev1.Pod) error {
+// notRunning returns the error for a compute without a usable pod. What it quotes of their output is masked like that of
+// the command.
+func (c *call) notRunning(ctx context.Context, t *target, others []*corev1.Pod, p *printer) error {
 	state := "It has no pods."
 	if len(others) > 0 {
 		state = fmt.Sprintf("None of its pods is ready: %s.", namesOf(others))
@@ -124,7 +125,7 @@ func (c *call) notRunning(ctx context.Context, t *target, others []*corev1.Pod) 
 		verdict, err := c.follow(t, nil, nil).Assess(ctx, c.cluster)
 		switch {
 		case err == nil && verdict.Cause != nil:
-			return &observe.NotReadyError{Ref: t.ref, Verdict: verdict}
+			return p.maskFailure(ctx, &observe.NotReadyError{Ref: t.ref, Verdict: verdict})
 		case err == nil && verdict.Message != "":
 			state += " Status of " + t.ref.String() + ": " + verdict.Message + "."
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/podstream"
@@ -102,6 +103,23 @@ func (p *printer) mask(
 			maskAttribute))
 	})
 	return nil, nil // nil hides the output
+}
+
+// maskFailure masks what a diagnosis quotes of the output of a pod, or hides it if the pod cannot be read.
+func (p *printer) maskFailure(ctx context.Context, failed *observe.NotReadyError) error {
+	logs := failed.Verdict.Cause.Logs
+	if logs == nil {
+		return failed
+	}
+	var mask podstream.Mask
+	pod, err := kube.As[corev1.Pod](p.call.cluster.API.Get(ctx,
+		kube.Ref{Kind: kind.Pod(), Namespace: logs.Namespace, Name: logs.Pod}))
+	if err == nil {
+		if mask, err = p.mask(ctx, pod.Namespace, &pod.Spec, ready.StartsOf(pod)); err != nil {
+			return err
+		}
+	}
+	return maskNotReady(failed, mask)
 }
 
 // line shows a line of output.

@@ -99,7 +99,7 @@ func invokeRun(ctx context.Context, c *call, t *target, m *runModel) error {
 	case err != nil:
 		return err
 	case len(usable) == 0:
-		return c.notRunning(ctx, t, others)
+		return c.notRunning(ctx, t, others, command.printer)
 	case m.Pods.ValueString() != allPods:
 		usable = usable[:1]
 	case len(others) > 0:

@@ -164,26 +164,13 @@ func (c *call) followJob(ctx context.Context, job kube.Ref, p podCommand, mask p
 	return joinFailures([]error{c.result(failed, err)})
 }
 
-// maskNotReady masks what a diagnosis quotes of the output of containers: their log and their termination message.
+// maskNotReady masks what a diagnosis quotes of the output of containers. A nil mask hides it.
 func maskNotReady(err error, mask podstream.Mask) error {
 	failed, ok := errors.AsType[*observe.NotReadyError](err)
 	if !ok || failed.Verdict.Cause == nil {
 		return err
 	}
-	masked, cause := *failed, *failed.Verdict.Cause
-	masked.Verdict.Cause, masked.Logs = &cause, nil
-	if mask == nil {
-		cause.Summary, cause.Events = "The pod of the Job cannot run the command. "+hiddenOutput, nil
-		return &masked
-	}
-	cause.Summary, cause.Events = mask(cause.Summary), nil
-	for _, event := range failed.Verdict.Cause.Events {
-		cause.Events = append(cause.Events, mask(event))
-	}
-	for _, line := range failed.Logs {
-		masked.Logs = append(masked.Logs, mask(line))
-	}
-	return &masked
+	return failed.Masked(mask, "The pod cannot run the command. "+hiddenOutput)
 }
 
 // startedPod returns a pod in which a container has started, or nil.

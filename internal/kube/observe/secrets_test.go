@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -174,15 +175,24 @@ func crashed(readable bool) http.Handler {
 func TestLogOfAFailureIsMaskedOrSaysWhatIsNot(t *testing.T) {
 	t.Parallel()
 	const denied = "values of Secrets cannot be masked: read Secret ml/wandb: "
+	masked := []string{"Its last message: (hidden) and (hidden)", "Unhealthy: (hidden)",
+		"login with (hidden) and (hidden)", "exit"}
+	partly := []string{"Its last message: (hidden) and zq83hd02nxv5", "Unhealthy: (hidden)",
+		"login with (hidden) and zq83hd02nxv5", "exit", "(" + denied}
+	hidden := []string{"Container kubetorch failed. Its output is not shown, because " + denied}
+	withoutLog := func(texts []string) []string { return slices.Delete(slices.Clone(texts), 2, 4) }
 	for name, test := range map[string]struct {
 		readable, strict bool
-		want             []string // each at the start of a line
+		err              error
+		want             []string // each at the start of the summary, an event or a line
 	}{
-		"all Secrets can be read":     {true, false, []string{"login with (hidden) and (hidden)", "exit"}},
-		"strict, and all can be read": {true, true, []string{"login with (hidden) and (hidden)", "exit"}},
-		"a Secret cannot be read": {false, false, []string{"login with (hidden) and zq83hd02nxv5", "exit",
-			"(" + denied}},
-		"strict, and one cannot be read": {false, true, []string{"(not shown, because " + denied}},
+		"all Secrets can be read":                     {true, false, nil, masked},
+		"strict, and all can be read":                 {true, true, nil, masked},
+		"a Secret cannot be read":                     {false, false, nil, partly},
+		"strict, and one cannot be read":              {false, true, nil, hidden},
+		"interrupted":                                 {true, false, context.Canceled, withoutLog(masked)},
+		"interrupted, and a Secret cannot be read":    {false, false, context.Canceled, withoutLog(partly)},
+		"interrupted, strict, and one cannot be read": {false, true, context.Canceled, hidden},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -190,13 +200,22 @@ func TestLogOfAFailureIsMaskedOrSaysWhatIsNot(t *testing.T) {
 			t.Cleanup(server.Close)
 			c := kube.NewCluster(t.Context(), config.Config{Host: server.URL, Token: "x",
 				RequireMaskedLogs: test.strict}).WithClock(&kubetest.Clock{})
-			verdict := ready.Verdict{Cause: &ready.Cause{
-				Logs: &ready.LogRef{Namespace: "ml", Pod: "trainer-0", Container: "kubetorch"}}}
+			cause := ready.Cause{Summary: "Its last message: 4f1c9a7be2 and zq83hd02nxv5",
+				Events: []string{"Unhealthy: 4f1c9a7be2"},
+				Logs:   &ready.LogRef{Namespace: "ml", Pod: "trainer-0", Container: "kubetorch"}}
 			trainer := kube.Ref{Kind: kind.Deployment(), Namespace: "ml", Name: "trainer"}
-			err := notReady(t.Context(), c, trainer, verdict, nil)
+			err := notReady(t.Context(), c, trainer, ready.Verdict{Cause: &cause}, test.err)
 			failed, ok := err.(*NotReadyError) //nolint:errorlint // created by notReady
-			if !ok || !slices.EqualFunc(failed.Logs, test.want, strings.HasPrefix) {
-				t.Errorf("got %q, want %q", failed.Logs, test.want)
+			if !ok {
+				t.Fatal(err)
+			}
+			shown := failed.Verdict.Cause
+			got := slices.Concat([]string{shown.Summary}, shown.Events, failed.Logs)
+			if !slices.EqualFunc(got, test.want, strings.HasPrefix) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+			if !strings.Contains(cause.Summary+cause.Events[0], "4f1c9a7be2 and") {
+				t.Error("the observed cause was changed")
 			}
 		})
 	}

@@ -121,11 +121,12 @@ func (e *UnobservedError) Explain() (summary string, cause ready.Cause) {
 	return fmt.Sprintf("Unknown status of %s", e.Ref), cause
 }
 
-// notReady returns the error, with the log lines of its cause. The context of
-// the run may have ended, so the logs have a short separate timeout.
+// notReady returns the error, with the log lines of its cause unless the run was interrupted. Values of Secrets are
+// masked as far as that is possible; the last line says what could not be masked. The context of the run may have
+// ended, so all this has a short separate timeout.
 func notReady(ctx context.Context, c *kube.Cluster, ref kube.Ref, verdict ready.Verdict, cause error) error {
 	e := &NotReadyError{Ref: ref, Verdict: verdict, Err: cause}
-	if verdict.Cause == nil || verdict.Cause.Logs == nil || errors.Is(cause, context.Canceled) {
+	if verdict.Cause == nil || verdict.Cause.Logs == nil {
 		return e
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), config.DialTimeout)
@@ -135,35 +136,46 @@ func notReady(ctx context.Context, c *kube.Cluster, ref kube.Ref, verdict ready.
 	pod, err := kube.As[corev1.Pod](c.API.Get(ctx, logged))
 	// If the container was restarted since the cause, its log is now that of the previous run.
 	ended := logs.Previous || err == nil && ready.StatusOf(pod, logs.Container).RestartCount > logs.Restarts
+	var mask Mask
+	if err == nil {
+		mask, err = NewSecrets(c).Mask(ctx, logs.Namespace, &pod.Spec, ready.StartsOf(pod))
+	}
+	if err != nil && c.RequiresMaskedLogs() {
+		return e.Masked(nil, fmt.Sprintf("Container %s failed. Its output is not shown, because values of Secrets "+
+			"cannot be masked: %v.", logs.Container, err))
+	}
 	for _, previous := range []bool{ended, !ended} { // the log of the other run is better than none
-		lines, readErr := c.API.Logs(ctx, logs.Namespace, logs.Pod, logs.Container, previous, logLines)
-		if readErr != nil || len(lines) == 0 {
-			continue
+		if len(e.Logs) == 0 && !errors.Is(cause, context.Canceled) {
+			// Without permission to read the log, it is omitted.
+			e.Logs, _ = c.API.Logs(ctx, logs.Namespace, logs.Pod, logs.Container, previous, logLines)
 		}
-		var mask Mask
-		if err == nil {
-			mask, err = NewSecrets(c).Mask(ctx, logs.Namespace, &pod.Spec, ready.StartsOf(pod))
-		}
-		e.Logs = maskLines(lines, mask, err, c.RequiresMaskedLogs())
-		break
+	}
+	if mask != nil {
+		e = e.Masked(mask, "")
+	}
+	if err != nil {
+		e.Logs = append(e.Logs, fmt.Sprintf("(values of Secrets cannot be masked: %v)", err))
 	}
 	return e
 }
 
-// maskLines masks the lines of a log as far as that is possible. Its last line says what could not be masked.
-func maskLines(lines []string, mask Mask, unread error, strict bool) []string {
-	switch {
-	case unread != nil && strict:
-		return []string{fmt.Sprintf("(not shown, because values of Secrets cannot be masked: %v)", unread)}
-	case unread != nil:
-		lines = append(lines, fmt.Sprintf("(values of Secrets cannot be masked: %v)", unread))
+// Masked returns the error with a mask over what quotes the output of containers: their log, the last message of one
+// that ended, and the reports of probes in events. Without a mask, the summary is replaced, and the rest is omitted.
+func (e *NotReadyError) Masked(mask Mask, summary string) *NotReadyError {
+	masked, cause := *e, *e.Verdict.Cause
+	masked.Verdict.Cause, masked.Logs, cause.Events = &cause, nil, nil
+	if mask == nil {
+		cause.Summary = summary
+		return &masked
 	}
-	for i, line := range lines {
-		if mask != nil { // a control sequence in a value would hide it from the mask
-			lines[i] = mask(printable.Line(mask(line)))
-		}
+	cause.Summary = mask(cause.Summary)
+	for _, event := range e.Verdict.Cause.Events {
+		cause.Events = append(cause.Events, mask(event))
 	}
-	return lines
+	for _, line := range e.Logs { // a control sequence in a value would hide it from the mask
+		masked.Logs = append(masked.Logs, mask(printable.Line(mask(line))))
+	}
+	return &masked
 }
 
 // firstSeen contains the last cause, and the start of its uninterrupted

@@ -237,10 +237,14 @@ func (d containerDiagnosis) startCause(w *corev1.ContainerStateWaiting) *Cause {
 				"A new node may still be setting up its container runtime or its GPU driver."),
 			"Check the container runtime and the GPU driver of the node if this persists.")
 	}
-	return d.fault(ReasonContainerStartFailed,
+	c := d.fault(ReasonContainerStartFailed,
 		fmt.Sprintf("Container %s cannot be started (%s): %s", name, w.Reason, clip(w.Message)),
 		"Check that the image contains the command, and check the working directory and the mounts of the "+
 			"container.").terminal(pullGrace)
+	if w.Reason == "PostStartHookError" { // the container has run, and the message quotes the output of its hook
+		return d.withLogs(c, false)
+	}
+	return c
 }
 
 // probeCause reports the failing probe of a running container. The container

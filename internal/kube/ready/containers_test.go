@@ -34,6 +34,8 @@ func TestContainersThatCannotBeStartedEndAWait(t *testing.T) {
 		s.Pods[0].Status.ContainerStatuses[0].State.Waiting.Reason = reason
 		if c := Assess(s).Cause; c == nil || c.Reason != ReasonContainerStartFailed || !c.Terminal {
 			t.Errorf("%s: %+v", reason, c)
+		} else if ran := reason == "PostStartHookError"; ran != (c.Logs != nil) { // by whose pod its output is masked
+			t.Errorf("%s: log %+v", reason, c.Logs)
 		}
 	}
 }

@@ -85,8 +85,13 @@ func logTail(logs []string) []string {
 	return lines[max(0, len(lines)-maxLogLines):]
 }
 
-// clip converts a message of another component to one line of limited length.
-func clip(s string) string { return clipTo(s, maxText) }
+// clip converts a message of another component to one line of limited length, without the output of a container.
+func clip(s string) string { return clipTo(quotedOutput.ReplaceAllString(s, "$1"), maxText) }
+
+// quotedOutput matches the end of the log of a container in the status of an object of Knative
+// (pkg/apis/serving/v1/revision_lifecycle.go) and of a job of Ray (python/ray/dashboard/modules/job/job_supervisor.py).
+// It can contain values of Secrets, and no pod is known to mask them by.
+var quotedOutput = regexp.MustCompile(`(?s)(Container failed) with: .*|, last available logs \(.*`)
 
 // clipTo is clip with another limit.
 func clipTo(s string, limit int) string {
