@@ -114,8 +114,8 @@ func runs(container string) func(*corev1.Pod) bool {
 	}
 }
 
-// notRunning returns the error for a compute without a usable pod. What it quotes of their output is masked like that of
-// the command.
+// notRunning returns the error for a compute without a usable pod. What it quotes of their output is masked like that
+// of the command.
 func (c *call) notRunning(ctx context.Context, t *target, others []*corev1.Pod, p *printer) error {
 	state := "It has no pods."
 	if len(others) > 0 {

@@ -57,7 +57,7 @@ func TestFailureWithoutARunningPodIsMaskedLikeOutput(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		pod, secret bool // whether it can be read
-		unmasked    bool // mask_secrets = false
+		unmasked    bool // without mask_secrets
 		want        string
 	}{
 		"all can be read":           {true, true, false, "Its last message: (hidden)."},
