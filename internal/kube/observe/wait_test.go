@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -214,7 +216,7 @@ func TestInterruptedWaitReportsTheLastObservation(t *testing.T) {
 	}
 }
 
-// A failed Job may be deleted within the grace period of its cause.
+// A failed Job may be deleted within the grace period of its cause, and be there for a while with a deletionTimestamp.
 func TestFailureOfADeletedJobIsReported(t *testing.T) {
 	t.Parallel()
 	failed := ready.Verdict{Cause: &ready.Cause{Reason: ready.ReasonFailed, Terminal: true, Grace: time.Hour}}
@@ -233,18 +235,33 @@ func TestFailureOfADeletedJobIsReported(t *testing.T) {
 		}})
 		checks := 0
 		observe := func() (ready.Verdict, []Interest, error) {
-			if checks++; checks > 1 {
-				return ready.Verdict{}, nil, &kube.Error{Class: kube.NotFound, Err: errors.New("not found")}
+			checks++
+			concerned := []Interest{labelled(map[string]string{"check": strconv.Itoa(checks)})} // is checked again at once
+			switch {
+			case checks == 1:
+				return test.before, concerned, nil
+			case checks == 2:
+				return ready.Assess(ready.Snapshot{Workload: deleting(test.of, test.before)}), concerned, nil
 			}
-			return test.before, []Interest{labelled(map[string]string{"a": "b"})}, nil
+			return ready.Verdict{}, nil, &kube.Error{Class: kube.NotFound, Err: errors.New("not found")}
 		}
 		never := func(ready.Verdict) bool { return false }
 		_, err := waitFor(t.Context(), cluster, test.of, func(kube.Ref) bool { return false }, never, observe)
 		failure, reported := errors.AsType[*NotReadyError](err)
-		if reported != test.want || !IsPermanent(err) || reported && failure.Verdict.Cause != test.before.Cause {
+		if reported != test.want || !IsPermanent(err) || reported && failure.Verdict.Cause.Reason != ready.ReasonFailed {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// deleting returns a workload that is being deleted after a verdict.
+func deleting(ref kube.Ref, before ready.Verdict) *unstructured.Unstructured {
+	u := ref.Kind.Named(ref.Namespace, ref.Name)
+	u.SetDeletionTimestamp(&metav1.Time{Time: time.Now()})
+	if before.Cause.Reason == ready.ReasonFailed {
+		u.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Failed", "status": "True"}}}
+	}
+	return u
 }
 
 func TestMissingObjectIsReadAgainBeforeTheWaitEnds(t *testing.T) {

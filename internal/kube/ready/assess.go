@@ -253,10 +253,18 @@ func Assessor(workload *unstructured.Unstructured) func(Snapshot) Verdict {
 	if workload == nil || workload.Object == nil {
 		return always(Verdict{Message: "the workload does not exist in the cluster yet"})
 	}
-	if workload.GetDeletionTimestamp() != nil {
+	if workload.GetDeletionTimestamp() != nil && !hasEnded(workload) {
 		return always(Verdict{Message: "the workload is being deleted"})
 	}
 	return assessors()[readinessOf(workload)](workload)
+}
+
+// hasEnded reports whether a workload whose pods run to their end has ended. Its time to live may delete it then, which
+// does not change its result.
+func hasEnded(workload *unstructured.Unstructured) bool {
+	rayJob := kind.TextAt(workload.Object, "status", "jobDeploymentStatus")
+	return kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Ends && (kind.Ended(workload.Object) ||
+		slices.Contains([]string{"Complete", "Failed", "ValidationFailed"}, rayJob))
 }
 
 func always(verdict Verdict) func(Snapshot) Verdict { return func(Snapshot) Verdict { return verdict } }

@@ -22,12 +22,16 @@ type groupSet struct {
 // leaderWorkerSet requires the condition Available, which the controller sets if
 // all groups are ready and those above the partition are updated. The controller
 // compares StatefulSets whose size may be about to change, so the pods count too.
+// Before 0.9.0, it does not write status.observedGeneration: any condition then
+// counts as an observation.
 func leaderWorkerSet(s Snapshot, set *groupSet) Verdict {
 	st, groups := set.Status, orOne(set.Spec.Replicas)
 	pods := int(kind.PodCount(s.Workload.Object, groupsOf(s.Workload)))
-	available := conditionsOf(s.Workload).of("Available").isTrue()
+	reported := conditionsOf(s.Workload)
+	available := reported.of("Available").isTrue()
+	unnumbered := st.ObservedGeneration == 0 && len(reported) > 0
 	switch {
-	case !s.observed(st.ObservedGeneration, groups):
+	case !unnumbered && !s.observed(st.ObservedGeneration, groups):
 		return s.diagnose(run{desired: pods, pods: s.Pods, remark: s.notObserved()})
 	case groups == 0:
 		return toZero(max(st.Replicas, len(living(s.Pods))))

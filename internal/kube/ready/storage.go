@@ -190,8 +190,11 @@ func (s *claimDiagnosis) bound() Verdict {
 		return Verdict{Ready: true, Message: "bound, " + has.String()}
 	}
 	resize := s.Claim.Status.AllocatedResourceStatuses[corev1.ResourceStorage]
-	if resize == corev1.PersistentVolumeClaimNodeResizePending ||
-		s.condition(corev1.PersistentVolumeClaimFileSystemResizePending) {
+	// The status and the events are about the size that the resizer tried last. It may not have seen a new one yet.
+	tried, known := s.Claim.Status.AllocatedResources[corev1.ResourceStorage]
+	tooSmall, otherSize := known && tried.Cmp(wanted) < 0, known && tried.Cmp(wanted) != 0
+	if !tooSmall && (resize == corev1.PersistentVolumeClaimNodeResizePending ||
+		s.condition(corev1.PersistentVolumeClaimFileSystemResizePending)) {
 		return Verdict{Ready: true,
 			Message: fmt.Sprintf("The volume was expanded to %s. Its file system of %s is expanded by the next mount "+
 				"in a pod.", wanted.String(), has.String())}
@@ -199,6 +202,7 @@ func (s *claimDiagnosis) bound() Verdict {
 	c := s.cause(ReasonVolumeNotGrown, fmt.Sprintf("has %s, and not yet the requested %s", has.String(),
 		wanted.String()), "Check that the resizer of its StorageClass is running, and read its log.")
 	switch e := s.events.latest("VolumeResizeFailed", "FileSystemResizeFailed"); {
+	case otherSize:
 	case resize == corev1.PersistentVolumeClaimControllerResizeInfeasible,
 		resize == corev1.PersistentVolumeClaimNodeResizeInfeasible:
 		c = s.notGrown(has, wanted, "the storage does not support it ("+string(resize)+")").terminal(0)

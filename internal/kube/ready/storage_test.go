@@ -91,6 +91,10 @@ func TestAssessClaimExplainsWhatBlocksAVolume(t *testing.T) {
 			corev1.ResourceStorage: status}
 		return claim
 	}
+	tried := func(size string, claim *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeClaim {
+		claim.Status.AllocatedResources = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)}
+		return claim
+	}
 	for name, test := range map[string]struct {
 		snapshot ClaimSnapshot
 		reason   string // "" if it is ready
@@ -194,6 +198,36 @@ func TestAssessClaimExplainsWhatBlocksAVolume(t *testing.T) {
 		"an infeasible expansion": {ClaimSnapshot{
 			Claim: resizing(corev1.PersistentVolumeClaimControllerResizeInfeasible)},
 			ReasonVolumeNotGrown, "the storage does not support it", true, 0},
+		"an infeasible expansion to this size": {ClaimSnapshot{
+			Claim: tried("10Gi", resizing(corev1.PersistentVolumeClaimControllerResizeInfeasible))},
+			ReasonVolumeNotGrown, "the storage does not support it", true, 0},
+		"an infeasible expansion to an earlier size": {ClaimSnapshot{
+			Claim: tried("1000Gi", resizing(corev1.PersistentVolumeClaimControllerResizeInfeasible))},
+			ReasonVolumeNotGrown, "has 5Gi, and not yet the requested 10Gi", false, 0},
+		"an infeasible expansion on the node to an earlier size": {ClaimSnapshot{
+			Claim: tried("7Gi", resizing(corev1.PersistentVolumeClaimNodeResizeInfeasible))},
+			ReasonVolumeNotGrown, "has 5Gi, and not yet the requested 10Gi", false, 0},
+		"a failing expansion to an earlier size": {
+			ClaimSnapshot{Claim: tried("1000Gi", boundClaim("5Gi")), Events: again(claimWarning("VolumeResizeFailed",
+				"quota of the pool"))},
+			ReasonVolumeNotGrown, "has 5Gi, and not yet the requested 10Gi", false, 0,
+		},
+		"a failing expansion to this size": {
+			ClaimSnapshot{Claim: tried("10Gi", boundClaim("5Gi")), Events: again(claimWarning("VolumeResizeFailed",
+				"quota of the pool"))},
+			ReasonVolumeNotGrown, "cannot be expanded from 5Gi to 10Gi: quota of the pool.", true, volumeGrace,
+		},
+		"expanded to an earlier, smaller size by the next mount": {ClaimSnapshot{
+			Claim: tried("7Gi", resizing(corev1.PersistentVolumeClaimNodeResizePending))},
+			ReasonVolumeNotGrown, "has 5Gi, and not yet the requested 10Gi", false, 0},
+		"expanded to an earlier, larger size by the next mount": {ClaimSnapshot{
+			Claim: tried("20Gi", resizing(corev1.PersistentVolumeClaimNodeResizePending))},
+			"", "is expanded by the next mount in a pod", false, 0},
+		"expanded to an earlier, smaller size by the next mount, with a condition": {ClaimSnapshot{
+			Claim: tried("7Gi", change(boundClaim("5Gi"), func(c *corev1.PersistentVolumeClaim) {
+				c.Status.Conditions = []corev1.PersistentVolumeClaimCondition{
+					{Type: corev1.PersistentVolumeClaimFileSystemResizePending, Status: corev1.ConditionTrue}}
+			}))}, ReasonVolumeNotGrown, "has 5Gi, and not yet the requested 10Gi", false, 0},
 		"a failing expansion": {
 			ClaimSnapshot{Claim: boundClaim("5Gi"), Events: again(claimWarning("VolumeResizeFailed",
 				"quota of the pool"))},
