@@ -236,7 +236,8 @@ func TestFailureOfADeletedJobIsReported(t *testing.T) {
 		checks := 0
 		observe := func() (ready.Verdict, []Interest, error) {
 			checks++
-			concerned := []Interest{labelled(map[string]string{"check": strconv.Itoa(checks)})} // is checked again at once
+			// It is checked again at once.
+			concerned := []Interest{labelled(map[string]string{"check": strconv.Itoa(checks)})}
 			switch {
 			case checks == 1:
 				return test.before, concerned, nil
@@ -248,7 +249,8 @@ func TestFailureOfADeletedJobIsReported(t *testing.T) {
 		never := func(ready.Verdict) bool { return false }
 		_, err := waitFor(t.Context(), cluster, test.of, func(kube.Ref) bool { return false }, never, observe)
 		failure, reported := errors.AsType[*NotReadyError](err)
-		if reported != test.want || !IsPermanent(err) || reported && failure.Verdict.Cause.Reason != ready.ReasonFailed {
+		if reported != test.want || !IsPermanent(err) ||
+			reported && failure.Verdict.Cause.Reason != ready.ReasonFailed {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
