@@ -33,6 +33,43 @@ func TestFieldsOfAnIgnoredAttributeAreUnchanged(t *testing.T) {
 			original: `},"a":{"b":1},"c":{"b":1}`, planned: `},"a":{},"c":{}`, prior: `},"a":{},"c":{"b":1}`,
 			want: `},"a":{},"c":{"b":1}`,
 		},
+		"a changed image, and the number of pods of a Ray worker group": {
+			original: `},"head":{"image":"b"},"workers":[{"groupName":"w","replicas":3,"image":"b"}]`,
+			planned:  `},"head":{"image":"b"},"workers":[{"groupName":"w","replicas":5,"image":"b"}]`,
+			prior:    `},"head":{"image":"a"},"workers":[{"groupName":"w","replicas":5,"image":"a"}]`,
+			want:     `},"head":{"image":"b"},"workers":[{"groupName":"w","replicas":5,"image":"b"}]`,
+		},
+		"two mounts of one volume, a removed one of an ignored attribute, and an added one": {
+			original: `},"mounts":[{"name":"s","mountPath":"/a"},{"name":"s","mountPath":"/b"},` +
+				`{"name":"data","mountPath":"/old"},{"name":"new","mountPath":"/new"}]`,
+			planned: `},"mounts":[{"name":"s","mountPath":"/a"},{"name":"s","mountPath":"/b"},` +
+				`{"name":"new","mountPath":"/new"}]`,
+			prior: `},"mounts":[{"name":"s","mountPath":"/a"},{"name":"s","mountPath":"/b"}]`,
+			want: `},"mounts":[{"name":"s","mountPath":"/a"},{"name":"s","mountPath":"/b"},` +
+				`{"name":"new","mountPath":"/new"}]`,
+		},
+		"a toleration of GPUs, and one of an ignored attribute": {
+			original: `},"tolerations":[{"key":"team","value":"ml"},{"key":"gpu"}]`,
+			planned:  `},"tolerations":[{"key":"team","value":"web"},{"key":"gpu"}]`,
+			prior:    `},"tolerations":[{"key":"team","value":"web"}]`,
+			want:     `},"tolerations":[{"key":"team","value":"web"},{"key":"gpu"}]`,
+		},
+		"a port without a name, and the protocol of one of an ignored attribute": {
+			original: `},"ports":[{"containerPort":80},{"containerPort":90}]`,
+			planned:  `},"ports":[{"containerPort":80,"protocol":"UDP"},{"containerPort":90}]`,
+			prior:    `},"ports":[{"containerPort":80,"protocol":"UDP"}]`,
+			want:     `},"ports":[{"containerPort":80,"protocol":"UDP"},{"containerPort":90}]`,
+		},
+		"tolerations of which two have one key": {
+			original: `},"tolerations":[{"key":"a","effect":"x"},{"key":"a","effect":"y"}]`,
+			planned:  `},"tolerations":[{"key":"a","effect":"x"}]`,
+			prior:    `},"tolerations":[{"key":"a","effect":"x"}]`,
+			want:     `},"tolerations":[{"key":"a","effect":"x"}]`,
+		},
+		"an emptied list of an ignored attribute": {
+			original: `},"tolerations":[{"key":"team"},{"key":"gpu"}]`, planned: `},"tolerations":[{"key":"gpu"}]`,
+			prior: `},"tolerations":[]`, want: `},"tolerations":[{"key":"gpu"}]`,
+		},
 		"lists of items without names": {
 			original: `},"a":["x"],"b":["x"]`, planned: `},"a":["y"],"b":["y"]`, prior: `},"a":["y"],"b":["x"]`,
 			want: `},"a":["y"],"b":["x"]`,
