@@ -107,20 +107,27 @@ func (p *planner) configured() *model {
 }
 
 // preserveReplicas returns the rendered objects with the prior numbers of pods if replicas is ignored, unless an
-// autoscaler sets them: a compute can get one after the number was applied.
+// autoscaler sets them: a compute can get one after the number was applied. A workload that was deleted gets the number
+// in state, which the plan shows.
 func (p *planner) preserveReplicas(rendered, prior owned.Objects) owned.Objects {
 	workload, before := workloadIn(rendered), workloadIn(prior)
-	if p.unignored == nil || p.unignored.config.Replicas.Equal(p.Config.Replicas) || workload == nil || before == nil ||
+	if p.unignored == nil || p.unignored.config.Replicas.Equal(p.Config.Replicas) || workload == nil ||
 		p.Plan.scalesWorkload() {
 		return rendered
 	}
 	workload = workload.DeepCopy()
 	was, is := p.State.Suspend.ValueBool(), p.Plan.Suspend.ValueBool()
-	resumed := int64(0)
-	if was && !is {
-		resumed = p.Plan.Replicas.ValueInt64()
+	number := kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Scale
+	switch {
+	case before != nil:
+		resumed := int64(0)
+		if was && !is {
+			resumed = p.Plan.Replicas.ValueInt64()
+		}
+		manifest.PreserveReplicas(workload, before, was || is, resumed, decodeFieldPath(p.Plan.PodTemplatePath)...)
+	case len(number) > 0 && !is && p.Config.Manifest.IsNull() && !p.Config.Replicas.IsNull():
+		kind.SetAt(workload.Object, number, p.Config.Replicas.ValueInt64())
 	}
-	manifest.PreserveReplicas(workload, before, was || is, resumed, decodeFieldPath(p.Plan.PodTemplatePath)...)
 	preserved, err := owned.ObjectOf(workload)
 	if err != nil {
 		return rendered
@@ -156,8 +163,8 @@ func preserveValue(original, planned, prior any) any {
 	case []any:
 		other, isList := original.([]any)
 		was, wasList := prior.([]any)
-		if isList && wasList && hasNames(other) && hasNames(is) && hasNames(was) {
-			return preserveItems(other, is, was)
+		if field := identityOf(other, is, was); isList && wasList && field != "" {
+			return preserveItems(field, other, is, was)
 		}
 	}
 	return prior
@@ -175,24 +182,37 @@ func preserveFields(original, planned, prior map[string]any) map[string]any {
 	return out
 }
 
-// hasNames reports whether all items of a list have names.
-func hasNames(list []any) bool {
-	return !slices.ContainsFunc(list, func(item any) bool { return nameOf(item) == "" })
-}
-
-func nameOf(item any) string { return kind.TextAt(item, "name") }
-
-// sameItem returns the item with the name of another item, or nil.
-func sameItem(list []any, item any) any {
-	if i := kind.IndexNamed(list, nameOf(item)); i >= 0 {
-		return list[i]
+// identityOf returns the field that identifies the items of all lists, or "" if none does. Several items of a list can
+// have one name: a volume can have several mounts.
+func identityOf(lists ...[]any) string {
+	for _, field := range []string{"mountPath", "name", "groupName", "key", "containerPort", "topologyKey"} {
+		if !slices.ContainsFunc(lists, func(list []any) bool {
+			_, identified := kind.Pair([]string{field}, list, list)
+			return len(list) > 0 && !identified
+		}) {
+			return field
+		}
 	}
-	return nil
+	return ""
 }
 
-// preserveItems is preserveFields for the items of lists, by name. A planned item stays if prior lacks it. If prior
-// contains all of the items, they have the order of prior.
-func preserveItems(original, planned, prior []any) []any {
+// indexOf returns the index of the item of a list with the identity of another item, or -1.
+func indexOf(field string, list []any, item any) int {
+	if pairs, ok := kind.Pair([]string{field}, []any{item}, list); ok {
+		return pairs[0]
+	}
+	return -1
+}
+
+// preserveItems is preserveFields for the items of lists, which a field identifies. A planned item stays if prior lacks
+// it. If prior contains all of the items, they have the order of prior.
+func preserveItems(field string, original, planned, prior []any) []any {
+	sameItem := func(list []any, item any) any {
+		if i := indexOf(field, list, item); i >= 0 {
+			return list[i]
+		}
+		return nil
+	}
 	out := []any{}
 	for _, item := range planned {
 		other, was := sameItem(original, item), sameItem(prior, item)
@@ -208,9 +228,9 @@ func preserveItems(original, planned, prior []any) []any {
 			out = append(out, was)
 		}
 	}
-	if !slices.ContainsFunc(out, func(item any) bool { return kind.IndexNamed(prior, nameOf(item)) < 0 }) {
+	if !slices.ContainsFunc(out, func(item any) bool { return indexOf(field, prior, item) < 0 }) {
 		slices.SortStableFunc(out, func(a, b any) int {
-			return kind.IndexNamed(prior, nameOf(a)) - kind.IndexNamed(prior, nameOf(b))
+			return indexOf(field, prior, a) - indexOf(field, prior, b)
 		})
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
@@ -33,6 +34,43 @@ func TestFieldsOfAnIgnoredAttributeAreUnchanged(t *testing.T) {
 			original: `},"a":{"b":1},"c":{"b":1}`, planned: `},"a":{},"c":{}`, prior: `},"a":{},"c":{"b":1}`,
 			want: `},"a":{},"c":{"b":1}`,
 		},
+		"a changed image, and the number of pods of a Ray worker group": {
+			original: `},"head":{"image":"b"},"workers":[{"groupName":"w","replicas":3,"image":"b"}]`,
+			planned:  `},"head":{"image":"b"},"workers":[{"groupName":"w","replicas":5,"image":"b"}]`,
+			prior:    `},"head":{"image":"a"},"workers":[{"groupName":"w","replicas":5,"image":"a"}]`,
+			want:     `},"head":{"image":"b"},"workers":[{"groupName":"w","replicas":5,"image":"b"}]`,
+		},
+		"two mounts of one volume, a removed one of an ignored attribute, and an added one": {
+			original: `},"mounts":[{"name":"s","mountPath":"/a"},{"name":"s","mountPath":"/b"},` +
+				`{"name":"data","mountPath":"/old"},{"name":"new","mountPath":"/new"}]`,
+			planned: `},"mounts":[{"name":"s","mountPath":"/a"},{"name":"s","mountPath":"/b"},` +
+				`{"name":"new","mountPath":"/new"}]`,
+			prior: `},"mounts":[{"name":"s","mountPath":"/a"},{"name":"s","mountPath":"/b"}]`,
+			want: `},"mounts":[{"name":"s","mountPath":"/a"},{"name":"s","mountPath":"/b"},` +
+				`{"name":"new","mountPath":"/new"}]`,
+		},
+		"a toleration of GPUs, and one of an ignored attribute": {
+			original: `},"tolerations":[{"key":"team","value":"ml"},{"key":"gpu"}]`,
+			planned:  `},"tolerations":[{"key":"team","value":"web"},{"key":"gpu"}]`,
+			prior:    `},"tolerations":[{"key":"team","value":"web"}]`,
+			want:     `},"tolerations":[{"key":"team","value":"web"},{"key":"gpu"}]`,
+		},
+		"a port without a name, and the protocol of one of an ignored attribute": {
+			original: `},"ports":[{"containerPort":80},{"containerPort":90}]`,
+			planned:  `},"ports":[{"containerPort":80,"protocol":"UDP"},{"containerPort":90}]`,
+			prior:    `},"ports":[{"containerPort":80,"protocol":"UDP"}]`,
+			want:     `},"ports":[{"containerPort":80,"protocol":"UDP"},{"containerPort":90}]`,
+		},
+		"tolerations of which two have one key": {
+			original: `},"tolerations":[{"key":"a","effect":"x"},{"key":"a","effect":"y"}]`,
+			planned:  `},"tolerations":[{"key":"a","effect":"x"}]`,
+			prior:    `},"tolerations":[{"key":"a","effect":"x"}]`,
+			want:     `},"tolerations":[{"key":"a","effect":"x"}]`,
+		},
+		"an emptied list of an ignored attribute": {
+			original: `},"tolerations":[{"key":"team"},{"key":"gpu"}]`, planned: `},"tolerations":[{"key":"gpu"}]`,
+			prior: `},"tolerations":[]`, want: `},"tolerations":[{"key":"gpu"}]`,
+		},
 		"lists of items without names": {
 			original: `},"a":["x"],"b":["x"]`, planned: `},"a":["y"],"b":["y"]`, prior: `},"a":["y"],"b":["x"]`,
 			want: `},"a":["y"],"b":["x"]`,
@@ -55,7 +93,8 @@ func TestFieldsOfAnIgnoredAttributeAreUnchanged(t *testing.T) {
 	}
 }
 
-func TestIgnoredReplicasAreLeftToAnAutoscaler(t *testing.T) {
+// The number of pods is that of the prior workload, or of the state if it was deleted: the plan shows it.
+func TestIgnoredReplicasAreThoseOfTheWorkloadOrTheState(t *testing.T) {
 	t.Parallel()
 	deployment := func(spec string) owned.Objects {
 		object, err := owned.ParseObject("Deployment/ml/trainer", `{"apiVersion":"apps/v1","kind":"Deployment",`+
@@ -66,19 +105,39 @@ func TestIgnoredReplicasAreLeftToAnAutoscaler(t *testing.T) {
 		return owned.Objects{object.Key: object}
 	}
 	for name, c := range map[string]struct {
-		autoscale types.Object
-		want      string
+		prior  owned.Objects
+		change func(*model)
+		want   string
 	}{
-		"no autoscaler": {want: `{"replicas":3}`},
-		"hpa":           {autoscale: autoscaled(manifest.ScalerHPA, types.Int64Null()), want: `{}`},
-		"keda":          {autoscale: autoscaled(manifest.ScalerKEDA, types.Int64Null()), want: `{}`},
+		"no autoscaler": {prior: deployment(`{"replicas":3}`), want: `{"replicas":3}`},
+		"hpa": {prior: deployment(`{"replicas":3}`), want: `{"replicas":2}`, change: func(m *model) {
+			m.Autoscale = autoscaled(manifest.ScalerHPA, types.Int64Null())
+		}},
+		"keda": {prior: deployment(`{"replicas":3}`), want: `{"replicas":2}`, change: func(m *model) {
+			m.Autoscale = autoscaled(manifest.ScalerKEDA, types.Int64Null())
+		}},
+		"a deleted workload": {want: `{"replicas":5}`},
+		"a deleted workload that is suspended": {want: `{"replicas":2}`, change: func(m *model) {
+			m.Suspend = types.BoolValue(true)
+		}},
+		"a deleted workload of a manifest": {want: `{"replicas":2}`, change: func(m *model) {
+			m.Manifest = tf.DocumentOf(`{}`)
+		}},
+		"a deleted workload without a number": {want: `{"replicas":2}`, change: func(m *model) {
+			m.Replicas = types.Int64Null()
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			state := planned(t, func(m *model) { m.Replicas = types.Int64Value(3) })
-			p := &planner{unignored: &unignoredConfig{}, planning: &planning{State: state, Config: state,
-				Plan: planned(t, func(m *model) { m.Autoscale = c.autoscale })}}
-			got := p.preserveReplicas(deployment(`{}`), deployment(`{"replicas":3}`))
+			state := planned(t, func(m *model) {
+				m.Replicas = types.Int64Value(5)
+				if c.change != nil {
+					c.change(m)
+				}
+			})
+			p := &planner{unignored: &unignoredConfig{config: model{Replicas: types.Int64Value(2)}},
+				planning: &planning{State: state, Config: state, Plan: state}}
+			got := p.preserveReplicas(deployment(`{"replicas":2}`), c.prior)
 			if changed, _ := deployment(c.want).ChangedFrom(got); len(changed) > 0 {
 				t.Errorf("got %s, want the spec %s", got.Value(), c.want)
 			}

@@ -2,6 +2,7 @@ package compute
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -118,7 +119,8 @@ func (r *reader) isAutoscaled(ctx context.Context, live *unstructured.Unstructur
 }
 
 // preserveAdopted returns the prior objects if the configuration renders the same as the state of an import of objects
-// of another client. They become owned with the first change of an attribute, or when an apply restores them.
+// of another client. They become owned with the first change of an attribute, or when an apply restores them. Objects
+// that were in state and no longer exist are created again; others that the import did not find are not.
 func (p *planner) preserveAdopted(
 	ctx context.Context, rendered, prior owned.Objects, options renderOptions,
 ) owned.Objects {
@@ -131,5 +133,11 @@ func (p *planner) preserveAdopted(
 	if diags.HasError() || !imported.Value().Equal(rendered.Value()) {
 		return rendered
 	}
-	return prior
+	out := maps.Clone(prior)
+	for key := range p.Memory() {
+		if object := rendered[key]; object != nil && prior[key] == nil {
+			out[key] = object
+		}
+	}
+	return out
 }
