@@ -166,9 +166,9 @@ func (p *kt) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 				"events of both. Set it to `true` if the autoscaler cannot be detected, as with some managed " +
 				"autoscalers."),
 			"require_masked_logs": tf.OptionalBool("Whether the output of a failing pod (its last message and " +
-				"log lines) is shown only if the values of all its Secrets can be masked. This requires permission to " +
-				"get them. Otherwise, it is shown, and an error states which values could not be masked. Defaults to " +
-				"`false`."),
+				"log lines) is shown only if the values of all its Secrets can be masked. This requires permission " +
+				"to get them. Otherwise, it is shown, and an error states which values could not be masked. Defaults " +
+				"to `false`."),
 			"compact_plans": tf.OptionalBool("Whether to omit `manifests` from the plan of a new resource. Later " +
 				"plans always contain it. Defaults to `false`."),
 		},

@@ -165,6 +165,27 @@ func TestAccAdoptedWorkloadsAreManagedLikeOthers(t *testing.T) {
 	}
 }
 
+// The second deletion is that of an object that this provider has created.
+func TestAccDeletedServiceOfAnAdoptedWorkloadIsCreatedAgain(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	q := newQueries(t, cluster.Config(ns, ""))
+	cluster.Apply(t, adopted+"---\napiVersion: v1\nkind: Service\nmetadata: {name: python}\n"+
+		"spec: {selector: {kubetorch.com/service: python}, ports: [{port: 80, targetPort: 32300}]}\n", "-n", ns)
+	q.list(t, "kt_compute", "include_resource = true\nconfig {\nlabel_selector = \"app=python\"\n}")
+	q.MustRun(t, "query", "-generate-config-out=generated.tf")
+	q.edit(t, "on_expiry  ", "on_not_ready = \"ignore\"\n  on_expiry  ")
+	q.MustRun(t, "apply", "-auto-approve")
+	for range 2 {
+		cluster.Kubectl(t, "delete", "service/python", "-n", ns)
+		q.expectPlan(t, "0 to add, 1 to change, 0 to destroy")
+		q.MustRun(t, "apply", "-auto-approve")
+		cluster.Kubectl(t, "get", "service/python", "-n", ns)
+		q.expectPlan(t, "No changes")
+	}
+	q.MustRun(t, "destroy", "-auto-approve")
+}
+
 // A Service with the name of a workload stays with its owner.
 func TestAccAdoptedWorkloadLeavesTheServiceOfAnother(t *testing.T) {
 	t.Parallel()
