@@ -272,8 +272,8 @@ func (e *Endpoint) fromWorkload(ctx context.Context, c *kube.Cluster) error {
 	registration, err := c.API.Get(ctx, kube.Ref{Kind: kind.KubetorchWorkload(), Namespace: e.Namespace, Name: e.Name})
 	switch class := kube.ClassOf(err); {
 	case err == nil:
-		e.Backend.Labels, _, _ = unstructured.NestedStringMap(registration.Object, "spec", "selector")
 		if address := kind.TextAt(registration.Object, "spec", "serviceConfig", "url"); address != "" {
+			e.Backend.Labels, _, _ = unstructured.NestedStringMap(registration.Object, "spec", "selector")
 			return e.fromURL(address)
 		}
 	case class == kube.NotFound, class == kube.KindMissing, class == kube.Denied:

@@ -51,11 +51,10 @@ func target(ctx context.Context, c *kube.Cluster, b Backend) (*corev1.Pod, error
 		return pod, nil
 	}
 	pods, err := b.Pods(ctx, c)
-	if err == nil && FirstReady(pods) == nil {
-		pods, err = kube.PodsNow(ctx, c.API, b.Namespace, b.Labels) // the watch may be slightly outdated
-	}
-	if err == nil {
-		pods, err = b.Own(ctx, c, pods)
+	if err == nil && FirstReady(pods) == nil { // the watch may be slightly outdated
+		if pods, err = kube.PodsNow(ctx, c.API, b.Namespace, b.Labels); err == nil {
+			pods, err = b.Own(ctx, c, pods)
+		}
 	}
 	if err != nil {
 		return nil, err

@@ -262,9 +262,8 @@ func Assessor(workload *unstructured.Unstructured) func(Snapshot) Verdict {
 // hasEnded reports whether a workload whose pods run to their end has ended. Its time to live may delete it then, which
 // does not change its result.
 func hasEnded(workload *unstructured.Unstructured) bool {
-	rayJob := kind.TextAt(workload.Object, "status", "jobDeploymentStatus")
-	return kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Ends && (kind.Ended(workload.Object) ||
-		slices.Contains([]string{"Complete", "Failed", "ValidationFailed"}, rayJob))
+	return kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Ends &&
+		(kind.Ended(workload.Object) || rayJobEnded(workload.Object))
 }
 
 func always(verdict Verdict) func(Snapshot) Verdict { return func(Snapshot) Verdict { return verdict } }
