@@ -2,10 +2,11 @@ package kind
 
 import "slices"
 
-// Ended reports whether a workload has run to its end by its conditions. Its controller then starts no more pods.
+// Ended reports whether a workload has run to its end by its conditions, or only waits for the end of its last pods
+// (KEP-3998). Its controller then starts no more pods.
 func Ended(workload map[string]any) bool {
 	return slices.ContainsFunc(ListAt(workload, "status", "conditions"), func(condition map[string]any) bool {
-		ends := []string{"Complete", "Completed", "Succeeded", "Failed"}
+		ends := []string{"Complete", "Completed", "Succeeded", "SuccessCriteriaMet", "Failed", "FailureTarget"}
 		return TextAt(condition, "status") == "True" && slices.Contains(ends, TextAt(condition, "type"))
 	})
 }

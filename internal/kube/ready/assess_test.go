@@ -47,6 +47,9 @@ func golden(f fixture, v Verdict) string {
 	if v.Suspended {
 		b.WriteString("suspended: true\n")
 	}
+	if v.Complete {
+		b.WriteString("complete: true\n")
+	}
 	fmt.Fprintf(&b, "message: %s\n", v.Message)
 	c := v.Cause
 	if c == nil {

@@ -93,12 +93,14 @@ func job(s Snapshot, j *batchv1.Job) Verdict {
 }
 
 // ended returns the verdict on a workload whose conditions report that it has run
-// to its end, and whether they do.
+// to its end, or that nothing can change how it ends, and whether they do.
 func (s Snapshot) ended() (Verdict, bool) {
 	reported := conditionsOf(s.Workload)
 	switch failed := reported.firstTrue("Failed", "FailureTarget"); {
-	case reported.firstTrue("Complete", "Completed", "Succeeded", "SuccessCriteriaMet").isTrue():
+	case reported.firstTrue("Complete", "Completed", "Succeeded").isTrue():
 		return completed("complete"), true
+	case reported.firstTrue("SuccessCriteriaMet").isTrue(): // Complete follows when the last pods have ended (KEP-3998)
+		return isReady("the criteria of success are met, the last pods are terminating"), true
 	case failed.isTrue():
 		return s.failedRun(failed), true
 	}
