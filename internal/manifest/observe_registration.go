@@ -30,6 +30,13 @@ func ObserveRegistration(registration *unstructured.Unstructured, seen Compute) 
 	return out
 }
 
+// IsOnlyURL reports whether a KubetorchWorkload is the only object of a compute: one whose pods run elsewhere, and that
+// calls reach by a URL.
+func IsOnlyURL(registration *unstructured.Unstructured) bool {
+	return kind.TextAt(registration.Object, "spec", "serviceConfig", "url") != "" &&
+		kind.TextAt(registration.Object, "spec", "resourceKind") == ""
+}
+
 func observeLogging(registration *unstructured.Unstructured) Logging {
 	var l Logging
 	var config map[string]any

@@ -58,10 +58,8 @@ func Events(
 func claimNames(pods []*corev1.Pod) map[string]*corev1.PersistentVolumeClaim {
 	claims := map[string]*corev1.PersistentVolumeClaim{}
 	for _, pod := range pods {
-		for _, volume := range pod.Spec.Volumes {
-			if volume.PersistentVolumeClaim != nil {
-				claims[volume.PersistentVolumeClaim.ClaimName] = nil
-			}
+		for _, name := range ready.ClaimNames(pod) {
+			claims[name] = nil
 		}
 	}
 	return claims

@@ -133,10 +133,10 @@ func (d podDiagnosis) attachedCause(message string) *Cause {
 	s := d.workload
 	_, users, _ := strings.Cut(message, "pod(s) ")
 	names := strings.Fields(strings.ReplaceAll(users, ",", " "))
-	mounts := func(claim string) bool { return slices.Contains(claimNames(d.pod), claim) }
+	mounts := func(claim string) bool { return slices.Contains(ClaimNames(d.pod), claim) }
 	stays := slices.ContainsFunc(living(s.Pods), func(p *corev1.Pod) bool {
 		return PodReady(p) && p.Spec.NodeName != d.pod.Spec.NodeName && slices.Contains(names, p.Name) &&
-			slices.ContainsFunc(claimNames(p), mounts)
+			slices.ContainsFunc(ClaimNames(p), mounts)
 	})
 	if !stays || len(kind.WorkloadOf(s.Workload.GroupVersionKind().GroupKind()).Strategy) == 0 {
 		return c

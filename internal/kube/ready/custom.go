@@ -21,7 +21,8 @@ func anyKind(s Snapshot) Verdict {
 		return s.suspended(len(living(s.Pods)))
 	}
 	workload := withNumericGeneration(s.Workload)
-	c, ready := countsOf(workload), conditionsOf(workload).of("Ready")
+	c, reported := countsOf(workload), conditionsOf(workload)
+	ready := reported.of("Ready")
 	observed, _, _ := unstructured.NestedInt64(workload.Object, "status", "observedGeneration")
 	v, ended := s.ended()
 	updated := v.Complete && c.replicas >= 0 // Argo Rollouts sets Completed after each update: its pods run on
@@ -34,6 +35,8 @@ func anyKind(s Snapshot) Verdict {
 		return s.byPods(c)
 	case res.Status == status.CurrentStatus && s.lags(ready.ObservedGeneration):
 		return s.diagnose(run{pods: s.Pods, remark: s.notObserved()})
+	case reported.of("UpgradeInProgress").isTrue(): // of a RayService, whose former cluster is Ready meanwhile
+		return s.diagnose(run{pods: s.Pods, remark: "the upgrade is in progress"})
 	case res.Status == status.CurrentStatus && ready.isTrue():
 		return isReady("%s", cmp.Or(clip(res.Message), "ready"))
 	case res.Status == status.CurrentStatus:

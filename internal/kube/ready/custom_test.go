@@ -20,6 +20,7 @@ func TestReadinessOfKindsOutsideTheTable(t *testing.T) {
 		"custom-complete":       {ready: true, needsPods: true},
 		"custom-failed":         {needsPods: true},
 		"custom-suspended":      {suspended: true},
+		"rayservice-upgrade":    {},
 		"rollout-ready":         {ready: true},
 		"rollout-lag":           {},
 		"rollout-updates":       {},

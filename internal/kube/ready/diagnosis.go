@@ -122,7 +122,7 @@ func (d podDiagnosis) causes() []*Cause {
 	case IsQueued(p):
 		otherwise = d.queued
 	case p.Spec.NodeName == "":
-		causes, otherwise = causesOf(claimNames(p), d.claimCause), d.schedulingCause
+		causes, otherwise = causesOf(ClaimNames(p), d.claimCause), d.schedulingCause
 	default:
 		causes = causesOf(containerStatuses(p), d.containerCause)
 	}

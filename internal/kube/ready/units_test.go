@@ -98,7 +98,7 @@ func TestClaimsOfEphemeralVolumesAreNamedAfterPodAndVolume(t *testing.T) {
 				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "shared"}}},
 		{Name: "dshm", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 	}}}
-	if got := strings.Join(claimNames(p), " "); got != "svc-1-scratch shared" {
+	if got := strings.Join(ClaimNames(p), " "); got != "svc-1-scratch shared" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -8,20 +8,22 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// claimNames returns the names of the claims that the pod mounts. The name of a
-// generic ephemeral volume consists of pod and volume.
-func claimNames(p *corev1.Pod) []string {
+// ClaimNames returns the names of the claims that the pod mounts.
+func ClaimNames(p *corev1.Pod) []string {
 	var names []string
 	for _, v := range p.Spec.Volumes {
 		switch {
 		case v.PersistentVolumeClaim != nil:
 			names = append(names, v.PersistentVolumeClaim.ClaimName)
 		case v.Ephemeral != nil:
-			names = append(names, p.Name+"-"+v.Name)
+			names = append(names, ephemeralClaim(p, v))
 		}
 	}
 	return names
 }
+
+// ephemeralClaim returns the name of the claim of a generic ephemeral volume, which a controller creates for the pod.
+func ephemeralClaim(p *corev1.Pod, v corev1.Volume) string { return p.Name + "-" + v.Name }
 
 // Messages of the scheduler (plugins/volumebinding) and of the volume
 // controller.
@@ -37,6 +39,10 @@ func (d podDiagnosis) claimCause(name string) *Cause {
 	claim, known := d.workload.Claims[name]
 	message, subject := schedulerMessage(d.pod), "claim "+d.pod.Namespace+"/"+name
 	switch m := noClaim.FindStringSubmatch(message); {
+	case known && claim == nil && slices.ContainsFunc(d.pod.Spec.Volumes, func(v corev1.Volume) bool {
+		return v.Ephemeral != nil && ephemeralClaim(d.pod, v) == name
+	}):
+		return nil // its controller has not created it yet
 	case known && claim == nil, !known && m != nil && m[1] == name:
 		c := d.missing(ReasonVolumeMissing, "",
 			&Ref{Kind: "PersistentVolumeClaim", Namespace: d.pod.Namespace, Name: name})

@@ -61,6 +61,9 @@ func decodeSearch(ctx context.Context, config tfsdk.Config) (lifecycle.Search, d
 	return lifecycle.Search{Filter: f.Filter,
 		Find: func(ctx context.Context, query *lifecycle.Query) iter.Seq2[lifecycle.Item, error] {
 			return func(yield func(lifecycle.Item, error) bool) {
+				if !f.GPUType.IsNull() {
+					gpuType, _ = manifest.ParseGPUType(f.GPUType.ValueString(), query.GPUTypeLabel)
+				}
 				s := search{Query: query, filter: f, gpuType: gpuType, seen: map[string]bool{}, yield: yield}
 				s.run(ctx)
 			}
@@ -94,13 +97,15 @@ func (s *search) run(ctx context.Context) {
 	if s.gpuType.Key != "" || !s.filter.Idle.IsNull() {
 		return // a compute for existing pods requests none
 	}
-	isCompute := func(live *unstructured.Unstructured) bool {
-		return !s.seen[id(live)] && manifest.ObserveEndpoint(live) != nil
-	}
-	item := func(live *unstructured.Unstructured) lifecycle.Item { return lifecycle.ItemOf(kind.Service(), live) }
-	for found, err := range s.Items(ctx, kind.Service(), kind.Ours, isCompute, item) {
-		if !s.yield(found, err) {
-			return
+	for _, k := range []kind.Kind{kind.Service(), kind.KubetorchWorkload()} {
+		isCompute := func(live *unstructured.Unstructured) bool {
+			return !s.seen[id(live)] && (manifest.ObserveEndpoint(live) != nil || manifest.IsOnlyURL(live))
+		}
+		item := func(live *unstructured.Unstructured) lifecycle.Item { return lifecycle.ItemOf(k, live) }
+		for found, err := range s.Items(ctx, k, kind.Ours, isCompute, item) {
+			if !s.yield(found, err) {
+				return
+			}
 		}
 	}
 }

@@ -48,6 +48,8 @@ type Query struct {
 	Namespace string
 	// Listing reads other objects of the listed resources.
 	Listing *kube.Listing
+	// GPUTypeLabel is that of the provider block.
+	GPUTypeLabel string
 }
 
 // UndecidedError reports a missing permission without which a search cannot decide which resources a filter admits. The
@@ -129,7 +131,7 @@ func (l *Lister[M, N]) query(filter Filter) (*Query, diag.Diagnostics) {
 			"The provider block uses a value that is not known before an apply, so the cluster to list is not known."+
 				"\n\nNext step: Apply the resources that the provider block depends on, or set its values.")}
 	}
-	query := &Query{Cluster: l.data.Cluster, Filter: filter}
+	query := &Query{Cluster: l.data.Cluster, Filter: filter, GPUTypeLabel: l.data.Defaults.GPUTypeLabel}
 	if !filter.AllNamespaces.ValueBool() {
 		query.Namespace = filter.Namespace.ValueString()
 		if filter.Namespace.IsNull() {

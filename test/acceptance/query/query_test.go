@@ -103,6 +103,10 @@ resource "kt_compute" "existing" {
 			t.Errorf("with the filter %s, the query finds %v, want %v:\n%s", test.name, got, want, out)
 		}
 	}
+	q.Write(t, cluster.ConfigWith(ns, `gpu_type_label = "example.com/gpu"`, ""))
+	if found, out := q.found(t, "kt_compute", "config {\ngpu_type = \"NVIDIA-L4\"\n}"); len(found) > 0 {
+		t.Errorf("with another label in the provider block, the query finds %v:\n%s", found, out)
+	}
 	found, out := q.found(t, "kt_compute", "config {\nusername = \"bob\"\n}")
 	if want := fmt.Sprintf("Deployment %s/python, suspended, username bob", ns); len(found) != 1 || found[0] != want {
 		t.Errorf("the display names are %v, want %q:\n%s", found, want, out)
@@ -112,7 +116,18 @@ resource "kt_compute" "existing" {
 func TestAccQueryListsOtherResources(t *testing.T) {
 	t.Parallel()
 	ns := withCRDs.Namespace(t)
-	q := newQueries(t, withCRDs.Config(ns, ""))
+	block := withCRDs.Config(ns, "")
+	q := newQueries(t, block)
+	q.Write(t, block+`
+resource "kt_compute" "elsewhere" {
+  name     = "elsewhere"
+  selector = { app = "web" }
+  endpoint = { url = "http://gateway.example:8080" }
+
+  on_not_ready = "ignore"
+}`)
+	q.MustRun(t, "apply", "-auto-approve")
+	defer q.MustRun(t, "destroy", "-auto-approve")
 	withCRDs.Apply(t, `
 apiVersion: v1
 kind: Secret
@@ -142,6 +157,7 @@ spec: {clusterQueue: `+ns+`}
 		{"kt_secret", "", "[Secret " + ns + "/hf, provider huggingface]"},
 		{"kt_secret", "include_resource = true\nconfig {\nall = true\n}",
 			"[Secret " + ns + "/hf, provider huggingface Secret " + ns + "/other]"},
+		{"kt_compute", "include_resource = true", "[KubetorchWorkload " + ns + "/elsewhere]"},
 		{"kt_image", "include_resource = true", "[ConfigMap " + ns + "/kt-image-torch]"},
 		{"kt_queue", "include_resource = true\nconfig {\nlabel_selector = \"!a\"\n}", "ClusterQueue " + ns},
 	} {
