@@ -37,7 +37,7 @@ type collection struct {
 	denied     bool                   // no permission to list or watch: nothing is cached
 	err        error                  // error of the last list or watch, nil after a success
 	failedAt   time.Time              // time of err
-	heard      time.Time              // time of the last message from the server
+	listedAt   time.Time              // time of the last list
 	signal     chan struct{}          // closed and replaced at each change of the fields above
 	refreshing chan struct{}          // closed when the running list ends, nil if none is running
 	waiting    map[*subscription]bool // those that have not been canceled
@@ -248,7 +248,6 @@ func (c *collection) notifyLocked(old, e *Entry) {
 }
 
 func (c *collection) receivedLocked(version string) {
-	c.heard = c.clock.Now()
 	if order, err := resourceversion.CompareResourceVersion(version, c.latest); err != nil || order > 0 {
 		c.latest = version
 	}
@@ -293,7 +292,7 @@ func (c *collection) Replace(list []any, version string) error {
 	if c.denied {
 		return nil // no watch updates it any longer
 	}
-	c.heard = c.clock.Now()
+	c.listedAt = c.clock.Now()
 	if !older(version, c.listed) && (!c.synced || !older(version, c.latest)) {
 		for _, old := range belonging(c.entries, nil) {
 			if newer(old, version) {

@@ -9,16 +9,17 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/transport"
 )
 
-// A watch updates each collection. If the watch fails, is silent, or is cut
-// without an error, a reader lists the collection again: the state of the watch
-// is never taken for the state of the cluster.
+// A watch updates each collection. If the watch fails, or has not been compared
+// with a list for some time, a waiting reader lists the collection again: a watch
+// may be cut or lose events without an error, and the state of the watch is never
+// taken for the state of the cluster.
 
 const (
 	// recheckAfter is the time after which a failed list or watch is repeated.
 	recheckAfter = 2 * time.Second
-	// QuietTime is the maximum silence of a watch before a waiting reader lists
-	// again.
-	QuietTime = 30 * time.Second
+	// RelistTime is the time after a list in which a waiting reader relies on the
+	// watch. Other events of a watch do not show that it has lost none.
+	RelistTime = 30 * time.Second
 )
 
 // ready waits until the collection is complete. If the last list or watch
@@ -90,13 +91,12 @@ func (c *collection) relist(done chan<- struct{}) {
 	close(done)
 }
 
-// refreshQuiet lists the collection again if the watch was silent for
-// QuietTime.
-func (c *collection) refreshQuiet(ctx context.Context) {
+// refreshOld lists the collection again if its last list is RelistTime old.
+func (c *collection) refreshOld(ctx context.Context) {
 	c.mu.Lock()
-	quiet := c.synced && !c.denied && c.clock.Since(c.heard) >= QuietTime
+	old := c.synced && !c.denied && c.clock.Since(c.listedAt) >= RelistTime
 	c.mu.Unlock()
-	if quiet {
+	if old {
 		c.refresh(ctx)
 	}
 }

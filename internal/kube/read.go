@@ -67,10 +67,10 @@ func (s *Store) Subscribe(
 	return s.collection(kind, namespace).subscribe(about, changed)
 }
 
-// RefreshQuiet lists the objects of a kind and namespace again if their watch
-// was silent for [QuietTime], because it may be cut.
-func (s *Store) RefreshQuiet(ctx context.Context, kind Kind, namespace string) {
-	s.collection(kind, namespace).refreshQuiet(ctx)
+// RefreshOld lists the objects of a kind and namespace again if their last list
+// is [RelistTime] old, because the watch may be cut, or have lost events.
+func (s *Store) RefreshOld(ctx context.Context, kind Kind, namespace string) {
+	s.collection(kind, namespace).refreshOld(ctx)
 }
 
 // Watches reports whether the shared watch receives changes of ref.

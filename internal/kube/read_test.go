@@ -85,7 +85,7 @@ func TestSharedListIsObserved(t *testing.T) {
 	}
 }
 
-func TestQuietWatchIsListedAgain(t *testing.T) {
+func TestCollectionIsListedAgainAfterSomeTime(t *testing.T) {
 	t.Parallel()
 	denied := &Error{Class: Denied, Err: errors.New("forbidden")}
 	for name, test := range map[string]struct {
@@ -94,12 +94,12 @@ func TestQuietWatchIsListedAgain(t *testing.T) {
 		after   time.Duration
 		lists   int
 	}{
-		"quiet for the limit":       {"list @9 a@5", nil, QuietTime, 1},
-		"quiet for less":            {"list @9 a@5", nil, QuietTime - 1, 0},
-		"before the first list":     {"", nil, QuietTime, 0},
-		"without permission":        {"list @9 a@5", denied, QuietTime, 0},
-		"after a failure":           {"list @9 a@5", errors.New("refused"), QuietTime, 1},
-		"an event within the limit": {"add a@5", nil, QuietTime, 0},
+		"after the limit":          {"list @9 a@5", nil, RelistTime, 1},
+		"before the limit":         {"list @9 a@5", nil, RelistTime - 1, 0},
+		"before the first list":    {"", nil, RelistTime, 0},
+		"without permission":       {"list @9 a@5", denied, RelistTime, 0},
+		"after a failure":          {"list @9 a@5", errors.New("refused"), RelistTime, 1},
+		"an event before any list": {"add a@5", nil, RelistTime, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -114,19 +114,21 @@ func TestQuietWatchIsListedAgain(t *testing.T) {
 			if test.failure != nil {
 				c.failed(test.failure)
 			}
-			clock.Step(test.after)
-			if c.refreshQuiet(t.Context()); lists != test.lists {
+			clock.Step(test.after - 1)
+			told("add other@20").tell(t, c) // it does not show that no event was lost
+			clock.Step(1)
+			if c.refreshOld(t.Context()); lists != test.lists {
 				t.Errorf("%d lists, want %d", lists, test.lists)
 			}
-			clock.Step(QuietTime)
-			if c.refreshQuiet(t.Context()); test.lists > 0 && lists != test.lists+1 {
-				t.Errorf("%d lists after another silence, want %d", lists, test.lists+1)
+			clock.Step(RelistTime)
+			if c.refreshOld(t.Context()); test.lists > 0 && lists != test.lists+1 {
+				t.Errorf("%d lists after the same time, want %d", lists, test.lists+1)
 			}
 		})
 	}
 }
 
-func TestQuietWatchOfAKindIsListedAgain(t *testing.T) {
+func TestKindIsListedAgainAfterSomeTime(t *testing.T) {
 	t.Parallel()
 	var lists atomic.Int32
 	cluster := listing(t, deploymentsPath, &lists, kubetest.Deployment("5", 1).Object)
@@ -135,8 +137,8 @@ func TestQuietWatchOfAKindIsListedAgain(t *testing.T) {
 		if err != nil || len(all) != 1 || lists.Load() != want {
 			t.Errorf("%d objects, %d lists, want %d; %v", len(all), lists.Load(), want, err)
 		}
-		cluster.API.clock.(*kubetest.Clock).Skip(QuietTime)
-		cluster.Store.RefreshQuiet(t.Context(), kind.Deployment(), "ml")
+		cluster.API.clock.(*kubetest.Clock).Skip(RelistTime)
+		cluster.Store.RefreshOld(t.Context(), kind.Deployment(), "ml")
 	}
 }
 

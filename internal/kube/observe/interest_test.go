@@ -80,7 +80,7 @@ func (s subscriptions) Subscribe(of kube.Kind, _ string, _ func(*kube.Entry) boo
 	return func() { s[of.Kind]-- }
 }
 
-func (s subscriptions) RefreshQuiet(context.Context, kube.Kind, string) {}
+func (s subscriptions) RefreshOld(context.Context, kube.Kind, string) {}
 
 func TestWatchReplacesItsSubscriptionsAndEndsThem(t *testing.T) {
 	t.Parallel()

@@ -93,11 +93,11 @@ func (a *absence) passes(err error, now time.Time) bool {
 	return now.Sub(a.since) < maxAbsence
 }
 
-// Recheck returns the maximum time to wait for a change before the next read, because a watch can be silent. It is
-// short without a watch.
+// Recheck returns the maximum time to wait for a change before the next read, because a watch can lose changes. It
+// is short without a watch.
 func Recheck(watched bool) time.Duration {
 	if watched {
-		return kube.QuietTime
+		return kube.RelistTime
 	}
 	return getInterval
 }
@@ -114,7 +114,7 @@ func within(left time.Duration, watched bool) time.Duration {
 // *kube.Store implements it.
 type Changes interface {
 	Subscribe(of kube.Kind, namespace string, about func(*kube.Entry) bool, changed chan<- struct{}) (cancel func())
-	RefreshQuiet(ctx context.Context, of kube.Kind, namespace string)
+	RefreshOld(ctx context.Context, of kube.Kind, namespace string)
 }
 
 // Interest is the objects of a kind whose changes may affect a wait.
@@ -182,12 +182,12 @@ func (o *Objects) Stop() {
 	o.cancels = nil
 }
 
-// Refresh reads again what a silent watch may have missed. Events and nodes are
+// Refresh reads again what a watch may have missed. Events and nodes are
 // used only for the diagnosis.
 func (o *Objects) Refresh(ctx context.Context) {
 	for _, of := range o.Of {
 		if gk := of.Kind.GroupKind(); gk != kind.Node().GroupKind() && gk != kind.Event().GroupKind() {
-			o.Changes.RefreshQuiet(ctx, of.Kind, o.Namespace)
+			o.Changes.RefreshOld(ctx, of.Kind, o.Namespace)
 		}
 	}
 }

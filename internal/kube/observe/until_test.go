@@ -24,7 +24,7 @@ func (f *fakeChanges) Subscribe(_ kube.Kind, _ string, _ func(*kube.Entry) bool,
 	return func() { f.subscribed-- }
 }
 
-func (f *fakeChanges) RefreshQuiet(context.Context, kube.Kind, string) { f.refreshed++ }
+func (f *fakeChanges) RefreshOld(context.Context, kube.Kind, string) { f.refreshed++ }
 
 func TestUntilChecksAgainAfterAnyChange(t *testing.T) {
 	t.Parallel()
@@ -167,9 +167,9 @@ func TestIntervalBetweenChecks(t *testing.T) {
 		watched bool
 		want    time.Duration
 	}{
-		"a silent watch may be cut":                          {0, true, kube.QuietTime},
+		"a watch may have lost changes":                      {0, true, kube.RelistTime},
 		"a watch, within the grace period":                   {time.Second, true, time.Second},
-		"a negative rest is ignored":                         {-time.Minute, true, kube.QuietTime},
+		"a negative rest is ignored":                         {-time.Minute, true, kube.RelistTime},
 		"without a watch":                                    {0, false, getInterval},
 		"without a watch, within the grace period":           {time.Minute, false, getInterval},
 		"without a watch, until the end of the grace period": {time.Second, false, time.Second},
