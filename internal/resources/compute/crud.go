@@ -124,7 +124,8 @@ func (w *writer) apply(ctx context.Context, prior owned.Objects) {
 			"The next plan shows the missing objects, and its apply creates them and replaces nothing.",
 	}
 	if w.Plan.Manifests.IsUnknown() {
-		w.Plan.Manifests = planned.Value() // an error that quotes a value of sensitive_fields is masked
+		// Set before anything is sent, so that errors that quote a value of sensitive_fields are masked.
+		w.Plan.Manifests = w.Plan.manifestsOf(planned, w.Plan, nil)
 	}
 	w.planned = planned
 	w.change.Apply(ctx, planned, prior)

@@ -1,6 +1,7 @@
 package provider_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 
 	kubeconfig "github.com/ktdev/terraform-provider-kt/internal/kube/config"
@@ -106,7 +108,16 @@ func TestAccCompactPlansShowManifestsAfterTheCreation(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	config := func(attributes string) string {
-		return cluster.ConfigWith(ns, "compact_plans = true", acctest.Compute(attributes))
+		return cluster.ConfigWith(ns, "compact_plans = true",
+			acctest.Compute("env_vars = { API_TOKEN = \"canary\" }\n"+attributes))
+	}
+	refers := func(s *terraform.State) error {
+		key := "manifests.Deployment/" + ns + "/trainer"
+		text := s.RootModule().Resources[acctest.Trainer].Primary.Attributes[key]
+		if strings.Contains(text, "canary") || !strings.Contains(text, "(env_vars.API_TOKEN)") {
+			return fmt.Errorf("manifests refers to no variable, or has its value: %s", text)
+		}
+		return nil
 	}
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
@@ -116,6 +127,7 @@ func TestAccCompactPlansShowManifestsAfterTheCreation(t *testing.T) {
 				ConfigPlanChecks: acctest.PreApply(
 					plancheck.ExpectUnknownValue(acctest.Trainer, tfjsonpath.New("manifests")),
 				),
+				Check: refers,
 				ConfigStateChecks: []statecheck.StateCheck{
 					statecheck.ExpectKnownValue(acctest.Trainer, tfjsonpath.New("manifests"),
 						knownvalue.MapSizeExact(2)),
@@ -127,6 +139,7 @@ func TestAccCompactPlansShowManifestsAfterTheCreation(t *testing.T) {
 					acctest.PlanShows([]string{"replicas"},
 						[]string{"Deployment spec.replicas", "Deployment spec.strategy"}),
 				),
+				Check: refers,
 			},
 		},
 	})
