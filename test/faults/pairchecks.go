@@ -68,6 +68,10 @@ func (c *pairCycle) unexplained(p *core.Plan, warnings []string) (string, error)
 	switch {
 	case err != nil:
 		return "", err
+	case p.Action == core.Create && slices.ContainsFunc(warnings, func(text string) bool {
+		return strings.Contains(text, "creates it if it does not") // of a volume (ADR 0010)
+	}):
+		return "", nil
 	case p.Action != core.Update:
 		return fmt.Sprintf("the apply with faults succeeded, but the next plan shows the action %s", p.Action), nil
 	case len(warnings) == 0:
