@@ -47,9 +47,10 @@ func computeAttributes() tf.Attributes {
 	return withTarget(tf.Attributes{
 		"mode": tf.ComputedString("Mode of the compute, as in the `kt_compute` resource: `deployment`, " +
 			"`knative`, `raycluster`, …, or `selector` if its pods have no workload."),
-		"ready":        tf.ComputedBool("Whether the compute is ready."),
-		"message":      tf.ComputedString("Status of the compute, in one line."),
-		"replicas":     tf.ComputedInteger("Desired number of pods. Null if something else controls the number."),
+		"ready":   tf.ComputedBool("Whether the compute is ready."),
+		"message": tf.ComputedString("Status of the compute, in one line."),
+		"replicas": tf.ComputedInteger("Desired number of pods, also if an autoscaler sets it. Null for a kind whose " +
+			"number cannot be set, such as a DaemonSet, and without a workload."),
 		"image":        tf.ComputedString("Image of the main container. Null if no workload defines one."),
 		"service_name": tf.ComputedString("Name of the Service. Null if the compute has none."),
 		"url":          tf.ComputedString("HTTP address in the cluster. Null for gRPC, and without a Service."),

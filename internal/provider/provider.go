@@ -122,9 +122,9 @@ func (p *kt) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 					"env":     tf.OptionalTextMap("Environment variables to add to the environment of the command."),
 				}),
 			"namespace": tf.OptionalText("Namespace of resources that do not set one. Can be set with the environment "+
-				"variable `KT_NAMESPACE`. Defaults to the first of these that exists: `namespace` in "+
-				"`~/.kt/config.yaml`, the namespace of the kubeconfig context, the namespace of the pod that "+
-				"Terraform runs in, `default`.", tf.NamespaceName()),
+				"variable `KT_NAMESPACE`. Defaults to `namespace` in `~/.kt/config.yaml`, then to the namespace of "+
+				"the kubeconfig context, then to `default`. If the provider uses the service account of its pod, the "+
+				"namespace of the pod replaces that of the context.", tf.NamespaceName()),
 			"username": tf.OptionalText("Value of the label `kubetorch.com/username`, which is normalized to a valid " +
 				"label value. Defaults to no label. For new resources, it can be set with the environment " +
 				"variable `KT_USERNAME`."),

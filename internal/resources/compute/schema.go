@@ -46,9 +46,8 @@ func identityAttributes() map[string]schema.Attribute {
 			"most 63 characters, or with `manifest_only`, which adds no Service, the name of any object. Changing "+
 			"this replaces the compute.", tf.ObjectName()),
 		"namespace": tf.OptionalComputedText("Namespace of the compute. If not set, it is resolved once, at "+
-			"creation, from the first of: the provider's `namespace`, `KT_NAMESPACE`, `~/.kt/config.yaml`, the "+
-			"namespace of the kubeconfig context, the namespace of the pod that runs Terraform, `default`. Changing "+
-			"this replaces the compute.", tf.NamespaceName()),
+			"creation: the provider's `namespace` or its default. Changing this replaces the compute.",
+			tf.NamespaceName()),
 	}
 }
 

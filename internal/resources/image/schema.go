@@ -14,7 +14,7 @@ const description = "Manages the image setup of a compute, like Kubetorch's `kt.
 	"packages, files and environment variables to add when the container starts.\n\n" +
 	"No image is built. The setup is stored in the ConfigMap `kt-image-<name>` of the same namespace, with a script " +
 	"that `kt_compute` runs before the server starts. The steps run in order and stop at the first failure. They run " +
-	"again only if their content changes."
+	"in every new container, also if their content has not changed."
 
 func attributes() map[string]schema.Attribute {
 	return lifecycle.WithCommon(map[string]schema.Attribute{

@@ -7,7 +7,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
 
-// role are the permissions that the documentation of the actions lists, for a Deployment.
+// role are the permissions that the documentation of the actions lists, for a Deployment, without the optional ones.
 const role = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role

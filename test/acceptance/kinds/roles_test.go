@@ -43,6 +43,14 @@ resource "kt_compute" "trainer" {
 
   pod_disruption_budget = { max_unavailable = var.value == "a" ? 1 : "50%" }
 }
+
+resource "kt_compute" "preparation" {
+  name    = "preparation"
+  cpus    = "100m"
+  image   = "busybox"
+  command = ["sleep", "1h"]
+  job     = {}
+}
 `
 
 func TestAccRolesOfTheCIGuideSuffice(t *testing.T) {
