@@ -51,6 +51,36 @@ func TestSpecIsTheInverseOfFollowForKAI(t *testing.T) {
 	}
 }
 
+// KAI treats an absent number as 0, and both are what a required attribute must be set to.
+func TestImportOfAKAIQueueReadsEveryQuotaAndLimit(t *testing.T) {
+	t.Parallel()
+	for name, resources := range map[string]map[string]any{
+		"quotas of zero": {"gpu": zeroQuota(), "cpu": zeroQuota(), "memory": zeroQuota()},
+		"without a CPU":  {"gpu": map[string]any{"quota": int64(8), "limit": int64(0)}, "memory": zeroQuota()},
+		"no resources":   nil,
+	} {
+		seen := observed([]*unstructured.Unstructured{{Object: map[string]any{"kind": "Queue",
+			"spec": map[string]any{"resources": resources}}}})
+		for _, ours := range []bool{true, false} {
+			m := nullModel(t)
+			m.adopt(t.Context(), seen, &reading{Data: &tf.ProviderData{}}, ours)
+			for _, of := range []string{"gpu", "cpu", "memory"} {
+				share, _ := m.KAI.Attributes()[of].(types.Object)
+				for _, number := range []string{"quota", "limit"} {
+					if got := share.Attributes()[number]; got == nil || got.IsNull() {
+						t.Errorf("%s, ours: %t: kai.%s is %s", name, ours, of, share)
+					}
+				}
+			}
+		}
+	}
+}
+
+// zeroQuota returns a resource of the default queues of KAI.
+func zeroQuota() map[string]any {
+	return map[string]any{"quota": int64(0), "limit": int64(-1), "overQuotaWeight": int64(1)}
+}
+
 // Only KAI is known to have no numbers of workloads.
 func TestNumbersOfWorkloadsAreUnknownUntilTheSchedulerIsKnown(t *testing.T) {
 	t.Parallel()

@@ -15,8 +15,8 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
-// importClaim completes a state that contains only the name. If another client created the claim, the next apply takes
-// over labels and annotations, which the plan shows.
+// importClaim completes a state that contains only the name. If another client created the claim, its labels and
+// annotations are not imported; see [planner.preserveForeign].
 func (r reader) importClaim(ctx context.Context) error {
 	ref := r.State.claimRef()
 	live, err := r.Read(ctx, ref)

@@ -66,8 +66,8 @@ func (p *planner) planReplacement(ctx context.Context) {
 }
 
 // findExisting finds a claim that a new volume would take over: an adopted one, or one of an unfinished creation. It
-// ignores a claim that is deleted first. It also ignores the claim of an unfinished creation that is not bound, because
-// it contains no data and is created again if necessary.
+// ignores a claim that is deleted first. It also ignores a claim of an unfinished creation or of a tainted volume if it
+// is not bound, because it contains no data and is created again if necessary.
 func (p *planner) findExisting(ctx context.Context) {
 	if p.Plan.ID.IsUnknown() || !p.Data.Configured() {
 		return
@@ -83,7 +83,7 @@ func (p *planner) findExisting(ctx context.Context) {
 	}
 	switch {
 	case live.GetDeletionTimestamp() != nil, p.Replaced[p.Plan.key()].UID == live.GetUID(),
-		!creation.Adopt && !claim.Bound(live):
+		!claim.Bound(live) && (!creation.Adopt || creation.Holds(live)):
 		p.replacedUID = live.GetUID()
 	default:
 		p.before = &model{Common: lifecycle.Common{Name: p.Plan.Name, Namespace: p.Plan.Namespace}}

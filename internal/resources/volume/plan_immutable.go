@@ -43,17 +43,16 @@ func (p *planner) checkImmutable() {
 			// Setting the name of the bound PersistentVolume changes nothing.
 			unchanged = unchanged || field.after.Equal(p.before.BoundVolumeName)
 		}
-		if unchanged || field.after.IsUnknown() {
-			continue
-		}
-		if p.isEmpty() {
+		switch {
+		case unchanged:
+		case p.isEmpty(): // also with an unknown value: an apply cannot replace what the plan updates
 			p.Replace = append(p.Replace, at)
-			continue
+		case !field.after.IsUnknown():
+			p.Diags.AddAttributeError(at, "The data of the volume would be lost",
+				fmt.Sprintf("%s has the %s %s, which is immutable and cannot be changed to %s. A new claim would be "+
+					"empty. Therefore this plan is rejected.\n\n%s",
+					p.before.claimRef(), field.noun, quoted(field.before), quoted(field.after), dataLossHint))
 		}
-		p.Diags.AddAttributeError(at, "The data of the volume would be lost",
-			fmt.Sprintf("%s has the %s %s, which is immutable and cannot be changed to %s. A new claim would be "+
-				"empty. Therefore this plan is rejected.\n\n%s",
-				p.before.claimRef(), field.noun, quoted(field.before), quoted(field.after), dataLossHint))
 	}
 }
 
@@ -77,6 +76,10 @@ func (p *planner) resize(ctx context.Context) {
 		return
 	}
 	if p.Plan.Size.IsUnknown() {
+		if p.isEmpty() { // as with the other attributes
+			p.Replace = append(p.Replace, path.Root("size"))
+			return
+		}
 		p.resizes = true // possibly: then the status changes, and must be unknown in the plan
 		return
 	}

@@ -61,6 +61,9 @@ func TestChangeOfAVolumeIsAppliedReplacesItOrIsRejected(t *testing.T) {
 		"another size of an empty claim": {
 			state: pending, plan: func(m *model) { m.Size = tf.QuantityOf("5Gi") }, replaces: "size",
 		},
+		"an unknown size of an empty claim": {
+			state: pending, plan: func(m *model) { m.Size.StringValue = types.StringUnknown() }, replaces: "size",
+		},
 		"another size before the status is known": {
 			state: func(m *model) { m.claimStatus = claimStatus{} },
 			plan:  func(m *model) { m.Size = tf.QuantityOf("20Gi") }, rejects: "size",
@@ -78,6 +81,9 @@ func TestChangeOfAVolumeIsAppliedReplacesItOrIsRejected(t *testing.T) {
 		},
 		"another class of an empty claim": {
 			state: pending, plan: func(m *model) { m.StorageClass = text("fixed") }, replaces: "storage_class",
+		},
+		"an unknown class of an empty claim": {
+			state: pending, plan: func(m *model) { m.StorageClass = types.StringUnknown() }, replaces: "storage_class",
 		},
 		"a class that is not known yet": {plan: func(m *model) { m.StorageClass = types.StringUnknown() }},
 		"another name": {

@@ -1,12 +1,14 @@
 package volume
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // claimManifests returns the attribute manifests with a text for the claim.
@@ -52,6 +54,35 @@ func TestUIDIsUnknownIfTheApplySetsIt(t *testing.T) {
 			p.setComputed()
 			if !p.Plan.UID.Equal(c.want) {
 				t.Errorf("uid is %s, want %s", p.Plan.UID, c.want)
+			}
+		})
+	}
+}
+
+// Terraform passes neither the state nor the private state of a tainted volume.
+func TestOnlyATaintedVolumeThatIsNotBoundIsReplacedWithAdoptExisting(t *testing.T) {
+	t.Parallel()
+	pendingClaim := strings.NewReplacer("volumeName: pv-1,", "", "Bound", "Pending").Replace(boundClaim)
+	for name, c := range map[string]struct {
+		claim, held string
+		replaced    bool
+	}{
+		"a tainted volume":               {pendingClaim, "kt_volume ml/data", true},
+		"a tainted volume that is bound": {boundClaim, "kt_volume ml/data", false},
+		"a claim in no state":            {pendingClaim, "", false},
+		"a claim of another resource":    {pendingClaim, "kt_volume ml/other", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data, _ := clusterOf(t, map[string]string{claimsPath + "/data": c.claim})
+			data.Run.Hold("u-1", c.held)
+			p := planner{planning: &planning{Data: data, Plan: boundVolume(), Creating: true,
+				Creation: func() *owned.Creation {
+					return &owned.Creation{Type: "kt_volume", ID: "ml/data", Adopt: true, HeldBy: data.Run.HeldBy}
+				}}}
+			p.findExisting(t.Context())
+			if replaced := p.replacedUID == "u-1"; replaced != c.replaced || (p.before == nil) != c.replaced {
+				t.Errorf("replaced %q, adopted %+v, diagnostics %q", p.replacedUID, p.before, messages(p.Diags))
 			}
 		})
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 const description = "Manages a PersistentVolumeClaim for the data of computes, like Kubetorch's `kt.Volume`.\n\n" +
-	"The provider never replaces the claim, because the data would be lost. A change of a field that Kubernetes does " +
-	"not allow to change is an error in the plan."
+	"The provider never replaces a claim that was bound, because the data would be lost. A change of a field that " +
+	"Kubernetes does not allow to change is then an error in the plan."
 
 func attributes() map[string]schema.Attribute {
 	return lifecycle.WithCommon(map[string]schema.Attribute{

@@ -98,8 +98,8 @@ func (c *Creation) skip() {
 	}
 }
 
-// holds reports whether the resource in state has an object.
-func (c *Creation) holds(live *unstructured.Unstructured) bool {
+// Holds reports whether the resource in state has an object, which is deleted before the creation.
+func (c *Creation) Holds(live *unstructured.Unstructured) bool {
 	return c.HeldBy != nil && c.HeldBy(live.GetUID()) == c.resource()
 }
 

@@ -68,7 +68,7 @@ func (m Memory) Preview(
 		// Terraform passes no state of a tainted resource, whose objects are deleted before the creation. The creation
 		// also waits for an object that is being deleted.
 		live, readErr := cluster.Store.Get(ctx, ref)
-		if readErr == nil && (creation.holds(live) || live.GetDeletionTimestamp() != nil) {
+		if readErr == nil && (creation.Holds(live) || live.GetDeletionTimestamp() != nil) {
 			err = nil
 		}
 	}

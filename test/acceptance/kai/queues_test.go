@@ -23,7 +23,7 @@ resource "kt_queue" %q {
 	kai = {
 		gpu    = { quota = %s, limit = -1, over_quota_weight = 1.5 }
 		cpu    = { quota = "64", limit = "100500m" }
-		memory = { quota = "64Gi", limit = -1 }
+		memory = { quota = "64Gi", limit = 0 }
 		%s
 	}
 }
@@ -66,7 +66,7 @@ func TestAccKAIQueueLifeCycle(t *testing.T) {
 				Check: resource.ComposeAggregateTestCheckFunc(
 					field(t, ns+"-team", "resources.gpu", `{"limit":-1,"overQuotaWeight":1.5,"quota":0.5}`),
 					field(t, ns+"-team", "resources.cpu", `{"limit":100500,"quota":64000}`),
-					field(t, ns+"-team", "resources.memory", `{"limit":-1,"quota":68719.476736}`),
+					field(t, ns+"-team", "resources.memory", `{"limit":0,"quota":68719.476736}`),
 					resource.TestCheckResourceAttr(team, "active", "true"),
 					resource.TestCheckResourceAttr(team, "id", ns+"/"+ns+"-team"),
 					resource.TestCheckNoResourceAttr(team, "pending_workloads"),

@@ -201,6 +201,31 @@ func TestAccVolumeGrowsToASizeThatIsUnknownInThePlan(t *testing.T) {
 	})
 }
 
+// An empty volume is replaced by one of another size, which an apply can do only if the plan contains it.
+func TestAccEmptyVolumeWithASizeThatIsUnknownInThePlanIsReplaced(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	class := cluster.StorageClass(t, ns,
+		"provisioner: kubernetes.io/host-path\nvolumeBindingMode: WaitForFirstConsumer")
+	sized := func(size string) string {
+		return cluster.Config(ns, fmt.Sprintf("resource \"terraform_data\" \"later\" {\n input = %q\n}\n", size)+
+			acctest.Volume(fmt.Sprintf("%s storage_class = %q\n size = terraform_data.later.output",
+				acctest.ReadWriteOnce, class)))
+	}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             noClaims(t, ns),
+		Steps: []resource.TestStep{
+			{Config: sized("1Gi")},
+			{
+				Config:            sized("2Gi"),
+				ConfigPlanChecks:  acctest.ExpectAction(acctest.DataVolume, plancheck.ResourceActionReplace),
+				ConfigStateChecks: []statecheck.StateCheck{volumeHas("size", "2Gi"), volumeHas("phase", "Pending")},
+			},
+		},
+	})
+}
+
 // Terraform imports by identity since 1.12, OpenTofu not yet. Therefore the test calls the provider directly.
 func TestAccVolumeIsImportedByIdentity(t *testing.T) {
 	t.Parallel()

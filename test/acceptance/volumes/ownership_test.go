@@ -127,3 +127,26 @@ func TestAccVolumeThatWasRemovedFromStateIsImportedOrAdopted(t *testing.T) {
 		},
 	})
 }
+
+// The failed creation left the claim, so it is not one that the volume adopts.
+func TestAccTaintedVolumeWithAdoptExistingIsCorrected(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	class := cluster.StorageClass(t, ns, "provisioner: kubernetes.io/host-path")
+	config := func(size, class string) string {
+		return cluster.Config(ns, acctest.Volume(fmt.Sprintf("%sadopt_existing = true\n size = %q\n "+
+			"storage_class = %q", acctest.ReadWriteOnce, size, class)))
+	}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy:             noClaims(t, ns),
+		Steps: []resource.TestStep{
+			{Config: config("1Gi", class+"s"), ExpectError: regexp.MustCompile(`does not\s+exist`)},
+			{
+				Config:            config("2Gi", class),
+				ConfigPlanChecks:  acctest.ExpectAction(acctest.DataVolume, plancheck.ResourceActionReplace),
+				ConfigStateChecks: []statecheck.StateCheck{volumeHas("size", "2Gi"), volumeHas("phase", "Bound")},
+			},
+		},
+	})
+}
