@@ -88,8 +88,9 @@ type Cause struct {
 	// for [ReasonOperatorDrops].
 	Fields []string
 
-	// Claimed reports that only events show the problem. Whoever may write events
-	// can write any text, so a caller confirms it before the wait ends.
+	// Claimed reports that only events show the problem, or a condition that may
+	// be outdated. Whoever may write events can write any text, so a caller
+	// confirms it before the wait ends.
 	Claimed bool
 	// Missing is the object whose absence is the cause. A caller that can read it
 	// may check that it is still missing before the wait ends.
