@@ -64,6 +64,7 @@ func TestOnlyUnrecoverableCausesArePermanent(t *testing.T) {
 		// Volumes: a provisioner retries, and reports if it is only throttled.
 		"claim-refused-once":         mayRecover,
 		"claim-refused":              volumeGrace,
+		"claim-waits-new-node":       recoverGrace,
 		"claim-throttled":            mayRecover,
 		"claim-slow":                 mayRecover,
 		"claim-class-missing":        volumeGrace,
