@@ -61,6 +61,7 @@ type Snapshot struct {
 type Verdict struct {
 	Ready     bool
 	Complete  bool   // whether it has run to its end; implies Ready
+	Succeeds  bool   // whether it can only complete, but has not yet; implies Ready
 	Suspended bool   // no pods are requested, and none are left
 	Message   string // one line of progress: "1 of 3 pods ready: 2 pulling an image"
 	Cause     *Cause // nil if ready, or progressing without a problem
