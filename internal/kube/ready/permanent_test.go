@@ -75,6 +75,11 @@ func TestOnlyUnrecoverableCausesArePermanent(t *testing.T) {
 		"mount-multi-attach-custom":  mayRecover,
 		"mount-multi-attach-forged":  mayRecover,
 		"mount-multi-attach-own":     volumeGrace,
+		// References: the kubelet tries again after 10 to 15 s.
+		"config-secret":   shortGrace,
+		"config-key":      volumeGrace,
+		"config-root":     volumeGrace,
+		"config-services": mayRecover,
 		// Events without a second fact.
 		"ray-invalid":        shortGrace,
 		"ray-invalid-update": mayRecover,
