@@ -17,8 +17,9 @@ import (
 //   - The missing object exists now. Its consumer (the kubelet, the ReplicaSet controller) backs off, and may take a
 //     while to read it again.
 //   - Only an event reports the missing object or a missing key of it, and the object has the key or cannot be read.
-//   - Only an event reports that pods are rejected, and the API server accepts them in a dry run. Without permission
-//     for it, the event counts: the pods have been missing for the grace period.
+//   - Only an event, or a condition that may be outdated, reports that pods are rejected, and the API server accepts
+//     them in a dry run. Without permission for it, the report counts: the pods have been missing for the grace period.
+//     The dry run also shows whether a ServiceAccount exists that cannot be read.
 //
 // Everything else is the status of an object, or is retried by a component that writes nothing but events: a volume
 // that is not provisioned or expanded must have failed twice, and its claim is still pending.
@@ -29,7 +30,8 @@ func refuted(ctx context.Context, c *kube.Cluster, workload kube.Ref, cause *rea
 		return cause.Claimed && !lacksKey(ctx, c, missing)
 	case missing != nil:
 		exists, err := c.API.Exists(ctx, refOf(missing))
-		return exists || cause.Claimed && err != nil
+		return exists || cause.Claimed && err != nil &&
+			(missing.Kind != "ServiceAccount" || accepts(ctx, c, workload))
 	default:
 		return cause.Claimed && accepts(ctx, c, workload)
 	}

@@ -1,13 +1,17 @@
 package observe
 
 import (
+	"context"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -33,7 +37,7 @@ func namespaced(t *testing.T, create func() (int, any)) *kube.Cluster {
 		case strings.HasSuffix(path, "/configmaps/present"):
 			return http.StatusOK, corev1.ConfigMap{TypeMeta: meta("ConfigMap", "v1"), ObjectMeta: name,
 				BinaryData: map[string][]byte{"k": []byte("v")}}
-		case strings.HasSuffix(path, "/secrets/denied"):
+		case strings.HasSuffix(path, "/denied"):
 			return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
 		case strings.Contains(path, "/pods/"):
 			if request.URL.Query().Get("dryRun") != metav1.DryRunAll || verb == "get" {
@@ -80,6 +84,8 @@ func TestEventEndsAWaitOnlyIfASecondFactConfirmsIt(t *testing.T) {
 		"an event of a key of a ConfigMap":    {event("ConfigMap", "present", "k"), nil, true},
 		"an event of a key without access":    {event("Secret", "denied", "k"), nil, true},
 		"an event of a key of no Secret yet":  {event("Secret", "absent", "k"), nil, false},
+		"a ServiceAccount without access":     {event("ServiceAccount", "denied", ""), rejected, false},
+		"a ServiceAccount that exists now":    {event("ServiceAccount", "denied", ""), accepted, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -90,4 +96,47 @@ func TestEventEndsAWaitOnlyIfASecondFactConfirmsIt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The ReplicaSet controller keeps the message of its first failure, and tries again later and later.
+func TestQuotaThatHasRoomAgainDoesNotEndAWait(t *testing.T) {
+	t.Parallel()
+	for name, accepted := range map[string]bool{"the quota has room again": true, "a shortage": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var dryRuns atomic.Int32
+			cluster := clusterOf(t, kubetest.API{Answer: func(verb, path string, request *http.Request) (int, any) {
+				if code, body, ok := kubetest.GetsOnly(verb, path, request); ok {
+					return code, body
+				}
+				switch {
+				case strings.Contains(path, "/pods/") && dryRuns.Add(1) > 0 && accepted:
+					return http.StatusCreated, kubetest.RunningPod("trainer-dry-run")
+				case path == kubetest.TrainerPath && dryRuns.Load() > 1: // the next attempt of the controller
+					return http.StatusOK, kubetest.Deployment("2", 1).Object
+				case path == kubetest.TrainerPath:
+					return http.StatusOK, refusedByQuota().Object
+				}
+				return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+			}})
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			_, err := waitReady(ctx, cluster, trainer(), nil)
+			if (err == nil) != accepted || !accepted && !IsPermanent(err) {
+				t.Errorf("the wait ends with %v", err)
+			}
+		})
+	}
+}
+
+// refusedByQuota returns a Deployment with the failure of its ReplicaSet.
+func refusedByQuota() *unstructured.Unstructured {
+	u := kubetest.Deployment("1", 0)
+	u.Object["spec"] = map[string]any{"template": map[string]any{"spec": map[string]any{
+		"containers": []any{map[string]any{"name": "c", "image": "i"}}}}}
+	u.Object["status"] = map[string]any{"observedGeneration": int64(1), "conditions": []any{map[string]any{
+		"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": `pods "trainer-1-a" is ` +
+			"forbidden: exceeded quota: team, requested: pods=1, used: pods=1, limited: pods=1",
+	}}}
+	return u
 }

@@ -78,8 +78,11 @@ func waitFor(
 		return verdict, notReady(ctx, c, ref, verdict, context.Cause(ctx))
 	case kube.IsServerFailure(err):
 		return verdict, &UnobservedError{Ref: ref, Last: verdict, Err: err}
+	// It was deleted by its time to live, or by the history limit of a CronJob.
+	case kube.IsNotFound(err) && verdict.Succeeds:
+		verdict.Complete = true
+		return verdict, nil
 	case kube.IsNotFound(err) && kind.WorkloadOf(ref.Kind.GroupKind()).Ends && isTerminal(verdict):
-		// It was deleted by its time to live, or by the history limit of a CronJob.
 		return verdict, notReady(ctx, c, ref, verdict, nil)
 	case err != nil:
 		return verdict, err

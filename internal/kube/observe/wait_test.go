@@ -217,18 +217,21 @@ func TestInterruptedWaitReportsTheLastObservation(t *testing.T) {
 }
 
 // A failed Job may be deleted within the grace period of its cause, and be there for a while with a deletionTimestamp.
-func TestFailureOfADeletedJobIsReported(t *testing.T) {
+// A Job that has met its criteria of success may be deleted before it is observed as complete.
+func TestResultOfADeletedJobIsReported(t *testing.T) {
 	t.Parallel()
 	failed := ready.Verdict{Cause: &ready.Cause{Reason: ready.ReasonFailed, Terminal: true, Grace: time.Hour}}
 	running := ready.Verdict{Cause: &ready.Cause{Reason: ready.ReasonQueued}}
 	job := kube.Ref{Kind: kind.Job(), Namespace: "ml", Name: "trainer"}
+	const met = "SuccessCriteriaMet"
 	for name, test := range map[string]struct {
-		of     kube.Ref
-		before ready.Verdict
-		want   bool // the cause instead of the missing object
+		of        kube.Ref
+		before    ready.Verdict
+		condition string // before it is gone
+		want      bool   // the cause instead of the missing object
 	}{
-		"a Job that failed": {job, failed, true}, "a Job that runs": {job, running, false},
-		"a Deployment": {trainer(), failed, false},
+		"a Job that failed": {job, failed, "Failed", true}, "a Job that runs": {job, running, "", false},
+		"a Deployment": {trainer(), failed, "Failed", false}, "a Job that succeeds": {job, running, met, false},
 	} {
 		cluster := clusterOf(t, kubetest.API{Answer: func(string, string, *http.Request) (int, any) {
 			return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
@@ -242,27 +245,28 @@ func TestFailureOfADeletedJobIsReported(t *testing.T) {
 			case checks == 1:
 				return test.before, concerned, nil
 			case checks == 2:
-				return ready.Assess(ready.Snapshot{Workload: deleting(test.of, test.before)}), concerned, nil
+				return ready.Assess(ready.Snapshot{Workload: deleting(test.of, test.condition)}), concerned, nil
 			}
 			return ready.Verdict{}, nil, &kube.Error{Class: kube.NotFound, Err: errors.New("not found")}
 		}
 		never := func(ready.Verdict) bool { return false }
-		_, err := waitFor(t.Context(), cluster, test.of, func(kube.Ref) bool { return false }, never, observe)
+		verdict, err := waitFor(t.Context(), cluster, test.of, func(kube.Ref) bool { return false }, never, observe)
+		if test.condition == met && verdict.Complete && err == nil {
+			continue
+		}
 		failure, reported := errors.AsType[*NotReadyError](err)
-		if reported != test.want || !IsPermanent(err) ||
+		if test.condition == met || reported != test.want || !IsPermanent(err) ||
 			reported && failure.Verdict.Cause.Reason != ready.ReasonFailed {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// deleting returns a workload that is being deleted after a verdict.
-func deleting(ref kube.Ref, before ready.Verdict) *unstructured.Unstructured {
+// deleting returns a workload that is being deleted, with a condition.
+func deleting(ref kube.Ref, condition string) *unstructured.Unstructured {
 	u := ref.Kind.Named(ref.Namespace, ref.Name)
 	u.SetDeletionTimestamp(&metav1.Time{Time: time.Now()})
-	if before.Cause.Reason == ready.ReasonFailed {
-		u.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Failed", "status": "True"}}}
-	}
+	u.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": condition, "status": "True"}}}
 	return u
 }
 

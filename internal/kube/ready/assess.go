@@ -61,6 +61,7 @@ type Snapshot struct {
 type Verdict struct {
 	Ready     bool
 	Complete  bool   // whether it has run to its end; implies Ready
+	Succeeds  bool   // whether it can only complete, but has not yet; implies Ready
 	Suspended bool   // no pods are requested, and none are left
 	Message   string // one line of progress: "1 of 3 pods ready: 2 pulling an image"
 	Cause     *Cause // nil if ready, or progressing without a problem
@@ -88,8 +89,9 @@ type Cause struct {
 	// for [ReasonOperatorDrops].
 	Fields []string
 
-	// Claimed reports that only events show the problem. Whoever may write events
-	// can write any text, so a caller confirms it before the wait ends.
+	// Claimed reports that only events show the problem, or a condition that may
+	// be outdated. Whoever may write events can write any text, so a caller
+	// confirms it before the wait ends.
 	Claimed bool
 	// Missing is the object whose absence is the cause. A caller that can read it
 	// may check that it is still missing before the wait ends.

@@ -61,7 +61,7 @@ func golden(f fixture, v Verdict) string {
 	}
 	fmt.Fprintf(&b, "cause: %s, %s\nkey: %s\n", c.Reason, end, c.Key())
 	if c.Claimed {
-		b.WriteString("claimed: only by an event\n")
+		b.WriteString("claimed: by an event, or a condition that may be outdated\n")
 	}
 	if c.Missing != nil {
 		fmt.Fprintf(&b, "missing: %+v\n", *c.Missing)

@@ -89,10 +89,10 @@ func (d containerDiagnosis) configCause(message string) *Cause {
 		hint = "Set the ID of a user other than root in " + FieldSecurity + ", or use an image that sets one."
 	}
 	c := d.fault(ReasonConfigError, cannot+clip(message), hint)
-	if strings.Contains(message, "timed out waiting for the condition") {
-		return c // the kubelet has not read the object yet
+	if mentions(message, "timed out waiting for the condition", "have not yet been read") {
+		return c // the kubelet has not read the object, or the Services, yet
 	}
-	return c.terminal(shortGrace)
+	return c.terminal(volumeGrace) // the kubelet tries again after 10 to 15 s
 }
 
 const cannotMount = "A volume cannot be mounted: "
@@ -159,6 +159,9 @@ func (d podDiagnosis) missing(reason, cannot string, ref *Ref) *Cause {
 		c.Command = Kubectl(ref.Namespace, "get", resource, ref.Name, "-o", "yaml")
 	case ref.Name != "":
 		c.Command = Kubectl(ref.Namespace, "get", kind.Guess(corev1.SchemeGroupVersion.WithKind(ref.Kind)).Resource)
+	}
+	if ref.Key != "" {
+		return c.terminal(volumeGrace) // if it is added, the kubelet finds it after 10 to 15 s
 	}
 	return c.terminal(shortGrace)
 }

@@ -21,8 +21,8 @@ func checkVerdict(t *testing.T, v Verdict) {
 		t.Error("no message")
 	case v.Ready && v.Suspended:
 		t.Error("both ready and suspended")
-	case v.Complete && !v.Ready:
-		t.Error("complete, but not ready")
+	case (v.Complete || v.Succeeds) && !v.Ready:
+		t.Error("complete or about to be, but not ready")
 	case v.Ready && c != nil:
 		t.Errorf("ready, but blocked by %s", c.Reason)
 	}

@@ -100,7 +100,8 @@ func (s Snapshot) ended() (Verdict, bool) {
 	case reported.firstTrue("Complete", "Completed", "Succeeded").isTrue():
 		return completed("complete"), true
 	case reported.firstTrue("SuccessCriteriaMet").isTrue(): // Complete follows when the last pods have ended (KEP-3998)
-		return isReady("the criteria of success are met, the last pods are terminating"), true
+		return Verdict{Ready: true, Succeeds: true,
+			Message: "the criteria of success are met, the last pods are terminating"}, true
 	case failed.isTrue():
 		return s.failedRun(failed), true
 	}

@@ -64,6 +64,7 @@ func TestOnlyUnrecoverableCausesArePermanent(t *testing.T) {
 		// Volumes: a provisioner retries, and reports if it is only throttled.
 		"claim-refused-once":         mayRecover,
 		"claim-refused":              volumeGrace,
+		"claim-waits-new-node":       recoverGrace,
 		"claim-throttled":            mayRecover,
 		"claim-slow":                 mayRecover,
 		"claim-class-missing":        volumeGrace,
@@ -74,6 +75,11 @@ func TestOnlyUnrecoverableCausesArePermanent(t *testing.T) {
 		"mount-multi-attach-custom":  mayRecover,
 		"mount-multi-attach-forged":  mayRecover,
 		"mount-multi-attach-own":     volumeGrace,
+		// References: the kubelet tries again after 10 to 15 s.
+		"config-secret":   shortGrace,
+		"config-key":      volumeGrace,
+		"config-root":     volumeGrace,
+		"config-services": mayRecover,
 		// Events without a second fact.
 		"ray-invalid":        shortGrace,
 		"ray-invalid-update": mayRecover,

@@ -28,16 +28,17 @@ func rayJobEnded(workload map[string]any) bool {
 	return slices.Contains([]string{"Complete", "Failed", "ValidationFailed"}, status)
 }
 
-// rayJob is ready while its job runs, and once it is complete. The status has no conditions.
+// rayJob is ready while its job runs, and once it has succeeded. The status has no conditions. KubeRay reports a job
+// that was stopped as complete (ray-operator/controllers/ray/rayjob_controller.go).
 func rayJob(s Snapshot, r *rayJobFields) Verdict {
 	st, cluster := r.Status, r.Status.RayClusterStatus
-	switch st.JobDeploymentStatus {
-	case "Complete":
-		return completed("complete")
-	case "Failed", "ValidationFailed":
-		return s.failedRun(condition{Reason: st.Reason, Message: st.Message})
-	}
 	switch {
+	case st.JobDeploymentStatus == "Complete" && slices.Contains([]string{"STOPPED", "FAILED"}, st.JobStatus):
+		return s.failedRun(condition{Reason: st.JobStatus, Message: st.Message})
+	case st.JobDeploymentStatus == "Complete":
+		return completed("complete")
+	case st.JobDeploymentStatus == "Failed", st.JobDeploymentStatus == "ValidationFailed":
+		return s.failedRun(condition{Reason: st.Reason, Message: st.Message})
 	case IsSuspended(s.Workload):
 		if st.JobDeploymentStatus == "Suspended" {
 			return s.suspended(0)

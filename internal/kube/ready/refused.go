@@ -20,7 +20,7 @@ import (
 // refusedCause explains pods, or a ReplicaSet, whose creation the API server
 // rejects: by quota, by admission, or because of a missing service account.
 func (s *diagnosis) refusedCause(d *appsv1.Deployment, rev revision) *Cause {
-	message, claimed := s.refusal(d, rev)
+	message, ofPods := s.refusal(d, rev)
 	if message == "" {
 		return nil
 	}
@@ -31,7 +31,7 @@ func (s *diagnosis) refusedCause(d *appsv1.Deployment, rev revision) *Cause {
 		events = filter(s.events, func(e *corev1.Event) bool { return e.Reason == failedCreate })
 	}
 	c := causeIn(gvk, s.namespace, name, events)
-	c.Claimed = claimed
+	c.Claimed = ofPods
 	return s.refused(c, message)
 }
 
@@ -83,18 +83,18 @@ func (s *diagnosis) creationRefused() *Cause {
 			return nil
 		}
 	}
-	c := s.refusedBy(e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Message)
-	c.Claimed = true
-	return c
+	return s.refusedBy(e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Message)
 }
 
-// refusedBy explains a rejection of an object in the namespace.
+// refusedBy explains a rejection of an object in the namespace, by an event or a condition.
 func (s *diagnosis) refusedBy(about, name, message string) *Cause {
 	gvk := schema.GroupVersionKind{Kind: about}
 	if about == s.Workload.GetKind() {
 		gvk = s.Workload.GroupVersionKind()
 	}
-	return s.refused(causeIn(gvk, s.namespace, name, s.events.about(about, name)), message)
+	c := causeIn(gvk, s.namespace, name, s.events.about(about, name))
+	c.Claimed = true
+	return s.refused(c, message)
 }
 
 // lastApplied returns the time of the last apply of the object, or zero if
@@ -110,13 +110,14 @@ func lastApplied(u *unstructured.Unstructured) time.Time {
 	return last
 }
 
-// refusal returns the message of the API server, or "" if nothing was rejected, and whether only an event reports it.
-func (s *diagnosis) refusal(d *appsv1.Deployment, rev revision) (message string, claimed bool) {
+// refusal returns the message of the API server, or "" if nothing was rejected, and whether it is about pods. The
+// ReplicaSet controller keeps the message of its first attempt, and tries again after up to 16 minutes.
+func (s *diagnosis) refusal(d *appsv1.Deployment, rev revision) (message string, ofPods bool) {
 	if c := conditionsOf(s.Workload).of("Progressing"); c.Reason == "ReplicaSetCreateError" {
 		return c.Message, false
 	}
 	if rev.object != nil {
-		return replicaFailure(rev.object), false
+		return replicaFailure(rev.object), true
 	}
 	if d.Status.ObservedGeneration < d.Generation {
 		return "", false
@@ -125,7 +126,7 @@ func (s *diagnosis) refusal(d *appsv1.Deployment, rev revision) (message string,
 		if ofOtherReplicaSet(d.Name, rev.replicaSet, c.Message) {
 			return "", false
 		}
-		return c.Message, false
+		return c.Message, true
 	}
 	if len(s.pods) == 0 {
 		if e := s.events.about("ReplicaSet", rev.replicaSet).latest(failedCreate); e != nil {

@@ -114,16 +114,18 @@ func statefulSet(s Snapshot, set *appsv1.StatefulSet) Verdict {
 	if int(st.Replicas) == desired && available >= desired && int(st.UpdatedReplicas) >= updated {
 		return isReady("%d of %d pods ready", available, desired)
 	}
-	return s.diagnose(run{desired: desired, alike: true, pods: s.updatedPods(st.UpdateRevision, first),
+	replaced := updated > 0 && set.Spec.PodManagementPolicy == appsv1.ParallelPodManagement
+	return s.diagnose(run{desired: desired, alike: true, pods: s.updatedPods(st.UpdateRevision, first, replaced),
 		remark: s.counted(available, desired)})
 }
 
 // updatedPods returns the pods of a StatefulSet that have its template, or that
 // are not updated yet (with a lower ordinal than first). If no pod has the
-// template, the older pods block the update and are returned.
-func (s Snapshot) updatedPods(revision string, first int) []*corev1.Pod {
+// template, the older pods block the update and are returned, unless they are
+// replaced also before they are ready.
+func (s Snapshot) updatedPods(revision string, first int, replaced bool) []*corev1.Pod {
 	current := func(p *corev1.Pod) bool { return p.Labels[appsv1.StatefulSetRevisionLabel] == revision }
-	if !slices.ContainsFunc(s.Pods, current) {
+	if !replaced && !slices.ContainsFunc(s.Pods, current) {
 		return s.Pods
 	}
 	return filter(s.Pods, func(p *corev1.Pod) bool {

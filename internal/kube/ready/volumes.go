@@ -103,6 +103,11 @@ func (c *Cause) unlessRetried(log eventLog) *Cause {
 	case failures < 2:
 		c.Summary = andThen(c.Summary, "It is retried.")
 		return c
+	case mentions(last.Message, "csinode"):
+		// The topology of a node is unknown until its driver has registered (external-provisioner, topology.go).
+		c.Summary = andThen(c.Summary, "The driver of a new node may still be starting.")
+		c.Hint = "Check that the driver of the volume runs on the node."
+		return c.terminal(recoverGrace)
 	}
 	return c.terminal(volumeGrace)
 }
