@@ -122,9 +122,11 @@ func TestTolerationsOfAQueueAreNotDrift(t *testing.T) {
 			shared: true,
 		},
 		"a changed one of ours": {
-			live:   `spec: {tolerations: [{key: b}, {key: q}], groups: [{name: g, tolerations: [{key: a}]}], args: [x]}`,
-			doc:    `spec: {tolerations: [{key: b}], groups: [{name: g, tolerations: [{key: a}]}], args: [x]}`,
-			merged: `spec: {tolerations: [{key: a}, {key: q}], groups: [{name: g, tolerations: [{key: a}]}], args: [x]}`,
+			live: `spec: {tolerations: [{key: b}, {key: q}], groups: [{name: g, tolerations: [{key: a}]}], ` +
+				`args: [x]}`,
+			doc: `spec: {tolerations: [{key: b}], groups: [{name: g, tolerations: [{key: a}]}], args: [x]}`,
+			merged: `spec: {tolerations: [{key: a}, {key: q}], groups: [{name: g, tolerations: [{key: a}]}], ` +
+				`args: [x]}`,
 			shared: true,
 		},
 		"a removed one of ours": {
@@ -134,15 +136,19 @@ func TestTolerationsOfAQueueAreNotDrift(t *testing.T) {
 			shared: true,
 		},
 		"changed in the configuration": {
-			live:   `spec: {tolerations: [{key: a}, {key: q}], groups: [{name: g, tolerations: [{key: a}]}], args: [x]}`,
+			live: `spec: {tolerations: [{key: a}, {key: q}], groups: [{name: g, tolerations: [{key: a}]}], ` +
+				`args: [x]}`,
 			next:   `spec: {tolerations: [{key: b}], groups: [{name: g, tolerations: []}], args: [x]}`,
 			merged: `spec: {tolerations: [{key: b}, {key: q}], groups: [{name: g, tolerations: []}], args: [x]}`,
 			shared: true,
 		},
 		"added to the configuration": {
-			live:   `spec: {tolerations: [{key: a}, {key: q}], groups: [{name: g, tolerations: [{key: a}]}], args: [x]}`,
-			next:   `spec: {tolerations: [{key: a}, {key: q}], groups: [{name: g, tolerations: [{key: a}]}], args: [x]}`,
-			merged: `spec: {tolerations: [{key: a}, {key: q}], groups: [{name: g, tolerations: [{key: a}]}], args: [x]}`,
+			live: `spec: {tolerations: [{key: a}, {key: q}], groups: [{name: g, tolerations: [{key: a}]}], ` +
+				`args: [x]}`,
+			next: `spec: {tolerations: [{key: a}, {key: q}], groups: [{name: g, tolerations: [{key: a}]}], ` +
+				`args: [x]}`,
+			merged: `spec: {tolerations: [{key: a}, {key: q}], groups: [{name: g, tolerations: [{key: a}]}], ` +
+				`args: [x]}`,
 			shared: true,
 		},
 		"another list": {

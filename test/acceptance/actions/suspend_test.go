@@ -51,7 +51,8 @@ func TestAccActionSuspendShowsAsDriftUntilResume(t *testing.T) {
 		"Deployment "+ns+"/trainer is not suspended.")
 }
 
-// The metric of the autoscaler does not exist, so it changes nothing while the test runs. The state knows the suspension by a refresh.
+// The metric of the autoscaler does not exist, so it changes nothing while the test runs. A refresh writes the
+// suspension to the state.
 func TestAccActionResumeOfAnAutoscaledComputeIsNoDrift(t *testing.T) {
 	t.Parallel()
 	cli := newCLI(t)
