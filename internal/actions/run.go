@@ -36,8 +36,9 @@ func runCommand() action.Action {
 		"job": tf.OptionalObject("Runs the command in a new pod instead of the running ones, with a Job that is "+
 			"created from the pod template of the compute. The pod has the image, the environment, the volumes, "+
 			"the resources and the placement of the compute, including its GPUs and its queue. It has none of "+
-			"its ports, probes and sidecars, and does not run its startup script. The Job is deleted at the end. "+
-			"Conflicts with `pods` and `parallelism`. Use `{}` for the defaults.", tf.Attributes{
+			"its ports, probes and sidecars, and does not run its startup script. Its init containers run before "+
+			"the command. The Job is deleted at the end. Conflicts with `pods` and `parallelism`. Use `{}` for the "+
+			"defaults.", tf.Attributes{
 			"env_vars": tf.OptionalTextMap("Environment variables, in addition to those of the container.",
 				tf.NoNulls(), mapvalidator.KeysAre(tf.EnvVarName())),
 			"working_dir": tf.OptionalText("Working directory. Must be an absolute path. Defaults to that of the "+

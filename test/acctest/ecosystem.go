@@ -165,7 +165,8 @@ func (c controller) run(kubeconfig string, dirs map[string][]string) (stop func(
 
 // Queue creates a Kueue queue in a namespace until the test ends, with a quota of
 // GPUs and any CPU and memory. It returns the name of the LocalQueue. The
-// ClusterQueue and its flavor have the name of the namespace.
+// ClusterQueue and its flavor have the name of the namespace. Kueue adds the
+// toleration of the flavor to the pods.
 func (c *Cluster) Queue(t *testing.T, namespace string, gpus int) string {
 	t.Helper()
 	const local = "team"
@@ -173,6 +174,7 @@ func (c *Cluster) Queue(t *testing.T, namespace string, gpus int) string {
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ResourceFlavor
 metadata: {name: %[1]s}
+spec: {tolerations: [{key: spot, operator: Exists}]}
 ---
 %[3]s
 ---

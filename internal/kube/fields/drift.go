@@ -25,8 +25,8 @@ type Applied struct {
 	// the value that was sent. Otherwise, a zero or empty value may be absent from the live object although it was not
 	// removed.
 	Recorded bool
-	// Shared is true if others may add to our atomic maps, such as node selectors. A queue does this when it admits a
-	// workload.
+	// Shared is true if others may add to our atomic maps, such as node selectors, and append tolerations. A queue does
+	// this when it admits a workload.
 	Shared bool
 }
 
@@ -53,7 +53,7 @@ type Change struct {
 
 // Admit compares what was sent with the server's response, and returns the record to keep. The second result lists
 // the fields whose value differs from the one sent. It does not count fields that the server omits because they are
-// zero or empty, or replaces by a default.
+// zero or empty, or replaces by a default, and no additions to maps and tolerations.
 func Admit(sent map[string]any, response *unstructured.Unstructured, set *fieldpath.Set) (Applied, []string) {
 	applied := Applied{Object: sent, Set: set, Admitted: map[string]any{}, Recorded: true}
 	var rewritten []string

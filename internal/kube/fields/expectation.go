@@ -59,10 +59,11 @@ type location struct {
 	parent   string // that of the field that contains it
 	quantity bool   // a Kubernetes quantity, which has several notations
 	shared   bool   // others may add to maps
+	queued   bool   // a queue may append tolerations
 }
 
 func locationOf(path fieldpath.Path, shared bool) location {
-	p := location{shared: shared}
+	p := location{shared: shared, queued: shared}
 	for _, pe := range path {
 		if pe.FieldName != nil {
 			p = p.at(*pe.FieldName)
@@ -72,7 +73,17 @@ func locationOf(path fieldpath.Path, shared bool) location {
 }
 
 func (p location) at(key string) location {
-	return location{field: key, parent: p.field, quantity: isQuantity(p.parent, p.field, key), shared: p.shared}
+	p.field, p.parent, p.quantity = key, p.field, isQuantity(p.parent, p.field, key)
+	return p
+}
+
+// added returns what a queue has appended to a list with n items of ours: the tolerations of the nodes to which it has
+// admitted the workload.
+func (p location) added(n int, list []any) []any {
+	if !p.queued || p.field != "tolerations" || len(list) < n {
+		return nil
+	}
+	return list[n:]
 }
 
 // isQuantity reports whether a field of a type of Kubernetes is a quantity. A custom kind can have others with its
@@ -119,11 +130,11 @@ func (e expectation) matchedBy(now any, at location) bool {
 // itemsMatchedBy is matchedBy for a list of n items.
 func (e expectation) itemsMatchedBy(n int, now any, at location) bool {
 	is, ok := now.([]any)
-	if !ok || len(is) != n {
+	if !ok || len(is)-len(at.added(n, is)) != n {
 		return false
 	}
 	at.shared = true
-	for i := range is {
+	for i := range n {
 		if !e.item(i).matchedBy(is[i], at) {
 			return false
 		}
@@ -179,6 +190,7 @@ func (e expectation) inSentForm(now any, at location) any {
 		if !ok {
 			return now
 		}
+		is = is[:len(is)-len(at.added(len(was), is))]
 		at.shared = true
 		out := make([]any, len(is))
 		for i, j := range pair(is, was) {

@@ -1,6 +1,7 @@
 package fields
 
 import (
+	stdcmp "cmp"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -95,6 +96,92 @@ func TestAdditionsInsideOurListsAreNotDrift(t *testing.T) {
 			}
 			if diff := cmp.Diff(withFloats(fromYAML(t, c.doc)), withFloats(doc)); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A queue appends the tolerations of its nodes to ours when it admits a workload, also inside lists such as worker
+// groups.
+func TestTolerationsOfAQueueAreNotDrift(t *testing.T) {
+	t.Parallel()
+	const sent = `spec: {tolerations: [{key: a}], groups: [{name: g, tolerations: [{key: a}]}], args: [x]}`
+	set := fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "tolerations"), fieldpath.MakePathOrDie("spec", "groups"),
+		fieldpath.MakePathOrDie("spec", "args"))
+	for name, c := range map[string]struct {
+		live, doc string // doc is sent if empty
+		next      string // sent if empty
+		merged    string
+		shared    bool
+	}{
+		"after the admission": {
+			live: `spec: {tolerations: [{key: a}, {key: q}], groups: [{name: g, tolerations: [{key: a}, {key: q}]}], ` +
+				`args: [x]}`,
+			merged: `spec: {tolerations: [{key: a}, {key: q}], groups: [{name: g, tolerations: [{key: a}, ` +
+				`{key: q}]}], args: [x]}`,
+			shared: true,
+		},
+		"a changed one of ours": {
+			live: `spec: {tolerations: [{key: b}, {key: q}], groups: [{name: g, tolerations: [{key: a}]}], ` +
+				`args: [x]}`,
+			doc: `spec: {tolerations: [{key: b}], groups: [{name: g, tolerations: [{key: a}]}], args: [x]}`,
+			merged: `spec: {tolerations: [{key: a}, {key: q}], groups: [{name: g, tolerations: [{key: a}]}], ` +
+				`args: [x]}`,
+			shared: true,
+		},
+		"a removed one of ours": {
+			live:   `spec: {tolerations: [], groups: [{name: g, tolerations: [{key: a}]}], args: [x]}`,
+			doc:    `spec: {tolerations: [], groups: [{name: g, tolerations: [{key: a}]}], args: [x]}`,
+			merged: sent,
+			shared: true,
+		},
+		"changed in the configuration": {
+			live: `spec: {tolerations: [{key: a}, {key: q}], groups: [{name: g, tolerations: [{key: a}]}], ` +
+				`args: [x]}`,
+			next:   `spec: {tolerations: [{key: b}], groups: [{name: g, tolerations: []}], args: [x]}`,
+			merged: `spec: {tolerations: [{key: b}, {key: q}], groups: [{name: g, tolerations: []}], args: [x]}`,
+			shared: true,
+		},
+		"added to the configuration": {
+			live: `spec: {tolerations: [{key: a}, {key: q}], groups: [{name: g, tolerations: [{key: a}]}], ` +
+				`args: [x]}`,
+			next: `spec: {tolerations: [{key: a}, {key: q}], groups: [{name: g, tolerations: [{key: a}]}], ` +
+				`args: [x]}`,
+			merged: `spec: {tolerations: [{key: a}, {key: q}], groups: [{name: g, tolerations: [{key: a}]}], ` +
+				`args: [x]}`,
+			shared: true,
+		},
+		"another list": {
+			live:   `spec: {tolerations: [{key: a}], groups: [{name: g, tolerations: [{key: a}]}], args: [x, y]}`,
+			doc:    `spec: {tolerations: [{key: a}], groups: [{name: g, tolerations: [{key: a}]}], args: [x, y]}`,
+			merged: sent,
+			shared: true,
+		},
+		"without a queue": {
+			live: `spec: {tolerations: [{key: a}, {key: q}], groups: [{name: g, tolerations: [{key: a}, {key: q}]}], ` +
+				`args: [x]}`,
+			doc: `spec: {tolerations: [{key: a}, {key: q}], groups: [{name: g, tolerations: [{key: a}, {key: q}]}], ` +
+				`args: [x]}`,
+			merged: sent,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			applied := Applied{Object: fromYAML(t, sent), Set: set, Shared: c.shared}
+			live := &unstructured.Unstructured{Object: fromYAML(t, c.live)}
+			doc, changes := applied.Drift(live, "us")
+			if diff := cmp.Diff(fromYAML(t, stdcmp.Or(c.doc, sent)), doc); diff != "" {
+				t.Error(diff)
+			}
+			if (len(changes) > 0) != (c.doc != "") {
+				t.Errorf("changes: %v", changes)
+			}
+			if _, rewritten := Admit(applied.Object, live, set); (len(rewritten) > 0) != (c.shared && c.doc != "") {
+				t.Errorf("rewritten by the server: %v", rewritten)
+			}
+			merged := applied.MergeForeign(fromYAML(t, stdcmp.Or(c.next, sent)), live)
+			if diff := cmp.Diff(fromYAML(t, c.merged), merged); diff != "" {
+				t.Errorf("merged:\n%s", diff)
 			}
 		})
 	}

@@ -57,6 +57,12 @@ func merge(next, was, now any, at location) any {
 				wanted[i] = merge(wanted[i], before[j], is[theirs[j]], at)
 			}
 		}
+		for _, item := range at.added(len(before), is) {
+			if !slices.ContainsFunc(wanted, func(ours any) bool { return equal(ours, item) }) {
+				wanted = append(wanted, runtime.DeepCopyJSONValue(item))
+			}
+		}
+		return wanted
 	}
 	return next
 }

@@ -54,8 +54,8 @@ func (e *UnknownContainerError) Error() string {
 
 // Render returns the Job. Its pod has the volumes, the environment,
 // the resources and the placement of a pod of the compute. It does not have its labels, so that neither Services nor
-// controllers select it. Other containers would keep it running, so only the init containers remain. The error is an
-// *UnknownContainerError.
+// controllers select it. Of the other containers, only the init containers that end before the command starts remain.
+// The error is an *UnknownContainerError.
 func Render(c Command) (*unstructured.Unstructured, error) {
 	template := c.Template.DeepCopy()
 	main, err := containerOf(template, c.Container)
@@ -67,6 +67,7 @@ func Render(c Command) (*unstructured.Unstructured, error) {
 	template.ObjectMeta = metav1.ObjectMeta{Labels: queue, Annotations: template.Annotations}
 	spec := &template.Spec
 	spec.Containers = []corev1.Container{*main}
+	spec.InitContainers = slices.DeleteFunc(spec.InitContainers, kind.IsSidecar)
 	spec.EphemeralContainers = nil
 	spec.RestartPolicy = corev1.RestartPolicyNever
 	spec.NodeName, spec.Hostname, spec.Subdomain = "", "", ""

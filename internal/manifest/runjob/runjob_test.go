@@ -34,7 +34,9 @@ spec:
   priority: 1000
   nodeSelector: {zone: a}
   topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]
-  initContainers: [{name: fetch, image: "fetch:1"}]
+  initContainers:
+  - {name: proxy, image: "proxy:1", restartPolicy: Always}
+  - {name: fetch, image: "fetch:1"}
   containers:
   - name: sidecar
     image: sidecar:1

@@ -107,8 +107,8 @@ func (p *planner) configured() *model {
 }
 
 // preserveReplicas returns the rendered objects with the prior numbers of pods if replicas is ignored, unless an
-// autoscaler sets them: a compute can get one after the number was applied. A workload that was deleted gets the number
-// in state, which the plan shows.
+// autoscaler sets them: a compute can get one after the number was applied. A workload that was deleted, or
+// had no number, gets the one that the plan shows.
 func (p *planner) preserveReplicas(rendered, prior owned.Objects) owned.Objects {
 	workload, before := workloadIn(rendered), workloadIn(prior)
 	if p.unignored == nil || p.unignored.config.Replicas.Equal(p.Config.Replicas) || workload == nil ||
@@ -118,15 +118,17 @@ func (p *planner) preserveReplicas(rendered, prior owned.Objects) owned.Objects 
 	workload = workload.DeepCopy()
 	was, is := p.State.Suspend.ValueBool(), p.Plan.Suspend.ValueBool()
 	number := kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Scale
-	switch {
-	case before != nil:
+	had := false
+	if before != nil {
 		resumed := int64(0)
 		if was && !is {
 			resumed = p.Plan.Replicas.ValueInt64()
 		}
 		manifest.PreserveReplicas(workload, before, was || is, resumed, decodeFieldPath(p.Plan.PodTemplatePath)...)
-	case len(number) > 0 && !is && p.Config.Manifest.IsNull() && !p.Config.Replicas.IsNull():
-		kind.SetAt(workload.Object, number, p.Config.Replicas.ValueInt64())
+		_, had = kind.NumberAt(before.Object, number)
+	}
+	if !had && len(number) > 0 && !is && p.Config.Manifest.IsNull() && isKnown(p.Plan.Replicas) {
+		kind.SetAt(workload.Object, number, p.Plan.Replicas.ValueInt64())
 	}
 	preserved, err := owned.ObjectOf(workload)
 	if err != nil {

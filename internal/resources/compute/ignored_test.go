@@ -116,6 +116,12 @@ func TestIgnoredReplicasAreThoseOfTheWorkloadOrTheState(t *testing.T) {
 		"keda": {prior: deployment(`{"replicas":3}`), want: `{"replicas":2}`, change: func(m *model) {
 			m.Autoscale = autoscaled(manifest.ScalerKEDA, types.Int64Null())
 		}},
+		"a removed autoscaler": {prior: deployment(`{}`), want: `{"replicas":5}`},
+		"a removed autoscaler of a suspended workload": {prior: deployment(`{}`), want: `{"replicas":2}`,
+			change: func(m *model) { m.Suspend = types.BoolValue(true) }},
+		"a manifest without a number": {prior: deployment(`{}`), want: `{"replicas":2}`, change: func(m *model) {
+			m.Manifest = tf.DocumentOf(`{}`)
+		}},
 		"a deleted workload": {want: `{"replicas":5}`},
 		"a deleted workload that is suspended": {want: `{"replicas":2}`, change: func(m *model) {
 			m.Suspend = types.BoolValue(true)

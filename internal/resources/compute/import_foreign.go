@@ -85,10 +85,10 @@ func adoptable(live *unstructured.Unstructured) (*unstructured.Unstructured, err
 
 // importAsManifest sets manifest to an adoptable workload, without its number of pods if an autoscaler sets it.
 func (r *reader) importAsManifest(ctx context.Context, document *unstructured.Unstructured, autoscaled bool) error {
-	seen := manifest.Observe(document)
 	if autoscaled {
 		unstructured.RemoveNestedField(document.Object, "spec", "replicas")
 	}
+	seen := manifest.Observe(document)
 	text, err := manifest.JSON(document)
 	if err != nil {
 		return err

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
@@ -39,6 +41,29 @@ func TestAdoptedObjectsAreCreatedAgain(t *testing.T) {
 			got := p.preserveAdopted(t.Context(), objects, prior, renderOptions{defaults: defaults, heldByQueue: true})
 			if keys := slices.Sorted(maps.Keys(got)); !slices.Equal(keys, c.want) {
 				t.Errorf("got %q, want %q", keys, c.want)
+			}
+		})
+	}
+}
+
+// The number of pods of a workload with an autoscaler is in no generated configuration, so the state has the default,
+// like its plan.
+func TestAdoptedWorkloadWithAnAutoscalerHasTheDefaultReplicas(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		autoscaled bool
+		want       int64
+	}{"autoscaled": {true, 1}, "not autoscaled": {false, 2}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := &reader{reading: &reading{Data: &tf.ProviderData{Defaults: defaults}, State: planned(t)}}
+			document := &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": "apps/v1", "kind": "Deployment", "spec": map[string]any{"replicas": int64(2)}}}
+			if err := r.importAsManifest(t.Context(), document, c.autoscaled); err != nil || len(r.Diags) > 0 {
+				t.Fatal(err, r.Diags)
+			}
+			if got := r.State.Replicas.ValueInt64(); got != c.want {
+				t.Errorf("%d replicas, want %d", got, c.want)
 			}
 		})
 	}

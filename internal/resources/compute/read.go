@@ -90,7 +90,7 @@ func (r *reader) refreshObject(
 	if role == manifest.RoleWorkload {
 		// the run ended before or during its wait
 		r.PrivateState.Unready = r.PrivateState.Unready || refreshed.Unrecorded && !r.State.Ready.ValueBool()
-		seen := manifest.FollowSuspension(refreshed.Object, live)
+		seen := r.State.followSuspension(refreshed.Object, live)
 		refreshed.Differs = refreshed.Differs || seen != refreshed.Object
 		refreshed.Object = seen
 	}
@@ -98,6 +98,17 @@ func (r *reader) refreshObject(
 		current[key], err = owned.ObjectOf(refreshed.Object)
 	}
 	return err
+}
+
+// followSuspension is [manifest.FollowSuspension], without the number of pods of a resumed workload that an autoscaler
+// sets: no apply owns it.
+func (m *model) followSuspension(applied, live *unstructured.Unstructured) *unstructured.Unstructured {
+	seen := manifest.FollowSuspension(applied, live)
+	of := kind.WorkloadOf(live.GroupVersionKind().GroupKind())
+	if seen != applied && m.scalesWorkload() && len(of.Scale) > 0 && !manifest.IsSuspended(live.Object, of) {
+		kind.SetAt(seen.Object, of.Scale, nil)
+	}
+	return seen
 }
 
 // release removes the fields that a queue has taken over from an applied workload and from objects: they are no longer

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
 // liveDeployment returns a Deployment with a UID, which may be terminating.
@@ -51,6 +52,46 @@ func TestDeletionOfAWorkloadIsReported(t *testing.T) {
 			}
 			if warned := len(r.Diags) > 0; warned != c.want {
 				t.Errorf("warnings %v", r.Diags)
+			}
+		})
+	}
+}
+
+// An apply does not own the number of pods of a compute with an autoscaler, so state has it only while it suspends the
+// compute.
+func TestASuspensionIsFollowed(t *testing.T) {
+	t.Parallel()
+	path := []string{"spec", "replicas"}
+	with := func(replicas any) *unstructured.Unstructured {
+		object := liveDeployment("1", false)
+		kind.SetAt(object.Object, path, replicas)
+		return object
+	}
+	for name, c := range map[string]struct {
+		scaler              string
+		inState, live, want any
+	}{
+		"resumed, with an autoscaler":    {manifest.ScalerHPA, int64(0), int64(5), nil},
+		"resumed, with KEDA":             {manifest.ScalerKEDA, int64(0), int64(5), nil},
+		"resumed, without an autoscaler": {"", int64(0), int64(5), int64(5)},
+		"suspended, with an autoscaler":  {manifest.ScalerHPA, nil, int64(0), int64(0)},
+		"scaled by an autoscaler":        {manifest.ScalerHPA, nil, int64(5), nil},
+		"drift, with an autoscaler":      {manifest.ScalerHPA, int64(5), int64(5), int64(5)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			state := planned(t, func(m *model) {
+				if c.scaler != "" {
+					m.Autoscale = autoscaled(c.scaler, types.Int64Null())
+				}
+			})
+			live := with(c.live)
+			if c.live == int64(0) {
+				live.SetAnnotations(map[string]string{kind.SuspendedAnnotation: "[]"})
+			}
+			got := state.followSuspension(with(c.inState), live)
+			if got, _ := kind.Find(got.Object, path); got != c.want {
+				t.Errorf("%v replicas, want %v", got, c.want)
 			}
 		})
 	}

@@ -51,6 +51,23 @@ func TestAccActionSuspendShowsAsDriftUntilResume(t *testing.T) {
 		"Deployment "+ns+"/trainer is not suspended.")
 }
 
+// The metric of the autoscaler does not exist, so it changes nothing while the test runs. A refresh writes the
+// suspension to the state.
+func TestAccActionResumeOfAnAutoscaledComputeIsNoDrift(t *testing.T) {
+	t.Parallel()
+	cli := newCLI(t)
+	ns := cluster.Namespace(t)
+	cli.Write(t, cluster.Config(ns, acctest.Compute("autoscale = {\nscaler = \"hpa\"\nmax_scale = 8\nmetrics = "+
+		"[{ external = { metric = { name = \"missing\" }, target = { average_value = \"10\" } } }]\n}")+
+		suspendAndResume))
+	cli.MustRun(t, "apply", "-auto-approve")
+	cluster.Kubectl(t, "scale", "-n", ns, "deployment/trainer", "--replicas=5")
+	cli.MustRun(t, "apply", "-auto-approve", "-invoke=action.kt_suspend.trainer")
+	cli.MustRun(t, "apply", "-auto-approve", "-refresh-only")
+	cli.MustRun(t, "apply", "-auto-approve", "-invoke=action.kt_resume.trainer")
+	cli.MustRun(t, "plan", "-detailed-exitcode")
+}
+
 func TestAccActionResumeNeedsAnUnrecordedNumberOfPods(t *testing.T) {
 	t.Parallel()
 	cli := newCLI(t)

@@ -121,6 +121,11 @@ func TestAccIgnoredReplicasAreLeftToAnAddedAutoscaler(t *testing.T) {
 	if number != "2" {
 		t.Errorf("%s replicas, want those before", number)
 	}
+	computes.Change(t, map[string]string{"trainer": unready("trainer", "replicas = 3")})
+	number = cluster.Kubectl(t, "get", "deployment/trainer", "-n", ns, "-o", "jsonpath={.spec.replicas}")
+	if planned := fmt.Sprint(computes.Attribute("trainer", "replicas")); number != planned {
+		t.Errorf("%s replicas without the autoscaler, want those in state: %s", number, planned)
+	}
 	computes.Destroy(t)
 }
 

@@ -231,6 +231,7 @@ spec:
 	if n := strings.Count(string(text), "replicas"); n != 1 { // of the Deployment without an autoscaler
 		t.Errorf("the generated configuration sets replicas %d times, want once:\n%s", n, text)
 	}
+	q.expectPlan(t, "Plan: 3 to import, 0 to add, 0 to change, 0 to destroy.")
 	q.edit(t, "on_expiry  ", "on_not_ready = \"ignore\"\n  on_expiry  ")
 	q.MustRun(t, "apply", "-auto-approve")
 	for _, name := range []string{"vllm", "python"} {
