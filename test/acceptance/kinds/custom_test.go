@@ -218,7 +218,7 @@ spec:
 func withFleets(t *testing.T) *acctest.Cluster {
 	t.Helper()
 	withCRDs.Apply(t, acctest.FleetCRD)
-	withCRDs.Kubectl(t, "wait", "--for=condition=Established", "crd/fleets.example.com")
+	withCRDs.Established(t, "fleets.example.com")
 	return withCRDs
 }
 
