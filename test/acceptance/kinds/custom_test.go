@@ -282,7 +282,8 @@ func TestAccKindWithoutAReadyConditionIsReadyIfItsPodsAre(t *testing.T) {
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		Steps: []resource.TestStep{
-			{Config: config("broken.invalid/never:1", "3s"), Check: ready("false"), ExpectNonEmptyPlan: true},
+			{Config: config("broken.invalid/never:1", acctest.ShortTimeout), Check: ready("false"),
+				ExpectNonEmptyPlan: true},
 			{Config: config("mine:1", "2m"), Check: ready("true")},
 			{RefreshState: true, Check: ready("true")},
 		},
