@@ -21,9 +21,9 @@ import (
 func NewServer(p provider.Provider) tfprotov6.ProviderServer { return NewComparingServer(p, nil) }
 
 // Compare is called with each response of the short path, with that of the framework, and with the request. It may add
-// diagnostics to the response of the framework, which is the one that Terraform gets. again reports whether the short
-// path gives its response again; it is nil if that does not depend on the cluster.
-type Compare func(ctx context.Context, req, framework, short any, again func() bool)
+// diagnostics to the response of the framework, which is the one that Terraform gets. again requests both responses once
+// more, of which either may be nil; it must not be called if they do not depend on the cluster.
+type Compare func(ctx context.Context, req, framework, short any, again func() (framework, short any))
 
 // NewComparingServer is [NewServer] for tests. Without compare, the framework does not handle what the short path does.
 func NewComparingServer(p provider.Provider, compare Compare) tfprotov6.ProviderServer {
@@ -74,14 +74,18 @@ type server struct {
 // respond returns the short response if there is one, and otherwise that of the framework.
 func respond[Request, Response any](
 	ctx context.Context, compare Compare, req *Request, short *Response,
-	framework func(context.Context, *Request) (*Response, error), again func() bool,
+	framework func(context.Context, *Request) (*Response, error), again func() *Response,
 ) (*Response, error) {
 	if short != nil && compare == nil {
 		return short, nil
 	}
 	resp, err := framework(ctx, req)
 	if short != nil && err == nil {
-		compare(ctx, req, resp, short, again)
+		compare(ctx, req, resp, short, func() (any, any) {
+			short := again()
+			resp, _ := framework(ctx, req)
+			return resp, short
+		})
 	}
 	return printed(resp, err)
 }
@@ -175,9 +179,8 @@ func (s *server) ReadResource(
 	if data := s.kt.data.Load(); data.Configured() && data.Run != nil {
 		data.Cluster.Discovery.KeepMissing()
 	}
-	short := s.configured.Load().read(ctx, req)
-	return respond(ctx, s.compare, req, short, s.frameworkServer.ReadResource,
-		func() bool { return s.configured.Load().read(ctx, req) != nil })
+	short := func() *tfprotov6.ReadResourceResponse { return s.configured.Load().read(ctx, req) }
+	return respond(ctx, s.compare, req, short(), s.frameworkServer.ReadResource, short)
 }
 
 // PlanResourceChange plans a resource.
@@ -193,7 +196,7 @@ func (s *server) PlanResourceChange(
 		}
 	}
 	return respond(ctx, s.compare, req, short, s.frameworkServer.PlanResourceChange,
-		func() bool { return s.planUnchanged(ctx, req) != nil })
+		func() *tfprotov6.PlanResourceChangeResponse { return s.planUnchanged(ctx, req) })
 }
 
 // planUnchanged returns the response of the short path, and records that the run keeps the resource. It returns nil if

@@ -32,6 +32,10 @@ resource "kt_compute" "trainer" {
 }`, attributes)
 }
 
+// ShortTimeout is a limit that a test waits for. On a busy machine, the requests before the wait alone take seconds.
+// The provider waits longer, at least 10 s, before it takes the cause of such a test for permanent.
+const ShortTimeout = "8s"
+
 // ComputeWithTimeout returns the configuration of Trainer with a timeout of
 // creations and updates.
 func ComputeWithTimeout(timeout, attributes string) string {

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 )
 
 // Go modules of other projects. Their versions are in ecosystem/crds/go.mod.
@@ -189,15 +188,15 @@ func (c *Cluster) InstallRayCluster(t *testing.T) {
 func (c *Cluster) InstallCRD(t *testing.T, file, name string) {
 	t.Helper()
 	c.Kubectl(t, "create", "-f", file) // apply would keep a copy that is too long for an annotation
-	deadline := time.Now().Add(time.Minute)
-	for {
-		// It fails at once while the CRD has no conditions at all.
-		out, err := c.TryKubectl(t, "wait", "--for=condition=established", "--timeout=60s", "crd", name)
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%v: %s", err, out)
-		}
-	}
+	c.Established(t, name)
+}
+
+// Established waits until definitions are served. kubectl wait fails at once while one has no conditions at all.
+func (c *Cluster) Established(t *testing.T, crds ...string) {
+	t.Helper()
+	WaitUntil(t, fmt.Sprintf("the definitions %q to be served", crds), func() bool {
+		_, err := c.TryKubectl(t, append([]string{"wait", "--for=condition=Established", "--timeout=60s", "crd"},
+			crds...)...)
+		return err == nil
+	})
 }

@@ -67,10 +67,11 @@ func (c *Cluster) NoneLeft(t *testing.T, ns string) error {
 	if err != nil {
 		return err
 	}
-	lists, err := served.ServerPreferredNamespacedResources()
-	if err != nil {
-		return err
-	}
+	var lists []*metav1.APIResourceList
+	WaitUntil(t, "the discovery of all kinds", func() bool { // it is incomplete while an APIService is new
+		lists, err = served.ServerPreferredNamespacedResources()
+		return err == nil
+	})
 	var left []string
 	for _, list := range discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "delete"}}, lists) {
 		version, err := schema.ParseGroupVersion(list.GroupVersion)

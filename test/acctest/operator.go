@@ -41,8 +41,7 @@ func (c *Cluster) WithComputes(t *testing.T) *Cluster {
 	for _, operator := range []string{"skytorch", "kpu"} {
 		c.Kubectl(t, "apply", "--server-side", "-f", Testdata(operator+"-compute-crd.yaml"))
 	}
-	c.Kubectl(t, "wait", "--for=condition=Established",
-		"crd/computes.compute.skytorch.dev", "crd/computes.compute.kpu.dev")
+	c.Established(t, "computes.compute.skytorch.dev", "computes.compute.kpu.dev")
 	return c
 }
 

@@ -201,7 +201,7 @@ func TestE2ERunReportsAnInterruption(t *testing.T) {
 	cli, ns := applied(t, "1.14", tasks,
 		action("kt_run", "endless", task("-every", "1s")),
 		action("kt_run", "endless_job", task("-every", "1s")+"\n job = {}"),
-		action("kt_run", "slow", `timeout = "3s"`+"\n"+task("-every", "1s")),
+		action("kt_run", "slow", `timeout = "15s"`+"\n"+task("-every", "1s")),
 	)
 	i := start(t, cli, "kt_run.endless", "line 2")
 	i.interrupt()
@@ -213,7 +213,7 @@ func TestE2ERunReportsAnInterruption(t *testing.T) {
 	cluster.Kubectl(t, "wait", "-n", ns, "--for=delete", "jobs", "--all", "--timeout=60s")
 
 	out, err := invoke(t, cli, "kt_run.slow")
-	if err == nil || !strings.Contains(unwrapped(out), "Timed out after 3s (`timeout`)") ||
+	if err == nil || !strings.Contains(unwrapped(out), "Timed out after 15s (`timeout`)") ||
 		!strings.Contains(unwrapped(out), "may still be running in the pods") {
 		t.Errorf("%v:\n%s", err, out)
 	}
@@ -312,7 +312,7 @@ func TestE2EActionExamples(t *testing.T) {
 		`["sh", "-c", "rm -rf \"$CACHE_DIR\"/*"]`, `["`+program+`", "task", "-print", "removed"]`,
 		`["/app/migrate", "--to", "latest"]`, `["`+program+`", "task", "-print", "$LOG_LEVEL"]`,
 		`["/app/save", "--to", "/data/checkpoints"]`, `["`+program+`", "task", "-print", "saved"]`,
-		`"1m"`, `"3s"`,
+		`"1m"`, `"15s"`,
 	)
 	for name, test := range map[string]struct {
 		applied   string            // text in the output of the apply

@@ -60,7 +60,7 @@ func TestE2EActionsRunInAdoptedWorkloads(t *testing.T) {
 	}
 	config := adopted(t, cli, ns, workloadsOfAnother(), func() {
 		cluster.Kubectl(t, "create", "job", "-n", ns, "cronjob-now", "--from=cronjob/cronjob")
-		cluster.Kubectl(t, "wait", "-n", ns, "--for=condition=Ready", "pods", "--all", "--timeout=60s")
+		cluster.Kubectl(t, "wait", "-n", ns, "--for=condition=Ready", "pods", "--all", "--timeout=110s")
 	})
 	expectActions(t, cli, config, slices.Sorted(maps.Keys(workloadsOfAnother())), 1)
 }

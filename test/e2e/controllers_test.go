@@ -126,7 +126,7 @@ func (c *controlled) adopt(t *testing.T) {
 		acctest.WaitUntil(t, "each workload has its pods", func() bool {
 			return len(c.pods(t, "")) == podsOfEach*len(c.computes)
 		})
-		cluster.Kubectl(t, "wait", "-n", c.namespace, "--for=condition=Ready", "pods", "--all", "--timeout=60s")
+		cluster.Kubectl(t, "wait", "-n", c.namespace, "--for=condition=Ready", "pods", "--all", "--timeout=110s")
 	})
 }
 

@@ -34,7 +34,7 @@ type comparer struct {
 }
 
 // compare adds an error to the response of the framework if the short path gives another one.
-func (c *comparer) compare(ctx context.Context, req, framework, short any, again func() bool) {
+func (c *comparer) compare(ctx context.Context, req, framework, short any, again func() (framework, short any)) {
 	switch framework := framework.(type) {
 	case *tfprotov6.ValidateResourceConfigResponse:
 		framework.Diagnostics = append(framework.Diagnostics, differences("validation", framework.Diagnostics, nil)...)
@@ -48,14 +48,42 @@ func (c *comparer) compare(ctx context.Context, req, framework, short any, again
 	case *tfprotov6.ReadResourceResponse:
 		req, _ := req.(*tfprotov6.ReadResourceRequest)
 		short, _ := short.(*tfprotov6.ReadResourceResponse)
-		framework.Diagnostics = append(framework.Diagnostics,
-			confirmed(c.compareRead(ctx, req.TypeName, framework, short), again)...)
+		found := c.compareRead(ctx, req.TypeName, framework, short)
+		if len(found) > 0 {
+			found = c.readAgain(ctx, req.TypeName, again)
+		}
+		framework.Diagnostics = append(framework.Diagnostics, found...)
 	case *tfprotov6.PlanResourceChangeResponse:
 		req, _ := req.(*tfprotov6.PlanResourceChangeRequest)
 		short, _ := short.(*tfprotov6.PlanResourceChangeResponse)
-		framework.Diagnostics = append(framework.Diagnostics,
-			confirmed(c.comparePlan(ctx, req.TypeName, framework, short), again)...)
+		found := c.comparePlan(ctx, req.TypeName, framework, short)
+		if len(found) > 0 && !plansAgain(again) {
+			found = nil
+		}
+		framework.Diagnostics = append(framework.Diagnostics, found...)
 	}
+}
+
+// readAgain returns what differs if both read again: nothing if the cluster changed between the first two responses,
+// because a pod became ready, and also nothing if one has no response, because it changes just now.
+func (c *comparer) readAgain(
+	ctx context.Context, resourceType string, again func() (framework, short any),
+) []*tfprotov6.Diagnostic {
+	newFramework, newShort := again()
+	framework, _ := newFramework.(*tfprotov6.ReadResourceResponse)
+	short, _ := newShort.(*tfprotov6.ReadResourceResponse)
+	if framework == nil || short == nil {
+		return nil
+	}
+	return c.compareRead(ctx, resourceType, framework, short)
+}
+
+// plansAgain reports whether the short path gives a response again. The new response of the framework cannot be
+// compared: it is a conflict with its first one, as if two resources of the run had the same name.
+func plansAgain(again func() (framework, short any)) bool {
+	_, newShort := again()
+	short, _ := newShort.(*tfprotov6.PlanResourceChangeResponse)
+	return short != nil
 }
 
 func (c *comparer) compareRead(
@@ -84,15 +112,6 @@ func (c *comparer) comparePlan(
 		"reasons to replace":  whole(len(framework.RequiresReplace) == 0),
 		"reason for deferral": whole(framework.Deferred == nil),
 	})
-}
-
-// confirmed returns the differences if the short path gives its response again. Otherwise, the cluster changed after
-// the first response, so that the framework has seen another state than the short path: a pod became ready.
-func confirmed(differences []*tfprotov6.Diagnostic, again func() bool) []*tfprotov6.Diagnostic {
-	if len(differences) == 0 || !again() {
-		return nil
-	}
-	return differences
 }
 
 // differences reports diagnostics of the framework, and parts of the responses that are not equal: differing contains

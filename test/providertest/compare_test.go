@@ -21,11 +21,18 @@ func encoded(t *testing.T, ready bool, token string) *tfprotov6.DynamicValue {
 	return &value
 }
 
-func TestDifferencesOfTheShortPathAreReportedByNameWithoutValues(t *testing.T) {
-	t.Parallel()
+// comparerOf returns a comparer that knows kt_test, with these attributes.
+func comparerOf(t *testing.T) *comparer {
+	t.Helper()
 	c := &comparer{types: map[string]tftypes.Type{"kt_test": tftypes.Object{
 		AttributeTypes: map[string]tftypes.Type{"ready": tftypes.Bool, "token": tftypes.String}}}}
 	c.typesOnce.Do(func() {})
+	return c
+}
+
+func TestDifferencesOfTheShortPathAreReportedByNameWithoutValues(t *testing.T) {
+	t.Parallel()
+	c := comparerOf(t)
 	short := &tfprotov6.ReadResourceResponse{NewState: encoded(t, false, "s3cret"),
 		Private: []byte(`{"kept":"YQ==","objects":"YQ=="}`)}
 	for name, test := range map[string]struct {
@@ -62,24 +69,69 @@ func TestDifferencesOfTheShortPathAreReportedByNameWithoutValues(t *testing.T) {
 	}
 }
 
-// The verification reads twice. A pod that becomes ready in between makes the second answer another one.
-func TestDifferencesCountOnlyIfTheShortPathStandsByItsResponse(t *testing.T) {
+// The two responses are of different moments. A pod that is not ready in between makes them differ.
+func TestDifferencesOfAReadCountOnlyIfTheyAreFoundAgain(t *testing.T) {
 	t.Parallel()
-	found := []*tfprotov6.Diagnostic{{Summary: "different"}}
-	for name, c := range map[string]struct {
-		found []*tfprotov6.Diagnostic
-		again bool
-		want  int
+	c := comparerOf(t)
+	read := func(ready bool) *tfprotov6.ReadResourceResponse {
+		return &tfprotov6.ReadResourceResponse{NewState: encoded(t, ready, "")}
+	}
+	for name, test := range map[string]struct {
+		framework *tfprotov6.ReadResourceResponse
+		again     [2]*tfprotov6.ReadResourceResponse // of the framework and of the short path
+		want      string
 	}{
-		"the same cluster":        {found, true, 1},
-		"the cluster has changed": {found, false, 0},
-		"equal":                   {nil, true, 0},
+		"the short path is wrong": {read(false), [2]*tfprotov6.ReadResourceResponse{read(false), read(true)},
+			"the state differs AttributeName(\"ready\")."},
+		"not ready in between": {read(false), [2]*tfprotov6.ReadResourceResponse{read(true), read(true)}, ""},
+		"no longer ready":      {read(false), [2]*tfprotov6.ReadResourceResponse{read(false), nil}, ""},
+		"a failed request":     {read(false), [2]*tfprotov6.ReadResourceResponse{nil, read(true)}, ""},
+		"equal":                {read(true), [2]*tfprotov6.ReadResourceResponse{read(false), read(true)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := confirmed(c.found, func() bool { return c.again }); len(got) != c.want {
-				t.Errorf("%d differences, want %d", len(got), c.want)
-			}
+			c.compare(t.Context(), &tfprotov6.ReadResourceRequest{TypeName: "kt_test"}, test.framework, read(true),
+				func() (any, any) { return test.again[0], test.again[1] })
+			expectDetail(t, test.framework.Diagnostics, test.want)
 		})
+	}
+}
+
+// The framework takes a second plan of a resource for that of another resource with the same name.
+func TestDifferencesOfAPlanCountIfTheShortPathStandsByItsResponse(t *testing.T) {
+	t.Parallel()
+	c := comparerOf(t)
+	plan := func(ready bool) *tfprotov6.PlanResourceChangeResponse {
+		return &tfprotov6.PlanResourceChangeResponse{PlannedState: encoded(t, ready, "")}
+	}
+	conflict := plan(true)
+	conflict.Diagnostics = []*tfprotov6.Diagnostic{{Severity: tfprotov6.DiagnosticSeverityError,
+		Summary: "Two kt_test resources are named x", Attribute: tftypes.NewAttributePath().WithAttributeName("name")}}
+	for name, test := range map[string]struct {
+		framework, again *tfprotov6.PlanResourceChangeResponse // again is of the short path
+		want             string
+	}{
+		"the short path is wrong": {plan(false), plan(true), "the state differs AttributeName(\"ready\")."},
+		"the cluster has changed": {plan(false), nil, ""},
+		"equal":                   {plan(true), plan(true), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.compare(t.Context(), &tfprotov6.PlanResourceChangeRequest{TypeName: "kt_test"}, test.framework, plan(true),
+				func() (any, any) { return conflict, test.again })
+			expectDetail(t, test.framework.Diagnostics, test.want)
+		})
+	}
+}
+
+// expectDetail checks that the only diagnostic contains a text, or that there is none if it is empty.
+func expectDetail(t *testing.T, diagnostics []*tfprotov6.Diagnostic, want string) {
+	t.Helper()
+	var found string
+	for _, d := range diagnostics {
+		found += d.Detail
+	}
+	if (found == "") != (want == "") || !strings.Contains(found, want) {
+		t.Errorf("got %q, want %q", found, want)
 	}
 }

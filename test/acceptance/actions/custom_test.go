@@ -14,7 +14,7 @@ func TestAccActionsOfAKindThatTheProviderDoesNotKnow(t *testing.T) {
 	on := acctest.OwnCluster(t)
 	ns := on.Namespace(t)
 	on.Apply(t, acctest.FleetCRD)
-	on.Kubectl(t, "wait", "--for=condition=Established", "crd/fleets.example.com")
+	on.Established(t, "fleets.example.com")
 	on.Apply(t, "apiVersion: example.com/v1\nkind: Fleet\nmetadata: {name: trainer}\nspec: {size: 1}", "-n", ns)
 	fleet := live(t, on, ns, "fleets.example.com/trainer")
 	on.Apply(t, fmt.Sprintf(`

@@ -62,10 +62,12 @@ func TestAccActionTimesOutWithTheLastStatus(t *testing.T) {
 	cli := newCLI(t)
 	ns := cluster.Namespace(t)
 	const neverReady = `image = "broken.invalid/never"` + "\non_not_ready = \"ignore\"\n"
-	cli.Write(t, cluster.Config(ns, acctest.Compute(neverReady)+action("restart", `timeout = "5s"`)))
+	cli.Write(t, cluster.Config(ns, acctest.Compute(neverReady)+
+		action("restart", `timeout = "`+acctest.ShortTimeout+`"`)))
 	cli.MustRun(t, "apply", "-auto-approve")
-	refused(t, cli, "restart", "Error: Deployment "+ns+"/trainer is not ready", "Timed out after 5s (`timeout`).",
-		"increase `timeout`", "Done before this error:", "Requested the restart of Deployment "+ns+"/trainer")
+	refused(t, cli, "restart", "Error: Deployment "+ns+"/trainer is not ready",
+		"Timed out after "+acctest.ShortTimeout+" (`timeout`).", "increase `timeout`", "Done before this error:",
+		"Requested the restart of Deployment "+ns+"/trainer")
 }
 
 func TestAccActionEndsEarlyWithThePermanentCause(t *testing.T) {

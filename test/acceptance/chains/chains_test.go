@@ -32,7 +32,7 @@ func TestAccChains(t *testing.T) {
 	expectEveryAttribute(t)
 	cluster.Started(t).WithComputes(t)
 	cluster.Apply(t, acctest.FleetCRD)
-	cluster.Kubectl(t, "wait", "--for=condition=Established", "crd/fleets.example.com")
+	cluster.Established(t, "fleets.example.com")
 	class := cluster.StorageClass(t, cluster.Namespace(t), "provisioner: kubernetes.io/host-path\n"+
 		"allowVolumeExpansion: true")
 	chains, seed := int(number(t, "KT_CHAINS", sample)), number(t, "KT_CHAINS_SEED", rand.Uint64N(1_000_000))

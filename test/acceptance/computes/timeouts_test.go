@@ -40,10 +40,10 @@ func TestAccTimeoutEndsTheWaitAndIsReported(t *testing.T) {
 	ns := cluster.Namespace(t)
 	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, cluster.Config(ns,
-		acctest.Compute("image = \"broken.invalid/never\"\n timeouts = { create = \"2s\" }")))
+		acctest.Compute("image = \"broken.invalid/never\"\n timeouts = { create = \""+acctest.ShortTimeout+"\" }")))
 	out, _ := cli.Run(t, "apply", "-auto-approve") // this test does not check whether the run fails
 	if flat := strings.Join(strings.Fields(strings.ReplaceAll(out, "│", " ")), " "); !strings.Contains(flat,
-		"after 2s (`timeouts.create`)") {
+		"after "+acctest.ShortTimeout+" (`timeouts.create`)") {
 		t.Errorf("the timeout does not mention timeouts.create:\n%s", out)
 	}
 	const probe = "jsonpath={.spec.template.spec.containers[0].startupProbe.failureThreshold}"

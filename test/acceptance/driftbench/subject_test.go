@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -301,8 +302,12 @@ func (a act) undo(t *testing.T) {
 		}
 	}
 	if !fields.SameContent(a.object.get(t), a.before) {
-		if _, err := a.object.client.Update(ctx, withContent(a.before.Object, a.object.get(t)),
-			metav1.UpdateOptions{FieldManager: "undo"}); err != nil {
+		// A controller may write the status between the two requests.
+		if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+			_, err := a.object.client.Update(ctx, withContent(a.before.Object, a.object.get(t)),
+				metav1.UpdateOptions{FieldManager: "undo"})
+			return err
+		}); err != nil {
 			t.Errorf("cannot revert %s: %v", a, err)
 		}
 	}

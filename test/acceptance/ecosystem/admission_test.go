@@ -50,21 +50,23 @@ func TestEcoPlanWarningsOfTheQueueComeTrue(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		replicas int
+		limit    string   // of the creation
 		warnings []string // of the plan; none if empty
 		runs     string   // pods that become ready
 	}{
-		{"its own quota suffices", 2, nil, "2"},
-		{"the cohort lends the rest", 4, []string{maybeLater, "4 nvidia.com/gpu requested, it has 2",
+		{"its own quota suffices", 2, "2m", nil, "2"},
+		{"the cohort lends the rest", 4, "2m", []string{maybeLater, "4 nvidia.com/gpu requested, it has 2",
 			"until cohort " + vision + " lends the rest"}, "4"},
-		{"it exceeds what it may borrow", 5, []string{notAdmitted, "it can never admit more than 4"}, "4"},
+		{"it exceeds what it may borrow", 5, "20s", []string{notAdmitted, "it can never admit more than 4"}, "4"},
 	} {
 		cli.Write(t, queues+onGPUs("trainer", vision, "kt_queue.vision.name", c.replicas,
-			`timeouts = { create = "20s" }`))
+			fmt.Sprintf("timeouts = { create = %q }", c.limit)))
 		out := cli.MustRun(t, "apply", "-auto-approve")
 		acctest.ExpectText(t, out, c.warnings...)
 		if len(c.warnings) == 0 && strings.Contains(acctest.Unwrap(out), "admit the compute immediately") {
 			t.Errorf("%s: a warning about the queue:\n%s", c.name, out)
 		}
+		cluster.Await(t, vision, "deployment/trainer", "jsonpath={.status.readyReplicas}="+c.runs)
 		if got := readyReplicas(t, vision, "trainer"); got != c.runs {
 			t.Errorf("%s: %s pods are ready, want %s\n%s", c.name, got, c.runs, out)
 		}

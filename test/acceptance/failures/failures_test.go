@@ -176,12 +176,13 @@ func TestAccFailuresOfDeletion(t *testing.T) {
 	run := newScenario(t, []failure{
 		{name: "held",
 			texts: []string{"Deployment <ns>/held is still being deleted", "held by finalizer example.com/backup",
-				acctest.TimedOut + " 8s (`timeouts.delete`)", "kubectl -n <ns> get deployments held"}},
+				acctest.TimedOut + " " + acctest.ShortTimeout + " (`timeouts.delete`)",
+				"kubectl -n <ns> get deployments held"}},
 		{name: "held-pod",
 			texts: []string{"Deployment <ns>/held-pod is still being deleted", "its pods remain: held-pod-",
 				"held by finalizer example.com/drain", "kubectl -n <ns> get pod held-pod-"}},
 	})
-	config := func(failure) string { return `timeouts = { delete = "8s" }` }
+	config := func(failure) string { return `timeouts = { delete = "` + acctest.ShortTimeout + `" }` }
 	run.mustRun(t, "apply", config)
 	ns, podNS := run.namespaces["held"], run.namespaces["held-pod"]
 	pod := cluster.Kubectl(t, "get", "pods", "-n", podNS, "-o", "name")

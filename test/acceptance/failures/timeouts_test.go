@@ -50,7 +50,7 @@ func TestAccComputeThatTimesOutInAQueueIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
-	cli.Write(t, cluster.Config(ns, acctest.ComputeWithTimeout("3s", gated)))
+	cli.Write(t, cluster.Config(ns, acctest.ComputeWithTimeout(acctest.ShortTimeout, gated)))
 
 	var uid string
 	for range 2 { // a creation, then an update that waits again
@@ -85,7 +85,7 @@ func TestAccComputePostconditionFailsTheRunWithoutATaint(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
-	cli.Write(t, cluster.Config(ns, acctest.ComputeWithTimeout("3s", gated+`
+	cli.Write(t, cluster.Config(ns, acctest.ComputeWithTimeout(acctest.ShortTimeout, gated+`
   lifecycle {
     postcondition {
       condition     = self.ready
@@ -141,8 +141,8 @@ func TestAccVolumeThatTimesOutIsKept(t *testing.T) {
 	cli := acctest.NewCLI(t)
 	cli.Write(t,
 		cluster.Config(ns,
-			acctest.Volume(fmt.Sprintf("size = \"1Gi\"\n volume_name = %q\n timeouts = { create = \"2s\" }",
-				"pv-"+ns))))
+			acctest.Volume(fmt.Sprintf("size = \"1Gi\"\n volume_name = %q\n timeouts = { create = %q }",
+				"pv-"+ns, acctest.ShortTimeout))))
 	a := cli.RunJSON(t, "apply", "-auto-approve")
 	if a.Failed {
 		t.Fatalf("a wait that timed out failed the apply:\n%s", a)
@@ -171,7 +171,7 @@ func TestAccVolumeThatIsNotBoundIsReplaced(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	cli := acctest.NewCLI(t)
-	unbound := fmt.Sprintf("volume_name = %q\n timeouts = { create = \"2s\" }\n", "pv-"+ns)
+	unbound := fmt.Sprintf("volume_name = %q\n timeouts = { create = %q }\n", "pv-"+ns, acctest.ShortTimeout)
 	cli.Write(t, cluster.Config(ns, acctest.Volume("size = \"1Gi\"\n"+unbound)))
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.Write(t, cluster.Config(ns, acctest.Volume("size = \"2Gi\"\n"+unbound)))
@@ -212,7 +212,7 @@ func TestAccVolumeThatIsBoundWhileItsDeletionWaitsIsKept(t *testing.T) {
 		return false
 	})
 	cli := acctest.NewCLI(t)
-	unbound := fmt.Sprintf("volume_name = %q\n timeouts = { create = \"2s\" }\n", "pv-"+ns)
+	unbound := fmt.Sprintf("volume_name = %q\n timeouts = { create = %q }\n", "pv-"+ns, acctest.ShortTimeout)
 	cli.Write(t, proxy.Config(ns, acctest.Volume("size = \"1Gi\"\n"+unbound)))
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.Write(t, proxy.Config(ns, acctest.Volume("size = \"2Gi\"\n"+unbound)))

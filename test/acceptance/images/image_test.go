@@ -208,7 +208,7 @@ func TestAccImageWithDeletionProtectionIsNotDeletedOrRenamed(t *testing.T) {
 func TestAccImageDeletionFailsAfterItsTimeout(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	config := torchConfig(ns, plainImage+"\ntimeouts = { delete = \"3s\" }")
+	config := torchConfig(ns, plainImage+"\ntimeouts = { delete = \""+acctest.ShortTimeout+"\" }")
 	setFinalizers := func(finalizers string) {
 		cluster.Kubectl(t, "patch", "configmap/kt-image-torch", "-n", ns,
 			"-p", `{"metadata": {"finalizers": `+finalizers+`}}`)
@@ -221,7 +221,8 @@ func TestAccImageDeletionFailsAfterItsTimeout(t *testing.T) {
 			{
 				PreConfig: func() { setFinalizers(`["example.com/hold"]`) },
 				Config:    config, Destroy: true,
-				ExpectError: regexp.MustCompile(`(?s)example\.com/hold.*after\s+3s\s+\(.timeouts.delete.\)`),
+				ExpectError: regexp.MustCompile(`(?s)example\.com/hold.*after\s+` + acctest.ShortTimeout +
+					`\s+\(.timeouts.delete.\)`),
 			},
 			{PreConfig: func() { setFinalizers("null") }, Config: config},
 		},

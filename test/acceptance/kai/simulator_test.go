@@ -60,7 +60,7 @@ func withKAI(t *testing.T) *acctest.Cluster {
 	cluster.Started(t)
 	start.Do(func() {
 		cluster.Kubectl(t, "apply", "--server-side", "-f", "testdata/queue-crd.yaml")
-		cluster.Kubectl(t, "wait", "--for=condition=Established", "crd/queues.scheduling.run.ai")
+		cluster.Established(t, "queues.scheduling.run.ai")
 		config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig())
 		if err != nil {
 			t.Fatal(err)

@@ -218,7 +218,7 @@ spec:
 func withFleets(t *testing.T) *acctest.Cluster {
 	t.Helper()
 	withCRDs.Apply(t, acctest.FleetCRD)
-	withCRDs.Kubectl(t, "wait", "--for=condition=Established", "crd/fleets.example.com")
+	withCRDs.Established(t, "fleets.example.com")
 	return withCRDs
 }
 
@@ -282,7 +282,8 @@ func TestAccKindWithoutAReadyConditionIsReadyIfItsPodsAre(t *testing.T) {
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		Steps: []resource.TestStep{
-			{Config: config("broken.invalid/never:1", "3s"), Check: ready("false"), ExpectNonEmptyPlan: true},
+			{Config: config("broken.invalid/never:1", acctest.ShortTimeout), Check: ready("false"),
+				ExpectNonEmptyPlan: true},
 			{Config: config("mine:1", "2m"), Check: ready("true")},
 			{RefreshState: true, Check: ready("true")},
 		},

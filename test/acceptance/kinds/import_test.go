@@ -122,7 +122,7 @@ func TestAccImportIsFollowedByAnEmptyPlan(t *testing.T) {
 	on := withCRDs
 	ns := on.Namespace(t)
 	on.Apply(t, acctest.FleetCRD)
-	on.Kubectl(t, "wait", "--for=condition=Established", "crd/fleets.example.com")
+	on.Established(t, "fleets.example.com")
 	var config, imports strings.Builder
 	want := map[string][]string{}
 	for _, c := range importCases() {

@@ -13,7 +13,7 @@ func TestAccTensorServerOnTheCRDOfSkyTorch010(t *testing.T) {
 	t.Parallel()
 	on := acctest.OwnCluster(t)
 	on.Kubectl(t, "apply", "--server-side", "-f", acctest.Testdata("skytorch-0.1.0-compute-crd.yaml"))
-	on.Kubectl(t, "wait", "--for=condition=Established", "crd/computes.compute.skytorch.dev")
+	on.Established(t, "computes.compute.skytorch.dev")
 	ns := on.Namespace(t)
 	acctest.Operator{Release: operators.SkyTorch010(), Group: "compute.skytorch.dev"}.Run(t, on, ns)
 	cli := acctest.NewAttachedCLI(t)

@@ -170,7 +170,7 @@ func TestAccTensorServerReportsAMissingOperator(t *testing.T) {
 	cli.Write(t,
 		on.Config(ns,
 			strings.Replace(acctest.BareCompute(`runtime = "skytorch"`), "launch_timeout = \"2m\"",
-				"timeouts = { create = \"3s\" }", 1)))
+				"timeouts = { create = \""+acctest.ShortTimeout+"\" }", 1)))
 	applied := cli.RunJSON(t, "apply", "-auto-approve")
 	acctest.ExpectDiagnostic(t, applied.Diagnostics("warning", acctest.Trainer), true,
 		"has no condition Ready: its operator has not processed it")

@@ -20,8 +20,7 @@ func TestAccWrongClusterIsDistinguishedFromARemovedKind(t *testing.T) {
 	other := acctest.OwnCluster(t, "--crds", acctest.Testdata("kubetorchworkload-crd.yaml"))
 	ns := other.Namespace(t)
 	other.Apply(t, strings.NewReplacer("fleets", "ships", "fleet", "ship", "Fleet", "Ship").Replace(acctest.FleetCRD))
-	other.Kubectl(t, "wait", "--for=condition=Established", "crd/ships.example.com",
-		"crd/kubetorchworkloads.kubetorch.com")
+	other.Established(t, "ships.example.com", "kubetorchworkloads.kubetorch.com")
 	ship := acctest.BareCompute(acctest.Manifest("apiVersion: example.com/v1\nkind: Ship\nspec: {template: {spec: "+
 		"{containers: [{name: kubetorch}]}}}") +
 		"pod_template_path = \"spec.template\"\n on_not_ready = \"ignore\"")

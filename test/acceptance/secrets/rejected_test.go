@@ -203,10 +203,11 @@ func TestAccSecretDeletionWaitsForFinalizers(t *testing.T) {
 		t.Errorf("the apply did not create the Secret again:\n%s", out)
 	}
 	r.expectEmptyPlan(t)
-	r.write(t, secretX("path = \"~/creds\"\n timeouts = { delete = \"3s\" }"))
+	r.write(t, secretX("path = \"~/creds\"\n timeouts = { delete = \""+acctest.ShortTimeout+"\" }"))
 	acctest.ExpectText(t, r.apply(t), "+ timeouts", "0 to add, 1 to change, 0 to destroy")
 	r.patch(t, `{"metadata":{"finalizers":["example.com/hold"]}}`)
-	r.mustFail(t, []string{"destroy", "-auto-approve"}, "example.com/hold", "after 3s (`timeouts.delete`)")
+	r.mustFail(t, []string{"destroy", "-auto-approve"}, "example.com/hold",
+		"after "+acctest.ShortTimeout+" (`timeouts.delete`)")
 	r.patch(t, `{"metadata":{"finalizers":null}}`)
 	r.must(t, "destroy", "-auto-approve")
 }

@@ -26,10 +26,10 @@ func TestAccVolumeThatIsNotBoundReportsTheCause(t *testing.T) {
 			message: `cannot be bound:\s+StorageClass\s+"\S+"\s+does not exist`},
 		"a provisioner without events": {
 			class:      "provisioner: silent.example.com",
-			attributes: "storage_class = \"CLASS\"\n timeouts = { create = \"3s\" }",
+			attributes: "storage_class = \"CLASS\"\n timeouts = { create = \"" + acctest.ShortTimeout + "\" }",
 			warning:    true,
 			message: `provisioner\s+silent.example.com\s+has\s+not\s+reported\s+any\s+event.*` +
-				`after\s+3s\s+\(.timeouts.create.\)`,
+				`after\s+` + acctest.ShortTimeout + `\s+\(.timeouts.create.\)`,
 		},
 		"a class without a provisioner": {
 			class: "provisioner: kubernetes.io/no-provisioner", attributes: `storage_class = "CLASS"`,
@@ -219,7 +219,8 @@ func TestAccVolumeInUseIsNotDeleted(t *testing.T) {
 func TestAccVolumeReportsTheFinalizerThatBlocksItsDeletion(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	config := cluster.Config(ns, acctest.Volume(acctest.SmallVolume+`timeouts = { delete = "3s" }`))
+	config := cluster.Config(ns,
+		acctest.Volume(acctest.SmallVolume+`timeouts = { delete = "`+acctest.ShortTimeout+`" }`))
 	setFinalizers := func(finalizers string) {
 		cluster.Kubectl(t, "patch", "persistentvolumeclaim/data", "-n", ns, "-p",
 			`{"metadata": {"finalizers": `+finalizers+`}}`)
@@ -234,7 +235,7 @@ func TestAccVolumeReportsTheFinalizerThatBlocksItsDeletion(t *testing.T) {
 				PreConfig: func() { setFinalizers(`["example.com/hold"]`) },
 				Config:    config, Destroy: true,
 				ExpectError: regexp.MustCompile(`(?s)held\s+by\s+finalizers?\s.*example\.com/hold.*` +
-					`after\s+3s\s+\(.timeouts.delete.\)`),
+					`after\s+` + acctest.ShortTimeout + `\s+\(.timeouts.delete.\)`),
 			},
 			{
 				// The claim still exists, and its deletion cannot be undone.

@@ -275,11 +275,11 @@ func TestAccVolumeGrowsInPlace(t *testing.T) {
 					cluster.Kubectl(t, "patch", "persistentvolumeclaim/data", "-n", ns, "--subresource=status", "-p",
 						`{"status": {"conditions": [{"type": "FileSystemResizePending", "status": "False"}]}}`)
 				},
-				Config:             sized("4Gi", `timeouts = { update = "3s" }`),
+				Config:             sized("4Gi", `timeouts = { update = "`+acctest.ShortTimeout+`" }`),
 				ExpectNonEmptyPlan: true,
 				Check: func(*terraform.State) error {
-					message := regexp.MustCompile(`(?s)has 2Gi, and not yet the requested 4Gi.*after 3s ` +
-						`\(.timeouts.update.\)`)
+					message := regexp.MustCompile(`(?s)has 2Gi, and not yet the requested 4Gi.*after ` +
+						acctest.ShortTimeout + ` \(.timeouts.update.\)`)
 					if text := seen.Text(); !message.MatchString(text) {
 						return fmt.Errorf("no warning matches %s: %s", message, text)
 					}
