@@ -84,11 +84,12 @@ func (d containerDiagnosis) configCause(message string) *Cause {
 	if ref := missingObject(d.pod, message); ref != nil {
 		return d.missing(ReasonConfigError, cannot, ref)
 	}
-	hint := "Check the Secrets and ConfigMaps that the container references, and " + FieldSecurity + "."
 	if strings.Contains(message, "runAsNonRoot") {
-		hint = "Set the ID of a user other than root in " + FieldSecurity + ", or use an image that sets one."
+		return d.fault(ReasonConfigError, cannot+clip(message), "Set the ID of a user other than root in "+FieldSecurity+
+			", or use an image that sets one.").terminal(shortGrace)
 	}
-	c := d.fault(ReasonConfigError, cannot+clip(message), hint)
+	c := d.fault(ReasonConfigError, cannot+clip(message),
+		"Check the Secrets and ConfigMaps that the container references, and "+FieldSecurity+".")
 	if mentions(message, "timed out waiting for the condition", "have not yet been read") {
 		return c // the kubelet has not read the object, or the Services, yet
 	}

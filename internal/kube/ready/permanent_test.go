@@ -78,7 +78,7 @@ func TestOnlyUnrecoverableCausesArePermanent(t *testing.T) {
 		// References: the kubelet tries again after 10 to 15 s.
 		"config-secret":   shortGrace,
 		"config-key":      volumeGrace,
-		"config-root":     volumeGrace,
+		"config-root":     shortGrace,
 		"config-services": mayRecover,
 		// Events without a second fact.
 		"ray-invalid":        shortGrace,
