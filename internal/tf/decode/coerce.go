@@ -48,7 +48,7 @@ func coerce(at *tftypes.AttributePath, value tftypes.Value, to tftypes.Type) (tf
 }
 
 func coerceObject(at *tftypes.AttributePath, value tftypes.Value, to tftypes.Object) (tftypes.Value, error) {
-	given, ok := entries(value)
+	given, ok := Entries(value)
 	if !ok {
 		return tftypes.Value{}, mismatch(at, "an object", value)
 	}
@@ -71,7 +71,7 @@ func coerceObject(at *tftypes.AttributePath, value tftypes.Value, to tftypes.Obj
 }
 
 func coerceMap(at *tftypes.AttributePath, value tftypes.Value, to tftypes.Map) (tftypes.Value, error) {
-	given, ok := entries(value)
+	given, ok := Entries(value)
 	if !ok {
 		return tftypes.Value{}, mismatch(at, "a map", value)
 	}
@@ -126,8 +126,8 @@ func coercePrimitive(at *tftypes.AttributePath, value tftypes.Value, to tftypes.
 	return tftypes.Value{}, mismatch(at, noun(to), value)
 }
 
-// entries returns the attributes of an object, or the elements of a map.
-func entries(value tftypes.Value) (map[string]tftypes.Value, bool) {
+// Entries returns the attributes of an object, or the elements of a map.
+func Entries(value tftypes.Value) (map[string]tftypes.Value, bool) {
 	typ := value.Type()
 	if !typ.Is(tftypes.Object{}) && !typ.Is(tftypes.Map{}) {
 		return nil, false
