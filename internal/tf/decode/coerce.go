@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agext/levenshtein"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
@@ -201,30 +202,9 @@ func PathText(at *tftypes.AttributePath) string {
 func closestName(name string, names []string) (string, bool) {
 	best, fewest := "", max(3, len(name)/3+1)
 	for _, candidate := range names {
-		if n := changes(name, candidate); n < fewest {
+		if n := levenshtein.Distance(name, candidate, nil); n < fewest {
 			best, fewest = candidate, n
 		}
 	}
 	return best, best != ""
-}
-
-// changes returns the Levenshtein distance of two texts, in bytes.
-func changes(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }
