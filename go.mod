@@ -3,6 +3,7 @@ module github.com/ktdev/terraform-provider-kt
 go 1.26.0
 
 require (
+	github.com/agext/levenshtein v1.2.3
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/distribution/reference v0.6.0
 	github.com/fluxcd/cli-utils v1.3.0
@@ -46,7 +47,6 @@ require (
 
 require (
 	github.com/ProtonMail/go-crypto v1.4.1 // indirect
-	github.com/agext/levenshtein v1.2.3 // indirect
 	github.com/apparentlymart/go-textseg/v15 v15.0.0 // indirect
 	github.com/cloudflare/circl v1.6.3 // indirect
 	github.com/davecgh/go-spew v1.1.2-0.20180830191138-d8f796af33cc // indirect

@@ -88,7 +88,10 @@ type observation struct {
 func computeState(ctx context.Context, cluster *kube.Cluster, namespace, name string) (observation, error) {
 	var s observation
 	var err error
-	if s.workload, s.endpoint, err = endpoint.Find(ctx, cluster, namespace, name); err != nil {
+	if s.workload, err = endpoint.Locate(ctx, cluster, namespace, name); err != nil {
+		return s, err
+	}
+	if s.endpoint, err = endpoint.Of(ctx, cluster, namespace, name); err != nil {
 		return s, err
 	}
 	follow := observe.Follow{Namespace: namespace, PodLabels: s.endpoint.Backend.Labels}

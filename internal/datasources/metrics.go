@@ -101,11 +101,7 @@ func snapshotsOf(
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	dial := r.Dialer()
-	options, err := security.Options(r, dial)
-	if err != nil {
-		return nil, err
-	}
-	client, err := tensor.New(r.Target, options)
+	client, err := tensor.New(r.Target, security.Options(r, dial))
 	if err != nil {
 		return nil, err
 	}

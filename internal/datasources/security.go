@@ -46,7 +46,7 @@ func securityOf(tls *tlsModel, token types.String) endpoint.Security {
 // the object that contains the attributes.
 func validateSecurity(at path.Path, s endpoint.Security, route endpoint.Route) diag.Diagnostics {
 	var diags diag.Diagnostics
-	if _, err := s.Config(); err != nil {
+	if err := s.Check(); err != nil {
 		diags.AddAttributeError(at.AtName("tls").AtName("ca_certificate"), "Invalid certificate",
 			"ca_certificate "+err.Error()+".\n\nNext step: Set it to the content of a PEM file, for example with "+
 				"`file(\"ca.crt\")`.")

@@ -84,23 +84,12 @@ func (e *Endpoint) PortForwardCommand() string {
 	return ready.Kubectl(e.Namespace, "port-forward", target, fmt.Sprintf("%d:%d", local, port))
 }
 
-// Find returns the workload of a compute, which is nil if its pods have none of a known kind, and its endpoint.
-func Find(
-	ctx context.Context, c *kube.Cluster, namespace, name string,
-) (workload *unstructured.Unstructured, found *Endpoint, err error) {
-	if workload, err = locate(ctx, c, namespace, name); err != nil {
-		return nil, nil, err
-	}
-	found, err = Of(ctx, c, namespace, name)
-	return workload, found, err
-}
-
 // FindPods returns the workload of a compute, which is nil if its pods have none of a known kind, and the labels of its
 // pods. If the kind does not tell them, they are those that its Service selects, which is a guess.
 func FindPods(
 	ctx context.Context, c *kube.Cluster, namespace, name string,
 ) (workload *unstructured.Unstructured, labels map[string]string, guessed bool, err error) {
-	if workload, err = locate(ctx, c, namespace, name); err != nil {
+	if workload, err = Locate(ctx, c, namespace, name); err != nil {
 		return nil, nil, false, err
 	}
 	if workload != nil {
@@ -115,8 +104,8 @@ func FindPods(
 	return workload, found.Backend.Labels, true, nil
 }
 
-// locate returns the workload of a compute, or nil if there is none of a known kind.
-func locate(ctx context.Context, c *kube.Cluster, namespace, name string) (*unstructured.Unstructured, error) {
+// Locate returns the workload of a compute, or nil if there is none of a known kind.
+func Locate(ctx context.Context, c *kube.Cluster, namespace, name string) (*unstructured.Unstructured, error) {
 	workload, err := c.Locate(ctx, namespace, name)
 	if _, missing := errors.AsType[*kube.MissingComputeError](err); missing {
 		return nil, nil

@@ -67,10 +67,7 @@ func (q ProbeRequest) Send(ctx context.Context, dial *Dialer) (probe.Result, err
 	if q.Method == MethodHTTP {
 		send = q.http
 	}
-	result, err := send(ctx, dial)
-	if err != nil {
-		return result, err
-	}
+	result := send(ctx, dial)
 	if failure := dial.Failure(); failure != nil && result.Status != probe.Serving {
 		switch kube.ClassOf(failure) {
 		case kube.Denied, kube.Unauthorized, kube.Misconfigured:
@@ -82,25 +79,17 @@ func (q ProbeRequest) Send(ctx context.Context, dial *Dialer) (probe.Result, err
 	return result, nil
 }
 
-func (q ProbeRequest) http(ctx context.Context, dial *Dialer) (probe.Result, error) {
-	config, err := q.Security.Config()
-	if err != nil {
-		return probe.Result{}, err
-	}
-	return probe.HTTP(ctx, probe.Web{
-		URL: q.Security.url(q.Route.URL), TLS: config, Token: q.Security.Token, Timeout: q.Timeout, Dialer: dial.Dial,
-	}), nil
+func (q ProbeRequest) http(ctx context.Context, dial *Dialer) probe.Result {
+	return probe.HTTP(ctx, probe.Web{URL: q.Security.url(q.Route.URL), TLS: q.Security.config(),
+		Token: q.Security.Token, Timeout: q.Timeout, Dialer: dial.Dial,
+	})
 }
 
-func (q ProbeRequest) grpc(ctx context.Context, dial *Dialer) (probe.Result, error) {
-	options, err := q.Security.Options(q.Route, dial)
-	if err != nil {
-		return probe.Result{}, err
-	}
+func (q ProbeRequest) grpc(ctx context.Context, dial *Dialer) probe.Result {
 	return probe.GRPC(ctx, probe.Endpoint{
 		Target: q.Route.Target, Runtime: q.Endpoint.Runtime, RoundTrip: q.Bytes, Timeout: q.Timeout,
-		Seed: seedOf(q.Endpoint.ID()), Options: options,
-	}), nil
+		Seed: seedOf(q.Endpoint.ID()), Options: q.Security.Options(q.Route, dial),
+	})
 }
 
 // seedOf returns a different seed for each endpoint, so that the tensor of one endpoint is never accepted from another.

@@ -21,32 +21,35 @@ type Security struct {
 	Token         string // bearer token of each request, or ""
 }
 
-// Config returns the TLS configuration. An error is about CACertificate, and a sentence without its subject.
-func (s Security) Config() (*tls.Config, error) {
+// Check returns an error about CACertificate, a sentence without its subject. The other methods require that there is
+// none.
+func (s Security) Check() error {
+	if s.CACertificate != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(s.CACertificate)) {
+		return errors.New("contains no certificate in PEM format")
+	}
+	return nil
+}
+
+// config returns the TLS configuration.
+func (s Security) config() *tls.Config {
 	config := &tls.Config{
 		MinVersion: tls.VersionTLS12, ServerName: s.ServerName,
 		InsecureSkipVerify: s.Insecure, //nolint:gosec // only if the user requests it
 	}
 	if s.CACertificate != "" {
 		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM([]byte(s.CACertificate)) {
-			return nil, errors.New("contains no certificate in PEM format")
-		}
+		config.RootCAs.AppendCertsFromPEM([]byte(s.CACertificate))
 	}
-	return config, nil
+	return config
 }
 
 // Options returns the options of a gRPC client for a route.
-func (s Security) Options(r Route, dial *Dialer) (tensor.Options, error) {
+func (s Security) Options(r Route, dial *Dialer) tensor.Options {
 	options := tensor.Options{ComputeID: r.ComputeID, Dialer: dial.Dial, Token: s.Token}
 	if s.TLS {
-		config, err := s.Config()
-		if err != nil {
-			return options, err
-		}
-		options.Credentials = credentials.NewTLS(config)
+		options.Credentials = credentials.NewTLS(s.config())
 	}
-	return options, nil
+	return options
 }
 
 // ExposesToken reports whether requests on a route would send the token without encryption. A port-forward is encrypted

@@ -13,6 +13,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/sensitive"
 	"github.com/ktdev/terraform-provider-kt/internal/resources/compute"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/decode"
 )
 
 // sentence returns the text of an error as a sentence. The text may start with the name of an attribute.
@@ -95,10 +96,7 @@ func reveal(object *unstructured.Unstructured, hidden tftypes.Value) error {
 
 // attribute returns an attribute of an object or an element of a map. It is false unless it is known and of this type.
 func attribute[T any](object tftypes.Value, name string) (value T, ok bool) {
-	var attributes map[string]tftypes.Value
-	if typ := object.Type(); !typ.Is(tftypes.Object{}) && !typ.Is(tftypes.Map{}) || object.As(&attributes) != nil {
-		return value, false
-	}
+	attributes, _ := decode.Entries(object)
 	found, ok := attributes[name]
 	return value, ok && found.IsKnown() && !found.IsNull() && found.As(&value) == nil
 }

@@ -2,7 +2,6 @@ package provider
 
 import (
 	"context"
-	"maps"
 	"sync"
 	"time"
 
@@ -45,26 +44,17 @@ func (s *server) InvokeAction(
 	return stream, nil
 }
 
-// runningActions contains the actions that are running. The zero value has none.
-type runningActions struct {
-	mu      sync.Mutex
-	cancels map[chan struct{}]context.CancelFunc // by the channel that is closed when the result was sent
-}
+// runningActions contains the actions that are running: the functions that interrupt them, by the channel that is closed
+// when the result was sent.
+type runningActions struct{ sync.Map }
 
 // begin returns the context of an action, and a function that must be called when its result was sent.
 func (r *runningActions) begin(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.cancels == nil {
-		r.cancels = map[chan struct{}]context.CancelFunc{}
-	}
-	r.cancels[ended] = cancel
+	r.Store(ended, cancel)
 	return ctx, sync.OnceFunc(func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		delete(r.cancels, ended)
+		r.Delete(ended)
 		cancel()
 		close(ended)
 	})
@@ -72,13 +62,12 @@ func (r *runningActions) begin(ctx context.Context) (context.Context, func()) {
 
 // interrupt ends all running actions, and returns when their results were sent, or at the latest when ctx ends.
 func (r *runningActions) interrupt(ctx context.Context) {
-	r.mu.Lock()
-	running := maps.Clone(r.cancels)
-	r.mu.Unlock()
-	for _, cancel := range running {
-		cancel()
+	var running []chan struct{}
+	for ended, cancel := range r.Range {
+		cancel.(context.CancelFunc)()                    //nolint:forcetypeassert,errcheck // nothing else is stored
+		running = append(running, ended.(chan struct{})) //nolint:forcetypeassert,errcheck // nothing else is stored
 	}
-	for ended := range running {
+	for _, ended := range running {
 		select {
 		case <-ended:
 		case <-ctx.Done():

@@ -111,7 +111,7 @@ func (s *shortPath) validate(
 // read answers that the refresh of a resource changes nothing.
 func (s *shortPath) read(ctx context.Context, req *tfprotov6.ReadResourceRequest) *tfprotov6.ReadResourceResponse {
 	short, ok := s.of(req.TypeName)
-	if !ok || !isMsgPack(req.CurrentState) || !isNull(req.ProviderMeta) {
+	if !ok || !isMsgPack(req.CurrentState) {
 		return nil
 	}
 	private, ok := privateState(req.Private)
@@ -135,7 +135,7 @@ func (s *shortPath) plan(
 	ctx context.Context, req *tfprotov6.PlanResourceChangeRequest,
 ) (resp *tfprotov6.PlanResourceChangeResponse, keep func() bool) {
 	short, ok := s.of(req.TypeName)
-	if !ok || !isNull(req.ProviderMeta) || !isMsgPack(req.PriorState) || !isMsgPack(req.ProposedNewState) {
+	if !ok || !isMsgPack(req.PriorState) || !isMsgPack(req.ProposedNewState) {
 		return nil, nil
 	}
 	private, ok := privateState(req.PriorPrivate)
@@ -161,10 +161,6 @@ const msgPackNil = 0xc0
 // isMsgPack reports whether a value is not null, and in MessagePack.
 func isMsgPack(value *tfprotov6.DynamicValue) bool {
 	return value != nil && len(value.MsgPack) > 0 && value.MsgPack[0] != msgPackNil
-}
-
-func isNull(value *tfprotov6.DynamicValue) bool {
-	return value == nil || len(value.JSON) == 0 && (len(value.MsgPack) == 0 || value.MsgPack[0] == msgPackNil)
 }
 
 // configID returns the id of a configuration. It is false if the name or the namespace is unknown.

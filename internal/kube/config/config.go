@@ -199,7 +199,8 @@ func (c Config) explicitFiles(paths []string) (kubeconfig, error) {
 	paths = expandAll(paths, c.Env.Home)
 	for _, path := range paths {
 		if _, err := os.Stat(path); err != nil {
-			return kubeconfig{}, newError("config_path", "cannot read kubeconfig %s: %w", path, reason(err))
+			return kubeconfig{}, newError("config_path", "cannot read kubeconfig %s: %w", path,
+				errors.Unwrap(err)) // a *PathError, whose path is known
 		}
 	}
 	found, err := loadFiles(paths)

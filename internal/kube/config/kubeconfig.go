@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -199,14 +198,6 @@ func expandAll(paths []string, home string) []string {
 
 func nonEmpty(list []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == "" })
-}
-
-// reason returns the cause of a failed file operation, without the path.
-func reason(err error) error {
-	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
-		return pathErr.Err
-	}
-	return err
 }
 
 // names lists the keys of a map, for messages.

@@ -8,5 +8,5 @@ import (
 
 // Plain returns the part of a [Transport] that rewords failures, without retries.
 func Plain(next http.RoundTripper, plugin *config.Plugin) http.RoundTripper {
-	return plainErrors{next: next, plugin: plugin}
+	return Transport{next: next, plugin: plugin}
 }

@@ -128,7 +128,7 @@ func judgeError(err error, known state, within time.Duration) judgement {
 	var dial *net.OpError
 	switch {
 	case strings.HasPrefix(err.Error(), "getting credentials: "):
-		return judgement{} // from the credential plugin: see plainErrors
+		return judgement{} // from the credential plugin: see Transport
 	case IsTLS(err), Is[*config.RedirectError](err):
 		return judgement{}
 	case Is[*tooLargeError](err), Is[unexpectedError](err):

@@ -239,24 +239,22 @@ func TestOutageBeginsWithTheFirstFailureOfASeries(t *testing.T) {
 	for _, step := range []struct {
 		at    int
 		reply *reply
-		want  time.Time // the start of the outage
-		state state
+		want  state
 	}{
-		{0, nil, at(0), state{}},
-		{30, nil, at(0), state{}},
-		{61, nil, at(61), state{}}, // no requests for more than 30 s
-		{62, replyOf(401, refused("Unauthorized", "no")), time.Time{}, state{reached: true}},
-		{72, replyOf(200, "{}"), time.Time{}, state{reached: true, accepted: true}},
-		{73, replyOf(503, ""), at(73), state{reached: true, accepted: true}},
-		{74, replyOf(403, refused("Forbidden", "no")), time.Time{}, state{reached: true, accepted: true}},
+		{0, nil, state{failing: at(0)}},
+		{30, nil, state{failing: at(0)}},
+		{61, nil, state{failing: at(61)}}, // no requests for more than 30 s
+		{62, replyOf(401, refused("Unauthorized", "no")), state{reached: true}},
+		{72, replyOf(200, "{}"), state{reached: true, accepted: true}},
+		{73, replyOf(503, ""), state{reached: true, accepted: true, failing: at(73)}},
+		{74, replyOf(403, refused("Forbidden", "no")), state{reached: true, accepted: true}},
 	} {
 		var err error
 		if step.reply == nil {
 			err = failure
 		}
-		if got := h.note(at(step.at), step.reply, err); got != step.state || h.failing() != step.want {
-			t.Errorf("after %d s: %+v, failing since %v; want %+v, %v", step.at, got, h.failing(), step.state,
-				step.want)
+		if got := h.note(at(step.at), step.reply, err); got != step.want {
+			t.Errorf("after %d s: %+v; want %+v", step.at, got, step.want)
 		}
 	}
 }

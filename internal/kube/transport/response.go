@@ -130,7 +130,7 @@ func (c *checker) check(request *http.Request, reply *reply) error {
 	switch {
 	case invalid && reply.hasType("application/json") && reply.succeeded():
 		return errIncomplete // after a broken connection, an incomplete response may look finished
-	case notAPI, t.subresource == "log", reply.webPage(): // see plainErrors
+	case notAPI, t.subresource == "log", reply.webPage(): // see Transport
 		return nil
 	case reply.succeeded() && !got.is(t, request):
 		return unexpectedError(fmt.Sprintf("the response (kind %q, API version %q, name %q) is not what was requested",

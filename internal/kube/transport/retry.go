@@ -100,7 +100,7 @@ func (r *retrier) RoundTrip(request *http.Request) (*http.Response, error) {
 		past.note(r.clock.Now(), verdict)
 		outcome.note(past.unknown)
 		pause := max(interval.Step(), verdict.after)
-		if !verdict.again || !past.allows(r.clock.Now().Add(pause), verdict, r.health.failing()) {
+		if !verdict.again || !past.allows(r.clock.Now().Add(pause), verdict, known.failing) {
 			outcome.responded(reply)
 			return reply.response(), err
 		}
@@ -292,16 +292,16 @@ func outcomeOf(ctx context.Context) *Outcome {
 type health struct {
 	mu          sync.Mutex
 	known       state
-	failedAt    time.Time // start of the current outage, or zero
 	lastFailure time.Time
 	ready       time.Time // when the server was first ready since the last failure, or zero
 }
 
 // state is the known state of the server.
 type state struct {
-	reached  bool // an API server has responded
-	accepted bool // it has accepted the credentials
-	starting bool // it may have rejected the request because it was not ready
+	reached  bool      // an API server has responded
+	accepted bool      // it has accepted the credentials
+	starting bool      // it may have rejected the request because it was not ready
+	failing  time.Time // start of the current outage, or zero
 }
 
 // note records the result of an attempt, and returns the known state. A failure
@@ -311,12 +311,12 @@ func (h *health) note(now time.Time, reply *reply, err error) state {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err == nil && reply.byServer() {
-		h.failedAt, h.known.reached = time.Time{}, true
+		h.known.failing, h.known.reached = time.Time{}, true
 		h.known.accepted = h.known.accepted || reply.succeeded()
 		return h.known
 	}
-	if h.failedAt.IsZero() || now.Sub(h.lastFailure) > ServerPatience {
-		h.failedAt = now
+	if h.known.failing.IsZero() || now.Sub(h.lastFailure) > ServerPatience {
+		h.known.failing = now
 	}
 	h.lastFailure, h.ready = now, time.Time{}
 	return h.known
@@ -343,11 +343,4 @@ func (h *health) readyAt(at time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return !h.ready.IsZero() && !h.ready.After(at)
-}
-
-// failing returns the start of the current outage, or zero.
-func (h *health) failing() time.Time {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.failedAt
 }

@@ -301,7 +301,7 @@ func TestInterruptEndsAWriteOnlyWhenItsOutcomeIsKnownOrAfterATime(t *testing.T) 
 				if !errors.Is(err, interrupted) || sent.unknown.Load() != test.unknown {
 					t.Errorf("unknown outcome: %t, error %v", sent.unknown.Load(), err)
 				}
-				if test.what == "read" && !r.health.failing().IsZero() {
+				if test.what == "read" && !r.health.known.failing.IsZero() {
 					t.Error("the interrupt counts as an outage")
 				}
 				if strings.Contains(name, "throttled") && !strings.Contains(err.Error(), "Too Many Requests") {

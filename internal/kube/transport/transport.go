@@ -18,10 +18,10 @@ import (
 )
 
 // Transport sends the requests to one API server. It repeats those with temporary failures, and limits and checks the
-// responses.
+// responses, and rewords failures of the connection.
 type Transport struct {
-	plainErrors
-
+	next    http.RoundTripper // retries, or another one in tests
+	plugin  *config.Plugin    // nil for none
 	retries *retrier
 }
 
@@ -30,7 +30,7 @@ func New(
 	next http.RoundTripper, plugin *config.Plugin, clock clock.WithDelayedExecution, server *url.URL, limits Limits,
 ) Transport {
 	retries := newRetrier(next, clock, server, limits)
-	return Transport{plainErrors{next: retries, plugin: plugin}, retries}
+	return Transport{next: retries, plugin: plugin, retries: retries}
 }
 
 // Hide replaces the credential of the last request in a text.
@@ -39,20 +39,14 @@ func (t Transport) Hide(text string) string {
 	return printable.HideCredential(text, authorization)
 }
 
-// plainErrors is an http.RoundTripper that rewords failures of the connection.
-type plainErrors struct {
-	next   http.RoundTripper
-	plugin *config.Plugin // nil for none
-}
-
 // RoundTrip makes one request. The time that a credential plugin takes does not count as that of the server.
-func (p plainErrors) RoundTrip(request *http.Request) (*http.Response, error) {
-	if p.plugin != nil {
-		if err := p.plugin.Login(request.Context()); err != nil {
+func (t Transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	if t.plugin != nil {
+		if err := t.plugin.Login(request.Context()); err != nil {
 			return nil, err
 		}
 	}
-	response, err := p.next.RoundTrip(request)
+	response, err := t.next.RoundTrip(request)
 	if err == nil && strings.HasPrefix(response.Header.Get("Content-Type"), "text/html") {
 		_ = response.Body.Close()
 		return nil, fmt.Errorf("the response is a web page (%s), and a Kubernetes API server does not return web "+
@@ -61,8 +55,8 @@ func (p plainErrors) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err == nil {
 		return response, nil
 	}
-	if p.plugin != nil {
-		if failed, ok := errors.AsType[*config.Error](p.plugin.Explain(err)); ok {
+	if t.plugin != nil {
+		if failed, ok := errors.AsType[*config.Error](t.plugin.Explain(err)); ok {
 			return nil, failed // it does not mean that the server is unreachable
 		}
 	}

@@ -2,7 +2,6 @@ package transport
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -10,7 +9,6 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport/spdy"
 	"k8s.io/streaming/pkg/httpstream"
@@ -97,9 +95,8 @@ func statusOf(request *http.Request, body io.ReadCloser) (again io.ReadCloser, r
 		return nil, nil, err
 	}
 	text := printable.HideCredential(string(data), request.Header.Get("Authorization"))
-	var status metav1.Status
-	if json.Unmarshal([]byte(text), &status) == nil && status.Kind == "Status" {
-		rejection = &apierrors.StatusError{ErrStatus: status}
+	if status := (&reply{body: []byte(text)}).status(); status != nil {
+		rejection = &apierrors.StatusError{ErrStatus: *status}
 	} else {
 		text = printable.Foreign(text)
 	}

@@ -31,15 +31,12 @@ type Entry struct {
 	Text string `json:"text"`
 }
 
-// NewDigests returns the digests of a new Secret, with a seal of 256 bits.
-func NewDigests(sealer *Sealer) Digests {
-	seal := make([]byte, sha256.Size)
-	_, _ = rand.Read(seal) // never fails
-	return Digests{Seal: seal, Values: map[string]Entry{}, sealer: sealer}
-}
-
-// WithSealer returns stored digests with a sealer.
+// WithSealer returns stored digests with a sealer. Those of a new Secret, which are empty, get a seal of 256 bits.
 func (d Digests) WithSealer(sealer *Sealer) Digests {
+	if len(d.Seal) == 0 {
+		d = Digests{Seal: make([]byte, sha256.Size), Values: map[string]Entry{}}
+		_, _ = rand.Read(d.Seal) // never fails
+	}
 	d.sealer = sealer
 	return d
 }

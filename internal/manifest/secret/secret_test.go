@@ -100,13 +100,13 @@ func TestDirectoriesAreMountedAtTheirPath(t *testing.T) {
 func TestDigestsDistinguishValuesWithoutRevealingThem(t *testing.T) {
 	t.Parallel()
 	const canary = "canary-of-digests"
-	digests := secret.NewDigests(secret.NewSealer())
+	digests := secret.Digests{}.WithSealer(secret.NewSealer())
 	digests.Values["a"] = digests.First("a", []byte(canary))
 	if !digests.Same("a", []byte(canary)) || digests.Same("a", []byte(canary+"x")) ||
 		digests.Same("b", []byte(canary)) {
 		t.Error("values are not told apart")
 	}
-	other := secret.NewDigests(secret.NewSealer())
+	other := secret.Digests{}.WithSealer(secret.NewSealer())
 	other.Values["a"] = other.First("a", []byte(canary))
 	if cmp.Equal(digests.Values, other.Values) || cmp.Equal(digests.Digest("a", nil), digests.Digest("b", nil)) {
 		t.Error("two secrets, or two keys, have the same digest of one value")
@@ -137,7 +137,7 @@ func TestDigestsDistinguishValuesWithoutRevealingThem(t *testing.T) {
 
 func TestDigestsOfKnownValuesAreNotComputed(t *testing.T) {
 	t.Parallel()
-	digests := secret.NewDigests(secret.NewSealer())
+	digests := secret.Digests{}.WithSealer(secret.NewSealer())
 	const digest = "not computed"
 	digests.Values["a"] = secret.Entry{Digest: []byte(digest), Revision: 1}
 	digests.Confirm(map[string][]byte{"a": []byte("value"), "b": []byte("value")})
@@ -152,7 +152,7 @@ func TestDigestsOfKnownValuesAreNotComputed(t *testing.T) {
 }
 
 func BenchmarkDigest(b *testing.B) {
-	digests := secret.NewDigests(secret.NewSealer())
+	digests := secret.Digests{}.WithSealer(secret.NewSealer())
 	for i := 0; b.Loop(); i++ {
 		digests.Digest("a", fmt.Append(nil, i))
 	}

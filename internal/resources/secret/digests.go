@@ -28,11 +28,7 @@ type privateState struct {
 // open prepares the digests, which are empty for a new Secret. They then differ from those that were loaded, so that a
 // refresh saves them.
 func (s *privateState) open(data *tf.ProviderData) {
-	if len(s.Digests.Seal) == 0 {
-		s.Digests = spec.NewDigests(sealerOf(data))
-	} else {
-		s.Digests = s.Digests.WithSealer(sealerOf(data))
-	}
+	s.Digests = s.Digests.WithSealer(sealerOf(data))
 }
 
 // match records that the values of live match the digests.

@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -45,7 +46,8 @@ func (s localSource) read(path string, names, usual []string) (directory, error)
 	case !info.IsDir() && len(names) > 0:
 		return directory{}, fmt.Errorf("%s is a file, not a directory: filenames selects files in a directory", path)
 	case !info.IsDir():
-		path, full, names, optional = parent(path), filepath.Dir(full), []string{filepath.Base(full)}, false
+		dir, _ := filepath.Split(path) // which keeps a ~
+		path, full, names, optional = cmp.Or(dir, "."), filepath.Dir(full), []string{filepath.Base(full)}, false
 	case optional:
 		names = usual
 	case len(names) == 0:
@@ -59,14 +61,6 @@ func (s localSource) read(path string, names, usual []string) (directory, error)
 	out, err := readFiles(full, names, optional)
 	out.path = path
 	return out, err
-}
-
-// parent returns the directory of a file. A ~ in the path is kept.
-func parent(path string) string {
-	if dir := strings.TrimSuffix(path, filepath.Base(path)); dir != "" {
-		return dir
-	}
-	return "."
 }
 
 // regularFiles returns the names of the regular files of a directory, and of links to regular files.
@@ -156,13 +150,10 @@ func (s localSource) variables(byKey map[string]string) (map[string][]byte, erro
 	return out, nil
 }
 
-// fileError adds the path to the error of a file operation.
+// fileError adds the path to the error of a file operation, an [fs.PathError], instead of the absolute one.
 func fileError(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s does not exist on the machine that runs Terraform", path)
 	}
-	if failed, ok := errors.AsType[*fs.PathError](err); ok {
-		return fmt.Errorf("%s cannot be read: %w", path, failed.Err)
-	}
-	return err
+	return fmt.Errorf("%s cannot be read: %w", path, errors.Unwrap(err))
 }

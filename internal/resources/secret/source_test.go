@@ -298,7 +298,7 @@ func TestKeysOfUnknownSourcesAreUnknown(t *testing.T) {
 
 func TestRevisionIncreasesWithEachChange(t *testing.T) {
 	t.Parallel()
-	digests := spec.NewDigests(spec.NewSealer())
+	digests := spec.Digests{}.WithSealer(spec.NewSealer())
 	digests.Values["a"], digests.Values["b"] = digests.First("a", []byte("1")), digests.First("b", []byte("2"))
 	applied := map[string]string{"a": "revision 1", "b": "revision 1"}
 	with := func(changes map[string]string) map[string]string {
@@ -348,7 +348,7 @@ func TestRevisionIncreasesWithEachChange(t *testing.T) {
 
 func TestKeysAreUnknownWhileTheVersionIs(t *testing.T) {
 	t.Parallel()
-	digests := spec.NewDigests(spec.NewSealer())
+	digests := spec.Digests{}.WithSealer(spec.NewSealer())
 	digests.Values["a"] = digests.First("a", []byte("1"))
 	r := revisions{digests: digests, shown: map[string]string{"a": "revision 1"}, versioned: true,
 		versionChanged: true, versionUnknown: true}
@@ -367,7 +367,7 @@ func TestKeysAreUnknownWhileTheVersionIs(t *testing.T) {
 
 func TestUnreadableSecretIsNotUpdatedWithOtherValues(t *testing.T) {
 	t.Parallel()
-	digests := spec.NewDigests(spec.NewSealer())
+	digests := spec.Digests{}.WithSealer(spec.NewSealer())
 	digests.Values["a"] = digests.First("a", []byte("1"))
 	r := revisions{digests: digests, shown: map[string]string{"a": "revision 1"}, versioned: true}
 	for value, refused := range map[string]bool{"1": false, "2": true} {
@@ -380,7 +380,7 @@ func TestUnreadableSecretIsNotUpdatedWithOtherValues(t *testing.T) {
 
 func TestApplyRejectsValuesThatDifferFromThePlan(t *testing.T) {
 	t.Parallel()
-	r := revisions{digests: spec.NewDigests(spec.NewSealer()), shown: map[string]string{}}
+	r := revisions{digests: spec.Digests{}.WithSealer(spec.NewSealer()), shown: map[string]string{}}
 	planned := r.planned(content{data: map[string][]byte{"a": []byte("seen")}, external: true})
 	for name, c := range map[string]content{
 		"a changed value": {data: map[string][]byte{"a": []byte("swapped")}, external: true, attribute: "path"},

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agext/levenshtein"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
@@ -48,7 +49,7 @@ func coerce(at *tftypes.AttributePath, value tftypes.Value, to tftypes.Type) (tf
 }
 
 func coerceObject(at *tftypes.AttributePath, value tftypes.Value, to tftypes.Object) (tftypes.Value, error) {
-	given, ok := entries(value)
+	given, ok := Entries(value)
 	if !ok {
 		return tftypes.Value{}, mismatch(at, "an object", value)
 	}
@@ -71,7 +72,7 @@ func coerceObject(at *tftypes.AttributePath, value tftypes.Value, to tftypes.Obj
 }
 
 func coerceMap(at *tftypes.AttributePath, value tftypes.Value, to tftypes.Map) (tftypes.Value, error) {
-	given, ok := entries(value)
+	given, ok := Entries(value)
 	if !ok {
 		return tftypes.Value{}, mismatch(at, "a map", value)
 	}
@@ -126,8 +127,8 @@ func coercePrimitive(at *tftypes.AttributePath, value tftypes.Value, to tftypes.
 	return tftypes.Value{}, mismatch(at, noun(to), value)
 }
 
-// entries returns the attributes of an object, or the elements of a map.
-func entries(value tftypes.Value) (map[string]tftypes.Value, bool) {
+// Entries returns the attributes of an object, or the elements of a map.
+func Entries(value tftypes.Value) (map[string]tftypes.Value, bool) {
 	typ := value.Type()
 	if !typ.Is(tftypes.Object{}) && !typ.Is(tftypes.Map{}) {
 		return nil, false
@@ -201,30 +202,9 @@ func PathText(at *tftypes.AttributePath) string {
 func closestName(name string, names []string) (string, bool) {
 	best, fewest := "", max(3, len(name)/3+1)
 	for _, candidate := range names {
-		if n := changes(name, candidate); n < fewest {
+		if n := levenshtein.Distance(name, candidate, nil); n < fewest {
 			best, fewest = candidate, n
 		}
 	}
 	return best, best != ""
-}
-
-// changes returns the Levenshtein distance of two texts, in bytes.
-func changes(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 )
 
@@ -155,42 +154,18 @@ func validatorsAccept(ctx context.Context, at position, attribute schema.Attribu
 	switch attribute := attribute.(type) {
 	case interface{ StringValidators() []validator.String }:
 		text, ok := value.(basetypes.StringValuable)
-		return ok && accept(ctx, attribute.StringValidators(), text.ToStringValue,
-			func(one validator.String, value types.String) diag.Diagnostics {
-				var resp validator.StringResponse
-				one.ValidateString(ctx, validator.StringRequest{Path: at.path, PathExpression: at.expression,
-					Config: at.config, ConfigValue: value}, &resp)
-				return resp.Diagnostics
-			})
+		return ok && accept(ctx, at, attribute.StringValidators(), text.ToStringValue, validator.String.ValidateString)
 	case interface{ Int64Validators() []validator.Int64 }:
 		number, ok := value.(basetypes.Int64Valuable)
-		return ok && accept(ctx, attribute.Int64Validators(), number.ToInt64Value,
-			func(one validator.Int64, value types.Int64) diag.Diagnostics {
-				var resp validator.Int64Response
-				one.ValidateInt64(ctx, validator.Int64Request{Path: at.path, PathExpression: at.expression,
-					Config: at.config, ConfigValue: value}, &resp)
-				return resp.Diagnostics
-			})
+		return ok && accept(ctx, at, attribute.Int64Validators(), number.ToInt64Value, validator.Int64.ValidateInt64)
 	case interface{ BoolValidators() []validator.Bool }:
 		return len(attribute.BoolValidators()) == 0
 	case interface{ ListValidators() []validator.List }:
 		list, ok := value.(basetypes.ListValuable)
-		return ok && accept(ctx, attribute.ListValidators(), list.ToListValue,
-			func(one validator.List, value types.List) diag.Diagnostics {
-				var resp validator.ListResponse
-				one.ValidateList(ctx, validator.ListRequest{Path: at.path, PathExpression: at.expression,
-					Config: at.config, ConfigValue: value}, &resp)
-				return resp.Diagnostics
-			})
+		return ok && accept(ctx, at, attribute.ListValidators(), list.ToListValue, validator.List.ValidateList)
 	case interface{ MapValidators() []validator.Map }:
 		entries, ok := value.(basetypes.MapValuable)
-		return ok && accept(ctx, attribute.MapValidators(), entries.ToMapValue,
-			func(one validator.Map, value types.Map) diag.Diagnostics {
-				var resp validator.MapResponse
-				one.ValidateMap(ctx, validator.MapRequest{Path: at.path, PathExpression: at.expression,
-					Config: at.config, ConfigValue: value}, &resp)
-				return resp.Diagnostics
-			})
+		return ok && accept(ctx, at, attribute.MapValidators(), entries.ToMapValue, validator.Map.ValidateMap)
 	case objectValidators:
 		return objectsAccept(ctx, at, attribute.ObjectValidators(), value)
 	}
@@ -202,19 +177,21 @@ type objectValidators interface{ ObjectValidators() []validator.Object }
 
 func objectsAccept(ctx context.Context, at position, validators []validator.Object, value attr.Value) bool {
 	object, ok := value.(basetypes.ObjectValuable)
-	return ok && accept(ctx, validators, object.ToObjectValue,
-		func(one validator.Object, value types.Object) diag.Diagnostics {
-			var resp validator.ObjectResponse
-			one.ValidateObject(ctx, validator.ObjectRequest{Path: at.path, PathExpression: at.expression,
-				Config: at.config, ConfigValue: value}, &resp)
-			return resp.Diagnostics
-		})
+	return ok && accept(ctx, at, validators, object.ToObjectValue, validator.Object.ValidateObject)
 }
 
-// accept reports whether all validators accept a value.
-func accept[Validator, Value any](
-	ctx context.Context, validators []Validator, convert func(context.Context) (Value, diag.Diagnostics),
-	validate func(Validator, Value) diag.Diagnostics,
+// accept reports whether all validators accept a value. The requests to validators of all types have the same fields,
+// and so have their responses.
+func accept[Validator, Value any, Request ~struct {
+	Path               path.Path
+	PathExpression     path.Expression
+	Config             tfsdk.Config
+	ConfigValue        Value
+	ClientCapabilities validator.ValidateSchemaClientCapabilities
+}, Response ~struct{ Diagnostics diag.Diagnostics }](
+	ctx context.Context, at position, validators []Validator,
+	convert func(context.Context) (Value, diag.Diagnostics),
+	validate func(Validator, context.Context, Request, *Response),
 ) bool {
 	if len(validators) == 0 {
 		return true
@@ -224,7 +201,10 @@ func accept[Validator, Value any](
 		return false
 	}
 	for _, one := range validators {
-		if len(validate(one, value)) > 0 {
+		var resp Response
+		validate(one, ctx, Request{Path: at.path, PathExpression: at.expression, Config: at.config,
+			ConfigValue: value}, &resp)
+		if len(struct{ Diagnostics diag.Diagnostics }(resp).Diagnostics) > 0 {
 			return false
 		}
 	}
