@@ -44,8 +44,8 @@ func (s *server) InvokeAction(
 	return stream, nil
 }
 
-// runningActions contains the actions that are running: the functions that interrupt them, by the channel that is closed
-// when the result was sent.
+// runningActions contains the actions that are running: the functions that interrupt them, by the channel that is
+// closed when the result was sent.
 type runningActions struct{ sync.Map }
 
 // begin returns the context of an action, and a function that must be called when its result was sent.

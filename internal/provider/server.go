@@ -21,8 +21,8 @@ import (
 func NewServer(p provider.Provider) tfprotov6.ProviderServer { return NewComparingServer(p, nil) }
 
 // Compare is called with each response of the short path, with that of the framework, and with the request. It may add
-// diagnostics to the response of the framework, which is the one that Terraform gets. again requests both responses once
-// more, of which either may be nil; it must not be called if they do not depend on the cluster.
+// diagnostics to the response of the framework, which is the one that Terraform gets. again requests both responses
+// once more, of which either may be nil; it must not be called if they do not depend on the cluster.
 type Compare func(ctx context.Context, req, framework, short any, again func() (framework, short any))
 
 // NewComparingServer is [NewServer] for tests. Without compare, the framework does not handle what the short path does.

@@ -117,7 +117,8 @@ func TestDifferencesOfAPlanCountIfTheShortPathStandsByItsResponse(t *testing.T) 
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.compare(t.Context(), &tfprotov6.PlanResourceChangeRequest{TypeName: "kt_test"}, test.framework, plan(true),
+			request := &tfprotov6.PlanResourceChangeRequest{TypeName: "kt_test"}
+			c.compare(t.Context(), request, test.framework, plan(true),
 				func() (any, any) { return conflict, test.again })
 			expectDetail(t, test.framework.Diagnostics, test.want)
 		})

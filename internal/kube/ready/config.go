@@ -85,8 +85,8 @@ func (d containerDiagnosis) configCause(message string) *Cause {
 		return d.missing(ReasonConfigError, cannot, ref)
 	}
 	if strings.Contains(message, "runAsNonRoot") {
-		return d.fault(ReasonConfigError, cannot+clip(message), "Set the ID of a user other than root in "+FieldSecurity+
-			", or use an image that sets one.").terminal(shortGrace)
+		const hint = "Set the ID of a user other than root in " + FieldSecurity + ", or use an image that sets one."
+		return d.fault(ReasonConfigError, cannot+clip(message), hint).terminal(shortGrace)
 	}
 	c := d.fault(ReasonConfigError, cannot+clip(message),
 		"Check the Secrets and ConfigMaps that the container references, and "+FieldSecurity+".")

@@ -284,6 +284,7 @@ func (m Memory) MergeForeign(
 	if !known {
 		return next, err
 	}
+	applied.Shared = applied.Shared || manifest.Queued(next) // it was suspended outside of its queue
 	return &unstructured.Unstructured{Object: applied.MergeForeign(next.Object, live)}, nil
 }
 
