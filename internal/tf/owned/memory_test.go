@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -327,6 +328,32 @@ func TestAdditionsOfOthersAreSentAgain(t *testing.T) {
 		item, _ := list[0].(map[string]any)
 		if _, found := item["theirs"]; found != c.want {
 			t.Errorf("%s: sends %v", name, item)
+		}
+	}
+}
+
+// A workload that was suspended outside of its queue keeps what the queue has appended to its tolerations.
+func TestResumptionInAQueueSendsItsTolerationsAgain(t *testing.T) {
+	t.Parallel()
+	job := func(queue string, tolerations ...any) *unstructured.Unstructured {
+		obj := kind.Job().Named("ml", "x")
+		obj.SetUID("u")
+		obj.SetLabels(map[string]string{kind.KueueQueueLabel: queue})
+		kind.SetAt(obj.Object, []string{"spec", "template", "spec", "tolerations"}, tolerations)
+		return obj
+	}
+	ours, theirs := map[string]any{"key": "ours"}, map[string]any{"key": "theirs"}
+	set := []byte(`{"f:spec":{"f:template":{"f:spec":{"f:tolerations":{}}}}}`)
+	for queue, want := range map[string]int{"": 1, "team": 2} {
+		next := job(queue, ours)
+		memory := Memory{manifest.Key(next): {UID: "u", Set: set}}
+		out, err := memory.MergeForeign(manifest.Key(next), job("", ours), next, job("", ours, theirs))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent, _, _ := unstructured.NestedSlice(out.Object, "spec", "template", "spec", "tolerations")
+		if len(sent) != want {
+			t.Errorf("in the queue %q: sends %v", queue, sent)
 		}
 	}
 }
