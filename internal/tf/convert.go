@@ -287,7 +287,7 @@ func (c *Converter) Follow(attribute attr.Value, before, after any) attr.Value {
 		}
 	case types.Object:
 		was, is := reflect.Indirect(reflect.ValueOf(before)), reflect.Indirect(reflect.ValueOf(after))
-		if was.IsValid() && is.IsValid() { // a new object has no notation to keep, and its zero quantities count
+		if is.IsValid() && (was.IsValid() || !attribute.IsNull()) { // the zero quantities of a new object count
 			return c.followObject(attribute, was, is)
 		}
 	}
@@ -295,6 +295,9 @@ func (c *Converter) Follow(attribute attr.Value, before, after any) attr.Value {
 }
 
 func (c *Converter) followObject(object types.Object, before, after reflect.Value) types.Object {
+	if !before.IsValid() {
+		before = reflect.Zero(after.Type())
+	}
 	for name, attribute := range attributesOf(c.Context, object) {
 		if is := fieldOf(after, name); is.IsValid() {
 			was := fieldOf(before, name)

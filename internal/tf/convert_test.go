@@ -115,6 +115,13 @@ func TestFollowKeepsTheNotationOfWhatDoesNotDiffer(t *testing.T) {
 	if created := tf.Follow(c, nullWhole(), none, &before); created.IsNull() {
 		t.Error("a new object is null")
 	}
+	if zero := tf.Follow(c, nullWhole(), none, &whole{}).Attributes()["quota"]; zero.IsNull() {
+		t.Error("the zero quantity of a new object is null")
+	}
+	// An object that sets only defaults is not observed until one of its attributes differs.
+	if kept := tf.Follow(c, object, none, &whole{MinScale: &three}).Attributes()["size"]; kept.String() != `"1.5"` {
+		t.Errorf("an attribute with its default becomes %s", kept)
+	}
 	if removed := tf.Follow(c, object, &before, none); !removed.IsNull() {
 		t.Errorf("a removed object is %s", removed)
 	}

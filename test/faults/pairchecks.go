@@ -63,12 +63,13 @@ func (c *pairCycle) checkAction(at step, want core.Action, out outcome) error {
 
 // unexplained returns why a planned change after a successful apply is a violation, or "" if a warning of the apply
 // explains it.
-func (c *pairCycle) unexplained(p *core.Plan, warnings []string) (string, error) {
+func (c *pairCycle) unexplained(next outcome, warnings []string) (string, error) {
+	p := next.plan
 	before, after, err := p.Decoded()
 	switch {
 	case err != nil:
 		return "", err
-	case p.Action == core.Create && slices.ContainsFunc(warnings, func(text string) bool {
+	case p.Action == core.Create && next.created && slices.ContainsFunc(warnings, func(text string) bool {
 		return strings.Contains(text, "creates it if it does not") // of a volume (ADR 0010)
 	}):
 		return "", nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -39,6 +40,7 @@ type outcome struct {
 	applied  bool
 	killed   bool
 	hung     bool
+	created  bool // any object, without faults
 }
 
 // errKilled is the error of a command whose provider was killed.
@@ -159,6 +161,9 @@ func (c *pairCycle) unfaulted(ctx context.Context, at step, do command) (outcome
 	if err != nil {
 		return out, err
 	}
+	out.created = slices.ContainsFunc(records, func(r proxy.Record) bool {
+		return r.Request.Writes() && r.Status == http.StatusCreated
+	})
 	return out, c.check(at, "without faults", out, records, took)
 }
 
@@ -211,7 +216,7 @@ func (c *pairCycle) converge(ctx context.Context, at step, version int, applied 
 	case action == core.NoOp:
 		return nil
 	case applied.err == nil:
-		what, err = c.unexplained(out.plan, applied.warnings)
+		what, err = c.unexplained(out, applied.warnings)
 	case action != core.Create && action != core.Update && !tainted:
 		what = fmt.Sprintf("the apply after the one with faults plans the action %s", action)
 	}

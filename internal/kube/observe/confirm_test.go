@@ -101,7 +101,15 @@ func TestEventEndsAWaitOnlyIfASecondFactConfirmsIt(t *testing.T) {
 // The ReplicaSet controller keeps the message of its first failure, and tries again later and later.
 func TestQuotaThatHasRoomAgainDoesNotEndAWait(t *testing.T) {
 	t.Parallel()
-	for name, accepted := range map[string]bool{"the quota has room again": true, "a shortage": false} {
+	const quota = "exceeded quota: team, requested: pods=1, used: pods=1, limited: pods=1"
+	for name, c := range map[string]struct {
+		reason          string
+		accepted, ready bool
+	}{
+		"the quota has room again":        {quota, true, true},
+		"a shortage":                      {quota, false, false},
+		"a policy that exempts this user": {"ValidatingAdmissionPolicy 'p' denied request: no", true, false},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var dryRuns atomic.Int32
@@ -110,33 +118,33 @@ func TestQuotaThatHasRoomAgainDoesNotEndAWait(t *testing.T) {
 					return code, body
 				}
 				switch {
-				case strings.Contains(path, "/pods/") && dryRuns.Add(1) > 0 && accepted:
+				case strings.Contains(path, "/pods/") && dryRuns.Add(1) > 0 && c.accepted:
 					return http.StatusCreated, kubetest.RunningPod("trainer-dry-run")
 				case path == kubetest.TrainerPath && dryRuns.Load() > 1: // the next attempt of the controller
 					return http.StatusOK, kubetest.Deployment("2", 1).Object
 				case path == kubetest.TrainerPath:
-					return http.StatusOK, refusedByQuota().Object
+					return http.StatusOK, refusedBy(c.reason).Object
 				}
 				return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
 			}})
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
 			_, err := waitReady(ctx, cluster, trainer(), nil)
-			if (err == nil) != accepted || !accepted && !IsPermanent(err) {
+			if (err == nil) != c.ready || !c.ready && !IsPermanent(err) {
 				t.Errorf("the wait ends with %v", err)
 			}
 		})
 	}
 }
 
-// refusedByQuota returns a Deployment with the failure of its ReplicaSet.
-func refusedByQuota() *unstructured.Unstructured {
+// refusedBy returns a Deployment with the failure of its ReplicaSet.
+func refusedBy(reason string) *unstructured.Unstructured {
 	u := kubetest.Deployment("1", 0)
 	u.Object["spec"] = map[string]any{"template": map[string]any{"spec": map[string]any{
 		"containers": []any{map[string]any{"name": "c", "image": "i"}}}}}
 	u.Object["status"] = map[string]any{"observedGeneration": int64(1), "conditions": []any{map[string]any{
 		"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": `pods "trainer-1-a" is ` +
-			"forbidden: exceeded quota: team, requested: pods=1, used: pods=1, limited: pods=1",
+			"forbidden: " + reason,
 	}}}
 	return u
 }

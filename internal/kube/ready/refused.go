@@ -20,7 +20,7 @@ import (
 // refusedCause explains pods, or a ReplicaSet, whose creation the API server
 // rejects: by quota, by admission, or because of a missing service account.
 func (s *diagnosis) refusedCause(d *appsv1.Deployment, rev revision) *Cause {
-	message, ofPods := s.refusal(d, rev)
+	message, onlyEvent := s.refusal(d, rev)
 	if message == "" {
 		return nil
 	}
@@ -30,15 +30,21 @@ func (s *diagnosis) refusedCause(d *appsv1.Deployment, rev revision) *Cause {
 		gvk, name = s.Workload.GroupVersionKind(), d.Name
 		events = filter(s.events, func(e *corev1.Event) bool { return e.Reason == failedCreate })
 	}
-	c := causeIn(gvk, s.namespace, name, events)
-	c.Claimed = ofPods
-	return s.refused(c, message)
+	return s.refused(causeIn(gvk, s.namespace, name, events), message).unconfirmed(onlyEvent, message)
+}
+
+// unconfirmed sets Claimed of a rejection that only an event reports, or of pods by a quota: it may have room again,
+// while a controller keeps the message of its first attempt, and tries again after up to 16 minutes. What else an
+// admission rejects may depend on the user, so that a dry run of another one says nothing.
+func (c *Cause) unconfirmed(onlyEvent bool, message string) *Cause {
+	c.Claimed = onlyEvent || c.Reason == ReasonQuotaExceeded && strings.Contains(message, `pods "`)
+	return c
 }
 
 // refused completes the cause of a rejected object.
 func (s *diagnosis) refused(c *Cause, message string) *Cause {
 	why := Refusal(s.namespace, message)
-	why.Object, why.Events, why.Claimed, why.Command = c.Object, c.Events, c.Claimed, cmp.Or(why.Command, c.Command)
+	why.Object, why.Events, why.Command = c.Object, c.Events, cmp.Or(why.Command, c.Command)
 	if !s.isFinal(&why, message) {
 		return &why
 	}
@@ -83,18 +89,17 @@ func (s *diagnosis) creationRefused() *Cause {
 			return nil
 		}
 	}
-	return s.refusedBy(e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Message)
+	return s.refusedBy(e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Message).unconfirmed(true, e.Message)
 }
 
-// refusedBy explains a rejection of an object in the namespace, by an event or a condition.
+// refusedBy explains a rejection of an object in the namespace.
 func (s *diagnosis) refusedBy(about, name, message string) *Cause {
 	gvk := schema.GroupVersionKind{Kind: about}
 	if about == s.Workload.GetKind() {
 		gvk = s.Workload.GroupVersionKind()
 	}
-	c := causeIn(gvk, s.namespace, name, s.events.about(about, name))
-	c.Claimed = true
-	return s.refused(c, message)
+	events := s.events.about(about, name)
+	return s.refused(causeIn(gvk, s.namespace, name, events), message).unconfirmed(false, message)
 }
 
 // lastApplied returns the time of the last apply of the object, or zero if
@@ -110,14 +115,13 @@ func lastApplied(u *unstructured.Unstructured) time.Time {
 	return last
 }
 
-// refusal returns the message of the API server, or "" if nothing was rejected, and whether it is about pods. The
-// ReplicaSet controller keeps the message of its first attempt, and tries again after up to 16 minutes.
-func (s *diagnosis) refusal(d *appsv1.Deployment, rev revision) (message string, ofPods bool) {
+// refusal returns the message of the API server, or "" if nothing was rejected, and whether only an event reports it.
+func (s *diagnosis) refusal(d *appsv1.Deployment, rev revision) (message string, onlyEvent bool) {
 	if c := conditionsOf(s.Workload).of("Progressing"); c.Reason == "ReplicaSetCreateError" {
 		return c.Message, false
 	}
 	if rev.object != nil {
-		return replicaFailure(rev.object), true
+		return replicaFailure(rev.object), false
 	}
 	if d.Status.ObservedGeneration < d.Generation {
 		return "", false
@@ -126,7 +130,7 @@ func (s *diagnosis) refusal(d *appsv1.Deployment, rev revision) (message string,
 		if ofOtherReplicaSet(d.Name, rev.replicaSet, c.Message) {
 			return "", false
 		}
-		return c.Message, true
+		return c.Message, false
 	}
 	if len(s.pods) == 0 {
 		if e := s.events.about("ReplicaSet", rev.replicaSet).latest(failedCreate); e != nil {

@@ -99,7 +99,8 @@ func (s *search) run(ctx context.Context) {
 	}
 	for _, k := range []kind.Kind{kind.Service(), kind.KubetorchWorkload()} {
 		isCompute := func(live *unstructured.Unstructured) bool {
-			return !s.seen[id(live)] && (manifest.ObserveEndpoint(live) != nil || manifest.IsOnlyURL(live))
+			return !s.seen[id(live)] && (manifest.IsOnlyURL(live) || live.GetKind() == kind.Service().Kind &&
+				manifest.ObserveEndpoint(live) != nil)
 		}
 		item := func(live *unstructured.Unstructured) lifecycle.Item { return lifecycle.ItemOf(k, live) }
 		for found, err := range s.Items(ctx, k, kind.Ours, isCompute, item) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
@@ -45,7 +46,7 @@ func (p *planner) checkImmutable() {
 		}
 		switch {
 		case unchanged:
-		case p.isEmpty(): // also with an unknown value: an apply cannot replace what the plan updates
+		case p.mayReplace(field.after):
 			p.Replace = append(p.Replace, at)
 		case !field.after.IsUnknown():
 			p.Diags.AddAttributeError(at, "The data of the volume would be lost",
@@ -62,6 +63,12 @@ func (p *planner) isEmpty() bool {
 	return !p.Creating && p.State.Phase.ValueString() == string(corev1.ClaimPending)
 }
 
+// mayReplace reports whether a change to a value replaces the claim. An unknown value also does, because an apply cannot
+// replace what the plan updates. But it may turn out to be the same, and a protected volume is never replaced.
+func (p *planner) mayReplace(value attr.Value) bool {
+	return p.isEmpty() && !(value.IsUnknown() && p.State.DeletionProtection.ValueBool())
+}
+
 func quoted(text types.String) string {
 	if text.IsNull() {
 		return "(none)"
@@ -76,7 +83,7 @@ func (p *planner) resize(ctx context.Context) {
 		return
 	}
 	if p.Plan.Size.IsUnknown() {
-		if p.isEmpty() { // as with the other attributes
+		if p.mayReplace(p.Plan.Size) {
 			p.Replace = append(p.Replace, path.Root("size"))
 			return
 		}

@@ -64,6 +64,14 @@ func TestChangeOfAVolumeIsAppliedReplacesItOrIsRejected(t *testing.T) {
 		"an unknown size of an empty claim": {
 			state: pending, plan: func(m *model) { m.Size.StringValue = types.StringUnknown() }, replaces: "size",
 		},
+		"an unknown size of a protected empty claim": {
+			state: func(m *model) { pending(m); m.DeletionProtection = types.BoolValue(true) },
+			plan:  func(m *model) { m.Size.StringValue = types.StringUnknown() }, resizes: true,
+		},
+		"an unknown class of a protected empty claim": {
+			state: func(m *model) { pending(m); m.DeletionProtection = types.BoolValue(true) },
+			plan:  func(m *model) { m.StorageClass = types.StringUnknown() },
+		},
 		"another size before the status is known": {
 			state: func(m *model) { m.claimStatus = claimStatus{} },
 			plan:  func(m *model) { m.Size = tf.QuantityOf("20Gi") }, rejects: "size",

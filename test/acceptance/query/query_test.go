@@ -125,6 +125,12 @@ resource "kt_compute" "elsewhere" {
   endpoint = { url = "http://gateway.example:8080" }
 
   on_not_ready = "ignore"
+}
+resource "kt_compute" "existing" {
+  name     = "existing"
+  selector = { app = "web" }
+
+  on_not_ready = "ignore"
 }`)
 	q.MustRun(t, "apply", "-auto-approve")
 	defer q.MustRun(t, "destroy", "-auto-approve")
@@ -157,7 +163,7 @@ spec: {clusterQueue: `+ns+`}
 		{"kt_secret", "", "[Secret " + ns + "/hf, provider huggingface]"},
 		{"kt_secret", "include_resource = true\nconfig {\nall = true\n}",
 			"[Secret " + ns + "/hf, provider huggingface Secret " + ns + "/other]"},
-		{"kt_compute", "include_resource = true", "[KubetorchWorkload " + ns + "/elsewhere]"},
+		{"kt_compute", "include_resource = true", "[KubetorchWorkload " + ns + "/elsewhere Service " + ns + "/existing]"},
 		{"kt_image", "include_resource = true", "[ConfigMap " + ns + "/kt-image-torch]"},
 		{"kt_queue", "include_resource = true\nconfig {\nlabel_selector = \"!a\"\n}", "ClusterQueue " + ns},
 	} {
