@@ -63,8 +63,8 @@ func (p *planner) isEmpty() bool {
 	return !p.Creating && p.State.Phase.ValueString() == string(corev1.ClaimPending)
 }
 
-// mayReplace reports whether a change to a value replaces the claim. An unknown value also does, because an apply cannot
-// replace what the plan updates. But it may turn out to be the same, and a protected volume is never replaced.
+// mayReplace reports whether a change to a value replaces the claim. An unknown value also does, because an apply
+// cannot replace what the plan updates. But it may turn out to be the same, and a protected volume is never replaced.
 func (p *planner) mayReplace(value attr.Value) bool {
 	return p.isEmpty() && !(value.IsUnknown() && p.State.DeletionProtection.ValueBool())
 }
