@@ -164,7 +164,7 @@ spec: {clusterQueue: `+ns+`}
 		{"kt_secret", "include_resource = true\nconfig {\nall = true\n}",
 			"[Secret " + ns + "/hf, provider huggingface Secret " + ns + "/other]"},
 		{"kt_compute", "include_resource = true",
-			"[KubetorchWorkload " + ns + "/elsewhere Service " + ns + "/existing]"},
+			"[Service " + ns + "/existing KubetorchWorkload " + ns + "/elsewhere]"},
 		{"kt_image", "include_resource = true", "[ConfigMap " + ns + "/kt-image-torch]"},
 		{"kt_queue", "include_resource = true\nconfig {\nlabel_selector = \"!a\"\n}", "ClusterQueue " + ns},
 	} {
