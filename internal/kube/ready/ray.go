@@ -69,7 +69,7 @@ func rayCluster(s Snapshot, r *ray) Verdict {
 			failure := reported.of("ReplicaFailure")
 			switch {
 			case failure.isTrue() && strings.HasPrefix(failure.Reason, failedCreate):
-				return d.refusedBy(s.Workload.GetKind(), s.Workload.GetName(), failure.Message)
+				return d.refusedBy(s.Workload.GetKind(), s.Workload.GetName(), failure.Message, false)
 			case st.State == "failed":
 				return d.failed(st.Reason)
 			}

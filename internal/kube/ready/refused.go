@@ -89,17 +89,17 @@ func (s *diagnosis) creationRefused() *Cause {
 			return nil
 		}
 	}
-	return s.refusedBy(e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Message).unconfirmed(true, e.Message)
+	return s.refusedBy(e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Message, true)
 }
 
-// refusedBy explains a rejection of an object in the namespace.
-func (s *diagnosis) refusedBy(about, name, message string) *Cause {
+// refusedBy explains a rejection of an object in the namespace, which may be reported only by an event.
+func (s *diagnosis) refusedBy(about, name, message string, onlyEvent bool) *Cause {
 	gvk := schema.GroupVersionKind{Kind: about}
 	if about == s.Workload.GetKind() {
 		gvk = s.Workload.GroupVersionKind()
 	}
 	events := s.events.about(about, name)
-	return s.refused(causeIn(gvk, s.namespace, name, events), message).unconfirmed(false, message)
+	return s.refused(causeIn(gvk, s.namespace, name, events), message).unconfirmed(onlyEvent, message)
 }
 
 // lastApplied returns the time of the last apply of the object, or zero if

@@ -172,7 +172,7 @@ func replicaSet(s Snapshot, set *appsv1.ReplicaSet) Verdict {
 	return s.diagnose(run{desired: desired, alike: true, pods: s.controlledPods(),
 		remark: s.counted(int(st.ReadyReplicas), desired)}, func(d *diagnosis) *Cause {
 		if message := replicaFailure(set); message != "" {
-			return d.refusedBy(set.Kind, set.Name, message)
+			return d.refusedBy(set.Kind, set.Name, message, false)
 		}
 		return nil
 	})

@@ -17,7 +17,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/printable"
 )
 
-// Transport sends the requests to one API server. It repeats those with temporary failures, and limits and checks the
+// Transport sends the requests to one API server. It repeats those with temporary failures, limits and checks the
 // responses, and rewords failures of the connection.
 type Transport struct {
 	next    http.RoundTripper // retries, or another one in tests

@@ -107,8 +107,8 @@ func (p *planner) configured() *model {
 }
 
 // preserveReplicas returns the rendered objects with the prior numbers of pods if replicas is ignored, unless an
-// autoscaler sets them: a compute can get one after the number was applied. A workload that was deleted, or
-// had no number, gets the one that the plan shows.
+// autoscaler sets them: a compute can get one after the number was applied. A workload that was deleted, or had no
+// number, gets the one that the plan shows.
 func (p *planner) preserveReplicas(rendered, prior owned.Objects) owned.Objects {
 	workload, before := workloadIn(rendered), workloadIn(prior)
 	if p.unignored == nil || p.unignored.config.Replicas.Equal(p.Config.Replicas) || workload == nil ||

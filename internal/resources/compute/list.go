@@ -50,21 +50,21 @@ func filters() schema.Schema {
 
 func decodeSearch(ctx context.Context, config tfsdk.Config) (lifecycle.Search, diag.Diagnostics) {
 	var f filter
-	var gpuType manifest.NodeLabel
 	diags := config.Get(ctx, &f)
-	if !f.GPUType.IsNull() {
-		var err error
-		if gpuType, err = manifest.ParseGPUType(f.GPUType.ValueString(), ""); err != nil {
-			diags.Append(invalidAttribute(path.Root("gpu_type"), "", err))
+	gpuType := func(label string) (of manifest.NodeLabel, err error) {
+		if !f.GPUType.IsNull() {
+			of, err = manifest.ParseGPUType(f.GPUType.ValueString(), label)
 		}
+		return of, err
+	}
+	if _, err := gpuType(""); err != nil {
+		diags.Append(invalidAttribute(path.Root("gpu_type"), "", err))
 	}
 	return lifecycle.Search{Filter: f.Filter,
 		Find: func(ctx context.Context, query *lifecycle.Query) iter.Seq2[lifecycle.Item, error] {
 			return func(yield func(lifecycle.Item, error) bool) {
-				if !f.GPUType.IsNull() {
-					gpuType, _ = manifest.ParseGPUType(f.GPUType.ValueString(), query.GPUTypeLabel)
-				}
-				s := search{Query: query, filter: f, gpuType: gpuType, seen: map[string]bool{}, yield: yield}
+				of, _ := gpuType(query.GPUTypeLabel) // which is valid
+				s := search{Query: query, filter: f, gpuType: of, seen: map[string]bool{}, yield: yield}
 				s.run(ctx)
 			}
 		}}, diags
@@ -88,27 +88,37 @@ func (s *search) run(ctx context.Context) {
 	}
 	for _, k := range kind.Workloads() {
 		item := func(live *unstructured.Unstructured) lifecycle.Item { return s.item(k, live) }
-		for found, err := range s.Items(ctx, k, labelSelector(k), s.accepts, item) {
-			if !s.yield(found, err) {
-				return
-			}
+		if !s.list(ctx, k, labelSelector(k), s.accepts, item) {
+			return
 		}
 	}
 	if s.gpuType.Key != "" || !s.filter.Idle.IsNull() {
 		return // a compute for existing pods requests none
 	}
-	for _, k := range []kind.Kind{kind.Service(), kind.KubetorchWorkload()} {
-		isCompute := func(live *unstructured.Unstructured) bool {
-			return !s.seen[id(live)] && (manifest.IsOnlyURL(live) || live.GetKind() == kind.Service().Kind &&
-				manifest.ObserveEndpoint(live) != nil)
-		}
-		item := func(live *unstructured.Unstructured) lifecycle.Item { return lifecycle.ItemOf(k, live) }
-		for found, err := range s.Items(ctx, k, kind.Ours, isCompute, item) {
-			if !s.yield(found, err) {
-				return
-			}
+	withEndpoint := func(service *unstructured.Unstructured) bool { return manifest.ObserveEndpoint(service) != nil }
+	if s.listExisting(ctx, kind.Service(), withEndpoint) {
+		s.listExisting(ctx, kind.KubetorchWorkload(), manifest.IsOnlyURL)
+	}
+}
+
+// listExisting lists the computes for existing pods that are known by an object of a kind.
+func (s *search) listExisting(ctx context.Context, k kind.Kind, is func(*unstructured.Unstructured) bool) bool {
+	return s.list(ctx, k, kind.Ours,
+		func(live *unstructured.Unstructured) bool { return !s.seen[id(live)] && is(live) },
+		func(live *unstructured.Unstructured) lifecycle.Item { return lifecycle.ItemOf(k, live) })
+}
+
+// list yields the computes that are known by an object of a kind, and reports whether the query wants more.
+func (s *search) list(
+	ctx context.Context, k kind.Kind, selector string, accept func(*unstructured.Unstructured) bool,
+	item func(*unstructured.Unstructured) lifecycle.Item,
+) bool {
+	for found, err := range s.Items(ctx, k, selector, accept, item) {
+		if !s.yield(found, err) {
+			return false
 		}
 	}
+	return true
 }
 
 // labelSelector returns a label selector for the objects of a kind that can be computes. Pods and ReplicaSets that

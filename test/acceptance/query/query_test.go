@@ -50,38 +50,41 @@ spec:
     spec: {containers: [{name: web, image: "nginx:1"}]}
 `
 
+// existing is a compute for existing pods.
+const existing = `
+resource "kt_compute" "existing" {
+  name     = "existing"
+  selector = { app = "web" }
+
+  on_not_ready = "ignore"
+}`
+
 func TestAccQueryListsTheComputesThatTheFiltersAdmit(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	block := cluster.Config(ns, "")
 	q := newQueries(t, block)
 	cluster.Apply(t, computes, "-n", ns)
-	q.Write(t, block+acctest.BareCompute(`cpus = "10m"`)+`
-resource "kt_compute" "existing" {
-  name     = "existing"
-  selector = { app = "web" }
-
-  on_not_ready = "ignore"
-}`)
+	q.Write(t, block+acctest.BareCompute(`cpus = "10m"`)+existing)
 	q.MustRun(t, "apply", "-auto-approve")
 	defer q.MustRun(t, "destroy", "-auto-approve")
 	cluster.WaitForOutput(t, "1/1", true, "get", "deployment/web", "-n", ns)
 
 	id := func(name string) string { return ns + "/" + name }
-	const python, amd, web, trainer, existing = "python", "amd", "web", "trainer", "existing"
+	const python, amd, web, trainer, selected = "python", "amd", "web", "trainer", "existing"
 	for _, test := range []struct {
 		name, filter string
 		want         []string
 	}{
-		{"none", "", []string{python, amd, trainer, existing}},
-		{"all", "all = true", []string{python, amd, web, trainer, existing}},
+		{"none", "", []string{python, amd, trainer, selected}},
+		{"all", "all = true", []string{python, amd, web, trainer, selected}},
 		{"another namespace", `namespace = "default"`, nil},
 		{"a label selector", `label_selector = "team in (ml, ops)"`, []string{python}},
 		{"a username", `username = "bob"`, []string{python}},
-		{"another username", `username = "alice"`, []string{trainer, existing}},
+		{"another username", `username = "alice"`, []string{trainer, selected}},
 		{"a GPU product", `gpu_type = "NVIDIA-L4"`, []string{python}},
 		{"a label of nodes", `gpu_type = "nvidia.com/gpu.product: NVIDIA-L4"`, []string{python}},
-		{"of this provider", "managed = true", []string{trainer, existing}},
+		{"of this provider", "managed = true", []string{trainer, selected}},
 		{"of others", "managed = false", []string{python, amd}},
 		{"idle", "idle = true", []string{python, amd}},
 		{"not idle", "idle = false\nall = true", []string{web, trainer}},
@@ -118,17 +121,11 @@ func TestAccQueryListsOtherResources(t *testing.T) {
 	ns := withCRDs.Namespace(t)
 	block := withCRDs.Config(ns, "")
 	q := newQueries(t, block)
-	q.Write(t, block+`
+	q.Write(t, block+existing+`
 resource "kt_compute" "elsewhere" {
   name     = "elsewhere"
   selector = { app = "web" }
   endpoint = { url = "http://gateway.example:8080" }
-
-  on_not_ready = "ignore"
-}
-resource "kt_compute" "existing" {
-  name     = "existing"
-  selector = { app = "web" }
 
   on_not_ready = "ignore"
 }`)

@@ -172,16 +172,19 @@ resource "kt_compute" "trainer" {
 	})
 }
 
+// sizedLater returns a configuration with a volume whose size is unknown in the plan.
+func sizedLater(ns, class, size string) string {
+	return cluster.Config(ns, fmt.Sprintf("resource \"terraform_data\" \"later\" {\n input = %q\n}\n", size)+
+		acctest.Volume(fmt.Sprintf("%s storage_class = %q\n size = terraform_data.later.output",
+			acctest.ReadWriteOnce, class)))
+}
+
 // Attributes that the plan shows as unchanged must not change when the size becomes known.
 func TestAccVolumeGrowsToASizeThatIsUnknownInThePlan(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	class := cluster.StorageClass(t, ns, "provisioner: kubernetes.io/host-path\nallowVolumeExpansion: true")
-	sized := func(size string) string {
-		return cluster.Config(ns, fmt.Sprintf("resource \"terraform_data\" \"later\" {\n input = %q\n}\n", size)+
-			acctest.Volume(fmt.Sprintf("%s storage_class = %q\n size = terraform_data.later.output",
-				acctest.ReadWriteOnce, class)))
-	}
+	sized := func(size string) string { return sizedLater(ns, class, size) }
 	resizer := patchStatus(t, ns, `{"capacity": {"storage": "2Gi"}}`)
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
@@ -207,11 +210,7 @@ func TestAccEmptyVolumeWithASizeThatIsUnknownInThePlanIsReplaced(t *testing.T) {
 	ns := cluster.Namespace(t)
 	class := cluster.StorageClass(t, ns,
 		"provisioner: kubernetes.io/host-path\nvolumeBindingMode: WaitForFirstConsumer")
-	sized := func(size string) string {
-		return cluster.Config(ns, fmt.Sprintf("resource \"terraform_data\" \"later\" {\n input = %q\n}\n", size)+
-			acctest.Volume(fmt.Sprintf("%s storage_class = %q\n size = terraform_data.later.output",
-				acctest.ReadWriteOnce, class)))
-	}
+	sized := func(size string) string { return sizedLater(ns, class, size) }
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		CheckDestroy:             noClaims(t, ns),
