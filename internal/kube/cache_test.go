@@ -21,8 +21,8 @@ import (
 func stored(name, version string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment",
-		"metadata": map[string]any{"namespace": "ml", "name": name, "resourceVersion": version,
-			"labels": map[string]any{kind.ManagedByLabel: kind.ManagedByValue}},
+		"metadata": map[string]any{"namespace": "ml", "name": name, "uid": "uid of " + name,
+			"resourceVersion": version, "labels": map[string]any{kind.ManagedByLabel: kind.ManagedByValue}},
 	}}
 }
 
@@ -107,9 +107,13 @@ func TestCollectionIsNeverOlderThanTheLastWrite(t *testing.T) {
 		"a late event of an object missing in a list": {[]told{"list @9 a@5", "list @12", "update a@10"}, ""},
 		"a list that started before another":          {[]told{"list @12 b@11", "list @9 a@5"}, "b@11"},
 		"a list older than a deletion":                {[]told{"list @9 a@5", "delete a@13", "list @11 a@5"}, ""},
-		"a list older than an event": {[]told{"list @9 a@5", "update a@13", "list @11 a@5 b@4"},
-			"a@13"},
-		"a list between two events": {[]told{"list @9 a@5", "delete a@13", "update b@11", "list @12 a@5"},
+		"a list older than an event": {[]told{"list @9 a@5", "update a@13", "list @11 a@5 b@10"},
+			"a@13 b@10"},
+		"a list older than an event, after a deletion that the watch lost": {
+			[]told{"list @9 a@5 b@6", "update a@13", "list @11 a@5"}, "a@13"},
+		"a list older than a deletion, with the object again": {
+			[]told{"list @9 a@5", "delete a@13", "add a@14", "list @11 a@5"}, "a@14"},
+		"a list between two events": {[]told{"list @9 a@5", "update b@11", "delete a@13", "list @12 a@5 b@11"},
 			"b@11"},
 		"a list as new as a deletion":     {[]told{"list @9 a@5", "delete a@13", "list @13 b@12"}, "b@12"},
 		"a write does not outdate a list": {[]told{"list @9 a@5", "wrote b@14", "list @11"}, "b@14"},

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -30,7 +31,7 @@ type collection struct {
 
 	mu         sync.Mutex
 	entries    clientcache.ThreadSafeStore // by namespace/name
-	deleted    map[types.UID]bool          // UIDs that the watch reported as deleted
+	deleted    map[types.UID]string        // resource versions of the deletions that the watch reported
 	latest     string                      // newest resource version received from the server
 	listed     string                      // resource version of the newest list
 	synced     bool
@@ -55,7 +56,7 @@ func newCollection(scope Ref) *collection {
 		selects = labels.Nothing() // the server rejects the list
 	}
 	return &collection{scope: scope, selects: selects, clock: clock.RealClock{}, entries: newEntries(),
-		deleted: map[types.UID]bool{}, waiting: map[*subscription]bool{},
+		deleted: map[types.UID]string{}, waiting: map[*subscription]bool{},
 		signal: make(chan struct{})}
 }
 
@@ -162,7 +163,8 @@ func (c *collection) sawDeletion(name types.NamespacedName, uid types.UID) bool 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, there := c.getLocked(name)
-	return c.deleted[uid] && !there
+	_, deleted := c.deleted[uid]
+	return deleted && !there
 }
 
 // isDenied reports whether the server denies permission to list or watch.
@@ -265,7 +267,7 @@ func (c *collection) Delete(obj any) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.receivedLocked(e.ResourceVersion)
-	c.deleted[e.UID] = true
+	c.deleted[e.UID] = e.ResourceVersion
 	old, ok := c.getLocked(e.key())
 	if ok && newer(old, e.ResourceVersion) {
 		return nil
@@ -275,9 +277,10 @@ func (c *collection) Delete(obj any) error {
 	return nil
 }
 
-// Replace stores a complete list, and keeps objects that the provider wrote
-// after the list. A list that is older than the latest message of the watch
-// adds nothing, because a deletion in between leaves no entry to compare with.
+// Replace stores a complete list, and keeps what is newer than the list:
+// objects that the provider wrote or the watch reported, and deletions. A list
+// that is older than another adds nothing, because the newer one has no trace
+// of deletions between them.
 func (c *collection) Replace(list []any, version string) error {
 	entries := make(map[string]any, len(list))
 	for _, obj := range list {
@@ -293,7 +296,8 @@ func (c *collection) Replace(list []any, version string) error {
 		return nil // no watch updates it any longer
 	}
 	c.listedAt = c.clock.Now()
-	if !older(version, c.listed) && (!c.synced || !older(version, c.latest)) {
+	if !older(version, c.listed) {
+		maps.DeleteFunc(entries, func(_ string, e any) bool { return older(version, c.deleted[e.(*Entry).UID]) })
 		for _, old := range belonging(c.entries, nil) {
 			if newer(old, version) {
 				entries[old.key().String()] = old
@@ -301,9 +305,7 @@ func (c *collection) Replace(list []any, version string) error {
 		}
 		c.entries.Replace(entries, version)
 		c.listed = version
-		if !older(version, c.latest) {
-			c.latest = version
-		}
+		c.receivedLocked(version)
 	}
 	c.synced, c.err = true, nil
 	c.changedLocked()
