@@ -182,7 +182,8 @@ func queues() subject {
 			"flavors": formed, "cohort": formed, "kai": "needs another scheduler",
 			"wait_for_active": "needs the controller of Kueue",
 		}),
-		refusals: []string{"Immutable field of ResourceFlavor"}, // with a topology
+		refusals: []string{"Immutable field of ResourceFlavor", // with a topology
+			"topologyName is immutable when topologyName is set"}, // by an apply, if values were unknown in the plan
 	}
 }
 

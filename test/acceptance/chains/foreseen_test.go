@@ -79,32 +79,41 @@ func (f foreseen) judge(s *state, plans map[string]*core.Plan, failed map[string
 }
 
 // mayReplace reports whether the plan must be a replacement because of unknown values: if they may be in pods that
-// cannot be changed. The documentation of kt_compute promises this, and that other unknown values replace nothing.
+// cannot be changed, or in a volume that was never bound. The documentation of kt_compute and kt_volume promises this,
+// and that other unknown values replace nothing.
 func mayReplace(t *testing.T, p *core.Plan, body string) bool {
 	t.Helper()
 	before, _, err := p.Decoded()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if mode, _ := before["mode"].(string); !slices.Contains([]string{"job", "jobset", "pod", "rayjob"}, mode) {
-		return false
-	}
-	outside := []string{"endpoint", "expose", "on_not_ready", "pod_disruption_budget", "service", "suspend"}
 	for name, a := range attributesOf(t, body) {
-		if strings.Contains(a.text, unknown) && !slices.Contains(outside, name) {
+		if strings.Contains(a.text, unknown) && replaces(before, name) {
 			return true
 		}
 	}
 	return false
 }
 
+// replaces reports whether an unknown value of an attribute replaces a resource with that state.
+func replaces(before map[string]any, attribute string) bool {
+	if before["phase"] == "Pending" {
+		immutable := []string{"access_mode", "name", "namespace", "size", "storage_class", "volume_name"}
+		return before["deletion_protection"] != true && slices.Contains(immutable, attribute)
+	}
+	mode, _ := before["mode"].(string)
+	outside := []string{"endpoint", "expose", "on_not_ready", "pod_disruption_budget", "service", "suspend"}
+	return slices.Contains([]string{"job", "jobset", "pod", "rayjob"}, mode) && !slices.Contains(outside, attribute)
+}
+
 // TestPlansWithUnknownValuesAreJudged compares plans that a provider may make with unknown and with known values.
 func TestPlansWithUnknownValuesAreJudged(t *testing.T) {
 	t.Parallel()
 	const pods, outside = "env_vars = { A = known_after_apply(1) }", "suspend = known_after_apply(true)"
+	const size, waits = "size = known_after_apply(\"1Gi\")", "wait_for_bound = known_after_apply(true)"
 	failure := errors.New("rejected")
 	for name, c := range map[string]struct {
-		mode, body        string
+		mode, phase, body string
 		planned, known    core.Action // "" if there is no plan
 		failed            error       // of the apply
 		wrong, late, same bool        // same: the plan remains the one with unknown values
@@ -125,6 +134,13 @@ func TestPlansWithUnknownValuesAreJudged(t *testing.T) {
 			known: core.Replace, failed: failure, wrong: true, same: true},
 		"a missed replacement": {mode: "deployment", body: pods, planned: core.Update, known: core.Replace, wrong: true,
 			same: true},
+		"a replacement of an empty volume": {phase: "Pending", body: size, planned: core.Replace, known: core.Update,
+			same: true},
+		"an update of an empty volume": {phase: "Pending", body: size, planned: core.Update, known: core.Update},
+		"a replacement of an empty volume by an attribute outside of it": {phase: "Pending", body: waits,
+			planned: core.Replace, known: core.Update, wrong: true, same: true},
+		"a replacement of a volume with data": {phase: "Bound", body: size, planned: core.Replace, known: core.Update,
+			wrong: true, same: true},
 		"a late refusal": {mode: "deployment", body: pods, planned: core.Update, failed: failure, wrong: true,
 			same: true},
 		"a missed refusal": {mode: "deployment", body: pods, planned: core.Update, wrong: true, same: true},
@@ -134,7 +150,7 @@ func TestPlansWithUnknownValuesAreJudged(t *testing.T) {
 			if action == "" {
 				return map[string]*core.Plan{}
 			}
-			before := cty.ObjectVal(map[string]cty.Value{"mode": cty.StringVal(c.mode)})
+			before := cty.ObjectVal(map[string]cty.Value{"mode": cty.StringVal(c.mode), "phase": cty.StringVal(c.phase)})
 			return map[string]*core.Plan{"a": {Action: action, Before: before, After: before}}
 		}
 		planned, known, failed := plan(c.planned), plan(c.known), map[string]error{}
