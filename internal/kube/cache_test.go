@@ -282,7 +282,7 @@ func TestOldListEndsAnOutageAndNotifiesWaiters(t *testing.T) {
 	default:
 		t.Error("no waiter was notified")
 	}
-	if err := c.ready(t.Context()); err != nil || c.listed != "9" || c.latest != "13" {
+	if err := c.ready(t.Context()); err != nil || c.listed != "11" || c.latest != "13" {
 		t.Errorf("listed %s, latest %s, error %v", c.listed, c.latest, err)
 	}
 }
