@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
@@ -13,7 +14,7 @@ import (
 // refusal is that of the target, or why an operation would not last, because a HorizontalPodAutoscaler sets the number
 // of pods. KEDA creates one too. A workload with zero pods stays suspended, unless the autoscaler scales from zero.
 // Without permission to list the autoscalers, no operation is refused.
-func (c *call) refusal(ctx context.Context, t *target, o kind.Operation) (why, instead string) {
+func (c *call) refusal(ctx context.Context, t *target, o kind.Operation) (why string, instead advice.Text) {
 	why, instead = t.refusal(o)
 	if why != "" || t.workload == nil || len(t.kind.Scale) == 0 || o != kind.Scaling && o != kind.Suspending {
 		return why, instead
@@ -21,7 +22,7 @@ func (c *call) refusal(ctx context.Context, t *target, o kind.Operation) (why, i
 	all, err := c.cluster.API.Listing(t.namespace).All(ctx, kind.HorizontalPodAutoscaler().All())
 	scaler := manifest.AutoscalerOf(t.workload, all)
 	if err != nil || scaler == nil {
-		return "", ""
+		return "", advice.Text{}
 	}
 	name := fmt.Sprintf("HorizontalPodAutoscaler %s/%s", scaler.GetNamespace(), scaler.GetName())
 	if owner := metav1.GetControllerOf(scaler); owner != nil {
@@ -30,10 +31,10 @@ func (c *call) refusal(ctx context.Context, t *target, o kind.Operation) (why, i
 	switch least, found := kind.NumberAt(scaler.Object, []string{"spec", "minReplicas"}); {
 	case o == kind.Scaling:
 		return fmt.Sprintf("%s sets the number of pods of %s, and would change it again.", name, t),
-			"Change `autoscale.min_scale` and `autoscale.max_scale` of the kt_compute, or the autoscaler."
+			advice.Of("Change `autoscale.min_scale` and `autoscale.max_scale` of the kt_compute, or the autoscaler.")
 	case found && least == 0 || metav1.GetControllerOf(scaler) != nil:
 		return fmt.Sprintf("%s scales %s from zero, and would start pods again.", name, t),
-			"Set `suspend = true` in the kt_compute, which removes its autoscaler, and apply it."
+			advice.Of("Set `suspend = true` in the kt_compute, which removes its autoscaler, and apply it.")
 	}
-	return "", ""
+	return "", advice.Text{}
 }

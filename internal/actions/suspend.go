@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
@@ -94,7 +95,7 @@ func resume() action.Action {
 func invokeResume(ctx context.Context, c *call, t *target, m *resumeModel) error {
 	if why, instead := c.refusal(ctx, t, kind.Scaling); why != "" && !m.Replicas.IsNull() {
 		return &refusal{at: path.Root("replicas"), summary: fmt.Sprintf("Cannot scale %s", t),
-			detail: explain(why, "Remove `replicas`. "+instead)}
+			detail: explain(why, advice.Of("Remove `replicas`. %s", instead))}
 	}
 	held := false
 	after, changed, err := c.cluster.Modify(ctx, t.ref, func(obj *unstructured.Unstructured) error {

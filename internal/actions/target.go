@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/endpoint"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -61,8 +62,8 @@ func (t *target) source() kube.PodSource {
 }
 
 // explain returns the detail of a refusal.
-func explain(why, instead string) string {
-	return tf.Explain(tf.ComputeType, ready.Cause{Summary: why, Hint: ready.Advice(instead)}, nil)
+func explain(why string, instead advice.Text) string {
+	return tf.Explain(tf.ComputeType, ready.Cause{Summary: why, Hint: instead}, nil)
 }
 
 // countsPods reports whether the status of a workload of any kind counts pods. The kinds use these fields.
@@ -134,11 +135,11 @@ func (t *target) String() string {
 // createAgain is the next step for a workload that is being deleted.
 const createAgain = "Wait until it is gone, and create the compute again with an apply."
 
-func (t *target) refusal(o kind.Operation) (why, instead string) {
+func (t *target) refusal(o kind.Operation) (why string, instead advice.Text) {
 	known := t.workload != nil && t.owner.Kind == ""
 	replaces := o == kind.Restarting || o == kind.Evacuating
 	if t.workload != nil && t.workload.GetDeletionTimestamp() != nil {
-		return "It is being deleted.", createAgain
+		return "It is being deleted.", advice.Of(createAgain)
 	}
 	if refuses := t.kind.RefusesSome[o]; known && refuses != nil {
 		if r := refuses(t.workload.Object); r != nil {
@@ -147,27 +148,27 @@ func (t *target) refusal(o kind.Operation) (why, instead string) {
 	}
 	if known && o == kind.Scaling && t.kind.Ends && kind.Ended(t.workload.Object) {
 		return "It has ended, and its controller starts no more pods.",
-			"{Replace the object} after you have changed its number of pods."
+			advice.Of("%s after you have changed its number of pods.", advice.ReplaceObject)
 	}
 	switch r, refused := t.kind.Refuses[o]; {
 	case known && refused:
 		return fmt.Sprintf("A %s does not support this operation. %s", t.ref.Kind.Word(), r.Why), r.Instead
 	case known:
-		return "", ""
+		return "", advice.Text{}
 	case t.workload != nil && t.owner.Kind != "" && !replaces:
 		return fmt.Sprintf("%s is controlled by %s %s, which would revert the change.", t.ref, t.owner.Kind,
-			t.owner.Name), fmt.Sprintf("Change the %s instead.", t.owner.Kind)
+			t.owner.Name), advice.Of("Change the %s instead.", t.owner.Kind)
 	case t.owner.Kind == "":
 		return "The compute has no workload, and no controller of its pods was found.",
-			"Use the tool that created the pods."
+			advice.Of("Use the tool that created the pods.")
 	case t.owner.Name != t.name && t.workload == nil && o != kind.Evacuating:
 		return fmt.Sprintf("The compute has no workload: it selects pods that %s controls.", t),
-			fmt.Sprintf("Use the tool that manages the %s, or set `name` to a compute with a workload.", t.owner.Kind)
+			advice.Of("Use the tool that manages the %s, or set `name` to a compute with a workload.", t.owner.Kind)
 	case replaces:
-		return "", "" // its controller creates the pods again
+		return "", advice.Text{} // its controller creates the pods again
 	}
 	return fmt.Sprintf("The provider does not know the kind %s, and therefore not which of its fields to set.",
-		t.owner.Kind), "Change `manifest` of the kt_compute, and apply it."
+		t.owner.Kind), advice.Of("Change `manifest` of the kt_compute, and apply it.")
 }
 
 // follow returns a wait for the pods of the compute that reports its progress. old are the pods to be replaced, and all

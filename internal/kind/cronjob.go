@@ -21,14 +21,10 @@ func cronJob() Kind {
 		// (https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/#schedule-suspension).
 		KeepsRunning: true,
 		Refuses: map[Operation]Refusal{
-			Restarting: {
-				Why:     "Each run starts new pods.",
-				Instead: "Wait for the next run, or start one with `kubectl create job --from=cronjob/NAME`.",
-			},
-			Scaling: {
-				Why:     "The number of pods of a run is that of its Job.",
-				Instead: "Change spec.jobTemplate.spec.parallelism of the object.",
-			},
+			Restarting: refusal("Each run starts new pods.",
+				"Wait for the next run, or start one with `kubectl create job --from=cronjob/NAME`."),
+			Scaling: refusal("The number of pods of a run is that of its Job.",
+				"Change spec.jobTemplate.spec.parallelism of the object."),
 		},
 		RefusesSome: map[Operation]func(map[string]any) *Refusal{Evacuating: jobFails([]string{"spec", "jobTemplate"})},
 		Children:    children(map[string]string{"Job": `^-\d+$`}),

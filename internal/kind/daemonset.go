@@ -1,6 +1,10 @@
 package kind
 
-import appsv1 "k8s.io/api/apps/v1"
+import (
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
+)
 
 // SuspendedNodeLabel is a label that no node has. A suspended DaemonSet selects nodes
 // by it, because the number of its pods cannot be set.
@@ -15,15 +19,11 @@ func daemonSet() Kind {
 		Unscaled: true,
 		Restart:  restartByStrategy,
 		Refuses: map[Operation]Refusal{
-			Scaling: {
-				Why:     "It runs one pod on each node that it selects.",
-				Instead: "Change {the node selector} or the labels of nodes.",
-			},
-			Evacuating: {
-				Why: "It runs one pod on each node that it selects, and would start another one on the same node.",
-				Instead: "Change {the node selector}, or taint the node with a taint that its pods do not " +
-					"tolerate and the effect NoExecute.",
-			},
+			Scaling: refusal("It runs one pod on each node that it selects.",
+				"Change %s or the labels of nodes.", advice.NodeSelector),
+			Evacuating: refusal("It runs one pod on each node that it selects, and would start another one on the "+
+				"same node.", "Change %s, or taint the node with a taint that its pods do not tolerate and the effect "+
+				"NoExecute.", advice.NodeSelector),
 		},
 		Selects:   true,
 		Readiness: OfDaemonSet,

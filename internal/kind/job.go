@@ -7,6 +7,8 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 )
 
 // Job is batch/v1 Job.
@@ -60,10 +62,8 @@ func fixedCompletions(workload map[string]any) *Refusal {
 	if !set || TextAt(workload, "spec", "completionMode") == string(batchv1.IndexedCompletion) {
 		return nil
 	}
-	return &Refusal{
-		Why:     "Its number of completions is immutable, because its `spec.completionMode` is not `Indexed`.",
-		Instead: "{Replace the object} after you have changed its number of pods.",
-	}
+	return new(refusal("Its number of completions is immutable, because its `spec.completionMode` is not `Indexed`.",
+		"%s after you have changed its number of pods.", advice.ReplaceObject))
 }
 
 // jobFails refuses to evict pods of the Job at a path if it fails with the first failed pod.

@@ -62,10 +62,8 @@ func knativeService() Kind {
 			{Path: annotation(ScaleDownDelayAnnotation), Value: "0s"},
 		},
 		Restart: restartBy(ByTemplate),
-		Refuses: map[Operation]Refusal{
-			Scaling: autoscaledBy("the autoscaler of Knative",
-				"Change the minimum and the maximum number of pods of the autoscaler."),
-		},
+		Refuses: map[Operation]Refusal{Scaling: refusal("The number of its pods is set by the autoscaler of Knative.",
+			"Change the minimum and the maximum number of pods of the autoscaler.")},
 		OwnService: true,
 		Children: children(map[string]string{
 			"Configuration": `^$`, "Route": `^$`, "Revision": `^-\d{5}$`, "PodAutoscaler": `^-\d{5}$`,

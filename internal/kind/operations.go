@@ -1,5 +1,7 @@
 package kind
 
+import "github.com/ktdev/terraform-provider-kt/internal/advice"
+
 // Operation is an operation on a running workload.
 type Operation string
 
@@ -33,7 +35,12 @@ const SuspendedAnnotation = "kt.dev/suspended"
 // Refusal explains why a kind does not support an operation.
 type Refusal struct {
 	Why     string // a sentence
-	Instead string // the next step, an imperative in the notation of ready.Advice
+	Instead advice.Text
+}
+
+// refusal returns a Refusal whose next step has values (see [advice.Of]).
+func refusal(why, instead string, values ...any) Refusal {
+	return Refusal{Why: why, Instead: advice.Of(instead, values...)}
 }
 
 // restartBy is [Workload.Restart] for a kind with one way to replace its pods.
@@ -52,32 +59,20 @@ func restartByStrategy(workload map[string]any) Restart {
 
 // runsToCompletion are the refusals of a kind whose pods run to completion, and that can be suspended.
 func runsToCompletion() map[Operation]Refusal {
-	return map[Operation]Refusal{Restarting: {
-		Why:     "Its pods run to completion, and its controller would count deleted pods as failed.",
-		Instead: "{Replace the object}. Or suspend it and then resume it, which deletes all pods and starts new ones.",
-	}}
+	return map[Operation]Refusal{Restarting: refusal("Its pods run to completion, and its controller would count "+
+		"deleted pods as failed.", "%s. Or suspend it and then resume it, which deletes all pods and starts new ones.",
+		advice.ReplaceObject)}
 }
 
 // runsToCompletionWithFixedPods are those of a kind whose number of pods cannot be set either.
 func runsToCompletionWithFixedPods(why string) map[Operation]Refusal {
 	refuses := runsToCompletion()
-	refuses[Scaling] = Refusal{
-		Why:     why,
-		Instead: "Change the number in the configuration, and apply it, which replaces the compute.",
-	}
+	refuses[Scaling] = refusal(why, "Change the number in the configuration, and apply it, which replaces the compute.")
 	return refuses
 }
 
 // failsWith is the refusal to evict pods of a job that fails with the first of them.
 func failsWith(why string) *Refusal {
-	return &Refusal{
-		Why: why + " Its controller counts an evicted pod as failed, and the job with it.",
-		Instead: "Use `kubectl cordon` for the node. Then suspend it and resume it, which starts new pods on other " +
-			"nodes.",
-	}
-}
-
-// autoscaledBy is the refusal to scale a kind whose number of pods an autoscaler sets.
-func autoscaledBy(autoscaler, instead string) Refusal {
-	return Refusal{Why: "The number of its pods is set by " + autoscaler + ".", Instead: instead}
+	return new(refusal(why+" Its controller counts an evicted pod as failed, and the job with it.",
+		"Use `kubectl cordon` for the node. Then suspend it and resume it, which starts new pods on other nodes."))
 }

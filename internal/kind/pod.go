@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 )
 
 // Pod is the core Pod.
@@ -30,11 +32,11 @@ func pod() Kind {
 // refusedByPods are the refusals of a Pod without a controller.
 func refusedByPods() map[Operation]Refusal {
 	const why = "No controller would create the pod again."
-	replace := Refusal{Why: why, Instead: "{Replace the object}."}
+	replace := refusal(why, "%s.", advice.ReplaceObject)
 	return map[Operation]Refusal{
 		Restarting: replace,
-		Suspending: {Why: why, Instead: "Use a kind with a controller, such as a Deployment, or delete the Pod."},
-		Scaling:    {Why: "It is one pod.", Instead: "Use a kind with replicas, such as a Deployment."},
+		Suspending: refusal(why, "Use a kind with a controller, such as a Deployment, or delete the Pod."),
+		Scaling:    refusal("It is one pod.", "Use a kind with replicas, such as a Deployment."),
 		Evacuating: replace,
 	}
 }

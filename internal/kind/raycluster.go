@@ -65,10 +65,8 @@ func rayAutoscaled(workload map[string]any) *Refusal {
 	if on, _ := Find(workload, []string{"spec", "enableInTreeAutoscaling"}); on != true {
 		return nil
 	}
-	return &Refusal{
-		Why:     "An autoscaler sets the number of its pods (`spec.enableInTreeAutoscaling`).",
-		Instead: "Change its limits, or set this field of the object to false.",
-	}
+	return new(refusal("An autoscaler sets the number of its pods (`spec.enableInTreeAutoscaling`).",
+		"Change its limits, or set this field of the object to false."))
 }
 
 // rayGroups returns the groups of the cluster whose spec is at a path: the head, then the workers.

@@ -61,8 +61,6 @@ func keepsRayCluster(workload map[string]any) *Refusal {
 	if ends, _ := Find(workload, []string{"spec", "shutdownAfterJobFinishes"}); ends == true {
 		return nil
 	}
-	return &Refusal{
-		Why:     "KubeRay rejects a suspended RayJob unless its `spec.shutdownAfterJobFinishes` is true.",
-		Instead: "Set this field of the object to true first.",
-	}
+	return new(refusal("KubeRay rejects a suspended RayJob unless its `spec.shutdownAfterJobFinishes` is true.",
+		"Set this field of the object to true first."))
 }

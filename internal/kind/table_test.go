@@ -196,7 +196,7 @@ func TestOperationsAreSupportedOrRefusedWithAReason(t *testing.T) {
 			kind.Scaling: k.Scales && !refusesToScale, kind.Evacuating: !refusesToEvacuate,
 		}
 		for o, supported := range can {
-			if refusal := k.Refuses[o]; supported != (refusal.Why == "") || supported != (refusal.Instead == "") {
+			if refusal := k.Refuses[o]; supported != (refusal.Why == "") || supported != (refusal.Instead.In() == "") {
 				t.Errorf("%s: operation %s is supported: %t, and refused with %+v", k.Word(), o, supported, refusal)
 			}
 		}

@@ -61,13 +61,8 @@ func tensorServer(group string, server *TensorServer) Kind {
 		Groups:     always(),
 		Suspension: suspendField("spec", "suspend"),
 		Restart:    restartBy(ByDeletion), // by the StatefulSet of the operator
-		Refuses: map[Operation]Refusal{
-			Scaling: {
-				Why:     "Its operator runs one pod.",
-				Instead: "Create several of them.",
-			},
-		},
-		Fixed: [][]string{{"spec", "labels", ServiceLabel}},
+		Refuses:    map[Operation]Refusal{Scaling: refusal("Its operator runs one pod.", "Create several of them.")},
+		Fixed:      [][]string{{"spec", "labels", ServiceLabel}},
 		// They are copied to a StatefulSet, in which they are immutable.
 		CreationOnly: [][]string{{"spec", "volumeClaimTemplates"}},
 		OwnService:   true,

@@ -141,12 +141,12 @@ func TestKindsOfUnknownOperatorsAreToBeInstalled(t *testing.T) {
 		"Install its operator, which provides the required CRD runs.example.com with version v2.": custom,
 		"Install its operator or its CRD. For a kind of Kubernetes, correct ":                     core,
 	} {
-		if got := string(toInstall(of)); !strings.HasPrefix(got, want) {
+		if got := toInstall(of).In(); !strings.HasPrefix(got, want) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
 	_, cause := trainerFailure(t, context.Canceled).Explain()
-	if cause.Hint != "" || cause.Command != "" {
+	if cause.Hint.In() != "" || cause.Command != "" {
 		t.Errorf("a next step after an interrupt: %+v", cause)
 	}
 }

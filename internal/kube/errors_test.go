@@ -19,6 +19,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
@@ -281,9 +282,10 @@ func TestRejectedScaleToZeroNamesTheMinimum(t *testing.T) {
 			Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.minReplicas",
 			Message: "Invalid value: 0: must be greater than or equal to 1"})))
 	failure.Ref.Kind = kind.HorizontalPodAutoscaler()
-	if _, cause := failure.Explain(); !strings.Contains(string(cause.Hint), string(ready.FieldMinScale)) ||
-		!strings.Contains(string(cause.Hint), "HPAScaleToZero") {
-		t.Errorf("next step: %s", cause.Hint)
+	_, cause := failure.Explain()
+	hint := cause.Hint.In(map[advice.Field]string{advice.MinScale: "`min_scale`"})
+	if !strings.Contains(hint, "`min_scale`") || !strings.Contains(hint, "HPAScaleToZero") {
+		t.Errorf("next step: %s", hint)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
@@ -37,8 +38,8 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 	}
 	switch e.Class {
 	case NamespaceMissing:
-		cause.Hint = ready.Advise(ready.StepCreateFirst+
-			", for example with `kubectl create namespace %s`, or correct the namespace.", namespace)
+		cause.Hint = advice.Of("%s, for example with `kubectl create namespace %s`, or correct the namespace.",
+			advice.CreateFirst, namespace)
 		cause.Command = "kubectl get namespaces"
 		return fmt.Sprintf("Namespace %q does not exist", namespace), cause
 	case KindMissing:
@@ -46,11 +47,11 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 		cause.Command = ready.Kubectl("", "api-resources", "--api-group="+kind.Group)
 		return "The cluster does not serve " + kind.Word(), cause
 	case Unauthorized:
-		cause.Hint = "Renew the token or certificate. It is missing, invalid or expired."
+		cause.Hint = advice.Of("Renew the token or certificate. It is missing, invalid or expired.")
 		cause.Command = "kubectl auth whoami"
 		return "The API server rejected the credentials", cause
 	case Denied:
-		cause.Hint = "Grant the permission to the user of the provider, or use another user."
+		cause.Hint = advice.Of("Grant the permission to the user of the provider, or use another user.")
 		cause.Command = strings.TrimSuffix("kubectl auth can-i --list -n "+namespace, " -n ")
 		return fmt.Sprintf("No permission to %s %s", e.Op, object), cause
 	case Refused:
@@ -67,32 +68,31 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 		for _, f := range e.Fields {
 			cause.Summary += fmt.Sprintf("\n  %s: %s", f.Field, f.Message)
 		}
-		cause.Hint = "Correct " + ready.FieldRejected + "."
+		cause.Hint = advice.Of("Correct %s.", advice.Rejected)
 		if e.Class == Immutable {
-			cause.Hint = ready.StepReplace +
-				", or restore the previous value of the field. Kubernetes does not allow " +
-				"changing it."
+			cause.Hint = advice.Of("%s, or restore the previous value of the field. Kubernetes does not allow "+
+				"changing it.", advice.ReplaceObject)
 		}
 		isMinimum := func(f FieldCause) bool { return f.Field == "spec.minReplicas" }
 		if kind.Kind == "HorizontalPodAutoscaler" && slices.ContainsFunc(e.Fields, isMinimum) {
-			cause.Hint = "Set " + ready.FieldMinScale + " to at least 1, or enable the feature gate HPAScaleToZero " +
-				"of the API server."
+			cause.Hint = advice.Of("Set %s to at least 1, or enable the feature gate HPAScaleToZero of the API server.",
+				advice.MinScale)
 		}
 		if features := knativeFeatures(e.Fields); len(features) > 0 {
-			cause.Hint = ready.Advise("Set to `enabled` in the ConfigMap config-features of Knative: %s. Or correct "+
-				ready.FieldRejected+".", strings.Join(features, ", "))
+			cause.Hint = advice.Of("Set to `enabled` in the ConfigMap config-features of Knative: %s. Or correct %s.",
+				strings.Join(features, ", "), advice.Rejected)
 			cause.Command = ready.Kubectl("knative-serving", "get", "configmap", "config-features", "-o", "yaml")
 		}
 		return fmt.Sprintf("%s is not valid", object), cause
 	case Conflict:
-		cause.Hint = "Run the command again."
+		cause.Hint = advice.Of("Run the command again.")
 		return fmt.Sprintf("Another client changed %s at the same time", object), cause
 	case Unreachable:
 		return e.unreachable()
 	case Canceled:
 		cause.Summary = fmt.Sprintf("Operation in progress: %s", attempt(e.Err))
 		if errors.Is(e.Err, context.DeadlineExceeded) {
-			cause.Hint = "Increase " + ready.FieldTimeLimit + ", or check why the API server is slow."
+			cause.Hint = advice.Of("Increase %s, or check why the API server is slow.", advice.TimeLimit)
 			cause.Command = ready.CheckServer
 			return fmt.Sprintf("Timeout of the request to %s %s", e.Op, object), cause
 		}
@@ -110,8 +110,8 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 			why := refusal(namespace, e.Err.Error())
 			cause.Hint, cause.Command = why.Hint, why.Command
 		case status != nil && status.Status().Code >= http.StatusInternalServerError:
-			cause.Hint = "Run the command again: an internal error of the API server is often temporary. If it " +
-				"persists, check the API server and its storage."
+			cause.Hint = advice.Of("Run the command again: an internal error of the API server is often temporary. " +
+				"If it persists, check the API server and its storage.")
 			cause.Command = ready.CheckServer
 		}
 		return fmt.Sprintf("Could not %s %s", e.Op, object), cause
@@ -126,19 +126,17 @@ func refusal(namespace, message string) ready.Cause {
 }
 
 // toInstall returns the next step that makes the cluster serve a kind.
-func toInstall(missing Kind) ready.Advice {
+func toInstall(missing Kind) advice.Text {
 	name := kind.Operator(missing.Group)
-	switch {
-	case name == "" && !missing.Custom():
-		return "Install its operator or its CRD. For a kind of Kubernetes, correct " + ready.FieldAPIServer +
-			": it is not the address of an API server."
-	case name == "":
-		name = "its operator"
+	if name == "" && !missing.Custom() {
+		return advice.Of("Install its operator or its CRD. For a kind of Kubernetes, correct %s: it is not the "+
+			"address of an API server.", advice.APIServer)
 	}
 	crd := cmp.Or(missing.Resource, kind.Guess(missing.GroupVersionKind).Resource) + "." + missing.Group
-	hint := ready.Advise("Install %s, which provides the required CRD %s with version %s.", name, crd, missing.Version)
+	hint := advice.Of("Install %s, which provides the required CRD %s with version %s.", cmp.Or(name, "its operator"),
+		crd, missing.Version)
 	if missing.Group == kind.KnativeGroup {
-		hint += " To scale without Knative, " + ready.StepScaleOtherwise + "."
+		return advice.Of("%s To scale without Knative, %s.", hint, advice.ScaleOtherwise)
 	}
 	return hint
 }
@@ -176,13 +174,14 @@ func (e *Error) unreachable() (summary string, cause ready.Cause) {
 	if errors.As(e.Err, &status) && fromAPI(status.Status()) {
 		return "The Kubernetes API server is temporarily unavailable", ready.Cause{
 			Summary: fmt.Sprintf("The API server rejected the request to %s %s: %v", e.Op, e.Ref, e.Err),
-			Hint:    "Run the command again later. The API server is starting, overloaded or cannot reach its storage.",
+			Hint: advice.Of("Run the command again later. The API server is starting, overloaded or cannot reach its " +
+				"storage."),
 			Command: ready.CheckServer,
 		}
 	}
 	return "The Kubernetes API server cannot be reached", ready.Cause{
 		Summary: fmt.Sprintf("The request to %s %s failed: %s", e.Op, e.Ref, attempt(e.Err)),
-		Hint:    "Check " + ready.FieldAPIServer + ", the network and the certificate of the server.",
+		Hint:    advice.Of("Check %s, the network and the certificate of the server.", advice.APIServer),
 		Command: "kubectl cluster-info",
 	}
 }

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
@@ -105,7 +106,7 @@ func (e *MissingComputeError) Explain() (summary string, cause ready.Cause) {
 	}
 	return fmt.Sprintf("Compute %s/%s does not exist", e.Namespace, e.Name), ready.Cause{
 		Summary: found,
-		Hint:    ready.StepCreateFirst + ", or correct the name or the namespace.",
+		Hint:    advice.Of("%s, or correct the name or the namespace.", advice.CreateFirst),
 		Command: ready.Kubectl(e.Namespace, "get", "services,deployments"),
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -24,32 +25,29 @@ func TestAdviceNamesAttributesOfItsResource(t *testing.T) {
 	t.Parallel()
 	schemas := schemasOf(t)
 	types := []string{tf.ComputeType, tf.VolumeType, tf.SecretType, tf.ImageType, tf.QueueType}
-	parts := partsOfAdvice(t)
-	if len(parts) < 20 {
-		t.Fatalf("only %d parts of advice found", len(parts))
+	fields := fieldsOfAdvice(t)
+	if len(fields) < 20 {
+		t.Fatalf("only %d fields of advice found", len(fields))
 	}
-	for _, part := range parts {
+	for _, field := range fields {
 		worded := false
 		for _, resourceType := range types {
 			attributes := append(namesIn(schemas.ResourceSchemas[resourceType].Block),
 				namesIn(schemas.Provider.Block)...)
-			cause := ready.Cause{Summary: "-", Hint: part}
+			cause := ready.Cause{Summary: "-", Hint: advice.Of("%s", field)}
 			text := tf.Explain(resourceType, cause, nil)
 			worded = worded || text != ready.Explain(&cause, nil)
-			if strings.ContainsAny(strings.ReplaceAll(text, "lifecycle {", ""), "{") {
-				t.Errorf("%s of %s is not replaced:\n%s", part, resourceType, text)
-			}
 			for _, found := range quoted.FindAllStringSubmatch(text, -1) {
 				name, _, _ := strings.Cut(found[1], " ")
 				for segment := range strings.SplitSeq(name, ".") {
 					if !slices.Contains(attributes, segment) && !ofLanguage(name) {
-						t.Errorf("%s names %q, which %s does not have", part, found[1], resourceType)
+						t.Errorf("%s names %q, which %s does not have", field, found[1], resourceType)
 					}
 				}
 			}
 		}
 		if !worded {
-			t.Errorf("%s has no words of Terraform for any resource", part)
+			t.Errorf("%s has no words of Terraform for any resource", field)
 		}
 	}
 }
@@ -59,17 +57,17 @@ func ofLanguage(name string) bool {
 	return slices.Contains([]string{"terraform", "depends_on", "lifecycle", "-target", "kt_volume.….ref"}, name)
 }
 
-// partsOfAdvice reads the constants of the fields and steps from the source, so
+// fieldsOfAdvice reads the constants of the fields and steps from the source, so
 // that a new one cannot be left out.
-func partsOfAdvice(t *testing.T) []ready.Advice {
+func fieldsOfAdvice(t *testing.T) []advice.Field {
 	t.Helper()
-	var parts []ready.Advice
-	for _, text := range literals(t, filepath.Join("..", "kube", "ready", "advice.go")) {
-		if strings.HasPrefix(text, "{") && len(text) > len("{}") {
-			parts = append(parts, ready.Advice(text))
+	var fields []advice.Field
+	for _, text := range literals(t, filepath.Join("..", "advice", "advice.go")) {
+		if text != "" {
+			fields = append(fields, advice.Field(text))
 		}
 	}
-	return parts
+	return fields
 }
 
 func TestPackagesOfKubernetesHaveNoWordsOfTerraform(t *testing.T) {
@@ -83,7 +81,7 @@ func TestPackagesOfKubernetesHaveNoWordsOfTerraform(t *testing.T) {
 		}
 	}
 	words := regexp.MustCompile(`(?i)\bterraform\b|\btofu\b|depends_on|(?-i:\bkt_[a-z])`)
-	for _, dir := range []string{"endpoint", "kind", "kube", "registry", "tensor"} {
+	for _, dir := range []string{"advice", "endpoint", "kind", "kube", "registry", "tensor"} {
 		err := filepath.WalkDir(filepath.Join("..", dir), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
@@ -95,7 +93,7 @@ func TestPackagesOfKubernetesHaveNoWordsOfTerraform(t *testing.T) {
 				}
 				for _, found := range quoted.FindAllStringSubmatch(text, -1) {
 					if slices.Contains(names, found[1]) {
-						t.Errorf("%s: attribute %s in %q: use ready.Advice", path, found[1], text)
+						t.Errorf("%s: attribute %s in %q: use a field of advice", path, found[1], text)
 					}
 				}
 			}

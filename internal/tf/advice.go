@@ -1,6 +1,7 @@
 package tf
 
 import (
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
@@ -38,84 +39,83 @@ func Explain(resourceType string, cause ready.Cause, logs []string) string {
 
 // adviceWords returns Terraform's words for the fields and steps of an advice, by resource type. The key "" is for all
 // types.
-func adviceWords() map[string]map[ready.Advice]string {
+func adviceWords() map[string]map[advice.Field]string {
 	const (
-		requests = "the requests (`gpus`, `cpus`, `memory`) or `replicas`"
-		replace  = " (`terraform apply -replace=ADDRESS`)"
-		fields   = "the attributes that set the fields"
+		replace = " (`terraform apply -replace=ADDRESS`)"
+		fields  = "the attributes that set the fields"
 	)
-	return map[string]map[ready.Advice]string{
+	return map[string]map[advice.Field]string{
 		"": {
-			ready.FieldAPIServer: "`host` or the kubeconfig of the provider",
-			ready.FieldRejected:  fields,
-			ready.FieldTimeLimit: "`timeouts`",
-			ready.StepCreateFirst: "Create it first (if it is in the same configuration, reference it or use " +
+			advice.APIServer: "`host` or the kubeconfig of the provider",
+			advice.Rejected:  fields,
+			advice.TimeLimit: "`timeouts`",
+			advice.CreateFirst: "Create it first (if it is in the same configuration, reference it or use " +
 				"`depends_on`)",
-			ready.StepDeclareNodes: "set `node_autoscaling = true` in the provider",
-			ready.StepWaitReady:    "Wait until the compute is ready, for example with `depends_on`",
+			advice.DeclareNodes: "set `node_autoscaling = true` in the provider",
+			advice.WaitReady:    "Wait until the compute is ready, for example with `depends_on`",
 		},
 		ComputeType: {
-			ready.FieldAffinity:         "`affinity`",
-			ready.FieldClaimName:        "`claim_name` in `volumes`",
-			ready.FieldConfigMapKey:     "`env_vars` or `env_keys` in `config_maps`",
-			ready.FieldConfigMapName:    "the name in `config_maps`, `env_from` or `volumes`",
-			ready.FieldCPU:              "`cpus`",
-			ready.FieldDeadline:         "`job.active_deadline` or the deadline in `manifest`",
-			ready.FieldDevices:          "`extended_resources` or `limits`",
-			ready.FieldDisk:             "`disk_size`",
-			ready.FieldGPUProduct:       "`gpu_type`",
-			ready.FieldGPUs:             "`gpus`",
-			ready.FieldHostPort:         "`host_network` or the host port in `service_template`",
-			ready.FieldImage:            "`image`",
-			ready.FieldInitContainers:   "`init_containers`",
-			ready.FieldMaxScale:         "`autoscale.max_scale`",
-			ready.FieldMemory:           "`memory`",
-			ready.FieldMemoryLimit:      "`limits` (`memory` sets only the request)",
-			ready.FieldMetrics:          "`autoscale.metrics`",
-			ready.FieldMinScale:         "`autoscale.min_scale`",
-			ready.FieldNodeLabels:       "`gpu_type`, `node_selector` or `affinity`",
-			ready.FieldNodeSelector:     "`node_selector`",
-			ready.FieldPodTemplate:      "`service_template`",
-			ready.FieldPriorityClass:    "`priority_class_name`",
-			ready.FieldProbePath:        "`health_path` or `probes`",
-			ready.FieldProbePort:        "`port` or `probes`",
-			ready.FieldRuntimeClass:     "`runtime_class_name`",
-			ready.FieldProgressDeadline: "`autoscale.progress_deadline`",
-			ready.FieldPtrace:           "SYS_PTRACE with `freeze = true`",
-			ready.FieldQueue:            "`queue_name`",
-			ready.FieldRejected:         fields + ", `manifest` or `service_template`",
-			ready.FieldReplicas:         "`replicas`",
-			ready.FieldRequests:         requests,
-			ready.FieldResources:        "requests (`cpus`, `memory`, `disk_size`) and `limits`",
-			ready.FieldSecretKey:        "`env_vars` or `env_keys` in `secrets`",
-			ready.FieldSecretName:       "the name in `secrets`, `env_from` or `volumes`",
-			ready.FieldSecurity:         "`security_context`",
-			ready.FieldSidecars:         "`sidecars`",
-			ready.FieldSpread:           "`topology_spread_constraints`",
-			ready.FieldPullSecrets:      "`image_pull_secrets`",
-			ready.FieldServiceAccount:   "`service_account_name`",
-			ready.FieldSharedMemory:     "`shared_memory_limit`",
-			ready.FieldStartupTime:      "`launch_timeout`",
-			ready.FieldStrategy:         "`strategy`",
-			ready.FieldTriggers:         "`autoscale.triggers`",
-			ready.StepAllowGPUNodes:     "Set `gpu_anti_affinity` to false",
-			ready.StepReplace:           "Replace the compute" + replace,
-			ready.StepScaleOtherwise:    "set `autoscale.scaler` to \"hpa\" or \"keda\"",
+			advice.Affinity:         "`affinity`",
+			advice.ClaimName:        "`claim_name` in `volumes`",
+			advice.ConfigMapKey:     "`env_vars` or `env_keys` in `config_maps`",
+			advice.ConfigMapName:    "the name in `config_maps`, `env_from` or `volumes`",
+			advice.CPU:              "`cpus`",
+			advice.Deadline:         "`job.active_deadline` or the deadline in `manifest`",
+			advice.Devices:          "`extended_resources` or `limits`",
+			advice.Disk:             "`disk_size`",
+			advice.GPUProduct:       "`gpu_type`",
+			advice.GPUs:             "`gpus`",
+			advice.HostPort:         "`host_network` or the host port in `service_template`",
+			advice.Image:            "`image`",
+			advice.InitContainers:   "`init_containers`",
+			advice.MaxScale:         "`autoscale.max_scale`",
+			advice.Memory:           "`memory`",
+			advice.MemoryLimit:      "`limits` (`memory` sets only the request)",
+			advice.Metrics:          "`autoscale.metrics`",
+			advice.MinScale:         "`autoscale.min_scale`",
+			advice.NodeLabels:       "`gpu_type`, `node_selector` or `affinity`",
+			advice.NodeSelector:     "`node_selector`",
+			advice.PodTemplate:      "`service_template`",
+			advice.PriorityClass:    "`priority_class_name`",
+			advice.ProbePath:        "`health_path` or `probes`",
+			advice.ProbePort:        "`port` or `probes`",
+			advice.RuntimeClass:     "`runtime_class_name`",
+			advice.ProgressDeadline: "`autoscale.progress_deadline`",
+			advice.Ptrace:           "SYS_PTRACE with `freeze = true`",
+			advice.Queue:            "`queue_name`",
+			advice.Rejected:         fields + ", `manifest` or `service_template`",
+			advice.Replicas:         "`replicas`",
+			advice.Requests:         "the requests (`gpus`, `cpus`, `memory`) or `replicas`",
+			advice.Resources:        "requests (`cpus`, `memory`, `disk_size`) and `limits`",
+			advice.SecretKey:        "`env_vars` or `env_keys` in `secrets`",
+			advice.SecretName:       "the name in `secrets`, `env_from` or `volumes`",
+			advice.Security:         "`security_context`",
+			advice.Sidecars:         "`sidecars`",
+			advice.Spread:           "`topology_spread_constraints`",
+			advice.PullSecrets:      "`image_pull_secrets`",
+			advice.ServiceAccount:   "`service_account_name`",
+			advice.SharedMemory:     "`shared_memory_limit`",
+			advice.StartupTime:      "`launch_timeout`",
+			advice.Strategy:         "`strategy`",
+			advice.Triggers:         "`autoscale.triggers`",
+			advice.AllowGPUNodes:    "Set `gpu_anti_affinity` to false",
+			advice.ReplaceObject:    "Replace the compute" + replace,
+			advice.ScaleOtherwise:   "set `autoscale.scaler` to \"hpa\" or \"keda\"",
 		},
 		VolumeType: {
-			ready.FieldBindingWait: "set `wait_for_bound`",
-			ready.FieldResources:   "`size`",
-			ready.StepDelete: "destroy it again. A compute that is destroyed in the same run is destroyed first if " +
+			advice.BindingWait: "set `wait_for_bound`",
+			advice.Resources:   "`size`",
+			advice.DeleteAgain: "destroy it again. A compute that is destroyed in the same run is destroyed first if " +
 				"it references `kt_volume.….ref`. If the compute stays and only stops using the volume, apply the " +
 				"compute first with `-target`, or set `lifecycle { create_before_destroy = true }` in the volume " +
 				"while both are in the configuration",
-			ready.StepReplace: "Replace the volume, which deletes its data" + replace,
+			advice.ReplaceObject: "Replace the volume, which deletes its data" + replace,
 		},
-		SecretType: {ready.StepReplace: "Replace the secret" + replace},
+		SecretType: {advice.ReplaceObject: "Replace the secret" + replace},
 		QueueType: {
-			ready.FieldStopPolicy: "`stop_policy`",
-			ready.StepReplace:     "Replace the queue" + replace,
+			advice.StopPolicy:    "`stop_policy`",
+			advice.ReplaceObject: "Replace the queue" + replace,
 		},
-		ImageType: {ready.StepReplace: "Replace the image" + replace},
+		ImageType: {advice.ReplaceObject: "Replace the image" + replace},
 	}
 }

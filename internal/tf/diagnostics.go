@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
@@ -92,29 +93,29 @@ func explainNotReady(e *observe.NotReadyError) (summary, detail string) {
 		Command: e.Ref.Kubectl("describe"),
 	}
 	if limit, ok := errors.AsType[timeLimitError](e.Err); ok {
-		cause.Hint = ready.Advise("If it only needs more time, increase `%s`.", limit.attribute)
+		cause.Hint = advice.Of("If it only needs more time, increase `%s`.", limit.attribute)
 	}
 	return fmt.Sprintf("%s is not ready", e.Ref), Explain(typeOf(e.Ref.Kind), cause, nil)
 }
 
 func explainDeletion(e *observe.DeletionError) (summary, detail string) {
-	const hint = "Run the destroy or apply again to continue waiting."
+	again := advice.Of("Run the destroy or apply again to continue waiting.")
 	cause := ready.Cause{
 		Summary: fmt.Sprintf("The object is being deleted, but %s.%s", e.Blockers(), endOfWait(e.Err)),
 		Object:  e.Ref.String(),
-		Hint:    hint,
+		Hint:    again,
 		Command: e.Ref.Kubectl("get", "-o", "yaml"),
 	}
 	blocking := slices.IndexFunc(e.Pods, func(pod *corev1.Pod) bool { return len(pod.Finalizers) > 0 })
-	if len(e.Finalizers) > 0 || blocking >= 0 {
-		cause.Hint = "Check that the controller that removes the finalizer is running. " + hint
-	}
-	if e.Ref.Kind.GroupKind() == kind.ClusterQueue("").GroupKind() {
-		cause.Hint = "Kueue keeps the ClusterQueue until no workload has reserved quota. Delete the workloads. Or " +
-			"set `stop_policy = \"HoldAndDrain\"`, apply, and destroy again."
-	}
-	if e.Ref.Kind.GroupKind() == kind.ResourceFlavor("").GroupKind() {
-		cause.Hint = "A ClusterQueue still uses the flavor. Remove it from the quotas of all queues. " + hint
+	switch {
+	case e.Ref.Kind.GroupKind() == kind.ClusterQueue("").GroupKind():
+		cause.Hint = advice.Of("Kueue keeps the ClusterQueue until no workload has reserved quota. Delete the " +
+			"workloads. Or set `stop_policy = \"HoldAndDrain\"`, apply, and destroy again.")
+	case e.Ref.Kind.GroupKind() == kind.ResourceFlavor("").GroupKind():
+		cause.Hint = advice.Of("A ClusterQueue still uses the flavor. Remove it from the quotas of all queues. %s",
+			again)
+	case len(e.Finalizers) > 0 || blocking >= 0:
+		cause.Hint = advice.Of("Check that the controller that removes the finalizer is running. %s", again)
 	}
 	if len(e.Pods) > 0 && len(e.Finalizers) == 0 {
 		cause.Command = ready.Kubectl(e.Ref.Namespace, "get", "pod", e.Pods[max(blocking, 0)].Name, "-o", "yaml")

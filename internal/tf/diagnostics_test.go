@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
@@ -31,7 +32,7 @@ func crash() ready.Verdict {
 	return ready.Verdict{Message: "0 of 1 pods ready: 1 crashing", Cause: &ready.Cause{
 		Reason: ready.ReasonCrashLoop, Object: "Pod ml/trainer-1-a",
 		Summary: "Container kubetorch crashes repeatedly: exit code 1 (Error), 3 restarts.",
-		Hint:    "Check its log for the cause.", Terminal: true,
+		Hint:    advice.Of("Check its log for the cause."), Terminal: true,
 		Command: "kubectl -n ml logs trainer-1-a -c kubetorch --previous",
 		Logs:    &ready.LogRef{Namespace: "ml", Pod: "trainer-1-a", Container: "kubetorch", Previous: true},
 		Events:  []string{"BackOff: Back-off restarting failed container kubetorch (x3)"},
@@ -42,7 +43,7 @@ func queued() ready.Verdict {
 	return ready.Verdict{Message: "0 of 1 pods ready: 1 queued", Cause: &ready.Cause{
 		Reason: ready.ReasonQueued, Object: "Pod ml/trainer-1-a",
 		Summary: "Kueue has not admitted the pod yet in queue team-a.",
-		Hint:    "Check the conditions of its Workload for missing quota.",
+		Hint:    advice.Of("Check the conditions of its Workload for missing quota."),
 		Command: "kubectl -n ml get workloads.kueue.x-k8s.io -o wide",
 	}}
 }

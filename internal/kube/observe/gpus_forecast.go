@@ -43,7 +43,7 @@ func GPUForecast(ctx context.Context, c *kube.Cluster, demand GPUDemand, workloa
 	}
 	cause := gpuForecast(nodes, demand, workload)
 	if cause != nil && c.NodeAutoscaling() == nil {
-		cause.Hint += ready.NodesOnDemand
+		cause.Hint = ready.OrNodesOnDemand(cause.Hint)
 	}
 	return cause, nil
 }

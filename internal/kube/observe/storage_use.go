@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
@@ -113,7 +114,7 @@ func (e *InUseError) Explain() (summary string, cause ready.Cause) {
 		Summary: fmt.Sprintf("It is mounted by %s. Nothing was deleted, and its data is preserved.%s", e.holders(),
 			why),
 		Object:  e.Claim.String(),
-		Hint:    "Stop the workloads of these pods, or delete the pods. Then " + ready.StepDelete + ".",
+		Hint:    advice.Of("Stop the workloads of these pods, or delete the pods. Then %s.", advice.DeleteAgain),
 		Command: ready.Kubectl(e.Claim.Namespace, "describe", "persistentvolumeclaim", e.Claim.Name),
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
@@ -32,7 +33,7 @@ func (e *EndedError) Explain() (summary string, cause ready.Cause) {
 		Command: ready.Kubectl(e.Namespace, "get", "events", "--field-selector", "involvedObject.name="+e.Pod),
 	}
 	if e.OutOfMemory {
-		cause.Hint = ready.Advise("Increase %s.", ready.FieldMemoryLimit)
+		cause.Hint = advice.Of("Increase %s.", advice.MemoryLimit)
 	}
 	return fmt.Sprintf("Pod %s ended during the command", e.Pod), cause
 }

@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/printable"
@@ -38,8 +39,8 @@ func (e *StartError) Explain() (summary string, cause ready.Cause) {
 	return "Cannot start the command in pod " + e.Pod, ready.Cause{
 		Summary: "Message of the container runtime: " + e.reason() + ".",
 		Object:  fmt.Sprintf("Pod %s/%s, container %s", e.Namespace, e.Pod, e.Container),
-		Hint: "Check that the program exists in the image, and that its path is correct. The command is not " +
-			"interpreted by a shell.",
+		Hint: advice.Of("Check that the program exists in the image, and that its path is correct. The command is " +
+			"not interpreted by a shell."),
 	}
 }
 

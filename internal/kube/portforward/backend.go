@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
@@ -133,7 +134,7 @@ func (e *NoPodError) Explain() (summary string, cause ready.Cause) {
 	}
 	return "No pod to connect to", ready.Cause{
 		Summary: "Cannot connect now: " + e.Error() + ".",
-		Hint:    ready.StepWaitReady + ", and resume it if it is suspended.",
+		Hint:    advice.Of("%s, and resume it if it is suspended.", advice.WaitReady),
 		Command: command,
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
@@ -72,12 +73,12 @@ func (v Verdict) Settled() bool { return v.Ready || v.Suspended }
 
 // Cause is a problem that prevents a workload from becoming ready.
 type Cause struct {
-	Reason  string // machine-readable, one of the Reason constants
-	Object  string // object that shows the problem: "Pod ml/svc-abc"
-	Subject string // subject of the problem, independent of the pod that shows it: an image, a Secret, a claim
-	Summary string // observation, in one or two sentences
-	Hint    Advice // next step; "" if there is none
-	Command string // kubectl command to investigate with
+	Reason  string      // machine-readable, one of the Reason constants
+	Object  string      // object that shows the problem: "Pod ml/svc-abc"
+	Subject string      // subject of the problem, independent of the pod that shows it: an image, a Secret, a claim
+	Summary string      // observation, in one or two sentences
+	Hint    advice.Text // next step; zero if there is none
+	Command string      // kubectl command to investigate with
 
 	// Terminal reports whether the problem is permanent. It ends a wait only after
 	// it was observed for Grace without interruption. A zero Grace ends the wait

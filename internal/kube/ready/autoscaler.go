@@ -1,6 +1,7 @@
 package ready
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
@@ -29,50 +31,51 @@ func AssessAutoscaler(u *unstructured.Unstructured, events []*corev1.Event, now 
 	disabled, toZero := active.Reason == "ScalingDisabled", set && least == 0
 	switch {
 	case able.isFalse():
-		return inactive(u, about, able, "Check that the controller manager may change the scale of the workload.",
-			shortGrace)
+		return inactive(u, about, able, shortGrace,
+			"Check that the controller manager may change the scale of the workload.")
 	case active.isTrue() || disabled && toZero:
 		return isReady("the autoscaler is active")
 	case disabled: // since the workload has no pods, perhaps only until the next sync
-		return inactive(u, about, active, "Start a pod of the workload: the autoscaler does not start the first one.",
-			metricGrace)
+		return inactive(u, about, active, metricGrace,
+			"Start a pod of the workload: the autoscaler does not start the first one.")
 	case active.isFalse():
 		hint, grace := metricAdvice(active)
-		return inactive(u, about, active, hint, grace)
+		return inactive(u, about, active, grace, "%s", hint)
 	}
 	return notReady("the HorizontalPodAutoscaler has not been processed yet")
 }
 
 // inactive returns the verdict on an autoscaler with a condition that prevents it from scaling.
-func inactive(u *unstructured.Unstructured, events eventLog, c condition, hint Advice, grace time.Duration) Verdict {
+func inactive(
+	u *unstructured.Unstructured, events eventLog, c condition, grace time.Duration, next string, values ...any,
+) Verdict {
 	cause := causeIn(u.GroupVersionKind(), u.GetNamespace(), u.GetName(), events)
-	cause.Reason, cause.Subject, cause.Hint = ReasonScalingInactive, c.Reason, hint
+	cause.Reason, cause.Subject, cause.Hint = ReasonScalingInactive, c.Reason, advice.Of(next, values...)
 	cause.Summary = "The autoscaler cannot compute a number of pods" + c.suffix() + "."
 	return Verdict{Message: "the autoscaler is not active", Cause: cause.terminal(grace)}
 }
 
 // metricAdvice returns the next step for a condition without a valid metric, and how long it may be temporary. The
 // reasons are those of pkg/controller/podautoscaler/horizontal.go of Kubernetes.
-func metricAdvice(c condition) (Advice, time.Duration) {
+func metricAdvice(c condition) (advice.Text, time.Duration) {
+	const adapter = "Check that an adapter serves the metric (`kubectl get --raw /apis/%s`), and correct %s."
 	switch c.Reason {
 	case "FailedGetResourceMetric", "FailedGetContainerResourceMetric":
 		switch {
 		case strings.Contains(c.Message, "missing request for"):
-			return "Set " + FieldCPU + " or " + FieldMemory + ", of which a utilization is a part.", shortGrace
+			return advice.Of("Set %s or %s, of which a utilization is a part.", advice.CPU, advice.Memory), shortGrace
 		case strings.Contains(c.Message, "could not find the requested resource"):
-			return "Install metrics-server (https://github.com/kubernetes-sigs/metrics-server).", shortGrace
+			return advice.Of("Install metrics-server (https://github.com/kubernetes-sigs/metrics-server)."), shortGrace
 		}
-		return "Check that metrics-server has the usage of the pods, with `kubectl top pods`.", metricGrace
+		return advice.Of("Check that metrics-server has the usage of the pods, with `kubectl top pods`."), metricGrace
 	case "FailedGetPodsMetric", "FailedGetObjectMetric":
-		return "Check that an adapter serves the metric (`kubectl get --raw /apis/custom.metrics.k8s.io/v1beta2`), " +
-			"and correct " + FieldMetrics + ".", shortGrace
+		return advice.Of(adapter, "custom.metrics.k8s.io/v1beta2", advice.Metrics), shortGrace
 	case "FailedGetExternalMetric":
-		return "Check that an adapter serves the metric (`kubectl get --raw /apis/external.metrics.k8s.io/v1beta1`), " +
-			"and correct " + FieldMetrics + ".", shortGrace
+		return advice.Of(adapter, "external.metrics.k8s.io/v1beta1", advice.Metrics), shortGrace
 	case "AmbiguousSelector":
-		return "Delete the other HorizontalPodAutoscaler of the pods.", shortGrace
+		return advice.Of("Delete the other HorizontalPodAutoscaler of the pods."), shortGrace
 	}
-	return "Correct " + FieldMetrics + ".", shortGrace
+	return advice.Of("Correct %s.", advice.Metrics), shortGrace
 }
 
 // AtMaximum returns the cause if a HorizontalPodAutoscaler needs more pods than its maximum, otherwise nil.
@@ -83,7 +86,55 @@ func AtMaximum(u *unstructured.Unstructured) *Cause {
 	}
 	most, _ := kind.NumberAt(u.Object, []string{"spec", "maxReplicas"})
 	cause := causeIn(u.GroupVersionKind(), u.GetNamespace(), u.GetName(), eventLog{})
-	cause.Reason, cause.Hint = ReasonScalingLimited, "If more pods may run, increase "+FieldMaxScale+"."
+	cause.Reason, cause.Hint = ReasonScalingLimited, advice.Of("If more pods may run, increase %s.", advice.MaxScale)
 	cause.Summary = fmt.Sprintf("The load requires more pods than the maximum of %d%s.", most, limited.suffix())
 	return cause
+}
+
+// kedaPolls is how often KEDA checks triggers by default.
+const kedaPolls = 30 * time.Second
+
+// scaledObject returns the verdict on a ScaledObject of KEDA. Its controller sets the condition Ready of a spec that it
+// can use, before the first poll of the triggers. Each poll sets Active, and Ready again: it contains that a trigger
+// fails, and only an event contains why (pkg/scaling of github.com/kedacore/keda). The controller and the polls
+// overwrite each other's conditions after the creation, so a poll that has failed counts until after the next one. An
+// event that repeats is not written again for six minutes (k8s.io/client-go/tools/events), so with short intervals, the
+// first of several polls may be the last one that an event shows.
+func scaledObject(u *unstructured.Unstructured, events eventLog, now time.Time) Verdict {
+	conditions := conditionsOf(u)
+	c, polled := conditions.of("Ready"), conditions.of("Active")
+	polls := kedaPolls
+	if seconds, set := kind.NumberAt(u.Object, []string{"spec", "pollingInterval"}); set {
+		polls = time.Duration(seconds) * time.Second
+	}
+	const triggers = "Correct %s and their authentication."
+	failed := events.latest("KEDAScalerFailed", "KEDAMetricSourceFailed")
+	if c.isTrue() && failed != nil && now.Sub(LastSeen(failed)) <= polls+shortGrace {
+		c.Reason = "TriggerError"
+	}
+	switch partial := c.Reason == "PartialTriggerError"; {
+	case conditions.of("Paused").isTrue():
+		return isReady("KEDA is paused")
+	case c.Reason == "TriggerError", partial:
+		if failed != nil {
+			c.Message = failed.Message
+		}
+		// The next poll may succeed, for example with new pods.
+		v := inactive(u, events, c, polls+shortGrace, triggers, advice.Triggers)
+		if partial {
+			v.Cause.Summary = "KEDA scales only by some of the triggers, because others fail" + c.suffix() + "."
+		}
+		return v
+	case c.isFalse():
+		return inactive(u, events, c, shortGrace, triggers, advice.Triggers)
+	case conditions.of("HPAActive").isFalse(): // as of the last poll
+		return inactive(u, events, conditions.of("HPAActive"), metricGrace+polls,
+			"Check the HorizontalPodAutoscaler that KEDA has created, and that its metrics adapter runs (`kubectl get "+
+				"apiservice v1beta1.external.metrics.k8s.io`).")
+	case c.isTrue() && cmp.Or(polled.Status, "Unknown") != "Unknown":
+		return isReady("KEDA is ready to scale")
+	case c.isTrue():
+		return notReady("KEDA has not checked the triggers yet")
+	}
+	return notReady("KEDA has not checked the ScaledObject yet")
 }

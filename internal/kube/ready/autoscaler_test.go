@@ -46,7 +46,7 @@ func TestAutoscalerIsReadyIfItCanComputeANumberOfPods(t *testing.T) {
 		"without rights": {of: hpa, conditions: "{type: AbleToScale, status: 'False', reason: FailedGetScale}",
 			says: "FailedGetScale", grace: 10 * time.Second},
 		"without a request": {of: hpa, conditions: inactive("FailedGetResourceMetric", "missing request for cpu"),
-			says: "Set {the CPU request}", grace: 10 * time.Second},
+			says: "Set the CPU request or the memory request", grace: 10 * time.Second},
 		"without metrics-server": {of: hpa, conditions: inactive("FailedGetResourceMetric",
 			"the server could not find the requested resource (get pods.metrics.k8s.io)"),
 			says: "Install metrics-server", grace: 10 * time.Second},
@@ -66,7 +66,7 @@ func TestAutoscalerIsReadyIfItCanComputeANumberOfPods(t *testing.T) {
 		switch {
 		case v.Ready != test.ready || (v.Cause != nil) != (test.says != "") || v.Message == "":
 			t.Errorf("%s: %+v", name, v)
-		case v.Cause != nil && (!strings.Contains(v.Cause.Summary+string(v.Cause.Hint), test.says) ||
+		case v.Cause != nil && (!strings.Contains(v.Cause.Summary+v.Cause.Hint.In(), test.says) ||
 			!v.Cause.Terminal || v.Cause.Grace != test.grace):
 			t.Errorf("%s: %+v", name, v.Cause)
 		}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
@@ -48,18 +49,18 @@ func (cq *clusterQueue) verdict() Verdict {
 	switch {
 	case active.Type == "" || active.ObservedGeneration < cq.Metadata.Generation:
 		cause.Summary = "Kueue has not processed the ClusterQueue yet."
-		cause.Hint = "Check that the controller of Kueue is running."
+		cause.Hint = advice.Of("Check that the controller of Kueue is running.")
 		return Verdict{Message: "Kueue has not processed the ClusterQueue yet", Cause: cause}
 	case active.isTrue():
 		return Verdict{Ready: true, Message: "the ClusterQueue is active"}
 	}
 	cause.Summary = "The ClusterQueue admits no workloads" + active.suffix() + "."
-	cause.Hint = "Correct the cause that Kueue reports."
+	cause.Hint = advice.Of("Correct the cause that Kueue reports.")
 	switch {
 	case active.Reason == "Stopped":
-		cause.Hint = "Set " + FieldStopPolicy + " to None."
+		cause.Hint = advice.Of("Set %s to None.", advice.StopPolicy)
 	case strings.HasSuffix(active.Reason, "NotFound"):
-		cause.Hint = "Create the missing object, or correct its name."
+		cause.Hint = advice.Of("Create the missing object, or correct its name.")
 	}
 	return Verdict{Message: "the ClusterQueue admits no workloads" + active.suffix(), Cause: cause}
 }

@@ -42,7 +42,7 @@ func TestClusterQueueIsReadyWhenKueueAdmitsItsWorkloads(t *testing.T) {
 				(verdict.Cause == nil) != test.ready {
 				t.Errorf("got %+v", verdict)
 			}
-			if c := verdict.Cause; c != nil && (!strings.Contains(string(c.Hint.Word()), test.hint) ||
+			if c := verdict.Cause; c != nil && (!strings.Contains(c.Hint.In(), test.hint) ||
 				!strings.Contains(c.Summary, test.message)) {
 				t.Errorf("cause %+v, want %q and %q", c, test.message, test.hint)
 			}

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
@@ -85,11 +86,11 @@ func (d containerDiagnosis) configCause(message string) *Cause {
 		return d.missing(ReasonConfigError, cannot, ref)
 	}
 	if strings.Contains(message, "runAsNonRoot") {
-		const hint = "Set the ID of a user other than root in " + FieldSecurity + ", or use an image that sets one."
-		return d.fault(ReasonConfigError, cannot+clip(message), hint).terminal(shortGrace)
+		return d.fault(ReasonConfigError, cannot+clip(message), "Set the ID of a user other than root in %s, or use "+
+			"an image that sets one.", advice.Security).terminal(shortGrace)
 	}
 	c := d.fault(ReasonConfigError, cannot+clip(message),
-		"Check the Secrets and ConfigMaps that the container references, and "+FieldSecurity+".")
+		"Check the Secrets and ConfigMaps that the container references, and %s.", advice.Security)
 	if mentions(message, "timed out waiting for the condition", "have not yet been read") {
 		return c // the kubelet has not read the object, or the Services, yet
 	}
@@ -129,8 +130,8 @@ func (d podDiagnosis) mountCause() *Cause {
 func (d podDiagnosis) attachedCause(message string) *Cause {
 	c := d.cause(ReasonMountFailed, "", andThen(cannotMount+clip(message), "The volume is still "+
 		"attached to another node, and its access mode ReadWriteOnce allows one node only."),
-		"Wait until the pod on the other node is deleted, or delete it. If both should run, use a volume with the "+
-			"access mode ReadWriteMany, or set "+FieldNodeSelector+" to the other node.")
+		"Wait until the pod on the other node is deleted, or delete it. If both should run, use a volume "+
+			"with the access mode ReadWriteMany, or set %s to the other node.", advice.NodeSelector)
 	s := d.workload
 	_, users, _ := strings.Cut(message, "pod(s) ")
 	names := strings.Fields(strings.ReplaceAll(users, ",", " "))
@@ -142,15 +143,16 @@ func (d podDiagnosis) attachedCause(message string) *Cause {
 	if !stays || len(kind.WorkloadOf(s.Workload.GroupVersionKind().GroupKind()).Strategy) == 0 {
 		return c
 	}
-	c.Hint = "Use a volume with the access mode ReadWriteMany, or set " + FieldNodeSelector + " to the other node. " +
-		"If the pod there is of the previous version, set " + FieldStrategy + " to Recreate, which stops it first."
+	c.Hint = advice.Of("Use a volume with the access mode ReadWriteMany, or set %s to the other node. If the pod "+
+		"there is of the previous version, set %s to Recreate, which stops it first.",
+		advice.NodeSelector, advice.Strategy)
 	return c.terminal(volumeGrace)
 }
 
 // missing reports a missing object, with the command that lists what exists: the
 // keys of the object, without their values, or the other objects.
 func (d podDiagnosis) missing(reason, cannot string, ref *Ref) *Cause {
-	c := d.cause(reason, ref.subject(), cannot+ref.absent(), ref.hint())
+	c := d.cause(reason, ref.subject(), cannot+ref.absent(), "%s", ref.hint())
 	c.Missing = ref
 	resource := strings.ToLower(ref.Kind)
 	switch {
@@ -182,16 +184,16 @@ func (r *Ref) absent() string {
 	return fmt.Sprintf("%s %q does not exist in namespace %s.", r.Kind, r.Name, r.Namespace)
 }
 
-func (r *Ref) hint() Advice {
-	switch {
-	case r.Key != "" && r.Kind == "Secret":
-		return "Add the key to the Secret, or correct " + FieldSecretKey + "."
-	case r.Key != "":
-		return "Add the key to the ConfigMap, or correct " + FieldConfigMapKey + "."
-	case r.Kind == "Secret":
-		return StepCreateFirst + ", or correct " + FieldSecretName + "."
-	case r.Kind == "PersistentVolumeClaim":
-		return StepCreateFirst + ", or correct " + FieldClaimName + "."
+func (r *Ref) hint() advice.Text {
+	key, name := advice.ConfigMapKey, advice.ConfigMapName
+	switch r.Kind {
+	case "Secret":
+		key, name = advice.SecretKey, advice.SecretName
+	case "PersistentVolumeClaim":
+		name = advice.ClaimName
 	}
-	return StepCreateFirst + ", or correct " + FieldConfigMapName + "."
+	if r.Key != "" {
+		return advice.Of("Add the key to the %s, or correct %s.", r.Kind, key)
+	}
+	return advice.Of("%s, or correct %s.", advice.CreateFirst, name)
 }

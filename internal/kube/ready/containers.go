@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
@@ -24,6 +25,7 @@ type containerDiagnosis struct {
 	status corev1.ContainerStatus
 	spec   corev1.Container                 // zero if the pod has no such container
 	end    *corev1.ContainerStateTerminated // last termination, or nil
+	list   advice.Field                     // the list that contains it if it has an image of its own, or ""
 }
 
 func (d podDiagnosis) container(status corev1.ContainerStatus) containerDiagnosis {
@@ -35,28 +37,23 @@ func (d podDiagnosis) container(status corev1.ContainerStatus) containerDiagnosi
 
 // containerCause returns the cause of a container that does not run correctly.
 func (d podDiagnosis) containerCause(status corev1.ContainerStatus) *Cause {
-	of := d.container(status)
-	c := of.stateCause()
-	main := container(d.pod, MainContainer(d.pod))
-	if c != nil && of.spec.Image != main.Image { // otherwise, an operator may have added it, as KubeRay does
-		c.Hint = of.inList(c.Hint)
+	of, isIt := d.container(status), func(c corev1.Container) bool { return c.Name == status.Name }
+	switch main := container(d.pod, MainContainer(d.pod)); {
+	case of.spec.Image == main.Image: // an operator may have added it, as KubeRay does
+	case of.spec.RestartPolicy == nil && slices.ContainsFunc(d.pod.Spec.InitContainers, isIt):
+		of.list = advice.InitContainers
+	default:
+		of.list = advice.Sidecars
 	}
-	return c
+	return of.stateCause()
 }
 
-// inList returns an advice whose fields of a container are those of the list that contains this one.
-func (d containerDiagnosis) inList(hint Advice) Advice {
-	list := FieldSidecars
-	if d.spec.RestartPolicy == nil && slices.ContainsFunc(d.pod.Spec.InitContainers, func(c corev1.Container) bool {
-		return c.Name == d.status.Name
-	}) {
-		list = FieldInitContainers
+// field returns a field of the container for a next step.
+func (d containerDiagnosis) field(f advice.Field) advice.Text {
+	if d.list == "" {
+		return advice.Of("%s", f)
 	}
-	for _, field := range []Advice{FieldImage, FieldMemory, FieldMemoryLimit} {
-		of := Advise(field+" of container %s in "+list, d.status.Name)
-		hint = Advice(strings.ReplaceAll(string(hint), string(field), string(of)))
-	}
-	return hint
+	return advice.Of("%s of container %s in %s", f, d.status.Name, d.list)
 }
 
 // stateCause returns the cause by the state of the container.
@@ -88,8 +85,8 @@ func (d containerDiagnosis) stateCause() *Cause {
 func (d containerDiagnosis) outOfMemory() bool { return d.end != nil && d.end.Reason == oomKilled }
 
 // fault sets the common fields of the causes of a container.
-func (d containerDiagnosis) fault(reason, summary string, hint Advice) *Cause {
-	return d.cause(reason, "container "+d.status.Name, summary, hint)
+func (d containerDiagnosis) fault(reason, summary, next string, values ...any) *Cause {
+	return d.cause(reason, "container "+d.status.Name, summary, next, values...)
 }
 
 // oomKilled is the reason of a container that was killed because memory ran
@@ -175,7 +172,7 @@ func (d containerDiagnosis) endCause() *Cause {
 		c = d.crashCause()
 	default:
 		c = d.fault(ReasonContainerExited, fmt.Sprintf("Container %s ended: %s.%s The kubelet restarts it.",
-			d.status.Name, exit(d.end), terminationMessage(d.end)), exitHint(d.end))
+			d.status.Name, exit(d.end), terminationMessage(d.end)), "%s", exitHint(d.end))
 	}
 	return d.withLogs(c, d.status.State.Terminated == nil)
 }
@@ -194,40 +191,37 @@ func (d containerDiagnosis) crashCause() *Cause {
 			hint = probeHint(e.Message)
 		}
 	}
-	return d.fault(ReasonCrashLoop, summary, hint)
+	return d.fault(ReasonCrashLoop, summary, "%s", hint)
 }
 
 func (d containerDiagnosis) oomCause() *Cause {
 	summary := fmt.Sprintf("Container %s was killed because it ran out of memory", d.status.Name)
-	var hint Advice
+	const use = "%s %s to the actual usage of the container, so that it is scheduled on a node with enough free memory."
+	var hint advice.Text
 	limit, limited := d.spec.Resources.Limits[corev1.ResourceMemory]
 	request, requested := d.spec.Resources.Requests[corev1.ResourceMemory]
 	switch {
 	case limited:
 		summary += fmt.Sprintf(": the memory limit is %s.", amount(corev1.ResourceMemory, limit))
-		hint = "Raise " + FieldMemoryLimit + ", or the default limit in the LimitRange of the namespace."
+		hint = advice.Of("Raise %s, or the default limit in the LimitRange of the namespace.",
+			d.field(advice.MemoryLimit))
 	case requested:
 		summary += fmt.Sprintf(" on its node: it has no memory limit and requests %s.",
 			amount(corev1.ResourceMemory, request))
-		hint = "Increase " + FieldMemory +
-			" to the actual usage of the container, so that it is scheduled on a node with " +
-			"enough free memory."
+		hint = advice.Of(use, "Increase", d.field(advice.Memory))
 	default:
 		summary += " on its node: it has neither a memory limit nor a request."
-		hint = "Set " + FieldMemory + " to the actual usage of the container, so that it is scheduled on a node with " +
-			"enough free memory."
+		hint = advice.Of(use, "Set", d.field(advice.Memory))
 	}
-	hint += " Files in /dev/shm also count, up to " + FieldSharedMemory + "."
-	return d.fault(ReasonOutOfMemory, summary, hint)
+	return d.fault(ReasonOutOfMemory, summary, "%s Files in /dev/shm also count, up to %s.", hint, advice.SharedMemory)
 }
 
 // unfinishedNode matches errors of a runtime that disappear when its node is
 // set up: the runtime is slow, or the GPU driver is still being installed
 // (messages of containerd, of the kubelet's pkg/kubelet/cm and of
 // nvidia-container-cli).
-var unfinishedNode = regexp.MustCompile(`(?i)deadline exceeded|is reserved for|nvidia-container-cli|\bnvml\b|no ` +
-	`runtime for|` +
-	`connection refused|unavailable|device plugin`)
+var unfinishedNode = regexp.MustCompile(`(?i)deadline exceeded|is reserved for|nvidia-container-cli|\bnvml\b|` +
+	`no runtime for|connection refused|unavailable|device plugin`)
 
 func (d containerDiagnosis) startCause(w *corev1.ContainerStateWaiting) *Cause {
 	name := d.status.Name
@@ -256,22 +250,22 @@ func (d containerDiagnosis) probeCause() *Cause {
 	}
 	c := d.fault(ReasonProbeFailing,
 		fmt.Sprintf("Container %s is running, but is not healthy: %s", d.status.Name, clip(e.Message)),
-		probeHint(e.Message)+" This restarts the pods. To only wait longer, increase "+FieldTimeLimit+".")
+		"%s This restarts the pods. To only wait longer, increase %s.", probeHint(e.Message), advice.TimeLimit)
 	return d.withLogs(c, false)
 }
 
 // probeHint returns the next step for a failing probe, by the message of the kubelet (pkg/probe of Kubernetes). The
 // port of Kubetorch's server cannot be wrong.
-func probeHint(message string) Advice {
-	hint := Advice("Read the log of the container. ")
+func probeHint(message string) advice.Text {
+	hint := advice.Of("Read the log of the container.")
 	switch {
 	case strings.Contains(message, "statuscode: 404"):
-		hint += "If the server has no such path, correct " + FieldProbePath + ". "
+		hint = advice.Of("%s If the server has no such path, correct %s.", hint, advice.ProbePath)
 	case mentions(message, "connection refused") && !strings.Contains(message, fmt.Sprintf(":%d", kind.ServerPort)):
-		hint += "If the server listens on another port, correct " + FieldProbePort + ". If it listens only on " +
-			"localhost, let it listen on all addresses. "
+		hint = advice.Of("%s If the server listens on another port, correct %s. If it listens only on localhost, let "+
+			"it listen on all addresses.", hint, advice.ProbePort)
 	}
-	return hint + "If the server needs longer to start than " + FieldStartupTime + " allows, increase it."
+	return advice.Of("%s If the server needs longer to start than %s allows, increase it.", hint, advice.StartupTime)
 }
 
 // withLogs sets the log and the command of a cause to those of the container.
@@ -320,12 +314,12 @@ func terminationMessage(t *corev1.ContainerStateTerminated) string {
 
 // exitHint returns the next step by exit code. Codes over 128 are 128 plus a
 // signal.
-func exitHint(t *corev1.ContainerStateTerminated) Advice {
+func exitHint(t *corev1.ContainerStateTerminated) advice.Text {
 	const read = "Read the log of the container."
 	if t == nil {
-		return read
+		return advice.Of(read)
 	}
-	return cmp.Or(map[int32]Advice{
+	return advice.Of("%s", cmp.Or(map[int32]string{
 		0:   "Check the command: it exited without an error, but should keep running.",
 		126: "Check permissions and architecture: the command exists, but cannot be executed.",
 		127: "Check the image, its PATH and the startup script: a command was not found.",
@@ -334,7 +328,7 @@ func exitHint(t *corev1.ContainerStateTerminated) Advice {
 		139: "Check that the libraries are compatible with the GPU driver: the container crashed with a " +
 			"segmentation fault.",
 		143: read + " Check its probes: the container was terminated (SIGTERM), usually by a failing probe.",
-	}[t.ExitCode], read)
+	}[t.ExitCode], read))
 }
 
 // StatusOf returns the status of a container of the pod, or the zero value.

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
@@ -15,11 +16,11 @@ func TestExitCodesHaveTheirNextStep(t *testing.T) {
 		0: "exited without an error", 1: "Read the log", 126: "cannot be executed", 127: "was not found",
 		128: "could not start it", 137: "SIGKILL", 139: "segmentation fault", 143: "SIGTERM",
 	} {
-		if got := string(exitHint(&corev1.ContainerStateTerminated{ExitCode: code})); !strings.Contains(got, want) {
+		if got := exitHint(&corev1.ContainerStateTerminated{ExitCode: code}).In(); !strings.Contains(got, want) {
 			t.Errorf("%d: %q does not contain %q", code, got, want)
 		}
 	}
-	if got := exitHint(nil); got != "Read the log of the container." {
+	if got := exitHint(nil).In(); got != "Read the log of the container." {
 		t.Errorf("without an exit code: %q", got)
 	}
 }
@@ -78,27 +79,29 @@ func TestRestartsAreThoseOfTheContainer(t *testing.T) {
 func TestNextStepNamesTheListOfAnotherContainer(t *testing.T) {
 	t.Parallel()
 	always := corev1.ContainerRestartPolicyAlways
+	words := map[advice.Field]string{advice.Image: "`image`", advice.InitContainers: "`init_containers`",
+		advice.Memory: "`memory`", advice.MemoryLimit: "`limits`", advice.Sidecars: "`sidecars`"}
 	for name, test := range map[string]struct {
 		fixture string
 		place   func(*corev1.PodSpec, corev1.Container)
-		want    Advice
+		want    advice.Text
 	}{
 		"an init container": {"image-missing", func(spec *corev1.PodSpec, c corev1.Container) {
 			spec.InitContainers = append(spec.InitContainers, c)
-		}, "Check the name and tag in " + FieldImage + " of container proxy in " + FieldInitContainers + ": "},
+		}, advice.Of("Check the name and tag in %s of container proxy in %s: ", advice.Image, advice.InitContainers)},
 		"a sidecar": {"image-missing", func(spec *corev1.PodSpec, c corev1.Container) {
 			c.RestartPolicy = &always
 			spec.InitContainers = append(spec.InitContainers, c)
-		}, "Check the name and tag in " + FieldImage + " of container proxy in " + FieldSidecars + ": "},
+		}, advice.Of("Check the name and tag in %s of container proxy in %s: ", advice.Image, advice.Sidecars)},
 		"a sidecar of a Knative Service": {"image-missing", func(spec *corev1.PodSpec, c corev1.Container) {
 			spec.Containers = append(spec.Containers, c)
-		}, "Check the name and tag in " + FieldImage + " of container proxy in " + FieldSidecars + ": "},
+		}, advice.Of("Check the name and tag in %s of container proxy in %s: ", advice.Image, advice.Sidecars)},
 		"a memory limit": {"oom-twice", func(spec *corev1.PodSpec, c corev1.Container) {
 			spec.Containers = append(spec.Containers, c)
-		}, "Raise " + FieldMemoryLimit + " of container proxy in " + FieldSidecars + ", "},
+		}, advice.Of("Raise %s of container proxy in %s, ", advice.MemoryLimit, advice.Sidecars)},
 		"the memory of a node": {"oom-node", func(spec *corev1.PodSpec, c corev1.Container) {
 			spec.Containers = append(spec.Containers, c)
-		}, FieldMemory + " of container proxy in " + FieldSidecars + " to "},
+		}, advice.Of("%s of container proxy in %s to ", advice.Memory, advice.Sidecars)},
 	} {
 		s := load(t, test.fixture)
 		pod := s.Pods[0]
@@ -106,7 +109,7 @@ func TestNextStepNamesTheListOfAnotherContainer(t *testing.T) {
 		other.Name, other.Image = "proxy", "proxy:1"
 		test.place(&pod.Spec, other)
 		pod.Status.ContainerStatuses[0].Name = "proxy"
-		if c := Assess(s).Cause; c == nil || !strings.Contains(string(c.Hint), string(test.want)) {
+		if c := Assess(s).Cause; c == nil || !strings.Contains(c.Hint.In(words), test.want.In(words)) {
 			t.Errorf("%s: %+v, want %q", name, c, test.want)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 )
 
 // rollout is the part of a Deployment that shows whether it is rolled out. The
@@ -86,6 +88,6 @@ func (s *diagnosis) pausedCause(d *appsv1.Deployment) *Cause {
 	}
 	return s.cause(ReasonPaused, fmt.Sprintf("Deployment %s is paused by `kubectl rollout pause` or by its field "+
 		"spec.paused. It does not roll out the last change.", d.Name),
-		Advise("Resume it with `%s`, or remove the field from "+FieldPodTemplate+".",
-			Kubectl(d.Namespace, "rollout", "resume", "deployment", d.Name)))
+		"Resume it with `%s`, or remove the field from %s.",
+		Kubectl(d.Namespace, "rollout", "resume", "deployment", d.Name), advice.PodTemplate)
 }

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
@@ -153,10 +154,10 @@ func causeIn(of schema.GroupVersionKind, namespace, name string, events eventLog
 	}
 }
 
-// cause sets the common fields of all causes of a pod.
-func (d podDiagnosis) cause(reason, subject, summary string, hint Advice) *Cause {
+// cause sets the common fields of all causes of a pod. The next step is formatted by [advice.Of], as that of others.
+func (d podDiagnosis) cause(reason, subject, summary, next string, values ...any) *Cause {
 	c := causeIn(kind.Pod().GroupVersionKind, d.pod.Namespace, d.pod.Name, d.events)
-	c.Reason, c.Subject, c.Summary, c.Hint = reason, subject, summary, hint
+	c.Reason, c.Subject, c.Summary, c.Hint = reason, subject, summary, advice.Of(next, values...)
 	return c
 }
 
@@ -167,10 +168,10 @@ func (c *Cause) terminal(grace time.Duration) *Cause {
 }
 
 // cause sets the common fields of the causes of the workload.
-func (s *diagnosis) cause(reason, summary string, hint Advice) *Cause {
+func (s *diagnosis) cause(reason, summary, next string, values ...any) *Cause {
 	gvk, name := s.Workload.GroupVersionKind(), s.Workload.GetName()
 	c := causeIn(gvk, s.namespace, name, s.events.about(gvk.Kind, name))
-	c.Reason, c.Summary, c.Hint = reason, summary, hint
+	c.Reason, c.Summary, c.Hint = reason, summary, advice.Of(next, values...)
 	return c
 }
 

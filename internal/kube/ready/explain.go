@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/printable"
 )
@@ -22,8 +23,8 @@ const (
 // Explain formats the detail of an error: the cause, the object that shows it,
 // the next step, the command to investigate with, and the last events and log
 // lines. logs are the last lines of the container in c.Logs, oldest first; at
-// most the last 20 are shown. The words are those of [Advice.Word].
-func Explain(c *Cause, logs []string, words ...map[Advice]string) string {
+// most the last 20 are shown. The words are those of [advice.Text.In].
+func Explain(c *Cause, logs []string, words ...map[advice.Field]string) string {
 	if c == nil {
 		return ""
 	}
@@ -38,11 +39,11 @@ func Explain(c *Cause, logs []string, words ...map[Advice]string) string {
 	hint := c.Hint
 	const format = "exec format error" // it is all that such a container logs
 	if mentions(c.Summary, format) || len(logs) > 0 && strings.HasSuffix(logs[len(logs)-1], format) {
-		hint = "Build the image for the architecture of the node, or select other nodes with " + FieldNodeSelector +
-			". A script needs a first line such as #!/bin/sh."
+		hint = advice.Of("Build the image for the architecture of the node, or select other nodes with %s. A script "+
+			"needs a first line such as #!/bin/sh.", advice.NodeSelector)
 	}
-	if hint != "" {
-		fmt.Fprintf(&b, "Next step: %s\n", hint.Word(words...))
+	if hint := hint.In(words...); hint != "" {
+		fmt.Fprintf(&b, "Next step: %s\n", hint)
 	}
 	if c.Command != "" {
 		fmt.Fprintf(&b, "Investigate with:\n  %s\n", c.Command) // Terraform does not wrap indented lines

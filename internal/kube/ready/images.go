@@ -9,6 +9,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 )
 
 // imageUnavailable reports whether a container waits because its image is not
@@ -26,7 +28,8 @@ func (d containerDiagnosis) imageCause(w *corev1.ContainerStateWaiting) *Cause {
 	case "InvalidImageName":
 		return d.cause(ReasonInvalidImageName, subject,
 			fmt.Sprintf("Invalid image name %q: %s", image, clip(pullError(w.Message))),
-			"Correct "+FieldImage+": [registry/]repository[:tag][@digest], repository in lower case.").terminal(0)
+			"Correct %s: [registry/]repository[:tag][@digest], repository in lower case.", d.field(advice.Image)).
+			terminal(0)
 	case "ErrImageNeverPull":
 		return d.cause(ReasonImagePullFailed, subject,
 			fmt.Sprintf("Image %q is not on node %s, and its pull policy is Never.", image, d.pod.Spec.NodeName),
@@ -42,11 +45,12 @@ func (d containerDiagnosis) imageCause(w *corev1.ContainerStateWaiting) *Cause {
 	}
 	message = cmp.Or(message, w.Reason)
 	c := d.cause(ReasonImagePullFailed, subject,
-		fmt.Sprintf("Image %q cannot be pulled: %s", image, clip(message)), pullHintOf(message).hint)
+		fmt.Sprintf("Image %q cannot be pulled: %s", image, clip(message)), "%s",
+		pullHintOf(message, d.field(advice.Image)).hint)
 	grace := pullProspect(message, w.Reason)
 	if missing := d.unreadPullSecrets(); len(missing) > 0 && grace == pullIsRefused {
 		c.Summary = andThen(c.Summary, "The kubelet cannot read the image pull secrets: "+Listed(missing, 5)+".")
-		c.Hint = "Create the Secrets in the namespace of the pods, or correct " + FieldPullSecrets + "."
+		c.Hint = advice.Of("Create the Secrets in the namespace of the pods, or correct %s.", advice.PullSecrets)
 		c.Command = Kubectl(d.pod.Namespace, "get", "secrets")
 	}
 	if grace == pullIsLater {
@@ -77,10 +81,9 @@ func failedPull(e *corev1.Event) bool {
 // pullWrapper matches the prefixes that kubelet and runtime add to the actual
 // error.
 var pullWrapper = regexp.MustCompile(`^(?:Back-off pulling image "[^"]*"|Failed to pull image "[^"]*"|` +
-	`Failed to apply default image tag ` +
-	`"[^"]*"|ErrImagePull|ImagePullBackOff|RegistryUnavailable|SignatureValidationFailed|` +
-	`failed to pull and unpack image "[^"]*"|failed to resolve (?:reference|image) "[^"]*"|failed to do request|` +
-	`rpc error: code = \w+ desc =)(?:: *| +|$)`)
+	`Failed to apply default image tag "[^"]*"|ErrImagePull|ImagePullBackOff|RegistryUnavailable|` +
+	`SignatureValidationFailed|failed to pull and unpack image "[^"]*"|failed to resolve (?:reference|image) "[^"]*"|` +
+	`failed to do request|rpc error: code = \w+ desc =)(?:: *| +|$)`)
 
 // pullError returns the innermost error of a message about a pull.
 func pullError(message string) string {
@@ -100,50 +103,44 @@ const (
 	pullIsLater    = 0            // temporary by its nature: the kubelet retries
 )
 
-// pullHints maps messages of registries, containerd, CRI-O and Docker. The
-// first matching row applies.
-func pullHints() []pullHintRow {
+// pullHints maps messages of registries, containerd, CRI-O and Docker about an
+// image. The first matching row applies.
+func pullHints(image advice.Text) []pullHintRow {
+	unreachable := advice.Of("Check the name of the registry in %s, and that the nodes can reach the registry.", image)
 	return []pullHintRow{
-		{[]string{"pull qps exceeded"}, "", pullIsLater},
-		{[]string{"no space left", "disk quota"},
-			"Use nodes with a larger disk if the kubelet cannot free space by removing unused images.", pullIsLater},
-		{[]string{"no match for platform", "no matching manifest", "no image found in manifest list"},
-			"Select other nodes with " + FieldNodeSelector + ", or build the image for the architecture of this node.",
-			pullIsRefused},
-		{[]string{"toomanyrequests", "too many requests", "rate limit"},
-			"Pull with an account (" + FieldPullSecrets + "), or from a mirror: the registry limits the request rate.",
-			pullIsLater},
+		{[]string{"pull qps exceeded"}, pullIsLater, advice.Text{}},
+		{[]string{"no space left", "disk quota"}, pullIsLater,
+			advice.Of("Use nodes with a larger disk if the kubelet cannot free space by removing unused images.")},
+		{[]string{"no match for platform", "no matching manifest", "no image found in manifest list"}, pullIsRefused,
+			advice.Of("Select other nodes with %s, or build the image for the architecture of this node.",
+				advice.NodeSelector)},
+		{[]string{"toomanyrequests", "too many requests", "rate limit"}, pullIsLater,
+			advice.Of("Pull with an account (%s), or from a mirror: the registry limits the request rate.",
+				advice.PullSecrets)},
 		{[]string{"unauthorized", "authorization failed", "access denied", "authentication required", "no basic auth",
-			"403 forbidden", "permission denied", "denied:"},
-			"Check the name, and set credentials for this registry in " + FieldPullSecrets + ".", pullIsRefused},
-		{[]string{"x509", "certificate"}, "Configure the nodes to trust the certificate of the registry.",
-			pullIsRefused},
-		{[]string{"no such host"}, registryUnreachable, pullIsRefused},
-		{[]string{
-			"dial tcp", "i/o timeout", "connection refused", "connection reset", "tls handshake timeout",
-			"deadline exceeded",
-			"network is unreachable",
-			"no route to host", "name resolution", "server misbehaving", "unexpected eof", ": eof", "broken pipe",
-		}, registryUnreachable, pullMayRecover},
-		{[]string{
-			"500 internal server error", "502 bad gateway", "503 service unavailable", "504 gateway",
-			"registry is unavailable",
-			"code = unavailable",
-		}, "Check the status of the registry: it is currently unavailable.", pullMayRecover},
-		{[]string{"not found", "manifest unknown", "name unknown", "does not exist"},
-			"Check the name and tag in " + FieldImage + ": the registry does not contain the image.", pullIsRefused},
-		{[]string{"signature"}, "Sign the image as the policy of the nodes requires.", pullIsRefused},
-		{[]string{""}, "Check " + FieldImage + ", and that the nodes can reach its registry.", pullIsRefused}, // others
+			"403 forbidden", "permission denied", "denied:"}, pullIsRefused,
+			advice.Of("Check the name, and set credentials for this registry in %s.", advice.PullSecrets)},
+		{[]string{"x509", "certificate"}, pullIsRefused,
+			advice.Of("Configure the nodes to trust the certificate of the registry.")},
+		{[]string{"no such host"}, pullIsRefused, unreachable},
+		{[]string{"dial tcp", "i/o timeout", "connection refused", "connection reset", "tls handshake timeout",
+			"deadline exceeded", "network is unreachable", "no route to host", "name resolution", "server misbehaving",
+			"unexpected eof", ": eof", "broken pipe"}, pullMayRecover, unreachable},
+		{[]string{"500 internal server error", "502 bad gateway", "503 service unavailable", "504 gateway",
+			"registry is unavailable", "code = unavailable"}, pullMayRecover,
+			advice.Of("Check the status of the registry: it is currently unavailable.")},
+		{[]string{"not found", "manifest unknown", "name unknown", "does not exist"}, pullIsRefused,
+			advice.Of("Check the name and tag in %s: the registry does not contain the image.", image)},
+		{[]string{"signature"}, pullIsRefused, advice.Of("Sign the image as the policy of the nodes requires.")},
+		{[]string{""}, pullIsRefused, // others
+			advice.Of("Check %s, and that the nodes can reach its registry.", image)},
 	}
 }
 
-const registryUnreachable = "Check the name of the registry in " + FieldImage +
-	", and that the nodes can reach the registry."
-
 type pullHintRow struct {
 	words    []string
-	hint     Advice
 	prospect time.Duration
+	hint     advice.Text
 }
 
 // pullProspect returns the prospect by the message, or otherwise by the waiting
@@ -152,9 +149,9 @@ func pullProspect(message, waiting string) time.Duration {
 	if message == waiting && (waiting == "RegistryUnavailable" || waiting == "ImageInspectError") {
 		return pullMayRecover
 	}
-	return pullHintOf(message).prospect
+	return pullHintOf(message, advice.Text{}).prospect
 }
 
-func pullHintOf(message string) pullHintRow {
-	return first(pullHints(), func(row pullHintRow) bool { return mentions(message, row.words...) })
+func pullHintOf(message string, image advice.Text) pullHintRow {
+	return first(pullHints(image), func(row pullHintRow) bool { return mentions(message, row.words...) })
 }

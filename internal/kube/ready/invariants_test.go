@@ -32,7 +32,7 @@ func checkVerdict(t *testing.T, v Verdict) {
 	if c.Reason == "" || c.Object == "" || c.Summary == "" || !strings.HasPrefix(c.Command, "kubectl ") {
 		t.Errorf("the cause is incomplete: %+v", *c)
 	}
-	if !isAction(string(c.Hint.Word())) {
+	if !isAction(c.Hint.In()) {
 		t.Errorf("the next step is not an imperative: %q", c.Hint)
 	}
 	if !c.Terminal && c.Grace != 0 || c.Grace < 0 || c.Grace > recoverGrace {
@@ -44,7 +44,7 @@ func checkVerdict(t *testing.T, v Verdict) {
 	if len(c.Events) > maxEvents {
 		t.Errorf("%d events", len(c.Events))
 	}
-	for _, text := range append([]string{c.Summary, string(c.Hint.Word())}, c.Events...) {
+	for _, text := range append([]string{c.Summary, c.Hint.In()}, c.Events...) {
 		if utf8.RuneCountInString(text) > 1500 || strings.ContainsAny(text, "\n\x1b") {
 			t.Errorf("text that does not fit on a line: %q", text)
 		}

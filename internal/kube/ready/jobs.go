@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
@@ -134,12 +135,12 @@ func (s Snapshot) suspended(left int) Verdict {
 // with the last failed pod, if it still exists.
 func (s Snapshot) failedRun(failed condition) Verdict {
 	d := newDiagnosis(s, s.Pods)
-	hint := Advice("Correct the problem. ")
+	hint := advice.Of("Correct the problem.")
 	if failed.Reason == batchv1.JobReasonDeadlineExceeded {
-		hint = "Increase " + FieldDeadline + ", or check why the pods take longer. "
+		hint = advice.Of("Increase %s, or check why the pods take longer.", advice.Deadline)
 	}
 	c := d.cause(ReasonFailed, object(s.Workload)+" has failed"+failed.suffix()+".",
-		hint+StepReplace+": it does not run again.").terminal(shortGrace)
+		"%s %s: it does not run again.", hint, advice.ReplaceObject).terminal(shortGrace)
 	if pod := lastFailed(s.Pods); pod != nil {
 		of := d.of(pod)
 		shown := of.failed()

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
@@ -125,7 +126,7 @@ func (q *Queue) kaiForecast(c *Cause, demand Demand) *Cause {
 	}
 	c.Reason = ReasonQueueShort
 	c.Summary = fmt.Sprintf("Queue %s cannot run this compute: %s.", q.Name, strings.Join(never, ", "))
-	c.Hint = "Request less, use another queue, or request a higher limit from the owner of the queue."
+	c.Hint = advice.Of("Request less, use another queue, or request a higher limit from the owner of the queue.")
 	c.Command = describe(kind.KAIQueue().GroupVersionKind, "", q.Name)
 	return c
 }

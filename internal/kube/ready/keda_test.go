@@ -78,7 +78,7 @@ func TestScaledObjectIsReadyWhenItsTriggersAreChecked(t *testing.T) {
 		switch {
 		case v.Ready != test.ready || (v.Cause != nil) != (test.says != ""):
 			t.Errorf("%s: %+v", name, v)
-		case v.Cause != nil && (!strings.Contains(v.Cause.Summary+string(v.Cause.Hint), test.says) ||
+		case v.Cause != nil && (!strings.Contains(v.Cause.Summary+v.Cause.Hint.In(), test.says) ||
 			!v.Cause.Terminal || v.Cause.Grace != test.grace || len(v.Cause.Events) != len(test.events)):
 			t.Errorf("%s: %+v", name, v.Cause)
 		}

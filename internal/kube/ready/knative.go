@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
@@ -98,24 +99,23 @@ func (s *diagnosis) revisionCause(revision string, failed condition) *Cause {
 	switch {
 	case failed.Reason == "ContainerMissing", strings.Contains(message, "Unable to fetch image"):
 		c.Reason = ReasonImagePullFailed
-		c.Hint = "Check " + FieldImage +
-			", and that the service account has the pull secret of a private image. Knative " +
-			"resolves an image before it creates pods."
+		c.Hint = advice.Of("Check %s, and that the service account has the pull secret of a private image. Knative "+
+			"resolves an image before it creates pods.", advice.Image)
 		c.Grace = pullProspect(message, "")
 		c.Terminal = c.Grace != pullIsLater
 	case failed.Reason == unschedulable, noNode.MatchString(message):
 		c.Reason, c.Terminal, c.Grace = ReasonWaitingForCapacity, false, 0
 		c.Summary = fmt.Sprintf("No node can run the pods of revision %s now%s. The pods start when a node has enough "+
 			"capacity.", about, failed.suffix())
-		c.Hint = ""
+		c.Hint = advice.Text{}
 	case failed.Reason == failedCreate, refusedPod.MatchString(message):
 		c = s.refused(c, message)
 	case strings.HasPrefix(failed.Reason, "ExitCode"), strings.Contains(message, "Container failed with"):
 		c.Reason = ReasonCrashLoop
-		c.Hint = "Read the log of its container, which exits when it should run."
+		c.Hint = advice.Of("Read the log of its container, which exits when it should run.")
 		c.Grace = pullGrace // the state of the pod is more specific, and follows soon
 	case failed.Reason == "ProgressDeadlineExceeded":
-		c.Hint = "Check why its pods are not ready, or increase " + FieldProgressDeadline + "."
+		c.Hint = advice.Of("Check why its pods are not ready, or increase %s.", advice.ProgressDeadline)
 	}
 	return c
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
@@ -87,27 +88,26 @@ func (q *Queue) kueue(c *Cause, workload string) *Cause {
 		return c
 	}
 	c.Summary = fmt.Sprintf("Kueue has not admitted %s yet (queue %s)", workload, q.Name)
-	c.Hint = seeWorkload
+	c.Hint = advice.Of(seeWorkload)
 	c.Command = listKueueWorkloads(q.Namespace)
 	waiting := q.waiting()
 	if len(waiting) > 0 {
 		first, why, hint := explained(waiting)
-		c.Command = describe(kind.KueueWorkload("").GroupVersionKind, q.Namespace, first.Metadata.Name)
+		c.Command, c.Hint = describe(kind.KueueWorkload("").GroupVersionKind, q.Namespace, first.Metadata.Name), hint
 		if why != "" {
 			c.Summary += ": " + strings.TrimSuffix(why, ".")
 		}
-		c.Hint = cmp.Or(hint, c.Hint)
 	}
 	c.Summary += "."
 	short, never := q.shortage(waiting)
 	switch {
 	case never:
 		c.Summary += " " + short + " The queue can never admit all of it."
-		c.Hint = "Reduce " + FieldRequests + ", use another queue, or request a higher quota."
+		c.Hint = advice.Of("Reduce %s, use another queue, or request a higher quota.", advice.Requests)
 	case short != "":
 		c.Summary += " " + short
-		c.Hint = "Wait until other workloads in the queue finish, reduce " + FieldRequests +
-			", or request a higher quota."
+		c.Hint = advice.Of("Wait until other workloads in the queue finish, reduce %s, or request a higher quota.",
+			advice.Requests)
 	case q.Holds != nil && len(q.Holds) == 0:
 		c.Summary += " Kueue has no Workload for it: it has not seen it yet, or does not manage its kind."
 	case len(waiting) == 0:
@@ -137,7 +137,7 @@ func (q *Queue) inactive(c *Cause) bool {
 	c.Reason, c.Command = ReasonQueueInactive, command
 	c.Summary = fmt.Sprintf("%s currently admits no workloads%s. The workload starts when the queue is active again.",
 		object, why.suffix())
-	c.Hint = "Contact the administrator of the queue, or set " + FieldQueue + " to another queue."
+	c.Hint = advice.Of("Contact the administrator of the queue, or set %s to another queue.", advice.Queue)
 	return true
 }
 
@@ -152,24 +152,25 @@ func (q *Queue) waiting() []*kueueWorkload {
 // least one Workload. With SchedulingEquivalenceHashing (enabled since Kueue
 // 0.18), Kueue evaluates only one of several equal Workloads, such as those of
 // the pods of a Deployment, and may report no reason for the others.
-func explained(waiting []*kueueWorkload) (first *kueueWorkload, why string, hint Advice) {
+func explained(waiting []*kueueWorkload) (first *kueueWorkload, why string, hint advice.Text) {
 	for _, first = range waiting {
 		if why, hint = first.why(); why != "" {
 			return first, why, hint
 		}
 	}
-	return waiting[0], "", ""
+	return waiting[0], "", hint
 }
 
 // why returns the reason that Kueue reports for a waiting Workload, and the
-// next step if the reason requires a specific one.
-func (w *kueueWorkload) why() (text string, hint Advice) {
+// next step.
+func (w *kueueWorkload) why() (text string, hint advice.Text) {
+	hint = advice.Of(seeWorkload)
 	quota, evicted := w.Status.Conditions.of("QuotaReserved"), w.Status.Conditions.of("Evicted")
 	switch {
 	case w.Spec.Active != nil && !*w.Spec.Active:
 		return "its Workload is deactivated" + cmp.Or(evicted.suffix(),
 				w.Status.Conditions.of("DeactivationTarget").suffix()),
-			"Set spec.active of the Workload to true when the reason no longer applies."
+			advice.Of("Set spec.active of the Workload to true when the reason no longer applies.")
 	case quota.isTrue():
 		var checks []string
 		for _, check := range w.Status.AdmissionChecks {
@@ -179,18 +180,18 @@ func (w *kueueWorkload) why() (text string, hint Advice) {
 			}
 		}
 		if len(checks) == 0 {
-			return "its quota is reserved", ""
+			return "its quota is reserved", hint
 		}
 		return "its quota is reserved, but admission checks are pending: " + Listed(checks, 3),
-			"Contact the administrator of the controllers of the admission checks."
+			advice.Of("Contact the administrator of the controllers of the admission checks.")
 	case evicted.isTrue():
 		text = "it was evicted" + evicted.suffix()
 		if quota.Message != "" {
 			text += "; since then: " + clip(quota.Message)
 		}
-		return text + "; it restarts when the queue has enough quota", ""
+		return text + "; it restarts when the queue has enough quota", hint
 	}
-	return clip(quota.Message), ""
+	return clip(quota.Message), hint
 }
 
 // shortage compares the requests of Workloads with the quota of their
@@ -338,7 +339,7 @@ func (q *Queue) kueueForecast(c *Cause, demand Demand) *Cause {
 	case len(never) > 0:
 		c.Reason = ReasonQueueShort
 		c.Summary = fmt.Sprintf("%s cannot admit this compute: %s.", queue, Listed(never, 4))
-		c.Hint = "Request less, use another queue, or request a higher quota."
+		c.Hint = advice.Of("Request less, use another queue, or request a higher quota.")
 	case len(later) == 0:
 		return nil
 	case len(ways) > 0:

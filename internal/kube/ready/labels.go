@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	scheduling "k8s.io/component-helpers/scheduling/corev1"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
@@ -17,7 +18,8 @@ import (
 // by the first requirement that no node meets and the values that nodes have.
 func labelMisfit(p *corev1.Pod, nodes []*corev1.Node) misfit {
 	if len(nodes) == 0 {
-		return misfit{summary: "The cluster has no nodes.", hint: "Add nodes that meet the requests of the pod."}
+		return misfit{summary: "The cluster has no nodes.",
+			hint: advice.Of("Add nodes that meet the requests of the pod.")}
 	}
 	requirements := labelRequirements(p)
 	for _, d := range requirements {
@@ -26,15 +28,13 @@ func labelMisfit(p *corev1.Pod, nodes []*corev1.Node) misfit {
 		}
 	}
 	if len(requirements) == 0 {
-		return misfit{
-			summary: "No node matches the pod's required node affinity.",
-			hint:    "Correct " + FieldAffinity + ".",
-		}
+		return misfit{summary: "No node matches the pod's required node affinity.",
+			hint: advice.Of("Correct %s.", advice.Affinity)}
 	}
 	return misfit{
 		summary: fmt.Sprintf("No node has all labels that the pod requires: %s.",
 			Listed(each(requirements, requirementText), 5)),
-		hint: "Remove or correct one of them in " + FieldNodeLabels + ".",
+		hint: advice.Of("Remove or correct one of them in %s.", advice.NodeLabels),
 	}
 }
 
@@ -80,20 +80,18 @@ func unmetRequirement(d corev1.NodeSelectorRequirement, nodes []*corev1.Node) mi
 			values[v]++
 		}
 	}
-	m := misfit{hint: "Correct " + FieldNodeSelector + ", or add such a node."}
+	m := misfit{hint: advice.Of("Correct %s, or add such a node.", advice.NodeSelector)}
 	if strings.Contains(d.Key, "gpu") || strings.Contains(d.Key, "accelerator") {
-		m.hint = "Set " + FieldGPUProduct + " to a GPU type of the cluster, or add such a node."
+		m.hint = advice.Of("Set %s to a GPU type of the cluster, or add such a node.", advice.GPUProduct)
 	}
 	if d.Operator == corev1.NodeSelectorOpExists {
-		m.hint = "Correct " + FieldSpread + " or " + FieldAffinity + ", or add a node with the label."
+		m.hint = advice.Of("Correct %s or %s, or add a node with the label.", advice.Spread, advice.Affinity)
 	}
 	switch {
 	case d.Operator == corev1.NodeSelectorOpDoesNotExist:
-		return misfit{
-			summary: fmt.Sprintf("All %d nodes have the label %s, and this pod may only run on a node without it.",
-				len(nodes), d.Key),
-			hint: StepAllowGPUNodes + " if the pod may run on them, or add a node without the label.",
-		}
+		m.hint = advice.Of("%s if the pod may run on them, or add a node without the label.", advice.AllowGPUNodes)
+		m.summary = fmt.Sprintf("All %d nodes have the label %s, and this pod may only run on a node without it.",
+			len(nodes), d.Key)
 	case len(values) == 0:
 		m.summary = fmt.Sprintf("No node has the label %s, with any value.", requirementText(d))
 	default:

@@ -15,13 +15,14 @@ import (
 	scheduling "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // misfit describes why no node can run a pod, even if nothing else runs there.
 type misfit struct {
 	summary   string
-	hint      Advice
+	hint      advice.Text
 	temporary bool // a node is still setting up its devices
 }
 
@@ -64,7 +65,7 @@ func neverFits(p *corev1.Pod, nodes []*corev1.Node, replicas int) (misfit, bool)
 			summary: fmt.Sprintf("Node %s is labeled as a GPU node, but does not offer %s yet, because its device "+
 				"plugin has not registered. Installing the driver on a new node takes some "+
 				"minutes.", settingUp.Name, kind.GPUResource),
-			hint:      "Check the GPU operator or the device plugin if this persists.",
+			hint:      advice.Of("Check the GPU operator or the device plugin if this persists."),
 			temporary: true,
 		}, len(eligible) == 0
 	case len(eligible) > 0:
@@ -198,7 +199,7 @@ func tooManyReplicas(
 	return misfit{
 		summary: fmt.Sprintf("%s cannot run at the same time: each requests %s, and the %s that can run such a pod "+
 			"can run %d in total.", Number(replicas, "pod"), what, Number(len(eligible), "node"), room),
-		hint: "Reduce " + FieldReplicas + " or the requests of each pod, or add nodes.",
+		hint: advice.Of("Reduce %s or the requests of each pod, or add nodes.", advice.Replicas),
 	}, true
 }
 
@@ -220,7 +221,7 @@ func taintMisfit(p *corev1.Pod, nodes []*corev1.Node) misfit {
 	}
 	return misfit{
 		summary: fmt.Sprintf("No node accepts this pod: %s that it does not tolerate: %s.", who, tally(count)),
-		hint:    "Add tolerations for them if this pod is intended to run there.",
+		hint:    advice.Of("Add tolerations for them if this pod is intended to run there."),
 	}
 }
 
@@ -235,30 +236,26 @@ func resourceMisfit(nodes, all []*corev1.Node, want corev1.ResourceList) misfit 
 			where = " that it may run on"
 		}
 		var offer string
-		q, hint := want[name], "Request at most that amount in "+requestOf(name)+", or add larger nodes."
+		q, hint := want[name], advice.Of("Request at most that amount in %s, or add larger nodes.", requestOf(name))
 		switch {
 		case q.Cmp(largest) <= 0:
 			continue
 		case having == 0:
 			offer = fmt.Sprintf("no node%s has any", where)
+			hint = advice.Of("Add such nodes, or correct %s.", requestOf(name))
 		case having == 1:
 			offer = fmt.Sprintf("the only %s%s has %s", nodeNoun(name), where, amount(name, largest))
 		default:
 			offer = fmt.Sprintf("the largest of %s%s has %s", Number(having, nodeNoun(name)), where,
 				amount(name, largest))
 		}
-		if having == 0 {
-			hint = "Add such nodes, or correct " + requestOf(name) + "."
-		}
-		return misfit{
-			summary: fmt.Sprintf("No node can run this pod: it requests %s, and %s.", amountOf(name, want), offer),
-			hint:    hint,
-		}
+		return misfit{hint: hint,
+			summary: fmt.Sprintf("No node can run this pod: it requests %s, and %s.", amountOf(name, want), offer)}
 	}
 	return misfit{
 		summary: fmt.Sprintf("No node can run this pod: each of its requests fits on one of the %s that it may run "+
 			"on, but no node has all of %s.", Number(len(nodes), "node"), amounts(want)),
-		hint: "Match the proportions of the requests to those of the nodes, or add larger nodes.",
+		hint: advice.Of("Match the proportions of the requests to those of the nodes, or add larger nodes."),
 	}
 }
 
@@ -284,11 +281,11 @@ func nodeNoun(name corev1.ResourceName) string {
 }
 
 // requestOf returns the field that requests a resource.
-func requestOf(name corev1.ResourceName) Advice {
-	return cmp.Or(map[corev1.ResourceName]Advice{
-		corev1.ResourceCPU: FieldCPU, corev1.ResourceMemory: FieldMemory,
-		corev1.ResourceEphemeralStorage: FieldDisk, kind.GPUResource: FieldGPUs,
-	}[name], FieldDevices)
+func requestOf(name corev1.ResourceName) advice.Field {
+	return cmp.Or(map[corev1.ResourceName]advice.Field{
+		corev1.ResourceCPU: advice.CPU, corev1.ResourceMemory: advice.Memory,
+		corev1.ResourceEphemeralStorage: advice.Disk, kind.GPUResource: advice.GPUs,
+	}[name], advice.Devices)
 }
 
 func amountOf(name corev1.ResourceName, list corev1.ResourceList) string {

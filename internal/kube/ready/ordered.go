@@ -31,8 +31,8 @@ func (d podDiagnosis) outdated() *Cause {
 	c := d.cause(ReasonRolloutBlocked, "", fmt.Sprintf(
 		"Pod %s/%s was created before the change and is not ready. The StatefulSet of the operator uses ordered pod "+
 			"management: it creates the new pod only when this pod is ready.", p.Namespace, p.Name),
-		Advise("Delete the pod with `%s`. The StatefulSet then creates a pod with the change.",
-			Kubectl(p.Namespace, "delete", "pod", p.Name)))
+		"Delete the pod with `%s`. The StatefulSet then creates a pod with the change.",
+		Kubectl(p.Namespace, "delete", "pod", p.Name))
 	c.Events = nil
 	if slices.ContainsFunc(p.Status.ContainerStatuses, func(status corev1.ContainerStatus) bool {
 		waiting := status.State.Waiting

@@ -8,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 )
 
 // podCondition returns the condition of a type, or a zero condition.
@@ -88,12 +90,12 @@ func (d podDiagnosis) failed() *Cause {
 	if p.Status.Message != "" {
 		summary += ": " + clip(p.Status.Message)
 	}
-	hint := Advice("Check this pod if its replacement also fails.")
+	hint := advice.Of("Check this pod if its replacement also fails.")
 	if p.Status.Reason == "Evicted" {
-		hint = "Set " + FieldMemory + " and " + FieldDisk +
-			" to the actual usage of the pod: its node ran out of a resource."
+		hint = advice.Of("Set %s and %s to the actual usage of the pod: its node ran out of a resource.",
+			advice.Memory, advice.Disk)
 	}
-	c := d.cause(ReasonPodFailed, p.Status.Reason, summary, hint)
+	c := d.cause(ReasonPodFailed, p.Status.Reason, summary, "%s", hint)
 	if status := failedContainer(p); status != nil {
 		end := status.State.Terminated
 		c.Summary += fmt.Sprintf(": container %s exited with %s.%s", status.Name, exit(end), terminationMessage(end))

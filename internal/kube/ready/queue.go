@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
@@ -104,17 +105,17 @@ func (q *Queue) problem(c *Cause, workload string) bool {
 	case q.NotInstalled:
 		c.Summary = fmt.Sprintf("%s is in queue %s, but %s is not installed. Workloads that it must admit never "+
 			"start, and all others start immediately without the queue.", workload, q.Name, product)
-		c.Hint = Advise("Install %s, or remove "+FieldQueue+".", product)
+		c.Hint = advice.Of("Install %s, or remove %s.", product, advice.Queue)
 		c.Command = "kubectl get customresourcedefinitions"
 	case q.Queues != nil && q.object() == nil:
 		c.Summary = fmt.Sprintf("%s %q does not exist %s; %s.", of.Kind, q.Name, where, q.others())
-		c.Hint = "Correct " + FieldQueue + ", or create the queue."
+		c.Hint = advice.Of("Correct %s, or create the queue.", advice.Queue)
 		c.Command = Kubectl(namespace, "get", of.Argument())
 	case q.Excluded != "":
 		c.Summary = fmt.Sprintf("%s is suspended for queue %s, but the configuration of Kueue excludes its kind: "+
 			"nothing starts it.", workload, q.Name)
-		c.Hint = Advise("Add %q to integrations.frameworks of the configuration of Kueue, or remove "+FieldQueue+".",
-			q.Excluded)
+		c.Hint = advice.Of("Add %q to integrations.frameworks of the configuration of Kueue, or remove %s.",
+			q.Excluded, advice.Queue)
 		c.Command = "kubectl get configmaps -n kueue-system kueue-manager-config -o yaml"
 	default:
 		return false

@@ -194,7 +194,7 @@ func TestForecastInAQueue(t *testing.T) {
 				}
 				return
 			}
-			if cause == nil || cause.Reason != test.reason || !isAction(string(cause.Hint.Word())) {
+			if cause == nil || cause.Reason != test.reason || !isAction(cause.Hint.In()) {
 				t.Fatalf("%+v, want %s", cause, test.reason)
 			}
 			for _, text := range append(test.texts, "Cause:", "Object:", "kubectl ") {

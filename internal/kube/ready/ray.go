@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 )
 
 // ray contains the relevant fields of a RayCluster
@@ -101,7 +103,7 @@ func (r *ray) refused(d *diagnosis) *Cause {
 	if e == nil || LastSeen(e).Before(lastApplied(d.Workload)) {
 		return nil
 	}
-	c := d.cause(ReasonFailed, "KubeRay rejected the RayCluster: "+clip(e.Message), "Correct "+FieldRejected+".")
+	c := d.cause(ReasonFailed, "KubeRay rejected the RayCluster: "+clip(e.Message), "Correct %s.", advice.Rejected)
 	if r.Status != (rayStatus{}) || len(d.Pods) > 0 {
 		return c
 	}

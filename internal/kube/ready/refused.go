@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
@@ -183,16 +184,16 @@ func FailureOfServer(message string) bool {
 // Refusal explains the rejection of an object by admission, by the message of
 // the API server. The command is "" if none is specific to the rejection.
 func Refusal(namespace, message string) Cause {
-	const reduce = "Request less, free resources in the namespace, or request a higher quota."
 	if m := exceededQuota.FindStringSubmatch(message); m != nil {
-		return ofQuota(namespace, m[1], reduce, "does not allow the pods: "+quotaShortage(m[2], m[3], m[4]))
+		return ofQuota(namespace, m[1], "does not allow the pods: "+quotaShortage(m[2], m[3], m[4]),
+			"Request less, free resources in the namespace, or request a higher quota.")
 	}
 	if m := failedQuota.FindStringSubmatch(message); m != nil {
-		return ofQuota(namespace, m[1], "Set "+FieldResources+".", "requires that pods set "+clip(m[2]))
+		return ofQuota(namespace, m[1], "requires that pods set "+clip(m[2]), "Set %s.", advice.Resources)
 	}
 	if m := uncountedQuota.FindStringSubmatch(message); m != nil {
-		c := ofQuota(namespace, m[1], "", "is new, and its usage is not calculated yet. The pods are created when "+
-			"Kubernetes has calculated it, within seconds")
+		c := ofQuota(namespace, m[1], "is new, and its usage is not calculated yet. The pods are created when "+
+			"Kubernetes has calculated it, within seconds", "")
 		c.Reason = ReasonPodsRefused
 		return c
 	}
@@ -202,8 +203,8 @@ func Refusal(namespace, message string) Cause {
 			Reason: ReasonServiceAccountMissing, Subject: "ServiceAccount " + m[1] + "/" + m[2],
 			Summary: fmt.Sprintf("ServiceAccount %q does not exist in namespace %s, so no pod can be created.", m[2],
 				m[1]),
-			Hint: Advise("Create it (`%s`; the installation of Kubetorch creates `kubetorch-service-account`), or set "+
-				FieldServiceAccount+" to another one.", Kubectl(m[1], "create", "serviceaccount", m[2])),
+			Hint: advice.Of("Create it (`%s`; the installation of Kubetorch creates `kubetorch-service-account`), or "+
+				"set %s to another one.", Kubectl(m[1], "create", "serviceaccount", m[2]), advice.ServiceAccount),
 			Command: Kubectl(m[1], "get", "serviceaccounts"),
 			Missing: &Ref{Kind: "ServiceAccount", Namespace: m[1], Name: m[2]},
 		}
@@ -211,7 +212,8 @@ func Refusal(namespace, message string) Cause {
 	c := Cause{
 		Reason:  ReasonPodsRefused,
 		Summary: "The API server rejects the pods: " + clipTo(refusedPod.ReplaceAllString(message, ""), maxVerdict),
-		Hint:    "Change the fields that the message reports: an admission step of the cluster rejects them.",
+		Hint: advice.Of("Change the fields that the message reports: an admission step of the cluster rejects " +
+			"them."),
 	}
 	for _, row := range refusals() {
 		if m := regexp.MustCompile(row.message).FindStringSubmatch(message); m != nil {
@@ -224,53 +226,50 @@ func Refusal(namespace, message string) Cause {
 	return c
 }
 
-func ofQuota(namespace, quota string, hint Advice, what string) Cause {
+func ofQuota(namespace, quota, what, next string, values ...any) Cause {
 	return Cause{
-		Reason: ReasonQuotaExceeded, Subject: "quota " + quota, Hint: hint,
+		Reason: ReasonQuotaExceeded, Subject: "quota " + quota, Hint: advice.Of(next, values...),
 		Summary: fmt.Sprintf("Quota %s of namespace %s %s.", quota, namespace, what),
 		Command: Kubectl(namespace, "describe", "resourcequota", quota),
 	}
 }
 
-// refusal is the explanation of a message: a further sentence, the next step,
-// and the command, in which NAME is the last group of the message.
+// refusal is the explanation of a message: a further sentence, the command, in
+// which NAME is the last group of the message, and the next step.
 type refusal struct {
-	message, summary string
-	hint             Advice
-	command          string
+	message, summary, command string
+	hint                      advice.Text
 }
 
 // refusals lists the other rejections. The first matching row applies.
 func refusals() []refusal {
 	const (
-		webhooks   = "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations"
-		labels     = "kubectl get namespace NAMESPACE --show-labels"
-		inSecurity = " in " + FieldSecurity + " or " + FieldPodTemplate +
-			": the Pod Security level of the namespace forbids them."
+		webhooks = "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations"
+		labels   = "kubectl get namespace NAMESPACE --show-labels"
 	)
+	reported := advice.Of("reported fields in %s or %s: the Pod Security level of the namespace forbids them.",
+		advice.Security, advice.PodTemplate)
 	return []refusal{
-		{`no PriorityClass with name \S+ was found`, "", "Create the PriorityClass, or set " + FieldPriorityClass +
-			" to another one.", "kubectl get priorityclasses"},
-		{`RuntimeClass \S+ not found`, "", "Create the RuntimeClass, or set " + FieldRuntimeClass + " to another one.",
-			"kubectl get runtimeclasses"},
+		{`no PriorityClass with name \S+ was found`, "", "kubectl get priorityclasses",
+			advice.Of("Create the PriorityClass, or set %s to another one.", advice.PriorityClass)},
+		{`RuntimeClass \S+ not found`, "", "kubectl get runtimeclasses",
+			advice.Of("Create the RuntimeClass, or set %s to another one.", advice.RuntimeClass)},
 		{beyondLimitRange, "A LimitRange of the namespace restricts requests and limits, and sets default limits.",
-			"Set " + FieldResources + " within the LimitRange.", "kubectl -n NAMESPACE describe limitrange"},
-		{`violates PodSecurity .*SYS_PTRACE`, "",
-			"Remove " + FieldPtrace + ", and correct the other reported fields" + inSecurity, labels},
-		{`violates PodSecurity`, "", "Correct the reported fields" + inSecurity, labels},
-		{`ValidatingAdmissionPolicy '([^']+)'`, "",
-			"Change the fields that the message of the policy reports, or contact its administrator.",
-			"kubectl describe validatingadmissionpolicy NAME"},
-		{`failed calling webhook`, "", "Contact the administrator of the webhook if this persists: it does not " +
-			"respond.", webhooks},
-		{`denied the request`, "",
-			"Change the fields that the message of the webhook reports, or contact its administrator.", webhooks},
-		{`because it is being terminated`, "",
-			"Wait until the namespace is deleted and create it again, or use another namespace.",
-			"kubectl get namespace NAMESPACE -o yaml"},
+			"kubectl -n NAMESPACE describe limitrange", advice.Of("Set %s within the LimitRange.", advice.Resources)},
+		{`violates PodSecurity .*SYS_PTRACE`, "", labels,
+			advice.Of("Remove %s, and correct the other %s", advice.Ptrace, reported)},
+		{`violates PodSecurity`, "", labels, advice.Of("Correct the %s", reported)},
+		{`ValidatingAdmissionPolicy '([^']+)'`, "", "kubectl describe validatingadmissionpolicy NAME",
+			advice.Of("Change the fields that the message of the policy reports, or contact its administrator.")},
+		{`failed calling webhook`, "", webhooks,
+			advice.Of("Contact the administrator of the webhook if this persists: it does not respond.")},
+		{`denied the request`, "", webhooks,
+			advice.Of("Change the fields that the message of the webhook reports, or contact its administrator.")},
+		{`because it is being terminated`, "", "kubectl get namespace NAMESPACE -o yaml",
+			advice.Of("Wait until the namespace is deleted and create it again, or use another namespace.")},
 		// Last, because the messages of webhooks may contain requests as well.
-		{ownRequest.String(), "", "Check the API server if this persists: a request to itself failed. It may be " +
-			"starting or stopping.", CheckServer},
+		{ownRequest.String(), "", CheckServer, advice.Of("Check the API server if this persists: a request to itself " +
+			"failed. It may be starting or stopping.")},
 	}
 }
 

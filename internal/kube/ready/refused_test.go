@@ -56,7 +56,7 @@ func TestRejectionsAreExplained(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := Refusal("ml", test.message)
-			hint := string(c.Hint.Word())
+			hint := c.Hint.In()
 			if c.Reason != test.reason || !strings.Contains(hint, test.hint) || (test.hint == "") != (hint == "") {
 				t.Errorf("%s with the next step %q, want %s and %q", c.Reason, hint, test.reason, test.hint)
 			}

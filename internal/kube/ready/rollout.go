@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
@@ -212,7 +213,7 @@ func singlePod(s Snapshot, p *corev1.Pod) Verdict {
 		return s.diagnose(run{desired: 1, pods: s.Pods}, func(d *diagnosis) *Cause {
 			c := d.of(p).failed().terminal(0)
 			c.Reason = ReasonFailed
-			c.Hint = "Replace the Pod: a failed Pod without a controller does not run again. " + c.Hint
+			c.Hint = advice.Of("Replace the Pod: a failed Pod without a controller does not run again. %s", c.Hint)
 			return c
 		})
 	}

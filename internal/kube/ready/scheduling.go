@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
@@ -88,17 +89,17 @@ func (d podDiagnosis) schedulingCause() *Cause {
 			summary = andThen(summary, "Without permission to list nodes, it is unknown whether any node can ever "+
 				"run the pod.")
 		}
-		return d.cause(ReasonWaitingForCapacity, "pods", summary, hint)
+		return d.cause(ReasonWaitingForCapacity, "pods", summary, "%s", hint)
 	}
 	if why, never := neverFits(p, s.Nodes, s.together); never {
-		c := d.cause(ReasonUnschedulable, "pods", why.summary, why.hint)
+		c := d.cause(ReasonUnschedulable, "pods", why.summary, "%s", why.hint)
 		switch {
 		case why.temporary:
 			return c
 		case s.FixedNodes:
 			return c.terminal(shortGrace)
 		}
-		c.Hint += NodesOnDemand
+		c.Hint = OrNodesOnDemand(c.Hint)
 		return c.terminal(scaleGrace)
 	}
 	summary := "No node can run the pod now."
@@ -107,7 +108,12 @@ func (d podDiagnosis) schedulingCause() *Cause {
 	}
 	summary += " Message of the scheduler: " + clip(short)
 	why, hint := messageHint(message)
-	return d.cause(ReasonWaitingForCapacity, "pods", andThen(summary, why), hint)
+	return d.cause(ReasonWaitingForCapacity, "pods", andThen(summary, why), "%s", hint)
+}
+
+// OrNodesOnDemand completes a next step if it is unknown whether nodes are added on demand.
+func OrNodesOnDemand(hint advice.Text) advice.Text {
+	return advice.Of("%s If nodes are added on demand, %s.", hint, advice.DeclareNodes)
 }
 
 // defaultScheduler reports whether the rules of the default scheduler apply.
@@ -126,11 +132,11 @@ func (d podDiagnosis) autoscaled(short string, event *corev1.Event) *Cause {
 		return c
 	case event.Reason == triggeredScaleUp || event.Reason == nominated:
 		c.Summary = andThen(c.Summary, "A node is being added: "+clip(event.Message))
-		c.Hint = "Wait for the new node. GPU nodes take several minutes."
+		c.Hint = advice.Of("Wait for the new node. GPU nodes take several minutes.")
 		return c
 	}
-	c.Hint = "Match the requests, the node selector and the tolerations to a node pool, or increase the limit of a " +
-		"pool."
+	c.Hint = advice.Of("Match the requests, the node selector and the tolerations to a node pool, or increase the " +
+		"limit of a pool.")
 	why, never := neverFits(d.pod, d.workload.Nodes, 1)
 	nodeAdded := d.events.latest(triggeredScaleUp, nominated) != nil
 	label := missingInPools(d.pod, d.workload.NodePools)
@@ -141,8 +147,8 @@ func (d podDiagnosis) autoscaled(short string, event *corev1.Event) *Cause {
 	c.Reason, c.Summary = ReasonUnschedulable, why.summary+" The autoscaler does not add a node: "+clip(event.Message)
 	if label != "" {
 		c.Summary = fmt.Sprintf("%s No NodePool of Karpenter creates nodes with the label %s.", why.summary, label)
-		c.Hint = "Correct " + FieldNodeLabels + ", or add the label to a NodePool. A label that a node gets after it " +
-			"has started, such as nvidia.com/gpu.product, must be in a NodePool to create nodes for it."
+		c.Hint = advice.Of("Correct %s, or add the label to a NodePool. A label that a node gets after it has "+
+			"started, such as nvidia.com/gpu.product, must be in a NodePool to create nodes for it.", advice.NodeLabels)
 	}
 	return c.terminal(scaleGrace)
 }
@@ -191,25 +197,29 @@ func filterMessage(message string) string {
 // (pkg/scheduler/framework/plugins); the first match applies. The scheduler
 // reports of each node the first filter that rejects it, and taints, labels and
 // cordons are checked first. They are last here: the other nodes got further.
-func messageHint(message string) (why string, hint Advice) {
+func messageHint(message string) (why string, hint advice.Text) {
 	type row struct {
 		words, why string
-		hint       Advice
+		hint       advice.Text
 	}
+	tolerate := advice.Of("Add tolerations for the nodes that are intended for this pod.")
 	of := first([]row{
-		{"Insufficient", "", "Wait until other pods finish, or reduce " + FieldRequests + "."},
+		{"Insufficient", "", advice.Of("Wait until other pods finish, or reduce %s.", advice.Requests)},
 		{"volume node affinity", "Its volume is in another zone or on another node than the nodes with free capacity.",
-			"Free capacity near the volume, or use a volume in another location."},
-		{"PersistentVolume", "Its volume is not bound.", "Check the claim."},
+			advice.Of("Free capacity near the volume, or use a volume in another location.")},
+		{"PersistentVolume", "Its volume is not bound.", advice.Of("Check the claim.")},
 		{"free ports", "Another pod uses the same host port on every node.",
-			"Remove " + FieldHostPort + ", or add nodes."},
-		{"anti-affinity", "The anti-affinity of a pod excludes it.", "Relax the anti-affinity, or add nodes."},
-		{"topology spread", "No node meets its spread constraints.", "Relax " + FieldSpread + ", or add nodes."},
-		{"node(s) were unschedulable", "Nodes are cordoned.", "Uncordon them, or wait until they are uncordoned."},
-		{"node affinity/selector", "", "Correct " + FieldNodeLabels + ", or wait for such a node."},
-		{"untolerated taint", "", "Add tolerations for the nodes that are intended for this pod."},
-		{"didn't tolerate", "", "Add tolerations for the nodes that are intended for this pod."},
-		{"", "It starts when a node can run it.", ""},
+			advice.Of("Remove %s, or add nodes.", advice.HostPort)},
+		{"anti-affinity", "The anti-affinity of a pod excludes it.",
+			advice.Of("Relax the anti-affinity, or add nodes.")},
+		{"topology spread", "No node meets its spread constraints.",
+			advice.Of("Relax %s, or add nodes.", advice.Spread)},
+		{"node(s) were unschedulable", "Nodes are cordoned.",
+			advice.Of("Uncordon them, or wait until they are uncordoned.")},
+		{"node affinity/selector", "", advice.Of("Correct %s, or wait for such a node.", advice.NodeLabels)},
+		{"untolerated taint", "", tolerate},
+		{"didn't tolerate", "", tolerate},
+		{"", "It starts when a node can run it.", advice.Text{}},
 	}, func(of row) bool { return strings.Contains(message, of.words) })
 	return of.why, of.hint
 }

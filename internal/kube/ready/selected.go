@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 )
 
 // AssessPods assesses existing pods without a workload of the provider. At
@@ -26,14 +28,14 @@ func AssessPods(s Snapshot, namespace, selector string) Verdict {
 	v.Cause = &Cause{
 		Reason: ReasonPodsMissing, Object: object(s.Workload), Subject: "selector",
 		Summary: fmt.Sprintf("No running pod in namespace %s has the labels %s.", namespace, selector),
-		Hint:    "Start the pods, or correct the label selector.",
+		Hint:    advice.Of("Start the pods, or correct the label selector."),
 		Command: Kubectl(namespace, "get", "pods", "--show-labels"),
 	}
 	if len(remaining) > 0 {
 		v.Cause.Reason = ReasonPodsStarting
 		v.Cause.Summary = fmt.Sprintf("The pods with the labels %s are not all ready: %s. No permanent failure was "+
 			"detected.", selector, v.Message)
-		v.Cause.Hint = ""
+		v.Cause.Hint = advice.Text{}
 		v.Cause.Command = Kubectl(namespace, "get", "pods", "-l", selector)
 	}
 	return v

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
@@ -52,9 +53,9 @@ type claimDiagnosis struct {
 	events eventLog
 }
 
-func (s *claimDiagnosis) cause(reason, what string, hint Advice) *Cause {
+func (s *claimDiagnosis) cause(reason, what, next string, values ...any) *Cause {
 	c := causeIn(kind.PersistentVolumeClaim().GroupVersionKind, s.Claim.Namespace, s.Claim.Name, s.events)
-	c.Reason, c.Hint = reason, hint
+	c.Reason, c.Hint = reason, advice.Of(next, values...)
 	c.Summary = fmt.Sprintf("PersistentVolumeClaim %q %s.", s.Claim.Name, what)
 	return c
 }
@@ -75,8 +76,8 @@ func (s *claimDiagnosis) unusable() *Cause {
 	return nil
 }
 
-func (s *claimDiagnosis) notBound(what string, hint Advice) *Cause {
-	return s.cause(ReasonVolumeNotBound, "cannot be bound: "+what, hint)
+func (s *claimDiagnosis) notBound(what, next string, values ...any) *Cause {
+	return s.cause(ReasonVolumeNotBound, "cannot be bound: "+what, next, values...)
 }
 
 // className returns the name of the class, or "".
@@ -93,7 +94,7 @@ func (s *claimDiagnosis) unbound() *Cause {
 		return s.cause(ReasonWaitsForConsumer,
 			fmt.Sprintf("is not bound yet: StorageClass %q provisions a volume when a "+
 				"pod uses it, and no pod does", class),
-			"Start a pod that uses the claim, or do not "+FieldBindingWait+".")
+			"Start a pod that uses the claim, or do not %s.", advice.BindingWait)
 	case s.ClassMissing:
 		c := s.notBound(fmt.Sprintf("StorageClass %q does not exist", class),
 			"Create the class, or set another storage class.").terminal(volumeGrace)
@@ -107,8 +108,8 @@ func (s *claimDiagnosis) unbound() *Cause {
 			matching = "of that class"
 		}
 		c := s.notBound(what+", and no PersistentVolume matches it",
-			Advise("Create a PersistentVolume %s with the access mode of the claim and at least its size, or set a "+
-				"class that provisions volumes.", matching)).terminal(volumeGrace)
+			"Create a PersistentVolume %s with the access mode of the claim and at least its size, or set a class "+
+				"that provisions volumes.", matching).terminal(volumeGrace)
 		c.Command = "kubectl get persistentvolumes,storageclasses"
 		return c
 	}
@@ -118,11 +119,10 @@ func (s *claimDiagnosis) unbound() *Cause {
 			unlessRetried(s.events)
 	}
 	what := fmt.Sprintf("is not bound yet: StorageClass %q has not provisioned a volume", class)
-	hint := Advice("Check that the provisioner of the class is running, and read its log.")
 	if s.Class != nil {
 		what += fmt.Sprintf(", and its provisioner %s has not reported any event", s.Class.Provisioner)
 	}
-	return s.cause(ReasonVolumeNotBound, what, hint)
+	return s.cause(ReasonVolumeNotBound, what, "Check that the provisioner of the class is running, and read its log.")
 }
 
 // waitsForConsumer reports whether provisioning waits for a pod that uses the
@@ -138,8 +138,8 @@ func (s *claimDiagnosis) waitsForConsumer() bool {
 // (checkVolumeSatisfyClaim).
 func (s *claimDiagnosis) static() *Cause {
 	name := s.Claim.Spec.VolumeName
-	mismatch := func(what string, hint Advice) *Cause {
-		c := s.notBound(fmt.Sprintf("PersistentVolume %q %s", name, what), hint).terminal(shortGrace)
+	mismatch := func(what, next string, values ...any) *Cause {
+		c := s.notBound(fmt.Sprintf("PersistentVolume %q %s", name, what), next, values...).terminal(shortGrace)
 		c.Command = Kubectl("", "describe", "persistentvolume", name)
 		return c
 	}
@@ -162,8 +162,8 @@ func (s *claimDiagnosis) static() *Cause {
 			"Set the volume name to another PersistentVolume.")
 	case other != nil && other.UID != "" && other.UID != s.Claim.UID:
 		return mismatch("is still bound to a deleted claim of the same name",
-			Advise("Release it if its data may be reused:\n  kubectl patch persistentvolume %s -p "+
-				"'{\"spec\":{\"claimRef\":null}}'", name))
+			"Release it if its data may be reused:\n  kubectl patch persistentvolume %s -p "+
+				"'{\"spec\":{\"claimRef\":null}}'", name)
 	case has.Cmp(wanted) < 0:
 		return mismatch(fmt.Sprintf("has a capacity of %s, less than the requested %s", has.String(), wanted.String()),
 			"Reduce the size, or use a larger PersistentVolume.")

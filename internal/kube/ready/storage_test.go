@@ -258,14 +258,14 @@ func TestAssessClaimExplainsWhatBlocksAVolume(t *testing.T) {
 					got.Cause.Grace, test.reason, test.ends, test.grace)
 			}
 			if test.snapshot.Class != nil && got.Cause.Command == "kubectl get persistentvolumes,storageclasses" &&
-				!strings.Contains(string(got.Cause.Hint), "Create a PersistentVolume of that class") {
+				!strings.Contains(got.Cause.Hint.In(), "Create a PersistentVolume of that class") {
 				t.Errorf("the hint does not name the class: %s", got.Cause.Hint)
 			}
 			if static := test.snapshot.Volume != nil && got.Cause.Terminal; static &&
 				got.Cause.Command != "kubectl describe persistentvolume pv" {
 				t.Errorf("command %q, want that of the PersistentVolume", got.Cause.Command)
 			}
-			if !isAction(string(got.Cause.Hint.Word())) || got.Cause.Command == "" ||
+			if !isAction(got.Cause.Hint.In()) || got.Cause.Command == "" ||
 				got.Cause.Object != "PersistentVolumeClaim ml/data" {
 				t.Errorf("the cause has no object or next step: %+v", got.Cause)
 			}

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/printable"
 )
 
@@ -60,7 +61,7 @@ func TestPullErrorKeepsTheInnermostError(t *testing.T) {
 			if got != c.want {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
-			if hint := pullHintOf(got).hint; !strings.Contains(string(hint.Word()), c.hint) {
+			if hint := pullHintOf(got, advice.Of("%s", advice.Image)).hint.In(); !strings.Contains(hint, c.hint) {
 				t.Errorf("hint %q does not contain %q", hint, c.hint)
 			}
 		})
@@ -166,16 +167,5 @@ func TestTallyCountsMostFrequentFirst(t *testing.T) {
 	}
 	if got, want := tally(counts), "and 3 more"; !strings.HasSuffix(got, want) {
 		t.Errorf("got %q, want the end %q", got, want)
-	}
-}
-
-func TestAdviceUsesTheWordsOfTheCaller(t *testing.T) {
-	t.Parallel()
-	advice := "Check " + FieldImage + ", " + FieldCPU + " and " + FieldMemory + "."
-	ofResource := map[Advice]string{FieldImage: "`image`", FieldCPU: ""}
-	ofAll := map[Advice]string{FieldImage: "the tag", FieldCPU: "`cpus`"}
-	want := "Check `image`, `cpus` and the memory request."
-	if got := advice.Word(ofResource, ofAll); string(got) != want {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }

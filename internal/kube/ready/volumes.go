@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 )
 
 // ClaimNames returns the names of the claims that the pod mounts.
@@ -98,7 +100,7 @@ func (c *Cause) unlessRetried(log eventLog) *Cause {
 	}
 	switch last := log.latest(reasons...); {
 	case stillWorking(last.Message):
-		c.Summary, c.Hint = andThen(c.Summary, "The provisioner is still working."), ""
+		c.Summary, c.Hint = andThen(c.Summary, "The provisioner is still working."), advice.Text{}
 		return c
 	case failures < 2:
 		c.Summary = andThen(c.Summary, "It is retried.")
@@ -106,7 +108,7 @@ func (c *Cause) unlessRetried(log eventLog) *Cause {
 	case mentions(last.Message, "csinode"):
 		// The topology of a node is unknown until its driver has registered (external-provisioner, topology.go).
 		c.Summary = andThen(c.Summary, "The driver of a new node may still be starting.")
-		c.Hint = "Check that the driver of the volume runs on the node."
+		c.Hint = advice.Of("Check that the driver of the volume runs on the node.")
 		return c.terminal(recoverGrace)
 	}
 	return c.terminal(volumeGrace)
