@@ -12,7 +12,7 @@ func Ended(workload map[string]any) bool {
 }
 
 // NeedsNewRun reports whether only a new object can run the pods of a planned workload: the live one has ended, has
-// other numbers of pods, and fewer of them have succeeded.
+// other numbers of pods or other limits of retries and time, and fewer of them have succeeded.
 func NeedsNewRun(of *Workload, planned, live map[string]any) bool {
 	if !of.Ends { // nor do the groups of a kind that is not in the table have numbers
 		return false
@@ -24,6 +24,9 @@ func NeedsNewRun(of *Workload, planned, live map[string]any) bool {
 		return set && number != before
 	}
 	changes := slices.ContainsFunc(groups, func(g Group) bool { return slices.ContainsFunc(g.Numbers(), differs) })
+	for _, limit := range []string{"backoffLimit", "activeDeadlineSeconds"} {
+		changes = changes || differs([]string{"spec", limit}) || differs([]string{"spec", "runPolicy", limit})
+	}
 	wanted, set := NumberAt(planned, []string{"spec", "completions"})
 	if !set {
 		wanted = PodCount(planned, groups)

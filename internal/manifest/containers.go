@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -52,7 +51,7 @@ func (o Container) render() *corev1ac.ContainerApplyConfiguration {
 		WithWorkingDir(o.WorkingDir).
 		WithEnvFrom(envFrom(o.EnvFrom)...).
 		WithResources(resources(Compute{CPUs: o.CPUs, Memory: o.Memory, Limits: o.Limits}))
-	for _, name := range slices.Sorted(maps.Keys(o.EnvVars)) {
+	for _, name := range SortedEnv(o.EnvVars) {
 		out.WithEnv(corev1ac.EnvVar().WithName(name).WithValue(o.EnvVars[name]))
 	}
 	for _, port := range o.Ports {

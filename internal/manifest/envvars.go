@@ -105,6 +105,21 @@ func mainContainers(workload *unstructured.Unstructured, podTemplate []string) [
 	return all
 }
 
+// AddedBeside returns the name of the main container and those of the containers of manifest, if rendering adds the main
+// one to them.
+func AddedBeside(manifest, rendered *unstructured.Unstructured, podTemplate ...string) (main string, others []string) {
+	k, _ := kindOfObject(manifest.GroupVersionKind(), podTemplate)
+	if len(mainContainers(manifest, podTemplate)) >= len(mainContainers(rendered, podTemplate)) {
+		return "", nil
+	}
+	for _, group := range k.Groups(manifest.Object) {
+		for _, container := range kind.ListAt(manifest.Object, kind.Under(group.Template, "spec", "containers")...) {
+			others = append(others, kind.TextAt(container, "name"))
+		}
+	}
+	return k.Container, others
+}
+
 // containersBeside returns the other containers of a workload, in all pod templates.
 func containersBeside(workload *unstructured.Unstructured, podTemplate []string) []map[string]any {
 	k, _ := kindOfObject(workload.GroupVersionKind(), podTemplate)

@@ -2,7 +2,9 @@ package manifest
 
 import (
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -57,6 +59,43 @@ func envOfKeys(
 		}
 	}
 	return all
+}
+
+// variableReference matches what Kubernetes expands in the value of a variable, if the variable that it names is defined before.
+var variableReference = regexp.MustCompile(`\$\(([^()]+)\)`)
+
+// SortedEnv returns the names of variables in alphabetical order, but each after those that its value refers to.
+func SortedEnv(variables map[string]string) []string {
+	var sorted []string
+	seen := map[string]bool{}
+	var add func(name string)
+	add = func(name string) {
+		value, ok := variables[name]
+		if !ok || seen[name] {
+			return
+		}
+		seen[name] = true
+		for _, to := range variableReference.FindAllStringSubmatch(value, -1) {
+			add(to[1])
+		}
+		sorted = append(sorted, name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		add(name)
+	}
+	return sorted
+}
+
+// refersToKey reports whether the value of a variable refers to one of keys.
+func refersToKey(variables map[string]string, keys []*corev1ac.EnvVarApplyConfiguration) bool {
+	return slices.ContainsFunc(keys, func(key *corev1ac.EnvVarApplyConfiguration) bool {
+		for _, value := range variables {
+			if strings.Contains(value, "$("+*key.Name+")") {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // sets reports whether a key of a Secret or a ConfigMap sets a variable.

@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -85,11 +84,12 @@ func startupFailures(timeout time.Duration) int32 {
 }
 
 // env returns the environment in Kubetorch's order: the variables of the user and of load by
-// name, the log level of Kubetorch unless the user or a key sets it, and keys of Secrets and ConfigMaps.
+// name, the log level of Kubetorch unless the user or a key sets it, and keys of Secrets and ConfigMaps. These come
+// first if a variable refers to them.
 func env(c Compute) []*corev1ac.EnvVarApplyConfiguration {
 	var all []*corev1ac.EnvVarApplyConfiguration
 	variables := union(c.EnvVars, c.Load.variables(c))
-	for _, name := range slices.Sorted(maps.Keys(variables)) {
+	for _, name := range SortedEnv(variables) {
 		if !refersToItself(name, variables[name]) { // see expansions
 			all = append(all, corev1ac.EnvVar().WithName(name).WithValue(variables[name]))
 		}
@@ -98,7 +98,11 @@ func env(c Compute) []*corev1ac.EnvVarApplyConfiguration {
 		level := strings.ToUpper(cmp.Or(c.LogLevel, DefaultLogLevel))
 		all = append(all, corev1ac.EnvVar().WithName(LogLevelVariable).WithValue(level))
 	}
-	return append(all, keyEnv(c)...)
+	keys := keyEnv(c)
+	if refersToKey(variables, keys) {
+		return append(keys, all...)
+	}
+	return append(all, keys...)
 }
 
 func givesLogLevel(c Compute) bool {

@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,7 +31,7 @@ func renderTensorServer(c Compute, k kind.Kind) (map[string]any, error) {
 // drift.
 func tensorServerSpec(c Compute) map[string]any {
 	var env []any
-	for _, name := range slices.Sorted(maps.Keys(c.EnvVars)) {
+	for _, name := range SortedEnv(c.EnvVars) {
 		env = append(env, map[string]any{"name": name, "value": c.EnvVars[name]})
 	}
 	spec := map[string]any{

@@ -139,8 +139,7 @@ func (s Snapshot) failedRun(failed condition) Verdict {
 	if failed.Reason == batchv1.JobReasonDeadlineExceeded {
 		hint = advice.Of("Increase %s, or check why the pods take longer.", advice.Deadline)
 	}
-	c := d.cause(ReasonFailed, object(s.Workload)+" has failed"+failed.suffix()+".",
-		"%s %s: it does not run again.", hint, advice.ReplaceObject).terminal(shortGrace)
+	c := d.cause(ReasonFailed, object(s.Workload)+" has failed"+failed.suffix()+".", "").terminal(shortGrace)
 	if pod := lastFailed(s.Pods); pod != nil {
 		of := d.of(pod)
 		shown := of.failed()
@@ -148,9 +147,9 @@ func (s Snapshot) failedRun(failed condition) Verdict {
 			shown = of.container(*status).endCause()
 		}
 		c.Summary += " " + shown.Summary
-		c.Hint = shown.Hint
-		c.Logs, c.Command = shown.Logs, shown.Command
+		hint, c.Logs, c.Command = shown.Hint, shown.Logs, shown.Command
 	}
+	c.Hint = advice.Of("%s %s: it does not run again.", hint, advice.ReplaceObject)
 	return Verdict{Message: cmp.Or(clip(failed.Message), failed.Reason, "failed"), Cause: c}
 }
 

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
 // Command is the input for a Job.
@@ -118,7 +119,7 @@ func (c Command) run(container *corev1.Container) {
 		_, replaced := c.EnvVars[v.Name]
 		return replaced
 	})
-	for _, name := range slices.Sorted(maps.Keys(c.EnvVars)) {
+	for _, name := range manifest.SortedEnv(c.EnvVars) {
 		container.Env = append(container.Env, corev1.EnvVar{Name: name, Value: c.EnvVars[name]})
 	}
 }

@@ -82,7 +82,7 @@ func (r *reader) findWorkload(ctx context.Context) (*unstructured.Unstructured, 
 		}
 		return r.Live, nil
 	}
-	var unmanaged *unstructured.Unstructured
+	var unmanaged, another *unstructured.Unstructured // without a controller, if there is one
 	var denied error
 	for _, k := range kind.Workloads() {
 		if r.Moved != nil && r.Moved.GroupKind() != k.GroupKind() {
@@ -103,9 +103,19 @@ func (r *reader) findWorkload(ctx context.Context) (*unstructured.Unstructured, 
 		if _, managed, err := kube.OwnedFields(live); managed || err != nil {
 			return live, err
 		}
-		if unmanaged == nil || metav1.GetControllerOf(unmanaged) != nil && metav1.GetControllerOf(live) == nil {
+		switch made := metav1.GetControllerOf(live) != nil; {
+		case unmanaged == nil || metav1.GetControllerOf(unmanaged) != nil && !made:
 			unmanaged = live
+		case !made:
+			another = live
 		}
+	}
+	if another != nil {
+		r.Diags.AddError("Two workloads have the name "+r.State.ID.ValueString(),
+			fmt.Sprintf("A %s and a %s exist, and the ID of an import does not contain the kind.\n\nNext step: Declare "+
+				"the one to manage, with `adopt_existing = true` and without an import block.",
+				unmanaged.GetKind(), another.GetKind()))
+		return nil, owned.ErrGone
 	}
 	if unmanaged != nil {
 		return unmanaged, nil

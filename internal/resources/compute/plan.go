@@ -227,6 +227,7 @@ func (p *planner) dryRun(ctx context.Context) {
 		p.warnOfQueue(ctx, workload)
 		p.warnOfGPUs(ctx, workload)
 		p.warnOfSurge(workload)
+		p.warnOfAddedContainer(workload)
 	}
 	p.warnOfServiceAccount(ctx)
 	p.warnOfExposure(ctx)
@@ -239,8 +240,12 @@ func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructu
 	for _, obj := range changed {
 		key := manifest.Key(obj)
 		before, exists := p.prior[key]
-		if !exists && isAutoscaler(obj) && withRole(p.prior, manifest.RoleAutoscaler) != nil {
-			continue // KEDA's webhook rejects it until the apply has deleted the other one
+		if !exists && obj.GetKind() == kind.ScaledObject().Kind && withRole(p.prior, manifest.RoleAutoscaler) != nil {
+			// KEDA's webhook rejects it until the apply has deleted the other autoscaler.
+			ref := kube.Ref{Kind: kind.ScaledObject(), Namespace: obj.GetNamespace(), Name: obj.GetName()}
+			forecast := owned.PreviewOwner(ctx, p.Data.Cluster, ref, p.Creation())
+			p.Diags.Append(forecast.Diagnostics(p.Creating, false)...)
+			continue
 		}
 		if sent, err := mergeForeign(ctx, p.Data.Cluster, p.Memory(), before, obj); err == nil {
 			obj = sent // otherwise the dry run fails with the same error

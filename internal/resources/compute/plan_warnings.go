@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -69,6 +70,22 @@ func (p *planner) warnOfGPUs(ctx context.Context, workload *unstructured.Unstruc
 		at = path.Root("gpu_type")
 	}
 	p.Diags.AddAttributeWarning(at, "No node can run the pods", tf.Explain(tf.ComputeType, *cause, nil))
+}
+
+// warnOfAddedContainer warns that the pods of a manifest get a container with Kubetorch's server beside their own.
+func (p *planner) warnOfAddedContainer(workload *unstructured.Unstructured) {
+	if p.Plan.Manifest.IsNull() || !p.Plan.Image.IsNull() || !p.Creating && p.Plan.Manifest.Equal(p.State.Manifest) {
+		return
+	}
+	own := &unstructured.Unstructured{Object: p.converter.decodeManifest(p.Plan.Manifest)}
+	added, others := manifest.AddedBeside(own, workload, decodeFieldPath(p.Plan.PodTemplatePath)...)
+	if len(others) == 0 {
+		return
+	}
+	p.Diags.AddAttributeWarning(path.Root("manifest"), "A server of Kubetorch is added to the pods",
+		fmt.Sprintf("The attributes describe the container %[2]s. It is not among those of manifest (%[1]s), and no "+
+			"image is set for it. So it runs Kubetorch's server, beside the others.\n\nNext step: If the attributes "+
+			"should apply to one of them, name it %[2]s in manifest.", strings.Join(others, ", "), added))
 }
 
 // warnOfSurge warns of the additional GPUs that the configured limits of a rolling update require.

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -36,7 +38,7 @@ func PreviewOwner(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, crea
 }
 
 // Preview checks whether creation admits an existing object, and dry-runs the apply. creation is nil if the object
-// is in state. replacedUID is the UID of an object that is deleted before, which is ignored. As an apply does, it sends
+// is in state. replacedUID is the UID of an object that is deleted before; see replacementError. As an apply does, it sends
 // the annotation of the creation: without its only annotation of this manager, server-side apply also removes those
 // that admission has added, which a webhook may reject.
 func (m Memory) Preview(
@@ -50,7 +52,7 @@ func (m Memory) Preview(
 	if replacedUID != "" {
 		if live, err := cluster.Store.Get(ctx, ref); err == nil && live.GetUID() == replacedUID {
 			creation.skip()
-			return Forecast{Ref: ref}
+			return Forecast{Ref: ref, Err: replacementError(ctx, cluster, ref, obj)}
 		}
 	}
 	if creation == nil {
@@ -69,10 +71,32 @@ func (m Memory) Preview(
 		// also waits for an object that is being deleted.
 		live, readErr := cluster.Store.Get(ctx, ref)
 		if readErr == nil && (creation.Holds(live) || live.GetDeletionTimestamp() != nil) {
-			err = nil
+			err = replacementError(ctx, cluster, ref, obj)
 		}
 	}
 	return Forecast{Ref: ref, After: after, Err: err}
+}
+
+// replacementError returns why the API server rejects a workload that takes the place of another one with its name, or
+// nil: otherwise, a run deletes the other one first. It dry-runs the creation under another name of the same length. A
+// quota does not count, because it also counts the other one.
+func replacementError(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, obj *unstructured.Unstructured) error {
+	if kind.WorkloadOf(ref.Kind.GroupKind()).Mode == "" {
+		return nil
+	}
+	other, first := obj.DeepCopy(), "x"
+	if strings.HasPrefix(ref.Name, first) {
+		first = "y"
+	}
+	other.SetName(first + ref.Name[1:])
+	_, _, err := cluster.DryRunNew(ctx, other)
+	failed, ok := errors.AsType[*kube.Error](err)
+	if !ok || failed.Class != kube.Invalid && failed.Class != kube.Refused ||
+		strings.Contains(err.Error(), "exceeded quota") {
+		return nil
+	}
+	failed.Ref, failed.Err = ref, errors.New(strings.ReplaceAll(failed.Err.Error(), other.GetName(), ref.Name))
+	return failed
 }
 
 // previewNew dry-runs the apply of a new object. It reads the existing object only if the server does not respond
@@ -137,7 +161,8 @@ func PlanRejection(err error, creating bool) diag.Diagnostic {
 func (f Forecast) immutableError() diag.Diagnostic {
 	return diag.NewErrorDiagnostic(f.Ref.String()+" cannot be taken over",
 		fmt.Sprintf("The configuration changes an immutable field of it. %v\n\n"+
-			"Next step: Choose another name, or delete it and apply again:\n  %s", f.Err, f.Ref.Kubectl("delete")))
+			"Next step: Import it, which keeps such fields, or choose another name. Otherwise, delete it and apply "+
+			"again:\n  %s", f.Err, f.Ref.Kubectl("delete")))
 }
 
 // ownershipError is an error of this package.

@@ -2,6 +2,8 @@ package computes_test
 
 import (
 	"fmt"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
@@ -65,6 +67,55 @@ func TestAccJobRunsToItsEndAndIsReplacedByAChange(t *testing.T) {
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		Steps:                    []resource.TestStep{created, limited, workers, imported},
+	})
+}
+
+// Otherwise, the run would delete the Job, and then fail to create the new one. A quota counts the Job that is deleted
+// first, so it rejects nothing.
+func TestAccReplacementThatTheServerRejectsIsAnErrorOfThePlan(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cluster.Kubectl(t, "create", "quota", "one", "--hard=count/jobs.batch=1", "-n", ns)
+	cluster.Apply(t, `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: `+ns+`}
+spec:
+  matchConstraints:
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: `+ns+`}}
+    resourceRules: [{apiGroups: [batch], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [jobs]}]
+  validations:
+  - {expression: "!object.spec.template.spec.containers[0].image.endsWith(':latest')", message: needs a fixed tag}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: `+ns+`}
+spec: {policyName: `+ns+`, validationActions: [Deny]}
+`)
+	config := func(attributes string) string { return cluster.Config(ns, jobOf(attributes)) }
+	uid := func() string {
+		return cluster.Kubectl(t, "get", "job/trainer", "-n", ns, "-o", "jsonpath={.metadata.uid}")
+	}
+	created := ""
+	rejected := func(config, message string) resource.TestStep {
+		return resource.TestStep{Config: config, ExpectError: regexp.MustCompile(message)}
+	}
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps: []resource.TestStep{
+			{Config: config("job = {}"), Check: func(*terraform.State) error { created = uid(); return nil }},
+			rejected(config("job = { pod_failure_policy = [{ action = \"FailJob\", on_exit_codes = { operator = \"In\", "+
+				"values = [0] } }] }"), `(?s)Job `+ns+`/trainer is not valid.*must\s+not be 0`),
+			rejected(strings.Replace(config("job = {}"), "trainer:1", "trainer:latest", 1),
+				`(?s)rejected\s+Job `+ns+`/trainer.*"trainer" is.forbidden.*needs\s+a fixed tag`),
+			{Config: config("job = {}\nenv_vars = { A = \"1\" }"), PlanOnly: true, ExpectNonEmptyPlan: true},
+			{Config: config("job = {}"), Check: func(*terraform.State) error {
+				if now := uid(); now != created {
+					return fmt.Errorf("the Job was created again: %s instead of %s", now, created)
+				}
+				return nil
+			}},
+		},
 	})
 }
 

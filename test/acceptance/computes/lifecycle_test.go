@@ -225,6 +225,36 @@ func TestAccIncompatibleDeploymentIsNotAdopted(t *testing.T) {
 	})
 }
 
+// The ID of an import does not contain the kind, so it would import either of them.
+func TestAccImportOfOneOfTwoWorkloadsWithItsNameIsRejected(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	stateful := "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: trainer}\nspec:\n  serviceName: trainer\n" +
+		"  selector: {matchLabels: {app: trainer}}\n  template:\n    metadata: {labels: {app: trainer}}\n" +
+		"    spec: {containers: [{name: kubetorch, image: 'a:1'}]}\n"
+	cluster.Apply(t, stateful, "-n", ns)
+	cluster.Apply(t, fmt.Sprintf(foreignDeployment, "app"), "-n", ns)
+	uids := func() string {
+		return cluster.Kubectl(t, "get", "deployments,statefulsets", "-n", ns, "-o", "jsonpath={.items[*].metadata.uid}")
+	}
+	before := uids()
+	config := cluster.Config(ns, "resource \"kt_compute\" \"trainer\" {\nname = \"trainer\"\nadopt_existing = true\n"+
+		"manifest_only = true\non_not_ready = \"ignore\"\nmanifest = <<-EOT\n"+stateful+"EOT\n}\n")
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps: []resource.TestStep{
+			{Config: config, ResourceName: acctest.Trainer, ImportState: true, ImportStateId: ns + "/trainer",
+				ExpectError: regexp.MustCompile(`(?s)Two workloads have the name.*A Deployment and a StatefulSet`)},
+			{Config: config, Check: func(*terraform.State) error {
+				if after := uids(); after != before {
+					return fmt.Errorf("the workloads are %s, before %s", after, before)
+				}
+				return nil
+			}},
+		},
+	})
+}
+
 func TestAccComputeRecreatedByAnotherClientIsNotAdopted(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)

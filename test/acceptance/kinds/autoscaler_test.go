@@ -195,6 +195,29 @@ func TestAccScaledObjectIsCreatedChangedAndImported(t *testing.T) {
 		t.Errorf("the plan changes %q", p.Attributes())
 	}
 	computes.Change(t, second)
+
+	// An apply deletes the old autoscaler first, so the plan must find what the new one cannot replace.
+	hpa := map[string]string{"llm": `name = "llm"
+	  on_not_ready = "ignore"
+	  command = ["serve"]
+	  autoscale = { scaler = "hpa", max_scale = 4, metrics = [{ external = { metric = { name = "waiting" }
+	    target = { average_value = "10" } } }] }`}
+	refused := func(change map[string]string) {
+		t.Helper()
+		if _, failed := computes.TryPlan(t, change); failed["llm"] == nil ||
+			!strings.Contains(failed["llm"].Error(), "was not created by this provider") {
+			t.Errorf("the plan that needs the name of another autoscaler: %v", failed)
+		}
+	}
+	on.Kubectl(t, "autoscale", "deployment", "llm", "--max=2", "-n", ns)
+	refused(hpa)
+	on.Kubectl(t, "delete", "hpa/llm", "-n", ns)
+	computes.Change(t, hpa)
+	on.Apply(t, "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: llm}\n"+
+		"spec: {scaleTargetRef: {name: other}, triggers: [{type: cron, metadata: {}}]}", "-n", ns)
+	refused(second)
+	on.Kubectl(t, "delete", "scaledobject/llm", "-n", ns)
+	computes.Change(t, second)
 	computes.Destroy(t)
 	if left := on.Kubectl(t, "get", "deployments,scaledobjects", "-n", ns, "-o", "name"); left != "" {
 		t.Errorf("left behind: %s", left)
