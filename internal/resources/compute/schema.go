@@ -117,7 +117,7 @@ func podAttributes() map[string]schema.Attribute {
 		},
 		"env_vars": tf.OptionalTextMap("Environment variables of the container. `$NAME` in a value is expanded by "+
 			"the shell, as in `$PATH:/custom/bin`. With `command` or `args` and for tensor servers, Kubernetes "+
-			"expands only `$(NAME)`. The values are in state. A plan hides those of sensitive variables, and "+
+			"expands only `$(NAME)`, also for keys of `secrets` and `config_maps`. The values are in state. A plan hides those of sensitive variables, and "+
 			"`manifests` contains references to all, such as `(env_vars.MODE)`. Other clients can read them in the "+
 			"workload, so use `secrets` for secret values.", tf.NoNulls(), mapvalidator.KeysAre(tf.EnvVarName())),
 	}
@@ -173,7 +173,8 @@ func behaviourAttributes() map[string]schema.Attribute {
 			"merged field by field and lists of named items by `name`. Other lists are replaced. A null removes a "+
 			"field.", tf.JSONObject()),
 		"suspend": tf.Toggle("Whether to scale the compute to zero and keep all other objects. `false` restores " +
-			"`replicas`. Defaults to `false`."),
+			"`replicas`. Other clients can suspend a Job, JobSet or CronJob without drift, as queues do. Defaults to " +
+			"`false`."),
 		"endpoint": tf.OptionalObject("Endpoint of the pods, instead of the Service of the compute.",
 			map[string]schema.Attribute{
 				"url": tf.OptionalText("URL of an existing Service or Ingress. No Service is created.",
