@@ -29,7 +29,7 @@ const defaultMaxSkew = 1
 
 // schedule returns the fields of a pod for its scheduling and for pulling images.
 func schedule(c Compute) corev1.PodSpec {
-	pod := corev1.PodSpec{NodeSelector: NodeSelector(c), Tolerations: tolerations(c), Affinity: podAffinity(c),
+	pod := corev1.PodSpec{NodeSelector: nodeSelector(c), Tolerations: tolerations(c), Affinity: podAffinity(c),
 		PriorityClassName: c.PriorityClassName, RuntimeClassName: c.RuntimeClassName,
 		SecurityContext: podSecurity(c.SecurityContext), HostNetwork: c.HostNetwork}
 	if c.HostNetwork {
@@ -89,8 +89,8 @@ func hasResource(c Compute, is func(name string) bool) bool {
 // ofNVIDIA reports whether a resource is one of NVIDIA's device plugin, such as a slice of a GPU.
 func ofNVIDIA(name string) bool { return strings.HasPrefix(name, kind.NVIDIADomain) }
 
-// NodeSelector returns the labels that the nodes of a compute must have, including that of its GPU type.
-func NodeSelector(c Compute) map[string]string {
+// nodeSelector returns the labels that the nodes of a compute must have, including that of its GPU type.
+func nodeSelector(c Compute) map[string]string {
 	selector := union(c.NodeSelector)
 	if c.GPUType.Key != "" {
 		selector[c.GPUType.Key] = c.GPUType.Value

@@ -58,9 +58,16 @@ func (p *planner) warnOfGPUs(ctx context.Context, workload *unstructured.Unstruc
 	if p.Data.Defaults.IgnoreGPUs {
 		return
 	}
-	seen := p.Plan.observe(workload)
-	pods, _ := manifest.Demand(workload, decodeFieldPath(p.Plan.PodTemplatePath)...)
-	demand := observe.GPUDemand{NodeSelector: manifest.NodeSelector(seen), Each: seen.GPUs, Pods: pods}
+	var demand observe.GPUDemand // of the pods with the most GPUs
+	for _, group := range manifest.Demands(workload, decodeFieldPath(p.Plan.PodTemplatePath)...) {
+		gpus := group.Requests[kind.GPUResource]
+		if each := gpus.Value(); each > demand.Each {
+			demand = observe.GPUDemand{NodeSelector: group.NodeSelector, Each: each}
+		}
+		if gpus.Value() == demand.Each {
+			demand.Pods += group.Pods
+		}
+	}
 	cause, err := observe.GPUForecast(ctx, p.Data.Cluster, demand, workload.GetKind()+" "+p.Plan.ID.ValueString())
 	if err != nil || cause == nil {
 		return // the dry run has reported the problem
