@@ -28,6 +28,11 @@ func ServiceName() validator.String {
 	return name(manifest.ServiceNameRule, validation.IsDNS1035Label)
 }
 
+// ComputeName requires the name of a compute. Only with manifest_only, it may be that of any object.
+func ComputeName() validator.String {
+	return name(manifest.ServiceNameRule+", or the name of any object with manifest_only", validation.IsDNS1123Subdomain)
+}
+
 // NamespaceName requires the name of a namespace, an RFC 1123 label.
 func NamespaceName() validator.String {
 	return name("the name of a namespace: at most 63 lowercase letters, digits and dashes, without a dash at the "+

@@ -91,7 +91,7 @@ func (p *planner) warnOfAddedContainer(workload *unstructured.Unstructured) {
 	}
 	p.Diags.AddAttributeWarning(path.Root("manifest"), "A server of Kubetorch is added to the pods",
 		fmt.Sprintf("The attributes describe the container %[2]s. It is not among those of manifest (%[1]s), and no "+
-			"image is set for it. So it runs Kubetorch's server, beside the others.\n\nNext step: If the attributes "+
+			"image is set for it. So it runs Kubetorch's server, next to the others.\n\nNext step: If the attributes "+
 			"should apply to one of them, name it %[2]s in manifest.", strings.Join(others, ", "), added))
 }
 

@@ -44,7 +44,7 @@ func identityAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"name": tf.RequiredText("Name of the compute, its workload and its Service. Must be an RFC 1035 label of at "+
 			"most 63 characters, or with `manifest_only`, which adds no Service, the name of any object. Changing "+
-			"this replaces the compute.", tf.ObjectName()),
+			"this replaces the compute.", tf.ComputeName()),
 		"namespace": tf.OptionalComputedText("Namespace of the compute. If not set, it is resolved once, at "+
 			"creation: the provider's `namespace` or its default. Changing this replaces the compute.",
 			tf.NamespaceName()),
