@@ -59,7 +59,7 @@ func movedObject(source MoveSource) (*Moved, error) {
 	return moved, nil
 }
 
-// stateReader returns the object of a resource from its state. The object is incomplete if the state has another format.
+// stateReader returns the object of a resource from its state. It is incomplete if the state has another format.
 type stateReader func(state []byte) (*Moved, error)
 
 // moveSources returns the readers by the name of the provider and the resource type.
