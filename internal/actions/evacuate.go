@@ -100,20 +100,16 @@ func (c *call) requireNode(ctx context.Context, t *target, node string, all []*c
 	_, err := c.cluster.API.Get(ctx, kube.Ref{Kind: kind.Node(), Name: node})
 	switch {
 	case kube.IsNotFound(err):
+		found := fmt.Sprintf("%s has no pods on any node", t)
+		if nodes := byNode(running(all)); nodes != "" {
+			found = fmt.Sprintf("The pods of %s are on: %s", t, nodes)
+		}
 		return &refusal{at: path.Root("node"), summary: fmt.Sprintf("Node %q does not exist", node),
-			detail: fmt.Sprintf("%s.\n\nNext step: Correct the name of the node.", nodesOf(t, all))}
+			detail: found + ".\n\nNext step: Correct the name of the node."}
 	case kube.ClassOf(err) == kube.Denied:
 		return nil
 	}
 	return err
-}
-
-// nodesOf describes on which nodes the pods of a compute run.
-func nodesOf(t *target, all []*corev1.Pod) string {
-	if nodes := byNode(running(all)); nodes != "" {
-		return fmt.Sprintf("The pods of %s are on: %s", t, nodes)
-	}
-	return fmt.Sprintf("%s has no pods on any node", t)
 }
 
 // byNode lists the nodes of pods, each with its number of pods.

@@ -119,7 +119,11 @@ func invokeLogs(ctx context.Context, c *call, t *target, m *logsModel) error {
 	masks := &hiddenPods{printer: p}
 	logs.Mask = masks.mask
 	totals, err := logs.Read(reading, c.cluster, func(line podstream.Line) {
-		switch prefix := prefixOf(line); {
+		prefix := line.Pod
+		if line.Container != "" {
+			prefix += "/" + line.Container
+		}
+		switch {
 		case line.Event:
 			c.progress("%s: (%s)", prefix, line.Text)
 		case !masks.has(line.Pod):
@@ -139,13 +143,6 @@ func invokeLogs(ctx context.Context, c *call, t *target, m *logsModel) error {
 	c.progress("End of the logs: %s of %s in %s.", ready.Number(totals.Lines, "line"),
 		ready.Number(totals.Containers, "container"), ready.Number(totals.Pods, "pod"))
 	return nil
-}
-
-func prefixOf(line podstream.Line) string {
-	if line.Container != "" {
-		return line.Pod + "/" + line.Container
-	}
-	return line.Pod
 }
 
 // checkContainer returns an error if there are pods, and none has a container.

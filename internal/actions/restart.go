@@ -30,8 +30,9 @@ func restart() action.Action {
 
 func invokeRestart(ctx context.Context, c *call, t *target, m *waitModel) error {
 	if t.workload != nil {
+		paused, _ := kind.Find(t.workload.Object, t.kind.Paused)
 		switch verdict := ready.Assess(ready.Snapshot{Workload: t.workload}); {
-		case isPaused(t):
+		case t.kind.Paused != nil && paused == true:
 			return &refusal{summary: fmt.Sprintf("Cannot restart %s", t),
 				detail: "Its rollouts are paused, so the restart would not begin.\n\nNext step: Resume them with `" +
 					t.ref.Kubectl("rollout resume") + "`."}
@@ -55,11 +56,6 @@ func invokeRestart(ctx context.Context, c *call, t *target, m *waitModel) error 
 		return err
 	}
 	return m.await(ctx, c, c.follow(t, old, old), fmt.Sprintf("%s was restarted", t))
-}
-
-func isPaused(t *target) bool {
-	paused, _ := kind.Find(t.workload.Object, t.kind.Paused)
-	return t.kind.Paused != nil && paused == true
 }
 
 // annotateTemplates sets the annotation that makes the controller replace the pods.

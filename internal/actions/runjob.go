@@ -105,8 +105,7 @@ func (c *call) podTemplate(ctx context.Context, t *target) (*corev1.PodTemplateS
 			at = strings.Split(text, ".")
 		}
 	}
-	found, _ := kind.Find(object, at)
-	content, _ := found.(map[string]any)
+	content := kind.FieldsAt(object, at...)
 	template, err := kube.As[corev1.PodTemplateSpec](&unstructured.Unstructured{Object: content}, nil)
 	if err != nil || len(template.Spec.Containers) == 0 {
 		return nil, refused("No pod template found", fmt.Sprintf("%s contains no pod template from which a Job could "+

@@ -3,7 +3,6 @@ package datasources
 import (
 	"cmp"
 	"context"
-	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -127,7 +126,7 @@ func (m *computeModel) fill(s observation) {
 			m.Replicas = types.Int64Value(observed.Replicas)
 		}
 	}
-	m.Labels, m.Annotations = orEmpty(workload.GetLabels()), orEmpty(maps.Clone(workload.GetAnnotations()))
+	m.Labels, m.Annotations = entries(workload.GetLabels()), entries(workload.GetAnnotations())
 	// a complete object, whose environment may contain anything
 	delete(m.Annotations, "kubectl.kubernetes.io/last-applied-configuration")
 	m.Conditions = conditionsOf(workload)

@@ -116,13 +116,8 @@ func withTarget(attributes tf.Attributes) tf.Attributes {
 	return attributes
 }
 
-// orEmpty returns a map that is not null, so that expressions can iterate over it.
-func orEmpty(m map[string]string) map[string]string {
-	if m == nil {
-		return map[string]string{}
-	}
-	return m
-}
+// entries returns a copy of a map. It is not null, so that expressions can iterate over it.
+func entries(m map[string]string) map[string]string { return maps.Collect(maps.All(m)) }
 
 // finite converts a number from a server to a value that Terraform can store. NaN and infinities become null, because
 // Terraform cannot represent them.

@@ -186,7 +186,7 @@ func metricsOf(snapshots []*skymetrics.MetricsSnapshot) []metricModel {
 			all = append(all, metricModel{
 				Source: types.StringValue(snapshot.GetSource()), Name: types.StringValue(metric.GetName()),
 				Type: types.StringValue(strings.ToLower(metric.GetType().String())), Value: finite(metric.GetValue()),
-				Unit: tf.TextOrNull(metric.GetUnit()), Labels: orEmpty(metric.GetLabels()),
+				Unit: tf.TextOrNull(metric.GetUnit()), Labels: entries(metric.GetLabels()),
 				Help: tf.TextOrNull(metric.GetHelp()), Timestamp: types.Int64Value(metric.GetTimestamp()),
 			})
 		}

@@ -242,17 +242,12 @@ func (e *Endpoint) fromCompute(compute *unstructured.Unstructured) {
 	}
 	for _, address := range kind.ListAt(compute.Object, "status", "addresses") {
 		if value := kind.TextAt(address, "value"); value != "" {
-			e.Gateways = append(e.Gateways, withPort(value))
+			if _, _, err := net.SplitHostPort(value); err != nil {
+				value = net.JoinHostPort(strings.Trim(value, "[]"), strconv.Itoa(kind.TensorServerPort))
+			}
+			e.Gateways = append(e.Gateways, value)
 		}
 	}
-}
-
-// withPort adds the default port to an address without one.
-func withPort(address string) string {
-	if _, _, err := net.SplitHostPort(address); err == nil {
-		return address
-	}
-	return net.JoinHostPort(strings.Trim(address, "[]"), strconv.Itoa(kind.TensorServerPort))
 }
 
 // fromWorkload sets the fields of the endpoint of a compute without a Service: a custom address, which only its

@@ -86,15 +86,11 @@ func (q ProbeRequest) http(ctx context.Context, dial *Dialer) probe.Result {
 }
 
 func (q ProbeRequest) grpc(ctx context.Context, dial *Dialer) probe.Result {
+	// The seed differs for each endpoint, so that the tensor of one endpoint is never accepted from another.
+	seed := fnv.New64a()
+	_, _ = seed.Write([]byte(q.Endpoint.ID())) // never fails
 	return probe.GRPC(ctx, probe.Endpoint{
 		Target: q.Route.Target, Runtime: q.Endpoint.Runtime, RoundTrip: q.Bytes, Timeout: q.Timeout,
-		Seed: seedOf(q.Endpoint.ID()), Options: q.Security.Options(q.Route, dial),
+		Seed: seed.Sum64(), Options: q.Security.Options(q.Route, dial),
 	})
-}
-
-// seedOf returns a different seed for each endpoint, so that the tensor of one endpoint is never accepted from another.
-func seedOf(id string) uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(id)) // never fails
-	return h.Sum64()
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	corev1 "k8s.io/api/core/v1"
@@ -159,12 +159,6 @@ func (l timeLimitError) Is(target error) bool { return target == context.Deadlin
 
 // lowercaseWords formats a reason such as ImagePullFailed as "image pull failed".
 func lowercaseWords(reason string) string {
-	var b strings.Builder
-	for i, r := range reason {
-		if i > 0 && unicode.IsUpper(r) {
-			b.WriteByte(' ')
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return b.String()
+	words := regexp.MustCompile(`\p{Lu}`).ReplaceAllString(reason, " $0")
+	return strings.ToLower(strings.TrimPrefix(words, " "))
 }

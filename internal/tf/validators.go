@@ -309,12 +309,8 @@ func name(what string, validate func(string) []string) validator.String {
 
 // similarName suggests a valid name: lowercase, and without characters that are never valid in names.
 func similarName(s string) string {
-	return strings.Trim(strings.Map(func(r rune) rune {
-		if r == '_' || r == ' ' || r == '.' || r == '/' {
-			return '-'
-		}
-		return r
-	}, strings.ToLower(s)), "-")
+	dashes := strings.NewReplacer("_", "-", " ", "-", ".", "-", "/", "-")
+	return strings.Trim(dashes.Replace(strings.ToLower(s)), "-")
 }
 
 // textRule requires a text that follows a rule of Kubernetes.

@@ -1,6 +1,10 @@
 package fields
 
-import "github.com/ktdev/terraform-provider-kt/internal/kind"
+import (
+	"slices"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+)
 
 // identities are the fields that identify the items of a list, in the order in which pair tries them.
 func identities() []string {
@@ -28,17 +32,11 @@ func pair(list, others []any) []int {
 
 // uniqueIndex returns the index of the only item that matches, or -1 if none or several match.
 func uniqueIndex(list []any, match func(any) bool) int {
-	found := -1
-	for i, item := range list {
-		if !match(item) {
-			continue
-		}
-		if found >= 0 {
-			return -1
-		}
-		found = i
+	first := slices.IndexFunc(list, match)
+	if first >= 0 && slices.ContainsFunc(list[first+1:], match) {
+		return -1
 	}
-	return found
+	return first
 }
 
 // dropDuplicates sets every index that occurs more than once to -1.

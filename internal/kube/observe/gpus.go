@@ -64,7 +64,10 @@ func GPUs(ctx context.Context, api *kube.API, filter GPUFilter) ([]GPUProduct, e
 	options = metav1.ListOptions{FieldSelector: "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"}
 	err = kube.Each(ctx, api, kube.Ref{Kind: kind.Pod()}, options, func(pod *corev1.Pod) {
 		if node := nodes[pod.Spec.NodeName]; node != nil {
-			node.Free = max(0, node.Free-gpusOf(pod, filter.Resource))
+			// like the scheduler, with init containers
+			requests := podresources.PodRequests(pod, podresources.PodResourcesOptions{})
+			gpus := requests[corev1.ResourceName(filter.Resource)]
+			node.Free = max(0, node.Free-gpus.Value())
 		}
 	})
 	return byProduct(nodes), err
@@ -83,14 +86,6 @@ func gpuNode(node *corev1.Node, filter GPUFilter) (GPUNode, bool) {
 			}),
 	}
 	return n, n.Capacity > 0 || n.Allocatable > 0
-}
-
-// gpusOf returns the requested GPUs of a pod like the scheduler, including init
-// containers.
-func gpusOf(pod *corev1.Pod, name string) int64 {
-	requests := podresources.PodRequests(pod, podresources.PodResourcesOptions{})
-	gpus := requests[corev1.ResourceName(name)]
-	return gpus.Value()
 }
 
 func byProduct(nodes map[string]*GPUNode) []GPUProduct {

@@ -60,7 +60,10 @@ func assessClaim(ctx context.Context, c *kube.Cluster, ref kube.Ref) (ready.Verd
 			s.Class = class
 		}
 	}
-	if name := claim.Spec.VolumeName; name != "" && claim.Status.Phase != corev1.ClaimBound && !bindCompleted(claim) {
+	// A claim that Kubernetes has bound, and of which it is about to update the status, needs no diagnosis of its
+	// volume, unless it has lost the volume since.
+	pending := claim.Status.Phase != corev1.ClaimBound && claim.Annotations[kind.BindCompletedAnnotation] != "yes"
+	if name := claim.Spec.VolumeName; name != "" && (pending || claim.Status.Phase == corev1.ClaimLost) {
 		ref := kube.Ref{Kind: kind.PersistentVolume(), Name: name}
 		volume, err := kube.As[corev1.PersistentVolume](c.API.Get(ctx, ref))
 		if s.VolumeMissing = kube.IsNotFound(err); err == nil {
@@ -72,11 +75,4 @@ func assessClaim(ctx context.Context, c *kube.Cluster, ref kube.Ref) (ready.Verd
 		return ready.Verdict{}, err
 	}
 	return ready.AssessClaim(s), nil
-}
-
-// bindCompleted reports whether Kubernetes has bound a claim and is about to
-// update its status, so that its volume needs no diagnosis. It returns false
-// for a claim that has lost its volume since.
-func bindCompleted(claim *corev1.PersistentVolumeClaim) bool {
-	return claim.Status.Phase != corev1.ClaimLost && claim.Annotations[kind.BindCompletedAnnotation] == "yes"
 }

@@ -38,15 +38,6 @@ func (e *EndedError) Explain() (summary string, cause ready.Cause) {
 	return fmt.Sprintf("Pod %s ended during the command", e.Pod), cause
 }
 
-// awaitEnd waits until a container that runs ends, and returns how. It returns nil at the end of ctx, or if the pod
-// cannot be read.
-func awaitEnd(ctx context.Context, c *kube.Cluster, pod *corev1.Pod, container string) *EndedError {
-	end, _ := untilEnd(ctx, c, pod, func(now *corev1.Pod) (*EndedError, error) {
-		return endOf(pod, now, container), nil
-	}) // the caller knows that the context has ended, or that the pod is unreadable
-	return end
-}
-
 // untilEnd calls check with each version of a pod, or with nil if it does not exist, until check returns a result.
 func untilEnd[T any](
 	ctx context.Context, c *kube.Cluster, pod *corev1.Pod, check func(now *corev1.Pod) (*T, error),

@@ -47,7 +47,10 @@ func Run(ctx context.Context, c *kube.Cluster, command Command, line func(string
 	defer stop()
 	ended := make(chan *EndedError, 1)
 	go func() {
-		if end := awaitEnd(watching, c, command.Pod, command.Container); end != nil {
+		end, _ := untilEnd(watching, c, command.Pod, func(now *corev1.Pod) (*EndedError, error) {
+			return endOf(command.Pod, now, command.Container), nil
+		}) // nil at the end of the context, or if the pod is unreadable
+		if end != nil {
 			ended <- end
 			select {
 			case <-watching.Done():

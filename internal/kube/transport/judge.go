@@ -169,8 +169,9 @@ func judgeResponse(request *http.Request, reply *reply, known state, within time
 	case code == http.StatusNotFound && reply.status() == nil && !reply.webPage() &&
 		builtInPath.MatchString(request.URL.Path):
 		return judgement{again: true, within: within, tries: few} // from a gateway
-	case code == http.StatusConflict && reply.ownedByOthers():
-		return judgement{settled: true}
+	case code == http.StatusConflict &&
+		apierrors.HasStatusCause(reply.failure(), metav1.CauseTypeFieldManagerConflict):
+		return judgement{settled: true} // between field managers, which is permanent
 	case code == http.StatusConflict && request.Header.Get("Content-Type") == string(types.ApplyPatchType):
 		return judgement{again: true, settled: true, within: within, tries: some} // a conflict with another writer
 	case code == http.StatusInternalServerError && Untyped(reply.message()): // a rejection of the object
@@ -226,12 +227,6 @@ func (a *reply) holdsBudget() bool { return BudgetOf(a.failure()) != "" }
 
 // message returns the message in a response of the API server, or "".
 func (a *reply) message() string { return a.failure().Error() }
-
-// ownedByOthers reports whether a conflict is between field managers, which is
-// permanent.
-func (a *reply) ownedByOthers() bool {
-	return apierrors.HasStatusCause(a.failure(), metav1.CauseTypeFieldManagerConflict)
-}
 
 func (a *reply) webPage() bool { return a.hasType("text/html") }
 

@@ -293,7 +293,8 @@ type health struct {
 	mu          sync.Mutex
 	known       state
 	lastFailure time.Time
-	ready       time.Time // when the server was first ready since the last failure, or zero
+
+	ready atomic.Pointer[time.Time] // when the server was first ready since the last failure; nil if it was not
 }
 
 // state is the known state of the server.
@@ -318,29 +319,19 @@ func (h *health) note(now time.Time, reply *reply, err error) state {
 	if h.known.failing.IsZero() || now.Sub(h.lastFailure) > ServerPatience {
 		h.known.failing = now
 	}
-	h.lastFailure, h.ready = now, time.Time{}
+	h.lastFailure = now
+	h.noteUnready()
 	return h.known
 }
 
 // noteReady records that the server was ready.
-func (h *health) noteReady(now time.Time) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.ready.IsZero() {
-		h.ready = now
-	}
-}
+func (h *health) noteReady(now time.Time) { h.ready.CompareAndSwap(nil, &now) }
 
 // noteUnready records that the server may have restarted.
-func (h *health) noteUnready() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.ready = time.Time{}
-}
+func (h *health) noteUnready() { h.ready.Store(nil) }
 
 // readyAt reports whether the server was ready at a time, and has not failed since.
 func (h *health) readyAt(at time.Time) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return !h.ready.IsZero() && !h.ready.After(at)
+	since := h.ready.Load()
+	return since != nil && !since.After(at)
 }

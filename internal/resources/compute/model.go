@@ -23,8 +23,6 @@ type model struct {
 	SharedMemoryLimit tf.Quantity  `tfsdk:"shared_memory_limit"`
 	Replicas          types.Int64  `tfsdk:"replicas"`
 
-	Labels                 types.Map            `tfsdk:"labels"`
-	Annotations            types.Map            `tfsdk:"annotations"`
 	PodLabels              types.Map            `tfsdk:"pod_labels"`
 	NodeSelector           types.Map            `tfsdk:"node_selector"`
 	Affinity               jsontypes.Normalized `tfsdk:"affinity"`

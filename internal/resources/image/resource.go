@@ -55,9 +55,6 @@ type model struct {
 	Steps      types.List   `tfsdk:"steps"`
 	PinDigest  types.Bool   `tfsdk:"pin_digest"`
 
-	Labels      types.Map `tfsdk:"labels"`
-	Annotations types.Map `tfsdk:"annotations"`
-
 	Image              types.String `tfsdk:"image"`
 	Digest             types.String `tfsdk:"digest"`
 	RenderedDockerfile types.String `tfsdk:"rendered_dockerfile"`

@@ -83,14 +83,16 @@ func (r releaser) release(ctx context.Context, obj *unstructured.Unstructured) (
 	if !isFlavor(obj) {
 		return false, nil
 	}
+	ref := flavorRef(obj.GetName())
 	if !namesFlavor(r.wanted, obj.GetName()) {
 		use, err := r.use(ctx, obj.GetName())
 		if err != nil || use == "" {
 			return false, err
 		}
-		r.diags.Append(notDeleted(obj, use))
+		// The deletion of a flavor in use would wait for its users, and could not be undone.
+		r.diags.AddWarning(ref.String()+" was not deleted", use+" It stays in the cluster, and is no longer managed."+
+			"\n\nTo manage it again, define it in a queue. If no queue uses it, delete it:\n  "+ref.Kubectl("delete"))
 	}
-	ref := flavorRef(obj.GetName())
 	live, err := r.cluster.API.Get(ctx, ref)
 	if err == nil && live.GetAnnotations()[kueue.OwnerAnnotation] == obj.GetAnnotations()[kueue.OwnerAnnotation] {
 		err = r.cluster.RemoveAnnotation(ctx, ref, live, kueue.OwnerAnnotation)
@@ -127,12 +129,4 @@ func (r releaser) use(ctx context.Context, flavor string) (string, error) {
 	}
 	slices.Sort(users)
 	return "It is used by ClusterQueue " + strings.Join(users, ", ") + ".", nil
-}
-
-// notDeleted warns about a flavor that is in use. Its deletion would wait for its users, and could not be undone.
-func notDeleted(flavor *unstructured.Unstructured, use string) diag.Diagnostic {
-	ref := flavorRef(flavor.GetName())
-	return diag.NewWarningDiagnostic(ref.String()+" was not deleted",
-		use+" It stays in the cluster, and is no longer managed.\n\nTo manage it again, define it in a queue. If no "+
-			"queue uses it, delete it:\n  "+ref.Kubectl("delete"))
 }

@@ -26,8 +26,6 @@ type model struct {
 	AdmissionChecks  types.List   `tfsdk:"admission_checks"`
 	QueueingStrategy types.String `tfsdk:"queueing_strategy"`
 	StopPolicy       types.String `tfsdk:"stop_policy"`
-	Labels           types.Map    `tfsdk:"labels"`
-	Annotations      types.Map    `tfsdk:"annotations"`
 	KAI              types.Object `tfsdk:"kai"` // excludes the attributes of Kueue
 
 	WaitForActive types.Bool `tfsdk:"wait_for_active"`

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -84,8 +83,10 @@ func (r reader) checkTerminating(ref kube.Ref, live *unstructured.Unstructured) 
 	switch {
 	case live.GetDeletionTimestamp() == nil:
 		return nil
-	case isFlavor(live):
-		r.Diags.Append(terminatingFlavor(ref))
+	case isFlavor(live): // replacing the queue would not end the deletion while other queues use the flavor
+		r.Diags.AddWarning(ref.String()+" is being deleted", "Kueue keeps it until no ClusterQueue uses it, and its "+
+			"deletion cannot be undone. Until then, the queue works as before.\n\nNext step: To create it again, "+
+			"replace all queues that use it. For this one:\n  terraform apply -replace=ADDRESS")
 		return nil
 	}
 	replaced := hasQuotas(live)
@@ -95,15 +96,6 @@ func (r reader) checkTerminating(ref kube.Ref, live *unstructured.Unstructured) 
 	}
 	r.Terminating = true
 	return nil
-}
-
-// terminatingFlavor warns about a flavor that somebody deletes. Replacing the queue would not end that while other
-// queues use the flavor.
-func terminatingFlavor(ref kube.Ref) diag.Diagnostic {
-	return diag.NewWarningDiagnostic(ref.String()+" is being deleted",
-		"Kueue keeps it until no ClusterQueue uses it, and its deletion cannot be undone. Until then, the queue works "+
-			"as before.\n\nNext step: To create it again, replace all queues that use it. For this one:\n"+
-			"  terraform apply -replace=ADDRESS")
 }
 
 // Import reads the objects of a queue into a new state. Objects of this provider are complete. The fields of others
@@ -228,10 +220,7 @@ func (s spec) required() spec {
 
 // limitsCohort reports whether a flavor has a quota with a limit for the cohort.
 func limitsCohort(flavor kueue.Flavor) bool {
-	for _, quota := range flavor.Quotas {
-		if quota.BorrowingLimit != nil || quota.LendingLimit != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Values(flavor.Quotas)), func(quota kueue.Quota) bool {
+		return quota.BorrowingLimit != nil || quota.LendingLimit != nil
+	})
 }

@@ -58,9 +58,6 @@ type model struct {
 	MountPath       types.String `tfsdk:"mount_path"`
 	DefaultMode     types.String `tfsdk:"default_mode"`
 
-	Labels      types.Map `tfsdk:"labels"`
-	Annotations types.Map `tfsdk:"annotations"`
-
 	Keys types.Map    `tfsdk:"keys"`
 	Ref  types.Object `tfsdk:"ref"`
 }

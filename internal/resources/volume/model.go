@@ -24,8 +24,6 @@ type model struct {
 	AccessMode   types.String `tfsdk:"access_mode"`
 	StorageClass types.String `tfsdk:"storage_class"`
 	VolumeName   types.String `tfsdk:"volume_name"`
-	Labels       types.Map    `tfsdk:"labels"`
-	Annotations  types.Map    `tfsdk:"annotations"`
 
 	WaitForBound types.Bool `tfsdk:"wait_for_bound"`
 

@@ -36,10 +36,8 @@ func coerce(at *tftypes.AttributePath, value tftypes.Value, to tftypes.Type) (tf
 		return tftypes.NewValue(to, nil), nil
 	}
 	switch to := to.(type) {
-	case tftypes.Object:
-		return coerceObject(at, value, to)
-	case tftypes.Map:
-		return coerceMap(at, value, to)
+	case tftypes.Object, tftypes.Map:
+		return coerceEntries(at, value, to)
 	case tftypes.List:
 		return coerceItems(at, value, to, to.ElementType)
 	case tftypes.Set:
@@ -48,37 +46,27 @@ func coerce(at *tftypes.AttributePath, value tftypes.Value, to tftypes.Type) (tf
 	return coercePrimitive(at, value, to)
 }
 
-func coerceObject(at *tftypes.AttributePath, value tftypes.Value, to tftypes.Object) (tftypes.Value, error) {
+// coerceEntries converts to an object or a map.
+func coerceEntries(at *tftypes.AttributePath, value tftypes.Value, to tftypes.Type) (tftypes.Value, error) {
 	given, ok := Entries(value)
 	if !ok {
-		return tftypes.Value{}, mismatch(at, "an object", value)
+		return tftypes.Value{}, mismatch(at, noun(to), value)
 	}
-	out := make(map[string]tftypes.Value, len(to.AttributeTypes))
-	for name, typ := range to.AttributeTypes {
+	object, isObject := to.(tftypes.Object)
+	entries, _ := to.(tftypes.Map)
+	out := make(map[string]tftypes.Value, len(given))
+	for name, typ := range object.AttributeTypes {
 		out[name] = tftypes.NewValue(typ, nil)
 	}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		typ, ok := to.AttributeTypes[name]
-		if !ok {
-			return tftypes.Value{}, unknownAttribute(at, name, to)
-		}
-		converted, err := coerce(at.WithAttributeName(name), given[name], typ)
-		if err != nil {
-			return tftypes.Value{}, err
-		}
-		out[name] = converted
-	}
-	return tftypes.NewValue(to, out), nil
-}
-
-func coerceMap(at *tftypes.AttributePath, value tftypes.Value, to tftypes.Map) (tftypes.Value, error) {
-	given, ok := Entries(value)
-	if !ok {
-		return tftypes.Value{}, mismatch(at, "a map", value)
-	}
-	out := make(map[string]tftypes.Value, len(given))
 	for _, key := range slices.Sorted(maps.Keys(given)) {
-		converted, err := coerce(at.WithElementKeyString(key), given[key], to.ElementType)
+		typ, below := entries.ElementType, at.WithElementKeyString(key)
+		if isObject {
+			if typ, ok = object.AttributeTypes[key]; !ok {
+				return tftypes.Value{}, unknownAttribute(at, key, object)
+			}
+			below = at.WithAttributeName(key)
+		}
+		converted, err := coerce(below, given[key], typ)
 		if err != nil {
 			return tftypes.Value{}, err
 		}

@@ -2,6 +2,7 @@ package decode
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -111,11 +112,7 @@ func isEmptyOrHasNull(value attr.Value) bool {
 	case basetypes.ListValue:
 		return slices.ContainsFunc(value.Elements(), attr.Value.IsNull)
 	case basetypes.MapValue:
-		for _, element := range value.Elements() {
-			if element.IsNull() {
-				return true
-			}
-		}
+		return slices.ContainsFunc(slices.Collect(maps.Values(value.Elements())), attr.Value.IsNull)
 	case interface {
 		attr.Value
 		ValueString() string

@@ -132,6 +132,7 @@ func attributes() map[string]schema.Attribute {
 		"timeouts": timeouts.Attributes(context.Background(),
 			timeouts.Opts{Create: true, Update: true, Delete: true}),
 		"id": computed, "uid": computed,
+		"labels": tf.OptionalTextMap(""), "annotations": tf.OptionalTextMap(""),
 		"manifests": schema.MapAttribute{Computed: true, ElementType: types.StringType},
 	}, "the objects", "spec.args")
 }

@@ -25,6 +25,8 @@ type Common struct {
 	Namespace          types.String   `tfsdk:"namespace"`
 	AdoptExisting      types.Bool     `tfsdk:"adopt_existing"`
 	DeletionProtection types.Bool     `tfsdk:"deletion_protection"`
+	Labels             types.Map      `tfsdk:"labels"`
+	Annotations        types.Map      `tfsdk:"annotations"`
 	Timeouts           timeouts.Value `tfsdk:"timeouts"`
 	ID                 types.String   `tfsdk:"id"`
 	UID                types.String   `tfsdk:"uid"`

@@ -52,17 +52,14 @@ func movedObject(source MoveSource) (*Moved, error) {
 		return nil, errUnsupportedSource
 	}
 	moved, err := read(source.State)
-	if err != nil {
-		return nil, err
-	}
-	if moved.Kind == "" || moved.Name == "" {
-		return nil, errUnknownFormat
+	if err != nil || moved.Kind == "" || moved.Name == "" {
+		return nil, errUnknownFormat // err can quote the state
 	}
 	moved.From = source.Type
 	return moved, nil
 }
 
-// stateReader returns the object of a resource from its state.
+// stateReader returns the object of a resource from its state. It is incomplete if the state has another format.
 type stateReader func(state []byte) (*Moved, error)
 
 // moveSources returns the readers by the name of the provider and the resource type.
@@ -124,11 +121,11 @@ func readMetadata(of schema.GroupKind) stateReader {
 		var decoded struct {
 			Metadata []metadata `json:"metadata"`
 		}
-		if json.Unmarshal(state, &decoded) != nil || len(decoded.Metadata) != 1 {
+		err := json.Unmarshal(state, &decoded)
+		if len(decoded.Metadata) != 1 {
 			return nil, errUnknownFormat
 		}
-		m := decoded.Metadata[0]
-		return &Moved{Group: of.Group, Kind: of.Kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID}, nil
+		return movedOf(of, decoded.Metadata[0]), err
 	}
 }
 
@@ -147,11 +144,9 @@ func readManifest(state []byte) (*Moved, error) {
 			Value object `json:"value"`
 		}
 	}
-	if json.Unmarshal(state, &decoded) != nil {
-		return nil, errUnknownFormat
-	}
+	err := json.Unmarshal(state, &decoded)
 	of := cmp.Or(decoded.Object.Value, decoded.Manifest.Value)
-	return movedOf(of.APIVersion, of.Kind, of.Metadata), nil
+	return movedOf(groupKind(of.APIVersion, of.Kind), of.Metadata), err
 }
 
 // readKubectl reads the state of a kubectl_manifest. The attribute namespace is empty if the manifest has none. The ID
@@ -163,14 +158,12 @@ func readKubectl(state []byte) (*Moved, error) {
 		Kind       string `json:"kind"`
 		metadata
 	}
-	if json.Unmarshal(state, &decoded) != nil {
-		return nil, errUnknownFormat
-	}
+	err := json.Unmarshal(state, &decoded)
 	_, rest, _ := strings.Cut(decoded.ID, "/namespaces/")
 	if namespace, _, inNamespace := strings.Cut(rest, "/"); inNamespace {
 		decoded.Namespace = namespace
 	}
-	return movedOf(decoded.APIVersion, decoded.Kind, decoded.metadata), nil
+	return movedOf(groupKind(decoded.APIVersion, decoded.Kind), decoded.metadata), err
 }
 
 // readObjectRef reads the state of a k8sconnect_object.
@@ -182,14 +175,15 @@ func readObjectRef(state []byte) (*Moved, error) {
 			metadata
 		} `json:"object_ref"`
 	}
-	if json.Unmarshal(state, &decoded) != nil {
-		return nil, errUnknownFormat
-	}
-	return movedOf(decoded.Ref.APIVersion, decoded.Ref.Kind, decoded.Ref.metadata), nil
+	err := json.Unmarshal(state, &decoded)
+	return movedOf(groupKind(decoded.Ref.APIVersion, decoded.Ref.Kind), decoded.Ref.metadata), err
 }
 
-func movedOf(apiVersion, kindName string, m metadata) *Moved {
-	of := schema.FromAPIVersionAndKind(apiVersion, kindName)
+func groupKind(apiVersion, kindName string) schema.GroupKind {
+	return schema.FromAPIVersionAndKind(apiVersion, kindName).GroupKind()
+}
+
+func movedOf(of schema.GroupKind, m metadata) *Moved {
 	return &Moved{Group: of.Group, Kind: of.Kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID}
 }
 

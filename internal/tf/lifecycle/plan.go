@@ -147,7 +147,7 @@ func (r *Resource[M, N]) ModifyPlan(
 		resp.Diagnostics.Append(diags...)
 		resp.Diagnostics.Append(requireRefresh(moved, commonOf(state))...)
 		resp.Diagnostics.Append(owned.Save(ctx, resp.Private, destroyKey, true)...)
-		resp.Diagnostics.Append(r.planInState(ctx, req.Private, commonOf(state), run.Planned.Destroy)...)
+		resp.Diagnostics.Append(r.planInState(ctx, req.Private, commonOf(state), (*run.Planned).Destroy)...)
 		return
 	}
 	resp.Diagnostics.Append(req.Plan.Get(ctx, plan)...)
@@ -157,7 +157,7 @@ func (r *Resource[M, N]) ModifyPlan(
 	}
 	if !creating && ignoresAll(commonOf(config), commonOf(state)) {
 		resp.Plan.Raw = req.State.Raw
-		resp.Diagnostics.Append(r.planInState(ctx, req.Private, commonOf(state), run.Planned.Keep)...)
+		resp.Diagnostics.Append(r.planInState(ctx, req.Private, commonOf(state), (*run.Planned).Keep)...)
 		return
 	}
 	proposed := *plan
@@ -175,7 +175,7 @@ func (r *Resource[M, N]) ModifyPlan(
 	}
 	if !creating {
 		p.Diags.Append(r.recordIgnored(ctx, &req, privateData{req.Private, resp.Private})...)
-		p.Diags.Append(r.planInState(ctx, req.Private, commonOf(state), run.Planned.Keep)...)
+		p.Diags.Append(r.planInState(ctx, req.Private, commonOf(state), (*run.Planned).Keep)...)
 	}
 	r.plan(ctx, p)
 	before := commonOf(state).SensitiveValues
@@ -194,7 +194,7 @@ func (r *Resource[M, N]) ModifyPlan(
 
 // planInState is [owned.PlanInState].
 func (r *Resource[M, N]) planInState(
-	ctx context.Context, private owned.PrivateReader, state *Common, record func(run.Planned) run.PlanConflict,
+	ctx context.Context, private owned.PrivateReader, state *Common, record func(*run.Planned) run.PlanConflict,
 ) diag.Diagnostics {
 	return owned.PlanInState(ctx, r.data, private, r.Kind.Type, state.ID, record)
 }

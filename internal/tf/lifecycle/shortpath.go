@@ -111,7 +111,7 @@ func (s *shortPath[M, N]) Plan(
 		return nil, false
 	}
 	return func() bool {
-		return len(s.resource.planInState(ctx, saved, commonOf(prior), run.Planned.Keep)) == 0
+		return len(s.resource.planInState(ctx, saved, commonOf(prior), (*run.Planned).Keep)) == 0
 	}, true
 }
 

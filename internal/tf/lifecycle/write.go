@@ -97,7 +97,9 @@ func (r *Resource[M, N]) write(
 		w.Memory, w.PrivateState, w.RecordedCluster, unreadable = r.recorded(ctx, req.Private, prior)
 		diags.Append(unreadable...)
 	}
-	ctx, cancel := r.limit(ctx, attribute, configured, defaultLimit+r.waitTimeout(w.Plan), diags)
+	limit, unreadable := configured(ctx, defaultLimit+r.waitTimeout(w.Plan))
+	diags.Append(unreadable...)
+	ctx, cancel := tf.WithTimeLimit(ctx, limit, attribute)
 	defer cancel()
 	if diags.HasError() {
 		return
@@ -150,17 +152,6 @@ func (r *Resource[M, N]) waitTimeout(plan *M) time.Duration {
 	return 0
 }
 
-// limit applies a time limit of the attribute timeouts, or the default limit.
-func (r *Resource[M, N]) limit(
-	ctx context.Context, attribute string,
-	configured func(context.Context, time.Duration) (time.Duration, diag.Diagnostics),
-	defaultLimit time.Duration, diags *diag.Diagnostics,
-) (context.Context, context.CancelFunc) {
-	limit, invalid := configured(ctx, defaultLimit)
-	diags.Append(invalid...)
-	return tf.WithTimeLimit(ctx, limit, attribute)
-}
-
 // Deleting is a deletion.
 type Deleting[M, N any] struct {
 	Data            *tf.ProviderData
@@ -202,7 +193,9 @@ func (r *Resource[M, N]) Delete(ctx context.Context, req resource.DeleteRequest,
 	if !requested && len(memory) == 0 {
 		resp.Diagnostics.Append(r.refuseUnapplied(commonOf(state))...)
 	}
-	ctx, cancel := r.limit(ctx, "timeouts.delete", commonOf(state).Timeouts.Delete, r.Kind.Delete, &resp.Diagnostics)
+	limit, diags := commonOf(state).Timeouts.Delete(ctx, r.Kind.Delete)
+	resp.Diagnostics.Append(diags...)
+	ctx, cancel := tf.WithTimeLimit(ctx, limit, "timeouts.delete")
 	defer cancel()
 	if resp.Diagnostics.HasError() {
 		return

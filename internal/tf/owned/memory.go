@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -145,10 +147,9 @@ func (m Memory) Marked(key string, obj *unstructured.Unstructured) *unstructured
 // hasAnnotations reports whether annotations of the object are ours.
 func (e Entry) hasAnnotations() bool {
 	set, err := fields.Parse(e.Set)
-	return err == nil && !set.WithPrefix(fieldNamed("metadata")).WithPrefix(fieldNamed("annotations")).Empty()
+	metadata, annotations := fieldpath.FieldNameElement("metadata"), fieldpath.FieldNameElement("annotations")
+	return err == nil && !set.WithPrefix(metadata).WithPrefix(annotations).Empty()
 }
-
-func fieldNamed(name string) fieldpath.PathElement { return fieldpath.PathElement{FieldName: &name} }
 
 // NeverApplied reports whether an object of another client was imported and never applied.
 func (m Memory) NeverApplied(key string) bool {
@@ -163,12 +164,9 @@ func (m Memory) Drifted(key string) bool { return m[key].Sent != nil }
 // the name.
 func (m Memory) Contains(identity Identity) bool {
 	id, ofCluster := "/"+identity.ID().ValueString(), "//"+identity.Name.ValueString()
-	for key := range m {
-		if strings.HasSuffix(key, id) || strings.HasSuffix(key, ofCluster) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Keys(m)), func(key string) bool {
+		return strings.HasSuffix(key, id) || strings.HasSuffix(key, ofCluster)
+	})
 }
 
 // lastApplied returns what was last applied of one object. ok is false if there is none.

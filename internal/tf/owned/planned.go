@@ -28,7 +28,7 @@ func PlanCreate(data *tf.ProviderData, creation *Creation, replacement bool) dia
 // [run.Planned.Destroy], without a replacement. It returns an error if the provider is configured for another cluster.
 func PlanInState(
 	ctx context.Context, data *tf.ProviderData, private PrivateReader, resourceType string, id types.String,
-	record func(run.Planned) run.PlanConflict,
+	record func(*run.Planned) run.PlanConflict,
 ) diag.Diagnostics {
 	if !data.Configured() || id.ValueString() == "" {
 		return nil

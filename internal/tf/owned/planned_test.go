@@ -23,11 +23,11 @@ func (p planner) create(of string, replacement, adopt bool) diag.Diagnostics {
 }
 
 func (p planner) keep(of string) diag.Diagnostics {
-	return PlanInState(p.t.Context(), p.data, private{}, of, types.StringValue("ml/x"), run.Planned.Keep)
+	return PlanInState(p.t.Context(), p.data, private{}, of, types.StringValue("ml/x"), (*run.Planned).Keep)
 }
 
 func (p planner) destroy(of string) diag.Diagnostics {
-	return PlanInState(p.t.Context(), p.data, private{}, of, types.StringValue("ml/x"), run.Planned.Destroy)
+	return PlanInState(p.t.Context(), p.data, private{}, of, types.StringValue("ml/x"), (*run.Planned).Destroy)
 }
 
 func TestTwoResourcesOfOneRunCannotHaveTheSameObject(t *testing.T) {
@@ -115,8 +115,8 @@ func TestNothingIsRecordedWithoutAClusterOrAnID(t *testing.T) {
 			unconfigured.destroy("kt_compute"),
 			PlanObjects(unconfigured.data, &Creation{ID: "ml/x"}, slices.Values([]string{mapKey})),
 			PlanCreate(configured, &Creation{Type: "kt_compute"}, false),
-			PlanInState(t.Context(), configured, private{}, "kt_compute", types.StringUnknown(), run.Planned.Keep),
-			PlanInState(t.Context(), configured, private{}, "kt_compute", types.StringNull(), run.Planned.Destroy),
+			PlanInState(t.Context(), configured, private{}, "kt_compute", types.StringUnknown(), (*run.Planned).Keep),
+			PlanInState(t.Context(), configured, private{}, "kt_compute", types.StringNull(), (*run.Planned).Destroy),
 			PlanObjects(configured, &Creation{Type: "kt_a"}, slices.Values([]string{mapKey})),
 			PlanObjects(configured, &Creation{Type: "kt_b"}, slices.Values([]string{mapKey})))
 		if len(diags) > 0 {
@@ -130,7 +130,7 @@ func TestResourceOfAnotherClusterIsNotRecorded(t *testing.T) {
 	data := newRun(t).data()
 	elsewhere := private{clusterKey: []byte(`{"uid":"other"}`)}
 	for range 2 {
-		diags := PlanInState(t.Context(), data, elsewhere, "kt_compute", types.StringValue("ml/x"), run.Planned.Keep)
+		diags := PlanInState(t.Context(), data, elsewhere, "kt_compute", types.StringValue("ml/x"), (*run.Planned).Keep)
 		if len(diags) != 1 || diags[0].Summary() != "The provider is configured for another cluster" {
 			t.Errorf("%v", diags)
 		}

@@ -165,14 +165,14 @@ func TestObjectIsPlannedByOneResourceOnly(t *testing.T) {
 
 func TestConflictingPlansAreReported(t *testing.T) {
 	t.Parallel()
-	create := func(p Planned) PlanConflict { return p.Create(false, false) }
-	adopt := func(p Planned) PlanConflict { return p.Create(false, true) }
-	replace := func(p Planned) PlanConflict { return p.Create(true, false) }
-	keep := Planned.Keep
-	destroy := Planned.Destroy
-	execute := func(p Planned) PlanConflict { defer p.Executed(); return p.Create(true, false) }
+	create := func(p *Planned) PlanConflict { return p.Create(false, false) }
+	adopt := func(p *Planned) PlanConflict { return p.Create(false, true) }
+	replace := func(p *Planned) PlanConflict { return p.Create(true, false) }
+	keep := (*Planned).Keep
+	destroy := (*Planned).Destroy
+	execute := func(p *Planned) PlanConflict { defer p.Executed(); return p.Create(true, false) }
 	for name, c := range map[string]struct {
-		first, second func(Planned) PlanConflict
+		first, second func(*Planned) PlanConflict
 		want          PlanConflict
 	}{
 		"two creations":                             {create, create, CreatedTwice},

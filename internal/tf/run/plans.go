@@ -24,18 +24,7 @@ func (r *Run) PlansObject(key string) bool {
 // Terraform plans each resource once per run, and a replacement twice: first
 // the existing resource, then its creation.
 type Planned struct {
-	run      *Run
-	resource string
-}
-
-// Planned returns the plans for a resource such as kt_volume ml/datasets.
-func (r *Run) Planned(resource string) Planned {
-	return Planned{run: r, resource: resource}
-}
-
-type plannedResource struct {
-	sync.Mutex
-
+	mu                        sync.Mutex
 	created, stays, destroyed bool
 	executed                  bool // its creation has completed: the run is an apply
 	mayDestroy                bool // the run may destroy a resource of the same name
@@ -59,65 +48,65 @@ const (
 	KeptAndDestroyed
 )
 
-func (p Planned) lock() (resource *plannedResource, unlock func()) {
-	found, _ := p.run.resources.LoadOrStore(p.resource, &plannedResource{})
-	resource, _ = found.(*plannedResource)
-	resource.Lock()
-	return resource, resource.Unlock
+// Planned returns the plans for a resource such as kt_volume ml/datasets.
+func (r *Run) Planned(resource string) *Planned {
+	found, _ := r.resources.LoadOrStore(resource, &Planned{})
+	planned, _ := found.(*Planned)
+	return planned
 }
 
 // Create records that the resource is created, optionally as a replacement at
 // the same address. If mayDestroy is set, the run may destroy another resource
 // of the same name.
-func (p Planned) Create(replacement, mayDestroy bool) PlanConflict {
-	resource, unlock := p.lock()
-	defer unlock()
+func (p *Planned) Create(replacement, mayDestroy bool) PlanConflict {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	switch {
-	case resource.created:
+	case p.created:
 		return CreatedTwice
-	case resource.stays && !replacement:
+	case p.stays && !replacement:
 		return CreatedAndKept
-	case resource.destroyed && !mayDestroy:
+	case p.destroyed && !mayDestroy:
 		return CreatedAndDestroyed
 	}
-	resource.created, resource.mayDestroy = true, mayDestroy
+	p.created, p.mayDestroy = true, mayDestroy
 	return NoConflict
 }
 
 // Keep records that the resource is in state and is not destroyed, unless it is
 // replaced.
-func (p Planned) Keep() PlanConflict {
-	resource, unlock := p.lock()
-	defer unlock()
+func (p *Planned) Keep() PlanConflict {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	switch {
-	case resource.created:
+	case p.created:
 		return CreatedAndKept
-	case resource.stays:
+	case p.stays:
 		return KeptTwice
-	case resource.destroyed:
+	case p.destroyed:
 		return KeptAndDestroyed
 	}
-	resource.stays = true
+	p.stays = true
 	return NoConflict
 }
 
 // Executed records that the creation has completed. A resource destroyed
 // afterwards is the replaced one, with create_before_destroy.
-func (p Planned) Executed() {
-	resource, unlock := p.lock()
-	defer unlock()
-	resource.executed = true
+func (p *Planned) Executed() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.executed = true
 }
 
 // Destroy records that the resource is destroyed.
-func (p Planned) Destroy() PlanConflict {
-	resource, unlock := p.lock()
-	defer unlock()
-	resource.destroyed = true
+func (p *Planned) Destroy() PlanConflict {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.destroyed = true
 	switch {
-	case resource.created && !resource.mayDestroy && !resource.executed:
+	case p.created && !p.mayDestroy && !p.executed:
 		return CreatedAndDestroyed
-	case resource.stays && !resource.created:
+	case p.stays && !p.created:
 		return KeptAndDestroyed
 	}
 	return NoConflict

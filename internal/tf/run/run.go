@@ -22,7 +22,7 @@ type Run struct {
 	applies     atomic.Bool     // see Preview
 
 	objects   sync.Map // *claim by kube.Ref.Key
-	resources sync.Map // *plannedResource by type and ID
+	resources sync.Map // *Planned by type and ID
 	held      sync.Map // type and ID of a resource in state, by the UID of its object
 	planned   sync.Map // type and ID of the planned resource of an object, by Kind/namespace/name
 	values    sync.Map // see Once
