@@ -2,7 +2,6 @@ package kube
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -282,13 +281,13 @@ func (c *collection) Delete(obj any) error {
 // that is older than another adds nothing, because the newer one has no trace
 // of deletions between them.
 func (c *collection) Replace(list []any, version string) error {
-	entries := make(map[string]any, len(list))
+	received := make([]*Entry, 0, len(list))
 	for _, obj := range list {
 		e, err := asEntry(obj)
 		if err != nil {
 			return err
 		}
-		entries[e.key().String()] = e
+		received = append(received, e)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -297,7 +296,12 @@ func (c *collection) Replace(list []any, version string) error {
 	}
 	c.listedAt = c.clock.Now()
 	if !older(version, c.listed) {
-		maps.DeleteFunc(entries, func(_ string, e any) bool { return older(version, c.deleted[e.(*Entry).UID]) })
+		entries := make(map[string]any, len(received))
+		for _, e := range received {
+			if !older(version, c.deleted[e.UID]) {
+				entries[e.key().String()] = e
+			}
+		}
 		for _, old := range belonging(c.entries, nil) {
 			if newer(old, version) {
 				entries[old.key().String()] = old

@@ -33,8 +33,11 @@ import (
 //     defaulted for a rolling update if the strategy becomes Recreate, and the
 //     exec of a probe that replaced the applied httpGet. The repair replaces the
 //     struct that contains both by the applied struct.
+//   - It makes null of a map whose last field it removes, also if the applied map
+//     is empty, and the schema of a custom resource rejects null. An example is
+//     the rayStartParams of a RayCluster. The repair empties the map.
 //
-// Both cases are detected by the types and fields of the causes in the
+// All cases are detected by the types and fields of the causes in the
 // rejection. Indexes in a cause refer to the merged object, which the server does
 // not return. Items are therefore identified by name.
 
@@ -156,6 +159,8 @@ func repairs(wanted, live *unstructured.Unstructured, causes []FieldCause) []pat
 			patch = append(patch, duplicateKeys(wanted, live, cause.Field)...)
 		case metav1.CauseTypeForbidden, metav1.CauseTypeFieldValueInvalid:
 			patch = append(patch, replaceStruct(wanted, live, cause.Field)...)
+		case metav1.CauseTypeTypeInvalid:
+			patch = append(patch, emptyMap(wanted, live, cause.Field)...)
 		}
 	}
 	return guarded(live, withoutRepeats(patch))
@@ -225,6 +230,17 @@ func replaceStruct(wanted, live *unstructured.Unstructured, named string) []patc
 		}
 	}
 	return patch // nil: only applied fields can be the cause
+}
+
+// emptyMap empties a map that is empty in the applied object.
+func emptyMap(wanted, live *unstructured.Unstructured, field string) []patchOp {
+	var patch []patchOp
+	for _, m := range matches(wanted.Object, live.Object, steps(field)) {
+		if own, isMap := m.ours.(map[string]any); isMap && len(own) == 0 {
+			patch = append(patch, patchOp{Op: "replace", Path: kind.Pointer(m.path), Value: own})
+		}
+	}
+	return patch
 }
 
 // isShared reports whether path is a struct with fields of other clients, such

@@ -137,6 +137,29 @@ func TestRepairsRestoreFieldsThatAnApplyCannot(t *testing.T) {
 	}
 }
 
+func TestRepairsEmptyMapsThatAnApplyWouldMakeNull(t *testing.T) {
+	t.Parallel()
+	cluster := func(head, worker string) *unstructured.Unstructured {
+		return parse(t, "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {resourceVersion: '7'}\nspec:\n"+
+			"  headGroupSpec: {rayStartParams: "+head+"}\n"+
+			"  workerGroupSpecs: [{groupName: w, rayStartParams: "+worker+"}]")
+	}
+	const head, guard = "spec.headGroupSpec.rayStartParams",
+		`[{"op":"replace","path":"/metadata/resourceVersion","value":"7"},{"op":"replace","path":`
+	for name, c := range map[string]struct{ wanted, field, want string }{
+		"the last field":           {"{}", head, guard + `"/spec/headGroupSpec/rayStartParams","value":{}}]`},
+		"not of a map with fields": {"{a: b}", head, "null"},
+		"not of another map":       {"{}", "spec.other", "null"},
+		"not of a field":           {"{}", head + ".a", "null"},
+	} {
+		cause := FieldCause{Type: metav1.CauseTypeTypeInvalid, Field: c.field}
+		got, err := json.Marshal(repairs(cluster(c.wanted, "{}"), cluster("{a: b}", "{}"), []FieldCause{cause}))
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s: %s, %v, want %s", name, got, err, c.want)
+		}
+	}
+}
+
 // In a custom resource, a field such as name may have any type.
 func TestRepairsCompareItemsWithAnyFieldTypes(t *testing.T) {
 	t.Parallel()

@@ -105,8 +105,8 @@ func mainContainers(workload *unstructured.Unstructured, podTemplate []string) [
 	return all
 }
 
-// AddedBeside returns the name of the main container and those of the containers of manifest, if rendering adds the main
-// one to them.
+// AddedBeside returns the name of the main container and those of the containers of manifest, if rendering adds the
+// main one to them.
 func AddedBeside(manifest, rendered *unstructured.Unstructured, podTemplate ...string) (main string, others []string) {
 	k, _ := kindOfObject(manifest.GroupVersionKind(), podTemplate)
 	if len(mainContainers(manifest, podTemplate)) >= len(mainContainers(rendered, podTemplate)) {

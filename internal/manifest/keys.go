@@ -61,7 +61,8 @@ func envOfKeys(
 	return all
 }
 
-// variableReference matches what Kubernetes expands in the value of a variable, if the variable that it names is defined before.
+// variableReference matches what Kubernetes expands in the value of a variable, if the variable that it names is
+// defined before.
 var variableReference = regexp.MustCompile(`\$\(([^()]+)\)`)
 
 // SortedEnv returns the names of variables in alphabetical order, but each after those that its value refers to.
@@ -88,13 +89,9 @@ func SortedEnv(variables map[string]string) []string {
 
 // refersToKey reports whether the value of a variable refers to one of keys.
 func refersToKey(variables map[string]string, keys []*corev1ac.EnvVarApplyConfiguration) bool {
+	values := strings.Join(slices.Collect(maps.Values(variables)), "\n")
 	return slices.ContainsFunc(keys, func(key *corev1ac.EnvVarApplyConfiguration) bool {
-		for _, value := range variables {
-			if strings.Contains(value, "$("+*key.Name+")") {
-				return true
-			}
-		}
-		return false
+		return strings.Contains(values, "$("+*key.Name+")")
 	})
 }
 

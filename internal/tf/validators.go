@@ -30,7 +30,8 @@ func ServiceName() validator.String {
 
 // ComputeName requires the name of a compute. Only with manifest_only, it may be that of any object.
 func ComputeName() validator.String {
-	return name(manifest.ServiceNameRule+", or the name of any object with manifest_only", validation.IsDNS1123Subdomain)
+	return name(manifest.ServiceNameRule+", or the name of any object with manifest_only",
+		validation.IsDNS1123Subdomain)
 }
 
 // NamespaceName requires the name of a namespace, an RFC 1123 label.

@@ -82,7 +82,7 @@ func (d podDiagnosis) schedulingCause() *Cause {
 	if event := d.events.latestWhere(ofAutoscaler); s.Autoscaler || event != nil {
 		return d.autoscaled(short, event)
 	}
-	if len(s.Nodes) == 0 || !defaultScheduler(p) {
+	if len(s.Nodes) == 0 || cmp.Or(p.Spec.SchedulerName, corev1.DefaultSchedulerName) != corev1.DefaultSchedulerName {
 		why, hint := messageHint(message)
 		summary := andThen("No node can run the pod: "+clip(short), why)
 		if s.Nodes == nil {
@@ -114,11 +114,6 @@ func (d podDiagnosis) schedulingCause() *Cause {
 // OrNodesOnDemand completes a next step if it is unknown whether nodes are added on demand.
 func OrNodesOnDemand(hint advice.Text) advice.Text {
 	return advice.Of("%s If nodes are added on demand, %s.", hint, advice.DeclareNodes)
-}
-
-// defaultScheduler reports whether the rules of the default scheduler apply.
-func defaultScheduler(p *corev1.Pod) bool {
-	return p.Spec.SchedulerName == "" || p.Spec.SchedulerName == corev1.DefaultSchedulerName
 }
 
 // autoscaled explains a pod if nodes may still be added. event is the last event

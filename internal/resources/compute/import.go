@@ -112,8 +112,8 @@ func (r *reader) findWorkload(ctx context.Context) (*unstructured.Unstructured, 
 	}
 	if another != nil {
 		r.Diags.AddError("Two workloads have the name "+r.State.ID.ValueString(),
-			fmt.Sprintf("A %s and a %s exist, and the ID of an import does not contain the kind.\n\nNext step: Declare "+
-				"the one to manage, with `adopt_existing = true` and without an import block.",
+			fmt.Sprintf("A %s and a %s exist, and the ID of an import does not contain the kind.\n\nNext step: "+
+				"Declare the one to manage, with `adopt_existing = true` and without an import block.",
 				unmanaged.GetKind(), another.GetKind()))
 		return nil, owned.ErrGone
 	}

@@ -117,9 +117,10 @@ func podAttributes() map[string]schema.Attribute {
 		},
 		"env_vars": tf.OptionalTextMap("Environment variables of the container. `$NAME` in a value is expanded by "+
 			"the shell, as in `$PATH:/custom/bin`. With `command` or `args` and for tensor servers, Kubernetes "+
-			"expands only `$(NAME)`, also for keys of `secrets` and `config_maps`. The values are in state. A plan hides those of sensitive variables, and "+
-			"`manifests` contains references to all, such as `(env_vars.MODE)`. Other clients can read them in the "+
-			"workload, so use `secrets` for secret values.", tf.NoNulls(), mapvalidator.KeysAre(tf.EnvVarName())),
+			"expands only `$(NAME)`, also for keys of `secrets` and `config_maps`. The values are in state. A plan "+
+			"hides those of sensitive variables, and `manifests` contains references to all, such as "+
+			"`(env_vars.MODE)`. Other clients can read them in the workload, so use `secrets` for secret values.",
+			tf.NoNulls(), mapvalidator.KeysAre(tf.EnvVarName())),
 	}
 }
 

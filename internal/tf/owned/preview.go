@@ -38,9 +38,9 @@ func PreviewOwner(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, crea
 }
 
 // Preview checks whether creation admits an existing object, and dry-runs the apply. creation is nil if the object
-// is in state. replacedUID is the UID of an object that is deleted before; see replacementError. As an apply does, it sends
-// the annotation of the creation: without its only annotation of this manager, server-side apply also removes those
-// that admission has added, which a webhook may reject.
+// is in state. replacedUID is the UID of an object that is deleted before; see replacementError. As an apply does, it
+// sends the annotation of the creation: without its only annotation of this manager, server-side apply also removes
+// those that admission has added, which a webhook may reject.
 func (m Memory) Preview(
 	ctx context.Context, cluster *kube.Cluster, obj *unstructured.Unstructured, creation *Creation,
 	replacedUID types.UID,

@@ -150,7 +150,8 @@ func TestPlansWithUnknownValuesAreJudged(t *testing.T) {
 			if action == "" {
 				return map[string]*core.Plan{}
 			}
-			before := cty.ObjectVal(map[string]cty.Value{"mode": cty.StringVal(c.mode), "phase": cty.StringVal(c.phase)})
+			before := cty.ObjectVal(map[string]cty.Value{"mode": cty.StringVal(c.mode),
+				"phase": cty.StringVal(c.phase)})
 			return map[string]*core.Plan{"a": {Action: action, Before: before, After: before}}
 		}
 		planned, known, failed := plan(c.planned), plan(c.known), map[string]error{}

@@ -25,9 +25,9 @@ func TestAccPlanWarnsIfNoNodeHasTheGPUs(t *testing.T) {
 				"kubetorch, resources: {limits: {nvidia.com/gpu: 9}}}]}}}"), "requests 9 nvidia.com/gpu"},
 		"GPUs of the workers in a manifest": {"",
 			acctest.Manifest("apiVersion: ray.io/v1\nkind: RayCluster\nspec:\n  headGroupSpec: {rayStartParams: {}, " +
-				"template: {spec: {containers: [{name: kubetorch}]}}}\n  workerGroupSpecs: [{groupName: w, replicas: 1, " +
-				"rayStartParams: {}, template: {spec: {containers: [{name: kubetorch, resources: {limits: " +
-				"{nvidia.com/gpu: 9}}}]}}}]"), "requests 9 nvidia.com/gpu"},
+				"template: {spec: {containers: [{name: kubetorch}]}}}\n" +
+				"  workerGroupSpecs: [{groupName: w, replicas: 1, rayStartParams: {}, template: {spec: {containers: " +
+				"[{name: kubetorch, resources: {limits: {nvidia.com/gpu: 9}}}]}}}]"), "requests 9 nvidia.com/gpu"},
 		"more pods than the nodes can run": {"", "gpus = 8\n replicas = 5000",
 			"5000 pods cannot run at the same time: each requests 8 nvidia.com/gpu"},
 	} {

@@ -104,8 +104,9 @@ spec: {policyName: `+ns+`, validationActions: [Deny]}
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		Steps: []resource.TestStep{
 			{Config: config("job = {}"), Check: func(*terraform.State) error { created = uid(); return nil }},
-			rejected(config("job = { pod_failure_policy = [{ action = \"FailJob\", on_exit_codes = { operator = \"In\", "+
-				"values = [0] } }] }"), `(?s)Job `+ns+`/trainer is not valid.*must\s+not be 0`),
+			rejected(config("job = { pod_failure_policy = [{ action = \"FailJob\", "+
+				"on_exit_codes = { operator = \"In\", values = [0] } }] }"),
+				`(?s)Job `+ns+`/trainer is not valid.*must\s+not be 0`),
 			rejected(strings.Replace(config("job = {}"), "trainer:1", "trainer:latest", 1),
 				`(?s)rejected\s+Job `+ns+`/trainer.*"trainer" is.forbidden.*needs\s+a fixed tag`),
 			{Config: config("job = {}\nenv_vars = { A = \"1\" }"), PlanOnly: true, ExpectNonEmptyPlan: true},

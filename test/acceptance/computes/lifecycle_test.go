@@ -235,7 +235,8 @@ func TestAccImportOfOneOfTwoWorkloadsWithItsNameIsRejected(t *testing.T) {
 	cluster.Apply(t, stateful, "-n", ns)
 	cluster.Apply(t, fmt.Sprintf(foreignDeployment, "app"), "-n", ns)
 	uids := func() string {
-		return cluster.Kubectl(t, "get", "deployments,statefulsets", "-n", ns, "-o", "jsonpath={.items[*].metadata.uid}")
+		return cluster.Kubectl(t, "get", "deployments,statefulsets", "-n", ns,
+			"-o", "jsonpath={.items[*].metadata.uid}")
 	}
 	before := uids()
 	config := cluster.Config(ns, "resource \"kt_compute\" \"trainer\" {\nname = \"trainer\"\nadopt_existing = true\n"+

@@ -289,3 +289,27 @@ func TestAccKindWithoutAReadyConditionIsReadyIfItsPodsAre(t *testing.T) {
 		},
 	})
 }
+
+// Server-side apply makes null of a map whose last entry it removes, which the schema of KubeRay rejects.
+func TestAccLastEntryOfAMapOfACustomResourceIsRemoved(t *testing.T) {
+	t.Parallel()
+	ns := withCRDs.Namespace(t)
+	computes := withCRDs.Resources(t, "kt_compute", ns, "")
+	body := func(params string) map[string]string {
+		return map[string]string{"ray": "name = \"ray\"\non_not_ready = \"ignore\"\n" + acctest.Manifest(
+			"apiVersion: ray.io/v1\nkind: RayCluster\nspec: {headGroupSpec: {rayStartParams: "+params+
+				", template: {spec: {containers: [{name: kubetorch, image: 'ray:1'}]}}}}")}
+	}
+	read := func(field string) string {
+		return withCRDs.Kubectl(t, "get", "raycluster/ray", "-n", ns, "-o", "jsonpath={"+field+"}")
+	}
+	computes.Change(t, body("{num-cpus: '1', port: '6380'}"))
+	uid := read(".metadata.uid")
+	for _, params := range []string{"{}", "{num-cpus: '2'}", "{}"} {
+		computes.Change(t, body(params))
+		computes.ExpectNoChange(t, body(params))
+	}
+	if got, now := read(".spec.headGroupSpec.rayStartParams"), read(".metadata.uid"); got != "{}" || now != uid {
+		t.Errorf("rayStartParams is %s, and the UID %s, before %s", got, now, uid)
+	}
+}
