@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -208,9 +207,12 @@ func (f *follower) read(ctx context.Context, pod *corev1.Pod, one run, mask Mask
 func (f *follower) seenBefore(one run) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.ContainsFunc(slices.Collect(maps.Keys(f.runs)), func(other run) bool {
-		return other.pod == one.pod && other.container == one.container && other.restarts < one.restarts
-	})
+	for other := range f.runs {
+		if other.pod == one.pod && other.container == one.container && other.restarts < one.restarts {
+			return true
+		}
+	}
+	return false
 }
 
 // reportEnd passes on how a container ended.

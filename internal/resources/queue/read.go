@@ -220,7 +220,10 @@ func (s spec) required() spec {
 
 // limitsCohort reports whether a flavor has a quota with a limit for the cohort.
 func limitsCohort(flavor kueue.Flavor) bool {
-	return slices.ContainsFunc(slices.Collect(maps.Values(flavor.Quotas)), func(quota kueue.Quota) bool {
-		return quota.BorrowingLimit != nil || quota.LendingLimit != nil
-	})
+	for _, quota := range flavor.Quotas {
+		if quota.BorrowingLimit != nil || quota.LendingLimit != nil {
+			return true
+		}
+	}
+	return false
 }

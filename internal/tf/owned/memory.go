@@ -6,8 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -164,9 +162,12 @@ func (m Memory) Drifted(key string) bool { return m[key].Sent != nil }
 // the name.
 func (m Memory) Contains(identity Identity) bool {
 	id, ofCluster := "/"+identity.ID().ValueString(), "//"+identity.Name.ValueString()
-	return slices.ContainsFunc(slices.Collect(maps.Keys(m)), func(key string) bool {
-		return strings.HasSuffix(key, id) || strings.HasSuffix(key, ofCluster)
-	})
+	for key := range m {
+		if strings.HasSuffix(key, id) || strings.HasSuffix(key, ofCluster) {
+			return true
+		}
+	}
+	return false
 }
 
 // lastApplied returns what was last applied of one object. ok is false if there is none.
