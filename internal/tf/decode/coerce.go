@@ -36,8 +36,10 @@ func coerce(at *tftypes.AttributePath, value tftypes.Value, to tftypes.Type) (tf
 		return tftypes.NewValue(to, nil), nil
 	}
 	switch to := to.(type) {
-	case tftypes.Object, tftypes.Map:
-		return coerceEntries(at, value, to)
+	case tftypes.Object:
+		return coerceObject(at, value, to)
+	case tftypes.Map:
+		return coerceMap(at, value, to)
 	case tftypes.List:
 		return coerceItems(at, value, to, to.ElementType)
 	case tftypes.Set:
@@ -46,27 +48,37 @@ func coerce(at *tftypes.AttributePath, value tftypes.Value, to tftypes.Type) (tf
 	return coercePrimitive(at, value, to)
 }
 
-// coerceEntries converts to an object or a map.
-func coerceEntries(at *tftypes.AttributePath, value tftypes.Value, to tftypes.Type) (tftypes.Value, error) {
+func coerceObject(at *tftypes.AttributePath, value tftypes.Value, to tftypes.Object) (tftypes.Value, error) {
 	given, ok := Entries(value)
 	if !ok {
-		return tftypes.Value{}, mismatch(at, noun(to), value)
+		return tftypes.Value{}, mismatch(at, "an object", value)
 	}
-	object, isObject := to.(tftypes.Object)
-	entries, _ := to.(tftypes.Map)
-	out := make(map[string]tftypes.Value, len(given))
-	for name, typ := range object.AttributeTypes {
+	out := make(map[string]tftypes.Value, len(to.AttributeTypes))
+	for name, typ := range to.AttributeTypes {
 		out[name] = tftypes.NewValue(typ, nil)
 	}
-	for _, key := range slices.Sorted(maps.Keys(given)) {
-		typ, below := entries.ElementType, at.WithElementKeyString(key)
-		if isObject {
-			if typ, ok = object.AttributeTypes[key]; !ok {
-				return tftypes.Value{}, unknownAttribute(at, key, object)
-			}
-			below = at.WithAttributeName(key)
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		typ, ok := to.AttributeTypes[name]
+		if !ok {
+			return tftypes.Value{}, unknownAttribute(at, name, to)
 		}
-		converted, err := coerce(below, given[key], typ)
+		converted, err := coerce(at.WithAttributeName(name), given[name], typ)
+		if err != nil {
+			return tftypes.Value{}, err
+		}
+		out[name] = converted
+	}
+	return tftypes.NewValue(to, out), nil
+}
+
+func coerceMap(at *tftypes.AttributePath, value tftypes.Value, to tftypes.Map) (tftypes.Value, error) {
+	given, ok := Entries(value)
+	if !ok {
+		return tftypes.Value{}, mismatch(at, "a map", value)
+	}
+	out := make(map[string]tftypes.Value, len(given))
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		converted, err := coerce(at.WithElementKeyString(key), given[key], to.ElementType)
 		if err != nil {
 			return tftypes.Value{}, err
 		}

@@ -2,7 +2,6 @@ package decode
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -112,7 +111,11 @@ func isEmptyOrHasNull(value attr.Value) bool {
 	case basetypes.ListValue:
 		return slices.ContainsFunc(value.Elements(), attr.Value.IsNull)
 	case basetypes.MapValue:
-		return slices.ContainsFunc(slices.Collect(maps.Values(value.Elements())), attr.Value.IsNull)
+		for _, element := range value.Elements() {
+			if element.IsNull() {
+				return true
+			}
+		}
 	case interface {
 		attr.Value
 		ValueString() string

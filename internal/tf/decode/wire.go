@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -96,9 +95,6 @@ func Conforms(object map[string]json.RawMessage, typ tftypes.Object) bool {
 }
 
 func conforms(value json.RawMessage, typ tftypes.Type) bool {
-	nonconforming := func(element tftypes.Type) func(json.RawMessage) bool {
-		return func(value json.RawMessage) bool { return !conforms(value, element) }
-	}
 	value = bytes.TrimSpace(value)
 	if len(value) == 0 || bytes.Equal(value, []byte("null")) {
 		return len(value) > 0
@@ -109,11 +105,19 @@ func conforms(value json.RawMessage, typ tftypes.Type) bool {
 		return json.Unmarshal(value, &object) == nil && Conforms(object, typ)
 	case tftypes.Map:
 		var entries map[string]json.RawMessage
-		return json.Unmarshal(value, &entries) == nil &&
-			!slices.ContainsFunc(slices.Collect(maps.Values(entries)), nonconforming(typ.ElementType))
+		if json.Unmarshal(value, &entries) != nil {
+			return false
+		}
+		for _, entry := range entries {
+			if !conforms(entry, typ.ElementType) {
+				return false
+			}
+		}
+		return true
 	case tftypes.List:
 		var items []json.RawMessage
-		return json.Unmarshal(value, &items) == nil && !slices.ContainsFunc(items, nonconforming(typ.ElementType))
+		return json.Unmarshal(value, &items) == nil &&
+			!slices.ContainsFunc(items, func(item json.RawMessage) bool { return !conforms(item, typ.ElementType) })
 	}
 	switch {
 	case typ.Is(tftypes.String):
