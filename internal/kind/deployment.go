@@ -6,9 +6,7 @@ import (
 )
 
 // Deployment is apps/v1 Deployment, the default kind of a compute.
-func Deployment() Kind { return must("apps", "Deployment") }
-
-func deployment() Kind {
+func Deployment() Kind {
 	return workload(appsv1.SchemeGroupVersion, "Deployment", &Workload{
 		Picks:       func(Compute) bool { return true },
 		Spec:        func(c Compute) map[string]any { return map[string]any{"replicas": c.Replicas} },

@@ -21,7 +21,7 @@ var table = []Kind{
 	rayCluster(),
 	rayJob(),
 	job(),
-	deployment(),
+	Deployment(),
 	statefulSet(),
 	daemonSet(),
 	replicaSet(),

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -68,10 +67,6 @@ func (r Ref) namespace() string {
 }
 
 func (r Ref) isSecret() bool { return r.Kind.GroupKind() == kind.Secret().GroupKind() }
-
-func (r Ref) gvr() schema.GroupVersionResource {
-	return r.Kind.GroupVersion().WithResource(r.Kind.Resource)
-}
 
 // of sets the path of a request to that of the objects of the kind in the
 // namespace, or of all namespaces without one.

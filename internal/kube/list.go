@@ -118,7 +118,8 @@ func (l *Listing) Get(ctx context.Context, ref Ref) (*unstructured.Unstructured,
 	if obj, ok := objects[ref.Namespace+"/"+ref.Name]; ok {
 		return obj, nil
 	}
-	return nil, Wrap("read", ref, apierrors.NewNotFound(ref.gvr().GroupResource(), ref.Name))
+	resource := schema.GroupResource{Group: ref.Kind.Group, Resource: ref.Kind.Resource}
+	return nil, Wrap("read", ref, apierrors.NewNotFound(resource, ref.Name))
 }
 
 // All returns the objects of a kind by namespace/name, which must not be modified.

@@ -136,19 +136,14 @@ func (c *Client) Health(ctx context.Context, service string) (healthpb.HealthChe
 	return resp.GetStatus(), c.failed(ctx, "health check of "+service, "", err) // UNKNOWN without a response
 }
 
-// metricsServices returns the full names of the metrics services: the one of SkyTorch, and the one of KPU, its earlier
-// name, which has the same messages.
-func metricsServices() []string {
-	return []string{skymetrics.Metrics_ServiceDesc.ServiceName, "kpu.metrics.v1.Metrics"}
-}
-
 // Metrics returns one snapshot for each source of the server. An empty field of the request selects all metrics. If the
 // server has no metrics service, the class of the error is [Unsupported].
 func (c *Client) Metrics(
 	ctx context.Context, req *skymetrics.GetMetricsRequest,
 ) ([]*skymetrics.MetricsSnapshot, error) {
 	var err error
-	for _, service := range metricsServices() {
+	// KPU is the earlier name of SkyTorch. Its service has the same messages.
+	for _, service := range []string{skymetrics.Metrics_ServiceDesc.ServiceName, "kpu.metrics.v1.Metrics"} {
 		resp := &skymetrics.GetMetricsResponse{}
 		if err = c.conn.Invoke(c.outgoing(ctx), "/"+service+"/GetMetrics", req, resp); err == nil {
 			return resp.GetSnapshots(), nil

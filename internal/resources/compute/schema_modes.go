@@ -51,16 +51,12 @@ func imageSetupAttributes() map[string]schema.Attribute {
 	}
 }
 
-// distributeTypes returns the values of distribute.type.
-func distributeTypes() []string {
-	return []string{manifest.DefaultDistribution, "pytorch", "jax", "tensorflow", "monarch", kind.DistributionRay}
-}
-
 func distributeAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"type": tf.TextWithDefault(manifest.DefaultDistribution, "Type of the distribution: `spmd`, `pytorch`, "+
 			"`jax`, `tensorflow`, `monarch` or `ray`. Defaults to `spmd`.",
-			stringvalidator.OneOf(distributeTypes()...)),
+			stringvalidator.OneOf(manifest.DefaultDistribution, "pytorch", "jax", "tensorflow", "monarch",
+				kind.DistributionRay)),
 		"workers": atLeast(1, "Number of pods, including the first one (the head of Ray). Defaults to `1`."),
 		"quorum_workers": atLeast(1, "Number of workers that must be available before a call starts. Defaults to all "+
 			"workers."),
