@@ -33,12 +33,6 @@ type API struct {
 	memo    sync.Map // see Recall
 }
 
-func newAPI(settings config.Config) *API {
-	a := &API{config: settings, clock: clock.RealClock{}, limits: transport.DefaultLimits()}
-	a.connect = sync.OnceValues(func() (*connection, error) { return dial(settings, a.clock, a.limits) })
-	return a
-}
-
 type connection struct {
 	rest      rest.Interface
 	entries   rest.Interface // for watches

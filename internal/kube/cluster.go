@@ -38,7 +38,8 @@ type Cluster struct {
 // NewCluster returns a Cluster. It does not read files or send requests.
 // Watches end with ctx.
 func NewCluster(ctx context.Context, settings config.Config) *Cluster {
-	api := newAPI(settings)
+	api := &API{config: settings, clock: clock.RealClock{}, limits: transport.DefaultLimits()}
+	api.connect = sync.OnceValues(func() (*connection, error) { return dial(settings, api.clock, api.limits) })
 	discovery := &Discovery{api: api}
 	return &Cluster{API: api, Store: newStore(ctx, api, discovery), Discovery: discovery}
 }

@@ -61,8 +61,7 @@ func validate(c Compute) Errors {
 	}
 	validateResources(c, &errs)
 	validateGPUs(c, &errs)
-	validateLabels(c, &errs)
-	validateAnnotations(c, &errs)
+	validateMetadata(c, &errs)
 	validateKeys(c, &errs)
 	validateMounts(c, &errs)
 	validateVolumes(c, &errs)
@@ -181,16 +180,12 @@ func (e *Errors) Tolerations(list Path, tolerations []corev1.Toleration) {
 	}
 }
 
-// validateLabels rejects labels with other values than those that the provider
-// sets.
-func validateLabels(c Compute, errs *Errors) {
+// validateMetadata rejects labels and annotations with other values than those that the provider sets.
+func validateMetadata(c Compute, errs *Errors) {
 	ours := union(identityLabels(c), operatorLabels(c), providerLabels(kindOf(c)), queueLabels(c))
 	rejectOthers(c, "labels", c.DefaultLabels, c.Labels, ours, errs)
 	rejectOthers(c, "pod_labels", nil, c.PodLabels, ours, errs)
-}
-
-func validateAnnotations(c Compute, errs *Errors) {
-	ours := union(autoscaleAnnotations(c), workloadAnnotations(c), gpuMemoryAnnotation(c))
+	ours = union(autoscaleAnnotations(c), workloadAnnotations(c), gpuMemoryAnnotation(c))
 	rejectOthers(c, "annotations", c.DefaultAnnotations, c.Annotations, ours, errs)
 }
 

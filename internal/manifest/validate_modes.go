@@ -24,7 +24,9 @@ func validateModes(c Compute, errs *Errors) {
 	validateManifest(c, errs)
 	validateManifestOnly(c, errs)
 	validateEndpoint(c, errs)
-	validateSuspend(c, errs)
+	if k := kindOf(c); c.Suspend && len(k.Suspension) == 0 && !k.Empty() {
+		errs.add("suspend", "is true, but the provider cannot suspend a %s: remove it.", k.Kind)
+	}
 	validateName(c, errs)
 	validateDistribution(c, errs)
 }

@@ -127,13 +127,6 @@ func validateEndpoint(c Compute, errs *Errors) {
 	}
 }
 
-// validateSuspend rejects suspend for a kind that cannot be suspended.
-func validateSuspend(c Compute, errs *Errors) {
-	if k := kindOf(c); c.Suspend && len(k.Suspension) == 0 && !k.Empty() {
-		errs.add("suspend", "is true, but the provider cannot suspend a %s: remove it.", k.Kind)
-	}
-}
-
 // longestName is the maximum length of the name of a Service, and of the value of a label.
 const longestName = validation.DNS1035LabelMaxLength
 

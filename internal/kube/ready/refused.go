@@ -82,13 +82,9 @@ func (s *diagnosis) creationRefused() *Cause {
 		return nil
 	}
 	e := s.events.latestWhere(couldNotCreate)
-	if e == nil || LastSeen(e).Before(lastApplied(s.Workload)) {
+	isYounger := func(p *corev1.Pod) bool { return LastSeen(e).Before(p.CreationTimestamp.Time) }
+	if e == nil || LastSeen(e).Before(lastApplied(s.Workload)) || slices.ContainsFunc(s.pods, isYounger) {
 		return nil
-	}
-	for _, p := range s.pods {
-		if LastSeen(e).Before(p.CreationTimestamp.Time) {
-			return nil
-		}
 	}
 	return s.refusedBy(e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Message, true)
 }

@@ -51,7 +51,7 @@ func (d Digests) Digest(key string, value []byte) []byte {
 func (d Digests) Confirm(data map[string][]byte) {
 	for key, value := range data {
 		if entry, known := d.Values[key]; known {
-			d.sealer.confirm(d.Seal, key, value, entry.Digest)
+			d.sealer.known.Store(d.sealer.fingerprint(d.Seal, key, value), entry.Digest)
 		}
 	}
 }

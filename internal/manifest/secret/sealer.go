@@ -53,11 +53,6 @@ func (s *Sealer) digest(seal []byte, key string, value []byte) []byte {
 	return digest
 }
 
-// confirm records the known digest of a value.
-func (s *Sealer) confirm(seal []byte, key string, value, digest []byte) {
-	s.known.Store(s.fingerprint(seal, key, value), digest)
-}
-
 // hmacDigest returns the HMAC-SHA-256 of a key and its value.
 func hmacDigest(seal []byte, key string, value []byte) []byte {
 	mac := hmac.New(sha256.New, seal)

@@ -35,7 +35,7 @@ func resourceKind() lifecycle.Kind {
 	return lifecycle.Kind{
 		Type: "kt_compute", Noun: "compute", Example: "trainer",
 		Description: description, Attributes: attributes, Masked: true,
-		Create: 5 * time.Minute, Update: 5 * time.Minute, // in addition to the wait for readiness
+		Apply:  5 * time.Minute, // in addition to the wait for readiness
 		Delete: 10 * time.Minute,
 		HasUID: func(obj *unstructured.Unstructured) bool { return roleOf(obj) == manifest.RoleWorkload },
 		Moves: func(of schema.GroupKind) bool {

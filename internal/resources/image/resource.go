@@ -31,15 +31,13 @@ func New() resource.Resource {
 	return lifecycle.New[model](resourceKind(), hooks{})
 }
 
-// timeLimit is the default timeout of an operation, which sends only a few requests. A deletion also waits for
-// finalizers.
-const timeLimit = 5 * time.Minute
-
+// resourceKind describes the resource, with the default timeouts of its operations, which send only a few requests. A
+// deletion also waits for finalizers.
 func resourceKind() lifecycle.Kind {
 	return lifecycle.Kind{
 		Type: "kt_image", Noun: "image", Example: "torch", ObjectName: image.ConfigMapName,
 		Description: description, Attributes: attributes,
-		Create: timeLimit, Update: timeLimit, Delete: timeLimit,
+		Apply: 5 * time.Minute, Delete: 5 * time.Minute,
 	}
 }
 

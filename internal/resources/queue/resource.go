@@ -48,7 +48,7 @@ func resourceKind() lifecycle.Kind {
 	return lifecycle.Kind{
 		Type: tf.QueueType, Noun: "queue", Example: "vision",
 		Description: description, Attributes: attributes, Masked: true,
-		Create: 2 * time.Minute, Update: 2 * time.Minute, // Kueue reacts in seconds
+		Apply:  2 * time.Minute,  // Kueue reacts in seconds
 		Delete: 10 * time.Minute, // admitted workloads have to finish
 
 		HasUID: hasQuotas, Owner: ownerOf,

@@ -15,10 +15,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
-// timeLimit is the default timeout of an operation, which sends only a few requests. A deletion also waits for
-// finalizers.
-const timeLimit = 5 * time.Minute
-
 // hooks are the part of the life cycle that is specific to secrets.
 type hooks struct{}
 
@@ -34,11 +30,13 @@ func New() resource.Resource {
 	return lifecycle.New[model](resourceKind(), hooks{})
 }
 
+// resourceKind describes the resource, with the default timeouts of its operations, which send only a few requests. A
+// deletion also waits for finalizers.
 func resourceKind() lifecycle.Kind {
 	return lifecycle.Kind{
 		Type: "kt_secret", Noun: "secret", Example: "huggingface",
 		Description: description, Attributes: attributes,
-		Create: timeLimit, Update: timeLimit, Delete: timeLimit,
+		Apply: 5 * time.Minute, Delete: 5 * time.Minute,
 		FromConfig: []string{"values_wo"},
 		Moves:      func(of schema.GroupKind) bool { return of == kind.Secret().GroupKind() },
 	}

@@ -34,7 +34,7 @@ func resourceKind() lifecycle.Kind {
 	return lifecycle.Kind{
 		Type: "kt_volume", Noun: "volume", Example: "datasets",
 		Description: description, Attributes: attributes,
-		Create: 10 * time.Minute, Update: 10 * time.Minute, // cloud file systems take minutes to create
+		Apply:  10 * time.Minute, // cloud file systems take minutes to create
 		Delete: 5 * time.Minute,
 		Moves:  func(of schema.GroupKind) bool { return of == kind.PersistentVolumeClaim().GroupKind() },
 	}

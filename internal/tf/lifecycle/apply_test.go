@@ -70,7 +70,7 @@ func TestUpdateHasTheMemoryAndTheClusterOfTheResource(t *testing.T) {
 			!w.RecordedCluster.Confirmed() || !w.Creation.PerObject || w.Creation.ID != "ml/x" ||
 			w.Prior.Size.ValueString() != "1" || w.Plan.Size.ValueString() != "2" ||
 			w.Config.Size.ValueString() != "2" ||
-			!within(ctx, began, updateTime+waitTimeout) {
+			!within(ctx, began, applyTime+waitTimeout) {
 			t.Errorf("writing %+v", w)
 		}
 		w.Memory["Service/ml/x"], w.PrivateState.Visits = owned.Entry{UID: "v"}, 8

@@ -30,8 +30,7 @@ import (
 )
 
 const (
-	createTime  = time.Hour
-	updateTime  = 2 * time.Hour
+	applyTime   = time.Hour
 	deleteTime  = 4 * time.Hour
 	waitTimeout = 20 * time.Minute
 )
@@ -158,8 +157,8 @@ func (p *fakeProvider) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{func() resource.Resource {
 		out := &thingResource{
 			Kind: lifecycle.Kind{
-				Type: "kt_thing", Noun: "thing", Example: "x", Attributes: attributes, Create: createTime,
-				Update: updateTime, Delete: deleteTime,
+				Type: "kt_thing", Noun: "thing", Example: "x", Attributes: attributes, Apply: applyTime,
+				Delete: deleteTime,
 			},
 			Hooks: p.hooks,
 		}

@@ -95,9 +95,9 @@ type Kind struct {
 	// null for a nested attribute that is optional and computed.
 	FromConfig []string
 
-	// Create, Update and Delete are the default time limits. Those of the attribute
+	// Apply is the default time limit of a creation or an update, Delete that of a deletion. Those of the attribute
 	// timeouts override them. See also [Waiter].
-	Create, Update, Delete time.Duration
+	Apply, Delete time.Duration
 }
 
 // Hooks are the part of the life cycle that differs between resources. M is the model, and N is what the resource

@@ -89,15 +89,15 @@ func (r *Resource[M, N]) write(
 	if diags.HasError() {
 		return
 	}
-	attribute, configured, defaultLimit := "timeouts.create", plan.Timeouts.Create, r.Kind.Create
+	attribute, configured := "timeouts.create", plan.Timeouts.Create
 	if creating {
 		r.resolveIdentity(plan, diags)
 	} else {
-		attribute, configured, defaultLimit = "timeouts.update", plan.Timeouts.Update, r.Kind.Update
+		attribute, configured = "timeouts.update", plan.Timeouts.Update
 		w.Memory, w.PrivateState, w.RecordedCluster, unreadable = r.recorded(ctx, req.Private, prior)
 		diags.Append(unreadable...)
 	}
-	limit, unreadable := configured(ctx, defaultLimit+r.waitTimeout(w.Plan))
+	limit, unreadable := configured(ctx, r.Kind.Apply+r.waitTimeout(w.Plan))
 	diags.Append(unreadable...)
 	ctx, cancel := tf.WithTimeLimit(ctx, limit, attribute)
 	defer cancel()

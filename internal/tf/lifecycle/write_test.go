@@ -109,7 +109,7 @@ func TestTimeLimitOfACreationIsTheAttributeOrTheDefault(t *testing.T) {
 		timeouts any
 		want     time.Duration
 	}{
-		"the default, plus the wait timeout": {nil, createTime + waitTimeout},
+		"the default, plus the wait timeout": {nil, applyTime + waitTimeout},
 		"the attribute": {map[string]tftypes.Value{
 			"create": tftypes.NewValue(tftypes.String, "3h"), "update": tftypes.NewValue(tftypes.String, nil),
 			"delete": tftypes.NewValue(tftypes.String, nil),
