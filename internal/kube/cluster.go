@@ -41,7 +41,8 @@ func NewCluster(ctx context.Context, settings config.Config) *Cluster {
 	api := &API{config: settings, clock: clock.RealClock{}, limits: transport.DefaultLimits()}
 	api.connect = sync.OnceValues(func() (*connection, error) { return dial(settings, api.clock, api.limits) })
 	discovery := &Discovery{api: api}
-	return &Cluster{API: api, Store: newStore(ctx, api, discovery), Discovery: discovery}
+	return &Cluster{API: api, Discovery: discovery, Store: &Store{ctx: ctx, api: api, discovery: discovery,
+		collections: map[string]*collection{}, namespaces: map[string]int{}}}
 }
 
 // WithClock sets the clock for tests.

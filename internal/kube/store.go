@@ -24,11 +24,6 @@ type Store struct {
 	namespaces  map[string]int // number of collections of single namespaces, by the key of that for all
 }
 
-func newStore(ctx context.Context, api *API, discovery *Discovery) *Store {
-	return &Store{ctx: ctx, api: api, discovery: discovery, collections: map[string]*collection{},
-		namespaces: map[string]int{}}
-}
-
 // namespacesOfTheirOwn is the number of namespaces of a kind that get a collection of their own. Further namespaces
 // share a collection of all namespaces, because a run over a hundred namespaces would otherwise hold hundreds of
 // watches. It also contains the objects of other states, so a run over few namespaces does without it.

@@ -6,16 +6,12 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// identities are the fields that identify the items of a list, in the order in which pair tries them.
-func identities() []string {
-	return []string{"name", "groupName", "key", "mountPath", "containerPort", "port", "topologyKey"}
-}
-
 // pair returns for each item of one list the index of the same item in the other, or -1 if there is none or if it is
 // ambiguous. Two items are the same if they have the same identity, see [kind.Pair]. Without one, two items are the
 // same if exactly one of the others has equal contents, or contains all of its contents.
 func pair(list, others []any) []int {
-	if out, ok := kind.Pair(identities(), list, others); ok {
+	identities := []string{"name", "groupName", "key", "mountPath", "containerPort", "port", "topologyKey"}
+	if out, ok := kind.Pair(identities, list, others); ok {
 		return out
 	}
 	out := make([]int, len(list))

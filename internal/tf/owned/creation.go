@@ -73,7 +73,7 @@ func (c *Creation) Admit(ref kube.Ref, live *unstructured.Unstructured) error {
 	case err != nil:
 		return err
 	case !ours:
-		return &foreignError{ref: ref.String(), managers: Managers(live)}
+		return &foreignError{ref: ref.String(), managers: Managers(live), further: c.PerObject || !first}
 	case holder != "" && holder != c.resource():
 		return &sharedError{object: ref.String(), resource: c.resource(), other: holder}
 	case known && owner == "":
@@ -224,6 +224,7 @@ type foreignError struct {
 	ref      string
 	managers []string
 	added    error // the error of removing the fields that this run added to it; nil if none remain
+	further  bool  // an import of the resource finds another object, so it is not a solution
 }
 
 func (e *foreignError) Error() string {
@@ -232,9 +233,13 @@ func (e *foreignError) Error() string {
 		added = fmt.Sprintf("\n\nIt was created during this run, which added fields to it and could not remove them "+
 			"again: %v\nRemove the fields that this configuration added.", e.added)
 	}
+	step := "Import it, choose another name,"
+	if e.further {
+		step = "Delete it,"
+	}
 	return fmt.Sprintf("%s already exists and was not created by this provider. Its fields are managed by %s.\n\n"+
-		"Next step: Import it, choose another name, or set adopt_existing = true to take it over.%s",
-		e.ref, strings.Join(e.managers, ", "), added)
+		"Next step: %s or set adopt_existing = true to take it over.%s",
+		e.ref, strings.Join(e.managers, ", "), step, added)
 }
 
 func (e *foreignError) diagnostic() diag.Diagnostic {

@@ -143,6 +143,37 @@ func TestErrorForAnObjectOfAnotherResourceStatesSolutions(t *testing.T) {
 	}
 }
 
+func TestErrorForAnObjectOfAnotherManagerStatesWhatIsPossible(t *testing.T) {
+	t.Parallel()
+	const theirs = "kubectl"
+	for name, c := range map[string]struct {
+		creation Creation
+		before   bool // another object comes first
+		want     string
+	}{
+		"the first one":        {want: "Import it, choose another name, or set adopt_existing = true"},
+		"a further one":        {before: true, want: "Next step: Delete it, or set adopt_existing = true"},
+		"one added by updates": {creation: Creation{PerObject: true}, want: "Next step: Delete it, or set"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ref := kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}
+			if c.before {
+				if err := c.creation.Admit(ref, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := c.creation.Admit(ref, live(theirs))
+			if err == nil {
+				t.Fatal("the object was admitted")
+			}
+			if detail := Failure(err).Detail(); !strings.Contains(detail, c.want) {
+				t.Errorf("%q is not in\n%s", c.want, detail)
+			}
+		})
+	}
+}
+
 func TestOnlyTheFirstObjectIsMarkedUnlessAnUpdateAddsThem(t *testing.T) {
 	t.Parallel()
 	marked := func(creation *Creation) (first, second string) {
