@@ -1,18 +1,30 @@
 package kind
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // Ended reports whether a workload has run to its end by its conditions, or only waits for the end of its last pods
 // (KEP-3998). Its controller then starts no more pods.
 func Ended(workload map[string]any) bool {
+	return failed(workload) || reports(workload, "Complete", "Completed", "Succeeded", "SuccessCriteriaMet")
+}
+
+// failed reports whether a workload has ended because it failed, by its conditions or the status of a RayJob.
+func failed(workload map[string]any) bool {
+	return reports(workload, "Failed", "FailureTarget") || TextAt(workload, "status", "jobDeploymentStatus") == "Failed"
+}
+
+// reports reports whether one of the conditions is true.
+func reports(workload map[string]any, conditions ...string) bool {
 	return slices.ContainsFunc(ListAt(workload, "status", "conditions"), func(condition map[string]any) bool {
-		ends := []string{"Complete", "Completed", "Succeeded", "SuccessCriteriaMet", "Failed", "FailureTarget"}
-		return TextAt(condition, "status") == "True" && slices.Contains(ends, TextAt(condition, "type"))
+		return TextAt(condition, "status") == "True" && slices.Contains(conditions, TextAt(condition, "type"))
 	})
 }
 
 // NeedsNewRun reports whether only a new object can run the pods of a planned workload: the live one has ended, has
-// other numbers of pods or other limits of retries and time, and fewer of them have succeeded.
+// other numbers of pods, or has failed with less retries or time, and fewer of the pods have succeeded.
 func NeedsNewRun(of *Workload, planned, live map[string]any) bool {
 	if !of.Ends { // nor do the groups of a kind that is not in the table have numbers
 		return false
@@ -23,15 +35,27 @@ func NeedsNewRun(of *Workload, planned, live map[string]any) bool {
 		before, _ := NumberAt(live, path)
 		return set && number != before
 	}
-	changes := slices.ContainsFunc(groups, func(g Group) bool { return slices.ContainsFunc(g.Numbers(), differs) })
-	for _, limit := range []string{"backoffLimit", "activeDeadlineSeconds"} {
-		changes = changes || differs([]string{"spec", limit}) || differs([]string{"spec", "runPolicy", limit})
+	more := func(limit string, absent int64) bool {
+		return limitOf(planned, limit, absent) > limitOf(live, limit, absent)
 	}
+	changes := slices.ContainsFunc(groups, func(g Group) bool { return slices.ContainsFunc(g.Numbers(), differs) }) ||
+		failed(live) && (more("backoffLimit", 0) || more("activeDeadlineSeconds", math.MaxInt64))
 	wanted, set := NumberAt(planned, []string{"spec", "completions"})
 	if !set {
 		wanted = PodCount(planned, groups)
 	}
 	return changes && Ended(live) && succeeded(live) < wanted
+}
+
+// limitOf returns a limit of a Job, RayJob or training job. Without a deadline, there is no limit. The number of
+// retries without a limit depends on the kind, so only a planned one counts.
+func limitOf(workload map[string]any, limit string, absent int64) int64 {
+	for _, at := range [][]string{{"spec", limit}, {"spec", "runPolicy", limit}} {
+		if number, set := NumberAt(workload, at); set {
+			return number
+		}
+	}
+	return absent
 }
 
 // succeeded returns the number of pods of a Job or training job that have succeeded. The training operator also counts

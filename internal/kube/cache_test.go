@@ -107,6 +107,8 @@ func TestCollectionIsNeverOlderThanTheLastWrite(t *testing.T) {
 		"a late event of an object missing in a list": {[]told{"list @9 a@5", "list @12", "update a@10"}, ""},
 		"a list that started before another":          {[]told{"list @12 b@11", "list @9 a@5"}, "b@11"},
 		"a list older than a deletion":                {[]told{"list @9 a@5", "delete a@13", "list @11 a@5"}, ""},
+		"events from before a deletion, after an older list": {
+			[]told{"list @9 a@5", "update a@12", "delete a@13", "list @11 a@5", "update a@12"}, ""},
 		"a list older than an event": {[]told{"list @9 a@5", "update a@13", "list @11 a@5 b@10"},
 			"a@13 b@10"},
 		"a list older than an event, after a deletion that the watch lost": {

@@ -194,7 +194,7 @@ func (c *collection) Transformer() clientcache.TransformFunc {
 	return func(obj any) (any, error) { return asEntry(obj) }
 }
 
-// Add stores an object, unless a newer version is known.
+// Add stores an object, unless a newer version or its deletion is known.
 func (c *collection) Add(obj any) error {
 	e, err := asEntry(obj)
 	if err != nil {
@@ -203,8 +203,8 @@ func (c *collection) Add(obj any) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.receivedLocked(e.ResourceVersion)
-	if c.listed != "" && !newer(e, c.listed) {
-		return nil // a later list is newer
+	if c.listed != "" && !newer(e, c.listed) || older(e.ResourceVersion, c.deleted[e.UID]) {
+		return nil // a watch from an older list repeats events
 	}
 	c.putLocked(e)
 	return nil

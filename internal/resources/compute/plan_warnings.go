@@ -58,30 +58,29 @@ func (p *planner) warnOfGPUs(ctx context.Context, workload *unstructured.Unstruc
 	if p.Data.Defaults.IgnoreGPUs {
 		return
 	}
-	var demand observe.GPUDemand // of the pods with the most GPUs
 	for _, group := range manifest.Demands(workload, decodeFieldPath(p.Plan.PodTemplatePath)...) {
 		gpus := group.Requests[kind.GPUResource]
-		if each := gpus.Value(); each > demand.Each {
-			demand = observe.GPUDemand{NodeSelector: group.NodeSelector, Each: each}
+		demand := observe.GPUDemand{NodeSelector: group.NodeSelector, Each: gpus.Value(), Pods: group.Pods}
+		cause, err := observe.GPUForecast(ctx, p.Data.Cluster, demand, workload.GetKind()+" "+p.Plan.ID.ValueString())
+		if err != nil {
+			return // the dry run has reported the problem
 		}
-		if gpus.Value() == demand.Each {
-			demand.Pods += group.Pods
+		if cause == nil {
+			continue
 		}
+		at := path.Root("gpus")
+		if cause.Subject == "labels" {
+			at = path.Root("gpu_type")
+		}
+		p.Diags.AddAttributeWarning(at, "No node can run the pods", tf.Explain(tf.ComputeType, *cause, nil))
+		return
 	}
-	cause, err := observe.GPUForecast(ctx, p.Data.Cluster, demand, workload.GetKind()+" "+p.Plan.ID.ValueString())
-	if err != nil || cause == nil {
-		return // the dry run has reported the problem
-	}
-	at := path.Root("gpus")
-	if cause.Subject == "labels" {
-		at = path.Root("gpu_type")
-	}
-	p.Diags.AddAttributeWarning(at, "No node can run the pods", tf.Explain(tf.ComputeType, *cause, nil))
 }
 
 // warnOfAddedContainer warns that the pods of a manifest get a container with Kubetorch's server beside their own.
 func (p *planner) warnOfAddedContainer(workload *unstructured.Unstructured) {
-	if p.Plan.Manifest.IsNull() || !p.Plan.Image.IsNull() || !p.Creating && p.Plan.Manifest.Equal(p.State.Manifest) {
+	if p.Plan.Manifest.IsNull() || !p.Config.imageOfRef().IsNull() ||
+		!p.Creating && p.Plan.Manifest.Equal(p.State.Manifest) {
 		return
 	}
 	own := &unstructured.Unstructured{Object: p.converter.decodeManifest(p.Plan.Manifest)}

@@ -78,17 +78,19 @@ func (m Memory) Preview(
 }
 
 // replacementError returns why the API server rejects a workload that takes the place of another one with its name, or
-// nil: otherwise, a run deletes the other one first. It dry-runs the creation under another name of the same length. A
-// quota does not count, because it also counts the other one.
+// nil: otherwise, a run deletes the other one first. It dry-runs the creation under another name with the same prefix
+// and the same kinds of characters, which policies may require. A quota does not count, because it also counts the
+// other one. The name of a revision of Knative starts with that of the workload, so such a workload is not sent.
 func replacementError(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, obj *unstructured.Unstructured) error {
-	if kind.WorkloadOf(ref.Kind.GroupKind()).Mode == "" {
+	if kind.WorkloadOf(ref.Kind.GroupKind()).Mode == "" ||
+		kind.TextAt(obj.Object, "spec", "template", "metadata", "name") != "" {
 		return nil
 	}
-	other, first := obj.DeepCopy(), "x"
-	if strings.HasPrefix(ref.Name, first) {
-		first = "y"
+	other, last := obj.DeepCopy(), ref.Name[len(ref.Name)-1]
+	if last == '9' || last == 'z' {
+		last -= 2
 	}
-	other.SetName(first + ref.Name[1:])
+	other.SetName(ref.Name[:len(ref.Name)-1] + string(last+1))
 	_, _, err := cluster.DryRunNew(ctx, other)
 	failed, ok := errors.AsType[*kube.Error](err)
 	if !ok || failed.Class != kube.Invalid && failed.Class != kube.Refused ||

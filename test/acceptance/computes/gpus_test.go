@@ -28,6 +28,13 @@ func TestAccPlanWarnsIfNoNodeHasTheGPUs(t *testing.T) {
 				"template: {spec: {containers: [{name: kubetorch}]}}}\n" +
 				"  workerGroupSpecs: [{groupName: w, replicas: 1, rayStartParams: {}, template: {spec: {containers: " +
 				"[{name: kubetorch, resources: {limits: {nvidia.com/gpu: 9}}}]}}}]"), "requests 9 nvidia.com/gpu"},
+		"a product that no node has, in the group with fewer GPUs": {"",
+			acctest.Manifest("apiVersion: ray.io/v1\nkind: RayCluster\nspec:\n  headGroupSpec: {rayStartParams: {}, " +
+				"template: {spec: {nodeSelector: {nvidia.com/gpu.product: NVIDIA-B200}, containers: " +
+				"[{name: kubetorch, resources: {limits: {nvidia.com/gpu: 1}}}]}}}\n" +
+				"  workerGroupSpecs: [{groupName: w, replicas: 1, rayStartParams: {}, template: {spec: {containers: " +
+				"[{name: kubetorch, resources: {limits: {nvidia.com/gpu: 8}}}]}}}]"),
+			"No node has the label nvidia.com/gpu.product=NVIDIA-B200"},
 		"more pods than the nodes can run": {"", "gpus = 8\n replicas = 5000",
 			"5000 pods cannot run at the same time: each requests 8 nvidia.com/gpu"},
 	} {

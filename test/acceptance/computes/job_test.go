@@ -86,6 +86,7 @@ spec:
     resourceRules: [{apiGroups: [batch], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [jobs]}]
   validations:
   - {expression: "!object.spec.template.spec.containers[0].image.endsWith(':latest')", message: needs a fixed tag}
+  - {expression: "object.metadata.name.matches('^train[a-z]+$')", message: needs the prefix of the team}
 ---
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
