@@ -21,7 +21,7 @@ const (
 	// startTimeout limits each wait during the start, which takes a few seconds on a loaded two-core machine.
 	startTimeout = 2 * time.Minute
 	// stopTimeout limits the stop of each part.
-	stopTimeout = 10 * time.Second
+	stopTimeout = 30 * time.Second
 	// stopGrace is the time for clients to complete their requests.
 	stopGrace = 3 * time.Second
 )

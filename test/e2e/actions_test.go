@@ -201,7 +201,7 @@ func TestE2ERunReportsAnInterruption(t *testing.T) {
 	cli, ns := applied(t, "1.14", tasks,
 		action("kt_run", "endless", task("-every", "1s")),
 		action("kt_run", "endless_job", task("-every", "1s")+"\n job = {}"),
-		action("kt_run", "slow", `timeout = "15s"`+"\n"+task("-every", "1s")),
+		action("kt_run", "slow", `timeout = "30s"`+"\n"+task("-every", "1s")),
 	)
 	i := start(t, cli, "kt_run.endless", "line 2")
 	i.interrupt()
@@ -213,7 +213,7 @@ func TestE2ERunReportsAnInterruption(t *testing.T) {
 	cluster.Kubectl(t, "wait", "-n", ns, "--for=delete", "jobs", "--all", "--timeout=60s")
 
 	out, err := invoke(t, cli, "kt_run.slow")
-	if err == nil || !strings.Contains(unwrapped(out), "Timed out after 15s (`timeout`)") ||
+	if err == nil || !strings.Contains(unwrapped(out), "Timed out after 30s (`timeout`)") ||
 		!strings.Contains(unwrapped(out), "may still be running in the pods") {
 		t.Errorf("%v:\n%s", err, out)
 	}

@@ -112,7 +112,7 @@ const evacuation = "node = \"" + firstNode + "\"\ncordon = true"
 // expectPendingEvacuation evacuates a workload while no other node accepts its pods.
 func (c *controlled) expectPendingEvacuation(t *testing.T) {
 	t.Helper()
-	c.use(t, []string{"kt_evacuate"}, evacuation+"\ntimeout = \"20s\"")
+	c.use(t, []string{"kt_evacuate"}, evacuation+"\ntimeout = \"60s\"")
 	out, err := invoke(t, c.cli, "kt_evacuate.groups")
 	if err == nil {
 		t.Error("kt_evacuate succeeded although the replacements are pending")

@@ -148,4 +148,4 @@ func tail(file string) string {
 }
 
 // settle is the maximum time for killed processes to exit.
-const settle = 5 * time.Second
+const settle = 20 * time.Second

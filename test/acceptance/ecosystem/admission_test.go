@@ -114,7 +114,7 @@ func TestEcoTeamQueueIsDeletedWhileWorkloadsWait(t *testing.T) {
 	ns := cluster.Namespace(t)
 	startWorkload(t, ns)
 	t.Cleanup(func() { cluster.Kubectl(t, "delete", "-n", ns, "deployment/busy", "--ignore-not-found") })
-	config := func(gpus string) string { return queueConfig(ns, gpus, `timeouts = { delete = "30s" }`) }
+	config := func(gpus string) string { return queueConfig(ns, gpus, `timeouts = { delete = "2m" }`) }
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		Steps: []resource.TestStep{

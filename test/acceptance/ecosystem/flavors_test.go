@@ -153,7 +153,7 @@ func TestEcoTeamQueueWithoutItsFlavorIsInactive(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	seen := &acctest.Warnings{}
-	config := cluster.Config(ns, queueNamed("team", ns, flavor(ns, "2", "", ""), `timeouts = { create = "10s" }`))
+	config := cluster.Config(ns, queueNamed("team", ns, flavor(ns, "2", "", ""), `timeouts = { create = "30s" }`))
 	warns := func(texts ...string) resource.TestCheckFunc {
 		return func(*terraform.State) error {
 			for _, text := range texts {

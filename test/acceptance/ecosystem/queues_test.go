@@ -195,7 +195,7 @@ func TestEcoTeamQueueIsDeletedAfterItsWorkloads(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	seen := &acctest.Warnings{}
-	const short = `timeouts = { delete = "15s" }`
+	const short = `timeouts = { delete = "30s" }`
 	startWorkload(t, ns)
 	const waits = "jsonpath={.status.unavailableReplicas}=1"
 	resource.Test(t, resource.TestCase{
