@@ -93,6 +93,11 @@ kind: ValidatingAdmissionPolicyBinding
 metadata: {name: `+ns+`}
 spec: {policyName: `+ns+`, validationActions: [Deny]}
 `)
+	t.Cleanup(func() {
+		cluster.Kubectl(t, "delete", "validatingadmissionpolicy/"+ns, "validatingadmissionpolicybinding/"+ns)
+	})
+	cluster.WaitForOutput(t, "needs a fixed tag", true, "create", "job", "trainer", "--image=a:latest",
+		"--dry-run=server", "-n", ns)
 	config := func(attributes string) string { return cluster.Config(ns, jobOf(attributes)) }
 	uid := func() string {
 		return cluster.Kubectl(t, "get", "job/trainer", "-n", ns, "-o", "jsonpath={.metadata.uid}")
