@@ -10,10 +10,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
-	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -47,12 +44,8 @@ func commandAttributes(defaultPods string) tf.Attributes {
 		"Pods in which the command runs: `any` ready pod, which is the first by name, or `all` pods. Defaults to `%s`.",
 		defaultPods))
 	maps.Copy(attributes, tf.Attributes{
-		"command": schema.ListAttribute{
-			Required: true, ElementType: types.StringType,
-			Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
-			MarkdownDescription: "Command and its arguments. They are not interpreted by a shell: use " +
-				"`[\"sh\", \"-c\", \"…\"]` for one.",
-		},
+		"command": tf.RequiredTexts("Command and its arguments. They are not interpreted by a shell: use " +
+			"`[\"sh\", \"-c\", \"…\"]` for one."),
 		"parallelism": tf.OptionalInteger(fmt.Sprintf("Maximum number of pods in which the command runs at the same "+
 			"time. Defaults to `%d`.", defaultParallelism), int64validator.Between(1, 100)),
 	})
