@@ -129,20 +129,12 @@ func (c *call) notRunning(ctx context.Context, t *target, others []*corev1.Pod, 
 
 // namesOf returns the names of pods for messages.
 func namesOf(pods []*corev1.Pod) string {
-	var names []string
-	for _, pod := range pods {
-		names = append(names, pod.Name)
-	}
-	return ready.Listed(names, 5)
+	return ready.Listed(ready.Each(pods, (*corev1.Pod).GetName), 5)
 }
 
 // lastingContainers returns the names of the containers of a pod in which a command can run.
 func lastingContainers(pod *corev1.Pod) []string {
-	var names []string
-	for _, container := range kind.LastingContainers(pod) {
-		names = append(names, container.Name)
-	}
-	return names
+	return ready.Each(kind.LastingContainers(pod), func(container corev1.Container) string { return container.Name })
 }
 
 // requireContainer returns an error if a container is set that does not exist.
@@ -281,10 +273,7 @@ func joinFailures(errs []error) error {
 		}
 		return failed[0]
 	}
-	var details []string
-	for _, err := range failed[:min(len(failed), 10)] {
-		details = append(details, err.Error())
-	}
+	details := ready.Each(failed[:min(len(failed), 10)], error.Error)
 	if more := len(failed) - len(details); more > 0 {
 		details = append(details, fmt.Sprintf("It failed in %d more pods.", more))
 	}
