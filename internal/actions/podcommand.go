@@ -10,10 +10,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
-	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -47,12 +44,8 @@ func commandAttributes(defaultPods string) tf.Attributes {
 		"Pods in which the command runs: `any` ready pod, which is the first by name, or `all` pods. Defaults to `%s`.",
 		defaultPods))
 	maps.Copy(attributes, tf.Attributes{
-		"command": schema.ListAttribute{
-			Required: true, ElementType: types.StringType,
-			Validators: []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()},
-			MarkdownDescription: "Command and its arguments. They are not interpreted by a shell: use " +
-				"`[\"sh\", \"-c\", \"…\"]` for one.",
-		},
+		"command": tf.RequiredTexts("Command and its arguments. They are not interpreted by a shell: use " +
+			"`[\"sh\", \"-c\", \"…\"]` for one."),
 		"parallelism": tf.OptionalInteger(fmt.Sprintf("Maximum number of pods in which the command runs at the same "+
 			"time. Defaults to `%d`.", defaultParallelism), int64validator.Between(1, 100)),
 	})
@@ -136,20 +129,12 @@ func (c *call) notRunning(ctx context.Context, t *target, others []*corev1.Pod, 
 
 // namesOf returns the names of pods for messages.
 func namesOf(pods []*corev1.Pod) string {
-	var names []string
-	for _, pod := range pods {
-		names = append(names, pod.Name)
-	}
-	return ready.Listed(names, 5)
+	return ready.Listed(ready.Each(pods, (*corev1.Pod).GetName), 5)
 }
 
 // lastingContainers returns the names of the containers of a pod in which a command can run.
 func lastingContainers(pod *corev1.Pod) []string {
-	var names []string
-	for _, container := range kind.LastingContainers(pod) {
-		names = append(names, container.Name)
-	}
-	return names
+	return ready.Each(kind.LastingContainers(pod), func(container corev1.Container) string { return container.Name })
 }
 
 // requireContainer returns an error if a container is set that does not exist.
@@ -288,10 +273,7 @@ func joinFailures(errs []error) error {
 		}
 		return failed[0]
 	}
-	var details []string
-	for _, err := range failed[:min(len(failed), 10)] {
-		details = append(details, err.Error())
-	}
+	details := ready.Each(failed[:min(len(failed), 10)], error.Error)
 	if more := len(failed) - len(details); more > 0 {
 		details = append(details, fmt.Sprintf("It failed in %d more pods.", more))
 	}

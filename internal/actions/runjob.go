@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,13 +112,10 @@ func (c *call) podTemplate(ctx context.Context, t *target) (*corev1.PodTemplateS
 		return nil, refused("No pod template found", fmt.Sprintf("%s contains no pod template from which a Job could "+
 			"be created.\n\nNext step: Remove `job` to run the command in the pods of the compute.", t.ref))
 	}
-	volumes := map[string]bool{}
-	for _, volume := range template.Spec.Volumes {
-		volumes[volume.Name] = true
-	}
 	for _, container := range template.Spec.Containers {
 		for _, mount := range container.VolumeMounts {
-			if !volumes[mount.Name] { // of spec.volumeClaimTemplates
+			mounted := func(volume corev1.Volume) bool { return volume.Name == mount.Name }
+			if !slices.ContainsFunc(template.Spec.Volumes, mounted) { // of spec.volumeClaimTemplates
 				return nil, refused(fmt.Sprintf("Cannot create a Job from %s", t.ref), fmt.Sprintf("Each of its pods "+
 					"mounts a volume %q of its own, which the pod of a Job would not have.\n\nNext step: Remove `job` "+
 					"to run the command in the pods of the compute.", mount.Name))

@@ -6,8 +6,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework/action"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -28,9 +26,8 @@ func scale() action.Action {
 			"number as drift, unless the `kt_compute` has `lifecycle { ignore_changes = [replicas] }`, or " +
 			"`[replicas, distribute]` for a RayCluster by `distribute`.",
 		attributes: tf.Attributes{
-			"replicas": schema.Int64Attribute{Required: true, CustomType: tf.IntegerType{},
-				Validators:          []validator.Int64{int64validator.AtLeast(0)},
-				MarkdownDescription: "Number of pods, as `replicas` of a `kt_compute`."},
+			"replicas": tf.RequiredInteger("Number of pods, as `replicas` of a `kt_compute`.",
+				int64validator.AtLeast(0)),
 		},
 		timeout:  defaultTimeout,
 		waits:    "until the pods are ready",

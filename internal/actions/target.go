@@ -16,6 +16,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -66,28 +67,8 @@ func explain(why string, instead advice.Text) string {
 	return tf.Explain(tf.ComputeType, ready.Cause{Summary: why, Hint: instead}, nil)
 }
 
-// countsPods reports whether the status of a workload of any kind counts pods. The kinds use these fields.
-func countsPods(status any) bool {
-	switch status := status.(type) {
-	case map[string]any:
-		for field, value := range status {
-			if countsPods(value) {
-				return true
-			}
-			switch field {
-			case "active", "ready", "replicas", "readyReplicas", "numberReady", "readyWorkerReplicas":
-				count, isNumber := kind.Number(value).(int64)
-				jobs, isList := value.([]any)
-				if isNumber && count > 0 || isList && len(jobs) > 0 {
-					return true
-				}
-			}
-		}
-	case []any:
-		return slices.ContainsFunc(status, countsPods)
-	}
-	return false
-}
+// countsPods reports whether the status of a workload of any kind counts pods, whether they are ready or not.
+func countsPods(status any) bool { return manifest.CountsReady(status, "replicas") }
 
 // maxOwners limits the chain from a pod to its owner: the longest known one has four objects.
 const maxOwners = 8

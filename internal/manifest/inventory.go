@@ -95,25 +95,26 @@ func OfKubetorch(obj *unstructured.Unstructured) bool {
 // HasReadyPods reports whether the status of a workload has ready pods, by the fields that most kinds use, or the
 // condition Ready, which a Knative Service also has without pods.
 func HasReadyPods(workload *unstructured.Unstructured) bool {
-	return countsReady(workload.Object["status"]) || hasCondition(workload, string(corev1.PodReady)) ||
+	return CountsReady(workload.Object["status"]) || hasCondition(workload, string(corev1.PodReady)) ||
 		hasCondition(workload, "HeadPodReady") // of a RayCluster, whose number is that of the workers
 }
 
-// countsReady reports whether a part of a status has ready pods. Some kinds count them by role, or by job.
-func countsReady(status any) bool {
+// CountsReady reports whether a part of the status of a workload of any kind counts ready pods, or something else in
+// one of the other fields. Some kinds count pods by role, or by job.
+func CountsReady(status any, others ...string) bool {
 	switch status := status.(type) {
 	case map[string]any:
 		for field, value := range status {
 			n, _ := kind.Number(value).(int64)
 			jobs, _ := value.([]any) // of a CronJob
-			isCount := slices.Contains(
+			isCount := slices.Contains(others, field) || slices.Contains(
 				[]string{"readyReplicas", "readyWorkerReplicas", "numberReady", "ready", "active"}, field)
-			if isCount && (n > 0 || len(jobs) > 0) || countsReady(value) {
+			if isCount && (n > 0 || len(jobs) > 0) || CountsReady(value, others...) {
 				return true
 			}
 		}
 	case []any:
-		return slices.ContainsFunc(status, countsReady)
+		return slices.ContainsFunc(status, func(item any) bool { return CountsReady(item, others...) })
 	}
 	return false
 }

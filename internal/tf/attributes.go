@@ -2,6 +2,7 @@ package tf
 
 import (
 	"github.com/hashicorp/terraform-plugin-framework-jsontypes/jsontypes"
+	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
@@ -95,6 +96,12 @@ func OptionalTexts(description string, validators ...validator.List) schema.List
 		Validators: validators}
 }
 
+// RequiredTexts returns a required list of strings that is not empty, and none of which is null.
+func RequiredTexts(description string, validators ...validator.List) schema.ListAttribute {
+	return schema.ListAttribute{Required: true, ElementType: types.StringType, MarkdownDescription: description,
+		Validators: append([]validator.List{listvalidator.SizeAtLeast(1), NoNulls()}, validators...)}
+}
+
 // OptionalTextMap returns an optional map of strings.
 func OptionalTextMap(description string, validators ...validator.Map) schema.MapAttribute {
 	return schema.MapAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: description,
@@ -119,6 +126,18 @@ func OptionalJSON(description string, check validator.String) schema.StringAttri
 func OptionalInteger(description string, validators ...validator.Int64) schema.Int64Attribute {
 	return schema.Int64Attribute{Optional: true, CustomType: IntegerType{}, MarkdownDescription: description,
 		Validators: validators}
+}
+
+// RequiredInteger returns a required integer.
+func RequiredInteger(description string, validators ...validator.Int64) schema.Int64Attribute {
+	return schema.Int64Attribute{Required: true, CustomType: IntegerType{}, MarkdownDescription: description,
+		Validators: validators}
+}
+
+// OptionalComputedInteger returns an optional integer that the provider sets if the configuration does not.
+func OptionalComputedInteger(description string, validators ...validator.Int64) schema.Int64Attribute {
+	return schema.Int64Attribute{Optional: true, Computed: true, CustomType: IntegerType{},
+		MarkdownDescription: description, Validators: validators}
 }
 
 // OptionalBool returns an optional boolean without a default.

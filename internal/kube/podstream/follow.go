@@ -170,11 +170,8 @@ func (f *follower) containers(pod *corev1.Pod) []string {
 
 // Containers returns the names of all containers of a pod, in the order in which they start.
 func Containers(pod *corev1.Pod) []string {
-	var names []string
-	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-		names = append(names, container.Name)
-	}
-	return names
+	return ready.Each(slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers),
+		func(container corev1.Container) string { return container.Name })
 }
 
 // read reads the log of one run of a container.

@@ -117,10 +117,8 @@ func (e *NoPodError) Error() string {
 		return fmt.Sprintf("no pod of namespace %s has the labels %s", e.Backend.Namespace,
 			labels.Set(e.Backend.Labels))
 	}
-	var states []string
-	for _, pod := range e.Pods[:min(len(e.Pods), 5)] {
-		states = append(states, pod.Name+" is "+describe(pod))
-	}
+	states := ready.Each(e.Pods[:min(len(e.Pods), 5)],
+		func(pod *corev1.Pod) string { return pod.Name + " is " + describe(pod) })
 	return fmt.Sprintf("none of %d pods is ready: %s", len(e.Pods), strings.Join(states, ", "))
 }
 

@@ -280,8 +280,8 @@ func first[T any](items []T, match func(T) bool) T {
 	return none
 }
 
-// each returns the text of each item.
-func each[T any](items []T, text func(T) string) []string {
+// Each returns the text of each item.
+func Each[T any](items []T, text func(T) string) []string {
 	var out []string
 	for _, item := range items {
 		out = append(out, text(item))

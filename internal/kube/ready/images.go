@@ -70,7 +70,7 @@ func (d podDiagnosis) unreadPullSecrets() []string {
 	_, list, _ := strings.Cut(e.Message, "(")
 	list, _, _ = strings.Cut(list, ")")
 	unread := strings.Split(list, ", ")
-	names := each(d.pod.Spec.ImagePullSecrets, func(ref corev1.LocalObjectReference) string { return ref.Name })
+	names := Each(d.pod.Spec.ImagePullSecrets, func(ref corev1.LocalObjectReference) string { return ref.Name })
 	return filter(names, func(name string) bool { return slices.Contains(unread, name) })
 }
 

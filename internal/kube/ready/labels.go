@@ -33,7 +33,7 @@ func labelMisfit(p *corev1.Pod, nodes []*corev1.Node) misfit {
 	}
 	return misfit{
 		summary: fmt.Sprintf("No node has all labels that the pod requires: %s.",
-			Listed(each(requirements, requirementText), 5)),
+			Listed(Each(requirements, requirementText), 5)),
 		hint: advice.Of("Remove or correct one of them in %s.", advice.NodeLabels),
 	}
 }
@@ -132,5 +132,5 @@ func tally(counts map[string]int) string {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a, b))
 	})
 	withNodes := func(key string) string { return fmt.Sprintf("%s (%s)", key, Number(counts[key], "node")) }
-	return Listed(each(keys, withNodes), 8)
+	return Listed(Each(keys, withNodes), 8)
 }

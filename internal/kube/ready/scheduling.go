@@ -20,7 +20,7 @@ const (
 // queued explains a pod that a queue or another controller holds.
 func (d podDiagnosis) queued() *Cause {
 	p := d.pod
-	gates := each(p.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) string { return g.Name })
+	gates := Each(p.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) string { return g.Name })
 	switch {
 	case gatedByKueue(p):
 		c := d.cause(ReasonQueued, kind.QueueSchedulerKueue,

@@ -71,12 +71,9 @@ func resourceAttributes() map[string]schema.Attribute {
 			"KAI scheduler. Conflicts with `gpus`."),
 		"shared_memory_limit": tf.OptionalQuantity("Size limit of `/dev/shm`, such as `2Gi`. Defaults to the memory " +
 			"limit of the pod, or to half of the memory of the node."),
-		"replicas": schema.Int64Attribute{
-			Optional: true, Computed: true, CustomType: tf.IntegerType{},
-			Validators: []validator.Int64{int64validator.Between(0, 1<<31-1)},
-			MarkdownDescription: "Number of pods. For updates of more than one, see `strategy`. Defaults to " +
-				"`distribute.workers`, the number in `manifest`, or `1`. Null with `autoscale`.",
-		},
+		"replicas": tf.OptionalComputedInteger("Number of pods. For updates of more than one, see `strategy`. "+
+			"Defaults to `distribute.workers`, the number in `manifest`, or `1`. Null with `autoscale`.",
+			int64validator.Between(0, 1<<31-1)),
 	}
 }
 
@@ -152,13 +149,9 @@ func behaviourAttributes() map[string]schema.Attribute {
 			"Defaults to the provider's `kubetorch_version`. Otherwise, the version at creation is kept, and updated "+
 			"to the default of the provider release by the next change that restarts the pods. Changing this "+
 			"restarts the pods.", tf.LabelValue(), stringvalidator.LengthAtLeast(1)),
-		"renderer_revision": schema.Int64Attribute{
-			Optional: true, Computed: true, CustomType: tf.IntegerType{},
-			Validators: []validator.Int64{int64validator.AtLeast(1)},
-			MarkdownDescription: "Revision of the startup script and the probes. By default, the revision at " +
-				"creation is kept, and updated to the latest one by the next change that restarts the pods. Changing " +
-				"this restarts the pods.",
-		},
+		"renderer_revision": tf.OptionalComputedInteger("Revision of the startup script and the probes. By default, "+
+			"the revision at creation is kept, and updated to the latest one by the next change that restarts the "+
+			"pods. Changing this restarts the pods.", int64validator.AtLeast(1)),
 		"gpu_anti_affinity": tf.OptionalBool("Whether to keep the pods off GPU nodes. Applies only to computes " +
 			"without GPUs. Defaults to the provider's `gpu_anti_affinity`, otherwise to `false`."),
 		"logging_config": tf.OptionalObject("Logging of the Kubetorch server in the container. `level` applies to "+

@@ -46,8 +46,7 @@ func atLeast(minimum int64, description string) schema.Attribute {
 
 // count returns a required integer from 1.
 func count(maximum int64, description string) schema.Attribute {
-	return schema.Int64Attribute{Required: true, CustomType: tf.IntegerType{}, MarkdownDescription: description,
-		Validators: []validator.Int64{int64validator.Between(1, maximum)}}
+	return tf.RequiredInteger(description, int64validator.Between(1, maximum))
 }
 
 func hpaAttributes() map[string]schema.Attribute {

@@ -4,8 +4,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -16,12 +14,8 @@ func exposeAttribute() schema.Attribute {
 	return tf.OptionalObject("Makes the Service reachable from outside of the cluster: with `gateway`, by a route of "+
 		"the Gateway API, otherwise by an Ingress. An ingress controller or a Gateway must exist. DNS is not changed.",
 		map[string]schema.Attribute{
-			"hosts": schema.ListAttribute{
-				Required: true, ElementType: types.StringType,
-				MarkdownDescription: "Host names, such as `llm.example.com` or `*.example.com`.",
-				Validators: []validator.List{listvalidator.SizeAtLeast(1), listvalidator.UniqueValues(), tf.NoNulls(),
-					listvalidator.ValueStringsAre(tf.HostName())},
-			},
+			"hosts": tf.RequiredTexts("Host names, such as `llm.example.com` or `*.example.com`.",
+				listvalidator.UniqueValues(), listvalidator.ValueStringsAre(tf.HostName())),
 			"path": tf.OptionalText("Prefix of the paths that are routed, such as `/v1`. Defaults to `/`.",
 				tf.URLPath()),
 			"protocol": tf.OptionalText("Protocol of the server in the pods, `http` or `grpc` (without TLS). With "+

@@ -8,8 +8,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -122,8 +120,6 @@ func httpGetAttribute(description string) schema.Attribute {
 
 func execAttribute(description string) schema.Attribute {
 	return tf.OptionalObject(description, map[string]schema.Attribute{
-		"command": schema.ListAttribute{Required: true, ElementType: types.StringType,
-			MarkdownDescription: "Command and its arguments, without a shell.",
-			Validators:          []validator.List{listvalidator.SizeAtLeast(1), tf.NoNulls()}},
+		"command": tf.RequiredTexts("Command and its arguments, without a shell."),
 	})
 }

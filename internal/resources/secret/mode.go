@@ -21,9 +21,8 @@ func defaultMode(plan, state *model, mount string) string {
 		return ""
 	case !plan.DefaultMode.IsNull():
 		return plan.DefaultMode.ValueString()
-	case mount != priorMount, priorMode != "":
-		return preset
-	case !state.ProviderName.IsNull() && !plan.ProviderName.Equal(state.ProviderName):
+	case mount != priorMount, priorMode != "",
+		!state.ProviderName.IsNull() && !plan.ProviderName.Equal(state.ProviderName):
 		return preset
 	default:
 		return ""
