@@ -8,16 +8,16 @@ import (
 // Ended reports whether a workload has run to its end by its conditions, or only waits for the end of its last pods
 // (KEP-3998). Its controller then starts no more pods.
 func Ended(workload map[string]any) bool {
-	return failed(workload) || reports(workload, "Complete", "Completed", "Succeeded", "SuccessCriteriaMet")
+	return failed(workload) || hasCondition(workload, "Complete", "Completed", "Succeeded", "SuccessCriteriaMet")
 }
 
 // failed reports whether a workload has ended because it failed, by its conditions or the status of a RayJob.
 func failed(workload map[string]any) bool {
-	return reports(workload, "Failed", "FailureTarget") || TextAt(workload, "status", "jobDeploymentStatus") == "Failed"
+	return hasCondition(workload, "Failed", "FailureTarget") || TextAt(workload, "status", "jobDeploymentStatus") == "Failed"
 }
 
-// reports reports whether one of the conditions is true.
-func reports(workload map[string]any, conditions ...string) bool {
+// hasCondition reports whether one of the conditions is true.
+func hasCondition(workload map[string]any, conditions ...string) bool {
 	return slices.ContainsFunc(ListAt(workload, "status", "conditions"), func(condition map[string]any) bool {
 		return TextAt(condition, "status") == "True" && slices.Contains(conditions, TextAt(condition, "type"))
 	})

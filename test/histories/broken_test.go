@@ -26,7 +26,7 @@ func TestAccHistoriesOfBrokenProvidersAreRejected(t *testing.T) {
 			command := exec.CommandContext(t.Context(), "go", "test", "-count", "1", "-overlay", overlay,
 				"-run", "^TestAccHistories$/kt_image", "./test/histories")
 			command.Dir = acctest.Root()
-			command.Env = append(os.Environ(), "KT_HISTORIES=15", "KT_HISTORIES_SEED=1",
+			command.Env = append(os.Environ(), "KT_HISTORIES=60", "KT_HISTORIES_SEED=1",
 				acctest.SharedVariable+"="+cluster.Kubeconfig())
 			out, err := command.CombinedOutput()
 			if err == nil || !strings.Contains(string(out), "breaks a promise") {
