@@ -13,7 +13,8 @@ func Ended(workload map[string]any) bool {
 
 // failed reports whether a workload has ended because it failed, by its conditions or the status of a RayJob.
 func failed(workload map[string]any) bool {
-	return hasCondition(workload, "Failed", "FailureTarget") || TextAt(workload, "status", "jobDeploymentStatus") == "Failed"
+	return hasCondition(workload, "Failed", "FailureTarget") ||
+		TextAt(workload, "status", "jobDeploymentStatus") == "Failed"
 }
 
 // hasCondition reports whether one of the conditions is true.
