@@ -11,7 +11,7 @@ import (
 
 // TimeToStop limits the time in which a command must end after a signal. It is
 // longer than the expected two seconds, because other tests run at the same time.
-const TimeToStop = 30 * time.Second
+const TimeToStop = 15 * time.Second
 
 // ExpectNoProcess checks that the processes of a group, such as the provider, end
 // within TimeToStop. Without /proc, it skips the rest of the test.

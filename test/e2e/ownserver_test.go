@@ -36,7 +36,7 @@ resource "kt_compute" "server" {
   strategy = "RollingUpdate"
   image    = "` + serverOfOnesOwn + `"
   command  = ["/tensor-server"] # the path of the program in every image of these tests
-  args     = ["-port", "8080", "-start", "3s", "-drain", "20s"]
+  args     = ["-port", "8080", "-start", "3s", "-drain", "5s"]
   port     = 8080
   env_vars = { VERSION = var.release }
   limits   = { memory = "64Mi" }
