@@ -112,8 +112,10 @@ func AddedBeside(manifest, rendered *unstructured.Unstructured, podTemplate ...s
 	if len(mainContainers(manifest, podTemplate)) >= len(mainContainers(rendered, podTemplate)) {
 		return "", nil
 	}
-	for _, container := range containersBeside(manifest, podTemplate) {
-		others = append(others, kind.TextAt(container, "name"))
+	for _, group := range k.Groups(manifest.Object) {
+		for _, container := range kind.ListAt(manifest.Object, kind.Under(group.Template, "spec", "containers")...) {
+			others = append(others, kind.TextAt(container, "name"))
+		}
 	}
 	return k.Container, others
 }

@@ -21,6 +21,7 @@ func TestAccPlanWarnsOfAServerThatIsAddedToTheContainersOfAManifest(t *testing.T
 		"the main container":              {manifest("{containers: [{name: kubetorch, image: 'mine:1'}]}"), false},
 		"both":                            {manifest("{containers: [{name: a, image: a}, {name: kubetorch}]}"), false},
 		"another container, and an image": {manifest("{containers: [{name: app, image: a}]}") + "image = \"b\"", false},
+		"an init container":               {manifest("{initContainers: [{name: app, image: a}]}"), false},
 		"no container":                    {manifest("{}"), false},
 	} {
 		body := map[string]string{"trainer": "name = \"trainer\"\n" + c.attributes}
