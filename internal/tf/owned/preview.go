@@ -86,11 +86,12 @@ func replacementError(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, 
 		kind.TextAt(obj.Object, "spec", "template", "metadata", "name") != "" {
 		return nil
 	}
-	other, last := obj.DeepCopy(), ref.Name[len(ref.Name)-1]
+	other, prefix, last := obj.DeepCopy(), ref.Name[:len(ref.Name)-1], ref.Name[len(ref.Name)-1]
 	if last == '9' || last == 'z' {
-		last -= 2
+		other.SetName(prefix + string(last-1))
+	} else {
+		other.SetName(prefix + string(last+1))
 	}
-	other.SetName(ref.Name[:len(ref.Name)-1] + string(last+1))
 	_, _, err := cluster.DryRunNew(ctx, other)
 	failed, ok := errors.AsType[*kube.Error](err)
 	if !ok || failed.Class != kube.Invalid && failed.Class != kube.Refused ||
