@@ -8,17 +8,17 @@ import (
 // Ended reports whether a workload has run to its end by its conditions, or only waits for the end of its last pods
 // (KEP-3998). Its controller then starts no more pods.
 func Ended(workload map[string]any) bool {
-	return failed(workload) || hasCondition(workload, "Complete", "Completed", "Succeeded", "SuccessCriteriaMet")
+	return failed(workload) || HasCondition(workload, "Complete", "Completed", "Succeeded", "SuccessCriteriaMet")
 }
 
 // failed reports whether a workload has ended because it failed, by its conditions or the status of a RayJob.
 func failed(workload map[string]any) bool {
-	return hasCondition(workload, "Failed", "FailureTarget") ||
+	return HasCondition(workload, "Failed", "FailureTarget") ||
 		TextAt(workload, "status", "jobDeploymentStatus") == "Failed"
 }
 
-// hasCondition reports whether one of the conditions is true.
-func hasCondition(workload map[string]any, conditions ...string) bool {
+// HasCondition reports whether one of these conditions of an object is true.
+func HasCondition(workload map[string]any, conditions ...string) bool {
 	return slices.ContainsFunc(ListAt(workload, "status", "conditions"), func(condition map[string]any) bool {
 		return TextAt(condition, "status") == "True" && slices.Contains(conditions, TextAt(condition, "type"))
 	})

@@ -95,12 +95,12 @@ func OfKubetorch(obj *unstructured.Unstructured) bool {
 // HasReadyPods reports whether the status of a workload has ready pods, by the fields that most kinds use, or the
 // condition Ready, which a Knative Service also has without pods.
 func HasReadyPods(workload *unstructured.Unstructured) bool {
-	return CountsReady(workload.Object["status"]) || hasCondition(workload, string(corev1.PodReady)) ||
-		hasCondition(workload, "HeadPodReady") // of a RayCluster, whose number is that of the workers
+	return CountsReady(workload.Object["status"]) || kind.HasCondition(workload.Object, string(corev1.PodReady),
+		"HeadPodReady") // of a RayCluster, whose number is that of the workers
 }
 
-// CountsReady reports whether a part of the status of a workload of any kind counts ready pods, or something else in
-// one of the other fields. Some kinds count pods by role, or by job.
+// CountsReady reports whether a part of the status of a workload of any kind counts ready pods, or others in the fields
+// of these names. Some kinds count pods by role, or by job.
 func CountsReady(status any, others ...string) bool {
 	switch status := status.(type) {
 	case map[string]any:
@@ -121,11 +121,5 @@ func CountsReady(status any, others ...string) bool {
 
 // IsReadyPod reports whether a pod has the condition Ready.
 func IsReadyPod(pod *unstructured.Unstructured) bool {
-	return hasCondition(pod, string(corev1.PodReady))
-}
-
-func hasCondition(obj *unstructured.Unstructured, name string) bool {
-	return slices.ContainsFunc(kind.ListAt(obj.Object, "status", "conditions"), func(condition map[string]any) bool {
-		return condition["type"] == name && condition["status"] == string(corev1.ConditionTrue)
-	})
+	return kind.HasCondition(pod.Object, string(corev1.PodReady))
 }
