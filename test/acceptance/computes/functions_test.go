@@ -59,7 +59,7 @@ func TestAccFunctionExamples(t *testing.T) {
 // functionCLI returns a working directory with an example of examples/functions, and a cluster.
 func functionCLI(t *testing.T, name string) *acctest.CLI {
 	t.Helper()
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	text, err := os.ReadFile(filepath.Join(acctest.Root(), "examples", "functions", name, "function.tf"))
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func TestAccFunctionErrorsNameTheArgument(t *testing.T) {
 	} {
 		t.Run(call, func(t *testing.T) {
 			t.Parallel()
-			cli := acctest.NewCLI(t)
+			cli := acctest.NewAttachedCLI(t)
 			cli.Write(t, "output \"result\" {\n  value = provider::kt::"+call+"\n}\n")
 			out, err := cli.Run(t, "plan")
 			if text := acctest.Unwrap(out); err == nil || !strings.Contains(text, want) {
@@ -95,7 +95,7 @@ func TestAccFunctionErrorsNameTheArgument(t *testing.T) {
 
 func TestAccFunctionsOfUnknownArgumentsAreUnknown(t *testing.T) {
 	t.Parallel()
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, `
 resource "terraform_data" "image" {
   input = "server:1.0"

@@ -380,7 +380,7 @@ func TestAccTwoHundredEndpointsAreProbedInParallel(t *testing.T) {
 		}
 	}
 	node.mu.Unlock()
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, cluster.Config(ns, fmt.Sprintf(`
 data "kt_endpoint" "pool" {
   count = %d

@@ -37,7 +37,7 @@ func TestAccRolloutRequiresTheThroughputOfThePool(t *testing.T) {
 	operator.Address = listener.Addr().String()
 	operator.Run(t, on, ns)
 
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Setenv("KUBE_CONFIG_PATH", on.Kubeconfig())
 	cli.Setenv("KT_NAMESPACE", ns)
 	cli.Setenv("TF_VAR_via", "direct")

@@ -11,7 +11,7 @@ import (
 func TestAccTerminatingLocalQueueIsCreatedAgain(t *testing.T) {
 	t.Parallel()
 	ns := withCRDs.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, withCRDs.Config(ns, "resource \"kt_queue\" \"q\" {\nname = \""+ns+"\"\n"+queueBody+"}\n"))
 	cli.MustRun(t, "apply", "-auto-approve")
 	uids := func() string {

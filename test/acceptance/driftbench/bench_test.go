@@ -53,7 +53,7 @@ func start(t *testing.T, cluster *acctest.Cluster, o options) *bench {
 	t.Helper()
 	ns := cluster.WithComputes(t).Namespace(t)
 	b := &bench{
-		options: o, cli: acctest.NewCLI(t), clients: newClients(t, cluster.Kubeconfig()),
+		options: o, cli: acctest.NewAttachedCLI(t), clients: newClients(t, cluster.Kubeconfig()),
 		random: rand.New(rand.NewPCG(o.seed, 0)), table: newTable(),
 		config: func(text string) string { return cluster.Config(ns, text) },
 	}

@@ -14,7 +14,7 @@ import (
 // queueCLI returns a working directory of the CLI for a namespace.
 func queueCLI(t *testing.T, ns string) *acctest.CLI {
 	t.Helper()
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Setenv("KUBE_CONFIG_PATH", cluster.Kubeconfig())
 	cli.Setenv("KT_NAMESPACE", ns)
 	t.Cleanup(func() {
@@ -191,7 +191,7 @@ func TestEcoAQueueOfAKindThatKueueExcludesIsReported(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	queue := cluster.Queue(t, ns, 1)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	compute := func(queue string) string {
 		return cluster.Config(ns, acctest.BareCompute(
 			roles("XGBoostJob", "xgbReplicaSpecs", "Master", "xgboost", 2)+"\nqueue_name = "+queue))

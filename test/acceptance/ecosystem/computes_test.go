@@ -305,7 +305,7 @@ func TestEcoPlanWarnsOfTheQueue(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cli := acctest.NewCLI(t)
+			cli := acctest.NewAttachedCLI(t)
 			cli.Setenv("KUBE_CONFIG_PATH", cluster.Kubeconfig())
 			cli.Setenv("KT_NAMESPACE", ns)
 			cli.Write(t, acctest.BareCompute(c.attributes))
@@ -348,7 +348,7 @@ func TestEcoTrainingJobIsNotReadyWhileItsWorkersCrash(t *testing.T) {
 // The status of a RayCluster says ready until KubeRay has deleted its pods.
 func TestEcoUpdateWaitsForThePodsThatKubeRayRecreates(t *testing.T) {
 	t.Parallel()
-	cli, ns := acctest.NewCLI(t), cluster.Namespace(t)
+	cli, ns := acctest.NewAttachedCLI(t), cluster.Namespace(t)
 	cli.Setenv("KUBE_CONFIG_PATH", cluster.Kubeconfig())
 	cli.Setenv("KT_NAMESPACE", ns)
 	apply := func(more string) []string {
@@ -399,7 +399,7 @@ func TestEcoPlanWarnsOfPodsThatAreNotUpdated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cli := acctest.NewCLI(t)
+			cli := acctest.NewAttachedCLI(t)
 			cli.Setenv("KUBE_CONFIG_PATH", cluster.Kubeconfig())
 			cli.Setenv("KT_NAMESPACE", cluster.Namespace(t))
 			cli.Write(t, acctest.BareCompute(c.created))

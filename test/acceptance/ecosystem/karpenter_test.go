@@ -32,7 +32,7 @@ func TestEcoKarpenterCreatesNodesForAGPUTypeOfANodePoolOnly(t *testing.T) {
 	t.Parallel()
 	ns := karpenter.Namespace(t)
 	karpenter.Apply(t, nodePool)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	write := func(gpuType string) {
 		cli.Write(t, karpenter.ConfigWith(ns, `gpu_type_label = "karpenter.k8s.aws/instance-gpu-name"`,
 			acctest.Compute(fmt.Sprintf("gpus = 1\ngpu_type = %q", gpuType))))

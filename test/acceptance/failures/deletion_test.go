@@ -51,7 +51,7 @@ func refuseDeletion(t *testing.T, ns, resource, one string) (allow func()) {
 func TestAccComputeStateKeepsObjectsThatWereNotDeleted(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	headless := func() string {
 		return cluster.Kubectl(t, "get", "services", "-n", ns, "-o", "name",
 			"--field-selector=metadata.name=trainer-headless")
@@ -116,7 +116,7 @@ func remembered(t *testing.T, cli *acctest.CLI) map[string]json.RawMessage {
 func TestAccVolumeThatIsBoundAfterAFailedDestroyIsKept(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	class := cluster.StorageClass(t, ns, "provisioner: silent.example.com")
 	config := func(size string) string {
 		return cluster.Config(ns,
@@ -148,7 +148,7 @@ func TestAccVolumeThatIsBoundAfterAFailedDestroyIsKept(t *testing.T) {
 func TestAccComputeShowsAChangedSettingAfterTheFirstUpdateSinceItsImport(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	first, cli := acctest.NewCLI(t), acctest.NewCLI(t)
+	first, cli := acctest.NewAttachedCLI(t), acctest.NewAttachedCLI(t)
 	config := func(onNotReady, more string) string {
 		return cluster.Config(ns, acctest.Compute(fmt.Sprintf("on_not_ready = %q\n%s", onNotReady, more)))
 	}

@@ -231,7 +231,7 @@ func TestAccFailuresWithPermissionToGetOnly(t *testing.T) {
 	cluster.Kubectl(t, "create", "serviceaccount", "getter", "-n", ns)
 	cluster.Kubectl(t, "create", "rolebinding", "getter", "-n", ns, "--role=getter", "--serviceaccount="+ns+":getter")
 	token := cluster.Kubectl(t, "create", "token", "getter", "-n", ns)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	configure := func(gpus int) {
 		cli.Write(t,
 			"provider \"kt\" {\n  username = \"alice\"\n"+cluster.TokenAttributes(t, ns, token)+"\n}\n"+
@@ -253,7 +253,7 @@ func TestAccFailuresWithPermissionToGetOnly(t *testing.T) {
 func TestAccFailuresAfterPermissionsWereRevoked(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	configure := func(token, attributes string) {
 		cli.Write(t,
 			"provider \"kt\" {\n  username = \"alice\"\n"+cluster.TokenAttributes(t, ns, token)+"\n}\n"+

@@ -21,7 +21,7 @@ type scenario struct {
 // newScenario creates the namespaces and the objects that exist before.
 func newScenario(t *testing.T, failures []failure) scenario {
 	t.Helper()
-	s := scenario{cli: acctest.NewCLI(t), failures: failures, namespaces: map[string]string{}}
+	s := scenario{cli: acctest.NewAttachedCLI(t), failures: failures, namespaces: map[string]string{}}
 	for _, f := range failures {
 		ns := cluster.Namespace(t)
 		if f.noNamespace {

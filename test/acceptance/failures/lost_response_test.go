@@ -41,7 +41,7 @@ func TestAccLostResponseLeavesNoOrphan(t *testing.T) {
 			proxy := acctest.NewLossyProxy(t, cluster, func(request *http.Request) bool {
 				return acctest.Writes(request, test.object)
 			})
-			cli := acctest.NewCLI(t)
+			cli := acctest.NewAttachedCLI(t)
 			cli.Write(t, proxy.Config(ns, test.resources))
 			a := cli.RunJSON(t, "apply", "-auto-approve")
 			if a.Failed == test.warning || proxy.Lost.Load() < 2 {
@@ -79,7 +79,7 @@ func TestAccLostResponseIsCompletedByTheNextApplyWithoutReplacement(t *testing.T
 				return acctest.Writes(request, test.object)
 			})
 			proxy.DropRequests = test.before
-			cli := acctest.NewCLI(t)
+			cli := acctest.NewAttachedCLI(t)
 			cli.Write(t, proxy.Config(ns, test.resources))
 			cli.MustRun(t, "apply", "-auto-approve")
 			uid := func() string {
@@ -108,7 +108,7 @@ func TestAccUpdateAfterTheLossOfThePrivateStateKeepsAllObjects(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cli := acctest.NewCLI(t)
+			cli := acctest.NewAttachedCLI(t)
 			cli.Setenv("KUBE_CONFIG_PATH", cluster.Kubeconfig())
 			cli.Setenv("KT_NAMESPACE", cluster.Namespace(t))
 			cli.Write(t, acctest.Compute(`image = "python:3.12"`))

@@ -49,7 +49,7 @@ func planned(t *testing.T, cli *acctest.CLI, address string) string {
 func TestAccComputeThatTimesOutInAQueueIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, cluster.Config(ns, acctest.ComputeWithTimeout(acctest.ShortTimeout, gated)))
 
 	var uid string
@@ -84,7 +84,7 @@ func TestAccComputeThatTimesOutInAQueueIsNotReplaced(t *testing.T) {
 func TestAccComputePostconditionFailsTheRunWithoutATaint(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, cluster.Config(ns, acctest.ComputeWithTimeout(acctest.ShortTimeout, gated+`
   lifecycle {
     postcondition {
@@ -108,7 +108,7 @@ func TestAccComputePostconditionFailsTheRunWithoutATaint(t *testing.T) {
 func TestAccComputeWaitsForANodeThatAnAutoscalerAdds(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, cluster.Config(ns, acctest.ComputeWithTimeout("1m", `node_selector = { pool = "empty" }`)))
 	done := make(chan acctest.Result, 1)
 	go func() { done <- cli.RunJSON(t, "apply", "-auto-approve") }()
@@ -138,7 +138,7 @@ lastTimestamp: "2026-01-01T00:00:00Z"
 func TestAccVolumeThatTimesOutIsKept(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t,
 		cluster.Config(ns,
 			acctest.Volume(fmt.Sprintf("size = \"1Gi\"\n volume_name = %q\n timeouts = { create = %q }",
@@ -170,7 +170,7 @@ func TestAccVolumeThatTimesOutIsKept(t *testing.T) {
 func TestAccVolumeThatIsNotBoundIsReplaced(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	unbound := fmt.Sprintf("volume_name = %q\n timeouts = { create = %q }\n", "pv-"+ns, acctest.ShortTimeout)
 	cli.Write(t, cluster.Config(ns, acctest.Volume("size = \"1Gi\"\n"+unbound)))
 	cli.MustRun(t, "apply", "-auto-approve")
@@ -211,7 +211,7 @@ func TestAccVolumeThatIsBoundWhileItsDeletionWaitsIsKept(t *testing.T) {
 		}
 		return false
 	})
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	unbound := fmt.Sprintf("volume_name = %q\n timeouts = { create = %q }\n", "pv-"+ns, acctest.ShortTimeout)
 	cli.Write(t, proxy.Config(ns, acctest.Volume("size = \"1Gi\"\n"+unbound)))
 	cli.MustRun(t, "apply", "-auto-approve")

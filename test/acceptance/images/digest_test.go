@@ -79,7 +79,7 @@ func TestAccSavedPlanRunsTheImageThatWasPlanned(t *testing.T) {
 	t.Parallel()
 	ns, served := cluster.Namespace(t), serveRegistry(t, "")
 	planned := served.push("team/torch:2.5")
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, cluster.Config(ns, fmt.Sprintf(`
 data "kt_image_digest" "torch" {
 	image = "%s/team/torch:2.5"

@@ -207,7 +207,7 @@ func TestAccPinnedImageIsResolvedInTheApplyIfThePlanCannot(t *testing.T) {
 // imageCLI returns a working directory with the configuration of an image.
 func imageCLI(t *testing.T, ns, attributes string) *acctest.CLI {
 	t.Helper()
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewCLI(t) // the credentials are in the environment of the process
 	cli.Write(t, torchConfig(ns, attributes))
 	return cli
 }
@@ -246,7 +246,7 @@ func TestAccPinnedImagesResolveEachReferenceOnce(t *testing.T) {
 	t.Parallel()
 	ns, served := cluster.Namespace(t), serveRegistry(t, "")
 	served.push("torch:1")
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t,
 		cluster.Config(ns,
 			fmt.Sprintf("resource \"kt_image\" \"torch\" {\n count = 12\n name = \"torch-${count.index}\"\n "+

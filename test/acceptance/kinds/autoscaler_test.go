@@ -140,7 +140,7 @@ func TestAccAutoscalerScalesEveryKindByEveryMetric(t *testing.T) {
 func TestAccAutoscalerWithoutItsMetricIsExplained(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, cluster.Config(ns, acctest.BareCompute(`autoscale = {
 	  scaler = "hpa", max_scale = 2
 	  metrics = [{ external = { metric = { name = "missing" }, target = { average_value = "10" } } }]

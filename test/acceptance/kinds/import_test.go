@@ -135,7 +135,7 @@ func TestAccImportIsFollowedByAnEmptyPlan(t *testing.T) {
 			want[c.kind+"."+c.name] = c.changes
 		}
 	}
-	maker, importer := acctest.NewCLI(t), acctest.NewCLI(t)
+	maker, importer := acctest.NewAttachedCLI(t), acctest.NewAttachedCLI(t)
 	for _, cli := range []*acctest.CLI{maker, importer} {
 		cli.Setenv("KUBE_CONFIG_PATH", on.Kubeconfig())
 		cli.Setenv("KT_NAMESPACE", ns)
@@ -182,7 +182,7 @@ func TestAccImportIsFollowedByAnEmptyPlan(t *testing.T) {
 // apply.
 func TestAccComputeWithoutObjectsIsRejected(t *testing.T) {
 	t.Parallel()
-	cli, ns := acctest.NewCLI(t), cluster.Namespace(t)
+	cli, ns := acctest.NewAttachedCLI(t), cluster.Namespace(t)
 	cli.Setenv("KUBE_CONFIG_PATH", cluster.Kubeconfig())
 	cli.Setenv("KT_NAMESPACE", ns)
 	const selected = `selector = { app = "mine" }` + "\n"

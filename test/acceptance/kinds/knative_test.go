@@ -167,7 +167,7 @@ func TestAccRejectedPodsOfAnAutoscaledComputeAreAWarning(t *testing.T) {
 	proxy.Denial = fmt.Sprintf(`admission webhook "validation.webhook.serving.knative.dev" denied the request: `+
 		`validation callback failed: dry run failed with pods "dry-run-validation" is forbidden: error looking up `+
 		`service account %s/later: serviceaccount "later" not found: spec.template`, ns)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, proxy.Config(ns, acctest.BareCompute("autoscale = {}\nservice_account_name = \"later\"")))
 	out := acctest.Unwrap(cli.MustRun(t, "apply", "-auto-approve"))
 	acctest.ExpectText(t, out, "The API server would reject the pods of Knative Service "+ns+"/trainer",

@@ -166,7 +166,7 @@ func TestAccTensorServerFailureIsExplained(t *testing.T) {
 func TestAccTensorServerReportsAMissingOperator(t *testing.T) {
 	t.Parallel()
 	on, ns := clusterWith(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t,
 		on.Config(ns,
 			strings.Replace(acctest.BareCompute(`runtime = "skytorch"`), "launch_timeout = \"2m\"",
@@ -203,7 +203,7 @@ func TestAccTensorServerIsReplacedIfItsOperatorCannotUpdateIt(t *testing.T) {
 func TestAccTensorServerWarnsThatClaimsAreNotUpdated(t *testing.T) {
 	t.Parallel()
 	on, ns := clusterWith(t, acctest.SkyTorch())
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, on.Config(ns, acctest.BareCompute("runtime = \"skytorch\""+scratch)))
 	cli.MustRun(t, "apply", "-auto-approve")
 	cli.Write(t, on.Config(ns, acctest.BareCompute("runtime = \"skytorch\""+strings.Replace(scratch, "1Gi", "2Gi", 1))))
@@ -219,7 +219,7 @@ func TestAccTensorServerReportsAttributesThatItsOperatorIgnores(t *testing.T) {
 	t.Parallel()
 	on, ns := clusterWith(t, acctest.SkyTorch())
 	on.Kubectl(t, "create", "secret", "generic", "hf", "--from-literal=HF_TOKEN="+acctest.Canary, "-n", ns)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	named := func(name, attributes string) string {
 		return strings.ReplaceAll(acctest.BareCompute("runtime = \"skytorch\"\n"+attributes), "trainer", name)
 	}
@@ -258,7 +258,7 @@ func TestAccTensorServerReportsAttributesThatItsOperatorIgnores(t *testing.T) {
 func TestAccTensorServersThatShareAClaimAreReported(t *testing.T) {
 	t.Parallel()
 	on, ns := clusterWith(t, acctest.SkyTorch())
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	both := on.Config(ns, acctest.BareCompute("runtime = \"skytorch\""+scratch)) + "\n" + strings.NewReplacer(
 		`"trainer" {`, `"other" {`, `"trainer"`, `"other"`).Replace(acctest.BareCompute("runtime = \"skytorch\""+
 		scratch))
@@ -349,7 +349,7 @@ func TestAccTensorServerOfThePythonClientIsAdoptedOrImported(t *testing.T) {
 func TestAccTensorServerWithoutItsCRDIsAWarningInThePlanAndAnErrorInTheApply(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cli := acctest.NewCLI(t)
+	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, cluster.Config(ns, acctest.BareCompute(`runtime = "skytorch"`)))
 	planned := cli.RunJSON(t, "plan")
 	if planned.Failed || planned.Planned[acctest.Trainer] != "create" {

@@ -70,7 +70,7 @@ func TestAccObjectOfAnUnservedVersionIsUpdatedAtAServedVersion(t *testing.T) {
 			t.Parallel()
 			c := convoys{on: on, ns: on.Namespace(t), group: name + ".example.com"}
 			c.serve(t, true)
-			cli := acctest.NewCLI(t)
+			cli := acctest.NewAttachedCLI(t)
 			cli.Write(t, c.config("v1alpha1", "mine:1"))
 			cli.MustRun(t, "apply", "-auto-approve")
 			cli.MustRun(t, "plan", "-detailed-exitcode")
