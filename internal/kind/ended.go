@@ -25,19 +25,22 @@ func HasCondition(workload map[string]any, conditions ...string) bool {
 }
 
 // NeedsNewRun reports whether only a new object can run the pods of a planned workload: the live one has ended, has
-// other numbers of pods, or has failed with less retries or time, and fewer of the pods have succeeded.
-func NeedsNewRun(of *Workload, planned, live map[string]any) bool {
+// other numbers of pods, or has failed with less retries or time than a change gives it, and fewer of the pods have
+// succeeded. before is the last planned one: a policy may have lowered a limit, and a change of other fields runs
+// nothing again.
+func NeedsNewRun(of *Workload, planned, before, live map[string]any) bool {
 	if !of.Ends { // nor do the groups of a kind that is not in the table have numbers
 		return false
 	}
 	groups := of.Groups(planned)
 	differs := func(path []string) bool {
 		number, set := NumberAt(planned, path)
-		before, _ := NumberAt(live, path)
-		return set && number != before
+		running, _ := NumberAt(live, path)
+		return set && number != running
 	}
 	more := func(limit string, absent int64) bool {
-		return limitOf(planned, limit, absent) > limitOf(live, limit, absent)
+		wanted := limitOf(planned, limit, absent)
+		return wanted > limitOf(live, limit, absent) && wanted != limitOf(before, limit, absent)
 	}
 	changes := slices.ContainsFunc(groups, func(g Group) bool { return slices.ContainsFunc(g.Numbers(), differs) }) ||
 		failed(live) && (more("backoffLimit", 0) || more("activeDeadlineSeconds", math.MaxInt64))

@@ -91,7 +91,34 @@ func TestEndedWorkloadIsReplacedToRunMorePods(t *testing.T) {
 			}
 			live["status"] = status
 			of := kind.OfMode(test.mode)
-			if got := kind.NeedsNewRun(of, specOf(t, test.planned), live); got != test.want {
+			if got := kind.NeedsNewRun(of, specOf(t, test.planned), specOf(t, test.live), live); got != test.want {
+				t.Errorf("replaced %t, want %t", got, test.want)
+			}
+		})
+	}
+}
+
+func TestLimitThatAPolicyLoweredRunsNothingAgainUnlessItIsChanged(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		before, planned, live string
+		want                  bool
+	}{
+		"an added deadline": {"{}", "{}", "{activeDeadlineSeconds: 60}", false},
+		"a lowered deadline": {"{activeDeadlineSeconds: 90}", "{activeDeadlineSeconds: 90}",
+			"{activeDeadlineSeconds: 60}", false},
+		"fewer retries":        {"{backoffLimit: 3}", "{backoffLimit: 3}", "{backoffLimit: 1}", false},
+		"a deadline that goes": {"{activeDeadlineSeconds: 60}", "{}", "{activeDeadlineSeconds: 60}", true},
+		"a lowered one, changed": {"{activeDeadlineSeconds: 90}", "{activeDeadlineSeconds: 99}",
+			"{activeDeadlineSeconds: 60}", true},
+		"fewer retries, and more": {"{backoffLimit: 3}", "{backoffLimit: 4}", "{backoffLimit: 1}", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			live := specOf(t, test.live)
+			live["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Failed", "status": "True"}}}
+			got := kind.NeedsNewRun(kind.OfMode("job"), specOf(t, test.planned), specOf(t, test.before), live)
+			if got != test.want {
 				t.Errorf("replaced %t, want %t", got, test.want)
 			}
 		})
@@ -103,7 +130,7 @@ func TestWorkloadOfAnotherKindNeedsNoNewRun(t *testing.T) {
 	object := map[string]any{"spec": map[string]any{"completions": int64(2)},
 		"status": map[string]any{"conditions": []any{map[string]any{"type": "Complete", "status": "True"}}}}
 	of := kind.WorkloadOf(schema.GroupKind{Group: "example.com", Kind: "Fleet"})
-	if kind.NeedsNewRun(of, object, object) {
+	if kind.NeedsNewRun(of, object, object, object) {
 		t.Error("a kind that is not in the table needs a new run")
 	}
 }

@@ -112,7 +112,10 @@ func AddedBeside(manifest, rendered *unstructured.Unstructured, podTemplate ...s
 	if len(mainContainers(manifest, podTemplate)) >= len(mainContainers(rendered, podTemplate)) {
 		return "", nil
 	}
-	for _, group := range k.Groups(manifest.Object) {
+	for _, group := range k.Groups(manifest.Object) { // rendering also adds groups and copies templates
+		if containerIn(manifest.Object, group.Template, k.Container) != nil {
+			continue
+		}
 		for _, container := range kind.ListAt(manifest.Object, kind.Under(group.Template, "spec", "containers")...) {
 			others = append(others, kind.TextAt(container, "name"))
 		}

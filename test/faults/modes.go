@@ -18,16 +18,14 @@ const killCycles = 20
 
 func modes() []string { return []string{"exhaustive", "random", "rate5", "rate20", "kill", "restart"} }
 
-// shorten limits a run to a sample, half of which uses a random seed. It omits the mode kill, whose fault the other
-// modes include, and restarts, which need a cluster of their own.
+// shorten limits a run to a sample. It omits the mode kill, whose fault the other modes include, and restarts, which
+// need a cluster of their own.
 func (o *options) shorten() {
 	o.modes = strings.ReplaceAll(o.modes, ",kill,restart", "")
-	o.seeds = []int64{o.seed, time.Now().UnixNano() % 1_000_000}
 	o.runs = 1
-	fmt.Printf("seeds: %d and %d\n", o.seeds[0], o.seeds[1])
 }
 
-// shortCycles is the number of exhaustive cycles of a short run, for each of its seeds.
+// shortCycles is the number of exhaustive cycles of a short run.
 const shortCycles = 6
 
 // runAll runs the modes of the options.
@@ -40,22 +38,17 @@ func (b *bench) runAll(ctx context.Context) error {
 		b.runItems(ctx, []item{it})
 		return nil
 	}
-	seeds := b.opts.seeds
-	if len(seeds) == 0 {
-		seeds = []int64{b.opts.seed}
-	}
+	fmt.Printf("seed: %d\n", b.opts.seed)
 	var items, restarts []item
-	for _, seed := range seeds {
-		for mode := range strings.SplitSeq(b.opts.modes, ",") {
-			found, err := b.items(ctx, mode, seed)
-			if err != nil {
-				return err
-			}
-			if mode == "restart" {
-				restarts = append(restarts, found...)
-			} else {
-				items = append(items, found...)
-			}
+	for mode := range strings.SplitSeq(b.opts.modes, ",") {
+		found, err := b.items(ctx, mode, b.opts.seed)
+		if err != nil {
+			return err
+		}
+		if mode == "restart" {
+			restarts = append(restarts, found...)
+		} else {
+			items = append(items, found...)
 		}
 	}
 	// The order is random, so that a run that ends early covers each mode.

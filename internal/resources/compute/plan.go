@@ -251,7 +251,7 @@ func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructu
 			obj = sent // otherwise the dry run fails with the same error
 		}
 		verdict := p.DryRun(ctx, obj, exists, p.replacedUID(ctx, obj))
-		if exists && (verdict.Is(kube.Immutable) || p.needsNewRun(ctx, obj)) {
+		if exists && (verdict.Is(kube.Immutable) || p.needsNewRun(ctx, obj, before.Content)) {
 			p.replaceObjects()
 		}
 		if verdict.Unreachable() || p.Diags.HasError() {
@@ -263,7 +263,7 @@ func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructu
 }
 
 // needsNewRun reports whether a planned object is a workload that has ended, and only a new one runs its pods.
-func (p *planner) needsNewRun(ctx context.Context, obj *unstructured.Unstructured) bool {
+func (p *planner) needsNewRun(ctx context.Context, obj, before *unstructured.Unstructured) bool {
 	if roleOf(obj) != manifest.RoleWorkload {
 		return false
 	}
@@ -272,5 +272,6 @@ func (p *planner) needsNewRun(ctx context.Context, obj *unstructured.Unstructure
 		return false
 	}
 	live, err := p.Data.Cluster.Store.Get(ctx, ref) // otherwise the dry run fails with the same error
-	return err == nil && kind.NeedsNewRun(kind.WorkloadOf(ref.Kind.GroupKind()), obj.Object, live.Object)
+	return err == nil &&
+		kind.NeedsNewRun(kind.WorkloadOf(ref.Kind.GroupKind()), obj.Object, before.Object, live.Object)
 }

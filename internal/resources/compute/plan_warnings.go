@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -58,9 +60,7 @@ func (p *planner) warnOfGPUs(ctx context.Context, workload *unstructured.Unstruc
 	if p.Data.Defaults.IgnoreGPUs {
 		return
 	}
-	for _, group := range manifest.Demands(workload, decodeFieldPath(p.Plan.PodTemplatePath)...) {
-		gpus := group.Requests[kind.GPUResource]
-		demand := observe.GPUDemand{NodeSelector: group.NodeSelector, Each: gpus.Value(), Pods: group.Pods}
+	for _, demand := range gpuDemands(manifest.Demands(workload, decodeFieldPath(p.Plan.PodTemplatePath)...)) {
 		cause, err := observe.GPUForecast(ctx, p.Data.Cluster, demand, workload.GetKind()+" "+p.Plan.ID.ValueString())
 		if err != nil {
 			return // the dry run has reported the problem
@@ -75,6 +75,24 @@ func (p *planner) warnOfGPUs(ctx context.Context, workload *unstructured.Unstruc
 		p.Diags.AddAttributeWarning(at, "No node can run the pods", tf.Explain(tf.ComputeType, *cause, nil))
 		return
 	}
+}
+
+// gpuDemands returns the demands of groups of pods, with one for all groups whose pods fit on the same nodes.
+func gpuDemands(groups []manifest.GroupDemand) []observe.GPUDemand {
+	var demands []observe.GPUDemand
+	for _, group := range groups {
+		gpus := group.Requests[kind.GPUResource]
+		one := observe.GPUDemand{NodeSelector: group.NodeSelector, Each: gpus.Value(), Pods: group.Pods}
+		same := slices.IndexFunc(demands, func(d observe.GPUDemand) bool {
+			return d.Each == one.Each && maps.Equal(d.NodeSelector, one.NodeSelector)
+		})
+		if same >= 0 {
+			demands[same].Pods += one.Pods
+		} else {
+			demands = append(demands, one)
+		}
+	}
+	return demands
 }
 
 // warnOfAddedContainer warns that the pods of a manifest get a container with Kubetorch's server beside their own.

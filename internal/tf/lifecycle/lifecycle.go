@@ -191,7 +191,7 @@ func (k Kind) object(c *Common) owned.Identity {
 // creation returns the creation of the planned resource.
 func (r *Resource[M, N]) creation(c *Common) *owned.Creation {
 	return &owned.Creation{Type: r.Kind.Type, ID: c.Identity().ID().ValueString(), Adopt: c.AdoptExisting.ValueBool(),
-		Owner: r.Kind.Owner}
+		Owner: r.Kind.Owner, Imports: r.Kind.HasUID}
 }
 
 // recorded reads what private state contains about a resource in state.

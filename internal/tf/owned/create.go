@@ -89,7 +89,7 @@ func (c *Creation) explainRejection(ctx context.Context, r *run.Run, ref kube.Re
 	if lookErr != nil {
 		return err
 	}
-	fresh := Creation{Type: c.Type, ID: c.ID}
+	fresh := Creation{Type: c.Type, ID: c.ID, PerObject: c.PerObject, Imports: c.Imports}
 	if rejected := fresh.Admit(ref, live); rejected != nil {
 		return rejected
 	}
@@ -105,7 +105,7 @@ func (c *Creation) withdraw(ctx context.Context, r *run.Run, found *kube.ExistsE
 		return &otherResourceError{ref: found.Ref.String(), creation: c, overwritten: true}
 	}
 	err := r.Cluster.Withdraw(ctx, found)
-	return &foreignError{ref: found.Ref.String(), managers: others, added: err}
+	return &foreignError{ref: found.Ref.String(), managers: others, added: err, importable: c.canImport(found.Live)}
 }
 
 // applyWith is like ApplyAs, but sends the object with the function apply.

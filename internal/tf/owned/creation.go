@@ -38,6 +38,8 @@ type Creation struct {
 	// PerObject is true if each object has the annotation and counts only for itself, because an update adds objects
 	// to an existing resource.
 	PerObject bool
+	// Imports reports whether an import of the resource finds an object; nil if its only object is found.
+	Imports func(*unstructured.Unstructured) bool
 
 	id        string
 	pastFirst bool      // the first object has been admitted
@@ -73,7 +75,7 @@ func (c *Creation) Admit(ref kube.Ref, live *unstructured.Unstructured) error {
 	case err != nil:
 		return err
 	case !ours:
-		return &foreignError{ref: ref.String(), managers: Managers(live), further: c.PerObject || !first}
+		return &foreignError{ref: ref.String(), managers: Managers(live), importable: c.canImport(live)}
 	case holder != "" && holder != c.resource():
 		return &sharedError{object: ref.String(), resource: c.resource(), other: holder}
 	case known && owner == "":
@@ -86,6 +88,11 @@ func (c *Creation) Admit(ref kube.Ref, live *unstructured.Unstructured) error {
 		return nil
 	}
 	return &otherResourceError{ref: ref.String(), creation: c}
+}
+
+// canImport reports whether an import can create the resource with an object that exists.
+func (c *Creation) canImport(live *unstructured.Unstructured) bool {
+	return !c.PerObject && (c.Imports == nil || c.Imports(live))
 }
 
 // resource returns the type and ID.
@@ -221,10 +228,10 @@ func (e *sharedError) diagnostic() diag.Diagnostic {
 
 // foreignError reports that an object exists that this provider did not create.
 type foreignError struct {
-	ref      string
-	managers []string
-	added    error // the error of removing the fields that this run added to it; nil if none remain
-	further  bool  // an import of the resource finds another object, so it is not a solution
+	ref        string
+	managers   []string
+	added      error // the error of removing the fields that this run added to it; nil if none remain
+	importable bool
 }
 
 func (e *foreignError) Error() string {
@@ -233,9 +240,9 @@ func (e *foreignError) Error() string {
 		added = fmt.Sprintf("\n\nIt was created during this run, which added fields to it and could not remove them "+
 			"again: %v\nRemove the fields that this configuration added.", e.added)
 	}
-	step := "Import it, choose another name,"
-	if e.further {
-		step = "Delete it,"
+	step := "Choose another name, delete it if nobody needs it,"
+	if e.importable {
+		step = "Import it, choose another name,"
 	}
 	return fmt.Sprintf("%s already exists and was not created by this provider. Its fields are managed by %s.\n\n"+
 		"Next step: %s or set adopt_existing = true to take it over.%s",

@@ -145,15 +145,23 @@ func TestErrorForAnObjectOfAnotherResourceStatesSolutions(t *testing.T) {
 
 func TestErrorForAnObjectOfAnotherManagerStatesWhatIsPossible(t *testing.T) {
 	t.Parallel()
-	const theirs = "kubectl"
+	const (
+		theirs = "kubectl"
+		other  = "Next step: Choose another name, delete it if nobody needs it, or set adopt_existing"
+	)
+	isNamed := func(name string) func(*unstructured.Unstructured) bool {
+		return func(obj *unstructured.Unstructured) bool { return obj.GetName() == name }
+	}
 	for name, c := range map[string]struct {
 		creation Creation
 		before   bool // another object comes first
 		want     string
 	}{
-		"the first one":        {want: "Import it, choose another name, or set adopt_existing = true"},
-		"a further one":        {before: true, want: "Next step: Delete it, or set adopt_existing = true"},
-		"one added by updates": {creation: Creation{PerObject: true}, want: "Next step: Delete it, or set"},
+		"the only one": {want: "Next step: Import it, choose another name, or set adopt_existing = true"},
+		"the first one, which an import does not find": {creation: Creation{Imports: isNamed("y")}, want: other},
+		"a further one, which an import finds": {before: true, creation: Creation{Imports: isNamed("x")},
+			want: "Next step: Import it, choose"},
+		"one added by updates": {creation: Creation{PerObject: true, Imports: isNamed("x")}, want: other},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

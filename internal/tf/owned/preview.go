@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -80,26 +81,46 @@ func (m Memory) Preview(
 // replacementError returns why the API server rejects a workload that takes the place of another one with its name, or
 // nil: otherwise, a run deletes the other one first. It dry-runs the creation under another name with the same prefix
 // and the same kinds of characters, which policies may require. A quota does not count, because it also counts the
-// other one. The name of a revision of Knative starts with that of the workload, so such a workload is not sent.
+// other one. A revision of Knative has the name of its Service as a prefix, so a Service that names one is not sent.
 func replacementError(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, obj *unstructured.Unstructured) error {
-	if kind.WorkloadOf(ref.Kind.GroupKind()).Mode == "" ||
+	if kind.WorkloadOf(ref.Kind.GroupKind()).Mode == "" || ref.Kind.Group == kind.KnativeGroup &&
 		kind.TextAt(obj.Object, "spec", "template", "metadata", "name") != "" {
 		return nil
 	}
-	other, prefix, last := obj.DeepCopy(), ref.Name[:len(ref.Name)-1], ref.Name[len(ref.Name)-1]
-	if last == '9' || last == 'z' {
-		other.SetName(prefix + string(last-1))
-	} else {
-		other.SetName(prefix + string(last+1))
+	name := freeName(ctx, cluster, ref)
+	if name == "" {
+		return nil
 	}
+	other := obj.DeepCopy()
+	other.SetName(name)
 	_, _, err := cluster.DryRunNew(ctx, other)
 	failed, ok := errors.AsType[*kube.Error](err)
 	if !ok || failed.Class != kube.Invalid && failed.Class != kube.Refused ||
 		strings.Contains(err.Error(), "exceeded quota") {
 		return nil
 	}
-	failed.Ref, failed.Err = ref, errors.New(strings.ReplaceAll(failed.Err.Error(), other.GetName(), ref.Name))
+	word := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
+	failed.Ref, failed.Err = ref, errors.New(word.ReplaceAllLiteralString(failed.Err.Error(), ref.Name))
 	return failed
+}
+
+// freeName returns a name without an object that differs only in the last character, which is also a letter or a digit;
+// "" if there is none.
+func freeName(ctx context.Context, cluster *kube.Cluster, ref kube.Ref) string {
+	same, prefix, last := "abcdefghijklmnopqrstuvwxyz", ref.Name[:len(ref.Name)-1], ref.Name[len(ref.Name)-1]
+	if last <= '9' {
+		same = "0123456789"
+	}
+	for _, other := range same {
+		at := ref
+		at.Name = prefix + string(other)
+		if live, err := cluster.Look(ctx, at); err != nil {
+			return ""
+		} else if live == nil {
+			return at.Name
+		}
+	}
+	return ""
 }
 
 // previewNew dry-runs the apply of a new object. It reads the existing object only if the server does not respond

@@ -75,7 +75,11 @@ func TestAccJobRunsToItsEndAndIsReplacedByAChange(t *testing.T) {
 func TestAccReplacementThatTheServerRejectsIsAnErrorOfThePlan(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	cluster.Kubectl(t, "create", "quota", "one", "--hard=count/jobs.batch=1", "-n", ns)
+	// The names that the dry run of the replacement would take first.
+	for _, name := range []string{"trainea", "traines"} {
+		cluster.Kubectl(t, "create", "job", name, "--image=a:1", "-n", ns)
+	}
+	cluster.Kubectl(t, "create", "quota", "three", "--hard=count/jobs.batch=3", "-n", ns)
 	cluster.Apply(t, `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
