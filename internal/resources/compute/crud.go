@@ -93,7 +93,7 @@ func (w *writer) save(ctx context.Context) {
 func (w *writer) saveFailed(ctx context.Context, prior owned.Objects) {
 	before, current := *w.Prior, w.change.After(prior)
 	for key, object := range current {
-		if roleOf(object.Content) == manifest.RoleWorkload && !object.Equal(prior[key]) {
+		if isWorkload(object.Content) && !object.Equal(prior[key]) {
 			w.Prior.EnvVars = w.Plan.EnvVars
 			w.Prior.InitContainers, w.Prior.Sidecars = w.Plan.InitContainers, w.Plan.Sidecars
 		}
@@ -153,7 +153,7 @@ func (w *writer) applyObject(
 	ctx context.Context, obj *unstructured.Unstructured, before *owned.Object,
 ) (diag.Diagnostics, error) {
 	key := manifest.Key(obj)
-	if before != nil && roleOf(obj) == manifest.RoleWorkload {
+	if before != nil && isWorkload(obj) {
 		w.before = w.podsBefore(ctx, before.Content, obj)
 	}
 	live, diags, err := w.send(ctx, withoutUnserved(obj), before)
@@ -163,7 +163,7 @@ func (w *writer) applyObject(
 	isKey := func(other string) bool { return other == key }
 	w.PrivateState.Imported = slices.DeleteFunc(w.PrivateState.Imported, isKey)
 	w.PrivateState.Foreign = slices.DeleteFunc(w.PrivateState.Foreign, isKey)
-	if roleOf(obj) == manifest.RoleWorkload {
+	if isWorkload(obj) {
 		w.Plan.UID = types.StringValue(string(live.GetUID()))
 		if err := w.endSuspension(ctx, obj, live); err != nil {
 			return diags, err
@@ -202,7 +202,7 @@ func (w *writer) send(
 	if before == nil {
 		return owned.Create(ctx, w.Data.Run, w.Memory, w.Creation, obj)
 	}
-	if roleOf(obj) == manifest.RoleWorkload {
+	if isWorkload(obj) {
 		if err := w.leaveReplicas(ctx, obj); err != nil {
 			return nil, nil, err
 		}
@@ -212,7 +212,7 @@ func (w *writer) send(
 		return nil, nil, err
 	}
 	// The UID makes the server reject the request if the workload was deleted, instead of creating another one.
-	if uid := w.Plan.UID.ValueString(); uid != "" && roleOf(sent) == manifest.RoleWorkload {
+	if uid := w.Plan.UID.ValueString(); uid != "" && isWorkload(sent) {
 		sent = sent.DeepCopy()
 		sent.SetUID(apitypes.UID(uid))
 	}
@@ -224,7 +224,7 @@ func mergeForeign(
 	ctx context.Context, cluster *kube.Cluster, memory owned.Memory, before *owned.Object,
 	obj *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
-	if before == nil || roleOf(obj) != manifest.RoleWorkload {
+	if before == nil || !isWorkload(obj) {
 		return obj, nil
 	}
 	ref, err := cluster.Discovery.RefOf(ctx, obj)

@@ -20,7 +20,7 @@ func (m *model) objects() (owned.Objects, error) {
 		return objects, err
 	}
 	for key, object := range objects {
-		if roleOf(object.Content) != manifest.RoleWorkload {
+		if !isWorkload(object.Content) {
 			continue
 		}
 		if !manifest.ShowEnvVars(object.Content, values, decodeFieldPath(m.PodTemplatePath)...) {
@@ -64,7 +64,7 @@ func (m *model) manifestsOf(objects owned.Objects, before *model, prior owned.Ob
 	for key, object := range objects {
 		text := object.Text
 		switch {
-		case roleOf(object.Content) != manifest.RoleWorkload:
+		case !isWorkload(object.Content):
 		case same && object.Equal(prior[key]):
 			text = texts[key]
 		default:

@@ -88,6 +88,8 @@ func roleOf(obj *unstructured.Unstructured) manifest.Role {
 	return manifest.RoleOf(obj.GroupVersionKind())
 }
 
+func isWorkload(obj *unstructured.Unstructured) bool { return roleOf(obj) == manifest.RoleWorkload }
+
 // withRole returns the first object with a role, or nil.
 func withRole(objects owned.Objects, role manifest.Role) *unstructured.Unstructured {
 	for _, obj := range sorted(objects) {

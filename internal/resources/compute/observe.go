@@ -19,7 +19,7 @@ import (
 
 // observe returns the settings that an object of this compute contains.
 func (m *model) observe(object *unstructured.Unstructured) manifest.Compute {
-	if roleOf(object) != manifest.RoleWorkload {
+	if !isWorkload(object) {
 		return manifest.ObserveRelated(object)
 	}
 	return manifest.Observe(object, decodeFieldPath(m.PodTemplatePath)...)

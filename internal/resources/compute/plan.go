@@ -264,7 +264,7 @@ func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructu
 
 // needsNewRun reports whether a planned object is a workload that has ended, and only a new one runs its pods.
 func (p *planner) needsNewRun(ctx context.Context, obj, before *unstructured.Unstructured) bool {
-	if roleOf(obj) != manifest.RoleWorkload {
+	if !isWorkload(obj) {
 		return false
 	}
 	ref, err := p.Data.Cluster.Discovery.RefOf(ctx, obj)

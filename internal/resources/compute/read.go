@@ -57,16 +57,15 @@ func (hooks) Refresh(ctx context.Context, reading *reading) error {
 func (r *reader) refreshObject(
 	ctx context.Context, obj *unstructured.Unstructured, applied, current owned.Objects,
 ) error {
-	key, role := manifest.Key(obj), roleOf(obj)
+	key, workload := manifest.Key(obj), isWorkload(obj)
 	reported := len(r.Diags)
 	ref, live, err := r.FindObject(ctx, obj)
 	switch {
 	case errors.Is(err, owned.ErrGone):
-		isWorkload := role == manifest.RoleWorkload
-		if isWorkload {
+		if workload {
 			r.clearStatus()
 		}
-		if errors.Is(err, owned.ErrDeleted) && isKnown(r.State.InactivityTTL) && (isWorkload || len(r.expired) > 0) {
+		if errors.Is(err, owned.ErrDeleted) && isKnown(r.State.InactivityTTL) && (workload || len(r.expired) > 0) {
 			r.expired = append(r.expired, deletedObject{key, ref})
 			r.Diags = r.Diags[:reported] // one warning reports all of them
 		}
@@ -75,7 +74,7 @@ func (r *reader) refreshObject(
 		return err
 	}
 	current[key] = applied[key]
-	if role == manifest.RoleWorkload {
+	if workload {
 		r.setStatus(ctx, ref, live)
 		if obj, err = r.release(key, obj, live, applied); err != nil {
 			return err
@@ -87,7 +86,7 @@ func (r *reader) refreshObject(
 		return err
 	}
 	r.Diags.Append(owned.DriftWarning(ref, refreshed)...)
-	if role == manifest.RoleWorkload {
+	if workload {
 		// the run ended before or during its wait
 		r.PrivateState.Unready = r.PrivateState.Unready || refreshed.Unrecorded && !r.State.Ready.ValueBool()
 		seen := r.State.followSuspension(refreshed.Object, live)

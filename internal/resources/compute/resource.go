@@ -5,11 +5,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
-	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
@@ -37,7 +35,7 @@ func resourceKind() lifecycle.Kind {
 		Description: description, Attributes: attributes, Masked: true,
 		Apply:  5 * time.Minute, // in addition to the wait for readiness
 		Delete: 10 * time.Minute,
-		HasUID: func(obj *unstructured.Unstructured) bool { return roleOf(obj) == manifest.RoleWorkload },
+		HasUID: isWorkload, Imports: isWorkload,
 		Moves: func(of schema.GroupKind) bool {
 			k, ok := kind.Of(of)
 			return ok && k.RunsPods() && !k.RunsTensorServer()

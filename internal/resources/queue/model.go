@@ -108,6 +108,11 @@ func hasQuotas(obj *unstructured.Unstructured) bool {
 	return obj.GetKind() == kind.ClusterQueue(kind.KueueVersion).Kind || isKAIQueue(obj)
 }
 
+// isImported reports whether an import finds an object, or the ClusterQueue of a LocalQueue.
+func isImported(obj *unstructured.Unstructured) bool {
+	return hasQuotas(obj) || kind.TextAt(obj.Object, "spec", "clusterQueue") == obj.GetName()
+}
+
 func isKAIQueue(obj *unstructured.Unstructured) bool { return obj.GetKind() == kind.KAIQueue().Kind }
 
 func flavorRef(name string) kube.Ref {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -56,6 +57,29 @@ func TestOnlyTerminatingQuotasReplaceTheQueue(t *testing.T) {
 		if len(r.Diags) > 1 || (len(r.Diags) == 0) != (warning == "") ||
 			warning != "" && !strings.Contains(r.Diags[0].Detail(), warning) {
 			t.Errorf("%s: %v, want a warning that contains %q", name, r.Diags, warning)
+		}
+	}
+}
+
+func TestImportFindsQuotasAndTheLocalQueuesOfItsName(t *testing.T) {
+	t.Parallel()
+	local := func(clusterQueue string) *unstructured.Unstructured {
+		queue := kind.LocalQueue(kind.KueueVersion).Named("ml", "vision")
+		kind.SetAt(queue.Object, []string{"spec", "clusterQueue"}, clusterQueue)
+		return queue
+	}
+	for name, c := range map[string]struct {
+		obj  *unstructured.Unstructured
+		want bool
+	}{
+		"a ClusterQueue":                {kind.ClusterQueue(kind.KueueVersion).Named("", "vision"), true},
+		"a Queue of KAI":                {kind.KAIQueue().Named("", "vision"), true},
+		"its LocalQueue":                {local("vision"), true},
+		"a LocalQueue of another queue": {local("speech"), false},
+		"a ResourceFlavor":              {kind.ResourceFlavor(kind.KueueVersion).Named("", "vision"), false},
+	} {
+		if got := isImported(c.obj); got != c.want {
+			t.Errorf("%s: imported %t, want %t", name, got, c.want)
 		}
 	}
 }

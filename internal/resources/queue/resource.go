@@ -51,7 +51,7 @@ func resourceKind() lifecycle.Kind {
 		Apply:  2 * time.Minute,  // Kueue reacts in seconds
 		Delete: 10 * time.Minute, // admitted workloads have to finish
 
-		HasUID: hasQuotas, Owner: ownerOf,
+		HasUID: hasQuotas, Imports: isImported, Owner: ownerOf,
 	}
 }
 

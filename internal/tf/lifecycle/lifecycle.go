@@ -82,6 +82,8 @@ type Kind struct {
 
 	// HasUID reports whether the attribute uid is that of an object of the resource; nil if it has only one.
 	HasUID func(*unstructured.Unstructured) bool
+	// Imports reports whether an import finds an existing object, or one that it belongs to; nil if it finds any.
+	Imports func(*unstructured.Unstructured) bool
 
 	// Owner is [owned.Creation.Owner].
 	Owner func(*unstructured.Unstructured) (id string, known bool)
@@ -191,7 +193,7 @@ func (k Kind) object(c *Common) owned.Identity {
 // creation returns the creation of the planned resource.
 func (r *Resource[M, N]) creation(c *Common) *owned.Creation {
 	return &owned.Creation{Type: r.Kind.Type, ID: c.Identity().ID().ValueString(), Adopt: c.AdoptExisting.ValueBool(),
-		Owner: r.Kind.Owner, Imports: r.Kind.HasUID}
+		Owner: r.Kind.Owner, Imports: r.Kind.Imports}
 }
 
 // recorded reads what private state contains about a resource in state.
