@@ -262,11 +262,12 @@ func Assessor(workload *unstructured.Unstructured) func(Snapshot) Verdict {
 	return assessors()[readinessOf(workload)](workload)
 }
 
-// hasEnded reports whether a workload whose pods run to their end has ended. Its time to live may delete it then, which
-// does not change its result.
+// hasEnded reports whether a workload whose pods run to their end has ended, by its conditions or the status of a
+// RayJob. Its time to live may delete it then, which does not change its result.
 func hasEnded(workload *unstructured.Unstructured) bool {
+	status := kind.TextAt(workload.Object, "status", "jobDeploymentStatus")
 	return kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Ends &&
-		(kind.Ended(workload.Object) || rayJobEnded(workload.Object))
+		(kind.Ended(workload.Object) || status == "Complete" || status == "ValidationFailed")
 }
 
 func always(verdict Verdict) func(Snapshot) Verdict { return func(Snapshot) Verdict { return verdict } }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-
-	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // rayJobFields contains the relevant fields of a RayJob (ray-operator/apis/ray/v1/rayjob_types.go).
@@ -20,12 +18,6 @@ type rayJobFields struct {
 		Message             string    `json:"message"`
 		RayClusterStatus    rayStatus `json:"rayClusterStatus"`
 	} `json:"status"`
-}
-
-// rayJobEnded reports whether the status of a RayJob is final. Objects of other kinds have no such status.
-func rayJobEnded(workload map[string]any) bool {
-	status := kind.TextAt(workload, "status", "jobDeploymentStatus")
-	return slices.Contains([]string{"Complete", "Failed", "ValidationFailed"}, status)
 }
 
 // rayJob is ready while its job runs, and once it has succeeded. The status has no conditions. KubeRay reports a job

@@ -251,7 +251,7 @@ func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructu
 			obj = sent // otherwise the dry run fails with the same error
 		}
 		verdict := p.DryRun(ctx, obj, exists, p.replacedUID(ctx, obj))
-		if exists && (verdict.Is(kube.Immutable) || p.needsNewRun(ctx, obj, before.Content)) {
+		if exists && (verdict.Is(kube.Immutable) || p.needsNewRun(ctx, verdict, obj, before)) {
 			p.replaceObjects()
 		}
 		if verdict.Unreachable() || p.Diags.HasError() {
@@ -263,15 +263,13 @@ func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructu
 }
 
 // needsNewRun reports whether a planned object is a workload that has ended, and only a new one runs its pods.
-func (p *planner) needsNewRun(ctx context.Context, obj, before *unstructured.Unstructured) bool {
-	if !isWorkload(obj) {
+func (p *planner) needsNewRun(
+	ctx context.Context, verdict owned.Forecast, planned *unstructured.Unstructured, before *owned.Object,
+) bool {
+	if verdict.Err != nil || !isWorkload(planned) {
 		return false
 	}
-	ref, err := p.Data.Cluster.Discovery.RefOf(ctx, obj)
-	if err != nil {
-		return false
-	}
-	live, err := p.Data.Cluster.Store.Get(ctx, ref) // otherwise the dry run fails with the same error
-	return err == nil &&
-		kind.NeedsNewRun(kind.WorkloadOf(ref.Kind.GroupKind()), obj.Object, before.Object, live.Object)
+	live, err := p.Data.Cluster.Store.Get(ctx, verdict.Ref)
+	return err == nil && kind.NeedsNewRun(kind.WorkloadOf(verdict.Ref.Kind.GroupKind()), planned.Object,
+		before.Content.Object, live.Object)
 }

@@ -82,15 +82,14 @@ func gpuDemands(groups []manifest.GroupDemand) []observe.GPUDemand {
 	var demands []observe.GPUDemand
 	for _, group := range groups {
 		gpus := group.Requests[kind.GPUResource]
-		one := observe.GPUDemand{NodeSelector: group.NodeSelector, Each: gpus.Value(), Pods: group.Pods}
 		same := slices.IndexFunc(demands, func(d observe.GPUDemand) bool {
-			return d.Each == one.Each && maps.Equal(d.NodeSelector, one.NodeSelector)
+			return d.Each == gpus.Value() && maps.Equal(d.NodeSelector, group.NodeSelector)
 		})
-		if same >= 0 {
-			demands[same].Pods += one.Pods
-		} else {
-			demands = append(demands, one)
+		if same < 0 {
+			same = len(demands)
+			demands = append(demands, observe.GPUDemand{NodeSelector: group.NodeSelector, Each: gpus.Value()})
 		}
+		demands[same].Pods += group.Pods
 	}
 	return demands
 }

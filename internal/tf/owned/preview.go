@@ -105,18 +105,16 @@ func replacementError(ctx context.Context, cluster *kube.Cluster, ref kube.Ref, 
 }
 
 // freeName returns a name without an object that differs only in the last character, which is also a letter or a digit;
-// "" if there is none.
+// "" if there is none. If objects cannot be read, any name counts.
 func freeName(ctx context.Context, cluster *kube.Cluster, ref kube.Ref) string {
-	same, prefix, last := "abcdefghijklmnopqrstuvwxyz", ref.Name[:len(ref.Name)-1], ref.Name[len(ref.Name)-1]
-	if last <= '9' {
-		same = "0123456789"
-	}
-	for _, other := range same {
+	last := len(ref.Name) - 1
+	for _, other := range "0123456789abcdefghijklmnopqrstuvwxyz" {
 		at := ref
-		at.Name = prefix + string(other)
-		if live, err := cluster.Look(ctx, at); err != nil {
-			return ""
-		} else if live == nil {
+		at.Name = ref.Name[:last] + string(other)
+		if (other <= '9') != (ref.Name[last] <= '9') || at.Name == ref.Name {
+			continue
+		}
+		if live, err := cluster.Look(ctx, at); err != nil || live == nil {
 			return at.Name
 		}
 	}

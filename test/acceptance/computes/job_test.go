@@ -76,8 +76,8 @@ func TestAccReplacementThatTheServerRejectsIsAnErrorOfThePlan(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
 	// The names that the dry run of the replacement would take first.
-	for _, name := range []string{"trainea", "traines"} {
-		cluster.Kubectl(t, "create", "job", name, "--image=a:1", "-n", ns)
+	for _, last := range "as" {
+		cluster.Kubectl(t, "create", "job", "traine"+string(last), "--image=a:1", "-n", ns)
 	}
 	cluster.Kubectl(t, "create", "quota", "three", "--hard=count/jobs.batch=3", "-n", ns)
 	cluster.Apply(t, `
