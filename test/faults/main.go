@@ -45,7 +45,7 @@ func main() {
 	kinds := flag.String("kind", "", "kinds of faults, separated by commas (default: all)")
 	flag.StringVar(&opts.modes, "mode", "exhaustive,random,rate5,rate20,kill,restart",
 		"modes to run, separated by commas")
-	flag.Int64Var(&opts.seed, "seed", time.Now().UnixNano()%1_000_000, "seed of the random numbers (default: random)")
+	flag.Int64Var(&opts.seed, "seed", 0, "seed of the random numbers (default: random)")
 	flag.IntVar(&opts.runs, "runs", 40, "number of cycles with random faults, for each mode")
 	flag.IntVar(&opts.parallel, "parallel", 3, "number of parallel cycles; four times as many for cycles that "+
 		"mostly wait")
@@ -57,6 +57,9 @@ func main() {
 	flag.StringVar(&opts.out, "out", filepath.Join(os.TempDir(), "kt-faults"), "directory for reports of violations")
 	flag.DurationVar(&opts.time, "time", 0, "start no cycle after this long (default: run all)")
 	flag.Parse()
+	if opts.seed == 0 {
+		opts.seed = time.Now().UnixNano() % 1_000_000
+	}
 	var err error
 	if opts.kinds, err = proxy.ParseKinds(*kinds); err != nil {
 		log.Fatal(err)

@@ -267,7 +267,7 @@ func Assessor(workload *unstructured.Unstructured) func(Snapshot) Verdict {
 func hasEnded(workload *unstructured.Unstructured) bool {
 	status := kind.TextAt(workload.Object, "status", "jobDeploymentStatus")
 	return kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Ends &&
-		(kind.Ended(workload.Object) || status == "Complete" || status == "ValidationFailed")
+		(kind.Ended(workload.Object) || slices.Contains([]string{"Complete", "Failed", "ValidationFailed"}, status))
 }
 
 func always(verdict Verdict) func(Snapshot) Verdict { return func(Snapshot) Verdict { return verdict } }

@@ -82,11 +82,10 @@ type Kind struct {
 
 	// HasUID reports whether the attribute uid is that of an object of the resource; nil if it has only one.
 	HasUID func(*unstructured.Unstructured) bool
-	// Imports reports whether an import finds an existing object, or one that it belongs to; nil if it finds any.
-	Imports func(*unstructured.Unstructured) bool
 
-	// Owner is [owned.Creation.Owner].
-	Owner func(*unstructured.Unstructured) (id string, known bool)
+	// Owner and Imports are those of [owned.Creation].
+	Owner   func(*unstructured.Unstructured) (id string, known bool)
+	Imports func(*unstructured.Unstructured) bool
 
 	// Moves reports whether moved blocks can turn resources of other providers for objects of a kind into this one;
 	// nil for none.

@@ -38,7 +38,8 @@ type Creation struct {
 	// PerObject is true if each object has the annotation and counts only for itself, because an update adds objects
 	// to an existing resource.
 	PerObject bool
-	// Imports reports whether an import of the resource finds an existing object; nil if it finds any.
+	// Imports reports whether an import of the resource finds an existing object, or one that it belongs to; nil if it
+	// finds any.
 	Imports func(*unstructured.Unstructured) bool
 
 	id        string

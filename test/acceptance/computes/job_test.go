@@ -75,7 +75,7 @@ func TestAccJobRunsToItsEndAndIsReplacedByAChange(t *testing.T) {
 func TestAccReplacementThatTheServerRejectsIsAnErrorOfThePlan(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)
-	// The names that the dry run of the replacement would take first.
+	// The first name and the next one are taken, so that the dry run of the replacement has to find another.
 	for _, last := range "as" {
 		cluster.Kubectl(t, "create", "job", "traine"+string(last), "--image=a:1", "-n", ns)
 	}
