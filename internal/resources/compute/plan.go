@@ -7,11 +7,9 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -53,7 +51,7 @@ func (hooks) Plan(ctx context.Context, planning *planning) {
 	p.preserveImportedText()
 	p.recreateExpired()
 	if !p.Diags.HasError() {
-		p.dryRun(ctx)
+		(&preview{p}).run(ctx)
 	}
 	p.status()
 	p.preserveImportedSettings()
@@ -207,69 +205,4 @@ func (p *planner) status() {
 	} else {
 		p.Plan.Ready = p.State.Ready
 	}
-}
-
-// dryRun validates each new or changed object with a server-side dry run. An unchanged object costs no request.
-func (p *planner) dryRun(ctx context.Context) {
-	changes, _ := p.rendered.ChangedFrom(p.prior)
-	if len(changes) == 0 || p.Short() || p.otherIdentity {
-		return // Terraform plans the replacement next, as a creation
-	}
-	changed := sorted(changes)
-	validated := true
-	p.Data.Run.Preview(func() { validated = p.preview(ctx, changed) })
-	if !validated {
-		return
-	}
-	p.warnOfUnchangedPods()
-	p.warnOfRestart()
-	if workload := workloadIn(changes); workload != nil && !p.Plan.Suspend.ValueBool() {
-		p.warnOfQueue(ctx, workload)
-		p.warnOfGPUs(ctx, workload)
-		p.warnOfSurge(workload)
-		p.warnOfAddedContainer(workload)
-	}
-	p.warnOfServiceAccount(ctx)
-	p.warnOfExposure(ctx)
-	p.warnOfDisruptionBudget()
-}
-
-// preview validates the changed objects. It returns false if further checks would only report the same problem.
-func (p *planner) preview(ctx context.Context, changed []*unstructured.Unstructured) bool {
-	complete := true
-	for _, obj := range changed {
-		key := manifest.Key(obj)
-		before, exists := p.prior[key]
-		if !exists && obj.GetKind() == kind.ScaledObject().Kind && withRole(p.prior, manifest.RoleAutoscaler) != nil {
-			// KEDA's webhook rejects it until the apply has deleted the other autoscaler.
-			ref := kube.Ref{Kind: kind.ScaledObject(), Namespace: obj.GetNamespace(), Name: obj.GetName()}
-			forecast := owned.PreviewOwner(ctx, p.Data.Cluster, ref, p.Creation())
-			p.Diags.Append(forecast.Diagnostics(p.Creating, false)...)
-			continue
-		}
-		if sent, err := mergeForeign(ctx, p.Data.Cluster, p.Memory(), before, obj); err == nil {
-			obj = sent // otherwise the dry run fails with the same error
-		}
-		verdict := p.DryRun(ctx, obj, exists, p.replacedUID(ctx, obj))
-		if exists && (verdict.Is(kube.Immutable) || p.needsNewRun(ctx, verdict, obj, before)) {
-			p.replaceObjects()
-		}
-		if verdict.Unreachable() || p.Diags.HasError() {
-			return false
-		}
-		complete = complete && !verdict.Is(kube.PodsRefused)
-	}
-	return complete
-}
-
-// needsNewRun reports whether a planned object is a workload that has ended, and only a new one runs its pods.
-func (p *planner) needsNewRun(
-	ctx context.Context, verdict owned.Forecast, planned *unstructured.Unstructured, before *owned.Object,
-) bool {
-	if verdict.Err != nil || !isWorkload(planned) {
-		return false
-	}
-	live, err := p.Data.Cluster.Store.Get(ctx, verdict.Ref)
-	return err == nil && kind.NeedsNewRun(kind.WorkloadOf(verdict.Ref.Kind.GroupKind()), planned.Object,
-		before.Content.Object, live.Object)
 }

@@ -48,7 +48,7 @@ func BenchmarkUnchangedPlan(b *testing.B) {
 		plan.Manifests = plan.manifestsOf(p.rendered, &state, p.prior)
 		p.planRegistration()
 		p.preserveImportedText()
-		p.dryRun(b.Context())
+		(&preview{p}).run(b.Context())
 		p.status()
 		if p.Diags.HasError() || !plan.Manifests.Equal(state.Manifests) {
 			b.Fatal(p.Diags, "the plan has changes")

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -20,7 +21,7 @@ import (
 )
 
 // warnOfQueue warns of problems that will prevent the queue from admitting the workload.
-func (p *planner) warnOfQueue(ctx context.Context, workload *unstructured.Unstructured) {
+func (p *preview) warnOfQueue(ctx context.Context, workload *unstructured.Unstructured) {
 	if p.Plan.QueueName.IsNull() {
 		return
 	}
@@ -56,7 +57,7 @@ func (p *planner) warnOfQueue(ctx context.Context, workload *unstructured.Unstru
 }
 
 // warnOfGPUs warns of requests for GPUs that no node can satisfy.
-func (p *planner) warnOfGPUs(ctx context.Context, workload *unstructured.Unstructured) {
+func (p *preview) warnOfGPUs(ctx context.Context, workload *unstructured.Unstructured) {
 	if p.Data.Defaults.IgnoreGPUs {
 		return
 	}
@@ -95,7 +96,7 @@ func gpuDemands(groups []manifest.GroupDemand) []observe.GPUDemand {
 }
 
 // warnOfAddedContainer warns that the pods of a manifest get a container with Kubetorch's server beside their own.
-func (p *planner) warnOfAddedContainer(workload *unstructured.Unstructured) {
+func (p *preview) warnOfAddedContainer(workload *unstructured.Unstructured) {
 	if p.Plan.Manifest.IsNull() || !p.Config.imageOfRef().IsNull() ||
 		!p.Creating && p.Plan.Manifest.Equal(p.State.Manifest) {
 		return
@@ -112,7 +113,7 @@ func (p *planner) warnOfAddedContainer(workload *unstructured.Unstructured) {
 }
 
 // warnOfSurge warns of the additional GPUs that the configured limits of a rolling update require.
-func (p *planner) warnOfSurge(workload *unstructured.Unstructured) {
+func (p *preview) warnOfSurge(workload *unstructured.Unstructured) {
 	pods, gpus := manifest.SurgeOf(workload)
 	if gpus == 0 {
 		return
@@ -124,7 +125,7 @@ func (p *planner) warnOfSurge(workload *unstructured.Unstructured) {
 }
 
 // warnOfServiceAccount warns of a missing service account.
-func (p *planner) warnOfServiceAccount(ctx context.Context) {
+func (p *preview) warnOfServiceAccount(ctx context.Context) {
 	account, namespace := p.Plan.ServiceAccountName.ValueString(), p.Plan.Namespace.ValueString()
 	const automatic = "default" // Kubernetes creates it in each namespace
 	if p.Plan.Mode.ValueString() == kind.ModeSelector || account == "" || account == automatic ||
@@ -138,7 +139,7 @@ func (p *planner) warnOfServiceAccount(ctx context.Context) {
 
 // warnOfExposure warns of a missing IngressClass or Gateway, without which no controller serves the new Ingress or
 // route.
-func (p *planner) warnOfExposure(ctx context.Context) {
+func (p *preview) warnOfExposure(ctx context.Context) {
 	object := withRole(p.rendered, manifest.RoleExpose)
 	if object == nil || !p.Creating && !p.State.Expose.IsNull() {
 		return
@@ -159,7 +160,7 @@ func (p *planner) warnOfExposure(ctx context.Context) {
 }
 
 // warnOfDisruptionBudget warns of a new budget that prevents all evictions.
-func (p *planner) warnOfDisruptionBudget() {
+func (p *preview) warnOfDisruptionBudget() {
 	if !p.Creating && !p.State.DisruptionBudget.IsNull() {
 		return
 	}
@@ -176,7 +177,7 @@ func (p *planner) warnOfDisruptionBudget() {
 
 // warnOfUnchangedPods warns if the pod template changes but running pods are not updated, because the apply would
 // seem to have changed them, and if the update removes pods and so fails the workload.
-func (p *planner) warnOfUnchangedPods() {
+func (p *preview) warnOfUnchangedPods() {
 	before, after := workloadIn(p.prior), workloadIn(p.rendered)
 	if before == nil || after == nil || len(p.Replace) > 0 || p.Plan.Suspend.ValueBool() ||
 		manifest.IsSuspended(before.Object, kind.WorkloadOf(before.GroupVersionKind().GroupKind())) {
@@ -195,4 +196,21 @@ func (p *planner) warnOfUnchangedPods() {
 	p.Diags.AddAttributeWarning(path.Root("manifests"), "Running pods are not updated",
 		fmt.Sprintf("The pod template changes, but the controller of a %s uses it only for new pods.%s",
 			after.GetKind(), newPods))
+}
+
+// warnOfRestart warns if the pods restart because the configuration sets another version or revision.
+func (p *preview) warnOfRestart() {
+	if p.Creating || len(p.Replace) > 0 || p.Plan.Suspend.ValueBool() || p.samePods(p.prior, p.rendered) {
+		return
+	}
+	warn := func(name string, configured bool, before, after attr.Value) {
+		if configured && !before.IsNull() && !before.Equal(after) {
+			p.Diags.AddAttributeWarning(path.Root(name), "The pods restart",
+				fmt.Sprintf("%s changes from %s to %s, and with it the pod template. Changing this restarts the pods.",
+					name, before, after))
+		}
+	}
+	hasVersion := !p.Config.KubetorchVersion.IsNull() || p.Data.Defaults.KubetorchVersion != ""
+	warn("kubetorch_version", hasVersion, p.State.KubetorchVersion, p.Plan.KubetorchVersion)
+	warn("renderer_revision", !p.Config.RendererRevision.IsNull(), p.State.RendererRevision, p.Plan.RendererRevision)
 }

@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -29,23 +28,6 @@ func (p *planner) replaceIfImmutable(ctx context.Context) {
 			p.replaceObjects()
 		}
 	}
-}
-
-// replacedUID returns the UID of the object that is deleted before obj is created: the object of the replaced compute,
-// or one that an operator created for it, such as the Service of a tensor server.
-func (p *planner) replacedUID(ctx context.Context, obj *unstructured.Unstructured) apitypes.UID {
-	if len(p.Replaced) == 0 {
-		return ""
-	}
-	ref, err := p.Data.Cluster.Discovery.RefOf(ctx, obj)
-	if err != nil {
-		return ""
-	}
-	live, err := p.Data.Cluster.Store.Get(ctx, ref)
-	if err != nil || !isDeletedWith(p.Replaced, live) {
-		return ""
-	}
-	return live.GetUID()
 }
 
 // isDeletedWith reports whether an object is one of the replaced ones, or deleted with them: one of them owns it, or a

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -134,23 +133,6 @@ func (p *planner) setUnknownVersions() {
 	if p.Plan.RendererRevision.IsNull() {
 		p.Plan.RendererRevision = types.Int64Unknown()
 	}
-}
-
-// warnOfRestart warns if the pods restart because the configuration sets another version or revision.
-func (p *planner) warnOfRestart() {
-	if p.Creating || len(p.Replace) > 0 || p.Plan.Suspend.ValueBool() || p.samePods(p.prior, p.rendered) {
-		return
-	}
-	warn := func(name string, configured bool, before, after attr.Value) {
-		if configured && !before.IsNull() && !before.Equal(after) {
-			p.Diags.AddAttributeWarning(path.Root(name), "The pods restart",
-				fmt.Sprintf("%s changes from %s to %s, and with it the pod template. Changing this restarts the pods.",
-					name, before, after))
-		}
-	}
-	hasVersion := !p.Config.KubetorchVersion.IsNull() || p.Data.Defaults.KubetorchVersion != ""
-	warn("kubetorch_version", hasVersion, p.State.KubetorchVersion, p.Plan.KubetorchVersion)
-	warn("renderer_revision", !p.Config.RendererRevision.IsNull(), p.State.RendererRevision, p.Plan.RendererRevision)
 }
 
 // observeVersions sets null attributes from applied objects, for an import.
