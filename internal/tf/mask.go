@@ -2,11 +2,15 @@ package tf
 
 import (
 	"context"
+	"math/big"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -40,10 +44,10 @@ func (s PathSet) Add(diags diag.Diagnostics) (misplaced diag.Diagnostics) {
 }
 
 // GetKnown decodes a configuration into a model without the values that rules for combinations of attributes cannot
-// check, and returns the paths of these: values that are unknown or cannot be decoded, and those that the schema
-// rejects, null in a collection and empty text. Attributes become null. Entries of maps and items of lists become
-// empty.
-func GetKnown(ctx context.Context, config tfsdk.Config, model any) (PathSet, diag.Diagnostics) {
+// check, and returns the paths of these: values that are unknown or cannot be decoded, null in a collection and empty
+// text, and if strict, other texts and numbers that the schema rejects. Attributes become null. Entries of maps and
+// items of lists become empty.
+func GetKnown(ctx context.Context, config tfsdk.Config, model any, strict bool) (PathSet, diag.Diagnostics) {
 	readable := func(name string) bool {
 		var value attr.Value
 		return !config.GetAttribute(ctx, path.Root(name), &value).HasError()
@@ -59,6 +63,7 @@ func GetKnown(ctx context.Context, config tfsdk.Config, model any) (PathSet, dia
 		switch {
 		case !v.IsKnown(), v.IsNull() && !inObject, len(steps) == 1 && !v.IsNull() && !readable(string(name)):
 		case inObject && v.Equal(tftypes.NewValue(tftypes.String, "")):
+		case strict && isRejected(ctx, config, at, v):
 		default:
 			return v, nil
 		}
@@ -72,6 +77,40 @@ func GetKnown(ctx context.Context, config tfsdk.Config, model any) (PathSet, dia
 		config.Raw = raw
 	}
 	return hidden, config.Get(ctx, model)
+}
+
+// isRejected reports whether the schema requires a value that is null, or rejects a known text or number.
+func isRejected(ctx context.Context, config tfsdk.Config, of *tftypes.AttributePath, value tftypes.Value) bool {
+	attribute, err := config.Schema.AttributeAtTerraformPath(ctx, of)
+	if err != nil || value.IsNull() {
+		return err == nil && attribute.IsRequired()
+	}
+	at := path.Root("value") // in messages that nobody reads
+	var diags diag.Diagnostics
+	switch attribute := attribute.(type) {
+	case schema.StringAttribute:
+		var text string
+		if value.As(&text) == nil {
+			for _, v := range attribute.Validators {
+				resp := &validator.StringResponse{}
+				v.ValidateString(ctx, validator.StringRequest{Config: config, Path: at, PathExpression: at.Expression(),
+					ConfigValue: types.StringValue(text)}, resp)
+				diags.Append(resp.Diagnostics...)
+			}
+		}
+	case schema.Int64Attribute:
+		var number *big.Float
+		if value.As(&number) == nil {
+			whole, _ := number.Int64()
+			for _, v := range attribute.Validators {
+				resp := &validator.Int64Response{}
+				v.ValidateInt64(ctx, validator.Int64Request{Config: config, Path: at, PathExpression: at.Expression(),
+					ConfigValue: types.Int64Value(whole)}, resp)
+				diags.Append(resp.Diagnostics...)
+			}
+		}
+	}
+	return diags.HasError()
 }
 
 // EmptyValue returns an empty text, an object whose attributes are null, or null of another type.

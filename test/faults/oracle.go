@@ -237,7 +237,7 @@ func (c *cycle) compare(at step, got snapshot) error {
 	if c.result.injected[proxy.KillProvider] > 0 {
 		want, got = want.withoutMemory(), got.withoutMemory()
 	}
-	if c.result.injected[proxy.KillCLI] > 0 {
+	if c.result.injected[proxy.KillCLI] > 0 || at == update && slices.ContainsFunc(c.last, isLost) {
 		want, got = want.withoutNotation(), got.withoutNotation()
 	}
 	diff := cmp.Diff(want, got)
@@ -276,8 +276,8 @@ func (s snapshot) withoutMemory() snapshot {
 }
 
 // withoutNotation returns a snapshot without the notation of the attributes before the objects changed. The provider
-// remembers it while a refresh takes changes into state that no apply has saved, such as those of a killed CLI, until
-// the next apply of the resource.
+// remembers it while a refresh takes changes into state that no apply has saved, such as those of a killed CLI or those
+// whose responses were all lost, until the next apply of the resource.
 func (s snapshot) withoutNotation() snapshot {
 	out := maps.Clone(s)
 	for key, value := range out {

@@ -84,10 +84,11 @@ func (c *pairCycle) change(ctx context.Context, at step, version int) error {
 			return err
 		}
 	}
+	replaces := at == create && c.tainted && c.replacesUnknown()
 	if err := c.converge(ctx, at, version, out); err != nil {
 		return err
 	}
-	if err := c.checkConverged(ctx, at); err != nil {
+	if err := c.checkConverged(ctx, at); err != nil || replaces {
 		return err
 	}
 	return joined([]error{c.checkNotReplaced(at, before), c.checkNotReplaced(at, after)})
@@ -95,6 +96,21 @@ func (c *pairCycle) change(ctx context.Context, at step, version int) error {
 
 // command is what a command does with the resource, which is in state afterwards.
 type command func(ctx context.Context, run *providers, r *core.Resource) outcome
+
+// replacesUnknown reports whether a failed creation may be replaced by ADR 0010: no write got a response, and the
+// object contains no data.
+func (c *pairCycle) replacesUnknown() bool {
+	answered := func(r proxy.Record) bool {
+		return r.Request.Writes() && r.Status/100 == 2 && !isLost(r)
+	}
+	return c.ref.scenario.typ != "kt_volume" && !slices.ContainsFunc(c.last, answered)
+}
+
+// isLost reports whether the server executed a write, but its response did not arrive.
+func isLost(r proxy.Record) bool {
+	kinds := []proxy.Kind{proxy.ResetAfter, proxy.GatewayTimeout, proxy.CutBody, proxy.ShortBody}
+	return r.Request.Writes() && r.Status/100 == 2 && slices.Contains(kinds, r.Fault)
+}
 
 func (c *pairCycle) planning(version int) command {
 	return func(ctx context.Context, run *providers, r *core.Resource) outcome {

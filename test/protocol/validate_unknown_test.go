@@ -190,9 +190,15 @@ func everything() map[string]string {
 // withUnknown returns a configuration with an unknown value at a path.
 func withUnknown(t *testing.T, config tftypes.Value, at *tftypes.AttributePath) tftypes.Value {
 	t.Helper()
+	return with(t, config, at, tftypes.UnknownValue)
+}
+
+// with returns a configuration with another value at a path.
+func with(t *testing.T, config tftypes.Value, at *tftypes.AttributePath, value any) tftypes.Value {
+	t.Helper()
 	replace := func(path *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
 		if path.Equal(at) {
-			return tftypes.NewValue(v.Type(), tftypes.UnknownValue), nil
+			return tftypes.NewValue(v.Type(), value), nil
 		}
 		return v, nil
 	}
@@ -236,6 +242,35 @@ func TestComputeReportsNothingForAnUnknownValue(t *testing.T) {
 			for _, at := range set {
 				for _, f := range o.validate(t, "kt_compute", withUnknown(t, complete, at)) {
 					t.Errorf("%s unknown: %s", pathText(at), f)
+				}
+			}
+		})
+	}
+}
+
+// A text that is invalid must not lead to advice about other attributes.
+func TestComputeReportsAnInvalidTextOnlyAtItsAttribute(t *testing.T) {
+	t.Parallel()
+	o := serveOffline(t)
+	for name, config := range everything() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			complete := jsonConfig(t, o.types["kt_compute"], withName(config))
+			for _, at := range places(t, complete) {
+				var text string
+				if value, _, err := tftypes.WalkAttributePath(complete, at); err != nil ||
+					!value.(tftypes.Value).Type().Is(tftypes.String) || value.(tftypes.Value).As(&text) != nil {
+					continue
+				}
+				wrong := text + "?"
+				found := o.validate(t, "kt_compute", with(t, complete, at, wrong))
+				if !slices.ContainsFunc(found, func(f finding) bool { return f.path == pathText(at) }) {
+					continue // any text is allowed
+				}
+				for _, f := range found {
+					if f.path != pathText(at) {
+						t.Errorf("%s = %q: %s", pathText(at), wrong, f)
+					}
 				}
 			}
 		})

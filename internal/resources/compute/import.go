@@ -142,8 +142,8 @@ func (r *reader) importWorkload(ctx context.Context, live *unstructured.Unstruct
 		return err
 	}
 	r.PrivateState.Selector = manifest.ForeignSelector(live)
-	r.State.UID = types.StringValue(string(live.GetUID()))
 	ref, err := r.Data.Cluster.Discovery.RefOf(ctx, live)
+	r.SetLive(ref, live)
 	r.State.Ready = types.BoolValue(err == nil && r.isReady(ctx, ref, live) && !r.State.Suspend.ValueBool())
 	return nil
 }

@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -30,7 +28,6 @@ func (hooks) Validate(ctx context.Context, known *model, rules lifecycle.Validat
 	}
 	diags.Append(checkLaunch(spec)...)
 	diags.Append(checkCompletion(known, spec.Mode(), hidden)...)
-	hideInvalid(&spec, hidden)
 	// Until the namespace of the compute is resolved, that in a manifest or template is assumed to be the same.
 	spec.Namespace = cmp.Or(spec.Namespace, kind.TextAt(spec.Manifest, "metadata", "namespace"),
 		kind.TextAt(spec.ServiceTemplate, "metadata", "namespace"), "default")
@@ -38,22 +35,6 @@ func (hooks) Validate(ctx context.Context, known *model, rules lifecycle.Validat
 }
 
 func isKnown(value attr.Value) bool { return !value.IsNull() && !value.IsUnknown() }
-
-// hideInvalid adds the attributes that the schema rejects although they can be decoded.
-func hideInvalid(spec *manifest.Compute, hidden tf.PathSet) {
-	for attribute, invalid := range map[string]bool{
-		"name":              spec.Name == "" || len(spec.Name) > validation.DNS1035LabelMaxLength,
-		"replicas":          spec.Replicas < 0 || spec.Replicas > math.MaxInt32,
-		"pod_template_path": slices.Contains(spec.PodTemplatePath, ""),
-	} {
-		if invalid {
-			hidden[attribute] = true
-		}
-	}
-	if d := spec.Distribute; d != nil && (d.Workers < 0 || d.Workers > math.MaxInt32) {
-		hidden["distribute.workers"] = true
-	}
-}
 
 // checkDurations checks for durations that are valid but probably not intended.
 func checkDurations(config *model) diag.Diagnostics {

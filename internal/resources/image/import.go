@@ -39,7 +39,7 @@ func (r reader) importConfigMap(ctx context.Context) error {
 		return err
 	}
 	r.PrivateState.Imported = true
-	r.State.UID = types.StringValue(string(live.GetUID()))
+	r.SetLive(ref, live)
 	r.State.AdoptExisting, r.State.DeletionProtection = types.BoolValue(false), types.BoolValue(false)
 	r.State.PinDigest = types.BoolValue(false)
 	if !ours {

@@ -270,6 +270,19 @@ func TestImportOfAConfigMapOfAnotherClientReadsOnlyItsName(t *testing.T) {
 	}
 }
 
+func TestImportOfAConfigMapThatIsBeingDeletedPlansItsReplacement(t *testing.T) {
+	t.Parallel()
+	name := image.ConfigMapName("torch")
+	r, err := importFrom(t, map[string]string{
+		"/api/v1/namespaces/ml/configmaps/" + name: `{apiVersion: v1, kind: ConfigMap,
+		metadata: {name: ` + name + `, namespace: ml, uid: u-1, resourceVersion: "1",
+			deletionTimestamp: "2026-01-02T03:04:05Z", finalizers: [example.com/hold]},
+		data: {Dockerfile: "FROM a:1"}}`})
+	if err != nil || len(r.Diags) != 1 || !strings.Contains(r.Diags[0].Summary(), "is being deleted") || !r.Terminating {
+		t.Error(err, r.Diags, r.Terminating)
+	}
+}
+
 func TestImportOfAMissingConfigMapFails(t *testing.T) {
 	t.Parallel()
 	r, err := importFrom(t, nil)

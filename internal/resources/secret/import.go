@@ -39,7 +39,7 @@ func (r reader) importSecret(ctx context.Context, live *unstructured.Unstructure
 	if r.State.Manifests, err = owned.ManifestsOf(spec.WithoutData(doc)); err != nil {
 		return err
 	}
-	r.State.UID = types.StringValue(string(live.GetUID()))
+	r.SetLive(r.ref, live)
 	r.State.Keys = tf.TextMap(keys)
 	defaults := r.Data.Defaults
 	r.State.Labels = tf.Configurable(doc.GetLabels(), defaults.Labels, spec.IsReservedLabel)

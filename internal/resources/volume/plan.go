@@ -81,6 +81,9 @@ func (p *planner) findExisting(ctx context.Context) {
 		p.Diags.Append(owned.Failure(err))
 		return
 	}
+	if creation.Adopt && !creation.Holds(live) {
+		p.Diags.Append(deletedWarning(p.Plan.claimRef(), live)...)
+	}
 	switch {
 	case live.GetDeletionTimestamp() != nil, p.Replaced[p.Plan.key()].UID == live.GetUID(),
 		!claim.Bound(live) && (!creation.Adopt || creation.Holds(live)):

@@ -88,6 +88,29 @@ func TestOnlyATaintedVolumeThatIsNotBoundIsReplacedWithAdoptExisting(t *testing.
 	}
 }
 
+func TestAdoptionOfAClaimThatIsBeingDeletedWarnsOfTheLossOfItsData(t *testing.T) {
+	t.Parallel()
+	deleted := strings.Replace(boundClaim, "uid: u-1", `uid: u-1, deletionTimestamp: "2026-01-02T03:04:05Z"`, 1)
+	for name, c := range map[string]struct{ claim, warns string }{
+		"being deleted": {deleted, "kubectl patch persistentvolume pv-1 -p '{"},
+		"kept":          {boundClaim, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data, _ := clusterOf(t, map[string]string{claimsPath + "/data": c.claim})
+			p := planner{planning: &planning{Data: data, Plan: boundVolume(), Creating: true,
+				Creation: func() *owned.Creation {
+					return &owned.Creation{Type: "kt_volume", ID: "ml/data", Adopt: true, HeldBy: data.Run.HeldBy}
+				}}}
+			p.findExisting(t.Context())
+			got := messages(p.Diags)
+			if p.Diags.HasError() || (got == "") != (c.warns == "") || !strings.Contains(got, c.warns) {
+				t.Errorf("%q, want %q", got, c.warns)
+			}
+		})
+	}
+}
+
 func TestUIDRemainsNullIfTheClaimIsNotApplied(t *testing.T) {
 	t.Parallel()
 	prior := &model{

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -67,17 +68,23 @@ func (r reader) updateStatus(ref kube.Ref, live *unstructured.Unstructured) {
 				"Investigate with:\n  kubectl -n %s describe persistentvolumeclaim %s", volume, ref.Namespace,
 				ref.Name))
 	}
-	if deletedAt := live.GetDeletionTimestamp(); deletedAt != nil {
-		nextStep := ""
-		if volume != "" {
-			nextStep = "\n\nNext step: To keep its data, retain the PersistentVolume now:\n  " + ready.Kubectl("",
-				"patch", "persistentvolume", volume, "-p", `{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`)
-		}
-		r.Diags.AddWarning(ref.String()+" is being deleted",
-			fmt.Sprintf("Its deletion began at %s and cannot be undone. It is deleted "+
-				"when no pod uses it. An apply after that creates a new, empty claim.%s",
-				deletedAt.UTC().Format(time.RFC3339), nextStep))
+	r.Diags.Append(deletedWarning(ref, live)...)
+}
+
+// deletedWarning warns of a claim that is being deleted, and with it its data.
+func deletedWarning(ref kube.Ref, live *unstructured.Unstructured) diag.Diagnostics {
+	deletedAt, nextStep := live.GetDeletionTimestamp(), ""
+	if deletedAt == nil {
+		return nil
 	}
+	if claim.Bound(live) {
+		nextStep = "\n\nNext step: To keep its data, retain the PersistentVolume now:\n  " + ready.Kubectl("", "patch",
+			"persistentvolume", kind.TextAt(live.Object, "spec", "volumeName"), "-p",
+			`{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`)
+	}
+	return diag.Diagnostics{diag.NewWarningDiagnostic(ref.String()+" is being deleted",
+		fmt.Sprintf("Its deletion began at %s and cannot be undone. It is deleted when no pod uses it. An apply after "+
+			"that creates a new, empty claim.%s", deletedAt.UTC().Format(time.RFC3339), nextStep))}
 }
 
 // setStatus sets the UID, the status that Kubernetes reports, and the storage class that it has selected.

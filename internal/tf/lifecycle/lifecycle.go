@@ -147,16 +147,23 @@ func (r *Resource[M, N]) Schema(_ context.Context, _ resource.SchemaRequest, res
 func (r *Resource[M, N]) ValidateConfig(
 	ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse,
 ) {
-	config, rules := new(M), Validation{WriteOnly: req.ClientCapabilities.WriteOnlyAttributesAllowed}
-	var diags diag.Diagnostics
-	if r.Kind.Masked {
-		rules.Hidden, diags = tf.GetKnown(ctx, req.Config, config)
-	} else {
-		diags = req.Config.Get(ctx, config)
+	validate := func(strict bool) (diags diag.Diagnostics) {
+		config, rules := new(M), Validation{WriteOnly: req.ClientCapabilities.WriteOnlyAttributesAllowed}
+		if r.Kind.Masked {
+			rules.Hidden, diags = tf.GetKnown(ctx, req.Config, config, strict)
+		} else {
+			diags = req.Config.Get(ctx, config)
+		}
+		if !diags.HasError() {
+			diags.Append(r.Hooks.Validate(ctx, config, rules)...)
+		}
+		return diags
 	}
-	if resp.Diagnostics.Append(diags...); !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(r.Hooks.Validate(ctx, config, rules)...)
+	diags := validate(false)
+	if diags.HasError() {
+		diags = validate(true) // without errors about values that the schema reports
 	}
+	resp.Diagnostics.Append(diags...)
 }
 
 // Configure stores the data of the provider.

@@ -81,6 +81,7 @@ func (p *Planning[M, N]) DryRun(
 	}
 	forecast := p.Memory().Preview(ctx, p.Data.Cluster, obj, creation, replaced)
 	p.Diags.Append(forecast.Diagnostics(p.Creating, inState)...)
+	p.Diags.Append(creation.ContinuedWarning(forecast.Ref)...)
 	if inState {
 		p.Diags.Append(p.Memory().RetainedWarning(forecast.Ref, manifest.Key(obj), forecast.After)...)
 	}

@@ -45,6 +45,7 @@ type Creation struct {
 	id        string
 	pastFirst bool      // the first object has been admitted
 	resumed   bool      // the first object is from an interrupted run
+	continued bool      // the last admitted object is that one, and in no state that this run knows
 	marked    bool      // the first object has been marked
 	created   []created // objects of the resource in state
 	claimed   []kube.Ref
@@ -84,11 +85,26 @@ func (c *Creation) Admit(ref kube.Ref, live *unstructured.Unstructured) error {
 	case known && owner != c.ID && holder == "": // also if another object is from an interrupted run
 	case holder != "", kube.UnfinishedCreation(live) != "":
 		c.resumed = c.resumed || first
+		c.continued = holder == "" && first && !c.PerObject
 		return nil
 	case c.resumed && !first, live.GetDeletionTimestamp() != nil:
 		return nil
 	}
 	return &otherResourceError{ref: ref.String(), creation: c}
+}
+
+// ContinuedWarning reports that the creation continues that of an interrupted run, if the last admitted object is from
+// one. It may be that of another state.
+func (c *Creation) ContinuedWarning(ref kube.Ref) diag.Diagnostics {
+	if c == nil || !c.continued {
+		return nil
+	}
+	c.continued = false
+	return diag.Diagnostics{diag.NewAttributeWarningDiagnostic(path.Root("name"), ref.String()+" already exists",
+		"A run that was interrupted created it. This plan continues its creation: the apply changes the object to "+
+			"this configuration, and it then belongs to this resource.\n\n"+
+			"Next step: If the interrupted run was of another configuration, choose another name or namespace. "+
+			"Otherwise, a destroy of this resource also deletes the object for that configuration.")}
 }
 
 // canImport reports whether an import can create the resource with an object that exists.

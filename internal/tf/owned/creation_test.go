@@ -128,6 +128,43 @@ func TestCreationRejectsObjectsOfOthersUnlessAdopted(t *testing.T) {
 	}
 }
 
+// Another state may have the object: its run was interrupted too.
+func TestContinuationOfAnotherCreationIsAWarning(t *testing.T) {
+	t.Parallel()
+	ref := kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}
+	held := func(types.UID) string { return "kt_compute ml/x" }
+	left := live(kube.Manager, unfinished)
+	for name, c := range map[string]struct {
+		creation Creation
+		live     *unstructured.Unstructured
+		warns    bool
+	}{
+		"an unfinished object":                 {live: left, warns: true},
+		"a new object":                         {},
+		"one that is adopted":                  {creation: Creation{Adopt: true}, live: left},
+		"that of a tainted resource":           {creation: Creation{HeldBy: held}, live: left},
+		"one that an update of ours has added": {creation: Creation{PerObject: true}, live: left},
+		"a finished one, which is an error":    {live: live(kube.Manager)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			creation := c.creation
+			creation.Type, creation.ID = "kt_compute", "ml/x"
+			_ = creation.Admit(ref, c.live)
+			diags := creation.ContinuedWarning(ref)
+			if (len(diags) == 1) != c.warns || diags.HasError() {
+				t.Fatalf("warnings %v, want one: %v", diags, c.warns)
+			}
+			if _ = creation.Admit(ref, live(kube.Manager)); len(creation.ContinuedWarning(ref)) > 0 {
+				t.Error("a further object of the same creation also warns")
+			}
+		})
+	}
+	if none := (*Creation)(nil).ContinuedWarning(ref); none != nil {
+		t.Errorf("an object in state warns: %v", none)
+	}
+}
+
 func TestErrorForAnObjectOfAnotherResourceStatesSolutions(t *testing.T) {
 	t.Parallel()
 	creation := Creation{Type: "kt_volume", ID: "ml/x"}

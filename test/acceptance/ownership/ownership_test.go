@@ -72,6 +72,13 @@ func TestAccOwnershipTheNextApplyFinishesAKilledCreation(t *testing.T) {
 	var seen map[string]string
 	for _, objects := range []int{1, 3, 5, 8, 11} {
 		killAtObjects(t, cli, ns, objects)
+		if seen == nil {
+			other := acctest.NewAttachedCLI(t) // another state would continue the creation too, and the plan says it
+			other.Write(t, cluster.Config(ns, config.String()))
+			if out := other.MustRun(t, "plan"); !strings.Contains(out, "A run that was interrupted created it") {
+				t.Errorf("no warning of an unfinished creation:\n%s", out)
+			}
+		}
 		now := uidsOfAll(t, ns)
 		for name, uid := range seen {
 			if now[name] != uid {
