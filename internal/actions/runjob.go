@@ -43,27 +43,22 @@ func (c *call) runJob(ctx context.Context, t *target, p podCommand, m jobModel) 
 	if p.container == "" {
 		p.container = ready.MainContainer(&corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec})
 	}
-	deadline, _ := ctx.Deadline()
-	job, err := runjob.Render(runjob.Command{
-		Compute: c.name, Namespace: c.namespace, Suffix: rand.String(suffixLength),
-		Template: *template, Labels: t.workload.GetLabels(),
-		Container: p.container, Args: p.args, EnvVars: tf.Texts(m.EnvVars), WorkingDir: m.WorkingDir.ValueString(),
-		Deadline: max(0, time.Until(deadline)) + extraTime, Keep: m.Keep.ValueBool(),
-	})
-	if unknown, ok := errors.AsType[*runjob.UnknownContainerError](err); ok {
-		return requireContainer(unknown.Container, unknown.Existing)
-	}
-	if err != nil {
+	names := ready.Each(template.Spec.Containers, func(c corev1.Container) string { return c.Name })
+	if err := requireContainer(p.container, names); err != nil {
 		return err
 	}
+	deadline, _ := ctx.Deadline()
+	job := runjob.Render(runjob.Command{
+		Compute: c.name, Namespace: c.namespace, Suffix: rand.String(suffixLength), Labels: t.workload.GetLabels(),
+		Template: *template, Container: template.Spec.Containers[slices.Index(names, p.container)],
+		Args: p.args, EnvVars: tf.Texts(m.EnvVars), WorkingDir: m.WorkingDir.ValueString(),
+		Deadline: max(0, time.Until(deadline)) + extraTime, Keep: m.Keep.ValueBool(),
+	})
 	mask, err := p.printer.mask(ctx, c.namespace, &template.Spec, ready.Starts{})
 	if err != nil {
 		return err
 	}
-	ref, err := kube.RefOf(job)
-	if err != nil {
-		return err
-	}
+	ref := kube.Ref{Kind: kind.Job(), Namespace: c.namespace, Name: job.GetName()}
 	created, err := c.cluster.Apply(ctx, job)
 	if err != nil && !kube.OutcomeUnknown(err) {
 		return err

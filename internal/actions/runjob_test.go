@@ -1,9 +1,11 @@
 package actions
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -27,5 +29,25 @@ func TestDiagnosisOfAJobIsMasked(t *testing.T) {
 	}
 	if !strings.Contains(err.Logs[0], "s3cr3t") {
 		t.Error("the error itself was changed")
+	}
+}
+
+func TestJobIsRefusedWithoutItsContainer(t *testing.T) {
+	t.Parallel()
+	for containers, want := range map[string]string{
+		`[{"name": "sidecar"}, {"name": "kubetorch"}]`: "Set `container` to one of: sidecar, kubetorch.",
+		`[]`: "contains no pod template from which a Job could be created.",
+	} {
+		var template any
+		if err := json.Unmarshal([]byte(`{"spec": {"containers": `+containers+`}}`), &template); err != nil {
+			t.Fatal(err)
+		}
+		workload := kind.Deployment().Named("ml", "trainer")
+		workload.Object["spec"] = map[string]any{"template": template}
+		of := &target{workload: workload, kind: kind.WorkloadOf(workload.GroupVersionKind().GroupKind())}
+		err := (&call{}).runJob(t.Context(), of, podCommand{container: "missing"}, jobModel{})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", containers, err, want)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/runjob"
 )
@@ -36,10 +37,7 @@ func invokeTrigger(ctx context.Context, c *call, t *target, m *waitModel) error 
 		return refused(cannot, "It is being deleted, and its Jobs with it.\n\nNext step: "+createAgain)
 	}
 	job := runjob.FromCronJob(t.workload, rand.String(suffixLength))
-	ref, err := c.cluster.Discovery.RefOf(ctx, job)
-	if err != nil {
-		return err
-	}
+	ref := kube.Ref{Kind: kind.Job(), Namespace: job.GetNamespace(), Name: job.GetName()}
 	if _, err := c.cluster.Apply(ctx, job); err != nil {
 		return err
 	}

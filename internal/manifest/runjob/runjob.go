@@ -4,7 +4,6 @@
 package runjob
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -28,7 +27,7 @@ type Command struct {
 	Template           corev1.PodTemplateSpec // of the pods of the compute; not modified
 	Labels             map[string]string      // of the workload; those of queues are kept
 
-	Container  string // that runs the command
+	Container  corev1.Container // of the template, which runs the command
 	Args       []string
 	EnvVars    map[string]string // in addition to those of the container
 	WorkingDir string            // "" means that of the container
@@ -43,26 +42,11 @@ const keepTime = 10 * time.Minute
 // (https://kubernetes.io/docs/concepts/workloads/controllers/job/).
 const maxName = 63
 
-// UnknownContainerError reports a container that the template does not have.
-type UnknownContainerError struct {
-	Container string
-	Existing  []string
-}
-
-func (e *UnknownContainerError) Error() string {
-	return fmt.Sprintf("the pods have no container %q; they have %s", e.Container, strings.Join(e.Existing, ", "))
-}
-
 // Render returns the Job. Its pod has the volumes, the environment,
 // the resources and the placement of a pod of the compute. It does not have its labels, so that neither Services nor
 // controllers select it. Of the other containers, only the init containers that end before the command starts remain.
-// The error is an *UnknownContainerError.
-func Render(c Command) (*unstructured.Unstructured, error) {
-	template := c.Template.DeepCopy()
-	main, err := containerOf(template, c.Container)
-	if err != nil {
-		return nil, err
-	}
+func Render(c Command) *unstructured.Unstructured {
+	template, main := c.Template.DeepCopy(), c.Container.DeepCopy()
 	c.run(main)
 	queue := queueLabels(c.Labels, template.Labels)
 	template.ObjectMeta = metav1.ObjectMeta{Labels: queue, Annotations: template.Annotations}
@@ -79,11 +63,8 @@ func Render(c Command) (*unstructured.Unstructured, error) {
 	labels := map[string]string{kind.ManagedByLabel: kind.ManagedByValue}
 	maps.Copy(labels, queue)
 	typed := &batchv1.Job{
-		TypeMeta: metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"},
-		ObjectMeta: metav1.ObjectMeta{
-			Name: name(c.Compute, "-run-"+c.Suffix), Namespace: c.Namespace,
-			Labels: labels,
-		},
+		TypeMeta:   metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"},
+		ObjectMeta: metav1.ObjectMeta{Name: name(c.Compute, "-run-"+c.Suffix), Namespace: c.Namespace, Labels: labels},
 		Spec: batchv1.JobSpec{BackoffLimit: new(int32(0)), Template: *template,
 			ActiveDeadlineSeconds: new(int64(math.Ceil(c.Deadline.Seconds())))},
 	}
@@ -92,19 +73,7 @@ func Render(c Command) (*unstructured.Unstructured, error) {
 	}
 	object, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(typed) // it contains only types of the API
 	delete(object, "status")
-	return &unstructured.Unstructured{Object: object}, nil
-}
-
-// containerOf returns a container by its name.
-func containerOf(template *corev1.PodTemplateSpec, name string) (*corev1.Container, error) {
-	var existing []string
-	for i := range template.Spec.Containers {
-		if template.Spec.Containers[i].Name == name {
-			return &template.Spec.Containers[i], nil
-		}
-		existing = append(existing, template.Spec.Containers[i].Name)
-	}
-	return nil, &UnknownContainerError{Container: name, Existing: existing}
+	return &unstructured.Unstructured{Object: object}
 }
 
 // run makes a container run the command, instead of a server.
@@ -115,7 +84,7 @@ func (c Command) run(container *corev1.Container) {
 	if c.WorkingDir != "" {
 		container.WorkingDir = c.WorkingDir
 	}
-	container.Env = slices.DeleteFunc(slices.Clone(container.Env), func(v corev1.EnvVar) bool {
+	container.Env = slices.DeleteFunc(container.Env, func(v corev1.EnvVar) bool {
 		_, replaced := c.EnvVars[v.Name]
 		return replaced
 	})

@@ -2,7 +2,6 @@ package runjob_test
 
 import (
 	"bytes"
-	"errors"
 	"flag"
 	"os"
 	"reflect"
@@ -10,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -58,11 +56,12 @@ spec:
 
 func command(t *testing.T) runjob.Command {
 	t.Helper()
-	c := runjob.Command{Compute: "trainer", Namespace: "ml", Suffix: "x7k2p", Container: "kubetorch",
+	c := runjob.Command{Compute: "trainer", Namespace: "ml", Suffix: "x7k2p",
 		Args: []string{"migrate"}, Deadline: 90 * time.Second, Labels: map[string]string{"team": "a"}}
 	if err := yaml.UnmarshalStrict([]byte(template), &c.Template); err != nil {
 		t.Fatal(err)
 	}
+	c.Container = c.Template.Spec.Containers[1]
 	return c
 }
 
@@ -80,12 +79,9 @@ func TestJobIsRenderedFromAPodTemplate(t *testing.T) {
 			t.Parallel()
 			c := command(t)
 			change(&c)
-			before := c.Template.DeepCopy()
-			job, err := runjob.Render(c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if before.String() != c.Template.String() {
+			before, container := c.Template.DeepCopy(), c.Container.DeepCopy()
+			job := runjob.Render(c)
+			if before.String() != c.Template.String() || container.String() != c.Container.String() {
 				t.Error("the template was modified")
 			}
 			expectGolden(t, name, job)
@@ -135,20 +131,5 @@ spec:
 	expectGolden(t, "cronjob", runjob.FromCronJob(cronJob, "x7k2p"))
 	if !reflect.DeepEqual(before, cronJob) {
 		t.Error("the CronJob was modified")
-	}
-}
-
-func TestUnknownContainerOfAJobIsAnError(t *testing.T) {
-	t.Parallel()
-	c := command(t)
-	c.Container = "missing"
-	_, err := runjob.Render(c)
-	unknown, ok := errors.AsType[*runjob.UnknownContainerError](err)
-	if !ok || strings.Join(unknown.Existing, " ") != "sidecar kubetorch" {
-		t.Errorf("got %v", err)
-	}
-	c.Template = corev1.PodTemplateSpec{}
-	if _, err := runjob.Render(c); err == nil {
-		t.Error("a template without containers is accepted")
 	}
 }
