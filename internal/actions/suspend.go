@@ -38,10 +38,10 @@ func invokeSuspend(ctx context.Context, c *call, t *target, m *waitModel) error 
 	queue := ""
 	_, changed, err := c.cluster.Modify(ctx, t.ref, func(obj *unstructured.Unstructured) error {
 		queue = manifest.QueueOf(obj.Object, t.kind)
-		if queue == "" && manifest.IsSuspended(obj.Object, t.kind) {
-			return nil
+		if queue != "" || !manifest.IsSuspended(obj.Object, t.kind) {
+			manifest.Suspend(obj.Object, t.kind)
 		}
-		return manifest.Suspend(obj.Object, t.kind)
+		return nil
 	})
 	switch {
 	case err != nil:

@@ -41,7 +41,7 @@ func QueueOf(workload map[string]any, of *kind.Workload) string {
 
 // Suspend suspends an existing workload like the attribute suspend, and records in an annotation what it had before. It
 // removes a workload from its queue, which would start it again.
-func Suspend(workload map[string]any, of *kind.Workload) error {
+func Suspend(workload map[string]any, of *kind.Workload) {
 	settings := slices.Clone(of.Suspension)
 	if QueueOf(workload, of) != "" {
 		settings = append(settings, kind.Setting{Path: queueLabel()})
@@ -54,15 +54,11 @@ func Suspend(workload map[string]any, of *kind.Workload) error {
 		}
 		before = append(before, kind.Setting{Path: s.Path, Value: value})
 	}
-	record, err := json.Marshal(before)
-	if err != nil {
-		return fmt.Errorf("recording what to resume: %w", err)
-	}
+	record, _ := json.Marshal(before) //nolint:errchkjson // decoded from JSON
 	for _, s := range settings {
 		kind.SetAt(workload, s.Path, s.Value)
 	}
 	kind.SetAt(workload, suspendedAnnotation(), string(record))
-	return nil
 }
 
 // FollowSuspension returns an applied workload with the fields that suspend it as they are live, if kt_suspend has

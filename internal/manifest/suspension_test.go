@@ -47,9 +47,7 @@ func TestResumeRestoresWhatSuspendRecorded(t *testing.T) {
 	} {
 		of := workloadOf(test.mode)
 		before, _ := kind.Copy(test.object).(map[string]any)
-		if err := manifest.Suspend(test.object, of); err != nil {
-			t.Fatal(err)
-		}
+		manifest.Suspend(test.object, of)
 		if !manifest.IsSuspended(test.object, of) || manifest.QueueOf(test.object, of) != "" {
 			t.Errorf("%s: not suspended: %v", name, test.object)
 		}
@@ -67,9 +65,7 @@ func TestResumeRestoresWhatSuspendRecorded(t *testing.T) {
 func TestResumeSetsAFieldThatWasAbsentToFalse(t *testing.T) {
 	t.Parallel()
 	ray := labelled(map[string]any{}, nil)
-	if err := manifest.Suspend(ray, workloadOf("raycluster")); err != nil {
-		t.Fatal(err)
-	}
+	manifest.Suspend(ray, workloadOf("raycluster"))
 	if err := manifest.Resume(ray, workloadOf("raycluster"), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -81,9 +77,7 @@ func TestResumeSetsAFieldThatWasAbsentToFalse(t *testing.T) {
 func TestResumedWorkloadOfAQueueIsStartedByTheQueue(t *testing.T) {
 	t.Parallel()
 	job := labelled(map[string]any{"suspend": false}, map[string]any{kind.KueueQueueLabel: "team"})
-	if err := manifest.Suspend(job, workloadOf("job")); err != nil {
-		t.Fatal(err)
-	}
+	manifest.Suspend(job, workloadOf("job"))
 	if err := manifest.Resume(job, workloadOf("job"), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -157,9 +151,7 @@ func TestOnlyTheRecordOfTheCurrentSuspensionCounts(t *testing.T) {
 				"annotations": map[string]any{kind.InitialScaleAnnotation: "2"}}}}, nil)},
 	} {
 		of := workloadOf(test.mode)
-		if err := manifest.Suspend(test.object, of); err != nil {
-			t.Fatal(err)
-		}
+		manifest.Suspend(test.object, of)
 		manifest.ForgetStaleSuspension(test.object, of, func(path []string) bool {
 			return path[len(path)-1] != test.setByAnother
 		})
@@ -210,9 +202,7 @@ func TestScaleSetsTheGroupWhoseNumberCanBeSet(t *testing.T) {
 		}
 	}
 	set := groups(2, 2)
-	if err := manifest.Suspend(set, workloadOf("leaderworkerset")); err != nil {
-		t.Fatal(err)
-	}
+	manifest.Suspend(set, workloadOf("leaderworkerset"))
 	err := manifest.Scale(set, workloadOf("leaderworkerset"), 6)
 	number, _ := kind.Find(set, []string{"spec", "replicas"})
 	size, _ := kind.Find(set, []string{"spec", "leaderWorkerTemplate", "size"})
