@@ -16,11 +16,11 @@ import (
 // Without permission to list the autoscalers, no operation is refused.
 func (c *call) refusal(ctx context.Context, t *target, o kind.Operation) (why string, instead advice.Text) {
 	why, instead = t.refusal(o)
-	if why != "" || t.workload == nil || len(t.kind.Scale) == 0 || o != kind.Scaling && o != kind.Suspending {
+	if why != "" || t.Workload == nil || len(t.kind.Scale) == 0 || o != kind.Scaling && o != kind.Suspending {
 		return why, instead
 	}
-	all, err := c.cluster.API.Listing(t.namespace).All(ctx, kind.HorizontalPodAutoscaler().All())
-	scaler := manifest.AutoscalerOf(t.workload, all)
+	all, err := c.cluster.API.Listing(t.Namespace).All(ctx, kind.HorizontalPodAutoscaler().All())
+	scaler := manifest.AutoscalerOf(t.Workload, all)
 	if err != nil || scaler == nil {
 		return "", advice.Text{}
 	}

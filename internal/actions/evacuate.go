@@ -50,7 +50,7 @@ func evacuate() action.Action {
 }
 
 func invokeEvacuate(ctx context.Context, c *call, t *target, m *evacuateModel) error {
-	all, err := t.source().Pods(ctx, c.cluster)
+	all, err := t.Pods(ctx, c.cluster)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func byNode(pods []*corev1.Pod) string {
 // allow an eviction.
 func (c *call) evict(ctx context.Context, t *target, node string, old []*corev1.Pod) error {
 	evicted := map[apitypes.UID]bool{}
-	watch := &observe.Objects{Changes: c.cluster.Store, Namespace: t.namespace, Of: observe.AllOf(kind.Pod())}
+	watch := &observe.Objects{Changes: c.cluster.Store, Namespace: t.Namespace, Of: observe.AllOf(kind.Pod())}
 	defer func() {
 		if len(evicted) > 0 && len(evicted) < len(old) {
 			c.note("Evicted %d of %s from node %s", len(evicted), ready.Number(len(old), "pod"), node)
@@ -170,7 +170,7 @@ func (c *call) waitElsewhere(ctx context.Context, t *target, node string, old, a
 	if err != nil {
 		return err
 	}
-	now, err := t.source().Pods(ctx, c.cluster)
+	now, err := t.Pods(ctx, c.cluster)
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func validateLogs(m *logsModel) diag.Diagnostics {
 func invokeLogs(ctx context.Context, c *call, t *target, m *logsModel) error {
 	p := c.printer(m.outputModel)
 	logs := podstream.Logs{
-		PodSource: t.source(),
+		PodSource: t.PodSource,
 		Container: m.Container.ValueString(), All: m.AllContainers.ValueBool(), Previous: m.Previous.ValueBool(),
 	}
 	pods, err := logs.Pods(ctx, c.cluster)
@@ -167,7 +167,7 @@ func (c *call) withoutLogs(ctx context.Context, t *target, pods int, previous bo
 	case pods > 0:
 		reason = "No container has started."
 	}
-	if t.workload != nil && !previous {
+	if t.Workload != nil && !previous {
 		if verdict, err := c.follow(t, nil, nil).Assess(ctx, c.cluster); err == nil && verdict.Message != "" {
 			reason += " Status of " + t.ref.String() + ": " + verdict.Message + "."
 		}

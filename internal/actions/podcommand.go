@@ -81,14 +81,14 @@ func textsOf(list types.List) []string {
 func (c *call) candidates(
 	ctx context.Context, t *target, isUsable func(*corev1.Pod) bool,
 ) (usable, others []*corev1.Pod, err error) {
-	pods, err := t.source().Pods(ctx, c.cluster)
+	pods, err := t.Pods(ctx, c.cluster)
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(pods) == 0 && t.guessed && t.workload != nil && countsPods(t.workload.Object["status"]) {
+	if len(pods) == 0 && t.guessed && t.Workload != nil && countsPods(t.Workload.Object["status"]) {
 		return nil, nil, refused(fmt.Sprintf("Cannot find the pods of %s", t), fmt.Sprintf("Its status counts pods, "+
 			"but no pod has the labels %v, by which the provider searches for them.\n\nNext step: Add the label %s = "+
-			"%q to its pod template.", t.pods, kind.ServiceLabel, t.name))
+			"%q to its pod template.", t.Labels, kind.ServiceLabel, t.name))
 	}
 	for _, pod := range running(pods) {
 		if isUsable(pod) {
@@ -114,7 +114,7 @@ func (c *call) notRunning(ctx context.Context, t *target, others []*corev1.Pod, 
 	if len(others) > 0 {
 		state = fmt.Sprintf("None of its pods is ready: %s.", namesOf(others))
 	}
-	if t.workload != nil {
+	if t.Workload != nil {
 		verdict, err := c.follow(t, nil, nil).Assess(ctx, c.cluster)
 		switch {
 		case err == nil && verdict.Cause != nil:

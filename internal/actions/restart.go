@@ -29,9 +29,9 @@ func restart() action.Action {
 }
 
 func invokeRestart(ctx context.Context, c *call, t *target, m *waitModel) error {
-	if t.workload != nil {
-		paused, _ := kind.Find(t.workload.Object, t.kind.Paused)
-		switch verdict := ready.Assess(ready.Snapshot{Workload: t.workload}); {
+	if t.Workload != nil {
+		paused, _ := kind.Find(t.Workload.Object, t.kind.Paused)
+		switch verdict := ready.Assess(ready.Snapshot{Workload: t.Workload}); {
 		case t.kind.Paused != nil && paused == true:
 			return &refusal{summary: fmt.Sprintf("Cannot restart %s", t),
 				detail: "Its rollouts are paused, so the restart would not begin.\n\nNext step: Resume them with `" +
@@ -43,7 +43,7 @@ func invokeRestart(ctx context.Context, c *call, t *target, m *waitModel) error 
 	}
 	by := kind.ByDeletion
 	if t.kind.Restart != nil {
-		by = t.kind.Restart(t.workload.Object)
+		by = t.kind.Restart(t.Workload.Object)
 	}
 	var old []*corev1.Pod
 	var err error
@@ -75,7 +75,7 @@ func (c *call) annotateTemplates(ctx context.Context, t *target, now time.Time) 
 
 // deletePods deletes all pods of the compute, and returns them. Its controller creates new ones.
 func (c *call) deletePods(ctx context.Context, t *target) ([]*corev1.Pod, error) {
-	pods, err := t.source().Pods(ctx, c.cluster)
+	pods, err := t.Pods(ctx, c.cluster)
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func (c *call) runJob(ctx context.Context, t *target, p podCommand, m jobModel) 
 	}
 	deadline, _ := ctx.Deadline()
 	job := runjob.Render(runjob.Command{
-		Compute: c.name, Namespace: c.namespace, Suffix: rand.String(suffixLength), Labels: t.workload.GetLabels(),
+		Compute: c.name, Namespace: c.namespace, Suffix: rand.String(suffixLength), Labels: t.Workload.GetLabels(),
 		Template: *template, Container: template.Spec.Containers[slices.Index(names, p.container)],
 		Args: p.args, EnvVars: tf.Texts(m.EnvVars), WorkingDir: m.WorkingDir.ValueString(),
 		Deadline: max(0, time.Until(deadline)) + extraTime, Keep: m.Keep.ValueBool(),
@@ -76,7 +76,7 @@ func (c *call) runJob(ctx context.Context, t *target, p podCommand, m jobModel) 
 // podTemplate returns the pod template of a compute: of its workload, of the StatefulSet that an operator created for
 // it, or the pod itself.
 func (c *call) podTemplate(ctx context.Context, t *target) (*corev1.PodTemplateSpec, error) {
-	if t.workload == nil {
+	if t.Workload == nil {
 		reason := "It consists of a Service for existing pods, and has no workload"
 		if t.owner.Kind != "" {
 			reason = fmt.Sprintf("Its pods belong to %s %s, a kind that the provider does not know,", t.owner.Kind,
@@ -85,7 +85,7 @@ func (c *call) podTemplate(ctx context.Context, t *target) (*corev1.PodTemplateS
 		return nil, refused(fmt.Sprintf("Compute %s/%s has no pod template", c.namespace, c.name), reason+
 			" from which a Job could be created.\n\nNext step: Remove `job` to run the command in the existing pods.")
 	}
-	object := t.workload.Object
+	object := t.Workload.Object
 	var at []string
 	switch {
 	case t.kind.Server != nil:

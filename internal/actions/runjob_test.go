@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -44,7 +45,8 @@ func TestJobIsRefusedWithoutItsContainer(t *testing.T) {
 		}
 		workload := kind.Deployment().Named("ml", "trainer")
 		workload.Object["spec"] = map[string]any{"template": template}
-		of := &target{workload: workload, kind: kind.WorkloadOf(workload.GroupVersionKind().GroupKind())}
+		of := &target{PodSource: kube.PodSource{Workload: workload},
+			kind: kind.WorkloadOf(workload.GroupVersionKind().GroupKind())}
 		err := (&call{}).runJob(t.Context(), of, podCommand{container: "missing"}, jobModel{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", containers, err, want)

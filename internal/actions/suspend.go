@@ -60,8 +60,8 @@ func invokeSuspend(ctx context.Context, c *call, t *target, m *waitModel) error 
 	case !m.waits():
 		return nil
 	}
-	continues := func(pod *corev1.Pod) bool { return kind.Controls(t.workload, pod) && !ready.PodEnded(pod) }
-	err = observe.WaitWhile(ctx, c.cluster, t.namespace, t.pods, continues, func(pods []*corev1.Pod) {
+	continues := func(pod *corev1.Pod) bool { return kind.Controls(t.Workload, pod) && !ready.PodEnded(pod) }
+	err = observe.WaitWhile(ctx, c.cluster, t.Namespace, t.Labels, continues, func(pods []*corev1.Pod) {
 		c.progress("%s: %s left.", t, ready.Number(len(pods), "pod"))
 	})
 	if err == nil {

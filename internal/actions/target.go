@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ktdev/terraform-provider-kt/internal/advice"
@@ -22,12 +21,12 @@ import (
 
 // target is the compute of an action.
 type target struct {
-	namespace, name string
-	workload        *unstructured.Unstructured // nil if no workload of a known kind has the name of the compute
-	ref             kube.Ref                   // of the workload
-	kind            *kind.Workload             // of the workload; empty if unknown
-	pods            map[string]string          // labels that select the pods of all groups
-	guessed         bool                       // whether the pods may lack these labels
+	kube.PodSource // without a workload if none of a known kind has the name of the compute
+
+	name    string
+	ref     kube.Ref       // of the workload
+	kind    *kind.Workload // of the workload; empty if unknown
+	guessed bool           // whether the pods may lack the labels of the source
 	// owner is the object that controls the pods or the workload, if it is of an unknown kind. Its Kind is "" if there
 	// is none.
 	owner metav1.OwnerReference
@@ -35,31 +34,25 @@ type target struct {
 
 // locate finds the compute, of any kind. It returns a [kube.MissingComputeError] if there is none.
 func (c *call) locate(ctx context.Context) (*target, error) {
-	workload, pods, guessed, err := endpoint.FindPods(ctx, c.cluster, c.namespace, c.name)
+	pods, guessed, err := endpoint.FindPods(ctx, c.cluster, c.namespace, c.name)
 	if err != nil {
 		return nil, err
 	}
 	c.found = true
-	t := &target{namespace: c.namespace, name: c.name, workload: workload, kind: &kind.Workload{}, pods: pods,
-		guessed: guessed}
-	if t.workload == nil {
+	t := &target{PodSource: pods, name: c.name, kind: &kind.Workload{}, guessed: guessed}
+	if t.Workload == nil {
 		t.owner, err = c.ownerOf(ctx, t)
 		return t, err
 	}
-	if t.ref, err = c.cluster.Discovery.RefOf(ctx, t.workload); err != nil {
+	if t.ref, err = c.cluster.Discovery.RefOf(ctx, t.Workload); err != nil {
 		return nil, err
 	}
-	if controller := metav1.GetControllerOf(t.workload); controller != nil {
+	if controller := metav1.GetControllerOf(t.Workload); controller != nil {
 		t.owner = *controller // which would revert changes of the workload
 	} else {
-		t.kind = kind.WorkloadOf(t.workload.GroupVersionKind().GroupKind())
+		t.kind = kind.WorkloadOf(t.Workload.GroupVersionKind().GroupKind())
 	}
 	return t, nil
-}
-
-// source selects the pods of the compute.
-func (t *target) source() kube.PodSource {
-	return kube.PodSource{Namespace: t.namespace, Labels: t.pods, Workload: t.workload}
 }
 
 // explain returns the detail of a refusal.
@@ -76,14 +69,14 @@ const maxOwners = 8
 // ownerOf returns the last controller in the chain from a pod of a compute, as far as it can be read.
 func (c *call) ownerOf(ctx context.Context, t *target) (metav1.OwnerReference, error) {
 	var last metav1.OwnerReference
-	pods, err := t.source().Pods(ctx, c.cluster)
+	pods, err := t.Pods(ctx, c.cluster)
 	if err != nil || len(pods) == 0 {
 		return last, err
 	}
 	controller := metav1.GetControllerOf(pods[0])
 	for n := 0; controller != nil && n < maxOwners; n++ {
 		last = *controller
-		controller = c.controllerOf(ctx, t.namespace, last)
+		controller = c.controllerOf(ctx, t.Namespace, last)
 	}
 	return last, nil
 }
@@ -104,12 +97,12 @@ func (c *call) controllerOf(ctx context.Context, namespace string, owner metav1.
 // String returns the object of the compute for messages: Deployment ml/trainer.
 func (t *target) String() string {
 	switch {
-	case t.workload != nil && t.owner.Kind == "":
+	case t.Workload != nil && t.owner.Kind == "":
 		return t.ref.String()
 	case t.owner.Kind != "":
-		return fmt.Sprintf("%s %s/%s", t.owner.Kind, t.namespace, t.owner.Name)
+		return fmt.Sprintf("%s %s/%s", t.owner.Kind, t.Namespace, t.owner.Name)
 	default:
-		return fmt.Sprintf("compute %s/%s", t.namespace, t.name)
+		return fmt.Sprintf("compute %s/%s", t.Namespace, t.name)
 	}
 }
 
@@ -117,17 +110,17 @@ func (t *target) String() string {
 const createAgain = "Wait until it is gone, and create the compute again with an apply."
 
 func (t *target) refusal(o kind.Operation) (why string, instead advice.Text) {
-	known := t.workload != nil && t.owner.Kind == ""
+	known := t.Workload != nil && t.owner.Kind == ""
 	replaces := o == kind.Restarting || o == kind.Evacuating
-	if t.workload != nil && t.workload.GetDeletionTimestamp() != nil {
+	if t.Workload != nil && t.Workload.GetDeletionTimestamp() != nil {
 		return "It is being deleted.", advice.Of(createAgain)
 	}
 	if refuses := t.kind.RefusesSome[o]; known && refuses != nil {
-		if r := refuses(t.workload.Object); r != nil {
+		if r := refuses(t.Workload.Object); r != nil {
 			return r.Why, r.Instead
 		}
 	}
-	if known && o == kind.Scaling && t.kind.Ends && kind.Ended(t.workload.Object) {
+	if known && o == kind.Scaling && t.kind.Ends && kind.Ended(t.Workload.Object) {
 		return "It has ended, and its controller starts no more pods.",
 			advice.Of("%s after you have changed its number of pods.", advice.ReplaceObject)
 	}
@@ -136,13 +129,13 @@ func (t *target) refusal(o kind.Operation) (why string, instead advice.Text) {
 		return fmt.Sprintf("A %s does not support this operation. %s", t.ref.Kind.Word(), r.Why), r.Instead
 	case known:
 		return "", advice.Text{}
-	case t.workload != nil && t.owner.Kind != "" && !replaces:
+	case t.Workload != nil && t.owner.Kind != "" && !replaces:
 		return fmt.Sprintf("%s is controlled by %s %s, which would revert the change.", t.ref, t.owner.Kind,
 			t.owner.Name), advice.Of("Change the %s instead.", t.owner.Kind)
 	case t.owner.Kind == "":
 		return "The compute has no workload, and no controller of its pods was found.",
 			advice.Of("Use the tool that created the pods.")
-	case t.owner.Name != t.name && t.workload == nil && o != kind.Evacuating:
+	case t.owner.Name != t.name && t.Workload == nil && o != kind.Evacuating:
 		return fmt.Sprintf("The compute has no workload: it selects pods that %s controls.", t),
 			advice.Of("Use the tool that manages the %s, or set `name` to a compute with a workload.", t.owner.Kind)
 	case replaces:
@@ -155,8 +148,8 @@ func (t *target) refusal(o kind.Operation) (why string, instead advice.Text) {
 // follow returns a wait for the pods of the compute that reports its progress. old are the pods to be replaced, and all
 // are those that existed before.
 func (c *call) follow(t *target, old, all []*corev1.Pod) observe.Follow {
-	f := observe.Follow{Namespace: t.namespace, PodLabels: t.pods, Owns: t.source().Own, Report: c.report}
-	if t.workload != nil {
+	f := observe.Follow{Namespace: t.Namespace, PodLabels: t.Labels, Owns: t.Own, Report: c.report}
+	if t.Workload != nil {
 		f.Workload = &t.ref
 	}
 	for _, pod := range old {

@@ -30,13 +30,13 @@ func trigger() action.Action {
 func invokeTrigger(ctx context.Context, c *call, t *target, m *waitModel) error {
 	cannot := fmt.Sprintf("Cannot trigger %s", t)
 	switch {
-	case t.workload == nil || t.workload.GroupVersionKind().GroupKind() != kind.CronJob().GroupKind():
+	case t.Workload == nil || t.Workload.GroupVersionKind().GroupKind() != kind.CronJob().GroupKind():
 		return refused(cannot, "Only a CronJob starts Jobs.\n\nNext step: Set `name` to a compute that is a CronJob, "+
 			"or use kt_run to run a command in the pods of this compute.")
-	case t.workload.GetDeletionTimestamp() != nil:
+	case t.Workload.GetDeletionTimestamp() != nil:
 		return refused(cannot, "It is being deleted, and its Jobs with it.\n\nNext step: "+createAgain)
 	}
-	job := runjob.FromCronJob(t.workload, rand.String(suffixLength))
+	job := runjob.FromCronJob(t.Workload, rand.String(suffixLength))
 	ref := kube.Ref{Kind: kind.Job(), Namespace: job.GetNamespace(), Name: job.GetName()}
 	if _, err := c.cluster.Apply(ctx, job); err != nil {
 		return err

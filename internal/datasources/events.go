@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/endpoint"
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -66,15 +65,15 @@ func readEvents(ctx context.Context, data *tf.ProviderData, m *eventsModel) diag
 	filter := observe.EventFilter{Type: m.Type.ValueString(), Reasons: m.Reasons,
 		Limit: int(cmp.Or(m.Limit.ValueInt64(), defaultEvents))}
 	return readTarget(data.Cluster, &m.Target, func(namespace, name string) error {
-		workload, labels, _, err := endpoint.FindPods(ctx, data.Cluster, namespace, name)
+		source, _, err := endpoint.FindPods(ctx, data.Cluster, namespace, name)
 		if err != nil {
 			return err
 		}
-		pods, err := kube.PodSource{Namespace: namespace, Labels: labels, Workload: workload}.Pods(ctx, data.Cluster)
+		pods, err := source.Pods(ctx, data.Cluster)
 		if err != nil {
 			return err
 		}
-		events, err := observe.Events(ctx, data.Cluster, namespace, workload, pods, filter)
+		events, err := observe.Events(ctx, data.Cluster, namespace, source.Workload, pods, filter)
 		if err == nil {
 			m.Events = eventsOf(events)
 		}

@@ -84,24 +84,25 @@ func (e *Endpoint) PortForwardCommand() string {
 	return ready.Kubectl(e.Namespace, "port-forward", target, fmt.Sprintf("%d:%d", local, port))
 }
 
-// FindPods returns the workload of a compute, which is nil if its pods have none of a known kind, and the labels of its
-// pods. If the kind does not tell them, they are those that its Service selects, which is a guess.
+// FindPods returns the source of the pods of a compute, without a workload if they have none of a known kind. If the
+// kind does not tell their labels, they are those that its Service selects, which is a guess.
 func FindPods(
 	ctx context.Context, c *kube.Cluster, namespace, name string,
-) (workload *unstructured.Unstructured, labels map[string]string, guessed bool, err error) {
-	if workload, err = Locate(ctx, c, namespace, name); err != nil {
-		return nil, nil, false, err
+) (pods kube.PodSource, guessed bool, err error) {
+	pods.Namespace = namespace
+	if pods.Workload, err = Locate(ctx, c, namespace, name); err != nil {
+		return pods, false, err
 	}
-	if workload != nil {
-		if labels := kind.PodLabels(workload); labels != nil {
-			return workload, labels, false, nil
+	if pods.Workload != nil {
+		if pods.Labels = kind.PodLabels(pods.Workload); pods.Labels != nil {
+			return pods, false, nil
 		}
 	}
 	found, err := Of(ctx, c, namespace, name)
-	if err != nil {
-		return nil, nil, false, err
+	if err == nil {
+		pods.Labels = found.Backend.Labels
 	}
-	return workload, found.Backend.Labels, true, nil
+	return pods, true, err
 }
 
 // Locate returns the workload of a compute, or nil if there is none of a known kind.
