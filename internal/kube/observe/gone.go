@@ -16,6 +16,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
 // WaitGone waits until the object with a UID, its dependents and its pods are
@@ -158,13 +159,12 @@ func (e *DeletionError) Blockers() string {
 		blockers = append(blockers, "it is "+heldBy(e.Finalizers))
 	}
 	if len(e.Pods) > 0 {
-		pods := make([]string, len(e.Pods))
-		for i, pod := range e.Pods {
-			pods[i] = pod.Name
+		pods := ready.Each(e.Pods, func(pod *corev1.Pod) string {
 			if len(pod.Finalizers) > 0 {
-				pods[i] += " (" + heldBy(pod.Finalizers) + ")"
+				return pod.Name + " (" + heldBy(pod.Finalizers) + ")"
 			}
-		}
+			return pod.Name
+		})
 		blockers = append(blockers, "its pods remain: "+strings.Join(pods, ", "))
 	}
 	if len(blockers) == 0 {
@@ -174,10 +174,7 @@ func (e *DeletionError) Blockers() string {
 }
 
 func heldBy(finalizers []string) string {
-	named := make([]string, len(finalizers))
-	for i, finalizer := range finalizers {
-		named[i] = finalizer + remover(finalizer)
-	}
+	named := ready.Each(finalizers, func(finalizer string) string { return finalizer + remover(finalizer) })
 	if len(finalizers) == 1 {
 		return "held by finalizer " + named[0]
 	}

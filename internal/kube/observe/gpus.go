@@ -24,11 +24,6 @@ type GPUFilter struct {
 	Schedulable  bool // exclude nodes that currently accept no pods: cordoned, not ready
 }
 
-// NVIDIAGPUs selects all complete GPUs of NVIDIA.
-func NVIDIAGPUs() GPUFilter {
-	return GPUFilter{Resource: kind.GPUResource, ProductLabel: kind.GPUProductLabel}
-}
-
 // GPUNode is a node with GPUs, with integer numbers of GPUs.
 type GPUNode struct {
 	Name, Product string

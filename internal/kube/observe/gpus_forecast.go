@@ -54,7 +54,7 @@ const unknownCount = 1 << 20
 // withGPUsOnly returns a node with its labels and the maximum of GPUs that it can ever provide. A node with GPU labels
 // that does not offer GPUs yet is still being set up, and may have any number.
 func withGPUsOnly(node *corev1.Node) *corev1.Node {
-	n, has := gpuNode(node, NVIDIAGPUs())
+	n, has := gpuNode(node, GPUFilter{Resource: kind.GPUResource, ProductLabel: kind.GPUProductLabel})
 	gpus := max(n.Capacity, n.Allocatable)
 	if !has && (n.Product != "" || node.Labels[kind.GPUPresentLabel] == "true") {
 		gpus = unknownCount

@@ -2,8 +2,6 @@ package observe
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -13,11 +11,9 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-// StorageClasses returns all storage classes, by one shared list.
+// StorageClasses returns all storage classes in no order, by one shared list.
 func StorageClasses(ctx context.Context, store *kube.Store) ([]*storagev1.StorageClass, error) {
-	classes, err := kube.ListAs[storagev1.StorageClass](ctx, store, kind.StorageClass(), "", nil)
-	slices.SortFunc(classes, func(a, b *storagev1.StorageClass) int { return strings.Compare(a.Name, b.Name) })
-	return classes, err
+	return kube.ListAs[storagev1.StorageClass](ctx, store, kind.StorageClass(), "", nil)
 }
 
 // StorageClassNamed returns one storage class. A NotFound is always a response
