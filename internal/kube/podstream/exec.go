@@ -89,22 +89,18 @@ func endNow(ctx context.Context, c *kube.Cluster, command Command) *EndedError {
 }
 
 // received returns what a channel contains now, or receives within a time.
-func received(ctx context.Context, c *kube.Cluster, from <-chan *EndedError, within time.Duration) *EndedError {
-	select {
-	case end := <-from:
-		return end
-	default:
-		if within == 0 {
-			return nil
+func received(ctx context.Context, c *kube.Cluster, from <-chan *EndedError, within time.Duration) (end *EndedError) {
+	switch {
+	case len(from) > 0: // also without time to wait
+		return <-from
+	case within > 0:
+		select {
+		case end = <-from:
+		case <-c.Clock().After(within):
+		case <-ctx.Done():
 		}
 	}
-	select {
-	case end := <-from:
-		return end
-	case <-c.Clock().After(within):
-	case <-ctx.Done():
-	}
-	return nil
+	return end
 }
 
 // execute is [Run] without the end of the container.
