@@ -33,9 +33,8 @@ func invokeRestart(ctx context.Context, c *call, t *target, m *waitModel) error 
 		paused, _ := kind.Find(t.Workload.Object, t.kind.Paused)
 		switch verdict := ready.Assess(ready.Snapshot{Workload: t.Workload}); {
 		case t.kind.Paused != nil && paused == true:
-			return &refusal{summary: fmt.Sprintf("Cannot restart %s", t),
-				detail: "Its rollouts are paused, so the restart would not begin.\n\nNext step: Resume them with `" +
-					t.ref.Kubectl("rollout resume") + "`."}
+			return refused(fmt.Sprintf("Cannot restart %s", t), "Its rollouts are paused, so the restart would not "+
+				"begin.\n\nNext step: Resume them with `"+t.ref.Kubectl("rollout resume")+"`.")
 		case verdict.Suspended:
 			c.progress("%s has no pods: %s. There is nothing to restart.", t, verdict.Message)
 			return nil
@@ -113,9 +112,8 @@ func running(pods []*corev1.Pod) []*corev1.Pod {
 func requireControllers(o kind.Operation, t *target, pods []*corev1.Pod) error {
 	for _, pod := range pods {
 		if metav1.GetControllerOf(pod) == nil {
-			return &refusal{summary: fmt.Sprintf("Cannot %s %s", o, t), detail: fmt.Sprintf(
-				"Pod %s/%s has no controller, so nothing would create it again.\n\n"+
-					"Next step: Use the tool that created the pod.", pod.Namespace, pod.Name)}
+			return refused(fmt.Sprintf("Cannot %s %s", o, t), fmt.Sprintf("Pod %s/%s has no controller, so nothing "+
+				"would create it again.\n\nNext step: Use the tool that created the pod.", pod.Namespace, pod.Name))
 		}
 	}
 	return nil
