@@ -89,8 +89,7 @@ func unknownQuantity(s string) error {
 			"separators", s)
 	}
 	letters := strings.TrimSuffix(strings.ToLower(unit), "b")
-	binary := strings.HasSuffix(letters, "i")
-	prefix := strings.TrimSuffix(letters, "i")
+	prefix, binary := strings.CutSuffix(letters, "i")
 	if len(prefix) != 1 || !strings.ContainsRune("kmgtpe", rune(prefix[0])) {
 		return fmt.Errorf("is %q, but %q is not a unit: use one of %s, or none", s, unit, quantityUnits)
 	}
