@@ -17,11 +17,8 @@ func (d Dockerfile) render(runs string, steps []step) string {
 	case d.text == "":
 		first, last = 0, 1
 	case d.From == "": // after the parser directives, which must be at the top
-		first = 0
-		if r, err := newReader(d.text); err == nil {
-			first = r.next
-		}
-		last = first
+		r, _ := newReader(d.text) // Parse has returned the error
+		first, last = r.next, r.next
 	}
 	lines = slices.Concat(lines[:first], []string{"FROM " + runs}, lines[last:])
 	escape := string(cmp.Or(d.escape, '\\'))
