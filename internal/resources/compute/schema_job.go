@@ -29,8 +29,8 @@ func jobAttributes() map[string]schema.Attribute {
 			"active_deadline": tf.OptionalDuration("Time after which a Job that still runs fails, in whole seconds, " +
 				"such as `12h`. Defaults to none."),
 			"ttl": tf.OptionalDuration("Time after its end until Kubernetes deletes the Job, in whole seconds, such " +
-				"as `1h`. The next plan then creates it again, so set this only if the compute is destroyed before. " +
-				"Defaults to none: the Job is kept."),
+				"as `1h`. The next apply creates it again, and it runs again, unless the compute is destroyed or " +
+				"removed from the configuration before. Defaults to none: the Job is kept."),
 			"pod_failure_policy": tf.OptionalObjects("Rules for failed pods, of which the first one that matches "+
 				"applies ([pod failure policy](https://kubernetes.io/docs/concepts/workloads/controllers/job/"+
 				"#pod-failure-policy)).", podFailureRule(), listvalidator.SizeBetween(1, 20)),

@@ -18,9 +18,9 @@ import (
 func sourceAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"secrets": tf.OptionalObjects("Secrets of the same namespace to use as environment variables, as files, or "+
-			"both.", keysAttributes("Secret", tf.SecretKey(), "`ref` of `kt_secret` sets `0400` for SSH keys. The "+
-			"files are owned by root. For pods that run as another user, see "+
-			"[kt_secret](secret.md#file-permissions). ")),
+			"both. A change of the values restarts no pods; see [kt_secret](secret.md#rotation).", keysAttributes(
+			"Secret", tf.SecretKey(), "`ref` of `kt_secret` sets `0400` for SSH keys. The files are owned by root. "+
+				"For pods that run as another user, see [kt_secret](secret.md#file-permissions). ")),
 		"config_maps": tf.OptionalObjects("ConfigMaps of the same namespace to use as environment variables, as "+
 			"files, or both. A change of the data restarts no pods; see `restart_triggers`.",
 			keysAttributes("ConfigMap", tf.ConfigMapKey(), "")),
@@ -141,8 +141,8 @@ func securityAttributes() map[string]schema.Attribute {
 		"host_network": tf.OptionalBool("Whether the pods use the network of their node, for example for RDMA. Their " +
 			"ports are then ports of the node, so a node runs only one of these pods. Names of Services are resolved " +
 			"as usual (`dnsPolicy: ClusterFirstWithHostNet`). Defaults to `false`."),
-		"restart_triggers": tf.OptionalTextMap("Arbitrary values whose change replaces the pods, such as a digest of "+
-			"a ConfigMap. An annotation of the pods contains a SHA-256 digest of the map, never the values.",
-			tf.NoNulls()),
+		"restart_triggers": tf.OptionalTextMap("Arbitrary values whose change replaces the pods: `kt_secret.x.keys`, "+
+			"or a digest of a ConfigMap. An annotation of the pods contains a SHA-256 digest of the map, never the "+
+			"values.", tf.NoNulls()),
 	}
 }
