@@ -48,7 +48,8 @@ func TestPodsOfASourceAreThoseOfItsWorkload(t *testing.T) {
 		want   string
 		jobs   bool // they are read
 	}{
-		"without a workload":               {PodSource{}, false, "of-deployment of-job of-other of-past-run of-run", false},
+		"without a workload": {PodSource{}, false, "of-deployment of-job of-other of-past-run of-run",
+			false},
 		"one pod":                          {PodSource{Pod: "of-run"}, false, "of-run", false},
 		"of a Deployment":                  {PodSource{Workload: deployment}, false, "of-deployment", false},
 		"of a CronJob":                     {PodSource{Workload: cronJob}, false, "of-past-run of-run", true},
