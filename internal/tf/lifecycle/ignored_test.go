@@ -69,11 +69,11 @@ func TestApplyGetsTheConfigurationOfThePlan(t *testing.T) {
 func TestApplyGetsARecordedAttributeOfThePlan(t *testing.T) {
 	t.Parallel()
 	for recorded, want := range map[string]struct{ size, namespace, key string }{
-		"":                       {"1", "", "written"},
-		"[]":                     {"1", "", "written"},
-		`["namespace"]`:          {"1", "ml", "written"},
-		`["key"]`:                {"1", "", ""},
-		`["key","namespace"]`:    {"1", "ml", ""},
+		"":                    {"1", "", "written"},
+		"[]":                  {"1", "", "written"},
+		`["namespace"]`:       {"1", "ml", "written"},
+		`["key"]`:             {"1", "", ""},
+		`["key","namespace"]`: {"1", "ml", ""},
 	} {
 		s := inCluster(t, "a", &hooks{apply: func(ctx context.Context, w *writing) {
 			if w.Config.Size.ValueString() != want.size || w.Config.Namespace.ValueString() != want.namespace ||
