@@ -98,3 +98,21 @@ func TestPodsOfASourceAreThoseOfItsWorkload(t *testing.T) {
 		})
 	}
 }
+
+// Otherwise, a compute would seem to have no pods.
+func TestFailureToListPodsIsReported(t *testing.T) {
+	t.Parallel()
+	cluster := serving(t, nil)
+	labels := map[string]string{"app": "trainer"}
+	for name, list := range map[string]func() ([]*corev1.Pod, error){
+		"PodsNow": func() ([]*corev1.Pod, error) { return PodsNow(t.Context(), cluster.API, "ml", labels) },
+		"Pods":    func() ([]*corev1.Pod, error) { return Pods(t.Context(), cluster, "ml", labels) },
+		"PodSource.Pods": func() ([]*corev1.Pod, error) {
+			return PodSource{Namespace: "ml", Labels: labels}.Pods(t.Context(), cluster)
+		},
+	} {
+		if pods, err := list(); ClassOf(err) != Denied {
+			t.Errorf("%s: %d pods, %v", name, len(pods), err)
+		}
+	}
+}
