@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
@@ -53,6 +55,24 @@ func TestReadsRequestAgainAfterTheWatchFailed(t *testing.T) {
 				t.Errorf("%d lists, and %v; want %d, and %v", lists.Load(), err, test.lists, test.want)
 			}
 		})
+	}
+}
+
+// The response to a list can be older than the object that a write has returned.
+func TestObjectsWrittenDuringAListAreKept(t *testing.T) {
+	t.Parallel()
+	api := &namespacedAPI{namespaces: []string{"ml"}, lists: map[string]bool{}}
+	c := clusterOf(t, kubetest.API{Answer: api.answer}).Store.collection(kind.Deployment(), "ml")
+	if err := c.ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	told("wrote b@12").tell(t, c)
+	c.refresh(t.Context())
+	for name, want := range map[string]string{"trainer": "5", "b": "12"} {
+		e, there := c.get(types.NamespacedName{Namespace: "ml", Name: name})
+		if !there || e.ResourceVersion != want {
+			t.Errorf("%s: %t, %v; want version %s", name, there, e, want)
+		}
 	}
 }
 

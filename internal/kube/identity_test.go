@@ -1,9 +1,12 @@
 package kube
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -54,6 +57,45 @@ func TestClusterIdentityIsRequestedOnce(t *testing.T) {
 	}
 }
 
+// An identity with both UIDs would not equal one that was recorded without the second one.
+func TestNamespaceIdentifiesAClusterOnlyWithoutPermissionForItsUID(t *testing.T) {
+	t.Parallel()
+	namespace := func(name string) map[string]any {
+		return map[string]any{"kind": "Namespace", "apiVersion": "v1",
+			"metadata": map[string]any{"uid": "uid of " + name, "name": name}}
+	}
+	for name, c := range map[string]struct {
+		readable  []string // namespaces
+		namespace string
+		want      Identity
+	}{
+		"both may be read": {[]string{"kube-system", "ml"}, "ml",
+			Identity{UID: "uid of kube-system"}},
+		"only the namespace of the resource": {[]string{"ml"}, "ml", Identity{Namespace: "uid of ml"}},
+		"only another namespace":             {[]string{"web"}, "ml", Identity{}},
+		"no namespace":                       {[]string{"ml"}, "", Identity{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked []string
+			cluster := clusterOf(t, kubetest.API{Answer: func(_, path string, _ *http.Request) (int, any) {
+				of := strings.TrimPrefix(path, "/api/v1/namespaces/")
+				if asked = append(asked, of); slices.Contains(c.readable, of) {
+					return http.StatusOK, namespace(of)
+				}
+				return kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+			}})
+			got := cluster.Identity(t.Context(), c.namespace)
+			if got.Server == "" || got.UID != c.want.UID || got.Namespace != c.want.Namespace {
+				t.Errorf("the identity is %+v, want %+v", got, c.want)
+			}
+			if read := slices.Contains(asked, "ml"); read != (c.want.UID == "" && c.namespace == "ml") {
+				t.Errorf("asked for %v", asked)
+			}
+		})
+	}
+}
+
 func TestKindIsRemovedOnlyIfNoVersionIsServed(t *testing.T) {
 	t.Parallel()
 	cluster := clusterOf(t, kubetest.API{Answer: func(_, path string, _ *http.Request) (int, any) {
@@ -95,6 +137,35 @@ func TestKindIsRemovedOnlyIfNoVersionIsServed(t *testing.T) {
 	}
 	if cluster.Discovery.KindRemoved(t.Context(), kind.Deployment()) {
 		t.Error("a kind of Kubernetes is reported as removed")
+	}
+}
+
+// The time limit of one resource must not decide about the objects of others in a run.
+func TestInterruptedDiscoveryOfARemovedKindIsRepeated(t *testing.T) {
+	t.Parallel()
+	for _, slow := range []string{"/apis/example.com", "/apis/example.com/v1"} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		cluster := clusterOf(t, kubetest.API{Answer: func(_, path string, request *http.Request) (int, any) {
+			switch {
+			case path == slow && ctx.Err() == nil:
+				interrupt()
+				<-request.Context().Done()
+			case path == "/apis/example.com":
+				return http.StatusOK, metav1.APIGroup{Name: "example.com", Versions: []metav1.GroupVersionForDiscovery{
+					{GroupVersion: "example.com/v1", Version: "v1"}}}
+			case path == "/apis/example.com/v1":
+				return http.StatusOK, metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: "runs",
+					Kind: "Run"}}}
+			}
+			return kubetest.Failing(http.StatusNotFound, metav1.StatusReasonNotFound)
+		}})
+		cluster.Discovery.KeepMissing()
+		walk := Kind{GroupVersionKind: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Walk"}}
+		for of, want := range []bool{false, true} {
+			if got := cluster.Discovery.KindRemoved([]context.Context{ctx, t.Context()}[of], walk); got != want {
+				t.Errorf("%s is slow: removed is %t after %d requests", slow, got, of+1)
+			}
+		}
 	}
 }
 

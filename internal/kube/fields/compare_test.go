@@ -127,6 +127,34 @@ func TestCompareReportsAChangedOrder(t *testing.T) {
 	}
 }
 
+// Custom kinds can have fields that may be null. The server stores them, and records who applied them.
+func TestANullIsComparedAsAValue(t *testing.T) {
+	t.Parallel()
+	set, err := fields.Parse([]byte(`{"f:spec": {"f:limit": {}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		live, next string // of spec
+		want       fields.Match
+	}{
+		"the same":                           {"{limit: null}", "{limit: null}", fields.Equal},
+		"it is removed":                      {"{limit: null}", "{}", fields.Different},
+		"a value for it":                     {"{limit: null}", "{limit: 1}", fields.Different},
+		"a zero for it":                      {"{limit: null}", "{limit: 0}", fields.Different},
+		"it is for a value":                  {"{limit: 1}", "{limit: null}", fields.Different},
+		"it was applied and is not stored":   {"{}", "{limit: null}", fields.Equal},
+		"a value that is not stored":         {"{}", "{limit: 1}", fields.Different},
+		"a field that neither of them has":   {"{}", "{}", fields.Equal},
+		"a field that somebody else removed": {"{}", "{limit: {max: 1}}", fields.Different},
+	} {
+		live, next := objectOf(t, "spec: "+c.live), objectOf(t, "spec: "+c.next)
+		if got := fields.Compare(next, live, set); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
 func TestSameContentIgnoresMetadataOfTheServer(t *testing.T) {
 	t.Parallel()
 	of := func(text string) *unstructured.Unstructured {

@@ -150,11 +150,14 @@ func TestARetainedItemOfAListIsNamedOnce(t *testing.T) {
 		return fieldpath.MakePathOrDie(append([]any{"spec", "containers", fieldpath.KeyByFields("name", "sidecar")},
 			path...)...)
 	}
-	removed := fieldpath.NewSet(item(), item("image"), item("name"), fieldpath.MakePathOrDie("spec", "hostname"))
+	removed := fieldpath.NewSet(item(), item("image"), item("name"), fieldpath.MakePathOrDie("spec", "hostname"),
+		fieldpath.MakePathOrDie("spec", "priority"))
 	applied := strings.Replace(inItem, "operation: Update", "operation: Apply", 1)
-	got, err := fields.Retained(sharedWith(t, byApply, applied), ours, removed)
-	want := []fields.RetainedField{{Path: "spec.hostname", Manager: "argo"},
-		{Path: `spec.containers["sidecar"]`, Manager: "kubectl-edit"}}
+	// The field comes after the item in the order of the message.
+	withField := strings.Replace(applied, "{f:spec: {", "{f:spec: {f:priority: {}, ", 1)
+	got, err := fields.Retained(sharedWith(t, byApply, withField), ours, removed)
+	want := []fields.RetainedField{{Path: "spec.hostname", Manager: "argo"}, {Path: "spec.priority", Manager: "argo"},
+		{Path: `spec.containers["sidecar"]`, Manager: "kubectl-edit"}, {Path: "spec.priority", Manager: "kubectl-edit"}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}

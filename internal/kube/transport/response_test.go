@@ -35,6 +35,10 @@ func TestGenuineResponsesAreAccepted(t *testing.T) {
 			`{"kind":"Status","status":"Success"}`},
 		"a subresource": {"GET", "/apis/apps/v1/namespaces/n/deployments/d/scale", "",
 			`{"kind":"Scale"}`},
+		"a custom object whose status is a text": {"GET", "/apis/a.b/v1/namespaces/n/things/t", "",
+			`{"kind":"Thing","apiVersion":"a.b/v1","metadata":{"name":"t","namespace":"n"},"status":"Failure"}`},
+		"a created object": {"POST", "/api/v1/namespaces/n/pods", "",
+			`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"n"}}`},
 		"a log": {"GET", "/api/v1/namespaces/n/pods/p/log", "", "line"},
 		"groups": {"GET", "/apis/", "",
 			`{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`},
@@ -57,6 +61,78 @@ func TestGenuineResponsesAreAccepted(t *testing.T) {
 		}
 		response := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}}
 		if err := checks.check(request, &reply{Response: response, body: []byte(test.body)}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// test/hostile tests each client against such responses.
+func TestResponsesToOtherRequestsAreRejected(t *testing.T) {
+	t.Parallel()
+	const (
+		pods   = "/api/v1/namespaces/n/pods"
+		things = "/apis/a.b/v1/namespaces/n/things"
+		tables = "application/json;as=Table;g=meta.k8s.io;v=v1, application/json"
+	)
+	for name, test := range map[string]struct{ method, path, accept, body string }{
+		"no kind": {"GET", pods + "/p", "",
+			`{"metadata":{"name":"p","namespace":"n"}}`},
+		"no kind after a deletion": {"DELETE", pods + "/p", "",
+			`{"status":"Success"}`},
+		"a failed deletion": {"DELETE", pods + "/p", "",
+			`{"kind":"Status","apiVersion":"v1","status":"Failure"}`},
+		"a failed creation": {"POST", pods, "",
+			`{"kind":"Status","apiVersion":"v1","status":"Failure"}`},
+		"a failed subresource": {"GET", pods + "/p/status", "",
+			`{"kind":"Status","status":"Failure"}`},
+		"a Status for a list": {"GET", things, "",
+			`{"kind":"Status","apiVersion":"a.b/v1","status":"Failure"}`},
+		"an object for a list": {"GET", pods, "",
+			`{"kind":"Pod","apiVersion":"v1","items":[]}`},
+		"a list for an object": {"GET", pods + "/p", "",
+			`{"kind":"PodList","apiVersion":"v1","metadata":{"name":"p","namespace":"n"}}`},
+		"a list of another kind": {"GET", pods, "",
+			`{"kind":"NodeList","apiVersion":"v1","items":[]}`},
+		"a list of another version": {"GET", things, "",
+			`{"kind":"ThingList","apiVersion":"a.b/v2","items":[]}`},
+		"a list of another group": {"GET", things, "",
+			`{"kind":"ThingList","apiVersion":"b.c/v1","items":[]}`},
+		"a list without items": {"GET", things, "",
+			`{"kind":"ThingList","apiVersion":"a.b/v1"}`},
+		"a list with a name": {"GET", things, "",
+			`{"kind":"ThingList","apiVersion":"a.b/v1","metadata":{"name":"t"},"items":[]}`},
+		"another name": {"GET", pods + "/p", "",
+			`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"q","namespace":"n"}}`},
+		"another namespace": {"GET", pods + "/p", "",
+			`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"m"}}`},
+		"another kind": {"PATCH", pods + "/p", "",
+			`{"kind":"Secret","apiVersion":"v1","metadata":{"name":"p","namespace":"n"}}`},
+		"a table, not requested": {"GET", pods, "",
+			`{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[]}`},
+		"metadata for a table": {"GET", pods, tables,
+			`{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","items":[]}`},
+		"a group for the groups": {"GET", "/apis", "",
+			`{"kind":"APIGroup","apiVersion":"v1","name":"apps"}`},
+		"another group": {"GET", "/apis/apps", "",
+			`{"kind":"APIGroup","apiVersion":"v1","name":"batch"}`},
+		"the groups for one group": {"GET", "/apis/apps", "",
+			`{"kind":"APIGroupList","apiVersion":"v1","name":"apps"}`},
+		"resources of another one": {"GET", "/apis/apps/v1", "",
+			`{"kind":"APIResourceList","groupVersion":"apps/v2"}`},
+		"a group for its resources": {"GET", "/apis/apps/v1", "",
+			`{"kind":"APIGroup","groupVersion":"apps/v1"}`},
+		"resources of another core": {"GET", "/api/v1", "",
+			`{"kind":"APIResourceList","groupVersion":"v2"}`},
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), test.method, "https://h"+test.path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Accept", test.accept)
+		checks := checker{limits: DefaultLimits(), lists: map[string]received{}}
+		response := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}}
+		err = checks.check(request, &reply{Response: response, body: []byte(test.body)})
+		if !Is[unexpectedError](err) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -77,6 +77,28 @@ func TestRejectionOfAnUpgradeIsTheStatusOfTheServer(t *testing.T) {
 	}
 }
 
+// The SPDY client quotes the response in its error, which Terraform shows.
+func TestTextThatRejectsAnUpgradeIsHarmless(t *testing.T) {
+	t.Parallel()
+	const credential = "Bearer abcdefgh"
+	for name, test := range map[string]struct{ body, want string }{
+		"a control sequence": {"\x1b[31mno backend", "no backend"},
+		"a command of a CI":  {"::error::no backend", ": :error::no backend"},
+		"the credential":     {"bad token abcdefgh", "bad token (hidden)"},
+		"the credential, in a Status": {`{"kind":"Status","message":"bad abcdefgh"}`,
+			`{"kind":"Status","message":"bad (hidden)"}`},
+	} {
+		request := &http.Request{Header: http.Header{"Authorization": {credential}}}
+		again, _, err := statusOf(request, io.NopCloser(strings.NewReader(test.body)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(again); err != nil || string(got) != test.want {
+			t.Errorf("%s: %q, %v; want %q", name, got, err, test.want)
+		}
+	}
+}
+
 func TestRejectionOfAnEarlierAttemptIsForgotten(t *testing.T) {
 	t.Parallel()
 	attempts := 0

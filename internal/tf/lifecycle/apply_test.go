@@ -265,10 +265,10 @@ func TestCreatedAndUpdatedObjectsAreCompleted(t *testing.T) {
 
 func TestUnreadablePrivateStateIsReportedByAnApply(t *testing.T) {
 	t.Parallel()
-	broken := map[string]string{"applied": "[1]", "notes": "[1]", "destroy": "[1]", "cluster": "[1]"}
+	broken := map[string]string{"applied": "[1]", "notes": "[1]", "destroy": "[1]", "cluster": "[1]", "ignored": "[1]"}
 	h := &hooks{apply: func(ctx context.Context, w *writing) { w.Save(ctx) }}
 	s := inCluster(t, "a", h)
-	if resp := s.update(nil, broken); len(resp.Diagnostics) != 3 || errorSummary(t, resp.Diagnostics) != "" {
+	if resp := s.update(nil, broken); len(resp.Diagnostics) != 4 || errorSummary(t, resp.Diagnostics) != "" {
 		t.Errorf("update: %v", resp.Diagnostics)
 	}
 	if resp := s.remove(inState(nil), broken); len(resp.Diagnostics) != 4 || errorSummary(t, resp.Diagnostics) != "" {

@@ -39,6 +39,7 @@ type model struct {
 	lifecycle.Common
 
 	Size types.String `tfsdk:"size"`
+	Key  types.String `tfsdk:"key"` // write-only
 }
 
 type privateState struct {
@@ -128,6 +129,7 @@ func attributes() map[string]schema.Attribute {
 		"name":      schema.StringAttribute{Required: true},
 		"namespace": schema.StringAttribute{Optional: true, Computed: true},
 		"size":      schema.StringAttribute{Optional: true}, "adopt_existing": flag, "deletion_protection": flag,
+		"key": schema.StringAttribute{Optional: true, WriteOnly: true},
 		"timeouts": timeouts.Attributes(context.Background(),
 			timeouts.Opts{Create: true, Update: true, Delete: true}),
 		"id": computed, "uid": computed,

@@ -64,22 +64,33 @@ func TestApplyGetsTheConfigurationOfThePlan(t *testing.T) {
 	}
 }
 
-// Only the record shows whether an attribute that the provider would otherwise compute is ignored.
+// Only the record shows whether a write-only attribute is ignored, or one that the provider would otherwise compute.
+// The creation that is part of a replacement has no record.
 func TestApplyGetsARecordedAttributeOfThePlan(t *testing.T) {
 	t.Parallel()
-	for _, recorded := range []string{"[]", `["namespace"]`} {
+	for recorded, want := range map[string]struct{ size, namespace, key string }{
+		"":                    {"1", "", "written"},
+		"[]":                  {"1", "", "written"},
+		`["namespace"]`:       {"1", "ml", "written"},
+		`["key"]`:             {"1", "", ""},
+		`["key","namespace"]`: {"1", "ml", ""},
+	} {
 		s := inCluster(t, "a", &hooks{apply: func(ctx context.Context, w *writing) {
-			if got, want := !w.Config.Namespace.IsNull(), recorded != "[]"; got != want {
-				t.Errorf("%s: %v", recorded, w.Config.Namespace)
+			if w.Config.Size.ValueString() != want.size || w.Config.Namespace.ValueString() != want.namespace ||
+				w.Config.Key.ValueString() != want.key {
+				t.Errorf("%s: the hook sees %+v, want %+v", recorded, w.Config, want)
 			}
 			w.Save(ctx)
 		}})
-		state := inState(nil)
+		state, values := inState(nil), map[string]string{}
+		if recorded != "" {
+			values["ignored"] = recorded
+		}
 		resp, err := s.ApplyResourceChange(t.Context(), &tfprotov6.ApplyResourceChangeRequest{TypeName: "kt_thing",
-			PriorState: s.value(state), PlannedState: s.value(state), Config: s.value(map[string]any{"name": "x"}),
-			PlannedPrivate: private(t, map[string]string{"ignored": recorded})})
+			PriorState: s.value(state), PlannedState: s.value(state), PlannedPrivate: private(t, values),
+			Config: s.value(map[string]any{"name": "x", "size": "2", "key": "written"})})
 		if err != nil || len(resp.Diagnostics) > 0 {
-			t.Errorf("%v, %v", resp.Diagnostics, err)
+			t.Errorf("%s: %v, %v", recorded, resp.Diagnostics, err)
 		}
 	}
 }
