@@ -350,7 +350,7 @@ func TestAccDeletedOrReplacedSecretIsRecreated(t *testing.T) {
 	r.expectEmptyPlan(t)
 	r.file(t, "creds/a", r.canary())
 	acctest.ExpectText(t, r.apply(t), "It has immutable: true", "must be replaced",
-		"1 to add, 0 to change, 1 to destroy")
+		`~ "a" = "revision 1" -> (known after apply)`, "1 to add, 0 to change, 1 to destroy")
 	r.must(t, "destroy", "-auto-approve")
 	if left := cluster.Kubectl(t, "get", "secrets", "-n", r.ns, "-o", "name"); left != "" {
 		t.Errorf("left behind: %s", left)
