@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -132,6 +133,29 @@ func sourcesOf(m *autoscalingv2.MetricSpec) []metricSource {
 	return sources
 }
 
+// MissingRequests reports each utilization of a HorizontalPodAutoscaler for which a container of the pods has no
+// request. Its controller then computes no number of pods (calculateRequests in
+// pkg/controller/podautoscaler/replica_calculator.go of k8s.io/kubernetes). Of a LeaderWorkerSet, it counts the
+// leaders, the first group. Requests of the pod itself replace those of its containers.
+func MissingRequests(autoscaler, workload *unstructured.Unstructured) (missing Errors) {
+	spec, groups := SpecOf[horizontalSpec](autoscaler.Object), Demands(workload)
+	if spec == nil || len(groups) == 0 || groups[0].template.Spec.Resources != nil {
+		return nil
+	}
+	for i, m := range spec.Metrics {
+		usage := ptr.Deref(m.Resource, autoscalingv2.ResourceMetricSource{})
+		for _, c := range kind.LastingContainers(&groups[0].template) {
+			if _, isSet := c.Resources.Requests[usage.Name]; !isSet && usage.Target.AverageUtilization != nil {
+				missing.report(At("autoscale", Name("metrics"), Index(i), Name("resource"), Name("target"),
+					Name("average_utilization")), "Utilization without a request", "The container %q does not request "+
+					"%s, of which the utilization is a percentage. Unless a LimitRange adds the request, no pods are "+
+					"added.\n\nNext step: Set cpus or memory, also in sidecars, or average_value.", c.Name, usage.Name)
+			}
+		}
+	}
+	return missing
+}
+
 // observeAutoscaler is the inverse of renderAutoscaler. It returns nil for a spec with values of other types.
 func observeAutoscaler(live *unstructured.Unstructured) *Autoscale {
 	if live.GetKind() == kind.HorizontalPodAutoscaler().Kind {
@@ -229,6 +253,9 @@ func validateScaler(c Compute, errs *Errors) {
 	case a.Scaler == ScalerHPA && len(a.Metrics) == 0:
 		missing("metrics", "set at least one metric")
 	}
+	if ptr.Deref(a.PollingInterval, time.Second) == 0 { // the CRD of KEDA has a minimum of 1
+		errs.At(inAutoscale("polling_interval"), "is zero: set at least 1s, or remove it.")
+	}
 	validateWholeSeconds(inAutoscale("polling_interval"), ptr.Deref(a.PollingInterval, 0), errs)
 	validateWholeSeconds(inAutoscale("cooldown_period"), ptr.Deref(a.CooldownPeriod, 0), errs)
 	if a.Scaler == ScalerKEDA {
@@ -243,8 +270,7 @@ func validateScaler(c Compute, errs *Errors) {
 func validateMetrics(a *Autoscale, errs *Errors) {
 	leavesZero := len(a.Metrics) == 0
 	for i := range a.Metrics {
-		at := At("autoscale", Name("metrics"), Index(i))
-		m := &a.Metrics[i]
+		at, m := inAutoscale("metrics").At(Index(i)), &a.Metrics[i]
 		if !errs.exactlyOne(at, choice{"resource", m.Resource != nil}, choice{"pods", m.Pods != nil},
 			choice{"object", m.Object != nil}, choice{"external", m.External != nil}) {
 			continue

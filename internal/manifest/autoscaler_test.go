@@ -1,12 +1,14 @@
 package manifest_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -154,6 +156,71 @@ func TestAutoscaledWorkloadHasNoNumberOfPods(t *testing.T) {
 	}
 }
 
+func TestUtilizationsWithoutARequestAreReported(t *testing.T) {
+	t.Parallel()
+	ofMemory := utilization(80)
+	ofMemory.Resource.Name = corev1.ResourceMemory
+	average := utilization(80)
+	average.Resource.Target = target(func(m *autoscalingv2.MetricTarget) { m.AverageValue = quantity(t, "1") })
+	metrics := func(metrics ...autoscalingv2.MetricSpec) func(*manifest.Compute) {
+		return func(c *manifest.Compute) {
+			c.Autoscale = &manifest.Autoscale{Scaler: manifest.ScalerHPA, MaxScale: new(int64(2)), Metrics: metrics}
+		}
+	}
+	cpus := func(c *manifest.Compute) { c.CPUs = quantity(t, "1") }
+	proxy := func(requests *resource.Quantity) func(*manifest.Compute) {
+		return func(c *manifest.Compute) {
+			c.Sidecars = []manifest.Container{{Name: "proxy", Image: "proxy:1", CPUs: requests}}
+		}
+	}
+	for name, tc := range map[string]struct {
+		change []func(*manifest.Compute)
+		want   []string // paths, each followed by a part of the detail
+	}{
+		"no request": {[]func(*manifest.Compute){metrics(average, utilization(80))}, []string{
+			"autoscale.metrics[1].resource.target.average_utilization",
+			`The container "kubetorch" does not request cpu`}},
+		"a request": {[]func(*manifest.Compute){metrics(utilization(80)), cpus}, nil},
+		"a limit": {[]func(*manifest.Compute){metrics(utilization(80)), func(c *manifest.Compute) {
+			c.Limits = map[string]resource.Quantity{"cpu": *quantity(t, "1")}
+		}}, nil},
+		"a request of another resource": {[]func(*manifest.Compute){metrics(utilization(80), ofMemory), cpus}, []string{
+			"autoscale.metrics[1].resource.target.average_utilization", "does not request memory"}},
+		"a sidecar without a request": {[]func(*manifest.Compute){metrics(utilization(80)), cpus, proxy(nil)}, []string{
+			"autoscale.metrics[0].resource.target.average_utilization", `The container "proxy" does not request cpu`}},
+		"a sidecar with a request": {[]func(*manifest.Compute){metrics(utilization(80)), cpus,
+			proxy(quantity(t, "100m"))}, nil},
+		"an init container": {[]func(*manifest.Compute){metrics(utilization(80)), cpus, func(c *manifest.Compute) {
+			c.InitContainers = []manifest.Container{{Name: "fetch", Image: "fetch:1"}}
+		}}, nil},
+		"requests of the pod": {[]func(*manifest.Compute){metrics(utilization(80)), func(c *manifest.Compute) {
+			c.ServiceTemplate = map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
+				"resources": map[string]any{"requests": map[string]any{"cpu": "1"}}}}}}
+		}}, nil},
+		"no utilization": {[]func(*manifest.Compute){metrics(average)}, nil},
+		"leaders with a request": {[]func(*manifest.Compute){metrics(utilization(80)), cpus,
+			func(c *manifest.Compute) { c.Manifest = ofGroups(4) }}, nil},
+		"KEDA": {[]func(*manifest.Compute){func(c *manifest.Compute) { c.Autoscale = ofKEDA() }}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := minimal(tc.change...)
+			var got []string
+			for _, problem := range manifest.MissingRequests(autoscaler(t, c), render(t, c)[0]) {
+				got = append(got, problem.Path.String(), problem.Detail)
+			}
+			if len(got) != len(tc.want) {
+				t.Fatalf("got %q, want %q", got, tc.want)
+			}
+			for i, text := range tc.want {
+				if !strings.Contains(got[i], text) {
+					t.Errorf("got %q, want %q", got[i], text)
+				}
+			}
+		})
+	}
+}
+
 func TestRenderRejectsAnAutoscalerThatCannotWork(t *testing.T) {
 	t.Parallel()
 	scaled := func(change func(*manifest.Autoscale)) func(*manifest.Compute) {
@@ -200,6 +267,10 @@ func TestRenderRejectsAnAutoscalerThatCannotWork(t *testing.T) {
 			*a = *ofKEDA()
 			a.PollingInterval = new(1500 * time.Millisecond)
 		}), "autoscale.polling_interval", "only has whole seconds"},
+		"no interval": {scaled(func(a *manifest.Autoscale) {
+			*a = *ofKEDA()
+			a.PollingInterval = new(time.Duration(0))
+		}), "autoscale.polling_interval", "is zero: set at least 1s"},
 		"replicas": {func(c *manifest.Compute) {
 			same(c)
 			c.Replicas, c.ReplicasGiven = 2, true

@@ -110,10 +110,18 @@ func validateResources(c Compute, errs *Errors) {
 		case !isExtended(name) || len(validation.IsQualifiedName(name)) > 0:
 			errs.report(at, "Unknown resource", "%s is not an extended resource: use the name that its device plugin "+
 				"advertises, with a domain, such as amd.com/gpu.", at)
-		case quantity.MilliValue()%1000 != 0:
-			errs.report(at, "Invalid quantity", "%s is %s, but extended resources can only be requested as integers.",
-				at, quantity.String())
+		default:
+			errs.Devices(at, name, &quantity)
 		}
+	}
+}
+
+// Devices rejects a quantity of an extended resource that is no integer, or has a unit of bytes, which Kubernetes takes
+// for a number of devices. It ignores nil, and other resources.
+func (e *Errors) Devices(at Path, name string, q *resource.Quantity) {
+	if q != nil && isExtended(name) && (q.MilliValue()%1000 != 0 || q.Format == resource.BinarySI) {
+		e.report(at, "Invalid quantity", "%s is %s, but extended resources can only be requested as integers: set a "+
+			"number of devices without a unit, such as \"4\".", at, q)
 	}
 }
 

@@ -30,12 +30,9 @@ func validateProbe(c Compute, at Path, p *Probe, succeedsOnce bool, errs *Errors
 		{choice{"tcp_socket", p.TCPSocket != nil}, p.TCPSocket != nil && p.TCPSocket.Port == 0},
 		{choice{"exec", p.Exec != nil}, false},
 	}, errs)
-	for _, d := range []struct {
-		attribute string
-		value     time.Duration
-	}{{"initial_delay", p.InitialDelay}, {"period", p.Period}, {"timeout", p.Timeout}} {
-		validateWholeSeconds(at.At(Name(d.attribute)), d.value, errs)
-	}
+	validateWholeSeconds(at.At(Name("initial_delay")), p.InitialDelay, errs)
+	validateWholeSeconds(at.At(Name("period")), p.Period, errs)
+	validateWholeSeconds(at.At(Name("timeout")), p.Timeout, errs)
 	if succeedsOnce && p.SuccessThreshold > 1 {
 		errs.At(at.At(Name("success_threshold")), "is %d, but Kubernetes requires 1 for startup and liveness probes: "+
 			"remove it.", p.SuccessThreshold)

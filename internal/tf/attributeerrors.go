@@ -17,12 +17,13 @@ func AttributeErrors(summary string, err error) diag.Diagnostics {
 		diags.AddError(summary, err.Error())
 	}
 	for _, e := range found {
-		diags.AddAttributeError(pathOf(e.Path), e.Summary, e.Detail)
+		diags.AddAttributeError(PathOf(e.Path), e.Summary, e.Detail)
 	}
 	return diags
 }
 
-func pathOf(p manifest.Path) path.Path {
+// PathOf returns the path of an attribute of a renderer.
+func PathOf(p manifest.Path) path.Path {
 	at := path.Empty()
 	for _, step := range p {
 		switch step := step.(type) {

@@ -21,6 +21,8 @@ func badDevices() []badInput {
 			at: `extended_resources["gpu"]`, text: "with a domain, such as amd.com/gpu"},
 		{name: "half a device", config: `{"extended_resources": {"amd.com/gpu": "0.5"}}`,
 			at: `extended_resources["amd.com/gpu"]`, text: "only be requested as integers"},
+		{name: "devices with a unit", config: `{"extended_resources": {"amd.com/gpu": "4Gi"}}`,
+			at: `extended_resources["amd.com/gpu"]`, text: `set a number of devices without a unit, such as "4"`},
 		{name: "extra resources of KPU", config: `{"runtime": "kpu", "image": "a:1", "extended_resources":
 			{"amd.com/gpu": "1"}}`, at: "extended_resources", text: "has no field in the Compute of KPU"},
 		{name: "GPUs of another vendor off GPU nodes", config: `{"extended_resources": {"amd.com/gpu": "1"},

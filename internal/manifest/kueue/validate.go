@@ -26,7 +26,7 @@ func Validate(q Queue) manifest.Errors {
 	}
 	v.flavors(q)
 	v.groups(q)
-	v.cohort(q)
+	v.quotas(q)
 	v.preemption(q)
 	return v.errs
 }
@@ -77,20 +77,22 @@ func (v *validator) groups(q Queue) {
 	}
 }
 
-// cohort rejects limits that Kueue accepts only in a cohort, and a lending limit above the quota.
-func (v *validator) cohort(q Queue) {
+// quotas rejects quantities that are no numbers of devices, limits that Kueue accepts only in a cohort, and a lending
+// limit above the quota.
+func (v *validator) quotas(q Queue) {
 	for i, flavor := range q.Flavors {
 		for _, name := range flavor.resources() {
 			quota := flavor.Quotas[name]
-			for _, limit := range []struct {
-				attribute manifest.Name
-				value     *resource.Quantity
-			}{{"borrowing_limit", quota.BorrowingLimit}, {"lending_limit", quota.LendingLimit}} {
-				if limit.value != nil && q.Cohort == "" {
-					v.errs.At(quotaAt(i, name, limit.attribute), "requires cohort. Set cohort, or remove the limit.").
+			check := func(attribute manifest.Name, limit *resource.Quantity) {
+				v.errs.Devices(quotaAt(i, name, attribute), name, limit)
+				if limit != nil && q.Cohort == "" {
+					v.errs.At(quotaAt(i, name, attribute), "requires cohort. Set cohort, or remove the limit.").
 						Concerning(manifest.At("cohort"))
 				}
 			}
+			v.errs.Devices(quotaAt(i, name, manifest.Name("nominal")), name, &quota.Nominal)
+			check("borrowing_limit", quota.BorrowingLimit)
+			check("lending_limit", quota.LendingLimit)
 			if limit := quota.LendingLimit; limit != nil && limit.Cmp(quota.Nominal) > 0 {
 				v.errs.At(quotaAt(i, name, manifest.Name("lending_limit")),
 					"is %s, which exceeds nominal (%s). Reduce lending_limit, or increase nominal.", limit,

@@ -56,6 +56,16 @@ func TestValidateReportsEachProblemAtItsAttribute(t *testing.T) {
 		"a lending limit above the quota": {
 			limits("all", kueue.Quota{Nominal: *quantity("8"), LendingLimit: quantity("9")}),
 			[]string{gpuQuota + "lending_limit", "is 9, which exceeds nominal (8)"}},
+		"quotas that are no numbers of devices": {
+			limits("all", kueue.Quota{Nominal: *quantity("4Gi"), BorrowingLimit: quantity("1.5"),
+				LendingLimit: quantity("1Ki")}),
+			[]string{gpuQuota + "nominal", "is 4Gi, but extended resources can only be requested as integers: set a " +
+				"number of devices without a unit", gpuQuota + "borrowing_limit", "is 1500m, but",
+				gpuQuota + "lending_limit", "is 1Ki, but"}},
+		"quotas that are not of devices": {func(q *kueue.Queue) {
+			q.Flavors[0].Quotas = map[string]kueue.Quota{"cpu": {Nominal: *quantity("1.5")},
+				"memory": {Nominal: *quantity("4Gi")}, "hugepages-2Mi": {Nominal: *quantity("1Gi")}}
+		}, nil},
 		"preemption while borrowing without reclaiming": {
 			preempts(kueue.Preemption{BorrowWithinCohort: "LowerPriority"}),
 			[]string{"preemption.borrow_within_cohort", "requires reclaim_within_cohort"}},

@@ -124,6 +124,15 @@ func (p *preview) warnOfSurge(workload *unstructured.Unstructured) {
 			"that the GPUs are free, or set max_surge = 0 and max_unavailable = 1.", pods, gpus))
 }
 
+// warnOfMissingRequests warns of a utilization that the autoscaler cannot compute.
+func (p *preview) warnOfMissingRequests() {
+	if scaler := withRole(p.rendered, manifest.RoleAutoscaler); scaler != nil {
+		for _, w := range manifest.MissingRequests(scaler, workloadIn(p.rendered)) {
+			p.Diags.AddAttributeWarning(tf.PathOf(w.Path), w.Summary, w.Detail)
+		}
+	}
+}
+
 // warnOfServiceAccount warns of a missing service account.
 func (p *preview) warnOfServiceAccount(ctx context.Context) {
 	account, namespace := p.Plan.ServiceAccountName.ValueString(), p.Plan.Namespace.ValueString()
@@ -164,8 +173,7 @@ func (p *preview) warnOfDisruptionBudget() {
 	if !p.Creating && !p.State.DisruptionBudget.IsNull() {
 		return
 	}
-	workload := workloadIn(p.rendered)
-	object := withRole(p.rendered, manifest.RoleDisruptionBudget)
+	workload, object := workloadIn(p.rendered), withRole(p.rendered, manifest.RoleDisruptionBudget)
 	if workload == nil || object == nil || !p.Plan.observe(object).DisruptionBudget.AllowsNoEviction(workload) {
 		return
 	}

@@ -36,6 +36,7 @@ func (p *preview) run(ctx context.Context) {
 		p.warnOfSurge(workload)
 		p.warnOfAddedContainer(workload)
 	}
+	p.warnOfMissingRequests()
 	p.warnOfServiceAccount(ctx)
 	p.warnOfExposure(ctx)
 	p.warnOfDisruptionBudget()

@@ -81,8 +81,9 @@ func hpaAttributes() map[string]schema.Attribute {
 			"The autoscaler uses the one that requires the most pods. Exactly one attribute of each must be set.",
 			map[string]schema.Attribute{
 				"resource": tf.OptionalObject("Resource usage of the pods, from metrics-server.",
-					tf.Attributes{"name": name("resource, `cpu` or `memory`"), "target": target(oneOf, tf.Attributes{
-						"average_utilization": atLeast(1, "Average usage of the pods, in percent of their requests."),
+					tf.Attributes{"name": tf.RequiredText("Name of the resource, `cpu` or `memory`.",
+						stringvalidator.OneOf("cpu", "memory")), "target": target(oneOf, tf.Attributes{
+						"average_utilization": atLeast(1, "Average usage in percent of requests, which must be set."),
 						"average_value":       tf.OptionalQuantity("Average usage of the pods, such as `500m`."),
 					})}),
 				"pods": tf.OptionalObject("Metric of the pods in the custom metrics API, such as that of "+

@@ -73,6 +73,7 @@ type revisions struct {
 	digests  spec.Digests
 	shown    map[string]string // keys in state, from the last refresh
 	creating bool
+	replaced spec.Digests // in a creation, of the Secret that is deleted before
 	// versioned is true if only values_wo_version determines whether values change.
 	versioned bool
 	// versionChanged is true if values_wo_version changes.
@@ -120,6 +121,8 @@ func (r revisions) planned(c content) types.Map {
 	for _, key := range c.keys() {
 		value, known := c.data[key]
 		switch {
+		case r.creating && known && r.replaced.Values[key].Text == spec.FirstText && !r.replaced.Same(key, value):
+			elements[key] = types.StringUnknown() // it is the first revision again, which would show no change
 		case r.creating: // a digest would cost time without showing anything
 			elements[key] = types.StringValue(spec.FirstText)
 		case r.versioned && r.versionUnknown:

@@ -130,22 +130,21 @@ func (s localSource) expand(path string) (string, error) {
 	return filepath.Join(s.home, rest), nil
 }
 
-// variables returns the values of environment variables, by key. The error lists the keys of all variables that are not
-// set. It does not contain the names: a name may be a value that was set by mistake.
+// variables returns the values of environment variables, by key. The error lists where the names of all variables that
+// are not set are configured. It does not contain the names: a name may be a value that was set by mistake.
 func (s localSource) variables(byKey map[string]string) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	var missing []string
-	for key, name := range byKey {
-		if value := s.getenv(name); value != "" {
+	for _, key := range slices.Sorted(maps.Keys(byKey)) {
+		if value := s.getenv(byKey[key]); value != "" {
 			out[key] = []byte(value)
 		} else {
-			missing = append(missing, key)
+			missing = append(missing, fmt.Sprintf("from_env[%q]", key))
 		}
 	}
 	if len(missing) > 0 {
-		slices.Sort(missing)
-		return nil, fmt.Errorf("the variable is not set, or is empty, in the environment of Terraform, for: %s",
-			strings.Join(missing, ", "))
+		return nil, fmt.Errorf("the variable named in %s is not set, or is empty, in the environment of Terraform",
+			strings.Join(missing, " and in "))
 	}
 	return out, nil
 }

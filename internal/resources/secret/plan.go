@@ -91,7 +91,9 @@ func (p *planner) isSecretUnchanged() bool {
 }
 
 func (p *planner) revisions() revisions {
-	return revisionsOf(p.Plan, p.State, p.PrivateState.Digests, p.Config, p.Creating)
+	r := revisionsOf(p.Plan, p.State, p.PrivateState.Digests, p.Config, p.Creating)
+	r.replaced = p.ReplacedPrivateState.Digests.WithSealer(sealerOf(p.Data))
+	return r
 }
 
 // isConfigUnchanged reports whether all attributes that determine the Secret are unchanged, except for its values.

@@ -3,8 +3,10 @@ package secret
 import (
 	"testing"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
@@ -39,5 +41,27 @@ func TestUIDIsUnknownIfTheApplySetsIt(t *testing.T) {
 				t.Errorf("uid is %s, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+// The revisions of a new Secret start at 1 again, so equal texts would hide which values change.
+func TestReplacementShowsTheKeysThatChange(t *testing.T) {
+	t.Parallel()
+	before := spec.Digests{}.WithSealer(spec.NewSealer())
+	before.Values["same"], before.Values["changed"] = before.First("same", []byte("1")), before.First("changed", nil)
+	p := planner{planning: &planning{Creating: true, State: &model{}, Plan: &model{}, Config: &model{},
+		Data: &tf.ProviderData{Unknown: true}, ReplacedPrivateState: privateState{Digests: before}}}
+	p.PrivateState.open(p.Data)
+	c := content{data: map[string][]byte{"same": []byte("1"), "changed": []byte("2"), "new": []byte("3")}}
+	planned := p.revisions().planned(c)
+	first := types.StringValue(spec.FirstText)
+	want := types.MapValueMust(types.StringType, map[string]attr.Value{"same": first, "new": first,
+		"changed": types.StringUnknown()})
+	if !planned.Equal(want) {
+		t.Errorf("the plan has %s, want %s", planned, want)
+	}
+	entries, diags := p.revisions().resolveEntries(c, planned)
+	if diags.HasError() || entries["changed"].Text != spec.FirstText {
+		t.Errorf("the apply has %v: %v", entries["changed"].Text, diags)
 	}
 }

@@ -235,7 +235,8 @@ func TestPathsFilenamesAndVariablesAreRead(t *testing.T) {
 			return config(func(m *model) {
 				m.FromEnv = tf.TextMap(map[string]string{"A": "CANARY_A", "B": "CANARY_B", "C": "LOCAL"})
 			})
-		}, problem: "from_env: the variable is not set, or is empty, in the environment of Terraform, for: A, B."},
+		}, problem: `from_env: the variable named in from_env["A"] and in from_env["B"] is not set, or is empty, in ` +
+			"the environment of Terraform."},
 		"a variable of a provider that is not set": {config: func(string) *model {
 			m := ofProvider("aws")
 			m.FromEnv = tf.TextMap(map[string]string{"AWS_ACCESS_KEY_ID": "CANARY"})

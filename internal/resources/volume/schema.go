@@ -46,7 +46,8 @@ func attributes() map[string]schema.Attribute {
 		"phase":             tf.ComputedString("Phase of the claim: `Bound`, `Pending` or `Lost`."),
 		"capacity":          tf.ComputedString("Provided capacity of the volume. Null until the claim is bound."),
 		"bound_volume_name": tf.ComputedString("Name of the bound PersistentVolume. Null until the claim is bound."),
-		"ref": tf.ComputedObject("Reference to the volume, as an item of `volumes` of `kt_compute`.", tf.Attributes{
+		"ref": tf.ComputedObject("Reference to the volume, as an item of `volumes` of `kt_compute`. Requires "+
+			"`mount_path`.", tf.Attributes{
 			"claim_name": tf.ComputedString("Name of the claim."),
 			"mount_path": tf.ComputedString("Value of `mount_path`."),
 			"read_only":  tf.ComputedBool("`true` for `ReadOnlyMany`, otherwise null."),

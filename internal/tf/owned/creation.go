@@ -65,11 +65,10 @@ func (c *Creation) Admit(ref kube.Ref, live *unstructured.Unstructured) error {
 		return nil
 	}
 	_, ours, err := kube.OwnedFields(live)
-	holder := ""
+	holder, owner, known := "", "", false
 	if c.HeldBy != nil {
 		holder = c.HeldBy(live.GetUID())
 	}
-	owner, known := "", false
 	if c.Owner != nil {
 		owner, known = c.Owner(live)
 	}
@@ -90,7 +89,7 @@ func (c *Creation) Admit(ref kube.Ref, live *unstructured.Unstructured) error {
 	case c.resumed && !first, live.GetDeletionTimestamp() != nil:
 		return nil
 	}
-	return &otherResourceError{ref: ref.String(), creation: c}
+	return &otherResourceError{ref: ref.String(), creation: c, owner: owner}
 }
 
 // ContinuedWarning reports that the creation continues that of an interrupted run, if the last admitted object is from
@@ -195,8 +194,8 @@ func (c *Creation) Complete(r *run.Run) {
 
 // otherResourceError reports that an object belongs to another resource, of this state or of another one.
 type otherResourceError struct {
-	ref      string
-	creation *Creation
+	ref, owner string // owner is the ID of the resource that the object names, or ""
+	creation   *Creation
 
 	overwritten bool // two runs created it at the same time
 }
@@ -206,6 +205,11 @@ func (e *otherResourceError) Error() string {
 	if e.overwritten {
 		overwritten = "Another run created it at the same time as this one, and it now has the values of this " +
 			"configuration. The next apply of the other run restores its own values. "
+	}
+	if e.owner != "" && e.owner != e.creation.ID { // others may use the object, but only its owner describes it
+		return overwritten + fmt.Sprintf("%s already exists. %s %s, of this configuration or of another one, defines "+
+			"it.\n\nNext step: To use it as it is, only name it: remove the attributes that describe it, such as "+
+			"node_labels and node_taints. Otherwise, use another name.", e.ref, e.creation.Type, e.owner)
 	}
 	return overwritten + fmt.Sprintf("%s already exists. This provider created it for another resource, of this "+
 		"configuration or of another one. If two resources managed it, destroying one of them would delete it for "+

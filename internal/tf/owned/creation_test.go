@@ -40,6 +40,23 @@ func terminating(obj *unstructured.Unstructured) {
 	obj.SetDeletionTimestamp(&now)
 }
 
+// TestObjectOfAnotherOwnerIsSharedByItsName: an import of the owner would move all of its objects, and the ID of the
+// creation does not exist.
+func TestObjectOfAnotherOwnerIsSharedByItsName(t *testing.T) {
+	t.Parallel()
+	for owner, test := range map[string]struct{ want, not string }{
+		"ml/team-a": {"kt_queue ml/team-a, of this configuration or of another one, defines it", "import {"},
+		"ml/team-b": {`id = "ml/team-b"`, "only name it"}, // of another state
+	} {
+		creation := Creation{Type: "kt_queue", ID: "ml/team-b",
+			Owner: func(*unstructured.Unstructured) (string, bool) { return owner, true }}
+		err := creation.Admit(kube.Ref{Kind: kind.ResourceFlavor(kind.KueueVersion), Name: "l4"}, live(kube.Manager))
+		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), test.not) {
+			t.Errorf("%s: got %v, want %q and not %q", owner, err, test.want, test.not)
+		}
+	}
+}
+
 func TestCreationRejectsObjectsOfOthersUnlessAdopted(t *testing.T) {
 	t.Parallel()
 	ref := kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"}

@@ -130,7 +130,7 @@ func TestAccErrorsOfASecretDoNotContainItsValues(t *testing.T) {
 	for text, want := range map[string]string{ // a value instead of the name of a variable
 		literal:                "For a value, use values_wo.",
 		"sk-" + rand.Text():    "For a value, use values_wo.",
-		"token_" + rand.Text(): "in the environment of Terraform, for: TOKEN.",
+		"token_" + rand.Text(): `the variable named in from_env["TOKEN"] is not set`,
 	} {
 		for _, attributes := range []string{"", "provider_name = \"huggingface\"\n ", "path = \"~/creds\"\n "} {
 			r.write(t, secretX(fmt.Sprintf("%sfrom_env = { TOKEN = %q }", attributes, text)))

@@ -195,7 +195,8 @@ func TestAccSecretFromEnvironmentVariablesIsRotated(t *testing.T) {
 	acctest.ExpectText(t, r.apply(t), `~ "HF_TOKEN" = "revision 1" -> "revision 2 (`)
 	r.expectValue(t, "x", "HF_TOKEN", second)
 	r.Setenv("LOCAL_TOKEN", "")
-	missing := "from_env: the variable is not set, or is empty, in the environment of Terraform, for: HF_TOKEN."
+	missing := `from_env: the variable named in from_env["HF_TOKEN"] is not set, or is empty, in the environment of ` +
+		"Terraform."
 	acctest.ExpectText(t, r.must(t, "plan", "-detailed-exitcode"), "Warning: Cannot read the source of the secret",
 		missing)
 	r.write(t, secretX(`from_env = { HF_TOKEN = "LOCAL_TOKEN" }
@@ -349,7 +350,7 @@ func TestAccDeletedOrReplacedSecretIsRecreated(t *testing.T) {
 	r.expectEmptyPlan(t)
 	r.file(t, "creds/a", r.canary())
 	acctest.ExpectText(t, r.apply(t), "It has immutable: true", "must be replaced",
-		"1 to add, 0 to change, 1 to destroy")
+		`~ "a" = "revision 1" -> (known after apply)`, "1 to add, 0 to change, 1 to destroy")
 	r.must(t, "destroy", "-auto-approve")
 	if left := cluster.Kubectl(t, "get", "secrets", "-n", r.ns, "-o", "name"); left != "" {
 		t.Errorf("left behind: %s", left)
