@@ -58,8 +58,8 @@ type Workload struct {
 	// Spec returns the spec of the workload of a compute without a manifest, before
 	// Complete and without its pods. It is nil for tensor servers.
 	Spec func(Compute) map[string]any
-	// ReadAsManifest reports that an import reads a workload as a manifest, although Picks is set: a difference between
-	// it and what the attributes render would replace it.
+	// ReadAsManifest reports that an import reads a workload as a manifest unless only attributes render it again,
+	// although Picks is set: a difference would replace it.
 	ReadAsManifest bool
 	// Ends reports whether the pods of a workload run to their end.
 	Ends bool

@@ -105,6 +105,16 @@ func mainContainers(workload *unstructured.Unstructured, podTemplate []string) [
 	return all
 }
 
+// WithoutCommand returns a copy of a workload whose main containers have no command.
+func WithoutCommand(workload *unstructured.Unstructured) *unstructured.Unstructured {
+	out := workload.DeepCopy()
+	for _, container := range mainContainers(out, nil) {
+		delete(container, "command")
+		delete(container, "args")
+	}
+	return out
+}
+
 // AddedBeside returns the name of the main container and those of the containers of manifest, if rendering adds the
 // main one to them.
 func AddedBeside(manifest, rendered *unstructured.Unstructured, podTemplate ...string) (main string, others []string) {

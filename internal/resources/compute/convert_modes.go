@@ -17,9 +17,13 @@ import (
 )
 
 // followJob updates the settings that changed, unless the Job is that of manifest. An unset number of completions stays
-// the number of pods.
+// the number of pods. An import has no settings before.
 func followJob(c *converter, m *model, before, after *manifest.Compute) {
-	if m.Job.IsNull() || before.Job == nil || after.Job == nil {
+	switch {
+	case after.Job == nil, m.Job.IsNull() && !m.Manifest.IsNull():
+		return
+	case before.Job == nil:
+		m.Job = tf.Encode(&c.Converter, m.Job, after.Job)
 		return
 	}
 	seen := *after.Job
@@ -78,10 +82,12 @@ func (m *model) addArgs(c *converter, found map[string]any) {
 	}
 }
 
-// followLogLevel updates the log level in env_vars if it is set there, otherwise in logging_config.
+// followLogLevel updates the log level in env_vars if it is set there, or if a command runs, otherwise in
+// logging_config, which only Kubetorch's server has.
 func followLogLevel(c *converter, m *model, before, after *manifest.Compute) {
 	was, is := before.LogLevel, after.LogLevel
-	if _, set := m.EnvVars.Elements()[manifest.LogLevelVariable]; set {
+	_, set := m.EnvVars.Elements()[manifest.LogLevelVariable]
+	if set || m.Manifest.IsNull() && len(after.Command)+len(after.Args) > 0 {
 		tf.SetChangedEntries(&m.EnvVars, logLevelVariable(was), logLevelVariable(is))
 		return
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
@@ -137,7 +138,7 @@ func (r *reader) importWorkload(ctx context.Context, live *unstructured.Unstruct
 	}
 	r.State.Mode = types.StringValue(manifest.Compute{Manifest: live.Object}.Mode())
 	if managed {
-		r.adoptSeen(ctx, r.State.observe(doc), found[manifest.Key(doc)].Text)
+		r.adoptSeen(ctx, r.State.observe(doc), found[manifest.Key(doc)])
 	} else if err := r.importForeign(ctx, live, found); err != nil {
 		return err
 	}
@@ -148,18 +149,45 @@ func (r *reader) importWorkload(ctx context.Context, live *unstructured.Unstruct
 	return nil
 }
 
-// adoptSeen sets the attributes from an observation, and manifest to the text of the workload if only a manifest
-// selects its kind.
-func (r *reader) adoptSeen(ctx context.Context, seen manifest.Compute, text string) {
-	of := kind.OfMode(r.State.Mode.ValueString())
-	onlyByManifest := of.Picks == nil || of.ReadAsManifest
-	if onlyByManifest {
-		seen = withoutPodDetails(seen)
+// adoptSeen sets the attributes from an observation of a workload, and manifest to its text if only a manifest selects
+// its kind. A Job, and a command, can come from attributes or from a manifest: what renders the workload again is
+// imported, because a difference may replace it.
+func (r *reader) adoptSeen(ctx context.Context, seen manifest.Compute, workload *owned.Object) {
+	type form struct {
+		seen manifest.Compute
+		text string
 	}
-	r.Diags.Append(r.State.adopt(ctx, seen, r.Data.Defaults)...)
-	if onlyByManifest {
-		r.State.Manifest = tf.DocumentOf(text)
+	bare, of := withoutPodDetails(seen), kind.OfMode(r.State.Mode.ValueString())
+	forms := []form{{bare, workload.Text}}
+	switch {
+	case of.Picks != nil && !of.ReadAsManifest:
+		forms = []form{{seen: seen}}
+	case len(seen.Command)+len(seen.Args) > 0:
+		if seen.Job != nil {
+			forms = append(forms, form{seen: seen})
+		}
+		bare.Command, bare.Args = seen.Command, seen.Args
+		text, _ := manifest.JSON(manifest.WithoutCommand(workload.Content)) // the content was decoded from JSON
+		forms = append(forms, form{bare, text}, forms[0])
 	}
+	before := *r.State
+	for i, f := range forms {
+		*r.State = before
+		if f.text != "" {
+			r.State.Manifest = tf.DocumentOf(f.text)
+		}
+		diags := r.State.adopt(ctx, f.seen, r.Data.Defaults)
+		if i == len(forms)-1 || r.rendersAgain(ctx, workload) {
+			r.Diags.Append(diags...)
+			return
+		}
+	}
+}
+
+// rendersAgain reports whether a configuration for the imported attributes changes nothing in a workload.
+func (r *reader) rendersAgain(ctx context.Context, of *owned.Object) bool {
+	rendered := r.renderedWorkload(ctx, of.Content)
+	return rendered != nil && r.Memory.Compare(of.Key, rendered, of.Content) != fields.Different
 }
 
 // importRelated imports an object beside the workload. Without a workload, only a Service or the registration of this

@@ -20,7 +20,7 @@ import (
 func (r *reader) importForeign(ctx context.Context, live *unstructured.Unstructured, found owned.Objects) error {
 	adoption := manifest.AdoptionOf(live)
 	if adoption == manifest.AsSettings {
-		r.adoptSeen(ctx, adoptableSettings(manifest.Observe(live)), found[manifest.Key(live)].Text)
+		r.adoptSeen(ctx, adoptableSettings(manifest.Observe(live)), found[manifest.Key(live)])
 		r.PrivateState.Foreign = append(r.PrivateState.Foreign, manifest.Key(live))
 		return nil
 	}
@@ -60,7 +60,8 @@ func (r *reader) renderedWorkload(ctx context.Context, live *unstructured.Unstru
 	config, prior := *r.State, owned.Objects{manifest.Key(live): {Content: live}}
 	hooks{}.Generate(ctx, &config)
 	options := renderOptionsOf(ctx, r.Data, r.State, prior, r.PrivateState)
-	options.heldByQueue = false // the queue of a live workload owns what suspends it
+	// The queue of a workload of another client owns what suspends it.
+	options.heldByQueue = options.heldByQueue && !r.Memory.NeverApplied(manifest.Key(live))
 	current, _, diags := versionsOf(r.Data, &config, r.State, prior)
 	if diags.HasError() {
 		return nil

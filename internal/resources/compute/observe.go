@@ -48,7 +48,7 @@ func (m *model) adopt(ctx context.Context, seen manifest.Compute, defaults tf.De
 	heldByQueue := seen.QueueName != "" && seen.QueueScheduler == kind.QueueSchedulerKueue
 	hasReplicas := kind.OfMode(m.Mode.ValueString()).Scales
 	switch {
-	case hasReplicas && seen.Replicas == 0:
+	case hasReplicas && seen.Replicas == 0 && seen.Job == nil: // a Job has a field that suspends it
 		m.Suspend, seen.Replicas = types.BoolValue(true), 1 // the number before the suspension is unknown,
 		seen.Strategy = ""                                  // and so is whether its strategy is the default
 	case seen.Suspend && !heldByQueue:
@@ -121,7 +121,8 @@ func withoutPodDetails(seen manifest.Compute) manifest.Compute {
 	seen.Affinity, seen.TopologySpread, seen.TerminationGracePeriod = nil, nil, nil
 	seen.ConfigMaps, seen.EnvFrom, seen.SecurityContext, seen.HostNetwork = nil, nil, nil, false
 	seen.InitContainers, seen.Sidecars = nil, nil
-	seen.Volumes = slices.DeleteFunc(seen.Volumes, func(v manifest.VolumeRef) bool { return v.ClaimName == "" })
+	seen.Volumes = slices.DeleteFunc(slices.Clone(seen.Volumes),
+		func(v manifest.VolumeRef) bool { return v.ClaimName == "" })
 	return seen
 }
 

@@ -242,12 +242,16 @@ func TestAccGeneratedConfigurationOfAnImportPlansNoChange(t *testing.T) {
 		cli.Setenv("KT_NAMESPACE", ns)
 	}
 	resources, imports := "", ""
-	for name, attributes := range map[string]string{
+	forms := map[string]string{
 		"deployment":  `gpus = 1`,
 		"distributed": `distribute = { type = "ray", workers = 2 }`,
 		"autoscaled":  `autoscale = { max_scale = 3 }`,
 		"manifest":    acctest.Manifest("apiVersion: apps/v1\nkind: StatefulSet\nspec: {replicas: 2}"),
-	} {
+		"job":         "command = [\"train\"]\njob = {}",
+		"command": acctest.Manifest("apiVersion: batch/v1\nkind: CronJob\nspec: {schedule: \"0 3 * * *\"}") +
+			"command = [\"train\"]",
+	}
+	for name, attributes := range forms {
 		resources += strings.ReplaceAll(acctest.BareCompute(attributes+"\non_not_ready = \"ignore\""), "trainer", name)
 		// Terraform 1.16 looks for hashicorp/kt without the argument provider.
 		imports += fmt.Sprintf("import {\n provider = kt\n to = kt_compute.%[2]s\n id = \"%[1]s/%[2]s\"\n}\n", ns, name)
@@ -255,8 +259,8 @@ func TestAccGeneratedConfigurationOfAnImportPlansNoChange(t *testing.T) {
 	created.Write(t, resources)
 	created.MustRun(t, "apply", "-auto-approve")
 	imported.Write(t, imports)
-	if out := imported.MustRun(t, "plan", "-generate-config-out=generated.tf"); !strings.Contains(out,
-		"4 to import, 0 to add, 0 to change, 0 to destroy") {
+	want := fmt.Sprintf("%d to import, 0 to add, 0 to change, 0 to destroy", len(forms))
+	if out := imported.MustRun(t, "plan", "-generate-config-out=generated.tf"); !strings.Contains(out, want) {
 		t.Errorf("the output of the plan is:\n%s", out)
 	}
 	created.MustRun(t, "destroy", "-auto-approve")

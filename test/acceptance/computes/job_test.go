@@ -62,8 +62,8 @@ func TestAccJobRunsToItsEndAndIsReplacedByAChange(t *testing.T) {
 		return nil
 	}
 	imported := resource.TestStep{ResourceName: acctest.Trainer, ImportState: true, ImportStateVerify: true,
-		ImportStateId: ns + "/trainer", ImportStateVerifyIgnore: []string{"job", "manifest", "on_not_ready",
-			"wait_for_completion", "launch_timeout", "renderer_revision", "command", "port", "replicas"}}
+		ImportStateId: ns + "/trainer", ImportStateVerifyIgnore: []string{"on_not_ready", "wait_for_completion",
+			"launch_timeout", "renderer_revision"}}
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		Steps:                    []resource.TestStep{created, limited, workers, imported},

@@ -78,6 +78,7 @@ func importCases() []importCase {
 		"Ray in a queue":        `distribute = { type = "ray", workers = 2 }` + queued,
 		"Job in a queue": acctest.Manifest("apiVersion: batch/v1\nkind: Job\nspec: {backoffLimit: 0, "+
 			"template: {spec: {containers: [{name: kubetorch, command: [\"true\"]}]}}}") + queued,
+		"Job of attributes": "command = [\"train\"]\nreplicas = 2\njob = { completions = 4, backoff_limit = 0 }",
 		"JobSet": acctest.Manifest("apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nspec:\n  replicatedJobs:\n  " +
 			"- name: workers\n    replicas: 1\n    template: {spec: {parallelism: 2, completions: 2, template: " +
 			"{spec: {containers: [{name: kubetorch, command: [\"true\"]}]}}}}"),
@@ -90,6 +91,10 @@ func importCases() []importCase {
 		"kind with a pod template path": acctest.Manifest("apiVersion: example.com/v1\nkind: Fleet\nspec: {size: 0, "+
 			"on: false, name: \"\", pods: {template: {spec: {containers: [{name: kubetorch, image: \"mine:1\"}]}}}}") +
 			`pod_template_path = "spec.pods.template"`,
+		"JobSet with a command": acctest.Manifest("apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nspec:\n  "+
+			"replicatedJobs:\n  - name: workers\n    replicas: 1\n    template: {spec: {parallelism: 2, "+
+			"completions: 2, template: {spec: {containers: [{name: kubetorch, image: \"mine:1\"}]}}}}") +
+			`command = ["true"]`,
 		"selector with a URL": `selector = { app = "mine" }` +
 			"\n endpoint = { url = \"http://gateway.example:8080\" }",
 		"selector with another Service": `selector = { app = "mine" }` +

@@ -60,6 +60,39 @@ func TestAccGeneratedImagesAreThoseOfTheirConfiguration(t *testing.T) {
 	q.expectImported(t, "kt_image", "", len(forms))
 }
 
+// A Job that its configuration renders differently is replaced: it is deleted, and runs again.
+func TestAccGeneratedJobsAreThoseOfTheirConfiguration(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	q := newQueries(t, "")
+	forms := []string{
+		"job = {}",
+		"job = {}\nwait_for_completion = true",
+		"job = {}\nreplicas = 2\nservice_account_name = \"default\"",
+		"job = { ttl = \"1h\" }\nport = 8000\nhealth_path = \"/health\"",
+		"job = {}\nsuspend = true",
+		"job = {}\nenv_vars = { KT_LOG_LEVEL = \"DEBUG\", A = \"\" }",
+		`replicas = 2
+		job = { completions = 4, backoff_limit = 0, active_deadline = "12h", ttl = "1h", pod_failure_policy = [
+			{ action = "FailJob", on_exit_codes = { operator = "In", values = [42] } },
+			{ action = "Ignore", on_pod_conditions = [{ type = "DisruptionTarget" }] }] }`,
+		`job = {}
+		init_containers = [{ name = "fetch", image = "a:1", env_vars = { A = "b" } }]
+		sidecars = [{ name = "proxy", image = "a:1", ports = [{ container_port = 81 }] }]
+		volumes = [{ empty_dir = {}, mount_path = "/a" }]
+		security_context = { run_as_user = 0, capabilities = { drop = ["NET_RAW"] } }`,
+	}
+	var config strings.Builder
+	for i, form := range forms {
+		fmt.Fprintf(&config, "resource \"kt_compute\" \"j%d\" {\nname = \"j%[1]d\"\nimage = \"trainer:1\"\n"+
+			"command = [\"python\", \"train.py\"]\n%s\n}\n", i, form)
+	}
+	q.Write(t, cluster.Config(ns, config.String()))
+	q.MustRun(t, "apply", "-auto-approve")
+	q.forget(t, cluster.Config(ns, ""))
+	q.expectImported(t, "kt_compute", "", len(forms))
+}
+
 func TestAccGeneratedQueuesAreValid(t *testing.T) {
 	t.Parallel()
 	ns := withCRDs.Namespace(t)
