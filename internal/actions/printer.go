@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/podstream"
@@ -112,8 +111,7 @@ func (p *printer) maskFailure(ctx context.Context, failed *observe.NotReadyError
 		return failed
 	}
 	var mask podstream.Mask
-	pod, err := kube.As[corev1.Pod](p.call.cluster.API.Get(ctx,
-		kube.Ref{Kind: kind.Pod(), Namespace: logs.Namespace, Name: logs.Pod}))
+	pod, err := kube.PodNow(ctx, p.call.cluster.API, logs.Namespace, logs.Pod)
 	if err == nil {
 		if mask, err = p.mask(ctx, pod.Namespace, &pod.Spec, ready.StartsOf(pod)); err != nil {
 			return err

@@ -115,15 +115,12 @@ const (
 // labels are those of NVIDIA's GPU feature discovery, of the node labeller in ROCm/k8s-device-plugin, and of the rules
 // for Node Feature Discovery in intel/intel-device-plugins-for-kubernetes.
 func GPUProductLabelOf(resource string) string {
-	switch domain, _, _ := strings.Cut(resource, "/"); domain + "/" {
-	case NVIDIADomain:
-		return GPUProductLabel
-	case "amd.com/":
-		return "amd.com/gpu.product-name"
-	case "gpu.intel.com/":
-		return "gpu.intel.com/product"
-	}
-	return ""
+	domain, _, _ := strings.Cut(resource, "/")
+	return map[string]string{
+		NVIDIADomain:     GPUProductLabel,
+		"amd.com/":       "amd.com/gpu.product-name",
+		"gpu.intel.com/": "gpu.intel.com/product",
+	}[domain+"/"]
 }
 
 // IsGPU reports whether an extended resource counts GPUs or parts of them, by the device plugins of NVIDIA, AMD and

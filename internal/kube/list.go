@@ -65,6 +65,7 @@ func (a *API) pages(
 	ctx context.Context, scope Ref, options metav1.ListOptions, take func(data []byte) (next string, err error),
 ) error {
 	options.Limit = pager.New(nil).PageSize
+	scope.Namespace = scope.namespace()
 	resource, err := a.lister(scope)
 	for more := true; more && err == nil; {
 		var data []byte
@@ -129,9 +130,7 @@ func (l *Listing) All(ctx context.Context, of Kind) (map[string]*unstructured.Un
 	list, ok := l.lists[of.GroupKind()]
 	if !ok {
 		list = &listed{objects: map[string]*unstructured.Unstructured{}}
-		scope := Ref{Kind: of, Namespace: l.namespace}
-		scope.Namespace = scope.namespace()
-		for obj, err := range l.api.List(ctx, scope, "") {
+		for obj, err := range l.api.List(ctx, Ref{Kind: of, Namespace: l.namespace}, "") {
 			if list.err = err; err == nil {
 				list.objects[obj.GetNamespace()+"/"+obj.GetName()] = obj
 			}

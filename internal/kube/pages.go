@@ -14,6 +14,11 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
+// PodNow returns one pod from the server, without the cache.
+func PodNow(ctx context.Context, api *API, namespace, name string) (*corev1.Pod, error) {
+	return As[corev1.Pod](api.Get(ctx, Ref{Kind: kind.Pod(), Namespace: namespace, Name: name}))
+}
+
 // PodsNow returns the pods that have all labels of selector, sorted by name, from the server, without the cache.
 func PodsNow(ctx context.Context, api *API, namespace string, selector map[string]string) ([]*corev1.Pod, error) {
 	var pods []*corev1.Pod

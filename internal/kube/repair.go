@@ -134,11 +134,8 @@ func (a *API) patchJSON(ctx context.Context, ref Ref, patch any, dryRun bool) er
 	if ref.isSecret() { // of which only managed fields are patched
 		op = "apply"
 	}
-	data, err := json.Marshal(patch)
-	if err != nil {
-		return Wrap(op, ref, err)
-	}
-	_, err = a.send(ctx, ref, request{
+	data, _ := json.Marshal(patch) // what was decoded from JSON cannot fail
+	_, err := a.send(ctx, ref, request{
 		method: http.MethodPatch, contentType: types.JSONPatchType, params: strict(dryRun), body: data,
 	})
 	return a.maskError(ctx, ref, Wrap(op, ref, err), nil, "patch")

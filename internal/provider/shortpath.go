@@ -21,6 +21,7 @@ type resourceType struct {
 	servable
 	version int64
 	wire    tftypes.Object
+	path    lifecycle.ShortPath // only in a shortPath
 }
 
 // servable are the methods of [lifecycle.Resource] that the framework does not call.
@@ -51,13 +52,7 @@ func (p *kt) resourceTypes() (map[string]resourceType, error) {
 // shortPath answers requests about resources that nothing changes by [lifecycle.ShortPath]. Its methods return nil for
 // a request that the framework has to handle; those of a nil shortPath always do. See docs/adr/0021-short-path.md.
 type shortPath struct {
-	types map[string]shortType // by the name of the resource type
-}
-
-// shortType is a resource type with its short path.
-type shortType struct {
-	resourceType
-	path lifecycle.ShortPath
+	types map[string]resourceType // by the name of the resource type
 }
 
 // newShortPath returns the short path of a provider. Without data, it can only validate.
@@ -66,22 +61,21 @@ func (s *server) newShortPath(ctx context.Context, data *tf.ProviderData) (*shor
 	if err != nil {
 		return nil, err
 	}
-	short := &shortPath{types: map[string]shortType{}}
+	short := &shortPath{types: map[string]resourceType{}}
 	for name, of := range types {
-		path, err := of.NewShortPath(ctx, data)
-		if err != nil {
+		if of.path, err = of.NewShortPath(ctx, data); err != nil {
 			return nil, err
 		}
-		short.types[name] = shortType{resourceType: of, path: path}
+		short.types[name] = of
 	}
 	return short, nil
 }
 
-func (s *shortPath) of(resourceType string) (shortType, bool) {
+func (s *shortPath) of(name string) (resourceType, bool) {
 	if s == nil {
-		return shortType{}, false
+		return resourceType{}, false
 	}
-	short, ok := s.types[resourceType]
+	short, ok := s.types[name]
 	return short, ok
 }
 

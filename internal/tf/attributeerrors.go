@@ -10,10 +10,11 @@ import (
 )
 
 // AttributeErrors returns each error of a renderer as a diagnostic of its attribute. summary is for any other error.
+// Without an error, it returns nothing.
 func AttributeErrors(summary string, err error) diag.Diagnostics {
 	var diags diag.Diagnostics
 	found, ok := errors.AsType[manifest.Errors](err)
-	if !ok {
+	if !ok && err != nil {
 		diags.AddError(summary, err.Error())
 	}
 	for _, e := range found {

@@ -151,25 +151,6 @@ func TestRemovedFieldsAreClaimedFromLostAndForeignRecords(t *testing.T) {
 	}
 }
 
-func TestRecordWithoutASetIsLeftAlone(t *testing.T) {
-	t.Parallel()
-	record := fields.Applied{Object: map[string]any{"spec": map[string]any{"a": int64(1),
-		"b": map[string]any{"c": int64(2)}}}}
-	without := record.Without([][]string{{"spec", "b", "c"}, {"spec", "a", "x"}, {"none", "x"}})
-	if diff := cmp.Diff(map[string]any{"spec": map[string]any{"a": int64(1)}}, without.Object); diff != "" ||
-		without.Set != nil {
-		t.Errorf("%v, and the set %v", diff, without.Set)
-	}
-	live := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"b": int64(3)}}}
-	if diff := cmp.Diff(record.Object, record.MergeForeign(record.Object, live)); diff != "" {
-		t.Error(diff)
-	}
-	if released, err := record.Released(parse(t, strings.Replace(training, "FIELDS", remainingFields, 1)), ours,
-		suspend()); err != nil || released != nil {
-		t.Errorf("released %v, %v", released, err)
-	}
-}
-
 // Imports keep no record of what the server admitted. A field without a value in
 // them may be a zero that its type omits.
 func TestZeroOfAnImportedObjectIsNotDrift(t *testing.T) {

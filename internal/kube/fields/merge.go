@@ -13,9 +13,6 @@ import (
 // their live order, so that an unrelated change does not restart pods. next may be any other version of the object.
 func (a Applied) MergeForeign(next map[string]any, live *unstructured.Unstructured) map[string]any {
 	out := runtime.DeepCopyJSON(next)
-	if a.Set == nil {
-		return out
-	}
 	for _, path := range Paths(a.Set.Leaves()) {
 		wanted, wants := lookup(out, path)
 		was, had := lookup(a.Object, path)

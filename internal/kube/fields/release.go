@@ -18,7 +18,7 @@ import (
 // contains no list.
 func (a Applied) Released(live *unstructured.Unstructured, manager string, paths [][]string) ([][]string, error) {
 	owned, found, err := Owned(live, manager)
-	if !found || a.Set == nil {
+	if !found {
 		return nil, err
 	}
 	var released [][]string
@@ -34,9 +34,6 @@ func (a Applied) Released(live *unstructured.Unstructured, manager string, paths
 // Without returns the record without the fields at paths, so that they are neither reported as drift nor sent again.
 // Maps that become empty are removed.
 func (a Applied) Without(paths [][]string) Applied {
-	if len(paths) == 0 {
-		return a
-	}
 	a.Object, a.Admitted = runtime.DeepCopyJSON(a.Object), maps.Clone(a.Admitted)
 	gone := fieldpath.NewSet()
 	for _, names := range paths {
@@ -45,9 +42,7 @@ func (a Applied) Without(paths [][]string) Applied {
 		delete(a.Admitted, String(path))
 		prune(a.Object, names)
 	}
-	if a.Set != nil {
-		a.Set = a.Set.RecursiveDifference(gone)
-	}
+	a.Set = a.Set.RecursiveDifference(gone)
 	return a
 }
 

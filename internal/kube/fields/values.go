@@ -6,6 +6,8 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // lookup returns the value at path, and whether it exists.
@@ -89,15 +91,4 @@ func equal(a, b any) bool {
 }
 
 // Empty reports whether a typed API object omits the value (omitempty).
-func Empty(v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return true
-	case map[string]any:
-		return len(v) == 0
-	case []any:
-		return len(v) == 0
-	default:
-		return reflect.ValueOf(v).IsZero()
-	}
-}
+func Empty(v any) bool { return kind.IsEmpty(v) || reflect.ValueOf(v).IsZero() }

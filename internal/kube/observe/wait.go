@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
@@ -135,8 +133,7 @@ func notReady(ctx context.Context, c *kube.Cluster, ref kube.Ref, verdict ready.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), config.DialTimeout)
 	defer cancel()
 	logs := verdict.Cause.Logs
-	logged := kube.Ref{Kind: kind.Pod(), Namespace: logs.Namespace, Name: logs.Pod}
-	pod, err := kube.As[corev1.Pod](c.API.Get(ctx, logged))
+	pod, err := kube.PodNow(ctx, c.API, logs.Namespace, logs.Pod)
 	// If the container was restarted since the cause, its log is now that of the previous run.
 	ended := logs.Previous || err == nil && ready.StatusOf(pod, logs.Container).RestartCount > logs.Restarts
 	var mask Mask

@@ -75,15 +75,12 @@ func AwaitExit(
 
 // OutOfMemory returns the error for a container that was killed because it exceeded its memory limit, or nil.
 func OutOfMemory(pod *corev1.Pod, container string, end *corev1.ContainerStateTerminated) *EndedError {
-	if end.Reason != oomKilled {
+	if end.Reason != ready.OOMKilled {
 		return nil
 	}
 	return &EndedError{Namespace: pod.Namespace, Pod: pod.Name, Container: container, OutOfMemory: true,
 		Reason: fmt.Sprintf("container %s exceeded its memory limit (OOMKilled)", container)}
 }
-
-// oomKilled is the reason of a container that exceeded its memory limit.
-const oomKilled = "OOMKilled"
 
 // endOf returns how a container ended that ran in the pod before, or nil if it still runs. now is nil if the pod no
 // longer exists.
@@ -99,7 +96,7 @@ func endOf(before, now *corev1.Pod, container string) *EndedError {
 		last = is.LastTerminationState.Terminated
 	}
 	switch {
-	case last != nil && last.Reason == oomKilled:
+	case last != nil && last.Reason == ready.OOMKilled:
 		return OutOfMemory(before, container, last)
 	case now.DeletionTimestamp != nil && last != nil:
 		end.Reason = "the pod was deleted"

@@ -80,8 +80,7 @@ func Run(ctx context.Context, c *kube.Cluster, command Command, line func(string
 // endNow returns how the container of a command has ended, or nil if it still runs or its pod cannot be read.
 func endNow(ctx context.Context, c *kube.Cluster, command Command) *EndedError {
 	pod := command.Pod
-	ref := kube.Ref{Kind: kind.Pod(), Namespace: pod.Namespace, Name: pod.Name}
-	now, err := kube.As[corev1.Pod](c.API.Get(ctx, ref))
+	now, err := kube.PodNow(ctx, c.API, pod.Namespace, pod.Name)
 	if err != nil && !kube.IsNotFound(err) {
 		return nil
 	}

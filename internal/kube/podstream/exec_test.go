@@ -20,6 +20,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
@@ -232,7 +233,7 @@ func TestRunReportsThatTheContainerEnded(t *testing.T) {
 		"a deleted pod without a node":    {nil, 0, "the pod was deleted"},
 		"a deleted pod":                   {nil, 137, "the pod was deleted"},
 		"a pod replaced by one of a name": {replaced, 137, "the pod was deleted"},
-		"a container out of memory":       {terminated(oomKilled, 137), 137, "exceeded its memory limit (OOMKilled)"},
+		"a container out of memory":       {terminated(ready.OOMKilled, 137), 137, "exceeded its memory limit (OOMKilled)"},
 		"a container that failed":         {terminated("Error", 2), 143, "container kubetorch ended with exit code 2"},
 		"a restarted container":           {restarted, 137, "container kubetorch was restarted"},
 		"an evicted pod":                  {evicted, 137, "the pod failed (Evicted)"},

@@ -214,8 +214,7 @@ func (f *follower) seenBefore(one run) bool {
 
 // reportEnd passes on how a container ended.
 func (f *follower) reportEnd(ctx context.Context, pod *corev1.Pod, one run, line Line) {
-	ref := kube.Ref{Kind: kube.PodsWith(pod.Labels), Namespace: pod.Namespace, Name: pod.Name}
-	now, err := kube.As[corev1.Pod](f.cluster.API.Get(ctx, ref))
+	now, err := kube.PodNow(ctx, f.cluster.API, pod.Namespace, pod.Name)
 	if err != nil || now.UID != one.pod {
 		return // reported by noteDeleted, or not essential
 	}

@@ -75,7 +75,7 @@ func (l Log) Read(ctx context.Context, c *kube.Cluster, line func(string)) error
 
 // running returns the number of restarts of the container, and whether it runs.
 func (l Log) running(ctx context.Context, c *kube.Cluster) (restarts int32, runs bool, err error) {
-	pod, err := kube.As[corev1.Pod](c.API.Get(ctx, kube.Ref{Kind: kind.Pod(), Namespace: l.Namespace, Name: l.Pod}))
+	pod, err := kube.PodNow(ctx, c.API, l.Namespace, l.Pod)
 	if kube.IsNotFound(err) {
 		return 0, false, nil
 	}

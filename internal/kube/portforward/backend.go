@@ -41,8 +41,7 @@ func Dial(ctx context.Context, c *kube.Cluster, b Backend) (net.Conn, error) {
 // target selects the pod of a connection.
 func target(ctx context.Context, c *kube.Cluster, b Backend) (*corev1.Pod, error) {
 	if b.Pod != "" {
-		ref := kube.Ref{Kind: kind.Pod(), Namespace: b.Namespace, Name: b.Pod}
-		pod, err := kube.As[corev1.Pod](c.API.Get(ctx, ref))
+		pod, err := kube.PodNow(ctx, c.API, b.Namespace, b.Pod)
 		if err != nil {
 			return nil, err
 		}

@@ -82,16 +82,16 @@ func (d containerDiagnosis) stateCause() *Cause {
 	return c
 }
 
-func (d containerDiagnosis) outOfMemory() bool { return d.end != nil && d.end.Reason == oomKilled }
+func (d containerDiagnosis) outOfMemory() bool { return d.end != nil && d.end.Reason == OOMKilled }
 
 // fault sets the common fields of the causes of a container.
 func (d containerDiagnosis) fault(reason, summary, next string, values ...any) *Cause {
 	return d.cause(reason, "container "+d.status.Name, summary, next, values...)
 }
 
-// oomKilled is the reason of a container that was killed because memory ran
+// OOMKilled is the reason of a container that was killed because memory ran
 // out.
-const oomKilled = "OOMKilled"
+const OOMKilled = "OOMKilled"
 
 // Numbers of failed restarts after which the wait ends. A kubelet restarts
 // after about 0, 10, 20, 40 and 80 s. An init container or sidecar often waits

@@ -143,7 +143,7 @@ func (s Snapshot) failedRun(failed condition) Verdict {
 	if pod := lastFailed(s.Pods); pod != nil {
 		of := d.of(pod)
 		shown := of.failed()
-		if status := failedContainer(pod); status != nil && status.State.Terminated.Reason == oomKilled {
+		if status := failedContainer(pod); status != nil && status.State.Terminated.Reason == OOMKilled {
 			shown = of.container(*status).endCause()
 		}
 		c.Summary += " " + shown.Summary

@@ -331,9 +331,6 @@ func TestOutcomeStaysUnknownUntilTheServerSettlesIt(t *testing.T) {
 	if o.unknown.Load() || !o.doubtful.Load() {
 		t.Error("a settled outcome was never in doubt, or is unknown")
 	}
-	var none *Outcome
-	none.note(true)
-	none.responded(nil)
 	if o.responded(nil); o.status.Load() != 0 {
 		t.Error("a failed attempt has a status")
 	}

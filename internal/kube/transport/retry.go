@@ -79,10 +79,10 @@ func (r *retrier) RoundTrip(request *http.Request) (*http.Response, error) {
 	if category == upgrade {
 		return r.next.RoundTrip(request)
 	}
+	_, outcome := WithOutcome(ctx)
 	work, stop := r.workContext(ctx, category)
 	defer stop()
 	var (
-		outcome  = outcomeOf(ctx)
 		past     = history{started: r.clock.Now()}
 		interval = backoff.Backoff{Duration: time.Second / 10, Factor: 2, Jitter: 0.5, Steps: math.MaxInt,
 			Cap: 5 * time.Second}
@@ -250,14 +250,12 @@ type Outcome struct {
 }
 
 func (o *Outcome) note(unknown bool) {
-	if o != nil {
-		o.unknown.Store(unknown)
-		o.doubtful.Store(o.doubtful.Load() || unknown)
-	}
+	o.unknown.Store(unknown)
+	o.doubtful.Store(o.doubtful.Load() || unknown)
 }
 
 func (o *Outcome) responded(reply *reply) {
-	if o != nil && reply != nil {
+	if reply != nil {
 		o.status.Store(int32(reply.StatusCode)) //nolint:gosec // three digits
 	}
 }
@@ -276,16 +274,11 @@ type outcomeKey struct{}
 // WithOutcome returns a context that records the outcome of its write, in the
 // outcome of ctx if it already has one.
 func WithOutcome(ctx context.Context) (context.Context, *Outcome) {
-	if o := outcomeOf(ctx); o != nil {
+	if o, ok := ctx.Value(outcomeKey{}).(*Outcome); ok {
 		return ctx, o
 	}
 	o := &Outcome{}
 	return context.WithValue(ctx, outcomeKey{}, o), o
-}
-
-func outcomeOf(ctx context.Context) *Outcome {
-	o, _ := ctx.Value(outcomeKey{}).(*Outcome)
-	return o
 }
 
 // health is the connection state from all requests of a run.

@@ -41,9 +41,8 @@ func loadInputs(ctx context.Context, config *model) (inputs, diag.Diagnostics) {
 		diags.AddAttributeError(path.Root("base"), "Invalid base", "base "+err.Error()+".")
 		return in, diags
 	}
-	if in.packed, err = load(spec, in.dockerfile); err != nil {
-		diags.Append(specErrors(err)...)
-	}
+	in.packed, err = load(spec, in.dockerfile)
+	diags.Append(specErrors(err)...)
 	return in, diags
 }
 
@@ -57,10 +56,7 @@ func (in inputs) withoutRegistry() (registry.Pin, bool) {
 // render renders the setup with the resolved image.
 func (in inputs) render(resolved string) (image.Rendered, diag.Diagnostics) {
 	rendered, err := image.Render(in.spec, in.dockerfile, resolved, in.packed)
-	if err != nil {
-		return rendered, specErrors(err)
-	}
-	return rendered, nil
+	return rendered, specErrors(err)
 }
 
 // object returns the ConfigMap of a setup, and the attribute manifests. prior is that attribute in state.

@@ -122,9 +122,7 @@ func checkSteps(ctx context.Context, steps types.List) diag.Diagnostics {
 		if c := step.Copy; hasNull(object) || c != nil && (c.Source == "" || c.Dest == "") {
 			continue // null and empty values, which the schema reports
 		}
-		if err := image.CheckStep(i, step); err != nil { // of empty attributes, the schema reports errors
-			diags.Append(specErrors(err)...)
-		}
+		diags.Append(specErrors(image.CheckStep(i, step))...) // of empty attributes, the schema reports errors
 	}
 	return diags
 }

@@ -37,8 +37,9 @@ func (hooks) Refresh(ctx context.Context, reading *reading) error {
 		r.Diags.Append(r.Memory.Missing(secretKey(r.ref), r.ref))
 		return owned.ErrGone
 	case kube.ClassOf(err) == kube.Denied:
-		return lifecycle.KeepState(err, "The state is kept unchanged, and changes in the cluster are not detected. "+
-			"An apply does not require this permission.")
+		r.Diags.Append(tf.Warning(err, "The state is kept unchanged, and changes in the cluster are not detected. "+
+			"An apply does not require this permission."))
+		return lifecycle.ErrKept
 	case err != nil:
 		return err
 	}

@@ -125,7 +125,7 @@ type thingResource = lifecycle.Resource[model, privateState]
 func attributes() map[string]schema.Attribute {
 	computed := schema.StringAttribute{Computed: true}
 	flag := schema.BoolAttribute{Optional: true}
-	return lifecycle.WithSensitiveFields(map[string]schema.Attribute{
+	return lifecycle.WithCommon(map[string]schema.Attribute{
 		"name":      schema.StringAttribute{Required: true},
 		"namespace": schema.StringAttribute{Optional: true, Computed: true},
 		"size":      schema.StringAttribute{Optional: true}, "adopt_existing": flag, "deletion_protection": flag,
@@ -135,7 +135,7 @@ func attributes() map[string]schema.Attribute {
 		"id": computed, "uid": computed,
 		"labels": tf.OptionalTextMap(""), "annotations": tf.OptionalTextMap(""),
 		"manifests": schema.MapAttribute{Computed: true, ElementType: types.StringType},
-	}, "the objects", "spec.args")
+	}, "thing", "the objects", "spec.args")
 }
 
 // fakeProvider has one resource type, kt_thing.

@@ -269,9 +269,6 @@ func (q *Query) Objects(
 ) iter.Seq2[*unstructured.Unstructured, error] {
 	return func(yield func(*unstructured.Unstructured, error) bool) {
 		scope := kube.Ref{Kind: of, Namespace: q.Namespace}
-		if of.ClusterScoped {
-			scope.Namespace = ""
-		}
 		for obj, err := range q.Cluster.API.List(ctx, scope, q.Filter.selector(selector)) {
 			switch class := kube.ClassOf(err); {
 			case class == kube.NotFound, class == kube.KindMissing:

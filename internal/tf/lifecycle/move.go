@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
@@ -72,28 +73,25 @@ func (p *Planning[M, N]) planMoved(k Kind) diag.Diagnostics {
 	if p.Moved == nil {
 		return nil
 	}
-	nextStep := fmt.Sprintf("\n\nNext step: Change the configuration so that it matches the object. To replace the "+
-		"object, remove the moved block and the %s instead, so that Terraform deletes the object and creates the %s.",
-		p.Moved.From, k.Noun)
+	var why string
 	switch {
 	case p.Creating:
-		return diag.Diagnostics{diag.NewErrorDiagnostic(replacedMove(k), fmt.Sprintf("%s is moved from a %s. The "+
-			"plan would delete the object and create it again, since the resource is tainted, or because of "+
-			"-replace.\n\n%s", p.Moved, p.Moved.From, untaint))}
+		why = "since the resource is tainted, or because of -replace.\n\n" + untaint
 	case len(p.Replace) > 0:
 		var attributes []string
 		for _, at := range p.Replace {
 			attributes = append(attributes, at.String())
 		}
 		slices.Sort(attributes)
-		return diag.Diagnostics{diag.NewErrorDiagnostic(replacedMove(k), fmt.Sprintf("%s is moved from a %s. The "+
-			"plan would delete the object and create it again, because of: %s.%s", p.Moved, p.Moved.From,
-			strings.Join(slices.Compact(attributes), ", "), nextStep))}
+		why = fmt.Sprintf("because of: %s.\n\nNext step: Change the configuration so that it matches the object. To "+
+			"replace the object, remove the moved block and the %s instead, so that Terraform deletes the object and "+
+			"creates the %s.", strings.Join(slices.Compact(attributes), ", "), p.Moved.From, k.Noun)
+	default:
+		return nil
 	}
-	return nil
+	return diag.Diagnostics{diag.NewErrorDiagnostic(fmt.Sprintf("A moved %s cannot be replaced", k.Noun), fmt.Sprintf(
+		"%s is moved from a %s. The plan would delete the object and create it again, %s", p.Moved, p.Moved.From, why))}
 }
-
-func replacedMove(k Kind) string { return fmt.Sprintf("A moved %s cannot be replaced", k.Noun) }
 
 const untaint = "Next step: Remove the mark, and plan without -replace:\n  terraform untaint ADDRESS"
 
@@ -120,10 +118,7 @@ func (r *Resource[M, N]) refuseUnapplied(state *Common) diag.Diagnostics {
 // isIdentity reports whether an object has no other fields than those that identify it, like an imported object of
 // somebody else in state.
 func isIdentity(obj *unstructured.Unstructured) bool {
-	identity := &unstructured.Unstructured{}
-	identity.SetGroupVersionKind(obj.GroupVersionKind())
-	identity.SetNamespace(obj.GetNamespace())
-	identity.SetName(obj.GetName())
+	identity := kind.Kind{GroupVersionKind: obj.GroupVersionKind()}.Named(obj.GetNamespace(), obj.GetName())
 	return reflect.DeepEqual(obj.Object, identity.Object)
 }
 

@@ -70,20 +70,8 @@ func (r *Reading[M, N]) SetLive(ref kube.Ref, live *unstructured.Unstructured) {
 	}
 }
 
-// keepStateError leaves the state unchanged, with a warning.
-type keepStateError struct {
-	err         error
-	consequence string
-}
-
-func (e *keepStateError) Error() string { return e.err.Error() }
-func (e *keepStateError) Unwrap() error { return e.err }
-
-// KeepState makes err a warning that states the consequence and leaves the state
-// unchanged.
-func KeepState(err error, consequence string) error {
-	return &keepStateError{err: err, consequence: consequence}
-}
+// ErrKept is the result of a refresh that leaves the state unchanged, and has reported why.
+var ErrKept = errors.New("the state is kept unchanged")
 
 // Read updates the state to what the cluster has.
 func (r *Resource[M, N]) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
@@ -162,6 +150,8 @@ func (r *Resource[M, N]) read(
 			return stateKept, append(diags, doubtful...)
 		}
 		return stateRemoved, diags
+	case errors.Is(err, ErrKept):
+		return stateKept, diags
 	case err != nil:
 		return stateKept, append(diags, readFailure(err))
 	}
@@ -188,9 +178,6 @@ func (r *Resource[M, N]) refresh(ctx context.Context, reading *Reading[M, N], st
 var errImports = errors.New("the objects have to be imported")
 
 func readFailure(err error) diag.Diagnostic {
-	if kept, ok := errors.AsType[*keepStateError](err); ok {
-		return tf.Warning(kept.err, kept.consequence)
-	}
 	if kube.ClassOf(err) == kube.Denied {
 		return tf.Warning(err, "The state is kept unchanged.")
 	}

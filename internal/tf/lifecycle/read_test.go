@@ -26,18 +26,19 @@ func TestResultOfARefreshDeterminesTheState(t *testing.T) {
 		size           string // in the new state, "" if the resource is removed
 		failed, warned string // parts of an error and of a warning
 	}{
-		"found":  {size: "2"},
-		"gone":   {err: fmt.Errorf("x: %w", owned.ErrGone)},
-		"denied": {err: denied, size: "1", warned: "The state is kept unchanged."},
-		"failed": {err: errors.New("no connection"), size: "1", failed: "no connection"},
-		"kept with a consequence": {
-			err: lifecycle.KeepState(errors.New("no response"), "Size is old."), size: "1", warned: "Size is old.",
-		},
+		"found":                   {size: "2"},
+		"gone":                    {err: fmt.Errorf("x: %w", owned.ErrGone)},
+		"denied":                  {err: denied, size: "1", warned: "The state is kept unchanged."},
+		"failed":                  {err: errors.New("no connection"), size: "1", failed: "no connection"},
+		"kept with a consequence": {err: lifecycle.ErrKept, size: "1", warned: "Size is old."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := inCluster(t, "a", &hooks{refresh: func(r *reading) error {
 				r.State.Size = types.StringValue("2")
+				if errors.Is(c.err, lifecycle.ErrKept) {
+					r.Diags.AddWarning("No response", "Size is old.")
+				}
 				return c.err
 			}})
 			resp, err := s.ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{

@@ -13,7 +13,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
-	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
@@ -58,15 +57,6 @@ func TestChangedModelIsReturned(t *testing.T) {
 		if changed := s.text(resp.NewState, "uid") == "changed"; changed != (uid != "") || len(resp.Diagnostics) != 1 {
 			t.Errorf("%q: changed %t, %v", uid, changed, resp.Diagnostics)
 		}
-	}
-}
-
-func TestKeptStateHasTheErrorAsItsCause(t *testing.T) {
-	t.Parallel()
-	cause := &kube.Error{Op: "read", Ref: kube.Ref{Name: "x"}, Class: kube.Unreachable, Err: errors.New("reset")}
-	kept := lifecycle.KeepState(cause, "It is old.")
-	if kube.ClassOf(kept) != kube.Unreachable || kept.Error() != cause.Error() {
-		t.Errorf("%v", kept)
 	}
 }
 

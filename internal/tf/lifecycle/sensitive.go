@@ -7,11 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -25,23 +23,6 @@ import (
 // the values at the paths in sensitive_fields are in sensitive_values, an attribute that Terraform never shows, and
 // manifests contains placeholders. Only plans and states contain these: reveal puts the values back before a hook sees
 // a model, and conceal hides them after it.
-
-// WithSensitiveFields adds the attributes of [Common] for values that no output contains to those of a resource.
-// objects names what manifests contains, and example is a path of a field.
-func WithSensitiveFields(resource map[string]schema.Attribute, objects, example string) map[string]schema.Attribute {
-	maps.Copy(resource, map[string]schema.Attribute{
-		"sensitive_fields": tf.OptionalTexts("Paths of fields of "+objects+" whose values `manifests`, warnings and "+
-			"errors do not show, such as `"+example+"`. `[0]` selects a list item by its position, `[\"NAME\"]` by "+
-			"its field `name`, and `[*]` all of them. The path of an object or a list selects all values in it. Must "+
-			"match at least one value.", listvalidator.ValueStringsAre(tf.SensitivePath())),
-		"sensitive_values": schema.MapAttribute{
-			Computed: true, Sensitive: true, ElementType: types.StringType,
-			MarkdownDescription: "Values of `sensitive_fields`, as JSON by `Kind/namespace/name`. In `manifests`, " +
-				"`(sensitive 1)` stands for such a value. The number counts its changes.",
-		},
-	})
-	return resource
-}
 
 // Reveal replaces the placeholders in manifests by the values in sensitive_values.
 func (c *Common) Reveal() diag.Diagnostics {

@@ -32,8 +32,6 @@ type Writing[M, N any] struct {
 
 	state  *tfsdk.State
 	hidden concealer[M]
-	// recordCreated records that a creation is in state. Only the first call has an effect.
-	recordCreated func(context.Context)
 }
 
 // Save saves the plan, as completed so far, in the state.
@@ -43,8 +41,8 @@ func (w *Writing[M, N]) Save(ctx context.Context) { w.SaveAs(ctx, w.Plan) }
 // are those of the plan, since the objects that the update has reached are also its.
 func (w *Writing[M, N]) SaveAs(ctx context.Context, model *M) {
 	commonOf(model).SensitiveFields = commonOf(w.Plan).SensitiveFields
-	if w.recordCreated != nil {
-		w.recordCreated(ctx)
+	if w.Creating { // only the first call has an effect
+		w.Diags.Append(owned.RecordCreated(ctx, w.Data, w.Creation, w.Private)...)
 	}
 	model, diags := w.hidden.concealed(model)
 	w.Diags.Append(diags...)
@@ -109,9 +107,6 @@ func (r *Resource[M, N]) write(
 	w.Creation.PerObject = !creating
 	defer w.Creation.End(r.data.Run)
 	if creating {
-		w.recordCreated = func(ctx context.Context) {
-			diags.Append(owned.RecordCreated(ctx, r.data, w.Creation, resp.Private)...)
-		}
 		diags.Append(resp.Private.SetKey(ctx, destroyKey, nil)...) // it was for a replaced resource
 	}
 	r.recoverMemory(w.Memory, prior)
