@@ -90,24 +90,22 @@ func isRejected(ctx context.Context, config tfsdk.Config, of *tftypes.AttributeP
 	switch attribute := attribute.(type) {
 	case schema.StringAttribute:
 		var text string
-		if value.As(&text) == nil {
-			for _, v := range attribute.Validators {
-				resp := &validator.StringResponse{}
-				v.ValidateString(ctx, validator.StringRequest{Config: config, Path: at, PathExpression: at.Expression(),
-					ConfigValue: types.StringValue(text)}, resp)
-				diags.Append(resp.Diagnostics...)
-			}
+		_ = value.As(&text) // which it is
+		for _, v := range attribute.Validators {
+			resp := &validator.StringResponse{}
+			v.ValidateString(ctx, validator.StringRequest{Config: config, Path: at, PathExpression: at.Expression(),
+				ConfigValue: types.StringValue(text)}, resp)
+			diags.Append(resp.Diagnostics...)
 		}
 	case schema.Int64Attribute:
-		var number *big.Float
-		if value.As(&number) == nil {
-			whole, _ := number.Int64()
-			for _, v := range attribute.Validators {
-				resp := &validator.Int64Response{}
-				v.ValidateInt64(ctx, validator.Int64Request{Config: config, Path: at, PathExpression: at.Expression(),
-					ConfigValue: types.Int64Value(whole)}, resp)
-				diags.Append(resp.Diagnostics...)
-			}
+		var number big.Float
+		_ = value.As(&number) // which it is
+		whole, _ := number.Int64()
+		for _, v := range attribute.Validators {
+			resp := &validator.Int64Response{}
+			v.ValidateInt64(ctx, validator.Int64Request{Config: config, Path: at, PathExpression: at.Expression(),
+				ConfigValue: types.Int64Value(whole)}, resp)
+			diags.Append(resp.Diagnostics...)
 		}
 	}
 	return diags.HasError()
