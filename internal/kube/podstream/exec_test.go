@@ -233,10 +233,11 @@ func TestRunReportsThatTheContainerEnded(t *testing.T) {
 		"a deleted pod without a node":    {nil, 0, "the pod was deleted"},
 		"a deleted pod":                   {nil, 137, "the pod was deleted"},
 		"a pod replaced by one of a name": {replaced, 137, "the pod was deleted"},
-		"a container out of memory":       {terminated(ready.OOMKilled, 137), 137, "exceeded its memory limit (OOMKilled)"},
-		"a container that failed":         {terminated("Error", 2), 143, "container kubetorch ended with exit code 2"},
-		"a restarted container":           {restarted, 137, "container kubetorch was restarted"},
-		"an evicted pod":                  {evicted, 137, "the pod failed (Evicted)"},
+		"a container out of memory": {terminated(ready.OOMKilled, 137), 137,
+			"exceeded its memory limit (OOMKilled)"},
+		"a container that failed": {terminated("Error", 2), 143, "container kubetorch ended with exit code 2"},
+		"a restarted container":   {restarted, 137, "container kubetorch was restarted"},
+		"an evicted pod":          {evicted, 137, "the pod failed (Evicted)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -278,7 +278,8 @@ func TestImportOfAConfigMapThatIsBeingDeletedPlansItsReplacement(t *testing.T) {
 		metadata: {name: ` + name + `, namespace: ml, uid: u-1, resourceVersion: "1",
 			deletionTimestamp: "2026-01-02T03:04:05Z", finalizers: [example.com/hold]},
 		data: {Dockerfile: "FROM a:1"}}`})
-	if err != nil || len(r.Diags) != 1 || !strings.Contains(r.Diags[0].Summary(), "is being deleted") || !r.Terminating {
+	if err != nil || len(r.Diags) != 1 || !strings.Contains(r.Diags[0].Summary(), "is being deleted") ||
+		!r.Terminating {
 		t.Error(err, r.Diags, r.Terminating)
 	}
 }
