@@ -146,10 +146,10 @@ func MissingRequests(autoscaler, workload *unstructured.Unstructured) (missing E
 		usage := ptr.Deref(m.Resource, autoscalingv2.ResourceMetricSource{})
 		for _, c := range kind.LastingContainers(&groups[0].template) {
 			if _, isSet := c.Resources.Requests[usage.Name]; !isSet && usage.Target.AverageUtilization != nil {
-				missing.report(At("autoscale", Name("metrics"), Index(i), Name("resource"), Name("target"),
-					Name("average_utilization")), "Utilization without a request", "The container %q does not request "+
-					"%s, of which the utilization is a percentage. Unless a LimitRange adds the request, no pods are "+
-					"added.\n\nNext step: Set cpus or memory, also in sidecars, or average_value.", c.Name, usage.Name)
+				at := inAutoscale("metrics").At(Index(i), Name("resource"), Name("target"), Name("average_utilization"))
+				missing.report(at, "Utilization without a request", "The container %q does not request %s, of which "+
+					"it is a percentage. Unless a LimitRange adds the request, the metric adds no pods.\n\nNext step: "+
+					"Set cpus or memory, also in sidecars, or average_value.", c.Name, usage.Name)
 			}
 		}
 	}

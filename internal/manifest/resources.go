@@ -116,10 +116,10 @@ func validateResources(c Compute, errs *Errors) {
 	}
 }
 
-// Devices rejects a quantity of an extended resource that is no integer, or has a unit of bytes, which Kubernetes takes
-// for a number of devices. It ignores nil, and other resources.
+// Devices rejects a quantity of an extended resource that is no integer, or one of GPUs with a unit of bytes, which
+// Kubernetes takes for a number of devices. It ignores nil, and other resources: sgx.intel.com/epc counts bytes.
 func (e *Errors) Devices(at Path, name string, q *resource.Quantity) {
-	if q != nil && isExtended(name) && (q.MilliValue()%1000 != 0 || q.Format == resource.BinarySI) {
+	if q != nil && isExtended(name) && (q.MilliValue()%1000 != 0 || kind.IsGPU(name) && q.Format == resource.BinarySI) {
 		e.report(at, "Invalid quantity", "%s is %s, but extended resources can only be requested as integers: set a "+
 			"number of devices without a unit, such as \"4\".", at, q)
 	}

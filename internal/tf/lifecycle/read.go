@@ -65,7 +65,8 @@ func (r *Reading[M, N]) FindObject(
 // plan replaces the resource; see [Planning.Terminating].
 func (r *Reading[M, N]) SetLive(ref kube.Ref, live *unstructured.Unstructured) {
 	commonOf(r.State).UID = types.StringValue(string(live.GetUID()))
-	if r.Terminating = live.GetDeletionTimestamp() != nil; r.Terminating {
+	// What is moved cannot be replaced, and what is listed is in no state.
+	if r.Terminating = live.GetDeletionTimestamp() != nil && r.Moved == nil && r.Listing == nil; r.Terminating {
 		r.Diags.Append(owned.TerminatingWarning(ref, live, commonOf(r.State).DeletionProtection.ValueBool()))
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
 // A recorded deletion must not replace the next object of the same name.
@@ -50,6 +51,31 @@ func TestDeletionOfAnObjectIsRecordedUntilItIsDeleted(t *testing.T) {
 			}
 			if uid := s.text(resp.NewState, "uid"); c.exists && uid != "new" {
 				t.Errorf("the uid is %q", uid)
+			}
+		})
+	}
+}
+
+// A moved resource cannot be replaced, and a listed one is in no state.
+func TestObjectThatIsBeingDeletedDoesNotReplaceWhatIsMovedOrListed(t *testing.T) {
+	t.Parallel()
+	live := kind.Service().Named("ml", "x")
+	now := metav1.Unix(1, 0)
+	live.SetDeletionTimestamp(&now)
+	for name, c := range map[string]struct {
+		reading    reading
+		terminates bool
+	}{
+		"imported": {terminates: true},
+		"moved":    {reading: reading{Moved: &lifecycle.Moved{}}},
+		"listed":   {reading: reading{Listing: &kube.Listing{}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := c.reading
+			r.State = &model{}
+			if r.SetLive(kube.Ref{}, live); r.Terminating != c.terminates || len(r.Diags) > 0 != c.terminates {
+				t.Errorf("terminating %v, diagnostics %v", r.Terminating, r.Diags)
 			}
 		})
 	}

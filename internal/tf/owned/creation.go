@@ -84,7 +84,7 @@ func (c *Creation) Admit(ref kube.Ref, live *unstructured.Unstructured) error {
 	case known && owner != c.ID && holder == "": // also if another object is from an interrupted run
 	case holder != "", kube.UnfinishedCreation(live) != "":
 		c.resumed = c.resumed || first
-		c.continued = holder == "" && first && !c.PerObject
+		c.continued = holder == "" && first && !c.PerObject && live.GetDeletionTimestamp() == nil
 		return nil
 	case c.resumed && !first, live.GetDeletionTimestamp() != nil:
 		return nil
@@ -101,9 +101,8 @@ func (c *Creation) ContinuedWarning(ref kube.Ref) diag.Diagnostics {
 	c.continued = false
 	return diag.Diagnostics{diag.NewAttributeWarningDiagnostic(path.Root("name"), ref.String()+" already exists",
 		"A run that was interrupted created it. This plan continues its creation: the apply changes the object to "+
-			"this configuration, and it then belongs to this resource.\n\n"+
-			"Next step: If the interrupted run was of another configuration, choose another name or namespace. "+
-			"Otherwise, a destroy of this resource also deletes the object for that configuration.")}
+			"this configuration, and it then belongs to this resource.\n\nNext step: If that run was of another "+
+			"configuration, choose another name or namespace. A destroy of this resource deletes it for both.")}
 }
 
 // canImport reports whether an import can create the resource with an object that exists.

@@ -157,6 +157,7 @@ func TestContinuationOfAnotherCreationIsAWarning(t *testing.T) {
 		warns    bool
 	}{
 		"an unfinished object":                 {live: left, warns: true},
+		"one that is being deleted":            {live: live(kube.Manager, unfinished, terminating)},
 		"a new object":                         {},
 		"one that is adopted":                  {creation: Creation{Adopt: true}, live: left},
 		"that of a tainted resource":           {creation: Creation{HeldBy: held}, live: left},
