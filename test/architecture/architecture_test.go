@@ -25,7 +25,8 @@ const (
 )
 
 // layers returns the directories below internal, from the top down. A package may import the layers below it, and the
-// packages of its own directory. With *, each subdirectory stands alone. External tests may import higher layers.
+// packages of its own directory. With *, each subdirectory stands alone. External tests may also import a
+// directory above their own, such as kube for kube/transport.
 func layers() [][]string {
 	return [][]string{
 		{"provider"},
@@ -83,8 +84,8 @@ type ban struct {
 
 // listed is a package as go list prints it.
 type listed struct {
-	ImportPath, Dir               string
-	GoFiles, Imports, TestImports []string
+	ImportPath, Dir                             string
+	GoFiles, Imports, TestImports, XTestImports []string
 }
 
 func TestImportsPointDownward(t *testing.T) {
@@ -123,8 +124,17 @@ func TestViolationsOfTheLayersAreNoticed(t *testing.T) {
 	for of, imported := range map[string]string{
 		"kube/transport": "github.com/hashicorp/terraform-plugin-framework/path", "manifest/kai": "net/http",
 	} {
-		if violations([]listed{{ImportPath: internal + of, Imports: []string{imported}}}) == nil {
-			t.Errorf("%s may import %s", of, imported)
+		for _, p := range []listed{{Imports: []string{imported}}, {XTestImports: []string{imported}}} {
+			p.ImportPath = internal + of
+			if violations([]listed{p}) == nil {
+				t.Errorf("%s may import %s", of, imported)
+			}
+		}
+	}
+	for imported, allowed := range map[string]bool{"kube": true, "kube/observe": false, "tf": false} {
+		p := listed{ImportPath: internal + "kube/transport", XTestImports: []string{internal + imported}}
+		if (violations([]listed{p}) == nil) != allowed {
+			t.Errorf("external tests of kube/transport may import %s: %t", imported, !allowed)
 		}
 	}
 }
@@ -202,8 +212,13 @@ func violations(packages []listed) []string {
 			found = append(found, name+" is in no layer")
 			continue
 		}
-		for _, imported := range slices.Concat(p.Imports, p.TestImports) {
+		all := slices.Concat(p.Imports, p.TestImports, p.XTestImports)
+		for i, imported := range all {
 			if other, ok := strings.CutPrefix(imported, internal); ok {
+				external := i >= len(all)-len(p.XTestImports)
+				if external && within(name, other) {
+					continue
+				}
 				if below, otherPart := layerOf(other); otherPart != part && below <= layer {
 					found = append(found, fmt.Sprintf("%s imports %s, which is not below it", name, other))
 				}
@@ -213,7 +228,7 @@ func violations(packages []listed) []string {
 			if !slices.ContainsFunc(b.in, func(dir string) bool { return within(name, dir) }) {
 				continue
 			}
-			for _, imported := range p.Imports {
+			for _, imported := range all {
 				if slices.ContainsFunc(b.imports, func(dir string) bool { return strings.HasPrefix(imported, dir) }) {
 					found = append(found, fmt.Sprintf("%s imports %s, but %s", name, imported, b.reason))
 				}
@@ -249,7 +264,7 @@ func within(name, dir string) bool { return name == dir || strings.HasPrefix(nam
 // list returns what go list prints in the root of the module.
 func list(t *testing.T, arguments ...string) []listed {
 	t.Helper()
-	const fields = "-json=ImportPath,Dir,GoFiles,Imports,TestImports"
+	const fields = "-json=ImportPath,Dir,GoFiles,Imports,TestImports,XTestImports"
 	command := exec.CommandContext(t.Context(), "go", append([]string{"list", fields}, arguments...)...)
 	command.Dir = filepath.Join("..", "..")
 	var stderr bytes.Buffer
