@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
@@ -247,5 +248,29 @@ func TestConfigurationIsKnownOnlyCompletely(t *testing.T) {
 			}
 		}}
 		inCluster(t, "a", h).planned(nil, map[string]any{"name": "x", "size": size}, nil)
+	}
+}
+
+func TestPlannedUIDIsUnknownIfTheApplySetsIt(t *testing.T) {
+	t.Parallel()
+	type planning = lifecycle.Planning[struct{}, struct{}]
+	null, known, unknown := types.StringNull(), types.StringValue("u"), types.StringUnknown()
+	for name, c := range map[string]struct {
+		planning planning
+		inState  types.String
+		applied  bool
+		want     types.String
+	}{
+		"creation":                             {planning{Creating: true}, null, true, unknown},
+		"replacement":                          {planning{Replace: path.Paths{path.Root("name")}}, known, true, unknown},
+		"object that is being deleted":         {planning{Terminating: true}, known, false, unknown},
+		"update":                               {planning{}, known, true, known},
+		"no change":                            {planning{}, known, false, known},
+		"update after a lost response":         {planning{}, null, true, unknown},
+		"no change of an object without a UID": {planning{}, null, false, null},
+	} {
+		if got := c.planning.UID(c.inState, c.applied); !got.Equal(c.want) {
+			t.Errorf("%s: %s instead of %s", name, got, c.want)
+		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 )
 
 // secretPath is a path in the object that rendering returns.
@@ -323,6 +325,27 @@ func TestSensitiveFieldsOfACompactPlan(t *testing.T) {
 		out := s.outputs(planned.PlannedState, planned.Diagnostics) + s.outputs(s.null(), applied.Diagnostics)
 		if strings.Contains(out, "canary") || strings.Count(out, "(hidden)") != 2 {
 			t.Errorf("%s: shows %s", name, out)
+		}
+	}
+}
+
+func TestFieldIsHiddenIfAPathSelectsIt(t *testing.T) {
+	t.Parallel()
+	paths := func(elements ...attr.Value) types.List { return types.ListValueMust(types.StringType, elements) }
+	for name, c := range map[string]struct {
+		paths        types.List
+		hides, known bool
+	}{
+		"no list":                {types.ListNull(types.StringType), false, true},
+		"another field":          {paths(types.StringValue("data.other")), false, true},
+		"the field":              {paths(types.StringValue("data.other"), types.StringValue("data.key")), true, true},
+		"a field around it":      {paths(types.StringValue("data")), true, true},
+		"an unknown list":        {types.ListUnknown(types.StringType), false, false},
+		"a path that is unknown": {paths(types.StringValue("data.key"), types.StringUnknown()), false, false},
+	} {
+		common := lifecycle.Common{SensitiveFields: c.paths}
+		if hides, known := common.Hides("data", "key"); hides != c.hides || known != c.known {
+			t.Errorf("%s: %t, %t", name, hides, known)
 		}
 	}
 }

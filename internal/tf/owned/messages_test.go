@@ -41,6 +41,13 @@ An apply restores them, except for attributes in lifecycle.ignore_changes and fo
 		!strings.Contains(diags[0].Detail(), want) {
 		t.Errorf("%v", diags)
 	}
+	diags = DriftWarning(ref, Refreshed{Changes: changes, Unrecorded: true})
+	if len(diags) != 1 || diags.HasError() ||
+		diags[0].Summary() != "Service ml/x was changed by another run of the provider" ||
+		!strings.Contains(diags[0].Detail(), "killed before its results were written") ||
+		!strings.Contains(diags[0].Detail(), want) {
+		t.Errorf("by another run: %v", diags)
+	}
 }
 
 func TestTerminatingObjectIsAWarningWithTheTime(t *testing.T) {
