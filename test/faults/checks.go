@@ -170,7 +170,8 @@ func isUnknown(marks any) bool {
 // isStatus reports whether an attribute is what an apply waits for, or the UID of an object that is missing.
 func isStatus(name string) bool {
 	switch name {
-	case "ready", "active", "pending_workloads", "admitted_workloads", "usage", "uid":
+	case "ready", "active", "pending_workloads", "admitted_workloads", "usage", "uid", // of a volume:
+		"phase", "capacity", "bound_volume_name":
 		return true
 	}
 	return false

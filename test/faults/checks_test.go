@@ -107,6 +107,9 @@ func TestWarningExplainsOnlyItsResourceAndItsWait(t *testing.T) {
 		"the status of a queue that is not active yet": {
 			plan(web, update, `{"active":false,"admitted_workloads":null,"pending_workloads":null}`, `{}`,
 				`{"active":true,"admitted_workloads":true,"pending_workloads":true}`), warning, true},
+		"the status of a volume that is not bound yet": {
+			plan(web, update, `{"phase":"Pending","capacity":null,"bound_volume_name":null}`, `{}`,
+				`{"phase":true,"capacity":true,"bound_volume_name":true}`), warning, true},
 		"an object that is missing": {
 			plan(web, update, `{"manifests":{"a":"1"}}`, `{"manifests":{"a":"1","b":"2"}}`, `{}`), warning, true},
 		"only a warning about overrides": {

@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // waitingTime is the time after their creation at which the bench allows pods with the waiting label to be scheduled.
@@ -98,4 +101,14 @@ func observedGeneration(obj map[string]any) int64 {
 		}
 	}
 	return 0
+}
+
+// awaitObserved waits until the controller has seen all Deployments of a namespace as they are.
+func (c *cluster) awaitObserved(ctx context.Context, namespace string) error {
+	const interval = 20 * time.Millisecond
+	isOld := func(d appsv1.Deployment) bool { return d.Status.ObservedGeneration < d.Generation }
+	return wait.PollUntilContextTimeout(ctx, interval, limit, true, func(ctx context.Context) (bool, error) {
+		list, err := c.client.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{})
+		return err == nil && !slices.ContainsFunc(list.Items, isOld), err
+	})
 }

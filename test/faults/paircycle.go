@@ -183,10 +183,15 @@ func (c *pairCycle) unfaulted(ctx context.Context, at step, do command) (outcome
 	return out, c.check(at, "without faults", out, records, took)
 }
 
-// execute runs a command.
+// execute runs a command, once the controllers have seen what the command before has written: at its end, it removes an
+// annotation. That increases the generation of a Deployment, which is then not ready for some milliseconds. A command of
+// the CLI takes longer to start.
 func (c *pairCycle) execute(
 	ctx context.Context, faults proxy.Plan, do command,
 ) (outcome, []proxy.Record, time.Duration, error) {
+	if err := c.cluster.awaitObserved(ctx, c.namespace); err != nil {
+		return outcome{}, nil, 0, err
+	}
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c.commands++

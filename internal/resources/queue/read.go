@@ -70,6 +70,8 @@ func (r reader) refreshObject(
 		return nil, err
 	}
 	r.Diags.Append(owned.DriftWarning(ref, refreshed)...)
+	// the run ended before or during its wait
+	r.PrivateState.Waiting = r.PrivateState.Waiting || refreshed.Unrecorded && hasQuotas(obj)
 	current[key] = applied[key]
 	if refreshed.Differs {
 		current[key], err = owned.ObjectOf(refreshed.Object)
