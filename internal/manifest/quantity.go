@@ -33,6 +33,15 @@ func ParseQuantity(s string) (resource.Quantity, error) {
 	return canonical(q), nil
 }
 
+// CheckBytes returns an error for a fraction of a byte, which is usually a typo, such as 10m instead of 10M.
+func CheckBytes(q resource.Quantity) error {
+	if q.CmpInt64(q.Value()) == 0 { // Value rounds up
+		return nil
+	}
+	return fmt.Errorf("is %q, which is a fraction of a byte: m means a thousandth, M a million: set a size such as "+
+		"\"10Gi\"", q.String())
+}
+
 // canonical returns the quantity in the form that does not change when it is
 // printed and parsed again. The parser keeps the text of some quantities ("+1",
 // "01"), which adding zero removes, and "62.5Ki" prints as "64000", which is then

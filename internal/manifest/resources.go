@@ -93,6 +93,8 @@ func validateResources(c Compute, errs *Errors) {
 		case len(validation.IsQualifiedName(name)) > 0 || !isStandard(name):
 			errs.report(at, "Unknown resource", "%s is not a resource that a container can limit: use cpu, memory, "+
 				"ephemeral-storage or hugepages-<size>.", at)
+		case name != string(corev1.ResourceCPU) && CheckBytes(limit) != nil:
+			errs.report(at, "Invalid size", "%s %v.", at, CheckBytes(limit))
 		case asked && requested.Cmp(limit) > 0:
 			requestedBy := At(map[string]string{
 				string(corev1.ResourceCPU): "cpus", string(corev1.ResourceMemory): "memory",

@@ -146,8 +146,8 @@ func OptionalBool(description string) schema.BoolAttribute {
 }
 
 // RequiredQuantity returns a required quantity.
-func RequiredQuantity(description string) schema.StringAttribute {
-	return schema.StringAttribute{Required: true, CustomType: QuantityType{},
+func RequiredQuantity(description string, validators ...validator.String) schema.StringAttribute {
+	return schema.StringAttribute{Required: true, CustomType: QuantityType{}, Validators: validators,
 		PlanModifiers: []planmodifier.String{KeepSameQuantity()}, MarkdownDescription: description}
 }
 
@@ -158,8 +158,8 @@ func OptionalDuration(description string) schema.StringAttribute {
 }
 
 // OptionalQuantity returns an optional quantity.
-func OptionalQuantity(description string) schema.StringAttribute {
-	return schema.StringAttribute{Optional: true, CustomType: QuantityType{},
+func OptionalQuantity(description string, validators ...validator.String) schema.StringAttribute {
+	return schema.StringAttribute{Optional: true, CustomType: QuantityType{}, Validators: validators,
 		PlanModifiers: []planmodifier.String{KeepSameQuantity()}, MarkdownDescription: description}
 }
 

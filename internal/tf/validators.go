@@ -172,6 +172,26 @@ func Timeout() validator.String {
 	})
 }
 
+// Bytes requires a quantity that is a whole number of bytes.
+func Bytes() validator.String {
+	return check("a number of bytes, such as 10Gi", "Invalid size", func(s string) error {
+		if q, err := manifest.ParseQuantity(s); err == nil { // the type reports an error
+			return manifest.CheckBytes(q)
+		}
+		return nil
+	})
+}
+
+// ClaimSize requires the size of a claim, which is more than zero.
+func ClaimSize() validator.String {
+	return check("a size, such as 100Gi", "Invalid size", func(s string) error {
+		if q, err := manifest.ParseQuantity(s); err == nil && q.IsZero() {
+			return fmt.Errorf("is %s, but must be more than zero: set a size such as \"100Gi\"", quoted(s))
+		}
+		return nil
+	})
+}
+
 // GPUType requires a GPU product, or a node label as "key: value".
 func GPUType() validator.String {
 	return check("a GPU product such as L4, or any node label as \"key: value\"", "Invalid GPU type",

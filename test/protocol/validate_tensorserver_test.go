@@ -40,6 +40,8 @@ func badTensorServers() []badInput {
 			config: `{"runtime": "skytorch", "volume_claim_templates": [{"size": "1Gi", "mount_path": "/a"}]}`,
 			at:     "volume_claim_templates[0].name",
 			text:   "Must set a configuration value"},
+		{name: "claim template of nothing", config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "a",
+			"size": "0", "mount_path": "/a"}]}`, at: "volume_claim_templates[0].size", text: "must be more than zero"},
 		{name: "claim template without a size",
 			config: `{"runtime": "skytorch", "volume_claim_templates": [{"name": "a", "mount_path": "/a"}]}`,
 			at:     "volume_claim_templates[0].size", text: "Must set a configuration value"},

@@ -102,6 +102,8 @@ func badQuantities() []badInput {
 		{"cpus", "-1", "must not be negative"},
 		{"cpus", "", `set a quantity such as "500m", "2" or "4Gi", or remove the attribute`},
 		{"disk_size", "10GiB", `did you mean "10Gi"?`},
+		{"memory", "512m", `memory is "512m", which is a fraction of a byte: m means a thousandth, M a million`},
+		{"shared_memory_limit", "0.5", "which is a fraction of a byte"},
 		{"gpu_memory", "0", `set a size such as "4Gi"`},
 		{"shared_memory_limit", "2gi", `did you mean "2Gi"?`},
 	} {

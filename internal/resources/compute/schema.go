@@ -54,8 +54,8 @@ func identityAttributes() map[string]schema.Attribute {
 func resourceAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"cpus":      tf.OptionalQuantity("CPU request of each pod, such as `0.5` or `500m`."),
-		"memory":    tf.OptionalQuantity("Memory request of each pod, such as `4Gi`."),
-		"disk_size": tf.OptionalQuantity("Ephemeral storage request of each pod, such as `10Gi`."),
+		"memory":    tf.OptionalQuantity("Memory request of each pod, such as `4Gi`.", tf.Bytes()),
+		"disk_size": tf.OptionalQuantity("Ephemeral storage request of each pod, such as `10Gi`.", tf.Bytes()),
 		"limits": tf.OptionalQuantities("Limits of each pod by resource: `cpu`, `memory`, `ephemeral-storage` or " +
 			"`hugepages-<size>`. Without them, pods have no limits, unless a LimitRange of the namespace sets some."),
 		"extended_resources": tf.OptionalQuantities("Devices of each pod by extended resource, such as " +
@@ -67,10 +67,10 @@ func resourceAttributes() map[string]schema.Attribute {
 		"gpu_type": tf.OptionalText("GPU product of the nodes that run the pods (label `nvidia.com/gpu.product`, or "+
 			"the provider's `gpu_type_label`), or any node label as `key: value`. For the labels of a cloud, see [GPU "+
 			"types by cloud](../guides/gpu-pools.md#gpu-types-by-cloud).", tf.GPUType()),
-		"gpu_memory": tf.OptionalQuantity("Share of the memory of one GPU, such as `4Gi`, for GPU sharing with the " +
-			"KAI scheduler. Conflicts with `gpus`."),
-		"shared_memory_limit": tf.OptionalQuantity("Size limit of `/dev/shm`, such as `2Gi`. Defaults to the memory " +
-			"limit of the pod, or to half of the memory of the node."),
+		"gpu_memory": tf.OptionalQuantity("Share of the memory of one GPU, such as `4Gi`, for GPU sharing with the "+
+			"KAI scheduler. Conflicts with `gpus`.", tf.Bytes()),
+		"shared_memory_limit": tf.OptionalQuantity("Size limit of `/dev/shm`, such as `2Gi`. Defaults to the memory "+
+			"limit of the pod, or to half of the memory of the node.", tf.Bytes()),
 		"replicas": tf.OptionalComputedInteger("Number of pods. For updates of more than one, see `strategy`. "+
 			"Defaults to `distribute.workers`, the number in `manifest`, or `1`. Null with `autoscale`.",
 			int64validator.Between(0, 1<<31-1)),

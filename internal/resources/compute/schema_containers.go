@@ -40,7 +40,7 @@ func otherContainer() map[string]schema.Attribute {
 			tf.NoNulls(), mapvalidator.KeysAre(tf.EnvVarName())),
 		"env_from": envFromAttribute("container"),
 		"cpus":     tf.OptionalQuantity("CPU request, such as `100m`."),
-		"memory":   tf.OptionalQuantity("Memory request, such as `128Mi`."),
+		"memory":   tf.OptionalQuantity("Memory request, such as `128Mi`.", tf.Bytes()),
 		"limits":   tf.OptionalQuantities("Limits by resource, such as `{ memory = \"256Mi\" }`."),
 		"ports": tf.OptionalObjects("Ports of the container. Sidecars of a Knative Service cannot have any.",
 			map[string]schema.Attribute{

@@ -73,8 +73,8 @@ func volumeAttributes() map[string]schema.Attribute {
 		"empty_dir": tf.OptionalObject("Empty directory that exists as long as the pod.", map[string]schema.Attribute{
 			"medium": tf.OptionalText("`Memory`, or huge pages as `HugePages` or `HugePages-<size>`. Files in memory "+
 				"count as memory of the pod. Defaults to the disk of the node.", tf.StorageMedium()),
-			"size_limit": tf.OptionalQuantity("Maximum size, such as `10Gi`. Kubernetes evicts a pod that exceeds " +
-				"it. Defaults to no limit."),
+			"size_limit": tf.OptionalQuantity("Maximum size, such as `10Gi`. Kubernetes evicts a pod that exceeds "+
+				"it. Defaults to no limit.", tf.Bytes()),
 		}),
 		"host_path": tf.OptionalObject("File or directory of the node. Pods can see data of the node and of other "+
 			"pods in it, and clusters often reject it.", map[string]schema.Attribute{

@@ -46,7 +46,7 @@ func tensorServerAttributes() map[string]schema.Attribute {
 			"is applied in place if the storage class of the claim allows expansion, and is otherwise ignored. Any "+
 			"other change except of `mount_path` replaces the compute.", map[string]schema.Attribute{
 			"name":       tf.RequiredText("Name of the template.", tf.ServiceName()),
-			"size":       tf.RequiredQuantity("Size of the claim, such as `100Gi`."),
+			"size":       tf.RequiredQuantity("Size of the claim, such as `100Gi`.", tf.Bytes(), tf.ClaimSize()),
 			"mount_path": tf.RequiredText("Mount path of the volume. Must be an absolute path.", tf.MountPath()),
 			"storage_class": tf.OptionalText("Storage class. Defaults to the default class of the cluster.",
 				tf.ObjectName()),

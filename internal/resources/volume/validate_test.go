@@ -6,8 +6,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-
-	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
 func TestInvalidValuesAreReportedBeforeThePlan(t *testing.T) {
@@ -20,9 +18,6 @@ func TestInvalidValuesAreReportedBeforeThePlan(t *testing.T) {
 		message string
 	}{
 		"valid":         {func(*model) {}, ""},
-		"unknown size":  {func(m *model) { m.Size.StringValue = types.StringUnknown() }, ""},
-		"zero size":     {func(m *model) { m.Size = tf.QuantityOf("0") }, "must be more than zero"},
-		"millibytes":    {func(m *model) { m.Size = tf.QuantityOf("10m") }, "fraction of a byte"},
 		"invalid class": {func(m *model) { m.StorageClass = types.StringValue("Fast_Class") }, "Fast_Class"},
 		"no class":      {func(m *model) { m.StorageClass = types.StringValue("") }, ""},
 		"label":         {func(m *model) { m.Labels = labels("team") }, ""},
@@ -36,7 +31,7 @@ func TestInvalidValuesAreReportedBeforeThePlan(t *testing.T) {
 			t.Parallel()
 			config := boundVolume()
 			c.config(config)
-			diags := append(checkSize(config.Size), checkClass(t.Context(), config.StorageClass)...)
+			diags := checkClass(t.Context(), config.StorageClass)
 			diags.Append(checkConflicts(t.Context(), config)...)
 			if got := messages(diags); (got == "") != (c.message == "") || !strings.Contains(got, c.message) {
 				t.Errorf("%q, want %q", got, c.message)
