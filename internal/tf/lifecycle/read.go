@@ -153,6 +153,8 @@ func (r *Resource[M, N]) read(
 		return stateRemoved, diags
 	case errors.Is(err, ErrKept):
 		return stateKept, diags
+	case err != nil && short: // discarded: the read that follows explains it, as an outage is explained once
+		return stateKept, append(diags, diag.NewErrorDiagnostic(err.Error(), ""))
 	case err != nil:
 		return stateKept, append(diags, readFailure(err))
 	}

@@ -3,14 +3,18 @@ package lifecycle_test
 import (
 	"errors"
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
@@ -241,5 +245,30 @@ func TestShortPathRequiresTheSchemaOfTheModel(t *testing.T) {
 	with := &thingResource{Kind: lifecycle.Kind{Type: "kt_thing", Attributes: other}, Hooks: &hooks{}}
 	if path, err := with.NewShortPath(t.Context(), nil); err == nil || path != nil {
 		t.Errorf("another schema: %v", path)
+	}
+}
+
+// An outage is explained once in a run, which must not be in a diagnostic that is discarded.
+func TestOutageOnTheShortPathIsExplainedByTheReadThatFollows(t *testing.T) {
+	t.Parallel()
+	address := kubetest.UnusedAddress(t)
+	refresh := func(r *reading) error {
+		_, err := r.Data.Cluster.API.Get(t.Context(), kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"})
+		return err
+	}
+	data, h := dataAt(t, "http://"+address), &hooks{refresh: refresh}
+	one := &thingResource{Kind: lifecycle.Kind{Type: "kt_thing", Noun: "thing", Attributes: attributes}, Hooks: h}
+	path, err := one.NewShortPath(t.Context(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := configured(t, data, h)
+	if _, unchanged := path.Read(t.Context(), s.value(inState(nil)).MsgPack, raw(remembered())); unchanged {
+		t.Fatal("the short path did not read the object")
+	}
+	resp, err := s.ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{TypeName: "kt_thing",
+		CurrentState: s.value(inState(nil)), Private: private(t, remembered())})
+	if err != nil || len(resp.Diagnostics) != 1 || !strings.Contains(resp.Diagnostics[0].Detail, "kubectl cluster-info") {
+		t.Errorf("%v, %v", err, resp.Diagnostics)
 	}
 }
