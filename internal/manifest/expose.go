@@ -135,8 +135,8 @@ func validateExpose(c Compute, errs *Errors) {
 		errs.mutuallyExclusive("expose", "endpoint.url", "the compute then has no Service that could be exposed")
 	}
 	if kindOf(c).OwnService {
-		errs.report(at, conflict, "expose routes to the Service of the compute, but Knative creates a route for a %s "+
-			"itself: remove expose.", kindOf(c).Word()).Concerning(modeAttributes()...)
+		errs.report(at, conflict, "expose routes to the Service of the compute, but the controller of a %s creates a "+
+			"route itself: remove expose.", kindOf(c).Word()).Concerning(modeAttributes()...)
 	}
 	gateway := at.At(Name("gateway"))
 	if e.Gateway == nil {

@@ -88,7 +88,7 @@ func badExposures() []badInput {
 		{name: "path of gRPC", config: `{"expose": {"hosts": ["a.example"], "protocol": "grpc", "path": "/v1",
 			"gateway": {"name": "public"}}}`, at: "expose.path", text: "which a GRPCRoute does not have"},
 		{name: "exposure of Knative", config: `{"autoscale": {}, "expose": {"hosts": ["a.example"]}}`, at: "expose",
-			text: "Knative creates a route"},
+			text: "creates a route itself"},
 		{name: "exposure without a Service", config: `{"endpoint": {"url": "http://x"}, "expose":
 			{"hosts": ["a.example"]}}`, at: "expose", text: "has no Service that could be exposed"},
 	}
