@@ -124,8 +124,8 @@ func dropOfTemplate(template map[string]any) {
 		delete(kind.FieldsAt(template, "metadata", "labels"), label)
 	}
 	spec := kind.FieldsAt(template, "spec")
-	dropDefaults(spec, map[string]any{"dnsPolicy": "ClusterFirst", "enableServiceLinks": true, "restartPolicy": "Always",
-		"schedulerName": "default-scheduler", "terminationGracePeriodSeconds": int64(30)})
+	dropDefaults(spec, map[string]any{"dnsPolicy": "ClusterFirst", "enableServiceLinks": true,
+		"restartPolicy": "Always", "schedulerName": "default-scheduler", "terminationGracePeriodSeconds": int64(30)})
 	delete(spec, "serviceAccount") // the former name of serviceAccountName
 	for _, list := range []string{"initContainers", "containers"} {
 		for _, container := range kind.ListAt(spec, list) {
