@@ -132,14 +132,18 @@ func (c *call) followJob(ctx context.Context, job kube.Ref, p podCommand, mask p
 	if err != nil {
 		return err
 	}
-	pod := startedPod(pods, p.container)
-	if pod == nil {
+	started := slices.IndexFunc(pods, func(pod *corev1.Pod) bool {
+		state := ready.StatusOf(pod, p.container).State
+		return state.Running != nil || state.Terminated != nil
+	})
+	if started < 0 {
 		if notReady != nil {
 			return maskNotReady(notReady, mask)
 		}
 		return refused("The pod of the Job was deleted", fmt.Sprintf("The pod of Job %s was deleted before it ran "+
 			"the command.", job.Name))
 	}
+	pod := pods[started]
 	failed := &commandError{pod: pod.Name, container: p.container}
 	mask, show := failed.output(p.printer, "", mask, hiddenOutput)
 	log := podstream.Log{Namespace: pod.Namespace, Pod: pod.Name, Container: p.container, Follow: true, Mask: mask}
@@ -163,16 +167,6 @@ func maskNotReady(err error, mask podstream.Mask) error {
 		return err
 	}
 	return failed.Masked(mask, "The pod cannot run the command. "+hiddenOutput)
-}
-
-// startedPod returns a pod in which a container has started, or nil.
-func startedPod(pods []*corev1.Pod, container string) *corev1.Pod {
-	for _, pod := range pods {
-		if state := ready.StatusOf(pod, container).State; state.Running != nil || state.Terminated != nil {
-			return pod
-		}
-	}
-	return nil
 }
 
 // endJob deletes a Job, also after an interruption, and returns the error of the action.

@@ -124,7 +124,8 @@ func dropOfTemplate(template map[string]any) {
 		delete(kind.FieldsAt(template, "metadata", "labels"), label)
 	}
 	spec := kind.FieldsAt(template, "spec")
-	dropDefaults(spec, kind.PodDefaults())
+	dropDefaults(spec, map[string]any{"dnsPolicy": "ClusterFirst", "enableServiceLinks": true,
+		"restartPolicy": "Always", "schedulerName": "default-scheduler", "terminationGracePeriodSeconds": int64(30)})
 	delete(spec, "serviceAccount") // the former name of serviceAccountName
 	for _, list := range []string{"initContainers", "containers"} {
 		for _, container := range kind.ListAt(spec, list) {
@@ -139,8 +140,8 @@ func dropOfTemplate(template map[string]any) {
 }
 
 func dropOfContainer(container map[string]any) {
-	dropDefaults(container, kind.ContainerDefaults())
-	dropDefaults(container, map[string]any{"imagePullPolicy": defaultPullPolicy(kind.TextAt(container, "image"))})
+	dropDefaults(container, map[string]any{"imagePullPolicy": defaultPullPolicy(kind.TextAt(container, "image")),
+		"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"})
 	for _, port := range kind.ListAt(container, "ports") {
 		dropDefaults(port, map[string]any{"protocol": "TCP"})
 	}
@@ -148,7 +149,8 @@ func dropOfContainer(container map[string]any) {
 		if !isProbe(field) {
 			continue
 		}
-		dropDefaults(kind.FieldsAt(container, field), kind.ProbeDefaults())
+		dropDefaults(kind.FieldsAt(container, field), map[string]any{"failureThreshold": int64(3),
+			"periodSeconds": int64(10), "successThreshold": int64(1), "timeoutSeconds": int64(1)})
 		for _, handler := range []string{"httpGet", "grpc"} {
 			dropDefaults(kind.FieldsAt(container, field, handler), map[string]any{"scheme": "HTTP", "service": ""})
 		}
@@ -169,7 +171,7 @@ func defaultPullPolicy(image string) string {
 	return "IfNotPresent"
 }
 
-// dropDefaults removes the fields that have their default.
+// dropDefaults removes the fields that have the value to which the API server sets them if they are omitted.
 func dropDefaults(fields, defaults map[string]any) {
 	for field, value := range defaults {
 		if reflect.DeepEqual(fields[field], value) {

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -160,4 +161,18 @@ func validateVolumeMounts(c Compute, at Path, mounts []corev1.VolumeMount, errs 
 		errs.report(name, "Unknown volume", "%s is %q, but no item of volumes has this name: set the name of a "+
 			"volume.", name, m.Name).Concerning(concerns...)
 	}
+}
+
+// PodTemplatePath returns the path of the pod template of a workload in the notation
+// of pod_template_path, or "" if there is none. Of several, it is the one with the
+// main container, or otherwise the first.
+func PodTemplatePath(workload map[string]any) string {
+	var first string
+	for _, path := range kind.PodTemplates(workload) {
+		if containerIn(workload, path, kind.ContainerName) != nil {
+			return dotted(path)
+		}
+		first = cmp.Or(first, dotted(path))
+	}
+	return first
 }

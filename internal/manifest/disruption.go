@@ -29,12 +29,6 @@ func renderDisruptionBudget(c Compute) map[string]any {
 	return toMap(policyv1ac.PodDisruptionBudget(c.Name, c.Namespace).WithLabels(serviceLabels(c)).WithSpec(spec))
 }
 
-// observeDisruptionBudget is the inverse of renderDisruptionBudget.
-func observeDisruptionBudget(live *unstructured.Unstructured) *DisruptionBudget {
-	return &DisruptionBudget{MinAvailable: podCountAt(live.Object, "spec", "minAvailable"),
-		MaxUnavailable: podCountAt(live.Object, "spec", "maxUnavailable")}
-}
-
 // podCountAt returns the number of pods or the percentage at a path, or "" if there is none.
 func podCountAt(object map[string]any, path ...string) string {
 	found, _ := kind.Find(object, path)

@@ -95,12 +95,6 @@ func refersToKey(variables map[string]string, keys []*corev1ac.EnvVarApplyConfig
 	})
 }
 
-// sets reports whether a key of a Secret or a ConfigMap sets a variable.
-func (s SecretRef) sets(variable string) bool {
-	_, ok := s.EnvKeys[variable]
-	return ok || slices.Contains(s.EnvVars, variable)
-}
-
 func envFrom(sources []EnvFrom) []*corev1ac.EnvFromSourceApplyConfiguration {
 	var all []*corev1ac.EnvFromSourceApplyConfiguration
 	for _, from := range sources {

@@ -94,7 +94,9 @@ func ObserveRelated(object *unstructured.Unstructured) Compute {
 		return Compute{Endpoint: ObserveEndpoint(object), Ports: observeServicePorts(object.Object),
 			Service: observeService(object)}
 	case RoleDisruptionBudget:
-		return Compute{DisruptionBudget: observeDisruptionBudget(object)}
+		return Compute{DisruptionBudget: &DisruptionBudget{
+			MinAvailable:   podCountAt(object.Object, "spec", "minAvailable"),
+			MaxUnavailable: podCountAt(object.Object, "spec", "maxUnavailable")}}
 	case RoleAutoscaler:
 		return Compute{Autoscale: observeAutoscaler(object)}
 	case RoleExpose:

@@ -34,8 +34,10 @@ func serve(main *corev1ac.ContainerApplyConfiguration, c Compute) {
 	if p := c.Probes; p != nil {
 		probes = Probes{p.Startup.render(port), p.Readiness.render(port), p.Liveness.render(port)}
 	}
-	main.WithPorts(containerPorts(c.Ports)...).
-		WithStartupProbe(probes.Startup).
+	for _, p := range c.Ports {
+		main.WithPorts(corev1ac.ContainerPort().WithName(p.Name).WithContainerPort(p.Port).WithProtocol(p.protocol()))
+	}
+	main.WithStartupProbe(probes.Startup).
 		WithReadinessProbe(probes.Readiness).
 		WithLivenessProbe(probes.Liveness)
 }

@@ -108,7 +108,8 @@ func env(c Compute) []*corev1ac.EnvVarApplyConfiguration {
 func givesLogLevel(c Compute) bool {
 	_, ok := c.EnvVars[LogLevelVariable]
 	return ok || slices.ContainsFunc(slices.Concat(c.Secrets, c.ConfigMaps), func(s SecretRef) bool {
-		return s.sets(LogLevelVariable)
+		_, ok := s.EnvKeys[LogLevelVariable]
+		return ok || slices.Contains(s.EnvVars, LogLevelVariable)
 	})
 }
 

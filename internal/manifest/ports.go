@@ -4,8 +4,6 @@ import (
 	"cmp"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
@@ -26,25 +24,7 @@ const (
 
 func (p Port) protocol() corev1.Protocol { return cmp.Or(p.Protocol, corev1.ProtocolTCP) }
 
-func containerPorts(ports []Port) []*corev1ac.ContainerPortApplyConfiguration {
-	var all []*corev1ac.ContainerPortApplyConfiguration
-	for _, p := range ports {
-		all = append(all, corev1ac.ContainerPort().
-			WithName(p.Name).WithContainerPort(p.Port).WithProtocol(p.protocol()))
-	}
-	return all
-}
-
-func servicePorts(ports []Port) []*corev1ac.ServicePortApplyConfiguration {
-	var all []*corev1ac.ServicePortApplyConfiguration
-	for _, p := range ports {
-		all = append(all, corev1ac.ServicePort().WithName(p.Name).WithPort(p.Port).WithProtocol(p.protocol()).
-			WithTargetPort(intstr.FromInt32(p.Port)).WithAppProtocol(p.AppProtocol))
-	}
-	return all
-}
-
-// observeContainerPorts is the inverse of containerPorts. It returns the port of the server separately: the one with
+// observeContainerPorts is the inverse of serve. It returns the port of the server separately: the one with
 // its name, or without a name.
 func observeContainerPorts(ports []corev1.ContainerPort) (server int32, others []Port) {
 	for _, p := range ports {
@@ -58,7 +38,7 @@ func observeContainerPorts(ports []corev1.ContainerPort) (server int32, others [
 	return server, others
 }
 
-// observeServicePorts is the inverse of servicePorts.
+// observeServicePorts is the inverse of configureService for the ports.
 func observeServicePorts(service map[string]any) []Port {
 	var ports []Port
 	for _, p := range kind.ListAt(service, "spec", "ports") {

@@ -26,7 +26,10 @@ func renderRegistration(c Compute, k kind.Kind, workload map[string]any) map[str
 			"username":          c.Username,
 			"deploymentMode":    k.Mode,
 			"distributedConfig": distributedConfig(c, k),
-			"runtimeConfig":     runtimeConfig(c),
+			"runtimeConfig": map[string]any{
+				"logLevel":             strings.ToUpper(cmp.Or(c.LogLevel, DefaultLogLevel)),
+				"allowedSerialization": strings.Join(c.AllowedSerialization, ","),
+			},
 		},
 		"autoTermination": map[string]any{"inactivityTtl": c.InactivityTTL},
 	}
@@ -82,13 +85,6 @@ func distributedConfig(c Compute, k kind.Kind) map[string]any {
 		config["monitor_members"] = *d.MonitorMembers
 	}
 	return config
-}
-
-func runtimeConfig(c Compute) map[string]any {
-	return map[string]any{
-		"logLevel":             strings.ToUpper(cmp.Or(c.LogLevel, DefaultLogLevel)),
-		"allowedSerialization": strings.Join(c.AllowedSerialization, ","),
-	}
 }
 
 // loggingAnnotation returns the value of kind.LoggingAnnotation, or "" if no field is set.

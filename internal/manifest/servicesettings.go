@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -22,8 +23,11 @@ type ServiceSettings struct {
 
 // configureService adds the further ports and the settings to a Service.
 func configureService(service *corev1ac.ServiceApplyConfiguration, c Compute) {
-	spec := service.Spec.WithPorts(servicePorts(c.Ports)...)
-	s := c.Service
+	s, spec := c.Service, service.Spec
+	for _, p := range c.Ports {
+		spec.WithPorts(corev1ac.ServicePort().WithName(p.Name).WithPort(p.Port).WithProtocol(p.protocol()).
+			WithTargetPort(intstr.FromInt32(p.Port)).WithAppProtocol(p.AppProtocol))
+	}
 	if s == nil {
 		return
 	}

@@ -47,7 +47,8 @@ func compareChildren(next, live any, set *fieldpath.Set) Match {
 	switch next := next.(type) {
 	case map[string]any:
 		for name := range next {
-			if !contains(set, fieldpath.FieldNameElement(name)) {
+			pe := fieldpath.FieldNameElement(name)
+			if _, isParent := set.Children.Get(pe); !isParent && !set.Members.Has(pe) {
 				return Different
 			}
 		}
@@ -58,11 +59,6 @@ func compareChildren(next, live any, set *fieldpath.Set) Match {
 		}
 	}
 	return match
-}
-
-func contains(set *fieldpath.Set, pe fieldpath.PathElement) bool {
-	_, isParent := set.Children.Get(pe)
-	return isParent || set.Members.Has(pe)
 }
 
 // compareLeaf compares the values of an atomic field, for whose contents no ownership is recorded. It is undecided

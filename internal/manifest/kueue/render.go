@@ -79,3 +79,11 @@ func clusterQueueSpecOf(q Queue) *clusterQueueSpec {
 
 // resources returns the names of the resources with a quota, sorted.
 func (f Flavor) resources() []string { return slices.Sorted(maps.Keys(f.Quotas)) }
+
+// Rank returns the position of an object in the order in which the objects of a queue are applied. LocalQueues come
+// first, because a missing namespace should fail before anything else is created. They are deleted in the opposite
+// order: Kueue keeps a ResourceFlavor that a ClusterQueue uses.
+func Rank(obj *unstructured.Unstructured) int {
+	later := []string{kind.ResourceFlavor(kind.KueueVersion).Kind, kind.ClusterQueue(kind.KueueVersion).Kind}
+	return slices.Index(later, obj.GetKind()) + 1
+}

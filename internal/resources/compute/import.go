@@ -15,6 +15,7 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
@@ -238,4 +239,27 @@ func (r *reader) importRelated(ctx context.Context, of kube.Kind, name string, f
 		r.State.Ready = types.BoolValue(r.State.areReady(ctx, r.Data.Cluster, nil))
 	}
 	return nil
+}
+
+var _ lifecycle.ConfigGenerator[model] = hooks{}
+
+// Generate removes the versions, which are those of the objects without an attribute, one of image and image_ref, which
+// exclude each other, and what [planner.defaults] sets.
+func (hooks) Generate(_ context.Context, m *model) {
+	m.KubetorchVersion, m.RendererRevision = types.StringNull(), types.Int64Null()
+	if !m.ImageRef.IsNull() {
+		m.Image = types.StringNull()
+	}
+	mode := m.Mode.ValueString()
+	if !m.Manifest.IsNull() {
+		m.Replicas, m.Image, m.ServiceAccountName = types.Int64Null(), types.StringNull(), types.StringNull()
+		return
+	}
+	if mode != kind.ModeSelector && mode != kind.ModeCompute {
+		lifecycle.Omit(&m.Image, manifest.DefaultImage)
+		lifecycle.Omit(&m.ServiceAccountName, manifest.DefaultServiceAccount)
+	}
+	if m.Replicas.Equal(m.defaultReplicas(mode)) {
+		m.Replicas = types.Int64Null()
+	}
 }

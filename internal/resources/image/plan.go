@@ -39,7 +39,8 @@ type planner struct {
 // render sets the attributes of the image and its setup, and renders the object.
 func (p *planner) render(ctx context.Context) {
 	p.Plan.Manifests = types.MapUnknown(types.StringType)
-	if !p.Config.isSpecKnown(ctx) {
+	c := p.Config
+	if !tf.FullyKnown(ctx, c.ImageID, c.Base, c.PythonPath, c.InstallCmd, c.Dockerfile, c.Steps, c.PinDigest) {
 		p.Plan.setUnknown(p.Config, types.StringUnknown())
 		return
 	}

@@ -12,11 +12,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
-// isSpecKnown reports whether all attributes of the spec are known.
-func (m *model) isSpecKnown(ctx context.Context) bool {
-	return tf.FullyKnown(ctx, m.ImageID, m.Base, m.PythonPath, m.InstallCmd, m.Dockerfile, m.Steps, m.PinDigest)
-}
-
 // spec returns the spec of a configuration. It must not be called on a plan, in
 // which optional computed attributes do not show the configured value.
 func (m *model) spec(ctx context.Context) (s image.Spec, diags diag.Diagnostics) {
