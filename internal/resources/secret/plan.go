@@ -2,6 +2,7 @@ package secret
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -218,8 +219,8 @@ func (p *planner) dryRun(ctx context.Context) {
 	case p.Creating:
 		p.checkAdoption(ref, live)
 	case immutableReason(live) != "" && p.changesImmutableField(live):
-		p.Diags.AddWarning(ref.String()+" must be replaced",
-			immutableReason(live)+" The plan deletes and creates it again. Running pods keep their values.")
+		p.Diags.AddWarning(ref.String()+" must be replaced", immutableReason(live)+" The plan deletes and creates it "+
+			"again. Running pods keep their values."+leaveToClient(live))
 		p.Replace.Append(path.Root("keys"))
 		return
 	}
@@ -277,9 +278,9 @@ func (p *planner) checkAdoption(ref kube.Ref, live *unstructured.Unstructured) {
 		return
 	}
 	if immutableReason(live) != "" && p.changesImmutableField(live) {
-		p.Diags.AddError(ref.String()+" cannot be taken over",
-			fmt.Sprintf("%s\n\nNext step: Choose another name, or delete it and apply again:\n  kubectl delete "+
-				"secret %s -n %s", immutableReason(live), ref.Name, ref.Namespace))
+		p.Diags.AddError(ref.String()+" cannot be taken over", immutableReason(live)+cmp.Or(leaveToClient(live),
+			fmt.Sprintf("\n\nNext step: Choose another name, or delete it and apply again:\n  kubectl delete secret "+
+				"%s -n %s", ref.Name, ref.Namespace)))
 		return
 	}
 	if extra := extraKeys(live, p.content.keys()); len(extra) > 0 {

@@ -1,14 +1,21 @@
 package secret
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
+	kubeconfig "github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
+	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
+	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
 // After a lost response, state has no UID. The apply sets it, which requires that the plan is unknown rather than
@@ -64,4 +71,59 @@ func TestReplacementShowsTheKeysThatChange(t *testing.T) {
 	if diags.HasError() || entries["changed"].Text != spec.FirstText {
 		t.Errorf("the apply has %v: %v", entries["changed"].Text, diags)
 	}
+}
+
+// After the deletion, an Opaque Secret with this name would be created, which the kubelet does not use for pulls.
+func TestSecretOfAnotherTypeIsLeftToItsClient(t *testing.T) {
+	t.Parallel()
+	for of, attribute := range map[string]string{"kubernetes.io/dockerconfigjson": "image_pull_secrets",
+		"kubernetes.io/dockercfg": "image_pull_secrets", "kubernetes.io/tls": "expose.tls_secret_name",
+		"kubernetes.io/basic-auth": "secrets", opaque: ""} {
+		live := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "type": of,
+			"immutable": of == opaque, "data": map[string]any{"TOKEN": "MQ=="}}}
+		live.SetName("token")
+		live.SetNamespace("ml")
+		server := kubetest.NewServer(t)
+		server.Put(tokenPath, live)
+		for _, creating := range []bool{true, false} {
+			p := &planner{planning: &planning{Data: dataOf(t, server), Plan: token("2"), Config: token("2"),
+				State: token("1"), Creating: creating, Memory: func() owned.Memory { return nil },
+				Replaced: owned.Memory{"Secret/ml/token": {UID: "former"}}, // so the Secret is read
+				Creation: func() *owned.Creation { return &owned.Creation{Adopt: true} }}}
+			p.Plan.AdoptExisting = types.BoolValue(true)
+			p.PrivateState.open(p.Data)
+			p.gather(t.Context())
+			p.object = live
+			p.dryRun(t.Context())
+			if len(p.Diags) != 1 {
+				t.Fatal(of, creating, p.Diags)
+			}
+			got := p.Diags[0].Detail()
+			advice := "Leave the Secret to the client that created it, and name it in " + attribute + " of kt_compute."
+			if strings.Contains(got, advice) != (of != opaque) ||
+				strings.Contains(got, "kubectl delete") != (of == opaque && creating) {
+				t.Errorf("%s, creation %t: %s", of, creating, got)
+			}
+		}
+	}
+}
+
+const tokenPath = "/api/v1/namespaces/ml/secrets/token"
+
+// dataOf returns the provider data for the cluster of a server.
+func dataOf(t *testing.T, server *kubetest.Server) *tf.ProviderData {
+	t.Helper()
+	settings := kubeconfig.Config{Host: server.URL, Token: "x",
+		Env: kubeconfig.Env{Getenv: func(string) string { return "" }}}
+	cluster := kube.NewCluster(t.Context(), settings).WithClock(&kubetest.Clock{})
+	return &tf.ProviderData{Run: run.New(t.Context(), cluster, nil)}
+}
+
+// token returns a secret with one value.
+func token(value string) *model {
+	return config(func(m *model) {
+		m.Common = lifecycle.Common{Name: types.StringValue("token"), Namespace: types.StringValue("ml"),
+			ID: types.StringValue("ml/token"), Manifests: types.MapUnknown(types.StringType)}
+		m.Values = tf.TextMap(map[string]string{"TOKEN": value})
+	})
 }
