@@ -2,6 +2,7 @@ package image
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -147,7 +148,7 @@ func (m *machine) entries(directory string) []string {
 }
 
 // directory packs a directory with the given files. A nil skip excludes nothing.
-func directory(t *testing.T, name string, files map[string]string, skip func(string) bool) Packed {
+func directory(t *testing.T, name string, files map[string]string, skip func(fs.FS, string) bool) Packed {
 	t.Helper()
 	content := fstest.MapFS{}
 	for path, text := range files {

@@ -37,7 +37,7 @@ func PackFile(name string, data []byte, mode fs.FileMode) Packed {
 // are sorted and have no times or owners. Files and directories for which skip
 // returns true are excluded; a nil skip excludes nothing. For a directory that is
 // too large for a ConfigMap, the error lists its largest files.
-func PackDirectory(name string, directory fs.FS, skip func(name string) bool) (Packed, error) {
+func PackDirectory(name string, directory fs.FS, skip func(directory fs.FS, at string) bool) (Packed, error) {
 	var out bytes.Buffer
 	zipped := gzip.NewWriter(&out)
 	archive := tar.NewWriter(zipped)
@@ -48,7 +48,7 @@ func PackDirectory(name string, directory fs.FS, skip func(name string) bool) (P
 			return err
 		case at == ".":
 			return nil
-		case skip != nil && skip(path.Base(at)):
+		case skip != nil && skip(directory, at):
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
@@ -121,20 +121,34 @@ func isProject(directory fs.FS) bool {
 	})
 }
 
-// IsTerraformState reports whether a file of this name contains a state or a plan of
-// Terraform. Both contain secret values, and an apply changes them, so that an image
-// with the working directory would never be up to date.
-func IsTerraformState(name string) bool {
-	return strings.Contains(name, ".tfstate") || strings.HasSuffix(name, ".tfplan") || name == "tfplan"
+// IsTerraformState reports whether a file is a state or a plan of Terraform, by its
+// name or by the content of a plan. Both contain secret values, and an apply changes
+// them, so that an image with the working directory would never be up to date.
+func IsTerraformState(directory fs.FS, at string) bool {
+	return strings.Contains(path.Base(at), ".tfstate") || strings.HasSuffix(at, ".tfplan") ||
+		path.Base(at) == "tfplan" || isSavedPlan(directory, at)
 }
 
-// Excluded reports whether a file or directory of this name is excluded from a
-// package: caches, virtual environments, metadata of version control, and
-// Terraform's state.
-func Excluded(name string) bool {
+// isSavedPlan reports whether a regular file is a zip archive whose first entry is
+// tfplan, or the JSON in which OpenTofu encrypts a plan. It reads only the start.
+func isSavedPlan(directory fs.FS, at string) bool {
+	start := make([]byte, 36) // of a zip archive: up to the name of the entry, whose length is at offset 26
+	if info, err := fs.Lstat(directory, at); err == nil && info.Mode().IsRegular() {
+		if file, err := directory.Open(at); err == nil { // an error is reported when the file is packed
+			_, _ = io.ReadFull(file, start)
+			_ = file.Close()
+		}
+	}
+	return string(start[:4]) == "PK\x03\x04" && start[26] == 6 && string(start[30:]) == "tfplan" ||
+		strings.HasPrefix(string(start), `{"meta":{"key_provider.`)
+}
+
+// Excluded reports whether a file or directory is excluded from a package: caches,
+// virtual environments, metadata of version control, and Terraform's state.
+func Excluded(directory fs.FS, at string) bool {
 	excluded := []string{".git", ".hg", ".svn", "__pycache__", ".venv", ".terraform", ".tox", ".ipynb_checkpoints",
 		".pytest_cache", ".mypy_cache", ".ruff_cache", ".DS_Store"}
-	return slices.Contains(excluded, name) || strings.HasSuffix(name, ".pyc") || IsTerraformState(name)
+	return slices.Contains(excluded, path.Base(at)) || strings.HasSuffix(at, ".pyc") || IsTerraformState(directory, at)
 }
 
 // Digest returns the digest of the content. The digest of a directory does not

@@ -39,7 +39,7 @@ func packAll(source image.Source) ([]image.Packed, error) {
 	if _, err := os.Stat(source.Path); errors.Is(err, fs.ErrNotExist) && !source.Package {
 		matches, globErr := filepath.Glob(source.Path)
 		matches = slices.DeleteFunc(matches, func(path string) bool {
-			return image.IsTerraformState(filepath.Base(path))
+			return image.IsTerraformState(os.DirFS(filepath.Dir(path)), filepath.Base(path))
 		})
 		switch {
 		case globErr != nil:

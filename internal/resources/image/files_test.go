@@ -1,11 +1,14 @@
 package image
 
 import (
+	"archive/zip"
+	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ktdev/terraform-provider-kt/internal/manifest/image"
 )
@@ -62,11 +65,12 @@ func TestLocalPathsArePackedUnderTheirNames(t *testing.T) {
 func TestStateOfTerraformIsNotPacked(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	write := func(name string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("secret"), 0o600); err != nil {
+	writeText := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+	write := func(name string) { writeText(name, "secret") }
 	digests := func() (all []string) {
 		for _, source := range []image.Source{{Path: dir}, {Path: dir, Package: true}, {Path: dir + "/*"}} {
 			packed, err := packAll(source)
@@ -88,6 +92,8 @@ func TestStateOfTerraformIsNotPacked(t *testing.T) {
 		"terraform.tfstate.1700000000.backup", "tfplan", "prod.tfplan"} {
 		write(name)
 	}
+	writeText("plan.out", zipOf(t, "tfplan", "tfstate"))
+	writeText("plan-of-opentofu", `{"meta":{"key_provider.pbkdf2.k":"eyJ"},"encrypted_data":"TNJ"}`)
 	if after := digests(); !slices.Equal(after, before) {
 		t.Errorf("the content is %v, want %v", after, before)
 	}
@@ -95,10 +101,43 @@ func TestStateOfTerraformIsNotPacked(t *testing.T) {
 	if err != nil || len(explicit) != 1 {
 		t.Errorf("a plan that is named: %v, %v", explicit, err)
 	}
-	write("other.py")
-	if after := digests(); len(after) != 4 || after[0] == before[0] || after[1] == before[1] {
-		t.Errorf("another file does not change the content %v", after)
+	for name, add := range map[string]func(){
+		"other.py":    func() { write("other.py") },
+		"empty":       func() { writeText("empty", "") },
+		"archive.zip": func() { writeText("archive.zip", zipOf(t, "data", "tfplan")) },
+		"tfplans.zip": func() { writeText("tfplans.zip", zipOf(t, "tfplans")) },
+		"meta.json":   func() { writeText("meta.json", `{"meta":{"key":"value"}}`) },
+		"directory":   func() { _ = os.Mkdir(filepath.Join(dir, "directory"), 0o700) },
+		"link":        func() { _ = os.Symlink("plan.out", filepath.Join(dir, "link")) },
+	} {
+		add()
+		if after := digests(); len(after) != 4 || after[0] == before[0] || after[1] == before[1] {
+			t.Errorf("%s does not change the content %v", name, after)
+		}
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
 	}
+}
+
+// zipOf returns a zip archive with entries of these names, in this order.
+func zipOf(t *testing.T, names ...string) string {
+	t.Helper()
+	var out bytes.Buffer
+	archive := zip.NewWriter(&out)
+	for _, name := range names { // as Terraform writes them
+		entry, err := archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Now()})
+		if err == nil {
+			_, err = entry.Write([]byte("content of " + name))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
 }
 
 func TestPathsThatCannotBePackedAreReported(t *testing.T) {

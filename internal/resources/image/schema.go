@@ -79,7 +79,7 @@ func stepsAttribute() schema.Attribute {
 			"value is expanded, as in `$PATH:/opt/bin`.", mapvalidator.SizeAtLeast(1), tf.NoNulls()),
 		"copy": tf.OptionalObject("Local file or directory to copy, like `COPY` in a Dockerfile. For a directory, "+
 			"its content is copied, except for the state and plans of Terraform (`*.tfstate*`, `*.tfplan`, "+
-			"`tfplan`).", tf.Attributes{
+			"`tfplan`, and plans of any other name).", tf.Attributes{
 			"source": tf.RequiredText("Local path, or pattern such as `*.py`. Relative paths are resolved "+
 				"from the working directory of Terraform, so start the path with `${path.module}`.",
 				stringvalidator.LengthAtLeast(1)),
