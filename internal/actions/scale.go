@@ -7,9 +7,11 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -38,6 +40,7 @@ func scale() action.Action {
 
 func invokeScale(ctx context.Context, c *call, t *target, m *scaleModel) error {
 	replicas, before := m.Replicas.ValueInt64(), int64(0)
+	admitted := manifest.Queued(t.Workload) && observe.KueueRuns(ctx, c.cluster, t.Namespace, t.Workload.GetUID())
 	after, changed, err := c.cluster.Modify(ctx, t.ref, func(obj *unstructured.Unstructured) error {
 		before = kind.PodCount(obj.Object, t.kind.Groups(obj.Object))
 		if err := manifest.Scale(obj.Object, t.kind, replicas); err != nil {
@@ -60,5 +63,11 @@ func invokeScale(ctx context.Context, c *call, t *target, m *scaleModel) error {
 		c.progress("%s is suspended. It will have this number of pods when it is resumed.", t)
 		return nil
 	}
-	return m.await(ctx, c, c.follow(t, nil, nil), fmt.Sprintf("%s has %s", t, pods(replicas)))
+	var old []*corev1.Pod
+	if admitted && manifest.Requeues(t.Workload, after) {
+		c.progress("Kueue stops all pods, and starts new ones when the queue has enough quota for %s.", pods(replicas))
+		all, _ := t.Pods(ctx, c.cluster) // the wait reports an error
+		old = running(all)
+	}
+	return m.await(ctx, c, c.follow(t, old[:min(1, len(old))], old), fmt.Sprintf("%s has %s", t, pods(replicas)))
 }

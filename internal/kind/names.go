@@ -65,6 +65,9 @@ const (
 	// manages one by one, such as those of a Deployment (pkg/constants/constants.go in
 	// sigs.k8s.io/kueue).
 	KueueManagedLabel = KueueGroup + "/managed"
+	// KueueElasticAnnotation has the value "true" on a workload whose numbers of pods Kueue lets change
+	// (Enabled in pkg/workloadslicing/workloadslicing.go in sigs.k8s.io/kueue).
+	KueueElasticAnnotation = KueueGroup + "/elastic-job"
 	// KueueJobUIDLabel is a label of Kueue's Workloads
 	// (https://kueue.sigs.k8s.io/docs/reference/labels-and-annotations/).
 	KueueJobUIDLabel = KueueGroup + "/job-uid"

@@ -54,6 +54,44 @@ func TestRunningPodsAreKeptIfOnlyNewPodsUseTheTemplate(t *testing.T) {
 	}
 }
 
+func TestUpdatesAfterWhichKueueAdmitsAWorkloadAgain(t *testing.T) {
+	t.Parallel()
+	const queue, elastic = `"labels": {"kueue.x-k8s.io/queue-name": "gpu"}`,
+		`"labels": {"kueue.x-k8s.io/queue-name": "gpu"}, "annotations": {"kueue.x-k8s.io/elastic-job": "true"}`
+	const image, other = `"containers": [{"name": "a", "image": "one:1"}]`,
+		`"containers": [{"name": "a", "image": "two:2"}]`
+	const inits, tolerations = `, "initContainers": [{"name": "b"}]`, `, "tolerations": [{"key": "a"}]`
+	job := func(metadata, spec string, workers int) *unstructured.Unstructured {
+		var out unstructured.Unstructured
+		if err := out.UnmarshalJSON(fmt.Appendf(nil, `{"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob",
+			"metadata": {%s}, "spec": {"pytorchReplicaSpecs": {"Master": {"template": {"spec": {%s}}},
+			"Worker": {"replicas": %d, "template": {"metadata": {"labels": {"n": "%[3]d"}}}}}}}`, metadata, spec,
+			workers)); err != nil {
+			t.Fatal(err)
+		}
+		return &out
+	}
+	relabelled := job(queue, image, 2)
+	unstructured.RemoveNestedField(relabelled.Object, "spec", "pytorchReplicaSpecs", "Worker", "template", "metadata")
+	for name, c := range map[string]struct {
+		before, after *unstructured.Unstructured
+		want          bool
+	}{
+		"an image":                             {job(queue, image, 2), job(queue, other, 2), true},
+		"init containers":                      {job(queue, image, 2), job(queue, image+inits, 2), true},
+		"fewer pods":                           {job(queue, image, 2), job(queue, image, 1), true},
+		"labels of pods":                       {job(queue, image, 2), relabelled, false},
+		"a toleration":                         {job(queue, image, 2), job(queue, image+tolerations, 2), false},
+		"without a queue":                      {job("", image, 2), job("", other, 2), false},
+		"the number of pods of an elastic job": {job(elastic, image, 2), job(elastic, image, 1), false},
+		"an image of an elastic job":           {job(elastic, image, 2), job(elastic, other, 2), true},
+	} {
+		if got := manifest.Requeues(c.before, c.after); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+}
+
 func TestUpdatesThatFailAWorkloadBecauseTheyRemovePods(t *testing.T) {
 	t.Parallel()
 	job := func(kind, specs, more string, workers int) *unstructured.Unstructured {

@@ -58,6 +58,27 @@ func KeepsPods(before, after *unstructured.Unstructured) bool {
 	})
 }
 
+// Requeues reports whether Kueue stops the running pods of a workload after an update, and admits it again: its
+// containers or numbers of pods are no longer those that Kueue has admitted (ensureOneWorkload in
+// pkg/controller/jobframework/reconciler.go, and ComparePodSets in pkg/util/equality/podset.go of Kueue 0.19).
+func Requeues(before, after *unstructured.Unstructured) bool {
+	return Queued(after) && !reflect.DeepEqual(podSets(before), podSets(after))
+}
+
+// podSets returns what Kueue compares of the groups of pods of a workload.
+func podSets(workload *unstructured.Unstructured) []any {
+	var sets []any
+	object := Normalize(workload)
+	for _, g := range kind.WorkloadOf(workload.GroupVersionKind().GroupKind()).Groups(object) {
+		spec := kind.FieldsAt(object, kind.Under(g.Template, "spec")...)
+		sets = append(sets, spec["containers"], spec["initContainers"])
+		if workload.GetAnnotations()[kind.KueueElasticAnnotation] != "true" {
+			sets = append(sets, g.Count(object))
+		}
+	}
+	return sets
+}
+
 // HasImmutablePods reports whether a change of a pod template replaces a workload. That of a kind that can be restarted
 // does not, although the API server names all of spec in the error about another field of a StatefulSet.
 func HasImmutablePods(workload *unstructured.Unstructured) bool {

@@ -42,7 +42,7 @@ func queueOf(
 	localQueues, workloads := kind.LocalQueue(version), kind.KueueWorkload(version)
 	kinds := []kube.Kind{localQueues, workloads}
 	q.Queues = objects(ctx, c, localQueues, q.Namespace, nil)
-	q.Holds = objects(ctx, c, workloads, q.Namespace, func(e *kube.Entry) bool { return holds(e, workload, pods) })
+	q.Holds = objects(ctx, c, workloads, q.Namespace, holdsAny(pods, workload.GetUID()))
 	if of := workload.GroupVersionKind().GroupKind(); q.Holds != nil && len(q.Holds) == 0 && KueueExcludes(ctx, c, of) {
 		q.Excluded = kind.KueueFramework(of)
 	}
@@ -62,26 +62,42 @@ func queueOf(
 // manages only the kinds that its configuration lists. It is false without
 // Kueue, and without permission to read its Workloads.
 func KueueIgnores(ctx context.Context, c *kube.Cluster, ref kube.Ref, podLabels map[string]string) (bool, error) {
-	version, err := c.Discovery.Preferred(ctx, kind.KueueGroup)
-	if err != nil || version == "" {
-		return false, err
-	}
 	workload, err := c.Store.Get(ctx, ref)
 	if err != nil {
 		return false, err
 	}
-	pods, err := podsOf(ctx, c, ref.Namespace, podLabels)
-	if err != nil {
-		return false, err
-	}
+	held, pods, err := KueueWorkloads(ctx, c, ref.Namespace, podLabels, workload.GetUID())
 	runs := func(pod *corev1.Pod) bool { return pod.Spec.NodeName != "" && pod.DeletionTimestamp == nil }
 	managed := func(pod *corev1.Pod) bool { return pod.Labels[kind.KueueManagedLabel] == "true" }
-	if !slices.ContainsFunc(pods, runs) || slices.ContainsFunc(pods, managed) {
-		return false, nil
+	return err == nil && len(held) == 0 && slices.ContainsFunc(pods, runs) && !slices.ContainsFunc(pods, managed), nil
+}
+
+// KueueWorkloads returns the pods with these labels, and the Workloads of Kueue for them and for the objects with these
+// UIDs. Without Kueue, it returns neither. Without labels, it returns no pods.
+func KueueWorkloads(
+	ctx context.Context, c *kube.Cluster, namespace string, podLabels map[string]string, uids ...types.UID,
+) ([]*unstructured.Unstructured, []*corev1.Pod, error) {
+	version, err := c.Discovery.Preferred(ctx, kind.KueueGroup)
+	if err != nil || version == "" {
+		return nil, nil, err
 	}
-	workloads, err := c.Store.List(ctx, kind.KueueWorkload(version), ref.Namespace,
-		func(e *kube.Entry) bool { return holds(e, workload, pods) })
-	return err == nil && len(workloads) == 0, nil
+	var pods []*corev1.Pod
+	if podLabels != nil {
+		if pods, err = podsOf(ctx, c, namespace, podLabels); err != nil {
+			return nil, nil, err
+		}
+	}
+	held, err := kube.ListAs[unstructured.Unstructured](ctx, c.Store, kind.KueueWorkload(version), namespace,
+		holdsAny(pods, uids...))
+	return held, pods, err
+}
+
+// KueueRuns reports whether Kueue has started the pods of a workload, so that it stops them after some updates. It is
+// true if that is unknown: a workload in a queue is created suspended, and only Kueue resumes it. Workloads of its pods
+// do not count: Kueue admits pods one by one if its configuration excludes the kind.
+func KueueRuns(ctx context.Context, c *kube.Cluster, namespace string, workload types.UID) bool {
+	held, _, err := KueueWorkloads(ctx, c, namespace, nil, workload)
+	return err != nil || len(ready.Reserved(held, "")) > 0
 }
 
 // KueueExcludes reports whether the configuration of Kueue lists the kinds that it manages, without one of them. It is
@@ -110,17 +126,18 @@ func groupOf(scheduler string) string {
 	return kind.KueueGroup
 }
 
-// holds reports whether a Workload of Kueue belongs to this workload or to one
-// of its pods, by its owners or its label. The UIDs of owners are searched in
-// its JSON without decoding, because there may be thousands of Workloads.
-func holds(e *kube.Entry, workload *unstructured.Unstructured, pods []*corev1.Pod) bool {
-	uids := []types.UID{workload.GetUID()}
+// holdsAny returns whether a Workload of Kueue belongs to one of these pods or of the objects with these UIDs, by its
+// owners or its label. The UIDs of owners are searched in its JSON without decoding, because there may be thousands of
+// Workloads.
+func holdsAny(pods []*corev1.Pod, uids ...types.UID) func(*kube.Entry) bool {
 	for _, pod := range pods {
 		uids = append(uids, pod.UID)
 	}
-	return slices.ContainsFunc(uids, func(uid types.UID) bool {
-		return uid != "" && (e.Labels[kind.KueueJobUIDLabel] == string(uid) || e.Mentions(`"`+string(uid)+`"`))
-	})
+	return func(e *kube.Entry) bool {
+		return slices.ContainsFunc(uids, func(uid types.UID) bool {
+			return uid != "" && (e.Labels[kind.KueueJobUIDLabel] == string(uid) || e.Mentions(`"`+string(uid)+`"`))
+		})
+	}
 }
 
 // QueueForecast returns the cause that will keep a compute waiting in its

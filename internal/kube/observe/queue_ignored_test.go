@@ -48,6 +48,33 @@ func TestKueueIgnoresAWorkloadOfAKindThatItDoesNotManage(t *testing.T) {
 	}
 }
 
+// Only the pods of a workload with reserved quota run because of Kueue.
+func TestKueueRunsAWorkloadThatItHasAdmitted(t *testing.T) {
+	t.Parallel()
+	const path, admission = kueueV + "/namespaces/ml/workloads", `status: {admission: {clusterQueue: cq,
+		podSetAssignments: [{resourceUsage: {nvidia.com/gpu: "6"}}]}, `
+	admitted := func(more string) string { return itemWith(heldWorkload, "status: {", admission+more) }
+	for name, test := range map[string]struct {
+		workloads string
+		want      bool
+	}{
+		"admitted":             {admitted(""), true},
+		"waiting":              {"items: [" + heldWorkload + "]", false},
+		"of another":           {strings.Replace(admitted(""), "uid: u-1", "uid: u-2", 1), false},
+		"of one of its pods":   {strings.Replace(admitted(""), "uid: u-1", "uid: p-1", 2), false},
+		"none":                 {"items: []", false},
+		"nobody may read them": {"forbidden", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster, _ := shelfOf(t, kueue(), map[string]string{path: test.workloads})
+			if got := KueueRuns(t.Context(), cluster, "ml", "u-1"); got != test.want {
+				t.Errorf("%t, want %t", got, test.want)
+			}
+		})
+	}
+}
+
 // itemWith returns a list of an object in which a text is replaced.
 func itemWith(object, before, after string) string {
 	return "items: [" + strings.Replace(object, before, after, 1) + "]"

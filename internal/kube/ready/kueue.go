@@ -3,10 +3,12 @@ package ready
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/ktdev/terraform-provider-kt/internal/advice"
@@ -27,7 +29,13 @@ type (
 			} `json:"podSets"`
 		} `json:"spec"`
 		Status struct {
-			Conditions      conditions `json:"conditions"`
+			Conditions conditions `json:"conditions"`
+			Admission  struct {
+				ClusterQueue      string `json:"clusterQueue"`
+				PodSetAssignments []struct {
+					ResourceUsage corev1.ResourceList `json:"resourceUsage"`
+				} `json:"podSetAssignments"`
+			} `json:"admission"`
 			AdmissionChecks []struct {
 				Name    string `json:"name"`
 				State   string `json:"state"`
@@ -141,6 +149,20 @@ func (q *Queue) inactive(c *Cause) bool {
 	return true
 }
 
+// Reserved returns the quota of a ClusterQueue that Workloads of Kueue use, or that of all if it is "".
+func Reserved(workloads []*unstructured.Unstructured, clusterQueue string) corev1.ResourceList {
+	sum := corev1.ResourceList{}
+	for _, w := range decodedByName[kueueWorkload](workloads) {
+		in := w.Status.Admission.ClusterQueue
+		for _, set := range w.Status.Admission.PodSetAssignments {
+			if cmp.Or(clusterQueue, in) == in && !w.Status.Conditions.of("Finished").isTrue() {
+				kind.AddRequests(sum, set.ResourceUsage, 1)
+			}
+		}
+	}
+	return sum
+}
+
 // waiting returns the Workloads that are not admitted, sorted by name.
 func (q *Queue) waiting() []*kueueWorkload {
 	return filter(decodedByName[kueueWorkload](q.Holds), func(w *kueueWorkload) bool {
@@ -210,7 +232,7 @@ func (q *Queue) shortage(waiting []*kueueWorkload) (text string, never bool) {
 		}
 	}
 	var parts []string
-	for _, e := range cq.excesses(need) {
+	for _, e := range cq.excesses(need, nil) {
 		if e.covered {
 			parts, never = append(parts, e.text(cq.Metadata.Name)), never || e.most != ""
 		}
@@ -237,9 +259,12 @@ func (e excess) text(queue string) string {
 	return fmt.Sprintf("%s requested, %s has %s, %s in use", e.want, queue, e.have, e.used)
 }
 
-// excesses returns the requests that exceed the free quota, sorted by resource.
-func (cq *clusterQueue) excesses(requests corev1.ResourceList) []excess {
+// excesses returns the requests that exceed the free quota, sorted by resource. own is the quota in use that becomes
+// free for them.
+func (cq *clusterQueue) excesses(requests, own corev1.ResourceList) []excess {
 	nominal, most, used := cq.quotas()
+	kind.AddRequests(used, own, -1)
+	maps.DeleteFunc(used, func(_ corev1.ResourceName, n resource.Quantity) bool { return n.Sign() < 0 }) // given back
 	var out []excess
 	for _, name := range resourceNames(requests) {
 		want, free := requests[name], nominal[name].DeepCopy()
@@ -323,7 +348,7 @@ func (q *Queue) kueueForecast(c *Cause, demand Demand) *Cause {
 		requests[corev1.ResourcePods] = *resource.NewQuantity(int64(demand.Pods), resource.DecimalSI)
 	}
 	var never, later []string
-	for _, e := range cq.excesses(requests) {
+	for _, e := range cq.excesses(requests, Reserved(demand.Own, cq.Metadata.Name)) {
 		switch {
 		case !e.covered:
 			never = append(never, fmt.Sprintf("it has no quota for %s", e.name))

@@ -142,10 +142,12 @@ func (q *Queue) others() string {
 	return "existing queues: " + Listed(names, 8)
 }
 
-// Demand contains the requests of a compute that does not exist yet.
+// Demand contains the requests of a compute that is not applied yet.
 type Demand struct {
 	Pods     int
 	Requests corev1.ResourceList // of all pods together
+	// Own are the Workloads of Kueue whose quota becomes free for the compute: of itself, or of the one it replaces.
+	Own []*unstructured.Unstructured
 }
 
 // Forecast returns the cause that will keep a compute waiting in its queue, as

@@ -209,6 +209,35 @@ func TestForecastInAQueue(t *testing.T) {
 	}
 }
 
+// What a compute uses itself is free for it when it is admitted again.
+func TestForecastOfAnAdmittedCompute(t *testing.T) {
+	t.Parallel()
+	workload := func(queue, condition string) *unstructured.Unstructured {
+		return parsed(t, `{kind: Workload, metadata: {name: a}, status: {conditions: [`+condition+`],
+			admission: {clusterQueue: `+queue+`, podSetAssignments: [{resourceUsage: {nvidia.com/gpu: "1"}},
+			{resourceUsage: {nvidia.com/gpu: "1"}}]}}}`)
+	}
+	waiting := parsed(t, `{kind: Workload, metadata: {name: a}, status: {}}`)
+	for name, c := range map[string]struct {
+		own  *unstructured.Unstructured
+		used string // "" if there is enough quota
+	}{
+		"its own":                   {workload("cq", ""), ""},
+		"waiting":                   {waiting, "2 in use"},
+		"finished":                  {workload("cq", `{type: Finished, status: "True"}`), "2 in use"},
+		"admitted by another queue": {workload("other", ""), "2 in use"},
+	} {
+		q := &Queue{Scheduler: kind.QueueSchedulerKueue, Namespace: "ml", Name: "gpu",
+			Queues:       []*unstructured.Unstructured{parsed(t, activeLocal)},
+			ClusterQueue: parsed(t, cluster(fourGPUs, ""))}
+		cause := Forecast(q, Demand{Requests: quantities(map[corev1.ResourceName]string{kind.GPUResource: "4"}),
+			Own: []*unstructured.Unstructured{c.own}}, "PyTorchJob ml/a")
+		if (cause == nil) != (c.used == "") || cause != nil && !strings.Contains(cause.Summary, c.used) {
+			t.Errorf("%s: %+v", name, cause)
+		}
+	}
+}
+
 func TestQueueIsFoundByLabels(t *testing.T) {
 	t.Parallel()
 	workload := func(labels map[string]string) *unstructured.Unstructured {

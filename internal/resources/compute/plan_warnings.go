@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
@@ -36,9 +37,18 @@ func (p *preview) warnOfQueue(ctx context.Context, workload *unstructured.Unstru
 		return
 	}
 	pods, requests := manifest.Demand(workload, decodeFieldPath(p.Plan.PodTemplatePath)...)
+	demand := ready.Demand{Pods: int(pods), Requests: requests}
+	if !p.Creating || len(p.Replaced) > 0 {
+		uids := []apitypes.UID{apitypes.UID(p.State.UID.ValueString())}
+		for _, replaced := range p.Replaced {
+			uids = append(uids, replaced.UID)
+		}
+		demand.Own, _, _ = observe.KueueWorkloads(ctx, p.Data.Cluster, workload.GetNamespace(), p.Plan.podLabels(),
+			uids...)
+	}
 	cause, err := observe.QueueForecast(ctx, p.Data.Cluster,
-		p.Plan.QueueScheduler.ValueString(), workload.GetNamespace(), p.Plan.QueueName.ValueString(),
-		ready.Demand{Pods: int(pods), Requests: requests}, workload.GetKind()+" "+p.Plan.ID.ValueString())
+		p.Plan.QueueScheduler.ValueString(), workload.GetNamespace(), p.Plan.QueueName.ValueString(), demand,
+		workload.GetKind()+" "+p.Plan.ID.ValueString())
 	if err != nil || cause == nil {
 		return // the dry run has reported the problem
 	}
@@ -185,8 +195,9 @@ func (p *preview) warnOfDisruptionBudget() {
 }
 
 // warnOfUnchangedPods warns if the pod template changes but running pods are not updated, because the apply would
-// seem to have changed them, and if the update removes pods and so fails the workload.
-func (p *preview) warnOfUnchangedPods() {
+// seem to have changed them, and if the update removes pods and so fails the workload. It also warns if Kueue replaces
+// all pods because of the template or their number.
+func (p *preview) warnOfUnchangedPods(ctx context.Context) {
 	before, after := workloadIn(p.prior), workloadIn(p.rendered)
 	if before == nil || after == nil || len(p.Replace) > 0 || p.Plan.Suspend.ValueBool() ||
 		manifest.IsSuspended(before.Object, kind.WorkloadOf(before.GroupVersionKind().GroupKind())) {
@@ -198,6 +209,13 @@ func (p *preview) warnOfUnchangedPods() {
 		p.Diags.AddAttributeWarning(path.Root("manifests"), "The update fails the "+after.GetKind(),
 			fmt.Sprintf("The number of pods at %s decreases, but the controller of a %s counts removed pods as "+
 				"failed, and the job with them.%s", field, after.GetKind(), newPods))
+	}
+	if p.State.requeues(ctx, p.Data.Cluster, before, after) {
+		p.Diags.AddAttributeWarning(path.Root("manifests"), "Kueue stops all pods and admits the compute again",
+			fmt.Sprintf("The containers or the numbers of pods are no longer those that Kueue has admitted. Kueue "+
+				"therefore suspends the %s, which deletes all its pods. It starts new ones when queue %s has enough "+
+				"quota for them.", after.GetKind(), p.Plan.QueueName.ValueString()))
+		return
 	}
 	if !manifest.KeepsPods(before, after) {
 		return

@@ -28,7 +28,7 @@ func (p *preview) run(ctx context.Context) {
 	if !validated {
 		return
 	}
-	p.warnOfUnchangedPods()
+	p.warnOfUnchangedPods(ctx)
 	p.warnOfRestart()
 	if workload := workloadIn(changes); workload != nil && !p.Plan.Suspend.ValueBool() {
 		p.warnOfQueue(ctx, workload)
@@ -70,7 +70,8 @@ func (p *preview) validate(ctx context.Context, changed []*unstructured.Unstruct
 	return complete
 }
 
-// needsNewRun reports whether a planned object is a workload that has ended, and only a new one runs its pods.
+// needsNewRun reports whether a planned object is a workload that has ended, and only a new one runs its pods. A
+// template that a running workload uses for new pods has no effect then.
 func (p *preview) needsNewRun(
 	ctx context.Context, verdict owned.Forecast, planned *unstructured.Unstructured, before *owned.Object,
 ) bool {
@@ -78,8 +79,9 @@ func (p *preview) needsNewRun(
 		return false
 	}
 	live, err := p.Data.Cluster.Store.Get(ctx, verdict.Ref)
-	return err == nil && kind.NeedsNewRun(kind.WorkloadOf(verdict.Ref.Kind.GroupKind()), planned.Object,
-		before.Content.Object, live.Object)
+	of := kind.WorkloadOf(verdict.Ref.Kind.GroupKind())
+	return err == nil && (kind.NeedsNewRun(of, planned.Object, before.Content.Object, live.Object) ||
+		of.Ends && kind.Ended(live.Object) && manifest.KeepsPods(before.Content, planned))
 }
 
 // replacedUID returns the UID of the object that is deleted before obj is created: the object of the replaced compute,

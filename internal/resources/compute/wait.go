@@ -73,12 +73,20 @@ func (w *writer) podsReady(ctx context.Context, onNotReady string) (bool, error)
 	return isReady, err
 }
 
-// podsBefore returns the pods of a workload of a kind that keeps its pods, but not with an update to after. Until its
-// controller deletes them, the status is that of the workload before, as of a RayCluster with the upgrade strategy
-// Recreate.
+// requeues reports whether Kueue stops the running pods of the compute with an update, and admits it again. m is the
+// state before.
+func (m *model) requeues(ctx context.Context, c *kube.Cluster, before, after *unstructured.Unstructured) bool {
+	return manifest.Requeues(before, after) &&
+		observe.KueueRuns(ctx, c, after.GetNamespace(), apitypes.UID(m.UID.ValueString()))
+}
+
+// podsBefore returns the pods that an update to after replaces although the kind keeps them with others: those of a
+// RayCluster with the upgrade strategy Recreate, or of a workload that Kueue admits again. Until its controller deletes
+// them, the status is that of the workload before.
 func (w *writer) podsBefore(ctx context.Context, before, after *unstructured.Unstructured) []apitypes.UID {
 	keeps := kind.WorkloadOf(after.GroupVersionKind().GroupKind()).KeepsPods
-	if keeps == nil || keeps(after.Object) || manifest.SamePods(before, after) {
+	recreates := keeps != nil && !keeps(after.Object) && !manifest.SamePods(before, after)
+	if !recreates && !w.Prior.requeues(ctx, w.Data.Cluster, before, after) {
 		return nil
 	}
 	pods, err := kube.Pods(ctx, w.Data.Cluster, after.GetNamespace(), w.Plan.podLabels())
