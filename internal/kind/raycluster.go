@@ -45,6 +45,7 @@ func rayCluster() Kind {
 		KeepsPods:    rayKeepsPods,
 		Restart:      restartBy(ByDeletion),
 		RefusesSome:  map[Operation]func(map[string]any) *Refusal{Scaling: rayAutoscaled},
+		Headless:     rayHeadless,
 		Route:        routeToRayHead,
 		RouteLabels:  []string{rayNodeLabel},
 		Readiness:    OfRayCluster,
@@ -59,6 +60,18 @@ func rayKeepsPods(workload map[string]any) bool {
 }
 
 func routeToRayHead(map[string]any) map[string]string { return map[string]string{rayNodeLabel: "head"} }
+
+// rayHeadless returns the headless Service that KubeRay creates for workers on several hosts, and never deletes
+// (reconcileHeadlessService in ray-operator/controllers/ray/raycluster_controller.go, and
+// BuildHeadlessServiceForRayCluster in common/service.go).
+func rayHeadless(workload map[string]any) string {
+	for _, worker := range ListAt(workload, "spec", "workerGroupSpecs") {
+		if hosts, _ := NumberAt(worker, []string{"numOfHosts"}); hosts > 1 {
+			return HeadlessName(TextAt(workload, "metadata", "name"))
+		}
+	}
+	return ""
+}
 
 // rayAutoscaled refuses to scale a RayCluster with an autoscaler.
 func rayAutoscaled(workload map[string]any) *Refusal {
