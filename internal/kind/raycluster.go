@@ -24,6 +24,7 @@ const (
 	rayScriptRemark = "Kubetorch's server runs ray start itself."
 	// rayClusterLabel is RayClusterLabelKey in ray-operator/controllers/ray/utils/constant.go of KubeRay.
 	rayClusterLabel = RayGroup + "/cluster"
+	rayGroupLabel   = RayGroup + "/group" // RayNodeGroupLabelKey in the same file
 )
 
 // rayCluster is ray.io/v1 RayCluster of KubeRay: a head, which receives the calls,
@@ -52,7 +53,8 @@ func rayCluster() Kind {
 	})
 }
 
-// rayKeepsPods reports whether KubeRay keeps running pods. It does unless the
+// rayKeepsPods reports whether KubeRay keeps running pods, also those of groups that are no longer in the spec
+// (reconcilePods in ray-operator/controllers/ray/raycluster_controller.go). It does unless the
 // upgrade strategy recreates all of them
 // (ray-operator/apis/ray/v1/raycluster_types.go, RayClusterUpgradeType).
 func rayKeepsPods(workload map[string]any) bool {
@@ -87,11 +89,11 @@ func rayGroups(spec ...string) func(map[string]any) []Group {
 	return func(workload map[string]any) []Group {
 		groups := []Group{{Template: Under(spec, "headGroupSpec", "template")}}
 		for i, worker := range ListAt(workload, Under(spec, "workerGroupSpecs")...) {
-			at := Under(spec, "workerGroupSpecs", strconv.Itoa(i))
+			at, name := Under(spec, "workerGroupSpecs", strconv.Itoa(i)), TextAt(worker, "groupName")
 			groups = append(groups, Group{
-				Name: TextAt(worker, "groupName"), Template: Under(at, "template"), Number: Under(at, "replicas"),
-				Least: Under(at, "minReplicas"), Most: Under(at, "maxReplicas"), Sets: Under(at, "numOfHosts"),
-				Worker: true, Scaled: i == 0,
+				Name: name, Label: rayGroupLabel + "=" + name, Template: Under(at, "template"),
+				Number: Under(at, "replicas"), Least: Under(at, "minReplicas"), Most: Under(at, "maxReplicas"),
+				Sets: Under(at, "numOfHosts"), Worker: true, Scaled: i == 0,
 			})
 		}
 		return groups

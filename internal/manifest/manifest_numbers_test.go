@@ -173,7 +173,8 @@ func TestHeadlessServiceOfAControllerIsNotRendered(t *testing.T) {
 			"spec: {network: " + network + ", replicatedJobs: [{name: a}]}}"
 	}
 	rayCluster := func(groups string) string {
-		return "{apiVersion: ray.io/v1, kind: RayCluster, spec: {headGroupSpec: {}, workerGroupSpecs: [" + groups + "]}}"
+		return "{apiVersion: ray.io/v1, kind: RayCluster, spec: {headGroupSpec: {}, " +
+			"workerGroupSpecs: [" + groups + "]}}"
 	}
 	for name, test := range map[string]struct {
 		workload string
