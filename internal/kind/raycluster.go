@@ -46,6 +46,7 @@ func rayCluster() Kind {
 		KeepsPods:    rayKeepsPods,
 		Restart:      restartBy(ByDeletion),
 		RefusesSome:  map[Operation]func(map[string]any) *Refusal{Scaling: rayAutoscaled},
+		LongestName:  53, // MaxRayClusterNameLength in ray-operator/controllers/ray/utils/constant.go
 		Headless:     rayHeadless,
 		Route:        routeToRayHead,
 		RouteLabels:  []string{rayNodeLabel},

@@ -23,8 +23,8 @@ func TestAccPlanWarnsOfAServerThatIsAddedToTheContainersOfAManifest(t *testing.T
 		"another container, and an image": {manifest("{containers: [{name: app, image: a}]}") + "image = \"b\"", true},
 		"another container, and a command": {manifest("{containers: [{name: app, image: a}]}") +
 			"image = \"b\"\ncommand = [\"c\"]", false},
-		"an init container":               {manifest("{initContainers: [{name: app, image: a}]}"), false},
-		"no container":                    {manifest("{}"), false},
+		"an init container": {manifest("{initContainers: [{name: app, image: a}]}"), false},
+		"no container":      {manifest("{}"), false},
 		"the first group of two": {acctest.Manifest("apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nspec: "+
 			"{pytorchReplicaSpecs: {Master: {template: {spec: {containers: [{name: pytorch, image: a}]}}}}}") +
 			"replicas = 4", false},
