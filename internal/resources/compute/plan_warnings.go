@@ -200,11 +200,11 @@ func (p *preview) warnOfUnchangedPods() {
 				"failed, and the job with them.%s", field, after.GetKind(), newPods))
 	}
 	for _, g := range manifest.KeptGroups(before, after) {
-		label := kind.WorkloadOf(after.GroupVersionKind().GroupKind()).PodLabel + "=" + after.GetName()
+		labels := kind.WorkloadOf(after.GroupVersionKind().GroupKind()).PodLabel + "=" + after.GetName() + "," + g.Label
 		p.Diags.AddAttributeWarning(path.Root("manifests"), "Pods of a removed group keep running",
 			fmt.Sprintf("The plan removes or renames the group %s, but the controller of a %s does not delete its "+
 				"pods. They keep running, with their GPUs.\n\nNext step: After the apply, delete them:\n  %s",
-				g.Name, after.GetKind(), ready.Kubectl(after.GetNamespace(), "delete", "pods", "-l", label+","+g.Label)))
+				g.Name, after.GetKind(), ready.Kubectl(after.GetNamespace(), "delete", "pods", "-l", labels)))
 	}
 	if !manifest.KeepsPods(before, after) {
 		return
