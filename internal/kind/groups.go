@@ -5,6 +5,7 @@ import "slices"
 // Group is a set of pods of a workload with the same template.
 type Group struct {
 	Name      string   // for a kind whose groups have names
+	Label     string   // key=value of the label by which the controller marks the pods of a group with a name
 	Template  []string // path of the pod template
 	Number    []string // path of the number of pods; nil: one pod, or a number set by a controller
 	Also      []string // path of a field that must have the same value; nil: none

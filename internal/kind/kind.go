@@ -120,6 +120,8 @@ type Workload struct {
 	// CreationOnly are fields that the API server allows to change, but whose
 	// changes the controller ignores.
 	CreationOnly [][]string
+	// LongestName is the length of a name that the controller accepts, if it is shorter than that of a Service; or 0.
+	LongestName int
 	// Unserved are fields that are rendered because Kubetorch renders them,
 	// although no release of the kind's CRD has them. Server-side apply refuses an
 	// object with such a field, so they must not be sent.

@@ -24,6 +24,7 @@ const (
 	rayScriptRemark = "Kubetorch's server runs ray start itself."
 	// rayClusterLabel is RayClusterLabelKey in ray-operator/controllers/ray/utils/constant.go of KubeRay.
 	rayClusterLabel = RayGroup + "/cluster"
+	rayGroupLabel   = RayGroup + "/group" // RayNodeGroupLabelKey in the same file
 )
 
 // rayCluster is ray.io/v1 RayCluster of KubeRay: a head, which receives the calls,
@@ -45,13 +46,16 @@ func rayCluster() Kind {
 		KeepsPods:    rayKeepsPods,
 		Restart:      restartBy(ByDeletion),
 		RefusesSome:  map[Operation]func(map[string]any) *Refusal{Scaling: rayAutoscaled},
+		LongestName:  53, // MaxRayClusterNameLength in ray-operator/controllers/ray/utils/constant.go
+		Headless:     rayHeadless,
 		Route:        routeToRayHead,
 		RouteLabels:  []string{rayNodeLabel},
 		Readiness:    OfRayCluster,
 	})
 }
 
-// rayKeepsPods reports whether KubeRay keeps running pods. It does unless the
+// rayKeepsPods reports whether KubeRay keeps running pods, also those of groups that are no longer in the spec
+// (reconcilePods in ray-operator/controllers/ray/raycluster_controller.go). It does unless the
 // upgrade strategy recreates all of them
 // (ray-operator/apis/ray/v1/raycluster_types.go, RayClusterUpgradeType).
 func rayKeepsPods(workload map[string]any) bool {
@@ -59,6 +63,18 @@ func rayKeepsPods(workload map[string]any) bool {
 }
 
 func routeToRayHead(map[string]any) map[string]string { return map[string]string{rayNodeLabel: "head"} }
+
+// rayHeadless returns the headless Service that KubeRay creates for workers on several hosts, and never deletes
+// (reconcileHeadlessService in ray-operator/controllers/ray/raycluster_controller.go, and
+// BuildHeadlessServiceForRayCluster in common/service.go).
+func rayHeadless(workload map[string]any) string {
+	for _, worker := range ListAt(workload, "spec", "workerGroupSpecs") {
+		if hosts, _ := NumberAt(worker, []string{"numOfHosts"}); hosts > 1 {
+			return HeadlessName(TextAt(workload, "metadata", "name"))
+		}
+	}
+	return ""
+}
 
 // rayAutoscaled refuses to scale a RayCluster with an autoscaler.
 func rayAutoscaled(workload map[string]any) *Refusal {
@@ -74,11 +90,11 @@ func rayGroups(spec ...string) func(map[string]any) []Group {
 	return func(workload map[string]any) []Group {
 		groups := []Group{{Template: Under(spec, "headGroupSpec", "template")}}
 		for i, worker := range ListAt(workload, Under(spec, "workerGroupSpecs")...) {
-			at := Under(spec, "workerGroupSpecs", strconv.Itoa(i))
+			at, name := Under(spec, "workerGroupSpecs", strconv.Itoa(i)), TextAt(worker, "groupName")
 			groups = append(groups, Group{
-				Name: TextAt(worker, "groupName"), Template: Under(at, "template"), Number: Under(at, "replicas"),
-				Least: Under(at, "minReplicas"), Most: Under(at, "maxReplicas"), Sets: Under(at, "numOfHosts"),
-				Worker: true, Scaled: i == 0,
+				Name: name, Label: rayGroupLabel + "=" + name, Template: Under(at, "template"),
+				Number: Under(at, "replicas"), Least: Under(at, "minReplicas"), Most: Under(at, "maxReplicas"),
+				Sets: Under(at, "numOfHosts"), Worker: true, Scaled: i == 0,
 			})
 		}
 		return groups

@@ -18,6 +18,7 @@ func rayJob() Kind {
 		Scales:       true,
 		Ends:         true,
 		Unscaled:     true,
+		LongestName:  47, // MaxRayJobNameLength in ray-operator/controllers/ray/utils/constant.go
 		PodLabel:     rayClusterLabel,
 		PodLabelFrom: []string{"status", "rayClusterName"},
 		Suspension:   suspendField("spec", "suspend"),

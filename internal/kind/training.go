@@ -121,8 +121,8 @@ func (t training) groups(workload map[string]any) []Group {
 	for i, role := range t.roles(workload) {
 		at := []string{"spec", t.specs, role}
 		g := Group{
-			Name: role, Template: Under(at, "template"), Number: Under(at, "replicas"), Absent: 1,
-			Worker: i > 0, Scaled: role == trainingWorker,
+			Name: role, Label: trainingRoleLabel + "=" + strings.ToLower(role), Template: Under(at, "template"),
+			Number: Under(at, "replicas"), Absent: 1, Worker: i > 0, Scaled: role == trainingWorker,
 			OnlyGrows: !t.shrinks && t.failsWithoutPod(workload, role),
 		}
 		if !g.Worker {

@@ -85,6 +85,13 @@ func validateManifest(c Compute, errs *Errors) {
 		errs.add("pod_template_path", "is %s, but the provider knows the pod template path of a %s: remove "+
 			"it.", dotted(c.PodTemplatePath), k.Kind)
 	}
+	groups := k.Groups(workload)
+	for i, g := range groups {
+		if at := len(g.Template) - 2; g.Label != "" && slices.IndexFunc(groups, g.Is) < i {
+			errs.add("manifest", "has a second group %s at %s[%s].groupName, which would have the same pods as the "+
+				"first: use another name.", g.Name, dotted(g.Template[:at]), g.Template[at])
+		}
+	}
 	if _, ok := workload["status"]; ok && !kind.IsEmpty(normalizeValue(workload["status"], "")) {
 		errs.add("manifest", "sets status, which only the cluster can set: remove it.")
 	}

@@ -22,6 +22,9 @@ func TestRunningPodsAreKeptIfOnlyNewPodsUseTheTemplate(t *testing.T) {
 	const one, two = `{"spec": {"containers": [{"name": "a", "image": "one:1"}]}}`,
 		`{"spec": {"containers": [{"name": "a", "image": "two:2"}]}}`
 	group := func(template string) string { return fmt.Sprintf(`{"replicas": 1, "template": %s}`, template) }
+	named := func(name, template string) string {
+		return fmt.Sprintf(`{"groupName": %q, "template": %s}`, name, template)
+	}
 	plain := func(kind, template string) string {
 		return fmt.Sprintf(`{"apiVersion": "apps/v1", "kind": %q, "spec": {"template": %s}}`, kind, template)
 	}
@@ -35,6 +38,14 @@ func TestRunningPodsAreKeptIfOnlyNewPodsUseTheTemplate(t *testing.T) {
 			true},
 		"a group that is new": {fmt.Sprintf(ray, "", one, group(one)),
 			fmt.Sprintf(ray, "", one, group(one)+","+group(two)), false},
+		"a group that moves": {fmt.Sprintf(ray, "", one, named("a", one)+","+named("b", two)),
+			fmt.Sprintf(ray, "", one, named("b", two)+","+named("a", one)), false},
+		"a group before another": {fmt.Sprintf(ray, "", one, named("a", one)),
+			fmt.Sprintf(ray, "", one, named("b", two)+","+named("a", one)), false},
+		"a group with another template that moves": {fmt.Sprintf(ray, "", one, named("a", one)),
+			fmt.Sprintf(ray, "", one, named("b", two)+","+named("a", two)), true},
+		"a group with another name": {fmt.Sprintf(ray, "", one, named("a", one)),
+			fmt.Sprintf(ray, "", one, named("b", two)), false},
 		"a RayCluster that is told to": {fmt.Sprintf(ray, "", one, ""),
 			fmt.Sprintf(ray, `"upgradeStrategy": {"type": "Recreate"},`, two, ""), false},
 		"a ReplicaSet": {plain("ReplicaSet", one), plain("ReplicaSet", two), true},
@@ -88,6 +99,45 @@ func TestUpdatesAfterWhichKueueAdmitsAWorkloadAgain(t *testing.T) {
 	} {
 		if got := manifest.Requeues(c.before, c.after); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+}
+
+func TestPodsOfRemovedGroupsAreKept(t *testing.T) {
+	t.Parallel()
+	ray := func(strategy string, groups ...string) *unstructured.Unstructured {
+		workers := ""
+		for _, name := range groups {
+			workers += "{groupName: " + name + ", template: {}}, "
+		}
+		return &unstructured.Unstructured{Object: fromYAML(t, "{apiVersion: ray.io/v1, kind: RayCluster, spec: {"+
+			strategy+" headGroupSpec: {template: {}}, workerGroupSpecs: ["+workers+"]}}")}
+	}
+	job := func(roles string) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: fromYAML(t, "{apiVersion: kubeflow.org/v1, kind: PyTorchJob, "+
+			"spec: {pytorchReplicaSpecs: {"+roles+"}}}")}
+	}
+	plain := func(kind string) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: fromYAML(t, "{apiVersion: apps/v1, kind: "+kind+"}")}
+	}
+	for name, c := range map[string]struct {
+		before, after *unstructured.Unstructured
+		want          []string
+	}{
+		"removed":             {ray("", "a", "b", "c"), ray("", "b"), []string{"ray.io/group=a", "ray.io/group=c"}},
+		"renamed":             {ray("", "a"), ray("", "b"), []string{"ray.io/group=a"}},
+		"moved":               {ray("", "a", "b"), ray("", "c", "b", "a"), nil},
+		"with all other pods": {ray("", "a"), ray("upgradeStrategy: {type: Recreate},"), nil},
+		"a role": {job("Master: {}, Worker: {}"), job("Master: {}"),
+			[]string{"training.kubeflow.org/replica-type=worker"}},
+		"a Deployment": {plain("Deployment"), plain("Deployment"), nil},
+	} {
+		var got []string
+		for _, group := range manifest.KeptGroups(c.before, c.after) {
+			got = append(got, group.Label)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: the pods of the groups %q are kept, want %q", name, got, c.want)
 		}
 	}
 }

@@ -168,19 +168,33 @@ func TestLiveNumbersOfPodsArePreserved(t *testing.T) {
 
 func TestHeadlessServiceOfAControllerIsNotRendered(t *testing.T) {
 	t.Parallel()
+	jobSet := func(network string) string {
+		return "{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, " +
+			"spec: {network: " + network + ", replicatedJobs: [{name: a}]}}"
+	}
+	rayCluster := func(groups string) string {
+		return "{apiVersion: ray.io/v1, kind: RayCluster, spec: {headGroupSpec: {}, " +
+			"workerGroupSpecs: [" + groups + "]}}"
+	}
 	for name, test := range map[string]struct {
-		network string
-		want    []string
+		workload string
+		want     []string
 	}{
-		"by default":             {"{}", []string{"x"}},
-		"with another name":      {"{subdomain: other}", []string{"x", "x-headless"}},
-		"that the user disabled": {"{enableDNSHostnames: false}", []string{"x", "x-headless"}},
+		"by default":             {jobSet("{}"), []string{"x"}},
+		"with another name":      {jobSet("{subdomain: other}"), []string{"x", "x-headless"}},
+		"that the user disabled": {jobSet("{enableDNSHostnames: false}"), []string{"x", "x-headless"}},
+		"of a RayCluster with workers on several hosts": {
+			rayCluster("{groupName: a}, {groupName: b, numOfHosts: 2}"), []string{"x"}},
+		"of a RayCluster with one host for each worker": {
+			rayCluster("{groupName: a}, {groupName: b, numOfHosts: 1}"), []string{"x", "x-headless"}},
+		"of a RayCluster without workers": {rayCluster(""), []string{"x", "x-headless"}},
 	} {
 		var services []string
 		for _, o := range render(t, minimal(func(c *manifest.Compute) {
-			c.Name, c.Distribute = "x", &manifest.Distribute{Type: "pytorch"}
-			c.Manifest = fromYAML(t, "{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, "+
-				"spec: {network: "+test.network+", replicatedJobs: [{name: a}]}}")
+			c.Name, c.Manifest = "x", fromYAML(t, test.workload)
+			if c.Manifest["kind"] == "JobSet" {
+				c.Distribute = &manifest.Distribute{Type: "pytorch"}
+			}
 		})) {
 			if o.GetKind() == "Service" {
 				services = append(services, o.GetName())

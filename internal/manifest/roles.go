@@ -51,8 +51,13 @@ func KeepsPods(before, after *unstructured.Unstructured) bool {
 		return false
 	}
 	old, current := Normalize(before), Normalize(after)
+	groups := k.Groups(old)
 	return slices.ContainsFunc(k.Groups(current), func(g kind.Group) bool {
-		was, _ := kind.Find(old, g.Template)
+		i := slices.IndexFunc(groups, g.Is)
+		if i < 0 {
+			return false
+		}
+		was, _ := kind.Find(old, groups[i].Template)
 		will, _ := kind.Find(current, g.Template)
 		return was != nil && !reflect.DeepEqual(was, will)
 	})
@@ -77,6 +82,18 @@ func podSets(workload *unstructured.Unstructured) []any {
 		}
 	}
 	return sets
+}
+
+// KeptGroups returns the groups that an update removes or renames, and whose pods keep running.
+func KeptGroups(before, after *unstructured.Unstructured) []kind.Group {
+	k, _ := kindOfObject(after.GroupVersionKind(), nil)
+	if k.KeepsPods == nil || !k.KeepsPods(after.Object) { // the controller recreates all pods
+		return nil
+	}
+	groups := k.Groups(after.Object)
+	return slices.DeleteFunc(k.Groups(before.Object), func(g kind.Group) bool {
+		return g.Name == "" || slices.ContainsFunc(groups, g.Is)
+	})
 }
 
 // HasImmutablePods reports whether a change of a pod template replaces a workload. That of a kind that can be restarted

@@ -130,10 +130,14 @@ func validateEndpoint(c Compute, errs *Errors) {
 // longestName is the maximum length of the name of a Service, and of the value of a label.
 const longestName = validation.DNS1035LabelMaxLength
 
-// validateName rejects a name that is too long for the headless Service.
+// validateName rejects a name that is too long for the controller, or for the headless Service.
 func validateName(c Compute, errs *Errors) {
-	longest := longestName - len(kind.HeadlessName(""))
-	if needsHeadless(c, kindOf(c)) && len(c.Name) > longest {
+	k, longest := kindOf(c), longestName-len(kind.HeadlessName(""))
+	switch {
+	case k.LongestName > 0 && len(c.Name) > k.LongestName:
+		errs.add("name", "has %d characters, but the controller of a %s accepts at most %d: use a shorter name.",
+			len(c.Name), k.Kind, k.LongestName).Concerning(modeAttributes()...)
+	case needsHeadless(c, k) && len(c.Name) > longest:
 		errs.add("name", "has %d characters, but a distributed compute also has a Service %s, and the name of a "+
 			"Service can have at most %d: use a name of at most %d.",
 			len(c.Name), kind.HeadlessName("<name>"), longestName, longest).Concerning(At("distribute", Name("type")))

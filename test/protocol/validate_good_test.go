@@ -132,7 +132,7 @@ func goodModes() map[string]string {
 		"distribute with args that are null":      `{"distribute": {"type": "monarch", "args": "null"}}`,
 		"distribute by Ray of a version": `{"distribute": {"type": "ray", "workers": 3,
 			"args": "{\"rayVersion\": \"2.46.0\"}"}}`,
-		"distribute by Ray under the longest name": `{"name": "` + strings.Repeat("a", 54) +
+		"distribute by Ray under the longest name": `{"name": "` + strings.Repeat("a", 53) +
 			`", "distribute": {"type": "ray"}}`,
 		"distribute under the longest name": `{"name": "` + strings.Repeat("a", 54) +
 			`", "distribute": {"workers": 2}}`,

@@ -25,7 +25,8 @@ type planner struct {
 	unignored *unignoredConfig // nil if lifecycle.ignore_changes has changed nothing
 	prior     owned.Objects    // nil while the configuration is not fully known
 	rendered  owned.Objects    // nil while the configuration is not fully known
-	// otherIdentity reports whether the name, the namespace or the mode changes.
+	// otherIdentity reports whether the name, the namespace or the mode changes, or an object must be deleted with the
+	// compute before the planned ones are valid.
 	otherIdentity bool
 }
 

@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"fmt"
 	"maps"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
@@ -48,5 +50,34 @@ func TestWaitForCompletionChangesWhatReadyMeans(t *testing.T) {
 				t.Errorf("ready is planned as %s, want %s", p.Plan.Ready, c.want)
 			}
 		})
+	}
+}
+
+// KubeRay never deletes its headless Service, so the provider could not create one with the same name.
+func TestHeadlessServiceThatAControllerKeepsReplacesTheCompute(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		before, after int
+		only          bool
+		replaces      bool
+	}{
+		"no longer several hosts":          {2, 1, false, true},
+		"as before":                        {2, 2, false, false},
+		"several hosts are new":            {1, 2, false, false},
+		"one host, as before":              {1, 1, false, false},
+		"the provider renders no Services": {2, 1, true, false},
+	} {
+		objects := func(hosts int) owned.Objects {
+			return rendered(t, planned(t, func(m *model) {
+				m.ManifestOnly, m.Replicas = types.BoolValue(c.only), types.Int64Null()
+				m.Manifest = tf.DocumentOf(fmt.Sprintf(`{apiVersion: ray.io/v1, kind: RayCluster, metadata: {}, spec: {
+					headGroupSpec: {template: {}}, workerGroupSpecs: [
+						{groupName: a, replicas: 1, numOfHosts: %d, template: {}}]}}`, hosts))
+			}), defaults)
+		}
+		p := &planner{planning: &planning{}, prior: objects(c.before), rendered: objects(c.after)}
+		if p.replaceIfImmutable(t.Context()); (len(p.Replace) > 0) != c.replaces || p.otherIdentity != c.replaces {
+			t.Errorf("%s: replaces %s, without a dry run: %t", name, p.Replace, p.otherIdentity)
+		}
 	}
 }

@@ -107,7 +107,7 @@ func gpuDemands(groups []manifest.GroupDemand) []observe.GPUDemand {
 
 // warnOfAddedContainer warns that the pods of a manifest get a container with Kubetorch's server beside their own.
 func (p *preview) warnOfAddedContainer(workload *unstructured.Unstructured) {
-	if p.Plan.Manifest.IsNull() || !p.Config.imageOfRef().IsNull() ||
+	if p.Plan.Manifest.IsNull() || !p.Plan.Command.IsNull() || !p.Plan.Args.IsNull() ||
 		!p.Creating && p.Plan.Manifest.Equal(p.State.Manifest) {
 		return
 	}
@@ -117,9 +117,9 @@ func (p *preview) warnOfAddedContainer(workload *unstructured.Unstructured) {
 		return
 	}
 	p.Diags.AddAttributeWarning(path.Root("manifest"), "A server of Kubetorch is added to the pods",
-		fmt.Sprintf("The attributes describe the container %[2]s. It is not among those of manifest (%[1]s), and no "+
-			"image is set for it. So it runs Kubetorch's server, next to the others.\n\nNext step: If the attributes "+
-			"should apply to one of them, name it %[2]s in manifest.", strings.Join(others, ", "), added))
+		fmt.Sprintf("The attributes describe the container %[2]s. It is not among those of manifest (%[1]s), so it "+
+			"is added, with the GPUs of gpus, and runs Kubetorch's server next to the others.\n\nNext step: If the "+
+			"attributes should apply to one of them, name it %[2]s in manifest.", strings.Join(others, ", "), added))
 }
 
 // warnOfSurge warns of the additional GPUs that the configured limits of a rolling update require.
@@ -216,6 +216,13 @@ func (p *preview) warnOfUnchangedPods(ctx context.Context) {
 				"therefore suspends the %s, which deletes all its pods. It starts new ones when queue %s has enough "+
 				"quota for them.", after.GetKind(), p.Plan.QueueName.ValueString()))
 		return
+	}
+	for _, g := range manifest.KeptGroups(before, after) {
+		labels := kind.WorkloadOf(after.GroupVersionKind().GroupKind()).PodLabel + "=" + after.GetName() + "," + g.Label
+		p.Diags.AddAttributeWarning(path.Root("manifests"), "Pods of a removed group keep running",
+			fmt.Sprintf("The plan removes or renames the group %s, but the controller of a %s does not delete its "+
+				"pods. They keep running, with their GPUs.\n\nNext step: After the apply, delete them:\n  %s",
+				g.Name, after.GetKind(), ready.Kubectl(after.GetNamespace(), "delete", "pods", "-l", labels)))
 	}
 	if !manifest.KeepsPods(before, after) {
 		return

@@ -27,7 +27,15 @@ func (p *planner) replaceIfImmutable(ctx context.Context) {
 	if before == nil || after == nil || before.GroupVersionKind() != after.GroupVersionKind() {
 		return
 	}
-	for _, field := range kind.WorkloadOf(after.GroupVersionKind().GroupKind()).CreationOnly {
+	k := kind.WorkloadOf(after.GroupVersionKind().GroupKind())
+	if k.Headless != nil { // a Service that its controller keeps would prevent that of the provider
+		kept := manifest.Key(kind.Service().Named(after.GetNamespace(), k.Headless(before.Object)))
+		if p.rendered[kept] != nil && p.prior[kept] == nil {
+			p.replaceObjects()
+			p.otherIdentity = true
+		}
+	}
+	for _, field := range k.CreationOnly {
 		was, _, _ := unstructured.NestedFieldNoCopy(before.Object, field...)
 		is, _, _ := unstructured.NestedFieldNoCopy(after.Object, field...)
 		if !equality.Semantic.DeepEqual(was, is) &&

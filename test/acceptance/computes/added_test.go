@@ -20,9 +20,11 @@ func TestAccPlanWarnsOfAServerThatIsAddedToTheContainersOfAManifest(t *testing.T
 		"another container":               {manifest("{containers: [{name: app, image: 'mine:1'}]}"), true},
 		"the main container":              {manifest("{containers: [{name: kubetorch, image: 'mine:1'}]}"), false},
 		"both":                            {manifest("{containers: [{name: a, image: a}, {name: kubetorch}]}"), false},
-		"another container, and an image": {manifest("{containers: [{name: app, image: a}]}") + "image = \"b\"", false},
-		"an init container":               {manifest("{initContainers: [{name: app, image: a}]}"), false},
-		"no container":                    {manifest("{}"), false},
+		"another container, and an image": {manifest("{containers: [{name: app, image: a}]}") + "image = \"b\"", true},
+		"another container, and a command": {manifest("{containers: [{name: app, image: a}]}") +
+			"image = \"b\"\ncommand = [\"c\"]", false},
+		"an init container": {manifest("{initContainers: [{name: app, image: a}]}"), false},
+		"no container":      {manifest("{}"), false},
 		"the first group of two": {acctest.Manifest("apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nspec: "+
 			"{pytorchReplicaSpecs: {Master: {template: {spec: {containers: [{name: pytorch, image: a}]}}}}}") +
 			"replicas = 4", false},
