@@ -94,3 +94,9 @@ func setPodCount(workload map[string]any, path []string, count string) {
 		SetAt(workload, path, parsed.StrVal)
 	}
 }
+
+// rolling is the strategy of a rolling update with these limits.
+func rolling(surge, unavailable any) map[string]any {
+	return map[string]any{"type": "RollingUpdate",
+		"rollingUpdate": map[string]any{"maxSurge": surge, "maxUnavailable": unavailable}}
+}

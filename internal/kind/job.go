@@ -103,3 +103,8 @@ func restartJob(workload map[string]any, job []string) {
 	}
 	SetDefault(workload, string(policy), Under(job, "spec", "template", "spec", "restartPolicy")...)
 }
+
+// GeneratedLabels are the labels that Kubernetes adds to the selector and the pods of a Job.
+func GeneratedLabels() []string {
+	return []string{"batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name", "controller-uid", "job-name"}
+}
