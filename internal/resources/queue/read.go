@@ -70,8 +70,7 @@ func (r reader) refreshObject(
 		return nil, err
 	}
 	r.Diags.Append(owned.DriftWarning(ref, refreshed)...)
-	// the run ended before or during its wait
-	r.PrivateState.Waiting = r.PrivateState.Waiting || refreshed.Unrecorded && hasQuotas(obj)
+	r.PrivateState.Waiting = r.PrivateState.Waiting || refreshed.Unrecorded && hasQuotas(obj) // it did not wait
 	current[key] = applied[key]
 	if refreshed.Differs {
 		current[key], err = owned.ObjectOf(refreshed.Object)

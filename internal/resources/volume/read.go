@@ -43,8 +43,7 @@ func (r reader) refresh(ctx context.Context) error {
 		return err
 	}
 	r.Diags.Append(owned.DriftWarning(ref, fresh)...)
-	// the run ended before or during its wait
-	r.PrivateState.Waiting = r.PrivateState.Waiting || fresh.Unrecorded
+	r.PrivateState.Waiting = r.PrivateState.Waiting || fresh.Unrecorded // the run ended before or during its wait
 	if fresh.Differs {
 		if r.State.Manifests, err = owned.ManifestsOf(fresh.Object); err != nil {
 			return err
