@@ -15,9 +15,7 @@ import (
 
 // Validate checks rules that the schema cannot express. It ignores unknown values.
 func (hooks) Validate(ctx context.Context, config *model, _ lifecycle.Validation) diag.Diagnostics {
-	diags := checkClass(ctx, config.StorageClass)
-	diags.Append(checkConflicts(ctx, config)...)
-	return diags
+	return append(checkClass(ctx, config.StorageClass), checkConflicts(ctx, config)...)
 }
 
 // checkClass accepts an object name or an empty text.
