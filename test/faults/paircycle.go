@@ -184,8 +184,8 @@ func (c *pairCycle) unfaulted(ctx context.Context, at step, do command) (outcome
 }
 
 // execute runs a command, once the controllers have seen what the command before has written: at its end, it removes an
-// annotation. That increases the generation of a Deployment, which is then not ready for some milliseconds. A command of
-// the CLI takes longer to start.
+// annotation. That increases the generation of a Deployment, which is then not ready for some milliseconds. The CLI
+// takes longer to start.
 func (c *pairCycle) execute(
 	ctx context.Context, faults proxy.Plan, do command,
 ) (outcome, []proxy.Record, time.Duration, error) {

@@ -120,13 +120,14 @@ func badDistribute() []badInput {
 		{name: "name too long for a RayCluster", config: `{"name": "` + strings.Repeat("a", 54) +
 			`", "distribute": {"type": "ray"}}`, at: "name",
 			text: "name has 54 characters, but the controller of a RayCluster accepts at most 53: use a shorter name."},
-		{name: "name too long for a RayJob", config: withYAML(`{apiVersion: ray.io/v1, kind: RayJob, spec: {entrypoint: a,
+		{name: "name too long for a RayJob", config: withYAML(`{apiVersion: ray.io/v1, kind: RayJob,
+			spec: {entrypoint: a,
 			rayClusterSpec: {headGroupSpec: {template: {}}}}}`, `"name": "`+strings.Repeat("a", 48)+`"`), at: "name",
 			text: "name has 48 characters, but the controller of a RayJob accepts at most 47: use a shorter name."},
 		{name: "name of a worker group used twice", config: withYAML(`{apiVersion: ray.io/v1, kind: RayCluster, spec: {
 			headGroupSpec: {template: {}}, workerGroupSpecs: [{groupName: a}, {groupName: a}]}}`), at: "manifest",
-			text: "manifest has a second group a at spec.workerGroupSpecs[1].groupName, which would have the same pods " +
-				"as the first: use another name."},
+			text: "manifest has a second group a at spec.workerGroupSpecs[1].groupName, which would have the same " +
+				"pods as the first: use another name."},
 		{name: "version of Ray as a number",
 			config: `{"distribute": {"type": "ray", "args": "{\"rayVersion\": 2.46}"}}`, at: "distribute.args",
 			text: "distribute.args has 2.46 as rayVersion, which must be a string"},

@@ -45,7 +45,8 @@ func TestPlanAfterAKilledUpdateWaitsUntilTheVolumeHasGrown(t *testing.T) {
 			}
 			server.Apply(t, kube.Manager, grown)
 			server.Edit(t, kubetest.PathOf(t, sent), "resizer", func(live *unstructured.Unstructured) {
-				live.Object["status"] = map[string]any{"phase": "Bound", "capacity": map[string]any{"storage": c.capacity}}
+				live.Object["status"] = map[string]any{"phase": "Bound",
+					"capacity": map[string]any{"storage": c.capacity}}
 			})
 			settings := config.Config{Host: server.URL, Token: "x",
 				Env: config.Env{Getenv: func(string) string { return "" }}}

@@ -262,7 +262,7 @@ func TestPlannedUIDIsUnknownIfTheApplySetsIt(t *testing.T) {
 		want     types.String
 	}{
 		"creation":                             {planning{Creating: true}, null, true, unknown},
-		"replacement":                          {planning{Replace: path.Paths{path.Root("name")}}, known, true, unknown},
+		"replacement":                          {planning{Replace: path.Paths{path.Empty()}}, known, true, unknown},
 		"object that is being deleted":         {planning{Terminating: true}, known, false, unknown},
 		"update":                               {planning{}, known, true, known},
 		"no change":                            {planning{}, known, false, known},

@@ -268,7 +268,8 @@ func TestOutageOnTheShortPathIsExplainedByTheReadThatFollows(t *testing.T) {
 	}
 	resp, err := s.ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{TypeName: "kt_thing",
 		CurrentState: s.value(inState(nil)), Private: private(t, remembered())})
-	if err != nil || len(resp.Diagnostics) != 1 || !strings.Contains(resp.Diagnostics[0].Detail, "kubectl cluster-info") {
+	if err != nil || len(resp.Diagnostics) != 1 ||
+		!strings.Contains(resp.Diagnostics[0].Detail, "kubectl cluster-info") {
 		t.Errorf("%v, %v", err, resp.Diagnostics)
 	}
 }
