@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 )
 
@@ -131,10 +132,19 @@ func TestPodsOfRemovedGroupsAreKept(t *testing.T) {
 		"a role": {job("Master: {}, Worker: {}"), job("Master: {}"),
 			[]string{"training.kubeflow.org/replica-type=worker"}},
 		"a Deployment": {plain("Deployment"), plain("Deployment"), nil},
+		"a ReplicaSet": {plain("ReplicaSet"), plain("ReplicaSet"), nil},
 	} {
+		groups := func() string {
+			of := kind.WorkloadOf(c.before.GroupVersionKind().GroupKind())
+			return fmt.Sprintf("%#v", of.Groups(c.before.Object))
+		}
 		var got []string
+		table := groups()
 		for _, group := range manifest.KeptGroups(c.before, c.after) {
 			got = append(got, group.Label)
+		}
+		if now := groups(); now != table {
+			t.Errorf("%s: the groups of the kind are %s instead of %s", name, now, table)
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: the pods of the groups %q are kept, want %q", name, got, c.want)

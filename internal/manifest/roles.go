@@ -91,7 +91,7 @@ func KeptGroups(before, after *unstructured.Unstructured) []kind.Group {
 		return nil
 	}
 	groups := k.Groups(after.Object)
-	return slices.DeleteFunc(k.Groups(before.Object), func(g kind.Group) bool {
+	return slices.DeleteFunc(slices.Clone(k.Groups(before.Object)), func(g kind.Group) bool {
 		return g.Name == "" || slices.ContainsFunc(groups, g.Is)
 	})
 }

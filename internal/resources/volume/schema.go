@@ -20,8 +20,8 @@ func attributes() map[string]schema.Attribute {
 			tf.ObjectName(), stringvalidator.LengthAtMost(63)),
 		"namespace": tf.OptionalComputedText("Namespace of the claim. Defaults to a namespace that is resolved once, "+
 			"at creation, like the namespace of `kt_compute`. Cannot be changed, like `name`.", tf.NamespaceName()),
-		"size": tf.RequiredQuantity("Requested size, such as `100Gi`. `capacity` is the provided size. Can be increased "+
-			"if the storage class has `allowVolumeExpansion`, and never decreased.", tf.Bytes(), tf.ClaimSize()),
+		"size": tf.RequiredQuantity("Requested size, such as `100Gi`. `capacity` is the provided size. Can be "+
+			"increased if the storage class has `allowVolumeExpansion`, never decreased.", tf.Bytes(), tf.ClaimSize()),
 		"mount_path": tf.OptionalText("Mount path of the volume in computes, passed on by `ref`. Must be an absolute "+
 			"path.", tf.MountPath()),
 		"access_mode": tf.OptionalComputedText("Access mode: `ReadWriteMany`, `ReadWriteOnce`, `ReadOnlyMany` or "+
