@@ -38,7 +38,7 @@ func (p *preview) warnOfQueue(ctx context.Context, workload *unstructured.Unstru
 	}
 	pods, requests := manifest.Demand(workload, decodeFieldPath(p.Plan.PodTemplatePath)...)
 	demand := ready.Demand{Pods: int(pods), Requests: requests}
-	if !p.Creating || len(p.Replaced) > 0 {
+	if p.Plan.QueueScheduler.ValueString() != kind.QueueSchedulerKAI && (!p.Creating || len(p.Replaced) > 0) {
 		uids := []apitypes.UID{apitypes.UID(p.State.UID.ValueString())}
 		for _, replaced := range p.Replaced {
 			uids = append(uids, replaced.UID)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
@@ -57,11 +56,8 @@ func TestPlanAfterAKilledUpdateWaitsUntilTheQueueIsActive(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			settings := config.Config{Host: server.URL, Token: "x",
-				Env: config.Env{Getenv: func(string) string { return "" }}}
-			cluster := kube.NewCluster(t.Context(), settings).WithClock(&kubetest.Clock{})
-			r := &reading{Data: &tf.ProviderData{Run: run.New(t.Context(), cluster, nil)}, Memory: memory,
-				State: &model{Common: lifecycle.Common{Name: types.StringValue("vision"),
+			r := &reading{Data: &tf.ProviderData{Run: run.New(t.Context(), clusterAt(t, server.URL), nil)},
+				Memory: memory, State: &model{Common: lifecycle.Common{Name: types.StringValue("vision"),
 					Namespace: types.StringValue("ml"), Manifests: owned.Objects{key: object}.Value()}}}
 			if err := (hooks{}).Refresh(t.Context(), r); err != nil {
 				t.Fatal(err)

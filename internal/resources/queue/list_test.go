@@ -15,6 +15,13 @@ import (
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
+// clusterAt returns the client of a cluster.
+func clusterAt(t *testing.T, url string) *kube.Cluster {
+	t.Helper()
+	settings := config.Config{Host: url, Token: "x", Env: config.Env{Getenv: func(string) string { return "" }}}
+	return kube.NewCluster(t.Context(), settings).WithClock(&kubetest.Clock{})
+}
+
 // A guessed namespace would be part of the identity, and get a LocalQueue.
 func TestQueuesAreListedWithTheNamespacesOfTheirLocalQueues(t *testing.T) {
 	t.Parallel()
@@ -48,9 +55,7 @@ func TestQueuesAreListedWithTheNamespacesOfTheirLocalQueues(t *testing.T) {
 				return http.StatusNotFound, metav1.Status{Reason: metav1.StatusReasonNotFound}
 			}})
 			t.Cleanup(server.Close)
-			settings := config.Config{Host: server.URL, Token: "x",
-				Env: config.Env{Getenv: func(string) string { return "" }}}
-			cluster := kube.NewCluster(t.Context(), settings).WithClock(&kubetest.Clock{})
+			cluster := clusterAt(t, server.URL)
 			var got []string
 			for item, err := range find(t.Context(), &lifecycle.Query{Cluster: cluster, Namespace: "ml"}) {
 				switch {

@@ -76,9 +76,15 @@ func clusterOf(t *testing.T, docs map[string]string) (*tf.ProviderData, *api) {
 	a := &api{docs: docs}
 	server := httptest.NewServer(kubetest.API{Answer: a.answer})
 	t.Cleanup(server.Close)
-	settings := config.Config{Host: server.URL, Token: "x", Env: config.Env{Getenv: func(string) string { return "" }}}
+	return dataAt(t, server.URL), a
+}
+
+// dataAt returns the provider data for a cluster.
+func dataAt(t *testing.T, url string) *tf.ProviderData {
+	t.Helper()
+	settings := config.Config{Host: url, Token: "x", Env: config.Env{Getenv: func(string) string { return "" }}}
 	cluster := kube.NewCluster(t.Context(), settings).WithClock(&kubetest.Clock{})
-	return &tf.ProviderData{Run: run.New(t.Context(), cluster, nil)}, a
+	return &tf.ProviderData{Run: run.New(t.Context(), cluster, nil)}
 }
 
 // classes returns the documents of storage classes. Each argument is the name of a class, a space and its fields as

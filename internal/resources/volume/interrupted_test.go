@@ -8,11 +8,8 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
-	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
-	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 	"github.com/ktdev/terraform-provider-kt/test/kubetest"
 )
 
@@ -48,11 +45,7 @@ func TestPlanAfterAKilledUpdateWaitsUntilTheVolumeHasGrown(t *testing.T) {
 				live.Object["status"] = map[string]any{"phase": "Bound",
 					"capacity": map[string]any{"storage": c.capacity}}
 			})
-			settings := config.Config{Host: server.URL, Token: "x",
-				Env: config.Env{Getenv: func(string) string { return "" }}}
-			cluster := kube.NewCluster(t.Context(), settings).WithClock(&kubetest.Clock{})
-			r := &reading{Data: &tf.ProviderData{Run: run.New(t.Context(), cluster, nil)}, Memory: memory,
-				State: boundVolume()}
+			r := &reading{Data: dataAt(t, server.URL), Memory: memory, State: boundVolume()}
 			if r.State.Manifests, err = owned.ManifestsOf(sent); err != nil {
 				t.Fatal(err)
 			}
