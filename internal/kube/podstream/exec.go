@@ -69,7 +69,7 @@ func Run(ctx context.Context, c *kube.Cluster, command Command, line func(string
 	}
 	end := received(ctx, c, ended, wait)
 	if end == nil && wait > 0 {
-		end = endNow(ctx, c, command) // the watch may be late
+		end = endNow(ctx, c, command, killed(code)) // the watch may be late
 	}
 	if end != nil {
 		return 0, end
@@ -77,14 +77,20 @@ func Run(ctx context.Context, c *kube.Cluster, command Command, line func(string
 	return code, err
 }
 
-// endNow returns how the container of a command has ended, or nil if it still runs or its pod cannot be read.
-func endNow(ctx context.Context, c *kube.Cluster, command Command) *EndedError {
+// endNow returns how the container of a command has ended, or nil if it still runs or its pod cannot be read. A
+// command that was killed in a pod with a deletion timestamp ended with its container: a kubelet with much to do
+// reports that later than the exec connection.
+func endNow(ctx context.Context, c *kube.Cluster, command Command, killed bool) *EndedError {
 	pod := command.Pod
 	now, err := kube.PodNow(ctx, c.API, pod.Namespace, pod.Name)
 	if err != nil && !kube.IsNotFound(err) {
 		return nil
 	}
-	return endOf(pod, now, command.Container)
+	end := endOf(pod, now, command.Container)
+	if end == nil && killed && now.DeletionTimestamp != nil {
+		return endOf(pod, nil, command.Container)
+	}
+	return end
 }
 
 // received returns what a channel contains now, or receives within a time.

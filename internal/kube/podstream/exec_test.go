@@ -223,6 +223,8 @@ func TestRunReportsThatTheContainerEnded(t *testing.T) {
 	restarted.Status.ContainerStatuses[0].RestartCount = 1
 	replaced := trainer()
 	replaced.UID = "other"
+	terminating, now := trainer(), metav1.Now()
+	terminating.DeletionTimestamp = &now
 	evicted := trainer()
 	evicted.Status.Phase, evicted.Status.Reason = corev1.PodFailed, "Evicted"
 	for name, test := range map[string]struct {
@@ -232,6 +234,7 @@ func TestRunReportsThatTheContainerEnded(t *testing.T) {
 	}{
 		"a deleted pod without a node":    {nil, 0, "the pod was deleted"},
 		"a deleted pod":                   {nil, 137, "the pod was deleted"},
+		"a kubelet that reports it late":  {terminating, 137, "the pod was deleted"},
 		"a pod replaced by one of a name": {replaced, 137, "the pod was deleted"},
 		"a container out of memory": {terminated(ready.OOMKilled, 137), 137,
 			"exceeded its memory limit (OOMKilled)"},
@@ -264,6 +267,20 @@ func TestAKilledCommandInALivingContainerHasItsExitCode(t *testing.T) {
 	t.Parallel()
 	c := serve(t, &node{run: func(context.Context, []string, io.Writer, io.Writer) error { return exits(137) }})
 	if code, _, err := runIn(t.Context(), c, "x"); err != nil || code != 137 {
+		t.Errorf("got %d, %v", code, err)
+	}
+}
+
+func TestACommandThatFailsInATerminatingPodHasItsExitCode(t *testing.T) {
+	t.Parallel()
+	terminating, now := trainer(), metav1.Now()
+	terminating.DeletionTimestamp = &now
+	n := &node{}
+	n.run = func(context.Context, []string, io.Writer, io.Writer) error {
+		n.change("trainer-0", terminating)
+		return exits(3)
+	}
+	if code, _, err := runIn(t.Context(), serve(t, n), "x"); err != nil || code != 3 {
 		t.Errorf("got %d, %v", code, err)
 	}
 }
