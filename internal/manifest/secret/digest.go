@@ -20,9 +20,6 @@ type Digests struct {
 	sealer *Sealer
 }
 
-// FirstText is the text of the first revision of a key in the attribute keys.
-const FirstText = "revision 1"
-
 // Entry is the record of one value.
 type Entry struct {
 	Digest   []byte `json:"digest"`
@@ -78,11 +75,6 @@ func (d Digests) MaskApplied(obj *unstructured.Unstructured) *unstructured.Unstr
 func (d Digests) Same(key string, value []byte) bool {
 	entry, known := d.Values[key]
 	return known && bytes.Equal(entry.Digest, d.Digest(key, value))
-}
-
-// First returns the entry for the value of a key in a new Secret.
-func (d Digests) First(key string, value []byte) Entry {
-	return Entry{Digest: d.Digest(key, value), Revision: 1, Text: FirstText}
 }
 
 // Next returns the entry for a changed value, or for a new key. With stamp, its text contains the start of the

@@ -31,6 +31,16 @@ func (s *privateState) open(data *tf.ProviderData) {
 	s.Digests = s.Digests.WithSealer(sealerOf(data))
 }
 
+// former returns the digests of the Secret that is deleted before the one with an ID is created, as they are passed at
+// the first call of a run: in the plan, and at the deletion. The plan in the apply and the creation receive neither the
+// former state nor its private state. With them, a new value gets another revision, so that restart_triggers change.
+func former(data *tf.ProviderData, id types.String, digests spec.Digests) spec.Digests {
+	if !data.Configured() {
+		return digests
+	}
+	return run.Once(data.Run, "former kt_secret "+id.ValueString(), func() spec.Digests { return digests })
+}
+
 // match records that the values of live match the digests.
 func (s *privateState) match(live *unstructured.Unstructured) {
 	history, err := kube.CreationHistory(live)
@@ -73,7 +83,6 @@ type revisions struct {
 	digests  spec.Digests
 	shown    map[string]string // keys in state, from the last refresh
 	creating bool
-	replaced spec.Digests // in a creation, of the Secret that is deleted before
 	// versioned is true if only values_wo_version determines whether values change.
 	versioned bool
 	// versionChanged is true if values_wo_version changes.
@@ -95,9 +104,9 @@ func revisionsOf(plan, state *model, digests spec.Digests, config *model, creati
 func (r revisions) entry(key string, value []byte, stamp bool) spec.Entry {
 	applied, exists := r.digests.Values[key]
 	switch {
-	case r.creating:
-		return r.digests.First(key, value)
-	case !exists, r.versioned && r.versionChanged:
+	case !exists && r.creating:
+		return r.digests.Next(key, value, false) // the plan had nothing to compare
+	case !exists, r.versioned && r.versionChanged && !r.creating:
 		return r.digests.Next(key, value, stamp)
 	case r.digests.Same(key, value), r.isKept(key):
 		return applied
@@ -120,11 +129,10 @@ func (r revisions) planned(c content) types.Map {
 	elements := map[string]attr.Value{}
 	for _, key := range c.keys() {
 		value, known := c.data[key]
+		_, replaces := r.digests.Values[key]
 		switch {
-		case r.creating && known && r.replaced.Values[key].Text == spec.FirstText && !r.replaced.Same(key, value):
-			elements[key] = types.StringUnknown() // it is the first revision again, which would show no change
-		case r.creating: // a digest would cost time without showing anything
-			elements[key] = types.StringValue(spec.FirstText)
+		case r.creating && !replaces: // a digest would cost time without showing anything
+			elements[key] = types.StringValue("revision 1")
 		case r.versioned && r.versionUnknown:
 			elements[key] = types.StringUnknown()
 		case known:

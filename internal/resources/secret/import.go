@@ -24,7 +24,7 @@ func (r reader) importSecret(ctx context.Context, live *unstructured.Unstructure
 	}
 	applied, keys := kube.SecretData(doc), map[string]string{}
 	for key, value := range kube.SecretData(live) {
-		entry := r.PrivateState.Digests.First(key, value)
+		entry := r.PrivateState.Digests.Next(key, value, false)
 		switch _, isApplied := applied[key]; {
 		case !ours:
 			keys[key] = imported

@@ -24,6 +24,13 @@ import (
 // Plan reads the source, shows the keys that change, and runs a server-side dry run.
 func (hooks) Plan(ctx context.Context, planned *planning) {
 	p := planner{planning: planned}
+	if p.Creating && !p.Plan.ID.IsUnknown() {
+		var replaced spec.Digests
+		if p.Replaced.Contains(p.Plan.Identity()) {
+			replaced = p.ReplacedPrivateState.Digests
+		}
+		p.PrivateState.Digests = former(p.Data, p.Plan.ID, replaced)
+	}
 	p.PrivateState.open(p.Data)
 	p.ReplaceIfMoved()
 	p.gather(ctx)
@@ -92,9 +99,7 @@ func (p *planner) isSecretUnchanged() bool {
 }
 
 func (p *planner) revisions() revisions {
-	r := revisionsOf(p.Plan, p.State, p.PrivateState.Digests, p.Config, p.Creating)
-	r.replaced = p.ReplacedPrivateState.Digests.WithSealer(sealerOf(p.Data))
-	return r
+	return revisionsOf(p.Plan, p.State, p.PrivateState.Digests, p.Config, p.Creating)
 }
 
 // isConfigUnchanged reports whether all attributes that determine the Secret are unchanged, except for its values.

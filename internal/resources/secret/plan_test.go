@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -51,24 +50,21 @@ func TestUIDIsUnknownIfTheApplySetsIt(t *testing.T) {
 	}
 }
 
-// The revisions of a new Secret start at 1 again, so equal texts would hide which values change.
-func TestReplacementShowsTheKeysThatChange(t *testing.T) {
+// Equal texts would hide which values change, also from restart_triggers.
+func TestReplacementContinuesTheRevisions(t *testing.T) {
 	t.Parallel()
 	before := spec.Digests{}.WithSealer(spec.NewSealer())
-	before.Values["same"], before.Values["changed"] = before.First("same", []byte("1")), before.First("changed", nil)
-	p := planner{planning: &planning{Creating: true, State: &model{}, Plan: &model{}, Config: &model{},
-		Data: &tf.ProviderData{Unknown: true}, ReplacedPrivateState: privateState{Digests: before}}}
-	p.PrivateState.open(p.Data)
+	before.Values["same"] = before.Next("same", []byte("1"), false)
+	before.Values["changed"] = before.Next("changed", nil, false)
+	r := revisions{digests: before, creating: true, versioned: true, versionChanged: true}
 	c := content{data: map[string][]byte{"same": []byte("1"), "changed": []byte("2"), "new": []byte("3")}}
-	planned := p.revisions().planned(c)
-	first := types.StringValue(spec.FirstText)
-	want := types.MapValueMust(types.StringType, map[string]attr.Value{"same": first, "new": first,
-		"changed": types.StringUnknown()})
+	planned := r.planned(c)
+	want := tf.TextMap(map[string]string{"same": "revision 1", "changed": "revision 2", "new": "revision 1"})
 	if !planned.Equal(want) {
 		t.Errorf("the plan has %s, want %s", planned, want)
 	}
-	entries, diags := p.revisions().resolveEntries(c, planned)
-	if diags.HasError() || entries["changed"].Text != spec.FirstText {
+	entries, diags := r.resolveEntries(c, planned)
+	if diags.HasError() || entries["changed"].Text != "revision 2" {
 		t.Errorf("the apply has %v: %v", entries["changed"].Text, diags)
 	}
 }

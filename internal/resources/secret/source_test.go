@@ -300,7 +300,8 @@ func TestKeysOfUnknownSourcesAreUnknown(t *testing.T) {
 func TestRevisionIncreasesWithEachChange(t *testing.T) {
 	t.Parallel()
 	digests := spec.Digests{}.WithSealer(spec.NewSealer())
-	digests.Values["a"], digests.Values["b"] = digests.First("a", []byte("1")), digests.First("b", []byte("2"))
+	digests.Values["a"] = digests.Next("a", []byte("1"), false)
+	digests.Values["b"] = digests.Next("b", []byte("2"), false)
 	applied := map[string]string{"a": "revision 1", "b": "revision 1"}
 	with := func(changes map[string]string) map[string]string {
 		out := maps.Clone(applied)
@@ -350,7 +351,7 @@ func TestRevisionIncreasesWithEachChange(t *testing.T) {
 func TestKeysAreUnknownWhileTheVersionIs(t *testing.T) {
 	t.Parallel()
 	digests := spec.Digests{}.WithSealer(spec.NewSealer())
-	digests.Values["a"] = digests.First("a", []byte("1"))
+	digests.Values["a"] = digests.Next("a", []byte("1"), false)
 	r := revisions{digests: digests, shown: map[string]string{"a": "revision 1"}, versioned: true,
 		versionChanged: true, versionUnknown: true}
 	c := content{data: map[string][]byte{"a": []byte("2")}}
@@ -369,7 +370,7 @@ func TestKeysAreUnknownWhileTheVersionIs(t *testing.T) {
 func TestUnreadableSecretIsNotUpdatedWithOtherValues(t *testing.T) {
 	t.Parallel()
 	digests := spec.Digests{}.WithSealer(spec.NewSealer())
-	digests.Values["a"] = digests.First("a", []byte("1"))
+	digests.Values["a"] = digests.Next("a", []byte("1"), false)
 	r := revisions{digests: digests, shown: map[string]string{"a": "revision 1"}, versioned: true}
 	for value, refused := range map[string]bool{"1": false, "2": true} {
 		c := content{data: map[string][]byte{"a": []byte(value)}}

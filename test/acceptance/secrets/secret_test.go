@@ -350,7 +350,14 @@ func TestAccDeletedOrReplacedSecretIsRecreated(t *testing.T) {
 	r.expectEmptyPlan(t)
 	r.file(t, "creds/a", r.canary())
 	acctest.ExpectText(t, r.apply(t), "It has immutable: true", "must be replaced",
-		`~ "a" = "revision 1" -> (known after apply)`, "1 to add, 0 to change, 1 to destroy")
+		`~ "a" = "revision 1" -> "revision 2 (`, "1 to add, 0 to change, 1 to destroy")
+	r.must(t, "taint", "kt_secret.x") // its plan does not receive the private state
+	r.file(t, "creds/a", r.canary())
+	acctest.ExpectText(t, r.apply(t), "is tainted", `-> "revision 1"`, "1 to add, 0 to change, 1 to destroy")
+	renamed := secretX("path = \"~/creds\"\n lifecycle {\n create_before_destroy = true\n }")
+	r.write(t, strings.Replace(renamed, `name = "x"`, `name = "y"`, 1))
+	r.file(t, "creds/a", r.canary())
+	acctest.ExpectText(t, r.apply(t), "forces replacement", "1 to add, 0 to change, 1 to destroy")
 	r.must(t, "destroy", "-auto-approve")
 	if left := cluster.Kubectl(t, "get", "secrets", "-n", r.ns, "-o", "name"); left != "" {
 		t.Errorf("left behind: %s", left)
