@@ -102,10 +102,10 @@ func (c *Creation) withdraw(ctx context.Context, r *run.Run, found *kube.ExistsE
 	others := slices.DeleteFunc(managersOf(found.Live), func(manager string) bool { return manager == kube.Manager })
 	if len(others) == 0 {
 		r.Complete(found.Ref, found.Live)
-		return &otherResourceError{ref: found.Ref.String(), creation: c, overwritten: true}
+		return c.otherResourceError(found.Ref, "", "Another run created it at the same time as this one, and it now "+
+			"has the values of this configuration. The next apply of the other run restores its own values. ")
 	}
-	err := r.Cluster.Withdraw(ctx, found)
-	return &foreignError{ref: found.Ref.String(), managers: others, added: err, importable: c.canImport(found.Live)}
+	return c.foreignError(found.Ref, found.Live, others, r.Cluster.Withdraw(ctx, found))
 }
 
 // applyWith is like ApplyAs, but sends the object with the function apply.

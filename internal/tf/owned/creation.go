@@ -76,9 +76,9 @@ func (c *Creation) Admit(ref kube.Ref, live *unstructured.Unstructured) error {
 	case err != nil:
 		return err
 	case !ours:
-		return &foreignError{ref: ref.String(), managers: Managers(live), importable: c.canImport(live)}
+		return c.foreignError(ref, live, Managers(live), nil)
 	case holder != "" && holder != c.resource():
-		return &sharedError{object: ref.String(), resource: c.resource(), other: holder}
+		return c.sharedError(ref.String(), holder)
 	case known && owner == "":
 		return nil
 	case known && owner != c.ID && holder == "": // also if another object is from an interrupted run
@@ -89,7 +89,7 @@ func (c *Creation) Admit(ref kube.Ref, live *unstructured.Unstructured) error {
 	case c.resumed && !first, live.GetDeletionTimestamp() != nil:
 		return nil
 	}
-	return &otherResourceError{ref: ref.String(), creation: c, owner: owner}
+	return c.otherResourceError(ref, owner, "")
 }
 
 // ContinuedWarning reports that the creation continues that of an interrupted run, if the last admitted object is from
@@ -103,11 +103,6 @@ func (c *Creation) ContinuedWarning(ref kube.Ref) diag.Diagnostics {
 		"A run that was interrupted created it. This plan continues its creation: the apply changes the object to "+
 			"this configuration, and it then belongs to this resource.\n\nNext step: If that run was of another "+
 			"configuration, choose another name or namespace. A destroy of this resource deletes it for both.")}
-}
-
-// canImport reports whether an import can create the resource with an object that exists.
-func (c *Creation) canImport(live *unstructured.Unstructured) bool {
-	return !c.PerObject && (c.Imports == nil || c.Imports(live))
 }
 
 // resource returns the type and ID.
@@ -191,26 +186,15 @@ func (c *Creation) Complete(r *run.Run) {
 	}
 }
 
-// otherResourceError reports that an object belongs to another resource, of this state or of another one.
-type otherResourceError struct {
-	ref, owner string // owner is the ID of the resource that the object names, or ""
-	creation   *Creation
+// ownershipError reports that an object belongs to somebody else.
+type ownershipError struct{ diag.Diagnostic }
 
-	overwritten bool // two runs created it at the same time
-}
+func (e *ownershipError) Error() string { return e.Detail() }
 
-func (e *otherResourceError) Error() string {
-	overwritten := ""
-	if e.overwritten {
-		overwritten = "Another run created it at the same time as this one, and it now has the values of this " +
-			"configuration. The next apply of the other run restores its own values. "
-	}
-	if e.owner != "" && e.owner != e.creation.ID { // others may use the object, but only its owner describes it
-		return overwritten + fmt.Sprintf("%s already exists. %s %s, of this configuration or of another one, defines "+
-			"it.\n\nNext step: To use it as it is, only name it: remove the attributes that describe it, such as "+
-			"node_labels and node_taints. Otherwise, use another name.", e.ref, e.creation.Type, e.owner)
-	}
-	return overwritten + fmt.Sprintf("%s already exists. This provider created it for another resource, of this "+
+// otherResourceError reports that an object belongs to another resource, of this state or of another one. owner is the
+// ID of the resource that the object names, or "". The detail begins with overwritten.
+func (c *Creation) otherResourceError(ref kube.Ref, owner, overwritten string) *ownershipError {
+	detail := fmt.Sprintf("%s already exists. This provider created it for another resource, of this "+
 		"configuration or of another one. If two resources managed it, destroying one of them would delete it for "+
 		"both.\n\n"+
 		"Choose one:\n"+
@@ -219,8 +203,13 @@ func (e *otherResourceError) Error() string {
 		"  - If a replacement with create_before_destroy causes this, remove create_before_destroy from the resource "+
 		"and from those that depend on it: two objects cannot have the same name.\n"+
 		"  - To manage it here, remove it from the other state with `terraform state rm`, and import it:\n%s\n"+
-		"  - To take it over without an import, set adopt_existing = true.", e.ref,
-		importBlock(e.creation.Type, e.creation.ID))
+		"  - To take it over without an import, set adopt_existing = true.", ref, importBlock(c.Type, c.ID))
+	if owner != "" && owner != c.ID { // others may use the object, but only its owner describes it
+		detail = fmt.Sprintf("%s already exists. %s %s, of this configuration or of another one, defines "+
+			"it.\n\nNext step: To use it as it is, only name it: remove the attributes that describe it, such as "+
+			"node_labels and node_taints. Otherwise, use another name.", ref, c.Type, owner)
+	}
+	return &ownershipError{diag.NewErrorDiagnostic(ref.String()+" belongs to another resource", overwritten+detail)}
 }
 
 // importBlock returns an import block for a message.
@@ -229,48 +218,32 @@ func importBlock(resourceType, id string) string {
 	return "      " + strings.Join(lines, "\n      ")
 }
 
-func (e *otherResourceError) diagnostic() diag.Diagnostic {
-	return diag.NewErrorDiagnostic(e.ref+" belongs to another resource", e.Error())
+// sharedError reports that another resource of the run plans the same object.
+func (c *Creation) sharedError(object, other string) *ownershipError {
+	return &ownershipError{diag.NewAttributeErrorDiagnostic(path.Root("name"), object+" belongs to another resource",
+		fmt.Sprintf("%s is an object of %s, and %s needs an object with the same kind, namespace and name. "+
+			"Both would write to it, and destroying one of them would delete it for both.\n\n"+
+			"Next step: Change the name or the namespace of one of the two resources.", object, other, c.resource()))}
 }
 
-// sharedError reports that two resources of one run plan the same object.
-type sharedError struct{ object, resource, other string }
-
-func (e *sharedError) Error() string {
-	return fmt.Sprintf("%s is an object of %s, and %s needs an object with the same kind, namespace and name. "+
-		"Both would write to it, and destroying one of them would delete it for both.\n\n"+
-		"Next step: Change the name or the namespace of one of the two resources.", e.object, e.other, e.resource)
-}
-
-func (e *sharedError) diagnostic() diag.Diagnostic {
-	return diag.NewAttributeErrorDiagnostic(path.Root("name"), e.object+" belongs to another resource", e.Error())
-}
-
-// foreignError reports that an object exists that this provider did not create.
-type foreignError struct {
-	ref        string
-	managers   []string
-	added      error // the error of removing the fields that this run added to it; nil if none remain
-	importable bool
-}
-
-func (e *foreignError) Error() string {
-	added := ""
-	if e.added != nil {
-		added = fmt.Sprintf("\n\nIt was created during this run, which added fields to it and could not remove them "+
-			"again: %v\nRemove the fields that this configuration added.", e.added)
+// foreignError reports that an object exists that this provider did not create. added is the error of removing the
+// fields that this run added to it, or nil if none remain.
+func (c *Creation) foreignError(
+	ref kube.Ref, live *unstructured.Unstructured, managers []string, added error,
+) *ownershipError {
+	remains := ""
+	if added != nil {
+		remains = fmt.Sprintf("\n\nIt was created during this run, which added fields to it and could not remove them "+
+			"again: %v\nRemove the fields that this configuration added.", added)
 	}
 	step := "Choose another name, delete it if nobody needs it,"
-	if e.importable {
+	if !c.PerObject && (c.Imports == nil || c.Imports(live)) { // an import can create the resource with it
 		step = "Import it, choose another name,"
 	}
-	return fmt.Sprintf("%s already exists and was not created by this provider. Its fields are managed by %s.\n\n"+
-		"Next step: %s or set adopt_existing = true to take it over.%s",
-		e.ref, strings.Join(e.managers, ", "), step, added)
-}
-
-func (e *foreignError) diagnostic() diag.Diagnostic {
-	return diag.NewErrorDiagnostic(e.ref+" was not created by this provider", e.Error())
+	return &ownershipError{diag.NewErrorDiagnostic(ref.String()+" was not created by this provider",
+		fmt.Sprintf("%s already exists and was not created by this provider. Its fields are managed by %s.\n\n"+
+			"Next step: %s or set adopt_existing = true to take it over.%s",
+			ref, strings.Join(managers, ", "), step, remains))}
 }
 
 // Managers returns the managers that own fields of an object, for messages.

@@ -65,7 +65,8 @@ func (m Memory) ObjectToSend(
 		return nil, err
 	}
 	if !same {
-		return nil, &otherObjectError{ref: ref, live: live}
+		return nil, &ownershipError{diag.NewErrorDiagnostic(ref.String()+" is another object than the one in state",
+			otherObject(Entry{}, ref, live)+"\n\nNext step: Run a plan with a refresh, and apply it.")}
 	}
 	out := obj.DeepCopy()
 	out.SetUID(live.GetUID())
@@ -135,20 +136,6 @@ func otherObject(known Entry, ref kube.Ref, live *unstructured.Unstructured) str
 	return fmt.Sprintf("The object in state has UID %s. The cluster has another %s with UID %s, created at %s, whose "+
 		"fields are managed by %s.",
 		known.UID, ref, live.GetUID(), live.GetCreationTimestamp().UTC().Format(time.RFC3339), managers)
-}
-
-// otherObjectError reports that the creation in state did not create an object.
-type otherObjectError struct {
-	ref  kube.Ref
-	live *unstructured.Unstructured
-}
-
-func (e *otherObjectError) Error() string {
-	return otherObject(Entry{}, e.ref, e.live) + "\n\nNext step: Run a plan with a refresh, and apply it."
-}
-
-func (e *otherObjectError) diagnostic() diag.Diagnostic {
-	return diag.NewErrorDiagnostic(e.ref.String()+" is another object than the one in state", e.Error())
 }
 
 // NotDeletedWarning reports that an object is not deleted because a resource of this run has created it. For the

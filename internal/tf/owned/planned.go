@@ -47,8 +47,7 @@ func PlanObjects(data *tf.ProviderData, creation *Creation, keys iter.Seq[string
 	}
 	for key := range keys {
 		if other := data.Run.PlanObject(key, creation.resource()); other != "" {
-			shared := &sharedError{object: key, resource: creation.resource(), other: other}
-			return diag.Diagnostics{shared.diagnostic()}
+			return diag.Diagnostics{creation.sharedError(key, other).Diagnostic}
 		}
 	}
 	return nil

@@ -187,16 +187,10 @@ func (f Forecast) immutableError() diag.Diagnostic {
 			"again:\n  %s", f.Err, f.Ref.Kubectl("delete")))
 }
 
-// ownershipError is an error of this package.
-type ownershipError interface {
-	error
-	diagnostic() diag.Diagnostic
-}
-
 // Failure is like [tf.Failure], but also explains errors about the ownership of objects.
 func Failure(err error) diag.Diagnostic {
-	if ownership, ok := errors.AsType[ownershipError](err); ok {
-		return ownership.diagnostic()
+	if ownership, ok := errors.AsType[*ownershipError](err); ok {
+		return ownership.Diagnostic
 	}
 	if failed, ok := errors.AsType[*run.CreationFailedError](err); ok {
 		return diag.NewErrorDiagnostic(failed.Ref.String()+" is not deleted", failed.Error()+
