@@ -8,7 +8,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -85,30 +84,18 @@ func isRejected(ctx context.Context, config tfsdk.Config, of *tftypes.AttributeP
 	if err != nil || value.IsNull() {
 		return err == nil && attribute.IsRequired()
 	}
-	at := path.Root("value") // in messages that nobody reads
-	var diags diag.Diagnostics
 	switch attribute := attribute.(type) {
 	case schema.StringAttribute:
 		var text string
 		_ = value.As(&text) // which it is
-		for _, v := range attribute.Validators {
-			resp := &validator.StringResponse{}
-			v.ValidateString(ctx, validator.StringRequest{Config: config, Path: at, PathExpression: at.Expression(),
-				ConfigValue: types.StringValue(text)}, resp)
-			diags.Append(resp.Diagnostics...)
-		}
+		return !decode.Accepted(ctx, config, attribute, types.StringValue(text))
 	case schema.Int64Attribute:
 		var number big.Float
 		_ = value.As(&number) // which it is
 		whole, _ := number.Int64()
-		for _, v := range attribute.Validators {
-			resp := &validator.Int64Response{}
-			v.ValidateInt64(ctx, validator.Int64Request{Config: config, Path: at, PathExpression: at.Expression(),
-				ConfigValue: types.Int64Value(whole)}, resp)
-			diags.Append(resp.Diagnostics...)
-		}
+		return !decode.Accepted(ctx, config, attribute, types.Int64Value(whole))
 	}
-	return diags.HasError()
+	return false
 }
 
 // EmptyValue returns an empty text, an object whose attributes are null, or null of another type.

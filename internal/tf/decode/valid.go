@@ -149,6 +149,12 @@ func validValue(ctx context.Context, at path.Path, value attr.Value) bool {
 	return true
 }
 
+// Accepted reports whether the validators of an attribute accept a value, regardless of its position.
+func Accepted(ctx context.Context, config tfsdk.Config, attribute schema.Attribute, value attr.Value) bool {
+	at := path.Root("value") // in messages that nobody reads
+	return validatorsAccept(ctx, position{config, at, at.Expression()}, attribute, value)
+}
+
 // validatorsAccept runs the validators of an attribute, also if its value is null.
 func validatorsAccept(ctx context.Context, at position, attribute schema.Attribute, value attr.Value) bool {
 	switch attribute := attribute.(type) {
