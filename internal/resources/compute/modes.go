@@ -12,17 +12,16 @@ import (
 
 // mode returns the attribute mode. It is unknown if an attribute is that determines it.
 func (m *model) mode(c *converter) types.String {
-	for _, value := range []attr.Value{m.Autoscale, m.Distribute, m.Job, m.Manifest, m.Selector, m.Runtime} {
+	scaler, distribution := memberOf[types.String](m.Autoscale, "scaler"), memberOf[types.String](m.Distribute, "type")
+	for _, value := range []attr.Value{
+		m.Autoscale, m.Distribute, m.Job, m.Manifest, m.Selector, m.Runtime, scaler, distribution,
+	} {
 		if value.IsUnknown() {
 			return types.StringUnknown()
 		}
 	}
 	out := manifest.Compute{Manifest: c.decodeManifest(m.Manifest), Runtime: m.Runtime.ValueString()}
 	if !m.Autoscale.IsNull() {
-		scaler := memberOf[types.String](m.Autoscale, "scaler")
-		if scaler.IsUnknown() {
-			return types.StringUnknown()
-		}
 		out.Autoscale = &manifest.Autoscale{Scaler: scaler.ValueString()}
 	}
 	if !m.Job.IsNull() {
@@ -32,10 +31,6 @@ func (m *model) mode(c *converter) types.String {
 		out.Selector = map[string]string{"": ""} // its values may be unknown
 	}
 	if !m.Distribute.IsNull() {
-		distribution := memberOf[types.String](m.Distribute, "type")
-		if distribution.IsUnknown() {
-			return types.StringUnknown()
-		}
 		out.Distribute = &manifest.Distribute{Type: distribution.ValueString()}
 	}
 	return types.StringValue(out.Mode())
