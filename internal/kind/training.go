@@ -32,8 +32,9 @@ type training struct {
 	absent corev1.RestartPolicy // restart policy of a role without one
 	// fails reports whether the job fails with a deleted pod of a role with a restart policy.
 	fails func(workload map[string]any, role, policy string) bool
-	// shrinks reports whether the number of pods can be lowered also where the job fails with other deleted pods.
-	shrinks bool
+	// elastic reports whether the CRD has the subresource scale (pkg/apis/kubeflow.org/v1 of the training operator).
+	// The number of pods can then be lowered also where the job fails with other deleted pods.
+	elastic bool
 }
 
 func pyTorchJob() Kind {
@@ -44,11 +45,11 @@ func pyTorchJob() Kind {
 }
 
 func tfJob() Kind {
-	return unscaled(trainingJob("TFJob", "tensorflow", training{"tfReplicaSpecs", []string{"Chief", "Master"},
+	return trainingJob("TFJob", "tensorflow", training{"tfReplicaSpecs", []string{"Chief", "Master"},
 		corev1.RestartPolicyNever, func(workload map[string]any, role, _ string) bool {
 			dynamic, _ := Find(workload, []string{"spec", "enableDynamicWorker"})
 			return role != trainingWorker || dynamic != true
-		}, false}))
+		}, false})
 }
 
 // restartsByExitCode is a kind that only restarts roles that ask for it.
@@ -60,24 +61,17 @@ func restartsByExitCode(specs, primary string) training {
 }
 
 func xgBoostJob() Kind {
-	return unscaled(trainingJob("XGBoostJob", "xgboost", restartsByExitCode("xgbReplicaSpecs", "Master")))
+	return trainingJob("XGBoostJob", "xgboost", restartsByExitCode("xgbReplicaSpecs", "Master"))
 }
 
 // mxJob is MXJob, which the training operator supports up to release 1.8.
 func mxJob() Kind {
-	k := unscaled(trainingJob("MXJob", "mxnet", restartsByExitCode("mxReplicaSpecs", "Scheduler")))
+	k := trainingJob("MXJob", "mxnet", restartsByExitCode("mxReplicaSpecs", "Scheduler"))
 	complete := k.Complete
 	k.Complete = func(c Compute, workload map[string]any) {
 		SetDefault(workload, "Train", "spec", "jobMode")
 		complete(c, workload)
 	}
-	return k
-}
-
-// unscaled is a training job whose CRD lacks the subresource scale, unlike that of
-// PyTorchJob (pkg/apis/kubeflow.org/v1 of the training operator).
-func unscaled(k Kind) Kind {
-	k.Unscaled = true
 	return k
 }
 
@@ -88,6 +82,7 @@ func trainingJob(name, container string, t training) Kind {
 		Complete:    t.complete,
 		Groups:      t.groups,
 		Scales:      true,
+		Unscaled:    !t.elastic,
 		Ends:        true,
 		PodLabel:    "training.kubeflow.org/job-name", // JobNameLabel in pkg/apis/kubeflow.org/v1
 		Distributed: true,
@@ -123,7 +118,7 @@ func (t training) groups(workload map[string]any) []Group {
 		g := Group{
 			Name: role, Label: trainingRoleLabel + "=" + strings.ToLower(role), Template: Under(at, "template"),
 			Number: Under(at, "replicas"), Absent: 1, Worker: i > 0, Scaled: role == trainingWorker,
-			OnlyGrows: !t.shrinks && t.failsWithoutPod(workload, role),
+			OnlyGrows: !t.elastic && t.failsWithoutPod(workload, role),
 		}
 		if !g.Worker {
 			g.AtLeast = 1 // without pods, the job counts as complete (UpdateJobStatus in pkg/controller.v1)
