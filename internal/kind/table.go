@@ -2,7 +2,6 @@ package kind
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -14,19 +13,19 @@ import (
 //
 //nolint:gochecknoglobals // built once because each lookup uses it; never modified
 var table = []Kind{
-	skyTorchCompute(),
+	SkyTorchCompute(),
 	kpuCompute(),
 	selector(),
 	knativeService(),
 	rayCluster(),
 	rayJob(),
-	job(),
+	Job(),
 	Deployment(),
-	statefulSet(),
+	StatefulSet(),
 	daemonSet(),
-	replicaSet(),
-	pod(),
-	cronJob(),
+	ReplicaSet(),
+	Pod(),
+	CronJob(),
 	jobSet(),
 	leaderWorkerSet(),
 	pyTorchJob(),
@@ -133,13 +132,4 @@ func SuspendFields() [][]string {
 func Guess(gvk schema.GroupVersionKind) Kind {
 	plural, _ := meta.UnsafeGuessKindToResource(gvk)
 	return Kind{GroupVersionKind: gvk, Resource: plural.Resource}
-}
-
-// must returns a kind that is in the table.
-func must(group, kind string) Kind {
-	k, ok := Of(schema.GroupKind{Group: group, Kind: kind})
-	if !ok {
-		panic(fmt.Sprintf("the table of kinds has no %s of group %q", kind, group))
-	}
-	return k
 }
