@@ -15,27 +15,26 @@ import (
 // Refresh compares the ConfigMap with the applied one, and requests the current
 // digest of a pinned tag from the registry.
 func (hooks) Refresh(ctx context.Context, reading *reading) error {
-	r := reader{reading: reading}
-	if err := r.refresh(ctx); err != nil {
-		return err
-	}
-	r.refreshPin(ctx)
-	return nil
+	return reader{reading}.read(ctx, reader.refresh)
 }
 
 // Import completes the state from the live ConfigMap.
 func (hooks) Import(ctx context.Context, reading *reading) error {
-	r := reader{reading: reading}
-	if err := r.importConfigMap(ctx); err != nil {
-		return err
-	}
-	r.refreshPin(ctx)
-	return nil
+	return reader{reading}.read(ctx, reader.importConfigMap)
 }
 
 // reader refreshes or imports one state.
 type reader struct {
 	*reading
+}
+
+// read completes the state by one of the methods of the reader, and then the digest.
+func (r reader) read(ctx context.Context, configMap func(reader, context.Context) error) error {
+	if err := configMap(r, ctx); err != nil {
+		return err
+	}
+	r.refreshPin(ctx)
+	return nil
 }
 
 // refresh compares the ConfigMap with the applied one.
