@@ -19,18 +19,13 @@ func (m *model) objects() (owned.Objects, error) {
 	if err != nil || len(values) == 0 {
 		return objects, err
 	}
-	for key, object := range objects {
-		if !isWorkload(object.Content) {
-			continue
+	for _, object := range objects {
+		if isWorkload(object.Content) &&
+			manifest.ShowEnvVars(object.Content, values, decodeFieldPath(m.PodTemplatePath)...) {
+			if object.Text, err = manifest.JSON(object.Content); err != nil {
+				return nil, err
+			}
 		}
-		if !manifest.ShowEnvVars(object.Content, values, decodeFieldPath(m.PodTemplatePath)...) {
-			continue
-		}
-		text, err := manifest.JSON(object.Content)
-		if err != nil {
-			return nil, err
-		}
-		objects[key] = &owned.Object{Key: key, Text: text, Content: object.Content}
 	}
 	return objects, nil
 }
