@@ -136,7 +136,7 @@ func checkOnlyStrategy(t *testing.T, after *unstructured.Unstructured) {
 	updates := slices.ContainsFunc(after.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
 		return entry.Operation == metav1.ManagedFieldsOperationUpdate
 	})
-	if set, ours, err := fields.Owned(after, Manager); err != nil || !ours || updates || set.Empty() {
+	if set, ours, err := fields.Owned(after); err != nil || !ours || updates || set.Empty() {
 		t.Errorf("managed fields %v, %v", after.GetManagedFields(), err)
 	}
 }

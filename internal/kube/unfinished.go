@@ -65,7 +65,7 @@ func annotated(obj *unstructured.Unstructured, name, value string) *unstructured
 // OwnedFields returns the fields of obj that the provider owns by server-side
 // apply, without the annotations about its creation, and whether it owns any.
 func OwnedFields(obj *unstructured.Unstructured) (*fieldpath.Set, bool, error) {
-	set, ours, err := fields.Owned(obj, Manager)
+	set, ours, err := fields.Owned(obj)
 	if !ours {
 		return nil, false, err
 	}
@@ -101,7 +101,7 @@ func ownAnnotation(obj *unstructured.Unstructured, name string) string {
 	if value == "" {
 		return ""
 	}
-	set, ours, _ := fields.Owned(obj, Manager)
+	set, ours, _ := fields.Owned(obj)
 	if !ours || !set.Has(annotationPath(name)) {
 		return ""
 	}

@@ -11,13 +11,11 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// AppliedAgain reports whether changes come from a later apply of manager that is not recorded. If so, it returns those
-// fields of the set that manager owns in live. A changed value of which manager is the only owner proves such an apply,
+// AppliedAgain reports whether changes come from a later apply of ours that is not recorded. If so, it returns those
+// fields of the set that we own in live. A changed value of which we are the only owner proves such an apply,
 // because the server makes other clients the owners of what they change. A removed field proves nothing.
-func (a Applied) AppliedAgain(
-	live *unstructured.Unstructured, manager string, changes []Change,
-) (*fieldpath.Set, bool, error) {
-	owned, found, err := Owned(live, manager)
+func (a Applied) AppliedAgain(live *unstructured.Unstructured, changes []Change) (*fieldpath.Set, bool, error) {
+	owned, found, err := Owned(live)
 	if !found {
 		return nil, false, err
 	}
@@ -31,14 +29,12 @@ func (a Applied) AppliedAgain(
 	return a.Set.Intersection(owned), true, nil
 }
 
-// WithGained returns the record with the fields that a later apply of manager has added and that is not recorded, with
+// WithGained returns the record with the fields that a later apply of ours has added and that is not recorded, with
 // their live values, and a change for each of them. Without such fields, it returns the record itself. Fields of except
 // are not counted.
-func (a Applied) WithGained(
-	live *unstructured.Unstructured, manager string, except *fieldpath.Set,
-) (Applied, []Change) {
+func (a Applied) WithGained(live *unstructured.Unstructured, except *fieldpath.Set) (Applied, []Change) {
 	gained := fieldpath.NewSet()
-	eachUnknown(make(fieldpath.Path, 0, maxDepth), ownedFields(live, manager), a.Set, func(path fieldpath.Path) {
+	eachUnknown(make(fieldpath.Path, 0, maxDepth), ownedFields(live), a.Set, func(path fieldpath.Path) {
 		if now, hasIt := lookup(live.Object, path); hasIt && !except.Has(path) && !a.has(path, now) {
 			gained.Insert(path.Copy())
 		}
@@ -75,9 +71,9 @@ func (a Applied) has(path fieldpath.Path, now any) bool {
 // maxDepth is more than the depth of nearly all fields, so that a path is allocated once.
 const maxDepth = 20
 
-// ownedFields returns the fields that manager owns in obj by server-side apply, as the decoded JSON of FieldsV1. Most
+// ownedFields returns the fields of obj that we own by server-side apply, as the decoded JSON of FieldsV1. Most
 // objects have no unknown field, which is seen in it in a fraction of the time that its set would take.
-func ownedFields(obj *unstructured.Unstructured, manager string) map[string]any {
+func ownedFields(obj *unstructured.Unstructured) map[string]any {
 	for _, entry := range kind.ListAt(obj.Object, "metadata", "managedFields") {
 		if entry["manager"] == manager && entry["operation"] == "Apply" && kind.TextAt(entry, "subresource") == "" {
 			return kind.FieldsAt(entry, "fieldsV1")

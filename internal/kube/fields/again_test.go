@@ -39,7 +39,7 @@ func TestOnlyAValueThatNobodyElseOwnsProvesALaterApply(t *testing.T) {
 			t.Parallel()
 			live := &unstructured.Unstructured{Object: map[string]any{"spec": c.spec}}
 			var entries []metav1.ManagedFieldsEntry
-			for manager, owned := range map[string]string{"provider": c.ours, "kubectl": c.theirs} {
+			for manager, owned := range map[string]string{manager: c.ours, "kubectl": c.theirs} {
 				if owned != "" {
 					entries = append(entries, metav1.ManagedFieldsEntry{Manager: manager, FieldsType: "FieldsV1",
 						Operation: metav1.ManagedFieldsOperationApply, FieldsV1: metav1.NewFieldsV1(owned)})
@@ -52,8 +52,8 @@ func TestOnlyAValueThatNobodyElseOwnsProvesALaterApply(t *testing.T) {
 			}
 			sent := map[string]any{"spec": map[string]any{"a": "1", "b": "2", "list": []any{"1"}}}
 			applied := Applied{Object: sent, Set: set, Recorded: true}
-			_, changes := applied.Drift(live, "provider")
-			remaining, again, err := applied.AppliedAgain(live, "provider", changes)
+			_, changes := applied.Drift(live)
+			remaining, again, err := applied.AppliedAgain(live, changes)
 			if err != nil || again != c.again {
 				t.Fatalf("%t, %v, changes %v", again, err, changes)
 			}
@@ -107,11 +107,11 @@ func TestGainedFieldsAreThoseOfALaterApply(t *testing.T) {
 			t.Parallel()
 			live := &unstructured.Unstructured{Object: c.live}
 			live.SetManagedFields([]metav1.ManagedFieldsEntry{
-				{Manager: "provider", Operation: metav1.ManagedFieldsOperationUpdate, FieldsType: "FieldsV1",
+				{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, FieldsType: "FieldsV1",
 					FieldsV1: metav1.NewFieldsV1(`{"f:other":{}}`)},
-				{Manager: "provider", Operation: metav1.ManagedFieldsOperationApply, Subresource: "status",
+				{Manager: manager, Operation: metav1.ManagedFieldsOperationApply, Subresource: "status",
 					FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:other":{}}`)},
-				{Manager: "provider", Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1",
+				{Manager: manager, Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1",
 					FieldsV1: metav1.NewFieldsV1(c.owned)},
 			})
 			c.live["other"] = "theirs"
@@ -121,12 +121,12 @@ func TestGainedFieldsAreThoseOfALaterApply(t *testing.T) {
 			}
 			applied := Applied{Object: c.sent, Set: set, Recorded: true, Admitted: map[string]any{"env": []any{"x"}}}
 			mark := fieldpath.NewSet(fieldpath.MakePathOrDie("mark"))
-			with, changes := applied.WithGained(live, "provider", mark)
+			with, changes := applied.WithGained(live, mark)
 			var gained []string
 			for _, change := range changes {
 				gained = append(gained, change.Path)
 			}
-			doc, drift := with.Drift(live, "provider")
+			doc, drift := with.Drift(live)
 			if !slices.Equal(gained, c.gained) || len(drift) != c.changes {
 				t.Fatalf("gained %q, drift %v", gained, drift)
 			}

@@ -81,9 +81,9 @@ func Admit(sent map[string]any, response *unstructured.Unstructured, set *fieldp
 func isDefaultedZero(sent any) bool { return equal(sent, "") || equal(sent, int64(0)) }
 
 // Drift returns what was applied, with the live values of our fields. The document keeps the order and notation of
-// the applied one, so that the two differ only in changed fields. manager is the name of the provider, which is never
+// the applied one, so that the two differ only in changed fields. The provider is never
 // reported as the author of a change.
-func (a Applied) Drift(live *unstructured.Unstructured, manager string) (map[string]any, []Change) {
+func (a Applied) Drift(live *unstructured.Unstructured) (map[string]any, []Change) {
 	doc := runtime.DeepCopyJSON(a.Object)
 	var changes []Change
 	var gone []fieldpath.Path
@@ -112,7 +112,7 @@ func (a Applied) Drift(live *unstructured.Unstructured, manager string) (map[str
 	doc, siblings := a.foreignUnionMembers(doc, live)
 	doc, reordered := a.reordered(doc, live)
 	changes = append(append(changes, siblings...), reordered...)
-	setManagers(changes, live, manager)
+	setManagers(changes, live)
 	return doc, changes
 }
 
@@ -155,13 +155,13 @@ func isContainer(v any) bool {
 
 // setManagers sets for each changed field who else owns it now. If several managers do, it is the latest one to
 // write.
-func setManagers(changes []Change, live *unstructured.Unstructured, self string) {
+func setManagers(changes []Change, live *unstructured.Unstructured) {
 	if len(changes) == 0 {
 		return
 	}
 	for _, entry := range live.GetManagedFields() {
 		theirs, err := Decode(entry)
-		if err != nil || entry.Manager == self {
+		if err != nil || entry.Manager == manager {
 			continue // an unreadable entry has no owner to report
 		}
 		at := ptr.Deref(entry.Time, metav1.Time{}).Time

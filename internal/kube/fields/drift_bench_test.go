@@ -40,7 +40,7 @@ func BenchmarkDrift(b *testing.B) {
 			applied := Applied{Object: f.Sent.Object, Set: owned, Admitted: f.Entry.Admitted, Recorded: true}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, changes := applied.Drift(&f.Live, us); len(changes) > 0 {
+				if _, changes := applied.Drift(&f.Live); len(changes) > 0 {
 					b.Fatal(words(changes))
 				}
 			}

@@ -39,7 +39,7 @@ func applied(t *testing.T, sent, admitted, set string) (Applied, []string) {
 	t.Helper()
 	owned := &unstructured.Unstructured{Object: map[string]any{}}
 	entries(t, owned, map[string]string{us: set})
-	fieldSet, ok, err := Owned(owned, us)
+	fieldSet, ok, err := Owned(owned)
 	if err != nil || !ok {
 		t.Fatalf("%v, %v", ok, err)
 	}
@@ -265,7 +265,7 @@ func TestDriftByKindOfChange(t *testing.T) {
 			}
 			live := &unstructured.Unstructured{Object: document(t, c.live)}
 			entries(t, live, c.managers)
-			doc, changes := memory.Drift(live, us)
+			doc, changes := memory.Drift(live)
 			if diff := cmp.Diff(c.want, words(changes)); diff != "" {
 				t.Errorf("changes:\n%s", diff)
 			}

@@ -86,7 +86,7 @@ func TestAdditionsInsideOurListsAreNotDrift(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			applied := Applied{Object: fromYAML(t, sentGroups), Set: wholeFields(), Shared: c.shared}
-			doc, found := applied.Drift(&unstructured.Unstructured{Object: fromYAML(t, c.live)}, "us")
+			doc, found := applied.Drift(&unstructured.Unstructured{Object: fromYAML(t, c.live)})
 			var changes []string
 			for _, change := range found {
 				changes = append(changes, change.Path)
@@ -169,7 +169,7 @@ func TestTolerationsOfAQueueAreNotDrift(t *testing.T) {
 			t.Parallel()
 			applied := Applied{Object: fromYAML(t, sent), Set: set, Shared: c.shared}
 			live := &unstructured.Unstructured{Object: fromYAML(t, c.live)}
-			doc, changes := applied.Drift(live, "us")
+			doc, changes := applied.Drift(live)
 			if diff := cmp.Diff(fromYAML(t, stdcmp.Or(c.doc, sent)), doc); diff != "" {
 				t.Error(diff)
 			}

@@ -18,13 +18,18 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
-// Owned returns the fields of obj that manager owns by server-side apply, and whether such an entry exists. It
+// manager is the name of the provider in managedFields.
+const manager = kind.ManagedByValue
+
+// Owned returns the fields of obj that we own by server-side apply, and whether such an entry exists. It
 // ignores entries of subresources.
-func Owned(obj *unstructured.Unstructured, manager string) (*fieldpath.Set, bool, error) {
+func Owned(obj *unstructured.Unstructured) (*fieldpath.Set, bool, error) {
 	for _, entry := range obj.GetManagedFields() {
-		if applies(entry, manager) {
+		if isOurs(entry) {
 			set, err := Decode(entry)
 			return set, err == nil, err
 		}

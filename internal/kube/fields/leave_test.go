@@ -19,10 +19,10 @@ func TestAFieldIsLeftOnlyByItsManager(t *testing.T) {
 	live := &unstructured.Unstructured{Object: map[string]any{}}
 	live.SetManagedFields([]metav1.ManagedFieldsEntry{
 		entry("other", metav1.ManagedFieldsOperationApply, with),
-		entry("ours", metav1.ManagedFieldsOperationUpdate, with),
-		entry("ours", metav1.ManagedFieldsOperationApply, with),
+		entry(ours, metav1.ManagedFieldsOperationUpdate, with),
+		entry(ours, metav1.ManagedFieldsOperationApply, with),
 	})
-	left, changed, err := fields.Leave(live, "ours", []string{"spec", "replicas"})
+	left, changed, err := fields.Leave(live, []string{"spec", "replicas"})
 	if err != nil || !changed {
 		t.Fatalf("changed %v: %v", changed, err)
 	}
@@ -32,7 +32,7 @@ func TestAFieldIsLeftOnlyByItsManager(t *testing.T) {
 		}
 	}
 	live.SetManagedFields(left)
-	if _, changed, err = fields.Leave(live, "ours", []string{"spec", "replicas"}); changed || err != nil {
+	if _, changed, err = fields.Leave(live, []string{"spec", "replicas"}); changed || err != nil {
 		t.Errorf("a field that is not owned was left again: %v", err)
 	}
 }

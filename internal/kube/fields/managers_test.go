@@ -47,7 +47,7 @@ func TestEntryWithoutFieldsOwnsNothing(t *testing.T) {
         {manager: terraform-provider-kt, operation: Apply, subresource: status, fieldsV1: {f:b: {}}},
         {manager: other, operation: Apply, fieldsV1: {f:c: {}}},
         {manager: terraform-provider-kt, operation: Apply}]}}`)}
-	set, ok, err := fields.Owned(obj, ours)
+	set, ok, err := fields.Owned(obj)
 	if err != nil || !ok || !set.Empty() {
 		t.Errorf("%v, %t, %v", set, ok, err)
 	}
@@ -61,26 +61,26 @@ func TestUnreadableRecordsAreErrors(t *testing.T) {
 	entries[1].Manager = ours
 	own.SetManagedFields(entries[1:])
 	for name, do := range map[string]func() error{
-		"owned": func() error { _, _, err := fields.Owned(own, ours); return err },
+		"owned": func() error { _, _, err := fields.Owned(own); return err },
 		"given": func() error { _, err := fields.Given(others); return err },
 		"claimed": func() error {
-			_, _, err := fields.ClaimRemoved(others, ours, hostname(),
+			_, _, err := fields.ClaimRemoved(others, hostname(),
 				true)
 			return err
 		},
-		"claimed of ours":  func() error { _, _, err := fields.ClaimRemoved(own, ours, hostname(), false); return err },
-		"taken over":       func() error { _, _, err := fields.TakeOver(others, ours); return err },
-		"taken over, ours": func() error { _, _, err := fields.TakeOver(own, ours); return err },
-		"retained":         func() error { _, err := fields.Retained(others, ours, hostname()); return err },
-		"applied again":    func() error { _, _, err := applied(t).AppliedAgain(own, ours, nil); return err },
-		"released":         func() error { _, err := applied(t).Released(own, ours, suspend()); return err },
+		"claimed of ours":  func() error { _, _, err := fields.ClaimRemoved(own, hostname(), false); return err },
+		"taken over":       func() error { _, _, err := fields.TakeOver(others); return err },
+		"taken over, ours": func() error { _, _, err := fields.TakeOver(own); return err },
+		"retained":         func() error { _, err := fields.Retained(others, hostname()); return err },
+		"applied again":    func() error { _, _, err := applied(t).AppliedAgain(own, nil); return err },
+		"released":         func() error { _, err := applied(t).Released(own, suspend()); return err },
 	} {
 		if err := do(); err == nil || !strings.Contains(err.Error(), "is not FieldsV1 JSON") ||
 			!strings.Contains(err.Error(), "managed fields of") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, changed, err := fields.ClaimRemoved(others, ours, hostname(), false); err != nil || changed {
+	if _, changed, err := fields.ClaimRemoved(others, hostname(), false); err != nil || changed {
 		t.Errorf("an entry that is not touched: %t, %v", changed, err)
 	}
 }
@@ -104,7 +104,7 @@ func TestRemovalIsContestedOnlyIfAnotherManagerHasTheField(t *testing.T) {
 		"another manager's update": {[]string{byEdit}, true},
 		"another manager's apply":  {[]string{byApply}, false}, // it stays: see Retained
 	} {
-		_, got, err := fields.ClaimRemoved(sharedWith(t, test.rest...), ours, hostname(), false)
+		_, got, err := fields.ClaimRemoved(sharedWith(t, test.rest...), hostname(), false)
 		if err != nil || got != test.want {
 			t.Errorf("%s: %t, %v", name, got, err)
 		}
@@ -136,7 +136,7 @@ func TestRemovedFieldsAreClaimedFromLostAndForeignRecords(t *testing.T) {
 			"x Update": {"spec.priority"}}},
 		"no record": {unrecorded, false, true, map[string][]string{ourApply: {"spec.hostname"}}},
 	} {
-		entries, changed, err := fields.ClaimRemoved(test.live, ours, hostname(), test.adopted)
+		entries, changed, err := fields.ClaimRemoved(test.live, hostname(), test.adopted)
 		if err != nil || changed != test.changed {
 			t.Errorf("%s: changed %t, %v", name, changed, err)
 			continue
@@ -171,7 +171,7 @@ func TestZeroOfAnImportedObjectIsNotDrift(t *testing.T) {
 			Set: fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "replicas"),
 				fieldpath.MakePathOrDie("spec", "hostNetwork"))}
 		var got []string
-		_, changes := record.Drift(&unstructured.Unstructured{Object: objectOf(t, test.live)}, ours)
+		_, changes := record.Drift(&unstructured.Unstructured{Object: objectOf(t, test.live)})
 		for _, change := range changes {
 			got = append(got, change.Path)
 		}

@@ -13,11 +13,11 @@ import (
 // value (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers). Until then it is ours, and an
 // apply without it would remove it and start the job in spite of its queue.
 
-// Released returns those of paths that were applied and that manager no longer owns in live. It returns none if
-// manager owns nothing at all: then its entry was lost, not the fields. Each path consists of field names, and
+// Released returns those of paths that were applied and that we no longer own in live. It returns none if
+// we own nothing at all: then our entry was lost, not the fields. Each path consists of field names, and
 // contains no list.
-func (a Applied) Released(live *unstructured.Unstructured, manager string, paths [][]string) ([][]string, error) {
-	owned, found, err := Owned(live, manager)
+func (a Applied) Released(live *unstructured.Unstructured, paths [][]string) ([][]string, error) {
+	owned, found, err := Owned(live)
 	if !found {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func suspend() [][]string { return [][]string{{"spec", "runPolicy", "suspend"}} 
 func applied(t *testing.T) fields.Applied {
 	t.Helper()
 	obj := parse(t, strings.Replace(training, "FIELDS", allFields, 1))
-	set, _, err := fields.Owned(obj, ours)
+	set, _, err := fields.Owned(obj)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestFieldsTakenByOthersAreReleased(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			live := parse(t, strings.Replace(test.live, "FIELDS", remainingFields, 1))
-			got, err := applied(t).Released(live, ours, test.paths)
+			got, err := applied(t).Released(live, test.paths)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,11 +80,11 @@ func TestReleasedFieldsAreNeitherDriftNorSent(t *testing.T) {
 	t.Parallel()
 	live := parse(t, strings.Replace(training, "FIELDS", remainingFields, 1))
 	before := applied(t)
-	if _, changes := before.Drift(live, ours); len(changes) != 1 {
+	if _, changes := before.Drift(live); len(changes) != 1 {
 		t.Fatalf("%v: expected drift before the release", changes)
 	}
 	after := before.Without(suspend())
-	doc, changes := after.Drift(live, ours)
+	doc, changes := after.Drift(live)
 	if len(changes) > 0 {
 		t.Errorf("drift in %v", changes)
 	}
@@ -101,7 +101,7 @@ func TestReleasedFieldsAreNeitherDriftNorSent(t *testing.T) {
 		t.Errorf("admitted: %v; record before: %v", after.Admitted, before.Object)
 	}
 	live.Object["spec"].(map[string]any)["nprocPerNode"] = "8"
-	if _, changes := after.Drift(live, ours); len(changes) != 1 {
+	if _, changes := after.Drift(live); len(changes) != 1 {
 		t.Errorf("%v: expected drift of a field that is not released", changes)
 	}
 	if diff := cmp.Diff(before.Object, before.Without(nil).Object); diff != "" {

@@ -17,22 +17,22 @@ import (
 //  - An entry of operation Apply, or one of a subresource such as scale, belongs to a manager that continues to manage
 //    the field. It is preserved, and the field with it.
 
-// ClaimRemoved returns the managedFields of live changed so that manager owns the fields of removed by apply, and
+// ClaimRemoved returns the managedFields of live changed so that we own the fields of removed by apply, and
 // no manager owns them by update, nor by apply if the object is adopted. It returns false if nothing changes.
 func ClaimRemoved(
-	live *unstructured.Unstructured, manager string, removed *fieldpath.Set, adopted bool,
+	live *unstructured.Unstructured, removed *fieldpath.Set, adopted bool,
 ) ([]metav1.ManagedFieldsEntry, bool, error) {
 	removed = present(live, removed)
 	if removed.Empty() {
 		return nil, false, nil
 	}
-	entries, changed, err := withoutFields(live, manager, removed, func(entry metav1.ManagedFieldsEntry) bool {
+	entries, changed, err := withoutFields(live, removed, func(entry metav1.ManagedFieldsEntry) bool {
 		return adopted || entry.Operation == metav1.ManagedFieldsOperationUpdate
 	})
 	if err != nil {
 		return nil, false, err
 	}
-	own := slices.IndexFunc(entries, func(entry metav1.ManagedFieldsEntry) bool { return applies(entry, manager) })
+	own := slices.IndexFunc(entries, isOurs)
 	if own < 0 {
 		own, entries = len(entries), append(entries, metav1.ManagedFieldsEntry{
 			Manager: manager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: live.GetAPIVersion(),
@@ -48,15 +48,15 @@ func ClaimRemoved(
 	return entries, changed || !all.Equals(ours), nil
 }
 
-// TakeOver returns the managedFields of live changed so that only manager owns the fields that it applies;
+// TakeOver returns the managedFields of live changed so that only we own the fields that we apply;
 // subresources are not changed. It returns false if nothing changes. It is for the adoption of an object: any
 // manager that applies the fields again owns them again.
-func TakeOver(live *unstructured.Unstructured, manager string) ([]metav1.ManagedFieldsEntry, bool, error) {
-	ours, found, err := Owned(live, manager)
+func TakeOver(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry, bool, error) {
+	ours, found, err := Owned(live)
 	if !found {
 		return nil, false, err
 	}
-	return withoutFields(live, manager, ours.Leaves(), func(metav1.ManagedFieldsEntry) bool { return true })
+	return withoutFields(live, ours.Leaves(), func(metav1.ManagedFieldsEntry) bool { return true })
 }
 
 // RetainedField is a field that remains in an object although it is no longer applied.
@@ -67,10 +67,10 @@ type RetainedField struct {
 }
 
 // Retained returns the fields of removed that live has and that others manage. Only these managers can remove them.
-func Retained(live *unstructured.Unstructured, manager string, removed *fieldpath.Set) ([]RetainedField, error) {
+func Retained(live *unstructured.Unstructured, removed *fieldpath.Set) ([]RetainedField, error) {
 	var retained []RetainedField
 	for _, entry := range live.GetManagedFields() {
-		if applies(entry, manager) || entry.Subresource == "" &&
+		if isOurs(entry) || entry.Subresource == "" &&
 			entry.Operation == metav1.ManagedFieldsOperationUpdate {
 			continue
 		}
@@ -98,7 +98,8 @@ func named(set *fieldpath.Set) []fieldpath.Path {
 	return out
 }
 
-func applies(entry metav1.ManagedFieldsEntry, manager string) bool {
+// isOurs reports whether an entry contains the fields that we own by server-side apply.
+func isOurs(entry metav1.ManagedFieldsEntry) bool {
 	return entry.Manager == manager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
 }
 
@@ -116,7 +117,7 @@ func present(obj *unstructured.Unstructured, set *fieldpath.Set) *fieldpath.Set 
 // withoutFields returns the managedFields of live without set, in the entries of others for the object itself that
 // mayTake selects. A list item is taken with everything in it, because the rest of it would not be a valid item.
 func withoutFields(
-	live *unstructured.Unstructured, manager string, set *fieldpath.Set, mayTake func(metav1.ManagedFieldsEntry) bool,
+	live *unstructured.Unstructured, set *fieldpath.Set, mayTake func(metav1.ManagedFieldsEntry) bool,
 ) ([]metav1.ManagedFieldsEntry, bool, error) {
 	items := fieldpath.NewSet()
 	for _, path := range Paths(set) {
@@ -127,7 +128,7 @@ func withoutFields(
 	var out []metav1.ManagedFieldsEntry
 	changed := false
 	for _, entry := range live.GetManagedFields() {
-		if applies(entry, manager) || entry.Subresource != "" || !mayTake(entry) {
+		if isOurs(entry) || entry.Subresource != "" || !mayTake(entry) {
 			out = append(out, entry)
 			continue
 		}
@@ -155,14 +156,12 @@ func withoutFields(
 // (https://kubernetes.io/docs/reference/using-api/server-side-apply/#transferring-ownership). The second manager of
 // that page would remain an owner.
 
-// Leave returns the managedFields of live changed so that manager no longer owns a field. It returns false if nothing
+// Leave returns the managedFields of live changed so that we no longer own a field. It returns false if nothing
 // changes. The path consists of field names, and contains no list.
-func Leave(
-	live *unstructured.Unstructured, manager string, field []string,
-) ([]metav1.ManagedFieldsEntry, bool, error) {
+func Leave(live *unstructured.Unstructured, field []string) ([]metav1.ManagedFieldsEntry, bool, error) {
 	entries, changed := live.GetManagedFields(), false
 	for i, entry := range entries {
-		if !applies(entry, manager) {
+		if !isOurs(entry) {
 			continue
 		}
 		ours, err := Decode(entry)

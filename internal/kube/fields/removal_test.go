@@ -106,7 +106,7 @@ func TestRemovedFieldsAreTakenFromManagersThatOnlyUpdatedThem(t *testing.T) {
 			if c.lost {
 				live = withRecord(t, live, withoutHostname)
 			}
-			entries, changed, err := fields.ClaimRemoved(live, ours, c.removed, false)
+			entries, changed, err := fields.ClaimRemoved(live, c.removed, false)
 			if err != nil || changed != c.changed {
 				t.Fatalf("changed: %v (error %v)", changed, err)
 			}
@@ -136,7 +136,7 @@ func withRecord(t *testing.T, obj *unstructured.Unstructured, paths []string) *u
 
 func TestFieldsThatOthersManageAreRetained(t *testing.T) {
 	t.Parallel()
-	got, err := fields.Retained(sharedWith(t, byEdit, byApply, byScale), ours, hostname())
+	got, err := fields.Retained(sharedWith(t, byEdit, byApply, byScale), hostname())
 	want := []fields.RetainedField{{Path: "spec.hostname", Manager: "argo"},
 		{Path: "spec.hostname", Manager: "hpa", Subresource: "scale"}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -155,7 +155,7 @@ func TestARetainedItemOfAListIsNamedOnce(t *testing.T) {
 	applied := strings.Replace(inItem, "operation: Update", "operation: Apply", 1)
 	// The field comes after the item in the order of the message.
 	withField := strings.Replace(applied, "{f:spec: {", "{f:spec: {f:priority: {}, ", 1)
-	got, err := fields.Retained(sharedWith(t, byApply, withField), ours, removed)
+	got, err := fields.Retained(sharedWith(t, byApply, withField), removed)
 	want := []fields.RetainedField{{Path: "spec.hostname", Manager: "argo"}, {Path: "spec.priority", Manager: "argo"},
 		{Path: `spec.containers["sidecar"]`, Manager: "kubectl-edit"}, {Path: "spec.priority", Manager: "kubectl-edit"}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -166,7 +166,7 @@ func TestARetainedItemOfAListIsNamedOnce(t *testing.T) {
 func TestAdoptionRemovesOtherOwnersOfAppliedFields(t *testing.T) {
 	t.Parallel()
 	live := sharedWith(t, byEdit, byApply, byScale, inItem)
-	entries, changed, err := fields.TakeOver(live, ours)
+	entries, changed, err := fields.TakeOver(live)
 	if err != nil || !changed {
 		t.Fatalf("changed: %v (error %v)", changed, err)
 	}
@@ -184,7 +184,7 @@ func TestAdoptionRemovesOtherOwnersOfAppliedFields(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if _, changed, err := fields.TakeOver(live, ours); changed || err != nil {
+	if _, changed, err := fields.TakeOver(live); changed || err != nil {
 		t.Errorf("again: %v (error %v)", changed, err)
 	}
 }

@@ -91,18 +91,18 @@ func TestDriftOfEveryExplicitZeroShows(t *testing.T) {
 		live.SetManagedFields(record)
 		applied, _ := fields.Admit(sent, live, set)
 		tested++
-		if _, changes := applied.Drift(live, kube.Manager); len(changes) > 0 {
+		if _, changes := applied.Drift(live); len(changes) > 0 {
 			t.Errorf("%s: no change, but drift %v", f, changes)
 		}
 		if other, ok := stored(t, deploymentWith(f, f.other)); ok {
 			other.SetManagedFields(record)
-			if _, changes := applied.Drift(other, kube.Manager); len(changes) == 0 {
+			if _, changes := applied.Drift(other); len(changes) == 0 {
 				t.Errorf("%s: no drift for %v instead of %v", f, f.other, f.zero)
 			}
 		}
 		if gone := live.DeepCopy(); deleteAt(gone.Object, f.path) {
 			removed++
-			if _, changes := applied.Drift(gone, kube.Manager); len(changes) == 0 {
+			if _, changes := applied.Drift(gone); len(changes) == 0 {
 				t.Errorf("%s: no drift if %v is removed", f, f.zero)
 			}
 		}

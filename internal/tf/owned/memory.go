@@ -227,9 +227,9 @@ func (m Memory) Refresh(key string, inState, live *unstructured.Unstructured) (R
 	}
 	var gained []fields.Change
 	if ok && m[key].complete() {
-		applied, gained = applied.WithGained(live, kube.Manager, kube.CreationFields())
+		applied, gained = applied.WithGained(live, kube.CreationFields())
 	}
-	doc, changes := applied.Drift(manifest.WithTypedZeros(applied.Object, live), kube.Manager)
+	doc, changes := applied.Drift(manifest.WithTypedZeros(applied.Object, live))
 	changes = append(gained, changes...)
 	out := Refreshed{Object: &unstructured.Unstructured{Object: doc}, Changes: changes}
 	entry := m[key]
@@ -246,7 +246,7 @@ func (m Memory) Refresh(key string, inState, live *unstructured.Unstructured) (R
 	}
 	out.Differs = was != now
 	out.InState = entry.Sent != nil && !out.Differs
-	remaining, unrecorded, err := applied.AppliedAgain(live, kube.Manager, changes)
+	remaining, unrecorded, err := applied.AppliedAgain(live, changes)
 	if err != nil {
 		return out, err
 	}
@@ -299,7 +299,7 @@ func (m Memory) Release(
 	if !known {
 		return sent, err
 	}
-	released, err := applied.Released(live, kube.Manager, paths)
+	released, err := applied.Released(live, paths)
 	if len(released) == 0 {
 		return sent, err
 	}

@@ -44,7 +44,7 @@ func ClaimRemovedFields(
 		return nil
 	}
 	// An apply may be unable to remove fields that another manager updated, or that we no longer own.
-	_, contested, err := fields.ClaimRemoved(live, kube.Manager, before, false)
+	_, contested, err := fields.ClaimRemoved(live, before, false)
 	if err != nil || !contested {
 		return err
 	}
@@ -52,13 +52,13 @@ func ClaimRemovedFields(
 	if err != nil {
 		return nil //nolint:nilerr // the apply returns the same error
 	}
-	next, found, err := fields.Owned(after, kube.Manager)
+	next, found, err := fields.Owned(after)
 	if err != nil || !found { // the apply starts with a repair; see Cluster.Apply
 		return err
 	}
 	removed := before.Difference(next)
 	claim := func(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry, bool, error) {
-		return fields.ClaimRemoved(live, kube.Manager, removed, memory[key].Adopted)
+		return fields.ClaimRemoved(live, removed, memory[key].Adopted)
 	}
 	return cluster.SetRecords(ctx, ref, live, claim)
 }
@@ -87,10 +87,7 @@ func claimRemovedFields(
 func TakeOver(
 	ctx context.Context, cluster *kube.Cluster, ref kube.Ref, live *unstructured.Unstructured,
 ) diag.Diagnostics {
-	takeOver := func(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry, bool, error) {
-		return fields.TakeOver(live, kube.Manager)
-	}
-	err := cluster.SetRecords(ctx, ref, live, takeOver)
+	err := cluster.SetRecords(ctx, ref, live, fields.TakeOver)
 	if err == nil {
 		return nil
 	}
@@ -107,11 +104,11 @@ func (m Memory) RetainedWarning(ref kube.Ref, key string, after *unstructured.Un
 	if !ok || after == nil || m[key].Adopted {
 		return nil
 	}
-	next, found, err := fields.Owned(after, kube.Manager)
+	next, found, err := fields.Owned(after)
 	if err != nil || !found {
 		return nil // the apply reports an unreadable entry
 	}
-	kept, err := fields.Retained(after, kube.Manager, before.Difference(next))
+	kept, err := fields.Retained(after, before.Difference(next))
 	if err != nil || len(kept) == 0 {
 		return nil
 	}
@@ -142,7 +139,7 @@ func Leave(
 		memory[key] = entry
 	}
 	leave := func(live *unstructured.Unstructured) ([]metav1.ManagedFieldsEntry, bool, error) {
-		return fields.Leave(live, kube.Manager, field)
+		return fields.Leave(live, field)
 	}
 	return cluster.SetRecords(ctx, ref, live, leave)
 }

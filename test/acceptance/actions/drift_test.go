@@ -144,7 +144,7 @@ type fieldDrift struct {
 // owned returns the owned fields that a change does not turn into another object or list item.
 func (d *fieldDrift) owned() []fieldpath.Path {
 	d.t.Helper()
-	set, found, err := fields.Owned(d.before, kube.Manager)
+	set, found, err := fields.Owned(d.before)
 	if err != nil || !found {
 		d.t.Fatalf("%s: nothing is owned: %v", d.member.name(), err)
 	}

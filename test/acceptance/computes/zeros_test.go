@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
 	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
@@ -82,7 +81,7 @@ func zeroTemplate(value func(zeroField) any) string {
 // provider owns it.
 func inDeployment(t *testing.T, live *unstructured.Unstructured, f zeroField) (value any, owned bool) {
 	t.Helper()
-	set, _, err := fields.Owned(live, kube.Manager)
+	set, _, err := fields.Owned(live)
 	if err != nil {
 		t.Fatal(err)
 	}

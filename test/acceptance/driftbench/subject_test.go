@@ -324,7 +324,7 @@ func (a act) unrepaired(t *testing.T) string {
 		return ""
 	}
 	if a.leavesItem {
-		set, _, err := fields.Owned(a.before, kube.Manager)
+		set, _, err := fields.Owned(a.before)
 		if err != nil {
 			t.Fatal(err)
 		}
