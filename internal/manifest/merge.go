@@ -46,12 +46,9 @@ func mergeValue(base, over any) any {
 func mergeLists(base, over []any) []any {
 	pairs, named := kind.Pair([]string{"mountPath", "name"}, over, base)
 	if !named {
-		base = nil
+		base = []any{}
 	}
-	result := make([]any, len(base), len(base)+len(over))
-	for i, item := range base {
-		result[i] = kind.Copy(item)
-	}
+	result, _ := kind.Copy(base).([]any)
 	for i, item := range over {
 		if !named || pairs[i] < 0 {
 			result = append(result, mergeValue(nil, item))
