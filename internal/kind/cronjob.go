@@ -3,7 +3,9 @@ package kind
 import batchv1 "k8s.io/api/batch/v1"
 
 // CronJob is batch/v1 CronJob.
-func CronJob() Kind {
+func CronJob() Kind { return must("batch", "CronJob") }
+
+func cronJob() Kind {
 	return workload(batchv1.SchemeGroupVersion, "CronJob", &Workload{
 		Complete: func(c Compute, workload map[string]any) {
 			restartJob(workload, []string{"spec", "jobTemplate"})

@@ -11,9 +11,12 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/advice"
 )
 
-// Job is batch/v1 Job. Its template and completions are mutable only in cases
+// Job is batch/v1 Job.
+func Job() Kind { return must("batch", "Job") }
+
+// job is batch/v1 Job. Its template and completions are mutable only in cases
 // that the server determines.
-func Job() Kind {
+func job() Kind {
 	return workload(batchv1.SchemeGroupVersion, "Job", &Workload{
 		Picks:          func(c Compute) bool { return c.Job != nil },
 		Spec:           jobSpec,

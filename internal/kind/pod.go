@@ -9,9 +9,12 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/advice"
 )
 
-// Pod is the core Pod. It is its own template and cannot be suspended. The shared watch contains all pods
+// Pod is the core Pod.
+func Pod() Kind { return must("", "Pod") }
+
+// pod is its own template and cannot be suspended. The shared watch contains all pods
 // of Kubetorch services, including those that controllers create.
-func Pod() Kind {
+func pod() Kind {
 	k := workload(corev1.SchemeGroupVersion, "Pod", &Workload{
 		Ends:      true,
 		Groups:    always(Group{}),

@@ -2,9 +2,12 @@ package kind
 
 import appsv1 "k8s.io/api/apps/v1"
 
-// ReplicaSet is apps/v1 ReplicaSet. It has a shared watch of the ReplicaSets of Kubetorch services. Those of
+// ReplicaSet is apps/v1 ReplicaSet.
+func ReplicaSet() Kind { return must("apps", "ReplicaSet") }
+
+// replicaSet has a shared watch of the ReplicaSets of Kubetorch services. Those of
 // Deployments have the labels of their pods.
-func ReplicaSet() Kind {
+func replicaSet() Kind {
 	k := workload(appsv1.SchemeGroupVersion, "ReplicaSet", &Workload{
 		Groups:     replicated(),
 		Scales:     true,

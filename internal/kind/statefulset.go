@@ -8,7 +8,9 @@ import (
 
 // StatefulSet is apps/v1 StatefulSet. If an immutable field changes, the server
 // names only spec.
-func StatefulSet() Kind {
+func StatefulSet() Kind { return must("apps", "StatefulSet") }
+
+func statefulSet() Kind {
 	return workload(appsv1.SchemeGroupVersion, "StatefulSet", &Workload{
 		Complete: func(c Compute, workload map[string]any) {
 			SetDefault(workload, cmp.Or(c.Subdomain, c.Name), "spec", "serviceName")

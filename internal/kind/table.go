@@ -2,6 +2,7 @@ package kind
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -13,19 +14,19 @@ import (
 //
 //nolint:gochecknoglobals // built once because each lookup uses it; never modified
 var table = []Kind{
-	SkyTorchCompute(),
+	skyTorchCompute(),
 	kpuCompute(),
 	selector(),
 	knativeService(),
 	rayCluster(),
 	rayJob(),
-	Job(),
+	job(),
 	Deployment(),
-	StatefulSet(),
+	statefulSet(),
 	daemonSet(),
-	ReplicaSet(),
-	Pod(),
-	CronJob(),
+	replicaSet(),
+	pod(),
+	cronJob(),
 	jobSet(),
 	leaderWorkerSet(),
 	pyTorchJob(),
@@ -132,4 +133,13 @@ func SuspendFields() [][]string {
 func Guess(gvk schema.GroupVersionKind) Kind {
 	plural, _ := meta.UnsafeGuessKindToResource(gvk)
 	return Kind{GroupVersionKind: gvk, Resource: plural.Resource}
+}
+
+// must returns a kind that is in the table.
+func must(group, kind string) Kind {
+	k, ok := Of(schema.GroupKind{Group: group, Kind: kind})
+	if !ok {
+		panic(fmt.Sprintf("the table of kinds has no %s of group %q", kind, group))
+	}
+	return k
 }

@@ -28,10 +28,13 @@ const (
 	OperatorInstanceLabel = "app.kubernetes.io/instance"
 )
 
-// SkyTorchCompute is a Compute of the SkyTorch operator, which creates a StatefulSet
+// SkyTorchCompute is compute.skytorch.dev/v1alpha1 Compute.
+func SkyTorchCompute() Kind { return must(SkyTorchGroup, "Compute") }
+
+// skyTorchCompute is a Compute of the SkyTorch operator, which creates a StatefulSet
 // with one pod and a Service, both with the name of the compute. The fields are those of
 // pkg/apis/compute/v1alpha1 in github.com/astefanutti/skytorch.
-func SkyTorchCompute() Kind {
+func skyTorchCompute() Kind {
 	return tensorServer(SkyTorchGroup, &TensorServer{
 		Runtime: RuntimeSkyTorch, Name: "skytorch-server", EnvPrefix: "SKYTORCH_", Runner: SkyTorch,
 	})
@@ -49,7 +52,7 @@ func kpuCompute() Kind {
 // grace period is that of the operators' own Python clients (skytorch/client/compute.py in
 // github.com/astefanutti/skytorch), and of the pods.
 func tensorServer(group string, server *TensorServer) Kind {
-	made := StatefulSet()
+	made := statefulSet()
 	made.LabelSelector = OfServices // operators copy the labels of the compute
 	k := workload(schema.GroupVersion{Group: group, Version: "v1alpha1"}, "Compute", &Workload{
 		Container:  TensorServerContainer,
