@@ -108,8 +108,8 @@ func LeaveKueue(
 	if failed != nil {
 		patch := one.Kubectl("patch", "--type=merge", "-p", `{"spec":{"active":false}}`)
 		kept = fmt.Sprintf("%v\n\nThe quota may stay reserved, and the compute may not start again.\n\nNext step: "+
-			"Grant `patch` and `delete` of `workloads.kueue.x-k8s.io`, resume the compute, and suspend it again. Or "+
-			"run `%s` before you suspend it, and `%s` before you resume it.", failed, patch,
+			"Allow the provider to patch and delete %s, resume the compute, and suspend it again. Or run `%s` before "+
+			"you suspend it, and `%s` before you resume it.", failed, one.Kind.Argument(), patch,
 			one.Kubectl("delete", "--wait=false"))
 	}
 	return kept, nil

@@ -22,7 +22,7 @@ import (
 // shows its keys, but nothing that distinguishes values.
 func (hooks) Apply(ctx context.Context, w *writing) {
 	if w.Creating {
-		w.PrivateState.Digests = former(w.Data, w.Plan.ID, spec.Digests{})
+		w.PrivateState.Digests = former(w.Data.Run, w.Plan.ID, spec.Digests{})
 	}
 	w.PrivateState.open(w.Data)
 	if !w.Creating && w.Plan.Keys.Equal(w.Prior.Keys) && w.Plan.Manifests.Equal(w.Prior.Manifests) {
@@ -37,7 +37,7 @@ func (hooks) Apply(ctx context.Context, w *writing) {
 func (hooks) Delete(ctx context.Context, d *deleting) {
 	cluster, ref := d.Data.Cluster, d.State.ref()
 	if !d.DestroyRequested {
-		former(d.Data, d.State.ID, d.PrivateState.Digests)
+		former(d.Data.Run, d.State.ID, d.PrivateState.Digests)
 	}
 	uid, diags, err := uidToDelete(ctx, d)
 	d.Diags.Append(diags...)

@@ -34,11 +34,8 @@ func (s *privateState) open(data *tf.ProviderData) {
 // former returns the digests of the Secret that is deleted before the one with an ID is created, as they are passed at
 // the first call of a run: in the plan, and at the deletion. The plan in the apply and the creation receive neither the
 // former state nor its private state. With them, a new value gets another revision, so that restart_triggers change.
-func former(data *tf.ProviderData, id types.String, digests spec.Digests) spec.Digests {
-	if !data.Configured() {
-		return digests
-	}
-	return run.Once(data.Run, "former kt_secret "+id.ValueString(), func() spec.Digests { return digests })
+func former(r *run.Run, id types.String, digests spec.Digests) spec.Digests {
+	return run.Once(r, "former kt_secret "+id.ValueString(), func() spec.Digests { return digests })
 }
 
 // match records that the values of live match the digests.

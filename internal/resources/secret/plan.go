@@ -24,12 +24,11 @@ import (
 // Plan reads the source, shows the keys that change, and runs a server-side dry run.
 func (hooks) Plan(ctx context.Context, planned *planning) {
 	p := planner{planning: planned}
-	if p.Creating && !p.Plan.ID.IsUnknown() {
-		var replaced spec.Digests
-		if p.Replaced.Contains(p.Plan.Identity()) {
-			replaced = p.ReplacedPrivateState.Digests
+	if p.Creating && p.Data.Configured() {
+		if !p.Replaced.Contains(p.Plan.Identity()) {
+			p.ReplacedPrivateState = privateState{}
 		}
-		p.PrivateState.Digests = former(p.Data, p.Plan.ID, replaced)
+		p.PrivateState.Digests = former(p.Data.Run, p.Plan.ID, p.ReplacedPrivateState.Digests)
 	}
 	p.PrivateState.open(p.Data)
 	p.ReplaceIfMoved()
