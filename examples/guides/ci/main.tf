@@ -39,7 +39,7 @@ resource "kt_compute" "server" {
   lifecycle {
     # A wait that times out is only a warning. This fails the job, and does not taint the compute.
     postcondition {
-      condition     = self.ready
+      condition     = self.ready || self.suspend
       error_message = "The compute must be ready."
     }
   }

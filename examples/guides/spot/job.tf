@@ -9,6 +9,7 @@ resource "kt_compute" "finetune" {
 
   image   = "registry.example.com/ml/finetune:1.0.0"
   command = ["python", "/app/finetune.py", "--resume", "/checkpoints"]
+  volumes = [kt_volume.checkpoints.ref] # outlives the pods
 
   node_selector = { "kubernetes.io/os" = "linux" } # on a real cluster, the label of its spot nodes
 
@@ -19,4 +20,10 @@ resource "kt_compute" "finetune" {
       on_pod_conditions = [{ type = "DisruptionTarget" }]
     }]
   }
+}
+
+resource "kt_volume" "checkpoints" {
+  name       = "checkpoints"
+  size       = "100Gi"
+  mount_path = "/checkpoints"
 }

@@ -29,7 +29,7 @@ func modeAttributes() map[string]schema.Attribute {
 		},
 		"manifest_only": tf.OptionalBool("Whether the compute consists of exactly `manifest`: no label, container, " +
 			"probe or Service of Kubetorch is added. `replicas` and `suspend` are the only attributes about " +
-			"workloads and pods that can be set. `url` is null, and causes of failures in pods are not diagnosed. " +
+			"workloads and pods that can be set. `url` is null. " +
 			"Use it to adopt a workload that another client created without restarting its pods. Defaults to `false`."),
 		"pod_template_path": tf.OptionalText("Path of the pod template in a `manifest` of a kind that the provider "+
 			"does not support by name, such as `spec.template`.", tf.FieldPath()),
