@@ -20,6 +20,9 @@ type Digests struct {
 	sealer *Sealer
 }
 
+// FirstText is the text of the first revision of a key in the attribute keys.
+const FirstText = "revision 1"
+
 // Entry is the record of one value.
 type Entry struct {
 	Digest   []byte `json:"digest"`

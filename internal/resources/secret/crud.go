@@ -21,10 +21,10 @@ import (
 // Apply reads the source again and applies its values, unless they differ from the plan. The plan of a new Secret
 // shows its keys, but nothing that distinguishes values.
 func (hooks) Apply(ctx context.Context, w *writing) {
-	if w.Creating {
-		w.PrivateState.Digests = former(w.Data.Run, w.Plan.ID, spec.Digests{})
-	}
 	w.PrivateState.open(w.Data)
+	if w.Creating {
+		w.PrivateState.continueWith(second(w.Data.Run, w.Plan.ID, nil))
+	}
 	if !w.Creating && w.Plan.Keys.Equal(w.Prior.Keys) && w.Plan.Manifests.Equal(w.Prior.Manifests) {
 		w.Plan.UID = w.Prior.UID // only settings of the provider change
 	} else if !(writer{w}).write(ctx) {
@@ -36,9 +36,7 @@ func (hooks) Apply(ctx context.Context, w *writing) {
 // Delete deletes the Secret in state, and waits until it no longer exists.
 func (hooks) Delete(ctx context.Context, d *deleting) {
 	cluster, ref := d.Data.Cluster, d.State.ref()
-	if !d.DestroyRequested {
-		former(d.Data.Run, d.State.ID, d.PrivateState.Digests)
-	}
+	second(d.Data.Run, d.State.ID, d.PrivateState.Second)
 	uid, diags, err := uidToDelete(ctx, d)
 	d.Diags.Append(diags...)
 	if err == nil && uid != "" {

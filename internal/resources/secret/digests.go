@@ -23,6 +23,9 @@ type privateState struct {
 	Matched string `json:"matched,omitempty"`
 	// History is [kube.CreationHistory] of that version: the end of a creation changes the version, but not the values.
 	History string `json:"history,omitempty"`
+	// Second are the keys of a planned creation whose first revision is the second one. They have another value than in
+	// the Secret that is deleted before, so that the same text would hide the change from restart_triggers.
+	Second []string `json:"second,omitempty"`
 }
 
 // open prepares the digests, which are empty for a new Secret. They then differ from those that were loaded, so that a
@@ -31,11 +34,18 @@ func (s *privateState) open(data *tf.ProviderData) {
 	s.Digests = s.Digests.WithSealer(sealerOf(data))
 }
 
-// former returns the digests of the Secret that is deleted before the one with an ID is created, as they are passed at
-// the first call of a run: in the plan, and at the deletion. The plan in the apply and the creation receive neither the
-// former state nor its private state. With them, a new value gets another revision, so that restart_triggers change.
-func former(r *run.Run, id types.String, digests spec.Digests) spec.Digests {
-	return run.Once(r, "former kt_secret "+id.ValueString(), func() spec.Digests { return digests })
+// second returns [privateState.Second] of the creation of an ID, as the first call of a run passes it. That is the
+// deletion of the former Secret, which receives the private state of the plan. The plan in the apply and the creation
+// receive nothing of the former Secret.
+func second(r *run.Run, id types.String, planned []string) []string {
+	return run.Once(r, "second revisions of kt_secret "+id.ValueString(), func() []string { return planned })
+}
+
+// continueWith prepares the digests of a creation for the keys whose first revision is the second one.
+func (s *privateState) continueWith(second []string) {
+	for _, key := range second {
+		s.Digests.Values[key] = spec.Entry{Revision: 1, Text: spec.FirstText} // without a digest, every value differs
+	}
 }
 
 // match records that the values of live match the digests.
@@ -101,9 +111,9 @@ func revisionsOf(plan, state *model, digests spec.Digests, config *model, creati
 func (r revisions) entry(key string, value []byte, stamp bool) spec.Entry {
 	applied, exists := r.digests.Values[key]
 	switch {
-	case !exists && r.creating:
+	case r.creating:
 		return r.digests.Next(key, value, false) // the plan had nothing to compare
-	case !exists, r.versioned && r.versionChanged && !r.creating:
+	case !exists, r.versioned && r.versionChanged:
 		return r.digests.Next(key, value, stamp)
 	case r.digests.Same(key, value), r.isKept(key):
 		return applied
@@ -126,10 +136,11 @@ func (r revisions) planned(c content) types.Map {
 	elements := map[string]attr.Value{}
 	for _, key := range c.keys() {
 		value, known := c.data[key]
-		_, replaces := r.digests.Values[key]
 		switch {
-		case r.creating && !replaces: // a digest would cost time without showing anything
-			elements[key] = types.StringValue("revision 1")
+		case r.creating && known && r.digests.Values[key].Text == spec.FirstText && !r.digests.Same(key, value):
+			elements[key] = types.StringUnknown() // see privateState.Second
+		case r.creating: // a digest would cost time without showing anything
+			elements[key] = types.StringValue(spec.FirstText)
 		case r.versioned && r.versionUnknown:
 			elements[key] = types.StringUnknown()
 		case known:

@@ -24,15 +24,12 @@ import (
 // Plan reads the source, shows the keys that change, and runs a server-side dry run.
 func (hooks) Plan(ctx context.Context, planned *planning) {
 	p := planner{planning: planned}
-	if p.Creating && p.Data.Configured() {
-		if !p.Replaced.Contains(p.Plan.Identity()) {
-			p.ReplacedPrivateState = privateState{}
-		}
-		p.PrivateState.Digests = former(p.Data.Run, p.Plan.ID, p.ReplacedPrivateState.Digests)
-	}
-	p.PrivateState.open(p.Data)
+	p.openPrivateState()
 	p.ReplaceIfMoved()
 	p.gather(ctx)
+	if p.setSecond() {
+		p.SavePrivateState(ctx)
+	}
 	if p.unread {
 		p.Plan.Keys, p.Plan.Ref, p.Plan.Manifests = p.State.Keys, p.State.Ref, p.State.Manifests
 	} else {
@@ -77,6 +74,29 @@ func (p *planner) gather(ctx context.Context) {
 	}
 	p.content = source
 	p.Plan.Keys = p.revisions().planned(source)
+}
+
+// openPrivateState prepares the digests: in a creation, of the Secret that it replaces.
+func (p *planner) openPrivateState() {
+	if p.Creating {
+		p.PrivateState = p.ReplacedPrivateState
+	}
+	p.PrivateState.open(p.Data)
+	if p.Creating && p.Data.Configured() {
+		p.PrivateState.continueWith(second(p.Data.Run, p.Plan.ID, nil))
+	}
+}
+
+// setSecond sets [privateState.Second], and reports whether the plan must save it. The rest of the private state is that
+// of the replaced Secret, because it is in state again if the deletion fails.
+func (p *planner) setSecond() (changed bool) {
+	p.PrivateState.Second = nil
+	for key, text := range p.Plan.Keys.Elements() {
+		if p.Creating && text.IsUnknown() {
+			p.PrivateState.Second = append(p.PrivateState.Second, key)
+		}
+	}
+	return len(p.PrivateState.Second)+len(p.ReplacedPrivateState.Second) > 0
 }
 
 // keptContent returns the live values of the keys that were applied. Those of missing keys are unknown.

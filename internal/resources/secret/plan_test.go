@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -50,22 +51,46 @@ func TestUIDIsUnknownIfTheApplySetsIt(t *testing.T) {
 	}
 }
 
-// Equal texts would hide which values change, also from restart_triggers.
-func TestReplacementContinuesTheRevisions(t *testing.T) {
+// The revisions of a new Secret start at 1 again. Equal texts would hide a new value from restart_triggers.
+func TestReplacementContinuesTheRevisionsOfChangedValues(t *testing.T) {
 	t.Parallel()
+	data := func() *tf.ProviderData { // of one walk of the graph
+		return &tf.ProviderData{Run: run.New(t.Context(), kube.NewCluster(t.Context(), kubeconfig.Config{}), nil)}
+	}
 	before := spec.Digests{}.WithSealer(spec.NewSealer())
 	before.Values["same"] = before.Next("same", []byte("1"), false)
-	before.Values["changed"] = before.Next("changed", nil, false)
-	r := revisions{digests: before, creating: true, versioned: true, versionChanged: true}
-	c := content{data: map[string][]byte{"same": []byte("1"), "changed": []byte("2"), "new": []byte("3")}}
-	planned := r.planned(c)
-	want := tf.TextMap(map[string]string{"same": "revision 1", "changed": "revision 2", "new": "revision 1"})
-	if !planned.Equal(want) {
-		t.Errorf("the plan has %s, want %s", planned, want)
+	before.Values["changed"] = before.Next("changed", []byte("1"), false)
+	before.Values["changed before"] = spec.Entry{Revision: 2, Text: "revision 2"}
+	id, c := types.StringValue("ml/token"), content{data: map[string][]byte{
+		"same": []byte("1"), "changed": []byte("2"), "changed before": []byte("3"), "new": []byte("4")}}
+	planned := func(data *tf.ProviderData, replaced privateState) *planner {
+		p := &planner{planning: &planning{Creating: true, State: &model{}, Config: &model{}, Data: data,
+			Plan: &model{Common: lifecycle.Common{ID: id}}, ReplacedPrivateState: replaced}}
+		p.openPrivateState()
+		p.Plan.Keys = p.revisions().planned(c)
+		p.setSecond()
+		return p
 	}
-	entries, diags := r.resolveEntries(c, planned)
-	if diags.HasError() || entries["changed"].Text != "revision 2" {
-		t.Errorf("the apply has %v: %v", entries["changed"].Text, diags)
+	plan := planned(data(), privateState{Digests: before})
+	one := types.StringValue("revision 1")
+	want := types.MapValueMust(types.StringType, map[string]attr.Value{"same": one, "changed": types.StringUnknown(),
+		"changed before": one, "new": one})
+	if !plan.Plan.Keys.Equal(want) {
+		t.Errorf("the plan has %s, want %s", plan.Plan.Keys, want)
+	}
+	apply := data()
+	second(apply.Run, id, plan.PrivateState.Second) // as the deletion
+	again := planned(apply, privateState{})
+	if !again.Plan.Keys.Equal(want) {
+		t.Errorf("the plan in the apply has %s, want %s", again.Plan.Keys, want)
+	}
+	var created privateState
+	created.open(apply)
+	created.continueWith(second(apply.Run, id, nil))
+	r := revisions{digests: created.Digests, creating: true, versioned: true, versionChanged: true}
+	entries, diags := r.resolveEntries(c, want)
+	if diags.HasError() || entries["changed"].Text != "revision 2" || entries["same"].Text != "revision 1" {
+		t.Errorf("the apply has %v: %v", entries, diags)
 	}
 }
 

@@ -350,7 +350,8 @@ func TestAccDeletedOrReplacedSecretIsRecreated(t *testing.T) {
 	r.expectEmptyPlan(t)
 	r.file(t, "creds/a", r.canary())
 	acctest.ExpectText(t, r.apply(t), "It has immutable: true", "must be replaced",
-		`~ "a" = "revision 1" -> "revision 2 (`, "1 to add, 0 to change, 1 to destroy")
+		`~ "a" = "revision 1" -> (known after apply)`, "1 to add, 0 to change, 1 to destroy")
+	acctest.ExpectText(t, r.must(t, "state", "show", "kt_secret.x"), `"a" = "revision 2"`)
 	r.must(t, "taint", "kt_secret.x") // its plan does not receive the private state
 	r.file(t, "creds/a", r.canary())
 	acctest.ExpectText(t, r.apply(t), "is tainted", `-> "revision 1"`, "1 to add, 0 to change, 1 to destroy")
