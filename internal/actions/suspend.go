@@ -35,21 +35,14 @@ func suspend() action.Action {
 }
 
 func invokeSuspend(ctx context.Context, c *call, t *target, m *waitModel) error {
-	queue, changed := "", false
-	in := manifest.Queued(t.Workload)
-	kept, err := observe.LeaveKueue(ctx, c.cluster, t.Workload, in, func() (err error) {
-		_, changed, err = c.cluster.Modify(ctx, t.ref, func(obj *unstructured.Unstructured) error {
-			queue = manifest.QueueOf(obj.Object, t.kind)
-			if queue != "" || !manifest.IsSuspended(obj.Object, t.kind) {
-				manifest.Suspend(obj.Object, t.kind)
-			}
-			return nil
-		})
-		return err
+	queue := ""
+	_, changed, err := c.cluster.Modify(ctx, t.ref, func(obj *unstructured.Unstructured) error {
+		queue = manifest.QueueOf(obj.Object, t.kind)
+		if queue != "" || !manifest.IsSuspended(obj.Object, t.kind) {
+			manifest.Suspend(obj.Object, t.kind)
+		}
+		return nil
 	})
-	if kept != "" {
-		c.warn(observe.QuotaReserved, kept)
-	}
 	switch {
 	case err != nil:
 		return err

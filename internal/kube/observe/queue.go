@@ -3,7 +3,6 @@ package observe
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -56,68 +55,6 @@ func queueOf(
 		}
 	}
 	return q, AllOf(kinds...)
-}
-
-// QuotaReserved is the summary of a warning about what [LeaveKueue] has not released.
-const QuotaReserved = "Quota of a suspended compute still reserved"
-
-// LeaveKueue calls write, which suspends a workload and, if it is queued, removes it from its queue. Kueue ignores a
-// workload without a queue, and keeps its quota reserved (ReconcileGenericJob in
-// pkg/controller/jobframework/reconciler.go of Kueue 0.19). So its Workload is deactivated before: Kueue then suspends
-// the workload, restores its pod templates, and releases the quota when the pods have stopped. The Workload is deleted
-// afterwards, because an inactive one would keep the resumed workload suspended. Its finalizer stays until Kueue
-// reconciles the workload in a queue again, or the workload is deleted.
-//
-// Without the permissions, or if Kueue does not respond, write is called nevertheless, and kept says what remains.
-func LeaveKueue(
-	ctx context.Context, c *kube.Cluster, workload *unstructured.Unstructured, queued bool, write func() error,
-) (kept string, err error) {
-	version := ""
-	if queued {
-		version, _ = c.Discovery.Preferred(ctx, kind.KueueGroup)
-	}
-	if version == "" {
-		return "", write()
-	}
-	var held []*unstructured.Unstructured
-	one := kube.Ref{Kind: kind.KueueWorkload(version), Namespace: workload.GetNamespace(), Name: "NAME"}
-	of := Interest{Kind: one.Kind, About: holdsAny(nil, workload.GetUID())}
-	ref := kube.Ref{Kind: kind.Guess(workload.GroupVersionKind()), Namespace: one.Namespace, Name: workload.GetName()}
-	settled := ready.Verdict.Settled
-	_, failed := waitFor(ctx, c, ref, c.Store.Watches, settled, func() (ready.Verdict, []Interest, error) {
-		held, err = kube.ListAs[unstructured.Unstructured](ctx, c.Store, of.Kind, one.Namespace, of.About)
-		for i, w := range held {
-			one.Name = w.GetName()
-			if held[i], _, err = c.Modify(ctx, one, deactivate); err != nil {
-				held = held[:i]
-				break
-			}
-		}
-		return ready.AssessRelease(held), []Interest{of}, err
-	})
-	if ctx.Err() != nil {
-		return "", failed
-	}
-	if err := write(); err != nil {
-		return "", err
-	}
-	for _, w := range held {
-		one.Name = w.GetName()
-		failed = cmp.Or(failed, c.DeleteInBackground(ctx, one, w.GetUID()))
-	}
-	if failed != nil {
-		patch := one.Kubectl("patch", "--type=merge", "-p", `{"spec":{"active":false}}`)
-		kept = fmt.Sprintf("%v\n\nThe quota may stay reserved, and the compute may not start again.\n\nNext step: "+
-			"Allow the provider to patch and delete %s, resume the compute, and suspend it again. Or run `%s` before "+
-			"you suspend it, and `%s` before you resume it.", failed, one.Kind.Argument(), patch,
-			one.Kubectl("delete", "--wait=false"))
-	}
-	return kept, nil
-}
-
-func deactivate(workload *unstructured.Unstructured) error {
-	kind.SetAt(workload.Object, []string{"spec", "active"}, false)
-	return nil
 }
 
 // KueueIgnores reports whether pods of a workload run although Kueue has no

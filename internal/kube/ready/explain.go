@@ -155,7 +155,7 @@ func Kubectl(namespace string, words ...string) string {
 var literal = regexp.MustCompile(`^[\w%+,./:=@-]+$`)
 
 // option matches the options of all commands here.
-var option = regexp.MustCompile(`^(-[cflnop]|--(api-group=[\w.-]*|field-selector|show-labels|type=merge|wait=false))$`)
+var option = regexp.MustCompile(`^(-[cflnop]|--(api-group=[\w.-]*|field-selector|show-labels))$`)
 
 func quoted(word string) string {
 	if strings.HasPrefix(word, "-") && !option.MatchString(word) { // such as --server=https://example.com

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -169,20 +168,6 @@ func (q *Queue) waiting() []*kueueWorkload {
 	return filter(decodedByName[kueueWorkload](q.Holds), func(w *kueueWorkload) bool {
 		return !w.Status.Conditions.firstTrue("Finished", "Admitted").isTrue()
 	})
-}
-
-// AssessRelease assesses deactivated Workloads, which are ready when none of them has reserved quota. Kueue evicts them
-// at once, but releases the quota only when the pods have stopped.
-func AssessRelease(workloads []*unstructured.Unstructured) Verdict {
-	for _, w := range decodedByName[kueueWorkload](workloads) {
-		is := w.Status.Conditions
-		if is.of("QuotaReserved").isTrue() && !is.of("Finished").isTrue() {
-			const kept = "Kueue has not released its quota"
-			return Verdict{Message: kept, Cause: &Cause{Reason: ReasonOperatorSilent, Summary: kept + ".",
-				Terminal: !is.of("Evicted").isTrue(), Grace: 30 * time.Second}}
-		}
-	}
-	return Verdict{Ready: true}
 }
 
 // explained returns the first Workload with a reason, or the first one, of at

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
@@ -198,7 +197,7 @@ func (w *writer) endSuspension(ctx context.Context, applied, live *unstructured.
 
 func (w *writer) send(
 	ctx context.Context, obj *unstructured.Unstructured, before *owned.Object,
-) (live *unstructured.Unstructured, diags diag.Diagnostics, err error) {
+) (*unstructured.Unstructured, diag.Diagnostics, error) {
 	cluster := w.Data.Cluster
 	if before == nil {
 		return owned.Create(ctx, w.Data.Run, w.Memory, w.Creation, obj)
@@ -217,16 +216,7 @@ func (w *writer) send(
 		sent = sent.DeepCopy()
 		sent.SetUID(apitypes.UID(uid))
 	}
-	apply := func() error {
-		live, diags, err = owned.ApplyAs(ctx, w.Data.Run, w.Memory, obj, sent)
-		return err
-	}
-	leaves := w.Plan.Suspend.ValueBool() && manifest.Queued(before.Content) && !manifest.Queued(sent)
-	kept, err := observe.LeaveKueue(ctx, cluster, sent, leaves, apply)
-	if kept != "" {
-		diags.AddWarning(observe.QuotaReserved, kept)
-	}
-	return live, diags, err
+	return owned.ApplyAs(ctx, w.Data.Run, w.Memory, obj, sent)
 }
 
 // mergeForeign returns a workload with the list items that other clients have added, which an apply would remove.
