@@ -355,8 +355,17 @@ func TestAccDeletedOrReplacedSecretIsRecreated(t *testing.T) {
 	r.must(t, "taint", "kt_secret.x") // its plan does not receive the private state
 	r.file(t, "creds/a", r.canary())
 	acctest.ExpectText(t, r.apply(t), "is tainted", `-> "revision 1"`, "1 to add, 0 to change, 1 to destroy")
-	renamed := secretX("path = \"~/creds\"\n lifecycle {\n create_before_destroy = true\n }")
-	r.write(t, strings.Replace(renamed, `name = "x"`, `name = "y"`, 1))
+	r.patch(t, `{"immutable":true}`)
+	r.file(t, "creds/a", r.canary())
+	r.plan(t)
+	r.file(t, "creds/a", r.canary()) // the text of the new value was unknown in the plan
+	r.must(t, "apply", r.saved)
+	acctest.ExpectText(t, r.must(t, "state", "show", "kt_secret.x"), `"a" = "revision 2"`)
+	const createBefore = "\n lifecycle {\n create_before_destroy = true\n }"
+	r.write(t, secretX("path = \"~/creds\"\n adopt_existing = true"+createBefore))
+	r.file(t, "creds/a", r.canary())
+	r.must(t, "apply", "-auto-approve", "-replace=kt_secret.x") // the creation knows nothing of the former Secret
+	r.write(t, strings.Replace(secretX("path = \"~/creds\""+createBefore), `name = "x"`, `name = "y"`, 1))
 	r.file(t, "creds/a", r.canary())
 	acctest.ExpectText(t, r.apply(t), "forces replacement", "1 to add, 0 to change, 1 to destroy")
 	r.must(t, "destroy", "-auto-approve")
