@@ -77,6 +77,11 @@ variable "member_rules" {
       verbs      = ["get", "list", "watch"]
     },
     {
+      api_groups = ["batch"]
+      resources  = ["jobs"]
+      verbs      = ["get", "list", "watch"]
+    },
+    {
       api_groups = ["kueue.x-k8s.io"]
       resources  = ["localqueues", "workloads"]
       verbs      = ["get", "list", "watch"]

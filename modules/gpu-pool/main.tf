@@ -30,6 +30,8 @@ resource "kt_compute" "trainer" {
   volumes             = [kt_volume.shared.ref]
   secrets             = kt_secret.tokens[*].ref
   inactivity_ttl      = var.inactivity_ttl
+  on_expiry           = var.inactivity_ttl == null ? null : var.on_expiry
+  suspend             = var.suspend
   env_vars            = var.env_vars
   tolerations         = length(var.tolerations) > 0 ? var.tolerations : null
 

@@ -13,6 +13,21 @@ output "volume" {
   value       = kt_volume.shared.id
 }
 
+output "volume_ref" {
+  description = "Volume that all trainers share, for volumes of other computes in the same namespace."
+  value       = kt_volume.shared.ref
+}
+
+output "secret_refs" {
+  description = "Secrets of the tokens, for secrets of other computes in the same namespace."
+  value       = kt_secret.tokens[*].ref
+}
+
+output "computes" {
+  description = "ID of each trainer, for actions."
+  value       = { for name, trainer in kt_compute.trainer : name => trainer.id }
+}
+
 output "queue_name" {
   description = "Queue of the team, for other computes in the same namespace."
   value       = kt_queue.pool.name

@@ -99,9 +99,21 @@ variable "image" {
 }
 
 variable "inactivity_ttl" {
-  description = "Duration without calls after which Kubetorch deletes a trainer, such as \"4h\". The next apply creates it again. If null, trainers stay."
+  description = "Duration without calls after which Kubetorch deletes a trainer, such as \"4h\". If null, trainers stay."
   type        = string
   default     = null
+}
+
+variable "on_expiry" {
+  description = "What follows when Kubetorch has deleted a trainer because of inactivity_ttl: \"recreate\", so that the next apply creates it again, or \"keep_suspended\"."
+  type        = string
+  default     = "recreate"
+}
+
+variable "suspend" {
+  description = "Whether all trainers are suspended: they have no pods, and their quota is free."
+  type        = bool
+  default     = false
 }
 
 variable "env_vars" {

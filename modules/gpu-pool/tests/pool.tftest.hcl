@@ -1,6 +1,12 @@
 # Mocks replace the providers, so no cluster is needed. The acceptance tests apply examples/gpu-pool in a cluster with
 # Kueue.
 mock_provider "kt" {
+  mock_resource "kt_secret" {
+    defaults = {
+      ref = { name = "vision-tokens", env_vars = ["TOKEN"], mount_path = null, default_mode = null }
+    }
+  }
+
   mock_resource "kt_volume" {
     defaults = { # OpenTofu would generate a random text for each
       ref = { claim_name = "vision-shared", mount_path = "/shared", read_only = false }
@@ -83,6 +89,37 @@ run "trainers_select_the_nodes_by_another_label" {
   assert {
     condition     = kt_compute.trainer["alice"].gpu_type == "cloud.google.com/gke-accelerator: nvidia-l4"
     error_message = "The trainer must select the nodes by the label in gpu_type."
+  }
+}
+
+run "trainers_are_suspended" {
+  command = plan
+
+  variables {
+    trainers       = { alice = 2 }
+    suspend        = true
+    inactivity_ttl = "4h"
+    on_expiry      = "keep_suspended"
+  }
+
+  assert {
+    condition     = kt_compute.trainer["alice"].suspend && kt_compute.trainer["alice"].on_expiry == "keep_suspended"
+    error_message = "The trainer must have suspend and on_expiry of the pool."
+  }
+}
+
+run "other_computes_use_the_volume_and_the_tokens" {
+  command = apply
+
+  variables {
+    trainers = { alice = 2 }
+    tokens   = { TOKEN = "POOL_TOKEN" }
+  }
+
+  assert {
+    condition = (output.volume_ref.mount_path == "/shared" && length(output.secret_refs) == 1 &&
+    output.computes["alice"] == kt_compute.trainer["alice"].id)
+    error_message = "The outputs must contain references, and the IDs of the trainers."
   }
 }
 
