@@ -9,7 +9,7 @@ resource "kt_compute" "finetune" {
 
   image   = "registry.example.com/ml/finetune:1.0.0"
   command = ["python", "/app/finetune.py", "--resume", "/checkpoints"]
-  volumes = [kt_volume.checkpoints.ref] # outlives the pods
+  volumes = [kt_volume.finetune.ref] # outlives the pods
 
   node_selector = { "kubernetes.io/os" = "linux" } # on a real cluster, the label of its spot nodes
 
@@ -22,8 +22,8 @@ resource "kt_compute" "finetune" {
   }
 }
 
-resource "kt_volume" "checkpoints" {
-  name       = "checkpoints"
+resource "kt_volume" "finetune" {
+  name       = "finetune"
   size       = "100Gi"
   mount_path = "/checkpoints"
 }
