@@ -87,8 +87,8 @@ func (p *planner) openPrivateState() {
 	}
 }
 
-// setSecond sets [privateState.Second], and reports whether the plan must save it. The rest of the private state is that
-// of the replaced Secret, because it is in state again if the deletion fails.
+// setSecond sets [privateState.Second], and reports whether the plan must save it. The rest of the private state is
+// that of the replaced Secret, because it is in state again if the deletion fails.
 func (p *planner) setSecond() (changed bool) {
 	p.PrivateState.Second = nil
 	for key, text := range p.Plan.Keys.Elements() {
