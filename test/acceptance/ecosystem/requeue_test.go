@@ -147,6 +147,9 @@ func TestEcoChangedTemplateReplacesATrainingJobThatHasEnded(t *testing.T) {
 					"imageID": "", "ready": false, "restartCount": 0, "state": {"terminated": {"exitCode": %d}}}]}}`,
 					end, map[string]int{"Succeeded": 0, "Failed": 1}[end]))
 			cluster.Await(t, ns, "pytorchjob/trainer", "condition="+end)
+			// Kueue updates this status some time after the job. The plan would warn until then.
+			cluster.Await(t, ns, "clusterqueue/"+ns,
+				`jsonpath={.status.flavorsReservation[*].resources[?(@.name=="nvidia.com/gpu")].total}=0`)
 			cli.Write(t, config("cpus = 1"))
 			out := cli.MustRun(t, "plan")
 			acctest.ExpectText(t, out, "must be replaced")
