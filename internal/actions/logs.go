@@ -126,10 +126,8 @@ func invokeLogs(ctx context.Context, c *call, t *target, m *logsModel) error {
 		switch {
 		case line.Event:
 			c.progress("%s: (%s)", prefix, line.Text)
-		default:
-			if _, hidden := masks.names.Load(line.Pod); !hidden {
-				p.line(prefix, line.Text)
-			}
+		case !masks.has(line.Pod):
+			p.line(prefix, line.Text)
 		}
 	})
 	p.end()
@@ -192,4 +190,9 @@ func (h *hiddenPods) mask(ctx context.Context, pod *corev1.Pod) (podstream.Mask,
 		h.printer.call.progress("%s: %s", pod.Name, hiddenOutput)
 	}
 	return hideLine, nil
+}
+
+func (h *hiddenPods) has(pod string) bool {
+	_, hidden := h.names.Load(pod)
+	return hidden
 }

@@ -33,14 +33,19 @@ type ProbeRequest struct {
 // Prober sends each probe once, even if several data sources request it, as
 // long as the pods stay the same. Its methods may be called concurrently.
 type Prober struct {
-	results      sync.Map // by cluster, request and Security: func() (probe.Result, error)
+	results      sync.Map // of probeKey to func() (probe.Result, error)
 	unresponsive addresses
+}
+
+type probeKey struct {
+	cluster  *kube.Cluster // with -debug, one process serves many runs
+	request  string
+	security Security
 }
 
 // Run sends the probe. An error has its cause on the client's side, such as a missing permission.
 func (p *Prober) Run(ctx context.Context, c *kube.Cluster, q ProbeRequest) (probe.Result, error) {
-	key := [...]any{c, q.String(), q.Security} // with -debug, one process serves many runs
-	send, _ := p.results.LoadOrStore(key, sync.OnceValues(func() (probe.Result, error) {
+	send, _ := p.results.LoadOrStore(probeKey{c, q.String(), q.Security}, sync.OnceValues(func() (probe.Result, error) {
 		return q.Send(ctx, q.Route.dialer(&p.unresponsive))
 	}))
 	return send.(func() (probe.Result, error))() //nolint:errcheck // nothing else is stored

@@ -3,6 +3,7 @@ package manifest
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -54,13 +55,9 @@ func fillZeros(typ reflect.Type, sent, live any) {
 		if !ok || typ.Kind() != reflect.Slice {
 			return
 		}
-		pairs, named := kind.Pair([]string{"mountPath", "name"}, sent, live) // several mounts can be of one volume
 		for i, item := range sent {
-			if named {
-				i = pairs[i]
-			}
-			if i >= 0 && i < len(live) {
-				fillZeros(typ.Elem(), item, live[i])
+			if same, found := matchingItem(item, i, live); found {
+				fillZeros(typ.Elem(), item, same)
 			}
 		}
 	}
@@ -94,4 +91,24 @@ func isZeroScalar(typ reflect.Type, value any) bool {
 	default:
 		return false
 	}
+}
+
+// matchingItem returns the item of a list with the mount path or name of the given item or, if that
+// has none, with its index. Several mounts can have the name of one volume.
+func matchingItem(item any, index int, list []any) (any, bool) {
+	for _, key := range []string{"mountPath", "name"} {
+		value, _ := kind.Find(item, []string{key})
+		if value == nil {
+			continue
+		}
+		index = slices.IndexFunc(list, func(other any) bool {
+			theirs, _ := kind.Find(other, []string{key})
+			return reflect.DeepEqual(theirs, value)
+		})
+		break
+	}
+	if index < 0 || index >= len(list) {
+		return nil, false
+	}
+	return list[index], true
 }

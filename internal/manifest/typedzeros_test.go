@@ -39,9 +39,9 @@ func TestTypedZerosOfCustomResourcesMayBeMissing(t *testing.T) {
 		},
 		"names need not be texts": {
 			`{"spec": {"containers": [{"name": {"a": "b"}, "startupProbe": {"initialDelaySeconds": 0}}]}}`,
-			`{"spec": {"containers": [{"name": {"a": "b"}, "startupProbe": {}}, {"name": ["a"]}]}}`,
-			`{"spec": {"containers": [{"name": {"a": "b"}, "startupProbe": {"initialDelaySeconds": 0}},
-				{"name": ["a"]}]}}`,
+			`{"spec": {"containers": [{"name": ["a"]}, {"name": {"a": "b"}, "startupProbe": {}}]}}`,
+			`{"spec": {"containers": [{"name": ["a"]}, {"name": {"a": "b"},
+				"startupProbe": {"initialDelaySeconds": 0}}]}}`,
 		},
 		"a probe that somebody removed stays away": {
 			`{"spec": {"containers": [{"name": "a", "startupProbe": {"initialDelaySeconds": 0}}]}}`,

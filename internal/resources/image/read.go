@@ -15,26 +15,27 @@ import (
 // Refresh compares the ConfigMap with the applied one, and requests the current
 // digest of a pinned tag from the registry.
 func (hooks) Refresh(ctx context.Context, reading *reading) error {
-	return reader{reading}.read(ctx, reader.refresh)
+	r := reader{reading: reading}
+	if err := r.refresh(ctx); err != nil {
+		return err
+	}
+	r.refreshPin(ctx)
+	return nil
 }
 
 // Import completes the state from the live ConfigMap.
 func (hooks) Import(ctx context.Context, reading *reading) error {
-	return reader{reading}.read(ctx, reader.importConfigMap)
+	r := reader{reading: reading}
+	if err := r.importConfigMap(ctx); err != nil {
+		return err
+	}
+	r.refreshPin(ctx)
+	return nil
 }
 
 // reader refreshes or imports one state.
 type reader struct {
 	*reading
-}
-
-// read completes the state by one of the methods of the reader, and then the digest.
-func (r reader) read(ctx context.Context, configMap func(reader, context.Context) error) error {
-	if err := configMap(r, ctx); err != nil {
-		return err
-	}
-	r.refreshPin(ctx)
-	return nil
 }
 
 // refresh compares the ConfigMap with the applied one.

@@ -23,7 +23,7 @@ import (
 func (hooks) Apply(ctx context.Context, w *writing) {
 	w.PrivateState.open(w.Data)
 	if w.Creating {
-		w.PrivateState.continueWith(second(w.Data.Run, w.Plan.ID, nil))
+		w.PrivateState.continueWith(continued(w.Data.Run, w.Plan.ID, nil))
 	}
 	if !w.Creating && w.Plan.Keys.Equal(w.Prior.Keys) && w.Plan.Manifests.Equal(w.Prior.Manifests) {
 		w.Plan.UID = w.Prior.UID // only settings of the provider change
@@ -36,7 +36,7 @@ func (hooks) Apply(ctx context.Context, w *writing) {
 // Delete deletes the Secret in state, and waits until it no longer exists.
 func (hooks) Delete(ctx context.Context, d *deleting) {
 	cluster, ref := d.Data.Cluster, d.State.ref()
-	second(d.Data.Run, d.State.ID, d.PrivateState.Second)
+	continued(d.Data.Run, d.State.ID, d.PrivateState.Continued)
 	uid, diags, err := uidToDelete(ctx, d)
 	d.Diags.Append(diags...)
 	if err == nil && uid != "" {

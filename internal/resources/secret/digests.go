@@ -23,9 +23,9 @@ type privateState struct {
 	Matched string `json:"matched,omitempty"`
 	// History is [kube.CreationHistory] of that version: the end of a creation changes the version, but not the values.
 	History string `json:"history,omitempty"`
-	// Second are the keys of a planned creation whose first revision is the second one. They have another value than in
-	// the Secret that is deleted before, so that the same text would hide the change from restart_triggers.
-	Second []string `json:"second,omitempty"`
+	// Continued are the keys of a planned creation that begin with revision 2. They have another value than in the
+	// Secret that is deleted before, so that the same text would hide the change from restart_triggers.
+	Continued []string `json:"continued,omitempty"`
 }
 
 // open prepares the digests, which are empty for a new Secret. They then differ from those that were loaded, so that a
@@ -34,16 +34,16 @@ func (s *privateState) open(data *tf.ProviderData) {
 	s.Digests = s.Digests.WithSealer(sealerOf(data))
 }
 
-// second returns [privateState.Second] of the creation of an ID, as the first call of a run passes it. That is the
+// continued returns [privateState.Continued] of the creation of an ID, as the first call of a run passes it. That is the
 // deletion of the former Secret, which receives the private state of the plan. The plan in the apply and the creation
 // receive nothing of the former Secret.
-func second(r *run.Run, id types.String, planned []string) []string {
-	return run.Once(r, "second revisions of kt_secret "+id.ValueString(), func() []string { return planned })
+func continued(r *run.Run, id types.String, planned []string) []string {
+	return run.Once(r, "continued kt_secret "+id.ValueString(), func() []string { return planned })
 }
 
-// continueWith prepares the digests of a creation for the keys whose first revision is the second one.
-func (s *privateState) continueWith(second []string) {
-	for _, key := range second {
+// continueWith prepares the digests of a creation for the keys that begin with revision 2.
+func (s *privateState) continueWith(keys []string) {
+	for _, key := range keys {
 		s.Digests.Values[key] = spec.Entry{Revision: 1, Text: spec.FirstText} // without a digest, every value differs
 	}
 }
@@ -138,7 +138,7 @@ func (r revisions) planned(c content) types.Map {
 		value, known := c.data[key]
 		switch {
 		case r.creating && known && r.digests.Values[key].Text == spec.FirstText && !r.digests.Same(key, value):
-			elements[key] = types.StringUnknown() // see privateState.Second
+			elements[key] = types.StringUnknown() // see privateState.Continued
 		case r.creating: // a digest would cost time without showing anything
 			elements[key] = types.StringValue(spec.FirstText)
 		case r.versioned && r.versionUnknown:

@@ -27,7 +27,7 @@ func (hooks) Plan(ctx context.Context, planned *planning) {
 	p.openPrivateState()
 	p.ReplaceIfMoved()
 	p.gather(ctx)
-	if p.setSecond() {
+	if p.setContinued() {
 		p.SavePrivateState(ctx)
 	}
 	if p.unread {
@@ -83,20 +83,20 @@ func (p *planner) openPrivateState() {
 	}
 	p.PrivateState.open(p.Data)
 	if p.Creating && p.Data.Configured() {
-		p.PrivateState.continueWith(second(p.Data.Run, p.Plan.ID, nil))
+		p.PrivateState.continueWith(continued(p.Data.Run, p.Plan.ID, nil))
 	}
 }
 
-// setSecond sets [privateState.Second], and reports whether the plan must save it. The rest of the private state is
+// setContinued sets [privateState.Continued], and reports whether the plan must save it. The rest of the private state is
 // that of the replaced Secret, because it is in state again if the deletion fails.
-func (p *planner) setSecond() (changed bool) {
-	p.PrivateState.Second = nil
+func (p *planner) setContinued() (changed bool) {
+	p.PrivateState.Continued = nil
 	for key, text := range p.Plan.Keys.Elements() {
 		if p.Creating && text.IsUnknown() {
-			p.PrivateState.Second = append(p.PrivateState.Second, key)
+			p.PrivateState.Continued = append(p.PrivateState.Continued, key)
 		}
 	}
-	return len(p.PrivateState.Second)+len(p.ReplacedPrivateState.Second) > 0
+	return len(p.PrivateState.Continued)+len(p.ReplacedPrivateState.Continued) > 0
 }
 
 // keptContent returns the live values of the keys that were applied. Those of missing keys are unknown.

@@ -68,7 +68,7 @@ func TestReplacementContinuesTheRevisionsOfChangedValues(t *testing.T) {
 			Plan: &model{Common: lifecycle.Common{ID: id}}, ReplacedPrivateState: replaced}}
 		p.openPrivateState()
 		p.Plan.Keys = p.revisions().planned(c)
-		p.setSecond()
+		p.setContinued()
 		return p
 	}
 	plan := planned(data(), privateState{Digests: before})
@@ -79,14 +79,14 @@ func TestReplacementContinuesTheRevisionsOfChangedValues(t *testing.T) {
 		t.Errorf("the plan has %s, want %s", plan.Plan.Keys, want)
 	}
 	apply := data()
-	second(apply.Run, id, plan.PrivateState.Second) // as the deletion
+	continued(apply.Run, id, plan.PrivateState.Continued) // as the deletion
 	again := planned(apply, privateState{})
 	if !again.Plan.Keys.Equal(want) {
 		t.Errorf("the plan in the apply has %s, want %s", again.Plan.Keys, want)
 	}
 	var created privateState
 	created.open(apply)
-	created.continueWith(second(apply.Run, id, nil))
+	created.continueWith(continued(apply.Run, id, nil))
 	r := revisions{digests: created.Digests, creating: true, versioned: true, versionChanged: true}
 	entries, diags := r.resolveEntries(c, want)
 	if diags.HasError() || entries["changed"].Text != "revision 2" || entries["same"].Text != "revision 1" {

@@ -85,7 +85,7 @@ func AppliesNothing(
 		return true, nil
 	case fields.Undecided:
 		same, err := cluster.ApplyChangesNothing(ctx, memory.Marked(planned.Key, planned.Content))
-		if kube.AboutServer(err) { // without a verdict; the dry run of the whole plan explains a rejection
+		if unanswered(err) {
 			return false, err
 		}
 		return err == nil && same, nil
@@ -93,3 +93,7 @@ func AppliesNothing(
 		return false, nil
 	}
 }
+
+// unanswered reports whether a dry run failed without a verdict on the object. A rejection is such a verdict, which
+// the dry run of the whole plan explains.
+func unanswered(err error) bool { return kube.AboutServer(err) }

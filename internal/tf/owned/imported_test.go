@@ -25,7 +25,7 @@ func TestOnlyADryRunWithoutAVerdictEndsThePlan(t *testing.T) {
 		"refused":          {&kube.Error{Class: kube.Refused, Err: errors.New("exceeded quota")}, false},
 		"owned by another": {&kube.Error{Class: kube.Conflict, Err: errors.New("conflict")}, false},
 	} {
-		if got := kube.AboutServer(c.err); got != c.want {
+		if got := unanswered(c.err); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}
 	}
