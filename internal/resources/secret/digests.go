@@ -34,9 +34,9 @@ func (s *privateState) open(data *tf.ProviderData) {
 	s.Digests = s.Digests.WithSealer(sealerOf(data))
 }
 
-// continued returns [privateState.Continued] of the creation of an ID, as the first call of a run passes it. That is the
-// deletion of the former Secret, which receives the private state of the plan. The plan in the apply and the creation
-// receive nothing of the former Secret.
+// continued returns [privateState.Continued] of the creation of an ID, as the first call of a run passes it. That is
+// the deletion of the former Secret, which receives the private state of the plan. The plan in the apply and the
+// creation receive nothing of the former Secret.
 func continued(r *run.Run, id types.String, planned []string) []string {
 	return run.Once(r, "continued kt_secret "+id.ValueString(), func() []string { return planned })
 }

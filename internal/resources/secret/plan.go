@@ -87,8 +87,8 @@ func (p *planner) openPrivateState() {
 	}
 }
 
-// setContinued sets [privateState.Continued], and reports whether the plan must save it. The rest of the private state is
-// that of the replaced Secret, because it is in state again if the deletion fails.
+// setContinued sets [privateState.Continued], and reports whether the plan must save it. The rest of the private state
+// is that of the replaced Secret, because it is in state again if the deletion fails.
 func (p *planner) setContinued() (changed bool) {
 	p.PrivateState.Continued = nil
 	for key, text := range p.Plan.Keys.Elements() {
