@@ -94,7 +94,7 @@ func (p *printer) mask(
 	}
 	next := "Grant permission to get the Secrets of the pods"
 	if former {
-		next = "Restart the pods"
+		next = "Restart the pods, or run the Job again"
 	}
 	p.hidden.Do(func() {
 		p.call.warn("Output is not shown", fmt.Sprintf("The output may contain values of Secrets, which must be read "+

@@ -1,6 +1,10 @@
 package kind
 
-import batchv1 "k8s.io/api/batch/v1"
+import (
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
+)
 
 // CronJob is batch/v1 CronJob.
 func CronJob() Kind { return must("batch", "CronJob") }
@@ -22,7 +26,7 @@ func cronJob() Kind {
 		KeepsRunning: true,
 		Refuses: map[Operation]Refusal{
 			Restarting: refusal("Each run starts new pods.",
-				"Wait for the next run, or start one with `kubectl create job --from=cronjob/NAME`."),
+				"Wait for the next run, or %s.", advice.StartRun),
 			Scaling: refusal("The number of pods of a run is that of its Job.",
 				"Change spec.jobTemplate.spec.parallelism of the object."),
 		},

@@ -58,6 +58,10 @@ func TestRenderRejects(t *testing.T) {
 			c.Command = []string{"serve"}
 			c.Settings = []manifest.Setting{{Attribute: "freeze", Runners: kind.Kubetorch}}
 		}, "freeze", "which command and args replace"},
+		"an image setup of a Job": {func(c *manifest.Compute) {
+			c.Command, c.Job = []string{"tune"}, &manifest.Job{}
+			c.Settings = []manifest.Setting{{Attribute: "image_ref", Runners: kind.Kubetorch}}
+		}, "image_ref", "command and args replace: set image instead."},
 		"a server of one's own on Ray": {func(c *manifest.Compute) {
 			c.Command, c.Distribute = []string{"serve"}, &manifest.Distribute{Type: "ray", Workers: 2}
 		}, "command", "KubeRay starts"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,7 +24,7 @@ import (
 // fields of others become owned with the next apply, which the plan shows.
 func (hooks) Import(ctx context.Context, reading *reading) error {
 	r := &reader{reading: reading}
-	workload, err := r.findWorkload(ctx)
+	workload, denied, err := r.findWorkload(ctx)
 	if err != nil {
 		return err
 	}
@@ -57,10 +58,13 @@ func (hooks) Import(ctx context.Context, reading *reading) error {
 		}
 	}
 	if len(found) == 0 {
+		if denied != "" {
+			denied = "\n\nIt may be of a kind that the user of the provider may not get: " + denied + "."
+		}
 		return r.NothingToImport(fmt.Sprintf(
-			"No workload %s of a supported kind exists, and no Service of this provider.\n\n"+
+			"No workload %s of a supported kind exists, and no Service of this provider.%s\n\n"+
 				"Investigate with:\n  kubectl get deployments,services -n %s",
-			r.State.ID.ValueString(), r.State.Namespace.ValueString()))
+			r.State.ID.ValueString(), denied, r.State.Namespace.ValueString()))
 	}
 	r.PrivateState.Imported = slices.Sorted(maps.Keys(found))
 	r.State.Manifests = r.State.manifestsOf(found, r.State, nil)
@@ -76,19 +80,27 @@ func (hooks) Import(ctx context.Context, reading *reading) error {
 
 // findWorkload returns the workload of any kind, or nil. A workload of this provider has precedence over others of the
 // same name, and one without a controller over what a controller has created, such as the StatefulSet of a
-// LeaderWorkerSet.
-func (r *reader) findWorkload(ctx context.Context) (*unstructured.Unstructured, error) {
+// LeaderWorkerSet. It skips the kinds that the user may not get, and returns them.
+func (r *reader) findWorkload(ctx context.Context) (live *unstructured.Unstructured, denied string, err error) {
 	if r.Listing != nil {
 		if kind.WorkloadOf(r.Live.GroupVersionKind().GroupKind()).Mode == "" { // the Service of existing pods
-			return nil, nil
+			return nil, "", nil
 		}
-		return r.Live, nil
+		return r.Live, "", nil
 	}
 	var unmanaged, another *unstructured.Unstructured // without a controller, if there is one
-	var denied error
+	var notReadable []string
 	for _, k := range kind.Workloads() {
 		if r.Moved != nil && r.Moved.GroupKind() != k.GroupKind() {
 			continue // another object with the same name
+		}
+		if k.Custom() { // a user without permission is rejected before the kind is looked up
+			if installed, err := r.Data.Cluster.Discovery.Installed(ctx, k); err != nil || !installed {
+				if err != nil {
+					return nil, "", err
+				}
+				continue
+			}
 		}
 		// A single request, since an import must not watch every kind.
 		live, err := r.Data.Cluster.API.Get(ctx, kube.Ref{Kind: k, Namespace: r.State.Namespace.ValueString(),
@@ -96,14 +108,14 @@ func (r *reader) findWorkload(ctx context.Context) (*unstructured.Unstructured, 
 		switch class := kube.ClassOf(err); {
 		case class == kube.NotFound, class == kube.KindMissing:
 			continue
-		case class == kube.Denied:
-			denied = err
+		case class == kube.Denied && r.Moved == nil:
+			notReadable = append(notReadable, k.Argument())
 			continue
 		case err != nil:
-			return nil, err
+			return nil, "", err
 		}
 		if _, managed, err := kube.OwnedFields(live); managed || err != nil {
-			return live, err
+			return live, "", err
 		}
 		switch made := metav1.GetControllerOf(live) != nil; {
 		case unmanaged == nil || metav1.GetControllerOf(unmanaged) != nil && !made:
@@ -117,19 +129,12 @@ func (r *reader) findWorkload(ctx context.Context) (*unstructured.Unstructured, 
 			fmt.Sprintf("A %s and a %s exist, and the ID of an import does not contain the kind.\n\nNext step: "+
 				"Declare the one to manage, with `adopt_existing = true` and without an import block.",
 				unmanaged.GetKind(), another.GetKind()))
-		return nil, owned.ErrGone
+		return nil, "", owned.ErrGone
 	}
-	if unmanaged != nil {
-		return unmanaged, nil
+	if unmanaged == nil && r.Moved == nil {
+		unmanaged, err = r.findCustomWorkload(ctx)
 	}
-	if r.Moved != nil {
-		return nil, denied
-	}
-	custom, err := r.findCustomWorkload(ctx)
-	if custom != nil || err != nil {
-		return custom, err
-	}
-	return nil, denied
+	return unmanaged, strings.Join(notReadable, ", "), err
 }
 
 func (r *reader) importWorkload(ctx context.Context, live *unstructured.Unstructured, found owned.Objects) error {

@@ -65,9 +65,6 @@ func (hooks) Import(ctx context.Context, reading *reading) error {
 	case kube.IsNotFound(err):
 		return r.NothingToImport(fmt.Sprintf(
 			"%s does not exist.\n\nInvestigate with:\n  kubectl get secrets -n %s", r.ref, r.ref.Namespace))
-	case kube.ClassOf(err) == kube.Denied: // an error, because there is no state to keep
-		r.Diags.Append(tf.Failure(err))
-		return owned.ErrGone
 	case err != nil:
 		return err
 	}

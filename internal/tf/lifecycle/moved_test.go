@@ -12,6 +12,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
+	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
@@ -162,6 +164,10 @@ func TestImportOfAMovedResourceFindsTheSameObject(t *testing.T) {
 		}
 	}
 	missing := func(r *reading) error { return r.NothingToImport("the Service does not exist.") }
+	denied := func(*reading) error {
+		return &kube.Error{Op: "read", Ref: kube.Ref{Kind: kind.Service(), Namespace: "ml", Name: "x"},
+			Class: kube.Denied, Err: errors.New("services is forbidden")}
+	}
 	const noUID = `{"from":"kubectl_manifest","kind":"Service","namespace":"ml","name":"x"}`
 	for name, c := range map[string]struct {
 		imported func(*reading) error
@@ -176,6 +182,8 @@ func TestImportOfAMovedResourceFindsTheSameObject(t *testing.T) {
 		"an object without a UID":       {found(""), movedService, "", ""},
 		"a missing object of a move":    {missing, movedService, "The moved object does not exist", "but the Service"},
 		"a missing object of an import": {missing, "", "Nothing to import", "the Service does not exist."},
+		"an import without permission":  {denied, "", "No permission to read Service ml/x", "services is forbidden"},
+		"a move without permission":     {denied, movedService, "No permission to read Service ml/x", "is forbidden"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

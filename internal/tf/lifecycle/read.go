@@ -155,8 +155,10 @@ func (r *Resource[M, N]) read(
 		return stateKept, diags
 	case err != nil && short: // discarded: the read that follows explains it, as an outage is explained once
 		return stateKept, append(diags, diag.NewErrorDiagnostic(err.Error(), ""))
-	case err != nil:
-		return stateKept, append(diags, readFailure(err))
+	case kube.ClassOf(err) == kube.Denied && !commonOf(&before).Manifests.IsNull():
+		return stateKept, append(diags, tf.Warning(err, "The state is kept unchanged."))
+	case err != nil: // an import without permission has no state to keep
+		return stateKept, append(diags, tf.Failure(err))
 	}
 	diags.Append(recordedCluster.Record(ctx, private)...)
 	if owned.Unchanged(state, &before) {
@@ -179,10 +181,3 @@ func (r *Resource[M, N]) refresh(ctx context.Context, reading *Reading[M, N], st
 
 // errImports ends a refresh on the short path that changes the state in any case.
 var errImports = errors.New("the objects have to be imported")
-
-func readFailure(err error) diag.Diagnostic {
-	if kube.ClassOf(err) == kube.Denied {
-		return tf.Warning(err, "The state is kept unchanged.")
-	}
-	return tf.Failure(err)
-}

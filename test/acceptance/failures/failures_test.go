@@ -249,6 +249,23 @@ func TestAccFailuresWithPermissionToGetOnly(t *testing.T) {
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
+// A workload that the user may not get cannot be told from one that does not exist, so the error names its kind.
+func TestAccFailuresImportWithoutPermission(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cluster.Apply(t, "apiVersion: batch/v1\nkind: Job\nmetadata: {name: tune}\nspec: {template: {spec: {containers: "+
+		"[{name: x, image: x}], restartPolicy: Never}}}\n", "-n", ns)
+	cluster.Kubectl(t, "create", "role", "getter", "-n", ns, "--verb=get", "--resource=deployments.apps,services")
+	cluster.Kubectl(t, "create", "serviceaccount", "getter", "-n", ns)
+	cluster.Kubectl(t, "create", "rolebinding", "getter", "-n", ns, "--role=getter", "--serviceaccount="+ns+":getter")
+	token := cluster.Kubectl(t, "create", "token", "getter", "-n", ns)
+	cli := acctest.NewAttachedCLI(t)
+	cli.Write(t, "provider \"kt\" {\n"+cluster.TokenAttributes(t, ns, token)+"\n}\n"+
+		waiting("tune", ns, "")+"import {\n  to = kt_compute.tune\n  id = \""+ns+"/tune\"\n}\n")
+	acctest.ExpectDiagnostic(t, cli.RunJSON(t, "plan").Diagnostics("error", ""), false, "Nothing to import",
+		"No workload "+ns+"/tune", "a kind that the user of the provider may not get: ", "jobs, ", "cronjobs.")
+}
+
 // Rights that end after the creation leave everything as it is.
 func TestAccFailuresAfterPermissionsWereRevoked(t *testing.T) {
 	t.Parallel()
