@@ -94,25 +94,15 @@ func (r *reader) findWorkload(ctx context.Context) (live *unstructured.Unstructu
 		if r.Moved != nil && r.Moved.GroupKind() != k.GroupKind() {
 			continue // another object with the same name
 		}
-		if k.Custom() { // a user without permission is rejected before the kind is looked up
-			if installed, err := r.Data.Cluster.Discovery.Installed(ctx, k); err != nil || !installed {
-				if err != nil {
-					return nil, "", err
-				}
-				continue
-			}
-		}
-		// A single request, since an import must not watch every kind.
-		live, err := r.Data.Cluster.API.Get(ctx, kube.Ref{Kind: k, Namespace: r.State.Namespace.ValueString(),
-			Name: r.State.Name.ValueString()})
-		switch class := kube.ClassOf(err); {
-		case class == kube.NotFound, class == kube.KindMissing:
-			continue
-		case class == kube.Denied && r.Moved == nil:
+		live, err := r.find(ctx, k)
+		switch {
+		case kube.ClassOf(err) == kube.Denied && r.Moved == nil:
 			notReadable = append(notReadable, k.Argument())
 			continue
 		case err != nil:
 			return nil, "", err
+		case live == nil:
+			continue
 		}
 		if _, managed, err := kube.OwnedFields(live); managed || err != nil {
 			return live, "", err
@@ -135,6 +125,23 @@ func (r *reader) findWorkload(ctx context.Context) (live *unstructured.Unstructu
 		unmanaged, err = r.findCustomWorkload(ctx)
 	}
 	return unmanaged, strings.Join(notReadable, ", "), err
+}
+
+// find returns the object of a kind with the name of the compute, or nil. It is a single request, since an import must
+// not watch every kind. A kind that is not installed is not requested, because a user without permission is rejected
+// first.
+func (r *reader) find(ctx context.Context, k kube.Kind) (*unstructured.Unstructured, error) {
+	if k.Custom() {
+		if installed, err := r.Data.Cluster.Discovery.Installed(ctx, k); err != nil || !installed {
+			return nil, err
+		}
+	}
+	live, err := r.Data.Cluster.API.Get(ctx, kube.Ref{Kind: k, Namespace: r.State.Namespace.ValueString(),
+		Name: r.State.Name.ValueString()})
+	if class := kube.ClassOf(err); class == kube.NotFound || class == kube.KindMissing {
+		return nil, nil
+	}
+	return live, err
 }
 
 func (r *reader) importWorkload(ctx context.Context, live *unstructured.Unstructured, found owned.Objects) error {

@@ -25,13 +25,12 @@ func (r *reader) findCustomWorkload(ctx context.Context) (*unstructured.Unstruct
 		if slices.ContainsFunc(known, func(k kind.Kind) bool { return k.GroupVersionKind == custom.GroupVersionKind }) {
 			continue
 		}
-		live, err := r.Data.Cluster.API.Get(ctx, kube.Ref{Kind: custom, Namespace: r.State.Namespace.ValueString(),
-			Name: r.State.Name.ValueString()})
-		switch class := kube.ClassOf(err); {
-		case class == kube.NotFound, class == kube.KindMissing, class == kube.Denied:
-			continue
-		case err != nil:
+		live, err := r.find(ctx, custom)
+		if err != nil && kube.ClassOf(err) != kube.Denied {
 			return nil, err
+		}
+		if live == nil {
+			continue
 		}
 		if _, managed, err := kube.OwnedFields(live); err != nil || !managed {
 			continue
