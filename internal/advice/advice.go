@@ -71,7 +71,6 @@ const (
 	DeleteAgain    Field = "delete it again"
 	ReplaceObject  Field = "Replace the object"
 	ScaleOtherwise Field = "use another autoscaler"
-	StartRun       Field = "start one with `kubectl create job --from=cronjob/NAME`"
 	WaitReady      Field = "Wait until the workload is ready"
 )
 

@@ -1,10 +1,6 @@
 package kind
 
-import (
-	batchv1 "k8s.io/api/batch/v1"
-
-	"github.com/ktdev/terraform-provider-kt/internal/advice"
-)
+import batchv1 "k8s.io/api/batch/v1"
 
 // CronJob is batch/v1 CronJob.
 func CronJob() Kind { return must("batch", "CronJob") }
@@ -26,7 +22,7 @@ func cronJob() Kind {
 		KeepsRunning: true,
 		Refuses: map[Operation]Refusal{
 			Restarting: refusal("Each run starts new pods.",
-				"Wait for the next run, or %s.", advice.StartRun),
+				"Wait for the next run, or trigger one, like `kubectl create job --from=cronjob/NAME`."),
 			Scaling: refusal("The number of pods of a run is that of its Job.",
 				"Change spec.jobTemplate.spec.parallelism of the object."),
 		},

@@ -27,28 +27,39 @@ func (c *Cluster) Locate(ctx context.Context, namespace, name string) (*unstruct
 	workloads := kind.Workloads()
 	slices.SortStableFunc(workloads, func(a, b Kind) int { return cmp.Compare(rank(a), rank(b)) })
 	for _, of := range workloads {
-		if of.Custom() {
-			if installed, err := c.Discovery.Installed(ctx, of); err != nil || !installed {
-				continue
-			}
-		}
-		found, err := c.API.Get(ctx, Ref{Kind: of, Namespace: namespace, Name: name})
-		switch class := ClassOf(err); {
-		case err == nil && metav1.GetControllerOf(found) == nil:
-			return found, nil
-		case err == nil:
-			made = cmp.Or(made, found)
-		case class == Denied:
+		found, err := c.Find(ctx, Ref{Kind: of, Namespace: namespace, Name: name})
+		switch {
+		case ClassOf(err) == Denied:
 			denied = append(denied, of.Argument())
-		case class == NotFound, class == KindMissing:
-		default:
+		case err != nil:
 			return nil, err
+		case found == nil:
+		case metav1.GetControllerOf(found) == nil:
+			return found, nil
+		default:
+			made = cmp.Or(made, found)
 		}
 	}
 	if made == nil {
 		return nil, &MissingComputeError{Namespace: namespace, Name: name, Denied: ready.Listed(denied, maxDenied)}
 	}
 	return made, nil
+}
+
+// Find returns an object by a single request, or nil. A kind that is not
+// installed, or whose lookup fails, is not requested, because a user without
+// permission is rejected first.
+func (c *Cluster) Find(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
+	if ref.Kind.Custom() {
+		if installed, _ := c.Discovery.Installed(ctx, ref.Kind); !installed {
+			return nil, nil
+		}
+	}
+	found, err := c.API.Get(ctx, ref)
+	if class := ClassOf(err); class == NotFound || class == KindMissing {
+		return nil, nil
+	}
+	return found, err
 }
 
 // rank orders the kinds of Kubernetes first, which need no discovery, and kinds

@@ -138,6 +138,9 @@ func sourcesOf(m *autoscalingv2.MetricSpec) []metricSource {
 // pkg/controller/podautoscaler/replica_calculator.go of k8s.io/kubernetes). Of a LeaderWorkerSet, it counts the
 // leaders, the first group. Requests of the pod itself replace those of its containers.
 func MissingRequests(autoscaler, workload *unstructured.Unstructured) (missing Errors) {
+	if autoscaler == nil {
+		return nil
+	}
 	spec, groups := SpecOf[horizontalSpec](autoscaler.Object), Demands(workload)
 	if spec == nil || len(groups) == 0 || groups[0].template.Spec.Resources != nil {
 		return nil

@@ -98,15 +98,8 @@ func validateOwnServer(c Compute, errs *Errors) {
 			Concerning(At("port"), At("service_template"), At("manifest"))
 	}
 	for _, attribute := range c.setOf("freeze", "image_ref", "load") {
-		next := "remove it"
-		if attribute == "image_ref" {
-			next = "set image instead"
-		}
-		if c.Job == nil { // which requires a command
-			next += ", or remove command and args"
-		}
-		errs.report(At(attribute), conflict, "%s configures the start of Kubetorch's server, which "+
-			"command and args replace: %s.", attribute, next).Concerning(command, args)
+		errs.report(At(attribute), conflict, "%s configures the start of Kubetorch's server, which command and args "+
+			"replace: remove it (image replaces image_ref), or remove both.", attribute).Concerning(command, args)
 	}
 	if c.Distribute != nil && c.Distribute.Type == kind.DistributionRay {
 		errs.mutuallyExclusive("command", "distribute", "the pods of a RayCluster run Ray, which KubeRay starts")

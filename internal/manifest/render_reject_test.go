@@ -61,7 +61,7 @@ func TestRenderRejects(t *testing.T) {
 		"an image setup of a Job": {func(c *manifest.Compute) {
 			c.Command, c.Job = []string{"tune"}, &manifest.Job{}
 			c.Settings = []manifest.Setting{{Attribute: "image_ref", Runners: kind.Kubetorch}}
-		}, "image_ref", "command and args replace: set image instead."},
+		}, "image_ref", "replace: remove it (image replaces image_ref)"},
 		"a server of one's own on Ray": {func(c *manifest.Compute) {
 			c.Command, c.Distribute = []string{"serve"}, &manifest.Distribute{Type: "ray", Workers: 2}
 		}, "command", "KubeRay starts"},

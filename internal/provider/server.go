@@ -184,8 +184,8 @@ func (s *server) ReadResource(
 	return respond(ctx, s.compare, req, short(), s.frameworkServer.ReadResource, short)
 }
 
-// PlanResourceChange plans a resource.
-func (s *server) PlanResourceChange(
+// planChange plans a resource once.
+func (s *server) planChange(
 	ctx context.Context, req *tfprotov6.PlanResourceChangeRequest,
 ) (*tfprotov6.PlanResourceChangeResponse, error) {
 	var short *tfprotov6.PlanResourceChangeResponse

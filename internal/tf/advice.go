@@ -52,7 +52,6 @@ func adviceWords() map[string]map[advice.Field]string {
 			advice.CreateFirst: "Create it first (if it is in the same configuration, reference it or use " +
 				"`depends_on`)",
 			advice.DeclareNodes: "set `node_autoscaling = true` in the provider",
-			advice.StartRun:     "start one with the action kt_trigger",
 			advice.WaitReady:    "Wait until the compute is ready, for example with `depends_on`",
 		},
 		ComputeType: {

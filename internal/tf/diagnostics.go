@@ -109,8 +109,9 @@ func explainDeletion(e *observe.DeletionError) (summary, detail string) {
 	blocking := slices.IndexFunc(e.Pods, func(pod *corev1.Pod) bool { return len(pod.Finalizers) > 0 })
 	switch {
 	case e.Ref.Kind.GroupKind() == kind.ClusterQueue("").GroupKind():
-		cause.Hint = advice.Of("Kueue keeps the ClusterQueue until no workload has reserved quota. Delete the " +
-			"workloads. Or set `stop_policy = \"HoldAndDrain\"`, apply, and destroy again.")
+		cause.Hint = advice.Of("Kueue keeps the ClusterQueue until no workload has reserved quota. Delete the "+
+			"workloads. %s To evict them, apply `stop_policy = \"HoldAndDrain\"` before a destroy.", again)
+		cause.Command = ready.Kubectl("", "get", kind.KueueWorkload("").Argument(), "-A", "-o", "wide")
 	case e.Ref.Kind.GroupKind() == kind.ResourceFlavor("").GroupKind():
 		cause.Hint = advice.Of("A ClusterQueue still uses the flavor. Remove it from the quotas of all queues. %s",
 			again)

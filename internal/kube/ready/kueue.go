@@ -118,6 +118,7 @@ func (q *Queue) kueue(c *Cause, workload string) *Cause {
 			advice.Requests)
 	case q.Holds != nil && len(q.Holds) == 0:
 		c.Summary += " Kueue has no Workload for it: it has not seen it yet, or does not manage its kind."
+		c.Hint = advice.Of("Check that Kueue runs, and that its configuration includes the kind.")
 	case len(waiting) == 0:
 		c.Summary += " " + startsWithQuota
 	}

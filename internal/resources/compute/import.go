@@ -94,7 +94,8 @@ func (r *reader) findWorkload(ctx context.Context) (live *unstructured.Unstructu
 		if r.Moved != nil && r.Moved.GroupKind() != k.GroupKind() {
 			continue // another object with the same name
 		}
-		live, err := r.find(ctx, k)
+		live, err := r.Data.Cluster.Find(ctx, kube.Ref{Kind: k, Namespace: r.State.Namespace.ValueString(),
+			Name: r.State.Name.ValueString()})
 		switch {
 		case kube.ClassOf(err) == kube.Denied && r.Moved == nil:
 			notReadable = append(notReadable, k.Argument())
@@ -117,7 +118,8 @@ func (r *reader) findWorkload(ctx context.Context) (live *unstructured.Unstructu
 	if another != nil {
 		r.Diags.AddError("Two workloads have the name "+r.State.ID.ValueString(),
 			fmt.Sprintf("A %s and a %s exist, and the ID of an import does not contain the kind.\n\nNext step: "+
-				"Declare the one to manage, with `adopt_existing = true` and without an import block.",
+				"Declare the one to manage in `manifest`, with `manifest_only = true` and `adopt_existing = "+
+				"true`, and without an import block.",
 				unmanaged.GetKind(), another.GetKind()))
 		return nil, "", owned.ErrGone
 	}
@@ -125,23 +127,6 @@ func (r *reader) findWorkload(ctx context.Context) (live *unstructured.Unstructu
 		unmanaged, err = r.findCustomWorkload(ctx)
 	}
 	return unmanaged, strings.Join(notReadable, ", "), err
-}
-
-// find returns the object of a kind with the name of the compute, or nil. It is a single request, since an import must
-// not watch every kind. A kind that is not installed is not requested, because a user without permission is rejected
-// first.
-func (r *reader) find(ctx context.Context, k kube.Kind) (*unstructured.Unstructured, error) {
-	if k.Custom() {
-		if installed, err := r.Data.Cluster.Discovery.Installed(ctx, k); err != nil || !installed {
-			return nil, err
-		}
-	}
-	live, err := r.Data.Cluster.API.Get(ctx, kube.Ref{Kind: k, Namespace: r.State.Namespace.ValueString(),
-		Name: r.State.Name.ValueString()})
-	if class := kube.ClassOf(err); class == kube.NotFound || class == kube.KindMissing {
-		return nil, nil
-	}
-	return live, err
 }
 
 func (r *reader) importWorkload(ctx context.Context, live *unstructured.Unstructured, found owned.Objects) error {

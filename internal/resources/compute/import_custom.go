@@ -25,7 +25,8 @@ func (r *reader) findCustomWorkload(ctx context.Context) (*unstructured.Unstruct
 		if slices.ContainsFunc(known, func(k kind.Kind) bool { return k.GroupVersionKind == custom.GroupVersionKind }) {
 			continue
 		}
-		live, err := r.find(ctx, custom)
+		live, err := r.Data.Cluster.Find(ctx, kube.Ref{Kind: custom, Namespace: r.State.Namespace.ValueString(),
+			Name: r.State.Name.ValueString()})
 		if err != nil && kube.ClassOf(err) != kube.Denied {
 			return nil, err
 		}

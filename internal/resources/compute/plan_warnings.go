@@ -134,11 +134,11 @@ func (p *preview) warnOfSurge(workload *unstructured.Unstructured) {
 			"that the GPUs are free, or set max_surge = 0 and max_unavailable = 1.", pods, gpus))
 }
 
-// warnOfMissingRequests warns of a utilization in a new or changed autoscale that the autoscaler cannot compute.
+// warnOfMissingRequests warns of a utilization that the autoscaler can no longer compute.
 func (p *preview) warnOfMissingRequests() {
-	scaler := withRole(p.rendered, manifest.RoleAutoscaler)
-	if scaler != nil && (p.Creating || !p.Plan.Autoscale.Equal(p.State.Autoscale)) {
-		for _, w := range manifest.MissingRequests(scaler, workloadIn(p.rendered)) {
+	before := manifest.MissingRequests(withRole(p.prior, manifest.RoleAutoscaler), workloadIn(p.prior)).Error()
+	for _, w := range manifest.MissingRequests(withRole(p.rendered, manifest.RoleAutoscaler), workloadIn(p.rendered)) {
+		if !strings.Contains(before, w.Error()) {
 			p.Diags.AddAttributeWarning(tf.PathOf(w.Path), w.Summary, w.Detail)
 		}
 	}

@@ -155,9 +155,7 @@ func (r *Resource[M, N]) read(
 		return stateKept, diags
 	case err != nil && short: // discarded: the read that follows explains it, as an outage is explained once
 		return stateKept, append(diags, diag.NewErrorDiagnostic(err.Error(), ""))
-	case kube.ClassOf(err) == kube.Denied && !commonOf(&before).Manifests.IsNull():
-		return stateKept, append(diags, tf.Warning(err, "The state is kept unchanged."))
-	case err != nil: // an import without permission has no state to keep
+	case err != nil: // also without permission: the plan would not show what has changed
 		return stateKept, append(diags, tf.Failure(err))
 	}
 	diags.Append(recordedCluster.Record(ctx, private)...)

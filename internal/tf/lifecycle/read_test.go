@@ -28,7 +28,7 @@ func TestResultOfARefreshDeterminesTheState(t *testing.T) {
 	}{
 		"found":                   {size: "2"},
 		"gone":                    {err: fmt.Errorf("x: %w", owned.ErrGone)},
-		"denied":                  {err: denied, size: "1", warned: "The state is kept unchanged."},
+		"denied":                  {err: denied, size: "1", failed: "No permission to read Service ml/x"},
 		"failed":                  {err: errors.New("no connection"), size: "1", failed: "no connection"},
 		"kept with a consequence": {err: lifecycle.ErrKept, size: "1", warned: "Size is old."},
 	} {

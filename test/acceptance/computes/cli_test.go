@@ -51,6 +51,35 @@ func TestAccRefreshAfterACreationShowsNoChange(t *testing.T) {
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
+// Terraform and OpenTofu show no warning of the second plan of a replacement, that of the creation.
+func TestAccPlanOfAReplacementShowsTheWarningsOfTheCreation(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cli := acctest.NewAttachedCLI(t)
+	config := func(attributes string) string {
+		return cluster.Config(ns, "resource \"kt_compute\" \"trainer\" {\n"+attributes+"\n}\n")
+	}
+	cli.Write(t, config(`name = "trainer"`))
+	cli.MustRun(t, "apply", "-auto-approve")
+	const replaced = "Plan: 1 to add, 0 to change, 1 to destroy."
+	for attributes, warnings := range map[string][]string{
+		"name = \"trainer\"\nnamespace = \"" + ns + "-x\"": {`Namespace "` + ns + `-x" does not exist`},
+		"name = \"other\"\ngpus = 1\ngpu_type = \"none\"\nservice_account_name = \"x\"": {
+			"No node can run the pods", "The service account does not exist yet"},
+		"name = \"trainer\"\nautoscale = { min_scale = 1, max_scale = 2 }\ngpus = 1\ngpu_type = \"none\"": {
+			"No node can run the pods"},
+	} {
+		cli.Write(t, config(attributes))
+		out := cli.MustRun(t, "plan")
+		for _, text := range append(warnings, replaced) {
+			if strings.Count(out, text) != 1 {
+				t.Errorf("want %q once in:\n%s", text, out)
+			}
+		}
+	}
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
 func TestAccSavedPlanIsRejectedIfAnObjectWasDeletedSince(t *testing.T) {
 	t.Parallel()
 	ns := cluster.Namespace(t)

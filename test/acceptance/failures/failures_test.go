@@ -262,6 +262,7 @@ func TestAccFailuresImportWithoutPermission(t *testing.T) {
 	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, "provider \"kt\" {\n"+cluster.TokenAttributes(t, ns, token)+"\n}\n"+
 		waiting("tune", ns, "")+"import {\n  to = kt_compute.tune\n  id = \""+ns+"/tune\"\n}\n")
+	t.Log(cli.Run(t, "plan"))
 	acctest.ExpectDiagnostic(t, cli.RunJSON(t, "plan").Diagnostics("error", ""), false, "Nothing to import",
 		"No workload "+ns+"/tune", "a kind that the user of the provider may not get: ", "jobs, ", "cronjobs.")
 }
@@ -285,6 +286,9 @@ func TestAccFailuresAfterPermissionsWereRevoked(t *testing.T) {
 			"/trainer", `cannot patch resource "deployments"`, "kubectl auth can-i --list -n "+ns)
 	acctest.ExpectDiagnostic(t, cli.RunJSON(t, "destroy", "-auto-approve").Diagnostics("error", ""), false,
 		"No permission to delete Deployment "+ns+"/trainer", `cannot delete resource "deployments"`)
+	configure(cluster.ServiceAccount(t, ns, "nobody", "system:discovery"), "")
+	cli.RunJSON(t, "plan").ExpectError(t, acctest.Trainer, false, // an empty plan would hide changes
+		"No permission to read Deployment "+ns+"/trainer", `cannot get resource "deployments"`)
 	configure(writer, "")
 	cli.MustRun(t, "plan", "-detailed-exitcode") // as if nothing had been tried
 	configure(writer, `cpus = "2"`)

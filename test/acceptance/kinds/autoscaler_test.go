@@ -161,6 +161,29 @@ func TestAccAutoscalerWithoutItsMetricIsExplained(t *testing.T) {
 	}
 }
 
+func TestAccUpdateThatRemovesTheRequestOfAUtilizationWarnsOnce(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	cli := acctest.NewAttachedCLI(t)
+	for _, test := range []struct {
+		attributes string
+		warnings   int
+	}{{"cpus = 1", 0}, {"", 1}, {`labels = { a = "b" }`, 0}} {
+		cli.Write(t, cluster.Config(ns, acctest.BareCompute(test.attributes+`
+		on_not_ready = "ignore"
+		autoscale = {
+		  scaler = "hpa", max_scale = 2
+		  metrics = [{ resource = { name = "cpu", target = { average_utilization = 50 } } }]
+		}`)))
+		out := cli.MustRun(t, "plan", "-out=saved")
+		if n := strings.Count(out, "Utilization without a request"); n != test.warnings {
+			t.Errorf("%q: %d warnings, want %d:\n%s", test.attributes, n, test.warnings, out)
+		}
+		cli.MustRun(t, "apply", "saved")
+	}
+	cli.MustRun(t, "destroy", "-auto-approve")
+}
+
 // KEDA does not run here; the ecosystem tests run it.
 func TestAccScaledObjectIsCreatedChangedAndImported(t *testing.T) {
 	t.Parallel()
