@@ -47,11 +47,11 @@ func (c *Cluster) Locate(ctx context.Context, namespace, name string) (*unstruct
 }
 
 // Find returns an object by a single request, or nil. A kind that is not
-// installed, or whose lookup fails, is not requested, because a user without
-// permission is rejected first.
+// installed is not requested, because a user without permission is rejected
+// first.
 func (c *Cluster) Find(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
 	if ref.Kind.Custom() {
-		if installed, _ := c.Discovery.Installed(ctx, ref.Kind); !installed {
+		if installed, err := c.Discovery.Installed(ctx, ref.Kind); err == nil && !installed {
 			return nil, nil
 		}
 	}

@@ -138,7 +138,7 @@ func sourcesOf(m *autoscalingv2.MetricSpec) []metricSource {
 // pkg/controller/podautoscaler/replica_calculator.go of k8s.io/kubernetes). Of a LeaderWorkerSet, it counts the
 // leaders, the first group. Requests of the pod itself replace those of its containers.
 func MissingRequests(autoscaler, workload *unstructured.Unstructured) (missing Errors) {
-	if autoscaler == nil {
+	if autoscaler == nil || workload == nil {
 		return nil
 	}
 	spec, groups := SpecOf[horizontalSpec](autoscaler.Object), Demands(workload)

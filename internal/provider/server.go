@@ -13,6 +13,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ktdev/terraform-provider-kt/internal/tf/owned"
 )
 
 // NewServer returns the protocol server of a provider of [New] or [NewWith]. It
@@ -184,20 +186,55 @@ func (s *server) ReadResource(
 	return respond(ctx, s.compare, req, short(), s.frameworkServer.ReadResource, short)
 }
 
-// planChange plans a resource once.
-func (s *server) planChange(
+// PlanResourceChange plans a resource.
+func (s *server) PlanResourceChange(
 	ctx context.Context, req *tfprotov6.PlanResourceChangeRequest,
 ) (*tfprotov6.PlanResourceChangeResponse, error) {
 	var short *tfprotov6.PlanResourceChangeResponse
+	written := req.Config // without the values of lifecycle.ignore_changes
 	if id, ok := configID(req.TypeName, req.Config); ok && s.kt.data.Load() != nil {
 		configs := &s.kt.data.Load().Configs
 		defer configs.Delete(id)
 		if configs.Is(id, req.Config) {
 			short = s.planUnchanged(ctx, req)
+		} else if stored, ok := configs.Get(id); ok {
+			written = stored
 		}
 	}
-	return respond(ctx, s.compare, req, short, s.frameworkServer.PlanResourceChange,
+	resp, err := respond(ctx, s.compare, req, short, s.frameworkServer.PlanResourceChange,
 		func() *tfprotov6.PlanResourceChangeResponse { return s.planUnchanged(ctx, req) })
+	if err == nil && len(resp.RequiresReplace) > 0 {
+		err = s.addWarningsOfCreation(ctx, req, written, resp)
+	}
+	return resp, err
+}
+
+// addWarningsOfCreation adds the warnings of the creation to the plan of a change that requires a replacement.
+// Terraform plans the creation next, from the configuration as written, but shows only its errors
+// (https://github.com/hashicorp/terraform/blob/v1.16.2/internal/terraform/node_resource_abstract_instance.go, plan).
+func (s *server) addWarningsOfCreation(
+	ctx context.Context, req *tfprotov6.PlanResourceChangeRequest, written *tfprotov6.DynamicValue,
+	resp *tfprotov6.PlanResourceChangeResponse,
+) error {
+	failed := func(d *tfprotov6.Diagnostic) bool { return d.Severity == tfprotov6.DiagnosticSeverityError }
+	if slices.ContainsFunc(resp.Diagnostics, failed) {
+		return nil
+	}
+	null := tfprotov6.DynamicValue{MsgPack: []byte{0xc0}} // of any type
+	creation, err := printed(s.frameworkServer.PlanResourceChange(owned.Unrecorded(ctx),
+		&tfprotov6.PlanResourceChangeRequest{TypeName: req.TypeName, PriorState: &null, Config: written,
+			ProposedNewState: written, PriorPrivate: resp.PlannedPrivate, ProviderMeta: req.ProviderMeta}))
+	if err != nil {
+		return err
+	}
+	first := resp.Diagnostics
+	for _, d := range creation.Diagnostics {
+		shown := func(other *tfprotov6.Diagnostic) bool { return other.Summary == d.Summary }
+		if d.Severity == tfprotov6.DiagnosticSeverityWarning && !slices.ContainsFunc(first, shown) {
+			resp.Diagnostics = append(resp.Diagnostics, d)
+		}
+	}
+	return nil
 }
 
 // planUnchanged returns the response of the short path, and records that the run keeps the resource. It returns nil if

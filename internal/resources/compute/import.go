@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -24,7 +25,7 @@ import (
 // fields of others become owned with the next apply, which the plan shows.
 func (hooks) Import(ctx context.Context, reading *reading) error {
 	r := &reader{reading: reading}
-	workload, denied, err := r.findWorkload(ctx)
+	workload, err := r.findWorkload(ctx)
 	if err != nil {
 		return err
 	}
@@ -58,13 +59,10 @@ func (hooks) Import(ctx context.Context, reading *reading) error {
 		}
 	}
 	if len(found) == 0 {
-		if denied != "" {
-			denied = "\n\nIt may be of a kind that the user of the provider may not get: " + denied + "."
-		}
-		return r.NothingToImport(fmt.Sprintf(
-			"No workload %s of a supported kind exists, and no Service of this provider.%s\n\n"+
-				"Investigate with:\n  kubectl get deployments,services -n %s",
-			r.State.ID.ValueString(), denied, r.State.Namespace.ValueString()))
+		return r.NothingToImport(fmt.Sprintf("No workload %s of a supported kind exists, and no Service of this "+
+			"provider. Kinds that the user of the provider may not get: %s.\n\nInvestigate with:\n  "+
+			"kubectl get deployments,services -n %s", r.State.ID.ValueString(),
+			cmp.Or(strings.Join(r.denied, ", "), "none"), r.State.Namespace.ValueString()))
 	}
 	r.PrivateState.Imported = slices.Sorted(maps.Keys(found))
 	r.State.Manifests = r.State.manifestsOf(found, r.State, nil)
@@ -80,16 +78,15 @@ func (hooks) Import(ctx context.Context, reading *reading) error {
 
 // findWorkload returns the workload of any kind, or nil. A workload of this provider has precedence over others of the
 // same name, and one without a controller over what a controller has created, such as the StatefulSet of a
-// LeaderWorkerSet. It skips the kinds that the user may not get, and returns them.
-func (r *reader) findWorkload(ctx context.Context) (live *unstructured.Unstructured, denied string, err error) {
+// LeaderWorkerSet. It skips the kinds that the user may not get.
+func (r *reader) findWorkload(ctx context.Context) (*unstructured.Unstructured, error) {
 	if r.Listing != nil {
 		if kind.WorkloadOf(r.Live.GroupVersionKind().GroupKind()).Mode == "" { // the Service of existing pods
-			return nil, "", nil
+			return nil, nil
 		}
-		return r.Live, "", nil
+		return r.Live, nil
 	}
 	var unmanaged, another *unstructured.Unstructured // without a controller, if there is one
-	var notReadable []string
 	for _, k := range kind.Workloads() {
 		if r.Moved != nil && r.Moved.GroupKind() != k.GroupKind() {
 			continue // another object with the same name
@@ -98,15 +95,15 @@ func (r *reader) findWorkload(ctx context.Context) (live *unstructured.Unstructu
 			Name: r.State.Name.ValueString()})
 		switch {
 		case kube.ClassOf(err) == kube.Denied && r.Moved == nil:
-			notReadable = append(notReadable, k.Argument())
+			r.denied = append(r.denied, k.Argument())
 			continue
 		case err != nil:
-			return nil, "", err
+			return nil, err
 		case live == nil:
 			continue
 		}
 		if _, managed, err := kube.OwnedFields(live); managed || err != nil {
-			return live, "", err
+			return live, err
 		}
 		switch made := metav1.GetControllerOf(live) != nil; {
 		case unmanaged == nil || metav1.GetControllerOf(unmanaged) != nil && !made:
@@ -121,12 +118,12 @@ func (r *reader) findWorkload(ctx context.Context) (live *unstructured.Unstructu
 				"Declare the one to manage in `manifest`, with `manifest_only = true` and `adopt_existing = "+
 				"true`, and without an import block.",
 				unmanaged.GetKind(), another.GetKind()))
-		return nil, "", owned.ErrGone
+		return nil, owned.ErrGone
 	}
 	if unmanaged == nil && r.Moved == nil {
-		unmanaged, err = r.findCustomWorkload(ctx)
+		return r.findCustomWorkload(ctx)
 	}
-	return unmanaged, strings.Join(notReadable, ", "), err
+	return unmanaged, nil
 }
 
 func (r *reader) importWorkload(ctx context.Context, live *unstructured.Unstructured, found owned.Objects) error {
@@ -205,7 +202,9 @@ func (r *reader) importRelated(ctx context.Context, of kube.Kind, name string, f
 	isAddition := slices.Contains([]manifest.Role{manifest.RoleDisruptionBudget, manifest.RoleAutoscaler,
 		manifest.RoleExpose}, role)
 	made := metav1.GetControllerOf(live) != nil // by the controller of the workload
-	if err != nil || !managed && (isFirst || isHeadless || isAddition || made) || isFirst && isAddition {
+	isRegistration := role == manifest.RoleRegistration
+	if err != nil || !managed && (isFirst || isHeadless || isAddition || made) ||
+		isFirst && (isAddition || isRegistration && len(r.denied) > 0) {
 		return err
 	}
 	doc, _, err := found.Import(r.Memory, live)
@@ -219,7 +218,6 @@ func (r *reader) importRelated(ctx context.Context, of kube.Kind, name string, f
 		}
 		return nil
 	}
-	isRegistration := role == manifest.RoleRegistration
 	if isFirst && !isRegistration && r.refuseWithoutWorkload(doc) {
 		return owned.ErrGone
 	}

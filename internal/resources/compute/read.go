@@ -20,6 +20,7 @@ type reader struct {
 	*reading
 
 	expired  []deletedObject // that Kubetorch has probably deleted, the workload first
+	denied   []string        // kinds that an import may not get
 	released bool            // a queue has taken over fields of the workload
 }
 

@@ -143,7 +143,7 @@ func (p *planner) warnOfSharedClaim(ctx context.Context, at path.Path, name stri
 	if first != p.Plan.ID.ValueString() {
 		user = "compute " + first + " has a template of the same name"
 	}
-	if live, err := p.Data.Cluster.API.Get(ctx, ref); err == nil {
+	if live, err := p.Data.Cluster.API.Get(ctx, ref); err == nil && !isDeletedWith(p.Replaced, live) {
 		user = "the claim exists"
 		if manager := live.GetLabels()[kind.ManagedByLabel]; manager != "" {
 			user += ", managed by " + manager

@@ -193,14 +193,6 @@ func (r *Resource[M, N]) ModifyPlan(
 	}
 }
 
-type unrecordedKey struct{}
-
-// Unrecorded returns a context for the plan of a creation that Terraform will request again, so that the two are not
-// taken for a conflict.
-func Unrecorded(ctx context.Context) context.Context {
-	return context.WithValue(ctx, unrecordedKey{}, true)
-}
-
 // planInState is [owned.PlanInState].
 func (r *Resource[M, N]) planInState(
 	ctx context.Context, private owned.PrivateReader, state *Common, record func(*run.Planned) run.PlanConflict,
@@ -253,13 +245,10 @@ func (r *Resource[M, N]) plan(ctx context.Context, p *Planning[M, N]) {
 	p.Diags.Append(diags...)
 	plan.Namespace = namespace
 	plan.ID = plan.Identity().ID()
-	if unrecorded, _ := ctx.Value(unrecordedKey{}).(bool); p.Creating && !unrecorded {
-		p.Diags.Append(owned.PlanCreate(r.data, p.Creation(), p.Replaced.Contains(r.Kind.object(plan)))...)
-	}
-	if !p.Creating {
-		if p.Diags.Append(requireRefresh(p.Moved, state)...); p.Diags.HasError() {
-			return
-		}
+	if p.Creating {
+		p.Diags.Append(owned.PlanCreate(ctx, r.data, p.Creation(), p.Replaced.Contains(r.Kind.object(plan)))...)
+	} else if p.Diags.Append(requireRefresh(p.Moved, state)...); p.Diags.HasError() {
+		return
 	}
 	if p.Terminating {
 		p.Replace.Append(path.Root("uid"))

@@ -13,10 +13,18 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/tf/run"
 )
 
+type unrecordedKey struct{}
+
+// Unrecorded returns a context for the plan of a creation that Terraform will request again, so that the two are not
+// taken for a conflict.
+func Unrecorded(ctx context.Context) context.Context {
+	return context.WithValue(ctx, unrecordedKey{}, true)
+}
+
 // PlanCreate records that a creation is planned. It returns an error if another resource of the run has the same
 // object. replacement is true if the creation replaces a resource with the same address and name.
-func PlanCreate(data *tf.ProviderData, creation *Creation, replacement bool) diag.Diagnostics {
-	if !data.Configured() || creation.ID == "" {
+func PlanCreate(ctx context.Context, data *tf.ProviderData, creation *Creation, replacement bool) diag.Diagnostics {
+	if !data.Configured() || creation.ID == "" || ctx.Value(unrecordedKey{}) != nil {
 		return nil
 	}
 	// Deleting a PersistentVolumeClaim deletes its data, in either order of the two operations.

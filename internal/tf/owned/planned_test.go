@@ -1,6 +1,7 @@
 package owned
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ type planner struct {
 }
 
 func (p planner) create(of string, replacement, adopt bool) diag.Diagnostics {
-	return PlanCreate(p.data, &Creation{Type: of, ID: "ml/x", Adopt: adopt}, replacement)
+	return PlanCreate(context.Background(), p.data, &Creation{Type: of, ID: "ml/x", Adopt: adopt}, replacement)
 }
 
 func (p planner) keep(of string) diag.Diagnostics {
@@ -114,7 +115,7 @@ func TestNothingIsRecordedWithoutAClusterOrAnID(t *testing.T) {
 		diags := slices.Concat(unconfigured.create("kt_compute", false, false), unconfigured.keep("kt_compute"),
 			unconfigured.destroy("kt_compute"),
 			PlanObjects(unconfigured.data, &Creation{ID: "ml/x"}, slices.Values([]string{mapKey})),
-			PlanCreate(configured, &Creation{Type: "kt_compute"}, false),
+			PlanCreate(t.Context(), configured, &Creation{Type: "kt_compute"}, false),
 			PlanInState(t.Context(), configured, private{}, "kt_compute", types.StringUnknown(), (*run.Planned).Keep),
 			PlanInState(t.Context(), configured, private{}, "kt_compute", types.StringNull(), (*run.Planned).Destroy),
 			PlanObjects(configured, &Creation{Type: "kt_a"}, slices.Values([]string{mapKey})),

@@ -66,6 +66,8 @@ func TestAccPlanOfAReplacementShowsTheWarningsOfTheCreation(t *testing.T) {
 		"name = \"trainer\"\nnamespace = \"" + ns + "-x\"": {`Namespace "` + ns + `-x" does not exist`},
 		"name = \"other\"\ngpus = 1\ngpu_type = \"none\"\nservice_account_name = \"x\"": {
 			"No node can run the pods", "The service account does not exist yet"},
+		"name = \"other\"\ngpus = 1\ngpu_type = \"none\"\nlifecycle { ignore_changes = [gpu_type] }": {
+			"No node can run the pods"},
 		"name = \"trainer\"\nautoscale = { min_scale = 1, max_scale = 2 }\ngpus = 1\ngpu_type = \"none\"": {
 			"No node can run the pods"},
 	} {

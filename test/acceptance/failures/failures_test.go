@@ -264,7 +264,7 @@ func TestAccFailuresImportWithoutPermission(t *testing.T) {
 		waiting("tune", ns, "")+"import {\n  to = kt_compute.tune\n  id = \""+ns+"/tune\"\n}\n")
 	t.Log(cli.Run(t, "plan"))
 	acctest.ExpectDiagnostic(t, cli.RunJSON(t, "plan").Diagnostics("error", ""), false, "Nothing to import",
-		"No workload "+ns+"/tune", "a kind that the user of the provider may not get: ", "jobs, ", "cronjobs.")
+		"No workload "+ns+"/tune", "Kinds that the user of the provider may not get: jobs, ", "cronjobs.")
 }
 
 // Rights that end after the creation leave everything as it is.

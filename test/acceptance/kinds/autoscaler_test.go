@@ -181,6 +181,8 @@ func TestAccUpdateThatRemovesTheRequestOfAUtilizationWarnsOnce(t *testing.T) {
 		}
 		cli.MustRun(t, "apply", "saved")
 	}
+	cluster.Kubectl(t, "delete", "deployment", "trainer", "-n", ns) // leaves the autoscaler
+	acctest.ExpectText(t, cli.MustRun(t, "apply", "-auto-approve"), "Utilization without a request", "1 changed")
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
