@@ -119,6 +119,11 @@ type generator struct {
 func (g *generator) add(m mutation) {
 	if len(m.variants) > 0 || m.status || m.deletes {
 		m.path = g.path
+		// A repair that removes or renames a worker group leaves its pods, of which the plan warns.
+		if lastField(g.path) == "workerGroupSpecs" && (m.class == "item added" ||
+			strings.HasSuffix(m.what, "groupName")) {
+			m.also = append(m.also, "Pods of a removed group keep running")
+		}
 		if m.what == "" {
 			m.what = fields.String(g.path)
 		} else {
