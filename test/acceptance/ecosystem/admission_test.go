@@ -72,6 +72,7 @@ func TestEcoPlanWarningsOfTheQueueComeTrue(t *testing.T) {
 		}
 		cli.Write(t, queues)
 		cli.MustRun(t, "apply", "-auto-approve")
+		cluster.Await(t, vision, "clusterqueue/"+vision, "jsonpath={.status.reservingWorkloads}=0")
 	}
 }
 
@@ -95,6 +96,8 @@ func TestEcoTeamQueuePreemptsLowerPriorities(t *testing.T) {
 	cli.Write(t, config+computeOf("low"))
 	cli.MustRun(t, "apply", "-auto-approve")
 	cluster.Await(t, ns, "deployment/low", "jsonpath={.status.readyReplicas}=2")
+	// Kueue updates this status some time after it has admitted the pods. The plan would not warn until then.
+	cluster.Await(t, ns, "clusterqueue/"+ns, "jsonpath={.status.reservingWorkloads}=2")
 	cli.Write(t, config+computeOf("low")+computeOf("high"))
 	out := cli.MustRun(t, "apply", "-auto-approve")
 	acctest.ExpectText(t, out, maybeLater, "until Kueue preempts other workloads")
