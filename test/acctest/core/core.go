@@ -206,18 +206,19 @@ func (r *Resource) plan(
 	if err != nil {
 		return nil, err
 	}
-	if replaces {
+	p.config = ignoring(before, applied, ignored)
+	if replaces { // Terraform ignores no attribute in the plan of the creation, and shows none of its warnings
 		fresh := *r
 		fresh.private, fresh.identity = p.private, p.identity
-		again, _, err := fresh.planned(ctx, server, cty.NullVal(r.typ), config)
+		again, _, err := fresh.planned(ctx, server, cty.NullVal(r.typ), value)
 		if err != nil {
 			return nil, err
 		}
 		p.Action, p.After, p.private, p.identity = Replace, again.After, again.private, again.identity
-		p.Warnings = append(p.Warnings, again.Warnings...)
+		p.config = applied
 	}
 	p.Warnings = append(warnings, p.Warnings...)
-	p.refreshed, p.written, p.config = &refreshed, applied, ignoring(before, applied, ignored)
+	p.refreshed, p.written = &refreshed, applied
 	return p, nil
 }
 
