@@ -262,7 +262,6 @@ func TestAccFailuresImportWithoutPermission(t *testing.T) {
 	cli := acctest.NewAttachedCLI(t)
 	cli.Write(t, "provider \"kt\" {\n"+cluster.TokenAttributes(t, ns, token)+"\n}\n"+
 		waiting("tune", ns, "")+"import {\n  to = kt_compute.tune\n  id = \""+ns+"/tune\"\n}\n")
-	t.Log(cli.Run(t, "plan"))
 	acctest.ExpectDiagnostic(t, cli.RunJSON(t, "plan").Diagnostics("error", ""), false, "Nothing to import",
 		"No workload "+ns+"/tune", "Kinds that the user of the provider may not get: jobs, ", "cronjobs.")
 }
