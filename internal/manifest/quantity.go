@@ -33,13 +33,17 @@ func ParseQuantity(s string) (resource.Quantity, error) {
 	return canonical(q), nil
 }
 
-// CheckBytes returns an error for a fraction of a byte, which is usually a typo, such as 10m instead of 10M.
+// CheckBytes returns an error for a fraction of a byte or less than a kibibyte, which are usually typos: 10m instead of
+// 10M, and 32 instead of 32Gi.
 func CheckBytes(q resource.Quantity) error {
-	if q.CmpInt64(q.Value()) == 0 { // Value rounds up
-		return nil
+	switch bytes := q.Value(); { // Value rounds up
+	case q.CmpInt64(bytes) != 0:
+		return fmt.Errorf("is %q, which is a fraction of a byte: m means a thousandth, M a million: set a size such "+
+			"as \"10Gi\"", q.String())
+	case bytes > 0 && bytes < 1024:
+		return fmt.Errorf("is %q, which is a size in bytes: did you mean \"%[1]sMi\" or \"%[1]sGi\"?", q.String())
 	}
-	return fmt.Errorf("is %q, which is a fraction of a byte: m means a thousandth, M a million: set a size such as "+
-		"\"10Gi\"", q.String())
+	return nil
 }
 
 // canonical returns the quantity in the form that does not change when it is

@@ -104,6 +104,7 @@ func badQuantities() []badInput {
 		{"disk_size", "10GiB", `did you mean "10Gi"?`},
 		{"memory", "512m", `memory is "512m", which is a fraction of a byte: m means a thousandth, M a million`},
 		{"shared_memory_limit", "0.5", "which is a fraction of a byte"},
+		{"memory", "32", `memory is "32", which is a size in bytes: did you mean "32Mi" or "32Gi"?`},
 		{"gpu_memory", "0", `set a size such as "4Gi"`},
 		{"shared_memory_limit", "2gi", `did you mean "2Gi"?`},
 	} {

@@ -181,6 +181,23 @@ func (s *diagnosis) failed(message string) *Cause {
 		"Check the conditions and events of the workload.").terminal(shortGrace)
 }
 
+// unprocessed explains a custom object without a status and pods.
+func (s *diagnosis) unprocessed() *Cause {
+	of := kind.Guess(s.Workload.GroupVersionKind())
+	if !of.Custom() || s.Workload.Object["status"] != nil || len(s.Pods) > 0 {
+		return nil
+	}
+	return s.operatorSilent("status")
+}
+
+// operatorSilent explains an object that lacks what its operator writes first.
+func (s *diagnosis) operatorSilent(missing string) *Cause {
+	c := s.cause(ReasonOperatorSilent, object(s.Workload)+" has no "+missing+": its operator has not processed it yet.",
+		"Check that the operator of its API group is running, and read its log.")
+	c.Command = "kubectl get deployments -A"
+	return c
+}
+
 // Durations of a cause before it ends a wait. The same run may still create a
 // missing object, a volume provisioner retries within seconds, and a kubelet
 // retries a pull after about 0, 10 and 30 s.

@@ -149,7 +149,9 @@ func (s Snapshot) failedRun(failed condition) Verdict {
 		c.Summary += " " + shown.Summary
 		hint, c.Logs, c.Command = shown.Hint, shown.Logs, shown.Command
 	}
-	c.Hint = advice.Of("%s %s: it does not run again.", hint, advice.ReplaceObject)
+	if c.Hint = hint; metav1.GetControllerOf(s.Workload) == nil { // otherwise its CronJob creates the next one
+		c.Hint = advice.Of("%s %s: it does not run again.", hint, advice.ReplaceObject)
+	}
 	return Verdict{Message: cmp.Or(clip(failed.Message), failed.Reason, "failed"), Cause: c}
 }
 

@@ -70,7 +70,8 @@ type run struct {
 // causes in the status of the workload. Queue, rejected pods and pods are
 // checked for all kinds.
 func (s Snapshot) diagnose(r run, own ...func(*diagnosis) *Cause) Verdict {
-	return s.diagnoseBy(r, append(own, (*diagnosis).queueCause, (*diagnosis).creationRefused)...)
+	return s.diagnoseBy(r, append(own, (*diagnosis).queueCause, (*diagnosis).creationRefused,
+		(*diagnosis).unprocessed)...)
 }
 
 // diagnoseBy is like diagnose, but checks only the pods in addition to own.

@@ -136,10 +136,7 @@ func setsAll(have, want []corev1.EnvVar) bool {
 func (s *diagnosis) operatorCause(ready condition) *Cause {
 	switch name := object(s.Workload); {
 	case ready.Type == "":
-		c := s.cause(ReasonOperatorSilent, name+" has no condition Ready: its operator has not processed it yet.",
-			"Check that the operator of its API group is running, and read its log.")
-		c.Command = "kubectl get deployments -A"
-		return c
+		return s.operatorSilent("condition Ready")
 	case strings.HasPrefix(ready.Reason, "Gateway"), strings.HasPrefix(ready.Reason, "GRPCRoute"):
 		c := s.cause(ReasonGatewayNotReady,
 			fmt.Sprintf("The pods of %s are running, but its external route is not ready%s.", name, ready.suffix()),

@@ -38,13 +38,8 @@ func (p *preview) warnOfQueue(ctx context.Context, workload *unstructured.Unstru
 	}
 	pods, requests := manifest.Demand(workload, decodeFieldPath(p.Plan.PodTemplatePath)...)
 	demand := ready.Demand{Pods: int(pods), Requests: requests}
-	if p.Plan.QueueScheduler.ValueString() != kind.QueueSchedulerKAI && (!p.Creating || len(p.Replaced) > 0) {
-		uids := []apitypes.UID{apitypes.UID(p.State.UID.ValueString())}
-		for _, replaced := range p.Replaced {
-			uids = append(uids, replaced.UID)
-		}
-		demand.Own, _, _ = observe.KueueWorkloads(ctx, p.Data.Cluster, workload.GetNamespace(), p.Plan.podLabels(),
-			uids...)
+	if p.Plan.QueueScheduler.ValueString() != kind.QueueSchedulerKAI {
+		demand.Own = p.freedWorkloads(ctx)
 	}
 	cause, err := observe.QueueForecast(ctx, p.Data.Cluster,
 		p.Plan.QueueScheduler.ValueString(), workload.GetNamespace(), p.Plan.QueueName.ValueString(), demand,
@@ -64,6 +59,29 @@ func (p *preview) warnOfQueue(ctx context.Context, workload *unstructured.Unstru
 		summary = "The queue may not admit the compute immediately"
 	}
 	p.Diags.AddAttributeWarning(path.Root("queue_name"), summary, tf.Explain(tf.ComputeType, *cause, nil))
+}
+
+// freedWorkloads returns the Workloads of Kueue whose quota becomes free for the compute: its own, or those of the
+// compute that it replaces, which may have another name or namespace.
+func (p *preview) freedWorkloads(ctx context.Context) []*unstructured.Unstructured {
+	if !p.Creating {
+		own, _, _ := observe.KueueWorkloads(ctx, p.Data.Cluster, p.State.Namespace.ValueString(), p.State.podLabels(),
+			apitypes.UID(p.State.UID.ValueString()))
+		return own
+	}
+	uids := map[string][]apitypes.UID{} // by namespace and name
+	for key, replaced := range p.Replaced {
+		_, name, _ := strings.Cut(key, "/") // of [manifest.Key]
+		uids[name] = append(uids[name], replaced.UID)
+	}
+	var freed []*unstructured.Unstructured
+	for key, replaced := range uids {
+		namespace, name, _ := strings.Cut(key, "/")
+		held, _, _ := observe.KueueWorkloads(ctx, p.Data.Cluster, namespace,
+			map[string]string{kind.ServiceLabel: name}, replaced...)
+		freed = append(freed, held...)
+	}
+	return freed
 }
 
 // warnOfGPUs warns of requests for GPUs that no node can satisfy.

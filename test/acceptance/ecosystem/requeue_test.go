@@ -80,6 +80,27 @@ func TestEcoUpdatesThatKueueAdmitsAgain(t *testing.T) {
 	}
 }
 
+// The quota of a replaced compute is free for the one that replaces it, under whatever name. Kueue admits the pods of a
+// Deployment one by one, so that only the pods identify what they use.
+func TestEcoQuotaOfARenamedDeploymentIsFree(t *testing.T) {
+	t.Parallel()
+	ns := cluster.Namespace(t)
+	queue := cluster.Queue(t, ns, 4)
+	cli := queueCLI(t, ns)
+	config := acctest.BareCompute(fmt.Sprintf("gpus = 1\nreplicas = 4\nqueue_name = %q", queue))
+	cli.Write(t, config)
+	cli.MustRun(t, "apply", "-auto-approve")
+	cli.Write(t, strings.Replace(config, `= "trainer"`, `= "renamed"`, 1))
+	out := cli.MustRun(t, "apply", "-auto-approve")
+	acctest.ExpectText(t, out, "must be replaced")
+	if strings.Contains(acctest.Unwrap(out), notAdmitted) {
+		t.Errorf("the quota of the replaced pods is not taken for free:\n%s", out)
+	}
+	if pods := podUIDs(t, ns); len(pods) != 4 {
+		t.Errorf("%d pods run, not 4", len(pods))
+	}
+}
+
 // More than the quota is never admitted again: the apply must not report the pods before.
 func TestEcoUpdateBeyondTheQuotaIsNotReady(t *testing.T) {
 	t.Parallel()
