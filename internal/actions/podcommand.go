@@ -129,12 +129,12 @@ func (c *call) notRunning(ctx context.Context, t *target, others []*corev1.Pod, 
 
 // namesOf returns the names of pods for messages.
 func namesOf(pods []*corev1.Pod) string {
-	return ready.Listed(ready.Each(pods, (*corev1.Pod).GetName), 5)
+	return ready.Listed(kind.Each(pods, (*corev1.Pod).GetName), 5)
 }
 
 // lastingContainers returns the names of the containers of a pod in which a command can run.
 func lastingContainers(pod *corev1.Pod) []string {
-	return ready.Each(kind.LastingContainers(pod), func(container corev1.Container) string { return container.Name })
+	return kind.Each(kind.LastingContainers(pod), func(container corev1.Container) string { return container.Name })
 }
 
 // requireContainer returns an error if a container is set that does not exist.
@@ -273,7 +273,7 @@ func joinFailures(errs []error) error {
 		}
 		return failed[0]
 	}
-	details := ready.Each(failed[:min(len(failed), 10)], error.Error)
+	details := kind.Each(failed[:min(len(failed), 10)], error.Error)
 	if more := len(failed) - len(details); more > 0 {
 		details = append(details, fmt.Sprintf("It failed in %d more pods.", more))
 	}

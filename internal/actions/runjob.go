@@ -43,7 +43,7 @@ func (c *call) runJob(ctx context.Context, t *target, p podCommand, m jobModel) 
 	if p.container == "" {
 		p.container = ready.MainContainer(&corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec})
 	}
-	names := ready.Each(template.Spec.Containers, func(c corev1.Container) string { return c.Name })
+	names := kind.Each(template.Spec.Containers, func(c corev1.Container) string { return c.Name })
 	if err := requireContainer(p.container, names); err != nil {
 		return err
 	}

@@ -137,7 +137,8 @@ func resumeError(t *target, err error) error {
 	case errors.Is(err, manifest.ErrReplicasUnknown):
 		return &refusal{at: path.Root("replicas"), summary: "Unknown number of pods", detail: fmt.Sprintf(
 			"%s was suspended by something other than `kt_suspend`, so the number of pods before that is not "+
-				"recorded.\n\nNext step: Set `replicas`, or set `suspend = false` in the kt_compute and apply it.", t)}
+				"recorded.\n\nNext step: Set `replicas`, or apply `suspend = false` if the kt_compute has `suspend = true`.",
+			t)}
 	case errors.As(err, &scale):
 		next := "Use a number that this allows."
 		switch {

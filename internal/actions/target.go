@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/endpoint"
@@ -152,14 +153,10 @@ func (c *call) follow(t *target, old, all []*corev1.Pod) observe.Follow {
 	if t.Workload != nil {
 		f.Workload = &t.ref
 	}
-	for _, pod := range old {
-		f.Replaced = append(f.Replaced, pod.UID)
-	}
-	for _, pod := range all {
-		if !slices.Contains(f.Replaced, pod.UID) {
-			f.Others = append(f.Others, pod.UID)
-		}
-	}
+	f.Replaced = kind.Each(old, (*corev1.Pod).GetUID)
+	f.Others = slices.DeleteFunc(kind.Each(all, (*corev1.Pod).GetUID), func(uid types.UID) bool {
+		return slices.Contains(f.Replaced, uid)
+	})
 	return f
 }
 
@@ -180,11 +177,16 @@ func (c *call) refusal(ctx context.Context, t *target, o kind.Operation) (why st
 	if owner := metav1.GetControllerOf(scaler); owner != nil {
 		name = fmt.Sprintf("%s %s/%s", owner.Kind, scaler.GetNamespace(), owner.Name)
 	}
-	switch least, found := kind.NumberAt(scaler.Object, []string{"spec", "minReplicas"}); {
-	case o == kind.Scaling:
+	least, found := kind.NumberAt(scaler.Object, []string{"spec", "minReplicas"})
+	fromZero := found && least == 0 || metav1.GetControllerOf(scaler) != nil
+	// A user starts the first pod, and its number is not known without the record of a suspension.
+	stopped := !fromZero && kind.PodCount(t.Workload.Object, t.kind.Groups(t.Workload.Object)) == 0 &&
+		t.Workload.GetAnnotations()[kind.SuspendedAnnotation] == ""
+	switch {
+	case o == kind.Scaling && !stopped:
 		return fmt.Sprintf("%s sets the number of pods of %s, and would change it again.", name, t),
 			advice.Of("Change `autoscale.min_scale` and `autoscale.max_scale` of the kt_compute, or the autoscaler.")
-	case found && least == 0 || metav1.GetControllerOf(scaler) != nil:
+	case o == kind.Suspending && fromZero:
 		return fmt.Sprintf("%s scales %s from zero, and would start pods again.", name, t),
 			advice.Of("Set `suspend = true` in the kt_compute, which removes its autoscaler, and apply it.")
 	}

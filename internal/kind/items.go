@@ -41,3 +41,21 @@ func indexBy(list []any, field string) map[any]int {
 	}
 	return index
 }
+
+// Each returns the result of a function for each item, or nil without items.
+func Each[T, R any](items []T, of func(T) R) []R {
+	var out []R
+	for _, item := range items {
+		out = append(out, of(item))
+	}
+	return out
+}
+
+// EachValue returns a map with the result of a function for each value.
+func EachValue[K comparable, V, R any](values map[K]V, of func(V) R) map[K]R {
+	out := make(map[K]R, len(values))
+	for key, value := range values {
+		out[key] = of(value)
+	}
+	return out
+}

@@ -300,9 +300,5 @@ func workload(gv schema.GroupVersion, name string, w *Workload, immutable ...str
 
 // children compiles the patterns of [Workload.Children].
 func children(patterns map[string]string) map[string]*regexp.Regexp {
-	compiled := make(map[string]*regexp.Regexp, len(patterns))
-	for name, pattern := range patterns {
-		compiled[name] = regexp.MustCompile(pattern)
-	}
-	return compiled
+	return EachValue(patterns, regexp.MustCompile)
 }

@@ -111,9 +111,8 @@ func (a *API) removeSecretKeys(
 
 // hasAnyKey reports whether the data of a Secret has one of the keys.
 func hasAnyKey(live *unstructured.Unstructured, keys []string) bool {
-	data, _, _ := unstructured.NestedMap(live.Object, "data")
 	return slices.ContainsFunc(keys, func(key string) bool {
-		_, there := data[key]
+		_, there, _ := unstructured.NestedFieldNoCopy(live.Object, "data", key)
 		return there
 	})
 }

@@ -87,11 +87,8 @@ func maxReplicas(autoscaler map[string]any) int64 {
 
 // maxScale returns the number of pods up to which Knative scales a Service, or zero if it has no limit.
 func maxScale(k kind.Kind, template *corev1.Pod) int64 {
-	if !k.Autoscales {
-		return 0
-	}
 	limit, err := strconv.ParseInt(template.Annotations[kind.MaxScaleAnnotation], 10, 64)
-	if err != nil {
+	if err != nil || !k.Autoscales {
 		return 0
 	}
 	return limit

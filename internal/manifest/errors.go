@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // Step is one step of a [Path]: a [Name], an [Entry] or an [Index].
@@ -56,11 +58,7 @@ func (e *AttributeError) Error() string { return e.Detail }
 type Errors []*AttributeError
 
 func (e Errors) Error() string {
-	lines := make([]string, len(e))
-	for i, one := range e {
-		lines[i] = one.Error()
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(kind.Each(e, (*AttributeError).Error), "\n")
 }
 
 // add reports a problem of a top-level attribute. The format is a sentence without its subject, the attribute.

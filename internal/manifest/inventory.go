@@ -118,8 +118,3 @@ func CountsReady(status any, others ...string) bool {
 	}
 	return false
 }
-
-// IsReadyPod reports whether a pod has the condition Ready.
-func IsReadyPod(pod *unstructured.Unstructured) bool {
-	return kind.HasCondition(pod.Object, string(corev1.PodReady))
-}

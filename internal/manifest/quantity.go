@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -33,14 +34,14 @@ func ParseQuantity(s string) (resource.Quantity, error) {
 	return canonical(q), nil
 }
 
-// CheckBytes returns an error for a fraction of a byte or less than a kibibyte, which are usually typos: 10m instead of
-// 10M, and 32 instead of 32Gi.
+// CheckBytes returns an error for a fraction of a byte, and for less than a mebibyte without a unit, which are usually
+// typos: 10m instead of 10M, and 32 instead of 32Gi.
 func CheckBytes(q resource.Quantity) error {
 	switch bytes := q.Value(); { // Value rounds up
 	case q.CmpInt64(bytes) != 0:
 		return fmt.Errorf("is %q, which is a fraction of a byte: m means a thousandth, M a million: set a size such "+
 			"as \"10Gi\"", q.String())
-	case bytes > 0 && bytes < 1024:
+	case bytes > 0 && bytes < 1<<20 && q.String() == strconv.FormatInt(bytes, 10):
 		return fmt.Errorf("is %q, which is a size in bytes: did you mean \"%[1]sMi\" or \"%[1]sGi\"?", q.String())
 	}
 	return nil

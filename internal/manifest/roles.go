@@ -100,10 +100,7 @@ func KeptGroups(before, after *unstructured.Unstructured) []kind.Group {
 // does not, although the API server names all of spec in the error about another field of a StatefulSet.
 func HasImmutablePods(workload *unstructured.Unstructured) bool {
 	k, _ := kindOfObject(workload.GroupVersionKind(), nil)
-	fixed := slices.Clone(k.Immutable)
-	for _, field := range k.CreationOnly {
-		fixed = append(fixed, dotted(field))
-	}
+	fixed := slices.Concat(k.Immutable, kind.Each(k.CreationOnly, dotted))
 	return k.Restart == nil && slices.ContainsFunc(k.Groups(workload.Object), func(g kind.Group) bool {
 		spec := dotted(kind.Under(g.Template, "spec")) + "."
 		return slices.ContainsFunc(fixed, func(field string) bool { return strings.HasPrefix(spec, field+".") })

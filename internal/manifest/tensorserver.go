@@ -30,10 +30,9 @@ func renderTensorServer(c Compute, k kind.Kind) (map[string]any, error) {
 // tensorServerSpec always sets suspend, so that a suspension by another client is
 // drift.
 func tensorServerSpec(c Compute) map[string]any {
-	var env []any
-	for _, name := range SortedEnv(c.EnvVars) {
-		env = append(env, map[string]any{"name": name, "value": c.EnvVars[name]})
-	}
+	env := kind.Each(SortedEnv(c.EnvVars), func(name string) any {
+		return map[string]any{"name": name, "value": c.EnvVars[name]}
+	})
 	spec := map[string]any{
 		"labels":      kind.Texts(givenLabels(c), ownPods(c)),
 		"annotations": kind.Texts(podAnnotations(c)),
@@ -47,15 +46,11 @@ func tensorServerSpec(c Compute) map[string]any {
 	if c.runner() != kind.SkyTorch {
 		return spec // implied fields of override, such as tolerations of GPUs, are omitted
 	}
-	var templates []any
-	for _, t := range c.VolumeClaimTemplates {
-		templates = append(templates, claimTemplate(t))
-	}
-	spec["volumeClaimTemplates"], spec["override"] = templates, tensorServerOverride(c)
+	spec["volumeClaimTemplates"], spec["override"] = kind.Each(c.VolumeClaimTemplates, claimTemplate), tensorServerOverride(c)
 	return spec
 }
 
-func claimTemplate(t VolumeClaimTemplate) map[string]any {
+func claimTemplate(t VolumeClaimTemplate) any {
 	spec := map[string]any{"accessModes": []any{cmp.Or(t.AccessMode, string(defaultAccessMode))}}
 	if t.Size != nil {
 		spec["resources"] = map[string]any{"requests": map[string]any{string(corev1.ResourceStorage): t.Size.String()}}

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 )
 
@@ -30,10 +31,7 @@ func TargetAttributes(
 	names := append([]string{"id", "name"}, others...)
 	exactlyOne := "Exactly one of `" + strings.Join(names[:len(names)-1], "`, `") + "` and `" + names[len(names)-1] +
 		"` must be set."
-	expressions := make([]path.Expression, len(names))
-	for i, name := range names {
-		expressions[i] = path.MatchRoot(name)
-	}
+	expressions := kind.Each(names, path.MatchRoot)
 	return Attributes{
 		"id": text("Compute as `namespace/name`, which is the `id` of a `kt_compute`. "+exactlyOne+
 			" Conflicts with `namespace`.",

@@ -6,6 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // Some fields are set at creation and then left to others: Kueue sets spec.runPolicy.suspend of a queued training
@@ -47,11 +49,7 @@ func (a Applied) Without(paths [][]string) Applied {
 }
 
 func fieldPath(names []string) fieldpath.Path {
-	path := make(fieldpath.Path, len(names))
-	for i, name := range names {
-		path[i] = fieldpath.FieldNameElement(name)
-	}
-	return path
+	return kind.Each(names, fieldpath.FieldNameElement)
 }
 
 // prune removes the field at names, and maps that become empty.

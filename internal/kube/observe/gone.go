@@ -16,7 +16,6 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/config"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
 // WaitGone waits until the object with a UID, its dependents and its pods are
@@ -159,7 +158,7 @@ func (e *DeletionError) Blockers() string {
 		blockers = append(blockers, "it is "+heldBy(e.Finalizers))
 	}
 	if len(e.Pods) > 0 {
-		pods := ready.Each(e.Pods, func(pod *corev1.Pod) string {
+		pods := kind.Each(e.Pods, func(pod *corev1.Pod) string {
 			if len(pod.Finalizers) > 0 {
 				return pod.Name + " (" + heldBy(pod.Finalizers) + ")"
 			}
@@ -174,7 +173,7 @@ func (e *DeletionError) Blockers() string {
 }
 
 func heldBy(finalizers []string) string {
-	named := ready.Each(finalizers, func(finalizer string) string { return finalizer + remover(finalizer) })
+	named := kind.Each(finalizers, func(finalizer string) string { return finalizer + remover(finalizer) })
 	if len(finalizers) == 1 {
 		return "held by finalizer " + named[0]
 	}

@@ -130,9 +130,7 @@ func groupOf(scheduler string) string {
 // owners or its label. The UIDs of owners are searched in its JSON without decoding, because there may be thousands of
 // Workloads.
 func holdsAny(pods []*corev1.Pod, uids ...types.UID) func(*kube.Entry) bool {
-	for _, pod := range pods {
-		uids = append(uids, pod.UID)
-	}
+	uids = append(uids, kind.Each(pods, (*corev1.Pod).GetUID)...)
 	return func(e *kube.Entry) bool {
 		return slices.ContainsFunc(uids, func(uid types.UID) bool {
 			return uid != "" && (e.Labels[kind.KueueJobUIDLabel] == string(uid) || e.Mentions(`"`+string(uid)+`"`))

@@ -169,12 +169,10 @@ func (e *NotReadyError) Masked(mask Mask, summary string) *NotReadyError {
 		return &masked
 	}
 	cause.Summary = mask(cause.Summary)
-	for _, event := range e.Verdict.Cause.Events {
-		cause.Events = append(cause.Events, mask(event))
-	}
-	for _, line := range e.Logs { // a control sequence in a value would hide it from the mask
-		masked.Logs = append(masked.Logs, mask(printable.Line(mask(line))))
-	}
+	cause.Events = kind.Each(e.Verdict.Cause.Events, mask)
+	masked.Logs = kind.Each(e.Logs, func(line string) string {
+		return mask(printable.Line(mask(line))) // a control sequence in a value would hide it from the mask
+	})
 	return &masked
 }
 

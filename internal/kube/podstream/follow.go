@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
@@ -170,7 +171,7 @@ func (f *follower) containers(pod *corev1.Pod) []string {
 
 // Containers returns the names of all containers of a pod, in the order in which they start.
 func Containers(pod *corev1.Pod) []string {
-	return ready.Each(slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers),
+	return kind.Each(slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers),
 		func(container corev1.Container) string { return container.Name })
 }
 

@@ -116,7 +116,7 @@ func (e *NoPodError) Error() string {
 		return fmt.Sprintf("no pod of namespace %s has the labels %s", e.Backend.Namespace,
 			labels.Set(e.Backend.Labels))
 	}
-	states := ready.Each(e.Pods[:min(len(e.Pods), 5)],
+	states := kind.Each(e.Pods[:min(len(e.Pods), 5)],
 		func(pod *corev1.Pod) string { return pod.Name + " is " + describe(pod) })
 	return fmt.Sprintf("none of %d pods is ready: %s", len(e.Pods), strings.Join(states, ", "))
 }

@@ -281,15 +281,6 @@ func first[T any](items []T, match func(T) bool) T {
 	return none
 }
 
-// Each returns the text of each item.
-func Each[T any](items []T, text func(T) string) []string {
-	var out []string
-	for _, item := range items {
-		out = append(out, text(item))
-	}
-	return out
-}
-
 // filter returns the items for which keep returns true.
 func filter[T any](items []T, keep func(T) bool) []T {
 	var out []T

@@ -37,7 +37,7 @@ func AssessAutoscaler(u *unstructured.Unstructured, events []*corev1.Event, now 
 		return isReady("the autoscaler is active")
 	case disabled: // since the workload has no pods, perhaps only until the next sync
 		return inactive(u, about, active, metricGrace,
-			"Start a pod of the workload: the autoscaler does not start the first one.")
+			"Start a pod of the workload, as with `kubectl scale`: the autoscaler does not start the first one.")
 	case active.isFalse():
 		hint, grace := metricAdvice(active)
 		return inactive(u, about, active, grace, "%s", hint)
@@ -69,9 +69,9 @@ func metricAdvice(c condition) (advice.Text, time.Duration) {
 		}
 		return advice.Of("Check that metrics-server has the usage of the pods, with `kubectl top pods`."), metricGrace
 	case "FailedGetPodsMetric", "FailedGetObjectMetric":
-		return advice.Of(adapter, "custom.metrics.k8s.io/v1beta2", advice.Metrics), shortGrace
+		return advice.Of(adapter, "custom.metrics.k8s.io", advice.Metrics), shortGrace
 	case "FailedGetExternalMetric":
-		return advice.Of(adapter, "external.metrics.k8s.io/v1beta1", advice.Metrics), shortGrace
+		return advice.Of(adapter, "external.metrics.k8s.io", advice.Metrics), shortGrace
 	case "AmbiguousSelector":
 		return advice.Of("Delete the other HorizontalPodAutoscaler of the pods."), shortGrace
 	}

@@ -89,6 +89,10 @@ func (d containerDiagnosis) configCause(message string) *Cause {
 		return d.fault(ReasonConfigError, cannot+clip(message), "Set the ID of a user other than root in %s, or use "+
 			"an image that sets one.", advice.Security).terminal(shortGrace)
 	}
+	if mentions(message, "subpath") {
+		return d.fault(ReasonConfigError, cannot+clip(message), "Create the sub path of the mount in its volume, or "+
+			"mount the volume with write access.").terminal(volumeGrace)
+	}
 	c := d.fault(ReasonConfigError, cannot+clip(message),
 		"Check the Secrets and ConfigMaps that the container references, and %s.", advice.Security)
 	if mentions(message, "timed out waiting for the condition", "have not yet been read") {
@@ -115,6 +119,10 @@ func (d podDiagnosis) mountCause() *Cause {
 			c := d.missing(ReasonMountFailed, cannotMount, ref)
 			c.Claimed = true
 			return c
+		}
+		if mentions(earlier.Message, "hostpath type check failed") {
+			return d.cause(ReasonMountFailed, "", andThen(cannotMount+clip(earlier.Message), "The kubelet retries."),
+				"Create the path on the nodes, or correct the path or the type of the volume.")
 		}
 	}
 	if strings.Contains(e.Message, "Multi-Attach") {

@@ -250,7 +250,7 @@ func (d containerDiagnosis) probeCause() *Cause {
 	}
 	c := d.fault(ReasonProbeFailing,
 		fmt.Sprintf("Container %s is running, but is not healthy: %s", d.status.Name, clip(e.Message)),
-		"%s This restarts the pods. To only wait longer, increase %s.", probeHint(e.Message), advice.TimeLimit)
+		"%s To only wait longer, increase %s.", probeHint(e.Message), advice.TimeLimit)
 	return d.withLogs(c, false)
 }
 
@@ -265,7 +265,11 @@ func probeHint(message string) advice.Text {
 		hint = advice.Of("%s If the server listens on another port, correct %s. If it listens only on localhost, let "+
 			"it listen on all addresses.", hint, advice.ProbePort)
 	}
-	return advice.Of("%s If the server needs longer to start than %s allows, increase it.", hint, advice.StartupTime)
+	if !strings.HasPrefix(message, "Startup probe") {
+		return hint // the other probes start after it
+	}
+	return advice.Of("%s If the server needs longer to start than %s allows, increase it, which restarts the pods.", hint,
+		advice.StartupTime)
 }
 
 // withLogs sets the log and the command of a cause to those of the container.
@@ -325,8 +329,8 @@ func exitHint(t *corev1.ContainerStateTerminated) advice.Text {
 		127: "Check the image, its PATH and the startup script: a command was not found.",
 		128: "Check that the image contains the command: the runtime could not start it.",
 		137: read + " Check its probes, its node and shared memory: the container was killed (SIGKILL).",
-		139: "Check that the libraries are compatible with the GPU driver: the container crashed with a " +
-			"segmentation fault.",
+		139: "Check the libraries, and that they are compatible with the GPU driver if they use it: the container " +
+			"crashed with a segmentation fault.",
 		143: read + " Check its probes: the container was terminated (SIGTERM), usually by a failing probe.",
 	}[t.ExitCode], read))
 }

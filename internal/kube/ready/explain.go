@@ -148,7 +148,7 @@ func Kubectl(namespace string, words ...string) string {
 	if namespace != "" {
 		words = append([]string{"-n", namespace}, words...)
 	}
-	return "kubectl " + strings.Join(Each(words, quoted), " ")
+	return "kubectl " + strings.Join(kind.Each(words, quoted), " ")
 }
 
 // literal matches a word that a shell takes literally.

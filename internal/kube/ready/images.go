@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ktdev/terraform-provider-kt/internal/advice"
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // imageUnavailable reports whether a container waits because its image is not
@@ -44,10 +45,13 @@ func (d containerDiagnosis) imageCause(w *corev1.ContainerStateWaiting) *Cause {
 		}
 	}
 	message = cmp.Or(message, w.Reason)
+	row := pullHintOf(message, d.field(advice.Image))
 	c := d.cause(ReasonImagePullFailed, subject,
-		fmt.Sprintf("Image %q cannot be pulled: %s", image, clip(message)), "%s",
-		pullHintOf(message, d.field(advice.Image)).hint)
-	grace := pullProspect(message, w.Reason)
+		fmt.Sprintf("Image %q cannot be pulled: %s", image, clip(message)), "%s", row.hint)
+	grace := row.prospect
+	if message == "RegistryUnavailable" || message == "ImageInspectError" { // the reason of the container alone
+		grace = pullMayRecover
+	}
 	if missing := d.unreadPullSecrets(); len(missing) > 0 && grace == pullIsRefused {
 		c.Summary = andThen(c.Summary, "The kubelet cannot read the image pull secrets: "+Listed(missing, 5)+".")
 		c.Hint = advice.Of("Create the Secrets in the namespace of the pods, or correct %s.", advice.PullSecrets)
@@ -70,7 +74,7 @@ func (d podDiagnosis) unreadPullSecrets() []string {
 	_, list, _ := strings.Cut(e.Message, "(")
 	list, _, _ = strings.Cut(list, ")")
 	unread := strings.Split(list, ", ")
-	names := Each(d.pod.Spec.ImagePullSecrets, func(ref corev1.LocalObjectReference) string { return ref.Name })
+	names := kind.Each(d.pod.Spec.ImagePullSecrets, func(ref corev1.LocalObjectReference) string { return ref.Name })
 	return filter(names, func(name string) bool { return slices.Contains(unread, name) })
 }
 
@@ -141,15 +145,6 @@ type pullHintRow struct {
 	words    []string
 	prospect time.Duration
 	hint     advice.Text
-}
-
-// pullProspect returns the prospect by the message, or otherwise by the waiting
-// reason of the container.
-func pullProspect(message, waiting string) time.Duration {
-	if message == waiting && (waiting == "RegistryUnavailable" || waiting == "ImageInspectError") {
-		return pullMayRecover
-	}
-	return pullHintOf(message, advice.Text{}).prospect
 }
 
 func pullHintOf(message string, image advice.Text) pullHintRow {

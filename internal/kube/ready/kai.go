@@ -69,7 +69,7 @@ func (q *Queue) kai(c *Cause, workload string) *Cause {
 			if len(reasons) == 0 {
 				reasons = []condition{latest.condition}
 			}
-			messages := Each(reasons, func(r condition) string { return strings.TrimSuffix(clip(r.Message), ".") })
+			messages := kind.Each(reasons, func(r condition) string { return strings.TrimSuffix(clip(r.Message), ".") })
 			c.Summary = fmt.Sprintf("KAI cannot schedule %s now (queue %s): %s.", workload, q.Name, Listed(messages, 3))
 			c.Command = describe(kind.KAIPodGroup().GroupVersionKind, q.Namespace, group.Metadata.Name)
 			return c

@@ -101,7 +101,7 @@ func (s *diagnosis) revisionCause(revision string, failed condition) *Cause {
 		c.Reason = ReasonImagePullFailed
 		c.Hint = advice.Of("Check %s, and that the service account has the pull secret of a private image. Knative "+
 			"resolves an image before it creates pods.", advice.Image)
-		c.Grace = pullProspect(message, "")
+		c.Grace = pullHintOf(message, advice.Text{}).prospect
 		c.Terminal = c.Grace != pullIsLater
 	case failed.Reason == unschedulable, noNode.MatchString(message):
 		c.Reason, c.Terminal, c.Grace = ReasonWaitingForCapacity, false, 0

@@ -365,7 +365,7 @@ func (q *Queue) kueueForecast(c *Cause, demand Demand) *Cause {
 	case len(never) > 0:
 		c.Reason = ReasonQueueShort
 		c.Summary = fmt.Sprintf("%s cannot admit this compute: %s.", queue, Listed(never, 4))
-		c.Hint = advice.Of("Request less, use another queue, or request a higher quota.")
+		c.Hint = advice.Of("Request less, use another queue, or request quota for what is missing.")
 	case len(later) == 0:
 		return nil
 	case len(ways) > 0:

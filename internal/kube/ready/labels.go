@@ -33,7 +33,7 @@ func labelMisfit(p *corev1.Pod, nodes []*corev1.Node) misfit {
 	}
 	return misfit{
 		summary: fmt.Sprintf("No node has all labels that the pod requires: %s.",
-			Listed(Each(requirements, requirementText), 5)),
+			Listed(kind.Each(requirements, requirementText), 5)),
 		hint: advice.Of("Remove or correct one of them in %s.", advice.NodeLabels),
 	}
 }
@@ -80,8 +80,9 @@ func unmetRequirement(d corev1.NodeSelectorRequirement, nodes []*corev1.Node) mi
 			values[v]++
 		}
 	}
-	m := misfit{hint: advice.Of("Correct %s, or add such a node.", advice.NodeSelector)}
-	if strings.Contains(d.Key, "gpu") || strings.Contains(d.Key, "accelerator") {
+	m := misfit{hint: advice.Of("Correct %s, or add such a node.", advice.NodeLabels)}
+	gpu := strings.Contains(d.Key, "gpu") || strings.Contains(d.Key, "accelerator")
+	if gpu {
 		m.hint = advice.Of("Set %s to a GPU type of the cluster, or add such a node.", advice.GPUProduct)
 	}
 	if d.Operator == corev1.NodeSelectorOpExists {
@@ -89,7 +90,10 @@ func unmetRequirement(d corev1.NodeSelectorRequirement, nodes []*corev1.Node) mi
 	}
 	switch {
 	case d.Operator == corev1.NodeSelectorOpDoesNotExist:
-		m.hint = advice.Of("%s if the pod may run on them, or add a node without the label.", advice.AllowGPUNodes)
+		m.hint = advice.Of("Correct %s, or add a node without the label.", advice.NodeLabels)
+		if gpu {
+			m.hint = advice.Of("%s if the pod may run on them, or add a node without the label.", advice.AllowGPUNodes)
+		}
 		m.summary = fmt.Sprintf("All %d nodes have the label %s, and this pod may only run on a node without it.",
 			len(nodes), d.Key)
 	case len(values) == 0:
@@ -132,5 +136,5 @@ func tally(counts map[string]int) string {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a, b))
 	})
 	withNodes := func(key string) string { return fmt.Sprintf("%s (%s)", key, Number(counts[key], "node")) }
-	return Listed(Each(keys, withNodes), 8)
+	return Listed(kind.Each(keys, withNodes), 8)
 }

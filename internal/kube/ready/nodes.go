@@ -88,7 +88,7 @@ func requests(p *corev1.Pod) corev1.ResourceList {
 
 // amounts formats requests: "8 nvidia.com/gpu, 16 cpu".
 func amounts(want corev1.ResourceList) string {
-	parts := Each(resourceNames(want), func(name corev1.ResourceName) string { return amountOf(name, want) })
+	parts := kind.Each(resourceNames(want), func(name corev1.ResourceName) string { return amountOf(name, want) })
 	if len(parts) == 0 {
 		return "no resources"
 	}

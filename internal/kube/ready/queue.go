@@ -134,7 +134,7 @@ func (q *Queue) object() *unstructured.Unstructured {
 
 // others lists the existing queues.
 func (q *Queue) others() string {
-	names := Each(q.Queues, (*unstructured.Unstructured).GetName)
+	names := kind.Each(q.Queues, (*unstructured.Unstructured).GetName)
 	if len(names) == 0 {
 		return "no queues exist"
 	}

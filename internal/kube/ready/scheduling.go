@@ -20,7 +20,7 @@ const (
 // queued explains a pod that a queue or another controller holds.
 func (d podDiagnosis) queued() *Cause {
 	p := d.pod
-	gates := Each(p.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) string { return g.Name })
+	gates := kind.Each(p.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) string { return g.Name })
 	switch {
 	case gatedByKueue(p):
 		c := d.cause(ReasonQueued, kind.QueueSchedulerKueue,
@@ -207,6 +207,7 @@ func messageHint(message string) (why string, hint advice.Text) {
 			advice.Of("Remove %s, or add nodes.", advice.HostPort)},
 		{"anti-affinity", "The anti-affinity of a pod excludes it.",
 			advice.Of("Relax the anti-affinity, or add nodes.")},
+		{"pod affinity", "", advice.Of("Correct %s, or start the pods that it requires.", advice.Affinity)},
 		{"topology spread", "No node meets its spread constraints.",
 			advice.Of("Relax %s, or add nodes.", advice.Spread)},
 		{"node(s) were unschedulable", "Nodes are cordoned.",

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // render renders the complete setup as a Dockerfile: the configured Dockerfile
@@ -34,10 +36,7 @@ func (d Dockerfile) render(runs string, steps []step) string {
 func (r runAction) instructions(string) []string { return []string{"RUN " + list(r.words)} }
 
 func (e envAction) instructions(escape string) []string {
-	words := make([]string, len(e))
-	for i, v := range e {
-		words[i] = v.name + "=" + v.value.docker(escape)
-	}
+	words := kind.Each(e, func(v variable) string { return v.name + "=" + v.value.docker(escape) })
 	return []string{"ENV " + strings.Join(words, " ")}
 }
 
@@ -74,11 +73,7 @@ func (w Word) docker(escape string) string {
 // quote, with or without enclosing double quotes.
 func escaped(texts []string, escape string) []string {
 	special := strings.NewReplacer(escape, escape+escape, `"`, escape+`"`, `$`, escape+`$`)
-	out := make([]string, len(texts))
-	for i, text := range texts {
-		out[i] = special.Replace(text)
-	}
-	return out
+	return kind.Each(texts, special.Replace)
 }
 
 // list formats the arguments of an instruction in JSON form.

@@ -8,6 +8,8 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
 // Digests is the record of the values of one Secret. It recognizes values without storing them, by digests with a
@@ -67,10 +69,7 @@ func (d Digests) Mask(obj *unstructured.Unstructured, data map[string][]byte) *u
 
 // MaskApplied is Mask with the digests of the applied values.
 func (d Digests) MaskApplied(obj *unstructured.Unstructured) *unstructured.Unstructured {
-	digests := make(map[string][]byte, len(d.Values))
-	for key, entry := range d.Values {
-		digests[key] = entry.Digest
-	}
+	digests := kind.EachValue(d.Values, func(entry Entry) []byte { return entry.Digest })
 	return withData(WithoutData(obj), digests, hex.EncodeToString)
 }
 

@@ -101,11 +101,7 @@ func WithData(obj *unstructured.Unstructured, data map[string][]byte) *unstructu
 func withData(
 	obj *unstructured.Unstructured, data map[string][]byte, encode func([]byte) string,
 ) *unstructured.Unstructured {
-	encoded := make(map[string]any, len(data))
-	for key, value := range data {
-		encoded[key] = encode(value)
-	}
-	obj.Object["data"] = encoded
+	obj.Object["data"] = kind.EachValue(data, func(value []byte) any { return encode(value) })
 	return obj
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
@@ -168,7 +169,7 @@ func (s *search) countReadyPods(ctx context.Context) bool {
 			s.yield(lifecycle.Item{}, &lifecycle.UndecidedError{Filter: "idle", Err: err})
 			return false
 		}
-		if manifest.IsReadyPod(pod) {
+		if kind.HasCondition(pod.Object, string(corev1.PodReady)) {
 			s.ready[pod.GetNamespace()+"/"+pod.GetLabels()[kind.ServiceLabel]]++
 		}
 	}

@@ -34,9 +34,7 @@ func (hooks) Import(ctx context.Context, reading *reading) error {
 }
 
 // reader refreshes or imports one state.
-type reader struct {
-	*reading
-}
+type reader struct{ *reading }
 
 // refresh compares the ConfigMap with the applied one.
 func (r reader) refresh(ctx context.Context) error {

@@ -59,11 +59,7 @@ func (m *model) unknownStatus() queueStatus {
 func usageOf(quantities map[string]map[string]resource.Quantity) types.Map {
 	usage := map[string]attr.Value{}
 	for key, resources := range quantities {
-		texts := map[string]string{}
-		for name, quantity := range resources {
-			texts[name] = quantity.String()
-		}
-		usage[key] = tf.TextMap(texts)
+		usage[key] = tf.TextMap(kind.EachValue(resources, func(q resource.Quantity) string { return q.String() }))
 	}
 	return types.MapValueMust(usageType(), usage)
 }

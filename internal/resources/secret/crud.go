@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -144,9 +145,6 @@ func (w writer) write(ctx context.Context) bool {
 // claimRemovedFields makes sure that the apply removes omitted keys. Without permission to read the Secret, this may
 // be impossible.
 func (w writer) claimRemovedFields(ctx context.Context, ref kube.Ref, live, sent *unstructured.Unstructured) error {
-	if live == nil {
-		return nil
-	}
 	cluster := w.Data.Cluster
 	dryRun := func() (*unstructured.Unstructured, error) { return cluster.DryRun(ctx, sent) }
 	return owned.ClaimRemovedFields(ctx, cluster, w.Memory, ref, manifest.Key(sent), live, dryRun)
@@ -237,10 +235,7 @@ func (w writer) prune(
 
 // record stores the result of the apply in the model and the memory. live is nil if the result is unknown.
 func (w writer) record(source content, sent, live *unstructured.Unstructured) {
-	keys := map[string]string{}
-	for key, entry := range w.PrivateState.Digests.Values {
-		keys[key] = entry.Text
-	}
+	keys := kind.EachValue(w.PrivateState.Digests.Values, func(entry spec.Entry) string { return entry.Text })
 	for key, text := range tf.Texts(w.Prior.Keys) { // keys that could not be removed
 		if _, exists := kube.SecretData(live)[key]; exists && keys[key] == "" {
 			keys[key] = text

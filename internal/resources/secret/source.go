@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	spec "github.com/ktdev/terraform-provider-kt/internal/manifest/secret"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
@@ -71,10 +72,7 @@ func gather(ctx context.Context, config *model, local *localSource) (content, di
 		out.data, err = local.variables(tf.Texts(config.FromEnv))
 		out.attribute, out.external = "from_env", true
 	}
-	sizes := map[string]int{}
-	for key, value := range out.data {
-		sizes[key] = len(value)
-	}
+	sizes := kind.EachValue(out.data, func(value []byte) int { return len(value) })
 	var diags diag.Diagnostics
 	const unreadable = "Cannot read the source of the secret"
 	switch tooLarge := spec.CheckSize(sizes); {

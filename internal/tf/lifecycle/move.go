@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -78,10 +79,7 @@ func (p *Planning[M, N]) planMoved(k Kind) diag.Diagnostics {
 	case p.Creating:
 		why = "since the resource is tainted, or because of -replace.\n\n" + untaint
 	case len(p.Replace) > 0:
-		var attributes []string
-		for _, at := range p.Replace {
-			attributes = append(attributes, at.String())
-		}
+		attributes := kind.Each(p.Replace, path.Path.String)
 		slices.Sort(attributes)
 		why = fmt.Sprintf("because of: %s.\n\nNext step: Change the configuration so that it matches the object. To "+
 			"replace the object, remove the moved block and the %s instead, so that Terraform deletes the object and "+

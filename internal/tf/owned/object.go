@@ -295,6 +295,6 @@ func RefuseIfProtected(protected bool, noun, id string) diag.Diagnostics {
 	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(path.Root("deletion_protection"),
 		"The "+noun+" is protected from deletion",
 		fmt.Sprintf("%s has deletion_protection = true, and this plan would delete it.\n\n"+
-			"Next step: Set it to false, and apply that first. If Terraform marked the %s as tainted after a failed "+
-			"start, run `terraform untaint` to keep it.", id, noun))}
+			"Next step: To keep it, undo the change. If it is tainted after a failed start, run `terraform untaint "+
+			"ADDRESS`. To delete it, do the same, apply deletion_protection = false, and then delete it.", id))}
 }

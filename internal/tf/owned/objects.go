@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -101,10 +102,7 @@ func (o Objects) Value() types.Map {
 
 // Sorted returns the content of the objects in the order of their ranks, and with the same rank in that of their keys.
 func (o Objects) Sorted(rank func(*unstructured.Unstructured) int) []*unstructured.Unstructured {
-	var out []*unstructured.Unstructured
-	for _, key := range slices.Sorted(maps.Keys(o)) {
-		out = append(out, o[key].Content)
-	}
+	out := kind.Each(slices.Sorted(maps.Keys(o)), func(key string) *unstructured.Unstructured { return o[key].Content })
 	slices.SortStableFunc(out, func(a, b *unstructured.Unstructured) int { return cmp.Compare(rank(a), rank(b)) })
 	return out
 }

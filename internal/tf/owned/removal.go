@@ -33,14 +33,14 @@ func (m Memory) Applied(key string) bool {
 }
 
 // ClaimRemovedFields makes sure that the next apply of an object removes the fields that it omits, even if somebody
-// else wrote them too. live is the current object, and dryRun returns the result of the apply. It sends no request
-// if nobody else wrote these fields.
+// else wrote them too. live is the current object, or nil if it is unknown, and dryRun returns the result of the apply.
+// It sends no request if nobody else wrote these fields.
 func ClaimRemovedFields(
 	ctx context.Context, cluster *kube.Cluster, memory Memory, ref kube.Ref, key string,
 	live *unstructured.Unstructured, dryRun func() (*unstructured.Unstructured, error),
 ) error {
 	before, ok := memory.applied(key)
-	if !ok {
+	if !ok || live == nil {
 		return nil
 	}
 	// An apply may be unable to remove fields that another manager updated, or that we no longer own.

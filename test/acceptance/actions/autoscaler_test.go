@@ -39,6 +39,12 @@ func TestAccActionsRefuseWhatAnAutoscalerWouldRevert(t *testing.T) {
 	if got := replicas(); got != "2" {
 		t.Errorf("%s replicas after a resumption", got)
 	}
+	cluster.Kubectl(t, "scale", "-n", ns, "deployment/trainer", "--replicas=0") // the autoscaler never leaves zero
+	acctest.ExpectText(t, act("resume", map[string]any{}), "Unknown number of pods", "Next step: Set `replicas`")
+	act("resume", map[string]any{"replicas": 3})
+	if got := replicas(); got != "3" {
+		t.Errorf("%s replicas after somebody else had stopped all pods", got)
+	}
 }
 
 // An autoscaler sets the number of groups, of which the number of pods is a multiple.
