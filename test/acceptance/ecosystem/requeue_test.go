@@ -90,12 +90,15 @@ func TestEcoQuotaOfARenamedDeploymentIsFree(t *testing.T) {
 	config := acctest.BareCompute(fmt.Sprintf("gpus = 1\nreplicas = 4\nqueue_name = %q", queue))
 	cli.Write(t, config)
 	cli.MustRun(t, "apply", "-auto-approve")
+	cluster.Await(t, ns, "clusterqueue/"+ns,
+		`jsonpath={.status.flavorsReservation[*].resources[?(@.name=="nvidia.com/gpu")].total}=4`)
 	cli.Write(t, strings.Replace(config, `= "trainer"`, `= "renamed"`, 1))
-	out := cli.MustRun(t, "apply", "-auto-approve")
+	out := cli.MustRun(t, "plan")
 	acctest.ExpectText(t, out, "must be replaced")
 	if strings.Contains(acctest.Unwrap(out), notAdmitted) {
 		t.Errorf("the quota of the replaced pods is not taken for free:\n%s", out)
 	}
+	cli.MustRun(t, "apply", "-auto-approve")
 	if pods := podUIDs(t, ns); len(pods) != 4 {
 		t.Errorf("%d pods run, not 4", len(pods))
 	}
