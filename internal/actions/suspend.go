@@ -137,7 +137,7 @@ func resumeError(t *target, err error) error {
 	case errors.Is(err, manifest.ErrReplicasUnknown):
 		return &refusal{at: path.Root("replicas"), summary: "Unknown number of pods", detail: fmt.Sprintf(
 			"%s was suspended by something other than `kt_suspend`, so the number of pods before that is not "+
-				"recorded.\n\nNext step: Set `replicas`, or apply `suspend = false` if the kt_compute has `suspend = true`.",
+				"recorded.\n\nNext step: Set `replicas`, or apply `suspend = false` if it is true in the kt_compute.",
 			t)}
 	case errors.As(err, &scale):
 		next := "Use a number that this allows."

@@ -46,7 +46,8 @@ func tensorServerSpec(c Compute) map[string]any {
 	if c.runner() != kind.SkyTorch {
 		return spec // implied fields of override, such as tolerations of GPUs, are omitted
 	}
-	spec["volumeClaimTemplates"], spec["override"] = kind.Each(c.VolumeClaimTemplates, claimTemplate), tensorServerOverride(c)
+	spec["volumeClaimTemplates"] = kind.Each(c.VolumeClaimTemplates, claimTemplate)
+	spec["override"] = tensorServerOverride(c)
 	return spec
 }
 

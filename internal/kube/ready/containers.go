@@ -268,8 +268,8 @@ func probeHint(message string) advice.Text {
 	if !strings.HasPrefix(message, "Startup probe") {
 		return hint // the other probes start after it
 	}
-	return advice.Of("%s If the server needs longer to start than %s allows, increase it, which restarts the pods.", hint,
-		advice.StartupTime)
+	return advice.Of("%s If the server needs longer to start than %s allows, increase it, which restarts the pods.",
+		hint, advice.StartupTime)
 }
 
 // withLogs sets the log and the command of a cause to those of the container.

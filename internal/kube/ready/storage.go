@@ -179,7 +179,8 @@ func (s *claimDiagnosis) static() *Cause {
 }
 
 func modes(all []corev1.PersistentVolumeAccessMode) string {
-	return strings.Join(kind.Each(all, func(mode corev1.PersistentVolumeAccessMode) string { return string(mode) }), ", ")
+	modes := kind.Each(all, func(mode corev1.PersistentVolumeAccessMode) string { return string(mode) })
+	return strings.Join(modes, ", ")
 }
 
 // bound returns the verdict on the size of a bound claim.

@@ -122,9 +122,9 @@ func (w *writer) warnIfUnqueued(ctx context.Context, pods observe.Follow) {
 // queueWithoutEffect warns that Kueue does not manage a compute.
 func queueWithoutEffect(why string, of schema.GroupKind) diag.Diagnostic {
 	return diag.NewAttributeWarningDiagnostic(path.Root("queue_name"), "The queue has no effect",
-		fmt.Sprintf("%s\n\nNext step: Add %q to integrations.frameworks of the configuration, and the namespace to its "+
-			"managedJobsNamespaceSelector if it has one (managerConfig.controllerManagerConfigYaml of Kueue's Helm "+
-			"chart), or remove queue_name.", why, kind.KueueFramework(of)))
+		fmt.Sprintf("%s\n\nNext step: Add %q to integrations.frameworks of the configuration, and the namespace to "+
+			"its managedJobsNamespaceSelector if it has one (managerConfig.controllerManagerConfigYaml of Kueue's "+
+			"Helm chart), or remove queue_name.", why, kind.KueueFramework(of)))
 }
 
 // reportNotReady reports the error of a wait. After an error in a creation, Terraform taints the compute, and the next
