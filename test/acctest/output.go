@@ -33,6 +33,11 @@ func (c *CLI) RunJSON(t *testing.T, args ...string) Result {
 		t.Error("the output contains the value of a Secret")
 	}
 	messages := ParseMessages(out)
+	reports := func(d Diagnostic) bool { return d.Severity == "error" }
+	if err != nil && !slices.Contains(args, "-detailed-exitcode") &&
+		!slices.ContainsFunc(messages.Diagnostics, reports) {
+		t.Errorf("%v: %v, and no error was reported:\n%s", args, err, out[max(0, len(out)-4000):])
+	}
 	return Result{
 		Failed: err != nil, Output: out, Planned: messages.Planned, diagnostics: messages.Diagnostics,
 	}
