@@ -13,7 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 )
 
@@ -124,6 +124,6 @@ func invokeCheckpoint(ctx context.Context, c *call, t *target, m *checkpointMode
 	if err := c.run(ctx, usable, command); err != nil {
 		return err
 	}
-	c.progress("Checkpoint of %s completed.", ready.Number(len(usable), "pod"))
+	c.progress("Checkpoint of %s completed.", advice.Number(len(usable), "pod"))
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
@@ -73,7 +74,7 @@ func invokeEvacuate(ctx context.Context, c *call, t *target, m *evacuateModel) e
 		c.progress("%s has no pods on node %s.", t, node)
 		return nil
 	}
-	c.progress("Evicting %s of %s from node %s.", ready.Number(len(old), "pod"), t, node)
+	c.progress("Evicting %s of %s from node %s.", advice.Number(len(old), "pod"), t, node)
 	if err := c.evict(ctx, t, node, old); err != nil {
 		return err
 	}
@@ -122,7 +123,7 @@ func byNode(pods []*corev1.Pod) string {
 	}
 	var nodes []string
 	for name, n := range counts {
-		nodes = append(nodes, fmt.Sprintf("%s (%s)", name, ready.Number(n, "pod")))
+		nodes = append(nodes, fmt.Sprintf("%s (%s)", name, advice.Number(n, "pod")))
 	}
 	slices.Sort(nodes)
 	return ready.Listed(nodes, 20)
@@ -135,7 +136,7 @@ func (c *call) evict(ctx context.Context, t *target, node string, old []*corev1.
 	watch := &observe.Objects{Changes: c.cluster.Store, Namespace: t.Namespace, Of: observe.AllOf(kind.Pod())}
 	defer func() {
 		if len(evicted) > 0 && len(evicted) < len(old) {
-			c.note("Evicted %d of %s from node %s", len(evicted), ready.Number(len(old), "pod"), node)
+			c.note("Evicted %d of %s from node %s", len(evicted), advice.Number(len(old), "pod"), node)
 		}
 	}()
 	_, err := observe.Until(ctx, c.cluster.Clock(), watch, func() (observe.Step[any], error) {
@@ -160,7 +161,7 @@ func (c *call) evict(ctx context.Context, t *target, node string, old []*corev1.
 	if err != nil {
 		return err
 	}
-	c.did("Evicted %s of %s from node %s", ready.Number(len(old), "pod"), t, node)
+	c.did("Evicted %s of %s from node %s", advice.Number(len(old), "pod"), t, node)
 	return nil
 }
 

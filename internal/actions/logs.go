@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/podstream"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -140,8 +141,8 @@ func invokeLogs(ctx context.Context, c *call, t *target, m *logsModel) error {
 		c.warn("No logs to show", c.withoutLogs(ctx, t, len(pods), logs.Previous))
 		return nil
 	}
-	c.progress("End of the logs: %s of %s in %s.", ready.Number(totals.Lines, "line"),
-		ready.Number(totals.Containers, "container"), ready.Number(totals.Pods, "pod"))
+	c.progress("End of the logs: %s of %s in %s.", advice.Number(totals.Lines, "line"),
+		advice.Number(totals.Containers, "container"), advice.Number(totals.Pods, "pod"))
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"golang.org/x/sync/errgroup"
@@ -68,13 +69,7 @@ func (m *commandModel) podCommand(c *call) podCommand {
 
 // textsOf returns the items of a list of texts.
 func textsOf(list types.List) []string {
-	var texts []string
-	for _, item := range list.Elements() {
-		if text, ok := item.(types.String); ok {
-			texts = append(texts, text.ValueString())
-		}
-	}
-	return texts
+	return kind.Each(list.Elements(), func(v attr.Value) string { return v.(types.String).ValueString() })
 }
 
 // candidates returns the pods of a compute that are not ending: the usable ones, and the others.

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/podstream"
@@ -62,10 +63,7 @@ type printer struct {
 }
 
 func (c *call) printer(m outputModel) *printer {
-	var values [][]byte
-	for _, value := range textsOf(m.MaskValues) {
-		values = append(values, []byte(value))
-	}
+	values := kind.Each(textsOf(m.MaskValues), func(value string) []byte { return []byte(value) })
 	p := &printer{call: c, values: kube.NewMasker(values).Mask}
 	if m.MaskSecrets.IsNull() || m.MaskSecrets.ValueBool() {
 		p.secrets = observe.NewSecrets(c.cluster, values...)

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
@@ -87,17 +88,17 @@ func (c *call) deletePods(ctx context.Context, t *target) ([]*corev1.Pod, error)
 		return nil, nil
 	}
 	c.progress("Deleting %s of %s, because its controller does not roll out restarts.",
-		ready.Number(len(pods), "pod"), t)
+		advice.Number(len(pods), "pod"), t)
 	for i, pod := range pods {
 		ref := kube.Ref{Kind: kind.Pod(), Namespace: pod.Namespace, Name: pod.Name}
 		if err := c.cluster.DeleteInBackground(ctx, ref, pod.UID); err != nil {
 			if i > 0 {
-				c.note("Deleted %d of %s of %s", i, ready.Number(len(pods), "pod"), t)
+				c.note("Deleted %d of %s of %s", i, advice.Number(len(pods), "pod"), t)
 			}
 			return nil, err
 		}
 	}
-	c.did("Deleted %s of %s, whose controller creates new ones", ready.Number(len(pods), "pod"), t)
+	c.did("Deleted %s of %s, whose controller creates new ones", advice.Number(len(pods), "pod"), t)
 	return pods, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/observe"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
@@ -51,13 +52,14 @@ func invokeScale(ctx context.Context, c *call, t *target, m *scaleModel) error {
 		}
 		return nil
 	})
+	pods := advice.Number(replicas, "pod")
 	switch {
 	case err != nil:
 		return resumeError(t, err)
 	case !changed:
-		c.progress("%s already has %s.", t, pods(replicas))
+		c.progress("%s already has %s.", t, pods)
 	default:
-		c.did("Scaled %s from %d to %s", t, before, pods(replicas))
+		c.did("Scaled %s from %d to %s", t, before, pods)
 	}
 	if replicas > 0 && manifest.IsSuspended(after.Object, t.kind) {
 		c.progress("%s is suspended. It will have this number of pods when it is resumed.", t)
@@ -65,9 +67,9 @@ func invokeScale(ctx context.Context, c *call, t *target, m *scaleModel) error {
 	}
 	var old []*corev1.Pod
 	if admitted && manifest.Requeues(t.Workload, after) {
-		c.progress("Kueue stops all pods, and starts new ones when the queue has enough quota for %s.", pods(replicas))
+		c.progress("Kueue stops all pods, and starts new ones when the queue has enough quota for %s.", pods)
 		all, _ := t.Pods(ctx, c.cluster) // the wait reports an error
 		old = running(all)
 	}
-	return m.await(ctx, c, c.follow(t, old[:min(1, len(old))], old), fmt.Sprintf("%s has %s", t, pods(replicas)))
+	return m.await(ctx, c, c.follow(t, old[:min(1, len(old))], old), fmt.Sprintf("%s has %s", t, pods))
 }

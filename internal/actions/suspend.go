@@ -62,7 +62,7 @@ func invokeSuspend(ctx context.Context, c *call, t *target, m *waitModel) error 
 	}
 	continues := func(pod *corev1.Pod) bool { return kind.Controls(t.Workload, pod) && !ready.PodEnded(pod) }
 	err = observe.WaitWhile(ctx, c.cluster, t.Namespace, t.Labels, continues, func(pods []*corev1.Pod) {
-		c.progress("%s: %s left.", t, ready.Number(len(pods), "pod"))
+		c.progress("%s: %s left.", t, advice.Number(len(pods), "pod"))
 	})
 	if err == nil {
 		c.progress("%s is suspended, and has no pods left.", t)
@@ -103,9 +103,7 @@ func invokeResume(ctx context.Context, c *call, t *target, m *resumeModel) error
 		if held = suspended && manifest.QueueOf(obj.Object, t.kind) != ""; held || !suspended {
 			return nil
 		}
-		manifest.ForgetStaleSuspension(obj.Object, t.kind, func(path []string) bool {
-			return kube.SetByAction(obj, path)
-		})
+		manifest.ForgetStaleSuspension(obj, t.kind, kube.SetByAction)
 		return manifest.Resume(obj.Object, t.kind, m.Replicas.ValueInt64()) // 0 for the number before the suspension
 	})
 	if err != nil {
@@ -119,7 +117,7 @@ func invokeResume(ctx context.Context, c *call, t *target, m *resumeModel) error
 	case queue != "":
 		c.did("Returned %s to queue %s, which starts it when it has quota", t, queue)
 	case t.kind.Scales:
-		c.did("Resumed %s with %s", t, pods(kind.PodCount(after.Object, t.kind.Groups(after.Object))))
+		c.did("Resumed %s with %s", t, advice.Number(kind.PodCount(after.Object, t.kind.Groups(after.Object)), "pod"))
 	default:
 		c.did("Resumed %s", t)
 	}
@@ -127,8 +125,6 @@ func invokeResume(ctx context.Context, c *call, t *target, m *resumeModel) error
 }
 
 // pods formats a number of pods.
-func pods(n int64) string { return ready.Number(int(n), "pod") }
-
 // resumeError returns an error of manifest.Resume or manifest.Scale at the attribute replicas, and other errors
 // unchanged.
 func resumeError(t *target, err error) error {

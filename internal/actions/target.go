@@ -179,9 +179,11 @@ func (c *call) refusal(ctx context.Context, t *target, o kind.Operation) (why st
 	}
 	least, found := kind.NumberAt(scaler.Object, []string{"spec", "minReplicas"})
 	fromZero := found && least == 0 || metav1.GetControllerOf(scaler) != nil
+	current := t.Workload.DeepCopy()
+	manifest.ForgetStaleSuspension(current, t.kind, kube.SetByAction)
 	// A user starts the first pod, and its number is not known without the record of a suspension.
-	stopped := !fromZero && kind.PodCount(t.Workload.Object, t.kind.Groups(t.Workload.Object)) == 0 &&
-		t.Workload.GetAnnotations()[kind.SuspendedAnnotation] == ""
+	stopped := !fromZero && kind.PodCount(current.Object, t.kind.Groups(current.Object)) == 0 &&
+		current.GetAnnotations()[kind.SuspendedAnnotation] == ""
 	switch {
 	case o == kind.Scaling && !stopped:
 		return fmt.Sprintf("%s sets the number of pods of %s, and would change it again.", name, t),

@@ -29,9 +29,7 @@ type Container struct {
 // so that it is ready before the main container starts, ends after it, and does not keep a Job from completing
 // (https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/). Knative allows only plain containers.
 func otherContainers(c Compute, k kind.Kind) (initial, plain []*corev1ac.ContainerApplyConfiguration) {
-	for _, container := range c.InitContainers {
-		initial = append(initial, container.render())
-	}
+	initial = kind.Each(c.InitContainers, Container.render)
 	for _, sidecar := range c.Sidecars {
 		if k.Autoscales {
 			plain = append(plain, sidecar.render())

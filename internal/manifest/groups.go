@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 )
 
@@ -67,7 +68,7 @@ func scale(c Compute, k kind.Kind, workload map[string]any) Errors {
 	}
 	if number < g.AtLeast {
 		errs.At(attribute, "requests %s, but the %s in manifest has at least %d: use a larger number, or set "+
-			"suspend = true.", podNumber(requested), k.Kind, rest+(g.AtLeast-g.Others)*each)
+			"suspend = true.", advice.Number(requested, "pod"), k.Kind, rest+(g.AtLeast-g.Others)*each)
 		return errs
 	}
 	for _, path := range [][]string{g.Number, g.Also} {
@@ -103,22 +104,14 @@ func (e *ScaleError) Error() string {
 	case e.Fails:
 		return "its controller would count the removed pods as failed, and the job with them"
 	case e.Field != nil:
-		return fmt.Sprintf("it has at least %s (`%s`)", podNumber(e.Least), dotted(e.Field))
+		return fmt.Sprintf("it has at least %s (`%s`)", advice.Number(e.Least, "pod"), dotted(e.Field))
 	case e.Least > 0:
-		return "it has at least " + podNumber(e.Least)
+		return "it has at least " + advice.Number(e.Least, "pod")
 	case e.Each == 0:
-		return fmt.Sprintf("it only has %s whose number cannot be set", podNumber(e.Fixed))
+		return fmt.Sprintf("it only has %s whose number cannot be set", advice.Number(e.Fixed, "pod"))
 	}
 	return fmt.Sprintf("it has %s whose number cannot be set, and the others are added %d at a time",
-		podNumber(e.Fixed), e.Each)
-}
-
-// podNumber formats a number of pods.
-func podNumber(n int64) string {
-	if n == 1 {
-		return "1 pod"
-	}
-	return fmt.Sprintf("%d pods", n)
+		advice.Number(e.Fixed, "pod"), e.Each)
 }
 
 // Scale sets the number of pods of an existing workload of a kind that Scales. It resumes one that is suspended by

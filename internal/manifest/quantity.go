@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -34,15 +33,15 @@ func ParseQuantity(s string) (resource.Quantity, error) {
 	return canonical(q), nil
 }
 
-// CheckBytes returns an error for a fraction of a byte, and for less than a mebibyte without a unit, which are usually
-// typos: 10m instead of 10M, and 32 instead of 32Gi.
+// CheckBytes returns an error for a fraction of a byte, and for less than a megabyte without a binary unit, which are
+// usually typos: 10m instead of 10M, and 32 or 16000 instead of 32Gi and 16000Mi.
 func CheckBytes(q resource.Quantity) error {
 	switch bytes := q.Value(); { // Value rounds up
 	case q.CmpInt64(bytes) != 0:
 		return fmt.Errorf("is %q, which is a fraction of a byte: m means a thousandth, M a million: set a size such "+
 			"as \"10Gi\"", q.String())
-	case bytes > 0 && bytes < 1<<20 && q.String() == strconv.FormatInt(bytes, 10):
-		return fmt.Errorf("is %q, which is a size in bytes: did you mean \"%[1]sMi\" or \"%[1]sGi\"?", q.String())
+	case bytes > 0 && bytes < 1e6 && q.Format != resource.BinarySI:
+		return fmt.Errorf("is %q, less than 1M (bytes if it has no unit): set a size such as \"10Gi\"", q.String())
 	}
 	return nil
 }

@@ -147,14 +147,16 @@ func recordedSettings(workload map[string]any, of *kind.Workload) ([]kind.Settin
 
 // ForgetStaleSuspension removes what [Suspend] has recorded if the workload has been resumed since, and suspended by
 // another client. setByAction reports whether an action has set the value at a path.
-func ForgetStaleSuspension(workload map[string]any, of *kind.Workload, setByAction func(path []string) bool) {
-	recorded, _ := recordedSettings(workload, of) // Resume reports an invalid record
-	stale := slices.ContainsFunc(recorded, func(before kind.Setting) bool {
-		value, found := kind.Find(workload, before.Path)
-		return found && !reflect.DeepEqual(kind.Number(value), kind.Number(before.Value)) && !setByAction(before.Path)
-	})
-	if stale {
-		ForgetSuspension(workload)
+func ForgetStaleSuspension(
+	workload *unstructured.Unstructured, of *kind.Workload, setByAction func(*unstructured.Unstructured, []string) bool,
+) {
+	recorded, _ := recordedSettings(workload.Object, of) // Resume reports an invalid record
+	if slices.ContainsFunc(recorded, func(before kind.Setting) bool {
+		value, found := kind.Find(workload.Object, before.Path)
+		return found && !reflect.DeepEqual(kind.Number(value), kind.Number(before.Value)) &&
+			!setByAction(workload, before.Path)
+	}) {
+		ForgetSuspension(workload.Object)
 	}
 }
 

@@ -3,6 +3,7 @@ package manifest_test
 import (
 	"errors"
 	"fmt"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"reflect"
 	"testing"
 
@@ -152,9 +153,8 @@ func TestOnlyTheRecordOfTheCurrentSuspensionCounts(t *testing.T) {
 	} {
 		of := workloadOf(test.mode)
 		manifest.Suspend(test.object, of)
-		manifest.ForgetStaleSuspension(test.object, of, func(path []string) bool {
-			return path[len(path)-1] != test.setByAnother
-		})
+		manifest.ForgetStaleSuspension(&unstructured.Unstructured{Object: test.object}, of,
+			func(_ *unstructured.Unstructured, path []string) bool { return path[len(path)-1] != test.setByAnother })
 		record := kind.TextAt(test.object, "metadata", "annotations", kind.SuspendedAnnotation)
 		if stale := record == ""; stale != test.stale {
 			t.Errorf("%s: stale is %t, want %t", name, stale, test.stale)

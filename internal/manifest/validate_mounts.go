@@ -28,8 +28,9 @@ func validateKeys(c Compute, errs *Errors) {
 func validateKeysOf(at Path, noun string, ref SecretRef, setBy map[string]Path, errs *Errors) {
 	envVars, envKeys, mountPath := at.At(Name("env_vars")), at.At(Name("env_keys")), at.At(Name("mount_path"))
 	if ref.EnvVars == nil && ref.EnvKeys == nil && ref.MountPath == "" {
-		errs.report(at, "Unused "+noun, "%s is neither exposed nor mounted: set env_vars, env_keys or mount_path.", at).
-			Concerning(envVars, envKeys, mountPath)
+		also := map[string]string{"secret": " The attribute ref of a kt_secret contains them."}[noun]
+		errs.report(at, "Unused "+noun, "%s is neither exposed nor mounted: set env_vars, env_keys or mount_path.%s", at,
+			also).Concerning(envVars, envKeys, mountPath)
 	}
 	if ref.DefaultMode != nil && ref.MountPath == "" {
 		mode := at.At(Name("default_mode"))

@@ -97,9 +97,11 @@ func validateVolumes(c Compute, errs *Errors) {
 	for i, v := range c.Volumes {
 		at := At("volumes", Index(i))
 		name := at.At(Name("name"))
-		errs.exactlyOne(at, choice{"claim_name", v.ClaimName != ""}, choice{"config_map", v.ConfigMap != ""},
+		if !errs.exactlyOne(at, choice{"claim_name", v.ClaimName != ""}, choice{"config_map", v.ConfigMap != ""},
 			choice{"secret", v.Secret != ""}, choice{"empty_dir", v.EmptyDir != nil},
-			choice{"host_path", v.HostPath != nil}, choice{"image", v.Image != nil})
+			choice{"host_path", v.HostPath != nil}, choice{"image", v.Image != nil}) {
+			(*errs)[len(*errs)-1].Detail += " The attribute ref of a kt_volume contains its claim_name."
+		}
 		if isReservedVolume(v.Name) {
 			errs.report(name, "Reserved name", "%s is %q, which the provider uses for its own volumes: use another "+
 				"name.", name, v.Name)

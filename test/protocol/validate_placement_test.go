@@ -13,6 +13,8 @@ func badDevices() []badInput {
 			text: "use cpu, memory, ephemeral-storage or hugepages-<size>"},
 		{name: "limit in thousandths of a byte", config: `{"limits": {"cpu": "800m", "memory": "800m"}}`,
 			at: `limits["memory"]`, text: `limits["memory"] is "800m", which is a fraction of a byte`},
+		{name: "limit in bytes", config: `{"limits": {"memory": "64000"}}`, at: `limits["memory"]`,
+			text: `limits["memory"] is "64k", less than 1M`},
 		{name: "limit below the request", config: `{"memory": "4Gi", "limits": {"memory": "2Gi"}}`,
 			at: `limits["memory"]`, text: "is 2Gi, but memory requests 4Gi"},
 		{name: "no limits", config: `{"limits": {}}`, at: "limits", text: "at least 1"},

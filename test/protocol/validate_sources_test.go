@@ -89,7 +89,9 @@ func badSources() []badInput {
 			at: "env_from[0].prefix", text: "must be the name of an environment variable"},
 		{name: "volume without a source", config: `{"volumes": [{"mount_path": "/a"}]}`, at: "volumes[0]",
 			text: "volumes[0] must have exactly one of claim_name, config_map, secret, empty_dir, host_path, image, " +
-				"but has none: set one."},
+				"but has none: set one. The attribute ref of a kt_volume contains its claim_name."},
+		{name: "Secret without ref", config: `{"secrets": [{"name": "a"}]}`, at: "secrets[0]",
+			text: "set env_vars, env_keys or mount_path. The attribute ref of a kt_secret contains them."},
 		{name: "volume with two sources", config: `{"volumes": [{"claim_name": "a", "empty_dir": {},
 			"mount_path": "/a"}]}`, at: "volumes[0]",
 			text: "image, but has claim_name and empty_dir: remove all but one."},

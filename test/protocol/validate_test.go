@@ -104,7 +104,10 @@ func badQuantities() []badInput {
 		{"disk_size", "10GiB", `did you mean "10Gi"?`},
 		{"memory", "512m", `memory is "512m", which is a fraction of a byte: m means a thousandth, M a million`},
 		{"shared_memory_limit", "0.5", "which is a fraction of a byte"},
-		{"memory", "32", `memory is "32", which is a size in bytes: did you mean "32Mi" or "32Gi"?`},
+		{"memory", "32", `memory is "32", less than 1M (bytes if it has no unit): set a size such as "10Gi"`},
+		{"memory", "16000", `memory is "16k", less than 1M`},
+		{"disk_size", "1e3", `disk_size is "1e3", less than 1M`},
+		{"gpu_memory", "16384", `gpu_memory is "16384", less than 1M`},
 		{"gpu_memory", "0", `set a size such as "4Gi"`},
 		{"shared_memory_limit", "2gi", `did you mean "2Gi"?`},
 	} {

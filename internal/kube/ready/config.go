@@ -90,8 +90,8 @@ func (d containerDiagnosis) configCause(message string) *Cause {
 			"an image that sets one.", advice.Security).terminal(shortGrace)
 	}
 	if mentions(message, "subpath") {
-		return d.fault(ReasonConfigError, cannot+clip(message), "Create the sub path of the mount in its volume, or "+
-			"mount the volume with write access.").terminal(volumeGrace)
+		return d.fault(ReasonConfigError, cannot+clip(message), "Check the sub path of the mount: it must be inside "+
+			"its volume, and is created only in a volume that can be written.").terminal(volumeGrace)
 	}
 	c := d.fault(ReasonConfigError, cannot+clip(message),
 		"Check the Secrets and ConfigMaps that the container references, and %s.", advice.Security)

@@ -53,7 +53,7 @@ func (d containerDiagnosis) field(f advice.Field) advice.Text {
 	if d.list == "" {
 		return advice.Of("%s", f)
 	}
-	return advice.Of("%s of container %s in %s", f, d.status.Name, d.list)
+	return advice.Of("%s of container %s in %s", string(f), d.status.Name, d.list)
 }
 
 // stateCause returns the cause by the state of the container.
@@ -178,7 +178,7 @@ func (d containerDiagnosis) endCause() *Cause {
 }
 
 func (d containerDiagnosis) crashCause() *Cause {
-	name, restarts := d.status.Name, Number(int(d.status.RestartCount), "restart")
+	name, restarts := d.status.Name, advice.Number(d.status.RestartCount, "restart")
 	summary := fmt.Sprintf("Container %s crashes repeatedly (%s).", name, restarts)
 	if d.end != nil {
 		summary = fmt.Sprintf("Container %s crashes repeatedly: %s, %s.%s", name, exit(d.end), restarts,
@@ -187,8 +187,8 @@ func (d containerDiagnosis) crashCause() *Cause {
 	hint := exitHint(d.end)
 	if e := d.containerEvents().latestWhere(killingProbe); e != nil {
 		summary += " Previous event: " + clip(e.Message) + "."
-		if strings.HasPrefix(e.Message, "Startup probe") {
-			hint = probeHint(e.Message)
+		if d.spec.StartupProbe == nil || strings.HasPrefix(e.Message, "Startup probe") {
+			hint = probeHint(e.Message, d.spec.StartupProbe != nil)
 		}
 	}
 	return d.fault(ReasonCrashLoop, summary, "%s", hint)
@@ -250,13 +250,13 @@ func (d containerDiagnosis) probeCause() *Cause {
 	}
 	c := d.fault(ReasonProbeFailing,
 		fmt.Sprintf("Container %s is running, but is not healthy: %s", d.status.Name, clip(e.Message)),
-		"%s To only wait longer, increase %s.", probeHint(e.Message), advice.TimeLimit)
+		"%s To only wait longer, increase %s.", probeHint(e.Message, d.spec.StartupProbe != nil), advice.TimeLimit)
 	return d.withLogs(c, false)
 }
 
 // probeHint returns the next step for a failing probe, by the message of the kubelet (pkg/probe of Kubernetes). The
 // port of Kubetorch's server cannot be wrong.
-func probeHint(message string) advice.Text {
+func probeHint(message string, hasStartupProbe bool) advice.Text {
 	hint := advice.Of("Read the log of the container.")
 	switch {
 	case strings.Contains(message, "statuscode: 404"):
@@ -265,11 +265,14 @@ func probeHint(message string) advice.Text {
 		hint = advice.Of("%s If the server listens on another port, correct %s. If it listens only on localhost, let "+
 			"it listen on all addresses.", hint, advice.ProbePort)
 	}
-	if !strings.HasPrefix(message, "Startup probe") {
-		return hint // the other probes start after it
+	switch {
+	case strings.HasPrefix(message, "Startup probe"):
+		return advice.Of("%s If the server needs longer to start than %s allows, increase it, which restarts the "+
+			"pods.", hint, advice.StartupTime)
+	case !hasStartupProbe: // the other probes start after it
+		return advice.Of("%s If the server needs longer to start, set %s.", hint, advice.StartupTime)
 	}
-	return advice.Of("%s If the server needs longer to start than %s allows, increase it, which restarts the pods.",
-		hint, advice.StartupTime)
+	return hint
 }
 
 // withLogs sets the log and the command of a cause to those of the container.

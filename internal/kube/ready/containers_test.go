@@ -88,20 +88,20 @@ func TestNextStepNamesTheListOfAnotherContainer(t *testing.T) {
 	}{
 		"an init container": {"image-missing", func(spec *corev1.PodSpec, c corev1.Container) {
 			spec.InitContainers = append(spec.InitContainers, c)
-		}, advice.Of("Check the name and tag in %s of container proxy in %s: ", advice.Image, advice.InitContainers)},
+		}, advice.Of("Check the name and tag in %s of container proxy in %s: ", "the image", advice.InitContainers)},
 		"a sidecar": {"image-missing", func(spec *corev1.PodSpec, c corev1.Container) {
 			c.RestartPolicy = &always
 			spec.InitContainers = append(spec.InitContainers, c)
-		}, advice.Of("Check the name and tag in %s of container proxy in %s: ", advice.Image, advice.Sidecars)},
+		}, advice.Of("Check the name and tag in %s of container proxy in %s: ", "the image", advice.Sidecars)},
 		"a sidecar of a Knative Service": {"image-missing", func(spec *corev1.PodSpec, c corev1.Container) {
 			spec.Containers = append(spec.Containers, c)
-		}, advice.Of("Check the name and tag in %s of container proxy in %s: ", advice.Image, advice.Sidecars)},
+		}, advice.Of("Check the name and tag in %s of container proxy in %s: ", "the image", advice.Sidecars)},
 		"a memory limit": {"oom-twice", func(spec *corev1.PodSpec, c corev1.Container) {
 			spec.Containers = append(spec.Containers, c)
-		}, advice.Of("Raise %s of container proxy in %s, ", advice.MemoryLimit, advice.Sidecars)},
+		}, advice.Of("Raise %s of container proxy in %s, ", "the memory limit", advice.Sidecars)},
 		"the memory of a node": {"oom-node", func(spec *corev1.PodSpec, c corev1.Container) {
 			spec.Containers = append(spec.Containers, c)
-		}, advice.Of("%s of container proxy in %s to ", advice.Memory, advice.Sidecars)},
+		}, advice.Of("%s of container proxy in %s to ", "the memory request", advice.Sidecars)},
 	} {
 		s := load(t, test.fixture)
 		pod := s.Pods[0]

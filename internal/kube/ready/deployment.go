@@ -74,7 +74,7 @@ func (s Snapshot) deploymentRemark(d *appsv1.Deployment, rev revision) string {
 	case s.Pods == nil:
 		return s.counted(int(min(d.Status.ReadyReplicas, d.Status.UpdatedReplicas)), orOne(d.Spec.Replicas))
 	case old > 0:
-		return fmt.Sprintf("%s of the previous revision left", Number(int(old), "pod"))
+		return fmt.Sprintf("%s of the previous revision left", advice.Number(old, "pod"))
 	case len(rev.pods) == 0:
 		return "no pods yet"
 	}

@@ -183,16 +183,16 @@ func (s *diagnosis) failed(message string) *Cause {
 
 // unprocessed explains a custom object without a status and pods.
 func (s *diagnosis) unprocessed() *Cause {
-	of := kind.Guess(s.Workload.GroupVersionKind())
-	if !of.Custom() || s.Workload.Object["status"] != nil || len(s.Pods) > 0 {
-		return nil
+	custom := kind.Guess(s.Workload.GroupVersionKind()).Custom()
+	if custom && s.Workload.Object["status"] == nil && s.Pods != nil && len(s.Pods) == 0 {
+		return s.operatorSilent("status")
 	}
-	return s.operatorSilent("status")
+	return nil
 }
 
 // operatorSilent explains an object that lacks what its operator writes first.
 func (s *diagnosis) operatorSilent(missing string) *Cause {
-	c := s.cause(ReasonOperatorSilent, object(s.Workload)+" has no "+missing+": its operator has not processed it yet.",
+	c := s.cause(ReasonOperatorSilent, object(s.Workload)+" has no "+missing+": its operator may not be running.",
 		"Check that the operator of its API group is running, and read its log.")
 	c.Command = "kubectl get deployments -A"
 	return c

@@ -167,14 +167,6 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// Number formats a count with its noun: "1 node", "3 nodes".
-func Number(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // Listed joins at most the given number of items, and counts the others.
 func Listed(items []string, most int) string {
 	if len(items) > most {

@@ -88,7 +88,7 @@ func job(s Snapshot, j *batchv1.Job) Verdict {
 	case running >= wanted:
 		return isReady("%d of %d pods ready", running, max(wanted, running))
 	case j.Spec.Completions == nil && j.Status.Succeeded > 0:
-		return isReady("%s succeeded, the others are terminating", Number(int(j.Status.Succeeded), "pod"))
+		return isReady("%s succeeded, the others are terminating", advice.Number(j.Status.Succeeded, "pod"))
 	}
 	return s.diagnose(run{desired: wanted, alike: true, pods: s.controlledPods(), remark: s.counted(running, wanted)})
 }
@@ -126,7 +126,7 @@ func (s Snapshot) suspended(left int) Verdict {
 	case queueOf(s.Workload) != "":
 		return s.heldByQueue()
 	case left > 0:
-		return notReady("suspending: %s left", Number(left, "pod"))
+		return notReady("suspending: %s left", advice.Number(left, "pod"))
 	}
 	return noPodsRequested("suspended, no pods requested")
 }
@@ -149,7 +149,8 @@ func (s Snapshot) failedRun(failed condition) Verdict {
 		c.Summary += " " + shown.Summary
 		hint, c.Logs, c.Command = shown.Hint, shown.Logs, shown.Command
 	}
-	if c.Hint = hint; metav1.GetControllerOf(s.Workload) == nil { // otherwise its CronJob creates the next one
+	c.Hint = advice.Of("%s Its controller may start another one.", hint) // such as a CronJob
+	if metav1.GetControllerOf(s.Workload) == nil {
 		c.Hint = advice.Of("%s %s: it does not run again.", hint, advice.ReplaceObject)
 	}
 	return Verdict{Message: cmp.Or(clip(failed.Message), failed.Reason, "failed"), Cause: c}

@@ -135,6 +135,6 @@ func tally(counts map[string]int) string {
 	keys := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a, b))
 	})
-	withNodes := func(key string) string { return fmt.Sprintf("%s (%s)", key, Number(counts[key], "node")) }
+	withNodes := func(key string) string { return fmt.Sprintf("%s (%s)", key, advice.Number(counts[key], "node")) }
 	return Listed(kind.Each(keys, withNodes), 8)
 }

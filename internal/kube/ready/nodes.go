@@ -198,7 +198,7 @@ func tooManyReplicas(
 	}
 	return misfit{
 		summary: fmt.Sprintf("%s cannot run at the same time: each requests %s, and the %s that can run such a pod "+
-			"can run %d in total.", Number(replicas, "pod"), what, Number(len(eligible), "node"), room),
+			"can run %d in total.", advice.Number(replicas, "pod"), what, advice.Number(len(eligible), "node"), room),
 		hint: advice.Of("Reduce %s or the requests of each pod, or add nodes.", advice.Replicas),
 	}, true
 }
@@ -246,7 +246,7 @@ func resourceMisfit(nodes, all []*corev1.Node, want corev1.ResourceList) misfit 
 		case having == 1:
 			offer = fmt.Sprintf("the only %s%s has %s", nodeNoun(name), where, amount(name, largest))
 		default:
-			offer = fmt.Sprintf("the largest of %s%s has %s", Number(having, nodeNoun(name)), where,
+			offer = fmt.Sprintf("the largest of %s%s has %s", advice.Number(having, nodeNoun(name)), where,
 				amount(name, largest))
 		}
 		return misfit{hint: hint,
@@ -254,7 +254,7 @@ func resourceMisfit(nodes, all []*corev1.Node, want corev1.ResourceList) misfit 
 	}
 	return misfit{
 		summary: fmt.Sprintf("No node can run this pod: each of its requests fits on one of the %s that it may run "+
-			"on, but no node has all of %s.", Number(len(nodes), "node"), amounts(want)),
+			"on, but no node has all of %s.", advice.Number(len(nodes), "node"), amounts(want)),
 		hint: advice.Of("Match the proportions of the requests to those of the nodes, or add larger nodes."),
 	}
 }

@@ -34,11 +34,8 @@ type Queue struct {
 
 // QueueOf returns the queue of a workload or of its pods, by their labels.
 func QueueOf(workload *unstructured.Unstructured, pods []*corev1.Pod) (scheduler, name string) {
-	all := []map[string]string{workload.GetLabels()}
-	for _, p := range pods {
-		all = append(all, p.Labels)
-	}
-	for _, labels := range all {
+	of := kind.Each(pods, (*corev1.Pod).GetLabels)
+	for _, labels := range append([]map[string]string{workload.GetLabels()}, of...) {
 		if queue := labels[kind.KueueQueueLabel]; queue != "" {
 			return kind.QueueSchedulerKueue, queue
 		}

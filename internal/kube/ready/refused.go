@@ -195,15 +195,7 @@ func Refusal(namespace, message string) Cause {
 	}
 	m := serviceAccount.FindStringSubmatch(message)
 	if m != nil && m[1] == namespace && strings.Contains(m[3], "not found") {
-		return Cause{
-			Reason: ReasonServiceAccountMissing, Subject: "ServiceAccount " + m[1] + "/" + m[2],
-			Summary: fmt.Sprintf("ServiceAccount %q does not exist in namespace %s, so no pod can be created.", m[2],
-				m[1]),
-			Hint: advice.Of("Create it (`%s`; the installation of Kubetorch creates `kubetorch-service-account`), or "+
-				"set %s to another one.", Kubectl(m[1], "create", "serviceaccount", m[2]), advice.ServiceAccount),
-			Command: Kubectl(m[1], "get", "serviceaccounts"),
-			Missing: &Ref{Kind: "ServiceAccount", Namespace: m[1], Name: m[2]},
-		}
+		return ServiceAccountMissing(m[1], m[2])
 	}
 	c := Cause{
 		Reason:  ReasonPodsRefused,
@@ -220,6 +212,20 @@ func Refusal(namespace, message string) Cause {
 		}
 	}
 	return c
+}
+
+// ServiceAccountMissing is the cause of pods whose service account does not exist.
+func ServiceAccountMissing(namespace, name string) Cause {
+	return Cause{
+		Reason: ReasonServiceAccountMissing, Subject: "ServiceAccount " + namespace + "/" + name,
+		Summary: fmt.Sprintf("ServiceAccount %q does not exist in namespace %s, so no pod can be created.", name,
+			namespace),
+		Hint: advice.Of("Create it (`%s`; the installation of Kubetorch creates `kubetorch-service-account`), or "+
+			"set %s to another one, such as `default`.", Kubectl(namespace, "create", "serviceaccount", name),
+			advice.ServiceAccount),
+		Command: Kubectl(namespace, "get", "serviceaccounts"),
+		Missing: &Ref{Kind: "ServiceAccount", Namespace: namespace, Name: name},
+	}
 }
 
 func ofQuota(namespace, quota, what, next string, values ...any) Cause {

@@ -53,7 +53,7 @@ func (s Snapshot) counted(ready, desired int) string {
 // toZero returns the verdict on a workload that requests no pods.
 func toZero(left int) Verdict {
 	if left > 0 {
-		return notReady("scaling to zero: %s left", Number(left, "pod"))
+		return notReady("scaling to zero: %s left", advice.Number(left, "pod"))
 	}
 	return noPodsRequested("scaled to zero, no pods requested")
 }

@@ -14,9 +14,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
-	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 	"github.com/ktdev/terraform-provider-kt/internal/manifest"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
 	"github.com/ktdev/terraform-provider-kt/internal/tf/lifecycle"
@@ -183,7 +183,7 @@ func (s *search) item(k kind.Kind, live *unstructured.Unstructured) lifecycle.It
 		suspended = "suspended"
 	}
 	if inventory.GPUs > 0 {
-		gpus = strings.TrimSpace(ready.Number(int(inventory.GPUs), "GPU") + " " + inventory.GPUType())
+		gpus = strings.TrimSpace(advice.Number(inventory.GPUs, "GPU") + " " + inventory.GPUType())
 	}
 	return lifecycle.ItemOf(k, live, suspended, gpus,
 		lifecycle.Property("username", live.GetLabels()[kind.UsernameLabel]))

@@ -33,7 +33,7 @@ func (p *preview) warnOfQueue(ctx context.Context, workload *unstructured.Unstru
 			consequence = "nothing starts the compute, which is created suspended"
 		}
 		p.Diags.Append(queueWithoutEffect(fmt.Sprintf("The configuration of Kueue, kueue-manager-config in namespace "+
-			"kueue-system, does not include the kind %s: %s.", of.Kind, consequence), of))
+			"kueue-system, does not include the kind %s: %s.", of.Kind, consequence), "", of))
 		return
 	}
 	pods, requests := manifest.Demand(workload, decodeFieldPath(p.Plan.PodTemplatePath)...)
@@ -171,8 +171,7 @@ func (p *preview) warnOfServiceAccount(ctx context.Context) {
 		return
 	}
 	p.Diags.AddAttributeWarning(path.Root("service_account_name"), "The service account does not exist yet",
-		"Kubernetes rejects pods whose service account does not exist.\n\nNext step: Create it before the compute:\n  "+
-			ready.Kubectl(namespace, "create", "serviceaccount", account))
+		tf.Explain(tf.ComputeType, ready.ServiceAccountMissing(namespace, account), nil))
 }
 
 // warnOfExposure warns of a missing IngressClass or Gateway, without which no controller serves the new Ingress or

@@ -116,15 +116,15 @@ func (w *writer) warnIfUnqueued(ctx context.Context, pods observe.Follow) {
 	w.Diags.Append(queueWithoutEffect(fmt.Sprintf("The pods of %s run, but Kueue has no Workload for them: they are "+
 		"not part of the quota of queue %s. The configuration of Kueue does not include the kind %s, or its "+
 		"managedJobsNamespaceSelector excludes the namespace.", pods.Workload, w.Plan.QueueName.ValueString(), of.Kind),
-		of.GroupKind()))
+		", change managedJobsNamespaceSelector so that it includes the namespace", of.GroupKind()))
 }
 
-// queueWithoutEffect warns that Kueue does not manage a compute.
-func queueWithoutEffect(why string, of schema.GroupKind) diag.Diagnostic {
+// queueWithoutEffect warns that Kueue does not manage a compute. other is an alternative next step.
+func queueWithoutEffect(why, other string, of schema.GroupKind) diag.Diagnostic {
 	return diag.NewAttributeWarningDiagnostic(path.Root("queue_name"), "The queue has no effect",
-		fmt.Sprintf("%s\n\nNext step: Add %q to integrations.frameworks of the configuration, and the namespace to "+
-			"its managedJobsNamespaceSelector if it has one (managerConfig.controllerManagerConfigYaml of Kueue's "+
-			"Helm chart), or remove queue_name.", why, kind.KueueFramework(of)))
+		fmt.Sprintf("%s\n\nNext step: Add %q to integrations.frameworks of the configuration "+
+			"(managerConfig.controllerManagerConfigYaml of Kueue's Helm chart)%s, or remove queue_name.",
+			why, kind.KueueFramework(of), other))
 }
 
 // reportNotReady reports the error of a wait. After an error in a creation, Terraform taints the compute, and the next

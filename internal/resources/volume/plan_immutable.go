@@ -20,8 +20,8 @@ import (
 // returns the same error. So does a plan with -replace.
 const dataLossHint = "To keep the data, restore the value. Alternatively, add another kt_volume, copy the data to " +
 	"it, and remove this one.\n" +
-	"To delete the data, destroy the volume first, then apply again. If deletion_protection is true, restore the " +
-	"value and apply deletion_protection = false before:\n" +
+	"To delete the data, first apply deletion_protection = false with the old value if the volume is protected. " +
+	"Then destroy it, set the new value, and apply again:\n" +
 	"  terraform destroy -refresh=false -target=ADDRESS"
 
 // checkImmutable rejects changes of immutable fields of a claim, because a new claim would not contain the data.

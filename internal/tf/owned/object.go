@@ -296,5 +296,5 @@ func RefuseIfProtected(protected bool, noun, id string) diag.Diagnostics {
 		"The "+noun+" is protected from deletion",
 		fmt.Sprintf("%s has deletion_protection = true, and this plan would delete it.\n\n"+
 			"Next step: To keep it, undo the change. If it is tainted after a failed start, run `terraform untaint "+
-			"ADDRESS`. To delete it, do the same, apply deletion_protection = false, and then delete it.", id))}
+			"ADDRESS`. To delete it, first apply deletion_protection = false with nothing else changed.", id))}
 }

@@ -45,6 +45,13 @@ func TestAccActionsRefuseWhatAnAutoscalerWouldRevert(t *testing.T) {
 	if got := replicas(); got != "3" {
 		t.Errorf("%s replicas after somebody else had stopped all pods", got)
 	}
+	act("suspend", map[string]any{})
+	cluster.Kubectl(t, "scale", "-n", ns, "deployment/trainer", "--replicas=2") // the record of the suspension is stale
+	cluster.Kubectl(t, "scale", "-n", ns, "deployment/trainer", "--replicas=0")
+	act("resume", map[string]any{"replicas": 3})
+	if got := replicas(); got != "3" {
+		t.Errorf("%s replicas after somebody else had resumed and stopped all pods", got)
+	}
 }
 
 // An autoscaler sets the number of groups, of which the number of pods is a multiple.

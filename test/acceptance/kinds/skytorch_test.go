@@ -173,7 +173,7 @@ func TestAccTensorServerReportsAMissingOperator(t *testing.T) {
 				"timeouts = { create = \""+acctest.ShortTimeout+"\" }", 1)))
 	applied := cli.RunJSON(t, "apply", "-auto-approve")
 	acctest.ExpectDiagnostic(t, applied.Diagnostics("warning", acctest.Trainer), true,
-		"has no condition Ready: its operator has not processed it")
+		"has no condition Ready: its operator may not be running")
 	cli.MustRun(t, "destroy", "-auto-approve")
 }
 
