@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
@@ -64,7 +65,7 @@ func (f Follow) watched(ctx context.Context, c *kube.Cluster) (kube.Ref, func(ku
 	if f.Workload != nil {
 		return *f.Workload, c.Store.Watches
 	}
-	pods := kube.Ref{Kind: podsWith(f.PodLabels), Namespace: f.Namespace, Name: labels.Set(f.PodLabels).String()}
+	pods := kube.Ref{Kind: having(f.PodLabels, kind.Pod()), Namespace: f.Namespace, Name: labels.Set(f.PodLabels).String()}
 	return pods, func(kube.Ref) bool { return c.Store.WatchesAll(ctx, pods.Kind, f.Namespace) }
 }
 

@@ -19,15 +19,13 @@ import (
 	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
 )
 
-// podsWith returns the kind of the pods that selector matches: with the shared
-// list and watch for pods of a Kubetorch service, otherwise with a separate
-// one.
-func podsWith(selector map[string]string) kube.Kind {
-	pods := kind.Pod()
+// having returns a kind of objects with the labels of the selector: with the shared
+// list and watch for those of a Kubetorch service, otherwise with a separate one.
+func having(selector map[string]string, of kube.Kind) kube.Kind {
 	if _, shared := selector[kind.ServiceLabel]; !shared && len(selector) > 0 {
-		pods.LabelSelector = labels.Set(selector).String()
+		of.LabelSelector = labels.Set(selector).String()
 	}
-	return pods
+	return of
 }
 
 // read returns the objects of a namespace that a wait is interested in. The result
@@ -45,7 +43,7 @@ func podsOf(ctx context.Context, c *kube.Cluster, namespace string, selector map
 // labelled returns the pods that have all labels of selector.
 func labelled(selector map[string]string) Interest {
 	chosen := labels.SelectorFromSet(selector)
-	pods := Interest{Kind: podsWith(selector),
+	pods := Interest{Kind: having(selector, kind.Pod()),
 		About: func(e *kube.Entry) bool { return chosen.Matches(labels.Set(e.Labels)) }}
 	if service, ok := selector[kind.ServiceLabel]; ok {
 		pods.Names = []string{service}
@@ -61,16 +59,16 @@ func named(ref kube.Ref) Interest {
 // replicaSetsOf returns the ReplicaSets that a workload owns. The result is
 // never nil without an error.
 func replicaSetsOf(
-	ctx context.Context, c *kube.Cluster, workload *unstructured.Unstructured,
+	ctx context.Context, c *kube.Cluster, workload *unstructured.Unstructured, of Interest,
 ) ([]*appsv1.ReplicaSet, error) {
-	all, err := read[appsv1.ReplicaSet](ctx, c, workload.GetNamespace(), replicaSetsNamedAfter(workload.GetName()))
+	all, err := read[appsv1.ReplicaSet](ctx, c, workload.GetNamespace(), of)
 	return slices.DeleteFunc(all, func(rs *appsv1.ReplicaSet) bool { return !metav1.IsControlledBy(rs, workload) }), err
 }
 
 // replicaSetsNamedAfter returns the ReplicaSets whose names start with that of a
-// Deployment.
-func replicaSetsNamedAfter(deployment string) Interest {
-	return Interest{Kind: kind.ReplicaSet(), Names: []string{deployment},
+// Deployment. They have the labels of its pods.
+func replicaSetsNamedAfter(deployment string, podLabels map[string]string) Interest {
+	return Interest{Kind: having(podLabels, kind.ReplicaSet()), Names: []string{deployment},
 		About: func(e *kube.Entry) bool { return kind.NamesReplicaSet(e.Name, deployment) }}
 }
 
@@ -159,9 +157,8 @@ func between(workload schema.GroupKind, name string, about corev1.ObjectReferenc
 // partsOf returns the objects between a workload and its pods with more
 // detailed status, or nil if they cannot be read.
 func partsOf(
-	ctx context.Context, c *kube.Cluster, parts *kind.Parts, workload *unstructured.Unstructured,
+	ctx context.Context, c *kube.Cluster, parts *kind.Parts, workload *unstructured.Unstructured, of Interest,
 ) []*unstructured.Unstructured {
-	of := partsNamed(parts, workload.GetName())
 	found := objects(ctx, c, of.Kind, workload.GetNamespace(), of.About)
 	if parts.Label != "" {
 		return found
@@ -170,9 +167,9 @@ func partsOf(
 		func(part *unstructured.Unstructured) bool { return !metav1.IsControlledBy(part, workload) })
 }
 
-// partsNamed returns the parts of a workload, by its name.
-func partsNamed(parts *kind.Parts, workload string) Interest {
-	return Interest{Kind: parts.Kind, About: func(e *kube.Entry) bool {
+// partsNamed returns the parts of a workload, by its name. They have the labels of its pods.
+func partsNamed(parts *kind.Parts, workload string, podLabels map[string]string) Interest {
+	return Interest{Kind: having(podLabels, parts.Kind), About: func(e *kube.Entry) bool {
 		if parts.Label != "" {
 			return e.Labels[parts.Label] == workload
 		}

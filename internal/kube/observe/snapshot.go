@@ -48,14 +48,16 @@ func observe(
 	s := ready.Snapshot{Workload: workload}
 	of := kind.WorkloadOf(ref.Kind.GroupKind())
 	if of.ReplicaSets {
-		concerned = append(concerned, replicaSetsNamedAfter(ref.Name))
-		if s.ReplicaSets, err = replicaSetsOf(ctx, c, workload); err != nil && !isIgnorable(err) {
+		sets := replicaSetsNamedAfter(ref.Name, podLabels)
+		concerned = append(concerned, sets)
+		if s.ReplicaSets, err = replicaSetsOf(ctx, c, workload, sets); err != nil && !isIgnorable(err) {
 			return ready.Verdict{}, nil, err
 		}
 	}
 	if of.Parts != nil {
-		concerned = append(concerned, partsNamed(of.Parts, ref.Name))
-		s.Parts = partsOf(ctx, c, of.Parts, workload)
+		parts := partsNamed(of.Parts, ref.Name, podLabels)
+		concerned = append(concerned, parts)
+		s.Parts = partsOf(ctx, c, of.Parts, workload, parts)
 	}
 	if err := podsAndEvents(ctx, c, &s, ref.Namespace, podLabels); err != nil {
 		return ready.Verdict{}, nil, err
