@@ -69,7 +69,10 @@ func (m *commandModel) podCommand(c *call) podCommand {
 
 // textsOf returns the items of a list of texts.
 func textsOf(list types.List) []string {
-	return kind.Each(list.Elements(), func(v attr.Value) string { return v.(types.String).ValueString() })
+	return kind.Each(list.Elements(), func(v attr.Value) string {
+		text, _ := v.(types.String)
+		return text.ValueString()
+	})
 }
 
 // candidates returns the pods of a compute that are not ending: the usable ones, and the others.

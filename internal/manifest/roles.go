@@ -111,14 +111,10 @@ func HasImmutablePods(workload *unstructured.Unstructured) bool {
 // only with [Compute.HeldByQueue]. Kueue changes them afterwards, so later requests
 // must neither send, own nor remove them.
 func LeftAfterCreation(gvk schema.GroupVersionKind) [][]string {
-	k := kind.WorkloadOf(gvk.GroupKind())
-	var paths [][]string
-	if k.Admitted {
-		for _, s := range k.Suspension {
-			paths = append(paths, s.Path)
-		}
+	if k := kind.WorkloadOf(gvk.GroupKind()); k.Admitted {
+		return kind.Each(k.Suspension, func(s kind.Setting) []string { return s.Path })
 	}
-	return paths
+	return nil
 }
 
 // Queued reports whether Kueue resumes a rendered workload, and then adds fields

@@ -29,8 +29,8 @@ func validateKeysOf(at Path, noun string, ref SecretRef, setBy map[string]Path, 
 	envVars, envKeys, mountPath := at.At(Name("env_vars")), at.At(Name("env_keys")), at.At(Name("mount_path"))
 	if ref.EnvVars == nil && ref.EnvKeys == nil && ref.MountPath == "" {
 		also := map[string]string{"secret": " The attribute ref of a kt_secret contains them."}[noun]
-		errs.report(at, "Unused "+noun, "%s is neither exposed nor mounted: set env_vars, env_keys or mount_path.%s", at,
-			also).Concerning(envVars, envKeys, mountPath)
+		errs.report(at, "Unused "+noun, "%s is neither exposed nor mounted: set env_vars, env_keys or mount_path.%s",
+			at, also).Concerning(envVars, envKeys, mountPath)
 	}
 	if ref.DefaultMode != nil && ref.MountPath == "" {
 		mode := at.At(Name("default_mode"))

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ktdev/terraform-provider-kt/internal/kube/ready"
+	"github.com/ktdev/terraform-provider-kt/internal/advice"
 	"github.com/ktdev/terraform-provider-kt/test/acctest"
 )
 
@@ -91,7 +91,7 @@ func adopted(t *testing.T, cli *acctest.CLI, namespace string, workloads map[str
 func expectActions(t *testing.T, cli *acctest.CLI, config string, computes []string, pods int) {
 	t.Helper()
 	config += "variable \"code\" { default = \"0\" }\n"
-	saved := "Checkpoint of " + ready.Number(pods, "pod") + " completed"
+	saved := "Checkpoint of " + advice.Number(pods, "pod") + " completed"
 	for _, name := range computes {
 		of := func(kind, attributes string) string {
 			return strings.Replace(action(kind, name, attributes), "kt_compute.server", "kt_compute."+name, 1)

@@ -65,8 +65,9 @@ func (f Follow) watched(ctx context.Context, c *kube.Cluster) (kube.Ref, func(ku
 	if f.Workload != nil {
 		return *f.Workload, c.Store.Watches
 	}
-	pods := kube.Ref{Kind: having(f.PodLabels, kind.Pod()), Namespace: f.Namespace, Name: labels.Set(f.PodLabels).String()}
-	return pods, func(kube.Ref) bool { return c.Store.WatchesAll(ctx, pods.Kind, f.Namespace) }
+	pods := having(f.PodLabels, kind.Pod())
+	return kube.Ref{Kind: pods, Namespace: f.Namespace, Name: labels.Set(f.PodLabels).String()},
+		func(kube.Ref) bool { return c.Store.WatchesAll(ctx, pods, f.Namespace) }
 }
 
 // Assess returns the current verdict, with the cause that blocks the workload or the pods.

@@ -20,7 +20,10 @@ func TestAccFailureOfAManifestWithoutLabelsOfKubetorchIsDiagnosed(t *testing.T) 
 	var b strings.Builder
 	for of, spec := range specs {
 		version, k, _ := strings.Cut(of, " ")
-		name := strings.ToLower(k)
+		name, restarts := strings.ToLower(k), "Always"
+		if k == "Job" {
+			restarts = "Never"
+		}
 		fmt.Fprintf(&b, `
 resource "kt_compute" %[1]q {
   name          = %[1]q
@@ -42,7 +45,7 @@ resource "kt_compute" %[1]q {
     }
   })
 }
-`, name, ns, version, k, strings.ReplaceAll(spec, "NAME", name), map[bool]string{true: "Never", false: "Always"}[k == "Job"])
+`, name, ns, version, k, strings.ReplaceAll(spec, "NAME", name), restarts)
 	}
 	cli.Write(t, cluster.Config(ns, b.String()))
 	result := cli.RunJSON(t, "apply", "-auto-approve")
