@@ -112,7 +112,7 @@ func references(workload *unstructured.Unstructured) map[string]any {
 // withoutGenerated returns labels or annotations without those that clients and controllers write for themselves.
 func withoutGenerated(entries map[string]string) map[string]string {
 	maps.DeleteFunc(entries, func(key, _ string) bool {
-		return key == "kubectl.kubernetes.io/last-applied-configuration" ||
+		return key == "kubectl.kubernetes.io/last-applied-configuration" || strings.HasPrefix(key, "kt.dev/") ||
 			strings.HasPrefix(key, "deployment.kubernetes.io/") || key == appsv1.DeprecatedTemplateGeneration ||
 			slices.Contains(kind.GeneratedLabels(), key)
 	})

@@ -132,7 +132,7 @@ func (r *reader) importWorkload(ctx context.Context, live *unstructured.Unstruct
 		return err
 	}
 	r.State.Mode = types.StringValue(manifest.Compute{Manifest: live.Object}.Mode())
-	if managed {
+	if managed && manifest.OfKubetorch(live) { // with manifest_only, it has no labels of Kubetorch
 		r.adoptSeen(ctx, r.State.observe(doc), found[manifest.Key(doc)])
 	} else if err := r.importForeign(ctx, live, found); err != nil {
 		return err
