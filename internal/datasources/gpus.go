@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -54,8 +55,8 @@ func gpusAttributes() tf.Attributes {
 		"product_label": tf.OptionalText("Node label that contains the product. Defaults to `nvidia.com/gpu.product`, "+
 			"`amd.com/gpu.product-name` or `gpu.intel.com/product`, depending on the domain of `resource_name`. "+
 			"Resources of other domains have no products by default.", tf.LabelKey()),
-		"product": tf.OptionalText("GPU product to count, as in the node label `product_label`. Defaults to all "+
-			"products.", tf.LabelValue()),
+		"product": tf.OptionalText("GPU product to count, as in the node label `product_label`. The numbers are 0 if "+
+			"no node has it. Defaults to all products.", tf.LabelValue(), stringvalidator.LengthAtLeast(1)),
 		"node_selector": tf.LabelMap("Labels that a node must have to be counted. Defaults to all nodes."),
 		"schedulable_only": tf.OptionalBool("Whether to exclude nodes that do not accept pods because they are " +
 			"cordoned or not ready. Defaults to `false`."),

@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	authorization "k8s.io/api/authorization/v1"
@@ -25,7 +26,7 @@ func (a *API) denied(ctx context.Context, ref Ref, err error, verbs ...string) e
 	if !ok || e.Class != Refused || !apierrors.IsForbidden(e.Err) {
 		return err
 	}
-	if verb := verbs[0]; verb == "get" || verb == "list" || verb == "watch" { // admission does not apply to reads
+	if slices.Contains([]string{"get", "list", "watch"}, verbs[0]) || isAnonymous(e.Err) { // no admission of reads
 		e.Class = Denied
 		return e
 	}
@@ -36,6 +37,9 @@ func (a *API) denied(ctx context.Context, ref Ref, err error, verbs ...string) e
 	}
 	return e
 }
+
+// isAnonymous reports whether the server denied a request that had no credentials. It lets such a user ask for nothing.
+func isAnonymous(err error) bool { return strings.Contains(err.Error(), `"system:anonymous" cannot`) }
 
 // exists reports whether the server is known to have an object.
 func (a *API) exists(ctx context.Context, ref Ref) bool {

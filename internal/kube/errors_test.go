@@ -304,6 +304,10 @@ func TestErrorDetailsExplainTheFailure(t *testing.T) {
 	denied := *cases["rbac-or-admission"]
 	denied.Class = Denied // as Cluster.denied finds out
 	cases["rbac"] = &denied
+	anonymous := denied
+	anonymous.Err = errors.New(strings.Replace(denied.Err.Error(), "system:serviceaccount:ml:reader",
+		"system:anonymous", 1))
+	cases["no-credentials"] = &anonymous
 	delete(cases, "rbac-or-admission")
 	list := Wrap("list", Ref{Kind: kind.Deployment(), Namespace: "ml"},
 		tried(&net.OpError{Op: "dial", Net: "tcp", Err: errors.New("i/o timeout")}))
@@ -336,6 +340,8 @@ func TestErrorDetailsExplainTheFailure(t *testing.T) {
 func TestMissingPermissionAndAdmissionAreDistinguishedByAnAccessReview(t *testing.T) {
 	t.Parallel()
 	forbidden := statusError(403, metav1.StatusReasonForbidden, "forbidden", about("deployments", "apps", "trainer"))
+	anonymous := statusError(403, metav1.StatusReasonForbidden, `deployments.apps "trainer" is forbidden: User `+
+		`"system:anonymous" cannot patch resource "deployments"`, about("deployments", "apps", "trainer"))
 	apply, get, list, watch := []string{"patch", "create"}, []string{"get"}, []string{"list"}, []string{"watch"}
 	for name, test := range map[string]struct {
 		verbs   []string
@@ -351,6 +357,7 @@ func TestMissingPermissionAndAdmissionAreDistinguishedByAnAccessReview(t *testin
 		"a read that the review allows":          {list, map[string]bool{"list": true}, forbidden, Denied, true},
 		"a watch that the review allows":         {watch, map[string]bool{"watch": true}, forbidden, Denied, true},
 		"the server does not report permissions": {apply, nil, forbidden, Refused, false},
+		"no credentials":                         {apply, nil, anonymous, Denied, true},
 		"the status of a policy": {apply, map[string]bool{"patch": false},
 			statusError(422, metav1.StatusReasonInvalid, "denied request", nil), Refused, true},
 		"another failure": {apply, map[string]bool{"patch": false},

@@ -51,8 +51,11 @@ func (e *Error) explanation() (summary string, cause ready.Cause) {
 		cause.Command = "kubectl auth whoami"
 		return "The API server rejected the credentials", cause
 	case Denied:
-		cause.Hint = advice.Of("Grant the permission to the user of the provider, or use another user.")
+		cause.Hint = advice.Of("Grant the permission to the user of the provider (kubectl --as), or use another user.")
 		cause.Command = strings.TrimSuffix("kubectl auth can-i --list -n "+namespace, " -n ")
+		if isAnonymous(e.Err) {
+			cause.Hint, cause.Command = advice.Of("Set the token of the provider: the request had no credentials."), ""
+		}
 		return fmt.Sprintf("No permission to %s %s", e.Op, object), cause
 	case Refused:
 		why := refusal(namespace, e.Err.Error())

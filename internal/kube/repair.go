@@ -188,11 +188,9 @@ func overlap(field, pointer string) bool {
 // replaceUnions replaces the structs in which the live object has a member that
 // conflicts with the applied member.
 func replaceUnions(wanted, live *unstructured.Unstructured) []patchOp {
-	var patch []patchOp
-	for _, union := range fields.MixedUnions(wanted.Object, live.Object) {
-		patch = append(patch, patchOp{Op: "replace", Path: kind.Pointer(union.Path), Value: union.Struct})
-	}
-	return patch
+	return kind.Each(fields.MixedUnions(wanted.Object, live.Object), func(union fields.Union) patchOp {
+		return patchOp{Op: "replace", Path: kind.Pointer(union.Path), Value: union.Struct}
+	})
 }
 
 // withoutRepeats removes operations on paths that an earlier operation

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/kube/fields"
@@ -79,9 +80,5 @@ func keysAt(path fieldpath.Path, list []string) []string {
 			return nil
 		}
 	}
-	var names []string
-	for _, field := range *path[len(list)].Key {
-		names = append(names, field.Name)
-	}
-	return names
+	return kind.Each(*path[len(list)].Key, func(field value.Field) string { return field.Name })
 }

@@ -41,7 +41,7 @@ func (a *API) SecretMetadata(ctx context.Context, ref Ref) (*unstructured.Unstru
 		params: map[string]string{"dryRun": metav1.DryRunAll, "fieldManager": Manager},
 	})
 	if err != nil {
-		return nil, Wrap("read", ref, err)
+		return nil, a.denied(ctx, ref, Wrap("read", ref, err), "patch")
 	}
 	return metadataOf(live, ref.Kind.GroupVersionKind), nil
 }

@@ -51,6 +51,18 @@ func (s *secretAPI) cluster(t *testing.T) *Cluster {
 	}})
 }
 
+func TestMetadataOfASecretWithoutAnyPermissionIsDenied(t *testing.T) {
+	t.Parallel()
+	for denied, want := range map[bool]Class{true: Denied, false: Refused} {
+		code, body := kubetest.Failing(http.StatusForbidden, metav1.StatusReasonForbidden)
+		api := &secretAPI{code: code, body: body, denied: denied}
+		_, err := api.cluster(t).API.SecretMetadata(t.Context(), SecretRef("ml", "token"))
+		if got := ClassOf(err); got != want {
+			t.Errorf("denied %t: class %d, want %d", denied, got, want)
+		}
+	}
+}
+
 func TestMetadataOfASecretNeedsOnlyThePermissionToWrite(t *testing.T) {
 	t.Parallel()
 	response := map[string]any{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",

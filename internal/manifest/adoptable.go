@@ -112,7 +112,7 @@ func references(workload *unstructured.Unstructured) map[string]any {
 // withoutGenerated returns labels or annotations without those that clients and controllers write for themselves.
 func withoutGenerated(entries map[string]string) map[string]string {
 	maps.DeleteFunc(entries, func(key, _ string) bool {
-		return key == "kubectl.kubernetes.io/last-applied-configuration" || strings.HasPrefix(key, "kt.dev/") ||
+		return key == "kubectl.kubernetes.io/last-applied-configuration" ||
 			strings.HasPrefix(key, "deployment.kubernetes.io/") || key == appsv1.DeprecatedTemplateGeneration ||
 			slices.Contains(kind.GeneratedLabels(), key)
 	})
@@ -123,6 +123,7 @@ func dropOfTemplate(template map[string]any) {
 	for _, label := range kind.GeneratedLabels() {
 		delete(kind.FieldsAt(template, "metadata", "labels"), label)
 	}
+	delete(kind.FieldsAt(template, "metadata", "annotations"), kind.RestartedAtAnnotation)
 	spec := kind.FieldsAt(template, "spec")
 	dropDefaults(spec, map[string]any{"dnsPolicy": "ClusterFirst", "enableServiceLinks": true,
 		"restartPolicy": "Always", "schedulerName": "default-scheduler", "terminationGracePeriodSeconds": int64(30)})

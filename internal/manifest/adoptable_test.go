@@ -42,7 +42,8 @@ spec:
   selector: {matchLabels: {app: web}}
   strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 25%, maxUnavailable: 25%}}
   template:
-    metadata: {creationTimestamp: null, labels: {app: web}}
+    metadata: {creationTimestamp: null, labels: {app: web},
+      annotations: {kubectl.kubernetes.io/restartedAt: "2026-01-01T00:00:00Z"}}
     spec:
       containers:
       - name: web

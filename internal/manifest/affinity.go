@@ -47,11 +47,10 @@ func podAffinity(c Compute) *corev1.Affinity {
 // offGPUNodes excludes the nodes that have GPUs according to the labels of the device
 // plugin, EKS or GKE.
 func offGPUNodes() []corev1.NodeSelectorRequirement {
-	var all []corev1.NodeSelectorRequirement
-	for _, label := range []string{kind.GPUResource, kind.EKSGPUCountLabel, kind.GKEAcceleratorLabel} {
-		all = append(all, corev1.NodeSelectorRequirement{Key: label, Operator: corev1.NodeSelectorOpDoesNotExist})
-	}
-	return all
+	labels := []string{kind.GPUResource, kind.EKSGPUCountLabel, kind.GKEAcceleratorLabel}
+	return kind.Each(labels, func(label string) corev1.NodeSelectorRequirement {
+		return corev1.NodeSelectorRequirement{Key: label, Operator: corev1.NodeSelectorOpDoesNotExist}
+	})
 }
 
 // observeAffinity is the inverse of podAffinity.

@@ -113,12 +113,9 @@ func runsManifestCommand(c Compute) bool {
 		return false
 	}
 	k := kindOf(c)
-	for _, g := range k.Groups(c.Manifest) {
-		if !hasCommand(containerIn(c.Manifest, g.Template, k.Container)) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(k.Groups(c.Manifest), func(g kind.Group) bool {
+		return !hasCommand(containerIn(c.Manifest, g.Template, k.Container))
+	})
 }
 
 // validateManifestCommand rejects attributes that a command in manifest would leave without effect.

@@ -68,7 +68,7 @@ func checkPEM(text string) error {
 	}
 	decoded, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
 	if block, _ := pem.Decode(decoded); err == nil && block != nil {
-		return errors.New("is base64-encoded PEM: wrap it in base64decode(…)")
+		return errors.New("is base64-encoded PEM: decode it, for example with base64decode(…) or base64 --decode")
 	}
 	if !strings.Contains(text, "\n") && len(text) < 1024 {
 		return errors.New("is not PEM, which starts with -----BEGIN; to read a file, use file(\"…\")")

@@ -123,7 +123,7 @@ func TestResolveNeverShowsCredentials(t *testing.T) {
 		"a token of two lines": {Config{Host: "https://h", Token: secret + "\n" + secret}, nil, "token",
 			"contains white space", nil},
 		"a key that is base64": {Config{Host: "https://h", ClientCertificate: mine.certificate,
-			ClientKey: encoded}, nil, "client_key", "is base64-encoded PEM: wrap it in base64decode",
+			ClientKey: encoded}, nil, "client_key", "is base64-encoded PEM: decode it, for example with base64decode",
 			[]string{encoded}},
 		"a CA certificate that is a path": {Config{Host: "https://h", ClusterCACertificate: "/etc/ca.crt"}, nil,
 			"cluster_ca_certificate", `to read a file, use file("…")`, nil},

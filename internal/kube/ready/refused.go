@@ -252,6 +252,8 @@ func refusals() []refusal {
 	reported := advice.Of("reported fields in %s or %s: the Pod Security level of the namespace forbids them.",
 		advice.Security, advice.PodTemplate)
 	return []refusal{
+		{`quantities must match the regular expression`, "", "kubectl explain pod.spec.containers.resources",
+			advice.Of("Correct the quantity, for example to 32Gi, 32G or 500m.")},
 		{`no PriorityClass with name \S+ was found`, "", "kubectl get priorityclasses",
 			advice.Of("Create the PriorityClass, or set %s to another one.", advice.PriorityClass)},
 		{`RuntimeClass \S+ not found`, "", "kubectl get runtimeclasses",

@@ -47,7 +47,7 @@ func (r *reader) reportExpired(applied, current owned.Objects) {
 		"Next step: To keep it running, increase or remove inactivity_ttl. To keep it deleted, set on_expiry = " +
 		`"` + keepOnExpiry + `", or remove the resource from the configuration.`
 	if r.State.keepsExpired() {
-		r.PrivateState.Unready = false // otherwise the next plan waits
+		r.PrivateState.Unready = false // otherwise the next plan shows a wait
 		consequence = "With on_expiry = \"" + keepOnExpiry + "\", it is created again when its configuration " +
 			"changes, or with\n  terraform apply -replace=ADDRESS"
 	}

@@ -132,9 +132,15 @@ func (r *reader) importWorkload(ctx context.Context, live *unstructured.Unstruct
 		return err
 	}
 	r.State.Mode = types.StringValue(manifest.Compute{Manifest: live.Object}.Mode())
-	if managed && manifest.OfKubetorch(live) { // with manifest_only, it has no labels of Kubetorch
+	switch {
+	case managed && manifest.OfKubetorch(live):
 		r.adoptSeen(ctx, r.State.observe(doc), found[manifest.Key(doc)])
-	} else if err := r.importForeign(ctx, live, found); err != nil {
+	case managed: // with manifest_only, without fields of other clients, such as the time of a restart
+		err = r.importAsManifest(ctx, &unstructured.Unstructured{Object: manifest.Adoptable(doc)}, false)
+	default:
+		err = r.importForeign(ctx, live, found)
+	}
+	if err != nil {
 		return err
 	}
 	r.PrivateState.Selector = manifest.ForeignSelector(live)

@@ -2,7 +2,7 @@ package compute
 
 // privateState is what the provider stores for a compute, in addition to the memory of its objects.
 type privateState struct {
-	// Unready is true if the last wait for readiness failed. The next plan then waits again.
+	// Unready is true if the last wait for readiness failed. The next apply then waits again.
 	Unready bool `json:"unready,omitempty"`
 	// Imported contains the keys of the objects that have not been applied since their import. State contains their
 	// text from the server, also after an update that changes none of them.

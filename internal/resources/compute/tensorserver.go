@@ -38,8 +38,8 @@ func (p *planner) replaceIfImmutable(ctx context.Context) {
 	for _, field := range k.CreationOnly {
 		was, _, _ := unstructured.NestedFieldNoCopy(before.Object, field...)
 		is, _, _ := unstructured.NestedFieldNoCopy(after.Object, field...)
-		if !equality.Semantic.DeepEqual(was, is) &&
-			(!differOnlyInSize(was, is) || p.hasImmutableTemplates(ctx, after)) {
+		if !equality.Semantic.DeepEqual(was, is) && (!equality.Semantic.DeepEqual(withoutSizes(was), withoutSizes(is)) ||
+			p.hasImmutableTemplates(ctx, after)) {
 			p.replaceObjects()
 		}
 	}
@@ -74,11 +74,7 @@ func isChild(owner metav1.OwnerReference, workloadKind, name string) bool {
 	return named && pattern != nil && pattern.MatchString(suffix)
 }
 
-// differOnlyInSize reports whether two lists of claim templates are equal except for the sizes of the claims.
-func differOnlyInSize(before, after any) bool {
-	return equality.Semantic.DeepEqual(withoutSizes(before), withoutSizes(after))
-}
-
+// withoutSizes returns a list of claim templates without the sizes of the claims.
 func withoutSizes(templates any) any {
 	list, ok := templates.([]any)
 	if !ok {

@@ -131,7 +131,7 @@ func queueWithoutEffect(why, other string, of schema.GroupKind) diag.Diagnostic 
 // apply destroys it. Only a permanent failure is therefore an error.
 func (w *writer) reportNotReady(err error) {
 	const waitsAgain = "The compute is in state with `ready = false`. " +
-		"The next plan waits for it again, and does not replace it."
+		"The next apply waits for it again, and does not replace it."
 	onNotReady := w.Plan.OnNotReady.ValueString()
 	switch permanent := observe.IsPermanent(err); {
 	case err == nil:

@@ -186,7 +186,7 @@ func (w writer) notReady(err error) {
 		w.Diags.Append(tf.Failure(err))
 		return
 	}
-	w.Diags.Append(tf.Warning(err, "The volume is in state. The next plan waits for it again, and does not replace "+
+	w.Diags.Append(tf.Warning(err, "The volume is in state. The next apply waits for it again, and does not replace "+
 		"it."))
 }
 

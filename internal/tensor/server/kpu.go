@@ -276,7 +276,8 @@ func (s *kpuService) sendRandom(st grpc.ServerStream, l layout.Layout) error {
 		return err
 	}
 	defer c.release()
-	if _, err := io.Copy(growing{c, e.Size()}, e.File(newUniform())); err != nil {
+	random := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) //nolint:gosec // test data, not a secret
+	if _, err := io.Copy(growing{c, e.Size()}, e.File(uniform{random})); err != nil {
 		return fail(err)
 	}
 	id := fmt.Sprintf("%016x", rand.Uint64()) //nolint:gosec // an ID, not a secret

@@ -25,10 +25,6 @@ func (g growing) Write(p []byte) (int, error) {
 // last one must be multiples of 4 bytes.
 type uniform struct{ random *rand.Rand }
 
-func newUniform() uniform {
-	return uniform{rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))} //nolint:gosec // test data, not a secret
-}
-
 func (u uniform) Read(p []byte) (int, error) {
 	n := 0
 	for ; n+4 <= len(p); n += 4 {

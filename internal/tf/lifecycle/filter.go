@@ -9,7 +9,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/list/schema"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ktdev/terraform-provider-kt/internal/kind"
 	"github.com/ktdev/terraform-provider-kt/internal/tf"
@@ -58,9 +57,4 @@ func (f Filter) selector(further string) string {
 		all = append(all, kind.UsernameLabel+"="+f.Username.ValueString())
 	}
 	return strings.Join(slices.DeleteFunc(all, func(selector string) bool { return selector == "" }), ",")
-}
-
-// admits reports whether an object passes the filters that the API server does not evaluate.
-func (f Filter) admits(obj *unstructured.Unstructured) bool {
-	return f.Managed.IsNull() || f.Managed.ValueBool() == Managed(obj)
 }

@@ -277,7 +277,7 @@ func (q *Query) Objects(
 				if installed, err := q.Cluster.Discovery.Installed(ctx, of); err == nil && !installed {
 					return
 				}
-			case err == nil && !q.Filter.admits(obj):
+			case err == nil && !q.Filter.Managed.IsNull() && q.Filter.Managed.ValueBool() != Managed(obj):
 				continue
 			}
 			if !yield(obj, err) {

@@ -22,10 +22,15 @@ func TestAccComputeWithManifestOnlyIsImportedAgainAsItIs(t *testing.T) {
 	const selected = `selector = { matchLabels = { app = "NAME" } }
       replicas = 2
       ` + template
-	for name, test := range map[string]struct{ version, kind, spec, restarts string }{
-		"deployment":  {"apps/v1", "Deployment", selected, ""},
-		"statefulset": {"apps/v1", "StatefulSet", "serviceName = \"NAME\"\n" + selected, ""},
-		"job":         {"batch/v1", "Job", template, `restartPolicy = "Never"`},
+	for name, test := range map[string]struct {
+		version, kind, spec, restarts string
+		kubectl                       string // a change by another client
+	}{
+		"deployment": {"apps/v1", "Deployment", selected, "",
+			"rollout restart deployment/deployment"},
+		"statefulset": {"apps/v1", "StatefulSet", "serviceName = \"NAME\"\n" + selected, "",
+			"rollout restart statefulset/statefulset"},
+		"job": {"batch/v1", "Job", template, `restartPolicy = "Never"`, "label job/job of=another"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -49,6 +54,7 @@ resource "kt_compute" "one" {
 			cli.MustRun(t, "apply", "-auto-approve")
 			cli.Write(t, cluster.Config(ns, strings.ReplaceAll(config, "IMAGE", "mine:2")))
 			cli.MustRun(t, "apply", "-auto-approve")
+			cluster.Kubectl(t, append(strings.Fields(test.kubectl), "-n", ns)...)
 			cli.MustRun(t, "state", "rm", "kt_compute.one")
 			cli.MustRun(t, "import", "kt_compute.one", ns+"/"+name)
 			cli.MustRun(t, "plan", "-detailed-exitcode")

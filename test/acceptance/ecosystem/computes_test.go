@@ -234,7 +234,7 @@ func TestEcoQueueAdmitsComputesWithoutDrift(t *testing.T) {
 			seen, uid := &acctest.Warnings{}, ""
 			warned := func(*terraform.State) error {
 				warning := regexp.MustCompile(
-					`(?s)is not ready: queued.*nvidia\.com/gpu.*kubectl.*The next plan waits ` +
+					`(?s)is not ready: queued.*nvidia\.com/gpu.*kubectl.*The next apply waits ` +
 						`for it again`)
 				if text := seen.Text(); !warning.MatchString(text) {
 					return fmt.Errorf("no warning matches %s: %s", warning, text)

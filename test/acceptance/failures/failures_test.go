@@ -147,7 +147,7 @@ func TestAccFailuresThatOnNotReadyAllows(t *testing.T) {
 	run := newScenario(t, []failure{
 		{name: "warns", broken: "gpus = 9\non_not_ready = \"warn\"",
 			texts: []string{"not ready: unschedulable", "9 nvidia.com/gpu", "kubectl -n <ns> describe pod warns-",
-				"on_not_ready = \"warn\"", "The next plan waits for it again"}},
+				"on_not_ready = \"warn\"", "The next apply waits for it again"}},
 		{name: "ignores", broken: "image = \"broken.invalid/pull:1\"\non_not_ready = \"ignore\""},
 	})
 	broken := func(f failure) string { return f.broken }

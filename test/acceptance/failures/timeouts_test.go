@@ -59,7 +59,7 @@ func TestAccComputeThatTimesOutInAQueueIsNotReplaced(t *testing.T) {
 			t.Fatalf("a wait that timed out failed the apply:\n%s", a)
 		}
 		acctest.ExpectDiagnostic(t, a.Diagnostics("warning", acctest.Trainer), true, "is not ready: queued",
-			"example.com/quota", "The next plan waits for it again")
+			"example.com/quota", "The next apply waits for it again")
 		got := one(t, cli)
 		if got.Status != "" || got.Attributes.Ready || got.Attributes.UID == "" || uid != "" &&
 			got.Attributes.UID != uid {
@@ -148,7 +148,7 @@ func TestAccVolumeThatTimesOutIsKept(t *testing.T) {
 		t.Fatalf("a wait that timed out failed the apply:\n%s", a)
 	}
 	acctest.ExpectDiagnostic(t, a.Diagnostics("warning", acctest.DataVolume), true, "is not ready: volume not bound",
-		"does not exist", "The next plan waits for it again")
+		"does not exist", "The next apply waits for it again")
 	before := one(t, cli)
 	if before.Status != "" || before.Attributes.UID == "" {
 		t.Fatalf("the state is %+v, want the volume, not tainted", before)
