@@ -51,8 +51,8 @@ func TestRejectionsAreExplained(t *testing.T) {
 		"namespace that is being deleted": {forbidden +
 			"unable to create new content in namespace ml because it is being " +
 			"terminated", ReasonPodsRefused, "Wait until the namespace is deleted", "kubectl get namespace ml"},
-		"quantity of a manifest": {`Deployment in version "v1" cannot be handled as a Deployment: quantities must match ` +
-			`the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`,
+		"quantity of a manifest": {`Deployment in version "v1" cannot be handled as a Deployment: quantities must ` +
+			`match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`,
 			ReasonPodsRefused, "Correct the quantity", "kubectl explain pod.spec.containers.resources"},
 		"another admission step": {forbidden + "only on weekdays", ReasonPodsRefused, "Change the fields", ""},
 	} {

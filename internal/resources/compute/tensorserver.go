@@ -38,8 +38,8 @@ func (p *planner) replaceIfImmutable(ctx context.Context) {
 	for _, field := range k.CreationOnly {
 		was, _, _ := unstructured.NestedFieldNoCopy(before.Object, field...)
 		is, _, _ := unstructured.NestedFieldNoCopy(after.Object, field...)
-		if !equality.Semantic.DeepEqual(was, is) && (!equality.Semantic.DeepEqual(withoutSizes(was), withoutSizes(is)) ||
-			p.hasImmutableTemplates(ctx, after)) {
+		equal := equality.Semantic.DeepEqual
+		if !equal(was, is) && (!equal(withoutSizes(was), withoutSizes(is)) || p.hasImmutableTemplates(ctx, after)) {
 			p.replaceObjects()
 		}
 	}
