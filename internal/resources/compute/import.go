@@ -60,8 +60,8 @@ func (hooks) Import(ctx context.Context, reading *reading) error {
 	}
 	if len(found) == 0 {
 		return r.NothingToImport(fmt.Sprintf("No workload %s of a supported kind exists, and no Service of this "+
-			"provider. Kinds that the user of the provider may not get: %s.\n\nNext step: Correct the namespace or "+
-			"the name in the ID.\nInvestigate with:\n  kubectl get deployments,services -n %s", r.State.ID.ValueString(),
+			"provider. Kinds that the user of the provider may not get: %s.\n\nNext step: Correct the namespace "+
+			"or the name.\nInvestigate with:\n  kubectl get deployments,services -n %s", r.State.ID.ValueString(),
 			cmp.Or(strings.Join(r.denied, ", "), "none"), r.State.Namespace.ValueString()))
 	}
 	r.PrivateState.Imported = slices.Sorted(maps.Keys(found))
