@@ -135,6 +135,10 @@ func TestAccGPUsOfAnotherVendorAreCounted(t *testing.T) {
 				ConfigStateChecks: product(knownvalue.StringExact("all"), 2),
 			},
 			{
+				Config:      config("product = \"\""),
+				ExpectError: regexp.MustCompile(`product string length must be at least 1`),
+			},
+			{
 				Config:      config("resource_name = \"example.com/fpga\"\nproduct = \"x\""),
 				ExpectError: regexp.MustCompile(`(?s)Unknown product label.*Set .product_label.`),
 			},
